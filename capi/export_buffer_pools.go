@@ -11,14 +11,14 @@ import (
 	"unsafe"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/fallback"
 	"ferrum_mem/core/library"
-	"ferrum_mem/core/unified"
 )
 
 //export fmgo_memory_config_preset
 func fmgo_memory_config_preset(preset C.int32_t, out *C.ferrum_memory_config) (status C.int32_t) {
 	defer guard(&status)
-	c, err := unified.Preset(preset).Config()
+	c, err := fallback.Preset(preset).Config()
 	if err != nil {
 		return fail(err)
 	}
@@ -41,19 +41,19 @@ func fmgo_memory_config_check(config *C.ferrum_memory_config) (status C.int32_t)
 	return done(c.Check())
 }
 
-func putMemoryStats(out *C.ferrum_memory_stats, s unified.MemoryStats) {
+func putMemoryStats(out *C.ferrum_memory_stats, s fallback.MemoryStats) {
 	out.total_allocated_bytes, out.in_use_bytes = C.uint64_t(s.TotalAllocatedBytes), C.uint64_t(s.InUseBytes)
 	out.pooled_bytes, out.peak_bytes = C.uint64_t(s.PooledBytes), C.uint64_t(s.PeakBytes)
 	out.pool_hits, out.pool_misses = C.uint64_t(s.PoolHits), C.uint64_t(s.PoolMisses)
 	out.cpu_fallbacks, out.active_buffers = C.uint64_t(s.CPUFallbacks), C.uint64_t(s.ActiveBuffers)
 }
 
-func memoryStatsOf(s *C.ferrum_memory_stats) (unified.MemoryStats, error) {
+func memoryStatsOf(s *C.ferrum_memory_stats) (fallback.MemoryStats, error) {
 	if s.reserved != 0 {
-		return unified.MemoryStats{}, device.Errorf(device.CodeInvalidStruct, "capi.memory_stats",
+		return fallback.MemoryStats{}, device.Errorf(device.CodeInvalidStruct, "capi.memory_stats",
 			"stats->reserved is %d, not 0", uint32(s.reserved))
 	}
-	return unified.MemoryStats{
+	return fallback.MemoryStats{
 		TotalAllocatedBytes: uint64(s.total_allocated_bytes), InUseBytes: uint64(s.in_use_bytes),
 		PooledBytes: uint64(s.pooled_bytes), PeakBytes: uint64(s.peak_bytes), PoolHits: uint64(s.pool_hits),
 		PoolMisses: uint64(s.pool_misses), CPUFallbacks: uint64(s.cpu_fallbacks), ActiveBuffers: uint64(s.active_buffers),
@@ -97,13 +97,13 @@ func fmgo_memory_stats_text(stats *C.ferrum_memory_stats, buffer *C.char, capaci
 //export fmgo_buffer_id_new
 func fmgo_buffer_id_new(out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return give(out, unified.NewBufferID(), nil)
+	return give(out, fallback.NewBufferID(), nil)
 }
 
 //export fmgo_buffer_id_text
 func fmgo_buffer_id_text(id C.uint64_t, buffer *C.char, capacity C.size_t, length *C.size_t) (status C.int32_t) {
 	defer guard(&status)
-	return giveText(buffer, capacity, length, []byte(unified.BufferID(id).String()), nil)
+	return giveText(buffer, capacity, length, []byte(fallback.BufferID(id).String()), nil)
 }
 
 //export fmgo_tracker_create
@@ -145,8 +145,8 @@ func fmgo_tracker_track(handle C.uint64_t, metadata *C.ferrum_buffer_metadata) (
 		return fail(err)
 	}
 	return done(lib.TrackerTrack(uint64(handle), library.BufferRecord{
-		ID: unified.BufferID(metadata.buffer_id), SizeBytes: uint64(metadata.size_bytes),
-		NumElements: uint64(metadata.num_elements), Age: ageOf(metadata.age_ns), Side: unified.Side(metadata.location),
+		ID: fallback.BufferID(metadata.buffer_id), SizeBytes: uint64(metadata.size_bytes),
+		NumElements: uint64(metadata.num_elements), Age: ageOf(metadata.age_ns), Side: fallback.Side(metadata.location),
 		Device: uint64(metadata.device.id), Tag: tag,
 	}))
 }
@@ -162,7 +162,7 @@ func putMetadata(out *C.ferrum_buffer_metadata, r library.BufferRecord) {
 //export fmgo_tracker_untrack
 func fmgo_tracker_untrack(handle, buffer C.uint64_t, out *C.ferrum_buffer_metadata) (status C.int32_t) {
 	defer guard(&status)
-	r, err := lib.TrackerUntrack(uint64(handle), unified.BufferID(buffer))
+	r, err := lib.TrackerUntrack(uint64(handle), fallback.BufferID(buffer))
 	if err != nil {
 		return fail(err)
 	}
@@ -173,7 +173,7 @@ func fmgo_tracker_untrack(handle, buffer C.uint64_t, out *C.ferrum_buffer_metada
 //export fmgo_tracker_get
 func fmgo_tracker_get(handle, buffer C.uint64_t, out *C.ferrum_buffer_metadata) (status C.int32_t) {
 	defer guard(&status)
-	r, err := lib.TrackerGet(uint64(handle), unified.BufferID(buffer))
+	r, err := lib.TrackerGet(uint64(handle), fallback.BufferID(buffer))
 	if err != nil {
 		return fail(err)
 	}
@@ -255,14 +255,14 @@ func fmgo_generic_pool_destroy(handle C.uint64_t, flags C.uint32_t) (status C.in
 }
 
 // useOf reads what a buffer is taken for.
-func useOf(u *C.ferrum_buffer_use) (unified.Use, error) {
-	side := unified.Side(u.location)
-	if side != unified.GPU && side != unified.CPU {
-		return unified.Use{}, device.Errorf(device.CodeInvalidArgument, "capi.use",
+func useOf(u *C.ferrum_buffer_use) (fallback.Use, error) {
+	side := fallback.Side(u.location)
+	if side != fallback.GPU && side != fallback.CPU {
+		return fallback.Use{}, device.Errorf(device.CodeInvalidArgument, "capi.use",
 			"use->location is %d: none of 0 and 1", int32(side))
 	}
 	tag, err := textOf("use->tag", u.tag)
-	return unified.Use{NumElements: uint64(u.num_elements), Location: unified.BufferLocation{Side: side}, Tag: tag}, err
+	return fallback.Use{NumElements: uint64(u.num_elements), Location: fallback.BufferLocation{Side: side}, Tag: tag}, err
 }
 
 //export fmgo_generic_pool_record_allocation
@@ -277,7 +277,7 @@ func fmgo_generic_pool_record_allocation(handle, size C.uint64_t, use *C.ferrum_
 }
 
 func leaseOf(l *C.ferrum_buffer_lease) library.Lease {
-	return library.Lease{Buffer: uint64(l.buffer), Bytes: uint64(l.size_bytes), ID: unified.BufferID(l.buffer_id)}
+	return library.Lease{Buffer: uint64(l.buffer), Bytes: uint64(l.size_bytes), ID: fallback.BufferID(l.buffer_id)}
 }
 
 func putLease(out *C.ferrum_buffer_lease, l library.Lease) {

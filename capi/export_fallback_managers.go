@@ -10,33 +10,33 @@ import (
 	"unsafe"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/fallback"
 	"ferrum_mem/core/library"
-	"ferrum_mem/core/unified"
 )
 
 // memoryConfigOf reads settings of the caller.
-func memoryConfigOf(c *C.ferrum_memory_config) (unified.MemoryConfig, error) {
+func memoryConfigOf(c *C.ferrum_memory_config) (fallback.MemoryConfig, error) {
 	const op = "capi.memory_config"
 	known := uint32(C.FERRUM_MEMORY_CPU_FALLBACK | C.FERRUM_MEMORY_TRACK_ALLOCATIONS | C.FERRUM_MEMORY_PRE_ALLOCATE)
 	flags := uint32(c.flags)
 	if flags&^known != 0 {
-		return unified.MemoryConfig{}, device.Errorf(device.CodeInvalidArgument, op,
+		return fallback.MemoryConfig{}, device.Errorf(device.CodeInvalidArgument, op,
 			"config->flags is %#x: only %#x are known", flags, known)
 	}
 	if uint64(c.max_pooled_per_bucket) > math.MaxInt32 {
-		return unified.MemoryConfig{}, device.Errorf(device.CodeInvalidConfig, op,
+		return fallback.MemoryConfig{}, device.Errorf(device.CodeInvalidConfig, op,
 			"max_pooled_per_bucket %d is more than %d", uint64(c.max_pooled_per_bucket), math.MaxInt32)
 	}
 	count := uint64(c.pre_allocate_count)
 	if count > C.FERRUM_PRE_ALLOCATE_MAX {
-		return unified.MemoryConfig{}, device.Errorf(device.CodeInvalidConfig, op,
+		return fallback.MemoryConfig{}, device.Errorf(device.CodeInvalidConfig, op,
 			"pre_allocate_count %d is more than %d", count, C.FERRUM_PRE_ALLOCATE_MAX)
 	}
 	if count > 0 && c.pre_allocate_sizes == nil {
-		return unified.MemoryConfig{}, device.Errorf(device.CodeNullPointer, op,
+		return fallback.MemoryConfig{}, device.Errorf(device.CodeNullPointer, op,
 			"config->pre_allocate_sizes is NULL and config->pre_allocate_count %d", count)
 	}
-	read := unified.MemoryConfig{
+	read := fallback.MemoryConfig{
 		GPUMemoryFraction: float64(c.gpu_memory_fraction), CPUFallbackEnabled: flags&C.FERRUM_MEMORY_CPU_FALLBACK != 0,
 		MinFreeBytes: uint64(c.min_free_bytes), TrackAllocations: flags&C.FERRUM_MEMORY_TRACK_ALLOCATIONS != 0,
 		MaxPooledPerBucket: int(c.max_pooled_per_bucket), MaxPooledBytes: uint64(c.max_pooled_bytes),
@@ -152,15 +152,15 @@ func fmgo_fallback_manager_get_tracker(handle C.uint64_t, out *C.uint64_t) (stat
 }
 
 // bufferRequestOf reads a request of the caller; the stream is left to the library.
-func bufferRequestOf(r *C.ferrum_buffer_request) (unified.Request, error) {
+func bufferRequestOf(r *C.ferrum_buffer_request) (fallback.Request, error) {
 	if r.flags&^C.FERRUM_BUFFER_MOVABLE != 0 {
-		return unified.Request{}, device.Errorf(device.CodeInvalidArgument, "capi.buffer",
+		return fallback.Request{}, device.Errorf(device.CodeInvalidArgument, "capi.buffer",
 			"request->flags is %#x: only FERRUM_BUFFER_MOVABLE (0x1) is known", uint32(r.flags))
 	}
 	tag, err := textOf("request->tag", r.tag)
-	return unified.Request{
-		Shape: unified.Shape{DType: unified.DType(r.dtype), Len: uint64(r.num_elements)}, Tag: tag,
-		Movable: r.flags&C.FERRUM_BUFFER_MOVABLE != 0, Place: unified.Place(r.place),
+	return fallback.Request{
+		Shape: fallback.Shape{DType: fallback.DType(r.dtype), Len: uint64(r.num_elements)}, Tag: tag,
+		Movable: r.flags&C.FERRUM_BUFFER_MOVABLE != 0, Place: fallback.Place(r.place),
 	}, err
 }
 
@@ -189,7 +189,7 @@ func fmgo_fallback_manager_adopt(handle C.uint64_t, location C.int32_t, address 
 	if err != nil {
 		return fail(err)
 	}
-	taken := unified.Taken{Side: unified.Side(location), Addr: device.Addr(address)}
+	taken := fallback.Taken{Side: fallback.Side(location), Addr: device.Addr(address)}
 	buffer, err := lib.FallbackManagerAdopt(uint64(handle), taken, r)
 	return give(out, buffer, err)
 }
@@ -197,7 +197,7 @@ func fmgo_fallback_manager_adopt(handle C.uint64_t, location C.int32_t, address 
 //export fmgo_fallback_manager_release
 func fmgo_fallback_manager_release(handle C.uint64_t, location C.int32_t, address, stream C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	taken := unified.Taken{Side: unified.Side(location), Addr: device.Addr(address)}
+	taken := fallback.Taken{Side: fallback.Side(location), Addr: device.Addr(address)}
 	return done(lib.FallbackManagerRelease(uint64(handle), uint64(stream), taken))
 }
 
@@ -228,14 +228,14 @@ func fmgo_fallback_buffer_get_info(handle C.uint64_t, out *C.ferrum_fallback_buf
 //export fmgo_fallback_buffer_get_address
 func fmgo_fallback_buffer_get_address(handle C.uint64_t, location C.int32_t, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	addr, err := lib.BufferAddress(uint64(handle), unified.Side(location))
+	addr, err := lib.BufferAddress(uint64(handle), fallback.Side(location))
 	return give(out, addr, err)
 }
 
 //export fmgo_fallback_buffer_move
 func fmgo_fallback_buffer_move(handle C.uint64_t, location C.int32_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.BufferMove(uint64(handle), unified.Side(location)))
+	return done(lib.BufferMove(uint64(handle), fallback.Side(location)))
 }
 
 //export fmgo_fallback_buffer_pin
@@ -258,20 +258,20 @@ func fmgo_fallback_buffer_unpin(handle C.uint64_t) (status C.int32_t) {
 //export fmgo_fallback_buffer_write
 func fmgo_fallback_buffer_write(handle, offset C.uint64_t, source C.uintptr_t, size C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	part := unified.Part{OffsetBytes: uint64(offset), SizeBytes: uint64(size)}
+	part := fallback.Part{OffsetBytes: uint64(offset), SizeBytes: uint64(size)}
 	return done(lib.BufferWrite(uint64(handle), part, device.HostAddr(source)))
 }
 
 //export fmgo_fallback_buffer_read
 func fmgo_fallback_buffer_read(handle, offset C.uint64_t, destination C.uintptr_t, size C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	part := unified.Part{OffsetBytes: uint64(offset), SizeBytes: uint64(size)}
+	part := fallback.Part{OffsetBytes: uint64(offset), SizeBytes: uint64(size)}
 	return done(lib.BufferRead(uint64(handle), part, device.HostAddr(destination)))
 }
 
 //export fmgo_fallback_buffer_take
 func fmgo_fallback_buffer_take(handle C.uint64_t, location C.int32_t, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	addr, err := lib.BufferTake(uint64(handle), unified.Side(location))
+	addr, err := lib.BufferTake(uint64(handle), fallback.Side(location))
 	return give(out, addr, err)
 }

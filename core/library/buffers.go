@@ -2,15 +2,15 @@ package library
 
 import (
 	"ferrum_mem/core/device"
-	"ferrum_mem/core/unified"
+	"ferrum_mem/core/fallback"
 )
 
 // BufferInfo describes a buffer.
 type BufferInfo struct {
-	ID unified.BufferID
-	unified.Shape
+	ID fallback.BufferID
+	fallback.Shape
 	SizeBytes uint64
-	Side      unified.Side
+	Side      fallback.Side
 	// Manager and Device are handles, the latter of where the buffer is.
 	Manager, Device uint64
 	Addr            device.Addr
@@ -18,7 +18,7 @@ type BufferInfo struct {
 	Movable         bool
 }
 
-func (l *Library) insertBuffer(id uint64, owner *openFallbackManager, made *unified.Buffer) (uint64, error) {
+func (l *Library) insertBuffer(id uint64, owner *openFallbackManager, made *fallback.Buffer) (uint64, error) {
 	entry := &openBuffer{buffer: made, owner: owner}
 	handle, err := insert(l.buffers, entry)
 	if err != nil {
@@ -79,7 +79,7 @@ func (l *Library) beingEnded(op string, id uint64, entry *openBuffer) error {
 }
 
 // BufferTake ends a buffer on that side and gives its storage to the caller.
-func (l *Library) BufferTake(id uint64, side unified.Side) (device.Addr, error) {
+func (l *Library) BufferTake(id uint64, side fallback.Side) (device.Addr, error) {
 	const op = "buffer.take"
 	entry, err := l.buffer(op, id)
 	if err != nil {
@@ -109,11 +109,11 @@ func (l *Library) BufferInfo(id uint64) (BufferInfo, error) {
 		return BufferInfo{}, late(err, entry)
 	}
 	info := BufferInfo{
-		ID: b.ID(), Shape: unified.Shape{DType: b.DType(), Len: b.Len()}, SizeBytes: b.SizeBytes(), Side: side,
+		ID: b.ID(), Shape: fallback.Shape{DType: b.DType(), Len: b.Len()}, SizeBytes: b.SizeBytes(), Side: side,
 		Manager: entry.owner.handle.Load(), Device: entry.owner.device.handle.Load(), Addr: addr, Pins: b.Pins(),
 		Movable: b.Movable(),
 	}
-	if side == unified.CPU {
+	if side == fallback.CPU {
 		info.Device = entry.owner.host.handle.Load()
 	}
 	return info, nil
@@ -121,13 +121,13 @@ func (l *Library) BufferInfo(id uint64) (BufferInfo, error) {
 
 // BufferAddress is where a buffer is on that side; CodeInvalidState when it is on
 // the other.
-func (l *Library) BufferAddress(id uint64, want unified.Side) (device.Addr, error) {
+func (l *Library) BufferAddress(id uint64, want fallback.Side) (device.Addr, error) {
 	const op = "buffer.address"
 	entry, err := l.buffer(op, id)
 	if err != nil {
 		return 0, err
 	}
-	if want != unified.GPU && want != unified.CPU {
+	if want != fallback.GPU && want != fallback.CPU {
 		return 0, device.Errorf(device.CodeInvalidArgument, op, "location %d is none of 0 and 1", int32(want))
 	}
 	addr, side, err := entry.buffer.Addr()
@@ -141,16 +141,16 @@ func (l *Library) BufferAddress(id uint64, want unified.Side) (device.Addr, erro
 }
 
 // BufferMove moves a buffer to a side.
-func (l *Library) BufferMove(id uint64, to unified.Side) error {
+func (l *Library) BufferMove(id uint64, to fallback.Side) error {
 	const op = "buffer.move"
 	entry, err := l.buffer(op, id)
 	if err != nil {
 		return err
 	}
 	switch to {
-	case unified.GPU:
+	case fallback.GPU:
 		err = entry.buffer.ToGPU()
-	case unified.CPU:
+	case fallback.CPU:
 		err = entry.buffer.ToCPU()
 	default:
 		err = device.Errorf(device.CodeInvalidArgument, op, "location %d is none of 0 and 1", int32(to))
@@ -159,7 +159,7 @@ func (l *Library) BufferMove(id uint64, to unified.Side) error {
 }
 
 // BufferPin keeps a buffer where it is, and says where that is.
-func (l *Library) BufferPin(id uint64) (device.Addr, unified.Side, error) {
+func (l *Library) BufferPin(id uint64) (device.Addr, fallback.Side, error) {
 	entry, err := l.buffer("buffer.pin", id)
 	if err != nil {
 		return 0, 0, err
@@ -174,11 +174,11 @@ func (l *Library) BufferUnpin(id uint64) error {
 }
 
 // BufferWrite copies the process's memory into a buffer.
-func (l *Library) BufferWrite(id uint64, to unified.Part, src device.HostAddr) error {
+func (l *Library) BufferWrite(id uint64, to fallback.Part, src device.HostAddr) error {
 	return do(l, l.buffers, "buffer.write", id, func(b *openBuffer) error { return b.buffer.Write(to, src) })
 }
 
 // BufferRead copies a buffer into the process's memory.
-func (l *Library) BufferRead(id uint64, from unified.Part, dst device.HostAddr) error {
+func (l *Library) BufferRead(id uint64, from fallback.Part, dst device.HostAddr) error {
 	return do(l, l.buffers, "buffer.read", id, func(b *openBuffer) error { return b.buffer.Read(from, dst) })
 }

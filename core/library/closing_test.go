@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/fallback"
 	"ferrum_mem/core/library"
-	"ferrum_mem/core/unified"
 	"ferrum_mem/core/vmm"
 )
 
@@ -160,7 +160,7 @@ var closables = map[string]closable{
 	},
 	"generic pool": {
 		make: func(b *bench, _ uint64) uint64 {
-			return must(b)(b.GenericPoolCreate(unified.DefaultMemoryConfig()))
+			return must(b)(b.GenericPoolCreate(fallback.DefaultMemoryConfig()))
 		},
 		use: []func(b *bench, id uint64) (func() error, error){
 			func(b *bench, id uint64) (func() error, error) {
@@ -172,10 +172,10 @@ var closables = map[string]closable{
 	},
 }
 
-var words = unified.Request{Shape: unified.Shape{DType: unified.U8, Len: 4096}}
+var words = fallback.Request{Shape: fallback.Shape{DType: fallback.U8, Len: 4096}}
 
 func fallbackManager(b *bench, dev uint64) uint64 {
-	memory := unified.DefaultMemoryConfig().WithMinFreeBytes(0).WithCPUFallback(false)
+	memory := fallback.DefaultMemoryConfig().WithMinFreeBytes(0).WithCPUFallback(false)
 	return must(b)(b.FallbackManagerCreate(library.FallbackManagerConfig{Device: dev, Memory: memory}))
 }
 

@@ -12,11 +12,11 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/fallback"
 	"ferrum_mem/core/handle"
 	"ferrum_mem/core/manager"
 	"ferrum_mem/core/placement"
 	"ferrum_mem/core/pool"
-	"ferrum_mem/core/unified"
 	"ferrum_mem/core/vmm"
 )
 
@@ -169,11 +169,11 @@ func newDeathbed(t *testing.T) *deathbed {
 	add(l.MonitorCreate(MonitorConfig{}))
 	require.NoError(t, l.MonitorRegister(b.ids[handle.Monitor], b.ids[handle.Manager]))
 	add(l.PlacementCreateOwn("mine", func(PlacementRequest, []PlacementOption) (int, error) { return 0, nil }))
-	add(l.GenericPoolCreate(unified.DefaultMemoryConfig().WithTracking(true)))
-	memory := unified.DefaultMemoryConfig().WithTracking(true).WithMinFreeBytes(0).WithCPUFallback(false)
+	add(l.GenericPoolCreate(fallback.DefaultMemoryConfig().WithTracking(true)))
+	memory := fallback.DefaultMemoryConfig().WithTracking(true).WithMinFreeBytes(0).WithCPUFallback(false)
 	m := add(l.FallbackManagerCreate(FallbackManagerConfig{Device: d, Memory: memory}))
 	add(l.FallbackManagerTracker(m))
-	add(l.FallbackManagerAlloc(m, 0, unified.Request{Shape: unified.Shape{DType: unified.U8, Len: 64}}))
+	add(l.FallbackManagerAlloc(m, 0, fallback.Request{Shape: fallback.Shape{DType: fallback.U8, Len: 64}}))
 	return b
 }
 
@@ -186,7 +186,7 @@ func (b *deathbed) argument(of reflect.Type, kind handle.Kind) reflect.Value {
 	case ModelRef:
 		return reflect.ValueOf(b.argumentRef())
 	case FallbackManagerConfig:
-		return reflect.ValueOf(FallbackManagerConfig{Device: b.ids[handle.Device], Memory: unified.DefaultMemoryConfig().WithCPUFallback(false)})
+		return reflect.ValueOf(FallbackManagerConfig{Device: b.ids[handle.Device], Memory: fallback.DefaultMemoryConfig().WithCPUFallback(false)})
 	case PlacementRequest:
 		return reflect.ValueOf(PlacementRequest{Request: placement.Request{SizeBytes: 64}, Devices: []uint64{b.ids[handle.Device]}})
 	}
@@ -263,7 +263,7 @@ var ends = map[string]struct {
 	"buffer that is taken": {handle.Buffer, func(t *testing.T, b *deathbed, id uint64) {
 		entry, _ := b.buffers.Get(id)
 		entry.destroying.Lock()
-		_, err := entry.buffer.Take(unified.GPU)
+		_, err := entry.buffer.Take(fallback.GPU)
 		require.NoError(t, err)
 	}},
 	"generic pool": {handle.GenericPool, func(t *testing.T, b *deathbed, id uint64) {

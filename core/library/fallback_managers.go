@@ -3,8 +3,8 @@ package library
 import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/fallback"
 	"ferrum_mem/core/pressure"
-	"ferrum_mem/core/unified"
 )
 
 // FallbackManagerConfig is what a manager is made of.
@@ -12,7 +12,7 @@ type FallbackManagerConfig struct {
 	// Device is a handle, and Host that of the device that buffers fall back to; 0:
 	// none.
 	Device, Host uint64
-	Memory       unified.MemoryConfig
+	Memory       fallback.MemoryConfig
 }
 
 // FallbackManagerCreate makes a manager whose buffers fall back to a second device.
@@ -35,7 +35,7 @@ func (l *Library) FallbackManagerCreate(c FallbackManagerConfig) (uint64, error)
 			entry.host, hostEngine = host, host.engine
 		}
 	}
-	if entry.manager, err = unified.NewManager(d.engine, hostEngine, c.Memory); err != nil {
+	if entry.manager, err = fallback.NewManager(d.engine, hostEngine, c.Memory); err != nil {
 		return 0, on(err, d.engine)
 	}
 	handle, err := l.insertFallbackManager(entry)
@@ -84,8 +84,8 @@ func (l *Library) FallbackManagerBackend(id uint64) (string, error) {
 }
 
 // FallbackManagerStats is the counters of a manager.
-func (l *Library) FallbackManagerStats(id uint64) (unified.Stats, error) {
-	return tell(l, l.fallbackManagers, "fallback_manager.stats", id, func(m *openFallbackManager) unified.Stats { return m.manager.ManagerStats() })
+func (l *Library) FallbackManagerStats(id uint64) (fallback.Stats, error) {
+	return tell(l, l.fallbackManagers, "fallback_manager.stats", id, func(m *openFallbackManager) fallback.Stats { return m.manager.ManagerStats() })
 }
 
 // FallbackManagerMemory is the capacity of the device, 0 for unknown, and what is free.
@@ -160,7 +160,7 @@ func (l *Library) FallbackManagerOnPressure(id, token uint64, fn func(device uin
 
 // FallbackManagerAlloc makes a buffer and gives its handle. stream is a handle of the
 // device's; 0: the default one.
-func (l *Library) FallbackManagerAlloc(id, stream uint64, r unified.Request) (uint64, error) {
+func (l *Library) FallbackManagerAlloc(id, stream uint64, r fallback.Request) (uint64, error) {
 	const op = "fallback_manager.alloc"
 	entry, err := l.fallbackManager(op, id)
 	if err != nil {
@@ -177,7 +177,7 @@ func (l *Library) FallbackManagerAlloc(id, stream uint64, r unified.Request) (ui
 }
 
 // FallbackManagerAdopt makes a buffer of storage that BufferTake has given.
-func (l *Library) FallbackManagerAdopt(id uint64, t unified.Taken, r unified.Request) (uint64, error) {
+func (l *Library) FallbackManagerAdopt(id uint64, t fallback.Taken, r fallback.Request) (uint64, error) {
 	entry, err := l.fallbackManager("fallback_manager.adopt", id)
 	if err != nil {
 		return 0, err
@@ -190,7 +190,7 @@ func (l *Library) FallbackManagerAdopt(id uint64, t unified.Taken, r unified.Req
 }
 
 // FallbackManagerRelease ends storage that BufferTake has given.
-func (l *Library) FallbackManagerRelease(id, stream uint64, t unified.Taken) error {
+func (l *Library) FallbackManagerRelease(id, stream uint64, t fallback.Taken) error {
 	const op = "fallback_manager.release"
 	entry, err := l.fallbackManager(op, id)
 	if err != nil {

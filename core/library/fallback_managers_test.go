@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/fallback"
 	"ferrum_mem/core/library"
 	"ferrum_mem/core/pressure"
-	"ferrum_mem/core/unified"
 )
 
 const mib = 1 << 20
@@ -45,18 +45,18 @@ func (f *fallen) open(id string) uint64 {
 }
 
 // memory is settings that keep nothing free.
-func memory() unified.MemoryConfig {
-	return unified.DefaultMemoryConfig().WithGPUMemoryFraction(1).WithMinFreeBytes(0).WithTracking(true)
+func memory() fallback.MemoryConfig {
+	return fallback.DefaultMemoryConfig().WithGPUMemoryFraction(1).WithMinFreeBytes(0).WithTracking(true)
 }
 
-func (f *fallen) manager(c unified.MemoryConfig) uint64 {
+func (f *fallen) manager(c fallback.MemoryConfig) uint64 {
 	handle, err := f.FallbackManagerCreate(library.FallbackManagerConfig{Device: f.gpu, Host: f.host, Memory: c})
 	require.NoError(f.t, err)
 	return handle
 }
 
 func (f *fallen) buffer(manager, bytes uint64) uint64 {
-	handle, err := f.FallbackManagerAlloc(manager, 0, unified.Request{Shape: unified.Shape{DType: unified.U8, Len: bytes}, Tag: "kv"})
+	handle, err := f.FallbackManagerAlloc(manager, 0, fallback.Request{Shape: fallback.Shape{DType: fallback.U8, Len: bytes}, Tag: "kv"})
 	require.NoError(f.t, err)
 	return handle
 }
@@ -78,22 +78,22 @@ func TestFallbackManagerOverTheHostBackend(t *testing.T) {
 	big, small := f.buffer(m, 12*mib), f.buffer(m, 8*mib)
 	info, err := f.BufferInfo(small)
 	require.NoError(t, err)
-	require.Equal(t, unified.CPU, info.Side)
+	require.Equal(t, fallback.CPU, info.Side)
 	require.Equal(t, f.host, info.Device)
 	require.Equal(t, m, info.Manager)
-	_, err = f.BufferAddress(small, unified.GPU)
+	_, err = f.BufferAddress(small, fallback.GPU)
 	requireCode(t, device.CodeInvalidState, err)
 	_, err = f.BufferAddress(small, 9)
 	requireCode(t, device.CodeInvalidArgument, err)
-	at, err := f.BufferAddress(small, unified.CPU)
+	at, err := f.BufferAddress(small, fallback.CPU)
 	require.NoError(t, err)
 	require.Equal(t, info.Addr, at)
 
 	words := []byte("written before it moves")
-	part := unified.Part{OffsetBytes: 5 * mib, SizeBytes: uint64(len(words))}
+	part := fallback.Part{OffsetBytes: 5 * mib, SizeBytes: uint64(len(words))}
 	host := func(b []byte) device.HostAddr { return device.HostAddr(reflect.ValueOf(b).Pointer()) }
 	require.NoError(t, f.BufferWrite(small, part, host(words)))
-	requireCode(t, device.CodeOutOfMemory, f.BufferMove(small, unified.GPU))
+	requireCode(t, device.CodeOutOfMemory, f.BufferMove(small, fallback.GPU))
 	requireCode(t, device.CodeInvalidArgument, f.BufferMove(small, 2))
 	require.NoError(t, f.BufferFree(big, 0))
 	requireCode(t, device.CodeInvalidHandle, f.BufferFree(big, 0))
@@ -106,22 +106,22 @@ func TestFallbackManagerOverTheHostBackend(t *testing.T) {
 
 	_, _, err = f.BufferPin(small)
 	require.NoError(t, err)
-	requireCode(t, device.CodeBusy, f.BufferMove(small, unified.CPU))
+	requireCode(t, device.CodeBusy, f.BufferMove(small, fallback.CPU))
 	requireCode(t, device.CodeBusy, f.BufferFree(small, 0))
 	require.NoError(t, f.BufferUnpin(small))
 	requireCode(t, device.CodeInvalidState, f.BufferUnpin(small))
-	addr, err := f.BufferTake(small, unified.GPU)
+	addr, err := f.BufferTake(small, fallback.GPU)
 	require.NoError(t, err)
 	_, err = f.BufferInfo(small)
 	requireCode(t, device.CodeInvalidHandle, err)
 	requireCode(t, device.CodeBusy, f.FallbackManagerDestroy(m, false))
-	again, err := f.FallbackManagerAdopt(m, unified.Taken{Addr: addr}, unified.Request{Shape: unified.Shape{DType: unified.U8, Len: 8 * mib}})
+	again, err := f.FallbackManagerAdopt(m, fallback.Taken{Addr: addr}, fallback.Request{Shape: fallback.Shape{DType: fallback.U8, Len: 8 * mib}})
 	require.NoError(t, err)
 	require.NoError(t, f.BufferRead(again, part, host(got)))
 	require.Equal(t, words, got)
-	_, err = f.BufferTake(again, unified.GPU)
+	_, err = f.BufferTake(again, fallback.GPU)
 	require.NoError(t, err)
-	require.NoError(t, f.FallbackManagerRelease(m, 0, unified.Taken{Addr: addr}))
+	require.NoError(t, f.FallbackManagerRelease(m, 0, fallback.Taken{Addr: addr}))
 	require.NoError(t, f.FallbackManagerClearPool(m))
 	released, err := f.FallbackManagerShrink(m)
 	require.NoError(t, err)
@@ -165,7 +165,7 @@ func TestFallbackManagersAreInTheBooks(t *testing.T) {
 	var s struct {
 		Devices []struct {
 			ID       string
-			Managers []unified.Stats `json:"fallback_managers"`
+			Managers []fallback.Stats `json:"fallback_managers"`
 			Pools    []struct{ Owner string }
 		}
 	}
@@ -206,7 +206,7 @@ func TestFallbackManagerRefuses(t *testing.T) {
 	plain := f.manager(memory().WithTracking(false))
 	_, err = f.FallbackManagerTracker(plain)
 	requireCode(t, device.CodeInvalidState, err)
-	_, err = f.FallbackManagerAlloc(plain, 12345, unified.Request{Shape: unified.Shape{Len: 1}})
+	_, err = f.FallbackManagerAlloc(plain, 12345, fallback.Request{Shape: fallback.Shape{Len: 1}})
 	requireCode(t, device.CodeInvalidHandle, err)
 	_, err = f.FallbackManagerOnPressure(plain, 1, nil)
 	requireCode(t, device.CodeNullPointer, err)
@@ -223,7 +223,7 @@ func TestFallbackManagerIsDestroyedUnderThreads(t *testing.T) {
 		for range 4 {
 			all.Go(func() {
 				for {
-					b, err := f.FallbackManagerAlloc(m, 0, unified.Request{Shape: unified.Shape{Len: 1000}})
+					b, err := f.FallbackManagerAlloc(m, 0, fallback.Request{Shape: fallback.Shape{Len: 1000}})
 					if err != nil {
 						if code := device.CodeOf(err); code != device.CodeInvalidHandle {
 							t.Errorf("allocate: %v", err)
@@ -276,7 +276,7 @@ func TestTrackersOfTheLibrary(t *testing.T) {
 	requireCode(t, device.CodeInvalidHandle, f.TrackerTrack(tracker, library.BufferRecord{ID: 1, Device: 3}))
 	old := library.BufferRecord{ID: 7, SizeBytes: 100, Age: time.Hour, Device: f.gpu, Tag: "old"}
 	require.NoError(t, f.TrackerTrack(tracker, old))
-	require.NoError(t, f.TrackerTrack(tracker, library.BufferRecord{ID: 3, SizeBytes: 11, Side: unified.CPU}))
+	require.NoError(t, f.TrackerTrack(tracker, library.BufferRecord{ID: 3, SizeBytes: 11, Side: fallback.CPU}))
 	all, err := f.TrackerAll(tracker)
 	require.NoError(t, err)
 	require.Len(t, all, 2)
@@ -332,13 +332,13 @@ func TestTrackersOfTheLibrary(t *testing.T) {
 
 func TestGenericPoolsOfTheLibrary(t *testing.T) {
 	f := startFallen(t)
-	_, err := f.GenericPoolCreate(unified.MemoryConfig{})
+	_, err := f.GenericPoolCreate(fallback.MemoryConfig{})
 	requireCode(t, device.CodeInvalidConfig, err)
 	p, err := f.GenericPoolCreate(memory().WithMaxPooled(1))
 	require.NoError(t, err)
-	first, err := f.GenericPoolRecord(p, 1000, unified.Use{Tag: "a"})
+	first, err := f.GenericPoolRecord(p, 1000, fallback.Use{Tag: "a"})
 	require.NoError(t, err)
-	second, err := f.GenericPoolRecord(p, 900, unified.Use{})
+	second, err := f.GenericPoolRecord(p, 900, fallback.Use{})
 	require.NoError(t, err)
 	requireCode(t, device.CodeBusy, f.GenericPoolDestroy(p, false))
 	kept, err := f.GenericPoolReturn(p, library.Lease{Buffer: 1, Bytes: 1000, ID: first})
@@ -347,11 +347,11 @@ func TestGenericPoolsOfTheLibrary(t *testing.T) {
 	kept, err = f.GenericPoolReturn(p, library.Lease{Buffer: 2, Bytes: 900, ID: second})
 	require.NoError(t, err)
 	require.False(t, kept, "the bucket is full: the buffer is the caller's to end")
-	lease, found, err := f.GenericPoolTryGet(p, 1001, unified.Use{})
+	lease, found, err := f.GenericPoolTryGet(p, 1001, fallback.Use{})
 	require.NoError(t, err)
 	require.False(t, found)
 	require.Zero(t, lease)
-	lease, found, err = f.GenericPoolTryGet(p, 500, unified.Use{})
+	lease, found, err = f.GenericPoolTryGet(p, 500, fallback.Use{})
 	require.NoError(t, err)
 	require.True(t, found)
 	require.EqualValues(t, 1, lease.Buffer)
@@ -376,7 +376,7 @@ func TestGenericPoolsOfTheLibrary(t *testing.T) {
 	require.ElementsMatch(t, []library.Lease{{Buffer: 1, Bytes: 1000}, {Buffer: 4, Bytes: 5000}}, append(some, rest...))
 	stats, err := f.GenericPoolStats(p)
 	require.NoError(t, err)
-	require.Equal(t, unified.MemoryStats{PeakBytes: 1900, PoolHits: 1, PoolMisses: 1, CPUFallbacks: 1}, stats)
+	require.Equal(t, fallback.MemoryStats{PeakBytes: 1900, PoolHits: 1, PoolMisses: 1, CPUFallbacks: 1}, stats)
 	require.NoError(t, f.GenericPoolDestroy(p, false))
 	_, err = f.GenericPoolStats(p)
 	requireCode(t, device.CodeInvalidHandle, err)
@@ -406,7 +406,7 @@ func TestABufferThatEndsIsAnInvalidHandle(t *testing.T) {
 		ended := make(chan error)
 		go func() { ended <- f.BufferFree(buffer, 0) }()
 		for {
-			err := f.BufferMove(buffer, unified.GPU)
+			err := f.BufferMove(buffer, fallback.GPU)
 			if device.CodeOf(err) == device.CodeInvalidHandle {
 				break
 			}

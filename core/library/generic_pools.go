@@ -2,16 +2,16 @@ package library
 
 import (
 	"ferrum_mem/core/device"
-	"ferrum_mem/core/unified"
+	"ferrum_mem/core/fallback"
 )
 
 // Lease is a buffer of a generic pool.
-type Lease = unified.Lease[uint64]
+type Lease = fallback.Lease[uint64]
 
 // GenericPoolCreate makes an empty pool. It belongs to no device.
-func (l *Library) GenericPoolCreate(c unified.MemoryConfig) (uint64, error) {
+func (l *Library) GenericPoolCreate(c fallback.MemoryConfig) (uint64, error) {
 	const op = "generic_pool.create"
-	made, err := unified.NewGenericMemoryPool[uint64](c, nil)
+	made, err := fallback.NewGenericMemoryPool[uint64](c, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -94,7 +94,7 @@ func (l *Library) inGenericPool(op string, id uint64, fn func(*openGenericPool) 
 }
 
 // GenericPoolRecord accounts for a buffer that the caller has made and uses.
-func (l *Library) GenericPoolRecord(id, bytes uint64, u unified.Use) (made unified.BufferID, err error) {
+func (l *Library) GenericPoolRecord(id, bytes uint64, u fallback.Use) (made fallback.BufferID, err error) {
 	err = l.inGenericPool("generic_pool.record_allocation", id, func(p *openGenericPool) (err error) {
 		made, err = p.pool.RecordAllocation(bytes, u)
 		return err
@@ -103,7 +103,7 @@ func (l *Library) GenericPoolRecord(id, bytes uint64, u unified.Use) (made unifi
 }
 
 // GenericPoolTryGet takes a free buffer of at least so many bytes, if there is one.
-func (l *Library) GenericPoolTryGet(id, minBytes uint64, u unified.Use) (lease Lease, got bool, err error) {
+func (l *Library) GenericPoolTryGet(id, minBytes uint64, u fallback.Use) (lease Lease, got bool, err error) {
 	err = l.inGenericPool("generic_pool.try_get", id, func(p *openGenericPool) (err error) {
 		lease, got, err = p.pool.TryGet(minBytes, u)
 		return err
@@ -138,7 +138,7 @@ func (l *Library) GenericPoolDrain(id uint64, count int) (drained []Lease, err e
 }
 
 // GenericPoolStats is the counters of a pool.
-func (l *Library) GenericPoolStats(id uint64) (stats unified.MemoryStats, err error) {
+func (l *Library) GenericPoolStats(id uint64) (stats fallback.MemoryStats, err error) {
 	err = l.inGenericPool("generic_pool.stats", id, func(p *openGenericPool) error {
 		stats = p.pool.Stats()
 		return nil

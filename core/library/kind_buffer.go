@@ -2,14 +2,14 @@ package library
 
 import (
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/fallback"
 	"ferrum_mem/core/track"
-	"ferrum_mem/core/unified"
 )
 
 // openBuffer is a live buffer of a fallback manager.
 type openBuffer struct {
 	object
-	buffer *unified.Buffer
+	buffer *fallback.Buffer
 	owner  *openFallbackManager
 }
 

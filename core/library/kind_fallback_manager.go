@@ -6,13 +6,13 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
-	"ferrum_mem/core/unified"
+	"ferrum_mem/core/fallback"
 )
 
 // openFallbackManager is a manager that was made by FallbackManagerCreate.
 type openFallbackManager struct {
 	object
-	manager *unified.Manager
+	manager *fallback.Manager
 	// host is nil without falling back.
 	device, host *openDevice
 	// tracker is the handle of its tracker; 0: it has none.

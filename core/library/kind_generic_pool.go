@@ -5,13 +5,13 @@ import (
 	"sync/atomic"
 
 	"ferrum_mem/core/engine"
-	"ferrum_mem/core/unified"
+	"ferrum_mem/core/fallback"
 )
 
 // openGenericPool is a pool of the caller's own buffers, which are words to us.
 type openGenericPool struct {
 	object
-	pool *unified.GenericMemoryPool[uint64]
+	pool *fallback.GenericMemoryPool[uint64]
 	// tracker is the handle of its tracker; 0: it has none.
 	tracker uint64
 	// using is held for reading by calls, and for writing when ended is set: nothing is

@@ -2,14 +2,14 @@ package library
 
 import (
 	"ferrum_mem/core/engine"
-	"ferrum_mem/core/unified"
+	"ferrum_mem/core/fallback"
 )
 
 // openTracker is a tracker that was made by TrackerCreate, or that belongs to a
 // manager or a generic pool and goes with it.
 type openTracker struct {
 	object
-	tracker *unified.AllocationTracker
+	tracker *fallback.AllocationTracker
 	// owner is nil for one that was made by TrackerCreate.
 	owner member
 }

@@ -4,15 +4,15 @@ import (
 	"time"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/core/unified"
+	"ferrum_mem/core/fallback"
 )
 
 // BufferRecord is what a tracker knows of a buffer, with the handle of its device.
 type BufferRecord struct {
-	ID                     unified.BufferID
+	ID                     fallback.BufferID
 	SizeBytes, NumElements uint64
 	Age                    time.Duration
-	Side                   unified.Side
+	Side                   fallback.Side
 	// Device is 0 where none is known, or where it is closed by now.
 	Device uint64
 	Tag    string
@@ -30,10 +30,10 @@ func (l *Library) TrackerCreate() (uint64, error) {
 	if _, err := l.started(op); err != nil {
 		return 0, err
 	}
-	return l.insertTracker(unified.NewAllocationTracker(), nil)
+	return l.insertTracker(fallback.NewAllocationTracker(), nil)
 }
 
-func (l *Library) insertTracker(t *unified.AllocationTracker, owner member) (uint64, error) {
+func (l *Library) insertTracker(t *fallback.AllocationTracker, owner member) (uint64, error) {
 	entry := &openTracker{tracker: t, owner: owner}
 	return insert(l.trackers, entry)
 }
@@ -46,7 +46,7 @@ func (l *Library) forgetTracker(id uint64) {
 	}
 }
 
-func (l *Library) tracker(op string, id uint64) (*unified.AllocationTracker, error) {
+func (l *Library) tracker(op string, id uint64) (*fallback.AllocationTracker, error) {
 	entry, err := l.trackerEntry(op, id)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (l *Library) trackerEntry(op string, id uint64) (*openTracker, error) {
 }
 
 // ownTracker finds a tracker that the caller may change.
-func (l *Library) ownTracker(op string, id uint64) (*unified.AllocationTracker, error) {
+func (l *Library) ownTracker(op string, id uint64) (*fallback.AllocationTracker, error) {
 	entry, err := l.trackerEntry(op, id)
 	if err != nil {
 		return nil, err
@@ -84,18 +84,18 @@ func (l *Library) TrackerDestroy(id uint64) error {
 	return err
 }
 
-// TrackerTrack adds a buffer, as unified.AllocationTracker.Track.
+// TrackerTrack adds a buffer, as fallback.AllocationTracker.Track.
 func (l *Library) TrackerTrack(id uint64, r BufferRecord) error {
 	const op = "tracker.track"
 	t, err := l.ownTracker(op, id)
 	if err != nil {
 		return err
 	}
-	if r.Side != unified.GPU && r.Side != unified.CPU {
+	if r.Side != fallback.GPU && r.Side != fallback.CPU {
 		return device.Errorf(device.CodeInvalidArgument, op, "location %d is none of 0 and 1", int32(r.Side))
 	}
-	m := unified.NewBufferMetadata(r.ID, unified.Extent{SizeBytes: r.SizeBytes, NumElements: r.NumElements},
-		unified.BufferLocation{Side: r.Side}).WithTag(r.Tag)
+	m := fallback.NewBufferMetadata(r.ID, fallback.Extent{SizeBytes: r.SizeBytes, NumElements: r.NumElements},
+		fallback.BufferLocation{Side: r.Side}).WithTag(r.Tag)
 	m.AllocatedAt -= r.Age
 	if r.Device != 0 {
 		d, err := l.devices.Get(r.Device)
@@ -108,7 +108,7 @@ func (l *Library) TrackerTrack(id uint64, r BufferRecord) error {
 }
 
 // record is what a tracker knows, as its callers see it.
-func (l *Library) record(m unified.BufferMetadata) BufferRecord {
+func (l *Library) record(m fallback.BufferMetadata) BufferRecord {
 	r := BufferRecord{
 		ID: m.ID, SizeBytes: m.SizeBytes, NumElements: m.NumElements, Age: m.Age(), Side: m.Location.Side, Tag: m.Tag,
 	}
@@ -122,7 +122,7 @@ func (l *Library) record(m unified.BufferMetadata) BufferRecord {
 	return r
 }
 
-func (l *Library) records(all []unified.BufferMetadata) []BufferRecord {
+func (l *Library) records(all []fallback.BufferMetadata) []BufferRecord {
 	made := make([]BufferRecord, len(all))
 	for i, m := range all {
 		made[i] = l.record(m)
@@ -131,7 +131,7 @@ func (l *Library) records(all []unified.BufferMetadata) []BufferRecord {
 }
 
 // TrackerUntrack removes a buffer; CodeNotFound when it is not known.
-func (l *Library) TrackerUntrack(id uint64, buffer unified.BufferID) (BufferRecord, error) {
+func (l *Library) TrackerUntrack(id uint64, buffer fallback.BufferID) (BufferRecord, error) {
 	const op = "tracker.untrack"
 	t, err := l.ownTracker(op, id)
 	if err != nil {
@@ -145,7 +145,7 @@ func (l *Library) TrackerUntrack(id uint64, buffer unified.BufferID) (BufferReco
 }
 
 // TrackerGet is the record of a buffer; CodeNotFound when it is not known.
-func (l *Library) TrackerGet(id uint64, buffer unified.BufferID) (BufferRecord, error) {
+func (l *Library) TrackerGet(id uint64, buffer fallback.BufferID) (BufferRecord, error) {
 	const op = "tracker.get"
 	entry, err := l.trackerEntry(op, id)
 	if err != nil {
@@ -158,7 +158,7 @@ func (l *Library) TrackerGet(id uint64, buffer unified.BufferID) (BufferRecord, 
 	return l.record(m), nil
 }
 
-func notTracked(op string, buffer unified.BufferID) error {
+func notTracked(op string, buffer fallback.BufferID) error {
 	return device.Errorf(device.CodeNotFound, op, "%v is not tracked", buffer)
 }
 

@@ -46,7 +46,7 @@ endef
 # The parts over the simulated driver need one suite to show that suites run.
 .PHONY: gpu-one-suite
 gpu-one-suite: ready-test
-	@$(call gpu_suites,core/unified)
+	@$(call gpu_suites,core/fallback)
 
 # What a call gives is written down, used or not; -z lazy: a driver that lacks a
 # call is asked for the others.

@@ -26,7 +26,7 @@ def result(folder: pathlib.Path, part: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("suite", ["library", "allocator", "captures", "core.unified"])
+@pytest.mark.parametrize("suite", ["library", "allocator", "captures", "core.fallback"])
 def test_conformance(part, tmp_path, suite):
     done = part("conformance_part.py", suite)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -43,13 +43,13 @@ var below = map[string][]string{
 		"core/device", "core/internal", "core/notify", "core/pressure", "core/track", "core/engine", "core/manager",
 	},
 	"core/placement": {"core/device", "core/pressure", "core/manager"},
-	"core/unified":   {"core/device", "core/pressure", "core/track", "core/engine", "core/pool"},
+	"core/fallback":  {"core/device", "core/pressure", "core/track", "core/engine", "core/pool"},
 	"core/trace":     {"core/device"},
 	"core/replay":    {"core/device", "core/trace", "core/track", "core/rangealloc", "core/engine", "core/vmm", "core/pool"},
 	"core/library": {
 		"core/device", "core/mirror", "core/notify", "core/pressure", "core/track", "core/rangealloc", "core/memcheck",
 		"core/engine", "core/vmm", "core/pool", "core/handle", "core/manager", "core/discover",
-		"core/monitor", "core/placement", "core/unified",
+		"core/monitor", "core/placement", "core/fallback",
 	},
 }
 

@@ -5,9 +5,9 @@ import (
 	"runtime"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/fallback"
 	"ferrum_mem/core/manager"
 	"ferrum_mem/core/pool"
-	"ferrum_mem/core/unified"
 )
 
 func hostAddr(b []byte) device.HostAddr { return device.HostAddr(reflect.ValueOf(b).Pointer()) }
@@ -194,23 +194,23 @@ func laterSteps(
 	}
 }
 
-func unifiedProgram(r *rig) []step {
-	var m *unified.Manager
-	var buffers [3]*unified.Buffer
+func fallbackProgram(r *rig) []step {
+	var m *fallback.Manager
+	var buffers [3]*fallback.Buffer
 	bytes := make([]byte, half)
-	make := func(i int, size uint64, place unified.Place) func() error {
+	make := func(i int, size uint64, place fallback.Place) func() error {
 		return func() error {
 			if m == nil {
 				return errMissing
 			}
-			b, err := m.Alloc(unified.Request{Shape: unified.Shape{DType: unified.U8, Len: size}, Movable: true, Place: place})
+			b, err := m.Alloc(fallback.Request{Shape: fallback.Shape{DType: fallback.U8, Len: size}, Movable: true, Place: place})
 			if err == nil {
 				buffers[i] = b
 			}
 			return err
 		}
 	}
-	with := func(i int, do func(b *unified.Buffer) error) func() error {
+	with := func(i int, do func(b *fallback.Buffer) error) func() error {
 		return func() error {
 			if buffers[i] == nil {
 				return errMissing
@@ -219,7 +219,7 @@ func unifiedProgram(r *rig) []step {
 		}
 	}
 	free := func(i int) func() error {
-		return with(i, func(b *unified.Buffer) error {
+		return with(i, func(b *fallback.Buffer) error {
 			err := b.Free(nil)
 			if err == nil {
 				buffers[i] = nil
@@ -227,17 +227,17 @@ func unifiedProgram(r *rig) []step {
 			return err
 		})
 	}
-	write := func(b *unified.Buffer) error {
+	write := func(b *fallback.Buffer) error {
 		defer runtime.KeepAlive(bytes)
-		return b.Write(unified.Part{SizeBytes: half}, hostAddr(bytes))
+		return b.Write(fallback.Part{SizeBytes: half}, hostAddr(bytes))
 	}
-	read := func(b *unified.Buffer) error {
+	read := func(b *fallback.Buffer) error {
 		defer runtime.KeepAlive(bytes)
-		return b.Read(unified.Part{SizeBytes: half}, hostAddr(bytes))
+		return b.Read(fallback.Part{SizeBytes: half}, hostAddr(bytes))
 	}
 	return []step{
 		{"create", func() error {
-			made, err := unified.NewManager(r.engines[0], r.engines[2], unified.DefaultMemoryConfig().WithMinFreeBytes(0).
+			made, err := fallback.NewManager(r.engines[0], r.engines[2], fallback.DefaultMemoryConfig().WithMinFreeBytes(0).
 				WithPreAllocation([]uint64{half}))
 			if err == nil {
 				m = made
@@ -249,14 +249,14 @@ func unifiedProgram(r *rig) []step {
 			}
 			return err
 		}},
-		{"make", make(0, half, unified.OnEither)},
-		{"make on gpu", make(1, 3*half, unified.OnGPU)},
-		{"make on host", make(2, half, unified.OnCPU)},
+		{"make", make(0, half, fallback.OnEither)},
+		{"make on gpu", make(1, 3*half, fallback.OnGPU)},
+		{"make on host", make(2, half, fallback.OnCPU)},
 		{"write", with(0, write)}, {"write on host", with(2, write)},
-		{"to cpu", with(1, (*unified.Buffer).ToCPU)},
-		{"to gpu", with(2, (*unified.Buffer).ToGPU)},
+		{"to cpu", with(1, (*fallback.Buffer).ToCPU)},
+		{"to gpu", with(2, (*fallback.Buffer).ToGPU)},
 		{"read", with(2, read)},
-		{"to gpu again", with(1, (*unified.Buffer).ToGPU)},
+		{"to gpu again", with(1, (*fallback.Buffer).ToGPU)},
 		{"free", free(1)},
 		{"shrink", func() error {
 			if m == nil {
@@ -266,7 +266,7 @@ func unifiedProgram(r *rig) []step {
 			return err
 		}},
 		{"free first", free(0)},
-		{"make last", make(1, 2*half, unified.OnGPU)},
+		{"make last", make(1, 2*half, fallback.OnGPU)},
 		{"free last", free(1)}, {"free third", free(2)},
 	}
 }

@@ -152,7 +152,7 @@ var programs = []program{
 	{"virtual pool", virtualProgram},
 	{"elastic pool", sharedProgram},
 	{"manager", managerProgram},
-	{"unified", unifiedProgram},
+	{"fallback", fallbackProgram},
 }
 
 // put makes a value once its prerequisites are there.

@@ -29,7 +29,7 @@ fn bytes(count: u64) -> BufferRequest<'static> {
 
 // One library of one process: the tests would see each other's settings.
 #[test]
-fn unified_pools() {
+fn fallback_managers() {
     let library = Library::start_with(&Config {
         host_devices: 2,
         host_memory_bytes: 64 * MIB,

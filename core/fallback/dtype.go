@@ -1,4 +1,4 @@
-package unified
+package fallback
 
 import (
 	"math"
@@ -58,7 +58,7 @@ type Shape struct {
 // Bytes is what the elements take. Errors: CodeInvalidArgument for a type that is
 // none, CodeOverflow for what does not fit 64 bits.
 func (s Shape) Bytes() (uint64, error) {
-	const op = "unified.shape"
+	const op = "fallback.shape"
 	if !s.DType.known() {
 		return 0, device.Errorf(device.CodeInvalidArgument, op, "dtype %d is none of 0 to %d", int32(s.DType), len(dtypes)-1)
 	}

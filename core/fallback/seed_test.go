@@ -1,4 +1,4 @@
-package unified_test
+package fallback_test
 
 import (
 	"testing"
@@ -6,17 +6,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/fallback"
 	"ferrum_mem/core/pressure"
-	"ferrum_mem/core/unified"
 )
 
 // The numbers that the contract names, one test for each of its own.
 
 func TestBufferIDUniqueness(t *testing.T) {
-	a, b := unified.NewBufferID(), unified.NewBufferID()
-	require.Greater(t, a, unified.BufferID(0))
+	a, b := fallback.NewBufferID(), fallback.NewBufferID()
+	require.Greater(t, a, fallback.BufferID(0))
 	require.Greater(t, b, a)
-	require.Equal(t, "Buffer#42", unified.BufferID(42).String())
+	require.Equal(t, "Buffer#42", fallback.BufferID(42).String())
 }
 
 func TestBucketsArePowersOfTwo(t *testing.T) {
@@ -29,7 +29,7 @@ func TestBucketsArePowersOfTwo(t *testing.T) {
 	require.ErrorIs(t, err, device.CodeOverflow)
 }
 
-func TestMemoryPressureOfUnifiedPools(t *testing.T) {
+func TestMemoryPressureOfFallbackManagers(t *testing.T) {
 	for ratio, want := range map[float64]pressure.Level{0.3: pressure.Low, 0.7: pressure.Medium, 0.9: pressure.High, 0.98: pressure.Critical} {
 		got, err := pressure.Early.FromUtilization(ratio)
 		require.NoError(t, err)
@@ -38,9 +38,9 @@ func TestMemoryPressureOfUnifiedPools(t *testing.T) {
 }
 
 func TestMemoryConfigBuilder(t *testing.T) {
-	c := unified.DefaultMemoryConfig().WithGPUMemoryFraction(0.8).WithCPUFallback(false).WithMinFreeBytes(1 << 30).
+	c := fallback.DefaultMemoryConfig().WithGPUMemoryFraction(0.8).WithCPUFallback(false).WithMinFreeBytes(1 << 30).
 		WithTracking(true).WithMaxPooled(3).WithMaxPooledBytes(99).WithPreAllocation([]uint64{7, 9})
-	require.Equal(t, unified.MemoryConfig{
+	require.Equal(t, fallback.MemoryConfig{
 		GPUMemoryFraction: 0.8, MinFreeBytes: 1 << 30, TrackAllocations: true, MaxPooledPerBucket: 3,
 		MaxPooledBytes: 99, PreAlloc: true, PreAllocSizes: []uint64{7, 9},
 	}, c)
@@ -48,10 +48,10 @@ func TestMemoryConfigBuilder(t *testing.T) {
 }
 
 func TestAllocationTrackerCounts(t *testing.T) {
-	tracker := unified.NewAllocationTracker()
-	first := unified.NewBufferMetadata(unified.NewBufferID(), unified.Extent{SizeBytes: 1 << 20, NumElements: 1 << 18},
-		unified.BufferLocation{}).WithTag("attention_scores")
-	second := unified.NewBufferMetadata(unified.NewBufferID(), unified.Extent{SizeBytes: 512}, unified.BufferLocation{Side: unified.CPU})
+	tracker := fallback.NewAllocationTracker()
+	first := fallback.NewBufferMetadata(fallback.NewBufferID(), fallback.Extent{SizeBytes: 1 << 20, NumElements: 1 << 18},
+		fallback.BufferLocation{}).WithTag("attention_scores")
+	second := fallback.NewBufferMetadata(fallback.NewBufferID(), fallback.Extent{SizeBytes: 512}, fallback.BufferLocation{Side: fallback.CPU})
 	require.NoError(t, tracker.Track(first))
 	require.NoError(t, tracker.Track(second))
 	require.Equal(t, 2, tracker.Count())
@@ -68,42 +68,42 @@ func TestAllocationTrackerCounts(t *testing.T) {
 }
 
 func TestGenericMemoryPoolByTheSeedsNumbers(t *testing.T) {
-	pool, err := unified.NewGenericMemoryPool[[]byte](unified.DefaultMemoryConfig(), nil)
+	pool, err := fallback.NewGenericMemoryPool[[]byte](fallback.DefaultMemoryConfig(), nil)
 	require.NoError(t, err)
 	for _, bytes := range []uint64{1024, 2048} {
-		_, err := pool.RecordAllocation(bytes, unified.Use{})
+		_, err := pool.RecordAllocation(bytes, fallback.Use{})
 		require.NoError(t, err)
 	}
 	stats := pool.Stats()
 	require.EqualValues(t, 3072, stats.TotalAllocatedBytes)
 	require.EqualValues(t, 3072, stats.InUseBytes)
 
-	kept, err := pool.ReturnBuffer(unified.Lease[[]byte]{Buffer: make([]byte, 1024), Bytes: 1024})
+	kept, err := pool.ReturnBuffer(fallback.Lease[[]byte]{Buffer: make([]byte, 1024), Bytes: 1024})
 	require.NoError(t, err)
 	require.True(t, kept)
 	stats = pool.Stats()
 	require.EqualValues(t, 2048, stats.InUseBytes)
 	require.EqualValues(t, 1024, stats.PooledBytes)
 
-	got, ok, err := pool.TryGet(1024, unified.Use{})
+	got, ok, err := pool.TryGet(1024, fallback.Use{})
 	require.NoError(t, err)
 	require.True(t, ok)
 	require.Len(t, got.Buffer, 1024)
-	require.Equal(t, unified.MemoryStats{
+	require.Equal(t, fallback.MemoryStats{
 		TotalAllocatedBytes: 3072, InUseBytes: 3072, PeakBytes: 3072, PoolHits: 1, ActiveBuffers: 2,
 	}, pool.Stats())
 }
 
 func TestMemoryStatsDisplay(t *testing.T) {
-	stats := unified.MemoryStats{TotalAllocatedBytes: 1 << 30, InUseBytes: 1 << 29, PoolHits: 100, PoolMisses: 10}
+	stats := fallback.MemoryStats{TotalAllocatedBytes: 1 << 30, InUseBytes: 1 << 29, PoolHits: 100, PoolMisses: 10}
 	require.Contains(t, stats.String(), "1024.00 MB")
 	require.Contains(t, stats.String(), "90.9%")
 	require.Contains(t, stats.String(), "512.00 MB")
 }
 
 func TestFallbackBufferOnBothSides(t *testing.T) {
-	sides := unified.Sides[string, []byte]{GPU: named{}, CPU: unified.Heap{}}
-	gpu, err := unified.NewGPUBuffer(sides, unified.Shape{Len: 100}, "storage")
+	sides := fallback.Sides[string, []byte]{GPU: named{}, CPU: fallback.Heap{}}
+	gpu, err := fallback.NewGPUBuffer(sides, fallback.Shape{Len: 100}, "storage")
 	require.NoError(t, err)
 	require.True(t, gpu.IsGPU())
 	require.False(t, gpu.IsCPUFallback())
@@ -115,7 +115,7 @@ func TestFallbackBufferOnBothSides(t *testing.T) {
 	_, ok = gpu.AsCPU()
 	require.False(t, ok)
 
-	cpu, err := unified.NewFloat32Buffer(sides, []float32{1, 2, 3})
+	cpu, err := fallback.NewFloat32Buffer(sides, []float32{1, 2, 3})
 	require.NoError(t, err)
 	require.True(t, cpu.IsCPUFallback())
 	require.EqualValues(t, 3, cpu.Len())
@@ -130,7 +130,7 @@ func TestFallbackBufferOnBothSides(t *testing.T) {
 	require.False(t, ok, "it was taken")
 	require.ErrorIs(t, cpu.Close(), device.CodeInvalidState)
 
-	empty, err := unified.NewFloat32Buffer(sides, nil)
+	empty, err := fallback.NewFloat32Buffer(sides, nil)
 	require.NoError(t, err)
 	require.True(t, empty.IsEmpty())
 }

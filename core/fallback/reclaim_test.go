@@ -1,4 +1,4 @@
-package unified_test
+package fallback_test
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
-	"ferrum_mem/core/unified"
+	"ferrum_mem/core/fallback"
 )
 
 // What a reclaim callback frees is had by the very request that it was asked for, and
@@ -49,7 +49,7 @@ func TestOnDeviceEachFailedCallOfMakingAManagerLeavesNothing(t *testing.T) {
 	for n := 0; ; n++ {
 		r := newRig(t, 10*mib)
 		r.gpuDevice.failAfter(n)
-		m, err := unified.NewManager(r.gpu, r.host, plainConfig().WithMinFreeBytes(mib).WithPreAllocation([]uint64{mib, 2 * mib}))
+		m, err := fallback.NewManager(r.gpu, r.host, plainConfig().WithMinFreeBytes(mib).WithPreAllocation([]uint64{mib, 2 * mib}))
 		failed := r.gpuDevice.hasFailed()
 		if err != nil {
 			failures++

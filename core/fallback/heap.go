@@ -1,4 +1,4 @@
-package unified
+package fallback
 
 import (
 	"math"
@@ -13,7 +13,7 @@ type Heap struct{}
 // Alloc makes bytes that are 0; CodeOverflow for more than a slice can have.
 func (Heap) Alloc(bytes uint64) ([]byte, error) {
 	if bytes > math.MaxInt {
-		return nil, device.Errorf(device.CodeOverflow, "unified.heap", "size_bytes %d is more than a slice has", bytes)
+		return nil, device.Errorf(device.CodeOverflow, "fallback.heap", "size_bytes %d is more than a slice has", bytes)
 	}
 	return make([]byte, bytes), nil
 }

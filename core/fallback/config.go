@@ -1,4 +1,4 @@
-package unified
+package fallback
 
 import (
 	"math"
@@ -91,7 +91,7 @@ func (p Preset) Config() (MemoryConfig, error) {
 	case PresetConstrained:
 		return ForConstrained(), nil
 	}
-	return MemoryConfig{}, device.Errorf(device.CodeInvalidArgument, "unified.preset", "preset %d is none of 0 to 3", int32(p))
+	return MemoryConfig{}, device.Errorf(device.CodeInvalidArgument, "fallback.preset", "preset %d is none of 0 to 3", int32(p))
 }
 
 // WithGPUMemoryFraction sets the share of the device, brought to the nearest of 0.1
@@ -139,7 +139,7 @@ func (c MemoryConfig) WithPreAllocation(sizes []uint64) MemoryConfig {
 
 // Check says what makes no sense in the settings.
 func (c MemoryConfig) Check() error {
-	const op = "unified.config"
+	const op = "fallback.config"
 	f := c.GPUMemoryFraction
 	if math.IsNaN(f) || f < MinGPUMemoryFraction || f > MaxGPUMemoryFraction {
 		return device.Errorf(device.CodeInvalidConfig, op, "gpu_memory_fraction %v is not from %v to %v",

@@ -1,4 +1,4 @@
-// Unified pools in the C++17 layer: what falls back comes back with its bytes, and a
+// Fallback managers in the C++17 layer: what falls back comes back with its bytes, and a
 // generic pool owns the buffers that wait in it.
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ ferrum_config settings() {
     return config;
 }
 
-class CppUnified : public ::testing::Test {
+class CppFallback : public ::testing::Test {
   protected:
     void TearDown() override {
         gpu.reset();
@@ -49,7 +49,7 @@ ferrum::memory_config plain() {
         .with_tracking(true);
 }
 
-TEST_F(CppUnified, test_falls_back_and_comes_back) {
+TEST_F(CppFallback, test_falls_back_and_comes_back) {
     auto manager =
         ferrum::fallback_manager::create(gpu.get(), host.get(), plain());
     auto hog = manager.alloc(bytes(28 * MiB));
@@ -88,7 +88,7 @@ TEST_F(CppUnified, test_falls_back_and_comes_back) {
     pinned.pin();
 }
 
-TEST_F(CppUnified, test_one_interface) {
+TEST_F(CppFallback, test_one_interface) {
     auto manager =
         ferrum::fallback_manager::create(gpu.get(), host.get(), plain());
     const ferrum::gpu_memory_pool &pool = manager;
@@ -102,7 +102,7 @@ TEST_F(CppUnified, test_one_interface) {
     EXPECT_EQ(pool.stats().pooled_bytes, 0u);
 }
 
-TEST_F(CppUnified, test_generic_pool_owns_what_waits) {
+TEST_F(CppFallback, test_generic_pool_owns_what_waits) {
     auto token = std::make_shared<int>(1);
     {
         auto pool = ferrum::generic_pool<std::shared_ptr<int>>::create(
@@ -132,7 +132,7 @@ TEST_F(CppUnified, test_generic_pool_owns_what_waits) {
     EXPECT_EQ(token.use_count(), 1) << "what waits goes with the pool";
 }
 
-TEST_F(CppUnified, test_tracker_and_settings) {
+TEST_F(CppFallback, test_tracker_and_settings) {
     auto tracker = ferrum::tracker::create();
     ferrum_buffer_metadata old{};
     old.buffer_id = ferrum::buffer_id_new();

@@ -1,4 +1,4 @@
-package unified
+package fallback
 
 import (
 	"strconv"

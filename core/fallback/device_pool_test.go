@@ -1,4 +1,4 @@
-package unified_test
+package fallback_test
 
 import (
 	"testing"
@@ -8,8 +8,8 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/fallback"
 	"ferrum_mem/core/pressure"
-	"ferrum_mem/core/unified"
 )
 
 func openTest(t *testing.T, total uint64) (*devicetest.Device, *engine.Engine) {
@@ -32,15 +32,15 @@ func open(t *testing.T, c devicetest.Config) (*devicetest.Device, *engine.Engine
 	return dev, e
 }
 
-func newPool(t *testing.T, e *engine.Engine, c unified.MemoryConfig) *unified.DevicePool {
-	p, err := unified.NewDevicePool(e, c)
+func newPool(t *testing.T, e *engine.Engine, c fallback.MemoryConfig) *fallback.DevicePool {
+	p, err := fallback.NewDevicePool(e, c)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.Close(true)) })
 	return p
 }
 
-func take(t *testing.T, p *unified.DevicePool, bytes uint64) device.Addr {
-	lease, err := p.Alloc(bytes, nil, unified.Use{})
+func take(t *testing.T, p *fallback.DevicePool, bytes uint64) device.Addr {
+	lease, err := p.Alloc(bytes, nil, fallback.Use{})
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, lease.Bytes, bytes)
 	return lease.Buffer
@@ -50,11 +50,11 @@ func TestOnDeviceOnePoolForEveryBackend(t *testing.T) {
 	_, e := openTest(t, 100*mib)
 	r := newRig(t, 64*mib)
 	defer r.close(t)
-	other, err := unified.NewDevicePool(r.gpu, plainConfig())
+	other, err := fallback.NewDevicePool(r.gpu, plainConfig())
 	require.NoError(t, err)
-	for name, p := range map[string]unified.GpuMemoryPool{"test": newPool(t, e, plainConfig()), r.gpu.ID().Backend: other} {
+	for name, p := range map[string]fallback.GpuMemoryPool{"test": newPool(t, e, plainConfig()), r.gpu.ID().Backend: other} {
 		require.Equal(t, name, p.BackendName())
-		require.Equal(t, unified.MemoryStats{}, p.Stats())
+		require.Equal(t, fallback.MemoryStats{}, p.Stats())
 		free, err := p.FreeMemory()
 		require.NoError(t, err)
 		require.Positive(t, free)
@@ -92,7 +92,7 @@ func TestFractionBoundsWhatIsHeld(t *testing.T) {
 	for range 70 {
 		take(t, p, mib)
 	}
-	_, err := p.Alloc(mib, nil, unified.Use{})
+	_, err := p.Alloc(mib, nil, fallback.Use{})
 	require.ErrorIs(t, err, device.CodeOutOfMemory)
 	require.LessOrEqual(t, dev.HeldBytes(), uint64(70*mib))
 	require.EqualValues(t, 70*mib, p.Stats().InUseBytes)
@@ -105,7 +105,7 @@ func TestMinimumStaysFree(t *testing.T) {
 		take(t, p, mib)
 	}
 	before := p.Stats()
-	_, err := p.Alloc(mib, nil, unified.Use{})
+	_, err := p.Alloc(mib, nil, fallback.Use{})
 	require.ErrorIs(t, err, device.CodeOutOfMemory)
 	require.EqualValues(t, 70*mib, dev.HeldBytes())
 	after := p.Stats()
@@ -117,7 +117,7 @@ func TestMinimumStaysFree(t *testing.T) {
 	late := newPool(t, shared, plainConfig().WithMinFreeBytes(30*mib))
 	sharedDevice := shared.Device().(*devicetest.Device)
 	sharedDevice.SetOthersBytes(71 * mib)
-	_, err = late.Alloc(mib, nil, unified.Use{})
+	_, err = late.Alloc(mib, nil, fallback.Use{})
 	require.ErrorIs(t, err, device.CodeOutOfMemory)
 	sharedDevice.SetOthersBytes(69 * mib)
 	take(t, late, mib)
@@ -192,7 +192,7 @@ func TestPreAllocation(t *testing.T) {
 	require.EqualValues(t, 1, p.Stats().PoolHits)
 
 	_, small := openTest(t, 10*mib)
-	_, err := unified.NewDevicePool(small, plainConfig().WithPreAllocation([]uint64{8 * mib, 4 * mib}))
+	_, err := fallback.NewDevicePool(small, plainConfig().WithPreAllocation([]uint64{8 * mib, 4 * mib}))
 	require.ErrorIs(t, err, device.CodeOutOfMemory)
 	require.Zero(t, small.Statistics().Reserved.Current)
 	require.NotZero(t, dev.HeldBytes())
@@ -202,7 +202,7 @@ func TestPreAllocation(t *testing.T) {
 func TestBusyBuffersAreNotPooled(t *testing.T) {
 	dev := devicetest.Open(devicetest.Config{TotalBytes: 100 * mib, NoVirtualMemory: true, Backed: true})
 	e := engine.New(dev, engine.Options{})
-	p, err := unified.NewDevicePool(e, plainConfig())
+	p, err := fallback.NewDevicePool(e, plainConfig())
 	require.NoError(t, err)
 	addr := take(t, p, mib)
 	dev.Default().Hold()
@@ -211,7 +211,7 @@ func TestBusyBuffersAreNotPooled(t *testing.T) {
 	require.Zero(t, p.Stats().PooledBytes+p.Stats().TotalAllocatedBytes)
 	other, err := dev.NewStream()
 	require.NoError(t, err)
-	lease, err := p.Alloc(mib, other, unified.Use{})
+	lease, err := p.Alloc(mib, other, fallback.Use{})
 	require.NoError(t, err)
 	require.NotEqual(t, addr, lease.Buffer)
 	dev.Default().Release()
@@ -227,7 +227,7 @@ func TestEachFailedCallOfADevicePoolChangesNothing(t *testing.T) {
 		kept := take(t, p, mib)
 		before := p.Stats()
 		dev.FailNth(devicetest.Any, n, nil)
-		lease, err := p.Alloc(80*mib, nil, unified.Use{})
+		lease, err := p.Alloc(80*mib, nil, fallback.Use{})
 		if err == nil {
 			err = p.Free(lease.Buffer, nil)
 			if err != nil {
@@ -248,22 +248,22 @@ func TestEachFailedCallOfADevicePoolChangesNothing(t *testing.T) {
 
 func TestDevicePoolRefuses(t *testing.T) {
 	_, e := openTest(t, 100*mib)
-	_, err := unified.NewDevicePool(e, unified.MemoryConfig{})
+	_, err := fallback.NewDevicePool(e, fallback.MemoryConfig{})
 	require.ErrorIs(t, err, device.CodeInvalidConfig)
 	require.ErrorContains(t, err, "test:0")
 	_, tiny := openTest(t, 8192)
-	_, err = unified.NewDevicePool(tiny, plainConfig().WithGPUMemoryFraction(0.1))
+	_, err = fallback.NewDevicePool(tiny, plainConfig().WithGPUMemoryFraction(0.1))
 	require.ErrorIs(t, err, device.CodeInvalidConfig)
 
 	p := newPool(t, e, plainConfig())
-	_, err = p.Alloc(0, nil, unified.Use{})
+	_, err = p.Alloc(0, nil, fallback.Use{})
 	require.ErrorIs(t, err, device.CodeInvalidSize)
 	require.ErrorIs(t, p.Free(0x1234, nil), device.CodeInvalidAddress)
 
-	closed, err := unified.NewDevicePool(e, plainConfig())
+	closed, err := fallback.NewDevicePool(e, plainConfig())
 	require.NoError(t, err)
 	require.NoError(t, closed.Close(false))
-	_, err = closed.Alloc(1, nil, unified.Use{})
+	_, err = closed.Alloc(1, nil, fallback.Use{})
 	require.ErrorIs(t, err, device.CodeInvalidState)
 	require.ErrorIs(t, closed.ClearPool(), device.CodeInvalidState)
 	_, err = closed.Shrink()

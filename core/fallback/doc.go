@@ -1,4 +1,4 @@
-// Package unified is the memory of one device seen through one small interface,
+// Package fallback is the memory of one device seen through one small interface,
 // whatever backend it is of, with a second place to go to when it is full.
 //
 // GpuMemoryPool is the interface. DevicePool satisfies it for any open device: free
@@ -19,4 +19,4 @@
 // Lock order: Manager.returning, then FallbackBuffer.mu, then Manager.mu, then
 // DevicePool.growth, then the locks of core/pool and the engine.
 // GenericMemoryPool.mu and AllocationTracker.mu are leaves.
-package unified
+package fallback

@@ -1,4 +1,4 @@
-package unified
+package fallback
 
 import (
 	"cmp"
@@ -31,7 +31,7 @@ func NewAllocationTracker() *AllocationTracker {
 // which nothing has changed: CodeInvalidArgument for id 0, CodeOverflow when the
 // sum of all sizes would not fit 64 bits.
 func (t *AllocationTracker) Track(m BufferMetadata) error {
-	const op = "unified.track"
+	const op = "fallback.track"
 	if m.ID == 0 {
 		return device.Errorf(device.CodeInvalidArgument, op, "buffer id is 0")
 	}

@@ -1,4 +1,4 @@
-package unified
+package fallback
 
 import (
 	"encoding/binary"
@@ -91,7 +91,7 @@ func (b *FallbackBuffer[G, C]) fit(has func() uint64) (err error) {
 		return err
 	}
 	if size := has(); size < b.bytes {
-		return device.Errorf(device.CodeInvalidSize, "unified.buffer", "storage of %d bytes is less than the %d of %d x %v",
+		return device.Errorf(device.CodeInvalidSize, "fallback.buffer", "storage of %d bytes is less than the %d of %d x %v",
 			size, b.bytes, b.shape.Len, b.shape.DType)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package unified
+package fallback
 
 import (
 	"cmp"
@@ -12,7 +12,7 @@ import (
 // buffer is as it was: CodeBusy while it is pinned, CodeInvalidState when it has
 // ended, those of the stream.
 func (b *Buffer) Free(stream device.Stream) error {
-	const op = "unified.free"
+	const op = "fallback.free"
 	m := b.manager
 	if err := m.begin(op); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (m *Manager) forget(b *Buffer) {
 // buffer is as it was: CodeBusy while it is pinned, CodeInvalidState when it is on
 // the other side or has ended.
 func (b *Buffer) Take(side Side) (device.Addr, error) {
-	const op = "unified.take"
+	const op = "fallback.take"
 	m := b.manager
 	if err := m.begin(op); err != nil {
 		return 0, err
@@ -78,7 +78,7 @@ type Taken struct {
 // the default one). Errors, after which it is the caller's as before:
 // CodeInvalidAddress for what is none, those of the stream.
 func (m *Manager) Release(t Taken, stream device.Stream) error {
-	const op = "unified.release"
+	const op = "fallback.release"
 	if err := m.begin(op); err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (m *Manager) Release(t Taken, stream device.Stream) error {
 // that is smaller than the elements, and those of Alloc for the request, of which
 // the stream and the place mean nothing.
 func (m *Manager) Adopt(t Taken, r Request) (*Buffer, error) {
-	const op = "unified.adopt"
+	const op = "fallback.adopt"
 	if _, err := r.check(op); err != nil {
 		return nil, on(err, m.gpu.engine)
 	}
@@ -158,7 +158,7 @@ func (m *Manager) takeBack(op string, t Taken) (storage, error) {
 // pinned. While another thread is at it, it brings none. Errors, with how many came:
 // those of the devices.
 func (m *Manager) Return() (moved int, err error) {
-	if err := m.begin("unified.return"); err != nil {
+	if err := m.begin("fallback.return"); err != nil {
 		return 0, err
 	}
 	defer m.leave()
@@ -233,10 +233,10 @@ func (m *Manager) makeRoom(bytes uint64) (bool, error) {
 // ToCPU moves the buffer to the host, after what the device's default stream has
 // queued. It stays there until ToGPU. Errors as for FallbackBuffer.ToCPU;
 // CodeInvalidState for a manager that does not fall back.
-func (b *Buffer) ToCPU() error { return b.move("unified.to_cpu", b.FallbackBuffer.ToCPU) }
+func (b *Buffer) ToCPU() error { return b.move("fallback.to_cpu", b.FallbackBuffer.ToCPU) }
 
 // ToGPU moves the buffer to the device; CodeOutOfMemory when that has no room.
-func (b *Buffer) ToGPU() error { return b.move("unified.to_gpu", b.FallbackBuffer.ToGPU) }
+func (b *Buffer) ToGPU() error { return b.move("fallback.to_gpu", b.FallbackBuffer.ToGPU) }
 
 func (b *Buffer) move(op string, move func() error) error {
 	m := b.manager

@@ -1,4 +1,4 @@
-package unified
+package fallback
 
 import (
 	"ferrum_mem/core/device"
@@ -11,7 +11,7 @@ func (b *Buffer) Addr() (device.Addr, Side, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.gone {
-		return 0, b.side, on(b.goneError("unified.addr"), b.manager.gpu.engine)
+		return 0, b.side, on(b.goneError("fallback.addr"), b.manager.gpu.engine)
 	}
 	return b.addrLocked(), b.side, nil
 }
@@ -55,14 +55,14 @@ type Part struct {
 // Errors: CodeNullPointer, CodeInvalidSize for no bytes, CodeInvalidOffset for a part
 // that leaves the buffer, those of the copy.
 func (b *Buffer) Write(to Part, src device.HostAddr) error {
-	return b.reach("unified.write", to, src, func(s device.Stream, at device.Addr) error {
+	return b.reach("fallback.write", to, src, func(s device.Stream, at device.Addr) error {
 		return s.CopyFromHost(at, src, to.SizeBytes)
 	})
 }
 
 // Read is Write the other way.
 func (b *Buffer) Read(from Part, dst device.HostAddr) error {
-	return b.reach("unified.read", from, dst, func(s device.Stream, at device.Addr) error {
+	return b.reach("fallback.read", from, dst, func(s device.Stream, at device.Addr) error {
 		return s.CopyToHost(dst, at, from.SizeBytes)
 	})
 }

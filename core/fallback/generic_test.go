@@ -1,4 +1,4 @@
-package unified_test
+package fallback_test
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/core/unified"
+	"ferrum_mem/core/fallback"
 )
 
 type slot struct {
@@ -22,10 +22,10 @@ type slot struct {
 
 // naive is the pool as its documentation has it, in a plain list.
 type naive struct {
-	config unified.MemoryConfig
+	config fallback.MemoryConfig
 	free   []slot
-	inUse  []unified.Lease[int]
-	stats  unified.MemoryStats
+	inUse  []fallback.Lease[int]
+	stats  fallback.MemoryStats
 	gone   []int
 }
 
@@ -67,12 +67,12 @@ func (m *naive) use(bytes uint64) {
 
 func TestGenericPoolAgainstANaiveOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := unified.DefaultMemoryConfig().WithMaxPooled(rapid.IntRange(0, 3).Draw(t, "per_bucket")).
+		c := fallback.DefaultMemoryConfig().WithMaxPooled(rapid.IntRange(0, 3).Draw(t, "per_bucket")).
 			WithMaxPooledBytes(rapid.SampledFrom([]uint64{0, 500, 3000}).Draw(t, "bytes")).
 			WithTracking(rapid.Bool().Draw(t, "tracking"))
 		m := &naive{config: c}
 		var gone []int
-		pool, err := unified.NewGenericMemoryPool(c, func(number int, _ uint64) error {
+		pool, err := fallback.NewGenericMemoryPool(c, func(number int, _ uint64) error {
 			gone = append(gone, number)
 			return nil
 		})
@@ -110,7 +110,7 @@ func TestGenericPoolAgainstANaiveOne(t *testing.T) {
 				}
 			default:
 				want := rapid.Uint64Range(1, 1200).Draw(t, "want")
-				lease, ok, err := pool.TryGet(want, unified.Use{})
+				lease, ok, err := pool.TryGet(want, fallback.Use{})
 				require.NoError(t, err)
 				expected, found := m.get(want)
 				require.Equal(t, found, ok)
@@ -128,8 +128,8 @@ func TestGenericPoolAgainstANaiveOne(t *testing.T) {
 				} else {
 					m.stats.PoolMisses++
 					made++
-					lease = unified.Lease[int]{Buffer: made, Bytes: want}
-					lease.ID, err = pool.RecordAllocation(want, unified.Use{})
+					lease = fallback.Lease[int]{Buffer: made, Bytes: want}
+					lease.ID, err = pool.RecordAllocation(want, fallback.Use{})
 					require.NoError(t, err)
 					m.stats.TotalAllocatedBytes += want
 				}
@@ -153,88 +153,88 @@ func TestGenericPoolAgainstANaiveOne(t *testing.T) {
 // A buffer of 520 bytes is filed beside those of 1024, and a request for 1000 would
 // overrun it.
 func TestASmallBufferServesNoLargerRequest(t *testing.T) {
-	pool, err := unified.NewGenericMemoryPool[int](unified.DefaultMemoryConfig(), nil)
+	pool, err := fallback.NewGenericMemoryPool[int](fallback.DefaultMemoryConfig(), nil)
 	require.NoError(t, err)
 	require.NoError(t, pool.AddFree(1, 520))
-	_, ok, err := pool.TryGet(1000, unified.Use{})
+	_, ok, err := pool.TryGet(1000, fallback.Use{})
 	require.NoError(t, err)
 	require.False(t, ok)
-	_, ok, err = pool.TryGet(520, unified.Use{})
+	_, ok, err = pool.TryGet(520, fallback.Use{})
 	require.NoError(t, err)
 	require.True(t, ok)
 }
 
 func TestReuseWastesAtMostFourTimes(t *testing.T) {
-	pool, err := unified.NewGenericMemoryPool[int](unified.DefaultMemoryConfig(), nil)
+	pool, err := fallback.NewGenericMemoryPool[int](fallback.DefaultMemoryConfig(), nil)
 	require.NoError(t, err)
 	require.NoError(t, pool.AddFree(1, 4097))
-	_, ok, err := pool.TryGet(1024, unified.Use{})
+	_, ok, err := pool.TryGet(1024, fallback.Use{})
 	require.NoError(t, err)
 	require.False(t, ok)
-	_, ok, err = pool.TryGet(1025, unified.Use{})
+	_, ok, err = pool.TryGet(1025, fallback.Use{})
 	require.NoError(t, err)
 	require.True(t, ok)
 }
 
 func TestGenericPoolRefuses(t *testing.T) {
-	pool, err := unified.NewGenericMemoryPool[int](unified.DefaultMemoryConfig().WithTracking(true), nil)
+	pool, err := fallback.NewGenericMemoryPool[int](fallback.DefaultMemoryConfig().WithTracking(true), nil)
 	require.NoError(t, err)
 	before := pool.Stats()
-	_, err = pool.RecordAllocation(0, unified.Use{})
+	_, err = pool.RecordAllocation(0, fallback.Use{})
 	require.ErrorIs(t, err, device.CodeInvalidSize)
-	_, _, err = pool.TryGet(0, unified.Use{})
+	_, _, err = pool.TryGet(0, fallback.Use{})
 	require.ErrorIs(t, err, device.CodeInvalidSize)
-	_, _, err = pool.TryGet(math.MaxUint64, unified.Use{})
+	_, _, err = pool.TryGet(math.MaxUint64, fallback.Use{})
 	require.ErrorIs(t, err, device.CodeOverflow)
 	require.ErrorIs(t, pool.AddFree(1, 0), device.CodeInvalidSize)
-	_, err = pool.ReturnBuffer(unified.Lease[int]{Bytes: 8})
+	_, err = pool.ReturnBuffer(fallback.Lease[int]{Bytes: 8})
 	require.ErrorIs(t, err, device.CodeInvalidArgument)
 	require.Equal(t, before, pool.Stats())
 
-	id, err := pool.RecordAllocation(8, unified.Use{Tag: "kv"})
+	id, err := pool.RecordAllocation(8, fallback.Use{Tag: "kv"})
 	require.NoError(t, err)
-	_, err = pool.ReturnBuffer(unified.Lease[int]{Bytes: 9, ID: id})
+	_, err = pool.ReturnBuffer(fallback.Lease[int]{Bytes: 9, ID: id})
 	require.ErrorIs(t, err, device.CodeInvalidArgument)
 	require.Equal(t, 1, pool.Tracker().Count())
-	_, err = pool.ReturnBuffer(unified.Lease[int]{Bytes: 8, ID: id})
+	_, err = pool.ReturnBuffer(fallback.Lease[int]{Bytes: 8, ID: id})
 	require.NoError(t, err)
-	_, err = pool.ReturnBuffer(unified.Lease[int]{Bytes: 8, ID: id})
+	_, err = pool.ReturnBuffer(fallback.Lease[int]{Bytes: 8, ID: id})
 	require.ErrorIs(t, err, device.CodeInvalidArgument, "a second return")
 
-	plain, err := unified.NewGenericMemoryPool[int](unified.DefaultMemoryConfig(), nil)
+	plain, err := fallback.NewGenericMemoryPool[int](fallback.DefaultMemoryConfig(), nil)
 	require.NoError(t, err)
-	_, err = plain.RecordAllocation(math.MaxUint64, unified.Use{})
+	_, err = plain.RecordAllocation(math.MaxUint64, fallback.Use{})
 	require.NoError(t, err)
-	_, err = plain.RecordAllocation(1, unified.Use{})
+	_, err = plain.RecordAllocation(1, fallback.Use{})
 	require.ErrorIs(t, err, device.CodeOverflow)
-	_, err = plain.ReturnBuffer(unified.Lease[int]{})
+	_, err = plain.ReturnBuffer(fallback.Lease[int]{})
 	require.ErrorIs(t, err, device.CodeInvalidSize)
 }
 
 func TestAFailedReleaseIsSaid(t *testing.T) {
 	broken := errors.New("broken")
-	pool, err := unified.NewGenericMemoryPool(unified.DefaultMemoryConfig().WithMaxPooled(0), func(int, uint64) error { return broken })
+	pool, err := fallback.NewGenericMemoryPool(fallback.DefaultMemoryConfig().WithMaxPooled(0), func(int, uint64) error { return broken })
 	require.NoError(t, err)
-	_, err = pool.RecordAllocation(8, unified.Use{})
+	_, err = pool.RecordAllocation(8, fallback.Use{})
 	require.NoError(t, err)
-	kept, err := pool.ReturnBuffer(unified.Lease[int]{Bytes: 8})
+	kept, err := pool.ReturnBuffer(fallback.Lease[int]{Bytes: 8})
 	require.ErrorIs(t, err, broken)
 	require.False(t, kept)
 	require.Zero(t, pool.Stats().TotalAllocatedBytes)
 }
 
 func TestGenericPoolUnderThreads(t *testing.T) {
-	pool, err := unified.NewGenericMemoryPool[*int](unified.DefaultMemoryConfig().WithTracking(true), nil)
+	pool, err := fallback.NewGenericMemoryPool[*int](fallback.DefaultMemoryConfig().WithTracking(true), nil)
 	require.NoError(t, err)
 	var all sync.WaitGroup
 	for n := range 8 {
 		all.Go(func() {
 			for i := range 1000 {
 				want := uint64(100 + (n*i)%900)
-				lease, ok, err := pool.TryGet(want, unified.Use{})
+				lease, ok, err := pool.TryGet(want, fallback.Use{})
 				if err == nil && !ok {
-					lease = unified.Lease[*int]{Buffer: new(int), Bytes: want}
-					lease.ID, err = pool.RecordAllocation(want, unified.Use{})
+					lease = fallback.Lease[*int]{Buffer: new(int), Bytes: want}
+					lease.ID, err = pool.RecordAllocation(want, fallback.Use{})
 				}
 				if err != nil {
 					t.Error(err)

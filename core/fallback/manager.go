@@ -1,4 +1,4 @@
-package unified
+package fallback
 
 import (
 	"errors"
@@ -68,7 +68,7 @@ type Stats struct {
 // CodeInvalidConfig without a host that is needed, CodeInvalidArgument for one that is
 // the device itself or that the process cannot address, those of NewDevicePool.
 func NewManager(gpu, host *engine.Engine, c MemoryConfig) (*Manager, error) {
-	const op = "unified.new_manager"
+	const op = "fallback.new_manager"
 	if c.CPUFallbackEnabled {
 		switch {
 		case host == nil:
@@ -93,7 +93,7 @@ func NewManager(gpu, host *engine.Engine, c MemoryConfig) (*Manager, error) {
 		return m, nil
 	}
 	settings := pool.DefaultConfig()
-	settings.Name = "unified fallback"
+	settings.Name = "fallback host"
 	settings.InitialSizeBytes, settings.GrowthIncrementBytes = growthBytes, growthBytes
 	settings.ThreadCacheBytes = 0
 	m.host = host
@@ -211,7 +211,7 @@ func (m *Manager) Close(force bool) error {
 	}
 	if live, taken := len(m.live), len(m.taken); live+taken > 0 && !force {
 		m.mu.Unlock()
-		return device.Errorf(device.CodeBusy, "unified.close", "%d buffers are live, and the storage of %d is taken",
+		return device.Errorf(device.CodeBusy, "fallback.close", "%d buffers are live, and the storage of %d is taken",
 			live, taken).On(m.gpu.engine.ID())
 	}
 	m.closed = true

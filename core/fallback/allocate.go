@@ -1,4 +1,4 @@
-package unified
+package fallback
 
 import (
 	"ferrum_mem/core/device"
@@ -52,7 +52,7 @@ type Buffer struct {
 // may be used has room, CodeInvalidState for the host with a manager that does not
 // fall back, those of the devices.
 func (m *Manager) Alloc(r Request) (*Buffer, error) {
-	const op = "unified.alloc"
+	const op = "fallback.alloc"
 	bytes, err := r.check(op)
 	if err != nil {
 		return nil, on(err, m.gpu.engine)
@@ -90,7 +90,7 @@ func (m *Manager) make(b *Buffer, r Request, bytes uint64) error {
 	}
 	if failure := m.makeOnCPU(b, r.Shape, bytes); failure != nil {
 		if noRoom(failure) {
-			return device.Errorf(device.CodeOutOfMemory, "unified.alloc",
+			return device.Errorf(device.CodeOutOfMemory, "fallback.alloc",
 				"%d bytes: neither the device nor the host %v has room: %w; %v", bytes, m.host.ID(), err, failure).On(m.gpu.engine.ID())
 		}
 		return failure

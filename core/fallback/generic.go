@@ -1,4 +1,4 @@
-package unified
+package fallback
 
 import (
 	"errors"
@@ -79,7 +79,7 @@ func (p *GenericMemoryPool[B]) Stats() MemoryStats { return p.stats.read() }
 // is 0 unless the pool tracks. Errors, after which nothing has changed:
 // CodeInvalidSize for 0, CodeOverflow when the total would not fit 64 bits.
 func (p *GenericMemoryPool[B]) RecordAllocation(bytes uint64, u Use) (BufferID, error) {
-	const op = "unified.record_allocation"
+	const op = "fallback.record_allocation"
 	if bytes == 0 {
 		return 0, device.Errorf(device.CodeInvalidSize, op, "bytes is 0")
 	}
@@ -122,7 +122,7 @@ func (p *GenericMemoryPool[B]) track(bytes uint64, u Use) (BufferID, error) {
 // do. False: there is none, and the caller makes one. Errors: CodeInvalidSize for 0,
 // CodeOverflow for a size without a power of two above it.
 func (p *GenericMemoryPool[B]) TryGet(minBytes uint64, u Use) (Lease[B], bool, error) {
-	const op = "unified.try_get"
+	const op = "fallback.try_get"
 	if minBytes == 0 {
 		return Lease[B]{}, false, device.Errorf(device.CodeInvalidSize, op, "min_bytes is 0")
 	}
@@ -234,7 +234,7 @@ func (p *GenericMemoryPool[B]) Discard(l Lease[B]) error {
 }
 
 func (p *GenericMemoryPool[B]) endUse(bytes uint64, id BufferID) error {
-	const op = "unified.return_buffer"
+	const op = "fallback.return_buffer"
 	if bytes == 0 {
 		return device.Errorf(device.CodeInvalidSize, op, "bytes is 0")
 	}
@@ -295,7 +295,7 @@ func (p *GenericMemoryPool[B]) file(free pooled[B]) bool {
 // AddFree files a buffer that nobody has used yet; CodeResourceExhausted when its
 // bucket is full. Errors otherwise as for RecordAllocation.
 func (p *GenericMemoryPool[B]) AddFree(buffer B, bytes uint64) error {
-	const op = "unified.pre_allocate"
+	const op = "fallback.pre_allocate"
 	if bytes == 0 {
 		return device.Errorf(device.CodeInvalidSize, op, "bytes is 0")
 	}

@@ -1,4 +1,4 @@
-package unified
+package fallback
 
 import (
 	"errors"
@@ -56,12 +56,12 @@ func NewDevicePool(e *engine.Engine, c MemoryConfig) (*DevicePool, error) {
 		bound = e.RoundDown(bound)
 	}
 	if bound < info.GranularityBytes {
-		return nil, device.Errorf(device.CodeInvalidConfig, "unified.new_pool",
+		return nil, device.Errorf(device.CodeInvalidConfig, "fallback.new_pool",
 			"gpu_memory_fraction %v of %d bytes is less than the smallest segment of %d",
 			c.GPUMemoryFraction, info.TotalBytes, info.GranularityBytes).On(e.ID())
 	}
 	settings := pool.DefaultConfig()
-	settings.Name = "unified"
+	settings.Name = "fallback"
 	settings.MaxSizeBytes = bound
 	settings.GrowthIncrementBytes = min(growthBytes, bound)
 	settings.InitialSizeBytes = settings.GrowthIncrementBytes
@@ -129,7 +129,7 @@ func (p *DevicePool) Alloc(bytes uint64, stream device.Stream, u Use) (Lease[dev
 		u.Location.Device = p.engine.ID()
 	}
 	if p.isClosed() {
-		return Lease[device.Addr]{}, p.closedError("unified.alloc")
+		return Lease[device.Addr]{}, p.closedError("fallback.alloc")
 	}
 	lease, ok, err := p.free.TryGet(bytes, u)
 	if err != nil {
@@ -144,7 +144,7 @@ func (p *DevicePool) Alloc(bytes uint64, stream device.Stream, u Use) (Lease[dev
 	defer p.mu.Unlock()
 	if p.closed {
 		// The memory goes with core/pool.
-		return Lease[device.Addr]{}, p.closedError("unified.alloc")
+		return Lease[device.Addr]{}, p.closedError("fallback.alloc")
 	}
 	p.inUse[lease.Buffer] = lease
 	return lease, nil
@@ -177,7 +177,7 @@ func (p *DevicePool) grow(bytes uint64, stream device.Stream) (pool.Block, error
 	}
 	block, err := p.inner.Alloc(pool.Request{SizeBytes: bytes, Stream: stream})
 	if noRoom(err) {
-		err = device.Errorf(device.CodeOutOfMemory, "unified.alloc", "%d bytes with gpu_memory_fraction %v and min_free_bytes %d: %w",
+		err = device.Errorf(device.CodeOutOfMemory, "fallback.alloc", "%d bytes with gpu_memory_fraction %v and min_free_bytes %d: %w",
 			bytes, p.config.GPUMemoryFraction, p.config.MinFreeBytes, err).On(p.engine.ID())
 	}
 	return block, err
@@ -288,7 +288,7 @@ func (p *DevicePool) endUse(addr device.Addr) (Lease[device.Addr], error) {
 	defer p.mu.Unlock()
 	lease, ok := p.inUse[addr]
 	if !ok {
-		return lease, device.Errorf(device.CodeInvalidAddress, "unified.free",
+		return lease, device.Errorf(device.CodeInvalidAddress, "fallback.free",
 			"address %#x is no buffer in use", uint64(addr)).On(p.engine.ID())
 	}
 	delete(p.inUse, addr)
@@ -338,7 +338,7 @@ func (p *DevicePool) HeldBytes() uint64 { return p.inner.HeldBytes() }
 // ClearPool empties the buckets into core/pool.
 func (p *DevicePool) ClearPool() error {
 	if p.isClosed() {
-		return p.closedError("unified.clear_pool")
+		return p.closedError("fallback.clear_pool")
 	}
 	return p.free.Clear()
 }
@@ -346,7 +346,7 @@ func (p *DevicePool) ClearPool() error {
 // Shrink empties the buckets and gives what holds no buffer back to the device.
 func (p *DevicePool) Shrink() (releasedBytes uint64, err error) {
 	if p.isClosed() {
-		return 0, p.closedError("unified.shrink")
+		return 0, p.closedError("fallback.shrink")
 	}
 	_, failure := p.free.Shrink()
 	p.growth.Lock()
@@ -359,7 +359,7 @@ func (p *DevicePool) Shrink() (releasedBytes uint64, err error) {
 // changes nothing, while buffers are in use. When the device fails to take memory
 // back, Close may be called again. Closed, it is nil.
 func (p *DevicePool) Close(force bool) error {
-	const op = "unified.close"
+	const op = "fallback.close"
 	p.mu.Lock()
 	if n := len(p.inUse); n > 0 && !force {
 		p.mu.Unlock()

@@ -1,4 +1,4 @@
-package unified_test
+package fallback_test
 
 import (
 	"sync"
@@ -8,10 +8,10 @@ import (
 	"pgregory.net/rapid"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/core/unified"
+	"ferrum_mem/core/fallback"
 )
 
-func make1(t require.TestingT, m *unified.Manager, r unified.Request) *unified.Buffer {
+func make1(t require.TestingT, m *fallback.Manager, r fallback.Request) *fallback.Buffer {
 	b, err := m.Alloc(r)
 	require.NoError(t, err)
 	return b
@@ -38,7 +38,7 @@ func TestOnDeviceFallsBackAndComesBack(t *testing.T) {
 	require.EqualValues(t, 2, stats.CPUBuffers)
 	meta, ok := m.Tracker().Get(moves.ID())
 	require.True(t, ok)
-	require.Equal(t, unified.BufferLocation{Side: unified.CPU, Device: r.host.ID()}, meta.Location)
+	require.Equal(t, fallback.BufferLocation{Side: fallback.CPU, Device: r.host.ID()}, meta.Location)
 	require.Equal(t, "kv", meta.Tag)
 
 	require.NoError(t, big.Free(nil))
@@ -46,7 +46,7 @@ func TestOnDeviceFallsBackAndComesBack(t *testing.T) {
 	require.True(t, stays.IsCPUFallback())
 	require.Equal(t, moving, contents(t, moves))
 	meta, _ = m.Tracker().Get(moves.ID())
-	require.Equal(t, unified.BufferLocation{Side: unified.GPU, Device: r.gpu.ID()}, meta.Location)
+	require.Equal(t, fallback.BufferLocation{Side: fallback.GPU, Device: r.gpu.ID()}, meta.Location)
 
 	require.NoError(t, stays.Pin())
 	moved, err := m.Return()
@@ -73,7 +73,7 @@ func TestOnDeviceWithoutFallbackItIsOutOfMemory(t *testing.T) {
 	_, err := m.Alloc(bytesOf(33 * mib))
 	require.ErrorIs(t, err, device.CodeOutOfMemory)
 	onCPU := bytesOf(1)
-	onCPU.Place = unified.OnCPU
+	onCPU.Place = fallback.OnCPU
 	_, err = m.Alloc(onCPU)
 	require.ErrorIs(t, err, device.CodeInvalidState)
 	require.Zero(t, m.Stats().CPUFallbacks)
@@ -81,13 +81,13 @@ func TestOnDeviceWithoutFallbackItIsOutOfMemory(t *testing.T) {
 
 	both := r.manager(t, plainConfig())
 	only := bytesOf(33 * mib)
-	only.Place = unified.OnGPU
+	only.Place = fallback.OnGPU
 	_, err = both.Alloc(only)
 	require.ErrorIs(t, err, device.CodeOutOfMemory)
 	_, err = both.Alloc(bytesOf(65 * mib))
 	require.ErrorIs(t, err, device.CodeOutOfMemory)
 	require.ErrorContains(t, err, "neither the device nor the host")
-	require.Equal(t, unified.Stats{MemoryStats: unified.MemoryStats{PoolMisses: 2}}, both.ManagerStats())
+	require.Equal(t, fallback.Stats{MemoryStats: fallback.MemoryStats{PoolMisses: 2}}, both.ManagerStats())
 	require.NoError(t, both.Close(false))
 }
 
@@ -107,13 +107,13 @@ func TestOnDeviceStorageIsTakenAndAdopted(t *testing.T) {
 	r := newRig(t, 32*mib)
 	defer r.close(t)
 	m := r.manager(t, plainConfig().WithTracking(true))
-	for _, where := range []unified.Place{unified.OnGPU, unified.OnCPU} {
-		asked := unified.Request{Shape: unified.Shape{DType: unified.BF16, Len: 1000}, Place: where}
+	for _, where := range []fallback.Place{fallback.OnGPU, fallback.OnCPU} {
+		asked := fallback.Request{Shape: fallback.Shape{DType: fallback.BF16, Len: 1000}, Place: where}
 		b := make1(t, m, asked)
 		content := fill(t, b)
-		other := unified.CPU
-		if b.Side() == unified.CPU {
-			other = unified.GPU
+		other := fallback.CPU
+		if b.Side() == fallback.CPU {
+			other = fallback.GPU
 		}
 		_, err := b.Take(other)
 		require.ErrorIs(t, err, device.CodeInvalidState)
@@ -127,11 +127,11 @@ func TestOnDeviceStorageIsTakenAndAdopted(t *testing.T) {
 		require.ErrorIs(t, b.Free(nil), device.CodeInvalidState, "the buffer has ended")
 		require.Zero(t, m.Tracker().Count())
 		require.ErrorIs(t, m.Close(false), device.CodeBusy)
-		taken := unified.Taken{Side: b.Side(), Addr: addr}
+		taken := fallback.Taken{Side: b.Side(), Addr: addr}
 		asked.Len = 1 << 40
 		_, err = m.Adopt(taken, asked)
 		require.ErrorIs(t, err, device.CodeInvalidSize)
-		asked.Len, asked.DType = 500, unified.F32
+		asked.Len, asked.DType = 500, fallback.F32
 		again, err := m.Adopt(taken, asked)
 		require.NoError(t, err)
 		require.Equal(t, content, contents(t, again))
@@ -154,7 +154,7 @@ func TestOnDeviceManagerAgainstAModel(t *testing.T) {
 		defer r.close(t)
 		m := r.manager(t, plainConfig().WithTracking(true).WithMaxPooled(rapid.IntRange(0, 2).Draw(t, "per_bucket")))
 		type known struct {
-			buffer  *unified.Buffer
+			buffer  *fallback.Buffer
 			content []byte
 			pins    int
 		}
@@ -163,14 +163,14 @@ func TestOnDeviceManagerAgainstAModel(t *testing.T) {
 			if len(live) == 0 || rapid.IntRange(0, 2).Draw(t, "make") == 0 {
 				asked := bytesOf(rapid.SampledFrom([]uint64{1, 1000, mib / 32, 3 * mib / 32, 5 * mib / 32}).Draw(t, "bytes"))
 				asked.Movable = rapid.Bool().Draw(t, "movable")
-				asked.Place = rapid.SampledFrom([]unified.Place{unified.OnEither, unified.OnGPU, unified.OnCPU}).Draw(t, "place")
+				asked.Place = rapid.SampledFrom([]fallback.Place{fallback.OnEither, fallback.OnGPU, fallback.OnCPU}).Draw(t, "place")
 				b, err := m.Alloc(asked)
 				if err != nil {
 					require.ErrorIs(t, err, device.CodeOutOfMemory)
 					continue
 				}
-				if asked.Place != unified.OnEither {
-					require.Equal(t, asked.Place == unified.OnGPU, b.IsGPU())
+				if asked.Place != fallback.OnEither {
+					require.Equal(t, asked.Place == fallback.OnGPU, b.IsGPU())
 				}
 				live = append(live, &known{buffer: b, content: fill(t, b)})
 				continue
@@ -199,11 +199,11 @@ func TestOnDeviceManagerAgainstAModel(t *testing.T) {
 				}
 			case 3:
 				if err = k.buffer.ToCPU(); err == nil {
-					side = unified.CPU
+					side = fallback.CPU
 				}
 			case 4:
 				if err = k.buffer.ToGPU(); err == nil {
-					side = unified.GPU
+					side = fallback.GPU
 				}
 			case 5:
 				_, err := m.Return()
@@ -246,7 +246,7 @@ type books struct {
 	inUse, cpuBytes, cpuBuffers, active, tracked uint64
 }
 
-func booksOf(m *unified.Manager) books {
+func booksOf(m *fallback.Manager) books {
 	s := m.ManagerStats()
 	return books{s.InUseBytes, s.CPUBytes, s.CPUBuffers, s.ActiveBuffers, m.Tracker().TotalBytes()}
 }
@@ -256,19 +256,21 @@ func booksOf(m *unified.Manager) books {
 func TestOnDeviceEachFailedCallOfAManagerChangesNothing(t *testing.T) {
 	calls := map[string]struct {
 		on  func(*rig) *shaky
-		run func(m *unified.Manager, b, fallen *unified.Buffer) error
+		run func(m *fallback.Manager, b, fallen *fallback.Buffer) error
 	}{
-		"to_cpu":       {gpuOf, func(_ *unified.Manager, b, _ *unified.Buffer) error { return b.ToCPU() }},
-		"to_cpu, host": {hostOf, func(_ *unified.Manager, b, _ *unified.Buffer) error { return b.ToCPU() }},
-		"to_gpu":       {gpuOf, func(_ *unified.Manager, _, fallen *unified.Buffer) error { return fallen.ToGPU() }},
-		"write": {gpuOf, func(_ *unified.Manager, b, _ *unified.Buffer) error {
-			return b.Write(unified.Part{SizeBytes: 1}, hostAddr([]byte{b0(b)}))
+		"to_cpu":       {gpuOf, func(_ *fallback.Manager, b, _ *fallback.Buffer) error { return b.ToCPU() }},
+		"to_cpu, host": {hostOf, func(_ *fallback.Manager, b, _ *fallback.Buffer) error { return b.ToCPU() }},
+		"to_gpu":       {gpuOf, func(_ *fallback.Manager, _, fallen *fallback.Buffer) error { return fallen.ToGPU() }},
+		"write": {gpuOf, func(_ *fallback.Manager, b, _ *fallback.Buffer) error {
+			return b.Write(fallback.Part{SizeBytes: 1}, hostAddr([]byte{b0(b)}))
 		}},
-		"allocate": {gpuOf, func(m *unified.Manager, _, _ *unified.Buffer) error {
-			return allocateAndFree(m, 6*mib/10, unified.OnGPU)
+		"allocate": {gpuOf, func(m *fallback.Manager, _, _ *fallback.Buffer) error {
+			return allocateAndFree(m, 6*mib/10, fallback.OnGPU)
 		}},
-		"allocate, host": {hostOf, func(m *unified.Manager, _, _ *unified.Buffer) error { return allocateAndFree(m, 8*mib, unified.OnCPU) }},
-		"return": {gpuOf, func(m *unified.Manager, _, _ *unified.Buffer) error {
+		"allocate, host": {hostOf, func(m *fallback.Manager, _, _ *fallback.Buffer) error {
+			return allocateAndFree(m, 8*mib, fallback.OnCPU)
+		}},
+		"return": {gpuOf, func(m *fallback.Manager, _, _ *fallback.Buffer) error {
 			_, err := m.Return()
 			return err
 		}},
@@ -285,7 +287,7 @@ func TestOnDeviceEachFailedCallOfAManagerChangesNothing(t *testing.T) {
 				mine, other := fill(t, b), fill(t, fallen)
 				require.NoError(t, hog.Free(nil))
 				before, dev := booksOf(m), call.on(r)
-				sides := []unified.Side{b.Side(), fallen.Side()}
+				sides := []fallback.Side{b.Side(), fallen.Side()}
 				dev.failAfter(n)
 				err := call.run(m, b, fallen)
 				failed := dev.hasFailed()
@@ -293,7 +295,7 @@ func TestOnDeviceEachFailedCallOfAManagerChangesNothing(t *testing.T) {
 					failures++
 					require.ErrorIs(t, err, device.CodeDevice, "call %d", n)
 					require.Equal(t, before, booksOf(m), "call %d", n)
-					require.Equal(t, sides, []unified.Side{b.Side(), fallen.Side()}, "call %d", n)
+					require.Equal(t, sides, []fallback.Side{b.Side(), fallen.Side()}, "call %d", n)
 				}
 				require.Equal(t, mine, contents(t, b), "call %d", n)
 				require.Equal(t, other, contents(t, fallen), "call %d", n)
@@ -314,9 +316,9 @@ func gpuOf(r *rig) *shaky  { return r.gpuDevice }
 func hostOf(r *rig) *shaky { return r.hostDevice }
 
 // b0 is the first byte that fill writes.
-func b0(b *unified.Buffer) byte { return byte(uint64(b.ID()) * 31) }
+func b0(b *fallback.Buffer) byte { return byte(uint64(b.ID()) * 31) }
 
-func allocateAndFree(m *unified.Manager, bytes uint64, where unified.Place) error {
+func allocateAndFree(m *fallback.Manager, bytes uint64, where fallback.Place) error {
 	asked := bytesOf(bytes)
 	asked.Place = where
 	b, err := m.Alloc(asked)
@@ -372,17 +374,17 @@ func TestOnDeviceManagerUnderThreads(t *testing.T) {
 func TestOnDeviceManagerRefuses(t *testing.T) {
 	r := newRig(t, mib/2)
 	defer r.close(t)
-	_, err := unified.NewManager(r.gpu, nil, plainConfig())
+	_, err := fallback.NewManager(r.gpu, nil, plainConfig())
 	require.ErrorIs(t, err, device.CodeInvalidConfig)
-	_, err = unified.NewManager(r.gpu, r.gpu, plainConfig())
+	_, err = fallback.NewManager(r.gpu, r.gpu, plainConfig())
 	require.ErrorIs(t, err, device.CodeInvalidArgument)
 	m := r.manager(t, plainConfig())
-	for want, change := range map[string]func(*unified.Request){
-		"len is 0":   func(r *unified.Request) { r.Len = 0 },
-		"dtype 99":   func(r *unified.Request) { r.DType = 99 },
-		"place 3":    func(r *unified.Request) { r.Place = 3 },
-		"64 bytes":   func(r *unified.Request) { r.Tag = string(make([]byte, 64)) },
-		"not fit 64": func(r *unified.Request) { r.DType, r.Len = unified.F64, 1<<62 },
+	for want, change := range map[string]func(*fallback.Request){
+		"len is 0":   func(r *fallback.Request) { r.Len = 0 },
+		"dtype 99":   func(r *fallback.Request) { r.DType = 99 },
+		"place 3":    func(r *fallback.Request) { r.Place = 3 },
+		"64 bytes":   func(r *fallback.Request) { r.Tag = string(make([]byte, 64)) },
+		"not fit 64": func(r *fallback.Request) { r.DType, r.Len = fallback.F64, 1<<62 },
 	} {
 		asked := bytesOf(1)
 		change(&asked)
@@ -391,17 +393,17 @@ func TestOnDeviceManagerRefuses(t *testing.T) {
 	}
 	b := make1(t, m, bytesOf(100))
 	some := hostAddr(make([]byte, 100))
-	require.ErrorIs(t, b.Write(unified.Part{SizeBytes: 1}, 0), device.CodeNullPointer)
-	require.ErrorIs(t, b.Read(unified.Part{}, some), device.CodeInvalidSize)
-	require.ErrorIs(t, b.Read(unified.Part{OffsetBytes: 50, SizeBytes: 51}, some), device.CodeInvalidOffset)
-	require.ErrorIs(t, b.Read(unified.Part{OffsetBytes: 1, SizeBytes: ^uint64(0)}, some), device.CodeInvalidOffset)
+	require.ErrorIs(t, b.Write(fallback.Part{SizeBytes: 1}, 0), device.CodeNullPointer)
+	require.ErrorIs(t, b.Read(fallback.Part{}, some), device.CodeInvalidSize)
+	require.ErrorIs(t, b.Read(fallback.Part{OffsetBytes: 50, SizeBytes: 51}, some), device.CodeInvalidOffset)
+	require.ErrorIs(t, b.Read(fallback.Part{OffsetBytes: 1, SizeBytes: ^uint64(0)}, some), device.CodeInvalidOffset)
 	_, err = b.Take(7)
 	require.ErrorIs(t, err, device.CodeInvalidArgument)
 	require.ErrorIs(t, m.Close(false), device.CodeBusy)
 	require.NoError(t, m.Close(true))
 	require.ErrorIs(t, b.Free(nil), device.CodeInvalidState)
 	require.ErrorIs(t, b.ToCPU(), device.CodeInvalidState)
-	require.ErrorIs(t, b.Read(unified.Part{SizeBytes: 1}, some), device.CodeInvalidState)
+	require.ErrorIs(t, b.Read(fallback.Part{SizeBytes: 1}, some), device.CodeInvalidState)
 	_, err = m.Alloc(bytesOf(1))
 	require.ErrorIs(t, err, device.CodeInvalidState)
 	_, err = m.Return()

@@ -1,4 +1,4 @@
-package unified
+package fallback
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 // TakeGPU is AsGPU, and the storage is the caller's from then on: the buffer has
 // none. False also while the buffer is pinned.
 func (b *FallbackBuffer[G, C]) TakeGPU() (storage G, ok bool) {
-	if b.claimOn(GPU, "unified.take_gpu") != nil {
+	if b.claimOn(GPU, "fallback.take_gpu") != nil {
 		return storage, false
 	}
 	storage = b.gpu
@@ -20,7 +20,7 @@ func (b *FallbackBuffer[G, C]) TakeGPU() (storage G, ok bool) {
 
 // TakeCPU is TakeGPU for the CPU.
 func (b *FallbackBuffer[G, C]) TakeCPU() (storage C, ok bool) {
-	if b.claimOn(CPU, "unified.take_cpu") != nil {
+	if b.claimOn(CPU, "fallback.take_cpu") != nil {
 		return storage, false
 	}
 	storage = b.cpu
@@ -32,7 +32,7 @@ func (b *FallbackBuffer[G, C]) TakeCPU() (storage C, ok bool) {
 // CodeInvalidState when it has no storage, CodeResourceExhausted for one that is
 // pinned 2^32 - 1 times.
 func (b *FallbackBuffer[G, C]) Pin() error {
-	const op = "unified.pin"
+	const op = "fallback.pin"
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for b.claimed {
@@ -53,7 +53,7 @@ func (b *FallbackBuffer[G, C]) Unpin() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.pins == 0 {
-		return device.Errorf(device.CodeInvalidState, "unified.unpin", "%v is not pinned", b.id)
+		return device.Errorf(device.CodeInvalidState, "fallback.unpin", "%v is not pinned", b.id)
 	}
 	b.pins--
 	return nil
@@ -177,7 +177,7 @@ func (b *FallbackBuffer[G, C]) mayMove(op string, to Side) (bool, error) {
 // call leaves it whole where it was. Errors: CodeBusy while it is pinned,
 // CodeInvalidState when it has no storage, those of the storage and of the copy.
 func (b *FallbackBuffer[G, C]) ToCPU() error {
-	const op = "unified.to_cpu"
+	const op = "fallback.to_cpu"
 	if useful, err := b.mayMove(op, CPU); !useful {
 		return err
 	}
@@ -207,7 +207,7 @@ func (b *FallbackBuffer[G, C]) ToCPU() error {
 
 // ToGPU is ToCPU the other way.
 func (b *FallbackBuffer[G, C]) ToGPU() error {
-	const op = "unified.to_gpu"
+	const op = "fallback.to_gpu"
 	if useful, err := b.mayMove(op, GPU); !useful {
 		return err
 	}
@@ -250,7 +250,7 @@ func (b *FallbackBuffer[G, C]) arrive(side Side, gpu G, cpu C) {
 // Close releases the storage. Errors, after which the buffer is as it was: CodeBusy
 // while it is pinned, CodeInvalidState when it has no storage, those of the storage.
 func (b *FallbackBuffer[G, C]) Close() error {
-	return b.closeBy("unified.free", b.sides.GPU.Release)
+	return b.closeBy("fallback.free", b.sides.GPU.Release)
 }
 
 // closeBy is Close with another end for storage of the GPU.

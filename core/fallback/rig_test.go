@@ -1,4 +1,4 @@
-package unified_test
+package fallback_test
 
 import (
 	"os"
@@ -11,7 +11,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
-	"ferrum_mem/core/unified"
+	"ferrum_mem/core/fallback"
 	"ferrum_mem/drivers/host"
 	"ferrum_mem/drivers/testdevice"
 )
@@ -188,37 +188,37 @@ func (r *rig) close(t require.TestingT) {
 	}
 }
 
-func (r *rig) manager(t require.TestingT, c unified.MemoryConfig) *unified.Manager {
-	m, err := unified.NewManager(r.gpu, r.host, c)
+func (r *rig) manager(t require.TestingT, c fallback.MemoryConfig) *fallback.Manager {
+	m, err := fallback.NewManager(r.gpu, r.host, c)
 	require.NoError(t, err)
 	return m
 }
 
 // plainConfig keeps nothing free.
-func plainConfig() unified.MemoryConfig {
-	return unified.DefaultMemoryConfig().WithGPUMemoryFraction(1).WithMinFreeBytes(0)
+func plainConfig() fallback.MemoryConfig {
+	return fallback.DefaultMemoryConfig().WithGPUMemoryFraction(1).WithMinFreeBytes(0)
 }
 
 // hostAddr is the address of a slice's memory, which the caller keeps alive.
 func hostAddr(b []byte) device.HostAddr { return device.HostAddr(reflect.ValueOf(b).Pointer()) }
 
 // fill writes bytes into a buffer that tell it apart, and gives them.
-func fill(t require.TestingT, b *unified.Buffer) []byte {
+func fill(t require.TestingT, b *fallback.Buffer) []byte {
 	content := make([]byte, b.SizeBytes())
 	for i := range content {
 		content[i] = byte(uint64(i)*7 + uint64(b.ID())*31)
 	}
-	require.NoError(t, b.Write(unified.Part{SizeBytes: b.SizeBytes()}, hostAddr(content)))
+	require.NoError(t, b.Write(fallback.Part{SizeBytes: b.SizeBytes()}, hostAddr(content)))
 	return content
 }
 
 // contents reads a buffer.
-func contents(t require.TestingT, b *unified.Buffer) []byte {
+func contents(t require.TestingT, b *fallback.Buffer) []byte {
 	got := make([]byte, b.SizeBytes())
-	require.NoError(t, b.Read(unified.Part{SizeBytes: b.SizeBytes()}, hostAddr(got)))
+	require.NoError(t, b.Read(fallback.Part{SizeBytes: b.SizeBytes()}, hostAddr(got)))
 	return got
 }
 
-func bytesOf(n uint64) unified.Request {
-	return unified.Request{Shape: unified.Shape{DType: unified.U8, Len: n}}
+func bytesOf(n uint64) fallback.Request {
+	return fallback.Request{Shape: fallback.Shape{DType: fallback.U8, Len: n}}
 }

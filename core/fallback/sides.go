@@ -1,4 +1,4 @@
-package unified
+package fallback
 
 import (
 	"errors"
@@ -32,7 +32,7 @@ type cpuSide struct{ m *Manager }
 
 func (s cpuSide) Alloc(bytes uint64) (pool.Block, error) {
 	if s.m.cpu == nil {
-		return pool.Block{}, device.Errorf(device.CodeInvalidState, "unified.to_cpu",
+		return pool.Block{}, device.Errorf(device.CodeInvalidState, "fallback.to_cpu",
 			"cpu_fallback_enabled is not set").On(s.m.gpu.engine.ID())
 	}
 	block, err := s.m.cpu.Alloc(pool.Request{SizeBytes: bytes})
