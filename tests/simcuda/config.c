@@ -62,7 +62,7 @@ static void take_away(Config *config) {
         {"fd", &config->without_fd},
         {"ipc", &config->without_ipc},
         {"mapped", &config->without_mapped},
-        {"fallback", &config->without_unified},
+        {"unified", &config->without_unified},
         {"register", &config->without_register},
         {"alignment", &config->without_alignment},
         {"protection", &config->without_protection},
