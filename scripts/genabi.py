@@ -28,6 +28,7 @@ from genabi import (
     python_enums,
     python_records,
     rust,
+    rust_calls,
     rust_enums,
     rust_records,
 )
@@ -50,6 +51,7 @@ OUTPUTS: dict[str, Callable[[Header], str]] = {
     "bindings/python/src/ferrum_mem/_enums.py": python_enums.emit,
     "bindings/python/src/ferrum_mem/_records.py": python_records.emit,
     "bindings/rust/ferrum-mem-sys/src/bindings.rs": rust.emit,
+    "bindings/rust/ferrum-mem/src/generated/calls.rs": rust_calls.emit,
     "bindings/rust/ferrum-mem/src/generated/enums.rs": rust_enums.emit,
     "bindings/rust/ferrum-mem/src/generated/records.rs": rust_records.emit,
     **{f"capi/{family}_gen.c": partial(c_calls.emit, family=family) for family in FAMILIES},

@@ -219,7 +219,8 @@ typedef struct ferrum_handle_info {
 #define FERRUM_HANDLE_INFO_INIT {(uint32_t)sizeof(ferrum_handle_info), 0, {0}, {0}, {0}, 0, 0, 0, 0, NULL, 0, 0, 0, {0}, 0, 0, {0}, 0, 0}
 /* clang-format on */
 
-/** Describes a block; FERRUM_ERROR_INVALID_HANDLE for an unknown one. */
+/** Describes a block; FERRUM_ERROR_INVALID_HANDLE for an unknown one.
+ *  @by-hand rust named info */
 FERRUM_API ferrum_status ferrum_memory_get_handle_info(
     ferrum_memory memory, ferrum_handle_info *info_out);
 
@@ -231,6 +232,7 @@ FERRUM_API ferrum_status ferrum_memory_get_handle_info(
  * manager with FERRUM_FORCE frees it.
  *
  * @return FERRUM_ERROR_RESOURCE_EXHAUSTED for a block that is pinned 2^32 - 1 times.
+ * @by-hand rust the pin is a value
  */
 FERRUM_API ferrum_status ferrum_memory_pin(ferrum_memory memory,
                                            ferrum_address *address_out);
@@ -239,6 +241,7 @@ FERRUM_API ferrum_status ferrum_memory_pin(ferrum_memory memory,
  * Ends one call of ferrum_memory_pin.
  *
  * @return FERRUM_ERROR_INVALID_STATE for a block that is not pinned.
+ * @by-hand rust the end of a value
  */
 FERRUM_API ferrum_status ferrum_memory_unpin(ferrum_memory memory);
 
@@ -412,6 +415,7 @@ typedef struct ferrum_defragmentation_stats {
  *
  * @waits
  * @by-hand c,go the form without a budget
+ * @by-hand rust without a budget
  */
 FERRUM_API ferrum_status ferrum_manager_defragment(
     ferrum_manager manager, ferrum_defragmentation_stats *stats_out);
@@ -428,6 +432,7 @@ FERRUM_API ferrum_status ferrum_manager_defragment(
  * @param budget_ns  nanoseconds, or FERRUM_WAIT_FOREVER; 0: nothing is moved.
  *
  * @waits
+ * @by-hand rust the budget may be none
  */
 FERRUM_API ferrum_status
 ferrum_manager_defragment_within(ferrum_manager manager, uint64_t budget_ns,

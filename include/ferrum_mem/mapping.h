@@ -99,6 +99,7 @@ FERRUM_API ferrum_status ferrum_memory_map(const ferrum_map_request *request,
  *
  * @waits
  * @by-hand cpp a mapping has a class that ends it
+ * @by-hand rust the end of a value
  */
 FERRUM_API ferrum_status ferrum_memory_unmap(ferrum_memory memory,
                                              uint64_t mapping_id);
@@ -261,6 +262,7 @@ typedef struct ferrum_access_stats {
  * Two pauses or more, in at most a quarter of the steps, are bursts. Three quarters
  * or more in order are SEQUENTIAL, a quarter or less RANDOM. Bursts that are
  * sequential, and what is none of these, are MIXED; other bursts are BURST.
+ * @by-hand rust none without tracking
  */
 FERRUM_API ferrum_status ferrum_memory_get_access_stats(
     ferrum_memory memory, ferrum_access_stats *stats_out);

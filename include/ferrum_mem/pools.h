@@ -371,6 +371,7 @@ FERRUM_API ferrum_status ferrum_pool_record_stream(ferrum_pool pool,
  * of them belong to the block.
  *
  * @by-hand c,go the thread caches come first
+ * @by-hand rust a method of PoolBlock
  */
 FERRUM_API ferrum_status ferrum_pool_usable_size(ferrum_pool pool,
                                                  ferrum_address address,
@@ -418,6 +419,7 @@ FERRUM_API ferrum_status ferrum_pool_capture_begin(ferrum_pool pool,
  *
  * @return FERRUM_ERROR_NOT_FOUND; FERRUM_ERROR_INVALID_STATE while the stream captures,
  *         or when it was called before.
+ * @by-hand rust a method of Graph
  */
 FERRUM_API ferrum_status ferrum_pool_capture_end(ferrum_pool pool,
                                                  uint64_t graph);
@@ -463,7 +465,8 @@ typedef struct ferrum_graph_info {
 #define FERRUM_GRAPH_INFO_INIT {(uint32_t)sizeof(ferrum_graph_info), 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
-/** Describes a graph that was not released: FERRUM_ERROR_NOT_FOUND for any other. */
+/** Describes a graph that was not released: FERRUM_ERROR_NOT_FOUND for any other.
+ *  @by-hand rust a method of Graph */
 FERRUM_API ferrum_status ferrum_pool_capture_get_info(
     ferrum_pool pool, uint64_t graph, ferrum_graph_info *info_out);
 
@@ -495,6 +498,7 @@ FERRUM_API ferrum_status ferrum_pool_check(ferrum_pool pool);
  *
  * @param released_bytes_out  what was given back.
  * @default keep_bytes 0
+ * @by-hand rust releases dropped graphs first
  */
 FERRUM_API ferrum_status ferrum_pool_trim(ferrum_pool pool, uint64_t keep_bytes,
                                           uint64_t *released_bytes_out);
@@ -511,7 +515,8 @@ FERRUM_API ferrum_status ferrum_pool_set_min_held(ferrum_pool pool,
                                                   uint64_t min_held_bytes);
 
 /** Changes release_threshold_bytes of the pool's settings, and gives back what is
- *  held above it and holds no block. */
+ *  held above it and holds no block.
+ *  @by-hand rust the threshold may be none */
 FERRUM_API ferrum_status ferrum_pool_set_release_threshold(
     ferrum_pool pool, uint64_t release_threshold_bytes);
 
@@ -609,6 +614,7 @@ typedef struct ferrum_block_info {
  *
  * @param address  any address, also inside a block.
  * @return FERRUM_ERROR_NOT_FOUND when no pool holds it.
+ * @by-hand rust named owner_of
  */
 FERRUM_API ferrum_status ferrum_device_get_owner(ferrum_device device,
                                                  ferrum_address address,

@@ -148,6 +148,7 @@ typedef struct ferrum_shared_memory {
  * @return FERRUM_ERROR_INVALID_ADDRESS for a range that lies in no one segment;
  *         FERRUM_ERROR_UNSUPPORTED for a device without
  *         FERRUM_CAPABILITY_SHARED_MEMORY.
+ * @by-hand rust on Unix only
  */
 FERRUM_API ferrum_status ferrum_device_share_memory(
     ferrum_device device, ferrum_address address, uint64_t size_bytes,

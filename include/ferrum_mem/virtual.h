@@ -141,6 +141,7 @@ FERRUM_API ferrum_status ferrum_vpool_destroy(ferrum_vpool vpool,
  *         is FERRUM_ERROR_BUSY.
  *
  * @by-hand go a short form of another
+ * @by-hand rust the range is a value
  */
 FERRUM_API ferrum_status ferrum_vpool_alloc(ferrum_vpool vpool,
                                             uint64_t offset_bytes,

@@ -8,11 +8,11 @@ use crate::library::{c_text, Library};
 use crate::manager::{Manager, ManagerConfig};
 use crate::pool::Pool;
 use crate::raw::ns;
-use crate::stream::{timeout_ns, Stream};
+use crate::stream::Stream;
 use crate::virtual_pool::VirtualPool;
 use crate::{
-    sys, BlockOwner, DeviceInfo, ElasticPoolConfig, MemoryInfo, PageSizes, PoolConfig,
-    PressureLevel, ReclaimConfig, Result, Statistics, VirtualPoolConfig,
+    sys, BlockOwner, ElasticPoolConfig, MemoryInfo, PoolConfig, PressureLevel, ReclaimConfig,
+    Result, VirtualPoolConfig,
 };
 
 /// An open device. Clones share one opening; it closes after the last of them
@@ -78,22 +78,6 @@ impl Device {
         self.opened.raw
     }
 
-    /// Describes the device.
-    pub fn info(&self) -> Result<DeviceInfo> {
-        let mut raw = Default::default();
-        // SAFETY: raw is an output of the call, with its size set.
-        check(unsafe { sys::ferrum_device_get_info(self.raw(), &mut raw) })?;
-        Ok((&raw).into())
-    }
-
-    /// The device's memory, all uses of it together.
-    pub fn memory_info(&self) -> Result<MemoryInfo> {
-        let mut raw = Default::default();
-        // SAFETY: raw is an output of the call, with its size set.
-        check(unsafe { sys::ferrum_device_get_memory_info(self.raw(), &mut raw) })?;
-        Ok((&raw).into())
-    }
-
     /// As [`Device::memory_info`], from the books and a reading of the device that is
     /// no older than that. Much quicker; what other threads keep in their caches may be
     /// counted as it was a little earlier.
@@ -106,14 +90,6 @@ impl Device {
         Ok((&raw).into())
     }
 
-    /// The books of the device: the sum over its pools and managers.
-    pub fn statistics(&self) -> Result<Statistics> {
-        let mut raw = Default::default();
-        // SAFETY: raw is an output of the call, with its size set.
-        check(unsafe { sys::ferrum_device_get_statistics(self.raw(), &mut raw) })?;
-        Ok((&raw).into())
-    }
-
     /// Which pool and block an address belongs to, also one inside a block; not
     /// found when no pool holds it. For debuggers: it may look at every block of a
     /// pool.
@@ -122,26 +98,6 @@ impl Device {
         // SAFETY: raw is an output of the call, with its size set.
         check(unsafe { sys::ferrum_device_get_owner(self.raw(), address, &mut raw) })?;
         Ok((&raw).into())
-    }
-
-    /// Waits until every stream has run dry; none: without an end.
-    pub fn synchronize(&self, timeout: Option<Duration>) -> Result<()> {
-        // SAFETY: plain values.
-        check(unsafe { sys::ferrum_device_synchronize(self.raw(), timeout_ns(timeout)) })
-    }
-
-    /// Limits what the library takes from the device; 0 takes the limit away.
-    pub fn set_limit(&self, limit_bytes: u64) -> Result<()> {
-        // SAFETY: plain values.
-        check(unsafe { sys::ferrum_device_set_limit(self.raw(), limit_bytes) })
-    }
-
-    /// Measures the copy bandwidth, in 10^9 bytes per second.
-    pub fn measure_bandwidth(&self) -> Result<f64> {
-        let mut gbps = 0.0;
-        // SAFETY: gbps is an output of the call.
-        check(unsafe { sys::ferrum_device_measure_bandwidth(self.raw(), &mut gbps) })?;
-        Ok(gbps)
     }
 
     /// Makes a stream.
@@ -157,14 +113,6 @@ impl Device {
     /// Makes a pool.
     pub fn create_pool(&self, config: &PoolConfig) -> Result<Pool> {
         Pool::create(self, config)
-    }
-
-    /// The page sizes of virtual pools; an error where the device has none.
-    pub fn page_sizes(&self) -> Result<PageSizes> {
-        let mut raw = Default::default();
-        // SAFETY: raw is an output of the call, with its size set.
-        check(unsafe { sys::ferrum_device_get_page_sizes(self.raw(), &mut raw) })?;
-        Ok((&raw).into())
     }
 
     /// Makes a virtual pool.

@@ -5,13 +5,10 @@ use std::time::Duration;
 use crate::callback::Registration;
 use crate::device::Device;
 use crate::error::check;
-use crate::library::{c_text, json_of};
+use crate::library::c_text;
 use crate::mapped_range::{Late, MappedRange, Space};
-use crate::stream::{raw_of, timeout_ns, Stream};
-use crate::{
-    sys, CompactReport, ElasticPoolConfig, ElasticPoolInfo, ModelConfig, ModelInfo, ModelLimits,
-    ModelRequest, Result, Statistics,
-};
+use crate::stream::{raw_of, Stream};
+use crate::{sys, ElasticPoolConfig, ModelConfig, ModelInfo, ModelLimits, ModelRequest, Result};
 
 /// Several models under one physical limit. Clones share one pool; it goes after
 /// the last of them, of its models and of their ranges.
@@ -71,70 +68,6 @@ impl ElasticPool {
                 late: Late::default(),
             }),
         })
-    }
-
-    /// All models of one moment, as JSON.
-    pub fn models_json(&self) -> Result<String> {
-        json_of(|to, room, length| {
-            // SAFETY: the buffer has the room that is told, length is an output.
-            unsafe { sys::ferrum_elastic_pool_models_json(self.raw(), to, room, length) }
-        })
-    }
-
-    /// Describes the pool.
-    pub fn info(&self) -> Result<ElasticPoolInfo> {
-        let mut raw = Default::default();
-        // SAFETY: raw is an output of the call, with its size set.
-        check(unsafe { sys::ferrum_elastic_pool_get_info(self.raw(), &mut raw) })?;
-        Ok((&raw).into())
-    }
-
-    /// The books of the pool: its live blocks are the ranges of all models.
-    pub fn statistics(&self) -> Result<Statistics> {
-        let mut raw = Default::default();
-        // SAFETY: raw is an output of the call, with its size set.
-        check(unsafe { sys::ferrum_elastic_pool_get_statistics(self.raw(), &mut raw) })?;
-        Ok((&raw).into())
-    }
-
-    /// Brings together what no range uses, and gives back what is not kept ready.
-    pub fn compact(&self) -> Result<CompactReport> {
-        let mut raw = Default::default();
-        // SAFETY: raw is an output of the call, with its size set.
-        check(unsafe { sys::ferrum_elastic_pool_compact(self.raw(), &mut raw) })?;
-        Ok((&raw).into())
-    }
-
-    /// Gives free pages back until no more than `keep_bytes` of them are held.
-    pub fn trim(&self, keep_bytes: u64) -> Result<u64> {
-        let mut released = 0;
-        // SAFETY: released is an output of the call.
-        check(unsafe { sys::ferrum_elastic_pool_trim(self.raw(), keep_bytes, &mut released) })?;
-        Ok(released)
-    }
-
-    /// Changes the limit of all models together; 0: what the device has.
-    pub fn set_limit(&self, limit_bytes: u64) -> Result<()> {
-        // SAFETY: plain values.
-        check(unsafe { sys::ferrum_elastic_pool_set_limit(self.raw(), limit_bytes) })
-    }
-
-    /// Waits until no range of any model is retiring; none: without an end.
-    pub fn synchronize(&self, timeout: Option<Duration>) -> Result<()> {
-        // SAFETY: plain values.
-        check(unsafe { sys::ferrum_elastic_pool_synchronize(self.raw(), timeout_ns(timeout)) })
-    }
-
-    /// Has the pool's worker make no more pages ready, until `resume`.
-    pub fn pause(&self) -> Result<()> {
-        // SAFETY: plain values.
-        check(unsafe { sys::ferrum_elastic_pool_pause(self.raw()) })
-    }
-
-    /// Ends a `pause`.
-    pub fn resume(&self) -> Result<()> {
-        // SAFETY: plain values.
-        check(unsafe { sys::ferrum_elastic_pool_resume(self.raw()) })
     }
 }
 

@@ -8,7 +8,6 @@ use crate::error::check;
 use crate::stream::{raw_of, timeout_ns, Stream};
 use crate::{
     sys, AllocationRequest, BlockInfo, DefragmentationStats, MemoryType, PoolConfig, Result,
-    Statistics,
 };
 
 /// Settings of a manager.
@@ -113,14 +112,6 @@ impl Manager {
                 sys::ferrum_manager_configure_pool(self.raw(), memory_type.to_raw(), config)
             })
         })
-    }
-
-    /// The books of the manager: the sum over its pools.
-    pub fn statistics(&self) -> Result<Statistics> {
-        let mut raw = Default::default();
-        // SAFETY: raw is an output of the call, with its size set.
-        check(unsafe { sys::ferrum_manager_get_statistics(self.raw(), &mut raw) })?;
-        Ok((&raw).into())
     }
 
     /// Moves relocatable blocks that nobody uses so that pages come free, and gives

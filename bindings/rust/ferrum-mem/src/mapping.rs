@@ -5,7 +5,7 @@ use crate::device::Device;
 use crate::error::check;
 use crate::manager::Memory;
 use crate::stream::{raw_of, Stream};
-use crate::{sys, AccessStats, Error, HostAccess, Result, UsageHint, UsageHints};
+use crate::{sys, AccessStats, Error, HostAccess, Result};
 
 /// A range of a block that the host addresses, until it is dropped. A copy is
 /// written back then; [`HostMapping::unmap`] tells whether that succeeded.
@@ -116,20 +116,6 @@ impl Memory {
     pub fn prefetch(&self, target: &Device, stream: Option<&Stream>) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_memory_prefetch(self.raw(), target.raw(), raw_of(stream)) })
-    }
-
-    /// Keeps a hint with the block, in place of an earlier one of the same axis.
-    pub fn set_usage_hint(&self, hint: UsageHint) -> Result<()> {
-        // SAFETY: plain values.
-        check(unsafe { sys::ferrum_memory_set_usage_hint(self.raw(), hint.to_raw()) })
-    }
-
-    /// The hints of the block.
-    pub fn usage_hints(&self) -> Result<UsageHints> {
-        let mut raw = sys::ferrum_usage_hints::default();
-        // SAFETY: raw is an output of the call, with its size set.
-        check(unsafe { sys::ferrum_memory_get_usage_hints(self.raw(), &mut raw) })?;
-        Ok((&raw).into())
     }
 
     /// How the block was used; none when its manager does not track.

@@ -6,7 +6,7 @@ use crate::library::c_text;
 use crate::pool_block::{free_on, PoolBatch, PoolBlock};
 use crate::pool_request::{PoolRequest, PoolTag};
 use crate::stream::{raw_of, Stream};
-use crate::{sys, Error, PoolConfig, PoolInfo, Result, Statistics};
+use crate::{sys, Error, PoolConfig, Result};
 
 /// Memory by address. Clones share one pool; it goes after the last of them and
 /// of its blocks.
@@ -198,14 +198,6 @@ impl Pool {
         check(unsafe { sys::ferrum_pool_reset(self.raw(), raw_of(stream)) })
     }
 
-    /// Looks at every block of a pool that debugs, now:
-    /// [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted) when bytes beside one, or of
-    /// a freed one, were overwritten. The log has all of it, once.
-    pub fn check(&self) -> Result<()> {
-        // SAFETY: plain values.
-        check(unsafe { sys::ferrum_pool_check(self.raw()) })
-    }
-
     /// Takes back what thread caches keep, and gives unused segments back until no
     /// more than `keep_bytes` are held.
     pub fn trim(&self, keep_bytes: u64) -> Result<u64> {
@@ -216,39 +208,11 @@ impl Pool {
         Ok(released)
     }
 
-    /// Changes the upper bound; 0 takes it away.
-    pub fn set_limit(&self, max_size_bytes: u64) -> Result<()> {
-        // SAFETY: plain values.
-        check(unsafe { sys::ferrum_pool_set_limit(self.raw(), max_size_bytes) })
-    }
-
-    /// Changes what the pool keeps in any case.
-    pub fn set_min_held(&self, min_held_bytes: u64) -> Result<()> {
-        // SAFETY: plain values.
-        check(unsafe { sys::ferrum_pool_set_min_held(self.raw(), min_held_bytes) })
-    }
-
     /// Changes above how many bytes held an empty segment is given back at once;
     /// none: never.
     pub fn set_release_threshold(&self, release_threshold_bytes: Option<u64>) -> Result<()> {
         let threshold = release_threshold_bytes.unwrap_or(u64::MAX);
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_pool_set_release_threshold(self.raw(), threshold) })
-    }
-
-    /// How the pool has its memory.
-    pub fn info(&self) -> Result<PoolInfo> {
-        let mut raw = Default::default();
-        // SAFETY: raw is an output of the call, with its size set.
-        check(unsafe { sys::ferrum_pool_get_info(self.raw(), &mut raw) })?;
-        Ok((&raw).into())
-    }
-
-    /// The books of the pool.
-    pub fn statistics(&self) -> Result<Statistics> {
-        let mut raw = Default::default();
-        // SAFETY: raw is an output of the call, with its size set.
-        check(unsafe { sys::ferrum_pool_get_statistics(self.raw(), &mut raw) })?;
-        Ok((&raw).into())
     }
 }

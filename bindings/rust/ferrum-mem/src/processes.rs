@@ -27,15 +27,6 @@ impl Device {
         check(unsafe { sys::ferrum_device_grant_peer(self.raw(), peer.raw()) })
     }
 
-    /// The context of the vendor's runtime that all is done in, such as a `CUcontext`. It
-    /// is gone when the device is closed.
-    pub fn native(&self) -> Result<u64> {
-        let mut native = 0;
-        // SAFETY: native is an output of the call.
-        check(unsafe { sys::ferrum_device_get_native(self.raw(), &mut native) })?;
-        Ok(native)
-    }
-
     /// An event that another process has shared, by the bytes that it got for it.
     pub fn open_event(&self, handle: &[u8; 64]) -> Result<Event> {
         let shared = sys::ferrum_shared_event {
@@ -70,24 +61,6 @@ impl Stream {
         // SAFETY: both are outputs of the call, the first with its size set.
         check(unsafe { sys::ferrum_event_share(self.raw(), &mut shared, &mut raw) })?;
         Ok((Event::own(raw, self.device()), shared.handle))
-    }
-
-    /// The stream of the vendor's runtime, such as a `CUstream`.
-    pub fn native(&self) -> Result<u64> {
-        let mut native = 0;
-        // SAFETY: native is an output of the call.
-        check(unsafe { sys::ferrum_stream_get_native(self.raw(), &mut native) })?;
-        Ok(native)
-    }
-}
-
-impl Event {
-    /// The event of the vendor's runtime, such as a `CUevent`.
-    pub fn native(&self) -> Result<u64> {
-        let mut native = 0;
-        // SAFETY: native is an output of the call.
-        check(unsafe { sys::ferrum_event_get_native(self.raw(), &mut native) })?;
-        Ok(native)
     }
 }
 

@@ -92,20 +92,6 @@ impl Stream {
         self.raw
     }
 
-    /// Waits until the work queued so far is done; none: without an end.
-    pub fn synchronize(&self, timeout: Option<Duration>) -> Result<()> {
-        // SAFETY: plain values.
-        check(unsafe { sys::ferrum_stream_synchronize(self.raw, timeout_ns(timeout)) })
-    }
-
-    /// Whether all work queued so far is done.
-    pub fn is_ready(&self) -> Result<bool> {
-        let mut ready = 0;
-        // SAFETY: ready is an output of the call.
-        check(unsafe { sys::ferrum_stream_is_ready(self.raw, &mut ready) })?;
-        Ok(ready != 0)
-    }
-
     /// Marks the present end of the queue.
     pub fn record(&self) -> Result<Event> {
         let mut raw = Default::default();
@@ -154,20 +140,6 @@ impl Event {
 
     pub(crate) fn raw(&self) -> sys::ferrum_event {
         self.raw
-    }
-
-    /// Whether the point has been passed.
-    pub fn is_ready(&self) -> Result<bool> {
-        let mut ready = 0;
-        // SAFETY: ready is an output of the call.
-        check(unsafe { sys::ferrum_event_is_ready(self.raw, &mut ready) })?;
-        Ok(ready != 0)
-    }
-
-    /// Waits until the point has been passed; none: without an end.
-    pub fn synchronize(&self, timeout: Option<Duration>) -> Result<()> {
-        // SAFETY: plain values.
-        check(unsafe { sys::ferrum_event_synchronize(self.raw, timeout_ns(timeout)) })
     }
 
     /// Nanoseconds from this event to another of the same device; negative when

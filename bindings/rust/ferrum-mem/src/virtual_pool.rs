@@ -1,11 +1,10 @@
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::device::Device;
 use crate::error::check;
 use crate::mapped_range::{Late, MappedRange, Space};
-use crate::stream::{raw_of, timeout_ns, Stream};
-use crate::{sys, CompactReport, Result, Statistics, VirtualPoolConfig, VirtualPoolInfo};
+use crate::stream::{raw_of, Stream};
+use crate::{sys, Result, VirtualPoolConfig};
 
 /// Address space that is reserved as a whole, and memory behind it by offset. Clones
 /// share one pool; it goes after the last of them and of its ranges.
@@ -98,71 +97,5 @@ impl VirtualPool {
         check(unsafe {
             sys::ferrum_vpool_record_stream(self.raw(), offset_bytes, size_bytes, stream.raw())
         })
-    }
-
-    /// Whether every page that a range touches is mapped; false outside.
-    pub fn is_mapped(&self, offset_bytes: u64, size_bytes: u64) -> Result<bool> {
-        let mut mapped = 0;
-        // SAFETY: mapped is an output of the call.
-        check(unsafe {
-            sys::ferrum_vpool_is_mapped(self.raw(), offset_bytes, size_bytes, &mut mapped)
-        })?;
-        Ok(mapped != 0)
-    }
-
-    /// Describes the pool.
-    pub fn info(&self) -> Result<VirtualPoolInfo> {
-        let mut raw = Default::default();
-        // SAFETY: raw is an output of the call, with its size set.
-        check(unsafe { sys::ferrum_vpool_get_info(self.raw(), &mut raw) })?;
-        Ok((&raw).into())
-    }
-
-    /// The books of the pool: its live blocks are ranges.
-    pub fn statistics(&self) -> Result<Statistics> {
-        let mut raw = Default::default();
-        // SAFETY: raw is an output of the call, with its size set.
-        check(unsafe { sys::ferrum_vpool_get_statistics(self.raw(), &mut raw) })?;
-        Ok((&raw).into())
-    }
-
-    /// Brings together what no range uses, and gives back what is not kept ready.
-    pub fn compact(&self) -> Result<CompactReport> {
-        let mut raw = Default::default();
-        // SAFETY: raw is an output of the call, with its size set.
-        check(unsafe { sys::ferrum_vpool_compact(self.raw(), &mut raw) })?;
-        Ok((&raw).into())
-    }
-
-    /// Gives free pages back until no more than `keep_bytes` of them are held.
-    pub fn trim(&self, keep_bytes: u64) -> Result<u64> {
-        let mut released = 0;
-        // SAFETY: released is an output of the call.
-        check(unsafe { sys::ferrum_vpool_trim(self.raw(), keep_bytes, &mut released) })?;
-        Ok(released)
-    }
-
-    /// Changes the limit while the pool works; 0: what the device has.
-    pub fn set_limit(&self, limit_bytes: u64) -> Result<()> {
-        // SAFETY: plain values.
-        check(unsafe { sys::ferrum_vpool_set_limit(self.raw(), limit_bytes) })
-    }
-
-    /// Waits until no range is retiring any more; none: without an end.
-    pub fn synchronize(&self, timeout: Option<Duration>) -> Result<()> {
-        // SAFETY: plain values.
-        check(unsafe { sys::ferrum_vpool_synchronize(self.raw(), timeout_ns(timeout)) })
-    }
-
-    /// Has the pool's worker make no more pages ready, until `resume`.
-    pub fn pause(&self) -> Result<()> {
-        // SAFETY: plain values.
-        check(unsafe { sys::ferrum_vpool_pause(self.raw()) })
-    }
-
-    /// Ends a `pause`.
-    pub fn resume(&self) -> Result<()> {
-        // SAFETY: plain values.
-        check(unsafe { sys::ferrum_vpool_resume(self.raw()) })
     }
 }

@@ -1,0 +1,375 @@
+// Generated from include/ferrum_mem.h by scripts/genabi.py; do not edit.
+
+use std::time::Duration;
+
+use super::enums::*;
+use super::records::*;
+use crate::error::check;
+use crate::library::json_of;
+use crate::stream::timeout_ns;
+use crate::{sys, Result};
+
+impl crate::Device {
+    /// Describes an open device.
+    pub fn info(&self) -> Result<DeviceInfo> {
+        let mut out = sys::ferrum_device_info::default();
+        // SAFETY: out is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_device_get_info(self.raw(), &mut out) })?;
+        Ok((&out).into())
+    }
+
+    /// Waits until every stream of the device has run dry.
+    ///
+    /// Without a timeout it waits without an end.
+    ///
+    /// Errors: [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) when it takes longer; [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) when streams are capturing, which cannot be waited for, and the others have run dry.
+    pub fn synchronize(&self, timeout: Option<Duration>) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_device_synchronize(self.raw(), timeout_ns(timeout)) })
+    }
+
+    /// Limits what this library takes from the device, all pools and managers
+    /// together. 0 takes the limit away. Lowering it below what is held releases
+    /// cached memory; what is live stays, and no more is taken until it fits again.
+    pub fn set_limit(&self, limit_bytes: u64) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_device_set_limit(self.raw(), limit_bytes) })
+    }
+
+    /// Measures the device's copy bandwidth by timed copies between two scratch
+    /// segments (at most 64 MiB each; given back at once), for some tens of
+    /// milliseconds. [`Device::memory_info`](crate::Device::memory_info) reports it from then on.
+    pub fn measure_bandwidth(&self) -> Result<f64> {
+        let mut out = 0.0;
+        // SAFETY: out is an output of the call.
+        check(unsafe { sys::ferrum_device_measure_bandwidth(self.raw(), &mut out) })?;
+        Ok(out)
+    }
+
+    /// Asks a device for its memory, all uses of it together.
+    pub fn memory_info(&self) -> Result<MemoryInfo> {
+        let mut out = sys::ferrum_memory_info::default();
+        // SAFETY: out is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_device_get_memory_info(self.raw(), &mut out) })?;
+        Ok((&out).into())
+    }
+
+    /// Books of a device: the sum over its pools and managers.
+    pub fn statistics(&self) -> Result<Statistics> {
+        let mut out = sys::ferrum_statistics::default();
+        // SAFETY: out is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_device_get_statistics(self.raw(), &mut out) })?;
+        Ok((&out).into())
+    }
+
+    /// Asks a device for its page sizes.
+    ///
+    /// Errors: [`ErrorKind::UnsupportedDevice`](crate::ErrorKind::UnsupportedDevice) when the device has no virtual memory.
+    pub fn page_sizes(&self) -> Result<PageSizes> {
+        let mut out = sys::ferrum_page_sizes::default();
+        // SAFETY: out is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_device_get_page_sizes(self.raw(), &mut out) })?;
+        Ok((&out).into())
+    }
+
+    /// Gives the context that all is done in on a device, such as the CUcontext. It stays the
+    /// library's, and is gone when the device is closed.
+    ///
+    /// Errors: [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a backend without such handles.
+    pub fn native(&self) -> Result<u64> {
+        let mut out = 0;
+        // SAFETY: out is an output of the call.
+        check(unsafe { sys::ferrum_device_get_native(self.raw(), &mut out) })?;
+        Ok(out)
+    }
+}
+
+impl crate::ElasticPool {
+    /// Describes an elastic pool.
+    pub fn info(&self) -> Result<ElasticPoolInfo> {
+        let mut out = sys::ferrum_elastic_pool_info::default();
+        // SAFETY: out is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_elastic_pool_get_info(self.raw(), &mut out) })?;
+        Ok((&out).into())
+    }
+
+    /// Books of an elastic pool: its live blocks are the ranges of all models.
+    pub fn statistics(&self) -> Result<Statistics> {
+        let mut out = sys::ferrum_statistics::default();
+        // SAFETY: out is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_elastic_pool_get_statistics(self.raw(), &mut out) })?;
+        Ok((&out).into())
+    }
+
+    /// Every model of a pool, of one moment and in the order of registration, as JSON:
+    ///
+    ///   {"models": \[{"id": "chat", "physical_bytes": 0}\]}
+    ///
+    /// with all fields of [`ModelInfo`](crate::ModelInfo).
+    pub fn models_json(&self) -> Result<String> {
+        // SAFETY: the buffer has the room that is told.
+        json_of(|to, room, length| unsafe {
+            sys::ferrum_elastic_pool_models_json(self.raw(), to, room, length)
+        })
+    }
+
+    /// Changes the limit of all models together while they run; 0: what the device
+    /// has. What is mapped stays, and free pages above the limit go back to the device,
+    /// as with [`VirtualPool::set_limit`](crate::VirtualPool::set_limit). Below what the models use or are guaranteed, one that
+    /// stays within its guarantee may have to wait until those above theirs have given.
+    ///
+    /// Errors: [`ErrorKind::InvalidConfig`](crate::ErrorKind::InvalidConfig) for less than the models have asked to be guaranteed, or than a page; [`ErrorKind::OutOfPhysicalMemory`](crate::ErrorKind::OutOfPhysicalMemory) for more than the device has.
+    pub fn set_limit(&self, limit_bytes: u64) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_elastic_pool_set_limit(self.raw(), limit_bytes) })
+    }
+
+    /// As [`VirtualPool::compact`](crate::VirtualPool::compact).
+    pub fn compact(&self) -> Result<CompactReport> {
+        let mut out = sys::ferrum_compact_report::default();
+        // SAFETY: out is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_elastic_pool_compact(self.raw(), &mut out) })?;
+        Ok((&out).into())
+    }
+
+    /// As [`VirtualPool::trim`](crate::VirtualPool::trim).
+    pub fn trim(&self, keep_bytes: u64) -> Result<u64> {
+        let mut out = 0;
+        // SAFETY: out is an output of the call.
+        check(unsafe { sys::ferrum_elastic_pool_trim(self.raw(), keep_bytes, &mut out) })?;
+        Ok(out)
+    }
+
+    /// As [`VirtualPool::synchronize`](crate::VirtualPool::synchronize), for the ranges of all models.
+    ///
+    /// Without a timeout it waits without an end.
+    pub fn synchronize(&self, timeout: Option<Duration>) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_elastic_pool_synchronize(self.raw(), timeout_ns(timeout)) })
+    }
+
+    /// As [`VirtualPool::pause`](crate::VirtualPool::pause).
+    pub fn pause(&self) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_elastic_pool_pause(self.raw()) })
+    }
+
+    /// Ends a [`ElasticPool::pause`](crate::ElasticPool::pause).
+    pub fn resume(&self) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_elastic_pool_resume(self.raw()) })
+    }
+}
+
+impl crate::Event {
+    /// Says without waiting whether the event's point has been passed (1) or not.
+    pub fn is_ready(&self) -> Result<bool> {
+        let mut out = 0;
+        // SAFETY: out is an output of the call.
+        check(unsafe { sys::ferrum_event_is_ready(self.raw(), &mut out) })?;
+        Ok(out != 0)
+    }
+
+    /// Waits until the event's point has been passed.
+    ///
+    /// Without a timeout it waits without an end.
+    ///
+    /// Errors: [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) when it takes longer.
+    pub fn synchronize(&self, timeout: Option<Duration>) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_event_synchronize(self.raw(), timeout_ns(timeout)) })
+    }
+
+    /// As [`Device::native`](crate::Device::native), for an event: such as the CUevent, which has been
+    /// recorded. The program may wait for it, and must not record it again.
+    pub fn native(&self) -> Result<u64> {
+        let mut out = 0;
+        // SAFETY: out is an output of the call.
+        check(unsafe { sys::ferrum_event_get_native(self.raw(), &mut out) })?;
+        Ok(out)
+    }
+}
+
+impl crate::Manager {
+    /// Books of a manager: the sum over its pools.
+    pub fn statistics(&self) -> Result<Statistics> {
+        let mut out = sys::ferrum_statistics::default();
+        // SAFETY: out is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_manager_get_statistics(self.raw(), &mut out) })?;
+        Ok((&out).into())
+    }
+}
+
+impl crate::Memory {
+    /// Keeps a hint with a block, in place of an earlier one of the same axis;
+    /// [`UsageHint::None`](crate::UsageHint::None) takes all back. Hints are for those who decide about the block
+    /// ([`Memory::usage_hints`](crate::Memory::usage_hints)) and change nothing by themselves, but that for
+    /// [`MemoryType::Managed`](crate::MemoryType::Managed) the device is told of [`UsageHint::ReadMostly`](crate::UsageHint::ReadMostly) (who reads may
+    /// have a copy) and [`UsageHint::Resident`](crate::UsageHint::Resident) (it is to stay at the device); where it refuses,
+    /// the hints are as they were.
+    ///
+    /// Errors: [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for what is no hint.
+    pub fn set_usage_hint(&self, hint: UsageHint) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_memory_set_usage_hint(self.raw(), hint.to_raw()) })
+    }
+
+    /// Gives the hints of a block.
+    pub fn usage_hints(&self) -> Result<UsageHints> {
+        let mut out = sys::ferrum_usage_hints::default();
+        // SAFETY: out is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_memory_get_usage_hints(self.raw(), &mut out) })?;
+        Ok((&out).into())
+    }
+}
+
+impl crate::Pool {
+    /// Looks now at every block of a pool that debugs: beside live ones, and into
+    /// freed ones that are in quarantine. Damage that it reports is repaired, so it
+    /// is reported once.
+    ///
+    /// Errors: [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted) for the first damage; all of it is in the log. `None` without a look for a pool that does not debug.
+    pub fn check(&self) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_pool_check(self.raw()) })
+    }
+
+    /// Changes the pool's upper bound; 0 takes it away. Lowering it below what is
+    /// held releases what is cached; what is live stays.
+    pub fn set_limit(&self, max_size_bytes: u64) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_pool_set_limit(self.raw(), max_size_bytes) })
+    }
+
+    /// Changes `min_held_bytes` of the pool's settings.
+    pub fn set_min_held(&self, min_held_bytes: u64) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_pool_set_min_held(self.raw(), min_held_bytes) })
+    }
+
+    /// Describes how a pool has its memory.
+    pub fn info(&self) -> Result<PoolInfo> {
+        let mut out = sys::ferrum_pool_info::default();
+        // SAFETY: out is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_pool_get_info(self.raw(), &mut out) })?;
+        Ok((&out).into())
+    }
+
+    /// Books of a pool.
+    pub fn statistics(&self) -> Result<Statistics> {
+        let mut out = sys::ferrum_statistics::default();
+        // SAFETY: out is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_pool_get_statistics(self.raw(), &mut out) })?;
+        Ok((&out).into())
+    }
+}
+
+impl crate::Stream {
+    /// Waits until all work that was queued before the call is done, and returns the
+    /// first failure of queued work since the last time it was asked.
+    ///
+    /// Without a timeout it waits without an end.
+    ///
+    /// Errors: [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) when it takes longer.
+    pub fn synchronize(&self, timeout: Option<Duration>) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_stream_synchronize(self.raw(), timeout_ns(timeout)) })
+    }
+
+    /// Says without waiting whether all work queued so far is done (1) or not (0).
+    pub fn is_ready(&self) -> Result<bool> {
+        let mut out = 0;
+        // SAFETY: out is an output of the call.
+        check(unsafe { sys::ferrum_stream_is_ready(self.raw(), &mut out) })?;
+        Ok(out != 0)
+    }
+
+    /// As [`Device::native`](crate::Device::native), for a stream: such as the CUstream.
+    pub fn native(&self) -> Result<u64> {
+        let mut out = 0;
+        // SAFETY: out is an output of the call.
+        check(unsafe { sys::ferrum_stream_get_native(self.raw(), &mut out) })?;
+        Ok(out)
+    }
+}
+
+impl crate::VirtualPool {
+    /// Says whether every page that a range touches is mapped (1) or not (0); 0 for
+    /// one that ends outside or has no bytes.
+    pub fn is_mapped(&self, offset_bytes: u64, size_bytes: u64) -> Result<bool> {
+        let mut out = 0;
+        // SAFETY: out is an output of the call.
+        check(unsafe {
+            sys::ferrum_vpool_is_mapped(self.raw(), offset_bytes, size_bytes, &mut out)
+        })?;
+        Ok(out != 0)
+    }
+
+    /// Describes a virtual pool. Does not wait for queued work.
+    pub fn info(&self) -> Result<VirtualPoolInfo> {
+        let mut out = sys::ferrum_vpool_info::default();
+        // SAFETY: out is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_vpool_get_info(self.raw(), &mut out) })?;
+        Ok((&out).into())
+    }
+
+    /// Books of a virtual pool: its live blocks are ranges.
+    pub fn statistics(&self) -> Result<Statistics> {
+        let mut out = sys::ferrum_statistics::default();
+        // SAFETY: out is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_vpool_get_statistics(self.raw(), &mut out) })?;
+        Ok((&out).into())
+    }
+
+    /// Brings together what nobody uses: parked pages leave their ranges, of the free
+    /// pages those that lie together are kept, as many as are kept ready, and the
+    /// others go back to the device. What is mapped stays where it is.
+    pub fn compact(&self) -> Result<CompactReport> {
+        let mut out = sys::ferrum_compact_report::default();
+        // SAFETY: out is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_vpool_compact(self.raw(), &mut out) })?;
+        Ok((&out).into())
+    }
+
+    /// Gives parked and ready pages back to the device until no more than `keep_bytes`
+    /// of them are held.
+    pub fn trim(&self, keep_bytes: u64) -> Result<u64> {
+        let mut out = 0;
+        // SAFETY: out is an output of the call.
+        check(unsafe { sys::ferrum_vpool_trim(self.raw(), keep_bytes, &mut out) })?;
+        Ok(out)
+    }
+
+    /// Changes the limit while the pool works; 0: what the device has. What is mapped
+    /// stays; free pages above the limit go back to the device, movable ones by the
+    /// pool's worker and after the call.
+    ///
+    /// Errors: [`ErrorKind::OutOfPhysicalMemory`](crate::ErrorKind::OutOfPhysicalMemory) for more than the device has.
+    pub fn set_limit(&self, limit_bytes: u64) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_vpool_set_limit(self.raw(), limit_bytes) })
+    }
+
+    /// Waits until no range of the pool is retiring any more.
+    ///
+    /// Without a timeout it waits without an end.
+    ///
+    /// Errors: [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) when it takes longer.
+    pub fn synchronize(&self, timeout: Option<Duration>) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_vpool_synchronize(self.raw(), timeout_ns(timeout)) })
+    }
+
+    /// Has the pool's worker make no more pages ready, until [`VirtualPool::resume`](crate::VirtualPool::resume).
+    /// What it is at, it has ended when the call returns.
+    pub fn pause(&self) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_vpool_pause(self.raw()) })
+    }
+
+    /// Ends a [`VirtualPool::pause`](crate::VirtualPool::pause).
+    pub fn resume(&self) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_vpool_resume(self.raw()) })
+    }
+}
