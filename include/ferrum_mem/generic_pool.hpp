@@ -55,6 +55,21 @@ class generic_pool : public generic_pool_calls<generic_pool<Buffer>> {
                  const ferrum_buffer_use *use = nullptr) {
         return try_record(std::move(buffer), size_bytes, use).value();
     }
+    /** Files a buffer that nobody has used yet. On failure it is as it was. */
+    result<done> try_add(Buffer &buffer, std::uint64_t size_bytes) {
+        auto held = std::make_unique<Buffer>(std::move(buffer));
+        const ferrum_status status =
+            ferrum_generic_pool_add_free(get(), word(held.get()), size_bytes);
+        if (status != FERRUM_OK) {
+            buffer = std::move(*held);
+            return failure::last(status);
+        }
+        held.release();
+        return done{};
+    }
+    void add(Buffer buffer, std::uint64_t size_bytes) {
+        try_add(buffer, size_bytes).value();
+    }
     /** The smallest free buffer that will do, if there is one. */
     result<std::optional<lease>>
     try_take(std::uint64_t min_bytes, const ferrum_buffer_use *use = nullptr) {

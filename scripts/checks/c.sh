@@ -51,6 +51,15 @@ cpp_headers() {
             "${CXX:-c++}" -std=c++17 "${warnings[@]}" -Iinclude
 }
 step "each C++ header alone" cpp_headers
+
+# every_call: whether C++ names all functions that can fail; the others only tell a text or a number.
+every_call() {
+    local missing
+    missing=$(comm -23 <(grep -hoP '^FERRUM_API ferrum_status\s+\Kferrum_\w+|^ferrum_\w+(?=\()' include/ferrum_mem/*.h | sort -u) \
+        <(grep -rhoE 'ferrum_[a-z0-9_]+' include/ferrum_mem.hpp include/ferrum_mem --include='*.hpp' | sort -u)) || return 1
+    [ -z "$missing" ] || { echo "no C++ form: $missing"; return 1; }
+}
+step "every function that can fail has a C++ form" every_call
 for header in include/*.hpp; do
     [ -e "$header" ] || continue
     printf '#include "%s"\n#include "%s"\nint main() { return 0; }\n' \

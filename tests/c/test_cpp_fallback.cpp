@@ -2,7 +2,9 @@
 // generic pool owns the buffers that wait in it.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <future>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -130,6 +132,36 @@ TEST_F(CppFallback, test_generic_pool_owns_what_waits) {
         EXPECT_EQ(token.use_count(), 2);
     }
     EXPECT_EQ(token.use_count(), 1) << "what waits goes with the pool";
+}
+
+TEST_F(CppFallback, test_generic_pool_files_new_buffers) {
+    auto token = std::make_shared<int>(1);
+    auto pool = ferrum::generic_pool<std::shared_ptr<int>>::create(
+        plain().with_max_pooled(1));
+    pool.add(token, 1000);
+    EXPECT_EQ(token.use_count(), 2);
+    auto more = token;
+    EXPECT_EQ(pool.try_add(more, 1000).status(),
+              FERRUM_ERROR_RESOURCE_EXHAUSTED);
+    EXPECT_EQ(more, token) << "what is refused stays its owner's";
+    auto taken = pool.take(900);
+    ASSERT_TRUE(taken.has_value());
+    EXPECT_EQ(taken->buffer, token);
+}
+
+TEST_F(CppFallback, test_pressure_is_heard) {
+    auto manager =
+        ferrum::fallback_manager::create(gpu.get(), host.get(), plain());
+    std::promise<ferrum_pressure_level> first;
+    std::atomic<bool> is_told{false};
+    auto heard = manager.on_pressure([&](ferrum_pressure_level level) {
+        if (!is_told.exchange(true))
+            first.set_value(level);
+    });
+    auto large = manager.alloc(bytes(28 * MiB));
+    ASSERT_TRUE(large.is_gpu());
+    EXPECT_GT(first.get_future().get(), FERRUM_PRESSURE_LOW);
+    heard.remove();
 }
 
 TEST_F(CppFallback, test_tracker_and_settings) {
