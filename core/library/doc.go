@@ -7,6 +7,14 @@
 // Tables and factory live as long as the Library, across stops and starts, so
 // no handle is ever given out twice.
 //
+// What goes over everything that is alive (the close of a device, the stop, the count of
+// what is left, the leak report, the snapshot, the search for an address) walks a registry
+// of kinds in its order, or in the reverse one to end things: registry.go. A kind says in
+// a file of its own, kind_*.go, what its objects are to these walks: whether they are over,
+// of which device, what is live of them, what their records are, how they end by force.
+// A new kind is such a file, a handle table and a line of the registry; life.go makes and
+// ends its objects and calls.go calls them, so that what only forwards is one line.
+//
 // It never allocates device memory itself, never names a driver and never
 // decodes anything of the C ABI. It calls the caller's callbacks with no lock
 // held, and holds no lock of its own while it waits for a stream, a callback

@@ -43,7 +43,8 @@ func (l *Library) ManagerCreate(deviceID uint64, c *manager.Config) (uint64, err
 	return create(l, l.managers, "manager.create", deviceID, func(d *openDevice) (*openManager, error) {
 		made, err := l.factory.CreateMemoryManager(d.engine, config)
 		return &openManager{manager: made, device: d}, err
-	}, func(_ uint64, m *openManager) {
+	}, func(id uint64, m *openManager) {
+		m.manager.SetHandle(id)
 		l.log.printf(LogDebug, "%v: manager made", m.device.engine.ID())
 	})
 }
@@ -127,13 +128,10 @@ func (l *Library) HandleInfo(memory uint64) (HandleInfo, error) {
 	if found.AllocatedAt != 0 {
 		info.AllocatedAt = max(found.AllocatedAt-r.startedClock, 0)
 	}
-	l.managers.Each(func(id uint64, entry *openManager) bool {
-		if entry.manager != found.Manager {
-			return true
-		}
-		info.Manager, info.Device = id, entry.device.handle.Load()
-		return false
-	})
+	// One that ends at this moment has no handle any more.
+	if entry, err := l.managers.Get(found.Manager.Handle()); err == nil {
+		info.Manager, info.Device = found.Manager.Handle(), entry.device.id()
+	}
 	return info, nil
 }
 

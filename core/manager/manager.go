@@ -28,6 +28,8 @@ type Manager struct {
 	totals track.Totals
 	// closing refuses new blocks and new work on blocks.
 	closing atomic.Bool
+	// handle is what SetHandle was told.
+	handle atomic.Uint64
 
 	closeMu sync.Mutex
 
@@ -132,6 +134,13 @@ func (m *Manager) newHome(kind MemoryType, settings pool.Config) (*home, error) 
 	}
 	return &home{pool: made, keep: settings.PreAlloc, source: source}, nil
 }
+
+// SetHandle keeps the handle that the manager's owner knows it by, for Handle: who finds
+// the manager by one of its blocks finds its owner's object with no search.
+func (m *Manager) SetHandle(id uint64) { m.handle.Store(id) }
+
+// Handle is what SetHandle was told last; 0: nothing.
+func (m *Manager) Handle() uint64 { return m.handle.Load() }
 
 // Engine is the device that the manager is on.
 func (m *Manager) Engine() *engine.Engine { return m.owner.engine }
