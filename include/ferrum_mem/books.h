@@ -65,7 +65,8 @@ typedef struct ferrum_memory_info {
 #define FERRUM_MEMORY_INFO_INIT {(uint32_t)sizeof(ferrum_memory_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
-/** Asks a device for its memory, all uses of it together. */
+/** Asks a device for its memory, all uses of it together.
+ *  @by-hand python memory_info() has both */
 FERRUM_API ferrum_status ferrum_device_get_memory_info(
     ferrum_device device, ferrum_memory_info *info_out);
 

@@ -281,7 +281,8 @@ FERRUM_API ferrum_status ferrum_device_open(const char *id,
 FERRUM_API ferrum_status ferrum_device_close(ferrum_device device,
                                              uint32_t flags);
 
-/** Describes an open device. */
+/** Describes an open device.
+ *  @by-hand python it can be asked more */
 FERRUM_API ferrum_status ferrum_device_get_info(ferrum_device device,
                                                 ferrum_device_info *info_out);
 
@@ -301,6 +302,7 @@ FERRUM_API ferrum_status ferrum_device_synchronize(ferrum_device device,
  * Limits what this library takes from the device, all pools and managers
  * together. 0 takes the limit away. Lowering it below what is held releases
  * cached memory; what is live stays, and no more is taken until it fits again.
+ * @by-hand python None stands for no limit
  */
 FERRUM_API ferrum_status ferrum_device_set_limit(ferrum_device device,
                                                  uint64_t limit_bytes);

@@ -448,6 +448,7 @@ ferrum_elastic_pool_models_json(ferrum_elastic_pool pool, char *buffer,
  * @return FERRUM_ERROR_INVALID_CONFIG for less than the models have asked to be
  *         guaranteed, or than a page; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for more than the
  *         device has.
+ * @by-hand python None stands for no limit
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_set_limit(ferrum_elastic_pool pool,
                                                        uint64_t limit_bytes);

@@ -313,11 +313,13 @@ typedef struct ferrum_tracker_totals {
 #define FERRUM_TRACKER_TOTALS_INIT {(uint32_t)sizeof(ferrum_tracker_totals), 0, 0, 0, 0}
 /* clang-format on */
 
-/** Gives the numbers of a tracker. */
+/** Gives the numbers of a tracker.
+ *  @by-hand python a view is of its owner */
 FERRUM_API ferrum_status ferrum_tracker_get_totals(
     ferrum_tracker tracker, ferrum_tracker_totals *totals_out);
 
-/** Forgets all buffers; the peak stays. */
+/** Forgets all buffers; the peak stays.
+ *  @by-hand python only of a tracker of its own */
 FERRUM_API ferrum_status ferrum_tracker_clear(ferrum_tracker tracker);
 
 /** What a buffer of a generic pool is taken for; for its tracker only. */
@@ -427,6 +429,7 @@ FERRUM_API ferrum_status ferrum_generic_pool_return(
  * bucket is full.
  *
  * @by-hand cpp buffers of the pool have a type of their own
+ * @by-hand python it files an object
  */
 FERRUM_API ferrum_status ferrum_generic_pool_add_free(ferrum_generic_pool pool,
                                                       uint64_t buffer,
@@ -444,7 +447,8 @@ FERRUM_API ferrum_status ferrum_generic_pool_drain(
     ferrum_generic_pool pool, ferrum_buffer_lease *leases_out, size_t capacity,
     size_t *count_out);
 
-/** Gives the number of free buffers. */
+/** Gives the number of free buffers.
+ *  @by-hand python a property */
 FERRUM_API ferrum_status ferrum_generic_pool_get_pooled_count(
     ferrum_generic_pool pool, uint64_t *count_out);
 
@@ -452,6 +456,7 @@ FERRUM_API ferrum_status ferrum_generic_pool_get_pooled_count(
  * Gives the counters of a pool.
  *
  * @by-hand cpp its result has a class
+ * @by-hand python the counters can do more
  */
 FERRUM_API ferrum_status ferrum_generic_pool_get_stats(
     ferrum_generic_pool pool, ferrum_memory_stats *stats_out);
@@ -517,6 +522,7 @@ FERRUM_API ferrum_status ferrum_fallback_manager_get_backend_name(
  * active_buffers, which is of both sides. Takes no lock.
  *
  * @by-hand cpp its result has a class
+ * @by-hand python the counters can do more
  */
 FERRUM_API ferrum_status ferrum_fallback_manager_get_stats(
     ferrum_fallback_manager manager, ferrum_memory_stats *stats_out);

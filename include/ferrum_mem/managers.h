@@ -220,7 +220,8 @@ typedef struct ferrum_handle_info {
 /* clang-format on */
 
 /** Describes a block; FERRUM_ERROR_INVALID_HANDLE for an unknown one.
- *  @by-hand rust named info */
+ *  @by-hand rust named info
+ *  @by-hand python info() */
 FERRUM_API ferrum_status ferrum_memory_get_handle_info(
     ferrum_memory memory, ferrum_handle_info *info_out);
 
@@ -416,6 +417,7 @@ typedef struct ferrum_defragmentation_stats {
  * @waits
  * @by-hand c,go the form without a budget
  * @by-hand rust without a budget
+ * @by-hand python it may have a budget, and moves are told of
  */
 FERRUM_API ferrum_status ferrum_manager_defragment(
     ferrum_manager manager, ferrum_defragmentation_stats *stats_out);

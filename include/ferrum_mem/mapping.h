@@ -100,6 +100,7 @@ FERRUM_API ferrum_status ferrum_memory_map(const ferrum_map_request *request,
  * @waits
  * @by-hand cpp a mapping has a class that ends it
  * @by-hand rust the end of a value
+ * @by-hand python the mapping ends itself
  */
 FERRUM_API ferrum_status ferrum_memory_unmap(ferrum_memory memory,
                                              uint64_t mapping_id);
@@ -263,6 +264,7 @@ typedef struct ferrum_access_stats {
  * or more in order are SEQUENTIAL, a quarter or less RANDOM. Bursts that are
  * sequential, and what is none of these, are MIXED; other bursts are BURST.
  * @by-hand rust none without tracking
+ * @by-hand python None where it is not tracked
  */
 FERRUM_API ferrum_status ferrum_memory_get_access_stats(
     ferrum_memory memory, ferrum_access_stats *stats_out);

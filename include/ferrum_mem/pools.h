@@ -372,6 +372,7 @@ FERRUM_API ferrum_status ferrum_pool_record_stream(ferrum_pool pool,
  *
  * @by-hand c,go the thread caches come first
  * @by-hand rust a method of PoolBlock
+ * @by-hand python a property of the block
  */
 FERRUM_API ferrum_status ferrum_pool_usable_size(ferrum_pool pool,
                                                  ferrum_address address,
@@ -420,6 +421,7 @@ FERRUM_API ferrum_status ferrum_pool_capture_begin(ferrum_pool pool,
  * @return FERRUM_ERROR_NOT_FOUND; FERRUM_ERROR_INVALID_STATE while the stream captures,
  *         or when it was called before.
  * @by-hand rust a method of Graph
+ * @by-hand python a method of the graph
  */
 FERRUM_API ferrum_status ferrum_pool_capture_end(ferrum_pool pool,
                                                  uint64_t graph);
@@ -466,7 +468,8 @@ typedef struct ferrum_graph_info {
 /* clang-format on */
 
 /** Describes a graph that was not released: FERRUM_ERROR_NOT_FOUND for any other.
- *  @by-hand rust a method of Graph */
+ *  @by-hand rust a method of Graph
+ *  @by-hand python a method of the graph */
 FERRUM_API ferrum_status ferrum_pool_capture_get_info(
     ferrum_pool pool, uint64_t graph, ferrum_graph_info *info_out);
 
@@ -506,6 +509,7 @@ FERRUM_API ferrum_status ferrum_pool_trim(ferrum_pool pool, uint64_t keep_bytes,
 /**
  * Changes the pool's upper bound; 0 takes it away. Lowering it below what is
  * held releases what is cached; what is live stays.
+ * @by-hand python None stands for no limit
  */
 FERRUM_API ferrum_status ferrum_pool_set_limit(ferrum_pool pool,
                                                uint64_t max_size_bytes);
@@ -516,7 +520,8 @@ FERRUM_API ferrum_status ferrum_pool_set_min_held(ferrum_pool pool,
 
 /** Changes release_threshold_bytes of the pool's settings, and gives back what is
  *  held above it and holds no block.
- *  @by-hand rust the threshold may be none */
+ *  @by-hand rust the threshold may be none
+ *  @by-hand python None stands for no limit */
 FERRUM_API ferrum_status ferrum_pool_set_release_threshold(
     ferrum_pool pool, uint64_t release_threshold_bytes);
 
@@ -615,6 +620,7 @@ typedef struct ferrum_block_info {
  * @param address  any address, also inside a block.
  * @return FERRUM_ERROR_NOT_FOUND when no pool holds it.
  * @by-hand rust named owner_of
+ * @by-hand python owner_of()
  */
 FERRUM_API ferrum_status ferrum_device_get_owner(ferrum_device device,
                                                  ferrum_address address,

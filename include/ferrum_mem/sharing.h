@@ -37,16 +37,19 @@ FERRUM_API ferrum_status ferrum_device_open_native(const char *id,
  * library's, and is gone when the device is closed.
  *
  * @return FERRUM_ERROR_UNSUPPORTED for a backend without such handles.
+ * @by-hand python native_handle() asks objects of all kinds
  */
 FERRUM_API ferrum_status ferrum_device_get_native(ferrum_device device,
                                                   uint64_t *native_out);
 
-/** As ferrum_device_get_native, for a stream: such as the CUstream. */
+/** As ferrum_device_get_native, for a stream: such as the CUstream.
+ *  @by-hand python native_handle() asks objects of all kinds */
 FERRUM_API ferrum_status ferrum_stream_get_native(ferrum_stream stream,
                                                   uint64_t *native_out);
 
 /** As ferrum_device_get_native, for an event: such as the CUevent, which has been
- *  recorded. The program may wait for it, and must not record it again. */
+ *  recorded. The program may wait for it, and must not record it again.
+ *  @by-hand python native_handle() asks objects of all kinds */
 FERRUM_API ferrum_status ferrum_event_get_native(ferrum_event event,
                                                  uint64_t *native_out);
 

@@ -51,6 +51,7 @@ FERRUM_API ferrum_status ferrum_stream_default(ferrum_device device,
  * @return FERRUM_ERROR_TIMEOUT when it takes longer.
  *
  * @waits
+ * @by-hand python a failure of queued work is raised
  */
 FERRUM_API ferrum_status ferrum_stream_synchronize(ferrum_stream stream,
                                                    uint64_t timeout_ns);

@@ -142,6 +142,7 @@ FERRUM_API ferrum_status ferrum_vpool_destroy(ferrum_vpool vpool,
  *
  * @by-hand go a short form of another
  * @by-hand rust the range is a value
+ * @by-hand python it makes a range
  */
 FERRUM_API ferrum_status ferrum_vpool_alloc(ferrum_vpool vpool,
                                             uint64_t offset_bytes,
@@ -368,6 +369,7 @@ FERRUM_API ferrum_status ferrum_vpool_trim(ferrum_vpool vpool,
  * pool's worker and after the call.
  *
  * @return FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for more than the device has.
+ * @by-hand python None stands for no limit
  */
 FERRUM_API ferrum_status ferrum_vpool_set_limit(ferrum_vpool vpool,
                                                 uint64_t limit_bytes);

@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from . import _abi, _callbacks, _library, _native
+from ._calls import DeviceCalls
 from ._enums_by_hand import PressureLevel
 from ._owned import Node, Owned, Resource
-from ._records import BlockOwner, MemoryInfo, Statistics
+from ._records import BlockOwner, MemoryInfo
 from ._values import i32, nanoseconds, u64
-from ._waits import SLICE_NS, wait
+from ._waits import SLICE_NS
 from .types import Backend, DeviceInfo, PageSizes
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class _OpenDevice(Owned):
         super().finish(others)
 
 
-class Device(Resource):
+class Device(DeviceCalls):
     """An open device, for example Device("cpu:0").
 
     Several objects may have one device open; the last one closes it. Opening the
@@ -148,14 +149,6 @@ class Device(Resource):
         _native.check(status)
         return MemoryInfo.from_abi(raw)
 
-    def statistics(self) -> Statistics:
-        """The sum over the device's pools and managers."""
-        raw = _abi.ferrum_statistics.init()
-        _native.check(
-            _native.library().ferrum_device_get_statistics(self._handle, ctypes.byref(raw))
-        )
-        return Statistics.from_abi(raw)
-
     def page_sizes(self) -> PageSizes:
         """The page sizes of virtual pools on the device.
 
@@ -192,31 +185,10 @@ class Device(Resource):
         """
         _native.check(_native.library().ferrum_device_grant_peer(self._handle, peer._handle))
 
-    def synchronize(self, timeout_s: float | None = None) -> None:
-        """Waits until every stream of the device has run dry.
-
-        Args:
-            timeout_s: seconds; None waits without an end, 0 only asks.
-
-        Raises:
-            TimeoutError: it takes longer.
-        """
-        handle = self._handle
-        function = _native.library().ferrum_device_synchronize
-        wait(lambda timeout_ns: function(handle, timeout_ns), timeout_s)
-
     def set_limit(self, limit_bytes: int | None) -> None:
         """Limits what this process takes from the device; None or 0: no limit."""
         limit = 0 if limit_bytes is None else u64("limit_bytes", limit_bytes)
         _native.check(_native.library().ferrum_device_set_limit(self._handle, limit))
-
-    def measure_bandwidth(self) -> float:
-        """Measures and gives the copy bandwidth in 10^9 bytes per second."""
-        gbps = ctypes.c_double()
-        _native.check(
-            _native.library().ferrum_device_measure_bandwidth(self._handle, ctypes.byref(gbps))
-        )
-        return gbps.value
 
     @property
     def default_stream(self) -> Stream:

@@ -7,24 +7,21 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _abi, _callbacks, _native
-from ._owned import LateEnds, Owned, Resource
+from ._calls import ElasticPoolCalls
+from ._owned import LateEnds, Owned
 from ._records import (
-    CompactReport,
     ElasticPoolConfig,
-    ElasticPoolInfo,
     ModelConfig,
     ModelInfo,
-    Statistics,
 )
 from ._values import i32, nanoseconds, u64
-from ._waits import wait
 from .devices import Device, Registration
 from .ranges import MappedRange, unmap_pages
 from .sleep import Sleeper
 from .streams import Stream, optional_handle
 
 
-class ElasticPool(Resource):
+class ElasticPool(ElasticPoolCalls):
     """An elastic pool on a device. Which model gives when pages are short, and who is
     served first, stands in ferrum_mem.h.
 
@@ -91,40 +88,6 @@ class ElasticPool(Resource):
         models: list[dict[str, Any]] = found["models"]
         return models
 
-    def info(self) -> ElasticPoolInfo:
-        """Describes the pool."""
-        raw = _abi.ferrum_elastic_pool_info.init()
-        _native.check(
-            _native.library().ferrum_elastic_pool_get_info(self._handle, ctypes.byref(raw))
-        )
-        return ElasticPoolInfo.from_abi(raw)
-
-    def statistics(self) -> Statistics:
-        """Books of the pool: its live blocks are the ranges of all models."""
-        raw = _abi.ferrum_statistics.init()
-        _native.check(
-            _native.library().ferrum_elastic_pool_get_statistics(self._handle, ctypes.byref(raw))
-        )
-        return Statistics.from_abi(raw)
-
-    def compact(self) -> CompactReport:
-        """As VirtualPool.compact()."""
-        raw = _abi.ferrum_compact_report.init()
-        _native.check(
-            _native.library().ferrum_elastic_pool_compact(self._handle, ctypes.byref(raw))
-        )
-        return CompactReport.from_abi(raw)
-
-    def trim(self, keep_bytes: int = 0) -> int:
-        """As VirtualPool.trim()."""
-        released = ctypes.c_uint64()
-        _native.check(
-            _native.library().ferrum_elastic_pool_trim(
-                self._handle, u64("keep_bytes", keep_bytes), ctypes.byref(released)
-            )
-        )
-        return released.value
-
     def set_limit(self, limit_bytes: int | None) -> None:
         """Changes the limit of all models together while they run; None or 0: what
         the device has.
@@ -134,23 +97,6 @@ class ElasticPool(Resource):
         """
         limit = 0 if limit_bytes is None else u64("limit_bytes", limit_bytes)
         _native.check(_native.library().ferrum_elastic_pool_set_limit(self._handle, limit))
-
-    def synchronize(self, timeout_s: float | None = None) -> None:
-        """Waits until no range of any model is retiring any more.
-
-        Raises:
-            TimeoutError: it takes longer.
-        """
-        handle, function = self._handle, _native.library().ferrum_elastic_pool_synchronize
-        wait(lambda timeout_ns: function(handle, timeout_ns), timeout_s)
-
-    def pause(self) -> None:
-        """Has the pool's worker make no more pages ready, until resume()."""
-        _native.check(_native.library().ferrum_elastic_pool_pause(self._handle))
-
-    def resume(self) -> None:
-        """Ends a pause()."""
-        _native.check(_native.library().ferrum_elastic_pool_resume(self._handle))
 
 
 class Model(Sleeper):

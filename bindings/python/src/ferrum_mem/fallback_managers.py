@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
 from . import _abi, _async, _callbacks, _native
+from ._calls import FallbackBufferCalls, FallbackManagerCalls
 from ._enums import BufferPlace, DType
 from ._enums_by_hand import BufferLocation, PressureLevel
-from ._owned import Owned, Resource, end_beside, ending
-from ._records import FallbackStats
+from ._owned import Owned, end_beside, ending
 from ._values import u64
 from .devices import Device, Registration
 from .errors import InvalidOffsetError
@@ -48,7 +48,7 @@ class GpuMemoryPool(Protocol):
         """Gives what holds no buffer back; what the device took, in bytes."""
 
 
-class FallbackManager(Resource):
+class FallbackManager(FallbackManagerCalls):
     """Makes buffers on a device, and on a host device while that has no room. A
     GpuMemoryPool. Safe for use by several threads.
 
@@ -125,16 +125,6 @@ class FallbackManager(Resource):
         )
         return MemoryStats.from_abi(raw)
 
-    def fallback_stats(self) -> FallbackStats:
-        """What is on the host, and how often buffers moved."""
-        raw = _abi.ferrum_fallback_stats.init()
-        _native.check(
-            _native.library().ferrum_fallback_manager_get_fallback_stats(
-                self._handle, ctypes.byref(raw)
-            )
-        )
-        return FallbackStats.from_abi(raw)
-
     def _memory(self) -> tuple[int, int]:
         total, free = ctypes.c_uint64(), ctypes.c_uint64()
         _native.check(
@@ -152,16 +142,6 @@ class FallbackManager(Resource):
         """What can still be had from the device, by anybody."""
         return self._memory()[1]
 
-    def pressure(self) -> PressureLevel:
-        """The level of the device by PressureProfile.EARLY."""
-        level = _abi.ferrum_pressure_level()
-        _native.check(
-            _native.library().ferrum_fallback_manager_get_pressure(
-                self._handle, ctypes.byref(level)
-            )
-        )
-        return PressureLevel(level.value)
-
     def on_pressure(self, callback: Callable[[PressureLevel], object]) -> Registration:
         """Has callback(level) called at every change of the device's level.
 
@@ -173,18 +153,6 @@ class FallbackManager(Resource):
             _native.library().ferrum_fallback_manager_pressure_callback_add,
         )
         return Registration(self._device, "pressure callback", registration, forget)
-
-    def clear_pool(self) -> None:
-        """Empties the buckets; the memory may still be held from the device."""
-        _native.check(_native.library().ferrum_fallback_manager_clear_pool(self._handle))
-
-    def shrink(self) -> int:
-        """Gives what holds no buffer back, on both sides; what the device took."""
-        released = ctypes.c_uint64()
-        _native.check(
-            _native.library().ferrum_fallback_manager_shrink(self._handle, ctypes.byref(released))
-        )
-        return released.value
 
     def tracker(self) -> TrackerView:
         """The tracker of the buffers of both sides.
@@ -284,17 +252,6 @@ class FallbackManager(Resource):
             )
         )
 
-    def return_buffers(self) -> int:
-        """Brings buffers that fell back to the device, the oldest first, until it has no
-        room for the next; how many came."""
-        moved = ctypes.c_uint64()
-        _native.check(
-            _native.library().ferrum_fallback_manager_return_buffers(
-                self._handle, ctypes.byref(moved)
-            )
-        )
-        return moved.value
-
 
 _WIDTHS = {
     DType.F32: 4, DType.F16: 2, DType.BF16: 2, DType.F64: 8, DType.F8: 1,
@@ -323,7 +280,7 @@ def _end(handle: _abi.ferrum_fallback_buffer, flags: int) -> int:
     return status
 
 
-class FallbackBuffer(Resource):
+class FallbackBuffer(FallbackBufferCalls):
     """A buffer on the device or on the host; FallbackManager.alloc() makes it. Safe
     for use by several threads."""
 
@@ -443,10 +400,6 @@ class FallbackBuffer(Resource):
             _native.library().ferrum_fallback_buffer_pin(self._handle, ctypes.byref(out), None)
         )
         return out.value
-
-    def unpin(self) -> None:
-        """Ends one call of pin()."""
-        _native.check(_native.library().ferrum_fallback_buffer_unpin(self._handle))
 
     @contextmanager
     def pinned(self) -> Iterator[int]:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from . import _abi, _library, _native
+from ._calls import GenericPoolCalls
 from ._enums_by_hand import BufferLocation
-from ._owned import Owned, Resource
+from ._owned import Owned
 from ._values import u64
 from .memory_config import MemoryConfig, MemoryStats, abi_memory_config
 from .tracking import BufferId, TrackerView
@@ -39,7 +40,7 @@ def _use(num_elements: int, location: BufferLocation, tag: str | None) -> _abi.f
     return raw
 
 
-class GenericMemoryPool(Resource, Generic[B]):
+class GenericMemoryPool(GenericPoolCalls, Generic[B]):
     """Free buffers of any kind by powers of two. It makes none itself: the caller does
     when try_get() has none, and says so with record_allocation(). One that the pool does
     not keep is let go of. Safe for use by several threads.
@@ -191,10 +192,6 @@ class GenericMemoryPool(Resource, Generic[B]):
             _native.library().ferrum_generic_pool_get_stats(self._handle, ctypes.byref(raw))
         )
         return MemoryStats.from_abi(raw)
-
-    def record_cpu_fallback(self) -> None:
-        """Counts a request that was served on the host."""
-        _native.check(_native.library().ferrum_generic_pool_record_cpu_fallback(self._handle))
 
     def tracker(self) -> TrackerView:
         """The tracker of the buffers in use.

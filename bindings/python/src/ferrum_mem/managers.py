@@ -8,9 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _abi, _async, _native
+from ._calls import ManagerCalls
 from ._enums import MemoryType
 from ._owned import Owned
-from ._records import DefragmentationStats, PoolConfig, Statistics
+from ._records import DefragmentationStats, PoolConfig
 from ._values import alignment, nanoseconds, u32, u64
 from .devices import Device
 from .errors import InvalidConfigError
@@ -40,7 +41,7 @@ def _abi_config(config: ManagerConfig) -> tuple[_abi.ferrum_manager_config, list
     return raw, kept
 
 
-class Manager(SharingManager):
+class Manager(ManagerCalls, SharingManager):
     """A memory manager of a device: hands out blocks by handle.
 
     Args:
@@ -143,14 +144,6 @@ class Manager(SharingManager):
                 self._handle, int(memory_type), ctypes.byref(config.to_abi())
             )
         )
-
-    def statistics(self) -> Statistics:
-        """The sum over the manager's pools."""
-        raw = _abi.ferrum_statistics.init()
-        _native.check(
-            _native.library().ferrum_manager_get_statistics(self._handle, ctypes.byref(raw))
-        )
-        return Statistics.from_abi(raw)
 
     def defragment(self, budget_s: float | None = None) -> DefragmentationStats:
         """Moves relocatable blocks that nobody uses so that pages come free, and gives

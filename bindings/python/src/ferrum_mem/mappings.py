@@ -7,9 +7,10 @@ from typing import Any
 
 from . import _abi, _async, _native
 from ._buffers import HostBuffer
+from ._calls import MemoryCalls
 from ._enums import HostAccess, UsageHint
 from ._owned import Owned
-from ._records import AccessStats, UsageHints
+from ._records import AccessStats
 from ._values import i32, u64
 from .devices import Device
 from .streams import Stream, optional_handle
@@ -62,7 +63,7 @@ class HostMapping(HostBuffer):
         return self._pointer, self.size_bytes
 
 
-class AdvancedBlock(HostBuffer):
+class AdvancedBlock(MemoryCalls, HostBuffer):
     """What a block can besides copies: mappings, hints, statistics."""
 
     def map(
@@ -131,14 +132,6 @@ class AdvancedBlock(HostBuffer):
         _native.check(
             _native.library().ferrum_memory_set_usage_hint(self._handle, i32("hint", int(hint)))
         )
-
-    def usage_hints(self) -> UsageHints:
-        """The hints of the block."""
-        raw = _abi.ferrum_usage_hints.init()
-        _native.check(
-            _native.library().ferrum_memory_get_usage_hints(self._handle, ctypes.byref(raw))
-        )
-        return UsageHints.from_abi(raw)
 
     def access_stats(self) -> AccessStats | None:
         """How the block was used; None when its manager does not track."""

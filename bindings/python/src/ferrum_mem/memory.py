@@ -60,20 +60,6 @@ class Memory(AdvancedBlock, DeviceArray):
         that holds until the next defragment() of its manager."""
         return self.info().address
 
-    def pin(self) -> int:
-        """Gives the block's address, which stays until unpin() was called as often."""
-        address = ctypes.c_uint64()
-        _native.check(_native.library().ferrum_memory_pin(self._handle, ctypes.byref(address)))
-        return address.value
-
-    def unpin(self) -> None:
-        """Ends one call of pin().
-
-        Raises:
-            InvalidStateError: the block is not pinned.
-        """
-        _native.check(_native.library().ferrum_memory_unpin(self._handle))
-
     @contextlib.contextmanager
     def pinned(self) -> Iterator[int]:
         """The block's address, which stays as long as the context lasts."""

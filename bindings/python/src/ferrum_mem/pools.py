@@ -7,8 +7,9 @@ import ctypes
 from collections.abc import Iterable
 
 from . import _abi, _native
-from ._owned import Owned, Resource, doom
-from ._records import PoolConfig, PoolInfo, Statistics
+from ._calls import PoolCalls
+from ._owned import Owned, doom
+from ._records import PoolConfig
 from ._values import alignment, lifetime, u64
 from .blocks import PoolBatch, PoolBlock, address_array, free_together
 from .devices import Device
@@ -18,7 +19,7 @@ from .streams import Stream, optional_handle
 __all__ = ["Pool", "PoolBatch", "PoolBlock"]
 
 
-class Pool(Resource):
+class Pool(PoolCalls):
     """A pool on a device: hands out blocks by address.
 
     Args:
@@ -211,39 +212,10 @@ class Pool(Resource):
             block.finish()
         _native.check(status)
 
-    def check(self) -> None:
-        """Looks at every block of a pool that debugs, now.
-
-        Raises:
-            CorruptedError: bytes beside a block, or of a freed one, were
-                overwritten. The log has all of them, once.
-        """
-        _native.check(_native.library().ferrum_pool_check(self._handle))
-
-    def trim(self, keep_bytes: int = 0) -> int:
-        """Takes back what thread caches keep, and gives segments without a live block
-        back to the system, until no more than keep_bytes (or min_held_bytes) are held.
-        Returns how many bytes it gave back."""
-        released = ctypes.c_uint64()
-        _native.check(
-            _native.library().ferrum_pool_trim(
-                self._handle, u64("keep_bytes", keep_bytes), ctypes.byref(released)
-            )
-        )
-        return released.value
-
     def set_limit(self, max_size_bytes: int | None) -> None:
         """Changes the pool's upper bound; None or 0: none."""
         bound = 0 if max_size_bytes is None else u64("max_size_bytes", max_size_bytes)
         _native.check(_native.library().ferrum_pool_set_limit(self._handle, bound))
-
-    def set_min_held(self, min_held_bytes: int) -> None:
-        """Changes how much the pool keeps in any case."""
-        _native.check(
-            _native.library().ferrum_pool_set_min_held(
-                self._handle, u64("min_held_bytes", min_held_bytes)
-            )
-        )
 
     def set_release_threshold(self, release_threshold_bytes: int | None) -> None:
         """Changes above how many bytes held an empty segment is given back at once;
@@ -256,15 +228,3 @@ class Pool(Resource):
                 else u64("release_threshold_bytes", release_threshold_bytes),
             )
         )
-
-    def info(self) -> PoolInfo:
-        """How the pool has its memory."""
-        raw = _abi.ferrum_pool_info.init()
-        _native.check(_native.library().ferrum_pool_get_info(self._handle, ctypes.byref(raw)))
-        return PoolInfo.from_abi(raw)
-
-    def statistics(self) -> Statistics:
-        """Books of the pool."""
-        raw = _abi.ferrum_statistics.init()
-        _native.check(_native.library().ferrum_pool_get_statistics(self._handle, ctypes.byref(raw)))
-        return Statistics.from_abi(raw)

@@ -7,7 +7,8 @@ import ctypes
 from collections.abc import Callable
 
 from . import _abi, _async, _callbacks, _native
-from ._owned import Owned, Resource, end_beside
+from ._calls import EventCalls, StreamCalls
+from ._owned import Owned, end_beside
 from ._waits import wait
 from .devices import Device
 from .errors import FerrumError
@@ -30,7 +31,7 @@ def named_handle(stream: Stream | None, device: Device) -> _abi.ferrum_stream:
     return handle
 
 
-class Stream(Resource):
+class Stream(StreamCalls):
     """An ordered queue of work on a device. Its thread starts with its first work."""
 
     def __init__(self, device: Device) -> None:
@@ -93,12 +94,6 @@ class Stream(Resource):
         await self.synchronize_async()
         await _async.in_thread(lambda: self.close(force=True))
 
-    def is_ready(self) -> bool:
-        """Whether all work queued so far is done. Does not wait."""
-        ready = ctypes.c_uint32()
-        _native.check(_native.library().ferrum_stream_is_ready(self._handle, ctypes.byref(ready)))
-        return bool(ready.value)
-
     def host_function(self, function: Callable[[], object]) -> None:
         """Queues a call of function().
 
@@ -146,7 +141,7 @@ class DefaultStream(Stream):
         """Nothing: the stream ends with its device."""
 
 
-class Event(Resource):
+class Event(EventCalls):
     """A point in a stream's queue; Stream.record_event() makes it.
 
     close() forgets it; streams that wait for it still do.
@@ -161,25 +156,6 @@ class Event(Resource):
         end = _native.library().ferrum_event_destroy
         self._device = device
         self._own(Owned(f"Event on {device.id}", lambda _flags: end(handle), device._node), handle)
-
-    def is_ready(self) -> bool:
-        """Whether the point has been passed. Does not wait."""
-        ready = ctypes.c_uint32()
-        _native.check(_native.library().ferrum_event_is_ready(self._handle, ctypes.byref(ready)))
-        return bool(ready.value)
-
-    def synchronize(self, timeout_s: float | None = None) -> None:
-        """Waits until the point has been passed.
-
-        Args:
-            timeout_s: seconds; None waits without an end, 0 only asks.
-
-        Raises:
-            TimeoutError: it takes longer.
-        """
-        handle = self._handle
-        function = _native.library().ferrum_event_synchronize
-        wait(lambda timeout_ns: function(handle, timeout_ns), timeout_s)
 
     async def synchronize_async(self, timeout_s: float | None = None) -> None:
         """As synchronize()."""

@@ -6,17 +6,17 @@ import ctypes
 from typing import Any
 
 from . import _abi, _native
+from ._calls import VirtualPoolCalls
 from ._owned import LateEnds, Owned
-from ._records import CompactReport, Statistics, VirtualPoolConfig, VirtualPoolInfo
+from ._records import VirtualPoolConfig
 from ._values import nanoseconds, u64
-from ._waits import wait
 from .devices import Device
 from .ranges import MappedRange, unmap_pages
 from .sleep import Sleeper
 from .streams import Stream, optional_handle
 
 
-class VirtualPool(Sleeper):
+class VirtualPool(VirtualPoolCalls, Sleeper):
     """Address space that is reserved as a whole, and memory behind it by offset.
 
     Args:
@@ -181,40 +181,6 @@ class VirtualPool(Sleeper):
             )
         )
 
-    def is_mapped(self, offset_bytes: int, size_bytes: int) -> bool:
-        """Whether every page that a range touches is mapped; False outside."""
-        mapped = ctypes.c_uint32()
-        _native.check(
-            _native.library().ferrum_vpool_is_mapped(
-                self._handle,
-                u64("offset_bytes", offset_bytes),
-                u64("size_bytes", size_bytes),
-                ctypes.byref(mapped),
-            )
-        )
-        return mapped.value != 0
-
-    def info(self) -> VirtualPoolInfo:
-        """Describes the pool."""
-        raw = _abi.ferrum_vpool_info.init()
-        _native.check(_native.library().ferrum_vpool_get_info(self._handle, ctypes.byref(raw)))
-        return VirtualPoolInfo.from_abi(raw)
-
-    def statistics(self) -> Statistics:
-        """Books of the pool: its live blocks are ranges."""
-        raw = _abi.ferrum_statistics.init()
-        _native.check(
-            _native.library().ferrum_vpool_get_statistics(self._handle, ctypes.byref(raw))
-        )
-        return Statistics.from_abi(raw)
-
-    def compact(self) -> CompactReport:
-        """Brings together what no range uses, and gives back what is not kept ready.
-        What is mapped stays where it is."""
-        raw = _abi.ferrum_compact_report.init()
-        _native.check(_native.library().ferrum_vpool_compact(self._handle, ctypes.byref(raw)))
-        return CompactReport.from_abi(raw)
-
     def export(self, offset_bytes: int, size_bytes: int) -> list[int]:
         """Gives a file descriptor for each page of a range, in order, for
         Manager.import_pages() in another process. The caller closes them. When the range is
@@ -239,35 +205,7 @@ class VirtualPool(Sleeper):
         )
         return list(files[: count.value])
 
-    def trim(self, keep_bytes: int = 0) -> int:
-        """Gives free pages back to the device until no more than keep_bytes of them
-        are held. Returns how many bytes it gave back."""
-        released = ctypes.c_uint64()
-        _native.check(
-            _native.library().ferrum_vpool_trim(
-                self._handle, u64("keep_bytes", keep_bytes), ctypes.byref(released)
-            )
-        )
-        return released.value
-
     def set_limit(self, limit_bytes: int | None) -> None:
         """Changes the limit while the pool works; None or 0: what the device has."""
         limit = 0 if limit_bytes is None else u64("limit_bytes", limit_bytes)
         _native.check(_native.library().ferrum_vpool_set_limit(self._handle, limit))
-
-    def synchronize(self, timeout_s: float | None = None) -> None:
-        """Waits until no range is retiring any more.
-
-        Raises:
-            TimeoutError: it takes longer.
-        """
-        handle, function = self._handle, _native.library().ferrum_vpool_synchronize
-        wait(lambda timeout_ns: function(handle, timeout_ns), timeout_s)
-
-    def pause(self) -> None:
-        """Has the pool's worker make no more pages ready, until resume()."""
-        _native.check(_native.library().ferrum_vpool_pause(self._handle))
-
-    def resume(self) -> None:
-        """Ends a pause()."""
-        _native.check(_native.library().ferrum_vpool_resume(self._handle))
