@@ -45,13 +45,6 @@ func fmgo_device_get_statistics(handle C.uint64_t, out *C.ferrum_statistics) (st
 	return giveStatistics(out, statistics, err)
 }
 
-//export fmgo_snapshot_json
-func fmgo_snapshot_json(buffer *C.char, capacity C.size_t, length *C.size_t) (status C.int32_t) {
-	defer guard(&status)
-	text, err := lib.SnapshotJSON()
-	return giveText(buffer, capacity, length, text, err)
-}
-
 //export fmgo_leak_report_json
 func fmgo_leak_report_json(buffer *C.char, capacity C.size_t, length *C.size_t) (status C.int32_t) {
 	defer guard(&status)

@@ -106,19 +106,6 @@ func fmgo_buffer_id_text(id C.uint64_t, buffer *C.char, capacity C.size_t, lengt
 	return giveText(buffer, capacity, length, []byte(fallback.BufferID(id).String()), nil)
 }
 
-//export fmgo_tracker_create
-func fmgo_tracker_create(out *C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	handle, err := lib.TrackerCreate()
-	return give(out, handle, err)
-}
-
-//export fmgo_tracker_destroy
-func fmgo_tracker_destroy(handle C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	return done(lib.TrackerDestroy(uint64(handle)))
-}
-
 // tagOf reads the fixed field of a tag.
 func tagOf(field []C.char) (string, error) {
 	text := make([]byte, 0, len(field))
@@ -227,12 +214,6 @@ func fmgo_tracker_get_totals(handle C.uint64_t, out *C.ferrum_tracker_totals) (s
 	return 0
 }
 
-//export fmgo_tracker_clear
-func fmgo_tracker_clear(handle C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	return done(lib.TrackerClear(uint64(handle)))
-}
-
 //export fmgo_generic_pool_create
 func fmgo_generic_pool_create(config *C.ferrum_memory_config, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
@@ -242,16 +223,6 @@ func fmgo_generic_pool_create(config *C.ferrum_memory_config, out *C.uint64_t) (
 	}
 	handle, err := lib.GenericPoolCreate(c)
 	return give(out, handle, err)
-}
-
-//export fmgo_generic_pool_destroy
-func fmgo_generic_pool_destroy(handle C.uint64_t, flags C.uint32_t) (status C.int32_t) {
-	defer guard(&status)
-	force, err := forced(flags)
-	if err != nil {
-		return fail(err)
-	}
-	return done(lib.GenericPoolDestroy(uint64(handle), force))
 }
 
 // useOf reads what a buffer is taken for.
@@ -315,12 +286,6 @@ func fmgo_generic_pool_return(handle C.uint64_t, lease *C.ferrum_buffer_lease, k
 	return 0
 }
 
-//export fmgo_generic_pool_add_free
-func fmgo_generic_pool_add_free(handle, buffer, size C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	return done(lib.GenericPoolAddFree(uint64(handle), uint64(buffer), uint64(size)))
-}
-
 //export fmgo_generic_pool_drain
 func fmgo_generic_pool_drain(handle C.uint64_t, out *C.ferrum_buffer_lease, capacity C.size_t, count *C.size_t) (status C.int32_t) {
 	defer guard(&status)
@@ -355,17 +320,4 @@ func fmgo_generic_pool_get_stats(handle C.uint64_t, out *C.ferrum_memory_stats) 
 	}
 	putMemoryStats(out, stats)
 	return 0
-}
-
-//export fmgo_generic_pool_record_cpu_fallback
-func fmgo_generic_pool_record_cpu_fallback(handle C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	return done(lib.GenericPoolRecordFallback(uint64(handle)))
-}
-
-//export fmgo_generic_pool_get_tracker
-func fmgo_generic_pool_get_tracker(handle C.uint64_t, out *C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	tracker, err := lib.GenericPoolTracker(uint64(handle))
-	return give(out, tracker, err)
 }

@@ -49,19 +49,6 @@ func environ() []string {
 
 func hostInfo() library.HostInfo { return library.HostInfo(host.ReadMachine()) }
 
-//export fmgo_backends_refresh
-func fmgo_backends_refresh() (status C.int32_t) {
-	defer guard(&status)
-	return done(lib.BackendsRefresh())
-}
-
-//export fmgo_backends_summary
-func fmgo_backends_summary(buffer *C.char, capacity C.size_t, length *C.size_t) (status C.int32_t) {
-	defer guard(&status)
-	text, err := lib.BackendsSummary()
-	return giveText(buffer, capacity, length, text, err)
-}
-
 //export fmgo_backend_best
 func fmgo_backend_best(out *C.int32_t) (status C.int32_t) {
 	defer guard(&status)
@@ -104,23 +91,6 @@ func fmgo_backend_open(preference C.int32_t, bytes C.uint64_t, device *C.uint64_
 	}
 	putChoice(out, choice)
 	*device = C.uint64_t(handle)
-	return 0
-}
-
-//export fmgo_device_can_fit
-func fmgo_device_can_fit(id *C.char, bytes C.uint64_t, out *C.uint32_t) (status C.int32_t) {
-	defer guard(&status)
-	text, err := textOf("id", id)
-	if err != nil {
-		return fail(err)
-	}
-	fits, err := lib.DeviceCanFit(text, uint64(bytes))
-	if err != nil {
-		return fail(err)
-	}
-	if fits {
-		*out = 1
-	}
 	return 0
 }
 

@@ -59,23 +59,6 @@ func fmgo_fallback_manager_create(dev, host C.uint64_t, config *C.ferrum_memory_
 	return give(out, handle, err)
 }
 
-//export fmgo_fallback_manager_destroy
-func fmgo_fallback_manager_destroy(handle C.uint64_t, flags C.uint32_t) (status C.int32_t) {
-	defer guard(&status)
-	force, err := forced(flags)
-	if err != nil {
-		return fail(err)
-	}
-	return done(lib.FallbackManagerDestroy(uint64(handle), force))
-}
-
-//export fmgo_fallback_manager_get_backend_name
-func fmgo_fallback_manager_get_backend_name(handle C.uint64_t, buffer *C.char, capacity C.size_t, length *C.size_t) (status C.int32_t) {
-	defer guard(&status)
-	name, err := lib.FallbackManagerBackend(uint64(handle))
-	return giveText(buffer, capacity, length, []byte(name), err)
-}
-
 //export fmgo_fallback_manager_get_stats
 func fmgo_fallback_manager_get_stats(handle C.uint64_t, out *C.ferrum_memory_stats) (status C.int32_t) {
 	defer guard(&status)
@@ -99,17 +82,6 @@ func fmgo_fallback_manager_get_fallback_stats(handle C.uint64_t, out *C.ferrum_f
 	return 0
 }
 
-//export fmgo_fallback_manager_get_memory
-func fmgo_fallback_manager_get_memory(handle C.uint64_t, total, free *C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	totalBytes, freeBytes, err := lib.FallbackManagerMemory(uint64(handle))
-	if err != nil {
-		return fail(err)
-	}
-	*total, *free = C.uint64_t(totalBytes), C.uint64_t(freeBytes)
-	return 0
-}
-
 //export fmgo_fallback_manager_get_pressure
 func fmgo_fallback_manager_get_pressure(handle C.uint64_t, out *C.int32_t) (status C.int32_t) {
 	defer guard(&status)
@@ -129,26 +101,6 @@ func fmgo_fallback_manager_pressure_callback_add(handle C.uint64_t, callback C.f
 		C.fm_call_pressure(callback, C.uint64_t(dev), C.int32_t(level), userData, C.uint64_t(token))
 	})
 	return give(out, registered, err)
-}
-
-//export fmgo_fallback_manager_clear_pool
-func fmgo_fallback_manager_clear_pool(handle C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	return done(lib.FallbackManagerClearPool(uint64(handle)))
-}
-
-//export fmgo_fallback_manager_shrink
-func fmgo_fallback_manager_shrink(handle C.uint64_t, out *C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	released, err := lib.FallbackManagerShrink(uint64(handle))
-	return give(out, released, err)
-}
-
-//export fmgo_fallback_manager_get_tracker
-func fmgo_fallback_manager_get_tracker(handle C.uint64_t, out *C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	tracker, err := lib.FallbackManagerTracker(uint64(handle))
-	return give(out, tracker, err)
 }
 
 // bufferRequestOf reads a request of the caller; the stream is left to the library.
@@ -175,13 +127,6 @@ func fmgo_fallback_manager_alloc(handle C.uint64_t, request *C.ferrum_buffer_req
 	return give(out, buffer, err)
 }
 
-//export fmgo_fallback_manager_return_buffers
-func fmgo_fallback_manager_return_buffers(handle C.uint64_t, out *C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	moved, err := lib.FallbackManagerReturn(uint64(handle))
-	return give(out, moved, err)
-}
-
 //export fmgo_fallback_manager_adopt
 func fmgo_fallback_manager_adopt(handle C.uint64_t, location C.int32_t, address C.uint64_t, request *C.ferrum_buffer_request, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
@@ -199,12 +144,6 @@ func fmgo_fallback_manager_release(handle C.uint64_t, location C.int32_t, addres
 	defer guard(&status)
 	taken := fallback.Taken{Side: fallback.Side(location), Addr: device.Addr(address)}
 	return done(lib.FallbackManagerRelease(uint64(handle), uint64(stream), taken))
-}
-
-//export fmgo_fallback_buffer_free
-func fmgo_fallback_buffer_free(handle, stream C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	return done(lib.BufferFree(uint64(handle), uint64(stream)))
 }
 
 //export fmgo_fallback_buffer_get_info
@@ -247,12 +186,6 @@ func fmgo_fallback_buffer_pin(handle C.uint64_t, address *C.uint64_t, location *
 	}
 	*address, *location = C.uint64_t(addr), C.int32_t(side)
 	return 0
-}
-
-//export fmgo_fallback_buffer_unpin
-func fmgo_fallback_buffer_unpin(handle C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	return done(lib.BufferUnpin(uint64(handle)))
 }
 
 //export fmgo_fallback_buffer_write

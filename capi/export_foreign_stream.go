@@ -35,13 +35,6 @@ func fmgo_stream_adopt(dev C.uint64_t, foreign *C.ferrum_foreign_stream, out *C.
 	return give(out, handle, err)
 }
 
-//export fmgo_event_adopt
-func fmgo_event_adopt(dev, native C.uint64_t, out *C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	handle, err := lib.EventAdopt(uint64(dev), uint64(native))
-	return give(out, handle, err)
-}
-
 func enqueueForeign(enqueue C.ferrum_enqueue_fn, userData C.uintptr_t, work func()) error {
 	foreignWork.Lock()
 	foreignWork.last++

@@ -38,16 +38,6 @@ func fmgo_init(config *C.ferrum_config) (status C.int32_t) {
 	}))
 }
 
-//export fmgo_shutdown
-func fmgo_shutdown(flags C.uint32_t) (status C.int32_t) {
-	defer guard(&status)
-	force, err := forced(flags)
-	if err != nil {
-		return fail(err)
-	}
-	return done(lib.Shutdown(force))
-}
-
 //export fmgo_log_set_callback
 func fmgo_log_set_callback(minimum C.int32_t, callback C.ferrum_log_fn, userData C.uintptr_t) (status C.int32_t) {
 	defer guard(&status)
@@ -65,34 +55,6 @@ func fmgo_log_set_callback(minimum C.int32_t, callback C.ferrum_log_fn, userData
 	}, !inside))
 }
 
-//export fmgo_backends_json
-func fmgo_backends_json(buffer *C.char, capacity C.size_t, length *C.size_t) (status C.int32_t) {
-	defer guard(&status)
-	text, err := lib.BackendsJSON()
-	return giveText(buffer, capacity, length, text, err)
-}
-
-//export fmgo_device_open
-func fmgo_device_open(id *C.char, out *C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	text, err := textOf("id", id)
-	if err != nil {
-		return fail(err)
-	}
-	handle, err := lib.DeviceOpen(text)
-	return give(out, handle, err)
-}
-
-//export fmgo_device_close
-func fmgo_device_close(handle C.uint64_t, flags C.uint32_t) (status C.int32_t) {
-	defer guard(&status)
-	force, err := forced(flags)
-	if err != nil {
-		return fail(err)
-	}
-	return done(lib.DeviceClose(uint64(handle), force))
-}
-
 //export fmgo_device_get_info
 func fmgo_device_get_info(handle C.uint64_t, out *C.ferrum_device_info) (status C.int32_t) {
 	defer guard(&status)
@@ -108,28 +70,5 @@ func fmgo_device_get_info(handle C.uint64_t, out *C.ferrum_device_info) (status 
 	putText(out.id[:], info.ID.String())
 	putText(out.backend[:], info.ID.Backend)
 	putText(out.name[:], info.Name)
-	return 0
-}
-
-//export fmgo_device_synchronize
-func fmgo_device_synchronize(handle, timeoutNs C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	return done(lib.DeviceSynchronize(uint64(handle), timeoutOf(timeoutNs)))
-}
-
-//export fmgo_device_set_limit
-func fmgo_device_set_limit(handle, limitBytes C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	return done(lib.DeviceSetLimit(uint64(handle), uint64(limitBytes)))
-}
-
-//export fmgo_device_measure_bandwidth
-func fmgo_device_measure_bandwidth(handle C.uint64_t, out *C.double) (status C.int32_t) {
-	defer guard(&status)
-	gbps, err := lib.DeviceMeasureBandwidth(uint64(handle))
-	if err != nil {
-		return fail(err)
-	}
-	*out = C.double(gbps)
 	return 0
 }

@@ -24,16 +24,6 @@ func fmgo_manager_create(dev C.uint64_t, config *C.ferrum_manager_config, out *C
 	return give(out, handle, err)
 }
 
-//export fmgo_manager_destroy
-func fmgo_manager_destroy(handle C.uint64_t, flags C.uint32_t) (status C.int32_t) {
-	defer guard(&status)
-	force, err := forced(flags)
-	if err != nil {
-		return fail(err)
-	}
-	return done(lib.ManagerDestroy(uint64(handle), force))
-}
-
 //export fmgo_manager_configure_pool
 func fmgo_manager_configure_pool(handle C.uint64_t, memoryType C.int32_t, config *C.ferrum_pool_config) (status C.int32_t) {
 	defer guard(&status)

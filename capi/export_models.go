@@ -40,20 +40,6 @@ func fmgo_elastic_pool_register_model(pool C.uint64_t, model *C.char, config *C.
 	return done(lib.ModelRegister(ref, settings))
 }
 
-//export fmgo_elastic_pool_unregister_model
-func fmgo_elastic_pool_unregister_model(pool C.uint64_t, model *C.char, flags C.uint32_t) (status C.int32_t) {
-	defer guard(&status)
-	ref, err := modelOf(pool, model)
-	if err != nil {
-		return fail(err)
-	}
-	force, err := forced(flags)
-	if err != nil {
-		return fail(err)
-	}
-	return done(lib.ModelUnregister(ref, force))
-}
-
 //export fmgo_elastic_pool_alloc_with
 func fmgo_elastic_pool_alloc_with(pool C.uint64_t, model *C.char, request *C.ferrum_model_request, address, offset *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
@@ -78,37 +64,6 @@ func fmgo_elastic_pool_alloc_with(pool C.uint64_t, model *C.char, request *C.fer
 	*address = C.uint64_t(made.Addr)
 	*offset = C.uint64_t(made.OffsetBytes)
 	return 0
-}
-
-//export fmgo_elastic_pool_free
-func fmgo_elastic_pool_free(pool C.uint64_t, model *C.char, offset, size, stream C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	ref, err := modelOf(pool, model)
-	if err != nil {
-		return fail(err)
-	}
-	return done(lib.ModelFree(ref, rangeOf(offset, size), uint64(stream)))
-}
-
-//export fmgo_elastic_pool_record_stream
-func fmgo_elastic_pool_record_stream(pool C.uint64_t, model *C.char, offset, size, stream C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	ref, err := modelOf(pool, model)
-	if err != nil {
-		return fail(err)
-	}
-	return done(lib.ModelRecordStream(ref, rangeOf(offset, size), uint64(stream)))
-}
-
-//export fmgo_elastic_pool_is_mapped
-func fmgo_elastic_pool_is_mapped(pool C.uint64_t, model *C.char, offset, size C.uint64_t, out *C.uint32_t) (status C.int32_t) {
-	defer guard(&status)
-	ref, err := modelOf(pool, model)
-	if err != nil {
-		return fail(err)
-	}
-	mapped, err := lib.ModelIsMapped(ref, rangeOf(offset, size))
-	return giveTruth(out, mapped, err)
 }
 
 //export fmgo_elastic_pool_get_model_info

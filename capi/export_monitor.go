@@ -84,24 +84,6 @@ func fmgo_monitor_destroy(handle C.uint64_t) (status C.int32_t) {
 	return done(lib.MonitorDestroy(uint64(handle), uint64(C.fm_token_now())))
 }
 
-//export fmgo_monitor_register
-func fmgo_monitor_register(handle, manager C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	return done(lib.MonitorRegister(uint64(handle), uint64(manager)))
-}
-
-//export fmgo_monitor_unregister
-func fmgo_monitor_unregister(handle, manager C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	return done(lib.MonitorUnregister(uint64(handle), uint64(manager)))
-}
-
-//export fmgo_monitor_unregister_device
-func fmgo_monitor_unregister_device(handle, dev C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	return done(lib.MonitorUnregisterDevice(uint64(handle), uint64(dev)))
-}
-
 //export fmgo_monitor_set_callback
 func fmgo_monitor_set_callback(handle C.uint64_t, callback C.ferrum_monitor_fn, userData C.uintptr_t) (status C.int32_t) {
 	defer guard(&status)
@@ -158,13 +140,6 @@ func fits(op string, count int, capacity C.size_t) error {
 		return nil
 	}
 	return device.Errorf(device.CodeBufferTooSmall, op, "capacity is %d: there are %d devices", uint64(capacity), count)
-}
-
-//export fmgo_monitor_info_json
-func fmgo_monitor_info_json(handle, maxAgeNS C.uint64_t, buffer *C.char, capacity C.size_t, length *C.size_t) (status C.int32_t) {
-	defer guard(&status)
-	text, err := lib.MonitorInfoJSON(uint64(handle), ageOf(maxAgeNS))
-	return giveText(buffer, capacity, length, text, err)
 }
 
 //export fmgo_monitor_collect

@@ -17,17 +17,6 @@ import (
 	"ferrum_mem/core/pressure"
 )
 
-//export fmgo_placement_create
-func fmgo_placement_create(name *C.char, out *C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	text, err := textOf("strategy", name)
-	if err != nil {
-		return fail(err)
-	}
-	handle, err := lib.PlacementCreate(text)
-	return give(out, handle, err)
-}
-
 //export fmgo_placement_create_own
 func fmgo_placement_create_own(name *C.char, callback C.ferrum_placement_fn, userData C.uintptr_t, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)

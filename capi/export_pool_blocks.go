@@ -63,23 +63,11 @@ func fmgo_pool_free_batch(handle C.uint64_t, addresses *C.uint64_t, count, strea
 	return done(lib.PoolFreeBatch(uint64(handle), addressesOf(addresses, count), uint64(stream)))
 }
 
-//export fmgo_pool_record_stream
-func fmgo_pool_record_stream(handle, addr, stream C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	return done(lib.PoolRecordStream(uint64(handle), device.Addr(addr), uint64(stream)))
-}
-
 //export fmgo_pool_usable_size
 func fmgo_pool_usable_size(handle, addr C.uint64_t, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	size, err := lib.PoolUsableSize(uint64(handle), device.Addr(addr))
 	return give(out, size, err)
-}
-
-//export fmgo_pool_reset
-func fmgo_pool_reset(handle, stream C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	return done(lib.PoolReset(uint64(handle), uint64(stream)))
 }
 
 //export fmgo_device_get_owner

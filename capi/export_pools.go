@@ -21,16 +21,6 @@ func fmgo_pool_create(dev C.uint64_t, config *C.ferrum_pool_config, out *C.uint6
 	return give(out, handle, err)
 }
 
-//export fmgo_pool_destroy
-func fmgo_pool_destroy(handle C.uint64_t, flags C.uint32_t) (status C.int32_t) {
-	defer guard(&status)
-	force, err := forced(flags)
-	if err != nil {
-		return fail(err)
-	}
-	return done(lib.PoolDestroy(uint64(handle), force))
-}
-
 //export fmgo_pool_alloc
 func fmgo_pool_alloc(handle, sizeBytes, stream C.uint64_t, out *C.uint64_t) (status C.int32_t) {
 	status = unfinished
@@ -52,31 +42,6 @@ func fmgo_pool_free(handle, addr, stream C.uint64_t) (status C.int32_t) {
 		}
 	}()
 	return done(lib.PoolFree(uint64(handle), device.Addr(addr), uint64(stream)))
-}
-
-//export fmgo_pool_trim
-func fmgo_pool_trim(handle, keepBytes C.uint64_t, out *C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	released, err := lib.PoolTrim(uint64(handle), uint64(keepBytes))
-	return give(out, released, err)
-}
-
-//export fmgo_pool_set_limit
-func fmgo_pool_set_limit(handle, maxSizeBytes C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	return done(lib.PoolSetLimit(uint64(handle), uint64(maxSizeBytes)))
-}
-
-//export fmgo_pool_set_min_held
-func fmgo_pool_set_min_held(handle, minHeldBytes C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	return done(lib.PoolSetMinHeld(uint64(handle), uint64(minHeldBytes)))
-}
-
-//export fmgo_pool_set_release_threshold
-func fmgo_pool_set_release_threshold(handle, thresholdBytes C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	return done(lib.PoolSetReleaseThreshold(uint64(handle), uint64(thresholdBytes)))
 }
 
 //export fmgo_pool_get_info

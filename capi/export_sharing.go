@@ -12,44 +12,6 @@ import (
 	"ferrum_mem/core/manager"
 )
 
-//export fmgo_device_open_native
-func fmgo_device_open_native(id *C.char, native C.uint64_t, out *C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	name, err := textOf("id", id)
-	if err != nil {
-		return fail(err)
-	}
-	handle, err := lib.DeviceOpenNative(name, uint64(native))
-	return give(out, handle, err)
-}
-
-//export fmgo_device_get_native
-func fmgo_device_get_native(dev C.uint64_t, out *C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	native, err := lib.DeviceNative(uint64(dev))
-	return give(out, native, err)
-}
-
-//export fmgo_stream_get_native
-func fmgo_stream_get_native(stream C.uint64_t, out *C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	native, err := lib.StreamNative(uint64(stream))
-	return give(out, native, err)
-}
-
-//export fmgo_event_get_native
-func fmgo_event_get_native(event C.uint64_t, out *C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	native, err := lib.EventNative(uint64(event))
-	return give(out, native, err)
-}
-
-//export fmgo_device_grant_peer
-func fmgo_device_grant_peer(dev, peer C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	return done(lib.DeviceGrantPeer(uint64(dev), uint64(peer)))
-}
-
 //export fmgo_vpool_export
 func fmgo_vpool_export(handle, offset, size C.uint64_t, out *C.int32_t, capacity C.size_t, count *C.size_t) (status C.int32_t) {
 	defer guard(&status)

@@ -37,17 +37,6 @@ func fmgo_vpool_wake(handle C.uint64_t, config *C.ferrum_wake_config, out *C.fer
 	return giveWoken(out, report, err)
 }
 
-//export fmgo_vpool_is_asleep
-func fmgo_vpool_is_asleep(handle C.uint64_t, tag *C.char, out *C.uint32_t) (status C.int32_t) {
-	defer guard(&status)
-	name, err := textOf("tag", tag)
-	if err != nil {
-		return fail(err)
-	}
-	asleep, err := lib.VPoolIsAsleep(uint64(handle), name)
-	return giveTruth(out, asleep, err)
-}
-
 //export fmgo_vpool_alloc_with
 func fmgo_vpool_alloc_with(handle C.uint64_t, request *C.ferrum_vpool_request, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
@@ -94,21 +83,6 @@ func fmgo_elastic_pool_wake_model(pool C.uint64_t, model *C.char, config *C.ferr
 	}
 	report, err := lib.ModelWake(ref, request)
 	return giveWoken(out, report, err)
-}
-
-//export fmgo_elastic_pool_is_model_asleep
-func fmgo_elastic_pool_is_model_asleep(pool C.uint64_t, model, tag *C.char, out *C.uint32_t) (status C.int32_t) {
-	defer guard(&status)
-	ref, err := modelOf(pool, model)
-	if err != nil {
-		return fail(err)
-	}
-	name, err := textOf("tag", tag)
-	if err != nil {
-		return fail(err)
-	}
-	asleep, err := lib.ModelIsAsleep(ref, name)
-	return giveTruth(out, asleep, err)
 }
 
 func sleepOf(c *C.ferrum_sleep_config) (library.SleepRequest, error) {

@@ -34,40 +34,11 @@ func fmgo_vpool_create(dev C.uint64_t, config *C.ferrum_vpool_config, out *C.uin
 	return give(out, handle, err)
 }
 
-//export fmgo_vpool_destroy
-func fmgo_vpool_destroy(handle C.uint64_t, flags C.uint32_t) (status C.int32_t) {
-	defer guard(&status)
-	force, err := forced(flags)
-	if err != nil {
-		return fail(err)
-	}
-	return done(lib.VPoolDestroy(uint64(handle), force))
-}
-
 //export fmgo_vpool_alloc
 func fmgo_vpool_alloc(handle, offset, size C.uint64_t, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	addr, err := lib.VPoolAlloc(uint64(handle), vmm.AllocRequest{OffsetBytes: uint64(offset), SizeBytes: uint64(size)}, 0)
 	return give(out, addr, err)
-}
-
-//export fmgo_vpool_free
-func fmgo_vpool_free(handle, offset, size, stream C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	return done(lib.VPoolFree(uint64(handle), rangeOf(offset, size), uint64(stream)))
-}
-
-//export fmgo_vpool_record_stream
-func fmgo_vpool_record_stream(handle, offset, size, stream C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	return done(lib.VPoolRecordStream(uint64(handle), rangeOf(offset, size), uint64(stream)))
-}
-
-//export fmgo_vpool_is_mapped
-func fmgo_vpool_is_mapped(handle, offset, size C.uint64_t, out *C.uint32_t) (status C.int32_t) {
-	defer guard(&status)
-	mapped, err := lib.VPoolIsMapped(uint64(handle), rangeOf(offset, size))
-	return giveTruth(out, mapped, err)
 }
 
 func rangeOf(offset, size C.uint64_t) library.ByteRange {
@@ -137,37 +108,6 @@ func giveCompacted(out *C.ferrum_compact_report, report vmm.CompactReport, err e
 	out.runs_before = C.uint64_t(report.RunsBefore)
 	out.runs_after = C.uint64_t(report.RunsAfter)
 	return 0
-}
-
-//export fmgo_vpool_trim
-func fmgo_vpool_trim(handle, keepBytes C.uint64_t, out *C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	released, err := lib.VPoolTrim(uint64(handle), uint64(keepBytes))
-	return give(out, released, err)
-}
-
-//export fmgo_vpool_set_limit
-func fmgo_vpool_set_limit(handle, limitBytes C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	return done(lib.VPoolSetLimit(uint64(handle), uint64(limitBytes)))
-}
-
-//export fmgo_vpool_synchronize
-func fmgo_vpool_synchronize(handle, timeoutNs C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	return done(lib.VPoolSynchronize(uint64(handle), timeoutOf(timeoutNs)))
-}
-
-//export fmgo_vpool_pause
-func fmgo_vpool_pause(handle C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	return done(lib.VPoolPause(uint64(handle)))
-}
-
-//export fmgo_vpool_resume
-func fmgo_vpool_resume(handle C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	return done(lib.VPoolResume(uint64(handle)))
 }
 
 func vpoolConfigOf(c *C.ferrum_vpool_config) (vmm.Config, error) {

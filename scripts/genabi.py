@@ -23,6 +23,7 @@ from genabi import (
     c_calls,
     cpp,
     cpp_test,
+    go_exports,
     golang,
     python,
     python_calls,
@@ -57,6 +58,10 @@ OUTPUTS: dict[str, Callable[[Header], str]] = {
     "bindings/rust/ferrum-mem/src/generated/enums.rs": rust_enums.emit,
     "bindings/rust/ferrum-mem/src/generated/records.rs": rust_records.emit,
     **{f"capi/{family}_gen.c": partial(c_calls.emit, family=family) for family in FAMILIES},
+    **{
+        f"capi/export_{family}_gen.go": partial(go_exports.emit, family=family)
+        for family in FAMILIES
+    },
 }
 
 
@@ -70,6 +75,8 @@ def main() -> int:
     try:
         header = read_header(HEADER)
         texts = {name: emit(header) for name, emit in OUTPUTS.items()} | cpp.emit(header)
+        # A family of which nothing is generated has no file.
+        texts = {name: text for name, text in texts.items() if text}
     except HeaderError as problem:
         print(f"genabi: {problem}", file=sys.stderr)
         return 2

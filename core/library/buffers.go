@@ -43,8 +43,8 @@ func (l *Library) buffer(op string, id uint64) (*openBuffer, error) {
 	return l.buffers.Get(id)
 }
 
-// BufferFree ends a buffer after what is queued on the stream; 0: the default one.
-func (l *Library) BufferFree(id, stream uint64) error {
+// FallbackBufferFree ends a buffer after what is queued on the stream; 0: the default one.
+func (l *Library) FallbackBufferFree(id, stream uint64) error {
 	const op = "buffer.free"
 	entry, err := l.buffer(op, id)
 	if err != nil {
@@ -168,8 +168,8 @@ func (l *Library) BufferPin(id uint64) (device.Addr, fallback.Side, error) {
 	return addr, side, late(err, entry)
 }
 
-// BufferUnpin ends one BufferPin.
-func (l *Library) BufferUnpin(id uint64) error {
+// FallbackBufferUnpin ends one BufferPin.
+func (l *Library) FallbackBufferUnpin(id uint64) error {
 	return do(l, l.buffers, "buffer.unpin", id, func(b *openBuffer) error { return b.buffer.Unpin() })
 }
 

@@ -101,7 +101,7 @@ var closables = map[string]closable{
 		make: sharedWithModels,
 		use:  []func(b *bench, id uint64) (func() error, error){useModel("last")},
 		end: func(b *bench, id uint64) error {
-			return b.ModelUnregister(library.ModelRef{Pool: id, ID: "last"}, false)
+			return b.ElasticPoolUnregisterModel(library.ModelRef{Pool: id, ID: "last"}, false)
 		},
 		gone: device.CodeModelNotFound,
 	},
@@ -141,7 +141,7 @@ var closables = map[string]closable{
 		use: []func(b *bench, id uint64) (func() error, error){
 			func(b *bench, id uint64) (func() error, error) {
 				made, err := b.FallbackManagerAlloc(id, 0, words)
-				return ending(made, err, func(made uint64) error { return b.BufferFree(made, 0) })
+				return ending(made, err, func(made uint64) error { return b.FallbackBufferFree(made, 0) })
 			},
 		},
 		end: func(b *bench, id uint64) error { return b.FallbackManagerDestroy(id, false) },
@@ -153,10 +153,10 @@ var closables = map[string]closable{
 		use: []func(b *bench, id uint64) (func() error, error){
 			func(b *bench, id uint64) (func() error, error) {
 				_, _, err := b.BufferPin(id)
-				return ending(id, err, b.BufferUnpin)
+				return ending(id, err, b.FallbackBufferUnpin)
 			},
 		},
-		end: func(b *bench, id uint64) error { return b.BufferFree(id, 0) },
+		end: func(b *bench, id uint64) error { return b.FallbackBufferFree(id, 0) },
 	},
 	"generic pool": {
 		make: func(b *bench, _ uint64) uint64 {
@@ -201,7 +201,7 @@ func useModel(name string) func(b *bench, id uint64) (func() error, error) {
 		ref := library.ModelRef{Pool: id, ID: name}
 		made, err := b.ModelAlloc(ref, library.ModelRequest{AllocRequest: vmm.AllocRequest{SizeBytes: page}}, 0)
 		return ending(made, err, func(made vmm.Allocation) error {
-			return b.ModelFree(ref, library.ByteRange{OffsetBytes: made.OffsetBytes, SizeBytes: made.SizeBytes}, 0)
+			return b.ElasticPoolFree(ref, library.ByteRange{OffsetBytes: made.OffsetBytes, SizeBytes: made.SizeBytes}, 0)
 		})
 	}
 }
@@ -313,7 +313,7 @@ func TestARegistrationThatOutlivesItsModelIsNamed(t *testing.T) {
 	require.NoError(t, err)
 	const about = `reclaim callback of model "first" of elastic pool "kv"`
 	require.ErrorContains(t, b.DeviceClose(dev, false), fmt.Sprintf("registration %#x: %s)", reclaim, about))
-	require.NoError(t, b.ModelUnregister(chat, false))
+	require.NoError(t, b.ElasticPoolUnregisterModel(chat, false))
 	for range 5 {
 		id, err := b.PressureCallbackAdd(dev, 0, func(uint64, int32) {})
 		require.NoError(t, err)

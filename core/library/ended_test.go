@@ -172,7 +172,7 @@ func newDeathbed(t *testing.T) *deathbed {
 	add(l.GenericPoolCreate(fallback.DefaultMemoryConfig().WithTracking(true)))
 	memory := fallback.DefaultMemoryConfig().WithTracking(true).WithMinFreeBytes(0).WithCPUFallback(false)
 	m := add(l.FallbackManagerCreate(FallbackManagerConfig{Device: d, Memory: memory}))
-	add(l.FallbackManagerTracker(m))
+	add(l.FallbackManagerGetTracker(m))
 	add(l.FallbackManagerAlloc(m, 0, fallback.Request{Shape: fallback.Shape{DType: fallback.U8, Len: 64}}))
 	return b
 }

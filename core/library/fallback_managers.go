@@ -78,8 +78,8 @@ func (l *Library) fallbackManager(op string, id uint64) (*openFallbackManager, e
 	return l.fallbackManagers.Get(id)
 }
 
-// FallbackManagerBackend is the name of the backend that the device is of.
-func (l *Library) FallbackManagerBackend(id uint64) (string, error) {
+// FallbackManagerGetBackendName is the name of the backend that the device is of.
+func (l *Library) FallbackManagerGetBackendName(id uint64) (string, error) {
 	return tell(l, l.fallbackManagers, "fallback_manager.backend_name", id, func(m *openFallbackManager) string { return m.manager.BackendName() })
 }
 
@@ -88,8 +88,8 @@ func (l *Library) FallbackManagerStats(id uint64) (fallback.Stats, error) {
 	return tell(l, l.fallbackManagers, "fallback_manager.stats", id, func(m *openFallbackManager) fallback.Stats { return m.manager.ManagerStats() })
 }
 
-// FallbackManagerMemory is the capacity of the device, 0 for unknown, and what is free.
-func (l *Library) FallbackManagerMemory(id uint64) (totalBytes, freeBytes uint64, err error) {
+// FallbackManagerGetMemory is the capacity of the device, 0 for unknown, and what is free.
+func (l *Library) FallbackManagerGetMemory(id uint64) (totalBytes, freeBytes uint64, err error) {
 	entry, err := l.fallbackManager("fallback_manager.memory", id)
 	if err != nil {
 		return 0, 0, err
@@ -113,8 +113,8 @@ func (l *Library) FallbackManagerShrink(id uint64) (releasedBytes uint64, err er
 	return ask(l, l.fallbackManagers, "fallback_manager.shrink", id, func(m *openFallbackManager) (uint64, error) { return m.manager.Shrink() })
 }
 
-// FallbackManagerReturn brings buffers that fell back to the device, and says how many.
-func (l *Library) FallbackManagerReturn(id uint64) (moved uint64, err error) {
+// FallbackManagerReturnBuffers brings buffers that fell back to the device, and says how many.
+func (l *Library) FallbackManagerReturnBuffers(id uint64) (moved uint64, err error) {
 	entry, err := l.fallbackManager("fallback_manager.return", id)
 	if err != nil {
 		return 0, err
@@ -123,9 +123,9 @@ func (l *Library) FallbackManagerReturn(id uint64) (moved uint64, err error) {
 	return uint64(n), late(err, entry)
 }
 
-// FallbackManagerTracker is the handle of a manager's tracker; CodeInvalidState when it
+// FallbackManagerGetTracker is the handle of a manager's tracker; CodeInvalidState when it
 // does not track.
-func (l *Library) FallbackManagerTracker(id uint64) (uint64, error) {
+func (l *Library) FallbackManagerGetTracker(id uint64) (uint64, error) {
 	const op = "fallback_manager.tracker"
 	entry, err := l.fallbackManager(op, id)
 	if err != nil {

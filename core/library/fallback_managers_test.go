@@ -64,10 +64,10 @@ func (f *fallen) buffer(manager, bytes uint64) uint64 {
 func TestFallbackManagerOverTheHostBackend(t *testing.T) {
 	f := startFallen(t)
 	m := f.manager(memory())
-	name, err := f.FallbackManagerBackend(m)
+	name, err := f.FallbackManagerGetBackendName(m)
 	require.NoError(t, err)
 	require.Equal(t, "cpu", name)
-	total, free, err := f.FallbackManagerMemory(m)
+	total, free, err := f.FallbackManagerGetMemory(m)
 	require.NoError(t, err)
 	require.EqualValues(t, 16*mib, total)
 	require.EqualValues(t, 16*mib, free)
@@ -95,9 +95,9 @@ func TestFallbackManagerOverTheHostBackend(t *testing.T) {
 	require.NoError(t, f.BufferWrite(small, part, host(words)))
 	requireCode(t, device.CodeOutOfMemory, f.BufferMove(small, fallback.GPU))
 	requireCode(t, device.CodeInvalidArgument, f.BufferMove(small, 2))
-	require.NoError(t, f.BufferFree(big, 0))
-	requireCode(t, device.CodeInvalidHandle, f.BufferFree(big, 0))
-	moved, err := f.FallbackManagerReturn(m)
+	require.NoError(t, f.FallbackBufferFree(big, 0))
+	requireCode(t, device.CodeInvalidHandle, f.FallbackBufferFree(big, 0))
+	moved, err := f.FallbackManagerReturnBuffers(m)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, moved)
 	got := make([]byte, len(words))
@@ -107,9 +107,9 @@ func TestFallbackManagerOverTheHostBackend(t *testing.T) {
 	_, _, err = f.BufferPin(small)
 	require.NoError(t, err)
 	requireCode(t, device.CodeBusy, f.BufferMove(small, fallback.CPU))
-	requireCode(t, device.CodeBusy, f.BufferFree(small, 0))
-	require.NoError(t, f.BufferUnpin(small))
-	requireCode(t, device.CodeInvalidState, f.BufferUnpin(small))
+	requireCode(t, device.CodeBusy, f.FallbackBufferFree(small, 0))
+	require.NoError(t, f.FallbackBufferUnpin(small))
+	requireCode(t, device.CodeInvalidState, f.FallbackBufferUnpin(small))
 	addr, err := f.BufferTake(small, fallback.GPU)
 	require.NoError(t, err)
 	_, err = f.BufferInfo(small)
@@ -179,7 +179,7 @@ func TestFallbackManagersAreInTheBooks(t *testing.T) {
 	}
 
 	// The host goes by force, and what was on it with it.
-	tracker, err := f.FallbackManagerTracker(m)
+	tracker, err := f.FallbackManagerGetTracker(m)
 	require.NoError(t, err)
 	require.NoError(t, f.DeviceClose(f.host, true))
 	_, err = f.BufferInfo(onGPU)
@@ -204,7 +204,7 @@ func TestFallbackManagerRefuses(t *testing.T) {
 	_, err := f.FallbackManagerCreate(library.FallbackManagerConfig{Device: f.gpu, Host: 77, Memory: memory().WithCPUFallback(false)})
 	requireCode(t, device.CodeInvalidHandle, err)
 	plain := f.manager(memory().WithTracking(false))
-	_, err = f.FallbackManagerTracker(plain)
+	_, err = f.FallbackManagerGetTracker(plain)
 	requireCode(t, device.CodeInvalidState, err)
 	_, err = f.FallbackManagerAlloc(plain, 12345, fallback.Request{Shape: fallback.Shape{Len: 1}})
 	requireCode(t, device.CodeInvalidHandle, err)
@@ -230,7 +230,7 @@ func TestFallbackManagerIsDestroyedUnderThreads(t *testing.T) {
 						}
 						return
 					}
-					if err := f.BufferFree(b, 0); err != nil {
+					if err := f.FallbackBufferFree(b, 0); err != nil {
 						if code := device.CodeOf(err); code != device.CodeInvalidHandle {
 							t.Errorf("free: %v", err)
 						}
@@ -259,7 +259,7 @@ func TestPressureOfAFallbackManagerIsHeard(t *testing.T) {
 	require.NoError(t, err)
 	b := f.buffer(m, 10*mib)
 	require.EqualValues(t, pressure.Medium, <-heard, "60 % by the profile of these pools")
-	require.NoError(t, f.BufferFree(b, 0))
+	require.NoError(t, f.FallbackBufferFree(b, 0))
 	_, err = f.FallbackManagerShrink(m)
 	require.NoError(t, err)
 	require.EqualValues(t, pressure.Low, <-heard)
@@ -300,7 +300,7 @@ func TestTrackersOfTheLibrary(t *testing.T) {
 
 	// That of a manager is only read, and goes with it.
 	m := f.manager(memory())
-	owned, err := f.FallbackManagerTracker(m)
+	owned, err := f.FallbackManagerGetTracker(m)
 	require.NoError(t, err)
 	b := f.buffer(m, 100)
 	info, err := f.BufferInfo(b)
@@ -356,7 +356,7 @@ func TestGenericPoolsOfTheLibrary(t *testing.T) {
 	require.True(t, found)
 	require.EqualValues(t, 1, lease.Buffer)
 	require.EqualValues(t, 1000, lease.Bytes)
-	tracker, err := f.GenericPoolTracker(p)
+	tracker, err := f.GenericPoolGetTracker(p)
 	require.NoError(t, err)
 	_, err = f.TrackerGet(tracker, lease.ID)
 	require.NoError(t, err)
@@ -364,7 +364,7 @@ func TestGenericPoolsOfTheLibrary(t *testing.T) {
 	require.NoError(t, err)
 	requireCode(t, device.CodeResourceExhausted, f.GenericPoolAddFree(p, 3, 1024))
 	require.NoError(t, f.GenericPoolAddFree(p, 4, 5000))
-	require.NoError(t, f.GenericPoolRecordFallback(p))
+	require.NoError(t, f.GenericPoolRecordCPUFallback(p))
 	count, err := f.GenericPoolPooled(p)
 	require.NoError(t, err)
 	require.Equal(t, 2, count)
@@ -404,7 +404,7 @@ func TestABufferThatEndsIsAnInvalidHandle(t *testing.T) {
 	for range 300 {
 		buffer := f.buffer(m, 64)
 		ended := make(chan error)
-		go func() { ended <- f.BufferFree(buffer, 0) }()
+		go func() { ended <- f.FallbackBufferFree(buffer, 0) }()
 		for {
 			err := f.BufferMove(buffer, fallback.GPU)
 			if device.CodeOf(err) == device.CodeInvalidHandle {

@@ -155,17 +155,17 @@ func (l *Library) GenericPoolPooled(id uint64) (count int, err error) {
 	return count, err
 }
 
-// GenericPoolRecordFallback counts a request that was served on the host.
-func (l *Library) GenericPoolRecordFallback(id uint64) error {
+// GenericPoolRecordCPUFallback counts a request that was served on the host.
+func (l *Library) GenericPoolRecordCPUFallback(id uint64) error {
 	return l.inGenericPool("generic_pool.record_cpu_fallback", id, func(p *openGenericPool) error {
 		p.pool.RecordCPUFallback()
 		return nil
 	})
 }
 
-// GenericPoolTracker is the handle of a pool's tracker; CodeInvalidState when it
+// GenericPoolGetTracker is the handle of a pool's tracker; CodeInvalidState when it
 // does not track.
-func (l *Library) GenericPoolTracker(id uint64) (tracker uint64, err error) {
+func (l *Library) GenericPoolGetTracker(id uint64) (tracker uint64, err error) {
 	const op = "generic_pool.tracker"
 	err = l.inGenericPool(op, id, func(p *openGenericPool) error {
 		if p.tracker == 0 {

@@ -35,9 +35,9 @@ func (l *Library) ModelRegister(ref ModelRef, c vmm.ModelConfig) error {
 	return late(err, entry)
 }
 
-// ModelUnregister takes a model out of its pool. While it has ranges, or
+// ElasticPoolUnregisterModel takes a model out of its pool. While it has ranges, or
 // allocations that wait, it is CodeBusy, unless forced.
-func (l *Library) ModelUnregister(ref ModelRef, force bool) error {
+func (l *Library) ElasticPoolUnregisterModel(ref ModelRef, force bool) error {
 	entry, err := l.elasticPool("model.unregister", ref.Pool)
 	if err != nil {
 		return err
@@ -82,9 +82,9 @@ func (l *Library) ModelAlloc(ref ModelRef, r ModelRequest, stream uint64) (vmm.A
 	return made, late(err, entry)
 }
 
-// ModelFree takes the memory of a range away once the work is done that is queued
+// ElasticPoolFree takes the memory of a range away once the work is done that is queued
 // now on the streams that use it and on the one named here (0: the default one).
-func (l *Library) ModelFree(ref ModelRef, r ByteRange, stream uint64) error {
+func (l *Library) ElasticPoolFree(ref ModelRef, r ByteRange, stream uint64) error {
 	const op = "model.free"
 	entry, m, err := l.model(op, ref)
 	if err != nil {
@@ -97,8 +97,8 @@ func (l *Library) ModelFree(ref ModelRef, r ByteRange, stream uint64) error {
 	return l.lateOn(stream, m.Free(r.OffsetBytes, r.SizeBytes, orDefault(last, entry.device)), entry)
 }
 
-// ModelRecordStream says that a stream (0: the default one) uses a range too.
-func (l *Library) ModelRecordStream(ref ModelRef, r ByteRange, stream uint64) error {
+// ElasticPoolRecordStream says that a stream (0: the default one) uses a range too.
+func (l *Library) ElasticPoolRecordStream(ref ModelRef, r ByteRange, stream uint64) error {
 	const op = "model.record_stream"
 	entry, m, err := l.model(op, ref)
 	if err != nil {
@@ -111,8 +111,8 @@ func (l *Library) ModelRecordStream(ref ModelRef, r ByteRange, stream uint64) er
 	return late(m.RecordStream(r.OffsetBytes, r.SizeBytes, user), entry)
 }
 
-// ModelIsMapped says whether every page that a range of a model touches is mapped.
-func (l *Library) ModelIsMapped(ref ModelRef, r ByteRange) (bool, error) {
+// ElasticPoolIsMapped says whether every page that a range of a model touches is mapped.
+func (l *Library) ElasticPoolIsMapped(ref ModelRef, r ByteRange) (bool, error) {
 	_, m, err := l.model("model.is_mapped", ref)
 	if err != nil {
 		return false, err

@@ -43,8 +43,8 @@ func nativeOf(op string, e *engine.Engine, of any) (uint64, error) {
 	return native.NativeHandle()
 }
 
-// DeviceNative is the context that everything of a device is done in.
-func (l *Library) DeviceNative(id uint64) (uint64, error) {
+// DeviceGetNative is the context that everything of a device is done in.
+func (l *Library) DeviceGetNative(id uint64) (uint64, error) {
 	const op = "device.native"
 	d, err := l.device(op, id)
 	if err != nil {
@@ -54,8 +54,8 @@ func (l *Library) DeviceNative(id uint64) (uint64, error) {
 	return native, late(err, d)
 }
 
-// StreamNative is the stream of the vendor's runtime.
-func (l *Library) StreamNative(stream uint64) (uint64, error) {
+// StreamGetNative is the stream of the vendor's runtime.
+func (l *Library) StreamGetNative(stream uint64) (uint64, error) {
 	const op = "stream.native"
 	if _, err := l.started(op); err != nil {
 		return 0, err
@@ -63,8 +63,8 @@ func (l *Library) StreamNative(stream uint64) (uint64, error) {
 	return l.factory.StreamNative(manager.StreamHandle(stream))
 }
 
-// EventNative is the event of the vendor's runtime.
-func (l *Library) EventNative(event uint64) (uint64, error) {
+// EventGetNative is the event of the vendor's runtime.
+func (l *Library) EventGetNative(event uint64) (uint64, error) {
 	const op = "event.native"
 	if _, err := l.started(op); err != nil {
 		return 0, err

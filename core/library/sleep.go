@@ -115,8 +115,8 @@ func (l *Library) ModelWake(ref ModelRef, r WakeRequest) (vmm.WakeReport, error)
 	return report, late(err, entry)
 }
 
-// ModelIsAsleep is VPoolIsAsleep for a model.
-func (l *Library) ModelIsAsleep(ref ModelRef, tag string) (bool, error) {
+// ElasticPoolIsModelAsleep is VPoolIsAsleep for a model.
+func (l *Library) ElasticPoolIsModelAsleep(ref ModelRef, tag string) (bool, error) {
 	_, m, err := l.model("model.is_asleep", ref)
 	if err != nil {
 		return false, err

@@ -75,7 +75,7 @@ func TestSleepOfWhatIsGone(t *testing.T) {
 		requireCode(t, code, err)
 		_, err = b.ModelWake(ref, library.WakeRequest{})
 		requireCode(t, code, err)
-		_, err = b.ModelIsAsleep(ref, "")
+		_, err = b.ElasticPoolIsModelAsleep(ref, "")
 		requireCode(t, code, err)
 		if code == device.CodeModelNotFound {
 			require.NoError(t, b.ElasticPoolDestroy(pool, false))

@@ -198,6 +198,8 @@ FERRUM_API ferrum_status ferrum_snapshot_json(char *buffer, size_t capacity,
  * counted twice or not.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
+ *
+ * @by-hand go the core cannot fail there
  */
 FERRUM_API ferrum_status ferrum_leak_report_json(char *buffer, size_t capacity,
                                                  size_t *length_out);

@@ -79,6 +79,7 @@ FERRUM_API ferrum_status ferrum_device_reclaim_callback_add(
  * remove the other while both run would wait for each other for ever.
  *
  * @ends
+ * @by-hand go the callback that runs is told
  */
 FERRUM_API ferrum_status
 ferrum_registration_remove(ferrum_registration registration);

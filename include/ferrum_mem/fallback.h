@@ -197,14 +197,20 @@ typedef int32_t ferrum_buffer_location;
 /** On the host. */
 #define FERRUM_LOCATION_CPU 1
 
-/** Gives an id that no buffer of the process has had. Ids grow, from 1 on; 0 is none.
- *  Needs no ferrum_init. */
+/**
+ * Gives an id that no buffer of the process has had. Ids grow, from 1 on; 0 is none.
+ * Needs no ferrum_init.
+ *
+ * @by-hand go works without the library
+ */
 FERRUM_API ferrum_status ferrum_buffer_id_new(uint64_t *id_out);
 
 /**
  * The form of an id in messages: "Buffer#7". Needs no ferrum_init.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
+ *
+ * @by-hand go works without the library
  */
 FERRUM_API ferrum_status ferrum_buffer_id_text(uint64_t buffer_id, char *buffer,
                                                size_t capacity,
@@ -447,8 +453,12 @@ FERRUM_API ferrum_status ferrum_generic_pool_drain(
     ferrum_generic_pool pool, ferrum_buffer_lease *leases_out, size_t capacity,
     size_t *count_out);
 
-/** Gives the number of free buffers.
- *  @by-hand python a property */
+/**
+ * Gives the number of free buffers.
+ *
+ * @by-hand python a property
+ * @by-hand go the core counts in an int
+ */
 FERRUM_API ferrum_status ferrum_generic_pool_get_pooled_count(
     ferrum_generic_pool pool, uint64_t *count_out);
 
@@ -830,20 +840,34 @@ FERRUM_API ferrum_status ferrum_fallback_manager_release(
  * The least power of two that is n or more; 1 for 0.
  *
  * @return FERRUM_ERROR_OVERFLOW above 2^63.
+ *
+ * @by-hand go works without the library
  */
 FERRUM_API ferrum_status ferrum_round_up_power_of_2(uint64_t n,
                                                     uint64_t *result_out);
 
-/** Bucket that a size belongs to: the next power of two, as
- *  ferrum_round_up_power_of_2. */
+/**
+ * Bucket that a size belongs to: the next power of two, as
+ * ferrum_round_up_power_of_2.
+ *
+ * @by-hand go works without the library
+ */
 FERRUM_API ferrum_status ferrum_size_class(uint64_t size_bytes,
                                            uint64_t *class_bytes_out);
 
-/** Bytes of that many 32-bit floats; FERRUM_ERROR_OVERFLOW if they do not fit
- *  64 bits. */
+/**
+ * Bytes of that many 32-bit floats; FERRUM_ERROR_OVERFLOW if they do not fit
+ * 64 bits.
+ *
+ * @by-hand go works without the library
+ */
 FERRUM_API ferrum_status ferrum_f32_bytes(uint64_t count, uint64_t *bytes_out);
 
-/** As ferrum_f32_bytes, for 16-bit floats. */
+/**
+ * As ferrum_f32_bytes, for 16-bit floats.
+ *
+ * @by-hand go works without the library
+ */
 FERRUM_API ferrum_status ferrum_f16_bytes(uint64_t count, uint64_t *bytes_out);
 
 #ifdef __cplusplus

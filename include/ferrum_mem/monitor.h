@@ -101,6 +101,7 @@ FERRUM_API ferrum_status ferrum_monitor_create(
  * unless it is called from inside that.
  *
  * @ends
+ * @by-hand go the callback that runs is told
  */
 FERRUM_API ferrum_status ferrum_monitor_destroy(ferrum_monitor monitor);
 
@@ -455,6 +456,7 @@ ferrum_placement_create_own(const char *name, ferrum_placement_fn callback,
  * from inside one.
  *
  * @ends
+ * @by-hand go the callback that runs is told
  */
 FERRUM_API ferrum_status ferrum_placement_destroy(ferrum_placement placement);
 
@@ -462,6 +464,8 @@ FERRUM_API ferrum_status ferrum_placement_destroy(ferrum_placement placement);
  * Gives the name of a strategy as text.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
+ *
+ * @by-hand go a few nanoseconds matter
  */
 FERRUM_API ferrum_status ferrum_placement_get_name(ferrum_placement placement,
                                                    char *buffer,

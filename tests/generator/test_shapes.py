@@ -1,60 +1,19 @@
 """The shape of a function is what its declaration and its tags say."""
 
-import sys
 from pathlib import Path
 
 import pytest
+from genabi.header import read_header
+from genabi.shapes import Role, Shape, ShapeError, handle_kinds, shapes_of
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
-
-from genabi.header import read_header  # noqa: E402
-from genabi.shapes import Role, Shape, ShapeError, handle_kinds, shapes_of  # noqa: E402
-
-HEADER = """\
-/* A header for tests. */
-#ifndef FERRUM_MEM_H
-#define FERRUM_MEM_H
-#define FERRUM_API
-#define FERRUM_STATUS_TABLE(X) X(FERRUM_OK, 0, "success")
-typedef int32_t ferrum_status;
-typedef int32_t ferrum_side;
-/** One side. */
-#define FERRUM_SIDE_LEFT 0
-typedef uint64_t ferrum_address;
-typedef void (*ferrum_hear_fn)(void *user_data);
-/** A box. */
-typedef struct ferrum_box {
-    uint64_t id;
-} ferrum_box;
-/** A box of boxes. */
-typedef struct ferrum_box_stack {
-    uint64_t id;
-} ferrum_box_stack;
-/** Settings. */
-typedef struct ferrum_box_config {
-    uint32_t struct_size;
-    uint32_t reserved;
-} ferrum_box_config;
-#define FERRUM_BOX_CONFIG_INIT { (uint32_t)sizeof(ferrum_box_config), 0 }
-/** A plain record. */
-typedef struct ferrum_item {
-    uint64_t bytes;
-} ferrum_item;
-"""
-
+from .header import ROOT, header_with
 
 Pairs = list[tuple[str, Role]]
 
 
 def shape_of(tmp_path: Path, declaration: str, tags: str = "") -> Shape:
     """The shape of one function of a header of its own."""
-    path = tmp_path / "ferrum_mem.h"
-    comment = (
-        "/**\n * Does it.\n *\n" + "".join(f" * {tag}\n" for tag in tags.splitlines()) + " */\n"
-    )
-    path.write_text(f"{HEADER}{comment}FERRUM_API {declaration};\n#endif\n", encoding="utf-8")
-    (shape,) = shapes_of(read_header(path))
+    (shape,) = shapes_of(header_with(tmp_path, declaration, tags))
     return shape
 
 

@@ -37,7 +37,7 @@ func TestNamesContextsAndPeers(t *testing.T) {
 		_, err := m.DeviceOpen(id)
 		require.Equal(t, code, device.CodeOf(err), "%s: %v", id, err)
 	}
-	context, err := m.DeviceNative(m.devices[0])
+	context, err := m.DeviceGetNative(m.devices[0])
 	require.NoError(t, err)
 	again, err := m.DeviceOpenNative("cuda:0", context)
 	require.NoError(t, err)
@@ -53,7 +53,7 @@ func TestNamesContextsAndPeers(t *testing.T) {
 	event, err := m.EventRecord(stream)
 	require.NoError(t, err)
 	for _, ask := range []func() (uint64, error){
-		func() (uint64, error) { return m.StreamNative(stream) }, func() (uint64, error) { return m.EventNative(event) },
+		func() (uint64, error) { return m.StreamGetNative(stream) }, func() (uint64, error) { return m.EventGetNative(event) },
 	} {
 		native, err := ask()
 		require.NoError(t, err)

@@ -1,0 +1,15 @@
+// Code generated from include/ferrum_mem/mapping.h by scripts/genabi.py; DO NOT EDIT.
+
+package main
+
+/*
+#include "bridge.h"
+*/
+import "C"
+
+//export fmgo_event_adopt
+func fmgo_event_adopt(dev C.uint64_t, nativeHandle C.uint64_t, eventOut *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	event, err := lib.EventAdopt(uint64(dev), uint64(nativeHandle))
+	return give(eventOut, event, err)
+}

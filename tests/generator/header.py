@@ -1,0 +1,50 @@
+"""A header for tests, and what the generator reads from it."""
+
+from pathlib import Path
+
+from genabi.header import read_header
+from genabi.model import Header
+
+ROOT = Path(__file__).resolve().parents[2]
+
+HEADER = """\
+/* A header for tests. */
+#ifndef FERRUM_MEM_H
+#define FERRUM_MEM_H
+#define FERRUM_API
+#define FERRUM_STATUS_TABLE(X) X(FERRUM_OK, 0, "success")
+typedef int32_t ferrum_status;
+typedef int32_t ferrum_side;
+/** One side. */
+#define FERRUM_SIDE_LEFT 0
+typedef uint64_t ferrum_address;
+typedef void (*ferrum_hear_fn)(void *user_data);
+/** A box. */
+typedef struct ferrum_box {
+    uint64_t id;
+} ferrum_box;
+/** A box of boxes. */
+typedef struct ferrum_box_stack {
+    uint64_t id;
+} ferrum_box_stack;
+/** Settings. */
+typedef struct ferrum_box_config {
+    uint32_t struct_size;
+    uint32_t reserved;
+} ferrum_box_config;
+#define FERRUM_BOX_CONFIG_INIT { (uint32_t)sizeof(ferrum_box_config), 0 }
+/** A plain record. */
+typedef struct ferrum_item {
+    uint64_t bytes;
+} ferrum_item;
+"""
+
+
+def header_with(folder: Path, declaration: str, tags: str = "") -> Header:
+    """The header with one function more, which has these tags."""
+    path = folder / "ferrum_mem.h"
+    comment = (
+        "/**\n * Does it.\n *\n" + "".join(f" * {tag}\n" for tag in tags.splitlines()) + " */\n"
+    )
+    path.write_text(f"{HEADER}{comment}FERRUM_API {declaration};\n#endif\n", encoding="utf-8")
+    return read_header(path)
