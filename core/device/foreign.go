@@ -32,9 +32,7 @@ type Linker interface {
 type StreamAdopter interface {
 	// AdoptStream gives a stream that queues its work in the foreign one, which its
 	// owner keeps until Close has returned. Close runs dry what was queued here, and
-	// leaves the foreign stream alone. Where it does not wait for what the owner has
-	// queued by then, Idle of the closed stream is false and RecordEvent gives an event
-	// until that has run. A description that the device cannot use is
+	// leaves the foreign stream alone. It may leave work of the owner's (WorkLeaver). A description that the device cannot use is
 	// CodeInvalidArgument or CodeUnsupported, one without anything may be
 	// CodeNullPointer.
 	AdoptStream(foreign ForeignStream) (Stream, error)

@@ -15,6 +15,20 @@ func TakesForeignWork(s Stream) bool {
 	return ok && shared.TakesForeignWork()
 }
 
+// WorkLeaver is the capability of a stream that may be closed while what somebody else has
+// queued there has yet to run. Until it has, Idle of the closed stream is false, and
+// RecordEvent gives an event for it.
+type WorkLeaver interface {
+	// LeavesWork says whether this stream is one.
+	LeavesWork() bool
+}
+
+// LeavesWork asks a stream; one without the capability does not.
+func LeavesWork(s Stream) bool {
+	leaver, ok := s.(WorkLeaver)
+	return ok && leaver.LeavesWork()
+}
+
 // Drained is Idle where that tells of all the work that is queued, and false where it
 // cannot be known.
 func Drained(s Stream) (bool, error) {

@@ -41,10 +41,14 @@ func (l *Library) cacheStream(id uint64) device.Stream {
 
 // CacheStream is the handle of the stream that a call for a pool means: 0 is the
 // default one of its device. Errors: CodeInvalidHandle, CodeInvalidArgument for
-// a stream of another device.
+// a stream of another device, CodeUnsupported for one that leaves work when it is
+// destroyed: what the caches have of a stream is anybody's then.
 func (l *Library) CacheStream(id, stream uint64) (uint64, error) {
 	const op = "pool.cache_stream"
-	entry, _, err := l.onStream(op, id, stream)
+	entry, s, err := l.onStream(op, id, stream)
+	if err == nil && device.LeavesWork(s) {
+		err = device.Errorf(device.CodeUnsupported, op, "the stream may leave work of its owner's").On(entry.device.engine.ID())
+	}
 	if err != nil || stream != 0 {
 		return stream, err
 	}

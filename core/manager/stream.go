@@ -63,14 +63,14 @@ func (s *stream) isClosed() bool {
 func (s *stream) idle() (bool, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if s.state == streamClosed && !s.adopted {
+	if s.state != streamClosed {
+		return s.dev.Idle()
+	}
+	if !device.LeavesWork(s.dev) {
 		return true, nil
 	}
 	idle, err := s.dev.Idle()
-	if err != nil && s.adopted && device.IsClosed(s.dev, err) {
-		return true, nil
-	}
-	return idle, err
+	return idle || err != nil, nil
 }
 
 // fence marks the present end of the queue; nil when there is nothing to wait
@@ -78,17 +78,13 @@ func (s *stream) idle() (bool, error) {
 func (s *stream) fence() (device.Event, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if s.state == streamClosed && !s.adopted {
-		return nil, nil
+	if s.state == streamClosed {
+		return device.MarkEnd("manager.fence", s.dev)
 	}
 	if idle, err := s.dev.Idle(); err == nil && idle && !s.adopted {
 		return nil, nil
 	}
-	fence, err := device.Mark("manager.fence", s.dev)
-	if err != nil && s.adopted && device.IsClosed(s.dev, err) {
-		return nil, nil
-	}
-	return fence, err
+	return device.Mark("manager.fence", s.dev)
 }
 
 // fail keeps a failure for the next who asks the stream.

@@ -77,6 +77,9 @@ func (s *stream) leftEvent() device.Event {
 	return nil
 }
 
+// LeavesWork: Close waits only for what was queued here.
+func (s *stream) LeavesWork() bool { return s.foreign != nil }
+
 // announce has the foreign queue run an operation that was queued. When it refuses,
 // the operation is taken back. The stream is not locked: it may be run at once.
 func (s *stream) announce(op string, number uint64) error {

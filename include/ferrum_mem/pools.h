@@ -302,8 +302,8 @@ FERRUM_API ferrum_status ferrum_pool_get_tag(ferrum_pool pool, const char *name,
  *
  * A stream that has nothing queued adds nothing. Where only one of them has, a later
  * allocation for that stream may have the memory at once, for the order of the stream
- * keeps their work apart. A stream of the block that was destroyed has run dry, and
- * is no reason to fail. Does not wait.
+ * keeps their work apart. A stream of the block that was destroyed has run dry, but for
+ * what the owner of an adopted one had queued, and is no reason to fail. Does not wait.
  *
  * @param stream  optional: a further stream that used the block.
  * @return FERRUM_ERROR_RESOURCE_EXHAUSTED when there is no memory to note the block

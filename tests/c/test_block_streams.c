@@ -440,6 +440,37 @@ static void test_an_adopted_stream_is_destroyed_first(void **state) {
     assert_ok(ferrum_stream_destroy(other, 0));
 }
 
+/* Also where thread caches would have had many blocks of the stream. */
+static void test_an_adopted_stream_with_many_blocks(void **state) {
+    (void)state;
+    enum { BLOCKS = 200 };
+    queue q = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+               .changed = PTHREAD_COND_INITIALIZER};
+    ferrum_foreign_stream foreign = FERRUM_FOREIGN_STREAM_INIT;
+    foreign.enqueue = queue_push;
+    foreign.user_data = &q;
+    ferrum_stream own;
+    assert_ok(ferrum_stream_adopt(f.device, &foreign, &own));
+    ferrum_pool pool = make(&kinds[0]);
+    ferrum_address blocks[BLOCKS], others[BLOCKS];
+    for (int i = 0; i < BLOCKS; i++)
+        blocks[i] = take(pool, 5000, own);
+    /* Nobody calls what is queued from here on. */
+    assert_ok(ferrum_stream_destroy(own, 0));
+    assert_int_equal(q.count, 1);
+    for (int i = 0; i < BLOCKS; i++)
+        assert_ok(ferrum_pool_free(pool, blocks[i], default_stream));
+    for (int i = 0; i < BLOCKS; i++) {
+        others[i] = take(pool, 5000, default_stream);
+        for (int k = 0; k < BLOCKS; k++)
+            assert_int_not_equal(others[i], blocks[k]);
+    }
+    q.stop = 1;
+    queue_run(&q);
+    assert_ok(ferrum_pool_free_batch(pool, others, BLOCKS, default_stream));
+    ends_empty(pool, "many blocks");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -452,6 +483,7 @@ int main(void) {
         TEST(test_the_stream_is_being_destroyed),
         TEST(test_an_adopted_stream),
         TEST(test_an_adopted_stream_is_destroyed_first),
+        TEST(test_an_adopted_stream_with_many_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

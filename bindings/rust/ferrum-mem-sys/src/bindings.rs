@@ -4763,8 +4763,8 @@ extern "C" {
     ///
     /// A stream that has nothing queued adds nothing. Where only one of them has, a later
     /// allocation for that stream may have the memory at once, for the order of the stream
-    /// keeps their work apart. A stream of the block that was destroyed has run dry, and
-    /// is no reason to fail. Does not wait.
+    /// keeps their work apart. A stream of the block that was destroyed has run dry, but for
+    /// what the owner of an adopted one had queued, and is no reason to fail. Does not wait.
     ///
     /// - `stream`: optional: a further stream that used the block.
     ///
