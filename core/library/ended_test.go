@@ -24,7 +24,7 @@ import (
 // the library but those of untaken and of ofTheFactory.
 var takes = map[string][]handle.Kind{
 	"DeviceClose": {handle.Device}, "DeviceInfo": {handle.Device}, "DeviceMeasureBandwidth": {handle.Device},
-	"DeviceGrantPeer": {handle.Device, handle.Device}, "DeviceNative": {handle.Device}, "DeviceOwner": {handle.Device},
+	"DeviceGrantPeer": {handle.Device, handle.Device}, "DeviceGetNative": {handle.Device}, "DeviceOwner": {handle.Device},
 	"DevicePageSizes": {handle.Device}, "DeviceSetLimit": {handle.Device}, "DeviceStatistics": {handle.Device},
 	"DeviceSynchronize": {handle.Device}, "MemoryInfo": {handle.Device}, "RecentMemoryInfo": {handle.Device},
 	"ShareMemory": {handle.Device}, "EventAdopt": {handle.Device}, "EventOpen": {handle.Device},
@@ -54,10 +54,10 @@ var takes = map[string][]handle.Kind{
 	"ElasticPoolModelsJSON": {handle.ElasticPool}, "ElasticPoolPause": {handle.ElasticPool}, "ElasticPoolResume": {handle.ElasticPool},
 	"ElasticPoolSetLimit": {handle.ElasticPool}, "ElasticPoolStatistics": {handle.ElasticPool},
 	"ElasticPoolSynchronize": {handle.ElasticPool}, "ElasticPoolTrim": {handle.ElasticPool},
-	"ModelAlloc": {handle.ElasticPool}, "ModelFree": {handle.ElasticPool}, "ModelInfo": {handle.ElasticPool},
-	"ModelIsAsleep": {handle.ElasticPool}, "ModelIsMapped": {handle.ElasticPool}, "ModelReclaimCallbackAdd": {handle.ElasticPool},
+	"ModelAlloc": {handle.ElasticPool}, "ElasticPoolFree": {handle.ElasticPool}, "ModelInfo": {handle.ElasticPool},
+	"ElasticPoolIsModelAsleep": {handle.ElasticPool}, "ElasticPoolIsMapped": {handle.ElasticPool}, "ModelReclaimCallbackAdd": {handle.ElasticPool},
 	"ModelRegister": {handle.ElasticPool}, "ModelSetLimits": {handle.ElasticPool}, "ModelSleep": {handle.ElasticPool},
-	"ModelRecordStream": {handle.ElasticPool}, "ModelUnregister": {handle.ElasticPool}, "ModelWake": {handle.ElasticPool},
+	"ElasticPoolRecordStream": {handle.ElasticPool}, "ElasticPoolUnregisterModel": {handle.ElasticPool}, "ModelWake": {handle.ElasticPool},
 
 	"Adopt": {handle.Manager}, "Alloc": {handle.Manager},
 	"AllocTyped": {handle.Manager}, "CreateMapping": {handle.Manager, handle.Manager}, "Defragment": {handle.Manager},
@@ -72,14 +72,14 @@ var takes = map[string][]handle.Kind{
 	"PlacementDestroy": {handle.Placement}, "PlacementExplainJSON": {handle.Placement, handle.Device},
 	"PlacementName": {handle.Placement}, "PlacementSelect": {handle.Placement, handle.Device},
 
-	"FallbackManagerAdopt": {handle.FallbackManager}, "FallbackManagerAlloc": {handle.FallbackManager}, "FallbackManagerBackend": {handle.FallbackManager},
-	"FallbackManagerClearPool": {handle.FallbackManager}, "FallbackManagerDestroy": {handle.FallbackManager}, "FallbackManagerMemory": {handle.FallbackManager},
+	"FallbackManagerAdopt": {handle.FallbackManager}, "FallbackManagerAlloc": {handle.FallbackManager}, "FallbackManagerGetBackendName": {handle.FallbackManager},
+	"FallbackManagerClearPool": {handle.FallbackManager}, "FallbackManagerDestroy": {handle.FallbackManager}, "FallbackManagerGetMemory": {handle.FallbackManager},
 	"FallbackManagerOnPressure": {handle.FallbackManager}, "FallbackManagerPressure": {handle.FallbackManager},
-	"FallbackManagerRelease": {handle.FallbackManager}, "FallbackManagerReturn": {handle.FallbackManager}, "FallbackManagerShrink": {handle.FallbackManager},
-	"FallbackManagerStats": {handle.FallbackManager}, "FallbackManagerTracker": {handle.FallbackManager},
-	"BufferAddress": {handle.Buffer}, "BufferFree": {handle.Buffer}, "BufferInfo": {handle.Buffer},
+	"FallbackManagerRelease": {handle.FallbackManager}, "FallbackManagerReturnBuffers": {handle.FallbackManager}, "FallbackManagerShrink": {handle.FallbackManager},
+	"FallbackManagerStats": {handle.FallbackManager}, "FallbackManagerGetTracker": {handle.FallbackManager},
+	"BufferAddress": {handle.Buffer}, "FallbackBufferFree": {handle.Buffer}, "BufferInfo": {handle.Buffer},
 	"BufferMove": {handle.Buffer}, "BufferPin": {handle.Buffer}, "BufferRead": {handle.Buffer},
-	"BufferTake": {handle.Buffer}, "BufferUnpin": {handle.Buffer}, "BufferWrite": {handle.Buffer},
+	"BufferTake": {handle.Buffer}, "FallbackBufferUnpin": {handle.Buffer}, "BufferWrite": {handle.Buffer},
 
 	"TrackerAll": {handle.Tracker}, "TrackerClear": {handle.Tracker}, "TrackerDestroy": {handle.Tracker},
 	"TrackerGet": {handle.Tracker}, "TrackerOld": {handle.Tracker}, "TrackerTotals": {handle.Tracker},
@@ -87,9 +87,9 @@ var takes = map[string][]handle.Kind{
 
 	"GenericPoolAddFree": {handle.GenericPool}, "GenericPoolDestroy": {handle.GenericPool},
 	"GenericPoolDrain": {handle.GenericPool}, "GenericPoolPooled": {handle.GenericPool},
-	"GenericPoolRecord": {handle.GenericPool}, "GenericPoolRecordFallback": {handle.GenericPool},
+	"GenericPoolRecord": {handle.GenericPool}, "GenericPoolRecordCPUFallback": {handle.GenericPool},
 	"GenericPoolReturn": {handle.GenericPool}, "GenericPoolStats": {handle.GenericPool},
-	"GenericPoolTracker": {handle.GenericPool}, "GenericPoolTryGet": {handle.GenericPool},
+	"GenericPoolGetTracker": {handle.GenericPool}, "GenericPoolTryGet": {handle.GenericPool},
 }
 
 // tells lists the calls that only tell or take note of something, or find that there is
@@ -101,17 +101,17 @@ var tells = []string{
 	"VPoolStatistics", "VPoolSynchronize", "ElasticPoolInfo", "ElasticPoolModelsJSON", "ElasticPoolPause",
 	"ElasticPoolResume", "ElasticPoolStatistics", "ElasticPoolSynchronize", "ManagerStatistics",
 	"MonitorCollect", "MonitorDestroy", "MonitorDevices", "MonitorInfoJSON", "MonitorLevels", "MonitorPressure",
-	"PlacementName", "PlacementDestroy", "FallbackManagerBackend", "FallbackManagerMemory", "FallbackManagerPressure",
-	"FallbackManagerStats", "FallbackManagerTracker", "FallbackManagerOnPressure", "CacheStream",
+	"PlacementName", "PlacementDestroy", "FallbackManagerGetBackendName", "FallbackManagerGetMemory", "FallbackManagerPressure",
+	"FallbackManagerStats", "FallbackManagerGetTracker", "FallbackManagerOnPressure", "CacheStream",
 	"PoolCheck", "VPoolCompact", "VPoolTrim", "ElasticPoolCompact", "ElasticPoolTrim", "PlacementExplainJSON", "TrackerAll", "TrackerOld", "TrackerTotals",
 }
 
 // ofTheFactory lists the calls for blocks, streams and events: core/manager has their
 // test. A registration has no call but the one that ends it.
 var ofTheFactory = []string{
-	"AccessStats", "Copy", "CopyAsync", "Free", "EventDestroy", "EventElapsed", "EventIsReady", "EventNative",
+	"AccessStats", "Copy", "CopyAsync", "Free", "EventDestroy", "EventElapsed", "EventIsReady", "EventGetNative",
 	"EventRecord", "EventShare", "EventSynchronize", "FillAsync", "HandleInfo", "Map", "Pin", "Prefetch", "Read",
-	"RegistrationRemove", "SetUsageHint", "StreamDestroy", "StreamHostFunction", "StreamIsReady", "StreamNative",
+	"RegistrationRemove", "SetUsageHint", "StreamDestroy", "StreamHostFunction", "StreamIsReady", "StreamGetNative",
 	"StreamSynchronize", "StreamWaitEvent", "Unmap", "Unpin", "UsageHints", "Write",
 }
 
@@ -329,7 +329,7 @@ func TestCallsBetweenTheEndOfAnObjectAndThatOfItsHandle(t *testing.T) {
 
 // enders lists the calls that end an object, which are CodeBusy while another one does.
 var enders = []string{
-	"PoolDestroy", "VPoolDestroy", "ElasticPoolDestroy", "ManagerDestroy", "FallbackManagerDestroy", "BufferFree", "BufferTake",
+	"PoolDestroy", "VPoolDestroy", "ElasticPoolDestroy", "ManagerDestroy", "FallbackManagerDestroy", "FallbackBufferFree", "BufferTake",
 }
 
 func order(name string) int {
