@@ -329,9 +329,12 @@ static int32_t fm_batch_push(struct fm_batch *batch, const uint64_t *addresses,
     return FM_CACHE_DONE;
 }
 
+/* What other threads may wait for; the core frees more in slices. */
+#define FM_BATCH_MOST 32768
+
 int32_t fm_cache_free_batch(uint64_t pool, uint64_t stream,
                             const uint64_t *addresses, uint64_t count) {
-    if (fm_batch_passes(pool, stream))
+    if (count > FM_BATCH_MOST || fm_batch_passes(pool, stream))
         return FM_CACHE_PASS;
     for (struct fm_batch batch = {0};;) {
         batch.depot = NULL;

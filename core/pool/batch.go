@@ -201,11 +201,14 @@ func (p *Pool) placeRanges(s *segment, n *need, to []device.Addr, tag uint32) (t
 	return total, nil
 }
 
+// togetherBlocks is how many blocks are freed while others wait, where that is quick.
+const togetherBlocks = 32 << 10
+
 // freeTogether frees live blocks of one segment when no queued work of a stream uses
 // them, which all blocks of the pool are of, where the strategy tells them in runs. It
 // is false, and nothing has changed, when there is anything else about them.
 func (p *Pool) freeTogether(addrs []device.Addr, stream device.Stream) bool {
-	if p.ended.Load() {
+	if p.ended.Load() || len(addrs) > togetherBlocks {
 		return false
 	}
 	p.lock()
@@ -243,7 +246,7 @@ func (p *Pool) freeTogether(addrs []device.Addr, stream device.Stream) bool {
 // by no stream but its own. The caller holds mu.
 func (p *Pool) allPlain() bool {
 	return p.flights.count == 0 && p.leases.leased == p.leases.returned && !p.grounded &&
-		len(p.streams) == 0 && p.debug == nil && p.parked == 0
+		len(p.streams) == 0 && p.debug == nil && p.parked == 0 && p.batches == 0
 }
 
 // leaveTogether takes live blocks of one size out of the tags and the books. Most

@@ -96,6 +96,9 @@ func (p *Pool) forceClose() error {
 	err := p.closeGraphs()
 	if err == nil {
 		p.lock()
+		for p.batches > 0 {
+			p.passed.Wait()
+		}
 		err = p.setClosing()
 		p.mu.Unlock()
 	}
@@ -120,6 +123,9 @@ func (p *Pool) decideClose() error {
 	defer p.mu.Unlock()
 	if left := p.blocksLeft(p.statisticsWith(counts)); left != nil {
 		return left
+	}
+	if p.batches > 0 {
+		return device.Errorf(device.CodeBusy, opClose, "pool %q: a call frees blocks just now", p.config.Name).On(p.engine.ID())
 	}
 	err := p.setClosing()
 	if err == nil {

@@ -27,8 +27,8 @@
 //   - Pool.census: one thread at a time counts what the caches hold, or takes a
 //     block over from them, with Cache.Counts, Each, Adopt and Drop. Meanwhile
 //     the pool's own books stand still (Pool.frozen): a thread that wants to
-//     change them waits. Lease and GiveBack do not wait, so that a cache
-//     may call them with its own locks held.
+//     change them waits, and has its turn before they stand still again. Lease and
+//     GiveBack do not wait, so that a cache may call them with its own locks held.
 //   - Pool.mu: blocks, books, list of segments, blocks in flight. Under it only
 //     driver calls that do not wait are made (Event.Done, Event.Close), and none
 //     of Cache.

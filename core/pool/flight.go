@@ -94,6 +94,8 @@ type flights struct {
 	unclosed []device.Event
 	// quota is how many blocks a look may still take in.
 	quota int
+	// promisedBlocks and promisedLinks are room that frees which are under way will need.
+	promisedBlocks, promisedLinks int
 }
 
 // maxFences bounds the fences of a stream's queue. What comes behind a queue that is
@@ -175,13 +177,20 @@ func takeSpare[T any](spare *[]int32, table *[]T) int32 {
 	return int32(len(*table) - 1)
 }
 
-// reserve has room for blocks that wait for so many fences together, or changes
-// nothing: CodeResourceExhausted.
+// reserve has room for blocks that wait for so many fences together, besides what is
+// promised, or changes nothing: CodeResourceExhausted.
 func (f *flights) reserve(blocks, links int) error {
-	if err := f.flights.reserve(blocks); err != nil {
+	if err := f.flights.reserve(f.promisedBlocks + blocks); err != nil {
 		return err
 	}
-	return f.links.reserve(links)
+	return f.links.reserve(f.promisedLinks + links)
+}
+
+// promise keeps room that was reserved for blocks that come later; negative numbers end
+// that.
+func (f *flights) promise(blocks, links int) {
+	f.promisedBlocks += blocks
+	f.promisedLinks += links
 }
 
 // add puts a block behind fences, of which there is one at least. There is room.

@@ -37,6 +37,9 @@ type Pool struct {
 	// call that freezes slice by slice could keep them waiting until its end.
 	awaiting int
 	passed   *sync.Cond
+	// batches counts the frees in slices that are under way, some of whose blocks may be
+	// leaving; passed is signalled when one is over.
+	batches int
 	// maxSize, minHeld and threshold are the live values of the configuration.
 	maxSize, minHeld, threshold uint64
 	// segments is sorted by address; recent is the one that was used last.
@@ -178,7 +181,7 @@ func (p *Pool) awaitThaw() {
 		p.thawed.Wait()
 	}
 	if p.awaiting--; p.awaiting == 0 {
-		p.passed.Signal()
+		p.passed.Broadcast()
 	}
 }
 

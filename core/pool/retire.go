@@ -62,6 +62,12 @@ func (p *Pool) retire(j *leave) error {
 			return err
 		}
 	}
+	if p.many(j) {
+		if done, err := p.retireMany(j); done {
+			p.changed()
+			return p.told(j, errors.Join(err, j.closeMarks()))
+		}
+	}
 	for {
 		again, err := p.tryRetire(j)
 		if err != nil {

@@ -188,7 +188,9 @@ FERRUM_API ferrum_status ferrum_pool_create(ferrum_device device,
  *
  * @param flags  0, or FERRUM_FORCE: also while blocks are live, in the same memory
  *               however many they are. Waits for queued work that uses its freed
- *               blocks.
+ *               blocks. Calls of other threads for the pool do not wait for that:
+ *               they are FERRUM_ERROR_INVALID_STATE, and FERRUM_ERROR_INVALID_HANDLE
+ *               from its end on.
  * @return FERRUM_ERROR_BUSY, and nothing has changed, while blocks are live.
  *
  * @waits
@@ -337,12 +339,16 @@ FERRUM_API ferrum_status ferrum_pool_free_sized(ferrum_pool pool,
 
 /**
  * Gives count blocks back: all of them or none. Each waits for its own stream, those
- * that were named for it and the stream of this call, as in ferrum_pool_free.
+ * that were named for it and the stream of this call, as in ferrum_pool_free. A large
+ * batch is gone over in slices, and others wait for one of them at most: a call of
+ * another thread for one of its blocks may find that freed already, also when the
+ * batch then fails.
  *
  * @param count  1 to FERRUM_BATCH_MAX.
  * @return as ferrum_pool_free, for the first address that is wrong, with its
  *         index in the message; an address that is named twice is
- *         FERRUM_ERROR_DOUBLE_FREE.
+ *         FERRUM_ERROR_DOUBLE_FREE. FERRUM_ERROR_RESOURCE_EXHAUSTED when there is no
+ *         memory to note all of them behind queued work: they are as live as before.
  *
  * @optional stream
  * @by-hand c,go the thread caches come first
@@ -479,6 +485,10 @@ FERRUM_API ferrum_status ferrum_pool_capture_get_info(
  * after its own as well; those of graphs stay. It goes over the blocks in slices, so
  * that it needs the same memory however many there are and others wait for one slice
  * at most: a block that another thread takes meanwhile may go with them or stay.
+ *
+ * @return FERRUM_ERROR_RESOURCE_EXHAUSTED when there is no memory to note the blocks
+ *         behind queued work: they are as live as before, unless another thread takes
+ *         blocks or that memory meanwhile; then what was not freed is live.
  *
  * @optional stream
  */

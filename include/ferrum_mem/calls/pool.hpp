@@ -78,7 +78,9 @@ template <class Self> class pool_calls {
     /**
      * Gives count blocks back: all of them or none. Each waits for its own
      * stream, those that were named for it and the stream of this call, as in
-     * ferrum_pool_free.
+     * ferrum_pool_free. A large batch is gone over in slices, and others wait
+     * for one of them at most: a call of another thread for one of its blocks
+     * may find that freed already, also when the batch then fails.
      */
     result<done> try_free_batch(const ferrum_address *addresses,
                                 std::size_t count,

@@ -4835,7 +4835,9 @@ class Functions:
     ferrum_pool_free_sized: Callable[..., int]
     # (pool, addresses, count, stream) Gives count blocks back: all of them or none. Each waits for
     # its own stream, those that were named for it and the stream of this call, as in
-    # ferrum_pool_free.
+    # ferrum_pool_free. A large batch is gone over in slices, and others wait for one of them at
+    # most: a call of another thread for one of its blocks may find that freed already, also when
+    # the batch then fails.
     ferrum_pool_free_batch: Callable[..., int]
     # (pool, address, stream) Says that a stream uses a block too, other than the one that it was
     # asked for on, for which it waits without this: once freed, the block waits for the work that

@@ -1,0 +1,152 @@
+package pool
+
+import (
+	"slices"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/pace"
+)
+
+// A free of more than heldBlocks blocks is done in slices, and is all or nothing all the
+// same: first every block is found and marked as leaving, so that nobody else frees it
+// or has it record a stream, then there is room for all of them, and then they go. What
+// was marked is live again when the free fails before that. A close waits for it.
+
+// heldBlocks is how many blocks a free may have that others wait for as a whole.
+const heldBlocks = 4096
+
+// many says that a free is done in slices. The debug mode reports on its blocks together,
+// and what parks blocks of graphs is one for all.
+func (p *Pool) many(j *leave) bool {
+	return len(j.addrs) > heldBlocks && p.debug == nil && len(j.graphs) == 0
+}
+
+// retireMany is retire in slices; false, and nothing has changed: a graph has come to use
+// the blocks.
+func (p *Pool) retireMany(j *leave) (done bool, err error) {
+	p.lock()
+	if p.state != stateOpen {
+		p.mu.Unlock()
+		return true, p.closedError(opFree)
+	}
+	p.batches++
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Peek()
+		p.batches--
+		p.passed.Broadcast()
+		p.mu.Unlock()
+	}()
+	j.sliced = true
+	for p.many(j) {
+		again, err := p.tryRetireMany(j)
+		if err != nil || !again {
+			return true, err
+		}
+	}
+	j.sliced = false
+	return false, nil
+}
+
+// tryRetireMany is tryRetire in slices.
+func (p *Pool) tryRetireMany(j *leave) (again bool, err error) {
+	links, leased, err := p.findMany(j)
+	switch {
+	case err == errNotLive: //nolint:errorlint // the very value, of findSlice
+		return true, p.refuse(j)
+	case err != nil:
+		return true, err
+	case leased != 0:
+		return true, p.takeOverFrom(leased, j.addrs)
+	case len(j.missing) > 0:
+		p.restoreMany(j, len(j.addrs))
+		p.markAll(j, j.missing)
+		return true, nil
+	}
+	p.lock()
+	err = p.roomFor(j, len(j.addrs), links)
+	if err == nil && j.waits() {
+		p.flights.promise(len(j.addrs), links)
+	}
+	p.mu.Unlock()
+	if err != nil {
+		p.restoreMany(j, len(j.addrs))
+		if !j.landed {
+			j.landed = true
+			p.Land()
+			return true, nil
+		}
+		return false, err
+	}
+	p.retireSlices(j, links)
+	return false, nil
+}
+
+// findMany is findLive in slices.
+func (p *Pool) findMany(j *leave) (links int, leased device.Addr, err error) {
+	j.reports, j.missing = nil, nil
+	steps := pace.Pace{}
+	for first := 0; first < len(j.addrs); first += sliceBlocks {
+		p.lock()
+		var found []located
+		found, leased, err = p.findSlice(j, first)
+		if err != nil || leased != 0 {
+			if err != nil && err != errNotLive { //nolint:errorlint // the very value, of findSlice
+				err = p.refused(j, err)
+			}
+			marked := first + len(found)
+			p.mu.Unlock()
+			p.restoreMany(j, marked)
+			return 0, leased, err
+		}
+		p.unmarked(j, found)
+		links += p.linksOf(j, found)
+		p.mu.Unlock()
+		steps.Rest()
+	}
+	return links, 0, nil
+}
+
+// restoreMany is restore in slices.
+func (p *Pool) restoreMany(j *leave, count int) {
+	steps := pace.Pace{}
+	for some := range slices.Chunk(j.addrs[:count], sliceBlocks) {
+		p.lock()
+		for _, l := range p.leaving(some) {
+			l.setInfo(l.info().with(blockLive))
+		}
+		p.mu.Unlock()
+		steps.Rest()
+	}
+}
+
+// retireSlices ends the lives of all blocks of a free, which are leaving. Where they may
+// have to wait, the room for them is promised.
+func (p *Pool) retireSlices(j *leave, links int) {
+	waits, steps := j.waits(), pace.Pace{}
+	for some := range slices.Chunk(j.addrs, sliceBlocks) {
+		p.lock()
+		found := p.leaving(some)
+		if waits {
+			part := min(p.linksOf(j, found), links)
+			p.flights.promise(-len(found), -part)
+			links -= part
+		}
+		p.retireFound(j, found)
+		if p.flights.count > 0 {
+			p.land(pollBudget)
+		}
+		overfull := p.overfull
+		p.mu.Unlock()
+		if overfull {
+			p.shrink()
+		}
+		steps.Rest()
+	}
+	p.lock()
+	if waits {
+		p.flights.promise(0, -links)
+	}
+	p.dropUnused(j)
+	p.mu.Unlock()
+}

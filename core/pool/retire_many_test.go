@@ -1,0 +1,176 @@
+package pool
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/rangealloc"
+)
+
+const manyBlocks = heldBlocks + 3*sliceBlocks + 11
+
+// TestALargeBatchIsFreedWholly has blocks of the pool's own, blocks of the caches, and
+// blocks that another stream uses, behind work and without.
+func TestALargeBatchIsFreedWholly(t *testing.T) {
+	for _, strategy := range []string{"best_fit", "size_class", "tlsf", "buddy"} {
+		for _, busy := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/%v", strategy, busy), func(t *testing.T) {
+				w := newCrowd(t, strategy, manyBlocks)
+				other := w.b.stream(t)
+				require.NoError(t, w.p.RecordStream(w.addrs[sliceBlocks+1], other))
+				if busy {
+					w.b.dev.Default().Hold()
+					other.Hold()
+					require.NoError(t, w.b.dev.Default().HostFunction(func() {}))
+					require.NoError(t, other.HostFunction(func() {}))
+				}
+				require.NoError(t, w.p.FreeBatch(w.addrs, nil))
+				stats := w.p.Statistics()
+				require.Zero(t, stats.LiveBlocks.Current)
+				require.Zero(t, w.p.batches+w.p.flights.promisedBlocks+w.p.flights.promisedLinks)
+				if busy {
+					require.EqualValues(t, manyBlocks, w.p.flights.count)
+					require.LessOrEqual(t, w.b.dev.OpenEvents(), 2, "a mark for each stream")
+					w.b.dev.Default().Release()
+					w.p.Land()
+					require.EqualValues(t, 1, w.p.flights.count, "this one waits for the other stream as well")
+					other.Release()
+					w.p.Land()
+				}
+				require.Zero(t, w.p.flights.count)
+				require.Zero(t, w.b.dev.OpenEvents())
+				require.NoError(t, other.Close())
+				require.NoError(t, w.s.Close())
+				quiet(t, w.b, w.p)
+			})
+		}
+	}
+}
+
+// TestALargeBatchThatIsWrongFreesNothing has the address that is wrong in the last slice.
+func TestALargeBatchThatIsWrongFreesNothing(t *testing.T) {
+	w := newCrowd(t, "best_fit", manyBlocks)
+	last := w.addrs[manyBlocks-1]
+	for what, wrong := range map[device.Addr]device.Code{
+		last + 1: device.CodeInvalidAddress, w.addrs[0]: device.CodeDoubleFree, 1: device.CodeInvalidAddress,
+	} {
+		batch := slices.Clone(w.addrs)
+		batch[manyBlocks-2] = what
+		err := w.p.FreeBatch(batch, nil)
+		require.ErrorIs(t, err, wrong)
+		require.ErrorContains(t, err, fmt.Sprintf("addresses[%d]", manyBlocks-2))
+		require.EqualValues(t, manyBlocks, w.p.Statistics().LiveBlocks.Current)
+		w.b.check(t, w.p)
+	}
+	require.NoError(t, w.p.FreeBatch(w.addrs, nil))
+	require.NoError(t, w.s.Close())
+	quiet(t, w.b, w.p)
+}
+
+// TestRoomThatIsPromisedIsNotGivenAway promises room that another free may not take.
+func TestRoomThatIsPromisedIsNotGivenAway(t *testing.T) {
+	w := newCrowd(t, "best_fit", 10)
+	f := &w.p.flights
+	require.NoError(t, f.reserve(5, 7))
+	f.promise(5, 7)
+	require.NoError(t, f.reserve(1000, 1000))
+	require.GreaterOrEqual(t, cap(f.flights.items), 1005)
+	require.GreaterOrEqual(t, cap(f.links.items), 1007)
+	f.promise(-5, -7)
+	require.NoError(t, w.p.Close(true))
+	require.NoError(t, w.s.Close())
+}
+
+// TestACloseWaitsForALargeBatch closes by force, and without, while one is under way.
+func TestACloseWaitsForALargeBatch(t *testing.T) {
+	w := newCrowd(t, "best_fit", 0)
+	p := w.p
+	p.lock()
+	p.batches++
+	p.mu.Unlock()
+	require.ErrorIs(t, p.Close(false), device.CodeBusy)
+	mustAlloc(t, p, 100)
+	closed := make(chan error)
+	go func() { closed <- p.Close(true) }()
+	for !p.graphs.closing.Load() {
+		runtime.Gosched()
+	}
+	p.mu.Peek()
+	require.Equal(t, stateOpen, p.state)
+	p.batches--
+	p.passed.Broadcast()
+	p.mu.Unlock()
+	require.NoError(t, <-closed)
+	require.NoError(t, w.s.Close())
+}
+
+// halting is a strategy that has the books stand still from the first of its calls on that
+// come under one hold of the lock, until the test has them go on: so the pool stops when
+// it takes the lock next.
+type halting struct {
+	rangealloc.Strategy
+	pool        *Pool
+	calls, most int
+}
+
+func (h *halting) called() {
+	if h.calls++; h.calls == 1 {
+		h.pool.frozen = true
+	}
+	h.most = max(h.most, h.calls)
+}
+
+func (h *halting) Lookup(offset uint64) (rangealloc.Range, bool) {
+	h.called()
+	return h.Strategy.Lookup(offset)
+}
+
+func (h *halting) Free(offset uint64) (uint64, error) {
+	h.called()
+	return h.Strategy.Free(offset)
+}
+
+// TestALargeBatchHoldsTheLockForASliceAtMost counts the blocks that are looked up and
+// freed under one hold.
+func TestALargeBatchHoldsTheLockForASliceAtMost(t *testing.T) {
+	b := newBench(devicetest.Config{}, engine.Options{})
+	p := b.pool(t, nil)
+	addrs := []device.Addr{mustAlloc(t, p, manyBlocks*256).Addr}
+	require.NoError(t, p.Free(addrs[0], nil))
+	addrs = make([]device.Addr, manyBlocks)
+	require.NoError(t, p.AllocBatch(Request{SizeBytes: 256}, addrs))
+	require.Len(t, p.segments, 1)
+	s := p.segments[0]
+	h := &halting{Strategy: s.strategy, pool: p}
+	s.strategy, s.batcher, s.slotFreer = h, nil, nil
+	freed := make(chan error)
+	go func() { freed <- p.FreeBatch(addrs, nil) }()
+	stops := 0
+	for goesOn := true; goesOn; {
+		select {
+		case err := <-freed:
+			require.NoError(t, err)
+			goesOn = false
+		default:
+			p.mu.Peek()
+			if p.awaiting > 0 && p.frozen {
+				stops++
+				h.calls, p.frozen = 0, false
+				p.thawed.Broadcast()
+			}
+			p.mu.Unlock()
+			runtime.Gosched()
+		}
+	}
+	p.frozen, s.strategy = false, h.Strategy
+	require.LessOrEqual(t, h.most, 2*sliceBlocks, "each is looked up, and freed")
+	require.GreaterOrEqual(t, stops, 2*manyBlocks/sliceBlocks-1)
+	quiet(t, b, p)
+}
