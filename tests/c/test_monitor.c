@@ -310,7 +310,7 @@ static void test_monitor_tells_of_the_system(void **state) {
     char text[8192];
     assert_true(length < sizeof text);
     assert_ok(ferrum_monitor_info_json(monitor, 0, text, sizeof text, &length));
-    assert_non_null(strstr(text, "\"profile\":\"ferrum\""));
+    assert_non_null(strstr(text, "\"profile\":\"standard\""));
     assert_non_null(strstr(text, "\"system\":{\"machine\":{"));
     assert_ok(ferrum_monitor_destroy(monitor));
 }
