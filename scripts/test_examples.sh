@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds and runs the examples and the programs that the README shows, as they
-# stand there: test_examples.sh FOLDER-TO-BUILD-IN
+# Builds and runs the examples and the programs that the README and docs/choosing.md
+# show, as they stand there: test_examples.sh FOLDER-TO-BUILD-IN
+# (The Python programs of docs/choosing.md are run by bindings/python/tests.)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/checks/steps.sh
@@ -13,10 +14,22 @@ warnings=(-Wall -Wextra -Werror)
 # A step runs where the shell does not stop at a failed command, so the commands
 # of a step are chained.
 
-# snippet LANGUAGE FILE: the README's first block of that language.
+# snippet LANGUAGE FILE [PAGE HEADING]: the first block of that language, in the
+# README or in a section of a page.
 snippet() {
-    awk -v fence="\`\`\`$1" '$0 == "```" { inside = 0 } inside; $0 == fence && !seen { inside = seen = 1 }' README.md >"$2"
+    awk -v fence="\`\`\`$1" -v heading="${4:+## $4}" '
+        $0 == "```" { inside = 0 }
+        inside
+        !inside && /^## / { here = $0 == heading }
+        (here || heading == "") && $0 == fence && !seen { inside = seen = 1 }' "${3:-README.md}" >"$2"
     test -s "$2"
+}
+
+# choosing_c NAME HEADING: a C program of docs/choosing.md.
+choosing_c() {
+    snippet c "$folder/$1.c" docs/choosing.md "$2" &&
+        "$CC" -std=c11 "${warnings[@]}" "$folder/$1.c" -o "$folder/$1" "${link[@]}" &&
+        "$folder/$1"
 }
 
 readme_c() {
@@ -28,13 +41,12 @@ readme_python() {
     snippet python "$folder/readme.py" &&
         FERRUM_MEM_LIBRARY=build/lib/libferrum_mem.so PYTHONPATH=bindings/python/src build/venv/bin/python "$folder/readme.py"
 }
-# A crate of its own, since that is what a reader would make.
-readme_rust() {
-    mkdir -p "$folder/readme_rust/src"
-    snippet rust "$folder/readme_rust/src/main.rs" || return
-    cat >"$folder/readme_rust/Cargo.toml" <<TOML
+# rust_crate NAME: runs a crate of its own, since that is what a reader would make. Its
+# program is in NAME/src/main.rs already.
+rust_crate() {
+    cat >"$folder/$1/Cargo.toml" <<TOML
 [package]
-name = "readme"
+name = "$1"
 version = "0.0.0"
 edition = "2021"
 
@@ -43,7 +55,17 @@ ferrum-mem = { path = "$PWD/bindings/rust/ferrum-mem" }
 
 [workspace]
 TOML
-    LD_LIBRARY_PATH=build/lib "${CARGO:-cargo}" run --quiet --manifest-path "$folder/readme_rust/Cargo.toml"
+    LD_LIBRARY_PATH=build/lib "${CARGO:-cargo}" run --quiet --manifest-path "$folder/$1/Cargo.toml"
+}
+readme_rust() {
+    mkdir -p "$folder/readme_rust/src" &&
+        snippet rust "$folder/readme_rust/src/main.rs" &&
+        rust_crate readme_rust
+}
+choosing_rust() {
+    mkdir -p "$folder/choosing_elastic/src" &&
+        snippet rust "$folder/choosing_elastic/src/main.rs" docs/choosing.md "Two models in an elastic pool" &&
+        rust_crate choosing_elastic
 }
 quickstart_c() {
     "$CC" -std=c11 "${warnings[@]}" examples/c/quickstart.c -o "$folder/quickstart_c" "${link[@]}" &&
@@ -65,6 +87,9 @@ CXX=${CXX:-c++}
 step "README, C" readme_c
 step "README, Python" readme_python
 step "README, Rust" readme_rust
+step "docs/choosing.md, a paged KV cache" choosing_c choosing_kv "A paged KV cache"
+step "docs/choosing.md, two models" choosing_rust
+step "docs/choosing.md, staging buffers" choosing_c choosing_staging "Staging buffers"
 step "examples/c/quickstart.c" quickstart_c
 step "examples/cpp/quickstart.cpp" quickstart_cpp
 step "ferrum-mem's example quickstart.rs" quickstart_rust

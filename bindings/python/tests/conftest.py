@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -29,6 +30,7 @@ SMALL = fm.PoolConfig(
     initial_size_bytes=4 * MIB, growth_increment_bytes=4 * MIB, ready_pages=fm.READY_PAGES_ALL
 )
 SOURCE = Path(fm.__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -106,6 +108,14 @@ def eventually(is_so: Callable[[], bool]) -> None:
     while not is_so():
         assert time.monotonic() < end
         time.sleep(0.005)
+
+
+def program_of(page: str, heading: str) -> str:
+    """The Python program that a section of a page in docs shows."""
+    text = (ROOT / "docs" / page).read_text()
+    (section,) = re.findall(rf"^## {heading}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
+    (program,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    return str(program)
 
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import ferrum_mem as fm
 
-ROOT = Path(__file__).resolve().parents[3]
+from .conftest import ROOT, program_of
 
 
 def test_the_readmes_program(run_python):
@@ -62,3 +61,21 @@ def test_the_program_of_the_page_on_asynchronous_programs(run_python):
     result = run_python(program)
     assert (result.returncode, result.stdout) == (0, "b'bytes'\n"), result.stderr
     assert "ResourceWarning" not in result.stderr
+
+
+def test_the_page_on_choosing_puts_a_model_to_sleep(run_python):
+    result = run_python(program_of("choosing.md", "Sleep and wake of a model"))
+    assert (result.returncode, result.stdout, result.stderr) == (0, "awake: 24 MiB\n", "")
+
+
+def test_every_program_of_the_page_on_choosing_is_run():
+    """Two here and in test_frameworks.py, the others by scripts/test_examples.sh."""
+    text = (ROOT / "docs/choosing.md").read_text()
+    shown = re.findall(r"^## (.*?)$|^```(\w+)$", text, re.MULTILINE)
+    assert [heading or language for heading, language in shown] == [
+        *("A paged KV cache", "c"),
+        *("Two models in an elastic pool", "rust"),
+        *("Sleep and wake of a model", "python"),
+        *("A framework plug-in", "python"),
+        *("Staging buffers", "c"),
+    ]

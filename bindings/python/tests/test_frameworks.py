@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-BUILD = Path(__file__).resolve().parents[3] / "build"
+from .conftest import ROOT, program_of
+
+BUILD = ROOT / "build"
 SIMULATOR = BUILD / "test/simcuda/12090/libcuda.so.1"
 
 COMMON = """
@@ -25,7 +26,8 @@ assert not {"torch", "cupy"} & set(sys.modules)
 POINTER, SIZE, INT = ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int
 """
 
-TORCH = (
+# What the tests use of PyTorch; a version that knows LACKS of the hooks.
+TORCH_STAND_IN = (
     COMMON
     + """
 HOOKS = ["set_record_stream_fn", "set_reset_fn", "set_begin_allocate_to_pool",
@@ -52,11 +54,28 @@ class CUDAPluggableAllocator:
     def allocator(self):
         return self.hooks
 
+class Tensor:
+    def __init__(self, size, dtype, device):
+        self.size, self.device = size, int(device.removeprefix("cuda:"))
+        self.address = current[-1].alloc(size, self.device, None)
+
+    def data_ptr(self):
+        return self.address
+
+    def __del__(self):
+        current[-1].free(self.address, self.size, self.device, None)
+
 current = []
 torch = sys.modules["torch"] = types.ModuleType("torch")
+torch.uint8, torch.empty = "uint8", Tensor
 torch.cuda = types.SimpleNamespace(memory=types.SimpleNamespace(
     CUDAPluggableAllocator=CUDAPluggableAllocator, change_current_allocator=current.append))
+"""
+)
 
+TORCH = (
+    TORCH_STAND_IN
+    + """
 missing = frameworks.use_in_torch()
 (made,) = current
 assert list(missing) == HOOKS[LACKS:], missing
@@ -130,6 +149,13 @@ def test_pytorch_allocates_with_the_pools(lacks):
     """Also a version of it that lacks the hooks for graphs."""
     done = run(TORCH.replace("LACKS", str(lacks)))
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_program_of_the_page_on_choosing():
+    program = program_of("choosing.md", "A framework plug-in")
+    done = run(TORCH_STAND_IN.replace("LACKS", "5") + program)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("given back: ")
 
 
 def test_cupy_allocates_with_the_pools():
