@@ -17,14 +17,14 @@ extern "C" {
 #endif
 
 /*
- * One small interface over the memory of a device, whatever backend it is of. A gpu
+ * One small interface over the memory of a device, whatever backend it is of. A fallback
  * manager makes buffers on its device out of buckets by powers of two, within the
  * bounds of a memory config. Where the config allows it, a buffer that the device has
  * no room for is made on a host device, and goes to the device once there is room. A
  * tracker knows buffers by id, tag and age; a generic pool keeps buffers of the
  * caller's own. docs/fallback.md explains all of it.
  *
- * What moves, pins, takes or ends a buffer, copies to or from it, or destroys a gpu
+ * What moves, pins, takes or ends a buffer, copies to or from it, or destroys a fallback
  * manager may wait for a stream, and is FERRUM_ERROR_INVALID_STATE in a host function.
  */
 
