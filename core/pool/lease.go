@@ -229,6 +229,10 @@ func (p *Pool) findLeased(addrs []device.Addr) ([]located, error) {
 // flushBatch is how many blocks are taken out of the caches at a time.
 const flushBatch = 256
 
+// maxStrays bounds the blocks that are out of the caches and could not be settled:
+// their list is on the Go heap, whose end is the end of the process.
+const maxStrays = 16 * flushBatch
+
 // Flush takes back what the pool's caches hold idle, or what is in quarantine,
 // and says whether that was anything. The caller holds no lock.
 func (p *Pool) Flush() bool {
@@ -245,13 +249,22 @@ func (p *Pool) Flush() bool {
 	}
 	some := p.settleTaken(cache, taken)
 	var batch [flushBatch]CachedBlock
-	for {
+	for p.roomForStrays() {
 		n := cache.Take(batch[:])
 		if n == 0 {
-			return some
+			break
 		}
 		some = p.settleTaken(cache, batch[:n]) || some
 	}
+	return some
+}
+
+// roomForStrays says whether a batch more may be taken out of the caches although
+// nothing of it might be settled. What stays in them is tried the next time.
+func (p *Pool) roomForStrays() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.leases.strays)+flushBatch <= maxStrays
 }
 
 // settleTaken puts blocks that were taken out of the caches behind the work of

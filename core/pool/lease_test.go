@@ -189,6 +189,28 @@ func TestStraysComeBack(t *testing.T) {
 	quiet(t, b, p)
 }
 
+// While very many blocks cannot be settled, no more are taken out of the caches: what is
+// kept of them outside has no memory that can be refused.
+func TestStraysAreBounded(t *testing.T) {
+	b := newBench(devicetest.Config{}, engine.Options{})
+	p, c, s := cached(t, b, nil)
+	mustAlloc(t, p, 256)
+	require.NoError(t, c.free(0, c.alloc(0, 1000, 0), 0))
+	idle := c.Counts().IdleBytes
+	require.NotZero(t, idle)
+	for i := range maxStrays {
+		p.leases.strays = append(p.leases.strays, CachedBlock{Addr: device.Addr(i + 1)}) // not on lease
+	}
+	require.False(t, p.Flush())
+	require.Len(t, p.leases.strays, maxStrays)
+	require.Equal(t, idle, c.Counts().IdleBytes, "they stay where they are")
+	p.leases.strays = nil
+	require.True(t, p.Flush())
+	require.Zero(t, c.Counts().IdleBytes)
+	require.NoError(t, s.Close())
+	quiet(t, b, p)
+}
+
 func TestCloseByForceEndsTheCaches(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p, c, s := cached(t, b, nil)
