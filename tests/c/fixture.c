@@ -8,10 +8,13 @@
 int gives(ferrum_status got, ferrum_status want, const char *call,
           void (*wrong)(const char *format, ...)) {
     ferrum_error_info error = FERRUM_ERROR_INFO_INIT;
+    /* The record of a test's own helper (requests.h) names what that has called. */
+    int named = strncmp(call, "ferrum_", 7) == 0;
     if (got != FERRUM_OK) {
         ferrum_last_error(&error);
         if (error.status != got || error.message[0] == 0 ||
-            strncmp(call, error.function, strlen(error.function)) != 0)
+            (named &&
+             strncmp(call, error.function, strlen(error.function)) != 0))
             wrong("%s: the record is of %s in %s: %s", call,
                   ferrum_status_name(error.status), error.function,
                   error.message);
