@@ -44,8 +44,8 @@ struct ferrum {
     __typeof__(&ferrum_pool_get_statistics) pool_get_statistics;
     __typeof__(&ferrum_manager_create) manager_create;
     __typeof__(&ferrum_manager_destroy) manager_destroy;
-    __typeof__(&ferrum_manager_alloc) allocate;
-    __typeof__(&ferrum_memory_free) deallocate;
+    __typeof__(&ferrum_manager_alloc) manager_alloc;
+    __typeof__(&ferrum_memory_free) memory_free;
 };
 
 static struct ferrum ferrum;
@@ -81,8 +81,8 @@ static bool resolve(void *library) {
         {"ferrum_pool_get_statistics", &ferrum.pool_get_statistics},
         {"ferrum_manager_create", &ferrum.manager_create},
         {"ferrum_manager_destroy", &ferrum.manager_destroy},
-        {"ferrum_manager_alloc", &ferrum.allocate},
-        {"ferrum_memory_free", &ferrum.deallocate},
+        {"ferrum_manager_alloc", &ferrum.manager_alloc},
+        {"ferrum_memory_free", &ferrum.memory_free},
     };
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
         if (!library_symbol(library, symbols[i].name, symbols[i].function))
@@ -194,13 +194,13 @@ static bool pool_open(const struct adapter_settings *settings,
 static uint64_t manager_alloc(void *context, uint64_t size_bytes) {
     (void)context;
     ferrum_memory memory;
-    ferrum.alloc(ferrum.manager, size_bytes, &memory);
+    ferrum.manager_alloc(ferrum.manager, size_bytes, &memory);
     return memory.id;
 }
 
 static bool manager_release(void *context, uint64_t handle) {
     (void)context;
-    return ferrum.free((ferrum_memory){handle}) == FERRUM_OK;
+    return ferrum.memory_free((ferrum_memory){handle}) == FERRUM_OK;
 }
 
 static void manager_close(void *context) {

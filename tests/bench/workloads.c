@@ -43,7 +43,7 @@ struct workload workload_make(const struct options *options) {
 }
 
 uint64_t take(const struct allocator *allocator, uint64_t size_bytes) {
-    uint64_t block = allocator->alloc(allocator->context, size_bytes);
+    uint64_t block = allocator->allocate(allocator->context, size_bytes);
     if (__builtin_expect(block == 0, 0))
         die("no block of %" PRIu64 " bytes", size_bytes);
     return block;
