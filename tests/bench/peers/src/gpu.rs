@@ -101,8 +101,8 @@ impl Blocks for GpuBlocks {
     const SINGLE_THREADED: bool = true;
 
     #[inline(always)]
-    fn alloc(&mut self, size_bytes: u64) -> u64 {
-        let allocation = self.allocator.alloc(&AllocationCreateDesc {
+    fn allocate(&mut self, size_bytes: u64) -> u64 {
+        let allocation = self.allocator.allocate(&AllocationCreateDesc {
             name: "",
             requirements: vk::MemoryRequirements {
                 size: size_bytes.next_multiple_of(self.granule_bytes),
@@ -123,7 +123,7 @@ impl Blocks for GpuBlocks {
 
     #[inline(always)]
     fn release(&mut self, block: u64) -> bool {
-        // SAFETY: the bench gives back what `alloc` gave, once.
+        // SAFETY: the bench gives back what `allocate` gave, once.
         let allocation = unsafe { Box::from_raw(block as *mut Allocation) };
         self.allocator.free(*allocation).is_ok()
     }

@@ -36,7 +36,7 @@ trait Blocks {
     const SINGLE_THREADED: bool;
 
     /// A new block; 0 when there is none.
-    fn alloc(&mut self, size_bytes: u64) -> u64;
+    fn allocate(&mut self, size_bytes: u64) -> u64;
 
     /// Gives a block back.
     fn release(&mut self, block: u64) -> bool;
@@ -87,7 +87,7 @@ impl<B: Blocks> Reach for Locked<B> {
 }
 
 unsafe extern "C" fn allocate<T: Reach>(context: *mut c_void, size_bytes: u64) -> u64 {
-    T::with(context, |inner| inner.alloc(size_bytes))
+    T::with(context, |inner| inner.allocate(size_bytes))
 }
 
 unsafe extern "C" fn release<T: Reach>(context: *mut c_void, block: u64) -> bool {

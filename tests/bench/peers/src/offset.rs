@@ -36,11 +36,11 @@ impl Blocks for OffsetBlocks {
     const SINGLE_THREADED: bool = true;
 
     #[inline(always)]
-    fn alloc(&mut self, size_bytes: u64) -> u64 {
+    fn allocate(&mut self, size_bytes: u64) -> u64 {
         let Ok(granules) = u32::try_from(self.granules(size_bytes)) else {
             return 0;
         };
-        match self.allocator.alloc(granules) {
+        match self.allocator.allocate(granules) {
             // SAFETY: two 32-bit fields without padding; the number of the
             // table's entry is stored so that it is never 0.
             Some(allocation) => unsafe { transmute::<Allocation, u64>(allocation) },
@@ -50,7 +50,7 @@ impl Blocks for OffsetBlocks {
 
     #[inline(always)]
     fn release(&mut self, block: u64) -> bool {
-        // SAFETY: the bench gives back what `alloc` gave.
+        // SAFETY: the bench gives back what `allocate` gave.
         self.allocator
             .free(unsafe { transmute::<u64, Allocation>(block) });
         true

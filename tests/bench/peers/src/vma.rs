@@ -64,7 +64,7 @@ impl Blocks for VmaBlocks {
     const SINGLE_THREADED: bool = true;
 
     #[inline(always)]
-    fn alloc(&mut self, size_bytes: u64) -> u64 {
+    fn allocate(&mut self, size_bytes: u64) -> u64 {
         let info = VirtualAllocationCreateInfo {
             size: self.rounded(size_bytes),
             alignment: self.granule_bytes,
@@ -72,7 +72,7 @@ impl Blocks for VmaBlocks {
             flags: self.flags,
         };
         // SAFETY: the size is not 0 and the alignment a power of two.
-        match unsafe { self.block.alloc(info) } {
+        match unsafe { self.block.allocate(info) } {
             // SAFETY: a handle of VMA, which is never 0.
             Ok((allocation, _)) => unsafe { transmute::<VirtualAllocation, u64>(allocation) },
             Err(_) => 0,
@@ -81,7 +81,7 @@ impl Blocks for VmaBlocks {
 
     #[inline(always)]
     fn release(&mut self, block: u64) -> bool {
-        // SAFETY: the bench gives back what `alloc` gave.
+        // SAFETY: the bench gives back what `allocate` gave.
         unsafe {
             self.block
                 .free(&mut transmute::<u64, VirtualAllocation>(block))
