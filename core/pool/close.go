@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/offheap"
 	"ferrum_mem/core/track"
 )
 
@@ -37,17 +38,19 @@ func (p *Pool) Close(force bool) error {
 	if err == nil {
 		err = p.giveBackAll()
 	}
+	var tables offheap.Detached
 	p.lock()
 	if err == nil {
 		p.state = stateClosed
 		p.books.Leave()
-		p.flights.end()
+		tables = p.flights.end()
 	} else {
 		p.state = stateOpen
 		p.ended.Store(false)
 	}
 	p.mu.Unlock()
 	p.layout.Unlock()
+	tables.Free()
 	if kept {
 		p.pauseCache(false)
 	}

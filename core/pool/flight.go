@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/offheap"
 )
 
 // Blocks in flight. A free behind queued work puts a fence (an event and what
@@ -366,12 +367,13 @@ func passAll(events []device.Event) bool {
 	return all
 }
 
-// end gives the tables of a pool that is closed back, unless blocks are in flight.
-func (f *flights) end() {
+// end takes the tables out of a pool that is closed, unless blocks are in flight; the
+// caller gives them back when nobody waits for mu.
+func (f *flights) end() (tables offheap.Detached) {
 	if f.count == 0 {
-		f.links.free()
-		f.flights.free()
+		tables = append(f.links.detach(), f.flights.detach()...)
 	}
+	return tables
 }
 
 // passed asks whether an event has passed. One that cannot be asked has not;

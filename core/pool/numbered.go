@@ -58,7 +58,7 @@ func (n *numbered[T]) put(at int32) {
 	n.spares[len(n.spares)-1] = at
 }
 
-func (n *numbered[T]) free() {
-	n.memory.Free(&n.items)
-	n.spareMemory.Free(&n.spares)
+// detach takes the memory out of the table, which is as new then.
+func (n *numbered[T]) detach() offheap.Detached {
+	return offheap.Detached{n.memory.Detach(&n.items), n.spareMemory.Detach(&n.spares)}
 }

@@ -121,12 +121,14 @@ func (p *Pool) giveBack(chosen []*segment) (released uint64, err error) {
 		if failure == nil {
 			p.held -= s.had.SizeBytes
 			released += s.had.SizeBytes
-			s.close()
 		} else {
 			p.attach(s)
 			err = errors.Join(err, failure)
 		}
 		p.mu.Unlock()
+		if failure == nil {
+			s.close()
+		}
 	}
 	return released, err
 }

@@ -127,7 +127,11 @@ func (s *sizeClass) Name() string { return nameSizeClass }
 func (s *sizeClass) SizeOrdered() {}
 
 // Close gives the tables back.
-func (s *sizeClass) Close() { s.inner.Close() }
+func (s *sizeClass) Close() {
+	s.inner.Close()
+	s.slabs.close()
+	s.slots.close()
+}
 
 func (s *sizeClass) Alloc(r Request) (Range, error) {
 	if r.Size == 0 || r.Align == 0 || r.Align&(r.Align-1) != 0 {

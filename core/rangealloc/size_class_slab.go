@@ -29,6 +29,12 @@ func (s *sizeClass) fullest(class int) uint32 {
 
 func (s *sizeClass) newSlab(class int) (uint32, error) {
 	c := &s.classes[class]
+	if err := s.slabs.reserve(); err != nil {
+		return noSlab, err
+	}
+	if err := s.slots.reserve(int(c.count+slotChunk-1) / slotChunk); err != nil {
+		return noSlab, err
+	}
 	run, err := s.inner.Alloc(Request{
 		Size:  c.granules * uint64(c.count) << s.shift,
 		Align: 1 << (s.slabShift + s.shift),

@@ -1,6 +1,10 @@
 package rangealloc
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"ferrum_mem/core/internal/offheap"
+)
 
 // noSlab ends lists of slabs.
 const noSlab = ^uint32(0)
@@ -39,6 +43,10 @@ type slabTable struct {
 	shift, hashShift    uint
 	spare               uint32
 	count               uint64
+
+	allMemory   offheap.Table[slab]
+	wordMemory  offheap.Table[uint64]
+	chunkMemory offheap.Table[uint32]
 }
 
 const firstCells = 16
@@ -78,7 +86,29 @@ func (t *slabTable) find(granule uint64) uint32 {
 	}
 }
 
-// add makes a slab whose blocks are all free.
+// reserve makes sure that add succeeds. It is CodeResourceExhausted when there is no
+// memory for one slab more.
+func (t *slabTable) reserve() error {
+	if t.spare != noSlab {
+		return nil
+	}
+	want := len(t.all) + 1
+	if err := t.allMemory.Grow(&t.all, want); err != nil {
+		return err
+	}
+	if err := t.wordMemory.Grow(&t.words, want*int(t.wordsPer)); err != nil {
+		return err
+	}
+	return t.chunkMemory.Grow(&t.chunks, want*int(t.chunksPer))
+}
+
+func (t *slabTable) close() {
+	t.allMemory.Free(&t.all)
+	t.wordMemory.Free(&t.words)
+	t.chunkMemory.Free(&t.chunks)
+}
+
+// add makes a slab whose blocks are all free. The caller has reserved it.
 func (t *slabTable) add(start uint64, record uint32, class int, count uint32) uint32 {
 	if 2*(t.count+1) > uint64(len(t.cells)) {
 		old := t.cells
@@ -94,13 +124,9 @@ func (t *slabTable) add(start uint64, record uint32, class int, count uint32) ui
 		t.spare = t.all[id].next
 	} else {
 		id = uint32(len(t.all))
-		t.all = append(t.all, slab{})
-		for range t.wordsPer {
-			t.words = append(t.words, 0)
-		}
-		for range t.chunksPer {
-			t.chunks = append(t.chunks, 0)
-		}
+		t.all = t.all[:id+1]
+		t.words = t.words[:uint64(id+1)*t.wordsPer]
+		t.chunks = t.chunks[:uint64(id+1)*t.chunksPer]
 	}
 	t.all[id] = slab{start: start, record: record, class: uint8(class), list: unlisted}
 	words := t.wordsOf(id)
@@ -191,7 +217,20 @@ type slotChunks struct {
 	spare []uint32
 	// records are the chunks of the records of best_fit.
 	records []uint32
+
+	spareMemory offheap.Table[uint32]
 }
+
+// reserve makes sure that so many chunks can be taken by a slab, and given back: it is
+// CodeResourceExhausted when there is no memory for that.
+func (c *slotChunks) reserve(count int) error {
+	if want := int(c.next) - len(c.records) + count; want > cap(c.spare) {
+		return c.spareMemory.Grow(&c.spare, want)
+	}
+	return nil
+}
+
+func (c *slotChunks) close() { c.spareMemory.Free(&c.spare) }
 
 func (c *slotChunks) one() uint32 {
 	if last := len(c.spare) - 1; last >= 0 {
@@ -209,7 +248,12 @@ func (c *slotChunks) take(to []uint32) {
 	}
 }
 
-func (c *slotChunks) give(chunks []uint32) { c.spare = append(c.spare, chunks...) }
+// give ends the use of chunks that a slab took.
+func (c *slotChunks) give(chunks []uint32) {
+	had := len(c.spare)
+	c.spare = c.spare[:had+len(chunks)]
+	copy(c.spare[had:], chunks)
+}
 
 // ofRecord is the slot of a record of best_fit.
 func (c *slotChunks) ofRecord(record uint32) uint32 {

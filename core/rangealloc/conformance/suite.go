@@ -29,6 +29,7 @@ func Run(t *testing.T, make Make, o Options) {
 		{"Granules", s.granules},
 		{"WalkStops", s.walkStops},
 		{"NoGoAllocation", s.noGoAllocation},
+		{"FreesGrowNothing", s.freesGrowNothing},
 		{"Close", s.close},
 		{"NoMemoryForTables", s.noMemoryForTables},
 	} {
