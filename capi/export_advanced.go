@@ -15,7 +15,7 @@ import (
 //export fmgo_memory_map
 func fmgo_memory_map(request *C.ferrum_map_request, out *C.ferrum_mapping) (status C.int32_t) {
 	defer guard(&status)
-	made, err := lib.Map(manager.MapRequest{
+	made, err := lib.MemoryMap(manager.MapRequest{
 		Memory:      manager.MemoryHandle(request.memory.id),
 		OffsetBytes: uint64(request.offset_bytes),
 		SizeBytes:   uint64(request.size_bytes),
@@ -34,12 +34,6 @@ func fmgo_memory_map(request *C.ferrum_map_request, out *C.ferrum_mapping) (stat
 	return 0
 }
 
-//export fmgo_memory_unmap
-func fmgo_memory_unmap(memory, mapping C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	return done(lib.Unmap(uint64(memory), uint64(mapping)))
-}
-
 //export fmgo_manager_create_mapping
 func fmgo_manager_create_mapping(first, second C.uint64_t, request *C.ferrum_link_request, firstOut, secondOut *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
@@ -51,7 +45,7 @@ func fmgo_manager_create_mapping(first, second C.uint64_t, request *C.ferrum_lin
 		return fail(device.Errorf(device.CodeInvalidStruct, "capi.create_mapping",
 			"request->reserved is %d: want 0", request.reserved))
 	}
-	a, b, err := lib.CreateMapping(uint64(first), uint64(second), manager.LinkRequest{
+	a, b, err := lib.ManagerCreateMapping(uint64(first), uint64(second), manager.LinkRequest{
 		SizeBytes: uint64(request.size_bytes), AlignmentBytes: uint64(request.alignment_bytes), Tag: tag,
 	})
 	if err != nil {
@@ -61,22 +55,16 @@ func fmgo_manager_create_mapping(first, second C.uint64_t, request *C.ferrum_lin
 	return 0
 }
 
-//export fmgo_memory_prefetch
-func fmgo_memory_prefetch(memory, target, stream C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	return done(lib.Prefetch(uint64(memory), uint64(target), uint64(stream)))
-}
-
 //export fmgo_memory_set_usage_hint
 func fmgo_memory_set_usage_hint(memory C.uint64_t, hint C.int32_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.SetUsageHint(uint64(memory), manager.UsageHint(hint)))
+	return done(lib.MemorySetUsageHint(uint64(memory), manager.UsageHint(hint)))
 }
 
 //export fmgo_memory_get_usage_hints
 func fmgo_memory_get_usage_hints(memory C.uint64_t, out *C.ferrum_usage_hints) (status C.int32_t) {
 	defer guard(&status)
-	hints, err := lib.UsageHints(uint64(memory))
+	hints, err := lib.MemoryGetUsageHints(uint64(memory))
 	if err != nil {
 		return fail(err)
 	}
@@ -89,7 +77,7 @@ func fmgo_memory_get_usage_hints(memory C.uint64_t, out *C.ferrum_usage_hints) (
 //export fmgo_memory_get_access_stats
 func fmgo_memory_get_access_stats(memory C.uint64_t, out *C.ferrum_access_stats) (status C.int32_t) {
 	defer guard(&status)
-	stats, tracked, err := lib.AccessStats(uint64(memory))
+	stats, tracked, err := lib.MemoryGetAccessStats(uint64(memory))
 	if err != nil {
 		return fail(err)
 	}
@@ -115,7 +103,7 @@ func fmgo_manager_adopt(handle C.uint64_t, adoption *C.ferrum_adoption, out *C.u
 	if err != nil {
 		return fail(err)
 	}
-	memory, err := lib.Adopt(uint64(handle), manager.Adoption{
+	memory, err := lib.ManagerAdopt(uint64(handle), manager.Adoption{
 		Type:      manager.MemoryType(adoption.memory_type),
 		Addr:      device.Addr(adoption.address),
 		SizeBytes: uint64(adoption.size_bytes),

@@ -13,7 +13,7 @@ import (
 //export fmgo_device_get_memory_info
 func fmgo_device_get_memory_info(handle C.uint64_t, out *C.ferrum_memory_info) (status C.int32_t) {
 	defer guard(&status)
-	info, err := lib.MemoryInfo(uint64(handle))
+	info, err := lib.DeviceGetMemoryInfo(uint64(handle))
 	if err != nil {
 		return fail(err)
 	}
@@ -41,7 +41,7 @@ func putMemoryInfo(out *C.ferrum_memory_info, info *engine.MemoryInfo) {
 //export fmgo_device_get_statistics
 func fmgo_device_get_statistics(handle C.uint64_t, out *C.ferrum_statistics) (status C.int32_t) {
 	defer guard(&status)
-	statistics, err := lib.DeviceStatistics(uint64(handle))
+	statistics, err := lib.DeviceGetStatistics(uint64(handle))
 	return giveStatistics(out, statistics, err)
 }
 

@@ -191,21 +191,21 @@ func giveRecords(out *C.ferrum_buffer_metadata, capacity C.size_t, count *C.size
 //export fmgo_tracker_get_all
 func fmgo_tracker_get_all(handle C.uint64_t, out *C.ferrum_buffer_metadata, capacity C.size_t, count *C.size_t) (status C.int32_t) {
 	defer guard(&status)
-	records, err := lib.TrackerAll(uint64(handle))
+	records, err := lib.TrackerGetAll(uint64(handle))
 	return giveRecords(out, capacity, count, records, err)
 }
 
 //export fmgo_tracker_find_old
 func fmgo_tracker_find_old(handle, ageNS C.uint64_t, out *C.ferrum_buffer_metadata, capacity C.size_t, count *C.size_t) (status C.int32_t) {
 	defer guard(&status)
-	records, err := lib.TrackerOld(uint64(handle), ageOf(ageNS))
+	records, err := lib.TrackerFindOld(uint64(handle), ageOf(ageNS))
 	return giveRecords(out, capacity, count, records, err)
 }
 
 //export fmgo_tracker_get_totals
 func fmgo_tracker_get_totals(handle C.uint64_t, out *C.ferrum_tracker_totals) (status C.int32_t) {
 	defer guard(&status)
-	totals, err := lib.TrackerTotals(uint64(handle))
+	totals, err := lib.TrackerGetTotals(uint64(handle))
 	if err != nil {
 		return fail(err)
 	}
@@ -243,7 +243,7 @@ func fmgo_generic_pool_record_allocation(handle, size C.uint64_t, use *C.ferrum_
 	if err != nil {
 		return fail(err)
 	}
-	id, err := lib.GenericPoolRecord(uint64(handle), uint64(size), u)
+	id, err := lib.GenericPoolRecordAllocation(uint64(handle), uint64(size), u)
 	return give(out, id, err)
 }
 
@@ -307,14 +307,14 @@ func fmgo_generic_pool_drain(handle C.uint64_t, out *C.ferrum_buffer_lease, capa
 //export fmgo_generic_pool_get_pooled_count
 func fmgo_generic_pool_get_pooled_count(handle C.uint64_t, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	count, err := lib.GenericPoolPooled(uint64(handle))
+	count, err := lib.GenericPoolGetPooledCount(uint64(handle))
 	return give(out, uint64(count), err)
 }
 
 //export fmgo_generic_pool_get_stats
 func fmgo_generic_pool_get_stats(handle C.uint64_t, out *C.ferrum_memory_stats) (status C.int32_t) {
 	defer guard(&status)
-	stats, err := lib.GenericPoolStats(uint64(handle))
+	stats, err := lib.GenericPoolGetStats(uint64(handle))
 	if err != nil {
 		return fail(err)
 	}

@@ -52,7 +52,7 @@ func hostInfo() library.HostInfo { return library.HostInfo(host.ReadMachine()) }
 //export fmgo_backend_best
 func fmgo_backend_best(out *C.int32_t) (status C.int32_t) {
 	defer guard(&status)
-	best, err := lib.BestBackend()
+	best, err := lib.BackendBest()
 	if err != nil {
 		return fail(err)
 	}
@@ -74,7 +74,7 @@ func putChoice(out *C.ferrum_backend_choice, choice discover.Choice) {
 //export fmgo_backend_select
 func fmgo_backend_select(preference C.int32_t, bytes C.uint64_t, out *C.ferrum_backend_choice) (status C.int32_t) {
 	defer guard(&status)
-	choice, err := lib.SelectBackend(discover.BackendType(preference), uint64(bytes))
+	choice, err := lib.BackendSelect(discover.BackendType(preference), uint64(bytes))
 	if err != nil {
 		return fail(err)
 	}
@@ -85,7 +85,7 @@ func fmgo_backend_select(preference C.int32_t, bytes C.uint64_t, out *C.ferrum_b
 //export fmgo_backend_open
 func fmgo_backend_open(preference C.int32_t, bytes C.uint64_t, device *C.uint64_t, out *C.ferrum_backend_choice) (status C.int32_t) {
 	defer guard(&status)
-	handle, choice, err := lib.OpenBackend(discover.BackendType(preference), uint64(bytes))
+	handle, choice, err := lib.BackendOpen(discover.BackendType(preference), uint64(bytes))
 	if err != nil {
 		return fail(err)
 	}
@@ -97,7 +97,7 @@ func fmgo_backend_open(preference C.int32_t, bytes C.uint64_t, device *C.uint64_
 //export fmgo_host_get_info
 func fmgo_host_get_info(out *C.ferrum_host_info) (status C.int32_t) {
 	defer guard(&status)
-	info := lib.HostInfo()
+	info := lib.HostGetInfo()
 	putText(out.cpu_name[:], info.Processor)
 	out.total_bytes = C.uint64_t(info.TotalBytes)
 	out.available_bytes = C.uint64_t(info.AvailableBytes)

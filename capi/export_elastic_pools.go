@@ -24,7 +24,7 @@ func fmgo_elastic_pool_create(dev C.uint64_t, config *C.ferrum_elastic_pool_conf
 //export fmgo_elastic_pool_get_info
 func fmgo_elastic_pool_get_info(handle C.uint64_t, out *C.ferrum_elastic_pool_info) (status C.int32_t) {
 	defer guard(&status)
-	stats, pageBytes, err := lib.ElasticPoolInfo(uint64(handle))
+	stats, pageBytes, err := lib.ElasticPoolGetInfo(uint64(handle))
 	if err != nil {
 		return fail(err)
 	}
@@ -45,7 +45,7 @@ func fmgo_elastic_pool_get_info(handle C.uint64_t, out *C.ferrum_elastic_pool_in
 //export fmgo_elastic_pool_get_statistics
 func fmgo_elastic_pool_get_statistics(handle C.uint64_t, out *C.ferrum_statistics) (status C.int32_t) {
 	defer guard(&status)
-	statistics, err := lib.ElasticPoolStatistics(uint64(handle))
+	statistics, err := lib.ElasticPoolGetStatistics(uint64(handle))
 	return giveStatistics(out, statistics, err)
 }
 

@@ -62,7 +62,7 @@ func fmgo_fallback_manager_create(dev, host C.uint64_t, config *C.ferrum_memory_
 //export fmgo_fallback_manager_get_stats
 func fmgo_fallback_manager_get_stats(handle C.uint64_t, out *C.ferrum_memory_stats) (status C.int32_t) {
 	defer guard(&status)
-	stats, err := lib.FallbackManagerStats(uint64(handle))
+	stats, err := lib.FallbackManagerGetStats(uint64(handle))
 	if err != nil {
 		return fail(err)
 	}
@@ -73,7 +73,7 @@ func fmgo_fallback_manager_get_stats(handle C.uint64_t, out *C.ferrum_memory_sta
 //export fmgo_fallback_manager_get_fallback_stats
 func fmgo_fallback_manager_get_fallback_stats(handle C.uint64_t, out *C.ferrum_fallback_stats) (status C.int32_t) {
 	defer guard(&status)
-	stats, err := lib.FallbackManagerStats(uint64(handle))
+	stats, err := lib.FallbackManagerGetStats(uint64(handle))
 	if err != nil {
 		return fail(err)
 	}
@@ -85,7 +85,7 @@ func fmgo_fallback_manager_get_fallback_stats(handle C.uint64_t, out *C.ferrum_f
 //export fmgo_fallback_manager_get_pressure
 func fmgo_fallback_manager_get_pressure(handle C.uint64_t, out *C.int32_t) (status C.int32_t) {
 	defer guard(&status)
-	level, err := lib.FallbackManagerPressure(uint64(handle))
+	level, err := lib.FallbackManagerGetPressure(uint64(handle))
 	if err != nil {
 		return fail(err)
 	}
@@ -149,7 +149,7 @@ func fmgo_fallback_manager_release(handle C.uint64_t, location C.int32_t, addres
 //export fmgo_fallback_buffer_get_info
 func fmgo_fallback_buffer_get_info(handle C.uint64_t, out *C.ferrum_fallback_buffer_info) (status C.int32_t) {
 	defer guard(&status)
-	info, err := lib.BufferInfo(uint64(handle))
+	info, err := lib.FallbackBufferGetInfo(uint64(handle))
 	if err != nil {
 		return fail(err)
 	}
@@ -167,20 +167,20 @@ func fmgo_fallback_buffer_get_info(handle C.uint64_t, out *C.ferrum_fallback_buf
 //export fmgo_fallback_buffer_get_address
 func fmgo_fallback_buffer_get_address(handle C.uint64_t, location C.int32_t, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	addr, err := lib.BufferAddress(uint64(handle), fallback.Side(location))
+	addr, err := lib.FallbackBufferGetAddress(uint64(handle), fallback.Side(location))
 	return give(out, addr, err)
 }
 
 //export fmgo_fallback_buffer_move
 func fmgo_fallback_buffer_move(handle C.uint64_t, location C.int32_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.BufferMove(uint64(handle), fallback.Side(location)))
+	return done(lib.FallbackBufferMove(uint64(handle), fallback.Side(location)))
 }
 
 //export fmgo_fallback_buffer_pin
 func fmgo_fallback_buffer_pin(handle C.uint64_t, address *C.uint64_t, location *C.int32_t) (status C.int32_t) {
 	defer guard(&status)
-	addr, side, err := lib.BufferPin(uint64(handle))
+	addr, side, err := lib.FallbackBufferPin(uint64(handle))
 	if err != nil {
 		return fail(err)
 	}
@@ -192,19 +192,19 @@ func fmgo_fallback_buffer_pin(handle C.uint64_t, address *C.uint64_t, location *
 func fmgo_fallback_buffer_write(handle, offset C.uint64_t, source C.uintptr_t, size C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	part := fallback.Part{OffsetBytes: uint64(offset), SizeBytes: uint64(size)}
-	return done(lib.BufferWrite(uint64(handle), part, device.HostAddr(source)))
+	return done(lib.FallbackBufferWrite(uint64(handle), part, device.HostAddr(source)))
 }
 
 //export fmgo_fallback_buffer_read
 func fmgo_fallback_buffer_read(handle, offset C.uint64_t, destination C.uintptr_t, size C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	part := fallback.Part{OffsetBytes: uint64(offset), SizeBytes: uint64(size)}
-	return done(lib.BufferRead(uint64(handle), part, device.HostAddr(destination)))
+	return done(lib.FallbackBufferRead(uint64(handle), part, device.HostAddr(destination)))
 }
 
 //export fmgo_fallback_buffer_take
 func fmgo_fallback_buffer_take(handle C.uint64_t, location C.int32_t, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	addr, err := lib.BufferTake(uint64(handle), fallback.Side(location))
+	addr, err := lib.FallbackBufferTake(uint64(handle), fallback.Side(location))
 	return give(out, addr, err)
 }

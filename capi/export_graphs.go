@@ -8,7 +8,7 @@ import "C"
 //export fmgo_pool_capture_get_info
 func fmgo_pool_capture_get_info(handle, graph C.uint64_t, out *C.ferrum_graph_info) (status C.int32_t) {
 	defer guard(&status)
-	info, err := lib.PoolCaptureInfo(uint64(handle), uint64(graph))
+	info, err := lib.PoolCaptureGetInfo(uint64(handle), uint64(graph))
 	if err != nil {
 		return fail(err)
 	}

@@ -58,7 +58,7 @@ func fmgo_log_set_callback(minimum C.int32_t, callback C.ferrum_log_fn, userData
 //export fmgo_device_get_info
 func fmgo_device_get_info(handle C.uint64_t, out *C.ferrum_device_info) (status C.int32_t) {
 	defer guard(&status)
-	info, err := lib.DeviceInfo(uint64(handle))
+	info, err := lib.DeviceGetInfo(uint64(handle))
 	if err != nil {
 		return fail(err)
 	}

@@ -37,15 +37,8 @@ func fmgo_manager_configure_pool(handle C.uint64_t, memoryType C.int32_t, config
 //export fmgo_manager_get_statistics
 func fmgo_manager_get_statistics(handle C.uint64_t, out *C.ferrum_statistics) (status C.int32_t) {
 	defer guard(&status)
-	statistics, err := lib.ManagerStatistics(uint64(handle))
+	statistics, err := lib.ManagerGetStatistics(uint64(handle))
 	return giveStatistics(out, statistics, err)
-}
-
-//export fmgo_manager_alloc
-func fmgo_manager_alloc(handle, sizeBytes C.uint64_t, out *C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	memory, err := lib.Alloc(uint64(handle), uint64(sizeBytes))
-	return give(out, memory, err)
 }
 
 //export fmgo_manager_alloc_with
@@ -63,7 +56,7 @@ func fmgo_manager_alloc_with(handle C.uint64_t, request *C.ferrum_allocation_req
 		return fail(device.Errorf(device.CodeInvalidArgument, "capi.alloc",
 			"request->flags is %#x: %#x is not known", uint32(request.flags), uint32(unknown)))
 	}
-	memory, err := lib.AllocTyped(uint64(handle), manager.Request{
+	memory, err := lib.ManagerAllocWith(uint64(handle), manager.Request{
 		Type:           manager.MemoryType(request.memory_type),
 		SizeBytes:      uint64(request.size_bytes),
 		AlignmentBytes: uint64(request.alignment_bytes),
@@ -73,16 +66,10 @@ func fmgo_manager_alloc_with(handle C.uint64_t, request *C.ferrum_allocation_req
 	return give(out, memory, err)
 }
 
-//export fmgo_memory_free
-func fmgo_memory_free(memory C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	return done(lib.Free(uint64(memory)))
-}
-
 //export fmgo_memory_get_handle_info
 func fmgo_memory_get_handle_info(memory C.uint64_t, out *C.ferrum_handle_info) (status C.int32_t) {
 	defer guard(&status)
-	info, err := lib.HandleInfo(uint64(memory))
+	info, err := lib.MemoryGetHandleInfo(uint64(memory))
 	if err != nil {
 		return fail(err)
 	}
@@ -113,19 +100,6 @@ func fmgo_memory_get_handle_info(memory C.uint64_t, out *C.ferrum_handle_info) (
 	return 0
 }
 
-//export fmgo_memory_pin
-func fmgo_memory_pin(memory C.uint64_t, out *C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	addr, err := lib.Pin(uint64(memory))
-	return give(out, addr, err)
-}
-
-//export fmgo_memory_unpin
-func fmgo_memory_unpin(memory C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	return done(lib.Unpin(uint64(memory)))
-}
-
 //export fmgo_memory_copy
 func fmgo_memory_copy(transfer *C.ferrum_transfer) (status C.int32_t) {
 	defer guard(&status)
@@ -133,7 +107,7 @@ func fmgo_memory_copy(transfer *C.ferrum_transfer) (status C.int32_t) {
 	if err != nil {
 		return fail(err)
 	}
-	return done(lib.Copy(t))
+	return done(lib.MemoryCopy(t))
 }
 
 //export fmgo_memory_copy_async
@@ -143,19 +117,19 @@ func fmgo_memory_copy_async(transfer *C.ferrum_transfer, stream C.uint64_t) (sta
 	if err != nil {
 		return fail(err)
 	}
-	return done(lib.CopyAsync(t, uint64(stream)))
+	return done(lib.MemoryCopyAsync(t, uint64(stream)))
 }
 
 //export fmgo_memory_write
 func fmgo_memory_write(memory, offset C.uint64_t, source C.uintptr_t, size C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.Write(uint64(memory), uint64(offset), device.HostAddr(source), uint64(size)))
+	return done(lib.MemoryWrite(uint64(memory), uint64(offset), device.HostAddr(source), uint64(size)))
 }
 
 //export fmgo_memory_read
 func fmgo_memory_read(memory, offset C.uint64_t, destination C.uintptr_t, size C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.Read(uint64(memory), uint64(offset), device.HostAddr(destination), uint64(size)))
+	return done(lib.MemoryRead(uint64(memory), uint64(offset), device.HostAddr(destination), uint64(size)))
 }
 
 //export fmgo_memory_fill_async
@@ -168,7 +142,7 @@ func fmgo_memory_fill_async(fill *C.ferrum_fill, stream C.uint64_t) (status C.in
 		return fail(device.Errorf(device.CodeInvalidArgument, "capi.fill",
 			"fill->pattern_bytes is %d: want 1, 2 or 4", fill.pattern_bytes))
 	}
-	return done(lib.FillAsync(manager.Fill{
+	return done(lib.MemoryFillAsync(manager.Fill{
 		Memory:      manager.MemoryHandle(fill.memory.id),
 		OffsetBytes: uint64(fill.offset_bytes),
 		SizeBytes:   uint64(fill.size_bytes),
@@ -179,7 +153,7 @@ func fmgo_memory_fill_async(fill *C.ferrum_fill, stream C.uint64_t) (status C.in
 //export fmgo_manager_defragment_within
 func fmgo_manager_defragment_within(handle, budget C.uint64_t, out *C.ferrum_defragmentation_stats) (status C.int32_t) {
 	defer guard(&status)
-	stats, err := lib.DefragmentWithin(uint64(handle), timeoutOf(budget))
+	stats, err := lib.ManagerDefragmentWithin(uint64(handle), timeoutOf(budget))
 	if err != nil {
 		return fail(err)
 	}

@@ -37,7 +37,7 @@ func fmgo_elastic_pool_register_model(pool C.uint64_t, model *C.char, config *C.
 	if settings.Unscrubbed, err = truth("config->unscrubbed", config.unscrubbed); err != nil {
 		return fail(err)
 	}
-	return done(lib.ModelRegister(ref, settings))
+	return done(lib.ElasticPoolRegisterModel(ref, settings))
 }
 
 //export fmgo_elastic_pool_alloc_with
@@ -57,7 +57,7 @@ func fmgo_elastic_pool_alloc_with(pool C.uint64_t, model *C.char, request *C.fer
 	if wanted.Placed, err = truth("request->at_offset", request.at_offset); err != nil {
 		return fail(err)
 	}
-	made, err := lib.ModelAlloc(ref, wanted, uint64(request.stream.id))
+	made, err := lib.ElasticPoolAllocWith(ref, wanted, uint64(request.stream.id))
 	if err != nil {
 		return fail(err)
 	}
@@ -73,7 +73,7 @@ func fmgo_elastic_pool_get_model_info(pool C.uint64_t, model *C.char, out *C.fer
 	if err != nil {
 		return fail(err)
 	}
-	stats, base, err := lib.ModelInfo(ref)
+	stats, base, err := lib.ElasticPoolGetModelInfo(ref)
 	if err != nil {
 		return fail(err)
 	}
@@ -135,7 +135,7 @@ func fmgo_elastic_pool_set_model_limits(pool C.uint64_t, model *C.char, limits *
 	if settings.GuaranteeMayWait, err = truth("limits->guarantee_may_wait", limits.guarantee_may_wait); err != nil {
 		return fail(err)
 	}
-	return done(lib.ModelSetLimits(ref, settings))
+	return done(lib.ElasticPoolSetModelLimits(ref, settings))
 }
 
 //export fmgo_elastic_pool_reclaim_callback_add

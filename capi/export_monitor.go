@@ -28,7 +28,7 @@ func fmgo_device_get_recent_memory_info(handle, maxAgeNS C.uint64_t, out *C.ferr
 			caught(&status, recover())
 		}
 	}()
-	info, err := lib.RecentMemoryInfo(uint64(handle), ageOf(maxAgeNS))
+	info, err := lib.DeviceGetRecentMemoryInfo(uint64(handle), ageOf(maxAgeNS))
 	if err != nil {
 		return fail(err)
 	}
@@ -107,7 +107,7 @@ func putLevels(to []C.ferrum_device_level, levels []library.DeviceLevel) {
 //export fmgo_monitor_get_pressure
 func fmgo_monitor_get_pressure(handle, maxAgeNS C.uint64_t, out *C.ferrum_monitor_pressure) (status C.int32_t) {
 	defer guard(&status)
-	s, err := lib.MonitorPressure(uint64(handle), ageOf(maxAgeNS))
+	s, err := lib.MonitorGetPressure(uint64(handle), ageOf(maxAgeNS))
 	if err != nil {
 		return fail(err)
 	}
@@ -120,7 +120,7 @@ func fmgo_monitor_get_pressure(handle, maxAgeNS C.uint64_t, out *C.ferrum_monito
 //export fmgo_monitor_get_levels
 func fmgo_monitor_get_levels(handle, maxAgeNS C.uint64_t, out *C.ferrum_device_level, capacity C.size_t, count *C.size_t) (status C.int32_t) {
 	defer guard(&status)
-	levels, err := lib.MonitorLevels(uint64(handle), ageOf(maxAgeNS))
+	levels, err := lib.MonitorGetLevels(uint64(handle), ageOf(maxAgeNS))
 	if err != nil {
 		return fail(err)
 	}

@@ -139,7 +139,7 @@ func fmgo_placement_get_name(handle C.uint64_t, buffer *C.char, capacity C.size_
 			caught(&status, recover())
 		}
 	}()
-	name, err := lib.PlacementName(uint64(handle))
+	name, err := lib.PlacementGetName(uint64(handle))
 	if err == nil && capacity == 0 {
 		*length = C.size_t(len(name))
 		return 0

@@ -41,7 +41,7 @@ func fmgo_pool_get_tag(handle C.uint64_t, name *C.char, out *C.uint32_t) (status
 	if err != nil {
 		return fail(err)
 	}
-	number, err := lib.PoolTag(uint64(handle), text)
+	number, err := lib.PoolGetTag(uint64(handle), text)
 	if err != nil {
 		return fail(err)
 	}
@@ -73,7 +73,7 @@ func fmgo_pool_usable_size(handle, addr C.uint64_t, out *C.uint64_t) (status C.i
 //export fmgo_device_get_owner
 func fmgo_device_get_owner(handle, addr C.uint64_t, out *C.ferrum_block_info) (status C.int32_t) {
 	defer guard(&status)
-	owner, err := lib.DeviceOwner(uint64(handle), device.Addr(addr))
+	owner, err := lib.DeviceGetOwner(uint64(handle), device.Addr(addr))
 	if err != nil {
 		return fail(err)
 	}

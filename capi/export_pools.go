@@ -47,7 +47,7 @@ func fmgo_pool_free(handle, addr, stream C.uint64_t) (status C.int32_t) {
 //export fmgo_pool_get_info
 func fmgo_pool_get_info(handle C.uint64_t, out *C.ferrum_pool_info) (status C.int32_t) {
 	defer guard(&status)
-	info, err := lib.PoolInfo(uint64(handle))
+	info, err := lib.PoolGetInfo(uint64(handle))
 	if err != nil {
 		return fail(err)
 	}
@@ -64,7 +64,7 @@ func fmgo_pool_get_info(handle C.uint64_t, out *C.ferrum_pool_info) (status C.in
 //export fmgo_pool_get_statistics
 func fmgo_pool_get_statistics(handle C.uint64_t, out *C.ferrum_statistics) (status C.int32_t) {
 	defer guard(&status)
-	statistics, err := lib.PoolStatistics(uint64(handle))
+	statistics, err := lib.PoolGetStatistics(uint64(handle))
 	return giveStatistics(out, statistics, err)
 }
 

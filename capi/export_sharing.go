@@ -55,7 +55,7 @@ func fmgo_manager_import_pages(handle C.uint64_t, pages *C.ferrum_page_import, o
 //export fmgo_device_share_memory
 func fmgo_device_share_memory(dev, address, size C.uint64_t, out *C.ferrum_shared_memory) (status C.int32_t) {
 	defer guard(&status)
-	shared, err := lib.ShareMemory(uint64(dev), device.Addr(address), uint64(size))
+	shared, err := lib.DeviceShareMemory(uint64(dev), device.Addr(address), uint64(size))
 	if err != nil {
 		return fail(err)
 	}

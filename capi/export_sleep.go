@@ -48,7 +48,7 @@ func fmgo_vpool_alloc_with(handle C.uint64_t, request *C.ferrum_vpool_request, o
 	if err != nil {
 		return fail(err)
 	}
-	addr, err := lib.VPoolAlloc(uint64(handle), vmm.AllocRequest{
+	addr, err := lib.VPoolAllocWith(uint64(handle), vmm.AllocRequest{
 		OffsetBytes: uint64(request.offset_bytes), SizeBytes: uint64(request.size_bytes), Tag: tag,
 		Wait: timeoutOf(request.asleep_wait_ns),
 	}, uint64(request.stream.id))
@@ -66,7 +66,7 @@ func fmgo_elastic_pool_sleep_model(pool C.uint64_t, model *C.char, config *C.fer
 	if err != nil {
 		return fail(err)
 	}
-	report, err := lib.ModelSleep(ref, request)
+	report, err := lib.ElasticPoolSleepModel(ref, request)
 	return giveSlept(out, report, err)
 }
 
@@ -81,7 +81,7 @@ func fmgo_elastic_pool_wake_model(pool C.uint64_t, model *C.char, config *C.ferr
 	if err != nil {
 		return fail(err)
 	}
-	report, err := lib.ModelWake(ref, request)
+	report, err := lib.ElasticPoolWakeModel(ref, request)
 	return giveWoken(out, report, err)
 }
 

@@ -14,7 +14,7 @@ import (
 //export fmgo_device_get_page_sizes
 func fmgo_device_get_page_sizes(dev C.uint64_t, out *C.ferrum_page_sizes) (status C.int32_t) {
 	defer guard(&status)
-	sizes, err := lib.DevicePageSizes(uint64(dev))
+	sizes, err := lib.DeviceGetPageSizes(uint64(dev))
 	if err != nil {
 		return fail(err)
 	}
@@ -37,7 +37,7 @@ func fmgo_vpool_create(dev C.uint64_t, config *C.ferrum_vpool_config, out *C.uin
 //export fmgo_vpool_alloc
 func fmgo_vpool_alloc(handle, offset, size C.uint64_t, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	addr, err := lib.VPoolAlloc(uint64(handle), vmm.AllocRequest{OffsetBytes: uint64(offset), SizeBytes: uint64(size)}, 0)
+	addr, err := lib.VPoolAllocWith(uint64(handle), vmm.AllocRequest{OffsetBytes: uint64(offset), SizeBytes: uint64(size)}, 0)
 	return give(out, addr, err)
 }
 
@@ -48,7 +48,7 @@ func rangeOf(offset, size C.uint64_t) library.ByteRange {
 //export fmgo_vpool_get_info
 func fmgo_vpool_get_info(handle C.uint64_t, out *C.ferrum_vpool_info) (status C.int32_t) {
 	defer guard(&status)
-	stats, base, err := lib.VPoolInfo(uint64(handle))
+	stats, base, err := lib.VPoolGetInfo(uint64(handle))
 	if err != nil {
 		return fail(err)
 	}
@@ -87,7 +87,7 @@ func fmgo_vpool_get_info(handle C.uint64_t, out *C.ferrum_vpool_info) (status C.
 //export fmgo_vpool_get_statistics
 func fmgo_vpool_get_statistics(handle C.uint64_t, out *C.ferrum_statistics) (status C.int32_t) {
 	defer guard(&status)
-	statistics, err := lib.VPoolStatistics(uint64(handle))
+	statistics, err := lib.VPoolGetStatistics(uint64(handle))
 	return giveStatistics(out, statistics, err)
 }
 

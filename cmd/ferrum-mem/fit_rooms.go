@@ -123,7 +123,7 @@ func readRoom(l *library.Library, id string) (room, error) {
 	if err != nil {
 		return room{}, ofDevice(id, err)
 	}
-	info, err := l.MemoryInfo(handle)
+	info, err := l.DeviceGetMemoryInfo(handle)
 	if err := errors.Join(err, l.DeviceClose(handle, false)); err != nil {
 		return room{}, err
 	}

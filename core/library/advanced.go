@@ -5,25 +5,25 @@ import (
 	"ferrum_mem/core/manager"
 )
 
-// Map makes a range of a block addressable by the host.
-func (l *Library) Map(r manager.MapRequest) (manager.Mapping, error) {
+// MemoryMap makes a range of a block addressable by the host.
+func (l *Library) MemoryMap(r manager.MapRequest) (manager.Mapping, error) {
 	if _, err := l.started("manager.map"); err != nil {
 		return manager.Mapping{}, err
 	}
 	return l.factory.Map(r)
 }
 
-// Unmap ends one call of Map; 0 is the block's mapping that was made last.
-func (l *Library) Unmap(memory, mapping uint64) error {
+// MemoryUnmap ends one call of Map; 0 is the block's mapping that was made last.
+func (l *Library) MemoryUnmap(memory, mapping uint64) error {
 	if _, err := l.started("manager.unmap"); err != nil {
 		return err
 	}
 	return l.factory.Unmap(manager.MemoryHandle(memory), mapping)
 }
 
-// CreateMapping makes two blocks, of managers of two devices, that are the same
+// ManagerCreateMapping makes two blocks, of managers of two devices, that are the same
 // memory.
-func (l *Library) CreateMapping(first, second uint64, r manager.LinkRequest) (firstMemory, secondMemory uint64, err error) {
+func (l *Library) ManagerCreateMapping(first, second uint64, r manager.LinkRequest) (firstMemory, secondMemory uint64, err error) {
 	const op = "manager.create_mapping"
 	src, err := l.manager(op, first)
 	if err != nil {
@@ -37,8 +37,8 @@ func (l *Library) CreateMapping(first, second uint64, r manager.LinkRequest) (fi
 	return a.ID(), b.ID(), late(err, src, dst)
 }
 
-// Prefetch queues that a block is brought near a device.
-func (l *Library) Prefetch(memory, target, stream uint64) error {
+// MemoryPrefetch queues that a block is brought near a device.
+func (l *Library) MemoryPrefetch(memory, target, stream uint64) error {
 	d, err := l.device("manager.prefetch", target)
 	if err != nil {
 		return err
@@ -46,25 +46,25 @@ func (l *Library) Prefetch(memory, target, stream uint64) error {
 	return late(l.factory.Prefetch(manager.MemoryHandle(memory), d.engine, manager.StreamHandle(stream)), d)
 }
 
-// SetUsageHint keeps a hint with a block.
-func (l *Library) SetUsageHint(memory uint64, hint manager.UsageHint) error {
+// MemorySetUsageHint keeps a hint with a block.
+func (l *Library) MemorySetUsageHint(memory uint64, hint manager.UsageHint) error {
 	if _, err := l.started("manager.set_usage_hint"); err != nil {
 		return err
 	}
 	return l.factory.SetUsageHint(manager.MemoryHandle(memory), hint)
 }
 
-// UsageHints gives the hints of a block.
-func (l *Library) UsageHints(memory uint64) (manager.Hints, error) {
+// MemoryGetUsageHints gives the hints of a block.
+func (l *Library) MemoryGetUsageHints(memory uint64) (manager.Hints, error) {
 	if _, err := l.started("manager.usage_hints"); err != nil {
 		return manager.Hints{}, err
 	}
 	return l.factory.UsageHints(manager.MemoryHandle(memory))
 }
 
-// AccessStats gives the access statistics of a block; false without tracking. The
+// MemoryGetAccessStats gives the access statistics of a block; false without tracking. The
 // time of the last access is since Init.
-func (l *Library) AccessStats(memory uint64) (stats manager.AccessStats, tracked bool, err error) {
+func (l *Library) MemoryGetAccessStats(memory uint64) (stats manager.AccessStats, tracked bool, err error) {
 	r, err := l.started("manager.access_stats")
 	if err != nil {
 		return stats, false, err
@@ -76,8 +76,8 @@ func (l *Library) AccessStats(memory uint64) (stats manager.AccessStats, tracked
 	return stats, tracked, err
 }
 
-// Adopt gives a handle to memory that somebody else owns.
-func (l *Library) Adopt(id uint64, a manager.Adoption) (uint64, error) {
+// ManagerAdopt gives a handle to memory that somebody else owns.
+func (l *Library) ManagerAdopt(id uint64, a manager.Adoption) (uint64, error) {
 	entry, err := l.manager("manager.adopt", id)
 	if err != nil {
 		return 0, err

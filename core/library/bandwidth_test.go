@@ -52,7 +52,7 @@ func TestForcedStopWaitsForAMeasurement(t *testing.T) {
 	require.ErrorContains(t, err, "still in use: 1 unfinished call")
 	stopped := device.Go("stop", func() { require.NoError(t, b.Shutdown(true)) })
 	for {
-		if _, err := b.DeviceInfo(dev); device.CodeOf(err) == device.CodeNotInitialized {
+		if _, err := b.DeviceGetInfo(dev); device.CodeOf(err) == device.CodeNotInitialized {
 			break
 		}
 	}

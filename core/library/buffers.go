@@ -78,8 +78,8 @@ func (l *Library) beingEnded(op string, id uint64, entry *openBuffer) error {
 		On(entry.owner.device.engine.ID())
 }
 
-// BufferTake ends a buffer on that side and gives its storage to the caller.
-func (l *Library) BufferTake(id uint64, side fallback.Side) (device.Addr, error) {
+// FallbackBufferTake ends a buffer on that side and gives its storage to the caller.
+func (l *Library) FallbackBufferTake(id uint64, side fallback.Side) (device.Addr, error) {
 	const op = "buffer.take"
 	entry, err := l.buffer(op, id)
 	if err != nil {
@@ -97,8 +97,8 @@ func (l *Library) BufferTake(id uint64, side fallback.Side) (device.Addr, error)
 	return addr, nil
 }
 
-// BufferInfo describes a buffer.
-func (l *Library) BufferInfo(id uint64) (BufferInfo, error) {
+// FallbackBufferGetInfo describes a buffer.
+func (l *Library) FallbackBufferGetInfo(id uint64) (BufferInfo, error) {
 	entry, err := l.buffer("buffer.info", id)
 	if err != nil {
 		return BufferInfo{}, err
@@ -119,9 +119,9 @@ func (l *Library) BufferInfo(id uint64) (BufferInfo, error) {
 	return info, nil
 }
 
-// BufferAddress is where a buffer is on that side; CodeInvalidState when it is on
+// FallbackBufferGetAddress is where a buffer is on that side; CodeInvalidState when it is on
 // the other.
-func (l *Library) BufferAddress(id uint64, want fallback.Side) (device.Addr, error) {
+func (l *Library) FallbackBufferGetAddress(id uint64, want fallback.Side) (device.Addr, error) {
 	const op = "buffer.address"
 	entry, err := l.buffer(op, id)
 	if err != nil {
@@ -140,8 +140,8 @@ func (l *Library) BufferAddress(id uint64, want fallback.Side) (device.Addr, err
 	return addr, nil
 }
 
-// BufferMove moves a buffer to a side.
-func (l *Library) BufferMove(id uint64, to fallback.Side) error {
+// FallbackBufferMove moves a buffer to a side.
+func (l *Library) FallbackBufferMove(id uint64, to fallback.Side) error {
 	const op = "buffer.move"
 	entry, err := l.buffer(op, id)
 	if err != nil {
@@ -158,8 +158,8 @@ func (l *Library) BufferMove(id uint64, to fallback.Side) error {
 	return late(err, entry)
 }
 
-// BufferPin keeps a buffer where it is, and says where that is.
-func (l *Library) BufferPin(id uint64) (device.Addr, fallback.Side, error) {
+// FallbackBufferPin keeps a buffer where it is, and says where that is.
+func (l *Library) FallbackBufferPin(id uint64) (device.Addr, fallback.Side, error) {
 	entry, err := l.buffer("buffer.pin", id)
 	if err != nil {
 		return 0, 0, err
@@ -173,12 +173,12 @@ func (l *Library) FallbackBufferUnpin(id uint64) error {
 	return do(l, l.buffers, "buffer.unpin", id, func(b *openBuffer) error { return b.buffer.Unpin() })
 }
 
-// BufferWrite copies the process's memory into a buffer.
-func (l *Library) BufferWrite(id uint64, to fallback.Part, src device.HostAddr) error {
+// FallbackBufferWrite copies the process's memory into a buffer.
+func (l *Library) FallbackBufferWrite(id uint64, to fallback.Part, src device.HostAddr) error {
 	return do(l, l.buffers, "buffer.write", id, func(b *openBuffer) error { return b.buffer.Write(to, src) })
 }
 
-// BufferRead copies a buffer into the process's memory.
-func (l *Library) BufferRead(id uint64, from fallback.Part, dst device.HostAddr) error {
+// FallbackBufferRead copies a buffer into the process's memory.
+func (l *Library) FallbackBufferRead(id uint64, from fallback.Part, dst device.HostAddr) error {
 	return do(l, l.buffers, "buffer.read", id, func(b *openBuffer) error { return b.buffer.Read(from, dst) })
 }

@@ -109,21 +109,21 @@ var closables = map[string]closable{
 		make: func(b *bench, dev uint64) uint64 { return b.manager(dev) },
 		use: []func(b *bench, id uint64) (func() error, error){
 			func(b *bench, id uint64) (func() error, error) {
-				m, err := b.Alloc(id, 4096)
-				return ending(m, err, b.Free)
+				m, err := b.ManagerAlloc(id, 4096)
+				return ending(m, err, b.MemoryFree)
 			},
 		},
 		end: func(b *bench, id uint64) error { return b.ManagerDestroy(id, false) },
 	},
 	"memory": {
-		make: func(b *bench, dev uint64) uint64 { return must(b)(b.Alloc(b.manager(dev), 4096)) },
+		make: func(b *bench, dev uint64) uint64 { return must(b)(b.ManagerAlloc(b.manager(dev), 4096)) },
 		use: []func(b *bench, id uint64) (func() error, error){
 			func(b *bench, id uint64) (func() error, error) {
-				_, err := b.Pin(id)
-				return ending(id, err, b.Unpin)
+				_, err := b.MemoryPin(id)
+				return ending(id, err, b.MemoryUnpin)
 			},
 		},
-		end: (*bench).Free,
+		end: (*bench).MemoryFree,
 	},
 	"stream": {
 		make: func(b *bench, dev uint64) uint64 { return must(b)(b.StreamCreate(dev)) },
@@ -152,7 +152,7 @@ var closables = map[string]closable{
 		},
 		use: []func(b *bench, id uint64) (func() error, error){
 			func(b *bench, id uint64) (func() error, error) {
-				_, _, err := b.BufferPin(id)
+				_, _, err := b.FallbackBufferPin(id)
 				return ending(id, err, b.FallbackBufferUnpin)
 			},
 		},
@@ -182,14 +182,14 @@ func fallbackManager(b *bench, dev uint64) uint64 {
 func sharedWithModels(b *bench, dev uint64) uint64 {
 	id := must(b)(b.ElasticPoolCreate(dev, vmm.ElasticConfig{Name: "kv", PageBytes: page, LimitBytes: 16 * page}))
 	for _, model := range []string{"first", "second", "last"} {
-		require.NoError(b.t, b.ModelRegister(library.ModelRef{Pool: id, ID: model}, vmm.ModelConfig{VirtualBytes: 8 * page}))
+		require.NoError(b.t, b.ElasticPoolRegisterModel(library.ModelRef{Pool: id, ID: model}, vmm.ModelConfig{VirtualBytes: 8 * page}))
 	}
 	return id
 }
 
 func useRange(offset uint64) func(b *bench, id uint64) (func() error, error) {
 	return func(b *bench, id uint64) (func() error, error) {
-		_, err := b.VPoolAlloc(id, vmm.AllocRequest{OffsetBytes: offset, SizeBytes: page}, 0)
+		_, err := b.VPoolAllocWith(id, vmm.AllocRequest{OffsetBytes: offset, SizeBytes: page}, 0)
 		return ending(id, err, func(id uint64) error {
 			return b.VPoolFree(id, library.ByteRange{OffsetBytes: offset, SizeBytes: page}, 0)
 		})
@@ -199,7 +199,7 @@ func useRange(offset uint64) func(b *bench, id uint64) (func() error, error) {
 func useModel(name string) func(b *bench, id uint64) (func() error, error) {
 	return func(b *bench, id uint64) (func() error, error) {
 		ref := library.ModelRef{Pool: id, ID: name}
-		made, err := b.ModelAlloc(ref, library.ModelRequest{AllocRequest: vmm.AllocRequest{SizeBytes: page}}, 0)
+		made, err := b.ElasticPoolAllocWith(ref, library.ModelRequest{AllocRequest: vmm.AllocRequest{SizeBytes: page}}, 0)
 		return ending(made, err, func(made vmm.Allocation) error {
 			return b.ElasticPoolFree(ref, library.ByteRange{OffsetBytes: made.OffsetBytes, SizeBytes: made.SizeBytes}, 0)
 		})
@@ -325,7 +325,7 @@ func TestARegistrationThatOutlivesItsModelIsNamed(t *testing.T) {
 	require.ErrorContains(t, err, "6 registrations ("+ended)
 	require.ErrorContains(t, err, "pressure callback of the device")
 	// A model that comes under the same name is another.
-	require.NoError(t, b.ModelRegister(chat, vmm.ModelConfig{VirtualBytes: page}))
+	require.NoError(t, b.ElasticPoolRegisterModel(chat, vmm.ModelConfig{VirtualBytes: page}))
 	require.ErrorContains(t, b.Shutdown(false), ended)
 	require.NoError(t, b.ElasticPoolDestroy(shared, false))
 	require.ErrorContains(t, b.Shutdown(false), ended)

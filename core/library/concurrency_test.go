@@ -62,9 +62,9 @@ func (h *hammer) step(r *rand.Rand) error {
 	calls := []func() error{
 		func() error { d, err := h.DeviceOpen(h.ids[r.IntN(len(h.ids))]); return h.devices.put(r, d, err) },
 		func() error { return h.DeviceClose(h.devices.any(r), force) },
-		func() error { return second(h.DeviceInfo(h.devices.any(r))) },
-		func() error { return second(h.MemoryInfo(h.devices.any(r))) },
-		func() error { return second(h.DeviceStatistics(h.devices.any(r))) },
+		func() error { return second(h.DeviceGetInfo(h.devices.any(r))) },
+		func() error { return second(h.DeviceGetMemoryInfo(h.devices.any(r))) },
+		func() error { return second(h.DeviceGetStatistics(h.devices.any(r))) },
 		func() error { return h.DeviceSynchronize(h.devices.any(r), time.Millisecond) },
 		func() error { return second(h.SnapshotJSON()) },
 		func() error { h.LeakReportJSON(); return nil },
@@ -72,12 +72,12 @@ func (h *hammer) step(r *rand.Rand) error {
 		func() error { p, err := h.PoolCreate(h.devices.any(r), settings); return h.pools.put(r, p, err) },
 		func() error { return h.PoolDestroy(h.pools.any(r), force) },
 		func() error { return second(h.PoolTrim(h.pools.any(r), 0)) },
-		func() error { return second(h.PoolStatistics(h.pools.any(r))) },
+		func() error { return second(h.PoolGetStatistics(h.pools.any(r))) },
 		func() error { return h.PoolReset(h.pools.any(r), optional()) },
 		func() error { return h.PoolSetMinHeld(h.pools.any(r), r.Uint64N(4)<<20) },
 		func() error { return h.PoolSetReleaseThreshold(h.pools.any(r), r.Uint64N(4)<<20) },
 		func() error {
-			_, err := h.DeviceOwner(h.devices.any(r), device.Addr(h.addresses.any(r)))
+			_, err := h.DeviceGetOwner(h.devices.any(r), device.Addr(h.addresses.any(r)))
 			return err
 		},
 		func() error {
@@ -87,8 +87,8 @@ func (h *hammer) step(r *rand.Rand) error {
 		},
 		func() error { return h.ManagerDestroy(h.managers.any(r), force) },
 		func() error { return second(h.Defragment(h.managers.any(r))) },
-		func() error { return second(h.DefragmentWithin(h.managers.any(r), time.Millisecond)) },
-		func() error { return second(h.ManagerStatistics(h.managers.any(r))) },
+		func() error { return second(h.ManagerDefragmentWithin(h.managers.any(r), time.Millisecond)) },
+		func() error { return second(h.ManagerGetStatistics(h.managers.any(r))) },
 		func() error { s, err := h.StreamCreate(h.devices.any(r)); return h.streams.put(r, s, err) },
 		func() error { s, err := h.StreamDefault(h.devices.any(r)); return h.streams.put(r, s, err) },
 		func() error { return h.StreamDestroy(h.streams.any(r), force) },
@@ -98,13 +98,13 @@ func (h *hammer) step(r *rand.Rand) error {
 		func() error { return h.StreamWaitEvent(h.streams.any(r), h.events.any(r)) },
 		func() error { return h.EventDestroy(h.events.any(r)) },
 		func() error { return second(h.EventIsReady(h.events.any(r))) },
-		func() error { return second(h.HandleInfo(h.memory.any(r))) },
+		func() error { return second(h.MemoryGetHandleInfo(h.memory.any(r))) },
 		func() error {
-			return h.FillAsync(manager.Fill{Memory: manager.MemoryHandle(h.memory.any(r)), SizeBytes: 64,
+			return h.MemoryFillAsync(manager.Fill{Memory: manager.MemoryHandle(h.memory.any(r)), SizeBytes: 64,
 				Pattern: device.Pattern{Value: 1, WidthBytes: 1}}, optional())
 		},
 		func() error {
-			return h.CopyAsync(manager.NewTransfer(manager.MemoryHandle(h.memory.any(r)),
+			return h.MemoryCopyAsync(manager.NewTransfer(manager.MemoryHandle(h.memory.any(r)),
 				manager.MemoryHandle(h.memory.any(r)), 64), optional())
 		},
 		func() error {
@@ -113,7 +113,7 @@ func (h *hammer) step(r *rand.Rand) error {
 		},
 		func() error {
 			id, err := h.ReclaimCallbackAdd(h.devices.any(r), 2, engine.ReclaimConfig{}, func(d, _ uint64) uint64 {
-				_, _ = h.MemoryInfo(d)
+				_, _ = h.DeviceGetMemoryInfo(d)
 				return 0
 			})
 			return h.registrations.put(r, id, err)
@@ -145,10 +145,10 @@ func (h *hammer) step(r *rand.Rand) error {
 			return h.PoolRecordStream(h.pools.any(r), device.Addr(h.addresses.any(r)), optional())
 		},
 		func() error {
-			m, err := h.Alloc(h.managers.any(r), 64+r.Uint64N(4096))
+			m, err := h.ManagerAlloc(h.managers.any(r), 64+r.Uint64N(4096))
 			return h.memory.put(r, m, err)
 		},
-		func() error { return h.Free(h.memory.any(r)) },
+		func() error { return h.MemoryFree(h.memory.any(r)) },
 	}
 	if r.IntN(2) == 0 {
 		return hot[r.IntN(len(hot))]()

@@ -234,8 +234,8 @@ func (d *openDevice) pass(op string) error {
 	return nil
 }
 
-// DeviceInfo describes an open device.
-func (l *Library) DeviceInfo(id uint64) (DeviceInfo, error) {
+// DeviceGetInfo describes an open device.
+func (l *Library) DeviceGetInfo(id uint64) (DeviceInfo, error) {
 	d, err := l.device("device.info", id)
 	if err != nil {
 		return DeviceInfo{}, err
@@ -306,14 +306,14 @@ func (l *Library) DeviceMeasureBandwidth(id uint64) (float64, error) {
 	return gbps, late(err, d)
 }
 
-// MemoryInfo asks a device for its memory, all uses of it together.
-func (l *Library) MemoryInfo(id uint64) (engine.MemoryInfo, error) {
+// DeviceGetMemoryInfo asks a device for its memory, all uses of it together.
+func (l *Library) DeviceGetMemoryInfo(id uint64) (engine.MemoryInfo, error) {
 	return ask(l, l.devices, "memory.info", id, func(d *openDevice) (engine.MemoryInfo, error) { return d.engine.MemoryInfo() })
 }
 
-// RecentMemoryInfo is MemoryInfo from the books and a reading of the device that is
+// DeviceGetRecentMemoryInfo is MemoryInfo from the books and a reading of the device that is
 // no older than maxAge; 0 asks the device.
-func (l *Library) RecentMemoryInfo(id uint64, maxAge time.Duration) (info engine.MemoryInfo, err error) {
+func (l *Library) DeviceGetRecentMemoryInfo(id uint64, maxAge time.Duration) (info engine.MemoryInfo, err error) {
 	d, err := l.device("memory.recent_info", id)
 	if err != nil {
 		return info, err
@@ -325,8 +325,8 @@ func (l *Library) RecentMemoryInfo(id uint64, maxAge time.Duration) (info engine
 	return info, err
 }
 
-// DeviceStatistics is the books of a device: the sum over its pools and
+// DeviceGetStatistics is the books of a device: the sum over its pools and
 // managers.
-func (l *Library) DeviceStatistics(id uint64) (track.Statistics, error) {
+func (l *Library) DeviceGetStatistics(id uint64) (track.Statistics, error) {
 	return tell(l, l.devices, "device.statistics", id, func(d *openDevice) track.Statistics { return d.engine.Statistics() })
 }

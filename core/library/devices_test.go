@@ -21,14 +21,14 @@ func TestDeviceOpenIsCountedById(t *testing.T) {
 	require.NotEqual(t, first, other)
 
 	require.NoError(t, b.DeviceClose(first, false))
-	_, err := b.DeviceInfo(first)
+	_, err := b.DeviceGetInfo(first)
 	require.NoError(t, err)
 	p := b.pool(first)
 	requireCode(t, device.CodeBusy, b.DeviceClose(first, false))
 	require.NoError(t, b.PoolDestroy(p, false))
 	require.NoError(t, b.DeviceClose(first, false))
 	requireCode(t, device.CodeInvalidHandle, b.DeviceClose(first, false))
-	_, err = b.DeviceInfo(first)
+	_, err = b.DeviceGetInfo(first)
 	requireCode(t, device.CodeInvalidHandle, err)
 	again := b.open("test:0")
 	require.NotEqual(t, first, again)
@@ -65,7 +65,7 @@ func TestDeviceOpenThatFailsLeavesNothing(t *testing.T) {
 
 func TestDeviceInfo(t *testing.T) {
 	b := startBench(t)
-	info, err := b.DeviceInfo(b.open("test:1"))
+	info, err := b.DeviceGetInfo(b.open("test:1"))
 	require.NoError(t, err)
 	require.Equal(t, b.device(1).Info(), info.Info)
 	require.Equal(t, library.CapabilityPeer|library.CapabilityVirtualMemory|
@@ -88,7 +88,7 @@ func TestDeviceCloseIsBusyWhileAnythingIsLeft(t *testing.T) {
 		},
 		"manager": {
 			func(b *bench, dev uint64) (uint64, error) { return b.ManagerCreate(dev, nil) },
-			func(b *bench, m uint64) error { _, err := b.Alloc(m, 1); return err },
+			func(b *bench, m uint64) error { _, err := b.ManagerAlloc(m, 1); return err },
 			func(b *bench, m uint64) error { return b.ManagerDestroy(m, true) }, "1 manager",
 		},
 		"stream": {
@@ -165,7 +165,7 @@ func TestDeviceCloseThatTheDriverRefusesCanBeTriedAgain(t *testing.T) {
 	b.device(0).FailNth(devicetest.DeviceClose, 1, nil)
 	err := b.DeviceClose(dev, false)
 	requireCode(t, device.CodeDevice, err)
-	_, err = b.DeviceInfo(dev)
+	_, err = b.DeviceGetInfo(dev)
 	require.NoError(t, err)
 	p := b.pool(dev)
 	require.NoError(t, b.PoolDestroy(p, false))
@@ -200,7 +200,7 @@ func TestLimitsAndBooksOfADevice(t *testing.T) {
 	dev := b.open("test:0")
 	p := b.pool(dev)
 	require.NoError(t, b.DeviceSetLimit(dev, 2<<20))
-	info, err := b.MemoryInfo(dev)
+	info, err := b.DeviceGetMemoryInfo(dev)
 	require.NoError(t, err)
 	require.EqualValues(t, capacity, info.TotalBytes)
 	require.EqualValues(t, 2<<20, info.FreeBytes)
@@ -212,11 +212,11 @@ func TestLimitsAndBooksOfADevice(t *testing.T) {
 	require.NoError(t, b.DeviceSetLimit(dev, 0))
 	_, err = b.PoolAlloc(p, 3<<20, 0)
 	require.NoError(t, err)
-	stats, err := b.DeviceStatistics(dev)
+	stats, err := b.DeviceGetStatistics(dev)
 	require.NoError(t, err)
 	require.EqualValues(t, 3<<20, stats.Allocated.Current)
 	require.EqualValues(t, 1, stats.LiveBlocks.Current)
-	info, err = b.MemoryInfo(dev)
+	info, err = b.DeviceGetMemoryInfo(dev)
 	require.NoError(t, err)
 	require.Equal(t, info.TotalBytes, info.UsedBytes+info.FreeBytes+info.ReservedBytes)
 	require.NoError(t, b.DeviceSynchronize(dev, device.Forever))
@@ -233,7 +233,7 @@ func TestErrorsNameTheirDevice(t *testing.T) {
 		"alignment": first(b.PoolAllocWith(p, 0, pool.Request{SizeBytes: 1, AlignmentBytes: 3})),
 		"address":   b.PoolFree(p, 12345, 0),
 		"busy":      b.PoolDestroy(p, false),
-		"type":      first(b.AllocTyped(m, manager.Request{Type: 77, SizeBytes: 1})),
+		"type":      first(b.ManagerAllocWith(m, manager.Request{Type: 77, SizeBytes: 1})),
 		"manager":   b.ManagerDestroy(m, false),
 	} {
 		var typed *device.Error

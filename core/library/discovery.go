@@ -18,9 +18,9 @@ type HostInfo struct {
 	AvailableKnown bool
 }
 
-// HostInfo reads what is known of this machine. It works also when the library is not
+// HostGetInfo reads what is known of this machine. It works also when the library is not
 // started.
-func (l *Library) HostInfo() HostInfo {
+func (l *Library) HostGetInfo() HostInfo {
 	if l.options.Host == nil {
 		return HostInfo{Processor: "Unknown CPU"}
 	}
@@ -46,8 +46,8 @@ func (l *Library) BackendsSummary() ([]byte, error) {
 	return []byte(r.backends.Discover().Summary()), nil
 }
 
-// BestBackend is the backend that automatic choice tries first.
-func (l *Library) BestBackend() (discover.BackendType, error) {
+// BackendBest is the backend that automatic choice tries first.
+func (l *Library) BackendBest() (discover.BackendType, error) {
 	r, err := l.started("library.best_backend")
 	if err != nil {
 		return discover.BackendAuto, err
@@ -74,9 +74,9 @@ func (l *Library) DeviceCanFit(id string, bytes uint64) (bool, error) {
 	return found.CanFit(bytes), nil
 }
 
-// SelectBackend finds the first device, in the order of preference, that fits that
+// BackendSelect finds the first device, in the order of preference, that fits that
 // many bytes. It opens none. When there is none the error says what was tried.
-func (l *Library) SelectBackend(preference discover.BackendType, bytes uint64) (discover.Choice, error) {
+func (l *Library) BackendSelect(preference discover.BackendType, bytes uint64) (discover.Choice, error) {
 	r, err := l.started("library.select_backend")
 	if err != nil {
 		return discover.Choice{}, err
@@ -84,11 +84,11 @@ func (l *Library) SelectBackend(preference discover.BackendType, bytes uint64) (
 	return r.backends.Current().Select(preference, bytes)
 }
 
-// OpenBackend opens the first device, in the order of preference, that fits that many
+// BackendOpen opens the first device, in the order of preference, that fits that many
 // bytes both by what is known of it and by what it says itself once it is open. The
 // handle is undone by one DeviceClose. When there is none the error says what was
 // tried, and no device stays open.
-func (l *Library) OpenBackend(preference discover.BackendType, bytes uint64) (uint64, discover.Choice, error) {
+func (l *Library) BackendOpen(preference discover.BackendType, bytes uint64) (uint64, discover.Choice, error) {
 	r, err := l.started("library.open_backend")
 	if err != nil {
 		return 0, discover.Choice{}, err
@@ -108,7 +108,7 @@ func (l *Library) openWithRoom(id device.ID, bytes uint64) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	info, err := l.MemoryInfo(handle)
+	info, err := l.DeviceGetMemoryInfo(handle)
 	if err == nil && info.FreeBytes < bytes {
 		err = device.Errorf(device.CodeOutOfMemory, "library.open_backend",
 			"needs %d bytes, has %d free now that it is open", bytes, info.FreeBytes).On(id)

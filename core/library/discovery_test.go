@@ -39,19 +39,19 @@ func twoBackends(t *testing.T) *bench {
 
 func TestOpenBackendChecksWhatIsOpen(t *testing.T) {
 	b := twoBackends(t)
-	best, err := b.BestBackend()
+	best, err := b.BackendBest()
 	require.NoError(t, err)
 	require.Equal(t, discover.BackendCUDA, best)
 
-	handle, choice, err := b.OpenBackend(discover.BackendAuto, capacity)
+	handle, choice, err := b.BackendOpen(discover.BackendAuto, capacity)
 	require.NoError(t, err)
 	require.Equal(t, "cuda:0", choice.Device.ID.String())
-	info, err := b.DeviceInfo(handle)
+	info, err := b.DeviceGetInfo(handle)
 	require.NoError(t, err)
 	require.Equal(t, "cuda:0", info.ID.String(), "the device that was chosen is the one that is open")
 
 	// By what is known a gibibyte fits; the devices themselves say otherwise.
-	hostHandle, choice, err := b.OpenBackend(discover.BackendAuto, capacity+1)
+	hostHandle, choice, err := b.BackendOpen(discover.BackendAuto, capacity+1)
 	require.NoError(t, err)
 	require.Equal(t, discover.BackendCPU, choice.Backend)
 	require.Contains(t, choice.Tried(), "cuda:1: needs 67108865 bytes, has 67108864 free now that it is open")
@@ -61,16 +61,16 @@ func TestOpenBackendChecksWhatIsOpen(t *testing.T) {
 	b.driver.openErr = device.Errorf(device.CodeDevice, "test.open", "the driver is broken").On(device.ID{Backend: "cuda", Index: 1})
 	b.driver.mu.Unlock()
 	require.NoError(t, b.DeviceClose(handle, false))
-	handle, choice, err = b.OpenBackend(discover.BackendCUDA, 1)
+	handle, choice, err = b.BackendOpen(discover.BackendCUDA, 1)
 	require.NoError(t, err)
 	require.Equal(t, "cuda:1", choice.Device.ID.String())
 	require.Contains(t, choice.Tried(), "cuda:0: the driver is broken")
 	require.NoError(t, b.DeviceClose(handle, false))
 
-	_, _, err = b.OpenBackend(discover.BackendAuto, 1<<29)
+	_, _, err = b.BackendOpen(discover.BackendAuto, 1<<29)
 	requireCode(t, device.CodeOutOfMemory, err)
 	require.ErrorContains(t, err, "cpu:0: needs 0.50 GB, has 0.10 GB counted on")
-	_, _, err = b.OpenBackend(9, 1)
+	_, _, err = b.BackendOpen(9, 1)
 	requireCode(t, device.CodeInvalidArgument, err)
 	require.NoError(t, b.Shutdown(false), "no device has stayed open")
 }
@@ -79,14 +79,14 @@ func TestDiscoveryNeedsAStart(t *testing.T) {
 	b := newBench(t)
 	requireCode(t, device.CodeNotInitialized, b.BackendsRefresh())
 	for name, err := range map[string]error{
-		"summary": last(b.BackendsSummary()), "best": last(b.BestBackend()), "fit": last(b.DeviceCanFit("cpu:0", 1)),
-		"select": last(b.SelectBackend(discover.BackendAuto, 1)),
+		"summary": last(b.BackendsSummary()), "best": last(b.BackendBest()), "fit": last(b.DeviceCanFit("cpu:0", 1)),
+		"select": last(b.BackendSelect(discover.BackendAuto, 1)),
 	} {
 		require.ErrorIs(t, err, device.CodeNotInitialized, name)
 	}
-	_, _, err := b.OpenBackend(discover.BackendAuto, 1)
+	_, _, err := b.BackendOpen(discover.BackendAuto, 1)
 	requireCode(t, device.CodeNotInitialized, err)
-	require.Equal(t, "Unknown CPU", b.HostInfo().Processor, "nothing is known of the machine here")
+	require.Equal(t, "Unknown CPU", b.HostGetInfo().Processor, "nothing is known of the machine here")
 }
 
 func last[T any](_ T, err error) error { return err }

@@ -31,8 +31,8 @@ func (l *Library) elasticPool(op string, id uint64) (*openElasticPool, error) {
 	return l.elasticPools.Get(id)
 }
 
-// ElasticPoolInfo is the numbers of an elastic pool, and its page size.
-func (l *Library) ElasticPoolInfo(id uint64) (stats vmm.GlobalStats, pageBytes uint64, err error) {
+// ElasticPoolGetInfo is the numbers of an elastic pool, and its page size.
+func (l *Library) ElasticPoolGetInfo(id uint64) (stats vmm.GlobalStats, pageBytes uint64, err error) {
 	entry, err := l.elasticPool("elastic_pool.info", id)
 	if err != nil {
 		return vmm.GlobalStats{}, 0, err
@@ -40,8 +40,8 @@ func (l *Library) ElasticPoolInfo(id uint64) (stats vmm.GlobalStats, pageBytes u
 	return entry.pool.GlobalStats(), entry.pool.PageBytes(), nil
 }
 
-// ElasticPoolStatistics is the books of an elastic pool.
-func (l *Library) ElasticPoolStatistics(id uint64) (track.Statistics, error) {
+// ElasticPoolGetStatistics is the books of an elastic pool.
+func (l *Library) ElasticPoolGetStatistics(id uint64) (track.Statistics, error) {
 	return tell(l, l.elasticPools, "elastic_pool.statistics", id, func(p *openElasticPool) track.Statistics { return p.pool.Physical().Statistics() })
 }
 

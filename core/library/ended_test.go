@@ -162,7 +162,7 @@ func newDeathbed(t *testing.T) *deathbed {
 	add(l.PoolCreate(d, &settings))
 	add(l.VPoolCreate(d, vmm.Config{Name: "v", CapacityBytes: 4 << 20, PageBytes: 64 << 10}))
 	add(l.ElasticPoolCreate(d, vmm.ElasticConfig{Name: "s", PageBytes: 64 << 10, LimitBytes: 4 << 20}))
-	require.NoError(t, l.ModelRegister(b.argumentRef(), vmm.ModelConfig{VirtualBytes: 4 << 20}))
+	require.NoError(t, l.ElasticPoolRegisterModel(b.argumentRef(), vmm.ModelConfig{VirtualBytes: 4 << 20}))
 	managed := manager.DefaultConfig()
 	managed.PoolConfigs = map[manager.MemoryType]pool.Config{manager.General: settings}
 	add(l.ManagerCreate(d, &managed))

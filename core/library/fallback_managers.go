@@ -83,8 +83,8 @@ func (l *Library) FallbackManagerGetBackendName(id uint64) (string, error) {
 	return tell(l, l.fallbackManagers, "fallback_manager.backend_name", id, func(m *openFallbackManager) string { return m.manager.BackendName() })
 }
 
-// FallbackManagerStats is the counters of a manager.
-func (l *Library) FallbackManagerStats(id uint64) (fallback.Stats, error) {
+// FallbackManagerGetStats is the counters of a manager.
+func (l *Library) FallbackManagerGetStats(id uint64) (fallback.Stats, error) {
 	return tell(l, l.fallbackManagers, "fallback_manager.stats", id, func(m *openFallbackManager) fallback.Stats { return m.manager.ManagerStats() })
 }
 
@@ -98,8 +98,8 @@ func (l *Library) FallbackManagerGetMemory(id uint64) (totalBytes, freeBytes uin
 	return entry.manager.TotalMemory(), free, late(err, entry)
 }
 
-// FallbackManagerPressure is the level of the device by the profile pressure.Early.
-func (l *Library) FallbackManagerPressure(id uint64) (pressure.Level, error) {
+// FallbackManagerGetPressure is the level of the device by the profile pressure.Early.
+func (l *Library) FallbackManagerGetPressure(id uint64) (pressure.Level, error) {
 	return ask(l, l.fallbackManagers, "fallback_manager.pressure", id, func(m *openFallbackManager) (pressure.Level, error) { return m.manager.Pressure() })
 }
 

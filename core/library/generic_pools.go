@@ -93,8 +93,8 @@ func (l *Library) inGenericPool(op string, id uint64, fn func(*openGenericPool) 
 	return fn(entry)
 }
 
-// GenericPoolRecord accounts for a buffer that the caller has made and uses.
-func (l *Library) GenericPoolRecord(id, bytes uint64, u fallback.Use) (made fallback.BufferID, err error) {
+// GenericPoolRecordAllocation accounts for a buffer that the caller has made and uses.
+func (l *Library) GenericPoolRecordAllocation(id, bytes uint64, u fallback.Use) (made fallback.BufferID, err error) {
 	err = l.inGenericPool("generic_pool.record_allocation", id, func(p *openGenericPool) (err error) {
 		made, err = p.pool.RecordAllocation(bytes, u)
 		return err
@@ -137,8 +137,8 @@ func (l *Library) GenericPoolDrain(id uint64, count int) (drained []Lease, err e
 	return drained, err
 }
 
-// GenericPoolStats is the counters of a pool.
-func (l *Library) GenericPoolStats(id uint64) (stats fallback.MemoryStats, err error) {
+// GenericPoolGetStats is the counters of a pool.
+func (l *Library) GenericPoolGetStats(id uint64) (stats fallback.MemoryStats, err error) {
 	err = l.inGenericPool("generic_pool.stats", id, func(p *openGenericPool) error {
 		stats = p.pool.Stats()
 		return nil
@@ -146,8 +146,8 @@ func (l *Library) GenericPoolStats(id uint64) (stats fallback.MemoryStats, err e
 	return stats, err
 }
 
-// GenericPoolPooled is how many free buffers a pool has.
-func (l *Library) GenericPoolPooled(id uint64) (count int, err error) {
+// GenericPoolGetPooledCount is how many free buffers a pool has.
+func (l *Library) GenericPoolGetPooledCount(id uint64) (count int, err error) {
 	err = l.inGenericPool("generic_pool.pooled_count", id, func(p *openGenericPool) error {
 		count = p.pool.PooledCount()
 		return nil

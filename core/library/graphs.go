@@ -29,7 +29,7 @@ func (l *Library) PoolCaptureRelease(id, graph, stream uint64) error {
 	return l.lateOn(stream, entry.pool.ReleaseGraph(graph, last), entry)
 }
 
-// PoolCaptureInfo describes a graph.
-func (l *Library) PoolCaptureInfo(id, graph uint64) (pool.GraphInfo, error) {
+// PoolCaptureGetInfo describes a graph.
+func (l *Library) PoolCaptureGetInfo(id, graph uint64) (pool.GraphInfo, error) {
 	return ask(l, l.pools, "pool.capture_info", id, func(p *openPool) (pool.GraphInfo, error) { return p.pool.GraphInfo(graph) })
 }

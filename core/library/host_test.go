@@ -41,7 +41,7 @@ func TestHostSettings(t *testing.T) {
 	require.NoError(t, l.Init(&library.Settings{HostDevices: 2, HostMemoryBytes: 256 << 20}))
 	dev, err := l.DeviceOpen("cpu:1")
 	require.NoError(t, err)
-	info, err := l.DeviceInfo(dev)
+	info, err := l.DeviceGetInfo(dev)
 	require.NoError(t, err)
 	require.EqualValues(t, 128<<20, info.TotalBytes)
 	require.Equal(t, library.CapabilityHostAddressable|library.CapabilityPeer|library.CapabilityVirtualMemory|
@@ -74,9 +74,9 @@ func TestHostForcedShutdownWaitsForStreams(t *testing.T) {
 	require.NoError(t, l.PoolFree(p, addr, stream))
 	m, err := l.ManagerCreate(dev, nil)
 	require.NoError(t, err)
-	h, err := l.Alloc(m, 1<<20)
+	h, err := l.ManagerAlloc(m, 1<<20)
 	require.NoError(t, err)
-	require.NoError(t, l.FillAsync(manager.Fill{Memory: manager.MemoryHandle(h), SizeBytes: 1 << 20,
+	require.NoError(t, l.MemoryFillAsync(manager.Fill{Memory: manager.MemoryHandle(h), SizeBytes: 1 << 20,
 		Pattern: device.Pattern{Value: 7, WidthBytes: 4}}, stream))
 	<-started
 	var stopErr error
@@ -88,7 +88,7 @@ func TestHostForcedShutdownWaitsForStreams(t *testing.T) {
 	require.NoError(t, l.Init(&library.Settings{HostDevices: 1, HostMemoryBytes: 256 << 20}))
 	dev, err = l.DeviceOpen("cpu")
 	require.NoError(t, err)
-	free, err := l.MemoryInfo(dev)
+	free, err := l.DeviceGetMemoryInfo(dev)
 	require.NoError(t, err)
 	require.Zero(t, free.UsedBytes)
 	require.NoError(t, l.Shutdown(true))

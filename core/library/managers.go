@@ -76,18 +76,18 @@ func (l *Library) ManagerConfigurePool(id uint64, t manager.MemoryType, c *pool.
 	return late(entry.manager.ConfigurePool(t, config), entry)
 }
 
-// ManagerStatistics is the books of a manager: the sum over its pools.
-func (l *Library) ManagerStatistics(id uint64) (track.Statistics, error) {
+// ManagerGetStatistics is the books of a manager: the sum over its pools.
+func (l *Library) ManagerGetStatistics(id uint64) (track.Statistics, error) {
 	return tell(l, l.managers, "manager.statistics", id, func(m *openManager) track.Statistics { return m.manager.Statistics() })
 }
 
-// Alloc makes a block of type General and gives its handle.
-func (l *Library) Alloc(id, sizeBytes uint64) (uint64, error) {
-	return l.AllocTyped(id, manager.Request{SizeBytes: sizeBytes})
+// ManagerAlloc makes a block of type General and gives its handle.
+func (l *Library) ManagerAlloc(id, sizeBytes uint64) (uint64, error) {
+	return l.ManagerAllocWith(id, manager.Request{SizeBytes: sizeBytes})
 }
 
-// AllocTyped makes a block as described and gives its handle.
-func (l *Library) AllocTyped(id uint64, r manager.Request) (uint64, error) {
+// ManagerAllocWith makes a block as described and gives its handle.
+func (l *Library) ManagerAllocWith(id uint64, r manager.Request) (uint64, error) {
 	entry, err := l.manager("manager.alloc", id)
 	if err != nil {
 		return 0, err
@@ -99,17 +99,17 @@ func (l *Library) AllocTyped(id uint64, r manager.Request) (uint64, error) {
 	return h.ID(), nil
 }
 
-// Free gives a block back; its handle is dead at once. Copies in flight
+// MemoryFree gives a block back; its handle is dead at once. Copies in flight
 // finish undisturbed.
-func (l *Library) Free(memory uint64) error {
+func (l *Library) MemoryFree(memory uint64) error {
 	if _, err := l.started("manager.free"); err != nil {
 		return err
 	}
 	return l.factory.Free(manager.MemoryHandle(memory))
 }
 
-// HandleInfo describes a live block.
-func (l *Library) HandleInfo(memory uint64) (HandleInfo, error) {
+// MemoryGetHandleInfo describes a live block.
+func (l *Library) MemoryGetHandleInfo(memory uint64) (HandleInfo, error) {
 	r, err := l.started("manager.handle_info")
 	if err != nil {
 		return HandleInfo{}, err
@@ -135,61 +135,61 @@ func (l *Library) HandleInfo(memory uint64) (HandleInfo, error) {
 	return info, nil
 }
 
-// Copy copies bytes between two blocks, or within one with the meaning of
+// MemoryCopy copies bytes between two blocks, or within one with the meaning of
 // memmove, and returns when they are there.
-func (l *Library) Copy(t manager.Transfer) error {
+func (l *Library) MemoryCopy(t manager.Transfer) error {
 	if _, err := l.started("manager.copy"); err != nil {
 		return err
 	}
 	return l.factory.Copy(t)
 }
 
-// CopyAsync queues a copy on a stream (0: the default one of the destination's
+// MemoryCopyAsync queues a copy on a stream (0: the default one of the destination's
 // device).
-func (l *Library) CopyAsync(t manager.Transfer, stream uint64) error {
+func (l *Library) MemoryCopyAsync(t manager.Transfer, stream uint64) error {
 	if _, err := l.started("manager.copy_async"); err != nil {
 		return err
 	}
 	return l.factory.CopyAsync(t, manager.StreamHandle(stream))
 }
 
-// Write copies sizeBytes from the memory of this process into a block and
+// MemoryWrite copies sizeBytes from the memory of this process into a block and
 // returns when it is done.
-func (l *Library) Write(memory, offsetBytes uint64, source device.HostAddr, sizeBytes uint64) error {
+func (l *Library) MemoryWrite(memory, offsetBytes uint64, source device.HostAddr, sizeBytes uint64) error {
 	if _, err := l.started("manager.write"); err != nil {
 		return err
 	}
 	return l.factory.Write(manager.MemoryHandle(memory), offsetBytes, source, sizeBytes)
 }
 
-// Read copies sizeBytes from a block into the memory of this process and
+// MemoryRead copies sizeBytes from a block into the memory of this process and
 // returns when it is done.
-func (l *Library) Read(memory, offsetBytes uint64, destination device.HostAddr, sizeBytes uint64) error {
+func (l *Library) MemoryRead(memory, offsetBytes uint64, destination device.HostAddr, sizeBytes uint64) error {
 	if _, err := l.started("manager.read"); err != nil {
 		return err
 	}
 	return l.factory.Read(manager.MemoryHandle(memory), offsetBytes, destination, sizeBytes)
 }
 
-// FillAsync queues a fill on a stream (0: the default one of the block's
+// MemoryFillAsync queues a fill on a stream (0: the default one of the block's
 // device).
-func (l *Library) FillAsync(f manager.Fill, stream uint64) error {
+func (l *Library) MemoryFillAsync(f manager.Fill, stream uint64) error {
 	if _, err := l.started("manager.fill_async"); err != nil {
 		return err
 	}
 	return l.factory.FillAsync(f, manager.StreamHandle(stream))
 }
 
-// Pin gives the address of a block and has it stay there until Unpin.
-func (l *Library) Pin(memory uint64) (device.Addr, error) {
+// MemoryPin gives the address of a block and has it stay there until Unpin.
+func (l *Library) MemoryPin(memory uint64) (device.Addr, error) {
 	if _, err := l.started("manager.pin"); err != nil {
 		return 0, err
 	}
 	return l.factory.Pin(manager.MemoryHandle(memory))
 }
 
-// Unpin ends one call of Pin.
-func (l *Library) Unpin(memory uint64) error {
+// MemoryUnpin ends one call of Pin.
+func (l *Library) MemoryUnpin(memory uint64) error {
 	if _, err := l.started("manager.unpin"); err != nil {
 		return err
 	}
@@ -198,11 +198,11 @@ func (l *Library) Unpin(memory uint64) error {
 
 // Defragment is DefragmentWithin without a bound on the time.
 func (l *Library) Defragment(id uint64) (manager.DefragmentationStats, error) {
-	return l.DefragmentWithin(id, device.Forever)
+	return l.ManagerDefragmentWithin(id, device.Forever)
 }
 
-// DefragmentWithin moves relocatable blocks of a manager so that pages come free,
+// ManagerDefragmentWithin moves relocatable blocks of a manager so that pages come free,
 // and gives back to the system what its pools hold without use.
-func (l *Library) DefragmentWithin(id uint64, budget time.Duration) (manager.DefragmentationStats, error) {
+func (l *Library) ManagerDefragmentWithin(id uint64, budget time.Duration) (manager.DefragmentationStats, error) {
 	return ask(l, l.managers, "manager.defragment", id, func(m *openManager) (manager.DefragmentationStats, error) { return m.manager.DefragmentWithin(budget) })
 }

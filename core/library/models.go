@@ -25,8 +25,8 @@ func (l *Library) model(op string, ref ModelRef) (*openElasticPool, *vmm.Model, 
 	return entry, m, late(err, entry)
 }
 
-// ModelRegister adds a model to an elastic pool.
-func (l *Library) ModelRegister(ref ModelRef, c vmm.ModelConfig) error {
+// ElasticPoolRegisterModel adds a model to an elastic pool.
+func (l *Library) ElasticPoolRegisterModel(ref ModelRef, c vmm.ModelConfig) error {
 	entry, err := l.elasticPool("model.register", ref.Pool)
 	if err != nil {
 		return err
@@ -63,9 +63,9 @@ type ModelRequest struct {
 	Placed bool
 }
 
-// ModelAlloc maps memory behind a range of a model. The stream (0: the default one)
+// ElasticPoolAllocWith maps memory behind a range of a model. The stream (0: the default one)
 // is what uses it first.
-func (l *Library) ModelAlloc(ref ModelRef, r ModelRequest, stream uint64) (vmm.Allocation, error) {
+func (l *Library) ElasticPoolAllocWith(ref ModelRef, r ModelRequest, stream uint64) (vmm.Allocation, error) {
 	const op = "model.alloc"
 	entry, m, err := l.model(op, ref)
 	if err != nil {
@@ -120,8 +120,8 @@ func (l *Library) ElasticPoolIsMapped(ref ModelRef, r ByteRange) (bool, error) {
 	return m.IsMapped(r.OffsetBytes, r.SizeBytes), nil
 }
 
-// ModelInfo is the numbers of a model, and where its address space starts.
-func (l *Library) ModelInfo(ref ModelRef) (vmm.ModelStats, device.Addr, error) {
+// ElasticPoolGetModelInfo is the numbers of a model, and where its address space starts.
+func (l *Library) ElasticPoolGetModelInfo(ref ModelRef) (vmm.ModelStats, device.Addr, error) {
 	_, m, err := l.model("model.info", ref)
 	if err != nil {
 		return vmm.ModelStats{}, 0, err
@@ -129,8 +129,8 @@ func (l *Library) ModelInfo(ref ModelRef) (vmm.ModelStats, device.Addr, error) {
 	return m.Stats(), m.BaseAddress(), nil
 }
 
-// ModelSetLimits changes the limits of a model while it and others run.
-func (l *Library) ModelSetLimits(ref ModelRef, limits vmm.ModelLimits) error {
+// ElasticPoolSetModelLimits changes the limits of a model while it and others run.
+func (l *Library) ElasticPoolSetModelLimits(ref ModelRef, limits vmm.ModelLimits) error {
 	return do(l, l.elasticPools, "model.set_limits", ref.Pool, func(p *openElasticPool) error { return p.pool.SetModelLimits(ref.ID, limits) })
 }
 

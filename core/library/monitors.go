@@ -157,14 +157,14 @@ func (l *Library) deviceOf(e *engine.Engine) (handle uint64) {
 	return handle
 }
 
-// MonitorPressure is the pressure of all watched devices together, from readings
+// MonitorGetPressure is the pressure of all watched devices together, from readings
 // that are no older than maxAge.
-func (l *Library) MonitorPressure(id uint64, maxAge time.Duration) (monitor.Summary, error) {
+func (l *Library) MonitorGetPressure(id uint64, maxAge time.Duration) (monitor.Summary, error) {
 	return tell(l, l.monitors, "monitor.pressure", id, func(m *openMonitor) monitor.Summary { return m.monitor.Pressure(maxAge) })
 }
 
-// MonitorLevels is the level of every watched device.
-func (l *Library) MonitorLevels(id uint64, maxAge time.Duration) ([]DeviceLevel, error) {
+// MonitorGetLevels is the level of every watched device.
+func (l *Library) MonitorGetLevels(id uint64, maxAge time.Duration) ([]DeviceLevel, error) {
 	m, err := l.monitor("monitor.levels", id)
 	if err != nil {
 		return nil, err

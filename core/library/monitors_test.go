@@ -40,10 +40,10 @@ func TestMonitorByHandle(t *testing.T) {
 	b.others(1, there, 96)
 	want := []library.DeviceLevel{{Device: here, Level: pressure.Low}, {Device: there, Level: pressure.Critical}}
 	require.Equal(t, want, <-heard)
-	levels, err := b.MonitorLevels(m, 0)
+	levels, err := b.MonitorGetLevels(m, 0)
 	require.NoError(t, err)
 	require.Equal(t, want, levels)
-	summary, err := b.MonitorPressure(m, 0)
+	summary, err := b.MonitorGetPressure(m, 0)
 	require.NoError(t, err)
 	require.Equal(t, pressure.Critical, summary.Level)
 	require.Equal(t, 2, summary.Devices)
@@ -68,7 +68,7 @@ func TestMonitorKeepsNothingAlive(t *testing.T) {
 	require.NoError(t, b.MonitorRegister(m, first))
 	require.NoError(t, b.MonitorSetCallback(m, 0, func([]library.DeviceLevel) {}))
 	require.NoError(t, b.ManagerDestroy(first, false))
-	levels, err := b.MonitorLevels(m, 0)
+	levels, err := b.MonitorGetLevels(m, 0)
 	require.NoError(t, err)
 	require.Empty(t, levels)
 	require.NoError(t, b.DeviceClose(dev, false))
@@ -76,14 +76,14 @@ func TestMonitorKeepsNothingAlive(t *testing.T) {
 	dev = b.open("test:0")
 	require.NoError(t, b.MonitorRegister(m, b.manager(dev)))
 	require.NoError(t, b.DeviceClose(dev, true))
-	summary, err := b.MonitorPressure(m, 0)
+	summary, err := b.MonitorGetPressure(m, 0)
 	require.NoError(t, err)
 	require.Zero(t, summary.Devices)
 	requireCode(t, device.CodeBusy, b.Shutdown(false))
 	require.Equal(t, map[string]int{"monitor": 1}, b.leaks().kinds())
 	require.NoError(t, b.Shutdown(true))
 	require.NoError(t, b.Init(nil))
-	_, err = b.MonitorLevels(m, 0)
+	_, err = b.MonitorGetLevels(m, 0)
 	requireCode(t, device.CodeInvalidHandle, err)
 }
 
@@ -104,9 +104,9 @@ func TestMonitorCollects(t *testing.T) {
 	mine := b.manager(dev)
 	m := b.monitor()
 	require.NoError(t, b.MonitorRegister(m, mine))
-	h, err := b.Alloc(mine, 1000)
+	h, err := b.ManagerAlloc(mine, 1000)
 	require.NoError(t, err)
-	require.NoError(t, b.Free(h))
+	require.NoError(t, b.MemoryFree(h))
 	done, err := b.MonitorCollect(m)
 	require.NoError(t, err)
 	require.Len(t, done, 1)
@@ -169,7 +169,7 @@ func TestMonitorOfThreeHostDevices(t *testing.T) {
 		machine := system["machine"].(map[string]any)
 		require.True(t, (machine["some"] == nil) == (machine["reason"] != nil))
 	}
-	summary, err := l.MonitorPressure(m, time.Hour)
+	summary, err := l.MonitorGetPressure(m, time.Hour)
 	require.NoError(t, err)
 	require.Equal(t, 3, summary.Devices)
 	require.EqualValues(t, 96<<20, summary.TotalBytes)
@@ -207,7 +207,7 @@ func TestManyThreadsMonitor(t *testing.T) {
 				if !slices.Equal(codes, make([]device.Code, 4)) {
 					panic(codes)
 				}
-				if _, err := b.MonitorPressure(m, time.Duration(step%2)*time.Hour); err != nil {
+				if _, err := b.MonitorGetPressure(m, time.Duration(step%2)*time.Hour); err != nil {
 					panic(err)
 				}
 				if err := b.MonitorSetCallback(m, 0, func([]library.DeviceLevel) {}); err != nil {

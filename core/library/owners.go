@@ -26,9 +26,9 @@ type Owner struct {
 	Age time.Duration
 }
 
-// DeviceOwner finds the pool and block that an address of a device belongs to;
+// DeviceGetOwner finds the pool and block that an address of a device belongs to;
 // CodeNotFound when no pool holds it. It may look at every block of a pool.
-func (l *Library) DeviceOwner(deviceID uint64, addr device.Addr) (Owner, error) {
+func (l *Library) DeviceGetOwner(deviceID uint64, addr device.Addr) (Owner, error) {
 	const op = "device.owner"
 	if _, err := l.started(op); err != nil {
 		return Owner{}, err

@@ -125,8 +125,8 @@ func (l *Library) PlacementDestroy(id, runningToken uint64) error {
 	return nil
 }
 
-// PlacementName is the name of a strategy.
-func (l *Library) PlacementName(id uint64) (string, error) {
+// PlacementGetName is the name of a strategy.
+func (l *Library) PlacementGetName(id uint64) (string, error) {
 	if l.current.Load() != nil {
 		if entry, ok := l.placements.Near(id); ok {
 			return entry.strategy.Name(), nil

@@ -36,7 +36,7 @@ func TestPlacementByHandle(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, want, chosen, name)
 		}
-		found, err := b.PlacementName(s)
+		found, err := b.PlacementGetName(s)
 		require.NoError(t, err)
 		require.Equal(t, name, found)
 		strict := sized(1 << 20)
@@ -157,7 +157,7 @@ func TestPlacementRefusesBadArguments(t *testing.T) {
 	s := b.strategy(placement.BestFit)
 	first := func(_ any, err error) error { return err }
 	requireCode(t, device.CodeInvalidHandle, first(b.PlacementSelect(dev, sized(1))))
-	requireCode(t, device.CodeInvalidHandle, first(b.PlacementName(0)))
+	requireCode(t, device.CodeInvalidHandle, first(b.PlacementGetName(0)))
 	requireCode(t, device.CodeInvalidSize, first(b.PlacementSelect(s, sized(0))))
 	requireCode(t, device.CodeInvalidHandle, first(b.PlacementSelect(s, sized(1, s))))
 	requireCode(t, device.CodeNotFound, first(b.PlacementSelect(s, library.PlacementRequest{

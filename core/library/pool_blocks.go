@@ -35,8 +35,8 @@ func (l *Library) PoolAllocBatch(id, sizeBytes, stream uint64, to []device.Addr)
 	return nil
 }
 
-// PoolTag is the number of a tag, which stays while the pool lives.
-func (l *Library) PoolTag(id uint64, name string) (uint32, error) {
+// PoolGetTag is the number of a tag, which stays while the pool lives.
+func (l *Library) PoolGetTag(id uint64, name string) (uint32, error) {
 	return ask(l, l.pools, "pool.tag", id, func(p *openPool) (uint32, error) { return p.pool.Tag(name) })
 }
 

@@ -112,12 +112,12 @@ func (l *Library) PoolSetLimit(id, maxSizeBytes uint64) error {
 	return do(l, l.pools, "pool.set_limit", id, func(p *openPool) error { return p.pool.SetLimit(maxSizeBytes) })
 }
 
-// PoolInfo is how a pool has its memory.
-func (l *Library) PoolInfo(id uint64) (pool.Info, error) {
+// PoolGetInfo is how a pool has its memory.
+func (l *Library) PoolGetInfo(id uint64) (pool.Info, error) {
 	return tell(l, l.pools, "pool.info", id, func(p *openPool) pool.Info { return p.pool.Info() })
 }
 
-// PoolStatistics is the books of a pool.
-func (l *Library) PoolStatistics(id uint64) (track.Statistics, error) {
+// PoolGetStatistics is the books of a pool.
+func (l *Library) PoolGetStatistics(id uint64) (track.Statistics, error) {
 	return tell(l, l.pools, "pool.statistics", id, func(p *openPool) track.Statistics { return p.pool.Statistics() })
 }

@@ -19,7 +19,7 @@ func allocAndFree(t *testing.T) {
 	aligned, err := b.PoolAllocWith(p, 0, pool.Request{SizeBytes: 10, AlignmentBytes: 1 << 16})
 	require.NoError(t, err)
 	require.Zero(t, uint64(aligned)%(1<<16))
-	stats, err := b.PoolStatistics(p)
+	stats, err := b.PoolGetStatistics(p)
 	require.NoError(t, err)
 	require.EqualValues(t, 1010, stats.Requested.Current)
 	require.EqualValues(t, 1024+256, stats.Allocated.Current)
@@ -118,7 +118,7 @@ func destroyPool(t *testing.T) {
 
 	b.device(0).FailNth(giveBackCall(), 1, nil)
 	requireCode(t, device.CodeDevice, b.PoolDestroy(p, true))
-	_, err = b.PoolStatistics(p)
+	_, err = b.PoolGetStatistics(p)
 	require.NoError(t, err, "what the driver refused to take back can be destroyed again")
 	require.NoError(t, b.PoolDestroy(p, true))
 	_, err = b.PoolAlloc(p, 100, 0)
@@ -142,7 +142,7 @@ func createPoolThatFails(t *testing.T) {
 	dev = b.open("test:0")
 	p, err := b.PoolCreate(dev, nil)
 	require.NoError(t, err, "nil is the defaults")
-	_, err = b.PoolStatistics(p)
+	_, err = b.PoolGetStatistics(p)
 	require.NoError(t, err)
 }
 

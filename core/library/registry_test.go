@@ -156,10 +156,10 @@ func TestADummyKindIsInTheReports(t *testing.T) {
 	require.JSONEq(t, fmt.Sprintf(`[{"block": %d}]`, b.made.block), string(s.Devices[0]["dummies"]))
 	require.JSONEq(t, `[]`, string(s.Devices[1]["dummies"]), "an empty list is there")
 
-	owner, err := b.DeviceOwner(b.dev, dummyAddr)
+	owner, err := b.DeviceGetOwner(b.dev, dummyAddr)
 	require.NoError(t, err)
 	require.Equal(t, "dummy", owner.PoolName)
-	_, err = b.DeviceOwner(b.dev, dummyAddr+1)
+	_, err = b.DeviceGetOwner(b.dev, dummyAddr+1)
 	require.Equal(t, device.CodeNotFound, device.CodeOf(err))
 	require.NoError(t, b.Shutdown(true))
 }
@@ -192,7 +192,7 @@ func TestADummyThatDoesNotEndKeepsItsDeviceOpen(t *testing.T) {
 	b.made.refuse = device.Errorf(device.CodeDevice, "dummy.end", "not now")
 	require.Equal(t, device.CodeDevice, device.CodeOf(b.DeviceClose(b.dev, true)))
 	require.Empty(t, b.ended)
-	_, err := b.DeviceInfo(b.dev)
+	_, err := b.DeviceGetInfo(b.dev)
 	require.NoError(t, err)
 	require.Zero(t, b.pools.Len(), "the others have ended")
 	require.Equal(t, device.CodeDevice, device.CodeOf(b.Shutdown(true)))

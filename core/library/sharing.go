@@ -119,8 +119,8 @@ func (l *Library) Import(id uint64, i manager.Importation) (uint64, error) {
 	return h.ID(), late(err, entry)
 }
 
-// ShareMemory describes a range of a segment of a device for other processes.
-func (l *Library) ShareMemory(id uint64, addr device.Addr, size uint64) (device.SharedMemory, error) {
+// DeviceShareMemory describes a range of a segment of a device for other processes.
+func (l *Library) DeviceShareMemory(id uint64, addr device.Addr, size uint64) (device.SharedMemory, error) {
 	const op = "device.share_memory"
 	d, err := l.device(op, id)
 	if err != nil {

@@ -86,8 +86,8 @@ func (l *Library) VPoolIsAsleep(id uint64, tag string) (bool, error) {
 	return tell(l, l.vpools, "vpool.is_asleep", id, func(p *openVPool) bool { return p.pool.IsAsleep(tag) })
 }
 
-// ModelSleep is VPoolSleep for a model.
-func (l *Library) ModelSleep(ref ModelRef, r SleepRequest) (vmm.SleepReport, error) {
+// ElasticPoolSleepModel is VPoolSleep for a model.
+func (l *Library) ElasticPoolSleepModel(ref ModelRef, r SleepRequest) (vmm.SleepReport, error) {
 	const op = "model.sleep"
 	entry, m, err := l.model(op, ref)
 	if err != nil {
@@ -103,8 +103,8 @@ func (l *Library) ModelSleep(ref ModelRef, r SleepRequest) (vmm.SleepReport, err
 	return report, l.lateOn(r.StreamHandle, err, entry)
 }
 
-// ModelWake is VPoolWake for a model.
-func (l *Library) ModelWake(ref ModelRef, r WakeRequest) (vmm.WakeReport, error) {
+// ElasticPoolWakeModel is VPoolWake for a model.
+func (l *Library) ElasticPoolWakeModel(ref ModelRef, r WakeRequest) (vmm.WakeReport, error) {
 	entry, m, err := l.model("model.wake", ref)
 	if err != nil {
 		return vmm.WakeReport{}, err

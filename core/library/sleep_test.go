@@ -39,7 +39,7 @@ func TestSleepFindsItsStream(t *testing.T) {
 	}
 	queue.Release()
 	require.NoError(t, b.VPoolFree(v, library.ByteRange{SizeBytes: page}, 0))
-	_, err = b.VPoolAlloc(v, vmm.AllocRequest{SizeBytes: page}, stream)
+	_, err = b.VPoolAllocWith(v, vmm.AllocRequest{SizeBytes: page}, stream)
 	require.NoError(t, err)
 	queue.Hold()
 	require.NoError(t, b.StreamHostFunction(initial, func() {}))
@@ -71,9 +71,9 @@ func TestSleepOfWhatIsGone(t *testing.T) {
 	require.NoError(t, err)
 	ref := library.ModelRef{Pool: pool, ID: "none"}
 	for _, code := range []device.Code{device.CodeModelNotFound, device.CodeInvalidHandle} {
-		_, err = b.ModelSleep(ref, library.SleepRequest{})
+		_, err = b.ElasticPoolSleepModel(ref, library.SleepRequest{})
 		requireCode(t, code, err)
-		_, err = b.ModelWake(ref, library.WakeRequest{})
+		_, err = b.ElasticPoolWakeModel(ref, library.WakeRequest{})
 		requireCode(t, code, err)
 		_, err = b.ElasticPoolIsModelAsleep(ref, "")
 		requireCode(t, code, err)
@@ -88,20 +88,20 @@ func TestAsleepRangesAreOwnedAndLeak(t *testing.T) {
 	dev := b.open("test:0")
 	v := b.vpool(dev)
 	addr := b.mapped(v, 0, 3*page)
-	other, err := b.VPoolAlloc(v, vmm.AllocRequest{OffsetBytes: 3 * page, SizeBytes: page, Tag: "weights"}, 0)
+	other, err := b.VPoolAllocWith(v, vmm.AllocRequest{OffsetBytes: 3 * page, SizeBytes: page, Tag: "weights"}, 0)
 	require.NoError(t, err)
 	_, err = b.VPoolSleep(v, library.SleepRequest{
 		SleepRequest: vmm.SleepRequest{Backing: vmm.SleepDiscard, Tag: "kv"}, Timeout: device.Forever,
 	})
 	require.NoError(t, err)
-	owner, err := b.DeviceOwner(dev, addr+page)
+	owner, err := b.DeviceGetOwner(dev, addr+page)
 	require.NoError(t, err)
 	require.Equal(t, library.BlockAsleep, owner.State)
 	require.Equal(t, "kv", owner.Tag)
 	require.Equal(t, addr, owner.Addr)
 	// A part that is freed is out of it.
 	require.NoError(t, b.VPoolFree(v, library.ByteRange{OffsetBytes: page, SizeBytes: page}, 0))
-	owner, err = b.DeviceOwner(dev, addr+2*page)
+	owner, err = b.DeviceGetOwner(dev, addr+2*page)
 	require.NoError(t, err)
 	require.Equal(t, addr+2*page, owner.Addr)
 	var found []device.Addr

@@ -50,7 +50,7 @@ func TestInitIsCounted(t *testing.T) {
 	handle := b.open("test:0")
 	require.NoError(t, b.Shutdown(false), "not the last user: what is open does not matter")
 	require.NoError(t, b.Shutdown(true), "nor does force free anything yet")
-	_, err := b.DeviceInfo(handle)
+	_, err := b.DeviceGetInfo(handle)
 	require.NoError(t, err)
 	requireCode(t, device.CodeBusy, b.Shutdown(false))
 	require.NoError(t, b.DeviceClose(handle, false))
@@ -58,7 +58,7 @@ func TestInitIsCounted(t *testing.T) {
 	requireCode(t, device.CodeNotInitialized, b.Shutdown(false))
 
 	require.NoError(t, b.Init(&library.Settings{HostDevices: 3}), "a new start may have other settings")
-	_, err = b.DeviceInfo(handle)
+	_, err = b.DeviceGetInfo(handle)
 	requireCode(t, device.CodeInvalidHandle, err)
 	require.NotEqual(t, handle, b.open("test:0"), "a handle is never given out twice")
 	require.NoError(t, b.Shutdown(true))
@@ -105,12 +105,12 @@ func TestEveryCallNeedsAStart(t *testing.T) {
 		"BackendsJSON":            first(b.BackendsJSON()),
 		"DeviceOpen":              first(b.DeviceOpen("test:0")),
 		"DeviceClose":             b.DeviceClose(1, false),
-		"DeviceInfo":              first(b.DeviceInfo(1)),
+		"DeviceInfo":              first(b.DeviceGetInfo(1)),
 		"DeviceSynchronize":       b.DeviceSynchronize(1, 0),
 		"DeviceSetLimit":          b.DeviceSetLimit(1, 0),
 		"DeviceMeasureBandwidth":  first(b.DeviceMeasureBandwidth(1)),
-		"MemoryInfo":              first(b.MemoryInfo(1)),
-		"DeviceStatistics":        first(b.DeviceStatistics(1)),
+		"MemoryInfo":              first(b.DeviceGetMemoryInfo(1)),
+		"DeviceStatistics":        first(b.DeviceGetStatistics(1)),
 		"SnapshotJSON":            first(b.SnapshotJSON()),
 		"StreamCreate":            first(b.StreamCreate(1)),
 		"StreamDestroy":           b.StreamDestroy(1, false),
@@ -130,10 +130,10 @@ func TestEveryCallNeedsAStart(t *testing.T) {
 		"PoolFree":                b.PoolFree(1, 1, 0),
 		"PoolTrim":                first(b.PoolTrim(1, 0)),
 		"PoolSetLimit":            b.PoolSetLimit(1, 0),
-		"PoolStatistics":          first(b.PoolStatistics(1)),
+		"PoolStatistics":          first(b.PoolGetStatistics(1)),
 		"PoolAllocWith":           first(b.PoolAllocWith(1, 0, pool.Request{SizeBytes: 1})),
 		"PoolAllocBatch":          b.PoolAllocBatch(1, 1, 0, make([]device.Addr, 1)),
-		"PoolTag":                 first(b.PoolTag(1, "kv")),
+		"PoolTag":                 first(b.PoolGetTag(1, "kv")),
 		"PoolFreeSized":           b.PoolFreeSized(1, 1, 1, 0),
 		"PoolFreeBatch":           b.PoolFreeBatch(1, make([]device.Addr, 1), 0),
 		"PoolRecordStream":        b.PoolRecordStream(1, 1, 0),
@@ -142,24 +142,24 @@ func TestEveryCallNeedsAStart(t *testing.T) {
 		"PoolCheck":               b.PoolCheck(1),
 		"PoolSetMinHeld":          b.PoolSetMinHeld(1, 0),
 		"PoolSetReleaseThreshold": b.PoolSetReleaseThreshold(1, 0),
-		"DeviceOwner":             first(b.DeviceOwner(1, 1)),
+		"DeviceOwner":             first(b.DeviceGetOwner(1, 1)),
 		"ManagerCreate":           first(b.ManagerCreate(1, nil)),
 		"ManagerDestroy":          b.ManagerDestroy(1, false),
 		"ManagerConfigurePool":    b.ManagerConfigurePool(1, manager.General, nil),
-		"ManagerStatistics":       first(b.ManagerStatistics(1)),
-		"Alloc":                   first(b.Alloc(1, 1)),
-		"AllocTyped":              first(b.AllocTyped(1, manager.Request{})),
-		"Free":                    b.Free(1),
-		"HandleInfo":              first(b.HandleInfo(1)),
-		"Copy":                    b.Copy(manager.Transfer{}),
-		"CopyAsync":               b.CopyAsync(manager.Transfer{}, 0),
-		"Write":                   b.Write(1, 0, 0, 1),
-		"Read":                    b.Read(1, 0, 0, 1),
-		"FillAsync":               b.FillAsync(manager.Fill{}, 0),
+		"ManagerStatistics":       first(b.ManagerGetStatistics(1)),
+		"Alloc":                   first(b.ManagerAlloc(1, 1)),
+		"AllocTyped":              first(b.ManagerAllocWith(1, manager.Request{})),
+		"Free":                    b.MemoryFree(1),
+		"HandleInfo":              first(b.MemoryGetHandleInfo(1)),
+		"Copy":                    b.MemoryCopy(manager.Transfer{}),
+		"CopyAsync":               b.MemoryCopyAsync(manager.Transfer{}, 0),
+		"Write":                   b.MemoryWrite(1, 0, 0, 1),
+		"Read":                    b.MemoryRead(1, 0, 0, 1),
+		"FillAsync":               b.MemoryFillAsync(manager.Fill{}, 0),
 		"Defragment":              first(b.Defragment(1)),
-		"DefragmentWithin":        first(b.DefragmentWithin(1, 0)),
-		"Pin":                     first(b.Pin(1)),
-		"Unpin":                   b.Unpin(1),
+		"DefragmentWithin":        first(b.ManagerDefragmentWithin(1, 0)),
+		"Pin":                     first(b.MemoryPin(1)),
+		"Unpin":                   b.MemoryUnpin(1),
 		"PressureCallbackAdd":     first(b.PressureCallbackAdd(1, 0, func(uint64, int32) {})),
 		"RegistrationRemove":      b.RegistrationRemove(1, 0),
 	}
@@ -202,7 +202,7 @@ func TestForcedShutdownFreesEverythingAndKeepsTheReport(t *testing.T) {
 	require.Empty(t, b.leaks().Leaks, "a new start is without leaks")
 	_, err = b.PoolAlloc(p, 1, 0)
 	requireCode(t, device.CodeInvalidHandle, err)
-	_, err = b.Alloc(m, 1)
+	_, err = b.ManagerAlloc(m, 1)
 	requireCode(t, device.CodeInvalidHandle, err)
 	requireCode(t, device.CodeInvalidHandle, b.StreamSynchronize(stream, 0))
 	require.NoError(t, b.Shutdown(false))
@@ -220,7 +220,7 @@ func (b *bench) fill(id string) (p, m, stream uint64) {
 	config.PoolConfigs[manager.General] = *smallPool()
 	m, err = b.ManagerCreate(dev, &config)
 	require.NoError(b.t, err)
-	_, err = b.AllocTyped(m, manager.Request{SizeBytes: 2000, Tag: "weights"})
+	_, err = b.ManagerAllocWith(m, manager.Request{SizeBytes: 2000, Tag: "weights"})
 	require.NoError(b.t, err)
 	stream, err = b.StreamCreate(dev)
 	require.NoError(b.t, err)

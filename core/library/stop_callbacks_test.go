@@ -64,7 +64,7 @@ func callModelReclaim(b *bench, dev uint64, running func(remove func() error)) {
 	s, err := b.ElasticPoolCreate(dev, vmm.ElasticConfig{PageBytes: page, LimitBytes: 4 * page, ReadyPages: -1})
 	require.NoError(b.t, err)
 	chat := library.ModelRef{Pool: s, ID: "chat"}
-	require.NoError(b.t, b.ModelRegister(chat, vmm.ModelConfig{VirtualBytes: 8 * page}))
+	require.NoError(b.t, b.ElasticPoolRegisterModel(chat, vmm.ModelConfig{VirtualBytes: 8 * page}))
 	var id uint64
 	var called atomic.Bool
 	id, err = b.ModelReclaimCallbackAdd(chat, callToken, time.Millisecond, func(uint64) uint64 {
@@ -74,10 +74,10 @@ func callModelReclaim(b *bench, dev uint64, running func(remove func() error)) {
 	})
 	require.NoError(b.t, err)
 	take := library.ModelRequest{AllocRequest: vmm.AllocRequest{SizeBytes: 3 * page}}
-	_, err = b.ModelAlloc(chat, take, 0)
+	_, err = b.ElasticPoolAllocWith(chat, take, 0)
 	require.NoError(b.t, err)
 	for !called.Load() {
-		_, err = b.ModelAlloc(chat, take, 0)
+		_, err = b.ElasticPoolAllocWith(chat, take, 0)
 		requireCode(b.t, device.CodeOutOfPhysicalMemory, err)
 	}
 }
@@ -206,13 +206,13 @@ func TestACallbackThatRemovedItselfClosesItsDevice(t *testing.T) {
 			})
 			close(called)
 			require.NoError(t, <-closed)
-			_, err := b.DeviceInfo(dev)
+			_, err := b.DeviceGetInfo(dev)
 			requireCode(t, device.CodeInvalidHandle, err)
 			stopped := make(chan error, 1)
 			go func() { stopped <- b.Shutdown(true) }()
 			for device.CodeOf(err) != device.CodeNotInitialized {
 				runtime.Gosched()
-				_, err = b.DeviceInfo(dev)
+				_, err = b.DeviceGetInfo(dev)
 			}
 			close(hold)
 			require.NoError(t, <-stopped)

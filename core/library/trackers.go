@@ -162,8 +162,8 @@ func notTracked(op string, buffer fallback.BufferID) error {
 	return device.Errorf(device.CodeNotFound, op, "%v is not tracked", buffer)
 }
 
-// TrackerAll lists the buffers, the oldest first.
-func (l *Library) TrackerAll(id uint64) ([]BufferRecord, error) {
+// TrackerGetAll lists the buffers, the oldest first.
+func (l *Library) TrackerGetAll(id uint64) ([]BufferRecord, error) {
 	t, err := l.tracker("tracker.all", id)
 	if err != nil {
 		return nil, err
@@ -171,8 +171,8 @@ func (l *Library) TrackerAll(id uint64) ([]BufferRecord, error) {
 	return l.records(t.AllAllocations()), nil
 }
 
-// TrackerOld lists those that are strictly older than an age, the oldest first.
-func (l *Library) TrackerOld(id uint64, age time.Duration) ([]BufferRecord, error) {
+// TrackerFindOld lists those that are strictly older than an age, the oldest first.
+func (l *Library) TrackerFindOld(id uint64, age time.Duration) ([]BufferRecord, error) {
 	t, err := l.tracker("tracker.find_old", id)
 	if err != nil {
 		return nil, err
@@ -180,8 +180,8 @@ func (l *Library) TrackerOld(id uint64, age time.Duration) ([]BufferRecord, erro
 	return l.records(t.FindOldAllocations(age)), nil
 }
 
-// TrackerTotals is the numbers of a tracker.
-func (l *Library) TrackerTotals(id uint64) (TrackerTotals, error) {
+// TrackerGetTotals is the numbers of a tracker.
+func (l *Library) TrackerGetTotals(id uint64) (TrackerTotals, error) {
 	t, err := l.tracker("tracker.totals", id)
 	if err != nil {
 		return TrackerTotals{}, err

@@ -8,9 +8,9 @@ import (
 	"ferrum_mem/core/vmm"
 )
 
-// DevicePageSizes is what pages virtual pools of a device may have; a device
+// DeviceGetPageSizes is what pages virtual pools of a device may have; a device
 // without virtual memory is CodeUnsupportedDevice.
-func (l *Library) DevicePageSizes(id uint64) (device.Granularity, error) {
+func (l *Library) DeviceGetPageSizes(id uint64) (device.Granularity, error) {
 	const op = "device.page_sizes"
 	d, err := l.device(op, id)
 	if err != nil {
@@ -52,9 +52,9 @@ func (l *Library) vpool(op string, id uint64) (*openVPool, error) {
 	return l.vpools.Get(id)
 }
 
-// VPoolAlloc maps memory behind every page that a range touches, and gives the
+// VPoolAllocWith maps memory behind every page that a range touches, and gives the
 // address of its offset. The stream (0: the default one) is what uses it first.
-func (l *Library) VPoolAlloc(id uint64, r vmm.AllocRequest, stream uint64) (device.Addr, error) {
+func (l *Library) VPoolAllocWith(id uint64, r vmm.AllocRequest, stream uint64) (device.Addr, error) {
 	const op = "vpool.alloc"
 	entry, err := l.vpool(op, id)
 	if err != nil {
@@ -112,8 +112,8 @@ func (l *Library) VPoolIsMapped(id uint64, r ByteRange) (bool, error) {
 	return tell(l, l.vpools, "vpool.is_mapped", id, func(p *openVPool) bool { return p.pool.IsMapped(r.OffsetBytes, r.SizeBytes) })
 }
 
-// VPoolInfo describes a virtual pool.
-func (l *Library) VPoolInfo(id uint64) (vmm.Stats, device.Addr, error) {
+// VPoolGetInfo describes a virtual pool.
+func (l *Library) VPoolGetInfo(id uint64) (vmm.Stats, device.Addr, error) {
 	entry, err := l.vpool("vpool.info", id)
 	if err != nil {
 		return vmm.Stats{}, 0, err
@@ -121,8 +121,8 @@ func (l *Library) VPoolInfo(id uint64) (vmm.Stats, device.Addr, error) {
 	return entry.pool.Stats(), entry.pool.BaseAddress(), nil
 }
 
-// VPoolStatistics is the books of a virtual pool.
-func (l *Library) VPoolStatistics(id uint64) (track.Statistics, error) {
+// VPoolGetStatistics is the books of a virtual pool.
+func (l *Library) VPoolGetStatistics(id uint64) (track.Statistics, error) {
 	return tell(l, l.vpools, "vpool.statistics", id, func(p *openVPool) track.Statistics { return p.pool.Physical().Statistics() })
 }
 

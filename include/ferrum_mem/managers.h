@@ -145,7 +145,6 @@ typedef struct ferrum_allocation_request {
  * @param size_bytes  not 0.
  * @return as ferrum_pool_alloc.
  *
- * @by-hand go the core names it otherwise
  */
 FERRUM_API ferrum_status ferrum_manager_alloc(ferrum_manager manager,
                                               uint64_t size_bytes,
@@ -165,7 +164,6 @@ FERRUM_API ferrum_status ferrum_manager_alloc_with(
  *         one on which work is queued; as ferrum_pool_free for
  *         FERRUM_ERROR_CORRUPTED, which can come from a pool that debugs.
  * @ends
- * @by-hand go the core names it otherwise
  */
 FERRUM_API ferrum_status ferrum_memory_free(ferrum_memory memory);
 
@@ -237,7 +235,6 @@ FERRUM_API ferrum_status ferrum_memory_get_handle_info(
  *
  * @return FERRUM_ERROR_RESOURCE_EXHAUSTED for a block that is pinned 2^32 - 1 times.
  * @by-hand rust the pin is a value
- * @by-hand go the core names it otherwise
  */
 FERRUM_API ferrum_status ferrum_memory_pin(ferrum_memory memory,
                                            ferrum_address *address_out);
@@ -247,7 +244,6 @@ FERRUM_API ferrum_status ferrum_memory_pin(ferrum_memory memory,
  *
  * @return FERRUM_ERROR_INVALID_STATE for a block that is not pinned.
  * @by-hand rust the end of a value
- * @by-hand go the core names it otherwise
  */
 FERRUM_API ferrum_status ferrum_memory_unpin(ferrum_memory memory);
 

@@ -101,7 +101,6 @@ FERRUM_API ferrum_status ferrum_memory_map(const ferrum_map_request *request,
  * @by-hand cpp a mapping has a class that ends it
  * @by-hand rust the end of a value
  * @by-hand python the mapping ends itself
- * @by-hand go the core names it otherwise
  */
 FERRUM_API ferrum_status ferrum_memory_unmap(ferrum_memory memory,
                                              uint64_t mapping_id);
@@ -152,7 +151,6 @@ FERRUM_API ferrum_status ferrum_manager_create_mapping(
  * @return FERRUM_ERROR_UNSUPPORTED for a device that the block cannot be brought to.
  *
  * @optional stream
- * @by-hand go the core names it otherwise
  */
 FERRUM_API ferrum_status ferrum_memory_prefetch(ferrum_memory memory,
                                                 ferrum_device target,

@@ -16,7 +16,7 @@ import (
 // down here, and whoever would raise one teaches the generator instead.
 const (
 	shimsByHand   = 21
-	exportsByHand = 142
+	exportsByHand = 136
 )
 
 var (

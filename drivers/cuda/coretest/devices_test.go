@@ -42,14 +42,14 @@ func openMachine(t *testing.T, devices int) *machine {
 }
 
 func (m *machine) write(memory uint64, content []byte) {
-	require.NoError(m.t, m.Write(memory, 0, hostAddr(content), uint64(len(content))))
+	require.NoError(m.t, m.MemoryWrite(memory, 0, hostAddr(content), uint64(len(content))))
 	runtime.KeepAlive(content)
 }
 
 func (m *machine) holds(memory uint64, content []byte) {
 	m.t.Helper()
 	got := make([]byte, len(content))
-	require.NoError(m.t, m.Read(memory, 0, hostAddr(got), uint64(len(got))))
+	require.NoError(m.t, m.MemoryRead(memory, 0, hostAddr(got), uint64(len(got))))
 	require.True(m.t, bytes.Equal(content, got))
 }
 
@@ -80,36 +80,36 @@ func (m *machine) goAround() {
 	for i := range content {
 		content[i] = byte(i*7 + i/256)
 	}
-	first, err := m.Alloc(m.managers[0], uint64(len(content)))
+	first, err := m.ManagerAlloc(m.managers[0], uint64(len(content)))
 	require.NoError(m.t, err)
 	m.write(first, content)
 	at := first
 	for round := range 2 {
 		for i := range m.devices {
-			next, err := m.Alloc(m.managers[(i+1)%len(m.devices)], uint64(len(content)))
+			next, err := m.ManagerAlloc(m.managers[(i+1)%len(m.devices)], uint64(len(content)))
 			require.NoError(m.t, err)
 			transfer := manager.NewTransfer(manager.MemoryHandle(at), manager.MemoryHandle(next), uint64(len(content)))
 			if round == 0 {
-				require.NoError(m.t, m.Copy(transfer))
+				require.NoError(m.t, m.MemoryCopy(transfer))
 			} else {
 				stream, err := m.StreamCreate(m.devices[(i+1)%len(m.devices)])
 				require.NoError(m.t, err)
-				require.NoError(m.t, m.CopyAsync(transfer, stream))
+				require.NoError(m.t, m.MemoryCopyAsync(transfer, stream))
 				require.NoError(m.t, m.StreamDestroy(stream, true))
 			}
 			m.holds(next, content)
-			require.NoError(m.t, m.Free(at))
+			require.NoError(m.t, m.MemoryFree(at))
 			at = next
 		}
 	}
-	require.NoError(m.t, m.Free(at))
+	require.NoError(m.t, m.MemoryFree(at))
 }
 
 // link has each two neighbours share memory.
 func (m *machine) link() {
 	for i := range m.devices {
 		next := (i + 1) % len(m.devices)
-		one, other, err := m.CreateMapping(m.managers[i], m.managers[next], manager.LinkRequest{SizeBytes: 100_000})
+		one, other, err := m.ManagerCreateMapping(m.managers[i], m.managers[next], manager.LinkRequest{SizeBytes: 100_000})
 		require.NoError(m.t, err)
 		content := bytes.Repeat([]byte{byte(i + 1)}, 100_000)
 		m.write(one, content)
@@ -117,9 +117,9 @@ func (m *machine) link() {
 		content[5]++
 		m.write(other, content)
 		m.holds(one, content)
-		require.NoError(m.t, m.Free(one))
+		require.NoError(m.t, m.MemoryFree(one))
 		m.holds(other, content)
-		require.NoError(m.t, m.Free(other))
+		require.NoError(m.t, m.MemoryFree(other))
 	}
 }
 
@@ -144,7 +144,7 @@ func (m *machine) selected(name string, request library.PlacementRequest) uint64
 	require.NoError(m.t, err)
 	for _, dev := range m.devices {
 		// A reading that is not old would do; those of a lost device fail.
-		_, _ = m.MemoryInfo(dev)
+		_, _ = m.DeviceGetMemoryInfo(dev)
 	}
 	chosen, err := m.PlacementSelect(s, request)
 	require.NoError(m.t, err)
@@ -156,18 +156,18 @@ func (m *machine) selected(name string, request library.PlacementRequest) uint64
 func (m *machine) loseLast() {
 	last := len(m.devices) - 1
 	m.sim.Call("simcuda_others_take", uintptr(last), 0)
-	source, err := m.Alloc(m.managers[0], 1<<20)
+	source, err := m.ManagerAlloc(m.managers[0], 1<<20)
 	require.NoError(m.t, err)
-	target, err := m.Alloc(m.managers[last], 1<<20)
+	target, err := m.ManagerAlloc(m.managers[last], 1<<20)
 	require.NoError(m.t, err)
 	m.sim.Fault("cuMemcpyPeerAsync", 1, resultECC)
-	err = m.Copy(manager.NewTransfer(manager.MemoryHandle(source), manager.MemoryHandle(target), 1<<20))
+	err = m.MemoryCopy(manager.NewTransfer(manager.MemoryHandle(source), manager.MemoryHandle(target), 1<<20))
 	require.Equal(m.t, device.CodeDeviceLost, device.CodeOf(err), "%v", err)
 	require.EqualValues(m.t, resultECC, nativeOf(err))
-	_, err = m.MemoryInfo(m.devices[last])
+	_, err = m.DeviceGetMemoryInfo(m.devices[last])
 	require.Equal(m.t, device.CodeDeviceLost, device.CodeOf(err), "%v", err)
 	for i := range last {
-		_, err := m.MemoryInfo(m.devices[i])
+		_, err := m.DeviceGetMemoryInfo(m.devices[i])
 		require.NoError(m.t, err)
 	}
 	content := bytes.Repeat([]byte{9}, 1<<20)
@@ -177,6 +177,6 @@ func (m *machine) loseLast() {
 	for _, name := range []string{placement.Spread, placement.Pack, placement.BestFit} {
 		require.NotEqual(m.t, m.devices[last], m.selected(name, request), name)
 	}
-	require.NoError(m.t, m.Free(source))
+	require.NoError(m.t, m.MemoryFree(source))
 	require.NoError(m.t, m.DeviceClose(m.devices[last], true))
 }

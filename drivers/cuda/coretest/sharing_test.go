@@ -80,7 +80,7 @@ func TestLibraryOnTheProgramsContext(t *testing.T) {
 		require.NoError(t, err)
 		made, err := m.ManagerCreate(dev, nil)
 		require.NoError(t, err)
-		block, err := m.Alloc(made, 1000)
+		block, err := m.ManagerAlloc(made, 1000)
 		require.NoError(t, err)
 		content := []byte("in a context of the program's")
 		m.write(block, content)
@@ -90,7 +90,7 @@ func TestLibraryOnTheProgramsContext(t *testing.T) {
 			CapacityBytes: 4 * size, PageBytes: size, ReadyPages: -1, Backing: device.BackingShareable,
 		})
 		require.NoError(t, err)
-		_, err = m.VPoolAlloc(vpool, vmm.AllocRequest{SizeBytes: 2 * size}, 0)
+		_, err = m.VPoolAllocWith(vpool, vmm.AllocRequest{SizeBytes: 2 * size}, 0)
 		require.NoError(t, err)
 		files, _, err := m.VPoolExport(vpool, library.ByteRange{SizeBytes: 2 * size}, 2)
 		require.NoError(t, err)
@@ -101,7 +101,7 @@ func TestLibraryOnTheProgramsContext(t *testing.T) {
 		}
 		m.write(imported, content)
 		m.holds(imported, content)
-		require.NoError(t, m.Free(imported))
+		require.NoError(t, m.MemoryFree(imported))
 		require.NoError(t, m.DeviceClose(dev, true))
 		closeContext(m, context)
 	}
