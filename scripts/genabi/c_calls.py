@@ -12,6 +12,8 @@ from .clang_format import formatted
 from .model import CType, Header, Named, Parameter, Pointer
 from .shapes import Argument, Role, Shape, ShapeError, shapes_of
 
+CALLBACKS = {Role.CALLBACK, Role.RELEASE}
+
 HEAD = """\
 /* Generated from include/ferrum_mem/{family}.h by scripts/genabi.py; do not edit. */
 #include "_cgo_export.h"
@@ -92,7 +94,7 @@ def _zeroed(argument: Argument, name: str) -> str:
 def _required(argument: Argument) -> list[Parameter]:
     """The parameter of an input that must not be NULL, if there is one."""
     first = argument.parameters[0]
-    is_pointer = isinstance(first.type, Pointer) or argument.role is Role.CALLBACK
+    is_pointer = isinstance(first.type, Pointer) or argument.role in CALLBACKS
     return [first] if is_pointer and not argument.is_optional else []
 
 
@@ -162,8 +164,10 @@ def _given(argument: Argument) -> list[str]:
 def _handed(argument: Argument) -> str:
     """The argument as Go takes it."""
     names = [p.name for p in argument.parameters]
-    if argument.role is Role.CALLBACK:
+    if argument.role in CALLBACKS:
         return f"{names[0]}, (uintptr_t){names[1]}"
+    if argument.role is Role.TEXTS:
+        return f"(char **){names[0]}, {names[1]}"
     if argument.role is Role.BYTES:
         is_text = argument.type_name == "char"
         return f"({'char *' if is_text else 'uintptr_t'}){names[0]}, {names[1]}"
@@ -192,6 +196,8 @@ def _declared(parameter: Parameter) -> str:
 
 def _spelled(written: CType) -> str:
     if isinstance(written, Pointer):
+        if isinstance(written.target, Pointer):
+            return f"{_spelled(written.target)}{'const ' if written.is_const else ''}*"
         return f"{'const ' if written.is_const else ''}{_spelled(written.target)} *"
     if isinstance(written, Named) or hasattr(written, "name"):
         return written.name

@@ -62,7 +62,11 @@ def _file(kind: str, calls: list[Call]) -> str:
         for output in call.outputs
         if output.form in ("owned", "view")
     }
-    includes = [f"../{name}.hpp" for name in sorted(made - {kind})] + ["../result.hpp"]
+    passed = " ".join(word for call in calls for word in call.passed)
+    helpers = {"texts"} if "detail::c_texts(" in passed else set()
+    helpers |= {"release" for call in calls if call.released}
+    includes = [f"../{name}.hpp" for name in sorted(made - {kind})]
+    includes += [f"../{name}.hpp" for name in sorted({"result", *helpers})]
     what = f"The calls of a ferrum_{kind}." if kind else "The calls that need no handle."
     head = HEAD.format(
         what=what, guard=guard, includes="".join(f'#include "{name}"\n' for name in includes)
@@ -175,6 +179,11 @@ def _body(call: Call) -> str:
     if outputs and outputs[0].form in ("text", "list"):
         return _two_calls(call, outputs[0])
     invoked = f"{call.function.name}({', '.join(call.passed)})"
+    if call.released:
+        invoked = (
+            f"detail::releasing({call.released}, [&](ferrum_release_fn call, void *data) {{\n"
+            f"return {invoked};\n}})"
+        )
     if not outputs:
         return f"return detail::outcome({invoked});\n"
     declared = "".join(f"{output.type} {output.name}{_start(output)};\n" for output in outputs)

@@ -21,6 +21,9 @@ VIEWS = {"tracker"}
 # How an output is held, by its role, where that is not by a plain value.
 FORMS = {Role.TRUTH: "bool", Role.DURATION: "duration", Role.TEXT: "text", Role.ARRAY: "list"}
 
+# What the library is given for a callable, inside of detail::releasing.
+RELEASED = ("call", "data")
+
 
 @dataclass(frozen=True)
 class Argument:
@@ -60,6 +63,12 @@ class Call:
     arguments: tuple[Argument, ...]
     passed: tuple[str, ...]  # one expression for each parameter of C
     outputs: tuple[Output, ...]
+
+    @property
+    def released(self) -> str:
+        """The callable that the library calls when it lets go, or ""."""
+        found = (a.name for a in self.arguments if a.declared.startswith("const std::function"))
+        return next(found, "")
 
 
 def calls_of(header: Header) -> list[Call]:
@@ -130,7 +139,12 @@ def _read_input(function: Function, argument: Input, reading: _Reading) -> None:
     name, role = argument.name, argument.role
     bare = name.removesuffix("_ns")
     default = default_of(function, name)
-    if role is Role.TEXT:
+    if role is Role.TEXTS:
+        passed = f"detail::c_texts({name}).data()"
+        reading.take("const std::vector<std::string> &", name, passed, f"{name}.size()")
+    elif role is Role.RELEASE:
+        reading.take("const std::function<void()> &", name, *RELEASED)
+    elif role is Role.TEXT:
         default = "nullptr" if argument.is_optional else ""
         reading.take("detail::c_text ", name, f"{name}.data()", default=default)
     elif role in (Role.STRUCT, Role.RECORD):

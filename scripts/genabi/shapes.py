@@ -14,6 +14,12 @@ from .model import CType, Function, Header, Named, Parameter, Pointer, Scalar
 # Tags of a function whose first word is a parameter.
 NAMING = {"batch", "bool", "borrowed", "default", "flags", "optional"}
 
+# What is called when something of the caller's is let go of.
+RELEASE = "ferrum_release_fn"
+
+# A text of the caller's: const char *.
+TEXT = Pointer(Scalar("char"), is_const=True)
+
 
 class ShapeError(Exception):
     """A declaration of which no shape can be read."""
@@ -31,12 +37,14 @@ class Role(Enum):
     WAIT = "wait"  # uint64_t timeout_ns
     DURATION = "duration"  # uint64_t max_age_ns
     TEXT = "text"  # const char *name; char *buffer, size_t capacity, size_t *length_out
+    TEXTS = "texts"  # const char *const *names, uint64_t count
     STRUCT = "struct"  # const ferrum_pool_config *config; ferrum_pool_info *info_out
     RECORD = "record"  # a struct without struct_size: ferrum_buffer_metadata *metadata_out
     ARRAY = "array"  # const T *xs, uint64_t count; T *xs_out, size_t capacity, size_t *count_out
     BATCH = "batch"  # @batch: T *xs_out, which has as many places as the input `count` says
     BYTES = "bytes"  # const void *source, uint64_t size_bytes; void *destination, ... size_bytes
     CALLBACK = "callback"  # ferrum_host_fn function, void *user_data
+    RELEASE = "release"  # ferrum_release_fn release, void *user_data
 
 
 @dataclass(frozen=True)
@@ -163,9 +171,8 @@ class _Reader:
         if isinstance(first.type, Named) and first.type.kind == "callback":
             if names[1:2] != ["user_data"]:
                 raise self._wrong(first, "a callback needs its user_data")
-            return Argument(
-                first.name, Role.CALLBACK, tuple(left[:2]), first.type, is_optional=optional
-            )
+            role = Role.RELEASE if first.type.name == RELEASE else Role.CALLBACK
+            return Argument(first.name, role, tuple(left[:2]), first.type, is_optional=optional)
         if not isinstance(first.type, Pointer):
             return None
         element = first.type.target
@@ -175,6 +182,8 @@ class _Reader:
             name = first.name.removesuffix("_out")
             return Argument(name, Role.ARRAY, tuple(left[:3]), element, is_output=True)
         if first.type.is_const and names[1:2] == ["count"]:
+            if element == TEXT:
+                return Argument(first.name, Role.TEXTS, tuple(left[:2]), Scalar("char"))
             return Argument(first.name, Role.ARRAY, tuple(left[:2]), element)
         is_raw = element == Scalar("void") and names[1:2] == ["size_bytes"]
         is_long = element == Scalar("char") and names[1:2] == [

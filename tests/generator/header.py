@@ -19,6 +19,7 @@ typedef int32_t ferrum_side;
 #define FERRUM_SIDE_LEFT 0
 typedef uint64_t ferrum_address;
 typedef void (*ferrum_hear_fn)(void *user_data);
+typedef void (*ferrum_release_fn)(void *user_data);
 /** A box. */
 typedef struct ferrum_box {
     uint64_t id;

@@ -65,6 +65,20 @@ def test_a_batch_is_by_hand(tmp_path: Path) -> None:
         c_calls.emit(header_with(tmp_path, declaration, "@batch addresses_out"), "")
 
 
+def test_texts_and_a_release_callback_are_required(tmp_path: Path) -> None:
+    declaration = """ferrum_status ferrum_box_keep(
+        ferrum_box box, const char *const *names, uint64_t count,
+        ferrum_release_fn release, void *user_data)"""
+    text = c_calls.emit(header_with(tmp_path, declaration), "")
+    assert "const char *const *names" in text
+    assert statements(text) == [
+        "FM_ENTER()",
+        "FM_REQUIRE(names)",
+        "FM_REQUIRE(release)",
+        "FM_RETURN(fmgo_box_keep(box.id, (char **)names, count, release, (uintptr_t)user_data))",
+    ]
+
+
 def test_an_export_reads_its_inputs_and_calls_the_core(tmp_path: Path) -> None:
     declaration = """ferrum_status ferrum_box_stack_move(
         ferrum_box_stack stack, const char *name, uint64_t offset_bytes, uint64_t size_bytes,

@@ -90,6 +90,8 @@ def test_a_function_of_a_struct_is_of_no_kind(tmp_path: Path) -> None:
         ("void *destination_out, uint64_t size_bytes", "", [], [("destination", Role.BYTES)]),
         ("const char *config_text, size_t config_bytes", "", [("config_text", Role.BYTES)], []),
         ("ferrum_hear_fn hear, void *user_data", "", [("hear", Role.CALLBACK)], []),
+        ("ferrum_release_fn release, void *user_data", "", [("release", Role.RELEASE)], []),
+        ("const char *const *names, uint64_t count", "", [("names", Role.TEXTS)], []),
         ("ferrum_box_config *config_out", "", [], [("config", Role.STRUCT)]),
     ],
 )
@@ -106,6 +108,9 @@ def test_parameters_have_roles(
         ("uint64_t *size", "", "ends with _out"),
         ("ferrum_hear_fn hear", "", "user_data"),
         ("const uint64_t *sizes", "", "no text, struct or array"),
+        ("const char *const *names", "", "no text, struct or array"),
+        ("const char **names, uint64_t count", "", "ends with _out"),
+        ("ferrum_release_fn release", "", "user_data"),
         ("uint64_t size", "@optional other", "@optional names no parameter"),
         ("uint64_t size", "@bool", "@bool names no parameter"),
         ("void *thing_out", "", "without a role"),

@@ -1,0 +1,39 @@
+/*
+ * Callables that the library calls when it lets go of something.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef FERRUM_MEM_RELEASE_HPP
+#define FERRUM_MEM_RELEASE_HPP
+
+#include "../ferrum_mem.h"
+
+#include <functional>
+#include <memory>
+
+namespace ferrum {
+namespace detail {
+
+/** Makes a call of the library that takes a release callback. The copy of the callable
+ *  is the library's from a call that succeeds, which calls it once. */
+template <class Call>
+ferrum_status releasing(const std::function<void()> &release, Call call) {
+    if (!release)
+        return call(nullptr, nullptr);
+    auto held = std::make_unique<std::function<void()>>(release);
+    const ferrum_status status = call(
+        [](void *data) noexcept {
+            std::unique_ptr<std::function<void()>> mine(
+                static_cast<std::function<void()> *>(data));
+            (*mine)();
+        },
+        held.get());
+    if (status == FERRUM_OK)
+        held.release();
+    return status;
+}
+
+} // namespace detail
+} // namespace ferrum
+
+#endif /* FERRUM_MEM_RELEASE_HPP */
