@@ -98,12 +98,12 @@ extern _Thread_local int32_t fm_inside;
 /** Checks the buffer of a call that gives text, and zeroes its outputs. */
 #define FM_TEXT_OUT(buffer, capacity, length_out) \
     do {                                          \
+        if ((capacity) > 0 && (buffer) != NULL)   \
+            *(buffer) = 0;                        \
         FM_REQUIRE(length_out);                   \
         *(length_out) = 0;                        \
-        if ((capacity) > 0) {                     \
+        if ((capacity) > 0)                       \
             FM_REQUIRE(buffer);                   \
-            *(buffer) = 0;                        \
-        }                                         \
     } while (0)
 
 #define FM_RETURN_IN(name, call)                          \

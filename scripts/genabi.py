@@ -20,6 +20,7 @@ from pathlib import Path
 
 from genabi import (
     backends,
+    c_arguments,
     c_calls,
     cpp,
     cpp_test,
@@ -57,6 +58,11 @@ OUTPUTS: dict[str, Callable[[Header], str]] = {
     "bindings/rust/ferrum-mem/src/generated/calls.rs": rust_calls.emit,
     "bindings/rust/ferrum-mem/src/generated/enums.rs": rust_enums.emit,
     "bindings/rust/ferrum-mem/src/generated/records.rs": rust_records.emit,
+    "tests/c/arguments_gen.h": c_arguments.emit_families,
+    **{
+        f"tests/c/arguments_{family}_gen.c": partial(c_arguments.emit, family=family)
+        for family in FAMILIES
+    },
     **{f"capi/{family}_gen.c": partial(c_calls.emit, family=family) for family in FAMILIES},
     **{
         f"capi/export_{family}_gen.go": partial(go_exports.emit, family=family)

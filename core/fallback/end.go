@@ -50,8 +50,8 @@ func (b *Buffer) Take(side Side) (device.Addr, error) {
 		return 0, err
 	}
 	defer m.leave()
-	if side != GPU && side != CPU {
-		return 0, device.Errorf(device.CodeInvalidArgument, op, "side %d is none of 0 and 1", int32(side)).On(m.gpu.engine.ID())
+	if err := side.Check(op); err != nil {
+		return 0, on(err, m.gpu.engine)
 	}
 	if err := b.claimOn(side, op); err != nil {
 		return 0, on(err, m.gpu.engine)
@@ -76,7 +76,8 @@ type Taken struct {
 
 // Release ends storage that Take has given, after what is queued on the stream (nil:
 // the default one). Errors, after which it is the caller's as before:
-// CodeInvalidAddress for what is none, those of the stream.
+// CodeInvalidArgument for a side that is none, CodeInvalidAddress for storage that is
+// none, those of the stream.
 func (m *Manager) Release(t Taken, stream device.Stream) error {
 	const op = "fallback.release"
 	if err := m.begin(op); err != nil {
@@ -103,9 +104,10 @@ func (m *Manager) Release(t Taken, stream device.Stream) error {
 }
 
 // Adopt makes a buffer of storage that Take has given. Errors, after which it is the
-// caller's as before: CodeInvalidAddress for what is none, CodeInvalidSize for storage
-// that is smaller than the elements, and those of Alloc for the request, of which
-// the stream and the place mean nothing.
+// caller's as before: CodeInvalidArgument for a side that is none, CodeInvalidAddress
+// for storage that is none, CodeInvalidSize for storage that is smaller than the
+// elements, and those of Alloc for the request, of which the stream and the place mean
+// nothing.
 func (m *Manager) Adopt(t Taken, r Request) (*Buffer, error) {
 	const op = "fallback.adopt"
 	if _, err := r.check(op); err != nil {
@@ -140,6 +142,9 @@ func (m *Manager) Adopt(t Taken, r Request) (*Buffer, error) {
 
 // takeBack takes storage out of what the caller has.
 func (m *Manager) takeBack(op string, t Taken) (storage, error) {
+	if err := t.Side.Check(op); err != nil {
+		return storage{}, on(err, m.gpu.engine)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	at := place{t.Side, t.Addr}

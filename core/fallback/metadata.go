@@ -30,6 +30,14 @@ const (
 	CPU Side = 1 // on the host, because the device had no room or by request
 )
 
+// Check is CodeInvalidArgument for what is neither of them.
+func (s Side) Check(op string) error {
+	if s == GPU || s == CPU {
+		return nil
+	}
+	return device.Errorf(device.CodeInvalidArgument, op, "location %d is none of 0 and 1", int32(s))
+}
+
 // String is "GPU" or "CPU".
 func (s Side) String() string {
 	switch s {

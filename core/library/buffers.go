@@ -127,8 +127,8 @@ func (l *Library) FallbackBufferGetAddress(id uint64, want fallback.Side) (devic
 	if err != nil {
 		return 0, err
 	}
-	if want != fallback.GPU && want != fallback.CPU {
-		return 0, device.Errorf(device.CodeInvalidArgument, op, "location %d is none of 0 and 1", int32(want))
+	if err := want.Check(op); err != nil {
+		return 0, err
 	}
 	addr, side, err := entry.buffer.Addr()
 	if err == nil && side != want {
@@ -153,7 +153,7 @@ func (l *Library) FallbackBufferMove(id uint64, to fallback.Side) error {
 	case fallback.CPU:
 		err = entry.buffer.ToCPU()
 	default:
-		err = device.Errorf(device.CodeInvalidArgument, op, "location %d is none of 0 and 1", int32(to))
+		err = to.Check(op)
 	}
 	return late(err, entry)
 }

@@ -187,7 +187,7 @@ func stderrReceiver(minimum int32, stderr io.Writer) *receiver {
 func (l *Library) SetLog(minLevel int32, fn func(level int32, message string), wait bool) error {
 	if minLevel < LogDebug || minLevel > LogError {
 		return device.Errorf(device.CodeInvalidArgument, "library.set_log",
-			"minimum level %d: want %d (debug) to %d (error)", minLevel, LogDebug, LogError)
+			"minimum_level %d: want %d (debug) to %d (error)", minLevel, LogDebug, LogError)
 	}
 	var next *receiver
 	if fn != nil {

@@ -91,8 +91,8 @@ func (l *Library) TrackerTrack(id uint64, r BufferRecord) error {
 	if err != nil {
 		return err
 	}
-	if r.Side != fallback.GPU && r.Side != fallback.CPU {
-		return device.Errorf(device.CodeInvalidArgument, op, "location %d is none of 0 and 1", int32(r.Side))
+	if err := r.Side.Check(op); err != nil {
+		return err
 	}
 	m := fallback.NewBufferMetadata(r.ID, fallback.Extent{SizeBytes: r.SizeBytes, NumElements: r.NumElements},
 		fallback.BufferLocation{Side: r.Side}).WithTag(r.Tag)

@@ -42,6 +42,7 @@ extern "C" {
  * is poisoned. Never fails.
  *
  * @by-hand c,go answers at any time and without Go
+ * @always
  */
 FERRUM_API uint32_t ferrum_abi_version(void);
 
@@ -50,6 +51,7 @@ FERRUM_API uint32_t ferrum_abi_version(void);
  * constant and lives as long as the process. Works at any time; never fails.
  *
  * @by-hand c,go answers at any time and without Go
+ * @always
  */
 FERRUM_API const char *ferrum_version_string(void);
 
@@ -128,6 +130,7 @@ enum ferrum_status_code {
  * for a number that is none. The text is constant. Works at any time.
  *
  * @by-hand c,go answers at any time and without Go
+ * @always
  */
 FERRUM_API const char *ferrum_status_name(ferrum_status status);
 
@@ -136,6 +139,7 @@ FERRUM_API const char *ferrum_status_name(ferrum_status status);
  * Works at any time.
  *
  * @by-hand c,go answers at any time and without Go
+ * @always
  */
 FERRUM_API const char *ferrum_status_text(ferrum_status status);
 
@@ -344,6 +348,7 @@ typedef struct ferrum_error_info {
  *
  * @by-hand c,go the record of the thread is kept in C
  * @by-hand cpp the class failure holds it
+ * @always
  */
 FERRUM_API ferrum_status ferrum_last_error(ferrum_error_info *error_out);
 
@@ -381,6 +386,7 @@ typedef void (*ferrum_log_fn)(ferrum_log_level level, const char *message,
  * @param user_data  handed to the callback; must stay valid while it is set.
  *
  * @optional callback
+ * @stateless
  */
 FERRUM_API ferrum_status ferrum_log_set_callback(ferrum_log_level minimum_level,
                                                  ferrum_log_fn callback,

@@ -200,6 +200,7 @@ FERRUM_API ferrum_status ferrum_snapshot_json(char *buffer, size_t capacity,
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  *
  * @by-hand go the core cannot fail there
+ * @stateless
  */
 FERRUM_API ferrum_status ferrum_leak_report_json(char *buffer, size_t capacity,
                                                  size_t *length_out);

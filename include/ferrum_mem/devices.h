@@ -91,6 +91,7 @@ typedef int32_t ferrum_backend;
  * Works at any time; never fails.
  *
  * @by-hand c,go answers at any time and without Go
+ * @always
  */
 FERRUM_API const char *ferrum_backend_name(ferrum_backend backend);
 
@@ -99,6 +100,7 @@ FERRUM_API const char *ferrum_backend_name(ferrum_backend backend);
  * ferrum_backend_name.
  *
  * @by-hand c,go answers at any time and without Go
+ * @always
  */
 FERRUM_API const char *ferrum_backend_display_name(ferrum_backend backend);
 
@@ -197,7 +199,8 @@ typedef struct ferrum_host_info {
 #define FERRUM_HOST_INFO_INIT {(uint32_t)sizeof(ferrum_host_info), 0, 0, 0, {0}}
 /* clang-format on */
 
-/** Reads what is known of this machine; works also before ferrum_init. */
+/** Reads what is known of this machine; works also before ferrum_init.
+ *  @stateless */
 FERRUM_API ferrum_status ferrum_host_get_info(ferrum_host_info *info_out);
 
 /** An address of the device is also a pointer of the host. */

@@ -95,6 +95,8 @@ typedef struct ferrum_inference_estimate {
  * rounded down, and the rest 2 vocab_size h + h.
  *
  * @return FERRUM_ERROR_INVALID_ARGUMENT when num_heads is 0; FERRUM_ERROR_OVERFLOW.
+ *
+ * @stateless
  */
 FERRUM_API ferrum_status ferrum_estimate_model_memory(
     const ferrum_model_shape *shape, uint64_t *bytes_out);
@@ -104,6 +106,8 @@ FERRUM_API ferrum_status ferrum_estimate_model_memory(
  * num_kv_heads x head_dim x dtype_bytes.
  *
  * @return FERRUM_ERROR_OVERFLOW.
+ *
+ * @stateless
  */
 FERRUM_API ferrum_status ferrum_estimate_kv_cache_memory(
     const ferrum_kv_cache_shape *shape, uint64_t *bytes_out);
@@ -113,6 +117,8 @@ FERRUM_API ferrum_status ferrum_estimate_kv_cache_memory(
  * x (h + 2i).
  *
  * @return as ferrum_estimate_model_memory.
+ *
+ * @stateless
  */
 FERRUM_API ferrum_status ferrum_estimate_inference_memory(
     const ferrum_model_shape *shape, ferrum_inference_estimate *estimate_out);
@@ -173,6 +179,7 @@ typedef struct ferrum_estimate_request {
  *         model's table of positions; FERRUM_ERROR_OVERFLOW.
  *
  * @optional request
+ * @stateless
  */
 FERRUM_API ferrum_status ferrum_estimate_file_json(
     const char *path, const ferrum_estimate_request *request, char *buffer,
@@ -185,6 +192,7 @@ FERRUM_API ferrum_status ferrum_estimate_file_json(
  * @param config_bytes  its length, at most 16 MiB.
  *
  * @optional request
+ * @stateless
  */
 FERRUM_API ferrum_status
 ferrum_estimate_config_json(const char *config_text, size_t config_bytes,

@@ -101,6 +101,7 @@ typedef int32_t ferrum_memory_preset;
  * Gives ready-made settings. Needs no ferrum_init.
  *
  * @by-hand cpp its settings have a class
+ * @stateless
  */
 FERRUM_API ferrum_status ferrum_memory_config_preset(
     ferrum_memory_preset preset, ferrum_memory_config *config_out);
@@ -111,6 +112,7 @@ FERRUM_API ferrum_status ferrum_memory_config_preset(
  * @return FERRUM_ERROR_INVALID_CONFIG with the setting and its value, also for a
  *         size to allocate ahead that its bucket has no place for.
  * @by-hand cpp its settings have a class
+ * @stateless
  */
 FERRUM_API ferrum_status
 ferrum_memory_config_check(const ferrum_memory_config *config);
@@ -164,6 +166,7 @@ typedef struct ferrum_memory_ratios {
  * Reckons the ratios of counters. Needs no ferrum_init.
  *
  * @by-hand cpp its result has a class
+ * @stateless
  */
 FERRUM_API ferrum_status ferrum_memory_stats_ratios(
     const ferrum_memory_stats *stats, ferrum_memory_ratios *ratios_out);
@@ -174,6 +177,7 @@ FERRUM_API ferrum_status ferrum_memory_stats_ratios(
  *
  * @by-hand cpp its result has a class
  * @by-hand c the output may be one of the inputs
+ * @stateless
  */
 FERRUM_API ferrum_status ferrum_memory_stats_merge(
     const ferrum_memory_stats *stats, const ferrum_memory_stats *other,
@@ -184,6 +188,7 @@ FERRUM_API ferrum_status ferrum_memory_stats_merge(
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  * @by-hand cpp its result has a class
+ * @stateless
  */
 FERRUM_API ferrum_status
 ferrum_memory_stats_text(const ferrum_memory_stats *stats, char *buffer,
@@ -202,6 +207,7 @@ typedef int32_t ferrum_buffer_location;
  * Needs no ferrum_init.
  *
  * @by-hand go works without the library
+ * @stateless
  */
 FERRUM_API ferrum_status ferrum_buffer_id_new(uint64_t *id_out);
 
@@ -211,6 +217,7 @@ FERRUM_API ferrum_status ferrum_buffer_id_new(uint64_t *id_out);
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  *
  * @by-hand go works without the library
+ * @stateless
  */
 FERRUM_API ferrum_status ferrum_buffer_id_text(uint64_t buffer_id, char *buffer,
                                                size_t capacity,
@@ -817,7 +824,8 @@ FERRUM_API ferrum_status ferrum_fallback_buffer_take(
  * Makes a buffer of storage that was taken from one of the same manager.
  *
  * @param request  place and stream of it mean nothing.
- * @return FERRUM_ERROR_INVALID_ADDRESS for what is no such storage;
+ * @return FERRUM_ERROR_INVALID_ARGUMENT for a location that is none;
+ *         FERRUM_ERROR_INVALID_ADDRESS for what is no such storage;
  *         FERRUM_ERROR_INVALID_SIZE when it is smaller than the elements.
  */
 FERRUM_API ferrum_status ferrum_fallback_manager_adopt(
@@ -827,7 +835,8 @@ FERRUM_API ferrum_status ferrum_fallback_manager_adopt(
 
 /**
  * Ends storage that was taken, after what is queued on a stream of the device,
- * which is optional. FERRUM_ERROR_INVALID_ADDRESS for what is none.
+ * which is optional. FERRUM_ERROR_INVALID_ARGUMENT for a location that is none,
+ * FERRUM_ERROR_INVALID_ADDRESS for storage that is none.
  *
  * @optional stream
  * @by-hand cpp release() gives the handle up
@@ -842,6 +851,7 @@ FERRUM_API ferrum_status ferrum_fallback_manager_release(
  * @return FERRUM_ERROR_OVERFLOW above 2^63.
  *
  * @by-hand go works without the library
+ * @stateless
  */
 FERRUM_API ferrum_status ferrum_round_up_power_of_2(uint64_t n,
                                                     uint64_t *result_out);
@@ -851,6 +861,7 @@ FERRUM_API ferrum_status ferrum_round_up_power_of_2(uint64_t n,
  * ferrum_round_up_power_of_2.
  *
  * @by-hand go works without the library
+ * @stateless
  */
 FERRUM_API ferrum_status ferrum_size_class(uint64_t size_bytes,
                                            uint64_t *class_bytes_out);
@@ -860,6 +871,7 @@ FERRUM_API ferrum_status ferrum_size_class(uint64_t size_bytes,
  * 64 bits.
  *
  * @by-hand go works without the library
+ * @stateless
  */
 FERRUM_API ferrum_status ferrum_f32_bytes(uint64_t count, uint64_t *bytes_out);
 
@@ -867,6 +879,7 @@ FERRUM_API ferrum_status ferrum_f32_bytes(uint64_t count, uint64_t *bytes_out);
  * As ferrum_f32_bytes, for 16-bit floats.
  *
  * @by-hand go works without the library
+ * @stateless
  */
 FERRUM_API ferrum_status ferrum_f16_bytes(uint64_t count, uint64_t *bytes_out);
 

@@ -30,6 +30,8 @@ typedef int32_t ferrum_pressure_profile;
  * The level of a device with that capacity of which so much is free, decided in
  * integers and without hysteresis. A capacity of 0 means unknown and is LOW; more
  * free than there is counts as all free.
+ *
+ * @stateless
  */
 FERRUM_API ferrum_status
 ferrum_pressure_level_of(ferrum_pressure_profile profile, uint64_t total_bytes,
@@ -40,6 +42,8 @@ ferrum_pressure_level_of(ferrum_pressure_profile profile, uint64_t total_bytes,
  * than that. Above 1 is as full as 1.
  *
  * @return FERRUM_ERROR_INVALID_ARGUMENT for a ratio that is negative or no number.
+ *
+ * @stateless
  */
 FERRUM_API ferrum_status
 ferrum_pressure_from_utilization(ferrum_pressure_profile profile, double ratio,

@@ -13,6 +13,7 @@ TEXT = {"@param", "@return"}
 
 # Every tag, with the least number of words that follow it.
 TAGS = {
+    "always": 0,
     "batch": 1,
     "bool": 0,
     "borrowed": 1,
@@ -26,6 +27,7 @@ TAGS = {
     "opens": 0,
     "optional": 0,
     "required": 0,
+    "stateless": 0,
     "unknown": 1,
     "waits": 0,
 }

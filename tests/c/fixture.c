@@ -166,7 +166,7 @@ static void make_dead_handles(fixture *f) {
     MUST(ferrum_fallback_buffer_free(buffer, (ferrum_stream){0}));
     MUST(ferrum_fallback_manager_destroy(fallback_manager, 0));
     f->dead[FALLBACK_MANAGER] = fallback_manager.id;
-    f->dead[BUFFER] = buffer.id;
+    f->dead[FALLBACK_BUFFER] = buffer.id;
     ferrum_tracker tracker = make_tracker();
     MUST(ferrum_tracker_destroy(tracker));
     f->dead[TRACKER] = tracker.id;

@@ -19,7 +19,7 @@ enum kind {
     MONITOR,
     PLACEMENT,
     FALLBACK_MANAGER,
-    BUFFER,
+    FALLBACK_BUFFER,
     TRACKER,
     GENERIC_POOL,
     KINDS

@@ -540,15 +540,15 @@ static ferrum_status adopt_twice(fixture *f) {
     X(fallback_manager_return_buffers, FALLBACK_MANAGER, ferrum_fallback_manager_return_buffers((ferrum_fallback_manager){id}, OUT(uint64_t, {0}))) \
     X(fallback_manager_adopt, FALLBACK_MANAGER, adopt_with((ferrum_fallback_manager){id}, FERRUM_LOCATION_GPU, 4096)) \
     X(fallback_manager_release, FALLBACK_MANAGER, ferrum_fallback_manager_release((ferrum_fallback_manager){id}, FERRUM_LOCATION_GPU, 4096, (ferrum_stream){0})) \
-    X(fallback_buffer_free, BUFFER, ferrum_fallback_buffer_free((ferrum_fallback_buffer){id}, (ferrum_stream){0})) \
-    X(fallback_buffer_get_info, BUFFER, ferrum_fallback_buffer_get_info((ferrum_fallback_buffer){id}, OUT(ferrum_fallback_buffer_info, FERRUM_FALLBACK_BUFFER_INFO_INIT))) \
-    X(fallback_buffer_get_address, BUFFER, ferrum_fallback_buffer_get_address((ferrum_fallback_buffer){id}, FERRUM_LOCATION_GPU, OUT(ferrum_address, {0}))) \
-    X(fallback_buffer_move, BUFFER, ferrum_fallback_buffer_move((ferrum_fallback_buffer){id}, FERRUM_LOCATION_CPU)) \
-    X(fallback_buffer_pin, BUFFER, ferrum_fallback_buffer_pin((ferrum_fallback_buffer){id}, NULL, NULL)) \
-    X(fallback_buffer_unpin, BUFFER, ferrum_fallback_buffer_unpin((ferrum_fallback_buffer){id})) \
-    X(fallback_buffer_write, BUFFER, ferrum_fallback_buffer_write((ferrum_fallback_buffer){id}, 0, (char[16]){0}, 16)) \
-    X(fallback_buffer_read, BUFFER, ferrum_fallback_buffer_read((ferrum_fallback_buffer){id}, 0, (char[16]){0}, 16)) \
-    X(fallback_buffer_take, BUFFER, ferrum_fallback_buffer_take((ferrum_fallback_buffer){id}, FERRUM_LOCATION_GPU, OUT(ferrum_address, {0}))) \
+    X(fallback_buffer_free, FALLBACK_BUFFER, ferrum_fallback_buffer_free((ferrum_fallback_buffer){id}, (ferrum_stream){0})) \
+    X(fallback_buffer_get_info, FALLBACK_BUFFER, ferrum_fallback_buffer_get_info((ferrum_fallback_buffer){id}, OUT(ferrum_fallback_buffer_info, FERRUM_FALLBACK_BUFFER_INFO_INIT))) \
+    X(fallback_buffer_get_address, FALLBACK_BUFFER, ferrum_fallback_buffer_get_address((ferrum_fallback_buffer){id}, FERRUM_LOCATION_GPU, OUT(ferrum_address, {0}))) \
+    X(fallback_buffer_move, FALLBACK_BUFFER, ferrum_fallback_buffer_move((ferrum_fallback_buffer){id}, FERRUM_LOCATION_CPU)) \
+    X(fallback_buffer_pin, FALLBACK_BUFFER, ferrum_fallback_buffer_pin((ferrum_fallback_buffer){id}, NULL, NULL)) \
+    X(fallback_buffer_unpin, FALLBACK_BUFFER, ferrum_fallback_buffer_unpin((ferrum_fallback_buffer){id})) \
+    X(fallback_buffer_write, FALLBACK_BUFFER, ferrum_fallback_buffer_write((ferrum_fallback_buffer){id}, 0, (char[16]){0}, 16)) \
+    X(fallback_buffer_read, FALLBACK_BUFFER, ferrum_fallback_buffer_read((ferrum_fallback_buffer){id}, 0, (char[16]){0}, 16)) \
+    X(fallback_buffer_take, FALLBACK_BUFFER, ferrum_fallback_buffer_take((ferrum_fallback_buffer){id}, FERRUM_LOCATION_GPU, OUT(ferrum_address, {0}))) \
     X(tracker_destroy, TRACKER, ferrum_tracker_destroy((ferrum_tracker){id})) \
     X(tracker_track, TRACKER, track_with(id, NULL)) \
     X(tracker_untrack, TRACKER, ferrum_tracker_untrack((ferrum_tracker){id}, 1, NULL)) \

@@ -5294,7 +5294,8 @@ class Functions:
     # from one of the same manager.
     ferrum_fallback_manager_adopt: Callable[..., int]
     # (manager, location, address, stream) Ends storage that was taken, after what is queued on a
-    # stream of the device, which is optional. FERRUM_ERROR_INVALID_ADDRESS for what is none.
+    # stream of the device, which is optional. FERRUM_ERROR_INVALID_ARGUMENT for a location that is
+    # none, FERRUM_ERROR_INVALID_ADDRESS for storage that is none.
     ferrum_fallback_manager_release: Callable[..., int]
     # (n, result_out) The least power of two that is n or more; 1 for 0.
     ferrum_round_up_power_of_2: Callable[..., int]

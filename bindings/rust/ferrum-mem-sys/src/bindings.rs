@@ -6380,7 +6380,8 @@ extern "C" {
     ///
     /// - `request`: place and stream of it mean nothing.
     ///
-    /// Returns FERRUM_ERROR_INVALID_ADDRESS for what is no such storage;
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for a location that is none;
+    /// FERRUM_ERROR_INVALID_ADDRESS for what is no such storage;
     /// FERRUM_ERROR_INVALID_SIZE when it is smaller than the elements.
     pub fn ferrum_fallback_manager_adopt(
         manager: ferrum_fallback_manager,
@@ -6391,7 +6392,8 @@ extern "C" {
     ) -> ferrum_status;
 
     /// Ends storage that was taken, after what is queued on a stream of the device,
-    /// which is optional. FERRUM_ERROR_INVALID_ADDRESS for what is none.
+    /// which is optional. FERRUM_ERROR_INVALID_ARGUMENT for a location that is none,
+    /// FERRUM_ERROR_INVALID_ADDRESS for storage that is none.
     pub fn ferrum_fallback_manager_release(
         manager: ferrum_fallback_manager,
         location: ferrum_buffer_location,

@@ -1,0 +1,24 @@
+/* Generated from include/ferrum_mem.h by scripts/genabi.py; do not edit. */
+#ifndef FERRUM_TESTS_ARGUMENTS_GEN_H
+#define FERRUM_TESTS_ARGUMENTS_GEN_H
+
+/* clang-format off */
+#define ARGUMENTS_FAMILIES(X) \
+    X(base) \
+    X(books) \
+    X(callbacks) \
+    X(devices) \
+    X(elastic) \
+    X(estimate) \
+    X(fallback) \
+    X(managers) \
+    X(mapping) \
+    X(monitor) \
+    X(pools) \
+    X(sharing) \
+    X(sleep) \
+    X(streams) \
+    X(virtual)
+/* clang-format on */
+
+#endif
