@@ -185,7 +185,8 @@ typedef struct ferrum_memory {
     uint64_t id; /**< 0 is no block */
 } ferrum_memory;
 
-/** A registered callback. */
+/** A registered callback.
+ *  @by-hand rust it is ended and nothing else */
 typedef struct ferrum_registration {
     uint64_t id; /**< 0 is no registration */
 } ferrum_registration;

@@ -28,22 +28,26 @@ extern "C" {
  * manager may wait for a stream, and is FERRUM_ERROR_INVALID_STATE in a host function.
  */
 
-/** A fallback manager: memory of a device, with a second place to go to. */
+/** A fallback manager: memory of a device, with a second place to go to.
+ *  @by-hand rust its calls are written by hand */
 typedef struct ferrum_fallback_manager {
     uint64_t id; /**< 0 is no manager */
 } ferrum_fallback_manager;
 
-/** A buffer of a fallback manager, on its device or on its host. */
+/** A buffer of a fallback manager, on its device or on its host.
+ *  @by-hand rust its calls are written by hand */
 typedef struct ferrum_fallback_buffer {
     uint64_t id; /**< 0 is no buffer */
 } ferrum_fallback_buffer;
 
-/** A tracker: what is known of live buffers. */
+/** A tracker: what is known of live buffers.
+ *  @by-hand rust a tracker and a view of one share the calls */
 typedef struct ferrum_tracker {
     uint64_t id; /**< 0 is no tracker */
 } ferrum_tracker;
 
-/** A pool of free buffers of the caller's own. */
+/** A pool of free buffers of the caller's own.
+ *  @by-hand rust its calls are written by hand */
 typedef struct ferrum_generic_pool {
     uint64_t id; /**< 0 is no pool */
 } ferrum_generic_pool;

@@ -99,7 +99,7 @@ def _forms(call: Call) -> list[str]:
     const = "" if call.is_static or not call.kind else " const"
     declared = _declared([(a.declared, a.default) for a in call.arguments])
     forms = [
-        f"result<{_type(call)}> try_{call.name}({declared}){const} {{\n{_body(call)}}}",
+        f"{_result(call)} try_{call.name}({declared}){const} {{\n{_body(call)}}}",
         _thrown(call, declared, [a.name for a in call.arguments], const),
     ]
     if any(argument.element for argument in call.arguments):
@@ -147,10 +147,16 @@ def _list_forms(call: Call, const: str) -> list[str]:
             passed.append(argument.name)
     text = _declared(declared)
     return [
-        f"result<{_type(call)}> try_{call.name}({text}){const} {{\n"
+        f"{_result(call)} try_{call.name}({text}){const} {{\n"
         f"return try_{call.name}({', '.join(passed)});\n}}",
         _thrown(call, text, names, const),
     ]
+
+
+def _result(call: Call) -> str:
+    """What the form with a result gives. In a class with a call `result` that name is taken."""
+    scope = "ferrum::" if call.hides_result else ""
+    return f"{scope}result<{_type(call)}>"
 
 
 def _type(call: Call) -> str:

@@ -8,7 +8,7 @@ no kind is a function of the namespace. `get_` falls away.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 
 from .model import CType, Function, Header, Named, Scalar, Struct
@@ -63,6 +63,8 @@ class Call:
     arguments: tuple[Argument, ...]
     passed: tuple[str, ...]  # one expression for each parameter of C
     outputs: tuple[Output, ...]
+    # Whether a call of the class is named as ferrum::result.
+    hides_result: bool = False
 
     @property
     def released(self) -> str:
@@ -74,7 +76,9 @@ class Call:
 def calls_of(header: Header) -> list[Call]:
     """The functions that C++ has in both forms, in the order of the header."""
     structs = {struct.name: struct for struct in header.structs}
-    return [_call(shape, structs) for shape in shapes_of(header) if _is_generated(shape)]
+    calls = [_call(shape, structs) for shape in shapes_of(header) if _is_generated(shape)]
+    hiding = {call.kind for call in calls if call.kind and call.name == "result"}
+    return [replace(call, hides_result=call.kind in hiding) for call in calls]
 
 
 def _is_generated(shape: Shape) -> bool:

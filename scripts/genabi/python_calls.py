@@ -1,6 +1,7 @@
 """Writes the Python package's _calls.py: the simple methods of each kind of handle.
 
-Simple is a method that takes numbers, or a time to wait, and gives nothing, a number, a
+Simple is a method that takes numbers, lists of texts or what is called when it lets go of
+something, or a time to wait, and gives nothing, a number, a
 truth, a value of an enumeration or a record. The classes of the package inherit them.
 """
 
@@ -21,6 +22,8 @@ from __future__ import annotations
 '''
 
 CODERS = {"int32_t": "i32", "uint32_t": "u32", "uint64_t": "u64", "ferrum_address": "u64"}
+# What a method that waits for nothing can take.
+INPUTS = {Role.NUMBER, Role.TEXTS, Role.RELEASE}
 CELLS = {"ferrum_address": "c_uint64", "float": "c_float", "double": "c_double"}
 SECONDS = "seconds; None waits without an end, 0 only asks."
 SLICES = "In the main thread a long wait is done in slices, so that Ctrl-C ends it."
@@ -44,7 +47,7 @@ def is_simple(names: Names, shape: Shape) -> bool:
     inputs = [a.role for a in shape.inputs]
     return (
         shape.function.tag("ends") is None
-        and (inputs == [Role.WAIT] or all(role is Role.NUMBER for role in inputs))
+        and (inputs == [Role.WAIT] or all(role in INPUTS for role in inputs))
         and len(shape.outputs) <= 1
         and all(_is_plain(names, a) for a in shape.outputs)
     )
@@ -73,6 +76,13 @@ def _imports(names: Names, body: str) -> str:
     text += f"from ._records import {', '.join(records)}\n"
     coders = [name for name in ("i32", "u32", "u64") if f"{name}(" in body]
     text += f"from ._values import {', '.join(coders)}\n" if coders else ""
+    text += "from ._release import releasing\n" if "releasing(" in body else ""
+    text += "from ._texts import texts\n" if "*texts(" in body else ""
+    typed = [name for name in ("Callable", "Iterable") if f": {name}[" in body]
+    if typed:
+        text = text.replace(
+            "import ctypes\n", f"import ctypes\nfrom collections.abc import {', '.join(typed)}\n"
+        )
     return text + "from ._waits import wait\n"
 
 
@@ -93,6 +103,14 @@ def _method(names: Names, shape: Shape) -> str:
     defaults = {t.words[0]: t.words[1] for t in shape.function.tags if t.name == "default"}
     parameters, values = ["self"], ["self._handle"]
     for argument in shape.inputs:
+        if argument.role is Role.TEXTS:
+            parameters.append(f"{argument.name}: Iterable[str]")
+            values.append(f'*texts("{argument.name}", {argument.name})')
+            continue
+        if argument.role is Role.RELEASE:
+            parameters.append(f"{argument.name}: Callable[[], object]")
+            values.append("*given")
+            continue
         default = f" = {defaults[argument.name]}" if argument.name in defaults else ""
         parameters.append(f"{argument.name}: int{default}")
         values.append(f'{CODERS[argument.type_name]}("{argument.name}", {argument.name})')
@@ -101,9 +119,11 @@ def _method(names: Names, shape: Shape) -> str:
         made, told, kind = _output(names, output)
         values.append("ctypes.byref(raw)")
     text = f"\n    def {name}({', '.join(parameters)}) -> {kind}:\n{doc}{made}"
-    return (
-        text + f"        _native.check(_native.library().{function}({', '.join(values)}))\n{told}"
-    )
+    call = f"_native.library().{function}({', '.join(values)})"
+    released = next((a.name for a in shape.inputs if a.role is Role.RELEASE), "")
+    if released:
+        call = f"releasing({released}, lambda *given: {call})"
+    return text + f"        _native.check({call})\n{told}"
 
 
 def _output(names: Names, output: Argument) -> tuple[str, str, str]:

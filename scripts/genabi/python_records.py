@@ -72,6 +72,8 @@ def directions(header: Header) -> tuple[set[str], set[str]]:
     for struct in header.structs:
         if struct.name in outputs:
             outputs |= {f.type.name for f in struct.fields if isinstance(f.type, Named)}
+        if struct.name in inputs:
+            inputs |= {f.type.name for f in struct.fields if isinstance(f.type, Named)}
     return inputs, outputs
 
 
@@ -82,6 +84,7 @@ def _imports(names: Names, body: str) -> str:
         used = sorted(e.name for e in found if f"{e.name}" in body and e.is_by_hand is by_hand)
         text += f"from .{module} import {', '.join(used)}\n" if used else ""
     coders = [name for name in ("i32", "u32", "u64") if f"{name}(" in body]
+    text += "from ._fixed_text import fixed_text\n" if "fixed_text(" in body else ""
     text += "from ._native import encode\n" if "encode(" in body else ""
     return text + (f"from ._values import {', '.join(coders)}\n" if coders else "")
 
@@ -94,7 +97,7 @@ def _class(names: Names, struct: Struct, is_input: bool, is_output: bool) -> str
         )
         if _is_said(struct, field)
     ]
-    if not is_input:
+    if not is_input or not struct.initial:
         members = [Member(m.name, m.type, m.doc, None, m.from_c, m.to_c) for m in members]
     form = "frozen=True" if is_output else "frozen=True, kw_only=True"
     entries = [(m.name, m.doc) for m in members if m.doc]
@@ -109,7 +112,7 @@ def _class(names: Names, struct: Struct, is_input: bool, is_output: bool) -> str
     if is_input:
         text += f"\n    def to_abi(self) -> _abi.{struct.name}:\n"
         text += '        """The C struct, which keeps the texts that it points to."""\n'
-        text += f"        raw = _abi.{struct.name}.init()\n"
+        text += f"        raw = _abi.{struct.name}{'.init' if struct.initial else ''}()\n"
         text += "".join(f"        raw.{m.name} = {m.to_c}\n" for m in members)
         text += "        return raw\n"
     return text
@@ -153,8 +156,12 @@ def _member(names: Names, struct: Struct, field: Field, initial: Initial) -> Mem
             from_c = f"{raw}.id"
         else:
             kind, from_c = type_name(inner), f"{type_name(inner)}.from_abi({raw})"
+            to_c = f"{own}.to_abi()"
+            zeros = initial if isinstance(initial, tuple) else ()
+            default = f"{kind}({', '.join(_number(zero) for zero in zeros)})"
     elif isinstance(field.type, Array):
         kind, from_c = "str", f'{raw}.decode("utf-8", "replace")'
+        to_c = f'fixed_text("{field.name}", {own}, {field.type.length})'
     elif isinstance(field.type, Pointer):
         if field.type.target == Scalar("char"):
             from_c = f'({raw} or b"").decode("utf-8", "replace")'

@@ -10,9 +10,9 @@ from __future__ import annotations
 from .model import Header
 from .rust import SCALARS
 from .rust_format import formatted
-from .rust_names import Names, doc_lines
+from .rust_names import Names, camel, doc_lines
 from .rust_records import link
-from .shapes import Argument, Role, Shape, shapes_of
+from .shapes import Argument, Role, Shape, handle_kinds, shapes_of
 
 HEAD = """\
 // Generated from include/ferrum_mem.h by scripts/genabi.py; do not edit.
@@ -27,18 +27,9 @@ use crate::stream::timeout_ns;
 use crate::{sys, Result};
 """
 
-# Kinds whose object gives its handle by raw().
-KINDS = {
-    "device": "Device",
-    "elastic_pool": "ElasticPool",
-    "event": "Event",
-    "manager": "Manager",
-    "memory": "Memory",
-    "pool": "Pool",
-    "stream": "Stream",
-    "vpool": "VirtualPool",
-}
-INPUTS = {Role.NUMBER, Role.WAIT, Role.ENUMERATION}
+INPUTS = {Role.NUMBER, Role.WAIT, Role.ENUMERATION, Role.TEXTS, Role.RELEASE}
+# Functions of the crate that only some calls need, by their modules.
+HELPERS = {"release": "releasing", "texts": "c_texts"}
 OUTPUTS = {Role.STRUCT, Role.NUMBER, Role.TRUTH, Role.ENUMERATION, Role.TEXT}
 
 
@@ -46,22 +37,30 @@ def emit(header: Header) -> str:
     """The text of calls.rs."""
     names = Names(header)
     known = {record.struct.name: record.name for record in link(names)}
-    calls = [shape for shape in shapes_of(header) if _is_plain(shape, known)]
+    kinds = _kinds(header)
+    calls = [shape for shape in shapes_of(header) if _is_plain(shape, known, kinds)]
     for shape in calls:
-        path = f"{KINDS[shape.kind]}::{_method(shape)}"
+        path = f"{kinds[shape.kind]}::{_method(shape)}"
         names.paths[shape.function.name] = path
-    text = HEAD
-    for kind, owner in KINDS.items():
+    text = ""
+    for kind, owner in kinds.items():
         own = [_call(shape, names, known) for shape in calls if shape.kind == kind]
         if own:
             text += f"\nimpl crate::{owner} {{\n" + "\n".join(own) + "}\n"
-    return formatted(text)
+    used = [f"use crate::{m}::{h};\n" for m, h in HELPERS.items() if f"{h}(" in text]
+    return formatted(HEAD + "".join(used) + text)
 
 
-def _is_plain(shape: Shape, known: dict[str, str]) -> bool:
+def _kinds(header: Header) -> dict[str, str]:
+    """The kinds whose object gives its handle by raw(), with the name of its type."""
+    by_hand = {s.name.removeprefix("ferrum_") for s in header.structs if s.by_hand("rust")}
+    return {kind: camel(kind) for kind in sorted(handle_kinds(header)) if kind not in by_hand}
+
+
+def _is_plain(shape: Shape, known: dict[str, str], kinds: dict[str, str]) -> bool:
     return (
         shape.receiver is not None
-        and shape.kind in KINDS
+        and shape.kind in kinds
         and not shape.function.by_hand("rust")
         and shape.function.tag("ends") is None
         and all(a.role in INPUTS for a in shape.inputs)
@@ -88,10 +87,21 @@ def _call(shape: Shape, names: Names, known: dict[str, str]) -> str:
     text = doc_lines(doc, "    ")
     text += f"    pub fn {_method(shape)}({', '.join(parameters)}) -> Result<{result}> {{\n"
     function = f"sys::{shape.function.name}"
+    for argument in shape.inputs:
+        if argument.role is Role.TEXTS:
+            name = argument.name
+            said = f'"{shape.function.name}", "{name}", {name}'
+            text += f"let ({name}, pointers) = c_texts({said})?;\n"
     if outputs and outputs[0].role is Role.TEXT:
         arguments = ", ".join([*given, "to", "room", "length"])
         text += "// SAFETY: the buffer has the room that is told.\n"
         return f"{text} json_of(|to, room, length| unsafe {{ {function}({arguments}) }}) }}\n"
+    released = next((a.name for a in shape.inputs if a.role is Role.RELEASE), "")
+    if released and not outputs:
+        # The closure is the library's from a call that succeeds.
+        text += f"releasing({released}, |call, data| {{\n"
+        text += "// SAFETY: data is what call takes, once.\n"
+        return f"{text} unsafe {{ {function}({', '.join(given)}) }} }}) }}\n"
     if not outputs:
         text += "// SAFETY: plain values.\n"
         return f"{text} check(unsafe {{ {function}({', '.join(given)}) }}) }}\n"
@@ -116,6 +126,10 @@ def _described(shape: Shape) -> str:
 
 
 def _parameter(argument: Argument, names: Names) -> str:
+    if argument.role is Role.TEXTS:
+        return f"{argument.name}: &[&str]"
+    if argument.role is Role.RELEASE:
+        return f"{argument.name}: impl FnOnce() + Send + 'static"
     if argument.role is Role.WAIT:
         return "timeout: Option<Duration>"
     if argument.role is Role.ENUMERATION:
@@ -124,6 +138,10 @@ def _parameter(argument: Argument, names: Names) -> str:
 
 
 def _given(argument: Argument) -> str:
+    if argument.role is Role.TEXTS:
+        return f"pointers.as_ptr(), {argument.name}.len() as u64"
+    if argument.role is Role.RELEASE:
+        return "call, data"
     if argument.role is Role.WAIT:
         return "timeout_ns(timeout)"
     return f"{argument.name}.to_raw()" if argument.role is Role.ENUMERATION else argument.name

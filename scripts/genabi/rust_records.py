@@ -27,7 +27,7 @@ use crate::{sys, Result, Stream};
 """
 
 # How values cross, as far as it is needed.
-HELPERS = ("flag", "ns", "optional_ns", "optional_text", "pointer")
+HELPERS = ("fixed_text", "flag", "ns", "optional_ns", "optional_text", "pointer")
 
 # Handles that requests refer to by an object of the crate.
 OBJECTS = {"ferrum_stream": "Stream"}
@@ -184,7 +184,9 @@ def _directions(header: Header) -> tuple[set[str], set[str]]:
     for struct in reversed(header.structs):
         for field in struct.fields:
             if isinstance(field.type, Named) and field.type.kind == "struct":
-                (inputs if struct.name in inputs else outputs).add(field.type.name)
+                for direction in (inputs, outputs):
+                    if struct.name in direction:
+                        direction.add(field.type.name)
     return inputs, outputs
 
 
@@ -299,7 +301,9 @@ def _member(struct: Struct, field: Field, names: Names, is_input: bool) -> Membe
             f"({raw}.id != 0).then_some({raw})",
             f"self.{new}.unwrap_or_default()",
         )
-    return Member(new, type_, doc, from_c, ((name, to_c),))
+    is_text = isinstance(kind, Array) and kind.element == Scalar("char")
+    holds = f'let {name} = fixed_text(function, "{name}", &self.{name})?;' if is_text else ""
+    return Member(new, type_, doc, from_c, ((name, to_c),), holds if is_input else "")
 
 
 def _constant(text: str) -> str:
@@ -333,7 +337,7 @@ def _value(field: Field, raw: str, names: Names) -> tuple[str, str, str, str]:
     given = f"self.{name}"
     if isinstance(kind, Array):
         if kind.element == Scalar("char"):
-            return name, "String", f"text_of(&{raw})", ""
+            return name, "String", f"text_of(&{raw})", name
         assert isinstance(kind.element, Scalar)
         return name, f"[{SCALARS[kind.element.name]}; {kind.length}]", raw, given
     if isinstance(kind, Scalar):
@@ -352,7 +356,7 @@ def _value(field: Field, raw: str, names: Names) -> tuple[str, str, str, str]:
         return name, type_, f"{type_}::from_raw({raw})", f"{given}.to_raw()"
     if kind.name in names.handles:
         return name, f"sys::{kind.name}", raw, given
-    return name, camel(kind.name.removeprefix("ferrum_")), f"(&{raw}).into()", ""
+    return name, camel(kind.name.removeprefix("ferrum_")), f"(&{raw}).into()", f"{given}.raw()"
 
 
 def _is_default(struct: Struct, field: Field, value: Initial, names: Names) -> bool:
