@@ -274,15 +274,9 @@ test-fuzz: ready-test
 # is linked with the library and with what it uses of the other C files there.
 # --as-needed: a program that opens the library itself does not start with it.
 # FERRUM_TEST_LIBRARY is the build with the test-only exports.
-HEADER_FUNCTIONS := build/test/header_functions.txt
-
-$(HEADER_FUNCTIONS): $(HEADERS) scripts/exported_symbols.py
-	@mkdir -p $(dir $@)
-	@scripts/exported_symbols.py --declared $< >$@
-
-test-c: ready-test $(C_TESTS) $(LIBRARY_TEST) $(HELPER) $(HEADER_FUNCTIONS)
+test-c: ready-test $(C_TESTS) $(LIBRARY_TEST) $(HELPER)
 	@FERRUM_TEST_LIBRARY=$(ROOT)/$(LIBRARY_TEST) $(SUITE) $@ c -- scripts/run_programs.sh $(C_TESTS)
-test-asan: ready-test $(C_TESTS_ASAN) $(LIBRARY_TEST) $(HEADER_FUNCTIONS)
+test-asan: ready-test $(C_TESTS_ASAN) $(LIBRARY_TEST)
 	@FERRUM_TEST_LIBRARY=$(ROOT)/$(LIBRARY_TEST) $(SUITE) $@ c -- scripts/run_programs.sh $(C_TESTS_ASAN)
 
 C_WARNINGS := -Wall -Wextra -Werror
@@ -406,7 +400,7 @@ test-consumers: ready-test build simcuda
 
 # What the suites are made of, built beforehand: several at a time, and one thing once.
 .PHONY: test-files
-test-files: build simcuda $(C_TESTS) $(WORK_LIBRARY) $(C_TESTS_ASAN) $(LIBRARY_TEST) $(HEADER_FUNCTIONS) $(CACHE_TESTS) $(SIMCUDA_TESTS) gpu-programs
+test-files: build simcuda $(C_TESTS) $(WORK_LIBRARY) $(C_TESTS_ASAN) $(LIBRARY_TEST) $(CACHE_TESTS) $(SIMCUDA_TESTS) gpu-programs
 
 .PHONY: suites
 suites:

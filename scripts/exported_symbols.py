@@ -2,7 +2,6 @@
 """Holds the symbols that a library exports against the functions of the header.
 
 Usage: exported_symbols.py LIBRARY HEADER VERSION_NODE    print what differs and exit 1
-       exported_symbols.py --declared HEADER              print the header's functions
 """
 
 from __future__ import annotations
@@ -52,7 +51,4 @@ def main(library: str, header: str, node: str) -> int:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--declared"]:
-        print("\n".join(sorted(declared(pathlib.Path(sys.argv[2])))))
-    else:
-        sys.exit(main(*sys.argv[1:]))
+    sys.exit(main(*sys.argv[1:]))

@@ -72,7 +72,7 @@ func (s *space) checkSleep(r SleepRequest) error {
 		return s.fault(device.CodeInvalidArgument, op, "backing %d is not known", r.Backing)
 	}
 	if r.Dir != "" && r.Backing != SleepToFile {
-		return s.fault(device.CodeInvalidArgument, op, "dir %q: the backing is %v, which makes no file", r.Dir, r.Backing)
+		return s.fault(device.CodeInvalidArgument, op, "directory %q: the backing is %v, which makes no file", r.Dir, r.Backing)
 	}
 	if len(r.Tag) > MaxNameBytes {
 		return s.fault(device.CodeInvalidArgument, op, "tag %q has %d bytes, at most %d are allowed", r.Tag, len(r.Tag), MaxNameBytes)

@@ -142,7 +142,7 @@ func TestSleepIsRefused(t *testing.T) {
 		r.check(t)
 	}
 	refuse(device.CodeInvalidArgument, "backing 3", SleepRequest{Backing: 3})
-	refuse(device.CodeInvalidArgument, `dir "/x"`, SleepRequest{Dir: "/x"})
+	refuse(device.CodeInvalidArgument, `directory "/x"`, SleepRequest{Dir: "/x"})
 	refuse(device.CodeInvalidArgument, "streams 65", SleepRequest{Streams: 65})
 	refuse(device.CodeInvalidArgument, "has 64 bytes", SleepRequest{Tag: fmt.Sprintf("%064d", 0)})
 	refuse(device.CodeNotFound, `tag "other"`, SleepRequest{Tag: "other"})

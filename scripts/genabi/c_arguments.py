@@ -126,7 +126,7 @@ class _Writer:
         if isinstance(field.type, Named) and field.type.kind == "callback":
             return ""
         if isinstance(field.type, Pointer) and field.type.is_const:
-            return "" if field.type.target == Scalar("char") else "LIST"
+            return "TEXT" if field.type.target == Scalar("char") else "LIST"
         if not isinstance(field.type, (Scalar, Named)) or field.type.name in {"float", "double"}:
             return ""
         if field.tag("bool"):

@@ -27,7 +27,7 @@ typedef enum {
     ROLE_RESERVED,    /**< a field that must be 0 */
     ROLE_LIST,        /**< a field that points to an array */
     ROLE_HANDLE,
-    ROLE_TEXT,       /**< that comes in */
+    ROLE_TEXT,       /**< that comes in: UTF-8 of a bounded length */
     ROLE_STRUCT_IN,  /**< of the caller, with or without struct_size */
     ROLE_BYTES,      /**< in either direction; their number follows */
     ROLE_ARRAY,      /**< that comes in; the number of its elements follows */

@@ -16,6 +16,7 @@ static const struct_field fields_ferrum_elastic_pool_config[] = {
     FIELD(ferrum_elastic_pool_config, flags, FLAGS),
     FIELD(ferrum_elastic_pool_config, limit_bytes, VALUE),
     FIELD(ferrum_elastic_pool_config, page_bytes, VALUE),
+    FIELD(ferrum_elastic_pool_config, name, TEXT),
     FIELD(ferrum_elastic_pool_config, ready_pages, VALUE),
     FIELD(ferrum_elastic_pool_config, backing, ENUMERATION,
           .unknown = {-1, 3})};
@@ -23,7 +24,7 @@ static const ferrum_elastic_pool_config init_ferrum_elastic_pool_config =
     FERRUM_ELASTIC_POOL_CONFIG_INIT;
 static const struct_type type_ferrum_elastic_pool_config = {
     sizeof(ferrum_elastic_pool_config), &init_ferrum_elastic_pool_config,
-    fields_ferrum_elastic_pool_config, 5};
+    fields_ferrum_elastic_pool_config, 6};
 
 static const struct_field fields_ferrum_model_config[] = {
     FIELD(ferrum_model_config, priority, VALUE),
@@ -42,6 +43,7 @@ static const struct_field fields_ferrum_model_request[] = {
     FIELD(ferrum_model_request, at_offset, TRUTH),
     FIELD(ferrum_model_request, offset_bytes, VALUE),
     FIELD(ferrum_model_request, size_bytes, VALUE),
+    FIELD(ferrum_model_request, tag, TEXT),
     FIELD(ferrum_model_request, asleep_wait_ns, VALUE),
     FIELD(ferrum_model_request, stream, HANDLE, .kind = STREAM,
           .is_optional = 1)};
@@ -49,7 +51,7 @@ static const ferrum_model_request init_ferrum_model_request =
     FERRUM_MODEL_REQUEST_INIT;
 static const struct_type type_ferrum_model_request = {
     sizeof(ferrum_model_request), &init_ferrum_model_request,
-    fields_ferrum_model_request, 5};
+    fields_ferrum_model_request, 6};
 
 static const ferrum_model_info init_ferrum_model_info = FERRUM_MODEL_INFO_INIT;
 static const struct_type type_ferrum_model_info = {

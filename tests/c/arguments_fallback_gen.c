@@ -62,11 +62,12 @@ static const struct_type type_ferrum_tracker_totals = {
 
 static const struct_field fields_ferrum_buffer_use[] = {
     FIELD(ferrum_buffer_use, location, ENUMERATION, .unknown = {-1, 2}),
-    FIELD(ferrum_buffer_use, num_elements, VALUE)};
+    FIELD(ferrum_buffer_use, num_elements, VALUE),
+    FIELD(ferrum_buffer_use, tag, TEXT)};
 static const ferrum_buffer_use init_ferrum_buffer_use = FERRUM_BUFFER_USE_INIT;
 static const struct_type type_ferrum_buffer_use = {sizeof(ferrum_buffer_use),
                                                    &init_ferrum_buffer_use,
-                                                   fields_ferrum_buffer_use, 2};
+                                                   fields_ferrum_buffer_use, 3};
 
 static const struct_field fields_ferrum_buffer_lease[] = {
     FIELD(ferrum_buffer_lease, buffer, VALUE),
@@ -86,12 +87,13 @@ static const struct_field fields_ferrum_buffer_request[] = {
     FIELD(ferrum_buffer_request, place, ENUMERATION, .unknown = {-1, 3}),
     FIELD(ferrum_buffer_request, flags, FLAGS),
     FIELD(ferrum_buffer_request, stream, HANDLE, .kind = STREAM,
-          .is_optional = 1)};
+          .is_optional = 1),
+    FIELD(ferrum_buffer_request, tag, TEXT)};
 static const ferrum_buffer_request init_ferrum_buffer_request =
     FERRUM_BUFFER_REQUEST_INIT;
 static const struct_type type_ferrum_buffer_request = {
     sizeof(ferrum_buffer_request), &init_ferrum_buffer_request,
-    fields_ferrum_buffer_request, 5};
+    fields_ferrum_buffer_request, 6};
 
 static const ferrum_fallback_buffer_info init_ferrum_fallback_buffer_info =
     FERRUM_FALLBACK_BUFFER_INFO_INIT;

@@ -20,6 +20,8 @@ static const struct_field fields_ferrum_pool_config[] = {
     FIELD(ferrum_pool_config, alignment_bytes, VALUE),
     FIELD(ferrum_pool_config, pre_allocate, TRUTH),
     FIELD(ferrum_pool_config, enable_stats, TRUTH),
+    FIELD(ferrum_pool_config, strategy, TEXT),
+    FIELD(ferrum_pool_config, name, TEXT),
     FIELD(ferrum_pool_config, tracking, TRUTH),
     FIELD(ferrum_pool_config, debug, FLAGS),
     FIELD(ferrum_pool_config, thread_cache_bytes, VALUE),
@@ -36,7 +38,7 @@ static const ferrum_pool_config init_ferrum_pool_config =
     FERRUM_POOL_CONFIG_INIT;
 static const struct_type type_ferrum_pool_config = {
     sizeof(ferrum_pool_config), &init_ferrum_pool_config,
-    fields_ferrum_pool_config, 19};
+    fields_ferrum_pool_config, 21};
 
 static const ferrum_statistics init_ferrum_statistics = FERRUM_STATISTICS_INIT;
 static const struct_type type_ferrum_statistics = {
@@ -47,13 +49,14 @@ static const struct_field fields_ferrum_allocation_request[] = {
           .unknown = {-1, 8}),
     FIELD(ferrum_allocation_request, size_bytes, VALUE),
     FIELD(ferrum_allocation_request, alignment_bytes, VALUE),
+    FIELD(ferrum_allocation_request, tag, TEXT),
     FIELD(ferrum_allocation_request, flags, FLAGS),
     FIELD(ferrum_allocation_request, reserved, RESERVED)};
 static const ferrum_allocation_request init_ferrum_allocation_request =
     FERRUM_ALLOCATION_REQUEST_INIT;
 static const struct_type type_ferrum_allocation_request = {
     sizeof(ferrum_allocation_request), &init_ferrum_allocation_request,
-    fields_ferrum_allocation_request, 5};
+    fields_ferrum_allocation_request, 6};
 
 static const ferrum_handle_info init_ferrum_handle_info =
     FERRUM_HANDLE_INFO_INIT;

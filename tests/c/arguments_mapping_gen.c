@@ -19,12 +19,13 @@ static const struct_type type_ferrum_mapping = {sizeof(ferrum_mapping),
 static const struct_field fields_ferrum_link_request[] = {
     FIELD(ferrum_link_request, reserved, RESERVED),
     FIELD(ferrum_link_request, size_bytes, VALUE),
-    FIELD(ferrum_link_request, alignment_bytes, VALUE)};
+    FIELD(ferrum_link_request, alignment_bytes, VALUE),
+    FIELD(ferrum_link_request, tag, TEXT)};
 static const ferrum_link_request init_ferrum_link_request =
     FERRUM_LINK_REQUEST_INIT;
 static const struct_type type_ferrum_link_request = {
     sizeof(ferrum_link_request), &init_ferrum_link_request,
-    fields_ferrum_link_request, 3};
+    fields_ferrum_link_request, 4};
 
 static const ferrum_usage_hints init_ferrum_usage_hints =
     FERRUM_USAGE_HINTS_INIT;
@@ -39,10 +40,11 @@ static const struct_type type_ferrum_access_stats = {
 static const struct_field fields_ferrum_adoption[] = {
     FIELD(ferrum_adoption, memory_type, ENUMERATION, .unknown = {-1, 8}),
     FIELD(ferrum_adoption, address, VALUE),
-    FIELD(ferrum_adoption, size_bytes, VALUE)};
+    FIELD(ferrum_adoption, size_bytes, VALUE),
+    FIELD(ferrum_adoption, tag, TEXT)};
 static const ferrum_adoption init_ferrum_adoption = FERRUM_ADOPTION_INIT;
 static const struct_type type_ferrum_adoption = {
-    sizeof(ferrum_adoption), &init_ferrum_adoption, fields_ferrum_adoption, 3};
+    sizeof(ferrum_adoption), &init_ferrum_adoption, fields_ferrum_adoption, 4};
 
 static const struct_field fields_ferrum_foreign_stream[] = {
     FIELD(ferrum_foreign_stream, reserved, RESERVED),

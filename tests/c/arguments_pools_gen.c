@@ -9,6 +9,8 @@ static const struct_field fields_ferrum_pool_config[] = {
     FIELD(ferrum_pool_config, alignment_bytes, VALUE),
     FIELD(ferrum_pool_config, pre_allocate, TRUTH),
     FIELD(ferrum_pool_config, enable_stats, TRUTH),
+    FIELD(ferrum_pool_config, strategy, TEXT),
+    FIELD(ferrum_pool_config, name, TEXT),
     FIELD(ferrum_pool_config, tracking, TRUTH),
     FIELD(ferrum_pool_config, debug, FLAGS),
     FIELD(ferrum_pool_config, thread_cache_bytes, VALUE),
@@ -25,7 +27,7 @@ static const ferrum_pool_config init_ferrum_pool_config =
     FERRUM_POOL_CONFIG_INIT;
 static const struct_type type_ferrum_pool_config = {
     sizeof(ferrum_pool_config), &init_ferrum_pool_config,
-    fields_ferrum_pool_config, 19};
+    fields_ferrum_pool_config, 21};
 
 static const struct_field fields_ferrum_pool_request[] = {
     FIELD(ferrum_pool_request, tag, VALUE),

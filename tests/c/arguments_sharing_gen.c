@@ -5,12 +5,13 @@ static const struct_field fields_ferrum_page_import[] = {
     FIELD(ferrum_page_import, reserved, RESERVED),
     FIELD(ferrum_page_import, descriptors, LIST),
     FIELD(ferrum_page_import, count, VALUE),
-    FIELD(ferrum_page_import, page_bytes, VALUE)};
+    FIELD(ferrum_page_import, page_bytes, VALUE),
+    FIELD(ferrum_page_import, tag, TEXT)};
 static const ferrum_page_import init_ferrum_page_import =
     FERRUM_PAGE_IMPORT_INIT;
 static const struct_type type_ferrum_page_import = {
     sizeof(ferrum_page_import), &init_ferrum_page_import,
-    fields_ferrum_page_import, 4};
+    fields_ferrum_page_import, 5};
 
 static const struct_field fields_ferrum_shared_memory[] = {
     FIELD(ferrum_shared_memory, reserved, RESERVED),

@@ -3,6 +3,8 @@
 
 static const struct_field fields_ferrum_sleep_config[] = {
     FIELD(ferrum_sleep_config, backing, ENUMERATION, .unknown = {-1, 4097}),
+    FIELD(ferrum_sleep_config, tag, TEXT),
+    FIELD(ferrum_sleep_config, directory, TEXT),
     FIELD(ferrum_sleep_config, stream, HANDLE, .kind = STREAM,
           .is_optional = 1),
     FIELD(ferrum_sleep_config, timeout_ns, VALUE),
@@ -12,7 +14,7 @@ static const ferrum_sleep_config init_ferrum_sleep_config =
     FERRUM_SLEEP_CONFIG_INIT;
 static const struct_type type_ferrum_sleep_config = {
     sizeof(ferrum_sleep_config), &init_ferrum_sleep_config,
-    fields_ferrum_sleep_config, 5};
+    fields_ferrum_sleep_config, 7};
 
 static const ferrum_sleep_report init_ferrum_sleep_report =
     FERRUM_SLEEP_REPORT_INIT;
@@ -21,12 +23,13 @@ static const struct_type type_ferrum_sleep_report = {
 
 static const struct_field fields_ferrum_wake_config[] = {
     FIELD(ferrum_wake_config, num_streams, VALUE),
+    FIELD(ferrum_wake_config, tag, TEXT),
     FIELD(ferrum_wake_config, timeout_ns, VALUE)};
 static const ferrum_wake_config init_ferrum_wake_config =
     FERRUM_WAKE_CONFIG_INIT;
 static const struct_type type_ferrum_wake_config = {
     sizeof(ferrum_wake_config), &init_ferrum_wake_config,
-    fields_ferrum_wake_config, 2};
+    fields_ferrum_wake_config, 3};
 
 static const ferrum_wake_report init_ferrum_wake_report =
     FERRUM_WAKE_REPORT_INIT;

@@ -10,18 +10,20 @@ static const struct_field fields_ferrum_vpool_config[] = {
     FIELD(ferrum_vpool_config, capacity_bytes, VALUE),
     FIELD(ferrum_vpool_config, page_bytes, VALUE),
     FIELD(ferrum_vpool_config, limit_bytes, VALUE),
+    FIELD(ferrum_vpool_config, name, TEXT),
     FIELD(ferrum_vpool_config, ready_pages, VALUE),
     FIELD(ferrum_vpool_config, backing, ENUMERATION, .unknown = {-1, 3})};
 static const ferrum_vpool_config init_ferrum_vpool_config =
     FERRUM_VPOOL_CONFIG_INIT;
 static const struct_type type_ferrum_vpool_config = {
     sizeof(ferrum_vpool_config), &init_ferrum_vpool_config,
-    fields_ferrum_vpool_config, 6};
+    fields_ferrum_vpool_config, 7};
 
 static const struct_field fields_ferrum_vpool_request[] = {
     FIELD(ferrum_vpool_request, reserved, RESERVED),
     FIELD(ferrum_vpool_request, offset_bytes, VALUE),
     FIELD(ferrum_vpool_request, size_bytes, VALUE),
+    FIELD(ferrum_vpool_request, tag, TEXT),
     FIELD(ferrum_vpool_request, asleep_wait_ns, VALUE),
     FIELD(ferrum_vpool_request, stream, HANDLE, .kind = STREAM,
           .is_optional = 1)};
@@ -29,7 +31,7 @@ static const ferrum_vpool_request init_ferrum_vpool_request =
     FERRUM_VPOOL_REQUEST_INIT;
 static const struct_type type_ferrum_vpool_request = {
     sizeof(ferrum_vpool_request), &init_ferrum_vpool_request,
-    fields_ferrum_vpool_request, 5};
+    fields_ferrum_vpool_request, 6};
 
 static const ferrum_vpool_info init_ferrum_vpool_info = FERRUM_VPOOL_INFO_INIT;
 static const struct_type type_ferrum_vpool_info = {

@@ -518,6 +518,26 @@ static void with_value(attempt *a, const fixture *f, size_t i,
                 name);
 }
 
+/* Texts that are none: longer than any may be, and no UTF-8, which only the names of
+ * files may be without. */
+static void with_texts(attempt *a, const fixture *f, size_t i,
+                       const struct_field *field) {
+    static char texts[2][FERRUM_PATH_MAX + 1] = {{0}, "\xff"};
+    const parameter *p = &a->function->parameters[i];
+    const char *name = field != NULL ? field->name : p->name;
+    memset(texts[0], 'x', FERRUM_PATH_MAX);
+    for (size_t n = 0; n < (strcmp(name, "path") == 0 ? 1 : COUNT(texts));
+         n++) {
+        prepare(a, a->function, f);
+        if (field != NULL)
+            set_field(a->scratch[i], field, (uint64_t)(uintptr_t)texts[n]);
+        else
+            a->arguments[i].pointer = texts[n];
+        begin(a, name, n == 0 ? "too long" : "no UTF-8");
+        refused_for(a, i, invalid_value, name);
+    }
+}
+
 static void with_role(attempt *a, const fixture *f, size_t i,
                       const struct_field *field, role role,
                       const int64_t unknown[2]) {
@@ -529,6 +549,8 @@ static void with_role(attempt *a, const fixture *f, size_t i,
         with_value(a, f, i, field, role, INT64_C(1) << 30);
     for (size_t n = 0; role == ROLE_ENUMERATION && n < 2; n++)
         with_value(a, f, i, field, role, unknown[n]);
+    if (role == ROLE_TEXT)
+        with_texts(a, f, i, field);
 }
 
 static void with_values(attempt *a, const fixture *f) {

@@ -5,7 +5,6 @@
 #include "asserts.h"
 
 #include <stdio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static const char config[] =
@@ -186,23 +185,6 @@ static void test_a_folder(void **state) {
     assert_int_equal(rmdir(folder), 0);
 }
 
-static void test_in_a_forked_child(void **state) {
-    (void)state;
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        uint64_t bytes = 0;
-        ferrum_model_shape shape = mistral(4);
-        _exit(ferrum_estimate_model_memory(&shape, &bytes) ==
-                      FERRUM_ERROR_FORKED
-                  ? 0
-                  : 1);
-    }
-    int status = -1;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_short_formulas),
@@ -211,7 +193,6 @@ int main(void) {
         cmocka_unit_test(test_requests),
         cmocka_unit_test(test_bad_input_is_named),
         cmocka_unit_test(test_a_folder),
-        cmocka_unit_test(test_in_a_forked_child),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
