@@ -82,6 +82,7 @@ FERRUM_API ferrum_status ferrum_device_get_memory_info(
  * @param max_age_ns  0 asks the device; UINT64_MAX: a reading of any age will do.
  *
  * @by-hand c,go read from the mirror where that is shown
+ * @by-hand python memory_info() has both
  */
 FERRUM_API ferrum_status ferrum_device_get_recent_memory_info(
     ferrum_device device, uint64_t max_age_ns, ferrum_memory_info *info_out);

@@ -139,6 +139,7 @@ typedef struct ferrum_model_config {
  *         that is not and may not wait: nobody's present guarantee is weakened for it.
  *
  * @opens
+ * @by-hand python it makes an object
  */
 FERRUM_API ferrum_status
 ferrum_elastic_pool_register_model(ferrum_elastic_pool pool, const char *model,
@@ -181,6 +182,7 @@ FERRUM_API ferrum_status ferrum_elastic_pool_unregister_model(
  * @optional offset_bytes_out
  * @by-hand c,go a short form of another
  * @by-hand cpp its result has a type of its own
+ * @by-hand python a method of the model
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_alloc(ferrum_elastic_pool pool,
                                                    const char *model,
@@ -259,6 +261,7 @@ FERRUM_API ferrum_status ferrum_elastic_pool_record_stream(
  * As ferrum_vpool_is_mapped, for a range of a model.
  *
  * @bool mapped_out
+ * @by-hand python a method of the model
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_is_mapped(ferrum_elastic_pool pool,
                                                        const char *model,
@@ -349,7 +352,8 @@ typedef struct ferrum_model_info {
 #define FERRUM_MODEL_INFO_INIT {(uint32_t)sizeof(ferrum_model_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
-/** Describes a model; FERRUM_ERROR_MODEL_NOT_FOUND for an unknown one. */
+/** Describes a model; FERRUM_ERROR_MODEL_NOT_FOUND for an unknown one.
+ *  @by-hand python a method of the model */
 FERRUM_API ferrum_status ferrum_elastic_pool_get_model_info(
     ferrum_elastic_pool pool, const char *model, ferrum_model_info *info_out);
 
@@ -434,6 +438,8 @@ FERRUM_API ferrum_status ferrum_elastic_pool_get_statistics(
  * with all fields of ferrum_model_info.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
+ *
+ * @by-hand python it gives records
  */
 FERRUM_API ferrum_status
 ferrum_elastic_pool_models_json(ferrum_elastic_pool pool, char *buffer,

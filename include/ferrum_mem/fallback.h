@@ -533,6 +533,8 @@ FERRUM_API ferrum_status ferrum_fallback_manager_destroy(
  * Gives the name of the device's backend, such as "cpu" or "cuda", as text.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
+ *
+ * @by-hand python a property
  */
 FERRUM_API ferrum_status ferrum_fallback_manager_get_backend_name(
     ferrum_fallback_manager manager, char *buffer, size_t capacity,
@@ -576,6 +578,8 @@ FERRUM_API ferrum_status ferrum_fallback_manager_get_fallback_stats(
  * @param total_out  the capacity; 0 means unknown.
  * @param free_out   what can still be had, by anybody; free buffers in buckets are
  *                   not free in that sense.
+ *
+ * @by-hand python a method for each
  */
 FERRUM_API ferrum_status ferrum_fallback_manager_get_memory(
     ferrum_fallback_manager manager, uint64_t *total_out, uint64_t *free_out);
@@ -764,6 +768,7 @@ FERRUM_API ferrum_status ferrum_fallback_buffer_get_address(
  *         back, and from a host function.
  *
  * @waits
+ * @by-hand python a method for each side
  */
 FERRUM_API ferrum_status ferrum_fallback_buffer_move(
     ferrum_fallback_buffer buffer, ferrum_buffer_location location);
@@ -777,6 +782,7 @@ FERRUM_API ferrum_status ferrum_fallback_buffer_move(
  * @waits
  * @optional address_out
  * @optional location_out
+ * @by-hand python the address alone, and a context
  */
 FERRUM_API ferrum_status ferrum_fallback_buffer_pin(
     ferrum_fallback_buffer buffer, ferrum_address *address_out,

@@ -436,6 +436,7 @@ FERRUM_API ferrum_status ferrum_manager_defragment(
  *
  * @waits
  * @by-hand rust the budget may be none
+ * @by-hand python defragment() has a budget, and moves are told of
  */
 FERRUM_API ferrum_status
 ferrum_manager_defragment_within(ferrum_manager manager, uint64_t budget_ns,

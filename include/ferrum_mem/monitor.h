@@ -244,6 +244,7 @@ FERRUM_API ferrum_status ferrum_monitor_get_levels(
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  * @default max_age_ns 0
+ * @by-hand python it gives a dictionary
  */
 FERRUM_API ferrum_status ferrum_monitor_info_json(ferrum_monitor monitor,
                                                   uint64_t max_age_ns,
@@ -472,6 +473,7 @@ FERRUM_API ferrum_status ferrum_placement_destroy(ferrum_placement placement);
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  *
  * @by-hand go a few nanoseconds matter
+ * @by-hand python a property
  */
 FERRUM_API ferrum_status ferrum_placement_get_name(ferrum_placement placement,
                                                    char *buffer,

@@ -290,6 +290,7 @@ FERRUM_API ferrum_status ferrum_pool_alloc_batch(ferrum_pool pool,
  * @return FERRUM_ERROR_RESOURCE_EXHAUSTED after 4095 names.
  * @by-hand cpp a tag has a type of its own
  * @by-hand go the thread caches hear of the number
+ * @by-hand python the pool keeps the numbers that it was told
  */
 FERRUM_API ferrum_status ferrum_pool_get_tag(ferrum_pool pool, const char *name,
                                              uint32_t *tag_out);

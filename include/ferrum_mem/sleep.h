@@ -201,6 +201,7 @@ FERRUM_API ferrum_status ferrum_vpool_wake(ferrum_vpool vpool,
  *
  * @optional tag
  * @bool asleep_out
+ * @by-hand python pools of both kinds sleep alike
  */
 FERRUM_API ferrum_status ferrum_vpool_is_asleep(ferrum_vpool vpool,
                                                 const char *tag,
@@ -240,6 +241,7 @@ FERRUM_API ferrum_status ferrum_elastic_pool_wake_model(
  *
  * @optional tag
  * @bool asleep_out
+ * @by-hand python a method of the model
  */
 FERRUM_API ferrum_status
 ferrum_elastic_pool_is_model_asleep(ferrum_elastic_pool pool, const char *model,

@@ -1,17 +1,18 @@
 """Writes the Python package's _calls.py: the simple methods of each kind of handle.
 
-Simple is a method that takes numbers, lists of texts or what is called when it lets go of
-something, or a time to wait, and gives nothing, a number, a
-truth, a value of an enumeration or a record. The classes of the package inherit them.
+Generated is a method that takes plain values, texts, records, lists of these or a time to
+wait, and gives such. What takes or makes objects is by hand. The classes of the package
+inherit them.
 """
 
 from __future__ import annotations
 
 import re
 
-from .model import Header, Struct
+from .model import Header
+from .python_arguments import Arguments
 from .python_names import NUMBERS, Names, camel, docstring, formatted, type_name
-from .shapes import Argument, Role, Shape, shapes_of
+from .shapes import Role, Shape, shapes_of
 
 HEAD = '''\
 # Generated from include/ferrum_mem.h by scripts/genabi.py; do not edit.
@@ -21,10 +22,8 @@ from __future__ import annotations
 
 '''
 
-CODERS = {"int32_t": "i32", "uint32_t": "u32", "uint64_t": "u64", "ferrum_address": "u64"}
-# What a method that waits for nothing can take.
-INPUTS = {Role.NUMBER, Role.TEXTS, Role.RELEASE}
-CELLS = {"ferrum_address": "c_uint64", "float": "c_float", "double": "c_double"}
+# Outputs whose length only the library knows: it is asked until there is room.
+LISTS = {Role.ARRAY, Role.TEXT}
 SECONDS = "seconds; None waits without an end, 0 only asks."
 SLICES = "In the main thread a long wait is done in slices, so that Ctrl-C ends it."
 
@@ -36,6 +35,8 @@ def emit(header: Header) -> str:
     for shape in shapes_of(header):
         if is_simple(names, shape):
             kinds.setdefault(shape.kind, []).append(shape)
+    for kind, own in kinds.items():
+        names.words |= {s.function.name: f"{camel(kind)}.{_name(s)}()" for s in own}
     body = "".join(_class(names, kind, shapes) for kind, shapes in kinds.items())
     return formatted(HEAD + _imports(names, body) + body)
 
@@ -44,45 +45,43 @@ def is_simple(names: Names, shape: Shape) -> bool:
     """Whether a function is a method that is generated."""
     if shape.receiver is None or not shape.can_fail or shape.function.by_hand("python"):
         return False
-    inputs = [a.role for a in shape.inputs]
+    arguments = Arguments(names)
+    inputs, outputs = shape.inputs, shape.outputs
+    if any(a.role in LISTS for a in outputs) and len(outputs) > 1:
+        return False
     return (
         shape.function.tag("ends") is None
-        and (inputs == [Role.WAIT] or all(role in INPUTS for role in inputs))
-        and len(shape.outputs) <= 1
-        and all(_is_plain(names, a) for a in shape.outputs)
+        and ([a.role for a in inputs] == [Role.WAIT] or all(arguments.can_give(a) for a in inputs))
+        # A time is given by its name, after all else.
+        and all(a.role is not Role.DURATION for a in inputs[:-1])
+        and all(arguments.can_tell(a) for a in outputs)
     )
 
 
-def _is_plain(names: Names, output: Argument) -> bool:
-    if output.role is Role.STRUCT:
-        return not _struct(names, output).by_hand("python")
-    return output.role in {Role.NUMBER, Role.TRUTH, Role.ENUMERATION}
-
-
-def _struct(names: Names, argument: Argument) -> Struct:
-    return next(s for s in names.header.structs if s.name == argument.type_name)
-
-
 def _imports(names: Names, body: str) -> str:
-    text = "import ctypes\n\nfrom . import _abi, _native\n"
-    enumerations = list(names.enumerations.values())
+    text = "import ctypes\n"
+    collected = [name for name in ("Callable", "Iterable") if f"{name}[" in body]
+    text += f"from collections.abc import {', '.join(collected)}\n" if collected else ""
+    text += "from typing import Any\n" if "-> Any" in body else ""
+    text += "\nfrom . import _abi, _native\n"
+    enumerations = [*names.enumerations.values(), *names.flags.values()]
     for module, by_hand in (("_enums", False), ("_enums_by_hand", True)):
         used = sorted(
-            e.name for e in enumerations if f"return {e.name}(" in body and e.is_by_hand is by_hand
+            e.name
+            for e in enumerations
+            if re.search(rf"\b{e.name}\b[( =,)]", body) and e.is_by_hand is by_hand
         )
         text += f"from .{module} import {', '.join(used)}\n" if used else ""
-    records = sorted(set(re.findall(r"return (\w+)\.from_abi\(", body)))
+    arguments = Arguments(names)
+    kinds = {type_name(s) for s in names.header.structs if arguments.is_class(s)}
+    records = sorted(k for k in kinds if re.search(rf"\b{k}(\.from_abi\(|[],)| ])", body))
     text += "from ._owned import Resource\n"
     text += f"from ._records import {', '.join(records)}\n"
-    coders = [name for name in ("i32", "u32", "u64") if f"{name}(" in body]
-    text += f"from ._values import {', '.join(coders)}\n" if coders else ""
+    words = ["NS_PER_SECOND"] if "NS_PER_SECOND" in body else []
+    words += [name for name in ("i32", "nanoseconds", "u32", "u64") if f"{name}(" in body]
+    text += f"from ._values import {', '.join(words)}\n" if words else ""
     text += "from ._release import releasing\n" if "releasing(" in body else ""
     text += "from ._texts import texts\n" if "*texts(" in body else ""
-    typed = [name for name in ("Callable", "Iterable") if f": {name}[" in body]
-    if typed:
-        text = text.replace(
-            "import ctypes\n", f"import ctypes\nfrom collections.abc import {', '.join(typed)}\n"
-        )
     return text + "from ._waits import wait\n"
 
 
@@ -93,58 +92,56 @@ def _class(names: Names, kind: str, shapes: list[Shape]) -> str:
 
 
 def _method(names: Names, shape: Shape) -> str:
-    name = shape.name.removeprefix("get_")
+    doc, arguments = _doc(names, shape), Arguments(names)
     function = shape.function.name
-    doc = _doc(names, shape)
     if [a.role for a in shape.inputs] == [Role.WAIT]:
-        text = f"\n    def {name}(self, timeout_s: float | None = None) -> None:\n{doc}"
+        text = f"\n    def {_name(shape)}(self, timeout_s: float | None = None) -> None:\n{doc}"
         text += f"        handle, function = self._handle, _native.library().{function}\n"
         return text + "        wait(lambda timeout_ns: function(handle, timeout_ns), timeout_s)\n"
     defaults = {t.words[0]: t.words[1] for t in shape.function.tags if t.name == "default"}
-    parameters, values = ["self"], ["self._handle"]
-    for argument in shape.inputs:
-        if argument.role is Role.TEXTS:
-            parameters.append(f"{argument.name}: Iterable[str]")
-            values.append(f'*texts("{argument.name}", {argument.name})')
-            continue
-        if argument.role is Role.RELEASE:
-            parameters.append(f"{argument.name}: Callable[[], object]")
-            values.append("*given")
-            continue
-        default = f" = {defaults[argument.name]}" if argument.name in defaults else ""
-        parameters.append(f"{argument.name}: int{default}")
-        values.append(f'{CODERS[argument.type_name]}("{argument.name}", {argument.name})')
-    made, told, kind = "", "", "None"
-    for output in shape.outputs:
-        made, told, kind = _output(names, output)
-        values.append("ctypes.byref(raw)")
-    text = f"\n    def {name}({', '.join(parameters)}) -> {kind}:\n{doc}{made}"
-    call = f"_native.library().{function}({', '.join(values)})"
-    released = next((a.name for a in shape.inputs if a.role is Role.RELEASE), "")
-    if released:
-        call = f"releasing({released}, lambda *given: {call})"
-    return text + f"        _native.check({call})\n{told}"
+    inputs = [arguments.given(a, defaults.get(a.name, "")) for a in shape.inputs]
+    values = ["self._handle", *(value for given in inputs for value in given.values)]
+    before = [given.before for given in inputs if given.before]
+    if shape.outputs and shape.outputs[0].role in LISTS:
+        kind, after = _listed(arguments, shape, values)
+    else:
+        raws = ["raw"] if len(shape.outputs) == 1 else [f"raw_{a.name}" for a in shape.outputs]
+        told = [arguments.told(a, raw) for a, raw in zip(shape.outputs, raws, strict=True)]
+        before += [output.before for output in told]
+        values += [output.value for output in told]
+        call = f"_native.library().{function}({', '.join(values)})"
+        released = next((a.name for a in shape.inputs if a.role is Role.RELEASE), "")
+        if released:
+            call = f"releasing({released}, lambda *given: {call})"
+        after = [f"_native.check({call})"]
+        results = ", ".join(output.result for output in told)
+        after += [f"return {results}"] if told else []
+        kind = ", ".join(output.type for output in told) or "None"
+        kind = f"tuple[{kind}]" if len(told) > 1 else kind
+    parameters = ", ".join(["self", *(given.parameter for given in inputs)])
+    body = "".join(f"        {line}\n" for line in before + after)
+    return f"\n    def {_name(shape)}({parameters}) -> {kind}:\n{doc}{body}"
 
 
-def _output(names: Names, output: Argument) -> tuple[str, str, str]:
-    """What is made before the call, what is returned after it, and its type."""
-    name = output.type_name
-    if output.role is Role.STRUCT:
-        kind = type_name(_struct(names, output))
-        return (
-            f"        raw = _abi.{name}.init()\n",
-            f"        return {kind}.from_abi(raw)\n",
-            kind,
-        )
-    cell = CELLS.get(name, f"c_{name.removesuffix('_t')}")
-    if output.role is Role.ENUMERATION:
-        kind = names.enumerations[name].name
-        return f"        raw = _abi.{name}()\n", f"        return {kind}(raw.value)\n", kind
-    made = f"        raw = ctypes.{cell}()\n"
-    if output.role is Role.TRUTH:
-        return made, "        return bool(raw.value)\n", "bool"
-    kind = "float" if cell in {"c_float", "c_double"} else "int"
-    return made, "        return raw.value\n", kind
+def _name(shape: Shape) -> str:
+    """A method that gives what JSON says has the name of that."""
+    is_json = any(a.role is Role.TEXT for a in shape.outputs) and shape.name.endswith("_json")
+    return (shape.name.removesuffix("_json") if is_json else shape.name).removeprefix("get_")
+
+
+def _listed(arguments: Arguments, shape: Shape, values: list[str]) -> tuple[str, list[str]]:
+    """The type and the lines of what has a length of its own."""
+    (output,) = shape.outputs
+    function = f"_native.library().{shape.function.name}"
+    call = f"lambda *room: {function}({', '.join([*values, '*room'])})"
+    if output.role is Role.TEXT:
+        reader = "read_json" if shape.name.endswith("_json") else "read_text"
+        return "Any" if reader == "read_json" else "str", [f"return _native.{reader}({call})"]
+    kind, cell, each = arguments.listed(output)
+    found = f"_native.read_array({cell}, {call})"
+    if each != "each":
+        found = f"[{each} for each in {found}]"
+    return f"list[{kind}]", [f"return {found}"]
 
 
 def _doc(names: Names, shape: Shape) -> str:
@@ -153,11 +150,17 @@ def _doc(names: Names, shape: Shape) -> str:
     if any(a.role is Role.TRUTH for a in shape.outputs):
         text = NUMBERS.sub("", text)
     lines = {"Args": [], "Returns": [], "Raises": []}  # type: dict[str, list[str]]
+    # How a list or text is got is not the caller's.
+    room = {p.name for a in shape.outputs if a.role in LISTS for p in a.parameters}
     for part in parts:
         word, rest = part.split(None, 1)
         said = " ".join(rest.split())
         if word == "param":
             parameter, said = said.split(None, 1)
+            if set(parameter.split(",")) & room:
+                continue
+            if parameter.endswith("_ns") and parameter != "timeout_ns":
+                parameter = parameter.removesuffix("_ns") + "_s"
             if parameter.endswith("_out"):
                 lines["Returns"].append(_sentence(names.text(said)))
             elif parameter == "timeout_ns":
@@ -165,7 +168,8 @@ def _doc(names: Names, shape: Shape) -> str:
             else:
                 lines["Args"].append(f"{parameter}: {names.text(said)}")
         else:
-            lines["Raises"] += _raises(names, said)
+            too_small = "FERRUM_ERROR_BUFFER_TOO_SMALL"
+            lines["Raises"] += _raises(names, said, too_small if room else "")
     if any(a.role is Role.WAIT for a in shape.inputs):
         text = f"{text.strip()}\n\n{SLICES}"
     made = docstring(names.text(text.strip()), "        ").rstrip()
@@ -180,14 +184,17 @@ def _doc(names: Names, shape: Shape) -> str:
     return made.removesuffix('"""').rstrip() + sections + '\n        """\n'
 
 
-def _raises(names: Names, said: str) -> list[str]:
+def _raises(names: Names, said: str, never: str) -> list[str]:
+    """The errors of a @return, but for the one that never comes."""
     entries = []
     for chunk in re.split(r"; (?=FERRUM_ERROR_)", said):
         found = re.match(r"((?:FERRUM_ERROR_\w+(?:, | or )?)+)[:,]? ?(.*)", chunk)
         if found is None:
             return [names.text(said)]
-        errors = ", ".join(names.text(e) for e in re.findall(r"FERRUM_ERROR_\w+", found.group(1)))
-        entries.append(f"{errors}: {names.text(found.group(2)) or 'it is so.'}")
+        errors = [e for e in re.findall(r"FERRUM_ERROR_\w+", found.group(1)) if e != never]
+        if errors:
+            text = names.text(found.group(2)).strip(".")
+            entries.append(f"{', '.join(names.text(e) for e in errors)}: {text or 'it is so'}.")
     return entries
 
 

@@ -6,18 +6,21 @@ from __future__ import annotations
 import ctypes
 
 from . import _abi, _native
-from ._enums_by_hand import PressureLevel
+from ._enums import MemoryType, UsageHint
+from ._enums_by_hand import BufferLocation, PressureLevel
 from ._owned import Resource
 from ._records import (
     CompactReport,
     ElasticPoolInfo,
     FallbackStats,
+    MonitorPressure,
+    PoolConfig,
     PoolInfo,
     Statistics,
     UsageHints,
     VirtualPoolInfo,
 )
-from ._values import u64
+from ._values import i32, nanoseconds, u64
 from ._waits import wait
 
 
@@ -33,7 +36,7 @@ class DeviceCalls(Resource):
             timeout_s: seconds; None waits without an end, 0 only asks.
 
         Raises:
-            TimeoutError: when it takes longer
+            TimeoutError: when it takes longer.
             InvalidStateError: when streams are capturing, which cannot be waited for, and the
                 others have run dry.
         """
@@ -150,6 +153,17 @@ class PoolCalls(Resource):
 class ManagerCalls(Resource):
     """What Manager inherits."""
 
+    def configure_pool(self, memory_type: MemoryType, config: PoolConfig) -> None:
+        """Sets the pool settings of a memory type from now on. A type that has live blocks keeps
+        the pool they are in until they are freed; new blocks come from a pool with the new
+        settings.
+        """
+        _native.check(
+            _native.library().ferrum_manager_configure_pool(
+                self._handle, i32("memory_type", memory_type), ctypes.byref(config.to_abi())
+            )
+        )
+
     def statistics(self) -> Statistics:
         """Books of a manager: the sum over its pools."""
         raw = _abi.ferrum_statistics.init()
@@ -163,10 +177,10 @@ class MemoryCalls(Resource):
     """What Memory inherits."""
 
     def pin(self) -> int:
-        """Gives the address of a block and has it stay there until ferrum_memory_unpin has been
-        called as often as ferrum_memory_pin: for work of the caller's own on the address that
-        the library does not know of. Any block can be pinned. Waits for a move of the block that
-        is under way. A pinned block cannot be freed; destroying its manager with FORCE frees it.
+        """Gives the address of a block and has it stay there until Memory.unpin() has been called
+        as often as Memory.pin(): for work of the caller's own on the address that the library
+        does not know of. Any block can be pinned. Waits for a move of the block that is under
+        way. A pinned block cannot be freed; destroying its manager with FORCE frees it.
 
         Raises:
             ResourceExhaustedError: for a block that is pinned 2^32 - 1 times.
@@ -176,12 +190,26 @@ class MemoryCalls(Resource):
         return raw.value
 
     def unpin(self) -> None:
-        """Ends one call of ferrum_memory_pin.
+        """Ends one call of Memory.pin().
 
         Raises:
             InvalidStateError: for a block that is not pinned.
         """
         _native.check(_native.library().ferrum_memory_unpin(self._handle))
+
+    def set_usage_hint(self, hint: UsageHint) -> None:
+        """Keeps a hint with a block, in place of an earlier one of the same axis; UsageHint.NONE
+        takes all back. Hints are for those who decide about the block (Memory.usage_hints()) and
+        change nothing by themselves, but that for MemoryType.MANAGED the device is told of
+        UsageHint.READ_MOSTLY (who reads may have a copy) and UsageHint.RESIDENT (it is to stay
+        at the device); where it refuses, the hints are as they were.
+
+        Raises:
+            InvalidArgumentError: for what is no hint.
+        """
+        _native.check(
+            _native.library().ferrum_memory_set_usage_hint(self._handle, i32("hint", hint))
+        )
 
     def usage_hints(self) -> UsageHints:
         """Gives the hints of a block."""
@@ -263,14 +291,41 @@ class VirtualPoolCalls(Resource):
         wait(lambda timeout_ns: function(handle, timeout_ns), timeout_s)
 
     def pause(self) -> None:
-        """Has the pool's worker make no more pages ready, until ferrum_vpool_resume. What it is at,
-        it has ended when the call returns.
+        """Has the pool's worker make no more pages ready, until VirtualPool.resume(). What it is
+        at, it has ended when the call returns.
         """
         _native.check(_native.library().ferrum_vpool_pause(self._handle))
 
     def resume(self) -> None:
-        """Ends a ferrum_vpool_pause."""
+        """Ends a VirtualPool.pause()."""
         _native.check(_native.library().ferrum_vpool_resume(self._handle))
+
+    def export(self, offset_bytes: int, size_bytes: int) -> list[int]:
+        """Gives a file descriptor for each page of a range of a virtual pool with
+        Backing.SHAREABLE, in order: all of them or none. The caller closes them; another
+        process, which gets them through a socket or as an heir, has the same memory by
+        ferrum_manager_import_pages. The memory goes back to the system when no process has it
+        any more.
+
+        When the range is freed its pages stay with the pool, which uses them for its next
+        ranges: whoever has imported them ends that before.
+
+        Args:
+            offset_bytes,size_bytes: whole pages, mapped throughout.
+
+        Raises:
+            InvalidArgumentError: for a pool with another backing.
+            InvalidOffsetError, InvalidSizeError, NotMappedError: it is so.
+        """
+        return _native.read_array(
+            ctypes.c_int32,
+            lambda *room: _native.library().ferrum_vpool_export(
+                self._handle,
+                u64("offset_bytes", offset_bytes),
+                u64("size_bytes", size_bytes),
+                *room,
+            ),
+        )
 
 
 class ElasticPoolCalls(Resource):
@@ -293,7 +348,7 @@ class ElasticPoolCalls(Resource):
         return Statistics.from_abi(raw)
 
     def compact(self) -> CompactReport:
-        """As ferrum_vpool_compact."""
+        """As VirtualPool.compact()."""
         raw = _abi.ferrum_compact_report.init()
         _native.check(
             _native.library().ferrum_elastic_pool_compact(self._handle, ctypes.byref(raw))
@@ -301,7 +356,7 @@ class ElasticPoolCalls(Resource):
         return CompactReport.from_abi(raw)
 
     def trim(self, keep_bytes: int = 0) -> int:
-        """As ferrum_vpool_trim."""
+        """As VirtualPool.trim()."""
         raw = ctypes.c_uint64()
         _native.check(
             _native.library().ferrum_elastic_pool_trim(
@@ -311,7 +366,7 @@ class ElasticPoolCalls(Resource):
         return raw.value
 
     def synchronize(self, timeout_s: float | None = None) -> None:
-        """As ferrum_vpool_synchronize, for the ranges of all models.
+        """As VirtualPool.synchronize(), for the ranges of all models.
 
         In the main thread a long wait is done in slices, so that Ctrl-C ends it.
         """
@@ -319,12 +374,30 @@ class ElasticPoolCalls(Resource):
         wait(lambda timeout_ns: function(handle, timeout_ns), timeout_s)
 
     def pause(self) -> None:
-        """As ferrum_vpool_pause."""
+        """As VirtualPool.pause()."""
         _native.check(_native.library().ferrum_elastic_pool_pause(self._handle))
 
     def resume(self) -> None:
-        """Ends a ferrum_elastic_pool_pause."""
+        """Ends a ElasticPool.pause()."""
         _native.check(_native.library().ferrum_elastic_pool_resume(self._handle))
+
+
+class MonitorCalls(Resource):
+    """What Monitor inherits."""
+
+    def pressure(self, *, max_age_s: float = 0.0) -> MonitorPressure:
+        """Gives the pressure of all devices together.
+
+        Args:
+            max_age_s: as for ferrum_device_get_recent_memory_info, for the system, too.
+        """
+        raw = _abi.ferrum_monitor_pressure.init()
+        _native.check(
+            _native.library().ferrum_monitor_get_pressure(
+                self._handle, nanoseconds("max_age_s", max_age_s), ctypes.byref(raw)
+            )
+        )
+        return MonitorPressure.from_abi(raw)
 
 
 class GenericPoolCalls(Resource):
@@ -393,6 +466,16 @@ class FallbackManagerCalls(Resource):
 
 class FallbackBufferCalls(Resource):
     """What FallbackBuffer inherits."""
+
+    def address(self, location: BufferLocation) -> int:
+        """Gives where a buffer is on that side. InvalidStateError: it is on the other."""
+        raw = ctypes.c_uint64()
+        _native.check(
+            _native.library().ferrum_fallback_buffer_get_address(
+                self._handle, i32("location", location), ctypes.byref(raw)
+            )
+        )
+        return raw.value
 
     def unpin(self) -> None:
         """Ends one ferrum_fallback_buffer_pin. InvalidStateError: there is none."""

@@ -111,6 +111,21 @@ def read_text(function: Callable[..., int]) -> str:
         capacity = length.value + length.value // 8 + 1
 
 
+def read_array(cell: type[Any], function: Callable[..., int]) -> list[Any]:
+    """What one of the functions gives that fill an array of cells: records or numbers."""
+    count = ctypes.c_size_t()
+    room = 16
+    while True:
+        array = (cell * room)()
+        status = function(array, room, ctypes.byref(count))
+        if status != _abi.FERRUM_ERROR_BUFFER_TOO_SMALL:
+            check(status)
+            found: list[Any] = array[: count.value]
+            return found
+        # It may have grown by the next call, so a little more than was said.
+        room = count.value + count.value // 8 + 1
+
+
 def encode(name: str, text: str | None) -> bytes | None:
     """Text as the library takes it; it must not have a NUL inside."""
     if text is None:

@@ -349,21 +349,6 @@ class FallbackBuffer(FallbackBufferCalls):
         pins: int = self._info().pins
         return pins
 
-    def address(self, location: BufferLocation) -> int:
-        """Where the buffer is on that side: an address of the device, or of the process's
-        memory; good until it moves.
-
-        Raises:
-            InvalidStateError: it is on the other side.
-        """
-        out = ctypes.c_uint64()
-        _native.check(
-            _native.library().ferrum_fallback_buffer_get_address(
-                self._handle, int(location), ctypes.byref(out)
-            )
-        )
-        return out.value
-
     def _move(self, location: BufferLocation) -> None:
         _native.check(_native.library().ferrum_fallback_buffer_move(self._handle, int(location)))
 

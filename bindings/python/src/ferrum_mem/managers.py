@@ -11,7 +11,7 @@ from . import _abi, _async, _native
 from ._calls import ManagerCalls
 from ._enums import MemoryType
 from ._owned import Owned
-from ._records import DefragmentationStats, PoolConfig
+from ._records import DefragmentationStats
 from ._values import alignment, nanoseconds, u32, u64
 from .devices import Device
 from .errors import InvalidConfigError
@@ -135,15 +135,6 @@ class Manager(ManagerCalls, SharingManager):
             status = library.ferrum_manager_alloc_with(self._handle, ctypes.byref(request), out)
         _native.check(status)
         return Memory(self, handle, size, relocatable=relocatable)
-
-    def configure_pool(self, memory_type: MemoryType, config: PoolConfig) -> None:
-        """Sets the pool settings of a memory type from now on. Live blocks of the
-        type stay in the pool where they are."""
-        _native.check(
-            _native.library().ferrum_manager_configure_pool(
-                self._handle, int(memory_type), ctypes.byref(config.to_abi())
-            )
-        )
 
     def defragment(self, budget_s: float | None = None) -> DefragmentationStats:
         """Moves relocatable blocks that nobody uses so that pages come free, and gives

@@ -8,10 +8,10 @@ from typing import Any
 from . import _abi, _async, _native
 from ._buffers import HostBuffer
 from ._calls import MemoryCalls
-from ._enums import HostAccess, UsageHint
+from ._enums import HostAccess
 from ._owned import Owned
 from ._records import AccessStats
-from ._values import i32, u64
+from ._values import u64
 from .devices import Device
 from .streams import Stream, optional_handle
 
@@ -124,13 +124,6 @@ class AdvancedBlock(MemoryCalls, HostBuffer):
             _native.library().ferrum_memory_prefetch(
                 self._handle, target._handle, optional_handle(stream)
             )
-        )
-
-    def set_usage_hint(self, hint: UsageHint) -> None:
-        """Keeps a hint with the block, in place of an earlier one of the same axis; NONE
-        takes all back."""
-        _native.check(
-            _native.library().ferrum_memory_set_usage_hint(self._handle, i32("hint", int(hint)))
         )
 
     def access_stats(self) -> AccessStats | None:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _abi, _callbacks, _library, _native
+from ._calls import MonitorCalls
 from ._enums import PressureProfile
 from ._enums_by_hand import PressureLevel
-from ._owned import Owned, Resource
-from ._records import MonitorPressure
+from ._owned import Owned
 from ._values import nanoseconds, u64
 from .devices import Device
 from .errors import class_of
@@ -91,19 +91,6 @@ def _levels(raw: Any, count: int) -> dict[str, PressureLevel]:
     return {device_id: level for device_id, level in found if device_id is not None}
 
 
-def _records(struct: Any, function: Callable[..., int]) -> tuple[Any, int]:
-    """What a function writes that gives a record for each device, and how many."""
-    count = ctypes.c_size_t()
-    room = 16
-    while True:
-        raw = (struct * room)()
-        status = function(raw, room, ctypes.byref(count))
-        if status != _abi.FERRUM_ERROR_BUFFER_TOO_SMALL:
-            _native.check(status)
-            return raw, count.value
-        room = count.value
-
-
 class _OpenMonitor(Owned):
     def __init__(self, handle: _abi.ferrum_monitor) -> None:
         library = _native.library()
@@ -123,7 +110,7 @@ class _OpenMonitor(Owned):
         self.close()
 
 
-class Monitor(Resource):
+class Monitor(MonitorCalls):
     """Watches the memory of several devices, through their managers, as one.
 
     A registration is weak: it keeps no manager alive, and one that is closed leaves
@@ -191,24 +178,14 @@ class Monitor(Resource):
             None if callback is None else lambda raw, count: callback(_levels(raw, count)),
         )
 
-    def pressure(self, *, max_age_s: float = 0.0) -> MonitorPressure:
-        """The pressure of all devices together, by readings no older than that."""
-        raw = _abi.ferrum_monitor_pressure.init()
-        _native.check(
-            _native.library().ferrum_monitor_get_pressure(
-                self._handle, nanoseconds("max_age_s", max_age_s), ctypes.byref(raw)
-            )
-        )
-        return MonitorPressure.from_abi(raw)
-
     def levels(self, *, max_age_s: float = 0.0) -> dict[str, PressureLevel]:
         """The level of every device, by its id."""
         age = nanoseconds("max_age_s", max_age_s)
         function = _native.library().ferrum_monitor_get_levels
-        raw, count = _records(
+        found = _native.read_array(
             _abi.ferrum_device_level, lambda *room: function(self._handle, age, *room)
         )
-        return _levels(raw, count)
+        return _levels(found, len(found))
 
     def info(self, *, max_age_s: float = 0.0) -> dict[str, Any]:
         """All that the monitor knows, as the header describes it for
@@ -224,8 +201,10 @@ class Monitor(Resource):
         """Defragments every watched manager, one after another. What fails on one
         device is in its record."""
         function = _native.library().ferrum_monitor_collect
-        raw, count = _records(_abi.ferrum_collected, lambda *room: function(self._handle, *room))
-        return [_collected(raw[i]) for i in range(count)]
+        found = _native.read_array(
+            _abi.ferrum_collected, lambda *room: function(self._handle, *room)
+        )
+        return [_collected(raw) for raw in found]
 
 
 def _collected(raw: _abi.ferrum_collected) -> Collected:

@@ -83,15 +83,7 @@ def _metadata(raw: _abi.ferrum_buffer_metadata) -> BufferMetadata:
 
 
 def _listed(function: Callable[..., int]) -> list[BufferMetadata]:
-    count = ctypes.c_size_t()
-    room = 16
-    while True:
-        raw = (_abi.ferrum_buffer_metadata * room)()
-        status = function(raw, room, ctypes.byref(count))
-        if status != _abi.FERRUM_ERROR_BUFFER_TOO_SMALL:
-            _native.check(status)
-            return [_metadata(raw[i]) for i in range(count.value)]
-        room = count.value
+    return [_metadata(raw) for raw in _native.read_array(_abi.ferrum_buffer_metadata, function)]
 
 
 class TrackerView:

@@ -181,30 +181,6 @@ class VirtualPool(VirtualPoolCalls, Sleeper):
             )
         )
 
-    def export(self, offset_bytes: int, size_bytes: int) -> list[int]:
-        """Gives a file descriptor for each page of a range, in order, for
-        Manager.import_pages() in another process. The caller closes them. When the range is
-        freed the pool uses the pages again: who has imported them ends that before.
-
-        Args:
-            offset_bytes: a multiple of the page size, as size_bytes is.
-            size_bytes: mapped throughout.
-
-        Raises:
-            InvalidArgumentError: the pool's backing is not Backing.SHAREABLE.
-            InvalidOffsetError: it is no whole pages, or ends outside.
-            NotMappedError: a page is not mapped.
-        """
-        offset, size = u64("offset_bytes", offset_bytes), u64("size_bytes", size_bytes)
-        room = min(size, self.info().virtual_capacity_bytes) // self.page_bytes
-        files, count = (ctypes.c_int32 * max(room, 1))(), ctypes.c_size_t()
-        _native.check(
-            _native.library().ferrum_vpool_export(
-                self._handle, offset, size, files, len(files), ctypes.byref(count)
-            )
-        )
-        return list(files[: count.value])
-
     def set_limit(self, limit_bytes: int | None) -> None:
         """Changes the limit while the pool works; None or 0: what the device has."""
         limit = 0 if limit_bytes is None else u64("limit_bytes", limit_bytes)

@@ -20,9 +20,8 @@ inline void end_dummy(ferrum_dummy h) noexcept {
 } // namespace detail
 
 /** Owns a ferrum_dummy. */
-class dummy
-    : public detail::unique_handle<ferrum_dummy, detail::end_dummy>,
-      public dummy_calls<dummy> {
+class dummy : public detail::unique_handle<ferrum_dummy, detail::end_dummy>,
+              public dummy_calls<dummy> {
   public:
     using unique_handle::unique_handle;
 
