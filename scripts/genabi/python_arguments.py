@@ -81,8 +81,7 @@ class Arguments:
     def _is_written(self, kind: CType) -> bool:
         """Whether a struct has a class with to_abi()."""
         struct = self._struct(kind)
-        is_config = struct.name.endswith("_config")
-        is_made = is_config or struct.name in self.outputs
+        is_made = struct.name.endswith("_config") or self._is_read(kind)
         return is_made and struct.name in self.inputs and not struct.by_hand("python")
 
     def _is_read(self, kind: CType) -> bool:

@@ -150,15 +150,18 @@ def _doc(names: Names, shape: Shape) -> str:
     if any(a.role is Role.TRUTH for a in shape.outputs):
         text = NUMBERS.sub("", text)
     lines = {"Args": [], "Returns": [], "Raises": []}  # type: dict[str, list[str]]
-    # How a list or text is got is not the caller's.
+    # How a list or text is got is not the caller's, nor what Python gives by itself.
     room = {p.name for a in shape.outputs if a.role in LISTS for p in a.parameters}
+    silent = room | {p.name for a in shape.inputs for p in a.parameters[1:]}
     for part in parts:
         word, rest = part.split(None, 1)
         said = " ".join(rest.split())
         if word == "param":
             parameter, said = said.split(None, 1)
-            if set(parameter.split(",")) & room:
+            if set(parameter.split(",")) & silent:
                 continue
+            if any(a.role is Role.BYTES and a.name == parameter for a in shape.inputs):
+                parameter = parameter.removesuffix("_text")
             if parameter.endswith("_ns") and parameter != "timeout_ns":
                 parameter = parameter.removesuffix("_ns") + "_s"
             if parameter.endswith("_out"):
@@ -193,7 +196,7 @@ def _raises(names: Names, said: str, never: str) -> list[str]:
             return [names.text(said)]
         errors = [e for e in re.findall(r"FERRUM_ERROR_\w+", found.group(1)) if e != never]
         if errors:
-            text = names.text(found.group(2)).strip(".")
+            text = names.text(found.group(2)).strip(".; ")
             entries.append(f"{', '.join(names.text(e) for e in errors)}: {text or 'it is so'}.")
     return entries
 
