@@ -47,6 +47,26 @@ ferrum_status ferrum_elastic_pool_unregister_model(ferrum_elastic_pool pool,
         fmgo_elastic_pool_unregister_model(pool.id, (char *)model, flags));
 }
 
+ferrum_status ferrum_elastic_pool_alloc(ferrum_elastic_pool pool,
+                                        const char *model, uint64_t size_bytes,
+                                        ferrum_address *address_out,
+                                        uint64_t *offset_bytes_out) {
+    FM_ENTER();
+    FM_REQUIRE(address_out);
+    *address_out = 0;
+    if (offset_bytes_out != NULL)
+        *offset_bytes_out = 0;
+    FM_REQUIRE(model);
+    uint64_t offset_bytes_full = 0;
+    ferrum_status status = fmgo_elastic_pool_alloc(
+        pool.id, (char *)model, size_bytes, address_out, &offset_bytes_full);
+    if (status != FERRUM_OK)
+        return fm_failed_in(__func__, status);
+    if (offset_bytes_out != NULL)
+        *offset_bytes_out = offset_bytes_full;
+    return FERRUM_OK;
+}
+
 ferrum_status
 ferrum_elastic_pool_alloc_with(ferrum_elastic_pool pool, const char *model,
                                const ferrum_model_request *request,

@@ -7,9 +7,54 @@ package main
 */
 import "C"
 
+//export fmgo_device_get_memory_info
+func fmgo_device_get_memory_info(dev C.uint64_t, infoOut *C.ferrum_memory_info) (status C.int32_t) {
+	defer guard(&status)
+	info, err := lib.DeviceGetMemoryInfo(uint64(dev))
+	if err != nil {
+		return fail(err)
+	}
+	putMemoryInfo(infoOut, &info)
+	return 0
+}
+
+//export fmgo_device_get_recent_memory_info
+func fmgo_device_get_recent_memory_info(dev C.uint64_t, maxAgeNs C.uint64_t, infoOut *C.ferrum_memory_info) (status C.int32_t) {
+	status = unfinished
+	defer func() {
+		if status == unfinished {
+			caught(&status, recover())
+		}
+	}()
+	info, err := lib.DeviceGetRecentMemoryInfo(uint64(dev), ageOf(maxAgeNs))
+	if err != nil {
+		return fail(err)
+	}
+	putMemoryInfo(infoOut, &info)
+	return 0
+}
+
+//export fmgo_device_get_statistics
+func fmgo_device_get_statistics(dev C.uint64_t, statisticsOut *C.ferrum_statistics) (status C.int32_t) {
+	defer guard(&status)
+	statistics, err := lib.DeviceGetStatistics(uint64(dev))
+	if err != nil {
+		return fail(err)
+	}
+	putStatistics(statisticsOut, &statistics)
+	return 0
+}
+
 //export fmgo_snapshot_json
 func fmgo_snapshot_json(buffer *C.char, capacity C.size_t, lengthOut *C.size_t) (status C.int32_t) {
 	defer guard(&status)
 	text, err := lib.SnapshotJSON()
-	return giveText(buffer, capacity, lengthOut, []byte(text), err)
+	return giveText(buffer, capacity, lengthOut, text, err)
+}
+
+//export fmgo_leak_report_json
+func fmgo_leak_report_json(buffer *C.char, capacity C.size_t, lengthOut *C.size_t) (status C.int32_t) {
+	defer guard(&status)
+	text := lib.LeakReportJSON()
+	return giveText(buffer, capacity, lengthOut, text, nil)
 }

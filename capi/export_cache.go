@@ -6,7 +6,11 @@ package main
 */
 import "C"
 
-import "ferrum_mem/core/device"
+import (
+	"unsafe"
+
+	"ferrum_mem/core/device"
+)
 
 // The calls of the thread caches. None keeps an error: a call that cannot be
 // served here is made again by the pool, which says why.
@@ -61,4 +65,9 @@ func fmgo_cache_busy(own, named C.uint64_t) (busy C.int32_t) {
 		busy &^= C.FM_BUSY_NAMED
 	}
 	return busy
+}
+
+// addressesOf is an array of the caches as it lies there.
+func addressesOf(array *C.uint64_t, count C.uint64_t) []device.Addr {
+	return unsafe.Slice((*device.Addr)(unsafe.Pointer(array)), int(count))
 }

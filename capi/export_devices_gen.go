@@ -7,11 +7,13 @@ package main
 */
 import "C"
 
+import "ferrum_mem/core/discover"
+
 //export fmgo_backends_json
 func fmgo_backends_json(buffer *C.char, capacity C.size_t, lengthOut *C.size_t) (status C.int32_t) {
 	defer guard(&status)
 	text, err := lib.BackendsJSON()
-	return giveText(buffer, capacity, lengthOut, []byte(text), err)
+	return giveText(buffer, capacity, lengthOut, text, err)
 }
 
 //export fmgo_backends_refresh
@@ -24,7 +26,41 @@ func fmgo_backends_refresh() (status C.int32_t) {
 func fmgo_backends_summary(buffer *C.char, capacity C.size_t, lengthOut *C.size_t) (status C.int32_t) {
 	defer guard(&status)
 	text, err := lib.BackendsSummary()
-	return giveText(buffer, capacity, lengthOut, []byte(text), err)
+	return giveText(buffer, capacity, lengthOut, text, err)
+}
+
+//export fmgo_backend_best
+func fmgo_backend_best(backendOut *C.int32_t) (status C.int32_t) {
+	defer guard(&status)
+	backend, err := lib.BackendBest()
+	if err != nil {
+		return fail(err)
+	}
+	set(backendOut, backend)
+	return 0
+}
+
+//export fmgo_backend_select
+func fmgo_backend_select(preference C.int32_t, requiredBytes C.uint64_t, choiceOut *C.ferrum_backend_choice) (status C.int32_t) {
+	defer guard(&status)
+	choice, err := lib.BackendSelect(numberOf[discover.BackendType](preference), uint64(requiredBytes))
+	if err != nil {
+		return fail(err)
+	}
+	putBackendChoice(choiceOut, &choice)
+	return 0
+}
+
+//export fmgo_backend_open
+func fmgo_backend_open(preference C.int32_t, requiredBytes C.uint64_t, deviceOut *C.uint64_t, choiceOut *C.ferrum_backend_choice) (status C.int32_t) {
+	defer guard(&status)
+	dev, choice, err := lib.BackendOpen(numberOf[discover.BackendType](preference), uint64(requiredBytes))
+	if err != nil {
+		return fail(err)
+	}
+	set(deviceOut, dev)
+	putBackendChoice(choiceOut, &choice)
+	return 0
 }
 
 //export fmgo_device_can_fit
@@ -36,6 +72,14 @@ func fmgo_device_can_fit(id *C.char, bytes C.uint64_t, fitsOut *C.uint32_t) (sta
 	}
 	fits, err := lib.DeviceCanFit(idText, uint64(bytes))
 	return giveTruth(fitsOut, fits, err)
+}
+
+//export fmgo_host_get_info
+func fmgo_host_get_info(infoOut *C.ferrum_host_info) (status C.int32_t) {
+	defer guard(&status)
+	info := lib.HostGetInfo()
+	putHostInfo(infoOut, &info)
+	return 0
 }
 
 //export fmgo_device_open
@@ -59,6 +103,17 @@ func fmgo_device_close(dev C.uint64_t, flags C.uint32_t) (status C.int32_t) {
 	return done(lib.DeviceClose(uint64(dev), force))
 }
 
+//export fmgo_device_get_info
+func fmgo_device_get_info(dev C.uint64_t, infoOut *C.ferrum_device_info) (status C.int32_t) {
+	defer guard(&status)
+	info, err := lib.DeviceGetInfo(uint64(dev))
+	if err != nil {
+		return fail(err)
+	}
+	putDeviceInfo(infoOut, &info)
+	return 0
+}
+
 //export fmgo_device_synchronize
 func fmgo_device_synchronize(dev C.uint64_t, timeoutNs C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
@@ -78,6 +133,6 @@ func fmgo_device_measure_bandwidth(dev C.uint64_t, gbpsOut *C.double) (status C.
 	if err != nil {
 		return fail(err)
 	}
-	*gbpsOut = C.double(gbps)
+	set(gbpsOut, gbps)
 	return 0
 }

@@ -7,6 +7,85 @@ package main
 */
 import "C"
 
+import (
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/fallback"
+)
+
+//export fmgo_memory_config_preset
+func fmgo_memory_config_preset(preset C.int32_t, configOut *C.ferrum_memory_config) (status C.int32_t) {
+	defer guard(&status)
+	config, err := fallback.Preset.Config(numberOf[fallback.Preset](preset))
+	if err != nil {
+		return fail(err)
+	}
+	putMemoryConfig(configOut, &config)
+	return 0
+}
+
+//export fmgo_memory_config_check
+func fmgo_memory_config_check(config *C.ferrum_memory_config) (status C.int32_t) {
+	defer guard(&status)
+	configGiven, err := memoryConfigOf("config", config)
+	if err != nil {
+		return fail(err)
+	}
+	return done(fallback.MemoryConfig.Check(configGiven))
+}
+
+//export fmgo_memory_stats_ratios
+func fmgo_memory_stats_ratios(stats *C.ferrum_memory_stats, ratiosOut *C.ferrum_memory_ratios) (status C.int32_t) {
+	defer guard(&status)
+	statsGiven, err := memoryStatsOf("stats", stats)
+	if err != nil {
+		return fail(err)
+	}
+	ratios := fallback.MemoryStats.Ratios(statsGiven)
+	putMemoryRatios(ratiosOut, &ratios)
+	return 0
+}
+
+//export fmgo_memory_stats_merge
+func fmgo_memory_stats_merge(stats *C.ferrum_memory_stats, other *C.ferrum_memory_stats, mergedOut *C.ferrum_memory_stats) (status C.int32_t) {
+	defer guard(&status)
+	statsGiven, err := memoryStatsOf("stats", stats)
+	if err != nil {
+		return fail(err)
+	}
+	otherGiven, err := memoryStatsOf("other", other)
+	if err != nil {
+		return fail(err)
+	}
+	merged := fallback.MemoryStats.Merge(statsGiven, otherGiven)
+	putMemoryStats(mergedOut, &merged)
+	return 0
+}
+
+//export fmgo_memory_stats_text
+func fmgo_memory_stats_text(stats *C.ferrum_memory_stats, buffer *C.char, capacity C.size_t, lengthOut *C.size_t) (status C.int32_t) {
+	defer guard(&status)
+	statsGiven, err := memoryStatsOf("stats", stats)
+	if err != nil {
+		return fail(err)
+	}
+	text := fallback.MemoryStats.String(statsGiven)
+	return giveText(buffer, capacity, lengthOut, text, nil)
+}
+
+//export fmgo_buffer_id_new
+func fmgo_buffer_id_new(idOut *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	id := fallback.NewBufferID()
+	return give(idOut, id, nil)
+}
+
+//export fmgo_buffer_id_text
+func fmgo_buffer_id_text(bufferID C.uint64_t, buffer *C.char, capacity C.size_t, lengthOut *C.size_t) (status C.int32_t) {
+	defer guard(&status)
+	text := fallback.BufferID.String(fallback.BufferID(bufferID))
+	return giveText(buffer, capacity, lengthOut, text, nil)
+}
+
 //export fmgo_tracker_create
 func fmgo_tracker_create(trackerOut *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
@@ -20,10 +99,84 @@ func fmgo_tracker_destroy(tracker C.uint64_t) (status C.int32_t) {
 	return done(lib.TrackerDestroy(uint64(tracker)))
 }
 
+//export fmgo_tracker_track
+func fmgo_tracker_track(tracker C.uint64_t, metadata *C.ferrum_buffer_metadata) (status C.int32_t) {
+	defer guard(&status)
+	metadataGiven, err := bufferMetadataOf("metadata", metadata)
+	if err != nil {
+		return fail(err)
+	}
+	return done(lib.TrackerTrack(uint64(tracker), metadataGiven))
+}
+
+//export fmgo_tracker_untrack
+func fmgo_tracker_untrack(tracker C.uint64_t, bufferID C.uint64_t, metadataOut *C.ferrum_buffer_metadata) (status C.int32_t) {
+	defer guard(&status)
+	metadata, err := lib.TrackerUntrack(uint64(tracker), fallback.BufferID(bufferID))
+	if err != nil {
+		return fail(err)
+	}
+	putBufferMetadata(metadataOut, &metadata)
+	return 0
+}
+
+//export fmgo_tracker_get
+func fmgo_tracker_get(tracker C.uint64_t, bufferID C.uint64_t, metadataOut *C.ferrum_buffer_metadata) (status C.int32_t) {
+	defer guard(&status)
+	metadata, err := lib.TrackerGet(uint64(tracker), fallback.BufferID(bufferID))
+	if err != nil {
+		return fail(err)
+	}
+	putBufferMetadata(metadataOut, &metadata)
+	return 0
+}
+
+//export fmgo_tracker_get_all
+func fmgo_tracker_get_all(tracker C.uint64_t, metadataOut *C.ferrum_buffer_metadata, capacity C.size_t, countOut *C.size_t) (status C.int32_t) {
+	defer guard(&status)
+	metadata, err := lib.TrackerGetAll(uint64(tracker))
+	if err != nil {
+		return fail(err)
+	}
+	return giveArray(metadataOut, capacity, countOut, metadata, putBufferMetadata, "metadata")
+}
+
+//export fmgo_tracker_find_old
+func fmgo_tracker_find_old(tracker C.uint64_t, ageNs C.uint64_t, metadataOut *C.ferrum_buffer_metadata, capacity C.size_t, countOut *C.size_t) (status C.int32_t) {
+	defer guard(&status)
+	metadata, err := lib.TrackerFindOld(uint64(tracker), ageOf(ageNs))
+	if err != nil {
+		return fail(err)
+	}
+	return giveArray(metadataOut, capacity, countOut, metadata, putBufferMetadata, "metadata")
+}
+
+//export fmgo_tracker_get_totals
+func fmgo_tracker_get_totals(tracker C.uint64_t, totalsOut *C.ferrum_tracker_totals) (status C.int32_t) {
+	defer guard(&status)
+	totals, err := lib.TrackerGetTotals(uint64(tracker))
+	if err != nil {
+		return fail(err)
+	}
+	putTrackerTotals(totalsOut, &totals)
+	return 0
+}
+
 //export fmgo_tracker_clear
 func fmgo_tracker_clear(tracker C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	return done(lib.TrackerClear(uint64(tracker)))
+}
+
+//export fmgo_generic_pool_create
+func fmgo_generic_pool_create(config *C.ferrum_memory_config, poolOut *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	configGiven, err := memoryConfigOf("config", config)
+	if err != nil {
+		return fail(err)
+	}
+	poolFound, err := lib.GenericPoolCreate(configGiven)
+	return give(poolOut, poolFound, err)
 }
 
 //export fmgo_generic_pool_destroy
@@ -36,10 +189,78 @@ func fmgo_generic_pool_destroy(pool C.uint64_t, flags C.uint32_t) (status C.int3
 	return done(lib.GenericPoolDestroy(uint64(pool), force))
 }
 
+//export fmgo_generic_pool_record_allocation
+func fmgo_generic_pool_record_allocation(pool C.uint64_t, sizeBytes C.uint64_t, use *C.ferrum_buffer_use, idOut *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	useGiven, err := bufferUseOf("use", use)
+	if err != nil {
+		return fail(err)
+	}
+	id, err := lib.GenericPoolRecordAllocation(uint64(pool), uint64(sizeBytes), useGiven)
+	return give(idOut, id, err)
+}
+
+//export fmgo_generic_pool_try_get
+func fmgo_generic_pool_try_get(pool C.uint64_t, minBytes C.uint64_t, use *C.ferrum_buffer_use, leaseOut *C.ferrum_buffer_lease, foundOut *C.uint32_t) (status C.int32_t) {
+	defer guard(&status)
+	useGiven, err := bufferUseOf("use", use)
+	if err != nil {
+		return fail(err)
+	}
+	lease, found, err := lib.GenericPoolTryGet(uint64(pool), uint64(minBytes), useGiven)
+	if err != nil {
+		return fail(err)
+	}
+	putBufferLease(leaseOut, &lease)
+	setTruth(foundOut, found)
+	return 0
+}
+
+//export fmgo_generic_pool_return
+func fmgo_generic_pool_return(pool C.uint64_t, lease *C.ferrum_buffer_lease, keptOut *C.uint32_t) (status C.int32_t) {
+	defer guard(&status)
+	leaseGiven, err := bufferLeaseOf("lease", lease)
+	if err != nil {
+		return fail(err)
+	}
+	kept, err := lib.GenericPoolReturn(uint64(pool), leaseGiven)
+	return giveTruth(keptOut, kept, err)
+}
+
 //export fmgo_generic_pool_add_free
 func fmgo_generic_pool_add_free(pool C.uint64_t, buffer C.uint64_t, sizeBytes C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	return done(lib.GenericPoolAddFree(uint64(pool), uint64(buffer), uint64(sizeBytes)))
+}
+
+//export fmgo_generic_pool_drain
+func fmgo_generic_pool_drain(pool C.uint64_t, leasesOut *C.ferrum_buffer_lease, capacity C.size_t, countOut *C.size_t) (status C.int32_t) {
+	defer guard(&status)
+	leases, leasesCount, err := lib.GenericPoolDrain(uint64(pool), uint64(capacity))
+	*countOut = C.size_t(leasesCount)
+	if err != nil {
+		return fail(err)
+	}
+	fillArray(leasesOut, leases, putBufferLease)
+	return 0
+}
+
+//export fmgo_generic_pool_get_pooled_count
+func fmgo_generic_pool_get_pooled_count(pool C.uint64_t, countOut *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	count, err := lib.GenericPoolGetPooledCount(uint64(pool))
+	return give(countOut, count, err)
+}
+
+//export fmgo_generic_pool_get_stats
+func fmgo_generic_pool_get_stats(pool C.uint64_t, statsOut *C.ferrum_memory_stats) (status C.int32_t) {
+	defer guard(&status)
+	stats, err := lib.GenericPoolGetStats(uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	putMemoryStats(statsOut, &stats)
+	return 0
 }
 
 //export fmgo_generic_pool_record_cpu_fallback
@@ -53,6 +274,17 @@ func fmgo_generic_pool_get_tracker(pool C.uint64_t, trackerOut *C.uint64_t) (sta
 	defer guard(&status)
 	tracker, err := lib.GenericPoolGetTracker(uint64(pool))
 	return give(trackerOut, tracker, err)
+}
+
+//export fmgo_fallback_manager_create
+func fmgo_fallback_manager_create(dev C.uint64_t, host C.uint64_t, config *C.ferrum_memory_config, managerOut *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	configGiven, err := memoryConfigOf("config", config)
+	if err != nil {
+		return fail(err)
+	}
+	managerFound, err := lib.FallbackManagerCreate(uint64(dev), uint64(host), configGiven)
+	return give(managerOut, managerFound, err)
 }
 
 //export fmgo_fallback_manager_destroy
@@ -69,7 +301,29 @@ func fmgo_fallback_manager_destroy(manager C.uint64_t, flags C.uint32_t) (status
 func fmgo_fallback_manager_get_backend_name(manager C.uint64_t, buffer *C.char, capacity C.size_t, lengthOut *C.size_t) (status C.int32_t) {
 	defer guard(&status)
 	text, err := lib.FallbackManagerGetBackendName(uint64(manager))
-	return giveText(buffer, capacity, lengthOut, []byte(text), err)
+	return giveText(buffer, capacity, lengthOut, text, err)
+}
+
+//export fmgo_fallback_manager_get_stats
+func fmgo_fallback_manager_get_stats(manager C.uint64_t, statsOut *C.ferrum_memory_stats) (status C.int32_t) {
+	defer guard(&status)
+	stats, err := lib.FallbackManagerGetStats(uint64(manager))
+	if err != nil {
+		return fail(err)
+	}
+	putMemoryStats(statsOut, &stats)
+	return 0
+}
+
+//export fmgo_fallback_manager_get_fallback_stats
+func fmgo_fallback_manager_get_fallback_stats(manager C.uint64_t, statsOut *C.ferrum_fallback_stats) (status C.int32_t) {
+	defer guard(&status)
+	stats, err := lib.FallbackManagerGetFallbackStats(uint64(manager))
+	if err != nil {
+		return fail(err)
+	}
+	putFallbackStats(statsOut, &stats)
+	return 0
 }
 
 //export fmgo_fallback_manager_get_memory
@@ -79,8 +333,19 @@ func fmgo_fallback_manager_get_memory(manager C.uint64_t, totalOut *C.uint64_t, 
 	if err != nil {
 		return fail(err)
 	}
-	*totalOut = C.uint64_t(total)
-	*freeOut = C.uint64_t(free)
+	set(totalOut, total)
+	set(freeOut, free)
+	return 0
+}
+
+//export fmgo_fallback_manager_get_pressure
+func fmgo_fallback_manager_get_pressure(manager C.uint64_t, levelOut *C.int32_t) (status C.int32_t) {
+	defer guard(&status)
+	level, err := lib.FallbackManagerGetPressure(uint64(manager))
+	if err != nil {
+		return fail(err)
+	}
+	set(levelOut, level)
 	return 0
 }
 
@@ -104,6 +369,17 @@ func fmgo_fallback_manager_get_tracker(manager C.uint64_t, trackerOut *C.uint64_
 	return give(trackerOut, tracker, err)
 }
 
+//export fmgo_fallback_manager_alloc
+func fmgo_fallback_manager_alloc(manager C.uint64_t, request *C.ferrum_buffer_request, bufferOut *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	requestGiven, err := bufferRequestOf("request", request)
+	if err != nil {
+		return fail(err)
+	}
+	buffer, err := lib.FallbackManagerAlloc(uint64(manager), requestGiven)
+	return give(bufferOut, buffer, err)
+}
+
 //export fmgo_fallback_manager_return_buffers
 func fmgo_fallback_manager_return_buffers(manager C.uint64_t, movedOut *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
@@ -117,8 +393,108 @@ func fmgo_fallback_buffer_free(buffer C.uint64_t, stream C.uint64_t) (status C.i
 	return done(lib.FallbackBufferFree(uint64(buffer), uint64(stream)))
 }
 
+//export fmgo_fallback_buffer_get_info
+func fmgo_fallback_buffer_get_info(buffer C.uint64_t, infoOut *C.ferrum_fallback_buffer_info) (status C.int32_t) {
+	defer guard(&status)
+	info, err := lib.FallbackBufferGetInfo(uint64(buffer))
+	if err != nil {
+		return fail(err)
+	}
+	putFallbackBufferInfo(infoOut, &info)
+	return 0
+}
+
+//export fmgo_fallback_buffer_get_address
+func fmgo_fallback_buffer_get_address(buffer C.uint64_t, location C.int32_t, addressOut *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	address, err := lib.FallbackBufferGetAddress(uint64(buffer), numberOf[fallback.Side](location))
+	return give(addressOut, address, err)
+}
+
+//export fmgo_fallback_buffer_move
+func fmgo_fallback_buffer_move(buffer C.uint64_t, location C.int32_t) (status C.int32_t) {
+	defer guard(&status)
+	return done(lib.FallbackBufferMove(uint64(buffer), numberOf[fallback.Side](location)))
+}
+
+//export fmgo_fallback_buffer_pin
+func fmgo_fallback_buffer_pin(buffer C.uint64_t, addressOut *C.uint64_t, locationOut *C.int32_t) (status C.int32_t) {
+	defer guard(&status)
+	address, location, err := lib.FallbackBufferPin(uint64(buffer))
+	if err != nil {
+		return fail(err)
+	}
+	set(addressOut, address)
+	set(locationOut, location)
+	return 0
+}
+
 //export fmgo_fallback_buffer_unpin
 func fmgo_fallback_buffer_unpin(buffer C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	return done(lib.FallbackBufferUnpin(uint64(buffer)))
+}
+
+//export fmgo_fallback_buffer_write
+func fmgo_fallback_buffer_write(buffer C.uint64_t, offsetBytes C.uint64_t, source C.uintptr_t, sizeBytes C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	return done(lib.FallbackBufferWrite(uint64(buffer), uint64(offsetBytes), device.HostAddr(source), uint64(sizeBytes)))
+}
+
+//export fmgo_fallback_buffer_read
+func fmgo_fallback_buffer_read(buffer C.uint64_t, offsetBytes C.uint64_t, destination C.uintptr_t, sizeBytes C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	return done(lib.FallbackBufferRead(uint64(buffer), uint64(offsetBytes), device.HostAddr(destination), uint64(sizeBytes)))
+}
+
+//export fmgo_fallback_buffer_take
+func fmgo_fallback_buffer_take(buffer C.uint64_t, location C.int32_t, addressOut *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	address, err := lib.FallbackBufferTake(uint64(buffer), numberOf[fallback.Side](location))
+	return give(addressOut, address, err)
+}
+
+//export fmgo_fallback_manager_adopt
+func fmgo_fallback_manager_adopt(manager C.uint64_t, location C.int32_t, address C.uint64_t, request *C.ferrum_buffer_request, bufferOut *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	requestGiven, err := bufferRequestOf("request", request)
+	if err != nil {
+		return fail(err)
+	}
+	buffer, err := lib.FallbackManagerAdopt(uint64(manager), numberOf[fallback.Side](location), device.Addr(address), requestGiven)
+	return give(bufferOut, buffer, err)
+}
+
+//export fmgo_fallback_manager_release
+func fmgo_fallback_manager_release(manager C.uint64_t, location C.int32_t, address C.uint64_t, stream C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	return done(lib.FallbackManagerRelease(uint64(manager), numberOf[fallback.Side](location), device.Addr(address), uint64(stream)))
+}
+
+//export fmgo_round_up_power_of_2
+func fmgo_round_up_power_of_2(n C.uint64_t, resultOut *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	result, err := device.RoundUpPowerOf2(uint64(n))
+	return give(resultOut, result, err)
+}
+
+//export fmgo_size_class
+func fmgo_size_class(sizeBytes C.uint64_t, classBytesOut *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	classBytes, err := device.SizeClass(uint64(sizeBytes))
+	return give(classBytesOut, classBytes, err)
+}
+
+//export fmgo_f32_bytes
+func fmgo_f32_bytes(count C.uint64_t, bytesOut *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	bytes, err := device.F32Bytes(uint64(count))
+	return give(bytesOut, bytes, err)
+}
+
+//export fmgo_f16_bytes
+func fmgo_f16_bytes(count C.uint64_t, bytesOut *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	bytes, err := device.F16Bytes(uint64(count))
+	return give(bytesOut, bytes, err)
 }

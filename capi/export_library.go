@@ -54,21 +54,3 @@ func fmgo_log_set_callback(minimum C.int32_t, callback C.ferrum_log_fn, userData
 		C.fm_call_log(callback, C.int32_t(level), text, userData, C.uint64_t(token))
 	}, !inside))
 }
-
-//export fmgo_device_get_info
-func fmgo_device_get_info(handle C.uint64_t, out *C.ferrum_device_info) (status C.int32_t) {
-	defer guard(&status)
-	info, err := lib.DeviceGetInfo(uint64(handle))
-	if err != nil {
-		return fail(err)
-	}
-	out.ordinal = C.uint32_t(info.ID.Index)
-	out.capabilities = C.uint64_t(info.Capabilities)
-	out.total_bytes = C.uint64_t(info.TotalBytes)
-	out.granularity_bytes = C.uint64_t(info.GranularityBytes)
-	out.alignment_bytes = C.uint64_t(info.AlignmentBytes)
-	putText(out.id[:], info.ID.String())
-	putText(out.backend[:], info.ID.Backend)
-	putText(out.name[:], info.Name)
-	return 0
-}

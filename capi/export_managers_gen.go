@@ -7,6 +7,22 @@ package main
 */
 import "C"
 
+import (
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/manager"
+)
+
+//export fmgo_manager_create
+func fmgo_manager_create(dev C.uint64_t, config *C.ferrum_manager_config, managerOut *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	configGiven, err := managerConfigOf("config", config)
+	if err != nil {
+		return fail(err)
+	}
+	managerFound, err := lib.ManagerCreate(uint64(dev), &configGiven)
+	return give(managerOut, managerFound, err)
+}
+
 //export fmgo_manager_destroy
 func fmgo_manager_destroy(manager C.uint64_t, flags C.uint32_t) (status C.int32_t) {
 	defer guard(&status)
@@ -17,6 +33,27 @@ func fmgo_manager_destroy(manager C.uint64_t, flags C.uint32_t) (status C.int32_
 	return done(lib.ManagerDestroy(uint64(manager), force))
 }
 
+//export fmgo_manager_configure_pool
+func fmgo_manager_configure_pool(managerID C.uint64_t, memoryType C.int32_t, config *C.ferrum_pool_config) (status C.int32_t) {
+	defer guard(&status)
+	configGiven, err := poolConfigOf("config", config)
+	if err != nil {
+		return fail(err)
+	}
+	return done(lib.ManagerConfigurePool(uint64(managerID), numberOf[manager.MemoryType](memoryType), &configGiven))
+}
+
+//export fmgo_manager_get_statistics
+func fmgo_manager_get_statistics(manager C.uint64_t, statisticsOut *C.ferrum_statistics) (status C.int32_t) {
+	defer guard(&status)
+	statistics, err := lib.ManagerGetStatistics(uint64(manager))
+	if err != nil {
+		return fail(err)
+	}
+	putStatistics(statisticsOut, &statistics)
+	return 0
+}
+
 //export fmgo_manager_alloc
 func fmgo_manager_alloc(manager C.uint64_t, sizeBytes C.uint64_t, memoryOut *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
@@ -24,10 +61,32 @@ func fmgo_manager_alloc(manager C.uint64_t, sizeBytes C.uint64_t, memoryOut *C.u
 	return give(memoryOut, memory, err)
 }
 
+//export fmgo_manager_alloc_with
+func fmgo_manager_alloc_with(manager C.uint64_t, request *C.ferrum_allocation_request, memoryOut *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	requestGiven, err := allocationRequestOf("request", request)
+	if err != nil {
+		return fail(err)
+	}
+	memory, err := lib.ManagerAllocWith(uint64(manager), requestGiven)
+	return give(memoryOut, memory, err)
+}
+
 //export fmgo_memory_free
 func fmgo_memory_free(memory C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	return done(lib.MemoryFree(uint64(memory)))
+}
+
+//export fmgo_memory_get_handle_info
+func fmgo_memory_get_handle_info(memory C.uint64_t, infoOut *C.ferrum_handle_info) (status C.int32_t) {
+	defer guard(&status)
+	info, err := lib.MemoryGetHandleInfo(uint64(memory))
+	if err != nil {
+		return fail(err)
+	}
+	putHandleInfo(infoOut, &info)
+	return 0
 }
 
 //export fmgo_memory_pin
@@ -41,4 +100,68 @@ func fmgo_memory_pin(memory C.uint64_t, addressOut *C.uint64_t) (status C.int32_
 func fmgo_memory_unpin(memory C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	return done(lib.MemoryUnpin(uint64(memory)))
+}
+
+//export fmgo_memory_copy
+func fmgo_memory_copy(transfer *C.ferrum_transfer) (status C.int32_t) {
+	defer guard(&status)
+	transferGiven, err := transferOf("transfer", transfer)
+	if err != nil {
+		return fail(err)
+	}
+	return done(lib.MemoryCopy(transferGiven))
+}
+
+//export fmgo_memory_copy_async
+func fmgo_memory_copy_async(transfer *C.ferrum_transfer, stream C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	transferGiven, err := transferOf("transfer", transfer)
+	if err != nil {
+		return fail(err)
+	}
+	return done(lib.MemoryCopyAsync(transferGiven, uint64(stream)))
+}
+
+//export fmgo_memory_write
+func fmgo_memory_write(memory C.uint64_t, offsetBytes C.uint64_t, source C.uintptr_t, sizeBytes C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	return done(lib.MemoryWrite(uint64(memory), uint64(offsetBytes), device.HostAddr(source), uint64(sizeBytes)))
+}
+
+//export fmgo_memory_read
+func fmgo_memory_read(memory C.uint64_t, offsetBytes C.uint64_t, destinationOut C.uintptr_t, sizeBytes C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	return done(lib.MemoryRead(uint64(memory), uint64(offsetBytes), device.HostAddr(destinationOut), uint64(sizeBytes)))
+}
+
+//export fmgo_memory_fill_async
+func fmgo_memory_fill_async(fill *C.ferrum_fill, stream C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	fillGiven, err := fillOf("fill", fill)
+	if err != nil {
+		return fail(err)
+	}
+	return done(lib.MemoryFillAsync(fillGiven, uint64(stream)))
+}
+
+//export fmgo_manager_defragment
+func fmgo_manager_defragment(manager C.uint64_t, statsOut *C.ferrum_defragmentation_stats) (status C.int32_t) {
+	defer guard(&status)
+	stats, err := lib.ManagerDefragment(uint64(manager))
+	if err != nil {
+		return fail(err)
+	}
+	putDefragmentationStats(statsOut, &stats)
+	return 0
+}
+
+//export fmgo_manager_defragment_within
+func fmgo_manager_defragment_within(manager C.uint64_t, budgetNs C.uint64_t, statsOut *C.ferrum_defragmentation_stats) (status C.int32_t) {
+	defer guard(&status)
+	stats, err := lib.ManagerDefragmentWithin(uint64(manager), ageOf(budgetNs))
+	if err != nil {
+		return fail(err)
+	}
+	putDefragmentationStats(statsOut, &stats)
+	return 0
 }

@@ -7,16 +7,88 @@ package main
 */
 import "C"
 
+import "ferrum_mem/core/manager"
+
+//export fmgo_memory_map
+func fmgo_memory_map(request *C.ferrum_map_request, mappingOut *C.ferrum_mapping) (status C.int32_t) {
+	defer guard(&status)
+	requestGiven, err := mapRequestOf("request", request)
+	if err != nil {
+		return fail(err)
+	}
+	mapping, err := lib.MemoryMap(requestGiven)
+	if err != nil {
+		return fail(err)
+	}
+	putMapping(mappingOut, &mapping)
+	return 0
+}
+
 //export fmgo_memory_unmap
 func fmgo_memory_unmap(memory C.uint64_t, mappingID C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	return done(lib.MemoryUnmap(uint64(memory), uint64(mappingID)))
 }
 
+//export fmgo_manager_create_mapping
+func fmgo_manager_create_mapping(first C.uint64_t, second C.uint64_t, request *C.ferrum_link_request, firstOut *C.uint64_t, secondOut *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	requestGiven, err := linkRequestOf("request", request)
+	if err != nil {
+		return fail(err)
+	}
+	firstFound, secondFound, err := lib.ManagerCreateMapping(uint64(first), uint64(second), requestGiven)
+	if err != nil {
+		return fail(err)
+	}
+	set(firstOut, firstFound)
+	set(secondOut, secondFound)
+	return 0
+}
+
 //export fmgo_memory_prefetch
 func fmgo_memory_prefetch(memory C.uint64_t, target C.uint64_t, stream C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	return done(lib.MemoryPrefetch(uint64(memory), uint64(target), uint64(stream)))
+}
+
+//export fmgo_memory_set_usage_hint
+func fmgo_memory_set_usage_hint(memory C.uint64_t, hint C.int32_t) (status C.int32_t) {
+	defer guard(&status)
+	return done(lib.MemorySetUsageHint(uint64(memory), numberOf[manager.UsageHint](hint)))
+}
+
+//export fmgo_memory_get_usage_hints
+func fmgo_memory_get_usage_hints(memory C.uint64_t, hintsOut *C.ferrum_usage_hints) (status C.int32_t) {
+	defer guard(&status)
+	hints, err := lib.MemoryGetUsageHints(uint64(memory))
+	if err != nil {
+		return fail(err)
+	}
+	putUsageHints(hintsOut, &hints)
+	return 0
+}
+
+//export fmgo_memory_get_access_stats
+func fmgo_memory_get_access_stats(memory C.uint64_t, statsOut *C.ferrum_access_stats) (status C.int32_t) {
+	defer guard(&status)
+	stats, err := lib.MemoryGetAccessStats(uint64(memory))
+	if err != nil {
+		return fail(err)
+	}
+	putAccessStats(statsOut, &stats)
+	return 0
+}
+
+//export fmgo_manager_adopt
+func fmgo_manager_adopt(manager C.uint64_t, adoption *C.ferrum_adoption, memoryOut *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	adoptionGiven, err := adoptionOf("adoption", adoption)
+	if err != nil {
+		return fail(err)
+	}
+	memory, err := lib.ManagerAdopt(uint64(manager), adoptionGiven)
+	return give(memoryOut, memory, err)
 }
 
 //export fmgo_event_adopt

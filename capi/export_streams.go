@@ -12,13 +12,3 @@ func fmgo_stream_host_function(stream C.uint64_t, function C.ferrum_host_fn, use
 		C.fm_call_host(function, userData)
 	}))
 }
-
-func giveTruth(out *C.uint32_t, value bool, err error) C.int32_t {
-	if err != nil {
-		return fail(err)
-	}
-	if value {
-		*out = 1
-	}
-	return 0
-}

@@ -77,7 +77,7 @@ func fmgo_event_elapsed(start C.uint64_t, end C.uint64_t, elapsedNsOut *C.int64_
 	if err != nil {
 		return fail(err)
 	}
-	*elapsedNsOut = C.int64_t(elapsedNs)
+	set(elapsedNsOut, elapsedNs)
 	return 0
 }
 

@@ -34,6 +34,24 @@ ferrum_status ferrum_memory_stats_ratios(const ferrum_memory_stats *stats,
                      ratios_out, ratios_full);
 }
 
+ferrum_status ferrum_memory_stats_merge(const ferrum_memory_stats *stats,
+                                        const ferrum_memory_stats *other,
+                                        ferrum_memory_stats *merged_out) {
+    FM_ENTER();
+    FM_REQUIRE(merged_out);
+    FM_REQUIRE(stats);
+    FM_REQUIRE(other);
+    ferrum_memory_stats stats_full = FERRUM_MEMORY_STATS_INIT;
+    FM_STRUCT_IN(stats, stats_full);
+    ferrum_memory_stats other_full = FERRUM_MEMORY_STATS_INIT;
+    FM_STRUCT_IN(other, other_full);
+    FM_STRUCT_OUT(merged_out);
+    ferrum_memory_stats merged_full = FERRUM_MEMORY_STATS_INIT;
+    FM_RETURN_STRUCT(
+        fmgo_memory_stats_merge(&stats_full, &other_full, &merged_full),
+        merged_out, merged_full);
+}
+
 ferrum_status ferrum_memory_stats_text(const ferrum_memory_stats *stats,
                                        char *buffer, size_t capacity,
                                        size_t *length_out) {

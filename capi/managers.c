@@ -1,4 +1,4 @@
-/* Functions of managers that are more than checks and a call. */
+/* The manager whose settings point to settings of pools. */
 #include "_cgo_export.h"
 #include "guard.h"
 #include "guest.h"
@@ -27,31 +27,4 @@ ferrum_status ferrum_manager_create(ferrum_device device,
     }
     FM_LOOK();
     FM_RETURN(fmgo_manager_create(device.id, &full, &manager_out->id));
-}
-
-ferrum_status
-ferrum_manager_defragment(ferrum_manager manager,
-                          ferrum_defragmentation_stats *stats_out) {
-    FM_ENTER();
-    FM_REQUIRE(stats_out);
-    FM_STRUCT_OUT(stats_out);
-    FM_NOT_IN_HOST_FUNCTION();
-    ferrum_defragmentation_stats full = FERRUM_DEFRAGMENTATION_STATS_INIT;
-    FM_RETURN_STRUCT(
-        fmgo_manager_defragment_within(manager.id, FERRUM_WAIT_FOREVER, &full),
-        stats_out, full);
-}
-
-ferrum_status ferrum_manager_import_pages(ferrum_manager manager,
-                                          const ferrum_page_import *pages,
-                                          ferrum_memory *memory_out) {
-    FM_ENTER();
-    FM_REQUIRE(memory_out);
-    memory_out->id = 0;
-    FM_REQUIRE(pages);
-    ferrum_page_import full = FERRUM_PAGE_IMPORT_INIT;
-    FM_STRUCT_IN(pages, full);
-    if (full.count > 0 && full.descriptors == NULL)
-        return fm_null(__func__, "pages->descriptors");
-    FM_RETURN(fmgo_manager_import_pages(manager.id, &full, &memory_out->id));
 }

@@ -127,6 +127,18 @@ ferrum_status ferrum_memory_fill_async(const ferrum_fill *fill,
 }
 
 ferrum_status
+ferrum_manager_defragment(ferrum_manager manager,
+                          ferrum_defragmentation_stats *stats_out) {
+    FM_ENTER();
+    FM_REQUIRE(stats_out);
+    FM_STRUCT_OUT(stats_out);
+    FM_NOT_IN_HOST_FUNCTION();
+    ferrum_defragmentation_stats stats_full = FERRUM_DEFRAGMENTATION_STATS_INIT;
+    FM_RETURN_STRUCT(fmgo_manager_defragment(manager.id, &stats_full),
+                     stats_out, stats_full);
+}
+
+ferrum_status
 ferrum_manager_defragment_within(ferrum_manager manager, uint64_t budget_ns,
                                  ferrum_defragmentation_stats *stats_out) {
     FM_ENTER();

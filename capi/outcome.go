@@ -8,6 +8,7 @@ import "C"
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"runtime/debug"
 	"time"
@@ -78,6 +79,15 @@ func done(err error) C.int32_t {
 	return 0
 }
 
+// giveTruth stores 0 or 1, or keeps the error.
+func giveTruth(out *C.uint32_t, value bool, err error) C.int32_t {
+	if err != nil {
+		return fail(err)
+	}
+	setTruth(out, value)
+	return 0
+}
+
 // give stores a handle or address, or keeps the error.
 func give[T ~uint64](out *C.uint64_t, value T, err error) C.int32_t {
 	if err != nil {
@@ -89,7 +99,7 @@ func give[T ~uint64](out *C.uint64_t, value T, err error) C.int32_t {
 
 // giveText writes text and a NUL into the caller's buffer, as the header
 // describes for ferrum_backends_json.
-func giveText(buffer *C.char, capacity C.size_t, length *C.size_t, text []byte, err error) C.int32_t {
+func giveText[T ~string | ~[]byte](buffer *C.char, capacity C.size_t, length *C.size_t, text T, err error) C.int32_t {
 	if err != nil {
 		return fail(err)
 	}
@@ -138,6 +148,9 @@ func timeoutOf(ns C.uint64_t) time.Duration {
 	return time.Duration(ns)
 }
 
+// ageOf reads nanoseconds; what does not fit a Duration is any age.
+func ageOf(ns C.uint64_t) time.Duration { return numberOf[time.Duration](ns) }
+
 // forced reads the flags of a destroying call.
 func forced(flags C.uint32_t) (bool, error) {
 	if flags > 1 {
@@ -159,34 +172,54 @@ func truth(name string, value C.uint32_t) (bool, error) {
 // nameMax is how many bytes a tag, name or device id may have.
 const nameMax = 63
 
-// textOf reads a text of the caller without running past nameMax bytes; NULL is
-// the empty text.
+// textOf reads a text of the caller of at most nameMax bytes; NULL is the empty text.
 func textOf(argument string, text *C.char) (string, error) {
-	if text == nil {
-		return "", nil
-	}
-	length := 0
-	for *(*byte)(unsafe.Add(unsafe.Pointer(text), length)) != 0 {
-		if length++; length > nameMax {
-			return "", device.Errorf(device.CodeInvalidArgument, "capi.text",
-				"%s is longer than %d bytes", argument, nameMax)
-		}
-	}
-	read := C.GoStringN(text, C.int(length))
-	if !utf8.ValidString(read) {
-		return "", device.Errorf(device.CodeInvalidArgument, "capi.text", "%s is not UTF-8: %q", argument, read)
+	read, problem := boundedText(text)
+	if problem != "" {
+		return "", device.Errorf(device.CodeInvalidArgument, "capi.text", "%s %s", argument, problem)
 	}
 	return read, nil
 }
 
-// putText writes text and a NUL into a fixed field, cut off at a character's
-// end; the field is zeroed already.
-func putText(field []C.char, text string) {
-	n := min(len(text), len(field)-1)
-	for n < len(text) && n > 0 && !utf8.RuneStart(text[n]) {
-		n--
+// boundedText reads a text without running past nameMax bytes, or says what is wrong
+// with it.
+func boundedText(text *C.char) (read, problem string) {
+	if text == nil {
+		return "", ""
 	}
-	for i := range n {
-		field[i] = C.char(text[i])
+	length := 0
+	for *(*byte)(unsafe.Add(unsafe.Pointer(text), length)) != 0 {
+		if length++; length > nameMax {
+			return "", fmt.Sprintf("is longer than %d bytes", nameMax)
+		}
 	}
+	read = C.GoStringN(text, C.int(length))
+	if !utf8.ValidString(read) {
+		return "", fmt.Sprintf("is not UTF-8: %q", read)
+	}
+	return read, ""
+}
+
+// pathOf reads a path of the caller; NULL is the empty one.
+func pathOf(argument string, path *C.char) (string, error) {
+	read, problem := boundedPath(path)
+	if problem != "" {
+		return "", device.Errorf(device.CodeInvalidArgument, "capi.path", "%s %s", argument, problem)
+	}
+	return read, nil
+}
+
+// boundedPath reads a path without running past FERRUM_PATH_MAX bytes, or says what is
+// wrong with it.
+func boundedPath(path *C.char) (read, problem string) {
+	if path == nil {
+		return "", ""
+	}
+	length := 0
+	for *(*byte)(unsafe.Add(unsafe.Pointer(path), length)) != 0 {
+		if length++; length >= C.FERRUM_PATH_MAX {
+			return "", fmt.Sprintf("is longer than %d bytes", C.FERRUM_PATH_MAX-1)
+		}
+	}
+	return C.GoStringN(path, C.int(length)), ""
 }

@@ -93,8 +93,8 @@ ferrum_status ferrum_pool_alloc_batch(ferrum_pool pool, uint64_t size_bytes,
     memset(addresses_out, 0, count * sizeof *addresses_out);
     FM_CACHED(fm_cache_alloc_batch(pool.id, stream.id, size_bytes, count,
                                    addresses_out));
-    FM_RETURN(fmgo_pool_alloc_batch(pool.id, size_bytes, stream.id,
-                                    addresses_out, count));
+    FM_RETURN(fmgo_pool_alloc_batch(pool.id, size_bytes, count, stream.id,
+                                    addresses_out));
 }
 
 FM_REST fm_pool_free_rest(ferrum_pool pool, ferrum_address address,

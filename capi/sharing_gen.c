@@ -56,6 +56,19 @@ ferrum_status ferrum_vpool_export(ferrum_vpool vpool, uint64_t offset_bytes,
                                 descriptors_out, capacity, count_out));
 }
 
+ferrum_status ferrum_manager_import_pages(ferrum_manager manager,
+                                          const ferrum_page_import *pages,
+                                          ferrum_memory *memory_out) {
+    FM_ENTER();
+    FM_REQUIRE(memory_out);
+    memory_out->id = 0;
+    FM_REQUIRE(pages);
+    ferrum_page_import pages_full = FERRUM_PAGE_IMPORT_INIT;
+    FM_STRUCT_IN(pages, pages_full);
+    FM_RETURN(
+        fmgo_manager_import_pages(manager.id, &pages_full, &memory_out->id));
+}
+
 ferrum_status ferrum_device_share_memory(ferrum_device device,
                                          ferrum_address address,
                                          uint64_t size_bytes,

@@ -25,6 +25,7 @@ from genabi import (
     cpp,
     cpp_test,
     go_exports,
+    go_structs,
     golang,
     python,
     python_calls,
@@ -66,6 +67,10 @@ OUTPUTS: dict[str, Callable[[Header], str]] = {
     **{f"capi/{family}_gen.c": partial(c_calls.emit, family=family) for family in FAMILIES},
     **{
         f"capi/export_{family}_gen.go": partial(go_exports.emit, family=family)
+        for family in FAMILIES
+    },
+    **{
+        f"capi/structs_{family}_gen.go": partial(go_structs.emit, family=family)
         for family in FAMILIES
     },
 }

@@ -37,6 +37,14 @@ type MemoryInfo struct {
 	ReadingAge time.Duration `json:"reading_age_ns"`
 }
 
+// Bandwidth is BandwidthGBps, and 0 where that is not known.
+func (i *MemoryInfo) Bandwidth() float32 {
+	if i.BandwidthGBps == nil {
+		return 0
+	}
+	return *i.BandwidthGBps
+}
+
 // UtilizationPercent is used / total * 100, for display; 0 when the total is
 // unknown.
 func (m MemoryInfo) UtilizationPercent() float32 {

@@ -147,6 +147,41 @@ type Request struct {
 	FreeBytes uint64
 }
 
+// check says what makes no sense whatever the model is.
+func (r *Request) check() error {
+	if r.TensorParallel == 0 {
+		return device.Errorf(device.CodeInvalidArgument, opPlan, "request->tensor_parallel is 0: at least 1 device is needed")
+	}
+	return nil
+}
+
+// FileJSON is the JSON of what a path leads to. Errors are those of Open too.
+func FileJSON(path string, r Request) ([]byte, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	x, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return x.JSON(r)
+}
+
+// ConfigJSON is the JSON of the text of a configuration alone.
+func ConfigJSON(text []byte, r Request) ([]byte, error) {
+	if len(text) > MaxConfigBytes {
+		return nil, device.Errorf(device.CodeInvalidSize, opPlan, "config_bytes %d is more than %d", len(text), MaxConfigBytes)
+	}
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	x, err := OpenConfig(ConfigName, text)
+	if err != nil {
+		return nil, err
+	}
+	return x.JSON(r)
+}
+
 // JSON is the report of a request as one object, with the answer if FreeBytes is
 // given. A name that is no type, or a context of 0 where there is no default, is
 // CodeInvalidArgument; other errors are those of Plan.

@@ -66,6 +66,9 @@ func EstimateModelMemory(s ModelShape) (uint64, error) {
 	return result(bytes, c.err(op, "the size of the model"))
 }
 
+// ModelMemory is EstimateModelMemory of the shape.
+func (s ModelShape) ModelMemory() (uint64, error) { return EstimateModelMemory(s) }
+
 // EstimateKVCacheMemory is the bytes of the keys and values of one sequence, by
 // the formula of the contract: 2 x layers x sequence x KV heads x head size x
 // the size of an element. A result beyond 64 bits is CodeOverflow.

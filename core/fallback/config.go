@@ -21,9 +21,9 @@ type MemoryConfig struct {
 	// GPUMemoryFraction is the share of the device's capacity that the pool may hold,
 	// from 0.1 to 1, by millionths; no bound where the capacity is unknown.
 	GPUMemoryFraction float64
-	// CPUFallbackEnabled has a manager make on the host what the device has no room
+	// CPUFallback has a manager make on the host what the device has no room
 	// for.
-	CPUFallbackEnabled bool
+	CPUFallback bool
 	// MinFreeBytes of the device stay free: the pool takes no more from it when less
 	// would be left.
 	MinFreeBytes uint64
@@ -31,12 +31,12 @@ type MemoryConfig struct {
 	TrackAllocations bool
 	// MaxPooledPerBucket bounds the free buffers that a bucket keeps; 0: none are
 	// kept.
-	MaxPooledPerBucket int
+	MaxPooledPerBucket uint64
 	// MaxPooledBytes bounds them over all buckets; 0: no bound.
 	MaxPooledBytes uint64
-	// PreAlloc has the pool made with a free buffer of each of PreAllocSizes,
+	// PreAllocate has the pool made with a free buffer of each of PreAllocSizes,
 	// or not at all.
-	PreAlloc      bool
+	PreAllocate   bool
 	PreAllocSizes []uint64
 }
 
@@ -44,14 +44,14 @@ type MemoryConfig struct {
 // on how the library was built: tracking is off until asked for.
 func DefaultMemoryConfig() MemoryConfig {
 	return MemoryConfig{
-		GPUMemoryFraction: 0.9, CPUFallbackEnabled: true, MinFreeBytes: 512 * mib, MaxPooledPerBucket: 8,
+		GPUMemoryFraction: 0.9, CPUFallback: true, MinFreeBytes: 512 * mib, MaxPooledPerBucket: 8,
 	}
 }
 
 // ForInference takes the most memory.
 func ForInference() MemoryConfig {
 	return MemoryConfig{
-		GPUMemoryFraction: 0.95, CPUFallbackEnabled: true, MinFreeBytes: 256 * mib, MaxPooledPerBucket: 4,
+		GPUMemoryFraction: 0.95, CPUFallback: true, MinFreeBytes: 256 * mib, MaxPooledPerBucket: 4,
 	}
 }
 
@@ -64,7 +64,7 @@ func ForTraining() MemoryConfig {
 // ForConstrained is for devices with little memory.
 func ForConstrained() MemoryConfig {
 	return MemoryConfig{
-		GPUMemoryFraction: 0.7, CPUFallbackEnabled: true, MinFreeBytes: 128 * mib, MaxPooledPerBucket: 2,
+		GPUMemoryFraction: 0.7, CPUFallback: true, MinFreeBytes: 128 * mib, MaxPooledPerBucket: 2,
 	}
 }
 
@@ -103,7 +103,7 @@ func (c MemoryConfig) WithGPUMemoryFraction(fraction float64) MemoryConfig {
 
 // WithCPUFallback allows or forbids to fall back.
 func (c MemoryConfig) WithCPUFallback(enabled bool) MemoryConfig {
-	c.CPUFallbackEnabled = enabled
+	c.CPUFallback = enabled
 	return c
 }
 
@@ -120,7 +120,7 @@ func (c MemoryConfig) WithTracking(enabled bool) MemoryConfig {
 }
 
 // WithMaxPooled sets how many free buffers a bucket keeps.
-func (c MemoryConfig) WithMaxPooled(perBucket int) MemoryConfig {
+func (c MemoryConfig) WithMaxPooled(perBucket uint64) MemoryConfig {
 	c.MaxPooledPerBucket = perBucket
 	return c
 }
@@ -133,7 +133,7 @@ func (c MemoryConfig) WithMaxPooledBytes(bytes uint64) MemoryConfig {
 
 // WithPreAllocation sets what is allocated ahead, and turns that on.
 func (c MemoryConfig) WithPreAllocation(sizes []uint64) MemoryConfig {
-	c.PreAlloc, c.PreAllocSizes = true, slices.Clone(sizes)
+	c.PreAllocate, c.PreAllocSizes = true, slices.Clone(sizes)
 	return c
 }
 
@@ -145,16 +145,16 @@ func (c MemoryConfig) Check() error {
 		return device.Errorf(device.CodeInvalidConfig, op, "gpu_memory_fraction %v is not from %v to %v",
 			f, MinGPUMemoryFraction, MaxGPUMemoryFraction)
 	}
-	if c.MaxPooledPerBucket < 0 {
-		return device.Errorf(device.CodeInvalidConfig, op, "max_pooled_per_bucket %d is negative", c.MaxPooledPerBucket)
+	if c.MaxPooledPerBucket > math.MaxInt32 {
+		return device.Errorf(device.CodeInvalidConfig, op, "max_pooled_per_bucket %d is more than %d", c.MaxPooledPerBucket, math.MaxInt32)
 	}
-	if !c.PreAlloc {
+	if !c.PreAllocate {
 		return nil
 	}
 	if len(c.PreAllocSizes) == 0 {
 		return device.Errorf(device.CodeInvalidConfig, op, "pre_allocate is set and pre_allocate_sizes is empty")
 	}
-	perBucket, bytes := map[uint64]int{}, uint64(0)
+	perBucket, bytes := map[uint64]uint64{}, uint64(0)
 	for i, size := range c.PreAllocSizes {
 		if size == 0 {
 			return device.Errorf(device.CodeInvalidConfig, op, "pre_allocate_sizes[%d] is 0", i)

@@ -13,10 +13,10 @@ import (
 func TestPresets(t *testing.T) {
 	const mib = 1 << 20
 	for name, c := range map[string]struct{ got, want fallback.MemoryConfig }{
-		"default":     {fallback.DefaultMemoryConfig(), fallback.MemoryConfig{GPUMemoryFraction: 0.9, CPUFallbackEnabled: true, MinFreeBytes: 512 * mib, MaxPooledPerBucket: 8}},
-		"inference":   {fallback.ForInference(), fallback.MemoryConfig{GPUMemoryFraction: 0.95, CPUFallbackEnabled: true, MinFreeBytes: 256 * mib, MaxPooledPerBucket: 4}},
+		"default":     {fallback.DefaultMemoryConfig(), fallback.MemoryConfig{GPUMemoryFraction: 0.9, CPUFallback: true, MinFreeBytes: 512 * mib, MaxPooledPerBucket: 8}},
+		"inference":   {fallback.ForInference(), fallback.MemoryConfig{GPUMemoryFraction: 0.95, CPUFallback: true, MinFreeBytes: 256 * mib, MaxPooledPerBucket: 4}},
 		"training":    {fallback.ForTraining(), fallback.MemoryConfig{GPUMemoryFraction: 0.8, MinFreeBytes: 1024 * mib, MaxPooledPerBucket: 16}},
-		"constrained": {fallback.ForConstrained(), fallback.MemoryConfig{GPUMemoryFraction: 0.7, CPUFallbackEnabled: true, MinFreeBytes: 128 * mib, MaxPooledPerBucket: 2}},
+		"constrained": {fallback.ForConstrained(), fallback.MemoryConfig{GPUMemoryFraction: 0.7, CPUFallback: true, MinFreeBytes: 128 * mib, MaxPooledPerBucket: 2}},
 	} {
 		require.Equal(t, c.want, c.got, name)
 		require.NoError(t, c.got.Check(), name)
@@ -37,8 +37,8 @@ func TestConfigRefuses(t *testing.T) {
 	for want, change := range map[string]func(*fallback.MemoryConfig){
 		"gpu_memory_fraction 0 ":             func(c *fallback.MemoryConfig) { c.GPUMemoryFraction = 0 },
 		"gpu_memory_fraction 1.01":           func(c *fallback.MemoryConfig) { c.GPUMemoryFraction = 1.01 },
-		"max_pooled_per_bucket -1":           func(c *fallback.MemoryConfig) { c.MaxPooledPerBucket = -1 },
-		"pre_allocate_sizes is empty":        func(c *fallback.MemoryConfig) { c.PreAlloc = true },
+		"max_pooled_per_bucket 2147483648":   func(c *fallback.MemoryConfig) { c.MaxPooledPerBucket = math.MaxInt32 + 1 },
+		"pre_allocate_sizes is empty":        func(c *fallback.MemoryConfig) { c.PreAllocate = true },
 		"pre_allocate_sizes[1] is 0":         func(c *fallback.MemoryConfig) { *c = c.WithPreAllocation([]uint64{1, 0}) },
 		"pre_allocate_sizes[0]: ":            func(c *fallback.MemoryConfig) { *c = c.WithPreAllocation([]uint64{math.MaxUint64}) },
 		"pre_allocate_sizes[2] is 900":       func(c *fallback.MemoryConfig) { *c = c.WithMaxPooled(2).WithPreAllocation([]uint64{1000, 1024, 900}) },

@@ -95,7 +95,7 @@ func on(err error, e *engine.Engine) error {
 func (p *DevicePool) giveBack(addr device.Addr, _ uint64) error { return p.inner.FreeAfter(addr, nil) }
 
 func (p *DevicePool) preAlloc() error {
-	if !p.config.PreAlloc {
+	if !p.config.PreAllocate {
 		return nil
 	}
 	for _, size := range p.config.PreAllocSizes {

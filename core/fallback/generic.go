@@ -282,7 +282,7 @@ func (p *GenericMemoryPool[B]) file(free pooled[B]) bool {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.buckets[bucket]) >= p.config.MaxPooledPerBucket ||
+	if uint64(len(p.buckets[bucket])) >= p.config.MaxPooledPerBucket ||
 		p.config.MaxPooledBytes != 0 && capped(p.bytes, free.bytes) > p.config.MaxPooledBytes {
 		return false
 	}

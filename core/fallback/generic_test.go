@@ -49,7 +49,7 @@ func (m *naive) get(want uint64) (slot, bool) {
 }
 
 func (m *naive) keeps(s slot) bool {
-	same, bytes := 0, s.bytes
+	same, bytes := uint64(0), s.bytes
 	for _, other := range m.free {
 		bytes += other.bytes
 		if class(other.bytes) == class(s.bytes) {
@@ -67,7 +67,7 @@ func (m *naive) use(bytes uint64) {
 
 func TestGenericPoolAgainstANaiveOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := fallback.DefaultMemoryConfig().WithMaxPooled(rapid.IntRange(0, 3).Draw(t, "per_bucket")).
+		c := fallback.DefaultMemoryConfig().WithMaxPooled(rapid.Uint64Range(0, 3).Draw(t, "per_bucket")).
 			WithMaxPooledBytes(rapid.SampledFrom([]uint64{0, 500, 3000}).Draw(t, "bytes")).
 			WithTracking(rapid.Bool().Draw(t, "tracking"))
 		m := &naive{config: c}

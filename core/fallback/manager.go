@@ -69,7 +69,7 @@ type Stats struct {
 // the device itself or that the process cannot address, those of NewDevicePool.
 func NewManager(gpu, host *engine.Engine, c MemoryConfig) (*Manager, error) {
 	const op = "fallback.new_manager"
-	if c.CPUFallbackEnabled {
+	if c.CPUFallback {
 		switch {
 		case host == nil:
 			return nil, device.Errorf(device.CodeInvalidConfig, op, "cpu_fallback_enabled is set and there is no host device").On(gpu.ID())
@@ -89,7 +89,7 @@ func NewManager(gpu, host *engine.Engine, c MemoryConfig) (*Manager, error) {
 	if m.gpu, err = NewDevicePool(gpu, c.WithTracking(false)); err != nil {
 		return nil, err
 	}
-	if !c.CPUFallbackEnabled {
+	if !c.CPUFallback {
 		return m, nil
 	}
 	settings := pool.DefaultConfig()

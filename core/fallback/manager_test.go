@@ -152,7 +152,7 @@ func TestOnDeviceManagerAgainstAModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := newRig(t, mib/4)
 		defer r.close(t)
-		m := r.manager(t, plainConfig().WithTracking(true).WithMaxPooled(rapid.IntRange(0, 2).Draw(t, "per_bucket")))
+		m := r.manager(t, plainConfig().WithTracking(true).WithMaxPooled(rapid.Uint64Range(0, 2).Draw(t, "per_bucket")))
 		type known struct {
 			buffer  *fallback.Buffer
 			content []byte

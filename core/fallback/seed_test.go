@@ -42,7 +42,7 @@ func TestMemoryConfigBuilder(t *testing.T) {
 		WithTracking(true).WithMaxPooled(3).WithMaxPooledBytes(99).WithPreAllocation([]uint64{7, 9})
 	require.Equal(t, fallback.MemoryConfig{
 		GPUMemoryFraction: 0.8, MinFreeBytes: 1 << 30, TrackAllocations: true, MaxPooledPerBucket: 3,
-		MaxPooledBytes: 99, PreAlloc: true, PreAllocSizes: []uint64{7, 9},
+		MaxPooledBytes: 99, PreAllocate: true, PreAllocSizes: []uint64{7, 9},
 	}, c)
 	require.NoError(t, c.Check())
 }

@@ -52,6 +52,14 @@ func (s MemoryStats) Efficiency() float64 {
 	return s.Utilization()
 }
 
+// MemoryRatios is what the counters of a pool come to.
+type MemoryRatios struct{ HitRate, Utilization, Efficiency float64 }
+
+// Ratios is HitRate, Utilization and Efficiency.
+func (s MemoryStats) Ratios() MemoryRatios {
+	return MemoryRatios{HitRate: s.HitRate(), Utilization: s.Utilization(), Efficiency: s.Efficiency()}
+}
+
 // Merge is the counters of two pools together. What does not fit 64 bits stays at
 // their end. The peak is the larger of the two, since the pools need not have
 // peaked together: a lower bound of that of both.

@@ -62,18 +62,24 @@ func (l *Library) MemoryGetUsageHints(memory uint64) (manager.Hints, error) {
 	return l.factory.UsageHints(manager.MemoryHandle(memory))
 }
 
-// MemoryGetAccessStats gives the access statistics of a block; false without tracking. The
-// time of the last access is since Init.
-func (l *Library) MemoryGetAccessStats(memory uint64) (stats manager.AccessStats, tracked bool, err error) {
+// AccessStats is the access statistics of a block; nothing else is in them unless it is
+// tracked. The time of the last access is since Init.
+type AccessStats struct {
+	manager.AccessStats
+	Tracked bool
+}
+
+// MemoryGetAccessStats gives the access statistics of a block.
+func (l *Library) MemoryGetAccessStats(memory uint64) (stats AccessStats, err error) {
 	r, err := l.started("manager.access_stats")
 	if err != nil {
-		return stats, false, err
+		return stats, err
 	}
-	stats, tracked, err = l.factory.AccessStats(manager.MemoryHandle(memory))
+	stats.AccessStats, stats.Tracked, err = l.factory.AccessStats(manager.MemoryHandle(memory))
 	if stats.Accessed {
 		stats.LastAccess = max(stats.LastAccess-r.startedClock, 0)
 	}
-	return stats, tracked, err
+	return stats, err
 }
 
 // ManagerAdopt gives a handle to memory that somebody else owns.

@@ -174,11 +174,13 @@ func (l *Library) FallbackBufferUnpin(id uint64) error {
 }
 
 // FallbackBufferWrite copies the process's memory into a buffer.
-func (l *Library) FallbackBufferWrite(id uint64, to fallback.Part, src device.HostAddr) error {
+func (l *Library) FallbackBufferWrite(id, offsetBytes uint64, src device.HostAddr, sizeBytes uint64) error {
+	to := fallback.Part{OffsetBytes: offsetBytes, SizeBytes: sizeBytes}
 	return do(l, l.buffers, "buffer.write", id, func(b *openBuffer) error { return b.buffer.Write(to, src) })
 }
 
 // FallbackBufferRead copies a buffer into the process's memory.
-func (l *Library) FallbackBufferRead(id uint64, from fallback.Part, dst device.HostAddr) error {
+func (l *Library) FallbackBufferRead(id, offsetBytes uint64, dst device.HostAddr, sizeBytes uint64) error {
+	from := fallback.Part{OffsetBytes: offsetBytes, SizeBytes: sizeBytes}
 	return do(l, l.buffers, "buffer.read", id, func(b *openBuffer) error { return b.buffer.Read(from, dst) })
 }

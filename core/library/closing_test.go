@@ -140,7 +140,7 @@ var closables = map[string]closable{
 		make: fallbackManager,
 		use: []func(b *bench, id uint64) (func() error, error){
 			func(b *bench, id uint64) (func() error, error) {
-				made, err := b.FallbackManagerAlloc(id, 0, words)
+				made, err := b.FallbackManagerAlloc(id, words)
 				return ending(made, err, func(made uint64) error { return b.FallbackBufferFree(made, 0) })
 			},
 		},
@@ -148,7 +148,7 @@ var closables = map[string]closable{
 	},
 	"buffer": {
 		make: func(b *bench, dev uint64) uint64 {
-			return must(b)(b.FallbackManagerAlloc(fallbackManager(b, dev), 0, words))
+			return must(b)(b.FallbackManagerAlloc(fallbackManager(b, dev), words))
 		},
 		use: []func(b *bench, id uint64) (func() error, error){
 			func(b *bench, id uint64) (func() error, error) {
@@ -165,18 +165,18 @@ var closables = map[string]closable{
 		use: []func(b *bench, id uint64) (func() error, error){
 			func(b *bench, id uint64) (func() error, error) {
 				err := b.GenericPoolAddFree(id, 7, 100)
-				return ending(id, err, func(id uint64) error { _, err := b.GenericPoolDrain(id, 1); return err })
+				return ending(id, err, func(id uint64) error { _, _, err := b.GenericPoolDrain(id, 1); return err })
 			},
 		},
 		end: func(b *bench, id uint64) error { return b.GenericPoolDestroy(id, false) },
 	},
 }
 
-var words = fallback.Request{Shape: fallback.Shape{DType: fallback.U8, Len: 4096}}
+var words = library.BufferRequest{Request: fallback.Request{Shape: fallback.Shape{DType: fallback.U8, Len: 4096}}}
 
 func fallbackManager(b *bench, dev uint64) uint64 {
 	memory := fallback.DefaultMemoryConfig().WithMinFreeBytes(0).WithCPUFallback(false)
-	return must(b)(b.FallbackManagerCreate(library.FallbackManagerConfig{Device: dev, Memory: memory}))
+	return must(b)(b.FallbackManagerCreate(dev, 0, memory))
 }
 
 func sharedWithModels(b *bench, dev uint64) uint64 {
@@ -189,7 +189,7 @@ func sharedWithModels(b *bench, dev uint64) uint64 {
 
 func useRange(offset uint64) func(b *bench, id uint64) (func() error, error) {
 	return func(b *bench, id uint64) (func() error, error) {
-		_, err := b.VPoolAllocWith(id, vmm.AllocRequest{OffsetBytes: offset, SizeBytes: page}, 0)
+		_, err := b.VPoolAlloc(id, library.ByteRange{OffsetBytes: offset, SizeBytes: page})
 		return ending(id, err, func(id uint64) error {
 			return b.VPoolFree(id, library.ByteRange{OffsetBytes: offset, SizeBytes: page}, 0)
 		})
@@ -199,9 +199,9 @@ func useRange(offset uint64) func(b *bench, id uint64) (func() error, error) {
 func useModel(name string) func(b *bench, id uint64) (func() error, error) {
 	return func(b *bench, id uint64) (func() error, error) {
 		ref := library.ModelRef{Pool: id, ID: name}
-		made, err := b.ElasticPoolAllocWith(ref, library.ModelRequest{AllocRequest: vmm.AllocRequest{SizeBytes: page}}, 0)
-		return ending(made, err, func(made vmm.Allocation) error {
-			return b.ElasticPoolFree(ref, library.ByteRange{OffsetBytes: made.OffsetBytes, SizeBytes: made.SizeBytes}, 0)
+		_, offset, err := b.ElasticPoolAlloc(ref, page)
+		return ending(offset, err, func(offset uint64) error {
+			return b.ElasticPoolFree(ref, library.ByteRange{OffsetBytes: offset, SizeBytes: page}, 0)
 		})
 	}
 }

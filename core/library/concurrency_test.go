@@ -86,7 +86,7 @@ func (h *hammer) step(r *rand.Rand) error {
 			return h.managers.put(r, m, err)
 		},
 		func() error { return h.ManagerDestroy(h.managers.any(r), force) },
-		func() error { return second(h.Defragment(h.managers.any(r))) },
+		func() error { return second(h.ManagerDefragment(h.managers.any(r))) },
 		func() error { return second(h.ManagerDefragmentWithin(h.managers.any(r), time.Millisecond)) },
 		func() error { return second(h.ManagerGetStatistics(h.managers.any(r))) },
 		func() error { s, err := h.StreamCreate(h.devices.any(r)); return h.streams.put(r, s, err) },

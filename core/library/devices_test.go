@@ -230,7 +230,7 @@ func TestErrorsNameTheirDevice(t *testing.T) {
 	for name, err := range map[string]error{
 		"config":    first(b.PoolCreate(dev, &pool.Config{AutoExpansion: true})),
 		"size":      first(b.PoolAlloc(p, 0, 0)),
-		"alignment": first(b.PoolAllocWith(p, 0, pool.Request{SizeBytes: 1, AlignmentBytes: 3})),
+		"alignment": first(b.PoolAllocWith(p, library.PoolRequest{Request: pool.Request{SizeBytes: 1, AlignmentBytes: 3}})),
 		"address":   b.PoolFree(p, 12345, 0),
 		"busy":      b.PoolDestroy(p, false),
 		"type":      first(b.ManagerAllocWith(m, manager.Request{Type: 77, SizeBytes: 1})),

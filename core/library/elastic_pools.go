@@ -31,13 +31,17 @@ func (l *Library) elasticPool(op string, id uint64) (*openElasticPool, error) {
 	return l.elasticPools.Get(id)
 }
 
-// ElasticPoolGetInfo is the numbers of an elastic pool, and its page size.
-func (l *Library) ElasticPoolGetInfo(id uint64) (stats vmm.GlobalStats, pageBytes uint64, err error) {
-	entry, err := l.elasticPool("elastic_pool.info", id)
-	if err != nil {
-		return vmm.GlobalStats{}, 0, err
-	}
-	return entry.pool.GlobalStats(), entry.pool.PageBytes(), nil
+// ElasticPoolInfo describes an elastic pool.
+type ElasticPoolInfo struct {
+	vmm.GlobalStats
+	PageBytes uint64
+}
+
+// ElasticPoolGetInfo describes an elastic pool.
+func (l *Library) ElasticPoolGetInfo(id uint64) (ElasticPoolInfo, error) {
+	return tell(l, l.elasticPools, "elastic_pool.info", id, func(p *openElasticPool) ElasticPoolInfo {
+		return ElasticPoolInfo{GlobalStats: p.pool.GlobalStats(), PageBytes: p.pool.PageBytes()}
+	})
 }
 
 // ElasticPoolGetStatistics is the books of an elastic pool.

@@ -23,11 +23,11 @@ import (
 // takes says which parameters of a call are handles, and of which kind: every call of
 // the library but those of untaken and of ofTheFactory.
 var takes = map[string][]handle.Kind{
-	"DeviceClose": {handle.Device}, "DeviceInfo": {handle.Device}, "DeviceMeasureBandwidth": {handle.Device},
-	"DeviceGrantPeer": {handle.Device, handle.Device}, "DeviceGetNative": {handle.Device}, "DeviceOwner": {handle.Device},
-	"DevicePageSizes": {handle.Device}, "DeviceSetLimit": {handle.Device}, "DeviceStatistics": {handle.Device},
-	"DeviceSynchronize": {handle.Device}, "MemoryInfo": {handle.Device}, "RecentMemoryInfo": {handle.Device},
-	"ShareMemory": {handle.Device}, "EventAdopt": {handle.Device}, "EventOpen": {handle.Device},
+	"DeviceClose": {handle.Device}, "DeviceGetInfo": {handle.Device}, "DeviceMeasureBandwidth": {handle.Device},
+	"DeviceGrantPeer": {handle.Device, handle.Device}, "DeviceGetNative": {handle.Device}, "DeviceGetOwner": {handle.Device},
+	"DeviceGetPageSizes": {handle.Device}, "DeviceSetLimit": {handle.Device}, "DeviceGetStatistics": {handle.Device},
+	"DeviceSynchronize": {handle.Device}, "DeviceGetMemoryInfo": {handle.Device}, "DeviceGetRecentMemoryInfo": {handle.Device},
+	"DeviceShareMemory": {handle.Device}, "EventAdopt": {handle.Device}, "EventOpen": {handle.Device},
 	"StreamAdopt": {handle.Device}, "StreamCreate": {handle.Device}, "StreamDefault": {handle.Device},
 	"PoolCreate": {handle.Device}, "VPoolCreate": {handle.Device}, "ElasticPoolCreate": {handle.Device},
 	"ManagerCreate": {handle.Device}, "FallbackManagerCreate": {handle.Device},
@@ -35,60 +35,60 @@ var takes = map[string][]handle.Kind{
 
 	"PoolAlloc": {handle.Pool}, "PoolAllocWith": {handle.Pool},
 	"PoolAllocBatch": {handle.Pool}, "PoolCaptureBegin": {handle.Pool}, "PoolCaptureEnd": {handle.Pool},
-	"PoolCaptureInfo": {handle.Pool}, "PoolCaptureRelease": {handle.Pool}, "PoolCheck": {handle.Pool},
+	"PoolCaptureGetInfo": {handle.Pool}, "PoolCaptureRelease": {handle.Pool}, "PoolCheck": {handle.Pool},
 	"PoolDestroy": {handle.Pool}, "PoolFree": {handle.Pool}, "PoolFreeBatch": {handle.Pool},
-	"PoolFreeSized": {handle.Pool}, "PoolInfo": {handle.Pool}, "PoolRecordStream": {handle.Pool},
+	"PoolFreeSized": {handle.Pool}, "PoolGetInfo": {handle.Pool}, "PoolRecordStream": {handle.Pool},
 	"PoolReset": {handle.Pool}, "PoolSetLimit": {handle.Pool}, "PoolSetMinHeld": {handle.Pool},
-	"PoolSetReleaseThreshold": {handle.Pool}, "PoolStatistics": {handle.Pool}, "PoolTag": {handle.Pool},
+	"PoolSetReleaseThreshold": {handle.Pool}, "PoolGetStatistics": {handle.Pool}, "PoolGetTag": {handle.Pool},
 	"PoolTrim": {handle.Pool}, "PoolUsableSize": {handle.Pool}, "CacheLease": {handle.Pool},
 	"CacheGiveBack": {handle.Pool}, "CacheStream": {handle.Pool},
 
-	"VPoolAlloc": {handle.VirtualPool}, "VPoolCompact": {handle.VirtualPool}, "VPoolFree": {handle.VirtualPool},
-	"VPoolDestroy": {handle.VirtualPool}, "VPoolExport": {handle.VirtualPool}, "VPoolInfo": {handle.VirtualPool},
+	"VPoolAlloc": {handle.VirtualPool}, "VPoolAllocWith": {handle.VirtualPool}, "VPoolCompact": {handle.VirtualPool}, "VPoolFree": {handle.VirtualPool},
+	"VPoolDestroy": {handle.VirtualPool}, "VPoolExport": {handle.VirtualPool}, "VPoolGetInfo": {handle.VirtualPool},
 	"VPoolIsAsleep": {handle.VirtualPool}, "VPoolIsMapped": {handle.VirtualPool}, "VPoolPause": {handle.VirtualPool},
 	"VPoolResume": {handle.VirtualPool}, "VPoolSetLimit": {handle.VirtualPool}, "VPoolSleep": {handle.VirtualPool},
-	"VPoolStatistics": {handle.VirtualPool}, "VPoolSynchronize": {handle.VirtualPool}, "VPoolTrim": {handle.VirtualPool},
+	"VPoolGetStatistics": {handle.VirtualPool}, "VPoolSynchronize": {handle.VirtualPool}, "VPoolTrim": {handle.VirtualPool},
 	"VPoolRecordStream": {handle.VirtualPool}, "VPoolWake": {handle.VirtualPool},
 
-	"ElasticPoolCompact": {handle.ElasticPool}, "ElasticPoolDestroy": {handle.ElasticPool}, "ElasticPoolInfo": {handle.ElasticPool},
+	"ElasticPoolCompact": {handle.ElasticPool}, "ElasticPoolDestroy": {handle.ElasticPool}, "ElasticPoolGetInfo": {handle.ElasticPool},
 	"ElasticPoolModelsJSON": {handle.ElasticPool}, "ElasticPoolPause": {handle.ElasticPool}, "ElasticPoolResume": {handle.ElasticPool},
-	"ElasticPoolSetLimit": {handle.ElasticPool}, "ElasticPoolStatistics": {handle.ElasticPool},
+	"ElasticPoolSetLimit": {handle.ElasticPool}, "ElasticPoolGetStatistics": {handle.ElasticPool},
 	"ElasticPoolSynchronize": {handle.ElasticPool}, "ElasticPoolTrim": {handle.ElasticPool},
-	"ModelAlloc": {handle.ElasticPool}, "ElasticPoolFree": {handle.ElasticPool}, "ModelInfo": {handle.ElasticPool},
+	"ElasticPoolAlloc": {handle.ElasticPool}, "ElasticPoolAllocWith": {handle.ElasticPool}, "ElasticPoolFree": {handle.ElasticPool}, "ElasticPoolGetModelInfo": {handle.ElasticPool},
 	"ElasticPoolIsModelAsleep": {handle.ElasticPool}, "ElasticPoolIsMapped": {handle.ElasticPool}, "ModelReclaimCallbackAdd": {handle.ElasticPool},
-	"ModelRegister": {handle.ElasticPool}, "ModelSetLimits": {handle.ElasticPool}, "ModelSleep": {handle.ElasticPool},
-	"ElasticPoolRecordStream": {handle.ElasticPool}, "ElasticPoolUnregisterModel": {handle.ElasticPool}, "ModelWake": {handle.ElasticPool},
+	"ElasticPoolRegisterModel": {handle.ElasticPool}, "ElasticPoolSetModelLimits": {handle.ElasticPool}, "ElasticPoolSleepModel": {handle.ElasticPool},
+	"ElasticPoolRecordStream": {handle.ElasticPool}, "ElasticPoolUnregisterModel": {handle.ElasticPool}, "ElasticPoolWakeModel": {handle.ElasticPool},
 
-	"Adopt": {handle.Manager}, "Alloc": {handle.Manager},
-	"AllocTyped": {handle.Manager}, "CreateMapping": {handle.Manager, handle.Manager}, "Defragment": {handle.Manager},
-	"DefragmentWithin": {handle.Manager}, "Import": {handle.Manager}, "ManagerConfigurePool": {handle.Manager},
-	"ManagerDestroy": {handle.Manager}, "ManagerStatistics": {handle.Manager},
+	"ManagerAdopt": {handle.Manager}, "ManagerAlloc": {handle.Manager},
+	"ManagerAllocWith": {handle.Manager}, "ManagerCreateMapping": {handle.Manager, handle.Manager}, "ManagerDefragment": {handle.Manager},
+	"ManagerDefragmentWithin": {handle.Manager}, "ManagerImportPages": {handle.Manager}, "ManagerImportMemory": {handle.Manager}, "ManagerConfigurePool": {handle.Manager},
+	"ManagerDestroy": {handle.Manager}, "ManagerGetStatistics": {handle.Manager},
 
-	"MonitorCollect": {handle.Monitor}, "MonitorDestroy": {handle.Monitor}, "MonitorDevices": {handle.Monitor},
-	"MonitorInfoJSON": {handle.Monitor}, "MonitorLevels": {handle.Monitor}, "MonitorPressure": {handle.Monitor},
+	"MonitorCollect": {handle.Monitor}, "MonitorDestroy": {handle.Monitor},
+	"MonitorInfoJSON": {handle.Monitor}, "MonitorGetLevels": {handle.Monitor}, "MonitorGetPressure": {handle.Monitor},
 	"MonitorRegister": {handle.Monitor, handle.Manager}, "MonitorSetCallback": {handle.Monitor},
 	"MonitorUnregister": {handle.Monitor, handle.Manager}, "MonitorUnregisterDevice": {handle.Monitor, handle.Device},
 
 	"PlacementDestroy": {handle.Placement}, "PlacementExplainJSON": {handle.Placement, handle.Device},
-	"PlacementName": {handle.Placement}, "PlacementSelect": {handle.Placement, handle.Device},
+	"PlacementGetName": {handle.Placement}, "PlacementSelect": {handle.Placement, handle.Device},
 
 	"FallbackManagerAdopt": {handle.FallbackManager}, "FallbackManagerAlloc": {handle.FallbackManager}, "FallbackManagerGetBackendName": {handle.FallbackManager},
 	"FallbackManagerClearPool": {handle.FallbackManager}, "FallbackManagerDestroy": {handle.FallbackManager}, "FallbackManagerGetMemory": {handle.FallbackManager},
-	"FallbackManagerOnPressure": {handle.FallbackManager}, "FallbackManagerPressure": {handle.FallbackManager},
+	"FallbackManagerOnPressure": {handle.FallbackManager}, "FallbackManagerGetPressure": {handle.FallbackManager},
 	"FallbackManagerRelease": {handle.FallbackManager}, "FallbackManagerReturnBuffers": {handle.FallbackManager}, "FallbackManagerShrink": {handle.FallbackManager},
-	"FallbackManagerStats": {handle.FallbackManager}, "FallbackManagerGetTracker": {handle.FallbackManager},
-	"BufferAddress": {handle.Buffer}, "FallbackBufferFree": {handle.Buffer}, "BufferInfo": {handle.Buffer},
-	"BufferMove": {handle.Buffer}, "BufferPin": {handle.Buffer}, "BufferRead": {handle.Buffer},
-	"BufferTake": {handle.Buffer}, "FallbackBufferUnpin": {handle.Buffer}, "BufferWrite": {handle.Buffer},
+	"FallbackManagerGetStats": {handle.FallbackManager}, "FallbackManagerGetFallbackStats": {handle.FallbackManager}, "FallbackManagerGetTracker": {handle.FallbackManager},
+	"FallbackBufferGetAddress": {handle.Buffer}, "FallbackBufferFree": {handle.Buffer}, "FallbackBufferGetInfo": {handle.Buffer},
+	"FallbackBufferMove": {handle.Buffer}, "FallbackBufferPin": {handle.Buffer}, "FallbackBufferRead": {handle.Buffer},
+	"FallbackBufferTake": {handle.Buffer}, "FallbackBufferUnpin": {handle.Buffer}, "FallbackBufferWrite": {handle.Buffer},
 
-	"TrackerAll": {handle.Tracker}, "TrackerClear": {handle.Tracker}, "TrackerDestroy": {handle.Tracker},
-	"TrackerGet": {handle.Tracker}, "TrackerOld": {handle.Tracker}, "TrackerTotals": {handle.Tracker},
+	"TrackerGetAll": {handle.Tracker}, "TrackerClear": {handle.Tracker}, "TrackerDestroy": {handle.Tracker},
+	"TrackerGet": {handle.Tracker}, "TrackerFindOld": {handle.Tracker}, "TrackerGetTotals": {handle.Tracker},
 	"TrackerTrack": {handle.Tracker}, "TrackerUntrack": {handle.Tracker},
 
 	"GenericPoolAddFree": {handle.GenericPool}, "GenericPoolDestroy": {handle.GenericPool},
-	"GenericPoolDrain": {handle.GenericPool}, "GenericPoolPooled": {handle.GenericPool},
-	"GenericPoolRecord": {handle.GenericPool}, "GenericPoolRecordCPUFallback": {handle.GenericPool},
-	"GenericPoolReturn": {handle.GenericPool}, "GenericPoolStats": {handle.GenericPool},
+	"GenericPoolDrain": {handle.GenericPool}, "GenericPoolGetPooledCount": {handle.GenericPool},
+	"GenericPoolRecordAllocation": {handle.GenericPool}, "GenericPoolRecordCPUFallback": {handle.GenericPool},
+	"GenericPoolReturn": {handle.GenericPool}, "GenericPoolGetStats": {handle.GenericPool},
 	"GenericPoolGetTracker": {handle.GenericPool}, "GenericPoolTryGet": {handle.GenericPool},
 }
 
@@ -96,30 +96,30 @@ var takes = map[string][]handle.Kind{
 // nothing to do, and may do so with an object in its last moment. The handles of monitors
 // and strategies go before they end.
 var tells = []string{
-	"DeviceInfo", "DeviceStatistics", "DevicePageSizes", "RecentMemoryInfo",
-	"PoolInfo", "PoolStatistics", "VPoolInfo", "VPoolIsAsleep", "VPoolIsMapped", "VPoolPause", "VPoolResume",
-	"VPoolStatistics", "VPoolSynchronize", "ElasticPoolInfo", "ElasticPoolModelsJSON", "ElasticPoolPause",
-	"ElasticPoolResume", "ElasticPoolStatistics", "ElasticPoolSynchronize", "ManagerStatistics",
-	"MonitorCollect", "MonitorDestroy", "MonitorDevices", "MonitorInfoJSON", "MonitorLevels", "MonitorPressure",
-	"PlacementName", "PlacementDestroy", "FallbackManagerGetBackendName", "FallbackManagerGetMemory", "FallbackManagerPressure",
-	"FallbackManagerStats", "FallbackManagerGetTracker", "FallbackManagerOnPressure", "CacheStream",
-	"PoolCheck", "VPoolCompact", "VPoolTrim", "ElasticPoolCompact", "ElasticPoolTrim", "PlacementExplainJSON", "TrackerAll", "TrackerOld", "TrackerTotals",
+	"DeviceGetInfo", "DeviceGetStatistics", "DeviceGetPageSizes", "DeviceGetRecentMemoryInfo",
+	"PoolGetInfo", "PoolGetStatistics", "VPoolGetInfo", "VPoolIsAsleep", "VPoolIsMapped", "VPoolPause", "VPoolResume",
+	"VPoolGetStatistics", "VPoolSynchronize", "ElasticPoolGetInfo", "ElasticPoolModelsJSON", "ElasticPoolPause",
+	"ElasticPoolResume", "ElasticPoolGetStatistics", "ElasticPoolSynchronize", "ManagerGetStatistics",
+	"MonitorCollect", "MonitorDestroy", "MonitorInfoJSON", "MonitorGetLevels", "MonitorGetPressure",
+	"PlacementGetName", "PlacementDestroy", "FallbackManagerGetBackendName", "FallbackManagerGetMemory", "FallbackManagerGetPressure",
+	"FallbackManagerGetStats", "FallbackManagerGetFallbackStats", "FallbackManagerGetTracker", "FallbackManagerOnPressure", "CacheStream",
+	"PoolCheck", "VPoolCompact", "VPoolTrim", "ElasticPoolCompact", "ElasticPoolTrim", "PlacementExplainJSON", "TrackerGetAll", "TrackerFindOld", "TrackerGetTotals",
 }
 
 // ofTheFactory lists the calls for blocks, streams and events: core/manager has their
 // test. A registration has no call but the one that ends it.
 var ofTheFactory = []string{
-	"AccessStats", "Copy", "CopyAsync", "Free", "EventDestroy", "EventElapsed", "EventIsReady", "EventGetNative",
-	"EventRecord", "EventShare", "EventSynchronize", "FillAsync", "HandleInfo", "Map", "Pin", "Prefetch", "Read",
-	"RegistrationRemove", "SetUsageHint", "StreamDestroy", "StreamHostFunction", "StreamIsReady", "StreamGetNative",
-	"StreamSynchronize", "StreamWaitEvent", "Unmap", "Unpin", "UsageHints", "Write",
+	"MemoryGetAccessStats", "MemoryCopy", "MemoryCopyAsync", "MemoryFree", "EventDestroy", "EventElapsed", "EventIsReady", "EventGetNative",
+	"EventRecord", "EventShare", "EventSynchronize", "MemoryFillAsync", "MemoryGetHandleInfo", "MemoryMap", "MemoryPin", "MemoryPrefetch", "MemoryRead",
+	"RegistrationRemove", "MemorySetUsageHint", "StreamDestroy", "StreamHostFunction", "StreamIsReady", "StreamGetNative",
+	"StreamSynchronize", "StreamWaitEvent", "MemoryUnmap", "MemoryUnpin", "MemoryGetUsageHints", "MemoryWrite",
 }
 
 // untaken lists the calls that take no handle, or that cannot fail.
 var untaken = []string{
-	"BackendsJSON", "BackendsRefresh", "BackendsSummary", "BestBackend", "CacheStreamIsDry", "DeviceCanFit", "DeviceOpen", "DeviceOpenNative",
-	"GenericPoolCreate", "HostInfo", "Init", "LeakReportJSON", "Log", "MonitorCreate", "OpenBackend", "PlacementCreate",
-	"PlacementCreateOwn", "ReportDefect", "ReportHandler", "SelectBackend", "SetLog", "ShowBooks", "Shutdown", "SnapshotJSON", "TrackerCreate",
+	"BackendsJSON", "BackendsRefresh", "BackendsSummary", "BackendBest", "CacheStreamIsDry", "DeviceCanFit", "DeviceOpen", "DeviceOpenNative",
+	"GenericPoolCreate", "HostGetInfo", "Init", "LeakReportJSON", "Log", "MonitorCreate", "BackendOpen", "PlacementCreate",
+	"PlacementCreateOwn", "ReportDefect", "ReportHandler", "BackendSelect", "SetLog", "ShowBooks", "Shutdown", "SnapshotJSON", "TrackerCreate",
 }
 
 func TestEveryCallIsAskedForEndedObjects(t *testing.T) {
@@ -171,9 +171,9 @@ func newDeathbed(t *testing.T) *deathbed {
 	add(l.PlacementCreateOwn("mine", func(PlacementRequest, []PlacementOption) (int, error) { return 0, nil }))
 	add(l.GenericPoolCreate(fallback.DefaultMemoryConfig().WithTracking(true)))
 	memory := fallback.DefaultMemoryConfig().WithTracking(true).WithMinFreeBytes(0).WithCPUFallback(false)
-	m := add(l.FallbackManagerCreate(FallbackManagerConfig{Device: d, Memory: memory}))
+	m := add(l.FallbackManagerCreate(d, 0, memory))
 	add(l.FallbackManagerGetTracker(m))
-	add(l.FallbackManagerAlloc(m, 0, fallback.Request{Shape: fallback.Shape{DType: fallback.U8, Len: 64}}))
+	add(l.FallbackManagerAlloc(m, BufferRequest{Request: fallback.Request{Shape: fallback.Shape{DType: fallback.U8, Len: 64}}}))
 	return b
 }
 
@@ -185,8 +185,8 @@ func (b *deathbed) argument(of reflect.Type, kind handle.Kind) reflect.Value {
 	switch made.Interface().(type) {
 	case ModelRef:
 		return reflect.ValueOf(b.argumentRef())
-	case FallbackManagerConfig:
-		return reflect.ValueOf(FallbackManagerConfig{Device: b.ids[handle.Device], Memory: fallback.DefaultMemoryConfig().WithCPUFallback(false)})
+	case fallback.MemoryConfig:
+		return reflect.ValueOf(fallback.DefaultMemoryConfig().WithCPUFallback(false))
 	case PlacementRequest:
 		return reflect.ValueOf(PlacementRequest{Request: placement.Request{SizeBytes: 64}, Devices: []uint64{b.ids[handle.Device]}})
 	}
@@ -329,7 +329,7 @@ func TestCallsBetweenTheEndOfAnObjectAndThatOfItsHandle(t *testing.T) {
 
 // enders lists the calls that end an object, which are CodeBusy while another one does.
 var enders = []string{
-	"PoolDestroy", "VPoolDestroy", "ElasticPoolDestroy", "ManagerDestroy", "FallbackManagerDestroy", "FallbackBufferFree", "BufferTake",
+	"PoolDestroy", "VPoolDestroy", "ElasticPoolDestroy", "ManagerDestroy", "FallbackManagerDestroy", "FallbackBufferFree", "FallbackBufferTake",
 }
 
 func order(name string) int {

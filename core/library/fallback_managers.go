@@ -7,35 +7,28 @@ import (
 	"ferrum_mem/core/pressure"
 )
 
-// FallbackManagerConfig is what a manager is made of.
-type FallbackManagerConfig struct {
-	// Device is a handle, and Host that of the device that buffers fall back to; 0:
-	// none.
-	Device, Host uint64
-	Memory       fallback.MemoryConfig
-}
-
-// FallbackManagerCreate makes a manager whose buffers fall back to a second device.
-func (l *Library) FallbackManagerCreate(c FallbackManagerConfig) (uint64, error) {
+// FallbackManagerCreate makes a manager whose buffers fall back to a second device, whose
+// handle is 0 for none.
+func (l *Library) FallbackManagerCreate(deviceID, hostID uint64, c fallback.MemoryConfig) (uint64, error) {
 	const op = "fallback_manager.create"
-	d, err := l.making(op, c.Device)
+	d, err := l.making(op, deviceID)
 	if err != nil {
 		return 0, err
 	}
 	defer d.gate.leave()
 	entry := &openFallbackManager{device: d}
 	var hostEngine *engine.Engine
-	if c.Host != 0 {
-		host, err := l.making(op, c.Host)
+	if hostID != 0 {
+		host, err := l.making(op, hostID)
 		if err != nil {
 			return 0, err
 		}
 		defer host.gate.leave()
-		if c.Memory.CPUFallbackEnabled {
+		if c.CPUFallback {
 			entry.host, hostEngine = host, host.engine
 		}
 	}
-	if entry.manager, err = fallback.NewManager(d.engine, hostEngine, c.Memory); err != nil {
+	if entry.manager, err = fallback.NewManager(d.engine, hostEngine, c); err != nil {
 		return 0, on(err, d.engine)
 	}
 	handle, err := l.insertFallbackManager(entry)
@@ -83,8 +76,14 @@ func (l *Library) FallbackManagerGetBackendName(id uint64) (string, error) {
 	return tell(l, l.fallbackManagers, "fallback_manager.backend_name", id, func(m *openFallbackManager) string { return m.manager.BackendName() })
 }
 
-// FallbackManagerGetStats is the counters of a manager.
-func (l *Library) FallbackManagerGetStats(id uint64) (fallback.Stats, error) {
+// FallbackManagerGetStats is the counters of a manager's pool.
+func (l *Library) FallbackManagerGetStats(id uint64) (fallback.MemoryStats, error) {
+	return tell(l, l.fallbackManagers, "fallback_manager.stats", id, func(m *openFallbackManager) fallback.MemoryStats { return m.manager.ManagerStats().MemoryStats })
+}
+
+// FallbackManagerGetFallbackStats is the counters of a manager, those of its pool and what
+// went to the host.
+func (l *Library) FallbackManagerGetFallbackStats(id uint64) (fallback.Stats, error) {
 	return tell(l, l.fallbackManagers, "fallback_manager.stats", id, func(m *openFallbackManager) fallback.Stats { return m.manager.ManagerStats() })
 }
 
@@ -158,39 +157,46 @@ func (l *Library) FallbackManagerOnPressure(id, token uint64, fn func(device uin
 	})
 }
 
-// FallbackManagerAlloc makes a buffer and gives its handle. stream is a handle of the
-// device's; 0: the default one.
-func (l *Library) FallbackManagerAlloc(id, stream uint64, r fallback.Request) (uint64, error) {
+// BufferRequest is a buffer, as asked for.
+type BufferRequest struct {
+	fallback.Request
+	// StreamHandle takes the place of Stream; 0: the default stream of the device.
+	StreamHandle uint64
+}
+
+// FallbackManagerAlloc makes a buffer and gives its handle.
+func (l *Library) FallbackManagerAlloc(id uint64, r BufferRequest) (uint64, error) {
 	const op = "fallback_manager.alloc"
 	entry, err := l.fallbackManager(op, id)
 	if err != nil {
 		return 0, err
 	}
-	if r.Stream, err = l.streamOrDefault(op, stream, entry.device); err != nil {
+	if r.Stream, err = l.streamOrDefault(op, r.StreamHandle, entry.device); err != nil {
 		return 0, err
 	}
-	made, err := entry.manager.Alloc(r)
+	made, err := entry.manager.Alloc(r.Request)
 	if err != nil {
-		return 0, l.lateOn(stream, err, entry)
+		return 0, l.lateOn(r.StreamHandle, err, entry)
 	}
 	return l.insertBuffer(id, entry, made)
 }
 
-// FallbackManagerAdopt makes a buffer of storage that BufferTake has given.
-func (l *Library) FallbackManagerAdopt(id uint64, t fallback.Taken, r fallback.Request) (uint64, error) {
+// FallbackManagerAdopt makes a buffer of storage that FallbackBufferTake has given; the
+// stream of the request is not used.
+func (l *Library) FallbackManagerAdopt(id uint64, side fallback.Side, addr device.Addr, r BufferRequest) (uint64, error) {
 	entry, err := l.fallbackManager("fallback_manager.adopt", id)
 	if err != nil {
 		return 0, err
 	}
-	made, err := entry.manager.Adopt(t, r)
+	made, err := entry.manager.Adopt(fallback.Taken{Side: side, Addr: addr}, r.Request)
 	if err != nil {
 		return 0, late(err, entry)
 	}
 	return l.insertBuffer(id, entry, made)
 }
 
-// FallbackManagerRelease ends storage that BufferTake has given.
-func (l *Library) FallbackManagerRelease(id, stream uint64, t fallback.Taken) error {
+// FallbackManagerRelease ends storage that FallbackBufferTake has given.
+func (l *Library) FallbackManagerRelease(id uint64, side fallback.Side, addr device.Addr, stream uint64) error {
 	const op = "fallback_manager.release"
 	entry, err := l.fallbackManager(op, id)
 	if err != nil {
@@ -200,5 +206,5 @@ func (l *Library) FallbackManagerRelease(id, stream uint64, t fallback.Taken) er
 	if err != nil {
 		return err
 	}
-	return l.lateOn(stream, entry.manager.Release(t, used), entry)
+	return l.lateOn(stream, entry.manager.Release(fallback.Taken{Side: side, Addr: addr}, used), entry)
 }

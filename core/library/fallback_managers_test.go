@@ -50,13 +50,15 @@ func memory() fallback.MemoryConfig {
 }
 
 func (f *fallen) manager(c fallback.MemoryConfig) uint64 {
-	handle, err := f.FallbackManagerCreate(library.FallbackManagerConfig{Device: f.gpu, Host: f.host, Memory: c})
+	handle, err := f.FallbackManagerCreate(f.gpu, f.host, c)
 	require.NoError(f.t, err)
 	return handle
 }
 
 func (f *fallen) buffer(manager, bytes uint64) uint64 {
-	handle, err := f.FallbackManagerAlloc(manager, 0, fallback.Request{Shape: fallback.Shape{DType: fallback.U8, Len: bytes}, Tag: "kv"})
+	handle, err := f.FallbackManagerAlloc(manager, library.BufferRequest{
+		Request: fallback.Request{Shape: fallback.Shape{DType: fallback.U8, Len: bytes}, Tag: "kv"},
+	})
 	require.NoError(f.t, err)
 	return handle
 }
@@ -90,9 +92,10 @@ func TestFallbackManagerOverTheHostBackend(t *testing.T) {
 	require.Equal(t, info.Addr, at)
 
 	words := []byte("written before it moves")
-	part := fallback.Part{OffsetBytes: 5 * mib, SizeBytes: uint64(len(words))}
+	const offset = 5 * mib
+	size := uint64(len(words))
 	host := func(b []byte) device.HostAddr { return device.HostAddr(reflect.ValueOf(b).Pointer()) }
-	require.NoError(t, f.FallbackBufferWrite(small, part, host(words)))
+	require.NoError(t, f.FallbackBufferWrite(small, offset, host(words), size))
 	requireCode(t, device.CodeOutOfMemory, f.FallbackBufferMove(small, fallback.GPU))
 	requireCode(t, device.CodeInvalidArgument, f.FallbackBufferMove(small, 2))
 	require.NoError(t, f.FallbackBufferFree(big, 0))
@@ -101,7 +104,7 @@ func TestFallbackManagerOverTheHostBackend(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 1, moved)
 	got := make([]byte, len(words))
-	require.NoError(t, f.FallbackBufferRead(small, part, host(got)))
+	require.NoError(t, f.FallbackBufferRead(small, offset, host(got), size))
 	require.Equal(t, words, got)
 
 	_, _, err = f.FallbackBufferPin(small)
@@ -115,13 +118,15 @@ func TestFallbackManagerOverTheHostBackend(t *testing.T) {
 	_, err = f.FallbackBufferGetInfo(small)
 	requireCode(t, device.CodeInvalidHandle, err)
 	requireCode(t, device.CodeBusy, f.FallbackManagerDestroy(m, false))
-	again, err := f.FallbackManagerAdopt(m, fallback.Taken{Addr: addr}, fallback.Request{Shape: fallback.Shape{DType: fallback.U8, Len: 8 * mib}})
+	again, err := f.FallbackManagerAdopt(m, fallback.GPU, addr, library.BufferRequest{
+		Request: fallback.Request{Shape: fallback.Shape{DType: fallback.U8, Len: 8 * mib}},
+	})
 	require.NoError(t, err)
-	require.NoError(t, f.FallbackBufferRead(again, part, host(got)))
+	require.NoError(t, f.FallbackBufferRead(again, offset, host(got), size))
 	require.Equal(t, words, got)
 	_, err = f.FallbackBufferTake(again, fallback.GPU)
 	require.NoError(t, err)
-	require.NoError(t, f.FallbackManagerRelease(m, 0, fallback.Taken{Addr: addr}))
+	require.NoError(t, f.FallbackManagerRelease(m, fallback.GPU, addr, 0))
 	require.NoError(t, f.FallbackManagerClearPool(m))
 	released, err := f.FallbackManagerShrink(m)
 	require.NoError(t, err)
@@ -193,20 +198,20 @@ func TestFallbackManagersAreInTheBooks(t *testing.T) {
 
 func TestFallbackManagerRefuses(t *testing.T) {
 	f := startFallen(t)
-	for want, c := range map[device.Code]library.FallbackManagerConfig{
-		device.CodeInvalidHandle:   {Device: 1, Host: f.host, Memory: memory()},
-		device.CodeInvalidConfig:   {Device: f.gpu, Memory: memory()},
-		device.CodeInvalidArgument: {Device: f.gpu, Host: f.gpu, Memory: memory()},
+	for want, of := range map[device.Code]struct{ device, host uint64 }{
+		device.CodeInvalidHandle:   {1, f.host},
+		device.CodeInvalidConfig:   {f.gpu, 0},
+		device.CodeInvalidArgument: {f.gpu, f.gpu},
 	} {
-		_, err := f.FallbackManagerCreate(c)
+		_, err := f.FallbackManagerCreate(of.device, of.host, memory())
 		requireCode(t, want, err)
 	}
-	_, err := f.FallbackManagerCreate(library.FallbackManagerConfig{Device: f.gpu, Host: 77, Memory: memory().WithCPUFallback(false)})
+	_, err := f.FallbackManagerCreate(f.gpu, 77, memory().WithCPUFallback(false))
 	requireCode(t, device.CodeInvalidHandle, err)
 	plain := f.manager(memory().WithTracking(false))
 	_, err = f.FallbackManagerGetTracker(plain)
 	requireCode(t, device.CodeInvalidState, err)
-	_, err = f.FallbackManagerAlloc(plain, 12345, fallback.Request{Shape: fallback.Shape{Len: 1}})
+	_, err = f.FallbackManagerAlloc(plain, library.BufferRequest{Request: fallback.Request{Shape: fallback.Shape{Len: 1}}, StreamHandle: 12345})
 	requireCode(t, device.CodeInvalidHandle, err)
 	_, err = f.FallbackManagerOnPressure(plain, 1, nil)
 	requireCode(t, device.CodeNullPointer, err)
@@ -223,7 +228,7 @@ func TestFallbackManagerIsDestroyedUnderThreads(t *testing.T) {
 		for range 4 {
 			all.Go(func() {
 				for {
-					b, err := f.FallbackManagerAlloc(m, 0, fallback.Request{Shape: fallback.Shape{Len: 1000}})
+					b, err := f.FallbackManagerAlloc(m, library.BufferRequest{Request: fallback.Request{Shape: fallback.Shape{Len: 1000}}})
 					if err != nil {
 						if code := device.CodeOf(err); code != device.CodeInvalidHandle {
 							t.Errorf("allocate: %v", err)
@@ -367,12 +372,13 @@ func TestGenericPoolsOfTheLibrary(t *testing.T) {
 	require.NoError(t, f.GenericPoolRecordCPUFallback(p))
 	count, err := f.GenericPoolGetPooledCount(p)
 	require.NoError(t, err)
-	require.Equal(t, 2, count)
+	require.EqualValues(t, 2, count)
 	requireCode(t, device.CodeBusy, f.GenericPoolDestroy(p, false))
-	some, err := f.GenericPoolDrain(p, 1)
+	some, _, err := f.GenericPoolDrain(p, 1)
 	require.NoError(t, err)
-	rest, err := f.GenericPoolDrain(p, 100)
+	rest, count, err := f.GenericPoolDrain(p, 100)
 	require.NoError(t, err)
+	require.EqualValues(t, 1, count)
 	require.ElementsMatch(t, []library.Lease{{Buffer: 1, Bytes: 1000}, {Buffer: 4, Bytes: 5000}}, append(some, rest...))
 	stats, err := f.GenericPoolGetStats(p)
 	require.NoError(t, err)

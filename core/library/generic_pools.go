@@ -1,6 +1,8 @@
 package library
 
 import (
+	"math"
+
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/fallback"
 )
@@ -93,8 +95,19 @@ func (l *Library) inGenericPool(op string, id uint64, fn func(*openGenericPool) 
 	return fn(entry)
 }
 
+// checkUse refuses a side that is none.
+func checkUse(u *fallback.Use) error {
+	if side := u.Location.Side; side != fallback.GPU && side != fallback.CPU {
+		return device.Errorf(device.CodeInvalidArgument, "generic_pool.use", "use->location is %d: none of 0 and 1", int32(side))
+	}
+	return nil
+}
+
 // GenericPoolRecordAllocation accounts for a buffer that the caller has made and uses.
 func (l *Library) GenericPoolRecordAllocation(id, bytes uint64, u fallback.Use) (made fallback.BufferID, err error) {
+	if err := checkUse(&u); err != nil {
+		return 0, err
+	}
 	err = l.inGenericPool("generic_pool.record_allocation", id, func(p *openGenericPool) (err error) {
 		made, err = p.pool.RecordAllocation(bytes, u)
 		return err
@@ -104,6 +117,9 @@ func (l *Library) GenericPoolRecordAllocation(id, bytes uint64, u fallback.Use) 
 
 // GenericPoolTryGet takes a free buffer of at least so many bytes, if there is one.
 func (l *Library) GenericPoolTryGet(id, minBytes uint64, u fallback.Use) (lease Lease, got bool, err error) {
+	if err := checkUse(&u); err != nil {
+		return lease, false, err
+	}
 	err = l.inGenericPool("generic_pool.try_get", id, func(p *openGenericPool) (err error) {
 		lease, got, err = p.pool.TryGet(minBytes, u)
 		return err
@@ -127,14 +143,14 @@ func (l *Library) GenericPoolAddFree(id, buffer, bytes uint64) error {
 	})
 }
 
-// GenericPoolDrain takes up to count free buffers out of the pool; they are the
-// caller's to end.
-func (l *Library) GenericPoolDrain(id uint64, count int) (drained []Lease, err error) {
+// GenericPoolDrain takes up to most free buffers out of the pool; they are the
+// caller's to end. count is how many they are.
+func (l *Library) GenericPoolDrain(id, most uint64) (drained []Lease, count uint64, err error) {
 	err = l.inGenericPool("generic_pool.drain", id, func(p *openGenericPool) error {
-		drained = p.pool.Drain(count)
+		drained = p.pool.Drain(int(min(most, math.MaxInt32)))
 		return nil
 	})
-	return drained, err
+	return drained, uint64(len(drained)), err
 }
 
 // GenericPoolGetStats is the counters of a pool.
@@ -147,9 +163,9 @@ func (l *Library) GenericPoolGetStats(id uint64) (stats fallback.MemoryStats, er
 }
 
 // GenericPoolGetPooledCount is how many free buffers a pool has.
-func (l *Library) GenericPoolGetPooledCount(id uint64) (count int, err error) {
+func (l *Library) GenericPoolGetPooledCount(id uint64) (count uint64, err error) {
 	err = l.inGenericPool("generic_pool.pooled_count", id, func(p *openGenericPool) error {
-		count = p.pool.PooledCount()
+		count = uint64(p.pool.PooledCount())
 		return nil
 	})
 	return count, err

@@ -196,8 +196,8 @@ func (l *Library) MemoryUnpin(memory uint64) error {
 	return l.factory.Unpin(manager.MemoryHandle(memory))
 }
 
-// Defragment is DefragmentWithin without a bound on the time.
-func (l *Library) Defragment(id uint64) (manager.DefragmentationStats, error) {
+// ManagerDefragment is ManagerDefragmentWithin without a bound on the time.
+func (l *Library) ManagerDefragment(id uint64) (manager.DefragmentationStats, error) {
 	return l.ManagerDefragmentWithin(id, device.Forever)
 }
 

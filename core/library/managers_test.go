@@ -121,7 +121,7 @@ func configureDefragmentDestroy(t *testing.T) {
 	gone, err := b.ManagerAllocWith(m, manager.Request{SizeBytes: 1, AlignmentBytes: 512})
 	require.NoError(t, err)
 	require.NoError(t, b.MemoryFree(gone))
-	done, err := b.Defragment(m)
+	done, err := b.ManagerDefragment(m)
 	require.NoError(t, err)
 	require.EqualValues(t, 1<<20, done.MemoryFreedBytes)
 	require.EqualValues(t, 1, done.BlocksSkipped)

@@ -57,29 +57,33 @@ func (l *Library) ElasticPoolUnregisterModel(ref ModelRef, force bool) error {
 
 // ModelRequest is a range of a model, as asked for.
 type ModelRequest struct {
-	vmm.AllocRequest
+	RangeRequest
 	// Placed says that the offset is the caller's; else it is 0, and the first place
 	// where there is room is taken.
 	Placed bool
 }
 
-// ElasticPoolAllocWith maps memory behind a range of a model. The stream (0: the default one)
-// is what uses it first.
-func (l *Library) ElasticPoolAllocWith(ref ModelRef, r ModelRequest, stream uint64) (vmm.Allocation, error) {
+// ElasticPoolAlloc is ElasticPoolAllocWith for a size of which nothing else is asked for.
+func (l *Library) ElasticPoolAlloc(ref ModelRef, sizeBytes uint64) (addr device.Addr, offsetBytes uint64, err error) {
+	return l.ElasticPoolAllocWith(ref, ModelRequest{RangeRequest: RangeRequest{AllocRequest: vmm.AllocRequest{SizeBytes: sizeBytes}}})
+}
+
+// ElasticPoolAllocWith maps memory behind a range of a model, and says where that is.
+func (l *Library) ElasticPoolAllocWith(ref ModelRef, r ModelRequest) (addr device.Addr, offsetBytes uint64, err error) {
 	const op = "model.alloc"
 	entry, m, err := l.model(op, ref)
 	if err != nil {
-		return vmm.Allocation{}, err
+		return 0, 0, err
 	}
-	if r.Stream, err = l.streamOrDefault(op, stream, entry.device); err != nil {
-		return vmm.Allocation{}, err
+	if r.Stream, err = l.streamOrDefault(op, r.StreamHandle, entry.device); err != nil {
+		return 0, 0, err
 	}
 	allocate := m.AllocTagged
 	if r.Placed {
 		allocate = m.AllocTaggedAt
 	}
 	made, err := allocate(r.AllocRequest)
-	return made, late(err, entry)
+	return made.Addr, made.OffsetBytes, late(err, entry)
 }
 
 // ElasticPoolFree takes the memory of a range away once the work is done that is queued
@@ -120,13 +124,20 @@ func (l *Library) ElasticPoolIsMapped(ref ModelRef, r ByteRange) (bool, error) {
 	return m.IsMapped(r.OffsetBytes, r.SizeBytes), nil
 }
 
-// ElasticPoolGetModelInfo is the numbers of a model, and where its address space starts.
-func (l *Library) ElasticPoolGetModelInfo(ref ModelRef) (vmm.ModelStats, device.Addr, error) {
+// ModelInfo describes a model.
+type ModelInfo struct {
+	vmm.ModelStats
+	// BaseAddress is where its address space starts.
+	BaseAddress device.Addr
+}
+
+// ElasticPoolGetModelInfo describes a model.
+func (l *Library) ElasticPoolGetModelInfo(ref ModelRef) (ModelInfo, error) {
 	_, m, err := l.model("model.info", ref)
 	if err != nil {
-		return vmm.ModelStats{}, 0, err
+		return ModelInfo{}, err
 	}
-	return m.Stats(), m.BaseAddress(), nil
+	return ModelInfo{ModelStats: m.Stats(), BaseAddress: m.BaseAddress()}, nil
 }
 
 // ElasticPoolSetModelLimits changes the limits of a model while it and others run.

@@ -3,6 +3,7 @@ package library
 import (
 	"time"
 
+	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/manager"
 	"ferrum_mem/core/monitor"
@@ -31,6 +32,9 @@ type MonitorCollected struct {
 	Stats    manager.DefragmentationStats
 	Err      error
 }
+
+// Status is how the collection on the device ended.
+func (c *MonitorCollected) Status() device.Code { return device.CodeOf(c.Err) }
 
 // MonitorCreate makes a monitor that watches nothing yet. It belongs to no device
 // and keeps none from being closed.
@@ -178,26 +182,27 @@ func (l *Library) MonitorGetLevels(id uint64, maxAge time.Duration) ([]DeviceLev
 	return levels, nil
 }
 
-// MonitorDevices is how many devices a monitor watches.
-func (l *Library) MonitorDevices(id uint64) (int, error) {
-	return tell(l, l.monitors, "monitor.collect", id, func(m *openMonitor) int { return m.monitor.Devices() })
-}
-
 // MonitorCollect defragments every watched manager. What failed on a device is in
-// its record; the others are collected all the same.
-func (l *Library) MonitorCollect(id uint64) ([]MonitorCollected, error) {
-	m, err := l.monitor("monitor.collect", id)
+// its record; the others are collected all the same. Nothing is done when more devices
+// are watched than most: then count is how many; else it is that of the records. One
+// that comes meanwhile is collected, but not told of.
+func (l *Library) MonitorCollect(id, most uint64) (collected []MonitorCollected, count uint64, err error) {
+	const op = "monitor.collect"
+	m, err := l.monitor(op, id)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
+	}
+	if watched := uint64(m.monitor.Devices()); watched > most {
+		return nil, watched, device.Errorf(device.CodeBufferTooSmall, op, "capacity is %d: there are %d devices", most, watched)
 	}
 	// The error joins those of the devices, which are in the records.
 	done, _ := m.monitor.Collect()
-	var collected []MonitorCollected
 	for _, c := range done {
 		// A device that is closed by now has no handle any more.
 		collected = append(collected, MonitorCollected{
 			Device: l.deviceOf(c.Engine), Managers: c.Managers, Stats: c.Stats, Err: on(c.Err, c.Engine),
 		})
 	}
-	return collected, nil
+	collected = collected[:min(uint64(len(collected)), most)]
+	return collected, uint64(len(collected)), nil
 }

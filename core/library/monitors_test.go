@@ -47,9 +47,9 @@ func TestMonitorByHandle(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, pressure.Critical, summary.Level)
 	require.Equal(t, 2, summary.Devices)
-	count, err := b.MonitorDevices(m)
-	require.NoError(t, err)
-	require.Equal(t, 2, count)
+	_, count, err := b.MonitorCollect(m, 1)
+	requireCode(t, device.CodeBufferTooSmall, err)
+	require.EqualValues(t, 2, count)
 	require.NoError(t, b.MonitorUnregister(m, first))
 	require.Equal(t, want[1:], <-heard)
 	requireCode(t, device.CodeNotFound, b.MonitorUnregister(m, first))
@@ -107,7 +107,7 @@ func TestMonitorCollects(t *testing.T) {
 	h, err := b.ManagerAlloc(mine, 1000)
 	require.NoError(t, err)
 	require.NoError(t, b.MemoryFree(h))
-	done, err := b.MonitorCollect(m)
+	done, _, err := b.MonitorCollect(m, 8)
 	require.NoError(t, err)
 	require.Len(t, done, 1)
 	require.Equal(t, dev, done[0].Device)
@@ -186,7 +186,7 @@ func TestMonitorRefusesBadArguments(t *testing.T) {
 	requireCode(t, device.CodeInvalidHandle, b.MonitorUnregister(m, 0))
 	requireCode(t, device.CodeInvalidHandle, b.MonitorUnregisterDevice(m, mine))
 	requireCode(t, device.CodeInvalidHandle, b.MonitorSetCallback(0, 0, nil))
-	_, err = b.MonitorCollect(dev)
+	_, _, err = b.MonitorCollect(dev, 8)
 	requireCode(t, device.CodeInvalidHandle, err)
 	require.NoError(t, b.MonitorSetCallback(m, 0, nil), "there is none to remove")
 }
@@ -217,9 +217,9 @@ func TestManyThreadsMonitor(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	count, err := b.MonitorDevices(m)
+	summary, err := b.MonitorGetPressure(m, 0)
 	require.NoError(t, err)
-	require.Zero(t, count)
+	require.Zero(t, summary.Devices)
 }
 
 // startHost starts a library over the host backend in that environment.

@@ -15,10 +15,17 @@ func (l *Library) onStream(op string, id, streamID uint64) (*openPool, device.St
 	return entry, stream, err
 }
 
-// PoolAllocWith takes a block as described, to be used first by the stream (0:
-// the default one of the pool's device).
-func (l *Library) PoolAllocWith(id, stream uint64, request pool.Request) (device.Addr, error) {
-	return l.poolAlloc(id, stream, &request)
+// PoolRequest is a block, as asked for.
+type PoolRequest struct {
+	pool.Request
+	// StreamHandle takes the place of Stream: what uses the block first; 0: the default
+	// stream of the pool's device.
+	StreamHandle uint64
+}
+
+// PoolAllocWith takes a block as described.
+func (l *Library) PoolAllocWith(id uint64, request PoolRequest) (device.Addr, error) {
+	return l.poolAlloc(id, request.StreamHandle, &request.Request)
 }
 
 // PoolAllocBatch fills to with blocks of sizeBytes each: all of it, or nothing

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/library"
 	"ferrum_mem/core/manager"
 	"ferrum_mem/core/pool"
 )
@@ -16,15 +17,15 @@ func TestPoolRequestsAndTags(t *testing.T) {
 	p := b.pool(b.open("test:0"))
 	tag, err := b.PoolGetTag(p, "kv")
 	require.NoError(t, err)
-	addr, err := b.PoolAllocWith(p, 0, pool.Request{
+	addr, err := b.PoolAllocWith(p, library.PoolRequest{Request: pool.Request{
 		SizeBytes: 1000, AlignmentBytes: 4096, TagNumber: tag, Lifetime: time.Second, Group: 7,
-	})
+	}})
 	require.NoError(t, err)
 	require.Zero(t, uint64(addr)%4096)
 	size, err := b.PoolUsableSize(p, addr)
 	require.NoError(t, err)
 	require.EqualValues(t, 1024, size)
-	_, err = b.PoolAllocWith(p, 0, pool.Request{SizeBytes: 1, TagNumber: tag + 1})
+	_, err = b.PoolAllocWith(p, library.PoolRequest{Request: pool.Request{SizeBytes: 1, TagNumber: tag + 1}})
 	requireCode(t, device.CodeInvalidArgument, err)
 	_, err = b.PoolGetTag(p, "")
 	requireCode(t, device.CodeInvalidArgument, err)
@@ -67,7 +68,7 @@ func TestPoolBlocksRefuseHandlesThatAreNone(t *testing.T) {
 	one := []device.Addr{addr}
 	calls := map[string]func(pool, stream uint64) error{
 		"alloc_with": func(p, s uint64) error {
-			_, err := b.PoolAllocWith(p, s, pool.Request{SizeBytes: 1})
+			_, err := b.PoolAllocWith(p, library.PoolRequest{Request: pool.Request{SizeBytes: 1}, StreamHandle: s})
 			return err
 		},
 		"alloc_batch":   func(p, s uint64) error { return b.PoolAllocBatch(p, 1, s, make([]device.Addr, 1)) },

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/library"
 	"ferrum_mem/core/pool"
 )
 
@@ -16,7 +17,7 @@ func allocAndFree(t *testing.T) {
 	p := b.pool(b.open("test:0"))
 	addr, err := b.PoolAlloc(p, 1000, 0)
 	require.NoError(t, err)
-	aligned, err := b.PoolAllocWith(p, 0, pool.Request{SizeBytes: 10, AlignmentBytes: 1 << 16})
+	aligned, err := b.PoolAllocWith(p, library.PoolRequest{Request: pool.Request{SizeBytes: 10, AlignmentBytes: 1 << 16}})
 	require.NoError(t, err)
 	require.Zero(t, uint64(aligned)%(1<<16))
 	stats, err := b.PoolGetStatistics(p)
@@ -42,8 +43,8 @@ func TestPoolRefusesBadArguments(t *testing.T) {
 	dev := b.open("test:0")
 	p := b.pool(dev)
 	first := func(_ any, err error) error { return err }
-	requireCode(t, device.CodeInvalidAlignment, first(b.PoolAllocWith(p, 0, pool.Request{SizeBytes: 1, AlignmentBytes: 3})))
-	requireCode(t, device.CodeInvalidAlignment, first(b.PoolAllocWith(p, 0, pool.Request{SizeBytes: 1, AlignmentBytes: 1 << 31})))
+	requireCode(t, device.CodeInvalidAlignment, first(b.PoolAllocWith(p, library.PoolRequest{Request: pool.Request{SizeBytes: 1, AlignmentBytes: 3}})))
+	requireCode(t, device.CodeInvalidAlignment, first(b.PoolAllocWith(p, library.PoolRequest{Request: pool.Request{SizeBytes: 1, AlignmentBytes: 1 << 31}})))
 	requireCode(t, device.CodeInvalidSize, first(b.PoolAlloc(p, 0, 0)))
 	for _, wrong := range []uint64{0, dev, p + 1<<40, p + 1, ^uint64(0)} {
 		requireCode(t, device.CodeInvalidHandle, first(b.PoolAlloc(wrong, 1, 0)))

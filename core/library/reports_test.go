@@ -237,7 +237,7 @@ func TestLeaksHaveAges(t *testing.T) {
 	require.NoError(t, err)
 	chat := library.ModelRef{Pool: s, ID: "chat"}
 	require.NoError(t, b.ElasticPoolRegisterModel(chat, vmm.ModelConfig{VirtualBytes: 4 * page}))
-	_, err = b.ElasticPoolAllocWith(chat, library.ModelRequest{AllocRequest: vmm.AllocRequest{SizeBytes: page}}, 0)
+	_, _, err = b.ElasticPoolAlloc(chat, page)
 	require.NoError(t, err)
 	b.monitor()
 	end := time.Now()

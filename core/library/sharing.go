@@ -109,8 +109,13 @@ func (l *Library) VPoolExport(id uint64, r ByteRange, most uint64) (files []int,
 	return files, count, late(err, entry)
 }
 
-// Import gives a handle to memory of another process.
-func (l *Library) Import(id uint64, i manager.Importation) (uint64, error) {
+// ManagerImportMemory gives a handle to memory that another process shares.
+func (l *Library) ManagerImportMemory(id uint64, shared device.SharedMemory, tag string) (uint64, error) {
+	return l.ManagerImportPages(id, manager.Importation{Shared: &shared, Tag: tag})
+}
+
+// ManagerImportPages gives a handle to pages of another process.
+func (l *Library) ManagerImportPages(id uint64, i manager.Importation) (uint64, error) {
 	entry, err := l.manager("manager.import", id)
 	if err != nil {
 		return 0, err
@@ -135,22 +140,25 @@ func (l *Library) DeviceShareMemory(id uint64, addr device.Addr, size uint64) (d
 	return shared, late(err, d)
 }
 
+// SharedEvent is an event as other processes open it.
+type SharedEvent struct{ Handle device.ProcessHandle }
+
 // EventShare marks the end of a stream's queue for other processes.
-func (l *Library) EventShare(stream uint64) (uint64, device.ProcessHandle, error) {
+func (l *Library) EventShare(stream uint64) (shared SharedEvent, event uint64, err error) {
 	if _, err := l.started("event.share"); err != nil {
-		return 0, device.ProcessHandle{}, err
+		return SharedEvent{}, 0, err
 	}
-	h, shared, err := l.factory.ShareEvent(manager.StreamHandle(stream))
-	return h.ID(), shared, err
+	h, handle, err := l.factory.ShareEvent(manager.StreamHandle(stream))
+	return SharedEvent{Handle: handle}, h.ID(), err
 }
 
 // EventOpen gives a handle to an event of another process.
-func (l *Library) EventOpen(deviceID uint64, shared device.ProcessHandle) (uint64, error) {
+func (l *Library) EventOpen(deviceID uint64, shared SharedEvent) (uint64, error) {
 	d, err := l.making("event.open", deviceID)
 	if err != nil {
 		return 0, err
 	}
 	defer d.gate.leave()
-	h, err := d.streams.OpenEvent(shared)
+	h, err := d.streams.OpenEvent(shared.Handle)
 	return h.ID(), late(err, d)
 }

@@ -39,7 +39,7 @@ func TestSleepFindsItsStream(t *testing.T) {
 	}
 	queue.Release()
 	require.NoError(t, b.VPoolFree(v, library.ByteRange{SizeBytes: page}, 0))
-	_, err = b.VPoolAllocWith(v, vmm.AllocRequest{SizeBytes: page}, stream)
+	_, err = b.VPoolAllocWith(v, library.RangeRequest{AllocRequest: vmm.AllocRequest{SizeBytes: page}, StreamHandle: stream})
 	require.NoError(t, err)
 	queue.Hold()
 	require.NoError(t, b.StreamHostFunction(initial, func() {}))
@@ -88,7 +88,9 @@ func TestAsleepRangesAreOwnedAndLeak(t *testing.T) {
 	dev := b.open("test:0")
 	v := b.vpool(dev)
 	addr := b.mapped(v, 0, 3*page)
-	other, err := b.VPoolAllocWith(v, vmm.AllocRequest{OffsetBytes: 3 * page, SizeBytes: page, Tag: "weights"}, 0)
+	other, err := b.VPoolAllocWith(v, library.RangeRequest{
+		AllocRequest: vmm.AllocRequest{OffsetBytes: 3 * page, SizeBytes: page, Tag: "weights"},
+	})
 	require.NoError(t, err)
 	_, err = b.VPoolSleep(v, library.SleepRequest{
 		SleepRequest: vmm.SleepRequest{Backing: vmm.SleepDiscard, Tag: "kv"}, Timeout: device.Forever,

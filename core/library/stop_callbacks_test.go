@@ -73,11 +73,10 @@ func callModelReclaim(b *bench, dev uint64, running func(remove func() error)) {
 		return 0
 	})
 	require.NoError(b.t, err)
-	take := library.ModelRequest{AllocRequest: vmm.AllocRequest{SizeBytes: 3 * page}}
-	_, err = b.ElasticPoolAllocWith(chat, take, 0)
+	_, _, err = b.ElasticPoolAlloc(chat, 3*page)
 	require.NoError(b.t, err)
 	for !called.Load() {
-		_, err = b.ElasticPoolAllocWith(chat, take, 0)
+		_, _, err = b.ElasticPoolAlloc(chat, 3*page)
 		requireCode(b.t, device.CodeOutOfPhysicalMemory, err)
 	}
 }

@@ -52,18 +52,31 @@ func (l *Library) vpool(op string, id uint64) (*openVPool, error) {
 	return l.vpools.Get(id)
 }
 
+// RangeRequest is a range, as asked for.
+type RangeRequest struct {
+	vmm.AllocRequest
+	// StreamHandle takes the place of Stream: what uses the range first; 0: the default
+	// stream.
+	StreamHandle uint64
+}
+
+// VPoolAlloc is VPoolAllocWith for a range of which nothing else is asked for.
+func (l *Library) VPoolAlloc(id uint64, r ByteRange) (device.Addr, error) {
+	return l.VPoolAllocWith(id, RangeRequest{AllocRequest: vmm.AllocRequest{OffsetBytes: r.OffsetBytes, SizeBytes: r.SizeBytes}})
+}
+
 // VPoolAllocWith maps memory behind every page that a range touches, and gives the
-// address of its offset. The stream (0: the default one) is what uses it first.
-func (l *Library) VPoolAllocWith(id uint64, r vmm.AllocRequest, stream uint64) (device.Addr, error) {
+// address of its offset.
+func (l *Library) VPoolAllocWith(id uint64, r RangeRequest) (device.Addr, error) {
 	const op = "vpool.alloc"
 	entry, err := l.vpool(op, id)
 	if err != nil {
 		return 0, err
 	}
-	if r.Stream, err = l.streamOrDefault(op, stream, entry.device); err != nil {
+	if r.Stream, err = l.streamOrDefault(op, r.StreamHandle, entry.device); err != nil {
 		return 0, err
 	}
-	addr, err := entry.pool.AllocTagged(r)
+	addr, err := entry.pool.AllocTagged(r.AllocRequest)
 	return addr, late(err, entry)
 }
 
@@ -112,13 +125,18 @@ func (l *Library) VPoolIsMapped(id uint64, r ByteRange) (bool, error) {
 	return tell(l, l.vpools, "vpool.is_mapped", id, func(p *openVPool) bool { return p.pool.IsMapped(r.OffsetBytes, r.SizeBytes) })
 }
 
+// VPoolInfo describes a virtual pool.
+type VPoolInfo struct {
+	vmm.Stats
+	// BaseAddress is where its address space starts.
+	BaseAddress device.Addr
+}
+
 // VPoolGetInfo describes a virtual pool.
-func (l *Library) VPoolGetInfo(id uint64) (vmm.Stats, device.Addr, error) {
-	entry, err := l.vpool("vpool.info", id)
-	if err != nil {
-		return vmm.Stats{}, 0, err
-	}
-	return entry.pool.Stats(), entry.pool.BaseAddress(), nil
+func (l *Library) VPoolGetInfo(id uint64) (VPoolInfo, error) {
+	return tell(l, l.vpools, "vpool.info", id, func(p *openVPool) VPoolInfo {
+		return VPoolInfo{Stats: p.pool.Stats(), BaseAddress: p.pool.BaseAddress()}
+	})
 }
 
 // VPoolGetStatistics is the books of a virtual pool.

@@ -24,7 +24,9 @@ func (b *bench) vpool(dev uint64) uint64 {
 }
 
 func (b *bench) mapped(vpool, offset, size uint64) device.Addr {
-	addr, err := b.VPoolAllocWith(vpool, vmm.AllocRequest{OffsetBytes: offset, SizeBytes: size, Tag: "kv"}, 0)
+	addr, err := b.VPoolAllocWith(vpool, library.RangeRequest{
+		AllocRequest: vmm.AllocRequest{OffsetBytes: offset, SizeBytes: size, Tag: "kv"},
+	})
 	require.NoError(b.t, err)
 	return addr
 }
@@ -37,9 +39,9 @@ func TestVPoolMapsAndUnmaps(t *testing.T) {
 	require.GreaterOrEqual(t, sizes.MinimumBytes, uint64(page))
 	v := b.vpool(dev)
 	addr := b.mapped(v, 100, 2*page)
-	stats, base, err := b.VPoolGetInfo(v)
+	stats, err := b.VPoolGetInfo(v)
 	require.NoError(t, err)
-	require.Equal(t, base+100, addr)
+	require.Equal(t, stats.BaseAddress+100, addr)
 	require.EqualValues(t, 3, stats.MappedPages)
 	is, err := b.VPoolIsMapped(v, library.ByteRange{SizeBytes: 3 * page})
 	require.NoError(t, err)
@@ -57,7 +59,7 @@ func TestVPoolMapsAndUnmaps(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 2*page, report.ReleasedBytes)
 	require.NoError(t, b.VPoolSetLimit(v, page))
-	_, err = b.VPoolAllocWith(v, vmm.AllocRequest{SizeBytes: 2 * page}, 0)
+	_, err = b.VPoolAlloc(v, library.ByteRange{SizeBytes: 2 * page})
 	requireCode(t, device.CodeOutOfPhysicalMemory, err)
 	require.NoError(t, b.VPoolDestroy(v, false))
 	requireCode(t, device.CodeInvalidHandle, b.VPoolDestroy(v, false))
@@ -79,7 +81,7 @@ func TestVPoolFreesWaitForTheirStream(t *testing.T) {
 	require.NoError(t, b.StreamHostFunction(stream, func() {}))
 	require.NoError(t, b.VPoolFree(v, whole, stream))
 	requireCode(t, device.CodeTimeout, b.VPoolSynchronize(v, 0))
-	stats, _, err := b.VPoolGetInfo(v)
+	stats, err := b.VPoolGetInfo(v)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, stats.RetiringPages)
 	queue.Release()
@@ -160,7 +162,7 @@ func TestVPoolThatCannotBeClosedStays(t *testing.T) {
 	b.mapped(v, 0, page)
 	b.device(0).FailNth(devicetest.Unmap, 1, device.CodeUnmappingFailed)
 	requireCode(t, device.CodeUnmappingFailed, b.VPoolDestroy(v, true))
-	_, _, err := b.VPoolGetInfo(v)
+	_, err := b.VPoolGetInfo(v)
 	require.NoError(t, err)
 	require.NoError(t, b.VPoolDestroy(v, true))
 }

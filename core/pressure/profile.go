@@ -89,6 +89,14 @@ func (p Profile) LevelOf(total, free uint64) Level {
 	return Low
 }
 
+// CheckedLevelOf is LevelOf for a profile that may be none: CodeInvalidArgument.
+func (p Profile) CheckedLevelOf(total, free uint64) (Level, error) {
+	if err := p.Check("pressure.level_of"); err != nil {
+		return Low, err
+	}
+	return p.LevelOf(total, free), nil
+}
+
 // Bounds computes the bounds for a capacity; 0 means unknown, and every use of it
 // is Low.
 func (p Profile) Bounds(total uint64) Bounds {

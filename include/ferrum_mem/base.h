@@ -388,6 +388,7 @@ typedef void (*ferrum_log_fn)(ferrum_log_level level, const char *message,
  *
  * @optional callback
  * @stateless
+ * @by-hand go a receiver may be replaced while it runs
  */
 FERRUM_API ferrum_status ferrum_log_set_callback(ferrum_log_level minimum_level,
                                                  ferrum_log_fn callback,

@@ -26,7 +26,8 @@ typedef int32_t ferrum_pressure_level;
 /** From 95 %. */
 #define FERRUM_PRESSURE_CRITICAL 3
 
-/** A device's memory; used + free + reserved = total at any time. */
+/** A device's memory; used + free + reserved = total at any time.
+ *  @go engine.MemoryInfo */
 typedef struct ferrum_memory_info {
     uint32_t struct_size;
     /** Level of (total - free) / total, decided in integers. */
@@ -45,16 +46,20 @@ typedef struct ferrum_memory_info {
     /** 1 - largest free run / total free, over the memory had from the driver;
      *  0 when nothing is free. */
     float fragmentation_ratio;
-    /** used / total * 100; 0 when total is unknown. For display. */
+    /** used / total * 100; 0 when total is unknown. For display.
+     *  @go UtilizationPercent() */
     float utilization_percent;
     /** Whether bandwidth_gbps has been measured.
-     *  @bool */
+     *  @bool
+     *  @go BandwidthGBps != nil */
     uint32_t bandwidth_known;
     /** Copy bandwidth in 10^9 bytes per second.
-     *  @if bandwidth_known */
+     *  @if bandwidth_known
+     *  @go Bandwidth() */
     float bandwidth_gbps;
     /** How long ago the device was asked; 0: just now. What this library has
-     *  taken and given back since is reckoned in. */
+     *  taken and given back since is reckoned in.
+     *  @go ReadingAge */
     uint64_t reading_age_ns;
     /** Longest run that can be handed out as things are: of what is cached, or of
      *  what is free in the device as far as the limit allows. */
@@ -81,13 +86,16 @@ FERRUM_API ferrum_status ferrum_device_get_memory_info(
  *
  * @param max_age_ns  0 asks the device; UINT64_MAX: a reading of any age will do.
  *
- * @by-hand c,go read from the mirror where that is shown
+ * @by-hand c read from the mirror where that is shown
  * @by-hand python memory_info() has both
+ * @by-hand c read from the mirror where that is shown
+ * @hot
  */
 FERRUM_API ferrum_status ferrum_device_get_recent_memory_info(
     ferrum_device device, uint64_t max_age_ns, ferrum_memory_info *info_out);
 
-/** A number of the books with the highest value that it had. */
+/** A number of the books with the highest value that it had.
+ *  @go track.Gauge */
 typedef struct ferrum_gauge {
     /** The value now. */
     uint64_t current;
@@ -96,7 +104,8 @@ typedef struct ferrum_gauge {
 } ferrum_gauge;
 
 /** Books of a device, a pool or a manager. Bytes but for the counts.
- *  reserved = active + cached + unusable in every record. */
+ *  reserved = active + cached + unusable in every record.
+ *  @go track.Statistics */
 typedef struct ferrum_statistics {
     uint32_t struct_size;
     uint32_t reserved_field;
@@ -200,8 +209,9 @@ FERRUM_API ferrum_status ferrum_snapshot_json(char *buffer, size_t capacity,
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  *
- * @by-hand go the core cannot fail there
  * @stateless
+ *
+ * @infallible
  */
 FERRUM_API ferrum_status ferrum_leak_report_json(char *buffer, size_t capacity,
                                                  size_t *length_out);

@@ -29,6 +29,8 @@ typedef void (*ferrum_pressure_fn)(ferrum_device device,
  * change from then on.
  *
  * @param user_data  must stay valid until the registration is removed.
+ *
+ * @by-hand go it hands on a function of the caller
  */
 FERRUM_API ferrum_status ferrum_device_pressure_callback_add(
     ferrum_device device, ferrum_pressure_fn callback, void *user_data,
@@ -67,6 +69,7 @@ typedef struct ferrum_reclaim_config {
  * @param user_data  must stay valid until the registration is removed.
  *
  * @optional config
+ * @by-hand go it hands on a function of the caller
  */
 FERRUM_API ferrum_status ferrum_device_reclaim_callback_add(
     ferrum_device device, const ferrum_reclaim_config *config,

@@ -70,6 +70,7 @@ FERRUM_API ferrum_status ferrum_backends_summary(char *buffer, size_t capacity,
  * which they are listed and, but for the CPU, which comes last, preferred.
  * @name backend_type
  * @by-hand python it tells its names
+ * @go discover.BackendType
  */
 typedef int32_t ferrum_backend;
 /** Auto: the library chooses. */
@@ -111,22 +112,28 @@ FERRUM_API const char *ferrum_backend_display_name(ferrum_backend backend);
 FERRUM_API ferrum_status ferrum_backend_best(ferrum_backend *backend_out);
 
 /** A device that was chosen.
- *  @by-hand python what was tried is a list */
+ *  @by-hand python what was tried is a list
+ *  @go discover.Choice */
 typedef struct ferrum_backend_choice {
     uint32_t struct_size;
     /** Backend of the device. */
     ferrum_backend backend;
-    /** Position of the device within its backend. */
+    /** Position of the device within its backend.
+     *  @go Device.ID.Index */
     uint32_t device_index;
     uint32_t reserved;
-    /** Capacity of the device; 0 means unknown. */
+    /** Capacity of the device; 0 means unknown.
+     *  @go Device.TotalBytes */
     uint64_t total_bytes;
-    /** What was free when it was looked at; 0 if not known. */
+    /** What was free when it was looked at; 0 if not known.
+     *  @go Device.FreeBytes */
     uint64_t free_bytes;
-    /** For example "cuda:0". */
+    /** For example "cuda:0".
+     *  @go Device.ID.String() */
     char id[32];
     /** What was looked at, the chosen one last: lines of "id: why not". Cut
-     *  off at a character's end if it is longer. */
+     *  off at a character's end if it is longer.
+     *  @go Tried() */
     char tried[1024];
 } ferrum_backend_choice;
 
@@ -179,7 +186,8 @@ FERRUM_API ferrum_status ferrum_backend_open(ferrum_backend preference,
 FERRUM_API ferrum_status ferrum_device_can_fit(const char *id, uint64_t bytes,
                                                uint32_t *fits_out);
 
-/** What is known of this machine. */
+/** What is known of this machine.
+ *  @go library.HostInfo */
 typedef struct ferrum_host_info {
     uint32_t struct_size;
     /** 1 if available_bytes is known, else 0.
@@ -191,7 +199,8 @@ typedef struct ferrum_host_info {
     /** What of it can still be touched.
      *  @if available_known */
     uint64_t available_bytes;
-    /** Model of the processor, or "Unknown CPU". */
+    /** Model of the processor, or "Unknown CPU".
+     *  @go Processor */
     char cpu_name[128];
 } ferrum_host_info;
 
@@ -200,7 +209,8 @@ typedef struct ferrum_host_info {
 /* clang-format on */
 
 /** Reads what is known of this machine; works also before ferrum_init.
- *  @stateless */
+ *  @stateless
+ *  @infallible */
 FERRUM_API ferrum_status ferrum_host_get_info(ferrum_host_info *info_out);
 
 /** An address of the device is also a pointer of the host. */
@@ -227,10 +237,12 @@ FERRUM_API ferrum_status ferrum_host_get_info(ferrum_host_info *info_out);
 /** Pools can have FERRUM_SEGMENTS_STREAM_ORDERED. */
 #define FERRUM_CAPABILITY_STREAM_ORDERED (UINT64_C(1) << 10)
 
-/** Description of an open device. */
+/** Description of an open device.
+ *  @go library.DeviceInfo */
 typedef struct ferrum_device_info {
     uint32_t struct_size;
-    /** Number after the colon of the id. */
+    /** Number after the colon of the id.
+     *  @go ID.Index */
     uint32_t ordinal;
     /** FERRUM_CAPABILITY_* bits.
      *  @flags FERRUM_CAPABILITY */
@@ -241,9 +253,11 @@ typedef struct ferrum_device_info {
     uint64_t granularity_bytes;
     /** Every segment's address is a multiple of this. */
     uint64_t alignment_bytes;
-    /** For example "cpu:0". */
+    /** For example "cpu:0".
+     *  @go ID.String() */
     char id[32];
-    /** For example "cpu". */
+    /** For example "cpu".
+     *  @go ID.Backend */
     char backend[32];
     /** Name of the hardware. */
     char name[128];

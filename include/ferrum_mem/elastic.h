@@ -40,7 +40,8 @@ extern "C" {
  * both are unscrubbed.
  */
 
-/** Settings of an elastic pool. */
+/** Settings of an elastic pool.
+ *  @go vmm.ElasticConfig */
 typedef struct ferrum_elastic_pool_config {
     uint32_t struct_size;
     /** None is known: 0. */
@@ -55,7 +56,8 @@ typedef struct ferrum_elastic_pool_config {
     /** Name in reports; NULL: none. At most 63 bytes. */
     const char *name;
     /** As in ferrum_vpool_config.
-     *  @none FERRUM_READY_PAGES_AUTO */
+     *  @none FERRUM_READY_PAGES_AUTO
+     *  @read readyPages */
     uint32_t ready_pages;
     /** FERRUM_BACKING_MOVABLE or FERRUM_BACKING_PRIVATE */
     ferrum_backing backing;
@@ -95,7 +97,8 @@ FERRUM_API ferrum_status ferrum_elastic_pool_create(
 FERRUM_API ferrum_status ferrum_elastic_pool_destroy(ferrum_elastic_pool pool,
                                                      uint32_t flags);
 
-/** Settings of a model. */
+/** Settings of a model.
+ *  @go vmm.ModelConfig */
 typedef struct ferrum_model_config {
     uint32_t struct_size;
     /** When pages are short, models of lower priority give first, and those of
@@ -180,7 +183,6 @@ FERRUM_API ferrum_status ferrum_elastic_pool_unregister_model(
  *         room.
  *
  * @optional offset_bytes_out
- * @by-hand c,go a short form of another
  * @by-hand cpp its result has a type of its own
  * @by-hand python a method of the model
  */
@@ -190,12 +192,14 @@ FERRUM_API ferrum_status ferrum_elastic_pool_alloc(ferrum_elastic_pool pool,
                                                    ferrum_address *address_out,
                                                    uint64_t *offset_bytes_out);
 
-/** A range of a model, as asked for. */
+/** A range of a model, as asked for.
+ *  @go library.ModelRequest */
 typedef struct ferrum_model_request {
     uint32_t struct_size;
     /** The range starts at offset_bytes (1), behind every page that it touches, or
      *  where there is room (0).
-     *  @bool */
+     *  @bool
+     *  @go Placed */
     uint32_t at_offset;
     /** From the model's base address; 0 where at_offset is.
      *  @if at_offset */
@@ -205,11 +209,13 @@ typedef struct ferrum_model_request {
     /** Name for the books, at most 63 bytes; NULL or empty: the model's id. */
     const char *tag;
     /** How long to wait while the tag, the model or what is at that place sleeps,
-     *  in nanoseconds, or FERRUM_WAIT_FOREVER; 0: such a call fails at once. */
+     *  in nanoseconds, or FERRUM_WAIT_FOREVER; 0: such a call fails at once.
+     *  @go Wait */
     uint64_t asleep_wait_ns;
     /** What uses the range first: it is freed behind the work of this stream. {0}: the
      *  default stream.
-     *  @optional */
+     *  @optional
+     *  @go StreamHandle */
     ferrum_stream stream;
 } ferrum_model_request;
 
@@ -269,7 +275,8 @@ FERRUM_API ferrum_status ferrum_elastic_pool_is_mapped(ferrum_elastic_pool pool,
                                                        uint64_t size_bytes,
                                                        uint32_t *mapped_out);
 
-/** A model at one moment. Pages are counts. */
+/** A model at one moment. Pages are counts.
+ *  @go library.ModelInfo */
 typedef struct ferrum_model_info {
     uint32_t struct_size;
     /** Its priority. */
@@ -357,7 +364,8 @@ typedef struct ferrum_model_info {
 FERRUM_API ferrum_status ferrum_elastic_pool_get_model_info(
     ferrum_elastic_pool pool, const char *model, ferrum_model_info *info_out);
 
-/** Limits of a model that can be changed while it runs. */
+/** Limits of a model that can be changed while it runs.
+ *  @go vmm.ModelLimits */
 typedef struct ferrum_model_limits {
     uint32_t struct_size;
     /** As in ferrum_model_config. */
@@ -389,7 +397,8 @@ FERRUM_API ferrum_status ferrum_elastic_pool_set_model_limits(
     ferrum_elastic_pool pool, const char *model,
     const ferrum_model_limits *limits);
 
-/** An elastic pool at one moment. */
+/** An elastic pool at one moment.
+ *  @go library.ElasticPoolInfo */
 typedef struct ferrum_elastic_pool_info {
     uint32_t struct_size;
     uint32_t reserved;
@@ -402,7 +411,8 @@ typedef struct ferrum_elastic_pool_info {
     uint64_t physical_bytes;
     /** The most that physical_bytes was. */
     uint64_t peak_physical_bytes;
-    /** How many models are registered. */
+    /** How many models are registered.
+     *  @go Models */
     uint64_t num_models;
     /** Address space of all models together. */
     uint64_t virtual_bytes;
@@ -509,6 +519,7 @@ typedef uint64_t (*ferrum_model_reclaim_fn)(ferrum_elastic_pool pool,
  * @param user_data  must stay valid until the registration is removed.
  *
  * @optional config
+ * @by-hand go it hands on a function of the caller
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_reclaim_callback_add(
     ferrum_elastic_pool pool, const char *model,

@@ -24,7 +24,8 @@ extern "C" {
  * what is counted and how.
  */
 
-/** The numbers of a model, for the short formulas. */
+/** The numbers of a model, for the short formulas.
+ *  @go estimate.InferenceShape */
 typedef struct ferrum_model_shape {
     uint32_t struct_size;
     uint32_t reserved;
@@ -32,13 +33,16 @@ typedef struct ferrum_model_shape {
     uint64_t hidden_size;
     /** Width of the MLPs. */
     uint64_t intermediate_size;
-    /** Layers. */
+    /** Layers.
+     *  @go Layers */
     uint64_t num_layers;
     /** Tokens of the vocabulary. */
     uint64_t vocab_size;
-    /** Heads of attention, not 0. */
+    /** Heads of attention, not 0.
+     *  @go Heads */
     uint64_t num_heads;
-    /** Heads of keys and values. */
+    /** Heads of keys and values.
+     *  @go KVHeads */
     uint64_t num_kv_heads;
     /** Tokens of the sequence, for ferrum_estimate_inference_memory only. */
     uint64_t max_seq_len;
@@ -50,13 +54,16 @@ typedef struct ferrum_model_shape {
 #define FERRUM_MODEL_SHAPE_INIT {(uint32_t)sizeof(ferrum_model_shape), 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
-/** The numbers of a KV cache, for the short formula. */
+/** The numbers of a KV cache, for the short formula.
+ *  @go estimate.KVCacheShape */
 typedef struct ferrum_kv_cache_shape {
     uint32_t struct_size;
     uint32_t reserved;
-    /** Layers. */
+    /** Layers.
+     *  @go Layers */
     uint64_t num_layers;
-    /** Heads of keys and values. */
+    /** Heads of keys and values.
+     *  @go KVHeads */
     uint64_t num_kv_heads;
     /** Elements of a head. */
     uint64_t head_dim;
@@ -71,7 +78,8 @@ typedef struct ferrum_kv_cache_shape {
 /* clang-format on */
 
 /** What ferrum_estimate_inference_memory found.
- *  @name inference_memory_estimate */
+ *  @name inference_memory_estimate
+ *  @go estimate.InferenceMemoryEstimate */
 typedef struct ferrum_inference_estimate {
     uint32_t struct_size;
     uint32_t reserved;
@@ -97,6 +105,7 @@ typedef struct ferrum_inference_estimate {
  * @return FERRUM_ERROR_INVALID_ARGUMENT when num_heads is 0; FERRUM_ERROR_OVERFLOW.
  *
  * @stateless
+ * @go estimate.InferenceShape.ModelMemory
  */
 FERRUM_API ferrum_status ferrum_estimate_model_memory(
     const ferrum_model_shape *shape, uint64_t *bytes_out);
@@ -108,6 +117,7 @@ FERRUM_API ferrum_status ferrum_estimate_model_memory(
  * @return FERRUM_ERROR_OVERFLOW.
  *
  * @stateless
+ * @go estimate.EstimateKVCacheMemory
  */
 FERRUM_API ferrum_status ferrum_estimate_kv_cache_memory(
     const ferrum_kv_cache_shape *shape, uint64_t *bytes_out);
@@ -119,6 +129,7 @@ FERRUM_API ferrum_status ferrum_estimate_kv_cache_memory(
  * @return as ferrum_estimate_model_memory.
  *
  * @stateless
+ * @go estimate.EstimateInferenceMemory
  */
 FERRUM_API ferrum_status ferrum_estimate_inference_memory(
     const ferrum_model_shape *shape, ferrum_inference_estimate *estimate_out);
@@ -129,7 +140,8 @@ FERRUM_API ferrum_status ferrum_estimate_inference_memory(
 /** Make logits of every token, not of the last of each sequence. */
 #define FERRUM_ESTIMATE_ALL_LOGITS 2u
 
-/** How a model is to be served. */
+/** How a model is to be served.
+ *  @go estimate.Request */
 typedef struct ferrum_estimate_request {
     uint32_t struct_size;
     /** FERRUM_ESTIMATE_ bits.
@@ -149,9 +161,11 @@ typedef struct ferrum_estimate_request {
     /** Free memory that it is to fit into; 0: the answer is left out. */
     uint64_t free_bytes;
     /** Type of the KV cache: f32, f16, bf16, f8, int8, int4; NULL or empty: that of the
-     *  activations. */
+     *  activations.
+     *  @go KVDTypeName */
     const char *kv_dtype;
-    /** Type that weights are converted to; NULL or empty: as they are stored. */
+    /** Type that weights are converted to; NULL or empty: as they are stored.
+     *  @go WeightDTypeName */
     const char *weight_dtype;
 } ferrum_estimate_request;
 
@@ -180,6 +194,8 @@ typedef struct ferrum_estimate_request {
  *
  * @optional request
  * @stateless
+ * @go estimate.FileJSON
+ * @path path
  */
 FERRUM_API ferrum_status ferrum_estimate_file_json(
     const char *path, const ferrum_estimate_request *request, char *buffer,
@@ -193,6 +209,7 @@ FERRUM_API ferrum_status ferrum_estimate_file_json(
  *
  * @optional request
  * @stateless
+ * @go estimate.ConfigJSON
  */
 FERRUM_API ferrum_status
 ferrum_estimate_config_json(const char *config_text, size_t config_bytes,

@@ -64,7 +64,8 @@ typedef struct ferrum_generic_pool {
 #define FERRUM_PRE_ALLOCATE_MAX 4096
 
 /** Settings of a fallback manager or a generic pool.
- *  @by-hand python it has presets, and a list */
+ *  @by-hand python it has presets, and a list
+ *  @go fallback.MemoryConfig */
 typedef struct ferrum_memory_config {
     uint32_t struct_size;
     /** FERRUM_MEMORY_* flags.
@@ -80,7 +81,9 @@ typedef struct ferrum_memory_config {
     uint64_t max_pooled_per_bucket;
     /** Free buffers of all buckets together; 0: no bound. */
     uint64_t max_pooled_bytes;
-    /** pre_allocate_count sizes; may be NULL when there are none. */
+    /** pre_allocate_count sizes; may be NULL when there are none.
+     *  @go PreAllocSizes
+     *  @list pre_allocate_count FERRUM_PRE_ALLOCATE_MAX INVALID_CONFIG */
     const uint64_t *pre_allocate_sizes;
     /** How many there are. */
     uint64_t pre_allocate_count;
@@ -90,7 +93,8 @@ typedef struct ferrum_memory_config {
 #define FERRUM_MEMORY_CONFIG_INIT {(uint32_t)sizeof(ferrum_memory_config), FERRUM_MEMORY_CPU_FALLBACK, 0.9, UINT64_C(536870912), 8, 0, NULL, 0}
 /* clang-format on */
 
-/** Settings that are ready made: fraction, fallback, min_free_bytes, per bucket. */
+/** Settings that are ready made: fraction, fallback, min_free_bytes, per bucket.
+ *  @go fallback.Preset */
 typedef int32_t ferrum_memory_preset;
 /** 0.9, fallback, 512 MiB, 8: FERRUM_MEMORY_CONFIG_INIT. */
 #define FERRUM_MEMORY_PRESET_DEFAULT 0
@@ -106,6 +110,7 @@ typedef int32_t ferrum_memory_preset;
  *
  * @by-hand cpp its settings have a class
  * @stateless
+ * @go fallback.Preset.Config
  */
 FERRUM_API ferrum_status ferrum_memory_config_preset(
     ferrum_memory_preset preset, ferrum_memory_config *config_out);
@@ -117,12 +122,14 @@ FERRUM_API ferrum_status ferrum_memory_config_preset(
  *         size to allocate ahead that its bucket has no place for.
  * @by-hand cpp its settings have a class
  * @stateless
+ * @go fallback.MemoryConfig.Check
  */
 FERRUM_API ferrum_status
 ferrum_memory_config_check(const ferrum_memory_config *config);
 
 /** Counters of a fallback manager or a generic pool. Nothing but its own buffers is in
- *  them: the device may be full while the pool is not. */
+ *  them: the device may be full while the pool is not.
+ *  @go fallback.MemoryStats */
 typedef struct ferrum_memory_stats {
     uint32_t struct_size;
     uint32_t reserved;
@@ -150,7 +157,8 @@ typedef struct ferrum_memory_stats {
 
 /** Ratios of a ferrum_memory_stats. They are of the pool, not of the device.
  *  @by-hand python methods of the counters
- *  @by-hand rust each is a method */
+ *  @by-hand rust each is a method
+ *  @go fallback.MemoryRatios */
 typedef struct ferrum_memory_ratios {
     uint32_t struct_size;
     uint32_t reserved;
@@ -171,6 +179,8 @@ typedef struct ferrum_memory_ratios {
  *
  * @by-hand cpp its result has a class
  * @stateless
+ * @go fallback.MemoryStats.Ratios
+ * @infallible
  */
 FERRUM_API ferrum_status ferrum_memory_stats_ratios(
     const ferrum_memory_stats *stats, ferrum_memory_ratios *ratios_out);
@@ -180,8 +190,9 @@ FERRUM_API ferrum_status ferrum_memory_stats_ratios(
  * is the larger of the two: a lower bound of that of both. Needs no ferrum_init.
  *
  * @by-hand cpp its result has a class
- * @by-hand c the output may be one of the inputs
  * @stateless
+ * @go fallback.MemoryStats.Merge
+ * @infallible
  */
 FERRUM_API ferrum_status ferrum_memory_stats_merge(
     const ferrum_memory_stats *stats, const ferrum_memory_stats *other,
@@ -193,13 +204,16 @@ FERRUM_API ferrum_status ferrum_memory_stats_merge(
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  * @by-hand cpp its result has a class
  * @stateless
+ * @go fallback.MemoryStats.String
+ * @infallible
  */
 FERRUM_API ferrum_status
 ferrum_memory_stats_text(const ferrum_memory_stats *stats, char *buffer,
                          size_t capacity, size_t *length_out);
 
 /** Which side a buffer is on.
- *  @by-hand python its text is its name */
+ *  @by-hand python its text is its name
+ *  @go fallback.Side */
 typedef int32_t ferrum_buffer_location;
 /** On the device. */
 #define FERRUM_LOCATION_GPU 0
@@ -210,8 +224,10 @@ typedef int32_t ferrum_buffer_location;
  * Gives an id that no buffer of the process has had. Ids grow, from 1 on; 0 is none.
  * Needs no ferrum_init.
  *
- * @by-hand go works without the library
  * @stateless
+ *
+ * @go fallback.NewBufferID
+ * @infallible
  */
 FERRUM_API ferrum_status ferrum_buffer_id_new(uint64_t *id_out);
 
@@ -220,8 +236,11 @@ FERRUM_API ferrum_status ferrum_buffer_id_new(uint64_t *id_out);
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  *
- * @by-hand go works without the library
  * @stateless
+ *
+ * @go fallback.BufferID.String
+ * @go buffer_id fallback.BufferID
+ * @infallible
  */
 FERRUM_API ferrum_status ferrum_buffer_id_text(uint64_t buffer_id, char *buffer,
                                                size_t capacity,
@@ -229,20 +248,24 @@ FERRUM_API ferrum_status ferrum_buffer_id_text(uint64_t buffer_id, char *buffer,
 
 /** What a tracker knows of a buffer.
  *  @by-hand python it names its device
- *  @by-hand rust its text has a bound, its id a type */
+ *  @by-hand rust its text has a bound, its id a type
+ *  @go library.BufferRecord */
 typedef struct ferrum_buffer_metadata {
-    /** Not 0. */
+    /** Not 0.
+     *  @go ID */
     uint64_t buffer_id;
     /** Size of the buffer. */
     uint64_t size_bytes;
     /** Elements, as a count. */
     uint64_t num_elements;
-    /** The time since it was made. */
+    /** The time since it was made.
+     *  @go Age */
     uint64_t age_ns;
     /** Where it is; {0}: on no device that is known.
      *  @optional */
     ferrum_device device;
-    /** Which side it is on. */
+    /** Which side it is on.
+     *  @go Side */
     ferrum_buffer_location location;
     uint32_t reserved;
     /** Text with its NUL; empty: none. */
@@ -282,6 +305,7 @@ FERRUM_API ferrum_status ferrum_tracker_track(
  * @return FERRUM_ERROR_NOT_FOUND when it is not known.
  *
  * @optional metadata_out
+ * @go buffer_id fallback.BufferID
  */
 FERRUM_API ferrum_status
 ferrum_tracker_untrack(ferrum_tracker tracker, uint64_t buffer_id,
@@ -291,6 +315,7 @@ ferrum_tracker_untrack(ferrum_tracker tracker, uint64_t buffer_id,
  * Gives what is known of a buffer. FERRUM_ERROR_NOT_FOUND: nothing.
  *
  * @by-hand cpp get() gives the handle
+ * @go buffer_id fallback.BufferID
  */
 FERRUM_API ferrum_status
 ferrum_tracker_get(ferrum_tracker tracker, uint64_t buffer_id,
@@ -314,7 +339,8 @@ FERRUM_API ferrum_status ferrum_tracker_find_old(
     ferrum_tracker tracker, uint64_t age_ns,
     ferrum_buffer_metadata *metadata_out, size_t capacity, size_t *count_out);
 
-/** Numbers of a tracker. */
+/** Numbers of a tracker.
+ *  @go library.TrackerTotals */
 typedef struct ferrum_tracker_totals {
     uint32_t struct_size;
     uint32_t reserved;
@@ -339,10 +365,12 @@ FERRUM_API ferrum_status ferrum_tracker_get_totals(
  *  @by-hand python only of a tracker of its own */
 FERRUM_API ferrum_status ferrum_tracker_clear(ferrum_tracker tracker);
 
-/** What a buffer of a generic pool is taken for; for its tracker only. */
+/** What a buffer of a generic pool is taken for; for its tracker only.
+ *  @go fallback.Use */
 typedef struct ferrum_buffer_use {
     uint32_t struct_size;
-    /** Which side it is on. */
+    /** Which side it is on.
+     *  @go Location.Side */
     ferrum_buffer_location location;
     /** Elements, as a count. */
     uint64_t num_elements;
@@ -356,13 +384,16 @@ typedef struct ferrum_buffer_use {
 
 /** A buffer of a generic pool.
  *  @by-hand python it holds an object
- *  @by-hand rust holds the buffer itself */
+ *  @by-hand rust holds the buffer itself
+ *  @go library.Lease */
 typedef struct ferrum_buffer_lease {
     /** The caller's word for it: a pointer, a handle, an index. */
     uint64_t buffer;
-    /** Its size, which may be more than was asked for. */
+    /** Its size, which may be more than was asked for.
+     *  @go Bytes */
     uint64_t size_bytes;
-    /** 0 unless the pool tracks. */
+    /** 0 unless the pool tracks.
+     *  @go ID */
     uint64_t buffer_id;
 } ferrum_buffer_lease;
 
@@ -459,6 +490,7 @@ FERRUM_API ferrum_status ferrum_generic_pool_add_free(ferrum_generic_pool pool,
  * @param leases_out  room for capacity of them; may be NULL when that is 0.
  * @param count_out   how many were taken.
  * @by-hand cpp buffers of the pool have a type of their own
+ * @fills leases_out
  */
 FERRUM_API ferrum_status ferrum_generic_pool_drain(
     ferrum_generic_pool pool, ferrum_buffer_lease *leases_out, size_t capacity,
@@ -468,7 +500,6 @@ FERRUM_API ferrum_status ferrum_generic_pool_drain(
  * Gives the number of free buffers.
  *
  * @by-hand python a property
- * @by-hand go the core counts in an int
  */
 FERRUM_API ferrum_status ferrum_generic_pool_get_pooled_count(
     ferrum_generic_pool pool, uint64_t *count_out);
@@ -550,7 +581,8 @@ FERRUM_API ferrum_status ferrum_fallback_manager_get_backend_name(
 FERRUM_API ferrum_status ferrum_fallback_manager_get_stats(
     ferrum_fallback_manager manager, ferrum_memory_stats *stats_out);
 
-/** What of a fallback manager is or was on the host. */
+/** What of a fallback manager is or was on the host.
+ *  @go fallback.Stats */
 typedef struct ferrum_fallback_stats {
     uint32_t struct_size;
     uint32_t reserved;
@@ -589,7 +621,8 @@ FERRUM_API ferrum_status ferrum_fallback_manager_get_pressure(
     ferrum_fallback_manager manager, ferrum_pressure_level *level_out);
 
 /** As ferrum_device_pressure_callback_add for the device of a fallback manager, by
- *  FERRUM_PRESSURE_PROFILE_EARLY. */
+ *  FERRUM_PRESSURE_PROFILE_EARLY.
+ *  @by-hand go it hands on a function of the caller */
 FERRUM_API ferrum_status ferrum_fallback_manager_pressure_callback_add(
     ferrum_fallback_manager manager, ferrum_pressure_fn callback,
     void *user_data, ferrum_registration *registration_out);
@@ -652,12 +685,14 @@ typedef int32_t ferrum_buffer_place;
  *  whenever another is freed and it is not pinned. */
 #define FERRUM_BUFFER_MOVABLE UINT32_C(1)
 
-/** A buffer as asked for. */
+/** A buffer as asked for.
+ *  @go library.BufferRequest */
 typedef struct ferrum_buffer_request {
     uint32_t struct_size;
     /** What the elements are. */
     ferrum_dtype dtype;
-    /** Elements, as a count; not 0. */
+    /** Elements, as a count; not 0.
+     *  @go Len */
     uint64_t num_elements;
     /** Where it may be made. */
     ferrum_buffer_place place;
@@ -665,7 +700,8 @@ typedef struct ferrum_buffer_request {
      *  @flags FERRUM_BUFFER */
     uint32_t flags;
     /** Of the device, that uses the buffer first; {0}: the default one.
-     *  @optional */
+     *  @optional
+     *  @go StreamHandle */
     ferrum_stream stream;
     /** For the tracker, at most 63 bytes; NULL: none. */
     const char *tag;
@@ -716,25 +752,30 @@ FERRUM_API ferrum_status ferrum_fallback_buffer_free(
 
 /** A buffer of a fallback manager.
  *  @by-hand python properties of the buffer
- *  @by-hand rust each is a method */
+ *  @by-hand rust each is a method
+ *  @go library.BufferInfo */
 typedef struct ferrum_fallback_buffer_info {
     uint32_t struct_size;
     /** What the elements are. */
     ferrum_dtype dtype;
-    /** Stays the same when the buffer moves. */
+    /** Stays the same when the buffer moves.
+     *  @go ID */
     uint64_t buffer_id;
-    /** Elements, as a count. */
+    /** Elements, as a count.
+     *  @go Len */
     uint64_t num_elements;
     /** What they take. */
     uint64_t size_bytes;
     /** Where the buffer is: in the device, or on the CPU side a pointer. Good until
-     *  it moves. */
+     *  it moves.
+     *  @go Addr */
     ferrum_address address;
     /** The manager that it is of. */
     ferrum_fallback_manager manager;
     /** Of that side. */
     ferrum_device device;
-    /** Which side it is on. */
+    /** Which side it is on.
+     *  @go Side */
     ferrum_buffer_location location;
     /** How often it is pinned. */
     uint32_t pins;
@@ -860,8 +901,9 @@ FERRUM_API ferrum_status ferrum_fallback_manager_release(
  *
  * @return FERRUM_ERROR_OVERFLOW above 2^63.
  *
- * @by-hand go works without the library
  * @stateless
+ *
+ * @go device.RoundUpPowerOf2
  */
 FERRUM_API ferrum_status ferrum_round_up_power_of_2(uint64_t n,
                                                     uint64_t *result_out);
@@ -870,8 +912,9 @@ FERRUM_API ferrum_status ferrum_round_up_power_of_2(uint64_t n,
  * Bucket that a size belongs to: the next power of two, as
  * ferrum_round_up_power_of_2.
  *
- * @by-hand go works without the library
  * @stateless
+ *
+ * @go device.SizeClass
  */
 FERRUM_API ferrum_status ferrum_size_class(uint64_t size_bytes,
                                            uint64_t *class_bytes_out);
@@ -880,16 +923,18 @@ FERRUM_API ferrum_status ferrum_size_class(uint64_t size_bytes,
  * Bytes of that many 32-bit floats; FERRUM_ERROR_OVERFLOW if they do not fit
  * 64 bits.
  *
- * @by-hand go works without the library
  * @stateless
+ *
+ * @go device.F32Bytes
  */
 FERRUM_API ferrum_status ferrum_f32_bytes(uint64_t count, uint64_t *bytes_out);
 
 /**
  * As ferrum_f32_bytes, for 16-bit floats.
  *
- * @by-hand go works without the library
  * @stateless
+ *
+ * @go device.F16Bytes
  */
 FERRUM_API ferrum_status ferrum_f16_bytes(uint64_t count, uint64_t *bytes_out);
 

@@ -15,7 +15,8 @@
 extern "C" {
 #endif
 
-/** What a block is used for. Each type may have a pool of its own. */
+/** What a block is used for. Each type may have a pool of its own.
+ *  @go manager.MemoryType */
 typedef int32_t ferrum_memory_type;
 /** Anything. */
 #define FERRUM_MEMORY_GENERAL 0
@@ -44,7 +45,8 @@ typedef int32_t ferrum_memory_type;
 
 /** Settings of a manager.
  *  @by-hand python its pools are a mapping
- *  @by-hand rust holds configurations of pools */
+ *  @by-hand rust holds configurations of pools
+ *  @go *manager.Config */
 typedef struct ferrum_manager_config {
     uint32_t struct_size;
     /** Keep age and tag of each block and statistics (1).
@@ -64,7 +66,8 @@ typedef struct ferrum_manager_config {
     uint32_t max_concurrent_transfers;
     /** Pool settings by FERRUM_MEMORY_*. NULL for a type: its blocks come from
      *  the pool of FERRUM_MEMORY_GENERAL. NULL for that one: the defaults.
-     *  Entries beyond the known types must be NULL. */
+     *  Entries beyond the known types must be NULL.
+     *  @read poolConfigs */
     const ferrum_pool_config *pool_configs[8];
 } ferrum_manager_config;
 
@@ -80,7 +83,7 @@ typedef struct ferrum_manager_config {
  *
  * @opens
  * @optional config
- * @by-hand c,go its settings point to further structs
+ * @by-hand c its settings point to further structs
  */
 FERRUM_API ferrum_status
 ferrum_manager_create(ferrum_device device, const ferrum_manager_config *config,
@@ -117,10 +120,12 @@ FERRUM_API ferrum_status ferrum_manager_get_statistics(
  *  it where it is. */
 #define FERRUM_ALLOCATE_RELOCATABLE UINT32_C(1)
 
-/** A block, as asked for. */
+/** A block, as asked for.
+ *  @go manager.Request */
 typedef struct ferrum_allocation_request {
     uint32_t struct_size;
-    /** FERRUM_MEMORY_* */
+    /** FERRUM_MEMORY_*
+     *  @go Type */
     ferrum_memory_type memory_type;
     /** Not 0. */
     uint64_t size_bytes;
@@ -168,10 +173,12 @@ FERRUM_API ferrum_status ferrum_manager_alloc_with(
 FERRUM_API ferrum_status ferrum_memory_free(ferrum_memory memory);
 
 /** Description of a block.
- *  @name block_info */
+ *  @name block_info
+ *  @go library.HandleInfo */
 typedef struct ferrum_handle_info {
     uint32_t struct_size;
-    /** FERRUM_MEMORY_* */
+    /** FERRUM_MEMORY_*
+     *  @go Type */
     ferrum_memory_type memory_type;
     /** The block. */
     ferrum_memory memory;
@@ -187,12 +194,15 @@ typedef struct ferrum_handle_info {
      *  FERRUM_ALIGNMENT_MAX. */
     uint64_t alignment_bytes;
     /** Of a relocatable block that is not pinned it is valid until the next
-     *  ferrum_manager_defragment of the manager; host_pointer too. */
+     *  ferrum_manager_defragment of the manager; host_pointer too.
+     *  @go Addr */
     ferrum_address address;
     /** The block as the host sees it, or NULL where it cannot. ferrum_memory_map gives a
-     *  pointer in any case. */
+     *  pointer in any case.
+     *  @go HostAddr */
     void *host_pointer;
-    /** Monotonic time of the allocation since ferrum_init. */
+    /** Monotonic time of the allocation since ferrum_init.
+     *  @go AllocatedAt */
     uint64_t allocated_at_ns;
     /** Mapped for host access by a call of this library.
      *  @bool */
@@ -204,7 +214,8 @@ typedef struct ferrum_handle_info {
     /** Asked for with FERRUM_ALLOCATE_RELOCATABLE.
      *  @bool */
     uint32_t is_relocatable;
-    /** Calls of ferrum_memory_pin that ferrum_memory_unpin has not ended. */
+    /** Calls of ferrum_memory_pin that ferrum_memory_unpin has not ended.
+     *  @go Pins */
     uint32_t pin_count;
     /** The block of another device that is the same memory (ferrum_manager_create_mapping);
      *  {0}: none, or it is gone.
@@ -248,7 +259,8 @@ FERRUM_API ferrum_status ferrum_memory_pin(ferrum_memory memory,
 FERRUM_API ferrum_status ferrum_memory_unpin(ferrum_memory memory);
 
 /** A copy between two blocks, of one device or of two.
- *  @by-hand rust refers to two blocks, and is built up by calls */
+ *  @by-hand rust refers to two blocks, and is built up by calls
+ *  @go manager.Transfer */
 typedef struct ferrum_transfer {
     uint32_t struct_size;
     uint32_t reserved;
@@ -320,10 +332,12 @@ FERRUM_API ferrum_status ferrum_memory_read(ferrum_memory memory,
                                             uint64_t size_bytes);
 
 /** A range of a block to fill with a pattern.
- *  @by-hand rust a method of the block that it names */
+ *  @by-hand rust a method of the block that it names
+ *  @go manager.Fill */
 typedef struct ferrum_fill {
     uint32_t struct_size;
-    /** Bytes of the pattern: 1, 2 or 4. */
+    /** Bytes of the pattern: 1, 2 or 4.
+     *  @go Pattern.WidthBytes */
     uint32_t pattern_bytes;
     /** The block. */
     ferrum_memory memory;
@@ -331,7 +345,8 @@ typedef struct ferrum_fill {
     uint64_t offset_bytes;
     /** A multiple of pattern_bytes, not 0. */
     uint64_t size_bytes;
-    /** The pattern, in the low bytes; the others must be zero. */
+    /** The pattern, in the low bytes; the others must be zero.
+     *  @go Pattern.Value */
     uint32_t pattern;
     uint32_t reserved;
 } ferrum_fill;
@@ -351,7 +366,8 @@ FERRUM_API ferrum_status ferrum_memory_fill_async(const ferrum_fill *fill,
                                                   ferrum_stream stream);
 
 /** What a defragmentation did. Every block that was live counts once: as moved, as
- *  skipped for the first of these reasons that held, or as kept. */
+ *  skipped for the first of these reasons that held, or as kept.
+ *  @go manager.DefragmentationStats */
 typedef struct ferrum_defragmentation_stats {
     uint32_t struct_size;
     /** Fragmentation ratio before. */
@@ -377,26 +393,33 @@ typedef struct ferrum_defragmentation_stats {
     uint64_t segments_emptied;
     /** Blocks that could have been moved, but no page would have come free for it. */
     uint64_t blocks_kept;
-    /** Blocks without FERRUM_ALLOCATE_RELOCATABLE. */
+    /** Blocks without FERRUM_ALLOCATE_RELOCATABLE.
+     *  @go Skipped.NotRelocatable */
     uint64_t skipped_not_relocatable;
     /** Blocks that a debug mode of the manager or the pool has filled or surrounded
-     *  with patterns. */
+     *  with patterns.
+     *  @go Skipped.Debugged */
     uint64_t skipped_debugged;
-    /** Pinned blocks. */
+    /** Pinned blocks.
+     *  @go Skipped.Pinned */
     uint64_t skipped_pinned;
-    /** Blocks that were used on a stream on which work is queued. */
+    /** Blocks that were used on a stream on which work is queued.
+     *  @go Skipped.InUse */
     uint64_t skipped_in_use;
     /** Blocks of pages whose blocks found no place outside of them, though as much is
-     *  free there. */
+     *  free there.
+     *  @go Skipped.NoRoom */
     uint64_t skipped_no_room;
-    /** Blocks that were not looked at any more when the budget was over. */
+    /** Blocks that were not looked at any more when the budget was over.
+     *  @go Skipped.OverBudget */
     uint64_t skipped_over_budget;
     /** The budget was over before all was done (1).
      *  @bool */
     uint32_t budget_ended;
     uint32_t reserved_end;
     /** Blocks that the host has mapped (ferrum_memory_map); this reason comes after
-     *  skipped_pinned. */
+     *  skipped_pinned.
+     *  @go Skipped.Mapped */
     uint64_t skipped_mapped;
 } ferrum_defragmentation_stats;
 
@@ -416,7 +439,6 @@ typedef struct ferrum_defragmentation_stats {
  * to be moved is as it was, and those that were moved before stay moved.
  *
  * @waits
- * @by-hand c,go the form without a budget
  * @by-hand rust without a budget
  * @by-hand python it may have a budget, and moves are told of
  */

@@ -28,7 +28,8 @@ typedef int32_t ferrum_host_access;
 #define FERRUM_MAP_TO_END UINT64_MAX
 
 /** A range of a block that the host is to address.
- *  @by-hand rust a method of the block that it names */
+ *  @by-hand rust a method of the block that it names
+ *  @go manager.MapRequest */
 typedef struct ferrum_map_request {
     uint32_t struct_size;
     /** FERRUM_HOST_* */
@@ -48,15 +49,18 @@ typedef struct ferrum_map_request {
 
 /** A range of a block that the host addresses.
  *  @by-hand python it is an object with an end
- *  @by-hand rust owns the mapping */
+ *  @by-hand rust owns the mapping
+ *  @go manager.Mapping */
 typedef struct ferrum_mapping {
     uint32_t struct_size;
     /** host_pointer is a copy, which ferrum_memory_unmap writes back (1), not the block.
      *  @bool */
     uint32_t is_staged;
-    /** Names the mapping among those of its block; never 0. */
+    /** Names the mapping among those of its block; never 0.
+     *  @go ID */
     uint64_t mapping_id;
-    /** Valid until the mapping has ended; size_bytes from there on. */
+    /** Valid until the mapping has ended; size_bytes from there on.
+     *  @go HostAddr */
     void *host_pointer;
     /** Length of the range. */
     uint64_t size_bytes;
@@ -105,7 +109,8 @@ FERRUM_API ferrum_status ferrum_memory_map(const ferrum_map_request *request,
 FERRUM_API ferrum_status ferrum_memory_unmap(ferrum_memory memory,
                                              uint64_t mapping_id);
 
-/** Memory for two devices, as asked for. */
+/** Memory for two devices, as asked for.
+ *  @go manager.LinkRequest */
 typedef struct ferrum_link_request {
     uint32_t struct_size;
     uint32_t reserved;
@@ -157,7 +162,8 @@ FERRUM_API ferrum_status ferrum_memory_prefetch(ferrum_memory memory,
                                                 ferrum_stream stream);
 
 /** What a program expects of a block. There are three axes, order, direction and
- *  lifetime, and a block has one hint of each. */
+ *  lifetime, and a block has one hint of each.
+ *  @go manager.UsageHint */
 typedef int32_t ferrum_usage_hint;
 /** Nothing; as a hint, it takes all others back. */
 #define FERRUM_USAGE_NONE 0
@@ -174,7 +180,8 @@ typedef int32_t ferrum_usage_hint;
 /** Lifetime: to be kept resident. */
 #define FERRUM_USAGE_RESIDENT 6
 
-/** The last hint of each axis; FERRUM_USAGE_NONE where none was given. */
+/** The last hint of each axis; FERRUM_USAGE_NONE where none was given.
+ *  @go manager.Hints */
 typedef struct ferrum_usage_hints {
     uint32_t struct_size;
     /** FERRUM_USAGE_SEQUENTIAL, FERRUM_USAGE_RANDOM or none. */
@@ -219,7 +226,8 @@ typedef int32_t ferrum_access_pattern;
 /** More than one kind. */
 #define FERRUM_PATTERN_MIXED 4
 
-/** What copies, fills, writes, reads and mappings did with a block. */
+/** What copies, fills, writes, reads and mappings did with a block.
+ *  @go library.AccessStats */
 typedef struct ferrum_access_stats {
     uint32_t struct_size;
     /** The manager tracks (1); else all below is 0.
@@ -234,12 +242,15 @@ typedef struct ferrum_access_stats {
     uint64_t read_count;
     /** How many writes there were. */
     uint64_t write_count;
-    /** Mean size of a read, rounded down; 0 when there was none. */
+    /** Mean size of a read, rounded down; 0 when there was none.
+     *  @go AvgReadBytes */
     uint64_t average_read_bytes;
-    /** Mean size of a write, rounded down; 0 when there was none. */
+    /** Mean size of a write, rounded down; 0 when there was none.
+     *  @go AvgWriteBytes */
     uint64_t average_write_bytes;
     /** Monotonic time of the last access since ferrum_init.
-     *  @if is_accessed */
+     *  @if is_accessed
+     *  @go LastAccess */
     uint64_t last_access_ns;
 } ferrum_access_stats;
 
@@ -269,14 +280,17 @@ typedef struct ferrum_access_stats {
 FERRUM_API ferrum_status ferrum_memory_get_access_stats(
     ferrum_memory memory, ferrum_access_stats *stats_out);
 
-/** Memory of somebody else's that is to get a handle. */
+/** Memory of somebody else's that is to get a handle.
+ *  @go manager.Adoption */
 typedef struct ferrum_adoption {
     uint32_t struct_size;
-    /** FERRUM_MEMORY_*, what it is used for. */
+    /** FERRUM_MEMORY_*, what it is used for.
+     *  @go Type */
     ferrum_memory_type memory_type;
     /** Where the manager's device has it; on a host device a pointer. Where
      *  FERRUM_CAPABILITY_REGISTERED_MEMORY is there, that of FERRUM_MEMORY_PINNED and
-     *  FERRUM_MEMORY_MAPPED may be a pointer to any memory of the process. */
+     *  FERRUM_MEMORY_MAPPED may be a pointer to any memory of the process.
+     *  @go Addr */
     ferrum_address address;
     /** Not 0. */
     uint64_t size_bytes;
@@ -357,6 +371,7 @@ typedef struct ferrum_foreign_stream {
  *         FERRUM_ERROR_NULL_POINTER without enqueue on a host device.
  *
  * @opens
+ * @by-hand go it hands on a function of the caller
  */
 FERRUM_API ferrum_status
 ferrum_stream_adopt(ferrum_device device, const ferrum_foreign_stream *foreign,

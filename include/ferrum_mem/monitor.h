@@ -14,7 +14,8 @@
 extern "C" {
 #endif
 
-/** Names the bounds of the pressure levels, each inclusive. */
+/** Names the bounds of the pressure levels, each inclusive.
+ *  @go pressure.Profile */
 typedef int32_t ferrum_pressure_profile;
 /** MEDIUM from 70 %, HIGH from 85 %, CRITICAL from 95 %. */
 #define FERRUM_PRESSURE_PROFILE_STANDARD 0
@@ -32,6 +33,7 @@ typedef int32_t ferrum_pressure_profile;
  * free than there is counts as all free.
  *
  * @stateless
+ * @go pressure.Profile.CheckedLevelOf
  */
 FERRUM_API ferrum_status
 ferrum_pressure_level_of(ferrum_pressure_profile profile, uint64_t total_bytes,
@@ -44,6 +46,7 @@ ferrum_pressure_level_of(ferrum_pressure_profile profile, uint64_t total_bytes,
  * @return FERRUM_ERROR_INVALID_ARGUMENT for a ratio that is negative or no number.
  *
  * @stateless
+ * @go pressure.Profile.FromUtilization
  */
 FERRUM_API ferrum_status
 ferrum_pressure_from_utilization(ferrum_pressure_profile profile, double ratio,
@@ -56,7 +59,8 @@ typedef struct ferrum_monitor {
 } ferrum_monitor;
 
 /** Settings of a monitor.
- *  @by-hand python the arguments of Monitor */
+ *  @by-hand python the arguments of Monitor
+ *  @go library.MonitorConfig */
 typedef struct ferrum_monitor_config {
     uint32_t struct_size;
     /** What levels are by. */
@@ -64,7 +68,8 @@ typedef struct ferrum_monitor_config {
     /** How often, while a callback is set, devices and system are looked at for
      *  what others have changed; what this library itself changes is heard of at
      *  once. 0: 1 s; UINT64_MAX: never.
-     *  @none 0 */
+     *  @none 0
+     *  @go Interval */
     uint64_t interval_ns;
     /** FERRUM_MONITOR_* flags.
      *  @flags FERRUM_MONITOR */
@@ -140,7 +145,8 @@ FERRUM_API ferrum_status
 ferrum_monitor_unregister_device(ferrum_monitor monitor, ferrum_device device);
 
 /** The pressure level of a device.
- *  @by-hand python a dictionary by device */
+ *  @by-hand python a dictionary by device
+ *  @go library.DeviceLevel */
 typedef struct ferrum_device_level {
     /** The device. */
     ferrum_device device;
@@ -170,12 +176,14 @@ typedef void (*ferrum_monitor_fn)(ferrum_monitor monitor,
  * @param user_data  handed to the callback; must stay valid while it is set.
  *
  * @optional callback
+ * @by-hand go it hands on a function of the caller
  */
 FERRUM_API ferrum_status ferrum_monitor_set_callback(ferrum_monitor monitor,
                                                      ferrum_monitor_fn callback,
                                                      void *user_data);
 
-/** The pressure of all devices of a monitor together. */
+/** The pressure of all devices of a monitor together.
+ *  @go monitor.Summary */
 typedef struct ferrum_monitor_pressure {
     uint32_t struct_size;
     /** The worst level of any device; LOW when there is none. */
@@ -184,7 +192,8 @@ typedef struct ferrum_monitor_pressure {
     ferrum_pressure_level weighted_level;
     /** How many devices there are. */
     uint32_t devices;
-    /** Devices of unknown capacity, or that could not be asked. */
+    /** Devices of unknown capacity, or that could not be asked.
+     *  @go Unknown */
     uint32_t unknown_devices;
     uint32_t reserved;
     /** Of the known devices; a sum above UINT64_MAX is that. */
@@ -253,25 +262,33 @@ FERRUM_API ferrum_status ferrum_monitor_info_json(ferrum_monitor monitor,
 
 /** What a collection did on one device: the sum over its managers, but for the
  *  fragmentation, which is the worst of them.
- *  @by-hand python it names its device */
+ *  @by-hand python it names its device
+ *  @go library.MonitorCollected */
 typedef struct ferrum_collected {
     /** The device. */
     ferrum_device device;
-    /** FERRUM_OK, or the first failure; the rest was done all the same. */
+    /** FERRUM_OK, or the first failure; the rest was done all the same.
+     *  @go Status() */
     ferrum_status status;
     /** How many managers were collected. */
     uint32_t managers;
-    /** Fragmentation ratio before. */
+    /** Fragmentation ratio before.
+     *  @go Stats.FragmentationBefore */
     float fragmentation_before;
-    /** Fragmentation ratio after. */
+    /** Fragmentation ratio after.
+     *  @go Stats.FragmentationAfter */
     float fragmentation_after;
-    /** Bytes given back to the system. */
+    /** Bytes given back to the system.
+     *  @go Stats.MemoryFreedBytes */
     uint64_t memory_freed_bytes;
-    /** Blocks, as a count. */
+    /** Blocks, as a count.
+     *  @go Stats.BlocksMoved */
     uint64_t blocks_moved;
-    /** Blocks, as a count. */
+    /** Blocks, as a count.
+     *  @go Stats.BlocksSkipped */
     uint64_t blocks_skipped;
-    /** Time taken. */
+    /** Time taken.
+     *  @go Stats.TimeTakenNs */
     uint64_t time_taken_ns;
     uint64_t reserved[4];
 } ferrum_collected;
@@ -286,6 +303,7 @@ typedef struct ferrum_collected {
  *         more devices are watched than there is room for.
  *
  * @waits
+ * @fills collected_out
  */
 FERRUM_API ferrum_status ferrum_monitor_collect(ferrum_monitor monitor,
                                                 ferrum_collected *collected_out,
@@ -312,10 +330,12 @@ typedef struct ferrum_placement {
 #define FERRUM_PLACEMENT_DEVICES_MAX 1024
 
 /** What a device is looked for. All zero but the size asks for nothing more.
- *  @by-hand rust refers to lists of devices */
+ *  @by-hand rust refers to lists of devices
+ *  @go library.PlacementRequest */
 typedef struct ferrum_placement_request {
     uint32_t struct_size;
-    /** FERRUM_MEMORY_GENERAL to FERRUM_MEMORY_MANAGED. */
+    /** FERRUM_MEMORY_GENERAL to FERRUM_MEMORY_MANAGED.
+     *  @go Type */
     int32_t memory_type;
     /** Not 0. */
     uint64_t size_bytes;
@@ -323,12 +343,15 @@ typedef struct ferrum_placement_request {
     uint64_t alignment_bytes;
     /** How long the memory is expected to be used; 0: not known. From 60 s on a
      *  device that would come to HIGH is treated as one that would come to CRITICAL.
-     *  @none 0 */
+     *  @none 0
+     *  @go Lifetime */
     uint64_t expected_lifetime_ns;
-    /** Devices in the order of preference; may be NULL when there are none. */
+    /** Devices in the order of preference; may be NULL when there are none.
+     *  @list preferred_count FERRUM_PLACEMENT_DEVICES_MAX */
     const ferrum_device *preferred;
     /** The candidates, in the order in which equal ones are taken; NULL: all open
-     *  devices, by id. */
+     *  devices, by id.
+     *  @list device_count FERRUM_PLACEMENT_DEVICES_MAX */
     const ferrum_device *devices;
     /** How many preferred there are. */
     uint32_t preferred_count;
@@ -373,11 +396,13 @@ typedef int32_t ferrum_placement_reason;
 #define FERRUM_PLACEMENT_UNSCORED 21
 
 /** A candidate as weighed for a request.
- *  @by-hand python it names its device */
+ *  @by-hand python it names its device
+ *  @go library.PlacementOption */
 typedef struct ferrum_placement_option {
     /** The candidate. */
     ferrum_device device;
-    /** Size and worst padding; UINT64_MAX when that overflows. */
+    /** Size and worst padding; UINT64_MAX when that overflows.
+     *  @go NeedBytes */
     uint64_t needed_bytes;
     /** Its capacity; 0 means unknown. */
     uint64_t total_bytes;
@@ -392,7 +417,8 @@ typedef struct ferrum_placement_option {
     /** 0 for no trouble, 1 more when the request would bring the device to
      *  CRITICAL, 2 more when it would have to give up memory first. */
     int32_t tier;
-    /** Place among the preferred devices, from 1 on; 0: none. */
+    /** Place among the preferred devices, from 1 on; 0: none.
+     *  @go Rank */
     uint32_t preferred_rank;
     /** The level that the device would come to. */
     ferrum_pressure_level level_after;
@@ -453,6 +479,7 @@ ferrum_placement_create(const char *strategy, ferrum_placement *placement_out);
  *                   destroyed.
  *
  * @opens
+ * @by-hand go it hands on a function of the caller
  */
 FERRUM_API ferrum_status
 ferrum_placement_create_own(const char *name, ferrum_placement_fn callback,
@@ -472,8 +499,9 @@ FERRUM_API ferrum_status ferrum_placement_destroy(ferrum_placement placement);
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  *
- * @by-hand go a few nanoseconds matter
  * @by-hand python a property
+ *
+ * @hot
  */
 FERRUM_API ferrum_status ferrum_placement_get_name(ferrum_placement placement,
                                                    char *buffer,

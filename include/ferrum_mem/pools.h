@@ -45,11 +45,14 @@ typedef int32_t ferrum_segment_source;
  * nothing has needed them for some tens of milliseconds. So what it holds follows
  * its blocks. A pool over segments takes memory in large pieces and gives back
  * those that are empty.
+ *
+ * @go *pool.Config
  */
 typedef struct ferrum_pool_config {
     uint32_t struct_size;
     /** Grow when full (1), or never beyond the initial size (0).
-     *  @bool */
+     *  @bool
+     *  @go AutoExpansion */
     uint32_t enable_auto_expansion;
     /** Size of the first segment, taken at the first allocation; 0: as large
      *  as the growth increment. Smaller where the device has less, and an
@@ -70,10 +73,12 @@ typedef struct ferrum_pool_config {
     /** Take the memory when the pool is created (1): max_size_bytes, or
      *  initial_size_bytes where that is unlimited. It is then all or nothing.
      *  Over pages it stays until it is asked back, by a trim or another pool.
-     *  @bool */
+     *  @bool
+     *  @go PreAlloc */
     uint32_t pre_allocate;
     /** Keep peaks and counts (1). Current values are always kept.
-     *  @bool */
+     *  @bool
+     *  @go Stats */
     uint32_t enable_stats;
     /**
      * Placement strategy; NULL: the default. All keep their tables outside the
@@ -124,14 +129,17 @@ typedef struct ferrum_pool_config {
     ferrum_paging paging;
     /** How many pages that no block touches stay for the next allocations: a
      *  number, FERRUM_READY_PAGES_AUTO (8, and at most one for 64 pages in use),
-     *  or FERRUM_READY_PAGES_ALL (they go back only when they are asked for). */
+     *  or FERRUM_READY_PAGES_ALL (they go back only when they are asked for).
+     *  @read idlePages */
     uint32_t ready_pages;
     /** Size of the memory's pages, a power of two of at least
      *  ferrum_page_sizes.minimum_bytes; 0: what the device recommends. Not heeded
      *  over segments. */
     uint64_t physical_page_bytes;
     /** FERRUM_SEGMENTS_*. With FERRUM_SEGMENTS_STREAM_ORDERED, FERRUM_PAGING_AUTO is
-     *  off and FERRUM_PAGING_ON is FERRUM_ERROR_INVALID_CONFIG. */
+     *  off and FERRUM_PAGING_ON is FERRUM_ERROR_INVALID_CONFIG.
+     *  @go StreamOrdered
+     *  @read segmentSource */
     ferrum_segment_source segment_source;
     uint32_t reserved;
 } ferrum_pool_config;
@@ -217,7 +225,8 @@ FERRUM_API ferrum_status ferrum_pool_destroy(ferrum_pool pool, uint32_t flags);
  *         at most 10 s.
  *
  * @optional stream
- * @by-hand c,go the thread caches come first
+ * @by-hand c the thread caches come first
+ * @hot
  */
 FERRUM_API ferrum_status ferrum_pool_alloc(ferrum_pool pool,
                                            uint64_t size_bytes,
@@ -225,10 +234,12 @@ FERRUM_API ferrum_status ferrum_pool_alloc(ferrum_pool pool,
                                            ferrum_address *address_out);
 
 /** What a block is wanted for, beyond its size.
- *  @by-hand rust is built up by calls */
+ *  @by-hand rust is built up by calls
+ *  @go library.PoolRequest */
 typedef struct ferrum_pool_request {
     uint32_t struct_size;
-    /** A number of ferrum_pool_get_tag; 0: the pool's name. */
+    /** A number of ferrum_pool_get_tag; 0: the pool's name.
+     *  @go TagNumber */
     uint32_t tag;
     /** Not 0; rounded up to the pool's alignment. */
     uint64_t size_bytes;
@@ -236,11 +247,13 @@ typedef struct ferrum_pool_request {
      *  @none 0 */
     uint64_t alignment_bytes;
     /** Optional: the stream that will use the block first, and that it is of.
-     *  @optional */
+     *  @optional
+     *  @go StreamHandle */
     ferrum_stream stream;
     /** How long the block is expected to live from now; 0: not known. A hint for
      *  the placement only: it may be wrong.
-     *  @none 0 */
+     *  @none 0
+     *  @go Lifetime */
     uint64_t expected_lifetime_ns;
     /** A number that blocks share which are expected to be freed together, such
      *  as that of a request; 0: none. A hint for the placement only. */
@@ -254,7 +267,7 @@ typedef struct ferrum_pool_request {
 /**
  * As ferrum_pool_alloc, with all that can be asked for.
  *
- * @by-hand c,go the thread caches come first
+ * @by-hand c the thread caches come first
  */
 FERRUM_API ferrum_status
 ferrum_pool_alloc_with(ferrum_pool pool, const ferrum_pool_request *request,
@@ -272,7 +285,7 @@ ferrum_pool_alloc_with(ferrum_pool pool, const ferrum_pool_request *request,
  * @return as ferrum_pool_alloc; FERRUM_ERROR_INVALID_ARGUMENT for the count.
  *
  * @optional stream
- * @by-hand c,go the thread caches come first
+ * @by-hand c the thread caches come first
  * @by-hand cpp it fills a list whose length the caller gives
  * @batch addresses_out
  */
@@ -317,7 +330,8 @@ FERRUM_API ferrum_status ferrum_pool_get_tag(ferrum_pool pool, const char *name,
  *         beside the block were overwritten; the block is free all the same.
  *
  * @optional stream
- * @by-hand c,go the thread caches come first
+ * @by-hand c the thread caches come first
+ * @hot
  */
 FERRUM_API ferrum_status ferrum_pool_free(ferrum_pool pool,
                                           ferrum_address address,
@@ -331,7 +345,7 @@ FERRUM_API ferrum_status ferrum_pool_free(ferrum_pool pool,
  *         size; it is as live as before.
  *
  * @optional stream
- * @by-hand c,go the thread caches come first
+ * @by-hand c the thread caches come first
  */
 FERRUM_API ferrum_status ferrum_pool_free_sized(ferrum_pool pool,
                                                 ferrum_address address,
@@ -352,7 +366,7 @@ FERRUM_API ferrum_status ferrum_pool_free_sized(ferrum_pool pool,
  *         memory to note all of them behind queued work: they are as live as before.
  *
  * @optional stream
- * @by-hand c,go the thread caches come first
+ * @by-hand c the thread caches come first
  */
 FERRUM_API ferrum_status ferrum_pool_free_batch(ferrum_pool pool,
                                                 const ferrum_address *addresses,
@@ -378,7 +392,7 @@ FERRUM_API ferrum_status ferrum_pool_record_stream(ferrum_pool pool,
  * How many bytes of a live block may be used: at least what was asked for. All
  * of them belong to the block.
  *
- * @by-hand c,go the thread caches come first
+ * @by-hand c the thread caches come first
  * @by-hand rust a method of PoolBlock
  * @by-hand python a property of the block
  */
@@ -452,7 +466,8 @@ FERRUM_API ferrum_status ferrum_pool_capture_release(ferrum_pool pool,
                                                      ferrum_stream stream);
 
 /** A graph at one moment. What is told of the private pool is of all graphs that share
- *  it. */
+ *  it.
+ *  @go pool.GraphInfo */
 typedef struct ferrum_graph_info {
     uint32_t struct_size;
     /** Until ferrum_pool_capture_end (1).
@@ -537,7 +552,8 @@ FERRUM_API ferrum_status ferrum_pool_set_min_held(ferrum_pool pool,
 FERRUM_API ferrum_status ferrum_pool_set_release_threshold(
     ferrum_pool pool, uint64_t release_threshold_bytes);
 
-/** How a pool has its memory, at one moment. */
+/** How a pool has its memory, at one moment.
+ *  @go pool.Info */
 typedef struct ferrum_pool_info {
     uint32_t struct_size;
     uint32_t reserved;
@@ -587,7 +603,8 @@ typedef int32_t ferrum_block_state;
 #define FERRUM_BLOCK_ASLEEP 5
 
 /** Whom an address belongs to.
- *  @name block_owner */
+ *  @name block_owner
+ *  @go library.Owner */
 typedef struct ferrum_block_info {
     uint32_t struct_size;
     /** What is there. */
@@ -599,13 +616,15 @@ typedef struct ferrum_block_info {
      *  @optional ferrum_manager */
     uint64_t manager;
     /** Start of the block or of the free run; in a virtual pool, of the range or,
-     *  where none is mapped, of the page. */
+     *  where none is mapped, of the page.
+     *  @go Addr */
     uint64_t address;
     /** Its length after rounding. */
     uint64_t size_bytes;
     /** What was asked for; 0 when not live or asleep. */
     uint64_t requested_bytes;
-    /** Time since the allocation; 0 without tracking or when not live or asleep. */
+    /** Time since the allocation; 0 without tracking or when not live or asleep.
+     *  @go Age */
     uint64_t age_ns;
     /** Name of the pool. */
     char pool_name[64];

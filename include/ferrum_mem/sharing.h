@@ -83,18 +83,22 @@ FERRUM_API ferrum_status ferrum_device_grant_peer(ferrum_device device,
  *         FERRUM_ERROR_INVALID_OFFSET, FERRUM_ERROR_INVALID_SIZE,
  *         FERRUM_ERROR_NOT_MAPPED.
  * @by-hand cpp its name is a word of the language
+ * @fills descriptors_out
  */
 FERRUM_API ferrum_status ferrum_vpool_export(
     ferrum_vpool vpool, uint64_t offset_bytes, uint64_t size_bytes,
     int32_t *descriptors_out, size_t capacity, size_t *count_out);
 
 /** Pages that a process exported.
- *  @by-hand rust refers to a list of files */
+ *  @by-hand rust refers to a list of files
+ *  @go manager.Importation */
 typedef struct ferrum_page_import {
     uint32_t struct_size;
     uint32_t reserved;
     /** One for each page, in the order in which they are to lie; they stay the
-     *  caller's. */
+     *  caller's.
+     *  @go Files
+     *  @list count 1048576 */
     const int32_t *descriptors;
     /** How many pages there are. */
     uint64_t count;
@@ -119,14 +123,14 @@ typedef struct ferrum_page_import {
  *         FERRUM_ERROR_INVALID_PAGE_SIZE; FERRUM_ERROR_UNSUPPORTED for a device without
  *         FERRUM_CAPABILITY_EXPORTED_PAGES.
  *
- * @by-hand c,go its settings point to a list
  */
 FERRUM_API ferrum_status ferrum_manager_import_pages(
     ferrum_manager manager, const ferrum_page_import *pages,
     ferrum_memory *memory_out);
 
 /** A range of one process's device memory, as bytes that mean it in another.
- *  @by-hand python its handle is text */
+ *  @by-hand python its handle is text
+ *  @go device.SharedMemory */
 typedef struct ferrum_shared_memory {
     uint32_t struct_size;
     uint32_t reserved;
@@ -176,7 +180,8 @@ FERRUM_API ferrum_status ferrum_manager_import_memory(
 
 /** An event of one process, as bytes that mean it in another.
  *  @by-hand python its handle is text
- *  @by-hand rust is its bytes */
+ *  @by-hand rust is its bytes
+ *  @go library.SharedEvent */
 typedef struct ferrum_shared_event {
     uint32_t struct_size;
     uint32_t reserved;

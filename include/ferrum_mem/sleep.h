@@ -64,7 +64,8 @@ typedef int32_t ferrum_sleep_backing;
 
 /** What is to sleep, and how.
  *  @by-hand python the arguments of sleep()
- *  @by-hand rust the directory goes with the backing */
+ *  @by-hand rust the directory goes with the backing
+ *  @go library.SleepRequest */
 typedef struct ferrum_sleep_config {
     uint32_t struct_size;
     /** FERRUM_SLEEP_* */
@@ -72,21 +73,26 @@ typedef struct ferrum_sleep_config {
     /** Ranges of this tag, at most 63 bytes; NULL or empty: everything. */
     const char *tag;
     /** Where FERRUM_SLEEP_FILE makes its file, less than FERRUM_PATH_MAX bytes; NULL or
-     *  empty: the system's directory for temporary files. NULL with other backings. */
+     *  empty: the system's directory for temporary files. NULL with other backings.
+     *  @go Dir
+     *  @path */
     const char *directory;
     /** Only the work is waited for that is queued now on this stream and on those that
      *  use the ranges; {0}: all work of the device.
-     *  @optional */
+     *  @optional
+     *  @go StreamHandle */
     ferrum_stream stream;
     /** How long the call may take until all is copied, in nanoseconds, or
      *  FERRUM_WAIT_FOREVER. When it is over everything is as before, and the call
      *  FERRUM_ERROR_TIMEOUT. 0: the call takes the time of its copies, but is
      *  FERRUM_ERROR_TIMEOUT at once if it has to wait for queued work, another call or
      *  an allocation under way.
-     *  @none FERRUM_WAIT_FOREVER */
+     *  @none FERRUM_WAIT_FOREVER
+     *  @go Timeout */
     uint64_t timeout_ns;
     /** Copies that run at once, each on a stream of its own, at most 64; 0: the library
-     *  chooses. */
+     *  chooses.
+     *  @go Streams */
     uint32_t num_streams;
     uint32_t reserved;
 } ferrum_sleep_config;
@@ -97,14 +103,17 @@ typedef struct ferrum_sleep_config {
 
 /** What has gone to sleep.
  *  @by-hand python its path may have any bytes
- *  @by-hand rust has a path of the system */
+ *  @by-hand rust has a path of the system
+ *  @go vmm.SleepReport */
 typedef struct ferrum_sleep_report {
     uint32_t struct_size;
     uint32_t reserved;
     /** Memory that was given up: that of all that went to sleep, but for pages that the
-     *  device refused to unmap. */
+     *  device refused to unmap.
+     *  @go Bytes */
     uint64_t released_bytes;
-    /** How long it took. */
+    /** How long it took.
+     *  @go Ns */
     uint64_t elapsed_ns;
     /** The file of FERRUM_SLEEP_FILE; empty with other backings, and where there was
      *  nothing to write. */
@@ -117,17 +126,20 @@ typedef struct ferrum_sleep_report {
 
 /** What is to wake.
  *  @by-hand python the arguments of wake()
- *  @by-hand rust goes with ferrum_sleep_config */
+ *  @by-hand rust goes with ferrum_sleep_config
+ *  @go library.WakeRequest */
 typedef struct ferrum_wake_config {
     uint32_t struct_size;
-    /** As in ferrum_sleep_config. */
+    /** As in ferrum_sleep_config.
+     *  @go Streams */
     uint32_t num_streams;
     /** What sleeps of this tag, at most 63 bytes; NULL or empty: everything. */
     const char *tag;
     /** How long the call may take, in nanoseconds, or FERRUM_WAIT_FOREVER. When it is
      *  over all of it sleeps as before, and the call is FERRUM_ERROR_TIMEOUT. 0: as in
      *  ferrum_sleep_config, and memory that is not free is not waited for.
-     *  @none FERRUM_WAIT_FOREVER */
+     *  @none FERRUM_WAIT_FOREVER
+     *  @go Timeout */
     uint64_t timeout_ns;
 } ferrum_wake_config;
 
@@ -135,13 +147,16 @@ typedef struct ferrum_wake_config {
 #define FERRUM_WAKE_CONFIG_INIT {(uint32_t)sizeof(ferrum_wake_config), 0, NULL, FERRUM_WAIT_FOREVER}
 /* clang-format on */
 
-/** What has woken. */
+/** What has woken.
+ *  @go vmm.WakeReport */
 typedef struct ferrum_wake_report {
     uint32_t struct_size;
     uint32_t reserved;
-    /** Memory that was had for it. */
+    /** Memory that was had for it.
+     *  @go Bytes */
     uint64_t restored_bytes;
-    /** How long it took. */
+    /** How long it took.
+     *  @go Ns */
     uint64_t elapsed_ns;
 } ferrum_wake_report;
 

@@ -78,6 +78,8 @@ typedef void (*ferrum_host_fn)(void *user_data);
  * @return FERRUM_ERROR_RESOURCE_EXHAUSTED when 1,048,576 calls of the stream have not
  *         begun, or, that or what the system says, when there is no thread that it could
  *         run on; docs/hosts.md says how many are kept.
+ *
+ * @by-hand go it hands on a function of the caller
  */
 FERRUM_API ferrum_status ferrum_stream_host_function(ferrum_stream stream,
                                                      ferrum_host_fn function,

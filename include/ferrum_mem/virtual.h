@@ -27,7 +27,8 @@ extern "C" {
  */
 
 /** What sizes of pages a device has.
- *  @by-hand python a pair of two numbers */
+ *  @by-hand python a pair of two numbers
+ *  @go device.Granularity */
 typedef struct ferrum_page_sizes {
     uint32_t struct_size;
     uint32_t reserved;
@@ -61,7 +62,8 @@ typedef int32_t ferrum_backing;
  *  FERRUM_CAPABILITY_EXPORTED_PAGES has none. On the host each page is a file. */
 #define FERRUM_BACKING_SHAREABLE 2
 
-/** Settings of a virtual pool. */
+/** Settings of a virtual pool.
+ *  @go vmm.Config */
 typedef struct ferrum_vpool_config {
     uint32_t struct_size;
     /** None is known: 0. */
@@ -79,7 +81,8 @@ typedef struct ferrum_vpool_config {
     const char *name;
     /** How many pages are kept ready while nothing asks for any: up to 65536, or
      *  FERRUM_READY_PAGES_AUTO.
-     *  @none FERRUM_READY_PAGES_AUTO */
+     *  @none FERRUM_READY_PAGES_AUTO
+     *  @read readyPages */
     uint32_t ready_pages;
     /** FERRUM_BACKING_* */
     ferrum_backing backing;
@@ -140,7 +143,6 @@ FERRUM_API ferrum_status ferrum_vpool_destroy(ferrum_vpool vpool,
  *         range, it is waited for; in a host function or a reclaim callback that
  *         is FERRUM_ERROR_BUSY.
  *
- * @by-hand go a short form of another
  * @by-hand rust the range is a value
  * @by-hand python it makes a range
  */
@@ -149,7 +151,8 @@ FERRUM_API ferrum_status ferrum_vpool_alloc(ferrum_vpool vpool,
                                             uint64_t size_bytes,
                                             ferrum_address *address_out);
 
-/** A range of a virtual pool, as asked for. */
+/** A range of a virtual pool, as asked for.
+ *  @go library.RangeRequest */
 typedef struct ferrum_vpool_request {
     uint32_t struct_size;
     uint32_t reserved;
@@ -160,11 +163,13 @@ typedef struct ferrum_vpool_request {
     /** Name for the books, at most 63 bytes; NULL or empty: the pool's name. */
     const char *tag;
     /** How long to wait while the tag, everything or a range at that place sleeps, in
-     *  nanoseconds, or FERRUM_WAIT_FOREVER; 0: such a call fails at once. */
+     *  nanoseconds, or FERRUM_WAIT_FOREVER; 0: such a call fails at once.
+     *  @go Wait */
     uint64_t asleep_wait_ns;
     /** What uses the range first: it is freed behind the work of this stream. {0}: the
      *  default stream.
-     *  @optional */
+     *  @optional
+     *  @go StreamHandle */
     ferrum_stream stream;
 } ferrum_vpool_request;
 
@@ -246,7 +251,8 @@ FERRUM_API ferrum_status ferrum_vpool_is_mapped(ferrum_vpool vpool,
                                                 uint64_t size_bytes,
                                                 uint32_t *mapped_out);
 
-/** A virtual pool at one moment. Pages are counts. */
+/** A virtual pool at one moment. Pages are counts.
+ *  @go library.VPoolInfo */
 typedef struct ferrum_vpool_info {
     uint32_t struct_size;
     /** 1 - mapped pages / all pages. */
@@ -323,7 +329,8 @@ FERRUM_API ferrum_status ferrum_vpool_get_info(ferrum_vpool vpool,
 FERRUM_API ferrum_status ferrum_vpool_get_statistics(
     ferrum_vpool vpool, ferrum_statistics *statistics_out);
 
-/** What a compaction did. */
+/** What a compaction did.
+ *  @go vmm.CompactReport */
 typedef struct ferrum_compact_report {
     uint32_t struct_size;
     uint32_t reserved;

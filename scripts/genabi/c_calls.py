@@ -43,11 +43,15 @@ def _function(shape: Shape) -> str:
     lines = ["FM_ENTER();"]
     plain = [a for a in shape.outputs if a.role is not Role.STRUCT]
     structs = [a for a in shape.outputs if a.role is Role.STRUCT]
+    # One that a caller may give for an input too is zeroed when that has been read.
+    read = {a.type_name for a in shape.inputs if a.role is Role.STRUCT}
+    shared = [a for a in structs if a.type_name in read and not a.is_optional]
     for argument in plain + structs:
-        lines += _output(argument)
+        lines += _output(argument)[:1] if argument in shared else _output(argument)
     lines += [f"FM_REQUIRE({p.name});" for a in shape.inputs for p in _required(a)]
     for argument in shape.inputs:
         lines += _read(argument)
+    lines += [_zeroed(argument, argument.parameters[0].name) for argument in shared]
     if shape.waits:
         lines.append("FM_NOT_IN_HOST_FUNCTION();")
     if shape.opens:

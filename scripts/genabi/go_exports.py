@@ -1,25 +1,24 @@
 """Writes capi/export_*_gen.go: what the public functions call in Go.
 
 An export reads its inputs, calls the method of core/library that has the name of the public
-function, and gives back what it returns; the compiler holds the two together. Functions with
-structs, enumerations, lists or callbacks are written by hand, and so is what is tagged
+function, or the function that its tag @go names, and gives back what it returns; the
+compiler holds the two together. Structs go through the converters of go_structs. What has a
+callback, or a struct without a type in the core, is written by hand and tagged
 `@by-hand go`.
 """
 
 from __future__ import annotations
 
+from .go_names import camel, imports, packages
+from .go_structs import Structs, reader_name, writer_name
 from .model import CType, Header, Named, Pointer, Scalar
 from .shapes import Argument, Role, Shape, handle_kinds, shapes_of
-
-# Words that Go's naming rules, or the core, do not begin with one capital.
-WORDS = {"id": "ID", "json": "JSON", "cpu": "CPU", "vpool": "VPool"}
 
 # Go's words, and what an export has already: a parameter cannot have them as a name.
 TAKEN = {"device": "dev", "range": "span", "type": "kind", "status": "code"}
 
-# What an export can take and give so far.
-INPUTS = {Role.HANDLE, Role.NUMBER, Role.TRUTH, Role.FORCE, Role.WAIT, Role.DURATION, Role.TEXT}
-OUTPUTS = {Role.HANDLE, Role.NUMBER, Role.TRUTH, Role.DURATION, Role.TEXT}
+# Outputs that the caller has made room for, and the core fills.
+FILLED = {Role.BYTES, Role.BATCH}
 
 HEAD = """\
 // Code generated from include/ferrum_mem/{family}.h by scripts/genabi.py; DO NOT EDIT.
@@ -35,82 +34,181 @@ import "C"
 
 def emit(header: Header, family: str) -> str:
     """The text of the file with the exports of one family, or "" if it has none."""
-    found = [shape for shape in shapes_of(header) if shape.function.family == family]
-    kinds = handle_kinds(header)
-    exports = [_Export(shape, kinds).text() for shape in found if is_generated(shape)]
+    writer = _Writer(header)
+    exports = [
+        _Export(shape, writer).text()
+        for shape in shapes_of(header)
+        if shape.function.family == family and writer.is_generated(shape)
+    ]
     if not exports:
         return ""
     body = "".join("\n" + text for text in exports)
-    imports = '\nimport "ferrum_mem/core/device"\n' if "device.Addr(" in body else ""
-    return HEAD.format(family=family) + imports + body
+    return HEAD.format(family=family) + imports(body, writer.packages) + body
 
 
-def is_generated(shape: Shape) -> bool:
+def is_generated(header: Header, shape: Shape) -> bool:
     """Whether the export behind a function is generated."""
-    if shape.function.by_hand("go") or not shape.can_fail:
-        return False
-    if any(a.is_optional and a.is_output for a in shape.arguments):
-        return False
-    return {a.role for a in shape.inputs} <= INPUTS and {a.role for a in shape.outputs} <= OUTPUTS
+    return _Writer(header).is_generated(shape)
+
+
+class _Writer:
+    """What the exports of a header have in common."""
+
+    def __init__(self, header: Header) -> None:
+        self.structs = Structs(header)
+        self.kinds = {f"ferrum_{kind}" for kind in handle_kinds(header)}
+        self.packages = packages(header)
+        # The types in Go of aliases, such as pressure.Level of ferrum_pressure_level.
+        self.aliases = {a.name: tag.words[0] for a in header.aliases if (tag := a.tag("go"))}
+
+    def is_generated(self, shape: Shape) -> bool:
+        if shape.function.by_hand("go") or not shape.can_fail:
+            return False
+        return all(self._is_known(argument) for argument in shape.arguments)
+
+    def _is_known(self, argument: Argument) -> bool:
+        if argument.role in {Role.STRUCT, Role.RECORD}:
+            return self.structs.is_struct(argument)
+        if argument.role is Role.ARRAY and isinstance(argument.type, Named):
+            is_number = argument.type.kind == "alias" or argument.type.name in self.kinds
+            return is_number or self.structs.is_struct(argument)
+        return argument.role not in {Role.CALLBACK, Role.RELEASE, Role.TEXTS}
 
 
 class _Export:
-    def __init__(self, shape: Shape, kinds: tuple[str, ...]) -> None:
+    def __init__(self, shape: Shape, writer: _Writer) -> None:
         self.shape = shape
-        self.kinds = kinds
+        self.function = shape.function
+        self.writer = writer
         self.lines: list[str] = []
 
     def text(self) -> str:
         """The export, as gofmt leaves it."""
-        name = "fmgo_" + self.shape.function.name.removeprefix("ferrum_")
+        name = "fmgo_" + self.function.name.removeprefix("ferrum_")
         parameters = ", ".join(
-            f"{_parameter(p.name)} {_go_c(p.type)}"
+            f"{self._parameter(p.name)} {self._go_c(p.type)}"
             for a in self.shape.arguments
             for p in a.parameters
         )
         self.lines = ["defer guard(&status)"]
+        if self.function.tag("hot"):
+            # A deferred call of recover costs a few nanoseconds: only a panic pays them.
+            self.lines = [
+                "status = unfinished",
+                "defer func() {",
+                "\tif status == unfinished {",
+                "\t\tcaught(&status, recover())",
+                "\t}",
+                "}()",
+            ]
         handed = self._inputs()
-        method = _camel(self.shape.function.name.removeprefix("ferrum_"), is_first_capital=True)
-        self._outputs(f"lib.{method}({', '.join(handed)})")
+        self._outputs(f"{self._called()}({', '.join(handed)})")
         body = "".join(f"\t{line}\n" for line in self.lines)
         return f"//export {name}\nfunc {name}({parameters}) (status C.int32_t) {{\n{body}}}\n"
+
+    def _called(self) -> str:
+        """What is called: a function of the core, or the library's method of that name."""
+        tags = [tag for tag in self.function.tags if tag.name == "go" and len(tag.words) == 1]
+        if tags:
+            return tags[0].words[0]
+        method = self.function.name.removeprefix("ferrum_")
+        return f"lib.{camel(method, is_first_capital=True)}"
 
     # Inputs
 
     def _inputs(self) -> list[str]:
         """What the method is called with; what can be wrong is read before."""
         handed = []
-        left = [a for a in self.shape.arguments if not a.is_output]
+        counts = {a.role for a in self.shape.arguments if a.role is Role.BATCH}
+        left = [
+            a
+            for a in self.shape.arguments
+            if (not a.is_output or a.role in FILLED) and not (counts and a.name == "count")
+        ]
         while left:
             names = [a.name for a in left[:2]]
             if names[1:] == ["model"] and left[0].type_name == "ferrum_elastic_pool":
-                self._read("ref", "modelOf(pool, model)")
-                handed.append("ref")
+                handed.append(self._read("ref", "modelOf(pool, model)"))
                 del left[:2]
             elif names == ["offset_bytes", "size_bytes"]:
                 handed.append("rangeOf(offsetBytes, sizeBytes)")
                 del left[:2]
             else:
-                handed.append(self._input(left.pop(0)))
-        return handed
+                handed += self._input(left.pop(0))
+        return handed + [
+            f"uint64({self._parameter(a.parameters[1].name)})"
+            for a in self.shape.outputs
+            if self._is_filled(a)
+        ]
 
-    def _input(self, argument: Argument) -> str:
-        name = _parameter(argument.parameters[0].name)
+    def _input(self, argument: Argument) -> list[str]:
+        name = self._parameter(argument.parameters[0].name)
         quoted = f'"{argument.name}"'
         if argument.role is Role.FORCE:
-            return self._read("force", f"forced({name})")
+            return [self._read("force", f"forced({name})")]
         if argument.role is Role.TRUTH:
-            return self._read(f"{name}Set", f"truth({quoted}, {name})")
+            return [self._read(f"{name}Set", f"truth({quoted}, {name})")]
         if argument.role is Role.TEXT:
-            return self._read(f"{name}Text", f"textOf({quoted}, {name})")
+            call = "pathOf" if self._tagged("path", argument) else "textOf"
+            return [self._read(f"{name}Text", f"{call}({quoted}, {name})")]
+        if argument.role in {Role.STRUCT, Role.RECORD}:
+            go = self.writer.structs.go_type(argument.type_name)
+            given = f"{name}Given"
+            self._read(given, f"{reader_name(argument.type_name)}({quoted}, {name})")
+            return ["&" + given if go.startswith("*") else given]
+        if argument.role is Role.BYTES:
+            size = self._parameter(argument.parameters[1].name)
+            if argument.type == Scalar("char"):
+                call = f'bytesOf("{argument.parameters[1].name}", {name}, {size})'
+                return [self._read(f"{name}Given", call)]
+            return [f"device.HostAddr({name})", f"uint64({size})"]
+        if argument.role in {Role.ARRAY, Role.BATCH}:
+            return [self._list(argument, name, quoted)]
+        return [self._value(argument, name)]
+
+    def _value(self, argument: Argument, name: str) -> str:
+        """An input that is a number."""
         if argument.role is Role.WAIT:
             return f"timeoutOf({name})"
         if argument.role is Role.DURATION:
             return f"ageOf({name})"
         if argument.type_name == "ferrum_address":
             return f"device.Addr({name})"
+        if go := self._tagged("go", argument):
+            return f"{go}({name})"
+        if argument.role is Role.ENUMERATION:
+            go = self.writer.aliases.get(argument.type_name, "int32")
+            return f"numberOf[{go}]({name})"
         number = "uint64" if argument.role is Role.HANDLE else _go_number(argument.type)
         return f"{number}({name})"
+
+    def _list(self, argument: Argument, name: str, quoted: str) -> str:
+        # The places of a batch are as many as the input `count` says.
+        count = "count"
+        if argument.role is Role.ARRAY:
+            count = self._parameter(argument.parameters[1].name)
+        given = f"{self._parameter(argument.name)}Given"
+        if self.writer.structs.is_struct(argument):
+            call = f"recordsOf({quoted}, {name}, {count}, {reader_name(argument.type_name)})"
+        else:
+            call = f"arrayOf[{self._element(argument)}]({quoted}, {name}, {count})"
+        return self._read(given, call)
+
+    def _element(self, argument: Argument) -> str:
+        if argument.type_name in self.writer.kinds:
+            return "uint64"
+        if argument.type_name == "ferrum_address":
+            return "device.Addr"
+        if isinstance(argument.type, Named):
+            return self.writer.aliases.get(argument.type_name, "int32")
+        return _go_number(argument.type)
+
+    def _tagged(self, name: str, argument: Argument) -> str:
+        """The last word of a tag that names the argument, or ""."""
+        for tag in self.function.tags:
+            if tag.name == name and tag.words[0] == argument.name:
+                return tag.words[-1] if name == "path" or len(tag.words) > 1 else ""
+        return ""
 
     def _read(self, name: str, call: str) -> str:
         self.lines += [f"{name}, err := {call}", "if err != nil {", "\treturn fail(err)", "}"]
@@ -119,65 +217,109 @@ class _Export:
     # Outputs
 
     def _outputs(self, call: str) -> None:
-        outputs = self.shape.outputs
+        outputs = [a for a in self.shape.outputs if a.role not in FILLED]
         if not outputs:
             self.lines.append(f"return done({call})")
             return
         names = [self._local(a) for a in outputs]
-        self.lines.append(f"{', '.join(names)}, err := {call}")
-        if len(outputs) == 1 and (given := self._given_at_once(outputs[0], names[0])):
-            self.lines.append(f"return {given}")
+        counts = [f"{n}Count" for a, n in zip(outputs, names, strict=True) if self._is_filled(a)]
+        is_sure = self.function.tag("infallible") is not None
+        given = [*names, *counts] + ([] if is_sure else ["err"])
+        self.lines.append(f"{', '.join(given)} := {call}")
+        for argument in outputs:
+            if self._is_filled(argument):
+                count = self._parameter(argument.parameters[2].name)
+                self.lines.append(f"*{count} = C.size_t({self._local(argument)}Count)")
+        failure = "nil" if is_sure else "err"
+        if len(outputs) == 1 and (at_once := self._given_at_once(outputs[0], names[0], failure)):
+            self.lines.append(f"return {at_once}")
             return
-        self.lines += ["if err != nil {", "\treturn fail(err)", "}"]
-        for argument, name in zip(outputs, names, strict=True):
-            (parameter,) = argument.parameters
-            number = "C.uint64_t" if argument.role is Role.HANDLE else _go_c(argument.type)
-            self.lines.append(f"*{_parameter(parameter.name)} = {number}({name})")
-        self.lines.append("return 0")
+        if not is_sure:
+            self.lines += ["if err != nil {", "\treturn fail(err)", "}"]
+        lines = [self._given(a, name) for a, name in zip(outputs, names, strict=True)]
+        self.lines += lines
+        if not lines[-1].startswith("return "):
+            self.lines.append("return 0")
 
     def _local(self, argument: Argument) -> str:
-        name = _parameter(argument.name)
-        taken = {_parameter(p.name) for a in self.shape.arguments for p in a.parameters}
-        return f"{name}Found" if name in taken else name
+        name = TAKEN.get(argument.name, camel(argument.name, is_first_capital=False))
+        taken = {self._parameter(p.name) for a in self.shape.arguments for p in a.parameters}
+        return f"{name}Found" if name in taken or name in self.writer.packages else name
 
-    def _given_at_once(self, argument: Argument, name: str) -> str:
-        to = [_parameter(p.name) for p in argument.parameters]
+    def _is_filled(self, argument: Argument) -> bool:
+        """Whether a list is filled as far as it goes, and is not all or nothing."""
+        return any(
+            tag.name == "fills" and tag.words[0] == argument.parameters[0].name
+            for tag in self.function.tags
+        )
+
+    def _given_at_once(self, argument: Argument, name: str, failure: str) -> str:
+        to = [self._parameter(p.name) for p in argument.parameters]
         if argument.role is Role.TEXT:
-            return f"giveText({', '.join(to)}, []byte({name}), err)"
+            return f"giveText({', '.join(to)}, {name}, {failure})"
         if argument.role is Role.TRUTH:
-            return f"giveTruth({to[0]}, {name}, err)"
+            return f"giveTruth({to[0]}, {name}, {failure})"
         if argument.role is Role.HANDLE or argument.type_name in {"uint64_t", "ferrum_address"}:
-            return f"give({to[0]}, {name}, err)"
+            is_one = argument.role is not Role.ARRAY
+            return f"give({to[0]}, {name}, {failure})" if is_one else ""
         return ""
 
+    def _given(self, argument: Argument, name: str) -> str:
+        """The statement that hands one output to the caller."""
+        to = [self._parameter(p.name) for p in argument.parameters]
+        if argument.role in {Role.STRUCT, Role.RECORD}:
+            return f"{writer_name(argument.type_name)}({to[0]}, &{name})"
+        if argument.role is Role.ARRAY:
+            is_struct = self.writer.structs.is_struct(argument)
+            put = writer_name(argument.type_name) if is_struct else "putNumber"
+            if self._is_filled(argument):
+                return f"fillArray({to[0]}, {name}, {put})"
+            return f'return giveArray({", ".join(to)}, {name}, {put}, "{argument.name}")'
+        if argument.role is Role.TRUTH:
+            return f"setTruth({to[0]}, {name})"
+        if argument.role is Role.TEXT:
+            return f"return giveText({', '.join(to)}, {name}, nil)"
+        return f"set({to[0]}, {name})"
 
-def _parameter(name: str) -> str:
-    """The name of a parameter in Go: keep_bytes is keepBytes."""
-    return TAKEN.get(name, _camel(name, is_first_capital=False))
+    # Names and types
 
+    def _parameter(self, name: str) -> str:
+        """The name of a parameter in Go: keep_bytes is keepBytes. One that hides a package
+        which the function uses has another."""
+        if name in TAKEN:
+            return TAKEN[name]
+        found = camel(name, is_first_capital=False)
+        return f"{found}ID" if found in self._used_packages() else found
 
-def _camel(name: str, *, is_first_capital: bool) -> str:
-    first, *rest = name.split("_")
-    head = WORDS.get(first, first.capitalize()) if is_first_capital else first
-    return head + "".join(WORDS.get(word, word.capitalize()) for word in rest)
+    def _used_packages(self) -> set[str]:
+        words = {w for tag in self.function.tags if tag.name == "go" for w in tag.words}
+        words |= {
+            self.writer.aliases.get(a.type_name, "")
+            for a in self.shape.arguments
+            if a.role in {Role.ENUMERATION, Role.ARRAY, Role.BATCH}
+        }
+        return {word.split(".")[0] for word in words if "." in word}
 
-
-def _go_c(written: CType) -> str:
-    """The type of a parameter of an export: a handle is its number."""
-    if isinstance(written, Pointer):
-        return "*" + _go_c(written.target)
-    if isinstance(written, Named):
-        numbers = {"struct": "uint64_t", "alias": "int32_t"}
-        name = "uint64_t" if written.name == "ferrum_address" else numbers[written.kind]
-        return f"C.{name}"
-    if isinstance(written, Scalar):
-        return f"C.{written.name}"
-    raise TypeError(f"{written} is no type of a parameter")
+    def _go_c(self, written: CType) -> str:
+        """The type of a parameter of an export: a handle is its number."""
+        if isinstance(written, Pointer):
+            if written.target == Scalar("void"):
+                return "C.uintptr_t"
+            return "*" + self._go_c(written.target)
+        if isinstance(written, Named):
+            if written.name == "ferrum_address":
+                return "C.uint64_t"
+            if written.kind == "alias":
+                return "C.int32_t"
+            return "C.uint64_t" if written.name in self.writer.kinds else f"C.{written.name}"
+        if isinstance(written, Scalar):
+            return f"C.{written.name}"
+        raise TypeError(f"{written} is no type of a parameter")
 
 
 def _go_number(written: CType) -> str:
     if isinstance(written, Scalar):
-        return {"double": "float64", "float": "float32"}.get(
+        return {"double": "float64", "float": "float32", "size_t": "uint64"}.get(
             written.name, written.name.removesuffix("_t")
         )
     raise TypeError(f"{written} is no number")

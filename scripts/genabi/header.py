@@ -41,7 +41,7 @@ from .model import (
     Tag,
 )
 from .tags import TagError, split_tags
-from .text import families, whole_header
+from .text import DEFINED, families, whole_header
 
 # A 64-bit Linux target: all that the library is built for lays structs out alike.
 TARGET = "x86_64-unknown-linux-gnu"
@@ -81,6 +81,7 @@ class _Reader:
         self.structs: dict[str, Struct] = {}
         self.functions: list[Function] = []
         self.families = families(path)
+        self.struct_families = families(path, DEFINED)
         self.macros: dict[str, Cursor] = {}
 
     def _parse(self, text: str) -> TranslationUnit:
@@ -186,6 +187,7 @@ class _Reader:
             cursor.type.get_align(),
             initial,
             tags,
+            self.struct_families.get(name, ""),
         )
 
     def _read_function(self, cursor: Cursor) -> None:

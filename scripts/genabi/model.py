@@ -104,6 +104,8 @@ class Struct(Tagged):
     # The values of FERRUM_*_INIT, one for each field; () if there is no macro.
     initial: tuple[Initial, ...]
     tags: tuple[Tag, ...] = ()
+    # The header that it stands in, such as "pools".
+    family: str = ""
 
 
 @dataclass(frozen=True)

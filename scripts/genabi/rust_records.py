@@ -14,6 +14,7 @@ from .model import Alias, Array, Field, Header, Initial, Named, Pointer, Scalar,
 from .rust import SCALARS
 from .rust_format import formatted
 from .rust_names import DEFAULT_ARRAY, Names, camel, doc_lines, type_name, word
+from .tags import CONVERTERS
 
 HEAD = """\
 // Generated from include/ferrum_mem.h by scripts/genabi.py; do not edit.
@@ -152,7 +153,7 @@ def _is_choice(struct: Struct, field: Field, names: Names) -> bool:
     return (
         struct.name.endswith("_config")
         and isinstance(field.type, Scalar)
-        and not field.tags
+        and all(tag.name in CONVERTERS for tag in field.tags)
         and bool(names.choices(field.name))
         and any(c.name.endswith("_AUTO") for c in names.choices(field.name))
     )
@@ -257,8 +258,8 @@ def _member(struct: Struct, field: Field, names: Names, is_input: bool) -> Membe
     if field.tag("bool"):
         new = name.removeprefix("enable_")
         return member(new, "bool", f"{raw} != 0", f"self.{new}.into()")
-    if field.tag("flags"):
-        type_ = _set_name(field.tags[0].words[0])
+    if flags := field.tag("flags"):
+        type_ = _set_name(flags.words[0])
         return member(name, type_, f"{type_}::from_bits({raw})", f"self.{name}.bits()")
     if _is_choice(struct, field, names):
         new = name.removesuffix("_bytes")

@@ -11,6 +11,9 @@ from .model import Tag
 # Words of the comments' own that also begin with an at sign.
 TEXT = {"@param", "@return"}
 
+# What only the converters of Go structs ask for.
+CONVERTERS = {"go", "list", "path", "read"}
+
 # Every tag, with the least number of words that follow it.
 TAGS = {
     "always": 0,
@@ -20,12 +23,19 @@ TAGS = {
     "by-hand": 2,
     "default": 2,
     "ends": 0,
+    "fills": 1,
     "flags": 1,
+    "go": 1,
+    "hot": 0,
     "if": 1,
+    "infallible": 0,
+    "list": 2,
     "name": 1,
     "none": 1,
     "opens": 0,
     "optional": 0,
+    "path": 0,
+    "read": 1,
     "required": 0,
     "stateless": 0,
     "unknown": 1,

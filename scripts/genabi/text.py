@@ -28,11 +28,15 @@ def whole_header(path: Path) -> str:
     return text[:first] + "#include <stddef.h>\n#include <stdint.h>\n" + text[first:]
 
 
-def families(path: Path) -> dict[str, str]:
+# A struct that is defined, with its name.
+DEFINED = re.compile(r"^} (ferrum_\w+);", re.M)
+
+
+def families(path: Path, what: re.Pattern[str] = DECLARED) -> dict[str, str]:
     """The family of each function: the name of its header below ferrum_mem, such as pools."""
     names = INCLUDED.findall(path.read_text(encoding="utf-8"))
     return {
         function: Path(name).stem
         for name in names
-        for function in DECLARED.findall((path.parent / name).read_text(encoding="utf-8"))
+        for function in what.findall((path.parent / name).read_text(encoding="utf-8"))
     }

@@ -792,7 +792,7 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(memory_config_check_fraction, INVALID_CONFIG, "gpu_memory_fraction 1.5", config_with(change_fraction_large)) \
     X(memory_config_check_fraction_nan, INVALID_CONFIG, "gpu_memory_fraction NaN", config_with(change_fraction_nan)) \
     X(memory_config_check_bucket, INVALID_CONFIG, "max_pooled_per_bucket 18446744073709551615", config_with(change_per_bucket)) \
-    X(memory_config_check_pre_many, INVALID_CONFIG, "pre_allocate_count 4097", config_with(change_pre_many)) \
+    X(memory_config_check_pre_many, INVALID_CONFIG, "pre_allocate_count is 4097", config_with(change_pre_many)) \
     X(memory_config_check_pre_none, INVALID_CONFIG, "pre_allocate_sizes", config_with(change_pre_none)) \
     X(memory_config_check_pre_zero, INVALID_CONFIG, "pre_allocate_sizes[1] is 0", config_with(change_pre_zero)) \
     X(memory_stats_text_small, BUFFER_TOO_SMALL, "capacity", ({ char t[4] = "abc"; size_t n = 0; ferrum_status s = ferrum_memory_stats_text(OUT(ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT), t, sizeof t, &n); n > sizeof t && t[0] == 0 ? s : FERRUM_OK; })) \
@@ -978,7 +978,7 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(manager_alloc_with_size_0, INVALID_SIZE, "size", typed_with(f, change_typed_size_0)) \
     X(manager_alloc_with_size_max, OVERFLOW, "18446744073709551615", typed_with(f, change_typed_size_max)) \
     X(manager_alloc_with_alignment, INVALID_ALIGNMENT, "3", typed_with(f, change_typed_alignment)) \
-    X(manager_alloc_with_flags, INVALID_ARGUMENT, "0x2 is not known", typed_with(f, change_typed_flags)) \
+    X(manager_alloc_with_flags, INVALID_ARGUMENT, "FERRUM_ALLOCATE_RELOCATABLE (0x1) is known", typed_with(f, change_typed_flags)) \
     X(memory_unpin_not_pinned, INVALID_STATE, "not pinned", ferrum_memory_unpin(f->memory)) \
     X(memory_map_size_0, INVALID_SIZE, "size_bytes is 0", map_with(f->memory.id, 0, 0, 0)) \
     X(memory_map_range, INVALID_OFFSET, "offset_bytes 4095", map_with(f->memory.id, 4095, 2, 0)) \
@@ -1012,7 +1012,7 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(event_get_native_host, UNSUPPORTED, "native", ferrum_event_get_native(f->event, OUT(uint64_t, {0}))) \
     X(device_grant_peer_itself, INVALID_ARGUMENT, "the device itself", ferrum_device_grant_peer(f->device, f->device)) \
     X(vpool_export_movable, INVALID_ARGUMENT, "backing is 0", ferrum_vpool_export(f->vpool, 0, FIXTURE_PAGE, NULL, 0, OUT(size_t, {0}))) \
-    X(manager_import_pages_none, INVALID_ARGUMENT, "pages->count is 0", import_with(f->manager.id, change_import_none)) \
+    X(manager_import_pages_none, INVALID_ARGUMENT, "0 descriptors of pages", import_with(f->manager.id, change_import_none)) \
     X(manager_import_pages_many, INVALID_ARGUMENT, "pages->count is 18446744073709551615", import_with(f->manager.id, change_import_many)) \
     X(manager_import_pages_closed, INVALID_ARGUMENT, "descriptor -1", import_with(f->manager.id, change_import_closed)) \
     X(manager_import_pages_size_0, INVALID_PAGE_SIZE, "of 0 bytes", import_with(f->manager.id, change_import_size_0)) \
@@ -1176,8 +1176,8 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(elastic_pool_sleep_model_directory_missing, IO, "/nonexistent", sleep_with(f, change_sleep_directory_missing, 1)) \
     X(vpool_sleep_streams, INVALID_ARGUMENT, "streams 65", sleep_with(f, change_sleep_streams, 0)) \
     X(elastic_pool_sleep_model_streams, INVALID_ARGUMENT, "streams 65", sleep_with(f, change_sleep_streams, 1)) \
-    X(vpool_sleep_streams_max, INVALID_ARGUMENT, "streams 2147483647", sleep_with(f, change_sleep_streams_max, 0)) \
-    X(elastic_pool_sleep_model_streams_max, INVALID_ARGUMENT, "streams 2147483647", sleep_with(f, change_sleep_streams_max, 1)) \
+    X(vpool_sleep_streams_max, INVALID_ARGUMENT, "streams 4294967295", sleep_with(f, change_sleep_streams_max, 0)) \
+    X(elastic_pool_sleep_model_streams_max, INVALID_ARGUMENT, "streams 4294967295", sleep_with(f, change_sleep_streams_max, 1)) \
     X(vpool_sleep_no_time, TIMEOUT, "not to wait", sleep_unwaiting(f, 0)) \
     X(elastic_pool_sleep_model_no_time, TIMEOUT, "not to wait", sleep_unwaiting(f, 1)) \
     X(vpool_sleep_other_device, INVALID_ARGUMENT, "cpu:1", sleep_after(f, f->other_stream, 0)) \

@@ -15,8 +15,8 @@ import (
 // generator writes the others. The numbers may only fall: whoever makes one fall writes it
 // down here, and whoever would raise one teaches the generator instead.
 const (
-	shimsByHand   = 21
-	exportsByHand = 136
+	shimsByHand   = 17
+	exportsByHand = 21
 )
 
 var (

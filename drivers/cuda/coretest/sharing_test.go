@@ -90,11 +90,11 @@ func TestLibraryOnTheProgramsContext(t *testing.T) {
 			CapacityBytes: 4 * size, PageBytes: size, ReadyPages: -1, Backing: device.BackingShareable,
 		})
 		require.NoError(t, err)
-		_, err = m.VPoolAllocWith(vpool, vmm.AllocRequest{SizeBytes: 2 * size}, 0)
+		_, err = m.VPoolAlloc(vpool, library.ByteRange{SizeBytes: 2 * size})
 		require.NoError(t, err)
 		files, _, err := m.VPoolExport(vpool, library.ByteRange{SizeBytes: 2 * size}, 2)
 		require.NoError(t, err)
-		imported, err := m.Import(made, manager.Importation{Files: files, PageBytes: size})
+		imported, err := m.ManagerImportPages(made, manager.Importation{Files: files, PageBytes: size})
 		require.NoError(t, err)
 		for _, file := range files {
 			require.NoError(t, os.NewFile(uintptr(file), "page").Close())
