@@ -53,42 +53,42 @@ def test_short_formulas_refuse():
 
 
 def test_a_configuration_as_file_text_and_object():
-    serving = fm.Serving(context=8192, batch=2, kv_dtype="int8")
-    found = fm.estimate_file(LLAMA, serving)
+    request = fm.EstimateRequest(context=8192, batch=2, kv_dtype="int8")
+    found = fm.estimate_file(LLAMA, request)
     assert found["parameters"] == 8030261248
     assert found["weights_bytes"] == 2 * 8030261248
     assert found["kv_cache_bytes"] == 2 * 8192 * 32 * 2 * 8 * 136
     assert "fits" not in found
     text = LLAMA.read_text()
     for config in (text, text.encode(), json.loads(text)):
-        same = fm.estimate_config(config, serving)
+        same = fm.estimate_config(config, request)
         assert same.pop("model") == "config.json"
         assert same == {k: v for k, v in found.items() if k != "model"}
 
 
 def test_the_answer_is_exact():
-    found = fm.estimate_file(LLAMA, fm.Serving(context=1, free_bytes=24 << 30))
+    found = fm.estimate_file(LLAMA, fm.EstimateRequest(context=1, free_bytes=24 << 30))
     assert found["fits"]
     longest = found["max_context"]
     for context, fits in ((longest, True), (longest + 1, False)):
-        again = fm.estimate_file(LLAMA, fm.Serving(context=context, free_bytes=24 << 30))
+        again = fm.estimate_file(LLAMA, fm.EstimateRequest(context=context, free_bytes=24 << 30))
         assert again["fits"] is fits
 
 
 def test_how_it_is_served():
     plain = fm.estimate_file(LLAMA)
     assert plain["context"] == 131072
-    assert fm.estimate_file(LLAMA, fm.Serving(weight_dtype="f32"))["weights_bytes"] == (
+    assert fm.estimate_file(LLAMA, fm.EstimateRequest(weight_dtype="f32"))["weights_bytes"] == (
         2 * plain["weights_bytes"]
     )
-    for serving in (
-        fm.Serving(eager_attention=True),
-        fm.Serving(all_logits=True),
-        fm.Serving(prefill_tokens=0),
+    for request in (
+        fm.EstimateRequest(eager_attention=True),
+        fm.EstimateRequest(all_logits=True),
+        fm.EstimateRequest(prefill_tokens=0),
     ):
-        assert fm.estimate_file(LLAMA, serving)["activation_bytes"] > plain["activation_bytes"]
-    assert fm.estimate_file(LLAMA, fm.Serving(overhead_permille=0))["overhead_bytes"] == 0
-    two = fm.estimate_file(LLAMA, fm.Serving(tensor_parallel=2))
+        assert fm.estimate_file(LLAMA, request)["activation_bytes"] > plain["activation_bytes"]
+    assert fm.estimate_file(LLAMA, fm.EstimateRequest(overhead_permille=0))["overhead_bytes"] == 0
+    two = fm.estimate_file(LLAMA, fm.EstimateRequest(tensor_parallel=2))
     assert two["kv_cache_bytes"] == plain["kv_cache_bytes"] // 2
 
 
@@ -97,7 +97,7 @@ def test_safetensors_files(tmp_path):
     whole = struct.pack("<Q", len(header)) + header.encode() + bytes(24)
     (tmp_path / "model.safetensors").write_bytes(whole)
     for path in (tmp_path, tmp_path / "model.safetensors"):
-        found = fm.estimate_file(path, fm.Serving(free_bytes=10))
+        found = fm.estimate_file(path, fm.EstimateRequest(free_bytes=10))
         assert (found["parameters"], found["weights_bytes"]) == (12, 24)
         assert found["model_type"] is None
         assert not found["fits"]
@@ -137,15 +137,15 @@ def test_bad_input_is_named(tmp_path):
         fm.estimate_config(3)  # type: ignore[arg-type]
     with pytest.raises(fm.InvalidArgumentError, match="NUL"):
         fm.estimate_file("a\0b")
-    for serving, says in (
-        (fm.Serving(batch=0), "batch 0"),
-        (fm.Serving(tensor_parallel=0), "tensor_parallel is 0"),
-        (fm.Serving(kv_dtype="f7"), '"f7" is none of'),
-        (fm.Serving(context=0), "context is 0"),
-        (fm.Serving(free_bytes=0), "free_bytes is 0"),
-        (fm.Serving(overhead_permille=1001), "overhead_permille 1001"),
+    for request, says in (
+        (fm.EstimateRequest(batch=0), "batch 0"),
+        (fm.EstimateRequest(tensor_parallel=0), "tensor_parallel is 0"),
+        (fm.EstimateRequest(kv_dtype="f7"), '"f7" is none of'),
+        (fm.EstimateRequest(context=0), "context is 0"),
+        (fm.EstimateRequest(free_bytes=0), "free_bytes is 0"),
+        (fm.EstimateRequest(overhead_permille=1001), "overhead_permille 1001"),
     ):
         with pytest.raises(fm.InvalidArgumentError, match=says):
-            fm.estimate_file(LLAMA, serving)
+            fm.estimate_file(LLAMA, request)
     with pytest.raises(fm.InvalidArgumentError, match="table of 512 positions"):
-        fm.estimate_file(CONFIGS / "all-minilm-l6-v2.json", fm.Serving(context=513))
+        fm.estimate_file(CONFIGS / "all-minilm-l6-v2.json", fm.EstimateRequest(context=513))

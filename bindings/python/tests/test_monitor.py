@@ -16,7 +16,7 @@ HALF = 512 * MIB
 
 @pytest.fixture
 def monitor():
-    with fm.Monitor(interval_s=fm.NEVER, ignore_system=True) as made:
+    with fm.Monitor(interval_s=None, ignore_system=True) as made:
         yield made
 
 
@@ -101,7 +101,7 @@ def test_an_exception_in_the_callback_is_reported(device, manager, monitor, monk
 
 
 def test_the_callback_may_close_its_monitor(device, manager):
-    monitor = fm.Monitor(interval_s=fm.NEVER, ignore_system=True)
+    monitor = fm.Monitor(interval_s=None, ignore_system=True)
     closed = threading.Event()
 
     def end(_levels):
@@ -132,7 +132,7 @@ MANY = """
 import ferrum_mem as fm
 devices = [fm.Device(f"cpu:{i}") for i in range(20)]
 managers = [fm.Manager(device) for device in devices]
-with fm.Monitor(interval_s=fm.NEVER, ignore_system=True) as monitor:
+with fm.Monitor(interval_s=None, ignore_system=True) as monitor:
     for manager in managers:
         monitor.register(manager)
     ids = [device.id for device in devices]

@@ -141,8 +141,8 @@ from .errors import (
     ViewExistsError,
 )
 from .estimate import (
+    EstimateRequest,
     InferenceMemoryEstimate,
-    Serving,
     estimate_config,
     estimate_file,
     estimate_inference_memory,
@@ -156,7 +156,7 @@ from .managers import Manager
 from .mappings import HostMapping
 from .memory import Memory
 from .memory_config import MemoryConfig, MemoryStats
-from .monitor import NEVER, Collected, Monitor, pressure_from_utilization, pressure_level_of
+from .monitor import Collected, Monitor, pressure_from_utilization, pressure_level_of
 from .placement import Placement, PlacementOption, PlacementRequest
 from .pools import Pool, PoolBatch, PoolBlock
 from .processes import (
@@ -174,11 +174,11 @@ from .streams import Event, Stream
 from .tracking import AllocationTracker, BufferId, BufferMetadata, TrackerView
 from .types import (
     READY_PAGES_ALL,
-    Backend,
     BackendDevice,
+    BackendInfo,
     DeviceInfo,
-    Leak,
     LeakReport,
+    LeakReportEntry,
     ManagerConfig,
     PageSizes,
 )
@@ -194,7 +194,6 @@ BATCH_MAX = _abi.FERRUM_BATCH_MAX
 __all__ = [
     "ALIGNMENT_MAX",
     "BATCH_MAX",
-    "NEVER",
     "READY_PAGES_ALL",
     "AccessPattern",
     "AccessStats",
@@ -204,9 +203,9 @@ __all__ = [
     "AlreadyExistsError",
     "AlreadyMappedError",
     "AuthenticationError",
-    "Backend",
     "BackendChoice",
     "BackendDevice",
+    "BackendInfo",
     "BackendType",
     "BackendUnavailableError",
     "Backing",
@@ -237,6 +236,7 @@ __all__ = [
     "ElasticPool",
     "ElasticPoolConfig",
     "ElasticPoolInfo",
+    "EstimateRequest",
     "Event",
     "FallbackBuffer",
     "FallbackManager",
@@ -265,8 +265,8 @@ __all__ = [
     "InvalidStateError",
     "InvalidStructError",
     "IoError",
-    "Leak",
     "LeakReport",
+    "LeakReportEntry",
     "LibraryLoadError",
     "LogLevel",
     "Manager",
@@ -316,7 +316,6 @@ __all__ = [
     "ResourceExhaustedError",
     "SegmentSource",
     "SerializationError",
-    "Serving",
     "SharedEvent",
     "SharedMemory",
     "SleepBacking",

@@ -15,7 +15,7 @@ from ._owned import Node, Owned, Resource
 from ._records import BlockOwner, MemoryInfo
 from ._values import i32, nanoseconds, u64
 from ._waits import SLICE_NS
-from .types import Backend, DeviceInfo, PageSizes
+from .types import BackendInfo, DeviceInfo, PageSizes
 
 if TYPE_CHECKING:
     from .streams import Stream
@@ -26,11 +26,11 @@ _nodes: weakref.WeakValueDictionary[int, Node] = weakref.WeakValueDictionary()
 _nodes_lock = threading.Lock()
 
 
-def backends() -> tuple[Backend, ...]:
+def backends() -> tuple[BackendInfo, ...]:
     """Every backend with its devices, or why it cannot be used here."""
     _library.ensure_started()
     raw = _native.read_json(_native.library().ferrum_backends_json)
-    return tuple(Backend.from_json(entry) for entry in raw["backends"])
+    return tuple(BackendInfo.from_json(entry) for entry in raw["backends"])
 
 
 class _OpenDevice(Owned):

@@ -134,7 +134,7 @@ def _fill(shape: Any, **numbers: int) -> None:
 
 
 @dataclass(frozen=True)
-class Serving:
+class EstimateRequest:
     """How a model is to be served.
 
     Attributes:
@@ -189,34 +189,36 @@ class Serving:
         return request
 
 
-def estimate_file(path: str | os.PathLike[str], serving: Serving | None = None) -> dict[str, Any]:
+def estimate_file(
+    path: str | os.PathLike[str], request: EstimateRequest | None = None
+) -> dict[str, Any]:
     """What serving a model takes, with the fields of docs/estimate.md.
 
     Args:
         path: a folder with a config.json, safetensors files, or both; a safetensors
             file or the index of several; or a configuration. Only headers are read.
-        serving: how it is to be served; None: Serving().
+        request: how it is to be served; None: EstimateRequest().
 
     Raises:
         NotFoundError, PermissionDeniedError, IoError: for the file.
         InvalidFormatError: for its content, naming file and field.
-        InvalidArgumentError, OverflowError: for the serving.
+        InvalidArgumentError, OverflowError: of the request.
     """
     name = os.fsencode(path)
     if b"\0" in name:
         raise InvalidArgumentError(
             _abi.FERRUM_ERROR_INVALID_ARGUMENT, f"path {path!r} has a NUL character in it"
         )
-    request = (serving or Serving())._raw()
+    raw = (request or EstimateRequest())._raw()
     function = _native.library().ferrum_estimate_file_json
     found: dict[str, Any] = _native.read_json(
-        lambda to, room, length: function(name, ctypes.byref(request), to, room, length)
+        lambda to, room, length: function(name, ctypes.byref(raw), to, room, length)
     )
     return found
 
 
 def estimate_config(
-    config: str | bytes | Mapping[str, Any], serving: Serving | None = None
+    config: str | bytes | Mapping[str, Any], request: EstimateRequest | None = None
 ) -> dict[str, Any]:
     """As estimate_file, of a config.json: its text, or the object that it is."""
     if isinstance(config, Mapping):
@@ -226,9 +228,9 @@ def estimate_config(
     if not isinstance(config, bytes):
         raise TypeError(f"config is a str, bytes or a mapping, not {type(config).__name__}")
     text = config
-    request = (serving or Serving())._raw()
+    raw = (request or EstimateRequest())._raw()
     function = _native.library().ferrum_estimate_config_json
     found: dict[str, Any] = _native.read_json(
-        lambda to, room, length: function(text, len(text), ctypes.byref(request), to, room, length)
+        lambda to, room, length: function(text, len(text), ctypes.byref(raw), to, room, length)
     )
     return found

@@ -17,9 +17,6 @@ from .devices import Device
 from .errors import class_of
 from .managers import Manager
 
-NEVER = float("inf")
-"""Monitor(interval_s=NEVER): devices are looked at only when they are asked about."""
-
 
 @dataclass(frozen=True)
 class Collected:
@@ -119,7 +116,7 @@ class Monitor(MonitorCalls):
     Args:
         profile: what levels are by.
         interval_s: how often, while a callback is set, devices and system are looked
-            at for what others have changed; NEVER: not at all. What this process
+            at for what others have changed; None: not at all. What this process
             changes through the library is heard of at once.
         ignore_system: leave out the pressure of the system itself.
     """
@@ -128,7 +125,7 @@ class Monitor(MonitorCalls):
         self,
         profile: PressureProfile = PressureProfile.STANDARD,
         *,
-        interval_s: float = 1.0,
+        interval_s: float | None = 1.0,
         ignore_system: bool = False,
     ) -> None:
         _library.ensure_started()

@@ -95,7 +95,7 @@ class BackendDevice:
 
 
 @dataclass(frozen=True)
-class Backend:
+class BackendInfo:
     """A backend with its devices, or why it cannot be used here.
 
     Attributes:
@@ -121,7 +121,7 @@ class Backend:
     devices: tuple[BackendDevice, ...]
 
     @classmethod
-    def from_json(cls, raw: Mapping[str, Any]) -> Backend:
+    def from_json(cls, raw: Mapping[str, Any]) -> BackendInfo:
         """Reads the library's JSON."""
         devices = tuple(
             BackendDevice(**{**entry, "capabilities": tuple(entry["capabilities"])})
@@ -131,7 +131,7 @@ class Backend:
 
 
 @dataclass(frozen=True)
-class Leak:
+class LeakReportEntry:
     """Something that is alive, or was when the library was stopped.
 
     Attributes:
@@ -155,7 +155,7 @@ class Leak:
 class LeakReport:
     """What is or was alive; omitted counts what the list has no room for."""
 
-    leaks: tuple[Leak, ...]
+    leaks: tuple[LeakReportEntry, ...]
     omitted: int
     total_bytes: int
 
@@ -163,7 +163,7 @@ class LeakReport:
     def from_json(cls, raw: Mapping[str, Any]) -> LeakReport:
         """Reads the library\'s JSON."""
         leaks = (
-            Leak(
+            LeakReportEntry(
                 kind=entry["kind"],
                 device=entry["device"],
                 handle=entry["handle"],
