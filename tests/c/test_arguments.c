@@ -430,7 +430,7 @@ static void with_handle(attempt *a, const fixture *f, size_t i,
         a->arguments[i].number = id;
         if (field != NULL)
             set_field(a->scratch[i], field, id);
-        char what[64], says[32] = "";
+        char what[64], says[32] = "handle is 0";
         snprintf(what, sizeof what, "%s:", name);
         if (id != 0)
             snprintf(says, sizeof says, "%#llx", (unsigned long long)id);
