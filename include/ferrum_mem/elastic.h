@@ -142,7 +142,7 @@ typedef struct ferrum_model_config {
  *         that is not and may not wait: nobody's present guarantee is weakened for it.
  *
  * @opens
- * @by-hand python it makes an object
+ * @by-hand python,rust it makes an object
  */
 FERRUM_API ferrum_status
 ferrum_elastic_pool_register_model(ferrum_elastic_pool pool, const char *model,
@@ -184,7 +184,7 @@ FERRUM_API ferrum_status ferrum_elastic_pool_unregister_model(
  *
  * @optional offset_bytes_out
  * @by-hand cpp its result has a type of its own
- * @by-hand python a method of the model
+ * @by-hand python,rust a method of the model
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_alloc(ferrum_elastic_pool pool,
                                                    const char *model,
@@ -231,6 +231,7 @@ typedef struct ferrum_model_request {
  *
  * @optional offset_bytes_out
  * @by-hand cpp its result has a type of its own
+ * @by-hand rust a method of the model
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_alloc_with(
     ferrum_elastic_pool pool, const char *model,
@@ -267,7 +268,7 @@ FERRUM_API ferrum_status ferrum_elastic_pool_record_stream(
  * As ferrum_vpool_is_mapped, for a range of a model.
  *
  * @bool mapped_out
- * @by-hand python a method of the model
+ * @by-hand python,rust a method of the model
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_is_mapped(ferrum_elastic_pool pool,
                                                        const char *model,
@@ -360,7 +361,8 @@ typedef struct ferrum_model_info {
 /* clang-format on */
 
 /** Describes a model; FERRUM_ERROR_MODEL_NOT_FOUND for an unknown one.
- *  @by-hand python a method of the model */
+ *  @by-hand python,rust a method of the model
+ */
 FERRUM_API ferrum_status ferrum_elastic_pool_get_model_info(
     ferrum_elastic_pool pool, const char *model, ferrum_model_info *info_out);
 
@@ -392,6 +394,8 @@ typedef struct ferrum_model_limits {
  * @param limits  required; fields as in ferrum_model_config.
  * @return FERRUM_ERROR_INVALID_CONFIG and FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY as
  *         ferrum_elastic_pool_register_model; FERRUM_ERROR_MODEL_NOT_FOUND.
+ *
+ * @by-hand rust a method of the model
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_set_model_limits(
     ferrum_elastic_pool pool, const char *model,

@@ -304,6 +304,7 @@ FERRUM_API ferrum_status ferrum_pool_alloc_batch(ferrum_pool pool,
  * @by-hand cpp a tag has a type of its own
  * @by-hand go the thread caches hear of the number
  * @by-hand python the pool keeps the numbers that it was told
+ * @by-hand rust a tag has a type of its own
  */
 FERRUM_API ferrum_status ferrum_pool_get_tag(ferrum_pool pool, const char *name,
                                              uint32_t *tag_out);

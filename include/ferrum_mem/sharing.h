@@ -84,6 +84,7 @@ FERRUM_API ferrum_status ferrum_device_grant_peer(ferrum_device device,
  *         FERRUM_ERROR_NOT_MAPPED.
  * @by-hand cpp its name is a word of the language
  * @fills descriptors_out
+ * @by-hand rust each file has an owner
  */
 FERRUM_API ferrum_status ferrum_vpool_export(
     ferrum_vpool vpool, uint64_t offset_bytes, uint64_t size_bytes,

@@ -184,6 +184,8 @@ typedef struct ferrum_vpool_request {
  *         that place sleeps; FERRUM_ERROR_TIMEOUT when it does so longer than
  *         asleep_wait_ns; FERRUM_ERROR_RESOURCE_EXHAUSTED while about a million
  *         other tags are in use.
+ *
+ * @by-hand rust it makes a range
  */
 FERRUM_API ferrum_status
 ferrum_vpool_alloc_with(ferrum_vpool vpool, const ferrum_vpool_request *request,

@@ -97,7 +97,7 @@ def records(names: Names) -> list[Record]:
 def link(names: Names) -> list[Record]:
     """The records, after the texts have learnt where their fields are."""
     for prefix in _sets(names):
-        names.paths[prefix + "_*"] = _set_name(prefix)
+        names.paths[prefix + "_*"] = set_name(prefix)
     for choice in choice_fields(names):
         for constant in names.choices(choice.name):
             name = choice.name.removesuffix("_bytes")
@@ -112,7 +112,7 @@ def link(names: Names) -> list[Record]:
                 member = flag.name.removeprefix(prefix + "_")
                 is_set = prefix in _sets(names)
                 path = (
-                    f"{_set_name(prefix)}::{member}"
+                    f"{set_name(prefix)}::{member}"
                     if is_set
                     else f"{record.name}::{member.lower()}"
                 )
@@ -163,7 +163,8 @@ def _sets(names: Names) -> set[str]:
     return {c.name.removesuffix("_ALL") for c in names.header.constants if c.name.endswith("_ALL")}
 
 
-def _set_name(prefix: str) -> str:
+def set_name(prefix: str) -> str:
+    """The type of a set of flags whose names begin so."""
     return camel(prefix.removeprefix("FERRUM_")) + "Flags"
 
 
@@ -259,7 +260,7 @@ def _member(struct: Struct, field: Field, names: Names, is_input: bool) -> Membe
         new = name.removeprefix("enable_")
         return member(new, "bool", f"{raw} != 0", f"self.{new}.into()")
     if flags := field.tag("flags"):
-        type_ = _set_name(flags.words[0])
+        type_ = set_name(flags.words[0])
         return member(name, type_, f"{type_}::from_bits({raw})", f"self.{name}.bits()")
     if _is_choice(struct, field, names):
         new = name.removesuffix("_bytes")

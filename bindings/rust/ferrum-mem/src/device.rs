@@ -1,5 +1,4 @@
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::callback::Registration;
 use crate::elastic_pool::ElasticPool;
@@ -7,12 +6,11 @@ use crate::error::check;
 use crate::library::{c_text, Library};
 use crate::manager::{Manager, ManagerConfig};
 use crate::pool::Pool;
-use crate::raw::ns;
 use crate::stream::Stream;
 use crate::virtual_pool::VirtualPool;
 use crate::{
-    sys, BlockOwner, ElasticPoolConfig, MemoryInfo, PoolConfig, PressureLevel, ReclaimConfig,
-    Result, VirtualPoolConfig,
+    sys, BlockOwner, ElasticPoolConfig, PoolConfig, PressureLevel, ReclaimConfig, Result,
+    VirtualPoolConfig,
 };
 
 /// An open device. Clones share one opening; it closes after the last of them
@@ -76,18 +74,6 @@ impl Device {
     /// The C handle.
     pub fn raw(&self) -> sys::ferrum_device {
         self.opened.raw
-    }
-
-    /// As [`Device::memory_info`], from the books and a reading of the device that is
-    /// no older than that. Much quicker; what other threads keep in their caches may be
-    /// counted as it was a little earlier.
-    pub fn memory_info_within(&self, max_age: Duration) -> Result<MemoryInfo> {
-        let mut raw = Default::default();
-        // SAFETY: raw is an output of the call, with its size set.
-        check(unsafe {
-            sys::ferrum_device_get_recent_memory_info(self.raw(), ns(max_age), &mut raw)
-        })?;
-        Ok((&raw).into())
     }
 
     /// Which pool and block an address belongs to, also one inside a block; not

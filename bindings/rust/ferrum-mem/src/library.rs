@@ -104,6 +104,25 @@ pub fn leak_report_json() -> Result<String> {
     json(sys::ferrum_leak_report_json)
 }
 
+/// What a call gives that fills an array, asked until there is room for all.
+pub(crate) fn listed<T: Clone + Default>(
+    call: impl Fn(*mut T, usize, &mut usize) -> sys::ferrum_status,
+) -> Result<Vec<T>> {
+    let mut room = 16;
+    loop {
+        let mut found = vec![T::default(); room];
+        let mut count = 0;
+        let status = call(found.as_mut_ptr(), room, &mut count);
+        if status == sys::FERRUM_ERROR_BUFFER_TOO_SMALL {
+            room = count;
+            continue;
+        }
+        check(status)?;
+        found.truncate(count);
+        return Ok(found);
+    }
+}
+
 /// A text for C; one with a NUL inside is an error that names the argument.
 pub(crate) fn c_text(function: &str, argument: &str, text: &str) -> Result<CString> {
     CString::new(text)

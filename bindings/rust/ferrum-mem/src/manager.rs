@@ -104,16 +104,6 @@ impl Manager {
         Ok(Memory::own(raw, self))
     }
 
-    /// Sets the pool settings of a memory type from now on.
-    pub fn configure_pool(&self, memory_type: MemoryType, config: &PoolConfig) -> Result<()> {
-        config.with_raw("ferrum_manager_configure_pool", |config| {
-            // SAFETY: config lives through the call.
-            check(unsafe {
-                sys::ferrum_manager_configure_pool(self.raw(), memory_type.to_raw(), config)
-            })
-        })
-    }
-
     /// Moves relocatable blocks that nobody uses so that pages come free, and gives
     /// back to the system what the manager's pools hold without use.
     pub fn defragment(&self) -> Result<DefragmentationStats> {

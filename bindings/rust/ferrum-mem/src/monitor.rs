@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::callback::{has_let_go, run, share};
 use crate::error::check;
-use crate::library::{json_of, Library};
+use crate::library::{json_of, listed, Library};
 use crate::raw::ns;
 use crate::{
     sys, Collected, Device, DeviceLevel, Manager, MonitorConfig, MonitorPressure, PressureLevel,
@@ -162,27 +162,11 @@ impl Monitor {
 
     /// The level of every device.
     pub fn levels(&self, max_age: Duration) -> Result<Vec<DeviceLevel>> {
-        let mut room = 16;
-        loop {
-            let mut raw = vec![sys::ferrum_device_level::default(); room];
-            let mut count = 0;
-            // SAFETY: raw has room for as many.
-            let status = unsafe {
-                sys::ferrum_monitor_get_levels(
-                    self.raw,
-                    ns(max_age),
-                    raw.as_mut_ptr(),
-                    room,
-                    &mut count,
-                )
-            };
-            if status == sys::FERRUM_ERROR_BUFFER_TOO_SMALL {
-                room = count;
-                continue;
-            }
-            check(status)?;
-            return Ok(raw[..count].iter().map(Into::into).collect());
-        }
+        // SAFETY: the array has the room that is told.
+        let found = listed(|to, room, count| unsafe {
+            sys::ferrum_monitor_get_levels(self.raw, ns(max_age), to, room, count)
+        })?;
+        Ok(found.iter().map(Into::into).collect())
     }
 
     /// All that the monitor knows, as the header describes it for
@@ -196,20 +180,10 @@ impl Monitor {
 
     /// Defragments every watched manager, one after another: a record for each device.
     pub fn collect(&self) -> Result<Vec<Collected>> {
-        let mut room = 16;
-        loop {
-            let mut raw = vec![sys::ferrum_collected::default(); room];
-            let mut count = 0;
-            // SAFETY: raw has room for as many.
-            let status = unsafe {
-                sys::ferrum_monitor_collect(self.raw, raw.as_mut_ptr(), room, &mut count)
-            };
-            if status == sys::FERRUM_ERROR_BUFFER_TOO_SMALL {
-                room = count;
-                continue;
-            }
-            check(status)?;
-            return Ok(raw[..count].iter().map(Into::into).collect());
-        }
+        // SAFETY: the array has the room that is told.
+        let found = listed(|to, room, count| unsafe {
+            sys::ferrum_monitor_collect(self.raw, to, room, count)
+        })?;
+        Ok(found.iter().map(Into::into).collect())
     }
 }

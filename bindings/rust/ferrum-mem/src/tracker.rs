@@ -2,7 +2,7 @@ use std::ffi::{c_char, CStr};
 use std::time::Duration;
 
 use crate::error::{check, Error};
-use crate::library::{json_of, Library};
+use crate::library::{json_of, listed, Library};
 use crate::raw::ns;
 use crate::{sys, BufferLocation, Result, TrackerTotals};
 
@@ -137,18 +137,7 @@ impl TrackerView {
     fn list(
         call: impl Fn(*mut sys::ferrum_buffer_metadata, usize, &mut usize) -> sys::ferrum_status,
     ) -> Result<Vec<BufferMetadata>> {
-        let mut room = 16;
-        loop {
-            let mut raw = vec![sys::ferrum_buffer_metadata::default(); room];
-            let mut count = 0;
-            let status = call(raw.as_mut_ptr(), room, &mut count);
-            if status == sys::FERRUM_ERROR_BUFFER_TOO_SMALL {
-                room = count;
-                continue;
-            }
-            check(status)?;
-            return Ok(raw[..count].iter().map(BufferMetadata::from_raw).collect());
-        }
+        Ok(listed(call)?.iter().map(BufferMetadata::from_raw).collect())
     }
 
     /// All buffers, the oldest first.

@@ -120,7 +120,7 @@ fn recent(device: &Device) {
     device.memory_info().unwrap();
     let manager = device.create_manager(&Default::default()).unwrap();
     let _block = manager.alloc(MIB).unwrap();
-    let recent = device.memory_info_within(Duration::MAX).unwrap();
+    let recent = device.recent_memory_info(Duration::MAX).unwrap();
     let asked = device.memory_info().unwrap();
     assert!(!recent.reading_age.is_zero() && asked.reading_age.is_zero());
     assert_eq!(recent.used_bytes, asked.used_bytes);
