@@ -72,7 +72,7 @@ class _Writer:
         if argument.role is Role.ARRAY and isinstance(argument.type, Named):
             is_number = argument.type.kind == "alias" or argument.type.name in self.kinds
             return is_number or self.structs.is_struct(argument)
-        return argument.role not in {Role.CALLBACK, Role.RELEASE, Role.TEXTS}
+        return argument.role is not Role.CALLBACK
 
 
 class _Export:
@@ -151,6 +151,11 @@ class _Export:
         if argument.role is Role.TEXT:
             call = "pathOf" if self._tagged("path", argument) else "textOf"
             return [self._read(f"{name}Text", f"{call}({quoted}, {name})")]
+        if argument.role is Role.TEXTS:
+            count = self._parameter(argument.parameters[1].name)
+            return [self._read(f"{name}Given", f"textsOf({quoted}, {name}, {count})")]
+        if argument.role is Role.RELEASE:
+            return [f"releaseOf({name}, {self._parameter(argument.parameters[1].name)})"]
         if argument.role in {Role.STRUCT, Role.RECORD}:
             go = self.writer.structs.go_type(argument.type_name)
             given = f"{name}Given"

@@ -53,6 +53,26 @@ def test_an_output_that_may_be_null_is_given_last(tmp_path: Path) -> None:
     ]
 
 
+def test_an_export_hands_on_texts_and_what_is_called_at_the_end(tmp_path: Path) -> None:
+    declaration = """ferrum_status ferrum_box_keep(
+        ferrum_box box, const char *const *names, uint64_t count,
+        ferrum_release_fn release, void *user_data)"""
+    text = go_exports.emit(header_with(tmp_path, declaration), "")
+    assert text.endswith(
+        """\
+func fmgo_box_keep(box C.uint64_t, names **C.char, count C.uint64_t, \
+release C.ferrum_release_fn, userData C.uintptr_t) (status C.int32_t) {
+\tdefer guard(&status)
+\tnamesGiven, err := textsOf("names", names, count)
+\tif err != nil {
+\t\treturn fail(err)
+\t}
+\treturn done(lib.BoxKeep(uint64(box), namesGiven, releaseOf(release, userData)))
+}
+"""
+    )
+
+
 def test_what_is_tagged_by_hand_is_left_out(tmp_path: Path) -> None:
     header = header_with(tmp_path, OPEN, "@by-hand c,go it is about the box")
     assert c_calls.emit(header, "") == ""

@@ -26,7 +26,7 @@ class dummy_job
   public:
     using unique_handle::unique_handle;
 
-    result<done> try_destroy(std::uint32_t flags = 0) {
+    ferrum::result<done> try_destroy(std::uint32_t flags = 0) {
         return ended(ferrum_dummy_job_destroy(get(), flags));
     }
     void destroy(std::uint32_t flags = 0) { try_destroy(flags).value(); }

@@ -1,0 +1,141 @@
+"""What the tests add to a copy of the tree: one function, and a family with two kinds."""
+
+from __future__ import annotations
+
+from .copied_tree import ROOT, Edit
+
+# A function costs these four edits; all else of it is generated.
+FUNCTION = {
+    "header": Edit(
+        "include/ferrum_mem/pools.h",
+        "FERRUM_API ferrum_status ferrum_pool_check(ferrum_pool pool);\n",
+        """
+/**
+ * Gives how many bytes a pool holds at this moment, those of thread caches among them.
+ */
+FERRUM_API ferrum_status ferrum_pool_get_held_bytes(ferrum_pool pool,
+                                                    uint64_t *held_bytes_out);
+""",
+    ),
+    "core": Edit(
+        "core/library/*.go",
+        "// PoolTrim gives segments without live blocks back",
+        """\
+// PoolGetHeldBytes is how many bytes the pool holds.
+func (l *Library) PoolGetHeldBytes(id uint64) (heldBytes uint64, err error) {
+	return tell(l, l.pools, "pool.get_held_bytes", id, func(p *openPool) uint64 {
+		return p.pool.HeldBytes()
+	})
+}
+
+""",
+        is_before=True,
+    ),
+    "test": Edit(
+        "bindings/python/tests/test_pools.py",
+        "def test_free_is_once_and_for_all(pool):",
+        """\
+def test_a_pool_says_what_it_holds(pool):
+    with pool.alloc(1000):
+        assert 1000 <= pool.held_bytes() <= 4 * MIB
+
+
+""",
+        is_before=True,
+    ),
+    "documentation": Edit(
+        "CHANGELOG.md",
+        "### Added\n\n",
+        "- `ferrum_pool_get_held_bytes`: how many bytes a pool holds.\n",
+    ),
+}
+
+# The files of a family with two kinds, which lie as they do in the tree.
+FAMILY_FILES = ROOT / "tests" / "generator" / "testdata" / "dummy"
+
+# What else the family costs.
+FAMILY = (
+    Edit(
+        "include/ferrum_mem.h",
+        '#include "ferrum_mem/sharing.h"\n',
+        '#include "ferrum_mem/dummy.h"\n',
+    ),
+    Edit(
+        "include/ferrum_mem.hpp",
+        '#include "ferrum_mem/device.hpp"\n',
+        '#include "ferrum_mem/dummy.hpp"\n#include "ferrum_mem/dummy_job.hpp"\n',
+    ),
+    Edit(
+        "core/handle/id.go",
+        "GenericPool     Kind = 15\n",
+        "\tDummy Kind = 16\n\tDummyJob Kind = 17\n",
+    ),
+    Edit(
+        "core/handle/id.go",
+        '		return "generic pool"\n',
+        '	case Dummy:\n\t\treturn "dummy"\n\tcase DummyJob:\n\t\treturn "job of a dummy"\n',
+    ),
+    Edit(
+        "core/library/library.go",
+        "	genericPools     *handle.Table[*openGenericPool]\n",
+        "	dummies *handle.Table[*openDummy]\n	dummyJobs *handle.Table[*openDummyJob]\n",
+    ),
+    Edit(
+        "core/library/library.go",
+        "handle.New[*openGenericPool](handle.GenericPool),\n",
+        "		dummies: handle.New[*openDummy](handle.Dummy),\n"
+        "		dummyJobs: handle.New[*openDummyJob](handle.DummyJob),\n",
+    ),
+    Edit(
+        "core/library/registry.go",
+        "table: l.genericPools},\n",
+        "		&shelf[*openDummy]{kind: handle.Dummy, table: l.dummies, is: calls},\n"
+        "		&shelf[*openDummyJob]{kind: handle.DummyJob, table: l.dummyJobs},\n",
+    ),
+    Edit(
+        "bindings/rust/ferrum-mem/src/lib.rs",
+        "mod discovery;\n",
+        "mod dummy;\nmod release;\nmod texts;\n",
+    ),
+    Edit(
+        "bindings/rust/ferrum-mem/src/lib.rs",
+        "pub use device::Device;\n",
+        "pub use dummy::{Dummy, DummyJob};\n"
+        "pub use generated::enums::{DummyOrder, DummyTraitFlags};\n"
+        "pub use generated::records::{\n"
+        "    DummyConfig, DummyExtent, DummyInfo, DummyItem, DummyJobProgress, DummyJobResult,\n"
+        "};\n",
+    ),
+    Edit(
+        "bindings/rust/ferrum-mem/src/raw.rs",
+        "/// A flag of a set, if it is to be on.\n",
+        """\
+/// A text for a field of so many bytes, its NUL among them; one that is longer, or has a
+/// NUL inside, is an error that names the argument.
+pub(crate) fn fixed_text<const N: usize>(
+    function: &str,
+    argument: &str,
+    text: &str,
+) -> Result<[c_char; N]> {
+    let text = c_text(function, argument, text)?;
+    let bytes = text.as_bytes_with_nul();
+    let mut field = [0; N];
+    if bytes.len() > N {
+        let message = format!("{argument} is longer than {} bytes", N - 1);
+        return Err(crate::Error::argument(function, message));
+    }
+    for (to, from) in field.iter_mut().zip(bytes) {
+        *to = *from as c_char;
+    }
+    Ok(field)
+}
+
+""",
+        is_before=True,
+    ),
+    Edit(
+        "bindings/rust/Cargo.toml",
+        'members = ["ferrum-mem-sys", "ferrum-mem", "ferrum-mem-interfaces"',
+        ', "calls"',
+    ),
+)

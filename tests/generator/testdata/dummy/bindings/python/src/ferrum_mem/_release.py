@@ -1,0 +1,31 @@
+"""What the library calls when it lets go of something."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from . import _abi
+
+# What the library holds, by the user_data of its release.
+_held: dict[int, Callable[[], object]] = {}
+_keys = itertools.count(1)
+
+
+def _let_go(key: int) -> None:
+    _held.pop(key)()
+
+
+_call = _abi.ferrum_release_fn(_let_go)
+
+
+def releasing(release: Callable[[], object], call: Callable[[Any, int], int]) -> int:
+    """Makes a call that takes a release callback; its status. The callable is kept
+    until it is called, or not at all if the call fails."""
+    key = next(_keys)
+    _held[key] = release
+    status = call(_call, key)
+    if status < 0:
+        del _held[key]
+    return status
