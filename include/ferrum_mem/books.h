@@ -90,6 +90,7 @@ FERRUM_API ferrum_status ferrum_device_get_memory_info(
  * @by-hand python memory_info() has both
  * @by-hand c read from the mirror where that is shown
  * @hot
+ * @form python Device.memory_info()
  */
 FERRUM_API ferrum_status ferrum_device_get_recent_memory_info(
     ferrum_device device, uint64_t max_age_ns, ferrum_memory_info *info_out);

@@ -319,7 +319,7 @@ FERRUM_API ferrum_status ferrum_device_synchronize(ferrum_device device,
  * Limits what this library takes from the device, all pools and managers
  * together. 0 takes the limit away. Lowering it below what is held releases
  * cached memory; what is live stays, and no more is taken until it fits again.
- * @by-hand python None stands for no limit
+ * @none limit_bytes 0
  */
 FERRUM_API ferrum_status ferrum_device_set_limit(ferrum_device device,
                                                  uint64_t limit_bytes);

@@ -246,6 +246,7 @@ FERRUM_API ferrum_status ferrum_elastic_pool_alloc_with(
  *         range included; FERRUM_ERROR_MODEL_NOT_FOUND.
  *
  * @optional stream
+ * @by-hand python a method of the model
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_free(ferrum_elastic_pool pool,
                                                   const char *model,
@@ -259,6 +260,7 @@ FERRUM_API ferrum_status ferrum_elastic_pool_free(ferrum_elastic_pool pool,
  * @return besides: FERRUM_ERROR_MODEL_NOT_FOUND.
  *
  * @optional stream
+ * @by-hand python a method of the model
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_record_stream(
     ferrum_elastic_pool pool, const char *model, uint64_t offset_bytes,
@@ -468,7 +470,7 @@ ferrum_elastic_pool_models_json(ferrum_elastic_pool pool, char *buffer,
  * @return FERRUM_ERROR_INVALID_CONFIG for less than the models have asked to be
  *         guaranteed, or than a page; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for more than the
  *         device has.
- * @by-hand python None stands for no limit
+ * @none limit_bytes 0
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_set_limit(ferrum_elastic_pool pool,
                                                        uint64_t limit_bytes);

@@ -89,6 +89,7 @@ typedef struct ferrum_mapping {
  *
  * @waits
  * @by-hand cpp a mapping has a class that ends it
+ * @form python Memory.map()
  */
 FERRUM_API ferrum_status ferrum_memory_map(const ferrum_map_request *request,
                                            ferrum_mapping *mapping_out);

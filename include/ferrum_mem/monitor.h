@@ -131,6 +131,7 @@ FERRUM_API ferrum_status ferrum_monitor_register(ferrum_monitor monitor,
  * Ends the watch over a manager. FERRUM_ERROR_NOT_FOUND: it is not registered.
  *
  * @by-hand cpp its name is a word of the language
+ * @by-hand python one method for managers and devices
  */
 FERRUM_API ferrum_status ferrum_monitor_unregister(ferrum_monitor monitor,
                                                    ferrum_manager manager);
@@ -140,6 +141,7 @@ FERRUM_API ferrum_status ferrum_monitor_unregister(ferrum_monitor monitor,
  * registered.
  *
  * @by-hand cpp its name is a word of the language
+ * @by-hand python one method for managers and devices
  */
 FERRUM_API ferrum_status
 ferrum_monitor_unregister_device(ferrum_monitor monitor, ferrum_device device);

@@ -227,6 +227,7 @@ FERRUM_API ferrum_status ferrum_pool_destroy(ferrum_pool pool, uint32_t flags);
  * @optional stream
  * @by-hand c the thread caches come first
  * @hot
+ * @by-hand python it makes an object
  */
 FERRUM_API ferrum_status ferrum_pool_alloc(ferrum_pool pool,
                                            uint64_t size_bytes,
@@ -268,6 +269,7 @@ typedef struct ferrum_pool_request {
  * As ferrum_pool_alloc, with all that can be asked for.
  *
  * @by-hand c the thread caches come first
+ * @form python Pool.alloc()
  */
 FERRUM_API ferrum_status
 ferrum_pool_alloc_with(ferrum_pool pool, const ferrum_pool_request *request,
@@ -333,6 +335,7 @@ FERRUM_API ferrum_status ferrum_pool_get_tag(ferrum_pool pool, const char *name,
  * @optional stream
  * @by-hand c the thread caches come first
  * @hot
+ * @by-hand python a method of the block
  */
 FERRUM_API ferrum_status ferrum_pool_free(ferrum_pool pool,
                                           ferrum_address address,
@@ -347,6 +350,7 @@ FERRUM_API ferrum_status ferrum_pool_free(ferrum_pool pool,
  *
  * @optional stream
  * @by-hand c the thread caches come first
+ * @by-hand python a method of the block
  */
 FERRUM_API ferrum_status ferrum_pool_free_sized(ferrum_pool pool,
                                                 ferrum_address address,
@@ -368,6 +372,7 @@ FERRUM_API ferrum_status ferrum_pool_free_sized(ferrum_pool pool,
  *
  * @optional stream
  * @by-hand c the thread caches come first
+ * @by-hand python it ends objects
  */
 FERRUM_API ferrum_status ferrum_pool_free_batch(ferrum_pool pool,
                                                 const ferrum_address *addresses,
@@ -384,6 +389,7 @@ FERRUM_API ferrum_status ferrum_pool_free_batch(ferrum_pool pool,
  *         block starts at the address.
  *
  * @optional stream
+ * @by-hand python a method of the block
  */
 FERRUM_API ferrum_status ferrum_pool_record_stream(ferrum_pool pool,
                                                    ferrum_address address,
@@ -396,6 +402,7 @@ FERRUM_API ferrum_status ferrum_pool_record_stream(ferrum_pool pool,
  * @by-hand c the thread caches come first
  * @by-hand rust a method of PoolBlock
  * @by-hand python a property of the block
+ * @form python PoolBlock.usable_bytes
  */
 FERRUM_API ferrum_status ferrum_pool_usable_size(ferrum_pool pool,
                                                  ferrum_address address,
@@ -431,6 +438,8 @@ FERRUM_API ferrum_status ferrum_pool_usable_size(ferrum_pool pool,
  *
  * @optional stream
  * @default shared_graph 0
+ * @by-hand python it makes an object
+ * @form python Graph()
  */
 FERRUM_API ferrum_status ferrum_pool_capture_begin(ferrum_pool pool,
                                                    ferrum_stream stream,
@@ -445,6 +454,7 @@ FERRUM_API ferrum_status ferrum_pool_capture_begin(ferrum_pool pool,
  *         or when it was called before.
  * @by-hand rust a method of Graph
  * @by-hand python a method of the graph
+ * @form python Graph.end()
  */
 FERRUM_API ferrum_status ferrum_pool_capture_end(ferrum_pool pool,
                                                  uint64_t graph);
@@ -461,6 +471,8 @@ FERRUM_API ferrum_status ferrum_pool_capture_end(ferrum_pool pool,
  *         captured, or the stream captures. Then nothing has changed.
  *
  * @optional stream
+ * @by-hand python the end of the graph
+ * @form python Graph.close()
  */
 FERRUM_API ferrum_status ferrum_pool_capture_release(ferrum_pool pool,
                                                      uint64_t graph,
@@ -508,6 +520,7 @@ FERRUM_API ferrum_status ferrum_pool_capture_get_info(
  *         blocks or that memory meanwhile; then what was not freed is live.
  *
  * @optional stream
+ * @by-hand python it ends objects
  */
 FERRUM_API ferrum_status ferrum_pool_reset(ferrum_pool pool,
                                            ferrum_stream stream);
@@ -537,7 +550,7 @@ FERRUM_API ferrum_status ferrum_pool_trim(ferrum_pool pool, uint64_t keep_bytes,
 /**
  * Changes the pool's upper bound; 0 takes it away. Lowering it below what is
  * held releases what is cached; what is live stays.
- * @by-hand python None stands for no limit
+ * @none max_size_bytes 0
  */
 FERRUM_API ferrum_status ferrum_pool_set_limit(ferrum_pool pool,
                                                uint64_t max_size_bytes);
@@ -547,9 +560,10 @@ FERRUM_API ferrum_status ferrum_pool_set_min_held(ferrum_pool pool,
                                                   uint64_t min_held_bytes);
 
 /** Changes release_threshold_bytes of the pool's settings, and gives back what is
- *  held above it and holds no block.
+ *  held above it and holds no block. UINT64_MAX: never.
  *  @by-hand rust the threshold may be none
- *  @by-hand python None stands for no limit */
+ * @none release_threshold_bytes UINT64_MAX
+ */
 FERRUM_API ferrum_status ferrum_pool_set_release_threshold(
     ferrum_pool pool, uint64_t release_threshold_bytes);
 

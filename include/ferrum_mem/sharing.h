@@ -157,6 +157,7 @@ typedef struct ferrum_shared_memory {
  *         FERRUM_ERROR_UNSUPPORTED for a device without
  *         FERRUM_CAPABILITY_SHARED_MEMORY.
  * @by-hand rust on Unix only
+ * @form python share_memory()
  */
 FERRUM_API ferrum_status ferrum_device_share_memory(
     ferrum_device device, ferrum_address address, uint64_t size_bytes,
@@ -199,6 +200,7 @@ typedef struct ferrum_shared_event {
  *
  * @return FERRUM_ERROR_UNSUPPORTED for a device without
  *         FERRUM_CAPABILITY_SHARED_MEMORY.
+ * @form python SharedEvent()
  */
 FERRUM_API ferrum_status ferrum_event_share(ferrum_stream stream,
                                             ferrum_shared_event *shared_out,

@@ -216,6 +216,7 @@ ferrum_vpool_alloc_with(ferrum_vpool vpool, const ferrum_vpool_request *request,
  *         not, and while one of the streams captures. Then nothing has changed.
  *
  * @optional stream
+ * @by-hand python it ends objects
  */
 FERRUM_API ferrum_status ferrum_vpool_free(ferrum_vpool vpool,
                                            uint64_t offset_bytes,
@@ -378,7 +379,7 @@ FERRUM_API ferrum_status ferrum_vpool_trim(ferrum_vpool vpool,
  * pool's worker and after the call.
  *
  * @return FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for more than the device has.
- * @by-hand python None stands for no limit
+ * @none limit_bytes 0
  */
 FERRUM_API ferrum_status ferrum_vpool_set_limit(ferrum_vpool vpool,
                                                 uint64_t limit_bytes);

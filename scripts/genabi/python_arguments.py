@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .model import CType, Named, Scalar, Struct
-from .python_names import Names, type_name
+from .python_names import Names, camel, type_name
 from .python_records import directions
 from .shapes import Argument, Role
 
@@ -52,6 +52,8 @@ class Arguments:
             return argument.type == Scalar("char")
         if argument.role is Role.TEXT:
             return True
+        if argument.role is Role.HANDLE:
+            return True
         plain = {Role.NUMBER, Role.TRUTH, Role.ENUMERATION, Role.DURATION}
         return argument.role in plain | {Role.TEXTS, Role.RELEASE} and not argument.is_optional
 
@@ -92,10 +94,16 @@ class Arguments:
 
     # Inputs
 
-    def given(self, argument: Argument, default: str) -> Given:
-        """The parameter of an input; default is its value where it has one, or ""."""
+    def given(self, argument: Argument, default: str, none: str) -> Given:
+        """The parameter of an input; default is its value where it has one, none what None
+        is to the function, or ""."""
         name = argument.name
         tail = f" = {default}" if default else ""
+        if none:
+            (number,) = self._number(name, argument, "").values
+            return Given(f"{name}: int | None{tail}", (f"{none} if {name} is None else {number}",))
+        if argument.role is Role.HANDLE:
+            return self._handle(argument)
         if argument.role is Role.NUMBER:
             return self._number(name, argument, tail)
         if argument.role is Role.TRUTH:
@@ -127,6 +135,13 @@ class Arguments:
             value = f"ctypes.byref({name}.to_abi()) if {name} is not None else None"
             return Given(f"{name}: {kind} | None = None", (value,))
         return Given(f"{name}: {kind}", (f"ctypes.byref({name}.to_abi())",))
+
+    def _handle(self, argument: Argument) -> Given:
+        name, kind = argument.name, camel(argument.type_name.removeprefix("ferrum_"))
+        if not argument.is_optional:
+            return Given(f"{name}: {kind}", (f"{name}._handle",))
+        value = f"_abi.{argument.type_name}() if {name} is None else {name}._handle"
+        return Given(f"{name}: {kind} | None = None", (value,))
 
     def _number(self, name: str, argument: Argument, tail: str) -> Given:
         coder = CODERS.get(argument.type_name, "")

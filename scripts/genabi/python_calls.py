@@ -11,8 +11,17 @@ import re
 
 from .model import Header
 from .python_arguments import Arguments
-from .python_names import NUMBERS, Names, camel, docstring, formatted, type_name
-from .shapes import Role, Shape, shapes_of
+from .python_names import (
+    NUMBERS,
+    Names,
+    camel,
+    docstring,
+    formatted,
+    literal,
+    method_name,
+    type_name,
+)
+from .shapes import Role, Shape, handle_kinds, shapes_of
 
 HEAD = '''\
 # Generated from include/ferrum_mem.h by scripts/genabi.py; do not edit.
@@ -35,8 +44,6 @@ def emit(header: Header) -> str:
     for shape in shapes_of(header):
         if is_simple(names, shape):
             kinds.setdefault(shape.kind, []).append(shape)
-    for kind, own in kinds.items():
-        names.words |= {s.function.name: f"{camel(kind)}.{_name(s)}()" for s in own}
     body = "".join(_class(names, kind, shapes) for kind, shapes in kinds.items())
     return formatted(HEAD + _imports(names, body) + body)
 
@@ -82,7 +89,18 @@ def _imports(names: Names, body: str) -> str:
     text += f"from ._values import {', '.join(words)}\n" if words else ""
     text += "from ._release import releasing\n" if "releasing(" in body else ""
     text += "from ._texts import texts\n" if "*texts(" in body else ""
-    return text + "from ._waits import wait\n"
+    text += "from ._waits import wait\n"
+    found = set(re.findall(r"\b\w+: (\w+)(?: \| None = None)?[,)]", body))
+    classes = sorted(found & {camel(kind) for kind in handle_kinds(names.header)})
+    if not classes:
+        return text
+    typing = "from typing import Any\n"
+    checked = typing.replace("Any", "TYPE_CHECKING, Any")
+    if typing in text:
+        text = text.replace(typing, checked)
+    else:
+        text = text.replace("\n\nfrom .", "\nfrom typing import TYPE_CHECKING\n\nfrom .", 1)
+    return text + f"\nif TYPE_CHECKING:\n    from . import {', '.join(classes)}\n"
 
 
 def _class(names: Names, kind: str, shapes: list[Shape]) -> str:
@@ -93,13 +111,17 @@ def _class(names: Names, kind: str, shapes: list[Shape]) -> str:
 
 def _method(names: Names, shape: Shape) -> str:
     doc, arguments = _doc(names, shape), Arguments(names)
-    function = shape.function.name
+    name, function = method_name(shape), shape.function.name
     if [a.role for a in shape.inputs] == [Role.WAIT]:
-        text = f"\n    def {_name(shape)}(self, timeout_s: float | None = None) -> None:\n{doc}"
+        text = f"\n    def {name}(self, timeout_s: float | None = None) -> None:\n{doc}"
         text += f"        handle, function = self._handle, _native.library().{function}\n"
         return text + "        wait(lambda timeout_ns: function(handle, timeout_ns), timeout_s)\n"
     defaults = {t.words[0]: t.words[1] for t in shape.function.tags if t.name == "default"}
-    inputs = [arguments.given(a, defaults.get(a.name, "")) for a in shape.inputs]
+    nones = _nones(shape)
+    inputs = [
+        arguments.given(a, defaults.get(a.name, ""), literal(names, nones.get(a.name, "")))
+        for a in shape.inputs
+    ]
     values = ["self._handle", *(value for given in inputs for value in given.values)]
     before = [given.before for given in inputs if given.before]
     if shape.outputs and shape.outputs[0].role in LISTS:
@@ -120,13 +142,12 @@ def _method(names: Names, shape: Shape) -> str:
         kind = f"tuple[{kind}]" if len(told) > 1 else kind
     parameters = ", ".join(["self", *(given.parameter for given in inputs)])
     body = "".join(f"        {line}\n" for line in before + after)
-    return f"\n    def {_name(shape)}({parameters}) -> {kind}:\n{doc}{body}"
+    return f"\n    def {name}({parameters}) -> {kind}:\n{doc}{body}"
 
 
-def _name(shape: Shape) -> str:
-    """A method that gives what JSON says has the name of that."""
-    is_json = any(a.role is Role.TEXT for a in shape.outputs) and shape.name.endswith("_json")
-    return (shape.name.removesuffix("_json") if is_json else shape.name).removeprefix("get_")
+def _nones(shape: Shape) -> dict[str, str]:
+    """What None is to the function, by parameter."""
+    return {t.words[0]: t.words[1] for t in shape.function.tags if t.name == "none"}
 
 
 def _listed(arguments: Arguments, shape: Shape, values: list[str]) -> tuple[str, list[str]]:
@@ -146,7 +167,11 @@ def _listed(arguments: Arguments, shape: Shape, values: list[str]) -> tuple[str,
 
 def _doc(names: Names, shape: Shape) -> str:
     """The docstring, of the comment's text, its @param and its @return."""
-    text, *parts = re.split(r"^@(?=param|return)", shape.function.doc, flags=re.MULTILINE)
+    # A handle that is none is None in a method.
+    said_in_c = shape.function.doc.replace("{0}", "NULL")
+    for value in _nones(shape).values():
+        said_in_c = re.sub(rf"\b{value}\b", "NULL", said_in_c)
+    text, *parts = re.split(r"^@(?=param|return)", said_in_c, flags=re.MULTILINE)
     if any(a.role is Role.TRUTH for a in shape.outputs):
         text = NUMBERS.sub("", text)
     lines = {"Args": [], "Returns": [], "Raises": []}  # type: dict[str, list[str]]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .model import Alias, Constant, Field, Header, Struct
+from .shapes import Role, Shape, shapes_of
 
 # Words that are not written as the rest of their kind.
 WORDS = {"vpool": "VirtualPool", "dtype": "DType"}
@@ -30,6 +31,29 @@ def type_name(item: Struct | Alias) -> str:
     """The name of a struct or an alias in Python."""
     given = item.tag("name")
     return camel(given.words[0] if given else item.name.removeprefix("ferrum_"))
+
+
+def method_name(shape: Shape) -> str:
+    """The name of a method; one that gives what JSON says has the name of that."""
+    is_json = any(a.role is Role.TEXT for a in shape.outputs) and shape.name.endswith("_json")
+    return (shape.name.removesuffix("_json") if is_json else shape.name).removeprefix("get_")
+
+
+def form(shape: Shape) -> str:
+    """What a text calls a function: as its tag says, its method, or a function of the package."""
+    for tag in shape.function.tags:
+        if tag.name == "form" and tag.words[0] == "python":
+            return " ".join(tag.words[1:])
+    if shape.receiver is not None:
+        return f"{camel(shape.kind)}.{method_name(shape)}()"
+    return shape.function.name.removeprefix("ferrum_") + "()"
+
+
+def literal(names: Names, text: str) -> str:
+    """A number or a constant of a tag, as the code has it."""
+    if text == "UINT64_MAX":
+        return "2**64 - 1"
+    return f"_abi.{text}" if any(c.name == text for c in names.header.constants) else text
 
 
 @dataclass(frozen=True)
@@ -67,6 +91,12 @@ class Names:
             self.words[constant.name] = constant.name.removeprefix("FERRUM_")
         for struct in self.header.structs:
             self.words[struct.name] = type_name(struct)
+            self.words[f"FERRUM_{struct.name.removeprefix('ferrum_').upper()}_INIT"] = (
+                f"{type_name(struct)}()"
+            )
+        self.words["FERRUM_OK"] = "no error"
+        for shape in shapes_of(self.header):
+            self.words[shape.function.name] = form(shape)
         for alias in self.header.aliases:
             found = _enumeration(self.header, alias)
             if found is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .model import Array, Field, Header, Initial, Named, Pointer, Scalar, Struct
-from .python_names import Names, docstring, formatted, type_name
+from .python_names import Names, docstring, formatted, literal, type_name
 
 HEAD = '''\
 # Generated from include/ferrum_mem.h by scripts/genabi.py; do not edit.
@@ -177,7 +177,7 @@ def _member(names: Names, struct: Struct, field: Field, initial: Initial) -> Mem
         kind, to_c = "float", own
     elif isinstance(field.type, Scalar) and field.type.name in {"int32_t", "uint32_t"}:
         to_c = f'{field.type.name[0]}32("{field.name}", {own})'
-    is_none = _constant(names, none.words[0]) if none and none.words[0] != "0" else ""
+    is_none = literal(names, none.words[0]) if none and none.words[0] != "0" else ""
     if names.auto(field.name) and isinstance(field.type, Scalar):
         is_none = f"_abi.{names.auto(field.name)}"
     if is_none and struct.initial:
@@ -188,12 +188,6 @@ def _member(names: Names, struct: Struct, field: Field, initial: Initial) -> Mem
         default = "None"
     required = field.tag("required") is not None
     return Member(field.name, kind, doc, None if required else default, from_c, to_c)
-
-
-def _constant(names: Names, text: str) -> str:
-    if text == "UINT64_MAX":
-        return "2**64 - 1"
-    return f"_abi.{text}" if any(c.name == text for c in names.header.constants) else text
 
 
 def _number(initial: Initial) -> str:

@@ -12,7 +12,7 @@ from enum import Enum
 from .model import CType, Function, Header, Named, Parameter, Pointer, Scalar
 
 # Tags of a function whose first word is a parameter.
-NAMING = {"batch", "bool", "borrowed", "default", "fills", "flags", "optional", "path"}
+NAMING = {"batch", "bool", "borrowed", "default", "fills", "flags", "none", "optional", "path"}
 
 # What is called when something of the caller's is let go of.
 RELEASE = "ferrum_release_fn"

@@ -25,6 +25,7 @@ TAGS = {
     "ends": 0,
     "fills": 1,
     "flags": 1,
+    "form": 2,
     "go": 1,
     "hot": 0,
     "if": 1,

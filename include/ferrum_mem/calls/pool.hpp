@@ -252,7 +252,7 @@ template <class Self> class pool_calls {
 
     /**
      * Changes release_threshold_bytes of the pool's settings, and gives back
-     * what is held above it and holds no block.
+     * what is held above it and holds no block. UINT64_MAX: never.
      */
     result<done>
     try_set_release_threshold(std::uint64_t release_threshold_bytes) const {

@@ -4882,7 +4882,7 @@ class Functions:
     # (pool, min_held_bytes) Changes min_held_bytes of the pool's settings.
     ferrum_pool_set_min_held: Callable[..., int]
     # (pool, release_threshold_bytes) Changes release_threshold_bytes of the pool's settings, and
-    # gives back what is held above it and holds no block.
+    # gives back what is held above it and holds no block. UINT64_MAX: never.
     ferrum_pool_set_release_threshold: Callable[..., int]
     # (pool, info_out) Describes how a pool has its memory.
     ferrum_pool_get_info: Callable[..., int]

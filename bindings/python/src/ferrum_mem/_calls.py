@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+from typing import TYPE_CHECKING
 
 from . import _abi, _native
 from ._enums import MemoryType, UsageHint
@@ -22,6 +23,9 @@ from ._records import (
 )
 from ._values import i32, nanoseconds, u64
 from ._waits import wait
+
+if TYPE_CHECKING:
+    from . import Device, Event, Manager, Stream
 
 
 class DeviceCalls(Resource):
@@ -43,10 +47,21 @@ class DeviceCalls(Resource):
         handle, function = self._handle, _native.library().ferrum_device_synchronize
         wait(lambda timeout_ns: function(handle, timeout_ns), timeout_s)
 
+    def set_limit(self, limit_bytes: int | None) -> None:
+        """Limits what this library takes from the device, all pools and managers together. None
+        takes the limit away. Lowering it below what is held releases cached memory; what is live
+        stays, and no more is taken until it fits again.
+        """
+        _native.check(
+            _native.library().ferrum_device_set_limit(
+                self._handle, 0 if limit_bytes is None else u64("limit_bytes", limit_bytes)
+            )
+        )
+
     def measure_bandwidth(self) -> float:
         """Measures the device's copy bandwidth by timed copies between two scratch segments (at
         most 64 MiB each; given back at once), for some tens of milliseconds.
-        ferrum_device_get_memory_info reports it from then on.
+        Device.memory_info() reports it from then on.
 
         Returns:
             10^9 bytes copied per second.
@@ -65,6 +80,21 @@ class DeviceCalls(Resource):
         )
         return Statistics.from_abi(raw)
 
+    def grant_peer(self, peer: Device) -> None:
+        """Lets work of another device, such as a kernel that the library does not know of, use the
+        memory of a device: what is allocated, and what is mapped in virtual memory now and
+        later, with the access that the device has. It holds until one of them is closed. On
+        devices whose memory the process addresses there is nothing to do.
+
+        Args:
+            peer: who gets the access.
+
+        Raises:
+            UnsupportedError: where the one does not reach the other's memory.
+            InvalidArgumentError: for the device itself.
+        """
+        _native.check(_native.library().ferrum_device_grant_peer(self._handle, peer._handle))
+
 
 class StreamCalls(Resource):
     """What Stream inherits."""
@@ -74,6 +104,15 @@ class StreamCalls(Resource):
         raw = ctypes.c_uint32()
         _native.check(_native.library().ferrum_stream_is_ready(self._handle, ctypes.byref(raw)))
         return bool(raw.value)
+
+    def wait_event(self, event: Event) -> None:
+        """Makes all later work of the stream wait for the event, which may be another stream's, or
+        another device's of the same backend.
+
+        Raises:
+            UnsupportedError: for an event of another backend.
+        """
+        _native.check(_native.library().ferrum_stream_wait_event(self._handle, event._handle))
 
 
 class EventCalls(Resource):
@@ -108,8 +147,8 @@ class PoolCalls(Resource):
         that are in quarantine. Damage that it reports is repaired, so it is reported once.
 
         Raises:
-            CorruptedError: for the first damage; all of it is in the log. FERRUM_OK without a
-                look for a pool that does not debug.
+            CorruptedError: for the first damage; all of it is in the log. no error without a look
+                for a pool that does not debug.
         """
         _native.check(_native.library().ferrum_pool_check(self._handle))
 
@@ -129,11 +168,34 @@ class PoolCalls(Resource):
         )
         return raw.value
 
+    def set_limit(self, max_size_bytes: int | None) -> None:
+        """Changes the pool's upper bound; None takes it away. Lowering it below what is held
+        releases what is cached; what is live stays.
+        """
+        _native.check(
+            _native.library().ferrum_pool_set_limit(
+                self._handle, 0 if max_size_bytes is None else u64("max_size_bytes", max_size_bytes)
+            )
+        )
+
     def set_min_held(self, min_held_bytes: int) -> None:
         """Changes min_held_bytes of the pool's settings."""
         _native.check(
             _native.library().ferrum_pool_set_min_held(
                 self._handle, u64("min_held_bytes", min_held_bytes)
+            )
+        )
+
+    def set_release_threshold(self, release_threshold_bytes: int | None) -> None:
+        """Changes release_threshold_bytes of the pool's settings, and gives back what is held above
+        it and holds no block. None: never.
+        """
+        _native.check(
+            _native.library().ferrum_pool_set_release_threshold(
+                self._handle,
+                2**64 - 1
+                if release_threshold_bytes is None
+                else u64("release_threshold_bytes", release_threshold_bytes),
             )
         )
 
@@ -197,6 +259,27 @@ class MemoryCalls(Resource):
         """
         _native.check(_native.library().ferrum_memory_unpin(self._handle))
 
+    def prefetch(self, target: Device, stream: Stream | None = None) -> None:
+        """Queues that a block is brought near a device before it is used there, and returns. The
+        bytes stay as they are, and it counts as no access. On the host it has the system put
+        memory behind the block. On other devices MemoryType.MANAGED goes where it is said, a
+        host device being the host, and other memory stays.
+
+        Args:
+            target: the block's own device, or another.
+            stream: optional, of the block's device.
+
+        Raises:
+            UnsupportedError: for a device that the block cannot be brought to.
+        """
+        _native.check(
+            _native.library().ferrum_memory_prefetch(
+                self._handle,
+                target._handle,
+                _abi.ferrum_stream() if stream is None else stream._handle,
+            )
+        )
+
     def set_usage_hint(self, hint: UsageHint) -> None:
         """Keeps a hint with a block, in place of an earlier one of the same axis; UsageHint.NONE
         takes all back. Hints are for those who decide about the block (Memory.usage_hints()) and
@@ -222,6 +305,33 @@ class MemoryCalls(Resource):
 
 class VirtualPoolCalls(Resource):
     """What VirtualPool inherits."""
+
+    def record_stream(
+        self, offset_bytes: int, size_bytes: int, stream: Stream | None = None
+    ) -> None:
+        """Says that a stream uses every page that a range touches too, besides the one that the
+        range was asked for on: once freed, the pages wait for the work that is queued on this
+        stream at the time of their free as well. The range may be a part of an allocation, or of
+        several.
+
+        Args:
+            stream: None: the default stream.
+
+        Raises:
+            InvalidOffsetError: for a range that ends outside.
+            InvalidSizeError: for a size of 0.
+            NotMappedError: with offset and size of the first page that is not mapped.
+            InvalidStateError: for a page that sleeps, and BusyError for one that is being put to
+                sleep or woken.
+        """
+        _native.check(
+            _native.library().ferrum_vpool_record_stream(
+                self._handle,
+                u64("offset_bytes", offset_bytes),
+                u64("size_bytes", size_bytes),
+                _abi.ferrum_stream() if stream is None else stream._handle,
+            )
+        )
 
     def is_mapped(self, offset_bytes: int, size_bytes: int) -> bool:
         """Says whether every page that a range touches is mapped or not; 0 for one that ends
@@ -276,6 +386,20 @@ class VirtualPoolCalls(Resource):
         )
         return raw.value
 
+    def set_limit(self, limit_bytes: int | None) -> None:
+        """Changes the limit while the pool works; None: what the device has. What is mapped stays;
+        free pages above the limit go back to the device, movable ones by the pool's worker and
+        after the call.
+
+        Raises:
+            OutOfPhysicalMemoryError: for more than the device has.
+        """
+        _native.check(
+            _native.library().ferrum_vpool_set_limit(
+                self._handle, 0 if limit_bytes is None else u64("limit_bytes", limit_bytes)
+            )
+        )
+
     def synchronize(self, timeout_s: float | None = None) -> None:
         """Waits until no range of the pool is retiring any more.
 
@@ -304,8 +428,8 @@ class VirtualPoolCalls(Resource):
         """Gives a file descriptor for each page of a range of a virtual pool with
         Backing.SHAREABLE, in order: all of them or none. The caller closes them; another
         process, which gets them through a socket or as an heir, has the same memory by
-        ferrum_manager_import_pages. The memory goes back to the system when no process has it
-        any more.
+        Manager.import_pages(). The memory goes back to the system when no process has it any
+        more.
 
         When the range is freed its pages stay with the pool, which uses them for its next
         ranges: whoever has imported them ends that before.
@@ -347,6 +471,23 @@ class ElasticPoolCalls(Resource):
         )
         return Statistics.from_abi(raw)
 
+    def set_limit(self, limit_bytes: int | None) -> None:
+        """Changes the limit of all models together while they run; None: what the device has. What
+        is mapped stays, and free pages above the limit go back to the device, as with
+        VirtualPool.set_limit(). Below what the models use or are guaranteed, one that stays
+        within its guarantee may have to wait until those above theirs have given.
+
+        Raises:
+            InvalidConfigError: for less than the models have asked to be guaranteed, or than a
+                page.
+            OutOfPhysicalMemoryError: for more than the device has.
+        """
+        _native.check(
+            _native.library().ferrum_elastic_pool_set_limit(
+                self._handle, 0 if limit_bytes is None else u64("limit_bytes", limit_bytes)
+            )
+        )
+
     def compact(self) -> CompactReport:
         """As VirtualPool.compact()."""
         raw = _abi.ferrum_compact_report.init()
@@ -385,11 +526,21 @@ class ElasticPoolCalls(Resource):
 class MonitorCalls(Resource):
     """What Monitor inherits."""
 
+    def register(self, manager: Manager) -> None:
+        """Has the monitor watch a manager and its device. The registration is weak: it keeps
+        neither from being destroyed, and a manager that is destroyed leaves by itself before
+        that call returns. Several managers of one device are one device to the monitor.
+
+        Raises:
+            AlreadyExistsError: for one that is registered.
+        """
+        _native.check(_native.library().ferrum_monitor_register(self._handle, manager._handle))
+
     def pressure(self, *, max_age_s: float = 0.0) -> MonitorPressure:
         """Gives the pressure of all devices together.
 
         Args:
-            max_age_s: as for ferrum_device_get_recent_memory_info, for the system, too.
+            max_age_s: as for Device.memory_info(), for the system, too.
         """
         raw = _abi.ferrum_monitor_pressure.init()
         _native.check(
@@ -463,6 +614,20 @@ class FallbackManagerCalls(Resource):
         )
         return raw.value
 
+    def release(self, location: BufferLocation, address: int, stream: Stream | None = None) -> None:
+        """Ends storage that was taken, after what is queued on a stream of the device, which is
+        optional. InvalidArgumentError for a location that is none, InvalidAddressError for
+        storage that is none.
+        """
+        _native.check(
+            _native.library().ferrum_fallback_manager_release(
+                self._handle,
+                i32("location", location),
+                u64("address", address),
+                _abi.ferrum_stream() if stream is None else stream._handle,
+            )
+        )
+
 
 class FallbackBufferCalls(Resource):
     """What FallbackBuffer inherits."""
@@ -478,5 +643,5 @@ class FallbackBufferCalls(Resource):
         return raw.value
 
     def unpin(self) -> None:
-        """Ends one ferrum_fallback_buffer_pin. InvalidStateError: there is none."""
+        """Ends one FallbackBuffer.pin(). InvalidStateError: there is none."""
         _native.check(_native.library().ferrum_fallback_buffer_unpin(self._handle))

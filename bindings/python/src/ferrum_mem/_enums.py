@@ -87,11 +87,11 @@ class MemoryType(enum.IntEnum):
         MAPPED: Memory that the host and other devices can address: the device's own where it is the
             host's, else page-locked.
         MANAGED: Memory that the host and devices address at the same time, and that the system
-            moves to where it is used; ferrum_memory_prefetch and ferrum_memory_set_usage_hint say
-            where that will be. On a device whose own memory is the host's it is that. Elsewhere its
-            address never changes, it counts in the books of its manager only, and it need not be
-            anywhere before it is touched: more of it than a device has is possible, and slow. A
-            device without Capability.MANAGED_MEMORY: UnsupportedError.
+            moves to where it is used; Memory.prefetch() and Memory.set_usage_hint() say where that
+            will be. On a device whose own memory is the host's it is that. Elsewhere its address
+            never changes, it counts in the books of its manager only, and it need not be anywhere
+            before it is touched: more of it than a device has is possible, and slow. A device
+            without Capability.MANAGED_MEMORY: UnsupportedError.
     """
 
     GENERAL = _abi.FERRUM_MEMORY_GENERAL
@@ -111,7 +111,7 @@ class Backing(enum.IntEnum):
             there: it would share the parent's.
         PRIVATE: its bytes are lost when a page leaves its place; quicker to come and go on some
             devices. On the host, a child made by fork() has the bytes of that moment.
-        SHAREABLE: movable, and ferrum_vpool_export() gives it to other processes; a device without
+        SHAREABLE: movable, and VirtualPool.export() gives it to other processes; a device without
             Capability.EXPORTED_PAGES has none. On the host each page is a file.
     """
 
@@ -186,7 +186,7 @@ class MemoryPreset(enum.IntEnum):
     """Settings that are ready made: fraction, fallback, min_free_bytes, per bucket.
 
     Attributes:
-        DEFAULT: 0.9, fallback, 512 MiB, 8: FERRUM_MEMORY_CONFIG_INIT.
+        DEFAULT: 0.9, fallback, 512 MiB, 8: MemoryConfig().
         INFERENCE: 0.95, fallback, 256 MiB, 4: the most memory.
         TRAINING: 0.8, no fallback, 1 GiB, 16: says that there is no room rather than go slow.
         CONSTRAINED: 0.7, fallback, 128 MiB, 2: for devices with little memory.
@@ -304,15 +304,13 @@ class Capability(enum.IntFlag):
         VIRTUAL_MEMORY: virtual and elastic pools work on the device.
         PINNED_MEMORY: MemoryType.PINNED and MemoryType.MAPPED can be had, within the system's
             limits.
-        LINKED_MEMORY: ferrum_manager_create_mapping() works between the device and others of its
-            backend.
-        EXPORTED_PAGES: virtual pools can have Backing.SHAREABLE, and ferrum_manager_import_pages()
-            works.
-        SHARED_MEMORY: ferrum_device_share_memory() and ferrum_event_share() work between processes.
-        CAPTURE: ferrum_pool_capture_begin() works: streams can be captured, and say so.
+        LINKED_MEMORY: Manager.create_mapping() works between the device and others of its backend.
+        EXPORTED_PAGES: virtual pools can have Backing.SHAREABLE, and Manager.import_pages() works.
+        SHARED_MEMORY: share_memory() and SharedEvent() work between processes.
+        CAPTURE: Graph() works: streams can be captured, and say so.
         MANAGED_MEMORY: MemoryType.MANAGED is memory that moves to where it is used. Without it, it
             is the device's own on a device that is Capability.HOST_ADDRESSABLE, else there is none.
-        REGISTERED_MEMORY: ferrum_manager_adopt() page-locks memory of the process.
+        REGISTERED_MEMORY: Manager.adopt() page-locks memory of the process.
         STREAM_ORDERED: pools can have SegmentSource.STREAM_ORDERED.
     """
 

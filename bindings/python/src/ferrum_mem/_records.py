@@ -238,7 +238,7 @@ class PoolConfig:
         growth_increment_bytes: size of each further segment, larger if a request needs it, smaller
             as the first one. A pool over pages grows by the pages that it lacks.
         alignment_bytes: alignment of every block, a power of two; 0: 256. Sizes are rounded up to
-            it; some strategies and the thread caches round further, and ferrum_pool_usable_size
+            it; some strategies and the thread caches round further, and PoolBlock.usable_bytes
             tells what a block has.
         pre_allocate: take the memory when the pool is created: max_size_bytes, or
             initial_size_bytes where that is unlimited. It is then all or nothing. Over pages it
@@ -340,7 +340,7 @@ class GraphInfo:
     """A graph at one moment. What is told of the private pool is of all graphs that share it.
 
     Attributes:
-        capturing: until ferrum_pool_capture_end.
+        capturing: until Graph.end().
         sharing: graphs of the private pool, this one included.
         held_bytes: what the private pool has of the device.
         live_bytes: size of the live blocks of the private pool.
@@ -469,18 +469,18 @@ class BlockInfo:
         allocated_bytes: after rounding.
         alignment_bytes: largest power of two that divides the address, at most ALIGNMENT_MAX.
         address: of a relocatable block that is not pinned it is valid until the next
-            ferrum_manager_defragment of the manager; host_pointer too.
-        host_pointer: the block as the host sees it, or None where it cannot. ferrum_memory_map
-            gives a pointer in any case.
-        allocated_at_ns: monotonic time of the allocation since ferrum_init.
+            Manager.defragment() of the manager; host_pointer too.
+        host_pointer: the block as the host sees it, or None where it cannot. Memory.map() gives a
+            pointer in any case.
+        allocated_at_ns: monotonic time of the allocation since init().
         is_mapped: mapped for host access by a call of this library.
         operations_in_flight: asynchronous operations in flight on the block.
         tag: name in the books, or empty.
         is_relocatable: asked for with ALLOCATE_RELOCATABLE.
-        pin_count: calls of ferrum_memory_pin that ferrum_memory_unpin has not ended.
-        linked: the block of another device that is the same memory (ferrum_manager_create_mapping);
-            0: none, or it is gone.
-        is_adopted: the memory is somebody else's (ferrum_manager_adopt).
+        pin_count: calls of Memory.pin() that Memory.unpin() has not ended.
+        linked: the block of another device that is the same memory (Manager.create_mapping()); 0:
+            none, or it is gone.
+        is_adopted: the memory is somebody else's (Manager.adopt()).
     """
 
     memory_type: MemoryType
@@ -550,7 +550,7 @@ class DefragmentationStats:
             is free there.
         skipped_over_budget: blocks that were not looked at any more when the budget was over.
         budget_ended: the budget was over before all was done.
-        skipped_mapped: blocks that the host has mapped (ferrum_memory_map); this reason comes after
+        skipped_mapped: blocks that the host has mapped (Memory.map()); this reason comes after
             skipped_pinned.
     """
 
@@ -1073,7 +1073,7 @@ class MonitorPressure:
 
 @dataclass(frozen=True)
 class InferenceMemoryEstimate:
-    """What ferrum_estimate_inference_memory found.
+    """What estimate_inference_memory() found.
 
     Attributes:
         model_bytes: the weights.
@@ -1237,7 +1237,7 @@ class AccessStats:
         write_count: how many writes there were.
         average_read_bytes: mean size of a read, rounded down; 0 when there was none.
         average_write_bytes: mean size of a write, rounded down; 0 when there was none.
-        last_access_ns: monotonic time of the last access since ferrum_init.
+        last_access_ns: monotonic time of the last access since init().
     """
 
     is_tracked: bool

@@ -176,20 +176,6 @@ class Device(DeviceCalls):
         )
         return BlockOwner.from_abi(raw)
 
-    def grant_peer(self, peer: Device) -> None:
-        """Lets work of another device, such as a kernel of the program's, use the memory of
-        this one: what is allocated, and what is mapped now and later.
-
-        Raises:
-            UnsupportedError: the other device does not reach it.
-        """
-        _native.check(_native.library().ferrum_device_grant_peer(self._handle, peer._handle))
-
-    def set_limit(self, limit_bytes: int | None) -> None:
-        """Limits what this process takes from the device; None or 0: no limit."""
-        limit = 0 if limit_bytes is None else u64("limit_bytes", limit_bytes)
-        _native.check(_native.library().ferrum_device_set_limit(self._handle, limit))
-
     @property
     def default_stream(self) -> Stream:
         """The stream that the device always has; it ends with the device."""

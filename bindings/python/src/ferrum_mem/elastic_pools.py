@@ -88,16 +88,6 @@ class ElasticPool(ElasticPoolCalls):
         models: list[dict[str, Any]] = found["models"]
         return models
 
-    def set_limit(self, limit_bytes: int | None) -> None:
-        """Changes the limit of all models together while they run; None or 0: what
-        the device has.
-
-        Raises:
-            InvalidConfigError: less than the models are guaranteed.
-        """
-        limit = 0 if limit_bytes is None else u64("limit_bytes", limit_bytes)
-        _native.check(_native.library().ferrum_elastic_pool_set_limit(self._handle, limit))
-
 
 class Model(Sleeper):
     """A model of an elastic pool; ElasticPool.register_model() makes it, and closing it

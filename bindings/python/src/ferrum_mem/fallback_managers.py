@@ -244,14 +244,6 @@ class FallbackManager(FallbackManagerCalls):
         )
         return FallbackBuffer(self, handle)
 
-    def release(self, location: BufferLocation, address: int, stream: Stream | None = None) -> None:
-        """Ends storage that FallbackBuffer.take() has given."""
-        _native.check(
-            _native.library().ferrum_fallback_manager_release(
-                self._handle, int(location), u64("address", address), optional_handle(stream)
-            )
-        )
-
 
 _WIDTHS = {
     DType.F32: 4, DType.F16: 2, DType.BF16: 2, DType.F64: 8, DType.F8: 1,

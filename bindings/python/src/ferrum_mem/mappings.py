@@ -12,8 +12,6 @@ from ._enums import HostAccess
 from ._owned import Owned
 from ._records import AccessStats
 from ._values import u64
-from .devices import Device
-from .streams import Stream, optional_handle
 
 
 class HostMapping(HostBuffer):
@@ -108,22 +106,6 @@ class AdvancedBlock(MemoryCalls, HostBuffer):
         return await _async.in_thread(
             lambda: self.map(access, offset_bytes=offset_bytes, size_bytes=size_bytes),
             HostMapping.close,
-        )
-
-    def prefetch(self, target: Device, stream: Stream | None = None) -> None:
-        """Queues that the block is brought near a device before it is used there.
-
-        Args:
-            target: the block's own device, or another.
-            stream: of the block's device; None: its default one.
-
-        Raises:
-            UnsupportedError: the block cannot be brought there.
-        """
-        _native.check(
-            _native.library().ferrum_memory_prefetch(
-                self._handle, target._handle, optional_handle(stream)
-            )
         )
 
     def access_stats(self) -> AccessStats | None:

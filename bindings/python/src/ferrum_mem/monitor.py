@@ -139,14 +139,6 @@ class Monitor(MonitorCalls):
         )
         self._own(_OpenMonitor(handle), handle)
 
-    def register(self, manager: Manager) -> None:
-        """Watches a manager and its device.
-
-        Raises:
-            AlreadyExistsError: it is registered.
-        """
-        _native.check(_native.library().ferrum_monitor_register(self._handle, manager._handle))
-
     def unregister(self, which: Manager | Device) -> None:
         """Ends the watch over a manager, or over all managers of a device.
 

@@ -211,20 +211,3 @@ class Pool(PoolCalls):
         for block in blocks:
             block.finish()
         _native.check(status)
-
-    def set_limit(self, max_size_bytes: int | None) -> None:
-        """Changes the pool's upper bound; None or 0: none."""
-        bound = 0 if max_size_bytes is None else u64("max_size_bytes", max_size_bytes)
-        _native.check(_native.library().ferrum_pool_set_limit(self._handle, bound))
-
-    def set_release_threshold(self, release_threshold_bytes: int | None) -> None:
-        """Changes above how many bytes held an empty segment is given back at once;
-        None: never. What is above it now is given back."""
-        _native.check(
-            _native.library().ferrum_pool_set_release_threshold(
-                self._handle,
-                2**64 - 1
-                if release_threshold_bytes is None
-                else u64("release_threshold_bytes", release_threshold_bytes),
-            )
-        )

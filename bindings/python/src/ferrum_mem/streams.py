@@ -109,11 +109,6 @@ class Stream(StreamCalls):
         """Marks the present end of the queue."""
         return Event(self)
 
-    def wait_event(self, event: Event) -> None:
-        """Makes all later work of this stream wait for an event, which may be another
-        stream's, or another device's of the same backend."""
-        _native.check(_native.library().ferrum_stream_wait_event(self._handle, event._handle))
-
 
 class _NotOwned(Owned):
     """The record of a default stream: it ends with its device, and nobody warns."""

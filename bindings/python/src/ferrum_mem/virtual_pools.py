@@ -158,30 +158,3 @@ class VirtualPool(VirtualPoolCalls, Sleeper):
         unmap_pages(
             self._owned, offset, size, self._page_bytes, lambda: unmap(handle, offset, size, queue)
         )
-
-    def record_stream(self, offset_bytes: int, size_bytes: int, stream: Stream | None) -> None:
-        """Says that a stream uses every page that a range touches too, besides the one
-        that it was asked for on: once freed, they wait for the work that is queued on it
-        then as well. The range may be a part of one, or of several.
-
-        Args:
-            stream: None: the default one.
-
-        Raises:
-            NotMappedError: a page of it is not mapped; the message says which.
-            InvalidStateError: a page of it sleeps.
-            BusyError: a part of it is being put to sleep or woken.
-        """
-        _native.check(
-            _native.library().ferrum_vpool_record_stream(
-                self._handle,
-                u64("offset_bytes", offset_bytes),
-                u64("size_bytes", size_bytes),
-                optional_handle(stream),
-            )
-        )
-
-    def set_limit(self, limit_bytes: int | None) -> None:
-        """Changes the limit while the pool works; None or 0: what the device has."""
-        limit = 0 if limit_bytes is None else u64("limit_bytes", limit_bytes)
-        _native.check(_native.library().ferrum_vpool_set_limit(self._handle, limit))

@@ -4936,7 +4936,7 @@ extern "C" {
     pub fn ferrum_pool_set_min_held(pool: ferrum_pool, min_held_bytes: u64) -> ferrum_status;
 
     /// Changes release_threshold_bytes of the pool's settings, and gives back what is
-    /// held above it and holds no block.
+    /// held above it and holds no block. UINT64_MAX: never.
     pub fn ferrum_pool_set_release_threshold(
         pool: ferrum_pool,
         release_threshold_bytes: u64,
