@@ -88,7 +88,6 @@ FERRUM_API ferrum_status ferrum_device_get_memory_info(
  *
  * @by-hand c read from the mirror where that is shown
  * @by-hand python memory_info() has both
- * @by-hand c read from the mirror where that is shown
  * @hot
  * @form python Device.memory_info()
  */
@@ -211,7 +210,6 @@ FERRUM_API ferrum_status ferrum_snapshot_json(char *buffer, size_t capacity,
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  *
  * @stateless
- *
  * @infallible
  */
 FERRUM_API ferrum_status ferrum_leak_report_json(char *buffer, size_t capacity,

@@ -225,7 +225,6 @@ typedef int32_t ferrum_buffer_location;
  * Needs no ferrum_init.
  *
  * @stateless
- *
  * @go fallback.NewBufferID
  * @infallible
  */
@@ -237,7 +236,6 @@ FERRUM_API ferrum_status ferrum_buffer_id_new(uint64_t *id_out);
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  *
  * @stateless
- *
  * @go fallback.BufferID.String
  * @go buffer_id fallback.BufferID
  * @infallible
@@ -902,7 +900,6 @@ FERRUM_API ferrum_status ferrum_fallback_manager_release(
  * @return FERRUM_ERROR_OVERFLOW above 2^63.
  *
  * @stateless
- *
  * @go device.RoundUpPowerOf2
  */
 FERRUM_API ferrum_status ferrum_round_up_power_of_2(uint64_t n,
@@ -913,7 +910,6 @@ FERRUM_API ferrum_status ferrum_round_up_power_of_2(uint64_t n,
  * ferrum_round_up_power_of_2.
  *
  * @stateless
- *
  * @go device.SizeClass
  */
 FERRUM_API ferrum_status ferrum_size_class(uint64_t size_bytes,
@@ -924,7 +920,6 @@ FERRUM_API ferrum_status ferrum_size_class(uint64_t size_bytes,
  * 64 bits.
  *
  * @stateless
- *
  * @go device.F32Bytes
  */
 FERRUM_API ferrum_status ferrum_f32_bytes(uint64_t count, uint64_t *bytes_out);
@@ -933,7 +928,6 @@ FERRUM_API ferrum_status ferrum_f32_bytes(uint64_t count, uint64_t *bytes_out);
  * As ferrum_f32_bytes, for 16-bit floats.
  *
  * @stateless
- *
  * @go device.F16Bytes
  */
 FERRUM_API ferrum_status ferrum_f16_bytes(uint64_t count, uint64_t *bytes_out);

@@ -502,7 +502,6 @@ FERRUM_API ferrum_status ferrum_placement_destroy(ferrum_placement placement);
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  *
  * @by-hand python a property
- *
  * @hot
  */
 FERRUM_API ferrum_status ferrum_placement_get_name(ferrum_placement placement,
