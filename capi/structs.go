@@ -290,6 +290,14 @@ func recordsOf[To, From any](name string, array *From, count C.uint64_t, read fu
 	return all, nil
 }
 
+// flagsOf is a set of flags, of which none may be unknown.
+func flagsOf(name string, flags, known C.uint32_t, names string) (uint32, error) {
+	if flags&^known != 0 {
+		return 0, device.Errorf(device.CodeInvalidArgument, "capi.flags", "%s is %#x: %s known", name, uint32(flags), names)
+	}
+	return uint32(flags), nil
+}
+
 // bytesOf is the caller's bytes as they lie there.
 func bytesOf(name string, text *C.char, size C.size_t) ([]byte, error) {
 	if uint64(size) > math.MaxInt32 {

@@ -86,7 +86,7 @@ class _Export:
         """The export, as gofmt leaves it."""
         name = "fmgo_" + self.function.name.removeprefix("ferrum_")
         parameters = ", ".join(
-            f"{self._parameter(p.name)} {self._go_c(p.type)}"
+            f"{self._parameter(p.name)} {self._go_c(p.type, is_list=a.role is Role.ARRAY)}"
             for a in self.shape.arguments
             for p in a.parameters
         )
@@ -156,6 +156,11 @@ class _Export:
             return [self._read(f"{name}Given", f"textsOf({quoted}, {name}, {count})")]
         if argument.role is Role.RELEASE:
             return [f"releaseOf({name}, {self._parameter(argument.parameters[1].name)})"]
+        if argument.role is Role.FLAGS:
+            known = self.writer.structs.known_flags(argument.flags)
+            self._read(f"{name}Given", f"flagsOf({quoted}, {name}, {known})")
+            go = self._tagged("go", argument)
+            return [f"{go}({name}Given)" if go else f"{name}Given"]
         if argument.role in {Role.STRUCT, Role.RECORD}:
             go = self.writer.structs.go_type(argument.type_name)
             given = f"{name}Given"
@@ -196,8 +201,17 @@ class _Export:
         if self.writer.structs.is_struct(argument):
             call = f"recordsOf({quoted}, {name}, {count}, {reader_name(argument.type_name)})"
         else:
-            call = f"arrayOf[{self._element(argument)}]({quoted}, {name}, {count})"
+            call = (
+                f"arrayOf[{self._element(argument)}]({quoted}, {self._numbers(argument)}, {count})"
+            )
         return self._read(given, call)
+
+    def _numbers(self, argument: Argument) -> str:
+        """A list as one of numbers: a handle is a struct of nothing but its number."""
+        name = self._parameter(argument.parameters[0].name)
+        if argument.role is Role.ARRAY and argument.type_name in self.writer.kinds:
+            return f"(*C.uint64_t)(unsafe.Pointer({name}))"
+        return name
 
     def _element(self, argument: Argument) -> str:
         if argument.type_name in self.writer.kinds:
@@ -277,6 +291,7 @@ class _Export:
         if argument.role is Role.ARRAY:
             is_struct = self.writer.structs.is_struct(argument)
             put = writer_name(argument.type_name) if is_struct else "putNumber"
+            to[0] = self._numbers(argument)
             if self._is_filled(argument):
                 return f"fillArray({to[0]}, {name}, {put})"
             return f'return giveArray({", ".join(to)}, {name}, {put}, "{argument.name}")'
@@ -305,18 +320,19 @@ class _Export:
         }
         return {word.split(".")[0] for word in words if "." in word}
 
-    def _go_c(self, written: CType) -> str:
-        """The type of a parameter of an export: a handle is its number."""
+    def _go_c(self, written: CType, *, is_list: bool = False) -> str:
+        """The type of a parameter of an export: a handle is its number, but in lists."""
         if isinstance(written, Pointer):
             if written.target == Scalar("void"):
                 return "C.uintptr_t"
-            return "*" + self._go_c(written.target)
+            return "*" + self._go_c(written.target, is_list=is_list)
         if isinstance(written, Named):
             if written.name == "ferrum_address":
                 return "C.uint64_t"
             if written.kind == "alias":
                 return "C.int32_t"
-            return "C.uint64_t" if written.name in self.writer.kinds else f"C.{written.name}"
+            is_number = written.name in self.writer.kinds and not is_list
+            return "C.uint64_t" if is_number else f"C.{written.name}"
         if isinstance(written, Scalar):
             return f"C.{written.name}"
         raise TypeError(f"{written} is no type of a parameter")

@@ -199,17 +199,22 @@ class Structs:
         tag = field.tag("flags")
         if tag is None:
             return ['f.known(from.flags, 0, "none is")']
-        flags = self._flags(tag.words[0])
+        return [
+            f"f.known(from.flags, {self.known_flags(tag.words[0])})",
+            *(f"to.{flag} = from.flags&C.{name} != 0" for name, flag in self._flags(tag.words[0])),
+        ]
+
+    def known_flags(self, prefix: str) -> str:
+        """The sum of the flags of a set, and the words that name them, as two arguments."""
+        flags = self._flags(prefix)
+        if not flags:
+            raise ShapeError(f"{prefix}: a set without flags")
         numbers = {c.name: c.value for c in self.header.constants}
         known = [f"{name} ({numbers[name]:#x})" for name, _ in flags]
         said = f"only {known[0]} is"
         if len(known) > 1:
             said = f"only {', '.join(known[:-1])} and {known[-1]} are"
-        every = "|".join(f"C.{name}" for name, _ in flags)
-        return [
-            f'f.known(from.flags, {every}, "{said}")',
-            *(f"to.{flag} = from.flags&C.{name} != 0" for name, flag in flags),
-        ]
+        return "|".join(f"C.{name}" for name, _ in flags) + f', "{said}"'
 
     def _flags(self, prefix: str) -> list[tuple[str, str]]:
         """The flags of a set, each with the name of its field in Go."""

@@ -38,6 +38,60 @@ typedef struct ferrum_box_config {
 typedef struct ferrum_item {
     uint64_t bytes;
 } ferrum_item;
+/** One way to pack.
+ *  @go boxes.Packing */
+typedef int32_t ferrum_packing;
+/** Loosely. */
+#define FERRUM_PACKING_LOOSE 0
+/** It may break. */
+#define FERRUM_PARCEL_FRAGILE UINT32_C(1)
+/** It has to stand. */
+#define FERRUM_PARCEL_UPRIGHT UINT32_C(2)
+/** A weight.
+ *  @go boxes.Weight */
+typedef struct ferrum_weight {
+    uint64_t grams;
+} ferrum_weight;
+/** What is in a box.
+ *  @go *boxes.Parcel */
+typedef struct ferrum_parcel {
+    uint32_t struct_size;
+    /** @flags FERRUM_PARCEL */
+    uint32_t flags;
+    /** @go Kind */
+    ferrum_packing packing;
+    /** @bool */
+    uint32_t is_sealed;
+    uint64_t age_ns;
+    uint64_t timeout_ns;
+    float fill_ratio;
+    uint32_t reserved;
+    const char *label;
+    /** @path */
+    const char *folder;
+    /** @list count 16 OVERFLOW */
+    const uint64_t *sizes;
+    uint64_t count;
+    ferrum_box box;
+    ferrum_weight weight;
+    char tag[64];
+    uint8_t seal[16];
+    /** @go Spot.Addr
+     *  @read spot */
+    uint64_t spot;
+} ferrum_parcel;
+#define FERRUM_PARCEL_INIT { (uint32_t)sizeof(ferrum_parcel), 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, {0}, {0}, {0}, {0}, 0 }
+/** What a box says of itself.
+ *  @go boxes.Report */
+typedef struct ferrum_report {
+    uint32_t struct_size;
+    /** @flags FERRUM_PARCEL */
+    uint32_t flags;
+    /** @go ID.String() */
+    char id[32];
+    void *host_pointer;
+} ferrum_report;
+#define FERRUM_REPORT_INIT { (uint32_t)sizeof(ferrum_report), 0, {0}, NULL }
 """
 
 
