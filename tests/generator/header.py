@@ -80,7 +80,8 @@ typedef struct ferrum_parcel {
      *  @read spot */
     uint64_t spot;
 } ferrum_parcel;
-#define FERRUM_PARCEL_INIT { (uint32_t)sizeof(ferrum_parcel), 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, {0}, {0}, {0}, {0}, 0 }
+#define FERRUM_PARCEL_INIT { (uint32_t)sizeof(ferrum_parcel), 0, 0, 0, 0, 0, 0, 0, NULL, NULL, \\
+    NULL, 0, {0}, {0}, {0}, {0}, 0 }
 /** What a box says of itself.
  *  @go boxes.Report */
 typedef struct ferrum_report {
