@@ -83,7 +83,7 @@ def _imports(names: Names, body: str) -> str:
     kinds = {type_name(s) for s in names.header.structs if arguments.is_class(s)}
     records = sorted(k for k in kinds if re.search(rf"\b{k}(\.from_abi\(|[],)| ])", body))
     text += "from ._owned import Resource\n"
-    text += f"from ._records import {', '.join(records)}\n"
+    text += f"from ._records import {', '.join(records)}\n" if records else ""
     words = ["NS_PER_SECOND"] if "NS_PER_SECOND" in body else []
     words += [name for name in ("i32", "nanoseconds", "u32", "u64") if f"{name}(" in body]
     text += f"from ._values import {', '.join(words)}\n" if words else ""
