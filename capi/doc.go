@@ -6,6 +6,10 @@
 // panic into FERRUM_ERROR_INTERNAL. There is no logic here, with one exception:
 // what a call means stands in core/library.
 //
+// Most of it is generated from the header: functions (*_gen.c), exports (export_*_gen.go)
+// and the converters of structs (structs_*_gen.go), which are made of the small functions
+// in structs.go. By hand are the start, callbacks and the thread caches.
+//
 // The exception is the thread caches (cache*.c), which serve most allocations and
 // frees of small blocks without entering Go. They have blocks on lease from the
 // pools; cache.h says what they offer, cache_types.h how they work.
