@@ -1,6 +1,6 @@
 use crate::error::check;
 use crate::library::Library;
-use crate::{sys, DummyConfig, DummyItem, DummyOrder, DummyTraitFlags, Result};
+use crate::{sys, DummyConfig, DummyOrder, Result};
 
 /// A list of items.
 #[derive(Debug)]
@@ -33,59 +33,6 @@ impl Dummy {
     /// The handle.
     pub fn raw(&self) -> sys::ferrum_dummy {
         self.raw
-    }
-
-    /// Replaces the traits.
-    pub fn set_traits(&self, traits: DummyTraitFlags) -> Result<()> {
-        // SAFETY: plain values.
-        check(unsafe { sys::ferrum_dummy_set_traits(self.raw, traits.bits()) })
-    }
-
-    /// Stops jobs before their next step, or lets them go on.
-    pub fn hold(&self, held: bool) -> Result<()> {
-        // SAFETY: plain values.
-        check(unsafe { sys::ferrum_dummy_hold(self.raw, held.into()) })
-    }
-
-    /// Adds items, all or none.
-    pub fn add(&self, items: &[DummyItem]) -> Result<()> {
-        const NAME: &str = "ferrum_dummy_add";
-        let items = items
-            .iter()
-            .map(|item| item.with_raw(NAME, |raw| Ok(*raw)))
-            .collect::<Result<Vec<_>>>()?;
-        // SAFETY: the array has as many elements as are told.
-        check(unsafe { sys::ferrum_dummy_add(self.raw, items.as_ptr(), items.len() as u64) })
-    }
-
-    /// The items in their order.
-    pub fn items(&self) -> Result<Vec<DummyItem>> {
-        let mut count = 0;
-        // SAFETY: with no room it only tells the count.
-        check(unsafe {
-            sys::ferrum_dummy_get_items(self.raw, std::ptr::null_mut(), 0, &mut count)
-        })?;
-        let mut found = vec![sys::ferrum_dummy_item::default(); count];
-        // SAFETY: the array has the room that is told.
-        check(unsafe {
-            sys::ferrum_dummy_get_items(self.raw, found.as_mut_ptr(), found.len(), &mut count)
-        })?;
-        Ok(found[..count].iter().map(DummyItem::from).collect())
-    }
-
-    /// The place and the first item of a name.
-    pub fn find(&self, name: &str) -> Result<(u64, DummyItem)> {
-        let name = crate::library::c_text("ferrum_dummy_find", "name", name)?;
-        let (mut index, mut found) = (0, Default::default());
-        // SAFETY: the text lives through the call, of which the others are outputs.
-        check(unsafe { sys::ferrum_dummy_find(self.raw, name.as_ptr(), &mut index, &mut found) })?;
-        Ok((index, (&found).into()))
-    }
-
-    /// Adds items that are written as JSON.
-    pub fn add_json(&self, items: &str) -> Result<()> {
-        // SAFETY: the text has the length that is told.
-        check(unsafe { sys::ferrum_dummy_add_json(self.raw, items.as_ptr().cast(), items.len()) })
     }
 
     /// Begins to sort the items.
