@@ -68,6 +68,14 @@ class _OpenDevice(Owned):
         super().finish(others)
 
 
+def device_id_of(handle: _abi.ferrum_device) -> str | None:
+    """The id of an open device; None for no device, and for one that has been closed."""
+    info = _abi.ferrum_device_info.init()
+    if not handle.id or _native.library().ferrum_device_get_info(handle, ctypes.byref(info)) < 0:
+        return None
+    return info.id.decode()
+
+
 class Device(DeviceCalls):
     """An open device, for example Device("cpu:0").
 

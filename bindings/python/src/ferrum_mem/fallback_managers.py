@@ -16,9 +16,9 @@ from ._values import u64
 from .devices import Device, Registration
 from .errors import InvalidOffsetError
 from .memory import _address_of
-from .memory_config import MemoryConfig, MemoryStats, abi_memory_config
+from .memory_config import MemoryConfig, MemoryStats, abi_memory_config, stats_of
 from .streams import Stream, optional_handle
-from .tracking import BufferId, TrackerView
+from .tracking import BufferId, TrackerView, tracker_of
 
 
 @runtime_checkable
@@ -119,11 +119,7 @@ class FallbackManager(FallbackManagerCalls):
 
     def stats(self) -> MemoryStats:
         """The counters, of buffers on the device but for active_buffers."""
-        raw = _abi.ferrum_memory_stats.init()
-        _native.check(
-            _native.library().ferrum_fallback_manager_get_stats(self._handle, ctypes.byref(raw))
-        )
-        return MemoryStats.from_abi(raw)
+        return stats_of(self._handle, _native.library().ferrum_fallback_manager_get_stats)
 
     def _memory(self) -> tuple[int, int]:
         total, free = ctypes.c_uint64(), ctypes.c_uint64()
@@ -160,11 +156,7 @@ class FallbackManager(FallbackManagerCalls):
         Raises:
             InvalidStateError: the manager does not track.
         """
-        raw = _abi.ferrum_tracker()
-        _native.check(
-            _native.library().ferrum_fallback_manager_get_tracker(self._handle, ctypes.byref(raw))
-        )
-        return TrackerView(self, raw)
+        return tracker_of(self, _native.library().ferrum_fallback_manager_get_tracker)
 
     def alloc(
         self,

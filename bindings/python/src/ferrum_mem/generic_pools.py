@@ -12,8 +12,8 @@ from ._calls import GenericPoolCalls
 from ._enums_by_hand import BufferLocation
 from ._owned import Owned
 from ._values import u64
-from .memory_config import MemoryConfig, MemoryStats, abi_memory_config
-from .tracking import BufferId, TrackerView
+from .memory_config import MemoryConfig, MemoryStats, abi_memory_config, stats_of
+from .tracking import BufferId, TrackerView, tracker_of
 
 B = TypeVar("B")
 
@@ -187,11 +187,7 @@ class GenericMemoryPool(GenericPoolCalls, Generic[B]):
 
     def stats(self) -> MemoryStats:
         """The counters."""
-        raw = _abi.ferrum_memory_stats.init()
-        _native.check(
-            _native.library().ferrum_generic_pool_get_stats(self._handle, ctypes.byref(raw))
-        )
-        return MemoryStats.from_abi(raw)
+        return stats_of(self._handle, _native.library().ferrum_generic_pool_get_stats)
 
     def tracker(self) -> TrackerView:
         """The tracker of the buffers in use.
@@ -199,8 +195,4 @@ class GenericMemoryPool(GenericPoolCalls, Generic[B]):
         Raises:
             InvalidStateError: the pool does not track.
         """
-        raw = _abi.ferrum_tracker()
-        _native.check(
-            _native.library().ferrum_generic_pool_get_tracker(self._handle, ctypes.byref(raw))
-        )
-        return TrackerView(self, raw)
+        return tracker_of(self, _native.library().ferrum_generic_pool_get_tracker)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -164,3 +164,10 @@ class MemoryStats(_records.MemoryStats):
         raw = self.to_abi()
         function = _native.library().ferrum_memory_stats_text
         return _native.read_text(lambda *buffer: function(ctypes.byref(raw), *buffer))
+
+
+def stats_of(handle: Any, function: Callable[..., int]) -> MemoryStats:
+    """The counters that a function gives of an object."""
+    raw = _abi.ferrum_memory_stats.init()
+    _native.check(function(handle, ctypes.byref(raw)))
+    return MemoryStats.from_abi(raw)

@@ -13,7 +13,7 @@ from ._enums import PressureProfile
 from ._enums_by_hand import PressureLevel
 from ._owned import Owned
 from ._values import nanoseconds, u64
-from .devices import Device
+from .devices import Device, device_id_of
 from .errors import class_of
 from .managers import Manager
 
@@ -75,17 +75,9 @@ def pressure_from_utilization(
     return PressureLevel(level.value)
 
 
-def _device_id(handle: _abi.ferrum_device) -> str | None:
-    """The id of a device; None when it has been closed."""
-    info = _abi.ferrum_device_info.init()
-    if _native.library().ferrum_device_get_info(handle, ctypes.byref(info)) < 0:
-        return None
-    return info.id.decode()
-
-
 def _levels(raw: Any, count: int) -> dict[str, PressureLevel]:
-    found = ((_device_id(raw[i].device), PressureLevel(raw[i].level)) for i in range(count))
-    return {device_id: level for device_id, level in found if device_id is not None}
+    found = ((device_id_of(raw[i].device), PressureLevel(raw[i].level)) for i in range(count))
+    return {name: level for name, level in found if name is not None}
 
 
 class _OpenMonitor(Owned):
@@ -198,7 +190,7 @@ class Monitor(MonitorCalls):
 
 def _collected(raw: _abi.ferrum_collected) -> Collected:
     return Collected(
-        device=_device_id(raw.device) or "",
+        device=device_id_of(raw.device) or "",
         managers=raw.managers,
         fragmentation_before=raw.fragmentation_before,
         fragmentation_after=raw.fragmentation_after,

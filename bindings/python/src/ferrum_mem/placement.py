@@ -12,7 +12,7 @@ from ._enums import MemoryType, PressureProfile
 from ._enums_by_hand import PressureLevel
 from ._owned import Owned, Resource
 from ._values import lifetime, u64
-from .devices import Device
+from .devices import Device, device_id_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,11 +94,9 @@ def _request(
 
 
 def _option(index: int, raw: _abi.ferrum_placement_option) -> PlacementOption:
-    info = _abi.ferrum_device_info.init()
-    known = _native.library().ferrum_device_get_info(raw.device, ctypes.byref(info)) >= 0
     return PlacementOption(
         index=index,
-        device=info.id.decode() if known else "",
+        device=device_id_of(raw.device) or "",
         serves=raw.reason < _abi.FERRUM_PLACEMENT_NO_INFORMATION,
         needed_bytes=raw.needed_bytes,
         total_bytes=raw.total_bytes,

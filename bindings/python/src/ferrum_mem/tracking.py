@@ -12,7 +12,7 @@ from ._enums_by_hand import BufferLocation
 from ._owned import Owned, Resource
 from ._records import TrackerTotals
 from ._values import NS_PER_SECOND, nanoseconds, u64
-from .devices import Device
+from .devices import Device, device_id_of
 from .errors import NotFoundError
 
 
@@ -63,13 +63,6 @@ class BufferMetadata:
         )
 
 
-def _device_id(handle: _abi.ferrum_device) -> str | None:
-    info = _abi.ferrum_device_info.init()
-    if not handle.id or (_native.library().ferrum_device_get_info(handle, ctypes.byref(info)) < 0):
-        return None
-    return info.id.decode()
-
-
 def _metadata(raw: _abi.ferrum_buffer_metadata) -> BufferMetadata:
     return BufferMetadata(
         id=BufferId(raw.buffer_id),
@@ -78,12 +71,19 @@ def _metadata(raw: _abi.ferrum_buffer_metadata) -> BufferMetadata:
         location=BufferLocation(raw.location),
         age_s=raw.age_ns / NS_PER_SECOND,
         tag=raw.tag.decode() or None,
-        device=_device_id(raw.device),
+        device=device_id_of(raw.device),
     )
 
 
 def _listed(function: Callable[..., int]) -> list[BufferMetadata]:
     return [_metadata(raw) for raw in _native.read_array(_abi.ferrum_buffer_metadata, function)]
+
+
+def tracker_of(owner: Resource, function: Callable[..., int]) -> TrackerView:
+    """The tracker that a function gives of its owner."""
+    raw = _abi.ferrum_tracker()
+    _native.check(function(owner._handle, ctypes.byref(raw)))
+    return TrackerView(owner, raw)
 
 
 class TrackerView:
