@@ -21,7 +21,9 @@ import (
 )
 
 // takes says which parameters of a call are handles, and of which kind: every call of
-// the library but those of untaken and of ofTheFactory.
+// the library but those of untaken and of ofTheFactory. One that is new need not be here
+// when it takes the handle of the kind that its name begins with, and nor in tells when
+// its name says that it gets something.
 var takes = map[string][]handle.Kind{
 	"DeviceClose": {handle.Device}, "DeviceGetInfo": {handle.Device}, "DeviceMeasureBandwidth": {handle.Device},
 	"DeviceGrantPeer": {handle.Device, handle.Device}, "DeviceGetNative": {handle.Device}, "DeviceGetOwner": {handle.Device},
@@ -120,6 +122,32 @@ var untaken = []string{
 	"BackendsJSON", "BackendsRefresh", "BackendsSummary", "BackendBest", "CacheStreamIsDry", "DeviceCanFit", "DeviceOpen", "DeviceOpenNative",
 	"GenericPoolCreate", "HostGetInfo", "Init", "LeakReportJSON", "Log", "MonitorCreate", "BackendOpen", "PlacementCreate",
 	"PlacementCreateOwn", "ReportDefect", "ReportHandler", "BackendSelect", "SetLog", "ShowBooks", "Shutdown", "SnapshotJSON", "TrackerCreate",
+}
+
+// kinds are those of which calls have names that begin so.
+var kinds = map[string]handle.Kind{
+	"Device": handle.Device, "Pool": handle.Pool, "VPool": handle.VirtualPool, "ElasticPool": handle.ElasticPool,
+	"Manager": handle.Manager, "Monitor": handle.Monitor, "Placement": handle.Placement, "Tracker": handle.Tracker,
+	"FallbackManager": handle.FallbackManager, "FallbackBuffer": handle.Buffer, "GenericPool": handle.GenericPool,
+}
+
+// init adds the calls that are in no list and whose names say what they take.
+func init() {
+	all := reflect.TypeFor[*Library]()
+	for i := range all.NumMethod() {
+		name := all.Method(i).Name
+		if takes[name] != nil || slices.Contains(ofTheFactory, name) || slices.Contains(untaken, name) {
+			continue
+		}
+		for word, kind := range kinds {
+			if rest, is := strings.CutPrefix(name, word); is {
+				takes[name] = []handle.Kind{kind}
+				if strings.HasPrefix(rest, "Get") || strings.HasPrefix(rest, "Is") {
+					tells = append(tells, name)
+				}
+			}
+		}
+	}
 }
 
 func TestEveryCallIsAskedForEndedObjects(t *testing.T) {
