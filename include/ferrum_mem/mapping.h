@@ -153,7 +153,7 @@ FERRUM_API ferrum_status ferrum_manager_create_mapping(
  * goes where it is said, a host device being the host, and other memory stays.
  *
  * @param target  the block's own device, or another.
- * @param stream  optional, of the block's device.
+ * @param stream  of the block's device; {0}: its default one.
  * @return FERRUM_ERROR_UNSUPPORTED for a device that the block cannot be brought to.
  *
  * @optional stream

@@ -531,7 +531,7 @@ FERRUM_API ferrum_status ferrum_pool_reset(ferrum_pool pool,
  * is reported once.
  *
  * @return FERRUM_ERROR_CORRUPTED for the first damage; all of it is in the log.
- *         FERRUM_OK without a look for a pool that does not debug.
+ *         A pool that does not debug is not looked at.
  */
 FERRUM_API ferrum_status ferrum_pool_check(ferrum_pool pool);
 

@@ -94,7 +94,6 @@ class Names:
             self.words[f"FERRUM_{struct.name.removeprefix('ferrum_').upper()}_INIT"] = (
                 f"{type_name(struct)}()"
             )
-        self.words["FERRUM_OK"] = "no error"
         for shape in shapes_of(self.header):
             self.words[shape.function.name] = form(shape)
         for alias in self.header.aliases:

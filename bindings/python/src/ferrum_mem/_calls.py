@@ -147,8 +147,8 @@ class PoolCalls(Resource):
         that are in quarantine. Damage that it reports is repaired, so it is reported once.
 
         Raises:
-            CorruptedError: for the first damage; all of it is in the log. no error without a look
-                for a pool that does not debug.
+            CorruptedError: for the first damage; all of it is in the log. A pool that does not
+                debug is not looked at.
         """
         _native.check(_native.library().ferrum_pool_check(self._handle))
 
@@ -267,7 +267,7 @@ class MemoryCalls(Resource):
 
         Args:
             target: the block's own device, or another.
-            stream: optional, of the block's device.
+            stream: of the block's device; None: its default one.
 
         Raises:
             UnsupportedError: for a device that the block cannot be brought to.

@@ -170,7 +170,7 @@ class Monitor(MonitorCalls):
 
     def info(self, *, max_age_s: float = 0.0) -> dict[str, Any]:
         """All that the monitor knows, as the header describes it for
-        ferrum_monitor_info_json."""
+        C's ``ferrum_monitor_info_json``."""
         age = nanoseconds("max_age_s", max_age_s)
         function = _native.library().ferrum_monitor_info_json
         found: dict[str, Any] = _native.read_json(

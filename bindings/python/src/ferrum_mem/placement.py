@@ -186,7 +186,7 @@ class Placement(Resource):
         requirements: PlacementRequest | None = None,
     ) -> dict[str, Any]:
         """What select() would choose now and why, as the header describes it for
-        ferrum_placement_explain_json.
+        C's ``ferrum_placement_explain_json``.
 
         Args:
             devices: None: all that this process has open.

@@ -4914,7 +4914,7 @@ extern "C" {
     /// is reported once.
     ///
     /// Returns FERRUM_ERROR_CORRUPTED for the first damage; all of it is in the log.
-    /// FERRUM_OK without a look for a pool that does not debug.
+    /// A pool that does not debug is not looked at.
     pub fn ferrum_pool_check(pool: ferrum_pool) -> ferrum_status;
 
     /// Takes back what thread caches keep, and gives segments that hold no live block
@@ -6471,7 +6471,7 @@ extern "C" {
     /// goes where it is said, a host device being the host, and other memory stays.
     ///
     /// - `target`: the block's own device, or another.
-    /// - `stream`: optional, of the block's device.
+    /// - `stream`: of the block's device; {0}: its default one.
     ///
     /// Returns FERRUM_ERROR_UNSUPPORTED for a device that the block cannot be brought to.
     pub fn ferrum_memory_prefetch(

@@ -257,7 +257,7 @@ impl crate::Pool {
     /// freed ones that are in quarantine. Damage that it reports is repaired, so it
     /// is reported once.
     ///
-    /// Errors: [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted) for the first damage; all of it is in the log. `None` without a look for a pool that does not debug.
+    /// Errors: [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted) for the first damage; all of it is in the log. A pool that does not debug is not looked at.
     pub fn check(&self) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_pool_check(self.raw()) })
