@@ -246,7 +246,7 @@ FERRUM_API ferrum_status ferrum_elastic_pool_alloc_with(
  *         range included; FERRUM_ERROR_MODEL_NOT_FOUND.
  *
  * @optional stream
- * @by-hand python a method of the model
+ * @by-hand python,rust a method of the model
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_free(ferrum_elastic_pool pool,
                                                   const char *model,
@@ -260,7 +260,7 @@ FERRUM_API ferrum_status ferrum_elastic_pool_free(ferrum_elastic_pool pool,
  * @return besides: FERRUM_ERROR_MODEL_NOT_FOUND.
  *
  * @optional stream
- * @by-hand python a method of the model
+ * @by-hand python,rust a method of the model
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_record_stream(
     ferrum_elastic_pool pool, const char *model, uint64_t offset_bytes,

@@ -227,7 +227,7 @@ FERRUM_API ferrum_status ferrum_pool_destroy(ferrum_pool pool, uint32_t flags);
  * @optional stream
  * @by-hand c the thread caches come first
  * @hot
- * @by-hand python it makes an object
+ * @by-hand python,rust it makes an object
  */
 FERRUM_API ferrum_status ferrum_pool_alloc(ferrum_pool pool,
                                            uint64_t size_bytes,
@@ -335,7 +335,7 @@ FERRUM_API ferrum_status ferrum_pool_get_tag(ferrum_pool pool, const char *name,
  * @optional stream
  * @by-hand c the thread caches come first
  * @hot
- * @by-hand python a method of the block
+ * @by-hand python,rust a method of the block
  */
 FERRUM_API ferrum_status ferrum_pool_free(ferrum_pool pool,
                                           ferrum_address address,
@@ -350,7 +350,7 @@ FERRUM_API ferrum_status ferrum_pool_free(ferrum_pool pool,
  *
  * @optional stream
  * @by-hand c the thread caches come first
- * @by-hand python a method of the block
+ * @by-hand python,rust a method of the block
  */
 FERRUM_API ferrum_status ferrum_pool_free_sized(ferrum_pool pool,
                                                 ferrum_address address,
@@ -389,7 +389,7 @@ FERRUM_API ferrum_status ferrum_pool_free_batch(ferrum_pool pool,
  *         block starts at the address.
  *
  * @optional stream
- * @by-hand python a method of the block
+ * @by-hand python,rust a method of the block
  */
 FERRUM_API ferrum_status ferrum_pool_record_stream(ferrum_pool pool,
                                                    ferrum_address address,
@@ -438,7 +438,7 @@ FERRUM_API ferrum_status ferrum_pool_usable_size(ferrum_pool pool,
  *
  * @optional stream
  * @default shared_graph 0
- * @by-hand python it makes an object
+ * @by-hand python,rust it makes an object
  * @form python Graph()
  */
 FERRUM_API ferrum_status ferrum_pool_capture_begin(ferrum_pool pool,
@@ -471,7 +471,7 @@ FERRUM_API ferrum_status ferrum_pool_capture_end(ferrum_pool pool,
  *         captured, or the stream captures. Then nothing has changed.
  *
  * @optional stream
- * @by-hand python the end of the graph
+ * @by-hand python,rust the end of the graph
  * @form python Graph.close()
  */
 FERRUM_API ferrum_status ferrum_pool_capture_release(ferrum_pool pool,
@@ -521,6 +521,7 @@ FERRUM_API ferrum_status ferrum_pool_capture_get_info(
  *
  * @optional stream
  * @by-hand python it ends objects
+ * @by-hand rust unsafe, for its blocks end
  */
 FERRUM_API ferrum_status ferrum_pool_reset(ferrum_pool pool,
                                            ferrum_stream stream);

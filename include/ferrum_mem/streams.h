@@ -124,6 +124,7 @@ FERRUM_API ferrum_status ferrum_event_synchronize(ferrum_event event,
  * @return FERRUM_ERROR_INVALID_STATE when one has not been passed yet;
  *         FERRUM_ERROR_INVALID_ARGUMENT when they are of two devices.
  * @by-hand python whole nanoseconds, as clocks of the module time give them
+ * @by-hand rust its name says the unit
  */
 FERRUM_API ferrum_status ferrum_event_elapsed(ferrum_event start,
                                               ferrum_event end,

@@ -217,6 +217,7 @@ ferrum_vpool_alloc_with(ferrum_vpool vpool, const ferrum_vpool_request *request,
  *
  * @optional stream
  * @by-hand python it ends objects
+ * @by-hand rust unsafe, for ranges may end
  */
 FERRUM_API ferrum_status ferrum_vpool_free(ferrum_vpool vpool,
                                            uint64_t offset_bytes,
@@ -237,6 +238,7 @@ FERRUM_API ferrum_status ferrum_vpool_free(ferrum_vpool vpool,
  *         one that is being put to sleep or woken.
  *
  * @optional stream
+ * @by-hand rust the stream is always named
  */
 FERRUM_API ferrum_status ferrum_vpool_record_stream(ferrum_vpool vpool,
                                                     uint64_t offset_bytes,

@@ -38,13 +38,15 @@ class Told:
 class Arguments:
     """The arguments of the methods of a header."""
 
-    def __init__(self, names: Names) -> None:
-        self.names = names
+    def __init__(self, names: Names, kinds: dict[str, str]) -> None:
+        self.names, self.kinds = names, kinds
         self.records: dict[str, Record] = {r.struct.name: r for r in link(names)}
         self.sets = {prefix for prefix, _ in flag_sets(names)}
 
     def can_give(self, argument: Argument) -> bool:
         """Whether a method can take an input."""
+        if argument.role is Role.HANDLE:
+            return argument.type_name.removeprefix("ferrum_") in self.kinds
         if argument.is_optional:
             return False
         if argument.role in {Role.STRUCT, Role.RECORD}:
@@ -100,6 +102,8 @@ class Arguments:
         if argument.role is Role.DURATION:
             short = name.removesuffix("_ns")
             return Given(f"{short}: Duration", f"ns({short})")
+        if argument.role is Role.HANDLE:
+            return self._handle(argument)
         if argument.role is Role.TRUTH:
             return Given(f"{name}: bool", f"{name}.into()")
         if argument.role is Role.ENUMERATION:
@@ -124,6 +128,14 @@ class Arguments:
             within = f'{name}.with_raw("{function}", |{name}| '
             return Given(f"{name}: &{self._type(argument)}", name, "", within)
         return Given(f"{name}: {self._number(argument)}", name)
+
+    def _handle(self, argument: Argument) -> Given:
+        name, kind = argument.name, self.kinds[argument.type_name.removeprefix("ferrum_")]
+        if not argument.is_optional:
+            return Given(f"{name}: &crate::{kind}", f"{name}.raw()")
+        return Given(
+            f"{name}: Option<&crate::{kind}>", f"{name}.map(crate::{kind}::raw).unwrap_or_default()"
+        )
 
     def _array(self, argument: Argument, function: str) -> Given:
         name, values = argument.name, f"{argument.name}.as_ptr(), {argument.name}.len() as u64"

@@ -41,8 +41,8 @@ HELPERS = {
 def emit(header: Header) -> str:
     """The text of calls.rs."""
     names = Names(header)
-    arguments = Arguments(names)
     kinds = _kinds(header)
+    arguments = Arguments(names, kinds)
     calls = [shape for shape in shapes_of(header) if _is_plain(shape, arguments, kinds)]
     for shape in calls:
         names.paths[shape.function.name] = f"{kinds[shape.kind]}::{_method(shape)}"
@@ -164,6 +164,8 @@ def _described(shape: Shape) -> str:
     parts = [text.strip()]
     if any(a.role is Role.WAIT for a in shape.inputs):
         parts.append("Without a timeout it waits without an end.")
+    if any(a.role is Role.HANDLE and a.is_optional for a in shape.inputs):
+        parts.append("Without a stream it is the default one of the device.")
     if returned.strip():
         parts.append("Errors: " + " ".join(returned.split()))
     return "\n\n".join(parts)

@@ -235,7 +235,7 @@ impl StreamManager for FerrumStreamManager {
         let queue = self.queue(stream)?;
         let found = locked(&self.hub.events).find(event)?;
         match found {
-            Some(event) => queue.queue(|stream| stream.wait(&event)),
+            Some(event) => queue.queue(|stream| stream.wait_event(&event)),
             None => Ok(()),
         }
     }

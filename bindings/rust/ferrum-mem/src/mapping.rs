@@ -1,10 +1,8 @@
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
-use crate::device::Device;
 use crate::error::check;
 use crate::manager::Memory;
-use crate::stream::{raw_of, Stream};
 use crate::{sys, AccessStats, Error, HostAccess, Result};
 
 /// A range of a block that the host addresses, until it is dropped. A copy is
@@ -109,13 +107,6 @@ impl Memory {
             size_bytes: raw.size_bytes,
             staged: raw.is_staged != 0,
         })
-    }
-
-    /// Queues, on a stream of the block's device or on its default one, that the
-    /// block is brought near a device before it is used there.
-    pub fn prefetch(&self, target: &Device, stream: Option<&Stream>) -> Result<()> {
-        // SAFETY: plain values.
-        check(unsafe { sys::ferrum_memory_prefetch(self.raw(), target.raw(), raw_of(stream)) })
     }
 
     /// How the block was used; none when its manager does not track.

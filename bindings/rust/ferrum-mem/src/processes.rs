@@ -20,13 +20,6 @@ impl Device {
         Ok((&raw).into())
     }
 
-    /// Lets work of another device, such as a kernel of the program's, use the memory of
-    /// this one: what is allocated, and what is mapped now and later.
-    pub fn grant_peer(&self, peer: &Device) -> Result<()> {
-        // SAFETY: plain values.
-        check(unsafe { sys::ferrum_device_grant_peer(self.raw(), peer.raw()) })
-    }
-
     /// An event that another process has shared, by the bytes that it got for it.
     pub fn open_event(&self, handle: &[u8; 64]) -> Result<Event> {
         let shared = sys::ferrum_shared_event {

@@ -103,12 +103,6 @@ impl Stream {
         })
     }
 
-    /// Makes later work of this stream wait for the event.
-    pub fn wait(&self, event: &Event) -> Result<()> {
-        // SAFETY: plain values.
-        check(unsafe { sys::ferrum_stream_wait_event(self.raw, event.raw) })
-    }
-
     /// Queues a call of the closure, once, on a thread of the library. The
     /// closure may not wait for a stream.
     pub fn call(&self, closure: impl FnOnce() + Send + 'static) -> Result<()> {

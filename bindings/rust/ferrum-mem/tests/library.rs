@@ -467,7 +467,7 @@ fn test_streams_and_events() {
     let told = tell.clone();
     first.call(move || told.send(1).unwrap()).unwrap();
     let event = first.record().unwrap();
-    second.wait(&event).unwrap();
+    second.wait_event(&event).unwrap();
     second.call(move || tell.send(2).unwrap()).unwrap();
     assert!(!event.is_ready().unwrap() && !second.is_ready().unwrap());
     assert_eq!(

@@ -252,7 +252,7 @@ impl Worker<'_> {
         }
         if !Arc::ptr_eq(&block.last, &lane) {
             if let Some(last) = &*block.last.read().unwrap() {
-                stream.wait(&last.record()?)?;
+                stream.wait_event(&last.record()?)?;
             }
         }
         if self.draw(2) == 0 {

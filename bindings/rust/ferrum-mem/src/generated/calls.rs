@@ -99,6 +99,17 @@ impl crate::Device {
         check(unsafe { sys::ferrum_device_get_native(self.raw(), &mut out) })?;
         Ok(out)
     }
+
+    /// Lets work of another device, such as a kernel that the library does not know of, use
+    /// the memory of a device: what is allocated, and what is mapped in virtual memory now and
+    /// later, with the access that the device has. It holds until one of them is closed. On
+    /// devices whose memory the process addresses there is nothing to do.
+    ///
+    /// Errors: [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the one does not reach the other's memory; [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for the device itself.
+    pub fn grant_peer(&self, peer: &crate::Device) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_device_grant_peer(self.raw(), peer.raw()) })
+    }
 }
 
 impl crate::ElasticPool {
@@ -230,6 +241,25 @@ impl crate::Manager {
 }
 
 impl crate::Memory {
+    /// Queues that a block is brought near a device before it is used there, and
+    /// returns. The bytes stay as they are, and it counts as no access. On the host it
+    /// has the system put memory behind the block. On other devices [`MemoryType::Managed`](crate::MemoryType::Managed)
+    /// goes where it is said, a host device being the host, and other memory stays.
+    ///
+    /// Without a stream it is the default one of the device.
+    ///
+    /// Errors: [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a device that the block cannot be brought to.
+    pub fn prefetch(&self, target: &crate::Device, stream: Option<&crate::Stream>) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe {
+            sys::ferrum_memory_prefetch(
+                self.raw(),
+                target.raw(),
+                stream.map(crate::Stream::raw).unwrap_or_default(),
+            )
+        })
+    }
+
     /// Keeps a hint with a block, in place of an earlier one of the same axis;
     /// [`UsageHint::None`](crate::UsageHint::None) takes all back. Hints are for those who decide about the block
     /// ([`Memory::usage_hints`](crate::Memory::usage_hints)) and change nothing by themselves, but that for
@@ -311,6 +341,15 @@ impl crate::Stream {
         // SAFETY: out is an output of the call.
         check(unsafe { sys::ferrum_stream_is_ready(self.raw(), &mut out) })?;
         Ok(out != 0)
+    }
+
+    /// Makes all later work of the stream wait for the event, which may be another
+    /// stream's, or another device's of the same backend.
+    ///
+    /// Errors: [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for an event of another backend.
+    pub fn wait_event(&self, event: &crate::Event) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_stream_wait_event(self.raw(), event.raw()) })
     }
 
     /// As [`Device::native`](crate::Device::native), for a stream: such as the CUstream.
