@@ -25,11 +25,11 @@ func (l *Library) MemoryUnmap(memory, mapping uint64) error {
 // memory.
 func (l *Library) ManagerCreateMapping(first, second uint64, r manager.LinkRequest) (firstMemory, secondMemory uint64, err error) {
 	const op = "manager.create_mapping"
-	src, err := l.manager(op, first)
+	src, err := find(l, l.managers, op, first)
 	if err != nil {
 		return 0, 0, err
 	}
-	dst, err := l.manager(op, second)
+	dst, err := find(l, l.managers, op, second)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -39,7 +39,7 @@ func (l *Library) ManagerCreateMapping(first, second uint64, r manager.LinkReque
 
 // MemoryPrefetch queues that a block is brought near a device.
 func (l *Library) MemoryPrefetch(memory, target, stream uint64) error {
-	d, err := l.device("manager.prefetch", target)
+	d, err := find(l, l.devices, "manager.prefetch", target)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (l *Library) MemoryGetAccessStats(memory uint64) (stats AccessStats, err er
 
 // ManagerAdopt gives a handle to memory that somebody else owns.
 func (l *Library) ManagerAdopt(id uint64, a manager.Adoption) (uint64, error) {
-	entry, err := l.manager("manager.adopt", id)
+	entry, err := find(l, l.managers, "manager.adopt", id)
 	if err != nil {
 		return 0, err
 	}

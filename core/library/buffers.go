@@ -36,17 +36,10 @@ func (l *Library) insertBuffer(id uint64, owner *openFallbackManager, made *fall
 	return handle, nil
 }
 
-func (l *Library) buffer(op string, id uint64) (*openBuffer, error) {
-	if l.current.Load() == nil {
-		return nil, notStarted(op)
-	}
-	return l.buffers.Get(id)
-}
-
 // FallbackBufferFree ends a buffer after what is queued on the stream; 0: the default one.
 func (l *Library) FallbackBufferFree(id, stream uint64) error {
 	const op = "buffer.free"
-	entry, err := l.buffer(op, id)
+	entry, err := find(l, l.buffers, op, id)
 	if err != nil {
 		return err
 	}
@@ -81,7 +74,7 @@ func (l *Library) beingEnded(op string, id uint64, entry *openBuffer) error {
 // FallbackBufferTake ends a buffer on that side and gives its storage to the caller.
 func (l *Library) FallbackBufferTake(id uint64, side fallback.Side) (device.Addr, error) {
 	const op = "buffer.take"
-	entry, err := l.buffer(op, id)
+	entry, err := find(l, l.buffers, op, id)
 	if err != nil {
 		return 0, err
 	}
@@ -99,7 +92,7 @@ func (l *Library) FallbackBufferTake(id uint64, side fallback.Side) (device.Addr
 
 // FallbackBufferGetInfo describes a buffer.
 func (l *Library) FallbackBufferGetInfo(id uint64) (BufferInfo, error) {
-	entry, err := l.buffer("buffer.info", id)
+	entry, err := find(l, l.buffers, "buffer.info", id)
 	if err != nil {
 		return BufferInfo{}, err
 	}
@@ -123,7 +116,7 @@ func (l *Library) FallbackBufferGetInfo(id uint64) (BufferInfo, error) {
 // the other.
 func (l *Library) FallbackBufferGetAddress(id uint64, want fallback.Side) (device.Addr, error) {
 	const op = "buffer.address"
-	entry, err := l.buffer(op, id)
+	entry, err := find(l, l.buffers, op, id)
 	if err != nil {
 		return 0, err
 	}
@@ -143,7 +136,7 @@ func (l *Library) FallbackBufferGetAddress(id uint64, want fallback.Side) (devic
 // FallbackBufferMove moves a buffer to a side.
 func (l *Library) FallbackBufferMove(id uint64, to fallback.Side) error {
 	const op = "buffer.move"
-	entry, err := l.buffer(op, id)
+	entry, err := find(l, l.buffers, op, id)
 	if err != nil {
 		return err
 	}
@@ -160,7 +153,7 @@ func (l *Library) FallbackBufferMove(id uint64, to fallback.Side) error {
 
 // FallbackBufferPin keeps a buffer where it is, and says where that is.
 func (l *Library) FallbackBufferPin(id uint64) (device.Addr, fallback.Side, error) {
-	entry, err := l.buffer("buffer.pin", id)
+	entry, err := find(l, l.buffers, "buffer.pin", id)
 	if err != nil {
 		return 0, 0, err
 	}

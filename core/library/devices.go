@@ -208,18 +208,10 @@ func (l *Library) finishClose(d *openDevice, force bool, report func()) error {
 	return err
 }
 
-// device finds an open device.
-func (l *Library) device(op string, id uint64) (*openDevice, error) {
-	if _, err := l.started(op); err != nil {
-		return nil, err
-	}
-	return l.devices.Get(id)
-}
-
 // making finds an open device and passes its gate: the caller leaves it when
 // what it makes is in its table.
 func (l *Library) making(op string, id uint64) (*openDevice, error) {
-	d, err := l.device(op, id)
+	d, err := find(l, l.devices, op, id)
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +228,7 @@ func (d *openDevice) pass(op string) error {
 
 // DeviceGetInfo describes an open device.
 func (l *Library) DeviceGetInfo(id uint64) (DeviceInfo, error) {
-	d, err := l.device("device.info", id)
+	d, err := find(l, l.devices, "device.info", id)
 	if err != nil {
 		return DeviceInfo{}, err
 	}
@@ -314,7 +306,7 @@ func (l *Library) DeviceGetMemoryInfo(id uint64) (engine.MemoryInfo, error) {
 // DeviceGetRecentMemoryInfo is MemoryInfo from the books and a reading of the device that is
 // no older than maxAge; 0 asks the device.
 func (l *Library) DeviceGetRecentMemoryInfo(id uint64, maxAge time.Duration) (info engine.MemoryInfo, err error) {
-	d, err := l.device("memory.recent_info", id)
+	d, err := find(l, l.devices, "memory.recent_info", id)
 	if err != nil {
 		return info, err
 	}

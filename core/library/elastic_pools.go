@@ -24,13 +24,6 @@ func (l *Library) ElasticPoolDestroy(id uint64, force bool) error {
 	return destroy(l, l.elasticPools, "elastic_pool.destroy", id, force)
 }
 
-func (l *Library) elasticPool(op string, id uint64) (*openElasticPool, error) {
-	if l.current.Load() == nil {
-		return nil, notStarted(op)
-	}
-	return l.elasticPools.Get(id)
-}
-
 // ElasticPoolInfo describes an elastic pool.
 type ElasticPoolInfo struct {
 	vmm.GlobalStats
@@ -57,7 +50,7 @@ type modelsReport struct {
 // public header gives.
 func (l *Library) ElasticPoolModelsJSON(id uint64) ([]byte, error) {
 	const op = "elastic_pool.models"
-	entry, err := l.elasticPool(op, id)
+	entry, err := find(l, l.elasticPools, op, id)
 	if err != nil {
 		return nil, err
 	}
@@ -86,11 +79,7 @@ func (l *Library) ElasticPoolTrim(id, keepBytes uint64) (releasedBytes uint64, e
 // ElasticPoolSynchronize waits until no range of any model is retiring any more, at
 // most timeout (device.Forever: no limit, 0: only asks), else CodeTimeout.
 func (l *Library) ElasticPoolSynchronize(id uint64, timeout time.Duration) error {
-	entry, err := l.elasticPool("elastic_pool.synchronize", id)
-	if err != nil {
-		return err
-	}
-	return late(awaitFlights(entry.pool.Physical(), timeout), entry)
+	return do(l, l.elasticPools, "elastic_pool.synchronize", id, func(p *openElasticPool) error { return awaitFlights(p.pool.Physical(), timeout) })
 }
 
 // ElasticPoolPause has the worker of an elastic pool make no more pages ready.

@@ -64,13 +64,6 @@ func (l *Library) FallbackManagerDestroy(id uint64, force bool) error {
 	return destroy(l, l.fallbackManagers, "fallback_manager.destroy", id, force)
 }
 
-func (l *Library) fallbackManager(op string, id uint64) (*openFallbackManager, error) {
-	if l.current.Load() == nil {
-		return nil, notStarted(op)
-	}
-	return l.fallbackManagers.Get(id)
-}
-
 // FallbackManagerGetBackendName is the name of the backend that the device is of.
 func (l *Library) FallbackManagerGetBackendName(id uint64) (string, error) {
 	return tell(l, l.fallbackManagers, "fallback_manager.backend_name", id, func(m *openFallbackManager) string { return m.manager.BackendName() })
@@ -89,7 +82,7 @@ func (l *Library) FallbackManagerGetFallbackStats(id uint64) (fallback.Stats, er
 
 // FallbackManagerGetMemory is the capacity of the device, 0 for unknown, and what is free.
 func (l *Library) FallbackManagerGetMemory(id uint64) (totalBytes, freeBytes uint64, err error) {
-	entry, err := l.fallbackManager("fallback_manager.memory", id)
+	entry, err := find(l, l.fallbackManagers, "fallback_manager.memory", id)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -114,7 +107,7 @@ func (l *Library) FallbackManagerShrink(id uint64) (releasedBytes uint64, err er
 
 // FallbackManagerReturnBuffers brings buffers that fell back to the device, and says how many.
 func (l *Library) FallbackManagerReturnBuffers(id uint64) (moved uint64, err error) {
-	entry, err := l.fallbackManager("fallback_manager.return", id)
+	entry, err := find(l, l.fallbackManagers, "fallback_manager.return", id)
 	if err != nil {
 		return 0, err
 	}
@@ -126,7 +119,7 @@ func (l *Library) FallbackManagerReturnBuffers(id uint64) (moved uint64, err err
 // does not track.
 func (l *Library) FallbackManagerGetTracker(id uint64) (uint64, error) {
 	const op = "fallback_manager.tracker"
-	entry, err := l.fallbackManager(op, id)
+	entry, err := find(l, l.fallbackManagers, op, id)
 	if err != nil {
 		return 0, err
 	}
@@ -140,7 +133,7 @@ func (l *Library) FallbackManagerGetTracker(id uint64) (uint64, error) {
 // profile pressure.Early.
 func (l *Library) FallbackManagerOnPressure(id, token uint64, fn func(device uint64, level int32)) (uint64, error) {
 	const op = "fallback_manager.on_pressure"
-	entry, err := l.fallbackManager(op, id)
+	entry, err := find(l, l.fallbackManagers, op, id)
 	if err != nil {
 		return 0, err
 	}
@@ -167,7 +160,7 @@ type BufferRequest struct {
 // FallbackManagerAlloc makes a buffer and gives its handle.
 func (l *Library) FallbackManagerAlloc(id uint64, r BufferRequest) (uint64, error) {
 	const op = "fallback_manager.alloc"
-	entry, err := l.fallbackManager(op, id)
+	entry, err := find(l, l.fallbackManagers, op, id)
 	if err != nil {
 		return 0, err
 	}
@@ -184,7 +177,7 @@ func (l *Library) FallbackManagerAlloc(id uint64, r BufferRequest) (uint64, erro
 // FallbackManagerAdopt makes a buffer of storage that FallbackBufferTake has given; the
 // stream of the request is not used.
 func (l *Library) FallbackManagerAdopt(id uint64, side fallback.Side, addr device.Addr, r BufferRequest) (uint64, error) {
-	entry, err := l.fallbackManager("fallback_manager.adopt", id)
+	entry, err := find(l, l.fallbackManagers, "fallback_manager.adopt", id)
 	if err != nil {
 		return 0, err
 	}
@@ -198,7 +191,7 @@ func (l *Library) FallbackManagerAdopt(id uint64, side fallback.Side, addr devic
 // FallbackManagerRelease ends storage that FallbackBufferTake has given.
 func (l *Library) FallbackManagerRelease(id uint64, side fallback.Side, addr device.Addr, stream uint64) error {
 	const op = "fallback_manager.release"
-	entry, err := l.fallbackManager(op, id)
+	entry, err := find(l, l.fallbackManagers, op, id)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func (l *Library) GenericPoolCreate(c fallback.MemoryConfig) (uint64, error) {
 // or buffers of it are in use.
 func (l *Library) GenericPoolDestroy(id uint64, force bool) error {
 	const op = "generic_pool.destroy"
-	entry, err := l.genericPool(op, id)
+	entry, err := find(l, l.genericPools, op, id)
 	if err != nil {
 		return err
 	}
@@ -74,16 +74,9 @@ func (p *openGenericPool) end(op string, force bool) error {
 	return nil
 }
 
-func (l *Library) genericPool(op string, id uint64) (*openGenericPool, error) {
-	if _, err := l.started(op); err != nil {
-		return nil, err
-	}
-	return l.genericPools.Get(id)
-}
-
 // inGenericPool calls fn with a pool that does not end meanwhile.
 func (l *Library) inGenericPool(op string, id uint64, fn func(*openGenericPool) error) error {
-	entry, err := l.genericPool(op, id)
+	entry, err := find(l, l.genericPools, op, id)
 	if err != nil {
 		return err
 	}

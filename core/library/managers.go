@@ -55,17 +55,10 @@ func (l *Library) ManagerDestroy(id uint64, force bool) error {
 	return destroy(l, l.managers, "manager.destroy", id, force)
 }
 
-func (l *Library) manager(op string, id uint64) (*openManager, error) {
-	if l.current.Load() == nil {
-		return nil, notStarted(op)
-	}
-	return l.managers.Get(id)
-}
-
 // ManagerConfigurePool sets the pool settings of a memory type from now on; nil
 // is pool.DefaultConfig.
 func (l *Library) ManagerConfigurePool(id uint64, t manager.MemoryType, c *pool.Config) error {
-	entry, err := l.manager("manager.configure_pool", id)
+	entry, err := find(l, l.managers, "manager.configure_pool", id)
 	if err != nil {
 		return err
 	}
@@ -88,7 +81,7 @@ func (l *Library) ManagerAlloc(id, sizeBytes uint64) (uint64, error) {
 
 // ManagerAllocWith makes a block as described and gives its handle.
 func (l *Library) ManagerAllocWith(id uint64, r manager.Request) (uint64, error) {
-	entry, err := l.manager("manager.alloc", id)
+	entry, err := find(l, l.managers, "manager.alloc", id)
 	if err != nil {
 		return 0, err
 	}

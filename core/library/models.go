@@ -17,7 +17,7 @@ type ModelRef struct {
 
 // model finds a model.
 func (l *Library) model(op string, ref ModelRef) (*openElasticPool, *vmm.Model, error) {
-	entry, err := l.elasticPool(op, ref.Pool)
+	entry, err := find(l, l.elasticPools, op, ref.Pool)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -27,7 +27,7 @@ func (l *Library) model(op string, ref ModelRef) (*openElasticPool, *vmm.Model, 
 
 // ElasticPoolRegisterModel adds a model to an elastic pool.
 func (l *Library) ElasticPoolRegisterModel(ref ModelRef, c vmm.ModelConfig) error {
-	entry, err := l.elasticPool("model.register", ref.Pool)
+	entry, err := find(l, l.elasticPools, "model.register", ref.Pool)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (l *Library) ElasticPoolRegisterModel(ref ModelRef, c vmm.ModelConfig) erro
 // ElasticPoolUnregisterModel takes a model out of its pool. While it has ranges, or
 // allocations that wait, it is CodeBusy, unless forced.
 func (l *Library) ElasticPoolUnregisterModel(ref ModelRef, force bool) error {
-	entry, err := l.elasticPool("model.unregister", ref.Pool)
+	entry, err := find(l, l.elasticPools, "model.unregister", ref.Pool)
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (l *Library) ModelReclaimCallbackAdd(ref ModelRef, token uint64, deadline t
 	if fn == nil {
 		return 0, device.Errorf(device.CodeNullPointer, op, "callback is nil")
 	}
-	entry, err := l.elasticPool(op, ref.Pool)
+	entry, err := find(l, l.elasticPools, op, ref.Pool)
 	if err != nil {
 		return 0, err
 	}

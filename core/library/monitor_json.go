@@ -87,7 +87,7 @@ type highSnapshot struct {
 // public header gives, from readings that are no older than maxAge.
 func (l *Library) MonitorInfoJSON(id uint64, maxAge time.Duration) ([]byte, error) {
 	const op = "monitor.info_json"
-	m, err := l.monitor(op, id)
+	m, err := find(l, l.monitors, op, id)
 	if err != nil {
 		return nil, err
 	}

@@ -76,18 +76,11 @@ func (l *Library) MonitorDestroy(id, runningToken uint64) error {
 	return nil
 }
 
-func (l *Library) monitor(op string, id uint64) (*openMonitor, error) {
-	if _, err := l.started(op); err != nil {
-		return nil, err
-	}
-	return l.monitors.Get(id)
-}
-
 // MonitorRegister has a monitor watch a manager and its device. The registration is
 // weak: a manager that is destroyed leaves by itself.
 func (l *Library) MonitorRegister(id, managerID uint64) error {
 	const op = "monitor.register"
-	m, err := l.monitor(op, id)
+	m, err := find(l, l.monitors, op, id)
 	if err != nil {
 		return err
 	}
@@ -101,7 +94,7 @@ func (l *Library) MonitorRegister(id, managerID uint64) error {
 // MonitorUnregister ends the watch over a manager.
 func (l *Library) MonitorUnregister(id, managerID uint64) error {
 	const op = "monitor.unregister"
-	m, err := l.monitor(op, id)
+	m, err := find(l, l.monitors, op, id)
 	if err != nil {
 		return err
 	}
@@ -115,7 +108,7 @@ func (l *Library) MonitorUnregister(id, managerID uint64) error {
 // MonitorUnregisterDevice ends the watch over all managers of a device.
 func (l *Library) MonitorUnregisterDevice(id, deviceID uint64) error {
 	const op = "monitor.unregister_device"
-	m, err := l.monitor(op, id)
+	m, err := find(l, l.monitors, op, id)
 	if err != nil {
 		return err
 	}
@@ -131,7 +124,7 @@ func (l *Library) MonitorUnregisterDevice(id, deviceID uint64) error {
 // it is called from that: runningToken is as for MonitorDestroy.
 func (l *Library) MonitorSetCallback(id, runningToken uint64, fn func(levels []DeviceLevel)) error {
 	const op = "monitor.set_callback"
-	m, err := l.monitor(op, id)
+	m, err := find(l, l.monitors, op, id)
 	if err != nil {
 		return err
 	}
@@ -169,7 +162,7 @@ func (l *Library) MonitorGetPressure(id uint64, maxAge time.Duration) (monitor.S
 
 // MonitorGetLevels is the level of every watched device.
 func (l *Library) MonitorGetLevels(id uint64, maxAge time.Duration) ([]DeviceLevel, error) {
-	m, err := l.monitor("monitor.levels", id)
+	m, err := find(l, l.monitors, "monitor.levels", id)
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +181,7 @@ func (l *Library) MonitorGetLevels(id uint64, maxAge time.Duration) ([]DeviceLev
 // that comes meanwhile is collected, but not told of.
 func (l *Library) MonitorCollect(id, most uint64) (collected []MonitorCollected, count uint64, err error) {
 	const op = "monitor.collect"
-	m, err := l.monitor(op, id)
+	m, err := find(l, l.monitors, op, id)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -32,7 +32,7 @@ type verdictSnapshot struct {
 // each why it is or is not chosen, in the form that the public header gives.
 func (l *Library) PlacementExplainJSON(id uint64, r PlacementRequest) ([]byte, error) {
 	const op = "placement.explain_json"
-	entry, err := l.placement(op, id)
+	entry, err := find(l, l.placements, op, id)
 	if err != nil {
 		return nil, err
 	}

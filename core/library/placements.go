@@ -132,18 +132,11 @@ func (l *Library) PlacementGetName(id uint64) (string, error) {
 			return entry.strategy.Name(), nil
 		}
 	}
-	entry, err := l.placement("placement.name", id)
+	entry, err := find(l, l.placements, "placement.name", id)
 	if err != nil {
 		return "", err
 	}
 	return entry.strategy.Name(), nil
-}
-
-func (l *Library) placement(op string, id uint64) (*openPlacement, error) {
-	if _, err := l.started(op); err != nil {
-		return nil, err
-	}
-	return l.placements.Get(id)
 }
 
 // recentReading is how old the readings may be that a choice is made by.
@@ -152,7 +145,7 @@ const recentReading = 100 * time.Millisecond
 // PlacementSelect chooses a device for a request; CodeNotFound, with the reason for
 // each, when none can serve it.
 func (l *Library) PlacementSelect(id uint64, r PlacementRequest) (uint64, error) {
-	entry, err := l.placement("placement.select", id)
+	entry, err := find(l, l.placements, "placement.select", id)
 	if err != nil {
 		return 0, err
 	}

@@ -28,7 +28,7 @@ func (l *Library) PoolDestroy(id uint64, force bool) error {
 	return destroy(l, l.pools, "pool.destroy", id, force)
 }
 
-// pool finds a pool. It costs two atomic loads and no allocation.
+// pool is find for the calls that hand blocks out and take them back: one call fewer.
 func (l *Library) pool(op string, id uint64) (*openPool, error) {
 	if l.current.Load() == nil {
 		return nil, notStarted(op)

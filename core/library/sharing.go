@@ -46,7 +46,7 @@ func nativeOf(op string, e *engine.Engine, of any) (uint64, error) {
 // DeviceGetNative is the context that everything of a device is done in.
 func (l *Library) DeviceGetNative(id uint64) (uint64, error) {
 	const op = "device.native"
-	d, err := l.device(op, id)
+	d, err := find(l, l.devices, op, id)
 	if err != nil {
 		return 0, err
 	}
@@ -77,11 +77,11 @@ func (l *Library) EventGetNative(event uint64) (uint64, error) {
 // have that already.
 func (l *Library) DeviceGrantPeer(id, peer uint64) error {
 	const op = "device.grant_peer"
-	d, err := l.device(op, id)
+	d, err := find(l, l.devices, op, id)
 	if err != nil {
 		return err
 	}
-	other, err := l.device(op, peer)
+	other, err := find(l, l.devices, op, peer)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (l *Library) DeviceGrantPeer(id, peer uint64) error {
 // VPoolExport gives descriptors of the pages of a range of a virtual pool, if there are
 // no more than most.
 func (l *Library) VPoolExport(id uint64, r ByteRange, most uint64) (files []int, count uint64, err error) {
-	entry, err := l.vpool("vpool.export", id)
+	entry, err := find(l, l.vpools, "vpool.export", id)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -116,7 +116,7 @@ func (l *Library) ManagerImportMemory(id uint64, shared device.SharedMemory, tag
 
 // ManagerImportPages gives a handle to pages of another process.
 func (l *Library) ManagerImportPages(id uint64, i manager.Importation) (uint64, error) {
-	entry, err := l.manager("manager.import", id)
+	entry, err := find(l, l.managers, "manager.import", id)
 	if err != nil {
 		return 0, err
 	}
@@ -127,7 +127,7 @@ func (l *Library) ManagerImportPages(id uint64, i manager.Importation) (uint64, 
 // DeviceShareMemory describes a range of a segment of a device for other processes.
 func (l *Library) DeviceShareMemory(id uint64, addr device.Addr, size uint64) (device.SharedMemory, error) {
 	const op = "device.share_memory"
-	d, err := l.device(op, id)
+	d, err := find(l, l.devices, op, id)
 	if err != nil {
 		return device.SharedMemory{}, err
 	}

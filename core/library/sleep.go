@@ -54,7 +54,7 @@ func (r WakeRequest) resolve() vmm.WakeRequest {
 // addresses. See vmm.Pool.Sleep for its errors.
 func (l *Library) VPoolSleep(id uint64, r SleepRequest) (vmm.SleepReport, error) {
 	const op = "vpool.sleep"
-	entry, err := l.vpool(op, id)
+	entry, err := find(l, l.vpools, op, id)
 	if err != nil {
 		return vmm.SleepReport{}, err
 	}
@@ -71,7 +71,7 @@ func (l *Library) VPoolSleep(id uint64, r SleepRequest) (vmm.SleepReport, error)
 // VPoolWake has what sleeps in a virtual pool get memory and its bytes back, at the
 // addresses that it had. See vmm.Pool.Wake for its errors.
 func (l *Library) VPoolWake(id uint64, r WakeRequest) (vmm.WakeReport, error) {
-	entry, err := l.vpool("vpool.wake", id)
+	entry, err := find(l, l.vpools, "vpool.wake", id)
 	if err != nil {
 		return vmm.WakeReport{}, err
 	}

@@ -46,24 +46,9 @@ func (l *Library) forgetTracker(id uint64) {
 	}
 }
 
-func (l *Library) tracker(op string, id uint64) (*fallback.AllocationTracker, error) {
-	entry, err := l.trackerEntry(op, id)
-	if err != nil {
-		return nil, err
-	}
-	return entry.tracker, nil
-}
-
-func (l *Library) trackerEntry(op string, id uint64) (*openTracker, error) {
-	if _, err := l.started(op); err != nil {
-		return nil, err
-	}
-	return l.trackers.Get(id)
-}
-
 // ownTracker finds a tracker that the caller may change.
 func (l *Library) ownTracker(op string, id uint64) (*fallback.AllocationTracker, error) {
-	entry, err := l.trackerEntry(op, id)
+	entry, err := find(l, l.trackers, op, id)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +132,7 @@ func (l *Library) TrackerUntrack(id uint64, buffer fallback.BufferID) (BufferRec
 // TrackerGet is the record of a buffer; CodeNotFound when it is not known.
 func (l *Library) TrackerGet(id uint64, buffer fallback.BufferID) (BufferRecord, error) {
 	const op = "tracker.get"
-	entry, err := l.trackerEntry(op, id)
+	entry, err := find(l, l.trackers, op, id)
 	if err != nil {
 		return BufferRecord{}, err
 	}
@@ -164,29 +149,22 @@ func notTracked(op string, buffer fallback.BufferID) error {
 
 // TrackerGetAll lists the buffers, the oldest first.
 func (l *Library) TrackerGetAll(id uint64) ([]BufferRecord, error) {
-	t, err := l.tracker("tracker.all", id)
-	if err != nil {
-		return nil, err
-	}
-	return l.records(t.AllAllocations()), nil
+	return tell(l, l.trackers, "tracker.all", id, func(t *openTracker) []BufferRecord { return l.records(t.tracker.AllAllocations()) })
 }
 
 // TrackerFindOld lists those that are strictly older than an age, the oldest first.
 func (l *Library) TrackerFindOld(id uint64, age time.Duration) ([]BufferRecord, error) {
-	t, err := l.tracker("tracker.find_old", id)
-	if err != nil {
-		return nil, err
-	}
-	return l.records(t.FindOldAllocations(age)), nil
+	return tell(l, l.trackers, "tracker.find_old", id, func(t *openTracker) []BufferRecord {
+		return l.records(t.tracker.FindOldAllocations(age))
+	})
 }
 
 // TrackerGetTotals is the numbers of a tracker.
 func (l *Library) TrackerGetTotals(id uint64) (TrackerTotals, error) {
-	t, err := l.tracker("tracker.totals", id)
-	if err != nil {
-		return TrackerTotals{}, err
-	}
-	return TrackerTotals{Count: uint64(t.Count()), TotalBytes: t.TotalBytes(), PeakBytes: t.PeakBytes()}, nil
+	return tell(l, l.trackers, "tracker.totals", id, func(t *openTracker) TrackerTotals {
+		known := t.tracker
+		return TrackerTotals{Count: uint64(known.Count()), TotalBytes: known.TotalBytes(), PeakBytes: known.PeakBytes()}
+	})
 }
 
 // TrackerClear forgets all buffers.

@@ -12,7 +12,7 @@ import (
 // without virtual memory is CodeUnsupportedDevice.
 func (l *Library) DeviceGetPageSizes(id uint64) (device.Granularity, error) {
 	const op = "device.page_sizes"
-	d, err := l.device(op, id)
+	d, err := find(l, l.devices, op, id)
 	if err != nil {
 		return device.Granularity{}, err
 	}
@@ -45,13 +45,6 @@ func (l *Library) VPoolDestroy(id uint64, force bool) error {
 	return destroy(l, l.vpools, "vpool.destroy", id, force)
 }
 
-func (l *Library) vpool(op string, id uint64) (*openVPool, error) {
-	if l.current.Load() == nil {
-		return nil, notStarted(op)
-	}
-	return l.vpools.Get(id)
-}
-
 // RangeRequest is a range, as asked for.
 type RangeRequest struct {
 	vmm.AllocRequest
@@ -69,7 +62,7 @@ func (l *Library) VPoolAlloc(id uint64, r ByteRange) (device.Addr, error) {
 // address of its offset.
 func (l *Library) VPoolAllocWith(id uint64, r RangeRequest) (device.Addr, error) {
 	const op = "vpool.alloc"
-	entry, err := l.vpool(op, id)
+	entry, err := find(l, l.vpools, op, id)
 	if err != nil {
 		return 0, err
 	}
@@ -87,7 +80,7 @@ type ByteRange struct{ OffsetBytes, SizeBytes uint64 }
 // now on the streams that use it and on the one named here (0: the default one).
 func (l *Library) VPoolFree(id uint64, r ByteRange, stream uint64) error {
 	const op = "vpool.free"
-	entry, err := l.vpool(op, id)
+	entry, err := find(l, l.vpools, op, id)
 	if err != nil {
 		return err
 	}
@@ -109,7 +102,7 @@ func orDefault(stream device.Stream, d *openDevice) device.Stream {
 // VPoolRecordStream says that a stream (0: the default one) uses a range too.
 func (l *Library) VPoolRecordStream(id uint64, r ByteRange, stream uint64) error {
 	const op = "vpool.record_stream"
-	entry, err := l.vpool(op, id)
+	entry, err := find(l, l.vpools, op, id)
 	if err != nil {
 		return err
 	}
@@ -163,11 +156,7 @@ func (l *Library) VPoolSetLimit(id, limitBytes uint64) error {
 // VPoolSynchronize waits until no range is retiring any more, at most timeout
 // (device.Forever: no limit, 0: only asks), else CodeTimeout.
 func (l *Library) VPoolSynchronize(id uint64, timeout time.Duration) error {
-	entry, err := l.vpool("vpool.synchronize", id)
-	if err != nil {
-		return err
-	}
-	return late(awaitFlights(entry.pool.Physical(), timeout), entry)
+	return do(l, l.vpools, "vpool.synchronize", id, func(p *openVPool) error { return awaitFlights(p.pool.Physical(), timeout) })
 }
 
 // awaitFlights waits until nothing of a stock of pages is retiring.
