@@ -89,6 +89,9 @@ def test_a_range_waits_for_its_streams(
         finally:
             gate.set()
         settle(space)
+        # The pages come back a moment before the streams have done what is queued.
+        user.synchronize()
+        other.synchronize()
 
 
 @pytest.mark.parametrize("end", WAYS)
