@@ -28,8 +28,7 @@ extern "C" {
  * manager may wait for a stream, and is FERRUM_ERROR_INVALID_STATE in a host function.
  */
 
-/** A fallback manager: memory of a device, with a second place to go to.
- *  @by-hand rust its calls are written by hand */
+/** A fallback manager: memory of a device, with a second place to go to. */
 typedef struct ferrum_fallback_manager {
     uint64_t id; /**< 0 is no manager */
 } ferrum_fallback_manager;

@@ -52,8 +52,7 @@ FERRUM_API ferrum_status
 ferrum_pressure_from_utilization(ferrum_pressure_profile profile, double ratio,
                                  ferrum_pressure_level *level_out);
 
-/** Watches the memory of several devices as one.
- *  @by-hand rust its calls are written by hand */
+/** Watches the memory of several devices as one. */
 typedef struct ferrum_monitor {
     uint64_t id; /**< 0 is no monitor */
 } ferrum_monitor;
@@ -312,8 +311,7 @@ FERRUM_API ferrum_status ferrum_monitor_collect(ferrum_monitor monitor,
                                                 size_t capacity,
                                                 size_t *count_out);
 
-/** A placement strategy: chooses the device for a request.
- *  @by-hand rust its calls are written by hand */
+/** A placement strategy: chooses the device for a request. */
 typedef struct ferrum_placement {
     uint64_t id; /**< 0 is no strategy */
 } ferrum_placement;

@@ -89,6 +89,19 @@ def _call(shape: Shape, names: Names, arguments: Arguments) -> str:
     return f"{text}{start}{body} }}\n"
 
 
+def _inputs_described(shape: Shape) -> list[str]:
+    """What is said of the inputs that are a parameter in Rust, too; a wait says it itself."""
+    inputs = {a.name for a in shape.inputs if a.role is not Role.WAIT}
+    described = []
+    for part in shape.function.doc.partition("@return")[0].split("@param")[1:]:
+        names, _, said = " ".join(part.split()).partition(" ")
+        if set(names.split(",")) <= inputs:
+            # A name with an underscore is taken for code anyway.
+            marked = (n if "_" in n else f"`{n}`" for n in names.split(","))
+            described.append(f"{', '.join(marked)}: {said}")
+    return described
+
+
 def _body(
     shape: Shape, arguments: Arguments, inputs: list[Given], values: list[str]
 ) -> tuple[str, str]:
@@ -154,18 +167,22 @@ def _listed(
 
 
 def _described(shape: Shape) -> str:
-    """The text of a function without its parameters, with what a wait may be."""
+    """The text of a function, what is said of its inputs, and what a wait may be."""
     text, _, rest = shape.function.doc.partition("@param")
     text, _, returned = text.partition("@return")
     returned = returned or rest.partition("@return")[2]
+    parts = [text.strip(), *_inputs_described(shape)]
     for argument in shape.inputs:
         if argument.role is Role.DURATION:
-            text = text.replace(argument.name, argument.name.removesuffix("_ns"))
-    parts = [text.strip()]
+            short = argument.name.removesuffix("_ns")
+            parts = [part.replace(argument.name, short) for part in parts]
     if any(a.role is Role.WAIT for a in shape.inputs):
         parts.append("Without a timeout it waits without an end.")
     if any(a.role is Role.HANDLE and a.is_optional for a in shape.inputs):
         parts.append("Without a stream it is the default one of the device.")
-    if returned.strip():
-        parts.append("Errors: " + " ".join(returned.split()))
+    # How a list is got is not the caller's.
+    never = "FERRUM_ERROR_BUFFER_TOO_SMALL" if any(a.role in LISTS for a in shape.outputs) else "-"
+    errors = re.split(r"; (?=FERRUM_ERROR_)", " ".join(returned.split()))
+    if said := "; ".join(e for e in errors if not e.startswith(never)):
+        parts.append("Errors: " + said)
     return "\n\n".join(parts)

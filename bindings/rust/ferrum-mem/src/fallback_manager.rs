@@ -4,13 +4,8 @@ use crate::callback::Registration;
 use crate::device::Device;
 use crate::error::check;
 use crate::fallback_buffer::FallbackBuffer;
-use crate::library::json_of;
-use crate::stream::{raw_of, Stream};
 use crate::tracker::TrackerView;
-use crate::{
-    sys, BufferLocation, BufferRequest, FallbackStats, MemoryConfig, MemoryStats, PressureLevel,
-    Result,
-};
+use crate::{sys, BufferLocation, BufferRequest, MemoryConfig, MemoryStats, PressureLevel, Result};
 
 /// What the pools of all backends have in common.
 pub trait GpuMemoryPool: Send + Sync {
@@ -74,25 +69,9 @@ impl FallbackManager {
         &self.made.device
     }
 
-    pub(crate) fn raw(&self) -> sys::ferrum_fallback_manager {
+    /// The handle.
+    pub fn raw(&self) -> sys::ferrum_fallback_manager {
         self.made.raw
-    }
-
-    /// What is on the host, and how often buffers moved.
-    pub fn fallback_stats(&self) -> Result<FallbackStats> {
-        let mut raw = sys::ferrum_fallback_stats::default();
-        // SAFETY: raw is an output of the call, with its size set.
-        check(unsafe { sys::ferrum_fallback_manager_get_fallback_stats(self.raw(), &mut raw) })?;
-        Ok((&raw).into())
-    }
-
-    fn memory(&self) -> Result<(u64, u64)> {
-        let (mut total, mut free) = (0, 0);
-        // SAFETY: both are outputs of the call.
-        check(unsafe {
-            sys::ferrum_fallback_manager_get_memory(self.raw(), &mut total, &mut free)
-        })?;
-        Ok((total, free))
     }
 
     /// Tells the closure of every change of the device's level.
@@ -145,48 +124,15 @@ impl FallbackManager {
             Ok(FallbackBuffer::own(self, out))
         })
     }
-
-    /// Ends storage that [`FallbackBuffer::take`] has given.
-    pub fn release(
-        &self,
-        location: BufferLocation,
-        address: u64,
-        stream: Option<&Stream>,
-    ) -> Result<()> {
-        // SAFETY: plain numbers.
-        check(unsafe {
-            sys::ferrum_fallback_manager_release(
-                self.raw(),
-                location.to_raw(),
-                address,
-                raw_of(stream),
-            )
-        })
-    }
-
-    /// Brings buffers that fell back to the device, the oldest first, until it has no
-    /// room for the next; how many came.
-    pub fn return_buffers(&self) -> Result<u64> {
-        let mut moved = 0;
-        // SAFETY: moved is an output of the call.
-        check(unsafe { sys::ferrum_fallback_manager_return_buffers(self.raw(), &mut moved) })?;
-        Ok(moved)
-    }
 }
 
 impl GpuMemoryPool for FallbackManager {
     fn backend_name(&self) -> Result<String> {
-        // SAFETY: the buffer has the room that is told.
-        json_of(|to, room, length| unsafe {
-            sys::ferrum_fallback_manager_get_backend_name(self.raw(), to, room, length)
-        })
+        FallbackManager::backend_name(self)
     }
 
     fn stats(&self) -> Result<MemoryStats> {
-        let mut raw = Default::default();
-        // SAFETY: raw is an output of the call, with its size set.
-        check(unsafe { sys::ferrum_fallback_manager_get_stats(self.raw(), &mut raw) })?;
-        Ok((&raw).into())
+        FallbackManager::stats(self)
     }
 
     fn total_memory(&self) -> Result<u64> {
@@ -198,21 +144,14 @@ impl GpuMemoryPool for FallbackManager {
     }
 
     fn pressure(&self) -> Result<PressureLevel> {
-        let mut level = 0;
-        // SAFETY: level is an output of the call.
-        check(unsafe { sys::ferrum_fallback_manager_get_pressure(self.raw(), &mut level) })?;
-        Ok(PressureLevel::from_raw(level))
+        FallbackManager::pressure(self)
     }
 
     fn clear_pool(&self) -> Result<()> {
-        // SAFETY: a plain handle.
-        check(unsafe { sys::ferrum_fallback_manager_clear_pool(self.raw()) })
+        FallbackManager::clear_pool(self)
     }
 
     fn shrink(&self) -> Result<u64> {
-        let mut released = 0;
-        // SAFETY: released is an output of the call.
-        check(unsafe { sys::ferrum_fallback_manager_shrink(self.raw(), &mut released) })?;
-        Ok(released)
+        FallbackManager::shrink(self)
     }
 }

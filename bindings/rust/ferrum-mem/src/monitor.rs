@@ -1,15 +1,10 @@
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use crate::callback::{has_let_go, run, share};
 use crate::error::check;
-use crate::library::{json_of, listed, Library};
-use crate::raw::ns;
-use crate::{
-    sys, Collected, Device, DeviceLevel, Manager, MonitorConfig, MonitorPressure, PressureLevel,
-    PressureProfile, Result,
-};
+use crate::library::Library;
+use crate::{sys, DeviceLevel, MonitorConfig, PressureLevel, PressureProfile, Result};
 
 impl PressureProfile {
     /// The level of a device with that capacity of which so much is free, without
@@ -101,22 +96,9 @@ impl Monitor {
         })
     }
 
-    /// Watches a manager and its device.
-    pub fn register(&self, manager: &Manager) -> Result<()> {
-        // SAFETY: plain handles.
-        check(unsafe { sys::ferrum_monitor_register(self.raw, manager.raw()) })
-    }
-
-    /// Ends the watch over a manager.
-    pub fn unregister(&self, manager: &Manager) -> Result<()> {
-        // SAFETY: plain handles.
-        check(unsafe { sys::ferrum_monitor_unregister(self.raw, manager.raw()) })
-    }
-
-    /// Ends the watch over all managers of a device.
-    pub fn unregister_device(&self, device: &Device) -> Result<()> {
-        // SAFETY: plain handles.
-        check(unsafe { sys::ferrum_monitor_unregister_device(self.raw, device.raw()) })
+    /// The handle.
+    pub fn raw(&self) -> sys::ferrum_monitor {
+        self.raw
     }
 
     /// Has the closure hear of every change of the levels from now on, in the place of
@@ -150,40 +132,5 @@ impl Monitor {
         check(unsafe {
             sys::ferrum_monitor_set_callback(self.raw, call, self.slot.cast_mut().cast())
         })
-    }
-
-    /// The pressure of all devices together, by readings no older than that.
-    pub fn pressure(&self, max_age: Duration) -> Result<MonitorPressure> {
-        let mut raw = Default::default();
-        // SAFETY: raw is an output of the call, with its size set.
-        check(unsafe { sys::ferrum_monitor_get_pressure(self.raw, ns(max_age), &mut raw) })?;
-        Ok((&raw).into())
-    }
-
-    /// The level of every device.
-    pub fn levels(&self, max_age: Duration) -> Result<Vec<DeviceLevel>> {
-        // SAFETY: the array has the room that is told.
-        let found = listed(|to, room, count| unsafe {
-            sys::ferrum_monitor_get_levels(self.raw, ns(max_age), to, room, count)
-        })?;
-        Ok(found.iter().map(Into::into).collect())
-    }
-
-    /// All that the monitor knows, as the header describes it for
-    /// `ferrum_monitor_info_json`.
-    pub fn info_json(&self, max_age: Duration) -> Result<String> {
-        // SAFETY: the buffer has the room that is told.
-        json_of(|to, room, length| unsafe {
-            sys::ferrum_monitor_info_json(self.raw, ns(max_age), to, room, length)
-        })
-    }
-
-    /// Defragments every watched manager, one after another: a record for each device.
-    pub fn collect(&self) -> Result<Vec<Collected>> {
-        // SAFETY: the array has the room that is told.
-        let found = listed(|to, room, count| unsafe {
-            sys::ferrum_monitor_collect(self.raw, to, room, count)
-        })?;
-        Ok(found.iter().map(Into::into).collect())
     }
 }

@@ -139,12 +139,9 @@ impl Placement {
         })
     }
 
-    /// The name of the strategy.
-    pub fn name(&self) -> Result<String> {
-        // SAFETY: the buffer has the room that is told.
-        json_of(|to, room, length| unsafe {
-            sys::ferrum_placement_get_name(self.raw, to, room, length)
-        })
+    /// The handle.
+    pub fn raw(&self) -> sys::ferrum_placement {
+        self.raw
     }
 
     /// Chooses one of the devices; of equal ones the first.

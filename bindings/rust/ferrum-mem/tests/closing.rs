@@ -3,7 +3,7 @@
 
 use ferrum_mem::{
     leak_report_json, BufferLocation, BufferRequest, Config, DType, Device, ElasticPoolConfig,
-    Error, ErrorKind, FallbackManager, GpuMemoryPool, Library, ManagerConfig, MemoryConfig,
+    Error, ErrorKind, FallbackManager, Library, ManagerConfig, MemoryConfig,
     ModelConfig, PoolConfig, Stream, VirtualPoolConfig,
 };
 

@@ -6,6 +6,7 @@ use super::enums::*;
 use super::records::*;
 use crate::error::check;
 use crate::library::json_of;
+use crate::library::listed;
 use crate::raw::ns;
 use crate::stream::timeout_ns;
 use crate::{sys, Result};
@@ -62,6 +63,8 @@ impl crate::Device {
     /// What others have changed since the reading does not show. In pools with thread
     /// caches, neither does what other threads have done since their caches last asked
     /// the pool for blocks or gave some back; what the calling thread has done does.
+    ///
+    /// `max_age`: 0 asks the device; UINT64_MAX: a reading of any age will do.
     pub fn recent_memory_info(&self, max_age: Duration) -> Result<MemoryInfo> {
         let mut out = sys::ferrum_memory_info::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -104,6 +107,8 @@ impl crate::Device {
     /// the memory of a device: what is allocated, and what is mapped in virtual memory now and
     /// later, with the access that the device has. It holds until one of them is closed. On
     /// devices whose memory the process addresses there is nothing to do.
+    ///
+    /// `peer`: who gets the access.
     ///
     /// Errors: [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the one does not reach the other's memory; [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for the device itself.
     pub fn grant_peer(&self, peer: &crate::Device) -> Result<()> {
@@ -218,6 +223,100 @@ impl crate::Event {
     }
 }
 
+impl crate::FallbackManager {
+    /// Gives the name of the device's backend, such as "cpu" or "cuda", as text.
+    pub fn backend_name(&self) -> Result<String> {
+        // SAFETY: the buffer has the room that is told.
+        json_of(|to, room, length| unsafe {
+            sys::ferrum_fallback_manager_get_backend_name(self.raw(), to, room, length)
+        })
+    }
+
+    /// Gives the counters of a fallback manager: of the buffers on the device, but for
+    /// `active_buffers`, which is of both sides. Takes no lock.
+    pub fn stats(&self) -> Result<MemoryStats> {
+        let mut out = sys::ferrum_memory_stats::default();
+        // SAFETY: out is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_fallback_manager_get_stats(self.raw(), &mut out) })?;
+        Ok((&out).into())
+    }
+
+    /// Gives what of a fallback manager is or was on the host.
+    pub fn fallback_stats(&self) -> Result<FallbackStats> {
+        let mut out = sys::ferrum_fallback_stats::default();
+        // SAFETY: out is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_fallback_manager_get_fallback_stats(self.raw(), &mut out) })?;
+        Ok((&out).into())
+    }
+
+    /// Asks the device for its memory.
+    pub fn memory(&self) -> Result<(u64, u64)> {
+        let mut total = 0;
+        let mut free = 0;
+        // SAFETY: the last are outputs of the call.
+        check(unsafe {
+            sys::ferrum_fallback_manager_get_memory(self.raw(), &mut total, &mut free)
+        })?;
+        Ok((total, free))
+    }
+
+    /// The level of the device by [`PressureProfile::Early`](crate::PressureProfile::Early), of this moment.
+    pub fn pressure(&self) -> Result<PressureLevel> {
+        let mut out = 0;
+        // SAFETY: out is an output of the call.
+        check(unsafe { sys::ferrum_fallback_manager_get_pressure(self.raw(), &mut out) })?;
+        Ok(PressureLevel::from_raw(out))
+    }
+
+    /// Empties the buckets. The memory is ready for buffers of any size, and may still be
+    /// held from the device.
+    pub fn clear_pool(&self) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_fallback_manager_clear_pool(self.raw()) })
+    }
+
+    /// Empties the buckets and gives what holds no buffer back, on both sides.
+    pub fn shrink(&self) -> Result<u64> {
+        let mut out = 0;
+        // SAFETY: out is an output of the call.
+        check(unsafe { sys::ferrum_fallback_manager_shrink(self.raw(), &mut out) })?;
+        Ok(out)
+    }
+
+    /// Brings the buffers that fell back to the device, the oldest first, until it has no
+    /// room for the next. Pinned ones stay, and nobody is asked to give anything up. The
+    /// addresses of buffers that are not pinned may change. While another thread is at it,
+    /// it brings none.
+    pub fn return_buffers(&self) -> Result<u64> {
+        let mut out = 0;
+        // SAFETY: out is an output of the call.
+        check(unsafe { sys::ferrum_fallback_manager_return_buffers(self.raw(), &mut out) })?;
+        Ok(out)
+    }
+
+    /// Ends storage that was taken, after what is queued on a stream of the device,
+    /// which is optional. [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a location that is none,
+    /// [`ErrorKind::InvalidAddress`](crate::ErrorKind::InvalidAddress) for storage that is none.
+    ///
+    /// Without a stream it is the default one of the device.
+    pub fn release(
+        &self,
+        location: BufferLocation,
+        address: u64,
+        stream: Option<&crate::Stream>,
+    ) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe {
+            sys::ferrum_fallback_manager_release(
+                self.raw(),
+                location.to_raw(),
+                address,
+                stream.map(crate::Stream::raw).unwrap_or_default(),
+            )
+        })
+    }
+}
+
 impl crate::Manager {
     /// Sets the pool settings of a memory type from now on. A type that has live
     /// blocks keeps the pool they are in until they are freed; new blocks come from
@@ -245,6 +344,10 @@ impl crate::Memory {
     /// returns. The bytes stay as they are, and it counts as no access. On the host it
     /// has the system put memory behind the block. On other devices [`MemoryType::Managed`](crate::MemoryType::Managed)
     /// goes where it is said, a host device being the host, and other memory stays.
+    ///
+    /// `target`: the block's own device, or another.
+    ///
+    /// `stream`: of the block's device; `None`: its default one.
     ///
     /// Without a stream it is the default one of the device.
     ///
@@ -279,6 +382,98 @@ impl crate::Memory {
         // SAFETY: out is an output of the call, with its size set.
         check(unsafe { sys::ferrum_memory_get_usage_hints(self.raw(), &mut out) })?;
         Ok((&out).into())
+    }
+}
+
+impl crate::Monitor {
+    /// Has the monitor watch a manager and its device. The registration is weak: it
+    /// keeps neither from being destroyed, and a manager that is destroyed leaves by
+    /// itself before that call returns. Several managers of one device are one device
+    /// to the monitor.
+    ///
+    /// Errors: [`ErrorKind::AlreadyExists`](crate::ErrorKind::AlreadyExists) for one that is registered.
+    pub fn register(&self, manager: &crate::Manager) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_monitor_register(self.raw(), manager.raw()) })
+    }
+
+    /// Ends the watch over a manager. [`ErrorKind::NotFound`](crate::ErrorKind::NotFound): it is not registered.
+    pub fn unregister(&self, manager: &crate::Manager) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_monitor_unregister(self.raw(), manager.raw()) })
+    }
+
+    /// Ends the watch over all managers of a device. [`ErrorKind::NotFound`](crate::ErrorKind::NotFound): none is
+    /// registered.
+    pub fn unregister_device(&self, device: &crate::Device) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_monitor_unregister_device(self.raw(), device.raw()) })
+    }
+
+    /// Gives the pressure of all devices together.
+    ///
+    /// `max_age`: as for [`Device::recent_memory_info`](crate::Device::recent_memory_info), for the system, too.
+    pub fn pressure(&self, max_age: Duration) -> Result<MonitorPressure> {
+        let mut out = sys::ferrum_monitor_pressure::default();
+        // SAFETY: out is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_monitor_get_pressure(self.raw(), ns(max_age), &mut out) })?;
+        Ok((&out).into())
+    }
+
+    /// Gives the level of every device.
+    pub fn levels(&self, max_age: Duration) -> Result<Vec<DeviceLevel>> {
+        // SAFETY: the buffer has the room that is told.
+        let found = listed(|to, room, count| unsafe {
+            sys::ferrum_monitor_get_levels(self.raw(), ns(max_age), to, room, count)
+        })?;
+        Ok(found.iter().map(Into::into).collect())
+    }
+
+    /// All that a monitor knows, as JSON:
+    ///
+    ///   {"profile": "standard", "pressure": {"level": "low", "weighted_level": "low",
+    ///     "devices": 1, "unknown": 0, "total_bytes": 0, "used_bytes": 0},
+    ///    "devices": \[{"id": "cpu:0", "managers": 1, "level": "low",
+    ///      "level_by_bytes": "low", "level_by_system": "low", "memory": {...},
+    ///      "error": null, "system": {
+    ///   "machine": {"some": {"avg10_hundredths": 0, "avg60_hundredths": 0,
+    ///   "avg300_hundredths": 0, "total_ns": 0}, "full": {...},
+    ///   "reason": null},
+    ///   "group": {"some": null, "full": null, "reason": {
+    ///   "status": "FERRUM_ERROR_UNSUPPORTED", "message": "..."}},
+    ///   "events": {"counts": {"low": 0, "high": 0, "max": 0, "oom": 0,
+    ///   "oom_kill": 0}, "reason": null},
+    ///   "high": {"bytes": null, "reason": null}}}\]}
+    ///
+    /// memory is as in [`ferrum_snapshot_json`](crate::sys::ferrum_snapshot_json), and null when nothing could be had yet;
+    /// error has status and message when the device could not be asked just now. system
+    /// is null for a device without one. hundredths are of a percent of the time; bytes
+    /// of high is null for no limit. Fields may be added.
+    pub fn info_json(&self, max_age: Duration) -> Result<String> {
+        // SAFETY: the buffer has the room that is told.
+        json_of(|to, room, length| unsafe {
+            sys::ferrum_monitor_info_json(self.raw(), ns(max_age), to, room, length)
+        })
+    }
+
+    /// Defragments every watched manager, one after another, as [`ferrum_manager_defragment`](crate::sys::ferrum_manager_defragment). One
+    /// that is destroyed meanwhile is left out.
+    pub fn collect(&self) -> Result<Vec<Collected>> {
+        // SAFETY: the buffer has the room that is told.
+        let found = listed(|to, room, count| unsafe {
+            sys::ferrum_monitor_collect(self.raw(), to, room, count)
+        })?;
+        Ok(found.iter().map(Into::into).collect())
+    }
+}
+
+impl crate::Placement {
+    /// Gives the name of a strategy as text.
+    pub fn name(&self) -> Result<String> {
+        // SAFETY: the buffer has the room that is told.
+        json_of(|to, room, length| unsafe {
+            sys::ferrum_placement_get_name(self.raw(), to, room, length)
+        })
     }
 }
 
