@@ -65,7 +65,17 @@ func (f *Factory) use(op string, h EventHandle, fn func(*event) error) error {
 		// Its handle is gone already.
 		found.owner.closeEvents(found.dev)
 	}
+	if device.CodeOf(err) == device.CodeInvalidState && found.isDead() {
+		// The device may have been closed under the call.
+		return destroyed(op, handle.Event, uint64(h)).On(found.owner.engine.ID())
+	}
 	return err
+}
+
+func (e *event) isDead() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.dead
 }
 
 // RecordEvent marks the present end of a stream's queue with a new event, which

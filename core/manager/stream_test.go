@@ -287,6 +287,22 @@ func TestEventIsNotClosedUnderAWaitingCall(t *testing.T) {
 	require.Zero(t, r.dev.OpenEvents())
 }
 
+// A call that finds the device closed says what its event's handle says from now on.
+func TestEventThatEndsUnderACallWithItsDevice(t *testing.T) {
+	r := cleanRig(t, devicetest.Config{})
+	stream, _ := r.heldStream(t)
+	recorded, err := r.streams.RecordEvent(stream)
+	require.NoError(t, err)
+	closed := device.Errorf(device.CodeInvalidState, "event_done", "the device is closed")
+	err = r.factory.use("event.is_ready", recorded, func(*event) error { return closed })
+	require.ErrorIs(t, err, closed, "the event lives")
+	err = r.factory.use("event.is_ready", recorded, func(*event) error {
+		require.NoError(t, r.factory.DestroyEvent(recorded))
+		return closed
+	})
+	requireError(t, err, device.CodeInvalidHandle, "destroyed")
+}
+
 func TestEventsOfTwoDevices(t *testing.T) {
 	driver := devicetest.New(devicetest.Config{Devices: 2})
 	f := NewFactory()
