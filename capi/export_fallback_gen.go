@@ -474,27 +474,27 @@ func fmgo_fallback_manager_release(manager C.uint64_t, location C.int32_t, addre
 //export fmgo_round_up_power_of_2
 func fmgo_round_up_power_of_2(n C.uint64_t, resultOut *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	result, err := device.RoundUpPowerOf2(uint64(n))
+	result, err := fallback.RoundUpPowerOf2(uint64(n))
 	return give(resultOut, result, err)
 }
 
 //export fmgo_size_class
 func fmgo_size_class(sizeBytes C.uint64_t, classBytesOut *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	classBytes, err := device.SizeClass(uint64(sizeBytes))
+	classBytes, err := fallback.SizeClass(uint64(sizeBytes))
 	return give(classBytesOut, classBytes, err)
 }
 
 //export fmgo_f32_bytes
 func fmgo_f32_bytes(count C.uint64_t, bytesOut *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	bytes, err := device.F32Bytes(uint64(count))
+	bytes, err := fallback.F32Bytes(uint64(count))
 	return give(bytesOut, bytes, err)
 }
 
 //export fmgo_f16_bytes
 func fmgo_f16_bytes(count C.uint64_t, bytesOut *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	bytes, err := device.F16Bytes(uint64(count))
+	bytes, err := fallback.F16Bytes(uint64(count))
 	return give(bytesOut, bytes, err)
 }

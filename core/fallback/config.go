@@ -159,7 +159,7 @@ func (c MemoryConfig) Check() error {
 		if size == 0 {
 			return device.Errorf(device.CodeInvalidConfig, op, "pre_allocate_sizes[%d] is 0", i)
 		}
-		class, err := device.SizeClass(size)
+		class, err := SizeClass(size)
 		if err != nil {
 			return device.Errorf(device.CodeInvalidConfig, op, "pre_allocate_sizes[%d]: %w", i, err)
 		}

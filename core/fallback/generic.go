@@ -374,7 +374,7 @@ func (p *GenericMemoryPool[B]) Drain(count int) []Lease[B] {
 
 // bucketOf is the power of two at or above a size.
 func bucketOf(bytes uint64) (int, error) {
-	class, err := device.SizeClass(bytes)
+	class, err := SizeClass(bytes)
 	if err != nil {
 		return 0, err
 	}

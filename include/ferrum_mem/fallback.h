@@ -899,7 +899,7 @@ FERRUM_API ferrum_status ferrum_fallback_manager_release(
  * @return FERRUM_ERROR_OVERFLOW above 2^63.
  *
  * @stateless
- * @go device.RoundUpPowerOf2
+ * @go fallback.RoundUpPowerOf2
  */
 FERRUM_API ferrum_status ferrum_round_up_power_of_2(uint64_t n,
                                                     uint64_t *result_out);
@@ -909,7 +909,7 @@ FERRUM_API ferrum_status ferrum_round_up_power_of_2(uint64_t n,
  * ferrum_round_up_power_of_2.
  *
  * @stateless
- * @go device.SizeClass
+ * @go fallback.SizeClass
  */
 FERRUM_API ferrum_status ferrum_size_class(uint64_t size_bytes,
                                            uint64_t *class_bytes_out);
@@ -919,7 +919,7 @@ FERRUM_API ferrum_status ferrum_size_class(uint64_t size_bytes,
  * 64 bits.
  *
  * @stateless
- * @go device.F32Bytes
+ * @go fallback.F32Bytes
  */
 FERRUM_API ferrum_status ferrum_f32_bytes(uint64_t count, uint64_t *bytes_out);
 
@@ -927,7 +927,7 @@ FERRUM_API ferrum_status ferrum_f32_bytes(uint64_t count, uint64_t *bytes_out);
  * As ferrum_f32_bytes, for 16-bit floats.
  *
  * @stateless
- * @go device.F16Bytes
+ * @go fallback.F16Bytes
  */
 FERRUM_API ferrum_status ferrum_f16_bytes(uint64_t count, uint64_t *bytes_out);
 

@@ -1,8 +1,10 @@
-package device
+package fallback
 
 import (
 	"math"
 	"math/bits"
+
+	"ferrum_mem/core/device"
 )
 
 // RoundUpPowerOf2 is the least power of two that is n or more; 1 for 0. Above 2^63 there
@@ -12,7 +14,7 @@ func RoundUpPowerOf2(n uint64) (uint64, error) {
 		return 1, nil
 	}
 	if n > 1<<63 {
-		return 0, Errorf(CodeOverflow, "device.round_up_power_of_2", "n %d: there is no power of two above 2^63", n)
+		return 0, device.Errorf(device.CodeOverflow, "fallback.round_up_power_of_2", "n %d: there is no power of two above 2^63", n)
 	}
 	return 1 << bits.Len64(n-1), nil
 }
@@ -21,14 +23,14 @@ func RoundUpPowerOf2(n uint64) (uint64, error) {
 func SizeClass(bytes uint64) (uint64, error) { return RoundUpPowerOf2(bytes) }
 
 // F32Bytes and F16Bytes are what that many numbers of 4 and of 2 bytes take.
-func F32Bytes(count uint64) (uint64, error) { return elements("device.f32_bytes", count, 4) }
+func F32Bytes(count uint64) (uint64, error) { return elements("fallback.f32_bytes", count, 4) }
 
 // F16Bytes is F32Bytes for numbers of 2 bytes.
-func F16Bytes(count uint64) (uint64, error) { return elements("device.f16_bytes", count, 2) }
+func F16Bytes(count uint64) (uint64, error) { return elements("fallback.f16_bytes", count, 2) }
 
 func elements(op string, count, width uint64) (uint64, error) {
 	if count > math.MaxUint64/width {
-		return 0, Errorf(CodeOverflow, op, "count %d: times %d does not fit 64 bits", count, width)
+		return 0, device.Errorf(device.CodeOverflow, op, "count %d: times %d does not fit 64 bits", count, width)
 	}
 	return count * width, nil
 }

@@ -1,4 +1,4 @@
-package device
+package fallback
 
 import (
 	"math"
@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"ferrum_mem/core/device"
 )
 
 func TestRoundUpPowerOf2(t *testing.T) {
@@ -19,7 +21,7 @@ func TestRoundUpPowerOf2(t *testing.T) {
 	}
 	for _, n := range []uint64{1<<63 + 1, math.MaxUint64} {
 		got, err := RoundUpPowerOf2(n)
-		require.ErrorIs(t, err, CodeOverflow)
+		require.ErrorIs(t, err, device.CodeOverflow)
 		require.Zero(t, got)
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -43,7 +45,7 @@ func TestBytesOfNumbers(t *testing.T) {
 		}
 		for _, n := range []uint64{math.MaxUint64/f.width + 1, math.MaxUint64} {
 			_, err := f.of(n)
-			require.ErrorIs(t, err, CodeOverflow)
+			require.ErrorIs(t, err, device.CodeOverflow)
 		}
 	}
 }
