@@ -634,6 +634,9 @@ static void try_sleep(worker *w) {
             wake.timeout_ns = WAIT_NS;
         }
         works(status, "ferrum_elastic_pool_wake_model");
+    } else if (status == FERRUM_ERROR_INVALID_STATE && has(PART_STALE)) {
+        /* A stream whose program has just destroyed it is not waited for by a call with a
+         * time limit, so nothing sleeps. */
     } else if (status != FERRUM_ERROR_TIMEOUT) {
         wrong("ferrum_elastic_pool_sleep_model", status);
     }
