@@ -3,8 +3,8 @@
 
 use ferrum_mem::{
     leak_report_json, BufferLocation, BufferRequest, Config, DType, Device, ElasticPoolConfig,
-    Error, ErrorKind, FallbackManager, Library, ManagerConfig, MemoryConfig,
-    ModelConfig, PoolConfig, Stream, VirtualPoolConfig,
+    Error, ErrorKind, FallbackManager, Library, ManagerConfig, MemoryConfig, ModelConfig,
+    PoolConfig, Stream, VirtualPoolConfig,
 };
 
 const MIB: u64 = 1 << 20;
