@@ -10,6 +10,11 @@ folder=$1
 mkdir -p "$folder"
 link=(-Iinclude -Lbuild/lib -lferrum_mem "-Wl,-rpath,$PWD/build/lib")
 warnings=(-Wall -Wextra -Werror)
+# Crates of readers, which have settings of their own, are built away from those of the
+# checkout, whose tests may be on their way.
+mkdir -p "$folder/rust"
+CARGO_TARGET_DIR=$(cd "$folder/rust" && pwd)
+export CARGO_TARGET_DIR
 
 # A step runs where the shell does not stop at a failed command, so the commands
 # of a step are chained.
