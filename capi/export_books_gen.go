@@ -7,12 +7,18 @@ package main
 */
 import "C"
 
+import "ferrum_mem/core/library"
+
 //export fmgo_device_get_memory_info
 func fmgo_device_get_memory_info(dev C.uint64_t, infoOut *C.ferrum_memory_info) (status C.int32_t) {
 	defer guard(&status)
-	info, err := lib.DeviceGetMemoryInfo(uint64(dev))
+	object, err := lib.Device("device.memory_info", uint64(dev))
 	if err != nil {
 		return fail(err)
+	}
+	info, err := object.MemoryInfo()
+	if err != nil {
+		return fail(library.CallError(err, object))
 	}
 	putMemoryInfo(infoOut, &info)
 	return 0
@@ -26,9 +32,13 @@ func fmgo_device_get_recent_memory_info(dev C.uint64_t, maxAgeNs C.uint64_t, inf
 			caught(&status, recover())
 		}
 	}()
-	info, err := lib.DeviceGetRecentMemoryInfo(uint64(dev), ageOf(maxAgeNs))
+	object, err := lib.Device("device.recent_memory_info", uint64(dev))
 	if err != nil {
 		return fail(err)
+	}
+	info, err := object.RecentMemoryInfo(ageOf(maxAgeNs))
+	if err != nil {
+		return fail(library.CallError(err, object))
 	}
 	putMemoryInfo(infoOut, &info)
 	return 0
@@ -37,10 +47,11 @@ func fmgo_device_get_recent_memory_info(dev C.uint64_t, maxAgeNs C.uint64_t, inf
 //export fmgo_device_get_statistics
 func fmgo_device_get_statistics(dev C.uint64_t, statisticsOut *C.ferrum_statistics) (status C.int32_t) {
 	defer guard(&status)
-	statistics, err := lib.DeviceGetStatistics(uint64(dev))
+	object, err := lib.Device("device.statistics", uint64(dev))
 	if err != nil {
 		return fail(err)
 	}
+	statistics := object.Statistics()
 	putStatistics(statisticsOut, &statistics)
 	return 0
 }

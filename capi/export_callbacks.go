@@ -62,8 +62,12 @@ const defaultDeadline = 100 * time.Millisecond
 //export fmgo_fallback_manager_pressure_callback_add
 func fmgo_fallback_manager_pressure_callback_add(handle C.uint64_t, callback C.ferrum_pressure_fn, userData C.uintptr_t, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
+	object, err := lib.FallbackManager("fallback_manager.pressure_callback_add", uint64(handle))
+	if err != nil {
+		return fail(err)
+	}
 	token := newToken()
-	registered, err := lib.FallbackManagerOnPressure(uint64(handle), token, func(dev uint64, level int32) {
+	registered, err := object.PressureCallbackAdd(token, func(dev uint64, level int32) {
 		C.fm_call_pressure(callback, C.uint64_t(dev), C.int32_t(level), userData, C.uint64_t(token))
 	})
 	return give(out, registered, err)

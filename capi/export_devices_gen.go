@@ -7,7 +7,10 @@ package main
 */
 import "C"
 
-import "ferrum_mem/core/discover"
+import (
+	"ferrum_mem/core/discover"
+	"ferrum_mem/core/library"
+)
 
 //export fmgo_backends_json
 func fmgo_backends_json(buffer *C.char, capacity C.size_t, lengthOut *C.size_t) (status C.int32_t) {
@@ -100,16 +103,21 @@ func fmgo_device_close(dev C.uint64_t, flags C.uint32_t) (status C.int32_t) {
 	if err != nil {
 		return fail(err)
 	}
-	return done(lib.DeviceClose(uint64(dev), force))
+	object, err := lib.Device("device.close", uint64(dev))
+	if err != nil {
+		return fail(err)
+	}
+	return done(object.Close(force))
 }
 
 //export fmgo_device_get_info
 func fmgo_device_get_info(dev C.uint64_t, infoOut *C.ferrum_device_info) (status C.int32_t) {
 	defer guard(&status)
-	info, err := lib.DeviceGetInfo(uint64(dev))
+	object, err := lib.Device("device.info", uint64(dev))
 	if err != nil {
 		return fail(err)
 	}
+	info := object.Info()
 	putDeviceInfo(infoOut, &info)
 	return 0
 }
@@ -117,21 +125,33 @@ func fmgo_device_get_info(dev C.uint64_t, infoOut *C.ferrum_device_info) (status
 //export fmgo_device_synchronize
 func fmgo_device_synchronize(dev C.uint64_t, timeoutNs C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.DeviceSynchronize(uint64(dev), timeoutOf(timeoutNs)))
+	object, err := lib.Device("device.synchronize", uint64(dev))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.Synchronize(timeoutOf(timeoutNs)), object))
 }
 
 //export fmgo_device_set_limit
 func fmgo_device_set_limit(dev C.uint64_t, limitBytes C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.DeviceSetLimit(uint64(dev), uint64(limitBytes)))
+	object, err := lib.Device("device.set_limit", uint64(dev))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.SetLimit(uint64(limitBytes)), object))
 }
 
 //export fmgo_device_measure_bandwidth
 func fmgo_device_measure_bandwidth(dev C.uint64_t, gbpsOut *C.double) (status C.int32_t) {
 	defer guard(&status)
-	gbps, err := lib.DeviceMeasureBandwidth(uint64(dev))
+	object, err := lib.Device("device.measure_bandwidth", uint64(dev))
 	if err != nil {
 		return fail(err)
+	}
+	gbps, err := object.MeasureBandwidth()
+	if err != nil {
+		return fail(library.CallError(err, object))
 	}
 	set(gbpsOut, gbps)
 	return 0

@@ -7,6 +7,8 @@ package main
 */
 import "C"
 
+import "ferrum_mem/core/library"
+
 //export fmgo_elastic_pool_create
 func fmgo_elastic_pool_create(dev C.uint64_t, config *C.ferrum_elastic_pool_config, poolOut *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
@@ -25,13 +27,17 @@ func fmgo_elastic_pool_destroy(pool C.uint64_t, flags C.uint32_t) (status C.int3
 	if err != nil {
 		return fail(err)
 	}
-	return done(lib.ElasticPoolDestroy(uint64(pool), force))
+	object, err := lib.ElasticPool("elastic_pool.destroy", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(object.Destroy(force))
 }
 
 //export fmgo_elastic_pool_register_model
 func fmgo_elastic_pool_register_model(pool C.uint64_t, model *C.char, config *C.ferrum_model_config) (status C.int32_t) {
 	defer guard(&status)
-	ref, err := modelOf(pool, model)
+	modelText, err := textOf("model", model)
 	if err != nil {
 		return fail(err)
 	}
@@ -39,13 +45,17 @@ func fmgo_elastic_pool_register_model(pool C.uint64_t, model *C.char, config *C.
 	if err != nil {
 		return fail(err)
 	}
-	return done(lib.ElasticPoolRegisterModel(ref, configGiven))
+	object, err := lib.ElasticPool("elastic_pool.register_model", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.RegisterModel(modelText, configGiven), object))
 }
 
 //export fmgo_elastic_pool_unregister_model
 func fmgo_elastic_pool_unregister_model(pool C.uint64_t, model *C.char, flags C.uint32_t) (status C.int32_t) {
 	defer guard(&status)
-	ref, err := modelOf(pool, model)
+	modelText, err := textOf("model", model)
 	if err != nil {
 		return fail(err)
 	}
@@ -53,19 +63,27 @@ func fmgo_elastic_pool_unregister_model(pool C.uint64_t, model *C.char, flags C.
 	if err != nil {
 		return fail(err)
 	}
-	return done(lib.ElasticPoolUnregisterModel(ref, force))
+	object, err := lib.ElasticPool("elastic_pool.unregister_model", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.UnregisterModel(modelText, force), object))
 }
 
 //export fmgo_elastic_pool_alloc
 func fmgo_elastic_pool_alloc(pool C.uint64_t, model *C.char, sizeBytes C.uint64_t, addressOut *C.uint64_t, offsetBytesOut *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	ref, err := modelOf(pool, model)
+	modelText, err := textOf("model", model)
 	if err != nil {
 		return fail(err)
 	}
-	address, offsetBytes, err := lib.ElasticPoolAlloc(ref, uint64(sizeBytes))
+	object, err := lib.ElasticPool("elastic_pool.alloc", uint64(pool))
 	if err != nil {
 		return fail(err)
+	}
+	address, offsetBytes, err := object.Alloc(modelText, uint64(sizeBytes))
+	if err != nil {
+		return fail(library.CallError(err, object))
 	}
 	set(addressOut, address)
 	set(offsetBytesOut, offsetBytes)
@@ -75,7 +93,7 @@ func fmgo_elastic_pool_alloc(pool C.uint64_t, model *C.char, sizeBytes C.uint64_
 //export fmgo_elastic_pool_alloc_with
 func fmgo_elastic_pool_alloc_with(pool C.uint64_t, model *C.char, request *C.ferrum_model_request, addressOut *C.uint64_t, offsetBytesOut *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	ref, err := modelOf(pool, model)
+	modelText, err := textOf("model", model)
 	if err != nil {
 		return fail(err)
 	}
@@ -83,9 +101,13 @@ func fmgo_elastic_pool_alloc_with(pool C.uint64_t, model *C.char, request *C.fer
 	if err != nil {
 		return fail(err)
 	}
-	address, offsetBytes, err := lib.ElasticPoolAllocWith(ref, requestGiven)
+	object, err := lib.ElasticPool("elastic_pool.alloc_with", uint64(pool))
 	if err != nil {
 		return fail(err)
+	}
+	address, offsetBytes, err := object.AllocWith(modelText, requestGiven)
+	if err != nil {
+		return fail(library.CallError(err, object))
 	}
 	set(addressOut, address)
 	set(offsetBytesOut, offsetBytes)
@@ -95,44 +117,60 @@ func fmgo_elastic_pool_alloc_with(pool C.uint64_t, model *C.char, request *C.fer
 //export fmgo_elastic_pool_free
 func fmgo_elastic_pool_free(pool C.uint64_t, model *C.char, offsetBytes C.uint64_t, sizeBytes C.uint64_t, stream C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	ref, err := modelOf(pool, model)
+	modelText, err := textOf("model", model)
 	if err != nil {
 		return fail(err)
 	}
-	return done(lib.ElasticPoolFree(ref, rangeOf(offsetBytes, sizeBytes), uint64(stream)))
+	object, err := lib.ElasticPool("elastic_pool.free", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.Free(modelText, rangeOf(offsetBytes, sizeBytes), uint64(stream)), object))
 }
 
 //export fmgo_elastic_pool_record_stream
 func fmgo_elastic_pool_record_stream(pool C.uint64_t, model *C.char, offsetBytes C.uint64_t, sizeBytes C.uint64_t, stream C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	ref, err := modelOf(pool, model)
+	modelText, err := textOf("model", model)
 	if err != nil {
 		return fail(err)
 	}
-	return done(lib.ElasticPoolRecordStream(ref, rangeOf(offsetBytes, sizeBytes), uint64(stream)))
+	object, err := lib.ElasticPool("elastic_pool.record_stream", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.RecordStream(modelText, rangeOf(offsetBytes, sizeBytes), uint64(stream)), object))
 }
 
 //export fmgo_elastic_pool_is_mapped
 func fmgo_elastic_pool_is_mapped(pool C.uint64_t, model *C.char, offsetBytes C.uint64_t, sizeBytes C.uint64_t, mappedOut *C.uint32_t) (status C.int32_t) {
 	defer guard(&status)
-	ref, err := modelOf(pool, model)
+	modelText, err := textOf("model", model)
 	if err != nil {
 		return fail(err)
 	}
-	mapped, err := lib.ElasticPoolIsMapped(ref, rangeOf(offsetBytes, sizeBytes))
-	return giveTruth(mappedOut, mapped, err)
+	object, err := lib.ElasticPool("elastic_pool.is_mapped", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	mapped, err := object.IsMapped(modelText, rangeOf(offsetBytes, sizeBytes))
+	return giveTruth(mappedOut, mapped, library.CallError(err, object))
 }
 
 //export fmgo_elastic_pool_get_model_info
 func fmgo_elastic_pool_get_model_info(pool C.uint64_t, model *C.char, infoOut *C.ferrum_model_info) (status C.int32_t) {
 	defer guard(&status)
-	ref, err := modelOf(pool, model)
+	modelText, err := textOf("model", model)
 	if err != nil {
 		return fail(err)
 	}
-	info, err := lib.ElasticPoolGetModelInfo(ref)
+	object, err := lib.ElasticPool("elastic_pool.model_info", uint64(pool))
 	if err != nil {
 		return fail(err)
+	}
+	info, err := object.ModelInfo(modelText)
+	if err != nil {
+		return fail(library.CallError(err, object))
 	}
 	putModelInfo(infoOut, &info)
 	return 0
@@ -141,7 +179,7 @@ func fmgo_elastic_pool_get_model_info(pool C.uint64_t, model *C.char, infoOut *C
 //export fmgo_elastic_pool_set_model_limits
 func fmgo_elastic_pool_set_model_limits(pool C.uint64_t, model *C.char, limits *C.ferrum_model_limits) (status C.int32_t) {
 	defer guard(&status)
-	ref, err := modelOf(pool, model)
+	modelText, err := textOf("model", model)
 	if err != nil {
 		return fail(err)
 	}
@@ -149,16 +187,21 @@ func fmgo_elastic_pool_set_model_limits(pool C.uint64_t, model *C.char, limits *
 	if err != nil {
 		return fail(err)
 	}
-	return done(lib.ElasticPoolSetModelLimits(ref, limitsGiven))
+	object, err := lib.ElasticPool("elastic_pool.set_model_limits", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.SetModelLimits(modelText, limitsGiven), object))
 }
 
 //export fmgo_elastic_pool_get_info
 func fmgo_elastic_pool_get_info(pool C.uint64_t, infoOut *C.ferrum_elastic_pool_info) (status C.int32_t) {
 	defer guard(&status)
-	info, err := lib.ElasticPoolGetInfo(uint64(pool))
+	object, err := lib.ElasticPool("elastic_pool.info", uint64(pool))
 	if err != nil {
 		return fail(err)
 	}
+	info := object.Info()
 	putElasticPoolInfo(infoOut, &info)
 	return 0
 }
@@ -166,10 +209,11 @@ func fmgo_elastic_pool_get_info(pool C.uint64_t, infoOut *C.ferrum_elastic_pool_
 //export fmgo_elastic_pool_get_statistics
 func fmgo_elastic_pool_get_statistics(pool C.uint64_t, statisticsOut *C.ferrum_statistics) (status C.int32_t) {
 	defer guard(&status)
-	statistics, err := lib.ElasticPoolGetStatistics(uint64(pool))
+	object, err := lib.ElasticPool("elastic_pool.statistics", uint64(pool))
 	if err != nil {
 		return fail(err)
 	}
+	statistics := object.Statistics()
 	putStatistics(statisticsOut, &statistics)
 	return 0
 }
@@ -177,22 +221,34 @@ func fmgo_elastic_pool_get_statistics(pool C.uint64_t, statisticsOut *C.ferrum_s
 //export fmgo_elastic_pool_models_json
 func fmgo_elastic_pool_models_json(pool C.uint64_t, buffer *C.char, capacity C.size_t, lengthOut *C.size_t) (status C.int32_t) {
 	defer guard(&status)
-	text, err := lib.ElasticPoolModelsJSON(uint64(pool))
-	return giveText(buffer, capacity, lengthOut, text, err)
+	object, err := lib.ElasticPool("elastic_pool.models_json", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	text, err := object.ModelsJSON()
+	return giveText(buffer, capacity, lengthOut, text, library.CallError(err, object))
 }
 
 //export fmgo_elastic_pool_set_limit
 func fmgo_elastic_pool_set_limit(pool C.uint64_t, limitBytes C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.ElasticPoolSetLimit(uint64(pool), uint64(limitBytes)))
+	object, err := lib.ElasticPool("elastic_pool.set_limit", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.SetLimit(uint64(limitBytes)), object))
 }
 
 //export fmgo_elastic_pool_compact
 func fmgo_elastic_pool_compact(pool C.uint64_t, reportOut *C.ferrum_compact_report) (status C.int32_t) {
 	defer guard(&status)
-	report, err := lib.ElasticPoolCompact(uint64(pool))
+	object, err := lib.ElasticPool("elastic_pool.compact", uint64(pool))
 	if err != nil {
 		return fail(err)
+	}
+	report, err := object.Compact()
+	if err != nil {
+		return fail(library.CallError(err, object))
 	}
 	putCompactReport(reportOut, &report)
 	return 0
@@ -201,24 +257,42 @@ func fmgo_elastic_pool_compact(pool C.uint64_t, reportOut *C.ferrum_compact_repo
 //export fmgo_elastic_pool_trim
 func fmgo_elastic_pool_trim(pool C.uint64_t, keepBytes C.uint64_t, releasedBytesOut *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	releasedBytes, err := lib.ElasticPoolTrim(uint64(pool), uint64(keepBytes))
-	return give(releasedBytesOut, releasedBytes, err)
+	object, err := lib.ElasticPool("elastic_pool.trim", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	releasedBytes, err := object.Trim(uint64(keepBytes))
+	return give(releasedBytesOut, releasedBytes, library.CallError(err, object))
 }
 
 //export fmgo_elastic_pool_synchronize
 func fmgo_elastic_pool_synchronize(pool C.uint64_t, timeoutNs C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.ElasticPoolSynchronize(uint64(pool), timeoutOf(timeoutNs)))
+	object, err := lib.ElasticPool("elastic_pool.synchronize", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.Synchronize(timeoutOf(timeoutNs)), object))
 }
 
 //export fmgo_elastic_pool_pause
 func fmgo_elastic_pool_pause(pool C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.ElasticPoolPause(uint64(pool)))
+	object, err := lib.ElasticPool("elastic_pool.pause", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	object.Pause()
+	return 0
 }
 
 //export fmgo_elastic_pool_resume
 func fmgo_elastic_pool_resume(pool C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.ElasticPoolResume(uint64(pool)))
+	object, err := lib.ElasticPool("elastic_pool.resume", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	object.Resume()
+	return 0
 }

@@ -7,7 +7,10 @@ package main
 */
 import "C"
 
-import "ferrum_mem/core/manager"
+import (
+	"ferrum_mem/core/library"
+	"ferrum_mem/core/manager"
+)
 
 //export fmgo_memory_map
 func fmgo_memory_map(request *C.ferrum_map_request, mappingOut *C.ferrum_mapping) (status C.int32_t) {
@@ -16,7 +19,11 @@ func fmgo_memory_map(request *C.ferrum_map_request, mappingOut *C.ferrum_mapping
 	if err != nil {
 		return fail(err)
 	}
-	mapping, err := lib.MemoryMap(requestGiven)
+	made, err := lib.Factory("memory.map")
+	if err != nil {
+		return fail(err)
+	}
+	mapping, err := made.Map(requestGiven)
 	if err != nil {
 		return fail(err)
 	}
@@ -27,7 +34,11 @@ func fmgo_memory_map(request *C.ferrum_map_request, mappingOut *C.ferrum_mapping
 //export fmgo_memory_unmap
 func fmgo_memory_unmap(memory C.uint64_t, mappingID C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.MemoryUnmap(uint64(memory), uint64(mappingID)))
+	made, err := lib.Factory("memory.unmap")
+	if err != nil {
+		return fail(err)
+	}
+	return done(made.Unmap(manager.MemoryHandle(memory), uint64(mappingID)))
 }
 
 //export fmgo_manager_create_mapping
@@ -37,9 +48,13 @@ func fmgo_manager_create_mapping(first C.uint64_t, second C.uint64_t, request *C
 	if err != nil {
 		return fail(err)
 	}
-	firstFound, secondFound, err := lib.ManagerCreateMapping(uint64(first), uint64(second), requestGiven)
+	object, err := lib.Manager("manager.create_mapping", uint64(first))
 	if err != nil {
 		return fail(err)
+	}
+	firstFound, secondFound, err := object.CreateMapping(uint64(second), requestGiven)
+	if err != nil {
+		return fail(library.CallError(err, object))
 	}
 	set(firstOut, firstFound)
 	set(secondOut, secondFound)
@@ -55,13 +70,21 @@ func fmgo_memory_prefetch(memory C.uint64_t, target C.uint64_t, stream C.uint64_
 //export fmgo_memory_set_usage_hint
 func fmgo_memory_set_usage_hint(memory C.uint64_t, hint C.int32_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.MemorySetUsageHint(uint64(memory), numberOf[manager.UsageHint](hint)))
+	made, err := lib.Factory("memory.set_usage_hint")
+	if err != nil {
+		return fail(err)
+	}
+	return done(made.SetUsageHint(manager.MemoryHandle(memory), numberOf[manager.UsageHint](hint)))
 }
 
 //export fmgo_memory_get_usage_hints
 func fmgo_memory_get_usage_hints(memory C.uint64_t, hintsOut *C.ferrum_usage_hints) (status C.int32_t) {
 	defer guard(&status)
-	hints, err := lib.MemoryGetUsageHints(uint64(memory))
+	made, err := lib.Factory("memory.usage_hints")
+	if err != nil {
+		return fail(err)
+	}
+	hints, err := made.UsageHints(manager.MemoryHandle(memory))
 	if err != nil {
 		return fail(err)
 	}
@@ -87,8 +110,12 @@ func fmgo_manager_adopt(manager C.uint64_t, adoption *C.ferrum_adoption, memoryO
 	if err != nil {
 		return fail(err)
 	}
-	memory, err := lib.ManagerAdopt(uint64(manager), adoptionGiven)
-	return give(memoryOut, memory, err)
+	object, err := lib.Manager("manager.adopt", uint64(manager))
+	if err != nil {
+		return fail(err)
+	}
+	memory, err := object.Adopt(adoptionGiven)
+	return give(memoryOut, memory, library.CallError(err, object))
 }
 
 //export fmgo_event_adopt

@@ -13,12 +13,6 @@ import (
 	"ferrum_mem/core/library"
 )
 
-// modelOf reads which model a call is about.
-func modelOf(pool C.uint64_t, model *C.char) (library.ModelRef, error) {
-	id, err := textOf("model", model)
-	return library.ModelRef{Pool: uint64(pool), ID: id}, err
-}
-
 // rangeOf reads which bytes a call is about.
 func rangeOf(offset, size C.uint64_t) library.ByteRange {
 	return library.ByteRange{OffsetBytes: uint64(offset), SizeBytes: uint64(size)}
@@ -27,7 +21,7 @@ func rangeOf(offset, size C.uint64_t) library.ByteRange {
 //export fmgo_elastic_pool_reclaim_callback_add
 func fmgo_elastic_pool_reclaim_callback_add(pool C.uint64_t, model *C.char, config *C.ferrum_reclaim_config, callback C.ferrum_model_reclaim_fn, userData C.uintptr_t, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	ref, err := modelOf(pool, model)
+	modelText, err := textOf("model", model)
 	if err != nil {
 		return fail(err)
 	}
@@ -39,9 +33,13 @@ func fmgo_elastic_pool_reclaim_callback_add(pool C.uint64_t, model *C.char, conf
 	if err != nil {
 		return fail(err)
 	}
+	object, err := lib.ElasticPool("elastic_pool.reclaim_callback_add", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
 	token := newToken()
-	handle, err := lib.ModelReclaimCallbackAdd(ref, token, deadline, func(needed uint64) uint64 {
-		id := C.CString(ref.ID)
+	handle, err := object.ReclaimCallbackAdd(modelText, token, deadline, func(needed uint64) uint64 {
+		id := C.CString(modelText)
 		defer C.free(unsafe.Pointer(id))
 		return uint64(C.fm_call_model_reclaim(callback, pool, id, C.uint64_t(needed), userData, C.uint64_t(token)))
 	})

@@ -14,12 +14,20 @@ import (
 //export fmgo_monitor_destroy
 func fmgo_monitor_destroy(handle C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.MonitorDestroy(uint64(handle), uint64(C.fm_token_now())))
+	object, err := lib.Monitor("monitor.destroy", uint64(handle))
+	if err != nil {
+		return fail(err)
+	}
+	return done(object.Destroy(uint64(C.fm_token_now())))
 }
 
 //export fmgo_monitor_set_callback
 func fmgo_monitor_set_callback(handle C.uint64_t, callback C.ferrum_monitor_fn, userData C.uintptr_t) (status C.int32_t) {
 	defer guard(&status)
+	object, err := lib.Monitor("monitor.set_callback", uint64(handle))
+	if err != nil {
+		return fail(err)
+	}
 	var hear func([]library.DeviceLevel)
 	if callback != nil {
 		hear = func(levels []library.DeviceLevel) {
@@ -30,5 +38,5 @@ func fmgo_monitor_set_callback(handle C.uint64_t, callback C.ferrum_monitor_fn, 
 			C.fm_call_monitor(callback, handle, unsafe.SliceData(given), C.size_t(len(given)), userData)
 		}
 	}
-	return done(lib.MonitorSetCallback(uint64(handle), uint64(C.fm_token_now()), hear))
+	return done(object.SetCallback(uint64(C.fm_token_now()), hear))
 }

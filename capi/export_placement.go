@@ -59,5 +59,9 @@ func callPlacement(callback C.ferrum_placement_fn, userData C.uintptr_t, r libra
 //export fmgo_placement_destroy
 func fmgo_placement_destroy(handle C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.PlacementDestroy(uint64(handle), uint64(C.fm_token_now())))
+	object, err := lib.Placement("placement.destroy", uint64(handle))
+	if err != nil {
+		return fail(err)
+	}
+	return done(object.Destroy(uint64(C.fm_token_now())))
 }

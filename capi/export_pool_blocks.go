@@ -6,6 +6,8 @@ package main
 */
 import "C"
 
+import "ferrum_mem/core/library"
+
 //export fmgo_pool_get_tag
 func fmgo_pool_get_tag(handle C.uint64_t, name *C.char, out *C.uint32_t) (status C.int32_t) {
 	defer guard(&status)
@@ -13,9 +15,13 @@ func fmgo_pool_get_tag(handle C.uint64_t, name *C.char, out *C.uint32_t) (status
 	if err != nil {
 		return fail(err)
 	}
-	number, err := lib.PoolGetTag(uint64(handle), text)
+	object, err := lib.Pool("pool.tag", uint64(handle))
 	if err != nil {
 		return fail(err)
+	}
+	number, err := object.Tag(text)
+	if err != nil {
+		return fail(library.CallError(err, object))
 	}
 	*out = C.uint32_t(number)
 	// Numbers are given in order: from now on the caches let this one through.

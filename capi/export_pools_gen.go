@@ -7,7 +7,10 @@ package main
 */
 import "C"
 
-import "ferrum_mem/core/device"
+import (
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/library"
+)
 
 //export fmgo_pool_create
 func fmgo_pool_create(dev C.uint64_t, config *C.ferrum_pool_config, poolOut *C.uint64_t) (status C.int32_t) {
@@ -27,7 +30,11 @@ func fmgo_pool_destroy(pool C.uint64_t, flags C.uint32_t) (status C.int32_t) {
 	if err != nil {
 		return fail(err)
 	}
-	return done(lib.PoolDestroy(uint64(pool), force))
+	object, err := lib.Pool("pool.destroy", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(object.Destroy(force))
 }
 
 //export fmgo_pool_alloc
@@ -49,8 +56,12 @@ func fmgo_pool_alloc_with(pool C.uint64_t, request *C.ferrum_pool_request, addre
 	if err != nil {
 		return fail(err)
 	}
-	address, err := lib.PoolAllocWith(uint64(pool), requestGiven)
-	return give(addressOut, address, err)
+	object, err := lib.Pool("pool.alloc_with", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	address, err := object.AllocWith(requestGiven)
+	return give(addressOut, address, library.CallError(err, object))
 }
 
 //export fmgo_pool_alloc_batch
@@ -60,7 +71,11 @@ func fmgo_pool_alloc_batch(pool C.uint64_t, sizeBytes C.uint64_t, count C.uint64
 	if err != nil {
 		return fail(err)
 	}
-	return done(lib.PoolAllocBatch(uint64(pool), uint64(sizeBytes), uint64(stream), addressesGiven))
+	object, err := lib.Pool("pool.alloc_batch", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.AllocBatch(uint64(sizeBytes), uint64(stream), addressesGiven), object))
 }
 
 //export fmgo_pool_free
@@ -77,7 +92,11 @@ func fmgo_pool_free(pool C.uint64_t, address C.uint64_t, stream C.uint64_t) (sta
 //export fmgo_pool_free_sized
 func fmgo_pool_free_sized(pool C.uint64_t, address C.uint64_t, sizeBytes C.uint64_t, stream C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.PoolFreeSized(uint64(pool), device.Addr(address), uint64(sizeBytes), uint64(stream)))
+	object, err := lib.Pool("pool.free_sized", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.FreeSized(device.Addr(address), uint64(sizeBytes), uint64(stream)), object))
 }
 
 //export fmgo_pool_free_batch
@@ -87,47 +106,75 @@ func fmgo_pool_free_batch(pool C.uint64_t, addresses *C.uint64_t, count C.uint64
 	if err != nil {
 		return fail(err)
 	}
-	return done(lib.PoolFreeBatch(uint64(pool), addressesGiven, uint64(stream)))
+	object, err := lib.Pool("pool.free_batch", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.FreeBatch(addressesGiven, uint64(stream)), object))
 }
 
 //export fmgo_pool_record_stream
 func fmgo_pool_record_stream(pool C.uint64_t, address C.uint64_t, stream C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.PoolRecordStream(uint64(pool), device.Addr(address), uint64(stream)))
+	object, err := lib.Pool("pool.record_stream", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.RecordStream(device.Addr(address), uint64(stream)), object))
 }
 
 //export fmgo_pool_usable_size
 func fmgo_pool_usable_size(pool C.uint64_t, address C.uint64_t, sizeBytesOut *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	sizeBytes, err := lib.PoolUsableSize(uint64(pool), device.Addr(address))
-	return give(sizeBytesOut, sizeBytes, err)
+	object, err := lib.Pool("pool.usable_size", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	sizeBytes, err := object.UsableSize(device.Addr(address))
+	return give(sizeBytesOut, sizeBytes, library.CallError(err, object))
 }
 
 //export fmgo_pool_capture_begin
 func fmgo_pool_capture_begin(pool C.uint64_t, stream C.uint64_t, sharedGraph C.uint64_t, graphOut *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	graph, err := lib.PoolCaptureBegin(uint64(pool), uint64(stream), uint64(sharedGraph))
-	return give(graphOut, graph, err)
+	object, err := lib.Pool("pool.capture_begin", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	graph, err := object.CaptureBegin(uint64(stream), uint64(sharedGraph))
+	return give(graphOut, graph, library.CallError(err, object))
 }
 
 //export fmgo_pool_capture_end
 func fmgo_pool_capture_end(pool C.uint64_t, graph C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.PoolCaptureEnd(uint64(pool), uint64(graph)))
+	object, err := lib.Pool("pool.capture_end", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.CaptureEnd(uint64(graph)), object))
 }
 
 //export fmgo_pool_capture_release
 func fmgo_pool_capture_release(pool C.uint64_t, graph C.uint64_t, stream C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.PoolCaptureRelease(uint64(pool), uint64(graph), uint64(stream)))
+	object, err := lib.Pool("pool.capture_release", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.CaptureRelease(uint64(graph), uint64(stream)), object))
 }
 
 //export fmgo_pool_capture_get_info
 func fmgo_pool_capture_get_info(pool C.uint64_t, graph C.uint64_t, infoOut *C.ferrum_graph_info) (status C.int32_t) {
 	defer guard(&status)
-	info, err := lib.PoolCaptureGetInfo(uint64(pool), uint64(graph))
+	object, err := lib.Pool("pool.capture_info", uint64(pool))
 	if err != nil {
 		return fail(err)
+	}
+	info, err := object.CaptureInfo(uint64(graph))
+	if err != nil {
+		return fail(library.CallError(err, object))
 	}
 	putGraphInfo(infoOut, &info)
 	return 0
@@ -136,47 +183,72 @@ func fmgo_pool_capture_get_info(pool C.uint64_t, graph C.uint64_t, infoOut *C.fe
 //export fmgo_pool_reset
 func fmgo_pool_reset(pool C.uint64_t, stream C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.PoolReset(uint64(pool), uint64(stream)))
+	object, err := lib.Pool("pool.reset", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.Reset(uint64(stream)), object))
 }
 
 //export fmgo_pool_check
 func fmgo_pool_check(pool C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.PoolCheck(uint64(pool)))
+	object, err := lib.Pool("pool.check", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.Check(), object))
 }
 
 //export fmgo_pool_trim
 func fmgo_pool_trim(pool C.uint64_t, keepBytes C.uint64_t, releasedBytesOut *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	releasedBytes, err := lib.PoolTrim(uint64(pool), uint64(keepBytes))
-	return give(releasedBytesOut, releasedBytes, err)
+	object, err := lib.Pool("pool.trim", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	releasedBytes, err := object.Trim(uint64(keepBytes))
+	return give(releasedBytesOut, releasedBytes, library.CallError(err, object))
 }
 
 //export fmgo_pool_set_limit
 func fmgo_pool_set_limit(pool C.uint64_t, maxSizeBytes C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.PoolSetLimit(uint64(pool), uint64(maxSizeBytes)))
+	object, err := lib.Pool("pool.set_limit", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.SetLimit(uint64(maxSizeBytes)), object))
 }
 
 //export fmgo_pool_set_min_held
 func fmgo_pool_set_min_held(pool C.uint64_t, minHeldBytes C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.PoolSetMinHeld(uint64(pool), uint64(minHeldBytes)))
+	object, err := lib.Pool("pool.set_min_held", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.SetMinHeld(uint64(minHeldBytes)), object))
 }
 
 //export fmgo_pool_set_release_threshold
 func fmgo_pool_set_release_threshold(pool C.uint64_t, releaseThresholdBytes C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.PoolSetReleaseThreshold(uint64(pool), uint64(releaseThresholdBytes)))
+	object, err := lib.Pool("pool.set_release_threshold", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.SetReleaseThreshold(uint64(releaseThresholdBytes)), object))
 }
 
 //export fmgo_pool_get_info
 func fmgo_pool_get_info(pool C.uint64_t, infoOut *C.ferrum_pool_info) (status C.int32_t) {
 	defer guard(&status)
-	info, err := lib.PoolGetInfo(uint64(pool))
+	object, err := lib.Pool("pool.info", uint64(pool))
 	if err != nil {
 		return fail(err)
 	}
+	info := object.Info()
 	putPoolInfo(infoOut, &info)
 	return 0
 }
@@ -184,10 +256,11 @@ func fmgo_pool_get_info(pool C.uint64_t, infoOut *C.ferrum_pool_info) (status C.
 //export fmgo_pool_get_statistics
 func fmgo_pool_get_statistics(pool C.uint64_t, statisticsOut *C.ferrum_statistics) (status C.int32_t) {
 	defer guard(&status)
-	statistics, err := lib.PoolGetStatistics(uint64(pool))
+	object, err := lib.Pool("pool.statistics", uint64(pool))
 	if err != nil {
 		return fail(err)
 	}
+	statistics := object.Statistics()
 	putStatistics(statisticsOut, &statistics)
 	return 0
 }
@@ -195,9 +268,13 @@ func fmgo_pool_get_statistics(pool C.uint64_t, statisticsOut *C.ferrum_statistic
 //export fmgo_device_get_owner
 func fmgo_device_get_owner(dev C.uint64_t, address C.uint64_t, infoOut *C.ferrum_block_info) (status C.int32_t) {
 	defer guard(&status)
-	info, err := lib.DeviceGetOwner(uint64(dev), device.Addr(address))
+	object, err := lib.Device("device.owner", uint64(dev))
 	if err != nil {
 		return fail(err)
+	}
+	info, err := object.Owner(device.Addr(address))
+	if err != nil {
+		return fail(library.CallError(err, object))
 	}
 	putBlockInfo(infoOut, &info)
 	return 0

@@ -7,7 +7,11 @@ package main
 */
 import "C"
 
-import "ferrum_mem/core/device"
+import (
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/library"
+	"ferrum_mem/core/manager"
+)
 
 //export fmgo_device_open_native
 func fmgo_device_open_native(id *C.char, nativeContext C.uint64_t, deviceOut *C.uint64_t) (status C.int32_t) {
@@ -23,37 +27,57 @@ func fmgo_device_open_native(id *C.char, nativeContext C.uint64_t, deviceOut *C.
 //export fmgo_device_get_native
 func fmgo_device_get_native(dev C.uint64_t, nativeOut *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	native, err := lib.DeviceGetNative(uint64(dev))
-	return give(nativeOut, native, err)
+	object, err := lib.Device("device.native", uint64(dev))
+	if err != nil {
+		return fail(err)
+	}
+	native, err := object.Native()
+	return give(nativeOut, native, library.CallError(err, object))
 }
 
 //export fmgo_stream_get_native
 func fmgo_stream_get_native(stream C.uint64_t, nativeOut *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	native, err := lib.StreamGetNative(uint64(stream))
+	made, err := lib.Factory("stream.native")
+	if err != nil {
+		return fail(err)
+	}
+	native, err := made.StreamNative(manager.StreamHandle(stream))
 	return give(nativeOut, native, err)
 }
 
 //export fmgo_event_get_native
 func fmgo_event_get_native(event C.uint64_t, nativeOut *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	native, err := lib.EventGetNative(uint64(event))
+	made, err := lib.Factory("event.native")
+	if err != nil {
+		return fail(err)
+	}
+	native, err := made.EventNative(manager.EventHandle(event))
 	return give(nativeOut, native, err)
 }
 
 //export fmgo_device_grant_peer
 func fmgo_device_grant_peer(dev C.uint64_t, peer C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.DeviceGrantPeer(uint64(dev), uint64(peer)))
+	object, err := lib.Device("device.grant_peer", uint64(dev))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.GrantPeer(uint64(peer)), object))
 }
 
 //export fmgo_vpool_export
 func fmgo_vpool_export(vpool C.uint64_t, offsetBytes C.uint64_t, sizeBytes C.uint64_t, descriptorsOut *C.int32_t, capacity C.size_t, countOut *C.size_t) (status C.int32_t) {
 	defer guard(&status)
-	descriptors, descriptorsCount, err := lib.VPoolExport(uint64(vpool), rangeOf(offsetBytes, sizeBytes), uint64(capacity))
-	*countOut = C.size_t(descriptorsCount)
+	object, err := lib.VPool("vpool.export", uint64(vpool))
 	if err != nil {
 		return fail(err)
+	}
+	descriptors, descriptorsCount, err := object.Export(rangeOf(offsetBytes, sizeBytes), uint64(capacity))
+	*countOut = C.size_t(descriptorsCount)
+	if err != nil {
+		return fail(library.CallError(err, object))
 	}
 	fillArray(descriptorsOut, descriptors, putNumber)
 	return 0
@@ -66,16 +90,24 @@ func fmgo_manager_import_pages(manager C.uint64_t, pages *C.ferrum_page_import, 
 	if err != nil {
 		return fail(err)
 	}
-	memory, err := lib.ManagerImportPages(uint64(manager), pagesGiven)
-	return give(memoryOut, memory, err)
+	object, err := lib.Manager("manager.import_pages", uint64(manager))
+	if err != nil {
+		return fail(err)
+	}
+	memory, err := object.Import(pagesGiven)
+	return give(memoryOut, memory, library.CallError(err, object))
 }
 
 //export fmgo_device_share_memory
 func fmgo_device_share_memory(dev C.uint64_t, address C.uint64_t, sizeBytes C.uint64_t, sharedOut *C.ferrum_shared_memory) (status C.int32_t) {
 	defer guard(&status)
-	shared, err := lib.DeviceShareMemory(uint64(dev), device.Addr(address), uint64(sizeBytes))
+	object, err := lib.Device("device.share_memory", uint64(dev))
 	if err != nil {
 		return fail(err)
+	}
+	shared, err := object.ShareMemory(device.Addr(address), uint64(sizeBytes))
+	if err != nil {
+		return fail(library.CallError(err, object))
 	}
 	putSharedMemory(sharedOut, &shared)
 	return 0
@@ -92,8 +124,12 @@ func fmgo_manager_import_memory(manager C.uint64_t, shared *C.ferrum_shared_memo
 	if err != nil {
 		return fail(err)
 	}
-	memory, err := lib.ManagerImportMemory(uint64(manager), sharedGiven, tagText)
-	return give(memoryOut, memory, err)
+	object, err := lib.Manager("manager.import_memory", uint64(manager))
+	if err != nil {
+		return fail(err)
+	}
+	memory, err := object.ImportMemory(sharedGiven, tagText)
+	return give(memoryOut, memory, library.CallError(err, object))
 }
 
 //export fmgo_event_share

@@ -7,6 +7,8 @@ package main
 */
 import "C"
 
+import "ferrum_mem/core/library"
+
 //export fmgo_vpool_sleep
 func fmgo_vpool_sleep(vpool C.uint64_t, config *C.ferrum_sleep_config, reportOut *C.ferrum_sleep_report) (status C.int32_t) {
 	defer guard(&status)
@@ -14,9 +16,13 @@ func fmgo_vpool_sleep(vpool C.uint64_t, config *C.ferrum_sleep_config, reportOut
 	if err != nil {
 		return fail(err)
 	}
-	report, err := lib.VPoolSleep(uint64(vpool), configGiven)
+	object, err := lib.VPool("vpool.sleep", uint64(vpool))
 	if err != nil {
 		return fail(err)
+	}
+	report, err := object.Sleep(configGiven)
+	if err != nil {
+		return fail(library.CallError(err, object))
 	}
 	putSleepReport(reportOut, &report)
 	return 0
@@ -29,9 +35,13 @@ func fmgo_vpool_wake(vpool C.uint64_t, config *C.ferrum_wake_config, reportOut *
 	if err != nil {
 		return fail(err)
 	}
-	report, err := lib.VPoolWake(uint64(vpool), configGiven)
+	object, err := lib.VPool("vpool.wake", uint64(vpool))
 	if err != nil {
 		return fail(err)
+	}
+	report, err := object.Wake(configGiven)
+	if err != nil {
+		return fail(library.CallError(err, object))
 	}
 	putWakeReport(reportOut, &report)
 	return 0
@@ -44,14 +54,18 @@ func fmgo_vpool_is_asleep(vpool C.uint64_t, tag *C.char, asleepOut *C.uint32_t) 
 	if err != nil {
 		return fail(err)
 	}
-	asleep, err := lib.VPoolIsAsleep(uint64(vpool), tagText)
-	return giveTruth(asleepOut, asleep, err)
+	object, err := lib.VPool("vpool.is_asleep", uint64(vpool))
+	if err != nil {
+		return fail(err)
+	}
+	asleep := object.IsAsleep(tagText)
+	return giveTruth(asleepOut, asleep, nil)
 }
 
 //export fmgo_elastic_pool_sleep_model
 func fmgo_elastic_pool_sleep_model(pool C.uint64_t, model *C.char, config *C.ferrum_sleep_config, reportOut *C.ferrum_sleep_report) (status C.int32_t) {
 	defer guard(&status)
-	ref, err := modelOf(pool, model)
+	modelText, err := textOf("model", model)
 	if err != nil {
 		return fail(err)
 	}
@@ -59,9 +73,13 @@ func fmgo_elastic_pool_sleep_model(pool C.uint64_t, model *C.char, config *C.fer
 	if err != nil {
 		return fail(err)
 	}
-	report, err := lib.ElasticPoolSleepModel(ref, configGiven)
+	object, err := lib.ElasticPool("elastic_pool.sleep_model", uint64(pool))
 	if err != nil {
 		return fail(err)
+	}
+	report, err := object.SleepModel(modelText, configGiven)
+	if err != nil {
+		return fail(library.CallError(err, object))
 	}
 	putSleepReport(reportOut, &report)
 	return 0
@@ -70,7 +88,7 @@ func fmgo_elastic_pool_sleep_model(pool C.uint64_t, model *C.char, config *C.fer
 //export fmgo_elastic_pool_wake_model
 func fmgo_elastic_pool_wake_model(pool C.uint64_t, model *C.char, config *C.ferrum_wake_config, reportOut *C.ferrum_wake_report) (status C.int32_t) {
 	defer guard(&status)
-	ref, err := modelOf(pool, model)
+	modelText, err := textOf("model", model)
 	if err != nil {
 		return fail(err)
 	}
@@ -78,9 +96,13 @@ func fmgo_elastic_pool_wake_model(pool C.uint64_t, model *C.char, config *C.ferr
 	if err != nil {
 		return fail(err)
 	}
-	report, err := lib.ElasticPoolWakeModel(ref, configGiven)
+	object, err := lib.ElasticPool("elastic_pool.wake_model", uint64(pool))
 	if err != nil {
 		return fail(err)
+	}
+	report, err := object.WakeModel(modelText, configGiven)
+	if err != nil {
+		return fail(library.CallError(err, object))
 	}
 	putWakeReport(reportOut, &report)
 	return 0
@@ -89,7 +111,7 @@ func fmgo_elastic_pool_wake_model(pool C.uint64_t, model *C.char, config *C.ferr
 //export fmgo_elastic_pool_is_model_asleep
 func fmgo_elastic_pool_is_model_asleep(pool C.uint64_t, model *C.char, tag *C.char, asleepOut *C.uint32_t) (status C.int32_t) {
 	defer guard(&status)
-	ref, err := modelOf(pool, model)
+	modelText, err := textOf("model", model)
 	if err != nil {
 		return fail(err)
 	}
@@ -97,6 +119,10 @@ func fmgo_elastic_pool_is_model_asleep(pool C.uint64_t, model *C.char, tag *C.ch
 	if err != nil {
 		return fail(err)
 	}
-	asleep, err := lib.ElasticPoolIsModelAsleep(ref, tagText)
-	return giveTruth(asleepOut, asleep, err)
+	object, err := lib.ElasticPool("elastic_pool.is_model_asleep", uint64(pool))
+	if err != nil {
+		return fail(err)
+	}
+	asleep, err := object.IsModelAsleep(modelText, tagText)
+	return giveTruth(asleepOut, asleep, library.CallError(err, object))
 }

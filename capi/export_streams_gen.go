@@ -7,6 +7,8 @@ package main
 */
 import "C"
 
+import "ferrum_mem/core/manager"
+
 //export fmgo_stream_create
 func fmgo_stream_create(dev C.uint64_t, streamOut *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
@@ -34,46 +36,74 @@ func fmgo_stream_default(dev C.uint64_t, streamOut *C.uint64_t) (status C.int32_
 //export fmgo_stream_synchronize
 func fmgo_stream_synchronize(stream C.uint64_t, timeoutNs C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.StreamSynchronize(uint64(stream), timeoutOf(timeoutNs)))
+	made, err := lib.Factory("stream.synchronize")
+	if err != nil {
+		return fail(err)
+	}
+	return done(made.SynchronizeStream(manager.StreamHandle(stream), timeoutOf(timeoutNs)))
 }
 
 //export fmgo_stream_is_ready
 func fmgo_stream_is_ready(stream C.uint64_t, readyOut *C.uint32_t) (status C.int32_t) {
 	defer guard(&status)
-	ready, err := lib.StreamIsReady(uint64(stream))
+	made, err := lib.Factory("stream.is_ready")
+	if err != nil {
+		return fail(err)
+	}
+	ready, err := made.IsStreamReady(manager.StreamHandle(stream))
 	return giveTruth(readyOut, ready, err)
 }
 
 //export fmgo_event_record
 func fmgo_event_record(stream C.uint64_t, eventOut *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	event, err := lib.EventRecord(uint64(stream))
+	made, err := lib.Factory("event.record")
+	if err != nil {
+		return fail(err)
+	}
+	event, err := made.RecordEvent(manager.StreamHandle(stream))
 	return give(eventOut, event, err)
 }
 
 //export fmgo_event_destroy
 func fmgo_event_destroy(event C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.EventDestroy(uint64(event)))
+	made, err := lib.Factory("event.destroy")
+	if err != nil {
+		return fail(err)
+	}
+	return done(made.DestroyEvent(manager.EventHandle(event)))
 }
 
 //export fmgo_event_is_ready
 func fmgo_event_is_ready(event C.uint64_t, readyOut *C.uint32_t) (status C.int32_t) {
 	defer guard(&status)
-	ready, err := lib.EventIsReady(uint64(event))
+	made, err := lib.Factory("event.is_ready")
+	if err != nil {
+		return fail(err)
+	}
+	ready, err := made.IsEventReady(manager.EventHandle(event))
 	return giveTruth(readyOut, ready, err)
 }
 
 //export fmgo_event_synchronize
 func fmgo_event_synchronize(event C.uint64_t, timeoutNs C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.EventSynchronize(uint64(event), timeoutOf(timeoutNs)))
+	made, err := lib.Factory("event.synchronize")
+	if err != nil {
+		return fail(err)
+	}
+	return done(made.SynchronizeEvent(manager.EventHandle(event), timeoutOf(timeoutNs)))
 }
 
 //export fmgo_event_elapsed
 func fmgo_event_elapsed(start C.uint64_t, end C.uint64_t, elapsedNsOut *C.int64_t) (status C.int32_t) {
 	defer guard(&status)
-	elapsedNs, err := lib.EventElapsed(uint64(start), uint64(end))
+	made, err := lib.Factory("event.elapsed")
+	if err != nil {
+		return fail(err)
+	}
+	elapsedNs, err := made.EventElapsed(manager.EventHandle(start), manager.EventHandle(end))
 	if err != nil {
 		return fail(err)
 	}
@@ -84,5 +114,9 @@ func fmgo_event_elapsed(start C.uint64_t, end C.uint64_t, elapsedNsOut *C.int64_
 //export fmgo_stream_wait_event
 func fmgo_stream_wait_event(stream C.uint64_t, event C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.StreamWaitEvent(uint64(stream), uint64(event)))
+	made, err := lib.Factory("stream.wait_event")
+	if err != nil {
+		return fail(err)
+	}
+	return done(made.WaitEvent(manager.StreamHandle(stream), manager.EventHandle(event)))
 }

@@ -7,12 +7,18 @@ package main
 */
 import "C"
 
+import "ferrum_mem/core/library"
+
 //export fmgo_device_get_page_sizes
 func fmgo_device_get_page_sizes(dev C.uint64_t, sizesOut *C.ferrum_page_sizes) (status C.int32_t) {
 	defer guard(&status)
-	sizes, err := lib.DeviceGetPageSizes(uint64(dev))
+	object, err := lib.Device("device.page_sizes", uint64(dev))
 	if err != nil {
 		return fail(err)
+	}
+	sizes, err := object.PageSizes()
+	if err != nil {
+		return fail(library.CallError(err, object))
 	}
 	putPageSizes(sizesOut, &sizes)
 	return 0
@@ -36,14 +42,22 @@ func fmgo_vpool_destroy(vpool C.uint64_t, flags C.uint32_t) (status C.int32_t) {
 	if err != nil {
 		return fail(err)
 	}
-	return done(lib.VPoolDestroy(uint64(vpool), force))
+	object, err := lib.VPool("vpool.destroy", uint64(vpool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(object.Destroy(force))
 }
 
 //export fmgo_vpool_alloc
 func fmgo_vpool_alloc(vpool C.uint64_t, offsetBytes C.uint64_t, sizeBytes C.uint64_t, addressOut *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	address, err := lib.VPoolAlloc(uint64(vpool), rangeOf(offsetBytes, sizeBytes))
-	return give(addressOut, address, err)
+	object, err := lib.VPool("vpool.alloc", uint64(vpool))
+	if err != nil {
+		return fail(err)
+	}
+	address, err := object.Alloc(rangeOf(offsetBytes, sizeBytes))
+	return give(addressOut, address, library.CallError(err, object))
 }
 
 //export fmgo_vpool_alloc_with
@@ -53,36 +67,53 @@ func fmgo_vpool_alloc_with(vpool C.uint64_t, request *C.ferrum_vpool_request, ad
 	if err != nil {
 		return fail(err)
 	}
-	address, err := lib.VPoolAllocWith(uint64(vpool), requestGiven)
-	return give(addressOut, address, err)
+	object, err := lib.VPool("vpool.alloc_with", uint64(vpool))
+	if err != nil {
+		return fail(err)
+	}
+	address, err := object.AllocWith(requestGiven)
+	return give(addressOut, address, library.CallError(err, object))
 }
 
 //export fmgo_vpool_free
 func fmgo_vpool_free(vpool C.uint64_t, offsetBytes C.uint64_t, sizeBytes C.uint64_t, stream C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.VPoolFree(uint64(vpool), rangeOf(offsetBytes, sizeBytes), uint64(stream)))
+	object, err := lib.VPool("vpool.free", uint64(vpool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.Free(rangeOf(offsetBytes, sizeBytes), uint64(stream)), object))
 }
 
 //export fmgo_vpool_record_stream
 func fmgo_vpool_record_stream(vpool C.uint64_t, offsetBytes C.uint64_t, sizeBytes C.uint64_t, stream C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.VPoolRecordStream(uint64(vpool), rangeOf(offsetBytes, sizeBytes), uint64(stream)))
+	object, err := lib.VPool("vpool.record_stream", uint64(vpool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.RecordStream(rangeOf(offsetBytes, sizeBytes), uint64(stream)), object))
 }
 
 //export fmgo_vpool_is_mapped
 func fmgo_vpool_is_mapped(vpool C.uint64_t, offsetBytes C.uint64_t, sizeBytes C.uint64_t, mappedOut *C.uint32_t) (status C.int32_t) {
 	defer guard(&status)
-	mapped, err := lib.VPoolIsMapped(uint64(vpool), rangeOf(offsetBytes, sizeBytes))
-	return giveTruth(mappedOut, mapped, err)
+	object, err := lib.VPool("vpool.is_mapped", uint64(vpool))
+	if err != nil {
+		return fail(err)
+	}
+	mapped := object.IsMapped(rangeOf(offsetBytes, sizeBytes))
+	return giveTruth(mappedOut, mapped, nil)
 }
 
 //export fmgo_vpool_get_info
 func fmgo_vpool_get_info(vpool C.uint64_t, infoOut *C.ferrum_vpool_info) (status C.int32_t) {
 	defer guard(&status)
-	info, err := lib.VPoolGetInfo(uint64(vpool))
+	object, err := lib.VPool("vpool.info", uint64(vpool))
 	if err != nil {
 		return fail(err)
 	}
+	info := object.Info()
 	putVPoolInfo(infoOut, &info)
 	return 0
 }
@@ -90,10 +121,11 @@ func fmgo_vpool_get_info(vpool C.uint64_t, infoOut *C.ferrum_vpool_info) (status
 //export fmgo_vpool_get_statistics
 func fmgo_vpool_get_statistics(vpool C.uint64_t, statisticsOut *C.ferrum_statistics) (status C.int32_t) {
 	defer guard(&status)
-	statistics, err := lib.VPoolGetStatistics(uint64(vpool))
+	object, err := lib.VPool("vpool.statistics", uint64(vpool))
 	if err != nil {
 		return fail(err)
 	}
+	statistics := object.Statistics()
 	putStatistics(statisticsOut, &statistics)
 	return 0
 }
@@ -101,9 +133,13 @@ func fmgo_vpool_get_statistics(vpool C.uint64_t, statisticsOut *C.ferrum_statist
 //export fmgo_vpool_compact
 func fmgo_vpool_compact(vpool C.uint64_t, reportOut *C.ferrum_compact_report) (status C.int32_t) {
 	defer guard(&status)
-	report, err := lib.VPoolCompact(uint64(vpool))
+	object, err := lib.VPool("vpool.compact", uint64(vpool))
 	if err != nil {
 		return fail(err)
+	}
+	report, err := object.Compact()
+	if err != nil {
+		return fail(library.CallError(err, object))
 	}
 	putCompactReport(reportOut, &report)
 	return 0
@@ -112,30 +148,52 @@ func fmgo_vpool_compact(vpool C.uint64_t, reportOut *C.ferrum_compact_report) (s
 //export fmgo_vpool_trim
 func fmgo_vpool_trim(vpool C.uint64_t, keepBytes C.uint64_t, releasedBytesOut *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	releasedBytes, err := lib.VPoolTrim(uint64(vpool), uint64(keepBytes))
-	return give(releasedBytesOut, releasedBytes, err)
+	object, err := lib.VPool("vpool.trim", uint64(vpool))
+	if err != nil {
+		return fail(err)
+	}
+	releasedBytes, err := object.Trim(uint64(keepBytes))
+	return give(releasedBytesOut, releasedBytes, library.CallError(err, object))
 }
 
 //export fmgo_vpool_set_limit
 func fmgo_vpool_set_limit(vpool C.uint64_t, limitBytes C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.VPoolSetLimit(uint64(vpool), uint64(limitBytes)))
+	object, err := lib.VPool("vpool.set_limit", uint64(vpool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.SetLimit(uint64(limitBytes)), object))
 }
 
 //export fmgo_vpool_synchronize
 func fmgo_vpool_synchronize(vpool C.uint64_t, timeoutNs C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.VPoolSynchronize(uint64(vpool), timeoutOf(timeoutNs)))
+	object, err := lib.VPool("vpool.synchronize", uint64(vpool))
+	if err != nil {
+		return fail(err)
+	}
+	return done(library.CallError(object.Synchronize(timeoutOf(timeoutNs)), object))
 }
 
 //export fmgo_vpool_pause
 func fmgo_vpool_pause(vpool C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.VPoolPause(uint64(vpool)))
+	object, err := lib.VPool("vpool.pause", uint64(vpool))
+	if err != nil {
+		return fail(err)
+	}
+	object.Pause()
+	return 0
 }
 
 //export fmgo_vpool_resume
 func fmgo_vpool_resume(vpool C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.VPoolResume(uint64(vpool)))
+	object, err := lib.VPool("vpool.resume", uint64(vpool))
+	if err != nil {
+		return fail(err)
+	}
+	object.Resume()
+	return 0
 }

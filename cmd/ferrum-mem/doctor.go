@@ -157,17 +157,21 @@ func absent(backend, reason string) (status, string) {
 
 // tryDevice allocates and frees a block.
 func tryDevice(l *library.Library, id string) (err error) {
-	dev, err := l.DeviceOpen(id)
+	handle, err := l.DeviceOpen(id)
+	if err != nil {
+		return err
+	}
+	dev, err := l.Device("doctor", handle)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		if closeErr := l.DeviceClose(dev, true); err == nil {
+		if closeErr := dev.Close(true); err == nil {
 			err = closeErr
 		}
 	}()
 	const size = 1 << 20
-	p, err := l.PoolCreate(dev, &pool.Config{Name: "doctor", InitialSizeBytes: size})
+	p, err := l.PoolCreate(handle, &pool.Config{Name: "doctor", InitialSizeBytes: size})
 	if err != nil {
 		return err
 	}
@@ -178,7 +182,7 @@ func tryDevice(l *library.Library, id string) (err error) {
 	if err := l.PoolFree(p, addr, 0); err != nil {
 		return err
 	}
-	return l.DeviceSynchronize(dev, device.Forever)
+	return dev.Synchronize(device.Forever)
 }
 
 // What bears on large pools; below, doctor warns.

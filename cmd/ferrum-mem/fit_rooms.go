@@ -123,8 +123,12 @@ func readRoom(l *library.Library, id string) (room, error) {
 	if err != nil {
 		return room{}, ofDevice(id, err)
 	}
-	info, err := l.DeviceGetMemoryInfo(handle)
-	if err := errors.Join(err, l.DeviceClose(handle, false)); err != nil {
+	dev, err := l.Device("fit", handle)
+	if err != nil {
+		return room{}, err
+	}
+	info, err := dev.MemoryInfo()
+	if err := errors.Join(err, dev.Close(false)); err != nil {
 		return room{}, err
 	}
 	return room{device: id, totalBytes: info.TotalBytes, freeBytes: info.FreeBytes}, nil

@@ -127,8 +127,8 @@ func (m *Manager) PoolOn(e *engine.Engine) *pool.Pool {
 // for none.
 func (m *Manager) Tracker() *AllocationTracker { return m.tracker }
 
-// ManagerStats is the counters. It takes no lock.
-func (m *Manager) ManagerStats() Stats {
+// FallbackStats is the counters. It takes no lock.
+func (m *Manager) FallbackStats() Stats {
 	return Stats{
 		MemoryStats: m.Stats(), CPUBytes: m.cpuBytes.Load(), CPUBuffers: m.cpuBuffers.Load(),
 		MovedToCPU: m.toCPU.Load(), MovedToGPU: m.toGPU.Load(),

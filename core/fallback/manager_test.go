@@ -31,7 +31,7 @@ func TestOnDeviceFallsBackAndComesBack(t *testing.T) {
 	require.True(t, moves.IsCPUFallback())
 	require.True(t, stays.IsCPUFallback())
 	moving, staying := fill(t, moves), fill(t, stays)
-	stats := m.ManagerStats()
+	stats := m.FallbackStats()
 	require.EqualValues(t, 2, stats.CPUFallbacks)
 	require.EqualValues(t, 3, stats.ActiveBuffers)
 	require.EqualValues(t, 10*mib, stats.CPUBytes)
@@ -57,7 +57,7 @@ func TestOnDeviceFallsBackAndComesBack(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, moved)
 	require.Equal(t, staying, contents(t, stays))
-	stats = m.ManagerStats()
+	stats = m.FallbackStats()
 	require.EqualValues(t, 2, stats.MovedToGPU)
 	require.Zero(t, stats.CPUBytes+stats.CPUBuffers)
 	require.NoError(t, moves.Free(nil))
@@ -87,7 +87,7 @@ func TestOnDeviceWithoutFallbackItIsOutOfMemory(t *testing.T) {
 	_, err = both.Alloc(bytesOf(65 * mib))
 	require.ErrorIs(t, err, device.CodeOutOfMemory)
 	require.ErrorContains(t, err, "neither the device nor the host")
-	require.Equal(t, fallback.Stats{MemoryStats: fallback.MemoryStats{PoolMisses: 2}}, both.ManagerStats())
+	require.Equal(t, fallback.Stats{MemoryStats: fallback.MemoryStats{PoolMisses: 2}}, both.FallbackStats())
 	require.NoError(t, both.Close(false))
 }
 
@@ -222,7 +222,7 @@ func TestOnDeviceManagerAgainstAModel(t *testing.T) {
 				require.Equal(t, k.content, contents(t, k.buffer))
 			}
 		}
-		stats, total, onCPU := m.ManagerStats(), uint64(0), uint64(0)
+		stats, total, onCPU := m.FallbackStats(), uint64(0), uint64(0)
 		for _, k := range live {
 			require.Equal(t, k.content, contents(t, k.buffer))
 			total += k.buffer.SizeBytes()
@@ -247,7 +247,7 @@ type books struct {
 }
 
 func booksOf(m *fallback.Manager) books {
-	s := m.ManagerStats()
+	s := m.FallbackStats()
 	return books{s.InUseBytes, s.CPUBytes, s.CPUBuffers, s.ActiveBuffers, m.Tracker().TotalBytes()}
 }
 
@@ -365,7 +365,7 @@ func TestOnDeviceManagerUnderThreads(t *testing.T) {
 		})
 	}
 	all.Wait()
-	stats := m.ManagerStats()
+	stats := m.FallbackStats()
 	require.Zero(t, stats.InUseBytes+stats.CPUBytes+stats.CPUBuffers+stats.ActiveBuffers)
 	require.Zero(t, m.Tracker().Count())
 	require.NoError(t, m.Close(false))

@@ -42,17 +42,17 @@ func TestForcedStopWaitsForAMeasurement(t *testing.T) {
 	require.NoError(t, b.Init(nil))
 	dev := b.open("test:0")
 	measured := device.Go("measure", func() {
-		gbps, err := b.DeviceMeasureBandwidth(dev)
+		gbps, err := at(b.Device, dev).MeasureBandwidth()
 		require.NoError(t, err)
 		require.Positive(t, gbps)
 	})
 	<-held.entered
-	err := b.DeviceClose(dev, false)
+	err := at(b.Device, dev).Close(false)
 	requireCode(t, device.CodeBusy, err)
 	require.ErrorContains(t, err, "still in use: 1 unfinished call")
 	stopped := device.Go("stop", func() { require.NoError(t, b.Shutdown(true)) })
 	for {
-		if _, err := b.DeviceGetInfo(dev); device.CodeOf(err) == device.CodeNotInitialized {
+		if err := do(b.Device, dev, func(o *library.Device) error { o.Info(); return nil }); device.CodeOf(err) == device.CodeNotInitialized {
 			break
 		}
 	}

@@ -18,162 +18,120 @@ type BufferInfo struct {
 	Movable         bool
 }
 
-func (l *Library) insertBuffer(id uint64, owner *openFallbackManager, made *fallback.Buffer) (uint64, error) {
-	entry := &openBuffer{buffer: made, owner: owner}
-	handle, err := insert(l.buffers, entry)
+func (l *Library) insertBuffer(owner *FallbackManager, made *fallback.Buffer) (uint64, error) {
+	entry := &FallbackBuffer{Buffer: made, owner: owner}
+	handle, err := insert(l, l.buffers, entry)
 	if err != nil {
 		if freeErr := made.Free(nil); freeErr != nil {
-			l.log.printf(LogError, "%v: freeing a buffer that got no handle: %v", owner.device.engine.ID(), freeErr)
+			l.log.printf(LogError, "%v: freeing a buffer that got no handle: %v", owner.device.Engine.ID(), freeErr)
 		}
-		return 0, on(err, owner.device.engine)
+		return 0, on(err, owner.device.Engine)
 	}
 	owner.note(handle)
 	// A manager that was destroyed meanwhile may have missed it.
-	if _, gone := l.fallbackManagers.Get(id); gone != nil {
-		l.forgetBuffer(handle, entry)
+	if _, gone := l.fallbackManagers.Get(owner.id()); gone != nil {
+		entry.forget()
 		return 0, gone
 	}
 	return handle, nil
 }
 
-// FallbackBufferFree ends a buffer after what is queued on the stream; 0: the default one.
-func (l *Library) FallbackBufferFree(id, stream uint64) error {
+// Free ends the buffer after what is queued on the stream; 0: the default one.
+func (b *FallbackBuffer) Free(stream uint64) error {
 	const op = "buffer.free"
-	entry, err := find(l, l.buffers, op, id)
+	used, err := b.library.streamOrDefault(op, stream, b.owner.device)
 	if err != nil {
 		return err
 	}
-	used, err := l.streamOrDefault(op, stream, entry.owner.device)
-	if err != nil {
-		return err
+	if !b.destroying.TryLock() {
+		return b.beingEnded(op)
 	}
-	if !entry.destroying.TryLock() {
-		return l.beingEnded(op, id, entry)
+	defer b.destroying.Unlock()
+	if err := b.Buffer.Free(used); err != nil {
+		return b.library.callErrorOn(stream, err, b)
 	}
-	defer entry.destroying.Unlock()
-	if err := entry.buffer.Free(used); err != nil {
-		return l.lateOn(stream, err, entry)
-	}
-	l.forgetBuffer(id, entry)
+	b.forget()
 	return nil
 }
 
-// forgetBuffer takes the handle of a buffer away that has ended. The end of its manager,
-// which the buffer held up no more, may have done so.
-func (l *Library) forgetBuffer(id uint64, entry *openBuffer) {
-	_, _ = l.buffers.Remove(id)
-	entry.owner.forget(id)
+// forget takes the handle of a buffer away that has ended. The end of its manager, which
+// the buffer held up no more, may have done so.
+func (b *FallbackBuffer) forget() {
+	_, _ = b.library.buffers.Remove(b.id())
+	b.owner.forget(b.id())
 }
 
 // beingEnded is what a call hears that would end a buffer which another call ends.
-func (l *Library) beingEnded(op string, id uint64, entry *openBuffer) error {
-	return device.Errorf(device.CodeBusy, op, "buffer handle %#x: another call is ending the buffer", id).
-		On(entry.owner.device.engine.ID())
+func (b *FallbackBuffer) beingEnded(op string) error {
+	return device.Errorf(device.CodeBusy, op, "buffer handle %#x: another call is ending the buffer", b.id()).
+		On(b.owner.device.ID())
 }
 
-// FallbackBufferTake ends a buffer on that side and gives its storage to the caller.
-func (l *Library) FallbackBufferTake(id uint64, side fallback.Side) (device.Addr, error) {
-	const op = "buffer.take"
-	entry, err := find(l, l.buffers, op, id)
+// Take ends the buffer on that side and gives its storage to the caller.
+func (b *FallbackBuffer) Take(side fallback.Side) (device.Addr, error) {
+	if !b.destroying.TryLock() {
+		return 0, b.beingEnded("buffer.take")
+	}
+	defer b.destroying.Unlock()
+	addr, err := b.Buffer.Take(side)
 	if err != nil {
-		return 0, err
+		return 0, CallError(err, b)
 	}
-	if !entry.destroying.TryLock() {
-		return 0, l.beingEnded(op, id, entry)
-	}
-	defer entry.destroying.Unlock()
-	addr, err := entry.buffer.Take(side)
-	if err != nil {
-		return 0, late(err, entry)
-	}
-	l.forgetBuffer(id, entry)
+	b.forget()
 	return addr, nil
 }
 
-// FallbackBufferGetInfo describes a buffer.
-func (l *Library) FallbackBufferGetInfo(id uint64) (BufferInfo, error) {
-	entry, err := find(l, l.buffers, "buffer.info", id)
+// Info describes the buffer.
+func (b *FallbackBuffer) Info() (BufferInfo, error) {
+	addr, side, err := b.Addr()
 	if err != nil {
 		return BufferInfo{}, err
 	}
-	b := entry.buffer
-	addr, side, err := b.Addr()
-	if err != nil {
-		return BufferInfo{}, late(err, entry)
-	}
 	info := BufferInfo{
 		ID: b.ID(), Shape: fallback.Shape{DType: b.DType(), Len: b.Len()}, SizeBytes: b.SizeBytes(), Side: side,
-		Manager: entry.owner.handle.Load(), Device: entry.owner.device.handle.Load(), Addr: addr, Pins: b.Pins(),
+		Manager: b.owner.handle.Load(), Device: b.owner.device.handle.Load(), Addr: addr, Pins: b.Pins(),
 		Movable: b.Movable(),
 	}
 	if side == fallback.CPU {
-		info.Device = entry.owner.host.handle.Load()
+		info.Device = b.owner.host.handle.Load()
 	}
 	return info, nil
 }
 
-// FallbackBufferGetAddress is where a buffer is on that side; CodeInvalidState when it is on
-// the other.
-func (l *Library) FallbackBufferGetAddress(id uint64, want fallback.Side) (device.Addr, error) {
+// Address is where the buffer is on that side; CodeInvalidState when it is on the other.
+func (b *FallbackBuffer) Address(want fallback.Side) (device.Addr, error) {
 	const op = "buffer.address"
-	entry, err := find(l, l.buffers, op, id)
-	if err != nil {
-		return 0, err
-	}
 	if err := want.Check(op); err != nil {
 		return 0, err
 	}
-	addr, side, err := entry.buffer.Addr()
+	addr, side, err := b.Addr()
 	if err == nil && side != want {
-		err = device.Errorf(device.CodeInvalidState, op, "%v is on the %v", entry.buffer.ID(), side)
+		err = device.Errorf(device.CodeInvalidState, op, "%v is on the %v", b.ID(), side)
 	}
 	if err != nil {
-		return 0, late(err, entry)
+		return 0, err
 	}
 	return addr, nil
 }
 
-// FallbackBufferMove moves a buffer to a side.
-func (l *Library) FallbackBufferMove(id uint64, to fallback.Side) error {
-	const op = "buffer.move"
-	entry, err := find(l, l.buffers, op, id)
-	if err != nil {
-		return err
-	}
+// Move moves the buffer to a side.
+func (b *FallbackBuffer) Move(to fallback.Side) error {
 	switch to {
 	case fallback.GPU:
-		err = entry.buffer.ToGPU()
+		return b.ToGPU()
 	case fallback.CPU:
-		err = entry.buffer.ToCPU()
+		return b.ToCPU()
 	default:
-		err = to.Check(op)
+		return to.Check("buffer.move")
 	}
-	return late(err, entry)
 }
 
-// FallbackBufferPin keeps a buffer where it is, and says where that is.
-func (l *Library) FallbackBufferPin(id uint64) (device.Addr, fallback.Side, error) {
-	entry, err := find(l, l.buffers, "buffer.pin", id)
-	if err != nil {
-		return 0, 0, err
-	}
-	addr, side, err := entry.buffer.PinAddr()
-	return addr, side, late(err, entry)
+// Write copies the process's memory into the buffer.
+func (b *FallbackBuffer) Write(offsetBytes uint64, src device.HostAddr, sizeBytes uint64) error {
+	return b.Buffer.Write(fallback.Part{OffsetBytes: offsetBytes, SizeBytes: sizeBytes}, src)
 }
 
-// FallbackBufferUnpin ends one BufferPin.
-func (l *Library) FallbackBufferUnpin(id uint64) error {
-	return do(l, l.buffers, "buffer.unpin", id, func(b *openBuffer) error { return b.buffer.Unpin() })
-}
-
-// FallbackBufferWrite copies the process's memory into a buffer.
-func (l *Library) FallbackBufferWrite(id, offsetBytes uint64, src device.HostAddr, sizeBytes uint64) error {
-	to := fallback.Part{OffsetBytes: offsetBytes, SizeBytes: sizeBytes}
-	return do(l, l.buffers, "buffer.write", id, func(b *openBuffer) error { return b.buffer.Write(to, src) })
-}
-
-// FallbackBufferRead copies a buffer into the process's memory.
-func (l *Library) FallbackBufferRead(id, offsetBytes uint64, dst device.HostAddr, sizeBytes uint64) error {
-	from := fallback.Part{OffsetBytes: offsetBytes, SizeBytes: sizeBytes}
-	return do(l, l.buffers, "buffer.read", id, func(b *openBuffer) error { return b.buffer.Read(from, dst) })
+// Read copies the buffer into the process's memory.
+func (b *FallbackBuffer) Read(offsetBytes uint64, dst device.HostAddr, sizeBytes uint64) error {
+	return b.Buffer.Read(fallback.Part{OffsetBytes: offsetBytes, SizeBytes: sizeBytes}, dst)
 }

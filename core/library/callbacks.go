@@ -14,8 +14,8 @@ func (l *Library) PressureCallbackAdd(deviceID, token uint64, fn func(device uin
 	if fn == nil {
 		return 0, device.Errorf(device.CodeNullPointer, op, "callback is nil")
 	}
-	return l.register(op, deviceID, &registration{token: token}, func(d *openDevice) (*engine.Registration, error) {
-		return d.engine.OnPressure(func(level pressure.Level) {
+	return l.register(op, deviceID, &registration{token: token}, func(d *Device) (*engine.Registration, error) {
+		return d.Engine.OnPressure(func(level pressure.Level) {
 			l.running.during(d, func() { fn(deviceID, int32(level)) })
 		})
 	})
@@ -31,8 +31,8 @@ func (l *Library) ReclaimCallbackAdd(deviceID, token uint64, c engine.ReclaimCon
 		return 0, device.Errorf(device.CodeNullPointer, op, "callback is nil")
 	}
 	entry := &registration{token: token, reclaims: true}
-	return l.register(op, deviceID, entry, func(d *openDevice) (*engine.Registration, error) {
-		return d.engine.OnReclaim(c, func(needed uint64) (freed uint64) {
+	return l.register(op, deviceID, entry, func(d *Device) (*engine.Registration, error) {
+		return d.Engine.OnReclaim(c, func(needed uint64) (freed uint64) {
 			l.running.during(d, func() { freed = fn(deviceID, needed) })
 			return freed
 		})
@@ -41,7 +41,7 @@ func (l *Library) ReclaimCallbackAdd(deviceID, token uint64, c engine.ReclaimCon
 
 // register gives a callback its handle; add has it called.
 func (l *Library) register(
-	op string, deviceID uint64, entry *registration, add func(*openDevice) (*engine.Registration, error),
+	op string, deviceID uint64, entry *registration, add func(*Device) (*engine.Registration, error),
 ) (uint64, error) {
 	d, err := l.making(op, deviceID)
 	if err != nil {
@@ -50,13 +50,13 @@ func (l *Library) register(
 	defer d.gate.leave()
 	callback, err := add(d)
 	if err != nil {
-		return 0, late(err, d)
+		return 0, CallError(err, d)
 	}
 	entry.callback, entry.device = callback, d
-	handle, err := insert(l.registrations, entry)
+	handle, err := insert(l, l.registrations, entry)
 	if err != nil {
 		callback.Remove(false)
-		return 0, on(err, d.engine)
+		return 0, on(err, d.Engine)
 	}
 	return handle, nil
 }

@@ -31,8 +31,8 @@ func TestPressureCallbacksHearOfTheirDevice(t *testing.T) {
 	require.NoError(t, b.RegistrationRemove(first, 0))
 	requireCode(t, device.CodeInvalidHandle, b.RegistrationRemove(first, 0))
 	require.NoError(t, b.PoolFree(p, addr, 0))
-	require.NoError(t, b.PoolDestroy(p, false))
-	require.NoError(t, b.DeviceClose(dev, false))
+	require.NoError(t, at(b.Pool, p).Destroy(false))
+	require.NoError(t, at(b.Device, dev).Close(false))
 	require.Empty(t, heard, "neither after the removal nor of another device")
 }
 
@@ -87,5 +87,5 @@ func TestCallbacksRefuseBadArguments(t *testing.T) {
 	requireCode(t, device.CodeInvalidHandle, err)
 	requireCode(t, device.CodeInvalidHandle, b.RegistrationRemove(0, 0))
 	requireCode(t, device.CodeInvalidHandle, b.RegistrationRemove(dev, 0))
-	require.NoError(t, b.DeviceClose(dev, false))
+	require.NoError(t, at(b.Device, dev).Close(false))
 }

@@ -14,6 +14,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/fallback"
 	"ferrum_mem/core/library"
+	"ferrum_mem/core/manager"
 	"ferrum_mem/core/vmm"
 )
 
@@ -57,8 +58,8 @@ var closables = map[string]closable{
 				if err != nil {
 					return nil, err
 				}
-				e, err := b.EventRecord(s)
-				return ending(e, err, b.EventDestroy)
+				e, err := made(b).RecordEvent(manager.StreamHandle(s))
+				return ending(uint64(e), err, func(e uint64) error { return made(b).DestroyEvent(manager.EventHandle(e)) })
 			},
 			func(b *bench, id uint64) (func() error, error) {
 				r, err := b.PressureCallbackAdd(id, 0, func(uint64, int32) {})
@@ -66,14 +67,18 @@ var closables = map[string]closable{
 			},
 			func(b *bench, id uint64) (func() error, error) {
 				p, err := b.PoolCreate(id, smallPool())
-				return ending(p, err, func(p uint64) error { return b.PoolDestroy(p, false) })
+				return ending(p, err, func(p uint64) error { return end(b.Pool, p, func(o *library.Pool) error { return o.Destroy(false) }) })
 			},
 			func(b *bench, id uint64) (func() error, error) {
 				m, err := b.ManagerCreate(id, nil)
-				return ending(m, err, func(m uint64) error { return b.ManagerDestroy(m, false) })
+				return ending(m, err, func(m uint64) error {
+					return end(b.Manager, m, func(o *library.Manager) error { return o.Destroy(false) })
+				})
 			},
 		},
-		end: func(b *bench, id uint64) error { return b.DeviceClose(id, false) },
+		end: func(b *bench, id uint64) error {
+			return end(b.Device, id, func(o *library.Device) error { return o.Close(false) })
+		},
 	},
 	"pool": {
 		make: func(b *bench, dev uint64) uint64 { return b.pool(dev) },
@@ -83,25 +88,31 @@ var closables = map[string]closable{
 				return ending(a, err, func(a device.Addr) error { return b.PoolFree(id, a, 0) })
 			},
 		},
-		end: func(b *bench, id uint64) error { return b.PoolDestroy(id, false) },
+		end: func(b *bench, id uint64) error {
+			return end(b.Pool, id, func(o *library.Pool) error { return o.Destroy(false) })
+		},
 	},
 	"virtual pool": {
 		make: func(b *bench, dev uint64) uint64 {
 			return must(b)(b.VPoolCreate(dev, vmm.Config{Name: "v", CapacityBytes: 8 * page, PageBytes: page}))
 		},
 		use: []func(b *bench, id uint64) (func() error, error){useRange(0), useRange(4 * page)},
-		end: func(b *bench, id uint64) error { return b.VPoolDestroy(id, false) },
+		end: func(b *bench, id uint64) error {
+			return end(b.VPool, id, func(o *library.VPool) error { return o.Destroy(false) })
+		},
 	},
 	"elastic pool": {
 		make: sharedWithModels,
 		use:  []func(b *bench, id uint64) (func() error, error){useModel("first"), useModel("last")},
-		end:  func(b *bench, id uint64) error { return b.ElasticPoolDestroy(id, false) },
+		end: func(b *bench, id uint64) error {
+			return end(b.ElasticPool, id, func(o *library.ElasticPool) error { return o.Destroy(false) })
+		},
 	},
 	"model": {
 		make: sharedWithModels,
 		use:  []func(b *bench, id uint64) (func() error, error){useModel("last")},
 		end: func(b *bench, id uint64) error {
-			return b.ElasticPoolUnregisterModel(library.ModelRef{Pool: id, ID: "last"}, false)
+			return do(b.ElasticPool, id, func(o *library.ElasticPool) error { return o.UnregisterModel("last", false) })
 		},
 		gone: device.CodeModelNotFound,
 	},
@@ -109,28 +120,37 @@ var closables = map[string]closable{
 		make: func(b *bench, dev uint64) uint64 { return b.manager(dev) },
 		use: []func(b *bench, id uint64) (func() error, error){
 			func(b *bench, id uint64) (func() error, error) {
-				m, err := b.ManagerAlloc(id, 4096)
-				return ending(m, err, b.MemoryFree)
+				var m manager.MemoryHandle
+				err := do(b.Manager, id, func(o *library.Manager) (err error) {
+					m, err = o.Alloc(4096)
+					return err
+				})
+				return ending(uint64(m), err, b.free)
 			},
 		},
-		end: func(b *bench, id uint64) error { return b.ManagerDestroy(id, false) },
+		end: func(b *bench, id uint64) error {
+			return end(b.Manager, id, func(o *library.Manager) error { return o.Destroy(false) })
+		},
 	},
 	"memory": {
-		make: func(b *bench, dev uint64) uint64 { return must(b)(b.ManagerAlloc(b.manager(dev), 4096)) },
+		make: func(b *bench, dev uint64) uint64 {
+			m, err := at(b.Manager, b.manager(dev)).Alloc(4096)
+			return must(b)(uint64(m), err)
+		},
 		use: []func(b *bench, id uint64) (func() error, error){
 			func(b *bench, id uint64) (func() error, error) {
-				_, err := b.MemoryPin(id)
-				return ending(id, err, b.MemoryUnpin)
+				err := ofFactory(b.Library, func(f *manager.Factory) error { return second(f.Pin(manager.MemoryHandle(id))) })
+				return ending(id, err, func(m uint64) error { return made(b).Unpin(manager.MemoryHandle(m)) })
 			},
 		},
-		end: (*bench).MemoryFree,
+		end: (*bench).free,
 	},
 	"stream": {
 		make: func(b *bench, dev uint64) uint64 { return must(b)(b.StreamCreate(dev)) },
 		use: []func(b *bench, id uint64) (func() error, error){
 			func(b *bench, id uint64) (func() error, error) {
 				ran := make(chan struct{})
-				err := b.StreamHostFunction(id, func() { close(ran) })
+				err := made(b).HostFunction(manager.StreamHandle(id), func() { close(ran) })
 				return ending(ran, err, func(ran chan struct{}) error { <-ran; return nil })
 			},
 		},
@@ -140,23 +160,38 @@ var closables = map[string]closable{
 		make: fallbackManager,
 		use: []func(b *bench, id uint64) (func() error, error){
 			func(b *bench, id uint64) (func() error, error) {
-				made, err := b.FallbackManagerAlloc(id, words)
-				return ending(made, err, func(made uint64) error { return b.FallbackBufferFree(made, 0) })
+				var made uint64
+				err := do(b.FallbackManager, id, func(o *library.FallbackManager) (err error) {
+					made, err = o.Alloc(words)
+					return err
+				})
+				return ending(made, err, func(made uint64) error {
+					return end(b.FallbackBuffer, made, func(o *library.FallbackBuffer) error { return o.Free(0) })
+				})
 			},
 		},
-		end: func(b *bench, id uint64) error { return b.FallbackManagerDestroy(id, false) },
+		end: func(b *bench, id uint64) error {
+			return end(b.FallbackManager, id, func(o *library.FallbackManager) error { return o.Destroy(false) })
+		},
 	},
 	"buffer": {
 		make: func(b *bench, dev uint64) uint64 {
-			return must(b)(b.FallbackManagerAlloc(fallbackManager(b, dev), words))
+			return must(b)(at(b.FallbackManager, fallbackManager(b, dev)).Alloc(words))
 		},
 		use: []func(b *bench, id uint64) (func() error, error){
 			func(b *bench, id uint64) (func() error, error) {
-				_, _, err := b.FallbackBufferPin(id)
-				return ending(id, err, b.FallbackBufferUnpin)
+				err := do(b.FallbackBuffer, id, func(o *library.FallbackBuffer) error {
+					_, _, err := o.PinAddr()
+					return err
+				})
+				return ending(id, err, func(id uint64) error {
+					return do(b.FallbackBuffer, id, func(o *library.FallbackBuffer) error { return o.Unpin() })
+				})
 			},
 		},
-		end: func(b *bench, id uint64) error { return b.FallbackBufferFree(id, 0) },
+		end: func(b *bench, id uint64) error {
+			return end(b.FallbackBuffer, id, func(o *library.FallbackBuffer) error { return o.Free(0) })
+		},
 	},
 	"generic pool": {
 		make: func(b *bench, _ uint64) uint64 {
@@ -164,11 +199,18 @@ var closables = map[string]closable{
 		},
 		use: []func(b *bench, id uint64) (func() error, error){
 			func(b *bench, id uint64) (func() error, error) {
-				err := b.GenericPoolAddFree(id, 7, 100)
-				return ending(id, err, func(id uint64) error { _, _, err := b.GenericPoolDrain(id, 1); return err })
+				err := do(b.GenericPool, id, func(o *library.GenericPool) error { return o.AddFree(7, 100) })
+				return ending(id, err, func(id uint64) error {
+					return do(b.GenericPool, id, func(o *library.GenericPool) error {
+						_, _, err := o.Drain(1)
+						return err
+					})
+				})
 			},
 		},
-		end: func(b *bench, id uint64) error { return b.GenericPoolDestroy(id, false) },
+		end: func(b *bench, id uint64) error {
+			return end(b.GenericPool, id, func(o *library.GenericPool) error { return o.Destroy(false) })
+		},
 	},
 }
 
@@ -182,26 +224,36 @@ func fallbackManager(b *bench, dev uint64) uint64 {
 func sharedWithModels(b *bench, dev uint64) uint64 {
 	id := must(b)(b.ElasticPoolCreate(dev, vmm.ElasticConfig{Name: "kv", PageBytes: page, LimitBytes: 16 * page}))
 	for _, model := range []string{"first", "second", "last"} {
-		require.NoError(b.t, b.ElasticPoolRegisterModel(library.ModelRef{Pool: id, ID: model}, vmm.ModelConfig{VirtualBytes: 8 * page}))
+		require.NoError(b.t, at(b.ElasticPool, id).RegisterModel(model, vmm.ModelConfig{VirtualBytes: 8 * page}))
 	}
 	return id
 }
 
 func useRange(offset uint64) func(b *bench, id uint64) (func() error, error) {
 	return func(b *bench, id uint64) (func() error, error) {
-		_, err := b.VPoolAlloc(id, library.ByteRange{OffsetBytes: offset, SizeBytes: page})
+		err := do(b.VPool, id, func(o *library.VPool) error {
+			return second(o.Alloc(library.ByteRange{OffsetBytes: offset, SizeBytes: page}))
+		})
 		return ending(id, err, func(id uint64) error {
-			return b.VPoolFree(id, library.ByteRange{OffsetBytes: offset, SizeBytes: page}, 0)
+			return do(b.VPool, id, func(o *library.VPool) error {
+				return o.Free(library.ByteRange{OffsetBytes: offset, SizeBytes: page}, 0)
+			})
 		})
 	}
 }
 
 func useModel(name string) func(b *bench, id uint64) (func() error, error) {
 	return func(b *bench, id uint64) (func() error, error) {
-		ref := library.ModelRef{Pool: id, ID: name}
-		_, offset, err := b.ElasticPoolAlloc(ref, page)
+		ref := modelRef{pool: id, id: name}
+		var offset uint64
+		err := do(b.ElasticPool, ref.pool, func(o *library.ElasticPool) (err error) {
+			_, offset, err = o.Alloc(ref.id, page)
+			return err
+		})
 		return ending(offset, err, func(offset uint64) error {
-			return b.ElasticPoolFree(ref, library.ByteRange{OffsetBytes: offset, SizeBytes: page}, 0)
+			return do(b.ElasticPool, ref.pool, func(o *library.ElasticPool) error {
+				return o.Free(ref.id, library.ByteRange{OffsetBytes: offset, SizeBytes: page}, 0)
+			})
 		})
 	}
 }
@@ -263,7 +315,7 @@ func TestUsesBesideEndsWithoutForce(t *testing.T) {
 			for range 40 {
 				dev := b.open("test:0")
 				useWhileItEnds(t, b, c, c.make(b, dev))
-				require.NoError(t, b.DeviceClose(dev, true))
+				require.NoError(t, at(b.Device, dev).Close(true))
 			}
 		})
 	}
@@ -308,34 +360,34 @@ func TestARegistrationThatOutlivesItsModelIsNamed(t *testing.T) {
 	b := startBench(t)
 	dev := b.open("test:0")
 	shared := sharedWithModels(b, dev)
-	chat := library.ModelRef{Pool: shared, ID: "first"}
-	reclaim, err := b.ModelReclaimCallbackAdd(chat, 0, 0, func(uint64) uint64 { return 0 })
+	chat := modelRef{pool: shared, id: "first"}
+	reclaim, err := at(b.ElasticPool, chat.pool).ReclaimCallbackAdd(chat.id, 0, 0, func(uint64) uint64 { return 0 })
 	require.NoError(t, err)
 	const about = `reclaim callback of model "first" of elastic pool "kv"`
-	require.ErrorContains(t, b.DeviceClose(dev, false), fmt.Sprintf("registration %#x: %s)", reclaim, about))
-	require.NoError(t, b.ElasticPoolUnregisterModel(chat, false))
+	require.ErrorContains(t, at(b.Device, dev).Close(false), fmt.Sprintf("registration %#x: %s)", reclaim, about))
+	require.NoError(t, at(b.ElasticPool, chat.pool).UnregisterModel(chat.id, false))
 	for range 5 {
 		id, err := b.PressureCallbackAdd(dev, 0, func(uint64, int32) {})
 		require.NoError(t, err)
 		defer func() { requireCode(t, device.CodeNotInitialized, b.RegistrationRemove(id, 0)) }()
 	}
 	ended := fmt.Sprintf("registration %#x: %s, which has ended; ", reclaim, about)
-	err = b.DeviceClose(dev, false)
+	err = at(b.Device, dev).Close(false)
 	requireCode(t, device.CodeBusy, err)
 	require.ErrorContains(t, err, "6 registrations ("+ended)
 	require.ErrorContains(t, err, "pressure callback of the device")
 	// A model that comes under the same name is another.
-	require.NoError(t, b.ElasticPoolRegisterModel(chat, vmm.ModelConfig{VirtualBytes: page}))
+	require.NoError(t, at(b.ElasticPool, chat.pool).RegisterModel(chat.id, vmm.ModelConfig{VirtualBytes: page}))
 	require.ErrorContains(t, b.Shutdown(false), ended)
-	require.NoError(t, b.ElasticPoolDestroy(shared, false))
+	require.NoError(t, at(b.ElasticPool, shared).Destroy(false))
 	require.ErrorContains(t, b.Shutdown(false), ended)
 	require.Contains(t, string(b.LeakReportJSON()), `"callback":"reclaim callback of model \"first\" of elastic pool \"kv\", which has ended"`)
 
 	m := fallbackManager(b, dev)
-	onPressure, err := b.FallbackManagerOnPressure(m, 0, func(uint64, int32) {})
+	onPressure, err := at(b.FallbackManager, m).PressureCallbackAdd(0, func(uint64, int32) {})
 	require.NoError(t, err)
-	require.NoError(t, b.FallbackManagerDestroy(m, false))
-	require.ErrorContains(t, b.DeviceClose(dev, false),
+	require.NoError(t, at(b.FallbackManager, m).Destroy(false))
+	require.ErrorContains(t, at(b.Device, dev).Close(false),
 		fmt.Sprintf("registration %#x: pressure callback of fallback manager %#x, which has ended", onPressure, m))
 	require.NoError(t, b.RegistrationRemove(onPressure, 0))
 	require.NoError(t, b.RegistrationRemove(reclaim, 0))
@@ -368,14 +420,14 @@ func TestAnEndByForceThatFailsIsLogged(t *testing.T) {
 	p := b.pool(dev)
 	_, err := b.PoolAlloc(p, 4096, 0)
 	require.NoError(t, err)
-	requireCode(t, device.CodeBusy, b.PoolDestroy(p, false))
+	requireCode(t, device.CodeBusy, at(b.Pool, p).Destroy(false))
 	b.device(0).FailNth(giveBackCall(), 1, nil)
-	requireCode(t, device.CodeDevice, b.PoolDestroy(p, true))
+	requireCode(t, device.CodeDevice, at(b.Pool, p).Destroy(true))
 	require.Eventually(t, func() bool {
 		return strings.Contains(last(), fmt.Sprintf("pool handle %#x could not be ended by force", p))
 	},
 		20*time.Second, time.Millisecond)
-	require.NoError(t, b.PoolDestroy(p, true))
+	require.NoError(t, at(b.Pool, p).Destroy(true))
 	mu.Lock()
 	require.Len(t, heard, 1, "an end that is refused, or that succeeds, is no news")
 	mu.Unlock()

@@ -58,26 +58,47 @@ func (h *hammer) step(r *rand.Rand) error {
 		}
 		return h.streams.any(r)
 	}
-	second := func(_ any, err error) error { return err }
 	calls := []func() error{
 		func() error { d, err := h.DeviceOpen(h.ids[r.IntN(len(h.ids))]); return h.devices.put(r, d, err) },
-		func() error { return h.DeviceClose(h.devices.any(r), force) },
-		func() error { return second(h.DeviceGetInfo(h.devices.any(r))) },
-		func() error { return second(h.DeviceGetMemoryInfo(h.devices.any(r))) },
-		func() error { return second(h.DeviceGetStatistics(h.devices.any(r))) },
-		func() error { return h.DeviceSynchronize(h.devices.any(r), time.Millisecond) },
+		func() error {
+			return end(h.Device, h.devices.any(r), func(o *library.Device) error { return o.Close(force) })
+		},
+		func() error {
+			return do(h.Device, h.devices.any(r), func(o *library.Device) error { o.Info(); return nil })
+		},
+		func() error {
+			return do(h.Device, h.devices.any(r), func(o *library.Device) error { return second(o.MemoryInfo()) })
+		},
+		func() error {
+			return do(h.Device, h.devices.any(r), func(o *library.Device) error { o.Statistics(); return nil })
+		},
+		func() error {
+			return do(h.Device, h.devices.any(r), func(o *library.Device) error { return o.Synchronize(time.Millisecond) })
+		},
 		func() error { return second(h.SnapshotJSON()) },
 		func() error { h.LeakReportJSON(); return nil },
 		func() error { return second(h.BackendsJSON()) },
 		func() error { p, err := h.PoolCreate(h.devices.any(r), settings); return h.pools.put(r, p, err) },
-		func() error { return h.PoolDestroy(h.pools.any(r), force) },
-		func() error { return second(h.PoolTrim(h.pools.any(r), 0)) },
-		func() error { return second(h.PoolGetStatistics(h.pools.any(r))) },
-		func() error { return h.PoolReset(h.pools.any(r), optional()) },
-		func() error { return h.PoolSetMinHeld(h.pools.any(r), r.Uint64N(4)<<20) },
-		func() error { return h.PoolSetReleaseThreshold(h.pools.any(r), r.Uint64N(4)<<20) },
 		func() error {
-			_, err := h.DeviceGetOwner(h.devices.any(r), device.Addr(h.addresses.any(r)))
+			return end(h.Pool, h.pools.any(r), func(o *library.Pool) error { return o.Destroy(force) })
+		},
+		func() error {
+			return do(h.Pool, h.pools.any(r), func(o *library.Pool) error { return second(o.Trim(0)) })
+		},
+		func() error {
+			return do(h.Pool, h.pools.any(r), func(o *library.Pool) error { o.Statistics(); return nil })
+		},
+		func() error {
+			return do(h.Pool, h.pools.any(r), func(o *library.Pool) error { return o.Reset(optional()) })
+		},
+		func() error {
+			return do(h.Pool, h.pools.any(r), func(o *library.Pool) error { return o.SetMinHeld(r.Uint64N(4) << 20) })
+		},
+		func() error {
+			return do(h.Pool, h.pools.any(r), func(o *library.Pool) error { return o.SetReleaseThreshold(r.Uint64N(4) << 20) })
+		},
+		func() error {
+			err := do(h.Device, h.devices.any(r), func(o *library.Device) error { return second(o.Owner(device.Addr(h.addresses.any(r)))) })
 			return err
 		},
 		func() error {
@@ -85,27 +106,62 @@ func (h *hammer) step(r *rand.Rand) error {
 				EnableAutoGC: true, MaxConcurrentTransfers: 2, PoolConfigs: managerPools()})
 			return h.managers.put(r, m, err)
 		},
-		func() error { return h.ManagerDestroy(h.managers.any(r), force) },
-		func() error { return second(h.ManagerDefragment(h.managers.any(r))) },
-		func() error { return second(h.ManagerDefragmentWithin(h.managers.any(r), time.Millisecond)) },
-		func() error { return second(h.ManagerGetStatistics(h.managers.any(r))) },
+		func() error {
+			return end(h.Manager, h.managers.any(r), func(o *library.Manager) error { return o.Destroy(force) })
+		},
+		func() error {
+			return do(h.Manager, h.managers.any(r), func(o *library.Manager) error { return second(o.Defragment()) })
+		},
+		func() error {
+			return do(h.Manager, h.managers.any(r), func(o *library.Manager) error { return second(o.DefragmentWithin(time.Millisecond)) })
+		},
+		func() error {
+			return do(h.Manager, h.managers.any(r), func(o *library.Manager) error { o.Statistics(); return nil })
+		},
 		func() error { s, err := h.StreamCreate(h.devices.any(r)); return h.streams.put(r, s, err) },
 		func() error { s, err := h.StreamDefault(h.devices.any(r)); return h.streams.put(r, s, err) },
 		func() error { return h.StreamDestroy(h.streams.any(r), force) },
-		func() error { return h.StreamHostFunction(h.streams.any(r), func() {}) },
-		func() error { return h.StreamSynchronize(h.streams.any(r), time.Millisecond) },
-		func() error { e, err := h.EventRecord(h.streams.any(r)); return h.events.put(r, e, err) },
-		func() error { return h.StreamWaitEvent(h.streams.any(r), h.events.any(r)) },
-		func() error { return h.EventDestroy(h.events.any(r)) },
-		func() error { return second(h.EventIsReady(h.events.any(r))) },
-		func() error { return second(h.MemoryGetHandleInfo(h.memory.any(r))) },
 		func() error {
-			return h.MemoryFillAsync(manager.Fill{Memory: manager.MemoryHandle(h.memory.any(r)), SizeBytes: 64,
-				Pattern: device.Pattern{Value: 1, WidthBytes: 1}}, optional())
+			return ofFactory(h.Library, func(f *manager.Factory) error {
+				return f.HostFunction(manager.StreamHandle(h.streams.any(r)), func() {})
+			})
 		},
 		func() error {
-			return h.MemoryCopyAsync(manager.NewTransfer(manager.MemoryHandle(h.memory.any(r)),
-				manager.MemoryHandle(h.memory.any(r)), 64), optional())
+			return ofFactory(h.Library, func(f *manager.Factory) error {
+				return f.SynchronizeStream(manager.StreamHandle(h.streams.any(r)), time.Millisecond)
+			})
+		},
+		func() error {
+			var e manager.EventHandle
+			err := ofFactory(h.Library, func(f *manager.Factory) (err error) {
+				e, err = f.RecordEvent(manager.StreamHandle(h.streams.any(r)))
+				return err
+			})
+			return h.events.put(r, uint64(e), err)
+		},
+		func() error {
+			return ofFactory(h.Library, func(f *manager.Factory) error {
+				return f.WaitEvent(manager.StreamHandle(h.streams.any(r)), manager.EventHandle(h.events.any(r)))
+			})
+		},
+		func() error {
+			return ofFactory(h.Library, func(f *manager.Factory) error { return f.DestroyEvent(manager.EventHandle(h.events.any(r))) })
+		},
+		func() error {
+			return ofFactory(h.Library, func(f *manager.Factory) error { return second(f.IsEventReady(manager.EventHandle(h.events.any(r)))) })
+		},
+		func() error { return second(h.MemoryGetHandleInfo(h.memory.any(r))) },
+		func() error {
+			return ofFactory(h.Library, func(f *manager.Factory) error {
+				return f.FillAsync(manager.Fill{Memory: manager.MemoryHandle(h.memory.any(r)), SizeBytes: 64,
+					Pattern: device.Pattern{Value: 1, WidthBytes: 1}}, manager.StreamHandle(optional()))
+			})
+		},
+		func() error {
+			return ofFactory(h.Library, func(f *manager.Factory) error {
+				return f.CopyAsync(manager.NewTransfer(manager.MemoryHandle(h.memory.any(r)),
+					manager.MemoryHandle(h.memory.any(r)), 64), manager.StreamHandle(optional()))
+			})
 		},
 		func() error {
 			id, err := h.PressureCallbackAdd(h.devices.any(r), 1, func(uint64, int32) { h.LeakReportJSON() })
@@ -113,7 +169,7 @@ func (h *hammer) step(r *rand.Rand) error {
 		},
 		func() error {
 			id, err := h.ReclaimCallbackAdd(h.devices.any(r), 2, engine.ReclaimConfig{}, func(d, _ uint64) uint64 {
-				_, _ = h.DeviceGetMemoryInfo(d)
+				_ = do(h.Device, d, func(o *library.Device) error { return second(o.MemoryInfo()) })
 				return 0
 			})
 			return h.registrations.put(r, id, err)
@@ -133,22 +189,28 @@ func (h *hammer) step(r *rand.Rand) error {
 		func() error { return h.PoolFree(h.pools.any(r), device.Addr(h.addresses.any(r)), optional()) },
 		func() error {
 			var both [2]device.Addr
-			err := h.PoolAllocBatch(h.pools.any(r), 1+r.Uint64N(4096), optional(), both[:])
+			err := do(h.Pool, h.pools.any(r), func(o *library.Pool) error { return o.AllocBatch(1+r.Uint64N(4096), optional(), both[:]) })
 			_ = h.addresses.put(r, uint64(both[0]), err)
 			return h.addresses.put(r, uint64(both[1]), err)
 		},
 		func() error {
 			both := []device.Addr{device.Addr(h.addresses.any(r)), device.Addr(h.addresses.any(r))}
-			return h.PoolFreeBatch(h.pools.any(r), both, optional())
+			return do(h.Pool, h.pools.any(r), func(o *library.Pool) error { return o.FreeBatch(both, optional()) })
 		},
 		func() error {
-			return h.PoolRecordStream(h.pools.any(r), device.Addr(h.addresses.any(r)), optional())
+			return do(h.Pool, h.pools.any(r), func(o *library.Pool) error { return o.RecordStream(device.Addr(h.addresses.any(r)), optional()) })
 		},
 		func() error {
-			m, err := h.ManagerAlloc(h.managers.any(r), 64+r.Uint64N(4096))
-			return h.memory.put(r, m, err)
+			var m manager.MemoryHandle
+			err := do(h.Manager, h.managers.any(r), func(o *library.Manager) (err error) {
+				m, err = o.Alloc(64 + r.Uint64N(4096))
+				return err
+			})
+			return h.memory.put(r, uint64(m), err)
 		},
-		func() error { return h.MemoryFree(h.memory.any(r)) },
+		func() error {
+			return ofFactory(h.Library, func(f *manager.Factory) error { return f.Free(manager.MemoryHandle(h.memory.any(r))) })
+		},
 	}
 	if r.IntN(2) == 0 {
 		return hot[r.IntN(len(hot))]()

@@ -18,9 +18,3 @@ func debugEnvironment(getenv func(string) string) (memcheck.Flags, error) {
 	}
 	return flags, nil
 }
-
-// PoolCheck looks at every block of a pool that debugs: CodeCorrupted for the
-// first damage.
-func (l *Library) PoolCheck(id uint64) error {
-	return do(l, l.pools, "pool.check", id, func(p *openPool) error { return p.pool.CheckBlocks() })
-}

@@ -12,6 +12,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/library"
+	"ferrum_mem/core/manager"
 	"ferrum_mem/core/memcheck"
 )
 
@@ -57,22 +58,22 @@ func TestDebugEnvironmentReachesPoolsAndManagers(t *testing.T) {
 	requireCode(t, device.CodeCorrupted, d.PoolFree(p, addr, 0))
 	addr, err = d.PoolAlloc(p, 300, 0)
 	require.NoError(t, err)
-	require.NoError(t, d.PoolCheck(p))
+	require.NoError(t, at(d.Pool, p).Check())
 	require.NoError(t, d.device(0).SetBytes(addr-100, []byte{1}))
-	requireCode(t, device.CodeCorrupted, d.PoolCheck(p))
+	requireCode(t, device.CodeCorrupted, at(d.Pool, p).Check())
 	require.NoError(t, d.PoolFree(p, addr, 0), "it was reported")
 	m, err := d.ManagerCreate(dev, nil)
 	require.NoError(t, err)
-	memory, err := d.ManagerAlloc(m, 200)
+	memory, err := at(d.Manager, m).Alloc(200)
 	require.NoError(t, err)
-	info, err := d.MemoryGetHandleInfo(memory)
+	info, err := d.MemoryGetHandleInfo(uint64(memory))
 	require.NoError(t, err)
 	require.NoError(t, d.device(0).SetBytes(info.Addr-1, []byte{1}))
-	requireCode(t, device.CodeCorrupted, d.MemoryFree(memory))
-	_, err = d.MemoryGetHandleInfo(memory)
+	requireCode(t, device.CodeCorrupted, made(d).Free(manager.MemoryHandle(memory)))
+	_, err = d.MemoryGetHandleInfo(uint64(memory))
 	requireCode(t, device.CodeInvalidHandle, err)
-	require.NoError(t, d.ManagerDestroy(m, false), "the block is gone all the same")
-	require.NoError(t, d.PoolDestroy(p, false))
+	require.NoError(t, at(d.Manager, m).Destroy(false), "the block is gone all the same")
+	require.NoError(t, at(d.Pool, p).Destroy(false))
 	text := d.stop()
 	require.Contains(t, text, "ferrum_mem: error: test:0: pool \"small\": overrun of the block of 100 bytes")
 	require.Contains(t, text, "overrun of the block of 200 bytes")
@@ -87,10 +88,9 @@ func TestDebugWordsSayWhatIsChecked(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, d.device(0).SetBytes(addr+100, []byte{1}))
 	require.NoError(t, d.PoolFree(p, addr, 0), "there are no zones")
-	stats, err := d.PoolGetStatistics(p)
-	require.NoError(t, err)
+	stats := at(d.Pool, p).Statistics()
 	require.NotZero(t, stats.Active.Current)
-	require.NoError(t, d.PoolDestroy(p, false))
+	require.NoError(t, at(d.Pool, p).Destroy(false))
 	require.NoError(t, d.Shutdown(true))
 	d.env["FERRUM_DEBUG"] = ""
 	require.NoError(t, d.Init(nil), "the next start reads it again")
@@ -98,8 +98,7 @@ func TestDebugWordsSayWhatIsChecked(t *testing.T) {
 	addr, err = d.PoolAlloc(p, 100, 0)
 	require.NoError(t, err)
 	require.NoError(t, d.PoolFree(p, addr, 0))
-	stats, err = d.PoolGetStatistics(p)
-	require.NoError(t, err)
+	stats = at(d.Pool, p).Statistics()
 	require.Zero(t, stats.Active.Current)
 	require.NotContains(t, d.stop(), "overrun")
 }
@@ -133,7 +132,7 @@ func TestLeaksAreAddedUpByTagAndPlace(t *testing.T) {
 	m, err := d.ManagerCreate(dev, nil)
 	require.NoError(t, err)
 	d.site = 7
-	_, err = d.ManagerAlloc(m, 1000)
+	_, err = at(d.Manager, m).Alloc(1000)
 	require.NoError(t, err)
 	var report struct {
 		Leaks []struct {
@@ -151,8 +150,8 @@ func TestLeaksAreAddedUpByTagAndPlace(t *testing.T) {
 		0: nil, 100: {"engine+0x1 (site)"}, 200: {"engine+0x1 (site)"}, 300: {"engine+0x2 (site)"},
 		1000: {"engine+0x7 (site)"},
 	}, sites)
-	require.NoError(t, d.PoolDestroy(p, true))
-	require.NoError(t, d.ManagerDestroy(m, true))
+	require.NoError(t, at(d.Pool, p).Destroy(true))
+	require.NoError(t, at(d.Manager, m).Destroy(true))
 	text := d.stop()
 	require.Contains(t, text, "pool destroyed by force: 2 blocks of 300 bytes, tag \"small\", allocated at\n    engine+0x1 (site)\n")
 	require.Contains(t, text, "pool destroyed by force: 1 block of 300 bytes, tag \"small\", allocated at\n    engine+0x2 (site)\n")
@@ -170,7 +169,7 @@ func TestLeaksAreAddedUpByTag(t *testing.T) {
 	}
 	var r listener
 	require.NoError(t, b.SetLog(library.LogWarning, r.hear, true))
-	require.NoError(t, b.PoolDestroy(p, true))
+	require.NoError(t, at(b.Pool, p).Destroy(true))
 	require.NoError(t, b.SetLog(library.LogWarning, nil, true))
 	require.Contains(t, r.all(), "2 test:0: pool destroyed by force: 5 blocks of 50 bytes, tag \"small\"")
 }

@@ -2,11 +2,10 @@ package library
 
 import (
 	"errors"
-	"time"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
-	"ferrum_mem/core/track"
+	"ferrum_mem/core/vmm"
 )
 
 // The capabilities of a device as bits, as in the C ABI.
@@ -104,8 +103,8 @@ func (l *Library) openNew(r *run, id device.ID, native uint64) (uint64, error) {
 		},
 		Debug: r.debug, CallSites: l.options.CallSites,
 	})
-	d := &openDevice{engine: e, streams: l.factory.CreateStreamManager(e), gate: newGate(), opens: 1}
-	handle, err := insert(l.devices, d)
+	d := &Device{Engine: e, streams: l.factory.CreateStreamManager(e), gate: newGate(), opens: 1}
+	handle, err := insert(l, l.devices, d)
 	if err != nil {
 		if closeErr := e.Close(); closeErr != nil {
 			l.log.printf(LogError, "%v: closing it after a failed open: %v", id, closeErr)
@@ -120,20 +119,14 @@ func (l *Library) openNew(r *run, id device.ID, native uint64) (uint64, error) {
 	return handle, nil
 }
 
-// DeviceClose undoes one DeviceOpen; the last one closes the device. While
+// Close undoes one DeviceOpen; the last one closes the device. While
 // anything is left on it that is CodeBusy and changes nothing, unless forced:
 // then everything is freed and reported through the log, after its streams and
 // callbacks have been waited for. The last one waits for callbacks that removed
 // themselves and still run, unless it is called from a callback.
-func (l *Library) DeviceClose(id uint64, force bool) error {
+func (d *Device) Close(force bool) error {
 	const op = "device.close"
-	if _, err := l.started(op); err != nil {
-		return err
-	}
-	d, err := l.devices.Get(id)
-	if err != nil {
-		return err
-	}
+	l := d.library
 	last, err := l.undoOpen(op, d, force)
 	if err != nil || !last {
 		return err
@@ -145,7 +138,7 @@ func (l *Library) DeviceClose(id uint64, force bool) error {
 
 // undoOpen takes one open back. When it is the last one it makes the caller the
 // one that closes the device, and nothing more is made on it.
-func (l *Library) undoOpen(op string, d *openDevice, force bool) (last bool, err error) {
+func (l *Library) undoOpen(op string, d *Device, force bool) (last bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, err := l.started(op); err != nil {
@@ -153,7 +146,7 @@ func (l *Library) undoOpen(op string, d *openDevice, force bool) (last bool, err
 	}
 	if d.closing || d.closed {
 		return false, device.Errorf(device.CodeInvalidHandle, op,
-			"device handle %#x: the device is being closed", d.handle.Load()).On(d.engine.ID())
+			"device handle %#x: the device is being closed", d.handle.Load()).On(d.Engine.ID())
 	}
 	if d.opens > 1 {
 		d.opens--
@@ -164,14 +157,14 @@ func (l *Library) undoOpen(op string, d *openDevice, force bool) (last bool, err
 			left := l.countLeft(d)
 			left.making = making
 			if left.any() {
-				return device.Errorf(device.CodeBusy, op, "still in use: %s", left).On(d.engine.ID())
+				return device.Errorf(device.CodeBusy, op, "still in use: %s", left).On(d.Engine.ID())
 			}
 			// A callback that has no handle any more may be on its way out, and what
 			// needs no gate may have been made since.
-			if err := d.engine.InUse(); err != nil {
+			if err := d.Engine.InUse(); err != nil {
 				return err
 			}
-			return l.factory.SealDevice(d.engine)
+			return l.factory.SealDevice(d.Engine)
 		})
 		if err != nil {
 			return false, err
@@ -184,10 +177,10 @@ func (l *Library) undoOpen(op string, d *openDevice, force bool) (last bool, err
 // finishClose closes a device that the caller has claimed. When it fails, the
 // device stays open with what could not be freed. report, unless nil, is called
 // before anything is freed by force.
-func (l *Library) finishClose(d *openDevice, force bool, report func()) error {
+func (l *Library) finishClose(d *Device, force bool, report func()) error {
 	err := l.emptyDevice(d, force, report)
 	if err == nil {
-		err = on(d.engine.Close(), d.engine)
+		err = on(d.Engine.Close(), d.Engine)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -196,21 +189,21 @@ func (l *Library) finishClose(d *openDevice, force bool, report func()) error {
 	if err != nil {
 		d.gate.reopen()
 		if !errors.Is(err, device.CodeBusy) {
-			l.log.printf(LogError, "%v: closing failed: %v", d.engine.ID(), err)
+			l.log.printf(LogError, "%v: closing failed: %v", d.Engine.ID(), err)
 		}
 		return err
 	}
 	d.closed = true
-	d.engine.ShowAt(nil, 0)
-	delete(l.opened, d.engine.ID())
-	l.log.printf(LogInfo, "%v: closed", d.engine.ID())
+	d.Engine.ShowAt(nil, 0)
+	delete(l.opened, d.Engine.ID())
+	l.log.printf(LogInfo, "%v: closed", d.Engine.ID())
 	_, err = l.devices.Remove(d.handle.Load())
 	return err
 }
 
 // making finds an open device and passes its gate: the caller leaves it when
 // what it makes is in its table.
-func (l *Library) making(op string, id uint64) (*openDevice, error) {
+func (l *Library) making(op string, id uint64) (*Device, error) {
 	d, err := find(l, l.devices, op, id)
 	if err != nil {
 		return nil, err
@@ -218,22 +211,18 @@ func (l *Library) making(op string, id uint64) (*openDevice, error) {
 	return d, d.pass(op)
 }
 
-func (d *openDevice) pass(op string) error {
+func (d *Device) pass(op string) error {
 	if !d.gate.enter() {
 		return device.Errorf(device.CodeInvalidHandle, op,
-			"device handle %#x: the device is being closed", d.handle.Load()).On(d.engine.ID())
+			"device handle %#x: the device is being closed", d.handle.Load()).On(d.Engine.ID())
 	}
 	return nil
 }
 
-// DeviceGetInfo describes an open device.
-func (l *Library) DeviceGetInfo(id uint64) (DeviceInfo, error) {
-	d, err := find(l, l.devices, "device.info", id)
-	if err != nil {
-		return DeviceInfo{}, err
-	}
-	info := d.engine.Info()
-	return DeviceInfo{Info: info, Capabilities: capabilities(info)}, nil
+// Info describes the device.
+func (d *Device) Info() DeviceInfo {
+	info := d.Engine.Info()
+	return DeviceInfo{Info: info, Capabilities: capabilities(info)}
 }
 
 func capabilities(info device.Info) uint64 {
@@ -274,51 +263,26 @@ func capabilities(info device.Info) uint64 {
 	return set
 }
 
-// DeviceSynchronize waits until every stream of the device has run dry, at most
-// timeout (device.Forever: no limit, 0: only asks), else CodeTimeout.
-func (l *Library) DeviceSynchronize(id uint64, timeout time.Duration) error {
-	return do(l, l.devices, "device.synchronize", id, func(d *openDevice) error { return d.engine.Synchronize(timeout) })
-}
-
-// DeviceSetLimit bounds what is taken from the device, in bytes; 0 takes the
-// bound away.
-func (l *Library) DeviceSetLimit(id, limitBytes uint64) error {
-	return do(l, l.devices, "device.set_limit", id, func(d *openDevice) error { return d.engine.SetLimit(limitBytes) })
-}
-
-// DeviceMeasureBandwidth measures the copy bandwidth in 10^9 bytes per second.
+// MeasureBandwidth measures the copy bandwidth in 10^9 bytes per second.
 // It has segments and a stream of its own meanwhile, which a closing waits for.
-func (l *Library) DeviceMeasureBandwidth(id uint64) (float64, error) {
-	d, err := l.making("device.measure_bandwidth", id)
-	if err != nil {
+func (d *Device) MeasureBandwidth() (float64, error) {
+	if err := d.pass("device.measure_bandwidth"); err != nil {
 		return 0, err
 	}
 	defer d.gate.leave()
-	gbps, err := d.engine.MeasureBandwidth()
-	return gbps, late(err, d)
+	return d.Engine.MeasureBandwidth()
 }
 
-// DeviceGetMemoryInfo asks a device for its memory, all uses of it together.
-func (l *Library) DeviceGetMemoryInfo(id uint64) (engine.MemoryInfo, error) {
-	return ask(l, l.devices, "memory.info", id, func(d *openDevice) (engine.MemoryInfo, error) { return d.engine.MemoryInfo() })
-}
-
-// DeviceGetRecentMemoryInfo is MemoryInfo from the books and a reading of the device that is
-// no older than maxAge; 0 asks the device.
-func (l *Library) DeviceGetRecentMemoryInfo(id uint64, maxAge time.Duration) (info engine.MemoryInfo, err error) {
-	d, err := find(l, l.devices, "memory.recent_info", id)
+// PageSizes is what pages virtual pools of the device may have; a device without virtual
+// memory is CodeUnsupportedDevice.
+func (d *Device) PageSizes() (device.Granularity, error) {
+	virtual, err := d.VirtualMemory()
 	if err != nil {
-		return info, err
+		return device.Granularity{}, device.Errorf(device.CodeUnsupportedDevice, "device.page_sizes", "%w", err)
 	}
-	info, err = d.engine.RecentMemoryInfo(maxAge)
-	if err != nil {
-		err = late(err, d)
-	}
-	return info, err
-}
-
-// DeviceGetStatistics is the books of a device: the sum over its pools and
-// managers.
-func (l *Library) DeviceGetStatistics(id uint64) (track.Statistics, error) {
-	return tell(l, l.devices, "device.statistics", id, func(d *openDevice) track.Statistics { return d.engine.Statistics() })
+	sizes := virtual.Granularity()
+	return device.Granularity{
+		MinimumBytes:     max(sizes.MinimumBytes, vmm.MinPageBytes),
+		RecommendedBytes: max(sizes.RecommendedBytes, vmm.MinPageBytes),
+	}, nil
 }

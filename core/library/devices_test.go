@@ -20,15 +20,14 @@ func TestDeviceOpenIsCountedById(t *testing.T) {
 	other := b.open("test:1")
 	require.NotEqual(t, first, other)
 
-	require.NoError(t, b.DeviceClose(first, false))
-	_, err := b.DeviceGetInfo(first)
-	require.NoError(t, err)
+	require.NoError(t, at(b.Device, first).Close(false))
+	at(b.Device, first).Info()
 	p := b.pool(first)
-	requireCode(t, device.CodeBusy, b.DeviceClose(first, false))
-	require.NoError(t, b.PoolDestroy(p, false))
-	require.NoError(t, b.DeviceClose(first, false))
-	requireCode(t, device.CodeInvalidHandle, b.DeviceClose(first, false))
-	_, err = b.DeviceGetInfo(first)
+	requireCode(t, device.CodeBusy, at(b.Device, first).Close(false))
+	require.NoError(t, at(b.Pool, p).Destroy(false))
+	require.NoError(t, at(b.Device, first).Close(false))
+	requireCode(t, device.CodeInvalidHandle, do(b.Device, first, func(o *library.Device) error { return o.Close(false) }))
+	err := do(b.Device, first, func(o *library.Device) error { o.Info(); return nil })
 	requireCode(t, device.CodeInvalidHandle, err)
 	again := b.open("test:0")
 	require.NotEqual(t, first, again)
@@ -59,14 +58,13 @@ func TestDeviceOpenThatFailsLeavesNothing(t *testing.T) {
 	requireCode(t, device.CodeBackendUnavailable, err)
 	b.driver.SetProbe(nil)
 	handle := b.open("test:0")
-	require.NoError(t, b.DeviceClose(handle, false), "the failed opens do not count")
+	require.NoError(t, at(b.Device, handle).Close(false), "the failed opens do not count")
 	require.NoError(t, b.Shutdown(false))
 }
 
 func TestDeviceInfo(t *testing.T) {
 	b := startBench(t)
-	info, err := b.DeviceGetInfo(b.open("test:1"))
-	require.NoError(t, err)
+	info := at(b.Device, b.open("test:1")).Info()
 	require.Equal(t, b.device(1).Info(), info.Info)
 	require.Equal(t, library.CapabilityPeer|library.CapabilityVirtualMemory|
 		library.CapabilityLinkedMemory, info.Capabilities)
@@ -84,16 +82,24 @@ func TestDeviceCloseIsBusyWhileAnythingIsLeft(t *testing.T) {
 		"pool": {
 			func(b *bench, dev uint64) (uint64, error) { return b.PoolCreate(dev, smallPool()) },
 			func(b *bench, p uint64) error { _, err := b.PoolAlloc(p, 1, 0); return err },
-			func(b *bench, p uint64) error { return b.PoolDestroy(p, true) }, "1 pool",
+			func(b *bench, p uint64) error {
+				return end(b.Pool, p, func(o *library.Pool) error { return o.Destroy(true) })
+			}, "1 pool",
 		},
 		"manager": {
 			func(b *bench, dev uint64) (uint64, error) { return b.ManagerCreate(dev, nil) },
-			func(b *bench, m uint64) error { _, err := b.ManagerAlloc(m, 1); return err },
-			func(b *bench, m uint64) error { return b.ManagerDestroy(m, true) }, "1 manager",
+			func(b *bench, m uint64) error {
+				return do(b.Manager, m, func(o *library.Manager) error { return second(o.Alloc(1)) })
+			},
+			func(b *bench, m uint64) error {
+				return end(b.Manager, m, func(o *library.Manager) error { return o.Destroy(true) })
+			}, "1 manager",
 		},
 		"stream": {
 			func(b *bench, dev uint64) (uint64, error) { return b.StreamCreate(dev) },
-			func(b *bench, s uint64) error { return b.StreamSynchronize(s, device.Forever) },
+			func(b *bench, s uint64) error {
+				return made(b).SynchronizeStream(manager.StreamHandle(s), device.Forever)
+			},
 			func(b *bench, s uint64) error { return b.StreamDestroy(s, false) }, "1 stream",
 		},
 		"event": {
@@ -102,10 +108,13 @@ func TestDeviceCloseIsBusyWhileAnythingIsLeft(t *testing.T) {
 				if err != nil {
 					return 0, err
 				}
-				return b.EventRecord(s)
+				e, err := made(b).RecordEvent(manager.StreamHandle(s))
+				return uint64(e), err
 			},
-			func(b *bench, e uint64) error { return b.EventSynchronize(e, device.Forever) },
-			func(b *bench, e uint64) error { return b.EventDestroy(e) }, "1 event",
+			func(b *bench, e uint64) error {
+				return made(b).SynchronizeEvent(manager.EventHandle(e), device.Forever)
+			},
+			func(b *bench, e uint64) error { return made(b).DestroyEvent(manager.EventHandle(e)) }, "1 event",
 		},
 		"registration": {
 			func(b *bench, dev uint64) (uint64, error) {
@@ -121,19 +130,19 @@ func TestDeviceCloseIsBusyWhileAnythingIsLeft(t *testing.T) {
 				dev := b.open("test:0")
 				object, err := c.create(b, dev)
 				require.NoError(t, err)
-				err = b.DeviceClose(dev, false)
+				err = at(b.Device, dev).Close(false)
 				requireCode(t, device.CodeBusy, err)
 				require.ErrorContains(t, err, c.named)
 				require.ErrorContains(t, err, "test:0")
 				require.NoError(t, c.works(b, object))
 				if force {
-					require.NoError(t, b.DeviceClose(dev, true))
+					require.NoError(t, at(b.Device, dev).Close(true))
 					requireCode(t, device.CodeInvalidHandle, c.destroy(b, object))
 					continue
 				}
 				require.NoError(t, c.destroy(b, object))
 				requireCode(t, device.CodeInvalidHandle, c.destroy(b, object))
-				require.NoError(t, b.DeviceClose(dev, false))
+				require.NoError(t, at(b.Device, dev).Close(false))
 			}
 		})
 	}
@@ -144,12 +153,12 @@ func TestDeviceCloseByForceLeavesOtherDevicesAlone(t *testing.T) {
 	b.fill("test:0")
 	p, _, _ := b.fill("test:1")
 	before := b.leaks().kinds()
-	require.NoError(t, b.DeviceClose(b.open("test:0"), false))
-	require.NoError(t, b.DeviceClose(b.open("test:0"), true))
+	require.NoError(t, at(b.Device, b.open("test:0")).Close(false))
+	require.NoError(t, at(b.Device, b.open("test:0")).Close(true))
 	require.Equal(t, before, b.leaks().kinds(), "not the last of its opens")
 	for _, found := range b.leaks().Leaks {
 		if found.Kind == "device" && found.Device == "test:0" {
-			require.NoError(t, b.DeviceClose(found.Handle, true))
+			require.NoError(t, at(b.Device, found.Handle).Close(true))
 		}
 	}
 	for _, found := range b.leaks().Leaks {
@@ -163,13 +172,12 @@ func TestDeviceCloseThatTheDriverRefusesCanBeTriedAgain(t *testing.T) {
 	b := startBench(t)
 	dev := b.open("test:0")
 	b.device(0).FailNth(devicetest.DeviceClose, 1, nil)
-	err := b.DeviceClose(dev, false)
+	err := at(b.Device, dev).Close(false)
 	requireCode(t, device.CodeDevice, err)
-	_, err = b.DeviceGetInfo(dev)
-	require.NoError(t, err)
+	_ = at(b.Device, dev).Info()
 	p := b.pool(dev)
-	require.NoError(t, b.PoolDestroy(p, false))
-	require.NoError(t, b.DeviceClose(dev, false))
+	require.NoError(t, at(b.Pool, p).Destroy(false))
+	require.NoError(t, at(b.Device, dev).Close(false))
 }
 
 func TestDeviceCloseByForceInsideItsOwnCallback(t *testing.T) {
@@ -183,7 +191,7 @@ func TestDeviceCloseByForceInsideItsOwnCallback(t *testing.T) {
 	_, err := b.PressureCallbackAdd(dev, token, func(d uint64, level int32) {
 		inside.Store(true)
 		defer inside.Store(false)
-		closed <- b.DeviceClose(d, true)
+		closed <- at(b.Device, d).Close(true)
 	})
 	require.NoError(t, err)
 	p := b.pool(dev)
@@ -199,8 +207,8 @@ func TestLimitsAndBooksOfADevice(t *testing.T) {
 	b := startBench(t)
 	dev := b.open("test:0")
 	p := b.pool(dev)
-	require.NoError(t, b.DeviceSetLimit(dev, 2<<20))
-	info, err := b.DeviceGetMemoryInfo(dev)
+	require.NoError(t, at(b.Device, dev).SetLimit(2<<20))
+	info, err := at(b.Device, dev).MemoryInfo()
 	require.NoError(t, err)
 	require.EqualValues(t, capacity, info.TotalBytes)
 	require.EqualValues(t, 2<<20, info.FreeBytes)
@@ -209,32 +217,30 @@ func TestLimitsAndBooksOfADevice(t *testing.T) {
 	var typed *device.Error
 	require.ErrorAs(t, err, &typed)
 	require.Equal(t, "test:0", typed.Device)
-	require.NoError(t, b.DeviceSetLimit(dev, 0))
+	require.NoError(t, at(b.Device, dev).SetLimit(0))
 	_, err = b.PoolAlloc(p, 3<<20, 0)
 	require.NoError(t, err)
-	stats, err := b.DeviceGetStatistics(dev)
-	require.NoError(t, err)
+	stats := at(b.Device, dev).Statistics()
 	require.EqualValues(t, 3<<20, stats.Allocated.Current)
 	require.EqualValues(t, 1, stats.LiveBlocks.Current)
-	info, err = b.DeviceGetMemoryInfo(dev)
+	info, err = at(b.Device, dev).MemoryInfo()
 	require.NoError(t, err)
 	require.Equal(t, info.TotalBytes, info.UsedBytes+info.FreeBytes+info.ReservedBytes)
-	require.NoError(t, b.DeviceSynchronize(dev, device.Forever))
+	require.NoError(t, at(b.Device, dev).Synchronize(device.Forever))
 }
 
 func TestErrorsNameTheirDevice(t *testing.T) {
 	b := startBench(t)
 	dev := b.open("test:1")
 	p, m, _ := b.fill("test:1")
-	first := func(_ any, err error) error { return err }
 	for name, err := range map[string]error{
-		"config":    first(b.PoolCreate(dev, &pool.Config{AutoExpansion: true})),
-		"size":      first(b.PoolAlloc(p, 0, 0)),
-		"alignment": first(b.PoolAllocWith(p, library.PoolRequest{Request: pool.Request{SizeBytes: 1, AlignmentBytes: 3}})),
+		"config":    second(b.PoolCreate(dev, &pool.Config{AutoExpansion: true})),
+		"size":      second(b.PoolAlloc(p, 0, 0)),
+		"alignment": second(at(b.Pool, p).AllocWith(library.PoolRequest{Request: pool.Request{SizeBytes: 1, AlignmentBytes: 3}})),
 		"address":   b.PoolFree(p, 12345, 0),
-		"busy":      b.PoolDestroy(p, false),
-		"type":      first(b.ManagerAllocWith(m, manager.Request{Type: 77, SizeBytes: 1})),
-		"manager":   b.ManagerDestroy(m, false),
+		"busy":      at(b.Pool, p).Destroy(false),
+		"type":      second(at(b.Manager, m).AllocTyped(manager.Request{Type: 77, SizeBytes: 1})),
+		"manager":   at(b.Manager, m).Destroy(false),
 	} {
 		var typed *device.Error
 		require.ErrorAs(t, err, &typed, name)

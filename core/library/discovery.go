@@ -108,7 +108,11 @@ func (l *Library) openWithRoom(id device.ID, bytes uint64) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	info, err := l.DeviceGetMemoryInfo(handle)
+	d, err := l.Device("library.open_backend", handle)
+	if err != nil {
+		return 0, err
+	}
+	info, err := d.MemoryInfo()
 	if err == nil && info.FreeBytes < bytes {
 		err = device.Errorf(device.CodeOutOfMemory, "library.open_backend",
 			"needs %d bytes, has %d free now that it is open", bytes, info.FreeBytes).On(id)
@@ -116,7 +120,7 @@ func (l *Library) openWithRoom(id device.ID, bytes uint64) (uint64, error) {
 	if err == nil {
 		return handle, nil
 	}
-	if closeErr := l.DeviceClose(handle, false); closeErr != nil {
+	if closeErr := d.Close(false); closeErr != nil {
 		return 0, fmt.Errorf("%w; closing it: %w", err, closeErr)
 	}
 	return 0, err

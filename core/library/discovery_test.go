@@ -46,8 +46,7 @@ func TestOpenBackendChecksWhatIsOpen(t *testing.T) {
 	handle, choice, err := b.BackendOpen(discover.BackendAuto, capacity)
 	require.NoError(t, err)
 	require.Equal(t, "cuda:0", choice.Device.ID.String())
-	info, err := b.DeviceGetInfo(handle)
-	require.NoError(t, err)
+	info := at(b.Device, handle).Info()
 	require.Equal(t, "cuda:0", info.ID.String(), "the device that was chosen is the one that is open")
 
 	// By what is known a gibibyte fits; the devices themselves say otherwise.
@@ -55,17 +54,17 @@ func TestOpenBackendChecksWhatIsOpen(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, discover.BackendCPU, choice.Backend)
 	require.Contains(t, choice.Tried(), "cuda:1: needs 67108865 bytes, has 67108864 free now that it is open")
-	require.NoError(t, b.DeviceClose(hostHandle, false))
+	require.NoError(t, at(b.Device, hostHandle).Close(false))
 
 	b.driver.mu.Lock()
 	b.driver.openErr = device.Errorf(device.CodeDevice, "test.open", "the driver is broken").On(device.ID{Backend: "cuda", Index: 1})
 	b.driver.mu.Unlock()
-	require.NoError(t, b.DeviceClose(handle, false))
+	require.NoError(t, at(b.Device, handle).Close(false))
 	handle, choice, err = b.BackendOpen(discover.BackendCUDA, 1)
 	require.NoError(t, err)
 	require.Equal(t, "cuda:1", choice.Device.ID.String())
 	require.Contains(t, choice.Tried(), "cuda:0: the driver is broken")
-	require.NoError(t, b.DeviceClose(handle, false))
+	require.NoError(t, at(b.Device, handle).Close(false))
 
 	_, _, err = b.BackendOpen(discover.BackendAuto, 1<<29)
 	requireCode(t, device.CodeOutOfMemory, err)

@@ -24,7 +24,7 @@
 // every call but Init, SetLog, Log, ReportDefect and LeakReportJSON is
 // CodeNotInitialized; while a forced stop runs, too.
 //
-// Lock order: object.destroying, then Library.mu, then openDevice.gate, then the
+// Lock order: object.destroying, then Library.mu, then Device.gate, then the
 // locks of the rooms below; logger.mu comes last and is a leaf but for the
 // dispatcher's own lock, and running.mu is a leaf. Library.mu is held while a driver
 // opens a device and while what is alive is counted, and never while anything is

@@ -6,10 +6,10 @@ import (
 	"ferrum_mem/core/manager"
 )
 
-// late turns what objects say of a call that found one of them as it ended into what
+// CallError turns what objects say of a call that found one of them as it ended into what
 // its handle will say in a moment: CodeInvalidHandle. Any other error names the device
-// of the first.
-func late(err error, objects ...member) error {
+// of the first. It is for callers of an object that was found by its handle.
+func CallError(err error, objects ...member) error {
 	if err == nil {
 		return nil
 	}
@@ -28,7 +28,7 @@ func late(err error, objects ...member) error {
 func over(o member) error {
 	id, e := o.known()
 	kind := handle.KindOf(id)
-	ended := device.Errorf(device.CodeInvalidHandle, "handle.late",
+	ended := device.Errorf(device.CodeInvalidHandle, "handle.ended",
 		"%s handle %#x: the %s has ended, or is being ended", kind, id, kind)
 	if e != nil {
 		return ended.On(e.ID())
@@ -36,8 +36,8 @@ func over(o member) error {
 	return ended
 }
 
-// lateOn is late for a call that uses a stream as well; 0: the default one.
-func (l *Library) lateOn(stream uint64, err error, object member) error {
+// callErrorOn is CallError for a call that uses a stream as well; 0: the default one.
+func (l *Library) callErrorOn(stream uint64, err error, object member) error {
 	if err == nil {
 		return nil
 	}
@@ -46,5 +46,5 @@ func (l *Library) lateOn(stream uint64, err error, object member) error {
 			err = ended
 		}
 	}
-	return late(err, object)
+	return CallError(err, object)
 }

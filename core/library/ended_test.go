@@ -2,7 +2,12 @@ package library
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -20,140 +25,108 @@ import (
 	"ferrum_mem/core/vmm"
 )
 
-// takes says which parameters of a call are handles, and of which kind: every call of
-// the library but those of untaken and of ofTheFactory. One that is new need not be here
-// when it takes the handle of the kind that its name begins with, and nor in tells when
-// its name says that it gets something.
+// takes says which further handles a call takes, and those of a call of the library itself:
+// every one but those of the other lists. The handle that finds an object is known.
 var takes = map[string][]handle.Kind{
-	"DeviceClose": {handle.Device}, "DeviceGetInfo": {handle.Device}, "DeviceMeasureBandwidth": {handle.Device},
-	"DeviceGrantPeer": {handle.Device, handle.Device}, "DeviceGetNative": {handle.Device}, "DeviceGetOwner": {handle.Device},
-	"DeviceGetPageSizes": {handle.Device}, "DeviceSetLimit": {handle.Device}, "DeviceGetStatistics": {handle.Device},
-	"DeviceSynchronize": {handle.Device}, "DeviceGetMemoryInfo": {handle.Device}, "DeviceGetRecentMemoryInfo": {handle.Device},
-	"DeviceShareMemory": {handle.Device}, "EventAdopt": {handle.Device}, "EventOpen": {handle.Device},
-	"StreamAdopt": {handle.Device}, "StreamCreate": {handle.Device}, "StreamDefault": {handle.Device},
-	"PoolCreate": {handle.Device}, "VPoolCreate": {handle.Device}, "ElasticPoolCreate": {handle.Device},
-	"ManagerCreate": {handle.Device}, "FallbackManagerCreate": {handle.Device},
-	"PressureCallbackAdd": {handle.Device}, "ReclaimCallbackAdd": {handle.Device},
+	"lib.EventAdopt": {handle.Device}, "lib.EventOpen": {handle.Device},
+	"lib.StreamAdopt": {handle.Device}, "lib.StreamCreate": {handle.Device}, "lib.StreamDefault": {handle.Device},
+	"lib.PoolCreate": {handle.Device}, "lib.VPoolCreate": {handle.Device}, "lib.ElasticPoolCreate": {handle.Device},
+	"lib.ManagerCreate": {handle.Device}, "lib.FallbackManagerCreate": {handle.Device},
+	"lib.PressureCallbackAdd": {handle.Device}, "lib.ReclaimCallbackAdd": {handle.Device},
+	"lib.PoolAlloc": {handle.Pool}, "lib.PoolFree": {handle.Pool}, "lib.CacheLease": {handle.Pool},
+	"lib.CacheGiveBack": {handle.Pool}, "lib.CacheStream": {handle.Pool}, "lib.PlacementGetName": {handle.Placement},
 
-	"PoolAlloc": {handle.Pool}, "PoolAllocWith": {handle.Pool},
-	"PoolAllocBatch": {handle.Pool}, "PoolCaptureBegin": {handle.Pool}, "PoolCaptureEnd": {handle.Pool},
-	"PoolCaptureGetInfo": {handle.Pool}, "PoolCaptureRelease": {handle.Pool}, "PoolCheck": {handle.Pool},
-	"PoolDestroy": {handle.Pool}, "PoolFree": {handle.Pool}, "PoolFreeBatch": {handle.Pool},
-	"PoolFreeSized": {handle.Pool}, "PoolGetInfo": {handle.Pool}, "PoolRecordStream": {handle.Pool},
-	"PoolReset": {handle.Pool}, "PoolSetLimit": {handle.Pool}, "PoolSetMinHeld": {handle.Pool},
-	"PoolSetReleaseThreshold": {handle.Pool}, "PoolGetStatistics": {handle.Pool}, "PoolGetTag": {handle.Pool},
-	"PoolTrim": {handle.Pool}, "PoolUsableSize": {handle.Pool}, "CacheLease": {handle.Pool},
-	"CacheGiveBack": {handle.Pool}, "CacheStream": {handle.Pool},
-
-	"VPoolAlloc": {handle.VirtualPool}, "VPoolAllocWith": {handle.VirtualPool}, "VPoolCompact": {handle.VirtualPool}, "VPoolFree": {handle.VirtualPool},
-	"VPoolDestroy": {handle.VirtualPool}, "VPoolExport": {handle.VirtualPool}, "VPoolGetInfo": {handle.VirtualPool},
-	"VPoolIsAsleep": {handle.VirtualPool}, "VPoolIsMapped": {handle.VirtualPool}, "VPoolPause": {handle.VirtualPool},
-	"VPoolResume": {handle.VirtualPool}, "VPoolSetLimit": {handle.VirtualPool}, "VPoolSleep": {handle.VirtualPool},
-	"VPoolGetStatistics": {handle.VirtualPool}, "VPoolSynchronize": {handle.VirtualPool}, "VPoolTrim": {handle.VirtualPool},
-	"VPoolRecordStream": {handle.VirtualPool}, "VPoolWake": {handle.VirtualPool},
-
-	"ElasticPoolCompact": {handle.ElasticPool}, "ElasticPoolDestroy": {handle.ElasticPool}, "ElasticPoolGetInfo": {handle.ElasticPool},
-	"ElasticPoolModelsJSON": {handle.ElasticPool}, "ElasticPoolPause": {handle.ElasticPool}, "ElasticPoolResume": {handle.ElasticPool},
-	"ElasticPoolSetLimit": {handle.ElasticPool}, "ElasticPoolGetStatistics": {handle.ElasticPool},
-	"ElasticPoolSynchronize": {handle.ElasticPool}, "ElasticPoolTrim": {handle.ElasticPool},
-	"ElasticPoolAlloc": {handle.ElasticPool}, "ElasticPoolAllocWith": {handle.ElasticPool}, "ElasticPoolFree": {handle.ElasticPool}, "ElasticPoolGetModelInfo": {handle.ElasticPool},
-	"ElasticPoolIsModelAsleep": {handle.ElasticPool}, "ElasticPoolIsMapped": {handle.ElasticPool}, "ModelReclaimCallbackAdd": {handle.ElasticPool},
-	"ElasticPoolRegisterModel": {handle.ElasticPool}, "ElasticPoolSetModelLimits": {handle.ElasticPool}, "ElasticPoolSleepModel": {handle.ElasticPool},
-	"ElasticPoolRecordStream": {handle.ElasticPool}, "ElasticPoolUnregisterModel": {handle.ElasticPool}, "ElasticPoolWakeModel": {handle.ElasticPool},
-
-	"ManagerAdopt": {handle.Manager}, "ManagerAlloc": {handle.Manager},
-	"ManagerAllocWith": {handle.Manager}, "ManagerCreateMapping": {handle.Manager, handle.Manager}, "ManagerDefragment": {handle.Manager},
-	"ManagerDefragmentWithin": {handle.Manager}, "ManagerImportPages": {handle.Manager}, "ManagerImportMemory": {handle.Manager}, "ManagerConfigurePool": {handle.Manager},
-	"ManagerDestroy": {handle.Manager}, "ManagerGetStatistics": {handle.Manager},
-
-	"MonitorCollect": {handle.Monitor}, "MonitorDestroy": {handle.Monitor},
-	"MonitorInfoJSON": {handle.Monitor}, "MonitorGetLevels": {handle.Monitor}, "MonitorGetPressure": {handle.Monitor},
-	"MonitorRegister": {handle.Monitor, handle.Manager}, "MonitorSetCallback": {handle.Monitor},
-	"MonitorUnregister": {handle.Monitor, handle.Manager}, "MonitorUnregisterDevice": {handle.Monitor, handle.Device},
-
-	"PlacementDestroy": {handle.Placement}, "PlacementExplainJSON": {handle.Placement, handle.Device},
-	"PlacementGetName": {handle.Placement}, "PlacementSelect": {handle.Placement, handle.Device},
-
-	"FallbackManagerAdopt": {handle.FallbackManager}, "FallbackManagerAlloc": {handle.FallbackManager}, "FallbackManagerGetBackendName": {handle.FallbackManager},
-	"FallbackManagerClearPool": {handle.FallbackManager}, "FallbackManagerDestroy": {handle.FallbackManager}, "FallbackManagerGetMemory": {handle.FallbackManager},
-	"FallbackManagerOnPressure": {handle.FallbackManager}, "FallbackManagerGetPressure": {handle.FallbackManager},
-	"FallbackManagerRelease": {handle.FallbackManager}, "FallbackManagerReturnBuffers": {handle.FallbackManager}, "FallbackManagerShrink": {handle.FallbackManager},
-	"FallbackManagerGetStats": {handle.FallbackManager}, "FallbackManagerGetFallbackStats": {handle.FallbackManager}, "FallbackManagerGetTracker": {handle.FallbackManager},
-	"FallbackBufferGetAddress": {handle.Buffer}, "FallbackBufferFree": {handle.Buffer}, "FallbackBufferGetInfo": {handle.Buffer},
-	"FallbackBufferMove": {handle.Buffer}, "FallbackBufferPin": {handle.Buffer}, "FallbackBufferRead": {handle.Buffer},
-	"FallbackBufferTake": {handle.Buffer}, "FallbackBufferUnpin": {handle.Buffer}, "FallbackBufferWrite": {handle.Buffer},
-
-	"TrackerGetAll": {handle.Tracker}, "TrackerClear": {handle.Tracker}, "TrackerDestroy": {handle.Tracker},
-	"TrackerGet": {handle.Tracker}, "TrackerFindOld": {handle.Tracker}, "TrackerGetTotals": {handle.Tracker},
-	"TrackerTrack": {handle.Tracker}, "TrackerUntrack": {handle.Tracker},
-
-	"GenericPoolAddFree": {handle.GenericPool}, "GenericPoolDestroy": {handle.GenericPool},
-	"GenericPoolDrain": {handle.GenericPool}, "GenericPoolGetPooledCount": {handle.GenericPool},
-	"GenericPoolRecordAllocation": {handle.GenericPool}, "GenericPoolRecordCPUFallback": {handle.GenericPool},
-	"GenericPoolReturn": {handle.GenericPool}, "GenericPoolGetStats": {handle.GenericPool},
-	"GenericPoolGetTracker": {handle.GenericPool}, "GenericPoolTryGet": {handle.GenericPool},
+	"Device.GrantPeer": {handle.Device}, "Manager.CreateMapping": {handle.Manager}, "Monitor.Register": {handle.Manager},
+	"Monitor.Unregister": {handle.Manager}, "Monitor.UnregisterDevice": {handle.Device},
+	"Placement.ExplainJSON": {handle.Device}, "Placement.Select": {handle.Device},
 }
 
 // tells lists the calls that only tell or take note of something, or find that there is
 // nothing to do, and may do so with an object in its last moment. The handles of monitors
 // and strategies go before they end.
 var tells = []string{
-	"DeviceGetInfo", "DeviceGetStatistics", "DeviceGetPageSizes", "DeviceGetRecentMemoryInfo",
-	"PoolGetInfo", "PoolGetStatistics", "VPoolGetInfo", "VPoolIsAsleep", "VPoolIsMapped", "VPoolPause", "VPoolResume",
-	"VPoolGetStatistics", "VPoolSynchronize", "ElasticPoolGetInfo", "ElasticPoolModelsJSON", "ElasticPoolPause",
-	"ElasticPoolResume", "ElasticPoolGetStatistics", "ElasticPoolSynchronize", "ManagerGetStatistics",
-	"MonitorCollect", "MonitorDestroy", "MonitorInfoJSON", "MonitorGetLevels", "MonitorGetPressure",
-	"PlacementGetName", "PlacementDestroy", "FallbackManagerGetBackendName", "FallbackManagerGetMemory", "FallbackManagerGetPressure",
-	"FallbackManagerGetStats", "FallbackManagerGetFallbackStats", "FallbackManagerGetTracker", "FallbackManagerOnPressure", "CacheStream",
-	"PoolCheck", "VPoolCompact", "VPoolTrim", "ElasticPoolCompact", "ElasticPoolTrim", "PlacementExplainJSON", "TrackerGetAll", "TrackerFindOld", "TrackerGetTotals",
+	"Device.Info", "Device.Statistics", "Device.PageSizes", "Device.RecentMemoryInfo",
+	"Pool.Info", "Pool.Statistics", "VPool.Info", "VPool.IsAsleep", "VPool.IsMapped", "VPool.Pause", "VPool.Resume",
+	"VPool.Statistics", "VPool.Synchronize", "ElasticPool.Info", "ElasticPool.ModelsJSON", "ElasticPool.Pause",
+	"ElasticPool.Resume", "ElasticPool.Statistics", "ElasticPool.Synchronize", "Manager.Statistics",
+	"Monitor.Collect", "Monitor.Destroy", "Monitor.InfoJSON", "Monitor.Levels", "Monitor.Pressure",
+	"lib.PlacementGetName", "Placement.Destroy", "FallbackManager.BackendName", "FallbackManager.Memory", "FallbackManager.Pressure",
+	"FallbackManager.Stats", "FallbackManager.FallbackStats", "FallbackManager.Tracker", "FallbackManager.PressureCallbackAdd", "lib.CacheStream",
+	"Pool.Check", "VPool.Compact", "VPool.Trim", "ElasticPool.Compact", "ElasticPool.Trim", "Placement.ExplainJSON",
+	"Tracker.All", "Tracker.FindOld", "Tracker.Totals",
 }
 
-// ofTheFactory lists the calls for blocks, streams and events: core/manager has their
-// test. A registration has no call but the one that ends it.
+// ofTheFactory lists the calls of the library for blocks and streams: core/manager has
+// their test. A registration has no call but the one that ends it.
 var ofTheFactory = []string{
-	"MemoryGetAccessStats", "MemoryCopy", "MemoryCopyAsync", "MemoryFree", "EventDestroy", "EventElapsed", "EventIsReady", "EventGetNative",
-	"EventRecord", "EventShare", "EventSynchronize", "MemoryFillAsync", "MemoryGetHandleInfo", "MemoryMap", "MemoryPin", "MemoryPrefetch", "MemoryRead",
-	"RegistrationRemove", "MemorySetUsageHint", "StreamDestroy", "StreamHostFunction", "StreamIsReady", "StreamGetNative",
-	"StreamSynchronize", "StreamWaitEvent", "MemoryUnmap", "MemoryUnpin", "MemoryGetUsageHints", "MemoryWrite",
+	"lib.MemoryGetAccessStats", "lib.EventShare", "lib.MemoryGetHandleInfo", "lib.MemoryPrefetch", "lib.RegistrationRemove",
+	"lib.StreamDestroy",
 }
 
 // untaken lists the calls that take no handle, or that cannot fail.
 var untaken = []string{
-	"BackendsJSON", "BackendsRefresh", "BackendsSummary", "BackendBest", "CacheStreamIsDry", "DeviceCanFit", "DeviceOpen", "DeviceOpenNative",
-	"GenericPoolCreate", "HostGetInfo", "Init", "LeakReportJSON", "Log", "MonitorCreate", "BackendOpen", "PlacementCreate",
-	"PlacementCreateOwn", "ReportDefect", "ReportHandler", "BackendSelect", "SetLog", "ShowBooks", "Shutdown", "SnapshotJSON", "TrackerCreate",
+	"lib.BackendsJSON", "lib.BackendsRefresh", "lib.BackendsSummary", "lib.BackendBest", "lib.CacheStreamIsDry", "lib.DeviceCanFit", "lib.DeviceOpen",
+	"lib.DeviceOpenNative", "lib.GenericPoolCreate", "lib.HostGetInfo", "lib.Init", "lib.LeakReportJSON", "lib.Log", "lib.MonitorCreate",
+	"lib.BackendOpen", "lib.PlacementCreate", "lib.PlacementCreateOwn", "lib.ReportDefect", "lib.ReportHandler", "lib.BackendSelect", "lib.SetLog",
+	"lib.ShowBooks", "lib.Shutdown", "lib.SnapshotJSON", "lib.TrackerCreate", "lib.Factory",
 }
 
-// kinds are those of which calls have names that begin so.
+// kinds are those whose objects are called.
 var kinds = map[string]handle.Kind{
 	"Device": handle.Device, "Pool": handle.Pool, "VPool": handle.VirtualPool, "ElasticPool": handle.ElasticPool,
 	"Manager": handle.Manager, "Monitor": handle.Monitor, "Placement": handle.Placement, "Tracker": handle.Tracker,
 	"FallbackManager": handle.FallbackManager, "FallbackBuffer": handle.Buffer, "GenericPool": handle.GenericPool,
 }
 
-// init adds the calls that are in no list and whose names say what they take.
-func init() {
-	all := reflect.TypeFor[*Library]()
-	for i := range all.NumMethod() {
-		name := all.Method(i).Name
-		if takes[name] != nil || slices.Contains(ofTheFactory, name) || slices.Contains(untaken, name) {
-			continue
+// calls are the calls of the exports: "Pool.Trim" is one of an object, "lib.PoolAlloc" one
+// of the library.
+var calls = exportedCalls()
+
+func exportedCalls() []string {
+	files, err := filepath.Glob("../../capi/*.go")
+	if err != nil || len(files) == 0 {
+		panic(fmt.Sprintf("no exports: %v", err))
+	}
+	found := regexp.MustCompile(`object, err := lib\.(\w+)\(|\bobject\.(\w+)\(|\b(lib\.\w+)\(`)
+	var names []string
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			panic(err)
 		}
-		for word, kind := range kinds {
-			if rest, is := strings.CutPrefix(name, word); is {
-				takes[name] = []handle.Kind{kind}
-				if strings.HasPrefix(rest, "Get") || strings.HasPrefix(rest, "Is") {
-					tells = append(tells, name)
-				}
+		kind := ""
+		for _, m := range found.FindAllStringSubmatch(string(text), -1) {
+			switch {
+			case m[1] != "":
+				kind = m[1]
+			case m[2] != "":
+				names = append(names, kind+"."+m[2])
+			default:
+				names = append(names, m[3])
 			}
 		}
 	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// kindOf is the kind of the object that a call is of; 0: it is of the library.
+func kindOf(name string) handle.Kind {
+	word, _, _ := strings.Cut(name, ".")
+	return kinds[word]
+}
+
+// takesKind says whether an object of that kind is called, or its handle given.
+func takesKind(name string, kind handle.Kind) bool {
+	return kindOf(name) == kind || slices.Contains(takes[name], kind)
 }
 
 func TestEveryCallIsAskedForEndedObjects(t *testing.T) {
-	all := reflect.TypeFor[*Library]()
-	for i := range all.NumMethod() {
-		name := all.Method(i).Name
+	require.Greater(t, len(calls), 100)
+	for _, name := range calls {
+		if kindOf(name) != 0 {
+			continue
+		}
 		lists := 0
 		if takes[name] != nil {
 			lists++
@@ -164,6 +137,11 @@ func TestEveryCallIsAskedForEndedObjects(t *testing.T) {
 			}
 		}
 		require.Equal(t, 1, lists, "%s is in so many lists of this file", name)
+	}
+	for _, list := range [][]string{slices.Collect(maps.Keys(takes)), tells, enders} {
+		for _, name := range list {
+			require.Contains(t, calls, name, "no export calls it")
+		}
 	}
 }
 
@@ -190,35 +168,41 @@ func newDeathbed(t *testing.T) *deathbed {
 	add(l.PoolCreate(d, &settings))
 	add(l.VPoolCreate(d, vmm.Config{Name: "v", CapacityBytes: 4 << 20, PageBytes: 64 << 10}))
 	add(l.ElasticPoolCreate(d, vmm.ElasticConfig{Name: "s", PageBytes: 64 << 10, LimitBytes: 4 << 20}))
-	require.NoError(t, l.ElasticPoolRegisterModel(b.argumentRef(), vmm.ModelConfig{VirtualBytes: 4 << 20}))
+	elastic, err := l.ElasticPool("test", b.ids[handle.ElasticPool])
+	require.NoError(t, err)
+	require.NoError(t, elastic.RegisterModel(model, vmm.ModelConfig{VirtualBytes: 4 << 20}))
 	managed := manager.DefaultConfig()
 	managed.PoolConfigs = map[manager.MemoryType]pool.Config{manager.General: settings}
 	add(l.ManagerCreate(d, &managed))
 	add(l.MonitorCreate(MonitorConfig{}))
-	require.NoError(t, l.MonitorRegister(b.ids[handle.Monitor], b.ids[handle.Manager]))
+	watching, err := l.Monitor("test", b.ids[handle.Monitor])
+	require.NoError(t, err)
+	require.NoError(t, watching.Register(b.ids[handle.Manager]))
 	add(l.PlacementCreateOwn("mine", func(PlacementRequest, []PlacementOption) (int, error) { return 0, nil }))
 	add(l.GenericPoolCreate(fallback.DefaultMemoryConfig().WithTracking(true)))
 	memory := fallback.DefaultMemoryConfig().WithTracking(true).WithMinFreeBytes(0).WithCPUFallback(false)
-	m := add(l.FallbackManagerCreate(d, 0, memory))
-	add(l.FallbackManagerGetTracker(m))
-	add(l.FallbackManagerAlloc(m, BufferRequest{Request: fallback.Request{Shape: fallback.Shape{DType: fallback.U8, Len: 64}}}))
+	m, err := l.FallbackManager("test", add(l.FallbackManagerCreate(d, 0, memory)))
+	require.NoError(t, err)
+	add(m.Tracker())
+	add(m.Alloc(BufferRequest{Request: fallback.Request{Shape: fallback.Shape{DType: fallback.U8, Len: 64}}}))
 	return b
 }
 
-func (b *deathbed) argumentRef() ModelRef { return ModelRef{Pool: b.ids[handle.ElasticPool], ID: "m"} }
+// model is that of the elastic pool.
+const model = "m"
 
 // argument makes up one that is fit for a call.
 func (b *deathbed) argument(of reflect.Type, kind handle.Kind) reflect.Value {
 	made := reflect.New(of).Elem()
 	switch made.Interface().(type) {
-	case ModelRef:
-		return reflect.ValueOf(b.argumentRef())
 	case fallback.MemoryConfig:
 		return reflect.ValueOf(fallback.DefaultMemoryConfig().WithCPUFallback(false))
 	case PlacementRequest:
 		return reflect.ValueOf(PlacementRequest{Request: placement.Request{SizeBytes: 64}, Devices: []uint64{b.ids[handle.Device]}})
 	}
 	switch of.Kind() {
+	case reflect.String:
+		made.SetString(model)
 	case reflect.Uint64:
 		if id, is := b.ids[kind]; is {
 			made.SetUint(id)
@@ -238,19 +222,34 @@ func (b *deathbed) argument(of reflect.Type, kind handle.Kind) reflect.Value {
 	return made
 }
 
-// call calls a method and gives its error.
+// call makes a call, as an export does, and gives its error.
 func (b *deathbed) call(name string) error {
-	method := reflect.ValueOf(b.Library).MethodByName(name)
+	word, method, _ := strings.Cut(name, ".")
+	of := reflect.ValueOf(b.Library)
+	if kind := kindOf(name); kind != 0 {
+		found := of.MethodByName(word).Call([]reflect.Value{reflect.ValueOf("test"), reflect.ValueOf(b.ids[kind])})
+		if err, failed := found[1].Interface().(error); failed {
+			return err
+		}
+		of = found[0]
+	}
+	called := of.MethodByName(method)
 	var arguments []reflect.Value
-	for i := range method.Type().NumIn() {
+	for i := range called.Type().NumIn() {
 		kind := handle.Kind(0)
 		if i < len(takes[name]) {
 			kind = takes[name][i]
 		}
-		arguments = append(arguments, b.argument(method.Type().In(i), kind))
+		arguments = append(arguments, b.argument(called.Type().In(i), kind))
 	}
-	results := method.Call(arguments)
+	results := called.Call(arguments)
+	if len(results) == 0 {
+		return nil
+	}
 	err, _ := results[len(results)-1].Interface().(error)
+	if object, is := of.Interface().(member); is && !slices.Contains(enders, name) {
+		return CallError(err, object)
+	}
 	return err
 }
 
@@ -263,22 +262,22 @@ var ends = map[string]struct {
 	"pool": {handle.Pool, func(t *testing.T, b *deathbed, id uint64) {
 		entry, _ := b.pools.Get(id)
 		entry.destroying.Lock()
-		require.NoError(t, entry.pool.Close(true))
+		require.NoError(t, entry.Close(true))
 	}},
 	"virtual pool": {handle.VirtualPool, func(t *testing.T, b *deathbed, id uint64) {
 		entry, _ := b.vpools.Get(id)
 		entry.destroying.Lock()
-		require.NoError(t, entry.pool.Close(true))
+		require.NoError(t, entry.Close(true))
 	}},
 	"elastic pool": {handle.ElasticPool, func(t *testing.T, b *deathbed, id uint64) {
 		entry, _ := b.elasticPools.Get(id)
 		entry.destroying.Lock()
-		require.NoError(t, entry.pool.Close(true))
+		require.NoError(t, entry.Close(true))
 	}},
 	"manager": {handle.Manager, func(t *testing.T, b *deathbed, id uint64) {
 		entry, _ := b.managers.Get(id)
 		entry.destroying.Lock()
-		require.NoError(t, entry.manager.Close(true))
+		require.NoError(t, entry.Close(true))
 	}},
 	"fallback manager":                   {handle.FallbackManager, endFallbackManager},
 	"tracker, with its fallback manager": {handle.Tracker, endFallbackManager},
@@ -286,26 +285,26 @@ var ends = map[string]struct {
 	"buffer": {handle.Buffer, func(t *testing.T, b *deathbed, id uint64) {
 		entry, _ := b.buffers.Get(id)
 		entry.destroying.Lock()
-		require.NoError(t, entry.buffer.Free(nil))
+		require.NoError(t, entry.Buffer.Free(nil))
 	}},
 	"buffer that is taken": {handle.Buffer, func(t *testing.T, b *deathbed, id uint64) {
 		entry, _ := b.buffers.Get(id)
 		entry.destroying.Lock()
-		_, err := entry.buffer.Take(fallback.GPU)
+		_, err := entry.Buffer.Take(fallback.GPU)
 		require.NoError(t, err)
 	}},
 	"generic pool": {handle.GenericPool, func(t *testing.T, b *deathbed, id uint64) {
 		entry, _ := b.genericPools.Get(id)
-		require.NoError(t, entry.end("test", true))
+		require.NoError(t, entry.end(true))
 	}},
 	"tracker, with its generic pool": {handle.Tracker, func(t *testing.T, b *deathbed, _ uint64) {
 		entry, _ := b.genericPools.Get(b.ids[handle.GenericPool])
 		b.ids[handle.Tracker] = entry.tracker
-		require.NoError(t, entry.end("test", true))
+		require.NoError(t, entry.end(true))
 	}},
 	"monitor": {handle.Monitor, func(_ *testing.T, b *deathbed, id uint64) {
 		entry, _ := b.monitors.Get(id)
-		entry.monitor.Close(false)
+		entry.Close(false)
 	}},
 	"placement strategy": {handle.Placement, func(_ *testing.T, b *deathbed, id uint64) {
 		entry, _ := b.placements.Get(id)
@@ -315,14 +314,14 @@ var ends = map[string]struct {
 		entry, _ := b.devices.Get(id)
 		require.True(t, b.claim(entry))
 		require.NoError(t, b.emptyDevice(entry, true, nil))
-		require.NoError(t, entry.engine.Close())
+		require.NoError(t, entry.Engine.Close())
 	}},
 }
 
 func endFallbackManager(t *testing.T, b *deathbed, _ uint64) {
 	entry, _ := b.fallbackManagers.Get(b.ids[handle.FallbackManager])
 	entry.destroying.Lock()
-	require.NoError(t, entry.manager.Close(true))
+	require.NoError(t, entry.Close(true))
 }
 
 // Whoever comes between the end of an object and that of its handle hears that the
@@ -331,8 +330,8 @@ func TestCallsBetweenTheEndOfAnObjectAndThatOfItsHandle(t *testing.T) {
 	for title, c := range ends {
 		t.Run(title, func(t *testing.T) {
 			var names []string
-			for name, kinds := range takes {
-				if slices.Contains(kinds, c.kind) {
+			for _, name := range calls {
+				if takesKind(name, c.kind) {
 					names = append(names, name)
 				}
 			}
@@ -357,7 +356,8 @@ func TestCallsBetweenTheEndOfAnObjectAndThatOfItsHandle(t *testing.T) {
 
 // enders lists the calls that end an object, which are CodeBusy while another one does.
 var enders = []string{
-	"PoolDestroy", "VPoolDestroy", "ElasticPoolDestroy", "ManagerDestroy", "FallbackManagerDestroy", "FallbackBufferFree", "FallbackBufferTake",
+	"Pool.Destroy", "VPool.Destroy", "ElasticPool.Destroy", "Manager.Destroy", "FallbackManager.Destroy", "FallbackBuffer.Free",
+	"FallbackBuffer.Take", "Device.Close", "GenericPool.Destroy", "Tracker.Destroy",
 }
 
 func order(name string) int {

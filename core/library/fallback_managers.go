@@ -16,7 +16,7 @@ func (l *Library) FallbackManagerCreate(deviceID, hostID uint64, c fallback.Memo
 		return 0, err
 	}
 	defer d.gate.leave()
-	entry := &openFallbackManager{device: d}
+	entry := &FallbackManager{device: d}
 	var hostEngine *engine.Engine
 	if hostID != 0 {
 		host, err := l.making(op, hostID)
@@ -25,125 +25,76 @@ func (l *Library) FallbackManagerCreate(deviceID, hostID uint64, c fallback.Memo
 		}
 		defer host.gate.leave()
 		if c.CPUFallback {
-			entry.host, hostEngine = host, host.engine
+			entry.host, hostEngine = host, host.Engine
 		}
 	}
-	if entry.manager, err = fallback.NewManager(d.engine, hostEngine, c); err != nil {
-		return 0, on(err, d.engine)
+	if entry.Manager, err = fallback.NewManager(d.Engine, hostEngine, c); err != nil {
+		return 0, on(err, d.Engine)
 	}
 	handle, err := l.insertFallbackManager(entry)
 	if err != nil {
-		if closeErr := entry.manager.Close(true); closeErr != nil {
-			l.log.printf(LogError, "%v: closing a fallback manager that got no handle: %v", d.engine.ID(), closeErr)
+		if closeErr := entry.Close(true); closeErr != nil {
+			l.log.printf(LogError, "%v: closing a fallback manager that got no handle: %v", d.Engine.ID(), closeErr)
 		}
-		return 0, on(err, d.engine)
+		return 0, on(err, d.Engine)
 	}
-	l.log.printf(LogDebug, "%v: fallback manager made", d.engine.ID())
+	l.log.printf(LogDebug, "%v: fallback manager made", d.Engine.ID())
 	return handle, nil
 }
 
 // insertFallbackManager gives a manager and its tracker their handles.
-func (l *Library) insertFallbackManager(entry *openFallbackManager) (uint64, error) {
-	if t := entry.manager.Tracker(); t != nil {
+func (l *Library) insertFallbackManager(entry *FallbackManager) (uint64, error) {
+	if t := entry.Manager.Tracker(); t != nil {
 		handle, err := l.insertTracker(t, entry)
 		if err != nil {
 			return 0, err
 		}
 		entry.tracker = handle
 	}
-	handle, err := insert(l.fallbackManagers, entry)
+	handle, err := insert(l, l.fallbackManagers, entry)
 	if err != nil {
 		l.forgetTracker(entry.tracker)
 	}
 	return handle, err
 }
 
-// FallbackManagerDestroy destroys a manager and gives its memory back, on both devices.
+// Destroy destroys the manager and gives its memory back, on both devices.
 // While buffers are live or storage is taken it is CodeBusy, unless forced.
-func (l *Library) FallbackManagerDestroy(id uint64, force bool) error {
-	return destroy(l, l.fallbackManagers, "fallback_manager.destroy", id, force)
+func (m *FallbackManager) Destroy(force bool) error {
+	return destroy(m.library.fallbackManagers, "fallback_manager.destroy", m, force)
 }
 
-// FallbackManagerGetBackendName is the name of the backend that the device is of.
-func (l *Library) FallbackManagerGetBackendName(id uint64) (string, error) {
-	return tell(l, l.fallbackManagers, "fallback_manager.backend_name", id, func(m *openFallbackManager) string { return m.manager.BackendName() })
+// Memory is the capacity of the device, 0 for unknown, and what is free.
+func (m *FallbackManager) Memory() (totalBytes, freeBytes uint64, err error) {
+	free, err := m.FreeMemory()
+	return m.TotalMemory(), free, err
 }
 
-// FallbackManagerGetStats is the counters of a manager's pool.
-func (l *Library) FallbackManagerGetStats(id uint64) (fallback.MemoryStats, error) {
-	return tell(l, l.fallbackManagers, "fallback_manager.stats", id, func(m *openFallbackManager) fallback.MemoryStats { return m.manager.ManagerStats().MemoryStats })
+// ReturnBuffers brings buffers that fell back to the device, and says how many.
+func (m *FallbackManager) ReturnBuffers() (moved uint64, err error) {
+	n, err := m.Return()
+	return uint64(n), err
 }
 
-// FallbackManagerGetFallbackStats is the counters of a manager, those of its pool and what
-// went to the host.
-func (l *Library) FallbackManagerGetFallbackStats(id uint64) (fallback.Stats, error) {
-	return tell(l, l.fallbackManagers, "fallback_manager.stats", id, func(m *openFallbackManager) fallback.Stats { return m.manager.ManagerStats() })
-}
-
-// FallbackManagerGetMemory is the capacity of the device, 0 for unknown, and what is free.
-func (l *Library) FallbackManagerGetMemory(id uint64) (totalBytes, freeBytes uint64, err error) {
-	entry, err := find(l, l.fallbackManagers, "fallback_manager.memory", id)
-	if err != nil {
-		return 0, 0, err
+// Tracker is the handle of the manager's tracker; CodeInvalidState when it does not track.
+func (m *FallbackManager) Tracker() (uint64, error) {
+	if m.tracker == 0 {
+		return 0, device.Errorf(device.CodeInvalidState, "fallback_manager.tracker", "the manager does not track")
 	}
-	free, err := entry.manager.FreeMemory()
-	return entry.manager.TotalMemory(), free, late(err, entry)
+	return m.tracker, nil
 }
 
-// FallbackManagerGetPressure is the level of the device by the profile pressure.Early.
-func (l *Library) FallbackManagerGetPressure(id uint64) (pressure.Level, error) {
-	return ask(l, l.fallbackManagers, "fallback_manager.pressure", id, func(m *openFallbackManager) (pressure.Level, error) { return m.manager.Pressure() })
-}
-
-// FallbackManagerClearPool empties the buckets of a manager.
-func (l *Library) FallbackManagerClearPool(id uint64) error {
-	return do(l, l.fallbackManagers, "fallback_manager.clear_pool", id, func(m *openFallbackManager) error { return m.manager.ClearPool() })
-}
-
-// FallbackManagerShrink gives what holds no buffer back, and says what the device got.
-func (l *Library) FallbackManagerShrink(id uint64) (releasedBytes uint64, err error) {
-	return ask(l, l.fallbackManagers, "fallback_manager.shrink", id, func(m *openFallbackManager) (uint64, error) { return m.manager.Shrink() })
-}
-
-// FallbackManagerReturnBuffers brings buffers that fell back to the device, and says how many.
-func (l *Library) FallbackManagerReturnBuffers(id uint64) (moved uint64, err error) {
-	entry, err := find(l, l.fallbackManagers, "fallback_manager.return", id)
-	if err != nil {
-		return 0, err
-	}
-	n, err := entry.manager.Return()
-	return uint64(n), late(err, entry)
-}
-
-// FallbackManagerGetTracker is the handle of a manager's tracker; CodeInvalidState when it
-// does not track.
-func (l *Library) FallbackManagerGetTracker(id uint64) (uint64, error) {
-	const op = "fallback_manager.tracker"
-	entry, err := find(l, l.fallbackManagers, op, id)
-	if err != nil {
-		return 0, err
-	}
-	if entry.tracker == 0 {
-		return 0, late(device.Errorf(device.CodeInvalidState, op, "the manager does not track"), entry)
-	}
-	return entry.tracker, nil
-}
-
-// FallbackManagerOnPressure is PressureCallbackAdd for the device of a manager, by the
+// PressureCallbackAdd is Library.PressureCallbackAdd for the device of the manager, by the
 // profile pressure.Early.
-func (l *Library) FallbackManagerOnPressure(id, token uint64, fn func(device uint64, level int32)) (uint64, error) {
+func (m *FallbackManager) PressureCallbackAdd(token uint64, fn func(device uint64, level int32)) (uint64, error) {
 	const op = "fallback_manager.on_pressure"
-	entry, err := find(l, l.fallbackManagers, op, id)
-	if err != nil {
-		return 0, err
-	}
 	if fn == nil {
 		return 0, device.Errorf(device.CodeNullPointer, op, "callback is nil")
 	}
-	deviceID := entry.device.handle.Load()
-	made := &registration{token: token, subject: entry}
-	return l.register(op, deviceID, made, func(d *openDevice) (*engine.Registration, error) {
-		r, _, err := entry.manager.OnPressure(func(level pressure.Level) {
+	l, deviceID := m.library, m.device.handle.Load()
+	made := &registration{token: token, subject: m}
+	return l.register(op, deviceID, made, func(d *Device) (*engine.Registration, error) {
+		r, _, err := m.OnPressure(func(level pressure.Level) {
 			l.running.during(d, func() { fn(deviceID, int32(level)) })
 		})
 		return r, err
@@ -157,47 +108,34 @@ type BufferRequest struct {
 	StreamHandle uint64
 }
 
-// FallbackManagerAlloc makes a buffer and gives its handle.
-func (l *Library) FallbackManagerAlloc(id uint64, r BufferRequest) (uint64, error) {
-	const op = "fallback_manager.alloc"
-	entry, err := find(l, l.fallbackManagers, op, id)
-	if err != nil {
+// Alloc makes a buffer and gives its handle.
+func (m *FallbackManager) Alloc(r BufferRequest) (uint64, error) {
+	var err error
+	if r.Stream, err = m.library.streamOrDefault("fallback_manager.alloc", r.StreamHandle, m.device); err != nil {
 		return 0, err
 	}
-	if r.Stream, err = l.streamOrDefault(op, r.StreamHandle, entry.device); err != nil {
-		return 0, err
-	}
-	made, err := entry.manager.Alloc(r.Request)
+	made, err := m.Manager.Alloc(r.Request)
 	if err != nil {
-		return 0, l.lateOn(r.StreamHandle, err, entry)
+		return 0, m.library.callErrorOn(r.StreamHandle, err, m)
 	}
-	return l.insertBuffer(id, entry, made)
+	return m.library.insertBuffer(m, made)
 }
 
-// FallbackManagerAdopt makes a buffer of storage that FallbackBufferTake has given; the
-// stream of the request is not used.
-func (l *Library) FallbackManagerAdopt(id uint64, side fallback.Side, addr device.Addr, r BufferRequest) (uint64, error) {
-	entry, err := find(l, l.fallbackManagers, "fallback_manager.adopt", id)
+// Adopt makes a buffer of storage that FallbackBuffer.Take has given; the stream of the
+// request is not used.
+func (m *FallbackManager) Adopt(side fallback.Side, addr device.Addr, r BufferRequest) (uint64, error) {
+	made, err := m.Manager.Adopt(fallback.Taken{Side: side, Addr: addr}, r.Request)
 	if err != nil {
 		return 0, err
 	}
-	made, err := entry.manager.Adopt(fallback.Taken{Side: side, Addr: addr}, r.Request)
-	if err != nil {
-		return 0, late(err, entry)
-	}
-	return l.insertBuffer(id, entry, made)
+	return m.library.insertBuffer(m, made)
 }
 
-// FallbackManagerRelease ends storage that FallbackBufferTake has given.
-func (l *Library) FallbackManagerRelease(id uint64, side fallback.Side, addr device.Addr, stream uint64) error {
-	const op = "fallback_manager.release"
-	entry, err := find(l, l.fallbackManagers, op, id)
+// Release ends storage that FallbackBuffer.Take has given.
+func (m *FallbackManager) Release(side fallback.Side, addr device.Addr, stream uint64) error {
+	used, err := m.library.streamOrDefault("fallback_manager.release", stream, m.device)
 	if err != nil {
 		return err
 	}
-	used, err := l.streamOrDefault(op, stream, entry.device)
-	if err != nil {
-		return err
-	}
-	return l.lateOn(stream, entry.manager.Release(fallback.Taken{Side: side, Addr: addr}, used), entry)
+	return m.library.callErrorOn(stream, m.Manager.Release(fallback.Taken{Side: side, Addr: addr}, used), m)
 }

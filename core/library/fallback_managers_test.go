@@ -56,7 +56,7 @@ func (f *fallen) manager(c fallback.MemoryConfig) uint64 {
 }
 
 func (f *fallen) buffer(manager, bytes uint64) uint64 {
-	handle, err := f.FallbackManagerAlloc(manager, library.BufferRequest{
+	handle, err := at(f.FallbackManager, manager).Alloc(library.BufferRequest{
 		Request: fallback.Request{Shape: fallback.Shape{DType: fallback.U8, Len: bytes}, Tag: "kv"},
 	})
 	require.NoError(f.t, err)
@@ -66,75 +66,74 @@ func (f *fallen) buffer(manager, bytes uint64) uint64 {
 func TestFallbackManagerOverTheHostBackend(t *testing.T) {
 	f := startFallen(t)
 	m := f.manager(memory())
-	name, err := f.FallbackManagerGetBackendName(m)
-	require.NoError(t, err)
+	name := at(f.FallbackManager, m).BackendName()
 	require.Equal(t, "cpu", name)
-	total, free, err := f.FallbackManagerGetMemory(m)
+	total, free, err := at(f.FallbackManager, m).Memory()
 	require.NoError(t, err)
 	require.EqualValues(t, 16*mib, total)
 	require.EqualValues(t, 16*mib, free)
-	level, err := f.FallbackManagerGetPressure(m)
+	level, err := at(f.FallbackManager, m).Pressure()
 	require.NoError(t, err)
 	require.Equal(t, pressure.Low, level)
 
 	big, small := f.buffer(m, 12*mib), f.buffer(m, 8*mib)
-	info, err := f.FallbackBufferGetInfo(small)
+	info, err := at(f.FallbackBuffer, small).Info()
 	require.NoError(t, err)
 	require.Equal(t, fallback.CPU, info.Side)
 	require.Equal(t, f.host, info.Device)
 	require.Equal(t, m, info.Manager)
-	_, err = f.FallbackBufferGetAddress(small, fallback.GPU)
+	_, err = at(f.FallbackBuffer, small).Address(fallback.GPU)
 	requireCode(t, device.CodeInvalidState, err)
-	_, err = f.FallbackBufferGetAddress(small, 9)
+	_, err = at(f.FallbackBuffer, small).Address(9)
 	requireCode(t, device.CodeInvalidArgument, err)
-	at, err := f.FallbackBufferGetAddress(small, fallback.CPU)
+	addr, err := at(f.FallbackBuffer, small).Address(fallback.CPU)
 	require.NoError(t, err)
-	require.Equal(t, info.Addr, at)
+	require.Equal(t, info.Addr, addr)
 
 	words := []byte("written before it moves")
 	const offset = 5 * mib
 	size := uint64(len(words))
 	host := func(b []byte) device.HostAddr { return device.HostAddr(reflect.ValueOf(b).Pointer()) }
-	require.NoError(t, f.FallbackBufferWrite(small, offset, host(words), size))
-	requireCode(t, device.CodeOutOfMemory, f.FallbackBufferMove(small, fallback.GPU))
-	requireCode(t, device.CodeInvalidArgument, f.FallbackBufferMove(small, 2))
-	require.NoError(t, f.FallbackBufferFree(big, 0))
-	requireCode(t, device.CodeInvalidHandle, f.FallbackBufferFree(big, 0))
-	moved, err := f.FallbackManagerReturnBuffers(m)
+	require.NoError(t, at(f.FallbackBuffer, small).Write(offset, host(words), size))
+	requireCode(t, device.CodeOutOfMemory, at(f.FallbackBuffer, small).Move(fallback.GPU))
+	requireCode(t, device.CodeInvalidArgument, at(f.FallbackBuffer, small).Move(2))
+	require.NoError(t, at(f.FallbackBuffer, big).Free(0))
+	requireCode(t, device.CodeInvalidHandle, do(f.FallbackBuffer, big, func(o *library.FallbackBuffer) error { return o.Free(0) }))
+	moved, err := at(f.FallbackManager, m).ReturnBuffers()
 	require.NoError(t, err)
 	require.EqualValues(t, 1, moved)
 	got := make([]byte, len(words))
-	require.NoError(t, f.FallbackBufferRead(small, offset, host(got), size))
+	require.NoError(t, at(f.FallbackBuffer, small).Read(offset, host(got), size))
 	require.Equal(t, words, got)
 
-	_, _, err = f.FallbackBufferPin(small)
+	_, _, err = at(f.FallbackBuffer, small).PinAddr()
 	require.NoError(t, err)
-	requireCode(t, device.CodeBusy, f.FallbackBufferMove(small, fallback.CPU))
-	requireCode(t, device.CodeBusy, f.FallbackBufferFree(small, 0))
-	require.NoError(t, f.FallbackBufferUnpin(small))
-	requireCode(t, device.CodeInvalidState, f.FallbackBufferUnpin(small))
-	addr, err := f.FallbackBufferTake(small, fallback.GPU)
+	requireCode(t, device.CodeBusy, at(f.FallbackBuffer, small).Move(fallback.CPU))
+	requireCode(t, device.CodeBusy, at(f.FallbackBuffer, small).Free(0))
+	require.NoError(t, at(f.FallbackBuffer, small).Unpin())
+	requireCode(t, device.CodeInvalidState, at(f.FallbackBuffer, small).Unpin())
+	addr, err = at(f.FallbackBuffer, small).Take(fallback.GPU)
 	require.NoError(t, err)
-	_, err = f.FallbackBufferGetInfo(small)
+	err = do(f.FallbackBuffer, small, func(o *library.FallbackBuffer) error { return second(o.Info()) })
 	requireCode(t, device.CodeInvalidHandle, err)
-	requireCode(t, device.CodeBusy, f.FallbackManagerDestroy(m, false))
-	again, err := f.FallbackManagerAdopt(m, fallback.GPU, addr, library.BufferRequest{
+	requireCode(t, device.CodeBusy, at(f.FallbackManager, m).Destroy(false))
+	again, err := at(f.FallbackManager, m).Adopt(fallback.GPU, addr, library.BufferRequest{
 		Request: fallback.Request{Shape: fallback.Shape{DType: fallback.U8, Len: 8 * mib}},
 	})
 	require.NoError(t, err)
-	require.NoError(t, f.FallbackBufferRead(again, offset, host(got), size))
+	require.NoError(t, at(f.FallbackBuffer, again).Read(offset, host(got), size))
 	require.Equal(t, words, got)
-	_, err = f.FallbackBufferTake(again, fallback.GPU)
+	_, err = at(f.FallbackBuffer, again).Take(fallback.GPU)
 	require.NoError(t, err)
-	require.NoError(t, f.FallbackManagerRelease(m, fallback.GPU, addr, 0))
-	require.NoError(t, f.FallbackManagerClearPool(m))
-	released, err := f.FallbackManagerShrink(m)
+	require.NoError(t, at(f.FallbackManager, m).Release(fallback.GPU, addr, 0))
+	require.NoError(t, at(f.FallbackManager, m).ClearPool())
+	released, err := at(f.FallbackManager, m).Shrink()
 	require.NoError(t, err)
 	require.NotZero(t, released)
-	require.NoError(t, f.FallbackManagerDestroy(m, false))
-	requireCode(t, device.CodeInvalidHandle, f.FallbackManagerDestroy(m, false))
+	require.NoError(t, at(f.FallbackManager, m).Destroy(false))
+	requireCode(t, device.CodeInvalidHandle, do(f.FallbackManager, m, func(o *library.FallbackManager) error { return o.Destroy(false) }))
 	for _, id := range []uint64{f.gpu, f.host} {
-		require.NoError(t, f.DeviceClose(id, false))
+		require.NoError(t, at(f.Device, id).Close(false))
 	}
 	require.NoError(t, f.Shutdown(false))
 }
@@ -145,12 +144,12 @@ func TestFallbackManagersAreInTheBooks(t *testing.T) {
 	onGPU, onCPU := f.buffer(m, 12*mib), f.buffer(m, 8*mib)
 	requireCode(t, device.CodeBusy, f.Shutdown(false))
 	for id, buffer := range map[uint64]uint64{f.gpu: onGPU, f.host: onCPU} {
-		err := f.DeviceClose(id, false)
+		err := at(f.Device, id).Close(false)
 		requireCode(t, device.CodeBusy, err)
 		require.ErrorContains(t, err, "1 fallback manager, 2 buffers")
-		info, err := f.FallbackBufferGetInfo(buffer)
+		info, err := at(f.FallbackBuffer, buffer).Info()
 		require.NoError(t, err)
-		owner, err := f.DeviceGetOwner(id, info.Addr)
+		owner, err := at(f.Device, id).Owner(info.Addr)
 		require.NoError(t, err)
 		require.Equal(t, info.SizeBytes, owner.SizeBytes)
 	}
@@ -184,16 +183,16 @@ func TestFallbackManagersAreInTheBooks(t *testing.T) {
 	}
 
 	// The host goes by force, and what was on it with it.
-	tracker, err := f.FallbackManagerGetTracker(m)
+	tracker, err := at(f.FallbackManager, m).Tracker()
 	require.NoError(t, err)
-	require.NoError(t, f.DeviceClose(f.host, true))
-	_, err = f.FallbackBufferGetInfo(onGPU)
+	require.NoError(t, at(f.Device, f.host).Close(true))
+	err = do(f.FallbackBuffer, onGPU, func(o *library.FallbackBuffer) error { return second(o.Info()) })
 	requireCode(t, device.CodeInvalidHandle, err)
-	_, err = f.FallbackManagerGetStats(m)
+	err = do(f.FallbackManager, m, func(o *library.FallbackManager) error { o.Stats(); return nil })
 	requireCode(t, device.CodeInvalidHandle, err)
-	_, err = f.TrackerGetTotals(tracker)
+	err = do(f.Tracker, tracker, func(o *library.Tracker) error { o.Totals(); return nil })
 	requireCode(t, device.CodeInvalidHandle, err)
-	require.NoError(t, f.DeviceClose(f.gpu, false))
+	require.NoError(t, at(f.Device, f.gpu).Close(false))
 }
 
 func TestFallbackManagerRefuses(t *testing.T) {
@@ -209,13 +208,15 @@ func TestFallbackManagerRefuses(t *testing.T) {
 	_, err := f.FallbackManagerCreate(f.gpu, 77, memory().WithCPUFallback(false))
 	requireCode(t, device.CodeInvalidHandle, err)
 	plain := f.manager(memory().WithTracking(false))
-	_, err = f.FallbackManagerGetTracker(plain)
+	_, err = at(f.FallbackManager, plain).Tracker()
 	requireCode(t, device.CodeInvalidState, err)
-	_, err = f.FallbackManagerAlloc(plain, library.BufferRequest{Request: fallback.Request{Shape: fallback.Shape{Len: 1}}, StreamHandle: 12345})
+	err = do(f.FallbackManager, plain, func(o *library.FallbackManager) error {
+		return second(o.Alloc(library.BufferRequest{Request: fallback.Request{Shape: fallback.Shape{Len: 1}}, StreamHandle: 12345}))
+	})
 	requireCode(t, device.CodeInvalidHandle, err)
-	_, err = f.FallbackManagerOnPressure(plain, 1, nil)
+	_, err = at(f.FallbackManager, plain).PressureCallbackAdd(1, nil)
 	requireCode(t, device.CodeNullPointer, err)
-	require.NoError(t, f.FallbackManagerDestroy(plain, false))
+	require.NoError(t, at(f.FallbackManager, plain).Destroy(false))
 }
 
 // Buffers are made while their manager is destroyed by force: nothing is left, and
@@ -228,14 +229,18 @@ func TestFallbackManagerIsDestroyedUnderThreads(t *testing.T) {
 		for range 4 {
 			all.Go(func() {
 				for {
-					b, err := f.FallbackManagerAlloc(m, library.BufferRequest{Request: fallback.Request{Shape: fallback.Shape{Len: 1000}}})
+					var b uint64
+					err := do(f.FallbackManager, m, func(o *library.FallbackManager) (err error) {
+						b, err = o.Alloc(library.BufferRequest{Request: fallback.Request{Shape: fallback.Shape{Len: 1000}}})
+						return err
+					})
 					if err != nil {
 						if code := device.CodeOf(err); code != device.CodeInvalidHandle {
 							t.Errorf("allocate: %v", err)
 						}
 						return
 					}
-					if err := f.FallbackBufferFree(b, 0); err != nil {
+					if err := end(f.FallbackBuffer, b, func(o *library.FallbackBuffer) error { return o.Free(0) }); err != nil {
 						if code := device.CodeOf(err); code != device.CodeInvalidHandle {
 							t.Errorf("free: %v", err)
 						}
@@ -244,11 +249,11 @@ func TestFallbackManagerIsDestroyedUnderThreads(t *testing.T) {
 				}
 			})
 		}
-		require.NoError(t, f.FallbackManagerDestroy(m, true))
+		require.NoError(t, at(f.FallbackManager, m).Destroy(true))
 		all.Wait()
 	}
-	require.NoError(t, f.DeviceClose(f.gpu, false))
-	require.NoError(t, f.DeviceClose(f.host, false))
+	require.NoError(t, at(f.Device, f.gpu).Close(false))
+	require.NoError(t, at(f.Device, f.host).Close(false))
 	require.NoError(t, f.Shutdown(false))
 }
 
@@ -256,7 +261,7 @@ func TestPressureOfAFallbackManagerIsHeard(t *testing.T) {
 	f := startFallen(t)
 	m := f.manager(memory())
 	heard := make(chan int32, 8)
-	registration, err := f.FallbackManagerOnPressure(m, 7, func(dev uint64, level int32) {
+	registration, err := at(f.FallbackManager, m).PressureCallbackAdd(7, func(dev uint64, level int32) {
 		if dev == f.gpu {
 			heard <- level
 		}
@@ -264,74 +269,71 @@ func TestPressureOfAFallbackManagerIsHeard(t *testing.T) {
 	require.NoError(t, err)
 	b := f.buffer(m, 10*mib)
 	require.EqualValues(t, pressure.Medium, <-heard, "60 % by the profile of these pools")
-	require.NoError(t, f.FallbackBufferFree(b, 0))
-	_, err = f.FallbackManagerShrink(m)
+	require.NoError(t, at(f.FallbackBuffer, b).Free(0))
+	_, err = at(f.FallbackManager, m).Shrink()
 	require.NoError(t, err)
 	require.EqualValues(t, pressure.Low, <-heard)
 	require.NoError(t, f.RegistrationRemove(registration, 0))
-	require.NoError(t, f.FallbackManagerDestroy(m, false))
+	require.NoError(t, at(f.FallbackManager, m).Destroy(false))
 }
 
 func TestTrackersOfTheLibrary(t *testing.T) {
 	f := startFallen(t)
 	tracker, err := f.TrackerCreate()
 	require.NoError(t, err)
-	requireCode(t, device.CodeInvalidArgument, f.TrackerTrack(tracker, library.BufferRecord{}))
-	requireCode(t, device.CodeInvalidArgument, f.TrackerTrack(tracker, library.BufferRecord{ID: 1, Side: 3}))
-	requireCode(t, device.CodeInvalidHandle, f.TrackerTrack(tracker, library.BufferRecord{ID: 1, Device: 3}))
+	requireCode(t, device.CodeInvalidArgument, at(f.Tracker, tracker).Track(library.BufferRecord{}))
+	requireCode(t, device.CodeInvalidArgument, at(f.Tracker, tracker).Track(library.BufferRecord{ID: 1, Side: 3}))
+	requireCode(t, device.CodeInvalidHandle, do(f.Tracker, tracker, func(o *library.Tracker) error { return o.Track(library.BufferRecord{ID: 1, Device: 3}) }))
 	old := library.BufferRecord{ID: 7, SizeBytes: 100, Age: time.Hour, Device: f.gpu, Tag: "old"}
-	require.NoError(t, f.TrackerTrack(tracker, old))
-	require.NoError(t, f.TrackerTrack(tracker, library.BufferRecord{ID: 3, SizeBytes: 11, Side: fallback.CPU}))
-	all, err := f.TrackerGetAll(tracker)
-	require.NoError(t, err)
+	require.NoError(t, at(f.Tracker, tracker).Track(old))
+	require.NoError(t, at(f.Tracker, tracker).Track(library.BufferRecord{ID: 3, SizeBytes: 11, Side: fallback.CPU}))
+	all := at(f.Tracker, tracker).All()
 	require.Len(t, all, 2)
 	require.GreaterOrEqual(t, all[0].Age, time.Hour)
 	require.Equal(t, f.gpu, all[0].Device)
-	found, err := f.TrackerFindOld(tracker, 30*time.Minute)
-	require.NoError(t, err)
+	found := at(f.Tracker, tracker).FindOld(30 * time.Minute)
 	require.Len(t, found, 1)
 	require.Equal(t, "old", found[0].Tag)
-	totals, err := f.TrackerGetTotals(tracker)
-	require.NoError(t, err)
+	totals := at(f.Tracker, tracker).Totals()
 	require.Equal(t, library.TrackerTotals{Count: 2, TotalBytes: 111, PeakBytes: 111}, totals)
-	gone, err := f.TrackerUntrack(tracker, 7)
+	gone, err := at(f.Tracker, tracker).Untrack(7)
 	require.NoError(t, err)
 	require.EqualValues(t, 100, gone.SizeBytes)
-	_, err = f.TrackerUntrack(tracker, 7)
+	_, err = at(f.Tracker, tracker).Untrack(7)
 	requireCode(t, device.CodeNotFound, err)
-	_, err = f.TrackerGet(tracker, 7)
+	_, err = at(f.Tracker, tracker).Get(7)
 	requireCode(t, device.CodeNotFound, err)
-	require.NoError(t, f.TrackerClear(tracker))
+	require.NoError(t, at(f.Tracker, tracker).Clear())
 
 	// That of a manager is only read, and goes with it.
 	m := f.manager(memory())
-	owned, err := f.FallbackManagerGetTracker(m)
+	owned, err := at(f.FallbackManager, m).Tracker()
 	require.NoError(t, err)
 	b := f.buffer(m, 100)
-	info, err := f.FallbackBufferGetInfo(b)
+	info, err := at(f.FallbackBuffer, b).Info()
 	require.NoError(t, err)
-	record, err := f.TrackerGet(owned, info.ID)
+	record, err := at(f.Tracker, owned).Get(info.ID)
 	require.NoError(t, err)
 	require.Equal(t, "kv", record.Tag)
 	require.Equal(t, f.gpu, record.Device)
 	for _, err := range []error{
-		f.TrackerDestroy(owned), f.TrackerClear(owned), f.TrackerTrack(owned, library.BufferRecord{ID: 1}),
+		at(f.Tracker, owned).Destroy(), at(f.Tracker, owned).Clear(), at(f.Tracker, owned).Track(library.BufferRecord{ID: 1}),
 	} {
 		requireCode(t, device.CodeInvalidState, err)
 	}
-	_, err = f.TrackerUntrack(owned, info.ID)
+	_, err = at(f.Tracker, owned).Untrack(info.ID)
 	requireCode(t, device.CodeInvalidState, err)
-	require.NoError(t, f.FallbackManagerDestroy(m, true))
-	_, err = f.TrackerGetAll(owned)
+	require.NoError(t, at(f.FallbackManager, m).Destroy(true))
+	err = do(f.Tracker, owned, func(o *library.Tracker) error { o.All(); return nil })
 	requireCode(t, device.CodeInvalidHandle, err)
 
-	require.NoError(t, f.DeviceClose(f.gpu, false))
-	require.NoError(t, f.DeviceClose(f.host, false))
+	require.NoError(t, at(f.Device, f.gpu).Close(false))
+	require.NoError(t, at(f.Device, f.host).Close(false))
 	err = f.Shutdown(false)
 	requireCode(t, device.CodeBusy, err)
 	require.ErrorContains(t, err, "1 tracker")
-	require.NoError(t, f.TrackerDestroy(tracker))
-	requireCode(t, device.CodeInvalidHandle, f.TrackerDestroy(tracker))
+	require.NoError(t, at(f.Tracker, tracker).Destroy())
+	requireCode(t, device.CodeInvalidHandle, do(f.Tracker, tracker, func(o *library.Tracker) error { return o.Destroy() }))
 	require.NoError(t, f.Shutdown(false))
 }
 
@@ -341,52 +343,52 @@ func TestGenericPoolsOfTheLibrary(t *testing.T) {
 	requireCode(t, device.CodeInvalidConfig, err)
 	p, err := f.GenericPoolCreate(memory().WithMaxPooled(1))
 	require.NoError(t, err)
-	first, err := f.GenericPoolRecordAllocation(p, 1000, fallback.Use{Tag: "a"})
+	first, err := at(f.GenericPool, p).RecordAllocation(1000, fallback.Use{Tag: "a"})
 	require.NoError(t, err)
-	second, err := f.GenericPoolRecordAllocation(p, 900, fallback.Use{})
+	other, err := at(f.GenericPool, p).RecordAllocation(900, fallback.Use{})
 	require.NoError(t, err)
-	requireCode(t, device.CodeBusy, f.GenericPoolDestroy(p, false))
-	kept, err := f.GenericPoolReturn(p, library.Lease{Buffer: 1, Bytes: 1000, ID: first})
+	requireCode(t, device.CodeBusy, at(f.GenericPool, p).Destroy(false))
+	kept, err := at(f.GenericPool, p).Return(library.Lease{Buffer: 1, Bytes: 1000, ID: first})
 	require.NoError(t, err)
 	require.True(t, kept)
-	kept, err = f.GenericPoolReturn(p, library.Lease{Buffer: 2, Bytes: 900, ID: second})
+	kept, err = at(f.GenericPool, p).Return(library.Lease{Buffer: 2, Bytes: 900, ID: other})
 	require.NoError(t, err)
 	require.False(t, kept, "the bucket is full: the buffer is the caller's to end")
-	lease, found, err := f.GenericPoolTryGet(p, 1001, fallback.Use{})
+	lease, found, err := at(f.GenericPool, p).TryGet(1001, fallback.Use{})
 	require.NoError(t, err)
 	require.False(t, found)
 	require.Zero(t, lease)
-	lease, found, err = f.GenericPoolTryGet(p, 500, fallback.Use{})
+	lease, found, err = at(f.GenericPool, p).TryGet(500, fallback.Use{})
 	require.NoError(t, err)
 	require.True(t, found)
 	require.EqualValues(t, 1, lease.Buffer)
 	require.EqualValues(t, 1000, lease.Bytes)
-	tracker, err := f.GenericPoolGetTracker(p)
+	tracker, err := at(f.GenericPool, p).Tracker()
 	require.NoError(t, err)
-	_, err = f.TrackerGet(tracker, lease.ID)
+	_, err = at(f.Tracker, tracker).Get(lease.ID)
 	require.NoError(t, err)
-	_, err = f.GenericPoolReturn(p, lease)
+	_, err = at(f.GenericPool, p).Return(lease)
 	require.NoError(t, err)
-	requireCode(t, device.CodeResourceExhausted, f.GenericPoolAddFree(p, 3, 1024))
-	require.NoError(t, f.GenericPoolAddFree(p, 4, 5000))
-	require.NoError(t, f.GenericPoolRecordCPUFallback(p))
-	count, err := f.GenericPoolGetPooledCount(p)
+	requireCode(t, device.CodeResourceExhausted, at(f.GenericPool, p).AddFree(3, 1024))
+	require.NoError(t, at(f.GenericPool, p).AddFree(4, 5000))
+	require.NoError(t, at(f.GenericPool, p).RecordCPUFallback())
+	count, err := at(f.GenericPool, p).PooledCount()
 	require.NoError(t, err)
 	require.EqualValues(t, 2, count)
-	requireCode(t, device.CodeBusy, f.GenericPoolDestroy(p, false))
-	some, _, err := f.GenericPoolDrain(p, 1)
+	requireCode(t, device.CodeBusy, at(f.GenericPool, p).Destroy(false))
+	some, _, err := at(f.GenericPool, p).Drain(1)
 	require.NoError(t, err)
-	rest, count, err := f.GenericPoolDrain(p, 100)
+	rest, count, err := at(f.GenericPool, p).Drain(100)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, count)
 	require.ElementsMatch(t, []library.Lease{{Buffer: 1, Bytes: 1000}, {Buffer: 4, Bytes: 5000}}, append(some, rest...))
-	stats, err := f.GenericPoolGetStats(p)
+	stats, err := at(f.GenericPool, p).Stats()
 	require.NoError(t, err)
 	require.Equal(t, fallback.MemoryStats{PeakBytes: 1900, PoolHits: 1, PoolMisses: 1, CPUFallbacks: 1}, stats)
-	require.NoError(t, f.GenericPoolDestroy(p, false))
-	_, err = f.GenericPoolGetStats(p)
+	require.NoError(t, at(f.GenericPool, p).Destroy(false))
+	err = do(f.GenericPool, p, func(o *library.GenericPool) error { return second(o.Stats()) })
 	requireCode(t, device.CodeInvalidHandle, err)
-	_, err = f.TrackerGetAll(tracker)
+	err = do(f.Tracker, tracker, func(o *library.Tracker) error { o.All(); return nil })
 	requireCode(t, device.CodeInvalidHandle, err)
 
 	// A forced stop takes what is left.
@@ -399,7 +401,7 @@ func TestGenericPoolsOfTheLibrary(t *testing.T) {
 	require.NoError(t, json.Unmarshal(f.LeakReportJSON(), &report))
 	require.Equal(t, 1, report.kinds()["generic_pool"])
 	require.Equal(t, 1, report.kinds()["tracker"])
-	_, err = f.GenericPoolGetStats(left)
+	err = do(f.GenericPool, left, func(o *library.GenericPool) error { return second(o.Stats()) })
 	requireCode(t, device.CodeNotInitialized, err)
 }
 
@@ -410,9 +412,9 @@ func TestABufferThatEndsIsAnInvalidHandle(t *testing.T) {
 	for range 300 {
 		buffer := f.buffer(m, 64)
 		ended := make(chan error)
-		go func() { ended <- f.FallbackBufferFree(buffer, 0) }()
+		go func() { ended <- at(f.FallbackBuffer, buffer).Free(0) }()
 		for {
-			err := f.FallbackBufferMove(buffer, fallback.GPU)
+			err := do(f.FallbackBuffer, buffer, func(o *library.FallbackBuffer) error { return o.Move(fallback.GPU) })
 			if device.CodeOf(err) == device.CodeInvalidHandle {
 				break
 			}
@@ -422,5 +424,5 @@ func TestABufferThatEndsIsAnInvalidHandle(t *testing.T) {
 		}
 		require.NoError(t, <-ended)
 	}
-	require.NoError(t, f.FallbackManagerDestroy(m, false))
+	require.NoError(t, at(f.FallbackManager, m).Destroy(false))
 }

@@ -41,14 +41,13 @@ func TestHostSettings(t *testing.T) {
 	require.NoError(t, l.Init(&library.Settings{HostDevices: 2, HostMemoryBytes: 256 << 20}))
 	dev, err := l.DeviceOpen("cpu:1")
 	require.NoError(t, err)
-	info, err := l.DeviceGetInfo(dev)
-	require.NoError(t, err)
+	info := at(l.Device, dev).Info()
 	require.EqualValues(t, 128<<20, info.TotalBytes)
 	require.Equal(t, library.CapabilityHostAddressable|library.CapabilityPeer|library.CapabilityVirtualMemory|
 		library.CapabilityPinnedMemory|library.CapabilityLinkedMemory|library.CapabilityExportedPages, info.Capabilities)
 	_, err = l.DeviceOpen("cpu:2")
 	requireCode(t, device.CodeDeviceNotFound, err)
-	require.NoError(t, l.DeviceClose(dev, false))
+	require.NoError(t, at(l.Device, dev).Close(false))
 	require.NoError(t, l.Shutdown(false))
 }
 
@@ -62,7 +61,7 @@ func TestHostForcedShutdownWaitsForStreams(t *testing.T) {
 	require.NoError(t, err)
 	started, goOn := make(chan struct{}), make(chan struct{})
 	done := false
-	require.NoError(t, l.StreamHostFunction(stream, func() {
+	require.NoError(t, made(l).HostFunction(manager.StreamHandle(stream), func() {
 		close(started)
 		<-goOn
 		done = true
@@ -74,10 +73,10 @@ func TestHostForcedShutdownWaitsForStreams(t *testing.T) {
 	require.NoError(t, l.PoolFree(p, addr, stream))
 	m, err := l.ManagerCreate(dev, nil)
 	require.NoError(t, err)
-	h, err := l.ManagerAlloc(m, 1<<20)
+	h, err := at(l.Manager, m).Alloc(1 << 20)
 	require.NoError(t, err)
-	require.NoError(t, l.MemoryFillAsync(manager.Fill{Memory: manager.MemoryHandle(h), SizeBytes: 1 << 20,
-		Pattern: device.Pattern{Value: 7, WidthBytes: 4}}, stream))
+	require.NoError(t, made(l).FillAsync(manager.Fill{Memory: manager.MemoryHandle(h), SizeBytes: 1 << 20,
+		Pattern: device.Pattern{Value: 7, WidthBytes: 4}}, manager.StreamHandle(stream)))
 	<-started
 	var stopErr error
 	stopped := device.Go("shutdown", func() { stopErr = l.Shutdown(true) })
@@ -88,7 +87,7 @@ func TestHostForcedShutdownWaitsForStreams(t *testing.T) {
 	require.NoError(t, l.Init(&library.Settings{HostDevices: 1, HostMemoryBytes: 256 << 20}))
 	dev, err = l.DeviceOpen("cpu")
 	require.NoError(t, err)
-	free, err := l.DeviceGetMemoryInfo(dev)
+	free, err := at(l.Device, dev).MemoryInfo()
 	require.NoError(t, err)
 	require.Zero(t, free.UsedBytes)
 	require.NoError(t, l.Shutdown(true))

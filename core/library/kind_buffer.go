@@ -6,26 +6,32 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// openBuffer is a live buffer of a fallback manager.
-type openBuffer struct {
+// FallbackBuffer is a live buffer of a fallback manager. What it does without more is that
+// of the buffer itself.
+type FallbackBuffer struct {
 	object
-	buffer *fallback.Buffer
-	owner  *openFallbackManager
+	*fallback.Buffer
+	owner *FallbackManager
+}
+
+// FallbackBuffer finds a buffer of a fallback manager.
+func (l *Library) FallbackBuffer(op string, id uint64) (*FallbackBuffer, error) {
+	return find(l, l.buffers, op, id)
 }
 
 // A buffer ends with its manager.
-func (b *openBuffer) isOver() bool                    { return b.buffer.IsOver() }
-func (b *openBuffer) known() (uint64, *engine.Engine) { return b.id(), b.owner.device.engine }
-func (b *openBuffer) of(d *openDevice) bool           { return b.owner.of(d) }
+func (b *FallbackBuffer) isOver() bool                    { return b.Buffer.IsOver() }
+func (b *FallbackBuffer) known() (uint64, *engine.Engine) { return b.id(), b.owner.device.Engine }
+func (b *FallbackBuffer) of(d *Device) bool               { return b.owner.of(d) }
 
-func (b *openBuffer) leak() leak {
-	found := b.alive("buffer", b.owner.device.engine)
-	found.Device, found.Bytes = b.buffer.Location().Device.String(), b.buffer.SizeBytes()
-	if addr, _, err := b.buffer.Addr(); err == nil {
+func (b *FallbackBuffer) leak() leak {
+	found := b.alive("buffer", b.owner.device.Engine)
+	found.Device, found.Bytes = b.Location().Device.String(), b.SizeBytes()
+	if addr, _, err := b.Addr(); err == nil {
 		found.Address = uint64(addr)
 	}
-	if t := b.owner.manager.Tracker(); t != nil {
-		if meta, ok := t.Get(b.buffer.ID()); ok {
+	if t := b.owner.Manager.Tracker(); t != nil {
+		if meta, ok := t.Get(b.ID()); ok {
 			found.Tag, found.AgeNS = meta.Tag, age(track.Now(), meta.AllocatedAt)
 		}
 	}

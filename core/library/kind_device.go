@@ -5,10 +5,11 @@ import (
 	"ferrum_mem/core/manager"
 )
 
-// openDevice is a device that somebody has opened.
-type openDevice struct {
+// Device is a device that somebody has opened. What it does without more is that of its
+// engine.
+type Device struct {
 	object
-	engine  *engine.Engine
+	*engine.Engine
 	streams *manager.StreamManager
 	// gate is passed by whoever makes something on the device.
 	gate *gate
@@ -20,14 +21,17 @@ type openDevice struct {
 	closed  bool
 }
 
+// Device finds an open device.
+func (l *Library) Device(op string, id uint64) (*Device, error) { return find(l, l.devices, op, id) }
+
 // A device is over when nothing more is made on it.
-func (d *openDevice) isOver() bool                    { return d.gate.isClosed() }
-func (d *openDevice) known() (uint64, *engine.Engine) { return d.id(), d.engine }
-func (d *openDevice) of(parent *openDevice) bool      { return parent == nil }
-func (d *openDevice) leak() leak                      { return d.alive("device", d.engine) }
+func (d *Device) isOver() bool                    { return d.gate.isClosed() }
+func (d *Device) known() (uint64, *engine.Engine) { return d.id(), d.Engine }
+func (d *Device) of(parent *Device) bool          { return parent == nil }
+func (d *Device) leak() leak                      { return d.alive("device", d.Engine) }
 
 // endByForce closes the device, unless another call does so.
-func (d *openDevice) endByForce(l *Library, _ uint64) error {
+func (d *Device) endByForce(l *Library, _ uint64) error {
 	if !l.claim(d) {
 		return nil
 	}

@@ -6,41 +6,47 @@ import (
 	"ferrum_mem/core/vmm"
 )
 
-// openElasticPool is an elastic pool that was made by ElasticPoolCreate.
-type openElasticPool struct {
+// ElasticPool is an elastic pool that was made by ElasticPoolCreate. What it does without
+// more is that of the pool itself.
+type ElasticPool struct {
 	object
-	pool   *vmm.Elastic
-	device *openDevice
+	*vmm.Elastic
+	device *Device
 }
 
-func (p *openElasticPool) isOver() bool                    { return p.pool.IsOver() }
-func (p *openElasticPool) known() (uint64, *engine.Engine) { return p.id(), p.device.engine }
-func (p *openElasticPool) of(d *openDevice) bool           { return p.device == d }
-func (p *openElasticPool) close(force bool) error          { return p.pool.Close(force) }
-func (p *openElasticPool) endByForce(l *Library, id uint64) error {
+// ElasticPool finds an elastic pool.
+func (l *Library) ElasticPool(op string, id uint64) (*ElasticPool, error) {
+	return find(l, l.elasticPools, op, id)
+}
+
+func (p *ElasticPool) isOver() bool                    { return p.IsOver() }
+func (p *ElasticPool) known() (uint64, *engine.Engine) { return p.id(), p.device.Engine }
+func (p *ElasticPool) of(d *Device) bool               { return p.device == d }
+func (p *ElasticPool) close(force bool) error          { return p.Close(force) }
+func (p *ElasticPool) endByForce(l *Library, id uint64) error {
 	return dropByForce(l, l.elasticPools, id, p)
 }
 
-func (p *openElasticPool) leak() leak {
-	found := p.alive("elastic_pool", p.device.engine)
-	found.Tag = p.pool.Physical().Name()
+func (p *ElasticPool) leak() leak {
+	found := p.alive("elastic_pool", p.device.Engine)
+	found.Tag = p.Physical().Name()
 	return found
 }
 
-func (p *openElasticPool) addMemory(_ *Library, r *leakReport) {
-	r.addRanges(p.device, p.id(), p.pool.EachRange)
+func (p *ElasticPool) addMemory(_ *Library, r *leakReport) {
+	r.addRanges(p.device, p.id(), p.EachRange)
 }
 
-func (p *openElasticPool) snapshot(_ *openDevice, s deviceSnapshot) {
-	s.add("elastic_pools", snapshotShared(p.pool))
+func (p *ElasticPool) snapshot(_ *Device, s deviceSnapshot) {
+	s.add("elastic_pools", snapshotShared(p.Elastic))
 }
 
-func (p *openElasticPool) ownerAt(_ *openDevice, addr device.Addr) (Owner, bool) {
-	at, found := p.pool.RangeAt(addr)
+func (p *ElasticPool) ownerAt(_ *Device, addr device.Addr) (Owner, bool) {
+	at, found := p.RangeAt(addr)
 	if !found {
 		return Owner{}, false
 	}
 	owner := ownerOf(at)
-	owner.ElasticPool, owner.PoolName = p.id(), p.pool.Physical().Name()
+	owner.ElasticPool, owner.PoolName = p.id(), p.Physical().Name()
 	return owner, true
 }

@@ -9,12 +9,13 @@ import (
 	"ferrum_mem/core/fallback"
 )
 
-// openFallbackManager is a manager that was made by FallbackManagerCreate.
-type openFallbackManager struct {
+// FallbackManager is a manager that was made by FallbackManagerCreate. What it does without
+// more is that of the manager itself.
+type FallbackManager struct {
 	object
-	manager *fallback.Manager
+	*fallback.Manager
 	// host is nil without falling back.
-	device, host *openDevice
+	device, host *Device
 	// tracker is the handle of its tracker; 0: it has none.
 	tracker uint64
 
@@ -23,7 +24,12 @@ type openFallbackManager struct {
 	buffers map[uint64]struct{}
 }
 
-func (m *openFallbackManager) note(buffer uint64) {
+// FallbackManager finds a manager of buffers that fall back.
+func (l *Library) FallbackManager(op string, id uint64) (*FallbackManager, error) {
+	return find(l, l.fallbackManagers, op, id)
+}
+
+func (m *FallbackManager) note(buffer uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.buffers == nil {
@@ -32,13 +38,13 @@ func (m *openFallbackManager) note(buffer uint64) {
 	m.buffers[buffer] = struct{}{}
 }
 
-func (m *openFallbackManager) forget(buffer uint64) {
+func (m *FallbackManager) forget(buffer uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.buffers, buffer)
 }
 
-func (m *openFallbackManager) takeBuffers() map[uint64]struct{} {
+func (m *FallbackManager) takeBuffers() map[uint64]struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	handles := m.buffers
@@ -46,23 +52,23 @@ func (m *openFallbackManager) takeBuffers() map[uint64]struct{} {
 	return handles
 }
 
-func (m *openFallbackManager) isOver() bool                    { return m.manager.IsOver() }
-func (m *openFallbackManager) known() (uint64, *engine.Engine) { return m.id(), m.device.engine }
-func (m *openFallbackManager) close(force bool) error          { return m.manager.Close(force) }
+func (m *FallbackManager) isOver() bool                    { return m.IsOver() }
+func (m *FallbackManager) known() (uint64, *engine.Engine) { return m.id(), m.device.Engine }
+func (m *FallbackManager) close(force bool) error          { return m.Close(force) }
 
 // of says that a manager is of both its devices.
-func (m *openFallbackManager) of(d *openDevice) bool {
+func (m *FallbackManager) of(d *Device) bool {
 	return d != nil && (m.device == d || m.host == d)
 }
 
-func (m *openFallbackManager) leak() leak { return m.alive("fallback_manager", m.device.engine) }
+func (m *FallbackManager) leak() leak { return m.alive("fallback_manager", m.device.Engine) }
 
-func (m *openFallbackManager) endByForce(l *Library, id uint64) error {
+func (m *FallbackManager) endByForce(l *Library, id uint64) error {
 	return dropByForce(l, l.fallbackManagers, id, m)
 }
 
 // dropped takes away the handles of its tracker and of its buffers.
-func (m *openFallbackManager) dropped(l *Library) {
+func (m *FallbackManager) dropped(l *Library) {
 	l.forgetTracker(m.tracker)
 	for buffer := range m.takeBuffers() {
 		// One that was freed a moment ago may be gone.
@@ -71,8 +77,8 @@ func (m *openFallbackManager) dropped(l *Library) {
 }
 
 // addMemory lists its buffers.
-func (m *openFallbackManager) addMemory(l *Library, r *leakReport) {
-	l.buffers.Each(func(id uint64, b *openBuffer) bool {
+func (m *FallbackManager) addMemory(l *Library, r *leakReport) {
+	l.buffers.Each(func(id uint64, b *FallbackBuffer) bool {
 		if b.owner == m {
 			r.addMember(id, b)
 		}
@@ -81,17 +87,17 @@ func (m *openFallbackManager) addMemory(l *Library, r *leakReport) {
 }
 
 // snapshot adds what the manager holds of a device, and the manager to its first one.
-func (m *openFallbackManager) snapshot(d *openDevice, s deviceSnapshot) {
-	if p := m.manager.PoolOn(d.engine); p != nil {
+func (m *FallbackManager) snapshot(d *Device, s deviceSnapshot) {
+	if p := m.PoolOn(d.Engine); p != nil {
 		s.add(recordsOfPools, poolSnapshot{Snapshot: p.Snapshot(), Owner: "fallback_manager"})
 	}
 	if m.device == d {
-		s.add("fallback_managers", m.manager.ManagerStats())
+		s.add("fallback_managers", m.FallbackStats())
 	}
 }
 
-func (m *openFallbackManager) ownerAt(d *openDevice, addr device.Addr) (Owner, bool) {
-	p := m.manager.PoolOn(d.engine)
+func (m *FallbackManager) ownerAt(d *Device, addr device.Addr) (Owner, bool) {
+	p := m.PoolOn(d.Engine)
 	if p == nil {
 		return Owner{}, false
 	}
@@ -99,9 +105,9 @@ func (m *openFallbackManager) ownerAt(d *openDevice, addr device.Addr) (Owner, b
 }
 
 // String names the pressure callbacks of a manager.
-func (m *openFallbackManager) String() string {
+func (m *FallbackManager) String() string {
 	return fmt.Sprintf("pressure callback of fallback manager %#x", m.id())
 }
 
 // hasEnded says that nothing is done with the manager any more.
-func (m *openFallbackManager) hasEnded() bool { return m.isOver() }
+func (m *FallbackManager) hasEnded() bool { return m.isOver() }

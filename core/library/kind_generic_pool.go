@@ -8,8 +8,8 @@ import (
 	"ferrum_mem/core/fallback"
 )
 
-// openGenericPool is a pool of the caller's own buffers, which are words to us.
-type openGenericPool struct {
+// GenericPool is a pool of the caller's own buffers, which are words to us.
+type GenericPool struct {
 	object
 	pool *fallback.GenericMemoryPool[uint64]
 	// tracker is the handle of its tracker; 0: it has none.
@@ -20,16 +20,15 @@ type openGenericPool struct {
 	ended atomic.Bool
 }
 
-// A generic pool holds words of the caller's, and no memory.
-func (p *openGenericPool) isOver() bool                    { return p.ended.Load() }
-func (p *openGenericPool) known() (uint64, *engine.Engine) { return p.id(), nil }
-func (p *openGenericPool) of(d *openDevice) bool           { return d == nil }
-func (p *openGenericPool) leak() leak                      { return p.alive("generic_pool", nil) }
-
-func (p *openGenericPool) endByForce(l *Library, id uint64) error {
-	const op = "generic_pool.destroy"
-	if err := p.end(op, true); err != nil {
-		return err
-	}
-	return l.forgetGenericPool(id, p)
+// GenericPool finds a pool of the caller's own buffers.
+func (l *Library) GenericPool(op string, id uint64) (*GenericPool, error) {
+	return find(l, l.genericPools, op, id)
 }
+
+// A generic pool holds words of the caller's, and no memory.
+func (p *GenericPool) isOver() bool                    { return p.ended.Load() }
+func (p *GenericPool) known() (uint64, *engine.Engine) { return p.id(), nil }
+func (p *GenericPool) of(d *Device) bool               { return d == nil }
+func (p *GenericPool) leak() leak                      { return p.alive("generic_pool", nil) }
+
+func (p *GenericPool) endByForce(*Library, uint64) error { return p.Destroy(true) }

@@ -7,26 +7,30 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// openManager is a manager that was made by ManagerCreate.
-type openManager struct {
+// Manager is a manager that was made by ManagerCreate. What it does without more is that
+// of the manager itself.
+type Manager struct {
 	object
-	manager *manager.Manager
-	device  *openDevice
+	*manager.Manager
+	device *Device
 }
 
-func (m *openManager) isOver() bool                    { return m.manager.IsOver() }
-func (m *openManager) known() (uint64, *engine.Engine) { return m.id(), m.device.engine }
-func (m *openManager) of(d *openDevice) bool           { return m.device == d }
-func (m *openManager) leak() leak                      { return m.alive("manager", m.device.engine) }
-func (m *openManager) close(force bool) error          { return m.manager.Close(force) }
-func (m *openManager) endByForce(l *Library, id uint64) error {
+// Manager finds a manager.
+func (l *Library) Manager(op string, id uint64) (*Manager, error) { return find(l, l.managers, op, id) }
+
+func (m *Manager) isOver() bool                    { return m.IsOver() }
+func (m *Manager) known() (uint64, *engine.Engine) { return m.id(), m.device.Engine }
+func (m *Manager) of(d *Device) bool               { return m.device == d }
+func (m *Manager) leak() leak                      { return m.alive("manager", m.device.Engine) }
+func (m *Manager) close(force bool) error          { return m.Close(force) }
+func (m *Manager) endByForce(l *Library, id uint64) error {
 	return dropByForce(l, l.managers, id, m)
 }
 
-func (m *openManager) addMemory(_ *Library, r *leakReport) {
-	now, deviceID := track.Now(), m.device.engine.ID().String()
-	pools := m.manager.Pools()
-	m.manager.EachBlock(func(b manager.HandleInfo) bool {
+func (m *Manager) addMemory(_ *Library, r *leakReport) {
+	now, deviceID := track.Now(), m.device.Engine.ID().String()
+	pools := m.Pools()
+	m.EachBlock(func(b manager.HandleInfo) bool {
 		r.add(leak{
 			Kind: "memory", Device: deviceID, Handle: b.Handle.ID(), Address: uint64(b.Addr),
 			Bytes: b.SizeBytes, Tag: b.Tag, AgeNS: age(now, b.AllocatedAt), CallSite: r.callSite(b.Addr, pools...),
@@ -36,19 +40,19 @@ func (m *openManager) addMemory(_ *Library, r *leakReport) {
 }
 
 // snapshot adds the manager and its pools.
-func (m *openManager) snapshot(_ *openDevice, s deviceSnapshot) {
-	for _, p := range m.manager.Pools() {
+func (m *Manager) snapshot(_ *Device, s deviceSnapshot) {
+	for _, p := range m.Pools() {
 		s.add(recordsOfPools, poolSnapshot{Snapshot: p.Snapshot(), Owner: "manager"})
 	}
-	stats := m.manager.Statistics()
+	stats := m.Statistics()
 	s.add("managers", managerSnapshot{
-		LiveBlocks: stats.LiveBlocks.Current, MemoryTypes: m.manager.LiveByType(), Statistics: stats,
-		Adopted: m.manager.Adopted(),
+		LiveBlocks: stats.LiveBlocks.Current, MemoryTypes: m.LiveByType(), Statistics: stats,
+		Adopted: m.Adopted(),
 	})
 }
 
-func (m *openManager) ownerAt(_ *openDevice, addr device.Addr) (Owner, bool) {
-	for _, p := range m.manager.Pools() {
+func (m *Manager) ownerAt(_ *Device, addr device.Addr) (Owner, bool) {
+	for _, p := range m.Pools() {
 		if owner, found := ownerIn(p, addr); found {
 			owner.Manager = m.id()
 			return owner, true

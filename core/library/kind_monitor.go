@@ -5,22 +5,26 @@ import (
 	"ferrum_mem/core/monitor"
 )
 
-// openMonitor is a monitor that was made by MonitorCreate.
-type openMonitor struct {
+// Monitor is a monitor that was made by MonitorCreate. What it does without more is that of
+// the monitor itself.
+type Monitor struct {
 	object
-	monitor *monitor.Monitor
+	*monitor.Monitor
 }
 
-// A monitor is of no device: it watches managers of many.
-func (m *openMonitor) isOver() bool                    { return m.monitor.IsOver() }
-func (m *openMonitor) known() (uint64, *engine.Engine) { return m.id(), nil }
-func (m *openMonitor) of(d *openDevice) bool           { return d == nil }
-func (m *openMonitor) leak() leak                      { return m.alive("monitor", nil) }
+// Monitor finds a monitor.
+func (l *Library) Monitor(op string, id uint64) (*Monitor, error) { return find(l, l.monitors, op, id) }
 
-func (m *openMonitor) endByForce(l *Library, id uint64) error {
+// A monitor is of no device: it watches managers of many.
+func (m *Monitor) isOver() bool                    { return m.IsOver() }
+func (m *Monitor) known() (uint64, *engine.Engine) { return m.id(), nil }
+func (m *Monitor) of(d *Device) bool               { return d == nil }
+func (m *Monitor) leak() leak                      { return m.alive("monitor", nil) }
+
+func (m *Monitor) endByForce(l *Library, id uint64) error {
 	if _, err := l.monitors.Remove(id); err != nil {
 		return err
 	}
-	m.monitor.Close(false)
+	m.Close(false)
 	return nil
 }

@@ -7,9 +7,9 @@ import (
 	"ferrum_mem/core/placement"
 )
 
-// openPlacement is a placement strategy that was made by PlacementCreate or
+// Placement is a placement strategy that was made by PlacementCreate or
 // PlacementCreateOwn.
-type openPlacement struct {
+type Placement struct {
 	object
 	strategy *placement.Strategy
 
@@ -21,24 +21,29 @@ type openPlacement struct {
 	ended   bool
 }
 
+// Placement finds a placement strategy.
+func (l *Library) Placement(op string, id uint64) (*Placement, error) {
+	return find(l, l.placements, op, id)
+}
+
 // A strategy of the caller's is called no more once it is over; the others have no end
 // but that of their handle.
-func (p *openPlacement) isOver() bool {
+func (p *Placement) isOver() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.ended
 }
 
-func (p *openPlacement) known() (uint64, *engine.Engine) { return p.id(), nil }
-func (p *openPlacement) of(d *openDevice) bool           { return d == nil }
+func (p *Placement) known() (uint64, *engine.Engine) { return p.id(), nil }
+func (p *Placement) of(d *Device) bool               { return d == nil }
 
-func (p *openPlacement) leak() leak {
+func (p *Placement) leak() leak {
 	found := p.alive("placement", nil)
 	found.Tag = p.strategy.Name()
 	return found
 }
 
-func (p *openPlacement) endByForce(l *Library, id uint64) error {
+func (p *Placement) endByForce(l *Library, id uint64) error {
 	if _, err := l.placements.Remove(id); err != nil {
 		return err
 	}

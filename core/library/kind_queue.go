@@ -16,7 +16,7 @@ type streams struct{ l *Library }
 func (*streams) handles() handle.Kind { return handle.Stream }
 func (*streams) traits() traits       { return traits{listed: listedLast} }
 
-func (s *streams) count(only *openDevice) int {
+func (s *streams) count(only *Device) int {
 	return s.l.countMade(only, func(n manager.Leftovers) int { return n.Streams })
 }
 
@@ -35,7 +35,7 @@ type events struct{ l *Library }
 func (*events) handles() handle.Kind { return handle.Event }
 func (*events) traits() traits       { return traits{listed: listedLast} }
 
-func (s *events) count(only *openDevice) int {
+func (s *events) count(only *Device) int {
 	return s.l.countMade(only, func(n manager.Leftovers) int { return n.Events })
 }
 
@@ -48,10 +48,10 @@ func (s *events) each(visit func(id uint64, m member) bool) {
 }
 
 // countMade adds up what the factory has made on a device or, with nil, on all.
-func (l *Library) countMade(only *openDevice, pick func(manager.Leftovers) int) (n int) {
-	l.devices.Each(func(_ uint64, d *openDevice) bool {
+func (l *Library) countMade(only *Device, pick func(manager.Leftovers) int) (n int) {
+	l.devices.Each(func(_ uint64, d *Device) bool {
 		if only == nil || d == only {
-			n += pick(l.factory.Leftovers(d.engine))
+			n += pick(l.factory.Leftovers(d.Engine))
 		}
 		return true
 	})
@@ -68,7 +68,7 @@ type queued struct {
 
 func (q *queued) isOver() bool                    { return false }
 func (q *queued) known() (uint64, *engine.Engine) { return q.id, q.engine }
-func (q *queued) of(d *openDevice) bool           { return d != nil && d.engine == q.engine }
+func (q *queued) of(d *Device) bool               { return d != nil && d.Engine == q.engine }
 
 func (q *queued) leak() leak {
 	return leak{Kind: q.kind, Device: q.engine.ID().String(), AgeNS: age(track.Now(), q.madeAt)}

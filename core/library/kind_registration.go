@@ -17,7 +17,7 @@ type registration struct {
 		// called from that call.
 		Remove(inside bool)
 	}
-	device *openDevice
+	device *Device
 	// subject is what it was made for, which it may outlive; nil: its device.
 	subject subject
 }
@@ -48,11 +48,11 @@ func (r *registration) about() string {
 
 // A registration is over with its handle.
 func (r *registration) isOver() bool                    { return false }
-func (r *registration) known() (uint64, *engine.Engine) { return r.id(), r.device.engine }
-func (r *registration) of(d *openDevice) bool           { return r.device == d }
+func (r *registration) known() (uint64, *engine.Engine) { return r.id(), r.device.Engine }
+func (r *registration) of(d *Device) bool               { return r.device == d }
 
 func (r *registration) leak() leak {
-	found := r.alive("registration", r.device.engine)
+	found := r.alive("registration", r.device.Engine)
 	found.Callback = r.about()
 	return found
 }

@@ -6,44 +6,48 @@ import (
 	"ferrum_mem/core/vmm"
 )
 
-// openVPool is a virtual pool that was made by VPoolCreate.
-type openVPool struct {
+// VPool is a virtual pool that was made by VPoolCreate. What it does without more is that
+// of the pool itself.
+type VPool struct {
 	object
-	pool   *vmm.Pool
-	device *openDevice
+	*vmm.Pool
+	device *Device
 }
 
-func (p *openVPool) isOver() bool                    { return p.pool.IsOver() }
-func (p *openVPool) known() (uint64, *engine.Engine) { return p.id(), p.device.engine }
-func (p *openVPool) of(d *openDevice) bool           { return p.device == d }
-func (p *openVPool) close(force bool) error          { return p.pool.Close(force) }
-func (p *openVPool) endByForce(l *Library, id uint64) error {
+// VPool finds a virtual pool.
+func (l *Library) VPool(op string, id uint64) (*VPool, error) { return find(l, l.vpools, op, id) }
+
+func (p *VPool) isOver() bool                    { return p.IsOver() }
+func (p *VPool) known() (uint64, *engine.Engine) { return p.id(), p.device.Engine }
+func (p *VPool) of(d *Device) bool               { return p.device == d }
+func (p *VPool) close(force bool) error          { return p.Close(force) }
+func (p *VPool) endByForce(l *Library, id uint64) error {
 	return dropByForce(l, l.vpools, id, p)
 }
 
-func (p *openVPool) leak() leak {
-	found := p.alive("vpool", p.device.engine)
-	found.Tag = p.pool.Physical().Name()
+func (p *VPool) leak() leak {
+	found := p.alive("vpool", p.device.Engine)
+	found.Tag = p.Physical().Name()
 	return found
 }
 
-func (p *openVPool) addMemory(_ *Library, r *leakReport) {
-	r.addRanges(p.device, p.id(), p.pool.EachRange)
+func (p *VPool) addMemory(_ *Library, r *leakReport) {
+	r.addRanges(p.device, p.id(), p.EachRange)
 }
 
-func (p *openVPool) snapshot(_ *openDevice, s deviceSnapshot) {
+func (p *VPool) snapshot(_ *Device, s deviceSnapshot) {
 	s.add("virtual_pools", vpoolSnapshot{
-		Name: p.pool.Physical().Name(), Statistics: p.pool.Physical().Statistics(),
-		Info: newSpaceInfo(p.pool.BaseAddress(), p.pool.Stats()),
+		Name: p.Physical().Name(), Statistics: p.Physical().Statistics(),
+		Info: newSpaceInfo(p.BaseAddress(), p.Stats()),
 	})
 }
 
-func (p *openVPool) ownerAt(_ *openDevice, addr device.Addr) (Owner, bool) {
-	at, found := p.pool.RangeAt(addr)
+func (p *VPool) ownerAt(_ *Device, addr device.Addr) (Owner, bool) {
+	at, found := p.RangeAt(addr)
 	if !found {
 		return Owner{}, false
 	}
 	owner := ownerOf(at)
-	owner.VPool, owner.PoolName = p.id(), p.pool.Physical().Name()
+	owner.VPool, owner.PoolName = p.id(), p.Physical().Name()
 	return owner, true
 }

@@ -13,7 +13,7 @@ import (
 // collectLeaks lists what is alive on a device or, with nil, on all of them
 // with the devices themselves and what belongs to none: first what holds memory,
 // then the memory, then the rest, so that a flood of events hides no block.
-func (l *Library) collectLeaks(only *openDevice) leakReport {
+func (l *Library) collectLeaks(only *Device) leakReport {
 	report := newLeakReport()
 	list := func(place listing, add func(id uint64, m member)) {
 		for _, k := range l.kinds {
@@ -56,8 +56,8 @@ func (o *object) alive(kind string, of *engine.Engine) leak {
 }
 
 // addRanges adds what is mapped in a virtual or elastic pool with that handle.
-func (r *leakReport) addRanges(d *openDevice, handle uint64, each func(func(vmm.Range) bool)) {
-	now, deviceID := track.Now(), d.engine.ID().String()
+func (r *leakReport) addRanges(d *Device, handle uint64, each func(func(vmm.Range) bool)) {
+	now, deviceID := track.Now(), d.Engine.ID().String()
 	each(func(found vmm.Range) bool {
 		r.add(leak{Kind: "range", Device: deviceID, Handle: handle, Address: uint64(found.Addr),
 			Bytes: found.RequestedBytes, Tag: found.Tag, Model: found.Model, AgeNS: age(now, found.AllocatedAt)})

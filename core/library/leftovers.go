@@ -76,14 +76,14 @@ func plural(kind string) string {
 
 // countLeft counts what is alive on a device or, with nil, on all of them with
 // the devices themselves. It waits for nothing.
-func (l *Library) countLeft(only *openDevice) leftovers {
+func (l *Library) countLeft(only *Device) leftovers {
 	var n leftovers
 	for _, k := range l.kinds {
 		n.kinds = append(n.kinds, leftKind{k.handles(), k.count(only)})
 	}
-	l.devices.Each(func(_ uint64, d *openDevice) bool {
+	l.devices.Each(func(_ uint64, d *Device) bool {
 		if only == nil || d == only {
-			n.blocks += d.engine.Statistics().LiveBlocks.Current
+			n.blocks += d.Engine.Statistics().LiveBlocks.Current
 		}
 		return true
 	})
@@ -92,7 +92,7 @@ func (l *Library) countLeft(only *openDevice) leftovers {
 }
 
 // nameRegistrations names some of the registrations of a device or, with nil, of all.
-func (l *Library) nameRegistrations(only *openDevice) []string {
+func (l *Library) nameRegistrations(only *Device) []string {
 	var outliving, others []string
 	l.registrations.Each(func(id uint64, r *registration) bool {
 		if only != nil && r.device != only {
@@ -127,10 +127,10 @@ func (l *Library) orLog(err error, force bool, id uint64) error {
 
 // emptyDevice ends what is on a device that is being closed: with force
 // everything, without it only what nobody has made.
-func (l *Library) emptyDevice(d *openDevice, force bool, report func()) error {
+func (l *Library) emptyDevice(d *Device, force bool, report func()) error {
 	if !force {
 		l.awaitCallbacks(d)
-		_, err := l.factory.CloseDevice(d.engine, false)
+		_, err := l.factory.CloseDevice(d.Engine, false)
 		return err
 	}
 	d.gate.close()
@@ -140,13 +140,13 @@ func (l *Library) emptyDevice(d *openDevice, force bool, report func()) error {
 	if err := l.endAll(d); err != nil {
 		return err
 	}
-	_, err := l.factory.CloseDevice(d.engine, true)
+	_, err := l.factory.CloseDevice(d.Engine, true)
 	return err
 }
 
 // awaitCallbacks waits for callbacks of a device, or with nil of those that belong to
 // none, that removed themselves and still run. A call from inside a callback waits for none: it may be that one.
-func (l *Library) awaitCallbacks(d *openDevice) {
+func (l *Library) awaitCallbacks(d *Device) {
 	if !l.insideAnyCallback() {
 		l.running.await(d)
 	}

@@ -107,18 +107,18 @@ type Library struct {
 	log     *logger
 	factory *manager.Factory
 
-	devices          *handle.Table[*openDevice]
-	pools            *handle.Table[*openPool]
-	vpools           *handle.Table[*openVPool]
-	elasticPools     *handle.Table[*openElasticPool]
-	managers         *handle.Table[*openManager]
+	devices          *handle.Table[*Device]
+	pools            *handle.Table[*Pool]
+	vpools           *handle.Table[*VPool]
+	elasticPools     *handle.Table[*ElasticPool]
+	managers         *handle.Table[*Manager]
 	registrations    *handle.Table[*registration]
-	monitors         *handle.Table[*openMonitor]
-	placements       *handle.Table[*openPlacement]
-	fallbackManagers *handle.Table[*openFallbackManager]
-	buffers          *handle.Table[*openBuffer]
-	trackers         *handle.Table[*openTracker]
-	genericPools     *handle.Table[*openGenericPool]
+	monitors         *handle.Table[*Monitor]
+	placements       *handle.Table[*Placement]
+	fallbackManagers *handle.Table[*FallbackManager]
+	buffers          *handle.Table[*FallbackBuffer]
+	trackers         *handle.Table[*Tracker]
+	genericPools     *handle.Table[*GenericPool]
 	running          *running
 	// kinds are all of them, those of the factory included; it is written by New only.
 	kinds []kind
@@ -135,7 +135,7 @@ type Library struct {
 	// stopping says that a forced stop is under way.
 	stopping bool
 	// opened finds the open devices by their identity.
-	opened map[device.ID]*openDevice
+	opened map[device.ID]*Device
 	// lastLeaks is what was alive when the library stopped last.
 	lastLeaks leakReport
 
@@ -158,20 +158,20 @@ func New(o Options) *Library {
 		options:          o,
 		log:              newLogger(),
 		factory:          manager.NewFactory(),
-		devices:          handle.New[*openDevice](handle.Device),
-		pools:            handle.New[*openPool](handle.Pool),
-		vpools:           handle.New[*openVPool](handle.VirtualPool),
-		elasticPools:     handle.New[*openElasticPool](handle.ElasticPool),
-		managers:         handle.New[*openManager](handle.Manager),
+		devices:          handle.New[*Device](handle.Device),
+		pools:            handle.New[*Pool](handle.Pool),
+		vpools:           handle.New[*VPool](handle.VirtualPool),
+		elasticPools:     handle.New[*ElasticPool](handle.ElasticPool),
+		managers:         handle.New[*Manager](handle.Manager),
 		registrations:    handle.New[*registration](handle.Registration),
-		monitors:         handle.New[*openMonitor](handle.Monitor),
-		placements:       handle.New[*openPlacement](handle.Placement),
-		fallbackManagers: handle.New[*openFallbackManager](handle.FallbackManager),
-		buffers:          handle.New[*openBuffer](handle.Buffer),
-		trackers:         handle.New[*openTracker](handle.Tracker),
-		genericPools:     handle.New[*openGenericPool](handle.GenericPool),
+		monitors:         handle.New[*Monitor](handle.Monitor),
+		placements:       handle.New[*Placement](handle.Placement),
+		fallbackManagers: handle.New[*FallbackManager](handle.FallbackManager),
+		buffers:          handle.New[*FallbackBuffer](handle.Buffer),
+		trackers:         handle.New[*Tracker](handle.Tracker),
+		genericPools:     handle.New[*GenericPool](handle.GenericPool),
 		running:          newRunning(),
-		opened:           map[device.ID]*openDevice{},
+		opened:           map[device.ID]*Device{},
 		lastLeaks:        newLeakReport(),
 	}
 	l.changed = sync.NewCond(&l.mu)
@@ -181,6 +181,8 @@ func New(o Options) *Library {
 
 // object is what devices, pools, managers and registrations have in common.
 type object struct {
+	// library is what has made it.
+	library *Library
 	// handle is 0 until the object is in its table.
 	handle    atomic.Uint64
 	createdAt time.Time

@@ -21,9 +21,9 @@ type owned interface {
 type dropper interface{ dropped(l *Library) }
 
 // insert gives an object its handle.
-func insert[T interface{ base() *object }](table *handle.Table[T], value T) (uint64, error) {
+func insert[T interface{ base() *object }](l *Library, table *handle.Table[T], value T) (uint64, error) {
 	o := value.base()
-	o.createdAt = time.Now()
+	o.library, o.createdAt = l, time.Now()
 	id, err := table.Insert(value)
 	if err == nil {
 		o.handle.Store(id)
@@ -34,7 +34,7 @@ func insert[T interface{ base() *object }](table *handle.Table[T], value T) (uin
 // create makes an object on a device. made hears of it while the device is not closed;
 // nil: nobody.
 func create[T owned](
-	l *Library, table *handle.Table[T], op string, deviceID uint64, build func(*openDevice) (T, error), made func(id uint64, object T),
+	l *Library, table *handle.Table[T], op string, deviceID uint64, build func(*Device) (T, error), made func(id uint64, object T),
 ) (uint64, error) {
 	d, err := l.making(op, deviceID)
 	if err != nil {
@@ -43,14 +43,14 @@ func create[T owned](
 	defer d.gate.leave()
 	object, err := build(d)
 	if err != nil {
-		return 0, on(err, d.engine)
+		return 0, on(err, d.Engine)
 	}
-	id, err := insert(table, object)
+	id, err := insert(l, table, object)
 	if err != nil {
 		if closeErr := object.close(true); closeErr != nil {
-			l.log.printf(LogError, "%v: closing an object that got no handle: %v", d.engine.ID(), closeErr)
+			l.log.printf(LogError, "%v: closing an object that got no handle: %v", d.Engine.ID(), closeErr)
 		}
-		return 0, on(err, d.engine)
+		return 0, on(err, d.Engine)
 	}
 	made(id, object)
 	return id, nil
@@ -58,12 +58,10 @@ func create[T owned](
 
 // destroy ends an object. By force it reports what of it was live. It is CodeBusy while
 // another call is at it.
-func destroy[T owned](l *Library, table *handle.Table[T], op string, id uint64, force bool) error {
-	object, err := find(l, table, op, id)
-	if err != nil {
-		return err
-	}
-	o, word := object.base(), handle.KindOf(id).String()
+func destroy[T owned](table *handle.Table[T], op string, object T, force bool) error {
+	o := object.base()
+	l, id := o.library, o.id()
+	word := handle.KindOf(id).String()
 	if !o.destroying.TryLock() {
 		return on(device.Errorf(device.CodeBusy, op, "%s handle %#x: another call is destroying the %s", word, id, word), engineOf(object))
 	}

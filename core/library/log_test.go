@@ -162,8 +162,8 @@ func TestForcedDestructionIsLogged(t *testing.T) {
 	p, m, _ := b.fill("test:0")
 	var r listener
 	require.NoError(t, b.SetLog(library.LogWarning, r.hear, true))
-	require.NoError(t, b.PoolDestroy(p, true))
-	require.NoError(t, b.ManagerDestroy(m, true))
+	require.NoError(t, at(b.Pool, p).Destroy(true))
+	require.NoError(t, at(b.Manager, m).Destroy(true))
 	require.NoError(t, b.SetLog(library.LogWarning, nil, true))
 	text := strings.Join(r.all(), "\n")
 	require.Equal(t, 1, strings.Count(text, "freed block of 1000 bytes"))
@@ -176,7 +176,7 @@ func TestForcedDestructionIsLogged(t *testing.T) {
 func TestForcedStopLogsEachLeakOnce(t *testing.T) {
 	for name, stop := range map[string]func(b *bench) error{
 		"shutdown": func(b *bench) error { return b.Shutdown(true) },
-		"close":    func(b *bench) error { return b.DeviceClose(b.leaks().Leaks[0].Handle, true) },
+		"close":    func(b *bench) error { return at(b.Device, b.leaks().Leaks[0].Handle).Close(true) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := startBench(t)

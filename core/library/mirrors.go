@@ -37,5 +37,5 @@ func (l *Library) ShowBooks(id uint64) {
 			return
 		}
 	}
-	d.engine.Show()
+	d.Engine.Show()
 }

@@ -83,18 +83,13 @@ type highSnapshot struct {
 	Reason *reasonSnapshot `json:"reason"`
 }
 
-// MonitorInfoJSON is what a monitor knows of every device, in the form that the
+// InfoJSON is what the monitor knows of every device, in the form that the
 // public header gives, from readings that are no older than maxAge.
-func (l *Library) MonitorInfoJSON(id uint64, maxAge time.Duration) ([]byte, error) {
-	const op = "monitor.info_json"
-	m, err := find(l, l.monitors, op, id)
-	if err != nil {
-		return nil, err
-	}
-	infos := m.monitor.Info(maxAge)
-	s := m.monitor.Summarize(infos)
+func (m *Monitor) InfoJSON(maxAge time.Duration) ([]byte, error) {
+	infos := m.Info(maxAge)
+	s := m.Summarize(infos)
 	snapshot := monitorSnapshot{
-		Profile: m.monitor.Profile(), Devices: []monitoredDevice{},
+		Profile: m.Profile(), Devices: []monitoredDevice{},
 		Pressure: monitorSummary{
 			Level: s.Level, WeightedLevel: s.WeightedLevel, Devices: s.Devices, Unknown: s.Unknown,
 			TotalBytes: s.TotalBytes, UsedBytes: s.UsedBytes,
@@ -103,7 +98,7 @@ func (l *Library) MonitorInfoJSON(id uint64, maxAge time.Duration) ([]byte, erro
 	for _, info := range infos {
 		snapshot.Devices = append(snapshot.Devices, monitored(info))
 	}
-	return encode(op, snapshot)
+	return encode("monitor.info_json", snapshot)
 }
 
 func monitored(info monitor.DeviceInfo) monitoredDevice {

@@ -50,89 +50,65 @@ func (l *Library) MonitorCreate(c MonitorConfig) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	entry := &openMonitor{monitor: made}
+	entry := &Monitor{Monitor: made}
 	// Not while the library stops: it has listed what there is by then.
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, err := l.started(op); err != nil {
 		return 0, err
 	}
-	return insert(l.monitors, entry)
+	return insert(l, l.monitors, entry)
 }
 
-// MonitorDestroy ends a monitor: its callback is not called again, and one that
+// Destroy ends the monitor: its callback is not called again, and one that
 // runs is waited for, unless runningToken, the token of the callback that the
 // calling thread runs (0: none), is the handle: the token of a monitor's callback.
 // The managers are left as they are.
-func (l *Library) MonitorDestroy(id, runningToken uint64) error {
-	if _, err := l.started("monitor.destroy"); err != nil {
+func (m *Monitor) Destroy(runningToken uint64) error {
+	if _, err := m.library.monitors.Remove(m.id()); err != nil {
 		return err
 	}
-	entry, err := l.monitors.Remove(id)
-	if err != nil {
-		return err
-	}
-	entry.monitor.Close(runningToken == id)
+	m.Close(runningToken == m.id())
 	return nil
 }
 
-// MonitorRegister has a monitor watch a manager and its device. The registration is
+// Register has the monitor watch a manager and its device. The registration is
 // weak: a manager that is destroyed leaves by itself.
-func (l *Library) MonitorRegister(id, managerID uint64) error {
-	const op = "monitor.register"
-	m, err := find(l, l.monitors, op, id)
+func (m *Monitor) Register(managerID uint64) error {
+	watched, err := m.library.managers.Get(managerID)
 	if err != nil {
 		return err
 	}
-	entry, err := l.managers.Get(managerID)
-	if err != nil {
-		return err
-	}
-	return late(m.monitor.Register(entry.manager), m, entry, entry.device)
+	return CallError(m.Monitor.Register(watched.Manager), m, watched, watched.device)
 }
 
-// MonitorUnregister ends the watch over a manager.
-func (l *Library) MonitorUnregister(id, managerID uint64) error {
-	const op = "monitor.unregister"
-	m, err := find(l, l.monitors, op, id)
+// Unregister ends the watch over a manager.
+func (m *Monitor) Unregister(managerID uint64) error {
+	watched, err := m.library.managers.Get(managerID)
 	if err != nil {
 		return err
 	}
-	entry, err := l.managers.Get(managerID)
-	if err != nil {
-		return err
-	}
-	return late(m.monitor.Unregister(entry.manager), m, entry)
+	return CallError(m.Monitor.Unregister(watched.Manager), m, watched)
 }
 
-// MonitorUnregisterDevice ends the watch over all managers of a device.
-func (l *Library) MonitorUnregisterDevice(id, deviceID uint64) error {
-	const op = "monitor.unregister_device"
-	m, err := find(l, l.monitors, op, id)
+// UnregisterDevice ends the watch over all managers of a device.
+func (m *Monitor) UnregisterDevice(deviceID uint64) error {
+	d, err := m.library.devices.Get(deviceID)
 	if err != nil {
 		return err
 	}
-	d, err := l.devices.Get(deviceID)
-	if err != nil {
-		return err
-	}
-	return late(m.monitor.UnregisterDevice(d.engine), m, d)
+	return CallError(m.Monitor.UnregisterDevice(d.Engine), m, d)
 }
 
-// MonitorSetCallback has fn hear of every change of the levels from now on; nil
+// SetCallback has fn hear of every change of the levels from now on; nil
 // removes the present one. It waits for a running call of the former one, unless
-// it is called from that: runningToken is as for MonitorDestroy.
-func (l *Library) MonitorSetCallback(id, runningToken uint64, fn func(levels []DeviceLevel)) error {
-	const op = "monitor.set_callback"
-	m, err := find(l, l.monitors, op, id)
-	if err != nil {
-		return err
-	}
-	inside := runningToken == id
+// it is called from that: runningToken is as for Destroy.
+func (m *Monitor) SetCallback(runningToken uint64, fn func(levels []DeviceLevel)) error {
+	l, inside := m.library, runningToken == m.id()
 	if fn == nil {
-		return late(m.monitor.SetCallback(nil, inside), m)
+		return CallError(m.Monitor.SetCallback(nil, inside), m)
 	}
-	return late(m.monitor.SetCallback(func(levels []monitor.DeviceLevel) {
+	return CallError(m.Monitor.SetCallback(func(levels []monitor.DeviceLevel) {
 		var known []DeviceLevel
 		for _, found := range levels {
 			if handle := l.deviceOf(found.Engine); handle != 0 {
@@ -145,8 +121,8 @@ func (l *Library) MonitorSetCallback(id, runningToken uint64, fn func(levels []D
 
 // deviceOf is the handle of an open device; 0: it is closed.
 func (l *Library) deviceOf(e *engine.Engine) (handle uint64) {
-	l.devices.Each(func(id uint64, d *openDevice) bool {
-		if d.engine == e {
+	l.devices.Each(func(id uint64, d *Device) bool {
+		if d.Engine == e {
 			handle = id
 		}
 		return handle == 0
@@ -154,46 +130,31 @@ func (l *Library) deviceOf(e *engine.Engine) (handle uint64) {
 	return handle
 }
 
-// MonitorGetPressure is the pressure of all watched devices together, from readings
-// that are no older than maxAge.
-func (l *Library) MonitorGetPressure(id uint64, maxAge time.Duration) (monitor.Summary, error) {
-	return tell(l, l.monitors, "monitor.pressure", id, func(m *openMonitor) monitor.Summary { return m.monitor.Pressure(maxAge) })
-}
-
-// MonitorGetLevels is the level of every watched device.
-func (l *Library) MonitorGetLevels(id uint64, maxAge time.Duration) ([]DeviceLevel, error) {
-	m, err := find(l, l.monitors, "monitor.levels", id)
-	if err != nil {
-		return nil, err
-	}
+// Levels is the level of every watched device.
+func (m *Monitor) Levels(maxAge time.Duration) []DeviceLevel {
 	var levels []DeviceLevel
-	for _, info := range m.monitor.Info(maxAge) {
-		if handle := l.deviceOf(info.Engine); handle != 0 {
+	for _, info := range m.Info(maxAge) {
+		if handle := m.library.deviceOf(info.Engine); handle != 0 {
 			levels = append(levels, DeviceLevel{Device: handle, Level: info.Level})
 		}
 	}
-	return levels, nil
+	return levels
 }
 
-// MonitorCollect defragments every watched manager. What failed on a device is in
+// Collect defragments every watched manager. What failed on a device is in
 // its record; the others are collected all the same. Nothing is done when more devices
 // are watched than most: then count is how many; else it is that of the records. One
 // that comes meanwhile is collected, but not told of.
-func (l *Library) MonitorCollect(id, most uint64) (collected []MonitorCollected, count uint64, err error) {
-	const op = "monitor.collect"
-	m, err := find(l, l.monitors, op, id)
-	if err != nil {
-		return nil, 0, err
-	}
-	if watched := uint64(m.monitor.Devices()); watched > most {
-		return nil, watched, device.Errorf(device.CodeBufferTooSmall, op, "capacity is %d: there are %d devices", most, watched)
+func (m *Monitor) Collect(most uint64) (collected []MonitorCollected, count uint64, err error) {
+	if watched := uint64(m.Devices()); watched > most {
+		return nil, watched, device.Errorf(device.CodeBufferTooSmall, "monitor.collect", "capacity is %d: there are %d devices", most, watched)
 	}
 	// The error joins those of the devices, which are in the records.
-	done, _ := m.monitor.Collect()
+	done, _ := m.Monitor.Collect()
 	for _, c := range done {
 		// A device that is closed by now has no handle any more.
 		collected = append(collected, MonitorCollected{
-			Device: l.deviceOf(c.Engine), Managers: c.Managers, Stats: c.Stats, Err: on(c.Err, c.Engine),
+			Device: m.library.deviceOf(c.Engine), Managers: c.Managers, Stats: c.Stats, Err: on(c.Err, c.Engine),
 		})
 	}
 	collected = collected[:min(uint64(len(collected)), most)]

@@ -12,6 +12,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/library"
+	"ferrum_mem/core/manager"
 	"ferrum_mem/core/pressure"
 )
 
@@ -24,7 +25,7 @@ func (b *bench) monitor() uint64 {
 // others has others use so many percent of a device, and has it noticed.
 func (b *bench) others(index int, handle uint64, percent uint64) {
 	b.device(index).SetOthersBytes(capacity / 100 * percent)
-	require.NoError(b.t, b.DeviceSetLimit(handle, 0))
+	require.NoError(b.t, at(b.Device, handle).SetLimit(0))
 }
 
 func TestMonitorByHandle(t *testing.T) {
@@ -32,31 +33,29 @@ func TestMonitorByHandle(t *testing.T) {
 	here, there := b.open("test:0"), b.open("test:1")
 	first, second := b.manager(here), b.manager(there)
 	m := b.monitor()
-	require.NoError(t, b.MonitorRegister(m, first))
-	requireCode(t, device.CodeAlreadyExists, b.MonitorRegister(m, first))
-	require.NoError(t, b.MonitorRegister(m, second))
+	require.NoError(t, at(b.Monitor, m).Register(first))
+	requireCode(t, device.CodeAlreadyExists, at(b.Monitor, m).Register(first))
+	require.NoError(t, at(b.Monitor, m).Register(second))
 	heard := make(chan []library.DeviceLevel, 8)
-	require.NoError(t, b.MonitorSetCallback(m, 0, func(levels []library.DeviceLevel) { heard <- levels }))
+	require.NoError(t, at(b.Monitor, m).SetCallback(0, func(levels []library.DeviceLevel) { heard <- levels }))
 	b.others(1, there, 96)
 	want := []library.DeviceLevel{{Device: here, Level: pressure.Low}, {Device: there, Level: pressure.Critical}}
 	require.Equal(t, want, <-heard)
-	levels, err := b.MonitorGetLevels(m, 0)
-	require.NoError(t, err)
+	levels := at(b.Monitor, m).Levels(0)
 	require.Equal(t, want, levels)
-	summary, err := b.MonitorGetPressure(m, 0)
-	require.NoError(t, err)
+	summary := at(b.Monitor, m).Pressure(0)
 	require.Equal(t, pressure.Critical, summary.Level)
 	require.Equal(t, 2, summary.Devices)
-	_, count, err := b.MonitorCollect(m, 1)
+	_, count, err := at(b.Monitor, m).Collect(1)
 	requireCode(t, device.CodeBufferTooSmall, err)
 	require.EqualValues(t, 2, count)
-	require.NoError(t, b.MonitorUnregister(m, first))
+	require.NoError(t, at(b.Monitor, m).Unregister(first))
 	require.Equal(t, want[1:], <-heard)
-	requireCode(t, device.CodeNotFound, b.MonitorUnregister(m, first))
-	require.NoError(t, b.MonitorUnregisterDevice(m, there))
+	requireCode(t, device.CodeNotFound, at(b.Monitor, m).Unregister(first))
+	require.NoError(t, at(b.Monitor, m).UnregisterDevice(there))
 	require.Empty(t, <-heard)
-	require.NoError(t, b.MonitorDestroy(m, 0))
-	requireCode(t, device.CodeInvalidHandle, b.MonitorDestroy(m, 0))
+	require.NoError(t, at(b.Monitor, m).Destroy(0))
+	requireCode(t, device.CodeInvalidHandle, do(b.Monitor, m, func(o *library.Monitor) error { return o.Destroy(0) }))
 }
 
 // A registration is weak: neither the manager nor its device waits for the monitor.
@@ -65,25 +64,23 @@ func TestMonitorKeepsNothingAlive(t *testing.T) {
 	dev := b.open("test:0")
 	first := b.manager(dev)
 	m := b.monitor()
-	require.NoError(t, b.MonitorRegister(m, first))
-	require.NoError(t, b.MonitorSetCallback(m, 0, func([]library.DeviceLevel) {}))
-	require.NoError(t, b.ManagerDestroy(first, false))
-	levels, err := b.MonitorGetLevels(m, 0)
-	require.NoError(t, err)
+	require.NoError(t, at(b.Monitor, m).Register(first))
+	require.NoError(t, at(b.Monitor, m).SetCallback(0, func([]library.DeviceLevel) {}))
+	require.NoError(t, at(b.Manager, first).Destroy(false))
+	levels := at(b.Monitor, m).Levels(0)
 	require.Empty(t, levels)
-	require.NoError(t, b.DeviceClose(dev, false))
+	require.NoError(t, at(b.Device, dev).Close(false))
 
 	dev = b.open("test:0")
-	require.NoError(t, b.MonitorRegister(m, b.manager(dev)))
-	require.NoError(t, b.DeviceClose(dev, true))
-	summary, err := b.MonitorGetPressure(m, 0)
-	require.NoError(t, err)
+	require.NoError(t, at(b.Monitor, m).Register(b.manager(dev)))
+	require.NoError(t, at(b.Device, dev).Close(true))
+	summary := at(b.Monitor, m).Pressure(0)
 	require.Zero(t, summary.Devices)
 	requireCode(t, device.CodeBusy, b.Shutdown(false))
 	require.Equal(t, map[string]int{"monitor": 1}, b.leaks().kinds())
 	require.NoError(t, b.Shutdown(true))
 	require.NoError(t, b.Init(nil))
-	_, err = b.MonitorGetLevels(m, 0)
+	err := do(b.Monitor, m, func(o *library.Monitor) error { o.Levels(0); return nil })
 	requireCode(t, device.CodeInvalidHandle, err)
 }
 
@@ -91,9 +88,9 @@ func TestMonitorCallbackEndsItsMonitor(t *testing.T) {
 	b := startBench(t)
 	dev := b.open("test:0")
 	m := b.monitor()
-	require.NoError(t, b.MonitorRegister(m, b.manager(dev)))
+	require.NoError(t, at(b.Monitor, m).Register(b.manager(dev)))
 	done := make(chan error, 1)
-	require.NoError(t, b.MonitorSetCallback(m, 0, func([]library.DeviceLevel) { done <- b.MonitorDestroy(m, m) }))
+	require.NoError(t, at(b.Monitor, m).SetCallback(0, func([]library.DeviceLevel) { done <- at(b.Monitor, m).Destroy(m) }))
 	b.others(0, dev, 99)
 	require.NoError(t, <-done)
 }
@@ -103,11 +100,11 @@ func TestMonitorCollects(t *testing.T) {
 	dev := b.open("test:0")
 	mine := b.manager(dev)
 	m := b.monitor()
-	require.NoError(t, b.MonitorRegister(m, mine))
-	h, err := b.ManagerAlloc(mine, 1000)
+	require.NoError(t, at(b.Monitor, m).Register(mine))
+	h, err := at(b.Manager, mine).Alloc(1000)
 	require.NoError(t, err)
-	require.NoError(t, b.MemoryFree(h))
-	done, _, err := b.MonitorCollect(m, 8)
+	require.NoError(t, made(b).Free(manager.MemoryHandle(h)))
+	done, _, err := at(b.Monitor, m).Collect(8)
 	require.NoError(t, err)
 	require.Len(t, done, 1)
 	require.Equal(t, dev, done[0].Device)
@@ -119,9 +116,9 @@ func TestMonitorJSON(t *testing.T) {
 	b := startBench(t)
 	dev := b.open("test:0")
 	m := b.monitor()
-	require.NoError(t, b.MonitorRegister(m, b.manager(dev)))
+	require.NoError(t, at(b.Monitor, m).Register(b.manager(dev)))
 	b.device(0).FailNth(devicetest.Memory, 1, nil)
-	text, err := b.MonitorInfoJSON(m, 0)
+	text, err := at(b.Monitor, m).InfoJSON(0)
 	require.NoError(t, err)
 	var failed struct {
 		Devices []struct {
@@ -132,7 +129,7 @@ func TestMonitorJSON(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &failed))
 	require.Equal(t, "FERRUM_ERROR_DEVICE", failed.Devices[0].Error.Status)
 	require.Nil(t, failed.Devices[0].Memory)
-	text, err = b.MonitorInfoJSON(m, 0)
+	text, err = at(b.Monitor, m).InfoJSON(0)
 	require.NoError(t, err)
 	object := decode(t, text)
 	require.ElementsMatch(t, []string{"profile", "pressure", "devices"}, keysOf(object))
@@ -157,9 +154,9 @@ func TestMonitorOfThreeHostDevices(t *testing.T) {
 		require.NoError(t, err)
 		handle, err := l.ManagerCreate(dev, nil)
 		require.NoError(t, err)
-		require.NoError(t, l.MonitorRegister(m, handle))
+		require.NoError(t, at(l.Monitor, m).Register(handle))
 	}
-	text, err := l.MonitorInfoJSON(m, 0)
+	text, err := at(l.Monitor, m).InfoJSON(0)
 	require.NoError(t, err)
 	devices := decode(t, text)["devices"].([]any)
 	require.Len(t, devices, 3)
@@ -169,8 +166,7 @@ func TestMonitorOfThreeHostDevices(t *testing.T) {
 		machine := system["machine"].(map[string]any)
 		require.True(t, (machine["some"] == nil) == (machine["reason"] != nil))
 	}
-	summary, err := l.MonitorGetPressure(m, time.Hour)
-	require.NoError(t, err)
+	summary := at(l.Monitor, m).Pressure(time.Hour)
 	require.Equal(t, 3, summary.Devices)
 	require.EqualValues(t, 96<<20, summary.TotalBytes)
 }
@@ -181,14 +177,17 @@ func TestMonitorRefusesBadArguments(t *testing.T) {
 	m, mine := b.monitor(), b.manager(dev)
 	_, err := b.MonitorCreate(library.MonitorConfig{Profile: 2})
 	requireCode(t, device.CodeInvalidArgument, err)
-	requireCode(t, device.CodeInvalidHandle, b.MonitorRegister(mine, mine))
-	requireCode(t, device.CodeInvalidHandle, b.MonitorRegister(m, dev))
-	requireCode(t, device.CodeInvalidHandle, b.MonitorUnregister(m, 0))
-	requireCode(t, device.CodeInvalidHandle, b.MonitorUnregisterDevice(m, mine))
-	requireCode(t, device.CodeInvalidHandle, b.MonitorSetCallback(0, 0, nil))
-	_, _, err = b.MonitorCollect(dev, 8)
+	requireCode(t, device.CodeInvalidHandle, do(b.Monitor, mine, func(o *library.Monitor) error { return o.Register(mine) }))
+	requireCode(t, device.CodeInvalidHandle, do(b.Monitor, m, func(o *library.Monitor) error { return o.Register(dev) }))
+	requireCode(t, device.CodeInvalidHandle, do(b.Monitor, m, func(o *library.Monitor) error { return o.Unregister(0) }))
+	requireCode(t, device.CodeInvalidHandle, do(b.Monitor, m, func(o *library.Monitor) error { return o.UnregisterDevice(mine) }))
+	requireCode(t, device.CodeInvalidHandle, do(b.Monitor, 0, func(o *library.Monitor) error { return o.SetCallback(0, nil) }))
+	err = do(b.Monitor, dev, func(o *library.Monitor) error {
+		_, _, err := o.Collect(8)
+		return err
+	})
 	requireCode(t, device.CodeInvalidHandle, err)
-	require.NoError(t, b.MonitorSetCallback(m, 0, nil), "there is none to remove")
+	require.NoError(t, at(b.Monitor, m).SetCallback(0, nil), "there is none to remove")
 }
 
 func TestManyThreadsMonitor(t *testing.T) {
@@ -201,24 +200,23 @@ func TestManyThreadsMonitor(t *testing.T) {
 			for step := range 20 {
 				mine := b.manager(devices[n%2])
 				codes := []device.Code{
-					device.CodeOf(b.MonitorRegister(m, mine)), device.CodeOf(b.MonitorUnregister(m, mine)),
-					device.CodeOf(b.MonitorRegister(m, mine)), device.CodeOf(b.ManagerDestroy(mine, true)),
+					device.CodeOf(at(b.Monitor, m).Register(mine)), device.CodeOf(at(b.Monitor, m).Unregister(mine)),
+					device.CodeOf(at(b.Monitor, m).Register(mine)), device.CodeOf(at(b.Manager, mine).Destroy(true)),
 				}
 				if !slices.Equal(codes, make([]device.Code, 4)) {
 					panic(codes)
 				}
-				if _, err := b.MonitorGetPressure(m, time.Duration(step%2)*time.Hour); err != nil {
+				if err := do(b.Monitor, m, func(o *library.Monitor) error { o.Pressure(time.Duration(step%2) * time.Hour); return nil }); err != nil {
 					panic(err)
 				}
-				if err := b.MonitorSetCallback(m, 0, func([]library.DeviceLevel) {}); err != nil {
+				if err := at(b.Monitor, m).SetCallback(0, func([]library.DeviceLevel) {}); err != nil {
 					panic(err)
 				}
 			}
 		})
 	}
 	wait.Wait()
-	summary, err := b.MonitorGetPressure(m, 0)
-	require.NoError(t, err)
+	summary := at(b.Monitor, m).Pressure(0)
 	require.Zero(t, summary.Devices)
 }
 

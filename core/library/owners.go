@@ -26,20 +26,12 @@ type Owner struct {
 	Age time.Duration
 }
 
-// DeviceGetOwner finds the pool and block that an address of a device belongs to;
+// Owner finds the pool and block that an address of the device belongs to;
 // CodeNotFound when no pool holds it. It may look at every block of a pool.
-func (l *Library) DeviceGetOwner(deviceID uint64, addr device.Addr) (Owner, error) {
-	const op = "device.owner"
-	if _, err := l.started(op); err != nil {
-		return Owner{}, err
-	}
-	d, err := l.devices.Get(deviceID)
-	if err != nil {
-		return Owner{}, err
-	}
+func (d *Device) Owner(addr device.Addr) (Owner, error) {
 	var owner Owner
 	found := false
-	for _, k := range l.kinds {
+	for _, k := range d.library.kinds {
 		k.each(func(_ uint64, m member) bool {
 			f, is := m.(finder)
 			if is && m.of(d) {
@@ -51,8 +43,8 @@ func (l *Library) DeviceGetOwner(deviceID uint64, addr device.Addr) (Owner, erro
 			return owner, nil
 		}
 	}
-	return Owner{}, late(device.Errorf(device.CodeNotFound, op,
-		"address %#x lies in no segment of any pool or manager", uint64(addr)), d)
+	return Owner{}, device.Errorf(device.CodeNotFound, "device.owner",
+		"address %#x lies in no segment of any pool or manager", uint64(addr))
 }
 
 // ownerIn finds the block of a pool that an address is in.

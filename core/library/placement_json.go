@@ -28,23 +28,18 @@ type verdictSnapshot struct {
 	LevelAfter       pressure.Level `json:"level_after"`
 }
 
-// PlacementExplainJSON says which device PlacementSelect would choose now, and of
-// each why it is or is not chosen, in the form that the public header gives.
-func (l *Library) PlacementExplainJSON(id uint64, r PlacementRequest) ([]byte, error) {
-	const op = "placement.explain_json"
-	entry, err := find(l, l.placements, op, id)
+// ExplainJSON says which device Select would choose now, and of each why it is or is not
+// chosen, in the form that the public header gives.
+func (p *Placement) ExplainJSON(r PlacementRequest) ([]byte, error) {
+	request, devices, candidates, err := p.library.candidates(r)
 	if err != nil {
 		return nil, err
 	}
-	request, devices, candidates, err := l.candidates(r)
+	d, err := p.strategy.Explain(request, candidates)
 	if err != nil {
-		return nil, err
+		return nil, CallError(err, r.asked(p, devices)...)
 	}
-	d, err := entry.strategy.Explain(request, candidates)
-	if err != nil {
-		return nil, late(err, r.asked(entry, devices)...)
-	}
-	s := placementSnapshot{Strategy: entry.strategy.Name(), Devices: []verdictSnapshot{}}
+	s := placementSnapshot{Strategy: p.strategy.Name(), Devices: []verdictSnapshot{}}
 	for i, v := range d.Verdicts {
 		shown := verdictSnapshot{
 			ID: v.Device.String(), Chosen: i == d.Chosen, Reason: v.Reason, Tier: v.Tier, PreferredRank: v.Rank,
@@ -59,5 +54,5 @@ func (l *Library) PlacementExplainJSON(id uint64, r PlacementRequest) ([]byte, e
 		}
 		s.Devices = append(s.Devices, shown)
 	}
-	return encode(op, s)
+	return encode("placement.explain_json", s)
 }

@@ -35,7 +35,7 @@ type PlacementChooser func(r PlacementRequest, options []PlacementOption) (int, 
 
 // PlacementCreate makes a built-in placement strategy.
 func (l *Library) PlacementCreate(name string) (uint64, error) {
-	return l.addPlacement("placement.create", func(*openPlacement) (*placement.Strategy, error) {
+	return l.addPlacement("placement.create", func(*Placement) (*placement.Strategy, error) {
 		return placement.New(name)
 	})
 }
@@ -47,7 +47,7 @@ func (l *Library) PlacementCreateOwn(name string, choose PlacementChooser) (uint
 	if choose == nil {
 		return 0, device.Errorf(device.CodeNullPointer, op, "callback is nil")
 	}
-	return l.addPlacement(op, func(p *openPlacement) (*placement.Strategy, error) {
+	return l.addPlacement(op, func(p *Placement) (*placement.Strategy, error) {
 		return placement.NewOwn(name, func(r placement.Request, options []placement.Option) (int, error) {
 			if !p.begin() {
 				return placement.None, device.Errorf(device.CodeInvalidHandle, op, "the strategy has been destroyed")
@@ -63,11 +63,11 @@ func (l *Library) PlacementCreateOwn(name string, choose PlacementChooser) (uint
 	})
 }
 
-func (l *Library) addPlacement(op string, build func(*openPlacement) (*placement.Strategy, error)) (uint64, error) {
+func (l *Library) addPlacement(op string, build func(*Placement) (*placement.Strategy, error)) (uint64, error) {
 	if _, err := l.started(op); err != nil {
 		return 0, err
 	}
-	entry := &openPlacement{}
+	entry := &Placement{}
 	entry.idle = sync.NewCond(&entry.mu)
 	made, err := build(entry)
 	if err != nil {
@@ -79,10 +79,10 @@ func (l *Library) addPlacement(op string, build func(*openPlacement) (*placement
 	if _, err := l.started(op); err != nil {
 		return 0, err
 	}
-	return insert(l.placements, entry)
+	return insert(l, l.placements, entry)
 }
 
-func (p *openPlacement) begin() bool {
+func (p *Placement) begin() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended {
@@ -92,7 +92,7 @@ func (p *openPlacement) begin() bool {
 	return true
 }
 
-func (p *openPlacement) leave() {
+func (p *Placement) leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.running--
@@ -101,7 +101,7 @@ func (p *openPlacement) leave() {
 
 // end has the strategy called no more and waits for calls that run, unless it is
 // called from inside one.
-func (p *openPlacement) end(inside bool) {
+func (p *Placement) end(inside bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ended = true
@@ -110,18 +110,14 @@ func (p *openPlacement) end(inside bool) {
 	}
 }
 
-// PlacementDestroy destroys a strategy. Running calls of one of the caller's are
+// Destroy destroys the strategy. Running calls of one of the caller's are
 // waited for, unless it is called from one: runningToken, the token of the callback
 // that the calling thread runs (0: none), is then the handle.
-func (l *Library) PlacementDestroy(id, runningToken uint64) error {
-	if _, err := l.started("placement.destroy"); err != nil {
+func (p *Placement) Destroy(runningToken uint64) error {
+	if _, err := p.library.placements.Remove(p.id()); err != nil {
 		return err
 	}
-	entry, err := l.placements.Remove(id)
-	if err != nil {
-		return err
-	}
-	entry.end(runningToken == id)
+	p.end(runningToken == p.id())
 	return nil
 }
 
@@ -132,7 +128,7 @@ func (l *Library) PlacementGetName(id uint64) (string, error) {
 			return entry.strategy.Name(), nil
 		}
 	}
-	entry, err := find(l, l.placements, "placement.name", id)
+	entry, err := l.Placement("placement.name", id)
 	if err != nil {
 		return "", err
 	}
@@ -142,26 +138,22 @@ func (l *Library) PlacementGetName(id uint64) (string, error) {
 // recentReading is how old the readings may be that a choice is made by.
 const recentReading = 100 * time.Millisecond
 
-// PlacementSelect chooses a device for a request; CodeNotFound, with the reason for
+// Select chooses a device for a request; CodeNotFound, with the reason for
 // each, when none can serve it.
-func (l *Library) PlacementSelect(id uint64, r PlacementRequest) (uint64, error) {
-	entry, err := find(l, l.placements, "placement.select", id)
+func (p *Placement) Select(r PlacementRequest) (uint64, error) {
+	request, devices, candidates, err := p.library.candidates(r)
 	if err != nil {
 		return 0, err
 	}
-	request, devices, candidates, err := l.candidates(r)
+	d, err := p.strategy.Select(request, candidates)
 	if err != nil {
-		return 0, err
-	}
-	d, err := entry.strategy.Select(request, candidates)
-	if err != nil {
-		return 0, late(err, r.asked(entry, devices)...)
+		return 0, CallError(err, r.asked(p, devices)...)
 	}
 	return devices[d.Chosen].handle.Load(), nil
 }
 
 // asked is the objects that the caller has named.
-func (r *PlacementRequest) asked(p *openPlacement, devices []*openDevice) []member {
+func (r *PlacementRequest) asked(p *Placement, devices []*Device) []member {
 	objects := []member{p}
 	if r.Devices != nil {
 		for _, d := range devices {
@@ -173,7 +165,7 @@ func (r *PlacementRequest) asked(p *openPlacement, devices []*openDevice) []memb
 
 // candidates looks the devices of a request up and reads what is known of them. A
 // device that cannot be asked is a candidate of which nothing is known.
-func (l *Library) candidates(r PlacementRequest) (placement.Request, []*openDevice, []placement.Candidate, error) {
+func (l *Library) candidates(r PlacementRequest) (placement.Request, []*Device, []placement.Candidate, error) {
 	request := r.Request
 	request.Preferred = nil
 	if err := r.Profile.Check("placement.select"); err != nil {
@@ -184,9 +176,9 @@ func (l *Library) candidates(r PlacementRequest) (placement.Request, []*openDevi
 		if err != nil {
 			return request, nil, nil, err
 		}
-		request.Preferred = append(request.Preferred, d.engine.ID())
+		request.Preferred = append(request.Preferred, d.Engine.ID())
 	}
-	var devices []*openDevice
+	var devices []*Device
 	if r.Devices == nil {
 		devices = l.listDevices()
 	}
@@ -204,8 +196,8 @@ func (l *Library) candidates(r PlacementRequest) (placement.Request, []*openDevi
 	return request, devices, candidates, nil
 }
 
-func candidateOf(d *openDevice, profile pressure.Profile) placement.Candidate {
-	e := d.engine
+func candidateOf(d *Device, profile pressure.Profile) placement.Candidate {
+	e := d.Engine
 	c := placement.Candidate{
 		Device: e.ID(), Profile: profile,
 		// A block is aligned as its pool is, unless it asks for more.
@@ -226,7 +218,7 @@ func candidateOf(d *openDevice, profile pressure.Profile) placement.Candidate {
 func (l *Library) withHandles(r placement.Request, options []placement.Option) (PlacementRequest, []PlacementOption) {
 	handles := map[device.ID]uint64{}
 	for _, d := range l.listDevices() {
-		handles[d.engine.ID()] = d.handle.Load()
+		handles[d.Engine.ID()] = d.handle.Load()
 	}
 	given := PlacementRequest{Request: r}
 	for _, id := range r.Preferred {

@@ -32,7 +32,7 @@ func TestPlacementByHandle(t *testing.T) {
 	} {
 		s := b.strategy(name)
 		for _, r := range []library.PlacementRequest{sized(1 << 20), sized(1<<20, here, there), sized(1<<20, there, here)} {
-			chosen, err := b.PlacementSelect(s, r)
+			chosen, err := at(b.Placement, s).Select(r)
 			require.NoError(t, err)
 			require.Equal(t, want, chosen, name)
 		}
@@ -41,13 +41,13 @@ func TestPlacementByHandle(t *testing.T) {
 		require.Equal(t, name, found)
 		strict := sized(1 << 20)
 		strict.Preferred, strict.Strict = []uint64{there, here}, true
-		chosen, err := b.PlacementSelect(s, strict)
+		chosen, err := at(b.Placement, s).Select(strict)
 		require.NoError(t, err)
 		if name != placement.Original {
 			require.Equal(t, there, chosen)
 		}
-		require.NoError(t, b.PlacementDestroy(s, 0))
-		requireCode(t, device.CodeInvalidHandle, b.PlacementDestroy(s, 0))
+		require.NoError(t, at(b.Placement, s).Destroy(0))
+		requireCode(t, device.CodeInvalidHandle, do(b.Placement, s, func(o *library.Placement) error { return o.Destroy(0) }))
 	}
 }
 
@@ -57,7 +57,7 @@ func TestPlacementSaysWhy(t *testing.T) {
 	b.open("test:1")
 	b.device(1).FailNth(devicetest.Memory, 1, nil)
 	s := b.strategy(placement.BestFit)
-	text, err := b.PlacementExplainJSON(s, sized(capacity/4*3))
+	text, err := at(b.Placement, s).ExplainJSON(sized(capacity / 4 * 3))
 	require.NoError(t, err)
 	object := decode(t, text)
 	require.Equal(t, "best_fit", object["strategy"])
@@ -74,13 +74,13 @@ func TestPlacementSaysWhy(t *testing.T) {
 
 	pinned := sized(1)
 	pinned.Type = manager.Mapped
-	_, err = b.PlacementSelect(s, pinned)
+	_, err = at(b.Placement, s).Select(pinned)
 	requireCode(t, device.CodeNotFound, err)
 	require.ErrorContains(t, err, "test:0: wrong_memory_type")
-	text, err = b.PlacementExplainJSON(s, pinned)
+	text, err = at(b.Placement, s).ExplainJSON(pinned)
 	require.NoError(t, err)
 	require.Nil(t, decode(t, text)["chosen"])
-	_, err = b.PlacementSelect(s, sized(capacity+1, here))
+	_, err = at(b.Placement, s).Select(sized(capacity+1, here))
 	requireCode(t, device.CodeNotFound, err)
 	require.ErrorContains(t, err, "too_small")
 }
@@ -97,7 +97,7 @@ func TestPlacementOfTheCallers(t *testing.T) {
 		for i, o := range options {
 			if o.Device == r.Preferred[0] {
 				// It may call the library, and end itself.
-				require.NoError(t, b.PlacementDestroy(s, s))
+				require.NoError(t, at(b.Placement, s).Destroy(s))
 				return i, nil
 			}
 		}
@@ -106,10 +106,10 @@ func TestPlacementOfTheCallers(t *testing.T) {
 	require.NoError(t, err)
 	r := sized(1)
 	r.Preferred, r.Profile = []uint64{there}, pressure.Early
-	chosen, err := b.PlacementSelect(s, r)
+	chosen, err := at(b.Placement, s).Select(r)
 	require.NoError(t, err)
 	require.Equal(t, there, chosen)
-	_, err = b.PlacementSelect(s, r)
+	err = do(b.Placement, s, func(o *library.Placement) error { return second(o.Select(r)) })
 	requireCode(t, device.CodeInvalidHandle, err)
 }
 
@@ -125,12 +125,12 @@ func TestPlacementDestroyWaitsForACall(t *testing.T) {
 	require.NoError(t, err)
 	selected := make(chan error, 1)
 	device.Go("select", func() {
-		_, err := b.PlacementSelect(s, sized(1))
+		_, err := at(b.Placement, s).Select(sized(1))
 		selected <- err
 	})
 	<-entered
 	destroyed := device.Go("destroy", func() {
-		if err := b.PlacementDestroy(s, 0); err != nil {
+		if err := at(b.Placement, s).Destroy(0); err != nil {
 			panic(err)
 		}
 	})
@@ -155,21 +155,20 @@ func TestPlacementRefusesBadArguments(t *testing.T) {
 	_, err = b.PlacementCreateOwn("spread", choose)
 	requireCode(t, device.CodeAlreadyExists, err)
 	s := b.strategy(placement.BestFit)
-	first := func(_ any, err error) error { return err }
-	requireCode(t, device.CodeInvalidHandle, first(b.PlacementSelect(dev, sized(1))))
-	requireCode(t, device.CodeInvalidHandle, first(b.PlacementGetName(0)))
-	requireCode(t, device.CodeInvalidSize, first(b.PlacementSelect(s, sized(0))))
-	requireCode(t, device.CodeInvalidHandle, first(b.PlacementSelect(s, sized(1, s))))
-	requireCode(t, device.CodeNotFound, first(b.PlacementSelect(s, library.PlacementRequest{
+	requireCode(t, device.CodeInvalidHandle, do(b.Placement, dev, func(o *library.Placement) error { return second(o.Select(sized(1))) }))
+	requireCode(t, device.CodeInvalidHandle, second(b.PlacementGetName(0)))
+	requireCode(t, device.CodeInvalidSize, second(at(b.Placement, s).Select(sized(0))))
+	requireCode(t, device.CodeInvalidHandle, do(b.Placement, s, func(o *library.Placement) error { return second(o.Select(sized(1, s))) }))
+	requireCode(t, device.CodeNotFound, second(at(b.Placement, s).Select(library.PlacementRequest{
 		Request: placement.Request{SizeBytes: 1}, Devices: []uint64{},
 	})))
 	wrong := sized(1)
 	wrong.Preferred = []uint64{7}
-	requireCode(t, device.CodeInvalidHandle, first(b.PlacementExplainJSON(s, wrong)))
+	requireCode(t, device.CodeInvalidHandle, do(b.Placement, s, func(o *library.Placement) error { return second(o.ExplainJSON(wrong)) }))
 	wrong = sized(1)
 	wrong.Profile = 9
-	requireCode(t, device.CodeInvalidArgument, first(b.PlacementSelect(s, wrong)))
-	require.NoError(t, b.DeviceClose(dev, false))
+	requireCode(t, device.CodeInvalidArgument, second(at(b.Placement, s).Select(wrong)))
+	require.NoError(t, at(b.Device, dev).Close(false))
 	requireCode(t, device.CodeBusy, b.Shutdown(false))
 	require.Equal(t, map[string]int{"placement": 1}, b.leaks().kinds())
 }
@@ -187,7 +186,7 @@ func TestPlacementOverThreeHostDevices(t *testing.T) {
 	s, err := l.PlacementCreate(placement.RoundRobin)
 	require.NoError(t, err)
 	next := func() uint64 {
-		chosen, err := l.PlacementSelect(s, sized(8<<20))
+		chosen, err := at(l.Placement, s).Select(sized(8 << 20))
 		require.NoError(t, err)
 		return chosen
 	}

@@ -6,8 +6,8 @@ import (
 )
 
 // onStream finds a pool and a stream of its device; 0 is the default one, as nil.
-func (l *Library) onStream(op string, id, streamID uint64) (*openPool, device.Stream, error) {
-	entry, err := l.pool(op, id)
+func (l *Library) onStream(op string, id, streamID uint64) (*Pool, device.Stream, error) {
+	entry, err := l.Pool(op, id)
 	if err != nil || streamID == 0 {
 		return entry, nil, err
 	}
@@ -23,78 +23,73 @@ type PoolRequest struct {
 	StreamHandle uint64
 }
 
-// PoolAllocWith takes a block as described.
-func (l *Library) PoolAllocWith(id uint64, request PoolRequest) (device.Addr, error) {
-	return l.poolAlloc(id, request.StreamHandle, &request.Request)
+// AllocWith takes a block as described.
+func (p *Pool) AllocWith(request PoolRequest) (device.Addr, error) {
+	const op = "pool.alloc"
+	var err error
+	if request.Stream, err = p.streamOf(op, request.StreamHandle); err != nil {
+		return 0, err
+	}
+	addr, err := p.AllocAddr(&request.Request)
+	return addr, p.callErrorOn(request.StreamHandle, err)
 }
 
-// PoolAllocBatch fills to with blocks of sizeBytes each: all of it, or nothing
-// is taken and to has zeros.
-func (l *Library) PoolAllocBatch(id, sizeBytes, stream uint64, to []device.Addr) error {
-	entry, first, err := l.onStream("pool.alloc_batch", id, stream)
+// streamOf finds a stream of the pool's device; 0 is the default one, as nil.
+func (p *Pool) streamOf(op string, stream uint64) (device.Stream, error) {
+	return p.library.streamOrDefault(op, stream, p.device)
+}
+
+// callErrorOn is CallError for a call that names a stream; 0: the default one.
+func (p *Pool) callErrorOn(stream uint64, err error) error {
+	return p.library.callErrorOn(stream, err, p)
+}
+
+// AllocBatch fills to with blocks of sizeBytes each, to be used first by the stream: all
+// of it, or nothing is taken and to has zeros.
+func (p *Pool) AllocBatch(sizeBytes, stream uint64, to []device.Addr) error {
+	first, err := p.streamOf("pool.alloc_batch", stream)
 	if err != nil {
 		return err
 	}
-	if err := entry.pool.AllocBatch(pool.Request{SizeBytes: sizeBytes, Stream: first}, to); err != nil {
+	if err := p.Pool.AllocBatch(pool.Request{SizeBytes: sizeBytes, Stream: first}, to); err != nil {
 		clear(to)
-		return l.lateOn(stream, err, entry)
+		return p.callErrorOn(stream, err)
 	}
 	return nil
 }
 
-// PoolGetTag is the number of a tag, which stays while the pool lives.
-func (l *Library) PoolGetTag(id uint64, name string) (uint32, error) {
-	return ask(l, l.pools, "pool.tag", id, func(p *openPool) (uint32, error) { return p.pool.Tag(name) })
-}
-
-// PoolFreeSized is PoolFree with the size that was asked for as a check.
-func (l *Library) PoolFreeSized(id uint64, addr device.Addr, sizeBytes, stream uint64) error {
-	entry, last, err := l.onStream("pool.free_sized", id, stream)
+// FreeSized is PoolFree with the size that was asked for as a check.
+func (p *Pool) FreeSized(addr device.Addr, sizeBytes, stream uint64) error {
+	last, err := p.streamOf("pool.free_sized", stream)
 	if err != nil {
 		return err
 	}
-	return l.lateOn(stream, entry.pool.FreeSized(addr, sizeBytes, last), entry)
+	return p.callErrorOn(stream, p.Pool.FreeSized(addr, sizeBytes, last))
 }
 
-// PoolFreeBatch gives blocks back: all of them or none.
-func (l *Library) PoolFreeBatch(id uint64, addrs []device.Addr, stream uint64) error {
-	entry, last, err := l.onStream("pool.free_batch", id, stream)
+// FreeBatch gives blocks back: all of them or none.
+func (p *Pool) FreeBatch(addrs []device.Addr, stream uint64) error {
+	last, err := p.streamOf("pool.free_batch", stream)
 	if err != nil {
 		return err
 	}
-	return l.lateOn(stream, entry.pool.FreeBatch(addrs, last), entry)
+	return p.callErrorOn(stream, p.Pool.FreeBatch(addrs, last))
 }
 
-// PoolRecordStream makes the free of a live block wait for a further stream.
-func (l *Library) PoolRecordStream(id uint64, addr device.Addr, stream uint64) error {
-	entry, user, err := l.onStream("pool.record_stream", id, stream)
+// RecordStream makes the free of a live block wait for a further stream.
+func (p *Pool) RecordStream(addr device.Addr, stream uint64) error {
+	user, err := p.streamOf("pool.record_stream", stream)
 	if err != nil {
 		return err
 	}
-	return l.lateOn(stream, entry.pool.RecordStream(addr, user), entry)
+	return p.callErrorOn(stream, p.Pool.RecordStream(addr, user))
 }
 
-// PoolUsableSize is how many bytes of a live block may be used.
-func (l *Library) PoolUsableSize(id uint64, addr device.Addr) (uint64, error) {
-	return ask(l, l.pools, "pool.usable_size", id, func(p *openPool) (uint64, error) { return p.pool.UsableSize(addr) })
-}
-
-// PoolReset gives back every live block, as freed on the stream.
-func (l *Library) PoolReset(id, stream uint64) error {
-	entry, last, err := l.onStream("pool.reset", id, stream)
+// Reset gives back every live block, as freed on the stream.
+func (p *Pool) Reset(stream uint64) error {
+	last, err := p.streamOf("pool.reset", stream)
 	if err != nil {
 		return err
 	}
-	return l.lateOn(stream, entry.pool.Reset(last), entry)
-}
-
-// PoolSetMinHeld changes what the pool keeps in any case.
-func (l *Library) PoolSetMinHeld(id, minHeldBytes uint64) error {
-	return do(l, l.pools, "pool.set_min_held", id, func(p *openPool) error { return p.pool.SetMinHeld(minHeldBytes) })
-}
-
-// PoolSetReleaseThreshold changes above what the pool gives empty segments back
-// at once.
-func (l *Library) PoolSetReleaseThreshold(id, thresholdBytes uint64) error {
-	return do(l, l.pools, "pool.set_release_threshold", id, func(p *openPool) error { return p.pool.SetReleaseThreshold(thresholdBytes) })
+	return p.callErrorOn(stream, p.Pool.Reset(last))
 }

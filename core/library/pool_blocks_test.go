@@ -15,23 +15,23 @@ import (
 func TestPoolRequestsAndTags(t *testing.T) {
 	b := startBench(t)
 	p := b.pool(b.open("test:0"))
-	tag, err := b.PoolGetTag(p, "kv")
+	tag, err := at(b.Pool, p).Tag("kv")
 	require.NoError(t, err)
-	addr, err := b.PoolAllocWith(p, library.PoolRequest{Request: pool.Request{
+	addr, err := at(b.Pool, p).AllocWith(library.PoolRequest{Request: pool.Request{
 		SizeBytes: 1000, AlignmentBytes: 4096, TagNumber: tag, Lifetime: time.Second, Group: 7,
 	}})
 	require.NoError(t, err)
 	require.Zero(t, uint64(addr)%4096)
-	size, err := b.PoolUsableSize(p, addr)
+	size, err := at(b.Pool, p).UsableSize(addr)
 	require.NoError(t, err)
 	require.EqualValues(t, 1024, size)
-	_, err = b.PoolAllocWith(p, library.PoolRequest{Request: pool.Request{SizeBytes: 1, TagNumber: tag + 1}})
+	_, err = at(b.Pool, p).AllocWith(library.PoolRequest{Request: pool.Request{SizeBytes: 1, TagNumber: tag + 1}})
 	requireCode(t, device.CodeInvalidArgument, err)
-	_, err = b.PoolGetTag(p, "")
+	_, err = at(b.Pool, p).Tag("")
 	requireCode(t, device.CodeInvalidArgument, err)
-	requireCode(t, device.CodeInvalidSize, b.PoolFreeSized(p, addr, 1024, 0))
-	require.NoError(t, b.PoolFreeSized(p, addr, 1000, 0))
-	_, err = b.PoolUsableSize(p, addr)
+	requireCode(t, device.CodeInvalidSize, at(b.Pool, p).FreeSized(addr, 1024, 0))
+	require.NoError(t, at(b.Pool, p).FreeSized(addr, 1000, 0))
+	_, err = at(b.Pool, p).UsableSize(addr)
 	requireCode(t, device.CodeDoubleFree, err)
 }
 
@@ -39,20 +39,18 @@ func TestPoolBatchesAreAllOrNothing(t *testing.T) {
 	b := startBench(t)
 	p := b.pool(b.open("test:0"))
 	blocks := make([]device.Addr, 100)
-	require.NoError(t, b.PoolAllocBatch(p, 1000, 0, blocks))
+	require.NoError(t, at(b.Pool, p).AllocBatch(1000, 0, blocks))
 	tooMuch := []device.Addr{1, 1, 1}
-	requireCode(t, device.CodeOutOfMemory, b.PoolAllocBatch(p, capacity/2, 0, tooMuch))
+	requireCode(t, device.CodeOutOfMemory, at(b.Pool, p).AllocBatch(capacity/2, 0, tooMuch))
 	require.Equal(t, make([]device.Addr, 3), tooMuch)
-	err := b.PoolFreeBatch(p, append([]device.Addr{blocks[7]}, blocks...), 0)
+	err := at(b.Pool, p).FreeBatch(append([]device.Addr{blocks[7]}, blocks...), 0)
 	requireCode(t, device.CodeDoubleFree, err)
 	require.ErrorContains(t, err, "addresses[8]")
-	stats, err := b.PoolGetStatistics(p)
-	require.NoError(t, err)
+	stats := at(b.Pool, p).Statistics()
 	require.EqualValues(t, 100, stats.LiveBlocks.Current)
-	require.NoError(t, b.PoolFreeBatch(p, blocks[:60], 0))
-	require.NoError(t, b.PoolReset(p, 0))
-	stats, err = b.PoolGetStatistics(p)
-	require.NoError(t, err)
+	require.NoError(t, at(b.Pool, p).FreeBatch(blocks[:60], 0))
+	require.NoError(t, at(b.Pool, p).Reset(0))
+	stats = at(b.Pool, p).Statistics()
 	require.Zero(t, stats.LiveBlocks.Current)
 	require.EqualValues(t, 100, stats.Frees)
 }
@@ -68,14 +66,23 @@ func TestPoolBlocksRefuseHandlesThatAreNone(t *testing.T) {
 	one := []device.Addr{addr}
 	calls := map[string]func(pool, stream uint64) error{
 		"alloc_with": func(p, s uint64) error {
-			_, err := b.PoolAllocWith(p, library.PoolRequest{Request: pool.Request{SizeBytes: 1}, StreamHandle: s})
-			return err
+			return do(b.Pool, p, func(o *library.Pool) error {
+				return second(o.AllocWith(library.PoolRequest{Request: pool.Request{SizeBytes: 1}, StreamHandle: s}))
+			})
 		},
-		"alloc_batch":   func(p, s uint64) error { return b.PoolAllocBatch(p, 1, s, make([]device.Addr, 1)) },
-		"free_sized":    func(p, s uint64) error { return b.PoolFreeSized(p, addr, 64, s) },
-		"free_batch":    func(p, s uint64) error { return b.PoolFreeBatch(p, one, s) },
-		"record_stream": func(p, s uint64) error { return b.PoolRecordStream(p, addr, s) },
-		"reset":         b.PoolReset,
+		"alloc_batch": func(p, s uint64) error {
+			return do(b.Pool, p, func(o *library.Pool) error { return o.AllocBatch(1, s, make([]device.Addr, 1)) })
+		},
+		"free_sized": func(p, s uint64) error {
+			return do(b.Pool, p, func(o *library.Pool) error { return o.FreeSized(addr, 64, s) })
+		},
+		"free_batch": func(p, s uint64) error {
+			return do(b.Pool, p, func(o *library.Pool) error { return o.FreeBatch(one, s) })
+		},
+		"record_stream": func(p, s uint64) error {
+			return do(b.Pool, p, func(o *library.Pool) error { return o.RecordStream(addr, s) })
+		},
+		"reset": func(p, s uint64) error { return do(b.Pool, p, func(o *library.Pool) error { return o.Reset(s) }) },
 	}
 	for name, call := range calls {
 		t.Run(name, func(t *testing.T) {
@@ -84,12 +91,12 @@ func TestPoolBlocksRefuseHandlesThatAreNone(t *testing.T) {
 			requireCode(t, device.CodeInvalidArgument, call(p, foreign))
 		})
 	}
-	_, err = b.PoolGetTag(dev, "kv")
+	err = do(b.Pool, dev, func(o *library.Pool) error { return second(o.Tag("kv")) })
 	requireCode(t, device.CodeInvalidHandle, err)
-	_, err = b.PoolUsableSize(dev, addr)
+	err = do(b.Pool, dev, func(o *library.Pool) error { return second(o.UsableSize(addr)) })
 	requireCode(t, device.CodeInvalidHandle, err)
-	requireCode(t, device.CodeInvalidHandle, b.PoolSetMinHeld(dev, 0))
-	requireCode(t, device.CodeInvalidHandle, b.PoolSetReleaseThreshold(dev, 0))
+	requireCode(t, device.CodeInvalidHandle, do(b.Pool, dev, func(o *library.Pool) error { return o.SetMinHeld(0) }))
+	requireCode(t, device.CodeInvalidHandle, do(b.Pool, dev, func(o *library.Pool) error { return o.SetReleaseThreshold(0) }))
 	require.NoError(t, b.PoolFree(p, addr, 0))
 }
 
@@ -101,13 +108,13 @@ func TestARecordedStreamKeepsABlockInFlight(t *testing.T) {
 	require.NoError(t, err)
 	addr, err := b.PoolAlloc(p, 64, stream)
 	require.NoError(t, err)
-	require.NoError(t, b.PoolRecordStream(p, addr, 0))
+	require.NoError(t, at(b.Pool, p).RecordStream(addr, 0))
 	held, err := b.StreamDefault(dev)
 	require.NoError(t, err)
 	b.device(0).Default().Hold()
-	require.NoError(t, b.StreamHostFunction(held, func() {}))
+	require.NoError(t, made(b).HostFunction(manager.StreamHandle(held), func() {}))
 	require.NoError(t, b.PoolFree(p, addr, stream))
-	owner, err := b.DeviceGetOwner(dev, addr)
+	owner, err := at(b.Device, dev).Owner(addr)
 	require.NoError(t, err)
 	require.Equal(t, pool.BlockInFlight, owner.State)
 	b.device(0).Default().Release()
@@ -122,7 +129,7 @@ func TestOwners(t *testing.T) {
 	require.NoError(t, err)
 	addr, err := b.PoolAlloc(p, 1000, 0)
 	require.NoError(t, err)
-	owner, err := b.DeviceGetOwner(dev, addr+1023)
+	owner, err := at(b.Device, dev).Owner(addr + 1023)
 	require.NoError(t, err)
 	require.Equal(t, pool.BlockLive, owner.State)
 	require.Equal(t, addr, owner.Addr)
@@ -132,7 +139,7 @@ func TestOwners(t *testing.T) {
 	require.Equal(t, "owned", owner.PoolName)
 	require.Equal(t, "owned", owner.Tag)
 	require.NoError(t, b.PoolFree(p, addr, 0))
-	owner, err = b.DeviceGetOwner(dev, addr)
+	owner, err = at(b.Device, dev).Owner(addr)
 	require.NoError(t, err)
 	require.Equal(t, pool.BlockFree, owner.State)
 	require.Zero(t, owner.Age)
@@ -142,17 +149,17 @@ func TestOwners(t *testing.T) {
 		PoolConfigs: map[manager.MemoryType]pool.Config{manager.General: *smallPool()},
 	})
 	require.NoError(t, err)
-	memory, err := b.ManagerAlloc(m, 100)
+	memory, err := at(b.Manager, m).Alloc(100)
 	require.NoError(t, err)
-	info, err := b.MemoryGetHandleInfo(memory)
+	info, err := b.MemoryGetHandleInfo(uint64(memory))
 	require.NoError(t, err)
-	owner, err = b.DeviceGetOwner(dev, info.Addr)
+	owner, err = at(b.Device, dev).Owner(info.Addr)
 	require.NoError(t, err)
 	require.Zero(t, owner.Pool)
 	require.Equal(t, m, owner.Manager)
 
-	_, err = b.DeviceGetOwner(other, info.Addr)
+	_, err = at(b.Device, other).Owner(info.Addr)
 	requireCode(t, device.CodeNotFound, err)
-	_, err = b.DeviceGetOwner(p, info.Addr)
+	err = do(b.Device, p, func(o *library.Device) error { return second(o.Owner(info.Addr)) })
 	requireCode(t, device.CodeInvalidHandle, err)
 }

@@ -4,7 +4,6 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/manager"
 	"ferrum_mem/core/pool"
-	"ferrum_mem/core/track"
 )
 
 // PoolCreate makes a pool on a device; nil is pool.DefaultConfig.
@@ -13,27 +12,19 @@ func (l *Library) PoolCreate(deviceID uint64, c *pool.Config) (uint64, error) {
 	if c != nil {
 		config = *c
 	}
-	return create(l, l.pools, "pool.create", deviceID, func(d *openDevice) (*openPool, error) {
-		made, err := pool.New(d.engine, config)
-		return &openPool{pool: made, device: d}, err
-	}, func(id uint64, p *openPool) {
-		l.openCaches(id, p.pool)
-		l.log.printf(LogDebug, "%v: pool %q made, strategy %s", p.device.engine.ID(), config.Name, p.pool.Config().Strategy)
+	return create(l, l.pools, "pool.create", deviceID, func(d *Device) (*Pool, error) {
+		made, err := pool.New(d.Engine, config)
+		return &Pool{Pool: made, device: d}, err
+	}, func(id uint64, p *Pool) {
+		l.openCaches(id, p.Pool)
+		l.log.printf(LogDebug, "%v: pool %q made, strategy %s", p.device.Engine.ID(), config.Name, p.Config().Strategy)
 	})
 }
 
-// PoolDestroy destroys a pool and gives its memory back, after the work that
+// Destroy destroys the pool and gives its memory back, after the work that
 // uses its freed blocks. While blocks are live it is CodeBusy, unless forced.
-func (l *Library) PoolDestroy(id uint64, force bool) error {
-	return destroy(l, l.pools, "pool.destroy", id, force)
-}
-
-// pool is find for the calls that hand blocks out and take them back: one call fewer.
-func (l *Library) pool(op string, id uint64) (*openPool, error) {
-	if l.current.Load() == nil {
-		return nil, notStarted(op)
-	}
-	return l.pools.Get(id)
+func (p *Pool) Destroy(force bool) error {
+	return destroy(p.library.pools, "pool.destroy", p, force)
 }
 
 // PoolAlloc takes a block of sizeBytes from a pool, to be used first by the
@@ -41,7 +32,7 @@ func (l *Library) pool(op string, id uint64) (*openPool, error) {
 func (l *Library) PoolAlloc(id, sizeBytes, stream uint64) (device.Addr, error) {
 	if stream == 0 && l.current.Load() != nil {
 		if entry, ok := l.pools.Near(id); ok {
-			if addr, ok := entry.pool.AllocNow(sizeBytes); ok {
+			if addr, ok := entry.AllocNow(sizeBytes); ok {
 				return addr, nil
 			}
 		}
@@ -55,9 +46,9 @@ func (l *Library) poolAlloc(id, stream uint64, request *pool.Request) (device.Ad
 		return 0, err
 	}
 	request.Stream = first
-	addr, err := entry.pool.AllocAddr(request)
+	addr, err := entry.AllocAddr(request)
 	if err != nil {
-		return 0, l.lateOn(stream, err, entry)
+		return 0, l.callErrorOn(stream, err, entry)
 	}
 	return addr, nil
 }
@@ -66,7 +57,7 @@ func (l *Library) poolAlloc(id, stream uint64, request *pool.Request) (device.Ad
 // queued on the stream now (0: the default one) is done.
 func (l *Library) PoolFree(id uint64, addr device.Addr, stream uint64) error {
 	if stream == 0 && l.current.Load() != nil {
-		if entry, ok := l.pools.Near(id); ok && entry.pool.FreeNow(addr) {
+		if entry, ok := l.pools.Near(id); ok && entry.FreeNow(addr) {
 			return nil
 		}
 	}
@@ -74,50 +65,29 @@ func (l *Library) PoolFree(id uint64, addr device.Addr, stream uint64) error {
 	if err != nil {
 		return err
 	}
-	if err := entry.pool.Free(addr, last); err != nil {
-		return l.lateOn(stream, err, entry)
+	if err := entry.Pool.Free(addr, last); err != nil {
+		return l.callErrorOn(stream, err, entry)
 	}
 	return nil
 }
 
 // streamOf finds a stream, which must be of the device of the pool.
-func (l *Library) streamOf(op string, id uint64, d *openDevice) (device.Stream, error) {
+func (l *Library) streamOf(op string, id uint64, d *Device) (device.Stream, error) {
 	stream, e, err := l.factory.Stream(manager.StreamHandle(id))
 	if err != nil {
 		return nil, err
 	}
-	if e != d.engine {
+	if e != d.Engine {
 		return nil, device.Errorf(device.CodeInvalidArgument, op,
-			"stream %#x is of device %v, the pool of %v", id, e.ID(), d.engine.ID()).On(d.engine.ID())
+			"stream %#x is of device %v, the pool of %v", id, e.ID(), d.Engine.ID()).On(d.Engine.ID())
 	}
 	return stream, nil
 }
 
 // streamOrDefault is streamOf, and nil, which is the default one, for 0.
-func (l *Library) streamOrDefault(op string, id uint64, d *openDevice) (device.Stream, error) {
+func (l *Library) streamOrDefault(op string, id uint64, d *Device) (device.Stream, error) {
 	if id == 0 {
 		return nil, nil
 	}
 	return l.streamOf(op, id, d)
-}
-
-// PoolTrim gives segments without live blocks back to the system until at most
-// keepBytes are held, and says how much was given.
-func (l *Library) PoolTrim(id, keepBytes uint64) (releasedBytes uint64, err error) {
-	return ask(l, l.pools, "pool.trim", id, func(p *openPool) (uint64, error) { return p.pool.Trim(keepBytes) })
-}
-
-// PoolSetLimit changes the pool's upper bound; 0 takes it away.
-func (l *Library) PoolSetLimit(id, maxSizeBytes uint64) error {
-	return do(l, l.pools, "pool.set_limit", id, func(p *openPool) error { return p.pool.SetLimit(maxSizeBytes) })
-}
-
-// PoolGetInfo is how a pool has its memory.
-func (l *Library) PoolGetInfo(id uint64) (pool.Info, error) {
-	return tell(l, l.pools, "pool.info", id, func(p *openPool) pool.Info { return p.pool.Info() })
-}
-
-// PoolGetStatistics is the books of a pool.
-func (l *Library) PoolGetStatistics(id uint64) (track.Statistics, error) {
-	return tell(l, l.pools, "pool.statistics", id, func(p *openPool) track.Statistics { return p.pool.Statistics() })
 }

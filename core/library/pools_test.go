@@ -7,6 +7,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/library"
+	"ferrum_mem/core/manager"
 	"ferrum_mem/core/pool"
 )
 
@@ -17,11 +18,10 @@ func allocAndFree(t *testing.T) {
 	p := b.pool(b.open("test:0"))
 	addr, err := b.PoolAlloc(p, 1000, 0)
 	require.NoError(t, err)
-	aligned, err := b.PoolAllocWith(p, library.PoolRequest{Request: pool.Request{SizeBytes: 10, AlignmentBytes: 1 << 16}})
+	aligned, err := at(b.Pool, p).AllocWith(library.PoolRequest{Request: pool.Request{SizeBytes: 10, AlignmentBytes: 1 << 16}})
 	require.NoError(t, err)
 	require.Zero(t, uint64(aligned)%(1<<16))
-	stats, err := b.PoolGetStatistics(p)
-	require.NoError(t, err)
+	stats := at(b.Pool, p).Statistics()
 	require.EqualValues(t, 1010, stats.Requested.Current)
 	require.EqualValues(t, 1024+256, stats.Allocated.Current)
 
@@ -30,10 +30,10 @@ func allocAndFree(t *testing.T) {
 	requireCode(t, device.CodeDoubleFree, b.PoolFree(p, addr, 0))
 	requireCode(t, device.CodeInvalidAddress, b.PoolFree(p, 1, 0))
 	require.NoError(t, b.PoolFree(p, aligned, 0))
-	released, err := b.PoolTrim(p, 0)
+	released, err := at(b.Pool, p).Trim(0)
 	require.NoError(t, err)
 	require.EqualValues(t, 1<<20, released)
-	require.NoError(t, b.PoolSetLimit(p, 1<<20))
+	require.NoError(t, at(b.Pool, p).SetLimit(1<<20))
 	_, err = b.PoolAlloc(p, 2<<20, 0)
 	requireCode(t, device.CodeOutOfMemory, err)
 }
@@ -42,22 +42,21 @@ func TestPoolRefusesBadArguments(t *testing.T) {
 	b := startBench(t)
 	dev := b.open("test:0")
 	p := b.pool(dev)
-	first := func(_ any, err error) error { return err }
-	requireCode(t, device.CodeInvalidAlignment, first(b.PoolAllocWith(p, library.PoolRequest{Request: pool.Request{SizeBytes: 1, AlignmentBytes: 3}})))
-	requireCode(t, device.CodeInvalidAlignment, first(b.PoolAllocWith(p, library.PoolRequest{Request: pool.Request{SizeBytes: 1, AlignmentBytes: 1 << 31}})))
-	requireCode(t, device.CodeInvalidSize, first(b.PoolAlloc(p, 0, 0)))
+	requireCode(t, device.CodeInvalidAlignment, second(at(b.Pool, p).AllocWith(library.PoolRequest{Request: pool.Request{SizeBytes: 1, AlignmentBytes: 3}})))
+	requireCode(t, device.CodeInvalidAlignment, second(at(b.Pool, p).AllocWith(library.PoolRequest{Request: pool.Request{SizeBytes: 1, AlignmentBytes: 1 << 31}})))
+	requireCode(t, device.CodeInvalidSize, second(b.PoolAlloc(p, 0, 0)))
 	for _, wrong := range []uint64{0, dev, p + 1<<40, p + 1, ^uint64(0)} {
-		requireCode(t, device.CodeInvalidHandle, first(b.PoolAlloc(wrong, 1, 0)))
-		requireCode(t, device.CodeInvalidHandle, b.PoolDestroy(wrong, true))
+		requireCode(t, device.CodeInvalidHandle, second(b.PoolAlloc(wrong, 1, 0)))
+		requireCode(t, device.CodeInvalidHandle, do(b.Pool, wrong, func(o *library.Pool) error { return o.Destroy(true) }))
 	}
 	for _, wrong := range []uint64{dev, p, ^uint64(0)} {
-		requireCode(t, device.CodeInvalidHandle, first(b.PoolAlloc(p, 1, wrong)))
+		requireCode(t, device.CodeInvalidHandle, second(b.PoolAlloc(p, 1, wrong)))
 		requireCode(t, device.CodeInvalidHandle, b.PoolFree(p, 1, wrong))
 	}
 	config := smallPool()
 	config.Strategy = "worst_fit"
-	requireCode(t, device.CodeNotFound, first(b.PoolCreate(dev, config)))
-	requireCode(t, device.CodeInvalidHandle, first(b.PoolCreate(p, nil)))
+	requireCode(t, device.CodeNotFound, second(b.PoolCreate(dev, config)))
+	requireCode(t, device.CodeInvalidHandle, second(b.PoolCreate(p, nil)))
 	require.Equal(t, map[string]int{"device": 1, "pool": 1}, b.leaks().kinds())
 }
 
@@ -92,7 +91,7 @@ func TestPoolFreeWaitsForTheStream(t *testing.T) {
 	b.device(0).Default().Hold()
 	addr, err := b.PoolAlloc(p, 1<<19, stream)
 	require.NoError(t, err)
-	require.NoError(t, b.StreamHostFunction(stream, func() {}))
+	require.NoError(t, made(b).HostFunction(manager.StreamHandle(stream), func() {}))
 	require.NoError(t, b.PoolFree(p, addr, stream))
 	other, err := b.StreamCreate(dev)
 	require.NoError(t, err)
@@ -112,16 +111,16 @@ func destroyPool(t *testing.T) {
 	p := b.pool(b.open("test:0"))
 	addr, err := b.PoolAlloc(p, 100, 0)
 	require.NoError(t, err)
-	requireCode(t, device.CodeBusy, b.PoolDestroy(p, false))
+	requireCode(t, device.CodeBusy, at(b.Pool, p).Destroy(false))
 	require.NoError(t, b.PoolFree(p, addr, 0))
 	_, err = b.PoolAlloc(p, 100, 0)
 	require.NoError(t, err)
 
 	b.device(0).FailNth(giveBackCall(), 1, nil)
-	requireCode(t, device.CodeDevice, b.PoolDestroy(p, true))
-	_, err = b.PoolGetStatistics(p)
+	requireCode(t, device.CodeDevice, at(b.Pool, p).Destroy(true))
+	err = do(b.Pool, p, func(o *library.Pool) error { o.Statistics(); return nil })
 	require.NoError(t, err, "what the driver refused to take back can be destroyed again")
-	require.NoError(t, b.PoolDestroy(p, true))
+	require.NoError(t, at(b.Pool, p).Destroy(true))
 	_, err = b.PoolAlloc(p, 100, 0)
 	requireCode(t, device.CodeInvalidHandle, err)
 }
@@ -139,12 +138,11 @@ func createPoolThatFails(t *testing.T) {
 	require.Zero(t, b.device(0).HeldBytes())
 	require.Zero(t, b.device(0).Segments())
 	require.Zero(t, b.device(0).Reservations())
-	require.NoError(t, b.DeviceClose(dev, false))
+	require.NoError(t, at(b.Device, dev).Close(false))
 	dev = b.open("test:0")
 	p, err := b.PoolCreate(dev, nil)
 	require.NoError(t, err, "nil is the defaults")
-	_, err = b.PoolGetStatistics(p)
-	require.NoError(t, err)
+	_ = at(b.Pool, p).Statistics()
 }
 
 // The hot path: nothing is allocated on success.

@@ -22,7 +22,7 @@ type member interface {
 	// known gives its handle and the device that it is of; nil: it is of none.
 	known() (id uint64, e *engine.Engine)
 	// of says whether it is of a device: that it ends with it; nil: whether it is of none.
-	of(d *openDevice) bool
+	of(d *Device) bool
 	// leak describes it as something that is alive, but for its handle.
 	leak() leak
 }
@@ -41,19 +41,19 @@ type holder interface {
 
 // snapshotted has records in the snapshot of each device that it is of.
 type snapshotted interface {
-	snapshot(d *openDevice, s deviceSnapshot)
+	snapshot(d *Device, s deviceSnapshot)
 }
 
 // finder knows whom an address of a device belongs to.
 type finder interface {
-	ownerAt(d *openDevice, addr device.Addr) (Owner, bool)
+	ownerAt(d *Device, addr device.Addr) (Owner, bool)
 }
 
 // kind is one kind of objects. Its methods wait for nothing.
 type kind interface {
 	handles() handle.Kind
 	// count is how many there are of a device or, with nil, of all and of none.
-	count(only *openDevice) int
+	count(only *Device) int
 	// each visits all objects until visit returns false; visit keeps none of them.
 	each(visit func(id uint64, m member) bool)
 	traits() traits
@@ -103,7 +103,7 @@ func (s *shelf[T]) each(visit func(id uint64, m member) bool) {
 	})
 }
 
-func (s *shelf[T]) count(only *openDevice) (n int) {
+func (s *shelf[T]) count(only *Device) (n int) {
 	s.each(func(_ uint64, m member) bool {
 		if only == nil || m.of(only) {
 			n++
@@ -119,39 +119,39 @@ func (l *Library) registerKinds() {
 	owns := traits{listed: listedFirst}
 	calls := traits{calls: true}
 	l.kinds = []kind{
-		&shelf[*openDevice]{kind: handle.Device, table: l.devices, is: owns},
-		&shelf[*openPool]{kind: handle.Pool, table: l.pools,
+		&shelf[*Device]{kind: handle.Device, table: l.devices, is: owns},
+		&shelf[*Pool]{kind: handle.Pool, table: l.pools,
 			is: traits{listed: listedFirst, records: []string{recordsOfPools}}},
-		&shelf[*openVPool]{kind: handle.VirtualPool, table: l.vpools,
+		&shelf[*VPool]{kind: handle.VirtualPool, table: l.vpools,
 			is: traits{listed: listedFirst, records: []string{"virtual_pools"}}},
-		&shelf[*openElasticPool]{kind: handle.ElasticPool, table: l.elasticPools,
+		&shelf[*ElasticPool]{kind: handle.ElasticPool, table: l.elasticPools,
 			is: traits{listed: listedFirst, records: []string{"elastic_pools"}}},
-		&shelf[*openManager]{kind: handle.Manager, table: l.managers,
+		&shelf[*Manager]{kind: handle.Manager, table: l.managers,
 			is: traits{listed: listedFirst, records: []string{recordsOfPools, "managers"}}},
-		&shelf[*openFallbackManager]{kind: handle.FallbackManager, table: l.fallbackManagers,
+		&shelf[*FallbackManager]{kind: handle.FallbackManager, table: l.fallbackManagers,
 			is: traits{listed: listedFirst, records: []string{recordsOfPools, "fallback_managers"}}},
-		&shelf[*openBuffer]{kind: handle.Buffer, table: l.buffers, is: traits{listed: listedByHolder}},
+		&shelf[*FallbackBuffer]{kind: handle.Buffer, table: l.buffers, is: traits{listed: listedByHolder}},
 		&streams{l},
 		&events{l},
 		&shelf[*registration]{kind: handle.Registration, table: l.registrations, is: calls},
-		&shelf[*openMonitor]{kind: handle.Monitor, table: l.monitors, is: calls},
-		&shelf[*openPlacement]{kind: handle.Placement, table: l.placements, is: calls},
-		&shelf[*openTracker]{kind: handle.Tracker, table: l.trackers,
-			part: func(t *openTracker) bool { return t.owner != nil }},
-		&shelf[*openGenericPool]{kind: handle.GenericPool, table: l.genericPools},
+		&shelf[*Monitor]{kind: handle.Monitor, table: l.monitors, is: calls},
+		&shelf[*Placement]{kind: handle.Placement, table: l.placements, is: calls},
+		&shelf[*Tracker]{kind: handle.Tracker, table: l.trackers,
+			part: func(t *Tracker) bool { return t.owner != nil }},
+		&shelf[*GenericPool]{kind: handle.GenericPool, table: l.genericPools},
 	}
 }
 
 // endAll ends by force what is of a device or, with nil, of none. It goes on after an
 // error, and gives all of them.
-func (l *Library) endAll(d *openDevice) error {
+func (l *Library) endAll(d *Device) error {
 	callers := l.endKinds(d, true)
 	// They may use what is ended next.
 	l.awaitCallbacks(d)
 	return errors.Join(callers, l.endKinds(d, false))
 }
 
-func (l *Library) endKinds(d *openDevice, calls bool) error {
+func (l *Library) endKinds(d *Device, calls bool) error {
 	var failures []error
 	for _, k := range slices.Backward(l.kinds) {
 		if k.traits().calls != calls {

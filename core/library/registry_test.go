@@ -21,24 +21,24 @@ const dummyKind = handle.Kind(200)
 
 type dummy struct {
 	object
-	device *openDevice
-	uses   *openPool
+	device *Device
+	uses   *Pool
 	block  device.Addr
 	ended  *[]string
 	over   bool
 	refuse error
 }
 
-func (d *dummy) isOver() bool               { return d.over }
-func (d *dummy) of(parent *openDevice) bool { return d.device == parent }
-func (d *dummy) snapshot(_ *openDevice, s deviceSnapshot) {
+func (d *dummy) isOver() bool           { return d.over }
+func (d *dummy) of(parent *Device) bool { return d.device == parent }
+func (d *dummy) snapshot(_ *Device, s deviceSnapshot) {
 	s.add("dummies", map[string]any{"block": d.block})
 }
 func (d *dummy) known() (uint64, *engine.Engine) {
 	if d.device == nil {
 		return d.id(), nil
 	}
-	return d.id(), d.device.engine
+	return d.id(), d.device.Engine
 }
 
 func (d *dummy) leak() leak {
@@ -48,11 +48,11 @@ func (d *dummy) leak() leak {
 
 func (d *dummy) addMemory(_ *Library, r *leakReport) {
 	if d.device != nil {
-		r.add(leak{Kind: "dummy_memory", Device: d.device.engine.ID().String(), Handle: d.id(), Address: uint64(d.block), Bytes: 7})
+		r.add(leak{Kind: "dummy_memory", Device: d.device.Engine.ID().String(), Handle: d.id(), Address: uint64(d.block), Bytes: 7})
 	}
 }
 
-func (d *dummy) ownerAt(_ *openDevice, addr device.Addr) (Owner, bool) {
+func (d *dummy) ownerAt(_ *Device, addr device.Addr) (Owner, bool) {
 	return Owner{BlockInfo: pool.BlockInfo{Addr: dummyAddr}, PoolName: "dummy"}, addr == dummyAddr
 }
 
@@ -118,9 +118,25 @@ func newDummies(t *testing.T) *dummies {
 }
 
 func (b *dummies) add(d *dummy) uint64 {
-	id, err := insert(dummiesOf(b.Library), d)
+	id, err := insert(b.Library, dummiesOf(b.Library), d)
 	require.NoError(b.t, err)
 	return id
+}
+
+// device is the first one.
+func (b *dummies) device() *Device {
+	d, err := b.Device("test", b.dev)
+	require.NoError(b.t, err)
+	return d
+}
+
+// call makes a call of a dummy, which fails, as an export does.
+func (b *dummies) call(id uint64) error {
+	d, err := find(b.Library, dummiesOf(b.Library), "dummy.call", id)
+	if err != nil {
+		return err
+	}
+	return CallError(device.Errorf(device.CodeDevice, "dummy.call", "it is over"), d)
 }
 
 func (b *dummies) leaks(kind string) (found []leak) {
@@ -156,10 +172,10 @@ func TestADummyKindIsInTheReports(t *testing.T) {
 	require.JSONEq(t, fmt.Sprintf(`[{"block": %d}]`, b.made.block), string(s.Devices[0]["dummies"]))
 	require.JSONEq(t, `[]`, string(s.Devices[1]["dummies"]), "an empty list is there")
 
-	owner, err := b.DeviceGetOwner(b.dev, dummyAddr)
+	owner, err := b.device().Owner(dummyAddr)
 	require.NoError(t, err)
 	require.Equal(t, "dummy", owner.PoolName)
-	_, err = b.DeviceGetOwner(b.dev, dummyAddr+1)
+	_, err = b.device().Owner(dummyAddr + 1)
 	require.Equal(t, device.CodeNotFound, device.CodeOf(err))
 	require.NoError(t, b.Shutdown(true))
 }
@@ -167,20 +183,19 @@ func TestADummyKindIsInTheReports(t *testing.T) {
 func TestADummyKindKeepsItsDeviceOpenAndEndsWithIt(t *testing.T) {
 	b := newDummies(t)
 	none := b.add(&dummy{ended: &b.ended})
-	err := b.DeviceClose(b.dev, false)
+	err := b.device().Close(false)
 	require.Equal(t, device.CodeBusy, device.CodeOf(err))
 	require.ErrorContains(t, err, "1 pool, 1 unknown and 1 block")
 	require.ErrorContains(t, b.Shutdown(false), "2 unknowns")
 
-	require.NoError(t, b.DeviceClose(b.dev, true))
+	require.NoError(t, b.device().Close(true))
 	require.Equal(t, []string{fmt.Sprintf("%#x, what it uses is whole: true", b.on)}, b.ended)
-	call := func(d *dummy) error { return device.Errorf(device.CodeDevice, "dummy.call", "it is over") }
 	table := dummiesOf(b.Library)
-	require.Equal(t, device.CodeInvalidHandle, device.CodeOf(do(b.Library, table, "dummy.call", b.on, call)))
-	require.Equal(t, device.CodeDevice, device.CodeOf(do(b.Library, table, "dummy.call", none, call)), "that of no device stays")
-	late, err := insert(table, b.made)
+	require.Equal(t, device.CodeInvalidHandle, device.CodeOf(b.call(b.on)))
+	require.Equal(t, device.CodeDevice, device.CodeOf(b.call(none)), "that of no device stays")
+	late, err := insert(b.Library, table, b.made)
 	require.NoError(t, err)
-	err = do(b.Library, table, "dummy.call", late, call)
+	err = b.call(late)
 	require.Equal(t, device.CodeInvalidHandle, device.CodeOf(err), "it says itself that it is over")
 	require.NoError(t, b.Shutdown(true))
 	// All messages have been heard by now.
@@ -190,14 +205,14 @@ func TestADummyKindKeepsItsDeviceOpenAndEndsWithIt(t *testing.T) {
 func TestADummyThatDoesNotEndKeepsItsDeviceOpen(t *testing.T) {
 	b := newDummies(t)
 	b.made.refuse = device.Errorf(device.CodeDevice, "dummy.end", "not now")
-	require.Equal(t, device.CodeDevice, device.CodeOf(b.DeviceClose(b.dev, true)))
+	require.Equal(t, device.CodeDevice, device.CodeOf(b.device().Close(true)))
 	require.Empty(t, b.ended)
-	_, err := b.DeviceGetInfo(b.dev)
+	_, err := b.Device("test", b.dev)
 	require.NoError(t, err)
 	require.Zero(t, b.pools.Len(), "the others have ended")
 	require.Equal(t, device.CodeDevice, device.CodeOf(b.Shutdown(true)))
 	b.made.refuse = nil
-	require.NoError(t, b.DeviceClose(b.dev, true))
+	require.NoError(t, b.device().Close(true))
 	require.Len(t, b.ended, 1)
 	require.NoError(t, b.Shutdown(true))
 }
@@ -211,5 +226,6 @@ func TestADummyKindEndsWithTheLibrary(t *testing.T) {
 	}, b.ended)
 	require.Len(t, b.leaks("dummy"), 2, "the report of the stop has them")
 	require.Zero(t, dummiesOf(b.Library).Len())
-	require.Equal(t, device.CodeNotInitialized, device.CodeOf(b.DeviceClose(b.dev, true)))
+	_, err := b.Device("test", b.dev)
+	require.Equal(t, device.CodeNotInitialized, device.CodeOf(err))
 }

@@ -9,17 +9,17 @@ type running struct {
 	ended *sync.Cond
 	// calls is by device; those of monitors and placement strategies, which belong to
 	// none, are under nil.
-	calls map[*openDevice]int
+	calls map[*Device]int
 }
 
 func newRunning() *running {
-	r := &running{calls: map[*openDevice]int{}}
+	r := &running{calls: map[*Device]int{}}
 	r.ended = sync.NewCond(&r.mu)
 	return r
 }
 
 // during is a call of a callback.
-func (r *running) during(d *openDevice, call func()) {
+func (r *running) during(d *Device, call func()) {
 	r.mu.Lock()
 	r.calls[d]++
 	r.mu.Unlock()
@@ -36,7 +36,7 @@ func (r *running) during(d *openDevice, call func()) {
 
 // await waits for the end of the calls of a device, or with nil of those that belong
 // to none. No more begin: their registrations are gone. The caller runs inside none.
-func (r *running) await(d *openDevice) {
+func (r *running) await(d *Device) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for r.calls[d] > 0 {

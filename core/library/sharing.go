@@ -23,13 +23,13 @@ func (l *Library) DeviceOpenNative(id string, native uint64) (uint64, error) {
 
 // sameContext says whether a device that is open is on the context that is asked for; 0
 // is any.
-func sameContext(op string, d *openDevice, native uint64) error {
+func sameContext(op string, d *Device, native uint64) error {
 	if native == 0 {
 		return nil
 	}
-	if has, err := nativeOf(op, d.engine, d.engine.Device()); err != nil || has != native {
+	if has, err := nativeOf(op, d.Engine, d.Engine.Device()); err != nil || has != native {
 		return device.Errorf(device.CodeAlreadyExists, op,
-			"native context %#x: the device is open already, on another context", native).On(d.engine.ID())
+			"native context %#x: the device is open already, on another context", native).On(d.Engine.ID())
 	}
 	return nil
 }
@@ -43,101 +43,52 @@ func nativeOf(op string, e *engine.Engine, of any) (uint64, error) {
 	return native.NativeHandle()
 }
 
-// DeviceGetNative is the context that everything of a device is done in.
-func (l *Library) DeviceGetNative(id uint64) (uint64, error) {
-	const op = "device.native"
-	d, err := find(l, l.devices, op, id)
-	if err != nil {
-		return 0, err
-	}
-	native, err := nativeOf(op, d.engine, d.engine.Device())
-	return native, late(err, d)
+// Native is the context that everything of the device is done in.
+func (d *Device) Native() (uint64, error) {
+	return nativeOf("device.native", d.Engine, d.Engine.Device())
 }
 
-// StreamGetNative is the stream of the vendor's runtime.
-func (l *Library) StreamGetNative(stream uint64) (uint64, error) {
-	const op = "stream.native"
-	if _, err := l.started(op); err != nil {
-		return 0, err
-	}
-	return l.factory.StreamNative(manager.StreamHandle(stream))
-}
-
-// EventGetNative is the event of the vendor's runtime.
-func (l *Library) EventGetNative(event uint64) (uint64, error) {
-	const op = "event.native"
-	if _, err := l.started(op); err != nil {
-		return 0, err
-	}
-	return l.factory.EventNative(manager.EventHandle(event))
-}
-
-// DeviceGrantPeer lets work of another device, also work that is not queued through the
+// GrantPeer lets work of another device, also work that is not queued through the
 // library, use the memory of this one. Devices whose memory the process addresses itself
 // have that already.
-func (l *Library) DeviceGrantPeer(id, peer uint64) error {
+func (d *Device) GrantPeer(peer uint64) error {
 	const op = "device.grant_peer"
-	d, err := find(l, l.devices, op, id)
-	if err != nil {
-		return err
-	}
-	other, err := find(l, l.devices, op, peer)
+	other, err := d.library.Device(op, peer)
 	if err != nil {
 		return err
 	}
 	if d == other {
-		return late(device.Errorf(device.CodeInvalidArgument, op, "peer: is the device itself"), d)
+		return device.Errorf(device.CodeInvalidArgument, op, "peer: is the device itself")
 	}
-	granter, can := d.engine.Device().(device.PeerGranter)
+	granter, can := d.Engine.Device().(device.PeerGranter)
 	switch {
 	case can:
-		return late(granter.GrantPeer(other.engine.Device()), d, other)
-	case d.engine.Info().HostAddressable && other.engine.Info().HostAddressable:
+		return CallError(granter.GrantPeer(other.Engine.Device()), d, other)
+	case d.Engine.Info().HostAddressable && other.Engine.Info().HostAddressable:
 		return nil
 	}
-	return late(device.Errorf(device.CodeUnsupported, op, "peer %v: cannot reach the device's memory", other.engine.ID()), d, other)
+	return CallError(device.Errorf(device.CodeUnsupported, op, "peer %v: cannot reach the device's memory", other.ID()), d, other)
 }
 
-// VPoolExport gives descriptors of the pages of a range of a virtual pool, if there are
-// no more than most.
-func (l *Library) VPoolExport(id uint64, r ByteRange, most uint64) (files []int, count uint64, err error) {
-	entry, err := find(l, l.vpools, "vpool.export", id)
-	if err != nil {
-		return nil, 0, err
+// ShareMemory describes a range of a segment of the device for other processes.
+func (d *Device) ShareMemory(addr device.Addr, size uint64) (device.SharedMemory, error) {
+	sharer, can := d.Engine.Device().(device.ProcessSharer)
+	if !can || !d.Engine.Info().ProcessSharer {
+		return device.SharedMemory{}, device.Errorf(device.CodeUnsupported, "device.share_memory",
+			"device %v cannot share with other processes", d.ID())
 	}
-	files, count, err = entry.pool.Export(r.OffsetBytes, r.SizeBytes, most)
-	return files, count, late(err, entry)
+	return sharer.ShareMemory(addr, size)
 }
 
-// ManagerImportMemory gives a handle to memory that another process shares.
-func (l *Library) ManagerImportMemory(id uint64, shared device.SharedMemory, tag string) (uint64, error) {
-	return l.ManagerImportPages(id, manager.Importation{Shared: &shared, Tag: tag})
+// Export gives descriptors of the pages of a range of the pool, if there are no more than
+// most.
+func (p *VPool) Export(r ByteRange, most uint64) (files []int, count uint64, err error) {
+	return p.Pool.Export(r.OffsetBytes, r.SizeBytes, most)
 }
 
-// ManagerImportPages gives a handle to pages of another process.
-func (l *Library) ManagerImportPages(id uint64, i manager.Importation) (uint64, error) {
-	entry, err := find(l, l.managers, "manager.import", id)
-	if err != nil {
-		return 0, err
-	}
-	h, err := entry.manager.Import(i)
-	return h.ID(), late(err, entry)
-}
-
-// DeviceShareMemory describes a range of a segment of a device for other processes.
-func (l *Library) DeviceShareMemory(id uint64, addr device.Addr, size uint64) (device.SharedMemory, error) {
-	const op = "device.share_memory"
-	d, err := find(l, l.devices, op, id)
-	if err != nil {
-		return device.SharedMemory{}, err
-	}
-	sharer, can := d.engine.Device().(device.ProcessSharer)
-	if !can || !d.engine.Info().ProcessSharer {
-		return device.SharedMemory{}, late(device.Errorf(device.CodeUnsupported, op,
-			"device %v cannot share with other processes", d.engine.ID()), d)
-	}
-	shared, err := sharer.ShareMemory(addr, size)
-	return shared, late(err, d)
+// ImportMemory gives a handle to memory that another process shares.
+func (m *Manager) ImportMemory(shared device.SharedMemory, tag string) (manager.MemoryHandle, error) {
+	return m.Import(manager.Importation{Shared: &shared, Tag: tag})
 }
 
 // SharedEvent is an event as other processes open it.
@@ -160,5 +111,5 @@ func (l *Library) EventOpen(deviceID uint64, shared SharedEvent) (uint64, error)
 	}
 	defer d.gate.leave()
 	h, err := d.streams.OpenEvent(shared.Handle)
-	return h.ID(), late(err, d)
+	return h.ID(), CallError(err, d)
 }

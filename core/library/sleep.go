@@ -35,7 +35,7 @@ func within(timeout time.Duration) (context.Context, context.CancelFunc) {
 }
 
 // resolve finds the stream of a request.
-func (l *Library) resolve(op string, r SleepRequest, d *openDevice) (vmm.SleepRequest, error) {
+func (l *Library) resolve(op string, r SleepRequest, d *Device) (vmm.SleepRequest, error) {
 	request := r.SleepRequest
 	request.NoWait = request.NoWait || r.Timeout == 0
 	var err error
@@ -50,74 +50,57 @@ func (r WakeRequest) resolve() vmm.WakeRequest {
 	return request
 }
 
-// VPoolSleep has ranges of a virtual pool give up their memory and keep their
-// addresses. See vmm.Pool.Sleep for its errors.
-func (l *Library) VPoolSleep(id uint64, r SleepRequest) (vmm.SleepReport, error) {
-	const op = "vpool.sleep"
-	entry, err := find(l, l.vpools, op, id)
-	if err != nil {
-		return vmm.SleepReport{}, err
-	}
-	request, err := l.resolve(op, r, entry.device)
+// Sleep has ranges of the pool give up their memory and keep their addresses. See
+// vmm.Pool.Sleep for its errors.
+func (p *VPool) Sleep(r SleepRequest) (vmm.SleepReport, error) {
+	request, err := p.library.resolve("vpool.sleep", r, p.device)
 	if err != nil {
 		return vmm.SleepReport{}, err
 	}
 	ctx, done := within(r.Timeout)
 	defer done()
-	report, err := entry.pool.Sleep(ctx, request)
-	return report, l.lateOn(r.StreamHandle, err, entry)
+	report, err := p.Pool.Sleep(ctx, request)
+	return report, p.library.callErrorOn(r.StreamHandle, err, p)
 }
 
-// VPoolWake has what sleeps in a virtual pool get memory and its bytes back, at the
-// addresses that it had. See vmm.Pool.Wake for its errors.
-func (l *Library) VPoolWake(id uint64, r WakeRequest) (vmm.WakeReport, error) {
-	entry, err := find(l, l.vpools, "vpool.wake", id)
-	if err != nil {
-		return vmm.WakeReport{}, err
-	}
+// Wake has what sleeps in the pool get memory and its bytes back, at the addresses that it
+// had. See vmm.Pool.Wake for its errors.
+func (p *VPool) Wake(r WakeRequest) (vmm.WakeReport, error) {
 	ctx, done := within(r.Timeout)
 	defer done()
-	report, err := entry.pool.Wake(ctx, r.resolve())
-	return report, late(err, entry)
+	return p.Pool.Wake(ctx, r.resolve())
 }
 
-// VPoolIsAsleep says whether a tag of a virtual pool, or everything (""), sleeps.
-func (l *Library) VPoolIsAsleep(id uint64, tag string) (bool, error) {
-	return tell(l, l.vpools, "vpool.is_asleep", id, func(p *openVPool) bool { return p.pool.IsAsleep(tag) })
-}
-
-// ElasticPoolSleepModel is VPoolSleep for a model.
-func (l *Library) ElasticPoolSleepModel(ref ModelRef, r SleepRequest) (vmm.SleepReport, error) {
-	const op = "model.sleep"
-	entry, m, err := l.model(op, ref)
+// SleepModel is VPool.Sleep for a model.
+func (p *ElasticPool) SleepModel(model string, r SleepRequest) (vmm.SleepReport, error) {
+	m, err := p.Model(model)
 	if err != nil {
 		return vmm.SleepReport{}, err
 	}
-	request, err := l.resolve(op, r, entry.device)
+	request, err := p.library.resolve("model.sleep", r, p.device)
 	if err != nil {
 		return vmm.SleepReport{}, err
 	}
 	ctx, done := within(r.Timeout)
 	defer done()
 	report, err := m.Sleep(ctx, request)
-	return report, l.lateOn(r.StreamHandle, err, entry)
+	return report, p.library.callErrorOn(r.StreamHandle, err, p)
 }
 
-// ElasticPoolWakeModel is VPoolWake for a model.
-func (l *Library) ElasticPoolWakeModel(ref ModelRef, r WakeRequest) (vmm.WakeReport, error) {
-	entry, m, err := l.model("model.wake", ref)
+// WakeModel is VPool.Wake for a model.
+func (p *ElasticPool) WakeModel(model string, r WakeRequest) (vmm.WakeReport, error) {
+	m, err := p.Model(model)
 	if err != nil {
 		return vmm.WakeReport{}, err
 	}
 	ctx, done := within(r.Timeout)
 	defer done()
-	report, err := m.Wake(ctx, r.resolve())
-	return report, late(err, entry)
+	return m.Wake(ctx, r.resolve())
 }
 
-// ElasticPoolIsModelAsleep is VPoolIsAsleep for a model.
-func (l *Library) ElasticPoolIsModelAsleep(ref ModelRef, tag string) (bool, error) {
-	_, m, err := l.model("model.is_asleep", ref)
+// IsModelAsleep is IsAsleep for a model.
+func (p *ElasticPool) IsModelAsleep(model, tag string) (bool, error) {
+	m, err := p.Model(model)
 	if err != nil {
 		return false, err
 	}

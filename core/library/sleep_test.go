@@ -7,6 +7,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/library"
+	"ferrum_mem/core/manager"
 	"ferrum_mem/core/vmm"
 )
 
@@ -20,7 +21,7 @@ func TestSleepFindsItsStream(t *testing.T) {
 	discard := library.SleepRequest{
 		SleepRequest: vmm.SleepRequest{Backing: vmm.SleepDiscard}, StreamHandle: foreign, Timeout: device.Forever,
 	}
-	_, err = b.VPoolSleep(v, discard)
+	_, err = at(b.VPool, v).Sleep(discard)
 	requireCode(t, device.CodeInvalidArgument, err)
 	stream, err := b.StreamCreate(dev)
 	require.NoError(t, err)
@@ -30,28 +31,27 @@ func TestSleepFindsItsStream(t *testing.T) {
 	queue.Hold()
 	initial, err := b.StreamDefault(dev)
 	require.NoError(t, err)
-	require.NoError(t, b.StreamHostFunction(initial, func() {}))
+	require.NoError(t, made(b).HostFunction(manager.StreamHandle(initial), func() {}))
 	for _, named := range []uint64{0, stream} {
 		hasty := discard
 		hasty.StreamHandle, hasty.Timeout = named, 1
-		_, err = b.VPoolSleep(v, hasty)
+		_, err = at(b.VPool, v).Sleep(hasty)
 		requireCode(t, device.CodeTimeout, err)
 	}
 	queue.Release()
-	require.NoError(t, b.VPoolFree(v, library.ByteRange{SizeBytes: page}, 0))
-	_, err = b.VPoolAllocWith(v, library.RangeRequest{AllocRequest: vmm.AllocRequest{SizeBytes: page}, StreamHandle: stream})
+	require.NoError(t, at(b.VPool, v).Free(library.ByteRange{SizeBytes: page}, 0))
+	_, err = at(b.VPool, v).AllocWith(library.RangeRequest{AllocRequest: vmm.AllocRequest{SizeBytes: page}, StreamHandle: stream})
 	require.NoError(t, err)
 	queue.Hold()
-	require.NoError(t, b.StreamHostFunction(initial, func() {}))
+	require.NoError(t, made(b).HostFunction(manager.StreamHandle(initial), func() {}))
 	discard.StreamHandle = stream
-	report, err := b.VPoolSleep(v, discard)
+	report, err := at(b.VPool, v).Sleep(discard)
 	require.NoError(t, err)
 	require.EqualValues(t, page, report.Bytes)
 	queue.Release()
-	asleep, err := b.VPoolIsAsleep(v, "")
-	require.NoError(t, err)
+	asleep := at(b.VPool, v).IsAsleep("")
 	require.True(t, asleep)
-	woken, err := b.VPoolWake(v, library.WakeRequest{Timeout: device.Forever})
+	woken, err := at(b.VPool, v).Wake(library.WakeRequest{Timeout: device.Forever})
 	require.NoError(t, err)
 	require.EqualValues(t, page, woken.Bytes)
 }
@@ -60,25 +60,25 @@ func TestSleepOfWhatIsGone(t *testing.T) {
 	b := startBench(t)
 	dev := b.open("test:0")
 	v := b.vpool(dev)
-	require.NoError(t, b.VPoolDestroy(v, false))
-	_, err := b.VPoolSleep(v, library.SleepRequest{})
+	require.NoError(t, at(b.VPool, v).Destroy(false))
+	err := do(b.VPool, v, func(o *library.VPool) error { return second(o.Sleep(library.SleepRequest{})) })
 	requireCode(t, device.CodeInvalidHandle, err)
-	_, err = b.VPoolWake(v, library.WakeRequest{})
+	err = do(b.VPool, v, func(o *library.VPool) error { return second(o.Wake(library.WakeRequest{})) })
 	requireCode(t, device.CodeInvalidHandle, err)
-	_, err = b.VPoolIsAsleep(v, "")
+	err = do(b.VPool, v, func(o *library.VPool) error { o.IsAsleep(""); return nil })
 	requireCode(t, device.CodeInvalidHandle, err)
 	pool, err := b.ElasticPoolCreate(dev, vmm.ElasticConfig{Name: "several", PageBytes: page, ReadyPages: -1})
 	require.NoError(t, err)
-	ref := library.ModelRef{Pool: pool, ID: "none"}
+	ref := modelRef{pool: pool, id: "none"}
 	for _, code := range []device.Code{device.CodeModelNotFound, device.CodeInvalidHandle} {
-		_, err = b.ElasticPoolSleepModel(ref, library.SleepRequest{})
+		err = do(b.ElasticPool, ref.pool, func(o *library.ElasticPool) error { return second(o.SleepModel(ref.id, library.SleepRequest{})) })
 		requireCode(t, code, err)
-		_, err = b.ElasticPoolWakeModel(ref, library.WakeRequest{})
+		err = do(b.ElasticPool, ref.pool, func(o *library.ElasticPool) error { return second(o.WakeModel(ref.id, library.WakeRequest{})) })
 		requireCode(t, code, err)
-		_, err = b.ElasticPoolIsModelAsleep(ref, "")
+		err = do(b.ElasticPool, ref.pool, func(o *library.ElasticPool) error { return second(o.IsModelAsleep(ref.id, "")) })
 		requireCode(t, code, err)
 		if code == device.CodeModelNotFound {
-			require.NoError(t, b.ElasticPoolDestroy(pool, false))
+			require.NoError(t, at(b.ElasticPool, pool).Destroy(false))
 		}
 	}
 }
@@ -88,22 +88,22 @@ func TestAsleepRangesAreOwnedAndLeak(t *testing.T) {
 	dev := b.open("test:0")
 	v := b.vpool(dev)
 	addr := b.mapped(v, 0, 3*page)
-	other, err := b.VPoolAllocWith(v, library.RangeRequest{
+	other, err := at(b.VPool, v).AllocWith(library.RangeRequest{
 		AllocRequest: vmm.AllocRequest{OffsetBytes: 3 * page, SizeBytes: page, Tag: "weights"},
 	})
 	require.NoError(t, err)
-	_, err = b.VPoolSleep(v, library.SleepRequest{
+	_, err = at(b.VPool, v).Sleep(library.SleepRequest{
 		SleepRequest: vmm.SleepRequest{Backing: vmm.SleepDiscard, Tag: "kv"}, Timeout: device.Forever,
 	})
 	require.NoError(t, err)
-	owner, err := b.DeviceGetOwner(dev, addr+page)
+	owner, err := at(b.Device, dev).Owner(addr + page)
 	require.NoError(t, err)
 	require.Equal(t, library.BlockAsleep, owner.State)
 	require.Equal(t, "kv", owner.Tag)
 	require.Equal(t, addr, owner.Addr)
 	// A part that is freed is out of it.
-	require.NoError(t, b.VPoolFree(v, library.ByteRange{OffsetBytes: page, SizeBytes: page}, 0))
-	owner, err = b.DeviceGetOwner(dev, addr+2*page)
+	require.NoError(t, at(b.VPool, v).Free(library.ByteRange{OffsetBytes: page, SizeBytes: page}, 0))
+	owner, err = at(b.Device, dev).Owner(addr + 2*page)
 	require.NoError(t, err)
 	require.Equal(t, addr+2*page, owner.Addr)
 	var found []device.Addr

@@ -77,34 +77,34 @@ func (l *Library) SnapshotJSON() ([]byte, error) {
 			if d.isOver() {
 				continue
 			}
-			return nil, on(err, d.engine)
+			return nil, on(err, d.Engine)
 		}
 		s.Devices = append(s.Devices, part)
 	}
 	return encode(op, s)
 }
 
-func (l *Library) listDevices() []*openDevice {
-	var devices []*openDevice
-	l.devices.Each(func(_ uint64, d *openDevice) bool {
+func (l *Library) listDevices() []*Device {
+	var devices []*Device
+	l.devices.Each(func(_ uint64, d *Device) bool {
 		devices = append(devices, d)
 		return true
 	})
-	slices.SortFunc(devices, func(a, b *openDevice) int {
-		x, y := a.engine.ID(), b.engine.ID()
+	slices.SortFunc(devices, func(a, b *Device) int {
+		x, y := a.Engine.ID(), b.Engine.ID()
 		return cmp.Or(cmp.Compare(x.Backend, y.Backend), cmp.Compare(x.Index, y.Index))
 	})
 	return devices
 }
 
-func (l *Library) snapshotDevice(d *openDevice) (deviceSnapshot, error) {
-	memory, err := d.engine.MemoryInfo()
+func (l *Library) snapshotDevice(d *Device) (deviceSnapshot, error) {
+	memory, err := d.Engine.MemoryInfo()
 	if err != nil {
 		return nil, err
 	}
 	s := deviceSnapshot{
-		"id": d.engine.ID().String(), "memory": snapshotMemory(memory), "statistics": d.engine.Statistics(),
-		"tags": append([]track.TagUse{}, d.engine.Tags()...), "asleep": d.engine.Asleep(),
+		"id": d.Engine.ID().String(), "memory": snapshotMemory(memory), "statistics": d.Engine.Statistics(),
+		"tags": append([]track.TagUse{}, d.Engine.Tags()...), "asleep": d.Engine.Asleep(),
 	}
 	for _, k := range l.kinds {
 		for _, list := range k.traits().records {

@@ -169,7 +169,7 @@ func (l *Library) Shutdown(force bool) error {
 // sealEverything waits for what other calls are making on the devices, lets them
 // make no more and lists what there is then.
 func (l *Library) sealEverything() leakReport {
-	l.devices.Each(func(_ uint64, d *openDevice) bool {
+	l.devices.Each(func(_ uint64, d *Device) bool {
 		d.gate.close()
 		return true
 	})
@@ -178,7 +178,7 @@ func (l *Library) sealEverything() leakReport {
 
 // claim makes the caller the one that closes the device, once no other call is at it;
 // false: that has closed it.
-func (l *Library) claim(d *openDevice) bool {
+func (l *Library) claim(d *Device) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for d.closing {

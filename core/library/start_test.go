@@ -50,15 +50,14 @@ func TestInitIsCounted(t *testing.T) {
 	handle := b.open("test:0")
 	require.NoError(t, b.Shutdown(false), "not the last user: what is open does not matter")
 	require.NoError(t, b.Shutdown(true), "nor does force free anything yet")
-	_, err := b.DeviceGetInfo(handle)
-	require.NoError(t, err)
+	at(b.Device, handle).Info()
 	requireCode(t, device.CodeBusy, b.Shutdown(false))
-	require.NoError(t, b.DeviceClose(handle, false))
+	require.NoError(t, at(b.Device, handle).Close(false))
 	require.NoError(t, b.Shutdown(false))
 	requireCode(t, device.CodeNotInitialized, b.Shutdown(false))
 
 	require.NoError(t, b.Init(&library.Settings{HostDevices: 3}), "a new start may have other settings")
-	_, err = b.DeviceGetInfo(handle)
+	err := do(b.Device, handle, func(o *library.Device) error { o.Info(); return nil })
 	requireCode(t, device.CodeInvalidHandle, err)
 	require.NotEqual(t, handle, b.open("test:0"), "a handle is never given out twice")
 	require.NoError(t, b.Shutdown(true))
@@ -100,67 +99,70 @@ func TestInitThatFailsLeavesTheLibraryStopped(t *testing.T) {
 
 func TestEveryCallNeedsAStart(t *testing.T) {
 	b := newBench(t)
-	first := func(_ any, err error) error { return err }
 	calls := map[string]error{
-		"BackendsJSON":            first(b.BackendsJSON()),
-		"DeviceOpen":              first(b.DeviceOpen("test:0")),
-		"DeviceClose":             b.DeviceClose(1, false),
-		"DeviceGetInfo":           first(b.DeviceGetInfo(1)),
-		"DeviceSynchronize":       b.DeviceSynchronize(1, 0),
-		"DeviceSetLimit":          b.DeviceSetLimit(1, 0),
-		"DeviceMeasureBandwidth":  first(b.DeviceMeasureBandwidth(1)),
-		"DeviceGetMemoryInfo":     first(b.DeviceGetMemoryInfo(1)),
-		"DeviceGetStatistics":     first(b.DeviceGetStatistics(1)),
-		"SnapshotJSON":            first(b.SnapshotJSON()),
-		"StreamCreate":            first(b.StreamCreate(1)),
-		"StreamDestroy":           b.StreamDestroy(1, false),
-		"StreamDefault":           first(b.StreamDefault(1)),
-		"StreamSynchronize":       b.StreamSynchronize(1, 0),
-		"StreamIsReady":           first(b.StreamIsReady(1)),
-		"StreamHostFunction":      b.StreamHostFunction(1, func() {}),
-		"StreamWaitEvent":         b.StreamWaitEvent(1, 1),
-		"EventRecord":             first(b.EventRecord(1)),
-		"EventDestroy":            b.EventDestroy(1),
-		"EventIsReady":            first(b.EventIsReady(1)),
-		"EventSynchronize":        b.EventSynchronize(1, 0),
-		"EventElapsed":            first(b.EventElapsed(1, 1)),
-		"PoolCreate":              first(b.PoolCreate(1, nil)),
-		"PoolDestroy":             b.PoolDestroy(1, false),
-		"PoolAlloc":               first(b.PoolAlloc(1, 1, 0)),
-		"PoolFree":                b.PoolFree(1, 1, 0),
-		"PoolTrim":                first(b.PoolTrim(1, 0)),
-		"PoolSetLimit":            b.PoolSetLimit(1, 0),
-		"PoolGetStatistics":       first(b.PoolGetStatistics(1)),
-		"PoolAllocWith":           first(b.PoolAllocWith(1, library.PoolRequest{Request: pool.Request{SizeBytes: 1}})),
-		"PoolAllocBatch":          b.PoolAllocBatch(1, 1, 0, make([]device.Addr, 1)),
-		"PoolGetTag":              first(b.PoolGetTag(1, "kv")),
-		"PoolFreeSized":           b.PoolFreeSized(1, 1, 1, 0),
-		"PoolFreeBatch":           b.PoolFreeBatch(1, make([]device.Addr, 1), 0),
-		"PoolRecordStream":        b.PoolRecordStream(1, 1, 0),
-		"PoolUsableSize":          first(b.PoolUsableSize(1, 1)),
-		"PoolReset":               b.PoolReset(1, 0),
-		"PoolCheck":               b.PoolCheck(1),
-		"PoolSetMinHeld":          b.PoolSetMinHeld(1, 0),
-		"PoolSetReleaseThreshold": b.PoolSetReleaseThreshold(1, 0),
-		"DeviceGetOwner":          first(b.DeviceGetOwner(1, 1)),
-		"ManagerCreate":           first(b.ManagerCreate(1, nil)),
-		"ManagerDestroy":          b.ManagerDestroy(1, false),
-		"ManagerConfigurePool":    b.ManagerConfigurePool(1, manager.General, nil),
-		"ManagerGetStatistics":    first(b.ManagerGetStatistics(1)),
-		"ManagerAlloc":            first(b.ManagerAlloc(1, 1)),
-		"ManagerAllocWith":        first(b.ManagerAllocWith(1, manager.Request{})),
-		"MemoryFree":              b.MemoryFree(1),
-		"MemoryGetHandleInfo":     first(b.MemoryGetHandleInfo(1)),
-		"MemoryCopy":              b.MemoryCopy(manager.Transfer{}),
-		"MemoryCopyAsync":         b.MemoryCopyAsync(manager.Transfer{}, 0),
-		"MemoryWrite":             b.MemoryWrite(1, 0, 0, 1),
-		"MemoryRead":              b.MemoryRead(1, 0, 0, 1),
-		"MemoryFillAsync":         b.MemoryFillAsync(manager.Fill{}, 0),
-		"ManagerDefragment":       first(b.ManagerDefragment(1)),
-		"ManagerDefragmentWithin": first(b.ManagerDefragmentWithin(1, 0)),
-		"MemoryPin":               first(b.MemoryPin(1)),
-		"MemoryUnpin":             b.MemoryUnpin(1),
-		"PressureCallbackAdd":     first(b.PressureCallbackAdd(1, 0, func(uint64, int32) {})),
+		"BackendsJSON":           second(b.BackendsJSON()),
+		"DeviceOpen":             second(b.DeviceOpen("test:0")),
+		"DeviceClose":            do(b.Device, 1, func(o *library.Device) error { return o.Close(false) }),
+		"DeviceGetInfo":          do(b.Device, 1, func(o *library.Device) error { o.Info(); return nil }),
+		"DeviceSynchronize":      do(b.Device, 1, func(o *library.Device) error { return o.Synchronize(0) }),
+		"DeviceSetLimit":         do(b.Device, 1, func(o *library.Device) error { return o.SetLimit(0) }),
+		"DeviceMeasureBandwidth": do(b.Device, 1, func(o *library.Device) error { return second(o.MeasureBandwidth()) }),
+		"DeviceGetMemoryInfo":    do(b.Device, 1, func(o *library.Device) error { return second(o.MemoryInfo()) }),
+		"DeviceGetStatistics":    do(b.Device, 1, func(o *library.Device) error { o.Statistics(); return nil }),
+		"SnapshotJSON":           second(b.SnapshotJSON()),
+		"StreamCreate":           second(b.StreamCreate(1)),
+		"StreamDestroy":          b.StreamDestroy(1, false),
+		"StreamDefault":          second(b.StreamDefault(1)),
+		"StreamSynchronize":      ofFactory(b.Library, func(f *manager.Factory) error { return f.SynchronizeStream(manager.StreamHandle(1), 0) }),
+		"StreamIsReady":          ofFactory(b.Library, func(f *manager.Factory) error { return second(f.IsStreamReady(manager.StreamHandle(1))) }),
+		"StreamHostFunction":     ofFactory(b.Library, func(f *manager.Factory) error { return f.HostFunction(manager.StreamHandle(1), func() {}) }),
+		"StreamWaitEvent":        ofFactory(b.Library, func(f *manager.Factory) error { return f.WaitEvent(manager.StreamHandle(1), manager.EventHandle(1)) }),
+		"EventRecord":            ofFactory(b.Library, func(f *manager.Factory) error { return second(f.RecordEvent(manager.StreamHandle(1))) }),
+		"EventDestroy":           ofFactory(b.Library, func(f *manager.Factory) error { return f.DestroyEvent(manager.EventHandle(1)) }),
+		"EventIsReady":           ofFactory(b.Library, func(f *manager.Factory) error { return second(f.IsEventReady(manager.EventHandle(1))) }),
+		"EventSynchronize":       ofFactory(b.Library, func(f *manager.Factory) error { return f.SynchronizeEvent(manager.EventHandle(1), 0) }),
+		"EventElapsed": ofFactory(b.Library, func(f *manager.Factory) error {
+			return second(f.EventElapsed(manager.EventHandle(1), manager.EventHandle(1)))
+		}),
+		"PoolCreate":        second(b.PoolCreate(1, nil)),
+		"PoolDestroy":       do(b.Pool, 1, func(o *library.Pool) error { return o.Destroy(false) }),
+		"PoolAlloc":         second(b.PoolAlloc(1, 1, 0)),
+		"PoolFree":          b.PoolFree(1, 1, 0),
+		"PoolTrim":          do(b.Pool, 1, func(o *library.Pool) error { return second(o.Trim(0)) }),
+		"PoolSetLimit":      do(b.Pool, 1, func(o *library.Pool) error { return o.SetLimit(0) }),
+		"PoolGetStatistics": do(b.Pool, 1, func(o *library.Pool) error { o.Statistics(); return nil }),
+		"PoolAllocWith": do(b.Pool, 1, func(o *library.Pool) error {
+			return second(o.AllocWith(library.PoolRequest{Request: pool.Request{SizeBytes: 1}}))
+		}),
+		"PoolAllocBatch":          do(b.Pool, 1, func(o *library.Pool) error { return o.AllocBatch(1, 0, make([]device.Addr, 1)) }),
+		"PoolGetTag":              do(b.Pool, 1, func(o *library.Pool) error { return second(o.Tag("kv")) }),
+		"PoolFreeSized":           do(b.Pool, 1, func(o *library.Pool) error { return o.FreeSized(1, 1, 0) }),
+		"PoolFreeBatch":           do(b.Pool, 1, func(o *library.Pool) error { return o.FreeBatch(make([]device.Addr, 1), 0) }),
+		"PoolRecordStream":        do(b.Pool, 1, func(o *library.Pool) error { return o.RecordStream(1, 0) }),
+		"PoolUsableSize":          do(b.Pool, 1, func(o *library.Pool) error { return second(o.UsableSize(1)) }),
+		"PoolReset":               do(b.Pool, 1, func(o *library.Pool) error { return o.Reset(0) }),
+		"PoolCheck":               do(b.Pool, 1, func(o *library.Pool) error { return o.Check() }),
+		"PoolSetMinHeld":          do(b.Pool, 1, func(o *library.Pool) error { return o.SetMinHeld(0) }),
+		"PoolSetReleaseThreshold": do(b.Pool, 1, func(o *library.Pool) error { return o.SetReleaseThreshold(0) }),
+		"DeviceGetOwner":          do(b.Device, 1, func(o *library.Device) error { return second(o.Owner(1)) }),
+		"ManagerCreate":           second(b.ManagerCreate(1, nil)),
+		"ManagerDestroy":          do(b.Manager, 1, func(o *library.Manager) error { return o.Destroy(false) }),
+		"ManagerConfigurePool":    do(b.Manager, 1, func(o *library.Manager) error { return o.ConfigurePool(manager.General, nil) }),
+		"ManagerGetStatistics":    do(b.Manager, 1, func(o *library.Manager) error { o.Statistics(); return nil }),
+		"ManagerAlloc":            do(b.Manager, 1, func(o *library.Manager) error { return second(o.Alloc(1)) }),
+		"ManagerAllocWith":        do(b.Manager, 1, func(o *library.Manager) error { return second(o.AllocTyped(manager.Request{})) }),
+		"MemoryFree":              ofFactory(b.Library, func(f *manager.Factory) error { return f.Free(manager.MemoryHandle(1)) }),
+		"MemoryGetHandleInfo":     second(b.MemoryGetHandleInfo(1)),
+		"MemoryCopy":              ofFactory(b.Library, func(f *manager.Factory) error { return f.Copy(manager.Transfer{}) }),
+		"MemoryCopyAsync":         ofFactory(b.Library, func(f *manager.Factory) error { return f.CopyAsync(manager.Transfer{}, manager.StreamHandle(0)) }),
+		"MemoryWrite":             ofFactory(b.Library, func(f *manager.Factory) error { return f.Write(manager.MemoryHandle(1), 0, 0, 1) }),
+		"MemoryRead":              ofFactory(b.Library, func(f *manager.Factory) error { return f.Read(manager.MemoryHandle(1), 0, 0, 1) }),
+		"MemoryFillAsync":         ofFactory(b.Library, func(f *manager.Factory) error { return f.FillAsync(manager.Fill{}, manager.StreamHandle(0)) }),
+		"ManagerDefragment":       do(b.Manager, 1, func(o *library.Manager) error { return second(o.Defragment()) }),
+		"ManagerDefragmentWithin": do(b.Manager, 1, func(o *library.Manager) error { return second(o.DefragmentWithin(0)) }),
+		"MemoryPin":               ofFactory(b.Library, func(f *manager.Factory) error { return second(f.Pin(manager.MemoryHandle(1))) }),
+		"MemoryUnpin":             ofFactory(b.Library, func(f *manager.Factory) error { return f.Unpin(manager.MemoryHandle(1)) }),
+		"PressureCallbackAdd":     second(b.PressureCallbackAdd(1, 0, func(uint64, int32) {})),
 		"RegistrationRemove":      b.RegistrationRemove(1, 0),
 	}
 	for name, err := range calls {
@@ -175,7 +177,9 @@ func TestForcedShutdownFreesEverythingAndKeepsTheReport(t *testing.T) {
 	// A stream that is at work is waited for.
 	b.fill("test:1")
 	ran := false
-	require.NoError(t, b.StreamHostFunction(stream, func() { ran = true }))
+	require.NoError(t, ofFactory(b.Library, func(f *manager.Factory) error {
+		return f.HostFunction(manager.StreamHandle(stream), func() { ran = true })
+	}))
 
 	before := b.leaks()
 	err := b.Shutdown(false)
@@ -202,9 +206,9 @@ func TestForcedShutdownFreesEverythingAndKeepsTheReport(t *testing.T) {
 	require.Empty(t, b.leaks().Leaks, "a new start is without leaks")
 	_, err = b.PoolAlloc(p, 1, 0)
 	requireCode(t, device.CodeInvalidHandle, err)
-	_, err = b.ManagerAlloc(m, 1)
+	err = do(b.Manager, m, func(o *library.Manager) error { return second(o.Alloc(1)) })
 	requireCode(t, device.CodeInvalidHandle, err)
-	requireCode(t, device.CodeInvalidHandle, b.StreamSynchronize(stream, 0))
+	requireCode(t, device.CodeInvalidHandle, ofFactory(b.Library, func(f *manager.Factory) error { return f.SynchronizeStream(manager.StreamHandle(stream), 0) }))
 	require.NoError(t, b.Shutdown(false))
 	require.Empty(t, b.leaks().Leaks, "a clean stop leaves a clean report")
 }
@@ -220,11 +224,11 @@ func (b *bench) fill(id string) (p, m, stream uint64) {
 	config.PoolConfigs[manager.General] = *smallPool()
 	m, err = b.ManagerCreate(dev, &config)
 	require.NoError(b.t, err)
-	_, err = b.ManagerAllocWith(m, manager.Request{SizeBytes: 2000, Tag: "weights"})
+	_, err = at(b.Manager, m).AllocTyped(manager.Request{SizeBytes: 2000, Tag: "weights"})
 	require.NoError(b.t, err)
 	stream, err = b.StreamCreate(dev)
 	require.NoError(b.t, err)
-	_, err = b.EventRecord(stream)
+	_, err = made(b).RecordEvent(manager.StreamHandle(stream))
 	require.NoError(b.t, err)
 	_, err = b.PressureCallbackAdd(dev, 0, func(uint64, int32) {})
 	require.NoError(b.t, err)
@@ -246,7 +250,7 @@ func forcedShutdownTwice(t *testing.T) {
 			require.Contains(t, b.leaks().kinds(), "device", "what could not be freed is still there")
 			_, err := b.DeviceOpen("test:0")
 			require.NoError(t, err)
-			require.NoError(t, b.DeviceClose(b.leaks().Leaks[0].Handle, false))
+			require.NoError(t, at(b.Device, b.leaks().Leaks[0].Handle).Close(false))
 			require.NoError(t, b.Shutdown(true))
 			require.Zero(t, b.device(0).HeldBytes())
 			requireCode(t, device.CodeNotInitialized, b.Shutdown(true))
@@ -282,11 +286,13 @@ func TestInitDuringAForcedShutdown(t *testing.T) {
 	got := make(chan answer, 1)
 	running := make(chan struct{})
 	// The forced stop waits for this function, which calls the library.
-	require.NoError(t, b.StreamHostFunction(def, func() {
-		inside.Store(true)
-		_, openErr := b.DeviceOpen("test:1")
-		got <- answer{fromHostFunction: b.Init(nil), open: openErr}
-		inside.Store(false)
+	require.NoError(t, ofFactory(b.Library, func(f *manager.Factory) error {
+		return f.HostFunction(manager.StreamHandle(def), func() {
+			inside.Store(true)
+			_, openErr := b.DeviceOpen("test:1")
+			got <- answer{fromHostFunction: b.Init(nil), open: openErr}
+			inside.Store(false)
+		})
 	}))
 	stopped := device.Go("shutdown", func() {
 		close(running)
@@ -296,7 +302,7 @@ func TestInitDuringAForcedShutdown(t *testing.T) {
 	})
 	<-running
 	for {
-		_, err := b.StreamIsReady(stream)
+		err := ofFactory(b.Library, func(f *manager.Factory) error { return second(f.IsStreamReady(manager.StreamHandle(stream))) })
 		if errors.Is(err, device.CodeNotInitialized) {
 			break
 		}

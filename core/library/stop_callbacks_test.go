@@ -63,29 +63,29 @@ func callReclaim(b *bench, dev uint64, running func(remove func() error)) {
 func callModelReclaim(b *bench, dev uint64, running func(remove func() error)) {
 	s, err := b.ElasticPoolCreate(dev, vmm.ElasticConfig{PageBytes: page, LimitBytes: 4 * page, ReadyPages: -1})
 	require.NoError(b.t, err)
-	chat := library.ModelRef{Pool: s, ID: "chat"}
-	require.NoError(b.t, b.ElasticPoolRegisterModel(chat, vmm.ModelConfig{VirtualBytes: 8 * page}))
+	chat := modelRef{pool: s, id: "chat"}
+	require.NoError(b.t, at(b.ElasticPool, chat.pool).RegisterModel(chat.id, vmm.ModelConfig{VirtualBytes: 8 * page}))
 	var id uint64
 	var called atomic.Bool
-	id, err = b.ModelReclaimCallbackAdd(chat, callToken, time.Millisecond, func(uint64) uint64 {
+	id, err = at(b.ElasticPool, chat.pool).ReclaimCallbackAdd(chat.id, callToken, time.Millisecond, func(uint64) uint64 {
 		called.Store(true)
 		running(func() error { return b.RegistrationRemove(id, callToken) })
 		return 0
 	})
 	require.NoError(b.t, err)
-	_, _, err = b.ElasticPoolAlloc(chat, 3*page)
+	_, _, err = at(b.ElasticPool, chat.pool).Alloc(chat.id, 3*page)
 	require.NoError(b.t, err)
 	for !called.Load() {
-		_, _, err = b.ElasticPoolAlloc(chat, 3*page)
+		_, _, err = at(b.ElasticPool, chat.pool).Alloc(chat.id, 3*page)
 		requireCode(b.t, device.CodeOutOfPhysicalMemory, err)
 	}
 }
 
 func callMonitor(b *bench, dev uint64, running func(remove func() error)) {
 	m := b.monitor()
-	require.NoError(b.t, b.MonitorRegister(m, b.manager(dev)))
-	require.NoError(b.t, b.MonitorSetCallback(m, 0, func([]library.DeviceLevel) {
-		running(func() error { return b.MonitorDestroy(m, m) })
+	require.NoError(b.t, at(b.Monitor, m).Register(b.manager(dev)))
+	require.NoError(b.t, at(b.Monitor, m).SetCallback(0, func([]library.DeviceLevel) {
+		running(func() error { return at(b.Monitor, m).Destroy(m) })
 	}))
 	b.others(0, dev, 99)
 }
@@ -93,12 +93,12 @@ func callMonitor(b *bench, dev uint64, running func(remove func() error)) {
 func callPlacement(b *bench, dev uint64, running func(remove func() error)) {
 	var s uint64
 	s, err := b.PlacementCreateOwn("mine", func(library.PlacementRequest, []library.PlacementOption) (int, error) {
-		running(func() error { return b.PlacementDestroy(s, s) })
+		running(func() error { return at(b.Placement, s).Destroy(s) })
 		return 0, nil
 	})
 	require.NoError(b.t, err)
 	go func() {
-		_, _ = b.PlacementSelect(s, library.PlacementRequest{Request: placement.Request{SizeBytes: page}, Devices: []uint64{dev}})
+		_, _ = at(b.Placement, s).Select(library.PlacementRequest{Request: placement.Request{SizeBytes: page}, Devices: []uint64{dev}})
 	}()
 }
 
@@ -139,7 +139,7 @@ func TestAStopWaitsForCallbacksThatRemovedThemselves(t *testing.T) {
 					if what == "shutdown" {
 						err = b.Shutdown(true)
 					} else {
-						err = b.DeviceClose(dev, true)
+						err = at(b.Device, dev).Close(true)
 					}
 					stopped <- outcome{err, ended.Load()}
 				}()
@@ -193,7 +193,7 @@ func TestACallbackThatRemovedItselfClosesItsDevice(t *testing.T) {
 				inside.Store(true)
 				err := remove()
 				if err == nil {
-					err = b.DeviceClose(dev, true)
+					err = at(b.Device, dev).Close(true)
 				}
 				inside.Store(false)
 				closed <- err
@@ -205,13 +205,13 @@ func TestACallbackThatRemovedItselfClosesItsDevice(t *testing.T) {
 			})
 			close(called)
 			require.NoError(t, <-closed)
-			_, err := b.DeviceGetInfo(dev)
+			err := do(b.Device, dev, func(o *library.Device) error { o.Info(); return nil })
 			requireCode(t, device.CodeInvalidHandle, err)
 			stopped := make(chan error, 1)
 			go func() { stopped <- b.Shutdown(true) }()
 			for device.CodeOf(err) != device.CodeNotInitialized {
 				runtime.Gosched()
-				_, err = b.DeviceGetInfo(dev)
+				err = do(b.Device, dev, func(o *library.Device) error { o.Info(); return nil })
 			}
 			close(hold)
 			require.NoError(t, <-stopped)

@@ -10,6 +10,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/library"
+	"ferrum_mem/core/manager"
 	"ferrum_mem/core/pool"
 )
 
@@ -153,6 +154,61 @@ func (b *bench) pool(device uint64) uint64 {
 	return handle
 }
 
+// at is the object with that handle, which there must be.
+func at[T library.Member](find func(op string, id uint64) (T, error), id uint64) T {
+	object, err := find("test", id)
+	if err != nil {
+		panic(err)
+	}
+	return object
+}
+
+// do calls the object with that handle, as an export does.
+func do[T library.Member](find func(op string, id uint64) (T, error), id uint64, call func(T) error) error {
+	object, err := find("test", id)
+	if err != nil {
+		return err
+	}
+	return library.CallError(call(object), object)
+}
+
+// end is do for a call that ends the object, and says itself how it did.
+func end[T library.Member](find func(op string, id uint64) (T, error), id uint64, call func(T) error) error {
+	object, err := find("test", id)
+	if err != nil {
+		return err
+	}
+	return call(object)
+}
+
+// made is what makes and knows blocks, streams and events, while the library runs.
+func made(l interface {
+	Factory(op string) (*manager.Factory, error)
+}) *manager.Factory {
+	factory, err := l.Factory("test")
+	if err != nil {
+		panic(err)
+	}
+	return factory
+}
+
+// ofFactory makes a call for blocks, streams and events, as an export does.
+func ofFactory(l *library.Library, call func(f *manager.Factory) error) error {
+	factory, err := l.Factory("test")
+	if err != nil {
+		return err
+	}
+	return call(factory)
+}
+
+// free frees a block of a manager.
+func (b *bench) free(memory uint64) error {
+	return ofFactory(b.Library, func(f *manager.Factory) error { return f.Free(manager.MemoryHandle(memory)) })
+}
+
+// second is the error of a call that gives something.
+func second[R any](_ R, err error) error { return err }
+
 func requireCode(t require.TestingT, want device.Code, err error) {
 	if h, ok := t.(interface{ Helper() }); ok {
 		h.Helper()
@@ -193,4 +249,10 @@ func keysOf(object any) []string {
 		keys = append(keys, key)
 	}
 	return keys
+}
+
+// modelRef names a model of an elastic pool.
+type modelRef struct {
+	pool uint64
+	id   string
 }

@@ -47,7 +47,7 @@ func (l *Library) CacheStream(id, stream uint64) (uint64, error) {
 	const op = "pool.cache_stream"
 	entry, s, err := l.onStream(op, id, stream)
 	if err == nil && device.LeavesWork(s) {
-		err = device.Errorf(device.CodeUnsupported, op, "the stream may leave work of its owner's").On(entry.device.engine.ID())
+		err = device.Errorf(device.CodeUnsupported, op, "the stream may leave work of its owner's").On(entry.device.Engine.ID())
 	}
 	if err != nil || stream != 0 {
 		return stream, err
@@ -57,7 +57,7 @@ func (l *Library) CacheStream(id, stream uint64) (uint64, error) {
 	}
 	defer entry.device.gate.leave()
 	h, err := entry.device.streams.DefaultStream()
-	return h.ID(), late(err, entry, entry.device)
+	return h.ID(), CallError(err, entry, entry.device)
 }
 
 // CacheStreamIsDry says that no work is queued on a stream, as far as that can be known.
@@ -77,14 +77,14 @@ func (l *Library) CacheLease(id, sizeBytes, stream uint64, to []device.Addr, cou
 	if err != nil {
 		return 0, err
 	}
-	leased, err := entry.pool.Lease(sizeBytes, first, to, counts)
-	return leased, l.lateOn(stream, err, entry)
+	leased, err := entry.Lease(sizeBytes, first, to, counts)
+	return leased, l.callErrorOn(stream, err, entry)
 }
 
 // CacheGiveBack takes idle blocks back from the caches of a pool, as freed on a
 // stream; 0, and one that is gone: no work uses them any more.
 func (l *Library) CacheGiveBack(id, stream uint64, addrs []device.Addr, counts *pool.CacheCounts) error {
-	entry, err := l.pool("pool.give_back", id)
+	entry, err := l.Pool("pool.give_back", id)
 	if err != nil {
 		return err
 	}
@@ -92,5 +92,5 @@ func (l *Library) CacheGiveBack(id, stream uint64, addrs []device.Addr, counts *
 	if stream != 0 {
 		last = l.cacheStream(stream)
 	}
-	return l.lateOn(stream, entry.pool.GiveBack(addrs, last, counts), entry)
+	return l.callErrorOn(stream, entry.GiveBack(addrs, last, counts), entry)
 }

@@ -72,12 +72,12 @@ func TestPoolsHaveThreadCachesUnlessEveryCallIsForTheCore(t *testing.T) {
 		handle, err := b.PoolCreate(d, c)
 		require.NoError(t, err)
 		require.NotContains(t, caches.opened, handle, "settings %d", i)
-		require.NoError(t, b.PoolDestroy(handle, false))
+		require.NoError(t, at(b.Pool, handle).Destroy(false))
 	}
 	handle := b.pool(d)
 	require.Contains(t, caches.opened, handle)
 	require.EqualValues(t, 256, caches.opened[handle].AlignmentBytes)
-	require.NoError(t, b.PoolDestroy(handle, false))
+	require.NoError(t, at(b.Pool, handle).Destroy(false))
 	require.Equal(t, 1, caches.dropped)
 }
 

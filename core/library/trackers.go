@@ -34,8 +34,8 @@ func (l *Library) TrackerCreate() (uint64, error) {
 }
 
 func (l *Library) insertTracker(t *fallback.AllocationTracker, owner member) (uint64, error) {
-	entry := &openTracker{tracker: t, owner: owner}
-	return insert(l.trackers, entry)
+	entry := &Tracker{tracker: t, owner: owner}
+	return insert(l, l.trackers, entry)
 }
 
 // forgetTracker takes the handle of a tracker away; 0 is none.
@@ -46,34 +46,28 @@ func (l *Library) forgetTracker(id uint64) {
 	}
 }
 
-// ownTracker finds a tracker that the caller may change.
-func (l *Library) ownTracker(op string, id uint64) (*fallback.AllocationTracker, error) {
-	entry, err := find(l, l.trackers, op, id)
-	if err != nil {
-		return nil, err
+// mayChange says that the caller may change the tracker.
+func (t *Tracker) mayChange(op string) error {
+	if t.owner != nil {
+		return device.Errorf(device.CodeInvalidState, op,
+			"tracker handle %#x is of a manager or a pool, and is only read", t.id())
 	}
-	if entry.owner != nil {
-		return nil, late(device.Errorf(device.CodeInvalidState, op,
-			"tracker handle %#x is of a manager or a pool, and is only read", id), entry)
-	}
-	return entry.tracker, nil
+	return nil
 }
 
-// TrackerDestroy destroys a tracker. One of a manager or a pool goes with that.
-func (l *Library) TrackerDestroy(id uint64) error {
-	const op = "tracker.destroy"
-	if _, err := l.ownTracker(op, id); err != nil {
-		return err
+// Destroy destroys the tracker. One of a manager or a pool goes with that.
+func (t *Tracker) Destroy() error {
+	if err := t.mayChange("tracker.destroy"); err != nil {
+		return CallError(err, t)
 	}
-	_, err := l.trackers.Remove(id)
+	_, err := t.library.trackers.Remove(t.id())
 	return err
 }
 
-// TrackerTrack adds a buffer, as fallback.AllocationTracker.Track.
-func (l *Library) TrackerTrack(id uint64, r BufferRecord) error {
+// Track adds a buffer, as fallback.AllocationTracker.Track.
+func (t *Tracker) Track(r BufferRecord) error {
 	const op = "tracker.track"
-	t, err := l.ownTracker(op, id)
-	if err != nil {
+	if err := t.mayChange(op); err != nil {
 		return err
 	}
 	if err := r.Side.Check(op); err != nil {
@@ -83,13 +77,13 @@ func (l *Library) TrackerTrack(id uint64, r BufferRecord) error {
 		fallback.BufferLocation{Side: r.Side}).WithTag(r.Tag)
 	m.AllocatedAt -= r.Age
 	if r.Device != 0 {
-		d, err := l.devices.Get(r.Device)
+		d, err := t.library.devices.Get(r.Device)
 		if err != nil {
 			return err
 		}
-		m.Location.Device = d.engine.ID()
+		m.Location.Device = d.ID()
 	}
-	return t.Track(m)
+	return t.tracker.Track(m)
 }
 
 // record is what a tracker knows, as its callers see it.
@@ -115,64 +109,51 @@ func (l *Library) records(all []fallback.BufferMetadata) []BufferRecord {
 	return made
 }
 
-// TrackerUntrack removes a buffer; CodeNotFound when it is not known.
-func (l *Library) TrackerUntrack(id uint64, buffer fallback.BufferID) (BufferRecord, error) {
+// Untrack removes a buffer; CodeNotFound when it is not known.
+func (t *Tracker) Untrack(buffer fallback.BufferID) (BufferRecord, error) {
 	const op = "tracker.untrack"
-	t, err := l.ownTracker(op, id)
-	if err != nil {
+	if err := t.mayChange(op); err != nil {
 		return BufferRecord{}, err
 	}
-	m, ok := t.Untrack(buffer)
+	m, ok := t.tracker.Untrack(buffer)
 	if !ok {
 		return BufferRecord{}, notTracked(op, buffer)
 	}
-	return l.record(m), nil
+	return t.library.record(m), nil
 }
 
-// TrackerGet is the record of a buffer; CodeNotFound when it is not known.
-func (l *Library) TrackerGet(id uint64, buffer fallback.BufferID) (BufferRecord, error) {
-	const op = "tracker.get"
-	entry, err := find(l, l.trackers, op, id)
-	if err != nil {
-		return BufferRecord{}, err
-	}
-	m, ok := entry.tracker.Get(buffer)
+// Get is the record of a buffer; CodeNotFound when it is not known.
+func (t *Tracker) Get(buffer fallback.BufferID) (BufferRecord, error) {
+	m, ok := t.tracker.Get(buffer)
 	if !ok {
-		return BufferRecord{}, late(notTracked(op, buffer), entry)
+		return BufferRecord{}, notTracked("tracker.get", buffer)
 	}
-	return l.record(m), nil
+	return t.library.record(m), nil
 }
 
 func notTracked(op string, buffer fallback.BufferID) error {
 	return device.Errorf(device.CodeNotFound, op, "%v is not tracked", buffer)
 }
 
-// TrackerGetAll lists the buffers, the oldest first.
-func (l *Library) TrackerGetAll(id uint64) ([]BufferRecord, error) {
-	return tell(l, l.trackers, "tracker.all", id, func(t *openTracker) []BufferRecord { return l.records(t.tracker.AllAllocations()) })
+// All lists the buffers, the oldest first.
+func (t *Tracker) All() []BufferRecord { return t.library.records(t.tracker.AllAllocations()) }
+
+// FindOld lists those that are strictly older than an age, the oldest first.
+func (t *Tracker) FindOld(age time.Duration) []BufferRecord {
+	return t.library.records(t.tracker.FindOldAllocations(age))
 }
 
-// TrackerFindOld lists those that are strictly older than an age, the oldest first.
-func (l *Library) TrackerFindOld(id uint64, age time.Duration) ([]BufferRecord, error) {
-	return tell(l, l.trackers, "tracker.find_old", id, func(t *openTracker) []BufferRecord {
-		return l.records(t.tracker.FindOldAllocations(age))
-	})
+// Totals is the numbers of the tracker.
+func (t *Tracker) Totals() TrackerTotals {
+	known := t.tracker
+	return TrackerTotals{Count: uint64(known.Count()), TotalBytes: known.TotalBytes(), PeakBytes: known.PeakBytes()}
 }
 
-// TrackerGetTotals is the numbers of a tracker.
-func (l *Library) TrackerGetTotals(id uint64) (TrackerTotals, error) {
-	return tell(l, l.trackers, "tracker.totals", id, func(t *openTracker) TrackerTotals {
-		known := t.tracker
-		return TrackerTotals{Count: uint64(known.Count()), TotalBytes: known.TotalBytes(), PeakBytes: known.PeakBytes()}
-	})
-}
-
-// TrackerClear forgets all buffers.
-func (l *Library) TrackerClear(id uint64) error {
-	t, err := l.ownTracker("tracker.clear", id)
-	if err != nil {
+// Clear forgets all buffers.
+func (t *Tracker) Clear() error {
+	if err := t.mayChange("tracker.clear"); err != nil {
 		return err
 	}
-	t.Clear()
+	t.tracker.Clear()
 	return nil
 }

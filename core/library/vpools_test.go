@@ -9,6 +9,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/library"
+	"ferrum_mem/core/manager"
 	"ferrum_mem/core/pool"
 	"ferrum_mem/core/vmm"
 )
@@ -24,7 +25,7 @@ func (b *bench) vpool(dev uint64) uint64 {
 }
 
 func (b *bench) mapped(vpool, offset, size uint64) device.Addr {
-	addr, err := b.VPoolAllocWith(vpool, library.RangeRequest{
+	addr, err := at(b.VPool, vpool).AllocWith(library.RangeRequest{
 		AllocRequest: vmm.AllocRequest{OffsetBytes: offset, SizeBytes: size, Tag: "kv"},
 	})
 	require.NoError(b.t, err)
@@ -34,35 +35,32 @@ func (b *bench) mapped(vpool, offset, size uint64) device.Addr {
 func TestVPoolMapsAndUnmaps(t *testing.T) {
 	b := startBench(t)
 	dev := b.open("test:0")
-	sizes, err := b.DeviceGetPageSizes(dev)
+	sizes, err := at(b.Device, dev).PageSizes()
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, sizes.MinimumBytes, uint64(page))
 	v := b.vpool(dev)
 	addr := b.mapped(v, 100, 2*page)
-	stats, err := b.VPoolGetInfo(v)
-	require.NoError(t, err)
+	stats := at(b.VPool, v).Info()
 	require.Equal(t, stats.BaseAddress+100, addr)
 	require.EqualValues(t, 3, stats.MappedPages)
-	is, err := b.VPoolIsMapped(v, library.ByteRange{SizeBytes: 3 * page})
-	require.NoError(t, err)
+	is := at(b.VPool, v).IsMapped(library.ByteRange{SizeBytes: 3 * page})
 	require.True(t, is)
-	books, err := b.VPoolGetStatistics(v)
-	require.NoError(t, err)
+	books := at(b.VPool, v).Statistics()
 	require.EqualValues(t, 2*page, books.Requested.Current)
-	requireCode(t, device.CodeBusy, b.VPoolDestroy(v, false))
-	requireCode(t, device.CodeInvalidOffset, b.VPoolFree(v, library.ByteRange{OffsetBytes: 100, SizeBytes: page}, 0))
-	require.NoError(t, b.VPoolFree(v, library.ByteRange{OffsetBytes: 100, SizeBytes: 2 * page}, 0))
-	released, err := b.VPoolTrim(v, 2*page+1)
+	requireCode(t, device.CodeBusy, at(b.VPool, v).Destroy(false))
+	requireCode(t, device.CodeInvalidOffset, at(b.VPool, v).Free(library.ByteRange{OffsetBytes: 100, SizeBytes: page}, 0))
+	require.NoError(t, at(b.VPool, v).Free(library.ByteRange{OffsetBytes: 100, SizeBytes: 2 * page}, 0))
+	released, err := at(b.VPool, v).Trim(2*page + 1)
 	require.NoError(t, err)
 	require.EqualValues(t, page, released, "two pages are within the bytes to keep")
-	report, err := b.VPoolCompact(v)
+	report, err := at(b.VPool, v).Compact()
 	require.NoError(t, err)
 	require.EqualValues(t, 2*page, report.ReleasedBytes)
-	require.NoError(t, b.VPoolSetLimit(v, page))
-	_, err = b.VPoolAlloc(v, library.ByteRange{SizeBytes: 2 * page})
+	require.NoError(t, at(b.VPool, v).SetLimit(page))
+	_, err = at(b.VPool, v).Alloc(library.ByteRange{SizeBytes: 2 * page})
 	requireCode(t, device.CodeOutOfPhysicalMemory, err)
-	require.NoError(t, b.VPoolDestroy(v, false))
-	requireCode(t, device.CodeInvalidHandle, b.VPoolDestroy(v, false))
+	require.NoError(t, at(b.VPool, v).Destroy(false))
+	requireCode(t, device.CodeInvalidHandle, do(b.VPool, v, func(o *library.VPool) error { return o.Destroy(false) }))
 }
 
 func TestVPoolFreesWaitForTheirStream(t *testing.T) {
@@ -73,21 +71,20 @@ func TestVPoolFreesWaitForTheirStream(t *testing.T) {
 	foreign, err := b.StreamCreate(other)
 	require.NoError(t, err)
 	whole := library.ByteRange{SizeBytes: page}
-	requireCode(t, device.CodeInvalidArgument, b.VPoolFree(v, whole, foreign))
+	requireCode(t, device.CodeInvalidArgument, at(b.VPool, v).Free(whole, foreign))
 	stream, err := b.StreamDefault(dev)
 	require.NoError(t, err)
 	queue := b.device(0).Default()
 	queue.Hold()
-	require.NoError(t, b.StreamHostFunction(stream, func() {}))
-	require.NoError(t, b.VPoolFree(v, whole, stream))
-	requireCode(t, device.CodeTimeout, b.VPoolSynchronize(v, 0))
-	stats, err := b.VPoolGetInfo(v)
-	require.NoError(t, err)
+	require.NoError(t, made(b).HostFunction(manager.StreamHandle(stream), func() {}))
+	require.NoError(t, at(b.VPool, v).Free(whole, stream))
+	requireCode(t, device.CodeTimeout, at(b.VPool, v).Synchronize(0))
+	stats := at(b.VPool, v).Info()
 	require.EqualValues(t, 1, stats.RetiringPages)
 	queue.Release()
-	require.NoError(t, b.VPoolSynchronize(v, device.Forever))
-	require.NoError(t, b.VPoolPause(v))
-	require.NoError(t, b.VPoolResume(v))
+	require.NoError(t, at(b.VPool, v).Synchronize(device.Forever))
+	require.NoError(t, do(b.VPool, v, func(o *library.VPool) error { o.Pause(); return nil }))
+	require.NoError(t, do(b.VPool, v, func(o *library.VPool) error { o.Resume(); return nil }))
 }
 
 func TestVPoolNeedsVirtualMemory(t *testing.T) {
@@ -95,14 +92,13 @@ func TestVPoolNeedsVirtualMemory(t *testing.T) {
 	b.driver.Driver = devicetest.New(devicetest.Config{Devices: 2, TotalBytes: capacity, NoVirtualMemory: true})
 	require.NoError(t, b.Init(nil))
 	dev := b.open("test:0")
-	_, err := b.DeviceGetPageSizes(dev)
+	_, err := at(b.Device, dev).PageSizes()
 	requireCode(t, device.CodeUnsupportedDevice, err)
 	_, err = b.VPoolCreate(dev, vmm.Config{CapacityBytes: page})
 	requireCode(t, device.CodeUnsupportedDevice, err)
-	info, err := b.DeviceGetInfo(dev)
-	require.NoError(t, err)
+	info := at(b.Device, dev).Info()
 	require.Zero(t, info.Capabilities&library.CapabilityVirtualMemory)
-	require.NoError(t, b.DeviceClose(dev, false))
+	require.NoError(t, at(b.Device, dev).Close(false))
 	require.NoError(t, b.Shutdown(false))
 }
 
@@ -123,12 +119,12 @@ func TestVPoolsAreInTheReports(t *testing.T) {
 		}
 	}
 	require.True(t, found)
-	owner, err := b.DeviceGetOwner(dev, addr+3)
+	owner, err := at(b.Device, dev).Owner(addr + 3)
 	require.NoError(t, err)
 	require.Equal(t, v, owner.VPool)
 	require.Equal(t, pool.BlockLive, owner.State)
 	require.Equal(t, "elastic", owner.PoolName)
-	owner, err = b.DeviceGetOwner(dev, addr+page)
+	owner, err = at(b.Device, dev).Owner(addr + page)
 	require.NoError(t, err)
 	require.Equal(t, pool.BlockFree, owner.State)
 	text, err := b.SnapshotJSON()
@@ -147,10 +143,10 @@ func TestVPoolsAreInTheReports(t *testing.T) {
 	require.InDelta(t, 1-1.0/256, info["unmapped_share"], 1e-6)
 	require.NotContains(t, info, "fragmentation_ratio")
 
-	err = b.DeviceClose(dev, false)
+	err = at(b.Device, dev).Close(false)
 	requireCode(t, device.CodeBusy, err)
 	require.ErrorContains(t, err, "1 virtual pool and 1 block")
-	require.NoError(t, b.DeviceClose(dev, true))
+	require.NoError(t, at(b.Device, dev).Close(true))
 	require.Empty(t, b.leaks().Leaks)
 }
 
@@ -161,8 +157,7 @@ func TestVPoolThatCannotBeClosedStays(t *testing.T) {
 	v := b.vpool(dev)
 	b.mapped(v, 0, page)
 	b.device(0).FailNth(devicetest.Unmap, 1, device.CodeUnmappingFailed)
-	requireCode(t, device.CodeUnmappingFailed, b.VPoolDestroy(v, true))
-	_, err := b.VPoolGetInfo(v)
-	require.NoError(t, err)
-	require.NoError(t, b.VPoolDestroy(v, true))
+	requireCode(t, device.CodeUnmappingFailed, at(b.VPool, v).Destroy(true))
+	at(b.VPool, v).Info()
+	require.NoError(t, at(b.VPool, v).Destroy(true))
 }

@@ -254,11 +254,11 @@ func (p *Pool) checkLast() {
 	_ = p.tell(found)
 }
 
-// CheckBlocks looks at all blocks, live and in quarantine, at once:
+// Check looks at all blocks, live and in quarantine, at once:
 // CodeCorrupted for the first beside which, or after the free of which, bytes
 // were overwritten. All of them are in the log, and none is reported again.
 // Without debug mode there is nothing to look at.
-func (p *Pool) CheckBlocks() error {
+func (p *Pool) Check() error {
 	if p.debug == nil {
 		return nil
 	}

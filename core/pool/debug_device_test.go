@@ -88,9 +88,9 @@ func TestDeviceDebugFindsDamage(t *testing.T) {
 			require.Empty(t, b.reports())
 
 			require.NoError(t, b.bytes.Fill(addr+device.Addr(size-1), 0x41, 1))
-			require.ErrorIs(t, p.CheckBlocks(), device.CodeCorrupted, "size %d, paging %v", size, paging)
+			require.ErrorIs(t, p.Check(), device.CodeCorrupted, "size %d, paging %v", size, paging)
 			require.Contains(t, b.reports(), fmt.Sprintf("the byte at %d is 0x41 instead of 0xdd", size-1))
-			require.NoError(t, p.CheckBlocks(), "it was put right")
+			require.NoError(t, p.Check(), "it was put right")
 
 			addr = alloc()
 			require.NoError(t, b.bytes.Fill(addr+device.Addr(size), 0x42, 1))

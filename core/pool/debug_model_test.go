@@ -104,7 +104,7 @@ func (d *debugProgram) actions() map[string]func(*rapid.T) {
 			_, err := d.p.Trim(rapid.Uint64Range(0, 2*mib).Draw(t, "keep"))
 			require.NoError(t, err)
 		},
-		"look": func(t *rapid.T) { require.NoError(t, d.p.CheckBlocks()) },
+		"look": func(t *rapid.T) { require.NoError(t, d.p.Check()) },
 		"": func(t *rapid.T) {
 			require.NoError(t, d.p.audit())
 			require.Empty(t, d.reports())
@@ -208,7 +208,7 @@ func debugScript(t *testing.T, b *debugBench, p *Pool, name string) {
 			stream.Hold()
 		}
 		p.Land()
-		insist("check", p.CheckBlocks)
+		insist("check", p.Check)
 		insist("reset", func() error { return p.Reset(stream) })
 		stream.Release()
 		p.Land()

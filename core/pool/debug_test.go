@@ -291,17 +291,17 @@ func TestDebugChecksOnDemandAndAtTheEnd(t *testing.T) {
 	p := b.pool(t, withDebug(DebugAll))
 	live, freed := mustAlloc(t, p, 100), mustAlloc(t, p, 100)
 	require.NoError(t, p.Free(freed.Addr, nil))
-	require.NoError(t, p.CheckBlocks())
+	require.NoError(t, p.Check())
 	b.write(t, live.Addr-1, 1)
 	b.write(t, freed.Addr, 1)
-	require.ErrorIs(t, p.CheckBlocks(), device.CodeCorrupted)
+	require.ErrorIs(t, p.Check(), device.CodeCorrupted)
 	require.Equal(t, 2, strings.Count(b.reports(), "seen by a check"))
-	require.NoError(t, p.CheckBlocks())
+	require.NoError(t, p.Check())
 	b.write(t, live.Addr-1, 1)
 	require.ErrorIs(t, p.Close(false), device.CodeBusy)
 	require.NoError(t, p.Close(true))
 	require.Contains(t, b.reports(), "seen when its pool was destroyed")
-	require.NoError(t, newBench(devicetest.Config{}, engine.Options{}).pool(t, nil).CheckBlocks(), "nothing to look at")
+	require.NoError(t, newBench(devicetest.Config{}, engine.Options{}).pool(t, nil).Check(), "nothing to look at")
 }
 
 // The engine's word switches every pool on.
@@ -346,7 +346,7 @@ func TestDebugFromManyThreads(t *testing.T) {
 				}
 				if round%10 == 0 {
 					_, trimmed := p.Trim(0)
-					err = errors.Join(err, trimmed, p.CheckBlocks())
+					err = errors.Join(err, trimmed, p.Check())
 				}
 				if err = errors.Join(err, p.FreeBatch(addrs, nil)); err != nil {
 					failures <- err

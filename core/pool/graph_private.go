@@ -170,7 +170,7 @@ func (p *Pool) PrivatePools() []*Pool {
 // GraphInfo is a graph at one moment. Bytes of the private pool are of all graphs
 // that share it.
 type GraphInfo struct {
-	// Capturing says that EndCapture was not called yet.
+	// Capturing says that CaptureEnd was not called yet.
 	Capturing bool
 	// Sharing counts the graphs of its private pool, this one included.
 	Sharing uint64
@@ -182,8 +182,8 @@ type GraphInfo struct {
 	ParkedBytes uint64
 }
 
-// GraphInfo describes a graph that was not released: CodeNotFound for any other.
-func (p *Pool) GraphInfo(number uint64) (GraphInfo, error) {
+// CaptureInfo describes a graph that was not released: CodeNotFound for any other.
+func (p *Pool) CaptureInfo(number uint64) (GraphInfo, error) {
 	t := &p.graphs
 	t.mu.Lock()
 	g := t.find(number)
@@ -207,7 +207,7 @@ func (p *Pool) closeGraphs() error {
 	graphs := slices.Clone(t.all)
 	t.mu.Unlock()
 	for _, g := range graphs {
-		if err := p.ReleaseGraph(g.number, nil); err != nil && device.CodeOf(err) != device.CodeNotFound {
+		if err := p.CaptureRelease(g.number, nil); err != nil && device.CodeOf(err) != device.CodeNotFound {
 			return err
 		}
 	}

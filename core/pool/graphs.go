@@ -14,7 +14,7 @@ import (
 // used then. So what a graph uses must stay as it is until the graph is gone, though
 // its blocks were freed long before.
 //
-// From BeginCapture to EndCapture, allocations for all streams of a capture come
+// From CaptureBegin to CaptureEnd, allocations for all streams of a capture come
 // from a private pool, which is a Pool of its own: no block of it ever goes to
 // anybody else, and it gives no memory back before the last of its graphs was
 // released and its last run is over. Graphs may share a private pool.
@@ -31,7 +31,7 @@ const (
 	opGraphInfo = "pool.capture_info"
 )
 
-// graph is what a pool knows of a graph, from BeginCapture to ReleaseGraph.
+// graph is what a pool knows of a graph, from CaptureBegin to CaptureRelease.
 type graph struct {
 	number  uint64
 	private *privatePool
@@ -65,8 +65,8 @@ type graphs struct {
 	pools atomic.Pointer[[]*privatePool]
 }
 
-// BeginCapture has allocations for the streams of a capture come from a private
-// pool until EndCapture: stream (nil: the default one) is one of them, and captures
+// CaptureBegin has allocations for the streams of a capture come from a private
+// pool until CaptureEnd: stream (nil: the default one) is one of them, and captures
 // already. shared is a graph whose private pool it is to be; 0: a new one. The result
 // numbers the graph, by which it is to be released. Thread caches stand still meanwhile.
 //
@@ -78,7 +78,7 @@ type graphs struct {
 // when this one does not, or its capture is spoilt, CodeAlreadyExists when the capture
 // has begun in the pool, CodeNotFound for a shared that is no graph, CodeBusy while
 // another graph of that private pool is being captured.
-func (p *Pool) BeginCapture(stream device.Stream, shared uint64) (number uint64, err error) {
+func (p *Pool) CaptureBegin(stream device.Stream, shared uint64) (number uint64, err error) {
 	if stream == nil {
 		stream = p.defaultStream
 	}
@@ -141,11 +141,11 @@ func (p *Pool) share(shared uint64) (*privatePool, error) {
 	return other.private, nil
 }
 
-// EndCapture ends what BeginCapture began, once the capture itself has ended. What
+// CaptureEnd ends what CaptureBegin began, once the capture itself has ended. What
 // the capture left free is for the captures that share the private pool. Errors:
-// CodeNotFound; CodeInvalidState when the stream still captures, or EndCapture was called
+// CodeNotFound; CodeInvalidState when the stream still captures, or CaptureEnd was called
 // before.
-func (p *Pool) EndCapture(number uint64) error {
+func (p *Pool) CaptureEnd(number uint64) error {
 	t := &p.graphs
 	t.mu.Lock()
 	g := t.find(number)
@@ -189,16 +189,16 @@ func (p *Pool) end(g *graph) {
 	}
 }
 
-// ReleaseGraph says that the graph will not run again once what is queued on the
+// CaptureRelease says that the graph will not run again once what is queued on the
 // stream now (nil: the default one) is done. Then the memory of its private pool goes back to the
 // device, if it was the last graph of that pool and no block is live in it any more;
 // otherwise with the last of these. It does not wait: what is not done yet goes back
 // with a later call. A capture that was spoilt and has no graph is released as well;
-// EndCapture need not have been called.
+// CaptureEnd need not have been called.
 //
 // Errors: CodeNotFound; CodeInvalidState while the capture or the stream still
 // captures; those of the stream. Then nothing has changed.
-func (p *Pool) ReleaseGraph(number uint64, stream device.Stream) error {
+func (p *Pool) CaptureRelease(number uint64, stream device.Stream) error {
 	if stream == nil {
 		stream = p.defaultStream
 	}

@@ -282,7 +282,7 @@ func (m *graphModel) beginCapture(t *rapid.T) {
 		g.private, shared = other.private, other.number
 		if slices.ContainsFunc(m.graphs, func(g *modelGraph) bool { return g.private == other.private && !g.over }) {
 			captured := s.BeginCapture()
-			_, err := m.pool.BeginCapture(s, shared)
+			_, err := m.pool.CaptureBegin(s, shared)
 			require.ErrorIs(t, err, device.CodeBusy)
 			captured.End()
 			return
@@ -307,10 +307,10 @@ func (m *graphModel) fork(t *rapid.T) {
 
 func (m *graphModel) endCapture(t *rapid.T) {
 	g := m.anyGraph(t, false)
-	require.ErrorIs(t, m.pool.EndCapture(g.number), device.CodeInvalidState)
+	require.ErrorIs(t, m.pool.CaptureEnd(g.number), device.CodeInvalidState)
 	require.Equal(t, !g.spoilt, g.captured.End())
 	g.over = true
-	require.NoError(t, m.pool.EndCapture(g.number))
+	require.NoError(t, m.pool.CaptureEnd(g.number))
 }
 
 func (m *graphModel) release(t *rapid.T) {
@@ -319,7 +319,7 @@ func (m *graphModel) release(t *rapid.T) {
 		t.Skip("the stream captures")
 	}
 	made := m.mark(t, s)
-	if err := m.pool.ReleaseGraph(g.number, s); err != nil {
+	if err := m.pool.CaptureRelease(g.number, s); err != nil {
 		// A stream whose earlier work uses what is parked captures again.
 		require.ErrorIs(t, err, device.CodeInvalidState)
 		require.Contains(t, err.Error(), "release the graph after that")
@@ -379,7 +379,7 @@ func TestGraphsAgainstModel(t *testing.T) {
 		}
 		for _, g := range m.graphs {
 			if !g.released {
-				require.NoError(t, m.pool.ReleaseGraph(g.number, nil))
+				require.NoError(t, m.pool.CaptureRelease(g.number, nil))
 			}
 		}
 		for _, block := range m.live {

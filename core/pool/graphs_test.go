@@ -43,7 +43,7 @@ func (g *graphBench) end(t require.TestingT) {
 
 func (g *graphBench) begin(t require.TestingT, stream *devicetest.Stream, shared uint64) (*devicetest.Graph, uint64) {
 	captured := stream.BeginCapture()
-	number, err := g.pool.BeginCapture(stream, shared)
+	number, err := g.pool.CaptureBegin(stream, shared)
 	require.NoError(t, err)
 	return captured, number
 }
@@ -59,7 +59,7 @@ func (g *graphBench) free(t require.TestingT, block Block, stream device.Stream)
 }
 
 func (g *graphBench) info(t require.TestingT, number uint64) GraphInfo {
-	info, err := g.pool.GraphInfo(number)
+	info, err := g.pool.CaptureInfo(number)
 	require.NoError(t, err)
 	return info
 }
@@ -83,7 +83,7 @@ func TestCaptureHasMemoryOfItsOwn(t *testing.T) {
 	d := g.alloc(t, 64*kib, g.second)
 	require.False(t, overlap(b, d))
 	require.True(t, captured.End())
-	require.NoError(t, g.pool.EndCapture(number))
+	require.NoError(t, g.pool.CaptureEnd(number))
 	info := g.info(t, number)
 	require.False(t, info.Capturing)
 	require.EqualValues(t, 1, info.Sharing)
@@ -105,9 +105,9 @@ func TestCaptureHasMemoryOfItsOwn(t *testing.T) {
 	require.False(t, overlap(b, e), "the capture is over, the graph is not")
 	require.LessOrEqual(t, g.engine.Statistics().Reserved.Current, held+mib)
 
-	require.NoError(t, g.pool.ReleaseGraph(number, g.first))
+	require.NoError(t, g.pool.CaptureRelease(number, g.first))
 	require.Empty(t, g.pool.PrivatePools())
-	_, err = g.pool.GraphInfo(number)
+	_, err = g.pool.CaptureInfo(number)
 	require.ErrorIs(t, err, device.CodeNotFound)
 	for _, block := range []Block{outside, c, d, e} {
 		g.free(t, block, g.second)
@@ -140,7 +140,7 @@ func TestBranchesDoNotShareBeforeTheEnd(t *testing.T) {
 	e := g.alloc(t, 64*kib, g.second)
 	require.False(t, overlap(c, e) || overlap(b, e) || overlap(d, e))
 	require.True(t, captured.End())
-	require.NoError(t, g.pool.EndCapture(number))
+	require.NoError(t, g.pool.CaptureEnd(number))
 	g.free(t, d, g.first)
 	g.free(t, e, g.second)
 
@@ -152,10 +152,10 @@ func TestBranchesDoNotShareBeforeTheEnd(t *testing.T) {
 	require.Equal(t, held, g.info(t, other).HeldBytes)
 	g.free(t, f, g.second)
 	require.True(t, again.End())
-	require.NoError(t, g.pool.EndCapture(other))
-	require.NoError(t, g.pool.ReleaseGraph(number, nil))
+	require.NoError(t, g.pool.CaptureEnd(other))
+	require.NoError(t, g.pool.CaptureRelease(number, nil))
 	require.Equal(t, held, g.info(t, other).HeldBytes, "one of the two graphs is left")
-	require.NoError(t, g.pool.ReleaseGraph(other, nil))
+	require.NoError(t, g.pool.CaptureRelease(other, nil))
 	require.Zero(t, len(g.pool.PrivatePools()))
 	g.end(t)
 }
@@ -189,7 +189,7 @@ func TestBlocksFromOutsideAreParked(t *testing.T) {
 			require.Equal(t, block.SizeBytes, g.info(t, number).ParkedBytes)
 			require.ErrorIs(t, g.pool.Free(block.Addr, g.second), device.CodeDoubleFree)
 			require.True(t, captured.End())
-			require.NoError(t, g.pool.EndCapture(number))
+			require.NoError(t, g.pool.CaptureEnd(number))
 			for range 20 {
 				other := g.alloc(t, 64*kib, g.second)
 				require.False(t, overlap(block, other))
@@ -199,7 +199,7 @@ func TestBlocksFromOutsideAreParked(t *testing.T) {
 			// The last run is queued on the second stream.
 			g.second.Hold()
 			require.NoError(t, g.second.HostFunction(func() {}))
-			require.NoError(t, g.pool.ReleaseGraph(number, g.second))
+			require.NoError(t, g.pool.CaptureRelease(number, g.second))
 			require.Len(t, g.pool.PrivatePools(), 1)
 			require.False(t, overlap(block, g.alloc(t, 64*kib, g.first)))
 			g.second.Release()
@@ -220,10 +220,10 @@ func TestRecordedForACaptureThatIsOver(t *testing.T) {
 	captured, number := g.begin(t, g.first, 0)
 	require.NoError(t, g.pool.RecordStream(block.Addr, g.first))
 	require.True(t, captured.End())
-	require.NoError(t, g.pool.EndCapture(number))
+	require.NoError(t, g.pool.CaptureEnd(number))
 	g.free(t, block, g.second)
 	require.Equal(t, block.SizeBytes, g.info(t, number).ParkedBytes)
-	require.NoError(t, g.pool.ReleaseGraph(number, nil))
+	require.NoError(t, g.pool.CaptureRelease(number, nil))
 	again := g.alloc(t, 64*kib, g.second)
 	require.Equal(t, block.Addr, again.Addr)
 	// The graph is gone.
@@ -243,9 +243,9 @@ func TestTwoGraphsParkOneBlock(t *testing.T) {
 	require.True(t, one.End())
 	require.True(t, two.End())
 	for i, number := range []uint64{first, second} {
-		require.NoError(t, g.pool.EndCapture(number))
+		require.NoError(t, g.pool.CaptureEnd(number))
 		require.False(t, overlap(block, g.alloc(t, 64*kib, nil)), i)
-		require.NoError(t, g.pool.ReleaseGraph(number, nil))
+		require.NoError(t, g.pool.CaptureRelease(number, nil))
 	}
 	require.Equal(t, block.Addr, g.alloc(t, 64*kib, nil).Addr)
 	require.NoError(t, g.pool.Close(true))
@@ -259,7 +259,7 @@ func TestLiveBlocksOutliveTheirGraph(t *testing.T) {
 	captured, number := g.begin(t, g.first, 0)
 	output := g.alloc(t, 64*kib, g.first)
 	require.True(t, captured.End())
-	require.NoError(t, g.pool.ReleaseGraph(number, nil))
+	require.NoError(t, g.pool.CaptureRelease(number, nil))
 	require.Len(t, g.pool.PrivatePools(), 1)
 	size, err := g.pool.UsableSize(output.Addr)
 	require.NoError(t, err)
@@ -291,10 +291,10 @@ func TestSpoiltCapture(t *testing.T) {
 	require.ErrorIs(t, g.pool.AllocBatch(Request{SizeBytes: 1, Stream: g.first}, make([]device.Addr, 2)), device.CodeInvalidState)
 	g.free(t, b, g.first)
 	g.free(t, outside, g.first)
-	require.ErrorIs(t, g.pool.EndCapture(number), device.CodeInvalidState)
-	require.ErrorIs(t, g.pool.ReleaseGraph(number, g.second), device.CodeInvalidState)
+	require.ErrorIs(t, g.pool.CaptureEnd(number), device.CodeInvalidState)
+	require.ErrorIs(t, g.pool.CaptureRelease(number, g.second), device.CodeInvalidState)
 	require.False(t, captured.End())
-	require.NoError(t, g.pool.ReleaseGraph(number, g.first))
+	require.NoError(t, g.pool.CaptureRelease(number, g.first))
 	require.Empty(t, g.pool.PrivatePools())
 	require.Equal(t, outside.Addr, g.alloc(t, 64*kib, g.second).Addr)
 	require.Zero(t, g.dev.Forbidden())
@@ -304,13 +304,13 @@ func TestSpoiltCapture(t *testing.T) {
 
 func TestWrongCaptures(t *testing.T) {
 	g := newGraphBench(t, func(c *Config) { c.MaxSizeBytes = 4 * mib })
-	_, err := g.pool.BeginCapture(g.first, 0)
+	_, err := g.pool.CaptureBegin(g.first, 0)
 	require.ErrorIs(t, err, device.CodeInvalidState)
 	captured, number := g.begin(t, g.first, 0)
-	_, err = g.pool.BeginCapture(g.first, 0)
+	_, err = g.pool.CaptureBegin(g.first, 0)
 	require.ErrorIs(t, err, device.CodeAlreadyExists)
 	other := g.second.BeginCapture()
-	_, err = g.pool.BeginCapture(g.second, 77)
+	_, err = g.pool.CaptureBegin(g.second, 77)
 	require.ErrorIs(t, err, device.CodeNotFound)
 	require.Contains(t, err.Error(), "77")
 	// A capture of which the pool knows nothing: the free is refused, the block live.
@@ -318,30 +318,30 @@ func TestWrongCaptures(t *testing.T) {
 	require.ErrorIs(t, g.pool.Free(block.Addr, g.second), device.CodeInvalidState)
 	require.Equal(t, 1, g.dev.Forbidden(), "asked, and refused by the stream")
 	other.Spoil()
-	_, err = g.pool.BeginCapture(g.second, 0)
+	_, err = g.pool.CaptureBegin(g.second, 0)
 	require.ErrorIs(t, err, device.CodeInvalidState)
 	other.End()
 	for _, wrong := range []uint64{0, number + 1} {
-		require.ErrorIs(t, g.pool.EndCapture(wrong), device.CodeNotFound)
-		require.ErrorIs(t, g.pool.ReleaseGraph(wrong, nil), device.CodeNotFound)
+		require.ErrorIs(t, g.pool.CaptureEnd(wrong), device.CodeNotFound)
+		require.ErrorIs(t, g.pool.CaptureRelease(wrong, nil), device.CodeNotFound)
 	}
-	require.ErrorIs(t, g.pool.EndCapture(number), device.CodeInvalidState)
-	require.ErrorIs(t, g.pool.ReleaseGraph(number, nil), device.CodeInvalidState)
+	require.ErrorIs(t, g.pool.CaptureEnd(number), device.CodeInvalidState)
+	require.ErrorIs(t, g.pool.CaptureRelease(number, nil), device.CodeInvalidState)
 	// The bound of the pool holds for the private one.
 	_, err = g.pool.Alloc(Request{SizeBytes: 5 * mib, Stream: g.first})
 	require.ErrorIs(t, err, device.CodeOutOfMemory)
 	require.ErrorIs(t, g.pool.Close(false), device.CodeBusy)
 	require.ErrorIs(t, g.pool.Close(true), device.CodeInvalidState)
 	captured.End()
-	require.NoError(t, g.pool.EndCapture(number))
-	require.ErrorIs(t, g.pool.EndCapture(number), device.CodeInvalidState)
+	require.NoError(t, g.pool.CaptureEnd(number))
+	require.ErrorIs(t, g.pool.CaptureEnd(number), device.CodeInvalidState)
 	require.NoError(t, g.pool.Close(true))
-	_, err = g.pool.BeginCapture(g.first, 0)
+	_, err = g.pool.CaptureBegin(g.first, 0)
 	require.Error(t, err)
 	require.Zero(t, g.dev.OpenEvents())
 
 	plain := newBench(devicetest.Config{}, engine.Options{})
-	_, err = plain.pool(t, nil).BeginCapture(nil, 0)
+	_, err = plain.pool(t, nil).CaptureBegin(nil, 0)
 	require.ErrorIs(t, err, device.CodeUnsupported)
 	require.Contains(t, err.Error(), "do not capture")
 }

@@ -141,7 +141,8 @@ typedef struct ferrum_statistics {
 #define FERRUM_STATISTICS_INIT {(uint32_t)sizeof(ferrum_statistics), 0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, 0, 0, 0, 0, 0}
 /* clang-format on */
 
-/** Books of a device: the sum over its pools and managers. */
+/** Books of a device: the sum over its pools and managers.
+ *  @infallible */
 FERRUM_API ferrum_status ferrum_device_get_statistics(
     ferrum_device device, ferrum_statistics *statistics_out);
 

@@ -299,7 +299,8 @@ FERRUM_API ferrum_status ferrum_device_close(ferrum_device device,
                                              uint32_t flags);
 
 /** Describes an open device.
- *  @by-hand python it can be asked more */
+ *  @by-hand python it can be asked more
+ *  @infallible */
 FERRUM_API ferrum_status ferrum_device_get_info(ferrum_device device,
                                                 ferrum_device_info *info_out);
 

@@ -438,11 +438,13 @@ typedef struct ferrum_elastic_pool_info {
 #define FERRUM_ELASTIC_POOL_INFO_INIT {(uint32_t)sizeof(ferrum_elastic_pool_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
-/** Describes an elastic pool. */
+/** Describes an elastic pool.
+ *  @infallible */
 FERRUM_API ferrum_status ferrum_elastic_pool_get_info(
     ferrum_elastic_pool pool, ferrum_elastic_pool_info *info_out);
 
-/** Books of an elastic pool: its live blocks are the ranges of all models. */
+/** Books of an elastic pool: its live blocks are the ranges of all models.
+ *  @infallible */
 FERRUM_API ferrum_status ferrum_elastic_pool_get_statistics(
     ferrum_elastic_pool pool, ferrum_statistics *statistics_out);
 
@@ -496,10 +498,12 @@ FERRUM_API ferrum_status ferrum_elastic_pool_trim(ferrum_elastic_pool pool,
 FERRUM_API ferrum_status
 ferrum_elastic_pool_synchronize(ferrum_elastic_pool pool, uint64_t timeout_ns);
 
-/** As ferrum_vpool_pause. */
+/** As ferrum_vpool_pause.
+ *  @infallible */
 FERRUM_API ferrum_status ferrum_elastic_pool_pause(ferrum_elastic_pool pool);
 
-/** Ends a ferrum_elastic_pool_pause. */
+/** Ends a ferrum_elastic_pool_pause.
+ *  @infallible */
 FERRUM_API ferrum_status ferrum_elastic_pool_resume(ferrum_elastic_pool pool);
 
 /**

@@ -325,13 +325,15 @@ ferrum_tracker_get(ferrum_tracker tracker, uint64_t buffer_id,
  * @param count_out     how many there are.
  * @return FERRUM_ERROR_BUFFER_TOO_SMALL, with *count_out set, when capacity is not 0
  *         and they do not fit.
+ * @infallible
  */
 FERRUM_API ferrum_status ferrum_tracker_get_all(
     ferrum_tracker tracker, ferrum_buffer_metadata *metadata_out,
     size_t capacity, size_t *count_out);
 
 /** Lists the buffers that are strictly older than age_ns, as ferrum_tracker_get_all:
- *  what may have been forgotten. */
+ *  what may have been forgotten.
+ *  @infallible */
 FERRUM_API ferrum_status ferrum_tracker_find_old(
     ferrum_tracker tracker, uint64_t age_ns,
     ferrum_buffer_metadata *metadata_out, size_t capacity, size_t *count_out);
@@ -354,7 +356,8 @@ typedef struct ferrum_tracker_totals {
 /* clang-format on */
 
 /** Gives the numbers of a tracker.
- *  @by-hand python a view is of its owner */
+ *  @by-hand python a view is of its owner
+ *  @infallible */
 FERRUM_API ferrum_status ferrum_tracker_get_totals(
     ferrum_tracker tracker, ferrum_tracker_totals *totals_out);
 
@@ -563,6 +566,7 @@ FERRUM_API ferrum_status ferrum_fallback_manager_destroy(
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  *
  * @by-hand python a property
+ * @infallible
  */
 FERRUM_API ferrum_status ferrum_fallback_manager_get_backend_name(
     ferrum_fallback_manager manager, char *buffer, size_t capacity,
@@ -574,6 +578,7 @@ FERRUM_API ferrum_status ferrum_fallback_manager_get_backend_name(
  *
  * @by-hand cpp its result has a class
  * @by-hand python the counters can do more
+ * @infallible
  */
 FERRUM_API ferrum_status ferrum_fallback_manager_get_stats(
     ferrum_fallback_manager manager, ferrum_memory_stats *stats_out);
@@ -597,7 +602,8 @@ typedef struct ferrum_fallback_stats {
 #define FERRUM_FALLBACK_STATS_INIT {(uint32_t)sizeof(ferrum_fallback_stats), 0, 0, 0, 0, 0}
 /* clang-format on */
 
-/** Gives what of a fallback manager is or was on the host. */
+/** Gives what of a fallback manager is or was on the host.
+ *  @infallible */
 FERRUM_API ferrum_status ferrum_fallback_manager_get_fallback_stats(
     ferrum_fallback_manager manager, ferrum_fallback_stats *stats_out);
 
@@ -821,6 +827,7 @@ FERRUM_API ferrum_status ferrum_fallback_buffer_move(
  * @optional address_out
  * @optional location_out
  * @by-hand python the address alone, and a context
+ * @go .PinAddr
  */
 FERRUM_API ferrum_status ferrum_fallback_buffer_pin(
     ferrum_fallback_buffer buffer, ferrum_address *address_out,

@@ -111,7 +111,8 @@ FERRUM_API ferrum_status ferrum_manager_configure_pool(
     ferrum_manager manager, ferrum_memory_type memory_type,
     const ferrum_pool_config *config);
 
-/** Books of a manager: the sum over its pools. */
+/** Books of a manager: the sum over its pools.
+ *  @infallible */
 FERRUM_API ferrum_status ferrum_manager_get_statistics(
     ferrum_manager manager, ferrum_statistics *statistics_out);
 
@@ -155,7 +156,8 @@ FERRUM_API ferrum_status ferrum_manager_alloc(ferrum_manager manager,
                                               uint64_t size_bytes,
                                               ferrum_memory *memory_out);
 
-/** Allocates a block as described. */
+/** Allocates a block as described.
+ *  @go .AllocTyped */
 FERRUM_API ferrum_status ferrum_manager_alloc_with(
     ferrum_manager manager, const ferrum_allocation_request *request,
     ferrum_memory *memory_out);
@@ -169,6 +171,7 @@ FERRUM_API ferrum_status ferrum_manager_alloc_with(
  *         one on which work is queued; as ferrum_pool_free for
  *         FERRUM_ERROR_CORRUPTED, which can come from a pool that debugs.
  * @ends
+ * @go factory.Free
  */
 FERRUM_API ferrum_status ferrum_memory_free(ferrum_memory memory);
 
@@ -233,7 +236,8 @@ typedef struct ferrum_handle_info {
 
 /** Describes a block; FERRUM_ERROR_INVALID_HANDLE for an unknown one.
  *  @by-hand rust named info
- *  @by-hand python info() */
+ *  @by-hand python info()
+ *  @go lib.MemoryGetHandleInfo */
 FERRUM_API ferrum_status ferrum_memory_get_handle_info(
     ferrum_memory memory, ferrum_handle_info *info_out);
 
@@ -246,6 +250,7 @@ FERRUM_API ferrum_status ferrum_memory_get_handle_info(
  *
  * @return FERRUM_ERROR_RESOURCE_EXHAUSTED for a block that is pinned 2^32 - 1 times.
  * @by-hand rust the pin is a value
+ * @go factory.Pin
  */
 FERRUM_API ferrum_status ferrum_memory_pin(ferrum_memory memory,
                                            ferrum_address *address_out);
@@ -255,6 +260,7 @@ FERRUM_API ferrum_status ferrum_memory_pin(ferrum_memory memory,
  *
  * @return FERRUM_ERROR_INVALID_STATE for a block that is not pinned.
  * @by-hand rust the end of a value
+ * @go factory.Unpin
  */
 FERRUM_API ferrum_status ferrum_memory_unpin(ferrum_memory memory);
 
@@ -291,6 +297,7 @@ typedef struct ferrum_transfer {
  *         device and also return a failure of work queued there before.
  *
  * @waits
+ * @go factory.Copy
  */
 FERRUM_API ferrum_status ferrum_memory_copy(const ferrum_transfer *transfer);
 
@@ -303,6 +310,7 @@ FERRUM_API ferrum_status ferrum_memory_copy(const ferrum_transfer *transfer);
  *
  * @waits
  * @optional stream
+ * @go factory.CopyAsync
  */
 FERRUM_API ferrum_status
 ferrum_memory_copy_async(const ferrum_transfer *transfer, ferrum_stream stream);
@@ -313,6 +321,7 @@ ferrum_memory_copy_async(const ferrum_transfer *transfer, ferrum_stream stream);
  * @param source  at least size_bytes long.
  *
  * @waits
+ * @go factory.Write
  */
 FERRUM_API ferrum_status ferrum_memory_write(ferrum_memory memory,
                                              uint64_t offset_bytes,
@@ -325,6 +334,7 @@ FERRUM_API ferrum_status ferrum_memory_write(ferrum_memory memory,
  * @param destination_out  at least size_bytes long. Not zeroed on failure.
  *
  * @waits
+ * @go factory.Read
  */
 FERRUM_API ferrum_status ferrum_memory_read(ferrum_memory memory,
                                             uint64_t offset_bytes,
@@ -361,6 +371,7 @@ typedef struct ferrum_fill {
  * @param stream  optional, of the block's device.
  *
  * @optional stream
+ * @go factory.FillAsync
  */
 FERRUM_API ferrum_status ferrum_memory_fill_async(const ferrum_fill *fill,
                                                   ferrum_stream stream);

@@ -90,6 +90,7 @@ typedef struct ferrum_mapping {
  * @waits
  * @by-hand cpp a mapping has a class that ends it
  * @form python Memory.map()
+ * @go factory.Map
  */
 FERRUM_API ferrum_status ferrum_memory_map(const ferrum_map_request *request,
                                            ferrum_mapping *mapping_out);
@@ -106,6 +107,7 @@ FERRUM_API ferrum_status ferrum_memory_map(const ferrum_map_request *request,
  * @by-hand cpp a mapping has a class that ends it
  * @by-hand rust the end of a value
  * @by-hand python the mapping ends itself
+ * @go factory.Unmap
  */
 FERRUM_API ferrum_status ferrum_memory_unmap(ferrum_memory memory,
                                              uint64_t mapping_id);
@@ -157,6 +159,7 @@ FERRUM_API ferrum_status ferrum_manager_create_mapping(
  * @return FERRUM_ERROR_UNSUPPORTED for a device that the block cannot be brought to.
  *
  * @optional stream
+ * @go lib.MemoryPrefetch
  */
 FERRUM_API ferrum_status ferrum_memory_prefetch(ferrum_memory memory,
                                                 ferrum_device target,
@@ -206,11 +209,13 @@ typedef struct ferrum_usage_hints {
  * the hints are as they were.
  *
  * @return FERRUM_ERROR_INVALID_ARGUMENT for what is no hint.
+ * @go factory.SetUsageHint
  */
 FERRUM_API ferrum_status ferrum_memory_set_usage_hint(ferrum_memory memory,
                                                       ferrum_usage_hint hint);
 
-/** Gives the hints of a block. */
+/** Gives the hints of a block.
+ *  @go factory.UsageHints */
 FERRUM_API ferrum_status ferrum_memory_get_usage_hints(
     ferrum_memory memory, ferrum_usage_hints *hints_out);
 
@@ -277,6 +282,7 @@ typedef struct ferrum_access_stats {
  * sequential, and what is none of these, are MIXED; other bursts are BURST.
  * @by-hand rust none without tracking
  * @by-hand python None where it is not tracked
+ * @go lib.MemoryGetAccessStats
  */
 FERRUM_API ferrum_status ferrum_memory_get_access_stats(
     ferrum_memory memory, ferrum_access_stats *stats_out);

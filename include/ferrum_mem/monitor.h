@@ -212,6 +212,7 @@ typedef struct ferrum_monitor_pressure {
  *
  * @param max_age_ns  as for ferrum_device_get_recent_memory_info, for the system, too.
  * @default max_age_ns 0
+ * @infallible
  */
 FERRUM_API ferrum_status
 ferrum_monitor_get_pressure(ferrum_monitor monitor, uint64_t max_age_ns,
@@ -225,6 +226,7 @@ ferrum_monitor_get_pressure(ferrum_monitor monitor, uint64_t max_age_ns,
  * @return FERRUM_ERROR_BUFFER_TOO_SMALL, with *count_out set, when capacity is not
  *         0 and they do not fit.
  * @default max_age_ns 0
+ * @infallible
  */
 FERRUM_API ferrum_status ferrum_monitor_get_levels(
     ferrum_monitor monitor, uint64_t max_age_ns,
@@ -501,6 +503,7 @@ FERRUM_API ferrum_status ferrum_placement_destroy(ferrum_placement placement);
  *
  * @by-hand python a property
  * @hot
+ * @go lib.PlacementGetName
  */
 FERRUM_API ferrum_status ferrum_placement_get_name(ferrum_placement placement,
                                                    char *buffer,

@@ -228,6 +228,7 @@ FERRUM_API ferrum_status ferrum_pool_destroy(ferrum_pool pool, uint32_t flags);
  * @by-hand c the thread caches come first
  * @hot
  * @by-hand python,rust it makes an object
+ * @go lib.PoolAlloc
  */
 FERRUM_API ferrum_status ferrum_pool_alloc(ferrum_pool pool,
                                            uint64_t size_bytes,
@@ -336,6 +337,7 @@ FERRUM_API ferrum_status ferrum_pool_get_tag(ferrum_pool pool, const char *name,
  * @by-hand c the thread caches come first
  * @hot
  * @by-hand python,rust a method of the block
+ * @go lib.PoolFree
  */
 FERRUM_API ferrum_status ferrum_pool_free(ferrum_pool pool,
                                           ferrum_address address,
@@ -594,11 +596,13 @@ typedef struct ferrum_pool_info {
 #define FERRUM_POOL_INFO_INIT {(uint32_t)sizeof(ferrum_pool_info), 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
-/** Describes how a pool has its memory. */
+/** Describes how a pool has its memory.
+ *  @infallible */
 FERRUM_API ferrum_status ferrum_pool_get_info(ferrum_pool pool,
                                               ferrum_pool_info *info_out);
 
-/** Books of a pool. */
+/** Books of a pool.
+ *  @infallible */
 FERRUM_API ferrum_status
 ferrum_pool_get_statistics(ferrum_pool pool, ferrum_statistics *statistics_out);
 

@@ -43,13 +43,15 @@ FERRUM_API ferrum_status ferrum_device_get_native(ferrum_device device,
                                                   uint64_t *native_out);
 
 /** As ferrum_device_get_native, for a stream: such as the CUstream.
- *  @by-hand python native_handle() asks objects of all kinds */
+ *  @by-hand python native_handle() asks objects of all kinds
+ *  @go factory.StreamNative */
 FERRUM_API ferrum_status ferrum_stream_get_native(ferrum_stream stream,
                                                   uint64_t *native_out);
 
 /** As ferrum_device_get_native, for an event: such as the CUevent, which has been
  *  recorded. The program may wait for it, and must not record it again.
- *  @by-hand python native_handle() asks objects of all kinds */
+ *  @by-hand python native_handle() asks objects of all kinds
+ *  @go factory.EventNative */
 FERRUM_API ferrum_status ferrum_event_get_native(ferrum_event event,
                                                  uint64_t *native_out);
 
@@ -124,6 +126,7 @@ typedef struct ferrum_page_import {
  *         FERRUM_ERROR_INVALID_PAGE_SIZE; FERRUM_ERROR_UNSUPPORTED for a device without
  *         FERRUM_CAPABILITY_EXPORTED_PAGES.
  *
+ * @go .Import
  */
 FERRUM_API ferrum_status ferrum_manager_import_pages(
     ferrum_manager manager, const ferrum_page_import *pages,

@@ -217,6 +217,7 @@ FERRUM_API ferrum_status ferrum_vpool_wake(ferrum_vpool vpool,
  * @optional tag
  * @bool asleep_out
  * @by-hand python pools of both kinds sleep alike
+ * @infallible
  */
 FERRUM_API ferrum_status ferrum_vpool_is_asleep(ferrum_vpool vpool,
                                                 const char *tag,

@@ -31,6 +31,7 @@ FERRUM_API ferrum_status ferrum_stream_create(ferrum_device device,
  *
  * @waits
  * @ends
+ * @go lib.StreamDestroy
  */
 FERRUM_API ferrum_status ferrum_stream_destroy(ferrum_stream stream,
                                                uint32_t flags);
@@ -52,6 +53,7 @@ FERRUM_API ferrum_status ferrum_stream_default(ferrum_device device,
  *
  * @waits
  * @by-hand python a failure of queued work is raised
+ * @go factory.SynchronizeStream
  */
 FERRUM_API ferrum_status ferrum_stream_synchronize(ferrum_stream stream,
                                                    uint64_t timeout_ns);
@@ -60,6 +62,7 @@ FERRUM_API ferrum_status ferrum_stream_synchronize(ferrum_stream stream,
  * Says without waiting whether all work queued so far is done (1) or not (0).
  *
  * @bool ready_out
+ * @go factory.IsStreamReady
  */
 FERRUM_API ferrum_status ferrum_stream_is_ready(ferrum_stream stream,
                                                 uint32_t *ready_out);
@@ -85,7 +88,8 @@ FERRUM_API ferrum_status ferrum_stream_host_function(ferrum_stream stream,
                                                      ferrum_host_fn function,
                                                      void *user_data);
 
-/** Marks the present end of the stream's queue with a new event. */
+/** Marks the present end of the stream's queue with a new event.
+ *  @go factory.RecordEvent */
 FERRUM_API ferrum_status ferrum_event_record(ferrum_stream stream,
                                              ferrum_event *event_out);
 
@@ -93,6 +97,7 @@ FERRUM_API ferrum_status ferrum_event_record(ferrum_stream stream,
  * Forgets an event. Streams that wait for it still do.
  *
  * @ends
+ * @go factory.DestroyEvent
  */
 FERRUM_API ferrum_status ferrum_event_destroy(ferrum_event event);
 
@@ -100,6 +105,7 @@ FERRUM_API ferrum_status ferrum_event_destroy(ferrum_event event);
  * Says without waiting whether the event's point has been passed (1) or not.
  *
  * @bool ready_out
+ * @go factory.IsEventReady
  */
 FERRUM_API ferrum_status ferrum_event_is_ready(ferrum_event event,
                                                uint32_t *ready_out);
@@ -111,6 +117,7 @@ FERRUM_API ferrum_status ferrum_event_is_ready(ferrum_event event,
  * @return FERRUM_ERROR_TIMEOUT when it takes longer.
  *
  * @waits
+ * @go factory.SynchronizeEvent
  */
 FERRUM_API ferrum_status ferrum_event_synchronize(ferrum_event event,
                                                   uint64_t timeout_ns);
@@ -125,6 +132,7 @@ FERRUM_API ferrum_status ferrum_event_synchronize(ferrum_event event,
  *         FERRUM_ERROR_INVALID_ARGUMENT when they are of two devices.
  * @by-hand python whole nanoseconds, as clocks of the module time give them
  * @by-hand rust its name says the unit
+ * @go factory.EventElapsed
  */
 FERRUM_API ferrum_status ferrum_event_elapsed(ferrum_event start,
                                               ferrum_event end,
@@ -135,6 +143,7 @@ FERRUM_API ferrum_status ferrum_event_elapsed(ferrum_event start,
  * stream's, or another device's of the same backend.
  *
  * @return FERRUM_ERROR_UNSUPPORTED for an event of another backend.
+ * @go factory.WaitEvent
  */
 FERRUM_API ferrum_status ferrum_stream_wait_event(ferrum_stream stream,
                                                   ferrum_event event);

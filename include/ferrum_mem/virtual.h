@@ -250,6 +250,7 @@ FERRUM_API ferrum_status ferrum_vpool_record_stream(ferrum_vpool vpool,
  * one that ends outside or has no bytes.
  *
  * @bool mapped_out
+ * @infallible
  */
 FERRUM_API ferrum_status ferrum_vpool_is_mapped(ferrum_vpool vpool,
                                                 uint64_t offset_bytes,
@@ -326,11 +327,13 @@ typedef struct ferrum_vpool_info {
 #define FERRUM_VPOOL_INFO_INIT {(uint32_t)sizeof(ferrum_vpool_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
-/** Describes a virtual pool. Does not wait for queued work. */
+/** Describes a virtual pool. Does not wait for queued work.
+ *  @infallible */
 FERRUM_API ferrum_status ferrum_vpool_get_info(ferrum_vpool vpool,
                                                ferrum_vpool_info *info_out);
 
-/** Books of a virtual pool: its live blocks are ranges. */
+/** Books of a virtual pool: its live blocks are ranges.
+ *  @infallible */
 FERRUM_API ferrum_status ferrum_vpool_get_statistics(
     ferrum_vpool vpool, ferrum_statistics *statistics_out);
 
@@ -398,10 +401,12 @@ FERRUM_API ferrum_status ferrum_vpool_synchronize(ferrum_vpool vpool,
                                                   uint64_t timeout_ns);
 
 /** Has the pool's worker make no more pages ready, until ferrum_vpool_resume.
- *  What it is at, it has ended when the call returns. */
+ *  What it is at, it has ended when the call returns.
+ *  @infallible */
 FERRUM_API ferrum_status ferrum_vpool_pause(ferrum_vpool vpool);
 
-/** Ends a ferrum_vpool_pause. */
+/** Ends a ferrum_vpool_pause.
+ *  @infallible */
 FERRUM_API ferrum_status ferrum_vpool_resume(ferrum_vpool vpool);
 
 #ifdef __cplusplus

@@ -1,10 +1,11 @@
 """Writes capi/export_*_gen.go: what the public functions call in Go.
 
-An export reads its inputs, calls the method of core/library that has the name of the public
-function, or the function that its tag @go names, and gives back what it returns; the
-compiler holds the two together. Structs go through the converters of go_structs. What has a
-callback, or a struct without a type in the core, is written by hand and tagged
-`@by-hand go`.
+An export reads its inputs, finds the object of its first handle, calls the method that has
+the rest of the public function's name, and gives back what it returns: ferrum_pool_trim is
+Trim of what lib.Pool finds. A function that makes an object, or is of none, is the library's
+method of the whole name, such as lib.PoolCreate; the tag @go names another one. The compiler
+holds the two together. Structs go through the converters of go_structs. What has a callback,
+or a struct without a type in the core, is written by hand and tagged `@by-hand go`.
 """
 
 from __future__ import annotations
@@ -101,18 +102,44 @@ class _Export:
                 "\t}",
                 "}()",
             ]
+        self.object = self._finds_object()
         handed = self._inputs()
         self._outputs(f"{self._called()}({', '.join(handed)})")
         body = "".join(f"\t{line}\n" for line in self.lines)
         return f"//export {name}\nfunc {name}({parameters}) (status C.int32_t) {{\n{body}}}\n"
 
-    def _called(self) -> str:
-        """What is called: a function of the core, or the library's method of that name."""
+    def _go_tag(self) -> str:
+        """What of the core the function calls, where that does not follow from its name."""
         tags = [tag for tag in self.function.tags if tag.name == "go" and len(tag.words) == 1]
-        if tags:
-            return tags[0].words[0]
+        return tags[0].words[0] if tags else ""
+
+    def _finds_object(self) -> bool:
+        """Whether the call is that of an object, which its first handle finds."""
+        return self.shape.receiver is not None and self._go_tag()[:1] in {"", "."}
+
+    def _called(self) -> str:
+        """What is called: the method of an object, of the library or of its factory, or a
+        function of the core."""
+        tag = self._go_tag()
+        operation = f'"{self.shape.kind}.{self.shape.name.replace("get_", "")}"'
+        if tag.startswith("factory."):
+            return self._read("made", f"lib.Factory({operation})") + tag.removeprefix("factory")
+        if self.object and self.shape.receiver:
+            kind = camel(self.shape.kind, is_first_capital=True)
+            handle = self._parameter(self.shape.receiver.name)
+            self._read("object", f"lib.{kind}({operation}, uint64({handle}))")
+            method = camel(self.shape.name.replace("get_", ""), is_first_capital=True)
+            return f"object{tag or '.' + method}"
+        if tag:
+            return tag
         method = self.function.name.removeprefix("ferrum_")
         return f"lib.{camel(method, is_first_capital=True)}"
+
+    def _call_error(self, error: str) -> str:
+        """An error of the call, as the caller hears it: its object may have ended by now. A
+        call that ends it says itself how it did."""
+        is_late = self.object and self.function.tag("ends") is None
+        return f"library.CallError({error}, object)" if is_late else error
 
     # Inputs
 
@@ -125,12 +152,11 @@ class _Export:
             for a in self.shape.arguments
             if (not a.is_output or a.role in FILLED) and not (counts and a.name == "count")
         ]
+        if self.object:
+            left = left[1:]
         while left:
             names = [a.name for a in left[:2]]
-            if names[1:] == ["model"] and left[0].type_name == "ferrum_elastic_pool":
-                handed.append(self._read("ref", "modelOf(pool, model)"))
-                del left[:2]
-            elif names == ["offset_bytes", "size_bytes"]:
+            if names == ["offset_bytes", "size_bytes"]:
                 handed.append("rangeOf(offsetBytes, sizeBytes)")
                 del left[:2]
             else:
@@ -189,8 +215,12 @@ class _Export:
         if argument.role is Role.ENUMERATION:
             go = self.writer.aliases.get(argument.type_name, "int32")
             return f"numberOf[{go}]({name})"
-        number = "uint64" if argument.role is Role.HANDLE else _go_number(argument.type)
-        return f"{number}({name})"
+        if argument.role is not Role.HANDLE:
+            return f"{_go_number(argument.type)}({name})"
+        if not self._go_tag().startswith("factory."):
+            return f"uint64({name})"
+        kind = argument.type_name.removeprefix("ferrum_")
+        return f"manager.{camel(kind, is_first_capital=True)}Handle({name})"
 
     def _list(self, argument: Argument, name: str, quoted: str) -> str:
         # The places of a batch are as many as the input `count` says.
@@ -237,24 +267,26 @@ class _Export:
 
     def _outputs(self, call: str) -> None:
         outputs = [a for a in self.shape.outputs if a.role not in FILLED]
+        is_sure = self.function.tag("infallible") is not None
         if not outputs:
-            self.lines.append(f"return done({call})")
+            self.lines += (
+                [call, "return 0"] if is_sure else [f"return done({self._call_error(call)})"]
+            )
             return
         names = [self._local(a) for a in outputs]
         counts = [f"{n}Count" for a, n in zip(outputs, names, strict=True) if self._is_filled(a)]
-        is_sure = self.function.tag("infallible") is not None
         given = [*names, *counts] + ([] if is_sure else ["err"])
         self.lines.append(f"{', '.join(given)} := {call}")
         for argument in outputs:
             if self._is_filled(argument):
                 count = self._parameter(argument.parameters[2].name)
                 self.lines.append(f"*{count} = C.size_t({self._local(argument)}Count)")
-        failure = "nil" if is_sure else "err"
+        failure = "nil" if is_sure else self._call_error("err")
         if len(outputs) == 1 and (at_once := self._given_at_once(outputs[0], names[0], failure)):
             self.lines.append(f"return {at_once}")
             return
         if not is_sure:
-            self.lines += ["if err != nil {", "\treturn fail(err)", "}"]
+            self.lines += ["if err != nil {", f"\treturn fail({self._call_error('err')})", "}"]
         lines = [self._given(a, name) for a, name in zip(outputs, names, strict=True)]
         self.lines += lines
         if not lines[-1].startswith("return "):
@@ -313,6 +345,8 @@ class _Export:
 
     def _used_packages(self) -> set[str]:
         words = {w for tag in self.function.tags if tag.name == "go" for w in tag.words}
+        if self._go_tag().startswith("factory."):
+            words.add("manager.")
         words |= {
             self.writer.aliases.get(a.type_name, "")
             for a in self.shape.arguments

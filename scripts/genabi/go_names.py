@@ -20,7 +20,9 @@ WORDS = {
     "vpool": "VPool",
 }
 
-# What a tag names first: a package of the core, such as pool in `@go *pool.Config`.
+# What a tag names first: a package of the core, such as pool in `@go *pool.Config`, or what
+# an export has without one.
+GIVEN = {"lib", "factory"}
 PACKAGE = re.compile(r"^\*?([a-z]+)\.[A-Z]")
 
 
@@ -32,11 +34,11 @@ def camel(name: str, *, is_first_capital: bool) -> str:
 
 
 def packages(header: Header) -> tuple[str, ...]:
-    """The packages of the core that the tags of a header name."""
+    """The packages of the core that exports use: those that tags name, and some always."""
     tagged = [*header.structs, *header.aliases, *header.functions]
     words = (tag.words[-1] for part in tagged for tag in part.tags if tag.name == "go")
     found = {match.group(1) for word in words if (match := PACKAGE.match(word))}
-    return tuple(sorted(found | {"device"}))
+    return tuple(sorted(found - GIVEN | {"device", "library", "manager"}))
 
 
 def imports(text: str, names: Iterable[str]) -> str:

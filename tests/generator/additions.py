@@ -13,19 +13,21 @@ FUNCTION = {
 /**
  * Gives how many bytes a pool holds at this moment, those of thread caches among them.
  */
-FERRUM_API ferrum_status ferrum_pool_get_held_bytes(ferrum_pool pool,
-                                                    uint64_t *held_bytes_out);
+FERRUM_API ferrum_status ferrum_pool_get_kept_bytes(ferrum_pool pool,
+                                                    uint64_t *kept_bytes_out);
 """,
     ),
     "core": Edit(
-        "core/library/*.go",
-        "// PoolTrim gives segments without live blocks back",
+        "core/pool/retain.go",
+        "// SetMinHeld ",
         """\
-// PoolGetHeldBytes is how many bytes the pool holds.
-func (l *Library) PoolGetHeldBytes(id uint64) (heldBytes uint64, err error) {
-	return tell(l, l.pools, "pool.get_held_bytes", id, func(p *openPool) uint64 {
-		return p.pool.HeldBytes()
-	})
+// KeptBytes is how many bytes the pool has from its device; CodeInvalidState once it has
+// ended.
+func (p *Pool) KeptBytes() (uint64, error) {
+	if p.IsOver() {
+		return 0, device.Errorf(device.CodeInvalidState, "pool.kept_bytes", "the pool has ended")
+	}
+	return p.HeldBytes(), nil
 }
 
 """,
@@ -37,7 +39,7 @@ func (l *Library) PoolGetHeldBytes(id uint64) (heldBytes uint64, err error) {
         """\
 def test_a_pool_says_what_it_holds(pool):
     with pool.alloc(1000):
-        assert 1000 <= pool.held_bytes() <= 4 * MIB
+        assert 1000 <= pool.kept_bytes() <= 4 * MIB
 
 
 """,
@@ -46,7 +48,7 @@ def test_a_pool_says_what_it_holds(pool):
     "documentation": Edit(
         "CHANGELOG.md",
         "### Added\n\n",
-        "- `ferrum_pool_get_held_bytes`: how many bytes a pool holds.\n",
+        "- `ferrum_pool_get_kept_bytes`: how many bytes a pool holds.\n",
     ),
 }
 
@@ -77,20 +79,20 @@ FAMILY = (
     ),
     Edit(
         "core/library/library.go",
-        "	genericPools     *handle.Table[*openGenericPool]\n",
-        "	dummies *handle.Table[*openDummy]\n	dummyJobs *handle.Table[*openDummyJob]\n",
+        "	genericPools     *handle.Table[*GenericPool]\n",
+        "	dummies *handle.Table[*Dummy]\n	dummyJobs *handle.Table[*DummyJob]\n",
     ),
     Edit(
         "core/library/library.go",
-        "handle.New[*openGenericPool](handle.GenericPool),\n",
-        "		dummies: handle.New[*openDummy](handle.Dummy),\n"
-        "		dummyJobs: handle.New[*openDummyJob](handle.DummyJob),\n",
+        "handle.New[*GenericPool](handle.GenericPool),\n",
+        "		dummies: handle.New[*Dummy](handle.Dummy),\n"
+        "		dummyJobs: handle.New[*DummyJob](handle.DummyJob),\n",
     ),
     Edit(
         "core/library/registry.go",
         "table: l.genericPools},\n",
-        "		&shelf[*openDummy]{kind: handle.Dummy, table: l.dummies, is: calls},\n"
-        "		&shelf[*openDummyJob]{kind: handle.DummyJob, table: l.dummyJobs},\n",
+        "		&shelf[*Dummy]{kind: handle.Dummy, table: l.dummies, is: calls},\n"
+        "		&shelf[*DummyJob]{kind: handle.DummyJob, table: l.dummyJobs},\n",
     ),
     Edit(
         "bindings/rust/ferrum-mem/src/lib.rs",

@@ -46,7 +46,7 @@ def built() -> Built:
 
 def test_a_function_costs_four_edits(built: Built) -> None:
     assert sorted(built.edited) == ["core", "documentation", "header", "test"]
-    name = "pool_get_held_bytes"
+    name = "pool_get_kept_bytes"
     assert {
         "capi/export_pools_gen.go",
         "capi/pools_gen.c",

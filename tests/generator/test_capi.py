@@ -67,7 +67,11 @@ release C.ferrum_release_fn, userData C.uintptr_t) (status C.int32_t) {
 \tif err != nil {
 \t\treturn fail(err)
 \t}
-\treturn done(lib.BoxKeep(uint64(box), namesGiven, releaseOf(release, userData)))
+\tobject, err := lib.Box("box.keep", uint64(box))
+\tif err != nil {
+\t\treturn fail(err)
+\t}
+\treturn done(library.CallError(object.Keep(namesGiven, releaseOf(release, userData)), object))
 }
 """
     )
@@ -120,12 +124,48 @@ movedOut *C.uint32_t) (status C.int32_t) {
 \tif err != nil {
 \t\treturn fail(err)
 \t}
-\tmoved, err := lib.BoxStackMove(uint64(stack), nameText, rangeOf(offsetBytes, sizeBytes), \
+\tobject, err := lib.BoxStack("box_stack.move", uint64(stack))
+\tif err != nil {
+\t\treturn fail(err)
+\t}
+\tmoved, err := object.Move(nameText, rangeOf(offsetBytes, sizeBytes), \
 device.Addr(address), force, timeoutOf(timeoutNs))
-\treturn giveTruth(movedOut, moved, err)
+\treturn giveTruth(movedOut, moved, library.CallError(err, object))
 }
 """
     )
+
+
+# What is called, by the tags of the function.
+CALLED = {
+    "": (
+        '\tobject, err := lib.Box("box.shut", uint64(box))\n'
+        "\tif err != nil {\n\t\treturn fail(err)\n\t}\n"
+        "\treturn done(library.CallError(object.Shut(uint64(lid)), object))\n"
+    ),
+    "@ends": "\treturn done(object.Shut(uint64(lid)))\n",
+    "@infallible": "\tobject.Shut(uint64(lid))\n\treturn 0\n",
+    "@go .Close": "\treturn done(library.CallError(object.Close(uint64(lid)), object))\n",
+    "@go lib.ShutBox": "\treturn done(lib.ShutBox(uint64(box), uint64(lid)))\n",
+    "@go factory.Shut": (
+        '\tmade, err := lib.Factory("box.shut")\n'
+        "\tif err != nil {\n\t\treturn fail(err)\n\t}\n"
+        "\treturn done(made.Shut(manager.BoxHandle(box), uint64(lid)))\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("tags", CALLED)
+def test_a_tag_says_whose_method_is_called(tmp_path: Path, tags: str) -> None:
+    declaration = "ferrum_status ferrum_box_shut(ferrum_box box, uint64_t lid)"
+    text = go_exports.emit(header_with(tmp_path, declaration, tags), "")
+    assert text.endswith(CALLED[tags] + "}\n")
+
+
+def test_what_makes_an_object_is_called_on_the_library(tmp_path: Path) -> None:
+    declaration = "ferrum_status ferrum_box_make(uint64_t lids, ferrum_box *box_out)"
+    text = go_exports.emit(header_with(tmp_path, declaration), "")
+    assert "\tbox, err := lib.BoxMake(uint64(lids))\n\treturn give(boxOut, box, err)\n" in text
 
 
 def test_an_export_with_a_struct_is_left_to_people(tmp_path: Path) -> None:

@@ -105,7 +105,9 @@ def test_an_export_hands_a_struct_on_as_its_tag_says(tmp_path: Path) -> None:
         "\tdefer guard(&status)\n"
         '\tparcelGiven, err := parcelOf("parcel", parcel)\n'
         "\tif err != nil {\n\t\treturn fail(err)\n\t}\n"
-        "\treturn done(lib.BoxSend(uint64(box), &parcelGiven))\n}\n"
+        '\tobject, err := lib.Box("box.send", uint64(box))\n'
+        "\tif err != nil {\n\t\treturn fail(err)\n\t}\n"
+        "\treturn done(library.CallError(object.Send(&parcelGiven), object))\n}\n"
     )
 
 
@@ -116,9 +118,10 @@ def test_an_export_fills_structs_and_numbers(tmp_path: Path) -> None:
     text = go_exports.emit(header_with(tmp_path, declaration, "@bool heavy_out"), "")
     assert export(text) == (
         "\tdefer guard(&status)\n"
-        "\tweight, count, heavy, err := "
-        "lib.BoxWeigh(uint64(box), numberOf[boxes.Packing](packing))\n"
+        '\tobject, err := lib.Box("box.weigh", uint64(box))\n'
         "\tif err != nil {\n\t\treturn fail(err)\n\t}\n"
+        "\tweight, count, heavy, err := object.Weigh(numberOf[boxes.Packing](packing))\n"
+        "\tif err != nil {\n\t\treturn fail(library.CallError(err, object))\n\t}\n"
         "\tputWeight(weightOut, &weight)\n"
         "\tset(countOut, count)\n"
         "\tsetTruth(heavyOut, heavy)\n"
@@ -136,8 +139,10 @@ def test_an_export_reads_and_gives_lists(tmp_path: Path) -> None:
         "\tdefer guard(&status)\n"
         '\tweightsGiven, err := recordsOf("weights", weights, count, weightOf)\n'
         "\tif err != nil {\n\t\treturn fail(err)\n\t}\n"
-        "\tsorted, err := lib.BoxSort(uint64(box), weightsGiven)\n"
+        '\tobject, err := lib.Box("box.sort", uint64(box))\n'
         "\tif err != nil {\n\t\treturn fail(err)\n\t}\n"
+        "\tsorted, err := object.Sort(weightsGiven)\n"
+        "\tif err != nil {\n\t\treturn fail(library.CallError(err, object))\n\t}\n"
         '\treturn giveArray(sortedOut, capacity, countOut, sorted, putWeight, "sorted")\n}\n'
     )
 
@@ -148,9 +153,11 @@ def test_a_list_that_is_filled_knows_its_room(tmp_path: Path) -> None:
     text = go_exports.emit(header_with(tmp_path, declaration, "@fills boxes_out"), "")
     assert export(text) == (
         "\tdefer guard(&status)\n"
-        "\tboxesFound, boxesFoundCount, err := lib.BoxTake(uint64(box), uint64(capacity))\n"
-        "\t*countOut = C.size_t(boxesFoundCount)\n"
+        '\tobject, err := lib.Box("box.take", uint64(box))\n'
         "\tif err != nil {\n\t\treturn fail(err)\n\t}\n"
+        "\tboxesFound, boxesFoundCount, err := object.Take(uint64(capacity))\n"
+        "\t*countOut = C.size_t(boxesFoundCount)\n"
+        "\tif err != nil {\n\t\treturn fail(library.CallError(err, object))\n\t}\n"
         "\tfillArray((*C.uint64_t)(unsafe.Pointer(boxesOut)), boxesFound, putNumber)\n"
         "\treturn 0\n}\n"
     )
@@ -169,8 +176,10 @@ def test_an_export_reads_bytes_flags_and_texts(tmp_path: Path) -> None:
         "\tif err != nil {\n\t\treturn fail(err)\n\t}\n"
         '\tnamesGiven, err := textsOf("names", names, count)\n'
         "\tif err != nil {\n\t\treturn fail(err)\n\t}\n"
-        "\treturn done(lib.BoxLabel(uint64(box), traitsGiven, namesGiven, device.HostAddr(source), "
-        "uint64(sizeBytes)))\n}\n"
+        '\tobject, err := lib.Box("box.label", uint64(box))\n'
+        "\tif err != nil {\n\t\treturn fail(err)\n\t}\n"
+        "\treturn done(library.CallError(object.Label(traitsGiven, namesGiven, "
+        "device.HostAddr(source), uint64(sizeBytes)), object))\n}\n"
     )
 
 

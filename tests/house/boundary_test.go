@@ -17,6 +17,9 @@ import (
 const (
 	shimsByHand   = 17
 	exportsByHand = 21
+	// libraryMethods are those that core/library's Library has for others: it finds objects
+	// and makes them, and exports call the objects.
+	libraryMethods = 61
 )
 
 var (
@@ -50,6 +53,23 @@ func TestFunctionsOfTheBoundaryByHandOnlyBecomeFewer(t *testing.T) {
 	shims, exports := byHand(t, ".c", shim), byHand(t, ".go", export)
 	assert.Equal(t, shimsByHand, len(shims), "functions of the C ABI by hand: %v", shims)
 	assert.Equal(t, exportsByHand, len(exports), "exports by hand: %v", exports)
+}
+
+func TestTheLibraryLeavesCallsToItsObjects(t *testing.T) {
+	root := filepath.Join("..", "..")
+	method := regexp.MustCompile(`(?m)^func \(l \*Library\) ([A-Z]\w*)\(`)
+	var names []string
+	for _, path := range tree(t, root) {
+		if filepath.Dir(path) != "core/library" || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(root, path))
+		require.NoError(t, err)
+		for _, found := range method.FindAllStringSubmatch(string(content), -1) {
+			names = append(names, found[1])
+		}
+	}
+	assert.Len(t, names, libraryMethods, "methods of Library: %v", names)
 }
 
 // What the header says is by hand in C is that, and nothing else is.

@@ -41,15 +41,31 @@ func openMachine(t *testing.T, devices int) *machine {
 	return m
 }
 
-func (m *machine) write(memory uint64, content []byte) {
-	require.NoError(m.t, m.MemoryWrite(memory, 0, hostAddr(content), uint64(len(content))))
+// object is the object with that handle, which there must be.
+func object[T any](find func(op string, id uint64) (T, error), id uint64) T {
+	found, err := find("test", id)
+	if err != nil {
+		panic(err)
+	}
+	return found
+}
+
+// made is what makes and knows blocks, streams and events.
+func (m *machine) made() *manager.Factory {
+	made, err := m.Factory("test")
+	require.NoError(m.t, err)
+	return made
+}
+
+func (m *machine) write(memory manager.MemoryHandle, content []byte) {
+	require.NoError(m.t, m.made().Write(memory, 0, hostAddr(content), uint64(len(content))))
 	runtime.KeepAlive(content)
 }
 
-func (m *machine) holds(memory uint64, content []byte) {
+func (m *machine) holds(memory manager.MemoryHandle, content []byte) {
 	m.t.Helper()
 	got := make([]byte, len(content))
-	require.NoError(m.t, m.MemoryRead(memory, 0, hostAddr(got), uint64(len(got))))
+	require.NoError(m.t, m.made().Read(memory, 0, hostAddr(got), uint64(len(got))))
 	require.True(m.t, bytes.Equal(content, got))
 }
 
@@ -80,36 +96,36 @@ func (m *machine) goAround() {
 	for i := range content {
 		content[i] = byte(i*7 + i/256)
 	}
-	first, err := m.ManagerAlloc(m.managers[0], uint64(len(content)))
+	first, err := object(m.Manager, m.managers[0]).Alloc(uint64(len(content)))
 	require.NoError(m.t, err)
 	m.write(first, content)
 	at := first
 	for round := range 2 {
 		for i := range m.devices {
-			next, err := m.ManagerAlloc(m.managers[(i+1)%len(m.devices)], uint64(len(content)))
+			next, err := object(m.Manager, m.managers[(i+1)%len(m.devices)]).Alloc(uint64(len(content)))
 			require.NoError(m.t, err)
-			transfer := manager.NewTransfer(manager.MemoryHandle(at), manager.MemoryHandle(next), uint64(len(content)))
+			transfer := manager.NewTransfer(at, next, uint64(len(content)))
 			if round == 0 {
-				require.NoError(m.t, m.MemoryCopy(transfer))
+				require.NoError(m.t, m.made().Copy(transfer))
 			} else {
 				stream, err := m.StreamCreate(m.devices[(i+1)%len(m.devices)])
 				require.NoError(m.t, err)
-				require.NoError(m.t, m.MemoryCopyAsync(transfer, stream))
+				require.NoError(m.t, m.made().CopyAsync(transfer, manager.StreamHandle(stream)))
 				require.NoError(m.t, m.StreamDestroy(stream, true))
 			}
 			m.holds(next, content)
-			require.NoError(m.t, m.MemoryFree(at))
+			require.NoError(m.t, m.made().Free(at))
 			at = next
 		}
 	}
-	require.NoError(m.t, m.MemoryFree(at))
+	require.NoError(m.t, m.made().Free(at))
 }
 
 // link has each two neighbours share memory.
 func (m *machine) link() {
 	for i := range m.devices {
 		next := (i + 1) % len(m.devices)
-		one, other, err := m.ManagerCreateMapping(m.managers[i], m.managers[next], manager.LinkRequest{SizeBytes: 100_000})
+		one, other, err := object(m.Manager, m.managers[i]).CreateMapping(m.managers[next], manager.LinkRequest{SizeBytes: 100_000})
 		require.NoError(m.t, err)
 		content := bytes.Repeat([]byte{byte(i + 1)}, 100_000)
 		m.write(one, content)
@@ -117,9 +133,9 @@ func (m *machine) link() {
 		content[5]++
 		m.write(other, content)
 		m.holds(one, content)
-		require.NoError(m.t, m.MemoryFree(one))
+		require.NoError(m.t, m.made().Free(one))
 		m.holds(other, content)
-		require.NoError(m.t, m.MemoryFree(other))
+		require.NoError(m.t, m.made().Free(other))
 	}
 }
 
@@ -144,11 +160,11 @@ func (m *machine) selected(name string, request library.PlacementRequest) uint64
 	require.NoError(m.t, err)
 	for _, dev := range m.devices {
 		// A reading that is not old would do; those of a lost device fail.
-		_, _ = m.DeviceGetMemoryInfo(dev)
+		_, _ = object(m.Device, dev).MemoryInfo()
 	}
-	chosen, err := m.PlacementSelect(s, request)
+	chosen, err := object(m.Placement, s).Select(request)
 	require.NoError(m.t, err)
-	require.NoError(m.t, m.PlacementDestroy(s, 0))
+	require.NoError(m.t, object(m.Placement, s).Destroy(0))
 	return chosen
 }
 
@@ -156,18 +172,18 @@ func (m *machine) selected(name string, request library.PlacementRequest) uint64
 func (m *machine) loseLast() {
 	last := len(m.devices) - 1
 	m.sim.Call("simcuda_others_take", uintptr(last), 0)
-	source, err := m.ManagerAlloc(m.managers[0], 1<<20)
+	source, err := object(m.Manager, m.managers[0]).Alloc(1 << 20)
 	require.NoError(m.t, err)
-	target, err := m.ManagerAlloc(m.managers[last], 1<<20)
+	target, err := object(m.Manager, m.managers[last]).Alloc(1 << 20)
 	require.NoError(m.t, err)
 	m.sim.Fault("cuMemcpyPeerAsync", 1, resultECC)
-	err = m.MemoryCopy(manager.NewTransfer(manager.MemoryHandle(source), manager.MemoryHandle(target), 1<<20))
+	err = m.made().Copy(manager.NewTransfer(source, target, 1<<20))
 	require.Equal(m.t, device.CodeDeviceLost, device.CodeOf(err), "%v", err)
 	require.EqualValues(m.t, resultECC, nativeOf(err))
-	_, err = m.DeviceGetMemoryInfo(m.devices[last])
+	_, err = object(m.Device, m.devices[last]).MemoryInfo()
 	require.Equal(m.t, device.CodeDeviceLost, device.CodeOf(err), "%v", err)
 	for i := range last {
-		_, err := m.DeviceGetMemoryInfo(m.devices[i])
+		_, err := object(m.Device, m.devices[i]).MemoryInfo()
 		require.NoError(m.t, err)
 	}
 	content := bytes.Repeat([]byte{9}, 1<<20)
@@ -177,6 +193,6 @@ func (m *machine) loseLast() {
 	for _, name := range []string{placement.Spread, placement.Pack, placement.BestFit} {
 		require.NotEqual(m.t, m.devices[last], m.selected(name, request), name)
 	}
-	require.NoError(m.t, m.MemoryFree(source))
-	require.NoError(m.t, m.DeviceClose(m.devices[last], true))
+	require.NoError(m.t, m.made().Free(source))
+	require.NoError(m.t, object(m.Device, m.devices[last]).Close(true))
 }

@@ -242,7 +242,7 @@ func fallbackProgram(r *rig) []step {
 			if err == nil {
 				m = made
 				r.inUse = func() uint64 {
-					stats := m.ManagerStats()
+					stats := m.FallbackStats()
 					return stats.InUseBytes<<8 + uint64(stats.ActiveBuffers)
 				}
 				r.atEnd(func() error { return m.Close(true) })

@@ -28,7 +28,7 @@ func TestNamesContextsAndPeers(t *testing.T) {
 		again, err := m.DeviceOpen(id)
 		require.NoError(t, err, id)
 		require.Equal(t, m.devices[1], again, id)
-		require.NoError(t, m.DeviceClose(again, false))
+		require.NoError(t, object(m.Device, again).Close(false))
 	}
 	for id, code := range map[string]device.Code{
 		"cuda:GPU-00000000-0000-0000-0000-000000000000": device.CodeDeviceNotFound, "cuda:0000:ff:00.0": device.CodeDeviceNotFound,
@@ -37,12 +37,12 @@ func TestNamesContextsAndPeers(t *testing.T) {
 		_, err := m.DeviceOpen(id)
 		require.Equal(t, code, device.CodeOf(err), "%s: %v", id, err)
 	}
-	context, err := m.DeviceGetNative(m.devices[0])
+	context, err := object(m.Device, m.devices[0]).Native()
 	require.NoError(t, err)
 	again, err := m.DeviceOpenNative("cuda:0", context)
 	require.NoError(t, err)
 	require.Equal(t, m.devices[0], again, "it is on that context")
-	require.NoError(t, m.DeviceClose(again, false))
+	require.NoError(t, object(m.Device, again).Close(false))
 	_, err = m.DeviceOpenNative("cuda:0", context+8)
 	require.Equal(t, device.CodeAlreadyExists, device.CodeOf(err), "%v", err)
 	_, err = m.DeviceOpenNative("cuda:0", 0)
@@ -50,19 +50,19 @@ func TestNamesContextsAndPeers(t *testing.T) {
 
 	stream, err := m.StreamCreate(m.devices[0])
 	require.NoError(t, err)
-	event, err := m.EventRecord(stream)
+	event, err := m.made().RecordEvent(manager.StreamHandle(stream))
 	require.NoError(t, err)
 	for _, ask := range []func() (uint64, error){
-		func() (uint64, error) { return m.StreamGetNative(stream) }, func() (uint64, error) { return m.EventGetNative(event) },
+		func() (uint64, error) { return m.made().StreamNative(manager.StreamHandle(stream)) }, func() (uint64, error) { return m.made().EventNative(event) },
 	} {
 		native, err := ask()
 		require.NoError(t, err)
 		require.NotZero(t, native)
 	}
-	require.NoError(t, m.EventDestroy(event))
+	require.NoError(t, m.made().DestroyEvent(event))
 	require.NoError(t, m.StreamDestroy(stream, true))
-	require.NoError(t, m.DeviceGrantPeer(m.devices[0], m.devices[1]))
-	require.Equal(t, device.CodeInvalidArgument, device.CodeOf(m.DeviceGrantPeer(m.devices[0], m.devices[0])))
+	require.NoError(t, object(m.Device, m.devices[0]).GrantPeer(m.devices[1]))
+	require.Equal(t, device.CodeInvalidArgument, device.CodeOf(object(m.Device, m.devices[0]).GrantPeer(m.devices[0])))
 	require.NoError(t, m.Shutdown(true))
 	require.Empty(t, m.sim.Leaks())
 	require.Empty(t, m.sim.Violations())
@@ -80,7 +80,7 @@ func TestLibraryOnTheProgramsContext(t *testing.T) {
 		require.NoError(t, err)
 		made, err := m.ManagerCreate(dev, nil)
 		require.NoError(t, err)
-		block, err := m.ManagerAlloc(made, 1000)
+		block, err := object(m.Manager, made).Alloc(1000)
 		require.NoError(t, err)
 		content := []byte("in a context of the program's")
 		m.write(block, content)
@@ -90,19 +90,19 @@ func TestLibraryOnTheProgramsContext(t *testing.T) {
 			CapacityBytes: 4 * size, PageBytes: size, ReadyPages: -1, Backing: device.BackingShareable,
 		})
 		require.NoError(t, err)
-		_, err = m.VPoolAlloc(vpool, library.ByteRange{SizeBytes: 2 * size})
+		_, err = object(m.VPool, vpool).Alloc(library.ByteRange{SizeBytes: 2 * size})
 		require.NoError(t, err)
-		files, _, err := m.VPoolExport(vpool, library.ByteRange{SizeBytes: 2 * size}, 2)
+		files, _, err := object(m.VPool, vpool).Export(library.ByteRange{SizeBytes: 2 * size}, 2)
 		require.NoError(t, err)
-		imported, err := m.ManagerImportPages(made, manager.Importation{Files: files, PageBytes: size})
+		imported, err := object(m.Manager, made).Import(manager.Importation{Files: files, PageBytes: size})
 		require.NoError(t, err)
 		for _, file := range files {
 			require.NoError(t, os.NewFile(uintptr(file), "page").Close())
 		}
 		m.write(imported, content)
 		m.holds(imported, content)
-		require.NoError(t, m.MemoryFree(imported))
-		require.NoError(t, m.DeviceClose(dev, true))
+		require.NoError(t, m.made().Free(imported))
+		require.NoError(t, object(m.Device, dev).Close(true))
 		closeContext(m, context)
 	}
 	require.NoError(t, m.Shutdown(false))

@@ -263,11 +263,11 @@ static void added_function(void) {
     OK(ferrum_device_open("cpu:0", &device));
     OK(ferrum_pool_create(device, &config, &pool));
     OK(ferrum_pool_alloc(pool, 1000, (ferrum_stream){0}, &address));
-    OK(ferrum_pool_get_held_bytes(pool, &held));
+    OK(ferrum_pool_get_kept_bytes(pool, &held));
     CHECK(held >= 1000);
-    REFUSED(FERRUM_ERROR_NULL_POINTER, ferrum_pool_get_held_bytes(pool, NULL));
+    REFUSED(FERRUM_ERROR_NULL_POINTER, ferrum_pool_get_kept_bytes(pool, NULL));
     REFUSED(FERRUM_ERROR_INVALID_HANDLE,
-            ferrum_pool_get_held_bytes(none, &held));
+            ferrum_pool_get_kept_bytes(none, &held));
     CHECK(held == 0);
     OK(ferrum_device_close(device, FERRUM_FORCE));
 }

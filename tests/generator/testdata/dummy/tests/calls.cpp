@@ -122,8 +122,8 @@ int main() {
     auto device = ferrum::device::open("cpu:0");
     auto pool = device.create_pool();
     pool.free(pool.alloc(1000));
-    CHECK(pool.held_bytes() >= 1000 && pool.try_held_bytes().value() >= 1000);
-    CHECK(ferrum::pool().try_held_bytes().status() ==
+    CHECK(pool.kept_bytes() >= 1000 && pool.try_kept_bytes().value() >= 1000);
+    CHECK(ferrum::pool().try_kept_bytes().status() ==
           FERRUM_ERROR_INVALID_HANDLE);
     return 0;
 }

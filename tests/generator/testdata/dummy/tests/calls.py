@@ -114,10 +114,10 @@ def jobs() -> None:
 def added_function() -> None:
     with ferrum_mem.Device("cpu:0") as device, ferrum_mem.Pool(device) as pool:
         block = pool.alloc(1000)
-        assert pool.held_bytes() >= 1000
+        assert pool.kept_bytes() >= 1000
         block.free()
     with refused(errors.InvalidHandleError):
-        pool.held_bytes()
+        pool.kept_bytes()
 
 
 lists()

@@ -9,31 +9,35 @@ import (
 	"ferrum_mem/core/job"
 )
 
-// openDummy is a dummy that was made by DummyCreate.
-type openDummy struct {
+// Dummy is a dummy that was made by DummyCreate. What it does without more is that of its
+// list.
+type Dummy struct {
 	object
-	list *dummylist.List
+	*dummylist.List
 
 	mu sync.Mutex
 	// job is on it until that has ended; nil: none.
-	job  *openDummyJob
+	job  *DummyJob
 	over bool
 }
 
-func (d *openDummy) isOver() bool {
+// Dummy finds a dummy.
+func (l *Library) Dummy(op string, id uint64) (*Dummy, error) { return find(l, l.dummies, op, id) }
+
+func (d *Dummy) isOver() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.over
 }
-func (d *openDummy) known() (uint64, *engine.Engine) { return d.id(), nil }
-func (d *openDummy) of(e *openDevice) bool           { return e == nil }
-func (d *openDummy) leak() leak                      { return d.alive("dummy", nil) }
-func (d *openDummy) endByForce(l *Library, id uint64) error {
+func (d *Dummy) known() (uint64, *engine.Engine) { return d.id(), nil }
+func (d *Dummy) of(e *Device) bool           { return e == nil }
+func (d *Dummy) leak() leak                      { return d.alive("dummy", nil) }
+func (d *Dummy) endByForce(l *Library, id uint64) error {
 	return d.end(l, id, true)
 }
 
 // end ends it, once. With a job on it that is CodeBusy, or by force ends the job as well.
-func (d *openDummy) end(l *Library, id uint64, force bool) error {
+func (d *Dummy) end(l *Library, id uint64, force bool) error {
 	d.mu.Lock()
 	if d.over {
 		d.mu.Unlock()
@@ -51,35 +55,40 @@ func (d *openDummy) end(l *Library, id uint64, force bool) error {
 		_ = work.end(l, work.id(), true)
 	}
 	_, err := l.dummies.Remove(id)
-	d.list.Release()
+	d.Release()
 	return err
 }
 
-// openDummyJob is a job on a dummy.
-type openDummyJob struct {
+// DummyJob is a job on a dummy.
+type DummyJob struct {
 	object
-	dummy *openDummy
-	job   *job.Job[dummylist.Sorted]
+	*job.Job[dummylist.Sorted]
+	dummy *Dummy
 }
 
-func (j *openDummyJob) isOver() bool                    { return j.id() == 0 }
-func (j *openDummyJob) known() (uint64, *engine.Engine) { return j.id(), nil }
-func (j *openDummyJob) of(e *openDevice) bool           { return e == nil }
-func (j *openDummyJob) leak() leak                      { return j.alive("dummy_job", nil) }
-func (j *openDummyJob) endByForce(l *Library, id uint64) error {
+// DummyJob finds a job on a dummy.
+func (l *Library) DummyJob(op string, id uint64) (*DummyJob, error) {
+	return find(l, l.dummyJobs, op, id)
+}
+
+func (j *DummyJob) isOver() bool                    { return j.id() == 0 }
+func (j *DummyJob) known() (uint64, *engine.Engine) { return j.id(), nil }
+func (j *DummyJob) of(e *Device) bool           { return e == nil }
+func (j *DummyJob) leak() leak                      { return j.alive("dummy_job", nil) }
+func (j *DummyJob) endByForce(l *Library, id uint64) error {
 	return j.end(l, id, true)
 }
 
 // end takes its handle away. One that runs is CodeBusy, or by force is cancelled and
 // waited for.
-func (j *openDummyJob) end(l *Library, id uint64, force bool) error {
+func (j *DummyJob) end(l *Library, id uint64, force bool) error {
 	if force {
-		j.job.Cancel()
-		if err := j.job.Wait(device.Forever); err != nil {
+		j.Cancel()
+		if err := j.Wait(device.Forever); err != nil {
 			return err
 		}
 	}
-	if !j.job.IsOver() {
+	if !j.IsOver() {
 		return device.Errorf(device.CodeBusy, "dummy_job.destroy", "job handle %#x is not over", id)
 	}
 	if _, err := l.dummyJobs.Remove(id); err != nil {

@@ -125,7 +125,8 @@ FERRUM_API ferrum_status ferrum_dummy_create(const ferrum_dummy_config *config,
 FERRUM_API ferrum_status ferrum_dummy_destroy(ferrum_dummy dummy,
                                               uint32_t flags);
 
-/** Gives what is known of a dummy: a struct with a struct in it. */
+/** Gives what is known of a dummy: a struct with a struct in it.
+ *  @infallible */
 FERRUM_API ferrum_status ferrum_dummy_get_info(ferrum_dummy dummy,
                                                ferrum_dummy_info *info_out);
 
@@ -155,6 +156,8 @@ FERRUM_API ferrum_status ferrum_dummy_add(ferrum_dummy dummy,
  * @param count_out  how many there are.
  * @return FERRUM_ERROR_BUFFER_TOO_SMALL, with *count_out set, when capacity is not
  *         0 and they do not fit.
+ *
+ * @infallible
  */
 FERRUM_API ferrum_status ferrum_dummy_get_items(ferrum_dummy dummy,
                                                 ferrum_dummy_item *items_out,
@@ -226,6 +229,7 @@ FERRUM_API ferrum_status ferrum_dummy_adopt(ferrum_dummy dummy,
  * Stops jobs on a dummy before their next step, or lets them go on.
  *
  * @bool held
+ * @infallible
  */
 FERRUM_API ferrum_status ferrum_dummy_hold(ferrum_dummy dummy, uint32_t held);
 
@@ -271,11 +275,13 @@ typedef struct ferrum_dummy_job_result {
 #define FERRUM_DUMMY_JOB_RESULT_INIT {(uint32_t)sizeof(ferrum_dummy_job_result), 0, 0}
 /* clang-format on */
 
-/** Gives how far a job is. */
+/** Gives how far a job is.
+ *  @infallible */
 FERRUM_API ferrum_status ferrum_dummy_job_get_progress(
     ferrum_dummy_job job, ferrum_dummy_job_progress *progress_out);
 
-/** Asks a job to end before its next step. Nothing for one that is over. */
+/** Asks a job to end before its next step. Nothing for one that is over.
+ *  @infallible */
 FERRUM_API ferrum_status ferrum_dummy_job_cancel(ferrum_dummy_job job);
 
 /**
