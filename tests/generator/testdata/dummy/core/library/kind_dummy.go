@@ -30,7 +30,7 @@ func (d *Dummy) isOver() bool {
 	return d.over
 }
 func (d *Dummy) known() (uint64, *engine.Engine) { return d.id(), nil }
-func (d *Dummy) of(e *Device) bool           { return e == nil }
+func (d *Dummy) of(e *Device) bool               { return e == nil }
 func (d *Dummy) leak() leak                      { return d.alive("dummy", nil) }
 func (d *Dummy) endByForce(l *Library, id uint64) error {
 	return d.end(l, id, true)
@@ -73,7 +73,7 @@ func (l *Library) DummyJob(op string, id uint64) (*DummyJob, error) {
 
 func (j *DummyJob) isOver() bool                    { return j.id() == 0 }
 func (j *DummyJob) known() (uint64, *engine.Engine) { return j.id(), nil }
-func (j *DummyJob) of(e *Device) bool           { return e == nil }
+func (j *DummyJob) of(e *Device) bool               { return e == nil }
 func (j *DummyJob) leak() leak                      { return j.alive("dummy_job", nil) }
 func (j *DummyJob) endByForce(l *Library, id uint64) error {
 	return j.end(l, id, true)
