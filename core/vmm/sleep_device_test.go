@@ -33,9 +33,12 @@ func TestOnDeviceModelsSleep(t *testing.T) {
 			}
 			_, err = m.Sleep(context.Background(), vmm.SleepRequest{})
 			require.NoError(t, err)
+			// The worker would make some ready again.
+			s.Physical().Pause()
 			_, err = s.Physical().Trim(0)
 			require.NoError(t, err)
 			require.Zero(t, s.GlobalStats().HeldBytes)
+			s.Physical().Resume()
 			require.Equal(t, uint64(i+1)*size, e.Asleep().HostBytes)
 		}
 		for round := range 6 {
