@@ -14,4 +14,9 @@
 //
 // Lock order: Registry.discovering, then Registry.mu. The first is held while
 // libraries are asked, the second never.
+//
+// # Files in reading order
+//
+// group_unix.go, kind.go, backends_gen.go, choose.go, isolation.go, child.go, found.go,
+// registry.go, naming.go, summary.go.
 package discover

@@ -26,4 +26,10 @@
 // Callbacks and the log run with none of these held. The token of a reclaim
 // round is not a lock in this order: only a thread that holds no lock waits for
 // it, and a thread inside a reclaim callback never does.
+//
+// # Files in reading order
+//
+// refusals.go, engine.go, segments.go, memory.go, discard.go, bandwidth.go, ladder.go,
+// asleep.go, report.go, registration.go, reading.go, pages.go, addresses.go, reclaim.go,
+// shown.go, source.go, pressure.go.
 package engine

@@ -17,4 +17,10 @@
 //
 // Lock order: the package has no locks. A Model, a Checkpoint and a Plan are
 // read-only once made and may be shared.
+//
+// # Files in reading order
+//
+// arithmetic.go, json.go, model.go, families.go, config.go, seed.go, safetensors.go,
+// parameters.go, checkpoint.go, subject.go, config_layers.go, dtype.go, plan.go, fit.go,
+// report.go, vision.go, activations.go.
 package estimate

@@ -19,4 +19,10 @@
 // Lock order: Manager.returning, then FallbackBuffer.mu, then Manager.mu, then
 // DevicePool.growth, then the locks of core/pool and the engine.
 // GenericMemoryPool.mu and AllocationTracker.mu are leaves.
+//
+// # Files in reading order
+//
+// metadata.go, sizes.go, tracker.go, dtype.go, heap.go, stats.go, config.go, pool.go,
+// generic.go, manager.go, device_pool.go, fallback_buffer.go, fallback_move.go, sides.go,
+// allocate.go, access.go, end.go.
 package fallback

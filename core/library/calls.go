@@ -1,9 +1,6 @@
 package library
 
-import (
-	"ferrum_mem/core/engine"
-	"ferrum_mem/core/handle"
-)
+import "ferrum_mem/core/handle"
 
 // find finds an object by its handle. It costs two atomic loads and no allocation.
 func find[T any](l *Library, table *handle.Table[T], op string, id uint64) (T, error) {
@@ -12,9 +9,4 @@ func find[T any](l *Library, table *handle.Table[T], op string, id uint64) (T, e
 		return none, notStarted(op)
 	}
 	return table.Get(id)
-}
-
-func engineOf(m member) *engine.Engine {
-	_, e := m.known()
-	return e
 }

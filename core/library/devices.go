@@ -201,24 +201,6 @@ func (l *Library) finishClose(d *Device, force bool, report func()) error {
 	return err
 }
 
-// making finds an open device and passes its gate: the caller leaves it when
-// what it makes is in its table.
-func (l *Library) making(op string, id uint64) (*Device, error) {
-	d, err := find(l, l.devices, op, id)
-	if err != nil {
-		return nil, err
-	}
-	return d, d.pass(op)
-}
-
-func (d *Device) pass(op string) error {
-	if !d.gate.enter() {
-		return device.Errorf(device.CodeInvalidHandle, op,
-			"device handle %#x: the device is being closed", d.handle.Load()).On(d.Engine.ID())
-	}
-	return nil
-}
-
 // Info describes the device.
 func (d *Device) Info() DeviceInfo {
 	info := d.Engine.Info()
@@ -285,4 +267,49 @@ func (d *Device) PageSizes() (device.Granularity, error) {
 		MinimumBytes:     max(sizes.MinimumBytes, vmm.MinPageBytes),
 		RecommendedBytes: max(sizes.RecommendedBytes, vmm.MinPageBytes),
 	}, nil
+}
+
+// endByForce closes the device, unless another call does so.
+func (d *Device) endByForce(l *Library, _ uint64) error {
+	if !l.claim(d) {
+		return nil
+	}
+	return l.finishClose(d, true, nil)
+}
+
+// claim makes the caller the one that closes the device, once no other call is at it;
+// false: that has closed it.
+func (l *Library) claim(d *Device) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for d.closing {
+		l.changed.Wait()
+	}
+	if d.closed {
+		return false
+	}
+	d.closing = true
+	return true
+}
+
+// sameContext says whether a device that is open is on the context that is asked for; 0
+// is any.
+func sameContext(op string, d *Device, native uint64) error {
+	if native == 0 {
+		return nil
+	}
+	if has, err := nativeOf(op, d.Engine, d.Engine.Device()); err != nil || has != native {
+		return device.Errorf(device.CodeAlreadyExists, op,
+			"native context %#x: the device is open already, on another context", native).On(d.Engine.ID())
+	}
+	return nil
+}
+
+// nativeOf is the object of the vendor's runtime that something stands for.
+func nativeOf(op string, e *engine.Engine, of any) (uint64, error) {
+	native, is := of.(device.Native)
+	if !is {
+		return 0, device.Errorf(device.CodeUnsupported, op, "device %v: its backend has no native handles", e.ID()).On(e.ID())
+	}
+	return native.NativeHandle()
 }

@@ -1,5 +1,6 @@
-// Package library is the whole library as one object: what the C ABI can do,
-// as Go methods, one for each function of the public header.
+// Package library is what has to be one for each process: it starts and stops, opens
+// devices, makes objects (pools, managers, monitors, ...) and finds them by their handles.
+// An object embeds what it is of its room, and adds the calls that take further handles.
 //
 // It owns starting and stopping (counted), the handle tables of devices, pools,
 // virtual and elastic pools, managers and registrations, the log, and the reports: backends, snapshot and
@@ -13,7 +14,8 @@
 // a file of its own, kind_*.go, what its objects are to these walks: whether they are over,
 // of which device, what is live of them, what their records are, how they end by force.
 // A new kind is such a file, a handle table and a line of the registry; life.go makes and
-// ends its objects and calls.go calls them, so that what only forwards is one line.
+// ends its objects. Whoever calls an object that a handle has found asks CallError what
+// its caller is to hear: the object may have ended meanwhile.
 //
 // It never allocates device memory itself, never names a driver and never
 // decodes anything of the C ABI. It calls the caller's callbacks with no lock
@@ -29,4 +31,18 @@
 // dispatcher's own lock, and running.mu is a leaf. Library.mu is held while a driver
 // opens a device and while what is alive is counted, and never while anything is
 // waited for but a stop or the closing of a device, on a condition that lets go of it.
+//
+// # Files in reading order
+//
+// running.go, mirrors.go, gate.go, log.go, handlers.go, library.go, calls.go, backends.go,
+// leaks.go, leak_groups.go, kind_device.go, member.go, leak_collect.go, ended.go,
+// kind_registration.go, leftovers.go, version.go, snapshot.go, snapshot_virtual.go,
+// life.go, kind_buffer.go, kind_tracker.go, devices.go, discovery.go, callbacks.go,
+// trackers.go, kind_placement.go, placements.go, placement_json.go, kind_monitor.go,
+// monitor_json.go, monitors.go, owners.go, kind_pool.go, pool_blocks.go, graphs.go,
+// kind_elastic_pool.go, kind_vpool.go, kind_fallback_manager.go, buffers.go,
+// fallback_managers.go, kind_manager.go, managers.go, advanced.go, debug.go,
+// kind_generic_pool.go, generic_pools.go, vpools.go, models.go, elastic_pools.go,
+// sharing.go, log_calls.go, sleep.go, thread_caches.go, pools.go, streams.go,
+// kind_queue.go, registry.go, start.go.
 package library

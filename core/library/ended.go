@@ -2,6 +2,7 @@ package library
 
 import (
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
 	"ferrum_mem/core/handle"
 	"ferrum_mem/core/manager"
 )
@@ -47,4 +48,9 @@ func (l *Library) callErrorOn(stream uint64, err error, object member) error {
 		}
 	}
 	return CallError(err, object)
+}
+
+func engineOf(m member) *engine.Engine {
+	_, e := m.known()
+	return e
 }

@@ -170,3 +170,5 @@ func (p *GenericPool) Tracker() (tracker uint64, err error) {
 	})
 	return tracker, err
 }
+
+func (p *GenericPool) endByForce(*Library, uint64) error { return p.Destroy(true) }

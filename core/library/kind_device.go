@@ -1,6 +1,7 @@
 package library
 
 import (
+	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/manager"
 )
@@ -30,10 +31,36 @@ func (d *Device) known() (uint64, *engine.Engine) { return d.id(), d.Engine }
 func (d *Device) of(parent *Device) bool          { return parent == nil }
 func (d *Device) leak() leak                      { return d.alive("device", d.Engine) }
 
-// endByForce closes the device, unless another call does so.
-func (d *Device) endByForce(l *Library, _ uint64) error {
-	if !l.claim(d) {
-		return nil
+// ShowBooks has the books of an open device be shown where there is a place for them,
+// until they change. A handle that is wrong does nothing.
+func (l *Library) ShowBooks(id uint64) {
+	if l.current.Load() == nil {
+		return
 	}
-	return l.finishClose(d, true, nil)
+	d, ok := l.devices.Near(id)
+	if !ok {
+		var err error
+		if d, err = l.devices.Get(id); err != nil {
+			return
+		}
+	}
+	d.Engine.Show()
+}
+
+// making finds an open device and passes its gate: the caller leaves it when
+// what it makes is in its table.
+func (l *Library) making(op string, id uint64) (*Device, error) {
+	d, err := find(l, l.devices, op, id)
+	if err != nil {
+		return nil, err
+	}
+	return d, d.pass(op)
+}
+
+func (d *Device) pass(op string) error {
+	if !d.gate.enter() {
+		return device.Errorf(device.CodeInvalidHandle, op,
+			"device handle %#x: the device is being closed", d.handle.Load()).On(d.Engine.ID())
+	}
+	return nil
 }

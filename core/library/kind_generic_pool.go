@@ -30,5 +30,3 @@ func (p *GenericPool) isOver() bool                    { return p.ended.Load() }
 func (p *GenericPool) known() (uint64, *engine.Engine) { return p.id(), nil }
 func (p *GenericPool) of(d *Device) bool               { return d == nil }
 func (p *GenericPool) leak() leak                      { return p.alive("generic_pool", nil) }
-
-func (p *GenericPool) endByForce(*Library, uint64) error { return p.Destroy(true) }

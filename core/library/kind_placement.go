@@ -50,3 +50,31 @@ func (p *Placement) endByForce(l *Library, id uint64) error {
 	p.end(false)
 	return nil
 }
+
+func (p *Placement) begin() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		return false
+	}
+	p.running++
+	return true
+}
+
+func (p *Placement) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.running--
+	p.idle.Broadcast()
+}
+
+// end has the strategy called no more and waits for calls that run, unless it is
+// called from inside one.
+func (p *Placement) end(inside bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = true
+	for p.running > 0 && !inside {
+		p.idle.Wait()
+	}
+}

@@ -28,3 +28,16 @@ func (t *Tracker) endByForce(l *Library, id uint64) error {
 	_, err := l.trackers.Remove(id)
 	return err
 }
+
+func (l *Library) insertTracker(t *fallback.AllocationTracker, owner member) (uint64, error) {
+	entry := &Tracker{tracker: t, owner: owner}
+	return insert(l, l.trackers, entry)
+}
+
+// forgetTracker takes the handle of a tracker away; 0 is none.
+func (l *Library) forgetTracker(id uint64) {
+	if id != 0 {
+		// It is only ever taken away by its one owner.
+		_, _ = l.trackers.Remove(id)
+	}
+}

@@ -82,34 +82,6 @@ func (l *Library) addPlacement(op string, build func(*Placement) (*placement.Str
 	return insert(l, l.placements, entry)
 }
 
-func (p *Placement) begin() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.ended {
-		return false
-	}
-	p.running++
-	return true
-}
-
-func (p *Placement) leave() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.running--
-	p.idle.Broadcast()
-}
-
-// end has the strategy called no more and waits for calls that run, unless it is
-// called from inside one.
-func (p *Placement) end(inside bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.ended = true
-	for p.running > 0 && !inside {
-		p.idle.Wait()
-	}
-}
-
 // Destroy destroys the strategy. Running calls of one of the caller's are
 // waited for, unless it is called from one: runningToken, the token of the callback
 // that the calling thread runs (0: none), is then the handle.

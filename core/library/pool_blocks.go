@@ -2,6 +2,7 @@ package library
 
 import (
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/manager"
 	"ferrum_mem/core/pool"
 )
 
@@ -92,4 +93,25 @@ func (p *Pool) Reset(stream uint64) error {
 		return err
 	}
 	return p.callErrorOn(stream, p.Pool.Reset(last))
+}
+
+// streamOf finds a stream, which must be of the device of the pool.
+func (l *Library) streamOf(op string, id uint64, d *Device) (device.Stream, error) {
+	stream, e, err := l.factory.Stream(manager.StreamHandle(id))
+	if err != nil {
+		return nil, err
+	}
+	if e != d.Engine {
+		return nil, device.Errorf(device.CodeInvalidArgument, op,
+			"stream %#x is of device %v, the pool of %v", id, e.ID(), d.Engine.ID()).On(d.Engine.ID())
+	}
+	return stream, nil
+}
+
+// streamOrDefault is streamOf, and nil, which is the default one, for 0.
+func (l *Library) streamOrDefault(op string, id uint64, d *Device) (device.Stream, error) {
+	if id == 0 {
+		return nil, nil
+	}
+	return l.streamOf(op, id, d)
 }

@@ -2,7 +2,6 @@ package library
 
 import (
 	"ferrum_mem/core/device"
-	"ferrum_mem/core/manager"
 	"ferrum_mem/core/pool"
 )
 
@@ -69,25 +68,4 @@ func (l *Library) PoolFree(id uint64, addr device.Addr, stream uint64) error {
 		return l.callErrorOn(stream, err, entry)
 	}
 	return nil
-}
-
-// streamOf finds a stream, which must be of the device of the pool.
-func (l *Library) streamOf(op string, id uint64, d *Device) (device.Stream, error) {
-	stream, e, err := l.factory.Stream(manager.StreamHandle(id))
-	if err != nil {
-		return nil, err
-	}
-	if e != d.Engine {
-		return nil, device.Errorf(device.CodeInvalidArgument, op,
-			"stream %#x is of device %v, the pool of %v", id, e.ID(), d.Engine.ID()).On(d.Engine.ID())
-	}
-	return stream, nil
-}
-
-// streamOrDefault is streamOf, and nil, which is the default one, for 0.
-func (l *Library) streamOrDefault(op string, id uint64, d *Device) (device.Stream, error) {
-	if id == 0 {
-		return nil, nil
-	}
-	return l.streamOf(op, id, d)
 }

@@ -2,7 +2,6 @@ package library
 
 import (
 	"ferrum_mem/core/device"
-	"ferrum_mem/core/engine"
 	"ferrum_mem/core/manager"
 )
 
@@ -19,28 +18,6 @@ func (l *Library) DeviceOpenNative(id string, native uint64) (uint64, error) {
 		return 0, device.Errorf(device.CodeNullPointer, op, "native context: must not be 0").On(parsed)
 	}
 	return l.open(op, parsed, native)
-}
-
-// sameContext says whether a device that is open is on the context that is asked for; 0
-// is any.
-func sameContext(op string, d *Device, native uint64) error {
-	if native == 0 {
-		return nil
-	}
-	if has, err := nativeOf(op, d.Engine, d.Engine.Device()); err != nil || has != native {
-		return device.Errorf(device.CodeAlreadyExists, op,
-			"native context %#x: the device is open already, on another context", native).On(d.Engine.ID())
-	}
-	return nil
-}
-
-// nativeOf is the object of the vendor's runtime that something stands for.
-func nativeOf(op string, e *engine.Engine, of any) (uint64, error) {
-	native, is := of.(device.Native)
-	if !is {
-		return 0, device.Errorf(device.CodeUnsupported, op, "device %v: its backend has no native handles", e.ID()).On(e.ID())
-	}
-	return native.NativeHandle()
 }
 
 // Native is the context that everything of the device is done in.

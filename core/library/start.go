@@ -176,17 +176,13 @@ func (l *Library) sealEverything() leakReport {
 	return l.collectLeaks(nil)
 }
 
-// claim makes the caller the one that closes the device, once no other call is at it;
-// false: that has closed it.
-func (l *Library) claim(d *Device) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for d.closing {
-		l.changed.Wait()
+// setRun has the library run, or with nil not. The caller holds mu.
+func (l *Library) setRun(r *run) {
+	if r == nil && l.options.Mirrors != nil {
+		l.options.Mirrors.Running(false)
 	}
-	if d.closed {
-		return false
+	l.current.Store(r)
+	if r != nil && l.options.Mirrors != nil {
+		l.options.Mirrors.Running(true)
 	}
-	d.closing = true
-	return true
 }

@@ -33,19 +33,6 @@ func (l *Library) TrackerCreate() (uint64, error) {
 	return l.insertTracker(fallback.NewAllocationTracker(), nil)
 }
 
-func (l *Library) insertTracker(t *fallback.AllocationTracker, owner member) (uint64, error) {
-	entry := &Tracker{tracker: t, owner: owner}
-	return insert(l, l.trackers, entry)
-}
-
-// forgetTracker takes the handle of a tracker away; 0 is none.
-func (l *Library) forgetTracker(id uint64) {
-	if id != 0 {
-		// It is only ever taken away by its one owner.
-		_, _ = l.trackers.Remove(id)
-	}
-}
-
 // mayChange says that the caller may change the tracker.
 func (t *Tracker) mayChange(op string) error {
 	if t.owner != nil {

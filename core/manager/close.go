@@ -76,15 +76,6 @@ func (m *Manager) beginClose(force bool) error {
 	}
 }
 
-// countLive counts the live blocks. The caller holds m.mu.
-func (m *Manager) countLive() uint64 {
-	live := uint64(0)
-	for _, count := range m.live {
-		live += count
-	}
-	return live
-}
-
 // killBlocks waits for the work on every live block and then frees them all.
 // New work is refused already: a block that was seen here under its lock gets
 // none.

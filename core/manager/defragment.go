@@ -159,3 +159,5 @@ func (d deadline) left() time.Duration {
 }
 
 func (d deadline) over() bool { return d.left() == 0 }
+
+const opMove = "manager.defragment"

@@ -75,4 +75,13 @@
 // callbacks of the caller), while a manager's closing waits, or while a stream
 // runs dry, but for the stream of the moves. staging.mu is held while a staged copy runs, by a driver's worker
 // that holds nothing else.
+//
+// # Files in reading order
+//
+// memory_type.go, config.go, factory.go, handles.go, stream.go, operation.go, transfers.go,
+// manager.go, stream_manager.go, event.go, books.go, configure.go, block.go, defragment.go,
+// collect.go, debug.go, transfer.go, native.go, pin.go, staging.go, pinned.go, allocate.go,
+// link.go, support.go, import.go, hint.go, deallocate.go, access.go, queue.go, map.go,
+// close_hook.go, copy.go, relocate_plan.go, prefetch.go, adopt.go, map_copy.go,
+// relocate.go, relocate_move.go, close.go, close_device.go.
 package manager

@@ -243,3 +243,12 @@ func (m *Manager) logFailure(what string, err error) {
 		m.owner.engine.Log(engine.Warning, what+": "+err.Error())
 	}
 }
+
+// countLive counts the live blocks. The caller holds m.mu.
+func (m *Manager) countLive() uint64 {
+	live := uint64(0)
+	for _, count := range m.live {
+		live += count
+	}
+	return live
+}

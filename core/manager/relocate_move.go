@@ -7,8 +7,6 @@ import (
 	"ferrum_mem/core/pool"
 )
 
-const opMove = "manager.defragment"
-
 // ready has a stream for the copies on which nothing is queued. What it still has
 // from a copy that took longer than its budget is waited for.
 func (d *defragmentation) ready() error {

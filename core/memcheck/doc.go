@@ -15,4 +15,9 @@
 // unless their comments say otherwise. Reports are made under that lock and told
 // after it, since naming a place asks the dynamic linker, which may at that
 // moment wait for a library that waits for the pool.
+//
+// # Files in reading order
+//
+// call_site.go, history.go, flags.go, quarantine.go, zone.go, checker.go, report.go,
+// damage.go.
 package memcheck

@@ -23,4 +23,8 @@
 // manager's Close comes here with its own lock: nothing here closes a manager. The
 // callback runs on the monitor's dispatcher with none of them held, and whoever
 // waits for it holds none either.
+//
+// # Files in reading order
+//
+// look.go, monitor.go, callback.go, info.go.
 package monitor

@@ -24,4 +24,8 @@
 //
 // Lock order: RoundRobin's mutex is a leaf. A user's own strategy is called with no
 // lock held.
+//
+// # Files in reading order
+//
+// request.go, candidate.go, score.go, strategy.go, choose.go.
 package placement

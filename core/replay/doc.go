@@ -48,4 +48,10 @@
 // touches the memory, and has the pool start no goroutine.
 //
 // Lock order: the package has no locks.
+//
+// # Files in reading order
+//
+// histogram.go, result.go, player.go, pool_memory.go, meter.go, replay.go, models.go,
+// feed.go, models_player.go, models_demand.go, models_result.go, models_meter.go,
+// models_run.go, models_limits.go.
 package replay

@@ -15,4 +15,8 @@
 //
 // Lock order: the package has no locks. A Trace is read-only once read and may
 // be shared; a Schedule belongs to one goroutine.
+//
+// # Files in reading order
+//
+// read.go, trace.go, rules.go, csv.go, jsonl.go, schedule.go.
 package trace

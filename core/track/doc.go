@@ -17,4 +17,8 @@
 //
 // Lock order: the lock of Totals is below all others and is held for some
 // additions only.
+//
+// # Files in reading order
+//
+// statistics.go, clock.go, books.go, tags.go, totals.go, pages.go, brief.go.
 package track

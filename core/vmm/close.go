@@ -111,10 +111,6 @@ func (s *space) inUse(op string) error {
 	return nil
 }
 
-// slicePages is how many pages are ended, or parked runs of them claimed, while others
-// wait.
-const slicePages = 256
-
 // standBack lets others have mu between two slices. The caller holds it.
 func (s *space) standBack(steps *pace.Pace) {
 	s.mu.Unlock()

@@ -50,13 +50,6 @@ func (s *Elastic) finish(m *Model) error {
 	return err
 }
 
-// settle says to who waits for it how the coming or going of a model has come out. The
-// caller holds Elastic.mu.
-func (m *Model) settle(stays bool) {
-	m.gone = !stays
-	close(m.leaving)
-}
-
 // end unregisters a model by force, or waits while somebody else does: the callbacks of
 // the model, which the other call may wait for, are not waited for here.
 func (s *Elastic) end(op string, m *Model) error {

@@ -259,3 +259,10 @@ func (s *Elastic) Free(id string, offset, size uint64, stream device.Stream) err
 	}
 	return m.Free(offset, size, stream)
 }
+
+// settle says to who waits for it how the coming or going of a model has come out. The
+// caller holds Elastic.mu.
+func (m *Model) settle(stays bool) {
+	m.gone = !stays
+	close(m.leaving)
+}

@@ -24,14 +24,6 @@ import (
 // the first step. Taking free pages from other models is no step: the limit is on
 // what is used, and Physical.fetch takes what is free wherever it is.
 
-const (
-	// flightWait bounds how long one order waits for work in the streams.
-	flightWait = 10 * time.Second
-	// flightSlice is how long it waits before it looks whether what it needs has
-	// come from elsewhere.
-	flightSlice = 2 * time.Millisecond
-)
-
 // search is an order at one stage.
 type search struct {
 	shared *Elastic

@@ -272,3 +272,7 @@ func (s *space) settleParked(runs []run, unmapped bool) {
 	}
 	s.changed.Broadcast()
 }
+
+// slicePages is how many pages are ended, or parked runs of them claimed, while others
+// wait.
+const slicePages = 256

@@ -1,6 +1,7 @@
 package vmm
 
 import (
+	"cmp"
 	"math"
 	"sync"
 
@@ -257,4 +258,19 @@ func (ph *Physical) Close() error {
 	ph.mu.Unlock()
 	ph.engine.Unregister(ph)
 	return nil
+}
+
+// compareOwners is the order in which what owners do not use is taken: the lowest
+// priority first, equal ones by age.
+func compareOwners(a, b *owner) int {
+	return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.came, b.came))
+}
+
+// rank gives an owner a priority.
+func (ph *Physical) rank(o *owner, priority int32) {
+	ph.mu.Lock()
+	defer ph.mu.Unlock()
+	o.priority = priority
+	ph.owners.Moved()
+	ph.spaces.Moved()
 }

@@ -10,6 +10,14 @@ import (
 	"ferrum_mem/core/track"
 )
 
+const (
+	// flightWait bounds how long one order waits for work in the streams.
+	flightWait = 10 * time.Second
+	// flightSlice is how long it waits before it looks whether what it needs has
+	// come from elsewhere.
+	flightSlice = 2 * time.Millisecond
+)
+
 // An allocation that names no place takes free address space where there is any that
 // is long enough. Only where there is none, and ranges that were freed would make room
 // once the work behind them is done, it waits for that work, flightWait at most.

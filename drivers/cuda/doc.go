@@ -28,4 +28,13 @@
 // virtualMemory.mu, stream.mu and the lock of the table of host functions. The first of these are held over
 // calls of the driver, so that a handle is not destroyed while it is in use, and no page is
 // mapped while another device is let in.
+//
+// # Files in reading order
+//
+// wait.go, memory_symbols.go, thread_linux.go, layout.go, sharing_symbols.go, symbols.go,
+// device.go, errors.go, context.go, capture.go, ptx.go, descriptor_linux.go, stream.go,
+// ranges.go, driver.go, host_function.go, identity.go, enqueue.go, peer.go, event.go,
+// context_caller.go, memory.go, module.go, ordered.go, virtual.go, export.go,
+// event_spare.go, virtual_access.go, managed.go, kernel.go, visible.go, virtual_pages.go,
+// virtual_map.go, foreign.go, registered.go, link.go, ipc.go.
 package cuda

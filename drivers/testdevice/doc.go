@@ -7,4 +7,8 @@
 // of the simulated driver only how to ask it what was left behind.
 //
 // Lock order: the package has one lock, for the list of what was left out.
+//
+// # Files in reading order
+//
+// open.go, simulator.go, main.go, bytes.go.
 package testdevice

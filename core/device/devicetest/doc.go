@@ -16,4 +16,9 @@
 //
 // Lock order: one mutex per Driver guards its devices, streams and events. It
 // is not held while a host function runs.
+//
+// # Files in reading order
+//
+// driver.go, faults.go, virtual.go, capture.go, norace.go, one_thread.go, device.go,
+// event.go, stream.go, virtual_map.go, memory.go, visible.go, sharing.go, kinds.go.
 package devicetest

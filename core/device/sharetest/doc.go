@@ -8,4 +8,8 @@
 // that they are given. They are linked into tests only.
 //
 // Lock order: the package has no locks of its own.
+//
+// # Files in reading order
+//
+// bytes.go, adopted.go, linked.go, system_pressure.go, pinned.go, stream.go.
 package sharetest

@@ -8,4 +8,8 @@
 // was. It is linked into tests only.
 //
 // Lock order: the package has no locks and starts no goroutine.
+//
+// # Files in reading order
+//
+// model.go, program.go, work.go, export.go, suite.go.
 package virtualtest

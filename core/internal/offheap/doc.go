@@ -25,4 +25,8 @@
 // the Go heap.
 //
 // Lock order: the package has no locks.
+//
+// # Files in reading order
+//
+// pages_mapped.go, pages_staying.go, table.go, budget.go, block.go.
 package offheap

@@ -10,4 +10,9 @@
 // every strategy has, does that.
 //
 // Lock order: the package has no locks.
+//
+// # Files in reading order
+//
+// options.go, model.go, pair.go, tables.go, claims.go, batch.go, exhaustion.go, close.go,
+// script.go, fuzz.go, scan.go, suite.go.
 package conformance

@@ -8,4 +8,9 @@
 // It never decides what a missing library means and knows no vendor.
 //
 // Lock order: the package has no locks.
+//
+// # Files in reading order
+//
+// load_unix.go, names.go, text.go, open.go, callback_unix.go, table.go, structs_stack.go,
+// structs.go, signals_unix.go.
 package dl

@@ -1,0 +1,138 @@
+package house
+
+import (
+	"go/ast"
+	"go/build"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// againstOrder is how many references of a room go from a file to one that is read later,
+// where that is more than a tenth of them. The numbers may only fall: whoever makes one
+// fall writes it down here, and a room of a tenth has no line.
+var againstOrder = map[string]int{
+	"core/device/devicetest":      12,
+	"core/device/virtualtest":     1,
+	"core/engine":                 12,
+	"core/estimate":               7,
+	"core/internal/offheap":       4,
+	"core/memcheck":               4,
+	"core/monitor":                3,
+	"core/placement":              1,
+	"core/pool":                   77,
+	"core/rangealloc/conformance": 7,
+	"core/replay":                 8,
+	"core/trace":                  3,
+	"core/track":                  3,
+	"drivers/cuda":                28,
+	"drivers/host":                24,
+}
+
+// reference is a use in one file of a room of what another one declares: one of each pair.
+type reference struct{ from, to string }
+
+// nothing stands for the packages that a room imports: what a room's own names are does
+// not depend on them.
+type nothing struct{}
+
+func (nothing) Import(path string) (*types.Package, error) {
+	imported := types.NewPackage(path, filepath.Base(path))
+	imported.MarkComplete()
+	return imported, nil
+}
+
+// referencesOf finds the references between the files of a folder that are built here.
+func referencesOf(t *testing.T, folder string) map[reference]bool {
+	t.Helper()
+	built, err := build.ImportDir(folder, 0)
+	require.NoError(t, err)
+	files := token.NewFileSet()
+	var parsed []*ast.File
+	for _, name := range append(built.GoFiles, built.CgoFiles...) {
+		file, err := parser.ParseFile(files, filepath.Join(folder, name), nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		parsed = append(parsed, file)
+	}
+	info := types.Info{Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{}}
+	settings := types.Config{Importer: nothing{}, FakeImportC: true, Error: func(error) {}}
+	// Names of other packages are unknown to it, which is no matter here.
+	made, _ := settings.Check(built.Name, files, parsed, &info)
+	found := map[reference]bool{}
+	for name, used := range info.Uses {
+		if used.Pkg() != made || !used.Pos().IsValid() || !declaredAtTop(made, used) {
+			continue
+		}
+		from, to := fileOf(files, name.Pos()), fileOf(files, used.Pos())
+		if from != to {
+			found[reference{from, to}] = true
+		}
+	}
+	return found
+}
+
+// declaredAtTop says whether something is a name of the package, or a method or a field of
+// one of its types.
+func declaredAtTop(made *types.Package, used types.Object) bool {
+	switch object := used.(type) {
+	case *types.Func:
+		return true
+	case *types.Var:
+		return object.IsField() || object.Parent() == made.Scope()
+	default:
+		return used.Parent() == made.Scope()
+	}
+}
+
+func fileOf(files *token.FileSet, position token.Pos) string {
+	return filepath.Base(files.Position(position).Filename)
+}
+
+// readingOrder is the files that a package's comment lists under this heading.
+var readingOrder = regexp.MustCompile(`(?s)# Files in reading order\n(.*?)(?:\n#|\z)`)
+
+// A room is read from its first file to its last: each stands on what was read before.
+func TestFilesAreReadInOrder(t *testing.T) {
+	for _, p := range packagesOf(t) {
+		names := p.files(false)
+		for i, path := range names {
+			names[i] = filepath.Base(path)
+		}
+		names = slices.DeleteFunc(names, func(name string) bool { return name == "doc.go" })
+		if len(names) < 4 || !within(p.room(), "core") && !within(p.room(), "drivers") {
+			continue
+		}
+		_, file := parse(t, filepath.Join(p.Dir, "doc.go"))
+		section := readingOrder.FindStringSubmatch(file.Doc.Text())
+		if !assert.NotNil(t, section, "doc.go of %s lists no files in reading order", p.room()) {
+			continue
+		}
+		order := regexp.MustCompile(`\w+\.go\b`).FindAllString(section[1], -1)
+		if !assert.ElementsMatch(t, names, order, "files of %s, and those that its doc.go lists", p.room()) {
+			continue
+		}
+		all := referencesOf(t, p.Dir)
+		var against []string
+		for r := range all {
+			if slices.Index(order, r.from) < slices.Index(order, r.to) {
+				against = append(against, r.from+" uses "+r.to)
+			}
+		}
+		slices.Sort(against)
+		allowed, isLarge := againstOrder[p.room()]
+		if isLarge {
+			assert.Equal(t, allowed, len(against), "of %d references in %s go against the order: %s", len(all), p.room(), strings.Join(against, ", "))
+			assert.Greater(t, len(against)*10, len(all), "%s needs no line here any more", p.room())
+			continue
+		}
+		assert.LessOrEqual(t, len(against)*10, len(all), "references in %s go against the order: %s", p.room(), strings.Join(against, ", "))
+	}
+}
