@@ -146,12 +146,25 @@ func (f *feed) resume(request int, byNS int64) error {
 		return device.Errorf(device.CodeOverflow, modelsOp, "a request has waited for more than %d ns in all", int64(maxLateNS))
 	}
 	p.waiting, p.lateNS = false, int64(sum)
-	for _, t := range p.kept {
+	// Those that are late from an earlier wait have not all come up.
+	for _, t := range slices.Concat(p.kept, f.takeLate(request)) {
 		t.at += byNS
 		f.insert(t)
 	}
 	p.kept = nil
 	return nil
+}
+
+// takeLate takes the late steps of a request out, in their order.
+func (f *feed) takeLate(request int) (taken []timed) {
+	f.late = slices.DeleteFunc(f.late, func(t timed) bool {
+		if t.step.Request != request {
+			return false
+		}
+		taken = append(taken, t)
+		return true
+	})
+	return taken
 }
 
 // drop forgets the further steps of a request.
@@ -161,7 +174,7 @@ func (f *feed) drop(request int) {
 		f.astir[request] = &progress{dropped: true}
 		return
 	}
-	ended := len(p.kept) > 0 && p.kept[len(p.kept)-1].step.Kind == trace.End
+	ended := slices.ContainsFunc(slices.Concat(p.kept, f.takeLate(request)), func(t timed) bool { return t.step.Kind == trace.End })
 	p.dropped, p.waiting, p.kept = true, false, nil
 	if ended {
 		delete(f.astir, request)
