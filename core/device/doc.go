@@ -11,7 +11,7 @@
 // # Files in reading order
 //
 // worker.go, system_pressure.go, fact.go, codes_gen.go, id.go, device.go, error.go,
-// survey.go, virtual.go, thread.go, file_limit_linux.go, survey_wire.go, registered.go,
+// virtual.go, thread.go, file_limit_linux.go, survey.go, survey_wire.go, registered.go,
 // capture.go, read_memory.go, sharing.go, timed.go, ordered.go, mark_end.go, pinned.go,
 // foreign.go, compiler.go, managed.go.
 package device

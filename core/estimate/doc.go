@@ -20,7 +20,7 @@
 //
 // # Files in reading order
 //
-// arithmetic.go, json.go, model.go, families.go, config.go, seed.go, safetensors.go,
-// parameters.go, checkpoint.go, subject.go, config_layers.go, dtype.go, plan.go, fit.go,
+// arithmetic.go, json.go, model.go, families.go, config_layers.go, config.go, seed.go,
+// safetensors.go, parameters.go, checkpoint.go, subject.go, dtype.go, plan.go, fit.go,
 // report.go, vision.go, activations.go.
 package estimate

@@ -36,13 +36,13 @@
 //
 // running.go, mirrors.go, gate.go, log.go, handlers.go, library.go, calls.go, backends.go,
 // leaks.go, leak_groups.go, kind_device.go, member.go, leak_collect.go, ended.go,
+// kind_placement.go, kind_buffer.go, kind_queue.go, kind_generic_pool.go, kind_monitor.go,
 // kind_registration.go, leftovers.go, version.go, snapshot.go, snapshot_virtual.go,
-// life.go, kind_buffer.go, kind_tracker.go, devices.go, discovery.go, callbacks.go,
-// trackers.go, kind_placement.go, placements.go, placement_json.go, kind_monitor.go,
-// monitor_json.go, monitors.go, owners.go, kind_pool.go, pool_blocks.go, graphs.go,
-// kind_elastic_pool.go, kind_vpool.go, kind_fallback_manager.go, buffers.go,
-// fallback_managers.go, kind_manager.go, managers.go, advanced.go, debug.go,
-// kind_generic_pool.go, generic_pools.go, vpools.go, models.go, elastic_pools.go,
-// sharing.go, log_calls.go, sleep.go, thread_caches.go, pools.go, streams.go,
-// kind_queue.go, registry.go, start.go.
+// life.go, devices.go, discovery.go, callbacks.go, placements.go, placement_json.go,
+// monitor_json.go, monitors.go, owners.go, kind_manager.go, kind_vpool.go, kind_pool.go,
+// pool_blocks.go, graphs.go, kind_elastic_pool.go, kind_tracker.go,
+// kind_fallback_manager.go, trackers.go, buffers.go, fallback_managers.go, managers.go,
+// advanced.go, debug.go, generic_pools.go, vpools.go, models.go, elastic_pools.go,
+// sharing.go, log_calls.go, sleep.go, thread_caches.go, pools.go, streams.go, registry.go,
+// start.go.
 package library

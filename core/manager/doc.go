@@ -78,10 +78,10 @@
 //
 // # Files in reading order
 //
-// memory_type.go, config.go, factory.go, handles.go, stream.go, operation.go, transfers.go,
-// manager.go, stream_manager.go, event.go, books.go, configure.go, block.go, defragment.go,
-// collect.go, debug.go, transfer.go, native.go, pin.go, staging.go, pinned.go, allocate.go,
-// link.go, support.go, import.go, hint.go, deallocate.go, access.go, queue.go, map.go,
-// close_hook.go, copy.go, relocate_plan.go, prefetch.go, adopt.go, map_copy.go,
-// relocate.go, relocate_move.go, close.go, close_device.go.
+// memory_type.go, config.go, factory.go, handles.go, stream.go, stream_manager.go,
+// operation.go, transfer.go, transfers.go, manager.go, event.go, books.go, configure.go,
+// block.go, defragment.go, collect.go, debug.go, native.go, pin.go, staging.go, pinned.go,
+// allocate.go, link.go, support.go, import.go, hint.go, deallocate.go, access.go, queue.go,
+// copy.go, prefetch.go, adopt.go, map.go, map_copy.go, relocate_plan.go, relocate.go,
+// relocate_move.go, close_hook.go, close.go, close_device.go.
 package manager

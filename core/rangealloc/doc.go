@@ -16,11 +16,11 @@
 //
 // # Files in reading order
 //
-// fixed_sets.go, strategy.go, size_class_tables.go, request.go, records.go, live_index.go,
-// tiling.go, tiling_check.go, classes.go, bitset.go, fixed_groups.go, fixed_grid.go,
-// free_list.go, tlsf_classes.go, fixed_tables.go, fixed.go, fixed_place.go, tlsf.go,
-// best_fit_hints.go, arena.go, buddy.go, buddy_check.go, few_runs.go, free_index.go,
-// best_fit.go, place.go, size_class.go, best_fit_check.go, size_class_slab.go,
-// size_class_walk.go, size_class_batch.go, scan.go, size_class_check.go, tlsf_check.go,
-// fixed_check.go.
+// strategy.go, request.go, records.go, live_index.go, tiling.go, tiling_check.go,
+// free_list.go, classes.go, bitset.go, fixed_sets.go, fixed_groups.go, fixed_grid.go,
+// fixed_tables.go, fixed.go, fixed_check.go, fixed_place.go, tlsf_classes.go, tlsf.go,
+// tlsf_check.go, arena.go, buddy.go, buddy_check.go, few_runs.go, free_index.go,
+// best_fit_hints.go, best_fit.go, best_fit_check.go, place.go, size_class_tables.go,
+// size_class.go, size_class_slab.go, size_class_walk.go, size_class_batch.go,
+// size_class_check.go, scan.go.
 package rangealloc

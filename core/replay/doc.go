@@ -51,7 +51,7 @@
 //
 // # Files in reading order
 //
-// histogram.go, result.go, player.go, pool_memory.go, meter.go, replay.go, models.go,
-// feed.go, models_player.go, models_demand.go, models_result.go, models_meter.go,
+// histogram.go, result.go, player.go, pool_memory.go, meter.go, replay.go, feed.go,
+// models.go, models_player.go, models_demand.go, models_result.go, models_meter.go,
 // models_run.go, models_limits.go.
 package replay

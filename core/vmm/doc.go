@@ -63,12 +63,12 @@
 //
 // # Files in reading order
 //
-// records.go, model_runs.go, users.go, sleep_chunk.go, page_set.go, sleep_kept.go,
-// config.go, space.go, worker.go, physical.go, sleep_state.go, sleep_file.go, take.go,
-// sleep_transfer.go, quota.go, quota_line.go, retire.go, place_wait.go, engine_pool.go,
-// map.go, model_place.go, sleep_space.go, free.go, release.go, compact.go,
-// sleep_leftover.go, elastic.go, close.go, pool.go, model.go, elastic_reclaim.go,
-// elastic_admit.go, elastic_supply.go, sleep.go, sleep_lull.go, elastic_models.go,
-// users_wait.go, elastic_close.go, stats.go, wake.go, ranges.go, sleep_end.go, wake_end.go,
-// sleep_free.go, record.go, export.go, elastic_stats.go, elastic_search.go.
+// model_runs.go, page_set.go, config.go, worker.go, physical.go, users.go, records.go,
+// quota.go, quota_line.go, space.go, take.go, retire.go, sleep_file.go, sleep_leftover.go,
+// sleep_chunk.go, sleep_kept.go, sleep_state.go, sleep_transfer.go, sleep_space.go,
+// free.go, engine_pool.go, release.go, compact.go, place_wait.go, map.go, wake.go,
+// close.go, pool.go, model_place.go, model.go, elastic.go, elastic_reclaim.go,
+// elastic_admit.go, elastic_supply.go, sleep.go, sleep_lull.go, sleep_end.go,
+// sleep_free.go, stats.go, export.go, users_wait.go, ranges.go, record.go,
+// elastic_stats.go, elastic_models.go, elastic_close.go, elastic_search.go, wake_end.go.
 package vmm

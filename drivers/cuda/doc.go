@@ -33,8 +33,8 @@
 //
 // wait.go, memory_symbols.go, thread_linux.go, layout.go, sharing_symbols.go, symbols.go,
 // device.go, errors.go, context.go, capture.go, ptx.go, descriptor_linux.go, stream.go,
-// ranges.go, driver.go, host_function.go, identity.go, enqueue.go, peer.go, event.go,
-// context_caller.go, memory.go, module.go, ordered.go, virtual.go, export.go,
-// event_spare.go, virtual_access.go, managed.go, kernel.go, visible.go, virtual_pages.go,
+// ranges.go, driver.go, host_function.go, identity.go, enqueue.go, peer.go, event_spare.go,
+// event.go, context_caller.go, memory.go, module.go, ordered.go, virtual.go,
+// virtual_access.go, export.go, managed.go, kernel.go, visible.go, virtual_pages.go,
 // virtual_map.go, foreign.go, registered.go, link.go, ipc.go.
 package cuda

@@ -33,12 +33,12 @@
 //
 // # Files in reading order
 //
-// size.go, config.go, thread_linux.go, mapper_linux.go, deadline.go, address.go,
-// reading.go, resident_linux.go, virtual_mapper.go, virtual_mapper_linux.go, mapper.go,
-// files.go, system.go, driver.go, capacity.go, segment.go, allocate.go, virtual_space.go,
-// device.go, virtual_mappings.go, virtual.go, virtual_use.go, queue.go, prefetch.go,
-// stream.go, foreign.go, execute.go, visible.go, event.go, virtual_store.go,
-// foreign_stream.go, enqueue.go, peer.go, virtual_runs.go, cgroup.go, limits.go,
+// size.go, config.go, thread_linux.go, deadline.go, address.go, reading.go,
+// resident_linux.go, virtual_mapper.go, virtual_store.go, virtual_mapper_linux.go,
+// mapper_linux.go, mapper.go, files.go, system.go, driver.go, capacity.go, segment.go,
+// allocate.go, device.go, virtual_space.go, virtual_mappings.go, virtual_runs.go,
+// virtual.go, virtual_use.go, queue.go, prefetch.go, stream.go, foreign.go, execute.go,
+// visible.go, event.go, foreign_stream.go, enqueue.go, peer.go, cgroup.go, limits.go,
 // virtual_export.go, virtual_pages.go, virtual_map.go, read_memory.go, pinned.go,
 // system_pressure.go.
 package host

@@ -19,6 +19,6 @@
 //
 // # Files in reading order
 //
-// driver.go, faults.go, virtual.go, capture.go, norace.go, one_thread.go, device.go,
-// event.go, stream.go, virtual_map.go, memory.go, visible.go, sharing.go, kinds.go.
+// driver.go, faults.go, capture.go, norace.go, one_thread.go, device.go, event.go,
+// stream.go, virtual.go, virtual_map.go, memory.go, visible.go, sharing.go, kinds.go.
 package devicetest
