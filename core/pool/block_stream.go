@@ -177,7 +177,7 @@ func (p *Pool) allAreOf(stream device.Stream) bool {
 // streamFor is the stream that a block is of where a free has to wait for it besides
 // its own one; nil: it need not. A free without a stream knows of the default one's
 // work. What was a stream of a capture that has ended is that stream again.
-func (p *Pool) streamFor(j *leave, l located) device.Stream {
+func (p *Pool) streamFor(j *pendingFree, l located) device.Stream {
 	number := l.streamAt(l.Slot)
 	if number == 0 {
 		if j.stream == nil || j.stream == p.defaultStream {

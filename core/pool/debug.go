@@ -119,7 +119,7 @@ func (p *Pool) show(addr *device.Addr, sizeBytes *uint64) {
 }
 
 // unguard ends the lives of blocks for the checks. The caller holds mu.
-func (p *Pool) unguard(j *leave, found []located) {
+func (p *Pool) unguard(j *pendingFree, found []located) {
 	for _, l := range found {
 		if report := p.debug.Free(opFree, l.addr()); report != nil {
 			j.reports = append(j.reports, report)
@@ -130,7 +130,7 @@ func (p *Pool) unguard(j *leave, found []located) {
 // told brings what a free has found to the log, and gives its error: err if it
 // was refused, CodeCorrupted if the blocks were freed and bytes beside one were
 // overwritten. The caller holds no lock.
-func (p *Pool) told(j *leave, err error) error {
+func (p *Pool) told(j *pendingFree, err error) error {
 	if len(j.reports) == 0 {
 		return err
 	}

@@ -43,7 +43,7 @@ func (p *Pool) freeOne(addr device.Addr, size uint64, stream device.Stream, idle
 		if p.freeIdle(addr, size, stream) {
 			return nil
 		}
-		return p.retire(&leave{addrs: []device.Addr{addr}, stream: stream, idle: true, size: size})
+		return p.retire(&pendingFree{addrs: []device.Addr{addr}, stream: stream, idle: true, size: size})
 	}
 	event, err := device.Mark(opFree, stream)
 	if err != nil {
@@ -52,7 +52,7 @@ func (p *Pool) freeOne(addr device.Addr, size uint64, stream device.Stream, idle
 	if p.freeBehind(addr, size, stream, event) {
 		return nil
 	}
-	return p.retire(&leave{
+	return p.retire(&pendingFree{
 		addrs: []device.Addr{addr}, stream: stream, size: size,
 		streams: []device.Stream{stream}, marks: []device.Event{event},
 	})
@@ -183,7 +183,7 @@ func (p *Pool) FreeBatch(addrs []device.Addr, stream device.Stream) error {
 		stream = p.defaultStream
 	}
 	if p.graphs.private.Load() != 0 {
-		if done, err := p.freeManyRouted(&leave{addrs: addrs, stream: stream, batch: true}); done {
+		if done, err := p.freeManyRouted(&pendingFree{addrs: addrs, stream: stream, batch: true}); done {
 			return err
 		}
 	}
@@ -194,7 +194,7 @@ func (p *Pool) FreeBatch(addrs []device.Addr, stream device.Stream) error {
 	if idle && p.freeTogether(addrs, stream) {
 		return nil
 	}
-	return p.retire(&leave{addrs: addrs, stream: stream, idle: idle, batch: true})
+	return p.retire(&pendingFree{addrs: addrs, stream: stream, idle: idle, batch: true})
 }
 
 // FreeAfter gives a block back whose memory is handed out again once all events
@@ -208,7 +208,7 @@ func (p *Pool) FreeAfter(addr device.Addr, events []device.Event) error {
 				"event %d of %d is nil", i, len(events)).On(p.engine.ID())
 		}
 	}
-	j := &leave{addrs: []device.Addr{addr}, idle: true, events: events}
+	j := &pendingFree{addrs: []device.Addr{addr}, idle: true, events: events}
 	if p.graphs.private.Load() != 0 {
 		if done, err := p.freeManyRouted(j); done {
 			return err

@@ -24,7 +24,7 @@ type parkedBlocks struct {
 
 // park takes over blocks that are leaving, and the marks of their free. It is false when the
 // graphs were all released meanwhile. The caller holds mu.
-func (p *Pool) park(j *leave, found []located) bool {
+func (p *Pool) park(j *pendingFree, found []located) bool {
 	parked := &parkedBlocks{owner: p, graphs: j.graphs, streams: j.captured}
 	for _, l := range found {
 		parked.addrs = append(parked.addrs, l.addr())
@@ -51,7 +51,7 @@ func (p *Pool) park(j *leave, found []located) bool {
 // markGraph notes that a graph uses the blocks of a free: one for which the stream captures, or
 // captured when RecordStream named it. Those of its private pool wait for the end of the capture,
 // all others for the release. False: none does.
-func (p *Pool) markGraph(j *leave, of device.Stream) (used bool, err error) {
+func (p *Pool) markGraph(j *pendingFree, of device.Stream) (used bool, err error) {
 	real, g := of, (*graph)(nil)
 	if b, ok := of.(*branch); ok {
 		real, g = b.Stream, b.graph

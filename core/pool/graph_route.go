@@ -78,12 +78,12 @@ func (p *Pool) freeRouted(addr device.Addr, size uint64, stream device.Stream) (
 	if p.graphs.private.Load() == 0 {
 		return false, nil
 	}
-	return p.freeManyRouted(&leave{addrs: []device.Addr{addr}, stream: stream, size: size})
+	return p.freeManyRouted(&pendingFree{addrs: []device.Addr{addr}, stream: stream, size: size})
 }
 
 // freeManyRouted frees blocks if graphs have to do with them or with the stream; false:
 // they are the pool's own affair.
-func (p *Pool) freeManyRouted(j *leave) (done bool, err error) {
+func (p *Pool) freeManyRouted(j *pendingFree) (done bool, err error) {
 	var g *graph
 	if j.stream != nil {
 		if g, _, err = p.graphOf(j.stream); err != nil {
@@ -100,7 +100,7 @@ func (p *Pool) freeManyRouted(j *leave) (done bool, err error) {
 		}
 	}
 	for _, owner := range owners {
-		part := &leave{
+		part := &pendingFree{
 			addrs: byOwner[owner], stream: j.stream, size: j.size, batch: j.batch, events: j.events, idle: j.idle,
 		}
 		if err := p.freePart(owner, g, part); err != nil {
@@ -111,7 +111,7 @@ func (p *Pool) freeManyRouted(j *leave) (done bool, err error) {
 }
 
 // freePart frees blocks of one pool. Without a stream only events count.
-func (p *Pool) freePart(owner *Pool, g *graph, j *leave) (err error) {
+func (p *Pool) freePart(owner *Pool, g *graph, j *pendingFree) (err error) {
 	switch {
 	case g != nil && owner == g.private.Pool:
 		// Work of the same branch comes after; all other has to wait for the capture.

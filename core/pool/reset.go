@@ -25,7 +25,7 @@ func (p *Pool) Reset(stream device.Stream) error {
 	if err != nil {
 		return err
 	}
-	j := &leave{stream: stream, idle: idle, sliced: true}
+	j := &pendingFree{stream: stream, idle: idle, sliced: true}
 	if !idle {
 		if err := j.mark(stream); err != nil {
 			return err
@@ -45,7 +45,7 @@ func (p *Pool) Reset(stream device.Stream) error {
 
 // roomForAll has room for all live blocks behind queued work, as far as they may need
 // it, so that a reset fails before it has freed any.
-func (p *Pool) roomForAll(j *leave) error {
+func (p *Pool) roomForAll(j *pendingFree) error {
 	live := p.Statistics().LiveBlocks.Current
 	p.lock()
 	defer p.mu.Unlock()
@@ -62,7 +62,7 @@ func (p *Pool) roomForAll(j *leave) error {
 
 // freeAll frees the live blocks of the pool's own behind the marks of a free, which
 // stay that free's.
-func (p *Pool) freeAll(j *leave) error {
+func (p *Pool) freeAll(j *pendingFree) error {
 	w := tour{pool: p}
 	for more := true; more; {
 		var err error
@@ -75,7 +75,7 @@ func (p *Pool) freeAll(j *leave) error {
 }
 
 // freeSome is a slice of freeAll. One in which a stream has no mark yet comes again.
-func (p *Pool) freeSome(j *leave, w *tour) (more bool, err error) {
+func (p *Pool) freeSome(j *pendingFree, w *tour) (more bool, err error) {
 	before := *w
 	p.lock()
 	if p.state != stateOpen {
@@ -120,7 +120,7 @@ func (p *Pool) freeSome(j *leave, w *tour) (more bool, err error) {
 }
 
 // lend gives a mark of a free to a fence. One of several slices stays that free's.
-func (j *leave) lend(i int) device.Event {
+func (j *pendingFree) lend(i int) device.Event {
 	if !j.sliced {
 		return j.marks[i]
 	}
@@ -135,7 +135,7 @@ func (j *leave) lend(i int) device.Event {
 }
 
 // takeBack ends a loan of every mark.
-func (j *leave) takeBack() {
+func (j *pendingFree) takeBack() {
 	for _, mark := range j.marks {
 		if shared, ok := mark.(*sharedMark); ok && j.sliced {
 			_ = shared.Close() // never the last use

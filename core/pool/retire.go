@@ -10,8 +10,8 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// leave is a free under way.
-type leave struct {
+// pendingFree is a free under way.
+type pendingFree struct {
 	addrs []device.Addr
 	// stream is what the blocks were freed on; nil: only events count, and the streams
 	// that the blocks are of.
@@ -56,7 +56,7 @@ type fencedMark struct {
 
 // retire ends the lives of blocks, all or none. What the caches have out among
 // them is taken over first; it stays live if the call fails.
-func (p *Pool) retire(j *leave) error {
+func (p *Pool) retire(j *pendingFree) error {
 	if !j.idle && len(j.marks) == 0 {
 		if err := j.mark(j.stream); err != nil {
 			return err
@@ -81,7 +81,7 @@ func (p *Pool) retire(j *leave) error {
 }
 
 // mark records the present end of a stream's queue.
-func (j *leave) mark(stream device.Stream) error {
+func (j *pendingFree) mark(stream device.Stream) error {
 	event, err := device.Mark(opFree, stream)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (j *leave) mark(stream device.Stream) error {
 	return nil
 }
 
-func (j *leave) closeMarks() error {
+func (j *pendingFree) closeMarks() error {
 	var failures error
 	for _, event := range j.marks {
 		if event != nil {
@@ -102,7 +102,7 @@ func (j *leave) closeMarks() error {
 
 // tryRetire is false when the blocks are retired, and true when something had to
 // be done without the lock first.
-func (p *Pool) tryRetire(j *leave) (again bool, err error) {
+func (p *Pool) tryRetire(j *pendingFree) (again bool, err error) {
 	if p.ended.Load() {
 		return false, p.closedError(opFree)
 	}
@@ -153,7 +153,7 @@ func (p *Pool) tryRetire(j *leave) (again bool, err error) {
 // findLive finds all blocks of a free and marks them as leaving, or none and
 // says what is wrong, or which of them is with the caches. links is how many fences
 // they wait for together, at most; j.missing is set.
-func (p *Pool) findLive(j *leave) (links int, leased device.Addr, err error) {
+func (p *Pool) findLive(j *pendingFree) (links int, leased device.Addr, err error) {
 	j.reports, j.missing = nil, nil
 	for first := 0; first < len(j.addrs); first += sliceBlocks {
 		found, leased, err := p.findSlice(j, first)
@@ -172,7 +172,7 @@ func (p *Pool) findLive(j *leave) (links int, leased device.Addr, err error) {
 
 // findSlice is findLive for one slice of the addresses, and gives those that it has
 // marked.
-func (p *Pool) findSlice(j *leave, first int) (found []located, leased device.Addr, err error) {
+func (p *Pool) findSlice(j *pendingFree, first int) (found []located, leased device.Addr, err error) {
 	found = p.scratch.slice[:0]
 	defer func() { p.scratch.slice = found }()
 	for i, addr := range j.addrs[first:min(first+sliceBlocks, len(j.addrs))] {
@@ -221,7 +221,7 @@ var errNotLive = errors.New("no live block starts at the address")
 
 // refuse is the error of a free one of whose addresses is no live block's. To find out
 // what is there takes its time, so nobody waits for it: the caller holds no lock.
-func (p *Pool) refuse(j *leave) error {
+func (p *Pool) refuse(j *pendingFree) error {
 	err := p.notLive(opFree, j.addrs[j.wrong])
 	p.mu.Peek()
 	defer p.mu.Unlock()
@@ -230,7 +230,7 @@ func (p *Pool) refuse(j *leave) error {
 
 // refused adds to an error what the debug mode knows of the address, and which of many
 // it is. The caller holds mu.
-func (p *Pool) refused(j *leave, err error) error {
+func (p *Pool) refused(j *pendingFree, err error) error {
 	addr := j.addrs[j.wrong]
 	if p.debug != nil {
 		j.reports = append(j.reports, p.debug.Refuse(opFree, addr, err))
@@ -243,7 +243,7 @@ func (p *Pool) refused(j *leave, err error) error {
 }
 
 // restore makes the first blocks of a free, which were leaving, live again.
-func (p *Pool) restore(j *leave, count int) {
+func (p *Pool) restore(j *pendingFree, count int) {
 	for some := range slices.Chunk(j.addrs[:count], sliceBlocks) {
 		for _, l := range p.leaving(some) {
 			l.setInfo(l.info().with(blockLive))
@@ -252,7 +252,7 @@ func (p *Pool) restore(j *leave, count int) {
 }
 
 // markAll marks the streams. One that has run dry needs none, and gets a nil mark.
-func (p *Pool) markAll(j *leave, streams []device.Stream) {
+func (p *Pool) markAll(j *pendingFree, streams []device.Stream) {
 	for _, stream := range streams {
 		used, err := p.markGraph(j, stream)
 		if used {
@@ -269,7 +269,7 @@ func (p *Pool) markAll(j *leave, streams []device.Stream) {
 }
 
 // retireAll ends the lives of all blocks of a free, which are leaving.
-func (p *Pool) retireAll(j *leave) {
+func (p *Pool) retireAll(j *pendingFree) {
 	most := sliceBlocks
 	if len(j.graphs) > 0 {
 		// What parks them is one for all.
@@ -286,7 +286,7 @@ func (p *Pool) retireAll(j *leave) {
 }
 
 // retireFound ends the lives of blocks that are leaving. There is room for them.
-func (p *Pool) retireFound(j *leave, found []located) {
+func (p *Pool) retireFound(j *pendingFree, found []located) {
 	if p.debug != nil {
 		p.unguard(j, found)
 	}

@@ -8,7 +8,7 @@ import (
 
 // unmarked adds to j.missing the streams that the blocks are of, and those that
 // RecordStream named for them, that have no mark yet.
-func (p *Pool) unmarked(j *leave, found []located) {
+func (p *Pool) unmarked(j *pendingFree, found []located) {
 	if p.allOfStream(j) {
 		return
 	}
@@ -31,12 +31,12 @@ func (p *Pool) unmarked(j *leave, found []located) {
 }
 
 // allOfStream says that no block of the pool waits for a stream but that of the free.
-func (p *Pool) allOfStream(j *leave) bool {
+func (p *Pool) allOfStream(j *pendingFree) bool {
 	return len(p.streams) == 0 && p.blockStreams.live == 0 && (j.stream == nil || j.stream == p.defaultStream)
 }
 
 // linksOf is how many fences the blocks wait for together, at most.
-func (p *Pool) linksOf(j *leave, found []located) int {
+func (p *Pool) linksOf(j *pendingFree, found []located) int {
 	links := (len(j.events) + 1) * len(found)
 	if p.allOfStream(j) {
 		return links
@@ -54,7 +54,7 @@ func (p *Pool) linksOf(j *leave, found []located) int {
 
 // roomFor has room for the blocks of a free, so that it cannot fail any more:
 // CodeResourceExhausted.
-func (p *Pool) roomFor(j *leave, blocks, links int) error {
+func (p *Pool) roomFor(j *pendingFree, blocks, links int) error {
 	if !j.waits() {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (p *Pool) roomFor(j *leave, blocks, links int) error {
 }
 
 // waits says that blocks of a free may have to wait for something.
-func (j *leave) waits() bool {
+func (j *pendingFree) waits() bool {
 	return len(j.events) > 0 || slices.ContainsFunc(j.marks, func(e device.Event) bool { return e != nil })
 }
 
@@ -75,7 +75,7 @@ func (p *Pool) noRoomInFlight(op string, blocks int, err error) error {
 }
 
 // fly puts blocks that are leaving in flight behind the marks that they need.
-func (p *Pool) fly(j *leave, found []located) {
+func (p *Pool) fly(j *pendingFree, found []located) {
 	p.placeMarks(j)
 	for _, l := range found {
 		behind := append(p.scratch.behind[:0], j.own...)
@@ -98,7 +98,7 @@ func (p *Pool) fly(j *leave, found []located) {
 
 // placeMarks puts the marks and the events of a free on fences. A fence that a slice
 // before made is used again while blocks wait for it.
-func (p *Pool) placeMarks(j *leave) {
+func (p *Pool) placeMarks(j *pendingFree) {
 	f := &p.flights
 	for i := len(j.own); i < len(j.events); i++ {
 		j.own = append(j.own, f.fenceOn(nil, j.events[i]))
@@ -117,7 +117,7 @@ func (p *Pool) placeMarks(j *leave) {
 }
 
 // dropUnused lets go of the fences of a free that no block needs.
-func (p *Pool) dropUnused(j *leave) {
+func (p *Pool) dropUnused(j *pendingFree) {
 	f := &p.flights
 	for _, was := range j.fences {
 		if was.at == none {

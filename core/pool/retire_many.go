@@ -17,13 +17,13 @@ const heldBlocks = 4096
 
 // many says that a free is done in slices. The debug mode reports on its blocks together,
 // and what parks blocks of graphs is one for all.
-func (p *Pool) many(j *leave) bool {
+func (p *Pool) many(j *pendingFree) bool {
 	return len(j.addrs) > heldBlocks && p.debug == nil && len(j.graphs) == 0
 }
 
 // retireMany is retire in slices; false, and nothing has changed: a graph has come to use
 // the blocks.
-func (p *Pool) retireMany(j *leave) (done bool, err error) {
+func (p *Pool) retireMany(j *pendingFree) (done bool, err error) {
 	p.lock()
 	if p.state != stateOpen {
 		p.mu.Unlock()
@@ -49,7 +49,7 @@ func (p *Pool) retireMany(j *leave) (done bool, err error) {
 }
 
 // tryRetireMany is tryRetire in slices.
-func (p *Pool) tryRetireMany(j *leave) (again bool, err error) {
+func (p *Pool) tryRetireMany(j *pendingFree) (again bool, err error) {
 	links, leased, err := p.findMany(j)
 	switch {
 	case err == errNotLive: //nolint:errorlint // the very value, of findSlice
@@ -83,7 +83,7 @@ func (p *Pool) tryRetireMany(j *leave) (again bool, err error) {
 }
 
 // findMany is findLive in slices.
-func (p *Pool) findMany(j *leave) (links int, leased device.Addr, err error) {
+func (p *Pool) findMany(j *pendingFree) (links int, leased device.Addr, err error) {
 	j.reports, j.missing = nil, nil
 	steps := pace.Pace{}
 	for first := 0; first < len(j.addrs); first += sliceBlocks {
@@ -108,7 +108,7 @@ func (p *Pool) findMany(j *leave) (links int, leased device.Addr, err error) {
 }
 
 // restoreMany is restore in slices.
-func (p *Pool) restoreMany(j *leave, count int) {
+func (p *Pool) restoreMany(j *pendingFree, count int) {
 	steps := pace.Pace{}
 	for some := range slices.Chunk(j.addrs[:count], sliceBlocks) {
 		p.lock()
@@ -122,7 +122,7 @@ func (p *Pool) restoreMany(j *leave, count int) {
 
 // retireSlices ends the lives of all blocks of a free, which are leaving. Where they may
 // have to wait, the room for them is promised.
-func (p *Pool) retireSlices(j *leave, links int) {
+func (p *Pool) retireSlices(j *pendingFree, links int) {
 	waits, steps := j.waits(), pace.Pace{}
 	for some := range slices.Chunk(j.addrs, sliceBlocks) {
 		p.lock()

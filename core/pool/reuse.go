@@ -88,17 +88,17 @@ func (r *reuseIndex) nextFilled(class int) int {
 	return int(none)
 }
 
-// wish is what a block in flight has to be.
-type wish struct {
+// reuseBounds is what a block in flight has to be.
+type reuseBounds struct {
 	// least and most bound its size.
 	least, most uint64
 	// mask is its alignment less one.
 	mask uint64
 }
 
-// find is a block that satisfies a wish, the shortest of the first list that
+// find is a block that is within bounds, the shortest of the first list that
 // has one, or none.
-func (r *reuseIndex) find(all []flight, w wish) int32 {
+func (r *reuseIndex) find(all []flight, w reuseBounds) int32 {
 	last := reuseClass(w.most)
 	for class := reuseClass(w.least); ; class++ {
 		if class = r.nextFilled(class); class == int(none) || class > last {
@@ -130,11 +130,11 @@ func (f *flights) find(n *need, excess uint64) int32 {
 	if queue == none || f.queues[queue].reuse.count == 0 {
 		return none
 	}
-	return f.queues[queue].reuse.find(f.flights.items, wishOf(n, excess))
+	return f.queues[queue].reuse.find(f.flights.items, reuseBoundsOf(n, excess))
 }
 
-func wishOf(n *need, excess uint64) wish {
-	w := wish{least: n.Size, most: ^uint64(0), mask: n.Align - 1}
+func reuseBoundsOf(n *need, excess uint64) reuseBounds {
+	w := reuseBounds{least: n.Size, most: ^uint64(0), mask: n.Align - 1}
 	if excess != wastes {
 		w.most = n.Size + min(n.Size/excess, ^uint64(0)-n.Size)
 	}
@@ -149,7 +149,7 @@ func (f *flights) findMany(n *need, excess uint64, most int) []int32 {
 		return nil
 	}
 	var found []int32
-	r, w := &f.queues[queue].reuse, wishOf(n, excess)
+	r, w := &f.queues[queue].reuse, reuseBoundsOf(n, excess)
 	last := reuseClass(w.most)
 	for class := r.nextFilled(reuseClass(w.least)); class != int(none) && class <= last; class = r.nextFilled(class + 1) {
 		for at := r.heads[class]; at != none; at = f.flights.items[at].next {

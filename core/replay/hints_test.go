@@ -16,11 +16,11 @@ import (
 // became of it.
 type promises struct {
 	counter // knows the time, as an observer
-	wishes  []wish
+	wishes  []blockRequest
 	ended   map[device.Addr]int64
 }
 
-func (p *promises) alloc(w wish) (block, *refusal, error) {
+func (p *promises) alloc(w blockRequest) (block, *refusal, error) {
 	p.wishes = append(p.wishes, w)
 	return block{addr: device.Addr(len(p.wishes) - 1), size: w.size}, nil, nil
 }

@@ -53,7 +53,7 @@ type endless struct {
 	paged  uint64
 }
 
-func (e *endless) alloc(w wish) (block, *refusal, error) {
+func (e *endless) alloc(w blockRequest) (block, *refusal, error) {
 	size := inPages(w.size, e.survey.pageBytes)
 	if e.survey.paged+size < size {
 		return block{}, nil, device.Errorf(device.CodeOverflow, modelsOp,

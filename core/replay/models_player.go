@@ -186,7 +186,7 @@ func (r *rig) add(model int, s trace.Step) (*refusal, error) {
 			h.keys = append(h.keys, key)
 			continue
 		}
-		b, refused, err := t.seat.alloc(wish{size: s.BlockBytes})
+		b, refused, err := t.seat.alloc(blockRequest{size: s.BlockBytes})
 		if err != nil {
 			return nil, err
 		}

@@ -184,7 +184,7 @@ func newModelMemory(pool *vmm.Elastic, id string, b modelBounds, demandBytes uin
 	return &modelMemory{model: model, pageBytes: pool.PageBytes(), reach: b.reach, clock: c}, err
 }
 
-func (m *modelMemory) alloc(w wish) (block, *refusal, error) {
+func (m *modelMemory) alloc(w blockRequest) (block, *refusal, error) {
 	start := m.clock.now()
 	got, err := m.model.Alloc(w.size)
 	took := m.clock.now() - start

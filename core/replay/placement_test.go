@@ -21,7 +21,7 @@ type bare struct {
 	strategy rangealloc.Strategy
 }
 
-func (b bare) alloc(w wish) (block, *refusal, error) {
+func (b bare) alloc(w blockRequest) (block, *refusal, error) {
 	got, err := b.strategy.Alloc(rangealloc.Request{Size: w.size, Align: 1, End: w.end, Group: w.group})
 	return block{addr: device.Addr(got.Offset), size: w.size}, nil, err
 }

@@ -15,8 +15,8 @@ type block struct {
 	tookNS int64 // the call that allocated it
 }
 
-// wish is a block that is asked for.
-type wish struct {
+// blockRequest is a block that is asked for.
+type blockRequest struct {
 	size uint64
 	// end is when the block will be freed, 0 if not told; group is a number of the
 	// request whose pages the block is one of, 0 outside paged mode.
@@ -28,7 +28,7 @@ type wish struct {
 type memory interface {
 	// alloc gives a block, or a failure when there is no room; an error ends
 	// the replay.
-	alloc(w wish) (block, *refusal, error)
+	alloc(w blockRequest) (block, *refusal, error)
 	free(b block) error
 }
 
@@ -99,7 +99,7 @@ func (p *player) step() (bool, error) {
 // add gives a request its further blocks, or drops it when one cannot be had.
 func (p *player) add(s trace.Step) error {
 	h := p.holdings[s.Request]
-	w := p.wish(s)
+	w := p.blockRequest(s)
 	for i := range s.Blocks {
 		key, sharable := p.schedule.Shared(s.Request, s.FirstBlock+i)
 		if sharable {
@@ -132,10 +132,10 @@ func (p *player) add(s trace.Step) error {
 	return nil
 }
 
-// wish is what a step asks for, many times perhaps. A block that several requests
+// blockRequest is what a step asks for, many times perhaps. A block that several requests
 // come to share is expected to end with the first of them.
-func (p *player) wish(s trace.Step) wish {
-	w := wish{size: s.BlockBytes}
+func (p *player) blockRequest(s trace.Step) blockRequest {
+	w := blockRequest{size: s.BlockBytes}
 	if p.hints {
 		w.end = uint64(p.schedule.EndNS(s.Request))
 	}
@@ -204,8 +204,8 @@ func survey(ctx context.Context, s *trace.Schedule) (demand, error) {
 // nowhere is a memory of endless size.
 type nowhere struct{}
 
-func (nowhere) alloc(w wish) (block, *refusal, error) { return block{size: w.size}, nil, nil }
-func (nowhere) free(block) error                      { return nil }
+func (nowhere) alloc(w blockRequest) (block, *refusal, error) { return block{size: w.size}, nil, nil }
+func (nowhere) free(block) error                              { return nil }
 
 // counter finds the demand.
 type counter struct {

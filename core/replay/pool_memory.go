@@ -54,7 +54,7 @@ func newPoolMemory(limit uint64) *poolMemory {
 	return &poolMemory{limit: limit, clock: newClock()}
 }
 
-func (m *poolMemory) alloc(w wish) (block, *refusal, error) {
+func (m *poolMemory) alloc(w blockRequest) (block, *refusal, error) {
 	start := m.clock.now()
 	got, err := m.pool.Alloc(pool.Request{SizeBytes: w.size, End: w.end, Group: w.group})
 	took := m.clock.now() - start

@@ -107,7 +107,7 @@ func (v *virtualMemory) claimRange(
 		return claimed{}, busy
 	}
 	c := claimed{space: r, address: address, size: size}
-	growth := v.growth(c, wish{access: access})
+	growth := v.growth(c, wantedAccess{access: access})
 	if err := v.owner.takeMappings(op, growth); err != nil {
 		return claimed{}, err
 	}
@@ -145,7 +145,7 @@ func (o *openDevice) SetAccess(addr device.Addr, size uint64, access device.Acce
 		v.mu.Unlock()
 		return o.about(err)
 	}
-	runs := v.runs(v.lend(), c, wish{access: access})
+	runs := v.runs(v.lend(), c, wantedAccess{access: access})
 	v.mu.Unlock()
 	if access != device.AccessNone && hasPrivate(runs) && c.space.primed.CompareAndSwap(false, true) {
 		o.prime(c.space, runs)
@@ -187,8 +187,8 @@ func (o *openDevice) Unmap(addr device.Addr, size uint64) error {
 		v.mu.Unlock()
 		return o.about(err)
 	}
-	files := v.runs(v.lend(), c, wish{noted: true})
-	runs := v.runs(v.lend(), c, wish{access: device.AccessNone})
+	files := v.runs(v.lend(), c, wantedAccess{noted: true})
+	runs := v.runs(v.lend(), c, wantedAccess{access: device.AccessNone})
 	v.mu.Unlock()
 	v.loosen(files)
 	done, err := v.apply(c.space, runs)

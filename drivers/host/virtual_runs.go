@@ -45,16 +45,16 @@ func (v *virtualMemory) pieces(op string, address, size uint64) ([]run, error) {
 	if !r.covered(address, size) {
 		return nil, device.Errorf(device.CodeNotMapped, op, "address %#x, size %d: not mapped throughout", address, size)
 	}
-	return v.runs(nil, claimed{space: r, address: address, size: size}, wish{access: device.AccessReadWrite}), nil
+	return v.runs(nil, claimed{space: r, address: address, size: size}, wantedAccess{access: device.AccessReadWrite}), nil
 }
 
-// wish is the access that pages are to have: one for all, or what the notes say.
-type wish struct {
+// wantedAccess is the access that pages are to have: one for all, or what the notes say.
+type wantedAccess struct {
 	access device.Access
 	noted  bool
 }
 
-func (w wish) of(s *pageSlot) device.Access {
+func (w wantedAccess) of(s *pageSlot) device.Access {
 	if w.noted {
 		return device.Access(s.access)
 	}
@@ -90,7 +90,7 @@ func (v *virtualMemory) lent(list []run) {
 
 // runs appends to an empty list the calls that give each page of a range its access.
 // The caller holds v.mu; the range is mapped throughout.
-func (v *virtualMemory) runs(list []run, c claimed, w wish) []run {
+func (v *virtualMemory) runs(list []run, c claimed, w wantedAccess) []run {
 	end := c.address + c.size
 	c.space.stretches(c.address, c.size, func(part stretch) bool {
 		address, found := part.address, list
@@ -118,23 +118,23 @@ func (v *virtualMemory) runs(list []run, c claimed, w wish) []run {
 	return list
 }
 
-// sight is a page as mappings are counted: where it lies, and its access before a
+// countedPage is a page as mappings are counted: where it lies, and its access before a
 // change and after it. The zero value is bare address space, which pages without
 // access are to the system as well.
-type sight struct {
+type countedPage struct {
 	store        *store
 	offset       uint64
 	old, renewed device.Access
 }
 
-func (v *virtualMemory) sight(p *pageSlot, renewed device.Access) sight {
+func (v *virtualMemory) countedPage(p *pageSlot, renewed device.Access) countedPage {
 	s, index := v.of(p.page)
-	return sight{store: s, offset: index * s.pageBytes, old: device.Access(p.counted), renewed: renewed}
+	return countedPage{store: s, offset: index * s.pageBytes, old: device.Access(p.counted), renewed: renewed}
 }
 
 // joins says whether a page and the one in front of it can be one mapping, where both
 // have the same access.
-func (s *sight) joins(front *sight) bool {
+func (s *countedPage) joins(front *countedPage) bool {
 	switch s.store.backing {
 	case device.BackingPrivate:
 		return front.store.backing == device.BackingPrivate
@@ -146,7 +146,7 @@ func (s *sight) joins(front *sight) bool {
 
 // seam is how many mappings more there are between a page and what is in front of it
 // after the change.
-func (s *sight) seam(front *sight) (more int64) {
+func (s *countedPage) seam(front *countedPage) (more int64) {
 	if s.old != front.old || s.old != device.AccessNone && !s.joins(front) {
 		more--
 	}
@@ -159,15 +159,15 @@ func (s *sight) seam(front *sight) (more int64) {
 // growth is how many mappings more there are when a range gets its new access. What
 // lies in front of the reservation and behind it is no part of it. The caller holds
 // v.mu.
-func (v *virtualMemory) growth(c claimed, w wish) (growth int64) {
-	beside := func(address uint64) (found sight) {
+func (v *virtualMemory) growth(c claimed, w wantedAccess) (growth int64) {
+	beside := func(address uint64) (found countedPage) {
 		c.space.each(address, 1, func(p place) bool {
-			found = v.sight(p.pageSlot, device.Access(p.counted))
+			found = v.countedPage(p.pageSlot, device.Access(p.counted))
 			return true
 		})
 		return found
 	}
-	var last sight
+	var last countedPage
 	first := c.address == c.space.base()
 	if !first {
 		last = beside(c.address - 1)
@@ -175,7 +175,7 @@ func (v *virtualMemory) growth(c claimed, w wish) (growth int64) {
 	c.space.stretches(c.address, c.size, func(part stretch) bool {
 		front, more := last, int64(0)
 		for i := range part.slots {
-			page := v.sight(&part.slots[i], w.of(&part.slots[i]))
+			page := v.countedPage(&part.slots[i], w.of(&part.slots[i]))
 			if !first {
 				more += page.seam(&front)
 			}
@@ -277,7 +277,7 @@ func (v *virtualMemory) undo(c claimed, done uint64) {
 		part.size = done - c.address
 	}
 	v.mu.Lock()
-	runs := v.runs(nil, part, wish{noted: true})
+	runs := v.runs(nil, part, wantedAccess{noted: true})
 	v.mu.Unlock()
 	left := runs[:0]
 	for _, old := range runs {
@@ -293,7 +293,7 @@ func (v *virtualMemory) undo(c claimed, done uint64) {
 			return true
 		})
 	}
-	v.owner.driver.mappings.count.Add(v.growth(c, wish{noted: true}))
+	v.owner.driver.mappings.count.Add(v.growth(c, wantedAccess{noted: true}))
 	c.space.each(c.address, c.size, func(p place) bool {
 		p.counted, p.changing = p.access, false
 		return true
