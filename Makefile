@@ -70,7 +70,10 @@ COMMAND_SOURCES := $(CORE_SOURCES) $(shell find cmd -type f -o -type d)
 C_SUPPORT      := $(filter-out $(wildcard tests/c/test_*),$(wildcard tests/c/*.c))
 HEADERS        := include/ferrum_mem.h $(wildcard include/ferrum_mem/*.h)
 C_HEADERS      := $(wildcard tests/c/*.h tests/c/*.hpp include/*.* include/ferrum_mem/*.* include/ferrum_mem/calls/*.*)
-C_TESTS        := $(patsubst tests/c/%,build/test/c/%,$(basename $(wildcard tests/c/test_*.c tests/c/test_*.cpp)))
+C_NAMES        := $(notdir $(basename $(wildcard tests/c/test_*.c tests/c/test_*.cpp)))
+# Those that take longest come first: the last one to run leaves processors idle.
+C_LONGEST      := test_bounded test_signals
+C_TESTS        := $(patsubst %,build/test/c/%,$(filter $(C_LONGEST),$(C_NAMES)) $(filter-out $(C_LONGEST),$(C_NAMES)))
 C_TESTS_ASAN   := $(C_TESTS:build/test/c/%=build/test/asan/c/%)
 
 # Those that take longest come first: the last one to be tested leaves processors idle.

@@ -10,9 +10,14 @@
 #include "alone.h"
 #include "ferrum_mem.h"
 
+/* Watched for wrong addresses a block takes ten times as long. */
+#ifdef __SANITIZE_ADDRESS__
+enum { BLOCKS = 400000 };
+#else
 enum { BLOCKS = 1000000 };
+#endif
 /* A list of the blocks took 100 bytes each, and twice that while it grew. */
-#define LEFT_BYTES (UINT64_C(96) << 20)
+#define LEFT_BYTES (UINT64_C(96) * BLOCKS / 1000000 << 20)
 
 /* A full queue, and what the collector wants while it runs dry. */
 #define QUEUE_BYTES (UINT64_C(512) << 20)
