@@ -2,8 +2,9 @@ package library
 
 import "sync"
 
-// gate makes the closing of a device exact: an object that is being made on it
-// is either seen by the check for what is left, or not made at all.
+// gate makes the end of something exact: of a device, on which an object that is being
+// made is either seen by the check for what is left, or not made at all; of a strategy of
+// the caller's, of which a call is waited for or not made.
 type gate struct {
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -17,7 +18,7 @@ func newGate() *gate {
 	return g
 }
 
-// enter announces that an object is about to be made; false: the gate is closed.
+// enter announces that an object, or a call, is about to be made; false: the gate is closed.
 // A true one is followed by leave.
 func (g *gate) enter() bool {
 	g.mu.Lock()
@@ -48,7 +49,14 @@ func (g *gate) tryClose(check func(making int) error) error {
 	return nil
 }
 
-// close closes the gate and waits for the objects that are being made.
+// shut closes the gate and waits for nothing.
+func (g *gate) shut() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+}
+
+// close closes the gate and waits for what is being made.
 func (g *gate) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

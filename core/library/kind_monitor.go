@@ -21,10 +21,4 @@ func (m *Monitor) known() (uint64, *engine.Engine) { return m.id(), nil }
 func (m *Monitor) of(d *Device) bool               { return d == nil }
 func (m *Monitor) leak() leak                      { return m.alive("monitor", nil) }
 
-func (m *Monitor) endByForce(l *Library, id uint64) error {
-	if _, err := l.monitors.Remove(id); err != nil {
-		return err
-	}
-	m.Close(false)
-	return nil
-}
+func (m *Monitor) endByForce(*Library, uint64) error { return m.Destroy(0) }

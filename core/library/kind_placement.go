@@ -1,8 +1,6 @@
 package library
 
 import (
-	"sync"
-
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/placement"
 )
@@ -12,13 +10,9 @@ import (
 type Placement struct {
 	object
 	strategy *placement.Strategy
-
-	mu   sync.Mutex
-	idle *sync.Cond
-	// running counts calls of a strategy of the caller's; ended says that there are
-	// no more.
-	running int
-	ended   bool
+	// calls is passed by every call of a strategy of the caller's, and closed when there
+	// are to be no more.
+	calls *gate
 }
 
 // Placement finds a placement strategy.
@@ -28,12 +22,7 @@ func (l *Library) Placement(op string, id uint64) (*Placement, error) {
 
 // A strategy of the caller's is called no more once it is over; the others have no end
 // but that of their handle.
-func (p *Placement) isOver() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.ended
-}
-
+func (p *Placement) isOver() bool                    { return p.calls.isClosed() }
 func (p *Placement) known() (uint64, *engine.Engine) { return p.id(), nil }
 func (p *Placement) of(d *Device) bool               { return d == nil }
 
@@ -43,38 +32,14 @@ func (p *Placement) leak() leak {
 	return found
 }
 
-func (p *Placement) endByForce(l *Library, id uint64) error {
-	if _, err := l.placements.Remove(id); err != nil {
-		return err
-	}
-	p.end(false)
-	return nil
-}
-
-func (p *Placement) begin() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.ended {
-		return false
-	}
-	p.running++
-	return true
-}
-
-func (p *Placement) leave() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.running--
-	p.idle.Broadcast()
-}
+func (p *Placement) endByForce(*Library, uint64) error { return p.Destroy(0) }
 
 // end has the strategy called no more and waits for calls that run, unless it is
 // called from inside one.
 func (p *Placement) end(inside bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.ended = true
-	for p.running > 0 && !inside {
-		p.idle.Wait()
+	if inside {
+		p.calls.shut()
+		return
 	}
+	p.calls.close()
 }

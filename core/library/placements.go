@@ -1,7 +1,6 @@
 package library
 
 import (
-	"sync"
 	"time"
 
 	"ferrum_mem/core/device"
@@ -49,10 +48,10 @@ func (l *Library) PlacementCreateOwn(name string, choose PlacementChooser) (uint
 	}
 	return l.addPlacement(op, func(p *Placement) (*placement.Strategy, error) {
 		return placement.NewOwn(name, func(r placement.Request, options []placement.Option) (int, error) {
-			if !p.begin() {
+			if !p.calls.enter() {
 				return placement.None, device.Errorf(device.CodeInvalidHandle, op, "the strategy has been destroyed")
 			}
-			defer p.leave()
+			defer p.calls.leave()
 			given, shown := l.withHandles(r, options)
 			given.Strategy = p.handle.Load()
 			chosen := placement.None
@@ -67,8 +66,7 @@ func (l *Library) addPlacement(op string, build func(*Placement) (*placement.Str
 	if _, err := l.started(op); err != nil {
 		return 0, err
 	}
-	entry := &Placement{}
-	entry.idle = sync.NewCond(&entry.mu)
+	entry := &Placement{calls: newGate()}
 	made, err := build(entry)
 	if err != nil {
 		return 0, err

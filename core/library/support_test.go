@@ -165,11 +165,7 @@ func at[T library.Member](find func(op string, id uint64) (T, error), id uint64)
 
 // do calls the object with that handle, as an export does.
 func do[T library.Member](find func(op string, id uint64) (T, error), id uint64, call func(T) error) error {
-	object, err := find("test", id)
-	if err != nil {
-		return err
-	}
-	return library.CallError(call(object), object)
+	return end(find, id, func(object T) error { return library.CallError(call(object), object) })
 }
 
 // end is do for a call that ends the object, and says itself how it did.
