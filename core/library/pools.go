@@ -36,20 +36,11 @@ func (l *Library) PoolAlloc(id, sizeBytes, stream uint64) (device.Addr, error) {
 			}
 		}
 	}
-	return l.poolAlloc(id, stream, &pool.Request{SizeBytes: sizeBytes})
-}
-
-func (l *Library) poolAlloc(id, stream uint64, request *pool.Request) (device.Addr, error) {
-	entry, first, err := l.onStream("pool.alloc", id, stream)
+	p, err := l.Pool("pool.alloc", id)
 	if err != nil {
 		return 0, err
 	}
-	request.Stream = first
-	addr, err := entry.AllocAddr(request)
-	if err != nil {
-		return 0, l.callErrorOn(stream, err, entry)
-	}
-	return addr, nil
+	return p.AllocWith(PoolRequest{Request: pool.Request{SizeBytes: sizeBytes}, StreamHandle: stream})
 }
 
 // PoolFree gives a block back; its memory is used again once the work that is
