@@ -121,15 +121,15 @@ class _Export:
         """What is called: the method of an object, of the library or of its factory, or a
         function of the core."""
         tag = self._go_tag()
-        operation = f'"{self.shape.kind}.{self.shape.name.replace("get_", "")}"'
+        name = self.shape.name.replace("get_", "")
+        operation = f'"{self.shape.kind}.{name}"'
         if tag.startswith("factory."):
             return self._read("made", f"lib.Factory({operation})") + tag.removeprefix("factory")
         if self.object and self.shape.receiver:
             kind = camel(self.shape.kind, is_first_capital=True)
             handle = self._parameter(self.shape.receiver.name)
             self._read("object", f"lib.{kind}({operation}, uint64({handle}))")
-            method = camel(self.shape.name.replace("get_", ""), is_first_capital=True)
-            return f"object{tag or '.' + method}"
+            return "object" + (tag or "." + camel(name, is_first_capital=True))
         if tag:
             return tag
         method = self.function.name.removeprefix("ferrum_")

@@ -62,7 +62,7 @@ func referencesOf(t *testing.T, folder string) map[reference]bool {
 		require.NoError(t, err)
 		parsed = append(parsed, file)
 	}
-	info := types.Info{Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{}}
+	info := types.Info{Uses: map[*ast.Ident]types.Object{}}
 	settings := types.Config{Importer: nothing{}, FakeImportC: true, Error: func(error) {}}
 	// Names of other packages are unknown to it, which is no matter here.
 	made, _ := settings.Check(built.Name, files, parsed, &info)
