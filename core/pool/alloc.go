@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/pool/inflight"
 	"ferrum_mem/core/rangealloc"
 	"ferrum_mem/core/track"
 )
@@ -70,7 +71,7 @@ func (p *Pool) allocPlain(r *Request) (_ *segment, _ rangealloc.Range, tag strin
 	granule := p.config.AlignmentBytes
 	size := (r.SizeBytes + granule - 1) &^ (granule - 1)
 	p.mu.Lock()
-	if p.frozen || p.state != stateOpen || p.flights.count != 0 || !p.tags.IsKept(r.TagNumber) ||
+	if p.frozen || p.state != stateOpen || p.inFlight.Count() != 0 || !p.tags.IsKept(r.TagNumber) ||
 		p.graphs.capturing.Load() != 0 {
 		p.mu.Unlock()
 		return nil, rangealloc.Range{}, "", 0, false
@@ -137,7 +138,7 @@ func (p *Pool) allocNeed(n *need) (block Block, err error) {
 		p.mu.Unlock()
 		return Block{}, p.closedError(opAlloc)
 	}
-	if p.flights.count == 0 {
+	if p.inFlight.Count() == 0 {
 		err = p.place(n, &block)
 	} else {
 		err = p.placeOrReuse(n, &block)
@@ -158,10 +159,10 @@ func (p *Pool) allocNeed(n *need) (block Block, err error) {
 func (p *Pool) placeOrReuse(n *need, block *Block) error {
 	// A block that fits well is as good as new, and stays out of the way of other
 	// streams until its event has passed.
-	if at := p.flights.find(n, fits); at != none {
+	if at, ok := p.inFlight.Find(n.stream, n.inFlight(inflight.Fits)); ok {
 		return p.revive(at, n, block)
 	}
-	p.land(pollBudget)
+	p.land(inflight.PollBudget)
 	return p.place(n, block)
 }
 
@@ -253,18 +254,17 @@ func (p *Pool) tagOf(n *need) (uint32, error) {
 
 // revive hands out a block in flight to the stream that it was freed on.
 func (p *Pool) revive(at int32, n *need, block *Block) error {
-	l := p.flying(at)
+	l := p.flying(p.inFlight.At(at).Addr)
 	if err := p.write(l.segment, &l.Range, n, block); err != nil {
 		return err
 	}
-	p.flights.drop(at)
+	p.inFlight.Drop(at)
 	p.books.Revive(track.Block{RequestedBytes: n.requested, AllocatedBytes: l.Size})
 	return nil
 }
 
-// flying is the block of a flight.
-func (p *Pool) flying(at int32) located {
-	addr := p.flights.flights.items[at].addr
+// flying is the block in flight at an address.
+func (p *Pool) flying(addr device.Addr) located {
 	l, ok := p.locate(addr)
 	if !ok {
 		p.broken("pool.land", device.Errorf(device.CodeInternal, "pool.land",

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/pool/inflight"
 	"ferrum_mem/core/rangealloc"
 	"ferrum_mem/core/track"
 )
@@ -44,10 +45,10 @@ func (p *Pool) allocBatch(n *need, to []device.Addr) error {
 		p.mu.Unlock()
 		return p.closedError(opAlloc)
 	}
-	if p.flights.count > 0 {
-		p.land(pollBudget)
+	if p.inFlight.Count() > 0 {
+		p.land(inflight.PollBudget)
 	}
-	err := p.placeBatch(n, to, fits)
+	err := p.placeBatch(n, to, inflight.Fits)
 	overfull := p.overfull
 	p.mu.Unlock()
 	if noRoom(err) {
@@ -63,12 +64,12 @@ func (p *Pool) allocBatch(n *need, to []device.Addr) error {
 
 // placeBatch takes all blocks from what is there, or ErrNoRoom. The caller
 // holds mu.
-func (p *Pool) placeBatch(n *need, to []device.Addr, excess uint64) error {
+func (p *Pool) placeBatch(n *need, to []device.Addr, excess inflight.Excess) error {
 	tag, err := p.tagOf(n)
 	if err != nil {
 		return err
 	}
-	if p.flights.count == 0 && p.debug == nil {
+	if p.inFlight.Count() == 0 && p.debug == nil {
 		if done, err := p.placeTogether(n, to, tag); done || err != nil {
 			return err
 		}
@@ -80,8 +81,8 @@ func (p *Pool) placeBatch(n *need, to []device.Addr, excess uint64) error {
 	}
 	var sum, revived track.Block
 	for i, at := range reused {
-		l := p.flying(at)
-		p.flights.drop(at)
+		l := p.flying(p.inFlight.At(at).Addr)
+		p.inFlight.Drop(at)
 		to[i] = p.writeOne(l, n, tag)
 		revived.AllocatedBytes += l.Size
 	}
@@ -245,7 +246,7 @@ func (p *Pool) freeTogether(addrs []device.Addr, stream device.Stream) bool {
 // allPlain says that every block of a strategy is live, the pool's own, and used
 // by no stream but its own. The caller holds mu.
 func (p *Pool) allPlain() bool {
-	return p.flights.count == 0 && p.leases.leased == p.leases.returned && !p.grounded &&
+	return p.inFlight.Count() == 0 && p.leases.leased == p.leases.returned && !p.grounded &&
 		len(p.streams) == 0 && p.debug == nil && p.parked == 0 && p.batches == 0
 }
 
@@ -299,11 +300,11 @@ func (p *Pool) writeOne(l located, n *need, tag uint32) device.Addr {
 
 // reusable chooses blocks in flight that the stream may have at once. They stay
 // in flight.
-func (p *Pool) reusable(n *need, excess uint64, most int) []int32 {
-	if p.flights.count == 0 {
+func (p *Pool) reusable(n *need, excess inflight.Excess, most int) []int32 {
+	if p.inFlight.Count() == 0 {
 		return nil
 	}
-	return p.flights.findMany(n, excess, most)
+	return p.inFlight.FindMany(n.stream, n.inFlight(excess), most)
 }
 
 // gather takes count blocks from the segments: as many as possible of one

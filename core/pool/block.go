@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/pool/inflight"
 	"ferrum_mem/core/rangealloc"
 	"ferrum_mem/core/track"
 )
@@ -82,6 +83,8 @@ type located struct {
 }
 
 func (l located) addr() device.Addr { return l.base + device.Addr(l.Offset) }
+
+func (l located) inFlight() inflight.Block { return inflight.Block{Addr: l.addr(), SizeBytes: l.Size} }
 
 func (l located) info() blockInfo { return l.infoAt(l.Slot) }
 

@@ -220,7 +220,7 @@ func TestResetBehindWorkHasOneMarkForAllSlices(t *testing.T) {
 	require.NotZero(t, stats.Active.Current, "they are in flight")
 	w.b.dev.Default().Release()
 	w.p.Land()
-	require.EqualValues(t, 2, w.p.flights.count, "these wait for the other stream as well")
+	require.Equal(t, 2, w.p.inFlight.Count(), "these wait for the other stream as well")
 	other.Release()
 	w.p.Land()
 	require.Zero(t, w.p.Statistics().Active.Current)

@@ -43,7 +43,7 @@ func (p *Pool) Close(force bool) error {
 	if err == nil {
 		p.state = stateClosed
 		p.books.Leave()
-		tables = p.flights.end()
+		tables = p.inFlight.End()
 	} else {
 		p.state = stateOpen
 		p.ended.Store(false)

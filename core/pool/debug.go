@@ -55,7 +55,6 @@ func (p *Pool) startDebug() {
 		Flags: p.config.Debug, Pool: p.config.Name, Device: p.engine.Device(), Hooks: hooks,
 	})
 	if p.debug != nil {
-		p.flights.kept = true
 		p.tellPending()
 	}
 }

@@ -39,11 +39,11 @@
 //
 // # Files in reading order
 //
-// page_table.go, page_keeper.go, info_table.go, paging.go, numbered.go, flight.go,
+// page_table.go, page_keeper.go, info_table.go, paging.go,
 // config.go, pool.go, request.go, debug.go, retain.go, census.go, segment.go, block.go,
 // block_stream.go, poll.go, graph_private.go, graphs.go, relocate_steps.go,
-// relocate_survey.go, relocate_pieces.go, relocate_choose.go, reuse.go, alloc.go, free.go,
-// stream_end.go, page_batch.go, page_return.go, page_worker.go, lookup.go, slow.go,
+// relocate_survey.go, relocate_pieces.go, relocate_choose.go, alloc.go, free.go,
+// page_batch.go, page_return.go, page_worker.go, lookup.go, slow.go,
 // cache.go, walk.go, retire_fly.go, retire_many.go, retire.go, lease.go, close.go,
 // page_choosy.go, page_grow.go, page_caches.go, reset.go, relocate.go, relocate_place.go,
 // relocate_holes.go, brief.go, snapshot.go, source.go, grow.go, page_space.go,

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/pool/inflight"
 	"ferrum_mem/core/track"
 )
 
@@ -106,8 +107,8 @@ func (p *Pool) freeIdle(addr device.Addr, size uint64, stream device.Stream) boo
 	}
 	p.leftRun(s, 1)
 	p.books.Free(sizes)
-	if p.flights.count > 0 {
-		p.land(pollBudget)
+	if p.inFlight.Count() > 0 {
+		p.land(inflight.PollBudget)
 	}
 	overfull := p.overfull
 	p.mu.Unlock()
@@ -133,7 +134,7 @@ func (p *Pool) freeBehind(addr device.Addr, size uint64, stream device.Stream, e
 	info := s.infoAt(r.Slot)
 	sizes := track.Block{RequestedBytes: r.Size - info.slack(), AllocatedBytes: r.Size}
 	if info.recorded() || !p.isOf(s, r.Slot, stream) || size != anySize && size != sizes.RequestedBytes ||
-		p.flights.reserve(1, 1) != nil {
+		p.inFlight.Reserve(1, 1) != nil {
 		p.mu.Unlock()
 		return false
 	}
@@ -141,9 +142,9 @@ func (p *Pool) freeBehind(addr device.Addr, size uint64, stream device.Stream, e
 	p.tags.Leave(info.tag(), sizes, 1)
 	p.books.Retire(sizes)
 	s.setInfo(r.Slot, makeInfo(blockInFlight, 0, 0))
-	behind := [1]int32{p.flights.fenceOn(stream, event)}
-	p.flights.add(located{s, r}, behind[:])
-	p.land(pollBudget)
+	behind := [1]inflight.Fence{p.inFlight.Fence(stream, event)}
+	p.inFlight.Add(located{s, r}.inFlight(), behind[:])
+	p.land(inflight.PollBudget)
 	overfull := p.overfull
 	p.mu.Unlock()
 	if overfull {

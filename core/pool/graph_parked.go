@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/pool/inflight"
 )
 
 // parkedBlocks are blocks that one free has parked: a graph uses them that was being
@@ -193,16 +194,16 @@ func (r *release) commit(g *graph, last bool) (err error) {
 // unpark puts parked blocks behind what they still wait for.
 func (p *Pool) unpark(b *parkedBlocks) {
 	p.lock()
-	f, passed := &p.flights, true
-	if f.reserve(len(b.addrs), len(b.addrs)*len(b.events)) != nil {
+	f, passed := &p.inFlight, true
+	if f.Reserve(len(b.addrs), len(b.addrs)*len(b.events)) != nil {
 		// There is no memory to note them behind the events.
 		p.mu.Unlock()
-		passed, b.events = passAll(b.events), nil
+		passed, b.events = inflight.PassAll(b.events), nil
 		p.lock()
 	}
-	var fences []int32
+	var fences []inflight.Fence
 	for _, event := range b.events {
-		fences = append(fences, f.fenceOn(nil, event))
+		fences = append(fences, f.Fence(nil, event))
 	}
 	for _, addr := range b.addrs {
 		l, ok := p.locate(addr)
@@ -212,7 +213,7 @@ func (p *Pool) unpark(b *parkedBlocks) {
 		}
 		switch {
 		case len(fences) > 0:
-			f.add(l, fences)
+			f.Add(l.inFlight(), fences)
 		case passed:
 			p.landed(l)
 		default:

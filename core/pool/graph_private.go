@@ -6,6 +6,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/pool/inflight"
 )
 
 // privateGrowthBytes is the size of the segments of a private pool, unless a block
@@ -24,11 +25,10 @@ type privatePool struct {
 type keeping struct {
 	// family is the pool that the graphs were captured for.
 	family *Pool
-	// released says that all graphs were, and fence and order name the end of the
-	// last run; none: it is over.
+	// released says that all graphs were, and fence is the end of the last run; none: it
+	// is over.
 	released bool
-	fence    int32
-	order    uint64
+	fence    inflight.Fence
 }
 
 // newPrivate makes the private pool of a graph. It takes segments, not pages: what a
@@ -55,7 +55,7 @@ func (p *Pool) newPrivate(number uint64) (*privatePool, error) {
 	if err != nil {
 		return nil, err
 	}
-	made.keeping = &keeping{family: p, fence: none}
+	made.keeping = &keeping{family: p}
 	private := &privatePool{Pool: made}
 	p.graphs.setPools(append(slices.Clone(p.graphs.list()), private))
 	return private, nil
@@ -97,12 +97,7 @@ func (p *Pool) keeps() bool {
 	if k == nil {
 		return false
 	}
-	if k.released && k.fence != none {
-		if fence := &p.flights.fences[k.fence]; fence.order != k.order || fence.done {
-			k.fence = none
-		}
-	}
-	return !k.released || k.fence != none
+	return !k.released || p.inFlight.IsOpen(k.fence)
 }
 
 // letGo says that no graph runs any more once the event has passed, which is the pool's;
@@ -112,8 +107,7 @@ func (p *Pool) letGo(event device.Event) {
 	defer p.mu.Unlock()
 	p.keeping.released = true
 	if event != nil {
-		fence := p.flights.fenceOn(nil, event)
-		p.keeping.fence, p.keeping.order = fence, p.flights.fences[fence].order
+		p.keeping.fence = p.inFlight.Fence(nil, event)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/pool/inflight"
 )
 
 // captureOf asks a stream whether it captures. One that is closed does not.
@@ -71,28 +72,10 @@ func (e captureEnd) PassedAt() (time.Duration, error) {
 
 func (e captureEnd) Close() error { return nil }
 
-// inOrder says that an event stands for the end of a stream's queue, at the time that it
-// was recorded.
-func inOrder(event device.Event) bool {
-	switch end := event.(type) {
-	case captureEnd, *lateEnd:
-		return false
-	case *sharedMark:
-		return inOrder(end.Event)
-	}
-	return true
-}
+var _ inflight.Deferred = captureEnd{}
 
-// mayBeWaitedFor is false for the end of a capture under way, and for one of a queue
-// that could not be marked yet.
-func mayBeWaitedFor(event device.Event) bool {
-	switch end := event.(type) {
-	case captureEnd:
-		return end.graph.over.Load()
-	case *lateEnd:
-		return end.marked() != nil
-	case *sharedMark:
-		return mayBeWaitedFor(end.Event)
-	}
-	return true
-}
+// InOrder is false: the work of a capture runs with its graph.
+func (e captureEnd) InOrder() bool { return false }
+
+// IsMarked says that the capture is over.
+func (e captureEnd) IsMarked() bool { return e.graph.over.Load() }

@@ -8,6 +8,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/pool/inflight"
 	"ferrum_mem/core/rangealloc"
 )
 
@@ -70,7 +71,7 @@ func (p *Pool) growBy(search *search, least uint64) (found, grown bool, err erro
 			return false, grown, p.closedError(opAlloc)
 		}
 		// Another thread may have grown the pool while this one waited.
-		err = search.take(fits)
+		err = search.take(inflight.Fits)
 		want, fits := p.wanted(n, least)
 		p.mu.Unlock()
 		if err != rangealloc.ErrNoRoom {

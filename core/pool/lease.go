@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/pool/inflight"
 	"ferrum_mem/core/rangealloc"
 )
 
@@ -43,10 +44,10 @@ func (p *Pool) Lease(sizeBytes uint64, stream device.Stream, to []device.Addr, c
 		p.mu.Unlock()
 		return 0, nil
 	}
-	if p.flights.count > 0 && !p.frozen {
+	if p.inFlight.Count() > 0 && !p.frozen {
 		n = p.leaseFlights(&wanted, to)
 		if n < len(to) {
-			p.land(pollBudget)
+			p.land(inflight.PollBudget)
 		}
 	}
 	n, err = p.leaseFree(&wanted, to, n)
@@ -62,12 +63,12 @@ func (p *Pool) Lease(sizeBytes uint64, stream device.Stream, to []device.Addr, c
 // leaseFlights leases blocks in flight that the stream may have at once.
 func (p *Pool) leaseFlights(wanted *need, to []device.Addr) int {
 	for n := range to {
-		at := p.flights.find(wanted, exactly)
-		if at == none {
+		at, ok := p.inFlight.Find(wanted.stream, wanted.inFlight(inflight.Exactly))
+		if !ok {
 			return n
 		}
-		l := p.flying(at)
-		p.flights.drop(at)
+		l := p.flying(p.inFlight.At(at).Addr)
+		p.inFlight.Drop(at)
 		p.books.Land(l.Size)
 		p.lend(l, wanted.Size)
 		to[n] = l.addr()
@@ -168,7 +169,7 @@ func (p *Pool) takeBack(addrs []device.Addr, stream device.Stream, counts *Cache
 		return false, err
 	}
 	if event != nil {
-		if err := p.flights.reserve(len(found), len(found)); err != nil {
+		if err := p.inFlight.Reserve(len(found), len(found)); err != nil {
 			for _, l := range found {
 				l.setInfo(l.info().with(blockLeased))
 			}
@@ -188,11 +189,11 @@ func (p *Pool) takeBack(addrs []device.Addr, stream device.Stream, counts *Cache
 	if event == nil {
 		p.giveManyToSegments(found)
 	} else {
-		fence := [1]int32{p.flights.fenceOn(stream, event)}
+		fence := [1]inflight.Fence{p.inFlight.Fence(stream, event)}
 		for _, l := range found {
 			l.setInfo(makeInfo(blockInFlight, 0, 0))
 			p.books.Board(l.Size)
-			p.flights.add(l, fence[:])
+			p.inFlight.Add(l.inFlight(), fence[:])
 		}
 	}
 	overfull = p.overfull && !p.frozen

@@ -270,16 +270,6 @@ func runWrong(streams int, cached bool, breakIt func(*program)) (programs int) {
 	return 0
 }
 
-// mixUpStreams has the pool look for blocks in flight in the queue of the wrong
-// stream.
-func (p *Pool) mixUpStreams() {
-	f := &p.flights
-	for stream := range f.byStream {
-		f.byStream[stream] = f.active[0]
-	}
-	f.recent = loose
-}
-
 // forgetHomes has the pool take all blocks for the default stream's, as if they had
 // no stream of their own.
 func (p *Pool) forgetHomes() {
@@ -300,9 +290,6 @@ func TestTheDriverCatchesWhatIsWrong(t *testing.T) {
 		require.NotZero(t, runWrong(3, true, func(p *program) { p.wrong = wrong }), wrong)
 	}
 	require.NotZero(t, runWrong(3, false, func(p *program) { p.dev.lies = true }), "events that pass too early")
-	require.NotZero(t, runWrong(3, false, func(p *program) {
-		p.sabotage = p.pool.mixUpStreams
-	}), "a pool that takes the streams for one")
 	require.NotZero(t, runWrong(3, false, func(p *program) {
 		p.sabotage = p.pool.forgetHomes
 	}), "a pool that forgets which stream a block is of")

@@ -3,6 +3,7 @@ package pool
 import (
 	"math/bits"
 
+	"ferrum_mem/core/pool/inflight"
 	"ferrum_mem/core/rangealloc"
 )
 
@@ -28,7 +29,7 @@ func (p *Pool) tryChoosy(search *search) (found bool, err error) {
 		return false, p.closedError(opAlloc)
 	}
 	p.paged.choosy, p.paged.visits = true, maxVisits
-	err = search.take(fits)
+	err = search.take(inflight.Fits)
 	p.paged.choosy = false
 	if noRoom(err) {
 		return false, nil

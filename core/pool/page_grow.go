@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/pool/inflight"
 	"ferrum_mem/core/rangealloc"
 )
 
@@ -80,7 +81,7 @@ func (p *Pool) tryNoting(search *search) ([]pageRun, error) {
 	}
 	g := p.paged
 	g.noting, g.wanted = true, g.wanted[:0]
-	err := search.take(fits)
+	err := search.take(inflight.Fits)
 	g.noting = false
 	if err != errUnmapped {
 		return nil, err

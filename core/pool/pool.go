@@ -8,6 +8,7 @@ import (
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/memcheck"
 	"ferrum_mem/core/mirror"
+	"ferrum_mem/core/pool/inflight"
 	"ferrum_mem/core/track"
 )
 
@@ -56,7 +57,7 @@ type Pool struct {
 	overfull bool
 	books    *track.Books
 	tags     track.Tags
-	flights  flights
+	inFlight inflight.Blocks
 	// streams are those that RecordStream named, by block.
 	streams      map[device.Addr][]device.Stream
 	blockStreams blockStreams
@@ -127,7 +128,7 @@ func newPool(e *engine.Engine, c Config, group *track.Totals, source engine.Sour
 	}
 	p.startDebug()
 	p.thawed, p.passed = sync.NewCond(&p.mu), sync.NewCond(&p.mu)
-	p.flights.init()
+	p.inFlight.Init(p.debug == nil)
 	p.tags.Keep(c.Name)
 	if e.Holds(source) {
 		if err := e.Register(p); err != nil {

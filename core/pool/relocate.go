@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/pool/inflight"
 )
 
 // Relocation. Whoever knows which blocks may move has the pool choose the pages (or
@@ -99,7 +100,7 @@ func (r *Relocation) Next(over func() bool) (next Evacuation, err error) {
 	defer r.endSteps()
 	for !r.ended && r.goesOn() {
 		if r.survey == nil {
-			for p.land(pollAll) && r.breathe() {
+			for p.land(inflight.PollAll) && r.breathe() {
 				continue
 			}
 			r.survey = r.newSurvey()
@@ -185,18 +186,18 @@ func (p *Pool) Abandon(c Claim, events ...device.Event) {
 		}
 		return
 	}
-	if p.flights.reserve(1, len(events)) != nil {
+	if p.inFlight.Reserve(1, len(events)) != nil {
 		p.mu.Unlock()
 		p.abandonAfter(c, events)
 		return
 	}
 	to := p.claimed(c)
 	to.setInfo(makeInfo(blockInFlight, 0, 0))
-	behind := make([]int32, 0, len(events))
+	behind := make([]inflight.Fence, 0, len(events))
 	for _, event := range events {
-		behind = append(behind, p.flights.fenceOn(nil, event))
+		behind = append(behind, p.inFlight.Fence(nil, event))
 	}
-	p.flights.add(to, behind)
+	p.inFlight.Add(to.inFlight(), behind)
 	p.mu.Unlock()
 	p.changed()
 }
@@ -204,7 +205,7 @@ func (p *Pool) Abandon(c Claim, events ...device.Event) {
 // abandonAfter waits for the events: there is no memory to note the place behind them.
 // One that cannot be waited for leaves the place to the end of the pool.
 func (p *Pool) abandonAfter(c Claim, events []device.Event) {
-	if passAll(events) {
+	if inflight.PassAll(events) {
 		p.AbandonAll([]Claim{c})
 		return
 	}

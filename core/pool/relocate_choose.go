@@ -144,7 +144,7 @@ func (v *survey) undo(claims []placed) {
 		}
 		r.pool.giveBackPlace(to)
 		v.free += to.Size
-		if d.at != none {
+		if d.at != noHole {
 			v.places.change(d.at, d.was.offset, d.was.size)
 		}
 		if d.filled {

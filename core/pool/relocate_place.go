@@ -29,6 +29,9 @@ type placeIndex struct {
 	looks int
 }
 
+// noHole is the number of no hole.
+const noHole int32 = -1
+
 // ownClassLooks bounds the holes of a class that are looked at, which may all be too
 // short, or of a region that blocks may not go to.
 const ownClassLooks = 256
@@ -57,7 +60,7 @@ func (x *placeIndex) change(at int32, offset, size uint64) {
 // got blocks already comes first, and the shortest of those.
 func (x *placeIndex) find(size, align uint64, accept func(*region) bool) (at int32, offset uint64) {
 	for class := bits.Len64(size); class < len(x.lists) && x.looks < findLooks; class++ {
-		best, bestOffset, looks := none, uint64(0), ownClassLooks
+		best, bestOffset, looks := noHole, uint64(0), ownClassLooks
 		list := x.lists[class]
 		for i := 0; i < len(list) && looks > 0; i++ {
 			looks--
@@ -74,16 +77,16 @@ func (x *placeIndex) find(size, align uint64, accept func(*region) bool) (at int
 			if start < h.offset || start-h.offset > h.size || h.size-(start-h.offset) < size || !accept(h.region) {
 				continue
 			}
-			if best == none || h.better(x.holes.at(int(best))) {
+			if best == noHole || h.better(x.holes.at(int(best))) {
 				best, bestOffset = list[i], start
 			}
 		}
 		x.lists[class] = list
-		if best != none {
+		if best != noHole {
 			return best, bestOffset
 		}
 	}
-	return none, 0
+	return noHole, 0
 }
 
 func (h *hole) better(other *hole) bool {
@@ -133,7 +136,7 @@ func (v *survey) placeInHole(victim *region, r rangealloc.Request) (placed, bool
 	for v.run.step() {
 		at, offset := v.places.find(r.Size, r.Align, victim.mayGoTo)
 		v.run.looks, v.places.looks = v.run.looks+v.places.looks, 0
-		if at == none {
+		if at == noHole {
 			if !v.openNext(victim) {
 				return placed{}, false
 			}
@@ -230,7 +233,7 @@ func (v *survey) placeByStrategy(victim *region, r rangealloc.Request) (placed, 
 			l := located{s, got}
 			if to := v.suits(victim, l); to != nil && got.Size == r.Size &&
 				(s.pages == nil || s.pages.touch(got.Offset, got.Size)) {
-				return placed{located: l, at: none, was: hole{region: to}, filled: v.fill(to)}, true
+				return placed{located: l, at: noHole, was: hole{region: to}, filled: v.fill(to)}, true
 			}
 			run.passed = append(run.passed, l)
 		}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/pool/inflight"
 	"ferrum_mem/core/rangealloc"
 	"ferrum_mem/core/track"
 )
@@ -56,6 +57,11 @@ type need struct {
 	tagNumber uint32
 	// addressless says that the last growth failed for lack of addresses.
 	addressless bool
+}
+
+// inFlight is what a block in flight has to be that is longer by an excess.
+func (n *need) inFlight(excess inflight.Excess) inflight.Want {
+	return inflight.Want{SizeBytes: n.Size, AlignBytes: n.Align, Excess: excess}
 }
 
 // check fills in a need.

@@ -2,9 +2,9 @@ package pool
 
 import (
 	"errors"
-	"sync/atomic"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/pool/inflight"
 )
 
 const opReset = "pool.reset"
@@ -54,7 +54,7 @@ func (p *Pool) roomForAll(j *pendingFree) error {
 		links += live
 	}
 	blocks := min(live, links)
-	if err := p.flights.reserve(int(blocks), int(links)); err != nil {
+	if err := p.inFlight.Reserve(int(blocks), int(links)); err != nil {
 		return p.noRoomInFlight(opReset, int(blocks), err)
 	}
 	return nil
@@ -108,8 +108,8 @@ func (p *Pool) freeSome(j *pendingFree, w *tour) (more bool, err error) {
 	}
 	p.retireFound(j, found)
 	p.dropUnused(j)
-	if p.flights.count > 0 {
-		p.land(pollBudget)
+	if p.inFlight.Count() > 0 {
+		p.land(inflight.PollBudget)
 	}
 	overfull := p.overfull
 	p.mu.Unlock()
@@ -124,40 +124,19 @@ func (j *pendingFree) lend(i int) device.Event {
 	if !j.sliced {
 		return j.marks[i]
 	}
-	shared, ok := j.marks[i].(*sharedMark)
+	shared, ok := j.marks[i].(*inflight.Shared)
 	if !ok {
-		shared = &sharedMark{Event: j.marks[i]}
-		shared.uses.Store(1)
+		shared = inflight.Share(j.marks[i])
 		j.marks[i] = shared
 	}
-	shared.uses.Add(1)
-	return shared
+	return shared.Use()
 }
 
 // takeBack ends a loan of every mark.
 func (j *pendingFree) takeBack() {
 	for _, mark := range j.marks {
-		if shared, ok := mark.(*sharedMark); ok && j.sliced {
+		if shared, ok := mark.(*inflight.Shared); ok && j.sliced {
 			_ = shared.Close() // never the last use
 		}
 	}
-}
-
-// sharedMark is an event that several fences stand on. Each closes it, and the last
-// does so in truth.
-type sharedMark struct {
-	device.Event
-	uses atomic.Int32
-}
-
-// Close implements device.Event. One that fails may be called again.
-func (m *sharedMark) Close() error {
-	if m.uses.Add(-1) > 0 {
-		return nil
-	}
-	err := m.Event.Close()
-	if err != nil {
-		m.uses.Add(1)
-	}
-	return err
 }

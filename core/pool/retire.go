@@ -6,6 +6,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/memcheck"
+	"ferrum_mem/core/pool/inflight"
 	"ferrum_mem/core/rangealloc"
 	"ferrum_mem/core/track"
 )
@@ -30,8 +31,8 @@ type pendingFree struct {
 	streams []device.Stream
 	marks   []device.Event
 	// fences are those of the marks, and own those of the events, once there are any.
-	fences []fencedMark
-	own    []int32
+	fences []inflight.Fence
+	own    []inflight.Fence
 	// missing are streams that have to be marked first.
 	missing []device.Stream
 	// landed says that everything was taken in that is ready: there was no room to note
@@ -46,12 +47,6 @@ type pendingFree struct {
 	reports []*memcheck.Report
 	wrong   int
 	foreign bool
-}
-
-// fencedMark is a fence that a mark was put on.
-type fencedMark struct {
-	at    int32
-	order uint64
 }
 
 // retire ends the lives of blocks, all or none. What the caches have out among
@@ -139,8 +134,8 @@ func (p *Pool) tryRetire(j *pendingFree) (again bool, err error) {
 		return false, err
 	}
 	p.retireAll(j)
-	if p.flights.count > 0 {
-		p.land(pollBudget)
+	if p.inFlight.Count() > 0 {
+		p.land(inflight.PollBudget)
 	}
 	overfull := p.overfull
 	p.mu.Unlock()
@@ -260,9 +255,9 @@ func (p *Pool) markAll(j *pendingFree, streams []device.Stream) {
 		}
 		var mark device.Event
 		if err == nil {
-			mark = endOf(stream)
+			mark = inflight.EndOf(stream)
 		} else if !device.HasEnded(stream, err) {
-			mark = &lateEnd{stream: stream}
+			mark = inflight.LaterEndOf(stream)
 		}
 		j.streams, j.marks = append(j.streams, stream), append(j.marks, mark)
 	}
@@ -364,7 +359,7 @@ func (p *Pool) giveManyToSegments(found []located) {
 type scratch struct {
 	located []located
 	slice   []located
-	behind  []int32
+	behind  []inflight.Fence
 	offsets []uint64
 	runs    []rangealloc.Run
 	ranges  []rangealloc.Range

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/pool/inflight"
 )
 
 // unmarked adds to j.missing the streams that the blocks are of, and those that
@@ -58,7 +59,7 @@ func (p *Pool) roomFor(j *pendingFree, blocks, links int) error {
 	if !j.waits() {
 		return nil
 	}
-	if err := p.flights.reserve(blocks, links); err != nil {
+	if err := p.inFlight.Reserve(blocks, links); err != nil {
 		return p.noRoomInFlight(opFree, blocks, err)
 	}
 	return nil
@@ -81,8 +82,8 @@ func (p *Pool) fly(j *pendingFree, found []located) {
 		behind := append(p.scratch.behind[:0], j.own...)
 		named, of := p.streams[l.addr()], p.streamFor(j, l)
 		for i, fence := range j.fences {
-			if fence.at != none && (j.streams[i] == j.stream || j.streams[i] == of || slices.Contains(named, j.streams[i])) {
-				behind = append(behind, fence.at)
+			if !fence.IsNone() && (j.streams[i] == j.stream || j.streams[i] == of || slices.Contains(named, j.streams[i])) {
+				behind = append(behind, fence)
 			}
 		}
 		p.scratch.behind = behind
@@ -91,7 +92,7 @@ func (p *Pool) fly(j *pendingFree, found []located) {
 			p.landed(l)
 			continue
 		}
-		p.flights.add(l, behind)
+		p.inFlight.Add(l.inFlight(), behind)
 	}
 	p.forgetStreams(found)
 }
@@ -99,32 +100,23 @@ func (p *Pool) fly(j *pendingFree, found []located) {
 // placeMarks puts the marks and the events of a free on fences. A fence that a slice
 // before made is used again while blocks wait for it.
 func (p *Pool) placeMarks(j *pendingFree) {
-	f := &p.flights
+	f := &p.inFlight
 	for i := len(j.own); i < len(j.events); i++ {
-		j.own = append(j.own, f.fenceOn(nil, j.events[i]))
+		j.own = append(j.own, f.Fence(nil, j.events[i]))
 	}
 	for i, event := range j.marks {
 		if i == len(j.fences) {
-			j.fences = append(j.fences, fencedMark{at: none})
+			j.fences = append(j.fences, inflight.Fence{})
 		}
-		was := &j.fences[i]
-		if event == nil || was.at != none && f.fences[was.at].order == was.order && !f.fences[was.at].done {
-			continue
+		if event != nil && !f.IsOpen(j.fences[i]) {
+			j.fences[i] = f.Fence(j.streams[i], j.lend(i))
 		}
-		was.at = f.fenceOn(j.streams[i], j.lend(i))
-		was.order = f.fences[was.at].order
 	}
 }
 
 // dropUnused lets go of the fences of a free that no block needs.
 func (p *Pool) dropUnused(j *pendingFree) {
-	f := &p.flights
-	for _, was := range j.fences {
-		if was.at == none {
-			continue
-		}
-		if fence := &f.fences[was.at]; fence.order == was.order && !fence.done && fence.count == 0 {
-			f.letGo(was.at)
-		}
+	for _, fence := range j.fences {
+		p.inFlight.DropUnused(fence)
 	}
 }

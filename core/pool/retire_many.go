@@ -5,6 +5,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/internal/pace"
+	"ferrum_mem/core/pool/inflight"
 )
 
 // A free of more than heldBlocks blocks is done in slices, and is all or nothing all the
@@ -66,7 +67,7 @@ func (p *Pool) tryRetireMany(j *pendingFree) (again bool, err error) {
 	p.lock()
 	err = p.roomFor(j, len(j.addrs), links)
 	if err == nil && j.waits() {
-		p.flights.promise(len(j.addrs), links)
+		p.inFlight.Promise(len(j.addrs), links)
 	}
 	p.mu.Unlock()
 	if err != nil {
@@ -129,12 +130,12 @@ func (p *Pool) retireSlices(j *pendingFree, links int) {
 		found := p.leaving(some)
 		if waits {
 			part := min(p.linksOf(j, found), links)
-			p.flights.promise(-len(found), -part)
+			p.inFlight.Promise(-len(found), -part)
 			links -= part
 		}
 		p.retireFound(j, found)
-		if p.flights.count > 0 {
-			p.land(pollBudget)
+		if p.inFlight.Count() > 0 {
+			p.land(inflight.PollBudget)
 		}
 		overfull := p.overfull
 		p.mu.Unlock()
@@ -145,7 +146,7 @@ func (p *Pool) retireSlices(j *pendingFree, links int) {
 	}
 	p.lock()
 	if waits {
-		p.flights.promise(0, -links)
+		p.inFlight.Promise(0, -links)
 	}
 	p.dropUnused(j)
 	p.mu.Unlock()

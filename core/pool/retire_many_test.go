@@ -34,17 +34,19 @@ func TestALargeBatchIsFreedWholly(t *testing.T) {
 				require.NoError(t, w.p.FreeBatch(w.addrs, nil))
 				stats := w.p.Statistics()
 				require.Zero(t, stats.LiveBlocks.Current)
-				require.Zero(t, w.p.batches+w.p.flights.promisedBlocks+w.p.flights.promisedLinks)
+				require.Zero(t, w.p.batches)
+				blocks, links := w.p.inFlight.Promised()
+				require.Zero(t, blocks+links)
 				if busy {
-					require.EqualValues(t, manyBlocks, w.p.flights.count)
+					require.EqualValues(t, manyBlocks, w.p.inFlight.Count())
 					require.LessOrEqual(t, w.b.dev.OpenEvents(), 2, "a mark for each stream")
 					w.b.dev.Default().Release()
 					w.p.Land()
-					require.EqualValues(t, 1, w.p.flights.count, "this one waits for the other stream as well")
+					require.EqualValues(t, 1, w.p.inFlight.Count(), "this one waits for the other stream as well")
 					other.Release()
 					w.p.Land()
 				}
-				require.Zero(t, w.p.flights.count)
+				require.Zero(t, w.p.inFlight.Count())
 				require.Zero(t, w.b.dev.OpenEvents())
 				require.NoError(t, other.Close())
 				require.NoError(t, w.s.Close())
@@ -72,20 +74,6 @@ func TestALargeBatchThatIsWrongFreesNothing(t *testing.T) {
 	require.NoError(t, w.p.FreeBatch(w.addrs, nil))
 	require.NoError(t, w.s.Close())
 	quiet(t, w.b, w.p)
-}
-
-// TestRoomThatIsPromisedIsNotGivenAway promises room that another free may not take.
-func TestRoomThatIsPromisedIsNotGivenAway(t *testing.T) {
-	w := newCrowd(t, "best_fit", 10)
-	f := &w.p.flights
-	require.NoError(t, f.reserve(5, 7))
-	f.promise(5, 7)
-	require.NoError(t, f.reserve(1000, 1000))
-	require.GreaterOrEqual(t, cap(f.flights.items), 1005)
-	require.GreaterOrEqual(t, cap(f.links.items), 1007)
-	f.promise(-5, -7)
-	require.NoError(t, w.p.Close(true))
-	require.NoError(t, w.s.Close())
 }
 
 // TestACloseWaitsForALargeBatch closes by force, and without, while one is under way.

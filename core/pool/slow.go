@@ -8,6 +8,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/pool/inflight"
 	"ferrum_mem/core/rangealloc"
 )
 
@@ -44,17 +45,17 @@ func (p *Pool) search(n *need, to []device.Addr) (Block, error) {
 }
 
 // take takes what is wanted from what is there: all of it, or ErrNoRoom and nothing
-// is changed. What blocks in flight will do, excess says: fits or wastes. The caller
+// is changed. What blocks in flight will do, excess says: inflight.Fits or inflight.Wastes. The caller
 // holds mu.
-func (s *search) take(excess uint64) error {
+func (s *search) take(excess inflight.Excess) error {
 	p := s.pool
 	if s.to != nil {
 		return p.placeBatch(&s.need, s.to, excess)
 	}
-	if at := p.flights.find(&s.need, excess); at != none {
+	if at, ok := p.inFlight.Find(s.need.stream, s.need.inFlight(excess)); ok {
 		return p.revive(at, &s.need, &s.block)
 	}
-	if excess == wastes {
+	if excess == inflight.Wastes {
 		return rangealloc.ErrNoRoom
 	}
 	return p.place(&s.need, &s.block)
@@ -62,7 +63,7 @@ func (s *search) take(excess uint64) error {
 
 func (s *search) run() error {
 	p := s.pool
-	found, err := s.attempt(fits)
+	found, err := s.attempt(inflight.Fits)
 	if found || err != nil {
 		return p.failed(err)
 	}
@@ -89,7 +90,7 @@ func (s *search) extend() (found bool, err error) {
 	if found || err != nil || p.debug == nil || !p.flushQuarantine() {
 		return found, err
 	}
-	return s.attempt(fits)
+	return s.attempt(inflight.Fits)
 }
 
 // findRoom waits for work, and has others make room.
@@ -98,9 +99,9 @@ func (s *search) findRoom() error {
 	return p.engine.FindRoom(engine.Need{
 		Pool: p, Op: opAlloc, SizeBytes: n.Size * n.count, AlignmentBytes: n.Align,
 		Bound: p.boundText(), BoundRoomBytes: p.boundRoom(),
-		Spare: func() (bool, error) { return s.attempt(wastes) },
+		Spare: func() (bool, error) { return s.attempt(inflight.Wastes) },
 	}, func() (bool, error) {
-		if found, err := s.attempt(fits); found || err != nil {
+		if found, err := s.attempt(inflight.Fits); found || err != nil {
 			return found, err
 		}
 		return s.extend()
@@ -136,7 +137,7 @@ func (p *Pool) failed(err error) error {
 }
 
 // attempt takes in every freed block that is ready and looks for room.
-func (s *search) attempt(excess uint64) (found bool, err error) {
+func (s *search) attempt(excess inflight.Excess) (found bool, err error) {
 	p := s.pool
 	p.lockLanded()
 	if p.state != stateOpen {

@@ -1,6 +1,10 @@
-package pool
+package inflight
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"ferrum_mem/core/device"
+)
 
 // An allocation for a stream may have a block at once that was freed on that
 // stream: the order of the stream keeps the work of the two apart. The block
@@ -8,17 +12,37 @@ import "math/bits"
 // it has to fit well. Blocks stand in lists by size, eight for every power of
 // two, the last freed first.
 
+// Excess is how much longer than wanted a block may be: that part of its size.
+type Excess uint64
+
 const (
-	// fits takes blocks that are up to a quarter longer than wanted.
-	fits = 4
-	// wastes takes any block that is long enough, exactly one of that size.
-	wastes  = 0
-	exactly = 1 << 63
+	// Fits takes blocks that are up to a quarter longer than wanted.
+	Fits Excess = 4
+	// Wastes takes any block that is long enough, Exactly one of that size.
+	Wastes  Excess = 0
+	Exactly Excess = 1 << 63
+)
+
+const (
 	// reuseLooks bounds the blocks of one list that are looked at.
 	reuseLooks = 8
 
 	reuseClasses = 512
 )
+
+// none ends the lists.
+const none int32 = -1
+
+// block is a freed block that queued work may still use.
+type block struct {
+	addr device.Addr
+	size uint64
+	// first of its links, of which left are to fences that have not passed.
+	first, left int32
+	// queue is the stream that may have the block at once, or none; next and
+	// prev are of the same class there.
+	queue, next, prev int32
+}
 
 // reuseIndex is the blocks in flight that one stream may have.
 type reuseIndex struct {
@@ -39,7 +63,7 @@ func reuseClass(size uint64) int {
 	return 16 + (exponent-4)*8 + int(size>>(exponent-3)&7)
 }
 
-func (r *reuseIndex) enter(all []flight, at int32) {
+func (r *reuseIndex) enter(all []block, at int32) {
 	if r.heads == nil {
 		r.heads = make([]int32, reuseClasses)
 		for i := range r.heads {
@@ -57,7 +81,7 @@ func (r *reuseIndex) enter(all []flight, at int32) {
 	r.count++
 }
 
-func (r *reuseIndex) leave(all []flight, at int32) {
+func (r *reuseIndex) leave(all []block, at int32) {
 	block := &all[at]
 	if block.next != none {
 		all[block.next].prev = block.prev
@@ -98,7 +122,7 @@ type reuseBounds struct {
 
 // find is a block that is within bounds, the shortest of the first list that
 // has one, or none.
-func (r *reuseIndex) find(all []flight, w reuseBounds) int32 {
+func (r *reuseIndex) find(all []block, w reuseBounds) int32 {
 	last := reuseClass(w.most)
 	for class := reuseClass(w.least); ; class++ {
 		if class = r.nextFilled(class); class == int(none) || class > last {
@@ -123,44 +147,18 @@ func (r *reuseIndex) find(all []flight, w reuseBounds) int32 {
 	}
 }
 
-// find is a block that the stream of a request may have at once, or none;
-// excess is fits, wastes or exactly.
-func (f *flights) find(n *need, excess uint64) int32 {
-	queue := f.queueOf(n.stream)
-	if queue == none || f.queues[queue].reuse.count == 0 {
-		return none
-	}
-	return f.queues[queue].reuse.find(f.flights.items, reuseBoundsOf(n, excess))
+// Want is what a block has to be.
+type Want struct {
+	SizeBytes uint64
+	// AlignBytes is a power of two.
+	AlignBytes uint64
+	Excess     Excess
 }
 
-func reuseBoundsOf(n *need, excess uint64) reuseBounds {
-	w := reuseBounds{least: n.Size, most: ^uint64(0), mask: n.Align - 1}
-	if excess != wastes {
-		w.most = n.Size + min(n.Size/excess, ^uint64(0)-n.Size)
+func (w Want) bounds() reuseBounds {
+	bounds := reuseBounds{least: w.SizeBytes, most: ^uint64(0), mask: w.AlignBytes - 1}
+	if w.Excess != Wastes {
+		bounds.most = w.SizeBytes + min(w.SizeBytes/uint64(w.Excess), ^uint64(0)-w.SizeBytes)
 	}
-	return w
-}
-
-// findMany is up to most blocks that the stream of a request may have at once,
-// the shortest lists first.
-func (f *flights) findMany(n *need, excess uint64, most int) []int32 {
-	queue := f.queueOf(n.stream)
-	if queue == none || f.queues[queue].reuse.count == 0 {
-		return nil
-	}
-	var found []int32
-	r, w := &f.queues[queue].reuse, reuseBoundsOf(n, excess)
-	last := reuseClass(w.most)
-	for class := r.nextFilled(reuseClass(w.least)); class != int(none) && class <= last; class = r.nextFilled(class + 1) {
-		for at := r.heads[class]; at != none; at = f.flights.items[at].next {
-			block := &f.flights.items[at]
-			if block.size < w.least || block.size > w.most || uint64(block.addr)&w.mask != 0 {
-				continue
-			}
-			if found = append(found, at); len(found) == most {
-				return found
-			}
-		}
-	}
-	return found
+	return bounds
 }

@@ -9,6 +9,7 @@ import (
 	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/internal/offheap"
+	"ferrum_mem/core/pool/inflight"
 )
 
 // leaves are all that puts many blocks in flight behind one piece of work.
@@ -42,7 +43,7 @@ func TestBlocksInFlightAreNotOnTheHeap(t *testing.T) {
 	if !offheap.Pages {
 		t.Skip("tables are on the Go heap")
 	}
-	const few = 3 * maxFences
+	const few = 3 * inflight.MaxFences
 	for name, leave := range leaves {
 		t.Run(name, func(t *testing.T) {
 			var grown [2]int64
@@ -51,9 +52,8 @@ func TestBlocksInFlightAreNotOnTheHeap(t *testing.T) {
 				before, open := heapBytes(), offheap.Mapped()
 				leave(t, w)
 				grown[i] = int64(heapBytes()) - int64(before)
-				require.Equal(t, blocks, w.p.flights.count)
-				require.LessOrEqual(t, w.b.dev.OpenEvents(), maxFences)
-				require.LessOrEqual(t, len(w.p.flights.fences), maxFences)
+				require.Equal(t, blocks, w.p.inFlight.Count())
+				require.LessOrEqual(t, w.b.dev.OpenEvents(), inflight.MaxFences)
 				if name != "frees" {
 					require.LessOrEqual(t, w.b.dev.OpenEvents(), 2, "a mark for each stream")
 				}
@@ -136,19 +136,19 @@ func TestNoMemoryForBlocksInFlight(t *testing.T) {
 // TestBlocksThatHavePassedComeInSlices counts what an ordinary call takes in while others
 // wait, and has a search take in all.
 func TestBlocksThatHavePassedComeInSlices(t *testing.T) {
-	const blocks = 10 * landBlocks
+	const blocks = 10 * inflight.LandBlocks
 	w, s := holdCrowd(t, blocks)
 	require.NoError(t, w.p.FreeBatch(w.addrs, s))
 	s.Release()
-	left := w.p.flights.count
+	left := w.p.inFlight.Count()
 	require.Equal(t, blocks, left)
 	for calls := 1; left > 0; calls++ {
 		addr := mustAlloc(t, w.p, 5000).Addr
-		require.LessOrEqual(t, left-w.p.flights.count, landBlocks)
-		require.Less(t, w.p.flights.count, left)
-		require.LessOrEqual(t, calls, blocks/landBlocks)
+		require.LessOrEqual(t, left-w.p.inFlight.Count(), inflight.LandBlocks)
+		require.Less(t, w.p.inFlight.Count(), left)
+		require.LessOrEqual(t, calls, blocks/inflight.LandBlocks)
 		require.NoError(t, w.p.Free(addr, nil))
-		left = w.p.flights.count
+		left = w.p.inFlight.Count()
 	}
 	require.Zero(t, w.b.dev.OpenEvents())
 	require.NoError(t, s.Close())

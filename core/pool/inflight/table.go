@@ -1,4 +1,4 @@
-package pool
+package inflight
 
 import (
 	"math"
@@ -7,9 +7,9 @@ import (
 	"ferrum_mem/core/internal/offheap"
 )
 
-// numbered is a table outside of the Go heap whose items are known by number, and whose
+// table is a table outside of the Go heap whose items are known by number, and whose
 // places are used again.
-type numbered[T any] struct {
+type table[T any] struct {
 	items       []T
 	spares      []int32
 	memory      offheap.Table[T]
@@ -17,22 +17,22 @@ type numbered[T any] struct {
 }
 
 // reserve has room for so many items more: CodeResourceExhausted.
-func (n *numbered[T]) reserve(count int) error {
-	want := len(n.items) - len(n.spares) + count
-	if want <= cap(n.items) && want <= cap(n.spares) {
+func (t *table[T]) reserve(count int) error {
+	want := len(t.items) - len(t.spares) + count
+	if want <= cap(t.items) && want <= cap(t.spares) {
 		return nil
 	}
 	if want > math.MaxInt32 {
 		return device.Errorf(device.CodeResourceExhausted, "pool.reserve", "%d items are more than a table has numbers", want)
 	}
-	if err := n.memory.Leaves(want, leftBytes); err != nil {
+	if err := t.memory.Leaves(want, leftBytes); err != nil {
 		return err
 	}
-	if err := n.memory.Grow(&n.items, want); err != nil {
+	if err := t.memory.Grow(&t.items, want); err != nil {
 		return err
 	}
 	// Every place may come to be a spare one.
-	return n.spareMemory.Grow(&n.spares, want)
+	return t.spareMemory.Grow(&t.spares, want)
 }
 
 // leftBytes is what the tables leave to the process: the Go heap, whose end is the end
@@ -40,25 +40,25 @@ func (n *numbered[T]) reserve(count int) error {
 const leftBytes = 80 << 20
 
 // take gives a place that is not in use, with anything in it. There is room.
-func (n *numbered[T]) take() int32 {
-	if last := len(n.spares) - 1; last >= 0 {
-		at := n.spares[last]
-		n.spares = n.spares[:last]
+func (t *table[T]) take() int32 {
+	if last := len(t.spares) - 1; last >= 0 {
+		at := t.spares[last]
+		t.spares = t.spares[:last]
 		return at
 	}
-	n.items = n.items[:len(n.items)+1]
-	return int32(len(n.items) - 1)
+	t.items = t.items[:len(t.items)+1]
+	return int32(len(t.items) - 1)
 }
 
 // put ends the use of a place.
-func (n *numbered[T]) put(at int32) {
+func (t *table[T]) put(at int32) {
 	var empty T
-	n.items[at] = empty
-	n.spares = n.spares[:len(n.spares)+1]
-	n.spares[len(n.spares)-1] = at
+	t.items[at] = empty
+	t.spares = t.spares[:len(t.spares)+1]
+	t.spares[len(t.spares)-1] = at
 }
 
 // detach takes the memory out of the table, which is as new then.
-func (n *numbered[T]) detach() offheap.Detached {
-	return offheap.Detached{n.memory.Detach(&n.items), n.spareMemory.Detach(&n.spares)}
+func (t *table[T]) detach() offheap.Detached {
+	return offheap.Detached{t.memory.Detach(&t.items), t.spareMemory.Detach(&t.spares)}
 }
