@@ -1,0 +1,132 @@
+package house
+
+import (
+	"go/types"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// maxMethods is how many functions may have one type for their subject: its methods, those
+// that it has from types of the module that it embeds, and the functions of its package that
+// take it first. With more, nobody knows who changes what of its state.
+const maxMethods = 90
+
+// manyMethods are the types that have more. The numbers may only fall: whoever makes one fall
+// writes it down here, and a type of maxMethods has no line.
+var manyMethods = map[string]int{
+	"core/engine.Engine":       engineMethods,
+	"core/library.Device":      engineMethods + 14,
+	"core/library.ElasticPool": 95,
+	"core/library.Library":     113,
+	"core/library.Pool":        poolMethods + 16,
+	"core/pool.Pool":           poolMethods,
+	"core/pool.privatePool":    poolMethods,
+	"core/vmm.Physical":        91,
+	"core/vmm.space":           154,
+	"drivers/cuda.openDevice":  143,
+}
+
+// What others have by embedding an engine or a pool.
+const (
+	engineMethods = 92
+	poolMethods   = 298
+)
+
+// subjectOf is the type that a function takes first, or points to, where it is of this package.
+func subjectOf(of *types.Package, signature *types.Signature) *types.TypeName {
+	if signature.Params().Len() == 0 {
+		return nil
+	}
+	first := types.Unalias(signature.Params().At(0).Type())
+	if pointer, ok := first.(*types.Pointer); ok {
+		first = types.Unalias(pointer.Elem())
+	}
+	if named, ok := first.(*types.Named); ok && named.Obj().Pkg() == of {
+		return named.Obj()
+	}
+	return nil
+}
+
+// methodsOf counts the methods that a type has with those of embedded structs of the module.
+// Two methods of one name count once: a program can call only the outer one.
+func methodsOf(named types.Type, own map[*types.Package]bool) int {
+	count := 0
+	set := types.NewMethodSet(types.NewPointer(named))
+	for method := range set.Methods() {
+		function := method.Obj().(*types.Func)
+		if own[function.Pkg()] && !types.IsInterface(function.Signature().Recv().Type()) {
+			count++
+		}
+	}
+	return count
+}
+
+// countMethods counts for each type of the packages, by the name of its room and its own.
+func countMethods(packages []*typedPackage) map[string]int {
+	own := map[*types.Package]bool{}
+	for _, p := range packages {
+		own[p.types] = true
+	}
+	counted := map[string]int{}
+	for _, p := range packages {
+		taking := map[*types.TypeName]int{}
+		scope := p.types.Scope()
+		for _, name := range scope.Names() {
+			if function, ok := scope.Lookup(name).(*types.Func); ok {
+				if subject := subjectOf(p.types, function.Signature()); subject != nil {
+					taking[subject]++
+				}
+			}
+		}
+		for _, name := range scope.Names() {
+			declared, ok := scope.Lookup(name).(*types.TypeName)
+			if !ok || declared.IsAlias() || types.IsInterface(declared.Type()) {
+				continue
+			}
+			counted[p.room()+"."+name] = methodsOf(declared.Type(), own) + taking[declared]
+		}
+	}
+	return counted
+}
+
+func TestNoTypeHasTooManyMethods(t *testing.T) {
+	counted := countMethods(typedPackagesOf(t))
+	require.Greater(t, len(counted), 500)
+	for name, count := range counted {
+		if allowed, isLarge := manyMethods[name]; isLarge {
+			assert.Equal(t, allowed, count, "methods of %s", name)
+			assert.Greater(t, count, maxMethods, "%s needs no line here any more", name)
+			continue
+		}
+		assert.LessOrEqual(t, count, maxMethods, "methods of %s", name)
+	}
+	for name := range manyMethods {
+		assert.Contains(t, counted, name)
+	}
+}
+
+func TestMethodsAreCountedWithWhatIsEmbeddedAndWhatTakesTheType(t *testing.T) {
+	made := imaginaryPackages(t, `package lower
+		type Inner struct{}
+		func (Inner) A() {}
+		func (*Inner) b() {}
+		func Of(i *Inner, other int) {}
+		func Plain(n int, i *Inner) {}`,
+		`package upper
+		import ("lower"; "strings")
+		type reader interface { Read() }
+		type Outer struct { *lower.Inner; strings.Builder; reader }
+		func (Outer) A() {}
+		func (o *Outer) c() {}
+		func takes(o Outer) {}
+		func takesMany(o []Outer) {}
+		func takesInner(i *lower.Inner) {}
+		type Empty struct { named lower.Inner }`)
+	assert.Equal(t, map[string]int{
+		"lower.Inner": 3, // A, b, Of
+		"upper.Outer": 4, // A, b of Inner, c, takes
+		"upper.Empty": 0,
+	}, countMethods(made))
+}
