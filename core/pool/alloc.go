@@ -84,7 +84,7 @@ func (p *Pool) allocPlain(r *Request) (_ *segment, _ rangealloc.Range, tag strin
 		if err == nil && block.Slot >= s.slots {
 			block, err = s.allocExtended(block)
 		}
-		if err == nil && s.pages != nil && !s.pages.touch(block.Offset, block.Size) {
+		if err == nil && s.pages != nil && !s.pages.Touch(block.Offset, block.Size) {
 			s.retract(block.Offset)
 			break
 		}

@@ -152,7 +152,7 @@ func (s *segment) alloc(r *rangealloc.Request) (rangealloc.Range, error) {
 	if err == nil && got.Slot >= s.slots {
 		got, err = s.allocExtended(got)
 	}
-	if err == nil && s.pages != nil && !s.pages.touch(got.Offset, got.Size) {
+	if err == nil && s.pages != nil && !s.pages.Touch(got.Offset, got.Size) {
 		return s.allocUnmapped(r, got)
 	}
 	return got, err

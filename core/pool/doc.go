@@ -39,8 +39,7 @@
 //
 // # Files in reading order
 //
-// page_table.go, page_keeper.go, info_table.go, paging.go,
-// config.go, pool.go, request.go, debug.go, retain.go, census.go, segment.go, block.go,
+// info_table.go, paging.go, config.go, pool.go, request.go, debug.go, retain.go, census.go, segment.go, block.go,
 // block_stream.go, poll.go, graph_private.go, graphs.go, relocate_steps.go,
 // relocate_survey.go, relocate_pieces.go, relocate_choose.go, alloc.go, free.go,
 // page_batch.go, page_return.go, page_worker.go, lookup.go, slow.go,

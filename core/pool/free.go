@@ -103,7 +103,7 @@ func (p *Pool) freeIdle(addr device.Addr, size uint64, stream device.Stream) boo
 		s.full = anyFits
 	}
 	if s.pages != nil {
-		s.pages.leave(r.Offset, r.Size)
+		s.pages.Leave(r.Offset, r.Size)
 	}
 	p.leftRun(s, 1)
 	p.books.Free(sizes)

@@ -16,44 +16,44 @@ func (p *Pool) auditPages() (heldBytes uint64, err error) {
 	}
 	pages, idle := uint64(len(g.spares)), uint64(0)
 	for _, run := range g.stuck {
-		pages += run.count()
+		pages += run.Count()
 	}
 	seen := map[device.Page]bool{}
 	for _, s := range p.segments {
 		t := s.pages
-		ends, touched := map[uint64]uint32{}, map[uint64]bool{}
+		ends, touched := map[uint64]uint64{}, map[uint64]bool{}
 		s.eachBlock(func(l located) bool {
 			run := s.pagesOf(l.Offset, l.Size)
-			for page := run.first; page <= run.last; page++ {
+			for page := run.First; page <= run.Last; page++ {
 				touched[page] = true
 			}
-			ends[run.first]++
-			if run.last != run.first {
-				ends[run.last]++
+			ends[run.First]++
+			if run.Last != run.First {
+				ends[run.Last]++
 			}
 			return true
 		})
-		for at := range uint64(len(t.entries)) {
-			e := t.entries[at]
+		for at := range t.Len() {
+			mapped, count := t.Page(at), t.Ends(at)
 			switch {
-			case touched[at] != t.isBusy(at):
-				return 0, fmt.Errorf("page %d: busy %v, touched %v", at, t.isBusy(at), touched[at])
-			case touched[at] && !t.isMapped(at):
+			case touched[at] != t.IsBusy(at):
+				return 0, fmt.Errorf("page %d: busy %v, touched %v", at, t.IsBusy(at), touched[at])
+			case touched[at] && !t.IsMapped(at):
 				return 0, fmt.Errorf("page %d is touched and not mapped", at)
-			case e.blocks != ends[at]:
-				return 0, fmt.Errorf("page %d has %d ends of blocks, counts %d", at, ends[at], e.blocks)
-			case t.isMapped(at) != (e.page != 0):
-				return 0, fmt.Errorf("page %d: mapped %v, has page %d", at, t.isMapped(at), e.page)
-			case e.page != 0 && seen[e.page]:
-				return 0, fmt.Errorf("page %d: %d is mapped twice", at, e.page)
+			case count != ends[at]:
+				return 0, fmt.Errorf("page %d has %d ends of blocks, counts %d", at, ends[at], count)
+			case t.IsMapped(at) != (mapped != 0):
+				return 0, fmt.Errorf("page %d: mapped %v, has page %d", at, t.IsMapped(at), mapped)
+			case mapped != 0 && seen[mapped]:
+				return 0, fmt.Errorf("page %d: %d is mapped twice", at, mapped)
 			}
 			delete(touched, at)
-			if e.page == 0 {
+			if mapped == 0 {
 				continue
 			}
-			seen[e.page] = true
+			seen[mapped] = true
 			pages++
-			if !t.isBusy(at) {
+			if !t.IsBusy(at) {
 				idle++
 			}
 		}
@@ -61,8 +61,8 @@ func (p *Pool) auditPages() (heldBytes uint64, err error) {
 			return 0, fmt.Errorf("%d pages beyond the table are touched", len(touched))
 		}
 	}
-	if idle != g.idle {
-		return 0, fmt.Errorf("%d pages are idle, counts %d", idle, g.idle)
+	if idle != g.counts.Idle {
+		return 0, fmt.Errorf("%d pages are idle, counts %d", idle, g.counts.Idle)
 	}
 	return pages * g.pageBytes, nil
 }

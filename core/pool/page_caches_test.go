@@ -8,11 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/pool/pages"
 )
 
-// cachedBreather is a breather whose caches hold idle blocks in 40 pages.
-func cachedBreather(t *testing.T) (*breather, *fakeCache) {
-	w := newBreather(t)
+// cachedTimed is a pool in its own time whose caches hold idle blocks in 40 pages.
+func cachedTimed(t *testing.T) (*timedPool, *fakeCache) {
+	w := newTimed(t)
 	cache := newFakeCache(w.pool, func(uint64) device.Stream { return nil })
 	w.free(t, w.alloc(t, 40, page))
 	for thread := range 40 {
@@ -26,12 +27,12 @@ func cachedBreather(t *testing.T) (*breather, *fakeCache) {
 
 // What caches hold goes back with its pages once they rest.
 func TestCachesThatRestKeepNoPages(t *testing.T) {
-	w, cache := cachedBreather(t)
+	w, cache := cachedTimed(t)
 	w.pass(t, cacheWindow-1)
 	require.Equal(t, 40*page, w.dev.HeldBytes(), "the caches may be in use")
 	w.pass(t, 2*cacheWindow)
 	require.Zero(t, cache.Counts().IdleBytes)
-	w.pass(t, 2*keepLong)
+	w.pass(t, 2*pages.LongWindow)
 	require.Zero(t, w.dev.HeldBytes())
 	w.pass(t, time.Second)
 	_, again, err := w.pool.Tick()
@@ -43,7 +44,7 @@ func TestCachesThatRestKeepNoPages(t *testing.T) {
 // Caches in use keep what they have; they are looked at again, and looked at no more
 // once they rest with nothing in them.
 func TestCachesInUseKeepTheirBlocks(t *testing.T) {
-	w, cache := cachedBreather(t)
+	w, cache := cachedTimed(t)
 	for range 20 {
 		for range cacheCalls {
 			require.NoError(t, cache.free(0, cache.alloc(0, page/fakeRefill, 0), 0))

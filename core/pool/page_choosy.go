@@ -1,8 +1,6 @@
 package pool
 
 import (
-	"math/bits"
-
 	"ferrum_mem/core/pool/inflight"
 	"ferrum_mem/core/rangealloc"
 )
@@ -39,7 +37,7 @@ func (p *Pool) tryChoosy(search *search) (found bool, err error) {
 
 // allocUnmapped ends an alloc that got a place whose pages are not all mapped.
 func (s *segment) allocUnmapped(r *rangealloc.Request, got rangealloc.Range) (rangealloc.Range, error) {
-	g := s.pages.paging
+	g := s.paging
 	g.note(s.pagesOf(got.Offset, got.Size))
 	if !g.choosy {
 		s.retract(got.Offset)
@@ -55,7 +53,7 @@ func (s *segment) allocUnmapped(r *rangealloc.Request, got rangealloc.Range) (ra
 // allocMapped takes a block, of a size as the strategy rounds it, from the shortest stretch of free and mapped
 // memory that holds it.
 func (s *segment) allocMapped(size, align uint64) (rangealloc.Range, error) {
-	g, t := s.pages.paging, s.pages
+	g, t := s.paging, s.pages
 	found, best, shortest := false, uint64(0), ^uint64(0)
 	s.strategy.Walk(func(b rangealloc.Block) bool {
 		if g.visits--; g.visits < 0 {
@@ -64,7 +62,7 @@ func (s *segment) allocMapped(size, align uint64) (rangealloc.Range, error) {
 		if b.Live || b.Size < size {
 			return true
 		}
-		t.eachMapped(b.Offset, b.Size, func(offset, length uint64) {
+		t.EachMapped(b.Offset, b.Size, func(offset, length uint64) {
 			pad := -(uint64(s.base) + offset) & (align - 1)
 			if length < shortest && pad <= length && length-pad >= size {
 				found, best, shortest = true, offset+pad, length
@@ -82,38 +80,8 @@ func (s *segment) allocMapped(size, align uint64) (rangealloc.Range, error) {
 	if err != nil {
 		return rangealloc.Range{}, err
 	}
-	s.pages.touch(got.Offset, got.Size)
+	s.pages.Touch(got.Offset, got.Size)
 	return got, nil
-}
-
-// eachMapped visits the stretches of a range that are mapped.
-func (t *pageTable) eachMapped(offset, size uint64, visit func(offset, length uint64)) {
-	end := min(offset+size, uint64(len(t.entries))<<t.shift)
-	for at := offset; at < end; {
-		page := at >> t.shift
-		mapped := t.isMapped(page)
-		for mapped == t.isMapped(page) && page<<t.shift < end {
-			page = t.nextChange(page, mapped)
-		}
-		next := min(page<<t.shift, end)
-		if mapped {
-			visit(at, next-at)
-		}
-		at = next
-	}
-}
-
-// nextChange is a page above a page, up to which all are mapped or all are not: the
-// next that is otherwise, or the first of a later word of the table.
-func (t *pageTable) nextChange(page uint64, mapped bool) uint64 {
-	word := t.mapped[page>>6]
-	if mapped {
-		word = ^word
-	}
-	if rest := word >> (page & 63) >> 1; rest != 0 {
-		return page + 1 + uint64(bits.TrailingZeros64(rest))
-	}
-	return (page | 63) + 1
 }
 
 // passOver takes one place after the other until one is mapped, and gives the
@@ -131,7 +99,7 @@ func (s *segment) passOver(r *rangealloc.Request, got rangealloc.Range) (rangeal
 				break
 			}
 		}
-		if s.pages.touch(got.Offset, got.Size) {
+		if s.pages.Touch(got.Offset, got.Size) {
 			s.undo(passed)
 			return got, nil
 		}

@@ -7,6 +7,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/pool/inflight"
+	"ferrum_mem/core/pool/pages"
 	"ferrum_mem/core/rangealloc"
 )
 
@@ -95,7 +96,7 @@ func (p *Pool) tryNoting(search *search) ([]pageRun, error) {
 func (p *Pool) mapMissing(runs []pageRun) error {
 	g, count := p.paged, uint64(0)
 	for _, run := range runs {
-		count += run.count()
+		count += run.Count()
 	}
 	p.mu.Lock()
 	room := p.bound()
@@ -143,33 +144,33 @@ func (p *Pool) mapRuns(runs []pageRun, count uint64) error {
 	}
 	p.mu.Lock()
 	for _, run := range runs {
-		if err := run.segment.pages.reach(run.last); err != nil {
+		if err := run.segment.pages.Reach(run.Last); err != nil {
 			p.mu.Unlock()
 			return err
 		}
 	}
 	reused := min(uint64(len(g.spares)), count)
-	pages := make([]device.Page, count)
-	copy(pages, g.spares[uint64(len(g.spares))-reused:])
+	mapped := make([]device.Page, count)
+	copy(mapped, g.spares[uint64(len(g.spares))-reused:])
 	p.mu.Unlock()
-	created := pages[reused:]
+	created := mapped[reused:]
 	if len(created) > 0 {
 		if err := p.engine.CreatePages(created, g.pageBytes, device.BackingPrivate); err != nil {
 			return err
 		}
 	}
-	if err := p.install(runs, pages); err != nil {
-		p.endMapping(pages, reused)
+	if err := p.install(runs, mapped); err != nil {
+		p.endMapping(mapped, reused)
 		return err
 	}
 	p.lock()
 	defer p.mu.Unlock()
 	g.spares = g.spares[:uint64(len(g.spares))-reused]
 	p.enterPages(uint64(len(created)))
-	g.keeper.created(count, g.clock())
+	g.keeper.Created(count, g.clock())
 	for _, run := range runs {
-		run.segment.pages.set(run.first, pages[:run.count()])
-		pages = pages[run.count():]
+		run.segment.pages.Set(run.First, mapped[:run.Count()])
+		mapped = mapped[run.Count():]
 	}
 	return nil
 }
@@ -187,9 +188,9 @@ func (p *Pool) enterPages(count uint64) {
 func (p *Pool) install(runs []pageRun, pages []device.Page) error {
 	virtual, at := p.paged.device, uint64(0)
 	for i, run := range runs {
-		err := virtual.Map(run.addr(), pages[at:at+run.count()])
+		err := virtual.Map(run.addr(), pages[at:at+run.Count()])
 		if err == nil {
-			at += run.count()
+			at += run.Count()
 			if err = virtual.SetAccess(run.addr(), run.bytes(), device.AccessReadWrite); err == nil {
 				continue
 			}
@@ -207,10 +208,10 @@ func (p *Pool) uninstall(runs []pageRun, pages []device.Page) {
 	for _, run := range runs {
 		if p.paged.device.Unmap(run.addr(), run.bytes()) != nil {
 			p.mu.Lock()
-			p.paged.stuck = append(p.paged.stuck, stuckRun{run, slices.Clone(pages[:run.count()])})
+			p.paged.stuck = append(p.paged.stuck, stuckRun{run, slices.Clone(pages[:run.Count()])})
 			p.mu.Unlock()
 		}
-		pages = pages[run.count():]
+		pages = pages[run.Count():]
 	}
 }
 
@@ -268,7 +269,7 @@ func (p *Pool) mapFirst(bytes uint64) (bool, error) {
 		}
 	}
 	s, count := p.segments[0], bytes/p.paged.pageBytes
-	if err := p.mapRuns([]pageRun{{s, 0, count - 1}}, count); err != nil {
+	if err := p.mapRuns([]pageRun{{s, pages.Run{Last: count - 1}}}, count); err != nil {
 		return false, err
 	}
 	p.mu.Lock()

@@ -2,10 +2,10 @@ package pool
 
 import (
 	"errors"
-	"math/bits"
 	"slices"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/pool/pages"
 )
 
 // chosenPages are idle pages on their way back to the device: nobody is handed
@@ -23,15 +23,9 @@ func (c *chosenPages) count() uint64 { return uint64(len(c.pages)) }
 // layout and mu.
 func (g *paging) chooseIdle(segments []*segment, wants func(taken uint64, s *segment, page uint64) bool) (c chosenPages) {
 	for _, s := range slices.Backward(segments) {
-		t := s.pages
-		for word := len(t.mapped) - 1; word >= 0; word-- {
-			for idle := t.idleIn(word); idle != 0; {
-				bit := uint64(bits.Len64(idle) - 1)
-				idle &^= 1 << bit
-				page := uint64(word)<<6 + bit
-				if wants(c.count(), s, page) {
-					c.take(s, page)
-				}
+		for page := range s.pages.IdleFromTheTop() {
+			if wants(c.count(), s, page) {
+				c.take(s, page)
 			}
 		}
 	}
@@ -39,21 +33,21 @@ func (g *paging) chooseIdle(segments []*segment, wants func(taken uint64, s *seg
 }
 
 func (c *chosenPages) take(s *segment, page uint64) {
-	if n := len(c.runs); n > 0 && c.runs[n-1].segment == s && c.runs[n-1].first == page+1 {
-		c.runs[n-1].first = page
+	if n := len(c.runs); n > 0 && c.runs[n-1].segment == s && c.runs[n-1].First == page+1 {
+		c.runs[n-1].First = page
 	} else {
-		c.runs = append(c.runs, pageRun{s, page, page})
+		c.runs = append(c.runs, pageRun{s, pages.Run{First: page, Last: page}})
 	}
-	c.pages = append(c.pages, s.pages.drop(page))
+	c.pages = append(c.pages, s.pages.Drop(page))
 }
 
 // restore puts pages back of the runs that the device did not take.
 func (c *chosenPages) restore() {
 	for _, run := range c.runs {
-		pages := slices.Clone(c.pages[:run.count()])
-		slices.Reverse(pages)
-		run.segment.pages.set(run.first, pages)
-		c.pages = c.pages[run.count():]
+		some := slices.Clone(c.pages[:run.Count()])
+		slices.Reverse(some)
+		run.segment.pages.Set(run.First, some)
+		c.pages = c.pages[run.Count():]
 	}
 }
 
@@ -66,14 +60,14 @@ func (p *Pool) returnPages(c chosenPages) (releasedBytes uint64, err error) {
 	at := 0
 	free := make([]device.Page, 0, len(c.pages))
 	for _, run := range c.runs {
-		pages := c.pages[at : at+int(run.count())]
-		at += len(pages)
+		some := c.pages[at : at+int(run.Count())]
+		at += len(some)
 		if failure := g.device.Unmap(run.addr(), run.bytes()); failure != nil {
 			err = errors.Join(err, failure)
-			kept.runs, kept.pages = append(kept.runs, run), append(kept.pages, pages...)
+			kept.runs, kept.pages = append(kept.runs, run), append(kept.pages, some...)
 			continue
 		}
-		free = append(free, pages...)
+		free = append(free, some...)
 	}
 	p.lock()
 	kept.restore()
@@ -103,7 +97,7 @@ func (p *Pool) chooseCached(more func(taken uint64) bool) chosenPages {
 	g := p.paged
 	first := uint64(len(g.spares))
 	for _, run := range g.stuck {
-		first += run.count()
+		first += run.Count()
 	}
 	return g.chooseIdle(p.segments, func(taken uint64, _ *segment, _ uint64) bool {
 		bytes := (first + taken) * g.pageBytes
@@ -120,20 +114,19 @@ func (p *Pool) returnAll(s *segment) error {
 		return err
 	}
 	p.mu.Lock()
-	runs := s.pages.runs(s)
+	runs := s.pages.Mapped()
 	p.mu.Unlock()
 	if len(runs) > 0 {
 		// The blocks go with the memory of the first run.
-		if err := p.paged.device.Unmap(runs[0].addr(), runs[0].bytes()); err != nil {
+		first := pageRun{s, runs[0]}
+		if err := p.paged.device.Unmap(first.addr(), first.bytes()); err != nil {
 			return err
 		}
 		p.dropBlocks(s)
 		p.lock()
-		var pages []device.Page
-		for page := runs[0].first; page <= runs[0].last; page++ {
-			pages = append(pages, s.pages.drop(page))
+		for page := first.First; page <= first.Last; page++ {
+			p.paged.spares = append(p.paged.spares, s.pages.Drop(page))
 		}
-		p.paged.spares = append(p.paged.spares, pages...)
 		p.mu.Unlock()
 	}
 	p.lock()

@@ -5,6 +5,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/pool/pages"
 	"ferrum_mem/core/rangealloc"
 )
 
@@ -146,6 +147,6 @@ func (p *Pool) newVirtualSegment(had engine.Segment) (*segment, error) {
 		p.engine.DiscardAddresses(had)
 		return nil, err
 	}
-	s.pages = &pageTable{paging: p.paged, shift: shiftOf(p.paged.pageBytes)}
+	s.pages, s.paging = pages.New(p.paged.pageBytes, &p.paged.counts), p.paged
 	return s, nil
 }

@@ -2,12 +2,12 @@ package pool
 
 import (
 	"fmt"
-	"math/bits"
 	"slices"
 	"time"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/pool/pages"
 )
 
 // pageWorker gives idle pages back in the background. Its goroutine runs only
@@ -26,7 +26,7 @@ type pageWorker struct {
 // leftPages is called after blocks have left pages. The caller holds mu.
 func (p *Pool) leftPages() {
 	g := p.paged
-	if g.idle == 0 {
+	if g.counts.Idle == 0 {
 		return
 	}
 	if p.held > p.threshold {
@@ -36,7 +36,8 @@ func (p *Pool) leftPages() {
 	if w.watches && (w.done != nil || w.pauses > 0) || !p.tooManyIdle() {
 		return
 	}
-	w.watches, w.since, g.low = true, g.clock(), g.idle
+	w.watches, w.since = true, g.clock()
+	g.counts.BeginWindow()
 	p.startWorker()
 }
 
@@ -44,7 +45,7 @@ func (p *Pool) leftPages() {
 // holds mu.
 func (p *Pool) tooManyIdle() bool {
 	g := p.paged
-	return p.state == stateOpen && g.surplus(g.idle) > 0 && p.held > p.leastHeld()
+	return p.state == stateOpen && g.surplus(g.counts.Idle) > 0 && p.held > p.leastHeld()
 }
 
 // leastHeld is what idle pages are not given back below. The caller holds mu.
@@ -64,7 +65,7 @@ func (p *Pool) startWorker() {
 
 // work ends one window after the other, until no more is left than may stay.
 func (p *Pool) work(stop <-chan struct{}) {
-	timer := time.NewTimer(keepShort)
+	timer := time.NewTimer(pages.ShortWindow)
 	defer timer.Stop()
 	for {
 		select {
@@ -105,7 +106,7 @@ func (p *Pool) workOnce() (after time.Duration, again bool) {
 // caller holds mu.
 func (p *Pool) nextDue() (due time.Duration, again bool) {
 	g := p.paged
-	pages, caches := g.worker.since+g.keeper.window, g.caches.since+cacheWindow
+	pages, caches := g.worker.since+g.keeper.Window(), g.caches.since+cacheWindow
 	switch {
 	case g.worker.watches && g.caches.watches:
 		return min(pages, caches), true
@@ -126,12 +127,12 @@ func (p *Pool) endWindow() (releasedBytes uint64, err error) {
 		if p.state != stateOpen {
 			g.worker.watches = false
 		}
-		if !g.worker.watches || first && g.clock() < g.worker.since+g.keeper.window {
+		if !g.worker.watches || first && g.clock() < g.worker.since+g.keeper.Window() {
 			p.mu.Unlock()
 			p.layout.Unlock()
 			return releasedBytes, nil
 		}
-		surplus := g.surplus(g.low)
+		surplus := g.surplus(g.counts.Low)
 		released, err := p.returnSurplus(min(surplus, pagesAtOnce))
 		releasedBytes += released
 		p.lock()
@@ -140,9 +141,10 @@ func (p *Pool) endWindow() (releasedBytes uint64, err error) {
 			p.layout.Unlock()
 			continue
 		}
-		g.keeper.gaveBack(releasedBytes/g.pageBytes, g.clock())
+		g.keeper.GaveBack(releasedBytes/g.pageBytes, g.clock())
 		g.worker.watches = p.tooManyIdle()
-		g.worker.since, g.low = g.clock(), g.idle
+		g.worker.since = g.clock()
+		g.counts.BeginWindow()
 		p.mu.Unlock()
 		p.layout.Unlock()
 		return releasedBytes, err
@@ -174,9 +176,9 @@ func (p *Pool) Tick() (due time.Duration, again bool, err error) {
 func (p *Pool) returnSurplus(pages uint64) (releasedBytes uint64, err error) {
 	g := p.paged
 	spare := (p.held - min(p.held, p.leastHeld())) / g.pageBytes
-	low := g.low
+	low := g.counts.Low
 	chosen := g.chooseHighest(p.segments, min(pages, spare))
-	g.low = low - min(low, chosen.count())
+	g.counts.Low = low - min(low, chosen.count())
 	p.mu.Unlock()
 	if chosen.count() == 0 {
 		return 0, nil
@@ -188,16 +190,11 @@ func (p *Pool) returnSurplus(pages uint64) (releasedBytes uint64, err error) {
 // highest address down. The caller holds layout and mu.
 func (g *paging) chooseHighest(segments []*segment, count uint64) (c chosenPages) {
 	for _, s := range slices.Backward(segments) {
-		t := s.pages
-		for word := len(t.mapped) - 1; word >= 0; word-- {
-			for idle := t.idleIn(word); idle != 0; {
-				if c.count() == count {
-					return c
-				}
-				bit := uint64(bits.Len64(idle) - 1)
-				idle &^= 1 << bit
-				c.take(s, uint64(word)<<6+bit)
+		for page := range s.pages.IdleFromTheTop() {
+			if c.count() == count {
+				return c
 			}
+			c.take(s, page)
 		}
 	}
 	return c
@@ -228,7 +225,7 @@ func (p *Pool) ReturnIdle() (releasedBytes uint64, err error) {
 		p.layout.Unlock()
 		return 0, p.closedError("pool.return_idle")
 	}
-	released, err := p.returnSurplus(g.surplus(g.idle))
+	released, err := p.returnSurplus(g.surplus(g.counts.Idle))
 	p.layout.Unlock()
 	p.returned(released > 0, nil)
 	return released, err

@@ -7,6 +7,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/pool/pages"
 	"ferrum_mem/core/rangealloc"
 	"ferrum_mem/core/track"
 )
@@ -20,7 +21,7 @@ import (
 //
 // A page is idle when it is mapped and no block touches it. Idle pages count as
 // cached. A few stay ready; more are given back by a worker when they were not
-// needed for a while (page_keeper.go, page_worker.go), and at once by everything that gives cached
+// needed for a while (package pages, page_worker.go), and at once by everything that gives cached
 // memory back (page_return.go). An allocation whose pages are all mapped costs a
 // look at the table; any other maps what is missing first, without Pool.mu
 // (page_grow.go).
@@ -61,8 +62,8 @@ type paging struct {
 	shared            bool
 	// held counts the pages that the pool has.
 	held uint64
-	// idle counts idle pages, and low is the least of it in this window (page_keeper.go).
-	idle, low uint64
+	// counts is of the idle pages, and of the least of them in this window.
+	counts pages.Counts
 	// choosy has allocations take only places whose pages are all mapped; visits is
 	// how many blocks may yet be looked at for that.
 	choosy bool
@@ -80,8 +81,26 @@ type paging struct {
 	stuck  []stuckRun
 	worker pageWorker
 	caches cacheWatch
-	keeper keeper
+	keeper pages.Keeper
 	clock  func() time.Duration
+}
+
+// pageRun is pages of one segment that lie one after the other.
+type pageRun struct {
+	segment *segment
+	pages.Run
+}
+
+// addr is where a run starts, and bytes how long it is.
+func (r pageRun) addr() device.Addr {
+	return r.segment.base + device.Addr(r.First<<r.segment.pages.Shift())
+}
+
+func (r pageRun) bytes() uint64 { return r.Count() << r.segment.pages.Shift() }
+
+// pagesOf is the run of pages that a range lies in.
+func (s *segment) pagesOf(offset, size uint64) pageRun {
+	return pageRun{s, s.pages.RunOf(offset, size)}
 }
 
 // stuckRun is pages that could not be unmapped.
@@ -133,7 +152,7 @@ func (p *Pool) startPaging() error {
 	}
 	p.paged = &paging{
 		device: virtual, pageBytes: pageBytes, ready: readyPages(c.ReadyPages), shared: c.ReadyPages == 0,
-		keeper: keeper{window: keepShort}, clock: c.Clock,
+		clock: c.Clock,
 	}
 	if p.paged.clock == nil {
 		p.paged.clock = track.Now
@@ -158,7 +177,7 @@ func (g *paging) readyNow() uint64 {
 	if !g.shared {
 		return g.ready
 	}
-	return min(g.ready, (g.held-g.idle)/readyShare)
+	return min(g.ready, (g.held-g.counts.Idle)/readyShare)
 }
 
 // surplus is how many of so many idle pages are too many.
@@ -179,12 +198,6 @@ func (c *Config) mostHeld(e *engine.Engine) uint64 {
 	return min(most, c.InitialSizeBytes)
 }
 
-// took counts idle pages that are idle no more.
-func (g *paging) took(pages uint64) {
-	g.idle -= pages
-	g.low = min(g.low, g.idle)
-}
-
 // note remembers where a block would lie that has no mapped pages.
 func (g *paging) note(run pageRun) {
 	if g.noting {
@@ -197,18 +210,20 @@ func (g *paging) note(run pageRun) {
 func (g *paging) missingRuns() []pageRun {
 	all := g.missing[:0]
 	for _, run := range g.wanted {
-		all = run.missing(all)
+		for missing := range run.segment.pages.Missing(run.Run) {
+			all = append(all, pageRun{run.segment, missing})
+		}
 	}
 	slices.SortFunc(all, func(a, b pageRun) int {
 		if a.segment != b.segment {
 			return compareSegment(a.segment, b.segment.had.Addr)
 		}
-		return int(a.first) - int(b.first)
+		return int(a.First) - int(b.First)
 	})
 	runs := all[:0]
 	for _, run := range all {
-		if n := len(runs); n > 0 && runs[n-1].segment == run.segment && run.first <= runs[n-1].last+1 {
-			runs[n-1].last = max(runs[n-1].last, run.last)
+		if n := len(runs); n > 0 && runs[n-1].segment == run.segment && run.First <= runs[n-1].Last+1 {
+			runs[n-1].Last = max(runs[n-1].Last, run.Last)
 			continue
 		}
 		runs = append(runs, run)
@@ -220,7 +235,7 @@ func (g *paging) missingRuns() []pageRun {
 // isWanted says that a page belongs to what is wanted.
 func (g *paging) isWanted(s *segment, page uint64) bool {
 	return slices.ContainsFunc(g.wanted, func(run pageRun) bool {
-		return run.segment == s && run.first <= page && page <= run.last
+		return run.segment == s && run.First <= page && page <= run.Last
 	})
 }
 
@@ -233,10 +248,10 @@ func (p *Pool) largestFreeOf(s *segment, stats *rangealloc.Stats) uint64 {
 	if s.pages == nil {
 		return stats.LargestFreeBytes
 	}
-	largest := p.paged.idle * p.paged.pageBytes
+	largest := p.paged.counts.Idle * p.paged.pageBytes
 	if s.ender != nil {
 		end := s.ender.End()
-		if inside := end & (p.paged.pageBytes - 1); inside != 0 && s.pages.isBusy(end>>s.pages.shift) {
+		if inside := end & (p.paged.pageBytes - 1); inside != 0 && s.pages.IsBusy(end>>s.pages.Shift()) {
 			largest += p.paged.pageBytes - inside
 		}
 	}
@@ -251,7 +266,7 @@ func (s *segment) mappedBytes() uint64 {
 	if s.pages == nil {
 		return s.had.SizeBytes
 	}
-	return s.pages.mappedCount() << s.pages.shift
+	return s.pages.MappedCount() << s.pages.Shift()
 }
 
 // HeldBytes is what the pool has from the device now.

@@ -47,7 +47,7 @@ func (p *Pool) giveToSegment(l located) {
 // leavePages counts a block out of its pages.
 func (l located) leavePages() {
 	if l.pages != nil {
-		l.pages.leave(l.Offset, l.Size)
+		l.pages.Leave(l.Offset, l.Size)
 	}
 }
 

@@ -2,7 +2,6 @@ package pool
 
 import (
 	"cmp"
-	"math/bits"
 	"slices"
 )
 
@@ -185,7 +184,7 @@ func (k regionKey) first() uint64 {
 	if k.segment.pages == nil {
 		return 0
 	}
-	return k.page << k.segment.pages.shift
+	return k.page << k.segment.pages.Shift()
 }
 
 // idleRegion is the first region of a segment that has memory and no block, and was
@@ -195,13 +194,11 @@ func (v *survey) idleRegion(s *segment) (key regionKey, ok bool) {
 		key = regionKey{s, 0}
 		return key, s.blocks == 0 && !v.run.filled[key]
 	}
-	v.run.looks += len(s.pages.mapped) / looksPerWord
-	for word := range s.pages.mapped {
-		for idle := s.pages.idleIn(word); idle != 0; idle &= idle - 1 {
-			key = regionKey{s, uint64(word)<<6 + uint64(bits.TrailingZeros64(idle))}
-			if !v.run.filled[key] && key.first()+s.regionBytes() <= s.usable {
-				return key, true
-			}
+	v.run.looks += int(s.pages.Len() / 64 / looksPerWord)
+	for page := range s.pages.Idle() {
+		key = regionKey{s, page}
+		if !v.run.filled[key] && key.first()+s.regionBytes() <= s.usable {
+			return key, true
 		}
 	}
 	return key, false

@@ -173,7 +173,7 @@ func (v *survey) takePlace(s *segment, at rangealloc.Place) (got rangealloc.Rang
 	if err == nil && got.Slot >= s.slots {
 		got, err = s.allocExtended(got)
 	}
-	if err == nil && s.pages != nil && !s.pages.touch(got.Offset, got.Size) {
+	if err == nil && s.pages != nil && !s.pages.Touch(got.Offset, got.Size) {
 		s.retract(got.Offset)
 		err = errUnmapped
 	}
@@ -232,7 +232,7 @@ func (v *survey) placeByStrategy(victim *region, r rangealloc.Request) (placed, 
 			}
 			l := located{s, got}
 			if to := v.suits(victim, l); to != nil && got.Size == r.Size &&
-				(s.pages == nil || s.pages.touch(got.Offset, got.Size)) {
+				(s.pages == nil || s.pages.Touch(got.Offset, got.Size)) {
 				return placed{located: l, at: noHole, was: hole{region: to}, filled: v.fill(to)}, true
 			}
 			run.passed = append(run.passed, l)

@@ -3,7 +3,6 @@ package pool
 import (
 	"cmp"
 	"math"
-	"math/bits"
 	"slices"
 )
 
@@ -83,7 +82,7 @@ func (s *segment) regionShift() uint {
 	if s.pages == nil {
 		return 64
 	}
-	return s.pages.shift
+	return s.pages.Shift()
 }
 
 // regionBytes is how long the regions of a segment are.
@@ -91,7 +90,7 @@ func (s *segment) regionBytes() uint64 {
 	if s.pages == nil {
 		return s.usable
 	}
-	return s.pages.paging.pageBytes
+	return s.paging.pageBytes
 }
 
 // blocksIn counts the blocks in a region that are not longer than it; of a page, none
@@ -100,8 +99,8 @@ func (k regionKey) blocksIn() uint64 {
 	switch t := k.segment.pages; {
 	case t == nil:
 		return k.segment.blocks
-	case t.isBusy(k.page):
-		return uint64(t.entries[k.page].blocks)
+	case t.IsBusy(k.page):
+		return t.Ends(k.page)
 	}
 	return 0
 }
@@ -111,7 +110,7 @@ func (k regionKey) isUsed() bool {
 	if k.segment.pages == nil {
 		return k.segment.blocks != 0
 	}
-	return k.segment.pages.isBusy(k.page)
+	return k.segment.pages.IsBusy(k.page)
 }
 
 func (r *Relocation) newSurvey() *survey {
@@ -131,10 +130,7 @@ func (s *segment) freeInUse() uint64 {
 		return 0
 	}
 	if s.pages != nil {
-		had = 0
-		for _, word := range s.pages.busy {
-			had += uint64(bits.OnesCount64(word)) << s.pages.shift
-		}
+		had = s.pages.BusyCount() << s.pages.Shift()
 	}
 	return had - min(had, stats.SizeBytes-stats.FreeBytes)
 }

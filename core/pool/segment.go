@@ -6,6 +6,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/internal/offheap"
+	"ferrum_mem/core/pool/pages"
 	"ferrum_mem/core/rangealloc"
 	"ferrum_mem/core/track"
 )
@@ -29,7 +30,9 @@ type segment struct {
 	// sizeOrdered says that the strategy is a rangealloc.SizeOrdered.
 	sizeOrdered bool
 	// pages is what is mapped of a segment that is addresses only; else nil.
-	pages *pageTable
+	pages *pages.Table
+	// paging is the pool's then.
+	paging *paging
 	// number counts the pool's segments in the order in which they came.
 	number uint64
 	// blocks counts what the strategy has out: live, in flight or leased.
@@ -56,7 +59,7 @@ func (s *segment) close() {
 	s.timeMemory.Free(&s.times)
 	s.streamMemory.Free(&s.streams)
 	if s.pages != nil {
-		s.pages.close()
+		s.pages.Close()
 	}
 }
 

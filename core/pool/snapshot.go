@@ -47,11 +47,11 @@ func (p *Pool) infoLocked() Info {
 	for _, s := range p.segments {
 		info.AddressBytes += s.had.SizeBytes
 		if s.pages != nil {
-			info.MappedPages += s.pages.mappedCount()
+			info.MappedPages += s.pages.MappedCount()
 		}
 	}
 	if g := p.paged; g != nil {
-		info.PageBytes, info.IdlePages, info.ReadyPages = g.pageBytes, g.idle, g.readyNow()
+		info.PageBytes, info.IdlePages, info.ReadyPages = g.pageBytes, g.counts.Idle, g.readyNow()
 	}
 	return info
 }

@@ -1,4 +1,4 @@
-package pool
+package pages
 
 import "time"
 
@@ -10,28 +10,32 @@ import "time"
 // at the end of every step what the next one takes again.
 //
 // That is found out by mistakes. Pages that were given back are watched for a while,
-// keepHorizon. If half of them or more have to be created again in that time, to
-// give them back was a mistake, else it was right. After keepMistakes mistakes in a
+// 200 ms. If half of them or more have to be created again in that time, to
+// give them back was a mistake, else it was right. After four mistakes in a
 // row, each about as long after the pages had gone as the one before, the window
 // becomes as long as they would have been idle, and a quarter more; after one that
 // was right it is as short as ever. So load that comes and goes at random gets the
-// short window, and a pool that breathes regularly, at least once in keepHorizon,
+// short window, and a pool that breathes regularly, at least once in 200 ms,
 // creates nothing after the first few breaths.
 //
 // The numbers are chosen so that on the recorded load of a server, where requests
 // come at random, the area of what is held over time stays within 2 % of that of the
 // live bytes; docs/rationale.md has what others come to.
 const (
-	keepShort    = 3 * time.Millisecond
-	keepHorizon  = 200 * time.Millisecond
-	keepLong     = keepHorizon + keepHorizon/4
-	keepMistakes = 4
+	// ShortWindow is how long idle pages stay as a rule, and LongWindow at most.
+	ShortWindow = 3 * time.Millisecond
+	LongWindow  = WatchTime + WatchTime/4
+	// WatchTime is how long pages are watched that were given back.
+	WatchTime = 200 * time.Millisecond
+	// Mistakes is how many in a row make the window longer.
+	Mistakes = 4
 )
 
-// keeper is what a pool knows of the pages that it gave back.
-type keeper struct {
-	// window is how long pages have to be idle.
-	window time.Duration
+// Keeper decides how long idle pages stay, by what became of those that were given back.
+// Its zero value has the short window. It is not safe for concurrent use.
+type Keeper struct {
+	// longer is how much longer than ShortWindow pages have to be idle.
+	longer time.Duration
 	// gone counts pages given back since goneAt that are watched, and again those
 	// created since.
 	gone, again uint64
@@ -42,8 +46,11 @@ type keeper struct {
 	gap      time.Duration
 }
 
-// gaveBack is told of pages that were not needed for a window.
-func (k *keeper) gaveBack(pages uint64, now time.Duration) {
+// Window is how long pages have to be idle.
+func (k *Keeper) Window() time.Duration { return ShortWindow + k.longer }
+
+// GaveBack is told of pages that were not needed for a window.
+func (k *Keeper) GaveBack(pages uint64, now time.Duration) {
 	if pages == 0 {
 		return
 	}
@@ -54,8 +61,8 @@ func (k *keeper) gaveBack(pages uint64, now time.Duration) {
 	k.gone += pages
 }
 
-// created is told of pages that an allocation had to wait for.
-func (k *keeper) created(pages uint64, now time.Duration) {
+// Created is told of pages that an allocation had to wait for.
+func (k *Keeper) Created(pages uint64, now time.Duration) {
 	k.judge(now)
 	if k.gone == 0 {
 		return
@@ -71,16 +78,16 @@ func (k *keeper) created(pages uint64, now time.Duration) {
 		k.mistakes = 0
 	}
 	k.mistakes++
-	if k.mistakes >= keepMistakes {
+	if k.mistakes >= Mistakes {
 		// They had been idle for up to two windows when they went.
-		idle := k.gap + 2*k.window
-		k.window = min(max(k.window, idle+idle/4), keepLong)
+		idle := k.gap + 2*k.Window()
+		k.longer = min(max(k.Window(), idle+idle/4), LongWindow) - ShortWindow
 	}
 }
 
 // judge ends the watch if its time is over.
-func (k *keeper) judge(now time.Duration) {
-	if k.gone != 0 && now-k.goneAt > keepHorizon {
-		*k = keeper{window: keepShort}
+func (k *Keeper) judge(now time.Duration) {
+	if k.gone != 0 && now-k.goneAt > WatchTime {
+		*k = Keeper{}
 	}
 }

@@ -9,24 +9,25 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/pool/pages"
 )
 
-// breather is a pool in a time of its own, in which the worker's steps are done
+// timedPool is a pool in a time of its own, in which the worker's steps are done
 // when they are due.
-type breather struct {
+type timedPool struct {
 	*bench
 	pool *Pool
 	now  time.Duration
 }
 
-func newBreather(t *testing.T) *breather {
-	w := &breather{}
+func newTimed(t *testing.T) *timedPool {
+	w := &timedPool{}
 	w.bench, w.pool = pagedPool(t, func(c *Config) { c.Clock = func() time.Duration { return w.now } })
 	return w
 }
 
 // pass lets time pass.
-func (w *breather) pass(t *testing.T, d time.Duration) {
+func (w *timedPool) pass(t *testing.T, d time.Duration) {
 	until := w.now + d
 	for {
 		due, again, err := w.pool.Tick()
@@ -39,28 +40,28 @@ func (w *breather) pass(t *testing.T, d time.Duration) {
 	w.now = until
 }
 
-func (w *breather) alloc(t *testing.T, n int, size uint64) (blocks []device.Addr) {
+func (w *timedPool) alloc(t *testing.T, n int, size uint64) (blocks []device.Addr) {
 	for range n {
 		blocks = append(blocks, mustAlloc(t, w.pool, size).Addr)
 	}
 	return blocks
 }
 
-func (w *breather) free(t *testing.T, blocks []device.Addr) {
+func (w *timedPool) free(t *testing.T, blocks []device.Addr) {
 	for _, addr := range blocks {
 		require.NoError(t, w.pool.Free(addr, nil))
 	}
 }
 
-// A pool that breathes regularly gives back and creates nothing after the first few
-// breaths, whatever they are long, and no page for longer than its window once it
+// Load that comes and goes regularly has the pool give back and create nothing after the
+// first few periods, whatever they are long, and no page for longer than its window once it
 // does not any more.
-func TestAPoolThatBreathesKeepsItsPages(t *testing.T) {
+func TestPeriodicLoadKeepsItsPages(t *testing.T) {
 	for _, gap := range []time.Duration{0, 2, 5, 10, 20, 50, 100, 150, 190} {
 		gap *= time.Millisecond
-		w := newBreather(t)
+		w := newTimed(t)
 		w.alloc(t, 10, page)
-		breathe := func(n int) {
+		period := func(n int) {
 			for range n {
 				blocks := w.alloc(t, 50, 2*page)
 				w.pass(t, 7*time.Millisecond)
@@ -68,16 +69,16 @@ func TestAPoolThatBreathesKeepsItsPages(t *testing.T) {
 				w.pass(t, gap)
 			}
 		}
-		breathe(keepMistakes + 1)
+		period(pages.Mistakes + 1)
 		before := w.dev.Calls(devicetest.Create) + w.dev.Calls(devicetest.Release)
-		breathe(100)
+		period(100)
 		require.Equal(t, before, w.dev.Calls(devicetest.Create)+w.dev.Calls(devicetest.Release), "%v", gap)
 		require.Equal(t, 110*page, w.dev.HeldBytes(), "%v", gap)
-		w.pass(t, 2*keepLong)
+		w.pass(t, 2*pages.LongWindow)
 		require.Equal(t, 10*page, w.dev.HeldBytes(), "%v", gap)
-		w.pass(t, keepHorizon)
+		w.pass(t, pages.WatchTime)
 		require.NoError(t, w.pool.Free(mustAlloc(t, w.pool, 50*page).Addr, nil))
-		w.pass(t, 2*keepShort)
+		w.pass(t, 2*pages.ShortWindow)
 		require.Equal(t, 10*page, w.dev.HeldBytes(), "%v: it was right, and the window is short", gap)
 		quiet(t, w.bench, w.pool)
 	}
@@ -86,7 +87,7 @@ func TestAPoolThatBreathesKeepsItsPages(t *testing.T) {
 // Load at random gets the short window: what is held is what blocks need, and what
 // they needed in the last two windows.
 func TestLoadAtRandomIsFollowedClosely(t *testing.T) {
-	w := newBreather(t)
+	w := newTimed(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	var blocks []device.Addr
 	for range 200 {
@@ -97,9 +98,9 @@ func TestLoadAtRandomIsFollowedClosely(t *testing.T) {
 			w.free(t, blocks[n:])
 			blocks = blocks[:n]
 		}
-		w.pass(t, time.Duration(random.ExpFloat64()*float64(60*time.Millisecond))+2*keepShort)
-		require.LessOrEqual(t, w.pool.paged.keeper.mistakes, keepMistakes)
-		if w.pool.paged.keeper.window == keepShort {
+		w.pass(t, time.Duration(random.ExpFloat64()*float64(60*time.Millisecond))+2*pages.ShortWindow)
+		require.LessOrEqual(t, w.pool.paged.keeper.Window(), pages.LongWindow)
+		if w.pool.paged.keeper.Window() == pages.ShortWindow {
 			require.Equal(t, uint64(len(blocks))*page, w.dev.HeldBytes())
 		}
 	}
@@ -108,50 +109,14 @@ func TestLoadAtRandomIsFollowedClosely(t *testing.T) {
 
 // What is freed and not taken again is given back after one window, or two, in one
 // run of many steps; the ready pages stay.
-func TestAWindowLater(t *testing.T) {
-	w := newBreather(t)
+func TestIdlePagesGoBackAfterAWindow(t *testing.T) {
+	w := newTimed(t)
 	w.alloc(t, 128, page)
 	w.free(t, w.alloc(t, 600, page))
 	require.Equal(t, 728*page, w.dev.HeldBytes())
-	w.pass(t, keepShort-1)
+	w.pass(t, pages.ShortWindow-1)
 	require.Equal(t, 728*page, w.dev.HeldBytes())
-	w.pass(t, keepShort+1)
+	w.pass(t, pages.ShortWindow+1)
 	require.Equal(t, 130*page, w.dev.HeldBytes(), "one page ready for 64 in use")
 	quiet(t, w.bench, w.pool)
-}
-
-// The rule alone: when to give back was a mistake, and when not.
-func TestTheKeeper(t *testing.T) {
-	const gap = 40 * time.Millisecond
-	mistake := func(k *keeper, at, gap time.Duration) {
-		k.gaveBack(100, at)
-		k.created(49, at+gap)
-		require.EqualValues(t, 49, k.again)
-		k.created(1, at+gap)
-		require.Zero(t, k.gone)
-	}
-	k := keeper{window: keepShort}
-	at := time.Duration(0)
-	next := func(gap time.Duration) {
-		at += time.Second
-		mistake(&k, at, gap)
-	}
-	for range keepMistakes - 1 {
-		next(gap)
-		require.Equal(t, keepShort, k.window)
-	}
-	next(gap + gap/4)
-	require.Equal(t, (gap+gap/4+2*keepShort)*5/4, k.window)
-	next(keepHorizon)
-	require.Equal(t, 1, k.mistakes, "another gap")
-	require.Greater(t, k.window, gap, "and yet a mistake")
-	k.gaveBack(10, at)
-	k.created(1000, at+keepHorizon+1)
-	require.Equal(t, keeper{window: keepShort}, k, "it was right")
-	k.created(1000, at)
-	require.Equal(t, keeper{window: keepShort}, k, "nothing had gone")
-	for range 2 * keepMistakes {
-		next(keepHorizon)
-	}
-	require.Equal(t, keepLong, k.window)
 }

@@ -1,0 +1,216 @@
+package pages
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/offheap"
+)
+
+const pageBytes = 1 << 12
+
+// span is a block.
+type span struct{ offset, size uint64 }
+
+// naive is the obvious form of a table: what is mapped by page, and all blocks.
+type naive struct {
+	mapped map[uint64]device.Page
+	blocks []span
+}
+
+// of says how many blocks touch a page, and how many start or end in it.
+func (n *naive) of(page uint64) (touch, ends uint64) {
+	for _, b := range n.blocks {
+		first, last := b.offset/pageBytes, (b.offset+b.size-1)/pageBytes
+		if first <= page && page <= last {
+			touch++
+			if first == page || last == page {
+				ends++
+			}
+		}
+	}
+	return touch, ends
+}
+
+func (n *naive) isMapped(offset, size uint64) bool {
+	for page := offset / pageBytes; page <= (offset+size-1)/pageBytes; page++ {
+		if n.mapped[page] == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (n *naive) isFree(offset, size uint64) bool {
+	return !slices.ContainsFunc(n.blocks, func(b span) bool {
+		return offset < b.offset+b.size && b.offset < offset+size
+	})
+}
+
+// agrees compares all that a table says with the naive form.
+func agrees(t *testing.T, n *naive, table *Table, counts *Counts) {
+	t.Helper()
+	var idle []uint64
+	busy := uint64(0)
+	for page := range table.Len() {
+		touch, ends := n.of(page)
+		require.Equal(t, n.mapped[page] != 0, table.IsMapped(page), "page %d", page)
+		require.Equal(t, touch > 0, table.IsBusy(page), "page %d", page)
+		require.Equal(t, ends, table.Ends(page), "page %d", page)
+		require.Equal(t, n.mapped[page], table.Page(page), "page %d", page)
+		if touch > 0 {
+			busy++
+		} else if n.mapped[page] != 0 {
+			idle = append(idle, page)
+		}
+	}
+	require.EqualValues(t, len(idle), counts.Idle)
+	require.LessOrEqual(t, counts.Low, counts.Idle)
+	require.EqualValues(t, len(n.mapped), table.MappedCount())
+	require.Equal(t, busy, table.BusyCount())
+	require.Equal(t, idle, slices.Collect(table.Idle()))
+	slices.Reverse(idle)
+	require.Equal(t, idle, slices.Collect(table.IdleFromTheTop()))
+	whole := Run{0, max(table.Len(), 1) + 3}
+	var pages []uint64
+	for _, run := range table.Mapped() {
+		for page := run.First; page <= run.Last; page++ {
+			pages = append(pages, page)
+		}
+	}
+	require.Len(t, pages, len(n.mapped))
+	require.True(t, slices.IsSorted(pages))
+	missing := uint64(0)
+	for run := range table.Missing(whole) {
+		missing += run.Count()
+		for page := run.First; page <= run.Last; page++ {
+			require.Zero(t, n.mapped[page])
+		}
+	}
+	require.Equal(t, whole.Count()-uint64(len(n.mapped)), missing)
+	agreeStretches(t, n, table)
+}
+
+// agreeStretches compares the mapped stretches of a range, byte by byte of 64.
+func agreeStretches(t *testing.T, n *naive, table *Table) {
+	t.Helper()
+	const step = 64
+	from, to := uint64(7*step), table.Len()*pageBytes+pageBytes
+	seen := map[uint64]bool{}
+	table.EachMapped(from, to-from, func(offset, length uint64) {
+		for at := offset; at < offset+length; at += step {
+			seen[at] = true
+		}
+	})
+	for at := from; at < to; at += step {
+		if want := n.mapped[at/pageBytes] != 0; want != seen[at] {
+			require.Equal(t, want, seen[at], "byte %d", at)
+		}
+	}
+}
+
+// TestTableIsANaiveOne maps, touches, leaves and drops at random.
+func TestTableIsANaiveOne(t *testing.T) {
+	for seed := range uint64(12) {
+		random := rand.New(rand.NewPCG(seed, 7))
+		counts := &Counts{}
+		table, n := New(pageBytes, counts), &naive{mapped: map[uint64]device.Page{}}
+		const last = 150
+		serial := device.Page(0)
+		for step := range 400 {
+			switch random.IntN(6) {
+			case 0:
+				first := random.Uint64N(last)
+				run := Run{first, min(first+random.Uint64N(70), last)}
+				require.NoError(t, table.Reach(run.Last))
+				for missing := range table.Missing(run) {
+					pages := make([]device.Page, missing.Count())
+					for i := range pages {
+						serial++
+						pages[i] = serial
+						n.mapped[missing.First+uint64(i)] = serial
+					}
+					table.Set(missing.First, pages)
+				}
+			case 1:
+				counts.BeginWindow()
+				for page := range table.Idle() {
+					if random.IntN(8) == 0 {
+						require.Equal(t, n.mapped[page], table.Drop(page))
+						delete(n.mapped, page)
+					}
+				}
+			case 2, 3:
+				size := 64 * (1 + random.Uint64N([...]uint64{3, 100, 700}[random.IntN(3)]))
+				if random.IntN(3) == 0 {
+					size = pageBytes * (1 + random.Uint64N(3))
+				}
+				offset := 64 * random.Uint64N(last*pageBytes/64)
+				if random.IntN(2) == 0 {
+					offset -= offset % pageBytes
+				}
+				count := 1 + random.Uint64N(6)
+				touchSome(t, n, table, offset, size, count)
+			default:
+				leaveSome(random, n, table)
+			}
+			if step%10 == 9 {
+				agrees(t, n, table, counts)
+			}
+		}
+		table.Close()
+	}
+}
+
+func touchSome(t *testing.T, n *naive, table *Table, offset, size, count uint64) {
+	t.Helper()
+	if !n.isFree(offset, size*count) {
+		return
+	}
+	want := n.isMapped(offset, size*count)
+	if count == 1 {
+		require.Equal(t, want, table.Touch(offset, size))
+	} else {
+		require.Equal(t, want, table.TouchMany(offset, size, count))
+	}
+	for i := uint64(0); want && i < count; i++ {
+		n.blocks = append(n.blocks, span{offset + i*size, size})
+	}
+}
+
+// leaveSome ends one block, or a run of blocks of a size that lie behind each other.
+func leaveSome(random *rand.Rand, n *naive, table *Table) {
+	if len(n.blocks) == 0 {
+		return
+	}
+	at := random.IntN(len(n.blocks))
+	first, count := n.blocks[at], 1
+	for at+count < len(n.blocks) && n.blocks[at+count] == (span{first.offset + uint64(count)*first.size, first.size}) {
+		count++
+	}
+	n.blocks = slices.Delete(n.blocks, at, at+count)
+	if count == 1 {
+		table.Leave(first.offset, first.size)
+	} else {
+		table.LeaveMany(first.offset, first.size, uint64(count))
+	}
+}
+
+func TestATableThatCannotGrowStaysAsItIs(t *testing.T) {
+	if !offheap.Pages {
+		t.Skip("tables are on the Go heap")
+	}
+	table := New(pageBytes, &Counts{})
+	require.NoError(t, table.Reach(10))
+	long := table.Len()
+	before := offheap.SetLimit(offheap.Mapped())
+	defer offheap.SetLimit(before)
+	require.ErrorIs(t, table.Reach(1<<26), device.CodeResourceExhausted)
+	require.Equal(t, long, table.Len())
+	require.False(t, table.Touch(0, 64))
+	table.Close()
+}
