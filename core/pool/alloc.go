@@ -72,7 +72,7 @@ func (p *Pool) allocPlain(r *Request) (_ *segment, _ rangealloc.Range, tag strin
 	size := (r.SizeBytes + granule - 1) &^ (granule - 1)
 	p.mu.Lock()
 	if p.frozen || p.state != stateOpen || p.inFlight.Count() != 0 || !p.tags.IsKept(r.TagNumber) ||
-		p.graphs.capturing.Load() != 0 {
+		p.graphs.AnyCapturing() {
 		p.mu.Unlock()
 		return nil, rangealloc.Range{}, "", 0, false
 	}
@@ -125,7 +125,7 @@ func (p *Pool) allocNeed(n *need) (block Block, err error) {
 	if p.ended.Load() {
 		return Block{}, p.closedError(opAlloc)
 	}
-	if p.graphs.capturing.Load() != 0 {
+	if p.graphs.AnyCapturing() {
 		if private, inside, err := p.routed(n); private != nil || err != nil {
 			if err != nil {
 				return Block{}, err

@@ -32,7 +32,7 @@ func (p *Pool) allocBatch(n *need, to []device.Addr) error {
 	if p.ended.Load() {
 		return p.closedError(opAlloc)
 	}
-	if p.graphs.capturing.Load() != 0 {
+	if p.graphs.AnyCapturing() {
 		if private, inside, err := p.routed(n); private != nil || err != nil {
 			if err != nil {
 				return err

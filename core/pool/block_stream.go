@@ -186,7 +186,7 @@ func (p *Pool) streamFor(j *pendingFree, l located) device.Stream {
 		return p.defaultStream
 	}
 	of := p.blockStreams.byNumber[number-1].stream
-	if b, ok := of.(*branch); ok && b.graph.over.Load() {
+	if b, ok := of.(*branch); ok && b.IsOver() {
 		of = b.Stream
 		if now, ok := j.stream.(*branch); ok && now.Stream == of {
 			return nil

@@ -55,7 +55,7 @@ func (p *Pool) Close(force bool) error {
 		p.pauseCache(false)
 	}
 	if err != nil {
-		p.openGraphs()
+		p.graphs.Open()
 	}
 	p.engine.SegmentsChanged()
 	p.changed()
@@ -75,27 +75,23 @@ func (p *Pool) beginClose(force bool) error {
 	}
 	// One that is refused here disturbs nobody.
 	p.Flush()
-	if left := cmp.Or(p.graphsLeft(), p.blocksLeft(p.Statistics())); left != nil {
+	if left := cmp.Or(p.graphs.Left(), p.blocksLeft(p.Statistics())); left != nil {
 		return left
 	}
-	p.graphs.mu.Lock()
-	defer p.graphs.mu.Unlock()
-	if left := p.graphsLeftLocked(); left != nil {
-		return left
-	}
-	// Nothing captures, so nobody else has paused the caches.
-	p.pauseCache(true)
-	err := p.decideClose()
-	if err != nil {
-		p.pauseCache(false)
-	}
-	return err
+	return p.graphs.WhileNone(func() error {
+		// Nothing captures, so nobody else has paused the caches.
+		p.pauseCache(true)
+		err := p.decideClose()
+		if err != nil {
+			p.pauseCache(false)
+		}
+		return err
+	})
 }
 
 func (p *Pool) forceClose() error {
-	p.graphs.mu.Lock()
-	p.graphs.closing.Store(true)
-	p.graphs.mu.Unlock()
+	p.graphs.Shut()
+	p.graphs.Await()
 	err := p.closeGraphs()
 	if err == nil {
 		p.lock()
@@ -106,14 +102,14 @@ func (p *Pool) forceClose() error {
 		p.mu.Unlock()
 	}
 	if err != nil {
-		p.openGraphs()
+		p.graphs.Open()
 	}
 	return err
 }
 
 // decideClose looks for live blocks while nobody can take one: the pool's own books
 // stand still, and the caches, which are paused, have every call come here.
-// The caller holds graphs.mu.
+// No capture can begin.
 func (p *Pool) decideClose() error {
 	cache := p.freeze()
 	defer p.thaw()
@@ -132,7 +128,7 @@ func (p *Pool) decideClose() error {
 	}
 	err := p.setClosing()
 	if err == nil {
-		p.graphs.closing.Store(true)
+		p.graphs.Shut()
 	}
 	return err
 }

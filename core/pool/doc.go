@@ -18,8 +18,8 @@
 // Pool.layout or Pool.census, never both, then Pool.mu, then the locks of the
 // engine and the driver.
 //
-//   - Pool.graphs.mu comes before these, of the pool that graphs were captured for and of
-//     their private pools, and graph.mu after all of them.
+//   - The locks of package graphs: the registry's comes before these, of the pool that
+//     graphs were captured for and of their private pools, and a graph's after all of them.
 //   - Pool.layout: one thread at a time adds or gives back segments and pages. It
 //     is held over Engine.Reserve and Engine.Release and over the calls of
 //     device.VirtualMemory, which may take milliseconds, and never over
@@ -46,5 +46,5 @@
 // cache.go, walk.go, retire_fly.go, retire_many.go, retire.go, lease.go, close.go,
 // page_choosy.go, page_grow.go, page_caches.go, reset.go, relocate.go, relocate_place.go,
 // relocate_holes.go, brief.go, snapshot.go, source.go, grow.go, page_space.go,
-// graph_stream.go, graph_route.go, graph_parked.go, record.go, batch.go, trim.go.
+// graph_route.go, graph_parked.go, record.go, batch.go, trim.go.
 package pool

@@ -183,7 +183,7 @@ func (p *Pool) FreeBatch(addrs []device.Addr, stream device.Stream) error {
 	if stream == nil {
 		stream = p.defaultStream
 	}
-	if p.graphs.private.Load() != 0 {
+	if p.graphs.AnyPrivate() {
 		if done, err := p.freeManyRouted(&pendingFree{addrs: addrs, stream: stream, batch: true}); done {
 			return err
 		}
@@ -210,7 +210,7 @@ func (p *Pool) FreeAfter(addr device.Addr, events []device.Event) error {
 		}
 	}
 	j := &pendingFree{addrs: []device.Addr{addr}, idle: true, events: events}
-	if p.graphs.private.Load() != 0 {
+	if p.graphs.AnyPrivate() {
 		if done, err := p.freeManyRouted(j); done {
 			return err
 		}

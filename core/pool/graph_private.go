@@ -13,14 +13,6 @@ import (
 // needs more or the pool itself grows by less.
 const privateGrowthBytes = 8 << 20
 
-// privatePool is the pool of one graph, or of several that share it.
-type privatePool struct {
-	*Pool
-	// graphs counts those that were not released. It is under graphs.mu of the pool
-	// that they were captured for.
-	graphs int
-}
-
 // keeping is what a private pool knows of the end of its graphs, under Pool.mu.
 type keeping struct {
 	// family is the pool that the graphs were captured for.
@@ -33,8 +25,8 @@ type keeping struct {
 
 // newPrivate makes the private pool of a graph. It takes segments, not pages: what a
 // graph uses is neither unmapped nor moved. The pool's bound holds for it by itself.
-// The caller holds graphs.mu.
-func (p *Pool) newPrivate(number uint64) (*privatePool, error) {
+// Captures do not begin or end meanwhile.
+func (p *Pool) newPrivate(number uint64) (*Pool, error) {
 	c := p.Config()
 	bound := c.mostHeld(p.engine)
 	name := c.Name[:min(len(c.Name), MaxNameBytes-24)]
@@ -56,30 +48,15 @@ func (p *Pool) newPrivate(number uint64) (*privatePool, error) {
 		return nil, err
 	}
 	made.keeping = &keeping{family: p}
-	private := &privatePool{Pool: made}
-	p.graphs.setPools(append(slices.Clone(p.graphs.list()), private))
-	return private, nil
-}
-
-func (t *graphs) list() []*privatePool {
-	if pools := t.pools.Load(); pools != nil {
-		return *pools
-	}
-	return nil
-}
-
-// setPools replaces the list. The caller holds mu.
-func (t *graphs) setPools(pools []*privatePool) {
-	t.pools.Store(&pools)
-	t.private.Store(int32(len(pools)))
+	return made, nil
 }
 
 // privateOf is the private pool in whose segments an address lies, or nil.
-func (p *Pool) privateOf(addr device.Addr) *privatePool {
-	if p.graphs.private.Load() == 0 {
+func (p *Pool) privateOf(addr device.Addr) *Pool {
+	if !p.graphs.AnyPrivate() {
 		return nil
 	}
-	for _, private := range p.graphs.list() {
+	for _, private := range p.graphs.Private() {
 		private.mu.Lock()
 		in := private.segmentOf(addr) != nil
 		private.mu.Unlock()
@@ -124,11 +101,10 @@ func (p *Pool) drained() bool {
 // sweepGraphs closes private pools that have come to their end. What the device does not
 // take now is tried again by the next call.
 func (p *Pool) sweepGraphs() {
-	t := &p.graphs
-	if t.private.Load() == 0 {
+	if !p.graphs.AnyPrivate() {
 		return
 	}
-	for _, private := range t.list() {
+	for _, private := range p.graphs.Private() {
 		if !private.drained() {
 			continue
 		}
@@ -141,25 +117,12 @@ func (p *Pool) sweepGraphs() {
 			p.engine.Log(engine.Warning, fmt.Sprintf("pool %q could not give its memory back: %v", private.config.Name, err))
 			continue
 		}
-		p.forgetPrivate(private)
+		p.graphs.Forget(private)
 	}
-}
-
-func (p *Pool) forgetPrivate(private *privatePool) {
-	t := &p.graphs
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.setPools(slices.DeleteFunc(slices.Clone(t.list()), func(other *privatePool) bool { return other == private }))
 }
 
 // PrivatePools lists the private pools of graphs, each a pool with books of its own.
-func (p *Pool) PrivatePools() []*Pool {
-	var pools []*Pool
-	for _, private := range p.graphs.list() {
-		pools = append(pools, private.Pool)
-	}
-	return pools
-}
+func (p *Pool) PrivatePools() []*Pool { return slices.Clone(p.graphs.Private()) }
 
 // GraphInfo is a graph at one moment. Bytes of the private pool are of all graphs
 // that share it.
@@ -178,63 +141,30 @@ type GraphInfo struct {
 
 // CaptureInfo describes a graph that was not released: CodeNotFound for any other.
 func (p *Pool) CaptureInfo(number uint64) (GraphInfo, error) {
-	t := &p.graphs
-	t.mu.Lock()
-	g := t.find(number)
-	if g == nil {
-		t.mu.Unlock()
-		return GraphInfo{}, p.noGraph(opGraphInfo, "graph", number)
+	g, err := p.graphs.Info(number)
+	if err != nil {
+		return GraphInfo{}, err
 	}
-	info := GraphInfo{Capturing: !g.over.Load(), Sharing: uint64(g.private.graphs), ParkedBytes: g.parkedBytes()}
-	t.mu.Unlock()
-	stats := g.private.Statistics()
-	info.HeldBytes = g.private.HeldBytes()
+	info := GraphInfo{Capturing: g.Capturing, Sharing: g.Sharing, ParkedBytes: g.ParkedBytes}
+	stats := g.Private.Statistics()
+	info.HeldBytes = g.Private.HeldBytes()
 	info.LiveBytes, info.LiveBlocks = stats.Allocated.Current, stats.LiveBlocks.Current
 	return info, nil
 }
 
 // closeGraphs ends all graphs with the pool: none of them runs any more. No capture
-// begins: graphs.closing is set.
+// begins: graphs are shut.
 func (p *Pool) closeGraphs() error {
-	t := &p.graphs
-	t.mu.Lock()
-	graphs := slices.Clone(t.all)
-	t.mu.Unlock()
-	for _, g := range graphs {
-		if err := p.CaptureRelease(g.number, nil); err != nil && device.CodeOf(err) != device.CodeNotFound {
+	for _, number := range p.graphs.Numbers() {
+		if err := p.CaptureRelease(number, nil); err != nil && device.CodeOf(err) != device.CodeNotFound {
 			return err
 		}
 	}
-	for _, private := range t.list() {
+	for _, private := range p.graphs.Private() {
 		if err := private.Close(true); err != nil {
 			return err
 		}
-		p.forgetPrivate(private)
+		p.graphs.Forget(private)
 	}
 	return nil
-}
-
-// graphsLeft is the error of a pool that cannot be closed because of its graphs.
-func (p *Pool) graphsLeft() error {
-	p.graphs.mu.Lock()
-	defer p.graphs.mu.Unlock()
-	return p.graphsLeftLocked()
-}
-
-// graphsLeftLocked is graphsLeft. The caller holds graphs.mu.
-func (p *Pool) graphsLeftLocked() error {
-	t := &p.graphs
-	pools := t.list()
-	if len(pools) == 0 {
-		return nil
-	}
-	return device.Errorf(device.CodeBusy, opClose, "pool %q has %d graphs that were not released and %d private pools of graphs",
-		p.config.Name, len(t.all), len(pools)).On(p.engine.ID())
-}
-
-// openGraphs lets captures begin again in a pool that was not closed.
-func (p *Pool) openGraphs() {
-	p.graphs.mu.Lock()
-	p.graphs.closing.Store(false)
-	p.graphs.mu.Unlock()
 }

@@ -20,25 +20,7 @@ func (p *Pool) family() *Pool {
 // graphOf is the graph that a stream is captured for, and whether its capture was
 // spoilt; nil: for none that began in this pool.
 func (p *Pool) graphOf(stream device.Stream) (g *graph, spoilt bool, err error) {
-	t := &p.family().graphs
-	if t.capturing.Load() == 0 {
-		return nil, false, nil
-	}
-	now, err := captureOf(stream)
-	if err != nil || now.State == device.CaptureNone {
-		return nil, false, err
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if now.State == device.CaptureActive {
-		return t.ofCapture(now.ID), false, nil
-	}
-	for _, g := range t.all {
-		if !g.over.Load() && g.has(stream) {
-			return g, true, nil
-		}
-	}
-	return nil, false, nil
+	return p.family().graphs.OfStream(stream)
 }
 
 // routed is the private pool that an allocation is for, and the need that it has there;
@@ -51,7 +33,7 @@ func (p *Pool) routed(n *need) (*Pool, *need, error) {
 	if spoilt {
 		return nil, nil, device.Errorf(device.CodeInvalidState, opAlloc,
 			"size_bytes %d: the capture of the stream, graph %d, was spoilt by an error before; it has to be ended",
-			n.requested, g.number).On(p.engine.ID())
+			n.requested, g.Number()).On(p.engine.ID())
 	}
 	r := Request{SizeBytes: n.requested, AlignmentBytes: n.Align, Tag: n.tag, End: n.End, Group: n.Group}
 	if r.Tag == "" && n.tagNumber != 0 {
@@ -65,17 +47,17 @@ func (p *Pool) routed(n *need) (*Pool, *need, error) {
 			return nil, nil, err
 		}
 	}
-	private, inside := g.private.Pool, new(need)
+	private, inside := g.Private(), new(need)
 	if err := private.check(&r, inside); err != nil {
 		return nil, nil, err
 	}
-	inside.count, inside.stream = n.count, g.branchOf(n.stream)
+	inside.count, inside.stream = n.count, g.BranchOf(n.stream)
 	return private, inside, nil
 }
 
 // freeRouted is freeManyRouted for one block.
 func (p *Pool) freeRouted(addr device.Addr, size uint64, stream device.Stream) (done bool, err error) {
-	if p.graphs.private.Load() == 0 {
+	if !p.graphs.AnyPrivate() {
 		return false, nil
 	}
 	return p.freeManyRouted(&pendingFree{addrs: []device.Addr{addr}, stream: stream, size: size})
@@ -113,16 +95,16 @@ func (p *Pool) freeManyRouted(j *pendingFree) (done bool, err error) {
 // freePart frees blocks of one pool. Without a stream only events count.
 func (p *Pool) freePart(owner *Pool, g *graph, j *pendingFree) (err error) {
 	switch {
-	case g != nil && owner == g.private.Pool:
+	case g != nil && owner == g.Private():
 		// Work of the same branch comes after; all other has to wait for the capture.
-		b := g.branchOf(j.stream)
-		j.stream, j.streams, j.marks = b, []device.Stream{b}, []device.Event{captureEnd{g}}
+		b := g.BranchOf(j.stream)
+		j.stream, j.streams, j.marks = b, []device.Stream{b}, []device.Event{g.End()}
 	case g != nil:
 		// The graph will use them whenever it runs.
 		j.idle, j.graphs, j.captured = true, []*graph{g}, []device.Stream{j.stream}
 	default:
 		// The stream cannot know what captures have done with them.
-		j.events = append(slices.Clone(j.events), p.endsOf(owner)...)
+		j.events = append(slices.Clone(j.events), p.graphs.EndsOf(owner)...)
 		if j.stream != nil {
 			if j.idle, err = device.IsDry(j.stream); err != nil {
 				return err
@@ -132,25 +114,13 @@ func (p *Pool) freePart(owner *Pool, g *graph, j *pendingFree) (err error) {
 	return owner.retire(j)
 }
 
-// endsOf is the ends of the captures under way in a private pool.
-func (p *Pool) endsOf(owner *Pool) (ends []device.Event) {
-	p.graphs.mu.Lock()
-	defer p.graphs.mu.Unlock()
-	for _, g := range p.graphs.all {
-		if g.private.Pool == owner && !g.over.Load() {
-			ends = append(ends, captureEnd{g})
-		}
-	}
-	return ends
-}
-
 // ownersOf sorts addresses by the pool that they are of; the pool itself has what is of none.
 func (p *Pool) ownersOf(addrs []device.Addr) (owners []*Pool, byOwner map[*Pool][]device.Addr) {
 	byOwner = map[*Pool][]device.Addr{}
 	for _, addr := range addrs {
 		owner := p
 		if private := p.privateOf(addr); private != nil {
-			owner = private.Pool
+			owner = private
 		}
 		if len(byOwner[owner]) == 0 {
 			owners = append(owners, owner)

@@ -39,7 +39,7 @@ func (p *Pool) Lease(sizeBytes uint64, stream device.Stream, to []device.Addr, c
 		return 0, p.closedError(opLease)
 	}
 	p.learn(counts)
-	if p.graphs.capturing.Load() != 0 {
+	if p.graphs.AnyCapturing() {
 		// It may be a stream that captures, which gets nothing from here.
 		p.mu.Unlock()
 		return 0, nil

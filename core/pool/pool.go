@@ -8,6 +8,7 @@ import (
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/memcheck"
 	"ferrum_mem/core/mirror"
+	"ferrum_mem/core/pool/graphs"
 	"ferrum_mem/core/pool/inflight"
 	"ferrum_mem/core/track"
 )
@@ -68,7 +69,7 @@ type Pool struct {
 	grounded bool
 	scratch  scratch
 	// graphs is the graphs that were captured for the pool, with their private pools.
-	graphs graphs
+	graphs graphs.Registry[*Pool]
 	// keeping is nil but in a private pool, and parked counts blocks that graphs still
 	// use, and that are behind no fence yet.
 	keeping *keeping
@@ -130,6 +131,7 @@ func newPool(e *engine.Engine, c Config, group *track.Totals, source engine.Sour
 	p.thawed, p.passed = sync.NewCond(&p.mu), sync.NewCond(&p.mu)
 	p.inFlight.Init(p.debug == nil)
 	p.tags.Keep(c.Name)
+	p.graphs.Init(c.Name, e.ID(), p.pauseCache)
 	if e.Holds(source) {
 		if err := e.Register(p); err != nil {
 			p.books.Leave()
@@ -210,7 +212,7 @@ func (p *Pool) Tag(name string) (number uint32, err error) {
 
 // IsOver says that the pool has ended or is ending: what Close does not refuse.
 func (p *Pool) IsOver() bool {
-	if p.graphs.closing.Load() {
+	if p.graphs.IsShut() {
 		return true
 	}
 	p.mu.Peek()

@@ -16,17 +16,17 @@ func (p *Pool) RecordStream(addr device.Addr, stream device.Stream) error {
 	if stream == nil {
 		stream = p.defaultStream
 	}
-	if p.graphs.private.Load() != 0 {
+	if p.graphs.AnyPrivate() {
 		owner := p
 		if private := p.privateOf(addr); private != nil {
-			owner = private.Pool
+			owner = private
 		}
 		g, _, err := p.graphOf(stream)
 		if err != nil {
 			return err
 		}
 		if g != nil {
-			stream = g.branchOf(stream)
+			stream = g.BranchOf(stream)
 		}
 		if owner != p {
 			return owner.RecordStream(addr, stream)

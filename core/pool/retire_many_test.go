@@ -87,7 +87,7 @@ func TestACloseWaitsForALargeBatch(t *testing.T) {
 	mustAlloc(t, p, 100)
 	closed := make(chan error)
 	go func() { closed <- p.Close(true) }()
-	for !p.graphs.closing.Load() {
+	for !p.graphs.IsShut() {
 		runtime.Gosched()
 	}
 	p.mu.Peek()

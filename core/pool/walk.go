@@ -90,7 +90,7 @@ func (p *Pool) EachBlock(visit func(Block) bool) {
 	if !p.eachOwnBlock(visit) {
 		return
 	}
-	for _, private := range p.graphs.list() {
+	for _, private := range p.graphs.Private() {
 		if !private.eachOwnBlock(visit) {
 			return
 		}

@@ -28,7 +28,7 @@ var againstOrder = map[string]int{
 	"core/memcheck":               4,
 	"core/monitor":                3,
 	"core/placement":              1,
-	"core/pool":                   71,
+	"core/pool":                   67,
 	"core/rangealloc/conformance": 7,
 	"core/replay":                 8,
 	"core/trace":                  3,
