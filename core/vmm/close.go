@@ -60,7 +60,7 @@ func (s *space) unparkAll() error {
 		for s.unparking > 0 {
 			s.changed.Wait()
 		}
-		left := s.parked.count
+		left := s.parked.Count()
 		s.mu.Unlock()
 		if left == 0 {
 			return nil
@@ -100,9 +100,9 @@ func (s *space) setClosing(force bool) {
 // inUse is the error of a space that cannot be closed because pages are live, or may
 // be in a moment; nil: it can. The caller holds mu.
 func (s *space) inUse(op string) error {
-	if used := s.live.count + s.asleep.count; used > 0 {
+	if used := s.live.Count() + s.asleep.Count(); used > 0 {
 		return s.fault(device.CodeBusy, op, "%q has %d allocations of %d pages of %d bytes, of which %d are asleep", s.owner.name,
-			s.records.count(), used, s.pageBytes, s.asleep.count)
+			s.records.count(), used, s.pageBytes, s.asleep.Count())
 	}
 	if s.claims > 0 {
 		return s.fault(device.CodeBusy, op, "%q has no allocation yet, and %d calls under way that allocate, or have it sleep or wake",
@@ -124,7 +124,7 @@ func (s *space) drain() error {
 		return err
 	}
 	s.mu.Lock()
-	live := s.live.count
+	live := s.live.Count()
 	s.mu.Unlock()
 	if live > 0 {
 		err := s.physical.engine.Synchronize(device.Forever)
@@ -141,9 +141,9 @@ func (s *space) drain() error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for steps := (pace.Pace{}); s.live.count > 0; {
-		start, _ := s.live.next(0)
-		r := s.live.runFrom(start, slicePages)
+	for steps := (pace.Pace{}); s.live.Count() > 0; {
+		start, _ := s.live.Next(0)
+		r := s.live.RunFrom(start, slicePages)
 		s.physical.park(s.endLives(r))
 		s.parkRun(r)
 		s.standBack(&steps)

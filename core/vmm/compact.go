@@ -65,10 +65,10 @@ func (s *space) parkedPages(to []device.Page) []device.Page {
 	if s.state == stateClosed {
 		return to
 	}
-	for at, ok := s.parked.next(0); ok; at, ok = s.parked.next(at) {
-		r := s.parked.runFrom(at, s.pages)
-		to = append(to, s.numbers[r.start:r.end()]...)
-		if at = r.end(); at == s.pages {
+	for at, ok := s.parked.Next(0); ok; at, ok = s.parked.Next(at) {
+		r := s.parked.RunFrom(at, s.pages)
+		to = append(to, s.numbers[r.Start:r.End()]...)
+		if at = r.End(); at == s.pages {
 			break
 		}
 	}

@@ -63,12 +63,12 @@
 //
 // # Files in reading order
 //
-// model_runs.go, page_set.go, config.go, worker.go, physical.go, users.go, records.go,
-// quota.go, quota_line.go, space.go, take.go, retire.go, sleep_file.go, sleep_leftover.go,
-// sleep_chunk.go, sleep_kept.go, sleep_state.go, sleep_transfer.go, sleep_space.go,
-// free.go, engine_pool.go, release.go, compact.go, place_wait.go, map.go, wake.go,
+// sleep_request.go, config.go, worker.go, physical.go, records.go, quota.go, quota_line.go,
+// space.go, take.go, retire.go, sleep_file.go, sleep_leftover.go, sleep_chunk.go,
+// sleep_kept.go, sleep_state.go, stats.go, sleep_transfer.go, sleep_space.go, free.go,
+// users_wait.go, engine_pool.go, release.go, compact.go, place_wait.go, map.go, wake.go,
 // close.go, pool.go, model_place.go, model.go, elastic.go, elastic_reclaim.go,
-// elastic_admit.go, elastic_supply.go, sleep.go, sleep_lull.go, sleep_end.go,
-// sleep_free.go, stats.go, export.go, users_wait.go, ranges.go, record.go,
-// elastic_stats.go, elastic_models.go, elastic_close.go, elastic_search.go, wake_end.go.
+// elastic_admit.go, elastic_supply.go, sleep.go, sleep_free.go, export.go, ranges.go,
+// record.go, elastic_stats.go, elastic_models.go, elastic_close.go, elastic_search.go,
+// sleep_end.go, wake_end.go, sleep_lull.go.
 package vmm

@@ -13,6 +13,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/vmm/pageset"
 )
 
 // naiveElastic is what the test knows of an elastic pool: for each model its ranges, in
@@ -34,7 +35,7 @@ type naiveModel struct {
 	// effective is the pages of its guarantee that are in effect.
 	effective uint64
 	ranges    []naiveRange
-	retiring  []run
+	retiring  []pageset.Run
 	willing   bool
 	failures  uint64
 }
@@ -43,20 +44,20 @@ type naiveRange struct{ offset, size uint64 }
 
 const spacePages = 20
 
-func (r naiveRange) run() run {
+func (r naiveRange) run() pageset.Run {
 	end := (r.offset + r.size + page - 1) / page
-	return run{start: r.offset / page, pages: end - r.offset/page}
+	return pageset.Run{Start: r.offset / page, Pages: end - r.offset/page}
 }
 
 // cells says which pages of a model are not free.
 func (m *naiveModel) cells() (cells [spacePages]bool) {
 	for _, r := range m.ranges {
-		for at := r.run().start; at < r.run().end(); at++ {
+		for at := r.run().Start; at < r.run().End(); at++ {
 			cells[at] = true
 		}
 	}
 	for _, r := range m.retiring {
-		for at := r.start; at < r.end(); at++ {
+		for at := r.Start; at < r.End(); at++ {
 			cells[at] = true
 		}
 	}
@@ -142,7 +143,7 @@ func (m *naiveModel) give(pages uint64) {
 		return
 	}
 	for freed := uint64(0); freed < pages && len(m.ranges) > 0; {
-		freed += m.ranges[0].run().pages
+		freed += m.ranges[0].run().Pages
 		m.ranges = m.ranges[1:]
 	}
 }
@@ -236,7 +237,7 @@ func (n *naiveElastic) callback(m *naiveModel, needed uint64) (freed uint64) {
 	for _, r := range m.ranges {
 		// What an earlier call of the same allocation has freed is not there.
 		if freed < needed && m.real.Free(r.offset, r.size, nil) == nil {
-			freed += r.run().pages * page
+			freed += r.run().Pages * page
 		}
 	}
 	return freed
@@ -300,7 +301,7 @@ func (n *naiveElastic) allocateAt(t *rapid.T) {
 		return
 	}
 	for _, retiring := range m.retiring {
-		if retiring.start < r.run().end() && r.run().start < retiring.end() {
+		if retiring.Start < r.run().End() && r.run().Start < retiring.End() {
 			t.Skip("it would wait for held work")
 		}
 	}
@@ -308,11 +309,11 @@ func (n *naiveElastic) allocateAt(t *rapid.T) {
 	n.calls.Lock()
 	defer n.calls.Unlock()
 	cells := m.cells()
-	if slices.Contains(cells[r.run().start:r.run().end()], true) {
+	if slices.Contains(cells[r.run().Start:r.run().End()], true) {
 		require.ErrorIs(t, err, device.CodeAlreadyMapped)
 		return
 	}
-	if !n.admit(m, r.run().pages) {
+	if !n.admit(m, r.run().Pages) {
 		require.ErrorIs(t, err, device.CodeOutOfPhysicalMemory)
 		m.failures++
 		return

@@ -104,7 +104,7 @@ func (m *Model) stats() ModelStats {
 	stats := ModelStats{
 		ID: m.id, Stats: m.space.statsLocked(), GuaranteedBytes: s.bytes(share.guaranteed),
 		RequestedGuaranteeBytes: s.bytes(share.asked), Priority: share.priority,
-		CachedBytes: s.bytes(m.space.parked.count + uint64(len(m.space.owner.idle))), ModelCounts: m.counts,
+		CachedBytes: s.bytes(m.space.parked.Count() + uint64(len(m.space.owner.idle))), ModelCounts: m.counts,
 	}
 	if share.most != noBound {
 		stats.MaxBytes = s.bytes(share.most)

@@ -40,14 +40,14 @@ func (s *space) export(op string, b span, most uint64) (files []int, count uint6
 	if s.state != stateOpen {
 		return nil, 0, s.closedError(op)
 	}
-	if page, hole := s.live.firstNotIn(r); hole {
+	if page, hole := s.live.FirstNotIn(r); hole {
 		return nil, 0, s.notLive(op, b, r, page)
 	}
-	if r.pages > most {
-		return nil, r.pages, s.fault(device.CodeBufferTooSmall, op, "room for %d descriptors: there are %d pages", most, r.pages)
+	if r.Pages > most {
+		return nil, r.Pages, s.fault(device.CodeBufferTooSmall, op, "room for %d descriptors: there are %d pages", most, r.Pages)
 	}
-	files = make([]int, 0, r.pages)
-	for page := r.start; page < r.start+r.pages; page++ {
+	files = make([]int, 0, r.Pages)
+	for page := r.Start; page < r.Start+r.Pages; page++ {
 		file, err := exporter.ExportPage(s.numbers[page])
 		if err != nil {
 			closeAll(files)
@@ -55,7 +55,7 @@ func (s *space) export(op string, b span, most uint64) (files []int, count uint6
 		}
 		files = append(files, file)
 	}
-	return files, r.pages, nil
+	return files, r.Pages, nil
 }
 
 // closeAll closes descriptors that nobody was given.

@@ -6,13 +6,14 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/internal/pace"
 	"ferrum_mem/core/track"
+	"ferrum_mem/core/vmm/pageset"
 )
 
 // leaving is a free under way.
 type leaving struct {
 	op string
 	at span
-	run
+	pageset.Run
 	// stream is the one that the caller named; nil: none.
 	stream device.Stream
 	// marks are the ends of the queues of the streams that may use the pages, as far
@@ -34,7 +35,7 @@ func (s *space) deallocate(op string, b span, stream device.Stream) error {
 	if err != nil {
 		return err
 	}
-	l := &leaving{op: op, at: b, run: r, stream: stream}
+	l := &leaving{op: op, at: b, Run: r, stream: stream}
 	for {
 		missing, slept, err := s.leave(l)
 		if err == nil && len(missing) > 0 {
@@ -101,33 +102,33 @@ func (s *space) closeMarks(marks []mark) {
 func (s *space) leave(l *leaving) (missing []device.Stream, slept bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if slept, err = s.leaveAsleep(l.op, l.at, l.run); slept || err != nil {
+	if slept, err = s.leaveAsleep(l.op, l.at, l.Run); slept || err != nil {
 		return nil, slept, err
 	}
-	if err = s.mayFree(l.op, l.at, l.run); err != nil {
+	if err = s.mayFree(l.op, l.at, l.Run); err != nil {
 		return nil, false, err
 	}
-	if missing = l.unmarked(s.users.usersOf(l.run)); len(missing) > 0 {
+	if missing = l.unmarked(s.users.Streams(l.Run)); len(missing) > 0 {
 		return missing, false, nil
 	}
 	if l.waits() {
-		s.physical.retire(s.endLives(l.run))
-		s.retiring += l.pages
-		s.enqueue(l.marks, l.run)
+		s.physical.retire(s.endLives(l.Run))
+		s.retiring += l.Pages
+		s.enqueue(l.marks, l.Run)
 	} else {
-		s.physical.park(s.endLives(l.run))
-		s.parkRun(l.run)
+		s.physical.park(s.endLives(l.Run))
+		s.parkRun(l.Run)
 	}
 	s.land(pollBudget)
 	return nil, false, nil
 }
 
 // mayFree says why a range cannot be freed.
-func (s *space) mayFree(op string, b span, r run) error {
+func (s *space) mayFree(op string, b span, r pageset.Run) error {
 	if s.state != stateOpen {
 		return s.closedError(op)
 	}
-	if page, hole := s.live.firstNotIn(r); hole {
+	if page, hole := s.live.FirstNotIn(r); hole {
 		return s.notLive(op, b, r, page)
 	}
 	return s.mayFreeWhole(op, b, r)
@@ -135,20 +136,20 @@ func (s *space) mayFree(op string, b span, r run) error {
 
 // mayFreeWhole is mayFree for pages that all have allocations: whole pages, of whatever
 // allocations, or all that one allocation ever had.
-func (s *space) mayFreeWhole(op string, b span, r run) error {
+func (s *space) mayFreeWhole(op string, b span, r pageset.Run) error {
 	if err := s.shiftingNow(op, b, r); err != nil {
 		return err
 	}
 	if b.offset%s.pageBytes == 0 && b.size%s.pageBytes == 0 {
 		return nil
 	}
-	if a := s.records.all[s.allocated[r.start]-1]; a.offset != b.offset || a.size != b.size {
+	if a := s.records.all[s.allocated[r.Start]-1]; a.offset != b.offset || a.size != b.size {
 		return s.badRange(op, b,
 			"offset %d, size %d, capacity %d: neither whole pages of %d bytes nor the range of one allocation (the one there has offset %d, size %d)",
 			b.offset, b.size, s.capacity(), s.pageBytes, a.offset, a.size)
 	}
-	for at := r.start; at < r.end(); at++ {
-		if s.allocated[at] != s.allocated[r.start] {
+	for at := r.Start; at < r.End(); at++ {
+		if s.allocated[at] != s.allocated[r.Start] {
 			return s.badRange(op, b,
 				"offset %d, size %d, capacity %d: a part of that allocation was freed, and the page at offset %d is of another one; what is left of it is freed by whole pages of %d bytes",
 				b.offset, b.size, s.capacity(), at*s.pageBytes, s.pageBytes)
@@ -159,11 +160,11 @@ func (s *space) mayFreeWhole(op string, b span, r run) error {
 
 // endLives takes live pages out of their allocations and gives what the books have
 // to know.
-func (s *space) endLives(r run) freed {
-	sum := freed{sizes: track.Block{AllocatedBytes: r.pages * s.pageBytes}}
-	for at := r.start; at < r.end(); {
+func (s *space) endLives(r pageset.Run) freed {
+	sum := freed{sizes: track.Block{AllocatedBytes: r.Pages * s.pageBytes}}
+	for at := r.Start; at < r.End(); {
 		number, first := s.allocated[at], at
-		for ; at < r.end() && s.allocated[at] == number; at++ {
+		for ; at < r.End() && s.allocated[at] == number; at++ {
 			s.allocated[at] = 0
 		}
 		a := &s.records.all[number-1]
@@ -183,8 +184,8 @@ func (s *space) endLives(r run) freed {
 		}
 	}
 	s.requested -= sum.sizes.RequestedBytes
-	s.users.end(r)
-	s.live.remove(r)
+	s.users.End(r)
+	s.live.Remove(r)
 	return sum
 }
 
@@ -204,15 +205,15 @@ func (s *space) unpark(want uint64) (done uint64, err error) {
 }
 
 // unparkRuns takes the pages of claimed runs out of the address space.
-func (s *space) unparkRuns(runs []run) (done uint64, err error) {
+func (s *space) unparkRuns(runs []pageset.Run) (done uint64, err error) {
 	for i, r := range runs {
-		failure := s.physical.virtual.Unmap(s.addr(r.start), r.pages*s.pageBytes)
+		failure := s.physical.virtual.Unmap(s.addr(r.Start), r.Pages*s.pageBytes)
 		if failure != nil {
 			err = failure
 			s.settleParked(runs[i:], false)
 			break
 		}
-		done += r.pages
+		done += r.Pages
 		s.settleParked(runs[i:i+1], true)
 	}
 	s.mu.Lock()
@@ -227,24 +228,24 @@ func (s *space) unparkRuns(runs []run) (done uint64, err error) {
 const claimedPages = 64 * slicePages
 
 // claimParked takes some parked runs for the calling thread, want pages at most.
-func (s *space) claimParked(want uint64) (runs []run) {
+func (s *space) claimParked(want uint64) (runs []pageset.Run) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state == stateClosed {
 		return nil
 	}
 	taken, want := uint64(0), min(want, claimedPages)
-	for taken < want && s.parked.count > 0 && len(runs) < slicePages {
-		start, ok := s.parked.next(s.hand)
+	for taken < want && s.parked.Count() > 0 && len(runs) < slicePages {
+		start, ok := s.parked.Next(s.hand)
 		if !ok {
 			s.hand = 0
 			continue
 		}
-		r := s.parked.runFrom(start, want-taken)
-		s.parked.remove(r)
-		s.free.take(r)
-		s.hand = r.end() % s.pages
-		taken += r.pages
+		r := s.parked.RunFrom(start, want-taken)
+		s.parked.Remove(r)
+		s.free.Take(r)
+		s.hand = r.End() % s.pages
+		taken += r.Pages
 		runs = append(runs, r)
 	}
 	if taken > 0 {
@@ -255,20 +256,20 @@ func (s *space) claimParked(want uint64) (runs []run) {
 }
 
 // settleParked ends the claims of runs that were unmapped, or could not be.
-func (s *space) settleParked(runs []run, unmapped bool) {
+func (s *space) settleParked(runs []pageset.Run, unmapped bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range runs {
 		if unmapped {
-			numbers := s.numbers[r.start:r.end()]
+			numbers := s.numbers[r.Start:r.End()]
 			s.physical.arrive(s.owner, numbers)
 			clear(numbers)
-			s.stuck.remove(r)
+			s.stuck.Remove(r)
 		} else {
-			s.parked.add(r)
-			s.physical.parkAgain(r.pages)
+			s.parked.Add(r)
+			s.physical.parkAgain(r.Pages)
 		}
-		s.free.put(r)
+		s.free.Put(r)
 	}
 	s.changed.Broadcast()
 }

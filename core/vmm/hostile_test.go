@@ -11,6 +11,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/vmm/pageset"
 )
 
 // An allocation that waits for what sleeps ends when its model or pool does, forced or
@@ -96,7 +97,7 @@ func TestFreeThatMeetsASleep(t *testing.T) {
 	require.NoError(t, err)
 	s := r.pool.space
 	queued(t, r.dev.Default())
-	l := &leaving{op: "free", at: span{0, 4 * page}, run: run{0, 4}}
+	l := &leaving{op: "free", at: span{0, 4 * page}, Run: pageset.Run{Start: 0, Pages: 4}}
 	require.NoError(t, l.markEnds([]device.Stream{r.dev.Default()}))
 	missing, slept, err := s.leave(l)
 	require.NoError(t, err)

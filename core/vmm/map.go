@@ -8,6 +8,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/track"
+	"ferrum_mem/core/vmm/pageset"
 )
 
 // placing is an allocation in a space.
@@ -28,16 +29,16 @@ type placing struct {
 // claim is an allocation that has its place and its charge, and no lock.
 type claim struct {
 	placing
-	run    run
+	run    pageset.Run
 	record uint32
 	tag    uint32
 	// revived are the parked runs in it, whose physical pages it keeps; fresh the
 	// others.
-	revived, fresh []run
+	revived, fresh []pageset.Run
 	// stuck says that some of the revived need access.
 	stuck bool
 	// mapped are the runs of fresh that are mapped, with their pages.
-	mapped []run
+	mapped []pageset.Run
 	pages  []device.Page
 }
 
@@ -63,7 +64,7 @@ func (s *space) claim(p placing) (*claim, error) {
 	c := &claim{placing: p}
 	var err error
 	if p.anywhere {
-		c.run.pages, err = s.pagesFor(p.op, p.at.size)
+		c.run.Pages, err = s.pagesFor(p.op, p.at.size)
 	} else {
 		c.run, err = s.runOf(p.op, p.at)
 	}
@@ -92,15 +93,15 @@ func (s *space) claimNow(c *claim) error {
 	}
 	err := s.secure(c)
 	if err != nil {
-		s.free.put(c.run)
+		s.free.Put(c.run)
 		s.changed.Broadcast()
 		return err
 	}
-	s.used += c.run.pages
+	s.used += c.run.Pages
 	s.peak = max(s.peak, s.used)
 	s.claims++
 	for _, r := range c.revived {
-		s.parked.remove(r)
+		s.parked.Remove(r)
 	}
 	return nil
 }
@@ -118,7 +119,7 @@ func (s *space) place(c *claim) error {
 			return err
 		}
 		if c.anywhere {
-			start, ok := s.free.firstFit(c.run.pages)
+			start, ok := s.free.FirstFit(c.run.Pages)
 			if !ok && s.landEach() {
 				continue
 			}
@@ -127,17 +128,17 @@ func (s *space) place(c *claim) error {
 				continue
 			}
 			if !ok {
-				again, err := s.awaitPlace(c.run.pages, &wait)
+				again, err := s.awaitPlace(c.run.Pages, &wait)
 				if again {
 					continue
 				}
 				return cmp.Or(err, s.noPlace(c.placing))
 			}
-			c.run.start, c.at.offset = start, start*s.pageBytes
+			c.run.Start, c.at.offset = start, start*s.pageBytes
 		} else if err := s.clash(c.placing, c.run); err != nil {
 			return err
 		}
-		if s.free.take(c.run) {
+		if s.free.Take(c.run) {
 			return nil
 		}
 		if err := s.waitForRange(c); err != nil {
@@ -150,14 +151,14 @@ func (s *space) place(c *claim) error {
 func (s *space) noPlace(p placing) error {
 	return s.fault(device.CodeOutOfVirtualMemory, p.op,
 		"size %d: the longest free run of %q is %d of %d bytes, %d are retiring", p.at.size, s.owner.name,
-		s.free.longest()*s.pageBytes, s.capacity(), s.retiring*s.pageBytes).
+		s.free.Longest()*s.pageBytes, s.capacity(), s.retiring*s.pageBytes).
 		Stating(device.FactRequestedBytes, p.at.size).Stating(device.FactCapacityBytes, s.capacity()).
-		Stating(device.FactLargestFreeBytes, s.free.longest()*s.pageBytes)
+		Stating(device.FactLargestFreeBytes, s.free.Longest()*s.pageBytes)
 }
 
 // clash is the error of an allocation of a run in which a page is live; nil: none is.
-func (s *space) clash(p placing, r run) error {
-	page, clash := s.live.firstIn(r)
+func (s *space) clash(p placing, r pageset.Run) error {
+	page, clash := s.live.FirstIn(r)
 	if !clash {
 		return nil
 	}
@@ -190,25 +191,25 @@ func (s *space) waitForRange(c *claim) error {
 // secure charges the pages of a claim that has its place, and gives it a record.
 func (s *space) secure(c *claim) error {
 	c.revived, c.fresh = c.revived[:0], c.fresh[:0]
-	revived, at := uint64(0), c.run.start
-	s.parked.runsIn(c.run, func(r run) bool {
-		if at < r.start {
-			c.fresh = append(c.fresh, run{at, r.start - at})
+	revived, at := uint64(0), c.run.Start
+	s.parked.RunsIn(c.run, func(r pageset.Run) bool {
+		if at < r.Start {
+			c.fresh = append(c.fresh, pageset.Run{Start: at, Pages: r.Start - at})
 		}
 		c.revived = append(c.revived, r)
-		revived += r.pages
-		at = r.end()
+		revived += r.Pages
+		at = r.End()
 		return true
 	})
-	if at < c.run.end() {
-		c.fresh = append(c.fresh, run{at, c.run.end() - at})
+	if at < c.run.End() {
+		c.fresh = append(c.fresh, pageset.Run{Start: at, Pages: c.run.End() - at})
 	}
-	_, c.stuck = s.stuck.firstIn(c.run)
-	if !s.physical.charge(c.run.pages, revived) {
-		return s.physical.overLimit(s.op(c.op), c.run.pages)
+	_, c.stuck = s.stuck.FirstIn(c.run)
+	if !s.physical.charge(c.run.Pages, revived) {
+		return s.physical.overLimit(s.op(c.op), c.run.Pages)
 	}
 	if err := s.enlist(c); err != nil {
-		s.physical.discharge(c.run.pages, revived)
+		s.physical.discharge(c.run.Pages, revived)
 		return err
 	}
 	return nil
@@ -242,7 +243,7 @@ func (s *space) tagOf(op, tag string) (uint32, error) {
 }
 
 func (s *space) sizes(c *claim) track.Block {
-	return track.Block{RequestedBytes: c.at.size, AllocatedBytes: c.run.pages * s.pageBytes}
+	return track.Block{RequestedBytes: c.at.size, AllocatedBytes: c.run.Pages * s.pageBytes}
 }
 
 // back puts physical pages behind a claim. What it did before it failed, abandon
@@ -250,7 +251,7 @@ func (s *space) sizes(c *claim) track.Block {
 func (s *space) back(c *claim) error {
 	f := &fetching{space: s, op: s.op(c.op)}
 	for _, r := range c.fresh {
-		f.pages += r.pages
+		f.pages += r.Pages
 	}
 	if f.pages > 0 {
 		pages, err := s.physical.fetch(f)
@@ -261,11 +262,11 @@ func (s *space) back(c *claim) error {
 	}
 	at := uint64(0)
 	for i, r := range c.fresh {
-		if err := s.physical.virtual.Map(s.addr(r.start), c.pages[at:at+r.pages]); err != nil {
+		if err := s.physical.virtual.Map(s.addr(r.Start), c.pages[at:at+r.Pages]); err != nil {
 			return err
 		}
 		c.mapped = c.fresh[:i+1]
-		at += r.pages
+		at += r.Pages
 		if err := s.grant(r); err != nil {
 			return err
 		}
@@ -282,8 +283,8 @@ func (s *space) back(c *claim) error {
 }
 
 // grant lets the device, and the host, read and write a run.
-func (s *space) grant(r run) error {
-	return s.physical.virtual.SetAccess(s.addr(r.start), r.pages*s.pageBytes, device.AccessReadWrite)
+func (s *space) grant(r pageset.Run) error {
+	return s.physical.virtual.SetAccess(s.addr(r.Start), r.Pages*s.pageBytes, device.AccessReadWrite)
 }
 
 // commit makes the pages of a claim live.
@@ -292,18 +293,18 @@ func (s *space) commit(c *claim) {
 	defer s.mu.Unlock()
 	at := 0
 	for _, r := range c.fresh {
-		at += copy(s.numbers[r.start:r.end()], c.pages[at:])
+		at += copy(s.numbers[r.Start:r.End()], c.pages[at:])
 	}
-	allocated := s.allocated[c.run.start:c.run.end()]
+	allocated := s.allocated[c.run.Start:c.run.End()]
 	for i := range allocated {
 		allocated[i] = c.record + 1
 	}
 	if c.stuck {
-		s.stuck.remove(c.run)
+		s.stuck.Remove(c.run)
 	}
-	s.live.add(c.run)
-	s.users.begin(c.run, c.stream)
-	s.records.all[c.record].left = uint32(c.run.pages)
+	s.live.Add(c.run)
+	s.users.Begin(c.run, c.stream)
+	s.records.all[c.record].left = uint32(c.run.Pages)
 	s.requested += c.at.size
 	s.allocations++
 	s.physical.enter(s.sizes(c))
@@ -319,16 +320,16 @@ func (s *space) unclaim() {
 // abandon takes a claim back. A run that cannot be unmapped stays parked, without
 // access.
 func (s *space) abandon(c *claim) {
-	var stuck []run
+	var stuck []pageset.Run
 	var loose, kept []device.Page
 	at := uint64(0)
 	for i, r := range c.fresh {
 		if c.pages == nil {
 			break
 		}
-		pages := c.pages[at : at+r.pages]
-		at += r.pages
-		if i < len(c.mapped) && s.physical.virtual.Unmap(s.addr(r.start), r.pages*s.pageBytes) != nil {
+		pages := c.pages[at : at+r.Pages]
+		at += r.Pages
+		if i < len(c.mapped) && s.physical.virtual.Unmap(s.addr(r.Start), r.Pages*s.pageBytes) != nil {
 			stuck, kept = append(stuck, r), append(kept, pages...)
 		} else {
 			loose = append(loose, pages...)
@@ -339,18 +340,18 @@ func (s *space) abandon(c *claim) {
 	defer s.mu.Unlock()
 	parked := uint64(0)
 	for _, r := range slices.Concat(stuck, c.revived) {
-		s.parked.add(r)
-		parked += r.pages
+		s.parked.Add(r)
+		parked += r.Pages
 	}
 	at = 0
 	for _, r := range stuck {
-		s.stuck.add(r)
-		at += uint64(copy(s.numbers[r.start:r.end()], kept[at:]))
+		s.stuck.Add(r)
+		at += uint64(copy(s.numbers[r.Start:r.End()], kept[at:]))
 	}
 	s.tags.Leave(c.tag, s.sizes(c), 1)
 	s.records.remove(c.record)
-	s.used -= c.run.pages
-	s.physical.discharge(c.run.pages, parked)
-	s.free.put(c.run)
+	s.used -= c.run.Pages
+	s.physical.discharge(c.run.Pages, parked)
+	s.free.Put(c.run)
 	s.unclaim()
 }

@@ -1,14 +1,18 @@
 package vmm
 
-import "cmp"
+import (
+	"cmp"
+
+	"ferrum_mem/core/vmm/pageset"
+)
 
 // look says what is wrong with an allocation as far as its place is concerned, and
 // waits for address space that is on its way, before others have to give pages for it;
 // and how many pages it takes.
 func (s *space) look(p placing) (pages uint64, err error) {
-	var r run
+	var r pageset.Run
 	if p.anywhere {
-		r.pages, err = s.pagesFor(p.op, p.at.size)
+		r.Pages, err = s.pagesFor(p.op, p.at.size)
 	} else {
 		r, err = s.runOf(p.op, p.at)
 	}
@@ -25,15 +29,15 @@ func (s *space) look(p placing) (pages uint64, err error) {
 			return 0, err
 		}
 		if !p.anywhere {
-			return r.pages, s.clash(p, r)
+			return r.Pages, s.clash(p, r)
 		}
-		if s.free.longest() >= r.pages || s.unparking > 0 {
-			return r.pages, nil
+		if s.free.Longest() >= r.Pages || s.unparking > 0 {
+			return r.Pages, nil
 		}
 		if s.landEach() {
 			continue
 		}
-		if again, err := s.awaitPlace(r.pages, &wait); !again {
+		if again, err := s.awaitPlace(r.Pages, &wait); !again {
 			return 0, cmp.Or(err, s.noPlace(p))
 		}
 	}

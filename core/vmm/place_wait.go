@@ -8,6 +8,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/track"
+	"ferrum_mem/core/vmm/pageset"
 )
 
 const (
@@ -50,33 +51,33 @@ func (s *space) awaitPlace(pages uint64, w *placeWait) (again bool, err error) {
 // longestSoon is the longest run of pages that are free, or will be when all that
 // retires has landed.
 func (s *space) longestSoon() uint64 {
-	var retiring []run
+	var retiring []pageset.Run
 	for _, q := range s.queues {
 		for _, f := range q.fences {
 			retiring = append(retiring, f.run)
 		}
 	}
-	slices.SortFunc(retiring, func(a, b run) int { return cmp.Compare(a.start, b.start) })
+	slices.SortFunc(retiring, func(a, b pageset.Run) int { return cmp.Compare(a.Start, b.Start) })
 	// One range is listed for each stream that uses it.
 	retiring = slices.Compact(retiring)
-	longest := s.free.longest()
+	longest := s.free.Longest()
 	for len(retiring) > 0 {
 		joined := retiring[0]
 		retiring = retiring[1:]
-		if before, ok := s.free.around(joined.start); ok && before.end() == joined.start {
-			joined = run{before.start, before.pages + joined.pages}
+		if before, ok := s.free.Around(joined.Start); ok && before.End() == joined.Start {
+			joined = pageset.Run{Start: before.Start, Pages: before.Pages + joined.Pages}
 		}
 		for {
-			if len(retiring) > 0 && retiring[0].start == joined.end() {
-				joined.pages += retiring[0].pages
+			if len(retiring) > 0 && retiring[0].Start == joined.End() {
+				joined.Pages += retiring[0].Pages
 				retiring = retiring[1:]
-			} else if after, ok := s.free.around(joined.end()); ok && after.start == joined.end() {
-				joined.pages += after.pages
+			} else if after, ok := s.free.Around(joined.End()); ok && after.Start == joined.End() {
+				joined.Pages += after.Pages
 			} else {
 				break
 			}
 		}
-		longest = max(longest, joined.pages)
+		longest = max(longest, joined.Pages)
 	}
 	return longest
 }

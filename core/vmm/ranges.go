@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/vmm/pageset"
 )
 
 // PageState is what an address of a space is.
@@ -98,33 +99,33 @@ func (s *space) rangeAt(addr device.Addr) (Range, bool) {
 	if s.state == stateClosed {
 		return Range{}, false
 	}
-	if s.live.has(page) || s.asleep.has(page) {
+	if s.live.Has(page) || s.asleep.Has(page) {
 		first := page
 		for first > 0 && s.partOf(first-1, first) {
 			first--
 		}
 		return s.takenRange(first), true
 	}
-	found := s.rangeOf(run{page, 1}, PageFree)
+	found := s.rangeOf(pageset.Run{Start: page, Pages: 1}, PageFree)
 	switch {
-	case s.parked.has(page):
+	case s.parked.Has(page):
 		found.State = PageParked
-	case s.fenceOver(run{page, 1}) != nil:
+	case s.fenceOver(pageset.Run{Start: page, Pages: 1}) != nil:
 		found.State = PageRetiring
 	}
 	return found, true
 }
 
-func (s *space) rangeOf(r run, state PageState) Range {
+func (s *space) rangeOf(r pageset.Run, state PageState) Range {
 	return Range{
-		State: state, Addr: s.addr(r.start), OffsetBytes: r.start * s.pageBytes, SizeBytes: r.pages * s.pageBytes,
+		State: state, Addr: s.addr(r.Start), OffsetBytes: r.Start * s.pageBytes, SizeBytes: r.Pages * s.pageBytes,
 	}
 }
 
 // partOf says whether two pages that were allocated are of one allocation and both are
 // live or both asleep. The caller holds mu.
 func (s *space) partOf(page, other uint64) bool {
-	return s.allocated[page] == s.allocated[other] && s.asleep.has(page) == s.asleep.has(other)
+	return s.allocated[page] == s.allocated[other] && s.asleep.Has(page) == s.asleep.Has(other)
 }
 
 // takenRange is the rest of what is live, or sleeps, of an allocation from one of its
@@ -135,8 +136,8 @@ func (s *space) takenRange(first uint64) Range {
 		end++
 	}
 	a := &s.records.all[number-1]
-	found := s.rangeOf(run{first, end - first}, PageLive)
-	if s.asleep.has(first) {
+	found := s.rangeOf(pageset.Run{Start: first, Pages: end - first}, PageLive)
+	if s.asleep.Has(first) {
 		found.State = PageAsleep
 	}
 	found.RequestedBytes = a.share(first*s.pageBytes, end*s.pageBytes)
@@ -161,8 +162,8 @@ func (s *space) nextRange(page uint64) (found Range, next uint64, ok bool) {
 	if s.state == stateClosed || page >= s.pages {
 		return Range{}, math.MaxUint64, false
 	}
-	first, live := s.live.next(page)
-	if asleep, sleeps := s.asleep.next(page); sleeps && (!live || asleep < first) {
+	first, live := s.live.Next(page)
+	if asleep, sleeps := s.asleep.Next(page); sleeps && (!live || asleep < first) {
 		first, live = asleep, true
 	}
 	if !live {

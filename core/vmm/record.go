@@ -2,6 +2,7 @@ package vmm
 
 import (
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/vmm/pageset"
 )
 
 // RecordStream says that a stream (nil: the default one) uses every page that a range
@@ -37,8 +38,8 @@ func (s *space) recordStream(op string, b span, stream device.Stream) error {
 		s.mu.Unlock()
 		return err
 	}
-	s.users.add(r, stream)
-	many := s.users.most(r)
+	s.users.Add(r, stream)
+	many := s.users.Most(r)
 	s.mu.Unlock()
 	if many >= manyUsers && many&(many-1) == 0 {
 		s.forgetClosed(r)
@@ -47,18 +48,18 @@ func (s *space) recordStream(op string, b span, stream device.Stream) error {
 }
 
 // mayRecord says why the users of a range cannot be changed. The caller holds mu.
-func (s *space) mayRecord(op string, b span, r run) error {
+func (s *space) mayRecord(op string, b span, r pageset.Run) error {
 	if s.state != stateOpen {
 		return s.closedError(op)
 	}
 	if err := s.shiftingNow(op, b, r); err != nil {
 		return err
 	}
-	page, hole := s.live.firstNotIn(r)
+	page, hole := s.live.FirstNotIn(r)
 	switch {
 	case !hole:
 		return nil
-	case s.asleep.has(page):
+	case s.asleep.Has(page):
 		return s.fault(device.CodeInvalidState, op, "offset %d, size %d: the page at offset %d sleeps, and no stream uses it",
 			b.offset, b.size, page*s.pageBytes)
 	}
@@ -71,9 +72,9 @@ func (s *space) mayRecord(op string, b span, r run) error {
 const manyUsers = 16
 
 // forgetClosed takes streams out of the users of a range that are closed, and so ran dry.
-func (s *space) forgetClosed(r run) {
+func (s *space) forgetClosed(r pageset.Run) {
 	s.mu.Lock()
-	streams := s.users.usersOf(r)
+	streams := s.users.Streams(r)
 	s.mu.Unlock()
 	var closed []device.Stream
 	for _, stream := range streams {
@@ -84,6 +85,6 @@ func (s *space) forgetClosed(r run) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state != stateClosed {
-		s.users.drop(r, closed)
+		s.users.Drop(r, closed)
 	}
 }

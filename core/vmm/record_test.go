@@ -9,6 +9,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/vmm/pageset"
 )
 
 // holding opens a stream with work that waits for the test.
@@ -130,13 +131,10 @@ func TestClosedStreamsAreForgotten(t *testing.T) {
 		require.NoError(t, stream.Close())
 	}
 	s := r.pool.space
-	require.LessOrEqual(t, s.users.most(run{0, 4}), 2*manyUsers)
-	require.LessOrEqual(t, len(s.users.sets), 8*manyUsers)
+	require.LessOrEqual(t, s.users.Most(pageset.Run{Start: 0, Pages: 4}), 2*manyUsers)
 	require.NoError(t, r.pool.Free(0, 4*page, nil))
 	require.Equal(t, uint64(4), r.pool.Stats().RetiringPages, "the one that is left counts")
-	require.Zero(t, s.users.shared)
-	require.Empty(t, s.users.first)
-	require.Empty(t, s.users.sets[onDefault].grown)
+	require.Equal(t, []device.Stream{r.dev.DefaultStream()}, s.users.Streams(pageset.Run{Start: 0, Pages: s.pages}))
 	lasting.Release()
 	require.NoError(t, lasting.Close())
 	r.quit(t)

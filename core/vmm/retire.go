@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/vmm/pageset"
 )
 
 const (
@@ -20,7 +21,7 @@ const (
 // retiree is a range that retires until the events of all streams that use it have
 // passed.
 type retiree struct {
-	run run
+	run pageset.Run
 	// behind is how many events have not passed.
 	behind int
 }
@@ -56,7 +57,7 @@ type retirees struct {
 func (t *retirees) init() { t.byStream = make(map[device.Stream]*retireQueue) }
 
 // enqueue puts a range behind the marks of streams.
-func (t *retirees) enqueue(marks []mark, r run) {
+func (t *retirees) enqueue(marks []mark, r pageset.Run) {
 	to := &retiree{run: r}
 	for _, m := range marks {
 		if m.event == nil {
@@ -91,10 +92,10 @@ func (t *retirees) dequeue(f *fence) {
 }
 
 // fenceOver is a fence whose range touches a run, or nil.
-func (t *retirees) fenceOver(r run) *fence {
+func (t *retirees) fenceOver(r pageset.Run) *fence {
 	for _, q := range t.queues {
 		for _, f := range q.fences {
-			if f.run.start < r.end() && r.start < f.run.end() {
+			if f.run.Start < r.End() && r.Start < f.run.End() {
 				return f
 			}
 		}
@@ -164,19 +165,19 @@ func (s *space) pass(f *fence) {
 	if f.behind--; f.behind > 0 {
 		return
 	}
-	s.retiring -= f.run.pages
-	s.physical.land(f.run.pages)
+	s.retiring -= f.run.Pages
+	s.physical.land(f.run.Pages)
 	s.parkRun(f.run)
 }
 
 // parkRun makes pages that nobody uses any more free to be taken.
-func (s *space) parkRun(r run) {
-	s.parked.add(r)
-	s.free.put(r)
-	s.used -= r.pages
+func (s *space) parkRun(r pageset.Run) {
+	s.parked.Add(r)
+	s.free.Put(r)
+	s.used -= r.Pages
 	s.changed.Broadcast()
 	if s.left != nil {
-		s.left(r.pages)
+		s.left(r.Pages)
 	}
 }
 

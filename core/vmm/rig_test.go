@@ -10,6 +10,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/vmm/pageset"
 )
 
 const (
@@ -46,30 +47,10 @@ func newRigWith(t require.TestingT, c devicetest.Config, o engine.Options, chang
 	return r
 }
 
-// audit compares the sets of streams with the pages that have them.
-func (u *pageUsers) audit() error {
-	counts := make([]uint64, len(u.sets))
-	shared := uint64(0)
-	for _, set := range u.of {
-		if set != onDefault {
-			counts[set]++
-			shared++
-		}
-	}
-	spare := 0
-	for number, set := range u.sets[1:] {
-		if set.pages != counts[number+1] {
-			return fmt.Errorf("set %d of streams says %d pages and has %d", number+1, set.pages, counts[number+1])
-		}
-		if set.last == nil {
-			spare++
-		} else if set.pages == 0 && len(set.grown) == 0 {
-			return fmt.Errorf("set %d of streams is nobody's", number+1)
-		}
-	}
-	return compare(map[string][2]uint64{
-		"pages of other sets": {u.shared, shared}, "spare sets": {uint64(len(u.spare)), uint64(spare)},
-	})
+// usedByOthers says whether another stream than the default one uses a page.
+func (s *space) usedByOthers(page uint64) bool {
+	users := s.users.Streams(pageset.Run{Start: page, Pages: 1})
+	return len(users) != 1 || users[0] != s.physical.engine.Device().DefaultStream()
 }
 
 // audit compares everything that a space keeps about its pages.
@@ -82,14 +63,14 @@ func (s *space) audit() error {
 	var live, parked, stuck, requested, mapped, asleep, jammed uint64
 	left := map[uint32]uint32{}
 	for p := range s.pages {
-		isLive, isParked := s.live.has(p), s.parked.has(p)
-		free, _ := s.free.around(p)
-		isFree := free.start <= p && p < free.end()
-		isAsleep := s.asleep.has(p)
+		isLive, isParked := s.live.Has(p), s.parked.Has(p)
+		free, _ := s.free.Around(p)
+		isFree := free.Start <= p && p < free.End()
+		isAsleep := s.asleep.Has(p)
 		switch number := s.allocated[p]; {
 		case isAsleep && (isLive || isParked || isFree || number == 0):
 			return fmt.Errorf("page %d sleeps and is %v %v %v %d", p, isLive, isParked, isFree, number)
-		case s.shifting.has(p):
+		case s.shifting.Has(p):
 			return fmt.Errorf("page %d is shifting", p)
 		case isLive && (isParked || isFree || number == 0 || s.numbers[p] == 0):
 			return fmt.Errorf("page %d is live and %v %v %d %d", p, isParked, isFree, number, s.numbers[p])
@@ -99,9 +80,9 @@ func (s *space) audit() error {
 			return fmt.Errorf("page %d is parked and %v %d", p, isFree, s.numbers[p])
 		case isFree && !isParked && s.numbers[p] != 0:
 			return fmt.Errorf("page %d is free and has physical page %d", p, s.numbers[p])
-		case number == 0 && s.users.of[p] != onDefault:
-			return fmt.Errorf("page %d has no allocation and users %d", p, s.users.of[p])
-		case s.stuck.has(p) && !isParked:
+		case number == 0 && s.usedByOthers(p):
+			return fmt.Errorf("page %d has no allocation and users %v", p, s.users.Streams(pageset.Run{Start: p, Pages: 1}))
+		case s.stuck.Has(p) && !isParked:
 			return fmt.Errorf("page %d is stuck and not parked", p)
 		}
 		if isLive {
@@ -120,7 +101,7 @@ func (s *space) audit() error {
 				jammed++
 			}
 		}
-		if s.stuck.has(p) {
+		if s.stuck.Has(p) {
 			stuck++
 		}
 		if s.numbers[p] != 0 {
@@ -131,7 +112,7 @@ func (s *space) audit() error {
 	for _, q := range s.queues {
 		for _, f := range q.fences {
 			if behind[f.retiree] == 0 {
-				retiring += f.run.pages
+				retiring += f.run.Pages
 			}
 			behind[f.retiree]++
 		}
@@ -140,9 +121,6 @@ func (s *space) audit() error {
 		if r.behind != fences {
 			return fmt.Errorf("pages %v retire behind %d events, counted %d", r.run, r.behind, fences)
 		}
-	}
-	if err := s.users.audit(); err != nil {
-		return err
 	}
 	for number, pages := range left {
 		if s.records.all[number-1].left != pages {
@@ -158,10 +136,10 @@ func (s *space) audit() error {
 		blocks += use.Blocks
 	}
 	return compare(map[string][2]uint64{
-		"live": {s.live.count, live}, "parked": {s.parked.count, parked}, "stuck": {s.stuck.count, stuck},
+		"live": {s.live.Count(), live}, "parked": {s.parked.Count(), parked}, "stuck": {s.stuck.Count(), stuck},
 		"retiring": {s.retiring, retiring}, "used": {s.used, live + retiring + jammed},
-		"mapped": {mapped, live + retiring + parked + jammed}, "free": {s.free.free, s.pages - live - retiring - asleep},
-		"asleep": {s.asleep.count, asleep}, "jammed": {s.jammed, jammed},
+		"mapped": {mapped, live + retiring + parked + jammed}, "free": {s.free.Pages(), s.pages - live - retiring - asleep},
+		"asleep": {s.asleep.Count(), asleep}, "jammed": {s.jammed, jammed},
 		"records": {s.records.count(), uint64(len(left))}, "requested": {s.requested, requested},
 		"tagged": {tagged, requested}, "tagged blocks": {blocks, uint64(len(left))},
 	})
@@ -186,7 +164,7 @@ func (ph *Physical) audit(dev *devicetest.Device) error {
 		}
 		used += s.used
 		jammed += s.jammed
-		parked += s.parked.count
+		parked += s.parked.Count()
 		retiring += s.retiring
 		requested += s.requested
 		records += s.records.count()

@@ -6,6 +6,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/internal/offheap"
+	"ferrum_mem/core/vmm/pageset"
 )
 
 // defaultChunkBytes is how much is copied at once: long enough that what each copy costs
@@ -15,7 +16,7 @@ const defaultChunkBytes = 8 << 20
 
 // chunk is pages of one tag, one after the other, that went to sleep together.
 type chunk struct {
-	run run
+	run pageset.Run
 	tag uint32
 	// left is how many of them still sleep.
 	left uint64

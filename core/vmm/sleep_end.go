@@ -29,7 +29,7 @@ func (s *space) unmapJobs(d *dozing) error {
 
 func (s *space) unmapJob(j *job) error {
 	r := j.chunk.run
-	err := s.physical.virtual.Unmap(s.addr(r.start), r.pages*s.pageBytes)
+	err := s.physical.virtual.Unmap(s.addr(r.Start), r.Pages*s.pageBytes)
 	j.unmapped = err == nil
 	return err
 }
@@ -48,7 +48,7 @@ func (s *space) mapAgain(d *dozing, jobs []job) bool {
 			continue
 		}
 		r := j.chunk.run
-		if s.physical.virtual.Map(s.addr(r.start), s.numbers[r.start:r.end()]) != nil {
+		if s.physical.virtual.Map(s.addr(r.Start), s.numbers[r.Start:r.End()]) != nil {
 			return false
 		}
 		j.unmapped = false
@@ -78,7 +78,7 @@ func (s *space) endSleep(d *dozing, asleep bool, counts *SleepStats) (left uint6
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, j := range d.jobs {
-		s.shifting.remove(j.chunk.run)
+		s.shifting.Remove(j.chunk.run)
 		if asleep {
 			left += s.tuckIn(d, j)
 		} else if !j.chunk.pinned {
@@ -100,23 +100,23 @@ func (s *space) endSleep(d *dozing, asleep bool, counts *SleepStats) (left uint6
 // more: all, or none if the device would not unmap it.
 func (s *space) tuckIn(d *dozing, j job) (left uint64) {
 	c := j.chunk
-	numbers := s.numbers[c.run.start:c.run.end()]
+	numbers := s.numbers[c.run.Start:c.run.End()]
 	switch {
 	case !j.unmapped:
-		s.jammed += c.run.pages
+		s.jammed += c.run.Pages
 		s.physical.drowse(s.layDown(c))
 	case d.Backing == SleepDiscard:
-		left = c.run.pages
+		left = c.run.Pages
 		s.physical.doze(s.owner, numbers, s.layDown(c))
 		clear(numbers)
 	default:
-		left = c.run.pages
+		left = c.run.Pages
 		s.physical.discharge(left, 0)
 	}
 	s.used -= left
 	s.kept.add(c)
 	if c.block == nil && c.file == nil {
-		s.hold(engine.Asleep{DiscardedBytes: c.run.pages * s.pageBytes})
+		s.hold(engine.Asleep{DiscardedBytes: c.run.Pages * s.pageBytes})
 	}
 	return left
 }

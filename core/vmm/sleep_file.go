@@ -61,7 +61,7 @@ func (s *space) newSleepFile(dir string, chunks []*chunk) (*sleepFile, error) {
 	at := uint64(fileFixed + fileEntry*len(chunks))
 	at += (fileAlign - at%fileAlign) % fileAlign
 	for i, c := range chunks {
-		f.entries[i] = fileChunk{offset: at, size: c.run.pages * s.pageBytes, page: c.run.start}
+		f.entries[i] = fileChunk{offset: at, size: c.run.Pages * s.pageBytes, page: c.run.Start}
 		at += f.entries[i].size
 	}
 	if most := device.FileSizeLimit(); at > most {

@@ -4,15 +4,16 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/internal/pace"
 	"ferrum_mem/core/track"
+	"ferrum_mem/core/vmm/pageset"
 )
 
 // leaveAsleep is deallocate for a range that sleeps, which no work uses; false: it
 // does not sleep. The caller holds mu.
-func (s *space) leaveAsleep(op string, b span, r run) (asleep bool, err error) {
-	if s.state != stateOpen || s.asleep.count == 0 || !s.asleep.has(r.start) {
+func (s *space) leaveAsleep(op string, b span, r pageset.Run) (asleep bool, err error) {
+	if s.state != stateOpen || s.asleep.Count() == 0 || !s.asleep.Has(r.Start) {
 		return false, nil
 	}
-	if _, mixed := s.asleep.firstNotIn(r); mixed {
+	if _, mixed := s.asleep.FirstNotIn(r); mixed {
 		return false, nil
 	}
 	if err := s.mayFreeWhole(op, b, r); err != nil {
@@ -24,12 +25,12 @@ func (s *space) leaveAsleep(op string, b span, r run) (asleep bool, err error) {
 
 // notLive is the error of a range of which a page is not live: it has no allocation, or
 // a part of the range sleeps. The caller holds mu.
-func (s *space) notLive(op string, b span, r run, page uint64) error {
-	asleep, mixed := s.asleep.firstIn(r)
-	for at := r.start; mixed && at < r.end(); at++ {
+func (s *space) notLive(op string, b span, r pageset.Run, page uint64) error {
+	asleep, mixed := s.asleep.FirstIn(r)
+	for at := r.Start; mixed && at < r.End(); at++ {
 		if s.allocated[at] == 0 {
 			page, mixed = at, false
-		} else if s.live.has(at) {
+		} else if s.live.Has(at) {
 			page = at
 		}
 	}
@@ -46,8 +47,8 @@ func (s *space) notLive(op string, b span, r run, page uint64) error {
 
 // shiftingNow is the error of a range that is being put to sleep or woken; nil: none
 // of it is. The caller holds mu.
-func (s *space) shiftingNow(op string, b span, r run) error {
-	if page, shifting := s.shifting.firstIn(r); shifting {
+func (s *space) shiftingNow(op string, b span, r pageset.Run) error {
+	if page, shifting := s.shifting.FirstIn(r); shifting {
 		return s.fault(device.CodeBusy, op, "offset %d, size %d: the page at offset %d is being put to sleep or woken",
 			b.offset, b.size, page*s.pageBytes)
 	}
@@ -55,12 +56,12 @@ func (s *space) shiftingNow(op string, b span, r run) error {
 }
 
 // endSleepers takes pages that sleep out of their allocations and makes them free.
-func (s *space) endSleepers(r run) {
+func (s *space) endSleepers(r pageset.Run) {
 	s.forget(r)
 	ended := uint64(0)
-	for at := r.start; at < r.end(); {
+	for at := r.Start; at < r.End(); {
 		number, first := s.allocated[at], at
-		for ; at < r.end() && s.allocated[at] == number; at++ {
+		for ; at < r.End() && s.allocated[at] == number; at++ {
 			s.allocated[at] = 0
 		}
 		a := &s.records.all[number-1]
@@ -71,22 +72,22 @@ func (s *space) endSleepers(r run) {
 		}
 	}
 	s.physical.endSlept(ended)
-	s.users.end(r)
-	s.asleep.remove(r)
+	s.users.End(r)
+	s.asleep.Remove(r)
 	if s.jammed == 0 {
-		s.free.put(r)
+		s.free.Put(r)
 		s.changed.Broadcast()
 		return
 	}
-	for at := r.start; at < r.end(); at++ {
-		page := run{at, 1}
+	for at := r.Start; at < r.End(); at++ {
+		page := pageset.Run{Start: at, Pages: 1}
 		if s.numbers[at] == 0 {
-			s.free.put(page)
+			s.free.Put(page)
 			continue
 		}
 		s.jammed--
 		s.physical.land(1)
-		s.stuck.add(page)
+		s.stuck.Add(page)
 		s.parkRun(page)
 	}
 	s.changed.Broadcast()
@@ -103,9 +104,9 @@ func (ph *Physical) endSlept(ended uint64) {
 func (s *space) endAllSleepers() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for steps := (pace.Pace{}); s.asleep.count > 0; {
-		start, _ := s.asleep.next(0)
-		s.endSleepers(s.asleep.runFrom(start, slicePages))
+	for steps := (pace.Pace{}); s.asleep.Count() > 0; {
+		start, _ := s.asleep.Next(0)
+		s.endSleepers(s.asleep.RunFrom(start, slicePages))
 		s.standBack(&steps)
 	}
 	s.bed = bedtime{}

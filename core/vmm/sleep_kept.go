@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ferrum_mem/core/internal/offheap"
+	"ferrum_mem/core/vmm/pageset"
 )
 
 // keptChunks is the chunks of what sleeps in a space: by number, and by page. A page
@@ -42,31 +43,31 @@ func (k *keptChunks) add(c *chunk) {
 		c.number = uint32(len(k.all))
 		k.all = append(k.all, c)
 	}
-	c.left = c.run.pages
-	of := k.of[c.run.start:c.run.end()]
+	c.left = c.run.Pages
+	of := k.of[c.run.Start:c.run.End()]
 	for i := range of {
 		of[i] = c.number + 1
 	}
 }
 
 // each calls fn for each run of pages within r that sleep in one chunk.
-func (k *keptChunks) each(r run, fn func(*chunk, run)) {
-	for at := r.start; at < r.end(); {
+func (k *keptChunks) each(r pageset.Run, fn func(*chunk, pageset.Run)) {
+	for at := r.Start; at < r.End(); {
 		number, first := k.of[at], at
-		for at++; at < r.end() && k.of[at] == number; at++ {
+		for at++; at < r.End() && k.of[at] == number; at++ {
 		}
 		if number != 0 {
-			fn(k.all[number-1], run{first, at - first})
+			fn(k.all[number-1], pageset.Run{Start: first, Pages: at - first})
 		}
 	}
 }
 
 // leave takes pages out of their chunks, and tells for each chunk which; one that has
 // none left is in the list no more.
-func (k *keptChunks) leave(r run, left func(c *chunk, part run)) {
-	k.each(r, func(c *chunk, part run) {
-		clear(k.of[part.start:part.end()])
-		c.left -= part.pages
+func (k *keptChunks) leave(r pageset.Run, left func(c *chunk, part pageset.Run)) {
+	k.each(r, func(c *chunk, part pageset.Run) {
+		clear(k.of[part.Start:part.End()])
+		c.left -= part.Pages
 		if c.left == 0 {
 			k.all[c.number] = nil
 			k.spare = append(k.spare, c.number)
@@ -76,8 +77,8 @@ func (k *keptChunks) leave(r run, left func(c *chunk, part run)) {
 }
 
 // partsOf is the runs of pages that sleep in a chunk.
-func (k *keptChunks) partsOf(c *chunk) (parts []run) {
-	k.each(c.run, func(other *chunk, part run) {
+func (k *keptChunks) partsOf(c *chunk) (parts []pageset.Run) {
+	k.each(c.run, func(other *chunk, part pageset.Run) {
 		if other == c {
 			parts = append(parts, part)
 		}
@@ -93,6 +94,6 @@ func (k *keptChunks) ordered() []*chunk {
 			chunks = append(chunks, c)
 		}
 	}
-	slices.SortFunc(chunks, func(a, b *chunk) int { return cmp.Compare(a.run.start, b.run.start) })
+	slices.SortFunc(chunks, func(a, b *chunk) int { return cmp.Compare(a.run.Start, b.run.Start) })
 	return chunks
 }

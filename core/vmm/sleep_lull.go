@@ -8,6 +8,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/track"
+	"ferrum_mem/core/vmm/pageset"
 )
 
 // How pages fall asleep, so that a Sleep is all or nothing. First all bytes are copied;
@@ -64,7 +65,7 @@ func (s *space) openSleepFile(d *dozing) (err error) {
 }
 
 func (s *space) copyToBlock(l *lane, j job) error {
-	size := j.chunk.run.pages * s.pageBytes
+	size := j.chunk.run.Pages * s.pageBytes
 	kept, err := s.physical.keepers.takeBlock(size)
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func (s *space) copyToBlock(l *lane, j job) error {
 }
 
 func (s *space) copyToFile(l *lane, j job) error {
-	size := j.chunk.run.pages * s.pageBytes
+	size := j.chunk.run.Pages * s.pageBytes
 	buffer, err := l.staging(size)
 	if err != nil {
 		return err
@@ -106,7 +107,7 @@ func (s *space) giveUp(jobs []job) {
 func (s *space) takePages(c *chunk) []device.Page {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	numbers := s.numbers[c.run.start:c.run.end()]
+	numbers := s.numbers[c.run.Start:c.run.End()]
 	pages := slices.Clone(numbers)
 	clear(numbers)
 	s.physical.giveUp(s.layDown(c), uint64(len(pages)))
@@ -117,29 +118,29 @@ func (s *space) takePages(c *chunk) []device.Page {
 // The caller holds mu.
 func (s *space) layDown(c *chunk) track.Block {
 	sizes := s.asked(c.run)
-	s.live.remove(c.run)
-	s.asleep.add(c.run)
+	s.live.Remove(c.run)
+	s.asleep.Add(c.run)
 	s.requested -= sizes.RequestedBytes
 	s.tags.Leave(c.tag, sizes, 0)
 	return sizes
 }
 
 // standUp makes pages live that slept. The caller holds mu.
-func (s *space) standUp(r run, tag uint32) {
+func (s *space) standUp(r pageset.Run, tag uint32) {
 	sizes := s.asked(r)
-	s.asleep.remove(r)
-	s.live.add(r)
+	s.asleep.Remove(r)
+	s.live.Add(r)
 	s.requested += sizes.RequestedBytes
 	s.tags.Enter(tag, sizes, 0)
 	s.physical.wakeUp(sizes)
 }
 
 // asked is the sizes of pages of allocations.
-func (s *space) asked(r run) (sum track.Block) {
-	sum.AllocatedBytes = r.pages * s.pageBytes
-	for at := r.start; at < r.end(); {
+func (s *space) asked(r pageset.Run) (sum track.Block) {
+	sum.AllocatedBytes = r.Pages * s.pageBytes
+	for at := r.Start; at < r.End(); {
 		number, first := s.allocated[at], at
-		for at < r.end() && s.allocated[at] == number {
+		for at < r.End() && s.allocated[at] == number {
 			at++
 		}
 		sum.RequestedBytes += s.records.all[number-1].share(first*s.pageBytes, at*s.pageBytes)

@@ -9,6 +9,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/vmm/pageset"
 )
 
 // watch has a look at every use of host memory, once it is had and before it is given
@@ -125,15 +126,15 @@ func TestFreeingWhatSleepsLooksAtItsOwnChunks(t *testing.T) {
 	require.NoError(t, err)
 	s := r.pool.space
 	require.Len(t, s.kept.ordered(), all)
-	steps := func(at run) (seen int) {
-		s.kept.each(at, func(*chunk, run) { seen++ })
+	steps := func(at pageset.Run) (seen int) {
+		s.kept.each(at, func(*chunk, pageset.Run) { seen++ })
 		return seen
 	}
-	require.Equal(t, 1, steps(run{500, 1}))
-	require.Equal(t, 3, steps(run{500, 3}))
+	require.Equal(t, 1, steps(pageset.Run{Start: 500, Pages: 1}))
+	require.Equal(t, 3, steps(pageset.Run{Start: 500, Pages: 3}))
 	require.NoError(t, r.pool.Free(500*page, 2*page, nil))
 	r.check(t)
-	require.Equal(t, 0, steps(run{500, 2}))
+	require.Equal(t, 0, steps(pageset.Run{Start: 500, Pages: 2}))
 	require.Len(t, s.kept.ordered(), all-2)
 	require.Len(t, s.kept.spare, 2)
 	_, err = r.pool.Wake(background, WakeRequest{})

@@ -44,15 +44,15 @@ func (s *space) auditChunks() error {
 	start, asleep := uint64(0), uint64(0)
 	holders := map[uint64]*chunk{}
 	for _, c := range s.kept.ordered() {
-		if c.run.start < start {
-			return fmt.Errorf("chunk at page %d stands behind one at %d", c.run.start, start)
+		if c.run.Start < start {
+			return fmt.Errorf("chunk at page %d stands behind one at %d", c.run.Start, start)
 		}
-		start = c.run.start
+		start = c.run.Start
 		left := uint64(0)
-		for p := c.run.start; p < c.run.end(); p++ {
+		for p := c.run.Start; p < c.run.End(); p++ {
 			if s.kept.of[p] == c.number+1 {
 				left++
-				if !s.asleep.has(p) {
+				if !s.asleep.Has(p) {
 					return fmt.Errorf("page %d is kept and does not sleep", p)
 				}
 				if holders[p] != nil {
@@ -65,10 +65,10 @@ func (s *space) auditChunks() error {
 			}
 		}
 		if left != c.left || left == 0 {
-			return fmt.Errorf("chunk at page %d has %d pages left, counted %d", c.run.start, c.left, left)
+			return fmt.Errorf("chunk at page %d has %d pages left, counted %d", c.run.Start, c.left, left)
 		}
 		asleep += left
-		bytes := c.run.pages * s.pageBytes
+		bytes := c.run.Pages * s.pageBytes
 		switch {
 		case c.block != nil:
 			sum.HostBytes += bytes
@@ -84,7 +84,7 @@ func (s *space) auditChunks() error {
 	if len(s.dropped)+len(s.leftovers) != 0 {
 		return fmt.Errorf("%d chunks and %d streams are left", len(s.dropped), len(s.leftovers))
 	}
-	return compare(map[string][2]uint64{"in chunks": {s.asleep.count, asleep}})
+	return compare(map[string][2]uint64{"in chunks": {s.asleep.Count(), asleep}})
 }
 
 func (r *rig) fill(t require.TestingT, first, pages uint64, value byte) {

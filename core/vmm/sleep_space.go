@@ -8,6 +8,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/track"
+	"ferrum_mem/core/vmm/pageset"
 )
 
 // dozing is a Sleep under way.
@@ -83,7 +84,7 @@ func (s *space) checkSleep(r SleepRequest) error {
 func pagesOf(jobs []job) (pages uint64) {
 	for _, j := range jobs {
 		for _, r := range j.runs {
-			pages += r.pages
+			pages += r.Pages
 		}
 	}
 	return pages
@@ -115,16 +116,16 @@ func (s *space) beginSleep(ctx context.Context, r SleepRequest) (*dozing, error)
 		return nil, err
 	}
 	for _, j := range d.jobs {
-		s.shifting.add(j.chunk.run)
+		s.shifting.Add(j.chunk.run)
 	}
 	s.claims++
 	return d, nil
 }
 
 // appendRun lengthens the last run if the next one begins at its end.
-func appendRun(runs []run, next run) []run {
-	if last := len(runs) - 1; last >= 0 && runs[last].end() == next.start {
-		runs[last].pages += next.pages
+func appendRun(runs []pageset.Run, next pageset.Run) []pageset.Run {
+	if last := len(runs) - 1; last >= 0 && runs[last].End() == next.Start {
+		runs[last].Pages += next.Pages
 		return runs
 	}
 	return append(runs, next)
@@ -178,19 +179,19 @@ func (s *space) awakeJobs(r SleepRequest) (jobs []job) {
 		most = s.pages
 	}
 	var last *chunk
-	for at, ok := s.live.next(0); ok; at, ok = s.live.next(at) {
+	for at, ok := s.live.Next(0); ok; at, ok = s.live.Next(at) {
 		number := s.records.all[s.allocated[at]-1].tag
 		end := at + 1
-		for end < s.pages && s.live.has(end) && s.allocated[end] == s.allocated[at] {
+		for end < s.pages && s.live.Has(end) && s.allocated[end] == s.allocated[at] {
 			end++
 		}
 		for tag == "" || s.tags.Name(number) == tag {
-			if last == nil || last.run.end() != at || last.tag != number || last.run.pages == most {
-				last = &chunk{run: run{start: at}, tag: number}
+			if last == nil || last.run.End() != at || last.tag != number || last.run.Pages == most {
+				last = &chunk{run: pageset.Run{Start: at}, tag: number}
 				jobs = append(jobs, job{chunk: last})
 			}
-			n := min(end-at, most-last.run.pages)
-			last.run.pages += n
+			n := min(end-at, most-last.run.Pages)
+			last.run.Pages += n
 			if at += n; at == end {
 				break
 			}
@@ -200,7 +201,7 @@ func (s *space) awakeJobs(r SleepRequest) (jobs []job) {
 		}
 	}
 	for i := range jobs {
-		jobs[i].runs = []run{jobs[i].chunk.run}
+		jobs[i].runs = []pageset.Run{jobs[i].chunk.run}
 	}
 	return jobs
 }

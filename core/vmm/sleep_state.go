@@ -10,6 +10,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/internal/offheap"
+	"ferrum_mem/core/vmm/pageset"
 )
 
 // errAsleep is the cause of refusals because something sleeps.
@@ -44,7 +45,7 @@ type sleeper struct {
 	bed  bedtime
 	// asleep are the pages of allocations that sleep, shifting those that are being
 	// put to sleep (and live) or woken (and asleep).
-	asleep, shifting pageSet
+	asleep, shifting pageset.Set
 	// jammed counts pages that sleep but are still mapped, because the device would
 	// not unmap them after a Wake that failed: they are used, and have their number.
 	jammed uint64
@@ -72,9 +73,9 @@ type leftover struct {
 
 func (s *space) openSleeper() error {
 	s.turn = make(chan struct{}, 1)
-	err := s.asleep.open(s.pages)
+	err := s.asleep.Open(s.pages)
 	if err == nil {
-		err = s.shifting.open(s.pages)
+		err = s.shifting.Open(s.pages)
 	}
 	if err == nil {
 		err = s.kept.open(s.pages)
@@ -83,11 +84,11 @@ func (s *space) openSleeper() error {
 }
 
 func (s *space) detachSleeper() offheap.Detached {
-	return offheap.Detached{s.asleep.detach(), s.shifting.detach(), s.kept.detach()}
+	return offheap.Detached{s.asleep.Detach(), s.shifting.Detach(), s.kept.detach()}
 }
 
 // sleeperBytes is the address space of its tables.
-func (s *space) sleeperBytes() uint64 { return s.asleep.bytes() + s.shifting.bytes() + s.kept.bytes() }
+func (s *space) sleeperBytes() uint64 { return s.asleep.Bytes() + s.shifting.Bytes() + s.kept.bytes() }
 
 // takeTurn makes the calling thread the one that puts to sleep or wakes.
 func (s *space) takeTurn(ctx context.Context, op string, noWait bool) error {
@@ -171,14 +172,14 @@ func (s *space) sleeping(p placing) error {
 	if tag := s.tagName(p.tag); s.bed.anything() && s.bed.sleeps(tag) {
 		return s.fault(device.CodeInvalidState, p.op, "%q, tag %q is %w", s.owner.name, tag, errAsleep)
 	}
-	if p.anywhere || s.asleep.count == 0 {
+	if p.anywhere || s.asleep.Count() == 0 {
 		return nil
 	}
 	r, err := s.runOf(p.op, p.at)
 	if err != nil {
 		return err
 	}
-	if page, asleep := s.asleep.firstIn(r); asleep {
+	if page, asleep := s.asleep.FirstIn(r); asleep {
 		return s.fault(device.CodeInvalidState, p.op,
 			"%q, offset %d, size %d: the page at offset %d is of an allocation of tag %q, which is %w", s.owner.name, p.at.offset,
 			p.at.size, page*s.pageBytes, s.tags.Name(s.records.all[s.allocated[page]-1].tag), errAsleep)
@@ -240,10 +241,10 @@ func (s *space) release(a engine.Asleep) {
 }
 
 // forget takes freed pages that sleep out of what is kept. The caller holds mu.
-func (s *space) forget(r run) {
-	s.kept.leave(r, func(c *chunk, part run) {
+func (s *space) forget(r pageset.Run) {
+	s.kept.leave(r, func(c *chunk, part pageset.Run) {
 		if c.block == nil && c.file == nil {
-			s.release(engine.Asleep{DiscardedBytes: part.pages * s.pageBytes})
+			s.release(engine.Asleep{DiscardedBytes: part.Pages * s.pageBytes})
 		}
 		if c.left == 0 && !c.pinned {
 			s.dropped = append(s.dropped, c)

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/vmm/pageset"
 )
 
 // defaultSleepStreams bounds what 0 streams stand for.
@@ -15,7 +16,7 @@ const defaultSleepStreams = 8
 // job is a chunk to copy, as far as its pages sleep, or are to.
 type job struct {
 	chunk *chunk
-	runs  []run
+	runs  []pageset.Run
 	// unmapped says that a Sleep has unmapped it.
 	unmapped bool
 }
@@ -154,9 +155,9 @@ func (l *lane) close() {
 // toHost queues copies of runs to where their chunk lies in host memory.
 func (l *lane) toHost(j job, at device.HostAddr) error {
 	for _, r := range j.runs {
-		offset := device.HostAddr((r.start - j.chunk.run.start) * l.space.pageBytes)
+		offset := device.HostAddr((r.Start - j.chunk.run.Start) * l.space.pageBytes)
 		l.queued = true
-		if err := l.stream.CopyToHost(at+offset, l.space.addr(r.start), r.pages*l.space.pageBytes); err != nil {
+		if err := l.stream.CopyToHost(at+offset, l.space.addr(r.Start), r.Pages*l.space.pageBytes); err != nil {
 			return err
 		}
 	}
@@ -166,9 +167,9 @@ func (l *lane) toHost(j job, at device.HostAddr) error {
 // fromHost is toHost the other way.
 func (l *lane) fromHost(j job, at device.HostAddr) error {
 	for _, r := range j.runs {
-		offset := device.HostAddr((r.start - j.chunk.run.start) * l.space.pageBytes)
+		offset := device.HostAddr((r.Start - j.chunk.run.Start) * l.space.pageBytes)
 		l.queued = true
-		if err := l.stream.CopyFromHost(l.space.addr(r.start), at+offset, r.pages*l.space.pageBytes); err != nil {
+		if err := l.stream.CopyFromHost(l.space.addr(r.Start), at+offset, r.Pages*l.space.pageBytes); err != nil {
 			return err
 		}
 	}
@@ -179,7 +180,7 @@ func (l *lane) fromHost(j job, at device.HostAddr) error {
 func (l *lane) zero(j job) error {
 	for _, r := range j.runs {
 		l.queued = true
-		if err := l.stream.Fill(l.space.addr(r.start), device.Pattern{WidthBytes: 1}, r.pages*l.space.pageBytes); err != nil {
+		if err := l.stream.Fill(l.space.addr(r.Start), device.Pattern{WidthBytes: 1}, r.Pages*l.space.pageBytes); err != nil {
 			return err
 		}
 	}

@@ -26,7 +26,7 @@ type record struct {
 
 func (n *nap) record(t *testing.T) record {
 	s := n.model.space
-	r := record{stats: n.model.Stats().Stats, live: s.live.count, asleep: s.asleep.count, bedAll: s.bed.all,
+	r := record{stats: n.model.Stats().Stats, live: s.live.Count(), asleep: s.asleep.Count(), bedAll: s.bed.all,
 		tags: map[string]bool{}, hostBlocks: n.kept.taken, files: len(files(t, n.dir))}
 	for tag := range napTags {
 		r.tags[n.tag(tag)] = n.model.IsAsleep(n.tag(tag))

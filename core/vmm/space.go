@@ -7,6 +7,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/internal/offheap"
 	"ferrum_mem/core/track"
+	"ferrum_mem/core/vmm/pageset"
 )
 
 // space is a piece of address space and what is mapped in it. A page of it is
@@ -40,11 +41,11 @@ type space struct {
 	state state
 	// changed is signalled when claimed pages are so no more.
 	changed *sync.Cond
-	free    *freeRuns
-	live    pageSet
-	parked  pageSet
+	free    *pageset.FreeRuns
+	live    pageset.Set
+	parked  pageset.Set
 	// stuck are parked pages without access, left by a rollback that failed.
-	stuck pageSet
+	stuck pageset.Set
 	// hand is where the search for parked pages to unmap goes on.
 	hand uint64
 
@@ -56,7 +57,7 @@ type space struct {
 	allocatedMemory offheap.Table[uint32]
 	records         records
 	// users is which streams use the pages of allocations.
-	users pageUsers
+	users pageset.Users
 
 	tags track.Tags
 	// patience is how long an allocation waits for address space that retires.
@@ -91,7 +92,7 @@ func newSpace(ph *Physical, c spaceConfig) (*space, error) {
 		return nil, err
 	}
 	s := &space{
-		physical: ph, kind: c.kind, left: c.left, pageBytes: ph.pageBytes, pages: pages, free: newFreeRuns(pages),
+		physical: ph, kind: c.kind, left: c.left, pageBytes: ph.pageBytes, pages: pages, free: pageset.NewFreeRuns(pages),
 		patience: flightWait,
 	}
 	s.changed = sync.NewCond(&s.mu)
@@ -118,12 +119,12 @@ func newSpace(ph *Physical, c spaceConfig) (*space, error) {
 }
 
 func (s *space) openTables() error {
-	err := s.live.open(s.pages)
+	err := s.live.Open(s.pages)
 	if err == nil {
-		err = s.parked.open(s.pages)
+		err = s.parked.Open(s.pages)
 	}
 	if err == nil {
-		err = s.stuck.open(s.pages)
+		err = s.stuck.Open(s.pages)
 	}
 	if err == nil {
 		err = s.openSleeper()
@@ -135,7 +136,7 @@ func (s *space) openTables() error {
 		err = s.allocatedMemory.Grow(&s.allocated, int(s.pages))
 	}
 	if err == nil {
-		err = s.users.open(s.pages, s.physical.engine.Device().DefaultStream())
+		err = s.users.Open(s.pages, s.physical.engine.Device().DefaultStream())
 	}
 	if err != nil {
 		s.detachTables().Free()
@@ -147,15 +148,15 @@ func (s *space) openTables() error {
 
 // detachTables takes the memory of the tables, for the caller to free without a lock.
 func (s *space) detachTables() offheap.Detached {
-	return append(s.detachSleeper(), s.live.detach(), s.parked.detach(), s.stuck.detach(),
-		s.numberMemory.Detach(&s.numbers), s.allocatedMemory.Detach(&s.allocated), s.records.detach(), s.users.detach())
+	return append(s.detachSleeper(), s.live.Detach(), s.parked.Detach(), s.stuck.Detach(),
+		s.numberMemory.Detach(&s.numbers), s.allocatedMemory.Detach(&s.allocated), s.records.detach(), s.users.Detach())
 }
 
 // tableBytes is the address space that the tables have for themselves; only what
 // was written has memory.
 func (s *space) tableBytes() uint64 {
-	return s.live.bytes() + s.parked.bytes() + s.stuck.bytes() + s.sleeperBytes() +
-		uint64(s.numberMemory.Bytes()) + uint64(s.allocatedMemory.Bytes()) + s.records.bytes() + s.users.bytes()
+	return s.live.Bytes() + s.parked.Bytes() + s.stuck.Bytes() + s.sleeperBytes() +
+		uint64(s.numberMemory.Bytes()) + uint64(s.allocatedMemory.Bytes()) + s.records.bytes() + s.users.Bytes()
 }
 
 func (s *space) op(name string) string { return s.kind + "." + name }
@@ -199,17 +200,17 @@ func (s *space) badPage(code device.Code, op string, page uint64, b span) *devic
 type span struct{ offset, size uint64 }
 
 // runOf is the pages that a range touches.
-func (s *space) runOf(op string, b span) (run, error) {
+func (s *space) runOf(op string, b span) (pageset.Run, error) {
 	if b.size == 0 {
-		return run{}, s.fault(device.CodeInvalidSize, op, "size 0 at offset %d", b.offset).
+		return pageset.Run{}, s.fault(device.CodeInvalidSize, op, "size 0 at offset %d", b.offset).
 			Stating(device.FactOffsetBytes, b.offset).Stating(device.FactSizeBytes, 0)
 	}
 	if capacity := s.capacity(); b.offset > capacity || b.size > capacity-b.offset {
-		return run{}, s.badRange(op, b, "offset %d, size %d, capacity %d: the range ends outside",
+		return pageset.Run{}, s.badRange(op, b, "offset %d, size %d, capacity %d: the range ends outside",
 			b.offset, b.size, capacity)
 	}
 	first, last := b.offset/s.pageBytes, (b.offset+b.size-1)/s.pageBytes
-	return run{start: first, pages: last - first + 1}, nil
+	return pageset.Run{Start: first, Pages: last - first + 1}, nil
 }
 
 // pagesFor is how many pages a size takes from a page's start on.
@@ -239,7 +240,7 @@ func (s *space) isMapped(b span) bool {
 	if s.state == stateClosed {
 		return false
 	}
-	_, hole := s.live.firstNotIn(r)
+	_, hole := s.live.FirstNotIn(r)
 	return !hole
 }
 

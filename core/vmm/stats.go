@@ -52,14 +52,14 @@ func (s *space) statsLocked() Stats {
 	stats := Stats{
 		VirtualCapacityBytes: s.capacity(), PageBytes: s.pageBytes, PhysicalBytes: s.physicalBytes(),
 		PeakPhysicalBytes: s.peak * s.pageBytes, RequestedBytes: s.requested,
-		MappedPages: s.live.count, RetiringPages: s.retiring, ParkedPages: s.parked.count,
+		MappedPages: s.live.Count(), RetiringPages: s.retiring, ParkedPages: s.parked.Count(),
 		TableBytes: s.tableBytes(), Allocations: s.allocations, MovedPages: s.owner.moved,
-		LargestFreeRunBytes: s.free.longest() * s.pageBytes,
+		LargestFreeRunBytes: s.free.Longest() * s.pageBytes,
 		SleepStats:          s.sleepStats(),
-		UnmappedShare:       float32(1 - float64(s.live.count)/float64(s.pages)),
+		UnmappedShare:       float32(1 - float64(s.live.Count())/float64(s.pages)),
 	}
-	if s.free.free > 0 {
-		stats.Fragmentation = float32(1 - float64(s.free.longest())/float64(s.free.free))
+	if s.free.Pages() > 0 {
+		stats.Fragmentation = float32(1 - float64(s.free.Longest())/float64(s.free.Pages()))
 	}
 	ph := s.physical
 	stats.ReadyPages, stats.HeldBytes = ph.idle, ph.created*ph.pageBytes
@@ -71,7 +71,7 @@ func (s *space) statsLocked() Stats {
 // sleepStats is what sleeps, and where. The caller holds mu.
 func (s *space) sleepStats() SleepStats {
 	stats := s.counts
-	stats.AsleepPages, stats.AsleepBytes = s.asleep.count, s.asleep.count*s.pageBytes
+	stats.AsleepPages, stats.AsleepBytes = s.asleep.Count(), s.asleep.Count()*s.pageBytes
 	stats.AsleepHostBytes, stats.AsleepFileBytes = s.held.HostBytes, s.held.FileBytes
 	stats.AsleepDiscardedBytes = s.held.DiscardedBytes
 	return stats
@@ -79,4 +79,4 @@ func (s *space) sleepStats() SleepStats {
 
 // physicalBytes is the memory behind mapped and retiring pages, and behind those that
 // sleep and could not be unmapped.
-func (s *space) physicalBytes() uint64 { return (s.live.count + s.retiring + s.jammed) * s.pageBytes }
+func (s *space) physicalBytes() uint64 { return (s.live.Count() + s.retiring + s.jammed) * s.pageBytes }

@@ -5,14 +5,15 @@ import (
 	"slices"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/vmm/pageset"
 )
 
 // usersOf lists the streams that use runs of pages.
-func (s *space) usersOf(runs []run) (streams []device.Stream) {
+func (s *space) usersOf(runs []pageset.Run) (streams []device.Stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range runs {
-		for _, stream := range s.users.usersOf(r) {
+		for _, stream := range s.users.Streams(r) {
 			if !slices.Contains(streams, stream) {
 				streams = append(streams, stream)
 			}
@@ -30,7 +31,7 @@ func beyondDevice(streams []device.Stream) []device.Stream {
 // awaitUsers waits for queued work before pages go to sleep: that of the streams that use
 // them and of one more, or all.
 func (s *space) awaitUsers(ctx context.Context, d *dozing) error {
-	var runs []run
+	var runs []pageset.Run
 	for _, j := range d.jobs {
 		runs = append(runs, j.runs...)
 	}
@@ -60,7 +61,7 @@ func (s *space) awaitUsers(ctx context.Context, d *dozing) error {
 func (s *space) awaitForeign() error {
 	l := &leaving{op: "close"}
 	defer func() { s.closeMarks(l.marks) }()
-	err := l.markEnds(beyondDevice(s.usersOf([]run{{0, s.pages}})))
+	err := l.markEnds(beyondDevice(s.usersOf([]pageset.Run{{Start: 0, Pages: s.pages}})))
 	for _, m := range l.marks {
 		if err == nil && m.event != nil {
 			err = m.event.Synchronize(device.Forever)

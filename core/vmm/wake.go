@@ -6,6 +6,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/track"
+	"ferrum_mem/core/vmm/pageset"
 )
 
 // waking is a Wake under way.
@@ -14,7 +15,7 @@ type waking struct {
 	jobs []job
 	// kept and zeros are runs to map, of which bytes are kept and not; jammed are
 	// mapped already.
-	kept, zeros, jammed []run
+	kept, zeros, jammed []pageset.Run
 	// keptPages and zeroPages are what is to be mapped there, once it is there.
 	keptPages, zeroPages []device.Page
 	// mapped are the runs that are mapped now.
@@ -22,13 +23,13 @@ type waking struct {
 }
 
 type mappedRun struct {
-	run   run
+	run   pageset.Run
 	pages []device.Page
 }
 
-func lengthOf(runs []run) (pages uint64) {
+func lengthOf(runs []pageset.Run) (pages uint64) {
 	for _, r := range runs {
-		pages += r.pages
+		pages += r.Pages
 	}
 	return pages
 }
@@ -103,7 +104,7 @@ func (s *space) beginWake(r WakeRequest) (*waking, error) {
 		}
 		j := job{chunk: c, runs: s.kept.partsOf(c)}
 		for _, part := range j.runs {
-			s.shifting.add(part)
+			s.shifting.Add(part)
 			s.sortWaking(w, c, part)
 		}
 		w.jobs = append(w.jobs, j)
@@ -113,7 +114,7 @@ func (s *space) beginWake(r WakeRequest) (*waking, error) {
 }
 
 // sortWaking puts pages of a chunk into the lists of a Wake.
-func (s *space) sortWaking(w *waking, c *chunk, r run) {
+func (s *space) sortWaking(w *waking, c *chunk, r pageset.Run) {
 	list := &w.kept
 	if c.block == nil && c.file == nil {
 		list = &w.zeros
@@ -122,11 +123,11 @@ func (s *space) sortWaking(w *waking, c *chunk, r run) {
 		*list = appendRun(*list, r)
 		return
 	}
-	for at := r.start; at < r.end(); at++ {
+	for at := r.Start; at < r.End(); at++ {
 		if s.numbers[at] != 0 {
-			w.jammed = appendRun(w.jammed, run{at, 1})
+			w.jammed = appendRun(w.jammed, pageset.Run{Start: at, Pages: 1})
 		} else {
-			*list = appendRun(*list, run{at, 1})
+			*list = appendRun(*list, pageset.Run{Start: at, Pages: 1})
 		}
 	}
 }
@@ -165,9 +166,9 @@ func (s *space) supply(_ context.Context, w *waking) error {
 func (s *space) mapWaking(w *waking) error {
 	pages := slices.Concat(w.keptPages, w.zeroPages)
 	for _, r := range slices.Concat(w.kept, w.zeros) {
-		part := pages[:r.pages]
-		pages = pages[r.pages:]
-		if err := s.physical.virtual.Map(s.addr(r.start), part); err != nil {
+		part := pages[:r.Pages]
+		pages = pages[r.Pages:]
+		if err := s.physical.virtual.Map(s.addr(r.Start), part); err != nil {
 			return err
 		}
 		w.mapped = append(w.mapped, mappedRun{r, part})
@@ -206,12 +207,12 @@ func (s *space) copyIn(ctx context.Context, w *waking) error {
 }
 
 // jammedOf is the parts of runs that are mapped from a Wake that failed before.
-func (s *space) jammedOf(w *waking, runs []run) (parts []run) {
+func (s *space) jammedOf(w *waking, runs []pageset.Run) (parts []pageset.Run) {
 	for _, r := range runs {
 		for _, jam := range w.jammed {
-			low, high := max(r.start, jam.start), min(r.end(), jam.end())
+			low, high := max(r.Start, jam.Start), min(r.End(), jam.End())
 			if low < high {
-				parts = append(parts, run{low, high - low})
+				parts = append(parts, pageset.Run{Start: low, Pages: high - low})
 			}
 		}
 	}
@@ -227,7 +228,7 @@ func (s *space) copyBack(l *lane, j job) error {
 	case c.file == nil:
 		return l.zero(j)
 	}
-	size := c.run.pages * s.pageBytes
+	size := c.run.Pages * s.pageBytes
 	buffer, err := l.staging(size)
 	if err != nil {
 		return err

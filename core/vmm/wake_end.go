@@ -4,6 +4,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/track"
+	"ferrum_mem/core/vmm/pageset"
 )
 
 // undoWake gives the pages of a Wake that failed back: all that was kept is kept still,
@@ -12,10 +13,10 @@ import (
 func (s *space) undoWake(w *waking) {
 	s.mu.Lock()
 	for _, m := range w.mapped {
-		copy(s.numbers[m.run.start:m.run.end()], m.pages)
+		copy(s.numbers[m.run.Start:m.run.End()], m.pages)
 	}
 	s.mu.Unlock()
-	var mapped []run
+	var mapped []pageset.Run
 	for _, j := range w.jobs {
 		for _, r := range j.runs {
 			mapped = s.appendMapped(mapped, r, w.jammed)
@@ -39,7 +40,7 @@ func (s *space) undoWake(w *waking) {
 	}
 }
 
-func mappedRuns(mapped []mappedRun) (runs []run) {
+func mappedRuns(mapped []mappedRun) (runs []pageset.Run) {
 	for _, m := range mapped {
 		runs = append(runs, m.run)
 	}
@@ -47,18 +48,18 @@ func mappedRuns(mapped []mappedRun) (runs []run) {
 }
 
 // appendMapped lengthens a list by what of a run this Wake has mapped.
-func (s *space) appendMapped(list []run, r run, jammed []run) []run {
-	for at := r.start; at < r.end(); at++ {
+func (s *space) appendMapped(list []pageset.Run, r pageset.Run, jammed []pageset.Run) []pageset.Run {
+	for at := r.Start; at < r.End(); at++ {
 		if s.numbers[at] != 0 && !contains(jammed, at) {
-			list = appendRun(list, run{at, 1})
+			list = appendRun(list, pageset.Run{Start: at, Pages: 1})
 		}
 	}
 	return list
 }
 
-func contains(runs []run, page uint64) bool {
+func contains(runs []pageset.Run, page uint64) bool {
 	for _, r := range runs {
-		if r.start <= page && page < r.end() {
+		if r.Start <= page && page < r.End() {
 			return true
 		}
 	}
@@ -66,14 +67,14 @@ func contains(runs []run, page uint64) bool {
 }
 
 // takeBack unmaps runs, and gives the pages of those that the device unmaps.
-func (s *space) takeBack(runs []run) (loose []device.Page) {
+func (s *space) takeBack(runs []pageset.Run) (loose []device.Page) {
 	for _, r := range runs {
-		failed := s.physical.virtual.Unmap(s.addr(r.start), r.pages*s.pageBytes) != nil
-		numbers := s.numbers[r.start:r.end()]
+		failed := s.physical.virtual.Unmap(s.addr(r.Start), r.Pages*s.pageBytes) != nil
+		numbers := s.numbers[r.Start:r.End()]
 		s.mu.Lock()
 		if failed {
-			s.jammed += r.pages
-			s.physical.jam(r.pages)
+			s.jammed += r.Pages
+			s.physical.jam(r.Pages)
 		} else {
 			loose = append(loose, numbers...)
 			clear(numbers)
@@ -89,12 +90,12 @@ func (s *space) endWake(w *waking, awake bool, ns uint64) {
 	defer s.mu.Unlock()
 	for _, j := range w.jobs {
 		for _, r := range j.runs {
-			s.shifting.remove(r)
+			s.shifting.Remove(r)
 		}
 	}
 	if awake {
 		for _, m := range w.mapped {
-			copy(s.numbers[m.run.start:m.run.end()], m.pages)
+			copy(s.numbers[m.run.Start:m.run.End()], m.pages)
 		}
 		for _, j := range w.jobs {
 			s.rouse(j, s.jammedOf(w, j.runs))
@@ -108,7 +109,7 @@ func (s *space) endWake(w *waking, awake bool, ns uint64) {
 }
 
 // rouse makes the pages of a chunk live, which are mapped again; some were jammed.
-func (s *space) rouse(j job, jammed []run) {
+func (s *space) rouse(j job, jammed []pageset.Run) {
 	c, unjammed := j.chunk, lengthOf(jammed)
 	s.jammed -= unjammed
 	s.physical.unjam(unjammed)
@@ -117,7 +118,7 @@ func (s *space) rouse(j job, jammed []run) {
 	}
 	for _, r := range j.runs {
 		s.standUp(r, c.tag)
-		s.kept.leave(r, func(*chunk, run) {})
+		s.kept.leave(r, func(*chunk, pageset.Run) {})
 	}
 	if !c.pinned {
 		s.dropped = append(s.dropped, c)
@@ -135,7 +136,7 @@ func (s *space) getUp(tag string) {
 	default:
 		delete(b.tags, tag)
 	}
-	if b.all && s.asleep.count == 0 {
+	if b.all && s.asleep.Count() == 0 {
 		*b = bedtime{}
 	}
 }

@@ -1,4 +1,4 @@
-package vmm
+package pageset
 
 import (
 	"math/bits"
@@ -8,11 +8,11 @@ import (
 
 const wordBits = 64
 
-// pageSet is a set of page numbers below a bound: one bit a page, and above them
+// Set is a set of page numbers below a bound: one bit a page, and above them
 // levels in which a bit says whether a word of the level below has any, so that
 // the next member is found without a walk over the gap before it. What was never
-// written costs no memory. Its owner's lock guards it.
-type pageSet struct {
+// written costs no memory. Its user's lock guards it.
+type Set struct {
 	memory offheap.Table[uint64]
 	words  []uint64
 	// starts is where in words each level begins, the pages themselves first.
@@ -21,8 +21,8 @@ type pageSet struct {
 	count  uint64
 }
 
-// open makes an empty set for the pages below bound.
-func (s *pageSet) open(bound uint64) error {
+// Open makes an empty set for the pages below bound.
+func (s *Set) Open(bound uint64) error {
 	s.pages = bound
 	at := uint64(0)
 	for n := bound; ; {
@@ -40,9 +40,14 @@ func (s *pageSet) open(bound uint64) error {
 	return nil
 }
 
-func (s *pageSet) detach() (free func()) { return s.memory.Detach(&s.words) }
+// Count is how many members there are.
+func (s *Set) Count() uint64 { return s.count }
 
-func (s *pageSet) bytes() uint64 { return uint64(s.memory.Bytes()) }
+// Detach takes the memory of the set, for the caller to free without a lock.
+func (s *Set) Detach() (free func()) { return s.memory.Detach(&s.words) }
+
+// Bytes is the address space that the set has for itself.
+func (s *Set) Bytes() uint64 { return uint64(s.memory.Bytes()) }
 
 // wordMask has the bits of [first, end) that lie in the word of that number.
 func wordMask(word, first, end uint64) uint64 {
@@ -56,10 +61,10 @@ func wordMask(word, first, end uint64) uint64 {
 	return mask
 }
 
-// add makes the pages of a run members.
-func (s *pageSet) add(r run) {
-	for word, end := r.start/wordBits, r.end(); word*wordBits < end; word++ {
-		mask := wordMask(word, r.start, end)
+// Add makes the pages of a run members.
+func (s *Set) Add(r Run) {
+	for word, end := r.Start/wordBits, r.End(); word*wordBits < end; word++ {
+		mask := wordMask(word, r.Start, end)
 		was := s.words[word]
 		s.words[word] = was | mask
 		s.count += uint64(bits.OnesCount64(mask &^ was))
@@ -70,7 +75,7 @@ func (s *pageSet) add(r run) {
 }
 
 // raise notes in the levels above that a word has members.
-func (s *pageSet) raise(at uint64) {
+func (s *Set) raise(at uint64) {
 	for _, start := range s.starts[1:] {
 		word := &s.words[start+at/wordBits]
 		was := *word
@@ -82,10 +87,10 @@ func (s *pageSet) raise(at uint64) {
 	}
 }
 
-// remove takes the pages of a run out.
-func (s *pageSet) remove(r run) {
-	for word, end := r.start/wordBits, r.end(); word*wordBits < end; word++ {
-		mask := wordMask(word, r.start, end)
+// Remove takes the pages of a run out.
+func (s *Set) Remove(r Run) {
+	for word, end := r.Start/wordBits, r.End(); word*wordBits < end; word++ {
+		mask := wordMask(word, r.Start, end)
 		was := s.words[word]
 		s.words[word] = was &^ mask
 		s.count -= uint64(bits.OnesCount64(mask & was))
@@ -95,7 +100,7 @@ func (s *pageSet) remove(r run) {
 	}
 }
 
-func (s *pageSet) lower(at uint64) {
+func (s *Set) lower(at uint64) {
 	for _, start := range s.starts[1:] {
 		word := &s.words[start+at/wordBits]
 		*word &^= 1 << (at % wordBits)
@@ -106,32 +111,33 @@ func (s *pageSet) lower(at uint64) {
 	}
 }
 
-func (s *pageSet) has(page uint64) bool {
+// Has says whether a page is a member.
+func (s *Set) Has(page uint64) bool {
 	return s.words[page/wordBits]>>(page%wordBits)&1 != 0
 }
 
-// firstIn is the first member in a run; false: there is none.
-func (s *pageSet) firstIn(r run) (uint64, bool) {
-	for word, end := r.start/wordBits, r.end(); word*wordBits < end; word++ {
-		if found := s.words[word] & wordMask(word, r.start, end); found != 0 {
+// FirstIn is the first member in a run; false: there is none.
+func (s *Set) FirstIn(r Run) (uint64, bool) {
+	for word, end := r.Start/wordBits, r.End(); word*wordBits < end; word++ {
+		if found := s.words[word] & wordMask(word, r.Start, end); found != 0 {
 			return word*wordBits + uint64(bits.TrailingZeros64(found)), true
 		}
 	}
 	return 0, false
 }
 
-// firstNotIn is the first page of a run that is no member; false: all are.
-func (s *pageSet) firstNotIn(r run) (uint64, bool) {
-	for word, end := r.start/wordBits, r.end(); word*wordBits < end; word++ {
-		if found := ^s.words[word] & wordMask(word, r.start, end); found != 0 {
+// FirstNotIn is the first page of a run that is no member; false: all are.
+func (s *Set) FirstNotIn(r Run) (uint64, bool) {
+	for word, end := r.Start/wordBits, r.End(); word*wordBits < end; word++ {
+		if found := ^s.words[word] & wordMask(word, r.Start, end); found != 0 {
 			return word*wordBits + uint64(bits.TrailingZeros64(found)), true
 		}
 	}
 	return 0, false
 }
 
-// next is the first member from a page on; false: there is none.
-func (s *pageSet) next(from uint64) (uint64, bool) {
+// Next is the first member from a page on; false: there is none.
+func (s *Set) Next(from uint64) (uint64, bool) {
 	at := from
 	for level := 0; level < len(s.starts); level++ {
 		word := s.starts[level] + at/wordBits
@@ -146,7 +152,7 @@ func (s *pageSet) next(from uint64) (uint64, bool) {
 	return 0, false
 }
 
-func (s *pageSet) levelEnd(level int) uint64 {
+func (s *Set) levelEnd(level int) uint64 {
 	if level+1 < len(s.starts) {
 		return s.starts[level+1]
 	}
@@ -154,7 +160,7 @@ func (s *pageSet) levelEnd(level int) uint64 {
 }
 
 // descend is the first member under a bit of a level.
-func (s *pageSet) descend(level int, bit uint64) uint64 {
+func (s *Set) descend(level int, bit uint64) uint64 {
 	for level > 0 {
 		level--
 		bit = bit*wordBits + uint64(bits.TrailingZeros64(s.words[s.starts[level]+bit]))
@@ -162,31 +168,31 @@ func (s *pageSet) descend(level int, bit uint64) uint64 {
 	return bit
 }
 
-// runFrom is the run of members that begins at a member, most pages at most.
-func (s *pageSet) runFrom(first, most uint64) run {
+// RunFrom is the run of members that begins at a member, most pages at most.
+func (s *Set) RunFrom(first, most uint64) Run {
 	end := s.pages
 	if most < end-first {
 		end = first + most
 	}
-	bound := run{first, end - first}
-	if stop, ok := s.firstNotIn(bound); ok {
-		bound.pages = stop - first
+	bound := Run{Start: first, Pages: end - first}
+	if stop, ok := s.FirstNotIn(bound); ok {
+		bound.Pages = stop - first
 	}
 	return bound
 }
 
-// runsIn calls fn for each run of members within a run, in order, until it is
+// RunsIn calls fn for each run of members within a run, in order, until it is
 // false. fn may change the set within the run that it is given.
-func (s *pageSet) runsIn(within run, fn func(run) bool) {
-	for at, end := within.start, within.end(); at < end; {
-		first, ok := s.firstIn(run{at, end - at})
+func (s *Set) RunsIn(within Run, fn func(Run) bool) {
+	for at, end := within.Start, within.End(); at < end; {
+		first, ok := s.FirstIn(Run{Start: at, Pages: end - at})
 		if !ok {
 			return
 		}
-		found := s.runFrom(first, end-first)
+		found := s.RunFrom(first, end-first)
 		if !fn(found) {
 			return
 		}
-		at = found.end()
+		at = found.End()
 	}
 }

@@ -1,4 +1,4 @@
-package vmm
+package pageset
 
 import (
 	"testing"
@@ -8,16 +8,16 @@ import (
 )
 
 // The set against a slice of booleans.
-func TestPageSetAgainstASlice(t *testing.T) {
+func TestSetHasThePagesOfASlice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		bound := rapid.SampledFrom([]uint64{1, 63, 64, 65, 130, 4096, 4097, 5000, 70000}).Draw(t, "bound")
-		var set pageSet
-		require.NoError(t, set.open(bound))
-		defer func() { set.detach()() }()
+		var set Set
+		require.NoError(t, set.Open(bound))
+		defer func() { set.Detach()() }()
 		has := make([]bool, bound)
-		anyRun := func(t *rapid.T) run {
+		anyRun := func(t *rapid.T) Run {
 			start := rapid.Uint64Range(0, bound-1).Draw(t, "start")
-			return run{start, rapid.Uint64Range(1, min(bound-start, 200)).Draw(t, "pages")}
+			return Run{Start: start, Pages: rapid.Uint64Range(1, min(bound-start, 200)).Draw(t, "pages")}
 		}
 		first := func(from, end uint64, want bool) (uint64, bool) {
 			for p := from; p < end; p++ {
@@ -31,11 +31,11 @@ func TestPageSetAgainstASlice(t *testing.T) {
 			return func(t *rapid.T) {
 				r := anyRun(t)
 				if member {
-					set.add(r)
+					set.Add(r)
 				} else {
-					set.remove(r)
+					set.Remove(r)
 				}
-				for p := r.start; p < r.end(); p++ {
+				for p := r.Start; p < r.End(); p++ {
 					has[p] = member
 				}
 			}
@@ -44,32 +44,32 @@ func TestPageSetAgainstASlice(t *testing.T) {
 			"add": change(true), "remove": change(false), "removeMore": change(false),
 			"look": func(t *rapid.T) {
 				r := anyRun(t)
-				got, ok := set.firstIn(r)
-				want, there := first(r.start, r.end(), true)
+				got, ok := set.FirstIn(r)
+				want, there := first(r.Start, r.End(), true)
 				require.Equal(t, []any{want, there}, []any{got, ok})
-				got, ok = set.firstNotIn(r)
-				want, there = first(r.start, r.end(), false)
+				got, ok = set.FirstNotIn(r)
+				want, there = first(r.Start, r.End(), false)
 				require.Equal(t, []any{want, there}, []any{got, ok})
-				got, ok = set.next(r.start)
-				want, there = first(r.start, bound, true)
-				require.Equal(t, []any{want, there}, []any{got, ok}, "next from %d of %d", r.start, bound)
-				require.Equal(t, has[r.start], set.has(r.start))
+				got, ok = set.Next(r.Start)
+				want, there = first(r.Start, bound, true)
+				require.Equal(t, []any{want, there}, []any{got, ok}, "next from %d of %d", r.Start, bound)
+				require.Equal(t, has[r.Start], set.Has(r.Start))
 				if there {
 					end, stop := first(want, bound, false)
 					if !stop {
 						end = bound
 					}
 					most := rapid.Uint64Range(1, 300).Draw(t, "most")
-					require.Equal(t, run{want, min(end-want, most)}, set.runFrom(want, most))
+					require.Equal(t, Run{Start: want, Pages: min(end-want, most)}, set.RunFrom(want, most))
 				}
 				covered := make([]bool, bound)
-				set.runsIn(r, func(found run) bool {
-					for p := found.start; p < found.end(); p++ {
+				set.RunsIn(r, func(found Run) bool {
+					for p := found.Start; p < found.End(); p++ {
 						covered[p] = true
 					}
 					return true
 				})
-				for p := r.start; p < r.end(); p++ {
+				for p := r.Start; p < r.End(); p++ {
 					require.Equal(t, has[p], covered[p])
 				}
 			},
@@ -80,7 +80,7 @@ func TestPageSetAgainstASlice(t *testing.T) {
 						count++
 					}
 				}
-				require.Equal(t, count, set.count)
+				require.Equal(t, count, set.Count())
 			},
 		})
 	})

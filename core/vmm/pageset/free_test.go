@@ -1,4 +1,4 @@
-package vmm
+package pageset
 
 import (
 	"testing"
@@ -7,33 +7,33 @@ import (
 	"pgregory.net/rapid"
 )
 
-// bitRuns is the oracle of freeRuns: one bool a page.
+// bitRuns is the oracle of FreeRuns: one bool a page.
 type bitRuns []bool
 
-func (b bitRuns) each(fn func(run)) {
+func (b bitRuns) each(fn func(Run)) {
 	for at := 0; at < len(b); {
 		end := at
 		for end < len(b) && !b[end] {
 			end++
 		}
 		if end > at {
-			fn(run{start: uint64(at), pages: uint64(end - at)})
+			fn(Run{Start: uint64(at), Pages: uint64(end - at)})
 		}
 		at = max(end, at+1)
 	}
 }
 
 func (b bitRuns) firstFit(pages uint64) (first uint64, ok bool) {
-	b.each(func(r run) {
-		if !ok && r.pages >= pages {
-			first, ok = r.start, true
+	b.each(func(r Run) {
+		if !ok && r.Pages >= pages {
+			first, ok = r.Start, true
 		}
 	})
 	return first, ok
 }
 
-func (b bitRuns) all(r run, taken bool) bool {
-	for _, bit := range b[r.start:r.end()] {
+func (b bitRuns) all(r Run, taken bool) bool {
+	for _, bit := range b[r.Start:r.End()] {
 		if bit != taken {
 			return false
 		}
@@ -41,33 +41,33 @@ func (b bitRuns) all(r run, taken bool) bool {
 	return true
 }
 
-func (b bitRuns) set(r run, taken bool) {
-	for at := r.start; at < r.end(); at++ {
+func (b bitRuns) set(r Run, taken bool) {
+	for at := r.Start; at < r.End(); at++ {
 		b[at] = taken
 	}
 }
 
 // list is the runs in order of address.
-func (f *freeRuns) list(at int32) []run {
+func (f *FreeRuns) list(at int32) []Run {
 	if at == 0 {
 		return nil
 	}
 	n := f.nodes[at]
-	return append(append(f.list(n.left), n.run), f.list(n.right)...)
+	return append(append(f.list(n.left), n.Run), f.list(n.right)...)
 }
 
 func TestFreeRunsAreThoseOfABitmap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pages := rapid.Uint64Range(1, 60).Draw(t, "pages")
-		oracle, runs := make(bitRuns, pages), newFreeRuns(pages)
-		draw := func() run {
+		oracle, runs := make(bitRuns, pages), NewFreeRuns(pages)
+		draw := func() Run {
 			first := rapid.Uint64Range(0, pages-1).Draw(t, "first")
-			return run{start: first, pages: rapid.Uint64Range(1, pages-first).Draw(t, "length")}
+			return Run{Start: first, Pages: rapid.Uint64Range(1, pages-first).Draw(t, "length")}
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"take": func(t *rapid.T) {
 				r := draw()
-				require.Equal(t, oracle.all(r, false), runs.take(r))
+				require.Equal(t, oracle.all(r, false), runs.Take(r))
 				if oracle.all(r, false) {
 					oracle.set(r, true)
 				}
@@ -75,22 +75,22 @@ func TestFreeRunsAreThoseOfABitmap(t *testing.T) {
 			"put": func(t *rapid.T) {
 				if r := draw(); oracle.all(r, true) {
 					oracle.set(r, false)
-					runs.put(r)
+					runs.Put(r)
 				}
 			},
 			"": func(t *rapid.T) {
-				var want []run
+				var want []Run
 				longest, free := uint64(0), uint64(0)
-				oracle.each(func(r run) {
+				oracle.each(func(r Run) {
 					want = append(want, r)
-					longest, free = max(longest, r.pages), free+r.pages
+					longest, free = max(longest, r.Pages), free+r.Pages
 				})
 				require.Equal(t, want, runs.list(runs.root))
-				require.Equal(t, longest, runs.longest())
-				require.Equal(t, free, runs.free)
+				require.Equal(t, longest, runs.Longest())
+				require.Equal(t, free, runs.Pages())
 				for n := uint64(1); n <= pages; n++ {
 					wantFirst, wantOK := oracle.firstFit(n)
-					first, ok := runs.firstFit(n)
+					first, ok := runs.FirstFit(n)
 					require.Equal(t, wantOK, ok)
 					require.Equal(t, wantFirst, first)
 				}
@@ -100,16 +100,16 @@ func TestFreeRunsAreThoseOfABitmap(t *testing.T) {
 }
 
 func TestFreeRunsUseTheirNodesAgain(t *testing.T) {
-	runs := newFreeRuns(1 << 31)
+	runs := NewFreeRuns(1 << 31)
 	for round := range 3 {
 		for at := uint64(0); at < 1000; at++ {
-			require.True(t, runs.take(run{start: 2 * at, pages: 1}))
+			require.True(t, runs.Take(Run{Start: 2 * at, Pages: 1}))
 		}
-		require.Equal(t, uint64(1<<31-1000), runs.free, "round %d", round)
+		require.Equal(t, uint64(1<<31-1000), runs.Pages(), "round %d", round)
 		for at := uint64(0); at < 1000; at++ {
-			runs.put(run{start: 2 * at, pages: 1})
+			runs.Put(Run{Start: 2 * at, Pages: 1})
 		}
-		require.Equal(t, []run{{pages: 1 << 31}}, runs.list(runs.root))
+		require.Equal(t, []Run{{Pages: 1 << 31}}, runs.list(runs.root))
 	}
 	require.Less(t, len(runs.nodes), 1010)
 }

@@ -1,4 +1,4 @@
-package vmm
+package pageset
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 )
 
 // Which streams use the pages of a space: the stream that a range was asked for on, and
-// those that recordStream named. A free is ordered behind the work of all of them.
+// those that were recorded for it. A free is ordered behind the work of all of them.
 //
 // A page has the number of a set of streams. Sets grow from one another, a stream at a
 // time, and pages of one history share one: what a page costs does not depend on how
@@ -31,8 +31,8 @@ type userSet struct {
 
 const noSet = -1
 
-// pageUsers is the sets of a space and which pages have them. Its owner's lock guards it.
-type pageUsers struct {
+// Users is the sets of a space and which pages have them. Its user's lock guards it.
+type Users struct {
 	defaultStream device.Stream
 	memory        offheap.Table[uint32]
 	// of has the number of its set for each page.
@@ -45,7 +45,8 @@ type pageUsers struct {
 	shared uint64
 }
 
-func (u *pageUsers) open(pages uint64, defaultStream device.Stream) error {
+// Open makes the default stream the only user of so many pages.
+func (u *Users) Open(pages uint64, defaultStream device.Stream) error {
 	u.defaultStream = defaultStream
 	u.sets = []userSet{{streams: []device.Stream{defaultStream}, base: noSet}}
 	u.first = map[device.Stream]int{}
@@ -56,12 +57,14 @@ func (u *pageUsers) open(pages uint64, defaultStream device.Stream) error {
 	return err
 }
 
-func (u *pageUsers) detach() (free func()) { return u.memory.Detach(&u.of) }
+// Detach takes the memory of the table, for the caller to free without a lock.
+func (u *Users) Detach() (free func()) { return u.memory.Detach(&u.of) }
 
-func (u *pageUsers) bytes() uint64 { return uint64(u.memory.Bytes()) }
+// Bytes is the address space that the table has for itself.
+func (u *Users) Bytes() uint64 { return uint64(u.memory.Bytes()) }
 
-// begin makes a stream the only user of pages; nil: the default stream.
-func (u *pageUsers) begin(r run, stream device.Stream) {
+// Begin makes a stream the only user of pages; nil: the default stream.
+func (u *Users) Begin(r Run, stream device.Stream) {
 	if stream == nil || stream == u.defaultStream {
 		u.put(r, onDefault)
 		return
@@ -69,24 +72,24 @@ func (u *pageUsers) begin(r run, stream device.Stream) {
 	u.put(r, u.with(noSet, stream))
 }
 
-// end forgets who has used pages.
-func (u *pageUsers) end(r run) { u.put(r, onDefault) }
+// End forgets who has used pages.
+func (u *Users) End(r Run) { u.put(r, onDefault) }
 
-// add makes a stream a user of pages as well; nil: the default stream.
-func (u *pageUsers) add(r run, stream device.Stream) {
+// Add makes a stream a user of pages as well; nil: the default stream.
+func (u *Users) Add(r Run, stream device.Stream) {
 	if stream == nil {
 		stream = u.defaultStream
 	}
-	u.eachSet(r, func(part run, set int) {
+	u.eachSet(r, func(part Run, set int) {
 		if !slices.Contains(u.sets[set].streams, stream) {
 			u.put(part, u.with(set, stream))
 		}
 	})
 }
 
-// drop takes streams out of the users of pages.
-func (u *pageUsers) drop(r run, streams []device.Stream) {
-	u.eachSet(r, func(part run, set int) {
+// Drop takes streams out of the users of pages.
+func (u *Users) Drop(r Run, streams []device.Stream) {
+	u.eachSet(r, func(part Run, set int) {
 		to := noSet
 		for _, stream := range u.sets[set].streams {
 			switch {
@@ -101,13 +104,13 @@ func (u *pageUsers) drop(r run, streams []device.Stream) {
 	})
 }
 
-// usersOf lists the streams that use some of the pages.
-func (u *pageUsers) usersOf(r run) (streams []device.Stream) {
+// Streams lists the streams that use some of the pages.
+func (u *Users) Streams(r Run) (streams []device.Stream) {
 	if u.shared == 0 {
 		return []device.Stream{u.defaultStream}
 	}
 	seen := map[int]bool{}
-	u.eachSet(r, func(_ run, set int) {
+	u.eachSet(r, func(_ Run, set int) {
 		if seen[set] {
 			return
 		}
@@ -121,24 +124,24 @@ func (u *pageUsers) usersOf(r run) (streams []device.Stream) {
 	return streams
 }
 
-// most is the largest number of streams that one of the pages has.
-func (u *pageUsers) most(r run) (most int) {
-	u.eachSet(r, func(_ run, set int) { most = max(most, len(u.sets[set].streams)) })
+// Most is the largest number of streams that one of the pages has.
+func (u *Users) Most(r Run) (most int) {
+	u.eachSet(r, func(_ Run, set int) { most = max(most, len(u.sets[set].streams)) })
 	return most
 }
 
 // eachSet gives the runs of pages that have one set. fn may change that of its run.
-func (u *pageUsers) eachSet(r run, fn func(part run, set int)) {
-	for at := r.start; at < r.end(); {
+func (u *Users) eachSet(r Run, fn func(part Run, set int)) {
+	for at := r.Start; at < r.End(); {
 		number, first := u.of[at], at
-		for at++; at < r.end() && u.of[at] == number; at++ {
+		for at++; at < r.End() && u.of[at] == number; at++ {
 		}
-		fn(run{first, at - first}, int(number))
+		fn(Run{Start: first, Pages: at - first}, int(number))
 	}
 }
 
 // with is the set that has a stream besides those of a set, or alone.
-func (u *pageUsers) with(base int, stream device.Stream) int {
+func (u *Users) with(base int, stream device.Stream) int {
 	grown := u.first
 	if base != noSet {
 		if u.sets[base].grown == nil {
@@ -166,22 +169,22 @@ func (u *pageUsers) with(base int, stream device.Stream) int {
 }
 
 // put gives pages a set, and forgets sets that nobody has any more.
-func (u *pageUsers) put(r run, set int) {
+func (u *Users) put(r Run, set int) {
 	if set == onDefault && u.shared == 0 {
 		return
 	}
 	// Counted first, so that no set goes that these pages have.
-	u.sets[set].pages += r.pages
+	u.sets[set].pages += r.Pages
 	if set != onDefault {
-		u.shared += r.pages
+		u.shared += r.Pages
 	}
-	u.eachSet(r, func(part run, was int) {
+	u.eachSet(r, func(part Run, was int) {
 		if was != onDefault {
-			u.shared -= part.pages
-			u.sets[was].pages -= part.pages
+			u.shared -= part.Pages
+			u.sets[was].pages -= part.Pages
 		}
 		if was != set {
-			of := u.of[part.start:part.end()]
+			of := u.of[part.Start:part.End()]
 			for i := range of {
 				of[i] = uint32(set)
 			}
@@ -193,7 +196,7 @@ func (u *pageUsers) put(r run, set int) {
 
 // forget takes a set out of the list that has no pages, with those that it has grown
 // from and that are only there for it.
-func (u *pageUsers) forget(set int) {
+func (u *Users) forget(set int) {
 	for set != onDefault && set != noSet {
 		s := u.sets[set]
 		if s.last == nil || s.pages > 0 || len(s.grown) > 0 {
