@@ -2,6 +2,8 @@ package memcheck
 
 import (
 	"fmt"
+	"math/bits"
+	"strings"
 
 	"ferrum_mem/core/device"
 )
@@ -29,27 +31,6 @@ type Checker struct {
 	past         history
 	depot        depot
 	pending      []*Report
-}
-
-type state uint8
-
-const (
-	live state = iota
-	// inFlight is freed and still in use by queued work.
-	inFlight
-	quarantined
-)
-
-// record is a block that the pool has not got back.
-type record struct {
-	// base and size are the pool's range, user and requested the caller's.
-	base, user       device.Addr
-	size, requested  uint64
-	tag              string
-	state            state
-	allocated, freed site
-	// guarded says that the zones are filled, poisoned that the inside is.
-	guarded, poisoned bool
 }
 
 // New makes a checker, nil when there is nothing to check. It watches call sites
@@ -83,153 +64,6 @@ func (c *Checker) Close() {
 	if c.sites {
 		c.options.Hooks.Watch(false)
 	}
-}
-
-// Block is a block as the pool has placed it.
-type Block struct {
-	// Base and SizeBytes are the pool's range, for a request that was Padded.
-	Base           device.Addr
-	SizeBytes      uint64
-	RequestedBytes uint64
-	AlignmentBytes uint64
-	Tag            string
-}
-
-// Enter takes in a new block and gives the address for the caller. No queued
-// work uses the memory.
-func (c *Checker) Enter(b Block) device.Addr {
-	r := &record{
-		base: b.Base, user: b.Base + device.Addr(c.front(b.AlignmentBytes)),
-		size: b.SizeBytes, requested: b.RequestedBytes, tag: b.Tag, allocated: c.here(),
-	}
-	c.users[r.user], c.bases[r.base] = r, r
-	if c.poison {
-		c.fill(r, r.inside(), FreshByte)
-	}
-	if c.zones {
-		r.guarded = c.fill(r, r.before(), ZoneByte) && c.fill(r, r.behind(), ZoneByte)
-	}
-	return r.user
-}
-
-// Base is where the pool's range of the live block starts that the caller knows
-// by that address.
-func (c *Checker) Base(user device.Addr) (device.Addr, bool) {
-	r := c.users[user]
-	if r == nil || r.state != live {
-		return 0, false
-	}
-	return r.base, true
-}
-
-// View is the caller's side of the block whose range starts at base.
-type View struct {
-	Addr device.Addr
-	// SizeBytes is how many bytes the caller may use.
-	SizeBytes uint64
-}
-
-// View shows a block, live or freed, that the pool knows by base.
-func (c *Checker) View(base device.Addr) (View, bool) {
-	r := c.bases[base]
-	if r == nil {
-		return View{}, false
-	}
-	size := r.size
-	if c.zones {
-		size = r.requested
-	}
-	return View{Addr: r.user, SizeBytes: size}, true
-}
-
-// Free ends the life of a live block; base is its range. The report is not nil
-// when the bytes beside the block are not what they were.
-func (c *Checker) Free(op string, base device.Addr) *Report {
-	r := c.bases[base]
-	r.freed = c.here()
-	r.state = inFlight
-	return c.checkZones(op, r, "at its free")
-}
-
-// Land says that no queued work uses a freed block any more. What Evict gives
-// then is the pool's again.
-func (c *Checker) Land(base device.Addr, boundBytes uint64) {
-	r := c.bases[base]
-	if report := c.checkZones(opLand, r, "after the work that was queued at its free"); report != nil {
-		c.pending = append(c.pending, report)
-	}
-	if c.poison {
-		r.poisoned = c.fill(r, r.inside(), FreedByte)
-	}
-	r.state = quarantined
-	if !c.holds {
-		boundBytes = 0
-	}
-	if r.size > boundBytes {
-		// It leaves at once: nobody has had time to write.
-		r.guarded, r.poisoned = false, false
-	}
-	c.held.push(r, boundBytes)
-}
-
-// Evict gives the range of the next block that leaves the quarantine so that no
-// more than boundBytes are in it; false: none.
-func (c *Checker) Evict(boundBytes uint64) (base device.Addr, ok bool) {
-	r := c.held.pop(boundBytes)
-	if r == nil {
-		return 0, false
-	}
-	c.pending = append(c.pending, c.checkHeld(opEvict, r, "when it left quarantine")...)
-	c.forget(r)
-	c.past.add(past{user: r.user, requested: r.requested, tag: r.tag, allocated: r.allocated, freed: r.freed})
-	return r.base, true
-}
-
-// Drop forgets a block whose memory has gone with its segment.
-func (c *Checker) Drop(base device.Addr) {
-	if r := c.bases[base]; r != nil {
-		c.forget(r)
-	}
-}
-
-func (c *Checker) forget(r *record) {
-	delete(c.users, r.user)
-	delete(c.bases, r.base)
-}
-
-// Held is what is in quarantine.
-func (c *Checker) Held() (blocks int, bytes uint64) {
-	return len(c.held.ready) + len(c.held.items) - c.held.head, c.held.bytes
-}
-
-// Check looks at every block, live and in quarantine. Damage that it reports is
-// repaired, so that it is reported once.
-func (c *Checker) Check() []*Report { return c.checkAll(opCheck, "by a check") }
-
-// CheckLast is Check when the pool is about to be destroyed.
-func (c *Checker) CheckLast() []*Report {
-	return c.checkAll(opDestroy, "when its pool was destroyed")
-}
-
-func (c *Checker) checkAll(op, when string) []*Report {
-	var found []*Report
-	for _, r := range c.sorted() {
-		if r.state == quarantined {
-			found = append(found, c.checkHeld(op, r, when)...)
-		} else if report := c.checkZones(op, r, when); report != nil {
-			found = append(found, report)
-		}
-	}
-	return found
-}
-
-// AllocatedAt is the return addresses of the allocation of the block that the
-// caller knows by that address; nil: not known.
-func (c *Checker) AllocatedAt(user device.Addr) []uintptr {
-	if r := c.users[user]; r != nil {
-		return c.depot.frames(r.allocated)
-	}
-	return nil
 }
 
 // Describe gives each return address a line of text. Called with no lock held.
@@ -268,4 +102,52 @@ func (c *Checker) fill(r *record, to span, value byte) bool {
 // note queues a message of no block.
 func (c *Checker) note(level Level, format string, args ...any) {
 	c.pending = append(c.pending, &Report{level: level, Text: fmt.Sprintf(format, args...)})
+}
+
+// front is the length of the zone before a block of that alignment.
+func (c *Checker) front(alignBytes uint64) uint64 {
+	if !c.zones {
+		return 0
+	}
+	return (zoneBytes + alignBytes - 1) &^ (alignBytes - 1)
+}
+
+// Padded is what a block takes with its zones; false: that overflows.
+// alignBytes is a power of two.
+func (c *Checker) Padded(sizeBytes, alignBytes uint64) (uint64, bool) {
+	if !c.zones {
+		return sizeBytes, true
+	}
+	padded, carry := bits.Add64(sizeBytes, c.front(alignBytes), 0)
+	padded, more := bits.Add64(padded, zoneBytes, 0)
+	return padded, carry|more == 0
+}
+
+// Pending takes the reports that no call has returned.
+func (c *Checker) Pending() []*Report {
+	pending := c.pending
+	c.pending = nil
+	return pending
+}
+
+// Tell writes a report out and hands it to log. It returns the report as an
+// error, nil for one that makes none. Called with no lock held.
+func (c *Checker) Tell(r *Report, log func(level Level, message string)) error {
+	var text strings.Builder
+	fmt.Fprintf(&text, "pool %q: %s", c.options.Pool, r.Text)
+	for _, place := range r.sites {
+		lines := c.Describe(place.frames)
+		if len(lines) == 0 && !place.always {
+			continue
+		}
+		fmt.Fprintf(&text, "\n  %s", place.what)
+		for _, line := range lines {
+			fmt.Fprintf(&text, "\n    %s", line)
+		}
+	}
+	log(r.level, text.String())
+	if r.Code == device.CodeOK {
+		return nil
+	}
+	return device.Errorf(r.Code, r.Op, "%s", text.String()).On(c.options.Device.Info().ID)
 }

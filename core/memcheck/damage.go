@@ -124,33 +124,6 @@ func (c *Checker) around(addr device.Addr) *record {
 	return nil
 }
 
-// place says where in a block's range an address lies.
-func (r *record) place(addr device.Addr) string {
-	end := r.user + device.Addr(r.requested)
-	switch {
-	case addr < r.user:
-		return fmt.Sprintf("%d bytes before", uint64(r.user-addr))
-	case addr >= end:
-		return fmt.Sprintf("%d bytes behind the end of", uint64(addr-end))
-	}
-	return fmt.Sprintf("%d bytes inside", uint64(addr-r.user))
-}
-
-// String describes a block in a report.
-func (r *record) String() string {
-	return fmt.Sprintf("block of %d bytes at %#x, tag %q", r.requested, uint64(r.user), r.tag)
-}
-
-func (s state) String() string {
-	switch s {
-	case inFlight:
-		return "still in use by queued work"
-	case quarantined:
-		return "in quarantine"
-	}
-	return "live"
-}
-
 // sorted is all blocks in the order of their addresses.
 func (c *Checker) sorted() []*record {
 	records := make([]*record, 0, len(c.bases))
@@ -159,4 +132,17 @@ func (c *Checker) sorted() []*record {
 	}
 	slices.SortFunc(records, func(a, b *record) int { return cmp.Compare(a.base, b.base) })
 	return records
+}
+
+func (c *Checker) mark(what string, at site) mark {
+	return mark{what: what, frames: c.depot.frames(at)}
+}
+
+// sitesOf is where a block was allocated and freed.
+func (c *Checker) sitesOf(r *record) []mark {
+	marks := []mark{c.mark("allocated at", r.allocated)}
+	if r.state != live {
+		marks = append(marks, c.mark("freed at", r.freed))
+	}
+	return marks
 }

@@ -18,6 +18,6 @@
 //
 // # Files in reading order
 //
-// call_site.go, history.go, flags.go, quarantine.go, zone.go, checker.go, report.go,
-// damage.go.
+// call_site.go, history.go, flags.go, record.go, zone.go, quarantine.go, report.go,
+// checker.go, damage.go, blocks.go.
 package memcheck

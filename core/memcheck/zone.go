@@ -1,10 +1,6 @@
 package memcheck
 
-import (
-	"math/bits"
-
-	"ferrum_mem/core/device"
-)
+import "ferrum_mem/core/device"
 
 // What the memory around and of blocks is filled with.
 const (
@@ -23,25 +19,6 @@ const (
 	// block on: a large alignment makes a zone as large.
 	zoneLookBytes = 64 << 10
 )
-
-// front is the length of the zone before a block of that alignment.
-func (c *Checker) front(alignBytes uint64) uint64 {
-	if !c.zones {
-		return 0
-	}
-	return (zoneBytes + alignBytes - 1) &^ (alignBytes - 1)
-}
-
-// Padded is what a block takes with its zones; false: that overflows.
-// alignBytes is a power of two.
-func (c *Checker) Padded(sizeBytes, alignBytes uint64) (uint64, bool) {
-	if !c.zones {
-		return sizeBytes, true
-	}
-	padded, carry := bits.Add64(sizeBytes, c.front(alignBytes), 0)
-	padded, more := bits.Add64(padded, zoneBytes, 0)
-	return padded, carry|more == 0
-}
 
 // span is a range of memory.
 type span struct {

@@ -1,41 +1,10 @@
 package monitor
 
 import (
-	"fmt"
-	"slices"
 	"sync"
 
-	"ferrum_mem/core/device"
-	"ferrum_mem/core/engine"
 	"ferrum_mem/core/pressure"
 )
-
-// DeviceLevel is the pressure level of a device.
-type DeviceLevel struct {
-	Device device.ID
-	// Engine is the device itself.
-	Engine *engine.Engine
-	Level  pressure.Level
-}
-
-// pendingLevels bounds the changes that wait for a callback. Beyond it the last
-// one gives way to the next: what was in between is not heard of, but how things
-// stand in the end always is.
-const pendingLevels = 1024
-
-// callback is the receiver of changes. Its fields but fn are guarded by
-// Monitor.mu.
-type callback struct {
-	fn func([]DeviceLevel)
-	// told is what was handed over last, or is waiting to be.
-	told    []DeviceLevel
-	pending [][]DeviceLevel
-	// missed is changes that gave way to later ones and are not reported yet.
-	missed  uint64
-	running bool
-	removed bool
-	idle    *sync.Cond
-}
 
 // SetCallback has fn hear of every change of the levels from now on: the devices
 // with the level of each, in the order of their coming. A device that comes or
@@ -109,12 +78,6 @@ func (m *Monitor) listens() bool {
 	return m.callback != nil
 }
 
-func (m *Monitor) listWatched() []*watched {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Clone(m.watched)
-}
-
 // listenToAll begins to listen where that has not begun: to all devices or to
 // none more. The caller holds changing.
 func (m *Monitor) listenToAll() error {
@@ -177,68 +140,4 @@ func (m *Monitor) hear(w *watched, level pressure.Level) {
 	defer m.mu.Unlock()
 	w.bytes, w.heard = level, true
 	m.settle()
-}
-
-// levels are those of all devices now. The caller holds mu.
-func (m *Monitor) levels() []DeviceLevel {
-	levels := make([]DeviceLevel, len(m.watched))
-	for i, w := range m.watched {
-		levels[i] = DeviceLevel{Device: w.engine.ID(), Engine: w.engine, Level: w.level()}
-	}
-	return levels
-}
-
-// settle hands the levels over if they have changed. The caller holds mu.
-func (m *Monitor) settle() {
-	c := m.callback
-	if c == nil {
-		return
-	}
-	levels := m.levels()
-	if slices.Equal(levels, c.told) {
-		return
-	}
-	c.told = levels
-	if n := len(c.pending); n >= pendingLevels {
-		c.pending[n-1] = levels
-		c.missed++
-		return
-	}
-	c.pending = append(c.pending, levels)
-	if len(c.pending) == 1 && !c.running {
-		m.dispatcher.Post(m.deliver)
-	}
-}
-
-// deliver hands over what is pending, on the dispatcher.
-func (m *Monitor) deliver() {
-	for {
-		m.mu.Lock()
-		c := m.callback
-		if c == nil || len(c.pending) == 0 {
-			m.mu.Unlock()
-			return
-		}
-		levels, missed := c.pending[0], c.missed
-		c.pending, c.missed = c.pending[1:], 0
-		c.running = true
-		m.mu.Unlock()
-		if missed > 0 {
-			m.log(engine.Warning, fmt.Sprintf("%d changes of level were not told: too many were waiting", missed))
-		}
-		m.call(c.fn, slices.Clone(levels))
-		m.mu.Lock()
-		c.running = false
-		c.idle.Broadcast()
-		m.mu.Unlock()
-	}
-}
-
-func (m *Monitor) call(fn func([]DeviceLevel), levels []DeviceLevel) {
-	defer func() {
-		if value := recover(); value != nil {
-			m.log(engine.Error, fmt.Sprintf("the pressure callback panicked: %v", value))
-		}
-	}()
-	fn(levels)
 }

@@ -26,5 +26,5 @@
 //
 // # Files in reading order
 //
-// look.go, monitor.go, callback.go, info.go.
+// monitor.go, deliver.go, look.go, callback.go, register.go, info.go.
 package monitor

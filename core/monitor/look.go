@@ -6,12 +6,6 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// looker is the worker that looks at the devices from time to time.
-type looker struct {
-	stop chan struct{}
-	done <-chan struct{}
-}
-
 // startLooking starts the worker unless it runs or is not wanted. The caller holds
 // changing.
 func (m *Monitor) startLooking() {

@@ -96,6 +96,34 @@ type watched struct {
 
 func (w *watched) level() pressure.Level { return max(w.bytes, w.system) }
 
+// DeviceLevel is the pressure level of a device.
+type DeviceLevel struct {
+	Device device.ID
+	// Engine is the device itself.
+	Engine *engine.Engine
+	Level  pressure.Level
+}
+
+// callback is the receiver of changes. Its fields but fn are guarded by
+// Monitor.mu.
+type callback struct {
+	fn func([]DeviceLevel)
+	// told is what was handed over last, or is waiting to be.
+	told    []DeviceLevel
+	pending [][]DeviceLevel
+	// missed is changes that gave way to later ones and are not reported yet.
+	missed  uint64
+	running bool
+	removed bool
+	idle    *sync.Cond
+}
+
+// looker is the worker that looks at the devices from time to time.
+type looker struct {
+	stop chan struct{}
+	done <-chan struct{}
+}
+
 // New makes a monitor with no manager. Errors: CodeInvalidArgument for a profile
 // that is none.
 func New(c Config) (*Monitor, error) {
@@ -117,134 +145,8 @@ func New(c Config) (*Monitor, error) {
 // Profile is what levels are by.
 func (m *Monitor) Profile() pressure.Profile { return m.config.Profile }
 
-// Register has the monitor watch a manager and its device until Unregister or the
-// manager's end. Errors: CodeAlreadyExists for one that is registered,
-// CodeInvalidHandle for one that is being closed, CodeInvalidState after Close.
-func (m *Monitor) Register(added Manager) error {
-	const op = "monitor.register"
-	m.changing.Lock()
-	defer m.changing.Unlock()
-	e := added.Engine()
-	if err := m.mayRegister(op, added); err != nil {
-		return err
-	}
-	made := &entry{manager: added}
-	forget, err := added.OnClose(func() { m.drop(made) })
-	if err != nil {
-		return err
-	}
-	made.forget = forget
-	w := m.find(e)
-	if w == nil {
-		w = &watched{engine: e}
-		if m.listens() {
-			if err := m.listen(w); err != nil {
-				forget()
-				return err
-			}
-		}
-	}
-	made.device = w
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.entries.Add(made)
-	m.byManager[added] = made
-	w.managers++
-	if w.managers == 1 {
-		m.watched = append(m.watched, w)
-	}
-	m.settle()
-	return nil
-}
-
-func (m *Monitor) mayRegister(op string, added Manager) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
-		return closedError(op)
-	}
-	if m.byManager[added] != nil {
-		return device.Errorf(device.CodeAlreadyExists, op,
-			"this manager of %v is registered already", added.Engine().ID()).On(added.Engine().ID())
-	}
-	return nil
-}
-
 func closedError(op string) error {
 	return device.Errorf(device.CodeInvalidState, op, "the monitor is closed")
-}
-
-// find gives the watched device of an engine, or nil.
-func (m *Monitor) find(e *engine.Engine) *watched {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, w := range m.watched {
-		if w.engine == e {
-			return w
-		}
-	}
-	return nil
-}
-
-// Unregister ends the watch over one manager; CodeNotFound for one that is not
-// registered.
-func (m *Monitor) Unregister(gone Manager) error {
-	m.mu.Lock()
-	found := m.byManager[gone]
-	if found == nil {
-		m.mu.Unlock()
-		return device.Errorf(device.CodeNotFound, "monitor.unregister",
-			"this manager of %v is not registered", gone.Engine().ID()).On(gone.Engine().ID())
-	}
-	m.mu.Unlock()
-	found.forget()
-	m.drop(found)
-	return nil
-}
-
-// UnregisterDevice ends the watch over all managers of a device; CodeNotFound when
-// none is registered.
-func (m *Monitor) UnregisterDevice(e *engine.Engine) error {
-	m.mu.Lock()
-	var found []*entry
-	for other := range m.entries.All() {
-		if other.device.engine == e {
-			found = append(found, other)
-		}
-	}
-	m.mu.Unlock()
-	if len(found) == 0 {
-		return device.Errorf(device.CodeNotFound, "monitor.unregister_device",
-			"no manager of %v is registered", e.ID()).On(e.ID())
-	}
-	for _, gone := range found {
-		gone.forget()
-		m.drop(gone)
-	}
-	return nil
-}
-
-// drop takes an entry out, if it is still there, and its device with the last one.
-func (m *Monitor) drop(gone *entry) {
-	m.changing.Lock()
-	defer m.changing.Unlock()
-	m.mu.Lock()
-	if !m.entries.Remove(gone) {
-		m.mu.Unlock()
-		return
-	}
-	delete(m.byManager, gone.manager)
-	w := gone.device
-	w.managers--
-	last := w.managers == 0
-	if last {
-		m.watched = slices.DeleteFunc(slices.Clone(m.watched), func(other *watched) bool { return other == w })
-	}
-	m.settle()
-	m.mu.Unlock()
-	if last {
-		m.unlisten(w)
-	}
 }
 
 // Managers is how many managers are registered.
@@ -261,27 +163,6 @@ func (m *Monitor) IsOver() bool {
 	return m.closed
 }
 
-// Close takes everything out and waits for a running callback, unless inside says
-// that it is called from that. A second Close does nothing.
-func (m *Monitor) Close(inside bool) {
-	m.mu.Lock()
-	m.closed = true
-	m.mu.Unlock()
-	m.replaceCallback(nil, inside)
-	m.mu.Lock()
-	entries := m.entries.Copy()
-	m.mu.Unlock()
-	for _, gone := range entries {
-		gone.forget()
-		m.drop(gone)
-	}
-	if inside {
-		m.dispatcher.Stop()
-	} else {
-		m.dispatcher.Close()
-	}
-}
-
 func (m *Monitor) log(level engine.Level, message string) {
 	if m.config.Log != nil {
 		m.config.Log(level, "monitor: "+message)
@@ -295,4 +176,10 @@ func (m *Monitor) Devices() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.watched)
+}
+
+func (m *Monitor) listWatched() []*watched {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.watched)
 }

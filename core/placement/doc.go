@@ -27,5 +27,5 @@
 //
 // # Files in reading order
 //
-// request.go, candidate.go, score.go, strategy.go, choose.go.
+// request.go, candidate.go, score.go, strategy.go, choose.go, decide.go.
 package placement

@@ -1,7 +1,6 @@
 package placement
 
 import (
-	"fmt"
 	"strings"
 	"sync"
 
@@ -85,83 +84,4 @@ type Decision struct {
 	// Chosen is an index into Verdicts, or None.
 	Chosen   int
 	Verdicts []Verdict
-}
-
-// Select chooses a device for a request; of equal ones the first in the list. Where
-// none can serve it that is CodeNotFound, with the reason for each, and the
-// decision says the same. Other errors: CodeInvalidSize, CodeInvalidAlignment and
-// CodeInvalidArgument for the request; those of a user's own strategy, with its
-// name.
-func (s *Strategy) Select(r Request, candidates []Candidate) (Decision, error) {
-	return s.decide(r, candidates, true)
-}
-
-// Explain is Select without a consequence: the turn of round robin stays where it
-// is, and that none was chosen is no error. A user's own strategy is called.
-func (s *Strategy) Explain(r Request, candidates []Candidate) (Decision, error) {
-	d, err := s.decide(r, candidates, false)
-	if d.Verdicts != nil && device.CodeOf(err) == device.CodeNotFound {
-		return d, nil
-	}
-	return d, err
-}
-
-func (s *Strategy) decide(r Request, candidates []Candidate, turn bool) (Decision, error) {
-	if err := r.check(); err != nil {
-		return Decision{Chosen: None}, err
-	}
-	options := make([]Option, len(candidates))
-	for i, c := range candidates {
-		if !c.Profile.Known() {
-			return Decision{Chosen: None}, c.Profile.Check("placement.select")
-		}
-		options[i] = s.weigh(r, c)
-	}
-	d := Decision{Chosen: None, Verdicts: make([]Verdict, len(options))}
-	for i, o := range options {
-		d.Verdicts[i] = Verdict{Option: o, Reason: o.Reason}
-	}
-	var err error
-	switch {
-	case s.own != nil:
-		err = s.takeOwn(r, options, &d)
-	case s.name == RoundRobin:
-		s.takeTurn(r, &d, turn)
-	default:
-		s.takeBest(r, &d)
-	}
-	if err == nil && d.Chosen == None {
-		err = s.none(r, d)
-	}
-	return d, err
-}
-
-// weigh is the rules for all strategies; the original formula knows of free bytes
-// alone.
-func (s *Strategy) weigh(r Request, c Candidate) Option {
-	if s.name != Original {
-		return weigh(r, c)
-	}
-	o := Option{Candidate: c, NeedBytes: r.SizeBytes, Rank: r.rank(c.Device)}
-	switch {
-	case !c.Known:
-		o.Reason = NoInformation
-	case c.FreeBytes < r.SizeBytes:
-		o.Reason = TooSmall
-	}
-	o.LevelAfter = levelAfter(c, r.SizeBytes)
-	return o
-}
-
-// none says why there is no choice.
-func (s *Strategy) none(r Request, d Decision) error {
-	var why []string
-	for _, v := range d.Verdicts {
-		why = append(why, fmt.Sprintf("%v: %v (%d bytes needed, %d free)", v.Device, v.Reason, v.NeedBytes, v.FreeBytes))
-	}
-	if len(why) == 0 {
-		why = []string{"there are no candidates"}
-	}
-	return device.Errorf(device.CodeNotFound, "placement.select", "%s found no device for size_bytes %d: %s",
-		s.name, r.SizeBytes, strings.Join(why, "; "))
 }

@@ -18,5 +18,5 @@
 //
 // # Files in reading order
 //
-// read.go, trace.go, rules.go, csv.go, jsonl.go, schedule.go.
+// trace.go, rules.go, field.go, csv.go, jsonl.go, read.go, schedule.go.
 package trace

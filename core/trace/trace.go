@@ -2,6 +2,7 @@ package trace
 
 import (
 	"math"
+	"strconv"
 
 	"ferrum_mem/core/device"
 )
@@ -101,3 +102,5 @@ func invalid(name string, line int, format string, args ...any) error {
 	}
 	return err
 }
+
+func itoa(n int) string { return strconv.Itoa(n) }

@@ -214,34 +214,6 @@ func (b *Books) bend() {
 	}
 }
 
-// Segment is the two parts of a segment had from the driver.
-type Segment struct {
-	UsableBytes   uint64
-	UnusableBytes uint64
-	// VirtualBytes is addresses without memory of their own.
-	VirtualBytes uint64
-}
-
-// AddSegment enters a segment without blocks.
-func (b *Books) AddSegment(segment Segment) {
-	b.rise(reserved, segment.UsableBytes+segment.UnusableBytes)
-	b.rise(cached, segment.UsableBytes)
-	b.rise(unusable, segment.UnusableBytes)
-	b.rise(virtualReserved, segment.VirtualBytes)
-	b.rise(segments, 1)
-	b.publish()
-}
-
-// RemoveSegment takes out a segment that holds no block.
-func (b *Books) RemoveSegment(segment Segment) {
-	b.now[cached] -= segment.UsableBytes
-	b.now[unusable] -= segment.UnusableBytes
-	b.now[reserved] -= segment.UsableBytes + segment.UnusableBytes
-	b.now[virtualReserved] -= segment.VirtualBytes
-	b.now[segments]--
-	b.publish()
-}
-
 // Fail counts an allocation that ran out of memory.
 func (b *Books) Fail() { b.failures++ }
 
@@ -263,6 +235,26 @@ func (b *Books) Statistics() Statistics {
 	}
 	s.ThreadCachedBytes = b.outside.IdleBytes
 	return s
+}
+
+// Brief is the present values without LargestFreeBytes, which is for the pool to
+// fill. Unlike Statistics it does not bring the totals up to date.
+func (b *Books) Brief() Brief {
+	return Brief{
+		ActiveBytes: b.now[active], UnusableBytes: b.now[unusable],
+		CachedBytes: b.now[cached], LiveBlocks: b.now[liveBlocks],
+	}
+}
+
+// Own is Brief without what the caches in front of the pool hold, as far as that is
+// known. A gauge may be below 0, which is a very large number here, while more is known
+// of the caches than the pool has had back from them.
+func (b *Books) Own() Brief {
+	own := b.Brief()
+	own.ActiveBytes -= b.outside.LiveBytes
+	own.CachedBytes -= b.outside.CachedBytes
+	own.LiveBlocks -= b.outside.LiveBlocks
+	return own
 }
 
 // With is the record that the books would give if the caches held o. The peaks
@@ -378,4 +370,18 @@ func (b *Books) publish() {
 	}
 	b.shown, b.high = b.now, b.now
 	b.center()
+}
+
+// update takes in what books have not shown yet. The sum was highest when the
+// books were, as far as the others had not moved meanwhile.
+func (t *Totals) update(b *Books) {
+	t.mu.Lock()
+	for i := range t.current {
+		others := t.current[i] - b.shown[i]
+		t.current[i] = others + b.now[i]
+		if highest := others + b.high[i]; highest > t.peak[i] {
+			t.peak[i] = highest
+		}
+	}
+	t.mu.Unlock()
 }

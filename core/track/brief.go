@@ -8,26 +8,6 @@ type Brief struct {
 	LargestFreeBytes uint64
 }
 
-// Brief is the present values without LargestFreeBytes, which is for the pool to
-// fill. Unlike Statistics it does not bring the totals up to date.
-func (b *Books) Brief() Brief {
-	return Brief{
-		ActiveBytes: b.now[active], UnusableBytes: b.now[unusable],
-		CachedBytes: b.now[cached], LiveBlocks: b.now[liveBlocks],
-	}
-}
-
-// Own is Brief without what the caches in front of the pool hold, as far as that is
-// known. A gauge may be below 0, which is a very large number here, while more is known
-// of the caches than the pool has had back from them.
-func (b *Books) Own() Brief {
-	own := b.Brief()
-	own.ActiveBytes -= b.outside.LiveBytes
-	own.CachedBytes -= b.outside.CachedBytes
-	own.LiveBlocks -= b.outside.LiveBlocks
-	return own
-}
-
 // Brief is that part of the record.
 func (s Statistics) Brief() Brief {
 	return Brief{
@@ -54,3 +34,6 @@ func (b Brief) Fragmentation() float32 {
 	largest := min(b.LargestFreeBytes, b.CachedBytes)
 	return float32(1 - float64(largest)/float64(b.CachedBytes))
 }
+
+// Fragmentation is 1 - largest free run / total free; 0 when nothing is free.
+func (s Statistics) Fragmentation() float32 { return s.Brief().Fragmentation() }

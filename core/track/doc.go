@@ -20,5 +20,5 @@
 //
 // # Files in reading order
 //
-// statistics.go, clock.go, books.go, tags.go, totals.go, pages.go, brief.go.
+// statistics.go, brief.go, clock.go, totals.go, books.go, segments.go, tags.go.
 package track

@@ -37,6 +37,20 @@ type Statistics struct {
 	ThreadCachedBytes uint64 `json:"thread_cached_bytes"`
 }
 
+// The gauges by number.
+const (
+	requested = iota
+	allocated
+	active
+	cached
+	unusable
+	reserved
+	liveBlocks
+	segments
+	virtualReserved
+	gaugeCount
+)
+
 // gauges lists the gauges of a record, in the order of Totals.
 func (s *Statistics) gauges() [gaugeCount]*Gauge {
 	return [gaugeCount]*Gauge{
@@ -62,6 +76,3 @@ func (s Statistics) Plus(other Statistics) Statistics {
 	s.LargestFreeBytes = max(s.LargestFreeBytes, other.LargestFreeBytes)
 	return s
 }
-
-// Fragmentation is 1 - largest free run / total free; 0 when nothing is free.
-func (s Statistics) Fragmentation() float32 { return s.Brief().Fragmentation() }

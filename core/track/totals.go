@@ -5,20 +5,6 @@ import (
 	"sync/atomic"
 )
 
-// The gauges by number.
-const (
-	requested = iota
-	allocated
-	active
-	cached
-	unusable
-	reserved
-	liveBlocks
-	segments
-	virtualReserved
-	gaugeCount
-)
-
 // Totals sums the books of several pools. The zero value is ready to use. All
 // methods are safe for concurrent use.
 //
@@ -72,18 +58,4 @@ func (t *Totals) WithPeaks(s Statistics) Statistics {
 		gauge.Peak = max(t.peak[i], gauge.Current)
 	}
 	return s
-}
-
-// update takes in what books have not shown yet. The sum was highest when the
-// books were, as far as the others had not moved meanwhile.
-func (t *Totals) update(b *Books) {
-	t.mu.Lock()
-	for i := range t.current {
-		others := t.current[i] - b.shown[i]
-		t.current[i] = others + b.now[i]
-		if highest := others + b.high[i]; highest > t.peak[i] {
-			t.peak[i] = highest
-		}
-	}
-	t.mu.Unlock()
 }

@@ -20,21 +20,13 @@ import (
 // where that is more than a tenth of them. The numbers may only fall: whoever makes one
 // fall writes it down here, and a room of a tenth has no line.
 var againstOrder = map[string]int{
-	"core/device/devicetest":      12,
-	"core/device/virtualtest":     1,
-	"core/engine":                 12,
-	"core/estimate":               7,
-	"core/internal/offheap":       4,
-	"core/memcheck":               4,
-	"core/monitor":                3,
-	"core/placement":              1,
-	"core/pool":                   67,
-	"core/rangealloc/conformance": 7,
-	"core/replay":                 8,
-	"core/trace":                  3,
-	"core/track":                  3,
-	"drivers/cuda":                28,
-	"drivers/host":                24,
+	"core/device/devicetest": 12,
+	"core/engine":            12,
+	"core/estimate":          7,
+	"core/pool":              67,
+	"core/replay":            8,
+	"drivers/cuda":           28,
+	"drivers/host":           24,
 }
 
 // reference is a use in one file of a room of what another one declares: one of each pair.

@@ -123,3 +123,8 @@ func descriptors(t *testing.T) int {
 	}
 	return count
 }
+
+func requireCode(t *testing.T, code device.Code, err error) {
+	t.Helper()
+	require.Equal(t, code, device.CodeOf(err), "%v", err)
+}

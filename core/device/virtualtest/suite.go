@@ -99,11 +99,6 @@ func free(t *testing.T, dev subject) uint64 {
 	return reading.FreeBytes
 }
 
-func requireCode(t *testing.T, code device.Code, err error) {
-	t.Helper()
-	require.Equal(t, code, device.CodeOf(err), "%v", err)
-}
-
 func addressSpace(t *testing.T, dev subject) {
 	g := dev.Granularity()
 	require.EqualValues(t, 1, popCount(g.MinimumBytes))

@@ -7,6 +7,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
+const opGrow = "offheap.grow"
+
 // inUse is what all tables have mapped, and most what they may have.
 var (
 	inUse atomic.Int64

@@ -28,5 +28,5 @@
 //
 // # Files in reading order
 //
-// pages_mapped.go, pages_staying.go, table.go, budget.go, block.go.
+// budget.go, pages.go, pages_staying.go, pages_mapped.go, table.go, block.go.
 package offheap

@@ -3,7 +3,6 @@
 package offheap
 
 import (
-	"os"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -11,19 +10,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Pages says that large tables have pages of their own in this build.
-const Pages = true
-
-var pageBytes = os.Getpagesize()
-
 // mapped says whether a table of so many bytes has pages of its own.
 func mapped(bytes int) bool { return bytes > smallBytes }
-
-func roundToPages(bytes int) int { return (bytes + pageBytes - 1) &^ (pageBytes - 1) }
-
-func mapPages(bytes int) (unsafe.Pointer, error) {
-	return unix.MmapPtr(-1, 0, nil, uintptr(bytes), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
-}
 
 // probe fails where the system would not give a table so many bytes now:
 // CodeResourceExhausted. Nothing is kept.

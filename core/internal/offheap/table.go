@@ -8,8 +8,6 @@ import (
 	"ferrum_mem/core/device"
 )
 
-const opGrow = "offheap.grow"
-
 // Table is the memory of one slice of items, which its owner keeps. The zero
 // Table has none. It is not safe for concurrent use, and not to be copied once it
 // has grown.

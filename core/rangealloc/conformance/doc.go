@@ -13,6 +13,6 @@
 //
 // # Files in reading order
 //
-// options.go, model.go, pair.go, tables.go, claims.go, batch.go, exhaustion.go, close.go,
-// script.go, fuzz.go, scan.go, suite.go.
+// options.go, model.go, claims.go, pair.go, suite.go, scan.go, tables.go, refusals.go,
+// batch.go, exhaustion.go, close.go, script.go, fuzz.go, properties.go, run.go.
 package conformance

@@ -28,6 +28,14 @@ type pair struct {
 	quick bool
 }
 
+// scan is a scan in slices between which the strategy changes. staying has the blocks
+// that have been live since it began, and whether each was met.
+type scan struct {
+	place   uint64
+	begun   bool
+	staying map[uint64]bool
+}
+
 func newPair(construct Make, c rangealloc.Config, o Options) (*pair, error) {
 	s, err := construct(c)
 	if err != nil {

@@ -6,14 +6,6 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// scan is a scan in slices between which the strategy changes. staying has the blocks
-// that have been live since it began, and whether each was met.
-type scan struct {
-	place   uint64
-	begun   bool
-	staying map[uint64]bool
-}
-
 // scanned compares a scan in slices with the live blocks of the model.
 func (p *pair) scanned(budget int) error {
 	seen := make(map[uint64]bool, len(p.slots))

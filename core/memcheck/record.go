@@ -1,0 +1,55 @@
+package memcheck
+
+import (
+	"fmt"
+
+	"ferrum_mem/core/device"
+)
+
+type state uint8
+
+const (
+	live state = iota
+	// inFlight is freed and still in use by queued work.
+	inFlight
+	quarantined
+)
+
+// record is a block that the pool has not got back.
+type record struct {
+	// base and size are the pool's range, user and requested the caller's.
+	base, user       device.Addr
+	size, requested  uint64
+	tag              string
+	state            state
+	allocated, freed site
+	// guarded says that the zones are filled, poisoned that the inside is.
+	guarded, poisoned bool
+}
+
+// place says where in a block's range an address lies.
+func (r *record) place(addr device.Addr) string {
+	end := r.user + device.Addr(r.requested)
+	switch {
+	case addr < r.user:
+		return fmt.Sprintf("%d bytes before", uint64(r.user-addr))
+	case addr >= end:
+		return fmt.Sprintf("%d bytes behind the end of", uint64(addr-end))
+	}
+	return fmt.Sprintf("%d bytes inside", uint64(addr-r.user))
+}
+
+// String describes a block in a report.
+func (r *record) String() string {
+	return fmt.Sprintf("block of %d bytes at %#x, tag %q", r.requested, uint64(r.user), r.tag)
+}
+
+func (s state) String() string {
+	switch s {
+	case inFlight:
+		return "still in use by queued work"
+	case quarantined:
+		return "in quarantine"
+	}
+	return "live"
+}

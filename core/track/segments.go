@@ -1,0 +1,43 @@
+package track
+
+// Segment is the two parts of a segment had from the driver.
+type Segment struct {
+	UsableBytes   uint64
+	UnusableBytes uint64
+	// VirtualBytes is addresses without memory of their own.
+	VirtualBytes uint64
+}
+
+// AddSegment enters a segment without blocks.
+func (b *Books) AddSegment(segment Segment) {
+	b.rise(reserved, segment.UsableBytes+segment.UnusableBytes)
+	b.rise(cached, segment.UsableBytes)
+	b.rise(unusable, segment.UnusableBytes)
+	b.rise(virtualReserved, segment.VirtualBytes)
+	b.rise(segments, 1)
+	b.publish()
+}
+
+// RemoveSegment takes out a segment that holds no block.
+func (b *Books) RemoveSegment(segment Segment) {
+	b.now[cached] -= segment.UsableBytes
+	b.now[unusable] -= segment.UnusableBytes
+	b.now[reserved] -= segment.UsableBytes + segment.UnusableBytes
+	b.now[virtualReserved] -= segment.VirtualBytes
+	b.now[segments]--
+	b.publish()
+}
+
+// AddPages enters physical pages had from the driver that nobody uses yet.
+func (b *Books) AddPages(bytes uint64) {
+	b.rise(reserved, bytes)
+	b.rise(cached, bytes)
+	b.publish()
+}
+
+// RemovePages takes out pages that are cached.
+func (b *Books) RemovePages(bytes uint64) {
+	b.now[cached] -= bytes
+	b.now[reserved] -= bytes
+	b.publish()
+}
