@@ -30,24 +30,18 @@ func (a Asleep) Minus(other Asleep) Asleep {
 // asleep is the sum over the spaces of the device.
 type asleep struct{ host, file, discarded atomic.Uint64 }
 
-// AddAsleep enters what a space keeps while it sleeps.
-func (e *Engine) AddAsleep(a Asleep) {
-	e.asleep.host.Add(a.HostBytes)
-	e.asleep.file.Add(a.FileBytes)
-	e.asleep.discarded.Add(a.DiscardedBytes)
+func (s *asleep) add(a Asleep) {
+	s.host.Add(a.HostBytes)
+	s.file.Add(a.FileBytes)
+	s.discarded.Add(a.DiscardedBytes)
 }
 
-// RemoveAsleep takes out what AddAsleep has entered.
-func (e *Engine) RemoveAsleep(a Asleep) {
-	e.asleep.host.Add(-a.HostBytes)
-	e.asleep.file.Add(-a.FileBytes)
-	e.asleep.discarded.Add(-a.DiscardedBytes)
+func (s *asleep) remove(a Asleep) {
+	s.host.Add(-a.HostBytes)
+	s.file.Add(-a.FileBytes)
+	s.discarded.Add(-a.DiscardedBytes)
 }
 
-// Asleep is what all that sleeps on this device keeps elsewhere. It is no part of
-// Statistics, which is about the device's own memory.
-func (e *Engine) Asleep() Asleep {
-	return Asleep{
-		HostBytes: e.asleep.host.Load(), FileBytes: e.asleep.file.Load(), DiscardedBytes: e.asleep.discarded.Load(),
-	}
+func (s *asleep) sum() Asleep {
+	return Asleep{HostBytes: s.host.Load(), FileBytes: s.file.Load(), DiscardedBytes: s.discarded.Load()}
 }

@@ -1,11 +1,5 @@
 package engine
 
-// Discard gives back a segment that nobody uses or keeps track of. When the
-// device does not take it now, the engine tries again later.
-func (e *Engine) Discard(segment Segment) {
-	e.discard(func() error { return e.Release(segment) })
-}
-
 // discard gives something back to the driver for which nobody waits. What
 // fails is tried again before the next segment is taken and before Close.
 func (e *Engine) discard(giveBack func() error) {

@@ -29,7 +29,8 @@
 //
 // # Files in reading order
 //
-// refusals.go, engine.go, segments.go, memory.go, discard.go, bandwidth.go, ladder.go,
-// asleep.go, report.go, registration.go, reading.go, pages.go, addresses.go, reclaim.go,
-// shown.go, source.go, pressure.go.
+// refusals.go, asleep.go, segment.go, watch.go, pools.go, shown.go, engine.go, reading.go,
+// source.go, limit.go, memory.go, registration.go, pressure.go, discard.go, segments.go,
+// bandwidth.go, show.go, register.go, close.go, pages.go, addresses.go, report.go,
+// reclaim.go, ladder.go.
 package engine

@@ -38,27 +38,6 @@ type Options struct {
 	CallSites memcheck.Hooks
 }
 
-// Pool is what the engine knows of a pool. All methods are called without a
-// lock of the engine and are safe for concurrent use, also on a closed pool.
-type Pool interface {
-	Name() string
-	// Land makes every freed block whose queued work is done ready for use.
-	Land()
-	// WaitForFlight waits for one freed block that queued work still uses and
-	// makes it ready. It is false when there is none; CodeTimeout when it takes
-	// longer than timeout.
-	WaitForFlight(timeout time.Duration) (bool, error)
-	// Flush takes back what caches in front of the pool hold idle, and says
-	// whether that was anything.
-	Flush() bool
-	// ReleaseCached flushes, and gives segments without a block back to the
-	// device until at least wanted bytes are given or no such segment is left.
-	ReleaseCached(wanted uint64) (released uint64, err error)
-	// Statistics is the books, which the totals know from then on.
-	Statistics() track.Statistics
-	Tags() []track.TagUse
-}
-
 // Engine is one open device. All methods are safe for concurrent use.
 type Engine struct {
 	dev     device.Device
@@ -136,93 +115,6 @@ func (e *Engine) Synchronize(timeout time.Duration) error {
 	return e.dev.Synchronize(timeout)
 }
 
-// Register adds a pool; CodeInvalidState after Close.
-func (e *Engine) Register(p Pool) error {
-	e.publishLone()
-	e.mu.Lock()
-	if e.closed {
-		defer e.mu.Unlock()
-		return e.closedError("engine.register")
-	}
-	e.pools.Add(p)
-	place := e.shown.enter(p)
-	e.mu.Unlock()
-	if place != nil {
-		p.(shower).ShowAt(place)
-	}
-	return nil
-}
-
-// Unregister takes a pool out that holds nothing any more and keeps its counts.
-func (e *Engine) Unregister(p Pool) {
-	final := p.Statistics()
-	if s, ok := p.(shower); ok {
-		s.ShowAt(nil)
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !e.pools.Remove(p) {
-		return
-	}
-	e.shown.leave(p)
-	e.retired.Allocations += final.Allocations
-	e.retired.Frees += final.Frees
-	e.retired.Failures += final.Failures
-}
-
-// Close closes the device. It is CodeBusy, and changes nothing, while pools,
-// registrations, segments or streams are left.
-func (e *Engine) Close() error {
-	if err := e.beginClose(); err != nil {
-		return err
-	}
-	e.retryDiscarded()
-	if err := e.dev.Close(); err != nil {
-		e.mu.Lock()
-		e.closed = false
-		e.mu.Unlock()
-		return err
-	}
-	if e.calling.Load() > 0 {
-		// A callback that removed itself is on its way out, perhaps on this
-		// very thread: its worker ends after it.
-		e.dispatcher.Stop()
-		return nil
-	}
-	e.dispatcher.Close()
-	return nil
-}
-
-func (e *Engine) beginClose() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if err := e.inUseLocked(); err != nil {
-		return err
-	}
-	e.closed = true
-	return nil
-}
-
-// InUse says why Close would be refused now; nil: it would not.
-func (e *Engine) InUse() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.inUseLocked()
-}
-
-// inUseLocked is InUse. The caller holds mu.
-func (e *Engine) inUseLocked() error {
-	if e.closed {
-		return e.closedError("engine.close")
-	}
-	callbacks := e.listeningLocked() + e.reclaims.Len()
-	if e.pools.Len() > 0 || callbacks > 0 {
-		return device.Errorf(device.CodeBusy, "engine.close",
-			"%d pools and %d registrations are left", e.pools.Len(), callbacks).On(e.ID())
-	}
-	return nil
-}
-
 func (e *Engine) closedError(op string) error {
 	return device.Errorf(device.CodeInvalidState, op, "the device is closed").On(e.ID())
 }
@@ -250,3 +142,7 @@ func (e *Engine) Log(level Level, message string) {
 		e.options.Log(level, e.ID().String()+": "+message)
 	}
 }
+
+// NoteRefusal remembers an error with the number of a vendor's runtime or of the system,
+// for the report of a search that finds no room; other errors, and nil, are no refusals.
+func (e *Engine) NoteRefusal(err error) { e.refusals.note(err) }

@@ -9,22 +9,6 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Need is an allocation that found no room in its pool and none in the device.
-type Need struct {
-	Pool Pool
-	// Op is the operation for the error, such as "pool.alloc".
-	Op             string
-	SizeBytes      uint64
-	AlignmentBytes uint64
-	// Bound says, in words for the report, what bounds the pool; "" if nothing.
-	Bound string
-	// BoundRoomBytes is what that lets the pool have besides what it holds.
-	BoundRoomBytes uint64
-	// Spare tries to serve the allocation from freed blocks that its stream may
-	// have at once, also where it wastes most of them; nil: there are none.
-	Spare func() (bool, error)
-}
-
 // flightWait bounds how long one allocation waits for freed blocks that queued
 // work still uses: work that waits for this very thread must not hang it.
 const flightWait = 10 * time.Second
@@ -47,7 +31,7 @@ const flightWait = 10 * time.Second
 // CodeOutOfMemory. When nothing helps the error is CodeOutOfMemory with a
 // report. The caller holds no lock.
 func (e *Engine) FindRoom(need Need, retry func() (bool, error)) error {
-	refusals := e.countRefusals()
+	refusals := e.refusals.counted()
 	c := &climb{engine: e, need: need, retry: retry, mayWait: e.mayWait()}
 	c.sweep()
 	if !c.ended() && c.mayWait {
@@ -59,7 +43,7 @@ func (e *Engine) FindRoom(need Need, retry func() (bool, error)) error {
 	if c.err != nil {
 		return c.err
 	}
-	return e.outOfMemory(need, e.refusalSince(refusals))
+	return e.outOfMemory(need, e.refusals.since(refusals))
 }
 
 // climb is one search for room.
@@ -156,4 +140,34 @@ func (c *climb) waitFor(p Pool, own bool) (over bool) {
 		}
 	}
 	return waited && own && c.release(p)
+}
+
+// askAll asks the callbacks in their order, one at a time, with a look for room
+// after each. One thread does so at a time; the others wait for its end and
+// look for room before they ask themselves.
+func (c *climb) askAll() {
+	e := c.engine
+	if !e.hasReclaims() {
+		return
+	}
+	select {
+	case e.round <- struct{}{}:
+	default:
+		e.round <- struct{}{}
+		c.sweep()
+	}
+	defer func() { <-e.round }()
+	for _, r := range e.listReclaims() {
+		if c.ended() {
+			return
+		}
+		freed, inTime := r.Ask(c.need.SizeBytes, nil)
+		if !inTime {
+			e.Log(Warning, fmt.Sprintf(
+				"a reclaim callback of priority %d did not end within %v", r.priority, r.deadline))
+		}
+		e.Log(Debug, fmt.Sprintf("asked for %d bytes, a reclaim callback of priority %d freed %d",
+			c.need.SizeBytes, r.priority, freed))
+		c.sweep()
+	}
 }

@@ -120,9 +120,51 @@ func (e *Engine) Tags() []track.TagUse {
 	return track.SumTags(uses)
 }
 
+// AddAsleep enters what a space keeps while it sleeps.
+func (e *Engine) AddAsleep(a Asleep) { e.asleep.add(a) }
+
+// RemoveAsleep takes out what AddAsleep has entered.
+func (e *Engine) RemoveAsleep(a Asleep) { e.asleep.remove(a) }
+
+// Asleep is what all that sleeps on this device keeps elsewhere. It is no part of
+// Statistics, which is about the device's own memory.
+func (e *Engine) Asleep() Asleep { return e.asleep.sum() }
+
 func saturatingAdd(a, b uint64) uint64 {
 	if sum := a + b; sum >= a {
 		return sum
 	}
 	return ^uint64(0)
+}
+
+// RecentMemoryInfo is MemoryInfo from the books and a reading of the device that
+// is no older than maxAge; 0 and less asks the device. Where a pool has thread
+// caches, what other threads did to it since they last asked the pool is left
+// out; MemoryInfo has it.
+func (e *Engine) RecentMemoryInfo(maxAge time.Duration) (info MemoryInfo, err error) {
+	last := e.last.Load()
+	if last == nil || maxAge <= 0 {
+		return e.MemoryInfo()
+	}
+	age := track.Now() - last.at
+	if age > maxAge {
+		return e.MemoryInfo()
+	}
+	e.mu.Peek()
+	pools, held, headroom, closed := e.pools.All(), e.held, e.headroom(), e.closed
+	e.mu.Unlock()
+	if closed {
+		return info, e.closedError("engine.memory_info")
+	}
+	var books track.Brief
+	for p := range pools {
+		if b, ok := p.(briefed); ok {
+			books = books.Plus(b.Brief())
+		} else {
+			books = books.Plus(p.Statistics().Brief())
+		}
+	}
+	e.fill(&info, last.now(held), headroom, books)
+	info.ReadingAge = max(age, 1)
+	return info, nil
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -108,35 +107,5 @@ func (r *Registration) Ask(neededBytes uint64, enough <-chan struct{}) (freed ui
 	case <-timer.C:
 		state.CompareAndSwap(questionWaits, questionAbandoned)
 		return 0, false
-	}
-}
-
-// askAll asks the callbacks in their order, one at a time, with a look for room
-// after each. One thread does so at a time; the others wait for its end and
-// look for room before they ask themselves.
-func (c *climb) askAll() {
-	e := c.engine
-	if !e.hasReclaims() {
-		return
-	}
-	select {
-	case e.round <- struct{}{}:
-	default:
-		e.round <- struct{}{}
-		c.sweep()
-	}
-	defer func() { <-e.round }()
-	for _, r := range e.listReclaims() {
-		if c.ended() {
-			return
-		}
-		freed, inTime := r.Ask(c.need.SizeBytes, nil)
-		if !inTime {
-			e.Log(Warning, fmt.Sprintf(
-				"a reclaim callback of priority %d did not end within %v", r.priority, r.deadline))
-		}
-		e.Log(Debug, fmt.Sprintf("asked for %d bytes, a reclaim callback of priority %d freed %d",
-			c.need.SizeBytes, r.priority, freed))
-		c.sweep()
 	}
 }

@@ -15,32 +15,32 @@ type refusals struct {
 	last  *device.Error
 }
 
-// NoteRefusal remembers an error with the number of a vendor's runtime or of the system;
-// other errors, and nil, are no refusals.
-func (e *Engine) NoteRefusal(err error) {
+// note remembers an error with the number of a vendor's runtime or of the system; other
+// errors, and nil, are no refusals.
+func (r *refusals) note(err error) {
 	var refused *device.Error
 	if !errors.As(err, &refused) || refused.Native == 0 {
 		return
 	}
-	e.refusals.mu.Lock()
-	defer e.refusals.mu.Unlock()
-	e.refusals.count++
-	e.refusals.last = refused
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.count++
+	r.last = refused
 }
 
-// countRefusals is how many there were.
-func (e *Engine) countRefusals() uint64 {
-	e.refusals.mu.Lock()
-	defer e.refusals.mu.Unlock()
-	return e.refusals.count
+// counted is how many there were.
+func (r *refusals) counted() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.count
 }
 
-// refusalSince is the last one, unless there were only so many.
-func (e *Engine) refusalSince(count uint64) *device.Error {
-	e.refusals.mu.Lock()
-	defer e.refusals.mu.Unlock()
-	if e.refusals.count == count {
+// since is the last one, unless there were only so many.
+func (r *refusals) since(count uint64) *device.Error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.count == count {
 		return nil
 	}
-	return e.refusals.last
+	return r.last
 }

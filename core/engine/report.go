@@ -79,3 +79,19 @@ func (e *Engine) writeHolders(text *strings.Builder) {
 		fmt.Fprintf(text, " and %d more tags", more)
 	}
 }
+
+// Need is an allocation that found no room in its pool and none in the device.
+type Need struct {
+	Pool Pool
+	// Op is the operation for the error, such as "pool.alloc".
+	Op             string
+	SizeBytes      uint64
+	AlignmentBytes uint64
+	// Bound says, in words for the report, what bounds the pool; "" if nothing.
+	Bound string
+	// BoundRoomBytes is what that lets the pool have besides what it holds.
+	BoundRoomBytes uint64
+	// Spare tries to serve the allocation from freed blocks that its stream may
+	// have at once, also where it wastes most of them; nil: there are none.
+	Spare func() (bool, error)
+}

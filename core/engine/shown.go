@@ -1,20 +1,10 @@
 package engine
 
 import (
-	"math"
 	"slices"
 
 	"ferrum_mem/core/mirror"
 )
-
-// shower is a pool whose books can be read without asking it.
-type shower interface {
-	// ShowAt says where Show is to show the books from now on; nil: nowhere, and what
-	// is shown is hidden first.
-	ShowAt(place *mirror.Pool)
-	// Show shows the books there until they change.
-	Show()
-}
 
 // shown is where the books of a device can be read. All of it is under Engine.mu.
 type shown struct {
@@ -24,20 +14,6 @@ type shown struct {
 	pools [mirror.PoolCount]Pool
 	// others counts the pools that are shown nowhere.
 	others int
-}
-
-// ShowAt has the books of the device shown at a place from now on, when Show asks for
-// it; nil: nowhere. handle is what readers know the device by. No pool is registered,
-// and no other engine shows anything there before this one has another place.
-func (e *Engine) ShowAt(place *mirror.Device, handle uint64) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.shown.place, e.shown.handle = place, handle
-	if place == nil {
-		e.mu.Place(nil)
-		return
-	}
-	e.mu.Place(&place.Version)
 }
 
 // enter finds a place for a new pool, or nil.
@@ -59,43 +35,4 @@ func (s *shown) leave(p Pool) {
 	} else {
 		s.others--
 	}
-}
-
-// Show shows the books, and those of each pool, as far as they are not shown already.
-// They can be read until they change. A closed engine shows nothing.
-func (e *Engine) Show() {
-	e.mu.Peek()
-	if e.mu.Wanted() && !e.closed {
-		e.shown.place.Books = e.shownBooks()
-		e.mu.Show()
-	}
-	pools := e.pools.All()
-	e.mu.Unlock()
-	for p := range pools {
-		if s, ok := p.(shower); ok {
-			s.Show()
-		}
-	}
-}
-
-// shownBooks is what is shown of the books. The caller holds mu.
-func (e *Engine) shownBooks() mirror.DeviceBooks {
-	b := mirror.DeviceBooks{Handle: e.shown.handle, Partial: 1}
-	last := e.last.Load()
-	if last == nil || e.shown.others > 0 {
-		return b
-	}
-	now := last.now(e.held)
-	b.Partial = 0
-	b.TotalBytes, b.AvailableBytes = now.TotalBytes, min(now.FreeBytes, e.headroom())
-	b.TakenAt = uint64(last.at)
-	for i, p := range e.shown.pools {
-		if p != nil {
-			b.Pools |= 1 << i
-		}
-	}
-	if measured := e.bandwidth.measured.Load(); measured != nil {
-		b.Bandwidth = mirror.BandwidthKnown | uint64(math.Float32bits(float32(*measured)))
-	}
-	return b
 }

@@ -2,35 +2,6 @@ package engine
 
 import "ferrum_mem/core/device"
 
-// Source is where segments come from.
-type Source int8
-
-const (
-	// SourceDevice is the device's own memory.
-	SourceDevice Source = iota
-	// SourcePinned is page-locked memory of the host (device.PinnedHost).
-	SourcePinned
-	// SourceManaged is memory that the device's system moves (device.Managed).
-	SourceManaged
-	// SourceOrdered is the device's own memory from the pool of its runtime
-	// (device.StreamOrdered).
-	SourceOrdered
-)
-
-// String says what there is from that source.
-func (s Source) String() string {
-	switch s {
-	case SourcePinned:
-		return "page-locked memory of the host"
-	case SourceManaged:
-		return "managed memory"
-	case SourceOrdered:
-		return "stream-ordered pool"
-	default:
-		return "memory of its own"
-	}
-}
-
 // Has says whether the device has that source: CodeUnsupported where it lacks that.
 func (e *Engine) Has(s Source) error {
 	has := true
@@ -91,12 +62,5 @@ func (e *Engine) free(s Segment) error {
 		return e.dev.(device.StreamOrdered).FreeOrdered(s.Addr, s.SizeBytes)
 	default:
 		return e.dev.Free(s.Addr, s.SizeBytes)
-	}
-}
-
-// uncharge takes a segment out of what is held.
-func (e *Engine) uncharge(size uint64, from Source) {
-	if e.Holds(from) {
-		e.discharge(size)
 	}
 }

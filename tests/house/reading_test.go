@@ -21,7 +21,6 @@ import (
 // fall writes it down here, and a room of a tenth has no line.
 var againstOrder = map[string]int{
 	"core/device/devicetest": 12,
-	"core/engine":            12,
 	"core/estimate":          7,
 	"core/pool":              67,
 	"core/replay":            8,

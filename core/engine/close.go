@@ -1,0 +1,56 @@
+package engine
+
+import "ferrum_mem/core/device"
+
+// Close closes the device. It is CodeBusy, and changes nothing, while pools,
+// registrations, segments or streams are left.
+func (e *Engine) Close() error {
+	if err := e.beginClose(); err != nil {
+		return err
+	}
+	e.retryDiscarded()
+	if err := e.dev.Close(); err != nil {
+		e.mu.Lock()
+		e.closed = false
+		e.mu.Unlock()
+		return err
+	}
+	if e.calling.Load() > 0 {
+		// A callback that removed itself is on its way out, perhaps on this
+		// very thread: its worker ends after it.
+		e.dispatcher.Stop()
+		return nil
+	}
+	e.dispatcher.Close()
+	return nil
+}
+
+func (e *Engine) beginClose() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.inUseLocked(); err != nil {
+		return err
+	}
+	e.closed = true
+	return nil
+}
+
+// InUse says why Close would be refused now; nil: it would not.
+func (e *Engine) InUse() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.inUseLocked()
+}
+
+// inUseLocked is InUse. The caller holds mu.
+func (e *Engine) inUseLocked() error {
+	if e.closed {
+		return e.closedError("engine.close")
+	}
+	callbacks := e.listeningLocked() + e.reclaims.Len()
+	if e.pools.Len() > 0 || callbacks > 0 {
+		return device.Errorf(device.CodeBusy, "engine.close",
+			"%d pools and %d registrations are left", e.pools.Len(), callbacks).On(e.ID())
+	}
+	return nil
+}

@@ -1,0 +1,35 @@
+package engine
+
+// Register adds a pool; CodeInvalidState after Close.
+func (e *Engine) Register(p Pool) error {
+	e.publishLone()
+	e.mu.Lock()
+	if e.closed {
+		defer e.mu.Unlock()
+		return e.closedError("engine.register")
+	}
+	e.pools.Add(p)
+	place := e.shown.enter(p)
+	e.mu.Unlock()
+	if place != nil {
+		p.(shower).ShowAt(place)
+	}
+	return nil
+}
+
+// Unregister takes a pool out that holds nothing any more and keeps its counts.
+func (e *Engine) Unregister(p Pool) {
+	final := p.Statistics()
+	if s, ok := p.(shower); ok {
+		s.ShowAt(nil)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.pools.Remove(p) {
+		return
+	}
+	e.shown.leave(p)
+	e.retired.Allocations += final.Allocations
+	e.retired.Frees += final.Frees
+	e.retired.Failures += final.Failures
+}

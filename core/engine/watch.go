@@ -1,0 +1,36 @@
+package engine
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"ferrum_mem/core/pressure"
+)
+
+// watch is the present pressure level by each profile that somebody listens to,
+// and when one of them changes. Nothing is watched while nobody listens.
+type watch struct {
+	// low and high bound the use of our own (track.Totals.Used) over which all
+	// levels stay: low <= used < high.
+	low, high atomic.Uint64
+
+	mu sync.Mutex
+	// watching says that the totals are watched for the listeners.
+	watching bool
+	// total is the capacity and others what is neither ours nor free, as of the
+	// last look at the device.
+	total, others uint64
+	meters        [pressure.ProfileCount]meter
+}
+
+// meter is the level by one profile.
+type meter struct {
+	level  pressure.Level
+	bounds pressure.Bounds
+}
+
+func (w *watch) sleep() {
+	w.low.Store(0)
+	w.high.Store(math.MaxUint64)
+}
