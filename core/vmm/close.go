@@ -31,7 +31,7 @@ func (s *space) finishClose() error {
 		err = s.unparkAll()
 	}
 	if err == nil {
-		err = s.physical.virtual.Unreserve(s.base, s.capacity())
+		err = s.physical.virtual.Unreserve(s.extent.Base, s.extent.Bytes())
 	}
 	if err != nil {
 		s.reopen()
@@ -53,7 +53,7 @@ func (s *space) finishClose() error {
 // other threads that do the same.
 func (s *space) unparkAll() error {
 	for {
-		if _, err := s.unpark(s.pages); err != nil {
+		if _, err := s.unpark(s.extent.Pages); err != nil {
 			return err
 		}
 		s.mu.Lock()
@@ -82,7 +82,7 @@ func (s *space) beginClose(op string, force bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state != stateOpen {
-		return s.closedError(op)
+		return s.extent.Closed(op)
 	}
 	if err := s.inUse(op); err != nil && !force {
 		return err
@@ -101,11 +101,11 @@ func (s *space) setClosing(force bool) {
 // be in a moment; nil: it can. The caller holds mu.
 func (s *space) inUse(op string) error {
 	if used := s.live.Count() + s.asleep.Count(); used > 0 {
-		return s.fault(device.CodeBusy, op, "%q has %d allocations of %d pages of %d bytes, of which %d are asleep", s.owner.name,
-			s.records.count(), used, s.pageBytes, s.asleep.Count())
+		return s.extent.Fault(device.CodeBusy, op, "%q has %d allocations of %d pages of %d bytes, of which %d are asleep", s.owner.name,
+			s.records.count(), used, s.extent.PageBytes, s.asleep.Count())
 	}
 	if s.claims > 0 {
-		return s.fault(device.CodeBusy, op, "%q has no allocation yet, and %d calls under way that allocate, or have it sleep or wake",
+		return s.extent.Fault(device.CodeBusy, op, "%q has no allocation yet, and %d calls under way that allocate, or have it sleep or wake",
 			s.owner.name, s.claims)
 	}
 	return nil
@@ -150,7 +150,7 @@ func (s *space) drain() error {
 	}
 	s.closeLeft()
 	if n := len(s.unclosed); n > 0 {
-		return s.fault(device.CodeBusy, "close", "%d events of %q could not be closed", n, s.owner.name)
+		return s.extent.Fault(device.CodeBusy, "close", "%d events of %q could not be closed", n, s.owner.name)
 	}
 	return nil
 }

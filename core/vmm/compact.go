@@ -66,9 +66,9 @@ func (s *space) parkedPages(to []device.Page) []device.Page {
 		return to
 	}
 	for at, ok := s.parked.Next(0); ok; at, ok = s.parked.Next(at) {
-		r := s.parked.RunFrom(at, s.pages)
+		r := s.parked.RunFrom(at, s.extent.Pages)
 		to = append(to, s.numbers[r.Start:r.End()]...)
-		if at = r.End(); at == s.pages {
+		if at = r.End(); at == s.extent.Pages {
 			break
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/vmm/extent"
 )
 
 // How an allocation of an elastic pool gets its pages.
@@ -67,7 +68,7 @@ type order struct {
 	model *Model
 	pages uint64
 	// serve gets it its pages and its place, once it is admitted.
-	serve func() (span, error)
+	serve func() (extent.Span, error)
 	// done ends its wait in line when it is closed; nil: nothing does.
 	done <-chan struct{}
 	// noWait says that it is served at once or not at all.
@@ -137,10 +138,10 @@ func (s *Elastic) short(o *order) error {
 func (s *Elastic) outOfPhysical(o *order, why string, args ...any) error {
 	m := o.model
 	available := s.bytes(s.quota.available(m.share))
-	args = append([]any{m.id, o.at.size, available}, args...)
+	args = append([]any{m.id, o.at.Size, available}, args...)
 	return device.Errorf(device.CodeOutOfPhysicalMemory, modelOp(o.op),
 		"model %q: requested %d bytes, available %d: "+why, args...).On(s.engine.ID()).OfModel(m.id).
-		Stating(device.FactRequestedBytes, o.at.size).Stating(device.FactAvailableBytes, available)
+		Stating(device.FactRequestedBytes, o.at.Size).Stating(device.FactAvailableBytes, available)
 }
 
 // over says that nobody waits for the order any more.

@@ -87,7 +87,7 @@ func (p *party) audit() error {
 		used += m.share.used
 		guaranteed += m.share.guaranteed
 		unused += m.share.unused()
-		virtual += m.space.capacity()
+		virtual += m.space.extent.Bytes()
 		each := stats.Each[i]
 		if err := compare(map[string][2]uint64{
 			m.id + " used":     {m.share.used, m.space.used},

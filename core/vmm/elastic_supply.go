@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/vmm/extent"
 )
 
 // place finds an admitted order its place and its physical pages. The limit allows
@@ -11,10 +12,10 @@ import (
 // vain. Then the orders stand in line here as well: the first has its turn, and
 // asks the models above their guarantee for pages, of which nobody else takes any
 // until it is done.
-func (s *Elastic) place(o *order) (span, error) {
+func (s *Elastic) place(o *order) (extent.Span, error) {
 	w, err := s.joinSupply(o, false)
 	if err != nil {
-		return span{}, err
+		return extent.Span{}, err
 	}
 	if w == nil {
 		at, short := o.serve()
@@ -22,21 +23,21 @@ func (s *Elastic) place(o *order) (span, error) {
 			return at, short
 		}
 		if w, err = s.joinSupply(o, true); err != nil {
-			return span{}, err
+			return extent.Span{}, err
 		}
 		if w == nil {
-			return span{}, s.deviceShort(o, short)
+			return extent.Span{}, s.deviceShort(o, short)
 		}
 	}
 	select {
 	case <-w.ended:
-		return span{}, w.err
+		return extent.Span{}, w.err
 	case <-w.turn:
 	case <-o.done:
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.supply.leave(w, nil)
-		return span{}, s.short(o)
+		return extent.Span{}, s.short(o)
 	}
 	at, err := s.placeInTurn(o, w)
 	s.mu.Lock()
@@ -72,7 +73,7 @@ func (s *Elastic) joinSupply(o *order, must bool) (*waiter, error) {
 	return w, nil
 }
 
-func (s *Elastic) placeInTurn(o *order, w *waiter) (span, error) {
+func (s *Elastic) placeInTurn(o *order, w *waiter) (extent.Span, error) {
 	at, err := o.serve()
 	if !isShort(err) {
 		return at, err
@@ -85,7 +86,7 @@ func (s *Elastic) placeInTurn(o *order, w *waiter) (span, error) {
 			}
 		}
 	}
-	return span{}, err
+	return extent.Span{}, err
 }
 
 // excessOf is how many of so many pages a model has above its guarantee.
@@ -104,6 +105,6 @@ func (s *Elastic) deviceShort(o *order, err error) error {
 	}
 	return device.Errorf(device.CodeOutOfPhysicalMemory, modelOp(o.op),
 		"model %q: requested %d bytes, available %d: the device has less than the limit allows: %w",
-		o.model.id, o.at.size, available, err).On(s.engine.ID()).OfModel(o.model.id).
-		Stating(device.FactRequestedBytes, o.at.size).Stating(device.FactAvailableBytes, available)
+		o.model.id, o.at.Size, available, err).On(s.engine.ID()).OfModel(o.model.id).
+		Stating(device.FactRequestedBytes, o.at.Size).Stating(device.FactAvailableBytes, available)
 }

@@ -10,6 +10,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/vmm/extent"
 )
 
 // The example of seed 003: address space is over-committed, and physical memory
@@ -73,11 +74,11 @@ func TestAllocAtAPlace(t *testing.T) {
 	err = m.Free(5*page, page, nil)
 	require.ErrorIs(t, err, device.CodeNotMapped)
 	require.ErrorContains(t, err, "page at offset "+text(5*page))
-	for _, at := range []span{{64 * page, 1}, {63 * page, page + 1}, {math.MaxUint64, 2}, {1, math.MaxUint64}} {
-		_, err = m.AllocAt(at.offset, at.size)
+	for _, at := range []extent.Span{{Offset: 64 * page, Size: 1}, {Offset: 63 * page, Size: page + 1}, {Offset: math.MaxUint64, Size: 2}, {Offset: 1, Size: math.MaxUint64}} {
+		_, err = m.AllocAt(at.Offset, at.Size)
 		require.ErrorIs(t, err, device.CodeInvalidOffset)
 		require.ErrorContains(t, err, "capacity "+text(64*page))
-		require.ErrorIs(t, m.Free(at.offset, at.size, nil), device.CodeInvalidOffset)
+		require.ErrorIs(t, m.Free(at.Offset, at.Size, nil), device.CodeInvalidOffset)
 	}
 	tagged, err := m.AllocTaggedAt(AllocRequest{OffsetBytes: 0, SizeBytes: page, Tag: "kv"})
 	require.NoError(t, err)

@@ -4,6 +4,7 @@ import (
 	"os"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/vmm/extent"
 )
 
 // Export gives a file descriptor for each page of a range that is mapped throughout and
@@ -18,33 +19,33 @@ import (
 // CodeInvalidOffset for what is no whole pages or ends outside, CodeNotMapped with the
 // first page that is not mapped, those of the device.
 func (p *Pool) Export(offset, size, most uint64) (files []int, count uint64, err error) {
-	return p.space.export("export", span{offset, size}, most)
+	return p.space.export("export", extent.Span{Offset: offset, Size: size}, most)
 }
 
-func (s *space) export(op string, b span, most uint64) (files []int, count uint64, err error) {
+func (s *space) export(op string, b extent.Span, most uint64) (files []int, count uint64, err error) {
 	exporter, is := s.physical.virtual.(device.Exporter)
 	if backing := s.physical.config.Backing; backing != device.BackingShareable || !is {
-		return nil, 0, s.fault(device.CodeInvalidArgument, op, "the pool's backing is %d, and pages of backing %d can be exported",
+		return nil, 0, s.extent.Fault(device.CodeInvalidArgument, op, "the pool's backing is %d, and pages of backing %d can be exported",
 			backing, device.BackingShareable)
 	}
-	r, err := s.runOf(op, b)
+	r, err := s.extent.RunOf(op, b)
 	if err != nil {
 		return nil, 0, err
 	}
-	if b.offset%s.pageBytes != 0 || b.size%s.pageBytes != 0 {
-		return nil, 0, s.badRange(op, b, "offset %d, size %d: want multiples of the page size %d", b.offset, b.size, s.pageBytes)
+	if b.Offset%s.extent.PageBytes != 0 || b.Size%s.extent.PageBytes != 0 {
+		return nil, 0, s.extent.BadRange(op, b, "offset %d, size %d: want multiples of the page size %d", b.Offset, b.Size, s.extent.PageBytes)
 	}
 	// The lock keeps the pages where they are.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state != stateOpen {
-		return nil, 0, s.closedError(op)
+		return nil, 0, s.extent.Closed(op)
 	}
 	if page, hole := s.live.FirstNotIn(r); hole {
 		return nil, 0, s.notLive(op, b, r, page)
 	}
 	if r.Pages > most {
-		return nil, r.Pages, s.fault(device.CodeBufferTooSmall, op, "room for %d descriptors: there are %d pages", most, r.Pages)
+		return nil, r.Pages, s.extent.Fault(device.CodeBufferTooSmall, op, "room for %d descriptors: there are %d pages", most, r.Pages)
 	}
 	files = make([]int, 0, r.Pages)
 	for page := r.Start; page < r.Start+r.Pages; page++ {

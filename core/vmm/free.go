@@ -6,13 +6,14 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/internal/pace"
 	"ferrum_mem/core/track"
+	"ferrum_mem/core/vmm/extent"
 	"ferrum_mem/core/vmm/pageset"
 )
 
 // leaving is a free under way.
 type leaving struct {
 	op string
-	at span
+	at extent.Span
 	pageset.Run
 	// stream is the one that the caller named; nil: none.
 	stream device.Stream
@@ -30,8 +31,8 @@ type mark struct {
 // deallocate ends the life of live pages. It does not wait: pages that work queued
 // on a stream that uses them may still use retire until that is done; the stream named
 // here, nil for none, is one more. A failed call changes nothing.
-func (s *space) deallocate(op string, b span, stream device.Stream) error {
-	r, err := s.runOf(op, b)
+func (s *space) deallocate(op string, b extent.Span, stream device.Stream) error {
+	r, err := s.extent.RunOf(op, b)
 	if err != nil {
 		return err
 	}
@@ -124,9 +125,9 @@ func (s *space) leave(l *leaving) (missing []device.Stream, slept bool, err erro
 }
 
 // mayFree says why a range cannot be freed.
-func (s *space) mayFree(op string, b span, r pageset.Run) error {
+func (s *space) mayFree(op string, b extent.Span, r pageset.Run) error {
 	if s.state != stateOpen {
-		return s.closedError(op)
+		return s.extent.Closed(op)
 	}
 	if page, hole := s.live.FirstNotIn(r); hole {
 		return s.notLive(op, b, r, page)
@@ -136,23 +137,23 @@ func (s *space) mayFree(op string, b span, r pageset.Run) error {
 
 // mayFreeWhole is mayFree for pages that all have allocations: whole pages, of whatever
 // allocations, or all that one allocation ever had.
-func (s *space) mayFreeWhole(op string, b span, r pageset.Run) error {
+func (s *space) mayFreeWhole(op string, b extent.Span, r pageset.Run) error {
 	if err := s.shiftingNow(op, b, r); err != nil {
 		return err
 	}
-	if b.offset%s.pageBytes == 0 && b.size%s.pageBytes == 0 {
+	if b.Offset%s.extent.PageBytes == 0 && b.Size%s.extent.PageBytes == 0 {
 		return nil
 	}
-	if a := s.records.all[s.allocated[r.Start]-1]; a.offset != b.offset || a.size != b.size {
-		return s.badRange(op, b,
+	if a := s.records.all[s.allocated[r.Start]-1]; a.offset != b.Offset || a.size != b.Size {
+		return s.extent.BadRange(op, b,
 			"offset %d, size %d, capacity %d: neither whole pages of %d bytes nor the range of one allocation (the one there has offset %d, size %d)",
-			b.offset, b.size, s.capacity(), s.pageBytes, a.offset, a.size)
+			b.Offset, b.Size, s.extent.Bytes(), s.extent.PageBytes, a.offset, a.size)
 	}
 	for at := r.Start; at < r.End(); at++ {
 		if s.allocated[at] != s.allocated[r.Start] {
-			return s.badRange(op, b,
+			return s.extent.BadRange(op, b,
 				"offset %d, size %d, capacity %d: a part of that allocation was freed, and the page at offset %d is of another one; what is left of it is freed by whole pages of %d bytes",
-				b.offset, b.size, s.capacity(), at*s.pageBytes, s.pageBytes)
+				b.Offset, b.Size, s.extent.Bytes(), at*s.extent.PageBytes, s.extent.PageBytes)
 		}
 	}
 	return nil
@@ -161,7 +162,7 @@ func (s *space) mayFreeWhole(op string, b span, r pageset.Run) error {
 // endLives takes live pages out of their allocations and gives what the books have
 // to know.
 func (s *space) endLives(r pageset.Run) freed {
-	sum := freed{sizes: track.Block{AllocatedBytes: r.Pages * s.pageBytes}}
+	sum := freed{sizes: track.Block{AllocatedBytes: r.Pages * s.extent.PageBytes}}
 	for at := r.Start; at < r.End(); {
 		number, first := s.allocated[at], at
 		for ; at < r.End() && s.allocated[at] == number; at++ {
@@ -169,7 +170,7 @@ func (s *space) endLives(r pageset.Run) freed {
 		}
 		a := &s.records.all[number-1]
 		part := track.Block{
-			RequestedBytes: a.share(first*s.pageBytes, at*s.pageBytes), AllocatedBytes: (at - first) * s.pageBytes,
+			RequestedBytes: a.share(first*s.extent.PageBytes, at*s.extent.PageBytes), AllocatedBytes: (at - first) * s.extent.PageBytes,
 		}
 		sum.sizes.RequestedBytes += part.RequestedBytes
 		a.left -= uint32(at - first)
@@ -207,7 +208,7 @@ func (s *space) unpark(want uint64) (done uint64, err error) {
 // unparkRuns takes the pages of claimed runs out of the address space.
 func (s *space) unparkRuns(runs []pageset.Run) (done uint64, err error) {
 	for i, r := range runs {
-		failure := s.physical.virtual.Unmap(s.addr(r.Start), r.Pages*s.pageBytes)
+		failure := s.physical.virtual.Unmap(s.extent.Addr(r.Start), r.Pages*s.extent.PageBytes)
 		if failure != nil {
 			err = failure
 			s.settleParked(runs[i:], false)
@@ -244,7 +245,7 @@ func (s *space) claimParked(want uint64) (runs []pageset.Run) {
 		r := s.parked.RunFrom(start, want-taken)
 		s.parked.Remove(r)
 		s.free.Take(r)
-		s.hand = r.End() % s.pages
+		s.hand = r.End() % s.extent.Pages
 		taken += r.Pages
 		runs = append(runs, r)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/vmm/extent"
 	"ferrum_mem/core/vmm/pageset"
 )
 
@@ -97,7 +98,7 @@ func TestFreeThatMeetsASleep(t *testing.T) {
 	require.NoError(t, err)
 	s := r.pool.space
 	queued(t, r.dev.Default())
-	l := &leaving{op: "free", at: span{0, 4 * page}, Run: pageset.Run{Start: 0, Pages: 4}}
+	l := &leaving{op: "free", at: extent.Span{Offset: 0, Size: 4 * page}, Run: pageset.Run{Start: 0, Pages: 4}}
 	require.NoError(t, l.markEnds([]device.Stream{r.dev.Default()}))
 	missing, slept, err := s.leave(l)
 	require.NoError(t, err)

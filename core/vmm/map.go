@@ -8,6 +8,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/track"
+	"ferrum_mem/core/vmm/extent"
 	"ferrum_mem/core/vmm/pageset"
 )
 
@@ -16,7 +17,7 @@ type placing struct {
 	op string
 	// at is the range; with anywhere only its size, and the first place that is
 	// long enough is taken.
-	at       span
+	at       extent.Span
 	anywhere bool
 	// tag names the allocation in reports; "": the space's own name.
 	tag string
@@ -44,15 +45,15 @@ type claim struct {
 
 // allocate maps pages behind a range, all or none: whichever call fails, the space,
 // the books and the device are as before. It waits while the range is retiring.
-func (s *space) allocate(p placing) (span, error) {
+func (s *space) allocate(p placing) (extent.Span, error) {
 	c, err := s.claim(p)
 	if err != nil {
-		return span{}, err
+		return extent.Span{}, err
 	}
 	if err := s.back(c); err != nil {
 		s.abandon(c)
 		s.physical.engine.Changed()
-		return span{}, err
+		return extent.Span{}, err
 	}
 	s.commit(c)
 	s.physical.engine.Changed()
@@ -64,9 +65,9 @@ func (s *space) claim(p placing) (*claim, error) {
 	c := &claim{placing: p}
 	var err error
 	if p.anywhere {
-		c.run.Pages, err = s.pagesFor(p.op, p.at.size)
+		c.run.Pages, err = s.extent.PagesFor(p.op, p.at.Size)
 	} else {
-		c.run, err = s.runOf(p.op, p.at)
+		c.run, err = s.extent.RunOf(p.op, p.at)
 	}
 	if err != nil {
 		return nil, err
@@ -113,7 +114,7 @@ func (s *space) place(c *claim) error {
 	var wait placeWait
 	for {
 		if s.state != stateOpen {
-			return s.closedError(c.op)
+			return s.extent.Closed(c.op)
 		}
 		if err := s.sleeping(c.placing); err != nil {
 			return err
@@ -134,7 +135,7 @@ func (s *space) place(c *claim) error {
 				}
 				return cmp.Or(err, s.noPlace(c.placing))
 			}
-			c.run.Start, c.at.offset = start, start*s.pageBytes
+			c.run.Start, c.at.Offset = start, start*s.extent.PageBytes
 		} else if err := s.clash(c.placing, c.run); err != nil {
 			return err
 		}
@@ -149,11 +150,11 @@ func (s *space) place(c *claim) error {
 
 // noPlace is the error of an allocation for which no run is long enough.
 func (s *space) noPlace(p placing) error {
-	return s.fault(device.CodeOutOfVirtualMemory, p.op,
-		"size %d: the longest free run of %q is %d of %d bytes, %d are retiring", p.at.size, s.owner.name,
-		s.free.Longest()*s.pageBytes, s.capacity(), s.retiring*s.pageBytes).
-		Stating(device.FactRequestedBytes, p.at.size).Stating(device.FactCapacityBytes, s.capacity()).
-		Stating(device.FactLargestFreeBytes, s.free.Longest()*s.pageBytes)
+	return s.extent.Fault(device.CodeOutOfVirtualMemory, p.op,
+		"size %d: the longest free run of %q is %d of %d bytes, %d are retiring", p.at.Size, s.owner.name,
+		s.free.Longest()*s.extent.PageBytes, s.extent.Bytes(), s.retiring*s.extent.PageBytes).
+		Stating(device.FactRequestedBytes, p.at.Size).Stating(device.FactCapacityBytes, s.extent.Bytes()).
+		Stating(device.FactLargestFreeBytes, s.free.Longest()*s.extent.PageBytes)
 }
 
 // clash is the error of an allocation of a run in which a page is live; nil: none is.
@@ -162,7 +163,7 @@ func (s *space) clash(p placing, r pageset.Run) error {
 	if !clash {
 		return nil
 	}
-	return s.badPage(device.CodeAlreadyMapped, p.op, page, p.at)
+	return s.extent.BadPage(device.CodeAlreadyMapped, p.op, page, p.at)
 }
 
 // waitForRange waits for what holds a range up: work behind a retiring one, or a
@@ -174,8 +175,8 @@ func (s *space) waitForRange(c *claim) error {
 		return nil
 	}
 	if !s.physical.engine.MayWait() {
-		return s.fault(device.CodeBusy, c.op, "offset %d, size %d: queued work still uses the range, and this thread may not wait for it",
-			c.at.offset, c.at.size)
+		return s.extent.Fault(device.CodeBusy, c.op, "offset %d, size %d: queued work still uses the range, and this thread may not wait for it",
+			c.at.Offset, c.at.Size)
 	}
 	if f == nil {
 		s.changed.Wait()
@@ -206,7 +207,7 @@ func (s *space) secure(c *claim) error {
 	}
 	_, c.stuck = s.stuck.FirstIn(c.run)
 	if !s.physical.charge(c.run.Pages, revived) {
-		return s.physical.overLimit(s.op(c.op), c.run.Pages)
+		return s.physical.overLimit(s.extent.Op(c.op), c.run.Pages)
 	}
 	if err := s.enlist(c); err != nil {
 		s.physical.discharge(c.run.Pages, revived)
@@ -220,7 +221,7 @@ func (s *space) enlist(c *claim) (err error) {
 	if c.tag, err = s.tagOf(c.op, c.placing.tag); err != nil {
 		return err
 	}
-	c.record, err = s.records.add(allocation{offset: c.at.offset, size: c.at.size, tag: c.tag, at: track.Now()})
+	c.record, err = s.records.add(allocation{offset: c.at.Offset, size: c.at.Size, tag: c.tag, at: track.Now()})
 	if err != nil {
 		return err
 	}
@@ -233,23 +234,23 @@ func (s *space) tagOf(op, tag string) (uint32, error) {
 		return 0, nil
 	}
 	if len(tag) > MaxNameBytes {
-		return 0, s.fault(device.CodeInvalidArgument, op, "tag %q has %d bytes, at most %d are allowed", tag, len(tag), MaxNameBytes)
+		return 0, s.extent.Fault(device.CodeInvalidArgument, op, "tag %q has %d bytes, at most %d are allowed", tag, len(tag), MaxNameBytes)
 	}
 	number, ok := s.tags.Number(tag)
 	if !ok {
-		return 0, s.fault(device.CodeResourceExhausted, op, "tag %q: there are %d others", tag, track.MaxTags)
+		return 0, s.extent.Fault(device.CodeResourceExhausted, op, "tag %q: there are %d others", tag, track.MaxTags)
 	}
 	return number, nil
 }
 
 func (s *space) sizes(c *claim) track.Block {
-	return track.Block{RequestedBytes: c.at.size, AllocatedBytes: c.run.Pages * s.pageBytes}
+	return track.Block{RequestedBytes: c.at.Size, AllocatedBytes: c.run.Pages * s.extent.PageBytes}
 }
 
 // back puts physical pages behind a claim. What it did before it failed, abandon
 // takes back.
 func (s *space) back(c *claim) error {
-	f := &fetching{space: s, op: s.op(c.op)}
+	f := &fetching{space: s, op: s.extent.Op(c.op)}
 	for _, r := range c.fresh {
 		f.pages += r.Pages
 	}
@@ -262,7 +263,7 @@ func (s *space) back(c *claim) error {
 	}
 	at := uint64(0)
 	for i, r := range c.fresh {
-		if err := s.physical.virtual.Map(s.addr(r.Start), c.pages[at:at+r.Pages]); err != nil {
+		if err := s.physical.virtual.Map(s.extent.Addr(r.Start), c.pages[at:at+r.Pages]); err != nil {
 			return err
 		}
 		c.mapped = c.fresh[:i+1]
@@ -284,7 +285,7 @@ func (s *space) back(c *claim) error {
 
 // grant lets the device, and the host, read and write a run.
 func (s *space) grant(r pageset.Run) error {
-	return s.physical.virtual.SetAccess(s.addr(r.Start), r.Pages*s.pageBytes, device.AccessReadWrite)
+	return s.physical.virtual.SetAccess(s.extent.Addr(r.Start), r.Pages*s.extent.PageBytes, device.AccessReadWrite)
 }
 
 // commit makes the pages of a claim live.
@@ -305,7 +306,7 @@ func (s *space) commit(c *claim) {
 	s.live.Add(c.run)
 	s.users.Begin(c.run, c.stream)
 	s.records.all[c.record].left = uint32(c.run.Pages)
-	s.requested += c.at.size
+	s.requested += c.at.Size
 	s.allocations++
 	s.physical.enter(s.sizes(c))
 	s.unclaim()
@@ -329,7 +330,7 @@ func (s *space) abandon(c *claim) {
 		}
 		pages := c.pages[at : at+r.Pages]
 		at += r.Pages
-		if i < len(c.mapped) && s.physical.virtual.Unmap(s.addr(r.Start), r.Pages*s.pageBytes) != nil {
+		if i < len(c.mapped) && s.physical.virtual.Unmap(s.extent.Addr(r.Start), r.Pages*s.extent.PageBytes) != nil {
 			stuck, kept = append(stuck, r), append(kept, pages...)
 		} else {
 			loose = append(loose, pages...)

@@ -6,6 +6,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/internal/roster"
+	"ferrum_mem/core/vmm/extent"
 )
 
 // Model is one model of an elastic pool: address space of its own, and a share of
@@ -60,13 +61,13 @@ type Allocation struct {
 func (m *Model) ID() string { return m.id }
 
 // BaseAddress is where the model's address space starts.
-func (m *Model) BaseAddress() device.Addr { return m.space.base }
+func (m *Model) BaseAddress() device.Addr { return m.space.extent.Base }
 
 // CapacityBytes is the size of the model's address space, in whole pages.
-func (m *Model) CapacityBytes() uint64 { return m.space.capacity() }
+func (m *Model) CapacityBytes() uint64 { return m.space.extent.Bytes() }
 
 // PageBytes is the size of a page.
-func (m *Model) PageBytes() uint64 { return m.space.pageBytes }
+func (m *Model) PageBytes() uint64 { return m.space.extent.PageBytes }
 
 // Alloc maps size bytes at the lowest place in the model's address space where
 // they fit, in whole pages, readable and writable. What the memory holds at first is
@@ -81,7 +82,7 @@ func (m *Model) PageBytes() uint64 { return m.space.pageBytes }
 // model is unregistered meanwhile, those of the device. A failed call changes
 // nothing.
 func (m *Model) Alloc(size uint64) (Allocation, error) {
-	return m.allocate(placing{op: "alloc", at: span{size: size}, anywhere: true})
+	return m.allocate(placing{op: "alloc", at: extent.Span{Size: size}, anywhere: true})
 }
 
 // AllocAt is Alloc at a place: it maps every page that the range touches.
@@ -89,7 +90,7 @@ func (m *Model) Alloc(size uint64) (Allocation, error) {
 // CodeAlreadyMapped with the first page that is mapped. A range that is retiring is
 // waited for.
 func (m *Model) AllocAt(offset, size uint64) (Allocation, error) {
-	return m.allocate(placing{op: "alloc", at: span{offset, size}})
+	return m.allocate(placing{op: "alloc", at: extent.Span{Offset: offset, Size: size}})
 }
 
 // AllocTagged is Alloc with a name for reports, and for sleep; "": the
@@ -97,18 +98,18 @@ func (m *Model) AllocAt(offset, size uint64) (Allocation, error) {
 func (m *Model) AllocTagged(r AllocRequest) (Allocation, error) {
 	const op = "alloc"
 	if r.OffsetBytes != 0 {
-		return Allocation{}, m.space.badRange(op, span{r.OffsetBytes, r.SizeBytes}, "offset %d: the place is not the caller's", r.OffsetBytes)
+		return Allocation{}, m.space.extent.BadRange(op, extent.Span{Offset: r.OffsetBytes, Size: r.SizeBytes}, "offset %d: the place is not the caller's", r.OffsetBytes)
 	}
-	return m.allocate(placing{op: op, at: span{size: r.SizeBytes}, anywhere: true, tag: r.Tag, stream: r.Stream, wait: r.Wait})
+	return m.allocate(placing{op: op, at: extent.Span{Size: r.SizeBytes}, anywhere: true, tag: r.Tag, stream: r.Stream, wait: r.Wait})
 }
 
 // AllocTaggedAt is AllocAt with a name.
 func (m *Model) AllocTaggedAt(r AllocRequest) (Allocation, error) {
-	return m.allocate(placing{op: "alloc", at: span{r.OffsetBytes, r.SizeBytes}, tag: r.Tag, stream: r.Stream, wait: r.Wait})
+	return m.allocate(placing{op: "alloc", at: extent.Span{Offset: r.OffsetBytes, Size: r.SizeBytes}, tag: r.Tag, stream: r.Stream, wait: r.Wait})
 }
 
 func (m *Model) allocate(p placing) (Allocation, error) {
-	var at span
+	var at extent.Span
 	err := m.space.whileAwake(p, func() (err error) {
 		at, err = m.attempt(p)
 		return err
@@ -122,7 +123,7 @@ func (m *Model) allocate(p placing) (Allocation, error) {
 		}
 		return Allocation{}, m.goneInstead(p.op, err)
 	}
-	return Allocation{Addr: m.space.base + device.Addr(at.offset), OffsetBytes: at.offset, SizeBytes: at.size}, nil
+	return Allocation{Addr: m.space.extent.Base + device.Addr(at.Offset), OffsetBytes: at.Offset, SizeBytes: at.Size}, nil
 }
 
 // goneInstead replaces the error of a call that lost its model on the way. The
@@ -134,16 +135,16 @@ func (m *Model) goneInstead(op string, err error) error {
 	return err
 }
 
-func (m *Model) attempt(p placing) (span, error) {
+func (m *Model) attempt(p placing) (extent.Span, error) {
 	pages, err := m.space.look(p)
 	if err != nil {
-		return span{}, err
+		return extent.Span{}, err
 	}
 	s, o := m.shared, &order{
-		placing: p, model: m, pages: pages, serve: func() (span, error) { return m.space.allocate(p) },
+		placing: p, model: m, pages: pages, serve: func() (extent.Span, error) { return m.space.allocate(p) },
 	}
 	if err := s.admit(o); err != nil {
-		return span{}, err
+		return extent.Span{}, err
 	}
 	at, err := s.place(o)
 	if err != nil {
@@ -159,7 +160,7 @@ func (m *Model) attempt(p placing) (span, error) {
 // CodeModelNotFound. A failed call changes nothing.
 func (m *Model) Free(offset, size uint64, stream device.Stream) error {
 	const op = "free"
-	err := m.space.deallocate(op, span{offset, size}, stream)
+	err := m.space.deallocate(op, extent.Span{Offset: offset, Size: size}, stream)
 	s := m.shared
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,7 +173,9 @@ func (m *Model) Free(offset, size uint64, stream device.Stream) error {
 
 // IsMapped says whether every page that the range touches is mapped; false for a
 // range that ends outside or has no bytes.
-func (m *Model) IsMapped(offset, size uint64) bool { return m.space.isMapped(span{offset, size}) }
+func (m *Model) IsMapped(offset, size uint64) bool {
+	return m.space.isMapped(extent.Span{Offset: offset, Size: size})
+}
 
 // Synchronize waits until no range of the model is retiring any more.
 func (m *Model) Synchronize() error {

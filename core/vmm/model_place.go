@@ -12,9 +12,9 @@ import (
 func (s *space) look(p placing) (pages uint64, err error) {
 	var r pageset.Run
 	if p.anywhere {
-		r.Pages, err = s.pagesFor(p.op, p.at.size)
+		r.Pages, err = s.extent.PagesFor(p.op, p.at.Size)
 	} else {
-		r, err = s.runOf(p.op, p.at)
+		r, err = s.extent.RunOf(p.op, p.at)
 	}
 	if err != nil {
 		return 0, err
@@ -23,7 +23,7 @@ func (s *space) look(p placing) (pages uint64, err error) {
 	defer s.mu.Unlock()
 	for wait := (placeWait{}); ; {
 		if s.state != stateOpen {
-			return 0, s.closedError(p.op)
+			return 0, s.extent.Closed(p.op)
 		}
 		if err := s.sleeping(p); err != nil {
 			return 0, err

@@ -9,6 +9,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/vmm/extent"
 )
 
 // tenants are two spaces over one stock of three pages.
@@ -40,10 +41,10 @@ func (two *tenants) open(t *testing.T, unscrubbed bool) *space {
 // fill has a space write to all three pages, and give them back; settled says that
 // they are idle then and not parked.
 func (two *tenants) fill(t *testing.T, s *space, settled bool) {
-	_, err := s.allocate(placing{op: "allocate", at: span{0, 3 * page}})
+	_, err := s.allocate(placing{op: "allocate", at: extent.Span{Offset: 0, Size: 3 * page}})
 	require.NoError(t, err)
-	require.NoError(t, two.dev.FillNow(s.base, 0xAA, 3*page))
-	require.NoError(t, s.deallocate("deallocate", span{0, 3 * page}, nil))
+	require.NoError(t, two.dev.FillNow(s.extent.Base, 0xAA, 3*page))
+	require.NoError(t, s.deallocate("deallocate", extent.Span{Offset: 0, Size: 3 * page}, nil))
 	if settled {
 		_, err = s.unpark(3)
 		require.NoError(t, err)
@@ -52,9 +53,9 @@ func (two *tenants) fill(t *testing.T, s *space, settled bool) {
 }
 
 func (two *tenants) look(t *testing.T, s *space) []byte {
-	_, err := s.allocate(placing{op: "allocate", at: span{4 * page, 3 * page}})
+	_, err := s.allocate(placing{op: "allocate", at: extent.Span{Offset: 4 * page, Size: 3 * page}})
 	require.NoError(t, err)
-	seen := two.dev.Bytes(s.base+device.Addr(4*page), 3*page)
+	seen := two.dev.Bytes(s.extent.Base+device.Addr(4*page), 3*page)
 	require.Len(t, seen, int(3*page))
 	return seen
 }
@@ -114,7 +115,7 @@ func TestScrubbingThatFails(t *testing.T) {
 	two := newTenants(t, [2]bool{}, device.BackingMovable)
 	two.fill(t, two.spaces[0], false)
 	two.dev.FailNth(devicetest.Zero, 1, nil)
-	_, err := two.spaces[1].allocate(placing{op: "allocate", at: span{0, 2 * page}})
+	_, err := two.spaces[1].allocate(placing{op: "allocate", at: extent.Span{Offset: 0, Size: 2 * page}})
 	require.ErrorIs(t, err, device.CodeDevice)
 	require.NoError(t, two.stock.audit(two.dev))
 	require.True(t, bytes.Equal(make([]byte, 3*page), two.look(t, two.spaces[1])))

@@ -177,7 +177,7 @@ func (ph *Physical) addSpace(s *space) error {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	if ph.state != stateOpen {
-		return ph.closedError(s.op("new"))
+		return ph.closedError(s.extent.Op("new"))
 	}
 	ph.spaces.Add(s)
 	return nil

@@ -5,6 +5,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/vmm/extent"
 )
 
 // Pool is a virtual pool: address space that is reserved as a whole, and memory
@@ -70,7 +71,7 @@ func (p *Pool) Alloc(offset, size uint64) (device.Addr, error) {
 
 // AllocTagged is Alloc with a tag.
 func (p *Pool) AllocTagged(r AllocRequest) (device.Addr, error) {
-	place := placing{op: "allocate", at: span{r.OffsetBytes, r.SizeBytes}, tag: r.Tag, stream: r.Stream, wait: r.Wait}
+	place := placing{op: "allocate", at: extent.Span{Offset: r.OffsetBytes, Size: r.SizeBytes}, tag: r.Tag, stream: r.Stream, wait: r.Wait}
 	err := p.space.whileAwake(place, func() error {
 		_, err := p.space.allocate(place)
 		return err
@@ -78,7 +79,7 @@ func (p *Pool) AllocTagged(r AllocRequest) (device.Addr, error) {
 	if err != nil {
 		return 0, err
 	}
-	return p.space.base + device.Addr(r.OffsetBytes), nil
+	return p.space.extent.Base + device.Addr(r.OffsetBytes), nil
 }
 
 // Free takes the memory of whole pages away: the offset and the size are
@@ -90,24 +91,26 @@ func (p *Pool) AllocTagged(r AllocRequest) (device.Addr, error) {
 // not mapped, CodeBusy while a Sleep or Wake of the range is under way, those of the streams.
 // A failed call changes nothing.
 func (p *Pool) Free(offset, size uint64, stream device.Stream) error {
-	return p.space.deallocate("deallocate", span{offset, size}, stream)
+	return p.space.deallocate("deallocate", extent.Span{Offset: offset, Size: size}, stream)
 }
 
 // IsMapped says whether every page that the range touches is mapped; false for a
 // range that ends outside or has no bytes.
-func (p *Pool) IsMapped(offset, size uint64) bool { return p.space.isMapped(span{offset, size}) }
+func (p *Pool) IsMapped(offset, size uint64) bool {
+	return p.space.isMapped(extent.Span{Offset: offset, Size: size})
+}
 
 // Stats is the pool's numbers.
 func (p *Pool) Stats() Stats { return p.space.stats() }
 
 // BaseAddress is where the address space starts.
-func (p *Pool) BaseAddress() device.Addr { return p.space.base }
+func (p *Pool) BaseAddress() device.Addr { return p.space.extent.Base }
 
 // CapacityBytes is the size of the address space, in whole pages.
-func (p *Pool) CapacityBytes() uint64 { return p.space.capacity() }
+func (p *Pool) CapacityBytes() uint64 { return p.space.extent.Bytes() }
 
 // PageBytes is the size of a page.
-func (p *Pool) PageBytes() uint64 { return p.space.pageBytes }
+func (p *Pool) PageBytes() uint64 { return p.space.extent.PageBytes }
 
 // PhysicalBytes is the memory behind mapped and retiring pages.
 func (p *Pool) PhysicalBytes() uint64 {

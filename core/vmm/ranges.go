@@ -90,10 +90,10 @@ func (s *Elastic) placed() []*Model {
 
 // rangeAt looks back from the address over one allocation at most.
 func (s *space) rangeAt(addr device.Addr) (Range, bool) {
-	if addr < s.base || uint64(addr-s.base) >= s.capacity() {
+	if addr < s.extent.Base || uint64(addr-s.extent.Base) >= s.extent.Bytes() {
 		return Range{}, false
 	}
-	page := uint64(addr-s.base) / s.pageBytes
+	page := uint64(addr-s.extent.Base) / s.extent.PageBytes
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state == stateClosed {
@@ -118,7 +118,7 @@ func (s *space) rangeAt(addr device.Addr) (Range, bool) {
 
 func (s *space) rangeOf(r pageset.Run, state PageState) Range {
 	return Range{
-		State: state, Addr: s.addr(r.Start), OffsetBytes: r.Start * s.pageBytes, SizeBytes: r.Pages * s.pageBytes,
+		State: state, Addr: s.extent.Addr(r.Start), OffsetBytes: r.Start * s.extent.PageBytes, SizeBytes: r.Pages * s.extent.PageBytes,
 	}
 }
 
@@ -132,7 +132,7 @@ func (s *space) partOf(page, other uint64) bool {
 // pages on. The caller holds mu.
 func (s *space) takenRange(first uint64) Range {
 	number, end := s.allocated[first], first+1
-	for end < s.pages && s.partOf(end, first) {
+	for end < s.extent.Pages && s.partOf(end, first) {
 		end++
 	}
 	a := &s.records.all[number-1]
@@ -140,7 +140,7 @@ func (s *space) takenRange(first uint64) Range {
 	if s.asleep.Has(first) {
 		found.State = PageAsleep
 	}
-	found.RequestedBytes = a.share(first*s.pageBytes, end*s.pageBytes)
+	found.RequestedBytes = a.share(first*s.extent.PageBytes, end*s.extent.PageBytes)
 	found.Tag, found.AllocatedAt = s.tags.Name(a.tag), a.at
 	return found
 }
@@ -159,7 +159,7 @@ func (s *space) eachRange(fn func(Range) bool) {
 func (s *space) nextRange(page uint64) (found Range, next uint64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.state == stateClosed || page >= s.pages {
+	if s.state == stateClosed || page >= s.extent.Pages {
 		return Range{}, math.MaxUint64, false
 	}
 	first, live := s.live.Next(page)
@@ -170,5 +170,5 @@ func (s *space) nextRange(page uint64) (found Range, next uint64, ok bool) {
 		return Range{}, math.MaxUint64, false
 	}
 	found = s.takenRange(first)
-	return found, first + found.SizeBytes/s.pageBytes, true
+	return found, first + found.SizeBytes/s.extent.PageBytes, true
 }

@@ -2,6 +2,7 @@ package vmm
 
 import (
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/vmm/extent"
 	"ferrum_mem/core/vmm/pageset"
 )
 
@@ -13,22 +14,22 @@ import (
 // CodeInvalidState for a page that sleeps, CodeBusy for one that is being put to sleep or
 // woken. A failed call changes nothing.
 func (p *Pool) RecordStream(offset, size uint64, stream device.Stream) error {
-	return p.space.recordStream("record_stream", span{offset, size}, stream)
+	return p.space.recordStream("record_stream", extent.Span{Offset: offset, Size: size}, stream)
 }
 
 // RecordStream is Pool.RecordStream for a model; CodeModelNotFound when it is
 // unregistered.
 func (m *Model) RecordStream(offset, size uint64, stream device.Stream) error {
 	const op = "record_stream"
-	err := m.space.recordStream(op, span{offset, size}, stream)
+	err := m.space.recordStream(op, extent.Span{Offset: offset, Size: size}, stream)
 	if err == nil {
 		return nil
 	}
 	return m.goneInsteadOf(op, err)
 }
 
-func (s *space) recordStream(op string, b span, stream device.Stream) error {
-	r, err := s.runOf(op, b)
+func (s *space) recordStream(op string, b extent.Span, stream device.Stream) error {
+	r, err := s.extent.RunOf(op, b)
 	if err != nil {
 		return err
 	}
@@ -48,9 +49,9 @@ func (s *space) recordStream(op string, b span, stream device.Stream) error {
 }
 
 // mayRecord says why the users of a range cannot be changed. The caller holds mu.
-func (s *space) mayRecord(op string, b span, r pageset.Run) error {
+func (s *space) mayRecord(op string, b extent.Span, r pageset.Run) error {
 	if s.state != stateOpen {
-		return s.closedError(op)
+		return s.extent.Closed(op)
 	}
 	if err := s.shiftingNow(op, b, r); err != nil {
 		return err
@@ -60,10 +61,10 @@ func (s *space) mayRecord(op string, b span, r pageset.Run) error {
 	case !hole:
 		return nil
 	case s.asleep.Has(page):
-		return s.fault(device.CodeInvalidState, op, "offset %d, size %d: the page at offset %d sleeps, and no stream uses it",
-			b.offset, b.size, page*s.pageBytes)
+		return s.extent.Fault(device.CodeInvalidState, op, "offset %d, size %d: the page at offset %d sleeps, and no stream uses it",
+			b.Offset, b.Size, page*s.extent.PageBytes)
 	}
-	return s.badPage(device.CodeNotMapped, op, page, b)
+	return s.extent.BadPage(device.CodeNotMapped, op, page, b)
 }
 
 // manyUsers is from how many streams of one page on the closed ones are looked for, each

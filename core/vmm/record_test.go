@@ -134,7 +134,7 @@ func TestClosedStreamsAreForgotten(t *testing.T) {
 	require.LessOrEqual(t, s.users.Most(pageset.Run{Start: 0, Pages: 4}), 2*manyUsers)
 	require.NoError(t, r.pool.Free(0, 4*page, nil))
 	require.Equal(t, uint64(4), r.pool.Stats().RetiringPages, "the one that is left counts")
-	require.Equal(t, []device.Stream{r.dev.DefaultStream()}, s.users.Streams(pageset.Run{Start: 0, Pages: s.pages}))
+	require.Equal(t, []device.Stream{r.dev.DefaultStream()}, s.users.Streams(pageset.Run{Start: 0, Pages: s.extent.Pages}))
 	lasting.Release()
 	require.NoError(t, lasting.Close())
 	r.quit(t)

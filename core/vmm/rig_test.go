@@ -62,7 +62,7 @@ func (s *space) audit() error {
 	}
 	var live, parked, stuck, requested, mapped, asleep, jammed uint64
 	left := map[uint32]uint32{}
-	for p := range s.pages {
+	for p := range s.extent.Pages {
 		isLive, isParked := s.live.Has(p), s.parked.Has(p)
 		free, _ := s.free.Around(p)
 		isFree := free.Start <= p && p < free.End()
@@ -89,7 +89,7 @@ func (s *space) audit() error {
 			live++
 			left[s.allocated[p]]++
 			a := s.records.all[s.allocated[p]-1]
-			requested += a.share(p*s.pageBytes, (p+1)*s.pageBytes)
+			requested += a.share(p*s.extent.PageBytes, (p+1)*s.extent.PageBytes)
 		}
 		if isParked {
 			parked++
@@ -138,7 +138,7 @@ func (s *space) audit() error {
 	return compare(map[string][2]uint64{
 		"live": {s.live.Count(), live}, "parked": {s.parked.Count(), parked}, "stuck": {s.stuck.Count(), stuck},
 		"retiring": {s.retiring, retiring}, "used": {s.used, live + retiring + jammed},
-		"mapped": {mapped, live + retiring + parked + jammed}, "free": {s.free.Pages(), s.pages - live - retiring - asleep},
+		"mapped": {mapped, live + retiring + parked + jammed}, "free": {s.free.Pages(), s.extent.Pages - live - retiring - asleep},
 		"asleep": {s.asleep.Count(), asleep}, "jammed": {s.jammed, jammed},
 		"records": {s.records.count(), uint64(len(left))}, "requested": {s.requested, requested},
 		"tagged": {tagged, requested}, "tagged blocks": {blocks, uint64(len(left))},

@@ -1,6 +1,10 @@
 package vmm
 
-import "context"
+import (
+	"context"
+
+	"ferrum_mem/core/vmm/extent"
+)
 
 // Sleep and wake. Allocations that sleep keep their addresses, their place in the
 // page table and their tags, and give up their physical memory: what it held is
@@ -99,8 +103,8 @@ func (m *Model) goneInsteadOf(op string, err error) error {
 func (m *Model) admitWaking(ctx context.Context, w *waking) error {
 	s := m.shared
 	o := &order{
-		placing: placing{op: "wake", at: span{size: w.pages() * m.space.pageBytes}}, model: m, pages: w.pages(),
-		done: ctx.Done(), noWait: w.NoWait, serve: func() (span, error) { return span{}, m.space.supply(ctx, w) },
+		placing: placing{op: "wake", at: extent.Span{Size: w.pages() * m.space.extent.PageBytes}}, model: m, pages: w.pages(),
+		done: ctx.Done(), noWait: w.NoWait, serve: func() (extent.Span, error) { return extent.Span{}, m.space.supply(ctx, w) },
 	}
 	err := s.admit(o)
 	if err == nil {

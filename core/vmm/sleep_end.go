@@ -29,7 +29,7 @@ func (s *space) unmapJobs(d *dozing) error {
 
 func (s *space) unmapJob(j *job) error {
 	r := j.chunk.run
-	err := s.physical.virtual.Unmap(s.addr(r.Start), r.Pages*s.pageBytes)
+	err := s.physical.virtual.Unmap(s.extent.Addr(r.Start), r.Pages*s.extent.PageBytes)
 	j.unmapped = err == nil
 	return err
 }
@@ -48,7 +48,7 @@ func (s *space) mapAgain(d *dozing, jobs []job) bool {
 			continue
 		}
 		r := j.chunk.run
-		if s.physical.virtual.Map(s.addr(r.Start), s.numbers[r.Start:r.End()]) != nil {
+		if s.physical.virtual.Map(s.extent.Addr(r.Start), s.numbers[r.Start:r.End()]) != nil {
 			return false
 		}
 		j.unmapped = false
@@ -116,7 +116,7 @@ func (s *space) tuckIn(d *dozing, j job) (left uint64) {
 	s.used -= left
 	s.kept.add(c)
 	if c.block == nil && c.file == nil {
-		s.hold(engine.Asleep{DiscardedBytes: c.run.Pages * s.pageBytes})
+		s.hold(engine.Asleep{DiscardedBytes: c.run.Pages * s.extent.PageBytes})
 	}
 	return left
 }

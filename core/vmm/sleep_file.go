@@ -61,11 +61,11 @@ func (s *space) newSleepFile(dir string, chunks []*chunk) (*sleepFile, error) {
 	at := uint64(fileFixed + fileEntry*len(chunks))
 	at += (fileAlign - at%fileAlign) % fileAlign
 	for i, c := range chunks {
-		f.entries[i] = fileChunk{offset: at, size: c.run.Pages * s.pageBytes, page: c.run.Start}
+		f.entries[i] = fileChunk{offset: at, size: c.run.Pages * s.extent.PageBytes, page: c.run.Start}
 		at += f.entries[i].size
 	}
 	if most := device.FileSizeLimit(); at > most {
-		return nil, s.fault(device.CodeResourceExhausted, "sleep",
+		return nil, s.extent.Fault(device.CodeResourceExhausted, "sleep",
 			"%q: requested a file of %d bytes in the directory %q, available %d: that is the process's bound on the size of files (RLIMIT_FSIZE)",
 			s.owner.name, at, dir, most).Stating(device.FactRequestedBytes, at).Stating(device.FactAvailableBytes, most).
 			WithNative(int64(syscall.EFBIG))
@@ -96,7 +96,7 @@ func (s *space) fileFault(op string, err error, format string, args ...any) erro
 	if errors.As(err, &number) {
 		native = int64(number)
 	}
-	return s.fault(code, op, "%q: "+format+": %w", append(append([]any{s.owner.name}, args...), err)...).
+	return s.extent.Fault(code, op, "%q: "+format+": %w", append(append([]any{s.owner.name}, args...), err)...).
 		WithNative(native)
 }
 
@@ -115,7 +115,7 @@ func (s *space) seal(f *sleepFile) error {
 	head := append(make([]byte, 0, fileFixed+fileEntry*len(f.entries)), fileMagic...)
 	head = binary.LittleEndian.AppendUint32(head, fileVersion)
 	head = binary.LittleEndian.AppendUint32(head, 0)
-	head = binary.LittleEndian.AppendUint64(head, s.pageBytes)
+	head = binary.LittleEndian.AppendUint64(head, s.extent.PageBytes)
 	head = binary.LittleEndian.AppendUint64(head, uint64(len(f.entries)))
 	for _, e := range f.entries {
 		head = binary.LittleEndian.AppendUint64(head, e.offset)
@@ -140,11 +140,11 @@ func (s *space) readChunk(c *chunk, to []byte) error {
 		return s.fileFault("wake", err, "chunk %d, %d bytes at %d of the file %q", c.index, entry.size, entry.offset, c.file.file.Name())
 	}
 	if n < len(to) {
-		return s.fault(device.CodeCorrupted, "wake", "%q: the file %q ends within chunk %d, after %d of %d bytes", s.owner.name,
+		return s.extent.Fault(device.CodeCorrupted, "wake", "%q: the file %q ends within chunk %d, after %d of %d bytes", s.owner.name,
 			c.file.file.Name(), c.index, n, len(to))
 	}
 	if sum := crc32.Checksum(to, castagnoli()); sum != entry.sum {
-		return s.fault(device.CodeCorrupted, "wake",
+		return s.extent.Fault(device.CodeCorrupted, "wake",
 			"%q: chunk %d of the file %q, %d bytes at %d, has CRC-32C %#08x and was written with %#08x", s.owner.name, c.index,
 			c.file.file.Name(), entry.size, entry.offset, sum, entry.sum)
 	}
@@ -159,7 +159,7 @@ func (s *space) checkHead(f *sleepFile) error {
 		return s.fileFault("wake", err, "the head of the file %q", f.file.Name())
 	}
 	if string(found) != string(f.head) {
-		return s.fault(device.CodeCorrupted, "wake", "%q: the head of the file %q is not what was written", s.owner.name, f.file.Name())
+		return s.extent.Fault(device.CodeCorrupted, "wake", "%q: the head of the file %q is not what was written", s.owner.name, f.file.Name())
 	}
 	return nil
 }

@@ -4,12 +4,13 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/internal/pace"
 	"ferrum_mem/core/track"
+	"ferrum_mem/core/vmm/extent"
 	"ferrum_mem/core/vmm/pageset"
 )
 
 // leaveAsleep is deallocate for a range that sleeps, which no work uses; false: it
 // does not sleep. The caller holds mu.
-func (s *space) leaveAsleep(op string, b span, r pageset.Run) (asleep bool, err error) {
+func (s *space) leaveAsleep(op string, b extent.Span, r pageset.Run) (asleep bool, err error) {
 	if s.state != stateOpen || s.asleep.Count() == 0 || !s.asleep.Has(r.Start) {
 		return false, nil
 	}
@@ -25,7 +26,7 @@ func (s *space) leaveAsleep(op string, b span, r pageset.Run) (asleep bool, err 
 
 // notLive is the error of a range of which a page is not live: it has no allocation, or
 // a part of the range sleeps. The caller holds mu.
-func (s *space) notLive(op string, b span, r pageset.Run, page uint64) error {
+func (s *space) notLive(op string, b extent.Span, r pageset.Run, page uint64) error {
 	asleep, mixed := s.asleep.FirstIn(r)
 	for at := r.Start; mixed && at < r.End(); at++ {
 		if s.allocated[at] == 0 {
@@ -38,19 +39,19 @@ func (s *space) notLive(op string, b span, r pageset.Run, page uint64) error {
 		if err := s.shiftingNow(op, b, r); err != nil {
 			return err
 		}
-		return s.fault(device.CodeInvalidState, op,
+		return s.extent.Fault(device.CodeInvalidState, op,
 			"offset %d, size %d: the page at offset %d sleeps and that at offset %d does not; they have to be freed apart",
-			b.offset, b.size, asleep*s.pageBytes, page*s.pageBytes)
+			b.Offset, b.Size, asleep*s.extent.PageBytes, page*s.extent.PageBytes)
 	}
-	return s.badPage(device.CodeNotMapped, op, page, b)
+	return s.extent.BadPage(device.CodeNotMapped, op, page, b)
 }
 
 // shiftingNow is the error of a range that is being put to sleep or woken; nil: none
 // of it is. The caller holds mu.
-func (s *space) shiftingNow(op string, b span, r pageset.Run) error {
+func (s *space) shiftingNow(op string, b extent.Span, r pageset.Run) error {
 	if page, shifting := s.shifting.FirstIn(r); shifting {
-		return s.fault(device.CodeBusy, op, "offset %d, size %d: the page at offset %d is being put to sleep or woken",
-			b.offset, b.size, page*s.pageBytes)
+		return s.extent.Fault(device.CodeBusy, op, "offset %d, size %d: the page at offset %d is being put to sleep or woken",
+			b.Offset, b.Size, page*s.extent.PageBytes)
 	}
 	return nil
 }

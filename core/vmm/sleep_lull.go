@@ -60,12 +60,12 @@ func (s *space) openSleepFile(d *dozing) (err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.hold(engine.Asleep{FileBytes: pagesOf(d.jobs) * s.pageBytes})
+	s.hold(engine.Asleep{FileBytes: pagesOf(d.jobs) * s.extent.PageBytes})
 	return nil
 }
 
 func (s *space) copyToBlock(l *lane, j job) error {
-	size := j.chunk.run.Pages * s.pageBytes
+	size := j.chunk.run.Pages * s.extent.PageBytes
 	kept, err := s.physical.keepers.takeBlock(size)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (s *space) copyToBlock(l *lane, j job) error {
 }
 
 func (s *space) copyToFile(l *lane, j job) error {
-	size := j.chunk.run.Pages * s.pageBytes
+	size := j.chunk.run.Pages * s.extent.PageBytes
 	buffer, err := l.staging(size)
 	if err != nil {
 		return err
@@ -137,13 +137,13 @@ func (s *space) standUp(r pageset.Run, tag uint32) {
 
 // asked is the sizes of pages of allocations.
 func (s *space) asked(r pageset.Run) (sum track.Block) {
-	sum.AllocatedBytes = r.Pages * s.pageBytes
+	sum.AllocatedBytes = r.Pages * s.extent.PageBytes
 	for at := r.Start; at < r.End(); {
 		number, first := s.allocated[at], at
 		for at < r.End() && s.allocated[at] == number {
 			at++
 		}
-		sum.RequestedBytes += s.records.all[number-1].share(first*s.pageBytes, at*s.pageBytes)
+		sum.RequestedBytes += s.records.all[number-1].share(first*s.extent.PageBytes, at*s.extent.PageBytes)
 	}
 	return sum
 }

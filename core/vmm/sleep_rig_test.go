@@ -68,14 +68,14 @@ func (s *space) auditChunks() error {
 			return fmt.Errorf("chunk at page %d has %d pages left, counted %d", c.run.Start, c.left, left)
 		}
 		asleep += left
-		bytes := c.run.Pages * s.pageBytes
+		bytes := c.run.Pages * s.extent.PageBytes
 		switch {
 		case c.block != nil:
 			sum.HostBytes += bytes
 		case c.file != nil:
 			sum.FileBytes += bytes
 		default:
-			sum.DiscardedBytes += left * s.pageBytes
+			sum.DiscardedBytes += left * s.extent.PageBytes
 		}
 	}
 	if sum != s.held {

@@ -46,7 +46,7 @@ func (s *space) sleep(ctx context.Context, r SleepRequest) (SleepReport, error) 
 	if err != nil {
 		s.endSleep(d, false, &SleepStats{SleepFailures: 1})
 	} else {
-		report.Bytes = s.endSleep(d, true, &SleepStats{Sleeps: 1, SleepNs: report.Ns}) * s.pageBytes
+		report.Bytes = s.endSleep(d, true, &SleepStats{Sleeps: 1, SleepNs: report.Ns}) * s.extent.PageBytes
 		if d.file != nil {
 			report.Path = d.file.file.Name()
 		}
@@ -70,13 +70,13 @@ func (s *space) sweepQuietly() {
 func (s *space) checkSleep(r SleepRequest) error {
 	const op = "sleep"
 	if r.Backing < SleepToHost || r.Backing > SleepDiscard {
-		return s.fault(device.CodeInvalidArgument, op, "backing %d is not known", r.Backing)
+		return s.extent.Fault(device.CodeInvalidArgument, op, "backing %d is not known", r.Backing)
 	}
 	if r.Dir != "" && r.Backing != SleepToFile {
-		return s.fault(device.CodeInvalidArgument, op, "directory %q: the backing is %v, which makes no file", r.Dir, r.Backing)
+		return s.extent.Fault(device.CodeInvalidArgument, op, "directory %q: the backing is %v, which makes no file", r.Dir, r.Backing)
 	}
 	if len(r.Tag) > MaxNameBytes {
-		return s.fault(device.CodeInvalidArgument, op, "tag %q has %d bytes, at most %d are allowed", r.Tag, len(r.Tag), MaxNameBytes)
+		return s.extent.Fault(device.CodeInvalidArgument, op, "tag %q has %d bytes, at most %d are allowed", r.Tag, len(r.Tag), MaxNameBytes)
 	}
 	return s.checkStreams(op, r.Streams)
 }
@@ -98,7 +98,7 @@ func (s *space) beginSleep(ctx context.Context, r SleepRequest) (*dozing, error)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state != stateOpen {
-		return nil, s.closedError(op)
+		return nil, s.extent.Closed(op)
 	}
 	d.before = s.bed.clone()
 	if err := s.goToBed(op, r.Tag); err != nil {
@@ -107,7 +107,7 @@ func (s *space) beginSleep(ctx context.Context, r SleepRequest) (*dozing, error)
 	err := s.awaitClaims(ctx, op, r.NoWait)
 	if err == nil {
 		if d.jobs = s.awakeJobs(r); len(d.jobs) == 0 && r.Tag != "" {
-			err = s.fault(device.CodeNotFound, op, "no allocation of %q has the tag %q", s.owner.name, r.Tag)
+			err = s.extent.Fault(device.CodeNotFound, op, "no allocation of %q has the tag %q", s.owner.name, r.Tag)
 		}
 	}
 	if err != nil {
@@ -136,9 +136,9 @@ func (s *space) goToBed(op, tag string) error {
 	b := &s.bed
 	switch {
 	case tag == "" && b.all && len(b.awake) == 0:
-		return s.fault(device.CodeInvalidState, op, "%q sleeps already", s.owner.name)
+		return s.extent.Fault(device.CodeInvalidState, op, "%q sleeps already", s.owner.name)
 	case tag != "" && b.sleeps(tag):
-		return s.fault(device.CodeInvalidState, op, "tag %q of %q sleeps already", tag, s.owner.name)
+		return s.extent.Fault(device.CodeInvalidState, op, "tag %q of %q sleeps already", tag, s.owner.name)
 	case tag == "":
 		*b = bedtime{all: true, tags: map[string]bool{}, awake: map[string]bool{}}
 	case b.all:
@@ -157,15 +157,15 @@ func (s *space) awaitClaims(ctx context.Context, op string, noWait bool) error {
 	for s.claims > 0 {
 		switch {
 		case noWait:
-			return s.fault(device.CodeTimeout, op, "%d allocations of %q are under way, and the call is not to wait for them", s.claims, s.owner.name)
+			return s.extent.Fault(device.CodeTimeout, op, "%d allocations of %q are under way, and the call is not to wait for them", s.claims, s.owner.name)
 		case !s.physical.engine.MayWait():
-			return s.fault(device.CodeBusy, op, "%d allocations of %q are under way, and this thread may not wait for them", s.claims, s.owner.name)
+			return s.extent.Fault(device.CodeBusy, op, "%d allocations of %q are under way, and this thread may not wait for them", s.claims, s.owner.name)
 		case ctx.Err() != nil:
 			return s.ended(ctx, op)
 		}
 		s.waitChanged(ctx)
 		if s.state != stateOpen {
-			return s.closedError(op)
+			return s.extent.Closed(op)
 		}
 	}
 	return nil
@@ -174,15 +174,15 @@ func (s *space) awaitClaims(ctx context.Context, op string, noWait bool) error {
 // awakeJobs cuts what is live of a tag, or all, into chunks: what is not copied only
 // where the tag changes.
 func (s *space) awakeJobs(r SleepRequest) (jobs []job) {
-	tag, most := r.Tag, max(s.physical.keepers.chunkBytes/s.pageBytes, 1)
+	tag, most := r.Tag, max(s.physical.keepers.chunkBytes/s.extent.PageBytes, 1)
 	if r.Backing == SleepDiscard {
-		most = s.pages
+		most = s.extent.Pages
 	}
 	var last *chunk
 	for at, ok := s.live.Next(0); ok; at, ok = s.live.Next(at) {
 		number := s.records.all[s.allocated[at]-1].tag
 		end := at + 1
-		for end < s.pages && s.live.Has(end) && s.allocated[end] == s.allocated[at] {
+		for end < s.extent.Pages && s.live.Has(end) && s.allocated[end] == s.allocated[at] {
 			end++
 		}
 		for tag == "" || s.tags.Name(number) == tag {
@@ -196,7 +196,7 @@ func (s *space) awakeJobs(r SleepRequest) (jobs []job) {
 				break
 			}
 		}
-		if at = end; at == s.pages {
+		if at = end; at == s.extent.Pages {
 			break
 		}
 	}
@@ -214,13 +214,13 @@ func (s *space) awaitWork(ctx context.Context, noWait bool, wait func(time.Durat
 	if noWait {
 		err := wait(0)
 		if errors.Is(err, device.CodeTimeout) {
-			return s.fault(device.CodeTimeout, op, "%q: queued work may use what is to sleep, and the call is not to wait for it: %w", s.owner.name, err)
+			return s.extent.Fault(device.CodeTimeout, op, "%q: queued work may use what is to sleep, and the call is not to wait for it: %w", s.owner.name, err)
 		}
 		return err
 	}
 	if !s.physical.engine.MayWait() {
 		if err := wait(0); err != nil {
-			return s.fault(device.CodeBusy, op, "%q: queued work may use what is to sleep, and this thread may not wait for it: %w", s.owner.name, err)
+			return s.extent.Fault(device.CodeBusy, op, "%q: queued work may use what is to sleep, and this thread may not wait for it: %w", s.owner.name, err)
 		}
 		return nil
 	}

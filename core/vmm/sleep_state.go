@@ -73,12 +73,12 @@ type leftover struct {
 
 func (s *space) openSleeper() error {
 	s.turn = make(chan struct{}, 1)
-	err := s.asleep.Open(s.pages)
+	err := s.asleep.Open(s.extent.Pages)
 	if err == nil {
-		err = s.shifting.Open(s.pages)
+		err = s.shifting.Open(s.extent.Pages)
 	}
 	if err == nil {
-		err = s.kept.open(s.pages)
+		err = s.kept.open(s.extent.Pages)
 	}
 	return err
 }
@@ -98,10 +98,10 @@ func (s *space) takeTurn(ctx context.Context, op string, noWait bool) error {
 	default:
 	}
 	if noWait {
-		return s.fault(device.CodeTimeout, op, "another sleep or wake of %q is under way, and the call is not to wait for it", s.owner.name)
+		return s.extent.Fault(device.CodeTimeout, op, "another sleep or wake of %q is under way, and the call is not to wait for it", s.owner.name)
 	}
 	if !s.physical.engine.MayWait() {
-		return s.fault(device.CodeBusy, op, "another sleep or wake of %q is under way, and this thread may not wait for it", s.owner.name)
+		return s.extent.Fault(device.CodeBusy, op, "another sleep or wake of %q is under way, and this thread may not wait for it", s.owner.name)
 	}
 	select {
 	case s.turn <- struct{}{}:
@@ -119,7 +119,7 @@ func (s *space) ended(ctx context.Context, op string) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		code = device.CodeTimeout
 	}
-	return s.fault(code, op, "%q: %v", s.owner.name, context.Cause(ctx))
+	return s.extent.Fault(code, op, "%q: %v", s.owner.name, context.Cause(ctx))
 }
 
 // stopped says why a transfer must not go on.
@@ -130,7 +130,7 @@ func (s *space) stopped(ctx context.Context, op string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.forced {
-		return s.closedError(op)
+		return s.extent.Closed(op)
 	}
 	return nil
 }
@@ -170,19 +170,19 @@ func (s *space) isAsleep(tag string) bool {
 // on. The caller holds mu.
 func (s *space) sleeping(p placing) error {
 	if tag := s.tagName(p.tag); s.bed.anything() && s.bed.sleeps(tag) {
-		return s.fault(device.CodeInvalidState, p.op, "%q, tag %q is %w", s.owner.name, tag, errAsleep)
+		return s.extent.Fault(device.CodeInvalidState, p.op, "%q, tag %q is %w", s.owner.name, tag, errAsleep)
 	}
 	if p.anywhere || s.asleep.Count() == 0 {
 		return nil
 	}
-	r, err := s.runOf(p.op, p.at)
+	r, err := s.extent.RunOf(p.op, p.at)
 	if err != nil {
 		return err
 	}
 	if page, asleep := s.asleep.FirstIn(r); asleep {
-		return s.fault(device.CodeInvalidState, p.op,
-			"%q, offset %d, size %d: the page at offset %d is of an allocation of tag %q, which is %w", s.owner.name, p.at.offset,
-			p.at.size, page*s.pageBytes, s.tags.Name(s.records.all[s.allocated[page]-1].tag), errAsleep)
+		return s.extent.Fault(device.CodeInvalidState, p.op,
+			"%q, offset %d, size %d: the page at offset %d is of an allocation of tag %q, which is %w", s.owner.name, p.at.Offset,
+			p.at.Size, page*s.extent.PageBytes, s.tags.Name(s.records.all[s.allocated[page]-1].tag), errAsleep)
 	}
 	return nil
 }
@@ -214,14 +214,14 @@ func (s *space) awaitAwake(ctx context.Context, p placing) error {
 	defer s.mu.Unlock()
 	for {
 		if s.state == stateClosed || s.forced {
-			return s.closedError(p.op)
+			return s.extent.Closed(p.op)
 		}
 		err := s.sleeping(p)
 		if !errors.Is(err, errAsleep) {
 			return err
 		}
 		if ctx.Err() != nil {
-			return s.fault(device.CodeTimeout, p.op, "waited %v: %w", p.wait.Round(time.Microsecond), err)
+			return s.extent.Fault(device.CodeTimeout, p.op, "waited %v: %w", p.wait.Round(time.Microsecond), err)
 		}
 		s.sleepWaits++
 		s.waitChanged(ctx)
@@ -244,7 +244,7 @@ func (s *space) release(a engine.Asleep) {
 func (s *space) forget(r pageset.Run) {
 	s.kept.leave(r, func(c *chunk, part pageset.Run) {
 		if c.block == nil && c.file == nil {
-			s.release(engine.Asleep{DiscardedBytes: part.Pages * s.pageBytes})
+			s.release(engine.Asleep{DiscardedBytes: part.Pages * s.extent.PageBytes})
 		}
 		if c.left == 0 && !c.pinned {
 			s.dropped = append(s.dropped, c)

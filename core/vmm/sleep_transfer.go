@@ -49,7 +49,7 @@ type lane struct {
 
 func (s *space) checkStreams(op string, streams int) error {
 	if streams < 0 || streams > MaxSleepStreams {
-		return s.fault(device.CodeInvalidArgument, op, "streams %d: 0 to %d are possible", streams, MaxSleepStreams)
+		return s.extent.Fault(device.CodeInvalidArgument, op, "streams %d: 0 to %d are possible", streams, MaxSleepStreams)
 	}
 	return nil
 }
@@ -70,12 +70,12 @@ func (t *transfer) run(streams int) error {
 		}
 		l := &lane{transfer: t, stream: stream}
 		lanes = append(lanes, l)
-		running = append(running, device.Go(t.space.op(t.op), l.work))
+		running = append(running, device.Go(t.space.extent.Op(t.op), l.work))
 	}
 	for i, l := range lanes {
 		<-running[i]
 		if !l.ended {
-			t.fail(t.space.fault(device.CodeInternal, t.op, "a thread that copies ended before its work"))
+			t.fail(t.space.extent.Fault(device.CodeInternal, t.op, "a thread that copies ended before its work"))
 		}
 		l.close()
 	}
@@ -155,9 +155,9 @@ func (l *lane) close() {
 // toHost queues copies of runs to where their chunk lies in host memory.
 func (l *lane) toHost(j job, at device.HostAddr) error {
 	for _, r := range j.runs {
-		offset := device.HostAddr((r.Start - j.chunk.run.Start) * l.space.pageBytes)
+		offset := device.HostAddr((r.Start - j.chunk.run.Start) * l.space.extent.PageBytes)
 		l.queued = true
-		if err := l.stream.CopyToHost(at+offset, l.space.addr(r.Start), r.Pages*l.space.pageBytes); err != nil {
+		if err := l.stream.CopyToHost(at+offset, l.space.extent.Addr(r.Start), r.Pages*l.space.extent.PageBytes); err != nil {
 			return err
 		}
 	}
@@ -167,9 +167,9 @@ func (l *lane) toHost(j job, at device.HostAddr) error {
 // fromHost is toHost the other way.
 func (l *lane) fromHost(j job, at device.HostAddr) error {
 	for _, r := range j.runs {
-		offset := device.HostAddr((r.Start - j.chunk.run.Start) * l.space.pageBytes)
+		offset := device.HostAddr((r.Start - j.chunk.run.Start) * l.space.extent.PageBytes)
 		l.queued = true
-		if err := l.stream.CopyFromHost(l.space.addr(r.Start), at+offset, r.Pages*l.space.pageBytes); err != nil {
+		if err := l.stream.CopyFromHost(l.space.extent.Addr(r.Start), at+offset, r.Pages*l.space.extent.PageBytes); err != nil {
 			return err
 		}
 	}
@@ -180,7 +180,7 @@ func (l *lane) fromHost(j job, at device.HostAddr) error {
 func (l *lane) zero(j job) error {
 	for _, r := range j.runs {
 		l.queued = true
-		if err := l.stream.Fill(l.space.addr(r.Start), device.Pattern{WidthBytes: 1}, r.Pages*l.space.pageBytes); err != nil {
+		if err := l.stream.Fill(l.space.extent.Addr(r.Start), device.Pattern{WidthBytes: 1}, r.Pages*l.space.extent.PageBytes); err != nil {
 			return err
 		}
 	}

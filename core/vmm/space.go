@@ -7,6 +7,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/internal/offheap"
 	"ferrum_mem/core/track"
+	"ferrum_mem/core/vmm/extent"
 	"ferrum_mem/core/vmm/pageset"
 )
 
@@ -26,16 +27,13 @@ import (
 type space struct {
 	physical *Physical
 	owner    *owner
-	// kind begins the names of its operations in errors.
-	kind string
 	// left is told, under mu, how many pages were used and are not any more,
 	// because a range was freed or has landed; nil: nobody asks. It may take locks
 	// below mu only.
 	left func(pages uint64)
 
-	base      device.Addr
-	pageBytes uint64
-	pages     uint64
+	// extent is where its pages lie.
+	extent extent.Extent
 
 	mu    sync.Mutex
 	state state
@@ -92,8 +90,10 @@ func newSpace(ph *Physical, c spaceConfig) (*space, error) {
 		return nil, err
 	}
 	s := &space{
-		physical: ph, kind: c.kind, left: c.left, pageBytes: ph.pageBytes, pages: pages, free: pageset.NewFreeRuns(pages),
-		patience: flightWait,
+		physical: ph, left: c.left, free: pageset.NewFreeRuns(pages), patience: flightWait,
+		extent: extent.Extent{
+			Kind: c.kind, Name: c.name, OfModel: c.kind == modelKind, Device: ph.engine.ID(), PageBytes: ph.pageBytes, Pages: pages,
+		},
 	}
 	s.changed = sync.NewCond(&s.mu)
 	s.retirees.init()
@@ -101,7 +101,7 @@ func newSpace(ph *Physical, c spaceConfig) (*space, error) {
 	if err := s.openTables(); err != nil {
 		return nil, err
 	}
-	if s.base, err = ph.virtual.Reserve(s.capacity(), ph.pageBytes); err != nil {
+	if s.extent.Base, err = ph.virtual.Reserve(s.extent.Bytes(), ph.pageBytes); err != nil {
 		s.detachTables().Free()
 		return nil, device.Errorf(device.CodeOf(err), op, "capacity_bytes %d: %w", c.capacityBytes, err).On(ph.engine.ID()).
 			Stating(device.FactRequestedBytes, c.capacityBytes)
@@ -110,7 +110,7 @@ func newSpace(ph *Physical, c spaceConfig) (*space, error) {
 	if err := ph.addSpace(s); err != nil {
 		ph.removeOwner(s.owner)
 		s.detachTables().Free()
-		if failure := ph.virtual.Unreserve(s.base, s.capacity()); failure != nil {
+		if failure := ph.virtual.Unreserve(s.extent.Base, s.extent.Bytes()); failure != nil {
 			err = device.Errorf(device.CodeOf(err), op, "%w (and the address space is lost: %v)", err, failure).On(ph.engine.ID())
 		}
 		return nil, err
@@ -119,30 +119,30 @@ func newSpace(ph *Physical, c spaceConfig) (*space, error) {
 }
 
 func (s *space) openTables() error {
-	err := s.live.Open(s.pages)
+	err := s.live.Open(s.extent.Pages)
 	if err == nil {
-		err = s.parked.Open(s.pages)
+		err = s.parked.Open(s.extent.Pages)
 	}
 	if err == nil {
-		err = s.stuck.Open(s.pages)
+		err = s.stuck.Open(s.extent.Pages)
 	}
 	if err == nil {
 		err = s.openSleeper()
 	}
 	if err == nil {
-		err = s.numberMemory.Grow(&s.numbers, int(s.pages))
+		err = s.numberMemory.Grow(&s.numbers, int(s.extent.Pages))
 	}
 	if err == nil {
-		err = s.allocatedMemory.Grow(&s.allocated, int(s.pages))
+		err = s.allocatedMemory.Grow(&s.allocated, int(s.extent.Pages))
 	}
 	if err == nil {
-		err = s.users.Open(s.pages, s.physical.engine.Device().DefaultStream())
+		err = s.users.Open(s.extent.Pages, s.physical.engine.Device().DefaultStream())
 	}
 	if err != nil {
 		s.detachTables().Free()
 		return err
 	}
-	s.numbers, s.allocated = s.numbers[:s.pages], s.allocated[:s.pages]
+	s.numbers, s.allocated = s.numbers[:s.extent.Pages], s.allocated[:s.extent.Pages]
 	return nil
 }
 
@@ -159,79 +159,9 @@ func (s *space) tableBytes() uint64 {
 		uint64(s.numberMemory.Bytes()) + uint64(s.allocatedMemory.Bytes()) + s.records.bytes() + s.users.Bytes()
 }
 
-func (s *space) op(name string) string { return s.kind + "." + name }
-
-// capacity is the bytes of the address space.
-func (s *space) capacity() uint64 { return s.pages * s.pageBytes }
-
-// addr is where a page lies.
-func (s *space) addr(page uint64) device.Addr { return s.base + device.Addr(page*s.pageBytes) }
-
-func (s *space) fault(code device.Code, op, format string, args ...any) *device.Error {
-	e := device.Errorf(code, s.op(op), format, args...).On(s.physical.engine.ID())
-	if s.kind == modelKind {
-		e.OfModel(s.owner.name)
-	}
-	return e
-}
-
-func (s *space) closedError(op string) error {
-	return s.fault(device.CodeInvalidState, op, "%q is closed", s.owner.name)
-}
-
-// badRange is the error of a range that has no meaning here.
-func (s *space) badRange(op string, b span, format string, args ...any) *device.Error {
-	return s.fault(device.CodeInvalidOffset, op, format, args...).Stating(device.FactOffsetBytes, b.offset).
-		Stating(device.FactSizeBytes, b.size).Stating(device.FactCapacityBytes, s.capacity())
-}
-
-// badPage is the error of a page that is, or is not, mapped.
-func (s *space) badPage(code device.Code, op string, page uint64, b span) *device.Error {
-	what := "is mapped already"
-	if code == device.CodeNotMapped {
-		what = "is not mapped"
-	}
-	return s.fault(code, op, "page at offset %d, page size %d, %s (offset %d, size %d)",
-		page*s.pageBytes, s.pageBytes, what, b.offset, b.size).Stating(device.FactOffsetBytes, page*s.pageBytes).
-		Stating(device.FactSizeBytes, s.pageBytes).Stating(device.FactPageBytes, s.pageBytes)
-}
-
-// span is a range of bytes in a space.
-type span struct{ offset, size uint64 }
-
-// runOf is the pages that a range touches.
-func (s *space) runOf(op string, b span) (pageset.Run, error) {
-	if b.size == 0 {
-		return pageset.Run{}, s.fault(device.CodeInvalidSize, op, "size 0 at offset %d", b.offset).
-			Stating(device.FactOffsetBytes, b.offset).Stating(device.FactSizeBytes, 0)
-	}
-	if capacity := s.capacity(); b.offset > capacity || b.size > capacity-b.offset {
-		return pageset.Run{}, s.badRange(op, b, "offset %d, size %d, capacity %d: the range ends outside",
-			b.offset, b.size, capacity)
-	}
-	first, last := b.offset/s.pageBytes, (b.offset+b.size-1)/s.pageBytes
-	return pageset.Run{Start: first, Pages: last - first + 1}, nil
-}
-
-// pagesFor is how many pages a size takes from a page's start on.
-func (s *space) pagesFor(op string, size uint64) (uint64, error) {
-	if size == 0 {
-		return 0, s.fault(device.CodeInvalidSize, op, "size is 0")
-	}
-	pages := size / s.pageBytes
-	if size%s.pageBytes != 0 {
-		pages++
-	}
-	if pages > s.pages {
-		return 0, s.fault(device.CodeOutOfVirtualMemory, op, "size %d: the capacity is %d", size, s.capacity()).
-			Stating(device.FactRequestedBytes, size).Stating(device.FactCapacityBytes, s.capacity())
-	}
-	return pages, nil
-}
-
 // isMapped says whether every page that a range touches is live.
-func (s *space) isMapped(b span) bool {
-	r, err := s.runOf("is_mapped", b)
+func (s *space) isMapped(b extent.Span) bool {
+	r, err := s.extent.RunOf("is_mapped", b)
 	if err != nil {
 		return false
 	}

@@ -50,13 +50,13 @@ func (s *space) stats() Stats {
 // statsLocked is stats. The caller holds the mu of the space and of the stock.
 func (s *space) statsLocked() Stats {
 	stats := Stats{
-		VirtualCapacityBytes: s.capacity(), PageBytes: s.pageBytes, PhysicalBytes: s.physicalBytes(),
-		PeakPhysicalBytes: s.peak * s.pageBytes, RequestedBytes: s.requested,
+		VirtualCapacityBytes: s.extent.Bytes(), PageBytes: s.extent.PageBytes, PhysicalBytes: s.physicalBytes(),
+		PeakPhysicalBytes: s.peak * s.extent.PageBytes, RequestedBytes: s.requested,
 		MappedPages: s.live.Count(), RetiringPages: s.retiring, ParkedPages: s.parked.Count(),
 		TableBytes: s.tableBytes(), Allocations: s.allocations, MovedPages: s.owner.moved,
-		LargestFreeRunBytes: s.free.Longest() * s.pageBytes,
+		LargestFreeRunBytes: s.free.Longest() * s.extent.PageBytes,
 		SleepStats:          s.sleepStats(),
-		UnmappedShare:       float32(1 - float64(s.live.Count())/float64(s.pages)),
+		UnmappedShare:       float32(1 - float64(s.live.Count())/float64(s.extent.Pages)),
 	}
 	if s.free.Pages() > 0 {
 		stats.Fragmentation = float32(1 - float64(s.free.Longest())/float64(s.free.Pages()))
@@ -71,7 +71,7 @@ func (s *space) statsLocked() Stats {
 // sleepStats is what sleeps, and where. The caller holds mu.
 func (s *space) sleepStats() SleepStats {
 	stats := s.counts
-	stats.AsleepPages, stats.AsleepBytes = s.asleep.Count(), s.asleep.Count()*s.pageBytes
+	stats.AsleepPages, stats.AsleepBytes = s.asleep.Count(), s.asleep.Count()*s.extent.PageBytes
 	stats.AsleepHostBytes, stats.AsleepFileBytes = s.held.HostBytes, s.held.FileBytes
 	stats.AsleepDiscardedBytes = s.held.DiscardedBytes
 	return stats
@@ -79,4 +79,6 @@ func (s *space) sleepStats() SleepStats {
 
 // physicalBytes is the memory behind mapped and retiring pages, and behind those that
 // sleep and could not be unmapped.
-func (s *space) physicalBytes() uint64 { return (s.live.Count() + s.retiring + s.jammed) * s.pageBytes }
+func (s *space) physicalBytes() uint64 {
+	return (s.live.Count() + s.retiring + s.jammed) * s.extent.PageBytes
+}

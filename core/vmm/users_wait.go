@@ -61,7 +61,7 @@ func (s *space) awaitUsers(ctx context.Context, d *dozing) error {
 func (s *space) awaitForeign() error {
 	l := &leaving{op: "close"}
 	defer func() { s.closeMarks(l.marks) }()
-	err := l.markEnds(beyondDevice(s.usersOf([]pageset.Run{{Start: 0, Pages: s.pages}})))
+	err := l.markEnds(beyondDevice(s.usersOf([]pageset.Run{{Start: 0, Pages: s.extent.Pages}})))
 	for _, m := range l.marks {
 		if err == nil && m.event != nil {
 			err = m.event.Synchronize(device.Forever)

@@ -72,14 +72,14 @@ func (s *space) wake(ctx context.Context, r WakeRequest, room func(context.Conte
 	if err != nil {
 		return WakeReport{}, err
 	}
-	report.Bytes = pagesOf(w.jobs) * s.pageBytes
+	report.Bytes = pagesOf(w.jobs) * s.extent.PageBytes
 	return report, nil
 }
 
 func (s *space) checkWake(r WakeRequest) error {
 	const op = "wake"
 	if len(r.Tag) > MaxNameBytes {
-		return s.fault(device.CodeInvalidArgument, op, "tag %q has %d bytes, at most %d are allowed", r.Tag, len(r.Tag), MaxNameBytes)
+		return s.extent.Fault(device.CodeInvalidArgument, op, "tag %q has %d bytes, at most %d are allowed", r.Tag, len(r.Tag), MaxNameBytes)
 	}
 	return s.checkStreams(op, r.Streams)
 }
@@ -92,11 +92,11 @@ func (s *space) beginWake(r WakeRequest) (*waking, error) {
 	defer s.mu.Unlock()
 	switch {
 	case s.state != stateOpen:
-		return nil, s.closedError(op)
+		return nil, s.extent.Closed(op)
 	case r.Tag == "" && !s.bed.anything():
-		return nil, s.fault(device.CodeInvalidState, op, "nothing of %q sleeps", s.owner.name)
+		return nil, s.extent.Fault(device.CodeInvalidState, op, "nothing of %q sleeps", s.owner.name)
 	case r.Tag != "" && !s.bed.sleeps(r.Tag):
-		return nil, s.fault(device.CodeInvalidState, op, "tag %q of %q does not sleep", r.Tag, s.owner.name)
+		return nil, s.extent.Fault(device.CodeInvalidState, op, "tag %q of %q does not sleep", r.Tag, s.owner.name)
 	}
 	for _, c := range s.kept.ordered() {
 		if r.Tag != "" && s.tags.Name(c.tag) != r.Tag {
@@ -140,15 +140,15 @@ func (s *space) supply(_ context.Context, w *waking) error {
 		ph.Land()
 		if !ph.charge(pages, 0) {
 			ph.failed()
-			return ph.overLimit(s.op(op), pages)
+			return ph.overLimit(s.extent.Op(op), pages)
 		}
 	}
 	var err error
 	if n := lengthOf(w.kept); n > 0 {
-		w.keptPages, err = ph.fetch(&fetching{space: s, op: s.op(op), pages: n, noWait: w.NoWait})
+		w.keptPages, err = ph.fetch(&fetching{space: s, op: s.extent.Op(op), pages: n, noWait: w.NoWait})
 	}
 	if n := lengthOf(w.zeros); n > 0 && err == nil {
-		w.zeroPages, err = ph.fetch(&fetching{space: s, op: s.op(op), pages: n, zeros: true, noWait: w.NoWait})
+		w.zeroPages, err = ph.fetch(&fetching{space: s, op: s.extent.Op(op), pages: n, zeros: true, noWait: w.NoWait})
 	}
 	if err != nil {
 		ph.give(s.owner, w.keptPages)
@@ -168,7 +168,7 @@ func (s *space) mapWaking(w *waking) error {
 	for _, r := range slices.Concat(w.kept, w.zeros) {
 		part := pages[:r.Pages]
 		pages = pages[r.Pages:]
-		if err := s.physical.virtual.Map(s.addr(r.Start), part); err != nil {
+		if err := s.physical.virtual.Map(s.extent.Addr(r.Start), part); err != nil {
 			return err
 		}
 		w.mapped = append(w.mapped, mappedRun{r, part})
@@ -228,7 +228,7 @@ func (s *space) copyBack(l *lane, j job) error {
 	case c.file == nil:
 		return l.zero(j)
 	}
-	size := c.run.Pages * s.pageBytes
+	size := c.run.Pages * s.extent.PageBytes
 	buffer, err := l.staging(size)
 	if err != nil {
 		return err

@@ -69,7 +69,7 @@ func contains(runs []pageset.Run, page uint64) bool {
 // takeBack unmaps runs, and gives the pages of those that the device unmaps.
 func (s *space) takeBack(runs []pageset.Run) (loose []device.Page) {
 	for _, r := range runs {
-		failed := s.physical.virtual.Unmap(s.addr(r.Start), r.Pages*s.pageBytes) != nil
+		failed := s.physical.virtual.Unmap(s.extent.Addr(r.Start), r.Pages*s.extent.PageBytes) != nil
 		numbers := s.numbers[r.Start:r.End()]
 		s.mu.Lock()
 		if failed {
@@ -114,7 +114,7 @@ func (s *space) rouse(j job, jammed []pageset.Run) {
 	s.jammed -= unjammed
 	s.physical.unjam(unjammed)
 	if c.block == nil && c.file == nil {
-		s.release(engine.Asleep{DiscardedBytes: c.left * s.pageBytes})
+		s.release(engine.Asleep{DiscardedBytes: c.left * s.extent.PageBytes})
 	}
 	for _, r := range j.runs {
 		s.standUp(r, c.tag)

@@ -1,0 +1,92 @@
+package extent
+
+import (
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/vmm/pageset"
+)
+
+// Extent is a piece of address space in pages. It is not changed once it is in use, so any
+// thread may call its methods.
+type Extent struct {
+	// Kind begins the names of its operations in errors, which call it Name.
+	Kind, Name string
+	// OfModel says that Name is the id of a model.
+	OfModel   bool
+	Device    device.ID
+	Base      device.Addr
+	PageBytes uint64
+	Pages     uint64
+}
+
+// Span is a range of bytes from the base on.
+type Span struct{ Offset, Size uint64 }
+
+// Op is the name of an operation in errors.
+func (e *Extent) Op(name string) string { return e.Kind + "." + name }
+
+// Bytes is the bytes of the address space.
+func (e *Extent) Bytes() uint64 { return e.Pages * e.PageBytes }
+
+// Addr is where a page lies.
+func (e *Extent) Addr(page uint64) device.Addr { return e.Base + device.Addr(page*e.PageBytes) }
+
+// Fault is the error of an operation.
+func (e *Extent) Fault(code device.Code, op, format string, args ...any) *device.Error {
+	fault := device.Errorf(code, e.Op(op), format, args...).On(e.Device)
+	if e.OfModel {
+		fault.OfModel(e.Name)
+	}
+	return fault
+}
+
+// Closed is the error of an operation on what is closed.
+func (e *Extent) Closed(op string) error {
+	return e.Fault(device.CodeInvalidState, op, "%q is closed", e.Name)
+}
+
+// BadRange is the error of a range that has no meaning here.
+func (e *Extent) BadRange(op string, b Span, format string, args ...any) *device.Error {
+	return e.Fault(device.CodeInvalidOffset, op, format, args...).Stating(device.FactOffsetBytes, b.Offset).
+		Stating(device.FactSizeBytes, b.Size).Stating(device.FactCapacityBytes, e.Bytes())
+}
+
+// BadPage is the error of a page that is, or is not, mapped.
+func (e *Extent) BadPage(code device.Code, op string, page uint64, b Span) *device.Error {
+	what := "is mapped already"
+	if code == device.CodeNotMapped {
+		what = "is not mapped"
+	}
+	return e.Fault(code, op, "page at offset %d, page size %d, %s (offset %d, size %d)",
+		page*e.PageBytes, e.PageBytes, what, b.Offset, b.Size).Stating(device.FactOffsetBytes, page*e.PageBytes).
+		Stating(device.FactSizeBytes, e.PageBytes).Stating(device.FactPageBytes, e.PageBytes)
+}
+
+// RunOf is the pages that a range touches.
+func (e *Extent) RunOf(op string, b Span) (pageset.Run, error) {
+	if b.Size == 0 {
+		return pageset.Run{}, e.Fault(device.CodeInvalidSize, op, "size 0 at offset %d", b.Offset).
+			Stating(device.FactOffsetBytes, b.Offset).Stating(device.FactSizeBytes, 0)
+	}
+	if capacity := e.Bytes(); b.Offset > capacity || b.Size > capacity-b.Offset {
+		return pageset.Run{}, e.BadRange(op, b, "offset %d, size %d, capacity %d: the range ends outside",
+			b.Offset, b.Size, capacity)
+	}
+	first, last := b.Offset/e.PageBytes, (b.Offset+b.Size-1)/e.PageBytes
+	return pageset.Run{Start: first, Pages: last - first + 1}, nil
+}
+
+// PagesFor is how many pages a size takes from a page's start on.
+func (e *Extent) PagesFor(op string, size uint64) (uint64, error) {
+	if size == 0 {
+		return 0, e.Fault(device.CodeInvalidSize, op, "size is 0")
+	}
+	pages := size / e.PageBytes
+	if size%e.PageBytes != 0 {
+		pages++
+	}
+	if pages > e.Pages {
+		return 0, e.Fault(device.CodeOutOfVirtualMemory, op, "size %d: the capacity is %d", size, e.Bytes()).
+			Stating(device.FactRequestedBytes, size).Stating(device.FactCapacityBytes, e.Bytes())
+	}
+	return pages, nil
+}
