@@ -41,7 +41,7 @@
 //
 // info_table.go, paging.go, config.go, pool.go, request.go, debug.go, retain.go, census.go, segment.go, block.go,
 // block_stream.go, poll.go, graph_private.go, graphs.go, relocate_steps.go,
-// relocate_survey.go, relocate_pieces.go, relocate_choose.go, alloc.go, free.go,
+// relocate_survey.go, relocate_choose.go, alloc.go, free.go,
 // page_batch.go, page_return.go, page_worker.go, lookup.go, slow.go,
 // cache.go, walk.go, retire_fly.go, retire_many.go, retire.go, lease.go, close.go,
 // page_choosy.go, page_grow.go, page_caches.go, reset.go, relocate.go, relocate_place.go,

@@ -114,7 +114,7 @@ func (r *Relocation) Next(over func() bool) (next Evacuation, err error) {
 		if r.goesOn() {
 			// All that could not be had may be had now that others have moved.
 			s := r.survey
-			r.noRoom, r.survey = s.noRoom, nil
+			r.noRoom, r.survey = s.NoRoom(), nil
 			r.ended = !s.gained || !s.failed
 		}
 	}

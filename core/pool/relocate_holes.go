@@ -3,6 +3,7 @@ package pool
 import (
 	"sort"
 
+	"ferrum_mem/core/pool/regions"
 	"ferrum_mem/core/rangealloc"
 )
 
@@ -13,7 +14,14 @@ type walk struct {
 	// seen is up to where the segment was looked at.
 	seen uint64
 	// lives are the offsets of the live blocks seen, in order.
-	lives pieces[uint64]
+	lives regions.Pieces[uint64]
+}
+
+// see notes a live block.
+func (w *walk) see(offset uint64) {
+	if n := w.lives.Len(); n == 0 || *w.lives.At(n - 1) < offset {
+		w.lives.Add(offset)
+	}
 }
 
 // enterHoles finds the free memory beside blocks.
@@ -62,53 +70,14 @@ func (v *survey) walk(w *walk) bool {
 // resume forgets the blocks that have gone of those seen last, and is the offset of
 // the last that is live.
 func (w *walk) resume(r *Relocation) uint64 {
-	for ; w.lives.count > 0; w.lives.count-- {
-		last := *w.lives.at(w.lives.count - 1)
+	for ; w.lives.Len() > 0; w.lives.Cut() {
+		last := *w.lives.At(w.lives.Len() - 1)
 		if _, live := w.segment.strategy.Lookup(last); live {
 			return last
 		}
 		r.looks++
 	}
 	return rangealloc.FromStart
-}
-
-// enterWalked enters a block, and the holes of what is free: of a run of pages only
-// the first and the last have a block beside it.
-func (v *survey) enterWalked(w *walk, b rangealloc.Block) {
-	from, to := max(b.Offset, w.seen), b.Offset+b.Size
-	w.seen = max(w.seen, to)
-	if b.Live {
-		if n := w.lives.count; n == 0 || *w.lives.at(n - 1) < b.Offset {
-			w.lives.add(b.Offset)
-		}
-		return
-	}
-	if from >= to {
-		return
-	}
-	shift := w.segment.regionShift()
-	first, last := from>>shift, (to-1)>>shift
-	if first == last {
-		v.enterHole(w.segment, first, from, to)
-		return
-	}
-	v.enterHole(w.segment, first, from, (first+1)<<shift)
-	v.enterHole(w.segment, last, last<<shift, to)
-}
-
-// enterHole enters a hole; those of a region come one after the other.
-func (v *survey) enterHole(s *segment, number, from, to uint64) {
-	key := regionKey{s, number}
-	if !key.isUsed() {
-		return
-	}
-	found := v.fixedAt(key)
-	at := v.places.holes.add(hole{region: found, offset: from, size: to - from})
-	if found.holes == 0 {
-		found.firstHole = at
-	}
-	found.holes++
-	found.free += to - from
 }
 
 // behind is a live block in front of an offset, as rangealloc.Place has it: one of
@@ -120,15 +89,15 @@ func (v *survey) behind(s *segment, offset uint64) (behind uint64, near bool) {
 		return rangealloc.FromStart, false
 	}
 	lives := &w.lives
-	at := sort.Search(lives.count, func(i int) bool { return *lives.at(i) > offset })
+	at := sort.Search(lives.Len(), func(i int) bool { return *lives.At(i) > offset })
 	for leap := 1; at >= leap; leap *= 2 {
-		if leap > findLooks {
+		if leap > regions.FindLooks {
 			return rangealloc.FromStart, false
 		}
 		at -= leap
-		if _, live := s.strategy.Lookup(*lives.at(at)); live {
-			return *lives.at(at), true
+		if _, live := s.strategy.Lookup(*lives.At(at)); live {
+			return *lives.At(at), true
 		}
 	}
-	return rangealloc.FromStart, at < findLooks
+	return rangealloc.FromStart, at < regions.FindLooks
 }

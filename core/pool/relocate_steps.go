@@ -7,7 +7,7 @@ import (
 
 // holdLooks bounds what a relocation looks at with Pool.mu held: other threads wait
 // meanwhile. A look is at a block, a hole or a page. The search for one place may
-// take findLooks more, or maxOffers (relocate_place.go).
+// take regions.FindLooks more, or maxOffers (relocate_place.go).
 const holdLooks = 256
 
 // steps cuts the work of a relocation so that Pool.mu is held for a short time only

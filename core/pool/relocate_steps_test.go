@@ -1,13 +1,14 @@
 package pool
 
 import (
+	"pgregory.net/rapid"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/pool/regions"
 	"ferrum_mem/core/rangealloc"
 )
 
@@ -66,7 +67,7 @@ func TestTheLockIsHeldForAFewLooksOnly(t *testing.T) {
 			// The search for one place may begin with the last look that is left.
 			require.LessOrEqual(t, r.mostLooks, maxOffers+holdLooks)
 			if _, tells := m.p.segments[0].strategy.(rangealloc.PlaceTaker); tells {
-				require.LessOrEqual(t, r.mostLooks, findLooks+2*holdLooks)
+				require.LessOrEqual(t, r.mostLooks, regions.FindLooks+2*holdLooks)
 			}
 			require.NoError(t, m.p.audit())
 		})

@@ -1,57 +1,22 @@
 package pool
 
 import (
-	"cmp"
-	"math"
-	"slices"
+	"ferrum_mem/core/pool/regions"
+	"ferrum_mem/core/rangealloc"
 )
 
-// A region is what comes free as a whole: a page, or a segment that was taken
-// whole. One in which every block may move is a candidate, which the counters of
-// pages tell without a look at the other blocks. The fewer bytes its blocks have,
-// the cheaper it is: a block that lies in two pages counts in both, because it has
-// to move for either.
+// regionKey names a region of a pool: a page, or a segment that was taken whole.
+type regionKey = regions.Key[*segment]
 
-// regionKey names a region.
-type regionKey struct {
-	segment *segment
-	page    uint64
-}
+// BaseAddr implements regions.Segment.
+func (s *segment) BaseAddr() uint64 { return uint64(s.base) }
 
-// region is what a survey knows of one.
-type region struct {
-	key regionKey
-	// bytes are those of the blocks that may move, and inside what of them lies in
-	// the region.
-	bytes, inside uint64
-	// free is the sum of its holes, which are holes from firstHole on.
-	free             uint64
-	firstHole, holes int
-	// blocks are those in it that may move.
-	blocks []seenBlock
-	// fixed says that a block in it stays.
-	fixed bool
-	// emptied says that it was chosen, and filled that blocks are moved to it.
-	emptied, filled bool
-	// rank is the place among the candidates; of a fixed one, behind all.
-	rank int
-}
-
-// seenBlock is a movable block by its index.
-type seenBlock struct {
-	index int
-	size  uint64
-}
-
-// survey is what was seen of a pool, some of which may have changed meanwhile. It is
-// made in steps.
+// survey tells a set of regions of a pool, in steps, and claims the places that it
+// chooses. Some of what was seen may have changed meanwhile.
 type survey struct {
-	run     *Relocation
-	regions map[regionKey]*region
-	// order is the regions as they were found, and last the last of them.
-	order []*region
-	last  *region
-	// nextBlock of the movable blocks and nextRegion of order are to be looked at next.
+	run *Relocation
+	*regions.Set[*segment]
+	// nextBlock of the movable blocks and nextRegion of the set are to be looked at next.
 	nextBlock, nextRegion int
 	// walks are the segments with holes, and nextWalk of them is under way.
 	walks    []*walk
@@ -59,22 +24,12 @@ type survey struct {
 	nextWalk int
 	// complete says that all was looked at.
 	complete bool
-
-	// candidates are sorted from the cheapest on; those before at were dealt with.
-	candidates []*region
-	at         int
-	places     placeIndex
-	// targets are regions that blocks may go to, the best first; what lies before
-	// nextHole of nextTarget is listed in places.
-	targets              []*region
-	nextTarget, nextHole int
-	// free is what is free in regions that have blocks.
-	free uint64
 	// gained says that a region was chosen, and failed that another one could not be.
 	gained, failed bool
-	// noRoom counts the blocks without a place, and lacks says which.
-	noRoom uint64
-	lacks  []bool
+}
+
+func (r *Relocation) newSurvey() *survey {
+	return &survey{run: r, Set: regions.New(r.filled, r.claimed)}
 }
 
 // regionShift turns an offset into the number of its region.
@@ -95,31 +50,30 @@ func (s *segment) regionBytes() uint64 {
 
 // blocksIn counts the blocks in a region that are not longer than it; of a page, none
 // that runs through it from before to behind.
-func (k regionKey) blocksIn() uint64 {
-	switch t := k.segment.pages; {
+func blocksIn(k regionKey) uint64 {
+	switch t := k.Segment.pages; {
 	case t == nil:
-		return k.segment.blocks
-	case t.IsBusy(k.page):
-		return t.Ends(k.page)
+		return k.Segment.blocks
+	case t.IsBusy(k.Page):
+		return t.Ends(k.Page)
 	}
 	return 0
 }
 
 // isUsed says that a region has a block.
-func (k regionKey) isUsed() bool {
-	if k.segment.pages == nil {
-		return k.segment.blocks != 0
+func isUsed(k regionKey) bool {
+	if k.Segment.pages == nil {
+		return k.Segment.blocks != 0
 	}
-	return k.segment.pages.IsBusy(k.page)
+	return k.Segment.pages.IsBusy(k.Page)
 }
 
-func (r *Relocation) newSurvey() *survey {
-	return &survey{run: r, regions: map[regionKey]*region{}, lacks: make([]bool, len(r.movable))}
-}
-
-// look goes on until all is seen; false: the run has to stop. The caller holds mu.
-func (v *survey) look() bool {
-	return v.complete || v.enterBlocks() && v.enterRegions() && v.enterHoles() && v.rank()
+// startOf is the offset at which a region starts.
+func startOf(k regionKey) uint64 {
+	if k.Segment.pages == nil {
+		return 0
+	}
+	return k.Page << k.Segment.pages.Shift()
 }
 
 // freeInUse is what is free in the regions of a segment that have blocks.
@@ -133,6 +87,11 @@ func (s *segment) freeInUse() uint64 {
 		had = s.pages.BusyCount() << s.pages.Shift()
 	}
 	return had - min(had, stats.SizeBytes-stats.FreeBytes)
+}
+
+// look goes on until all is seen; false: the run has to stop. The caller holds mu.
+func (v *survey) look() bool {
+	return v.complete || v.enterBlocks() && v.judge() && v.enterHoles() && v.rank()
 }
 
 // enterBlocks enters the blocks that may move in their regions.
@@ -153,104 +112,70 @@ func (v *survey) enterBlock(index int) {
 	if !ok || l.info().state() != blockLive || l.Size > l.regionBytes() {
 		return
 	}
-	shift, block := l.regionShift(), seenBlock{index, l.Size}
+	shift, block := l.regionShift(), regions.Block{Index: index, SizeBytes: l.Size}
 	first, last := l.Offset>>shift, (l.Offset+l.Size-1)>>shift
 	if first == last {
-		v.regionAt(regionKey{l.segment, first}).enter(block, l.Size)
+		v.EnterBlock(regionKey{Segment: l.segment, Page: first}, block, l.Size)
 		return
 	}
 	cut := last<<shift - l.Offset
-	v.regionAt(regionKey{l.segment, first}).enter(block, cut)
-	v.regionAt(regionKey{l.segment, last}).enter(block, l.Size-cut)
+	v.EnterBlock(regionKey{Segment: l.segment, Page: first}, block, cut)
+	v.EnterBlock(regionKey{Segment: l.segment, Page: last}, block, l.Size-cut)
 }
 
-func (f *region) enter(block seenBlock, inside uint64) {
-	f.blocks = append(f.blocks, block)
-	f.bytes += block.size
-	f.inside += inside
-}
-
-// enterRegions finds the candidates: regions whose blocks may all move.
-func (v *survey) enterRegions() bool {
+// judge finds the candidates: regions whose blocks may all move.
+func (v *survey) judge() bool {
 	if v.walkOf != nil {
 		return true
 	}
-	for ; v.nextRegion < len(v.order); v.nextRegion++ {
+	for ; v.nextRegion < v.Len(); v.nextRegion++ {
 		if !v.run.step() {
 			return false
 		}
-		f := v.order[v.nextRegion]
-		if !v.run.pool.has(f.key.segment) || f.key.blocksIn() != uint64(len(f.blocks)) {
-			f.fixed = true
-		}
-		if !f.fixed {
-			v.candidates = append(v.candidates, f)
+		r := v.Region(v.nextRegion)
+		if v.run.pool.has(r.Key.Segment) {
+			v.Judge(r, blocksIn(r.Key))
+		} else {
+			v.Fix(r)
 		}
 	}
 	return true
 }
 
-// regionAt is a region that has blocks.
-func (v *survey) regionAt(key regionKey) *region {
-	if v.last != nil && v.last.key == key {
-		return v.last
-	}
-	found := v.regions[key]
-	if found == nil {
-		found = &region{key: key, rank: math.MaxInt, filled: v.run.filled[key]}
-		found.fixed = found.filled
-		v.regions[key] = found
-		v.order = append(v.order, found)
-	}
-	v.last = found
-	return found
-}
-
-// fixedAt is a region; one that was not known has no block that is known to be
-// movable.
-func (v *survey) fixedAt(key regionKey) *region {
-	found := v.regionAt(key)
-	if len(found.blocks) == 0 {
-		found.fixed = true
-	}
-	return found
-}
-
 // rank sorts the candidates and the targets; false: the run has to stop.
 func (v *survey) rank() bool {
 	for _, s := range v.run.pool.segments {
-		v.free += s.freeInUse()
+		v.AddFree(s.freeInUse())
 	}
 	v.complete = true
-	v.run.outside(v.sort)
+	v.run.outside(v.Sort)
 	return v.run.goesOn()
 }
 
-func (v *survey) sort() {
-	slices.SortFunc(v.candidates, func(a, b *region) int {
-		return cmp.Or(cmp.Compare(a.bytes, b.bytes), cmp.Compare(b.key.segment.had.Addr, a.key.segment.had.Addr),
-			cmp.Compare(b.key.page, a.key.page))
-	})
-	for rank, found := range v.candidates {
-		found.rank = rank
+// enterWalked enters a block, and the holes of what is free: of a run of pages only
+// the first and the last have a block beside it.
+func (v *survey) enterWalked(w *walk, b rangealloc.Block) {
+	from, to := max(b.Offset, w.seen), b.Offset+b.Size
+	w.seen = max(w.seen, to)
+	if b.Live {
+		w.see(b.Offset)
+		return
 	}
-	for _, found := range v.order {
-		if found.holes > 0 {
-			v.targets = append(v.targets, found)
-		}
+	if from >= to {
+		return
 	}
-	slices.SortFunc(v.targets, compareTargets)
+	shift := w.segment.regionShift()
+	first, last := from>>shift, (to-1)>>shift
+	if first == last {
+		v.enterHole(w.segment, first, from, to)
+		return
+	}
+	v.enterHole(w.segment, first, from, (first+1)<<shift)
+	v.enterHole(w.segment, last, last<<shift, to)
 }
 
-// compareTargets puts first what has got blocks already, then what cannot be emptied
-// and then what is the last to be emptied.
-func compareTargets(a, b *region) int {
-	if a.filled != b.filled {
-		if a.filled {
-			return -1
-		}
-		return 1
+func (v *survey) enterHole(s *segment, number, from, to uint64) {
+	if key := (regionKey{Segment: s, Page: number}); isUsed(key) {
+		v.EnterHole(key, from, to)
 	}
-	return cmp.Or(cmp.Compare(b.rank, a.rank), cmp.Compare(a.free, b.free),
-		cmp.Compare(a.key.segment.had.Addr, b.key.segment.had.Addr), cmp.Compare(a.key.page, b.key.page))
 }

@@ -22,7 +22,7 @@ import (
 var againstOrder = map[string]int{
 	"core/device/devicetest": 12,
 	"core/estimate":          7,
-	"core/pool":              67,
+	"core/pool":              66,
 	"core/replay":            8,
 	"drivers/cuda":           28,
 	"drivers/host":           24,
