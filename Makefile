@@ -168,9 +168,9 @@ clean: ## remove everything that was built
 # folder of its own, hence the absolute path.
 GO_LINK := -extldflags '-Wl,--version-script=$(ROOT)/capi/ferrum_mem.map -Wl,-soname,$(SONAME) -Wl,-z,defs'
 
-# Go's cache does not see that a header outside of capi/ has changed; a macro with
-# its checksum makes it look.
-HEADER_SUM := $(firstword $(shell cat $(HEADERS) | cksum))
+# Go's cache does not see that a header outside of a package's folder has changed; a
+# macro with its checksum makes it look.
+HEADER_SUM := $(firstword $(shell cat $(HEADERS) $(wildcard capi/*/*.h) | cksum))
 # Where a function of C comes to lie changes with whatever is linked before it, and with
 # it what a loop of a few nanoseconds takes, unless its lines in the processor's cache are its own.
 ALIGNED    := -falign-functions=64 -falign-loops=32
@@ -322,8 +322,8 @@ build/test/c/test_debug build/test/asan/c/test_debug: private CFLAGS += -rdynami
 
 # The thread caches alone, over a core in C: the race detectors of Go and C cannot
 # look into the library. Three builds of each program; --wrap lets allocations fail.
-CACHE_SOURCES := $(wildcard capi/cache*.c) capi/mirror.c capi/guard.c $(filter-out $(wildcard tests/cache/test_* tests/cache/bench_*),$(wildcard tests/cache/*.c))
-CACHE_HEADERS := $(wildcard capi/*.h tests/cache/*.h) $(HEADERS)
+CACHE_SOURCES := $(wildcard capi/*/*.c) capi/guard.c $(filter-out $(wildcard tests/cache/test_* tests/cache/bench_*),$(wildcard tests/cache/*.c))
+CACHE_HEADERS := $(wildcard capi/*.h capi/*/*.h tests/cache/*.h) $(HEADERS)
 CACHE_NAMES   := $(patsubst tests/cache/%.c,%,$(wildcard tests/cache/test_*.c))
 CACHE_TESTS   := $(foreach build,plain asan tsan,$(CACHE_NAMES:%=build/test/cache/$(build)/%))
 CACHE_FLAGS    = -std=c11 -D_GNU_SOURCE $(C_WARNINGS) $(CFLAGS) -Iinclude -Icapi -Itests/cache

@@ -3,21 +3,22 @@
 // The public functions are C (*.c): they refuse in a forked child or when
 // poisoned, check pointers and structs, zero the outputs and call the hidden
 // Go exports (fmgo_*), which decode, call core/library, encode, and turn a
-// panic into FERRUM_ERROR_INTERNAL. There is no logic here, with one exception:
-// what a call means stands in core/library.
+// panic into FERRUM_ERROR_INTERNAL. There is no logic here: what a call means stands
+// in core/library.
 //
 // Most of it is generated from the header: functions (*_gen.c), exports (export_*_gen.go)
 // and the converters of structs (structs_*_gen.go), which are made of the small functions
-// in structs.go. By hand are the start, callbacks and the thread caches.
+// in structs.go. By hand are the start, callbacks and the calls of blocks.
 //
-// The exception is the thread caches (cache*.c), which serve most allocations and
-// frees of small blocks without entering Go. They have blocks on lease from the
-// pools; cache.h says what they offer, cache_types.h how they work.
+// Two things are done without entering Go, each in a package of its own: the thread
+// caches serve most allocations and frees of small blocks (capi/threadcache), and shown
+// books are read (capi/mirrors). The shims of these calls ask there first (pools.c,
+// monitor.c); a hit is inline in them. What the caches call of the library is in
+// export_cache.go and guard.c.
 //
 // It owns the one Library of the process, the gate that refuses calls, and the
 // threads' error records. It never returns memory, and holds no lock while it
 // calls the caller.
 //
-// Lock order: the one lock is the mutex of the thread caches (fm_lock). Go may be
-// waiting for it with locks of its own; nothing here calls Go with it held.
+// Lock order: the one lock is the mutex of the thread caches, see capi/threadcache.
 package main

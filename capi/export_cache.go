@@ -2,13 +2,14 @@ package main
 
 /*
 #include "bridge.h"
-#include "cache.h"
+#include "threadcache/library.h"
 */
 import "C"
 
 import (
 	"unsafe"
 
+	"ferrum_mem/capi/threadcache"
 	"ferrum_mem/core/device"
 )
 
@@ -20,7 +21,7 @@ func fmgo_cache_lease(handle, stream, sizeBytes C.uint64_t, count C.uint32_t, ou
 	counts *C.struct_fm_cache_counts,
 ) (leased C.int32_t) {
 	defer guard(&leased)
-	before := cacheCountsOf(counts)
+	before := threadcache.CountsAt(unsafe.Pointer(counts))
 	n, err := lib.CacheLease(uint64(handle), uint64(sizeBytes), uint64(stream), addressesOf(out, C.uint64_t(count)), &before)
 	if err != nil {
 		return 0
@@ -33,7 +34,7 @@ func fmgo_cache_give_back(handle, stream C.uint64_t, addresses *C.uint64_t, coun
 	counts *C.struct_fm_cache_counts,
 ) (status C.int32_t) {
 	defer guard(&status)
-	after := cacheCountsOf(counts)
+	after := threadcache.CountsAt(unsafe.Pointer(counts))
 	err := lib.CacheGiveBack(uint64(handle), uint64(stream), addressesOf(addresses, C.uint64_t(count)), &after)
 	if err != nil {
 		return C.int32_t(device.CodeOf(err))

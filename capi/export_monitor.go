@@ -40,3 +40,15 @@ func fmgo_monitor_set_callback(handle C.uint64_t, callback C.ferrum_monitor_fn, 
 	}
 	return done(object.SetCallback(uint64(C.fm_token_now()), hear))
 }
+
+//export fmgo_memory_show
+func fmgo_memory_show(handle C.uint64_t) (status C.int32_t) {
+	status = unfinished
+	defer func() {
+		if status == unfinished {
+			caught(&status, recover())
+		}
+	}()
+	lib.ShowBooks(uint64(handle))
+	return 0
+}

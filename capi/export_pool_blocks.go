@@ -2,11 +2,13 @@ package main
 
 /*
 #include "bridge.h"
-#include "cache.h"
 */
 import "C"
 
-import "ferrum_mem/core/library"
+import (
+	"ferrum_mem/capi/threadcache"
+	"ferrum_mem/core/library"
+)
 
 //export fmgo_pool_get_tag
 func fmgo_pool_get_tag(handle C.uint64_t, name *C.char, out *C.uint32_t) (status C.int32_t) {
@@ -25,6 +27,6 @@ func fmgo_pool_get_tag(handle C.uint64_t, name *C.char, out *C.uint32_t) (status
 	}
 	*out = C.uint32_t(number)
 	// Numbers are given in order: from now on the caches let this one through.
-	C.fm_cache_set_tags(handle, *out)
+	threadcache.SetTags(uint64(handle), number)
 	return 0
 }

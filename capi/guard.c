@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "threadcache/library.h"
+
 _Atomic int32_t fm_gate;
 _Thread_local int32_t fm_inside;
 
@@ -27,6 +29,8 @@ static void fm_record_free(void *record) {
 static void fm_child_after_fork(void) {
     atomic_store(&fm_gate, FERRUM_ERROR_FORKED);
 }
+
+bool fm_is_forked(void) { return atomic_load(&fm_gate) == FERRUM_ERROR_FORKED; }
 
 __attribute__((constructor)) static void fm_load(void) {
     fm_record_key_made =

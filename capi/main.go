@@ -19,6 +19,8 @@ import (
 	"runtime/debug"
 	"unsafe"
 
+	"ferrum_mem/capi/mirrors"
+	"ferrum_mem/capi/threadcache"
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/library"
 	"ferrum_mem/drivers"
@@ -35,8 +37,8 @@ var lib = library.New(library.Options{
 	WatchHandlers:  watchHandlers,
 	InsideCallback: insideCallback,
 	MayNotWait:     mayNotWait,
-	ThreadCaches:   threadCaches{},
-	Mirrors:        mirrors{},
+	ThreadCaches:   threadcache.Caches{},
+	Mirrors:        mirrors.Mirrors{},
 	Host:           hostInfo,
 	Surveyors:      drivers.Surveyors(),
 	ProbeHelpers:   probeHelpers(),

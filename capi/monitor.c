@@ -1,7 +1,7 @@
 /* Memory information of some age, read from the mirror where that is shown. */
 #include "_cgo_export.h"
 #include "guard.h"
-#include "mirror.h"
+#include "mirrors/mirror.h"
 
 ferrum_status
 ferrum_device_get_recent_memory_info(ferrum_device device, uint64_t max_age_ns,

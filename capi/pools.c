@@ -1,13 +1,13 @@
 /*
  * Blocks of pools, which are first asked for and given back at the thread caches
- * (cache.h); what they pass on goes to Go.
+ * (threadcache/); what they pass on goes to Go.
  */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "_cgo_export.h"
-#include "cache_hit.h"
 #include "guard.h"
+#include "threadcache/hit.h"
 
 /* Ends the function with what the caches say, unless they pass. */
 #define FM_CACHED_IN(function, call)                          \

@@ -79,7 +79,7 @@ capi_warnings() {
     mkdir -p "$out/_cgo"
     (cd capi && "${GO:-go}" tool cgo -objdir "../$out/_cgo" \
         -- -I../include -D_GNU_SOURCE "${go_files[@]}") || return 1
-    for file in capi/*.c; do
+    for file in capi/*.c capi/*/*.c; do
         "${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wmissing-prototypes -Wstrict-prototypes -Werror \
             -Iinclude -Icapi "-I$out/_cgo" -fsyntax-only "$file" || return 1
     done

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "cache_parts.h"
+#include "threadcache/parts.h"
 
 /* ------------------------------------------------- memory that runs out */
 

@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cache_hit.h"
+#include "threadcache/hit.h"
+#include "threadcache/library.h"
 
 /** Handles as the core makes them: kind, generation and index. */
 #define STUB_POOL(n) (UINT64_C(0x0400000100000000) + (uint64_t)(n))

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cache_parts.h"
 #include "harness.h"
+#include "threadcache/parts.h"
 
 enum { DONE = FM_CACHE_DONE, PASS = FM_CACHE_PASS };
 enum { BLOCKS = 150, BATCH = 90 };

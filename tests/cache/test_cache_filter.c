@@ -16,8 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cache_parts.h"
 #include "harness.h"
+#include "threadcache/parts.h"
 
 enum { WORKERS = 3, BLOCKS = 16, PLACES = 1 << 20 };
 /* Longer than any of this takes, and shorter than anybody waits. */

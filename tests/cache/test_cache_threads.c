@@ -13,9 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cache_parts.h"
 #include "guard.h"
 #include "harness.h"
+#include "threadcache/parts.h"
 
 enum { DONE = FM_CACHE_DONE, PASS = FM_CACHE_PASS };
 enum { WORKERS = 4, PLACES = 1 << 20 };

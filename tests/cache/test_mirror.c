@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "harness.h"
-#include "mirror.h"
+#include "mirrors/mirror.h"
 
 enum { MIB = 1 << 20 };
 

@@ -1,6 +1,7 @@
-package main
+package mirrors
 
 /*
+#cgo CFLAGS: -std=c11 -D_GNU_SOURCE -I${SRCDIR}/../../include -fvisibility=hidden -O2 -Wall -Wextra -Wno-unused-parameter
 #include "mirror.h"
 */
 import "C"
@@ -8,12 +9,14 @@ import "C"
 import (
 	"unsafe"
 
+	// Its C counts what the caches of a pool hold.
+	_ "ferrum_mem/capi/threadcache"
 	"ferrum_mem/core/mirror"
 	"ferrum_mem/core/track"
 )
 
-// mirrors are the places in memory of C where the books are shown.
-type mirrors struct{}
+// Mirrors are the places in memory of C where the books are shown.
+type Mirrors struct{}
 
 // Both sides have the same layout.
 var (
@@ -29,12 +32,12 @@ var (
 )
 
 // Of gives a device its place: the handle's slot is nobody else's while it is good.
-func (mirrors) Of(handle uint64) *mirror.Device {
+func (Mirrors) Of(handle uint64) *mirror.Device {
 	return (*mirror.Device)(unsafe.Pointer(C.fm_mirror_of(C.uint64_t(handle))))
 }
 
 // Running says whether anything may be read.
-func (mirrors) Running(on bool) { C.fm_mirror_running(C.bool(on)) }
+func (Mirrors) Running(on bool) { C.fm_mirror_running(C.bool(on)) }
 
 // clockLooks is how often the two clocks are compared: a look may be interrupted.
 const clockLooks = 8
@@ -48,16 +51,4 @@ func init() {
 		since = max(since, now-C.uint64_t(track.Now()))
 	}
 	C.fm_mirror_since(since)
-}
-
-//export fmgo_memory_show
-func fmgo_memory_show(handle C.uint64_t) (status C.int32_t) {
-	status = unfinished
-	defer func() {
-		if status == unfinished {
-			caught(&status, recover())
-		}
-	}()
-	lib.ShowBooks(uint64(handle))
-	return 0
 }

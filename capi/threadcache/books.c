@@ -1,7 +1,7 @@
 /* Thread caches: what the core asks: counts, blocks, idle blocks back. */
 #include <string.h>
 
-#include "cache_parts.h"
+#include "parts.h"
 
 /* ---------------------------------------------------------------- counts */
 

@@ -4,8 +4,9 @@
  */
 #include <string.h>
 
-#include "cache_parts.h"
 #include "ferrum_mem.h"
+#include "library.h"
+#include "parts.h"
 
 /* Says without the mutex that a pool has no caches, if this thread knows it. */
 static bool fm_batch_passes(uint64_t pool, uint64_t stream) {

@@ -4,8 +4,8 @@
  * know it leaves to fm_cache_alloc and fm_cache_free, with nothing changed: a
  * hit calls nothing, so that it saves no registers.
  */
-#ifndef FERRUM_CAPI_CACHE_HIT_H
-#define FERRUM_CAPI_CACHE_HIT_H
+#ifndef FERRUM_THREADCACHE_CACHE_HIT_H
+#define FERRUM_THREADCACHE_CACHE_HIT_H
 
 #if defined(__GNUC__) && !defined(__clang__)
 /* Counts that are added to in pairs could not be forwarded to the next call,
@@ -13,7 +13,7 @@
 #pragma GCC optimize("no-tree-slp-vectorize")
 #endif
 
-#include "cache_parts.h"
+#include "parts.h"
 
 #define FM_INLINE static inline __attribute__((always_inline))
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "cache_parts.h"
+#include "parts.h"
 
 /* A table has a power of two of entries, or one and a quarter, a half or three
  * quarters of that: in one that is too large by half, each block would have two

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cache_parts.h"
+#include "parts.h"
 
 struct fm_magazine fm_magazine_none;
 

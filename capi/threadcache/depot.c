@@ -1,5 +1,5 @@
 /* Thread caches: depots, and how much they keep. */
-#include "cache_parts.h"
+#include "parts.h"
 
 /*
  * A depot may keep as much as was live of late and a little more, up to the

@@ -7,7 +7,7 @@
  *
  * An entry of a parcel has the block's class above its index.
  */
-#include "cache_parts.h"
+#include "parts.h"
 
 #define FM_PARCEL_CLASS_SHIFT 24
 

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cache_parts.h"
+#include "parts.h"
 
 #ifdef __SANITIZE_THREAD__
 #define FM_ALWAYS_FENCED true

@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "cache_parts.h"
+#include "../threadcache/cache.h"
 
 static struct fm_mirror fm_mirrors[FM_MIRROR_DEVICES]
     __attribute__((aligned(128)));

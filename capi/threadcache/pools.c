@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bridge.h"
-#include "cache_parts.h"
+#include "library.h"
+#include "parts.h"
 
 /* What a thread keeps of a pool if nobody says: measured, see the rationale. */
 #define FM_THREAD_BYTES (UINT64_C(128) << 20)

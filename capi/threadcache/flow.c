@@ -2,7 +2,7 @@
  * Thread caches: misses. How magazines go between lanes and depots, and how much
  * a lane keeps.
  */
-#include "cache_parts.h"
+#include "parts.h"
 
 /* Of large blocks few are kept, of small ones enough to make misses rare. */
 #define FM_MAGAZINE_BYTES (UINT64_C(8) << 20)

@@ -2,8 +2,8 @@
  * The books of devices as the core shows them (core/mirror), and how a call reads them
  * without entering Go.
  */
-#ifndef FERRUM_CAPI_MIRROR_H
-#define FERRUM_CAPI_MIRROR_H
+#ifndef FERRUM_MIRRORS_MIRROR_H
+#define FERRUM_MIRRORS_MIRROR_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,7 +8,8 @@
  */
 #include <string.h>
 
-#include "cache_parts.h"
+#include "library.h"
+#include "parts.h"
 
 #define FM_LEASE_BYTES (UINT64_C(256) << 10)
 #define FM_LEASE_ONE_MAX 32

@@ -2,12 +2,12 @@
  * Thread caches: what their files offer to each other, and the small things that
  * the way of a hit needs inline. All of it but that wants the mutex to be held.
  */
-#ifndef FERRUM_CAPI_CACHE_PARTS_H
-#define FERRUM_CAPI_CACHE_PARTS_H
+#ifndef FERRUM_THREADCACHE_PARTS_H
+#define FERRUM_THREADCACHE_PARTS_H
 
-#include "cache_types.h"
+#include "types.h"
 
-/* ------------------------------------------------ cache_stop.c: stopping */
+/* ------------------------------------------------ stop.c: stopping */
 
 /** 0, or some of these: what a thread must heed once it is busy. One word, so
  *  that a hit looks once. */
@@ -61,7 +61,7 @@ static inline bool fm_busy_begin_fenced(struct fm_thread *thread) {
     return false;
 }
 
-/* -------------------------------------------- cache_threads.c: threads */
+/* -------------------------------------------- threads.c: threads */
 
 extern FM_HIDDEN struct fm_thread *fm_threads;
 
@@ -78,7 +78,7 @@ FM_HIDDEN bool fm_keys_known(uint64_t pool);
 /** Forgets keys of a lane, or of a pool when lane is NULL; threads are stopped. */
 FM_HIDDEN void fm_keys_forget(uint64_t pool, const struct fm_store *lane);
 
-/* ---------------------------------------------- cache_table.c: blocks */
+/* ---------------------------------------------- table.c: blocks */
 
 /** Makes room for count more blocks, with the mutex held. May stop the threads. */
 FM_HIDDEN bool fm_table_reserve(struct fm_cache *cache, uint32_t count);
@@ -182,7 +182,7 @@ static inline uint32_t fm_class_of(const struct fm_cache *cache,
     return 8 * doublings + (uint32_t)(n >> doublings);
 }
 
-/* --------------------------------------------- cache_store.c: stores */
+/* --------------------------------------------- store.c: stores */
 
 /** Makes a lane's or depot's store, in no list but that of all. NULL when there
  *  is no memory. */
@@ -245,7 +245,7 @@ static inline void fm_tally_free(struct fm_store *store, uint64_t size_bytes,
     store->tally.idle_bytes += size_bytes;
 }
 
-/* ------------------------------- cache_order.c: streams of live blocks */
+/* ------------------------------- order.c: streams of live blocks */
 
 /** What is known of the two streams that a free is behind. */
 struct fm_order {
@@ -278,7 +278,7 @@ static inline struct fm_store *fm_depot_of_live(const struct fm_cache *cache,
     return number < cache->numbers_room ? cache->by_number[number] : NULL;
 }
 
-/* ----------------------------------------------- cache_depot.c: depots */
+/* ----------------------------------------------- depot.c: depots */
 
 /** Lanes and depots may keep this much more than was live of late. */
 #define FM_KEEP_LEAST (UINT64_C(1) << 20)
@@ -323,7 +323,7 @@ FM_HIDDEN uint32_t fm_depot_pop(struct fm_store *depot, uint32_t class);
  *  gives it back to the core; the mutex is held, and is not held afterwards. */
 FM_HIDDEN void fm_depot_trim_unlock(struct fm_store *depot, uint64_t freed);
 
-/* ------------------------------------------------- cache_flow.c: misses */
+/* ------------------------------------------------- flow.c: misses */
 
 /** Most blocks of a class in one magazine. */
 FM_HIDDEN uint32_t fm_magazine_room(const struct fm_cache *cache,
@@ -373,7 +373,7 @@ static inline struct fm_store *fm_depot_for(struct fm_store *store) {
     return store->depot != NULL ? store->depot : store;
 }
 
-/* ---------------------------------------------- cache_parcel.c: parcels */
+/* ---------------------------------------------- parcel.c: parcels */
 
 /** Puts a lane's blocks of a class into parcels of its depot, and leaves their
  *  magazines, empty; false: there is no memory for all. */
@@ -399,7 +399,7 @@ static inline void fm_prefetch_write(const void *line) {
 #endif
 }
 
-/* --------------------------------------- cache_core.c: to and from the core */
+/* --------------------------------------- core.c: to and from the core */
 
 /** Leases at most so many blocks at once. */
 #define FM_LEASE_MAX 256
@@ -433,7 +433,7 @@ FM_HIDDEN void fm_core_leave(struct fm_cache *cache, uint32_t index);
 /** The pool's total, for the core. */
 FM_HIDDEN struct fm_cache_counts fm_core_counts(const struct fm_cache *cache);
 
-/* ----------------------------------------------- cache_pools.c: pools */
+/* ----------------------------------------------- pools.c: pools */
 
 /** All pools' caches, by the low 32 bits of their handles. */
 extern FM_HIDDEN struct fm_cache **fm_caches;

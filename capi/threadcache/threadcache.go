@@ -1,6 +1,7 @@
-package main
+package threadcache
 
 /*
+#cgo CFLAGS: -std=c11 -D_GNU_SOURCE -I${SRCDIR}/../../include -ftls-model=initial-exec -fvisibility=hidden -O2 -Wall -Wextra -Wno-unused-parameter
 #cgo noescape fm_cache_adopt
 #cgo nocallback fm_cache_adopt
 #cgo noescape fm_cache_count_own
@@ -11,29 +12,38 @@ package main
 #cgo noescape fm_cache_adopt_next
 #cgo nocallback fm_cache_adopt_next
 #cgo nocallback fm_cache_count_own
-#include "bridge.h"
 #include "cache.h"
 */
 import "C"
 
 import (
+	"unsafe"
+
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/pool"
 )
 
-// threadCaches are the thread caches of this library, written in C.
-type threadCaches struct{}
+// Caches are the thread caches of this library.
+type Caches struct{}
 
 // Open puts caches in front of a pool.
-func (threadCaches) Open(handle uint64, c pool.Config) pool.Cache {
+func (Caches) Open(handle uint64, c pool.Config) pool.Cache {
 	if !C.fm_cache_open(C.uint64_t(handle), C.uint64_t(c.AlignmentBytes), C.uint64_t(c.ThreadCacheBytes)) {
 		return nil
 	}
 	return poolCache(handle)
 }
 
+// SetTags says that a pool knows the tags from 0 to last: blocks with others pass to it.
+func SetTags(handle uint64, last uint32) { C.fm_cache_set_tags(C.uint64_t(handle), C.uint32_t(last)) }
+
+// CountsAt reads a struct fm_cache_counts, which the caches hand over with what they ask for.
+func CountsAt(counts unsafe.Pointer) pool.CacheCounts {
+	return cacheCountsOf((*C.struct_fm_cache_counts)(counts))
+}
+
 // ForgetStream forgets the handle of a stream.
-func (threadCaches) ForgetStream(stream uint64) { C.fm_cache_forget_stream(C.uint64_t(stream)) }
+func (Caches) ForgetStream(stream uint64) { C.fm_cache_forget_stream(C.uint64_t(stream)) }
 
 // poolCache is the thread caches of the pool with that handle.
 type poolCache C.uint64_t

@@ -1,10 +1,10 @@
 /*
  * Thread caches: one block taken, one given back, when that is no hit (see
- * cache_hit.h). The lane may still be able to do it, with another magazine than
+ * hit.h). The lane may still be able to do it, with another magazine than
  * the one it works with; what it cannot is done with the mutex.
  */
-#include "cache_hit.h"
 #include "ferrum_mem.h"
+#include "hit.h"
 
 /* A lane cannot do it. */
 enum { FM_LANE_MISS = 2 };

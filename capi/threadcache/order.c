@@ -3,7 +3,8 @@
  * work of both. If one of them has none queued, the other's order is enough, and the
  * block goes into the depot of that. Else the core puts it behind both.
  */
-#include "cache_parts.h"
+#include "library.h"
+#include "parts.h"
 
 /* Gives the calling thread's lane of a depot, if it has one, else the depot. */
 static struct fm_store *fm_lane_or(struct fm_store *depot) {

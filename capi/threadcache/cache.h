@@ -1,10 +1,10 @@
 /*
- * The thread caches in front of pools, as the rest of capi/ sees them: what the
- * public functions call, what the Go core calls, and what they call of the Go
- * core. How they work is told in cache_types.h.
+ * The thread caches in front of pools: what the public functions call and what the
+ * Go core calls. What the caches call themselves is in library.h, how they work in
+ * doc.go.
  */
-#ifndef FERRUM_CAPI_CACHE_H
-#define FERRUM_CAPI_CACHE_H
+#ifndef FERRUM_THREADCACHE_CACHE_H
+#define FERRUM_THREADCACHE_CACHE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -128,27 +128,5 @@ uint64_t fm_cache_adopt_next(uint64_t pool, uint64_t *place,
 /** Takes a live block out: it is the pool's own from now on. */
 bool fm_cache_adopt(uint64_t pool, uint64_t address,
                     struct fm_cache_block *block_out);
-
-/* --------------------------------------------- what is called of Go */
-
-/* None of these waits for memory, keeps an error or calls the caller's
- * functions. They are called with no lock held. */
-
-/** Leases up to count blocks of size_bytes that the stream may use at once.
- *  Gives how many, or less than 0. */
-int32_t fmgo_cache_lease(uint64_t pool, uint64_t stream, uint64_t size_bytes,
-                         uint32_t count, uint64_t *addresses_out,
-                         struct fm_cache_counts *counts);
-/** Gives back blocks that were freed on a stream (0: any may have them). Gives 0,
- *  or less than 0 when they could not be taken and nothing has changed. */
-int32_t fmgo_cache_give_back(uint64_t pool, uint64_t stream,
-                             uint64_t *addresses, uint32_t count,
-                             struct fm_cache_counts *counts);
-/** Gives the handle of the stream that a call for this pool means (0 is the
- *  default one's), or 0 when one of the two handles is wrong. */
-uint64_t fmgo_cache_stream(uint64_t pool, uint64_t stream);
-/** Says which of two streams may have work queued. */
-enum { FM_BUSY_OWN = 1, FM_BUSY_NAMED = 2 };
-int32_t fmgo_cache_busy(uint64_t own, uint64_t named);
 
 #endif

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cache_parts.h"
-#include "guard.h"
+#include "library.h"
+#include "parts.h"
 
 _Thread_local struct fm_thread *fm_self;
 struct fm_thread *fm_threads;
@@ -18,7 +18,7 @@ static bool fm_thread_key_made;
 
 /* The end of a thread. Its blocks go to the depots, its counts to the pools. */
 static void fm_thread_end(void *ending) {
-    if (atomic_load(&fm_gate) == FERRUM_ERROR_FORKED)
+    if (fm_is_forked())
         return;
     struct fm_thread *thread = ending;
     fm_lock();
