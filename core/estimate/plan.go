@@ -1,8 +1,6 @@
 package estimate
 
-import (
-	"ferrum_mem/core/device"
-)
+import "ferrum_mem/core/device"
 
 const opPlan = "estimate.plan"
 

@@ -1,17 +1,5 @@
 package estimate
 
-// Vision is a tower of the SigLIP kind with what leads from it to the text
-// model: a patch is embedded by one convolution, places are learned, each layer
-// has two norms, all with biases, and the projector is a norm and one matrix.
-type Vision struct {
-	Hidden       uint64
-	Intermediate uint64
-	Layers       uint64
-	// Patch and Image are the sides of a patch and of the image, in pixels.
-	Patch uint64
-	Image uint64
-}
-
 // siglip is the only kind of tower that is counted.
 const siglip = "siglip_vision_model"
 

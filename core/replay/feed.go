@@ -9,6 +9,8 @@ import (
 	"ferrum_mem/core/trace"
 )
 
+const modelsOp = "replay.run_models"
+
 // A replay of several models merges their schedules in order of time. A request that
 // had to wait starts, or goes on, that much later: its further steps are kept while it
 // waits and come later by as long as it waited, without the schedule knowing.

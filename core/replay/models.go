@@ -9,8 +9,6 @@ import (
 	"ferrum_mem/core/trace"
 )
 
-const modelsOp = "replay.run_models"
-
 const (
 	// MaxModels bounds the models of one replay.
 	MaxModels = 64
@@ -68,42 +66,6 @@ type ModelsOptions struct {
 	// Progress, if not nil, is called now and then on the goroutine of the replay
 	// with how many of all requests of all runs have arrived.
 	Progress func(arrived, requests int)
-}
-
-// RunModels replays several traces, merged in order of time, through one shared
-// pool for each policy. Errors: CodeCancelled, CodeInvalidArgument for what makes no
-// sense, CodeUnsupportedDevice for a device without virtual memory, those of the
-// trace and of the pool. All memory is given back in any case.
-func RunModels(ctx context.Context, models []ModelTrace, o ModelsOptions) (*ModelsResult, error) {
-	b, err := plan(ctx, models, &o)
-	if err != nil {
-		return nil, err
-	}
-	if err := b.checkLimit(o.LimitBytes); err != nil {
-		return nil, err
-	}
-	if len(o.Policies) == 0 {
-		o.Policies = []Policy{PolicyStatic, PolicyElastic}
-	}
-	r := b.result()
-	r.LimitBytes = b.pages(o.LimitBytes) * o.PageBytes
-	for i, policy := range o.Policies {
-		bounds, err := b.bounds(policy, o.LimitBytes)
-		if err != nil {
-			return nil, err
-		}
-		run, id, err := b.play(ctx, runSettings{
-			limitBytes: o.LimitBytes, bounds: bounds, policy: policy, before: i * r.Requests, runs: len(o.Policies),
-		})
-		if err != nil {
-			return nil, err
-		}
-		r.Device = id
-		r.Runs = append(r.Runs, run)
-		r.Duration = max(r.Duration, run.Duration)
-	}
-	r.Comparison = compareRuns(r.Runs)
-	return r, nil
 }
 
 // bill is a replay of several models before it is played.

@@ -1,8 +1,6 @@
 package replay
 
-import (
-	"context"
-)
+import "context"
 
 // LimitsResult is the smallest limits at which every request is served; its JSON is
 // what `ferrum-mem replay --model … --find-limit --json` prints.

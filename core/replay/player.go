@@ -8,6 +8,8 @@ import (
 	"ferrum_mem/core/trace"
 )
 
+const op = "replay.run"
+
 // block is one block as a memory handed it out.
 type block struct {
 	addr   device.Addr
@@ -234,3 +236,25 @@ func (c *counter) allocated(size uint64) {
 func (c *counter) freed(size uint64) { c.live -= size }
 func (c *counter) requests(int)      {}
 func (c *counter) refused(Failure)   {}
+
+// play runs a player to its end, looking up now and then.
+func play(ctx context.Context, p *player, arrived func(int)) error {
+	const lookUpEvery = 256
+	for steps := 0; ; steps++ {
+		if steps%lookUpEvery == 0 {
+			if ctx.Err() != nil {
+				return device.Errorf(device.CodeCancelled, op, "stopped after %d of %d requests: %w",
+					p.arrived, p.schedule.Len(), context.Cause(ctx))
+			}
+			arrived(p.arrived)
+		}
+		more, err := p.step()
+		if err != nil {
+			return err
+		}
+		if !more {
+			arrived(p.arrived)
+			return nil
+		}
+	}
+}

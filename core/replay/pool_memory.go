@@ -27,6 +27,9 @@ type span struct {
 	water  uint64
 }
 
+// PageBytes is what physical memory is counted in without a limit.
+const PageBytes = 2 << 20
+
 // poolMemory takes blocks from a pool, times the calls and keeps account of
 // the addresses.
 type poolMemory struct {

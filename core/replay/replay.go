@@ -11,13 +11,9 @@ import (
 	"ferrum_mem/core/trace"
 )
 
-const op = "replay.run"
-
 const (
 	// MaxRangeBytes bounds the range of addresses of a replay without a limit.
 	MaxRangeBytes = 64 << 40
-	// PageBytes is what physical memory is counted in without a limit.
-	PageBytes = 2 << 20
 	// rangeFactor is how much larger the range is than the most that is alive
 	// at one time. The worst placements of real traces need twice that.
 	rangeFactor = 4
@@ -142,28 +138,6 @@ func tryLimit(e *engine.Engine, limitBytes uint64) error {
 		return err
 	}
 	return e.Device().Free(addr, size)
-}
-
-// play runs a player to its end, looking up now and then.
-func play(ctx context.Context, p *player, arrived func(int)) error {
-	const lookUpEvery = 256
-	for steps := 0; ; steps++ {
-		if steps%lookUpEvery == 0 {
-			if ctx.Err() != nil {
-				return device.Errorf(device.CodeCancelled, op, "stopped after %d of %d requests: %w",
-					p.arrived, p.schedule.Len(), context.Cause(ctx))
-			}
-			arrived(p.arrived)
-		}
-		more, err := p.step()
-		if err != nil {
-			return err
-		}
-		if !more {
-			arrived(p.arrived)
-			return nil
-		}
-	}
 }
 
 // poolConfig is the pool of a replay: one range, or growth up to the limit.

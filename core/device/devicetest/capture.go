@@ -6,19 +6,6 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Graph is work that was captured. Its pieces run in the order in which they were
-// queued, which is one of those that their edges allow.
-type Graph struct {
-	dev  *Device
-	id   uint64
-	work []work
-
-	// All below is guarded by dev.driver.mu.
-	streams []*Stream
-	spoilt  bool
-	ended   bool
-}
-
 // Capture says what becomes of the stream's work.
 func (s *Stream) Capture() (device.Capture, error) {
 	err := s.enter(StreamCapture)

@@ -11,47 +11,6 @@ import (
 // firstAddr is where addresses start; no address is 0.
 const firstAddr = device.Addr(1) << 40
 
-type segment struct {
-	size uint64
-	// bytes is nil unless the device is backed, or the segment page-locked.
-	bytes []byte
-	// host is where the process addresses a page-locked segment; 0 for others.
-	host device.HostAddr
-	// linked is where the memory of a linked range is; its device is nil for others.
-	linked use
-	// adopted says that somebody else owns the memory.
-	adopted bool
-	// made is the call that gave it, for the kinds of memory of kinds.go.
-	made Call
-	// advice is the last that was given for a part of it.
-	advice device.Advice
-}
-
-// Device is a test device. Besides the calls of the driver seam it has the
-// test's controls.
-type Device struct {
-	driver *Driver
-	info   device.Info
-
-	// All below is guarded by driver.mu.
-	faults        faults
-	segments      map[device.Addr]segment
-	next          device.Addr
-	virtual       virtual
-	held          uint64
-	pinned        uint64
-	others        uint64
-	reading       *device.MemoryReading
-	defaultStream *Stream
-	openStreams   int
-	openEvents    int
-	forbidden     int
-	clock         time.Duration
-	hosts         []hostBuffer
-	hostBytes     device.HostAddr
-	closed        bool
-}
-
 // SetOthersBytes says how much of the capacity somebody else uses.
 func (d *Device) SetOthersBytes(bytes uint64) {
 	d.driver.mu.Lock()
@@ -264,4 +223,32 @@ func (d *Driver) wait(timeout time.Duration, op string, done func() bool) error 
 		d.progress.Wait()
 	}
 	return nil
+}
+
+// FailNth makes the n-th call of the kind from now, counting from 1, fail with
+// err; nil is a CodeDevice error. The call then has no effect.
+func (d *Device) FailNth(call Call, n int, err error) {
+	d.driver.mu.Lock()
+	defer d.driver.mu.Unlock()
+	if err == nil {
+		err = device.Errorf(device.CodeDevice, "devicetest."+string(call),
+			"failure %d of kind %s asked for by the test", n, call).On(d.info.ID)
+	}
+	d.faults.armed = append(d.faults.armed, fault{call: call, left: n, err: err})
+}
+
+// ClearFaults forgets every failure that is still to come, and says how many.
+func (d *Device) ClearFaults() int {
+	d.driver.mu.Lock()
+	defer d.driver.mu.Unlock()
+	left := len(d.faults.armed)
+	d.faults.armed = nil
+	return left
+}
+
+// Calls is how many calls of the kind were made so far.
+func (d *Device) Calls(call Call) int {
+	d.driver.mu.Lock()
+	defer d.driver.mu.Unlock()
+	return d.faults.counts[call]
 }

@@ -19,6 +19,6 @@
 //
 // # Files in reading order
 //
-// driver.go, faults.go, capture.go, norace.go, one_thread.go, device.go, event.go,
-// stream.go, virtual.go, virtual_map.go, memory.go, visible.go, sharing.go, kinds.go.
+// faults.go, state.go, norace.go, one_thread.go, capture.go, virtual.go, virtual_map.go,
+// memory.go, visible.go, sharing.go, device.go, kinds.go, event.go, stream.go, driver.go.
 package devicetest

@@ -6,58 +6,6 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Config describes the devices of a test driver.
-type Config struct {
-	// Backend is the backend's name; "" is "test".
-	Backend string
-	// Devices is how many there are; 0 is 1.
-	Devices int
-	// TotalBytes is the capacity of each; 0 reads as unknown and has no bound.
-	TotalBytes uint64
-	// GranularityBytes and AlignmentBytes are 4096 when 0.
-	GranularityBytes uint64
-	AlignmentBytes   uint64
-	// Backed gives segments real bytes, so that copies and fills can be looked
-	// at with Device.Bytes, and makes the devices host-visible.
-	Backed bool
-	// NoVirtualMemory takes the capability of virtual memory away.
-	NoVirtualMemory bool
-	// PageMinimumBytes and PageRecommendedBytes are the granularity of virtual
-	// memory; when 0 they are 64 KiB and 2 MiB.
-	PageMinimumBytes     uint64
-	PageRecommendedBytes uint64
-	// VirtualBytes bounds the address space that can be reserved; 0 is 128 TiB.
-	VirtualBytes uint64
-	// PinnedBytes bounds page-locked memory of each device; 0: it has none.
-	PinnedBytes uint64
-	// Kinds gives the devices managed memory, memory of the process that is page-locked
-	// later, and a pool of their runtime.
-	Kinds bool
-	// NoLinks takes away the capabilities of addressing memory and streams of others
-	// and of bringing memory near.
-	NoLinks bool
-	// Capture gives the streams the capability of recording their work in graphs.
-	Capture bool
-	// Manual makes new streams, the default one included, hold their work.
-	Manual bool
-}
-
-// Driver is a backend of test devices.
-type Driver struct {
-	config Config
-
-	mu sync.Mutex
-	// progress is signalled whenever queued work has been done.
-	progress *sync.Cond
-	probeErr error
-	devices  []*Device
-	// streams is every open stream of every device: one that advances may let
-	// another go on.
-	streams []*Stream
-	// captures counts those that began.
-	captures uint64
-}
-
 // New makes a driver.
 func New(config Config) *Driver {
 	if config.Backend == "" {

@@ -6,18 +6,6 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Event is a point in a test stream's queue.
-type Event struct {
-	dev *Device
-
-	// All below is guarded by dev.driver.mu.
-	passed bool
-	// graph is that of the capture in which it was recorded.
-	graph  *Graph
-	at     time.Duration
-	closed bool
-}
-
 // enter takes the lock, counts the call and says why it fails. The caller
 // unlocks in any case.
 func (e *Event) enter(call Call) error {

@@ -1,7 +1,5 @@
 package devicetest
 
-import "ferrum_mem/core/device"
-
 // Call is a kind of driver call that can be counted and made to fail.
 type Call string
 
@@ -70,34 +68,6 @@ type fault struct {
 	// included.
 	left int
 	err  error
-}
-
-// FailNth makes the n-th call of the kind from now, counting from 1, fail with
-// err; nil is a CodeDevice error. The call then has no effect.
-func (d *Device) FailNth(call Call, n int, err error) {
-	d.driver.mu.Lock()
-	defer d.driver.mu.Unlock()
-	if err == nil {
-		err = device.Errorf(device.CodeDevice, "devicetest."+string(call),
-			"failure %d of kind %s asked for by the test", n, call).On(d.info.ID)
-	}
-	d.faults.armed = append(d.faults.armed, fault{call: call, left: n, err: err})
-}
-
-// ClearFaults forgets every failure that is still to come, and says how many.
-func (d *Device) ClearFaults() int {
-	d.driver.mu.Lock()
-	defer d.driver.mu.Unlock()
-	left := len(d.faults.armed)
-	d.faults.armed = nil
-	return left
-}
-
-// Calls is how many calls of the kind were made so far.
-func (d *Device) Calls(call Call) int {
-	d.driver.mu.Lock()
-	defer d.driver.mu.Unlock()
-	return d.faults.counts[call]
 }
 
 // enter counts a call and gives the failure that it shall have.

@@ -6,12 +6,6 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// hostBuffer is a Go slice with a made-up host address.
-type hostBuffer struct {
-	addr  device.HostAddr
-	bytes []byte
-}
-
 // firstHostAddr is where made-up host addresses start.
 const firstHostAddr = device.HostAddr(1) << 52
 

@@ -7,50 +7,9 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// work is one entry of a stream's queue.
-type work struct {
-	// ready says whether it can be done now; nil: always.
-	ready func() bool
-	// run does it under the driver's lock; nil: nothing.
-	run func() error
-	// host is called without the lock, instead of run.
-	host func()
-	cost time.Duration
-	// uses are the ranges that run reads or writes.
-	uses [2]use
-}
-
-// use is a range of a device's memory; one of no device is none.
-type use struct {
-	dev  *Device
-	addr device.Addr
-	size uint64
-}
-
 // within is one range of the stream's own device.
 func (s *Stream) within(addr device.Addr, size uint64) use {
 	return use{dev: s.dev, addr: addr, size: size}
-}
-
-// Stream is a queue of work of a test device.
-type Stream struct {
-	dev *Device
-
-	// All below is guarded by dev.driver.mu.
-	queue []work
-	// hold keeps work queued until the test steps the stream.
-	hold bool
-	// steps is how much of the held work may be done.
-	steps    int
-	running  bool
-	queued   uint64
-	finished uint64
-	failure  error
-	closed   bool
-	// graph is what the stream is captured for, or nil.
-	graph *Graph
-	// foreign is what AdoptStream was given, but for the function.
-	foreign uint64
 }
 
 // Hold makes the stream keep the work that is queued from now on.

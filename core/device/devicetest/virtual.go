@@ -15,37 +15,6 @@ const (
 	defaultVirtualBytes = uint64(1) << 47
 )
 
-// reservation is address space; mapped holds its pages by their offset.
-type reservation struct {
-	base   device.Addr
-	size   uint64
-	mapped map[uint64]*page
-}
-
-// page is a physical page. The bytes of a backed device come into being with
-// the first write to them.
-type page struct {
-	size    uint64
-	backing device.Backing
-	// in is where it is mapped, at offset, with access; nil: nowhere.
-	in      *reservation
-	offset  uint64
-	access  device.Access
-	touched bool
-	bytes   []byte
-}
-
-// virtual is a device's address space and physical pages, under driver.mu.
-type virtual struct {
-	reservations map[device.Addr]*reservation
-	reserved     uint64
-	next         device.Addr
-	pages        map[device.Page]*page
-	lastPage     device.Page
-	// sizes counts the pages that are there by their size.
-	sizes map[uint64]int
-}
-
 func newVirtual() virtual {
 	return virtual{
 		reservations: map[device.Addr]*reservation{}, next: firstReserved,
