@@ -14,67 +14,34 @@ import (
 // table of its segment, by the slot that the strategy gave the block: no second
 // look-up, no pointer, four or eight bytes a block (infoTable).
 
-// blockInfo is that word, with what most blocks need in its low half: state in
-// the low 3 bits, then one bit for a block that further streams use, 12 for the
-// number of the tag and 16 for the slack; in the high half 8 more for the tag and
-// 24 for the slack.
-type blockInfo uint64
+// BlockState is what is at an address of a pool.
+type BlockState int32
 
-// blockState says whose a block of the strategy is.
-type blockState uint64
-
+// The states, with the numbers of the C ABI.
 const (
-	// blockNone is no block.
-	blockNone blockState = iota
-	blockLive
-	// blockInFlight is freed, and queued work may still use it.
-	blockInFlight
-	// blockLeased is with the caches in front of the pool.
-	blockLeased
-	// blockLeaving is live or leased and named by a free under way.
-	blockLeaving
-	// blockBare is to become one when its pages are mapped.
-	blockBare
-	// blockClaimed is a place that a block is to be moved to.
-	blockClaimed
+	BlockLive BlockState = iota
+	// BlockInFlight was freed, and queued work may still use it.
+	BlockInFlight
+	// BlockCached was freed and waits in a thread cache.
+	BlockCached
+	// BlockFree is memory that the pool can hand out.
+	BlockFree
+	// BlockUnusable is memory that it cannot.
+	BlockUnusable
 )
 
-const (
-	stateMask      = 7
-	recordedBit    = 1 << 3
-	tagShift       = 4
-	tagLowBits     = 12
-	slackShift     = 16
-	slackLowBits   = 16
-	tagHighShift   = 32
-	tagHighMask    = track.MaxTags>>tagLowBits - 1
-	slackHighShift = 40
-	maxSlackBytes  = 1<<40 - 1
-)
-
-func makeInfo(state blockState, tag uint32, slack uint64) blockInfo {
-	low := uint64(state) | uint64(tag)%(1<<tagLowBits)<<tagShift | slack%(1<<slackLowBits)<<slackShift
-	return blockInfo(low | uint64(tag)>>tagLowBits<<tagHighShift | slack>>slackLowBits<<slackHighShift)
+// BlockInfo says what is at an address.
+type BlockInfo struct {
+	// Addr is where the block or the free run starts, and SizeBytes its length.
+	Addr      device.Addr
+	SizeBytes uint64
+	// RequestedBytes, Tag and AllocatedAt are those of a live block.
+	RequestedBytes uint64
+	Tag            string
+	State          BlockState
+	// AllocatedAt is on the clock of track.Now; 0 without Config.Tracking.
+	AllocatedAt time.Duration
 }
-
-func (i blockInfo) state() blockState { return blockState(i & stateMask) }
-
-// recorded says that RecordStream named streams for the block.
-func (i blockInfo) recorded() bool { return i&recordedBit != 0 }
-
-func (i blockInfo) tag() uint32 {
-	return uint32(i>>tagShift)%(1<<tagLowBits) | uint32(i>>tagHighShift&tagHighMask)<<tagLowBits
-}
-
-// plainLive is live, and used by no stream but its own.
-func (i blockInfo) plainLive() bool { return i&(stateMask|recordedBit) == blockInfo(blockLive) }
-
-// slack is the size of the block less what was asked for.
-func (i blockInfo) slack() uint64 {
-	return uint64(i>>slackShift)%(1<<slackLowBits) | uint64(i>>slackHighShift)<<slackLowBits
-}
-
-func (i blockInfo) with(state blockState) blockInfo { return i&^stateMask | blockInfo(state) }
 
 // located is a block of a segment.
 type located struct {

@@ -5,13 +5,6 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// ownCounter is a Cache that can count without stopping the threads that use it.
-type ownCounter interface {
-	// OwnCounts is Counts as far as the calling thread and the core know: what
-	// another thread did since it last asked for more is left out.
-	OwnCounts() CacheCounts
-}
-
 // Brief is the present values of the books. What the caches hold is taken as
 // their calling thread knows it.
 func (p *Pool) Brief() track.Brief {
@@ -26,21 +19,6 @@ func (p *Pool) Brief() track.Brief {
 	books.LargestFreeBytes = min(p.largestFree(), books.CachedBytes)
 	p.mu.Unlock()
 	return books
-}
-
-// largestFree is the longest free run of any segment. The caller holds mu.
-func (p *Pool) largestFree() (bytes uint64) {
-	for _, s := range p.segments {
-		stats := s.strategy.Stats()
-		bytes = max(bytes, p.largestFreeOf(s, &stats))
-	}
-	return bytes
-}
-
-// knownCache is a Cache that readers of the books can count themselves.
-type knownCache interface {
-	// Number is what they know it by; not 0.
-	Number() uint64
 }
 
 // ShowAt has the pool's own books shown at a place from now on, when Show asks for it;

@@ -66,17 +66,6 @@ func (p *Pool) statisticsLocked() track.Statistics {
 	return stats
 }
 
-// outside turns counts into what the books want: bytes on their way in either
-// direction count as cached.
-func (l *leases) outside(c *CacheCounts) track.Outside {
-	return track.Outside{
-		RequestedBytes: c.RequestedBytes, LiveBytes: c.LiveBytes, LiveBlocks: c.LiveBlocks,
-		IdleBytes:   c.IdleBytes,
-		CachedBytes: c.IdleBytes + (l.leased - c.EnteredBytes) + (c.LeftBytes - l.returned),
-		Allocations: c.Allocations, Frees: c.Frees,
-	}
-}
-
 // learn takes counts into the books. Those of a moment that is past may say that
 // bytes are live in the caches which the pool has got back: they are passed over.
 // The caller holds mu.
@@ -86,16 +75,6 @@ func (p *Pool) learn(c *CacheCounts) {
 		return
 	}
 	p.books.SetOutside(l.outside(c))
-}
-
-// agree says that counts can be those of one moment. From those that come with a
-// lease, the latest calls of other threads may be missing: a block that was freed
-// by another thread than its allocator's may make a count less than 0, which is a
-// very large number here and would stay in the peaks.
-func (c *CacheCounts) agree() bool {
-	held := c.EnteredBytes - c.LeftBytes
-	return c.LeftBytes <= c.EnteredBytes && c.LiveBytes <= held && c.IdleBytes == held-c.LiveBytes &&
-		c.RequestedBytes <= c.LiveBytes && c.LiveBlocks <= c.RequestedBytes
 }
 
 // Tags is the use by tag of the live blocks, the largest first. What the caches have
@@ -130,4 +109,13 @@ func (p *Pool) Tags() []track.TagUse {
 	}
 	p.mu.Unlock()
 	return track.SumTags(uses)
+}
+
+// largestFree is the longest free run of any segment. The caller holds mu.
+func (p *Pool) largestFree() (bytes uint64) {
+	for _, s := range p.segments {
+		stats := s.strategy.Stats()
+		bytes = max(bytes, p.largestFreeOf(s, &stats))
+	}
+	return bytes
 }

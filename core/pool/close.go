@@ -9,8 +9,6 @@ import (
 	"ferrum_mem/core/track"
 )
 
-const opClose = "pool.close"
-
 // Close gives everything back to the device. It is CodeBusy, and changes
 // nothing, while blocks are live, unless force: a call of another thread that
 // comes while it decides waits for that, and is served when the close is refused.

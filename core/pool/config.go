@@ -9,6 +9,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/memcheck"
 	"ferrum_mem/core/rangealloc"
 )
 
@@ -23,6 +24,43 @@ const (
 	NeverRelease = math.MaxUint64
 
 	defaultAlignmentBytes = 256
+)
+
+// Paging says whether a pool gives its memory back page by page.
+type Paging int32
+
+const (
+	// PagingAuto is paging where the device can do it and the pool may hold
+	// autoPages at least: the loss by rounding would show in less.
+	PagingAuto Paging = iota
+	// PagingOff takes segments whole from the device.
+	PagingOff
+	// PagingOn is CodeUnsupported where the device cannot do it.
+	PagingOn
+)
+
+const (
+	// autoPages is how many pages a pool must be able to hold for PagingAuto.
+	autoPages = 32
+	// defaultReadyPages is how many idle pages stay when Config.ReadyPages is 0, and
+	// readyShare the part of the pages in use that they are at most.
+	defaultReadyPages = 8
+	readyShare        = 64
+	// KeepAllPages as ReadyPages leaves all idle pages mapped until they are asked
+	// back.
+	KeepAllPages = math.MaxInt32
+)
+
+// DebugFlags say what a pool checks.
+type DebugFlags = memcheck.Flags
+
+// The checks; see package memcheck.
+const (
+	DebugRedZones   = memcheck.RedZones
+	DebugPoison     = memcheck.Poison
+	DebugQuarantine = memcheck.Quarantine
+	DebugCallSites  = memcheck.CallSites
+	DebugAll        = memcheck.All
 )
 
 // Config are the settings of a pool.

@@ -1,8 +1,6 @@
 package pool
 
 import (
-	"fmt"
-
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/memcheck"
@@ -15,25 +13,6 @@ import (
 // quarantine on its way back to its segment, even if it leaves it at once. None
 // is handed to a stream while its work is queued, since the checks want to write
 // to it before.
-
-// DebugFlags say what a pool checks.
-type DebugFlags = memcheck.Flags
-
-// The checks; see package memcheck.
-const (
-	DebugRedZones   = memcheck.RedZones
-	DebugPoison     = memcheck.Poison
-	DebugQuarantine = memcheck.Quarantine
-	DebugCallSites  = memcheck.CallSites
-	DebugAll        = memcheck.All
-)
-
-const (
-	// quarantineBytes and a share of what the pool holds bound what is in
-	// quarantine.
-	quarantineBytes = 64 << 20
-	quarantineShare = 8
-)
 
 // debugging adds what the engine asks for to the settings. Every call of a pool
 // that debugs comes to the core.
@@ -117,171 +96,10 @@ func (p *Pool) show(addr *device.Addr, sizeBytes *uint64) {
 	}
 }
 
-// unguard ends the lives of blocks for the checks. The caller holds mu.
-func (p *Pool) unguard(j *pendingFree, found []located) {
-	for _, l := range found {
-		if report := p.debug.Free(opFree, l.addr()); report != nil {
-			j.reports = append(j.reports, report)
-		}
-	}
-}
-
-// told brings what a free has found to the log, and gives its error: err if it
-// was refused, CodeCorrupted if the blocks were freed and bytes beside one were
-// overwritten. The caller holds no lock.
-func (p *Pool) told(j *pendingFree, err error) error {
-	if len(j.reports) == 0 {
-		return err
-	}
-	if err != nil && j.foreign {
-		p.askSiblings(j.reports[0], j.addrs[j.wrong])
-	}
-	found := p.tell(j.reports)
-	if err != nil && j.batch {
-		return device.Errorf(device.CodeOf(found), opFree, "addresses[%d]: %w", j.wrong, found).On(p.engine.ID())
-	}
-	return found
-}
-
-// askSiblings adds to a report which other pool of the device an address belongs
-// to. The caller holds no lock.
-func (p *Pool) askSiblings(report *memcheck.Report, addr device.Addr) {
-	for _, other := range p.engine.Pools(p) {
-		sibling, ok := other.(*Pool)
-		if !ok {
-			continue
-		}
-		info, ok := sibling.OwnerOf(addr)
-		if !ok {
-			continue
-		}
-		if info.State != BlockLive {
-			report.Add(fmt.Sprintf("it is in pool %q, in no live block", sibling.config.Name), nil)
-			return
-		}
-		what := fmt.Sprintf("it is in pool %q, in the block of %d bytes at %#x, tag %q",
-			sibling.config.Name, info.RequestedBytes, uint64(info.Addr), info.Tag)
-		frames := sibling.allocatedAt(info.Addr)
-		if len(frames) > 0 {
-			what += ", allocated at"
-		}
-		report.Add(what, frames)
-		return
-	}
-}
-
-// landed makes the memory of a retired block, which no queued work uses any
-// more, free in its segment, or holds it back for a while.
-func (p *Pool) landed(l located) {
-	if p.debug == nil {
-		p.giveToSegment(l)
-		p.books.Land(l.Size)
-		return
-	}
-	bound := min(p.held/quarantineShare, quarantineBytes)
-	p.debug.Land(l.addr(), bound)
-	p.evict(bound)
-}
-
-// evict takes blocks out of quarantine until no more than boundBytes are in it,
-// and says whether there were any. The caller holds mu.
-func (p *Pool) evict(boundBytes uint64) (some bool) {
-	for base, ok := p.debug.Evict(boundBytes); ok; base, ok = p.debug.Evict(boundBytes) {
-		l, there := p.locate(base)
-		if !there {
-			p.broken("pool.quarantine", device.Errorf(device.CodeInternal, "pool.quarantine",
-				"a block in quarantine is not there"))
-		}
-		l.setInfo(0)
-		p.giveToSegment(l)
-		p.books.Land(l.Size)
-		some = true
-	}
-	return some
-}
-
-// flushQuarantine empties the quarantine, and says whether anything was in it.
-// The caller holds no lock.
-func (p *Pool) flushQuarantine() bool {
-	p.lockLanded()
-	some := p.evict(0)
-	p.mu.Unlock()
-	p.changed()
-	return some
-}
-
 // changed ends every call that changes the pool. The caller holds no lock.
 func (p *Pool) changed() {
 	if p.debug != nil {
 		p.tellPending()
 	}
 	p.engine.Changed()
-}
-
-// tellPending brings reports to the log that no call returns. The caller holds
-// no lock.
-func (p *Pool) tellPending() {
-	p.mu.Lock()
-	pending := p.debug.Pending()
-	p.mu.Unlock()
-	_ = p.tell(pending)
-}
-
-// tell brings reports to the log and gives the first as an error. The caller
-// holds no lock.
-func (p *Pool) tell(reports []*memcheck.Report) (first error) {
-	for _, report := range reports {
-		err := p.debug.Tell(report, func(level memcheck.Level, message string) {
-			p.engine.Log(engine.Level(level), message)
-		})
-		if first == nil {
-			first = err
-		}
-	}
-	return first
-}
-
-// checkLast looks at all blocks before their memory goes. The caller holds no
-// lock.
-func (p *Pool) checkLast() {
-	if p.debug == nil {
-		return
-	}
-	p.mu.Lock()
-	found := p.debug.CheckLast()
-	p.mu.Unlock()
-	_ = p.tell(found)
-}
-
-// Check looks at all blocks, live and in quarantine, at once:
-// CodeCorrupted for the first beside which, or after the free of which, bytes
-// were overwritten. All of them are in the log, and none is reported again.
-// Without debug mode there is nothing to look at.
-func (p *Pool) Check() error {
-	if p.debug == nil {
-		return nil
-	}
-	p.mu.Lock()
-	found := p.debug.Check()
-	p.mu.Unlock()
-	return p.tell(found)
-}
-
-// CallSite is where the live block at an address was allocated, the innermost
-// function first; nil: not known.
-func (p *Pool) CallSite(addr device.Addr) []string {
-	if p.debug == nil {
-		return nil
-	}
-	return p.debug.Describe(p.allocatedAt(addr))
-}
-
-// allocatedAt is CallSite as return addresses.
-func (p *Pool) allocatedAt(addr device.Addr) []uintptr {
-	if p.debug == nil {
-		return nil
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.debug.AllocatedAt(addr)
 }

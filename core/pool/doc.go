@@ -39,12 +39,12 @@
 //
 // # Files in reading order
 //
-// info_table.go, paging.go, config.go, pool.go, request.go, debug.go, retain.go, census.go, segment.go, block.go,
-// block_stream.go, poll.go, graph_private.go, graphs.go, relocate_steps.go,
-// relocate_survey.go, relocate_choose.go, alloc.go, free.go,
-// page_batch.go, page_return.go, page_worker.go, lookup.go, slow.go,
-// cache.go, walk.go, retire_fly.go, retire_many.go, retire.go, lease.go, close.go,
-// page_choosy.go, page_grow.go, page_caches.go, reset.go, relocate.go, relocate_place.go,
-// relocate_holes.go, brief.go, snapshot.go, source.go, grow.go, page_space.go,
-// graph_route.go, graph_parked.go, record.go, batch.go, trim.go.
+// config.go, infos.go, segment.go, leases.go, page_state.go, pool.go, page_return.go,
+// paging.go, census.go, pending_free.go, request.go, block.go, debug_report.go, debug.go,
+// retain.go, page_worker.go, relocate_steps.go, poll.go, page_batch.go, relocate_survey.go,
+// block_stream.go, page_caches.go, graphs.go, snapshot.go, relocate_choose.go, brief.go,
+// grow.go, page_space.go, retire_fly.go, new.go, graph_private.go, wait.go, place.go, slow.go,
+// relocate.go, relocate_holes.go, relocate_place.go, lookup.go, cache.go, walk.go,
+// retire_many.go, retire.go, lease.go, reset.go, trim.go, close.go, graph_route.go,
+// graph_parked.go, batch.go, free.go, alloc.go, record.go, page_choosy.go, page_grow.go.
 package pool

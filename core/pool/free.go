@@ -6,8 +6,6 @@ import (
 	"ferrum_mem/core/track"
 )
 
-const opFree = "pool.free"
-
 // Free gives a block back. Its memory is handed out again once the work is done that
 // is queued now on the stream of the block, which it was asked for on, on the stream of
 // the free (nil: the default one), and on those that RecordStream named. Where that is

@@ -6,22 +6,11 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
-	"ferrum_mem/core/pool/inflight"
 )
 
 // privateGrowthBytes is the size of the segments of a private pool, unless a block
 // needs more or the pool itself grows by less.
 const privateGrowthBytes = 8 << 20
-
-// keeping is what a private pool knows of the end of its graphs, under Pool.mu.
-type keeping struct {
-	// family is the pool that the graphs were captured for.
-	family *Pool
-	// released says that all graphs were, and fence is the end of the last run; none: it
-	// is over.
-	released bool
-	fence    inflight.Fence
-}
 
 // newPrivate makes the private pool of a graph. It takes segments, not pages: what a
 // graph uses is neither unmapped nor moved. The pool's bound holds for it by itself.

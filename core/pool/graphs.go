@@ -1,9 +1,6 @@
 package pool
 
-import (
-	"ferrum_mem/core/device"
-	"ferrum_mem/core/pool/graphs"
-)
+import "ferrum_mem/core/device"
 
 // Graphs. A stream that captures records its work instead of running it, and the
 // graph that comes of it runs later, more than once, on the addresses that were
@@ -19,12 +16,6 @@ import (
 // the block behind an event that passes when the capture ends (package graphs). A
 // block of another pool that is freed there is parked until the graph is released
 // (graph_parked.go).
-
-// graph and branch are those of this pool.
-type (
-	graph  = graphs.Graph[*Pool]
-	branch = graphs.Branch[*Pool]
-)
 
 // CaptureBegin has allocations for the streams of a capture come from a private
 // pool until CaptureEnd: stream (nil: the default one) is one of them, and captures
@@ -90,22 +81,4 @@ func (p *Pool) CaptureRelease(number uint64, stream device.Stream) error {
 	}
 	p.sweepGraphs()
 	return err
-}
-
-// pausable is a Cache that can be passed by for a while.
-type pausable interface {
-	// Pause has every allocation and every free come to the pool, until it is called
-	// with false.
-	Pause(paused bool)
-}
-
-// pauseCache stops the caches, which would hand out blocks to a stream that
-// captures, or lets them go on.
-func (p *Pool) pauseCache(paused bool) {
-	p.mu.Lock()
-	cache, ok := p.leases.cache.(pausable)
-	p.mu.Unlock()
-	if ok {
-		cache.Pause(paused)
-	}
 }

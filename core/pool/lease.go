@@ -300,11 +300,3 @@ func (p *Pool) settleTaken(cache Cache, taken []CachedBlock) (some bool) {
 	}
 	return some
 }
-
-// room is space for n ranges.
-func (s *scratch) room(n int) []rangealloc.Range {
-	if n > cap(s.ranges) {
-		s.ranges = make([]rangealloc.Range, n)
-	}
-	return s.ranges[:n]
-}

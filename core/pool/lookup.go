@@ -2,40 +2,10 @@ package pool
 
 import (
 	"math"
-	"time"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/rangealloc"
 )
-
-// BlockState is what is at an address of a pool.
-type BlockState int32
-
-// The states, with the numbers of the C ABI.
-const (
-	BlockLive BlockState = iota
-	// BlockInFlight was freed, and queued work may still use it.
-	BlockInFlight
-	// BlockCached was freed and waits in a thread cache.
-	BlockCached
-	// BlockFree is memory that the pool can hand out.
-	BlockFree
-	// BlockUnusable is memory that it cannot.
-	BlockUnusable
-)
-
-// BlockInfo says what is at an address.
-type BlockInfo struct {
-	// Addr is where the block or the free run starts, and SizeBytes its length.
-	Addr      device.Addr
-	SizeBytes uint64
-	// RequestedBytes, Tag and AllocatedAt are those of a live block.
-	RequestedBytes uint64
-	Tag            string
-	State          BlockState
-	// AllocatedAt is on the clock of track.Now; 0 without Config.Tracking.
-	AllocatedAt time.Duration
-}
 
 // describeCached is a leased block for reports. The caller holds mu.
 func (p *Pool) describeCached(c CachedBlock) Block {

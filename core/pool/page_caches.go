@@ -15,17 +15,6 @@ const (
 	cacheCalls = 64
 )
 
-// cacheWatch is what the worker knows of the caches. All fields are under Pool.mu.
-type cacheWatch struct {
-	// watches says that there is something to look at, since since.
-	watches bool
-	since   time.Duration
-	// calls counts the allocations and frees of the caches when they were looked at
-	// last, if known.
-	calls uint64
-	known bool
-}
-
 // watchCaches is called after the caches have leased or given back blocks. The
 // caller holds mu.
 func (p *Pool) watchCaches() {

@@ -10,19 +10,6 @@ import (
 	"ferrum_mem/core/pool/pages"
 )
 
-// pageWorker gives idle pages back in the background. Its goroutine runs only
-// while there are more than are to stay. All fields are under Pool.mu.
-type pageWorker struct {
-	// watches says that there are more, since since.
-	watches bool
-	since   time.Duration
-	// stop ends the goroutine, and done says that it has ended; nil: none runs.
-	stop chan struct{}
-	done <-chan struct{}
-	// pauses counts those who want no work done.
-	pauses int
-}
-
 // leftPages is called after blocks have left pages. The caller holds mu.
 func (p *Pool) leftPages() {
 	g := p.paged

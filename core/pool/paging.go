@@ -2,12 +2,9 @@ package pool
 
 import (
 	"math"
-	"slices"
-	"time"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
-	"ferrum_mem/core/pool/pages"
 	"ferrum_mem/core/rangealloc"
 	"ferrum_mem/core/track"
 )
@@ -25,98 +22,6 @@ import (
 // memory back (page_return.go). An allocation whose pages are all mapped costs a
 // look at the table; any other maps what is missing first, without Pool.mu
 // (page_grow.go).
-
-// Paging says whether a pool gives its memory back page by page.
-type Paging int32
-
-const (
-	// PagingAuto is paging where the device can do it and the pool may hold
-	// autoPages at least: the loss by rounding would show in less.
-	PagingAuto Paging = iota
-	// PagingOff takes segments whole from the device.
-	PagingOff
-	// PagingOn is CodeUnsupported where the device cannot do it.
-	PagingOn
-)
-
-const (
-	// autoPages is how many pages a pool must be able to hold for PagingAuto.
-	autoPages = 32
-	// defaultReadyPages is how many idle pages stay when Config.ReadyPages is 0, and
-	// readyShare the part of the pages in use that they are at most.
-	defaultReadyPages = 8
-	readyShare        = 64
-	// KeepAllPages as ReadyPages leaves all idle pages mapped until they are asked
-	// back.
-	KeepAllPages = math.MaxInt32
-)
-
-// paging is what a pool knows of its pages over all its segments, under Pool.mu;
-// nil in a pool without.
-type paging struct {
-	device    device.VirtualMemory
-	pageBytes uint64
-	// ready is how many idle pages the worker leaves, fewer in a small pool if
-	// shared; floorBytes is what it leaves held in any case.
-	ready, floorBytes uint64
-	shared            bool
-	// held counts the pages that the pool has.
-	held uint64
-	// counts is of the idle pages, and of the least of them in this window.
-	counts pages.Counts
-	// choosy has allocations take only places whose pages are all mapped; visits is
-	// how many blocks may yet be looked at for that.
-	choosy bool
-	visits int
-	// wanted is where blocks would lie that found no mapped pages, noted while
-	// noting is set.
-	noting bool
-	wanted []pageRun
-	// missing is where missingRuns puts its answer.
-	missing []pageRun
-	// spares are pages that are not mapped: a driver call failed on their way to
-	// the device. They are held, and cached.
-	spares []device.Page
-	// stuck are pages that a failed mapping left mapped without access.
-	stuck  []stuckRun
-	worker pageWorker
-	caches cacheWatch
-	keeper pages.Keeper
-	clock  func() time.Duration
-}
-
-// pageRun is pages of one segment that lie one after the other.
-type pageRun struct {
-	segment *segment
-	pages.Run
-}
-
-// addr is where a run starts, and bytes how long it is.
-func (r pageRun) addr() device.Addr {
-	return r.segment.base + device.Addr(r.First<<r.segment.pages.Shift())
-}
-
-func (r pageRun) bytes() uint64 { return r.Count() << r.segment.pages.Shift() }
-
-// pagesOf is the run of pages that a range lies in.
-func (s *segment) pagesOf(offset, size uint64) pageRun {
-	return pageRun{s, s.pages.RunOf(offset, size)}
-}
-
-// stuckRun is pages that could not be unmapped.
-type stuckRun struct {
-	pageRun
-	pages []device.Page
-}
-
-// errUnmapped is what a search for room gives when addresses are free and not all
-// of their pages are mapped.
-var errUnmapped error = &device.Error{
-	Code: device.CodeOutOfMemory, Op: "pool.map", Message: "the pages of a free range are not mapped",
-}
-
-// noRoom says that there may be room once the pool has grown.
-func noRoom(err error) bool { return err == rangealloc.ErrNoRoom || err == errUnmapped }
 
 // startPaging decides whether the pool has pages, and of which size.
 func (p *Pool) startPaging() error {
@@ -172,17 +77,6 @@ func readyPages(config int) uint64 {
 	return uint64(config)
 }
 
-// readyNow is how many idle pages the worker leaves, with as many in use as now.
-func (g *paging) readyNow() uint64 {
-	if !g.shared {
-		return g.ready
-	}
-	return min(g.ready, (g.held-g.counts.Idle)/readyShare)
-}
-
-// surplus is how many of so many idle pages are too many.
-func (g *paging) surplus(idle uint64) uint64 { return idle - min(idle, g.readyNow()) }
-
 // mostHeld is what the settings and the device let a pool hold.
 func (c *Config) mostHeld(e *engine.Engine) uint64 {
 	most := uint64(math.MaxUint64)
@@ -196,47 +90,6 @@ func (c *Config) mostHeld(e *engine.Engine) uint64 {
 		return most
 	}
 	return min(most, c.InitialSizeBytes)
-}
-
-// note remembers where a block would lie that has no mapped pages.
-func (g *paging) note(run pageRun) {
-	if g.noting {
-		g.wanted = append(g.wanted, run)
-	}
-}
-
-// missingRuns are the pages that what is wanted lacks, each once, in order, until
-// the next call.
-func (g *paging) missingRuns() []pageRun {
-	all := g.missing[:0]
-	for _, run := range g.wanted {
-		for missing := range run.segment.pages.Missing(run.Run) {
-			all = append(all, pageRun{run.segment, missing})
-		}
-	}
-	slices.SortFunc(all, func(a, b pageRun) int {
-		if a.segment != b.segment {
-			return compareSegment(a.segment, b.segment.had.Addr)
-		}
-		return int(a.First) - int(b.First)
-	})
-	runs := all[:0]
-	for _, run := range all {
-		if n := len(runs); n > 0 && runs[n-1].segment == run.segment && run.First <= runs[n-1].Last+1 {
-			runs[n-1].Last = max(runs[n-1].Last, run.Last)
-			continue
-		}
-		runs = append(runs, run)
-	}
-	g.missing = runs
-	return runs
-}
-
-// isWanted says that a page belongs to what is wanted.
-func (g *paging) isWanted(s *segment, page uint64) bool {
-	return slices.ContainsFunc(g.wanted, func(run pageRun) bool {
-		return run.segment == s && run.First <= page && page <= run.Last
-	})
 }
 
 // largestFreeOf is the longest free run of a segment; in one with pages the largest

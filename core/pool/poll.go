@@ -1,12 +1,15 @@
 package pool
 
 import (
-	"errors"
-	"time"
-
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/pool/inflight"
-	"ferrum_mem/core/track"
+)
+
+const (
+	// quarantineBytes and a share of what the pool holds bound what is in
+	// quarantine.
+	quarantineBytes = 64 << 20
+	quarantineShare = 8
 )
 
 // land takes in freed blocks whose events have passed, no more than inflight.LandBlocks,
@@ -51,17 +54,6 @@ func (l located) leavePages() {
 	}
 }
 
-// anyFits as segment.full says that nothing is known not to fit.
-const anyFits = ^uint64(0)
-
-// refused notes that a size, at the pool's own alignment, has no room, if that says
-// anything of larger ones.
-func (s *segment) refused(size uint64) {
-	if s.sizeOrdered {
-		s.full = size
-	}
-}
-
 // left counts blocks that a segment has got back.
 func (p *Pool) left(s *segment, count uint64) {
 	s.full = anyFits
@@ -80,61 +72,52 @@ func (p *Pool) leftRun(s *segment, count uint64) {
 	}
 }
 
-// Land takes in every freed block whose queued work is done.
-func (p *Pool) Land() {
-	p.sweepGraphs()
-	p.lockLanded()
-	p.mu.Unlock()
-	p.changed()
+// flying is the block in flight at an address.
+func (p *Pool) flying(addr device.Addr) located {
+	l, ok := p.locate(addr)
+	if !ok {
+		p.broken("pool.land", device.Errorf(device.CodeInternal, "pool.land",
+			"the block in flight at %#x is not there", uint64(addr)))
+	}
+	return l
 }
 
-// The time that a wait spends on one stream before it asks the others.
-const (
-	firstTurn = 100 * time.Microsecond
-	lastTurn  = 5 * time.Millisecond
-)
-
-// WaitForFlight waits until an event that freed blocks wait for has passed, and
-// takes in all whose have. Several streams are waited for in turns, so that one
-// that stands holds up no other. It is false when no block is in flight,
-// CodeTimeout when it takes longer than timeout (device.Forever: no limit).
-func (p *Pool) WaitForFlight(timeout time.Duration) (bool, error) {
-	f := &p.inFlight
-	start, turn := track.Now(), firstTurn
-	p.lock()
-	before := f.Passes()
-	for round := 0; ; round++ {
-		wait, ok := f.BeginWait(round)
-		landed := f.Passes() != before
-		if !ok {
-			p.mu.Unlock()
-			p.changed()
-			return landed, nil
-		}
-		p.mu.Unlock()
-
-		left := timeout
-		if timeout != device.Forever {
-			left = max(timeout-(track.Now()-start), 0)
-		}
-		span := left
-		if wait.Several && (left == device.Forever || left > turn) {
-			span = turn
-			turn = min(turn+turn/4, lastTurn)
-		}
-		err := wait.Event.Synchronize(span)
-
-		p.lock()
-		f.EndWait(wait, err == nil || errors.Is(err, device.CodeDeviceLost))
-		p.landAll()
-		if f.Passes() != before {
-			p.mu.Unlock()
-			p.changed()
-			return true, nil
-		}
-		if err != nil && (span == left || !errors.Is(err, device.CodeTimeout)) {
-			p.mu.Unlock()
-			return false, err
-		}
+// landed makes the memory of a retired block, which no queued work uses any
+// more, free in its segment, or holds it back for a while.
+func (p *Pool) landed(l located) {
+	if p.debug == nil {
+		p.giveToSegment(l)
+		p.books.Land(l.Size)
+		return
 	}
+	bound := min(p.held/quarantineShare, quarantineBytes)
+	p.debug.Land(l.addr(), bound)
+	p.evict(bound)
+}
+
+// evict takes blocks out of quarantine until no more than boundBytes are in it,
+// and says whether there were any. The caller holds mu.
+func (p *Pool) evict(boundBytes uint64) (some bool) {
+	for base, ok := p.debug.Evict(boundBytes); ok; base, ok = p.debug.Evict(boundBytes) {
+		l, there := p.locate(base)
+		if !there {
+			p.broken("pool.quarantine", device.Errorf(device.CodeInternal, "pool.quarantine",
+				"a block in quarantine is not there"))
+		}
+		l.setInfo(0)
+		p.giveToSegment(l)
+		p.books.Land(l.Size)
+		some = true
+	}
+	return some
+}
+
+// flushQuarantine empties the quarantine, and says whether anything was in it.
+// The caller holds no lock.
+func (p *Pool) flushQuarantine() bool {
+	p.lockLanded()
+	some := p.evict(0)
+	p.mu.Unlock()
+	p.changed()
+	return some
 }

@@ -10,6 +10,7 @@ import (
 	"ferrum_mem/core/mirror"
 	"ferrum_mem/core/pool/graphs"
 	"ferrum_mem/core/pool/inflight"
+	"ferrum_mem/core/rangealloc"
 	"ferrum_mem/core/track"
 )
 
@@ -80,6 +81,12 @@ type Pool struct {
 	debug *memcheck.Checker
 }
 
+// graph and branch are those of this pool.
+type (
+	graph  = graphs.Graph[*Pool]
+	branch = graphs.Branch[*Pool]
+)
+
 type state uint8
 
 const (
@@ -87,72 +94,6 @@ const (
 	stateClosing
 	stateClosed
 )
-
-// New makes a pool on an engine. Errors: CodeInvalidConfig,
-// CodeInvalidAlignment, CodeNotFound for an unknown strategy; with PreAlloc
-// also those of an allocation.
-func New(e *engine.Engine, c Config) (*Pool, error) {
-	return NewInGroup(e, c, nil)
-}
-
-// NewInGroup is New for a pool whose books are added up in group as well; nil:
-// no group. The group then knows the peaks of its pools together.
-func NewInGroup(e *engine.Engine, c Config, group *track.Totals) (*Pool, error) {
-	source := engine.SourceDevice
-	if c.StreamOrdered {
-		source = engine.SourceOrdered
-	}
-	return newFrom(e, c, group, source)
-}
-
-func newPool(e *engine.Engine, c Config, group *track.Totals, source engine.Source) (*Pool, error) {
-	c = c.withDefaults().debugging(e)
-	if err := c.check(e); err != nil {
-		return nil, err
-	}
-	var totals []*track.Totals
-	if e.Holds(source) {
-		totals = append(totals, e.Totals())
-	}
-	if group != nil {
-		totals = append(totals, group)
-	}
-	p := &Pool{
-		engine: e, config: c, source: source,
-		maxSize: c.MaxSizeBytes, minHeld: c.MinHeldBytes, threshold: c.ReleaseThresholdBytes,
-		defaultStream: e.Device().DefaultStream(),
-		books:         track.NewBooks(c.Stats, totals...),
-	}
-	if err := p.startPaging(); err != nil {
-		p.books.Leave()
-		return nil, err
-	}
-	p.startDebug()
-	p.thawed, p.passed = sync.NewCond(&p.mu), sync.NewCond(&p.mu)
-	p.inFlight.Init(p.debug == nil)
-	p.tags.Keep(c.Name)
-	p.graphs.Init(c.Name, e.ID(), p.pauseCache)
-	if e.Holds(source) {
-		if err := e.Register(p); err != nil {
-			p.books.Leave()
-			p.endDebug()
-			return nil, err
-		}
-	}
-	if c.PreAlloc {
-		if err := p.preAlloc(); err != nil {
-			p.discardSpaces()
-			p.mu.Lock()
-			p.state = stateClosed
-			p.books.Leave()
-			p.mu.Unlock()
-			e.Unregister(p)
-			p.endDebug()
-			return nil, err
-		}
-	}
-	return p, nil
-}
 
 // Name is the pool's name.
 func (p *Pool) Name() string { return p.config.Name }
@@ -228,4 +169,42 @@ func (p *Pool) closedError(op string) error {
 // export layer stops the library then, rather than hand out memory twice.
 func (p *Pool) broken(op string, err error) {
 	panic(device.Errorf(device.CodeInternal, op, "pool %q: %w", p.config.Name, err).On(p.engine.ID()))
+}
+
+const opAlloc = "pool.alloc"
+
+const opFree = "pool.free"
+
+const opClose = "pool.close"
+
+const opRecord = "pool.record_stream"
+
+const opReset = "pool.reset"
+
+// scratch is room for batches that is used again, under mu.
+type scratch struct {
+	located []located
+	slice   []located
+	behind  []inflight.Fence
+	offsets []uint64
+	runs    []rangealloc.Run
+	ranges  []rangealloc.Range
+}
+
+// room is space for n ranges.
+func (s *scratch) room(n int) []rangealloc.Range {
+	if n > cap(s.ranges) {
+		s.ranges = make([]rangealloc.Range, n)
+	}
+	return s.ranges[:n]
+}
+
+// keeping is what a private pool knows of the end of its graphs, under Pool.mu.
+type keeping struct {
+	// family is the pool that the graphs were captured for.
+	family *Pool
+	// released says that all graphs were, and fence is the end of the last run; none: it
+	// is over.
+	released bool
+	fence    inflight.Fence
 }

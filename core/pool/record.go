@@ -6,8 +6,6 @@ import (
 	"ferrum_mem/core/device"
 )
 
-const opRecord = "pool.record_stream"
-
 // RecordStream says that a stream (nil: the default one) uses a live block too:
 // once freed, the block also waits for the work that is queued on that stream at
 // the time of its free. Errors: CodeDoubleFree or CodeInvalidAddress when no live

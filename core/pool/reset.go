@@ -7,8 +7,6 @@ import (
 	"ferrum_mem/core/pool/inflight"
 )
 
-const opReset = "pool.reset"
-
 // Reset frees every block that is live when it is called, as Free does on a stream (nil:
 // the default one), and takes back what the caches hold. A block that another thread
 // takes meanwhile may go with them or stay: Reset goes over the blocks in slices, and
@@ -117,26 +115,4 @@ func (p *Pool) freeSome(j *pendingFree, w *tour) (more bool, err error) {
 		p.shrink()
 	}
 	return more, nil
-}
-
-// lend gives a mark of a free to a fence. One of several slices stays that free's.
-func (j *pendingFree) lend(i int) device.Event {
-	if !j.sliced {
-		return j.marks[i]
-	}
-	shared, ok := j.marks[i].(*inflight.Shared)
-	if !ok {
-		shared = inflight.Share(j.marks[i])
-		j.marks[i] = shared
-	}
-	return shared.Use()
-}
-
-// takeBack ends a loan of every mark.
-func (j *pendingFree) takeBack() {
-	for _, mark := range j.marks {
-		if shared, ok := mark.(*inflight.Shared); ok && j.sliced {
-			_ = shared.Close() // never the last use
-		}
-	}
 }

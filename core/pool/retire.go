@@ -5,49 +5,9 @@ import (
 	"slices"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/core/memcheck"
 	"ferrum_mem/core/pool/inflight"
-	"ferrum_mem/core/rangealloc"
 	"ferrum_mem/core/track"
 )
-
-// pendingFree is a free under way.
-type pendingFree struct {
-	addrs []device.Addr
-	// stream is what the blocks were freed on; nil: only events count, and the streams
-	// that the blocks are of.
-	stream device.Stream
-	idle   bool
-	events []device.Event
-	batch  bool
-	// size is what the blocks were asked for with, or anySize.
-	size uint64
-	// sliced says that the marks are for the blocks of several slices, between which
-	// others have the lock.
-	sliced bool
-
-	// streams are those whose work has to pass, and marks their events, which
-	// are this call's until the blocks are in flight.
-	streams []device.Stream
-	marks   []device.Event
-	// fences are those of the marks, and own those of the events, once there are any.
-	fences []inflight.Fence
-	own    []inflight.Fence
-	// missing are streams that have to be marked first.
-	missing []device.Stream
-	// landed says that everything was taken in that is ready: there was no room to note
-	// blocks in flight.
-	landed bool
-	// graphs use the blocks, which were captured on other streams of captures.
-	graphs   []*graph
-	captured []device.Stream
-
-	// reports are what the debug mode has found, of the address of that index if
-	// the free is refused; foreign says that it is not the pool's.
-	reports []*memcheck.Report
-	wrong   int
-	foreign bool
-}
 
 // retire ends the lives of blocks, all or none. What the caches have out among
 // them is taken over first; it stays live if the call fails.
@@ -73,26 +33,6 @@ func (p *Pool) retire(j *pendingFree) error {
 			return p.told(j, nil)
 		}
 	}
-}
-
-// mark records the present end of a stream's queue.
-func (j *pendingFree) mark(stream device.Stream) error {
-	event, err := device.Mark(opFree, stream)
-	if err != nil {
-		return err
-	}
-	j.streams, j.marks = append(j.streams, stream), append(j.marks, event)
-	return nil
-}
-
-func (j *pendingFree) closeMarks() error {
-	var failures error
-	for _, event := range j.marks {
-		if event != nil {
-			failures = errors.Join(failures, event.Close())
-		}
-	}
-	return failures
 }
 
 // tryRetire is false when the blocks are retired, and true when something had to
@@ -353,14 +293,4 @@ func (p *Pool) giveManyToSegments(found []located) {
 		p.left(s, uint64(n))
 		found = found[n:]
 	}
-}
-
-// scratch is room for batches that is used again, under mu.
-type scratch struct {
-	located []located
-	slice   []located
-	behind  []inflight.Fence
-	offsets []uint64
-	runs    []rangealloc.Run
-	ranges  []rangealloc.Range
 }

@@ -65,11 +65,6 @@ func (p *Pool) roomFor(j *pendingFree, blocks, links int) error {
 	return nil
 }
 
-// waits says that blocks of a free may have to wait for something.
-func (j *pendingFree) waits() bool {
-	return len(j.events) > 0 || slices.ContainsFunc(j.marks, func(e device.Event) bool { return e != nil })
-}
-
 func (p *Pool) noRoomInFlight(op string, blocks int, err error) error {
 	return device.Errorf(device.CodeResourceExhausted, op,
 		"there is no memory to note %d blocks more behind queued work: free them when that is done: %w", blocks, err).On(p.engine.ID())

@@ -172,3 +172,14 @@ func (p *Pool) segmentOf(addr device.Addr) *segment {
 	}
 	return p.segments[low-1]
 }
+
+// anyFits as segment.full says that nothing is known not to fit.
+const anyFits = ^uint64(0)
+
+// refused notes that a size, at the pool's own alignment, has no room, if that says
+// anything of larger ones.
+func (s *segment) refused(size uint64) {
+	if s.sizeOrdered {
+		s.full = size
+	}
+}

@@ -1,6 +1,8 @@
 package pool
 
 import (
+	"sync"
+
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/track"
@@ -51,4 +53,70 @@ func (p *Pool) HostAddr(addr device.Addr) device.HostAddr {
 		return 0
 	}
 	return s.had.HostAddr + device.HostAddr(addr-s.had.Addr)
+}
+
+// New makes a pool on an engine. Errors: CodeInvalidConfig,
+// CodeInvalidAlignment, CodeNotFound for an unknown strategy; with PreAlloc
+// also those of an allocation.
+func New(e *engine.Engine, c Config) (*Pool, error) {
+	return NewInGroup(e, c, nil)
+}
+
+// NewInGroup is New for a pool whose books are added up in group as well; nil:
+// no group. The group then knows the peaks of its pools together.
+func NewInGroup(e *engine.Engine, c Config, group *track.Totals) (*Pool, error) {
+	source := engine.SourceDevice
+	if c.StreamOrdered {
+		source = engine.SourceOrdered
+	}
+	return newFrom(e, c, group, source)
+}
+
+func newPool(e *engine.Engine, c Config, group *track.Totals, source engine.Source) (*Pool, error) {
+	c = c.withDefaults().debugging(e)
+	if err := c.check(e); err != nil {
+		return nil, err
+	}
+	var totals []*track.Totals
+	if e.Holds(source) {
+		totals = append(totals, e.Totals())
+	}
+	if group != nil {
+		totals = append(totals, group)
+	}
+	p := &Pool{
+		engine: e, config: c, source: source,
+		maxSize: c.MaxSizeBytes, minHeld: c.MinHeldBytes, threshold: c.ReleaseThresholdBytes,
+		defaultStream: e.Device().DefaultStream(),
+		books:         track.NewBooks(c.Stats, totals...),
+	}
+	if err := p.startPaging(); err != nil {
+		p.books.Leave()
+		return nil, err
+	}
+	p.startDebug()
+	p.thawed, p.passed = sync.NewCond(&p.mu), sync.NewCond(&p.mu)
+	p.inFlight.Init(p.debug == nil)
+	p.tags.Keep(c.Name)
+	p.graphs.Init(c.Name, e.ID(), p.pauseCache)
+	if e.Holds(source) {
+		if err := e.Register(p); err != nil {
+			p.books.Leave()
+			p.endDebug()
+			return nil, err
+		}
+	}
+	if c.PreAlloc {
+		if err := p.preAlloc(); err != nil {
+			p.discardSpaces()
+			p.mu.Lock()
+			p.state = stateClosed
+			p.books.Leave()
+			p.mu.Unlock()
+			e.Unregister(p)
+			p.endDebug()
+			return nil, err
+		}
+	}
+	return p, nil
 }

@@ -1,0 +1,130 @@
+package pool
+
+import (
+	"fmt"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/memcheck"
+)
+
+// unguard ends the lives of blocks for the checks. The caller holds mu.
+func (p *Pool) unguard(j *pendingFree, found []located) {
+	for _, l := range found {
+		if report := p.debug.Free(opFree, l.addr()); report != nil {
+			j.reports = append(j.reports, report)
+		}
+	}
+}
+
+// told brings what a free has found to the log, and gives its error: err if it
+// was refused, CodeCorrupted if the blocks were freed and bytes beside one were
+// overwritten. The caller holds no lock.
+func (p *Pool) told(j *pendingFree, err error) error {
+	if len(j.reports) == 0 {
+		return err
+	}
+	if err != nil && j.foreign {
+		p.askSiblings(j.reports[0], j.addrs[j.wrong])
+	}
+	found := p.tell(j.reports)
+	if err != nil && j.batch {
+		return device.Errorf(device.CodeOf(found), opFree, "addresses[%d]: %w", j.wrong, found).On(p.engine.ID())
+	}
+	return found
+}
+
+// askSiblings adds to a report which other pool of the device an address belongs
+// to. The caller holds no lock.
+func (p *Pool) askSiblings(report *memcheck.Report, addr device.Addr) {
+	for _, other := range p.engine.Pools(p) {
+		sibling, ok := other.(*Pool)
+		if !ok {
+			continue
+		}
+		info, ok := sibling.OwnerOf(addr)
+		if !ok {
+			continue
+		}
+		if info.State != BlockLive {
+			report.Add(fmt.Sprintf("it is in pool %q, in no live block", sibling.config.Name), nil)
+			return
+		}
+		what := fmt.Sprintf("it is in pool %q, in the block of %d bytes at %#x, tag %q",
+			sibling.config.Name, info.RequestedBytes, uint64(info.Addr), info.Tag)
+		frames := sibling.allocatedAt(info.Addr)
+		if len(frames) > 0 {
+			what += ", allocated at"
+		}
+		report.Add(what, frames)
+		return
+	}
+}
+
+// tell brings reports to the log and gives the first as an error. The caller
+// holds no lock.
+func (p *Pool) tell(reports []*memcheck.Report) (first error) {
+	for _, report := range reports {
+		err := p.debug.Tell(report, func(level memcheck.Level, message string) {
+			p.engine.Log(engine.Level(level), message)
+		})
+		if first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// tellPending brings reports to the log that no call returns. The caller holds
+// no lock.
+func (p *Pool) tellPending() {
+	p.mu.Lock()
+	pending := p.debug.Pending()
+	p.mu.Unlock()
+	_ = p.tell(pending)
+}
+
+// checkLast looks at all blocks before their memory goes. The caller holds no
+// lock.
+func (p *Pool) checkLast() {
+	if p.debug == nil {
+		return
+	}
+	p.mu.Lock()
+	found := p.debug.CheckLast()
+	p.mu.Unlock()
+	_ = p.tell(found)
+}
+
+// Check looks at all blocks, live and in quarantine, at once:
+// CodeCorrupted for the first beside which, or after the free of which, bytes
+// were overwritten. All of them are in the log, and none is reported again.
+// Without debug mode there is nothing to look at.
+func (p *Pool) Check() error {
+	if p.debug == nil {
+		return nil
+	}
+	p.mu.Lock()
+	found := p.debug.Check()
+	p.mu.Unlock()
+	return p.tell(found)
+}
+
+// CallSite is where the live block at an address was allocated, the innermost
+// function first; nil: not known.
+func (p *Pool) CallSite(addr device.Addr) []string {
+	if p.debug == nil {
+		return nil
+	}
+	return p.debug.Describe(p.allocatedAt(addr))
+}
+
+// allocatedAt is CallSite as return addresses.
+func (p *Pool) allocatedAt(addr device.Addr) []uintptr {
+	if p.debug == nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.debug.AllocatedAt(addr)
+}

@@ -1,0 +1,68 @@
+package pool
+
+import (
+	"errors"
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/track"
+)
+
+// Land takes in every freed block whose queued work is done.
+func (p *Pool) Land() {
+	p.sweepGraphs()
+	p.lockLanded()
+	p.mu.Unlock()
+	p.changed()
+}
+
+// The time that a wait spends on one stream before it asks the others.
+const (
+	firstTurn = 100 * time.Microsecond
+	lastTurn  = 5 * time.Millisecond
+)
+
+// WaitForFlight waits until an event that freed blocks wait for has passed, and
+// takes in all whose have. Several streams are waited for in turns, so that one
+// that stands holds up no other. It is false when no block is in flight,
+// CodeTimeout when it takes longer than timeout (device.Forever: no limit).
+func (p *Pool) WaitForFlight(timeout time.Duration) (bool, error) {
+	f := &p.inFlight
+	start, turn := track.Now(), firstTurn
+	p.lock()
+	before := f.Passes()
+	for round := 0; ; round++ {
+		wait, ok := f.BeginWait(round)
+		landed := f.Passes() != before
+		if !ok {
+			p.mu.Unlock()
+			p.changed()
+			return landed, nil
+		}
+		p.mu.Unlock()
+
+		left := timeout
+		if timeout != device.Forever {
+			left = max(timeout-(track.Now()-start), 0)
+		}
+		span := left
+		if wait.Several && (left == device.Forever || left > turn) {
+			span = turn
+			turn = min(turn+turn/4, lastTurn)
+		}
+		err := wait.Event.Synchronize(span)
+
+		p.lock()
+		f.EndWait(wait, err == nil || errors.Is(err, device.CodeDeviceLost))
+		p.landAll()
+		if f.Passes() != before {
+			p.mu.Unlock()
+			p.changed()
+			return true, nil
+		}
+		if err != nil && (span == left || !errors.Is(err, device.CodeTimeout)) {
+			p.mu.Unlock()
+			return false, err
+		}
+	}
+}
