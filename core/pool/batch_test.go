@@ -12,7 +12,7 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-func TestBatchesOfEveryStrategy(t *testing.T) {
+func TestBatchesAreWholeWithEveryStrategy(t *testing.T) {
 	for _, strategy := range rangealloc.Names() {
 		t.Run(strategy, func(t *testing.T) {
 			b := newBench(devicetest.Config{TotalBytes: 8 * mib}, engine.Options{})
@@ -99,7 +99,7 @@ func TestBatchThatCanNeverFit(t *testing.T) {
 	quiet(t, b, p)
 }
 
-func TestFreeSized(t *testing.T) {
+func TestFreeSizedRefusesAnotherSize(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, nil)
 	s := newStream(t, b)
@@ -117,7 +117,7 @@ func TestFreeSized(t *testing.T) {
 	quiet(t, b, p)
 }
 
-func TestOwnerOf(t *testing.T) {
+func TestOwnerOfSaysWhatLiesAtEachAddress(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, func(c *Config) { c.AlignmentBytes, c.Tracking = 3*4096/3, true })
 	s := newStream(t, b)
@@ -142,7 +142,7 @@ func TestOwnerOf(t *testing.T) {
 	quiet(t, b, p)
 }
 
-func TestTagNumbers(t *testing.T) {
+func TestTagNumbersStayForThePoolsLife(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, nil)
 	kv, err := p.Tag("kv")
@@ -168,7 +168,7 @@ func TestTagNumbers(t *testing.T) {
 	quiet(t, b, p)
 }
 
-func TestSettingsOfFixed(t *testing.T) {
+func TestWrongSettingsOfFixedAreRefused(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	for _, wrong := range []Config{
 		{Strategy: "fixed"},

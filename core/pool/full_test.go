@@ -12,7 +12,7 @@ import (
 
 // A list of segregated fit shows its first run only. A size that was too large for
 // that one has room as soon as it is taken, though no block has gone meanwhile.
-func TestRoomThatAnAllocationUncovers(t *testing.T) {
+func TestRoomBehindTheFirstRunOfAListIsFound(t *testing.T) {
 	const granule = 256
 	b := newBench(devicetest.Config{TotalBytes: 8 * mib}, engine.Options{})
 	p := b.pool(t, func(c *Config) {

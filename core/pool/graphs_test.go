@@ -279,7 +279,7 @@ func TestLiveBlocksOutliveTheirGraph(t *testing.T) {
 }
 
 // A capture that was spoilt leaves nothing: frees go on, allocations say what is wrong.
-func TestSpoiltCapture(t *testing.T) {
+func TestASpoiltCaptureLeavesNothing(t *testing.T) {
 	g := newGraphBench(t, nil)
 	outside := g.alloc(t, 64*kib, g.second)
 	captured, number := g.begin(t, g.first, 0)
@@ -302,7 +302,7 @@ func TestSpoiltCapture(t *testing.T) {
 	require.Zero(t, g.dev.OpenEvents())
 }
 
-func TestWrongCaptures(t *testing.T) {
+func TestCapturesThatCannotBeginOrEndAreRefused(t *testing.T) {
 	g := newGraphBench(t, func(c *Config) { c.MaxSizeBytes = 4 * mib })
 	_, err := g.pool.CaptureBegin(g.first, 0)
 	require.ErrorIs(t, err, device.CodeInvalidState)

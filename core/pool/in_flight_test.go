@@ -55,7 +55,7 @@ func TestBlockInFlightIsNotHandedOut(t *testing.T) {
 	quiet(t, b, p)
 }
 
-func TestFreeAfterSeveralEvents(t *testing.T) {
+func TestAFreeWaitsForSeveralEvents(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, nil)
 	one, two := newStream(t, b), newStream(t, b)

@@ -46,7 +46,7 @@ func heapBytes() uint64 {
 
 // Where there is no memory for longer tables, an allocation of any kind fails
 // alone, and the pool goes on when there is again.
-func TestNoMemoryForTables(t *testing.T) {
+func TestWithoutMemoryForTablesOneAllocationFailsAlone(t *testing.T) {
 	if !offheap.Pages {
 		t.Skip("tables are on the Go heap")
 	}

@@ -28,7 +28,7 @@ func TestAThousandPoolsShareTheAddresses(t *testing.T) {
 }
 
 // Where there are few addresses no pool takes most of them.
-func TestFewAddresses(t *testing.T) {
+func TestNoPoolTakesMostOfFewAddresses(t *testing.T) {
 	dev := devicetest.Open(devicetest.Config{
 		TotalBytes: 1 << 30, VirtualBytes: 1 << 30, PageMinimumBytes: page, PageRecommendedBytes: page,
 	})
@@ -54,7 +54,7 @@ func TestFewAddresses(t *testing.T) {
 
 // A pool that outgrows its first addresses gets more each time, and a request that
 // finds no memory leaves no addresses behind, however often it is made.
-func TestFurtherAddresses(t *testing.T) {
+func TestEachReservationIsLongerAndNoneIsLeftBehind(t *testing.T) {
 	dev := devicetest.Open(devicetest.Config{TotalBytes: 1 << 40, PageMinimumBytes: page, PageRecommendedBytes: 1 << 30})
 	b := &bench{dev: dev, engine: engine.New(dev, engine.Options{})}
 	p := b.pool(t, func(c *Config) { c.Paging = PagingOn })

@@ -219,7 +219,7 @@ func TestIdlePagesMakeRoomAtTheBound(t *testing.T) {
 
 // Where the system has no further mapping, a place whose pages are there does; and
 // where there is none, the error says what was exhausted, and nothing is lost.
-func TestNoFurtherMapping(t *testing.T) {
+func TestMappedPlacesServeWhereNothingMoreIsMapped(t *testing.T) {
 	full := device.Errorf(device.CodeResourceExhausted, "test", "no further mapping")
 	for _, call := range []devicetest.Call{devicetest.Map, devicetest.SetAccess} {
 		b, p := pagedPool(t, nil)
@@ -244,7 +244,7 @@ func TestNoFurtherMapping(t *testing.T) {
 }
 
 // A search for mapped memory knows the alignment, and takes the shortest stretch.
-func TestAPlaceThatIsMapped(t *testing.T) {
+func TestScarceMemoryPutsBlocksInTheShortestMappedPlace(t *testing.T) {
 	for _, strategy := range rangealloc.Names() {
 		if strategy == "fixed" || strategy == "arena" || strategy == "buddy" {
 			continue
@@ -293,7 +293,7 @@ func TestPagesThatAreStuckAreFreedLater(t *testing.T) {
 	}
 }
 
-func TestSettingsOfPages(t *testing.T) {
+func TestWrongSettingsOfPagesAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		code   device.Code
 		device devicetest.Config

@@ -64,7 +64,7 @@ func TestConfigThatMakesNoSense(t *testing.T) {
 	b.closeAll(t)
 }
 
-func TestBadRequests(t *testing.T) {
+func TestBadRequestsAreRefusedByName(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, nil)
 	cases := []struct {
@@ -89,7 +89,7 @@ func TestBadRequests(t *testing.T) {
 	quiet(t, b, p)
 }
 
-func TestAlignmentAboveTheDevices(t *testing.T) {
+func TestAlignmentAboveTheDevicesIsHonoured(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	wide := b.pool(t, func(c *Config) { c.AlignmentBytes = 64 * kib })
 	block := mustAlloc(t, wide, 1)
@@ -207,7 +207,7 @@ func TestPoolsShareASmallDevice(t *testing.T) {
 	b.closeAll(t, p, q)
 }
 
-func TestPreAllocation(t *testing.T) {
+func TestPreAllocationTakesTheMemoryAtOnceOrFails(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, func(c *Config) { c.PreAlloc, c.MaxSizeBytes = true, 8*mib })
 	require.Equal(t, 8*mib, b.dev.HeldBytes())
@@ -294,7 +294,7 @@ func TestSnapshotBlocksAndLookup(t *testing.T) {
 	quiet(t, b, p)
 }
 
-func TestWithoutStatistics(t *testing.T) {
+func TestWithoutStatisticsOnlyPresentFiguresAreKept(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, func(c *Config) { c.Stats = false })
 	mustAlloc(t, p, 1000)

@@ -39,7 +39,7 @@ func TestTheLeastIsHeld(t *testing.T) {
 	require.ErrorIs(t, p.SetReleaseThreshold(0), device.CodeInvalidState)
 }
 
-func TestReleaseThreshold(t *testing.T) {
+func TestSegmentsAboveTheThresholdGoWithTheFree(t *testing.T) {
 	onSegments(t, "a small block takes a whole one")
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, func(c *Config) { c.ReleaseThresholdBytes = 2 * mib })

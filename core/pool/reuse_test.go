@@ -139,7 +139,7 @@ func TestTablesDoNotGrowWhileAStreamStands(t *testing.T) {
 	quiet(t, b, p)
 }
 
-func TestReset(t *testing.T) {
+func TestResetFreesAllBehindTheirStreamsOrNothing(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p, c, s := cached(t, b, nil)
 	require.NoError(t, p.Reset(nil))

@@ -34,7 +34,7 @@ func TestSegmentsFromThePoolOfTheRuntime(t *testing.T) {
 	require.NoError(t, b.engine.Close())
 }
 
-func TestSourcesThatCannotBe(t *testing.T) {
+func TestSourcesThatTheDeviceLacksAreUnsupported(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	for what, c := range map[string]Config{"stream-ordered pool": {StreamOrdered: true, AutoExpansion: true, GrowthIncrementBytes: mib}} {
 		_, err := New(b.engine, c)

@@ -11,7 +11,7 @@ import (
 
 // What is written for a slot is read again, whatever is too large for a short
 // word; the oracle is a map.
-func TestInfoTable(t *testing.T) {
+func TestInfosAreReadAsTheyWereWritten(t *testing.T) {
 	for _, exactSizes := range []bool{true, false} {
 		rapid.Check(t, func(t *rapid.T) {
 			table, model := newInfoTable(exactSizes), map[uint32]blockInfo{}
