@@ -2,7 +2,6 @@ package cuda
 
 import (
 	"errors"
-	"sync"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/internal/dl"
@@ -25,13 +24,6 @@ var (
 
 // errCapturing is in the errors of streams that capture.
 var errCapturing = errors.New("the stream is capturing: its work runs with the graph, and cannot be asked after or waited for")
-
-// capturable is the streams of all devices of a driver that may capture. The handle of
-// each stays good while it is listed.
-type capturable struct {
-	mu      sync.RWMutex
-	streams map[*stream]struct{}
-}
 
 // mayNowCapture notes that somebody else may have the stream capture from now on.
 func (s *stream) mayNowCapture() {

@@ -68,21 +68,6 @@ func (o *openDevice) checkContext(op string) error {
 	return err
 }
 
-// retainContext takes part in the primary context, and makes it if nobody has it, which
-// a capture may forbid like all that takes memory.
-func (o *openDevice) retainContext(op string) error {
-	return o.api.relax(func() error {
-		return o.call(op, "", &o.api.contextRetain, dl.Pointer(&o.context), uintptr(o.handle))
-	})
-}
-
-func (o *openDevice) releaseContext() {
-	_ = o.api.relax(func() error {
-		o.api.contextRelease.Call(uintptr(o.handle))
-		return nil
-	})
-}
-
 // leaveContext gives the primary context back. The caller's stays.
 func (o *openDevice) leaveContext() {
 	if !o.callers {

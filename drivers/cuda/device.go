@@ -261,3 +261,51 @@ func (o *openDevice) left() string {
 	}
 	return fmt.Sprintf("%d segments, reservations, pages, modules and ranges of others, and %d streams", o.live, len(o.streams))
 }
+
+// event is an event of the driver, for which a thread sleeps rather than spins. It has
+// no timing, which costs the device nothing, unless that was asked for.
+type event struct {
+	owner *openDevice
+	// number counts the events of a device: two of them are locked in this order.
+	number uint64
+	timed  bool
+	// capture is that in which it was recorded, of which it is an edge.
+	capture captureState
+	// shared says that it has a handle in other processes, and foreign that it is
+	// somebody else's.
+	shared, foreign bool
+
+	// using is held for reading while the handle is in use, and for writing when it
+	// is given back.
+	using  sync.RWMutex
+	handle uintptr
+	closed bool
+}
+
+// stream is a stream of the driver that does not wait for the legacy default stream.
+type stream struct {
+	owner  *openDevice
+	handle uintptr
+	closed atomic.Bool
+	// foreign is set where somebody else made it and will destroy it.
+	foreign bool
+	// drained is set once a stream of somebody else's was found destroyed, and what was
+	// queued there has run.
+	drained atomic.Bool
+	// mayCapture is set once somebody else may have the stream capture: only then is
+	// it asked. joining is held for writing while the stream may join a capture, and for
+	// reading from the question whether it captures until that of its work.
+	mayCapture atomic.Bool
+	joining    sync.RWMutex
+
+	// using is held for reading while the handle is in use, and for writing when it
+	// is destroyed.
+	using sync.RWMutex
+
+	mu sync.Mutex
+	// failure is that of a host function since the last Synchronize.
+	failure error
+	// hostCalls is how many functions of the stream are in the table of hostCalls, whose
+	// lock guards it.
+	hostCalls int
+}

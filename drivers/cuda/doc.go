@@ -31,10 +31,10 @@
 //
 // # Files in reading order
 //
-// wait.go, memory_symbols.go, thread_linux.go, layout.go, sharing_symbols.go, symbols.go,
-// device.go, errors.go, context.go, capture.go, ptx.go, descriptor_linux.go, stream.go,
-// ranges.go, driver.go, host_function.go, identity.go, enqueue.go, peer.go, event_spare.go,
-// event.go, context_caller.go, memory.go, module.go, ordered.go, virtual.go,
-// virtual_access.go, export.go, managed.go, kernel.go, visible.go, virtual_pages.go,
-// virtual_map.go, foreign.go, registered.go, link.go, ipc.go.
+// descriptor_linux.go, sharing_symbols.go, ranges.go, layout.go, memory_symbols.go,
+// symbols.go, device.go, errors.go, driver.go, context.go, memory.go, virtual.go, wait.go,
+// stream.go, ptx.go, event_spare.go, virtual_access.go, kernel.go, ordered.go, capture.go,
+// thread_linux.go, host_function.go, identity.go, managed.go, virtual_map.go, enqueue.go,
+// peer.go, event.go, context_caller.go, foreign.go, registered.go, link.go, ipc.go,
+// module.go, visible.go, virtual_pages.go, export.go.
 package cuda

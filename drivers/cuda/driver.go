@@ -245,3 +245,18 @@ func (d *Driver) Open(index int) (device.Device, error) {
 	}
 	return o, nil
 }
+
+// hasManaged says whether host and device may use managed memory at the same time.
+// Where they may not, a touch of the host while any work runs ends the process: such
+// devices have none here.
+func (d *Driver) hasManaged(handle int32) bool {
+	return len(d.lacking[groupManaged]) == 0 && d.has(groupAdvice, groupLocations) &&
+		d.attribute(handle, attributeManaged) != 0 && d.attribute(handle, attributeConcurrent) != 0
+}
+
+// capturable is the streams of all devices of a driver that may capture. The handle of
+// each stays good while it is listed.
+type capturable struct {
+	mu      sync.RWMutex
+	streams map[*stream]struct{}
+}

@@ -3,32 +3,11 @@ package cuda
 import (
 	"cmp"
 	"math"
-	"sync"
 	"time"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/internal/dl"
 )
-
-// event is an event of the driver, for which a thread sleeps rather than spins. It has
-// no timing, which costs the device nothing, unless that was asked for.
-type event struct {
-	owner *openDevice
-	// number counts the events of a device: two of them are locked in this order.
-	number uint64
-	timed  bool
-	// capture is that in which it was recorded, of which it is an edge.
-	capture captureState
-	// shared says that it has a handle in other processes, and foreign that it is
-	// somebody else's.
-	shared, foreign bool
-
-	// using is held for reading while the handle is in use, and for writing when it
-	// is given back.
-	using  sync.RWMutex
-	handle uintptr
-	closed bool
-}
 
 var (
 	_ device.TimedEvent  = (*event)(nil)
@@ -237,4 +216,13 @@ func (e *event) release() uintptr {
 	delete(e.owner.events, e)
 	e.owner.mu.Unlock()
 	return handle
+}
+
+// enterEvent takes an event into the books of its device.
+func (o *openDevice) enterEvent(e *event) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.lastEvent++
+	e.number = o.lastEvent
+	o.events[e] = struct{}{}
 }

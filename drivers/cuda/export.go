@@ -45,16 +45,6 @@ func (o *openDevice) ExportPage(number device.Page) (int, error) {
 	return int(fd), nil
 }
 
-func (o *openDevice) startExport(op string) error {
-	if err := o.startVirtual(op); err != nil {
-		return err
-	}
-	if !o.info.Exporter {
-		return o.errorf(device.CodeUnsupported, op, "the device or its driver has no memory that is shared by descriptors")
-	}
-	return nil
-}
-
 // ImportPage imports the memory and holds what it can against the driver: the device,
 // and that a page of this size can be mapped. The driver does not tell a size that is
 // too small.

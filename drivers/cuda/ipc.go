@@ -190,12 +190,3 @@ func (o *openDevice) OpenSharedEvent(handle device.ProcessHandle) (device.Event,
 	}
 	return e, nil
 }
-
-// enterEvent takes an event into the books of its device.
-func (o *openDevice) enterEvent(e *event) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.lastEvent++
-	e.number = o.lastEvent
-	o.events[e] = struct{}{}
-}

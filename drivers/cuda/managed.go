@@ -12,14 +12,6 @@ var (
 	_ device.Prefetcher = (*openDevice)(nil)
 )
 
-// hasManaged says whether host and device may use managed memory at the same time.
-// Where they may not, a touch of the host while any work runs ends the process: such
-// devices have none here.
-func (d *Driver) hasManaged(handle int32) bool {
-	return len(d.lacking[groupManaged]) == 0 && d.has(groupAdvice, groupLocations) &&
-		d.attribute(handle, attributeManaged) != 0 && d.attribute(handle, attributeConcurrent) != 0
-}
-
 func (o *openDevice) needManaged(op string) error {
 	if o.info.Managed {
 		return nil

@@ -1,41 +1,11 @@
 package cuda
 
 import (
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/internal/dl"
 )
-
-// stream is a stream of the driver that does not wait for the legacy default stream.
-type stream struct {
-	owner  *openDevice
-	handle uintptr
-	closed atomic.Bool
-	// foreign is set where somebody else made it and will destroy it.
-	foreign bool
-	// drained is set once a stream of somebody else's was found destroyed, and what was
-	// queued there has run.
-	drained atomic.Bool
-	// mayCapture is set once somebody else may have the stream capture: only then is
-	// it asked. joining is held for writing while the stream may join a capture, and for
-	// reading from the question whether it captures until that of its work.
-	mayCapture atomic.Bool
-	joining    sync.RWMutex
-
-	// using is held for reading while the handle is in use, and for writing when it
-	// is destroyed.
-	using sync.RWMutex
-
-	mu sync.Mutex
-	// failure is that of a host function since the last Synchronize.
-	failure error
-	// hostCalls is how many functions of the stream are in the table of hostCalls, whose
-	// lock guards it.
-	hostCalls int
-}
 
 var _ device.Stream = (*stream)(nil)
 

@@ -280,3 +280,13 @@ func (v *virtualMemory) takeReservation(op string, addr, size uint64) (*reservat
 	v.reservations = slices.Delete(v.reservations, at, at+1)
 	return r, nil
 }
+
+func (o *openDevice) startExport(op string) error {
+	if err := o.startVirtual(op); err != nil {
+		return err
+	}
+	if !o.info.Exporter {
+		return o.errorf(device.CodeUnsupported, op, "the device or its driver has no memory that is shared by descriptors")
+	}
+	return nil
+}

@@ -84,13 +84,6 @@ func (o *openDevice) hold(op string, size uint64) error {
 	return nil
 }
 
-// errnoOf is the system's number of an error, or 0.
-func errnoOf(err error) syscall.Errno {
-	var number syscall.Errno
-	errors.As(err, &number)
-	return number
-}
-
 // mapAligned maps more than size and cuts off what lies before and after the
 // first aligned address. An end that cannot be cut off is kept and unmapped
 // with the segment: untouched, it costs address space only.

@@ -33,12 +33,11 @@
 //
 // # Files in reading order
 //
-// size.go, config.go, thread_linux.go, deadline.go, address.go, reading.go,
-// resident_linux.go, virtual_mapper.go, virtual_store.go, virtual_mapper_linux.go,
-// mapper_linux.go, mapper.go, files.go, system.go, driver.go, capacity.go, segment.go,
-// allocate.go, device.go, virtual_space.go, virtual_mappings.go, virtual_runs.go,
-// virtual.go, virtual_use.go, queue.go, prefetch.go, stream.go, foreign.go, execute.go,
-// visible.go, event.go, foreign_stream.go, enqueue.go, peer.go, cgroup.go, limits.go,
-// virtual_export.go, virtual_pages.go, virtual_map.go, read_memory.go, pinned.go,
-// system_pressure.go.
+// segment.go, reading.go, system.go, virtual_space.go, mapper_linux.go, size.go, config.go,
+// deadline.go, virtual_mapper.go, virtual_store.go, address.go, mapper.go, driver.go,
+// files.go, capacity.go, device.go, allocate.go, virtual_mappings.go, virtual.go,
+// virtual_runs.go, virtual_use.go, queue.go, peer.go, cgroup.go, system_pressure.go,
+// limits.go, thread_linux.go, resident_linux.go, virtual_mapper_linux.go, virtual_pages.go,
+// prefetch.go, virtual_export.go, virtual_map.go, read_memory.go, stream.go, event.go,
+// pinned.go, foreign.go, execute.go, visible.go, foreign_stream.go, enqueue.go.
 package host

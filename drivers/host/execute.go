@@ -141,10 +141,3 @@ func (s *stream) dropHostThread() {
 		s.hostRelease()
 	}
 }
-
-// insideHostFunction says whether the calling thread runs a host function of
-// this stream.
-func (s *stream) insideHostFunction() bool {
-	thread := s.hostThread.Load()
-	return thread != 0 && thread == threadID()
-}

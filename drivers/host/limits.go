@@ -55,12 +55,6 @@ func (s *system) limits() Limits {
 	return l
 }
 
-// maxMapCount is the bound on the mappings of a process; 0 means unknown.
-func (s *system) maxMapCount() uint64 {
-	bound, _ := s.number("proc/sys/vm/max_map_count")
-	return bound
-}
-
 // memlockLimit reads a line like "Max locked memory  8388608  8388608  bytes".
 func (s *system) memlockLimit() uint64 {
 	for line := range strings.Lines(s.read("proc/self/limits")) {
@@ -89,22 +83,4 @@ func (s *system) chosen(path string) string {
 		return ""
 	}
 	return word
-}
-
-const policyStrict = "strict"
-
-func (s *system) overcommitPolicy() string {
-	policy, ok := s.number("proc/sys/vm/overcommit_memory")
-	if !ok {
-		return ""
-	}
-	switch policy {
-	case 0:
-		return "heuristic"
-	case 1:
-		return "always"
-	case 2:
-		return policyStrict
-	}
-	return strconv.FormatUint(policy, 10)
 }

@@ -246,3 +246,10 @@ func (s *stream) shut(op string) error {
 	}
 	return nil
 }
+
+// insideHostFunction says whether the calling thread runs a host function of
+// this stream.
+func (s *stream) insideHostFunction() bool {
+	thread := s.hostThread.Load()
+	return thread != 0 && thread == threadID()
+}

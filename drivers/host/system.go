@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -174,4 +175,35 @@ func (s *system) machine() Machine {
 		m.AvailableBytes = min(m.AvailableBytes, m.TotalBytes)
 	}
 	return m
+}
+
+// errnoOf is the system's number of an error, or 0.
+func errnoOf(err error) syscall.Errno {
+	var number syscall.Errno
+	errors.As(err, &number)
+	return number
+}
+
+const policyStrict = "strict"
+
+func (s *system) overcommitPolicy() string {
+	policy, ok := s.number("proc/sys/vm/overcommit_memory")
+	if !ok {
+		return ""
+	}
+	switch policy {
+	case 0:
+		return "heuristic"
+	case 1:
+		return "always"
+	case 2:
+		return policyStrict
+	}
+	return strconv.FormatUint(policy, 10)
+}
+
+// maxMapCount is the bound on the mappings of a process; 0 means unknown.
+func (s *system) maxMapCount() uint64 {
+	bound, _ := s.number("proc/sys/vm/max_map_count")
+	return bound
 }

@@ -238,3 +238,20 @@ func (o *openDevice) systemError(op string, code device.Code, why refusal, what 
 	}
 	return device.Errorf(code, op, "%s: the system refused: %w", what, why.err).On(o.info.ID).WithNative(int64(number))
 }
+
+// listed is a page of a list that a call names.
+type listed struct {
+	store *store
+	index uint64
+}
+
+// run is a range that one call of the system puts into its state: private pages,
+// or movable ones that follow each other in a file or get no access.
+type run struct {
+	address, size uint64
+	store         *store
+	file          filePart
+	access        device.Access
+}
+
+func (r *run) private() bool { return r.store.backing == device.BackingPrivate }

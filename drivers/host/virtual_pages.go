@@ -86,12 +86,6 @@ func (v *virtualMemory) store(op string, pageBytes uint64, backing device.Backin
 	return made, nil
 }
 
-// listed is a page of a list that a call names.
-type listed struct {
-	store *store
-	index uint64
-}
-
 func (l listed) place() *storedPage { return &l.store.pages[l.index] }
 
 // keptListed bounds what is kept of a list for the next one.

@@ -6,18 +6,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// run is a range that one call of the system puts into its state: private pages,
-// or movable ones that follow each other in a file or get no access.
-type run struct {
-	address, size uint64
-	store         *store
-	file          filePart
-	access        device.Access
-}
-
 func (r *run) end() uint64 { return r.address + r.size }
-
-func (r *run) private() bool { return r.store.backing == device.BackingPrivate }
 
 // reaches says whether a page at an address, of a place of a file, can be in the
 // same call.
