@@ -336,3 +336,22 @@ func TestWrongSettingsOfPagesAreRefused(t *testing.T) {
 		b.closeAll(t, p)
 	}
 }
+
+// A bound below what the pool holds is what the largest free block is cut to: idle pages
+// that lie elsewhere are not put together for a longer one.
+func TestLargestFreeIsWithinALoweredBound(t *testing.T) {
+	b, p := pagedPool(t, func(c *Config) { c.ReadyPages = KeepAllPages })
+	low := mustAlloc(t, p, 3*page)
+	mustAlloc(t, p, page)
+	high := mustAlloc(t, p, 8*page)
+	require.NoError(t, p.SetLimit(4*page))
+	require.NoError(t, p.Free(low.Addr, nil))
+	require.NoError(t, p.Free(high.Addr, nil))
+	require.Equal(t, 12*page, p.HeldBytes(), "what is held stays")
+	largest := p.Statistics().LargestFreeBytes
+	require.Equal(t, 4*page, largest)
+	_, err := p.Alloc(Request{SizeBytes: 9 * page})
+	require.ErrorIs(t, err, device.CodeOutOfMemory, "it would take pages from elsewhere")
+	mustAlloc(t, p, largest)
+	quiet(t, b, p)
+}

@@ -96,7 +96,8 @@ func (c *Config) mostHeld(e *engine.Engine) uint64 {
 // block that could be had without more memory: idle pages can be put behind any
 // range of addresses, so they count together, with the rest of the page that they
 // would continue. A hole between two blocks that is shorter than a page is in pages
-// that those touch.
+// that those touch. A pool whose bound was lowered below what it holds hands out no block
+// that is longer than the bound, but where one lies on mapped pages by chance.
 func (p *Pool) largestFreeOf(s *segment, stats *rangealloc.Stats) uint64 {
 	if s.pages == nil {
 		return stats.LargestFreeBytes
@@ -108,6 +109,7 @@ func (p *Pool) largestFreeOf(s *segment, stats *rangealloc.Stats) uint64 {
 			largest += p.paged.pageBytes - inside
 		}
 	}
+	largest = min(largest, p.bound())
 	if s.holeFinder != nil && largest < p.paged.pageBytes {
 		largest = max(largest, s.holeFinder.LargestBelow(p.paged.pageBytes))
 	}
