@@ -63,12 +63,11 @@
 //
 // # Files in reading order
 //
-// sleep_request.go, config.go, worker.go, physical.go, records.go, quota.go, quota_line.go,
-// space.go, take.go, retire.go, sleep_file.go, sleep_leftover.go, sleep_chunk.go,
-// sleep_kept.go, sleep_state.go, stats.go, sleep_transfer.go, sleep_space.go, free.go,
-// users_wait.go, engine_pool.go, release.go, compact.go, place_wait.go, map.go, wake.go,
-// close.go, pool.go, model_place.go, model.go, elastic.go, elastic_reclaim.go,
-// elastic_admit.go, elastic_supply.go, sleep.go, sleep_free.go, export.go, ranges.go,
-// record.go, elastic_stats.go, elastic_models.go, elastic_close.go, elastic_search.go,
-// sleep_end.go, wake_end.go, sleep_lull.go.
+// retire.go, sleep_request.go, config.go, physical.go, worker.go, quota.go, place_wait.go,
+// records.go, sleep_state.go, space.go, stats.go, sleep_space.go, take.go, sleep_lull.go,
+// engine_pool.go, map.go, quota_line.go, free.go, users_wait.go, model_place.go, wake.go,
+// release.go, compact.go, close.go, pool.go, model.go, elastic.go, elastic_reclaim.go,
+// elastic_admit.go, elastic_models.go, elastic_supply.go, elastic_close.go, sleep_free.go,
+// export.go, sleep.go, sleep_end.go, record.go, elastic_stats.go, ranges.go,
+// elastic_search.go, wake_end.go.
 package vmm

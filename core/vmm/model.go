@@ -43,8 +43,6 @@ type ModelCounts struct {
 	ReclaimedBytes uint64 `json:"reclaimed_bytes"`
 }
 
-const modelKind = "model"
-
 func modelOp(name string) string { return modelKind + "." + name }
 
 func decimal(n uint64) string { return strconv.FormatUint(n, 10) }

@@ -10,6 +10,7 @@ import (
 	"ferrum_mem/core/internal/roster"
 	"ferrum_mem/core/mirror"
 	"ferrum_mem/core/track"
+	"ferrum_mem/core/vmm/sleep"
 )
 
 // Physical is the physical pages of one size that the spaces of a device share.
@@ -29,7 +30,7 @@ type Physical struct {
 
 	worker worker
 	// keepers are where what sleeps goes.
-	keepers keepers
+	keepers sleep.Keepers
 
 	mu    mirror.Lock
 	state state
@@ -103,7 +104,7 @@ func newPhysical(op string, e *engine.Engine, c PhysicalConfig, hands bool) (*Ph
 	ph := &Physical{
 		engine: e, virtual: virtual, config: c, pageBytes: c.PageBytes, ready: c.readyPages(),
 		limitBytes: c.LimitBytes, books: track.NewBooks(true, e.Totals()),
-		keepers: newKeepers(),
+		keepers: sleep.NewKeepers(),
 	}
 	ph.owners.Compare = compareOwners
 	ph.spaces.Compare = func(a, b *space) int { return compareOwners(a.owner, b.owner) }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"ferrum_mem/core/vmm/extent"
+	"ferrum_mem/core/vmm/sleep"
 )
 
 // Sleep and wake. Allocations that sleep keep their addresses, their place in the
@@ -103,7 +104,7 @@ func (m *Model) goneInsteadOf(op string, err error) error {
 func (m *Model) admitWaking(ctx context.Context, w *waking) error {
 	s := m.shared
 	o := &order{
-		placing: placing{op: "wake", at: extent.Span{Size: w.pages() * m.space.extent.PageBytes}}, model: m, pages: w.pages(),
+		placing: placing{op: "wake", at: extent.Span{Size: w.Pages() * m.space.extent.PageBytes}}, model: m, pages: w.Pages(),
 		done: ctx.Done(), noWait: w.NoWait, serve: func() (extent.Span, error) { return extent.Span{}, m.space.supply(ctx, w) },
 	}
 	err := s.admit(o)
@@ -113,7 +114,7 @@ func (m *Model) admitWaking(ctx context.Context, w *waking) error {
 		}
 	}
 	if err != nil && ctx.Err() != nil {
-		return m.space.ended(ctx, "wake")
+		return sleep.Ended(ctx, &m.space.extent, "wake")
 	}
 	return err
 }

@@ -49,7 +49,7 @@ func files(t *testing.T, dir string) (names []string) {
 func fullRig(t *testing.T) *rig {
 	r := newRig(t, backed(devicetest.Config{}), nil)
 	keep(r.pool.physical, r.dev)
-	r.pool.physical.keepers.chunkBytes = 2 * page
+	r.pool.physical.keepers.ChunkBytes = 2 * page
 	_, err := r.pool.AllocTagged(AllocRequest{SizeBytes: 28 * page, Tag: "weights"})
 	require.NoError(t, err)
 	_, err = r.pool.AllocTagged(AllocRequest{OffsetBytes: 28 * page, SizeBytes: 4 * page, Tag: "kv"})

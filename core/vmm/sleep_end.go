@@ -6,6 +6,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/vmm/sleep"
 )
 
 // unmapJobs unmaps everything that is to sleep. What the device refuses is taken back;
@@ -27,31 +28,31 @@ func (s *space) unmapJobs(d *dozing) error {
 	return nil
 }
 
-func (s *space) unmapJob(j *job) error {
-	r := j.chunk.run
+func (s *space) unmapJob(j *sleep.Job) error {
+	r := j.Chunk.Run
 	err := s.physical.virtual.Unmap(s.extent.Addr(r.Start), r.Pages*s.extent.PageBytes)
-	j.unmapped = err == nil
+	j.Unmapped = err == nil
 	return err
 }
 
 // mapAgain maps jobs again with the pages that they had, and says whether they are as
 // they were. Unmapping has lost the bytes of private pages, also where it failed: they
 // are copied back from what is kept, if anything is.
-func (s *space) mapAgain(d *dozing, jobs []job) bool {
+func (s *space) mapAgain(d *dozing, jobs []sleep.Job) bool {
 	lost := s.physical.config.Backing == device.BackingPrivate
 	if lost && d.Backing == SleepDiscard {
 		return false
 	}
 	for i := range jobs {
 		j := &jobs[i]
-		if !j.unmapped {
+		if !j.Unmapped {
 			continue
 		}
-		r := j.chunk.run
+		r := j.Chunk.Run
 		if s.physical.virtual.Map(s.extent.Addr(r.Start), s.numbers[r.Start:r.End()]) != nil {
 			return false
 		}
-		j.unmapped = false
+		j.Unmapped = false
 		if s.grant(r) != nil {
 			return false
 		}
@@ -59,14 +60,13 @@ func (s *space) mapAgain(d *dozing, jobs []job) bool {
 	if !lost {
 		return true
 	}
-	t := &transfer{space: s, ctx: context.Background(), op: "sleep", jobs: jobs, copy: s.copyBack}
-	return t.run(d.Streams) == nil
+	return s.copyBack(s.transfer(context.Background(), "sleep", jobs), d.Streams) == nil
 }
 
 // unmapTheRest unmaps what the device lets it.
 func (s *space) unmapTheRest(d *dozing) {
 	for i := range d.jobs {
-		if j := &d.jobs[i]; !j.unmapped {
+		if j := &d.jobs[i]; !j.Unmapped {
 			_ = s.unmapJob(j)
 		}
 	}
@@ -78,15 +78,15 @@ func (s *space) endSleep(d *dozing, asleep bool, counts *SleepStats) (left uint6
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, j := range d.jobs {
-		s.shifting.Remove(j.chunk.run)
+		s.shifting.Remove(j.Chunk.Run)
 		if asleep {
 			left += s.tuckIn(d, j)
-		} else if !j.chunk.pinned {
-			s.dropped = append(s.dropped, j.chunk)
+		} else {
+			s.saved.Abandon(j.Chunk)
 		}
 	}
 	if !asleep {
-		s.bed = d.before
+		s.saved.Tags = d.before
 	}
 	s.counts.add(counts)
 	if left > 0 && s.left != nil {
@@ -98,26 +98,23 @@ func (s *space) endSleep(d *dozing, asleep bool, counts *SleepStats) (left uint6
 
 // tuckIn makes a chunk one that sleeps, and says how many of its pages are not used any
 // more: all, or none if the device would not unmap it.
-func (s *space) tuckIn(d *dozing, j job) (left uint64) {
-	c := j.chunk
-	numbers := s.numbers[c.run.Start:c.run.End()]
+func (s *space) tuckIn(d *dozing, j sleep.Job) (left uint64) {
+	c := j.Chunk
+	numbers := s.numbers[c.Run.Start:c.Run.End()]
 	switch {
-	case !j.unmapped:
-		s.jammed += c.run.Pages
+	case !j.Unmapped:
+		s.jammed += c.Run.Pages
 		s.physical.drowse(s.layDown(c))
 	case d.Backing == SleepDiscard:
-		left = c.run.Pages
+		left = c.Run.Pages
 		s.physical.doze(s.owner, numbers, s.layDown(c))
 		clear(numbers)
 	default:
-		left = c.run.Pages
+		left = c.Run.Pages
 		s.physical.discharge(left, 0)
 	}
 	s.used -= left
-	s.kept.add(c)
-	if c.block == nil && c.file == nil {
-		s.hold(engine.Asleep{DiscardedBytes: c.run.Pages * s.extent.PageBytes})
-	}
+	s.saved.Enter(c)
 	return left
 }
 

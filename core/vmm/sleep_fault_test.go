@@ -15,6 +15,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/vmm/sleep"
 )
 
 // nap is a fixed program of sleeps and wakes of a model, of which each step may fail.
@@ -47,7 +48,7 @@ func newNap(t *testing.T, pages device.Backing, streams int) *nap {
 		dir: t.TempDir(), streams: streams, values: map[uint64]byte{}, lost: map[uint64]bool{}, asleep: map[uint64]SleepBacking{},
 	}
 	n.kept = keep(n.shared.physical, n.dev)
-	n.shared.physical.keepers.chunkBytes = 2 * page
+	n.shared.physical.keepers.ChunkBytes = 2 * page
 	n.model = n.party.model(t, "m", 4, 0, 0)
 	for tag, ranges := range [napTags][][2]uint64{{{0, 3}, {3, 1}, {9, 2}}, {{4, 2}, {13, 1}}} {
 		for _, r := range ranges {
@@ -112,7 +113,7 @@ func (n *nap) sleep(t *testing.T, tag string, backing SleepBacking) func() {
 
 func (n *nap) wake(t *testing.T, tag string) func() {
 	return func() {
-		if tag != "" && !n.model.IsAsleep(tag) || tag == "" && !n.model.space.bed.anything() {
+		if tag != "" && !n.model.IsAsleep(tag) || tag == "" && !n.model.space.saved.Tags.Any() {
 			return // A sleep before has failed.
 		}
 		before := n.model.Stats()
@@ -164,7 +165,7 @@ func (n *nap) run(t *testing.T) {
 
 // end wakes what sleeps and looks whether all is there.
 func (n *nap) end(t *testing.T) {
-	if n.model.space.bed.anything() {
+	if n.model.space.saved.Tags.Any() {
 		_, err := n.model.Wake(background, WakeRequest{})
 		require.NoError(t, err, "the next one works")
 		for at, backing := range n.asleep {
@@ -225,7 +226,7 @@ func TestEveryDriverCallOfSleepFailsOnce(t *testing.T) {
 
 // faultyFile fails its n-th call, all of one countdown.
 type faultyFile struct {
-	file
+	sleep.File
 	fails *countdown
 }
 
@@ -246,31 +247,31 @@ func (c *countdown) next() error {
 
 func (f faultyFile) WriteAt(from []byte, at int64) (int, error) {
 	if err := f.fails.next(); err != nil {
-		n, _ := f.file.WriteAt(from[:len(from)/2], at)
+		n, _ := f.File.WriteAt(from[:len(from)/2], at)
 		return n, err
 	}
-	return f.file.WriteAt(from, at)
+	return f.File.WriteAt(from, at)
 }
 
 func (f faultyFile) ReadAt(to []byte, at int64) (int, error) {
 	if err := f.fails.next(); err != nil {
 		return 0, err
 	}
-	return f.file.ReadAt(to, at)
+	return f.File.ReadAt(to, at)
 }
 
 // fail has the n-th call on host memory and files fail.
 func (n *nap) fail(nth int, err error) *countdown {
 	c := &countdown{nth: nth, err: err}
 	keepers := &n.shared.physical.keepers
-	take, open := keepers.takeBlock, keepers.openFile
-	keepers.takeBlock = func(size uint64) (*block, error) {
+	take, open := keepers.TakeBlock, keepers.OpenFile
+	keepers.TakeBlock = func(size uint64) (*sleep.Block, error) {
 		if err := c.next(); err != nil {
 			return nil, device.Errorf(device.CodeResourceExhausted, "test", "%w", err)
 		}
 		return take(size)
 	}
-	keepers.openFile = func(dir string) (file, error) {
+	keepers.OpenFile = func(dir string) (sleep.File, error) {
 		if err := c.next(); err != nil {
 			return nil, err
 		}

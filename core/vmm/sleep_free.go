@@ -6,6 +6,7 @@ import (
 	"ferrum_mem/core/track"
 	"ferrum_mem/core/vmm/extent"
 	"ferrum_mem/core/vmm/pageset"
+	"ferrum_mem/core/vmm/sleep"
 )
 
 // leaveAsleep is deallocate for a range that sleeps, which no work uses; false: it
@@ -58,7 +59,7 @@ func (s *space) shiftingNow(op string, b extent.Span, r pageset.Run) error {
 
 // endSleepers takes pages that sleep out of their allocations and makes them free.
 func (s *space) endSleepers(r pageset.Run) {
-	s.forget(r)
+	s.saved.Forget(r)
 	ended := uint64(0)
 	for at := r.Start; at < r.End(); {
 		number, first := s.allocated[at], at
@@ -110,5 +111,5 @@ func (s *space) endAllSleepers() {
 		s.endSleepers(s.asleep.RunFrom(start, slicePages))
 		s.standBack(&steps)
 	}
-	s.bed = bedtime{}
+	s.saved.Tags = sleep.Tags{}
 }

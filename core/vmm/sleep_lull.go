@@ -9,6 +9,7 @@ import (
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/track"
 	"ferrum_mem/core/vmm/pageset"
+	"ferrum_mem/core/vmm/sleep"
 )
 
 // How pages fall asleep, so that a Sleep is all or nothing. First all bytes are copied;
@@ -32,71 +33,51 @@ func (s *space) lull(ctx context.Context, d *dozing) error {
 }
 
 // copyOut keeps the bytes of all jobs.
-func (s *space) copyOut(ctx context.Context, d *dozing) error {
+func (s *space) copyOut(ctx context.Context, d *dozing) (err error) {
 	if d.Backing == SleepDiscard || len(d.jobs) == 0 {
 		return nil
 	}
-	t := &transfer{space: s, ctx: ctx, op: "sleep", jobs: d.jobs, copy: s.copyToBlock}
+	t := s.transfer(ctx, "sleep", d.jobs)
+	var left []sleep.Leftover
 	if d.Backing == SleepToFile {
-		if err := s.openSleepFile(d); err != nil {
-			return err
-		}
-		t.copy = s.copyToFile
+		d.path, left, err = t.ToFile(d.Dir, d.Streams)
+	} else {
+		left, err = t.ToMemory(d.Streams)
 	}
-	err := t.run(d.Streams)
-	if err == nil && d.file != nil {
-		err = s.seal(d.file)
-	}
+	s.leaveOpen(left)
 	return err
 }
 
-func (s *space) openSleepFile(d *dozing) (err error) {
-	chunks := make([]*chunk, len(d.jobs))
-	for i, j := range d.jobs {
-		chunks[i] = j.chunk
+// transfer is one of the bytes of jobs, as long as the context and the space allow it.
+func (s *space) transfer(ctx context.Context, op string, jobs []sleep.Job) *sleep.Transfer {
+	return &sleep.Transfer{
+		Device: s.physical.engine.Device(), Extent: &s.extent, Keepers: &s.physical.keepers, Op: op, Jobs: jobs,
+		Stopped: func() error { return s.stopped(ctx, op) }, Held: s.hold,
 	}
-	if d.file, err = s.newSleepFile(d.Dir, chunks); err != nil {
-		return err
-	}
+}
+
+// copyBack gives the pages of jobs what is kept of them.
+func (s *space) copyBack(t *sleep.Transfer, streams int) error {
+	left, err := t.Back(streams)
+	s.leaveOpen(left)
+	return err
+}
+
+// leaveOpen keeps what a transfer could not close.
+func (s *space) leaveOpen(left []sleep.Leftover) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.hold(engine.Asleep{FileBytes: pagesOf(d.jobs) * s.extent.PageBytes})
-	return nil
-}
-
-func (s *space) copyToBlock(l *lane, j job) error {
-	size := j.chunk.run.Pages * s.extent.PageBytes
-	kept, err := s.physical.keepers.takeBlock(size)
-	if err != nil {
-		return err
-	}
-	j.chunk.block = kept
-	s.mu.Lock()
-	s.hold(engine.Asleep{HostBytes: size})
-	s.mu.Unlock()
-	return l.toHost(j, kept.addr)
-}
-
-func (s *space) copyToFile(l *lane, j job) error {
-	size := j.chunk.run.Pages * s.extent.PageBytes
-	buffer, err := l.staging(size)
-	if err != nil {
-		return err
-	}
-	if err := l.toHost(j, buffer.addr); err != nil {
-		return err
-	}
-	return s.writeChunk(j.chunk, buffer.bytes[:size])
+	s.saved.Leave(left)
 }
 
 // giveUp gives the pages of unmapped jobs back to the device. They stay charged until
 // the Sleep has ended, so that they are everybody's at one moment.
-func (s *space) giveUp(jobs []job) {
+func (s *space) giveUp(jobs []sleep.Job) {
 	for _, j := range jobs {
-		if !j.unmapped {
+		if !j.Unmapped {
 			continue
 		}
-		pages := s.takePages(j.chunk)
+		pages := s.takePages(j.Chunk)
 		if err := s.physical.surrender(s.owner, pages); err != nil {
 			s.physical.engine.Log(engine.Warning, fmt.Sprintf("%q could not give back pages of what sleeps: %v", s.owner.name, err))
 		}
@@ -104,10 +85,10 @@ func (s *space) giveUp(jobs []job) {
 }
 
 // takePages takes the pages of an unmapped chunk out of the page table and the books.
-func (s *space) takePages(c *chunk) []device.Page {
+func (s *space) takePages(c *sleep.Chunk) []device.Page {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	numbers := s.numbers[c.run.Start:c.run.End()]
+	numbers := s.numbers[c.Run.Start:c.Run.End()]
 	pages := slices.Clone(numbers)
 	clear(numbers)
 	s.physical.giveUp(s.layDown(c), uint64(len(pages)))
@@ -116,12 +97,12 @@ func (s *space) takePages(c *chunk) []device.Page {
 
 // layDown makes live pages ones that sleep, and says what they were asked for with.
 // The caller holds mu.
-func (s *space) layDown(c *chunk) track.Block {
-	sizes := s.asked(c.run)
-	s.live.Remove(c.run)
-	s.asleep.Add(c.run)
+func (s *space) layDown(c *sleep.Chunk) track.Block {
+	sizes := s.asked(c.Run)
+	s.live.Remove(c.Run)
+	s.asleep.Add(c.Run)
 	s.requested -= sizes.RequestedBytes
-	s.tags.Leave(c.tag, sizes, 0)
+	s.tags.Leave(c.Tag, sizes, 0)
 	return sizes
 }
 

@@ -13,6 +13,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/vmm/sleep"
 )
 
 // sleepCell is what the test knows of a page; allocation 0: it has none.
@@ -338,7 +339,7 @@ func TestSleepLikeANaiveModel(t *testing.T) {
 		n := &sleepNaive{party: newPartyBacked(t, backing, sleepLimit), dir: dir, limit: sleepLimit}
 		kept := keep(n.shared.physical, n.dev)
 		n.interrupt()
-		n.shared.physical.keepers.chunkBytes = rapid.Uint64Range(1, 4).Draw(t, "chunk") * page
+		n.shared.physical.keepers.ChunkBytes = rapid.Uint64Range(1, 4).Draw(t, "chunk") * page
 		for i := range 2 {
 			m, err := n.shared.Register(fmt.Sprint("m", i), ModelConfig{VirtualBytes: sleepPages * page})
 			require.NoError(t, err)
@@ -364,9 +365,9 @@ func TestSleepLikeANaiveModel(t *testing.T) {
 // interrupt has what was planned happen at the first use of host memory.
 func (n *sleepNaive) interrupt() {
 	keepers := &n.shared.physical.keepers
-	take := keepers.takeBlock
+	take := keepers.TakeBlock
 	var one sync.Mutex
-	keepers.takeBlock = func(size uint64) (*block, error) {
+	keepers.TakeBlock = func(size uint64) (*sleep.Block, error) {
 		one.Lock()
 		defer one.Unlock()
 		if n.meanwhile != nil {

@@ -10,61 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/vmm/sleep"
 )
 
 // Files of what sleeps lie in a directory that others use as well: what is not ours stays
 // as it is, whatever it is called.
-
-// put makes a file with some content.
-func put(t *testing.T, dir, name, content string) string {
-	path := filepath.Join(dir, name)
-	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
-	return path
-}
-
-func content(t *testing.T, path string) string {
-	bytes, err := os.ReadFile(path)
-	require.NoError(t, err)
-	return string(bytes)
-}
-
-func TestOnlyWhatIsOursAndLeftBehindIsRemoved(t *testing.T) {
-	dir, elsewhere := t.TempDir(), t.TempDir()
-	stays := map[string]string{
-		"ferrum-sleep-notes.txt": "not to be lost", "ferrum-sleep-": "", "ferrum-sleep-empty": "",
-		"ferrum-sleep-short": fileMagic[:len(fileMagic)-1], "ferrum-sleep-1234567": "\x89FERRUM-SLEEP\r\n\x1b and more",
-		"sleep": fileMagic,
-	}
-	for name, text := range stays {
-		put(t, dir, name, text)
-	}
-	// What leads elsewhere, and what cannot be read like a file.
-	target := put(t, elsewhere, "ferrum-sleep-target", fileMagic)
-	require.NoError(t, os.Symlink(target, filepath.Join(dir, "ferrum-sleep-link")))
-	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "ferrum-sleep-pipe"), 0o600))
-	require.NoError(t, os.Mkdir(filepath.Join(dir, "ferrum-sleep-folder"), 0o700))
-	// Somebody has the lock, so somebody lives.
-	held := put(t, dir, "ferrum-sleep-held", fileMagic+"...")
-	owner, err := os.Open(held)
-	require.NoError(t, err)
-	require.True(t, lock(owner))
-	put(t, dir, "ferrum-sleep-left", fileMagic)
-	put(t, dir, "ferrum-sleep-left-too", fileMagic+"and what slept")
-
-	removeLeftovers(dir)
-	for name, text := range stays {
-		require.Equal(t, text, content(t, filepath.Join(dir, name)), name)
-	}
-	require.Equal(t, fileMagic, content(t, target))
-	require.ElementsMatch(t, []string{
-		"ferrum-sleep-notes.txt", "ferrum-sleep-", "ferrum-sleep-empty", "ferrum-sleep-short", "ferrum-sleep-1234567", "sleep",
-		"ferrum-sleep-link", "ferrum-sleep-pipe", "ferrum-sleep-folder", "ferrum-sleep-held",
-	}, files(t, dir))
-	// The same file once its owner is gone, whoever has the number of that process now.
-	require.NoError(t, owner.Close())
-	removeLeftovers(dir)
-	require.NotContains(t, files(t, dir), "ferrum-sleep-held")
-}
 
 // The program has put something of its own where the file was: the bytes wake, and what
 // is there stays.
@@ -141,8 +91,8 @@ func TestSleepBeyondTheSizeOfFiles(t *testing.T) {
 	r := fullRig(t)
 	copies, lowersAt := 0, 0
 	keepers := &r.pool.physical.keepers
-	open := keepers.openFile
-	keepers.openFile = func(dir string) (file, error) {
+	open := keepers.OpenFile
+	keepers.OpenFile = func(dir string) (sleep.File, error) {
 		f, err := open(dir)
 		return watchedFile{f, func() {
 			if copies++; copies == lowersAt {
@@ -188,11 +138,11 @@ func TestSleepBeyondTheSizeOfFiles(t *testing.T) {
 
 // watchedFile tells before it writes.
 type watchedFile struct {
-	file
+	sleep.File
 	writes func()
 }
 
 func (f watchedFile) WriteAt(bytes []byte, at int64) (int, error) {
 	f.writes()
-	return f.file.WriteAt(bytes, at)
+	return f.File.WriteAt(bytes, at)
 }

@@ -9,7 +9,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/engine"
-	"ferrum_mem/core/vmm/pageset"
+	"ferrum_mem/core/vmm/sleep"
 )
 
 // watch has a look at every use of host memory, once it is had and before it is given
@@ -25,15 +25,15 @@ func (n *nap) watch(look func()) {
 		}
 	}
 	keepers := &n.shared.physical.keepers
-	take := keepers.takeBlock
-	keepers.takeBlock = func(size uint64) (*block, error) {
+	take := keepers.TakeBlock
+	keepers.TakeBlock = func(size uint64) (*sleep.Block, error) {
 		b, err := take(size)
 		if err != nil {
 			return nil, err
 		}
 		look()
-		free := b.free
-		b.free = func() { look(); free() }
+		free := b.Free
+		b.Free = func() { look(); free() }
 		return b, nil
 	}
 }
@@ -114,35 +114,27 @@ func TestPagesOfAnUnfinishedSleepStayCharged(t *testing.T) {
 	n.end(t)
 }
 
-// What happens to one page costs what is there of it, however many chunks sleep.
-func TestFreeingWhatSleepsLooksAtItsOwnChunks(t *testing.T) {
+// Pages that are freed while they sleep are out of what is kept, one chunk a page.
+func TestFreedPagesAreKeptNoLonger(t *testing.T) {
 	r := newRig(t, backed(devicetest.Config{TotalBytes: 1024 * page}), func(c *Config) { c.CapacityBytes = 1024 * page })
 	keep(r.pool.physical, r.dev)
-	r.pool.physical.keepers.chunkBytes = page
+	r.pool.physical.keepers.ChunkBytes = page
 	const all = 1000
 	_, err := r.pool.Alloc(0, all*page)
 	require.NoError(t, err)
 	_, err = r.pool.Sleep(background, SleepRequest{Streams: 1})
 	require.NoError(t, err)
 	s := r.pool.space
-	require.Len(t, s.kept.ordered(), all)
-	steps := func(at pageset.Run) (seen int) {
-		s.kept.each(at, func(*chunk, pageset.Run) { seen++ })
-		return seen
-	}
-	require.Equal(t, 1, steps(pageset.Run{Start: 500, Pages: 1}))
-	require.Equal(t, 3, steps(pageset.Run{Start: 500, Pages: 3}))
+	chunks := func() int { return len(s.saved.Jobs(func(uint32) bool { return true })) }
+	require.Equal(t, all, chunks())
 	require.NoError(t, r.pool.Free(500*page, 2*page, nil))
 	r.check(t)
-	require.Equal(t, 0, steps(pageset.Run{Start: 500, Pages: 2}))
-	require.Len(t, s.kept.ordered(), all-2)
-	require.Len(t, s.kept.spare, 2)
+	require.Equal(t, all-2, chunks())
 	_, err = r.pool.Wake(background, WakeRequest{})
 	require.NoError(t, err)
 	r.check(t)
 	_, err = r.pool.Sleep(background, SleepRequest{})
 	require.NoError(t, err)
-	require.Len(t, s.kept.all, all, "numbers are used again")
 	require.Equal(t, engine.Asleep{HostBytes: (all - 2) * page}, r.engine.Asleep())
 	r.check(t)
 	r.quit(t)

@@ -10,6 +10,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/vmm/sleep"
 )
 
 // blocks counts the host memory that a test's keepers have given and not had back.
@@ -22,13 +23,13 @@ type blocks struct {
 // keep has a stock's sleepers keep bytes where a test device can reach them.
 func keep(ph *Physical, dev *devicetest.Device) *blocks {
 	b := &blocks{dev: dev}
-	ph.keepers.takeBlock = func(size uint64) (*block, error) {
+	ph.keepers.TakeBlock = func(size uint64) (*sleep.Block, error) {
 		bytes := make([]byte, size)
 		ph.mu.Lock()
 		defer ph.mu.Unlock()
 		b.taken++
 		b.bytes += size
-		return &block{addr: dev.HostBuffer(bytes), bytes: bytes, free: func() {
+		return &sleep.Block{Addr: dev.HostBuffer(bytes), Bytes: bytes, Free: func() {
 			ph.mu.Lock()
 			defer ph.mu.Unlock()
 			b.taken--
@@ -41,17 +42,12 @@ func keep(ph *Physical, dev *devicetest.Device) *blocks {
 // auditChunks compares what is kept with the pages that sleep. The caller holds mu.
 func (s *space) auditChunks() error {
 	var sum engine.Asleep
-	start, asleep := uint64(0), uint64(0)
-	holders := map[uint64]*chunk{}
-	for _, c := range s.kept.ordered() {
-		if c.run.Start < start {
-			return fmt.Errorf("chunk at page %d stands behind one at %d", c.run.Start, start)
-		}
-		start = c.run.Start
-		left := uint64(0)
-		for p := c.run.Start; p < c.run.End(); p++ {
-			if s.kept.of[p] == c.number+1 {
-				left++
+	asleep := uint64(0)
+	holders := map[uint64]*sleep.Chunk{}
+	for _, j := range s.saved.Jobs(func(uint32) bool { return true }) {
+		c := j.Chunk
+		for _, part := range j.Runs {
+			for p := part.Start; p < part.End(); p++ {
 				if !s.asleep.Has(p) {
 					return fmt.Errorf("page %d is kept and does not sleep", p)
 				}
@@ -59,30 +55,26 @@ func (s *space) auditChunks() error {
 					return fmt.Errorf("page %d sleeps in two chunks", p)
 				}
 				holders[p] = c
-				if tag := s.records.all[s.allocated[p]-1].tag; tag != c.tag {
-					return fmt.Errorf("page %d has tag %d in a chunk of tag %d", p, tag, c.tag)
+				if tag := s.records.all[s.allocated[p]-1].tag; tag != c.Tag {
+					return fmt.Errorf("page %d has tag %d in a chunk of tag %d", p, tag, c.Tag)
 				}
 			}
 		}
-		if left != c.left || left == 0 {
-			return fmt.Errorf("chunk at page %d has %d pages left, counted %d", c.run.Start, c.left, left)
+		left := sleep.LengthOf(j.Runs)
+		if left != c.Left() || left == 0 {
+			return fmt.Errorf("chunk at page %d has %d pages left, counted %d", c.Run.Start, c.Left(), left)
 		}
 		asleep += left
-		bytes := c.run.Pages * s.extent.PageBytes
-		switch {
-		case c.block != nil:
-			sum.HostBytes += bytes
-		case c.file != nil:
-			sum.FileBytes += bytes
-		default:
+		sum = sum.Plus(c.Held())
+		if c.Discarded() {
 			sum.DiscardedBytes += left * s.extent.PageBytes
 		}
 	}
-	if sum != s.held {
-		return fmt.Errorf("held is %+v, counted %+v", s.held, sum)
+	if sum != s.saved.Held() {
+		return fmt.Errorf("held is %+v, counted %+v", s.saved.Held(), sum)
 	}
-	if len(s.dropped)+len(s.leftovers) != 0 {
-		return fmt.Errorf("%d chunks and %d streams are left", len(s.dropped), len(s.leftovers))
+	if !s.saved.Clean() {
+		return fmt.Errorf("chunks or streams are left")
 	}
 	return compare(map[string][2]uint64{"in chunks": {s.asleep.Count(), asleep}})
 }

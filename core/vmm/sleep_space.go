@@ -8,16 +8,19 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/track"
+	"ferrum_mem/core/vmm/extent"
 	"ferrum_mem/core/vmm/pageset"
+	"ferrum_mem/core/vmm/sleep"
 )
 
 // dozing is a Sleep under way.
 type dozing struct {
 	SleepRequest
-	jobs []job
-	file *sleepFile
+	jobs []sleep.Job
+	// path is the file that it has made.
+	path string
 	// before is what slept before.
-	before bedtime
+	before sleep.Tags
 }
 
 func (s *space) sleep(ctx context.Context, r SleepRequest) (SleepReport, error) {
@@ -25,12 +28,12 @@ func (s *space) sleep(ctx context.Context, r SleepRequest) (SleepReport, error) 
 	start := track.Now()
 	err := s.checkSleep(r)
 	if err == nil {
-		err = s.takeTurn(ctx, op, r.NoWait)
+		err = s.turn.Take(ctx, &s.extent, op, r.NoWait, s.physical.engine.MayWait)
 	}
 	if err != nil {
 		return SleepReport{}, err
 	}
-	defer s.endTurn()
+	defer s.turn.End()
 	s.sweepQuietly()
 	d, err := s.beginSleep(ctx, r)
 	if err != nil {
@@ -47,9 +50,7 @@ func (s *space) sleep(ctx context.Context, r SleepRequest) (SleepReport, error) 
 		s.endSleep(d, false, &SleepStats{SleepFailures: 1})
 	} else {
 		report.Bytes = s.endSleep(d, true, &SleepStats{Sleeps: 1, SleepNs: report.Ns}) * s.extent.PageBytes
-		if d.file != nil {
-			report.Path = d.file.file.Name()
-		}
+		report.Path = d.path
 	}
 	s.sweepQuietly()
 	s.physical.engine.Changed()
@@ -78,16 +79,7 @@ func (s *space) checkSleep(r SleepRequest) error {
 	if len(r.Tag) > MaxNameBytes {
 		return s.extent.Fault(device.CodeInvalidArgument, op, "tag %q has %d bytes, at most %d are allowed", r.Tag, len(r.Tag), MaxNameBytes)
 	}
-	return s.checkStreams(op, r.Streams)
-}
-
-func pagesOf(jobs []job) (pages uint64) {
-	for _, j := range jobs {
-		for _, r := range j.runs {
-			pages += r.Pages
-		}
-	}
-	return pages
+	return checkStreams(&s.extent, op, r.Streams)
 }
 
 // beginSleep has no more allocations made, waits for those under way and makes the
@@ -100,10 +92,14 @@ func (s *space) beginSleep(ctx context.Context, r SleepRequest) (*dozing, error)
 	if s.state != stateOpen {
 		return nil, s.extent.Closed(op)
 	}
-	d.before = s.bed.clone()
-	if err := s.goToBed(op, r.Tag); err != nil {
-		return nil, err
+	d.before = s.saved.Tags.Clone()
+	switch {
+	case r.Tag == "" && s.saved.Tags.All():
+		return nil, s.extent.Fault(device.CodeInvalidState, op, "%q sleeps already", s.owner.name)
+	case r.Tag != "" && s.saved.Tags.Sleeps(r.Tag):
+		return nil, s.extent.Fault(device.CodeInvalidState, op, "tag %q of %q sleeps already", r.Tag, s.owner.name)
 	}
+	s.saved.Tags.Begin(r.Tag)
 	err := s.awaitClaims(ctx, op, r.NoWait)
 	if err == nil {
 		if d.jobs = s.awakeJobs(r); len(d.jobs) == 0 && r.Tag != "" {
@@ -111,45 +107,15 @@ func (s *space) beginSleep(ctx context.Context, r SleepRequest) (*dozing, error)
 		}
 	}
 	if err != nil {
-		s.bed = d.before
+		s.saved.Tags = d.before
 		s.changed.Broadcast()
 		return nil, err
 	}
 	for _, j := range d.jobs {
-		s.shifting.Add(j.chunk.run)
+		s.shifting.Add(j.Chunk.Run)
 	}
 	s.claims++
 	return d, nil
-}
-
-// appendRun lengthens the last run if the next one begins at its end.
-func appendRun(runs []pageset.Run, next pageset.Run) []pageset.Run {
-	if last := len(runs) - 1; last >= 0 && runs[last].End() == next.Start {
-		runs[last].Pages += next.Pages
-		return runs
-	}
-	return append(runs, next)
-}
-
-// goToBed notes that a tag, or everything, sleeps.
-func (s *space) goToBed(op, tag string) error {
-	b := &s.bed
-	switch {
-	case tag == "" && b.all && len(b.awake) == 0:
-		return s.extent.Fault(device.CodeInvalidState, op, "%q sleeps already", s.owner.name)
-	case tag != "" && b.sleeps(tag):
-		return s.extent.Fault(device.CodeInvalidState, op, "tag %q of %q sleeps already", tag, s.owner.name)
-	case tag == "":
-		*b = bedtime{all: true, tags: map[string]bool{}, awake: map[string]bool{}}
-	case b.all:
-		delete(b.awake, tag)
-	default:
-		if b.tags == nil {
-			b.tags = map[string]bool{}
-		}
-		b.tags[tag] = true
-	}
-	return nil
 }
 
 // awaitClaims waits for allocations under way.
@@ -161,7 +127,7 @@ func (s *space) awaitClaims(ctx context.Context, op string, noWait bool) error {
 		case !s.physical.engine.MayWait():
 			return s.extent.Fault(device.CodeBusy, op, "%d allocations of %q are under way, and this thread may not wait for them", s.claims, s.owner.name)
 		case ctx.Err() != nil:
-			return s.ended(ctx, op)
+			return sleep.Ended(ctx, &s.extent, op)
 		}
 		s.waitChanged(ctx)
 		if s.state != stateOpen {
@@ -173,37 +139,23 @@ func (s *space) awaitClaims(ctx context.Context, op string, noWait bool) error {
 
 // awakeJobs cuts what is live of a tag, or all, into chunks: what is not copied only
 // where the tag changes.
-func (s *space) awakeJobs(r SleepRequest) (jobs []job) {
-	tag, most := r.Tag, max(s.physical.keepers.chunkBytes/s.extent.PageBytes, 1)
+func (s *space) awakeJobs(r SleepRequest) []sleep.Job {
+	cut := sleep.Cut{Most: max(s.physical.keepers.ChunkBytes/s.extent.PageBytes, 1)}
 	if r.Backing == SleepDiscard {
-		most = s.extent.Pages
+		cut.Most = s.extent.Pages
 	}
-	var last *chunk
 	for at, ok := s.live.Next(0); ok; at, ok = s.live.Next(at) {
-		number := s.records.all[s.allocated[at]-1].tag
-		end := at + 1
-		for end < s.extent.Pages && s.live.Has(end) && s.allocated[end] == s.allocated[at] {
-			end++
+		tag, first := s.records.all[s.allocated[at]-1].tag, at
+		for at++; at < s.extent.Pages && s.live.Has(at) && s.allocated[at] == s.allocated[first]; at++ {
 		}
-		for tag == "" || s.tags.Name(number) == tag {
-			if last == nil || last.run.End() != at || last.tag != number || last.run.Pages == most {
-				last = &chunk{run: pageset.Run{Start: at}, tag: number}
-				jobs = append(jobs, job{chunk: last})
-			}
-			n := min(end-at, most-last.run.Pages)
-			last.run.Pages += n
-			if at += n; at == end {
-				break
-			}
+		if r.Tag == "" || s.tags.Name(tag) == r.Tag {
+			cut.Add(pageset.Run{Start: first, Pages: at - first}, tag)
 		}
-		if at = end; at == s.extent.Pages {
+		if at == s.extent.Pages {
 			break
 		}
 	}
-	for i := range jobs {
-		jobs[i].runs = []pageset.Run{jobs[i].chunk.run}
-	}
-	return jobs
+	return cut.Jobs()
 }
 
 // workSlice is how long a wait for queued work lasts before it looks at its context.
@@ -236,4 +188,11 @@ func (s *space) awaitWork(ctx context.Context, noWait bool, wait func(time.Durat
 			return err
 		}
 	}
+}
+
+func checkStreams(e *extent.Extent, op string, streams int) error {
+	if streams < 0 || streams > MaxSleepStreams {
+		return e.Fault(device.CodeInvalidArgument, op, "streams %d: 0 to %d are possible", streams, MaxSleepStreams)
+	}
+	return nil
 }

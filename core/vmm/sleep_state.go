@@ -4,58 +4,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/internal/offheap"
+	"ferrum_mem/core/vmm/extent"
 	"ferrum_mem/core/vmm/pageset"
+	"ferrum_mem/core/vmm/sleep"
 )
 
 // errAsleep is the cause of refusals because something sleeps.
 var errAsleep = errors.New("asleep")
 
-// bedtime says which tags sleep.
-type bedtime struct {
-	// all but those in awake sleep; without all only those in tags.
-	all         bool
-	tags, awake map[string]bool
-}
-
-func (b bedtime) clone() bedtime {
-	return bedtime{all: b.all, tags: maps.Clone(b.tags), awake: maps.Clone(b.awake)}
-}
-
-func (b bedtime) sleeps(tag string) bool {
-	if b.all {
-		return !b.awake[tag]
-	}
-	return b.tags[tag]
-}
-
-// anything says that some tag sleeps.
-func (b bedtime) anything() bool { return b.all || len(b.tags) > 0 }
-
 // sleeper is what of a space sleeps. Beside turn it is under the space's lock.
 type sleeper struct {
-	// turn is full while a thread puts something to sleep or wakes it; it stands above
-	// all locks.
-	turn chan struct{}
-	bed  bedtime
+	// turn is taken by who puts something to sleep or wakes it.
+	turn sleep.Turn
+	// saved is what is kept of the pages that sleep.
+	saved sleep.Saved
 	// asleep are the pages of allocations that sleep, shifting those that are being
 	// put to sleep (and live) or woken (and asleep).
 	asleep, shifting pageset.Set
 	// jammed counts pages that sleep but are still mapped, because the device would
 	// not unmap them after a Wake that failed: they are used, and have their number.
 	jammed uint64
-	// kept is what is kept of the pages that sleep.
-	kept keptChunks
-	held engine.Asleep
-	// dropped are chunks that nobody needs any more and streams leftovers of transfers
-	// that could not be closed.
-	dropped   []*chunk
-	leftovers []leftover
 	// forced says that the space is being closed whatever sleeps or wakes.
 	forced bool
 	// sleepWaits counts the allocations that wait for what sleeps.
@@ -63,69 +36,29 @@ type sleeper struct {
 	counts     SleepStats
 }
 
-// leftover is a stream that could not be closed, and the chunk that its last copy may
-// still use.
-type leftover struct {
-	stream device.Stream
-	chunk  *chunk
-	buffer *block
-}
-
-func (s *space) openSleeper() error {
-	s.turn = make(chan struct{}, 1)
-	err := s.asleep.Open(s.extent.Pages)
+func (l *sleeper) open(e *extent.Extent, books *engine.Engine) error {
+	l.turn = sleep.NewTurn()
+	err := l.asleep.Open(e.Pages)
 	if err == nil {
-		err = s.shifting.Open(s.extent.Pages)
+		err = l.shifting.Open(e.Pages)
 	}
 	if err == nil {
-		err = s.kept.open(s.extent.Pages)
+		err = l.saved.Open(e, books)
 	}
 	return err
 }
 
-func (s *space) detachSleeper() offheap.Detached {
-	return offheap.Detached{s.asleep.Detach(), s.shifting.Detach(), s.kept.detach()}
+func (l *sleeper) detach() offheap.Detached {
+	return append(l.saved.Detach(), l.asleep.Detach(), l.shifting.Detach())
 }
 
-// sleeperBytes is the address space of its tables.
-func (s *space) sleeperBytes() uint64 { return s.asleep.Bytes() + s.shifting.Bytes() + s.kept.bytes() }
-
-// takeTurn makes the calling thread the one that puts to sleep or wakes.
-func (s *space) takeTurn(ctx context.Context, op string, noWait bool) error {
-	select {
-	case s.turn <- struct{}{}:
-		return nil
-	default:
-	}
-	if noWait {
-		return s.extent.Fault(device.CodeTimeout, op, "another sleep or wake of %q is under way, and the call is not to wait for it", s.owner.name)
-	}
-	if !s.physical.engine.MayWait() {
-		return s.extent.Fault(device.CodeBusy, op, "another sleep or wake of %q is under way, and this thread may not wait for it", s.owner.name)
-	}
-	select {
-	case s.turn <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return s.ended(ctx, op)
-	}
-}
-
-func (s *space) endTurn() { <-s.turn }
-
-// ended is the error of a call whose context is over.
-func (s *space) ended(ctx context.Context, op string) error {
-	code := device.CodeCancelled
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		code = device.CodeTimeout
-	}
-	return s.extent.Fault(code, op, "%q: %v", s.owner.name, context.Cause(ctx))
-}
+// bytes is the address space of its tables.
+func (l *sleeper) bytes() uint64 { return l.asleep.Bytes() + l.shifting.Bytes() + l.saved.Bytes() }
 
 // stopped says why a transfer must not go on.
 func (s *space) stopped(ctx context.Context, op string) error {
 	if ctx.Err() != nil {
-		return s.ended(ctx, op)
+		return sleep.Ended(ctx, &s.extent, op)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,15 +94,15 @@ func (s *space) isAsleep(tag string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if tag == "" {
-		return s.bed.all && len(s.bed.awake) == 0
+		return s.saved.Tags.All()
 	}
-	return s.bed.sleeps(tag)
+	return s.saved.Tags.Sleeps(tag)
 }
 
 // sleeping is the error of an allocation whose tag or range sleeps; nil: it may go
 // on. The caller holds mu.
 func (s *space) sleeping(p placing) error {
-	if tag := s.tagName(p.tag); s.bed.anything() && s.bed.sleeps(tag) {
+	if tag := s.tagName(p.tag); s.saved.Tags.Any() && s.saved.Tags.Sleeps(tag) {
 		return s.extent.Fault(device.CodeInvalidState, p.op, "%q, tag %q is %w", s.owner.name, tag, errAsleep)
 	}
 	if p.anywhere || s.asleep.Count() == 0 {
@@ -229,72 +162,28 @@ func (s *space) awaitAwake(ctx context.Context, p placing) error {
 	}
 }
 
-// hold enters what is kept elsewhere; release takes it out. The caller holds mu.
+// hold enters what is held elsewhere.
 func (s *space) hold(a engine.Asleep) {
-	s.held = s.held.Plus(a)
-	s.physical.engine.AddAsleep(a)
-}
-
-func (s *space) release(a engine.Asleep) {
-	s.held = s.held.Minus(a)
-	s.physical.engine.RemoveAsleep(a)
-}
-
-// forget takes freed pages that sleep out of what is kept. The caller holds mu.
-func (s *space) forget(r pageset.Run) {
-	s.kept.leave(r, func(c *chunk, part pageset.Run) {
-		if c.block == nil && c.file == nil {
-			s.release(engine.Asleep{DiscardedBytes: part.Pages * s.extent.PageBytes})
-		}
-		if c.left == 0 && !c.pinned {
-			s.dropped = append(s.dropped, c)
-		}
-	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.saved.Hold(a)
 }
 
 // sweep gives back what was kept of chunks that nobody needs, and tries again to
 // close streams. The caller holds no lock.
-func (s *space) sweep() (err error) {
+func (s *space) sweep() error {
 	s.mu.Lock()
-	dropped, leftovers := s.dropped, s.leftovers
-	s.dropped, s.leftovers = nil, nil
+	w := s.saved.Take()
 	s.mu.Unlock()
-	var closed, open []leftover
-	for _, l := range leftovers {
-		if failure := l.stream.Close(); failure != nil && !errors.Is(failure, device.CodeInvalidState) {
-			open, err = append(open, l), failure
-		} else {
-			closed = append(closed, l)
-		}
-	}
+	err := w.Close()
 	s.mu.Lock()
-	s.leftovers = append(s.leftovers, open...)
-	for _, l := range closed {
-		if l.buffer != nil {
-			l.buffer.free()
-		}
-		if l.chunk != nil {
-			if l.chunk.pinned = false; l.chunk.left == 0 {
-				dropped = append(dropped, l.chunk)
-			}
-		}
-	}
+	s.saved.Settle(w)
 	s.mu.Unlock()
-	s.drop(dropped)
-	return err
-}
-
-// drop gives back what was kept of chunks. The caller holds no lock.
-func (s *space) drop(chunks []*chunk) {
-	sum := engine.Asleep{}
-	for _, c := range chunks {
-		was, err := c.drop()
-		sum = sum.Plus(was)
-		if err != nil {
-			s.physical.engine.Log(engine.Warning, fmt.Sprintf("%q: a file of what slept could not be removed: %v", s.owner.name, err))
-		}
+	for _, failure := range w.Drop() {
+		s.physical.engine.Log(engine.Warning, fmt.Sprintf("%q: a file of what slept could not be removed: %v", s.owner.name, failure))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.release(sum)
+	s.saved.End(w)
+	return err
 }

@@ -61,7 +61,7 @@ func TestTwoModelsTakeTurns(t *testing.T) {
 func TestPageSleepsInItsNewLife(t *testing.T) {
 	p := newPartyBacked(t, device.BackingMovable, 10)
 	kept := keep(p.shared.physical, p.dev)
-	p.shared.physical.keepers.chunkBytes = 4 * page
+	p.shared.physical.keepers.ChunkBytes = 4 * page
 	m := p.model(t, "m", 0, 0, 0)
 	old := get(t, m, 4)
 	require.NoError(t, p.dev.FillNow(old.Addr, 1, old.SizeBytes))
@@ -238,12 +238,12 @@ func TestSleepThatIsNotToWait(t *testing.T) {
 	a.space.mu.Lock()
 	a.space.claims--
 	a.space.mu.Unlock()
-	require.NoError(t, a.space.takeTurn(background, "test", true))
+	require.NoError(t, a.space.turn.Take(background, &a.space.extent, "test", true, func() bool { return true }))
 	_, err = a.Sleep(background, now)
 	timeout("another sleep or wake", err)
 	_, err = a.Wake(background, WakeRequest{NoWait: true})
 	timeout("another sleep or wake", err)
-	a.space.endTurn()
+	a.space.turn.End()
 
 	_, err = a.Sleep(background, now)
 	require.NoError(t, err)
@@ -320,7 +320,7 @@ func TestSleepFromManyThreads(t *testing.T) {
 	for _, force := range []bool{false, true} {
 		p := newPartyWith(t, backed(devicetest.Config{}), engine.Options{}, ElasticConfig{LimitBytes: 40 * page}, true)
 		kept := keep(p.shared.physical, p.dev)
-		p.shared.physical.keepers.chunkBytes = page
+		p.shared.physical.keepers.ChunkBytes = page
 		var wait sync.WaitGroup
 		for i, tags := range tags {
 			m := p.model(t, fmt.Sprint("m", i), 0, 0, 0)

@@ -26,7 +26,7 @@ type record struct {
 
 func (n *nap) record(t *testing.T) record {
 	s := n.model.space
-	r := record{stats: n.model.Stats().Stats, live: s.live.Count(), asleep: s.asleep.Count(), bedAll: s.bed.all,
+	r := record{stats: n.model.Stats().Stats, live: s.live.Count(), asleep: s.asleep.Count(), bedAll: s.saved.Tags.All(),
 		tags: map[string]bool{}, hostBlocks: n.kept.taken, files: len(files(t, n.dir))}
 	for tag := range napTags {
 		r.tags[n.tag(tag)] = n.model.IsAsleep(n.tag(tag))
@@ -75,7 +75,7 @@ func (n *nap) settle(t *testing.T, backing SleepBacking, slept bool) {
 	for at := range n.values {
 		n.lost[at] = slept && backing == SleepDiscard
 	}
-	if n.model.space.bed.anything() {
+	if n.model.space.saved.Tags.Any() {
 		_, err := n.model.Wake(background, WakeRequest{})
 		require.NoError(t, err)
 		n.check(t)

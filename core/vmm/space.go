@@ -127,7 +127,7 @@ func (s *space) openTables() error {
 		err = s.stuck.Open(s.extent.Pages)
 	}
 	if err == nil {
-		err = s.openSleeper()
+		err = s.sleeper.open(&s.extent, s.physical.engine)
 	}
 	if err == nil {
 		err = s.numberMemory.Grow(&s.numbers, int(s.extent.Pages))
@@ -148,14 +148,14 @@ func (s *space) openTables() error {
 
 // detachTables takes the memory of the tables, for the caller to free without a lock.
 func (s *space) detachTables() offheap.Detached {
-	return append(s.detachSleeper(), s.live.Detach(), s.parked.Detach(), s.stuck.Detach(),
+	return append(s.sleeper.detach(), s.live.Detach(), s.parked.Detach(), s.stuck.Detach(),
 		s.numberMemory.Detach(&s.numbers), s.allocatedMemory.Detach(&s.allocated), s.records.detach(), s.users.Detach())
 }
 
 // tableBytes is the address space that the tables have for themselves; only what
 // was written has memory.
 func (s *space) tableBytes() uint64 {
-	return s.live.Bytes() + s.parked.Bytes() + s.stuck.Bytes() + s.sleeperBytes() +
+	return s.live.Bytes() + s.parked.Bytes() + s.stuck.Bytes() + s.sleeper.bytes() +
 		uint64(s.numberMemory.Bytes()) + uint64(s.allocatedMemory.Bytes()) + s.records.bytes() + s.users.Bytes()
 }
 
@@ -179,3 +179,5 @@ func (s *space) tagUses(to []track.TagUse) []track.TagUse {
 	defer s.mu.Unlock()
 	return s.tags.Uses(to)
 }
+
+const modelKind = "model"

@@ -72,8 +72,8 @@ func (s *space) statsLocked() Stats {
 func (s *space) sleepStats() SleepStats {
 	stats := s.counts
 	stats.AsleepPages, stats.AsleepBytes = s.asleep.Count(), s.asleep.Count()*s.extent.PageBytes
-	stats.AsleepHostBytes, stats.AsleepFileBytes = s.held.HostBytes, s.held.FileBytes
-	stats.AsleepDiscardedBytes = s.held.DiscardedBytes
+	stats.AsleepHostBytes, stats.AsleepFileBytes = s.saved.Held().HostBytes, s.saved.Held().FileBytes
+	stats.AsleepDiscardedBytes = s.saved.Held().DiscardedBytes
 	return stats
 }
 

@@ -33,7 +33,7 @@ func beyondDevice(streams []device.Stream) []device.Stream {
 func (s *space) awaitUsers(ctx context.Context, d *dozing) error {
 	var runs []pageset.Run
 	for _, j := range d.jobs {
-		runs = append(runs, j.runs...)
+		runs = append(runs, j.Runs...)
 	}
 	l := &leaving{op: "sleep", stream: d.Stream}
 	defer func() { s.closeMarks(l.marks) }()

@@ -6,36 +6,14 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/track"
-	"ferrum_mem/core/vmm/pageset"
+	"ferrum_mem/core/vmm/sleep"
 )
 
 // waking is a Wake under way.
 type waking struct {
 	WakeRequest
-	jobs []job
-	// kept and zeros are runs to map, of which bytes are kept and not; jammed are
-	// mapped already.
-	kept, zeros, jammed []pageset.Run
-	// keptPages and zeroPages are what is to be mapped there, once it is there.
-	keptPages, zeroPages []device.Page
-	// mapped are the runs that are mapped now.
-	mapped []mappedRun
+	sleep.Plan
 }
-
-type mappedRun struct {
-	run   pageset.Run
-	pages []device.Page
-}
-
-func lengthOf(runs []pageset.Run) (pages uint64) {
-	for _, r := range runs {
-		pages += r.Pages
-	}
-	return pages
-}
-
-// pages is how many a Wake needs.
-func (w *waking) pages() uint64 { return lengthOf(w.kept) + lengthOf(w.zeros) }
 
 // wake has room get the pages: it calls supply.
 func (s *space) wake(ctx context.Context, r WakeRequest, room func(context.Context, *waking) error) (WakeReport, error) {
@@ -43,18 +21,18 @@ func (s *space) wake(ctx context.Context, r WakeRequest, room func(context.Conte
 	start := track.Now()
 	err := s.checkWake(r)
 	if err == nil {
-		err = s.takeTurn(ctx, op, r.NoWait)
+		err = s.turn.Take(ctx, &s.extent, op, r.NoWait, s.physical.engine.MayWait)
 	}
 	if err != nil {
 		return WakeReport{}, err
 	}
-	defer s.endTurn()
+	defer s.turn.End()
 	s.sweepQuietly()
 	w, err := s.beginWake(r)
 	if err != nil {
 		return WakeReport{}, err
 	}
-	if err = s.stopped(ctx, op); err == nil && w.pages() > 0 {
+	if err = s.stopped(ctx, op); err == nil && w.Pages() > 0 {
 		err = room(ctx, w)
 	}
 	if err == nil {
@@ -72,7 +50,7 @@ func (s *space) wake(ctx context.Context, r WakeRequest, room func(context.Conte
 	if err != nil {
 		return WakeReport{}, err
 	}
-	report.Bytes = pagesOf(w.jobs) * s.extent.PageBytes
+	report.Bytes = sleep.PagesOf(w.Jobs) * s.extent.PageBytes
 	return report, nil
 }
 
@@ -81,7 +59,7 @@ func (s *space) checkWake(r WakeRequest) error {
 	if len(r.Tag) > MaxNameBytes {
 		return s.extent.Fault(device.CodeInvalidArgument, op, "tag %q has %d bytes, at most %d are allowed", r.Tag, len(r.Tag), MaxNameBytes)
 	}
-	return s.checkStreams(op, r.Streams)
+	return checkStreams(&s.extent, op, r.Streams)
 }
 
 // beginWake makes the pages that are to wake the calling thread's.
@@ -93,49 +71,32 @@ func (s *space) beginWake(r WakeRequest) (*waking, error) {
 	switch {
 	case s.state != stateOpen:
 		return nil, s.extent.Closed(op)
-	case r.Tag == "" && !s.bed.anything():
+	case r.Tag == "" && !s.saved.Tags.Any():
 		return nil, s.extent.Fault(device.CodeInvalidState, op, "nothing of %q sleeps", s.owner.name)
-	case r.Tag != "" && !s.bed.sleeps(r.Tag):
+	case r.Tag != "" && !s.saved.Tags.Sleeps(r.Tag):
 		return nil, s.extent.Fault(device.CodeInvalidState, op, "tag %q of %q does not sleep", r.Tag, s.owner.name)
 	}
-	for _, c := range s.kept.ordered() {
-		if r.Tag != "" && s.tags.Name(c.tag) != r.Tag {
-			continue
-		}
-		j := job{chunk: c, runs: s.kept.partsOf(c)}
-		for _, part := range j.runs {
+	var jammed func(page uint64) bool
+	if s.jammed > 0 {
+		jammed = s.isMappedAt
+	}
+	for _, j := range s.saved.Jobs(func(tag uint32) bool { return r.Tag == "" || s.tags.Name(tag) == r.Tag }) {
+		for _, part := range j.Runs {
 			s.shifting.Add(part)
-			s.sortWaking(w, c, part)
 		}
-		w.jobs = append(w.jobs, j)
+		w.Add(j, jammed)
 	}
 	s.claims++
 	return w, nil
 }
 
-// sortWaking puts pages of a chunk into the lists of a Wake.
-func (s *space) sortWaking(w *waking, c *chunk, r pageset.Run) {
-	list := &w.kept
-	if c.block == nil && c.file == nil {
-		list = &w.zeros
-	}
-	if s.jammed == 0 {
-		*list = appendRun(*list, r)
-		return
-	}
-	for at := r.Start; at < r.End(); at++ {
-		if s.numbers[at] != 0 {
-			w.jammed = appendRun(w.jammed, pageset.Run{Start: at, Pages: 1})
-		} else {
-			*list = appendRun(*list, pageset.Run{Start: at, Pages: 1})
-		}
-	}
-}
+// isMappedAt says whether a page has a physical one.
+func (s *space) isMappedAt(page uint64) bool { return s.numbers[page] != 0 }
 
 // supply gets the pages of a Wake from the stock, all or none.
 func (s *space) supply(_ context.Context, w *waking) error {
 	const op = "wake"
-	ph, pages := s.physical, w.pages()
+	ph, pages := s.physical, w.Pages()
 	if !ph.charge(pages, 0) {
 		ph.Land()
 		if !ph.charge(pages, 0) {
@@ -144,15 +105,15 @@ func (s *space) supply(_ context.Context, w *waking) error {
 		}
 	}
 	var err error
-	if n := lengthOf(w.kept); n > 0 {
-		w.keptPages, err = ph.fetch(&fetching{space: s, op: s.extent.Op(op), pages: n, noWait: w.NoWait})
+	if n := sleep.LengthOf(w.Kept); n > 0 {
+		w.KeptPages, err = ph.fetch(&fetching{space: s, op: s.extent.Op(op), pages: n, noWait: w.NoWait})
 	}
-	if n := lengthOf(w.zeros); n > 0 && err == nil {
-		w.zeroPages, err = ph.fetch(&fetching{space: s, op: s.extent.Op(op), pages: n, zeros: true, noWait: w.NoWait})
+	if n := sleep.LengthOf(w.Zeros); n > 0 && err == nil {
+		w.ZeroPages, err = ph.fetch(&fetching{space: s, op: s.extent.Op(op), pages: n, zeros: true, noWait: w.NoWait})
 	}
 	if err != nil {
-		ph.give(s.owner, w.keptPages)
-		w.keptPages = nil
+		ph.give(s.owner, w.KeptPages)
+		w.KeptPages = nil
 		ph.discharge(pages, 0)
 		return err
 	}
@@ -164,19 +125,19 @@ func (s *space) supply(_ context.Context, w *waking) error {
 }
 
 func (s *space) mapWaking(w *waking) error {
-	pages := slices.Concat(w.keptPages, w.zeroPages)
-	for _, r := range slices.Concat(w.kept, w.zeros) {
+	pages := slices.Concat(w.KeptPages, w.ZeroPages)
+	for _, r := range slices.Concat(w.Kept, w.Zeros) {
 		part := pages[:r.Pages]
 		pages = pages[r.Pages:]
 		if err := s.physical.virtual.Map(s.extent.Addr(r.Start), part); err != nil {
 			return err
 		}
-		w.mapped = append(w.mapped, mappedRun{r, part})
+		w.Mapped = append(w.Mapped, sleep.Mapping{Run: r, Pages: part})
 		if err := s.grant(r); err != nil {
 			return err
 		}
 	}
-	for _, r := range w.jammed {
+	for _, r := range w.Jammed {
 		if err := s.grant(r); err != nil {
 			return err
 		}
@@ -186,55 +147,8 @@ func (s *space) mapWaking(w *waking) error {
 
 // copyIn brings the bytes back.
 func (s *space) copyIn(ctx context.Context, w *waking) error {
-	t := &transfer{space: s, ctx: ctx, op: "wake", copy: s.copyBack}
-	var file *sleepFile
-	for _, j := range w.jobs {
-		if j.chunk.file != nil && j.chunk.file != file {
-			file = j.chunk.file
-			if err := s.checkHead(file); err != nil {
-				return err
-			}
-		}
-		if j.chunk.file == nil && j.chunk.block == nil {
-			// Fresh pages are zeros.
-			if j.runs = s.jammedOf(w, j.runs); len(j.runs) == 0 {
-				continue
-			}
-		}
-		t.jobs = append(t.jobs, j)
-	}
-	return t.run(w.Streams)
-}
-
-// jammedOf is the parts of runs that are mapped from a Wake that failed before.
-func (s *space) jammedOf(w *waking, runs []pageset.Run) (parts []pageset.Run) {
-	for _, r := range runs {
-		for _, jam := range w.jammed {
-			low, high := max(r.Start, jam.Start), min(r.End(), jam.End())
-			if low < high {
-				parts = append(parts, pageset.Run{Start: low, Pages: high - low})
-			}
-		}
-	}
-	return parts
-}
-
-// copyBack gives the pages of a chunk what is kept of them: zeros if nothing is.
-func (s *space) copyBack(l *lane, j job) error {
-	c := j.chunk
-	switch {
-	case c.block != nil:
-		return l.fromHost(j, c.block.addr)
-	case c.file == nil:
-		return l.zero(j)
-	}
-	size := c.run.Pages * s.extent.PageBytes
-	buffer, err := l.staging(size)
-	if err != nil {
+	if err := sleep.CheckHeads(w.Jobs); err != nil {
 		return err
 	}
-	if err := s.readChunk(c, buffer.bytes[:size]); err != nil {
-		return err
-	}
-	return l.fromHost(j, buffer.addr)
+	return s.copyBack(s.transfer(ctx, "wake", w.Copies()), w.Streams)
 }

@@ -22,7 +22,7 @@ var manyMethods = map[string]int{
 	"core/library.Pool":        poolMethods + 16,
 	"core/pool.Pool":           poolMethods,
 	"core/vmm.Physical":        91,
-	"core/vmm.space":           145,
+	"core/vmm.space":           127,
 	"drivers/cuda.openDevice":  143,
 }
 

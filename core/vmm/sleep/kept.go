@@ -1,4 +1,4 @@
-package vmm
+package sleep
 
 import (
 	"cmp"
@@ -8,12 +8,12 @@ import (
 	"ferrum_mem/core/vmm/pageset"
 )
 
-// keptChunks is the chunks of what sleeps in a space: by number, and by page. A page
+// kept is the chunks of what sleeps in a space: by number, and by page. A page
 // that sleeps is of one chunk. What happens to pages costs what they are, however many
-// chunks there are. Its owner's lock guards it.
-type keptChunks struct {
+// chunks there are. Its user's lock guards it.
+type kept struct {
 	// all has the chunks by number; nil: the number is spare.
-	all   []*chunk
+	all   []*Chunk
 	spare []uint32
 	// of has the number of its chunk plus 1 for each page that sleeps.
 	of     []uint32
@@ -21,7 +21,7 @@ type keptChunks struct {
 }
 
 // open is for so many pages.
-func (k *keptChunks) open(pages uint64) error {
+func (k *kept) open(pages uint64) error {
 	err := k.memory.Grow(&k.of, int(pages))
 	if err == nil {
 		k.of = k.of[:pages]
@@ -29,12 +29,12 @@ func (k *keptChunks) open(pages uint64) error {
 	return err
 }
 
-func (k *keptChunks) detach() (free func()) { return k.memory.Detach(&k.of) }
+func (k *kept) detach() (free func()) { return k.memory.Detach(&k.of) }
 
-func (k *keptChunks) bytes() uint64 { return uint64(k.memory.Bytes()) }
+func (k *kept) bytes() uint64 { return uint64(k.memory.Bytes()) }
 
 // add makes all pages of a chunk ones that sleep in it.
-func (k *keptChunks) add(c *chunk) {
+func (k *kept) add(c *Chunk) {
 	if last := len(k.spare) - 1; last >= 0 {
 		c.number = k.spare[last]
 		k.spare = k.spare[:last]
@@ -43,15 +43,15 @@ func (k *keptChunks) add(c *chunk) {
 		c.number = uint32(len(k.all))
 		k.all = append(k.all, c)
 	}
-	c.left = c.run.Pages
-	of := k.of[c.run.Start:c.run.End()]
+	c.left = c.Run.Pages
+	of := k.of[c.Run.Start:c.Run.End()]
 	for i := range of {
 		of[i] = c.number + 1
 	}
 }
 
 // each calls fn for each run of pages within r that sleep in one chunk.
-func (k *keptChunks) each(r pageset.Run, fn func(*chunk, pageset.Run)) {
+func (k *kept) each(r pageset.Run, fn func(*Chunk, pageset.Run)) {
 	for at := r.Start; at < r.End(); {
 		number, first := k.of[at], at
 		for at++; at < r.End() && k.of[at] == number; at++ {
@@ -64,8 +64,8 @@ func (k *keptChunks) each(r pageset.Run, fn func(*chunk, pageset.Run)) {
 
 // leave takes pages out of their chunks, and tells for each chunk which; one that has
 // none left is in the list no more.
-func (k *keptChunks) leave(r pageset.Run, left func(c *chunk, part pageset.Run)) {
-	k.each(r, func(c *chunk, part pageset.Run) {
+func (k *kept) leave(r pageset.Run, left func(c *Chunk, part pageset.Run)) {
+	k.each(r, func(c *Chunk, part pageset.Run) {
 		clear(k.of[part.Start:part.End()])
 		c.left -= part.Pages
 		if c.left == 0 {
@@ -77,8 +77,8 @@ func (k *keptChunks) leave(r pageset.Run, left func(c *chunk, part pageset.Run))
 }
 
 // partsOf is the runs of pages that sleep in a chunk.
-func (k *keptChunks) partsOf(c *chunk) (parts []pageset.Run) {
-	k.each(c.run, func(other *chunk, part pageset.Run) {
+func (k *kept) partsOf(c *Chunk) (parts []pageset.Run) {
+	k.each(c.Run, func(other *Chunk, part pageset.Run) {
 		if other == c {
 			parts = append(parts, part)
 		}
@@ -87,13 +87,13 @@ func (k *keptChunks) partsOf(c *chunk) (parts []pageset.Run) {
 }
 
 // ordered lists the chunks by their first page.
-func (k *keptChunks) ordered() []*chunk {
-	chunks := make([]*chunk, 0, len(k.all)-len(k.spare))
+func (k *kept) ordered() []*Chunk {
+	chunks := make([]*Chunk, 0, len(k.all)-len(k.spare))
 	for _, c := range k.all {
 		if c != nil {
 			chunks = append(chunks, c)
 		}
 	}
-	slices.SortFunc(chunks, func(a, b *chunk) int { return cmp.Compare(a.run.Start, b.run.Start) })
+	slices.SortFunc(chunks, func(a, b *Chunk) int { return cmp.Compare(a.Run.Start, b.Run.Start) })
 	return chunks
 }

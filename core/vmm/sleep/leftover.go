@@ -1,4 +1,4 @@
-package vmm
+package sleep
 
 import (
 	"errors"
@@ -45,7 +45,7 @@ func (f diskFile) Remove() error {
 }
 
 // openFile makes a new file that only the user of this process can open.
-func openFile(dir string) (file, error) {
+func openFile(dir string) (File, error) {
 	if dir == "" {
 		dir = os.TempDir()
 	}
@@ -62,7 +62,7 @@ func openFile(dir string) (file, error) {
 	// It has its lock before it has the magic. Where there are no locks, nobody removes
 	// what has none.
 	_ = lock(made)
-	if _, err := f.WriteAt([]byte(fileMagic), 0); err != nil {
+	if _, err := f.WriteAt([]byte(FileMagic), 0); err != nil {
 		return nil, errors.Join(err, f.Remove(), f.Close())
 	}
 	return f, nil
@@ -89,9 +89,9 @@ func isOurs(f *os.File) bool {
 	if err != nil || !info.Mode().IsRegular() {
 		return false
 	}
-	magic := make([]byte, len(fileMagic))
+	magic := make([]byte, len(FileMagic))
 	_, err = f.ReadAt(magic, 0)
-	return err == nil && string(magic) == fileMagic
+	return err == nil && string(magic) == FileMagic
 }
 
 // removeLeftovers removes what processes that are no more have left in a directory.
@@ -117,4 +117,9 @@ func removeLeftover(path string) {
 		_ = os.Remove(path)
 	}
 	_ = f.Close()
+}
+
+// NewKeepers keeps in memory outside of the Go heap and in files of a directory.
+func NewKeepers() Keepers {
+	return Keepers{TakeBlock: takeBlock, OpenFile: openFile, ChunkBytes: defaultChunkBytes}
 }

@@ -1,0 +1,176 @@
+package sleep
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"sync/atomic"
+	"syscall"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/vmm/extent"
+)
+
+// A file of what sleeps, all numbers little-endian: the magic (16 bytes), the version
+// (4), the CRC-32C of the rest of the head (4), the page size (8), the number of chunks
+// (8); for each chunk its offset in the file (8), its length (8), the first of its pages
+// (8), the CRC-32C of its bytes (4) and 0 (4); then the chunks, the first at a multiple
+// of fileAlign. The magic is written when the file is made, the rest of the head when all
+// chunks are.
+const (
+	// FileMagic is what every file of what sleeps begins with.
+	FileMagic   = "\x89FERRUM-SLEEP\r\n\x1a"
+	fileVersion = 2
+	fileSum     = len(FileMagic) + 4
+	fileFixed   = fileSum + 4 + 8 + 8
+	fileEntry   = 8 + 8 + 8 + 4 + 4
+	fileAlign   = 4096
+)
+
+// castagnoli is made when it is first asked for, and then kept: it would be a part of the
+// time that loading the library takes.
+func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
+
+// File is what a keeper of bytes has to be able to do.
+type File interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+	Name() string
+	// Remove removes it, if it is still what its name leads to.
+	Remove() error
+}
+
+// savedFile is the file of one Sleep, until none of its chunks is needed.
+type savedFile struct {
+	extent  *extent.Extent
+	file    File
+	head    []byte
+	entries []fileChunk
+	users   atomic.Int64
+}
+
+// fileChunk is one chunk in a file.
+type fileChunk struct {
+	offset, size, page uint64
+	sum                uint32
+}
+
+// newFile makes the file for the chunks of jobs, and makes them its users.
+func newFile(e *extent.Extent, k *Keepers, dir string, jobs []Job) (*savedFile, error) {
+	f := &savedFile{extent: e, entries: make([]fileChunk, len(jobs))}
+	at := uint64(fileFixed + fileEntry*len(jobs))
+	at += (fileAlign - at%fileAlign) % fileAlign
+	for i, j := range jobs {
+		f.entries[i] = fileChunk{offset: at, size: j.Chunk.Run.Pages * e.PageBytes, page: j.Chunk.Run.Start}
+		at += f.entries[i].size
+	}
+	if most := device.FileSizeLimit(); at > most {
+		return nil, e.Fault(device.CodeResourceExhausted, "sleep",
+			"%q: requested a file of %d bytes in the directory %q, available %d: that is the process's bound on the size of files (RLIMIT_FSIZE)",
+			e.Name, at, dir, most).Stating(device.FactRequestedBytes, at).Stating(device.FactAvailableBytes, most).
+			WithNative(int64(syscall.EFBIG))
+	}
+	var err error
+	if f.file, err = k.OpenFile(dir); err != nil {
+		return nil, f.fault("sleep", err, "no file for it in the directory %q", dir)
+	}
+	f.users.Store(int64(len(jobs)))
+	for i, j := range jobs {
+		j.Chunk.file, j.Chunk.index = f, i
+	}
+	return f, nil
+}
+
+// fault is the error of a call on a file.
+func (f *savedFile) fault(op string, err error, format string, args ...any) error {
+	code := device.CodeIO
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EMFILE),
+		errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.EFBIG):
+		code = device.CodeResourceExhausted
+	case errors.Is(err, fs.ErrPermission):
+		code = device.CodePermissionDenied
+	}
+	native := int64(0)
+	var number syscall.Errno
+	if errors.As(err, &number) {
+		native = int64(number)
+	}
+	return f.extent.Fault(code, op, "%q: "+format+": %w", append(append([]any{f.extent.Name}, args...), err)...).
+		WithNative(native)
+}
+
+// write puts the bytes of a chunk into the file.
+func (f *savedFile) write(c *Chunk, bytes []byte) error {
+	entry := &f.entries[c.index]
+	entry.sum = crc32.Checksum(bytes, castagnoli())
+	if _, err := f.file.WriteAt(bytes, int64(entry.offset)); err != nil {
+		return f.fault("sleep", err, "chunk %d, %d bytes at %d of the file %q", c.index, entry.size, entry.offset, f.file.Name())
+	}
+	return nil
+}
+
+// seal writes the head, when all chunks are written.
+func (f *savedFile) seal() error {
+	head := append(make([]byte, 0, fileFixed+fileEntry*len(f.entries)), FileMagic...)
+	head = binary.LittleEndian.AppendUint32(head, fileVersion)
+	head = binary.LittleEndian.AppendUint32(head, 0)
+	head = binary.LittleEndian.AppendUint64(head, f.extent.PageBytes)
+	head = binary.LittleEndian.AppendUint64(head, uint64(len(f.entries)))
+	for _, e := range f.entries {
+		head = binary.LittleEndian.AppendUint64(head, e.offset)
+		head = binary.LittleEndian.AppendUint64(head, e.size)
+		head = binary.LittleEndian.AppendUint64(head, e.page)
+		head = binary.LittleEndian.AppendUint32(head, e.sum)
+		head = binary.LittleEndian.AppendUint32(head, 0)
+	}
+	binary.LittleEndian.PutUint32(head[fileSum:], crc32.Checksum(head[fileSum+4:], castagnoli()))
+	if _, err := f.file.WriteAt(head, 0); err != nil {
+		return f.fault("sleep", err, "the head of the file %q", f.file.Name())
+	}
+	f.head = head
+	return nil
+}
+
+// read reads the bytes of a chunk back, and compares them with their sum.
+func (f *savedFile) read(c *Chunk, to []byte) error {
+	entry := f.entries[c.index]
+	n, err := f.file.ReadAt(to, int64(entry.offset))
+	if n < len(to) && !errors.Is(err, io.EOF) {
+		return f.fault("wake", err, "chunk %d, %d bytes at %d of the file %q", c.index, entry.size, entry.offset, f.file.Name())
+	}
+	if n < len(to) {
+		return f.extent.Fault(device.CodeCorrupted, "wake", "%q: the file %q ends within chunk %d, after %d of %d bytes", f.extent.Name,
+			f.file.Name(), c.index, n, len(to))
+	}
+	if sum := crc32.Checksum(to, castagnoli()); sum != entry.sum {
+		return f.extent.Fault(device.CodeCorrupted, "wake",
+			"%q: chunk %d of the file %q, %d bytes at %d, has CRC-32C %#08x and was written with %#08x", f.extent.Name, c.index,
+			f.file.Name(), entry.size, entry.offset, sum, entry.sum)
+	}
+	return nil
+}
+
+// checkHead compares the head of a file with what was written.
+func (f *savedFile) checkHead() error {
+	found := make([]byte, len(f.head))
+	n, err := f.file.ReadAt(found, 0)
+	if n < len(found) && !errors.Is(err, io.EOF) {
+		return f.fault("wake", err, "the head of the file %q", f.file.Name())
+	}
+	if string(found) != string(f.head) {
+		return f.extent.Fault(device.CodeCorrupted, "wake", "%q: the head of the file %q is not what was written", f.extent.Name, f.file.Name())
+	}
+	return nil
+}
+
+// leave ends the use by a chunk. The last one closes and removes the file.
+func (f *savedFile) leave() error {
+	if f.users.Add(-1) > 0 {
+		return nil
+	}
+	return errors.Join(f.file.Remove(), f.file.Close())
+}

@@ -1,0 +1,65 @@
+package sleep
+
+import "ferrum_mem/core/vmm/pageset"
+
+// Job is a chunk to copy, as far as its pages sleep, or are to.
+type Job struct {
+	Chunk *Chunk
+	Runs  []pageset.Run
+	// Unmapped says that a Sleep has unmapped it.
+	Unmapped bool
+}
+
+// PagesOf is how many pages jobs have.
+func PagesOf(jobs []Job) (pages uint64) {
+	for _, j := range jobs {
+		pages += LengthOf(j.Runs)
+	}
+	return pages
+}
+
+// LengthOf is how many pages runs have.
+func LengthOf(runs []pageset.Run) (pages uint64) {
+	for _, r := range runs {
+		pages += r.Pages
+	}
+	return pages
+}
+
+// appendRun lengthens the last run if the next one begins at its end.
+func appendRun(runs []pageset.Run, next pageset.Run) []pageset.Run {
+	if last := len(runs) - 1; last >= 0 && runs[last].End() == next.Start {
+		runs[last].Pages += next.Pages
+		return runs
+	}
+	return append(runs, next)
+}
+
+// Cut cuts pages into chunks of one tag, each one behind the other, most pages at most.
+type Cut struct {
+	Most uint64
+	jobs []Job
+}
+
+// Add cuts pages of one tag, which stand behind those that were added before.
+func (c *Cut) Add(r pageset.Run, tag uint32) {
+	for r.Pages > 0 {
+		last := len(c.jobs) - 1
+		if last < 0 || c.jobs[last].Chunk.Run.End() != r.Start || c.jobs[last].Chunk.Tag != tag || c.jobs[last].Chunk.Run.Pages == c.Most {
+			c.jobs = append(c.jobs, Job{Chunk: &Chunk{Run: pageset.Run{Start: r.Start}, Tag: tag}})
+			last++
+		}
+		in := &c.jobs[last].Chunk.Run
+		n := min(r.Pages, c.Most-in.Pages)
+		in.Pages += n
+		r = pageset.Run{Start: r.Start + n, Pages: r.Pages - n}
+	}
+}
+
+// Jobs is a job for each chunk.
+func (c *Cut) Jobs() []Job {
+	for i := range c.jobs {
+		c.jobs[i].Runs = []pageset.Run{c.jobs[i].Chunk.Run}
+	}
+	return c.jobs
+}
