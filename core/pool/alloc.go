@@ -48,7 +48,7 @@ func (p *Pool) AllocNow(sizeBytes uint64) (device.Addr, bool) {
 
 func (p *Pool) allocChecked(r *Request) (Block, error) {
 	var n need
-	if err := p.check(r, &n); err != nil {
+	if err := p.heap.check(r, &n); err != nil {
 		return Block{}, err
 	}
 	return p.allocNeed(&n)
@@ -61,19 +61,19 @@ const largestPlain = 1 << 62
 // flight and there is room: what it does not serve, it leaves as it was. It is
 // what most calls are, and short for that. Its results fit in registers.
 func (p *Pool) allocPlain(r *Request) (_ *segment, _ rangealloc.Range, tag string, at time.Duration, ok bool) {
-	if r.AlignmentBytes|uint64(r.Lifetime) != 0 || r.Tag != "" || r.SizeBytes-1 >= largestPlain || p.debug != nil ||
-		p.ended.Load() {
+	if r.AlignmentBytes|uint64(r.Lifetime) != 0 || r.Tag != "" || r.SizeBytes-1 >= largestPlain || p.heap.debug != nil ||
+		p.heap.ended.Load() {
 		return nil, rangealloc.Range{}, "", 0, false
 	}
-	granule := p.config.AlignmentBytes
+	granule := p.heap.config.AlignmentBytes
 	size := (r.SizeBytes + granule - 1) &^ (granule - 1)
-	p.mu.Lock()
-	if p.frozen || p.state != stateOpen || p.inFlight.Count() != 0 || !p.tags.IsKept(r.TagNumber) ||
+	p.heap.mu.Lock()
+	if p.heap.frozen || p.heap.state != stateOpen || p.heap.inFlight.Count() != 0 || !p.heap.tags.IsKept(r.TagNumber) ||
 		p.graphs.AnyCapturing() {
-		p.mu.Unlock()
+		p.heap.mu.Unlock()
 		return nil, rangealloc.Range{}, "", 0, false
 	}
-	for _, s := range p.segments {
+	for _, s := range p.heap.segments {
 		if size >= s.full {
 			continue
 		}
@@ -94,12 +94,12 @@ func (p *Pool) allocPlain(r *Request) (_ *segment, _ rangealloc.Range, tag strin
 		}
 		slack := block.Size - r.SizeBytes
 		if slack > maxSlackBytes {
-			p.unplace(located{s, block})
+			p.heap.unplace(located{s, block})
 			break
 		}
 		s.setInfo(block.Slot, makeInfo(blockLive, r.TagNumber, slack))
 		if r.Stream != nil {
-			p.noteStream(located{s, block}, r.Stream)
+			p.heap.noteStream(located{s, block}, r.Stream)
 		}
 		s.blocks++
 		if s.timed {
@@ -107,20 +107,20 @@ func (p *Pool) allocPlain(r *Request) (_ *segment, _ rangealloc.Range, tag strin
 			s.times[block.Slot] = int64(at)
 		}
 		sizes := track.Block{RequestedBytes: r.SizeBytes, AllocatedBytes: block.Size}
-		tag = p.tags.Enter(r.TagNumber, sizes, 1)
-		p.books.Alloc(sizes)
-		p.mu.Unlock()
-		p.engine.Changed()
+		tag = p.heap.tags.Enter(r.TagNumber, sizes, 1)
+		p.heap.books.Alloc(sizes)
+		p.heap.mu.Unlock()
+		p.heap.engine.Changed()
 		return s, block, tag, at, true
 	}
-	p.mu.Unlock()
+	p.heap.mu.Unlock()
 	return nil, rangealloc.Range{}, "", 0, false
 }
 
 // allocNeed is Alloc for a checked request.
 func (p *Pool) allocNeed(n *need) (block Block, err error) {
-	if p.ended.Load() {
-		return Block{}, p.closedError(opAlloc)
+	if p.heap.ended.Load() {
+		return Block{}, p.heap.closedError(opAlloc)
 	}
 	if p.graphs.AnyCapturing() {
 		if private, inside, err := p.routed(n); private != nil || err != nil {
@@ -130,24 +130,24 @@ func (p *Pool) allocNeed(n *need) (block Block, err error) {
 			return private.allocNeed(inside)
 		}
 	}
-	p.lock()
-	if p.state != stateOpen {
-		p.mu.Unlock()
-		return Block{}, p.closedError(opAlloc)
+	p.heap.lock()
+	if p.heap.state != stateOpen {
+		p.heap.mu.Unlock()
+		return Block{}, p.heap.closedError(opAlloc)
 	}
-	if p.inFlight.Count() == 0 {
-		err = p.place(n, &block)
+	if p.heap.inFlight.Count() == 0 {
+		err = p.heap.place(n, &block)
 	} else {
-		err = p.placeOrReuse(n, &block)
+		err = p.heap.placeOrReuse(n, &block)
 	}
-	overfull := p.overfull
-	p.mu.Unlock()
+	overfull := p.heap.overfull
+	p.heap.mu.Unlock()
 	if noRoom(err) {
 		return p.allocSlow(n)
 	}
 	if overfull {
 		p.shrink()
 	}
-	p.changed()
+	p.heap.changed()
 	return block, err
 }

@@ -17,7 +17,7 @@ func (p *Pool) AllocBatch(r Request, to []device.Addr) error {
 		return nil
 	}
 	var n need
-	err := p.check(&r, &n)
+	err := p.heap.check(&r, &n)
 	if err == nil {
 		n.count = uint64(len(to))
 		err = p.allocBatch(&n, to)
@@ -29,8 +29,8 @@ func (p *Pool) AllocBatch(r Request, to []device.Addr) error {
 }
 
 func (p *Pool) allocBatch(n *need, to []device.Addr) error {
-	if p.ended.Load() {
-		return p.closedError(opAlloc)
+	if p.heap.ended.Load() {
+		return p.heap.closedError(opAlloc)
 	}
 	if p.graphs.AnyCapturing() {
 		if private, inside, err := p.routed(n); private != nil || err != nil {
@@ -40,17 +40,17 @@ func (p *Pool) allocBatch(n *need, to []device.Addr) error {
 			return private.allocBatch(inside, to)
 		}
 	}
-	p.lock()
-	if p.state != stateOpen {
-		p.mu.Unlock()
-		return p.closedError(opAlloc)
+	p.heap.lock()
+	if p.heap.state != stateOpen {
+		p.heap.mu.Unlock()
+		return p.heap.closedError(opAlloc)
 	}
-	if p.inFlight.Count() > 0 {
-		p.land(inflight.PollBudget)
+	if p.heap.inFlight.Count() > 0 {
+		p.heap.land(inflight.PollBudget)
 	}
-	err := p.placeBatch(n, to, inflight.Fits)
-	overfull := p.overfull
-	p.mu.Unlock()
+	err := p.heap.placeBatch(n, to, inflight.Fits)
+	overfull := p.heap.overfull
+	p.heap.mu.Unlock()
 	if noRoom(err) {
 		_, err = p.search(n, to)
 		return err
@@ -58,72 +58,72 @@ func (p *Pool) allocBatch(n *need, to []device.Addr) error {
 	if overfull {
 		p.shrink()
 	}
-	p.changed()
+	p.heap.changed()
 	return err
 }
 
 // placeBatch takes all blocks from what is there, or ErrNoRoom. The caller
 // holds mu.
-func (p *Pool) placeBatch(n *need, to []device.Addr, excess inflight.Excess) error {
-	tag, err := p.tagOf(n)
+func (h *heap) placeBatch(n *need, to []device.Addr, excess inflight.Excess) error {
+	tag, err := h.tagOf(n)
 	if err != nil {
 		return err
 	}
-	if p.inFlight.Count() == 0 && p.debug == nil {
-		if done, err := p.placeTogether(n, to, tag); done || err != nil {
+	if h.inFlight.Count() == 0 && h.debug == nil {
+		if done, err := h.placeTogether(n, to, tag); done || err != nil {
 			return err
 		}
 	}
-	reused := p.reusable(n, excess, len(to))
-	ranges, err := p.gather(n, len(to)-len(reused))
+	reused := h.reusable(n, excess, len(to))
+	ranges, err := h.gather(n, len(to)-len(reused))
 	if err != nil {
 		return err
 	}
 	var sum, revived track.Block
 	for i, at := range reused {
-		l := p.flying(p.inFlight.At(at).Addr)
-		p.inFlight.Drop(at)
-		to[i] = p.writeOne(l, n, tag)
+		l := h.flying(h.inFlight.At(at).Addr)
+		h.inFlight.Drop(at)
+		to[i] = h.writeOne(l, n, tag)
 		revived.AllocatedBytes += l.Size
 	}
-	p.books.Land(revived.AllocatedBytes)
+	h.books.Land(revived.AllocatedBytes)
 	for i, l := range ranges {
-		to[len(reused)+i] = p.writeOne(l, n, tag)
+		to[len(reused)+i] = h.writeOne(l, n, tag)
 		l.blocks++
 		sum.AllocatedBytes += l.Size
 	}
 	sum.AllocatedBytes += revived.AllocatedBytes
-	p.enterBatch(n, tag, sum.AllocatedBytes)
+	h.enterBatch(n, tag, sum.AllocatedBytes)
 	return nil
 }
 
-func (p *Pool) enterBatch(n *need, tag uint32, allocatedBytes uint64) {
+func (h *heap) enterBatch(n *need, tag uint32, allocatedBytes uint64) {
 	sum := track.Block{RequestedBytes: n.requested * n.count, AllocatedBytes: allocatedBytes}
-	p.tags.Enter(tag, sum, n.count)
-	p.books.AllocMany(sum, n.count)
+	h.tags.Enter(tag, sum, n.count)
+	h.books.AllocMany(sum, n.count)
 }
 
 // placeTogether takes all blocks from one segment whose strategy serves batches;
 // false: there is none with the room. This is the way that has to be fast.
-func (p *Pool) placeTogether(n *need, to []device.Addr, tag uint32) (done bool, err error) {
-	for _, s := range p.segments {
+func (h *heap) placeTogether(n *need, to []device.Addr, tag uint32) (done bool, err error) {
+	for _, s := range h.segments {
 		var total uint64
 		switch {
 		case s.runBatcher != nil:
-			total, err = p.placeRuns(s, n, to, tag)
+			total, err = h.placeRuns(s, n, to, tag)
 		case s.batcher != nil:
-			total, err = p.placeRanges(s, n, to, tag)
+			total, err = h.placeRanges(s, n, to, tag)
 		default:
 			continue
 		}
-		if err == rangealloc.ErrNoRoom || err == errUnmapped && p.paged.choosy {
+		if err == rangealloc.ErrNoRoom || err == errUnmapped && h.paged.choosy {
 			continue
 		}
 		if err != nil {
 			return false, err
 		}
 		s.blocks += n.count
-		p.enterBatch(n, tag, total)
+		h.enterBatch(n, tag, total)
 		return true, nil
 	}
 	return false, nil
@@ -131,18 +131,18 @@ func (p *Pool) placeTogether(n *need, to []device.Addr, tag uint32) (done bool, 
 
 // placeRuns takes all blocks from a strategy whose blocks have one size, and
 // gives the sum of their sizes.
-func (p *Pool) placeRuns(s *segment, n *need, to []device.Addr, tag uint32) (total uint64, err error) {
-	runs, size, err := s.allocRuns(&n.Request, len(to), p.scratch.runs)
+func (h *heap) placeRuns(s *segment, n *need, to []device.Addr, tag uint32) (total uint64, err error) {
+	runs, size, err := s.allocRuns(&n.Request, len(to), h.scratch.runs)
 	if err != nil {
 		return 0, err
 	}
-	p.scratch.runs = runs
+	h.scratch.runs = runs
 	if size-n.requested > maxSlackBytes {
 		if s.pages != nil {
 			s.leaveRuns(runs, size)
 		}
 		s.undoRuns(runs, size)
-		return 0, p.tooSlack(n, size-n.requested)
+		return 0, h.tooSlack(n, size-n.requested)
 	}
 	info, now := makeInfo(blockLive, tag, size-n.requested), s.now()
 	for _, run := range runs {
@@ -161,10 +161,10 @@ func (p *Pool) placeRuns(s *segment, n *need, to []device.Addr, tag uint32) (tot
 				times[i] = now
 			}
 		}
-		if n.stream != p.defaultStream {
+		if n.stream != h.defaultStream {
 			for i := range run.Count {
 				at := rangealloc.Range{Offset: run.Offset + uint64(i)*size, Size: size, Slot: run.Slot + i}
-				p.noteStream(located{s, at}, n.stream)
+				h.noteStream(located{s, at}, n.stream)
 			}
 		}
 		to = to[run.Count:]
@@ -174,8 +174,8 @@ func (p *Pool) placeRuns(s *segment, n *need, to []device.Addr, tag uint32) (tot
 
 // placeRanges takes all blocks from a strategy that serves batches, and gives the
 // sum of their sizes.
-func (p *Pool) placeRanges(s *segment, n *need, to []device.Addr, tag uint32) (total uint64, err error) {
-	ranges := p.scratch.room(len(to))
+func (h *heap) placeRanges(s *segment, n *need, to []device.Addr, tag uint32) (total uint64, err error) {
+	ranges := h.scratch.room(len(to))
 	if err := s.allocBatch(&n.Request, ranges); err != nil {
 		return 0, err
 	}
@@ -187,12 +187,12 @@ func (p *Pool) placeRanges(s *segment, n *need, to []device.Addr, tag uint32) (t
 			if size-n.requested > maxSlackBytes {
 				s.leaveRanges(ranges)
 				s.undo(ranges)
-				return 0, p.tooSlack(n, size-n.requested)
+				return 0, h.tooSlack(n, size-n.requested)
 			}
 			info = makeInfo(blockLive, tag, size-n.requested)
 		}
 		s.setInfo(r.Slot, info)
-		p.noteStream(located{s, *r}, n.stream)
+		h.noteStream(located{s, *r}, n.stream)
 		if s.timed {
 			s.times[r.Slot] = now
 		}
@@ -209,64 +209,64 @@ const togetherBlocks = 32 << 10
 // them, which all blocks of the pool are of, where the strategy tells them in runs. It
 // is false, and nothing has changed, when there is anything else about them.
 func (p *Pool) freeTogether(addrs []device.Addr, stream device.Stream) bool {
-	if p.ended.Load() || len(addrs) > togetherBlocks {
+	if p.heap.ended.Load() || len(addrs) > togetherBlocks {
 		return false
 	}
-	p.lock()
-	s, _, ok := p.locateLive(addrs[0])
-	if !ok || p.state != stateOpen || s.runBatcher == nil || !p.allPlain() || !p.allAreOf(stream) {
-		p.mu.Unlock()
+	p.heap.lock()
+	s, _, ok := p.heap.locateLive(addrs[0])
+	if !ok || p.heap.state != stateOpen || s.runBatcher == nil || !p.allPlain() || !p.heap.allAreOf(stream) {
+		p.heap.mu.Unlock()
 		return false
 	}
-	p.scratch.offsets = slices.Grow(p.scratch.offsets[:0], len(addrs))[:len(addrs)]
-	offsets, base := p.scratch.offsets, s.base
+	p.heap.scratch.offsets = slices.Grow(p.heap.scratch.offsets[:0], len(addrs))[:len(addrs)]
+	offsets, base := p.heap.scratch.offsets, s.base
 	for i, addr := range addrs {
 		offsets[i] = uint64(addr - base)
 	}
-	runs, size, err := s.runBatcher.FreeRuns(offsets, p.scratch.runs)
-	p.scratch.runs = runs
+	runs, size, err := s.runBatcher.FreeRuns(offsets, p.heap.scratch.runs)
+	p.heap.scratch.runs = runs
 	if err != nil {
-		p.mu.Unlock()
+		p.heap.mu.Unlock()
 		return false
 	}
-	p.leaveTogether(s, size, runs)
+	p.heap.leaveTogether(s, size, runs)
 	if s.pages != nil {
 		s.leaveRuns(runs, size)
 	}
-	p.left(s, uint64(len(addrs)))
-	overfull := p.overfull
-	p.mu.Unlock()
+	p.heap.left(s, uint64(len(addrs)))
+	overfull := p.heap.overfull
+	p.heap.mu.Unlock()
 	if overfull {
 		p.shrink()
 	}
-	p.engine.Changed()
+	p.heap.engine.Changed()
 	return true
 }
 
 // allPlain says that every block of a strategy is live, the pool's own, and used
 // by no stream but its own. The caller holds mu.
 func (p *Pool) allPlain() bool {
-	return p.inFlight.Count() == 0 && p.leases.leased == p.leases.returned && !p.grounded &&
-		len(p.streams) == 0 && p.debug == nil && p.parked == 0 && p.batches == 0
+	return p.heap.inFlight.Count() == 0 && p.leases.leased == p.leases.returned && !p.heap.grounded &&
+		len(p.heap.streams) == 0 && p.heap.debug == nil && p.parked == 0 && p.batches == 0
 }
 
 // leaveTogether takes live blocks of one size out of the tags and the books. Most
 // often all of a batch have one tag.
-func (p *Pool) leaveTogether(s *segment, size uint64, runs []rangealloc.Run) {
+func (h *heap) leaveTogether(s *segment, size uint64, runs []rangealloc.Run) {
 	var sum track.Block
 	var all, count, slack uint64
 	tag := s.infos[runs[0].Slot].tag()
 	leave := func() {
 		part := track.Block{RequestedBytes: count*size - slack, AllocatedBytes: count * size}
-		p.tags.Leave(tag, part, count)
+		h.tags.Leave(tag, part, count)
 		sum.RequestedBytes += part.RequestedBytes
 		sum.AllocatedBytes += part.AllocatedBytes
 		all += count
 	}
 	for _, run := range runs {
-		if p.blockStreams.live > 0 {
+		if h.blockStreams.live > 0 {
 			for slot := range run.Count {
-				p.forgetStream(s, run.Slot+slot)
+				h.forgetStream(s, run.Slot+slot)
 			}
 		}
 		for _, info := range s.infos[run.Slot:][:run.Count] {
@@ -279,46 +279,46 @@ func (p *Pool) leaveTogether(s *segment, size uint64, runs []rangealloc.Run) {
 		}
 	}
 	leave()
-	p.books.FreeMany(sum, all)
+	h.books.FreeMany(sum, all)
 }
 
 // writeOne enters a live block in the table of its segment, and gives the
 // address for the caller.
-func (p *Pool) writeOne(l located, n *need, tag uint32) device.Addr {
+func (h *heap) writeOne(l located, n *need, tag uint32) device.Addr {
 	l.setInfo(makeInfo(blockLive, tag, l.Size-n.requested))
-	p.noteStream(l, n.stream)
+	h.noteStream(l, n.stream)
 	if l.timed {
 		l.times[l.Slot] = int64(track.Now())
 	}
-	if p.debug == nil {
+	if h.debug == nil {
 		return l.addr()
 	}
-	block := Block{Tag: p.tags.Name(tag)}
-	p.guard(l, n, &block)
+	block := Block{Tag: h.tags.Name(tag)}
+	h.guard(l, n, &block)
 	return block.Addr
 }
 
 // reusable chooses blocks in flight that the stream may have at once. They stay
 // in flight.
-func (p *Pool) reusable(n *need, excess inflight.Excess, most int) []int32 {
-	if p.inFlight.Count() == 0 {
+func (h *heap) reusable(n *need, excess inflight.Excess, most int) []int32 {
+	if h.inFlight.Count() == 0 {
 		return nil
 	}
-	return p.inFlight.FindMany(n.stream, n.inFlight(excess), most)
+	return h.inFlight.FindMany(n.stream, n.inFlight(excess), most)
 }
 
 // gather takes count blocks from the segments: as many as possible of one
 // strategy at a time. It is all or nothing. Where pages are missing and that is to
 // be noted, all of the blocks find their places first.
-func (p *Pool) gather(n *need, count int) ([]located, error) {
-	found, bare := p.scratch.located[:0], 0
-	for _, s := range p.segments {
+func (h *heap) gather(n *need, count int) ([]located, error) {
+	found, bare := h.scratch.located[:0], 0
+	for _, s := range h.segments {
 		left := count - len(found)
 		if left == 0 {
 			break
 		}
 		if s.batcher != nil && left > 1 {
-			ranges := p.scratch.room(left)
+			ranges := h.scratch.room(left)
 			err := s.allocBatch(&n.Request, ranges)
 			if err == nil {
 				for _, r := range ranges {
@@ -326,8 +326,8 @@ func (p *Pool) gather(n *need, count int) ([]located, error) {
 				}
 				break
 			}
-			if err == errUnmapped && !p.paged.choosy {
-				p.ungather(found)
+			if err == errUnmapped && !h.paged.choosy {
+				h.ungather(found)
 				return nil, err
 			}
 		}
@@ -336,7 +336,7 @@ func (p *Pool) gather(n *need, count int) ([]located, error) {
 			if err == rangealloc.ErrNoRoom {
 				break
 			}
-			if err == errUnmapped && p.paged.noting {
+			if err == errUnmapped && h.paged.noting {
 				// It was there a moment ago, and is again.
 				if r, err = s.strategy.Alloc(n.Request); err == nil {
 					s.setInfo(r.Slot, makeInfo(blockBare, 0, 0))
@@ -344,25 +344,25 @@ func (p *Pool) gather(n *need, count int) ([]located, error) {
 				}
 			}
 			if err != nil {
-				p.ungather(found)
+				h.ungather(found)
 				return nil, err
 			}
 			found = append(found, located{s, r})
 		}
 	}
 	if len(found) < count {
-		p.ungather(found)
+		h.ungather(found)
 		return nil, rangealloc.ErrNoRoom
 	}
 	if bare > 0 {
-		p.ungather(found)
+		h.ungather(found)
 		return nil, errUnmapped
 	}
-	p.scratch.located = found
+	h.scratch.located = found
 	for _, l := range found {
 		if slack := l.Size - n.requested; slack > maxSlackBytes {
-			p.ungather(found)
-			return nil, p.tooSlack(n, slack)
+			h.ungather(found)
+			return nil, h.tooSlack(n, slack)
 		}
 	}
 	return found, nil
@@ -370,11 +370,11 @@ func (p *Pool) gather(n *need, count int) ([]located, error) {
 
 // ungather takes back blocks that never became any, the last one first. Bare ones
 // have touched no pages.
-func (p *Pool) ungather(found []located) {
-	p.scratch.located = found
+func (h *heap) ungather(found []located) {
+	h.scratch.located = found
 	for _, l := range slices.Backward(found) {
 		if l.info().state() != blockBare {
-			p.unplace(l)
+			h.unplace(l)
 			continue
 		}
 		l.setInfo(0)

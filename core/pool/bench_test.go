@@ -91,7 +91,7 @@ func BenchmarkHotPair(b *testing.B) {
 	})
 	b.Run("two pools", func(b *testing.B) {
 		p := quickPool(b, nil)
-		other, err := New(p.engine, p.config)
+		other, err := New(p.heap.engine, p.heap.config)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -202,7 +202,7 @@ func BenchmarkLarge(b *testing.B) {
 				i++
 				step(i)
 			}
-			b.ReportMetric(float64(len(p.segments)), "segments")
+			b.ReportMetric(float64(len(p.heap.segments)), "segments")
 		})
 	}
 }

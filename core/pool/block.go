@@ -64,15 +64,15 @@ func (l located) sizes() track.Block {
 
 // locate finds the block of the strategy that starts at an address. The caller
 // holds mu.
-func (p *Pool) locate(addr device.Addr) (located, bool) {
-	s, r, ok := p.find(addr)
+func (h *heap) locate(addr device.Addr) (located, bool) {
+	s, r, ok := h.find(addr)
 	return located{s, r}, ok
 }
 
-func (p *Pool) find(addr device.Addr) (s *segment, r rangealloc.Range, ok bool) {
-	s = p.recent
+func (h *heap) find(addr device.Addr) (s *segment, r rangealloc.Range, ok bool) {
+	s = h.recent
 	if s == nil || addr-s.base >= device.Addr(s.usable) {
-		if s = p.recall(addr); s == nil {
+		if s = h.recall(addr); s == nil {
 			return nil, r, false
 		}
 	}
@@ -82,33 +82,33 @@ func (p *Pool) find(addr device.Addr) (s *segment, r rangealloc.Range, ok bool) 
 
 // recall is the segment in whose usable part an address lies, or nil, and the
 // one to look at first the next time.
-func (p *Pool) recall(addr device.Addr) *segment {
-	s := p.segmentOf(addr)
+func (h *heap) recall(addr device.Addr) *segment {
+	s := h.segmentOf(addr)
 	if s == nil || addr < s.base {
 		return nil
 	}
-	p.recent = s
+	h.recent = s
 	return s
 }
 
 // locateLive is locate for a live block.
-func (p *Pool) locateLive(addr device.Addr) (s *segment, r rangealloc.Range, ok bool) {
-	s, r, ok = p.find(addr)
+func (h *heap) locateLive(addr device.Addr) (s *segment, r rangealloc.Range, ok bool) {
+	s, r, ok = h.find(addr)
 	return s, r, ok && s.infoAt(r.Slot).state() == blockLive
 }
 
 // describe is a live block for reports.
-func (p *Pool) describe(l located) Block {
+func (h *heap) describe(l located) Block {
 	info := l.info()
 	b := Block{
 		Addr: l.addr(), SizeBytes: l.Size, RequestedBytes: l.Size - info.slack(),
-		Tag: p.tags.Name(info.tag()),
+		Tag: h.tags.Name(info.tag()),
 	}
 	if l.timed {
 		b.AllocatedAt = time.Duration(l.times[l.Slot])
 	}
-	if p.debug != nil {
-		p.show(&b.Addr, &b.SizeBytes)
+	if h.debug != nil {
+		h.show(&b.Addr, &b.SizeBytes)
 	}
 	return b
 }

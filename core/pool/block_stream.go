@@ -19,7 +19,7 @@ import (
 const maxNumbers = math.MaxUint16
 
 // blockStreams are the streams that blocks are of, but for the default one, under
-// Pool.mu.
+// heap.mu.
 type blockStreams struct {
 	// live counts the live blocks that have a number.
 	live    uint64
@@ -110,17 +110,17 @@ func (s *segment) streamAt(slot uint32) uint16 {
 }
 
 // noteStream notes the stream of a new block, whose slot has none.
-func (p *Pool) noteStream(l located, stream device.Stream) {
-	if stream == nil || stream == p.defaultStream {
+func (h *heap) noteStream(l located, stream device.Stream) {
+	if stream == nil || stream == h.defaultStream {
 		return
 	}
-	number := p.blockStreams.numberOf(stream)
+	number := h.blockStreams.numberOf(stream)
 	if number == 0 || !l.roomForStream() {
-		p.recordOf(l, stream)
+		h.recordOf(l, stream)
 		return
 	}
 	l.streams[l.Slot] = number
-	p.blockStreams.count(number, 1)
+	h.blockStreams.count(number, 1)
 }
 
 // roomForStream has the table of streams reach as far as the others.
@@ -137,55 +137,55 @@ func (l located) roomForStream() bool {
 }
 
 // forgetStream forgets the stream of a block that dies.
-func (p *Pool) forgetStream(s *segment, slot uint32) {
+func (h *heap) forgetStream(s *segment, slot uint32) {
 	if number := s.streamAt(slot); number != 0 {
 		s.streams[slot] = 0
-		p.blockStreams.uncount(number, 1)
+		h.blockStreams.uncount(number, 1)
 	}
 }
 
 // moveStream makes the stream of a block that of another place.
-func (p *Pool) moveStream(from, to located) {
+func (h *heap) moveStream(from, to located) {
 	if number := from.streamAt(from.Slot); number != 0 {
-		stream := p.blockStreams.byNumber[number-1].stream
-		p.forgetStream(from.segment, from.Slot)
-		p.noteStream(to, stream)
+		stream := h.blockStreams.byNumber[number-1].stream
+		h.forgetStream(from.segment, from.Slot)
+		h.noteStream(to, stream)
 	}
 }
 
 // isOf says that a block is of a stream.
-func (p *Pool) isOf(s *segment, slot uint32, stream device.Stream) bool {
+func (h *heap) isOf(s *segment, slot uint32, stream device.Stream) bool {
 	if number := s.streamAt(slot); number != 0 {
-		return p.blockStreams.byNumber[number-1].stream == stream
+		return h.blockStreams.byNumber[number-1].stream == stream
 	}
-	return stream == p.defaultStream
+	return stream == h.defaultStream
 }
 
 // allAreOf says that every block of the strategies is of a stream. The caller knows
 // that all are live.
-func (p *Pool) allAreOf(stream device.Stream) bool {
-	if stream == p.defaultStream {
-		return p.blockStreams.live == 0
+func (h *heap) allAreOf(stream device.Stream) bool {
+	if stream == h.defaultStream {
+		return h.blockStreams.live == 0
 	}
 	blocks := uint64(0)
-	for _, s := range p.segments {
+	for _, s := range h.segments {
 		blocks += s.blocks
 	}
-	return p.blockStreams.liveOf(stream) == blocks
+	return h.blockStreams.liveOf(stream) == blocks
 }
 
 // streamFor is the stream that a block is of where a free has to wait for it besides
 // its own one; nil: it need not. A free without a stream knows of the default one's
 // work. What was a stream of a capture that has ended is that stream again.
-func (p *Pool) streamFor(j *pendingFree, l located) device.Stream {
+func (h *heap) streamFor(j *pendingFree, l located) device.Stream {
 	number := l.streamAt(l.Slot)
 	if number == 0 {
-		if j.stream == nil || j.stream == p.defaultStream {
+		if j.stream == nil || j.stream == h.defaultStream {
 			return nil
 		}
-		return p.defaultStream
+		return h.defaultStream
 	}
-	of := p.blockStreams.byNumber[number-1].stream
+	of := h.blockStreams.byNumber[number-1].stream
 	if b, ok := of.(*branch); ok && b.IsOver() {
 		of = b.Stream
 		if now, ok := j.stream.(*branch); ok && now.Stream == of {

@@ -140,7 +140,7 @@ func TestNobodyWaitsForMoreThanASlice(t *testing.T) {
 		t.Run(walk.name, func(t *testing.T) {
 			w := newCrowd(t, "best_fit", 20*sliceBlocks)
 			var watched []*watchful
-			for _, s := range w.p.segments {
+			for _, s := range w.p.heap.segments {
 				// Batches would go past the one that counts.
 				each := &watchful{Strategy: s.strategy}
 				s.strategy, s.batcher, s.slotFreer = each, nil, nil
@@ -220,7 +220,7 @@ func TestResetBehindWorkHasOneMarkForAllSlices(t *testing.T) {
 	require.NotZero(t, stats.Active.Current, "they are in flight")
 	w.b.dev.Default().Release()
 	w.p.Land()
-	require.Equal(t, 2, w.p.inFlight.Count(), "these wait for the other stream as well")
+	require.Equal(t, 2, w.p.heap.inFlight.Count(), "these wait for the other stream as well")
 	other.Release()
 	w.p.Land()
 	require.Zero(t, w.p.Statistics().Active.Current)

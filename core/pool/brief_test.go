@@ -48,7 +48,7 @@ func BenchmarkRecentMemoryInfo(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := p.engine.RecentMemoryInfo(time.Hour); err != nil {
+		if _, err := p.heap.engine.RecentMemoryInfo(time.Hour); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 // anything. streamOf finds a stream by the number that the caches know it by,
 // and is nil for one that was destroyed.
 func (p *Pool) SetCache(c Cache, streamOf func(id uint64) device.Stream) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.heap.mu.Lock()
+	defer p.heap.mu.Unlock()
 	p.leases.cache, p.leases.streamOf = c, streamOf
 	p.leases.own, _ = c.(ownCounter)
 	if known, ok := c.(knownCache); ok {
@@ -26,7 +26,7 @@ func (p *Pool) takeOver(addr device.Addr) error {
 	if p.adopt(addr) {
 		return nil
 	}
-	return p.notLive(opFree, addr)
+	return p.heap.notLive(opFree, addr)
 }
 
 // adopt is takeOver; false: no live block starts at the address.
@@ -38,11 +38,11 @@ func (p *Pool) adopt(addr device.Addr) bool {
 	if cache != nil {
 		taken, ok = cache.Adopt(addr)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.heap.mu.Lock()
+	defer p.heap.mu.Unlock()
 	if !ok {
 		// Another thread may have taken it over meanwhile.
-		l, there := p.locate(addr)
+		l, there := p.heap.locate(addr)
 		return there && l.info().state() == blockLive
 	}
 	p.enterAdopted(taken)
@@ -79,8 +79,8 @@ func (p *Pool) takeOverSome(addrs []device.Addr, room []CachedBlock) {
 			taken = append(taken, block)
 		}
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.heap.mu.Lock()
+	defer p.heap.mu.Unlock()
 	for _, block := range taken {
 		p.enterAdopted(block)
 	}
@@ -88,17 +88,17 @@ func (p *Pool) takeOverSome(addrs []device.Addr, room []CachedBlock) {
 
 // enterAdopted enters a block that the caches have given up live.
 func (p *Pool) enterAdopted(taken CachedBlock) {
-	l, ok := p.locate(taken.Addr)
+	l, ok := p.heap.locate(taken.Addr)
 	if !ok || l.info().state() != blockLeased {
-		p.broken("pool.adopt", device.Errorf(device.CodeInternal, "pool.adopt",
+		p.heap.broken("pool.adopt", device.Errorf(device.CodeInternal, "pool.adopt",
 			"the caches gave up a block at %#x that they do not have", uint64(taken.Addr)))
 	}
 	l.setInfo(makeInfo(blockLive, taken.Tag, l.Size-taken.RequestedBytes))
 	if taken.Stream != 0 {
-		p.noteStream(l, p.leases.streamOf(taken.Stream))
+		p.heap.noteStream(l, p.leases.streamOf(taken.Stream))
 	}
 	sizes := track.Block{RequestedBytes: taken.RequestedBytes, AllocatedBytes: l.Size}
-	p.tags.Enter(taken.Tag, sizes, 1)
+	p.heap.tags.Enter(taken.Tag, sizes, 1)
 	p.leases.returned += taken.SizeBytes
-	p.books.Adopt(sizes, taken.SizeBytes)
+	p.heap.books.Adopt(sizes, taken.SizeBytes)
 }

@@ -8,61 +8,61 @@ import "ferrum_mem/core/track"
 // waited for the last thaw has its turn first. It gives the cache, or nil.
 func (p *Pool) freeze() Cache {
 	p.census.Lock()
-	p.mu.Peek()
-	defer p.mu.Unlock()
-	for p.awaiting > 0 {
-		p.passed.Wait()
+	p.heap.mu.Peek()
+	defer p.heap.mu.Unlock()
+	for p.heap.awaiting > 0 {
+		p.heap.passed.Wait()
 	}
-	p.frozen = true
+	p.heap.frozen = true
 	return p.leases.cache
 }
 
 func (p *Pool) thaw() {
-	p.mu.Peek()
-	p.frozen = false
-	p.thawed.Broadcast()
-	p.mu.Unlock()
+	p.heap.mu.Peek()
+	p.heap.frozen = false
+	p.heap.thawed.Broadcast()
+	p.heap.mu.Unlock()
 	p.census.Unlock()
 }
 
 // Statistics is the books of the pool, of one moment.
 func (p *Pool) Statistics() track.Statistics {
-	p.mu.Peek()
+	p.heap.mu.Peek()
 	if p.leases.cache == nil || p.leases.leased == 0 {
 		// Caches that never had a block have nothing to count.
-		defer p.mu.Unlock()
-		return p.statisticsLocked()
+		defer p.heap.mu.Unlock()
+		return p.heap.statisticsLocked()
 	}
-	p.mu.Unlock()
+	p.heap.mu.Unlock()
 	cache := p.freeze()
 	defer p.thaw()
-	p.mu.Peek()
-	stats, outside, was := p.statisticsLocked(), p.books.Outside(), p.leases
-	p.mu.Unlock()
+	p.heap.mu.Peek()
+	stats, outside, was := p.heap.statisticsLocked(), p.heap.books.Outside(), p.leases
+	p.heap.mu.Unlock()
 	if cache == nil {
 		return stats
 	}
 	counts := cache.Counts()
-	p.mu.Peek()
+	p.heap.mu.Peek()
 	p.learn(&counts)
-	p.mu.Unlock()
-	return stats.With(outside, was.outside(&counts), p.config.Stats)
+	p.heap.mu.Unlock()
+	return stats.With(outside, was.outside(&counts), p.heap.config.Stats)
 }
 
 // statisticsWith is Statistics, with what the caches hold at this moment; nil: there
 // are none. The caller holds mu.
 func (p *Pool) statisticsWith(counts *CacheCounts) track.Statistics {
-	stats := p.statisticsLocked()
+	stats := p.heap.statisticsLocked()
 	if counts == nil {
 		return stats
 	}
-	return stats.With(p.books.Outside(), p.leases.outside(counts), p.config.Stats)
+	return stats.With(p.heap.books.Outside(), p.leases.outside(counts), p.heap.config.Stats)
 }
 
 // statisticsLocked is Statistics, without what the caches hold. The caller holds mu.
-func (p *Pool) statisticsLocked() track.Statistics {
-	stats := p.books.Statistics()
-	stats.LargestFreeBytes = p.largestFree()
+func (h *heap) statisticsLocked() track.Statistics {
+	stats := h.books.Statistics()
+	stats.LargestFreeBytes = h.largestFree()
 	return stats
 }
 
@@ -74,15 +74,15 @@ func (p *Pool) learn(c *CacheCounts) {
 	if c == nil || c.EnteredBytes > l.leased || c.LeftBytes < l.returned || !c.agree() {
 		return
 	}
-	p.books.SetOutside(l.outside(c))
+	p.heap.books.SetOutside(l.outside(c))
 }
 
 // Tags is the use by tag of the live blocks, the largest first. What the caches have
 // live is looked at in slices, so it is of more than one moment.
 func (p *Pool) Tags() []track.TagUse {
-	p.mu.Peek()
-	uses, cache := p.tags.Uses(nil), p.leases.cache
-	p.mu.Unlock()
+	p.heap.mu.Peek()
+	uses, cache := p.heap.tags.Uses(nil), p.leases.cache
+	p.heap.mu.Unlock()
 	if cache == nil {
 		return track.SumTags(uses)
 	}
@@ -102,20 +102,20 @@ func (p *Pool) Tags() []track.TagUse {
 			byTag[c.Tag] = use
 		}
 	}
-	p.mu.Peek()
+	p.heap.mu.Peek()
 	for tag, use := range byTag {
-		use.Tag = p.tags.Name(tag)
+		use.Tag = p.heap.tags.Name(tag)
 		uses = append(uses, use)
 	}
-	p.mu.Unlock()
+	p.heap.mu.Unlock()
 	return track.SumTags(uses)
 }
 
 // largestFree is the longest free run of any segment. The caller holds mu.
-func (p *Pool) largestFree() (bytes uint64) {
-	for _, s := range p.segments {
+func (h *heap) largestFree() (bytes uint64) {
+	for _, s := range h.segments {
 		stats := s.strategy.Stats()
-		bytes = max(bytes, p.largestFreeOf(s, &stats))
+		bytes = max(bytes, h.largestFreeOf(s, &stats))
 	}
 	return bytes
 }

@@ -85,18 +85,18 @@ func (b *bench) pool(t require.TestingT, change func(*Config)) *Pool {
 
 // audit compares everything that a pool keeps about its memory.
 func (p *Pool) audit() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	stats := p.statisticsLocked()
+	p.heap.mu.Lock()
+	defer p.heap.mu.Unlock()
+	stats := p.heap.statisticsLocked()
 	if err := stats.Check(); err != nil {
 		return err
 	}
 	var held, live, placed, active, unusable uint64
-	for i, s := range p.segments {
+	for i, s := range p.heap.segments {
 		if err := s.strategy.Check(); err != nil {
 			return err
 		}
-		if i > 0 && p.segments[i-1].end() > s.had.Addr {
+		if i > 0 && p.heap.segments[i-1].end() > s.had.Addr {
 			return fmt.Errorf("segments %d and %d overlap", i-1, i)
 		}
 		state := s.strategy.Stats()
@@ -115,7 +115,7 @@ func (p *Pool) audit() error {
 	held += pages
 	var requested, allocated, leased uint64
 	blocks, inFlight := uint64(0), 0
-	for _, s := range p.segments {
+	for _, s := range p.heap.segments {
 		count := uint64(0)
 		s.eachBlock(func(l located) bool {
 			count++
@@ -140,25 +140,25 @@ func (p *Pool) audit() error {
 		}
 		blocks += count
 	}
-	if p.debug != nil {
-		held, _ := p.debug.Held()
+	if p.heap.debug != nil {
+		held, _ := p.heap.debug.Held()
 		inFlight -= held
 	}
 	if err := p.auditStreams(); err != nil {
 		return err
 	}
-	outside := p.books.Outside()
+	outside := p.heap.books.Outside()
 	want := map[string][2]uint64{
-		"held":          {p.held, held},
+		"held":          {p.heap.held, held},
 		"reserved":      {stats.Reserved.Current, held},
-		"segments":      {stats.Segments.Current, uint64(len(p.segments))},
+		"segments":      {stats.Segments.Current, uint64(len(p.heap.segments))},
 		"placed blocks": {blocks, placed},
 		"active":        {stats.Active.Current - outside.LiveBytes, active},
 		"unusable":      {stats.Unusable.Current, unusable},
 		"live":          {stats.LiveBlocks.Current - outside.LiveBlocks, live},
 		"requested":     {stats.Requested.Current - outside.RequestedBytes, requested},
 		"allocated":     {stats.Allocated.Current - outside.LiveBytes, allocated},
-		"in flight":     {uint64(p.inFlight.Count()) + p.parked, uint64(inFlight)},
+		"in flight":     {uint64(p.heap.inFlight.Count()) + p.parked, uint64(inFlight)},
 		"leased":        {p.leases.leased - p.leases.returned, leased},
 		"outside":       {outside.LiveBytes + outside.CachedBytes, leased},
 	}
@@ -168,7 +168,7 @@ func (p *Pool) audit() error {
 		}
 	}
 	var tagged track.TagUse
-	for _, use := range p.tags.Uses(nil) {
+	for _, use := range p.heap.tags.Uses(nil) {
 		tagged.RequestedBytes += use.RequestedBytes
 		tagged.AllocatedBytes += use.AllocatedBytes
 		tagged.Blocks += use.Blocks
@@ -224,9 +224,9 @@ func quiet(t *testing.T, b *bench, p *Pool) {
 // auditStreams holds that live blocks, and no others, have the numbers of streams, and
 // that they are counted.
 func (p *Pool) auditStreams() error {
-	b := &p.blockStreams
+	b := &p.heap.blockStreams
 	counts, numbered := map[uint16]uint64{}, uint64(0)
-	for _, s := range p.segments {
+	for _, s := range p.heap.segments {
 		for _, number := range s.streams {
 			if number != 0 {
 				counts[number]++

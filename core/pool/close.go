@@ -31,22 +31,22 @@ func (p *Pool) Close(force bool) error {
 		// What came back from the caches meanwhile waits for nothing that is not done.
 		err = p.waitForFlights()
 	}
-	p.checkLast()
+	p.heap.checkLast()
 	p.layout.Lock()
 	if err == nil {
 		err = p.giveBackAll()
 	}
 	var tables offheap.Detached
-	p.lock()
+	p.heap.lock()
 	if err == nil {
-		p.state = stateClosed
-		p.books.Leave()
-		tables = p.inFlight.End()
+		p.heap.state = stateClosed
+		p.heap.books.Leave()
+		tables = p.heap.inFlight.End()
 	} else {
-		p.state = stateOpen
-		p.ended.Store(false)
+		p.heap.state = stateOpen
+		p.heap.ended.Store(false)
 	}
-	p.mu.Unlock()
+	p.heap.mu.Unlock()
 	p.layout.Unlock()
 	tables.Free()
 	if kept {
@@ -55,11 +55,11 @@ func (p *Pool) Close(force bool) error {
 	if err != nil {
 		p.graphs.Open()
 	}
-	p.engine.SegmentsChanged()
-	p.changed()
+	p.heap.engine.SegmentsChanged()
+	p.heap.changed()
 	if err == nil {
-		p.engine.Unregister(p)
-		p.endDebug()
+		p.heap.engine.Unregister(p)
+		p.heap.endDebug()
 	}
 	return err
 }
@@ -92,12 +92,12 @@ func (p *Pool) forceClose() error {
 	p.graphs.Await()
 	err := p.closeGraphs()
 	if err == nil {
-		p.lock()
+		p.heap.lock()
 		for p.batches > 0 {
-			p.passed.Wait()
+			p.heap.passed.Wait()
 		}
-		err = p.setClosing()
-		p.mu.Unlock()
+		err = p.heap.setClosing()
+		p.heap.mu.Unlock()
 	}
 	if err != nil {
 		p.graphs.Open()
@@ -116,15 +116,15 @@ func (p *Pool) decideClose() error {
 		now := cache.Counts()
 		counts = &now
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.heap.mu.Lock()
+	defer p.heap.mu.Unlock()
 	if left := p.blocksLeft(p.statisticsWith(counts)); left != nil {
 		return left
 	}
 	if p.batches > 0 {
-		return device.Errorf(device.CodeBusy, opClose, "pool %q: a call frees blocks just now", p.config.Name).On(p.engine.ID())
+		return device.Errorf(device.CodeBusy, opClose, "pool %q: a call frees blocks just now", p.heap.config.Name).On(p.heap.engine.ID())
 	}
-	err := p.setClosing()
+	err := p.heap.setClosing()
 	if err == nil {
 		p.graphs.Shut()
 	}
@@ -133,12 +133,12 @@ func (p *Pool) decideClose() error {
 
 // setClosing is the point of no return: nothing is allocated or freed any more. The
 // caller holds mu.
-func (p *Pool) setClosing() error {
-	if p.state != stateOpen {
-		return p.closedError(opClose)
+func (h *heap) setClosing() error {
+	if h.state != stateOpen {
+		return h.closedError(opClose)
 	}
-	p.state = stateClosing
-	p.ended.Store(true)
+	h.state = stateClosing
+	h.ended.Store(true)
 	return nil
 }
 
@@ -148,7 +148,7 @@ func (p *Pool) blocksLeft(stats track.Statistics) error {
 		return nil
 	}
 	return device.Errorf(device.CodeBusy, opClose, "pool %q has %d live blocks of %d bytes",
-		p.config.Name, stats.LiveBlocks.Current, stats.Allocated.Current).On(p.engine.ID())
+		p.heap.config.Name, stats.LiveBlocks.Current, stats.Allocated.Current).On(p.heap.engine.ID())
 }
 
 // dropCache ends the caches, which are paused. Blocks that are live in them are the pool's own
@@ -161,7 +161,7 @@ func (p *Pool) dropCache() {
 		return
 	}
 	free()
-	p.eachBlock(nil, func(l located) {
+	p.heap.eachBlock(nil, func(l located) {
 		if l.info().state() == blockLeased {
 			p.ground(l)
 		}
@@ -178,8 +178,8 @@ func (p *Pool) endCache() (free func()) {
 	}
 	counts := cache.Counts()
 	free = cache.Drop()
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.heap.mu.Lock()
+	defer p.heap.mu.Unlock()
 	p.learn(&counts)
 	p.leases.cache, p.leases.own, p.leases.strays = nil, nil, nil
 	return free
@@ -189,10 +189,10 @@ func (p *Pool) endCache() (free func()) {
 func (p *Pool) ground(l located) {
 	size := l.Size - l.info().slack()
 	l.setInfo(makeInfo(blockInFlight, 0, 0))
-	p.grounded = true
+	p.heap.grounded = true
 	p.leases.returned += size
-	p.books.Return(size)
-	p.books.Board(size)
+	p.heap.books.Return(size)
+	p.heap.books.Board(size)
 }
 
 // waitForWork waits for queued work that uses freed blocks, and for all work
@@ -203,16 +203,16 @@ func (p *Pool) waitForWork() error {
 	if err := p.waitForFlights(); err != nil {
 		return err
 	}
-	p.mu.Lock()
+	p.heap.mu.Lock()
 	live := uint64(0)
-	for _, s := range p.segments {
+	for _, s := range p.heap.segments {
 		live += s.blocks
 	}
-	p.mu.Unlock()
+	p.heap.mu.Unlock()
 	if live == 0 {
 		return nil
 	}
-	err := p.engine.Synchronize(device.Forever)
+	err := p.heap.engine.Synchronize(device.Forever)
 	if errors.Is(err, device.CodeDeviceLost) {
 		return nil
 	}
@@ -231,16 +231,16 @@ func (p *Pool) waitForFlights() error {
 
 // giveBackAll gives every segment to the device. The caller holds layout.
 func (p *Pool) giveBackAll() error {
-	p.mu.Lock()
-	segments := append([]*segment{}, p.segments...)
-	p.mu.Unlock()
+	p.heap.mu.Lock()
+	segments := append([]*segment{}, p.heap.segments...)
+	p.heap.mu.Unlock()
 	var failures error
 	for _, s := range segments {
 		if s.pages != nil {
 			failures = errors.Join(failures, p.returnAll(s))
 			continue
 		}
-		if err := p.engine.Release(s.had); err != nil {
+		if err := p.heap.engine.Release(s.had); err != nil {
 			failures = errors.Join(failures, err)
 			continue
 		}
@@ -251,30 +251,30 @@ func (p *Pool) giveBackAll() error {
 
 // forget drops a segment that the device has back, and its live blocks.
 func (p *Pool) forget(s *segment) {
-	p.dropBlocks(s)
-	p.lock()
-	p.detach(s)
-	p.held -= s.heldBytes()
-	p.mu.Unlock()
+	p.heap.dropBlocks(s)
+	p.heap.lock()
+	p.heap.detach(s)
+	p.heap.held -= s.heldBytes()
+	p.heap.mu.Unlock()
 	s.close()
 }
 
 // dropBlocks ends the blocks of a segment. The caller holds layout, and no mu.
-func (p *Pool) dropBlocks(s *segment) {
-	p.eachBlock(s, func(l located) {
-		if p.debug != nil {
-			p.debug.Drop(l.addr())
+func (h *heap) dropBlocks(s *segment) {
+	h.eachBlock(s, func(l located) {
+		if h.debug != nil {
+			h.debug.Drop(l.addr())
 		}
 		if l.info().state() == blockLive {
 			sizes := l.sizes()
-			p.books.Free(sizes)
-			p.tags.Leave(l.info().tag(), sizes, 1)
-			delete(p.streams, l.addr())
-			p.forgetStream(l.segment, l.Slot)
+			h.books.Free(sizes)
+			h.tags.Leave(l.info().tag(), sizes, 1)
+			delete(h.streams, l.addr())
+			h.forgetStream(l.segment, l.Slot)
 		} else {
-			p.books.Land(l.Size)
+			h.books.Land(l.Size)
 		}
 		l.setInfo(0)
-		p.giveToSegment(l)
+		h.giveToSegment(l)
 	})
 }

@@ -22,20 +22,20 @@ func TestWhoWaitsForAThawHasItsTurn(t *testing.T) {
 		served := false
 		go func() {
 			defer close(done)
-			p.lock()
-			defer p.mu.Unlock()
+			p.heap.lock()
+			defer p.heap.mu.Unlock()
 			served = true
 		}()
 		for waits := false; !waits; runtime.Gosched() {
-			p.mu.Peek()
-			waits = p.awaiting == 1
-			p.mu.Unlock()
+			p.heap.mu.Peek()
+			waits = p.heap.awaiting == 1
+			p.heap.mu.Unlock()
 		}
 		p.thaw()
 		p.freeze()
-		p.mu.Peek()
+		p.heap.mu.Peek()
 		wasServed := served
-		p.mu.Unlock()
+		p.heap.mu.Unlock()
 		p.thaw()
 		<-done
 		require.True(t, wasServed)
@@ -63,9 +63,9 @@ func TestNobodyWaitsWhileTheCachesGiveTheirMemoryBack(t *testing.T) {
 	freed := 0
 	p.SetCache(&slowToFree{c, func() {
 		freed++
-		p.mu.Peek()
-		frozen := p.frozen
-		p.mu.Unlock()
+		p.heap.mu.Peek()
+		frozen := p.heap.frozen
+		p.heap.mu.Unlock()
 		require.False(t, frozen)
 		require.True(t, p.census.TryLock())
 		p.census.Unlock()
@@ -85,8 +85,8 @@ func TestAPoolThatEndsSaysSoWithoutItsLock(t *testing.T) {
 	checked := 0
 	p.SetCache(&slowToFree{c, func() {
 		checked++
-		p.mu.Lock()
-		defer p.mu.Unlock()
+		p.heap.mu.Lock()
+		defer p.heap.mu.Unlock()
 		to := make([]device.Addr, 3)
 		for what, call := range map[string]func() error{
 			"alloc":       func() error { _, err := p.Alloc(Request{SizeBytes: 10}); return err },

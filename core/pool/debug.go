@@ -28,78 +28,78 @@ func (c Config) debugging(e *engine.Engine) Config {
 }
 
 // startDebug makes the checker, if there is anything to check.
-func (p *Pool) startDebug() {
-	_, hooks := p.engine.Debug()
-	p.debug = memcheck.New(memcheck.Options{
-		Flags: p.config.Debug, Pool: p.config.Name, Device: p.engine.Device(), Hooks: hooks,
+func (h *heap) startDebug() {
+	_, hooks := h.engine.Debug()
+	h.debug = memcheck.New(memcheck.Options{
+		Flags: h.config.Debug, Pool: h.config.Name, Device: h.engine.Device(), Hooks: hooks,
 	})
-	if p.debug != nil {
-		p.tellPending()
+	if h.debug != nil {
+		h.tellPending()
 	}
 }
 
-func (p *Pool) endDebug() {
-	if p.debug != nil {
-		p.debug.Close()
+func (h *heap) endDebug() {
+	if h.debug != nil {
+		h.debug.Close()
 	}
 }
 
 // pad makes room for the zones in a request.
-func (p *Pool) pad(n *need) error {
-	mask := p.config.AlignmentBytes - 1
-	padded, ok := p.debug.Padded(n.requested, n.Align)
+func (h *heap) pad(n *need) error {
+	mask := h.config.AlignmentBytes - 1
+	padded, ok := h.debug.Padded(n.requested, n.Align)
 	if n.Size = (padded + mask) &^ mask; !ok || n.Size < padded {
 		return device.Errorf(device.CodeOverflow, opAlloc, "size_bytes %d leaves no room for red zones",
-			n.requested).On(p.engine.ID())
+			n.requested).On(h.engine.ID())
 	}
 	return nil
 }
 
 // fixedBytes is the block size of the strategy "fixed", zones included.
-func (p *Pool) fixedBytes() uint64 {
-	n := need{requested: p.config.FixedBlockBytes}
-	n.Size, n.Align = n.requested, p.config.AlignmentBytes
-	if p.debug == nil || n.Size == 0 || p.pad(&n) != nil {
-		return p.config.FixedBlockBytes
+func (h *heap) fixedBytes() uint64 {
+	n := need{requested: h.config.FixedBlockBytes}
+	n.Size, n.Align = n.requested, h.config.AlignmentBytes
+	if h.debug == nil || n.Size == 0 || h.pad(&n) != nil {
+		return h.config.FixedBlockBytes
 	}
 	return n.Size
 }
 
 // locateGiven is locate for an address that the caller has; in debug mode it
 // finds live blocks only. The caller holds mu.
-func (p *Pool) locateGiven(addr device.Addr) (located, bool) {
-	if p.debug != nil {
-		base, ok := p.debug.Base(addr)
+func (h *heap) locateGiven(addr device.Addr) (located, bool) {
+	if h.debug != nil {
+		base, ok := h.debug.Base(addr)
 		if !ok {
 			return located{}, false
 		}
 		addr = base
 	}
-	return p.locate(addr)
+	return h.locate(addr)
 }
 
 // guard takes a new block into the checks and gives it the address for the
 // caller. The caller holds mu.
-func (p *Pool) guard(l located, n *need, b *Block) {
-	p.debug.Enter(memcheck.Block{
+func (h *heap) guard(l located, n *need, b *Block) {
+	h.debug.Enter(memcheck.Block{
 		Base: l.addr(), SizeBytes: l.Size, RequestedBytes: n.requested, AlignmentBytes: n.Align, Tag: b.Tag,
 	})
 	b.Addr = l.addr()
-	p.show(&b.Addr, &b.SizeBytes)
+	h.show(&b.Addr, &b.SizeBytes)
 }
 
 // show turns a block's range in its segment into what the caller has of it. The
 // caller holds mu.
-func (p *Pool) show(addr *device.Addr, sizeBytes *uint64) {
-	if view, ok := p.debug.View(*addr); ok {
+func (h *heap) show(addr *device.Addr, sizeBytes *uint64) {
+	if view, ok := h.debug.View(*addr); ok {
 		*addr, *sizeBytes = view.Addr, view.SizeBytes
 	}
 }
 
 // changed ends every call that changes the pool. The caller holds no lock.
-func (p *Pool) changed() {
-	if p.debug != nil {
-		p.tellPending()
+func (h *heap) changed() {
+	if h.debug != nil {
+		h.tellPending()
 	}
-	p.engine.Changed()
+	h.engine.Changed()
 }

@@ -32,7 +32,7 @@ type debugProgram struct {
 func (d *debugProgram) enter(t *rapid.T, block Block) {
 	d.marks++
 	require.GreaterOrEqual(t, block.SizeBytes, block.RequestedBytes)
-	if d.p.config.Debug&DebugPoison != 0 {
+	if d.p.heap.config.Debug&DebugPoison != 0 {
 		require.Equal(t, bytes.Repeat([]byte{memcheck.FreshByte}, int(block.RequestedBytes)),
 			d.dev.Bytes(block.Addr, block.RequestedBytes))
 	}

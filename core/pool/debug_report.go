@@ -9,9 +9,9 @@ import (
 )
 
 // unguard ends the lives of blocks for the checks. The caller holds mu.
-func (p *Pool) unguard(j *pendingFree, found []located) {
+func (h *heap) unguard(j *pendingFree, found []located) {
 	for _, l := range found {
-		if report := p.debug.Free(opFree, l.addr()); report != nil {
+		if report := h.debug.Free(opFree, l.addr()); report != nil {
 			j.reports = append(j.reports, report)
 		}
 	}
@@ -27,9 +27,9 @@ func (p *Pool) told(j *pendingFree, err error) error {
 	if err != nil && j.foreign {
 		p.askSiblings(j.reports[0], j.addrs[j.wrong])
 	}
-	found := p.tell(j.reports)
+	found := p.heap.tell(j.reports)
 	if err != nil && j.batch {
-		return device.Errorf(device.CodeOf(found), opFree, "addresses[%d]: %w", j.wrong, found).On(p.engine.ID())
+		return device.Errorf(device.CodeOf(found), opFree, "addresses[%d]: %w", j.wrong, found).On(p.heap.engine.ID())
 	}
 	return found
 }
@@ -37,7 +37,7 @@ func (p *Pool) told(j *pendingFree, err error) error {
 // askSiblings adds to a report which other pool of the device an address belongs
 // to. The caller holds no lock.
 func (p *Pool) askSiblings(report *memcheck.Report, addr device.Addr) {
-	for _, other := range p.engine.Pools(p) {
+	for _, other := range p.heap.engine.Pools(p) {
 		sibling, ok := other.(*Pool)
 		if !ok {
 			continue
@@ -47,12 +47,12 @@ func (p *Pool) askSiblings(report *memcheck.Report, addr device.Addr) {
 			continue
 		}
 		if info.State != BlockLive {
-			report.Add(fmt.Sprintf("it is in pool %q, in no live block", sibling.config.Name), nil)
+			report.Add(fmt.Sprintf("it is in pool %q, in no live block", sibling.heap.config.Name), nil)
 			return
 		}
 		what := fmt.Sprintf("it is in pool %q, in the block of %d bytes at %#x, tag %q",
-			sibling.config.Name, info.RequestedBytes, uint64(info.Addr), info.Tag)
-		frames := sibling.allocatedAt(info.Addr)
+			sibling.heap.config.Name, info.RequestedBytes, uint64(info.Addr), info.Tag)
+		frames := sibling.heap.allocatedAt(info.Addr)
 		if len(frames) > 0 {
 			what += ", allocated at"
 		}
@@ -63,10 +63,10 @@ func (p *Pool) askSiblings(report *memcheck.Report, addr device.Addr) {
 
 // tell brings reports to the log and gives the first as an error. The caller
 // holds no lock.
-func (p *Pool) tell(reports []*memcheck.Report) (first error) {
+func (h *heap) tell(reports []*memcheck.Report) (first error) {
 	for _, report := range reports {
-		err := p.debug.Tell(report, func(level memcheck.Level, message string) {
-			p.engine.Log(engine.Level(level), message)
+		err := h.debug.Tell(report, func(level memcheck.Level, message string) {
+			h.engine.Log(engine.Level(level), message)
 		})
 		if first == nil {
 			first = err
@@ -77,23 +77,23 @@ func (p *Pool) tell(reports []*memcheck.Report) (first error) {
 
 // tellPending brings reports to the log that no call returns. The caller holds
 // no lock.
-func (p *Pool) tellPending() {
-	p.mu.Lock()
-	pending := p.debug.Pending()
-	p.mu.Unlock()
-	_ = p.tell(pending)
+func (h *heap) tellPending() {
+	h.mu.Lock()
+	pending := h.debug.Pending()
+	h.mu.Unlock()
+	_ = h.tell(pending)
 }
 
 // checkLast looks at all blocks before their memory goes. The caller holds no
 // lock.
-func (p *Pool) checkLast() {
-	if p.debug == nil {
+func (h *heap) checkLast() {
+	if h.debug == nil {
 		return
 	}
-	p.mu.Lock()
-	found := p.debug.CheckLast()
-	p.mu.Unlock()
-	_ = p.tell(found)
+	h.mu.Lock()
+	found := h.debug.CheckLast()
+	h.mu.Unlock()
+	_ = h.tell(found)
 }
 
 // Check looks at all blocks, live and in quarantine, at once:
@@ -101,30 +101,30 @@ func (p *Pool) checkLast() {
 // were overwritten. All of them are in the log, and none is reported again.
 // Without debug mode there is nothing to look at.
 func (p *Pool) Check() error {
-	if p.debug == nil {
+	if p.heap.debug == nil {
 		return nil
 	}
-	p.mu.Lock()
-	found := p.debug.Check()
-	p.mu.Unlock()
-	return p.tell(found)
+	p.heap.mu.Lock()
+	found := p.heap.debug.Check()
+	p.heap.mu.Unlock()
+	return p.heap.tell(found)
 }
 
 // CallSite is where the live block at an address was allocated, the innermost
 // function first; nil: not known.
 func (p *Pool) CallSite(addr device.Addr) []string {
-	if p.debug == nil {
+	if p.heap.debug == nil {
 		return nil
 	}
-	return p.debug.Describe(p.allocatedAt(addr))
+	return p.heap.debug.Describe(p.heap.allocatedAt(addr))
 }
 
 // allocatedAt is CallSite as return addresses.
-func (p *Pool) allocatedAt(addr device.Addr) []uintptr {
-	if p.debug == nil {
+func (h *heap) allocatedAt(addr device.Addr) []uintptr {
+	if h.debug == nil {
 		return nil
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.debug.AllocatedAt(addr)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.debug.AllocatedAt(addr)
 }

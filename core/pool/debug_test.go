@@ -146,7 +146,7 @@ func TestDebugAddressesAreTheCallers(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, BlockInfo{Addr: block.Addr, SizeBytes: 700, RequestedBytes: 700, Tag: "kv"}, owner)
 	}
-	base, _ := p.debug.Base(block.Addr)
+	base, _ := p.heap.debug.Base(block.Addr)
 	for _, wrong := range []device.Addr{base, block.Addr - 1, block.Addr + 1, block.Addr + 700} {
 		require.ErrorIs(t, p.Free(wrong, nil), device.CodeInvalidAddress)
 		require.ErrorIs(t, p.RecordStream(wrong, nil), device.CodeInvalidAddress)
@@ -205,15 +205,15 @@ func TestDebugQuarantineGivesWayBeforeMemoryRunsOut(t *testing.T) {
 	for _, block := range held {
 		require.NoError(t, p.Free(block.Addr, nil))
 	}
-	blocks, size := p.debug.Held()
+	blocks, size := p.heap.debug.Held()
 	require.Equal(t, 4, blocks)
 	require.LessOrEqual(t, size, mib/quarantineShare)
 	require.Equal(t, size, p.Statistics().Active.Current-p.Statistics().Allocated.Current)
 	mustAlloc(t, p, 110*kib)
-	blocks, _ = p.debug.Held()
+	blocks, _ = p.heap.debug.Held()
 	require.Zero(t, blocks)
 	require.NoError(t, p.Free(rest.Addr, nil))
-	blocks, _ = p.debug.Held()
+	blocks, _ = p.heap.debug.Held()
 	require.Zero(t, blocks, "larger than the bound")
 	require.NoError(t, p.Reset(nil))
 

@@ -15,7 +15,7 @@
 //
 // # Lock order
 //
-// Pool.layout or Pool.census, never both, then Pool.mu, then the locks of the
+// Pool.layout or Pool.census, never both, then heap.mu, then the locks of the
 // engine and the driver.
 //
 //   - The locks of package graphs: the registry's comes before these, of the pool that
@@ -26,25 +26,25 @@
 //     Engine.FindRoom, so never while a sibling or a callback works.
 //   - Pool.census: one thread at a time counts what the caches hold, or takes a
 //     block over from them, with Cache.Counts, Each, Adopt and Drop. Meanwhile
-//     the pool's own books stand still (Pool.frozen): a thread that wants to
+//     the pool's own books stand still (heap.frozen): a thread that wants to
 //     change them waits, and has its turn before they stand still again. Lease and
 //     GiveBack do not wait, so that a cache may call them with its own locks held.
-//   - Pool.mu: blocks, books, list of segments, blocks in flight. Under it only
+//   - heap.mu: blocks, books, list of segments, blocks in flight. Under it only
 //     driver calls that do not wait are made (Event.Done, Event.Close), and none
 //     of Cache.
 //
 // A thread holds the locks of one pool at most. Engine.Changed,
 // Engine.SegmentsChanged and the log are called with none of them. The totals of
-// package track are locked below Pool.mu.
+// package track are locked below heap.mu.
 //
 // # Files in reading order
 //
-// config.go, infos.go, segment.go, leases.go, page_state.go, pool.go, page_return.go,
-// paging.go, census.go, pending_free.go, request.go, block.go, debug_report.go, debug.go,
-// retain.go, page_worker.go, relocate_steps.go, poll.go, page_batch.go, relocate_survey.go,
-// block_stream.go, page_caches.go, graphs.go, snapshot.go, relocate_choose.go, brief.go,
-// grow.go, page_space.go, retire_fly.go, new.go, graph_private.go, wait.go, place.go, slow.go,
-// relocate.go, relocate_holes.go, relocate_place.go, lookup.go, cache.go, walk.go,
-// retire_many.go, retire.go, lease.go, reset.go, trim.go, close.go, graph_route.go,
-// graph_parked.go, batch.go, free.go, alloc.go, record.go, page_choosy.go, page_grow.go.
+// config.go, page_state.go, heap.go, infos.go, pool.go, request.go, debug.go, segment.go,
+// page_return.go, page_worker.go, block.go, relocate_steps.go, poll.go, leases.go,
+// relocate_survey.go, pending_free.go, block_stream.go, grow.go, page_space.go, retire_fly.go,
+// relocate_choose.go, paging.go, new.go, graphs.go, debug_report.go, page_batch.go, census.go,
+// snapshot.go, brief.go, place.go, slow.go, graph_private.go, retain.go, lookup.go, wait.go,
+// relocate.go, relocate_holes.go, relocate_place.go, page_choosy.go, graph_route.go, alloc.go,
+// batch.go, free.go, cache.go, record.go, graph_parked.go, page_grow.go, page_caches.go,
+// walk.go, retire_many.go, retire.go, lease.go, reset.go, trim.go, close.go.
 package pool

@@ -16,7 +16,7 @@ import (
 // failed call changes nothing: the block is as live as before.
 func (p *Pool) Free(addr device.Addr, stream device.Stream) error {
 	if stream == nil {
-		stream = p.defaultStream
+		stream = p.heap.defaultStream
 	}
 	if done, err := p.freeRouted(addr, anySize, stream); done {
 		return err
@@ -32,8 +32,8 @@ func (p *Pool) Free(addr device.Addr, stream device.Stream) error {
 // work uses. It changes nothing when it is false: Free does it then, or says what is
 // wrong.
 func (p *Pool) FreeNow(addr device.Addr) bool {
-	idle, err := p.defaultStream.Idle()
-	return idle && err == nil && p.freeIdle(addr, anySize, p.defaultStream)
+	idle, err := p.heap.defaultStream.Idle()
+	return idle && err == nil && p.freeIdle(addr, anySize, p.heap.defaultStream)
 }
 
 // freeOne frees a block: the common cases at once, any other by retire.
@@ -64,91 +64,91 @@ const anySize = 0
 // and it was asked for with that size, and leaves everything else to retire: it is then
 // false.
 func (p *Pool) freeIdle(addr device.Addr, size uint64, stream device.Stream) bool {
-	if p.ended.Load() {
+	if p.heap.ended.Load() {
 		return false
 	}
-	p.mu.Lock()
-	if p.frozen || p.state != stateOpen || p.debug != nil {
-		p.mu.Unlock()
+	p.heap.mu.Lock()
+	if p.heap.frozen || p.heap.state != stateOpen || p.heap.debug != nil {
+		p.heap.mu.Unlock()
 		return false
 	}
-	s := p.recent
+	s := p.heap.recent
 	if s == nil || addr-s.base >= device.Addr(s.usable) {
-		if s = p.recall(addr); s == nil {
-			p.mu.Unlock()
+		if s = p.heap.recall(addr); s == nil {
+			p.heap.mu.Unlock()
 			return false
 		}
 	}
 	r, ok := s.strategy.Lookup(uint64(addr - s.base))
 	if !ok {
-		p.mu.Unlock()
+		p.heap.mu.Unlock()
 		return false
 	}
 	info := s.infoAt(r.Slot)
 	sizes := track.Block{RequestedBytes: r.Size - info.slack(), AllocatedBytes: r.Size}
-	if !info.plainLive() || !p.isOf(s, r.Slot, stream) || size != anySize && size != sizes.RequestedBytes {
-		p.mu.Unlock()
+	if !info.plainLive() || !p.heap.isOf(s, r.Slot, stream) || size != anySize && size != sizes.RequestedBytes {
+		p.heap.mu.Unlock()
 		return false
 	}
-	p.forgetStream(s, r.Slot)
-	p.tags.Leave(info.tag(), sizes, 1)
+	p.heap.forgetStream(s, r.Slot)
+	p.heap.tags.Leave(info.tag(), sizes, 1)
 	if s.slotFreer != nil {
 		s.full = max(s.full, s.slotFreer.FreeSlot(r.Slot)+1)
 	} else {
 		if _, err := s.strategy.Free(r.Offset); err != nil {
-			p.broken(opFree, err)
+			p.heap.broken(opFree, err)
 		}
 		s.full = anyFits
 	}
 	if s.pages != nil {
 		s.pages.Leave(r.Offset, r.Size)
 	}
-	p.leftRun(s, 1)
-	p.books.Free(sizes)
-	if p.inFlight.Count() > 0 {
-		p.land(inflight.PollBudget)
+	p.heap.leftRun(s, 1)
+	p.heap.books.Free(sizes)
+	if p.heap.inFlight.Count() > 0 {
+		p.heap.land(inflight.PollBudget)
 	}
-	overfull := p.overfull
-	p.mu.Unlock()
+	overfull := p.heap.overfull
+	p.heap.mu.Unlock()
 	if overfull {
 		p.shrink()
 	}
-	p.engine.Changed()
+	p.heap.engine.Changed()
 	return true
 }
 
 // freeBehind is freeIdle for a block that work of its stream may use until the event,
 // which is the pool's if the call is true.
 func (p *Pool) freeBehind(addr device.Addr, size uint64, stream device.Stream, event device.Event) bool {
-	if p.ended.Load() {
+	if p.heap.ended.Load() {
 		return false
 	}
-	p.lock()
-	s, r, ok := p.locateLive(addr)
-	if !ok || p.state != stateOpen || p.debug != nil {
-		p.mu.Unlock()
+	p.heap.lock()
+	s, r, ok := p.heap.locateLive(addr)
+	if !ok || p.heap.state != stateOpen || p.heap.debug != nil {
+		p.heap.mu.Unlock()
 		return false
 	}
 	info := s.infoAt(r.Slot)
 	sizes := track.Block{RequestedBytes: r.Size - info.slack(), AllocatedBytes: r.Size}
-	if info.recorded() || !p.isOf(s, r.Slot, stream) || size != anySize && size != sizes.RequestedBytes ||
-		p.inFlight.Reserve(1, 1) != nil {
-		p.mu.Unlock()
+	if info.recorded() || !p.heap.isOf(s, r.Slot, stream) || size != anySize && size != sizes.RequestedBytes ||
+		p.heap.inFlight.Reserve(1, 1) != nil {
+		p.heap.mu.Unlock()
 		return false
 	}
-	p.forgetStream(s, r.Slot)
-	p.tags.Leave(info.tag(), sizes, 1)
-	p.books.Retire(sizes)
+	p.heap.forgetStream(s, r.Slot)
+	p.heap.tags.Leave(info.tag(), sizes, 1)
+	p.heap.books.Retire(sizes)
 	s.setInfo(r.Slot, makeInfo(blockInFlight, 0, 0))
-	behind := [1]inflight.Fence{p.inFlight.Fence(stream, event)}
-	p.inFlight.Add(located{s, r}.inFlight(), behind[:])
-	p.land(inflight.PollBudget)
-	overfull := p.overfull
-	p.mu.Unlock()
+	behind := [1]inflight.Fence{p.heap.inFlight.Fence(stream, event)}
+	p.heap.inFlight.Add(located{s, r}.inFlight(), behind[:])
+	p.heap.land(inflight.PollBudget)
+	overfull := p.heap.overfull
+	p.heap.mu.Unlock()
 	if overfull {
 		p.shrink()
 	}
-	p.engine.Changed()
+	p.heap.engine.Changed()
 	return true
 }
 
@@ -156,10 +156,10 @@ func (p *Pool) freeBehind(addr device.Addr, size uint64, stream device.Stream, e
 // CodeInvalidSize when it is another, and the block is as live as before.
 func (p *Pool) FreeSized(addr device.Addr, sizeBytes uint64, stream device.Stream) error {
 	if sizeBytes == 0 {
-		return device.Errorf(device.CodeInvalidSize, opFree, "size_bytes is 0").On(p.engine.ID())
+		return device.Errorf(device.CodeInvalidSize, opFree, "size_bytes is 0").On(p.heap.engine.ID())
 	}
 	if stream == nil {
-		stream = p.defaultStream
+		stream = p.heap.defaultStream
 	}
 	if done, err := p.freeRouted(addr, sizeBytes, stream); done {
 		return err
@@ -179,7 +179,7 @@ func (p *Pool) FreeBatch(addrs []device.Addr, stream device.Stream) error {
 		return nil
 	}
 	if stream == nil {
-		stream = p.defaultStream
+		stream = p.heap.defaultStream
 	}
 	if p.graphs.AnyPrivate() {
 		if done, err := p.freeManyRouted(&pendingFree{addrs: addrs, stream: stream, batch: true}); done {
@@ -204,7 +204,7 @@ func (p *Pool) FreeAfter(addr device.Addr, events []device.Event) error {
 	for i, event := range events {
 		if event == nil {
 			return device.Errorf(device.CodeInvalidArgument, opFree,
-				"event %d of %d is nil", i, len(events)).On(p.engine.ID())
+				"event %d of %d is nil", i, len(events)).On(p.heap.engine.ID())
 		}
 	}
 	j := &pendingFree{addrs: []device.Addr{addr}, idle: true, events: events}

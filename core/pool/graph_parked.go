@@ -28,7 +28,7 @@ func (p *Pool) park(j *pendingFree, found []located) bool {
 		l.setInfo(makeInfo(blockInFlight, 0, 0))
 	}
 	p.parked += uint64(len(found))
-	p.forgetStreams(found)
+	p.heap.forgetStreams(found)
 	return true
 }
 
@@ -56,36 +56,36 @@ func (p *Pool) markGraph(j *pendingFree, of device.Stream) (used bool, err error
 
 // unpark puts parked blocks behind what they still wait for.
 func (p *Pool) unpark(b *graphs.Parked[*Pool]) {
-	p.lock()
-	f, passed := &p.inFlight, true
+	p.heap.lock()
+	f, passed := &p.heap.inFlight, true
 	if f.Reserve(len(b.Addrs), len(b.Addrs)*len(b.Events)) != nil {
 		// There is no memory to note them behind the events.
-		p.mu.Unlock()
+		p.heap.mu.Unlock()
 		passed, b.Events = inflight.PassAll(b.Events), nil
-		p.lock()
+		p.heap.lock()
 	}
 	var fences []inflight.Fence
 	for _, event := range b.Events {
 		fences = append(fences, f.Fence(nil, event))
 	}
 	for _, addr := range b.Addrs {
-		l, ok := p.locate(addr)
+		l, ok := p.heap.locate(addr)
 		if !ok {
-			p.broken("pool.unpark", device.Errorf(device.CodeInternal, "pool.unpark",
+			p.heap.broken("pool.unpark", device.Errorf(device.CodeInternal, "pool.unpark",
 				"the parked block at %#x is not there", uint64(addr)))
 		}
 		switch {
 		case len(fences) > 0:
 			f.Add(l.inFlight(), fences)
 		case passed:
-			p.landed(l)
+			p.heap.landed(l)
 		default:
 			// They stay until the pool ends.
-			p.grounded = true
+			p.heap.grounded = true
 		}
 	}
 	p.parked -= uint64(len(b.Addrs))
-	p.landAll()
-	p.mu.Unlock()
-	p.changed()
+	p.heap.landAll()
+	p.heap.mu.Unlock()
+	p.heap.changed()
 }

@@ -17,12 +17,12 @@ const privateGrowthBytes = 8 << 20
 // Captures do not begin or end meanwhile.
 func (p *Pool) newPrivate(number uint64) (*Pool, error) {
 	c := p.Config()
-	bound := c.mostHeld(p.engine)
+	bound := c.mostHeld(p.heap.engine)
 	name := c.Name[:min(len(c.Name), MaxNameBytes-24)]
 	c.Name = fmt.Sprintf("%s/graph %d", name, number)
 	c.GrowthIncrementBytes = privateGrowthBytes
-	if p.config.GrowthIncrementBytes != 0 {
-		c.GrowthIncrementBytes = min(c.GrowthIncrementBytes, p.config.GrowthIncrementBytes)
+	if p.heap.config.GrowthIncrementBytes != 0 {
+		c.GrowthIncrementBytes = min(c.GrowthIncrementBytes, p.heap.config.GrowthIncrementBytes)
 	}
 	c.InitialSizeBytes = c.GrowthIncrementBytes
 	if !c.AutoExpansion || c.MaxSizeBytes != 0 {
@@ -32,7 +32,7 @@ func (p *Pool) newPrivate(number uint64) (*Pool, error) {
 	c.MinHeldBytes, c.ReleaseThresholdBytes = 0, NeverRelease
 	c.Paging, c.ThreadCacheBytes = PagingOff, 0
 	c.Debug, c.unchecked = 0, true
-	made, err := newPool(p.engine, c, nil, p.source)
+	made, err := newPool(p.heap.engine, c, nil, p.source)
 	if err != nil {
 		return nil, err
 	}
@@ -46,9 +46,9 @@ func (p *Pool) privateOf(addr device.Addr) *Pool {
 		return nil
 	}
 	for _, private := range p.graphs.Private() {
-		private.mu.Lock()
-		in := private.segmentOf(addr) != nil
-		private.mu.Unlock()
+		private.heap.mu.Lock()
+		in := private.heap.segmentOf(addr) != nil
+		private.heap.mu.Unlock()
 		if in {
 			return private
 		}
@@ -63,28 +63,28 @@ func (p *Pool) keeps() bool {
 	if k == nil {
 		return false
 	}
-	return !k.released || p.inFlight.IsOpen(k.fence)
+	return !k.released || p.heap.inFlight.IsOpen(k.fence)
 }
 
 // letGo says that no graph runs any more once the event has passed, which is the pool's;
 // nil: none runs now.
 func (p *Pool) letGo(event device.Event) {
-	p.lock()
-	defer p.mu.Unlock()
+	p.heap.lock()
+	defer p.heap.mu.Unlock()
 	p.keeping.released = true
 	if event != nil {
-		p.keeping.fence = p.inFlight.Fence(nil, event)
+		p.keeping.fence = p.heap.inFlight.Fence(nil, event)
 	}
 }
 
 // drained says that a private pool is of no more use to anybody.
 func (p *Pool) drained() bool {
-	p.lockLanded()
-	defer p.mu.Unlock()
+	p.heap.lockLanded()
+	defer p.heap.mu.Unlock()
 	if p.keeps() {
 		return false
 	}
-	return !slices.ContainsFunc(p.segments, func(s *segment) bool { return !s.empty() })
+	return !slices.ContainsFunc(p.heap.segments, func(s *segment) bool { return !s.empty() })
 }
 
 // sweepGraphs closes private pools that have come to their end. What the device does not
@@ -103,7 +103,7 @@ func (p *Pool) sweepGraphs() {
 			continue
 		}
 		if err != nil {
-			p.engine.Log(engine.Warning, fmt.Sprintf("pool %q could not give its memory back: %v", private.config.Name, err))
+			p.heap.engine.Log(engine.Warning, fmt.Sprintf("pool %q could not give its memory back: %v", private.heap.config.Name, err))
 			continue
 		}
 		p.graphs.Forget(private)

@@ -33,22 +33,22 @@ func (p *Pool) routed(n *need) (*Pool, *need, error) {
 	if spoilt {
 		return nil, nil, device.Errorf(device.CodeInvalidState, opAlloc,
 			"size_bytes %d: the capture of the stream, graph %d, was spoilt by an error before; it has to be ended",
-			n.requested, g.Number()).On(p.engine.ID())
+			n.requested, g.Number()).On(p.heap.engine.ID())
 	}
 	r := Request{SizeBytes: n.requested, AlignmentBytes: n.Align, Tag: n.tag, End: n.End, Group: n.Group}
 	if r.Tag == "" && n.tagNumber != 0 {
-		p.mu.Lock()
-		tag, err := p.tagOf(n)
+		p.heap.mu.Lock()
+		tag, err := p.heap.tagOf(n)
 		if err == nil {
-			r.Tag = p.tags.Name(tag)
+			r.Tag = p.heap.tags.Name(tag)
 		}
-		p.mu.Unlock()
+		p.heap.mu.Unlock()
 		if err != nil {
 			return nil, nil, err
 		}
 	}
 	private, inside := g.Private(), new(need)
-	if err := private.check(&r, inside); err != nil {
+	if err := private.heap.check(&r, inside); err != nil {
 		return nil, nil, err
 	}
 	inside.count, inside.stream = n.count, g.BranchOf(n.stream)
@@ -136,11 +136,11 @@ func (p *Pool) checkMixed(addrs []device.Addr) error {
 	for i, addr := range addrs {
 		if seen[addr] {
 			return device.Errorf(device.CodeDoubleFree, opFree, "addresses[%d]: address %#x is named twice",
-				i, uint64(addr)).On(p.engine.ID())
+				i, uint64(addr)).On(p.heap.engine.ID())
 		}
 		seen[addr] = true
 		if _, err := p.UsableSize(addr); err != nil {
-			return device.Errorf(device.CodeOf(err), opFree, "addresses[%d]: %w", i, err).On(p.engine.ID())
+			return device.Errorf(device.CodeOf(err), opFree, "addresses[%d]: %w", i, err).On(p.heap.engine.ID())
 		}
 	}
 	return nil

@@ -32,11 +32,11 @@ import "ferrum_mem/core/device"
 // another graph of that private pool is being captured.
 func (p *Pool) CaptureBegin(stream device.Stream, shared uint64) (number uint64, err error) {
 	if stream == nil {
-		stream = p.defaultStream
+		stream = p.heap.defaultStream
 	}
-	if info := p.engine.Info(); !info.Capture {
+	if info := p.heap.engine.Info(); !info.Capture {
 		return 0, device.Errorf(device.CodeUnsupported, "pool.capture_begin",
-			"streams of the device %q do not capture, or do not say so", info.Name).On(p.engine.ID())
+			"streams of the device %q do not capture, or do not say so", info.Name).On(p.heap.engine.ID())
 	}
 	return p.graphs.Begin(stream, shared, p.newPrivate)
 }
@@ -64,7 +64,7 @@ func (p *Pool) CaptureEnd(number uint64) error {
 // captures; those of the stream. Then nothing has changed.
 func (p *Pool) CaptureRelease(number uint64, stream device.Stream) error {
 	if stream == nil {
-		stream = p.defaultStream
+		stream = p.heap.defaultStream
 	}
 	r, err := p.graphs.Release(number, stream)
 	if err != nil {

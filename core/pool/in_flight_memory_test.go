@@ -52,7 +52,7 @@ func TestBlocksInFlightAreNotOnTheHeap(t *testing.T) {
 				before, open := heapBytes(), offheap.Mapped()
 				leave(t, w)
 				grown[i] = int64(heapBytes()) - int64(before)
-				require.Equal(t, blocks, w.p.inFlight.Count())
+				require.Equal(t, blocks, w.p.heap.inFlight.Count())
 				require.LessOrEqual(t, w.b.dev.OpenEvents(), inflight.MaxFences)
 				if name != "frees" {
 					require.LessOrEqual(t, w.b.dev.OpenEvents(), 2, "a mark for each stream")
@@ -140,15 +140,15 @@ func TestBlocksThatHavePassedComeInSlices(t *testing.T) {
 	w, s := holdCrowd(t, blocks)
 	require.NoError(t, w.p.FreeBatch(w.addrs, s))
 	s.Release()
-	left := w.p.inFlight.Count()
+	left := w.p.heap.inFlight.Count()
 	require.Equal(t, blocks, left)
 	for calls := 1; left > 0; calls++ {
 		addr := mustAlloc(t, w.p, 5000).Addr
-		require.LessOrEqual(t, left-w.p.inFlight.Count(), inflight.LandBlocks)
-		require.Less(t, w.p.inFlight.Count(), left)
+		require.LessOrEqual(t, left-w.p.heap.inFlight.Count(), inflight.LandBlocks)
+		require.Less(t, w.p.heap.inFlight.Count(), left)
 		require.LessOrEqual(t, calls, blocks/inflight.LandBlocks)
 		require.NoError(t, w.p.Free(addr, nil))
-		left = w.p.inFlight.Count()
+		left = w.p.heap.inFlight.Count()
 	}
 	require.Zero(t, w.b.dev.OpenEvents())
 	require.NoError(t, s.Close())

@@ -19,35 +19,35 @@ const (
 // pool and calls nobody back; 0 blocks and no error when there is no room. counts
 // are those of the caches before; nil: not known.
 func (p *Pool) Lease(sizeBytes uint64, stream device.Stream, to []device.Addr, counts *CacheCounts) (n int, err error) {
-	if sizeBytes == 0 || sizeBytes%p.config.AlignmentBytes != 0 {
+	if sizeBytes == 0 || sizeBytes%p.heap.config.AlignmentBytes != 0 {
 		return 0, device.Errorf(device.CodeInvalidSize, opLease,
-			"size_bytes %d is not a multiple of %d above 0", sizeBytes, p.config.AlignmentBytes).On(p.engine.ID())
+			"size_bytes %d is not a multiple of %d above 0", sizeBytes, p.heap.config.AlignmentBytes).On(p.heap.engine.ID())
 	}
 	if stream == nil {
-		stream = p.defaultStream
+		stream = p.heap.defaultStream
 	}
 	wanted := need{
-		Request:   rangealloc.Request{Size: sizeBytes, Align: p.config.AlignmentBytes},
+		Request:   rangealloc.Request{Size: sizeBytes, Align: p.heap.config.AlignmentBytes},
 		requested: sizeBytes, count: 1, stream: stream,
 	}
-	if p.ended.Load() {
-		return 0, p.closedError(opLease)
+	if p.heap.ended.Load() {
+		return 0, p.heap.closedError(opLease)
 	}
-	p.mu.Lock()
-	if p.state != stateOpen {
-		p.mu.Unlock()
-		return 0, p.closedError(opLease)
+	p.heap.mu.Lock()
+	if p.heap.state != stateOpen {
+		p.heap.mu.Unlock()
+		return 0, p.heap.closedError(opLease)
 	}
 	p.learn(counts)
 	if p.graphs.AnyCapturing() {
 		// It may be a stream that captures, which gets nothing from here.
-		p.mu.Unlock()
+		p.heap.mu.Unlock()
 		return 0, nil
 	}
-	if p.inFlight.Count() > 0 && !p.frozen {
+	if p.heap.inFlight.Count() > 0 && !p.heap.frozen {
 		n = p.leaseFlights(&wanted, to)
 		if n < len(to) {
-			p.land(inflight.PollBudget)
+			p.heap.land(inflight.PollBudget)
 		}
 	}
 	n, err = p.leaseFree(&wanted, to, n)
@@ -55,21 +55,21 @@ func (p *Pool) Lease(sizeBytes uint64, stream device.Stream, to []device.Addr, c
 		err = nil
 		p.watchCaches()
 	}
-	p.mu.Unlock()
-	p.changed()
+	p.heap.mu.Unlock()
+	p.heap.changed()
 	return n, err
 }
 
 // leaseFlights leases blocks in flight that the stream may have at once.
 func (p *Pool) leaseFlights(wanted *need, to []device.Addr) int {
 	for n := range to {
-		at, ok := p.inFlight.Find(wanted.stream, wanted.inFlight(inflight.Exactly))
+		at, ok := p.heap.inFlight.Find(wanted.stream, wanted.inFlight(inflight.Exactly))
 		if !ok {
 			return n
 		}
-		l := p.flying(p.inFlight.At(at).Addr)
-		p.inFlight.Drop(at)
-		p.books.Land(l.Size)
+		l := p.heap.flying(p.heap.inFlight.At(at).Addr)
+		p.heap.inFlight.Drop(at)
+		p.heap.books.Land(l.Size)
 		p.lend(l, wanted.Size)
 		to[n] = l.addr()
 	}
@@ -78,7 +78,7 @@ func (p *Pool) leaseFlights(wanted *need, to []device.Addr) int {
 
 // leaseFree leases free memory, from to[n] on.
 func (p *Pool) leaseFree(wanted *need, to []device.Addr, n int) (int, error) {
-	for _, s := range p.segments {
+	for _, s := range p.heap.segments {
 		if n == len(to) {
 			break
 		}
@@ -86,7 +86,7 @@ func (p *Pool) leaseFree(wanted *need, to []device.Addr, n int) (int, error) {
 			continue
 		}
 		if left := len(to) - n; s.batcher != nil && left > 1 {
-			ranges := p.scratch.room(left)
+			ranges := p.heap.scratch.room(left)
 			if err := s.allocBatch(&wanted.Request, ranges); err == nil {
 				for i, r := range ranges {
 					l := located{s, r}
@@ -123,9 +123,9 @@ func (p *Pool) leaseFree(wanted *need, to []device.Addr, n int) (int, error) {
 func (p *Pool) lend(l located, size uint64) {
 	l.setInfo(makeInfo(blockLeased, 0, l.Size-size))
 	p.leases.leased += size
-	p.books.Lease(size)
+	p.heap.books.Lease(size)
 	if excess := l.Size - size; excess > 0 {
-		p.books.Board(excess)
+		p.heap.books.Board(excess)
 	}
 }
 
@@ -139,7 +139,7 @@ func (p *Pool) GiveBack(addrs []device.Addr, stream device.Stream, counts *Cache
 		p.shrink()
 	}
 	if err == nil {
-		p.changed()
+		p.heap.changed()
 	}
 	return err
 }
@@ -159,21 +159,21 @@ func (p *Pool) takeBack(addrs []device.Addr, stream device.Stream, counts *Cache
 			}
 		}
 	}
-	p.mu.Lock()
+	p.heap.mu.Lock()
 	found, err := p.findLeased(addrs)
 	if err != nil {
-		p.mu.Unlock()
+		p.heap.mu.Unlock()
 		if event != nil {
 			err = errors.Join(err, event.Close())
 		}
 		return false, err
 	}
 	if event != nil {
-		if err := p.inFlight.Reserve(len(found), len(found)); err != nil {
+		if err := p.heap.inFlight.Reserve(len(found), len(found)); err != nil {
 			for _, l := range found {
 				l.setInfo(l.info().with(blockLeased))
 			}
-			p.mu.Unlock()
+			p.heap.mu.Unlock()
 			return false, errors.Join(p.noRoomInFlight(opGiveBack, len(found), err), event.Close())
 		}
 	}
@@ -181,49 +181,49 @@ func (p *Pool) takeBack(addrs []device.Addr, stream device.Stream, counts *Cache
 	for _, l := range found {
 		size := l.Size - l.info().slack()
 		p.leases.returned += size
-		p.books.Return(size)
+		p.heap.books.Return(size)
 		if excess := l.info().slack(); excess > 0 {
-			p.books.Land(excess)
+			p.heap.books.Land(excess)
 		}
 	}
 	if event == nil {
-		p.giveManyToSegments(found)
+		p.heap.giveManyToSegments(found)
 	} else {
-		fence := [1]inflight.Fence{p.inFlight.Fence(stream, event)}
+		fence := [1]inflight.Fence{p.heap.inFlight.Fence(stream, event)}
 		for _, l := range found {
 			l.setInfo(makeInfo(blockInFlight, 0, 0))
-			p.books.Board(l.Size)
-			p.inFlight.Add(l.inFlight(), fence[:])
+			p.heap.books.Board(l.Size)
+			p.heap.inFlight.Add(l.inFlight(), fence[:])
 		}
 	}
-	overfull = p.overfull && !p.frozen
+	overfull = p.heap.overfull && !p.heap.frozen
 	p.watchCaches()
-	p.mu.Unlock()
+	p.heap.mu.Unlock()
 	return overfull, nil
 }
 
 // findLeased finds all of the blocks and marks them as leaving, or none and says
 // what is wrong.
 func (p *Pool) findLeased(addrs []device.Addr) ([]located, error) {
-	if p.state == stateClosed {
-		return nil, p.closedError(opGiveBack)
+	if p.heap.state == stateClosed {
+		return nil, p.heap.closedError(opGiveBack)
 	}
-	found := p.scratch.located[:0]
+	found := p.heap.scratch.located[:0]
 	for i, addr := range addrs {
-		l, ok := p.locate(addr)
+		l, ok := p.heap.locate(addr)
 		if ok && l.info().state() == blockLeased {
 			l.setInfo(l.info().with(blockLeaving))
 			found = append(found, l)
 			continue
 		}
-		p.scratch.located = found
+		p.heap.scratch.located = found
 		for _, l := range found {
 			l.setInfo(l.info().with(blockLeased))
 		}
 		return nil, device.Errorf(device.CodeInvalidAddress, opGiveBack,
-			"addresses[%d]: %#x is no block on lease, or is named twice", i, uint64(addr)).On(p.engine.ID())
+			"addresses[%d]: %#x is no block on lease, or is named twice", i, uint64(addr)).On(p.heap.engine.ID())
 	}
-	p.scratch.located = found
+	p.heap.scratch.located = found
 	return found, nil
 }
 
@@ -237,14 +237,14 @@ const maxStrays = 16 * flushBatch
 // Flush takes back what the pool's caches hold idle, or what is in quarantine,
 // and says whether that was anything. The caller holds no lock.
 func (p *Pool) Flush() bool {
-	if p.debug != nil {
-		return p.flushQuarantine()
+	if p.heap.debug != nil {
+		return p.heap.flushQuarantine()
 	}
-	p.mu.Lock()
+	p.heap.mu.Lock()
 	cache := p.leases.cache
 	taken := p.leases.strays
 	p.leases.strays = nil
-	p.mu.Unlock()
+	p.heap.mu.Unlock()
 	if cache == nil {
 		return false
 	}
@@ -263,8 +263,8 @@ func (p *Pool) Flush() bool {
 // roomForStrays says whether a batch more may be taken out of the caches although
 // nothing of it might be settled. What stays in them is tried the next time.
 func (p *Pool) roomForStrays() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.heap.mu.Lock()
+	defer p.heap.mu.Unlock()
 	return len(p.leases.strays)+flushBatch <= maxStrays
 }
 
@@ -280,23 +280,23 @@ func (p *Pool) settleTaken(cache Cache, taken []CachedBlock) (some bool) {
 		byStream[c.Stream] = append(byStream[c.Stream], c.Addr)
 	}
 	for id, addrs := range byStream {
-		stream := p.defaultStream
+		stream := p.heap.defaultStream
 		if id != 0 {
 			stream = p.leases.streamOf(id)
 		}
 		_, err := p.takeBack(addrs, stream, &counts)
 		if err == nil {
 			some = true
-			p.changed()
+			p.heap.changed()
 			continue
 		}
-		p.mu.Lock()
+		p.heap.mu.Lock()
 		for _, c := range taken {
 			if c.Stream == id {
 				p.leases.strays = append(p.leases.strays, c)
 			}
 		}
-		p.mu.Unlock()
+		p.heap.mu.Unlock()
 	}
 	return some
 }

@@ -32,7 +32,7 @@ func TestCountsBelowNothingLeaveThePeaksAlone(t *testing.T) {
 		spoil(&counts)
 		_, err := p.Lease(1024, nil, nil, &counts)
 		require.NoError(t, err)
-		stats := p.books.Statistics()
+		stats := p.heap.books.Statistics()
 		require.NoError(t, stats.Check())
 		require.LessOrEqual(t, stats.LiveBlocks.Peak, uint64(3))
 		for _, peak := range []uint64{

@@ -123,9 +123,9 @@ type pausable interface {
 // pauseCache stops the caches, which would hand out blocks to a stream that
 // captures, or lets them go on.
 func (p *Pool) pauseCache(paused bool) {
-	p.mu.Lock()
+	p.heap.mu.Lock()
 	cache, ok := p.leases.cache.(pausable)
-	p.mu.Unlock()
+	p.heap.mu.Unlock()
 	if ok {
 		cache.Pause(paused)
 	}

@@ -8,9 +8,9 @@ import (
 )
 
 // describeCached is a leased block for reports. The caller holds mu.
-func (p *Pool) describeCached(c CachedBlock) Block {
+func (h *heap) describeCached(c CachedBlock) Block {
 	return Block{
-		Addr: c.Addr, SizeBytes: c.SizeBytes, RequestedBytes: c.RequestedBytes, Tag: p.tags.Name(c.Tag),
+		Addr: c.Addr, SizeBytes: c.SizeBytes, RequestedBytes: c.RequestedBytes, Tag: h.tags.Name(c.Tag),
 	}
 }
 
@@ -19,18 +19,18 @@ func (p *Pool) Lookup(addr device.Addr) (Block, bool) {
 	if private := p.privateOf(addr); private != nil {
 		return private.Lookup(addr)
 	}
-	p.mu.Peek()
-	l, ok := p.locateGiven(addr)
+	p.heap.mu.Peek()
+	l, ok := p.heap.locateGiven(addr)
 	state := blockNone
 	if ok {
 		state = l.info().state()
 	}
 	if state == blockLive {
-		defer p.mu.Unlock()
-		return p.describe(l), true
+		defer p.heap.mu.Unlock()
+		return p.heap.describe(l), true
 	}
 	cache := p.leases.cache
-	p.mu.Unlock()
+	p.heap.mu.Unlock()
 	if state != blockLeased || cache == nil {
 		return Block{}, false
 	}
@@ -41,9 +41,9 @@ func (p *Pool) Lookup(addr device.Addr) (Block, bool) {
 	if !c.Live {
 		return Block{}, false
 	}
-	p.mu.Peek()
-	defer p.mu.Unlock()
-	return p.describeCached(c), true
+	p.heap.mu.Peek()
+	defer p.heap.mu.Unlock()
+	return p.heap.describeCached(c), true
 }
 
 // lookUpTaken is Lookup for a block that has left the caches just now: another
@@ -51,10 +51,10 @@ func (p *Pool) Lookup(addr device.Addr) (Block, bool) {
 func (p *Pool) lookUpTaken(addr device.Addr) (Block, bool) {
 	p.freeze()
 	defer p.thaw()
-	p.mu.Peek()
-	defer p.mu.Unlock()
-	if l, ok := p.locate(addr); ok && l.info().state() == blockLive {
-		return p.describe(l), true
+	p.heap.mu.Peek()
+	defer p.heap.mu.Unlock()
+	if l, ok := p.heap.locate(addr); ok && l.info().state() == blockLive {
+		return p.heap.describe(l), true
 	}
 	return Block{}, false
 }
@@ -68,13 +68,13 @@ func (p *Pool) UsableSize(addr device.Addr) (uint64, error) {
 	if block, ok := p.Lookup(addr); ok {
 		return block.SizeBytes, nil
 	}
-	p.mu.Peek()
-	over := p.state == stateClosed
-	p.mu.Unlock()
+	p.heap.mu.Peek()
+	over := p.heap.state == stateClosed
+	p.heap.mu.Unlock()
 	if over {
-		return 0, p.closedError("pool.usable_size")
+		return 0, p.heap.closedError("pool.usable_size")
 	}
-	return 0, p.notLive("pool.usable_size", addr)
+	return 0, p.heap.notLive("pool.usable_size", addr)
 }
 
 // OwnerOf says what an address is in, which may lie inside a block; false: in
@@ -83,11 +83,11 @@ func (p *Pool) OwnerOf(addr device.Addr) (BlockInfo, bool) {
 	if private := p.privateOf(addr); private != nil {
 		return private.OwnerOf(addr)
 	}
-	info, state, ok := p.at(addr)
-	if p.debug != nil {
-		p.mu.Peek()
-		p.show(&info.Addr, &info.SizeBytes)
-		p.mu.Unlock()
+	info, state, ok := p.heap.at(addr)
+	if p.heap.debug != nil {
+		p.heap.mu.Peek()
+		p.heap.show(&info.Addr, &info.SizeBytes)
+		p.heap.mu.Unlock()
 	}
 	if state != blockLeased {
 		return info, ok
@@ -103,11 +103,11 @@ func (p *Pool) OwnerOf(addr device.Addr) (BlockInfo, bool) {
 const atTries = 16
 
 // at is OwnerOf as far as the pool itself knows.
-func (p *Pool) at(addr device.Addr) (info BlockInfo, state blockState, ok bool) {
-	p.mu.Peek()
-	defer p.mu.Unlock()
+func (h *heap) at(addr device.Addr) (info BlockInfo, state blockState, ok bool) {
+	h.mu.Peek()
+	defer h.mu.Unlock()
 	for tries := 0; ; tries++ {
-		s := p.segmentOf(addr)
+		s := h.segmentOf(addr)
 		if s == nil {
 			return BlockInfo{}, blockNone, false
 		}
@@ -118,10 +118,10 @@ func (p *Pool) at(addr device.Addr) (info BlockInfo, state blockState, ok bool) 
 			return BlockInfo{Addr: end, SizeBytes: uint64(s.end() - end), State: BlockUnusable}, blockNone, true
 		}
 		offset := uint64(addr - s.base)
-		if b, found := p.blockAround(s, offset, tries == atTries); found {
+		if b, found := h.blockAround(s, offset, tries == atTries); found {
 			info = BlockInfo{Addr: s.base + device.Addr(b.Offset), SizeBytes: b.Size, State: BlockFree}
 			if r, there := s.strategy.Lookup(b.Offset); b.Live && there {
-				state = p.inform(&info, located{s, r})
+				state = h.inform(&info, located{s, r})
 			}
 			return info, state, true
 		}
@@ -132,7 +132,7 @@ func (p *Pool) at(addr device.Addr) (info BlockInfo, state blockState, ok bool) 
 // live block before it in slices, with mu let go of in between, and then from that one
 // on; false: that one was freed meanwhile. certain: it looks through the whole segment
 // at once. The caller holds mu.
-func (p *Pool) blockAround(s *segment, offset uint64, certain bool) (rangealloc.Block, bool) {
+func (h *heap) blockAround(s *segment, offset uint64, certain bool) (rangealloc.Block, bool) {
 	if r, ok := s.strategy.Lookup(offset); ok {
 		return rangealloc.Block{Offset: r.Offset, Size: r.Size, Live: true}, true
 	}
@@ -143,26 +143,26 @@ func (p *Pool) blockAround(s *segment, offset uint64, certain bool) (rangealloc.
 		return s.strategy.Around(offset, rangealloc.FromStart, math.MaxInt)
 	}
 	before := rangealloc.FromStart
-	w := tour{pool: p, only: s, from: s.had.Addr}
+	w := tour{heap: h, only: s, from: s.had.Addr}
 	for w.next(func(l located) {
 		if l.Offset <= offset && (before == rangealloc.FromStart || l.Offset > before) {
 			before = l.Offset
 		}
 	}) {
-		p.mu.Unlock()
-		p.mu.Peek()
+		h.mu.Unlock()
+		h.mu.Peek()
 	}
-	if p.segmentOf(s.had.Addr) != s {
+	if h.segmentOf(s.had.Addr) != s {
 		return rangealloc.Block{}, false
 	}
 	return s.strategy.Around(offset, before, sliceBlocks)
 }
 
-func (p *Pool) inform(info *BlockInfo, l located) blockState {
+func (h *heap) inform(info *BlockInfo, l located) blockState {
 	state := l.info().state()
 	switch state {
 	case blockLive:
-		block := p.describe(l)
+		block := h.describe(l)
 		info.RequestedBytes, info.Tag = block.RequestedBytes, block.Tag
 		info.AllocatedAt, info.State = block.AllocatedAt, BlockLive
 	case blockLeased:
@@ -175,29 +175,29 @@ func (p *Pool) inform(info *BlockInfo, l located) blockState {
 
 // notLive says what an address is that no live block of the pool's own started at just
 // now. It may look at every block of a segment, in slices.
-func (p *Pool) notLive(op string, addr device.Addr) error {
-	err := p.describeDead(op, addr)
-	if p.debug == nil {
+func (h *heap) notLive(op string, addr device.Addr) error {
+	err := h.describeDead(op, addr)
+	if h.debug == nil {
 		return err
 	}
-	p.mu.Peek()
-	defer p.mu.Unlock()
-	report := p.debug.Refuse(op, addr, err)
-	return device.Errorf(report.Code, op, "%s", report.Text).On(p.engine.ID())
+	h.mu.Peek()
+	defer h.mu.Unlock()
+	report := h.debug.Refuse(op, addr, err)
+	return device.Errorf(report.Code, op, "%s", report.Text).On(h.engine.ID())
 }
 
 // describeDead is notLive without what a debugging pool knows.
-func (p *Pool) describeDead(op string, addr device.Addr) error {
-	info, state, ok := p.at(addr)
+func (h *heap) describeDead(op string, addr device.Addr) error {
+	info, state, ok := h.at(addr)
 	fail := func(code device.Code, format string, args ...any) error {
-		return device.Errorf(code, op, format, args...).On(p.engine.ID())
+		return device.Errorf(code, op, format, args...).On(h.engine.ID())
 	}
 	if !ok {
-		p.mu.Peek()
-		segments := len(p.segments)
-		p.mu.Unlock()
+		h.mu.Peek()
+		segments := len(h.segments)
+		h.mu.Unlock()
 		return fail(device.CodeInvalidAddress, "address %#x lies in none of the %d segments of pool %q",
-			uint64(addr), segments, p.config.Name)
+			uint64(addr), segments, h.config.Name)
 	}
 	inside := uint64(addr - info.Addr)
 	switch {

@@ -30,7 +30,7 @@ func TestTablesTakeAtMost64BytesABlock(t *testing.T) {
 		mustAlloc(t, p, uint64(256*math.Exp(r.Float64()*math.Log(4096))))
 	}
 	grown := int64(heapBytes() + offheap.Mapped() - before)
-	t.Logf("%.1f bytes a block, %d segments", float64(grown)/blocks, len(p.segments))
+	t.Logf("%.1f bytes a block, %d segments", float64(grown)/blocks, len(p.heap.segments))
 	require.Greater(t, grown, int64(32*blocks), "records and words alone are that much")
 	require.Less(t, grown, int64(kind(42, 51)*blocks), "in pages, the test device keeps about 8 bytes a block")
 	b.closeAll(t, p)

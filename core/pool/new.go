@@ -46,9 +46,9 @@ func newFrom(e *engine.Engine, c Config, group *track.Totals, source engine.Sour
 // HostAddr is where the process addresses an address of a pool of page-locked or
 // managed memory; 0 for any other address and any other pool.
 func (p *Pool) HostAddr(addr device.Addr) device.HostAddr {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s := p.segmentOf(addr)
+	p.heap.mu.Lock()
+	defer p.heap.mu.Unlock()
+	s := p.heap.segmentOf(addr)
 	if s == nil || s.had.HostAddr == 0 {
 		return 0
 	}
@@ -85,36 +85,39 @@ func newPool(e *engine.Engine, c Config, group *track.Totals, source engine.Sour
 		totals = append(totals, group)
 	}
 	p := &Pool{
-		engine: e, config: c, source: source,
-		maxSize: c.MaxSizeBytes, minHeld: c.MinHeldBytes, threshold: c.ReleaseThresholdBytes,
-		defaultStream: e.Device().DefaultStream(),
-		books:         track.NewBooks(c.Stats, totals...),
+		heap: heap{
+			engine: e, config: c,
+			maxSize: c.MaxSizeBytes, minHeld: c.MinHeldBytes, threshold: c.ReleaseThresholdBytes,
+			defaultStream: e.Device().DefaultStream(),
+			books:         track.NewBooks(c.Stats, totals...),
+		},
+		source: source,
 	}
 	if err := p.startPaging(); err != nil {
-		p.books.Leave()
+		p.heap.books.Leave()
 		return nil, err
 	}
-	p.startDebug()
-	p.thawed, p.passed = sync.NewCond(&p.mu), sync.NewCond(&p.mu)
-	p.inFlight.Init(p.debug == nil)
-	p.tags.Keep(c.Name)
+	p.heap.startDebug()
+	p.heap.thawed, p.heap.passed = sync.NewCond(&p.heap.mu), sync.NewCond(&p.heap.mu)
+	p.heap.inFlight.Init(p.heap.debug == nil)
+	p.heap.tags.Keep(c.Name)
 	p.graphs.Init(c.Name, e.ID(), p.pauseCache)
 	if e.Holds(source) {
 		if err := e.Register(p); err != nil {
-			p.books.Leave()
-			p.endDebug()
+			p.heap.books.Leave()
+			p.heap.endDebug()
 			return nil, err
 		}
 	}
 	if c.PreAlloc {
 		if err := p.preAlloc(); err != nil {
 			p.discardSpaces()
-			p.mu.Lock()
-			p.state = stateClosed
-			p.books.Leave()
-			p.mu.Unlock()
+			p.heap.mu.Lock()
+			p.heap.state = stateClosed
+			p.heap.books.Leave()
+			p.heap.mu.Unlock()
 			e.Unregister(p)
-			p.endDebug()
+			p.heap.endDebug()
 			return nil, err
 		}
 	}

@@ -273,9 +273,9 @@ func runWrong(streams int, cached bool, breakIt func(*program)) (programs int) {
 // forgetHomes has the pool take all blocks for the default stream's, as if they had
 // no stream of their own.
 func (p *Pool) forgetHomes() {
-	for _, s := range p.segments {
+	for _, s := range p.heap.segments {
 		s.eachBlock(func(l located) bool {
-			p.forgetStream(s, l.Slot)
+			p.heap.forgetStream(s, l.Slot)
 			return true
 		})
 	}

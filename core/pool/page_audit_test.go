@@ -10,7 +10,7 @@ import (
 // placed, counted one by one, and gives the bytes of all pages that the pool has.
 // The caller holds mu.
 func (p *Pool) auditPages() (heldBytes uint64, err error) {
-	g := p.paged
+	g := p.heap.paged
 	if g == nil {
 		return 0, nil
 	}
@@ -19,7 +19,7 @@ func (p *Pool) auditPages() (heldBytes uint64, err error) {
 		pages += run.Count()
 	}
 	seen := map[device.Page]bool{}
-	for _, s := range p.segments {
+	for _, s := range p.heap.segments {
 		t := s.pages
 		ends, touched := map[uint64]uint64{}, map[uint64]bool{}
 		s.eachBlock(func(l located) bool {

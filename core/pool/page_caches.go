@@ -18,34 +18,34 @@ const (
 // watchCaches is called after the caches have leased or given back blocks. The
 // caller holds mu.
 func (p *Pool) watchCaches() {
-	g := p.paged
-	if g == nil || g.caches.watches || p.state != stateOpen {
+	g := p.heap.paged
+	if g == nil || g.caches.watches || p.heap.state != stateOpen {
 		return
 	}
 	g.caches = cacheWatch{watches: true, since: g.clock()}
-	p.startWorker()
+	p.heap.startWorker()
 }
 
 // lookAtCaches takes back what the caches hold idle if they are hardly used, once
 // it is time to look.
 func (p *Pool) lookAtCaches() {
-	g := p.paged
-	p.mu.Lock()
+	g := p.heap.paged
+	p.heap.mu.Lock()
 	w, cache := &g.caches, p.leases.cache
 	due := w.watches && g.clock()-w.since >= cacheWindow
-	if due && (cache == nil || p.state != stateOpen) {
+	if due && (cache == nil || p.heap.state != stateOpen) {
 		w.watches, due = false, false
 	}
-	p.mu.Unlock()
+	p.heap.mu.Unlock()
 	if !due {
 		return
 	}
 	counts := cache.Counts()
 	calls := counts.Allocations + counts.Frees
-	p.mu.Lock()
+	p.heap.mu.Lock()
 	resting := w.known && calls-w.calls < cacheCalls
 	w.calls, w.known, w.since, w.watches = calls, true, g.clock(), !resting
-	p.mu.Unlock()
+	p.heap.mu.Unlock()
 	if resting && counts.IdleBytes > 0 {
 		p.Flush()
 	}

@@ -21,14 +21,14 @@ const (
 // tryChoosy tries to take blocks where pages are mapped already. The caller holds
 // layout.
 func (p *Pool) tryChoosy(search *search) (found bool, err error) {
-	p.lock()
-	defer p.mu.Unlock()
-	if p.state != stateOpen {
-		return false, p.closedError(opAlloc)
+	p.heap.lock()
+	defer p.heap.mu.Unlock()
+	if p.heap.state != stateOpen {
+		return false, p.heap.closedError(opAlloc)
 	}
-	p.paged.choosy, p.paged.visits = true, maxVisits
+	p.heap.paged.choosy, p.heap.paged.visits = true, maxVisits
 	err = search.take(inflight.Fits)
-	p.paged.choosy = false
+	p.heap.paged.choosy = false
 	if noRoom(err) {
 		return false, nil
 	}

@@ -21,7 +21,7 @@ func (p *Pool) growPaged(search *search) (found bool, err error) {
 	grown := false
 	defer func() {
 		if grown {
-			p.engine.SegmentsChanged()
+			p.heap.engine.SegmentsChanged()
 		}
 	}()
 	p.layout.Lock()
@@ -57,7 +57,7 @@ func (p *Pool) growPaged(search *search) (found bool, err error) {
 // there does as well. That the device has no memory is for the search to deal with;
 // that the system has no further mapping for a hole between pages is not.
 func (p *Pool) makeDo(search *search, failure error) (found bool, err error) {
-	p.engine.NoteRefusal(failure)
+	p.heap.engine.NoteRefusal(failure)
 	outOfMemory := errors.Is(failure, device.CodeOutOfMemory)
 	if !outOfMemory && !errors.Is(failure, device.CodeResourceExhausted) {
 		return false, failure
@@ -75,12 +75,12 @@ const mapTries = 1000
 // tryNoting tries to take blocks, and gives the pages that are missing when the
 // error is errUnmapped. The caller holds layout.
 func (p *Pool) tryNoting(search *search) ([]pageRun, error) {
-	p.lock()
-	defer p.mu.Unlock()
-	if p.state != stateOpen {
-		return nil, p.closedError(opAlloc)
+	p.heap.lock()
+	defer p.heap.mu.Unlock()
+	if p.heap.state != stateOpen {
+		return nil, p.heap.closedError(opAlloc)
 	}
-	g := p.paged
+	g := p.heap.paged
 	g.noting, g.wanted = true, g.wanted[:0]
 	err := search.take(inflight.Fits)
 	g.noting = false
@@ -94,15 +94,15 @@ func (p *Pool) tryNoting(search *search) ([]pageRun, error) {
 // are given up for them where the bound or the device leave no room. The caller
 // holds layout.
 func (p *Pool) mapMissing(runs []pageRun) error {
-	g, count := p.paged, uint64(0)
+	g, count := p.heap.paged, uint64(0)
 	for _, run := range runs {
 		count += run.Count()
 	}
-	p.mu.Lock()
-	room := p.bound()
-	room -= min(room, p.held)
+	p.heap.mu.Lock()
+	room := p.heap.bound()
+	room -= min(room, p.heap.held)
 	room = room/g.pageBytes + uint64(len(g.spares))
-	p.mu.Unlock()
+	p.heap.mu.Unlock()
 	if count > room {
 		if err := p.giveUpIdle(count - room); err != nil {
 			return err
@@ -118,17 +118,17 @@ func (p *Pool) mapMissing(runs []pageRun) error {
 // giveUpIdle gives back so many idle pages that no allocation wants right now, or
 // none and is CodeOutOfMemory.
 func (p *Pool) giveUpIdle(count uint64) error {
-	g := p.paged
-	p.mu.Lock()
-	given := g.chooseIdle(p.segments, func(taken uint64, s *segment, page uint64) bool {
+	g := p.heap.paged
+	p.heap.mu.Lock()
+	given := g.chooseIdle(p.heap.segments, func(taken uint64, s *segment, page uint64) bool {
 		return taken < count && !g.isWanted(s, page)
 	})
-	p.mu.Unlock()
+	p.heap.mu.Unlock()
 	enough := given.count() >= count
 	if !enough {
-		p.mu.Lock()
+		p.heap.mu.Lock()
 		given.restore()
-		p.mu.Unlock()
+		p.heap.mu.Unlock()
 		return errUnmapped
 	}
 	_, err := p.returnPages(given)
@@ -138,24 +138,24 @@ func (p *Pool) giveUpIdle(count uint64) error {
 // mapRuns has pages created and mapped at all the runs, which lack them, or
 // changes nothing. The caller holds layout.
 func (p *Pool) mapRuns(runs []pageRun, count uint64) error {
-	g := p.paged
+	g := p.heap.paged
 	if err := p.freeStuck(); err != nil {
 		return err
 	}
-	p.mu.Lock()
+	p.heap.mu.Lock()
 	for _, run := range runs {
 		if err := run.segment.pages.Reach(run.Last); err != nil {
-			p.mu.Unlock()
+			p.heap.mu.Unlock()
 			return err
 		}
 	}
 	reused := min(uint64(len(g.spares)), count)
 	mapped := make([]device.Page, count)
 	copy(mapped, g.spares[uint64(len(g.spares))-reused:])
-	p.mu.Unlock()
+	p.heap.mu.Unlock()
 	created := mapped[reused:]
 	if len(created) > 0 {
-		if err := p.engine.CreatePages(created, g.pageBytes, device.BackingPrivate); err != nil {
+		if err := p.heap.engine.CreatePages(created, g.pageBytes, device.BackingPrivate); err != nil {
 			return err
 		}
 	}
@@ -163,8 +163,8 @@ func (p *Pool) mapRuns(runs []pageRun, count uint64) error {
 		p.endMapping(mapped, reused)
 		return err
 	}
-	p.lock()
-	defer p.mu.Unlock()
+	p.heap.lock()
+	defer p.heap.mu.Unlock()
 	g.spares = g.spares[:uint64(len(g.spares))-reused]
 	p.enterPages(uint64(len(created)))
 	g.keeper.Created(count, g.clock())
@@ -177,16 +177,16 @@ func (p *Pool) mapRuns(runs []pageRun, count uint64) error {
 
 // enterPages counts new pages. The caller holds layout and mu.
 func (p *Pool) enterPages(count uint64) {
-	bytes := count * p.paged.pageBytes
-	p.held += bytes
-	p.paged.held += count
-	p.books.AddPages(bytes)
+	bytes := count * p.heap.paged.pageBytes
+	p.heap.held += bytes
+	p.heap.paged.held += count
+	p.heap.books.AddPages(bytes)
 }
 
 // install maps pages at the runs and makes them accessible, or takes out again
 // what it has mapped.
 func (p *Pool) install(runs []pageRun, pages []device.Page) error {
-	virtual, at := p.paged.device, uint64(0)
+	virtual, at := p.heap.paged.device, uint64(0)
 	for i, run := range runs {
 		err := virtual.Map(run.addr(), pages[at:at+run.Count()])
 		if err == nil {
@@ -206,10 +206,10 @@ func (p *Pool) install(runs []pageRun, pages []device.Page) error {
 // apart.
 func (p *Pool) uninstall(runs []pageRun, pages []device.Page) {
 	for _, run := range runs {
-		if p.paged.device.Unmap(run.addr(), run.bytes()) != nil {
-			p.mu.Lock()
-			p.paged.stuck = append(p.paged.stuck, stuckRun{run, slices.Clone(pages[:run.Count()])})
-			p.mu.Unlock()
+		if p.heap.paged.device.Unmap(run.addr(), run.bytes()) != nil {
+			p.heap.mu.Lock()
+			p.heap.paged.stuck = append(p.heap.paged.stuck, stuckRun{run, slices.Clone(pages[:run.Count()])})
+			p.heap.mu.Unlock()
 		}
 		pages = pages[run.Count():]
 	}
@@ -219,12 +219,12 @@ func (p *Pool) uninstall(runs []pageRun, pages []device.Page) {
 // spares and the others new. New ones are given back to the device; what it does
 // not take stays in the pool.
 func (p *Pool) endMapping(pages []device.Page, reused uint64) {
-	g, created := p.paged, pages[reused:]
-	if len(g.stuck) == 0 && (len(created) == 0 || p.engine.ReleasePages(created, g.pageBytes) == nil) {
+	g, created := p.heap.paged, pages[reused:]
+	if len(g.stuck) == 0 && (len(created) == 0 || p.heap.engine.ReleasePages(created, g.pageBytes) == nil) {
 		return
 	}
-	p.lock()
-	defer p.mu.Unlock()
+	p.heap.lock()
+	defer p.heap.mu.Unlock()
 	g.spares = g.spares[:uint64(len(g.spares))-reused]
 	p.enterPages(uint64(len(created)))
 	for _, page := range pages {
@@ -237,15 +237,15 @@ func (p *Pool) endMapping(pages []device.Page, reused uint64) {
 // freeStuck tries again to take out pages that a mapping left behind when it
 // failed. The caller holds layout.
 func (p *Pool) freeStuck() error {
-	g := p.paged
+	g := p.heap.paged
 	for n := len(g.stuck); n > 0; n = len(g.stuck) {
 		run := g.stuck[n-1]
 		if err := g.device.Unmap(run.addr(), run.bytes()); err != nil {
 			return err
 		}
-		p.mu.Lock()
+		p.heap.mu.Lock()
 		g.stuck, g.spares = g.stuck[:n-1], append(g.spares, run.pages...)
-		p.mu.Unlock()
+		p.heap.mu.Unlock()
 	}
 	return nil
 }
@@ -258,22 +258,22 @@ func shiftOf(powerOfTwo uint64) uint { return uint(bits.TrailingZeros64(powerOfT
 // mapFirst has the first pages of the first segment mapped, so many bytes or none,
 // and kept. The caller holds layout.
 func (p *Pool) mapFirst(bytes uint64) (bool, error) {
-	if len(p.segments) == 0 {
+	if len(p.heap.segments) == 0 {
 		ok, err := p.addSpace(nil)
 		if err == nil && !ok {
 			err = device.Errorf(device.CodeOutOfVirtualMemory, "pool.new",
-				"no addresses for a pool of %d bytes", bytes).On(p.engine.ID())
+				"no addresses for a pool of %d bytes", bytes).On(p.heap.engine.ID())
 		}
 		if err != nil {
 			return false, err
 		}
 	}
-	s, count := p.segments[0], bytes/p.paged.pageBytes
+	s, count := p.heap.segments[0], bytes/p.heap.paged.pageBytes
 	if err := p.mapRuns([]pageRun{{s, pages.Run{Last: count - 1}}}, count); err != nil {
 		return false, err
 	}
-	p.mu.Lock()
-	p.paged.floorBytes = bytes
-	p.mu.Unlock()
+	p.heap.mu.Lock()
+	p.heap.paged.floorBytes = bytes
+	p.heap.mu.Unlock()
 	return true, nil
 }

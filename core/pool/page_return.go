@@ -54,7 +54,7 @@ func (c *chosenPages) restore() {
 // returnPages gives chosen pages to the device. What it does not take stays in
 // the pool, cached. The caller holds layout.
 func (p *Pool) returnPages(c chosenPages) (releasedBytes uint64, err error) {
-	g := p.paged
+	g := p.heap.paged
 	err = p.freeStuck()
 	var kept chosenPages
 	at := 0
@@ -69,39 +69,39 @@ func (p *Pool) returnPages(c chosenPages) (releasedBytes uint64, err error) {
 		}
 		free = append(free, some...)
 	}
-	p.lock()
+	p.heap.lock()
 	kept.restore()
 	g.spares = append(g.spares, free...)
 	// No other thread uses spares without layout.
 	spares := g.spares
-	p.mu.Unlock()
+	p.heap.mu.Unlock()
 	if len(spares) == 0 {
 		return 0, err
 	}
-	if failure := p.engine.ReleasePages(spares, g.pageBytes); failure != nil {
+	if failure := p.heap.engine.ReleasePages(spares, g.pageBytes); failure != nil {
 		return 0, errors.Join(err, failure)
 	}
 	bytes := uint64(len(spares)) * g.pageBytes
-	p.lock()
+	p.heap.lock()
 	g.spares = nil
-	p.held -= bytes
+	p.heap.held -= bytes
 	g.held -= uint64(len(spares))
-	p.books.RemovePages(bytes)
-	p.mu.Unlock()
+	p.heap.books.RemovePages(bytes)
+	p.heap.mu.Unlock()
 	return bytes, err
 }
 
 // chooseCached is chooseEmpty for a pool with pages. Pages that a driver call has
 // left over go first.
 func (p *Pool) chooseCached(more func(taken uint64) bool) chosenPages {
-	g := p.paged
+	g := p.heap.paged
 	first := uint64(len(g.spares))
 	for _, run := range g.stuck {
 		first += run.Count()
 	}
-	return g.chooseIdle(p.segments, func(taken uint64, _ *segment, _ uint64) bool {
+	return g.chooseIdle(p.heap.segments, func(taken uint64, _ *segment, _ uint64) bool {
 		bytes := (first + taken) * g.pageBytes
-		return more(bytes) && p.held-bytes >= g.pageBytes && p.held-bytes-g.pageBytes >= p.minHeld
+		return more(bytes) && p.heap.held-bytes >= g.pageBytes && p.heap.held-bytes-g.pageBytes >= p.heap.minHeld
 	})
 }
 
@@ -113,29 +113,29 @@ func (p *Pool) returnAll(s *segment) error {
 	if err := p.freeStuck(); err != nil {
 		return err
 	}
-	p.mu.Lock()
+	p.heap.mu.Lock()
 	runs := s.pages.Mapped()
-	p.mu.Unlock()
+	p.heap.mu.Unlock()
 	if len(runs) > 0 {
 		// The blocks go with the memory of the first run.
 		first := pageRun{s, runs[0]}
-		if err := p.paged.device.Unmap(first.addr(), first.bytes()); err != nil {
+		if err := p.heap.paged.device.Unmap(first.addr(), first.bytes()); err != nil {
 			return err
 		}
-		p.dropBlocks(s)
-		p.lock()
+		p.heap.dropBlocks(s)
+		p.heap.lock()
 		for page := first.First; page <= first.Last; page++ {
-			p.paged.spares = append(p.paged.spares, s.pages.Drop(page))
+			p.heap.paged.spares = append(p.heap.paged.spares, s.pages.Drop(page))
 		}
-		p.mu.Unlock()
+		p.heap.mu.Unlock()
 	}
-	p.lock()
-	rest := p.paged.chooseIdle([]*segment{s}, func(uint64, *segment, uint64) bool { return true })
-	p.mu.Unlock()
+	p.heap.lock()
+	rest := p.heap.paged.chooseIdle([]*segment{s}, func(uint64, *segment, uint64) bool { return true })
+	p.heap.mu.Unlock()
 	if _, err := p.returnPages(rest); err != nil {
 		return err
 	}
-	if err := p.engine.ReleaseAddresses(s.had); err != nil {
+	if err := p.heap.engine.ReleaseAddresses(s.had); err != nil {
 		return err
 	}
 	p.forget(s)

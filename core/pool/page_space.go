@@ -14,7 +14,7 @@ import (
 func (p *Pool) addSpace(n *need) (bool, error) {
 	least := uint64(0)
 	if n != nil {
-		least = max(n.Size, p.fixedBytes())
+		least = max(n.Size, p.heap.fixedBytes())
 	}
 	for range growTries {
 		s, err := p.newSpace(least)
@@ -27,7 +27,7 @@ func (p *Pool) addSpace(n *need) (bool, error) {
 				s.retract(got.Offset)
 			} else {
 				s.close()
-				p.engine.DiscardAddresses(s.had)
+				p.heap.engine.DiscardAddresses(s.had)
 				if err != rangealloc.ErrNoRoom {
 					return false, err
 				}
@@ -35,11 +35,11 @@ func (p *Pool) addSpace(n *need) (bool, error) {
 				continue
 			}
 		}
-		p.lock()
-		defer p.mu.Unlock()
-		s.number = p.born
-		p.born++
-		p.attach(s)
+		p.heap.lock()
+		defer p.heap.mu.Unlock()
+		s.number = p.heap.born
+		p.heap.born++
+		p.heap.attach(s)
 		return true, nil
 	}
 	return false, nil
@@ -71,14 +71,14 @@ const (
 // newSpace reserves addresses for a segment, of which least can be one block;
 // nil: there are none.
 func (p *Pool) newSpace(least uint64) (*segment, error) {
-	p.mu.Lock()
-	most, spaces := min(p.bound(), p.engine.Capacity()), uint(len(p.segments))
-	p.mu.Unlock()
-	align := max(p.paged.pageBytes, p.config.AlignmentBytes)
+	p.heap.mu.Lock()
+	most, spaces := min(p.heap.bound(), p.heap.engine.Capacity()), uint(len(p.heap.segments))
+	p.heap.mu.Unlock()
+	align := max(p.heap.paged.pageBytes, p.heap.config.AlignmentBytes)
 	most = max(min(most, maxSpaceBytes/spaceFactor)*spaceFactor, 1)
-	left := sharedBytes - min(p.engine.AddressBytes(), sharedBytes)
+	left := sharedBytes - min(p.heap.engine.AddressBytes(), sharedBytes)
 	share := max(left/sharedPart, firstSpaceBytes<<min(spaces, shiftOf(maxSpaceBytes/firstSpaceBytes)))
-	share = min(1<<(bits.Len64(share)-1), p.config.AlignmentBytes<<narrowShift)
+	share = min(1<<(bits.Len64(share)-1), p.heap.config.AlignmentBytes<<narrowShift)
 	smallest := ceilPowerOfTwo(max(least, align))
 	if smallest == 0 {
 		return nil, nil
@@ -103,7 +103,7 @@ func (p *Pool) reserve(smallest, most, align uint64) (engine.Segment, error) {
 		case size == most:
 			return had, nil
 		}
-		p.engine.DiscardAddresses(had)
+		p.heap.engine.DiscardAddresses(had)
 		return p.reserveFew(max(smallest, size/spaceShare), align)
 	}
 	return engine.Segment{}, nil
@@ -111,17 +111,17 @@ func (p *Pool) reserve(smallest, most, align uint64) (engine.Segment, error) {
 
 // reserveFew takes addresses if there are spareBytes besides.
 func (p *Pool) reserveFew(size, align uint64) (engine.Segment, error) {
-	spare, err := p.reserveNow(spareBytes, p.paged.pageBytes)
+	spare, err := p.reserveNow(spareBytes, p.heap.paged.pageBytes)
 	if err != nil || spare.SizeBytes == 0 {
 		return engine.Segment{}, err
 	}
-	defer p.engine.DiscardAddresses(spare)
+	defer p.heap.engine.DiscardAddresses(spare)
 	return p.reserveNow(size, align)
 }
 
 // reserveNow takes just so many addresses; none: there are not so many.
 func (p *Pool) reserveNow(size, align uint64) (engine.Segment, error) {
-	had, err := p.engine.ReserveAddresses(size, align)
+	had, err := p.heap.engine.ReserveAddresses(size, align)
 	if device.CodeOf(err) == device.CodeOutOfVirtualMemory {
 		return engine.Segment{}, nil
 	}
@@ -130,23 +130,23 @@ func (p *Pool) reserveNow(size, align uint64) (engine.Segment, error) {
 
 // discardSpaces gives the addresses back of a pool that never had a page.
 func (p *Pool) discardSpaces() {
-	for len(p.segments) > 0 && p.paged != nil {
-		s := p.segments[0]
-		p.mu.Lock()
-		p.detach(s)
-		p.mu.Unlock()
+	for len(p.heap.segments) > 0 && p.heap.paged != nil {
+		s := p.heap.segments[0]
+		p.heap.mu.Lock()
+		p.heap.detach(s)
+		p.heap.mu.Unlock()
 		s.close()
-		p.engine.DiscardAddresses(s.had)
+		p.heap.engine.DiscardAddresses(s.had)
 	}
 }
 
 // newVirtualSegment lays a strategy and a page table over a reservation.
 func (p *Pool) newVirtualSegment(had engine.Segment) (*segment, error) {
-	s, err := p.newSegment(had)
+	s, err := p.heap.newSegment(had)
 	if err != nil || s == nil {
-		p.engine.DiscardAddresses(had)
+		p.heap.engine.DiscardAddresses(had)
 		return nil, err
 	}
-	s.pages, s.paging = pages.New(p.paged.pageBytes, &p.paged.counts), p.paged
+	s.pages, s.paging = pages.New(p.heap.paged.pageBytes, &p.heap.paged.counts), p.heap.paged
 	return s, nil
 }

@@ -64,7 +64,7 @@ func TestEachReservationIsLongerAndNoneIsLeftBehind(t *testing.T) {
 		mustAlloc(t, p, 30<<30)
 	}
 	sizes := []uint64{}
-	for _, s := range p.segments {
+	for _, s := range p.heap.segments {
 		sizes = append(sizes, s.had.SizeBytes>>30)
 	}
 	require.ElementsMatch(t, []uint64{32, 64, 128, 256, 512}, sizes)

@@ -9,7 +9,7 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// paging is what a pool knows of its pages over all its segments, under Pool.mu;
+// paging is what a pool knows of its pages over all its segments, under heap.mu;
 // nil in a pool without.
 type paging struct {
 	device    device.VirtualMemory
@@ -129,7 +129,7 @@ var errUnmapped error = &device.Error{
 func noRoom(err error) bool { return err == rangealloc.ErrNoRoom || err == errUnmapped }
 
 // pageWorker gives idle pages back in the background. Its goroutine runs only
-// while there are more than are to stay. All fields are under Pool.mu.
+// while there are more than are to stay. All fields are under heap.mu.
 type pageWorker struct {
 	// watches says that there are more, since since.
 	watches bool
@@ -139,9 +139,11 @@ type pageWorker struct {
 	done <-chan struct{}
 	// pauses counts those who want no work done.
 	pauses int
+	// work is what the goroutine does until it is stopped or there is nothing left.
+	work func(stop <-chan struct{})
 }
 
-// cacheWatch is what the worker knows of the caches. All fields are under Pool.mu.
+// cacheWatch is what the worker knows of the caches. All fields are under heap.mu.
 type cacheWatch struct {
 	// watches says that there is something to look at, since since.
 	watches bool

@@ -95,7 +95,7 @@ func TestPhysicalMemoryIsTheTouchedPages(t *testing.T) {
 				n, err := p.Lease(granules*256, nil, to, nil)
 				require.NoError(t, err)
 				for _, addr := range to[:n] {
-					l, ok := p.locate(addr)
+					l, ok := p.heap.locate(addr)
 					require.True(t, ok)
 					leased = append(leased, Block{Addr: addr, SizeBytes: l.Size})
 				}

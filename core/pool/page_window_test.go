@@ -99,8 +99,8 @@ func TestLoadAtRandomIsFollowedClosely(t *testing.T) {
 			blocks = blocks[:n]
 		}
 		w.pass(t, time.Duration(random.ExpFloat64()*float64(60*time.Millisecond))+2*pages.ShortWindow)
-		require.LessOrEqual(t, w.pool.paged.keeper.Window(), pages.LongWindow)
-		if w.pool.paged.keeper.Window() == pages.ShortWindow {
+		require.LessOrEqual(t, w.pool.heap.paged.keeper.Window(), pages.LongWindow)
+		if w.pool.heap.paged.keeper.Window() == pages.ShortWindow {
 			require.Equal(t, uint64(len(blocks))*page, w.dev.HeldBytes())
 		}
 	}

@@ -11,43 +11,43 @@ import (
 )
 
 // leftPages is called after blocks have left pages. The caller holds mu.
-func (p *Pool) leftPages() {
-	g := p.paged
+func (h *heap) leftPages() {
+	g := h.paged
 	if g.counts.Idle == 0 {
 		return
 	}
-	if p.held > p.threshold {
-		p.overfull = true
+	if h.held > h.threshold {
+		h.overfull = true
 	}
 	w := &g.worker
-	if w.watches && (w.done != nil || w.pauses > 0) || !p.tooManyIdle() {
+	if w.watches && (w.done != nil || w.pauses > 0) || !h.tooManyIdle() {
 		return
 	}
 	w.watches, w.since = true, g.clock()
 	g.counts.BeginWindow()
-	p.startWorker()
+	h.startWorker()
 }
 
 // tooManyIdle says that there is something to give back sooner or later. The caller
 // holds mu.
-func (p *Pool) tooManyIdle() bool {
-	g := p.paged
-	return p.state == stateOpen && g.surplus(g.counts.Idle) > 0 && p.held > p.leastHeld()
+func (h *heap) tooManyIdle() bool {
+	g := h.paged
+	return h.state == stateOpen && g.surplus(g.counts.Idle) > 0 && h.held > h.leastHeld()
 }
 
 // leastHeld is what idle pages are not given back below. The caller holds mu.
-func (p *Pool) leastHeld() uint64 { return max(p.paged.floorBytes, p.minHeld) }
+func (h *heap) leastHeld() uint64 { return max(h.paged.floorBytes, h.minHeld) }
 
 // startWorker starts the worker unless it runs or is to stand still. The caller
 // holds mu.
-func (p *Pool) startWorker() {
-	w := &p.paged.worker
+func (h *heap) startWorker() {
+	w := &h.paged.worker
 	if w.done != nil || w.pauses > 0 {
 		return
 	}
 	stop := make(chan struct{})
 	w.stop = stop
-	w.done = device.Go("pages of pool "+p.config.Name, func() { p.work(stop) })
+	w.done = device.Go("pages of pool "+h.config.Name, func() { w.work(stop) })
 }
 
 // work ends one window after the other, until no more is left than may stay.
@@ -74,9 +74,9 @@ func (p *Pool) workOnce() (after time.Duration, again bool) {
 	p.lookAtCaches()
 	released, err := p.endWindow()
 	p.returned(released > 0, err)
-	p.lock()
-	defer p.mu.Unlock()
-	g := p.paged
+	p.heap.lock()
+	defer p.heap.mu.Unlock()
+	g := p.heap.paged
 	if err != nil {
 		// What the device does not take now it is offered again with the next page
 		// that is left.
@@ -92,7 +92,7 @@ func (p *Pool) workOnce() (after time.Duration, again bool) {
 // nextDue is when there is something to do again; false: not before blocks go. The
 // caller holds mu.
 func (p *Pool) nextDue() (due time.Duration, again bool) {
-	g := p.paged
+	g := p.heap.paged
 	pages, caches := g.worker.since+g.keeper.Window(), g.caches.since+cacheWindow
 	switch {
 	case g.worker.watches && g.caches.watches:
@@ -107,32 +107,32 @@ func (p *Pool) nextDue() (due time.Duration, again bool) {
 // pages at a time: an allocation that has to map others waits for no more. The next
 // window begins unless no more is left than may stay.
 func (p *Pool) endWindow() (releasedBytes uint64, err error) {
-	g := p.paged
+	g := p.heap.paged
 	for first := true; ; first = false {
 		p.layout.Lock()
-		p.lock()
-		if p.state != stateOpen {
+		p.heap.lock()
+		if p.heap.state != stateOpen {
 			g.worker.watches = false
 		}
 		if !g.worker.watches || first && g.clock() < g.worker.since+g.keeper.Window() {
-			p.mu.Unlock()
+			p.heap.mu.Unlock()
 			p.layout.Unlock()
 			return releasedBytes, nil
 		}
 		surplus := g.surplus(g.counts.Low)
 		released, err := p.returnSurplus(min(surplus, pagesAtOnce))
 		releasedBytes += released
-		p.lock()
+		p.heap.lock()
 		if err == nil && released > 0 && surplus > pagesAtOnce {
-			p.mu.Unlock()
+			p.heap.mu.Unlock()
 			p.layout.Unlock()
 			continue
 		}
 		g.keeper.GaveBack(releasedBytes/g.pageBytes, g.clock())
-		g.worker.watches = p.tooManyIdle()
+		g.worker.watches = p.heap.tooManyIdle()
 		g.worker.since = g.clock()
 		g.counts.BeginWindow()
-		p.mu.Unlock()
+		p.heap.mu.Unlock()
 		p.layout.Unlock()
 		return releasedBytes, err
 	}
@@ -146,14 +146,14 @@ const pagesAtOnce = 256
 // time of their own and have paused it (PauseReturn). It says when it has something to do again; false: not
 // before further blocks are freed. It does nothing in a pool without pages.
 func (p *Pool) Tick() (due time.Duration, again bool, err error) {
-	if p.paged == nil {
+	if p.heap.paged == nil {
 		return 0, false, nil
 	}
 	p.lookAtCaches()
 	released, err := p.endWindow()
 	p.returned(released > 0, nil)
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.heap.mu.Lock()
+	defer p.heap.mu.Unlock()
 	due, again = p.nextDue()
 	return due, again, err
 }
@@ -161,12 +161,12 @@ func (p *Pool) Tick() (due time.Duration, again bool, err error) {
 // returnSurplus gives back so many idle pages, as far as the pool's least allows.
 // The caller holds layout and mu, which it lets go of.
 func (p *Pool) returnSurplus(pages uint64) (releasedBytes uint64, err error) {
-	g := p.paged
-	spare := (p.held - min(p.held, p.leastHeld())) / g.pageBytes
+	g := p.heap.paged
+	spare := (p.heap.held - min(p.heap.held, p.heap.leastHeld())) / g.pageBytes
 	low := g.counts.Low
-	chosen := g.chooseHighest(p.segments, min(pages, spare))
+	chosen := g.chooseHighest(p.heap.segments, min(pages, spare))
 	g.counts.Low = low - min(low, chosen.count())
-	p.mu.Unlock()
+	p.heap.mu.Unlock()
 	if chosen.count() == 0 {
 		return 0, nil
 	}
@@ -190,27 +190,27 @@ func (g *paging) chooseHighest(segments []*segment, count uint64) (c chosenPages
 // returned tells of pages that went back. The caller holds no lock.
 func (p *Pool) returned(some bool, err error) {
 	if err != nil {
-		p.engine.Log(engine.Warning, fmt.Sprintf("pool %q could not give back idle pages: %v", p.config.Name, err))
+		p.heap.engine.Log(engine.Warning, fmt.Sprintf("pool %q could not give back idle pages: %v", p.heap.config.Name, err))
 	}
 	if some {
-		p.engine.SegmentsChanged()
-		p.changed()
+		p.heap.engine.SegmentsChanged()
+		p.heap.changed()
 	}
 }
 
 // ReturnIdle gives back at once what the worker would give back in a while: the
 // idle pages above Config.ReadyPages. It does nothing in a pool without pages.
 func (p *Pool) ReturnIdle() (releasedBytes uint64, err error) {
-	g := p.paged
+	g := p.heap.paged
 	if g == nil {
 		return 0, nil
 	}
 	p.layout.Lock()
-	p.lock()
-	if p.state != stateOpen {
-		p.mu.Unlock()
+	p.heap.lock()
+	if p.heap.state != stateOpen {
+		p.heap.mu.Unlock()
 		p.layout.Unlock()
-		return 0, p.closedError("pool.return_idle")
+		return 0, p.heap.closedError("pool.return_idle")
 	}
 	released, err := p.returnSurplus(g.surplus(g.counts.Idle))
 	p.layout.Unlock()
@@ -221,39 +221,39 @@ func (p *Pool) ReturnIdle() (releasedBytes uint64, err error) {
 // PauseReturn has no idle pages given back in the background until ResumeReturn
 // was called as often. It waits for what is under way.
 func (p *Pool) PauseReturn() {
-	if p.paged == nil {
+	if p.heap.paged == nil {
 		return
 	}
-	p.mu.Lock()
-	p.paged.worker.pauses++
-	p.mu.Unlock()
+	p.heap.mu.Lock()
+	p.heap.paged.worker.pauses++
+	p.heap.mu.Unlock()
 	p.stopWorker()
 }
 
 // ResumeReturn ends PauseReturn.
 func (p *Pool) ResumeReturn() {
-	if p.paged == nil {
+	if p.heap.paged == nil {
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.paged.worker.pauses--
-	if p.paged.caches.watches && p.state == stateOpen {
-		p.startWorker()
+	p.heap.mu.Lock()
+	defer p.heap.mu.Unlock()
+	p.heap.paged.worker.pauses--
+	if p.heap.paged.caches.watches && p.heap.state == stateOpen {
+		p.heap.startWorker()
 	}
-	p.leftPages()
+	p.heap.leftPages()
 }
 
 // stopWorker ends the worker and waits for it. The caller holds no lock.
 func (p *Pool) stopWorker() {
-	if p.paged == nil {
+	if p.heap.paged == nil {
 		return
 	}
-	p.mu.Lock()
-	w := &p.paged.worker
+	p.heap.mu.Lock()
+	w := &p.heap.paged.worker
 	stop, done := w.stop, w.done
 	w.stop = nil
-	p.mu.Unlock()
+	p.heap.mu.Unlock()
 	if done == nil {
 		return
 	}
@@ -261,9 +261,9 @@ func (p *Pool) stopWorker() {
 		close(stop)
 	}
 	<-done
-	p.mu.Lock()
+	p.heap.mu.Lock()
 	if w.done == done {
 		w.done = nil
 	}
-	p.mu.Unlock()
+	p.heap.mu.Unlock()
 }

@@ -20,17 +20,17 @@ import (
 // cached. A few stay ready; more are given back by a worker when they were not
 // needed for a while (package pages, page_worker.go), and at once by everything that gives cached
 // memory back (page_return.go). An allocation whose pages are all mapped costs a
-// look at the table; any other maps what is missing first, without Pool.mu
+// look at the table; any other maps what is missing first, without heap.mu
 // (page_grow.go).
 
 // startPaging decides whether the pool has pages, and of which size.
 func (p *Pool) startPaging() error {
-	c := &p.config
+	c := &p.heap.config
 	const op = "pool.new"
 	if c.Paging == PagingOff {
 		return nil
 	}
-	virtual, err := p.engine.VirtualMemory()
+	virtual, err := p.heap.engine.VirtualMemory()
 	if err != nil {
 		if c.Paging == PagingOn {
 			return err
@@ -45,23 +45,24 @@ func (p *Pool) startPaging() error {
 	if pageBytes&(pageBytes-1) != 0 || pageBytes < size.MinimumBytes {
 		return device.Errorf(device.CodeInvalidPageSize, op,
 			"physical_page_bytes %d is not a power of two of at least %d", pageBytes,
-			size.MinimumBytes).On(p.engine.ID())
+			size.MinimumBytes).On(p.heap.engine.ID())
 	}
-	most := c.mostHeld(p.engine)
+	most := c.mostHeld(p.heap.engine)
 	if c.Paging == PagingAuto && most/autoPages < pageBytes {
 		return nil
 	}
 	if most < pageBytes {
 		return device.Errorf(device.CodeInvalidConfig, op,
-			"the pool may hold %d bytes, less than a page of %d", most, pageBytes).On(p.engine.ID())
+			"the pool may hold %d bytes, less than a page of %d", most, pageBytes).On(p.heap.engine.ID())
 	}
-	p.paged = &paging{
+	p.heap.paged = &paging{
 		device: virtual, pageBytes: pageBytes, ready: readyPages(c.ReadyPages), shared: c.ReadyPages == 0,
 		clock: c.Clock,
 	}
-	if p.paged.clock == nil {
-		p.paged.clock = track.Now
+	if p.heap.paged.clock == nil {
+		p.heap.paged.clock = track.Now
 	}
+	p.heap.paged.worker.work = p.work
 	return nil
 }
 
@@ -98,20 +99,20 @@ func (c *Config) mostHeld(e *engine.Engine) uint64 {
 // would continue. A hole between two blocks that is shorter than a page is in pages
 // that those touch. A pool whose bound was lowered below what it holds hands out no block
 // that is longer than the bound, but where one lies on mapped pages by chance.
-func (p *Pool) largestFreeOf(s *segment, stats *rangealloc.Stats) uint64 {
+func (h *heap) largestFreeOf(s *segment, stats *rangealloc.Stats) uint64 {
 	if s.pages == nil {
 		return stats.LargestFreeBytes
 	}
-	largest := p.paged.counts.Idle * p.paged.pageBytes
+	largest := h.paged.counts.Idle * h.paged.pageBytes
 	if s.ender != nil {
 		end := s.ender.End()
-		if inside := end & (p.paged.pageBytes - 1); inside != 0 && s.pages.IsBusy(end>>s.pages.Shift()) {
-			largest += p.paged.pageBytes - inside
+		if inside := end & (h.paged.pageBytes - 1); inside != 0 && s.pages.IsBusy(end>>s.pages.Shift()) {
+			largest += h.paged.pageBytes - inside
 		}
 	}
-	largest = min(largest, p.bound())
-	if s.holeFinder != nil && largest < p.paged.pageBytes {
-		largest = max(largest, s.holeFinder.LargestBelow(p.paged.pageBytes))
+	largest = min(largest, h.bound())
+	if s.holeFinder != nil && largest < h.paged.pageBytes {
+		largest = max(largest, s.holeFinder.LargestBelow(h.paged.pageBytes))
 	}
 	return min(largest, stats.LargestFreeBytes)
 }
@@ -126,34 +127,34 @@ func (s *segment) mappedBytes() uint64 {
 
 // HeldBytes is what the pool has from the device now.
 func (p *Pool) HeldBytes() uint64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.held
+	p.heap.mu.Lock()
+	defer p.heap.mu.Unlock()
+	return p.heap.held
 }
 
 // PhysicalPageBytes is the size of the pool's pages; 0: it takes segments whole.
 func (p *Pool) PhysicalPageBytes() uint64 {
-	if p.paged == nil {
+	if p.heap.paged == nil {
 		return 0
 	}
-	return p.paged.pageBytes
+	return p.heap.paged.pageBytes
 }
 
 // boundOf rounds an upper bound down to what the pool can hold exactly.
-func (p *Pool) boundOf(bytes uint64) uint64 {
-	if p.paged != nil {
-		return bytes &^ (p.paged.pageBytes - 1)
+func (h *heap) boundOf(bytes uint64) uint64 {
+	if h.paged != nil {
+		return bytes &^ (h.paged.pageBytes - 1)
 	}
-	return p.engine.RoundDown(bytes)
+	return h.engine.RoundDown(bytes)
 }
 
 // sizeFor rounds a size up to what the pool can take from the device; false: that
 // overflows.
-func (p *Pool) sizeFor(bytes uint64) (uint64, bool) {
-	if p.paged == nil {
-		return p.engine.RoundUp(bytes)
+func (h *heap) sizeFor(bytes uint64) (uint64, bool) {
+	if h.paged == nil {
+		return h.engine.RoundUp(bytes)
 	}
-	mask := p.paged.pageBytes - 1
+	mask := h.paged.pageBytes - 1
 	size := (bytes + mask) &^ mask
 	return size, size >= bytes
 }

@@ -12,7 +12,7 @@ import (
 // block starts at the address.
 func (p *Pool) RecordStream(addr device.Addr, stream device.Stream) error {
 	if stream == nil {
-		stream = p.defaultStream
+		stream = p.heap.defaultStream
 	}
 	if p.graphs.AnyPrivate() {
 		owner := p
@@ -31,22 +31,22 @@ func (p *Pool) RecordStream(addr device.Addr, stream device.Stream) error {
 		}
 	}
 	for {
-		p.lock()
-		if p.state != stateOpen {
-			p.mu.Unlock()
-			return p.closedError(opRecord)
+		p.heap.lock()
+		if p.heap.state != stateOpen {
+			p.heap.mu.Unlock()
+			return p.heap.closedError(opRecord)
 		}
-		l, ok := p.locateGiven(addr)
+		l, ok := p.heap.locateGiven(addr)
 		if !ok || l.info().state() != blockLeased {
 			if ok && l.info().state() == blockLive {
-				defer p.mu.Unlock()
-				p.recordOf(l, stream)
+				defer p.heap.mu.Unlock()
+				p.heap.recordOf(l, stream)
 				return nil
 			}
-			p.mu.Unlock()
-			return p.notLive(opRecord, addr)
+			p.heap.mu.Unlock()
+			return p.heap.notLive(opRecord, addr)
 		}
-		p.mu.Unlock()
+		p.heap.mu.Unlock()
 		if err := p.takeOver(addr); err != nil {
 			return err
 		}
@@ -54,12 +54,12 @@ func (p *Pool) RecordStream(addr device.Addr, stream device.Stream) error {
 }
 
 // recordOf notes that a stream uses a live block.
-func (p *Pool) recordOf(l located, stream device.Stream) {
-	if p.streams == nil {
-		p.streams = make(map[device.Addr][]device.Stream)
+func (h *heap) recordOf(l located, stream device.Stream) {
+	if h.streams == nil {
+		h.streams = make(map[device.Addr][]device.Stream)
 	}
-	if named := p.streams[l.addr()]; !slices.Contains(named, stream) {
-		p.streams[l.addr()] = append(named, stream)
+	if named := h.streams[l.addr()]; !slices.Contains(named, stream) {
+		h.streams[l.addr()] = append(named, stream)
 	}
 	l.setInfo(l.info() | recordedBit)
 }

@@ -15,7 +15,7 @@ import (
 // count as active and belong to nobody. Whoever claimed them copies the bytes, and
 // then settles each claim, which moves the block's life over, or abandons it.
 //
-// All that is looked at is looked at in steps, and Pool.mu is let go of between
+// All that is looked at is looked at in steps, and heap.mu is let go of between
 // them (relocate_steps.go): what was seen is checked again before it is used. What
 // is seen: relocate_survey.go and relocate_holes.go; what is chosen, in which order:
 // relocate_choose.go; where blocks go: relocate_place.go.
@@ -74,14 +74,14 @@ func (e Evacuation) Bytes() (sum uint64) {
 // with them.
 func (p *Pool) Relocate(movable []Movable) (*Relocation, error) {
 	const op = "pool.relocate"
-	if p.debug != nil {
+	if p.heap.debug != nil {
 		return nil, device.Errorf(device.CodeUnsupported, op,
-			"pool %q debugs: its blocks stay where they are", p.config.Name).On(p.engine.ID())
+			"pool %q debugs: its blocks stay where they are", p.heap.config.Name).On(p.heap.engine.ID())
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.state != stateOpen {
-		return nil, p.closedError(op)
+	p.heap.mu.Lock()
+	defer p.heap.mu.Unlock()
+	if p.heap.state != stateOpen {
+		return nil, p.heap.closedError(op)
 	}
 	return &Relocation{pool: p, movable: movable, claimed: make([]bool, len(movable)),
 		filled: map[regionKey]bool{}, steps: steps{hold: holdLooks}}, nil
@@ -95,12 +95,12 @@ func (p *Pool) Relocate(movable []Movable) (*Relocation, error) {
 func (r *Relocation) Next(over func() bool) (next Evacuation, err error) {
 	r.beginSteps(over)
 	p := r.pool
-	p.lock()
-	defer p.mu.Unlock()
+	p.heap.lock()
+	defer p.heap.mu.Unlock()
 	defer r.endSteps()
 	for !r.ended && r.goesOn() {
 		if r.survey == nil {
-			for p.land(inflight.PollAll) && r.breathe() {
+			for p.heap.land(inflight.PollAll) && r.breathe() {
 				continue
 			}
 			r.survey = r.newSurvey()
@@ -118,8 +118,8 @@ func (r *Relocation) Next(over func() bool) (next Evacuation, err error) {
 			r.ended = !s.gained || !s.failed
 		}
 	}
-	if p.state != stateOpen {
-		return Evacuation{}, p.closedError("pool.relocate")
+	if p.heap.state != stateOpen {
+		return Evacuation{}, p.heap.closedError("pool.relocate")
 	}
 	return Evacuation{}, nil
 }
@@ -146,27 +146,27 @@ func (r *Relocation) NoRoom() uint64 { return r.noRoom }
 // it keeps its tag, its size and its time. Its old place is free. False: the block
 // is not live any more, and nothing has changed.
 func (p *Pool) Settle(c Claim) bool {
-	p.lock()
-	from, ok := p.locate(c.From)
-	if !ok || p.state == stateClosed || from.info().state() != blockLive {
-		p.mu.Unlock()
+	p.heap.lock()
+	from, ok := p.heap.locate(c.From)
+	if !ok || p.heap.state == stateClosed || from.info().state() != blockLive {
+		p.heap.mu.Unlock()
 		return false
 	}
-	to := p.claimed(c)
+	to := p.heap.claimed(c)
 	to.setInfo(from.info())
 	if to.timed {
 		to.times[to.Slot] = from.times[from.Slot]
 	}
-	if named, ok := p.streams[c.From]; ok {
-		delete(p.streams, c.From)
-		p.streams[c.To] = named
+	if named, ok := p.heap.streams[c.From]; ok {
+		delete(p.heap.streams, c.From)
+		p.heap.streams[c.To] = named
 	}
-	p.moveStream(from, to)
+	p.heap.moveStream(from, to)
 	from.setInfo(0)
-	p.giveToSegment(from)
-	p.books.Land(from.Size)
-	p.mu.Unlock()
-	p.changed()
+	p.heap.giveToSegment(from)
+	p.heap.books.Land(from.Size)
+	p.heap.mu.Unlock()
+	p.heap.changed()
 	return true
 }
 
@@ -177,29 +177,29 @@ func (p *Pool) Abandon(c Claim, events ...device.Event) {
 		p.AbandonAll([]Claim{c})
 		return
 	}
-	p.lock()
-	if p.state == stateClosed {
-		p.mu.Unlock()
+	p.heap.lock()
+	if p.heap.state == stateClosed {
+		p.heap.mu.Unlock()
 		for _, event := range events {
 			// The work is done, or the memory would not be closed.
 			_ = event.Close()
 		}
 		return
 	}
-	if p.inFlight.Reserve(1, len(events)) != nil {
-		p.mu.Unlock()
+	if p.heap.inFlight.Reserve(1, len(events)) != nil {
+		p.heap.mu.Unlock()
 		p.abandonAfter(c, events)
 		return
 	}
-	to := p.claimed(c)
+	to := p.heap.claimed(c)
 	to.setInfo(makeInfo(blockInFlight, 0, 0))
 	behind := make([]inflight.Fence, 0, len(events))
 	for _, event := range events {
-		behind = append(behind, p.inFlight.Fence(nil, event))
+		behind = append(behind, p.heap.inFlight.Fence(nil, event))
 	}
-	p.inFlight.Add(to.inFlight(), behind)
-	p.mu.Unlock()
-	p.changed()
+	p.heap.inFlight.Add(to.inFlight(), behind)
+	p.heap.mu.Unlock()
+	p.heap.changed()
 }
 
 // abandonAfter waits for the events: there is no memory to note the place behind them.
@@ -209,42 +209,42 @@ func (p *Pool) abandonAfter(c Claim, events []device.Event) {
 		p.AbandonAll([]Claim{c})
 		return
 	}
-	p.lock()
-	if p.state != stateClosed {
-		p.claimed(c).setInfo(makeInfo(blockInFlight, 0, 0))
-		p.grounded = true
+	p.heap.lock()
+	if p.heap.state != stateClosed {
+		p.heap.claimed(c).setInfo(makeInfo(blockInFlight, 0, 0))
+		p.heap.grounded = true
 	}
-	p.mu.Unlock()
+	p.heap.mu.Unlock()
 }
 
 // AbandonAll gives claimed places back that no work uses.
 func (p *Pool) AbandonAll(claims []Claim) {
 	for some := range slices.Chunk(claims, holdLooks) {
-		p.lock()
+		p.heap.lock()
 		for _, c := range some {
-			if p.state == stateClosed {
+			if p.heap.state == stateClosed {
 				break
 			}
-			p.giveBackPlace(p.claimed(c))
+			p.heap.giveBackPlace(p.heap.claimed(c))
 		}
-		p.mu.Unlock()
+		p.heap.mu.Unlock()
 		runtime.Gosched()
 	}
-	p.changed()
+	p.heap.changed()
 }
 
 // giveBackPlace frees a claimed place. The caller holds mu.
-func (p *Pool) giveBackPlace(to located) {
+func (h *heap) giveBackPlace(to located) {
 	to.setInfo(0)
-	p.giveToSegment(to)
-	p.books.Land(to.Size)
+	h.giveToSegment(to)
+	h.books.Land(to.Size)
 }
 
 // claimed is the place of a claim that is not settled. The caller holds mu.
-func (p *Pool) claimed(c Claim) located {
-	to, ok := p.locate(c.To)
+func (h *heap) claimed(c Claim) located {
+	to, ok := h.locate(c.To)
 	if !ok || to.info().state() != blockClaimed {
-		p.broken("pool.relocate", device.Errorf(device.CodeInternal, "pool.relocate",
+		h.broken("pool.relocate", device.Errorf(device.CodeInternal, "pool.relocate",
 			"the place at %#x is not claimed", uint64(c.To)))
 	}
 	return to

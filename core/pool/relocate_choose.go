@@ -42,7 +42,7 @@ func (v *survey) next() Evacuation {
 
 // isIntact says that a region has no block that is not known to be movable.
 func (v *survey) isIntact(victim *regions.Region[*segment]) bool {
-	return v.run.pool.has(victim.Key.Segment) && blocksIn(victim.Key) <= uint64(len(victim.Blocks))
+	return v.run.pool.heap.has(victim.Key.Segment) && blocksIn(victim.Key) <= uint64(len(victim.Blocks))
 }
 
 func (v *survey) evacuation(claims []placed) Evacuation {
@@ -71,7 +71,7 @@ func (v *survey) claimAll(victim *regions.Region[*segment]) (claims []placed, ok
 		if r.claimed[b.Index] {
 			continue
 		}
-		l, live := r.pool.locate(r.movable[b.Index].Addr)
+		l, live := r.pool.heap.locate(r.movable[b.Index].Addr)
 		if !live || l.info().state() != blockLive || l.Size != b.SizeBytes {
 			continue
 		}
@@ -83,7 +83,7 @@ func (v *survey) claimAll(victim *regions.Region[*segment]) (claims []placed, ok
 		claims = append(claims, got)
 	}
 	r.giveBackPassed()
-	if r.pool.has(victim.Key.Segment) && blocksIn(victim.Key) == uint64(len(claims)) {
+	if r.pool.heap.has(victim.Key.Segment) && blocksIn(victim.Key) == uint64(len(claims)) {
 		return claims, true
 	}
 	// Somebody has come or gone meanwhile.
@@ -96,7 +96,7 @@ func (v *survey) claim(d placed) placed {
 	to := d.located
 	to.setInfo(makeInfo(blockClaimed, 0, 0))
 	to.blocks++
-	v.run.pool.books.Board(to.Size)
+	v.run.pool.heap.books.Board(to.Size)
 	d.To = to.addr()
 	return d
 }
@@ -107,11 +107,11 @@ func (v *survey) undo(claims []placed) {
 	r.giveBackPassed()
 	for _, d := range slices.Backward(claims) {
 		r.step()
-		to, ok := r.pool.locate(d.To)
+		to, ok := r.pool.heap.locate(d.To)
 		if !ok || to.info().state() != blockClaimed {
 			return // the pool is closing, and the segment has gone
 		}
-		r.pool.giveBackPlace(to)
+		r.pool.heap.giveBackPlace(to)
 		v.GiveBack(d.Place, to.Size)
 	}
 }
@@ -124,7 +124,7 @@ func (v *survey) open() bool {
 	if !ok {
 		return false
 	}
-	for _, s := range v.run.pool.segments {
+	for _, s := range v.run.pool.heap.segments {
 		key, ok := v.idleRegion(s)
 		if !ok || need > s.regionBytes() {
 			continue

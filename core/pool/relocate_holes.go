@@ -28,7 +28,7 @@ func (w *walk) see(offset uint64) {
 func (v *survey) enterHoles() bool {
 	if v.walkOf == nil {
 		v.walkOf = map[*segment]*walk{}
-		for _, s := range v.run.pool.segments {
+		for _, s := range v.run.pool.heap.segments {
 			if s.placer != nil {
 				v.walkOf[s] = &walk{segment: s}
 				v.walks = append(v.walks, v.walkOf[s])
@@ -47,7 +47,7 @@ func (v *survey) enterHoles() bool {
 // has seen and that is live still when the lock was let go of.
 func (v *survey) walk(w *walk) bool {
 	r := v.run
-	for r.pool.has(w.segment) {
+	for r.pool.heap.has(w.segment) {
 		ended := true
 		w.segment.placer.WalkFrom(w.resume(r), func(b rangealloc.Block) bool {
 			if r.looks++; r.looks >= r.hold {

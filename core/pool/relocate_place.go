@@ -16,7 +16,7 @@ type placed struct {
 func (v *survey) placeOne(victim *regions.Region[*segment], b regions.Block, l located) (placed, bool) {
 	m := &v.run.movable[b.Index]
 	c := Claim{From: m.Addr, SizeBytes: l.Size - l.info().slack(), Index: b.Index}
-	r := rangealloc.Request{Size: l.Size, Align: max(m.AlignmentBytes, v.run.pool.config.AlignmentBytes)}
+	r := rangealloc.Request{Size: l.Size, Align: max(m.AlignmentBytes, v.run.pool.heap.config.AlignmentBytes)}
 	take := v.placeByStrategy
 	if l.placer != nil {
 		take = v.placeInHole
@@ -56,7 +56,7 @@ func (v *survey) placeInHole(victim *regions.Region[*segment], r rangealloc.Requ
 
 // takePlace takes a place that was free when it was seen, on pages that were mapped.
 func (v *survey) takePlace(s *segment, at rangealloc.Place) (got rangealloc.Range, err error) {
-	if !v.run.pool.has(s) {
+	if !v.run.pool.heap.has(s) {
 		return got, rangealloc.ErrNoRoom
 	}
 	behind, near := v.behind(s, at.Offset)
@@ -86,8 +86,8 @@ const (
 // itself. Those that do not suit are kept in passed, so that it offers others.
 func (v *survey) placeByStrategy(victim *regions.Region[*segment], r rangealloc.Request) (placed, bool) {
 	run := v.run
-	share := max(leastOffers, maxOffers/len(run.pool.segments))
-	for _, s := range run.pool.segments {
+	share := max(leastOffers, maxOffers/len(run.pool.heap.segments))
+	for _, s := range run.pool.heap.segments {
 		for range min(share, maxOffers-run.looks) {
 			run.looks++
 			got, err := s.strategy.Alloc(r)

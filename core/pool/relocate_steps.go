@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// holdLooks bounds what a relocation looks at with Pool.mu held: other threads wait
+// holdLooks bounds what a relocation looks at with heap.mu held: other threads wait
 // meanwhile. A look is at a block, a hole or a page. The search for one place may
 // take regions.FindLooks more, or maxOffers (relocate_place.go).
 const holdLooks = 256
 
-// steps cuts the work of a relocation so that Pool.mu is held for a short time only
+// steps cuts the work of a relocation so that heap.mu is held for a short time only
 // and the caller's budget is heeded.
 type steps struct {
 	// over says that the time of the call under way is over, and stopped that it was.
@@ -33,7 +33,7 @@ func (r *Relocation) endSteps() {
 }
 
 // goesOn says that neither the time is over nor the pool closed.
-func (r *Relocation) goesOn() bool { return !r.stopped && r.pool.state == stateOpen }
+func (r *Relocation) goesOn() bool { return !r.stopped && r.pool.heap.state == stateOpen }
 
 // step counts a look, and lets other threads have the lock when it was held long
 // enough. False: the run has to stop. The caller holds mu, and knows nothing for
@@ -54,10 +54,10 @@ func (r *Relocation) breathe() bool {
 // outside does something without the lock.
 func (r *Relocation) outside(do func()) {
 	r.endSteps()
-	r.pool.mu.Unlock()
+	r.pool.heap.mu.Unlock()
 	do()
 	r.stopped = r.stopped || r.over()
-	r.pool.lock()
+	r.pool.heap.lock()
 	r.looks = 0
 }
 
@@ -69,7 +69,7 @@ func (r *Relocation) giveBackPassed() {
 }
 
 // has says that a segment that was seen is still the pool's.
-func (p *Pool) has(s *segment) bool {
-	at, ok := slices.BinarySearchFunc(p.segments, s.had.Addr, compareSegment)
-	return ok && p.segments[at] == s
+func (h *heap) has(s *segment) bool {
+	at, ok := slices.BinarySearchFunc(h.segments, s.had.Addr, compareSegment)
+	return ok && h.segments[at] == s
 }

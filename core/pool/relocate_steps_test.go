@@ -14,9 +14,9 @@ import (
 
 // claimsLeft counts the places that are claimed.
 func (p *Pool) claimsLeft() (count int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, s := range p.segments {
+	p.heap.mu.Lock()
+	defer p.heap.mu.Unlock()
+	for _, s := range p.heap.segments {
 		s.eachBlock(func(l located) bool {
 			if l.info().state() == blockClaimed {
 				count++
@@ -66,7 +66,7 @@ func TestTheLockIsHeldForAFewLooksOnly(t *testing.T) {
 			require.Greater(t, gaps, 20/step, "5000 blocks are looked at in this many steps at least")
 			// The search for one place may begin with the last look that is left.
 			require.LessOrEqual(t, r.mostLooks, maxOffers+holdLooks)
-			if _, tells := m.p.segments[0].strategy.(rangealloc.PlaceTaker); tells {
+			if _, tells := m.p.heap.segments[0].strategy.(rangealloc.PlaceTaker); tells {
 				require.LessOrEqual(t, r.mostLooks, regions.FindLooks+2*holdLooks)
 			}
 			require.NoError(t, m.p.audit())

@@ -108,7 +108,7 @@ func (v *survey) enterBlocks() bool {
 }
 
 func (v *survey) enterBlock(index int) {
-	l, ok := v.run.pool.locate(v.run.movable[index].Addr)
+	l, ok := v.run.pool.heap.locate(v.run.movable[index].Addr)
 	if !ok || l.info().state() != blockLive || l.Size > l.regionBytes() {
 		return
 	}
@@ -133,7 +133,7 @@ func (v *survey) judge() bool {
 			return false
 		}
 		r := v.Region(v.nextRegion)
-		if v.run.pool.has(r.Key.Segment) {
+		if v.run.pool.heap.has(r.Key.Segment) {
 			v.Judge(r, blocksIn(r.Key))
 		} else {
 			v.Fix(r)
@@ -144,7 +144,7 @@ func (v *survey) judge() bool {
 
 // rank sorts the candidates and the targets; false: the run has to stop.
 func (v *survey) rank() bool {
-	for _, s := range v.run.pool.segments {
+	for _, s := range v.run.pool.heap.segments {
 		v.AddFree(s.freeInUse())
 	}
 	v.complete = true

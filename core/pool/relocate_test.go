@@ -70,7 +70,7 @@ func (m *mover) run(t require.TestingT, movable []Movable) (moved int) {
 			require.Equal(t, movable[c.Index].Addr, c.From)
 			delete(was, c.From)
 			require.Equal(t, request.SizeBytes, c.SizeBytes)
-			require.Zero(t, uint64(c.To)%max(request.AlignmentBytes, m.p.config.AlignmentBytes))
+			require.Zero(t, uint64(c.To)%max(request.AlignmentBytes, m.p.heap.config.AlignmentBytes))
 			before, ok := m.p.Lookup(c.From)
 			require.True(t, ok)
 			require.True(t, m.p.Settle(c))

@@ -65,51 +65,51 @@ func (n *need) inFlight(excess inflight.Excess) inflight.Want {
 }
 
 // check fills in a need.
-func (p *Pool) check(r *Request, n *need) error {
+func (h *heap) check(r *Request, n *need) error {
 	align := r.AlignmentBytes
 	if align == 0 {
-		align = p.config.AlignmentBytes
+		align = h.config.AlignmentBytes
 	}
-	mask := p.config.AlignmentBytes - 1
+	mask := h.config.AlignmentBytes - 1
 	n.requested, n.count = r.SizeBytes, 1
 	n.Size = (r.SizeBytes + mask) &^ mask
-	n.Align = max(align, p.config.AlignmentBytes)
+	n.Align = max(align, h.config.AlignmentBytes)
 	n.End, n.Group = r.End, r.Group
 	n.stream, n.tag, n.tagNumber = r.Stream, r.Tag, r.TagNumber
 	if n.stream == nil {
-		n.stream = p.defaultStream
+		n.stream = h.defaultStream
 	}
 	if n.Size < r.SizeBytes || r.SizeBytes == 0 || !isAlignment(align) || len(r.Tag) > MaxNameBytes {
-		return p.badRequest(r)
+		return h.badRequest(r)
 	}
 	if r.Lifetime != 0 {
 		if r.Lifetime < 0 {
 			return device.Errorf(device.CodeInvalidArgument, opAlloc,
-				"lifetime %v is negative", r.Lifetime).On(p.engine.ID())
+				"lifetime %v is negative", r.Lifetime).On(h.engine.ID())
 		}
 		n.End = uint64(track.Now()) + uint64(r.Lifetime)
 	}
-	if p.debug != nil {
-		return p.pad(n)
+	if h.debug != nil {
+		return h.pad(n)
 	}
 	return nil
 }
 
 // badRequest says what is wrong with a request.
-func (p *Pool) badRequest(r *Request) error {
+func (h *heap) badRequest(r *Request) error {
 	switch {
 	case r.SizeBytes == 0:
-		return device.Errorf(device.CodeInvalidSize, opAlloc, "size_bytes is 0").On(p.engine.ID())
+		return device.Errorf(device.CodeInvalidSize, opAlloc, "size_bytes is 0").On(h.engine.ID())
 	case r.AlignmentBytes != 0 && !isAlignment(r.AlignmentBytes):
 		return device.Errorf(device.CodeInvalidAlignment, opAlloc,
 			"alignment_bytes %d is not a power of two from 1 to %d", r.AlignmentBytes,
-			MaxAlignmentBytes).On(p.engine.ID())
+			MaxAlignmentBytes).On(h.engine.ID())
 	case len(r.Tag) > MaxNameBytes:
 		return device.Errorf(device.CodeInvalidArgument, opAlloc,
 			"tag %q has %d bytes, at most %d are allowed", r.Tag, len(r.Tag),
-			MaxNameBytes).On(p.engine.ID())
+			MaxNameBytes).On(h.engine.ID())
 	}
 	return device.Errorf(device.CodeOverflow, opAlloc,
 		"size_bytes %d cannot be rounded up to a multiple of %d", r.SizeBytes,
-		p.config.AlignmentBytes).On(p.engine.ID())
+		h.config.AlignmentBytes).On(h.engine.ID())
 }

@@ -16,7 +16,7 @@ import (
 // meanwhile: then what was not freed is live.
 func (p *Pool) Reset(stream device.Stream) error {
 	if stream == nil {
-		stream = p.defaultStream
+		stream = p.heap.defaultStream
 	}
 	p.Flush()
 	idle, err := device.IsDry(stream)
@@ -37,7 +37,7 @@ func (p *Pool) Reset(stream device.Stream) error {
 	if err == nil {
 		err = p.freeAll(j)
 	}
-	p.changed()
+	p.heap.changed()
 	return p.told(j, errors.Join(err, j.closeMarks()))
 }
 
@@ -45,14 +45,14 @@ func (p *Pool) Reset(stream device.Stream) error {
 // it, so that a reset fails before it has freed any.
 func (p *Pool) roomForAll(j *pendingFree) error {
 	live := p.Statistics().LiveBlocks.Current
-	p.lock()
-	defer p.mu.Unlock()
-	links := p.blockStreams.live + uint64(len(p.streams))
+	p.heap.lock()
+	defer p.heap.mu.Unlock()
+	links := p.heap.blockStreams.live + uint64(len(p.heap.streams))
 	if j.waits() {
 		links += live
 	}
 	blocks := min(live, links)
-	if err := p.inFlight.Reserve(int(blocks), int(links)); err != nil {
+	if err := p.heap.inFlight.Reserve(int(blocks), int(links)); err != nil {
 		return p.noRoomInFlight(opReset, int(blocks), err)
 	}
 	return nil
@@ -61,7 +61,7 @@ func (p *Pool) roomForAll(j *pendingFree) error {
 // freeAll frees the live blocks of the pool's own behind the marks of a free, which
 // stay that free's.
 func (p *Pool) freeAll(j *pendingFree) error {
-	w := tour{pool: p}
+	w := tour{heap: &p.heap}
 	for more := true; more; {
 		var err error
 		if more, err = p.freeSome(j, &w); err != nil {
@@ -75,27 +75,27 @@ func (p *Pool) freeAll(j *pendingFree) error {
 // freeSome is a slice of freeAll. One in which a stream has no mark yet comes again.
 func (p *Pool) freeSome(j *pendingFree, w *tour) (more bool, err error) {
 	before := *w
-	p.lock()
-	if p.state != stateOpen {
-		p.mu.Unlock()
-		return false, p.closedError(opReset)
+	p.heap.lock()
+	if p.heap.state != stateOpen {
+		p.heap.mu.Unlock()
+		return false, p.heap.closedError(opReset)
 	}
-	found := p.scratch.slice[:0]
+	found := p.heap.scratch.slice[:0]
 	more = w.next(func(l located) {
 		if l.info().state() == blockLive {
 			found = append(found, l)
 		}
 	})
-	p.scratch.slice = found
+	p.heap.scratch.slice = found
 	j.missing = nil
 	if p.unmarked(j, found); len(j.missing) > 0 {
-		p.mu.Unlock()
+		p.heap.mu.Unlock()
 		*w = before
 		p.markAll(j, j.missing)
 		return true, nil
 	}
 	if err := p.roomFor(j, len(found), p.linksOf(j, found)); err != nil {
-		p.mu.Unlock()
+		p.heap.mu.Unlock()
 		*w = before
 		if j.landed {
 			return false, err
@@ -106,11 +106,11 @@ func (p *Pool) freeSome(j *pendingFree, w *tour) (more bool, err error) {
 	}
 	p.retireFound(j, found)
 	p.dropUnused(j)
-	if p.inFlight.Count() > 0 {
-		p.land(inflight.PollBudget)
+	if p.heap.inFlight.Count() > 0 {
+		p.heap.land(inflight.PollBudget)
 	}
-	overfull := p.overfull
-	p.mu.Unlock()
+	overfull := p.heap.overfull
+	p.heap.mu.Unlock()
 	if overfull {
 		p.shrink()
 	}

@@ -11,30 +11,30 @@ import (
 // the pool's maximum.
 func (p *Pool) SetMinHeld(bytes uint64) error {
 	const op = "pool.set_min_held"
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.state != stateOpen {
-		return p.closedError(op)
+	p.heap.mu.Lock()
+	defer p.heap.mu.Unlock()
+	if p.heap.state != stateOpen {
+		return p.heap.closedError(op)
 	}
-	if p.maxSize != 0 && bytes > p.maxSize {
+	if p.heap.maxSize != 0 && bytes > p.heap.maxSize {
 		return device.Errorf(device.CodeInvalidArgument, op,
-			"min_held_bytes %d is above max_size_bytes %d of pool %q", bytes, p.maxSize,
-			p.config.Name).On(p.engine.ID())
+			"min_held_bytes %d is above max_size_bytes %d of pool %q", bytes, p.heap.maxSize,
+			p.heap.config.Name).On(p.heap.engine.ID())
 	}
-	p.minHeld = bytes
+	p.heap.minHeld = bytes
 	return nil
 }
 
 // SetReleaseThreshold changes Config.ReleaseThresholdBytes, and gives back what is
 // held above it and holds no block.
 func (p *Pool) SetReleaseThreshold(bytes uint64) error {
-	p.mu.Lock()
-	if p.state != stateOpen {
-		p.mu.Unlock()
-		return p.closedError("pool.set_release_threshold")
+	p.heap.mu.Lock()
+	if p.heap.state != stateOpen {
+		p.heap.mu.Unlock()
+		return p.heap.closedError("pool.set_release_threshold")
 	}
-	p.threshold = bytes
-	p.mu.Unlock()
+	p.heap.threshold = bytes
+	p.heap.mu.Unlock()
 	p.shrink()
 	return nil
 }
@@ -43,23 +43,23 @@ func (p *Pool) SetReleaseThreshold(bytes uint64) error {
 // threshold is held. It waits for no work. The caller holds no lock.
 func (p *Pool) shrink() {
 	p.layout.Lock()
-	p.lock()
-	p.overfull = false
-	if p.state != stateOpen {
-		p.mu.Unlock()
+	p.heap.lock()
+	p.heap.overfull = false
+	if p.heap.state != stateOpen {
+		p.heap.mu.Unlock()
 		p.layout.Unlock()
 		return
 	}
-	released, err := p.giveBackCached(func(taken uint64) bool { return p.held-taken > p.threshold })
+	released, err := p.giveBackCached(func(taken uint64) bool { return p.heap.held-taken > p.heap.threshold })
 	p.layout.Unlock()
 	if err != nil {
 		// What the device does not take now it is offered again with the next
 		// segment that comes free.
-		p.engine.Log(engine.Warning, fmt.Sprintf(
-			"pool %q could not give back memory above its release threshold: %v", p.config.Name, err))
+		p.heap.engine.Log(engine.Warning, fmt.Sprintf(
+			"pool %q could not give back memory above its release threshold: %v", p.heap.config.Name, err))
 	}
 	if released > 0 {
-		p.engine.SegmentsChanged()
+		p.heap.engine.SegmentsChanged()
 	}
-	p.changed()
+	p.heap.changed()
 }

@@ -19,7 +19,7 @@ func (p *Pool) retire(j *pendingFree) error {
 	}
 	if p.many(j) {
 		if done, err := p.retireMany(j); done {
-			p.changed()
+			p.heap.changed()
 			return p.told(j, errors.Join(err, j.closeMarks()))
 		}
 	}
@@ -29,7 +29,7 @@ func (p *Pool) retire(j *pendingFree) error {
 			return errors.Join(p.told(j, err), j.closeMarks())
 		}
 		if !again {
-			p.changed()
+			p.heap.changed()
 			return p.told(j, nil)
 		}
 	}
@@ -38,17 +38,17 @@ func (p *Pool) retire(j *pendingFree) error {
 // tryRetire is false when the blocks are retired, and true when something had to
 // be done without the lock first.
 func (p *Pool) tryRetire(j *pendingFree) (again bool, err error) {
-	if p.ended.Load() {
-		return false, p.closedError(opFree)
+	if p.heap.ended.Load() {
+		return false, p.heap.closedError(opFree)
 	}
-	p.lock()
-	if p.state != stateOpen {
-		p.mu.Unlock()
-		return false, p.closedError(opFree)
+	p.heap.lock()
+	if p.heap.state != stateOpen {
+		p.heap.mu.Unlock()
+		return false, p.heap.closedError(opFree)
 	}
 	links, leased, err := p.findLive(j)
 	if err != nil || leased != 0 {
-		p.mu.Unlock()
+		p.heap.mu.Unlock()
 		switch {
 		case err == nil:
 			err = p.takeOverFrom(leased, j.addrs)
@@ -59,13 +59,13 @@ func (p *Pool) tryRetire(j *pendingFree) (again bool, err error) {
 	}
 	if len(j.missing) > 0 {
 		p.restore(j, len(j.addrs))
-		p.mu.Unlock()
+		p.heap.mu.Unlock()
 		p.markAll(j, j.missing)
 		return true, nil
 	}
 	if err := p.roomFor(j, len(j.addrs), links); err != nil {
 		p.restore(j, len(j.addrs))
-		p.mu.Unlock()
+		p.heap.mu.Unlock()
 		if !j.landed {
 			j.landed = true
 			p.Land()
@@ -74,11 +74,11 @@ func (p *Pool) tryRetire(j *pendingFree) (again bool, err error) {
 		return false, err
 	}
 	p.retireAll(j)
-	if p.inFlight.Count() > 0 {
-		p.land(inflight.PollBudget)
+	if p.heap.inFlight.Count() > 0 {
+		p.heap.land(inflight.PollBudget)
 	}
-	overfull := p.overfull
-	p.mu.Unlock()
+	overfull := p.heap.overfull
+	p.heap.mu.Unlock()
 	if overfull {
 		p.shrink()
 	}
@@ -108,10 +108,10 @@ func (p *Pool) findLive(j *pendingFree) (links int, leased device.Addr, err erro
 // findSlice is findLive for one slice of the addresses, and gives those that it has
 // marked.
 func (p *Pool) findSlice(j *pendingFree, first int) (found []located, leased device.Addr, err error) {
-	found = p.scratch.slice[:0]
-	defer func() { p.scratch.slice = found }()
+	found = p.heap.scratch.slice[:0]
+	defer func() { p.heap.scratch.slice = found }()
 	for i, addr := range j.addrs[first:min(first+sliceBlocks, len(j.addrs))] {
-		l, ok := p.locateGiven(addr)
+		l, ok := p.heap.locateGiven(addr)
 		state := blockNone
 		if ok {
 			state = l.info().state()
@@ -120,7 +120,7 @@ func (p *Pool) findSlice(j *pendingFree, first int) (found []located, leased dev
 		switch {
 		case state == blockLive && j.size != anySize && l.Size-l.info().slack() != j.size:
 			return found, 0, device.Errorf(device.CodeInvalidSize, opFree, "size_bytes is %d: the block at %#x was asked for with %d",
-				j.size, uint64(addr), l.Size-l.info().slack()).On(p.engine.ID())
+				j.size, uint64(addr), l.Size-l.info().slack()).On(p.heap.engine.ID())
 		case state == blockLive:
 			l.setInfo(l.info().with(blockLeaving))
 			found = append(found, l)
@@ -128,7 +128,7 @@ func (p *Pool) findSlice(j *pendingFree, first int) (found []located, leased dev
 			return found, addr, nil
 		case state == blockLeaving:
 			return found, 0, device.Errorf(device.CodeDoubleFree, opFree,
-				"address %#x is named twice", uint64(addr)).On(p.engine.ID())
+				"address %#x is named twice", uint64(addr)).On(p.heap.engine.ID())
 		default:
 			return found, 0, errNotLive
 		}
@@ -138,16 +138,16 @@ func (p *Pool) findSlice(j *pendingFree, first int) (found []located, leased dev
 
 // leaving is a slice of the blocks of a free, which are marked as such.
 func (p *Pool) leaving(addrs []device.Addr) []located {
-	found := p.scratch.slice[:0]
+	found := p.heap.scratch.slice[:0]
 	for _, addr := range addrs {
-		l, ok := p.locateGiven(addr)
+		l, ok := p.heap.locateGiven(addr)
 		if !ok {
-			p.broken(opFree, device.Errorf(device.CodeInternal, opFree,
+			p.heap.broken(opFree, device.Errorf(device.CodeInternal, opFree,
 				"the block at %#x that is leaving is not there", uint64(addr)))
 		}
 		found = append(found, l)
 	}
-	p.scratch.slice = found
+	p.heap.scratch.slice = found
 	return found
 }
 
@@ -157,9 +157,9 @@ var errNotLive = errors.New("no live block starts at the address")
 // refuse is the error of a free one of whose addresses is no live block's. To find out
 // what is there takes its time, so nobody waits for it: the caller holds no lock.
 func (p *Pool) refuse(j *pendingFree) error {
-	err := p.notLive(opFree, j.addrs[j.wrong])
-	p.mu.Peek()
-	defer p.mu.Unlock()
+	err := p.heap.notLive(opFree, j.addrs[j.wrong])
+	p.heap.mu.Peek()
+	defer p.heap.mu.Unlock()
 	return p.refused(j, err)
 }
 
@@ -167,9 +167,9 @@ func (p *Pool) refuse(j *pendingFree) error {
 // it is. The caller holds mu.
 func (p *Pool) refused(j *pendingFree, err error) error {
 	addr := j.addrs[j.wrong]
-	if p.debug != nil {
-		j.reports = append(j.reports, p.debug.Refuse(opFree, addr, err))
-		j.foreign = p.segmentOf(addr) == nil
+	if p.heap.debug != nil {
+		j.reports = append(j.reports, p.heap.debug.Refuse(opFree, addr, err))
+		j.foreign = p.heap.segmentOf(addr) == nil
 	}
 	if j.batch {
 		return device.Errorf(device.CodeOf(err), opFree, "addresses[%d]: %w", j.wrong, err)
@@ -211,7 +211,7 @@ func (p *Pool) retireAll(j *pendingFree) {
 		most = len(j.addrs)
 	}
 	if len(j.addrs) <= sliceBlocks {
-		p.retireFound(j, p.scratch.slice)
+		p.retireFound(j, p.heap.scratch.slice)
 	} else {
 		for some := range slices.Chunk(j.addrs, most) {
 			p.retireFound(j, p.leaving(some))
@@ -222,8 +222,8 @@ func (p *Pool) retireAll(j *pendingFree) {
 
 // retireFound ends the lives of blocks that are leaving. There is room for them.
 func (p *Pool) retireFound(j *pendingFree, found []located) {
-	if p.debug != nil {
-		p.unguard(j, found)
+	if p.heap.debug != nil {
+		p.heap.unguard(j, found)
 	}
 	var sum track.Block
 	for at := 0; at < len(found); {
@@ -235,17 +235,17 @@ func (p *Pool) retireFound(j *pendingFree, found []located) {
 			part.AllocatedBytes += found[at].Size
 			part.RequestedBytes += found[at].Size - found[at].info().slack()
 		}
-		p.tags.Leave(tag, part, uint64(at-first))
+		p.heap.tags.Leave(tag, part, uint64(at-first))
 		sum.AllocatedBytes += part.AllocatedBytes
 		sum.RequestedBytes += part.RequestedBytes
 	}
-	if p.debug == nil && len(j.graphs) == 0 && !j.waits() {
-		p.forgetStreams(found)
-		p.giveManyToSegments(found)
-		p.books.FreeMany(sum, uint64(len(found)))
+	if p.heap.debug == nil && len(j.graphs) == 0 && !j.waits() {
+		p.heap.forgetStreams(found)
+		p.heap.giveManyToSegments(found)
+		p.heap.books.FreeMany(sum, uint64(len(found)))
 		return
 	}
-	p.books.RetireMany(sum, uint64(len(found)))
+	p.heap.books.RetireMany(sum, uint64(len(found)))
 	if len(j.graphs) == 0 || !p.park(j, found) {
 		p.fly(j, found)
 	}
@@ -253,44 +253,44 @@ func (p *Pool) retireFound(j *pendingFree, found []located) {
 
 // forgetStreams drops the streams of blocks that have died, and those that RecordStream
 // named for them.
-func (p *Pool) forgetStreams(found []located) {
-	if p.blockStreams.live > 0 {
+func (h *heap) forgetStreams(found []located) {
+	if h.blockStreams.live > 0 {
 		for _, l := range found {
-			p.forgetStream(l.segment, l.Slot)
+			h.forgetStream(l.segment, l.Slot)
 		}
 	}
-	if len(p.streams) == 0 {
+	if len(h.streams) == 0 {
 		return
 	}
 	for _, l := range found {
-		delete(p.streams, l.addr())
+		delete(h.streams, l.addr())
 	}
 }
 
 // giveManyToSegments is giveToSegment for many.
-func (p *Pool) giveManyToSegments(found []located) {
+func (h *heap) giveManyToSegments(found []located) {
 	for len(found) > 0 {
 		s := found[0].segment
 		if s.batcher == nil || len(found) == 1 {
 			found[0].setInfo(0)
-			p.giveToSegment(found[0])
+			h.giveToSegment(found[0])
 			found = found[1:]
 			continue
 		}
-		offsets := p.scratch.offsets[:0]
+		offsets := h.scratch.offsets[:0]
 		n := 0
 		for ; n < len(found) && found[n].segment == s; n++ {
 			s.setInfo(found[n].Slot, 0)
 			offsets = append(offsets, found[n].Offset)
 		}
-		p.scratch.offsets = offsets
+		h.scratch.offsets = offsets
 		if err := s.batcher.FreeBatch(offsets); err != nil {
-			p.broken("pool.land", err)
+			h.broken("pool.land", err)
 		}
 		for _, l := range found[:n] {
 			l.leavePages()
 		}
-		p.left(s, uint64(n))
+		h.left(s, uint64(n))
 		found = found[n:]
 	}
 }

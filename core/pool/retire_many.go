@@ -19,24 +19,24 @@ const heldBlocks = 4096
 // many says that a free is done in slices. The debug mode reports on its blocks together,
 // and what parks blocks of graphs is one for all.
 func (p *Pool) many(j *pendingFree) bool {
-	return len(j.addrs) > heldBlocks && p.debug == nil && len(j.graphs) == 0
+	return len(j.addrs) > heldBlocks && p.heap.debug == nil && len(j.graphs) == 0
 }
 
 // retireMany is retire in slices; false, and nothing has changed: a graph has come to use
 // the blocks.
 func (p *Pool) retireMany(j *pendingFree) (done bool, err error) {
-	p.lock()
-	if p.state != stateOpen {
-		p.mu.Unlock()
-		return true, p.closedError(opFree)
+	p.heap.lock()
+	if p.heap.state != stateOpen {
+		p.heap.mu.Unlock()
+		return true, p.heap.closedError(opFree)
 	}
 	p.batches++
-	p.mu.Unlock()
+	p.heap.mu.Unlock()
 	defer func() {
-		p.mu.Peek()
+		p.heap.mu.Peek()
 		p.batches--
-		p.passed.Broadcast()
-		p.mu.Unlock()
+		p.heap.passed.Broadcast()
+		p.heap.mu.Unlock()
 	}()
 	j.sliced = true
 	for p.many(j) {
@@ -64,12 +64,12 @@ func (p *Pool) tryRetireMany(j *pendingFree) (again bool, err error) {
 		p.markAll(j, j.missing)
 		return true, nil
 	}
-	p.lock()
+	p.heap.lock()
 	err = p.roomFor(j, len(j.addrs), links)
 	if err == nil && j.waits() {
-		p.inFlight.Promise(len(j.addrs), links)
+		p.heap.inFlight.Promise(len(j.addrs), links)
 	}
-	p.mu.Unlock()
+	p.heap.mu.Unlock()
 	if err != nil {
 		p.restoreMany(j, len(j.addrs))
 		if !j.landed {
@@ -88,7 +88,7 @@ func (p *Pool) findMany(j *pendingFree) (links int, leased device.Addr, err erro
 	j.reports, j.missing = nil, nil
 	steps := pace.Pace{}
 	for first := 0; first < len(j.addrs); first += sliceBlocks {
-		p.lock()
+		p.heap.lock()
 		var found []located
 		found, leased, err = p.findSlice(j, first)
 		if err != nil || leased != 0 {
@@ -96,13 +96,13 @@ func (p *Pool) findMany(j *pendingFree) (links int, leased device.Addr, err erro
 				err = p.refused(j, err)
 			}
 			marked := first + len(found)
-			p.mu.Unlock()
+			p.heap.mu.Unlock()
 			p.restoreMany(j, marked)
 			return 0, leased, err
 		}
 		p.unmarked(j, found)
 		links += p.linksOf(j, found)
-		p.mu.Unlock()
+		p.heap.mu.Unlock()
 		steps.Rest()
 	}
 	return links, 0, nil
@@ -112,11 +112,11 @@ func (p *Pool) findMany(j *pendingFree) (links int, leased device.Addr, err erro
 func (p *Pool) restoreMany(j *pendingFree, count int) {
 	steps := pace.Pace{}
 	for some := range slices.Chunk(j.addrs[:count], sliceBlocks) {
-		p.lock()
+		p.heap.lock()
 		for _, l := range p.leaving(some) {
 			l.setInfo(l.info().with(blockLive))
 		}
-		p.mu.Unlock()
+		p.heap.mu.Unlock()
 		steps.Rest()
 	}
 }
@@ -126,28 +126,28 @@ func (p *Pool) restoreMany(j *pendingFree, count int) {
 func (p *Pool) retireSlices(j *pendingFree, links int) {
 	waits, steps := j.waits(), pace.Pace{}
 	for some := range slices.Chunk(j.addrs, sliceBlocks) {
-		p.lock()
+		p.heap.lock()
 		found := p.leaving(some)
 		if waits {
 			part := min(p.linksOf(j, found), links)
-			p.inFlight.Promise(-len(found), -part)
+			p.heap.inFlight.Promise(-len(found), -part)
 			links -= part
 		}
 		p.retireFound(j, found)
-		if p.inFlight.Count() > 0 {
-			p.land(inflight.PollBudget)
+		if p.heap.inFlight.Count() > 0 {
+			p.heap.land(inflight.PollBudget)
 		}
-		overfull := p.overfull
-		p.mu.Unlock()
+		overfull := p.heap.overfull
+		p.heap.mu.Unlock()
 		if overfull {
 			p.shrink()
 		}
 		steps.Rest()
 	}
-	p.lock()
+	p.heap.lock()
 	if waits {
-		p.inFlight.Promise(0, -links)
+		p.heap.inFlight.Promise(0, -links)
 	}
 	p.dropUnused(j)
-	p.mu.Unlock()
+	p.heap.mu.Unlock()
 }

@@ -35,18 +35,18 @@ func TestALargeBatchIsFreedWholly(t *testing.T) {
 				stats := w.p.Statistics()
 				require.Zero(t, stats.LiveBlocks.Current)
 				require.Zero(t, w.p.batches)
-				blocks, links := w.p.inFlight.Promised()
+				blocks, links := w.p.heap.inFlight.Promised()
 				require.Zero(t, blocks+links)
 				if busy {
-					require.EqualValues(t, manyBlocks, w.p.inFlight.Count())
+					require.EqualValues(t, manyBlocks, w.p.heap.inFlight.Count())
 					require.LessOrEqual(t, w.b.dev.OpenEvents(), 2, "a mark for each stream")
 					w.b.dev.Default().Release()
 					w.p.Land()
-					require.EqualValues(t, 1, w.p.inFlight.Count(), "this one waits for the other stream as well")
+					require.EqualValues(t, 1, w.p.heap.inFlight.Count(), "this one waits for the other stream as well")
 					other.Release()
 					w.p.Land()
 				}
-				require.Zero(t, w.p.inFlight.Count())
+				require.Zero(t, w.p.heap.inFlight.Count())
 				require.Zero(t, w.b.dev.OpenEvents())
 				require.NoError(t, other.Close())
 				require.NoError(t, w.s.Close())
@@ -80,9 +80,9 @@ func TestALargeBatchThatIsWrongFreesNothing(t *testing.T) {
 func TestACloseWaitsForALargeBatch(t *testing.T) {
 	w := newCrowd(t, "best_fit", 0)
 	p := w.p
-	p.lock()
+	p.heap.lock()
 	p.batches++
-	p.mu.Unlock()
+	p.heap.mu.Unlock()
 	require.ErrorIs(t, p.Close(false), device.CodeBusy)
 	mustAlloc(t, p, 100)
 	closed := make(chan error)
@@ -90,11 +90,11 @@ func TestACloseWaitsForALargeBatch(t *testing.T) {
 	for !p.graphs.IsShut() {
 		runtime.Gosched()
 	}
-	p.mu.Peek()
-	require.Equal(t, stateOpen, p.state)
+	p.heap.mu.Peek()
+	require.Equal(t, stateOpen, p.heap.state)
 	p.batches--
-	p.passed.Broadcast()
-	p.mu.Unlock()
+	p.heap.passed.Broadcast()
+	p.heap.mu.Unlock()
 	require.NoError(t, <-closed)
 	require.NoError(t, w.s.Close())
 }
@@ -110,7 +110,7 @@ type halting struct {
 
 func (h *halting) called() {
 	if h.calls++; h.calls == 1 {
-		h.pool.frozen = true
+		h.pool.heap.frozen = true
 	}
 	h.most = max(h.most, h.calls)
 }
@@ -134,8 +134,8 @@ func TestALargeBatchHoldsTheLockForASliceAtMost(t *testing.T) {
 	require.NoError(t, p.Free(addrs[0], nil))
 	addrs = make([]device.Addr, manyBlocks)
 	require.NoError(t, p.AllocBatch(Request{SizeBytes: 256}, addrs))
-	require.Len(t, p.segments, 1)
-	s := p.segments[0]
+	require.Len(t, p.heap.segments, 1)
+	s := p.heap.segments[0]
 	h := &halting{Strategy: s.strategy, pool: p}
 	s.strategy, s.batcher, s.slotFreer = h, nil, nil
 	freed := make(chan error)
@@ -147,17 +147,17 @@ func TestALargeBatchHoldsTheLockForASliceAtMost(t *testing.T) {
 			require.NoError(t, err)
 			goesOn = false
 		default:
-			p.mu.Peek()
-			if p.awaiting > 0 && p.frozen {
+			p.heap.mu.Peek()
+			if p.heap.awaiting > 0 && p.heap.frozen {
 				stops++
-				h.calls, p.frozen = 0, false
-				p.thawed.Broadcast()
+				h.calls, p.heap.frozen = 0, false
+				p.heap.thawed.Broadcast()
 			}
-			p.mu.Unlock()
+			p.heap.mu.Unlock()
 			runtime.Gosched()
 		}
 	}
-	p.frozen, s.strategy = false, h.Strategy
+	p.heap.frozen, s.strategy = false, h.Strategy
 	require.LessOrEqual(t, h.most, 2*sliceBlocks, "each is looked up, and freed")
 	require.GreaterOrEqual(t, stops, 2*manyBlocks/sliceBlocks-1)
 	quiet(t, b, p)

@@ -65,8 +65,8 @@ func (s *segment) close() {
 
 // newSegment lays a pool's alignment over a segment. It is nil without an error
 // when no block fits in.
-func (p *Pool) newSegment(had engine.Segment) (*segment, error) {
-	align := p.config.AlignmentBytes
+func (h *heap) newSegment(had engine.Segment) (*segment, error) {
+	align := h.config.AlignmentBytes
 	head := (align - uint64(had.Addr)%align) % align
 	if head >= had.SizeBytes {
 		return nil, nil
@@ -76,9 +76,9 @@ func (p *Pool) newSegment(had engine.Segment) (*segment, error) {
 		return nil, nil
 	}
 	base := had.Addr + device.Addr(head)
-	strategy, err := rangealloc.New(p.config.Strategy, rangealloc.Config{
+	strategy, err := rangealloc.New(h.config.Strategy, rangealloc.Config{
 		SizeBytes: usable, BaseAddr: uint64(base), GranuleBytes: align,
-		BlockBytes: p.fixedBytes(), PageBytes: p.placementPage(),
+		BlockBytes: h.fixedBytes(), PageBytes: h.placementPage(),
 	})
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (p *Pool) newSegment(had engine.Segment) (*segment, error) {
 	_, s.sizeOrdered = strategy.(rangealloc.SizeOrdered)
 	_, exact := strategy.(rangealloc.ExactSizes)
 	s.infoTable = newInfoTable(exact)
-	s.timed = p.config.Tracking
+	s.timed = h.config.Tracking
 	return s, nil
 }
 
@@ -106,11 +106,11 @@ func (s *segment) empty() bool { return s.blocks == 0 }
 
 // placementPage is the page that a strategy with blocks of one size tries to leave
 // empty: that of the memory, unless the settings name another.
-func (p *Pool) placementPage() uint64 {
-	if p.paged == nil || !p.config.oneSize() || p.config.PageBytes != 0 {
-		return p.config.PageBytes
+func (h *heap) placementPage() uint64 {
+	if h.paged == nil || !h.config.oneSize() || h.config.PageBytes != 0 {
+		return h.config.PageBytes
 	}
-	return max(p.paged.pageBytes, p.config.AlignmentBytes)
+	return max(h.paged.pageBytes, h.config.AlignmentBytes)
 }
 
 // heldBytes is what the segment itself has of the device; pages are counted apart.
@@ -130,20 +130,20 @@ func (s *segment) parts() track.Segment {
 
 // attach puts a segment into the list and the books. The caller holds layout
 // and mu, and has counted it in held.
-func (p *Pool) attach(s *segment) {
-	at, _ := slices.BinarySearchFunc(p.segments, s.had.Addr, compareSegment)
-	p.segments = slices.Insert(p.segments, at, s)
-	p.relaid++
-	p.books.AddSegment(s.parts())
+func (h *heap) attach(s *segment) {
+	at, _ := slices.BinarySearchFunc(h.segments, s.had.Addr, compareSegment)
+	h.segments = slices.Insert(h.segments, at, s)
+	h.relaid++
+	h.books.AddSegment(s.parts())
 }
 
 // detach takes an empty segment out again; held still counts it.
-func (p *Pool) detach(s *segment) {
-	at, _ := slices.BinarySearchFunc(p.segments, s.had.Addr, compareSegment)
-	p.segments = slices.Delete(p.segments, at, at+1)
-	p.recent = nil
-	p.relaid++
-	p.books.RemoveSegment(s.parts())
+func (h *heap) detach(s *segment) {
+	at, _ := slices.BinarySearchFunc(h.segments, s.had.Addr, compareSegment)
+	h.segments = slices.Delete(h.segments, at, at+1)
+	h.recent = nil
+	h.relaid++
+	h.books.RemoveSegment(s.parts())
 }
 
 func compareSegment(s *segment, addr device.Addr) int {
@@ -157,20 +157,20 @@ func compareSegment(s *segment, addr device.Addr) int {
 }
 
 // segmentOf finds the segment that an address lies in, or nil.
-func (p *Pool) segmentOf(addr device.Addr) *segment {
-	low, high := 0, len(p.segments)
+func (h *heap) segmentOf(addr device.Addr) *segment {
+	low, high := 0, len(h.segments)
 	for low < high {
 		middle := int(uint(low+high) / 2)
-		if p.segments[middle].had.Addr <= addr {
+		if h.segments[middle].had.Addr <= addr {
 			low = middle + 1
 		} else {
 			high = middle
 		}
 	}
-	if low == 0 || addr-p.segments[low-1].had.Addr >= device.Addr(p.segments[low-1].had.SizeBytes) {
+	if low == 0 || addr-h.segments[low-1].had.Addr >= device.Addr(h.segments[low-1].had.SizeBytes) {
 		return nil
 	}
-	return p.segments[low-1]
+	return h.segments[low-1]
 }
 
 // anyFits as segment.full says that nothing is known not to fit.

@@ -50,15 +50,15 @@ func (p *Pool) search(n *need, to []device.Addr) (Block, error) {
 func (s *search) take(excess inflight.Excess) error {
 	p := s.pool
 	if s.to != nil {
-		return p.placeBatch(&s.need, s.to, excess)
+		return p.heap.placeBatch(&s.need, s.to, excess)
 	}
-	if at, ok := p.inFlight.Find(s.need.stream, s.need.inFlight(excess)); ok {
-		return p.revive(at, &s.need, &s.block)
+	if at, ok := p.heap.inFlight.Find(s.need.stream, s.need.inFlight(excess)); ok {
+		return p.heap.revive(at, &s.need, &s.block)
 	}
 	if excess == inflight.Wastes {
 		return rangealloc.ErrNoRoom
 	}
-	return p.place(&s.need, &s.block)
+	return p.heap.place(&s.need, &s.block)
 }
 
 func (s *search) run() error {
@@ -79,7 +79,7 @@ func (s *search) run() error {
 			return p.failed(p.orAddressless(&s.need, err))
 		}
 	}
-	p.changed()
+	p.heap.changed()
 	return nil
 }
 
@@ -87,7 +87,7 @@ func (s *search) run() error {
 func (s *search) extend() (found bool, err error) {
 	p := s.pool
 	found, err = p.grow(s)
-	if found || err != nil || p.debug == nil || !p.flushQuarantine() {
+	if found || err != nil || p.heap.debug == nil || !p.heap.flushQuarantine() {
 		return found, err
 	}
 	return s.attempt(inflight.Fits)
@@ -96,7 +96,7 @@ func (s *search) extend() (found bool, err error) {
 // findRoom waits for work, and has others make room.
 func (s *search) findRoom() error {
 	p, n := s.pool, &s.need
-	return p.engine.FindRoom(engine.Need{
+	return p.heap.engine.FindRoom(engine.Need{
 		Pool: p, Op: opAlloc, SizeBytes: n.Size * n.count, AlignmentBytes: n.Align,
 		Bound: p.boundText(), BoundRoomBytes: p.boundRoom(),
 		Spare: func() (bool, error) { return s.attempt(inflight.Wastes) },
@@ -114,24 +114,24 @@ func (p *Pool) orAddressless(n *need, err error) error {
 	if !n.addressless || !errors.Is(err, device.CodeOutOfMemory) {
 		return err
 	}
-	p.mu.Lock()
-	spaces, bytes := len(p.segments), uint64(0)
-	for _, s := range p.segments {
+	p.heap.mu.Lock()
+	spaces, bytes := len(p.heap.segments), uint64(0)
+	for _, s := range p.heap.segments {
 		bytes += s.had.SizeBytes
 	}
-	p.mu.Unlock()
+	p.heap.mu.Unlock()
 	return device.Errorf(device.CodeOutOfVirtualMemory, opAlloc,
 		"size_bytes %d: no further address space is to be had for pool %q, which has %d bytes in %d ranges",
-		n.requested, p.config.Name, bytes, spaces).On(p.engine.ID()).
+		n.requested, p.heap.config.Name, bytes, spaces).On(p.heap.engine.ID()).
 		Stating(device.FactRequestedBytes, n.Size*n.count)
 }
 
 // failed counts an allocation that ran out of memory and passes its error on.
 func (p *Pool) failed(err error) error {
 	if errors.Is(err, device.CodeOutOfMemory) || errors.Is(err, device.CodeOutOfVirtualMemory) {
-		p.mu.Lock()
-		p.books.Fail()
-		p.mu.Unlock()
+		p.heap.mu.Lock()
+		p.heap.books.Fail()
+		p.heap.mu.Unlock()
 	}
 	return err
 }
@@ -139,14 +139,14 @@ func (p *Pool) failed(err error) error {
 // attempt takes in every freed block that is ready and looks for room.
 func (s *search) attempt(excess inflight.Excess) (found bool, err error) {
 	p := s.pool
-	p.lockLanded()
-	if p.state != stateOpen {
-		p.mu.Unlock()
-		return false, p.closedError(opAlloc)
+	p.heap.lockLanded()
+	if p.heap.state != stateOpen {
+		p.heap.mu.Unlock()
+		return false, p.heap.closedError(opAlloc)
 	}
 	err = s.take(excess)
-	p.mu.Unlock()
-	p.changed()
+	p.heap.mu.Unlock()
+	p.heap.changed()
 	if noRoom(err) {
 		return false, nil
 	}
@@ -160,26 +160,26 @@ func (p *Pool) neverFits(n *need) error {
 	if n.count > 1 {
 		what = fmt.Sprintf("size_bytes %d, count %d", n.requested, n.count)
 	}
-	if fixed := p.fixedBytes(); fixed != 0 && n.Size > fixed {
+	if fixed := p.heap.fixedBytes(); fixed != 0 && n.Size > fixed {
 		return device.Errorf(device.CodeOutOfMemory, opAlloc,
-			"%s can never fit: fixed_block_bytes of pool %q is %d", what, p.config.Name, fixed).On(p.engine.ID()).
+			"%s can never fit: fixed_block_bytes of pool %q is %d", what, p.heap.config.Name, fixed).On(p.heap.engine.ID()).
 			Stating(device.FactRequestedBytes, n.requested).Stating(device.FactCapacityBytes, fixed)
 	}
 	carry, total := bits.Mul64(n.Size, n.count)
-	segment, ok := p.sizeFor(total)
+	segment, ok := p.heap.sizeFor(total)
 	if !ok || carry != 0 {
 		return device.Errorf(device.CodeOutOfMemory, opAlloc,
-			"%s can never fit: no segment is that large", what).On(p.engine.ID())
+			"%s can never fit: no segment is that large", what).On(p.heap.engine.ID())
 	}
-	if err := p.engine.NeverFits(opAlloc, what, segment); err != nil {
+	if err := p.heap.engine.NeverFits(opAlloc, what, segment); err != nil {
 		return err
 	}
-	p.mu.Lock()
-	bound := p.bound()
-	p.mu.Unlock()
+	p.heap.mu.Lock()
+	bound := p.heap.bound()
+	p.heap.mu.Unlock()
 	if segment > bound {
 		return device.Errorf(device.CodeOutOfMemory, opAlloc,
-			"%s can never fit in pool %q: %s", what, p.config.Name, p.boundText()).On(p.engine.ID()).
+			"%s can never fit in pool %q: %s", what, p.heap.config.Name, p.boundText()).On(p.heap.engine.ID()).
 			Stating(device.FactRequestedBytes, segment).Stating(device.FactCapacityBytes, bound)
 	}
 	return nil
@@ -187,22 +187,22 @@ func (p *Pool) neverFits(n *need) error {
 
 // boundRoom is what the pool's bound lets it have besides what it holds.
 func (p *Pool) boundRoom() uint64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	bound := p.bound()
-	return bound - min(p.held, bound)
+	p.heap.mu.Lock()
+	defer p.heap.mu.Unlock()
+	bound := p.heap.bound()
+	return bound - min(p.heap.held, bound)
 }
 
 // boundText names what bounds the pool; "" if nothing does.
 func (p *Pool) boundText() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.heap.mu.Lock()
+	defer p.heap.mu.Unlock()
 	switch {
-	case p.maxSize != 0:
-		return fmt.Sprintf("max_size_bytes of the pool: %d, held: %d", p.maxSize, p.held)
-	case !p.config.AutoExpansion:
+	case p.heap.maxSize != 0:
+		return fmt.Sprintf("max_size_bytes of the pool: %d, held: %d", p.heap.maxSize, p.heap.held)
+	case !p.heap.config.AutoExpansion:
 		return fmt.Sprintf("the pool does not grow beyond initial_size_bytes: %d, held: %d",
-			p.config.InitialSizeBytes, p.held)
+			p.heap.config.InitialSizeBytes, p.heap.held)
 	}
 	return ""
 }

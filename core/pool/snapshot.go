@@ -36,21 +36,21 @@ type Info struct {
 
 // Info describes how the pool has its memory.
 func (p *Pool) Info() Info {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.infoLocked()
+	p.heap.mu.Lock()
+	defer p.heap.mu.Unlock()
+	return p.heap.infoLocked()
 }
 
 // infoLocked is Info. The caller holds mu.
-func (p *Pool) infoLocked() Info {
-	info := Info{HeldBytes: p.held, Segments: uint64(len(p.segments))}
-	for _, s := range p.segments {
+func (h *heap) infoLocked() Info {
+	info := Info{HeldBytes: h.held, Segments: uint64(len(h.segments))}
+	for _, s := range h.segments {
 		info.AddressBytes += s.had.SizeBytes
 		if s.pages != nil {
 			info.MappedPages += s.pages.MappedCount()
 		}
 	}
-	if g := p.paged; g != nil {
+	if g := h.paged; g != nil {
 		info.PageBytes, info.IdlePages, info.ReadyPages = g.pageBytes, g.counts.Idle, g.readyNow()
 	}
 	return info
@@ -75,20 +75,20 @@ type SegmentSnapshot struct {
 // statistics are of one moment, the segments of one a little later.
 func (p *Pool) Snapshot() Snapshot {
 	stats := p.Statistics()
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.heap.mu.Lock()
+	defer p.heap.mu.Unlock()
 	snapshot := Snapshot{
-		Name: p.config.Name, Strategy: p.config.Strategy, Statistics: stats,
-		Info: p.infoLocked(), Segments: make([]SegmentSnapshot, 0, len(p.segments)),
+		Name: p.heap.config.Name, Strategy: p.heap.config.Strategy, Statistics: stats,
+		Info: p.heap.infoLocked(), Segments: make([]SegmentSnapshot, 0, len(p.heap.segments)),
 	}
-	for _, s := range p.segments {
+	for _, s := range p.heap.segments {
 		stats := s.strategy.Stats()
 		snapshot.Segments = append(snapshot.Segments, SegmentSnapshot{
 			Address: s.had.Addr, SizeBytes: s.had.SizeBytes,
 			ActiveBytes:      stats.SizeBytes - stats.FreeBytes,
-			LargestFreeBytes: p.largestFreeOf(s, &stats), Number: s.number, MappedBytes: s.mappedBytes(),
+			LargestFreeBytes: p.heap.largestFreeOf(s, &stats), Number: s.number, MappedBytes: s.mappedBytes(),
 		})
-		if p.born == 1 {
+		if p.heap.born == 1 {
 			snapshot.HighWaterBytes = stats.HighWaterBytes
 		}
 	}
@@ -98,7 +98,7 @@ func (p *Pool) Snapshot() Snapshot {
 // SegmentChanges counts how often a segment came or went, so that a caller who
 // follows the segments knows when to look at them again.
 func (p *Pool) SegmentChanges() uint64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.relaid
+	p.heap.mu.Lock()
+	defer p.heap.mu.Unlock()
+	return p.heap.relaid
 }

@@ -17,7 +17,7 @@ func (p *Pool) Trim(keepBytes uint64) (releasedBytes uint64, err error) {
 	// What the worker takes back from the caches may be on its way.
 	p.PauseReturn()
 	defer p.ResumeReturn()
-	return p.release("pool.trim", func(taken uint64) bool { return p.held-taken > keepBytes })
+	return p.release("pool.trim", func(taken uint64) bool { return p.heap.held-taken > keepBytes })
 }
 
 // ReleaseCached takes back what the caches hold and gives segments that hold no
@@ -30,18 +30,18 @@ func (p *Pool) ReleaseCached(wanted uint64) (released uint64, err error) {
 // SetLimit changes the pool's upper bound; 0 takes it away. What is held above
 // it and holds no block is given back; what is live stays.
 func (p *Pool) SetLimit(maxBytes uint64) error {
-	p.mu.Lock()
-	if p.state != stateOpen {
-		p.mu.Unlock()
-		return p.closedError("pool.set_limit")
+	p.heap.mu.Lock()
+	if p.heap.state != stateOpen {
+		p.heap.mu.Unlock()
+		return p.heap.closedError("pool.set_limit")
 	}
-	p.maxSize = maxBytes
-	bound := p.bound()
-	p.mu.Unlock()
+	p.heap.maxSize = maxBytes
+	bound := p.heap.bound()
+	p.heap.mu.Unlock()
 	if _, err := p.Trim(bound); err != nil {
 		// The bound holds all the same: the pool takes no more.
-		p.engine.Log(engine.Warning, fmt.Sprintf(
-			"set_limit %d: pool %q could not give back memory: %v", maxBytes, p.config.Name, err))
+		p.heap.engine.Log(engine.Warning, fmt.Sprintf(
+			"set_limit %d: pool %q could not give back memory: %v", maxBytes, p.heap.config.Name, err))
 	}
 	return nil
 }
@@ -52,35 +52,35 @@ func (p *Pool) release(op string, more func(taken uint64) bool) (uint64, error) 
 	p.sweepGraphs()
 	p.Flush()
 	p.layout.Lock()
-	p.lockLanded()
-	if p.state != stateOpen {
-		p.mu.Unlock()
+	p.heap.lockLanded()
+	if p.heap.state != stateOpen {
+		p.heap.mu.Unlock()
 		p.layout.Unlock()
 		if op == "" {
 			return 0, nil
 		}
-		return 0, p.closedError(op)
+		return 0, p.heap.closedError(op)
 	}
 	released, err := p.giveBackCached(more)
 	p.layout.Unlock()
 	if released > 0 {
 		// Costs a look at the device, and a search for room comes by here often.
-		p.engine.SegmentsChanged()
+		p.heap.engine.SegmentsChanged()
 	}
-	p.changed()
+	p.heap.changed()
 	return released, err
 }
 
 // giveBackCached gives back what holds no block while more says so. The caller
 // holds layout and mu, which it lets go of.
 func (p *Pool) giveBackCached(more func(taken uint64) bool) (released uint64, err error) {
-	if p.paged != nil {
+	if p.heap.paged != nil {
 		chosen := p.chooseCached(more)
-		p.mu.Unlock()
+		p.heap.mu.Unlock()
 		return p.returnPages(chosen)
 	}
 	chosen := p.chooseEmpty(more)
-	p.mu.Unlock()
+	p.heap.mu.Unlock()
 	return p.giveBack(chosen)
 }
 
@@ -91,7 +91,7 @@ func (p *Pool) chooseEmpty(more func(taken uint64) bool) []*segment {
 		return nil
 	}
 	var empty []*segment
-	for _, s := range p.segments {
+	for _, s := range p.heap.segments {
 		if s.empty() {
 			empty = append(empty, s)
 		}
@@ -102,10 +102,10 @@ func (p *Pool) chooseEmpty(more func(taken uint64) bool) []*segment {
 		if !more(taken) {
 			break
 		}
-		if left := p.held - taken; left < s.had.SizeBytes || left-s.had.SizeBytes < p.minHeld {
+		if left := p.heap.held - taken; left < s.had.SizeBytes || left-s.had.SizeBytes < p.heap.minHeld {
 			continue
 		}
-		p.detach(s)
+		p.heap.detach(s)
 		taken += s.had.SizeBytes
 		chosen = append(chosen, s)
 	}
@@ -116,16 +116,16 @@ func (p *Pool) chooseEmpty(more func(taken uint64) bool) []*segment {
 // does not take. The caller holds layout.
 func (p *Pool) giveBack(chosen []*segment) (released uint64, err error) {
 	for _, s := range chosen {
-		failure := p.engine.Release(s.had)
-		p.lock()
+		failure := p.heap.engine.Release(s.had)
+		p.heap.lock()
 		if failure == nil {
-			p.held -= s.had.SizeBytes
+			p.heap.held -= s.had.SizeBytes
 			released += s.had.SizeBytes
 		} else {
-			p.attach(s)
+			p.heap.attach(s)
 			err = errors.Join(err, failure)
 		}
-		p.mu.Unlock()
+		p.heap.mu.Unlock()
 		if failure == nil {
 			s.close()
 		}

@@ -11,9 +11,9 @@ import (
 // Land takes in every freed block whose queued work is done.
 func (p *Pool) Land() {
 	p.sweepGraphs()
-	p.lockLanded()
-	p.mu.Unlock()
-	p.changed()
+	p.heap.lockLanded()
+	p.heap.mu.Unlock()
+	p.heap.changed()
 }
 
 // The time that a wait spends on one stream before it asks the others.
@@ -27,19 +27,19 @@ const (
 // that stands holds up no other. It is false when no block is in flight,
 // CodeTimeout when it takes longer than timeout (device.Forever: no limit).
 func (p *Pool) WaitForFlight(timeout time.Duration) (bool, error) {
-	f := &p.inFlight
+	f := &p.heap.inFlight
 	start, turn := track.Now(), firstTurn
-	p.lock()
+	p.heap.lock()
 	before := f.Passes()
 	for round := 0; ; round++ {
 		wait, ok := f.BeginWait(round)
 		landed := f.Passes() != before
 		if !ok {
-			p.mu.Unlock()
-			p.changed()
+			p.heap.mu.Unlock()
+			p.heap.changed()
 			return landed, nil
 		}
-		p.mu.Unlock()
+		p.heap.mu.Unlock()
 
 		left := timeout
 		if timeout != device.Forever {
@@ -52,16 +52,16 @@ func (p *Pool) WaitForFlight(timeout time.Duration) (bool, error) {
 		}
 		err := wait.Event.Synchronize(span)
 
-		p.lock()
+		p.heap.lock()
 		f.EndWait(wait, err == nil || errors.Is(err, device.CodeDeviceLost))
-		p.landAll()
+		p.heap.landAll()
 		if f.Passes() != before {
-			p.mu.Unlock()
-			p.changed()
+			p.heap.mu.Unlock()
+			p.heap.changed()
 			return true, nil
 		}
 		if err != nil && (span == left || !errors.Is(err, device.CodeTimeout)) {
-			p.mu.Unlock()
+			p.heap.mu.Unlock()
 			return false, err
 		}
 	}

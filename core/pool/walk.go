@@ -18,7 +18,7 @@ const sliceBlocks = 256
 
 // tour is where a walk over the segments is, in the order of their addresses.
 type tour struct {
-	pool *Pool
+	heap *heap
 	// only is the one segment to look at; nil: all of them.
 	only *segment
 	// from is the lowest address of the next segment, and in the segment that it is in
@@ -46,15 +46,15 @@ func (w *tour) next(visit func(located)) bool {
 // current is the segment to go on in, or nil. One that has gone meanwhile is passed
 // over, with its blocks.
 func (w *tour) current() *segment {
-	segments := w.pool.segments
-	if w.in != nil && w.pool.segmentOf(w.in.had.Addr) == w.in {
+	segments := w.heap.segments
+	if w.in != nil && w.heap.segmentOf(w.in.had.Addr) == w.in {
 		return w.in
 	}
 	if w.only != nil && w.from > w.only.had.Addr {
 		return nil
 	}
 	w.place, w.in = 0, nil
-	for _, s := range segments[w.pool.firstFrom(w.from):] {
+	for _, s := range segments[w.heap.firstFrom(w.from):] {
 		if w.only == nil || s == w.only {
 			w.in = s
 			return s
@@ -64,10 +64,10 @@ func (w *tour) current() *segment {
 }
 
 // firstFrom is the index of the first segment that starts at an address or above.
-func (p *Pool) firstFrom(addr device.Addr) int {
-	low, high := 0, len(p.segments)
+func (h *heap) firstFrom(addr device.Addr) int {
+	low, high := 0, len(h.segments)
 	for low < high {
-		if middle := int(uint(low+high) / 2); p.segments[middle].had.Addr < addr {
+		if middle := int(uint(low+high) / 2); h.segments[middle].had.Addr < addr {
 			low = middle + 1
 		} else {
 			high = middle
@@ -99,14 +99,14 @@ func (p *Pool) EachBlock(visit func(Block) bool) {
 
 // eachOwnBlock is EachBlock without private pools; false: visit has said so.
 func (p *Pool) eachOwnBlock(visit func(Block) bool) bool {
-	p.mu.Peek()
-	empty := len(p.segments) == 0
-	p.mu.Unlock()
+	p.heap.mu.Peek()
+	empty := len(p.heap.segments) == 0
+	p.heap.mu.Unlock()
 	if empty {
 		return true
 	}
 	room := new(slice)
-	w := tour{pool: p}
+	w := tour{heap: &p.heap}
 	for more := true; more; {
 		var live []Block
 		live, more = p.nextLive(&w, room)
@@ -124,17 +124,17 @@ func (p *Pool) eachOwnBlock(visit func(Block) bool) bool {
 func (p *Pool) nextLive(w *tour, room *slice) (live []Block, more bool) {
 	live = room.live[:0]
 	leased := room.addrs[:0]
-	p.mu.Peek()
+	p.heap.mu.Peek()
 	more = w.next(func(l located) {
 		switch l.info().state() {
 		case blockLive:
-			live = append(live, p.describe(l))
+			live = append(live, p.heap.describe(l))
 		case blockLeased:
 			leased = append(leased, l.addr())
 		}
 	})
 	cache := p.leases.cache
-	p.mu.Unlock()
+	p.heap.mu.Unlock()
 	if len(leased) == 0 {
 		return live, more
 	}
@@ -155,11 +155,11 @@ func (p *Pool) nextLive(w *tour, room *slice) (live []Block, more bool) {
 			live = append(live, block)
 		}
 	}
-	p.mu.Peek()
-	defer p.mu.Unlock()
+	p.heap.mu.Peek()
+	defer p.heap.mu.Unlock()
 	for _, c := range found {
 		if c.Live {
-			live = append(live, p.describeCached(c))
+			live = append(live, p.heap.describeCached(c))
 		}
 	}
 	return live, more
@@ -168,9 +168,9 @@ func (p *Pool) nextLive(w *tour, room *slice) (live []Block, more bool) {
 // adoptAll makes all live blocks that are on lease the pool's own, as far as they stay
 // so meanwhile.
 func (p *Pool) adoptAll() {
-	p.mu.Peek()
+	p.heap.mu.Peek()
 	none := p.leases.cache == nil || p.leases.leased == p.leases.returned
-	p.mu.Unlock()
+	p.heap.mu.Unlock()
 	if none {
 		return
 	}
@@ -188,8 +188,8 @@ func (p *Pool) adoptSome(place uint64, to []CachedBlock) (next uint64) {
 		return 0
 	}
 	n, next := cache.AdoptNext(place, to)
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.heap.mu.Lock()
+	defer p.heap.mu.Unlock()
 	for _, taken := range to[:n] {
 		p.enterAdopted(taken)
 	}
@@ -199,17 +199,17 @@ func (p *Pool) adoptSome(place uint64, to []CachedBlock) (next uint64) {
 // eachBlock visits the blocks that the strategies of all segments, or of only one, have
 // out, with mu held for
 // a slice at a time. visit may free the block that it is told.
-func (p *Pool) eachBlock(only *segment, visit func(located)) {
-	w := tour{pool: p, only: only}
+func (h *heap) eachBlock(only *segment, visit func(located)) {
+	w := tour{heap: h, only: only}
 	for more := true; more; {
-		p.lock()
-		found := p.scratch.slice[:0]
+		h.lock()
+		found := h.scratch.slice[:0]
 		more = w.next(func(l located) { found = append(found, l) })
-		p.scratch.slice = found
+		h.scratch.slice = found
 		for _, l := range found {
 			visit(l)
 		}
-		p.mu.Unlock()
+		h.mu.Unlock()
 		w.pace.Rest()
 	}
 }
