@@ -9,7 +9,7 @@
 // # Lock order
 //
 // Above the engine stand the locks of a pool: Pool.layout (one thread changes
-// a pool's list of segments), then Pool.mu (its books and blocks). A thread holds
+// a pool's list of segments), then its lock of the books and blocks. A thread holds
 // the locks of one pool at most. It calls Reserve, Release and Discard under
 // Pool.layout, Capacity under both, and everything else, Changed and
 // SegmentsChanged included, under none.

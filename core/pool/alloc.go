@@ -99,7 +99,7 @@ func (p *Pool) allocPlain(r *Request) (_ *segment, _ rangealloc.Range, tag strin
 		}
 		s.setInfo(block.Slot, makeInfo(blockLive, r.TagNumber, slack))
 		if r.Stream != nil {
-			p.heap.noteStream(located{s, block}, r.Stream)
+			p.heap.streams.note(located{s, block}, r.Stream)
 		}
 		s.blocks++
 		if s.timed {
@@ -143,10 +143,10 @@ func (p *Pool) allocNeed(n *need) (block Block, err error) {
 	overfull := p.heap.overfull
 	p.heap.mu.Unlock()
 	if noRoom(err) {
-		return p.allocSlow(n)
+		return p.supply.search(n, nil)
 	}
 	if overfull {
-		p.shrink()
+		p.supply.shrink()
 	}
 	p.heap.changed()
 	return block, err

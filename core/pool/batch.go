@@ -52,11 +52,11 @@ func (p *Pool) allocBatch(n *need, to []device.Addr) error {
 	overfull := p.heap.overfull
 	p.heap.mu.Unlock()
 	if noRoom(err) {
-		_, err = p.search(n, to)
+		_, err = p.supply.search(n, to)
 		return err
 	}
 	if overfull {
-		p.shrink()
+		p.supply.shrink()
 	}
 	p.heap.changed()
 	return err
@@ -164,7 +164,7 @@ func (h *heap) placeRuns(s *segment, n *need, to []device.Addr, tag uint32) (tot
 		if n.stream != h.defaultStream {
 			for i := range run.Count {
 				at := rangealloc.Range{Offset: run.Offset + uint64(i)*size, Size: size, Slot: run.Slot + i}
-				h.noteStream(located{s, at}, n.stream)
+				h.streams.note(located{s, at}, n.stream)
 			}
 		}
 		to = to[run.Count:]
@@ -192,7 +192,7 @@ func (h *heap) placeRanges(s *segment, n *need, to []device.Addr, tag uint32) (t
 			info = makeInfo(blockLive, tag, size-n.requested)
 		}
 		s.setInfo(r.Slot, info)
-		h.noteStream(located{s, *r}, n.stream)
+		h.streams.note(located{s, *r}, n.stream)
 		if s.timed {
 			s.times[r.Slot] = now
 		}
@@ -214,7 +214,7 @@ func (p *Pool) freeTogether(addrs []device.Addr, stream device.Stream) bool {
 	}
 	p.heap.lock()
 	s, _, ok := p.heap.locateLive(addrs[0])
-	if !ok || p.heap.state != stateOpen || s.runBatcher == nil || !p.allPlain() || !p.heap.allAreOf(stream) {
+	if !ok || p.heap.state != stateOpen || s.runBatcher == nil || !p.allPlain() || !p.heap.streams.allAreOf(stream, p.heap.segments) {
 		p.heap.mu.Unlock()
 		return false
 	}
@@ -237,7 +237,7 @@ func (p *Pool) freeTogether(addrs []device.Addr, stream device.Stream) bool {
 	overfull := p.heap.overfull
 	p.heap.mu.Unlock()
 	if overfull {
-		p.shrink()
+		p.supply.shrink()
 	}
 	p.heap.engine.Changed()
 	return true
@@ -247,7 +247,7 @@ func (p *Pool) freeTogether(addrs []device.Addr, stream device.Stream) bool {
 // by no stream but its own. The caller holds mu.
 func (p *Pool) allPlain() bool {
 	return p.heap.inFlight.Count() == 0 && p.leases.leased == p.leases.returned && !p.heap.grounded &&
-		len(p.heap.streams) == 0 && p.heap.debug == nil && p.parked == 0 && p.batches == 0
+		!p.heap.streams.anyNamed() && p.heap.debug == nil && p.parked == 0 && p.batches == 0
 }
 
 // leaveTogether takes live blocks of one size out of the tags and the books. Most
@@ -264,9 +264,9 @@ func (h *heap) leaveTogether(s *segment, size uint64, runs []rangealloc.Run) {
 		all += count
 	}
 	for _, run := range runs {
-		if h.blockStreams.live > 0 {
+		if h.streams.live > 0 {
 			for slot := range run.Count {
-				h.forgetStream(s, run.Slot+slot)
+				h.streams.forget(s, run.Slot+slot)
 			}
 		}
 		for _, info := range s.infos[run.Slot:][:run.Count] {
@@ -286,7 +286,7 @@ func (h *heap) leaveTogether(s *segment, size uint64, runs []rangealloc.Run) {
 // address for the caller.
 func (h *heap) writeOne(l located, n *need, tag uint32) device.Addr {
 	l.setInfo(makeInfo(blockLive, tag, l.Size-n.requested))
-	h.noteStream(l, n.stream)
+	h.streams.note(l, n.stream)
 	if l.timed {
 		l.times[l.Slot] = int64(track.Now())
 	}

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"math"
+	"slices"
 
 	"ferrum_mem/core/device"
 )
@@ -21,6 +22,9 @@ const maxNumbers = math.MaxUint16
 // blockStreams are the streams that blocks are of, but for the default one, under
 // heap.mu.
 type blockStreams struct {
+	defaultStream device.Stream
+	// named are those that RecordStream named, by block.
+	named map[device.Addr][]device.Stream
 	// live counts the live blocks that have a number.
 	live    uint64
 	numbers map[device.Stream]uint16
@@ -109,18 +113,18 @@ func (s *segment) streamAt(slot uint32) uint16 {
 	return 0
 }
 
-// noteStream notes the stream of a new block, whose slot has none.
-func (h *heap) noteStream(l located, stream device.Stream) {
-	if stream == nil || stream == h.defaultStream {
+// note notes the stream of a new block, whose slot has none.
+func (b *blockStreams) note(l located, stream device.Stream) {
+	if stream == nil || stream == b.defaultStream {
 		return
 	}
-	number := h.blockStreams.numberOf(stream)
+	number := b.numberOf(stream)
 	if number == 0 || !l.roomForStream() {
-		h.recordOf(l, stream)
+		b.record(l, stream)
 		return
 	}
 	l.streams[l.Slot] = number
-	h.blockStreams.count(number, 1)
+	b.count(number, 1)
 }
 
 // roomForStream has the table of streams reach as far as the others.
@@ -136,64 +140,110 @@ func (l located) roomForStream() bool {
 	return true
 }
 
-// forgetStream forgets the stream of a block that dies.
-func (h *heap) forgetStream(s *segment, slot uint32) {
+// forget forgets the stream of a block that dies.
+func (b *blockStreams) forget(s *segment, slot uint32) {
 	if number := s.streamAt(slot); number != 0 {
 		s.streams[slot] = 0
-		h.blockStreams.uncount(number, 1)
+		b.uncount(number, 1)
 	}
 }
 
-// moveStream makes the stream of a block that of another place.
-func (h *heap) moveStream(from, to located) {
+// move makes the streams of a block those of another place.
+func (b *blockStreams) move(from, to located) {
+	if named, ok := b.named[from.addr()]; ok {
+		delete(b.named, from.addr())
+		b.named[to.addr()] = named
+	}
 	if number := from.streamAt(from.Slot); number != 0 {
-		stream := h.blockStreams.byNumber[number-1].stream
-		h.forgetStream(from.segment, from.Slot)
-		h.noteStream(to, stream)
+		stream := b.byNumber[number-1].stream
+		b.forget(from.segment, from.Slot)
+		b.note(to, stream)
 	}
 }
 
 // isOf says that a block is of a stream.
-func (h *heap) isOf(s *segment, slot uint32, stream device.Stream) bool {
+func (b *blockStreams) isOf(s *segment, slot uint32, stream device.Stream) bool {
 	if number := s.streamAt(slot); number != 0 {
-		return h.blockStreams.byNumber[number-1].stream == stream
+		return b.byNumber[number-1].stream == stream
 	}
-	return stream == h.defaultStream
+	return stream == b.defaultStream
 }
 
 // allAreOf says that every block of the strategies is of a stream. The caller knows
 // that all are live.
-func (h *heap) allAreOf(stream device.Stream) bool {
-	if stream == h.defaultStream {
-		return h.blockStreams.live == 0
+func (b *blockStreams) allAreOf(stream device.Stream, segments []*segment) bool {
+	if stream == b.defaultStream {
+		return b.live == 0
 	}
 	blocks := uint64(0)
-	for _, s := range h.segments {
+	for _, s := range segments {
 		blocks += s.blocks
 	}
-	return h.blockStreams.liveOf(stream) == blocks
+	return b.liveOf(stream) == blocks
 }
 
 // streamFor is the stream that a block is of where a free has to wait for it besides
 // its own one; nil: it need not. A free without a stream knows of the default one's
 // work. What was a stream of a capture that has ended is that stream again.
-func (h *heap) streamFor(j *pendingFree, l located) device.Stream {
+func (b *blockStreams) streamFor(l located, freedOn device.Stream) device.Stream {
 	number := l.streamAt(l.Slot)
 	if number == 0 {
-		if j.stream == nil || j.stream == h.defaultStream {
+		if freedOn == nil || freedOn == b.defaultStream {
 			return nil
 		}
-		return h.defaultStream
+		return b.defaultStream
 	}
-	of := h.blockStreams.byNumber[number-1].stream
-	if b, ok := of.(*branch); ok && b.IsOver() {
-		of = b.Stream
-		if now, ok := j.stream.(*branch); ok && now.Stream == of {
+	of := b.byNumber[number-1].stream
+	if captured, ok := of.(*branch); ok && captured.IsOver() {
+		of = captured.Stream
+		if now, ok := freedOn.(*branch); ok && now.Stream == of {
 			return nil
 		}
 	}
-	if of == j.stream {
+	if of == freedOn {
 		return nil
 	}
 	return of
+}
+
+// areAll says that no block of the pool waits for a stream but that of its free.
+func (b *blockStreams) areAll(freedOn device.Stream) bool {
+	return !b.anyNamed() && b.live == 0 && (freedOn == nil || freedOn == b.defaultStream)
+}
+
+// anyNamed says that RecordStream has named a stream for a block that is live.
+func (b *blockStreams) anyNamed() bool { return len(b.named) > 0 }
+
+// namedFor are the streams that RecordStream named for a block.
+func (b *blockStreams) namedFor(l located) []device.Stream { return b.named[l.addr()] }
+
+// linked is how many blocks are of another stream than the default one, and how many
+// have streams that RecordStream named, together.
+func (b *blockStreams) linked() uint64 { return b.live + uint64(len(b.named)) }
+
+// record notes that a stream uses a live block.
+func (b *blockStreams) record(l located, stream device.Stream) {
+	if b.named == nil {
+		b.named = make(map[device.Addr][]device.Stream)
+	}
+	if named := b.named[l.addr()]; !slices.Contains(named, stream) {
+		b.named[l.addr()] = append(named, stream)
+	}
+	l.setInfo(l.info() | recordedBit)
+}
+
+// forgetAll drops the streams of blocks that have died, and those that RecordStream
+// named for them.
+func (b *blockStreams) forgetAll(found []located) {
+	if b.live > 0 {
+		for _, l := range found {
+			b.forget(l.segment, l.Slot)
+		}
+	}
+	if !b.anyNamed() {
+		return
+	}
+	for _, l := range found {
+		delete(b.named, l.addr())
+	}
 }

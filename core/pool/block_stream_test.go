@@ -96,7 +96,7 @@ func TestStreamsComeAndGoBeforeTheirBlocks(t *testing.T) {
 		}
 		b.check(t, p)
 	}
-	require.LessOrEqual(t, len(p.heap.blockStreams.byNumber), 4)
+	require.LessOrEqual(t, len(p.heap.streams.byNumber), 4)
 	for _, block := range blocks {
 		require.NoError(t, p.Free(block.Addr, nil))
 	}
@@ -108,7 +108,7 @@ func TestStreamsComeAndGoBeforeTheirBlocks(t *testing.T) {
 func TestMoreStreamsThanNumbers(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, nil)
-	p.heap.blockStreams.byNumber = make([]numberedStream, maxNumbers)
+	p.heap.streams.byNumber = make([]numberedStream, maxNumbers)
 	own := newStream(t, b)
 	block := allocOn(t, p, 5000, own)
 	busy(t, own)

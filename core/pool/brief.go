@@ -13,7 +13,7 @@ func (p *Pool) Brief() track.Brief {
 		p.heap.mu.Unlock()
 		counts := own.OwnCounts()
 		p.heap.mu.Peek()
-		p.learn(&counts)
+		p.leases.learn(&counts)
 	}
 	books := p.heap.books.Brief()
 	books.LargestFreeBytes = min(p.heap.largestFree(), books.CachedBytes)

@@ -22,43 +22,43 @@ func (p *Pool) SetCache(c Cache, streamOf func(id uint64) device.Stream) {
 
 // takeOver makes a live block that is on lease one of the pool's own. Errors:
 // those of a free.
-func (p *Pool) takeOver(addr device.Addr) error {
-	if p.adopt(addr) {
+func (ls *leases) takeOver(addr device.Addr) error {
+	if ls.adopt(addr) {
 		return nil
 	}
-	return p.heap.notLive(opFree, addr)
+	return ls.heap.notLive(opFree, addr)
 }
 
 // adopt is takeOver; false: no live block starts at the address.
-func (p *Pool) adopt(addr device.Addr) bool {
-	cache := p.freeze()
-	defer p.thaw()
+func (ls *leases) adopt(addr device.Addr) bool {
+	cache := ls.freeze()
+	defer ls.thaw()
 	var taken CachedBlock
 	ok := false
 	if cache != nil {
 		taken, ok = cache.Adopt(addr)
 	}
-	p.heap.mu.Lock()
-	defer p.heap.mu.Unlock()
+	ls.heap.mu.Lock()
+	defer ls.heap.mu.Unlock()
 	if !ok {
 		// Another thread may have taken it over meanwhile.
-		l, there := p.heap.locate(addr)
+		l, there := ls.heap.locate(addr)
 		return there && l.info().state() == blockLive
 	}
-	p.enterAdopted(taken)
+	ls.enterAdopted(taken)
 	return true
 }
 
 // takeOverFrom is takeOver for the first block of a free that is on lease, and for the
 // others, so that a large batch is not looked through once for each of them.
-func (p *Pool) takeOverFrom(first device.Addr, addrs []device.Addr) error {
-	err := p.takeOver(first)
+func (ls *leases) takeOverFrom(first device.Addr, addrs []device.Addr) error {
+	err := ls.takeOver(first)
 	if err != nil || len(addrs) == 1 {
 		return err
 	}
 	room := make([]CachedBlock, 0, min(takeOverMost, len(addrs)))
 	for some := range slices.Chunk(addrs, takeOverMost) {
-		p.takeOverSome(some, room)
+		ls.takeOverSome(some, room)
 	}
 	return nil
 }
@@ -67,9 +67,9 @@ func (p *Pool) takeOverFrom(first device.Addr, addrs []device.Addr) error {
 const takeOverMost = 1024
 
 // takeOverSome takes over what is on lease, as far as it is live; there is room for all.
-func (p *Pool) takeOverSome(addrs []device.Addr, room []CachedBlock) {
-	cache := p.freeze()
-	defer p.thaw()
+func (ls *leases) takeOverSome(addrs []device.Addr, room []CachedBlock) {
+	cache := ls.freeze()
+	defer ls.thaw()
 	if cache == nil {
 		return
 	}
@@ -79,26 +79,26 @@ func (p *Pool) takeOverSome(addrs []device.Addr, room []CachedBlock) {
 			taken = append(taken, block)
 		}
 	}
-	p.heap.mu.Lock()
-	defer p.heap.mu.Unlock()
+	ls.heap.mu.Lock()
+	defer ls.heap.mu.Unlock()
 	for _, block := range taken {
-		p.enterAdopted(block)
+		ls.enterAdopted(block)
 	}
 }
 
 // enterAdopted enters a block that the caches have given up live.
-func (p *Pool) enterAdopted(taken CachedBlock) {
-	l, ok := p.heap.locate(taken.Addr)
+func (ls *leases) enterAdopted(taken CachedBlock) {
+	l, ok := ls.heap.locate(taken.Addr)
 	if !ok || l.info().state() != blockLeased {
-		p.heap.broken("pool.adopt", device.Errorf(device.CodeInternal, "pool.adopt",
+		ls.heap.broken("pool.adopt", device.Errorf(device.CodeInternal, "pool.adopt",
 			"the caches gave up a block at %#x that they do not have", uint64(taken.Addr)))
 	}
 	l.setInfo(makeInfo(blockLive, taken.Tag, l.Size-taken.RequestedBytes))
 	if taken.Stream != 0 {
-		p.heap.noteStream(l, p.leases.streamOf(taken.Stream))
+		ls.heap.streams.note(l, ls.streamOf(taken.Stream))
 	}
 	sizes := track.Block{RequestedBytes: taken.RequestedBytes, AllocatedBytes: l.Size}
-	p.heap.tags.Enter(taken.Tag, sizes, 1)
-	p.leases.returned += taken.SizeBytes
-	p.heap.books.Adopt(sizes, taken.SizeBytes)
+	ls.heap.tags.Enter(taken.Tag, sizes, 1)
+	ls.returned += taken.SizeBytes
+	ls.heap.books.Adopt(sizes, taken.SizeBytes)
 }

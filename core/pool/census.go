@@ -6,23 +6,23 @@ import "ferrum_mem/core/track"
 // them, until thaw, so that the caches can be counted at the same moment. Lease
 // and GiveBack go on: they only move bytes between the pool and the caches. Who
 // waited for the last thaw has its turn first. It gives the cache, or nil.
-func (p *Pool) freeze() Cache {
-	p.census.Lock()
-	p.heap.mu.Peek()
-	defer p.heap.mu.Unlock()
-	for p.heap.awaiting > 0 {
-		p.heap.passed.Wait()
+func (ls *leases) freeze() Cache {
+	ls.census.Lock()
+	ls.heap.mu.Peek()
+	defer ls.heap.mu.Unlock()
+	for ls.heap.awaiting > 0 {
+		ls.heap.passed.Wait()
 	}
-	p.heap.frozen = true
-	return p.leases.cache
+	ls.heap.frozen = true
+	return ls.cache
 }
 
-func (p *Pool) thaw() {
-	p.heap.mu.Peek()
-	p.heap.frozen = false
-	p.heap.thawed.Broadcast()
-	p.heap.mu.Unlock()
-	p.census.Unlock()
+func (ls *leases) thaw() {
+	ls.heap.mu.Peek()
+	ls.heap.frozen = false
+	ls.heap.thawed.Broadcast()
+	ls.heap.mu.Unlock()
+	ls.census.Unlock()
 }
 
 // Statistics is the books of the pool, of one moment.
@@ -34,29 +34,29 @@ func (p *Pool) Statistics() track.Statistics {
 		return p.heap.statisticsLocked()
 	}
 	p.heap.mu.Unlock()
-	cache := p.freeze()
-	defer p.thaw()
+	cache := p.leases.freeze()
+	defer p.leases.thaw()
 	p.heap.mu.Peek()
-	stats, outside, was := p.heap.statisticsLocked(), p.heap.books.Outside(), p.leases
+	stats, outside, was := p.heap.statisticsLocked(), p.heap.books.Outside(), p.leases.leaseTotals
 	p.heap.mu.Unlock()
 	if cache == nil {
 		return stats
 	}
 	counts := cache.Counts()
 	p.heap.mu.Peek()
-	p.learn(&counts)
+	p.leases.learn(&counts)
 	p.heap.mu.Unlock()
 	return stats.With(outside, was.outside(&counts), p.heap.config.Stats)
 }
 
 // statisticsWith is Statistics, with what the caches hold at this moment; nil: there
 // are none. The caller holds mu.
-func (p *Pool) statisticsWith(counts *CacheCounts) track.Statistics {
-	stats := p.heap.statisticsLocked()
+func (ls *leases) statisticsWith(counts *CacheCounts) track.Statistics {
+	stats := ls.heap.statisticsLocked()
 	if counts == nil {
 		return stats
 	}
-	return stats.With(p.heap.books.Outside(), p.leases.outside(counts), p.heap.config.Stats)
+	return stats.With(ls.heap.books.Outside(), ls.outside(counts), ls.heap.config.Stats)
 }
 
 // statisticsLocked is Statistics, without what the caches hold. The caller holds mu.
@@ -69,12 +69,11 @@ func (h *heap) statisticsLocked() track.Statistics {
 // learn takes counts into the books. Those of a moment that is past may say that
 // bytes are live in the caches which the pool has got back: they are passed over.
 // The caller holds mu.
-func (p *Pool) learn(c *CacheCounts) {
-	l := &p.leases
-	if c == nil || c.EnteredBytes > l.leased || c.LeftBytes < l.returned || !c.agree() {
+func (ls *leases) learn(c *CacheCounts) {
+	if c == nil || c.EnteredBytes > ls.leased || c.LeftBytes < ls.returned || !c.agree() {
 		return
 	}
-	p.heap.books.SetOutside(l.outside(c))
+	ls.heap.books.SetOutside(ls.outside(c))
 }
 
 // Tags is the use by tag of the live blocks, the largest first. What the caches have

@@ -224,7 +224,7 @@ func quiet(t *testing.T, b *bench, p *Pool) {
 // auditStreams holds that live blocks, and no others, have the numbers of streams, and
 // that they are counted.
 func (p *Pool) auditStreams() error {
-	b := &p.heap.blockStreams
+	b := &p.heap.streams
 	counts, numbered := map[uint16]uint64{}, uint64(0)
 	for _, s := range p.heap.segments {
 		for _, number := range s.streams {

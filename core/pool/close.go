@@ -23,18 +23,18 @@ func (p *Pool) Close(force bool) error {
 		return err
 	}
 	p.Flush()
-	p.pauseCache(true)
+	p.leases.pauseCache(true)
 	err := p.waitForWork()
 	kept := err != nil
 	if !kept {
-		p.dropCache()
+		p.leases.dropCache()
 		// What came back from the caches meanwhile waits for nothing that is not done.
 		err = p.waitForFlights()
 	}
 	p.heap.checkLast()
-	p.layout.Lock()
+	p.supply.layout.Lock()
 	if err == nil {
-		err = p.giveBackAll()
+		err = p.supply.giveBackAll()
 	}
 	var tables offheap.Detached
 	p.heap.lock()
@@ -47,10 +47,10 @@ func (p *Pool) Close(force bool) error {
 		p.heap.ended.Store(false)
 	}
 	p.heap.mu.Unlock()
-	p.layout.Unlock()
+	p.supply.layout.Unlock()
 	tables.Free()
 	if kept {
-		p.pauseCache(false)
+		p.leases.pauseCache(false)
 	}
 	if err != nil {
 		p.graphs.Open()
@@ -78,10 +78,10 @@ func (p *Pool) beginClose(force bool) error {
 	}
 	return p.graphs.WhileNone(func() error {
 		// Nothing captures, so nobody else has paused the caches.
-		p.pauseCache(true)
+		p.leases.pauseCache(true)
 		err := p.decideClose()
 		if err != nil {
-			p.pauseCache(false)
+			p.leases.pauseCache(false)
 		}
 		return err
 	})
@@ -109,8 +109,8 @@ func (p *Pool) forceClose() error {
 // stand still, and the caches, which are paused, have every call come here.
 // No capture can begin.
 func (p *Pool) decideClose() error {
-	cache := p.freeze()
-	defer p.thaw()
+	cache := p.leases.freeze()
+	defer p.leases.thaw()
 	var counts *CacheCounts
 	if cache != nil {
 		now := cache.Counts()
@@ -118,7 +118,7 @@ func (p *Pool) decideClose() error {
 	}
 	p.heap.mu.Lock()
 	defer p.heap.mu.Unlock()
-	if left := p.blocksLeft(p.statisticsWith(counts)); left != nil {
+	if left := p.blocksLeft(p.leases.statisticsWith(counts)); left != nil {
 		return left
 	}
 	if p.batches > 0 {
@@ -154,45 +154,45 @@ func (p *Pool) blocksLeft(stats track.Statistics) error {
 // dropCache ends the caches, which are paused. Blocks that are live in them are the pool's own
 // from then on. Idle ones, of which a few may be on their way, are in flight
 // until the segments go: nobody knows any more which stream they wait for.
-func (p *Pool) dropCache() {
-	p.adoptAll()
-	free := p.endCache()
+func (ls *leases) dropCache() {
+	ls.adoptAll()
+	free := ls.endCache()
 	if free == nil {
 		return
 	}
 	free()
-	p.heap.eachBlock(nil, func(l located) {
+	ls.heap.eachBlock(nil, func(l located) {
 		if l.info().state() == blockLeased {
-			p.ground(l)
+			ls.ground(l)
 		}
 	})
 }
 
 // endCache has the caches forget what they have, and gives what gives their memory
 // back; nil: there are none.
-func (p *Pool) endCache() (free func()) {
-	cache := p.freeze()
-	defer p.thaw()
+func (ls *leases) endCache() (free func()) {
+	cache := ls.freeze()
+	defer ls.thaw()
 	if cache == nil {
 		return nil
 	}
 	counts := cache.Counts()
 	free = cache.Drop()
-	p.heap.mu.Lock()
-	defer p.heap.mu.Unlock()
-	p.learn(&counts)
-	p.leases.cache, p.leases.own, p.leases.strays = nil, nil, nil
+	ls.heap.mu.Lock()
+	defer ls.heap.mu.Unlock()
+	ls.learn(&counts)
+	ls.cache, ls.own, ls.strays = nil, nil, nil
 	return free
 }
 
 // ground puts a leased block in flight for good.
-func (p *Pool) ground(l located) {
+func (ls *leases) ground(l located) {
 	size := l.Size - l.info().slack()
 	l.setInfo(makeInfo(blockInFlight, 0, 0))
-	p.heap.grounded = true
-	p.leases.returned += size
-	p.heap.books.Return(size)
-	p.heap.books.Board(size)
+	ls.heap.grounded = true
+	ls.returned += size
+	ls.heap.books.Return(size)
+	ls.heap.books.Board(size)
 }
 
 // waitForWork waits for queued work that uses freed blocks, and for all work
@@ -230,32 +230,32 @@ func (p *Pool) waitForFlights() error {
 }
 
 // giveBackAll gives every segment to the device. The caller holds layout.
-func (p *Pool) giveBackAll() error {
-	p.heap.mu.Lock()
-	segments := append([]*segment{}, p.heap.segments...)
-	p.heap.mu.Unlock()
+func (u *supply) giveBackAll() error {
+	u.heap.mu.Lock()
+	segments := append([]*segment{}, u.heap.segments...)
+	u.heap.mu.Unlock()
 	var failures error
 	for _, s := range segments {
 		if s.pages != nil {
-			failures = errors.Join(failures, p.returnAll(s))
+			failures = errors.Join(failures, u.returnAll(s))
 			continue
 		}
-		if err := p.heap.engine.Release(s.had); err != nil {
+		if err := u.heap.engine.Release(s.had); err != nil {
 			failures = errors.Join(failures, err)
 			continue
 		}
-		p.forget(s)
+		u.forget(s)
 	}
 	return failures
 }
 
 // forget drops a segment that the device has back, and its live blocks.
-func (p *Pool) forget(s *segment) {
-	p.heap.dropBlocks(s)
-	p.heap.lock()
-	p.heap.detach(s)
-	p.heap.held -= s.heldBytes()
-	p.heap.mu.Unlock()
+func (u *supply) forget(s *segment) {
+	u.heap.dropBlocks(s)
+	u.heap.lock()
+	u.heap.detach(s)
+	u.heap.held -= s.heldBytes()
+	u.heap.mu.Unlock()
 	s.close()
 }
 
@@ -269,8 +269,7 @@ func (h *heap) dropBlocks(s *segment) {
 			sizes := l.sizes()
 			h.books.Free(sizes)
 			h.tags.Leave(l.info().tag(), sizes, 1)
-			delete(h.streams, l.addr())
-			h.forgetStream(l.segment, l.Slot)
+			h.streams.forgetAll([]located{l})
 		} else {
 			h.books.Land(l.Size)
 		}

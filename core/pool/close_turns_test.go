@@ -17,7 +17,7 @@ func TestWhoWaitsForAThawHasItsTurn(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p, _, s := cached(t, b, nil)
 	for range 50 {
-		p.freeze()
+		p.leases.freeze()
 		done := make(chan struct{})
 		served := false
 		go func() {
@@ -31,12 +31,12 @@ func TestWhoWaitsForAThawHasItsTurn(t *testing.T) {
 			waits = p.heap.awaiting == 1
 			p.heap.mu.Unlock()
 		}
-		p.thaw()
-		p.freeze()
+		p.leases.thaw()
+		p.leases.freeze()
 		p.heap.mu.Peek()
 		wasServed := served
 		p.heap.mu.Unlock()
-		p.thaw()
+		p.leases.thaw()
 		<-done
 		require.True(t, wasServed)
 	}
@@ -67,8 +67,8 @@ func TestNobodyWaitsWhileTheCachesGiveTheirMemoryBack(t *testing.T) {
 		frozen := p.heap.frozen
 		p.heap.mu.Unlock()
 		require.False(t, frozen)
-		require.True(t, p.census.TryLock())
-		p.census.Unlock()
+		require.True(t, p.leases.census.TryLock())
+		p.leases.census.Unlock()
 	}}, c.streamOf)
 	require.NoError(t, p.Close(true))
 	require.Equal(t, 1, freed)

@@ -13,18 +13,23 @@
 // which gives them back and ends, at the latest with Close. While streams capture, what they
 // allocate is of private pools of their graphs (graphs.go).
 //
+// It is built of values, each with its state, that know what stands below them and nothing
+// above: the heap (heap.go: what is where, and what of it waits), the streams of its blocks
+// (block_stream.go), the supply (grow.go: how memory comes and goes), and the leases of the
+// thread caches (leases.go). Pool joins them with the graphs, and is what callers see.
+//
 // # Lock order
 //
-// Pool.layout or Pool.census, never both, then heap.mu, then the locks of the
+// supply.layout or leases.census, never both, then heap.mu, then the locks of the
 // engine and the driver.
 //
 //   - The locks of package graphs: the registry's comes before these, of the pool that
 //     graphs were captured for and of their private pools, and a graph's after all of them.
-//   - Pool.layout: one thread at a time adds or gives back segments and pages. It
+//   - supply.layout: one thread at a time adds or gives back segments and pages. It
 //     is held over Engine.Reserve and Engine.Release and over the calls of
 //     device.VirtualMemory, which may take milliseconds, and never over
 //     Engine.FindRoom, so never while a sibling or a callback works.
-//   - Pool.census: one thread at a time counts what the caches hold, or takes a
+//   - leases.census: one thread at a time counts what the caches hold, or takes a
 //     block over from them, with Cache.Counts, Each, Adopt and Drop. Meanwhile
 //     the pool's own books stand still (heap.frozen): a thread that wants to
 //     change them waits, and has its turn before they stand still again. Lease and
@@ -39,12 +44,13 @@
 //
 // # Files in reading order
 //
-// config.go, page_state.go, heap.go, infos.go, pool.go, request.go, debug.go, segment.go,
-// page_return.go, page_worker.go, block.go, relocate_steps.go, poll.go, leases.go,
-// relocate_survey.go, pending_free.go, block_stream.go, grow.go, page_space.go, retire_fly.go,
-// relocate_choose.go, paging.go, new.go, graphs.go, debug_report.go, page_batch.go, census.go,
-// snapshot.go, brief.go, place.go, slow.go, graph_private.go, retain.go, lookup.go, wait.go,
-// relocate.go, relocate_holes.go, relocate_place.go, page_choosy.go, graph_route.go, alloc.go,
-// batch.go, free.go, cache.go, record.go, graph_parked.go, page_grow.go, page_caches.go,
-// walk.go, retire_many.go, retire.go, lease.go, reset.go, trim.go, close.go.
+// config.go, page_state.go, heap.go, leases.go, pool.go, request.go, infos.go, debug.go,
+// segment.go, block.go, block_stream.go, grow.go, page_return.go, page_worker.go,
+// pending_free.go, page_space.go, paging.go, new.go, poll.go, census.go, place.go,
+// retire_fly.go, graph_parked.go, debug_report.go, retain.go, graph_private.go, wait.go,
+// lookup.go, cache.go, walk.go, brief.go, retire.go, graph_route.go, lease.go, close.go,
+// record.go, relocate.go, retire_many.go, graphs.go, snapshot.go, page_batch.go,
+// page_caches.go, batch.go, free.go, relocate_steps.go, relocate_survey.go,
+// relocate_choose.go, trim.go, slow.go, page_choosy.go, alloc.go, page_grow.go, reset.go,
+// relocate_holes.go, relocate_place.go.
 package pool

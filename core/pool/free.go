@@ -86,11 +86,11 @@ func (p *Pool) freeIdle(addr device.Addr, size uint64, stream device.Stream) boo
 	}
 	info := s.infoAt(r.Slot)
 	sizes := track.Block{RequestedBytes: r.Size - info.slack(), AllocatedBytes: r.Size}
-	if !info.plainLive() || !p.heap.isOf(s, r.Slot, stream) || size != anySize && size != sizes.RequestedBytes {
+	if !info.plainLive() || !p.heap.streams.isOf(s, r.Slot, stream) || size != anySize && size != sizes.RequestedBytes {
 		p.heap.mu.Unlock()
 		return false
 	}
-	p.heap.forgetStream(s, r.Slot)
+	p.heap.streams.forget(s, r.Slot)
 	p.heap.tags.Leave(info.tag(), sizes, 1)
 	if s.slotFreer != nil {
 		s.full = max(s.full, s.slotFreer.FreeSlot(r.Slot)+1)
@@ -111,7 +111,7 @@ func (p *Pool) freeIdle(addr device.Addr, size uint64, stream device.Stream) boo
 	overfull := p.heap.overfull
 	p.heap.mu.Unlock()
 	if overfull {
-		p.shrink()
+		p.supply.shrink()
 	}
 	p.heap.engine.Changed()
 	return true
@@ -131,12 +131,12 @@ func (p *Pool) freeBehind(addr device.Addr, size uint64, stream device.Stream, e
 	}
 	info := s.infoAt(r.Slot)
 	sizes := track.Block{RequestedBytes: r.Size - info.slack(), AllocatedBytes: r.Size}
-	if info.recorded() || !p.heap.isOf(s, r.Slot, stream) || size != anySize && size != sizes.RequestedBytes ||
+	if info.recorded() || !p.heap.streams.isOf(s, r.Slot, stream) || size != anySize && size != sizes.RequestedBytes ||
 		p.heap.inFlight.Reserve(1, 1) != nil {
 		p.heap.mu.Unlock()
 		return false
 	}
-	p.heap.forgetStream(s, r.Slot)
+	p.heap.streams.forget(s, r.Slot)
 	p.heap.tags.Leave(info.tag(), sizes, 1)
 	p.heap.books.Retire(sizes)
 	s.setInfo(r.Slot, makeInfo(blockInFlight, 0, 0))
@@ -146,7 +146,7 @@ func (p *Pool) freeBehind(addr device.Addr, size uint64, stream device.Stream, e
 	overfull := p.heap.overfull
 	p.heap.mu.Unlock()
 	if overfull {
-		p.shrink()
+		p.supply.shrink()
 	}
 	p.heap.engine.Changed()
 	return true

@@ -28,7 +28,7 @@ func (p *Pool) park(j *pendingFree, found []located) bool {
 		l.setInfo(makeInfo(blockInFlight, 0, 0))
 	}
 	p.parked += uint64(len(found))
-	p.heap.forgetStreams(found)
+	p.heap.streams.forgetAll(found)
 	return true
 }
 

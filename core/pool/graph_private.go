@@ -32,11 +32,11 @@ func (p *Pool) newPrivate(number uint64) (*Pool, error) {
 	c.MinHeldBytes, c.ReleaseThresholdBytes = 0, NeverRelease
 	c.Paging, c.ThreadCacheBytes = PagingOff, 0
 	c.Debug, c.unchecked = 0, true
-	made, err := newPool(p.heap.engine, c, nil, p.source)
+	made, err := newPool(p.heap.engine, c, nil, p.supply.source)
 	if err != nil {
 		return nil, err
 	}
-	made.keeping = &keeping{family: p}
+	made.parent, made.heap.graphs = p, &graphsEnd{}
 	return made, nil
 }
 
@@ -56,24 +56,14 @@ func (p *Pool) privateOf(addr device.Addr) *Pool {
 	return nil
 }
 
-// keeps says that graphs may still run on the memory of a private pool. The caller
-// holds mu.
-func (p *Pool) keeps() bool {
-	k := p.keeping
-	if k == nil {
-		return false
-	}
-	return !k.released || p.heap.inFlight.IsOpen(k.fence)
-}
-
 // letGo says that no graph runs any more once the event has passed, which is the pool's;
 // nil: none runs now.
 func (p *Pool) letGo(event device.Event) {
 	p.heap.lock()
 	defer p.heap.mu.Unlock()
-	p.keeping.released = true
+	p.heap.graphs.released = true
 	if event != nil {
-		p.keeping.fence = p.heap.inFlight.Fence(nil, event)
+		p.heap.graphs.fence = p.heap.inFlight.Fence(nil, event)
 	}
 }
 
@@ -81,7 +71,7 @@ func (p *Pool) letGo(event device.Event) {
 func (p *Pool) drained() bool {
 	p.heap.lockLanded()
 	defer p.heap.mu.Unlock()
-	if p.keeps() {
+	if p.heap.graphsRun() {
 		return false
 	}
 	return !slices.ContainsFunc(p.heap.segments, func(s *segment) bool { return !s.empty() })

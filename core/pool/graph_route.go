@@ -11,8 +11,8 @@ import (
 
 // family is the pool that knows the graphs: itself, or that which it is private to.
 func (p *Pool) family() *Pool {
-	if p.keeping != nil {
-		return p.keeping.family
+	if p.parent != nil {
+		return p.parent
 	}
 	return p
 }

@@ -54,14 +54,14 @@ type heap struct {
 	books    *track.Books
 	tags     track.Tags
 	inFlight inflight.Blocks
-	// streams are those that RecordStream named, by block.
-	streams      map[device.Addr][]device.Stream
-	blockStreams blockStreams
+	streams  blockStreams
 	// paged is nil in a pool that takes segments whole.
 	paged *paging
 	// grounded says that blocks are in flight for good, after a Close that failed.
 	grounded bool
 	scratch  scratch
+	// graphs is what is known of the end of the graphs of a private pool; nil in any other.
+	graphs *graphsEnd
 	// debug is nil unless the pool checks what is done with its blocks.
 	debug *memcheck.Checker
 }
@@ -92,6 +92,19 @@ func (h *heap) closedError(op string) error {
 // export layer stops the library then, rather than hand out memory twice.
 func (h *heap) broken(op string, err error) {
 	panic(device.Errorf(device.CodeInternal, op, "pool %q: %w", h.config.Name, err).On(h.engine.ID()))
+}
+
+// graphsEnd is what a private pool knows of the end of its graphs, under heap.mu.
+type graphsEnd struct {
+	// released says that all graphs were, and fence is the end of the last run; none: it
+	// is over.
+	released bool
+	fence    inflight.Fence
+}
+
+// graphsRun says that graphs may still run on the memory of a private pool.
+func (h *heap) graphsRun() bool {
+	return h.graphs != nil && (!h.graphs.released || h.inFlight.IsOpen(h.graphs.fence))
 }
 
 type state uint8

@@ -38,22 +38,22 @@ func (p *Pool) Lease(sizeBytes uint64, stream device.Stream, to []device.Addr, c
 		p.heap.mu.Unlock()
 		return 0, p.heap.closedError(opLease)
 	}
-	p.learn(counts)
+	p.leases.learn(counts)
 	if p.graphs.AnyCapturing() {
 		// It may be a stream that captures, which gets nothing from here.
 		p.heap.mu.Unlock()
 		return 0, nil
 	}
 	if p.heap.inFlight.Count() > 0 && !p.heap.frozen {
-		n = p.leaseFlights(&wanted, to)
+		n = p.leases.leaseFlights(&wanted, to)
 		if n < len(to) {
 			p.heap.land(inflight.PollBudget)
 		}
 	}
-	n, err = p.leaseFree(&wanted, to, n)
+	n, err = p.leases.leaseFree(&wanted, to, n)
 	if n > 0 {
 		err = nil
-		p.watchCaches()
+		p.leases.watchCaches()
 	}
 	p.heap.mu.Unlock()
 	p.heap.changed()
@@ -61,24 +61,24 @@ func (p *Pool) Lease(sizeBytes uint64, stream device.Stream, to []device.Addr, c
 }
 
 // leaseFlights leases blocks in flight that the stream may have at once.
-func (p *Pool) leaseFlights(wanted *need, to []device.Addr) int {
+func (ls *leases) leaseFlights(wanted *need, to []device.Addr) int {
 	for n := range to {
-		at, ok := p.heap.inFlight.Find(wanted.stream, wanted.inFlight(inflight.Exactly))
+		at, ok := ls.heap.inFlight.Find(wanted.stream, wanted.inFlight(inflight.Exactly))
 		if !ok {
 			return n
 		}
-		l := p.heap.flying(p.heap.inFlight.At(at).Addr)
-		p.heap.inFlight.Drop(at)
-		p.heap.books.Land(l.Size)
-		p.lend(l, wanted.Size)
+		l := ls.heap.flying(ls.heap.inFlight.At(at).Addr)
+		ls.heap.inFlight.Drop(at)
+		ls.heap.books.Land(l.Size)
+		ls.lend(l, wanted.Size)
 		to[n] = l.addr()
 	}
 	return len(to)
 }
 
 // leaseFree leases free memory, from to[n] on.
-func (p *Pool) leaseFree(wanted *need, to []device.Addr, n int) (int, error) {
-	for _, s := range p.heap.segments {
+func (ls *leases) leaseFree(wanted *need, to []device.Addr, n int) (int, error) {
+	for _, s := range ls.heap.segments {
 		if n == len(to) {
 			break
 		}
@@ -86,12 +86,12 @@ func (p *Pool) leaseFree(wanted *need, to []device.Addr, n int) (int, error) {
 			continue
 		}
 		if left := len(to) - n; s.batcher != nil && left > 1 {
-			ranges := p.heap.scratch.room(left)
+			ranges := ls.heap.scratch.room(left)
 			if err := s.allocBatch(&wanted.Request, ranges); err == nil {
 				for i, r := range ranges {
 					l := located{s, r}
 					s.blocks++
-					p.lend(l, wanted.Size)
+					ls.lend(l, wanted.Size)
 					to[n+i] = l.addr()
 				}
 				return len(to), nil
@@ -111,7 +111,7 @@ func (p *Pool) leaseFree(wanted *need, to []device.Addr, n int) (int, error) {
 			}
 			l := located{s, r}
 			s.blocks++
-			p.lend(l, wanted.Size)
+			ls.lend(l, wanted.Size)
 			to[n] = l.addr()
 			n++
 		}
@@ -120,12 +120,12 @@ func (p *Pool) leaseFree(wanted *need, to []device.Addr, n int) (int, error) {
 }
 
 // lend enters a block as leased. What the strategy rounded it up by is active.
-func (p *Pool) lend(l located, size uint64) {
+func (ls *leases) lend(l located, size uint64) {
 	l.setInfo(makeInfo(blockLeased, 0, l.Size-size))
-	p.leases.leased += size
-	p.heap.books.Lease(size)
+	ls.leased += size
+	ls.heap.books.Lease(size)
 	if excess := l.Size - size; excess > 0 {
-		p.heap.books.Board(excess)
+		ls.heap.books.Board(excess)
 	}
 }
 
@@ -134,9 +134,9 @@ func (p *Pool) lend(l located, size uint64) {
 // known. When an address is none of an idle block, or the stream's event cannot
 // be recorded, nothing has changed.
 func (p *Pool) GiveBack(addrs []device.Addr, stream device.Stream, counts *CacheCounts) error {
-	overfull, err := p.takeBack(addrs, stream, counts)
+	overfull, err := p.leases.takeBack(addrs, stream, counts)
 	if overfull {
-		p.shrink()
+		p.supply.shrink()
 	}
 	if err == nil {
 		p.heap.changed()
@@ -146,7 +146,7 @@ func (p *Pool) GiveBack(addrs []device.Addr, stream device.Stream, counts *Cache
 
 // takeBack is GiveBack, and leaves it to the caller to give segments back to the
 // device: a trim counts those itself.
-func (p *Pool) takeBack(addrs []device.Addr, stream device.Stream, counts *CacheCounts) (overfull bool, err error) {
+func (ls *leases) takeBack(addrs []device.Addr, stream device.Stream, counts *CacheCounts) (overfull bool, err error) {
 	var event device.Event
 	if stream != nil {
 		idle, err := device.IsDry(stream)
@@ -159,71 +159,71 @@ func (p *Pool) takeBack(addrs []device.Addr, stream device.Stream, counts *Cache
 			}
 		}
 	}
-	p.heap.mu.Lock()
-	found, err := p.findLeased(addrs)
+	ls.heap.mu.Lock()
+	found, err := ls.findLeased(addrs)
 	if err != nil {
-		p.heap.mu.Unlock()
+		ls.heap.mu.Unlock()
 		if event != nil {
 			err = errors.Join(err, event.Close())
 		}
 		return false, err
 	}
 	if event != nil {
-		if err := p.heap.inFlight.Reserve(len(found), len(found)); err != nil {
+		if err := ls.heap.inFlight.Reserve(len(found), len(found)); err != nil {
 			for _, l := range found {
 				l.setInfo(l.info().with(blockLeased))
 			}
-			p.heap.mu.Unlock()
-			return false, errors.Join(p.noRoomInFlight(opGiveBack, len(found), err), event.Close())
+			ls.heap.mu.Unlock()
+			return false, errors.Join(ls.heap.noRoomInFlight(opGiveBack, len(found), err), event.Close())
 		}
 	}
-	p.learn(counts)
+	ls.learn(counts)
 	for _, l := range found {
 		size := l.Size - l.info().slack()
-		p.leases.returned += size
-		p.heap.books.Return(size)
+		ls.returned += size
+		ls.heap.books.Return(size)
 		if excess := l.info().slack(); excess > 0 {
-			p.heap.books.Land(excess)
+			ls.heap.books.Land(excess)
 		}
 	}
 	if event == nil {
-		p.heap.giveManyToSegments(found)
+		ls.heap.giveManyToSegments(found)
 	} else {
-		fence := [1]inflight.Fence{p.heap.inFlight.Fence(stream, event)}
+		fence := [1]inflight.Fence{ls.heap.inFlight.Fence(stream, event)}
 		for _, l := range found {
 			l.setInfo(makeInfo(blockInFlight, 0, 0))
-			p.heap.books.Board(l.Size)
-			p.heap.inFlight.Add(l.inFlight(), fence[:])
+			ls.heap.books.Board(l.Size)
+			ls.heap.inFlight.Add(l.inFlight(), fence[:])
 		}
 	}
-	overfull = p.heap.overfull && !p.heap.frozen
-	p.watchCaches()
-	p.heap.mu.Unlock()
+	overfull = ls.heap.overfull && !ls.heap.frozen
+	ls.watchCaches()
+	ls.heap.mu.Unlock()
 	return overfull, nil
 }
 
 // findLeased finds all of the blocks and marks them as leaving, or none and says
 // what is wrong.
-func (p *Pool) findLeased(addrs []device.Addr) ([]located, error) {
-	if p.heap.state == stateClosed {
-		return nil, p.heap.closedError(opGiveBack)
+func (ls *leases) findLeased(addrs []device.Addr) ([]located, error) {
+	if ls.heap.state == stateClosed {
+		return nil, ls.heap.closedError(opGiveBack)
 	}
-	found := p.heap.scratch.located[:0]
+	found := ls.heap.scratch.located[:0]
 	for i, addr := range addrs {
-		l, ok := p.heap.locate(addr)
+		l, ok := ls.heap.locate(addr)
 		if ok && l.info().state() == blockLeased {
 			l.setInfo(l.info().with(blockLeaving))
 			found = append(found, l)
 			continue
 		}
-		p.heap.scratch.located = found
+		ls.heap.scratch.located = found
 		for _, l := range found {
 			l.setInfo(l.info().with(blockLeased))
 		}
 		return nil, device.Errorf(device.CodeInvalidAddress, opGiveBack,
-			"addresses[%d]: %#x is no block on lease, or is named twice", i, uint64(addr)).On(p.heap.engine.ID())
+			"addresses[%d]: %#x is no block on lease, or is named twice", i, uint64(addr)).On(ls.heap.engine.ID())
 	}
-	p.heap.scratch.located = found
+	ls.heap.scratch.located = found
 	return found, nil
 }
 
@@ -248,29 +248,29 @@ func (p *Pool) Flush() bool {
 	if cache == nil {
 		return false
 	}
-	some := p.settleTaken(cache, taken)
+	some := p.leases.settleTaken(cache, taken)
 	var batch [flushBatch]CachedBlock
-	for p.roomForStrays() {
+	for p.leases.roomForStrays() {
 		n := cache.Take(batch[:])
 		if n == 0 {
 			break
 		}
-		some = p.settleTaken(cache, batch[:n]) || some
+		some = p.leases.settleTaken(cache, batch[:n]) || some
 	}
 	return some
 }
 
 // roomForStrays says whether a batch more may be taken out of the caches although
 // nothing of it might be settled. What stays in them is tried the next time.
-func (p *Pool) roomForStrays() bool {
-	p.heap.mu.Lock()
-	defer p.heap.mu.Unlock()
-	return len(p.leases.strays)+flushBatch <= maxStrays
+func (ls *leases) roomForStrays() bool {
+	ls.heap.mu.Lock()
+	defer ls.heap.mu.Unlock()
+	return len(ls.strays)+flushBatch <= maxStrays
 }
 
 // settleTaken puts blocks that were taken out of the caches behind the work of
 // their streams. What cannot be now is kept for the next time.
-func (p *Pool) settleTaken(cache Cache, taken []CachedBlock) (some bool) {
+func (ls *leases) settleTaken(cache Cache, taken []CachedBlock) (some bool) {
 	if len(taken) == 0 {
 		return false
 	}
@@ -280,23 +280,23 @@ func (p *Pool) settleTaken(cache Cache, taken []CachedBlock) (some bool) {
 		byStream[c.Stream] = append(byStream[c.Stream], c.Addr)
 	}
 	for id, addrs := range byStream {
-		stream := p.heap.defaultStream
+		stream := ls.heap.defaultStream
 		if id != 0 {
-			stream = p.leases.streamOf(id)
+			stream = ls.streamOf(id)
 		}
-		_, err := p.takeBack(addrs, stream, &counts)
+		_, err := ls.takeBack(addrs, stream, &counts)
 		if err == nil {
 			some = true
-			p.heap.changed()
+			ls.heap.changed()
 			continue
 		}
-		p.heap.mu.Lock()
+		ls.heap.mu.Lock()
 		for _, c := range taken {
 			if c.Stream == id {
-				p.leases.strays = append(p.leases.strays, c)
+				ls.strays = append(ls.strays, c)
 			}
 		}
-		p.heap.mu.Unlock()
+		ls.heap.mu.Unlock()
 	}
 	return some
 }

@@ -1,6 +1,8 @@
 package pool
 
 import (
+	"sync"
+
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/track"
 )
@@ -63,7 +65,11 @@ type CachedBlock struct {
 // leases is what a pool knows of its caches, under its lock but for what the
 // fields say.
 type leases struct {
-	cache Cache
+	heap *heap
+	// census is held while the books stand still and the caches are counted, or give up
+	// what they have live: one thread at a time.
+	census sync.Mutex
+	cache  Cache
 	// own is the cache, if it can count without stopping threads.
 	own ownCounter
 	// number is what readers of the books know the cache by; 0: they do not.
@@ -71,21 +77,22 @@ type leases struct {
 	// streamOf finds a stream by the number that the caches know it by; nil for
 	// one that is no more, and so has run dry.
 	streamOf func(id uint64) device.Stream
-	// leased and returned are running totals of the bytes that went out and that
-	// came back.
-	leased, returned uint64
+	leaseTotals
 	// strays are blocks that were taken out of the caches and that could not be
 	// put behind the work of their stream yet.
 	strays []CachedBlock
 }
 
+// leaseTotals are running totals of the bytes that went out and that came back.
+type leaseTotals struct{ leased, returned uint64 }
+
 // outside turns counts into what the books want: bytes on their way in either
 // direction count as cached.
-func (l *leases) outside(c *CacheCounts) track.Outside {
+func (t leaseTotals) outside(c *CacheCounts) track.Outside {
 	return track.Outside{
 		RequestedBytes: c.RequestedBytes, LiveBytes: c.LiveBytes, LiveBlocks: c.LiveBlocks,
 		IdleBytes:   c.IdleBytes,
-		CachedBytes: c.IdleBytes + (l.leased - c.EnteredBytes) + (c.LeftBytes - l.returned),
+		CachedBytes: c.IdleBytes + (t.leased - c.EnteredBytes) + (c.LeftBytes - t.returned),
 		Allocations: c.Allocations, Frees: c.Frees,
 	}
 }
@@ -122,10 +129,10 @@ type pausable interface {
 
 // pauseCache stops the caches, which would hand out blocks to a stream that
 // captures, or lets them go on.
-func (p *Pool) pauseCache(paused bool) {
-	p.heap.mu.Lock()
-	cache, ok := p.leases.cache.(pausable)
-	p.heap.mu.Unlock()
+func (ls *leases) pauseCache(paused bool) {
+	ls.heap.mu.Lock()
+	cache, ok := ls.cache.(pausable)
+	ls.heap.mu.Unlock()
 	if ok {
 		cache.Pause(paused)
 	}

@@ -36,7 +36,7 @@ func (p *Pool) Lookup(addr device.Addr) (Block, bool) {
 	}
 	c, ok := cache.Block(addr)
 	if !ok {
-		return p.lookUpTaken(addr)
+		return p.leases.lookUpTaken(addr)
 	}
 	if !c.Live {
 		return Block{}, false
@@ -48,13 +48,13 @@ func (p *Pool) Lookup(addr device.Addr) (Block, bool) {
 
 // lookUpTaken is Lookup for a block that has left the caches just now: another
 // thread may be having it taken over, live.
-func (p *Pool) lookUpTaken(addr device.Addr) (Block, bool) {
-	p.freeze()
-	defer p.thaw()
-	p.heap.mu.Peek()
-	defer p.heap.mu.Unlock()
-	if l, ok := p.heap.locate(addr); ok && l.info().state() == blockLive {
-		return p.heap.describe(l), true
+func (ls *leases) lookUpTaken(addr device.Addr) (Block, bool) {
+	ls.freeze()
+	defer ls.thaw()
+	ls.heap.mu.Peek()
+	defer ls.heap.mu.Unlock()
+	if l, ok := ls.heap.locate(addr); ok && l.info().state() == blockLive {
+		return ls.heap.describe(l), true
 	}
 	return Block{}, false
 }

@@ -91,17 +91,22 @@ func newPool(e *engine.Engine, c Config, group *track.Totals, source engine.Sour
 			defaultStream: e.Device().DefaultStream(),
 			books:         track.NewBooks(c.Stats, totals...),
 		},
-		source: source,
 	}
-	if err := p.startPaging(); err != nil {
+	p.heap.streams.defaultStream = p.heap.defaultStream
+	p.leases.heap = &p.heap
+	p.supply.heap, p.supply.owner, p.supply.source = &p.heap, p, source
+	if err := p.supply.startPaging(); err != nil {
 		p.heap.books.Leave()
 		return nil, err
+	}
+	if p.heap.paged != nil {
+		p.heap.paged.worker.work = p.work
 	}
 	p.heap.startDebug()
 	p.heap.thawed, p.heap.passed = sync.NewCond(&p.heap.mu), sync.NewCond(&p.heap.mu)
 	p.heap.inFlight.Init(p.heap.debug == nil)
 	p.heap.tags.Keep(c.Name)
-	p.graphs.Init(c.Name, e.ID(), p.pauseCache)
+	p.graphs.Init(c.Name, e.ID(), p.leases.pauseCache)
 	if e.Holds(source) {
 		if err := e.Register(p); err != nil {
 			p.heap.books.Leave()
@@ -110,8 +115,8 @@ func newPool(e *engine.Engine, c Config, group *track.Totals, source engine.Sour
 		}
 	}
 	if c.PreAlloc {
-		if err := p.preAlloc(); err != nil {
-			p.discardSpaces()
+		if err := p.supply.preAlloc(); err != nil {
+			p.supply.discardSpaces()
 			p.heap.mu.Lock()
 			p.heap.state = stateClosed
 			p.heap.books.Leave()

@@ -275,7 +275,7 @@ func runWrong(streams int, cached bool, breakIt func(*program)) (programs int) {
 func (p *Pool) forgetHomes() {
 	for _, s := range p.heap.segments {
 		s.eachBlock(func(l located) bool {
-			p.heap.forgetStream(s, l.Slot)
+			p.heap.streams.forget(s, l.Slot)
 			return true
 		})
 	}

@@ -17,13 +17,13 @@ const (
 
 // watchCaches is called after the caches have leased or given back blocks. The
 // caller holds mu.
-func (p *Pool) watchCaches() {
-	g := p.heap.paged
-	if g == nil || g.caches.watches || p.heap.state != stateOpen {
+func (ls *leases) watchCaches() {
+	g := ls.heap.paged
+	if g == nil || g.caches.watches || ls.heap.state != stateOpen {
 		return
 	}
 	g.caches = cacheWatch{watches: true, since: g.clock()}
-	p.heap.startWorker()
+	ls.heap.startWorker()
 }
 
 // lookAtCaches takes back what the caches hold idle if they are hardly used, once

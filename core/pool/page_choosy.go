@@ -20,15 +20,15 @@ const (
 
 // tryChoosy tries to take blocks where pages are mapped already. The caller holds
 // layout.
-func (p *Pool) tryChoosy(search *search) (found bool, err error) {
-	p.heap.lock()
-	defer p.heap.mu.Unlock()
-	if p.heap.state != stateOpen {
-		return false, p.heap.closedError(opAlloc)
+func (u *supply) tryChoosy(search *search) (found bool, err error) {
+	u.heap.lock()
+	defer u.heap.mu.Unlock()
+	if u.heap.state != stateOpen {
+		return false, u.heap.closedError(opAlloc)
 	}
-	p.heap.paged.choosy, p.heap.paged.visits = true, maxVisits
+	u.heap.paged.choosy, u.heap.paged.visits = true, maxVisits
 	err = search.take(inflight.Fits)
-	p.heap.paged.choosy = false
+	u.heap.paged.choosy = false
 	if noRoom(err) {
 		return false, nil
 	}

@@ -12,22 +12,22 @@ import (
 )
 
 // How a pool with pages grows. An allocation that finds addresses whose pages are
-// not all mapped gives them back, maps what is missing with only Pool.layout held,
+// not all mapped gives them back, maps what is missing with only supply.layout held,
 // and tries again: it then comes to lie at the same place, unless other threads
 // have moved on meanwhile, and then there is something else to map.
 
 // growPaged is grow for a pool with pages.
-func (p *Pool) growPaged(search *search) (found bool, err error) {
+func (u *supply) growPaged(search *search) (found bool, err error) {
 	grown := false
 	defer func() {
 		if grown {
-			p.heap.engine.SegmentsChanged()
+			u.heap.engine.SegmentsChanged()
 		}
 	}()
-	p.layout.Lock()
-	defer p.layout.Unlock()
+	u.layout.Lock()
+	defer u.layout.Unlock()
 	for spaces, tries := 0, 0; tries < mapTries; tries++ {
-		runs, err := p.tryNoting(search)
+		runs, err := u.tryNoting(search)
 		switch {
 		case err == nil:
 			return true, nil
@@ -35,7 +35,7 @@ func (p *Pool) growPaged(search *search) (found bool, err error) {
 			if spaces++; spaces > growTries {
 				return false, nil
 			}
-			more, err := p.addSpace(&search.need)
+			more, err := u.addSpace(&search.need)
 			search.need.addressless = !more && err == nil
 			if !more || err != nil {
 				return false, err
@@ -44,9 +44,9 @@ func (p *Pool) growPaged(search *search) (found bool, err error) {
 		case err != errUnmapped:
 			return false, err
 		}
-		err = p.mapMissing(runs)
+		err = u.mapMissing(runs)
 		if err != nil {
-			return p.makeDo(search, err)
+			return u.makeDo(search, err)
 		}
 		grown = true
 	}
@@ -56,13 +56,13 @@ func (p *Pool) growPaged(search *search) (found bool, err error) {
 // makeDo ends a growth whose pages could not be mapped: a place whose pages are
 // there does as well. That the device has no memory is for the search to deal with;
 // that the system has no further mapping for a hole between pages is not.
-func (p *Pool) makeDo(search *search, failure error) (found bool, err error) {
-	p.heap.engine.NoteRefusal(failure)
+func (u *supply) makeDo(search *search, failure error) (found bool, err error) {
+	u.heap.engine.NoteRefusal(failure)
 	outOfMemory := errors.Is(failure, device.CodeOutOfMemory)
 	if !outOfMemory && !errors.Is(failure, device.CodeResourceExhausted) {
 		return false, failure
 	}
-	if found, err = p.tryChoosy(search); found || err != nil || outOfMemory {
+	if found, err = u.tryChoosy(search); found || err != nil || outOfMemory {
 		return found, err
 	}
 	return false, failure
@@ -74,13 +74,13 @@ const mapTries = 1000
 
 // tryNoting tries to take blocks, and gives the pages that are missing when the
 // error is errUnmapped. The caller holds layout.
-func (p *Pool) tryNoting(search *search) ([]pageRun, error) {
-	p.heap.lock()
-	defer p.heap.mu.Unlock()
-	if p.heap.state != stateOpen {
-		return nil, p.heap.closedError(opAlloc)
+func (u *supply) tryNoting(search *search) ([]pageRun, error) {
+	u.heap.lock()
+	defer u.heap.mu.Unlock()
+	if u.heap.state != stateOpen {
+		return nil, u.heap.closedError(opAlloc)
 	}
-	g := p.heap.paged
+	g := u.heap.paged
 	g.noting, g.wanted = true, g.wanted[:0]
 	err := search.take(inflight.Fits)
 	g.noting = false
@@ -93,80 +93,80 @@ func (p *Pool) tryNoting(search *search) ([]pageRun, error) {
 // mapMissing maps pages that an allocation needs. Idle pages that lie elsewhere
 // are given up for them where the bound or the device leave no room. The caller
 // holds layout.
-func (p *Pool) mapMissing(runs []pageRun) error {
-	g, count := p.heap.paged, uint64(0)
+func (u *supply) mapMissing(runs []pageRun) error {
+	g, count := u.heap.paged, uint64(0)
 	for _, run := range runs {
 		count += run.Count()
 	}
-	p.heap.mu.Lock()
-	room := p.heap.bound()
-	room -= min(room, p.heap.held)
+	u.heap.mu.Lock()
+	room := u.heap.bound()
+	room -= min(room, u.heap.held)
 	room = room/g.pageBytes + uint64(len(g.spares))
-	p.heap.mu.Unlock()
+	u.heap.mu.Unlock()
 	if count > room {
-		if err := p.giveUpIdle(count - room); err != nil {
+		if err := u.giveUpIdle(count - room); err != nil {
 			return err
 		}
 	}
-	err := p.mapRuns(runs, count)
-	if err != nil && errors.Is(err, device.CodeOutOfMemory) && p.giveUpIdle(count) == nil {
-		err = p.mapRuns(runs, count)
+	err := u.mapRuns(runs, count)
+	if err != nil && errors.Is(err, device.CodeOutOfMemory) && u.giveUpIdle(count) == nil {
+		err = u.mapRuns(runs, count)
 	}
 	return err
 }
 
 // giveUpIdle gives back so many idle pages that no allocation wants right now, or
 // none and is CodeOutOfMemory.
-func (p *Pool) giveUpIdle(count uint64) error {
-	g := p.heap.paged
-	p.heap.mu.Lock()
-	given := g.chooseIdle(p.heap.segments, func(taken uint64, s *segment, page uint64) bool {
+func (u *supply) giveUpIdle(count uint64) error {
+	g := u.heap.paged
+	u.heap.mu.Lock()
+	given := g.chooseIdle(u.heap.segments, func(taken uint64, s *segment, page uint64) bool {
 		return taken < count && !g.isWanted(s, page)
 	})
-	p.heap.mu.Unlock()
+	u.heap.mu.Unlock()
 	enough := given.count() >= count
 	if !enough {
-		p.heap.mu.Lock()
+		u.heap.mu.Lock()
 		given.restore()
-		p.heap.mu.Unlock()
+		u.heap.mu.Unlock()
 		return errUnmapped
 	}
-	_, err := p.returnPages(given)
+	_, err := u.returnPages(given)
 	return err
 }
 
 // mapRuns has pages created and mapped at all the runs, which lack them, or
 // changes nothing. The caller holds layout.
-func (p *Pool) mapRuns(runs []pageRun, count uint64) error {
-	g := p.heap.paged
-	if err := p.freeStuck(); err != nil {
+func (u *supply) mapRuns(runs []pageRun, count uint64) error {
+	g := u.heap.paged
+	if err := u.freeStuck(); err != nil {
 		return err
 	}
-	p.heap.mu.Lock()
+	u.heap.mu.Lock()
 	for _, run := range runs {
 		if err := run.segment.pages.Reach(run.Last); err != nil {
-			p.heap.mu.Unlock()
+			u.heap.mu.Unlock()
 			return err
 		}
 	}
 	reused := min(uint64(len(g.spares)), count)
 	mapped := make([]device.Page, count)
 	copy(mapped, g.spares[uint64(len(g.spares))-reused:])
-	p.heap.mu.Unlock()
+	u.heap.mu.Unlock()
 	created := mapped[reused:]
 	if len(created) > 0 {
-		if err := p.heap.engine.CreatePages(created, g.pageBytes, device.BackingPrivate); err != nil {
+		if err := u.heap.engine.CreatePages(created, g.pageBytes, device.BackingPrivate); err != nil {
 			return err
 		}
 	}
-	if err := p.install(runs, mapped); err != nil {
-		p.endMapping(mapped, reused)
+	if err := u.install(runs, mapped); err != nil {
+		u.endMapping(mapped, reused)
 		return err
 	}
-	p.heap.lock()
-	defer p.heap.mu.Unlock()
+	u.heap.lock()
+	defer u.heap.mu.Unlock()
 	g.spares = g.spares[:uint64(len(g.spares))-reused]
-	p.enterPages(uint64(len(created)))
+	u.enterPages(uint64(len(created)))
 	g.keeper.Created(count, g.clock())
 	for _, run := range runs {
 		run.segment.pages.Set(run.First, mapped[:run.Count()])
@@ -176,17 +176,17 @@ func (p *Pool) mapRuns(runs []pageRun, count uint64) error {
 }
 
 // enterPages counts new pages. The caller holds layout and mu.
-func (p *Pool) enterPages(count uint64) {
-	bytes := count * p.heap.paged.pageBytes
-	p.heap.held += bytes
-	p.heap.paged.held += count
-	p.heap.books.AddPages(bytes)
+func (u *supply) enterPages(count uint64) {
+	bytes := count * u.heap.paged.pageBytes
+	u.heap.held += bytes
+	u.heap.paged.held += count
+	u.heap.books.AddPages(bytes)
 }
 
 // install maps pages at the runs and makes them accessible, or takes out again
 // what it has mapped.
-func (p *Pool) install(runs []pageRun, pages []device.Page) error {
-	virtual, at := p.heap.paged.device, uint64(0)
+func (u *supply) install(runs []pageRun, pages []device.Page) error {
+	virtual, at := u.heap.paged.device, uint64(0)
 	for i, run := range runs {
 		err := virtual.Map(run.addr(), pages[at:at+run.Count()])
 		if err == nil {
@@ -196,7 +196,7 @@ func (p *Pool) install(runs []pageRun, pages []device.Page) error {
 			}
 			i++
 		}
-		p.uninstall(runs[:i], pages)
+		u.uninstall(runs[:i], pages)
 		return err
 	}
 	return nil
@@ -204,12 +204,12 @@ func (p *Pool) install(runs []pageRun, pages []device.Page) error {
 
 // uninstall takes pages out again. What the device does not let go of now is kept
 // apart.
-func (p *Pool) uninstall(runs []pageRun, pages []device.Page) {
+func (u *supply) uninstall(runs []pageRun, pages []device.Page) {
 	for _, run := range runs {
-		if p.heap.paged.device.Unmap(run.addr(), run.bytes()) != nil {
-			p.heap.mu.Lock()
-			p.heap.paged.stuck = append(p.heap.paged.stuck, stuckRun{run, slices.Clone(pages[:run.Count()])})
-			p.heap.mu.Unlock()
+		if u.heap.paged.device.Unmap(run.addr(), run.bytes()) != nil {
+			u.heap.mu.Lock()
+			u.heap.paged.stuck = append(u.heap.paged.stuck, stuckRun{run, slices.Clone(pages[:run.Count()])})
+			u.heap.mu.Unlock()
 		}
 		pages = pages[run.Count():]
 	}
@@ -218,15 +218,15 @@ func (p *Pool) uninstall(runs []pageRun, pages []device.Page) {
 // endMapping ends a mapping that failed, of pages of which the first reused are
 // spares and the others new. New ones are given back to the device; what it does
 // not take stays in the pool.
-func (p *Pool) endMapping(pages []device.Page, reused uint64) {
-	g, created := p.heap.paged, pages[reused:]
-	if len(g.stuck) == 0 && (len(created) == 0 || p.heap.engine.ReleasePages(created, g.pageBytes) == nil) {
+func (u *supply) endMapping(pages []device.Page, reused uint64) {
+	g, created := u.heap.paged, pages[reused:]
+	if len(g.stuck) == 0 && (len(created) == 0 || u.heap.engine.ReleasePages(created, g.pageBytes) == nil) {
 		return
 	}
-	p.heap.lock()
-	defer p.heap.mu.Unlock()
+	u.heap.lock()
+	defer u.heap.mu.Unlock()
 	g.spares = g.spares[:uint64(len(g.spares))-reused]
-	p.enterPages(uint64(len(created)))
+	u.enterPages(uint64(len(created)))
 	for _, page := range pages {
 		if !slices.ContainsFunc(g.stuck, func(s stuckRun) bool { return slices.Contains(s.pages, page) }) {
 			g.spares = append(g.spares, page)
@@ -236,16 +236,16 @@ func (p *Pool) endMapping(pages []device.Page, reused uint64) {
 
 // freeStuck tries again to take out pages that a mapping left behind when it
 // failed. The caller holds layout.
-func (p *Pool) freeStuck() error {
-	g := p.heap.paged
+func (u *supply) freeStuck() error {
+	g := u.heap.paged
 	for n := len(g.stuck); n > 0; n = len(g.stuck) {
 		run := g.stuck[n-1]
 		if err := g.device.Unmap(run.addr(), run.bytes()); err != nil {
 			return err
 		}
-		p.heap.mu.Lock()
+		u.heap.mu.Lock()
 		g.stuck, g.spares = g.stuck[:n-1], append(g.spares, run.pages...)
-		p.heap.mu.Unlock()
+		u.heap.mu.Unlock()
 	}
 	return nil
 }
@@ -257,23 +257,23 @@ func shiftOf(powerOfTwo uint64) uint { return uint(bits.TrailingZeros64(powerOfT
 
 // mapFirst has the first pages of the first segment mapped, so many bytes or none,
 // and kept. The caller holds layout.
-func (p *Pool) mapFirst(bytes uint64) (bool, error) {
-	if len(p.heap.segments) == 0 {
-		ok, err := p.addSpace(nil)
+func (u *supply) mapFirst(bytes uint64) (bool, error) {
+	if len(u.heap.segments) == 0 {
+		ok, err := u.addSpace(nil)
 		if err == nil && !ok {
 			err = device.Errorf(device.CodeOutOfVirtualMemory, "pool.new",
-				"no addresses for a pool of %d bytes", bytes).On(p.heap.engine.ID())
+				"no addresses for a pool of %d bytes", bytes).On(u.heap.engine.ID())
 		}
 		if err != nil {
 			return false, err
 		}
 	}
-	s, count := p.heap.segments[0], bytes/p.heap.paged.pageBytes
-	if err := p.mapRuns([]pageRun{{s, pages.Run{Last: count - 1}}}, count); err != nil {
+	s, count := u.heap.segments[0], bytes/u.heap.paged.pageBytes
+	if err := u.mapRuns([]pageRun{{s, pages.Run{Last: count - 1}}}, count); err != nil {
 		return false, err
 	}
-	p.heap.mu.Lock()
-	p.heap.paged.floorBytes = bytes
-	p.heap.mu.Unlock()
+	u.heap.mu.Lock()
+	u.heap.paged.floorBytes = bytes
+	u.heap.mu.Unlock()
 	return true, nil
 }

@@ -53,9 +53,9 @@ func (c *chosenPages) restore() {
 
 // returnPages gives chosen pages to the device. What it does not take stays in
 // the pool, cached. The caller holds layout.
-func (p *Pool) returnPages(c chosenPages) (releasedBytes uint64, err error) {
-	g := p.heap.paged
-	err = p.freeStuck()
+func (u *supply) returnPages(c chosenPages) (releasedBytes uint64, err error) {
+	g := u.heap.paged
+	err = u.freeStuck()
 	var kept chosenPages
 	at := 0
 	free := make([]device.Page, 0, len(c.pages))
@@ -69,39 +69,39 @@ func (p *Pool) returnPages(c chosenPages) (releasedBytes uint64, err error) {
 		}
 		free = append(free, some...)
 	}
-	p.heap.lock()
+	u.heap.lock()
 	kept.restore()
 	g.spares = append(g.spares, free...)
 	// No other thread uses spares without layout.
 	spares := g.spares
-	p.heap.mu.Unlock()
+	u.heap.mu.Unlock()
 	if len(spares) == 0 {
 		return 0, err
 	}
-	if failure := p.heap.engine.ReleasePages(spares, g.pageBytes); failure != nil {
+	if failure := u.heap.engine.ReleasePages(spares, g.pageBytes); failure != nil {
 		return 0, errors.Join(err, failure)
 	}
 	bytes := uint64(len(spares)) * g.pageBytes
-	p.heap.lock()
+	u.heap.lock()
 	g.spares = nil
-	p.heap.held -= bytes
+	u.heap.held -= bytes
 	g.held -= uint64(len(spares))
-	p.heap.books.RemovePages(bytes)
-	p.heap.mu.Unlock()
+	u.heap.books.RemovePages(bytes)
+	u.heap.mu.Unlock()
 	return bytes, err
 }
 
 // chooseCached is chooseEmpty for a pool with pages. Pages that a driver call has
 // left over go first.
-func (p *Pool) chooseCached(more func(taken uint64) bool) chosenPages {
-	g := p.heap.paged
+func (u *supply) chooseCached(more func(taken uint64) bool) chosenPages {
+	g := u.heap.paged
 	first := uint64(len(g.spares))
 	for _, run := range g.stuck {
 		first += run.Count()
 	}
-	return g.chooseIdle(p.heap.segments, func(taken uint64, _ *segment, _ uint64) bool {
+	return g.chooseIdle(u.heap.segments, func(taken uint64, _ *segment, _ uint64) bool {
 		bytes := (first + taken) * g.pageBytes
-		return more(bytes) && p.heap.held-bytes >= g.pageBytes && p.heap.held-bytes-g.pageBytes >= p.heap.minHeld
+		return more(bytes) && u.heap.held-bytes >= g.pageBytes && u.heap.held-bytes-g.pageBytes >= u.heap.minHeld
 	})
 }
 
@@ -109,35 +109,35 @@ func (p *Pool) chooseCached(more func(taken uint64) bool) chosenPages {
 // that are left in it, and its addresses. When the first call of the driver fails
 // nothing has changed; when a later one does, the blocks are gone and the rest
 // stays in the pool. The caller holds layout.
-func (p *Pool) returnAll(s *segment) error {
-	if err := p.freeStuck(); err != nil {
+func (u *supply) returnAll(s *segment) error {
+	if err := u.freeStuck(); err != nil {
 		return err
 	}
-	p.heap.mu.Lock()
+	u.heap.mu.Lock()
 	runs := s.pages.Mapped()
-	p.heap.mu.Unlock()
+	u.heap.mu.Unlock()
 	if len(runs) > 0 {
 		// The blocks go with the memory of the first run.
 		first := pageRun{s, runs[0]}
-		if err := p.heap.paged.device.Unmap(first.addr(), first.bytes()); err != nil {
+		if err := u.heap.paged.device.Unmap(first.addr(), first.bytes()); err != nil {
 			return err
 		}
-		p.heap.dropBlocks(s)
-		p.heap.lock()
+		u.heap.dropBlocks(s)
+		u.heap.lock()
 		for page := first.First; page <= first.Last; page++ {
-			p.heap.paged.spares = append(p.heap.paged.spares, s.pages.Drop(page))
+			u.heap.paged.spares = append(u.heap.paged.spares, s.pages.Drop(page))
 		}
-		p.heap.mu.Unlock()
+		u.heap.mu.Unlock()
 	}
-	p.heap.lock()
-	rest := p.heap.paged.chooseIdle([]*segment{s}, func(uint64, *segment, uint64) bool { return true })
-	p.heap.mu.Unlock()
-	if _, err := p.returnPages(rest); err != nil {
+	u.heap.lock()
+	rest := u.heap.paged.chooseIdle([]*segment{s}, func(uint64, *segment, uint64) bool { return true })
+	u.heap.mu.Unlock()
+	if _, err := u.returnPages(rest); err != nil {
 		return err
 	}
-	if err := p.heap.engine.ReleaseAddresses(s.had); err != nil {
+	if err := u.heap.engine.ReleaseAddresses(s.had); err != nil {
 		return err
 	}
-	p.forget(s)
+	u.forget(s)
 	return nil
 }

@@ -11,13 +11,13 @@ import (
 
 // addSpace reserves addresses that have room for one block of a request, and
 // attaches them; false: there are none. The caller holds layout.
-func (p *Pool) addSpace(n *need) (bool, error) {
+func (u *supply) addSpace(n *need) (bool, error) {
 	least := uint64(0)
 	if n != nil {
-		least = max(n.Size, p.heap.fixedBytes())
+		least = max(n.Size, u.heap.fixedBytes())
 	}
 	for range growTries {
-		s, err := p.newSpace(least)
+		s, err := u.newSpace(least)
 		if err != nil || s == nil {
 			return false, err
 		}
@@ -27,7 +27,7 @@ func (p *Pool) addSpace(n *need) (bool, error) {
 				s.retract(got.Offset)
 			} else {
 				s.close()
-				p.heap.engine.DiscardAddresses(s.had)
+				u.heap.engine.DiscardAddresses(s.had)
 				if err != rangealloc.ErrNoRoom {
 					return false, err
 				}
@@ -35,11 +35,11 @@ func (p *Pool) addSpace(n *need) (bool, error) {
 				continue
 			}
 		}
-		p.heap.lock()
-		defer p.heap.mu.Unlock()
-		s.number = p.heap.born
-		p.heap.born++
-		p.heap.attach(s)
+		u.heap.lock()
+		defer u.heap.mu.Unlock()
+		s.number = u.heap.born
+		u.heap.born++
+		u.heap.attach(s)
 		return true, nil
 	}
 	return false, nil
@@ -70,31 +70,31 @@ const (
 
 // newSpace reserves addresses for a segment, of which least can be one block;
 // nil: there are none.
-func (p *Pool) newSpace(least uint64) (*segment, error) {
-	p.heap.mu.Lock()
-	most, spaces := min(p.heap.bound(), p.heap.engine.Capacity()), uint(len(p.heap.segments))
-	p.heap.mu.Unlock()
-	align := max(p.heap.paged.pageBytes, p.heap.config.AlignmentBytes)
+func (u *supply) newSpace(least uint64) (*segment, error) {
+	u.heap.mu.Lock()
+	most, spaces := min(u.heap.bound(), u.heap.engine.Capacity()), uint(len(u.heap.segments))
+	u.heap.mu.Unlock()
+	align := max(u.heap.paged.pageBytes, u.heap.config.AlignmentBytes)
 	most = max(min(most, maxSpaceBytes/spaceFactor)*spaceFactor, 1)
-	left := sharedBytes - min(p.heap.engine.AddressBytes(), sharedBytes)
+	left := sharedBytes - min(u.heap.engine.AddressBytes(), sharedBytes)
 	share := max(left/sharedPart, firstSpaceBytes<<min(spaces, shiftOf(maxSpaceBytes/firstSpaceBytes)))
-	share = min(1<<(bits.Len64(share)-1), p.heap.config.AlignmentBytes<<narrowShift)
+	share = min(1<<(bits.Len64(share)-1), u.heap.config.AlignmentBytes<<narrowShift)
 	smallest := ceilPowerOfTwo(max(least, align))
 	if smallest == 0 {
 		return nil, nil
 	}
-	had, err := p.reserve(smallest, max(smallest, min(ceilPowerOfTwo(most), share)), align)
+	had, err := u.reserve(smallest, max(smallest, min(ceilPowerOfTwo(most), share)), align)
 	if err != nil || had.SizeBytes == 0 {
 		return nil, err
 	}
-	return p.newVirtualSegment(had)
+	return u.newVirtualSegment(had)
 }
 
 // reserve takes addresses, as many as most, or fewer where there are not so many, but
 // smallest at least; none: there are none. All three are powers of two.
-func (p *Pool) reserve(smallest, most, align uint64) (engine.Segment, error) {
+func (u *supply) reserve(smallest, most, align uint64) (engine.Segment, error) {
 	for size := most; size >= smallest; size /= 2 {
-		had, err := p.reserveNow(size, align)
+		had, err := u.reserveNow(size, align)
 		switch {
 		case err != nil:
 			return engine.Segment{}, err
@@ -103,25 +103,25 @@ func (p *Pool) reserve(smallest, most, align uint64) (engine.Segment, error) {
 		case size == most:
 			return had, nil
 		}
-		p.heap.engine.DiscardAddresses(had)
-		return p.reserveFew(max(smallest, size/spaceShare), align)
+		u.heap.engine.DiscardAddresses(had)
+		return u.reserveFew(max(smallest, size/spaceShare), align)
 	}
 	return engine.Segment{}, nil
 }
 
 // reserveFew takes addresses if there are spareBytes besides.
-func (p *Pool) reserveFew(size, align uint64) (engine.Segment, error) {
-	spare, err := p.reserveNow(spareBytes, p.heap.paged.pageBytes)
+func (u *supply) reserveFew(size, align uint64) (engine.Segment, error) {
+	spare, err := u.reserveNow(spareBytes, u.heap.paged.pageBytes)
 	if err != nil || spare.SizeBytes == 0 {
 		return engine.Segment{}, err
 	}
-	defer p.heap.engine.DiscardAddresses(spare)
-	return p.reserveNow(size, align)
+	defer u.heap.engine.DiscardAddresses(spare)
+	return u.reserveNow(size, align)
 }
 
 // reserveNow takes just so many addresses; none: there are not so many.
-func (p *Pool) reserveNow(size, align uint64) (engine.Segment, error) {
-	had, err := p.heap.engine.ReserveAddresses(size, align)
+func (u *supply) reserveNow(size, align uint64) (engine.Segment, error) {
+	had, err := u.heap.engine.ReserveAddresses(size, align)
 	if device.CodeOf(err) == device.CodeOutOfVirtualMemory {
 		return engine.Segment{}, nil
 	}
@@ -129,24 +129,24 @@ func (p *Pool) reserveNow(size, align uint64) (engine.Segment, error) {
 }
 
 // discardSpaces gives the addresses back of a pool that never had a page.
-func (p *Pool) discardSpaces() {
-	for len(p.heap.segments) > 0 && p.heap.paged != nil {
-		s := p.heap.segments[0]
-		p.heap.mu.Lock()
-		p.heap.detach(s)
-		p.heap.mu.Unlock()
+func (u *supply) discardSpaces() {
+	for len(u.heap.segments) > 0 && u.heap.paged != nil {
+		s := u.heap.segments[0]
+		u.heap.mu.Lock()
+		u.heap.detach(s)
+		u.heap.mu.Unlock()
 		s.close()
-		p.heap.engine.DiscardAddresses(s.had)
+		u.heap.engine.DiscardAddresses(s.had)
 	}
 }
 
 // newVirtualSegment lays a strategy and a page table over a reservation.
-func (p *Pool) newVirtualSegment(had engine.Segment) (*segment, error) {
-	s, err := p.heap.newSegment(had)
+func (u *supply) newVirtualSegment(had engine.Segment) (*segment, error) {
+	s, err := u.heap.newSegment(had)
 	if err != nil || s == nil {
-		p.heap.engine.DiscardAddresses(had)
+		u.heap.engine.DiscardAddresses(had)
 		return nil, err
 	}
-	s.pages, s.paging = pages.New(p.heap.paged.pageBytes, &p.heap.paged.counts), p.heap.paged
+	s.pages, s.paging = pages.New(u.heap.paged.pageBytes, &u.heap.paged.counts), u.heap.paged
 	return s, nil
 }

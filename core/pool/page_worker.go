@@ -72,8 +72,8 @@ func (p *Pool) work(stop <-chan struct{}) {
 // false ends the worker.
 func (p *Pool) workOnce() (after time.Duration, again bool) {
 	p.lookAtCaches()
-	released, err := p.endWindow()
-	p.returned(released > 0, err)
+	released, err := p.supply.endWindow()
+	p.supply.returned(released > 0, err)
 	p.heap.lock()
 	defer p.heap.mu.Unlock()
 	g := p.heap.paged
@@ -82,7 +82,7 @@ func (p *Pool) workOnce() (after time.Duration, again bool) {
 		// that is left.
 		g.worker.watches = false
 	}
-	due, again := p.nextDue()
+	due, again := p.supply.nextDue()
 	if !again {
 		g.worker.stop, g.worker.done = nil, nil
 	}
@@ -91,8 +91,8 @@ func (p *Pool) workOnce() (after time.Duration, again bool) {
 
 // nextDue is when there is something to do again; false: not before blocks go. The
 // caller holds mu.
-func (p *Pool) nextDue() (due time.Duration, again bool) {
-	g := p.heap.paged
+func (u *supply) nextDue() (due time.Duration, again bool) {
+	g := u.heap.paged
 	pages, caches := g.worker.since+g.keeper.Window(), g.caches.since+cacheWindow
 	switch {
 	case g.worker.watches && g.caches.watches:
@@ -106,34 +106,34 @@ func (p *Pool) nextDue() (due time.Duration, again bool) {
 // endWindow gives back what was idle for the whole window, if that is over, some
 // pages at a time: an allocation that has to map others waits for no more. The next
 // window begins unless no more is left than may stay.
-func (p *Pool) endWindow() (releasedBytes uint64, err error) {
-	g := p.heap.paged
+func (u *supply) endWindow() (releasedBytes uint64, err error) {
+	g := u.heap.paged
 	for first := true; ; first = false {
-		p.layout.Lock()
-		p.heap.lock()
-		if p.heap.state != stateOpen {
+		u.layout.Lock()
+		u.heap.lock()
+		if u.heap.state != stateOpen {
 			g.worker.watches = false
 		}
 		if !g.worker.watches || first && g.clock() < g.worker.since+g.keeper.Window() {
-			p.heap.mu.Unlock()
-			p.layout.Unlock()
+			u.heap.mu.Unlock()
+			u.layout.Unlock()
 			return releasedBytes, nil
 		}
 		surplus := g.surplus(g.counts.Low)
-		released, err := p.returnSurplus(min(surplus, pagesAtOnce))
+		released, err := u.returnSurplus(min(surplus, pagesAtOnce))
 		releasedBytes += released
-		p.heap.lock()
+		u.heap.lock()
 		if err == nil && released > 0 && surplus > pagesAtOnce {
-			p.heap.mu.Unlock()
-			p.layout.Unlock()
+			u.heap.mu.Unlock()
+			u.layout.Unlock()
 			continue
 		}
 		g.keeper.GaveBack(releasedBytes/g.pageBytes, g.clock())
-		g.worker.watches = p.heap.tooManyIdle()
+		g.worker.watches = u.heap.tooManyIdle()
 		g.worker.since = g.clock()
 		g.counts.BeginWindow()
-		p.heap.mu.Unlock()
-		p.layout.Unlock()
+		u.heap.mu.Unlock()
+		u.layout.Unlock()
 		return releasedBytes, err
 	}
 }
@@ -150,27 +150,27 @@ func (p *Pool) Tick() (due time.Duration, again bool, err error) {
 		return 0, false, nil
 	}
 	p.lookAtCaches()
-	released, err := p.endWindow()
-	p.returned(released > 0, nil)
+	released, err := p.supply.endWindow()
+	p.supply.returned(released > 0, nil)
 	p.heap.mu.Lock()
 	defer p.heap.mu.Unlock()
-	due, again = p.nextDue()
+	due, again = p.supply.nextDue()
 	return due, again, err
 }
 
 // returnSurplus gives back so many idle pages, as far as the pool's least allows.
 // The caller holds layout and mu, which it lets go of.
-func (p *Pool) returnSurplus(pages uint64) (releasedBytes uint64, err error) {
-	g := p.heap.paged
-	spare := (p.heap.held - min(p.heap.held, p.heap.leastHeld())) / g.pageBytes
+func (u *supply) returnSurplus(pages uint64) (releasedBytes uint64, err error) {
+	g := u.heap.paged
+	spare := (u.heap.held - min(u.heap.held, u.heap.leastHeld())) / g.pageBytes
 	low := g.counts.Low
-	chosen := g.chooseHighest(p.heap.segments, min(pages, spare))
+	chosen := g.chooseHighest(u.heap.segments, min(pages, spare))
 	g.counts.Low = low - min(low, chosen.count())
-	p.heap.mu.Unlock()
+	u.heap.mu.Unlock()
 	if chosen.count() == 0 {
 		return 0, nil
 	}
-	return p.returnPages(chosen)
+	return u.returnPages(chosen)
 }
 
 // chooseHighest takes so many idle pages, or all, out of the tables, from the
@@ -188,13 +188,13 @@ func (g *paging) chooseHighest(segments []*segment, count uint64) (c chosenPages
 }
 
 // returned tells of pages that went back. The caller holds no lock.
-func (p *Pool) returned(some bool, err error) {
+func (u *supply) returned(some bool, err error) {
 	if err != nil {
-		p.heap.engine.Log(engine.Warning, fmt.Sprintf("pool %q could not give back idle pages: %v", p.heap.config.Name, err))
+		u.heap.engine.Log(engine.Warning, fmt.Sprintf("pool %q could not give back idle pages: %v", u.heap.config.Name, err))
 	}
 	if some {
-		p.heap.engine.SegmentsChanged()
-		p.heap.changed()
+		u.heap.engine.SegmentsChanged()
+		u.heap.changed()
 	}
 }
 
@@ -205,16 +205,16 @@ func (p *Pool) ReturnIdle() (releasedBytes uint64, err error) {
 	if g == nil {
 		return 0, nil
 	}
-	p.layout.Lock()
+	p.supply.layout.Lock()
 	p.heap.lock()
 	if p.heap.state != stateOpen {
 		p.heap.mu.Unlock()
-		p.layout.Unlock()
+		p.supply.layout.Unlock()
 		return 0, p.heap.closedError("pool.return_idle")
 	}
-	released, err := p.returnSurplus(g.surplus(g.counts.Idle))
-	p.layout.Unlock()
-	p.returned(released > 0, nil)
+	released, err := p.supply.returnSurplus(g.surplus(g.counts.Idle))
+	p.supply.layout.Unlock()
+	p.supply.returned(released > 0, nil)
 	return released, err
 }
 
@@ -227,7 +227,7 @@ func (p *Pool) PauseReturn() {
 	p.heap.mu.Lock()
 	p.heap.paged.worker.pauses++
 	p.heap.mu.Unlock()
-	p.stopWorker()
+	p.supply.stopWorker()
 }
 
 // ResumeReturn ends PauseReturn.
@@ -245,15 +245,15 @@ func (p *Pool) ResumeReturn() {
 }
 
 // stopWorker ends the worker and waits for it. The caller holds no lock.
-func (p *Pool) stopWorker() {
-	if p.heap.paged == nil {
+func (u *supply) stopWorker() {
+	if u.heap.paged == nil {
 		return
 	}
-	p.heap.mu.Lock()
-	w := &p.heap.paged.worker
+	u.heap.mu.Lock()
+	w := &u.heap.paged.worker
 	stop, done := w.stop, w.done
 	w.stop = nil
-	p.heap.mu.Unlock()
+	u.heap.mu.Unlock()
 	if done == nil {
 		return
 	}
@@ -261,9 +261,9 @@ func (p *Pool) stopWorker() {
 		close(stop)
 	}
 	<-done
-	p.heap.mu.Lock()
+	u.heap.mu.Lock()
 	if w.done == done {
 		w.done = nil
 	}
-	p.heap.mu.Unlock()
+	u.heap.mu.Unlock()
 }

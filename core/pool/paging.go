@@ -24,13 +24,13 @@ import (
 // (page_grow.go).
 
 // startPaging decides whether the pool has pages, and of which size.
-func (p *Pool) startPaging() error {
-	c := &p.heap.config
+func (u *supply) startPaging() error {
+	c := &u.heap.config
 	const op = "pool.new"
 	if c.Paging == PagingOff {
 		return nil
 	}
-	virtual, err := p.heap.engine.VirtualMemory()
+	virtual, err := u.heap.engine.VirtualMemory()
 	if err != nil {
 		if c.Paging == PagingOn {
 			return err
@@ -45,24 +45,23 @@ func (p *Pool) startPaging() error {
 	if pageBytes&(pageBytes-1) != 0 || pageBytes < size.MinimumBytes {
 		return device.Errorf(device.CodeInvalidPageSize, op,
 			"physical_page_bytes %d is not a power of two of at least %d", pageBytes,
-			size.MinimumBytes).On(p.heap.engine.ID())
+			size.MinimumBytes).On(u.heap.engine.ID())
 	}
-	most := c.mostHeld(p.heap.engine)
+	most := c.mostHeld(u.heap.engine)
 	if c.Paging == PagingAuto && most/autoPages < pageBytes {
 		return nil
 	}
 	if most < pageBytes {
 		return device.Errorf(device.CodeInvalidConfig, op,
-			"the pool may hold %d bytes, less than a page of %d", most, pageBytes).On(p.heap.engine.ID())
+			"the pool may hold %d bytes, less than a page of %d", most, pageBytes).On(u.heap.engine.ID())
 	}
-	p.heap.paged = &paging{
+	u.heap.paged = &paging{
 		device: virtual, pageBytes: pageBytes, ready: readyPages(c.ReadyPages), shared: c.ReadyPages == 0,
 		clock: c.Clock,
 	}
-	if p.heap.paged.clock == nil {
-		p.heap.paged.clock = track.Now
+	if u.heap.paged.clock == nil {
+		u.heap.paged.clock = track.Now
 	}
-	p.heap.paged.worker.work = p.work
 	return nil
 }
 

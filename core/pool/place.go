@@ -60,7 +60,7 @@ func (h *heap) write(s *segment, got *rangealloc.Range, n *need, block *Block) e
 		return h.tooSlack(n, slack)
 	}
 	s.setInfo(got.Slot, makeInfo(blockLive, tag, slack))
-	h.noteStream(located{s, *got}, n.stream)
+	h.streams.note(located{s, *got}, n.stream)
 	block.Addr, block.SizeBytes = s.base+device.Addr(got.Offset), got.Size
 	block.RequestedBytes, block.Tag = n.requested, h.tags.Name(tag)
 	if s.timed {

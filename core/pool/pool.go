@@ -1,25 +1,18 @@
 package pool
 
 import (
-	"sync"
-
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/mirror"
 	"ferrum_mem/core/pool/graphs"
-	"ferrum_mem/core/pool/inflight"
 	"ferrum_mem/core/track"
 )
 
 // Pool hands out blocks by address. All methods are safe for concurrent use.
 // After Close every call that can fail fails with CodeInvalidState.
 type Pool struct {
-	heap heap
-	// source is where all segments come from.
-	source engine.Source
-
-	layout sync.Mutex
-	census sync.Mutex
+	heap   heap
+	supply supply
 
 	// batches counts the frees in slices that are under way, some of whose blocks may be
 	// leaving; heap.passed is signalled when one is over.
@@ -27,10 +20,10 @@ type Pool struct {
 	leases  leases
 	// graphs is the graphs that were captured for the pool, with their private pools.
 	graphs graphs.Registry[*Pool]
-	// keeping is nil but in a private pool, and parked counts blocks that graphs still
-	// use, and that are behind no fence yet.
-	keeping *keeping
-	parked  uint64
+	// parent is the pool that the graphs of a private pool were captured for, else nil.
+	parent *Pool
+	// parked counts blocks that graphs still use, and that are behind no fence yet.
+	parked uint64
 	// shownAt is where the books can be read; nil: nowhere.
 	shownAt *mirror.Pool
 }
@@ -98,13 +91,3 @@ const opClose = "pool.close"
 const opRecord = "pool.record_stream"
 
 const opReset = "pool.reset"
-
-// keeping is what a private pool knows of the end of its graphs, under heap.mu.
-type keeping struct {
-	// family is the pool that the graphs were captured for.
-	family *Pool
-	// released says that all graphs were, and fence is the end of the last run; none: it
-	// is over.
-	released bool
-	fence    inflight.Fence
-}

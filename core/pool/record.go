@@ -1,10 +1,6 @@
 package pool
 
-import (
-	"slices"
-
-	"ferrum_mem/core/device"
-)
+import "ferrum_mem/core/device"
 
 // RecordStream says that a stream (nil: the default one) uses a live block too:
 // once freed, the block also waits for the work that is queued on that stream at
@@ -40,26 +36,15 @@ func (p *Pool) RecordStream(addr device.Addr, stream device.Stream) error {
 		if !ok || l.info().state() != blockLeased {
 			if ok && l.info().state() == blockLive {
 				defer p.heap.mu.Unlock()
-				p.heap.recordOf(l, stream)
+				p.heap.streams.record(l, stream)
 				return nil
 			}
 			p.heap.mu.Unlock()
 			return p.heap.notLive(opRecord, addr)
 		}
 		p.heap.mu.Unlock()
-		if err := p.takeOver(addr); err != nil {
+		if err := p.leases.takeOver(addr); err != nil {
 			return err
 		}
 	}
-}
-
-// recordOf notes that a stream uses a live block.
-func (h *heap) recordOf(l located, stream device.Stream) {
-	if h.streams == nil {
-		h.streams = make(map[device.Addr][]device.Stream)
-	}
-	if named := h.streams[l.addr()]; !slices.Contains(named, stream) {
-		h.streams[l.addr()] = append(named, stream)
-	}
-	l.setInfo(l.info() | recordedBit)
 }

@@ -157,11 +157,7 @@ func (p *Pool) Settle(c Claim) bool {
 	if to.timed {
 		to.times[to.Slot] = from.times[from.Slot]
 	}
-	if named, ok := p.heap.streams[c.From]; ok {
-		delete(p.heap.streams, c.From)
-		p.heap.streams[c.To] = named
-	}
-	p.heap.moveStream(from, to)
+	p.heap.streams.move(from, to)
 	from.setInfo(0)
 	p.heap.giveToSegment(from)
 	p.heap.books.Land(from.Size)

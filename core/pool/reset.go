@@ -29,7 +29,7 @@ func (p *Pool) Reset(stream device.Stream) error {
 			return err
 		}
 	}
-	p.adoptAll()
+	p.leases.adoptAll()
 	if err = p.roomForAll(j); err != nil {
 		p.Land()
 		err = p.roomForAll(j)
@@ -47,13 +47,13 @@ func (p *Pool) roomForAll(j *pendingFree) error {
 	live := p.Statistics().LiveBlocks.Current
 	p.heap.lock()
 	defer p.heap.mu.Unlock()
-	links := p.heap.blockStreams.live + uint64(len(p.heap.streams))
+	links := p.heap.streams.linked()
 	if j.waits() {
 		links += live
 	}
 	blocks := min(live, links)
 	if err := p.heap.inFlight.Reserve(int(blocks), int(links)); err != nil {
-		return p.noRoomInFlight(opReset, int(blocks), err)
+		return p.heap.noRoomInFlight(opReset, int(blocks), err)
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func (p *Pool) freeSome(j *pendingFree, w *tour) (more bool, err error) {
 	overfull := p.heap.overfull
 	p.heap.mu.Unlock()
 	if overfull {
-		p.shrink()
+		p.supply.shrink()
 	}
 	return more, nil
 }

@@ -35,31 +35,31 @@ func (p *Pool) SetReleaseThreshold(bytes uint64) error {
 	}
 	p.heap.threshold = bytes
 	p.heap.mu.Unlock()
-	p.shrink()
+	p.supply.shrink()
 	return nil
 }
 
 // shrink gives empty segments back, the newest first, while more than the
 // threshold is held. It waits for no work. The caller holds no lock.
-func (p *Pool) shrink() {
-	p.layout.Lock()
-	p.heap.lock()
-	p.heap.overfull = false
-	if p.heap.state != stateOpen {
-		p.heap.mu.Unlock()
-		p.layout.Unlock()
+func (u *supply) shrink() {
+	u.layout.Lock()
+	u.heap.lock()
+	u.heap.overfull = false
+	if u.heap.state != stateOpen {
+		u.heap.mu.Unlock()
+		u.layout.Unlock()
 		return
 	}
-	released, err := p.giveBackCached(func(taken uint64) bool { return p.heap.held-taken > p.heap.threshold })
-	p.layout.Unlock()
+	released, err := u.giveBackCached(func(taken uint64) bool { return u.heap.held-taken > u.heap.threshold })
+	u.layout.Unlock()
 	if err != nil {
 		// What the device does not take now it is offered again with the next
 		// segment that comes free.
-		p.heap.engine.Log(engine.Warning, fmt.Sprintf(
-			"pool %q could not give back memory above its release threshold: %v", p.heap.config.Name, err))
+		u.heap.engine.Log(engine.Warning, fmt.Sprintf(
+			"pool %q could not give back memory above its release threshold: %v", u.heap.config.Name, err))
 	}
 	if released > 0 {
-		p.heap.engine.SegmentsChanged()
+		u.heap.engine.SegmentsChanged()
 	}
-	p.heap.changed()
+	u.heap.changed()
 }

@@ -51,7 +51,7 @@ func (p *Pool) tryRetire(j *pendingFree) (again bool, err error) {
 		p.heap.mu.Unlock()
 		switch {
 		case err == nil:
-			err = p.takeOverFrom(leased, j.addrs)
+			err = p.leases.takeOverFrom(leased, j.addrs)
 		case err == errNotLive: //nolint:errorlint // the very value, of findLive
 			err = p.refuse(j)
 		}
@@ -80,7 +80,7 @@ func (p *Pool) tryRetire(j *pendingFree) (again bool, err error) {
 	overfull := p.heap.overfull
 	p.heap.mu.Unlock()
 	if overfull {
-		p.shrink()
+		p.supply.shrink()
 	}
 	return false, nil
 }
@@ -240,7 +240,7 @@ func (p *Pool) retireFound(j *pendingFree, found []located) {
 		sum.RequestedBytes += part.RequestedBytes
 	}
 	if p.heap.debug == nil && len(j.graphs) == 0 && !j.waits() {
-		p.heap.forgetStreams(found)
+		p.heap.streams.forgetAll(found)
 		p.heap.giveManyToSegments(found)
 		p.heap.books.FreeMany(sum, uint64(len(found)))
 		return
@@ -248,22 +248,6 @@ func (p *Pool) retireFound(j *pendingFree, found []located) {
 	p.heap.books.RetireMany(sum, uint64(len(found)))
 	if len(j.graphs) == 0 || !p.park(j, found) {
 		p.fly(j, found)
-	}
-}
-
-// forgetStreams drops the streams of blocks that have died, and those that RecordStream
-// named for them.
-func (h *heap) forgetStreams(found []located) {
-	if h.blockStreams.live > 0 {
-		for _, l := range found {
-			h.forgetStream(l.segment, l.Slot)
-		}
-	}
-	if len(h.streams) == 0 {
-		return
-	}
-	for _, l := range found {
-		delete(h.streams, l.addr())
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // unmarked adds to j.missing the streams that the blocks are of, and those that
 // RecordStream named for them, that have no mark yet.
 func (p *Pool) unmarked(j *pendingFree, found []located) {
-	if p.heap.allOfStream(j) {
+	if p.heap.streams.areAll(j.stream) {
 		return
 	}
 	miss := func(stream device.Stream) {
@@ -19,35 +19,30 @@ func (p *Pool) unmarked(j *pendingFree, found []located) {
 		}
 	}
 	for _, l := range found {
-		if of := p.heap.streamFor(j, l); of != nil {
+		if of := p.heap.streams.streamFor(l, j.stream); of != nil {
 			miss(of)
 		}
 		if !l.info().recorded() {
 			continue
 		}
-		for _, stream := range p.heap.streams[l.addr()] {
+		for _, stream := range p.heap.streams.namedFor(l) {
 			miss(stream)
 		}
 	}
 }
 
-// allOfStream says that no block of the pool waits for a stream but that of the free.
-func (h *heap) allOfStream(j *pendingFree) bool {
-	return len(h.streams) == 0 && h.blockStreams.live == 0 && (j.stream == nil || j.stream == h.defaultStream)
-}
-
 // linksOf is how many fences the blocks wait for together, at most.
 func (p *Pool) linksOf(j *pendingFree, found []located) int {
 	links := (len(j.events) + 1) * len(found)
-	if p.heap.allOfStream(j) {
+	if p.heap.streams.areAll(j.stream) {
 		return links
 	}
 	for _, l := range found {
-		if p.heap.streamFor(j, l) != nil {
+		if p.heap.streams.streamFor(l, j.stream) != nil {
 			links++
 		}
 		if l.info().recorded() {
-			links += len(p.heap.streams[l.addr()])
+			links += len(p.heap.streams.namedFor(l))
 		}
 	}
 	return links
@@ -60,14 +55,14 @@ func (p *Pool) roomFor(j *pendingFree, blocks, links int) error {
 		return nil
 	}
 	if err := p.heap.inFlight.Reserve(blocks, links); err != nil {
-		return p.noRoomInFlight(opFree, blocks, err)
+		return p.heap.noRoomInFlight(opFree, blocks, err)
 	}
 	return nil
 }
 
-func (p *Pool) noRoomInFlight(op string, blocks int, err error) error {
+func (h *heap) noRoomInFlight(op string, blocks int, err error) error {
 	return device.Errorf(device.CodeResourceExhausted, op,
-		"there is no memory to note %d blocks more behind queued work: free them when that is done: %w", blocks, err).On(p.heap.engine.ID())
+		"there is no memory to note %d blocks more behind queued work: free them when that is done: %w", blocks, err).On(h.engine.ID())
 }
 
 // fly puts blocks that are leaving in flight behind the marks that they need.
@@ -75,7 +70,7 @@ func (p *Pool) fly(j *pendingFree, found []located) {
 	p.placeMarks(j)
 	for _, l := range found {
 		behind := append(p.heap.scratch.behind[:0], j.own...)
-		named, of := p.heap.streams[l.addr()], p.heap.streamFor(j, l)
+		named, of := p.heap.streams.namedFor(l), p.heap.streams.streamFor(l, j.stream)
 		for i, fence := range j.fences {
 			if !fence.IsNone() && (j.streams[i] == j.stream || j.streams[i] == of || slices.Contains(named, j.streams[i])) {
 				behind = append(behind, fence)
@@ -89,7 +84,7 @@ func (p *Pool) fly(j *pendingFree, found []located) {
 		}
 		p.heap.inFlight.Add(l.inFlight(), behind)
 	}
-	p.heap.forgetStreams(found)
+	p.heap.streams.forgetAll(found)
 }
 
 // placeMarks puts the marks and the events of a free on fences. A fence that a slice

@@ -58,7 +58,7 @@ func (p *Pool) tryRetireMany(j *pendingFree) (again bool, err error) {
 	case err != nil:
 		return true, err
 	case leased != 0:
-		return true, p.takeOverFrom(leased, j.addrs)
+		return true, p.leases.takeOverFrom(leased, j.addrs)
 	case len(j.missing) > 0:
 		p.restoreMany(j, len(j.addrs))
 		p.markAll(j, j.missing)
@@ -140,7 +140,7 @@ func (p *Pool) retireSlices(j *pendingFree, links int) {
 		overfull := p.heap.overfull
 		p.heap.mu.Unlock()
 		if overfull {
-			p.shrink()
+			p.supply.shrink()
 		}
 		steps.Rest()
 	}

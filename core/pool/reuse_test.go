@@ -80,7 +80,7 @@ func TestRecordedStreamsAreWaitedForToo(t *testing.T) {
 	p.Land()
 	require.EqualValues(t, 2048, p.Statistics().Active.Current)
 	require.Equal(t, block.Addr, allocOn(t, p, 1000, s).Addr, "only its own stream is left")
-	require.Empty(t, p.heap.streams)
+	require.Empty(t, p.heap.streams.named)
 	b.check(t, p)
 	s.Release()
 	require.NoError(t, s.Close())

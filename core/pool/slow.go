@@ -14,8 +14,8 @@ import (
 
 // search is an allocation for which the segments had no room.
 type search struct {
-	pool *Pool
-	need need
+	supply *supply
+	need   need
 	// to is where the blocks of a batch go; nil: one is wanted, and goes to block.
 	to    []device.Addr
 	block Block
@@ -24,16 +24,11 @@ type search struct {
 // searches keeps those that are over: to grow by a page should leave nothing behind.
 var searches = sync.Pool{New: func() any { return new(search) }}
 
-// allocSlow is Alloc when the segments have no room.
-func (p *Pool) allocSlow(n *need) (Block, error) {
-	return p.search(n, nil)
-}
-
 // search takes in all freed blocks, grows the pool, and looks for room
 // everywhere, until it got a block, or one for every place of to.
-func (p *Pool) search(n *need, to []device.Addr) (Block, error) {
+func (u *supply) search(n *need, to []device.Addr) (Block, error) {
 	s := searches.Get().(*search)
-	*s = search{pool: p, need: *n, to: to}
+	*s = search{supply: u, need: *n, to: to}
 	err := s.run()
 	block := s.block
 	*s = search{}
@@ -48,27 +43,27 @@ func (p *Pool) search(n *need, to []device.Addr) (Block, error) {
 // is changed. What blocks in flight will do, excess says: inflight.Fits or inflight.Wastes. The caller
 // holds mu.
 func (s *search) take(excess inflight.Excess) error {
-	p := s.pool
+	u := s.supply
 	if s.to != nil {
-		return p.heap.placeBatch(&s.need, s.to, excess)
+		return u.heap.placeBatch(&s.need, s.to, excess)
 	}
-	if at, ok := p.heap.inFlight.Find(s.need.stream, s.need.inFlight(excess)); ok {
-		return p.heap.revive(at, &s.need, &s.block)
+	if at, ok := u.heap.inFlight.Find(s.need.stream, s.need.inFlight(excess)); ok {
+		return u.heap.revive(at, &s.need, &s.block)
 	}
 	if excess == inflight.Wastes {
 		return rangealloc.ErrNoRoom
 	}
-	return p.heap.place(&s.need, &s.block)
+	return u.heap.place(&s.need, &s.block)
 }
 
 func (s *search) run() error {
-	p := s.pool
+	u := s.supply
 	found, err := s.attempt(inflight.Fits)
 	if found || err != nil {
-		return p.failed(err)
+		return u.failed(err)
 	}
-	if err := p.neverFits(&s.need); err != nil {
-		return p.failed(err)
+	if err := u.neverFits(&s.need); err != nil {
+		return u.failed(err)
 	}
 	found, err = s.extend()
 	if err != nil && !errors.Is(err, device.CodeOutOfMemory) {
@@ -76,18 +71,18 @@ func (s *search) run() error {
 	}
 	if !found {
 		if err := s.findRoom(); err != nil {
-			return p.failed(p.orAddressless(&s.need, err))
+			return u.failed(u.orAddressless(&s.need, err))
 		}
 	}
-	p.heap.changed()
+	u.heap.changed()
 	return nil
 }
 
 // extend grows the pool, or takes in what is in quarantine.
 func (s *search) extend() (found bool, err error) {
-	p := s.pool
-	found, err = p.grow(s)
-	if found || err != nil || p.heap.debug == nil || !p.heap.flushQuarantine() {
+	u := s.supply
+	found, err = u.grow(s)
+	if found || err != nil || u.heap.debug == nil || !u.heap.flushQuarantine() {
 		return found, err
 	}
 	return s.attempt(inflight.Fits)
@@ -95,10 +90,10 @@ func (s *search) extend() (found bool, err error) {
 
 // findRoom waits for work, and has others make room.
 func (s *search) findRoom() error {
-	p, n := s.pool, &s.need
-	return p.heap.engine.FindRoom(engine.Need{
-		Pool: p, Op: opAlloc, SizeBytes: n.Size * n.count, AlignmentBytes: n.Align,
-		Bound: p.boundText(), BoundRoomBytes: p.boundRoom(),
+	u, n := s.supply, &s.need
+	return u.heap.engine.FindRoom(engine.Need{
+		Pool: u.owner, Op: opAlloc, SizeBytes: n.Size * n.count, AlignmentBytes: n.Align,
+		Bound: u.boundText(), BoundRoomBytes: u.boundRoom(),
 		Spare: func() (bool, error) { return s.attempt(inflight.Wastes) },
 	}, func() (bool, error) {
 		if found, err := s.attempt(inflight.Fits); found || err != nil {
@@ -110,43 +105,43 @@ func (s *search) findRoom() error {
 
 // orAddressless is the error of an allocation that found no room: CodeOutOfVirtualMemory
 // where there is memory, and no address for it.
-func (p *Pool) orAddressless(n *need, err error) error {
+func (u *supply) orAddressless(n *need, err error) error {
 	if !n.addressless || !errors.Is(err, device.CodeOutOfMemory) {
 		return err
 	}
-	p.heap.mu.Lock()
-	spaces, bytes := len(p.heap.segments), uint64(0)
-	for _, s := range p.heap.segments {
+	u.heap.mu.Lock()
+	spaces, bytes := len(u.heap.segments), uint64(0)
+	for _, s := range u.heap.segments {
 		bytes += s.had.SizeBytes
 	}
-	p.heap.mu.Unlock()
+	u.heap.mu.Unlock()
 	return device.Errorf(device.CodeOutOfVirtualMemory, opAlloc,
 		"size_bytes %d: no further address space is to be had for pool %q, which has %d bytes in %d ranges",
-		n.requested, p.heap.config.Name, bytes, spaces).On(p.heap.engine.ID()).
+		n.requested, u.heap.config.Name, bytes, spaces).On(u.heap.engine.ID()).
 		Stating(device.FactRequestedBytes, n.Size*n.count)
 }
 
 // failed counts an allocation that ran out of memory and passes its error on.
-func (p *Pool) failed(err error) error {
+func (u *supply) failed(err error) error {
 	if errors.Is(err, device.CodeOutOfMemory) || errors.Is(err, device.CodeOutOfVirtualMemory) {
-		p.heap.mu.Lock()
-		p.heap.books.Fail()
-		p.heap.mu.Unlock()
+		u.heap.mu.Lock()
+		u.heap.books.Fail()
+		u.heap.mu.Unlock()
 	}
 	return err
 }
 
 // attempt takes in every freed block that is ready and looks for room.
 func (s *search) attempt(excess inflight.Excess) (found bool, err error) {
-	p := s.pool
-	p.heap.lockLanded()
-	if p.heap.state != stateOpen {
-		p.heap.mu.Unlock()
-		return false, p.heap.closedError(opAlloc)
+	u := s.supply
+	u.heap.lockLanded()
+	if u.heap.state != stateOpen {
+		u.heap.mu.Unlock()
+		return false, u.heap.closedError(opAlloc)
 	}
 	err = s.take(excess)
-	p.heap.mu.Unlock()
-	p.heap.changed()
+	u.heap.mu.Unlock()
+	u.heap.changed()
 	if noRoom(err) {
 		return false, nil
 	}
@@ -155,54 +150,54 @@ func (s *search) attempt(excess inflight.Excess) (found bool, err error) {
 
 // neverFits says why a request can never be served, whatever is freed: it is
 // above the device's capacity, its limit or the pool's bound.
-func (p *Pool) neverFits(n *need) error {
+func (u *supply) neverFits(n *need) error {
 	what := fmt.Sprintf("size_bytes %d", n.requested)
 	if n.count > 1 {
 		what = fmt.Sprintf("size_bytes %d, count %d", n.requested, n.count)
 	}
-	if fixed := p.heap.fixedBytes(); fixed != 0 && n.Size > fixed {
+	if fixed := u.heap.fixedBytes(); fixed != 0 && n.Size > fixed {
 		return device.Errorf(device.CodeOutOfMemory, opAlloc,
-			"%s can never fit: fixed_block_bytes of pool %q is %d", what, p.heap.config.Name, fixed).On(p.heap.engine.ID()).
+			"%s can never fit: fixed_block_bytes of pool %q is %d", what, u.heap.config.Name, fixed).On(u.heap.engine.ID()).
 			Stating(device.FactRequestedBytes, n.requested).Stating(device.FactCapacityBytes, fixed)
 	}
 	carry, total := bits.Mul64(n.Size, n.count)
-	segment, ok := p.heap.sizeFor(total)
+	segment, ok := u.heap.sizeFor(total)
 	if !ok || carry != 0 {
 		return device.Errorf(device.CodeOutOfMemory, opAlloc,
-			"%s can never fit: no segment is that large", what).On(p.heap.engine.ID())
+			"%s can never fit: no segment is that large", what).On(u.heap.engine.ID())
 	}
-	if err := p.heap.engine.NeverFits(opAlloc, what, segment); err != nil {
+	if err := u.heap.engine.NeverFits(opAlloc, what, segment); err != nil {
 		return err
 	}
-	p.heap.mu.Lock()
-	bound := p.heap.bound()
-	p.heap.mu.Unlock()
+	u.heap.mu.Lock()
+	bound := u.heap.bound()
+	u.heap.mu.Unlock()
 	if segment > bound {
 		return device.Errorf(device.CodeOutOfMemory, opAlloc,
-			"%s can never fit in pool %q: %s", what, p.heap.config.Name, p.boundText()).On(p.heap.engine.ID()).
+			"%s can never fit in pool %q: %s", what, u.heap.config.Name, u.boundText()).On(u.heap.engine.ID()).
 			Stating(device.FactRequestedBytes, segment).Stating(device.FactCapacityBytes, bound)
 	}
 	return nil
 }
 
 // boundRoom is what the pool's bound lets it have besides what it holds.
-func (p *Pool) boundRoom() uint64 {
-	p.heap.mu.Lock()
-	defer p.heap.mu.Unlock()
-	bound := p.heap.bound()
-	return bound - min(p.heap.held, bound)
+func (u *supply) boundRoom() uint64 {
+	u.heap.mu.Lock()
+	defer u.heap.mu.Unlock()
+	bound := u.heap.bound()
+	return bound - min(u.heap.held, bound)
 }
 
 // boundText names what bounds the pool; "" if nothing does.
-func (p *Pool) boundText() string {
-	p.heap.mu.Lock()
-	defer p.heap.mu.Unlock()
+func (u *supply) boundText() string {
+	u.heap.mu.Lock()
+	defer u.heap.mu.Unlock()
 	switch {
-	case p.heap.maxSize != 0:
-		return fmt.Sprintf("max_size_bytes of the pool: %d, held: %d", p.heap.maxSize, p.heap.held)
-	case !p.heap.config.AutoExpansion:
+	case u.heap.maxSize != 0:
+		return fmt.Sprintf("max_size_bytes of the pool: %d, held: %d", u.heap.maxSize, u.heap.held)
+	case !u.heap.config.AutoExpansion:
 		return fmt.Sprintf("the pool does not grow beyond initial_size_bytes: %d, held: %d",
-			p.heap.config.InitialSizeBytes, p.heap.held)
+			u.heap.config.InitialSizeBytes, u.heap.held)
 	}
 	return ""
 }

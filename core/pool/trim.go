@@ -51,18 +51,18 @@ func (p *Pool) SetLimit(maxBytes uint64) error {
 func (p *Pool) release(op string, more func(taken uint64) bool) (uint64, error) {
 	p.sweepGraphs()
 	p.Flush()
-	p.layout.Lock()
+	p.supply.layout.Lock()
 	p.heap.lockLanded()
 	if p.heap.state != stateOpen {
 		p.heap.mu.Unlock()
-		p.layout.Unlock()
+		p.supply.layout.Unlock()
 		if op == "" {
 			return 0, nil
 		}
 		return 0, p.heap.closedError(op)
 	}
-	released, err := p.giveBackCached(more)
-	p.layout.Unlock()
+	released, err := p.supply.giveBackCached(more)
+	p.supply.layout.Unlock()
 	if released > 0 {
 		// Costs a look at the device, and a search for room comes by here often.
 		p.heap.engine.SegmentsChanged()
@@ -73,25 +73,25 @@ func (p *Pool) release(op string, more func(taken uint64) bool) (uint64, error) 
 
 // giveBackCached gives back what holds no block while more says so. The caller
 // holds layout and mu, which it lets go of.
-func (p *Pool) giveBackCached(more func(taken uint64) bool) (released uint64, err error) {
-	if p.heap.paged != nil {
-		chosen := p.chooseCached(more)
-		p.heap.mu.Unlock()
-		return p.returnPages(chosen)
+func (u *supply) giveBackCached(more func(taken uint64) bool) (released uint64, err error) {
+	if u.heap.paged != nil {
+		chosen := u.chooseCached(more)
+		u.heap.mu.Unlock()
+		return u.returnPages(chosen)
 	}
-	chosen := p.chooseEmpty(more)
-	p.heap.mu.Unlock()
-	return p.giveBack(chosen)
+	chosen := u.chooseEmpty(more)
+	u.heap.mu.Unlock()
+	return u.giveBack(chosen)
 }
 
 // chooseEmpty detaches empty segments, the newest first, as far as the pool's
 // least allows. The caller holds layout and mu.
-func (p *Pool) chooseEmpty(more func(taken uint64) bool) []*segment {
-	if p.keeps() || !more(0) {
+func (u *supply) chooseEmpty(more func(taken uint64) bool) []*segment {
+	if u.heap.graphsRun() || !more(0) {
 		return nil
 	}
 	var empty []*segment
-	for _, s := range p.heap.segments {
+	for _, s := range u.heap.segments {
 		if s.empty() {
 			empty = append(empty, s)
 		}
@@ -102,10 +102,10 @@ func (p *Pool) chooseEmpty(more func(taken uint64) bool) []*segment {
 		if !more(taken) {
 			break
 		}
-		if left := p.heap.held - taken; left < s.had.SizeBytes || left-s.had.SizeBytes < p.heap.minHeld {
+		if left := u.heap.held - taken; left < s.had.SizeBytes || left-s.had.SizeBytes < u.heap.minHeld {
 			continue
 		}
-		p.heap.detach(s)
+		u.heap.detach(s)
 		taken += s.had.SizeBytes
 		chosen = append(chosen, s)
 	}
@@ -114,18 +114,18 @@ func (p *Pool) chooseEmpty(more func(taken uint64) bool) []*segment {
 
 // giveBack gives detached segments to the device and attaches again what it
 // does not take. The caller holds layout.
-func (p *Pool) giveBack(chosen []*segment) (released uint64, err error) {
+func (u *supply) giveBack(chosen []*segment) (released uint64, err error) {
 	for _, s := range chosen {
-		failure := p.heap.engine.Release(s.had)
-		p.heap.lock()
+		failure := u.heap.engine.Release(s.had)
+		u.heap.lock()
 		if failure == nil {
-			p.heap.held -= s.had.SizeBytes
+			u.heap.held -= s.had.SizeBytes
 			released += s.had.SizeBytes
 		} else {
-			p.heap.attach(s)
+			u.heap.attach(s)
 			err = errors.Join(err, failure)
 		}
-		p.heap.mu.Unlock()
+		u.heap.mu.Unlock()
 		if failure == nil {
 			s.close()
 		}

@@ -167,31 +167,31 @@ func (p *Pool) nextLive(w *tour, room *slice) (live []Block, more bool) {
 
 // adoptAll makes all live blocks that are on lease the pool's own, as far as they stay
 // so meanwhile.
-func (p *Pool) adoptAll() {
-	p.heap.mu.Peek()
-	none := p.leases.cache == nil || p.leases.leased == p.leases.returned
-	p.heap.mu.Unlock()
+func (ls *leases) adoptAll() {
+	ls.heap.mu.Peek()
+	none := ls.cache == nil || ls.leased == ls.returned
+	ls.heap.mu.Unlock()
 	if none {
 		return
 	}
 	room, steps := new(slice), pace.Pace{}
 	for place, more := uint64(0), true; more; more = place != 0 {
-		place = p.adoptSome(place, room.cached[:])
+		place = ls.adoptSome(place, room.cached[:])
 		steps.Rest()
 	}
 }
 
-func (p *Pool) adoptSome(place uint64, to []CachedBlock) (next uint64) {
-	cache := p.freeze()
-	defer p.thaw()
+func (ls *leases) adoptSome(place uint64, to []CachedBlock) (next uint64) {
+	cache := ls.freeze()
+	defer ls.thaw()
 	if cache == nil {
 		return 0
 	}
 	n, next := cache.AdoptNext(place, to)
-	p.heap.mu.Lock()
-	defer p.heap.mu.Unlock()
+	ls.heap.mu.Lock()
+	defer ls.heap.mu.Unlock()
 	for _, taken := range to[:n] {
-		p.enterAdopted(taken)
+		ls.enterAdopted(taken)
 	}
 	return next
 }

@@ -27,7 +27,7 @@ var manyMethods = map[string]int{
 }
 
 // poolMethods is also what others have by embedding a pool.
-const poolMethods = 199
+const poolMethods = 125
 
 // subjectOf is the type that a function takes first, or points to, where it is of this package.
 func subjectOf(of *types.Package, signature *types.Signature) *types.TypeName {
