@@ -208,46 +208,46 @@ const togetherBlocks = 32 << 10
 // freeTogether frees live blocks of one segment when no queued work of a stream uses
 // them, which all blocks of the pool are of, where the strategy tells them in runs. It
 // is false, and nothing has changed, when there is anything else about them.
-func (p *Pool) freeTogether(addrs []device.Addr, stream device.Stream) bool {
-	if p.heap.ended.Load() || len(addrs) > togetherBlocks {
+func (f *frees) freeTogether(addrs []device.Addr, stream device.Stream) bool {
+	if f.heap.ended.Load() || len(addrs) > togetherBlocks {
 		return false
 	}
-	p.heap.lock()
-	s, _, ok := p.heap.locateLive(addrs[0])
-	if !ok || p.heap.state != stateOpen || s.runBatcher == nil || !p.allPlain() || !p.heap.streams.allAreOf(stream, p.heap.segments) {
-		p.heap.mu.Unlock()
+	f.heap.lock()
+	s, _, ok := f.heap.locateLive(addrs[0])
+	if !ok || f.heap.state != stateOpen || s.runBatcher == nil || !f.allPlain() || !f.heap.streams.allAreOf(stream, f.heap.segments) {
+		f.heap.mu.Unlock()
 		return false
 	}
-	p.heap.scratch.offsets = slices.Grow(p.heap.scratch.offsets[:0], len(addrs))[:len(addrs)]
-	offsets, base := p.heap.scratch.offsets, s.base
+	f.heap.scratch.offsets = slices.Grow(f.heap.scratch.offsets[:0], len(addrs))[:len(addrs)]
+	offsets, base := f.heap.scratch.offsets, s.base
 	for i, addr := range addrs {
 		offsets[i] = uint64(addr - base)
 	}
-	runs, size, err := s.runBatcher.FreeRuns(offsets, p.heap.scratch.runs)
-	p.heap.scratch.runs = runs
+	runs, size, err := s.runBatcher.FreeRuns(offsets, f.heap.scratch.runs)
+	f.heap.scratch.runs = runs
 	if err != nil {
-		p.heap.mu.Unlock()
+		f.heap.mu.Unlock()
 		return false
 	}
-	p.heap.leaveTogether(s, size, runs)
+	f.heap.leaveTogether(s, size, runs)
 	if s.pages != nil {
 		s.leaveRuns(runs, size)
 	}
-	p.heap.left(s, uint64(len(addrs)))
-	overfull := p.heap.overfull
-	p.heap.mu.Unlock()
+	f.heap.left(s, uint64(len(addrs)))
+	overfull := f.heap.overfull
+	f.heap.mu.Unlock()
 	if overfull {
-		p.supply.shrink()
+		f.supply.shrink()
 	}
-	p.heap.engine.Changed()
+	f.heap.engine.Changed()
 	return true
 }
 
 // allPlain says that every block of a strategy is live, the pool's own, and used
 // by no stream but its own. The caller holds mu.
-func (p *Pool) allPlain() bool {
-	return p.heap.inFlight.Count() == 0 && p.leases.leased == p.leases.returned && !p.heap.grounded &&
-		!p.heap.streams.anyNamed() && p.heap.debug == nil && p.parked == 0 && p.batches == 0
+func (f *frees) allPlain() bool {
+	return f.heap.inFlight.Count() == 0 && f.leases.leased == f.leases.returned && !f.heap.grounded &&
+		!f.heap.streams.anyNamed() && f.heap.debug == nil && f.parked == 0 && f.batches == 0
 }
 
 // leaveTogether takes live blocks of one size out of the tags and the books. Most

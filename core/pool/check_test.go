@@ -158,7 +158,7 @@ func (p *Pool) audit() error {
 		"live":          {stats.LiveBlocks.Current - outside.LiveBlocks, live},
 		"requested":     {stats.Requested.Current - outside.RequestedBytes, requested},
 		"allocated":     {stats.Allocated.Current - outside.LiveBytes, allocated},
-		"in flight":     {uint64(p.heap.inFlight.Count()) + p.parked, uint64(inFlight)},
+		"in flight":     {uint64(p.heap.inFlight.Count()) + p.frees.parked, uint64(inFlight)},
 		"leased":        {p.leases.leased - p.leases.returned, leased},
 		"outside":       {outside.LiveBytes + outside.CachedBytes, leased},
 	}

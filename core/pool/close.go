@@ -73,7 +73,7 @@ func (p *Pool) beginClose(force bool) error {
 	}
 	// One that is refused here disturbs nobody.
 	p.Flush()
-	if left := cmp.Or(p.graphs.Left(), p.blocksLeft(p.Statistics())); left != nil {
+	if left := cmp.Or(p.graphs.Left(), p.heap.blocksLeft(p.Statistics())); left != nil {
 		return left
 	}
 	return p.graphs.WhileNone(func() error {
@@ -93,7 +93,7 @@ func (p *Pool) forceClose() error {
 	err := p.closeGraphs()
 	if err == nil {
 		p.heap.lock()
-		for p.batches > 0 {
+		for p.frees.batches > 0 {
 			p.heap.passed.Wait()
 		}
 		err = p.heap.setClosing()
@@ -118,10 +118,10 @@ func (p *Pool) decideClose() error {
 	}
 	p.heap.mu.Lock()
 	defer p.heap.mu.Unlock()
-	if left := p.blocksLeft(p.leases.statisticsWith(counts)); left != nil {
+	if left := p.heap.blocksLeft(p.leases.statisticsWith(counts)); left != nil {
 		return left
 	}
-	if p.batches > 0 {
+	if p.frees.batches > 0 {
 		return device.Errorf(device.CodeBusy, opClose, "pool %q: a call frees blocks just now", p.heap.config.Name).On(p.heap.engine.ID())
 	}
 	err := p.heap.setClosing()
@@ -143,12 +143,12 @@ func (h *heap) setClosing() error {
 }
 
 // blocksLeft is the error of a pool that cannot be closed because blocks are live.
-func (p *Pool) blocksLeft(stats track.Statistics) error {
+func (h *heap) blocksLeft(stats track.Statistics) error {
 	if stats.LiveBlocks.Current == 0 {
 		return nil
 	}
 	return device.Errorf(device.CodeBusy, opClose, "pool %q has %d live blocks of %d bytes",
-		p.heap.config.Name, stats.LiveBlocks.Current, stats.Allocated.Current).On(p.heap.engine.ID())
+		h.config.Name, stats.LiveBlocks.Current, stats.Allocated.Current).On(h.engine.ID())
 }
 
 // dropCache ends the caches, which are paused. Blocks that are live in them are the pool's own

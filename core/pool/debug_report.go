@@ -20,16 +20,16 @@ func (h *heap) unguard(j *pendingFree, found []located) {
 // told brings what a free has found to the log, and gives its error: err if it
 // was refused, CodeCorrupted if the blocks were freed and bytes beside one were
 // overwritten. The caller holds no lock.
-func (p *Pool) told(j *pendingFree, err error) error {
+func (f *frees) told(j *pendingFree, err error) error {
 	if len(j.reports) == 0 {
 		return err
 	}
 	if err != nil && j.foreign {
-		p.askSiblings(j.reports[0], j.addrs[j.wrong])
+		f.askSiblings(j.reports[0], j.addrs[j.wrong])
 	}
-	found := p.heap.tell(j.reports)
+	found := f.heap.tell(j.reports)
 	if err != nil && j.batch {
-		return device.Errorf(device.CodeOf(found), opFree, "addresses[%d]: %w", j.wrong, found).On(p.heap.engine.ID())
+		return device.Errorf(device.CodeOf(found), opFree, "addresses[%d]: %w", j.wrong, found).On(f.heap.engine.ID())
 	}
 	return found
 }

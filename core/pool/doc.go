@@ -16,7 +16,8 @@
 // It is built of values, each with its state, that know what stands below them and nothing
 // above: the heap (heap.go: what is where, and what of it waits), the streams of its blocks
 // (block_stream.go), the supply (grow.go: how memory comes and goes), and the leases of the
-// thread caches (leases.go). Pool joins them with the graphs, and is what callers see.
+// thread caches (leases.go), and the frees (retire.go: the ends of blocks). Pool joins them
+// with the graphs, and is what callers see.
 //
 // # Lock order
 //
@@ -46,11 +47,11 @@
 //
 // config.go, page_state.go, heap.go, leases.go, pool.go, request.go, infos.go, debug.go,
 // segment.go, block.go, block_stream.go, grow.go, page_return.go, page_worker.go,
-// pending_free.go, page_space.go, paging.go, new.go, poll.go, census.go, place.go,
-// retire_fly.go, graph_parked.go, debug_report.go, retain.go, graph_private.go, wait.go,
-// lookup.go, cache.go, walk.go, brief.go, retire.go, graph_route.go, lease.go, close.go,
-// record.go, relocate.go, retire_many.go, graphs.go, snapshot.go, page_batch.go,
-// page_caches.go, batch.go, free.go, relocate_steps.go, relocate_survey.go,
-// relocate_choose.go, trim.go, slow.go, page_choosy.go, alloc.go, page_grow.go, reset.go,
-// relocate_holes.go, relocate_place.go.
+// pending_free.go, page_space.go, paging.go, poll.go, census.go, place.go, retire_fly.go,
+// debug_report.go, retain.go, graph_private.go, lookup.go, cache.go, walk.go, brief.go,
+// retire.go, graph_route.go, wait.go, lease.go, close.go, graph_parked.go, record.go,
+// relocate.go, retire_many.go, graphs.go, snapshot.go, page_batch.go, page_caches.go,
+// batch.go, free.go, relocate_steps.go, relocate_survey.go, relocate_choose.go, trim.go,
+// slow.go, page_choosy.go, alloc.go, page_grow.go, new.go, reset.go, relocate_holes.go,
+// relocate_place.go.
 package pool

@@ -25,7 +25,7 @@ func (p *Pool) Free(addr device.Addr, stream device.Stream) error {
 	if err != nil {
 		return err
 	}
-	return p.freeOne(addr, anySize, stream, idle)
+	return p.frees.freeOne(addr, anySize, stream, idle)
 }
 
 // FreeNow is Free on the default stream for a live block of that stream that no queued
@@ -33,25 +33,40 @@ func (p *Pool) Free(addr device.Addr, stream device.Stream) error {
 // wrong.
 func (p *Pool) FreeNow(addr device.Addr) bool {
 	idle, err := p.heap.defaultStream.Idle()
-	return idle && err == nil && p.freeIdle(addr, anySize, p.heap.defaultStream)
+	if !idle || err != nil {
+		return false
+	}
+	freed, overfull := p.heap.freeIdle(addr, anySize, p.heap.defaultStream)
+	if overfull {
+		p.supply.shrink()
+	}
+	return freed
 }
 
 // freeOne frees a block: the common cases at once, any other by retire.
-func (p *Pool) freeOne(addr device.Addr, size uint64, stream device.Stream, idle bool) error {
+func (f *frees) freeOne(addr device.Addr, size uint64, stream device.Stream, idle bool) error {
 	if idle {
-		if p.freeIdle(addr, size, stream) {
+		freed, overfull := f.heap.freeIdle(addr, size, stream)
+		if overfull {
+			f.supply.shrink()
+		}
+		if freed {
 			return nil
 		}
-		return p.retire(&pendingFree{addrs: []device.Addr{addr}, stream: stream, idle: true, size: size})
+		return f.retire(&pendingFree{addrs: []device.Addr{addr}, stream: stream, idle: true, size: size})
 	}
 	event, err := device.Mark(opFree, stream)
 	if err != nil {
 		return err
 	}
-	if p.freeBehind(addr, size, stream, event) {
+	freed, overfull := f.heap.freeBehind(addr, size, stream, event)
+	if overfull {
+		f.supply.shrink()
+	}
+	if freed {
 		return nil
 	}
-	return p.retire(&pendingFree{
+	return f.retire(&pendingFree{
 		addrs: []device.Addr{addr}, stream: stream, size: size,
 		streams: []device.Stream{stream}, marks: []device.Event{event},
 	})
@@ -61,95 +76,89 @@ func (p *Pool) freeOne(addr device.Addr, size uint64, stream device.Stream, idle
 const anySize = 0
 
 // freeIdle frees a live block of a stream that has no work queued, if no other uses it
-// and it was asked for with that size, and leaves everything else to retire: it is then
-// false.
-func (p *Pool) freeIdle(addr device.Addr, size uint64, stream device.Stream) bool {
-	if p.heap.ended.Load() {
-		return false
+// and it was asked for with that size, and leaves everything else to retire: freed is then false.
+// overfull says that the supply is to give back what is above its threshold. It takes mu.
+func (h *heap) freeIdle(addr device.Addr, size uint64, stream device.Stream) (freed, overfull bool) {
+	if h.ended.Load() {
+		return false, false
 	}
-	p.heap.mu.Lock()
-	if p.heap.frozen || p.heap.state != stateOpen || p.heap.debug != nil {
-		p.heap.mu.Unlock()
-		return false
+	h.mu.Lock()
+	if h.frozen || h.state != stateOpen || h.debug != nil {
+		h.mu.Unlock()
+		return false, false
 	}
-	s := p.heap.recent
+	s := h.recent
 	if s == nil || addr-s.base >= device.Addr(s.usable) {
-		if s = p.heap.recall(addr); s == nil {
-			p.heap.mu.Unlock()
-			return false
+		if s = h.recall(addr); s == nil {
+			h.mu.Unlock()
+			return false, false
 		}
 	}
 	r, ok := s.strategy.Lookup(uint64(addr - s.base))
 	if !ok {
-		p.heap.mu.Unlock()
-		return false
+		h.mu.Unlock()
+		return false, false
 	}
 	info := s.infoAt(r.Slot)
 	sizes := track.Block{RequestedBytes: r.Size - info.slack(), AllocatedBytes: r.Size}
-	if !info.plainLive() || !p.heap.streams.isOf(s, r.Slot, stream) || size != anySize && size != sizes.RequestedBytes {
-		p.heap.mu.Unlock()
-		return false
+	if !info.plainLive() || !h.streams.isOf(s, r.Slot, stream) || size != anySize && size != sizes.RequestedBytes {
+		h.mu.Unlock()
+		return false, false
 	}
-	p.heap.streams.forget(s, r.Slot)
-	p.heap.tags.Leave(info.tag(), sizes, 1)
+	h.streams.forget(s, r.Slot)
+	h.tags.Leave(info.tag(), sizes, 1)
 	if s.slotFreer != nil {
 		s.full = max(s.full, s.slotFreer.FreeSlot(r.Slot)+1)
 	} else {
 		if _, err := s.strategy.Free(r.Offset); err != nil {
-			p.heap.broken(opFree, err)
+			h.broken(opFree, err)
 		}
 		s.full = anyFits
 	}
 	if s.pages != nil {
 		s.pages.Leave(r.Offset, r.Size)
 	}
-	p.heap.leftRun(s, 1)
-	p.heap.books.Free(sizes)
-	if p.heap.inFlight.Count() > 0 {
-		p.heap.land(inflight.PollBudget)
+	h.leftRun(s, 1)
+	h.books.Free(sizes)
+	if h.inFlight.Count() > 0 {
+		h.land(inflight.PollBudget)
 	}
-	overfull := p.heap.overfull
-	p.heap.mu.Unlock()
-	if overfull {
-		p.supply.shrink()
-	}
-	p.heap.engine.Changed()
-	return true
+	overfull = h.overfull
+	h.mu.Unlock()
+	h.engine.Changed()
+	return true, overfull
 }
 
 // freeBehind is freeIdle for a block that work of its stream may use until the event,
-// which is the pool's if the call is true.
-func (p *Pool) freeBehind(addr device.Addr, size uint64, stream device.Stream, event device.Event) bool {
-	if p.heap.ended.Load() {
-		return false
+// which is the pool's if freed is true.
+func (h *heap) freeBehind(addr device.Addr, size uint64, stream device.Stream, event device.Event) (freed, overfull bool) {
+	if h.ended.Load() {
+		return false, false
 	}
-	p.heap.lock()
-	s, r, ok := p.heap.locateLive(addr)
-	if !ok || p.heap.state != stateOpen || p.heap.debug != nil {
-		p.heap.mu.Unlock()
-		return false
+	h.lock()
+	s, r, ok := h.locateLive(addr)
+	if !ok || h.state != stateOpen || h.debug != nil {
+		h.mu.Unlock()
+		return false, false
 	}
 	info := s.infoAt(r.Slot)
 	sizes := track.Block{RequestedBytes: r.Size - info.slack(), AllocatedBytes: r.Size}
-	if info.recorded() || !p.heap.streams.isOf(s, r.Slot, stream) || size != anySize && size != sizes.RequestedBytes ||
-		p.heap.inFlight.Reserve(1, 1) != nil {
-		p.heap.mu.Unlock()
-		return false
+	if info.recorded() || !h.streams.isOf(s, r.Slot, stream) || size != anySize && size != sizes.RequestedBytes ||
+		h.inFlight.Reserve(1, 1) != nil {
+		h.mu.Unlock()
+		return false, false
 	}
-	p.heap.streams.forget(s, r.Slot)
-	p.heap.tags.Leave(info.tag(), sizes, 1)
-	p.heap.books.Retire(sizes)
+	h.streams.forget(s, r.Slot)
+	h.tags.Leave(info.tag(), sizes, 1)
+	h.books.Retire(sizes)
 	s.setInfo(r.Slot, makeInfo(blockInFlight, 0, 0))
-	behind := [1]inflight.Fence{p.heap.inFlight.Fence(stream, event)}
-	p.heap.inFlight.Add(located{s, r}.inFlight(), behind[:])
-	p.heap.land(inflight.PollBudget)
-	overfull := p.heap.overfull
-	p.heap.mu.Unlock()
-	if overfull {
-		p.supply.shrink()
-	}
-	p.heap.engine.Changed()
-	return true
+	behind := [1]inflight.Fence{h.inFlight.Fence(stream, event)}
+	h.inFlight.Add(located{s, r}.inFlight(), behind[:])
+	h.land(inflight.PollBudget)
+	overfull = h.overfull
+	h.mu.Unlock()
+	h.engine.Changed()
+	return true, overfull
 }
 
 // FreeSized is Free with the size that was asked for as a check:
@@ -168,7 +177,7 @@ func (p *Pool) FreeSized(addr device.Addr, sizeBytes uint64, stream device.Strea
 	if err != nil {
 		return err
 	}
-	return p.freeOne(addr, sizeBytes, stream, idle)
+	return p.frees.freeOne(addr, sizeBytes, stream, idle)
 }
 
 // FreeBatch is Free for many blocks: all of them or none. The error is that of
@@ -190,10 +199,10 @@ func (p *Pool) FreeBatch(addrs []device.Addr, stream device.Stream) error {
 	if err != nil {
 		return err
 	}
-	if idle && p.freeTogether(addrs, stream) {
+	if idle && p.frees.freeTogether(addrs, stream) {
 		return nil
 	}
-	return p.retire(&pendingFree{addrs: addrs, stream: stream, idle: idle, batch: true})
+	return p.frees.retire(&pendingFree{addrs: addrs, stream: stream, idle: idle, batch: true})
 }
 
 // FreeAfter gives a block back whose memory is handed out again once all events
@@ -213,5 +222,5 @@ func (p *Pool) FreeAfter(addr device.Addr, events []device.Event) error {
 			return err
 		}
 	}
-	return p.retire(j)
+	return p.frees.retire(j)
 }

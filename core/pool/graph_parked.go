@@ -27,7 +27,7 @@ func (p *Pool) park(j *pendingFree, found []located) bool {
 	for _, l := range found {
 		l.setInfo(makeInfo(blockInFlight, 0, 0))
 	}
-	p.parked += uint64(len(found))
+	p.frees.parked += uint64(len(found))
 	p.heap.streams.forgetAll(found)
 	return true
 }
@@ -84,7 +84,7 @@ func (p *Pool) unpark(b *graphs.Parked[*Pool]) {
 			p.heap.grounded = true
 		}
 	}
-	p.parked -= uint64(len(b.Addrs))
+	p.frees.parked -= uint64(len(b.Addrs))
 	p.heap.landAll()
 	p.heap.mu.Unlock()
 	p.heap.changed()

@@ -58,23 +58,23 @@ func (p *Pool) privateOf(addr device.Addr) *Pool {
 
 // letGo says that no graph runs any more once the event has passed, which is the pool's;
 // nil: none runs now.
-func (p *Pool) letGo(event device.Event) {
-	p.heap.lock()
-	defer p.heap.mu.Unlock()
-	p.heap.graphs.released = true
+func (h *heap) letGo(event device.Event) {
+	h.lock()
+	defer h.mu.Unlock()
+	h.graphs.released = true
 	if event != nil {
-		p.heap.graphs.fence = p.heap.inFlight.Fence(nil, event)
+		h.graphs.fence = h.inFlight.Fence(nil, event)
 	}
 }
 
 // drained says that a private pool is of no more use to anybody.
-func (p *Pool) drained() bool {
-	p.heap.lockLanded()
-	defer p.heap.mu.Unlock()
-	if p.heap.graphsRun() {
+func (h *heap) drained() bool {
+	h.lockLanded()
+	defer h.mu.Unlock()
+	if h.graphsRun() {
 		return false
 	}
-	return !slices.ContainsFunc(p.heap.segments, func(s *segment) bool { return !s.empty() })
+	return !slices.ContainsFunc(h.segments, func(s *segment) bool { return !s.empty() })
 }
 
 // sweepGraphs closes private pools that have come to their end. What the device does not
@@ -84,7 +84,7 @@ func (p *Pool) sweepGraphs() {
 		return
 	}
 	for _, private := range p.graphs.Private() {
-		if !private.drained() {
+		if !private.heap.drained() {
 			continue
 		}
 		err := private.Close(false)

@@ -111,7 +111,7 @@ func (p *Pool) freePart(owner *Pool, g *graph, j *pendingFree) (err error) {
 			}
 		}
 	}
-	return owner.retire(j)
+	return owner.frees.retire(j)
 }
 
 // ownersOf sorts addresses by the pool that they are of; the pool itself has what is of none.

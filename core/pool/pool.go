@@ -14,16 +14,12 @@ type Pool struct {
 	heap   heap
 	supply supply
 
-	// batches counts the frees in slices that are under way, some of whose blocks may be
-	// leaving; heap.passed is signalled when one is over.
-	batches int
-	leases  leases
+	leases leases
+	frees  frees
 	// graphs is the graphs that were captured for the pool, with their private pools.
 	graphs graphs.Registry[*Pool]
 	// parent is the pool that the graphs of a private pool were captured for, else nil.
 	parent *Pool
-	// parked counts blocks that graphs still use, and that are behind no fence yet.
-	parked uint64
 	// shownAt is where the books can be read; nil: nowhere.
 	shownAt *mirror.Pool
 }

@@ -30,41 +30,40 @@ func (p *Pool) Reset(stream device.Stream) error {
 		}
 	}
 	p.leases.adoptAll()
-	if err = p.roomForAll(j); err != nil {
+	if err = p.frees.roomForAll(j, p.Statistics().LiveBlocks.Current); err != nil {
 		p.Land()
-		err = p.roomForAll(j)
+		err = p.frees.roomForAll(j, p.Statistics().LiveBlocks.Current)
 	}
 	if err == nil {
-		err = p.freeAll(j)
+		err = p.frees.freeAll(j)
 	}
 	p.heap.changed()
-	return p.told(j, errors.Join(err, j.closeMarks()))
+	return p.frees.told(j, errors.Join(err, j.closeMarks()))
 }
 
-// roomForAll has room for all live blocks behind queued work, as far as they may need
+// roomForAll has room for so many live blocks behind queued work, as far as they may need
 // it, so that a reset fails before it has freed any.
-func (p *Pool) roomForAll(j *pendingFree) error {
-	live := p.Statistics().LiveBlocks.Current
-	p.heap.lock()
-	defer p.heap.mu.Unlock()
-	links := p.heap.streams.linked()
+func (f *frees) roomForAll(j *pendingFree, live uint64) error {
+	f.heap.lock()
+	defer f.heap.mu.Unlock()
+	links := f.heap.streams.linked()
 	if j.waits() {
 		links += live
 	}
 	blocks := min(live, links)
-	if err := p.heap.inFlight.Reserve(int(blocks), int(links)); err != nil {
-		return p.heap.noRoomInFlight(opReset, int(blocks), err)
+	if err := f.heap.inFlight.Reserve(int(blocks), int(links)); err != nil {
+		return f.heap.noRoomInFlight(opReset, int(blocks), err)
 	}
 	return nil
 }
 
 // freeAll frees the live blocks of the pool's own behind the marks of a free, which
 // stay that free's.
-func (p *Pool) freeAll(j *pendingFree) error {
-	w := tour{heap: &p.heap}
+func (f *frees) freeAll(j *pendingFree) error {
+	w := tour{heap: f.heap}
 	for more := true; more; {
 		var err error
-		if more, err = p.freeSome(j, &w); err != nil {
+		if more, err = f.freeSome(j, &w); err != nil {
 			return err
 		}
 		w.pace.Rest()
@@ -73,46 +72,46 @@ func (p *Pool) freeAll(j *pendingFree) error {
 }
 
 // freeSome is a slice of freeAll. One in which a stream has no mark yet comes again.
-func (p *Pool) freeSome(j *pendingFree, w *tour) (more bool, err error) {
+func (f *frees) freeSome(j *pendingFree, w *tour) (more bool, err error) {
 	before := *w
-	p.heap.lock()
-	if p.heap.state != stateOpen {
-		p.heap.mu.Unlock()
-		return false, p.heap.closedError(opReset)
+	f.heap.lock()
+	if f.heap.state != stateOpen {
+		f.heap.mu.Unlock()
+		return false, f.heap.closedError(opReset)
 	}
-	found := p.heap.scratch.slice[:0]
+	found := f.heap.scratch.slice[:0]
 	more = w.next(func(l located) {
 		if l.info().state() == blockLive {
 			found = append(found, l)
 		}
 	})
-	p.heap.scratch.slice = found
+	f.heap.scratch.slice = found
 	j.missing = nil
-	if p.unmarked(j, found); len(j.missing) > 0 {
-		p.heap.mu.Unlock()
+	if f.unmarked(j, found); len(j.missing) > 0 {
+		f.heap.mu.Unlock()
 		*w = before
-		p.markAll(j, j.missing)
+		f.markAll(j, j.missing)
 		return true, nil
 	}
-	if err := p.roomFor(j, len(found), p.linksOf(j, found)); err != nil {
-		p.heap.mu.Unlock()
+	if err := f.roomFor(j, len(found), f.linksOf(j, found)); err != nil {
+		f.heap.mu.Unlock()
 		*w = before
 		if j.landed {
 			return false, err
 		}
 		j.landed = true
-		p.Land()
+		f.land()
 		return true, nil
 	}
-	p.retireFound(j, found)
-	p.dropUnused(j)
-	if p.heap.inFlight.Count() > 0 {
-		p.heap.land(inflight.PollBudget)
+	f.retireFound(j, found)
+	f.dropUnused(j)
+	if f.heap.inFlight.Count() > 0 {
+		f.heap.land(inflight.PollBudget)
 	}
-	overfull := p.heap.overfull
-	p.heap.mu.Unlock()
+	overfull := f.heap.overfull
+	f.heap.mu.Unlock()
 	if overfull {
-		p.supply.shrink()
+		f.supply.shrink()
 	}
 	return more, nil
 }

@@ -5,82 +5,108 @@ import (
 	"slices"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/memcheck"
 	"ferrum_mem/core/pool/inflight"
 	"ferrum_mem/core/track"
 )
 
+// frees ends the lives of blocks: it finds what is to go, has marks made of the work that
+// it waits for, and puts it behind them.
+type frees struct {
+	heap   *heap
+	leases *leases
+	supply *supply
+	// batches counts the frees in slices that are under way, some of whose blocks may be
+	// leaving; heap.passed is signalled when one is over. It is under heap.mu.
+	batches int
+	// parked counts blocks that graphs still use, and that are behind no fence yet. It is
+	// under heap.mu.
+	parked uint64
+
+	// land takes in every freed block whose queued work is done. No lock is held.
+	land func()
+	// askSiblings adds to a report which other pool an address belongs to. No lock is held.
+	askSiblings func(report *memcheck.Report, addr device.Addr)
+	// markGraph says that a graph uses the blocks of a free, and notes what they wait
+	// for. No lock is held.
+	markGraph func(j *pendingFree, of device.Stream) (used bool, err error)
+	// park has graphs keep blocks that are leaving; false: all were released meanwhile.
+	// The caller holds heap.mu.
+	park func(j *pendingFree, found []located) bool
+}
+
 // retire ends the lives of blocks, all or none. What the caches have out among
 // them is taken over first; it stays live if the call fails.
-func (p *Pool) retire(j *pendingFree) error {
+func (f *frees) retire(j *pendingFree) error {
 	if !j.idle && len(j.marks) == 0 {
 		if err := j.mark(j.stream); err != nil {
 			return err
 		}
 	}
-	if p.many(j) {
-		if done, err := p.retireMany(j); done {
-			p.heap.changed()
-			return p.told(j, errors.Join(err, j.closeMarks()))
+	if f.many(j) {
+		if done, err := f.retireMany(j); done {
+			f.heap.changed()
+			return f.told(j, errors.Join(err, j.closeMarks()))
 		}
 	}
 	for {
-		again, err := p.tryRetire(j)
+		again, err := f.tryRetire(j)
 		if err != nil {
-			return errors.Join(p.told(j, err), j.closeMarks())
+			return errors.Join(f.told(j, err), j.closeMarks())
 		}
 		if !again {
-			p.heap.changed()
-			return p.told(j, nil)
+			f.heap.changed()
+			return f.told(j, nil)
 		}
 	}
 }
 
 // tryRetire is false when the blocks are retired, and true when something had to
 // be done without the lock first.
-func (p *Pool) tryRetire(j *pendingFree) (again bool, err error) {
-	if p.heap.ended.Load() {
-		return false, p.heap.closedError(opFree)
+func (f *frees) tryRetire(j *pendingFree) (again bool, err error) {
+	if f.heap.ended.Load() {
+		return false, f.heap.closedError(opFree)
 	}
-	p.heap.lock()
-	if p.heap.state != stateOpen {
-		p.heap.mu.Unlock()
-		return false, p.heap.closedError(opFree)
+	f.heap.lock()
+	if f.heap.state != stateOpen {
+		f.heap.mu.Unlock()
+		return false, f.heap.closedError(opFree)
 	}
-	links, leased, err := p.findLive(j)
+	links, leased, err := f.findLive(j)
 	if err != nil || leased != 0 {
-		p.heap.mu.Unlock()
+		f.heap.mu.Unlock()
 		switch {
 		case err == nil:
-			err = p.leases.takeOverFrom(leased, j.addrs)
+			err = f.leases.takeOverFrom(leased, j.addrs)
 		case err == errNotLive: //nolint:errorlint // the very value, of findLive
-			err = p.refuse(j)
+			err = f.refuse(j)
 		}
 		return true, err
 	}
 	if len(j.missing) > 0 {
-		p.restore(j, len(j.addrs))
-		p.heap.mu.Unlock()
-		p.markAll(j, j.missing)
+		f.restore(j, len(j.addrs))
+		f.heap.mu.Unlock()
+		f.markAll(j, j.missing)
 		return true, nil
 	}
-	if err := p.roomFor(j, len(j.addrs), links); err != nil {
-		p.restore(j, len(j.addrs))
-		p.heap.mu.Unlock()
+	if err := f.roomFor(j, len(j.addrs), links); err != nil {
+		f.restore(j, len(j.addrs))
+		f.heap.mu.Unlock()
 		if !j.landed {
 			j.landed = true
-			p.Land()
+			f.land()
 			return true, nil
 		}
 		return false, err
 	}
-	p.retireAll(j)
-	if p.heap.inFlight.Count() > 0 {
-		p.heap.land(inflight.PollBudget)
+	f.retireAll(j)
+	if f.heap.inFlight.Count() > 0 {
+		f.heap.land(inflight.PollBudget)
 	}
-	overfull := p.heap.overfull
-	p.heap.mu.Unlock()
+	overfull := f.heap.overfull
+	f.heap.mu.Unlock()
 	if overfull {
-		p.supply.shrink()
+		f.supply.shrink()
 	}
 	return false, nil
 }
@@ -88,30 +114,30 @@ func (p *Pool) tryRetire(j *pendingFree) (again bool, err error) {
 // findLive finds all blocks of a free and marks them as leaving, or none and
 // says what is wrong, or which of them is with the caches. links is how many fences
 // they wait for together, at most; j.missing is set.
-func (p *Pool) findLive(j *pendingFree) (links int, leased device.Addr, err error) {
+func (f *frees) findLive(j *pendingFree) (links int, leased device.Addr, err error) {
 	j.reports, j.missing = nil, nil
 	for first := 0; first < len(j.addrs); first += sliceBlocks {
-		found, leased, err := p.findSlice(j, first)
+		found, leased, err := f.findSlice(j, first)
 		if err != nil || leased != 0 {
-			p.restore(j, first+len(found))
+			f.restore(j, first+len(found))
 			if err != nil && err != errNotLive { //nolint:errorlint // the very value, of findSlice
-				err = p.refused(j, err)
+				err = f.refused(j, err)
 			}
 			return 0, leased, err
 		}
-		p.unmarked(j, found)
-		links += p.linksOf(j, found)
+		f.unmarked(j, found)
+		links += f.linksOf(j, found)
 	}
 	return links, 0, nil
 }
 
 // findSlice is findLive for one slice of the addresses, and gives those that it has
 // marked.
-func (p *Pool) findSlice(j *pendingFree, first int) (found []located, leased device.Addr, err error) {
-	found = p.heap.scratch.slice[:0]
-	defer func() { p.heap.scratch.slice = found }()
+func (f *frees) findSlice(j *pendingFree, first int) (found []located, leased device.Addr, err error) {
+	found = f.heap.scratch.slice[:0]
+	defer func() { f.heap.scratch.slice = found }()
 	for i, addr := range j.addrs[first:min(first+sliceBlocks, len(j.addrs))] {
-		l, ok := p.heap.locateGiven(addr)
+		l, ok := f.heap.locateGiven(addr)
 		state := blockNone
 		if ok {
 			state = l.info().state()
@@ -120,7 +146,7 @@ func (p *Pool) findSlice(j *pendingFree, first int) (found []located, leased dev
 		switch {
 		case state == blockLive && j.size != anySize && l.Size-l.info().slack() != j.size:
 			return found, 0, device.Errorf(device.CodeInvalidSize, opFree, "size_bytes is %d: the block at %#x was asked for with %d",
-				j.size, uint64(addr), l.Size-l.info().slack()).On(p.heap.engine.ID())
+				j.size, uint64(addr), l.Size-l.info().slack()).On(f.heap.engine.ID())
 		case state == blockLive:
 			l.setInfo(l.info().with(blockLeaving))
 			found = append(found, l)
@@ -128,7 +154,7 @@ func (p *Pool) findSlice(j *pendingFree, first int) (found []located, leased dev
 			return found, addr, nil
 		case state == blockLeaving:
 			return found, 0, device.Errorf(device.CodeDoubleFree, opFree,
-				"address %#x is named twice", uint64(addr)).On(p.heap.engine.ID())
+				"address %#x is named twice", uint64(addr)).On(f.heap.engine.ID())
 		default:
 			return found, 0, errNotLive
 		}
@@ -137,17 +163,17 @@ func (p *Pool) findSlice(j *pendingFree, first int) (found []located, leased dev
 }
 
 // leaving is a slice of the blocks of a free, which are marked as such.
-func (p *Pool) leaving(addrs []device.Addr) []located {
-	found := p.heap.scratch.slice[:0]
+func (f *frees) leaving(addrs []device.Addr) []located {
+	found := f.heap.scratch.slice[:0]
 	for _, addr := range addrs {
-		l, ok := p.heap.locateGiven(addr)
+		l, ok := f.heap.locateGiven(addr)
 		if !ok {
-			p.heap.broken(opFree, device.Errorf(device.CodeInternal, opFree,
+			f.heap.broken(opFree, device.Errorf(device.CodeInternal, opFree,
 				"the block at %#x that is leaving is not there", uint64(addr)))
 		}
 		found = append(found, l)
 	}
-	p.heap.scratch.slice = found
+	f.heap.scratch.slice = found
 	return found
 }
 
@@ -156,20 +182,20 @@ var errNotLive = errors.New("no live block starts at the address")
 
 // refuse is the error of a free one of whose addresses is no live block's. To find out
 // what is there takes its time, so nobody waits for it: the caller holds no lock.
-func (p *Pool) refuse(j *pendingFree) error {
-	err := p.heap.notLive(opFree, j.addrs[j.wrong])
-	p.heap.mu.Peek()
-	defer p.heap.mu.Unlock()
-	return p.refused(j, err)
+func (f *frees) refuse(j *pendingFree) error {
+	err := f.heap.notLive(opFree, j.addrs[j.wrong])
+	f.heap.mu.Peek()
+	defer f.heap.mu.Unlock()
+	return f.refused(j, err)
 }
 
 // refused adds to an error what the debug mode knows of the address, and which of many
 // it is. The caller holds mu.
-func (p *Pool) refused(j *pendingFree, err error) error {
+func (f *frees) refused(j *pendingFree, err error) error {
 	addr := j.addrs[j.wrong]
-	if p.heap.debug != nil {
-		j.reports = append(j.reports, p.heap.debug.Refuse(opFree, addr, err))
-		j.foreign = p.heap.segmentOf(addr) == nil
+	if f.heap.debug != nil {
+		j.reports = append(j.reports, f.heap.debug.Refuse(opFree, addr, err))
+		j.foreign = f.heap.segmentOf(addr) == nil
 	}
 	if j.batch {
 		return device.Errorf(device.CodeOf(err), opFree, "addresses[%d]: %w", j.wrong, err)
@@ -178,18 +204,18 @@ func (p *Pool) refused(j *pendingFree, err error) error {
 }
 
 // restore makes the first blocks of a free, which were leaving, live again.
-func (p *Pool) restore(j *pendingFree, count int) {
+func (f *frees) restore(j *pendingFree, count int) {
 	for some := range slices.Chunk(j.addrs[:count], sliceBlocks) {
-		for _, l := range p.leaving(some) {
+		for _, l := range f.leaving(some) {
 			l.setInfo(l.info().with(blockLive))
 		}
 	}
 }
 
 // markAll marks the streams. One that has run dry needs none, and gets a nil mark.
-func (p *Pool) markAll(j *pendingFree, streams []device.Stream) {
+func (f *frees) markAll(j *pendingFree, streams []device.Stream) {
 	for _, stream := range streams {
-		used, err := p.markGraph(j, stream)
+		used, err := f.markGraph(j, stream)
 		if used {
 			continue
 		}
@@ -204,26 +230,26 @@ func (p *Pool) markAll(j *pendingFree, streams []device.Stream) {
 }
 
 // retireAll ends the lives of all blocks of a free, which are leaving.
-func (p *Pool) retireAll(j *pendingFree) {
+func (f *frees) retireAll(j *pendingFree) {
 	most := sliceBlocks
 	if len(j.graphs) > 0 {
 		// What parks them is one for all.
 		most = len(j.addrs)
 	}
 	if len(j.addrs) <= sliceBlocks {
-		p.retireFound(j, p.heap.scratch.slice)
+		f.retireFound(j, f.heap.scratch.slice)
 	} else {
 		for some := range slices.Chunk(j.addrs, most) {
-			p.retireFound(j, p.leaving(some))
+			f.retireFound(j, f.leaving(some))
 		}
 	}
-	p.dropUnused(j)
+	f.dropUnused(j)
 }
 
 // retireFound ends the lives of blocks that are leaving. There is room for them.
-func (p *Pool) retireFound(j *pendingFree, found []located) {
-	if p.heap.debug != nil {
-		p.heap.unguard(j, found)
+func (f *frees) retireFound(j *pendingFree, found []located) {
+	if f.heap.debug != nil {
+		f.heap.unguard(j, found)
 	}
 	var sum track.Block
 	for at := 0; at < len(found); {
@@ -235,19 +261,19 @@ func (p *Pool) retireFound(j *pendingFree, found []located) {
 			part.AllocatedBytes += found[at].Size
 			part.RequestedBytes += found[at].Size - found[at].info().slack()
 		}
-		p.heap.tags.Leave(tag, part, uint64(at-first))
+		f.heap.tags.Leave(tag, part, uint64(at-first))
 		sum.AllocatedBytes += part.AllocatedBytes
 		sum.RequestedBytes += part.RequestedBytes
 	}
-	if p.heap.debug == nil && len(j.graphs) == 0 && !j.waits() {
-		p.heap.streams.forgetAll(found)
-		p.heap.giveManyToSegments(found)
-		p.heap.books.FreeMany(sum, uint64(len(found)))
+	if f.heap.debug == nil && len(j.graphs) == 0 && !j.waits() {
+		f.heap.streams.forgetAll(found)
+		f.heap.giveManyToSegments(found)
+		f.heap.books.FreeMany(sum, uint64(len(found)))
 		return
 	}
-	p.heap.books.RetireMany(sum, uint64(len(found)))
-	if len(j.graphs) == 0 || !p.park(j, found) {
-		p.fly(j, found)
+	f.heap.books.RetireMany(sum, uint64(len(found)))
+	if len(j.graphs) == 0 || !f.park(j, found) {
+		f.fly(j, found)
 	}
 }
 

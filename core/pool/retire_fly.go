@@ -9,8 +9,8 @@ import (
 
 // unmarked adds to j.missing the streams that the blocks are of, and those that
 // RecordStream named for them, that have no mark yet.
-func (p *Pool) unmarked(j *pendingFree, found []located) {
-	if p.heap.streams.areAll(j.stream) {
+func (f *frees) unmarked(j *pendingFree, found []located) {
+	if f.heap.streams.areAll(j.stream) {
 		return
 	}
 	miss := func(stream device.Stream) {
@@ -19,30 +19,30 @@ func (p *Pool) unmarked(j *pendingFree, found []located) {
 		}
 	}
 	for _, l := range found {
-		if of := p.heap.streams.streamFor(l, j.stream); of != nil {
+		if of := f.heap.streams.streamFor(l, j.stream); of != nil {
 			miss(of)
 		}
 		if !l.info().recorded() {
 			continue
 		}
-		for _, stream := range p.heap.streams.namedFor(l) {
+		for _, stream := range f.heap.streams.namedFor(l) {
 			miss(stream)
 		}
 	}
 }
 
 // linksOf is how many fences the blocks wait for together, at most.
-func (p *Pool) linksOf(j *pendingFree, found []located) int {
+func (f *frees) linksOf(j *pendingFree, found []located) int {
 	links := (len(j.events) + 1) * len(found)
-	if p.heap.streams.areAll(j.stream) {
+	if f.heap.streams.areAll(j.stream) {
 		return links
 	}
 	for _, l := range found {
-		if p.heap.streams.streamFor(l, j.stream) != nil {
+		if f.heap.streams.streamFor(l, j.stream) != nil {
 			links++
 		}
 		if l.info().recorded() {
-			links += len(p.heap.streams.namedFor(l))
+			links += len(f.heap.streams.namedFor(l))
 		}
 	}
 	return links
@@ -50,12 +50,12 @@ func (p *Pool) linksOf(j *pendingFree, found []located) int {
 
 // roomFor has room for the blocks of a free, so that it cannot fail any more:
 // CodeResourceExhausted.
-func (p *Pool) roomFor(j *pendingFree, blocks, links int) error {
+func (f *frees) roomFor(j *pendingFree, blocks, links int) error {
 	if !j.waits() {
 		return nil
 	}
-	if err := p.heap.inFlight.Reserve(blocks, links); err != nil {
-		return p.heap.noRoomInFlight(opFree, blocks, err)
+	if err := f.heap.inFlight.Reserve(blocks, links); err != nil {
+		return f.heap.noRoomInFlight(opFree, blocks, err)
 	}
 	return nil
 }
@@ -66,47 +66,47 @@ func (h *heap) noRoomInFlight(op string, blocks int, err error) error {
 }
 
 // fly puts blocks that are leaving in flight behind the marks that they need.
-func (p *Pool) fly(j *pendingFree, found []located) {
-	p.placeMarks(j)
+func (f *frees) fly(j *pendingFree, found []located) {
+	f.placeMarks(j)
 	for _, l := range found {
-		behind := append(p.heap.scratch.behind[:0], j.own...)
-		named, of := p.heap.streams.namedFor(l), p.heap.streams.streamFor(l, j.stream)
+		behind := append(f.heap.scratch.behind[:0], j.own...)
+		named, of := f.heap.streams.namedFor(l), f.heap.streams.streamFor(l, j.stream)
 		for i, fence := range j.fences {
 			if !fence.IsNone() && (j.streams[i] == j.stream || j.streams[i] == of || slices.Contains(named, j.streams[i])) {
 				behind = append(behind, fence)
 			}
 		}
-		p.heap.scratch.behind = behind
+		f.heap.scratch.behind = behind
 		l.setInfo(makeInfo(blockInFlight, 0, 0))
 		if len(behind) == 0 {
-			p.heap.landed(l)
+			f.heap.landed(l)
 			continue
 		}
-		p.heap.inFlight.Add(l.inFlight(), behind)
+		f.heap.inFlight.Add(l.inFlight(), behind)
 	}
-	p.heap.streams.forgetAll(found)
+	f.heap.streams.forgetAll(found)
 }
 
 // placeMarks puts the marks and the events of a free on fences. A fence that a slice
 // before made is used again while blocks wait for it.
-func (p *Pool) placeMarks(j *pendingFree) {
-	f := &p.heap.inFlight
+func (f *frees) placeMarks(j *pendingFree) {
+	flights := &f.heap.inFlight
 	for i := len(j.own); i < len(j.events); i++ {
-		j.own = append(j.own, f.Fence(nil, j.events[i]))
+		j.own = append(j.own, flights.Fence(nil, j.events[i]))
 	}
 	for i, event := range j.marks {
 		if i == len(j.fences) {
 			j.fences = append(j.fences, inflight.Fence{})
 		}
-		if event != nil && !f.IsOpen(j.fences[i]) {
-			j.fences[i] = f.Fence(j.streams[i], j.lend(i))
+		if event != nil && !flights.IsOpen(j.fences[i]) {
+			j.fences[i] = flights.Fence(j.streams[i], j.lend(i))
 		}
 	}
 }
 
 // dropUnused lets go of the fences of a free that no block needs.
-func (p *Pool) dropUnused(j *pendingFree) {
+func (f *frees) dropUnused(j *pendingFree) {
 	for _, fence := range j.fences {
-		p.heap.inFlight.DropUnused(fence)
+		f.heap.inFlight.DropUnused(fence)
 	}
 }

@@ -34,7 +34,7 @@ func TestALargeBatchIsFreedWholly(t *testing.T) {
 				require.NoError(t, w.p.FreeBatch(w.addrs, nil))
 				stats := w.p.Statistics()
 				require.Zero(t, stats.LiveBlocks.Current)
-				require.Zero(t, w.p.batches)
+				require.Zero(t, w.p.frees.batches)
 				blocks, links := w.p.heap.inFlight.Promised()
 				require.Zero(t, blocks+links)
 				if busy {
@@ -81,7 +81,7 @@ func TestACloseWaitsForALargeBatch(t *testing.T) {
 	w := newCrowd(t, "best_fit", 0)
 	p := w.p
 	p.heap.lock()
-	p.batches++
+	p.frees.batches++
 	p.heap.mu.Unlock()
 	require.ErrorIs(t, p.Close(false), device.CodeBusy)
 	mustAlloc(t, p, 100)
@@ -92,7 +92,7 @@ func TestACloseWaitsForALargeBatch(t *testing.T) {
 	}
 	p.heap.mu.Peek()
 	require.Equal(t, stateOpen, p.heap.state)
-	p.batches--
+	p.frees.batches--
 	p.heap.passed.Broadcast()
 	p.heap.mu.Unlock()
 	require.NoError(t, <-closed)

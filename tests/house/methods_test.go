@@ -19,15 +19,14 @@ var manyMethods = map[string]int{
 	"core/library.Device":      104,
 	"core/library.ElasticPool": 95,
 	"core/library.Library":     113,
-	"core/library.Pool":        poolMethods + 16,
-	"core/pool.Pool":           poolMethods,
+	"core/library.Pool":        106,
 	"core/vmm.Physical":        91,
 	"core/vmm.space":           127,
 	"drivers/cuda.openDevice":  143,
 }
 
 // poolMethods is also what others have by embedding a pool.
-const poolMethods = 125
+const poolMethods = 90
 
 // subjectOf is the type that a function takes first, or points to, where it is of this package.
 func subjectOf(of *types.Package, signature *types.Signature) *types.TypeName {
