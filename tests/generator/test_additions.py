@@ -118,7 +118,9 @@ def test_rust(built: Built) -> None:
             "--manifest-path=bindings/rust/Cargo.toml",
             "-pcalls",
         ],
-        CARGO_TARGET_DIR=str(ROOT / "build" / "rust"),
+        # Crates of a copied workspace have the file names of the checkout's, whose tests may
+        # be on their way.
+        CARGO_TARGET_DIR=str(ROOT / "build" / "test" / "additions" / "rust"),
         FERRUM_MEM_LIB_DIR=str(built.folder),
         LD_LIBRARY_PATH=str(built.folder),
     )
