@@ -128,7 +128,7 @@ func countCalls(t *testing.T) {
 	for _, elsewhere := range []bool{false, true} {
 		o := open(t, 0)
 		if !elsewhere {
-			sim.must("cuCtxPushCurrent_v2", o.context)
+			sim.must("cuCtxPushCurrent_v2", o.ctx.context)
 		}
 		for _, one := range slices.Concat(countedOperations(t, o), pooledOperations(t, o), pagedOperations(t, o)) {
 			var err error

@@ -78,7 +78,7 @@ func (s *stream) Capture() (device.Capture, error) {
 	err := s.use(op, func() (err error) {
 		now, err = s.captureState(op)
 		if err == nil && now.status != captureStatusNone && !o.info.Capture {
-			err = o.errorf(device.CodeUnsupported, op, "the driver lacks %v", o.driver.lacking[groupCaptureInfo])
+			err = o.ctx.errorf(device.CodeUnsupported, op, "the driver lacks %v", o.driver.lacking[groupCaptureInfo])
 		}
 		return err
 	})
@@ -104,7 +104,7 @@ type captureState struct {
 // captureState asks the driver. The caller keeps the context.
 func (s *stream) captureState(op string) (now captureState, err error) {
 	o := s.owner
-	if !s.mayCapture.Load() || !o.api.isCapturing.Found() {
+	if !s.mayCapture.Load() || !o.ctx.api.isCapturing.Found() {
 		return now, nil
 	}
 	var answer struct {
@@ -114,13 +114,13 @@ func (s *stream) captureState(op string) (now captureState, err error) {
 	if o.info.Capture {
 		// Only the first two answers are asked for, of which either form has the same.
 		status, id := dl.Pointer(&answer.status), dl.Pointer(&answer.id)
-		if o.api.captureInfo.Found() {
-			err = o.call(op, "", &o.api.captureInfo, s.handle, status, id, 0, 0, 0)
+		if o.ctx.api.captureInfo.Found() {
+			err = o.ctx.call(op, "", &o.ctx.api.captureInfo, s.handle, status, id, 0, 0, 0)
 		} else {
-			err = o.call(op, "", &o.api.captureInfo3, s.handle, status, id, 0, 0, 0, 0)
+			err = o.ctx.call(op, "", &o.ctx.api.captureInfo3, s.handle, status, id, 0, 0, 0, 0)
 		}
 	} else {
-		err = o.call(op, "", &o.api.isCapturing, s.handle, dl.Pointer(&answer.status))
+		err = o.ctx.call(op, "", &o.ctx.api.isCapturing, s.handle, dl.Pointer(&answer.status))
 	}
 	if err != nil {
 		return now, err
@@ -135,11 +135,11 @@ func (s *stream) captureState(op string) (now captureState, err error) {
 // keeps the context.
 func (s *stream) captures(op string) (bool, error) {
 	o := s.owner
-	if !s.mayCapture.Load() || !o.api.isCapturing.Found() {
+	if !s.mayCapture.Load() || !o.ctx.api.isCapturing.Found() {
 		return false, nil
 	}
 	var status int32
-	if err := o.call(op, "", &o.api.isCapturing, s.handle, dl.Pointer(&status)); err != nil {
+	if err := o.ctx.call(op, "", &o.ctx.api.isCapturing, s.handle, dl.Pointer(&status)); err != nil {
 		return false, err
 	}
 	return status != captureStatusNone, nil
@@ -156,7 +156,7 @@ func (s *stream) uncaptured(op string) error {
 }
 
 func (s *stream) capturingError(op string) error {
-	return s.owner.errorf(device.CodeInvalidState, op, "%w", errCapturing)
+	return s.owner.ctx.errorf(device.CodeInvalidState, op, "%w", errCapturing)
 }
 
 // recordEnd records an event at the end of the stream, and says in which capture that was:
@@ -165,7 +165,7 @@ func (s *stream) recordEnd(op string, handle uintptr) (capture captureState, err
 	o := s.owner
 	before, err := s.captureState(op)
 	for err == nil {
-		if err = o.call(op, "", &o.api.eventRecord, handle, s.handle); err != nil {
+		if err = o.ctx.call(op, "", &o.ctx.api.eventRecord, handle, s.handle); err != nil {
 			break
 		}
 		var after captureState
@@ -188,7 +188,7 @@ func (s *stream) mayWaitFor(op string, e *event) error {
 	if err != nil || now.status == captureStatusNone || now == e.capture {
 		return err
 	}
-	return s.owner.errorf(device.CodeInvalidState, op,
+	return s.owner.ctx.errorf(device.CodeInvalidState, op,
 		"the stream is capturing, and the event was recorded outside of that capture: the graph cannot wait for it")
 }
 
@@ -204,14 +204,14 @@ func (e *event) mayCapture() bool { return e.Captured() || e.foreign }
 // the context.
 func (e *event) uncaptured(op string) error {
 	if e.Captured() {
-		return e.owner.errorf(device.CodeInvalidState, op,
+		return e.owner.ctx.errorf(device.CodeInvalidState, op,
 			"the event was recorded in a stream that was capturing: it is an edge of the graph, and passes with no work")
 	}
 	if !e.foreign {
 		return nil
 	}
 	if s := e.owner.driver.capturing(); s != nil {
-		return e.owner.errorf(device.CodeInvalidState, op,
+		return e.owner.ctx.errorf(device.CodeInvalidState, op,
 			"the stream %#x of %v is capturing, and the event of somebody else's may have been recorded in that capture, "+
 				"which a question would spoil: ask when the capture has ended", s.handle, s.owner.info.ID)
 	}
@@ -223,7 +223,7 @@ func (o *openDevice) leftOut(op string, capturing []*stream, of int) error {
 	if len(capturing) == 0 {
 		return nil
 	}
-	return o.errorf(device.CodeInvalidState, op,
+	return o.ctx.errorf(device.CodeInvalidState, op,
 		"%d of %d streams, such as %#x, are capturing and cannot be waited for; the others have run dry: %w",
 		len(capturing), of, capturing[0].handle, errCapturing)
 }

@@ -141,7 +141,7 @@ func driverAttempts() []attempt {
 			return d.Close()
 		}},
 		{"Driver.OpenContext", done, func(b *besideCapture) error {
-			d, err := b.driver.OpenContext(0, uint64(b.o.context))
+			d, err := b.driver.OpenContext(0, uint64(b.o.ctx.context))
 			require.NoError(b.t, err)
 			return d.Close()
 		}},

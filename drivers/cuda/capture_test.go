@@ -31,7 +31,7 @@ type program struct {
 func newProgram(t testing.TB, o *openDevice) *program {
 	runtime.LockOSThread()
 	p := &program{t: t, sim: newSimulator(t), o: o}
-	p.sim.must("cuCtxPushCurrent_v2", o.context)
+	p.sim.must("cuCtxPushCurrent_v2", o.ctx.context)
 	p.sim.must("cuStreamCreate", dl.Pointer(&p.handle), streamNonBlocking)
 	var err error
 	p.stream, err = o.AdoptStream(device.ForeignStream{Native: uint64(p.handle)})

@@ -35,49 +35,49 @@ func (d *Driver) OpenContext(index int, native uint64) (device.Device, error) {
 
 // enterContext gets the context that everything is done in: one of the caller's, or,
 // where that is 0, the device's primary one.
-func (o *openDevice) enterContext(op string, callers uintptr) error {
+func (c *driverContext) enterContext(op string, callers uintptr) error {
 	if callers == 0 {
-		if err := o.retainContext(op); err != nil {
+		if err := c.retainContext(op); err != nil {
 			return err
 		}
 	} else {
-		o.context, o.callers = callers, true
-		if err := o.checkContext(op); err != nil {
+		c.context, c.callers = callers, true
+		if err := c.checkContext(op); err != nil {
 			return err
 		}
 	}
-	if o.api.contextID.Found() && o.api.contextID.Call(o.context, dl.Pointer(&o.contextNumber)) != 0 {
-		o.contextNumber = 0
+	if c.api.contextID.Found() && c.api.contextID.Call(c.context, dl.Pointer(&c.contextNumber)) != 0 {
+		c.contextNumber = 0
 	}
 	return nil
 }
 
 // checkContext refuses a context that is gone or another device's.
-func (o *openDevice) checkContext(op string) error {
+func (c *driverContext) checkContext(op string) error {
 	var of int32
-	err := o.within(op, func() error {
-		return o.call(op, "", &o.api.contextDevice, dl.Pointer(&of))
+	err := c.within(op, func() error {
+		return c.call(op, "", &c.api.contextDevice, dl.Pointer(&of))
 	})
-	what := fmt.Sprintf("native context %#x", o.context)
+	what := fmt.Sprintf("native context %#x", c.context)
 	if device.CodeOf(err) == device.CodeDeviceLost {
-		return o.errorf(device.CodeInvalidArgument, op, "%s: is no context that is there: %v", what, err)
+		return c.errorf(device.CodeInvalidArgument, op, "%s: is no context that is there: %v", what, err)
 	}
-	if err == nil && of != o.handle {
-		return o.errorf(device.CodeInvalidArgument, op, "%s: is one of the CUDA device %d", what, of)
+	if err == nil && of != c.cuDevice {
+		return c.errorf(device.CodeInvalidArgument, op, "%s: is one of the CUDA device %d", what, of)
 	}
 	return err
 }
 
 // leaveContext gives the primary context back. The caller's stays.
-func (o *openDevice) leaveContext() {
-	if !o.callers {
-		o.releaseContext()
+func (c *driverContext) leaveContext() {
+	if !c.callers {
+		c.releaseContext()
 	}
 }
 
 // NativeHandle is the CUcontext that everything is done in.
 func (o *openDevice) NativeHandle() (uint64, error) {
-	return uint64(o.context), o.checkOpen("cuda.native_handle")
+	return uint64(o.ctx.context), o.ctx.checkOpen("cuda.native_handle")
 }
 
 // NativeHandle is the CUstream.
@@ -89,7 +89,7 @@ func (s *stream) NativeHandle() (uint64, error) {
 		return 0, err
 	}
 	s.mayNowCapture()
-	return uint64(s.handle), s.owner.checkOpen(op)
+	return uint64(s.handle), s.owner.ctx.checkOpen(op)
 }
 
 // NativeHandle is the CUevent, which is recorded already.
@@ -97,7 +97,7 @@ func (e *event) NativeHandle() (uint64, error) {
 	e.using.RLock()
 	defer e.using.RUnlock()
 	if e.gone() {
-		return 0, e.owner.errorf(device.CodeInvalidState, "cuda.native_handle", "the event or its device is closed")
+		return 0, e.owner.ctx.errorf(device.CodeInvalidState, "cuda.native_handle", "the event or its device is closed")
 	}
 	return uint64(e.handle), nil
 }

@@ -44,7 +44,7 @@ func TestDeviceOnTheProgramsContext(t *testing.T) {
 			handle, err := o.DefaultStream().(device.Native).NativeHandle()
 			require.NoError(t, err)
 			var stream, elsewhere uintptr
-			require.NoError(t, o.within("test", func() error {
+			require.NoError(t, o.ctx.within("test", func() error {
 				sim.must("cuStreamGetCtx", uintptr(handle), dl.Pointer(&of))
 				sim.must("cuStreamCreate", dl.Pointer(&stream), streamNonBlocking)
 				return nil
@@ -54,13 +54,13 @@ func TestDeviceOnTheProgramsContext(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, s.Close())
 			primary := mustOpen(t, d, 1)
-			require.NoError(t, primary.within("test", func() error {
+			require.NoError(t, primary.ctx.within("test", func() error {
 				sim.must("cuStreamCreate", dl.Pointer(&elsewhere), streamNonBlocking)
 				return nil
 			}))
 			_, err = o.AdoptStream(device.ForeignStream{Native: uint64(elsewhere)})
 			requireCode(t, device.CodeInvalidArgument, err)
-			require.NoError(t, primary.within("test", func() error { sim.must("cuStreamDestroy_v2", elsewhere); return nil }))
+			require.NoError(t, primary.ctx.within("test", func() error { sim.must("cuStreamDestroy_v2", elsewhere); return nil }))
 			// Plain memory of one context is not the other's of the same device.
 			addr, err := o.Alloc(64 << 10)
 			require.NoError(t, err)
@@ -69,7 +69,7 @@ func TestDeviceOnTheProgramsContext(t *testing.T) {
 			require.NoError(t, o.Free(addr, 64<<10))
 			require.NoError(t, primary.Close())
 			releases := sim.calls("cuDevicePrimaryCtxRelease_v2")
-			require.NoError(t, o.within("test", func() error { sim.must("cuStreamDestroy_v2", stream); return nil }))
+			require.NoError(t, o.ctx.within("test", func() error { sim.must("cuStreamDestroy_v2", stream); return nil }))
 			require.NoError(t, o.Close())
 			require.Equal(t, releases, sim.calls("cuDevicePrimaryCtxRelease_v2"))
 			_, err = o.NativeHandle()
@@ -136,7 +136,7 @@ func TestNativeHandles(t *testing.T) {
 	require.NoError(t, err)
 	event, err := e.(device.Native).NativeHandle()
 	require.NoError(t, err)
-	require.NoError(t, o.within("test", func() error {
+	require.NoError(t, o.ctx.within("test", func() error {
 		sim.must("cuStreamSynchronize", uintptr(stream))
 		sim.must("cuEventQuery", uintptr(event))
 		sim.must("cuStreamWaitEvent", uintptr(stream), uintptr(event), 0)

@@ -134,7 +134,7 @@ func TestCallsWhileSomebodyCaptures(t *testing.T) {
 	sim := newSimulator(t)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	sim.must("cuCtxPushCurrent_v2", o.context)
+	sim.must("cuCtxPushCurrent_v2", o.ctx.context)
 	var stream, graph uintptr
 	sim.must("cuStreamCreate", dl.Pointer(&stream), streamNonBlocking)
 	const global = 0

@@ -14,24 +14,10 @@ import (
 // openDevice is one open of a device.
 type openDevice struct {
 	driver *Driver
-	api    *api
-	handle int32
+	ctx    driverContext
 	info   device.Info
 	// ordered says that memory can be had in the order of a stream.
 	ordered bool
-	// context is the retained primary context, or callers says that it is one of the
-	// program's; contextNumber tells it from one that takes its place after a reset, 0
-	// where the driver does not number them.
-	callers       bool
-	context       uintptr
-	contextNumber uint64
-	// lost is the first error that the device does not recover from.
-	lost atomic.Pointer[device.Error]
-	// gate is held for reading by every call of the driver. Close has it for writing for
-	// a moment.
-	gate   sync.RWMutex
-	closed atomic.Bool
-
 	// What the device has of priorities.
 	leastPriority, greatestPriority int32
 
@@ -69,12 +55,13 @@ var (
 func newOpenDevice(d *Driver, one *found, callers uintptr) (*openDevice, error) {
 	const op = "cuda.open"
 	o := &openDevice{
-		driver: d, api: d.api, handle: one.handle, info: one.info, ordered: one.ordered,
+		driver: d, ctx: driverContext{api: d.api, cuDevice: one.handle, id: one.info.ID},
+		info: one.info, ordered: one.ordered,
 		streams: make(map[*stream]struct{}), events: make(map[*event]struct{}),
 		peers: make(map[*openDevice]struct{}),
 	}
 	o.virtual.init(o)
-	if err := o.enterContext(op, callers); err != nil {
+	if err := o.ctx.enterContext(op, callers); err != nil {
 		return nil, err
 	}
 	err := o.prepare(op)
@@ -92,8 +79,8 @@ func (o *openDevice) prepare(op string) (err error) {
 			return err
 		}
 	}
-	err = o.within(op, func() error {
-		return o.call(op, "", &o.api.priorityRange, dl.Pointer(&o.leastPriority), dl.Pointer(&o.greatestPriority))
+	err = o.ctx.within(op, func() error {
+		return o.ctx.call(op, "", &o.ctx.api.priorityRange, dl.Pointer(&o.leastPriority), dl.Pointer(&o.greatestPriority))
 	})
 	if err != nil {
 		return err
@@ -101,8 +88,11 @@ func (o *openDevice) prepare(op string) (err error) {
 	if o.defaultStream, err = o.newStream(op, 0); err != nil {
 		return err
 	}
-	o.scrub, err = o.newStream(op, 0)
-	return err
+	if o.scrub, err = o.newStream(op, 0); err != nil {
+		return err
+	}
+	o.ctx.probe = o.scrub.handle
+	return nil
 }
 
 // leave ends what an open device always has, and gives the context back.
@@ -119,19 +109,19 @@ func (o *openDevice) leave() {
 	o.leaveOrdered(op)
 	o.leaveEvents(op)
 	forgetHostCalls(o)
-	o.leaveContext()
+	o.ctx.leaveContext()
 }
 
 func (o *openDevice) Info() device.Info { return o.info }
 
 // errorf makes an error about this device.
-func (o *openDevice) errorf(code device.Code, op, format string, args ...any) error {
-	return device.Errorf(code, op, format, args...).On(o.info.ID)
+func (c *driverContext) errorf(code device.Code, op, format string, args ...any) error {
+	return device.Errorf(code, op, format, args...).On(c.id)
 }
 
-func (o *openDevice) checkOpen(op string) error {
-	if o.closed.Load() {
-		return o.errorf(device.CodeInvalidState, op, "the device is closed")
+func (c *driverContext) checkOpen(op string) error {
+	if c.closed.Load() {
+		return c.errorf(device.CodeInvalidState, op, "the device is closed")
 	}
 	return nil
 }
@@ -140,7 +130,7 @@ func (o *openDevice) checkOpen(op string) error {
 func (o *openDevice) hold(op string, n int) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if err := o.checkOpen(op); err != nil {
+	if err := o.ctx.checkOpen(op); err != nil {
 		return err
 	}
 	o.live += n
@@ -170,7 +160,7 @@ func (o *openDevice) NewPriorityStream(priority int) (device.Stream, error) {
 		return nil, err
 	}
 	if priority > least || priority < greatest {
-		return nil, o.errorf(device.CodeInvalidArgument, op,
+		return nil, o.ctx.errorf(device.CodeInvalidArgument, op,
 			"priority %d: the device has those from %d (least) to %d (greatest)", priority, least, greatest)
 	}
 	s, err := o.newStream(op, priority)
@@ -185,7 +175,7 @@ func (o *openDevice) NewPriorityStream(priority int) (device.Stream, error) {
 
 // StreamPriorities is the range of priorities: the least one is the greatest number.
 func (o *openDevice) StreamPriorities() (least, greatest int, err error) {
-	if err := o.usable("cuda.stream_priorities"); err != nil {
+	if err := o.ctx.usable("cuda.stream_priorities"); err != nil {
 		return 0, 0, err
 	}
 	return int(o.leastPriority), int(o.greatestPriority), nil
@@ -199,7 +189,7 @@ func (o *openDevice) Synchronize(timeout time.Duration) error {
 	if err != nil {
 		return err
 	}
-	if err := o.checkOpen(op); err != nil {
+	if err := o.ctx.checkOpen(op); err != nil {
 		return err
 	}
 	o.mu.Lock()
@@ -224,32 +214,32 @@ func (o *openDevice) Synchronize(timeout time.Duration) error {
 // is lost is closed as well, and what it held is gone with its context.
 func (o *openDevice) Close() error {
 	const op = "cuda.close"
-	if err := o.checkOpen(op); err != nil {
+	if err := o.ctx.checkOpen(op); err != nil {
 		return err
 	}
-	if err := o.outsideHostFunction(op); err != nil {
+	if err := o.ctx.outsideHostFunction(op); err != nil {
 		return err
 	}
-	if o.lost.Load() == nil {
+	if o.ctx.lost.Load() == nil {
 		// It could be neither waited for nor given back.
-		if err := o.current(op, func() error { return o.defaultStream.uncaptured(op) }); errors.Is(err, errCapturing) {
+		if err := o.ctx.current(op, func() error { return o.defaultStream.uncaptured(op) }); errors.Is(err, errCapturing) {
 			return err
 		}
 	}
 	o.mu.Lock()
 	left := o.left()
-	if left == "" && o.closed.Swap(true) {
+	if left == "" && o.ctx.closed.Swap(true) {
 		o.mu.Unlock()
-		return o.errorf(device.CodeInvalidState, op, "the device is closed")
+		return o.ctx.errorf(device.CodeInvalidState, op, "the device is closed")
 	}
 	o.mu.Unlock()
 	if left != "" {
-		return o.errorf(device.CodeBusy, op, "%s are left", left)
+		return o.ctx.errorf(device.CodeBusy, op, "%s are left", left)
 	}
 	// Calls that began before are let finish; those that come now see that it is closed.
-	o.gate.Lock()
+	o.ctx.gate.Lock()
 	//lint:ignore SA2001 there is nothing to do inside: to have had it is enough.
-	o.gate.Unlock()
+	o.ctx.gate.Unlock()
 	o.leave()
 	return nil
 }

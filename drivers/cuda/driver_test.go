@@ -128,7 +128,7 @@ func TestGenerations(t *testing.T) {
 		t.Run(generation, func(t *testing.T) {
 			if alone(t, envLibrary+"="+simulated(generation)) {
 				o := open(t, 0)
-				require.Equal(t, generation >= "12000", o.contextNumber != 0)
+				require.Equal(t, generation >= "12000", o.ctx.contextNumber != 0)
 				oneLife(t, o)
 				newSimulator(t).clean()
 			}

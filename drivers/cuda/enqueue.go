@@ -48,8 +48,8 @@ func (s *stream) moveAnyhow(op string, dst, src, size uint64) error {
 }
 
 func (s *stream) move(op string, dst, src, size uint64) error {
-	return s.owner.call(op, fmt.Sprintf("destination %#x, source %#x, size %d", dst, src, size),
-		&s.owner.api.copyWithin, uintptr(dst), uintptr(src), uintptr(size), s.handle)
+	return s.owner.ctx.call(op, fmt.Sprintf("destination %#x, source %#x, size %d", dst, src, size),
+		&s.owner.ctx.api.copyWithin, uintptr(dst), uintptr(src), uintptr(size), s.handle)
 }
 
 // moveOverlapping takes parts that do not overlap by themselves where these are large
@@ -60,17 +60,17 @@ func (s *stream) moveOverlapping(op string, dst, src, size uint64) (err error) {
 	if part < bounceBytes && o.ordered {
 		part = min(size, bounceBytes)
 		what := fmt.Sprintf("%d bytes for an overlapping copy", part)
-		if err := o.call(op, what, &o.api.orderedAlloc, dl.Pointer(&through), uintptr(part), s.handle); err != nil {
+		if err := o.ctx.call(op, what, &o.ctx.api.orderedAlloc, dl.Pointer(&through), uintptr(part), s.handle); err != nil {
 			return err
 		}
 		defer func() {
-			if freed := o.call(op, what, &o.api.orderedFree, uintptr(through), s.handle); err == nil {
+			if freed := o.ctx.call(op, what, &o.ctx.api.orderedFree, uintptr(through), s.handle); err == nil {
 				err = freed
 			}
 		}()
 	}
 	if through == 0 && size/part > mostParts {
-		return o.errorf(device.CodeUnsupported, op,
+		return o.ctx.errorf(device.CodeUnsupported, op,
 			"size %d, %d bytes apart: the device has no stream-ordered memory to copy ranges through that overlap so much", size, part)
 	}
 	for done := uint64(0); done < size; {
@@ -103,8 +103,8 @@ func (s *stream) CopyFromHost(dst device.Addr, src device.HostAddr, size uint64)
 		if err := s.mayCapturePages(op, "source", src, size); err != nil {
 			return err
 		}
-		return s.owner.call(op, fmt.Sprintf("destination %#x, source %#x, size %d", uint64(dst), uint64(src), size),
-			&s.owner.api.copyIn, uintptr(dst), uintptr(src), uintptr(size), s.handle)
+		return s.owner.ctx.call(op, fmt.Sprintf("destination %#x, source %#x, size %d", uint64(dst), uint64(src), size),
+			&s.owner.ctx.api.copyIn, uintptr(dst), uintptr(src), uintptr(size), s.handle)
 	})
 }
 
@@ -117,8 +117,8 @@ func (s *stream) CopyToHost(dst device.HostAddr, src device.Addr, size uint64) e
 		if err := s.mayCapturePages(op, "destination", dst, size); err != nil {
 			return err
 		}
-		return s.owner.call(op, fmt.Sprintf("destination %#x, source %#x, size %d", uint64(dst), uint64(src), size),
-			&s.owner.api.copyOut, uintptr(dst), uintptr(src), uintptr(size), s.handle)
+		return s.owner.ctx.call(op, fmt.Sprintf("destination %#x, source %#x, size %d", uint64(dst), uint64(src), size),
+			&s.owner.ctx.api.copyOut, uintptr(dst), uintptr(src), uintptr(size), s.handle)
 	})
 }
 
@@ -130,13 +130,13 @@ func (s *stream) mayCapturePages(op, what string, host device.HostAddr, size uin
 		return err
 	}
 	var base, whole uint64
-	attribute := &s.owner.api.pointerAttribute
+	attribute := &s.owner.ctx.api.pointerAttribute
 	if attribute.Call(dl.Pointer(&base), pointerRangeStart, uintptr(host)) == 0 &&
 		attribute.Call(dl.Pointer(&whole), pointerRangeSize, uintptr(host)) == 0 &&
 		uint64(host)-base < whole && size <= whole-(uint64(host)-base) {
 		return nil
 	}
-	return s.owner.errorf(device.CodeInvalidState, op,
+	return s.owner.ctx.errorf(device.CodeInvalidState, op,
 		"%s %#x, size %d: the stream is capturing, and this memory is not page-locked: a graph cannot copy it", what, uint64(host), size)
 }
 
@@ -153,10 +153,10 @@ func (s *stream) checkTransfer(op string, addr device.Addr, host device.HostAddr
 		return err
 	}
 	if host == 0 {
-		return s.owner.errorf(device.CodeNullPointer, op, "%s: must not be NULL", other)
+		return s.owner.ctx.errorf(device.CodeNullPointer, op, "%s: must not be NULL", other)
 	}
 	if size > math.MaxUint64-uint64(host) {
-		return s.owner.errorf(device.CodeOverflow, op,
+		return s.owner.ctx.errorf(device.CodeOverflow, op,
 			"%s %#x, size %d: the end does not fit 64 bits", other, uint64(host), size)
 	}
 	return nil
@@ -177,25 +177,25 @@ func (s *stream) Fill(dst device.Addr, pattern device.Pattern, size uint64) erro
 }
 
 func (s *stream) fill(op string, dst uint64, pattern device.Pattern, size uint64) error {
-	call := map[int]*dl.Function{1: &s.owner.api.fill8, 2: &s.owner.api.fill16, 4: &s.owner.api.fill32}[pattern.WidthBytes]
-	return s.owner.call(op, fmt.Sprintf("destination %#x, size %d", dst, size), call,
+	call := map[int]*dl.Function{1: &s.owner.ctx.api.fill8, 2: &s.owner.ctx.api.fill16, 4: &s.owner.ctx.api.fill32}[pattern.WidthBytes]
+	return s.owner.ctx.call(op, fmt.Sprintf("destination %#x, size %d", dst, size), call,
 		uintptr(dst), uintptr(pattern.Value), uintptr(size/uint64(pattern.WidthBytes)), s.handle)
 }
 
 func (s *stream) checkPattern(op string, dst device.Addr, pattern device.Pattern, size uint64) error {
 	o, width := s.owner, uint64(pattern.WidthBytes)
 	if width != 1 && width != 2 && width != 4 {
-		return o.errorf(device.CodeInvalidArgument, op, "pattern width %d: want 1, 2 or 4 bytes", pattern.WidthBytes)
+		return o.ctx.errorf(device.CodeInvalidArgument, op, "pattern width %d: want 1, 2 or 4 bytes", pattern.WidthBytes)
 	}
 	if uint64(pattern.Value)>>(8*width) != 0 {
-		return o.errorf(device.CodeInvalidArgument, op,
+		return o.ctx.errorf(device.CodeInvalidArgument, op,
 			"pattern %#x: does not fit its width of %d bytes", pattern.Value, width)
 	}
 	if size%width != 0 {
-		return o.errorf(device.CodeInvalidSize, op, "size %d: not a multiple of the pattern width %d", size, width)
+		return o.ctx.errorf(device.CodeInvalidSize, op, "size %d: not a multiple of the pattern width %d", size, width)
 	}
 	if uint64(dst)%width != 0 {
-		return o.errorf(device.CodeInvalidArgument, op,
+		return o.ctx.errorf(device.CodeInvalidArgument, op,
 			"destination %#x: not a multiple of the pattern width %d", uint64(dst), width)
 	}
 	return nil

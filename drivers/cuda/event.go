@@ -42,7 +42,7 @@ func (s *stream) record(op string, timed bool) (*event, error) {
 		}
 		if e.capture, err = s.recordEnd(op, e.handle); err != nil {
 			if !o.spareEvents.put(e.handle, timed) {
-				_ = o.takeBack(op, "", &o.api.eventDestroy, e.handle)
+				_ = o.ctx.takeBack(op, "", &o.ctx.api.eventDestroy, e.handle)
 			}
 			return err
 		}
@@ -60,25 +60,25 @@ func (e *event) use(op string, body func() error) error {
 	e.using.RLock()
 	defer e.using.RUnlock()
 	if e.gone() {
-		return e.owner.errorf(device.CodeInvalidState, op, "the event or its device is closed")
+		return e.owner.ctx.errorf(device.CodeInvalidState, op, "the event or its device is closed")
 	}
-	return e.owner.within(op, body)
+	return e.owner.ctx.within(op, body)
 }
 
 // WaitEvent makes later work wait for an event of any CUDA device.
 func (s *stream) WaitEvent(waited device.Event) error {
 	const op = "cuda.wait_event"
 	if waited == nil {
-		return s.owner.errorf(device.CodeNullPointer, op, "event: must not be nil")
+		return s.owner.ctx.errorf(device.CodeNullPointer, op, "event: must not be nil")
 	}
 	e, ok := waited.(*event)
 	if !ok || e == nil {
-		return s.owner.errorf(device.CodeUnsupported, op, "event: of type %T, which is another backend's", waited)
+		return s.owner.ctx.errorf(device.CodeUnsupported, op, "event: of type %T, which is another backend's", waited)
 	}
 	e.using.RLock()
 	defer e.using.RUnlock()
 	if e.gone() {
-		return s.owner.errorf(device.CodeInvalidState, op, "the event or its device is closed")
+		return s.owner.ctx.errorf(device.CodeInvalidState, op, "the event or its device is closed")
 	}
 	return s.order(op, func() error {
 		if e.mayCapture() {
@@ -90,7 +90,7 @@ func (s *stream) WaitEvent(waited device.Event) error {
 		if err := s.mayWaitFor(op, e); err != nil {
 			return err
 		}
-		return s.owner.callWith(e.owner, op, "", &s.owner.api.streamWait, s.handle, e.handle, 0)
+		return s.owner.callWith(e.owner, op, "", &s.owner.ctx.api.streamWait, s.handle, e.handle, 0)
 	})
 }
 
@@ -98,7 +98,7 @@ func (e *event) Done() (bool, error) {
 	done := false
 	err := e.use("cuda.event_done", func() (err error) {
 		if err = e.uncaptured("cuda.event_done"); err == nil {
-			done, err = e.owner.ready("cuda.event_done", &e.owner.api.eventQuery, e.handle)
+			done, err = e.owner.ready("cuda.event_done", &e.owner.ctx.api.eventQuery, e.handle)
 		}
 		return err
 	})
@@ -120,12 +120,12 @@ func (e *event) await(op string, limit deadline) error {
 			if err := e.uncaptured(op); err != nil {
 				return err
 			}
-			return e.owner.call(op, "", &e.owner.api.eventSynchronize, e.handle)
+			return e.owner.ctx.call(op, "", &e.owner.ctx.api.eventSynchronize, e.handle)
 		})
 	}
 	done, err := limit.poll(e.Done)
 	if err == nil && !done {
-		return e.owner.errorf(device.CodeTimeout, op, "the event has not been passed after %v", limit.timeout)
+		return e.owner.ctx.errorf(device.CodeTimeout, op, "the event has not been passed after %v", limit.timeout)
 	}
 	return err
 }
@@ -133,7 +133,7 @@ func (e *event) await(op string, limit deadline) error {
 // PassedAt is CodeUnsupported: the driver says how far two events are apart, and no
 // more.
 func (e *event) PassedAt() (time.Duration, error) {
-	return 0, e.owner.errorf(device.CodeUnsupported, "cuda.event_passed_at",
+	return 0, e.owner.ctx.errorf(device.CodeUnsupported, "cuda.event_passed_at",
 		"the driver has no clock to read: it measures from one timed event to another")
 }
 
@@ -144,10 +144,10 @@ func (e *event) ElapsedSince(start device.Event) (time.Duration, error) {
 	o := e.owner
 	from, ok := start.(*event)
 	if !ok || from == nil || from.owner != o {
-		return 0, o.errorf(device.CodeInvalidArgument, op, "start: of type %T, which is not an event of this device", start)
+		return 0, o.ctx.errorf(device.CodeInvalidArgument, op, "start: of type %T, which is not an event of this device", start)
 	}
 	if !from.timed || !e.timed {
-		return 0, o.errorf(device.CodeInvalidArgument, op, "an event was recorded without timing")
+		return 0, o.ctx.errorf(device.CodeInvalidArgument, op, "an event was recorded without timing")
 	}
 	first, second := from, e
 	if first.number > second.number {
@@ -160,20 +160,20 @@ func (e *event) ElapsedSince(start device.Event) (time.Duration, error) {
 		defer second.using.RUnlock()
 	}
 	if from.gone() || e.gone() {
-		return 0, o.errorf(device.CodeInvalidState, op, "an event or its device is closed")
+		return 0, o.ctx.errorf(device.CodeInvalidState, op, "an event or its device is closed")
 	}
 	var milliseconds float32
-	err := o.within(op, func() error {
+	err := o.ctx.within(op, func() error {
 		if err := cmp.Or(from.uncaptured(op), e.uncaptured(op)); err != nil {
 			return err
 		}
-		f := either(&o.api.eventElapsed, &o.api.eventElapsed2)
+		f := either(&o.ctx.api.eventElapsed, &o.ctx.api.eventElapsed2)
 		number := f.Call(dl.Pointer(&milliseconds), from.handle, e.handle)
 		if number == resultNotReady {
-			return o.errorf(device.CodeInvalidState, op, "an event has not been passed yet")
+			return o.ctx.errorf(device.CodeInvalidState, op, "an event has not been passed yet")
 		}
 		if number != 0 {
-			return o.failure(op, f, number, "")
+			return o.ctx.failure(op, f, number, "")
 		}
 		return nil
 	})
@@ -185,22 +185,22 @@ func (e *event) ElapsedSince(start device.Event) (time.Duration, error) {
 func (e *event) Close() error {
 	const op = "cuda.close_event"
 	o := e.owner
-	if err := o.outsideHostFunction(op); err != nil {
+	if err := o.ctx.outsideHostFunction(op); err != nil {
 		return err
 	}
 	e.using.Lock()
 	defer e.using.Unlock()
-	o.gate.RLock()
-	defer o.gate.RUnlock()
+	o.ctx.gate.RLock()
+	defer o.ctx.gate.RUnlock()
 	if e.closed {
-		return o.errorf(device.CodeInvalidState, op, "the event is closed already")
+		return o.ctx.errorf(device.CodeInvalidState, op, "the event is closed already")
 	}
 	e.closed = true
 	handle := e.release()
-	if handle == 0 || e.foreign || !e.shared && o.lost.Load() == nil && o.spareEvents.put(handle, e.timed) {
+	if handle == 0 || e.foreign || !e.shared && o.ctx.lost.Load() == nil && o.spareEvents.put(handle, e.timed) {
 		return nil
 	}
-	return o.returned(o.current(op, func() error { return o.call(op, "", &o.api.eventDestroy, handle) }))
+	return o.ctx.returned(o.ctx.current(op, func() error { return o.ctx.call(op, "", &o.ctx.api.eventDestroy, handle) }))
 }
 
 // gone says that the event has nothing of the driver's any more. The caller holds

@@ -70,7 +70,7 @@ func (o *openDevice) takeEvent(op string, timed bool) (handle uintptr, err error
 	if !timed {
 		flags |= eventDisableTiming
 	}
-	err = o.call(op, "", &o.api.eventCreate, dl.Pointer(&handle), flags)
+	err = o.ctx.call(op, "", &o.ctx.api.eventCreate, dl.Pointer(&handle), flags)
 	return handle, err
 }
 
@@ -94,9 +94,9 @@ func (o *openDevice) leaveEvents(op string) {
 	if len(handles) == 0 {
 		return
 	}
-	_ = o.current(op, func() error {
+	_ = o.ctx.current(op, func() error {
 		for _, handle := range handles {
-			_ = o.takeBack(op, "", &o.api.eventDestroy, handle)
+			_ = o.ctx.takeBack(op, "", &o.ctx.api.eventDestroy, handle)
 		}
 		return nil
 	})

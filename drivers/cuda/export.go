@@ -26,13 +26,13 @@ func (o *openDevice) ExportPage(number device.Page) (int, error) {
 	}
 	p := pages[0]
 	if p.backing != device.BackingShareable {
-		return -1, o.errorf(device.CodeInvalidArgument, op,
+		return -1, o.ctx.errorf(device.CodeInvalidArgument, op,
 			"page %d: was created with backing %d, and only pages of backing %d can be exported",
 			number, p.backing, device.BackingShareable)
 	}
 	fd := int32(-1)
-	err = o.within(op, func() error {
-		return o.call(op, fmt.Sprintf("page %d", number), &o.api.pageExport,
+	err = o.ctx.within(op, func() error {
+		return o.ctx.call(op, fmt.Sprintf("page %d", number), &o.ctx.api.pageExport,
 			dl.Pointer(&fd), uintptr(p.handle), handleFileDescriptor, 0)
 	})
 	if err != nil {
@@ -40,7 +40,7 @@ func (o *openDevice) ExportPage(number device.Page) (int, error) {
 	}
 	if err := keepFromPrograms(int(fd)); err != nil {
 		_ = closeDescriptor(int(fd))
-		return -1, o.errorf(device.CodeDevice, op, "page %d: descriptor %d: %v", number, fd, err)
+		return -1, o.ctx.errorf(device.CodeDevice, op, "page %d: descriptor %d: %v", number, fd, err)
 	}
 	return int(fd), nil
 }
@@ -55,17 +55,17 @@ func (o *openDevice) ImportPage(fd int, pageBytes uint64) (device.Page, error) {
 	}
 	v := &o.virtual
 	if bits.OnesCount64(pageBytes) != 1 || pageBytes < v.granularity.MinimumBytes || pageBytes > mostReserved {
-		return 0, o.errorf(device.CodeInvalidPageSize, op,
+		return 0, o.ctx.errorf(device.CodeInvalidPageSize, op,
 			"page size %d: want a power of two of at least %d", pageBytes, v.granularity.MinimumBytes)
 	}
 	if err := checkDescriptor(fd); err != nil {
-		return 0, o.errorf(device.CodeInvalidArgument, op, "descriptor %d: %v", fd, err)
+		return 0, o.ctx.errorf(device.CodeInvalidArgument, op, "descriptor %d: %v", fd, err)
 	}
 	if err := o.hold(op, 1); err != nil {
 		return 0, err
 	}
 	p := &page{bytes: pageBytes, backing: device.BackingShareable, imported: true}
-	if err := o.within(op, func() error { return o.importPage(op, fd, p) }); err != nil {
+	if err := o.ctx.within(op, func() error { return o.importPage(op, fd, p) }); err != nil {
 		o.drop(1)
 		return 0, err
 	}
@@ -78,12 +78,12 @@ func (o *openDevice) ImportPage(fd int, pageBytes uint64) (device.Page, error) {
 // importPage makes a handle of a descriptor, or nothing.
 func (o *openDevice) importPage(op string, fd int, p *page) error {
 	what := fmt.Sprintf("descriptor %d", fd)
-	number := o.api.pageImport.Call(dl.Pointer(&p.handle), uintptr(fd), handleFileDescriptor)
+	number := o.ctx.api.pageImport.Call(dl.Pointer(&p.handle), uintptr(fd), handleFileDescriptor)
 	if number != 0 {
-		err := o.failure(op, &o.api.pageImport, number, what)
+		err := o.ctx.failure(op, &o.ctx.api.pageImport, number, what)
 		switch number {
 		case resultInvalidValue, resultInvalidHandle, resultInvalidDevice, resultOperatingSystem:
-			if o.lost.Load() == nil {
+			if o.ctx.lost.Load() == nil {
 				err.(*device.Error).Code = device.CodeInvalidArgument
 			}
 		}
@@ -91,36 +91,36 @@ func (o *openDevice) importPage(op string, fd int, p *page) error {
 	}
 	err := o.checkImported(op, what, p)
 	if err != nil {
-		_ = o.takeBack(op, what, &o.api.pageRelease, uintptr(p.handle))
+		_ = o.ctx.takeBack(op, what, &o.ctx.api.pageRelease, uintptr(p.handle))
 	}
 	return err
 }
 
 func (o *openDevice) checkImported(op, what string, p *page) error {
 	of := new(pageProperties)
-	err := o.call(op, what, &o.api.pageProperties, dl.Pointer(of), uintptr(p.handle))
+	err := o.ctx.call(op, what, &o.ctx.api.pageProperties, dl.Pointer(of), uintptr(p.handle))
 	runtime.KeepAlive(of)
 	if err != nil {
 		return err
 	}
-	if of.location != (location{locationDevice, o.handle}) {
-		return o.errorf(device.CodeInvalidArgument, op, "%s: is memory of the CUDA device %d", what, of.location.id)
+	if of.location != (location{locationDevice, o.ctx.cuDevice}) {
+		return o.ctx.errorf(device.CodeInvalidArgument, op, "%s: is memory of the CUDA device %d", what, of.location.id)
 	}
 	window := &reservation{size: p.bytes}
 	if err := o.takeSpace(op, window, o.virtual.granularity.MinimumBytes); err != nil {
 		return err
 	}
 	mapped := uint64(0)
-	number := o.api.pageMap.Call(uintptr(window.base), uintptr(p.bytes), 0, uintptr(p.handle), 0)
+	number := o.ctx.api.pageMap.Call(uintptr(window.base), uintptr(p.bytes), 0, uintptr(p.handle), 0)
 	switch number {
 	case 0:
 		mapped = p.bytes
 	case resultInvalidValue:
-		if err = o.failure(op, &o.api.pageMap, number, fmt.Sprintf("%s, page size %d", what, p.bytes)); o.lost.Load() == nil {
+		if err = o.ctx.failure(op, &o.ctx.api.pageMap, number, fmt.Sprintf("%s, page size %d", what, p.bytes)); o.ctx.lost.Load() == nil {
 			err.(*device.Error).Code = device.CodeInvalidPageSize
 		}
 	default:
-		err = o.failure(op, &o.api.pageMap, number, what)
+		err = o.ctx.failure(op, &o.ctx.api.pageMap, number, what)
 	}
 	return o.closeWindow(op, window, mapped, err)
 }

@@ -26,19 +26,19 @@ const (
 // as page-locked or managed memory, has in one piece.
 func (o *openDevice) Adopt(addr device.Addr, size uint64) error {
 	const op = "cuda.adopt"
-	if err := o.checkOpen(op); err != nil {
+	if err := o.ctx.checkOpen(op); err != nil {
 		return err
 	}
 	if size == 0 {
-		return o.errorf(device.CodeInvalidSize, op, "size 0: there is nothing to adopt")
+		return o.ctx.errorf(device.CodeInvalidSize, op, "size 0: there is nothing to adopt")
 	}
 	if size > math.MaxUint64-uint64(addr) {
-		return o.errorf(device.CodeOverflow, op, "address %#x, size %d: the end does not fit 64 bits", uint64(addr), size)
+		return o.ctx.errorf(device.CodeOverflow, op, "address %#x, size %d: the end does not fit 64 bits", uint64(addr), size)
 	}
 	if err := o.hold(op, 1); err != nil {
 		return err
 	}
-	err := o.within(op, func() error { return o.checkForeign(op, uint64(addr), size) })
+	err := o.ctx.within(op, func() error { return o.checkForeign(op, uint64(addr), size) })
 	if err == nil {
 		err = o.insertOther(op, span{base: uint64(addr), size: size, kind: kindForeign})
 	}
@@ -60,20 +60,20 @@ func (o *openDevice) checkForeign(op string, addr, size uint64) error {
 		{dl.Pointer(&kind), pointerMemoryType}, {dl.Pointer(&ordinal), pointerOrdinal},
 		{dl.Pointer(&base), pointerRangeStart}, {dl.Pointer(&whole), pointerRangeSize},
 	} {
-		number := o.api.pointerAttribute.Call(one.out, one.attribute, uintptr(addr))
+		number := o.ctx.api.pointerAttribute.Call(one.out, one.attribute, uintptr(addr))
 		if number == resultInvalidValue {
-			return o.errorf(device.CodeInvalidAddress, op,
+			return o.ctx.errorf(device.CodeInvalidAddress, op,
 				"address %#x, size %d: the driver knows of no memory there", addr, size)
 		}
 		if number != 0 {
-			return o.failure(op, &o.api.pointerAttribute, number, fmt.Sprintf("address %#x", addr))
+			return o.ctx.failure(op, &o.ctx.api.pointerAttribute, number, fmt.Sprintf("address %#x", addr))
 		}
 	}
-	if kind == memoryTypeDevice && ordinal != o.handle && !o.mayManage(addr) {
-		return o.errorf(device.CodeInvalidAddress, op, "address %#x, size %d: is memory of the CUDA device %d", addr, size, ordinal)
+	if kind == memoryTypeDevice && ordinal != o.ctx.cuDevice && !o.mayManage(addr) {
+		return o.ctx.errorf(device.CodeInvalidAddress, op, "address %#x, size %d: is memory of the CUDA device %d", addr, size, ordinal)
 	}
 	if addr < base || addr-base >= whole || size > whole-(addr-base) {
-		return o.errorf(device.CodeInvalidAddress, op,
+		return o.ctx.errorf(device.CodeInvalidAddress, op,
 			"address %#x, size %d: the memory there is %d bytes from %#x on", addr, size, whole, base)
 	}
 	return nil
@@ -83,13 +83,13 @@ func (o *openDevice) checkForeign(op string, addr, size uint64) error {
 // whichever device it was made for.
 func (o *openDevice) mayManage(addr uint64) bool {
 	var managed uint32
-	return o.info.Managed && o.api.pointerAttribute.Call(dl.Pointer(&managed), pointerManaged, uintptr(addr)) == 0 && managed != 0
+	return o.info.Managed && o.ctx.api.pointerAttribute.Call(dl.Pointer(&managed), pointerManaged, uintptr(addr)) == 0 && managed != 0
 }
 
 // insertOther takes memory into the books that is not of this device's making.
 func (o *openDevice) insertOther(op string, s span) error {
 	if o.virtual.overlaps(s.base, s.size) || !o.ranges.insertApart(s) {
-		return o.errorf(device.CodeAlreadyExists, op,
+		return o.ctx.errorf(device.CodeAlreadyExists, op,
 			"address %#x, size %d: is this device's own, or overlaps what it has of others", s.base, s.size)
 	}
 	return nil
@@ -98,11 +98,11 @@ func (o *openDevice) insertOther(op string, s span) error {
 // Disown forgets what Adopt took. The driver is not asked.
 func (o *openDevice) Disown(addr device.Addr, size uint64) error {
 	const op = "cuda.disown"
-	if err := o.checkOpen(op); err != nil {
+	if err := o.ctx.checkOpen(op); err != nil {
 		return err
 	}
 	if _, found := o.ranges.remove(kindForeign, uint64(addr), size); !found {
-		return o.errorf(device.CodeInvalidAddress, op,
+		return o.ctx.errorf(device.CodeInvalidAddress, op,
 			"address %#x, size %d: nothing that was adopted starts there and has that size", uint64(addr), size)
 	}
 	o.drop(1)
@@ -117,23 +117,23 @@ func (o *openDevice) AdoptStream(foreign device.ForeignStream) (device.Stream, e
 	const op = "cuda.adopt_stream"
 	if foreign.Native == 0 {
 		if foreign.Enqueue != nil {
-			return nil, o.errorf(device.CodeUnsupported, op, "enqueue: streams of CUDA are named by their handle")
+			return nil, o.ctx.errorf(device.CodeUnsupported, op, "enqueue: streams of CUDA are named by their handle")
 		}
-		return nil, o.errorf(device.CodeInvalidArgument, op, "native handle 0: want a CUstream, or 1 for the legacy default stream")
+		return nil, o.ctx.errorf(device.CodeInvalidArgument, op, "native handle 0: want a CUstream, or 1 for the legacy default stream")
 	}
 	if foreign.Native == streamPerThread {
-		return nil, o.errorf(device.CodeUnsupported, op,
+		return nil, o.ctx.errorf(device.CodeUnsupported, op,
 			"native handle 2: is the per-thread default stream, another queue in each thread, and this stream is to be one for all: "+
 				"adopt a stream that was made, or 1, the legacy default stream, which waits for the work of every thread's")
 	}
 	s := &stream{owner: o, handle: uintptr(foreign.Native), foreign: true}
-	err := o.within(op, func() error {
+	err := o.ctx.within(op, func() error {
 		context, err := o.contextOfStream(op, s.handle)
 		if err != nil {
 			return err
 		}
-		if context != o.context {
-			return o.errorf(device.CodeInvalidArgument, op,
+		if context != o.ctx.context {
+			return o.ctx.errorf(device.CodeInvalidArgument, op,
 				"native handle %#x: is a stream of another context than the one that the device was opened on", foreign.Native)
 		}
 		return nil
@@ -157,11 +157,11 @@ func (s *stream) TakesForeignWork() bool { return s.handle == streamLegacy }
 // contexts, of which only the later form of the call speaks.
 func (o *openDevice) contextOfStream(op string, handle uintptr) (context uintptr, err error) {
 	what := fmt.Sprintf("native handle %#x", handle)
-	if o.api.streamContext2.Found() {
+	if o.ctx.api.streamContext2.Found() {
 		var green uintptr
-		err = o.call(op, what, &o.api.streamContext2, handle, dl.Pointer(&context), dl.Pointer(&green))
+		err = o.ctx.call(op, what, &o.ctx.api.streamContext2, handle, dl.Pointer(&context), dl.Pointer(&green))
 	} else {
-		err = o.call(op, what, &o.api.streamContext, handle, dl.Pointer(&context))
+		err = o.ctx.call(op, what, &o.ctx.api.streamContext, handle, dl.Pointer(&context))
 	}
 	return context, err
 }
@@ -172,10 +172,10 @@ func (o *openDevice) contextOfStream(op string, handle uintptr) (context uintptr
 func (o *openDevice) AdoptEvent(native uint64) (device.Event, error) {
 	const op = "cuda.adopt_event"
 	if native == 0 {
-		return nil, o.errorf(device.CodeInvalidArgument, op, "native handle 0: want a CUevent")
+		return nil, o.ctx.errorf(device.CodeInvalidArgument, op, "native handle 0: want a CUevent")
 	}
 	e := &event{owner: o, handle: uintptr(native), foreign: true}
-	err := o.within(op, func() error {
+	err := o.ctx.within(op, func() error {
 		o.enterEvent(e)
 		return nil
 	})
@@ -198,12 +198,12 @@ func (s *stream) settle(op string) error {
 		err = s.capturingError(op)
 	}
 	if err == nil {
-		err = o.call(op, "", &o.api.eventSynchronize, end)
+		err = o.ctx.call(op, "", &o.ctx.api.eventSynchronize, end)
 	}
 	if o.spareEvents.put(end, false) {
 		return err
 	}
-	freed := o.takeBack(op, "", &o.api.eventDestroy, end)
+	freed := o.ctx.takeBack(op, "", &o.ctx.api.eventDestroy, end)
 	if err == nil {
 		err = freed
 	}
@@ -216,15 +216,15 @@ func (s *stream) settle(op string) error {
 // context captures it is refused. Any other error is given back.
 func (s *stream) settleGone(op string, failed error) error {
 	var why *device.Error
-	if !s.foreign || !errors.As(failed, &why) || !isStale(int32(why.Native)) || s.owner.lost.Load() != nil {
+	if !s.foreign || !errors.As(failed, &why) || !isStale(int32(why.Native)) || s.owner.ctx.lost.Load() != nil {
 		return failed
 	}
 	if other := s.owner.driver.capturing(); other != nil {
-		return s.owner.errorf(device.CodeInvalidState, op,
+		return s.owner.ctx.errorf(device.CodeInvalidState, op,
 			"the stream was destroyed before, and its work can be waited for only when the stream %#x does not capture any more: %w",
 			other.handle, failed)
 	}
-	err := s.owner.call(op, "the stream was destroyed before", &s.owner.api.contextSynchronize)
+	err := s.owner.ctx.call(op, "the stream was destroyed before", &s.owner.ctx.api.contextSynchronize)
 	s.drained.Store(err == nil)
 	return err
 }

@@ -13,12 +13,12 @@ import (
 func TestMemoryOfAnotherDeviceIsNotAdopted(t *testing.T) {
 	o, other, sim := open(t, 0), open(t, 1), newSimulator(t)
 	var far uint64
-	require.NoError(t, other.within("test", func() error {
+	require.NoError(t, other.ctx.within("test", func() error {
 		sim.must("cuMemAlloc_v2", dl.Pointer(&far), 4096)
 		return nil
 	}))
 	requireCode(t, device.CodeInvalidAddress, o.Adopt(device.Addr(far), 16))
-	require.NoError(t, other.within("test", func() error { sim.must("cuMemFree_v2", uintptr(far)); return nil }))
+	require.NoError(t, other.ctx.within("test", func() error { sim.must("cuMemFree_v2", uintptr(far)); return nil }))
 	require.NoError(t, other.Close())
 	require.NoError(t, o.Close())
 	sim.clean()
@@ -30,7 +30,7 @@ func TestEventsOfOthers(t *testing.T) {
 	addr, err := o.Alloc(64 << 10)
 	require.NoError(t, err)
 	var theirs, unrecorded uintptr
-	require.NoError(t, other.within("test", func() error {
+	require.NoError(t, other.ctx.within("test", func() error {
 		sim.must("cuEventCreate", dl.Pointer(&theirs), eventDisableTiming)
 		sim.must("cuEventCreate", dl.Pointer(&unrecorded), 0)
 		return nil
@@ -69,7 +69,7 @@ func TestEventsOfOthers(t *testing.T) {
 	requireCode(t, device.CodeInvalidArgument, err)
 	require.NoError(t, o.Free(addr, 64<<10))
 	require.NoError(t, o.Close(), "an event that is left with it stays its owner's")
-	require.NoError(t, other.within("test", func() error {
+	require.NoError(t, other.ctx.within("test", func() error {
 		for _, event := range []uintptr{theirs, unrecorded} {
 			sim.must("cuEventQuery", event)
 			sim.must("cuEventDestroy_v2", event)
@@ -86,7 +86,7 @@ func TestStreamsOfOthers(t *testing.T) {
 	addr, err := o.Alloc(64 << 10)
 	require.NoError(t, err)
 	var theirs, context, elsewhere uintptr
-	require.NoError(t, o.within("test", func() error {
+	require.NoError(t, o.ctx.within("test", func() error {
 		sim.must("cuStreamCreate", dl.Pointer(&theirs), streamNonBlocking)
 		sim.newContext(&context, 0)
 		sim.must("cuStreamCreate", dl.Pointer(&elsewhere), streamNonBlocking)
@@ -115,7 +115,7 @@ func TestStreamsOfOthers(t *testing.T) {
 	require.Contains(t, requireCode(t, device.CodeUnsupported, err).Message, "per-thread default stream")
 	_, err = o.AdoptStream(device.ForeignStream{Enqueue: func(func()) error { return nil }})
 	requireCode(t, device.CodeUnsupported, err)
-	require.NoError(t, o.within("test", func() error {
+	require.NoError(t, o.ctx.within("test", func() error {
 		sim.must("cuStreamQuery", theirs)
 		sim.must("cuStreamDestroy_v2", theirs)
 		sim.must("cuCtxDestroy_v2", context)

@@ -44,7 +44,7 @@ func TestStreamsOfGreenContexts(t *testing.T) {
 			require.EqualValues(t, resultStreamDetached, refused.Native)
 			require.NoError(t, o.DefaultStream().Fill(addr, device.Pattern{Value: 3, WidthBytes: 1}, 64<<10))
 			require.NoError(t, s.Close())
-			require.NoError(t, o.within("test", func() error { sim.must("cuStreamDestroy_v2", native); return nil }))
+			require.NoError(t, o.ctx.within("test", func() error { sim.must("cuStreamDestroy_v2", native); return nil }))
 			require.NoError(t, o.Free(addr, 64<<10))
 			require.NoError(t, o.Close())
 			require.Empty(t, sim.text("simcuda_leaks"))
@@ -62,7 +62,7 @@ func TestStreamOfUnknownContext(t *testing.T) {
 	_, err := o.AdoptStream(device.ForeignStream{Native: uint64(native)})
 	requireCode(t, device.CodeUnsupported, err)
 	sim.must("cuGreenCtxDestroy", green)
-	require.NoError(t, o.within("test", func() error { sim.must("cuStreamDestroy_v2", native); return nil }))
+	require.NoError(t, o.ctx.within("test", func() error { sim.must("cuStreamDestroy_v2", native); return nil }))
 	require.NoError(t, o.Close())
 	require.Empty(t, sim.text("simcuda_leaks"))
 }

@@ -41,15 +41,15 @@ func (s *stream) HostFunction(fn func()) error {
 	const op = "cuda.host_function"
 	o := s.owner
 	if fn == nil {
-		return o.errorf(device.CodeNullPointer, op, "function: must not be nil")
+		return o.ctx.errorf(device.CodeNullPointer, op, "function: must not be nil")
 	}
-	if !o.api.hostFunction.Found() {
-		return o.errorf(device.CodeUnsupported, op, "the driver lacks %v", o.driver.lacking[groupHostFn])
+	if !o.ctx.api.hostFunction.Found() {
+		return o.ctx.errorf(device.CodeUnsupported, op, "the driver lacks %v", o.driver.lacking[groupHostFn])
 	}
 	return s.use(op, func() error {
 		if captures, err := s.captures(op); captures || err != nil {
 			if err == nil {
-				err = o.errorf(device.CodeInvalidState, op, "the stream is capturing: a graph would run the function more than once")
+				err = o.ctx.errorf(device.CodeInvalidState, op, "the stream is capturing: a graph would run the function more than once")
 			}
 			return err
 		}
@@ -57,7 +57,7 @@ func (s *stream) HostFunction(fn func()) error {
 		if err != nil {
 			return err
 		}
-		if err := o.call(op, "", &o.api.hostFunction, s.handle, entry, number); err != nil {
+		if err := o.ctx.call(op, "", &o.ctx.api.hostFunction, s.handle, entry, number); err != nil {
 			takeHostCall(number)
 			return err
 		}
@@ -70,12 +70,12 @@ func queueHostCall(op string, call hostCall) (entry, number uintptr, err error) 
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if queued := call.stream.hostCalls; queued >= device.MaxQueued {
-		return 0, 0, call.stream.owner.errorf(device.CodeResourceExhausted, op,
+		return 0, 0, call.stream.owner.ctx.errorf(device.CodeResourceExhausted, op,
 			"%d functions of the stream are queued already, as many as may be", queued)
 	}
 	if h.entry == 0 {
 		if h.entry, err = dl.Callback(runHostCall); err != nil {
-			return 0, 0, call.stream.owner.errorf(device.CodeUnsupported, op, "%v", err)
+			return 0, 0, call.stream.owner.ctx.errorf(device.CodeUnsupported, op, "%v", err)
 		}
 		h.queued, h.threads = make(map[uintptr]hostCall), make(map[int64]struct{})
 	}
@@ -135,7 +135,7 @@ func (s *stream) hostFunctionFailed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failure == nil {
-		s.failure = s.owner.errorf(device.CodeInternal, "cuda.host_function",
+		s.failure = s.owner.ctx.errorf(device.CodeInternal, "cuda.host_function",
 			"a host function panicked or ended its goroutine")
 	}
 }

@@ -13,16 +13,16 @@ import (
 var _ device.ProcessSharer = (*openDevice)(nil)
 
 func (o *openDevice) startSharing(op string) error {
-	if err := o.checkOpen(op); err != nil {
+	if err := o.ctx.checkOpen(op); err != nil {
 		return err
 	}
 	if !dl.HasStructs {
-		return o.errorf(device.CodeUnsupported, op,
+		return o.ctx.errorf(device.CodeUnsupported, op,
 			"the driver takes handles of other processes by value, and how %s/%s passes such an argument is not known here",
 			runtime.GOOS, runtime.GOARCH)
 	}
 	if !o.info.ProcessSharer {
-		return o.errorf(device.CodeUnsupported, op, "the device or its driver has no handles for other processes")
+		return o.ctx.errorf(device.CodeUnsupported, op, "the device or its driver has no handles for other processes")
 	}
 	return nil
 }
@@ -35,16 +35,16 @@ func (o *openDevice) ShareMemory(addr device.Addr, size uint64) (device.SharedMe
 		return m, err
 	}
 	if size == 0 {
-		return m, o.errorf(device.CodeInvalidSize, op, "size 0: there is nothing to share")
+		return m, o.ctx.errorf(device.CodeInvalidSize, op, "size 0: there is nothing to share")
 	}
 	s, whole := o.ranges.holding(uint64(addr), size)
 	if !whole || s.kind != kindSegment {
-		return m, o.errorf(device.CodeInvalidAddress, op,
+		return m, o.ctx.errorf(device.CodeInvalidAddress, op,
 			"address %#x, size %d: lies in no segment that was allocated here", uint64(addr), size)
 	}
 	handle := new(device.ProcessHandle)
-	err := o.within(op, func() error {
-		return o.call(op, fmt.Sprintf("address %#x", uint64(addr)), &o.api.ipcGetMemory, dl.Pointer(handle), uintptr(s.base))
+	err := o.ctx.within(op, func() error {
+		return o.ctx.call(op, fmt.Sprintf("address %#x", uint64(addr)), &o.ctx.api.ipcGetMemory, dl.Pointer(handle), uintptr(s.base))
 	})
 	if err != nil {
 		return m, err
@@ -63,13 +63,13 @@ func words(handle device.ProcessHandle) []uintptr {
 
 // openFailure is the error of a call that opens a handle.
 func (o *openDevice) openFailure(op string, f *dl.Function, number int32) error {
-	if number == resultInvalidContext && !o.contextIsGone() {
+	if number == resultInvalidContext && !o.ctx.contextIsGone() {
 		// The driver says so of a handle of this process.
 		return device.Errorf(device.CodeInvalidState, op, "the handle was made by this process: %s gave %s",
-			f.Name, o.api.describe(number)).On(o.info.ID).WithNative(int64(number))
+			f.Name, o.ctx.api.describe(number)).On(o.info.ID).WithNative(int64(number))
 	}
-	err := o.failure(op, f, number, "a handle of another process")
-	if o.lost.Load() == nil && (number == resultInvalidValue || number == resultInvalidHandle || number == resultMapFailed) {
+	err := o.ctx.failure(op, f, number, "a handle of another process")
+	if o.ctx.lost.Load() == nil && (number == resultInvalidValue || number == resultInvalidHandle || number == resultMapFailed) {
 		err.(*device.Error).Code = device.CodeInvalidArgument
 	}
 	return err
@@ -82,16 +82,16 @@ func (o *openDevice) OpenShared(m device.SharedMemory) (device.Addr, error) {
 		return 0, err
 	}
 	if m.SizeBytes == 0 {
-		return 0, o.errorf(device.CodeInvalidSize, op, "size 0: there is nothing to open")
+		return 0, o.ctx.errorf(device.CodeInvalidSize, op, "size 0: there is nothing to open")
 	}
 	if m.SizeBytes > math.MaxUint64-m.OffsetBytes {
-		return 0, o.errorf(device.CodeOverflow, op, "offset %d, size %d: the end does not fit 64 bits", m.OffsetBytes, m.SizeBytes)
+		return 0, o.ctx.errorf(device.CodeOverflow, op, "offset %d, size %d: the end does not fit 64 bits", m.OffsetBytes, m.SizeBytes)
 	}
 	if err := o.hold(op, 1); err != nil {
 		return 0, err
 	}
 	var addr uint64
-	err := o.within(op, func() (err error) {
+	err := o.ctx.within(op, func() (err error) {
 		addr, err = o.openShared(op, m)
 		return err
 	})
@@ -104,30 +104,30 @@ func (o *openDevice) OpenShared(m device.SharedMemory) (device.Addr, error) {
 
 func (o *openDevice) openShared(op string, m device.SharedMemory) (uint64, error) {
 	var base, start, whole uint64
-	number := dl.CallWithStruct(&o.api.ipcOpenMemory, []uintptr{dl.Pointer(&base)}, words(m.Handle), []uintptr{ipcLazyPeer})
+	number := dl.CallWithStruct(&o.ctx.api.ipcOpenMemory, []uintptr{dl.Pointer(&base)}, words(m.Handle), []uintptr{ipcLazyPeer})
 	if number != 0 {
-		return 0, o.openFailure(op, &o.api.ipcOpenMemory, number)
+		return 0, o.openFailure(op, &o.ctx.api.ipcOpenMemory, number)
 	}
-	err := o.call(op, "", &o.api.pointerAttribute, dl.Pointer(&start), pointerRangeStart, uintptr(base))
+	err := o.ctx.call(op, "", &o.ctx.api.pointerAttribute, dl.Pointer(&start), pointerRangeStart, uintptr(base))
 	if err == nil {
-		err = o.call(op, "", &o.api.pointerAttribute, dl.Pointer(&whole), pointerRangeSize, uintptr(base))
+		err = o.ctx.call(op, "", &o.ctx.api.pointerAttribute, dl.Pointer(&whole), pointerRangeSize, uintptr(base))
 	}
 	if err == nil && (m.OffsetBytes > whole-(base-start) || m.SizeBytes > whole-(base-start)-m.OffsetBytes) {
-		err = o.errorf(device.CodeInvalidSize, op, "offset %d, size %d: the memory of the handle has %d bytes",
+		err = o.ctx.errorf(device.CodeInvalidSize, op, "offset %d, size %d: the memory of the handle has %d bytes",
 			m.OffsetBytes, m.SizeBytes, whole-(base-start))
 	}
 	if err == nil {
 		err = o.insertOther(op, span{base: base + m.OffsetBytes, size: m.SizeBytes, kind: kindShared, opened: base})
 	}
 	if err != nil {
-		_ = o.takeBack(op, "", &o.api.ipcCloseMemory, uintptr(base))
+		_ = o.ctx.takeBack(op, "", &o.ctx.api.ipcCloseMemory, uintptr(base))
 	}
 	return base + m.OffsetBytes, err
 }
 
 // CloseShared closes the memory, which stays open here while other ranges of it are.
 func (o *openDevice) CloseShared(addr device.Addr, size uint64) error {
-	return o.free("cuda.close_shared", kindShared, uint64(addr), size, &o.api.ipcCloseMemory)
+	return o.free("cuda.close_shared", kindShared, uint64(addr), size, &o.ctx.api.ipcCloseMemory)
 }
 
 // ShareEvent records an event of the sort that other processes can open.
@@ -139,18 +139,18 @@ func (o *openDevice) ShareEvent(on device.Stream) (device.Event, device.ProcessH
 	}
 	s, ok := on.(*stream)
 	if !ok || s == nil || s.owner != o {
-		return nil, *handle, o.errorf(device.CodeInvalidArgument, op, "stream: of type %T, which is not this device's", on)
+		return nil, *handle, o.ctx.errorf(device.CodeInvalidArgument, op, "stream: of type %T, which is not this device's", on)
 	}
 	e := &event{owner: o, shared: true}
 	err := s.use(op, func() error {
 		if err := s.uncaptured(op); err != nil {
 			return err
 		}
-		err := o.call(op, "", &o.api.eventCreate, dl.Pointer(&e.handle), eventBlockingSync|eventDisableTiming|eventInterprocess)
+		err := o.ctx.call(op, "", &o.ctx.api.eventCreate, dl.Pointer(&e.handle), eventBlockingSync|eventDisableTiming|eventInterprocess)
 		if err != nil {
 			return err
 		}
-		if err = o.call(op, "", &o.api.ipcGetEvent, dl.Pointer(handle), e.handle); err == nil {
+		if err = o.ctx.call(op, "", &o.ctx.api.ipcGetEvent, dl.Pointer(handle), e.handle); err == nil {
 			e.capture, err = s.recordEnd(op, e.handle)
 		}
 		if err == nil && e.Captured() {
@@ -158,7 +158,7 @@ func (o *openDevice) ShareEvent(on device.Stream) (device.Event, device.ProcessH
 			err = s.capturingError(op)
 		}
 		if err != nil {
-			_ = o.takeBack(op, "", &o.api.eventDestroy, e.handle)
+			_ = o.ctx.takeBack(op, "", &o.ctx.api.eventDestroy, e.handle)
 			return err
 		}
 		o.enterEvent(e)
@@ -177,10 +177,10 @@ func (o *openDevice) OpenSharedEvent(handle device.ProcessHandle) (device.Event,
 		return nil, err
 	}
 	e := &event{owner: o, shared: true}
-	err := o.within(op, func() error {
-		number := dl.CallWithStruct(&o.api.ipcOpenEvent, []uintptr{dl.Pointer(&e.handle)}, words(handle), nil)
+	err := o.ctx.within(op, func() error {
+		number := dl.CallWithStruct(&o.ctx.api.ipcOpenEvent, []uintptr{dl.Pointer(&e.handle)}, words(handle), nil)
 		if number != 0 {
-			return o.openFailure(op, &o.api.ipcOpenEvent, number)
+			return o.openFailure(op, &o.ctx.api.ipcOpenEvent, number)
 		}
 		o.enterEvent(e)
 		return nil

@@ -30,11 +30,11 @@ func (k *kernel) Launch(on device.Stream, l device.Launch) error {
 	const op = "cuda.launch"
 	o := k.module.owner
 	if on == nil {
-		return o.errorf(device.CodeNullPointer, op, "stream: must not be nil")
+		return o.ctx.errorf(device.CodeNullPointer, op, "stream: must not be nil")
 	}
 	s, ok := on.(*stream)
 	if !ok || s == nil || s.owner != o {
-		return o.errorf(device.CodeInvalidArgument, op, "stream: is not one of this device")
+		return o.ctx.errorf(device.CodeInvalidArgument, op, "stream: is not one of this device")
 	}
 	if err := k.check(op, l); err != nil {
 		return err
@@ -42,7 +42,7 @@ func (k *kernel) Launch(on device.Stream, l device.Launch) error {
 	k.module.using.RLock()
 	defer k.module.using.RUnlock()
 	if k.module.closed {
-		return o.errorf(device.CodeInvalidState, op, "kernel %s: its module is closed", k.name)
+		return o.ctx.errorf(device.CodeInvalidState, op, "kernel %s: its module is closed", k.name)
 	}
 	return s.use(op, func() error { return k.launch(op, s, l) })
 }
@@ -64,7 +64,7 @@ func (k *kernel) launch(op string, s *stream, l device.Launch) error {
 	}
 	what := fmt.Sprintf("kernel %s, grid %d x %d x %d, block %d x %d x %d, %d bytes shared", k.name,
 		l.Grid.X, l.Grid.Y, l.Grid.Z, l.Block.X, l.Block.Y, l.Block.Z, l.SharedBytes)
-	err := s.owner.call(op, what, &s.owner.api.launch, k.handle,
+	err := s.owner.ctx.call(op, what, &s.owner.ctx.api.launch, k.handle,
 		uintptr(l.Grid.X), uintptr(l.Grid.Y), uintptr(l.Grid.Z),
 		uintptr(l.Block.X), uintptr(l.Block.Y), uintptr(l.Block.Z),
 		uintptr(l.SharedBytes), s.handle, dl.Pointer(&pointers[0]), 0)
@@ -84,25 +84,25 @@ func (k *kernel) check(op string, l device.Launch) error {
 		{"block x", l.Block.X, k.limits.Block.X}, {"block y", l.Block.Y, k.limits.Block.Y}, {"block z", l.Block.Z, k.limits.Block.Z},
 	} {
 		if one.is == 0 || one.is > one.most {
-			return o.errorf(device.CodeInvalidArgument, op, "kernel %s: %s %d: want 1 to %d", k.name, one.what, one.is, one.most)
+			return o.ctx.errorf(device.CodeInvalidArgument, op, "kernel %s: %s %d: want 1 to %d", k.name, one.what, one.is, one.most)
 		}
 	}
 	flat, most := uint64(l.Block.X)*uint64(l.Block.Y), uint64(k.limits.Threads)
 	if flat > most || flat*uint64(l.Block.Z) > most {
-		return o.errorf(device.CodeInvalidArgument, op, "kernel %s: block %d x %d x %d: it may have %d threads",
+		return o.ctx.errorf(device.CodeInvalidArgument, op, "kernel %s: block %d x %d x %d: it may have %d threads",
 			k.name, l.Block.X, l.Block.Y, l.Block.Z, most)
 	}
 	if l.SharedBytes > k.limits.SharedBytes {
-		return o.errorf(device.CodeInvalidArgument, op, "kernel %s: shared memory of %d bytes, of %d that there are",
+		return o.ctx.errorf(device.CodeInvalidArgument, op, "kernel %s: shared memory of %d bytes, of %d that there are",
 			k.name, l.SharedBytes, k.limits.SharedBytes)
 	}
 	if len(l.Arguments) != len(k.limits.ArgumentBytes) {
-		return o.errorf(device.CodeInvalidSize, op, "kernel %s: %d arguments, and it takes %d",
+		return o.ctx.errorf(device.CodeInvalidSize, op, "kernel %s: %d arguments, and it takes %d",
 			k.name, len(l.Arguments), len(k.limits.ArgumentBytes))
 	}
 	for i, argument := range l.Arguments {
 		if len(argument) != k.limits.ArgumentBytes[i] {
-			return o.errorf(device.CodeInvalidSize, op, "kernel %s: argument %d has %d bytes, and it takes %d",
+			return o.ctx.errorf(device.CodeInvalidSize, op, "kernel %s: argument %d has %d bytes, and it takes %d",
 				k.name, i, len(argument), k.limits.ArgumentBytes[i])
 		}
 	}

@@ -14,23 +14,23 @@ var (
 
 // reaches says whether the driver lets this device use another one's memory.
 func (o *openDevice) reaches(other *openDevice) bool {
-	if other.handle == o.handle {
+	if other.ctx.cuDevice == o.ctx.cuDevice {
 		return true
 	}
 	var can int32
-	return o.info.Peer && o.api.canAccessPeer.Call(dl.Pointer(&can), uintptr(o.handle), uintptr(other.handle)) == 0 && can != 0
+	return o.info.Peer && o.ctx.api.canAccessPeer.Call(dl.Pointer(&can), uintptr(o.ctx.cuDevice), uintptr(other.ctx.cuDevice)) == 0 && can != 0
 }
 
 // another is an open device of this driver other than this one.
 func (o *openDevice) another(op, what string, dev device.Device) (*openDevice, error) {
 	other, ok := dev.(*openDevice)
-	if !ok || other == nil || other.driver.api != o.api {
-		return nil, o.errorf(device.CodeUnsupported, op, "%s: of type %T, which is another backend's", what, dev)
+	if !ok || other == nil || other.driver.api != o.ctx.api {
+		return nil, o.ctx.errorf(device.CodeUnsupported, op, "%s: of type %T, which is another backend's", what, dev)
 	}
 	if other == o {
-		return nil, o.errorf(device.CodeInvalidArgument, op, "%s: is this device itself", what)
+		return nil, o.ctx.errorf(device.CodeInvalidArgument, op, "%s: is this device itself", what)
 	}
-	return other, other.checkOpen(op)
+	return other, other.ctx.checkOpen(op)
 }
 
 // GrantPeer enables the access of the other device's context to this one's, and lets
@@ -39,7 +39,7 @@ func (o *openDevice) another(op, what string, dev device.Device) (*openDevice, e
 // first ones stay done, and the same call does the rest.
 func (o *openDevice) GrantPeer(peer device.Device) error {
 	const op = "cuda.grant_peer"
-	if err := o.checkOpen(op); err != nil {
+	if err := o.ctx.checkOpen(op); err != nil {
 		return err
 	}
 	other, err := o.another(op, "peer", peer)
@@ -57,11 +57,11 @@ func (o *openDevice) GrantPeer(peer device.Device) error {
 
 // enable lets this device's context use what was allocated in the other's.
 func (o *openDevice) enable(op string, other *openDevice) error {
-	if other.context == o.context {
+	if other.ctx.context == o.ctx.context {
 		return nil
 	}
-	if !o.api.enablePeer.Found() || other.handle == o.handle {
-		return o.errorf(device.CodeUnsupported, op, "the contexts of device %v cannot be opened to each other", other.info.ID)
+	if !o.ctx.api.enablePeer.Found() || other.ctx.cuDevice == o.ctx.cuDevice {
+		return o.ctx.errorf(device.CodeUnsupported, op, "the contexts of device %v cannot be opened to each other", other.info.ID)
 	}
 	if err := o.mustReach(op, other); err != nil {
 		return err
@@ -72,10 +72,10 @@ func (o *openDevice) enable(op string, other *openDevice) error {
 	if done {
 		return nil
 	}
-	err := o.within(op, func() error {
-		number := o.api.enablePeer.Call(other.context, 0)
+	err := o.ctx.within(op, func() error {
+		number := o.ctx.api.enablePeer.Call(other.ctx.context, 0)
 		if number != 0 && number != resultPeerEnabled {
-			return o.failureWith(other, op, &o.api.enablePeer, number, "device "+other.info.ID.String())
+			return o.failureWith(other, op, &o.ctx.api.enablePeer, number, "device "+other.info.ID.String())
 		}
 		return nil
 	})
@@ -84,7 +84,7 @@ func (o *openDevice) enable(op string, other *openDevice) error {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	maps.DeleteFunc(o.peers, func(peer *openDevice, _ struct{}) bool { return peer.closed.Load() })
+	maps.DeleteFunc(o.peers, func(peer *openDevice, _ struct{}) bool { return peer.ctx.closed.Load() })
 	o.peers[other] = struct{}{}
 	return nil
 }
@@ -94,7 +94,7 @@ func (o *openDevice) enable(op string, other *openDevice) error {
 // memory and mapped pages by access to them for all that there are.
 func (o *openDevice) Link(from device.Device, addr device.Addr, size uint64) (device.Addr, error) {
 	const op = "cuda.link"
-	if err := o.checkOpen(op); err != nil {
+	if err := o.ctx.checkOpen(op); err != nil {
 		return 0, err
 	}
 	other, err := o.another(op, "device", from)
@@ -131,18 +131,18 @@ func (o *openDevice) reach(op string, other *openDevice, addr, size uint64) (uin
 			return addr, nil
 		}
 		var kind uint32
-		if o.api.pointerAttribute.Call(dl.Pointer(&kind), pointerMemoryType, uintptr(addr)) == 0 && kind == memoryTypeHost {
+		if o.ctx.api.pointerAttribute.Call(dl.Pointer(&kind), pointerMemoryType, uintptr(addr)) == 0 && kind == memoryTypeHost {
 			s.kind, s.host = kindLocked, s.base
 		}
 	}
 	switch s.kind {
 	case kindLinked, kindShared:
-		return 0, o.errorf(device.CodeUnsupported, op,
+		return 0, o.ctx.errorf(device.CodeUnsupported, op,
 			"memory %#x, size %d: device %v has it of another device or process itself", addr, size, other.info.ID)
 	case kindPinned, kindRegistered, kindLocked:
 		var base uint64
-		err := o.within(op, func() error {
-			return o.call(op, "page-locked memory", &o.api.hostPointer, dl.Pointer(&base), uintptr(s.host), 0)
+		err := o.ctx.within(op, func() error {
+			return o.ctx.call(op, "page-locked memory", &o.ctx.api.hostPointer, dl.Pointer(&base), uintptr(s.host), 0)
 		})
 		return base + (addr - s.base), err
 	case kindManaged:
@@ -168,17 +168,17 @@ func (o *openDevice) mustReach(op string, other *openDevice) error {
 	if o.reaches(other) {
 		return nil
 	}
-	return o.errorf(device.CodeUnsupported, op, "the device does not reach memory of device %v", other.info.ID)
+	return o.ctx.errorf(device.CodeUnsupported, op, "the device does not reach memory of device %v", other.info.ID)
 }
 
 // Unlink forgets what Link made usable. The driver is not asked.
 func (o *openDevice) Unlink(addr device.Addr, size uint64) error {
 	const op = "cuda.unlink"
-	if err := o.checkOpen(op); err != nil {
+	if err := o.ctx.checkOpen(op); err != nil {
 		return err
 	}
 	if _, found := o.ranges.remove(kindLinked, uint64(addr), size); !found {
-		return o.errorf(device.CodeInvalidAddress, op,
+		return o.ctx.errorf(device.CodeInvalidAddress, op,
 			"address %#x, size %d: nothing that was linked starts there and has that size", uint64(addr), size)
 	}
 	o.drop(1)

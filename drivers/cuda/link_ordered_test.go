@@ -42,7 +42,7 @@ func TestPeersUseOrderedMemory(t *testing.T) {
 			require.NoError(t, err)
 			for _, at := range []device.Addr{addr, later} {
 				// The program's own work on the peer.
-				require.NoError(t, b.within("test", func() error {
+				require.NoError(t, b.ctx.within("test", func() error {
 					sim.must("cuMemsetD8Async", uintptr(at), 7, size, b.scrub.handle)
 					sim.must("cuStreamSynchronize", b.scrub.handle)
 					return nil
@@ -91,7 +91,7 @@ func TestHostMemoryIsLinkedWithoutPeers(t *testing.T) {
 	pinned, err := a.AllocPinned(size)
 	require.NoError(t, err)
 	var theirs uintptr
-	require.NoError(t, a.within("test", func() error {
+	require.NoError(t, a.ctx.within("test", func() error {
 		const portable = 1
 		sim.must("cuMemHostAlloc", dl.Pointer(&theirs), size, portable|2)
 		return nil
@@ -118,7 +118,7 @@ func TestHostMemoryIsLinkedWithoutPeers(t *testing.T) {
 	require.NoError(t, a.FreeOrdered(ordered, size))
 	require.NoError(t, a.Free(plain, size))
 	require.NoError(t, a.Disown(device.Addr(theirs), size))
-	require.NoError(t, a.within("test", func() error { sim.must("cuMemFreeHost", theirs); return nil }))
+	require.NoError(t, a.ctx.within("test", func() error { sim.must("cuMemFreeHost", theirs); return nil }))
 	require.NoError(t, a.FreePinned(pinned.Addr, size))
 	require.NoError(t, a.FreeManaged(managed.Addr, size))
 	require.NoError(t, a.Unregister(registered, size))

@@ -173,7 +173,7 @@ func TestAccessOfSeveralDevices(t *testing.T) {
 	access := func() (n int) { return sim.calls("cuMemSetAccess") }
 	// flags is what a device may do with a page, as the driver says.
 	flags := func(o *openDevice, number int) (allowed uint64) {
-		of := &location{locationDevice, o.handle}
+		of := &location{locationDevice, o.ctx.cuDevice}
 		sim.must("cuMemGetAccess", dl.Pointer(&allowed), dl.Pointer(of), uintptr(uint64(space)+uint64(number)*page))
 		return allowed
 	}
@@ -266,8 +266,8 @@ func TestPeerAccessThatIsEnabledAlready(t *testing.T) {
 	}
 	a, b := openTwo(t)
 	sim := newSimulator(t)
-	require.NoError(t, b.within("test", func() error {
-		sim.must("cuCtxEnablePeerAccess", a.context, 0)
+	require.NoError(t, b.ctx.within("test", func() error {
+		sim.must("cuCtxEnablePeerAccess", a.ctx.context, 0)
 		return nil
 	}))
 	addr, err := a.Alloc(64 << 10)

@@ -16,7 +16,7 @@ func (o *openDevice) needManaged(op string) error {
 	if o.info.Managed {
 		return nil
 	}
-	return o.errorf(device.CodeUnsupported, op,
+	return o.ctx.errorf(device.CodeUnsupported, op,
 		"the device has no managed memory that the host may use at the same time, or the driver lacks %v%v",
 		o.driver.lacking[groupManaged], o.driver.lacking[groupAdvice])
 }
@@ -31,8 +31,8 @@ func (o *openDevice) AllocManaged(size uint64) (device.PinnedMemory, error) {
 		return device.PinnedMemory{}, err
 	}
 	var base uint64
-	err := o.within(op, func() error {
-		return o.call(op, fmt.Sprintf("size %d", size), &o.api.managedAlloc, dl.Pointer(&base), uintptr(size), attachGlobal)
+	err := o.ctx.within(op, func() error {
+		return o.ctx.call(op, fmt.Sprintf("size %d", size), &o.ctx.api.managedAlloc, dl.Pointer(&base), uintptr(size), attachGlobal)
 	})
 	if err != nil {
 		o.drop(1)
@@ -48,7 +48,7 @@ func (o *openDevice) FreeManaged(addr device.Addr, size uint64) error {
 	if err := o.needManaged(op); err != nil {
 		return err
 	}
-	return o.free(op, kindManaged, uint64(addr), size, &o.api.memoryFree)
+	return o.free(op, kindManaged, uint64(addr), size, &o.ctx.api.memoryFree)
 }
 
 // managed says whether a range lies in one piece of managed memory of this device.
@@ -78,7 +78,7 @@ func (o *openDevice) Prefetch(queue device.Stream, addr device.Addr, size uint64
 	const op = "cuda.prefetch"
 	s, ok := queue.(*stream)
 	if !ok || s == nil || s.owner != o {
-		return o.errorf(device.CodeInvalidArgument, op, "stream: of type %T, which is not this device's", queue)
+		return o.ctx.errorf(device.CodeInvalidArgument, op, "stream: of type %T, which is not this device's", queue)
 	}
 	if err := s.check(op); err != nil {
 		return err
@@ -94,22 +94,22 @@ func (o *openDevice) Prefetch(queue device.Stream, addr device.Addr, size uint64
 		if o.isNear(uint64(addr), size, place) {
 			return nil
 		}
-		return o.errorf(device.CodeUnsupported, op,
+		return o.ctx.errorf(device.CodeUnsupported, op,
 			"address %#x, size %d: is not managed memory, and stays where it is", uint64(addr), size)
 	}
 	what := fmt.Sprintf("address %#x, size %d", uint64(addr), size)
 	return s.use(op, func() error {
 		captures, err := s.captures(op)
 		if err == nil && captures {
-			err = o.errorf(device.CodeInvalidState, op, "the stream is capturing, and a graph can hold no prefetch")
+			err = o.ctx.errorf(device.CodeInvalidState, op, "the stream is capturing, and a graph can hold no prefetch")
 		}
 		if err != nil {
 			return err
 		}
-		if o.api.prefetchTo.Found() {
-			return o.call(op, what, &o.api.prefetchTo, uintptr(addr), uintptr(size), place.byValue(), 0, s.handle)
+		if o.ctx.api.prefetchTo.Found() {
+			return o.ctx.call(op, what, &o.ctx.api.prefetchTo, uintptr(addr), uintptr(size), place.byValue(), 0, s.handle)
 		}
-		return o.call(op, what, &o.api.prefetch, uintptr(addr), uintptr(size), place.number(), s.handle)
+		return o.ctx.call(op, what, &o.ctx.api.prefetch, uintptr(addr), uintptr(size), place.number(), s.handle)
 	})
 }
 
@@ -118,15 +118,15 @@ func (o *openDevice) placeOf(op string, to device.Device) (location, error) {
 	other, ok := to.(*openDevice)
 	switch {
 	case to == nil:
-		return location{}, o.errorf(device.CodeNullPointer, op, "target: must not be nil")
+		return location{}, o.ctx.errorf(device.CodeNullPointer, op, "target: must not be nil")
 	case !ok && to.Info().HostAddressable:
 		return location{kind: locationHost}, nil
-	case !ok || other == nil || other.driver.api != o.api:
-		return location{}, o.errorf(device.CodeUnsupported, op, "target: of type %T, which is another backend's", to)
+	case !ok || other == nil || other.driver.api != o.ctx.api:
+		return location{}, o.ctx.errorf(device.CodeUnsupported, op, "target: of type %T, which is another backend's", to)
 	case other != o && !other.info.Managed:
-		return location{}, o.errorf(device.CodeUnsupported, op, "target: %v has no managed memory", other.info.ID)
+		return location{}, o.ctx.errorf(device.CodeUnsupported, op, "target: %v has no managed memory", other.info.ID)
 	}
-	return location{locationDevice, other.handle}, nil
+	return location{locationDevice, other.ctx.cuDevice}, nil
 }
 
 // isNear says whether memory that nobody moves is at a place.
@@ -135,7 +135,7 @@ func (o *openDevice) isNear(addr, size uint64, place location) bool {
 	if s.host != 0 {
 		return place.kind == locationHost
 	}
-	return place == location{locationDevice, o.handle}
+	return place == location{locationDevice, o.ctx.cuDevice}
 }
 
 // Advise tells the driver of both kinds of advice.
@@ -148,7 +148,7 @@ func (o *openDevice) Advise(addr device.Addr, size uint64, advice device.Advice)
 		return err
 	}
 	if !o.managed(uint64(addr), size) {
-		return o.errorf(device.CodeInvalidAddress, op, "address %#x, size %d: is not managed memory", uint64(addr), size)
+		return o.ctx.errorf(device.CodeInvalidAddress, op, "address %#x, size %d: is not managed memory", uint64(addr), size)
 	}
 	read, near := uintptr(adviseReadSeldom), uintptr(adviseNotPreferred)
 	if advice.ReadMostly {
@@ -157,7 +157,7 @@ func (o *openDevice) Advise(addr device.Addr, size uint64, advice device.Advice)
 	if advice.Resident {
 		near = advisePreferred
 	}
-	return o.within(op, func() error {
+	return o.ctx.within(op, func() error {
 		for _, one := range []uintptr{read, near} {
 			if err := o.adviseOne(op, uint64(addr), size, one); err != nil {
 				return err
@@ -169,9 +169,9 @@ func (o *openDevice) Advise(addr device.Addr, size uint64, advice device.Advice)
 
 func (o *openDevice) adviseOne(op string, addr, size uint64, advice uintptr) error {
 	what := fmt.Sprintf("address %#x, size %d, advice %d", addr, size, advice)
-	here := location{locationDevice, o.handle}
-	if o.api.adviseAt.Found() {
-		return o.call(op, what, &o.api.adviseAt, uintptr(addr), uintptr(size), advice, here.byValue())
+	here := location{locationDevice, o.ctx.cuDevice}
+	if o.ctx.api.adviseAt.Found() {
+		return o.ctx.call(op, what, &o.ctx.api.adviseAt, uintptr(addr), uintptr(size), advice, here.byValue())
 	}
-	return o.call(op, what, &o.api.advise, uintptr(addr), uintptr(size), advice, here.number())
+	return o.ctx.call(op, what, &o.ctx.api.advise, uintptr(addr), uintptr(size), advice, here.number())
 }

@@ -15,8 +15,8 @@ func (o *openDevice) Alloc(size uint64) (device.Addr, error) {
 		return 0, err
 	}
 	var base uint64
-	err := o.within(op, func() error {
-		return o.call(op, fmt.Sprintf("size %d", size), &o.api.memoryAlloc, dl.Pointer(&base), uintptr(size))
+	err := o.ctx.within(op, func() error {
+		return o.ctx.call(op, fmt.Sprintf("size %d", size), &o.ctx.api.memoryAlloc, dl.Pointer(&base), uintptr(size))
 	})
 	if err != nil {
 		o.drop(1)
@@ -27,11 +27,11 @@ func (o *openDevice) Alloc(size uint64) (device.Addr, error) {
 }
 
 func (o *openDevice) startAllocation(op string, size uint64) error {
-	if err := o.checkOpen(op); err != nil {
+	if err := o.ctx.checkOpen(op); err != nil {
 		return err
 	}
 	if size == 0 || size%granularityBytes != 0 {
-		return o.errorf(device.CodeInvalidSize, op, "size %d: want a multiple of %d, not 0", size, granularityBytes)
+		return o.ctx.errorf(device.CodeInvalidSize, op, "size %d: want a multiple of %d, not 0", size, granularityBytes)
 	}
 	return o.hold(op, 1)
 }
@@ -39,16 +39,16 @@ func (o *openDevice) startAllocation(op string, size uint64) error {
 // Free gives memory back. An address and size that Alloc did not return together,
 // or not any more, are CodeInvalidAddress.
 func (o *openDevice) Free(addr device.Addr, size uint64) error {
-	return o.free("cuda.free", kindSegment, uint64(addr), size, &o.api.memoryFree)
+	return o.free("cuda.free", kindSegment, uint64(addr), size, &o.ctx.api.memoryFree)
 }
 
 func (o *openDevice) free(op string, of kind, addr, size uint64, f *dl.Function) error {
-	if err := o.checkOpen(op); err != nil {
+	if err := o.ctx.checkOpen(op); err != nil {
 		return err
 	}
 	s, found := o.ranges.remove(of, addr, size)
 	if !found {
-		return o.errorf(device.CodeInvalidAddress, op,
+		return o.ctx.errorf(device.CodeInvalidAddress, op,
 			"address %#x, size %d: nothing that was allocated starts there and has that size", addr, size)
 	}
 	where := s.base
@@ -59,7 +59,7 @@ func (o *openDevice) free(op string, of kind, addr, size uint64, f *dl.Function)
 		where = s.opened
 	}
 	err := o.giveBack(op, func() error {
-		return o.call(op, fmt.Sprintf("address %#x, size %d", addr, size), f, uintptr(where))
+		return o.ctx.call(op, fmt.Sprintf("address %#x, size %d", addr, size), f, uintptr(where))
 	})
 	if err != nil {
 		o.ranges.insert(s)
@@ -71,23 +71,23 @@ func (o *openDevice) free(op string, of kind, addr, size uint64, f *dl.Function)
 
 // giveBack runs a call that gives something back: on a lost device it succeeds.
 func (o *openDevice) giveBack(op string, body func() error) error {
-	if err := o.outsideHostFunction(op); err != nil {
+	if err := o.ctx.outsideHostFunction(op); err != nil {
 		return err
 	}
-	o.gate.RLock()
-	defer o.gate.RUnlock()
-	if err := o.checkOpen(op); err != nil {
+	o.ctx.gate.RLock()
+	defer o.ctx.gate.RUnlock()
+	if err := o.ctx.checkOpen(op); err != nil {
 		return err
 	}
-	return o.returned(o.current(op, body))
+	return o.ctx.returned(o.ctx.current(op, body))
 }
 
 // Memory asks the driver, whose reading has everybody's use in it.
 func (o *openDevice) Memory() (device.MemoryReading, error) {
 	const op = "cuda.memory"
 	var free, total uint64
-	err := o.within(op, func() error {
-		return o.call(op, "", &o.api.memoryInfo, dl.Pointer(&free), dl.Pointer(&total))
+	err := o.ctx.within(op, func() error {
+		return o.ctx.call(op, "", &o.ctx.api.memoryInfo, dl.Pointer(&free), dl.Pointer(&total))
 	})
 	if err != nil {
 		return device.MemoryReading{}, err
@@ -103,11 +103,11 @@ func (d *Driver) ReadMemory(index int) (device.MemoryReading, error) {
 	if err != nil {
 		return device.MemoryReading{}, err
 	}
-	o := &openDevice{driver: d, api: d.api, handle: one.handle, info: one.info}
-	if err := o.retainContext(op); err != nil {
+	o := &openDevice{driver: d, ctx: driverContext{api: d.api, cuDevice: one.handle, id: one.info.ID}, info: one.info}
+	if err := o.ctx.retainContext(op); err != nil {
 		return device.MemoryReading{}, err
 	}
-	defer o.releaseContext()
+	defer o.ctx.releaseContext()
 	return o.Memory()
 }
 
@@ -115,7 +115,7 @@ func (d *Driver) ReadMemory(index int) (device.MemoryReading, error) {
 func (o *openDevice) AllocPinned(size uint64) (device.PinnedMemory, error) {
 	const op = "cuda.alloc_pinned"
 	if !o.info.PinnedHost {
-		return device.PinnedMemory{}, o.errorf(device.CodeUnsupported, op,
+		return device.PinnedMemory{}, o.ctx.errorf(device.CodeUnsupported, op,
 			"the device cannot use memory of the host, or the driver lacks %v", o.driver.lacking[groupPinned])
 	}
 	if err := o.startAllocation(op, size); err != nil {
@@ -123,13 +123,13 @@ func (o *openDevice) AllocPinned(size uint64) (device.PinnedMemory, error) {
 	}
 	var host, base uint64
 	what := fmt.Sprintf("size %d", size)
-	err := o.within(op, func() error {
-		err := o.call(op, what, &o.api.hostAlloc, dl.Pointer(&host), uintptr(size), hostPortable|hostDeviceMap)
+	err := o.ctx.within(op, func() error {
+		err := o.ctx.call(op, what, &o.ctx.api.hostAlloc, dl.Pointer(&host), uintptr(size), hostPortable|hostDeviceMap)
 		if err != nil {
 			return err
 		}
-		if err := o.call(op, what, &o.api.hostPointer, dl.Pointer(&base), uintptr(host), 0); err != nil {
-			_ = o.takeBack(op, what, &o.api.hostFree, uintptr(host))
+		if err := o.ctx.call(op, what, &o.ctx.api.hostPointer, dl.Pointer(&base), uintptr(host), 0); err != nil {
+			_ = o.ctx.takeBack(op, what, &o.ctx.api.hostFree, uintptr(host))
 			return err
 		}
 		return nil
@@ -144,5 +144,5 @@ func (o *openDevice) AllocPinned(size uint64) (device.PinnedMemory, error) {
 
 // FreePinned gives back what AllocPinned took.
 func (o *openDevice) FreePinned(addr device.Addr, size uint64) error {
-	return o.free("cuda.free_pinned", kindPinned, uint64(addr), size, &o.api.hostFree)
+	return o.free("cuda.free_pinned", kindPinned, uint64(addr), size, &o.ctx.api.hostFree)
 }

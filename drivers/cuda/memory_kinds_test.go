@@ -173,7 +173,7 @@ func registeredMemory(t *testing.T, o *openDevice) {
 	requireCode(t, device.CodeInvalidAddress, s.Fill(addr, device.Pattern{WidthBytes: 1}, 1))
 
 	// What somebody else has page-locked is used as it is, and left as it is.
-	require.NoError(t, o.within("test", func() error {
+	require.NoError(t, o.ctx.within("test", func() error {
 		sim.must("cuMemHostRegister_v2", uintptr(at), uintptr(size), registerPortable|registerDeviceMap)
 		return nil
 	}))
@@ -183,7 +183,7 @@ func registeredMemory(t *testing.T, o *openDevice) {
 	require.NoError(t, s.Synchronize(device.Forever))
 	require.Equal(t, "+++", string(bytes[16:19]))
 	require.NoError(t, o.Unregister(addr, 1024))
-	require.NoError(t, o.within("test", func() error {
+	require.NoError(t, o.ctx.within("test", func() error {
 		sim.must("cuMemHostUnregister", uintptr(at))
 		return nil
 	}))

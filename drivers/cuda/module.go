@@ -32,11 +32,11 @@ type module struct {
 // long anything else is.
 func (o *openDevice) Compile(text []byte) (device.Module, error) {
 	const op = "cuda.compile"
-	if err := o.checkOpen(op); err != nil {
+	if err := o.ctx.checkOpen(op); err != nil {
 		return nil, err
 	}
 	if !o.info.Compiler {
-		return nil, o.errorf(device.CodeUnsupported, op, "the driver lacks %v", o.driver.lacking[groupKernels])
+		return nil, o.ctx.errorf(device.CodeUnsupported, op, "the driver lacks %v", o.driver.lacking[groupKernels])
 	}
 	if err := o.hold(op, 1); err != nil {
 		return nil, err
@@ -55,28 +55,28 @@ const logBytes = 4096
 // loadModule is Compile without the books.
 func (o *openDevice) loadModule(op string, text []byte) (*module, error) {
 	if len(text) == 0 || len(text) > mostTextBytes {
-		return nil, o.errorf(device.CodeInvalidSize, op, "text of %d bytes: want 1 to %d", len(text), mostTextBytes)
+		return nil, o.ctx.errorf(device.CodeInvalidSize, op, "text of %d bytes: want 1 to %d", len(text), mostTextBytes)
 	}
 	// A NUL ends the text for the driver.
 	code, _, _ := strings.Cut(string(text), "\x00")
 	entries, err := readEntries(code)
 	if err != nil {
-		return nil, o.errorf(device.CodeInvalidFormat, op, "%w", err)
+		return nil, o.ctx.errorf(device.CodeInvalidFormat, op, "%w", err)
 	}
 	m := &module{owner: o, entries: entries}
 	image, log := append([]byte(code), 0), make([]byte, logBytes)
 	options := &[2]int32{jitErrorLog, jitErrorLogBytes}
 	values := &[2]uintptr{dl.Pointer(&log[0]), logBytes}
-	err = o.within(op, func() error {
-		number := o.api.moduleLoad.Call(dl.Pointer(&m.handle), dl.Pointer(&image[0]), uintptr(len(options)),
+	err = o.ctx.within(op, func() error {
+		number := o.ctx.api.moduleLoad.Call(dl.Pointer(&m.handle), dl.Pointer(&image[0]), uintptr(len(options)),
 			dl.Pointer(options), dl.Pointer(values))
 		if number == 0 {
 			return nil
 		}
 		if said := dl.Text(log); said != "" {
-			return o.failure(op, &o.api.moduleLoad, number, "the translator says: "+said)
+			return o.ctx.failure(op, &o.ctx.api.moduleLoad, number, "the translator says: "+said)
 		}
-		return o.failure(op, &o.api.moduleLoad, number, "")
+		return o.ctx.failure(op, &o.ctx.api.moduleLoad, number, "")
 	})
 	runtime.KeepAlive(image)
 	runtime.KeepAlive(options)
@@ -92,9 +92,9 @@ func (m *module) use(op string, body func() error) error {
 	m.using.RLock()
 	defer m.using.RUnlock()
 	if m.closed {
-		return m.owner.errorf(device.CodeInvalidState, op, "the module is closed")
+		return m.owner.ctx.errorf(device.CodeInvalidState, op, "the module is closed")
 	}
-	return m.owner.within(op, body)
+	return m.owner.ctx.within(op, body)
 }
 
 func (m *module) Kernel(name string) (device.Kernel, error) {
@@ -109,13 +109,13 @@ func (m *module) kernel(op, name string) (*kernel, error) {
 	o := m.owner
 	sizes, found := m.entries[name]
 	if !found {
-		return nil, o.errorf(device.CodeNotFound, op, "kernel %q: the module has no entry of that name", name)
+		return nil, o.ctx.errorf(device.CodeNotFound, op, "kernel %q: the module has no entry of that name", name)
 	}
 	k := &kernel{module: m, name: name}
 	text := append([]byte(name), 0)
 	err := m.use(op, func() error {
 		what := "kernel " + name
-		err := o.call(op, what, &o.api.moduleFunction, dl.Pointer(&k.handle), m.handle, dl.Pointer(&text[0]))
+		err := o.ctx.call(op, what, &o.ctx.api.moduleFunction, dl.Pointer(&k.handle), m.handle, dl.Pointer(&text[0]))
 		runtime.KeepAlive(text)
 		if err != nil {
 			return err
@@ -125,7 +125,7 @@ func (m *module) kernel(op, name string) (*kernel, error) {
 			out       *int32
 			attribute uintptr
 		}{{&threads, functionMaxThreads}, {&shared, functionSharedBytes}} {
-			if err := o.call(op, what, &o.api.functionAttribute, dl.Pointer(one.out), one.attribute, k.handle); err != nil {
+			if err := o.ctx.call(op, what, &o.ctx.api.functionAttribute, dl.Pointer(one.out), one.attribute, k.handle); err != nil {
 				return err
 			}
 		}
@@ -155,7 +155,7 @@ func (o *openDevice) readKernelLimits(op string, limits *device.KernelLimits) er
 		{&limits.Grid.X, attributeGridX}, {&limits.Grid.Y, attributeGridY}, {&limits.Grid.Z, attributeGridZ},
 	} {
 		var value int32
-		err := o.call(op, "", &o.api.deviceAttribute, dl.Pointer(&value), one.attribute, uintptr(o.handle))
+		err := o.ctx.call(op, "", &o.ctx.api.deviceAttribute, dl.Pointer(&value), one.attribute, uintptr(o.ctx.cuDevice))
 		if err != nil {
 			return err
 		}
@@ -171,7 +171,7 @@ func (m *module) Close() error {
 	m.using.Lock()
 	defer m.using.Unlock()
 	if m.closed {
-		return o.errorf(device.CodeInvalidState, op, "the module is closed already")
+		return o.ctx.errorf(device.CodeInvalidState, op, "the module is closed already")
 	}
 	err := o.giveBack(op, func() error { return m.unload(op) })
 	if err != nil {
@@ -183,5 +183,5 @@ func (m *module) Close() error {
 }
 
 func (m *module) unload(op string) error {
-	return m.owner.call(op, fmt.Sprintf("module with %d kernels", len(m.entries)), &m.owner.api.moduleUnload, m.handle)
+	return m.owner.ctx.call(op, fmt.Sprintf("module with %d kernels", len(m.entries)), &m.owner.ctx.api.moduleUnload, m.handle)
 }

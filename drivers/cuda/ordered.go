@@ -47,16 +47,16 @@ func (o *openDevice) inOrder(op string, body func(p *orderedPool) error) error {
 
 // makeOrdered makes the pool and lets the guests in, or leaves none. The caller holds p.mu.
 func (o *openDevice) makeOrdered(op string, p *orderedPool) error {
-	return o.within(op, func() error {
+	return o.ctx.within(op, func() error {
 		var made uintptr
-		properties := &poolProperties{kind: allocationPinned, location: location{locationDevice, o.handle}}
-		err := o.call(op, "", &o.api.poolCreate, dl.Pointer(&made), dl.Pointer(properties))
+		properties := &poolProperties{kind: allocationPinned, location: location{locationDevice, o.ctx.cuDevice}}
+		err := o.ctx.call(op, "", &o.ctx.api.poolCreate, dl.Pointer(&made), dl.Pointer(properties))
 		runtime.KeepAlive(properties)
 		if err != nil {
 			return err
 		}
 		if err := o.openOrdered(op, made, p.guests); err != nil {
-			_ = o.takeBack(op, "after its guests could not be let in", &o.api.poolDestroy, made)
+			_ = o.ctx.takeBack(op, "after its guests could not be let in", &o.ctx.api.poolDestroy, made)
 			return err
 		}
 		p.handle = made
@@ -74,7 +74,7 @@ func (o *openDevice) openOrdered(op string, pool uintptr, guests []int32) error 
 	for i, guest := range guests {
 		given[i] = accessDescription{location: location{locationDevice, guest}, access: accessReadWrite}
 	}
-	err := o.call(op, fmt.Sprintf("devices %v", guests), &o.api.poolAccess,
+	err := o.ctx.call(op, fmt.Sprintf("devices %v", guests), &o.ctx.api.poolAccess,
 		pool, dl.Pointer(&given[0]), uintptr(len(given)))
 	runtime.KeepAlive(given)
 	return err
@@ -84,21 +84,21 @@ func (o *openDevice) openOrdered(op string, pool uintptr, guests []int32) error 
 // comes. It stays so while both are there, as access between contexts does.
 func (o *openDevice) letInOrdered(op string, guest *openDevice) error {
 	p := &o.orderedPool
-	if !o.info.StreamOrdered || guest.handle == o.handle {
+	if !o.info.StreamOrdered || guest.ctx.cuDevice == o.ctx.cuDevice {
 		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if slices.Contains(p.guests, guest.handle) {
+	if slices.Contains(p.guests, guest.ctx.cuDevice) {
 		return nil
 	}
 	if p.handle != 0 {
-		err := o.within(op, func() error { return o.openOrdered(op, p.handle, []int32{guest.handle}) })
+		err := o.ctx.within(op, func() error { return o.openOrdered(op, p.handle, []int32{guest.ctx.cuDevice}) })
 		if err != nil {
 			return err
 		}
 	}
-	p.guests = append(p.guests, guest.handle)
+	p.guests = append(p.guests, guest.ctx.cuDevice)
 	return nil
 }
 
@@ -115,14 +115,14 @@ func (o *openDevice) AllocOrdered(size uint64) (device.Addr, error) {
 	var base uint64
 	what := fmt.Sprintf("size %d", size)
 	err := o.inOrder(op, func(p *orderedPool) error {
-		return o.within(op, func() error {
-			err := o.call(op, what, &o.api.poolAlloc, dl.Pointer(&base), uintptr(size), p.handle, p.stream.handle)
+		return o.ctx.within(op, func() error {
+			err := o.ctx.call(op, what, &o.ctx.api.poolAlloc, dl.Pointer(&base), uintptr(size), p.handle, p.stream.handle)
 			if err != nil {
 				return err
 			}
-			err = o.call(op, what, &o.api.streamSynchronize, p.stream.handle)
+			err = o.ctx.call(op, what, &o.ctx.api.streamSynchronize, p.stream.handle)
 			if err != nil {
-				_ = o.takeBack(op, what, &o.api.orderedFree, uintptr(base), p.stream.handle)
+				_ = o.ctx.takeBack(op, what, &o.ctx.api.orderedFree, uintptr(base), p.stream.handle)
 			}
 			return err
 		})
@@ -139,7 +139,7 @@ func (o *openDevice) AllocOrdered(size uint64) (device.Addr, error) {
 // wait fails it is given back all the same, a little later.
 func (o *openDevice) FreeOrdered(addr device.Addr, size uint64) error {
 	const op = "cuda.free_ordered"
-	if err := o.checkOpen(op); err != nil {
+	if err := o.ctx.checkOpen(op); err != nil {
 		return err
 	}
 	if !o.info.StreamOrdered {
@@ -147,7 +147,7 @@ func (o *openDevice) FreeOrdered(addr device.Addr, size uint64) error {
 	}
 	s, found := o.ranges.remove(kindOrdered, uint64(addr), size)
 	if !found {
-		return o.errorf(device.CodeInvalidAddress, op,
+		return o.ctx.errorf(device.CodeInvalidAddress, op,
 			"address %#x, size %d: nothing that was allocated starts there and has that size", uint64(addr), size)
 	}
 	p := &o.orderedPool
@@ -155,10 +155,10 @@ func (o *openDevice) FreeOrdered(addr device.Addr, size uint64) error {
 	defer p.mu.Unlock()
 	err := o.giveBack(op, func() error {
 		what := fmt.Sprintf("address %#x, size %d", uint64(addr), size)
-		if err := o.call(op, what, &o.api.orderedFree, uintptr(addr), p.stream.handle); err != nil {
+		if err := o.ctx.call(op, what, &o.ctx.api.orderedFree, uintptr(addr), p.stream.handle); err != nil {
 			return err
 		}
-		_ = o.call(op, what, &o.api.streamSynchronize, p.stream.handle)
+		_ = o.ctx.call(op, what, &o.ctx.api.streamSynchronize, p.stream.handle)
 		return nil
 	})
 	if err != nil {
@@ -170,7 +170,7 @@ func (o *openDevice) FreeOrdered(addr device.Addr, size uint64) error {
 }
 
 func (o *openDevice) noPools(op string) error {
-	return o.errorf(device.CodeUnsupported, op, "the device has no pools, or the driver lacks %v%v",
+	return o.ctx.errorf(device.CodeUnsupported, op, "the device has no pools, or the driver lacks %v%v",
 		o.driver.lacking[groupOrdered], o.driver.lacking[groupPools])
 }
 
@@ -180,7 +180,7 @@ func (o *openDevice) leaveOrdered(op string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.handle != 0 {
-		_ = o.current(op, func() error { return o.takeBack(op, "", &o.api.poolDestroy, p.handle) })
+		_ = o.ctx.current(op, func() error { return o.ctx.takeBack(op, "", &o.ctx.api.poolDestroy, p.handle) })
 		p.handle = 0
 	}
 	if p.stream != nil {

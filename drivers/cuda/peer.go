@@ -11,14 +11,14 @@ import (
 // device reaches its own.
 func (o *openDevice) CanCopyFrom(src device.Device) bool {
 	from, ok := src.(*openDevice)
-	if !ok || from == nil || !o.info.Peer || from.driver.api != o.api || o.closed.Load() || from.closed.Load() {
+	if !ok || from == nil || !o.info.Peer || from.driver.api != o.ctx.api || o.ctx.closed.Load() || from.ctx.closed.Load() {
 		return false
 	}
-	if from.handle == o.handle {
+	if from.ctx.cuDevice == o.ctx.cuDevice {
 		return true
 	}
 	var can int32
-	return o.api.canAccessPeer.Call(dl.Pointer(&can), uintptr(o.handle), uintptr(from.handle)) == 0 && can != 0
+	return o.ctx.api.canAccessPeer.Call(dl.Pointer(&can), uintptr(o.ctx.cuDevice), uintptr(from.ctx.cuDevice)) == 0 && can != 0
 }
 
 // CopyFromPeer queues a copy from another device of this driver.
@@ -28,13 +28,13 @@ func (o *openDevice) CopyFromPeer(
 	const op = "cuda.copy_from_peer"
 	s, ok := on.(*stream)
 	if !ok || s == nil || s.owner != o {
-		return o.errorf(device.CodeInvalidArgument, op, "stream: of type %T, which is not this device's", on)
+		return o.ctx.errorf(device.CodeInvalidArgument, op, "stream: of type %T, which is not this device's", on)
 	}
 	if err := s.check(op); err != nil {
 		return err
 	}
 	if !o.CanCopyFrom(src) {
-		return o.errorf(device.CodeUnsupported, op, "the device cannot copy from a device of type %T", src)
+		return o.ctx.errorf(device.CodeUnsupported, op, "the device cannot copy from a device of type %T", src)
 	}
 	from := src.(*openDevice)
 	if err := o.check(op, "destination", dst, size, device.AccessReadWrite); err != nil {
@@ -45,15 +45,15 @@ func (o *openDevice) CopyFromPeer(
 	}
 	return s.use(op, func() error {
 		// Memory that both may use, as managed or linked one, may be the same.
-		if from.handle == o.handle || overlap(uint64(dst), uint64(srcAddr), size) {
+		if from.ctx.cuDevice == o.ctx.cuDevice || overlap(uint64(dst), uint64(srcAddr), size) {
 			return s.moveAnyhow(op, uint64(dst), uint64(srcAddr), size)
 		}
-		if err := from.usable(op); err != nil {
+		if err := from.ctx.usable(op); err != nil {
 			return err
 		}
 		return o.callWith(from, op,
 			fmt.Sprintf("destination %#x, source %#x of %v, size %d", uint64(dst), uint64(srcAddr), from.info.ID, size),
-			&o.api.copyPeer, uintptr(dst), o.contextOf(uint64(dst), size), uintptr(srcAddr), from.contextOf(uint64(srcAddr), size),
+			&o.ctx.api.copyPeer, uintptr(dst), o.contextOf(uint64(dst), size), uintptr(srcAddr), from.contextOf(uint64(srcAddr), size),
 			uintptr(size), s.handle)
 	})
 }
@@ -62,10 +62,10 @@ func (o *openDevice) CopyFromPeer(
 // which has it.
 func (o *openDevice) contextOf(addr, size uint64) uintptr {
 	s, _ := o.ranges.holding(addr, size)
-	if s.kind == kindLinked && s.owner != nil && !s.owner.closed.Load() {
-		return s.owner.context
+	if s.kind == kindLinked && s.owner != nil && !s.owner.ctx.closed.Load() {
+		return s.owner.ctx.context
 	}
-	return o.context
+	return o.ctx.context
 }
 
 // callWith is call for what uses another device as well.
@@ -79,22 +79,22 @@ func (o *openDevice) callWith(other *openDevice, op, what string, f *dl.Function
 // failureWith is failure for a call that uses another device as well: where the number
 // says that a device is lost, it may be the other one.
 func (o *openDevice) failureWith(other *openDevice, op string, f *dl.Function, number int32, what string) error {
-	if other.context != o.context && (mayMeanGone(number) || isFinal(number)) {
+	if other.ctx.context != o.ctx.context && (mayMeanGone(number) || isFinal(number)) {
 		if err := other.stillThere(op); err != nil {
 			return err
 		}
 	}
-	return o.failure(op, f, number, what)
+	return o.ctx.failure(op, f, number, what)
 }
 
 // stillThere asks for the device's context and whether it is spoilt.
 func (o *openDevice) stillThere(op string) error {
-	return o.within(op, func() error {
-		if o.contextIsGone() {
-			return o.failure(op, &o.api.contextPush, resultContextDestroyed, "")
+	return o.ctx.within(op, func() error {
+		if o.ctx.contextIsGone() {
+			return o.ctx.failure(op, &o.ctx.api.contextPush, resultContextDestroyed, "")
 		}
 		// That stream takes part in no capture.
-		_, err := o.ready(op, &o.api.streamQuery, o.scrub.handle)
+		_, err := o.ready(op, &o.ctx.api.streamQuery, o.scrub.handle)
 		return err
 	})
 }

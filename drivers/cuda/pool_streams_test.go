@@ -14,7 +14,7 @@ import (
 // names the native ones that a test destroys.
 func poolStreams(t *testing.T, o *openDevice) (streams map[string]device.Stream, native uintptr) {
 	sim := newSimulator(t)
-	require.NoError(t, o.within("test", func() error {
+	require.NoError(t, o.ctx.within("test", func() error {
 		sim.must("cuStreamCreate", dl.Pointer(&native), streamNonBlocking)
 		return nil
 	}))
@@ -65,7 +65,7 @@ func TestPoolBlocksWaitForTheirStream(t *testing.T) {
 		require.NoError(t, own.Close())
 		if name == "adopted" {
 			sim := newSimulator(t)
-			require.NoError(t, d.within("test", func() error {
+			require.NoError(t, d.ctx.within("test", func() error {
 				sim.must("cuStreamDestroy_v2", native)
 				return nil
 			}))

@@ -112,10 +112,10 @@ func (r *ranges) holding(addr, size uint64) (s span, whole bool) {
 // check refuses a range that work may not use.
 func (o *openDevice) check(op, what string, addr device.Addr, size uint64, need device.Access) error {
 	if size == 0 {
-		return o.errorf(device.CodeInvalidSize, op, "size 0: there is nothing to do")
+		return o.ctx.errorf(device.CodeInvalidSize, op, "size 0: there is nothing to do")
 	}
 	if size > math.MaxUint64-uint64(addr) {
-		return o.errorf(device.CodeOverflow, op, "%s %#x, size %d: the end does not fit 64 bits", what, uint64(addr), size)
+		return o.ctx.errorf(device.CodeOverflow, op, "%s %#x, size %d: the end does not fit 64 bits", what, uint64(addr), size)
 	}
 	if o.ranges.holds(uint64(addr), size) {
 		return nil

@@ -13,21 +13,21 @@ var _ device.Registrar = (*openDevice)(nil)
 // Register page-locks memory for all devices of the process.
 func (o *openDevice) Register(host device.HostAddr, size uint64) (device.Addr, error) {
 	const op = "cuda.register"
-	if err := o.checkOpen(op); err != nil {
+	if err := o.ctx.checkOpen(op); err != nil {
 		return 0, err
 	}
 	if !o.info.Registrar {
-		return 0, o.errorf(device.CodeUnsupported, op,
+		return 0, o.ctx.errorf(device.CodeUnsupported, op,
 			"the device cannot use memory of the process that is page-locked later, or the driver lacks %v",
 			o.driver.lacking[groupRegistered])
 	}
 	switch {
 	case host == 0:
-		return 0, o.errorf(device.CodeNullPointer, op, "address: must not be NULL")
+		return 0, o.ctx.errorf(device.CodeNullPointer, op, "address: must not be NULL")
 	case size == 0:
-		return 0, o.errorf(device.CodeInvalidSize, op, "size 0: there is nothing to page-lock")
+		return 0, o.ctx.errorf(device.CodeInvalidSize, op, "size 0: there is nothing to page-lock")
 	case size > math.MaxUint64-uint64(host):
-		return 0, o.errorf(device.CodeOverflow, op, "address %#x, size %d: the end does not fit 64 bits", uint64(host), size)
+		return 0, o.ctx.errorf(device.CodeOverflow, op, "address %#x, size %d: the end does not fit 64 bits", uint64(host), size)
 	}
 	if err := o.hold(op, 1); err != nil {
 		return 0, err
@@ -47,8 +47,8 @@ func (o *openDevice) Register(host device.HostAddr, size uint64) (device.Addr, e
 func (o *openDevice) lock(op string, host, size uint64) (made span, err error) {
 	what := fmt.Sprintf("address %#x, size %d", host, size)
 	made = span{size: size, kind: kindRegistered, host: host}
-	err = o.within(op, func() error {
-		f := &o.api.hostRegister
+	err = o.ctx.within(op, func() error {
+		f := &o.ctx.api.hostRegister
 		switch number := f.Call(uintptr(host), uintptr(size), registerPortable|registerDeviceMap); number {
 		case 0:
 		case resultHostRegistered:
@@ -57,17 +57,17 @@ func (o *openDevice) lock(op string, host, size uint64) (made span, err error) {
 				return err
 			}
 		case resultInvalidValue:
-			err := o.failure(op, f, number, what).(*device.Error)
+			err := o.ctx.failure(op, f, number, what).(*device.Error)
 			if err.Code == device.CodeDevice {
 				err.Code = device.CodeInvalidAddress
 			}
 			return err
 		default:
-			return o.failure(op, f, number, what)
+			return o.ctx.failure(op, f, number, what)
 		}
-		err := o.call(op, what, &o.api.hostPointer, dl.Pointer(&made.base), uintptr(host), 0)
+		err := o.ctx.call(op, what, &o.ctx.api.hostPointer, dl.Pointer(&made.base), uintptr(host), 0)
 		if err != nil && made.kind == kindRegistered {
-			_ = o.takeBack(op, what, &o.api.hostUnregister, uintptr(host))
+			_ = o.ctx.takeBack(op, what, &o.ctx.api.hostUnregister, uintptr(host))
 		}
 		return err
 	})
@@ -80,19 +80,19 @@ func (o *openDevice) insertPinned(op string, made span) error {
 	if err == nil || made.kind != kindRegistered {
 		return err
 	}
-	_ = o.giveBack(op, func() error { return o.takeBack(op, "", &o.api.hostUnregister, uintptr(made.host)) })
+	_ = o.giveBack(op, func() error { return o.ctx.takeBack(op, "", &o.ctx.api.hostUnregister, uintptr(made.host)) })
 	return err
 }
 
 // Unregister ends what Register began.
 func (o *openDevice) Unregister(addr device.Addr, size uint64) error {
 	const op = "cuda.unregister"
-	if err := o.checkOpen(op); err != nil {
+	if err := o.ctx.checkOpen(op); err != nil {
 		return err
 	}
 	if _, found := o.ranges.remove(kindLocked, uint64(addr), size); found {
 		o.drop(1)
 		return nil
 	}
-	return o.free(op, kindRegistered, uint64(addr), size, &o.api.hostUnregister)
+	return o.free(op, kindRegistered, uint64(addr), size, &o.ctx.api.hostUnregister)
 }

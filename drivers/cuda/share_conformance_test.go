@@ -43,12 +43,12 @@ func TestAdoptedMemoryConforms(t *testing.T) {
 			keeps := keeper(t)
 			t.Cleanup(func() { sim.call("simcuda_clear_violations") })
 			var addr uint64
-			require.NoError(t, keeps.within("test", func() error {
+			require.NoError(t, keeps.ctx.within("test", func() error {
 				sim.must("cuMemAlloc_v2", dl.Pointer(&addr), uintptr(size))
 				return nil
 			}))
 			t.Cleanup(func() {
-				require.NoError(t, keeps.within("test", func() error { sim.must("cuMemFree_v2", uintptr(addr)); return nil }))
+				require.NoError(t, keeps.ctx.within("test", func() error { sim.must("cuMemFree_v2", uintptr(addr)); return nil }))
 			})
 			return device.Addr(addr)
 		},
@@ -72,7 +72,7 @@ func (w *owner) Stream() device.ForeignStream { return device.ForeignStream{Nati
 func (w *owner) Queue(work func()) {
 	entry, number, err := queueHostCall("test", hostCall{&stream{owner: w.keeps}, work})
 	require.NoError(w.sim.t, err)
-	require.NoError(w.sim.t, w.keeps.within("test", func() error {
+	require.NoError(w.sim.t, w.keeps.ctx.within("test", func() error {
 		w.sim.must("cuLaunchHostFunc", w.native, entry, number)
 		return nil
 	}))
@@ -83,12 +83,12 @@ func TestAdoptedStreamsConform(t *testing.T) {
 		Open: func(t testing.TB) device.Device { return open(t, 0) },
 		Theirs: func(t testing.TB, _ device.Device) sharetest.Owner {
 			w := &owner{keeps: keeper(t), sim: newSimulator(t)}
-			require.NoError(t, w.keeps.within("test", func() error {
+			require.NoError(t, w.keeps.ctx.within("test", func() error {
 				w.sim.must("cuStreamCreate", dl.Pointer(&w.native), streamNonBlocking)
 				return nil
 			}))
 			t.Cleanup(func() {
-				require.NoError(t, w.keeps.within("test", func() error {
+				require.NoError(t, w.keeps.ctx.within("test", func() error {
 					w.sim.must("cuStreamSynchronize", w.native)
 					w.sim.must("cuStreamDestroy_v2", w.native)
 					return nil

@@ -37,7 +37,7 @@ func TestStaleStreamLosesNothing(t *testing.T) {
 				addr, err := o.Alloc(64 << 10)
 				require.NoError(t, err)
 				var native uintptr
-				require.NoError(t, o.within("test", func() error {
+				require.NoError(t, o.ctx.within("test", func() error {
 					sim.must("cuStreamCreate", dl.Pointer(&native), streamNonBlocking)
 					return nil
 				}))
@@ -45,7 +45,7 @@ func TestStaleStreamLosesNothing(t *testing.T) {
 				require.NoError(t, err)
 				gate, ran := make(chan struct{}), make(chan struct{})
 				require.NoError(t, s.HostFunction(func() { <-gate; close(ran) }))
-				require.NoError(t, o.within("test", func() error { sim.must("cuStreamDestroy_v2", native); return nil }))
+				require.NoError(t, o.ctx.within("test", func() error { sim.must("cuStreamDestroy_v2", native); return nil }))
 
 				own, err := o.DefaultStream().RecordEvent()
 				require.NoError(t, err)

@@ -11,8 +11,8 @@ var _ device.Stream = (*stream)(nil)
 
 func (o *openDevice) newStream(op string, priority int) (*stream, error) {
 	s := &stream{owner: o}
-	err := o.within(op, func() error {
-		return o.call(op, "", &o.api.streamCreate, dl.Pointer(&s.handle), streamNonBlocking, uintptr(priority))
+	err := o.ctx.within(op, func() error {
+		return o.ctx.call(op, "", &o.ctx.api.streamCreate, dl.Pointer(&s.handle), streamNonBlocking, uintptr(priority))
 	})
 	if err != nil {
 		return nil, err
@@ -22,7 +22,7 @@ func (o *openDevice) newStream(op string, priority int) (*stream, error) {
 
 func (s *stream) check(op string) error {
 	if s.closed.Load() {
-		return s.owner.errorf(device.CodeInvalidState, op, "the stream is closed")
+		return s.owner.ctx.errorf(device.CodeInvalidState, op, "the stream is closed")
 	}
 	return nil
 }
@@ -48,7 +48,7 @@ func (s *stream) useAs(op string, how entry, body func() error) error {
 	if err := s.check(op); err != nil {
 		return err
 	}
-	return s.owner.enter(op, how, body)
+	return s.owner.ctx.enter(op, how, body)
 }
 
 // Idle asks the driver. A failure of queued work is an error here as well.
@@ -62,7 +62,7 @@ func (s *stream) Idle() (bool, error) {
 		s.joining.RLock()
 		defer s.joining.RUnlock()
 		if err = s.uncaptured(op); err == nil {
-			idle, err = s.owner.ready(op, &s.owner.api.streamQuery, s.handle)
+			idle, err = s.owner.ready(op, &s.owner.ctx.api.streamQuery, s.handle)
 		}
 		return err
 	})
@@ -76,7 +76,7 @@ func (o *openDevice) ready(op string, query *dl.Function, handle uintptr) (bool,
 		return false, nil
 	}
 	if number != 0 {
-		return false, o.failure(op, query, number, "")
+		return false, o.ctx.failure(op, query, number, "")
 	}
 	return true, nil
 }
@@ -116,7 +116,7 @@ func (s *stream) await(op string, limit deadline) error {
 			if err := s.uncaptured(op); err != nil {
 				return err
 			}
-			return s.owner.call(op, "", &s.owner.api.streamSynchronize, s.handle)
+			return s.owner.ctx.call(op, "", &s.owner.ctx.api.streamSynchronize, s.handle)
 		})
 	}
 	if idle, err := s.Idle(); idle || err != nil {
@@ -148,19 +148,19 @@ func (s *stream) Close() error {
 	const op = "cuda.close_stream"
 	o := s.owner
 	if s == o.defaultStream {
-		return o.errorf(device.CodeInvalidArgument, op, "the default stream goes with its device")
+		return o.ctx.errorf(device.CodeInvalidArgument, op, "the default stream goes with its device")
 	}
-	if err := o.outsideHostFunction(op); err != nil {
+	if err := o.ctx.outsideHostFunction(op); err != nil {
 		return err
 	}
 	s.using.Lock()
 	defer s.using.Unlock()
-	o.gate.RLock()
-	defer o.gate.RUnlock()
+	o.ctx.gate.RLock()
+	defer o.ctx.gate.RUnlock()
 	if err := s.check(op); err != nil {
 		return err
 	}
-	if err := o.returned(s.destroy(op)); err != nil {
+	if err := o.ctx.returned(s.destroy(op)); err != nil {
 		return err
 	}
 	o.mu.Lock()
@@ -182,7 +182,7 @@ func (s *stream) leave(op string) {
 func (s *stream) destroy(op string) error {
 	o := s.owner
 	s.list(false)
-	err := o.current(op, func() error {
+	err := o.ctx.current(op, func() error {
 		if s.drained.Load() {
 			return nil
 		}
@@ -193,15 +193,15 @@ func (s *stream) destroy(op string) error {
 		if s.foreign {
 			return s.settleGone(op, err)
 		}
-		if err != nil && o.lost.Load() == nil {
+		if err != nil && o.ctx.lost.Load() == nil {
 			return err
 		}
-		if err := o.call(op, "", &o.api.streamSynchronize, s.handle); err != nil && o.lost.Load() == nil {
+		if err := o.ctx.call(op, "", &o.ctx.api.streamSynchronize, s.handle); err != nil && o.ctx.lost.Load() == nil {
 			return err
 		}
-		return o.call(op, "", &o.api.streamDestroy, s.handle)
+		return o.ctx.call(op, "", &o.ctx.api.streamDestroy, s.handle)
 	})
-	s.closed.Store(err == nil || o.lost.Load() != nil)
+	s.closed.Store(err == nil || o.ctx.lost.Load() != nil)
 	if !s.closed.Load() && s.mayCapture.Load() {
 		s.list(true)
 	}

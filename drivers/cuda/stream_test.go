@@ -260,7 +260,7 @@ func TestPriorities(t *testing.T) {
 		s, err := o.NewPriorityStream(priority)
 		require.NoError(t, err)
 		var got int32
-		require.NoError(t, o.within("test", func() error {
+		require.NoError(t, o.ctx.within("test", func() error {
 			sim.must("cuStreamGetPriority", s.(*stream).handle, dl.Pointer(&got))
 			return nil
 		}))
@@ -342,7 +342,7 @@ func TestMemoryRunsOut(t *testing.T) {
 	failure := requireCode(t, device.CodeOutOfMemory, err)
 	require.EqualValues(t, resultOutOfMemory, failure.Native)
 	require.Contains(t, failure.Message, "cuMemAlloc_v2 gave CUDA_ERROR_OUT_OF_MEMORY (2: out of memory)")
-	assert.Nil(t, o.lost.Load())
+	assert.Nil(t, o.ctx.lost.Load())
 	after, err := o.Memory()
 	require.NoError(t, err)
 	require.LessOrEqual(t, after.FreeBytes, uint64(1<<20))

@@ -83,7 +83,7 @@ func (v *virtualMemory) init(o *openDevice) {
 }
 
 func (o *openDevice) pageProperties(backing device.Backing) *pageProperties {
-	properties := &pageProperties{kind: allocationPinned, location: location{locationDevice, o.handle}}
+	properties := &pageProperties{kind: allocationPinned, location: location{locationDevice, o.ctx.cuDevice}}
 	if backing == device.BackingShareable {
 		properties.handles = handleFileDescriptor
 	}
@@ -101,15 +101,15 @@ func (v *virtualMemory) enter(p *page) {
 func (v *virtualMemory) measure(op string) error {
 	o, of := v.owner, v.owner.pageProperties(device.BackingMovable)
 	defer runtime.KeepAlive(of)
-	return o.within(op, func() error {
+	return o.ctx.within(op, func() error {
 		for which, out := range map[uintptr]*uint64{
 			granularityMinimum: &v.granularity.MinimumBytes, granularityRecommended: &v.granularity.RecommendedBytes,
 		} {
-			if err := o.call(op, "", &o.api.granularity, dl.Pointer(out), dl.Pointer(of), which); err != nil {
+			if err := o.ctx.call(op, "", &o.ctx.api.granularity, dl.Pointer(out), dl.Pointer(of), which); err != nil {
 				return err
 			}
 			if bits.OnesCount64(*out) != 1 {
-				return o.errorf(device.CodeUnsupported, op, "the driver gives the granularity %d, which is no power of two", *out)
+				return o.ctx.errorf(device.CodeUnsupported, op, "the driver gives the granularity %d, which is no power of two", *out)
 			}
 		}
 		return nil
@@ -121,11 +121,11 @@ func (o *openDevice) Granularity() device.Granularity { return o.virtual.granula
 
 // startVirtual refuses what no call of virtual memory can do.
 func (o *openDevice) startVirtual(op string) error {
-	if err := o.checkOpen(op); err != nil {
+	if err := o.ctx.checkOpen(op); err != nil {
 		return err
 	}
 	if !o.info.VirtualMemory {
-		return o.errorf(device.CodeUnsupported, op,
+		return o.ctx.errorf(device.CodeUnsupported, op,
 			"the device has no virtual memory, or the driver lacks %v", o.driver.lacking[groupVirtual])
 	}
 	return nil
@@ -133,7 +133,7 @@ func (o *openDevice) startVirtual(op string) error {
 
 func (v *virtualMemory) checkSize(op string, size uint64) error {
 	if size == 0 || size%v.granularity.MinimumBytes != 0 {
-		return v.owner.errorf(device.CodeInvalidSize, op,
+		return v.owner.ctx.errorf(device.CodeInvalidSize, op,
 			"size %d: want a multiple of %d, not 0", size, v.granularity.MinimumBytes)
 	}
 	return nil
@@ -153,18 +153,18 @@ func (o *openDevice) Reserve(size, align uint64) (device.Addr, error) {
 		return 0, err
 	}
 	if bits.OnesCount64(align) != 1 || align < v.granularity.MinimumBytes {
-		return 0, o.errorf(device.CodeInvalidAlignment, op,
+		return 0, o.ctx.errorf(device.CodeInvalidAlignment, op,
 			"alignment %d: want a power of two of at least %d", align, v.granularity.MinimumBytes)
 	}
 	if size > mostReserved || align > mostReserved {
-		return 0, o.errorf(device.CodeOutOfVirtualMemory, op,
+		return 0, o.ctx.errorf(device.CodeOutOfVirtualMemory, op,
 			"size %d, alignment %d: no device has so much address space", size, align)
 	}
 	if err := o.hold(op, 1); err != nil {
 		return 0, err
 	}
 	r := &reservation{size: size}
-	if err := o.within(op, func() error { return o.takeSpace(op, r, align) }); err != nil {
+	if err := o.ctx.within(op, func() error { return o.takeSpace(op, r, align) }); err != nil {
 		o.drop(1)
 		return 0, err
 	}
@@ -177,7 +177,7 @@ func (o *openDevice) takeSpace(op string, r *reservation, align uint64) error {
 	r.takenBytes = r.size
 	for {
 		what := fmt.Sprintf("size %d, alignment %d", r.takenBytes, align)
-		err := o.call(op, what, &o.api.reserve, dl.Pointer(&r.taken), uintptr(r.takenBytes), uintptr(align), 0, 0)
+		err := o.ctx.call(op, what, &o.ctx.api.reserve, dl.Pointer(&r.taken), uintptr(r.takenBytes), uintptr(align), 0, 0)
 		if device.CodeOf(err) == device.CodeOutOfMemory {
 			err.(*device.Error).Code = device.CodeOutOfVirtualMemory
 		}
@@ -188,7 +188,7 @@ func (o *openDevice) takeSpace(op string, r *reservation, align uint64) error {
 		if r.base-r.taken <= r.takenBytes-r.size {
 			return nil
 		}
-		if err := o.takeBack(op, what, &o.api.unreserve, uintptr(r.taken), uintptr(r.takenBytes)); err != nil {
+		if err := o.ctx.takeBack(op, what, &o.ctx.api.unreserve, uintptr(r.taken), uintptr(r.takenBytes)); err != nil {
 			return err
 		}
 		r.takenBytes = r.size + align
@@ -220,8 +220,8 @@ func (o *openDevice) Unreserve(addr device.Addr, size uint64) error {
 		return err
 	}
 	err = o.giveBackSpace(op, func() error {
-		return o.callBack(op, fmt.Sprintf("address %#x, size %d", r.taken, r.takenBytes),
-			&o.api.unreserve, uintptr(r.taken), uintptr(r.takenBytes))
+		return o.ctx.callBack(op, fmt.Sprintf("address %#x, size %d", r.taken, r.takenBytes),
+			&o.ctx.api.unreserve, uintptr(r.taken), uintptr(r.takenBytes))
 	})
 	if err != nil {
 		v.insertReservation(r)
@@ -248,9 +248,9 @@ func (o *openDevice) giveBackSpace(op string, body func() error) error {
 
 // callBack is call for what gives addresses or pages back. The error of a device that is
 // lost is that of its work and need not be this call's, which is tried once more.
-func (o *openDevice) callBack(op, what string, f *dl.Function, arguments ...uintptr) error {
-	err := o.call(op, what, f, arguments...)
-	if err != nil && o.lost.Load() != nil {
+func (c *driverContext) callBack(op, what string, f *dl.Function, arguments ...uintptr) error {
+	err := c.call(op, what, f, arguments...)
+	if err != nil && c.lost.Load() != nil {
 		f.Call(arguments...)
 	}
 	return err
@@ -269,12 +269,12 @@ func (v *virtualMemory) takeReservation(op string, addr, size uint64) (*reservat
 	defer v.mu.Unlock()
 	at, found := v.place(addr)
 	if !found || v.reservations[at].size != size {
-		return nil, v.owner.errorf(device.CodeInvalidAddress, op,
+		return nil, v.owner.ctx.errorf(device.CodeInvalidAddress, op,
 			"address %#x, size %d: no reservation starts there and has that size", addr, size)
 	}
 	r := v.reservations[at]
 	if len(r.mapped) > 0 {
-		return nil, v.owner.errorf(device.CodeBusy, op,
+		return nil, v.owner.ctx.errorf(device.CodeBusy, op,
 			"address %#x, size %d: %d pages are mapped there", addr, size, len(r.mapped))
 	}
 	v.reservations = slices.Delete(v.reservations, at, at+1)
@@ -286,7 +286,7 @@ func (o *openDevice) startExport(op string) error {
 		return err
 	}
 	if !o.info.Exporter {
-		return o.errorf(device.CodeUnsupported, op, "the device or its driver has no memory that is shared by descriptors")
+		return o.ctx.errorf(device.CodeUnsupported, op, "the device or its driver has no memory that is shared by descriptors")
 	}
 	return nil
 }

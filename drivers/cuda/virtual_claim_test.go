@@ -53,7 +53,7 @@ func TestLongCallsOfVirtualMemoryBlockNobody(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := open(t, 0)
-			f := which(o.api)
+			f := which(o.ctx.api)
 			s := o.DefaultStream()
 			one := device.Pattern{Value: 1, WidthBytes: 1}
 			space, err := o.Reserve(4*page, page)
@@ -140,7 +140,7 @@ func TestWorkGoesOnWhileAccessIsGiven(t *testing.T) {
 	require.NoError(t, o.Create(pages, page, device.BackingMovable))
 	require.NoError(t, o.Map(space, pages))
 	require.NoError(t, o.SetAccess(space, page, device.AccessRead))
-	holdNext(&o.api.pageAccess).while(t, func() error { return o.SetAccess(space, page, device.AccessReadWrite) }, func() {
+	holdNext(&o.ctx.api.pageAccess).while(t, func() error { return o.SetAccess(space, page, device.AccessReadWrite) }, func() {
 		require.Equal(t, []byte{0}, get(t, o.DefaultStream(), space, 1))
 		requireCode(t, device.CodePermissionDenied, o.DefaultStream().Fill(space, device.Pattern{WidthBytes: 1}, 1))
 	})

@@ -67,19 +67,19 @@ func (v *virtualMemory) check(op, what string, addr, size uint64, need device.Ac
 	o := v.owner
 	r := v.holding(addr, size)
 	if r == nil {
-		return o.errorf(device.CodeInvalidAddress, op,
+		return o.ctx.errorf(device.CodeInvalidAddress, op,
 			"%s %#x, size %d: lies in nothing that this device was asked for", what, addr, size)
 	}
 	pages, covered := r.under(addr, size)
 	if !covered {
-		return o.errorf(device.CodeNotMapped, op, "%s %#x, size %d: is not mapped throughout", what, addr, size)
+		return o.ctx.errorf(device.CodeNotMapped, op, "%s %#x, size %d: is not mapped throughout", what, addr, size)
 	}
 	for _, p := range pages {
 		if p.state == pageLeaving {
 			return v.isClaimed(op, p)
 		}
 		if p.access < need {
-			return o.errorf(device.CodePermissionDenied, op,
+			return o.ctx.errorf(device.CodePermissionDenied, op,
 				"%s %#x, size %d: the page at %#x has access %d, and %d is needed", what, addr, size, p.at, p.access, need)
 		}
 	}
@@ -93,22 +93,22 @@ func (v *virtualMemory) whole(op string, addr device.Addr, size uint64, ends boo
 		return nil, nil, err
 	}
 	if uint64(addr)%v.granularity.MinimumBytes != 0 {
-		return nil, nil, o.errorf(device.CodeInvalidOffset, op,
+		return nil, nil, o.ctx.errorf(device.CodeInvalidOffset, op,
 			"address %#x: want a multiple of %d", uint64(addr), v.granularity.MinimumBytes)
 	}
 	r := v.holding(uint64(addr), size)
 	if r == nil {
-		return nil, nil, o.errorf(device.CodeInvalidAddress, op,
+		return nil, nil, o.ctx.errorf(device.CodeInvalidAddress, op,
 			"address %#x, size %d: lies in no one reservation", uint64(addr), size)
 	}
 	pages, covered := r.under(uint64(addr), size)
 	if !covered {
-		return nil, nil, o.errorf(device.CodeNotMapped, op,
+		return nil, nil, o.ctx.errorf(device.CodeNotMapped, op,
 			"address %#x, size %d: is not mapped throughout", uint64(addr), size)
 	}
 	last := pages[len(pages)-1]
 	if ends && (pages[0].at < uint64(addr) || last.at+last.bytes > uint64(addr)+size) {
-		return nil, nil, o.errorf(device.CodeInvalidOffset, op,
+		return nil, nil, o.ctx.errorf(device.CodeInvalidOffset, op,
 			"address %#x, size %d: starts or ends inside a page", uint64(addr), size)
 	}
 	return r, pages, nil
@@ -128,7 +128,7 @@ func (o *openDevice) Map(addr device.Addr, list []device.Page) error {
 	if err != nil {
 		return err
 	}
-	err = o.within(op, func() error { return o.mapRun(op, pages, uint64(addr)) })
+	err = o.ctx.within(op, func() error { return o.mapRun(op, pages, uint64(addr)) })
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if err != nil {
@@ -199,7 +199,7 @@ func (v *virtualMemory) claimMapped(op string, addr device.Addr, size uint64, as
 }
 
 func (v *virtualMemory) isClaimed(op string, p *page) error {
-	return v.owner.errorf(device.CodeBusy, op, "page %d: another call works on it", p.number)
+	return v.owner.ctx.errorf(device.CodeBusy, op, "page %d: another call works on it", p.number)
 }
 
 // room is the reservation in which pages can be mapped at an address.
@@ -207,36 +207,36 @@ func (v *virtualMemory) room(op string, addr uint64, pages []*page) (*reservatio
 	o, bytes := v.owner, pages[0].bytes
 	for _, p := range pages {
 		if p.bytes != bytes {
-			return nil, o.errorf(device.CodeInvalidPageSize, op,
+			return nil, o.ctx.errorf(device.CodeInvalidPageSize, op,
 				"page %d has %d bytes and page %d has %d: want all of one size", pages[0].number, bytes, p.number, p.bytes)
 		}
 	}
 	if addr%v.granularity.MinimumBytes != 0 {
-		return nil, o.errorf(device.CodeInvalidOffset, op, "address %#x: want a multiple of %d", addr, v.granularity.MinimumBytes)
+		return nil, o.ctx.errorf(device.CodeInvalidOffset, op, "address %#x: want a multiple of %d", addr, v.granularity.MinimumBytes)
 	}
 	// Pages are memory that is there: their sum fits 64 bits.
 	size := bytes * uint64(len(pages))
 	r := v.holding(addr, size)
 	if r == nil {
-		return nil, o.errorf(device.CodeInvalidAddress, op, "address %#x, size %d: lies in no one reservation", addr, size)
+		return nil, o.ctx.errorf(device.CodeInvalidAddress, op, "address %#x, size %d: lies in no one reservation", addr, size)
 	}
 	if (addr-r.base)%bytes != 0 {
-		return nil, o.errorf(device.CodeInvalidOffset, op,
+		return nil, o.ctx.errorf(device.CodeInvalidOffset, op,
 			"address %#x: its offset %d in the reservation is no multiple of the page size %d", addr, addr-r.base, bytes)
 	}
 	if under, _ := r.under(addr, size); len(under) > 0 && under[0].at < addr+size {
 		if under[0].state == pageLeaving {
 			return nil, v.isClaimed(op, under[0])
 		}
-		return nil, o.errorf(device.CodeAlreadyMapped, op, "address %#x, size %d: page %d is mapped at %#x",
+		return nil, o.ctx.errorf(device.CodeAlreadyMapped, op, "address %#x, size %d: page %d is mapped at %#x",
 			addr, size, under[0].number, under[0].at)
 	}
 	return r, v.checkIdle(op, pages)
 }
 
 func (o *openDevice) mapPage(op string, p *page, at uint64) error {
-	return o.call(op, fmt.Sprintf("page %d, address %#x, size %d", p.number, at, p.bytes),
-		&o.api.pageMap, uintptr(at), uintptr(p.bytes), 0, uintptr(p.handle), 0)
+	return o.ctx.call(op, fmt.Sprintf("page %d, address %#x, size %d", p.number, at, p.bytes),
+		&o.ctx.api.pageMap, uintptr(at), uintptr(p.bytes), 0, uintptr(p.handle), 0)
 }
 
 func (o *openDevice) mapRun(op string, pages []*page, addr uint64) error {
@@ -248,7 +248,7 @@ func (o *openDevice) mapRun(op string, pages []*page, addr uint64) error {
 			continue
 		}
 		if done > 0 {
-			_ = o.takeBack(op, "after a page that could not be mapped", &o.api.pageUnmap, uintptr(addr), uintptr(done))
+			_ = o.ctx.takeBack(op, "after a page that could not be mapped", &o.ctx.api.pageUnmap, uintptr(addr), uintptr(done))
 		}
 		return err
 	}
@@ -263,7 +263,7 @@ func (o *openDevice) SetAccess(addr device.Addr, size uint64, access device.Acce
 		return err
 	}
 	if access < device.AccessNone || access > device.AccessReadWrite {
-		return o.errorf(device.CodeInvalidArgument, op, "access %d: want %d to %d",
+		return o.ctx.errorf(device.CodeInvalidArgument, op, "access %d: want %d to %d",
 			access, device.AccessNone, device.AccessReadWrite)
 	}
 	v.opening.RLock()
@@ -277,7 +277,7 @@ func (o *openDevice) SetAccess(addr device.Addr, size uint64, access device.Acce
 	if err != nil {
 		return err
 	}
-	err = o.within(op, func() error { return o.giveAccess(op, uint64(addr), size, access, v.guests) })
+	err = o.ctx.within(op, func() error { return o.giveAccess(op, uint64(addr), size, access, v.guests) })
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if err == nil {
@@ -304,15 +304,15 @@ func (o *openDevice) Unmap(addr device.Addr, size uint64) error {
 	}
 	err = o.giveBackSpace(op, func() error {
 		for _, p := range pages {
-			if o.lost.Load() != nil {
+			if o.ctx.lost.Load() != nil {
 				break
 			}
-			if err := o.zeroPrivate(op, p); err != nil && o.lost.Load() == nil {
+			if err := o.zeroPrivate(op, p); err != nil && o.ctx.lost.Load() == nil {
 				return err
 			}
 		}
-		return o.callBack(op, fmt.Sprintf("address %#x, size %d", uint64(addr), size),
-			&o.api.pageUnmap, uintptr(addr), uintptr(size))
+		return o.ctx.callBack(op, fmt.Sprintf("address %#x, size %d", uint64(addr), size),
+			&o.ctx.api.pageUnmap, uintptr(addr), uintptr(size))
 	})
 	v.mu.Lock()
 	defer v.mu.Unlock()

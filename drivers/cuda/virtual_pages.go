@@ -18,24 +18,24 @@ func (o *openDevice) Create(pages []device.Page, pageBytes uint64, backing devic
 	}
 	switch {
 	case len(pages) == 0:
-		return o.errorf(device.CodeInvalidSize, op, "no pages are asked for")
+		return o.ctx.errorf(device.CodeInvalidSize, op, "no pages are asked for")
 	case bits.OnesCount64(pageBytes) != 1 || pageBytes < v.granularity.MinimumBytes:
-		return o.errorf(device.CodeInvalidPageSize, op,
+		return o.ctx.errorf(device.CodeInvalidPageSize, op,
 			"page size %d: want a power of two of at least %d", pageBytes, v.granularity.MinimumBytes)
 	case backing < device.BackingMovable || backing > device.BackingShareable:
-		return o.errorf(device.CodeInvalidArgument, op, "backing %d: want %d (movable), %d (private) or %d (shareable)",
+		return o.ctx.errorf(device.CodeInvalidArgument, op, "backing %d: want %d (movable), %d (private) or %d (shareable)",
 			backing, device.BackingMovable, device.BackingPrivate, device.BackingShareable)
 	case backing == device.BackingShareable && !o.info.Exporter:
 		return o.startExport(op)
 	case pageBytes > o.info.TotalBytes/uint64(len(pages)):
-		return o.errorf(device.CodeOutOfMemory, op, "%d pages of %d bytes: the device has %d",
+		return o.ctx.errorf(device.CodeOutOfMemory, op, "%d pages of %d bytes: the device has %d",
 			len(pages), pageBytes, o.info.TotalBytes)
 	}
 	if err := o.hold(op, len(pages)); err != nil {
 		return err
 	}
 	var made []*page
-	err := o.within(op, func() (err error) {
+	err := o.ctx.within(op, func() (err error) {
 		made, err = o.createPages(op, len(pages), pageBytes, backing)
 		return err
 	})
@@ -57,7 +57,7 @@ func (o *openDevice) createPages(op string, count int, bytes uint64, backing dev
 	defer func() {
 		if err != nil {
 			for _, p := range made {
-				_ = o.takeBack(op, "after a page that could not be made", &o.api.pageRelease, uintptr(p.handle))
+				_ = o.ctx.takeBack(op, "after a page that could not be made", &o.ctx.api.pageRelease, uintptr(p.handle))
 			}
 		}
 	}()
@@ -65,8 +65,8 @@ func (o *openDevice) createPages(op string, count int, bytes uint64, backing dev
 	defer runtime.KeepAlive(properties)
 	for i := range count {
 		p := &page{bytes: bytes, backing: backing}
-		err := o.call(op, fmt.Sprintf("page %d of %d, %d bytes", i, count, bytes),
-			&o.api.pageCreate, dl.Pointer(&p.handle), uintptr(bytes), dl.Pointer(properties), 0)
+		err := o.ctx.call(op, fmt.Sprintf("page %d of %d, %d bytes", i, count, bytes),
+			&o.ctx.api.pageCreate, dl.Pointer(&p.handle), uintptr(bytes), dl.Pointer(properties), 0)
 		if err != nil {
 			return made, err
 		}
@@ -108,10 +108,10 @@ func (o *openDevice) closeWindow(op string, window *reservation, mapped uint64, 
 	const what = "after making zeros"
 	var err error
 	if mapped > 0 {
-		err = o.takeBack(op, what, &o.api.pageUnmap, uintptr(window.base), uintptr(mapped))
+		err = o.ctx.takeBack(op, what, &o.ctx.api.pageUnmap, uintptr(window.base), uintptr(mapped))
 	}
 	if err == nil {
-		err = o.takeBack(op, what, &o.api.unreserve, uintptr(window.taken), uintptr(window.takenBytes))
+		err = o.ctx.takeBack(op, what, &o.ctx.api.unreserve, uintptr(window.taken), uintptr(window.takenBytes))
 	}
 	if first != nil {
 		return first
@@ -122,7 +122,7 @@ func (o *openDevice) closeWindow(op string, window *reservation, mapped uint64, 
 // zeroRange fills mapped memory and waits for that, on a stream of the driver's own.
 func (o *openDevice) zeroRange(op string, addr, size uint64) error {
 	what := fmt.Sprintf("zeros at %#x, size %d", addr, size)
-	if err := o.call(op, what, &o.api.fill8, uintptr(addr), 0, uintptr(size), o.scrub.handle); err != nil {
+	if err := o.ctx.call(op, what, &o.ctx.api.fill8, uintptr(addr), 0, uintptr(size), o.scrub.handle); err != nil {
 		return err
 	}
 	return o.settleScrub(op, what)
@@ -131,14 +131,14 @@ func (o *openDevice) zeroRange(op string, addr, size uint64) error {
 // listed are the pages of a list, each there and named once. The caller holds v.mu.
 func (v *virtualMemory) listed(op string, list []device.Page) ([]*page, error) {
 	if len(list) == 0 {
-		return nil, v.owner.errorf(device.CodeInvalidSize, op, "the list of pages is empty")
+		return nil, v.owner.ctx.errorf(device.CodeInvalidSize, op, "the list of pages is empty")
 	}
 	seen := make(map[device.Page]bool, len(list))
 	pages := make([]*page, len(list))
 	for i, number := range list {
 		p := v.pages[number]
 		if p == nil || seen[number] {
-			return nil, v.owner.errorf(device.CodeInvalidHandle, op,
+			return nil, v.owner.ctx.errorf(device.CodeInvalidHandle, op,
 				"page %d at place %d of the list: is not there, or is named twice", number, i)
 		}
 		seen[number], pages[i] = true, p
@@ -170,7 +170,7 @@ func (v *virtualMemory) checkIdle(op string, pages []*page) error {
 			return v.isClaimed(op, p)
 		}
 		if p.in != nil {
-			return v.owner.errorf(device.CodeBusy, op, "page %d is mapped at %#x", p.number, p.at)
+			return v.owner.ctx.errorf(device.CodeBusy, op, "page %d is mapped at %#x", p.number, p.at)
 		}
 	}
 	return nil
@@ -191,8 +191,8 @@ func (o *openDevice) Release(list []device.Page) error {
 	gone := 0
 	err = o.giveBackSpace(op, func() error {
 		for i, p := range pages {
-			err := o.callBack(op, fmt.Sprintf("page %d", p.number), &o.api.pageRelease, uintptr(p.handle))
-			if err != nil && o.lost.Load() == nil {
+			err := o.ctx.callBack(op, fmt.Sprintf("page %d", p.number), &o.ctx.api.pageRelease, uintptr(p.handle))
+			if err != nil && o.ctx.lost.Load() == nil {
 				gone = o.remake(op, pages[:i])
 				return err
 			}
@@ -240,7 +240,7 @@ func (o *openDevice) Zero(list []device.Page) error {
 	if err != nil {
 		return err
 	}
-	err = o.within(op, func() error { return o.scrubPages(op, pages) })
+	err = o.ctx.within(op, func() error { return o.scrubPages(op, pages) })
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	settle(pages)

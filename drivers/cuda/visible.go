@@ -59,8 +59,8 @@ func (o *openDevice) FillNow(addr device.Addr, value byte, size uint64) error {
 		return err
 	}
 	what := fmt.Sprintf("address %#x, size %d", uint64(addr), size)
-	return o.within(op, func() error {
-		err := o.call(op, what, &o.api.fill8, uintptr(addr), uintptr(value), uintptr(size), o.scrub.handle)
+	return o.ctx.within(op, func() error {
+		err := o.ctx.call(op, what, &o.ctx.api.fill8, uintptr(addr), uintptr(value), uintptr(size), o.scrub.handle)
 		if err != nil {
 			return err
 		}
@@ -72,9 +72,9 @@ func (o *openDevice) FillNow(addr device.Addr, value byte, size uint64) error {
 // fails: the memory that is used there may be freed or unmapped next, and work that still
 // writes there would spoil the context.
 func (o *openDevice) settleScrub(op, what string) error {
-	err := o.call(op, what, &o.api.streamSynchronize, o.scrub.handle)
-	if err != nil && o.lost.Load() == nil {
-		o.api.streamSynchronize.Call(o.scrub.handle)
+	err := o.ctx.call(op, what, &o.ctx.api.streamSynchronize, o.scrub.handle)
+	if err != nil && o.ctx.lost.Load() == nil {
+		o.ctx.api.streamSynchronize.Call(o.scrub.handle)
 	}
 	return err
 }
@@ -128,8 +128,8 @@ func (o *openDevice) copyHere(op string, addr, size uint64) ([]byte, error) {
 		l.copied = make([]byte, lookBytes)
 	}
 	what := fmt.Sprintf("address %#x, size %d", addr, size)
-	err := o.within(op, func() error {
-		err := o.call(op, what, &o.api.copyOut, dl.Pointer(&l.copied[0]), uintptr(addr), uintptr(size), o.scrub.handle)
+	err := o.ctx.within(op, func() error {
+		err := o.ctx.call(op, what, &o.ctx.api.copyOut, dl.Pointer(&l.copied[0]), uintptr(addr), uintptr(size), o.scrub.handle)
 		if err != nil {
 			return err
 		}
@@ -150,7 +150,7 @@ func (o *openDevice) prepareKernel(op string) error {
 	if err != nil {
 		o.dropKernel(op)
 	}
-	if o.lost.Load() != nil {
+	if o.ctx.lost.Load() != nil {
 		return err
 	}
 	l.settled = device.CodeOf(err) != device.CodeOutOfMemory
@@ -165,8 +165,8 @@ func (o *openDevice) loadKernel(op string) (err error) {
 	if l.kernel, err = l.module.kernel(op, firstOtherName); err != nil {
 		return err
 	}
-	return o.within(op, func() error {
-		return o.call(op, "result of a kernel", &o.api.memoryAlloc, dl.Pointer(&l.result), uintptr(len(l.found)))
+	return o.ctx.within(op, func() error {
+		return o.ctx.call(op, "result of a kernel", &o.ctx.api.memoryAlloc, dl.Pointer(&l.result), uintptr(len(l.found)))
 	})
 }
 
@@ -177,12 +177,12 @@ func (o *openDevice) dropKernel(op string) {
 	if l.module == nil && l.result == 0 {
 		return
 	}
-	_ = o.current(op, func() error {
+	_ = o.ctx.current(op, func() error {
 		if l.result != 0 {
-			_ = o.takeBack(op, "result of a kernel", &o.api.memoryFree, uintptr(l.result))
+			_ = o.ctx.takeBack(op, "result of a kernel", &o.ctx.api.memoryFree, uintptr(l.result))
 		}
 		if l.module != nil {
-			_ = o.takeBack(op, firstOtherName, &o.api.moduleUnload, l.module.handle)
+			_ = o.ctx.takeBack(op, firstOtherName, &o.ctx.api.moduleUnload, l.module.handle)
 		}
 		return nil
 	})
@@ -204,13 +204,13 @@ func (o *openDevice) firstOtherThere(op string, addr uint64, value byte, size ui
 		return device.Difference{}, false, err
 	}
 	what := fmt.Sprintf("address %#x, size %d", addr, size)
-	err := o.within(op, func() error {
-		queued := o.call(op, what, &o.api.fill8, uintptr(l.result), math.MaxUint8, uintptr(len(l.found)), o.scrub.handle)
+	err := o.ctx.within(op, func() error {
+		queued := o.ctx.call(op, what, &o.ctx.api.fill8, uintptr(l.result), math.MaxUint8, uintptr(len(l.found)), o.scrub.handle)
 		if queued == nil {
 			queued = l.kernel.launch(op, o.scrub, run)
 		}
 		if queued == nil {
-			queued = o.call(op, what, &o.api.copyOut, dl.Pointer(&l.found), uintptr(l.result), uintptr(len(l.found)), o.scrub.handle)
+			queued = o.ctx.call(op, what, &o.ctx.api.copyOut, dl.Pointer(&l.found), uintptr(l.result), uintptr(len(l.found)), o.scrub.handle)
 		}
 		if err := o.settleScrub(op, what); queued == nil {
 			queued = err

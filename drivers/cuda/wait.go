@@ -14,7 +14,7 @@ type deadline struct {
 
 func (o *openDevice) newDeadline(op string, timeout time.Duration) (deadline, error) {
 	if timeout < 0 && timeout != device.Forever {
-		return deadline{}, o.errorf(device.CodeInvalidArgument, op,
+		return deadline{}, o.ctx.errorf(device.CodeInvalidArgument, op,
 			"timeout %d ns: want 0 or more, or %d for no limit", timeout.Nanoseconds(), device.Forever.Nanoseconds())
 	}
 	return deadline{timeout: timeout, until: time.Now().Add(timeout)}, nil
