@@ -30,19 +30,14 @@ type openDevice struct {
 	// it is there until after it is gone.
 	live    int
 	streams map[*stream]struct{}
-	events  map[*event]struct{}
-	// lastEvent is the number of the event that was recorded last.
-	lastEvent   uint64
-	spareEvents spareEvents
+	events  deviceEvents
 
 	// peers are the devices whose contexts this one's may use.
 	peers map[*openDevice]struct{}
 
 	defaultStream *stream
-	// scrub is where pages are made zeros, and memory is filled and looked at in the
-	// order of no stream.
-	scrub  *stream
-	looker looker
+	scrub         scrubber
+	looker        looker
 }
 
 var (
@@ -57,10 +52,14 @@ func newOpenDevice(d *Driver, one *found, callers uintptr) (*openDevice, error) 
 	o := &openDevice{
 		driver: d, ctx: driverContext{api: d.api, cuDevice: one.handle, id: one.info.ID},
 		info: one.info, ordered: one.ordered,
-		streams: make(map[*stream]struct{}), events: make(map[*event]struct{}),
+		streams: make(map[*stream]struct{}), events: deviceEvents{known: make(map[*event]struct{})},
 		peers: make(map[*openDevice]struct{}),
 	}
-	o.virtual.init(o)
+	o.scrub.ctx, o.events.ctx = &o.ctx, &o.ctx
+	o.orderedPool.ctx, o.orderedPool.newStream = &o.ctx, o.newStream
+	o.looker.ctx, o.looker.scrub = &o.ctx, &o.scrub
+	o.looker.compiles, o.looker.load = one.info.Compiler, o.loadModule
+	o.virtual.init(&o.ctx, &o.scrub)
 	if err := o.ctx.enterContext(op, callers); err != nil {
 		return nil, err
 	}
@@ -88,10 +87,10 @@ func (o *openDevice) prepare(op string) (err error) {
 	if o.defaultStream, err = o.newStream(op, 0); err != nil {
 		return err
 	}
-	if o.scrub, err = o.newStream(op, 0); err != nil {
+	if o.scrub.stream, err = o.newStream(op, 0); err != nil {
 		return err
 	}
-	o.ctx.probe = o.scrub.handle
+	o.ctx.probe = o.scrub.stream.handle
 	return nil
 }
 
@@ -99,15 +98,15 @@ func (o *openDevice) prepare(op string) (err error) {
 func (o *openDevice) leave() {
 	const op = "cuda.close"
 	o.looker.mu.Lock()
-	o.dropKernel(op)
+	o.looker.dropKernel(op)
 	o.looker.mu.Unlock()
-	for _, s := range []*stream{o.defaultStream, o.scrub} {
+	for _, s := range []*stream{o.defaultStream, o.scrub.stream} {
 		if s != nil {
 			s.leave(op)
 		}
 	}
-	o.leaveOrdered(op)
-	o.leaveEvents(op)
+	o.orderedPool.leave(op)
+	o.events.leave(op)
 	forgetHostCalls(o)
 	o.ctx.leaveContext()
 }

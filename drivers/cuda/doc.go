@@ -24,17 +24,17 @@
 //
 // Lock order: looker.mu, module.using or orderedPool.mu, then event.using (of two events
 // in the order of their numbers), virtualMemory.opening or, after the former, stream.using;
-// then driverContext.gate; then, each alone, openDevice.mu, spareEvents.mu, ranges.mu,
+// then driverContext.gate; then, each alone, openDevice.mu, deviceEvents.mu, spareEvents.mu, ranges.mu,
 // virtualMemory.mu, stream.mu and the lock of the table of host functions. The first of these are held over
 // calls of the driver, so that a handle is not destroyed while it is in use, and no page is
 // mapped while another device is let in.
 //
 // # Files in reading order
 //
-// descriptor_linux.go, sharing_symbols.go, ranges.go, layout.go, memory_symbols.go,
-// symbols.go, device.go, errors.go, driver.go, context.go, memory.go, virtual.go, wait.go,
-// stream.go, ptx.go, event_spare.go, virtual_access.go, kernel.go, ordered.go, capture.go,
-// thread_linux.go, host_function.go, identity.go, managed.go, virtual_map.go, enqueue.go,
-// peer.go, event.go, context_caller.go, foreign.go, registered.go, link.go, ipc.go, module.go,
-// visible.go, virtual_pages.go, export.go.
+// memory_symbols.go, layout.go, descriptor_linux.go, sharing_symbols.go, symbols.go,
+// errors.go, context.go, ranges.go, device.go, wait.go, driver.go, memory.go, capture.go,
+// thread_linux.go, ptx.go, identity.go, stream.go, enqueue.go, kernel.go, module.go,
+// host_function.go, visible.go, peer.go, event.go, context_caller.go, virtual.go,
+// virtual_access.go, virtual_pages.go, virtual_map.go, event_spare.go, foreign.go, ipc.go,
+// registered.go, ordered.go, managed.go, link.go, export.go.
 package cuda

@@ -37,16 +37,16 @@ func (s *stream) record(op string, timed bool) (*event, error) {
 	o := s.owner
 	e := &event{owner: o, timed: timed}
 	err := s.order(op, func() (err error) {
-		if e.handle, err = o.takeEvent(op, timed); err != nil {
+		if e.handle, err = o.events.take(op, timed); err != nil {
 			return err
 		}
 		if e.capture, err = s.recordEnd(op, e.handle); err != nil {
-			if !o.spareEvents.put(e.handle, timed) {
+			if !o.events.spare.put(e.handle, timed) {
 				_ = o.ctx.takeBack(op, "", &o.ctx.api.eventDestroy, e.handle)
 			}
 			return err
 		}
-		o.enterEvent(e)
+		o.events.enter(e)
 		return nil
 	})
 	if err != nil {
@@ -98,7 +98,7 @@ func (e *event) Done() (bool, error) {
 	done := false
 	err := e.use("cuda.event_done", func() (err error) {
 		if err = e.uncaptured("cuda.event_done"); err == nil {
-			done, err = e.owner.ready("cuda.event_done", &e.owner.ctx.api.eventQuery, e.handle)
+			done, err = e.owner.ctx.ready("cuda.event_done", &e.owner.ctx.api.eventQuery, e.handle)
 		}
 		return err
 	})
@@ -197,7 +197,7 @@ func (e *event) Close() error {
 	}
 	e.closed = true
 	handle := e.release()
-	if handle == 0 || e.foreign || !e.shared && o.ctx.lost.Load() == nil && o.spareEvents.put(handle, e.timed) {
+	if handle == 0 || e.foreign || !e.shared && o.ctx.lost.Load() == nil && o.events.spare.put(handle, e.timed) {
 		return nil
 	}
 	return o.ctx.returned(o.ctx.current(op, func() error { return o.ctx.call(op, "", &o.ctx.api.eventDestroy, handle) }))
@@ -212,17 +212,17 @@ func (e *event) gone() bool { return e.closed || e.handle == 0 }
 func (e *event) release() uintptr {
 	handle := e.handle
 	e.handle = 0
-	e.owner.mu.Lock()
-	delete(e.owner.events, e)
-	e.owner.mu.Unlock()
+	e.owner.events.mu.Lock()
+	delete(e.owner.events.known, e)
+	e.owner.events.mu.Unlock()
 	return handle
 }
 
-// enterEvent takes an event into the books of its device.
-func (o *openDevice) enterEvent(e *event) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.lastEvent++
-	e.number = o.lastEvent
-	o.events[e] = struct{}{}
+// enter takes an event into the books of its device.
+func (d *deviceEvents) enter(e *event) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.last++
+	e.number = d.last
+	d.known[e] = struct{}{}
 }

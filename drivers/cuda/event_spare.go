@@ -61,29 +61,41 @@ func (s *spareEvents) end() []uintptr {
 	return all
 }
 
-// takeEvent is an event that nobody else uses. The caller has the context.
-func (o *openDevice) takeEvent(op string, timed bool) (handle uintptr, err error) {
-	if handle, found := o.spareEvents.take(timed); found {
+// deviceEvents are the events of a device: those that were recorded and are not closed, and
+// the spare ones.
+type deviceEvents struct {
+	ctx *driverContext
+
+	mu    sync.Mutex
+	known map[*event]struct{}
+	// last is the number of the event that was recorded last.
+	last  uint64
+	spare spareEvents
+}
+
+// take is an event that nobody else uses. The caller has the context.
+func (d *deviceEvents) take(op string, timed bool) (handle uintptr, err error) {
+	if handle, found := d.spare.take(timed); found {
 		return handle, nil
 	}
 	flags := uintptr(eventBlockingSync)
 	if !timed {
 		flags |= eventDisableTiming
 	}
-	err = o.ctx.call(op, "", &o.ctx.api.eventCreate, dl.Pointer(&handle), flags)
+	err = d.ctx.call(op, "", &d.ctx.api.eventCreate, dl.Pointer(&handle), flags)
 	return handle, err
 }
 
-// leaveEvents destroys all events with their device, which the caller is about to
+// leave destroys all events with their device, which the caller is about to
 // close.
-func (o *openDevice) leaveEvents(op string) {
-	o.mu.Lock()
-	open := make([]*event, 0, len(o.events))
-	for e := range o.events {
+func (d *deviceEvents) leave(op string) {
+	d.mu.Lock()
+	open := make([]*event, 0, len(d.known))
+	for e := range d.known {
 		open = append(open, e)
 	}
-	o.mu.Unlock()
-	handles := o.spareEvents.end()
+	d.mu.Unlock()
+	handles := d.spare.end()
 	for _, e := range open {
 		e.using.Lock()
 		if handle := e.release(); handle != 0 && !e.foreign {
@@ -94,9 +106,9 @@ func (o *openDevice) leaveEvents(op string) {
 	if len(handles) == 0 {
 		return
 	}
-	_ = o.ctx.current(op, func() error {
+	_ = d.ctx.current(op, func() error {
 		for _, handle := range handles {
-			_ = o.ctx.takeBack(op, "", &o.ctx.api.eventDestroy, handle)
+			_ = d.ctx.takeBack(op, "", &d.ctx.api.eventDestroy, handle)
 		}
 		return nil
 	})

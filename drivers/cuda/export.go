@@ -65,7 +65,7 @@ func (o *openDevice) ImportPage(fd int, pageBytes uint64) (device.Page, error) {
 		return 0, err
 	}
 	p := &page{bytes: pageBytes, backing: device.BackingShareable, imported: true}
-	if err := o.ctx.within(op, func() error { return o.importPage(op, fd, p) }); err != nil {
+	if err := o.ctx.within(op, func() error { return o.virtual.importPage(op, fd, p) }); err != nil {
 		o.drop(1)
 		return 0, err
 	}
@@ -76,51 +76,51 @@ func (o *openDevice) ImportPage(fd int, pageBytes uint64) (device.Page, error) {
 }
 
 // importPage makes a handle of a descriptor, or nothing.
-func (o *openDevice) importPage(op string, fd int, p *page) error {
+func (v *virtualMemory) importPage(op string, fd int, p *page) error {
 	what := fmt.Sprintf("descriptor %d", fd)
-	number := o.ctx.api.pageImport.Call(dl.Pointer(&p.handle), uintptr(fd), handleFileDescriptor)
+	number := v.ctx.api.pageImport.Call(dl.Pointer(&p.handle), uintptr(fd), handleFileDescriptor)
 	if number != 0 {
-		err := o.ctx.failure(op, &o.ctx.api.pageImport, number, what)
+		err := v.ctx.failure(op, &v.ctx.api.pageImport, number, what)
 		switch number {
 		case resultInvalidValue, resultInvalidHandle, resultInvalidDevice, resultOperatingSystem:
-			if o.ctx.lost.Load() == nil {
+			if v.ctx.lost.Load() == nil {
 				err.(*device.Error).Code = device.CodeInvalidArgument
 			}
 		}
 		return err
 	}
-	err := o.checkImported(op, what, p)
+	err := v.checkImported(op, what, p)
 	if err != nil {
-		_ = o.ctx.takeBack(op, what, &o.ctx.api.pageRelease, uintptr(p.handle))
+		_ = v.ctx.takeBack(op, what, &v.ctx.api.pageRelease, uintptr(p.handle))
 	}
 	return err
 }
 
-func (o *openDevice) checkImported(op, what string, p *page) error {
+func (v *virtualMemory) checkImported(op, what string, p *page) error {
 	of := new(pageProperties)
-	err := o.ctx.call(op, what, &o.ctx.api.pageProperties, dl.Pointer(of), uintptr(p.handle))
+	err := v.ctx.call(op, what, &v.ctx.api.pageProperties, dl.Pointer(of), uintptr(p.handle))
 	runtime.KeepAlive(of)
 	if err != nil {
 		return err
 	}
-	if of.location != (location{locationDevice, o.ctx.cuDevice}) {
-		return o.ctx.errorf(device.CodeInvalidArgument, op, "%s: is memory of the CUDA device %d", what, of.location.id)
+	if of.location != (location{locationDevice, v.ctx.cuDevice}) {
+		return v.ctx.errorf(device.CodeInvalidArgument, op, "%s: is memory of the CUDA device %d", what, of.location.id)
 	}
 	window := &reservation{size: p.bytes}
-	if err := o.takeSpace(op, window, o.virtual.granularity.MinimumBytes); err != nil {
+	if err := v.takeSpace(op, window, v.granularity.MinimumBytes); err != nil {
 		return err
 	}
 	mapped := uint64(0)
-	number := o.ctx.api.pageMap.Call(uintptr(window.base), uintptr(p.bytes), 0, uintptr(p.handle), 0)
+	number := v.ctx.api.pageMap.Call(uintptr(window.base), uintptr(p.bytes), 0, uintptr(p.handle), 0)
 	switch number {
 	case 0:
 		mapped = p.bytes
 	case resultInvalidValue:
-		if err = o.ctx.failure(op, &o.ctx.api.pageMap, number, fmt.Sprintf("%s, page size %d", what, p.bytes)); o.ctx.lost.Load() == nil {
+		if err = v.ctx.failure(op, &v.ctx.api.pageMap, number, fmt.Sprintf("%s, page size %d", what, p.bytes)); v.ctx.lost.Load() == nil {
 			err.(*device.Error).Code = device.CodeInvalidPageSize
 		}
 	default:
-		err = o.ctx.failure(op, &o.ctx.api.pageMap, number, what)
+		err = v.ctx.failure(op, &v.ctx.api.pageMap, number, what)
 	}
-	return o.closeWindow(op, window, mapped, err)
+	return v.closeWindow(op, window, mapped, err)
 }

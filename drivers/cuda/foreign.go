@@ -128,7 +128,7 @@ func (o *openDevice) AdoptStream(foreign device.ForeignStream) (device.Stream, e
 	}
 	s := &stream{owner: o, handle: uintptr(foreign.Native), foreign: true}
 	err := o.ctx.within(op, func() error {
-		context, err := o.contextOfStream(op, s.handle)
+		context, err := o.ctx.contextOfStream(op, s.handle)
 		if err != nil {
 			return err
 		}
@@ -155,13 +155,13 @@ func (s *stream) TakesForeignWork() bool { return s.handle == streamLegacy }
 
 // contextOfStream asks for a stream's context: the primary one for those of green
 // contexts, of which only the later form of the call speaks.
-func (o *openDevice) contextOfStream(op string, handle uintptr) (context uintptr, err error) {
+func (c *driverContext) contextOfStream(op string, handle uintptr) (context uintptr, err error) {
 	what := fmt.Sprintf("native handle %#x", handle)
-	if o.ctx.api.streamContext2.Found() {
+	if c.api.streamContext2.Found() {
 		var green uintptr
-		err = o.ctx.call(op, what, &o.ctx.api.streamContext2, handle, dl.Pointer(&context), dl.Pointer(&green))
+		err = c.call(op, what, &c.api.streamContext2, handle, dl.Pointer(&context), dl.Pointer(&green))
 	} else {
-		err = o.ctx.call(op, what, &o.ctx.api.streamContext, handle, dl.Pointer(&context))
+		err = c.call(op, what, &c.api.streamContext, handle, dl.Pointer(&context))
 	}
 	return context, err
 }
@@ -176,7 +176,7 @@ func (o *openDevice) AdoptEvent(native uint64) (device.Event, error) {
 	}
 	e := &event{owner: o, handle: uintptr(native), foreign: true}
 	err := o.ctx.within(op, func() error {
-		o.enterEvent(e)
+		o.events.enter(e)
 		return nil
 	})
 	if err != nil {
@@ -189,7 +189,7 @@ func (o *openDevice) AdoptEvent(native uint64) (device.Event, error) {
 // is queued there later.
 func (s *stream) settle(op string) error {
 	o := s.owner
-	end, err := o.takeEvent(op, false)
+	end, err := o.events.take(op, false)
 	if err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func (s *stream) settle(op string) error {
 	if err == nil {
 		err = o.ctx.call(op, "", &o.ctx.api.eventSynchronize, end)
 	}
-	if o.spareEvents.put(end, false) {
+	if o.events.spare.put(end, false) {
 		return err
 	}
 	freed := o.ctx.takeBack(op, "", &o.ctx.api.eventDestroy, end)

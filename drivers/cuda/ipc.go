@@ -62,14 +62,14 @@ func words(handle device.ProcessHandle) []uintptr {
 }
 
 // openFailure is the error of a call that opens a handle.
-func (o *openDevice) openFailure(op string, f *dl.Function, number int32) error {
-	if number == resultInvalidContext && !o.ctx.contextIsGone() {
+func (c *driverContext) openFailure(op string, f *dl.Function, number int32) error {
+	if number == resultInvalidContext && !c.contextIsGone() {
 		// The driver says so of a handle of this process.
 		return device.Errorf(device.CodeInvalidState, op, "the handle was made by this process: %s gave %s",
-			f.Name, o.ctx.api.describe(number)).On(o.info.ID).WithNative(int64(number))
+			f.Name, c.api.describe(number)).On(c.id).WithNative(int64(number))
 	}
-	err := o.ctx.failure(op, f, number, "a handle of another process")
-	if o.ctx.lost.Load() == nil && (number == resultInvalidValue || number == resultInvalidHandle || number == resultMapFailed) {
+	err := c.failure(op, f, number, "a handle of another process")
+	if c.lost.Load() == nil && (number == resultInvalidValue || number == resultInvalidHandle || number == resultMapFailed) {
 		err.(*device.Error).Code = device.CodeInvalidArgument
 	}
 	return err
@@ -106,7 +106,7 @@ func (o *openDevice) openShared(op string, m device.SharedMemory) (uint64, error
 	var base, start, whole uint64
 	number := dl.CallWithStruct(&o.ctx.api.ipcOpenMemory, []uintptr{dl.Pointer(&base)}, words(m.Handle), []uintptr{ipcLazyPeer})
 	if number != 0 {
-		return 0, o.openFailure(op, &o.ctx.api.ipcOpenMemory, number)
+		return 0, o.ctx.openFailure(op, &o.ctx.api.ipcOpenMemory, number)
 	}
 	err := o.ctx.call(op, "", &o.ctx.api.pointerAttribute, dl.Pointer(&start), pointerRangeStart, uintptr(base))
 	if err == nil {
@@ -161,7 +161,7 @@ func (o *openDevice) ShareEvent(on device.Stream) (device.Event, device.ProcessH
 			_ = o.ctx.takeBack(op, "", &o.ctx.api.eventDestroy, e.handle)
 			return err
 		}
-		o.enterEvent(e)
+		o.events.enter(e)
 		return nil
 	})
 	if err != nil {
@@ -180,9 +180,9 @@ func (o *openDevice) OpenSharedEvent(handle device.ProcessHandle) (device.Event,
 	err := o.ctx.within(op, func() error {
 		number := dl.CallWithStruct(&o.ctx.api.ipcOpenEvent, []uintptr{dl.Pointer(&e.handle)}, words(handle), nil)
 		if number != 0 {
-			return o.openFailure(op, &o.ctx.api.ipcOpenEvent, number)
+			return o.ctx.openFailure(op, &o.ctx.api.ipcOpenEvent, number)
 		}
-		o.enterEvent(e)
+		o.events.enter(e)
 		return nil
 	})
 	if err != nil {

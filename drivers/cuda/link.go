@@ -49,10 +49,15 @@ func (o *openDevice) GrantPeer(peer device.Device) error {
 	if err := other.enable(op, o); err != nil {
 		return err
 	}
-	if err := o.letInOrdered(op, other); err != nil {
-		return err
+	if o.info.StreamOrdered {
+		if err := o.orderedPool.letIn(op, other.ctx.cuDevice); err != nil {
+			return err
+		}
 	}
-	return o.virtual.letIn(op, other)
+	if !o.info.VirtualMemory {
+		return nil
+	}
+	return o.virtual.letIn(op, other.ctx.cuDevice)
 }
 
 // enable lets this device's context use what was allocated in the other's.
@@ -151,7 +156,7 @@ func (o *openDevice) reach(op string, other *openDevice, addr, size uint64) (uin
 		if err := o.mustReach(op, other); err != nil {
 			return 0, err
 		}
-		return addr, other.letInOrdered(op, o)
+		return addr, other.orderedPool.letIn(op, o.ctx.cuDevice)
 	}
 	return addr, o.enable(op, other)
 }
@@ -161,7 +166,7 @@ func (o *openDevice) reachVirtual(op string, other *openDevice) error {
 	if err := o.mustReach(op, other); err != nil {
 		return err
 	}
-	return other.virtual.letIn(op, o)
+	return other.virtual.letIn(op, o.ctx.cuDevice)
 }
 
 func (o *openDevice) mustReach(op string, other *openDevice) error {

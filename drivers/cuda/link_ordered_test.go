@@ -43,8 +43,8 @@ func TestPeersUseOrderedMemory(t *testing.T) {
 			for _, at := range []device.Addr{addr, later} {
 				// The program's own work on the peer.
 				require.NoError(t, b.ctx.within("test", func() error {
-					sim.must("cuMemsetD8Async", uintptr(at), 7, size, b.scrub.handle)
-					sim.must("cuStreamSynchronize", b.scrub.handle)
+					sim.must("cuMemsetD8Async", uintptr(at), 7, size, b.scrub.stream.handle)
+					sim.must("cuStreamSynchronize", b.scrub.stream.handle)
 					return nil
 				}))
 				require.Equal(t, []byte{7}, get(t, a.DefaultStream(), at+size-1, 1))

@@ -58,7 +58,7 @@ func (o *openDevice) free(op string, of kind, addr, size uint64, f *dl.Function)
 	case kindShared:
 		where = s.opened
 	}
-	err := o.giveBack(op, func() error {
+	err := o.ctx.giveBack(op, func() error {
 		return o.ctx.call(op, fmt.Sprintf("address %#x, size %d", addr, size), f, uintptr(where))
 	})
 	if err != nil {
@@ -70,16 +70,16 @@ func (o *openDevice) free(op string, of kind, addr, size uint64, f *dl.Function)
 }
 
 // giveBack runs a call that gives something back: on a lost device it succeeds.
-func (o *openDevice) giveBack(op string, body func() error) error {
-	if err := o.ctx.outsideHostFunction(op); err != nil {
+func (c *driverContext) giveBack(op string, body func() error) error {
+	if err := c.outsideHostFunction(op); err != nil {
 		return err
 	}
-	o.ctx.gate.RLock()
-	defer o.ctx.gate.RUnlock()
-	if err := o.ctx.checkOpen(op); err != nil {
+	c.gate.RLock()
+	defer c.gate.RUnlock()
+	if err := c.checkOpen(op); err != nil {
 		return err
 	}
-	return o.ctx.returned(o.ctx.current(op, body))
+	return c.returned(c.current(op, body))
 }
 
 // Memory asks the driver, whose reading has everybody's use in it.

@@ -129,7 +129,7 @@ func (m *module) kernel(op, name string) (*kernel, error) {
 				return err
 			}
 		}
-		if err := o.readKernelLimits(op, &k.limits); err != nil {
+		if err := o.ctx.readKernelLimits(op, &k.limits); err != nil {
 			return err
 		}
 		k.limits.ArgumentBytes = sizes
@@ -145,7 +145,7 @@ func (m *module) kernel(op, name string) (*kernel, error) {
 
 // readKernelLimits asks for those of the device, for any kernel. The caller has the
 // context.
-func (o *openDevice) readKernelLimits(op string, limits *device.KernelLimits) error {
+func (c *driverContext) readKernelLimits(op string, limits *device.KernelLimits) error {
 	for _, one := range []struct {
 		out       *uint32
 		attribute uintptr
@@ -155,7 +155,7 @@ func (o *openDevice) readKernelLimits(op string, limits *device.KernelLimits) er
 		{&limits.Grid.X, attributeGridX}, {&limits.Grid.Y, attributeGridY}, {&limits.Grid.Z, attributeGridZ},
 	} {
 		var value int32
-		err := o.ctx.call(op, "", &o.ctx.api.deviceAttribute, dl.Pointer(&value), one.attribute, uintptr(o.ctx.cuDevice))
+		err := c.call(op, "", &c.api.deviceAttribute, dl.Pointer(&value), one.attribute, uintptr(c.cuDevice))
 		if err != nil {
 			return err
 		}
@@ -173,7 +173,7 @@ func (m *module) Close() error {
 	if m.closed {
 		return o.ctx.errorf(device.CodeInvalidState, op, "the module is closed already")
 	}
-	err := o.giveBack(op, func() error { return m.unload(op) })
+	err := o.ctx.giveBack(op, func() error { return m.unload(op) })
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,10 @@ var _ device.StreamOrdered = (*openDevice)(nil)
 // back to the device what is not in use whenever that stream is waited for. Access between
 // contexts does not open its memory to another device, only cuMemPoolSetAccess does.
 type orderedPool struct {
+	ctx *driverContext
+	// newStream makes a stream of the device.
+	newStream func(op string, priority int) (*stream, error)
+
 	mu     sync.Mutex
 	handle uintptr
 	stream *stream
@@ -26,37 +30,36 @@ type orderedPool struct {
 }
 
 // inOrder runs body with the pool and its stream.
-func (o *openDevice) inOrder(op string, body func(p *orderedPool) error) error {
-	p := &o.orderedPool
+func (p *orderedPool) inOrder(op string, body func() error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.stream == nil {
-		s, err := o.newStream(op, 0)
+		s, err := p.newStream(op, 0)
 		if err != nil {
 			return err
 		}
 		p.stream = s
 	}
 	if p.handle == 0 {
-		if err := o.makeOrdered(op, p); err != nil {
+		if err := p.make(op); err != nil {
 			return err
 		}
 	}
-	return body(p)
+	return body()
 }
 
-// makeOrdered makes the pool and lets the guests in, or leaves none. The caller holds p.mu.
-func (o *openDevice) makeOrdered(op string, p *orderedPool) error {
-	return o.ctx.within(op, func() error {
+// make makes the pool and lets the guests in, or leaves none. The caller holds p.mu.
+func (p *orderedPool) make(op string) error {
+	return p.ctx.within(op, func() error {
 		var made uintptr
-		properties := &poolProperties{kind: allocationPinned, location: location{locationDevice, o.ctx.cuDevice}}
-		err := o.ctx.call(op, "", &o.ctx.api.poolCreate, dl.Pointer(&made), dl.Pointer(properties))
+		properties := &poolProperties{kind: allocationPinned, location: location{locationDevice, p.ctx.cuDevice}}
+		err := p.ctx.call(op, "", &p.ctx.api.poolCreate, dl.Pointer(&made), dl.Pointer(properties))
 		runtime.KeepAlive(properties)
 		if err != nil {
 			return err
 		}
-		if err := o.openOrdered(op, made, p.guests); err != nil {
-			_ = o.ctx.takeBack(op, "after its guests could not be let in", &o.ctx.api.poolDestroy, made)
+		if err := p.open(op, made, p.guests); err != nil {
+			_ = p.ctx.takeBack(op, "after its guests could not be let in", &p.ctx.api.poolDestroy, made)
 			return err
 		}
 		p.handle = made
@@ -64,9 +67,9 @@ func (o *openDevice) makeOrdered(op string, p *orderedPool) error {
 	})
 }
 
-// openOrdered lets devices read and write a pool's memory, also what it has given out
+// open lets devices read and write a pool's memory, also what it has given out
 // already. The caller has the context.
-func (o *openDevice) openOrdered(op string, pool uintptr, guests []int32) error {
+func (p *orderedPool) open(op string, pool uintptr, guests []int32) error {
 	if len(guests) == 0 {
 		return nil
 	}
@@ -74,31 +77,30 @@ func (o *openDevice) openOrdered(op string, pool uintptr, guests []int32) error 
 	for i, guest := range guests {
 		given[i] = accessDescription{location: location{locationDevice, guest}, access: accessReadWrite}
 	}
-	err := o.ctx.call(op, fmt.Sprintf("devices %v", guests), &o.ctx.api.poolAccess,
+	err := p.ctx.call(op, fmt.Sprintf("devices %v", guests), &p.ctx.api.poolAccess,
 		pool, dl.Pointer(&given[0]), uintptr(len(given)))
 	runtime.KeepAlive(given)
 	return err
 }
 
-// letInOrdered lets another device use stream-ordered memory, what there is and what
+// letIn lets another device use stream-ordered memory, what there is and what
 // comes. It stays so while both are there, as access between contexts does.
-func (o *openDevice) letInOrdered(op string, guest *openDevice) error {
-	p := &o.orderedPool
-	if !o.info.StreamOrdered || guest.ctx.cuDevice == o.ctx.cuDevice {
+func (p *orderedPool) letIn(op string, guest int32) error {
+	if guest == p.ctx.cuDevice {
 		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if slices.Contains(p.guests, guest.ctx.cuDevice) {
+	if slices.Contains(p.guests, guest) {
 		return nil
 	}
 	if p.handle != 0 {
-		err := o.ctx.within(op, func() error { return o.openOrdered(op, p.handle, []int32{guest.ctx.cuDevice}) })
+		err := p.ctx.within(op, func() error { return p.open(op, p.handle, []int32{guest}) })
 		if err != nil {
 			return err
 		}
 	}
-	p.guests = append(p.guests, guest.ctx.cuDevice)
+	p.guests = append(p.guests, guest)
 	return nil
 }
 
@@ -114,15 +116,15 @@ func (o *openDevice) AllocOrdered(size uint64) (device.Addr, error) {
 	}
 	var base uint64
 	what := fmt.Sprintf("size %d", size)
-	err := o.inOrder(op, func(p *orderedPool) error {
+	err := o.orderedPool.inOrder(op, func() error {
 		return o.ctx.within(op, func() error {
-			err := o.ctx.call(op, what, &o.ctx.api.poolAlloc, dl.Pointer(&base), uintptr(size), p.handle, p.stream.handle)
+			err := o.ctx.call(op, what, &o.ctx.api.poolAlloc, dl.Pointer(&base), uintptr(size), o.orderedPool.handle, o.orderedPool.stream.handle)
 			if err != nil {
 				return err
 			}
-			err = o.ctx.call(op, what, &o.ctx.api.streamSynchronize, p.stream.handle)
+			err = o.ctx.call(op, what, &o.ctx.api.streamSynchronize, o.orderedPool.stream.handle)
 			if err != nil {
-				_ = o.ctx.takeBack(op, what, &o.ctx.api.orderedFree, uintptr(base), p.stream.handle)
+				_ = o.ctx.takeBack(op, what, &o.ctx.api.orderedFree, uintptr(base), o.orderedPool.stream.handle)
 			}
 			return err
 		})
@@ -153,7 +155,7 @@ func (o *openDevice) FreeOrdered(addr device.Addr, size uint64) error {
 	p := &o.orderedPool
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	err := o.giveBack(op, func() error {
+	err := o.ctx.giveBack(op, func() error {
 		what := fmt.Sprintf("address %#x, size %d", uint64(addr), size)
 		if err := o.ctx.call(op, what, &o.ctx.api.orderedFree, uintptr(addr), p.stream.handle); err != nil {
 			return err
@@ -174,13 +176,12 @@ func (o *openDevice) noPools(op string) error {
 		o.driver.lacking[groupOrdered], o.driver.lacking[groupPools])
 }
 
-// leaveOrdered ends the pool with its device, which the caller is closing.
-func (o *openDevice) leaveOrdered(op string) {
-	p := &o.orderedPool
+// leave ends the pool with its device, which the caller is closing.
+func (p *orderedPool) leave(op string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.handle != 0 {
-		_ = o.ctx.current(op, func() error { return o.ctx.takeBack(op, "", &o.ctx.api.poolDestroy, p.handle) })
+		_ = p.ctx.current(op, func() error { return p.ctx.takeBack(op, "", &p.ctx.api.poolDestroy, p.handle) })
 		p.handle = 0
 	}
 	if p.stream != nil {

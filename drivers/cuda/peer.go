@@ -94,7 +94,7 @@ func (o *openDevice) stillThere(op string) error {
 			return o.ctx.failure(op, &o.ctx.api.contextPush, resultContextDestroyed, "")
 		}
 		// That stream takes part in no capture.
-		_, err := o.ready(op, &o.ctx.api.streamQuery, o.scrub.handle)
+		_, err := o.ctx.ready(op, &o.ctx.api.streamQuery, o.scrub.stream.handle)
 		return err
 	})
 }

@@ -80,7 +80,7 @@ func (o *openDevice) insertPinned(op string, made span) error {
 	if err == nil || made.kind != kindRegistered {
 		return err
 	}
-	_ = o.giveBack(op, func() error { return o.ctx.takeBack(op, "", &o.ctx.api.hostUnregister, uintptr(made.host)) })
+	_ = o.ctx.giveBack(op, func() error { return o.ctx.takeBack(op, "", &o.ctx.api.hostUnregister, uintptr(made.host)) })
 	return err
 }
 

@@ -62,7 +62,7 @@ func (s *stream) Idle() (bool, error) {
 		s.joining.RLock()
 		defer s.joining.RUnlock()
 		if err = s.uncaptured(op); err == nil {
-			idle, err = s.owner.ready(op, &s.owner.ctx.api.streamQuery, s.handle)
+			idle, err = s.owner.ctx.ready(op, &s.owner.ctx.api.streamQuery, s.handle)
 		}
 		return err
 	})
@@ -70,13 +70,13 @@ func (s *stream) Idle() (bool, error) {
 }
 
 // ready asks whether a stream or event is done.
-func (o *openDevice) ready(op string, query *dl.Function, handle uintptr) (bool, error) {
+func (c *driverContext) ready(op string, query *dl.Function, handle uintptr) (bool, error) {
 	number := query.Call(handle)
 	if number == resultNotReady {
 		return false, nil
 	}
 	if number != 0 {
-		return false, o.ctx.failure(op, query, number, "")
+		return false, c.failure(op, query, number, "")
 	}
 	return true, nil
 }

@@ -25,7 +25,8 @@ import (
 
 // virtualMemory is the virtual memory of one open device.
 type virtualMemory struct {
-	owner       *openDevice
+	ctx         *driverContext
+	scrub       *scrubber
 	granularity device.Granularity
 
 	// opening is held for reading by calls that map, unmap and give access, and for
@@ -78,12 +79,12 @@ type page struct {
 	access device.Access
 }
 
-func (v *virtualMemory) init(o *openDevice) {
-	v.owner, v.pages = o, make(map[device.Page]*page)
+func (v *virtualMemory) init(ctx *driverContext, scrub *scrubber) {
+	v.ctx, v.scrub, v.pages = ctx, scrub, make(map[device.Page]*page)
 }
 
-func (o *openDevice) pageProperties(backing device.Backing) *pageProperties {
-	properties := &pageProperties{kind: allocationPinned, location: location{locationDevice, o.ctx.cuDevice}}
+func (v *virtualMemory) pageProperties(backing device.Backing) *pageProperties {
+	properties := &pageProperties{kind: allocationPinned, location: location{locationDevice, v.ctx.cuDevice}}
 	if backing == device.BackingShareable {
 		properties.handles = handleFileDescriptor
 	}
@@ -99,17 +100,17 @@ func (v *virtualMemory) enter(p *page) {
 
 // measure asks what sizes and addresses are multiples of.
 func (v *virtualMemory) measure(op string) error {
-	o, of := v.owner, v.owner.pageProperties(device.BackingMovable)
+	of := v.pageProperties(device.BackingMovable)
 	defer runtime.KeepAlive(of)
-	return o.ctx.within(op, func() error {
+	return v.ctx.within(op, func() error {
 		for which, out := range map[uintptr]*uint64{
 			granularityMinimum: &v.granularity.MinimumBytes, granularityRecommended: &v.granularity.RecommendedBytes,
 		} {
-			if err := o.ctx.call(op, "", &o.ctx.api.granularity, dl.Pointer(out), dl.Pointer(of), which); err != nil {
+			if err := v.ctx.call(op, "", &v.ctx.api.granularity, dl.Pointer(out), dl.Pointer(of), which); err != nil {
 				return err
 			}
 			if bits.OnesCount64(*out) != 1 {
-				return o.ctx.errorf(device.CodeUnsupported, op, "the driver gives the granularity %d, which is no power of two", *out)
+				return v.ctx.errorf(device.CodeUnsupported, op, "the driver gives the granularity %d, which is no power of two", *out)
 			}
 		}
 		return nil
@@ -133,7 +134,7 @@ func (o *openDevice) startVirtual(op string) error {
 
 func (v *virtualMemory) checkSize(op string, size uint64) error {
 	if size == 0 || size%v.granularity.MinimumBytes != 0 {
-		return v.owner.ctx.errorf(device.CodeInvalidSize, op,
+		return v.ctx.errorf(device.CodeInvalidSize, op,
 			"size %d: want a multiple of %d, not 0", size, v.granularity.MinimumBytes)
 	}
 	return nil
@@ -164,7 +165,7 @@ func (o *openDevice) Reserve(size, align uint64) (device.Addr, error) {
 		return 0, err
 	}
 	r := &reservation{size: size}
-	if err := o.ctx.within(op, func() error { return o.takeSpace(op, r, align) }); err != nil {
+	if err := o.ctx.within(op, func() error { return o.virtual.takeSpace(op, r, align) }); err != nil {
 		o.drop(1)
 		return 0, err
 	}
@@ -173,11 +174,11 @@ func (o *openDevice) Reserve(size, align uint64) (device.Addr, error) {
 }
 
 // takeSpace asks for the alignment, and takes more where the driver does not keep it.
-func (o *openDevice) takeSpace(op string, r *reservation, align uint64) error {
+func (v *virtualMemory) takeSpace(op string, r *reservation, align uint64) error {
 	r.takenBytes = r.size
 	for {
 		what := fmt.Sprintf("size %d, alignment %d", r.takenBytes, align)
-		err := o.ctx.call(op, what, &o.ctx.api.reserve, dl.Pointer(&r.taken), uintptr(r.takenBytes), uintptr(align), 0, 0)
+		err := v.ctx.call(op, what, &v.ctx.api.reserve, dl.Pointer(&r.taken), uintptr(r.takenBytes), uintptr(align), 0, 0)
 		if device.CodeOf(err) == device.CodeOutOfMemory {
 			err.(*device.Error).Code = device.CodeOutOfVirtualMemory
 		}
@@ -188,7 +189,7 @@ func (o *openDevice) takeSpace(op string, r *reservation, align uint64) error {
 		if r.base-r.taken <= r.takenBytes-r.size {
 			return nil
 		}
-		if err := o.ctx.takeBack(op, what, &o.ctx.api.unreserve, uintptr(r.taken), uintptr(r.takenBytes)); err != nil {
+		if err := v.ctx.takeBack(op, what, &v.ctx.api.unreserve, uintptr(r.taken), uintptr(r.takenBytes)); err != nil {
 			return err
 		}
 		r.takenBytes = r.size + align
@@ -219,7 +220,7 @@ func (o *openDevice) Unreserve(addr device.Addr, size uint64) error {
 	if err != nil {
 		return err
 	}
-	err = o.giveBackSpace(op, func() error {
+	err = o.ctx.giveBackSpace(op, func() error {
 		return o.ctx.callBack(op, fmt.Sprintf("address %#x, size %d", r.taken, r.takenBytes),
 			&o.ctx.api.unreserve, uintptr(r.taken), uintptr(r.takenBytes))
 	})
@@ -234,9 +235,9 @@ func (o *openDevice) Unreserve(addr device.Addr, size uint64) error {
 // giveBackSpace is giveBack for addresses and pages. They belong to no context, and the
 // memory of a device that is lost does not come back with its context: where that
 // cannot be made current any more, they are given back without it.
-func (o *openDevice) giveBackSpace(op string, body func() error) error {
+func (c *driverContext) giveBackSpace(op string, body func() error) error {
 	tried := false
-	err := o.giveBack(op, func() error {
+	err := c.giveBack(op, func() error {
 		tried = true
 		return body()
 	})
@@ -269,12 +270,12 @@ func (v *virtualMemory) takeReservation(op string, addr, size uint64) (*reservat
 	defer v.mu.Unlock()
 	at, found := v.place(addr)
 	if !found || v.reservations[at].size != size {
-		return nil, v.owner.ctx.errorf(device.CodeInvalidAddress, op,
+		return nil, v.ctx.errorf(device.CodeInvalidAddress, op,
 			"address %#x, size %d: no reservation starts there and has that size", addr, size)
 	}
 	r := v.reservations[at]
 	if len(r.mapped) > 0 {
-		return nil, v.owner.ctx.errorf(device.CodeBusy, op,
+		return nil, v.ctx.errorf(device.CodeBusy, op,
 			"address %#x, size %d: %d pages are mapped there", addr, size, len(r.mapped))
 	}
 	v.reservations = slices.Delete(v.reservations, at, at+1)

@@ -12,17 +12,17 @@ import (
 
 // giveAccess is one call of the driver for a range of whole pages: for this device and
 // for guests.
-func (o *openDevice) giveAccess(op string, addr, size uint64, access device.Access, guests []int32) error {
+func (v *virtualMemory) giveAccess(op string, addr, size uint64, access device.Access, guests []int32) error {
 	flags := map[device.Access]int32{
 		device.AccessNone: accessNone, device.AccessRead: accessRead, device.AccessReadWrite: accessReadWrite,
 	}[access]
 	given := make([]accessDescription, 1, 1+len(guests))
-	given[0] = accessDescription{location: location{locationDevice, o.ctx.cuDevice}, access: flags}
+	given[0] = accessDescription{location: location{locationDevice, v.ctx.cuDevice}, access: flags}
 	for _, guest := range guests {
 		given = append(given, accessDescription{location: location{locationDevice, guest}, access: flags})
 	}
-	err := o.ctx.call(op, fmt.Sprintf("address %#x, size %d, access %d", addr, size, access),
-		&o.ctx.api.pageAccess, uintptr(addr), uintptr(size), dl.Pointer(&given[0]), uintptr(len(given)))
+	err := v.ctx.call(op, fmt.Sprintf("address %#x, size %d, access %d", addr, size, access),
+		&v.ctx.api.pageAccess, uintptr(addr), uintptr(size), dl.Pointer(&given[0]), uintptr(len(given)))
 	runtime.KeepAlive(given)
 	// The range was held against the books: it is the protection that is not taken.
 	var why *device.Error
@@ -62,30 +62,29 @@ func (v *virtualMemory) runs() []run {
 	return found
 }
 
-// letIn gives another device the access that this one has, to what is mapped now and
+// letIn gives another device, by its number of the driver's, the access that this one has, to what is mapped now and
 // later: one call for each run. When one fails, nothing is given.
-func (v *virtualMemory) letIn(op string, guest *openDevice) error {
-	o := v.owner
-	if !o.info.VirtualMemory || guest.ctx.cuDevice == o.ctx.cuDevice {
+func (v *virtualMemory) letIn(op string, guest int32) error {
+	if guest == v.ctx.cuDevice {
 		return nil
 	}
 	v.opening.Lock()
 	defer v.opening.Unlock()
-	if slices.Contains(v.guests, guest.ctx.cuDevice) {
+	if slices.Contains(v.guests, guest) {
 		return nil
 	}
 	// With opening held no page is mapped, unmapped or given access meanwhile.
 	runs := v.runs()
-	with := append(slices.Clone(v.guests), guest.ctx.cuDevice)
-	err := o.ctx.within(op, func() error {
+	with := append(slices.Clone(v.guests), guest)
+	err := v.ctx.within(op, func() error {
 		for i, r := range runs {
-			err := o.giveAccess(op, r.addr, r.size, r.access, with)
+			err := v.giveAccess(op, r.addr, r.size, r.access, with)
 			if err == nil {
 				continue
 			}
-			none := &accessDescription{location: location{locationDevice, guest.ctx.cuDevice}, access: accessNone}
+			none := &accessDescription{location: location{locationDevice, guest}, access: accessNone}
 			for _, r := range runs[:i] {
-				_ = o.ctx.takeBack(op, "after a range that could not be opened", &o.ctx.api.pageAccess,
+				_ = v.ctx.takeBack(op, "after a range that could not be opened", &v.ctx.api.pageAccess,
 					uintptr(r.addr), uintptr(r.size), dl.Pointer(none), 1)
 			}
 			runtime.KeepAlive(none)

@@ -64,22 +64,21 @@ func (r *reservation) under(addr, size uint64) (pages []*page, covered bool) {
 func (v *virtualMemory) check(op, what string, addr, size uint64, need device.Access) error {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	o := v.owner
 	r := v.holding(addr, size)
 	if r == nil {
-		return o.ctx.errorf(device.CodeInvalidAddress, op,
+		return v.ctx.errorf(device.CodeInvalidAddress, op,
 			"%s %#x, size %d: lies in nothing that this device was asked for", what, addr, size)
 	}
 	pages, covered := r.under(addr, size)
 	if !covered {
-		return o.ctx.errorf(device.CodeNotMapped, op, "%s %#x, size %d: is not mapped throughout", what, addr, size)
+		return v.ctx.errorf(device.CodeNotMapped, op, "%s %#x, size %d: is not mapped throughout", what, addr, size)
 	}
 	for _, p := range pages {
 		if p.state == pageLeaving {
 			return v.isClaimed(op, p)
 		}
 		if p.access < need {
-			return o.ctx.errorf(device.CodePermissionDenied, op,
+			return v.ctx.errorf(device.CodePermissionDenied, op,
 				"%s %#x, size %d: the page at %#x has access %d, and %d is needed", what, addr, size, p.at, p.access, need)
 		}
 	}
@@ -88,27 +87,26 @@ func (v *virtualMemory) check(op, what string, addr, size uint64, need device.Ac
 
 // whole are the pages that a range is made up of. The caller holds v.mu.
 func (v *virtualMemory) whole(op string, addr device.Addr, size uint64, ends bool) (*reservation, []*page, error) {
-	o := v.owner
 	if err := v.checkSize(op, size); err != nil {
 		return nil, nil, err
 	}
 	if uint64(addr)%v.granularity.MinimumBytes != 0 {
-		return nil, nil, o.ctx.errorf(device.CodeInvalidOffset, op,
+		return nil, nil, v.ctx.errorf(device.CodeInvalidOffset, op,
 			"address %#x: want a multiple of %d", uint64(addr), v.granularity.MinimumBytes)
 	}
 	r := v.holding(uint64(addr), size)
 	if r == nil {
-		return nil, nil, o.ctx.errorf(device.CodeInvalidAddress, op,
+		return nil, nil, v.ctx.errorf(device.CodeInvalidAddress, op,
 			"address %#x, size %d: lies in no one reservation", uint64(addr), size)
 	}
 	pages, covered := r.under(uint64(addr), size)
 	if !covered {
-		return nil, nil, o.ctx.errorf(device.CodeNotMapped, op,
+		return nil, nil, v.ctx.errorf(device.CodeNotMapped, op,
 			"address %#x, size %d: is not mapped throughout", uint64(addr), size)
 	}
 	last := pages[len(pages)-1]
 	if ends && (pages[0].at < uint64(addr) || last.at+last.bytes > uint64(addr)+size) {
-		return nil, nil, o.ctx.errorf(device.CodeInvalidOffset, op,
+		return nil, nil, v.ctx.errorf(device.CodeInvalidOffset, op,
 			"address %#x, size %d: starts or ends inside a page", uint64(addr), size)
 	}
 	return r, pages, nil
@@ -128,7 +126,7 @@ func (o *openDevice) Map(addr device.Addr, list []device.Page) error {
 	if err != nil {
 		return err
 	}
-	err = o.ctx.within(op, func() error { return o.mapRun(op, pages, uint64(addr)) })
+	err = o.ctx.within(op, func() error { return o.virtual.mapRun(op, pages, uint64(addr)) })
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if err != nil {
@@ -199,56 +197,56 @@ func (v *virtualMemory) claimMapped(op string, addr device.Addr, size uint64, as
 }
 
 func (v *virtualMemory) isClaimed(op string, p *page) error {
-	return v.owner.ctx.errorf(device.CodeBusy, op, "page %d: another call works on it", p.number)
+	return v.ctx.errorf(device.CodeBusy, op, "page %d: another call works on it", p.number)
 }
 
 // room is the reservation in which pages can be mapped at an address.
 func (v *virtualMemory) room(op string, addr uint64, pages []*page) (*reservation, error) {
-	o, bytes := v.owner, pages[0].bytes
+	bytes := pages[0].bytes
 	for _, p := range pages {
 		if p.bytes != bytes {
-			return nil, o.ctx.errorf(device.CodeInvalidPageSize, op,
+			return nil, v.ctx.errorf(device.CodeInvalidPageSize, op,
 				"page %d has %d bytes and page %d has %d: want all of one size", pages[0].number, bytes, p.number, p.bytes)
 		}
 	}
 	if addr%v.granularity.MinimumBytes != 0 {
-		return nil, o.ctx.errorf(device.CodeInvalidOffset, op, "address %#x: want a multiple of %d", addr, v.granularity.MinimumBytes)
+		return nil, v.ctx.errorf(device.CodeInvalidOffset, op, "address %#x: want a multiple of %d", addr, v.granularity.MinimumBytes)
 	}
 	// Pages are memory that is there: their sum fits 64 bits.
 	size := bytes * uint64(len(pages))
 	r := v.holding(addr, size)
 	if r == nil {
-		return nil, o.ctx.errorf(device.CodeInvalidAddress, op, "address %#x, size %d: lies in no one reservation", addr, size)
+		return nil, v.ctx.errorf(device.CodeInvalidAddress, op, "address %#x, size %d: lies in no one reservation", addr, size)
 	}
 	if (addr-r.base)%bytes != 0 {
-		return nil, o.ctx.errorf(device.CodeInvalidOffset, op,
+		return nil, v.ctx.errorf(device.CodeInvalidOffset, op,
 			"address %#x: its offset %d in the reservation is no multiple of the page size %d", addr, addr-r.base, bytes)
 	}
 	if under, _ := r.under(addr, size); len(under) > 0 && under[0].at < addr+size {
 		if under[0].state == pageLeaving {
 			return nil, v.isClaimed(op, under[0])
 		}
-		return nil, o.ctx.errorf(device.CodeAlreadyMapped, op, "address %#x, size %d: page %d is mapped at %#x",
+		return nil, v.ctx.errorf(device.CodeAlreadyMapped, op, "address %#x, size %d: page %d is mapped at %#x",
 			addr, size, under[0].number, under[0].at)
 	}
 	return r, v.checkIdle(op, pages)
 }
 
-func (o *openDevice) mapPage(op string, p *page, at uint64) error {
-	return o.ctx.call(op, fmt.Sprintf("page %d, address %#x, size %d", p.number, at, p.bytes),
-		&o.ctx.api.pageMap, uintptr(at), uintptr(p.bytes), 0, uintptr(p.handle), 0)
+func (v *virtualMemory) mapPage(op string, p *page, at uint64) error {
+	return v.ctx.call(op, fmt.Sprintf("page %d, address %#x, size %d", p.number, at, p.bytes),
+		&v.ctx.api.pageMap, uintptr(at), uintptr(p.bytes), 0, uintptr(p.handle), 0)
 }
 
-func (o *openDevice) mapRun(op string, pages []*page, addr uint64) error {
+func (v *virtualMemory) mapRun(op string, pages []*page, addr uint64) error {
 	done := uint64(0)
 	for _, p := range pages {
-		err := o.mapPage(op, p, addr+done)
+		err := v.mapPage(op, p, addr+done)
 		if err == nil {
 			done += p.bytes
 			continue
 		}
 		if done > 0 {
-			_ = o.ctx.takeBack(op, "after a page that could not be mapped", &o.ctx.api.pageUnmap, uintptr(addr), uintptr(done))
+			_ = v.ctx.takeBack(op, "after a page that could not be mapped", &v.ctx.api.pageUnmap, uintptr(addr), uintptr(done))
 		}
 		return err
 	}
@@ -277,7 +275,7 @@ func (o *openDevice) SetAccess(addr device.Addr, size uint64, access device.Acce
 	if err != nil {
 		return err
 	}
-	err = o.ctx.within(op, func() error { return o.giveAccess(op, uint64(addr), size, access, v.guests) })
+	err = o.ctx.within(op, func() error { return o.virtual.giveAccess(op, uint64(addr), size, access, v.guests) })
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if err == nil {
@@ -302,12 +300,12 @@ func (o *openDevice) Unmap(addr device.Addr, size uint64) error {
 	if err != nil {
 		return err
 	}
-	err = o.giveBackSpace(op, func() error {
+	err = o.ctx.giveBackSpace(op, func() error {
 		for _, p := range pages {
 			if o.ctx.lost.Load() != nil {
 				break
 			}
-			if err := o.zeroPrivate(op, p); err != nil && o.ctx.lost.Load() == nil {
+			if err := o.virtual.zeroPrivate(op, p); err != nil && o.ctx.lost.Load() == nil {
 				return err
 			}
 		}
@@ -325,19 +323,19 @@ func (o *openDevice) Unmap(addr device.Addr, size uint64) error {
 
 // zeroPrivate makes a page forget what it held, as a private one does when it is
 // unmapped.
-func (o *openDevice) zeroPrivate(op string, p *page) error {
+func (v *virtualMemory) zeroPrivate(op string, p *page) error {
 	if p.backing != device.BackingPrivate {
 		return nil
 	}
 	if p.access == device.AccessReadWrite {
-		return o.zeroRange(op, p.at, p.bytes)
+		return v.scrub.zero(op, p.at, p.bytes)
 	}
-	if err := o.giveAccess(op, p.at, p.bytes, device.AccessReadWrite, nil); err != nil {
+	if err := v.giveAccess(op, p.at, p.bytes, device.AccessReadWrite, nil); err != nil {
 		return err
 	}
-	err := o.zeroRange(op, p.at, p.bytes)
+	err := v.scrub.zero(op, p.at, p.bytes)
 	// The page may stay where it is.
-	if back := o.giveAccess(op, p.at, p.bytes, p.access, nil); err == nil {
+	if back := v.giveAccess(op, p.at, p.bytes, p.access, nil); err == nil {
 		err = back
 	}
 	return err

@@ -36,7 +36,7 @@ func (o *openDevice) Create(pages []device.Page, pageBytes uint64, backing devic
 	}
 	var made []*page
 	err := o.ctx.within(op, func() (err error) {
-		made, err = o.createPages(op, len(pages), pageBytes, backing)
+		made, err = o.virtual.createPages(op, len(pages), pageBytes, backing)
 		return err
 	})
 	if err != nil {
@@ -53,65 +53,65 @@ func (o *openDevice) Create(pages []device.Page, pageBytes uint64, backing devic
 }
 
 // createPages makes all of them or none.
-func (o *openDevice) createPages(op string, count int, bytes uint64, backing device.Backing) (made []*page, err error) {
+func (v *virtualMemory) createPages(op string, count int, bytes uint64, backing device.Backing) (made []*page, err error) {
 	defer func() {
 		if err != nil {
 			for _, p := range made {
-				_ = o.ctx.takeBack(op, "after a page that could not be made", &o.ctx.api.pageRelease, uintptr(p.handle))
+				_ = v.ctx.takeBack(op, "after a page that could not be made", &v.ctx.api.pageRelease, uintptr(p.handle))
 			}
 		}
 	}()
-	properties := o.pageProperties(backing)
+	properties := v.pageProperties(backing)
 	defer runtime.KeepAlive(properties)
 	for i := range count {
 		p := &page{bytes: bytes, backing: backing}
-		err := o.ctx.call(op, fmt.Sprintf("page %d of %d, %d bytes", i, count, bytes),
-			&o.ctx.api.pageCreate, dl.Pointer(&p.handle), uintptr(bytes), dl.Pointer(properties), 0)
+		err := v.ctx.call(op, fmt.Sprintf("page %d of %d, %d bytes", i, count, bytes),
+			&v.ctx.api.pageCreate, dl.Pointer(&p.handle), uintptr(bytes), dl.Pointer(properties), 0)
 		if err != nil {
 			return made, err
 		}
 		made = append(made, p)
 	}
-	return made, o.scrubPages(op, made)
+	return made, v.scrubPages(op, made)
 }
 
 // scrubPages makes pages that are mapped nowhere read as zeros: at a place that is
 // taken for that long. The caller has the context.
-func (o *openDevice) scrubPages(op string, pages []*page) (err error) {
+func (v *virtualMemory) scrubPages(op string, pages []*page) (err error) {
 	total := uint64(0)
 	for _, p := range pages {
 		total += p.bytes
 	}
 	window := &reservation{size: total}
-	if err := o.takeSpace(op, window, o.virtual.granularity.MinimumBytes); err != nil {
+	if err := v.takeSpace(op, window, v.granularity.MinimumBytes); err != nil {
 		return err
 	}
 	mapped := uint64(0)
 	defer func() {
-		err = o.closeWindow(op, window, mapped, err)
+		err = v.closeWindow(op, window, mapped, err)
 	}()
 	for _, p := range pages {
-		if err := o.mapPage(op, p, window.base+mapped); err != nil {
+		if err := v.mapPage(op, p, window.base+mapped); err != nil {
 			return err
 		}
 		mapped += p.bytes
 	}
-	if err := o.giveAccess(op, window.base, total, device.AccessReadWrite, nil); err != nil {
+	if err := v.giveAccess(op, window.base, total, device.AccessReadWrite, nil); err != nil {
 		return err
 	}
-	return o.zeroRange(op, window.base, total)
+	return v.scrub.zero(op, window.base, total)
 }
 
 // closeWindow takes the pages out of the place where they were made zeros. The first
 // error is the one that is told.
-func (o *openDevice) closeWindow(op string, window *reservation, mapped uint64, first error) error {
+func (v *virtualMemory) closeWindow(op string, window *reservation, mapped uint64, first error) error {
 	const what = "after making zeros"
 	var err error
 	if mapped > 0 {
-		err = o.ctx.takeBack(op, what, &o.ctx.api.pageUnmap, uintptr(window.base), uintptr(mapped))
+		err = v.ctx.takeBack(op, what, &v.ctx.api.pageUnmap, uintptr(window.base), uintptr(mapped))
 	}
 	if err == nil {
-		err = o.ctx.takeBack(op, what, &o.ctx.api.unreserve, uintptr(window.taken), uintptr(window.takenBytes))
+		err = v.ctx.takeBack(op, what, &v.ctx.api.unreserve, uintptr(window.taken), uintptr(window.takenBytes))
 	}
 	if first != nil {
 		return first
@@ -119,26 +119,26 @@ func (o *openDevice) closeWindow(op string, window *reservation, mapped uint64, 
 	return err
 }
 
-// zeroRange fills mapped memory and waits for that, on a stream of the driver's own.
-func (o *openDevice) zeroRange(op string, addr, size uint64) error {
+// zero fills mapped memory and waits for that, on a stream of the driver's own.
+func (s *scrubber) zero(op string, addr, size uint64) error {
 	what := fmt.Sprintf("zeros at %#x, size %d", addr, size)
-	if err := o.ctx.call(op, what, &o.ctx.api.fill8, uintptr(addr), 0, uintptr(size), o.scrub.handle); err != nil {
+	if err := s.ctx.call(op, what, &s.ctx.api.fill8, uintptr(addr), 0, uintptr(size), s.stream.handle); err != nil {
 		return err
 	}
-	return o.settleScrub(op, what)
+	return s.settle(op, what)
 }
 
 // listed are the pages of a list, each there and named once. The caller holds v.mu.
 func (v *virtualMemory) listed(op string, list []device.Page) ([]*page, error) {
 	if len(list) == 0 {
-		return nil, v.owner.ctx.errorf(device.CodeInvalidSize, op, "the list of pages is empty")
+		return nil, v.ctx.errorf(device.CodeInvalidSize, op, "the list of pages is empty")
 	}
 	seen := make(map[device.Page]bool, len(list))
 	pages := make([]*page, len(list))
 	for i, number := range list {
 		p := v.pages[number]
 		if p == nil || seen[number] {
-			return nil, v.owner.ctx.errorf(device.CodeInvalidHandle, op,
+			return nil, v.ctx.errorf(device.CodeInvalidHandle, op,
 				"page %d at place %d of the list: is not there, or is named twice", number, i)
 		}
 		seen[number], pages[i] = true, p
@@ -170,7 +170,7 @@ func (v *virtualMemory) checkIdle(op string, pages []*page) error {
 			return v.isClaimed(op, p)
 		}
 		if p.in != nil {
-			return v.owner.ctx.errorf(device.CodeBusy, op, "page %d is mapped at %#x", p.number, p.at)
+			return v.ctx.errorf(device.CodeBusy, op, "page %d is mapped at %#x", p.number, p.at)
 		}
 	}
 	return nil
@@ -189,11 +189,11 @@ func (o *openDevice) Release(list []device.Page) error {
 		return err
 	}
 	gone := 0
-	err = o.giveBackSpace(op, func() error {
+	err = o.ctx.giveBackSpace(op, func() error {
 		for i, p := range pages {
 			err := o.ctx.callBack(op, fmt.Sprintf("page %d", p.number), &o.ctx.api.pageRelease, uintptr(p.handle))
 			if err != nil && o.ctx.lost.Load() == nil {
-				gone = o.remake(op, pages[:i])
+				gone = o.virtual.remake(op, pages[:i])
 				return err
 			}
 		}
@@ -215,12 +215,12 @@ func (o *openDevice) Release(list []device.Page) error {
 // remake makes physical memory for pages whose own was released. The result is how
 // many of them, from the first on, are gone: where another process was
 // faster, or made the page.
-func (o *openDevice) remake(op string, pages []*page) (gone int) {
+func (v *virtualMemory) remake(op string, pages []*page) (gone int) {
 	for i := len(pages) - 1; i >= 0; i-- {
 		if pages[i].imported {
 			return i + 1
 		}
-		made, err := o.createPages(op, 1, pages[i].bytes, pages[i].backing)
+		made, err := v.createPages(op, 1, pages[i].bytes, pages[i].backing)
 		if err != nil {
 			return i + 1
 		}
@@ -240,7 +240,7 @@ func (o *openDevice) Zero(list []device.Page) error {
 	if err != nil {
 		return err
 	}
-	err = o.ctx.within(op, func() error { return o.scrubPages(op, pages) })
+	err = o.ctx.within(op, func() error { return o.virtual.scrubPages(op, pages) })
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	settle(pages)

@@ -39,6 +39,12 @@ const (
 // looker is what a device's memory is looked through with. It is made when it is first
 // needed, and held while it is used.
 type looker struct {
+	ctx   *driverContext
+	scrub *scrubber
+	// compiles says that the device takes kernels, and load loads a module of them.
+	compiles bool
+	load     func(op string, code []byte) (*module, error)
+
 	mu sync.Mutex
 	// copied is where bytes of the device are looked at. The driver may still write there
 	// when a wait has failed, so that it stays.
@@ -60,21 +66,28 @@ func (o *openDevice) FillNow(addr device.Addr, value byte, size uint64) error {
 	}
 	what := fmt.Sprintf("address %#x, size %d", uint64(addr), size)
 	return o.ctx.within(op, func() error {
-		err := o.ctx.call(op, what, &o.ctx.api.fill8, uintptr(addr), uintptr(value), uintptr(size), o.scrub.handle)
+		err := o.ctx.call(op, what, &o.ctx.api.fill8, uintptr(addr), uintptr(value), uintptr(size), o.scrub.stream.handle)
 		if err != nil {
 			return err
 		}
-		return o.settleScrub(op, what)
+		return o.scrub.settle(op, what)
 	})
 }
 
-// settleScrub waits for the driver's own stream. It waits also where the first wait
+// scrubber is a stream of the driver's own, where pages are made zeros, and memory is
+// filled and looked at in the order of no other stream.
+type scrubber struct {
+	ctx    *driverContext
+	stream *stream
+}
+
+// settle waits for the driver's own stream. It waits also where the first wait
 // fails: the memory that is used there may be freed or unmapped next, and work that still
 // writes there would spoil the context.
-func (o *openDevice) settleScrub(op, what string) error {
-	err := o.ctx.call(op, what, &o.ctx.api.streamSynchronize, o.scrub.handle)
-	if err != nil && o.ctx.lost.Load() == nil {
-		o.ctx.api.streamSynchronize.Call(o.scrub.handle)
+func (s *scrubber) settle(op, what string) error {
+	err := s.ctx.call(op, what, &s.ctx.api.streamSynchronize, s.stream.handle)
+	if err != nil && s.ctx.lost.Load() == nil {
+		s.ctx.api.streamSynchronize.Call(s.stream.handle)
 	}
 	return err
 }
@@ -90,20 +103,20 @@ func (o *openDevice) FirstOther(addr device.Addr, value byte, size uint64) (devi
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if size >= kernelBytes {
-		if err := o.prepareKernel(op); err != nil {
+		if err := o.looker.prepareKernel(op); err != nil {
 			return device.Difference{}, false, err
 		}
 	}
 	if size >= kernelBytes && l.kernel != nil {
-		return o.firstOtherThere(op, uint64(addr), value, size)
+		return o.looker.firstOtherThere(op, uint64(addr), value, size)
 	}
-	return o.firstOtherHere(op, uint64(addr), value, size)
+	return o.looker.firstOtherHere(op, uint64(addr), value, size)
 }
 
 // firstOtherHere looks at copies, a part after the other.
-func (o *openDevice) firstOtherHere(op string, addr uint64, value byte, size uint64) (device.Difference, bool, error) {
+func (l *looker) firstOtherHere(op string, addr uint64, value byte, size uint64) (device.Difference, bool, error) {
 	for done := uint64(0); done < size; done += lookBytes {
-		part, err := o.copyHere(op, addr+done, min(size-done, lookBytes))
+		part, err := l.copyHere(op, addr+done, min(size-done, lookBytes))
 		if err != nil {
 			return device.Difference{}, false, err
 		}
@@ -122,18 +135,17 @@ func (o *openDevice) firstOtherHere(op string, addr uint64, value byte, size uin
 
 // copyHere copies at most lookBytes. The caller holds looker.mu, and the result is the
 // looker's.
-func (o *openDevice) copyHere(op string, addr, size uint64) ([]byte, error) {
-	l := &o.looker
+func (l *looker) copyHere(op string, addr, size uint64) ([]byte, error) {
 	if l.copied == nil {
 		l.copied = make([]byte, lookBytes)
 	}
 	what := fmt.Sprintf("address %#x, size %d", addr, size)
-	err := o.ctx.within(op, func() error {
-		err := o.ctx.call(op, what, &o.ctx.api.copyOut, dl.Pointer(&l.copied[0]), uintptr(addr), uintptr(size), o.scrub.handle)
+	err := l.ctx.within(op, func() error {
+		err := l.ctx.call(op, what, &l.ctx.api.copyOut, dl.Pointer(&l.copied[0]), uintptr(addr), uintptr(size), l.scrub.stream.handle)
 		if err != nil {
 			return err
 		}
-		return o.settleScrub(op, what)
+		return l.scrub.settle(op, what)
 	})
 	return l.copied[:size], err
 }
@@ -141,48 +153,45 @@ func (o *openDevice) copyHere(op string, addr, size uint64) ([]byte, error) {
 // prepareKernel loads the kernel once. A device that cannot run it, or has no memory
 // left for it at this moment, is no error: there are the copies. The caller holds
 // looker.mu.
-func (o *openDevice) prepareKernel(op string) error {
-	l := &o.looker
-	if l.settled || !o.info.Compiler {
+func (l *looker) prepareKernel(op string) error {
+	if l.settled || !l.compiles {
 		return nil
 	}
-	err := o.loadKernel(op)
+	err := l.loadKernel(op)
 	if err != nil {
-		o.dropKernel(op)
+		l.dropKernel(op)
 	}
-	if o.ctx.lost.Load() != nil {
+	if l.ctx.lost.Load() != nil {
 		return err
 	}
 	l.settled = device.CodeOf(err) != device.CodeOutOfMemory
 	return nil
 }
 
-func (o *openDevice) loadKernel(op string) (err error) {
-	l := &o.looker
-	if l.module, err = o.loadModule(op, firstOtherText); err != nil {
+func (l *looker) loadKernel(op string) (err error) {
+	if l.module, err = l.load(op, firstOtherText); err != nil {
 		return err
 	}
 	if l.kernel, err = l.module.kernel(op, firstOtherName); err != nil {
 		return err
 	}
-	return o.ctx.within(op, func() error {
-		return o.ctx.call(op, "result of a kernel", &o.ctx.api.memoryAlloc, dl.Pointer(&l.result), uintptr(len(l.found)))
+	return l.ctx.within(op, func() error {
+		return l.ctx.call(op, "result of a kernel", &l.ctx.api.memoryAlloc, dl.Pointer(&l.result), uintptr(len(l.found)))
 	})
 }
 
 // dropKernel gives back what the kernel has. The caller holds looker.mu, or closes the
 // device.
-func (o *openDevice) dropKernel(op string) {
-	l := &o.looker
+func (l *looker) dropKernel(op string) {
 	if l.module == nil && l.result == 0 {
 		return
 	}
-	_ = o.ctx.current(op, func() error {
+	_ = l.ctx.current(op, func() error {
 		if l.result != 0 {
-			_ = o.ctx.takeBack(op, "result of a kernel", &o.ctx.api.memoryFree, uintptr(l.result))
+			_ = l.ctx.takeBack(op, "result of a kernel", &l.ctx.api.memoryFree, uintptr(l.result))
 		}
 		if l.module != nil {
-			_ = o.ctx.takeBack(op, firstOtherName, &o.ctx.api.moduleUnload, l.module.handle)
+			_ = l.ctx.takeBack(op, firstOtherName, &l.ctx.api.moduleUnload, l.module.handle)
 		}
 		return nil
 	})
@@ -190,8 +199,7 @@ func (o *openDevice) dropKernel(op string) {
 }
 
 // firstOtherThere has the kernel look. The caller holds looker.mu.
-func (o *openDevice) firstOtherThere(op string, addr uint64, value byte, size uint64) (device.Difference, bool, error) {
-	l := &o.looker
+func (l *looker) firstOtherThere(op string, addr uint64, value byte, size uint64) (device.Difference, bool, error) {
 	number := func(n uint64) []byte { return binary.LittleEndian.AppendUint64(nil, n) }
 	blocks := min(size/(firstOtherBlock*firstOtherWord)+1, firstOtherBlocks)
 	run := device.Launch{
@@ -204,15 +212,15 @@ func (o *openDevice) firstOtherThere(op string, addr uint64, value byte, size ui
 		return device.Difference{}, false, err
 	}
 	what := fmt.Sprintf("address %#x, size %d", addr, size)
-	err := o.ctx.within(op, func() error {
-		queued := o.ctx.call(op, what, &o.ctx.api.fill8, uintptr(l.result), math.MaxUint8, uintptr(len(l.found)), o.scrub.handle)
+	err := l.ctx.within(op, func() error {
+		queued := l.ctx.call(op, what, &l.ctx.api.fill8, uintptr(l.result), math.MaxUint8, uintptr(len(l.found)), l.scrub.stream.handle)
 		if queued == nil {
-			queued = l.kernel.launch(op, o.scrub, run)
+			queued = l.kernel.launch(op, l.scrub.stream, run)
 		}
 		if queued == nil {
-			queued = o.ctx.call(op, what, &o.ctx.api.copyOut, dl.Pointer(&l.found), uintptr(l.result), uintptr(len(l.found)), o.scrub.handle)
+			queued = l.ctx.call(op, what, &l.ctx.api.copyOut, dl.Pointer(&l.found), uintptr(l.result), uintptr(len(l.found)), l.scrub.stream.handle)
 		}
-		if err := o.settleScrub(op, what); queued == nil {
+		if err := l.scrub.settle(op, what); queued == nil {
 			queued = err
 		}
 		return queued
@@ -221,7 +229,7 @@ func (o *openDevice) firstOtherThere(op string, addr uint64, value byte, size ui
 	if err != nil || first == math.MaxUint64 {
 		return device.Difference{}, false, err
 	}
-	found, err := o.copyHere(op, addr+first, 1)
+	found, err := l.copyHere(op, addr+first, 1)
 	if err != nil {
 		return device.Difference{}, false, err
 	}
