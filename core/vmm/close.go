@@ -31,15 +31,15 @@ func (s *space) finishClose() error {
 		err = s.unparkAll()
 	}
 	if err == nil {
-		err = s.physical.virtual.Unreserve(s.extent.Base, s.extent.Bytes())
+		err = s.physical.virtual.Unreserve(s.table.extent.Base, s.table.extent.Bytes())
 	}
 	if err != nil {
 		s.reopen()
 		return err
 	}
 	s.mu.Lock()
-	s.state = stateClosed
-	tables := s.detachTables()
+	s.table.state = stateClosed
+	tables := s.table.detachTables()
 	s.changed.Broadcast()
 	s.mu.Unlock()
 	tables.Free()
@@ -53,14 +53,14 @@ func (s *space) finishClose() error {
 // other threads that do the same.
 func (s *space) unparkAll() error {
 	for {
-		if _, err := s.unpark(s.extent.Pages); err != nil {
+		if _, err := s.unpark(s.table.extent.Pages); err != nil {
 			return err
 		}
 		s.mu.Lock()
 		for s.unparking > 0 {
 			s.changed.Wait()
 		}
-		left := s.parked.Count()
+		left := s.table.parked.Count()
 		s.mu.Unlock()
 		if left == 0 {
 			return nil
@@ -72,7 +72,7 @@ func (s *space) unparkAll() error {
 func (s *space) reopen() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.state, s.forced = stateOpen, false
+	s.table.state, s.table.forced = stateOpen, false
 	s.changed.Broadcast()
 }
 
@@ -81,8 +81,8 @@ func (s *space) reopen() {
 func (s *space) beginClose(op string, force bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.state != stateOpen {
-		return s.extent.Closed(op)
+	if s.table.state != stateOpen {
+		return s.table.extent.Closed(op)
 	}
 	if err := s.inUse(op); err != nil && !force {
 		return err
@@ -93,20 +93,20 @@ func (s *space) beginClose(op string, force bool) error {
 
 // setClosing is the point of no return. The caller holds mu.
 func (s *space) setClosing(force bool) {
-	s.state, s.forced = stateClosing, force
+	s.table.state, s.table.forced = stateClosing, force
 	s.changed.Broadcast()
 }
 
 // inUse is the error of a space that cannot be closed because pages are live, or may
 // be in a moment; nil: it can. The caller holds mu.
 func (s *space) inUse(op string) error {
-	if used := s.live.Count() + s.asleep.Count(); used > 0 {
-		return s.extent.Fault(device.CodeBusy, op, "%q has %d allocations of %d pages of %d bytes, of which %d are asleep", s.owner.name,
-			s.records.count(), used, s.extent.PageBytes, s.asleep.Count())
+	if used := s.table.live.Count() + s.table.asleep.Count(); used > 0 {
+		return s.table.extent.Fault(device.CodeBusy, op, "%q has %d allocations of %d pages of %d bytes, of which %d are asleep", s.table.extent.Name,
+			s.table.records.count(), used, s.table.extent.PageBytes, s.table.asleep.Count())
 	}
 	if s.claims > 0 {
-		return s.extent.Fault(device.CodeBusy, op, "%q has no allocation yet, and %d calls under way that allocate, or have it sleep or wake",
-			s.owner.name, s.claims)
+		return s.table.extent.Fault(device.CodeBusy, op, "%q has no allocation yet, and %d calls under way that allocate, or have it sleep or wake",
+			s.table.extent.Name, s.claims)
 	}
 	return nil
 }
@@ -124,7 +124,7 @@ func (s *space) drain() error {
 		return err
 	}
 	s.mu.Lock()
-	live := s.live.Count()
+	live := s.table.live.Count()
 	s.mu.Unlock()
 	if live > 0 {
 		err := s.physical.engine.Synchronize(device.Forever)
@@ -141,16 +141,16 @@ func (s *space) drain() error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for steps := (pace.Pace{}); s.live.Count() > 0; {
-		start, _ := s.live.Next(0)
-		r := s.live.RunFrom(start, slicePages)
-		s.physical.park(s.endLives(r))
+	for steps := (pace.Pace{}); s.table.live.Count() > 0; {
+		start, _ := s.table.live.Next(0)
+		r := s.table.live.RunFrom(start, slicePages)
+		s.physical.park(s.table.endLives(r))
 		s.parkRun(r)
 		s.standBack(&steps)
 	}
-	s.closeLeft()
-	if n := len(s.unclosed); n > 0 {
-		return s.extent.Fault(device.CodeBusy, "close", "%d events of %q could not be closed", n, s.owner.name)
+	s.retirees.closeLeft()
+	if n := len(s.retirees.unclosed); n > 0 {
+		return s.table.extent.Fault(device.CodeBusy, "close", "%d events of %q could not be closed", n, s.table.extent.Name)
 	}
 	return nil
 }

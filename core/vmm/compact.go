@@ -62,13 +62,13 @@ func (ph *Physical) unusedPages() []device.Page {
 func (s *space) parkedPages(to []device.Page) []device.Page {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.state == stateClosed {
+	if s.table.state == stateClosed {
 		return to
 	}
-	for at, ok := s.parked.Next(0); ok; at, ok = s.parked.Next(at) {
-		r := s.parked.RunFrom(at, s.extent.Pages)
-		to = append(to, s.numbers[r.Start:r.End()]...)
-		if at = r.End(); at == s.extent.Pages {
+	for at, ok := s.table.parked.Next(0); ok; at, ok = s.table.parked.Next(at) {
+		r := s.table.parked.RunFrom(at, s.table.extent.Pages)
+		to = append(to, s.table.numbers[r.Start:r.End()]...)
+		if at = r.End(); at == s.table.extent.Pages {
 			break
 		}
 	}

@@ -43,7 +43,7 @@
 //
 //   - sleeper.turn, above all others: one Sleep or Wake of a space holds it from its
 //     start to its end. What sleeps is under space.mu.
-//   - space.mu: the page table, allocations and retiring ranges of a space. Under it
+//   - space.mu: the page table (pageTable), allocations and retiring ranges of a space. Under it
 //     only driver calls that do not wait are made (Event.Done, Event.Close). Pages
 //     that are being mapped or unmapped are claimed: no other thread touches them,
 //     and the calls are made with no lock.
@@ -63,11 +63,11 @@
 //
 // # Files in reading order
 //
-// retire.go, sleep_request.go, config.go, physical.go, worker.go, quota.go, place_wait.go,
-// records.go, sleep_state.go, space.go, stats.go, sleep_space.go, take.go, sleep_lull.go,
-// engine_pool.go, map.go, quota_line.go, free.go, users_wait.go, model_place.go, wake.go,
-// release.go, compact.go, close.go, pool.go, model.go, elastic.go, elastic_reclaim.go,
-// elastic_admit.go, elastic_models.go, elastic_supply.go, elastic_close.go, sleep_free.go,
-// export.go, sleep.go, sleep_end.go, record.go, elastic_stats.go, ranges.go,
-// elastic_search.go, wake_end.go.
+// records.go, table.go, config.go, physical.go, space.go, take.go, worker.go, quota.go,
+// quota_line.go, retire.go, engine_pool.go, place_wait.go, map.go, sleep_request.go,
+// sleep_state.go, model_place.go, sleep_space.go, free.go, release.go, elastic.go, compact.go,
+// users_wait.go, stats.go, close.go, pool.go, model.go, elastic_reclaim.go, ranges.go,
+// elastic_admit.go, elastic_supply.go, elastic_stats.go, elastic_search.go, elastic_models.go,
+// elastic_close.go, sleep_lull.go, sleep_free.go, export.go, wake.go, sleep.go, record.go,
+// sleep_end.go, wake_end.go.
 package vmm

@@ -205,7 +205,7 @@ func (s *Elastic) setModelLimits(op, id string, l ModelLimits) error {
 	if err != nil {
 		return err
 	}
-	b, err := s.bounds(op, id, l, m.space.extent.Bytes())
+	b, err := s.bounds(op, id, l, m.space.table.extent.Bytes())
 	if err != nil {
 		return err
 	}

@@ -87,13 +87,13 @@ func (p *party) audit() error {
 		used += m.share.used
 		guaranteed += m.share.guaranteed
 		unused += m.share.unused()
-		virtual += m.space.extent.Bytes()
+		virtual += m.space.table.extent.Bytes()
 		each := stats.Each[i]
 		if err := compare(map[string][2]uint64{
-			m.id + " used":     {m.share.used, m.space.used},
+			m.id + " used":     {m.share.used, m.space.table.used},
 			m.id + " booked":   {m.share.booked, m.share.used},
 			m.id + " physical": {each.PhysicalBytes, m.share.used * page},
-			m.id + " mapped":   {each.MappedPages + each.RetiringPages + m.space.jammed, m.share.used},
+			m.id + " mapped":   {each.MappedPages + each.RetiringPages + m.space.table.jammed, m.share.used},
 			m.id + " waits":    {uint64(len(m.stage.line.waiting)), 0},
 		}); err != nil {
 			return err

@@ -84,7 +84,7 @@ func (s *Elastic) tryStats() (stats ElasticStats, ok bool) {
 		HeldBytes: s.bytes(ph.created), Waiting: uint64(len(s.stage.line.waiting) + len(s.supply.waiting)),
 	}
 	for _, m := range listed {
-		if m.space.state == stateClosed {
+		if m.space.table.state == stateClosed {
 			continue
 		}
 		each := m.stats()
@@ -104,7 +104,7 @@ func (m *Model) stats() ModelStats {
 	stats := ModelStats{
 		ID: m.id, Stats: m.space.statsLocked(), GuaranteedBytes: s.bytes(share.guaranteed),
 		RequestedGuaranteeBytes: s.bytes(share.asked), Priority: share.priority,
-		CachedBytes: s.bytes(m.space.parked.Count() + uint64(len(m.space.owner.idle))), ModelCounts: m.counts,
+		CachedBytes: s.bytes(m.space.table.parked.Count() + uint64(len(m.space.owner.idle))), ModelCounts: m.counts,
 	}
 	if share.most != noBound {
 		stats.MaxBytes = s.bytes(share.most)

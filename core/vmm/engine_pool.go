@@ -141,7 +141,7 @@ func (ph *Physical) oldest() (waits []waiting, landed bool) {
 	for _, s := range ph.spacesFrom(nil) {
 		s.mu.Lock()
 		landed = s.landEach() || landed
-		for _, q := range s.queues {
+		for _, q := range s.retirees.queues {
 			waits = append(waits, waiting{s, q.fences[0]})
 		}
 		s.mu.Unlock()

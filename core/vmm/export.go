@@ -25,31 +25,31 @@ func (p *Pool) Export(offset, size, most uint64) (files []int, count uint64, err
 func (s *space) export(op string, b extent.Span, most uint64) (files []int, count uint64, err error) {
 	exporter, is := s.physical.virtual.(device.Exporter)
 	if backing := s.physical.config.Backing; backing != device.BackingShareable || !is {
-		return nil, 0, s.extent.Fault(device.CodeInvalidArgument, op, "the pool's backing is %d, and pages of backing %d can be exported",
+		return nil, 0, s.table.extent.Fault(device.CodeInvalidArgument, op, "the pool's backing is %d, and pages of backing %d can be exported",
 			backing, device.BackingShareable)
 	}
-	r, err := s.extent.RunOf(op, b)
+	r, err := s.table.extent.RunOf(op, b)
 	if err != nil {
 		return nil, 0, err
 	}
-	if b.Offset%s.extent.PageBytes != 0 || b.Size%s.extent.PageBytes != 0 {
-		return nil, 0, s.extent.BadRange(op, b, "offset %d, size %d: want multiples of the page size %d", b.Offset, b.Size, s.extent.PageBytes)
+	if b.Offset%s.table.extent.PageBytes != 0 || b.Size%s.table.extent.PageBytes != 0 {
+		return nil, 0, s.table.extent.BadRange(op, b, "offset %d, size %d: want multiples of the page size %d", b.Offset, b.Size, s.table.extent.PageBytes)
 	}
 	// The lock keeps the pages where they are.
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.state != stateOpen {
-		return nil, 0, s.extent.Closed(op)
+	if s.table.state != stateOpen {
+		return nil, 0, s.table.extent.Closed(op)
 	}
-	if page, hole := s.live.FirstNotIn(r); hole {
-		return nil, 0, s.notLive(op, b, r, page)
+	if page, hole := s.table.live.FirstNotIn(r); hole {
+		return nil, 0, s.table.notLive(op, b, r, page)
 	}
 	if r.Pages > most {
-		return nil, r.Pages, s.extent.Fault(device.CodeBufferTooSmall, op, "room for %d descriptors: there are %d pages", most, r.Pages)
+		return nil, r.Pages, s.table.extent.Fault(device.CodeBufferTooSmall, op, "room for %d descriptors: there are %d pages", most, r.Pages)
 	}
 	files = make([]int, 0, r.Pages)
 	for page := r.Start; page < r.Start+r.Pages; page++ {
-		file, err := exporter.ExportPage(s.numbers[page])
+		file, err := exporter.ExportPage(s.table.numbers[page])
 		if err != nil {
 			closeAll(files)
 			return nil, 0, err

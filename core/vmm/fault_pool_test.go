@@ -168,7 +168,7 @@ func TestEveryDriverCallOfCloseFailsOnce(t *testing.T) {
 			r.dev.FailNth(devicetest.Any, n, nil)
 			err := r.pool.Close(true)
 			if r.dev.ClearFaults() == 0 && err != nil {
-				if r.pool.space.state == stateOpen {
+				if r.pool.space.table.state == stateOpen {
 					r.check(t)
 					_, err := r.pool.Alloc(20*page, page)
 					require.NoError(t, err, "the pool works as before")

@@ -32,7 +32,7 @@ type mark struct {
 // on a stream that uses them may still use retire until that is done; the stream named
 // here, nil for none, is one more. A failed call changes nothing.
 func (s *space) deallocate(op string, b extent.Span, stream device.Stream) error {
-	r, err := s.extent.RunOf(op, b)
+	r, err := s.table.extent.RunOf(op, b)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (s *space) closeMarks(marks []mark) {
 	defer s.mu.Unlock()
 	for _, m := range marks {
 		if m.event != nil {
-			s.closeEvent(m.event)
+			s.retirees.closeEvent(m.event)
 		}
 	}
 }
@@ -106,18 +106,18 @@ func (s *space) leave(l *leaving) (missing []device.Stream, slept bool, err erro
 	if slept, err = s.leaveAsleep(l.op, l.at, l.Run); slept || err != nil {
 		return nil, slept, err
 	}
-	if err = s.mayFree(l.op, l.at, l.Run); err != nil {
+	if err = s.table.mayFree(l.op, l.at, l.Run); err != nil {
 		return nil, false, err
 	}
-	if missing = l.unmarked(s.users.Streams(l.Run)); len(missing) > 0 {
+	if missing = l.unmarked(s.table.users.Streams(l.Run)); len(missing) > 0 {
 		return missing, false, nil
 	}
 	if l.waits() {
-		s.physical.retire(s.endLives(l.Run))
-		s.retiring += l.Pages
-		s.enqueue(l.marks, l.Run)
+		s.physical.retire(s.table.endLives(l.Run))
+		s.table.retiring += l.Pages
+		s.retirees.enqueue(l.marks, l.Run)
 	} else {
-		s.physical.park(s.endLives(l.Run))
+		s.physical.park(s.table.endLives(l.Run))
 		s.parkRun(l.Run)
 	}
 	s.land(pollBudget)
@@ -125,35 +125,35 @@ func (s *space) leave(l *leaving) (missing []device.Stream, slept bool, err erro
 }
 
 // mayFree says why a range cannot be freed.
-func (s *space) mayFree(op string, b extent.Span, r pageset.Run) error {
-	if s.state != stateOpen {
-		return s.extent.Closed(op)
+func (t *pageTable) mayFree(op string, b extent.Span, r pageset.Run) error {
+	if t.state != stateOpen {
+		return t.extent.Closed(op)
 	}
-	if page, hole := s.live.FirstNotIn(r); hole {
-		return s.notLive(op, b, r, page)
+	if page, hole := t.live.FirstNotIn(r); hole {
+		return t.notLive(op, b, r, page)
 	}
-	return s.mayFreeWhole(op, b, r)
+	return t.mayFreeWhole(op, b, r)
 }
 
 // mayFreeWhole is mayFree for pages that all have allocations: whole pages, of whatever
 // allocations, or all that one allocation ever had.
-func (s *space) mayFreeWhole(op string, b extent.Span, r pageset.Run) error {
-	if err := s.shiftingNow(op, b, r); err != nil {
+func (t *pageTable) mayFreeWhole(op string, b extent.Span, r pageset.Run) error {
+	if err := t.shiftingNow(op, b, r); err != nil {
 		return err
 	}
-	if b.Offset%s.extent.PageBytes == 0 && b.Size%s.extent.PageBytes == 0 {
+	if b.Offset%t.extent.PageBytes == 0 && b.Size%t.extent.PageBytes == 0 {
 		return nil
 	}
-	if a := s.records.all[s.allocated[r.Start]-1]; a.offset != b.Offset || a.size != b.Size {
-		return s.extent.BadRange(op, b,
+	if a := t.records.all[t.allocated[r.Start]-1]; a.offset != b.Offset || a.size != b.Size {
+		return t.extent.BadRange(op, b,
 			"offset %d, size %d, capacity %d: neither whole pages of %d bytes nor the range of one allocation (the one there has offset %d, size %d)",
-			b.Offset, b.Size, s.extent.Bytes(), s.extent.PageBytes, a.offset, a.size)
+			b.Offset, b.Size, t.extent.Bytes(), t.extent.PageBytes, a.offset, a.size)
 	}
 	for at := r.Start; at < r.End(); at++ {
-		if s.allocated[at] != s.allocated[r.Start] {
-			return s.extent.BadRange(op, b,
+		if t.allocated[at] != t.allocated[r.Start] {
+			return t.extent.BadRange(op, b,
 				"offset %d, size %d, capacity %d: a part of that allocation was freed, and the page at offset %d is of another one; what is left of it is freed by whole pages of %d bytes",
-				b.Offset, b.Size, s.extent.Bytes(), at*s.extent.PageBytes, s.extent.PageBytes)
+				b.Offset, b.Size, t.extent.Bytes(), at*t.extent.PageBytes, t.extent.PageBytes)
 		}
 	}
 	return nil
@@ -161,16 +161,16 @@ func (s *space) mayFreeWhole(op string, b extent.Span, r pageset.Run) error {
 
 // endLives takes live pages out of their allocations and gives what the books have
 // to know.
-func (s *space) endLives(r pageset.Run) freed {
-	sum := freed{sizes: track.Block{AllocatedBytes: r.Pages * s.extent.PageBytes}}
+func (t *pageTable) endLives(r pageset.Run) freed {
+	sum := freed{sizes: track.Block{AllocatedBytes: r.Pages * t.extent.PageBytes}}
 	for at := r.Start; at < r.End(); {
-		number, first := s.allocated[at], at
-		for ; at < r.End() && s.allocated[at] == number; at++ {
-			s.allocated[at] = 0
+		number, first := t.allocated[at], at
+		for ; at < r.End() && t.allocated[at] == number; at++ {
+			t.allocated[at] = 0
 		}
-		a := &s.records.all[number-1]
+		a := &t.records.all[number-1]
 		part := track.Block{
-			RequestedBytes: a.share(first*s.extent.PageBytes, at*s.extent.PageBytes), AllocatedBytes: (at - first) * s.extent.PageBytes,
+			RequestedBytes: a.share(first*t.extent.PageBytes, at*t.extent.PageBytes), AllocatedBytes: (at - first) * t.extent.PageBytes,
 		}
 		sum.sizes.RequestedBytes += part.RequestedBytes
 		a.left -= uint32(at - first)
@@ -178,15 +178,15 @@ func (s *space) endLives(r pageset.Run) freed {
 		if a.left == 0 {
 			ended = 1
 		}
-		s.tags.Leave(a.tag, part, ended)
+		t.tags.Leave(a.tag, part, ended)
 		sum.ended += ended
 		if ended == 1 {
-			s.records.remove(number - 1)
+			t.records.remove(number - 1)
 		}
 	}
-	s.requested -= sum.sizes.RequestedBytes
-	s.users.End(r)
-	s.live.Remove(r)
+	t.requested -= sum.sizes.RequestedBytes
+	t.users.End(r)
+	t.live.Remove(r)
 	return sum
 }
 
@@ -208,7 +208,7 @@ func (s *space) unpark(want uint64) (done uint64, err error) {
 // unparkRuns takes the pages of claimed runs out of the address space.
 func (s *space) unparkRuns(runs []pageset.Run) (done uint64, err error) {
 	for i, r := range runs {
-		failure := s.physical.virtual.Unmap(s.extent.Addr(r.Start), r.Pages*s.extent.PageBytes)
+		failure := s.physical.virtual.Unmap(s.table.extent.Addr(r.Start), r.Pages*s.table.extent.PageBytes)
 		if failure != nil {
 			err = failure
 			s.settleParked(runs[i:], false)
@@ -232,20 +232,20 @@ const claimedPages = 64 * slicePages
 func (s *space) claimParked(want uint64) (runs []pageset.Run) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.state == stateClosed {
+	if s.table.state == stateClosed {
 		return nil
 	}
 	taken, want := uint64(0), min(want, claimedPages)
-	for taken < want && s.parked.Count() > 0 && len(runs) < slicePages {
-		start, ok := s.parked.Next(s.hand)
+	for taken < want && s.table.parked.Count() > 0 && len(runs) < slicePages {
+		start, ok := s.table.parked.Next(s.hand)
 		if !ok {
 			s.hand = 0
 			continue
 		}
-		r := s.parked.RunFrom(start, want-taken)
-		s.parked.Remove(r)
-		s.free.Take(r)
-		s.hand = r.End() % s.extent.Pages
+		r := s.table.parked.RunFrom(start, want-taken)
+		s.table.parked.Remove(r)
+		s.table.free.Take(r)
+		s.hand = r.End() % s.table.extent.Pages
 		taken += r.Pages
 		runs = append(runs, r)
 	}
@@ -262,15 +262,15 @@ func (s *space) settleParked(runs []pageset.Run, unmapped bool) {
 	defer s.mu.Unlock()
 	for _, r := range runs {
 		if unmapped {
-			numbers := s.numbers[r.Start:r.End()]
+			numbers := s.table.numbers[r.Start:r.End()]
 			s.physical.arrive(s.owner, numbers)
 			clear(numbers)
-			s.stuck.Remove(r)
+			s.table.stuck.Remove(r)
 		} else {
-			s.parked.Add(r)
+			s.table.parked.Add(r)
 			s.physical.parkAgain(r.Pages)
 		}
-		s.free.Put(r)
+		s.table.free.Put(r)
 	}
 	s.changed.Broadcast()
 }

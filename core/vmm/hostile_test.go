@@ -52,7 +52,7 @@ func TestWhoWaitsForASleeperEndsWithIt(t *testing.T) {
 					until(t, func() bool {
 						m.space.mu.Lock()
 						defer m.space.mu.Unlock()
-						return m.space.state == stateClosing
+						return m.space.table.state == stateClosing
 					})
 				} else {
 					<-end
@@ -85,7 +85,7 @@ func TestWhoWaitsForASleeperEndsWithIt(t *testing.T) {
 func (s *space) waiting() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.sleepWaits > 0
+	return s.table.sleepWaits > 0
 }
 
 // A range that falls asleep between the two looks of a free is freed in its sleep.

@@ -65,9 +65,9 @@ func (s *space) claim(p placing) (*claim, error) {
 	c := &claim{placing: p}
 	var err error
 	if p.anywhere {
-		c.run.Pages, err = s.extent.PagesFor(p.op, p.at.Size)
+		c.run.Pages, err = s.table.extent.PagesFor(p.op, p.at.Size)
 	} else {
-		c.run, err = s.extent.RunOf(p.op, p.at)
+		c.run, err = s.table.extent.RunOf(p.op, p.at)
 	}
 	if err != nil {
 		return nil, err
@@ -94,15 +94,15 @@ func (s *space) claimNow(c *claim) error {
 	}
 	err := s.secure(c)
 	if err != nil {
-		s.free.Put(c.run)
+		s.table.free.Put(c.run)
 		s.changed.Broadcast()
 		return err
 	}
-	s.used += c.run.Pages
-	s.peak = max(s.peak, s.used)
+	s.table.used += c.run.Pages
+	s.peak = max(s.peak, s.table.used)
 	s.claims++
 	for _, r := range c.revived {
-		s.parked.Remove(r)
+		s.table.parked.Remove(r)
 	}
 	return nil
 }
@@ -113,14 +113,14 @@ func (s *space) place(c *claim) error {
 	s.land(pollBudget)
 	var wait placeWait
 	for {
-		if s.state != stateOpen {
-			return s.extent.Closed(c.op)
+		if s.table.state != stateOpen {
+			return s.table.extent.Closed(c.op)
 		}
-		if err := s.sleeping(c.placing); err != nil {
+		if err := s.table.sleeping(c.placing); err != nil {
 			return err
 		}
 		if c.anywhere {
-			start, ok := s.free.FirstFit(c.run.Pages)
+			start, ok := s.table.free.FirstFit(c.run.Pages)
 			if !ok && s.landEach() {
 				continue
 			}
@@ -133,13 +133,13 @@ func (s *space) place(c *claim) error {
 				if again {
 					continue
 				}
-				return cmp.Or(err, s.noPlace(c.placing))
+				return cmp.Or(err, s.table.noPlace(c.placing))
 			}
-			c.run.Start, c.at.Offset = start, start*s.extent.PageBytes
-		} else if err := s.clash(c.placing, c.run); err != nil {
+			c.run.Start, c.at.Offset = start, start*s.table.extent.PageBytes
+		} else if err := s.table.clash(c.placing, c.run); err != nil {
 			return err
 		}
-		if s.free.Take(c.run) {
+		if s.table.free.Take(c.run) {
 			return nil
 		}
 		if err := s.waitForRange(c); err != nil {
@@ -149,33 +149,33 @@ func (s *space) place(c *claim) error {
 }
 
 // noPlace is the error of an allocation for which no run is long enough.
-func (s *space) noPlace(p placing) error {
-	return s.extent.Fault(device.CodeOutOfVirtualMemory, p.op,
-		"size %d: the longest free run of %q is %d of %d bytes, %d are retiring", p.at.Size, s.owner.name,
-		s.free.Longest()*s.extent.PageBytes, s.extent.Bytes(), s.retiring*s.extent.PageBytes).
-		Stating(device.FactRequestedBytes, p.at.Size).Stating(device.FactCapacityBytes, s.extent.Bytes()).
-		Stating(device.FactLargestFreeBytes, s.free.Longest()*s.extent.PageBytes)
+func (t *pageTable) noPlace(p placing) error {
+	return t.extent.Fault(device.CodeOutOfVirtualMemory, p.op,
+		"size %d: the longest free run of %q is %d of %d bytes, %d are retiring", p.at.Size, t.extent.Name,
+		t.free.Longest()*t.extent.PageBytes, t.extent.Bytes(), t.retiring*t.extent.PageBytes).
+		Stating(device.FactRequestedBytes, p.at.Size).Stating(device.FactCapacityBytes, t.extent.Bytes()).
+		Stating(device.FactLargestFreeBytes, t.free.Longest()*t.extent.PageBytes)
 }
 
 // clash is the error of an allocation of a run in which a page is live; nil: none is.
-func (s *space) clash(p placing, r pageset.Run) error {
-	page, clash := s.live.FirstIn(r)
+func (t *pageTable) clash(p placing, r pageset.Run) error {
+	page, clash := t.live.FirstIn(r)
 	if !clash {
 		return nil
 	}
-	return s.extent.BadPage(device.CodeAlreadyMapped, p.op, page, p.at)
+	return t.extent.BadPage(device.CodeAlreadyMapped, p.op, page, p.at)
 }
 
 // waitForRange waits for what holds a range up: work behind a retiring one, or a
 // thread that has claimed a part.
 func (s *space) waitForRange(c *claim) error {
-	f := s.fenceOver(c.run)
+	f := s.retirees.fenceOver(c.run)
 	if f == nil && s.unparking > 0 {
 		s.changed.Wait() // nobody who unmaps waits for work
 		return nil
 	}
 	if !s.physical.engine.MayWait() {
-		return s.extent.Fault(device.CodeBusy, c.op, "offset %d, size %d: queued work still uses the range, and this thread may not wait for it",
+		return s.table.extent.Fault(device.CodeBusy, c.op, "offset %d, size %d: queued work still uses the range, and this thread may not wait for it",
 			c.at.Offset, c.at.Size)
 	}
 	if f == nil {
@@ -193,7 +193,7 @@ func (s *space) waitForRange(c *claim) error {
 func (s *space) secure(c *claim) error {
 	c.revived, c.fresh = c.revived[:0], c.fresh[:0]
 	revived, at := uint64(0), c.run.Start
-	s.parked.RunsIn(c.run, func(r pageset.Run) bool {
+	s.table.parked.RunsIn(c.run, func(r pageset.Run) bool {
 		if at < r.Start {
 			c.fresh = append(c.fresh, pageset.Run{Start: at, Pages: r.Start - at})
 		}
@@ -205,11 +205,11 @@ func (s *space) secure(c *claim) error {
 	if at < c.run.End() {
 		c.fresh = append(c.fresh, pageset.Run{Start: at, Pages: c.run.End() - at})
 	}
-	_, c.stuck = s.stuck.FirstIn(c.run)
+	_, c.stuck = s.table.stuck.FirstIn(c.run)
 	if !s.physical.charge(c.run.Pages, revived) {
-		return s.physical.overLimit(s.extent.Op(c.op), c.run.Pages)
+		return s.physical.overLimit(s.table.extent.Op(c.op), c.run.Pages)
 	}
-	if err := s.enlist(c); err != nil {
+	if err := s.table.enlist(c); err != nil {
 		s.physical.discharge(c.run.Pages, revived)
 		return err
 	}
@@ -217,40 +217,40 @@ func (s *space) secure(c *claim) error {
 }
 
 // enlist gives a claim a record and a tag.
-func (s *space) enlist(c *claim) (err error) {
-	if c.tag, err = s.tagOf(c.op, c.placing.tag); err != nil {
+func (t *pageTable) enlist(c *claim) (err error) {
+	if c.tag, err = t.tagOf(c.op, c.placing.tag); err != nil {
 		return err
 	}
-	c.record, err = s.records.add(allocation{offset: c.at.Offset, size: c.at.Size, tag: c.tag, at: track.Now()})
+	c.record, err = t.records.add(allocation{offset: c.at.Offset, size: c.at.Size, tag: c.tag, at: track.Now()})
 	if err != nil {
 		return err
 	}
-	s.tags.Enter(c.tag, s.sizes(c), 1)
+	t.tags.Enter(c.tag, t.sizes(c), 1)
 	return nil
 }
 
-func (s *space) tagOf(op, tag string) (uint32, error) {
+func (t *pageTable) tagOf(op, tag string) (uint32, error) {
 	if tag == "" {
 		return 0, nil
 	}
 	if len(tag) > MaxNameBytes {
-		return 0, s.extent.Fault(device.CodeInvalidArgument, op, "tag %q has %d bytes, at most %d are allowed", tag, len(tag), MaxNameBytes)
+		return 0, t.extent.Fault(device.CodeInvalidArgument, op, "tag %q has %d bytes, at most %d are allowed", tag, len(tag), MaxNameBytes)
 	}
-	number, ok := s.tags.Number(tag)
+	number, ok := t.tags.Number(tag)
 	if !ok {
-		return 0, s.extent.Fault(device.CodeResourceExhausted, op, "tag %q: there are %d others", tag, track.MaxTags)
+		return 0, t.extent.Fault(device.CodeResourceExhausted, op, "tag %q: there are %d others", tag, track.MaxTags)
 	}
 	return number, nil
 }
 
-func (s *space) sizes(c *claim) track.Block {
-	return track.Block{RequestedBytes: c.at.Size, AllocatedBytes: c.run.Pages * s.extent.PageBytes}
+func (t *pageTable) sizes(c *claim) track.Block {
+	return track.Block{RequestedBytes: c.at.Size, AllocatedBytes: c.run.Pages * t.extent.PageBytes}
 }
 
 // back puts physical pages behind a claim. What it did before it failed, abandon
 // takes back.
 func (s *space) back(c *claim) error {
-	f := &fetching{space: s, op: s.extent.Op(c.op)}
+	f := &fetching{space: s, op: s.table.extent.Op(c.op)}
 	for _, r := range c.fresh {
 		f.pages += r.Pages
 	}
@@ -263,7 +263,7 @@ func (s *space) back(c *claim) error {
 	}
 	at := uint64(0)
 	for i, r := range c.fresh {
-		if err := s.physical.virtual.Map(s.extent.Addr(r.Start), c.pages[at:at+r.Pages]); err != nil {
+		if err := s.physical.virtual.Map(s.table.extent.Addr(r.Start), c.pages[at:at+r.Pages]); err != nil {
 			return err
 		}
 		c.mapped = c.fresh[:i+1]
@@ -285,7 +285,7 @@ func (s *space) back(c *claim) error {
 
 // grant lets the device, and the host, read and write a run.
 func (s *space) grant(r pageset.Run) error {
-	return s.physical.virtual.SetAccess(s.extent.Addr(r.Start), r.Pages*s.extent.PageBytes, device.AccessReadWrite)
+	return s.physical.virtual.SetAccess(s.table.extent.Addr(r.Start), r.Pages*s.table.extent.PageBytes, device.AccessReadWrite)
 }
 
 // commit makes the pages of a claim live.
@@ -294,21 +294,21 @@ func (s *space) commit(c *claim) {
 	defer s.mu.Unlock()
 	at := 0
 	for _, r := range c.fresh {
-		at += copy(s.numbers[r.Start:r.End()], c.pages[at:])
+		at += copy(s.table.numbers[r.Start:r.End()], c.pages[at:])
 	}
-	allocated := s.allocated[c.run.Start:c.run.End()]
+	allocated := s.table.allocated[c.run.Start:c.run.End()]
 	for i := range allocated {
 		allocated[i] = c.record + 1
 	}
 	if c.stuck {
-		s.stuck.Remove(c.run)
+		s.table.stuck.Remove(c.run)
 	}
-	s.live.Add(c.run)
-	s.users.Begin(c.run, c.stream)
-	s.records.all[c.record].left = uint32(c.run.Pages)
-	s.requested += c.at.Size
+	s.table.live.Add(c.run)
+	s.table.users.Begin(c.run, c.stream)
+	s.table.records.all[c.record].left = uint32(c.run.Pages)
+	s.table.requested += c.at.Size
 	s.allocations++
-	s.physical.enter(s.sizes(c))
+	s.physical.enter(s.table.sizes(c))
 	s.unclaim()
 }
 
@@ -330,7 +330,7 @@ func (s *space) abandon(c *claim) {
 		}
 		pages := c.pages[at : at+r.Pages]
 		at += r.Pages
-		if i < len(c.mapped) && s.physical.virtual.Unmap(s.extent.Addr(r.Start), r.Pages*s.extent.PageBytes) != nil {
+		if i < len(c.mapped) && s.physical.virtual.Unmap(s.table.extent.Addr(r.Start), r.Pages*s.table.extent.PageBytes) != nil {
 			stuck, kept = append(stuck, r), append(kept, pages...)
 		} else {
 			loose = append(loose, pages...)
@@ -341,18 +341,18 @@ func (s *space) abandon(c *claim) {
 	defer s.mu.Unlock()
 	parked := uint64(0)
 	for _, r := range slices.Concat(stuck, c.revived) {
-		s.parked.Add(r)
+		s.table.parked.Add(r)
 		parked += r.Pages
 	}
 	at = 0
 	for _, r := range stuck {
-		s.stuck.Add(r)
-		at += uint64(copy(s.numbers[r.Start:r.End()], kept[at:]))
+		s.table.stuck.Add(r)
+		at += uint64(copy(s.table.numbers[r.Start:r.End()], kept[at:]))
 	}
-	s.tags.Leave(c.tag, s.sizes(c), 1)
-	s.records.remove(c.record)
-	s.used -= c.run.Pages
+	s.table.tags.Leave(c.tag, s.table.sizes(c), 1)
+	s.table.records.remove(c.record)
+	s.table.used -= c.run.Pages
 	s.physical.discharge(c.run.Pages, parked)
-	s.free.Put(c.run)
+	s.table.free.Put(c.run)
 	s.unclaim()
 }

@@ -59,13 +59,13 @@ type Allocation struct {
 func (m *Model) ID() string { return m.id }
 
 // BaseAddress is where the model's address space starts.
-func (m *Model) BaseAddress() device.Addr { return m.space.extent.Base }
+func (m *Model) BaseAddress() device.Addr { return m.space.table.extent.Base }
 
 // CapacityBytes is the size of the model's address space, in whole pages.
-func (m *Model) CapacityBytes() uint64 { return m.space.extent.Bytes() }
+func (m *Model) CapacityBytes() uint64 { return m.space.table.extent.Bytes() }
 
 // PageBytes is the size of a page.
-func (m *Model) PageBytes() uint64 { return m.space.extent.PageBytes }
+func (m *Model) PageBytes() uint64 { return m.space.table.extent.PageBytes }
 
 // Alloc maps size bytes at the lowest place in the model's address space where
 // they fit, in whole pages, readable and writable. What the memory holds at first is
@@ -96,7 +96,7 @@ func (m *Model) AllocAt(offset, size uint64) (Allocation, error) {
 func (m *Model) AllocTagged(r AllocRequest) (Allocation, error) {
 	const op = "alloc"
 	if r.OffsetBytes != 0 {
-		return Allocation{}, m.space.extent.BadRange(op, extent.Span{Offset: r.OffsetBytes, Size: r.SizeBytes}, "offset %d: the place is not the caller's", r.OffsetBytes)
+		return Allocation{}, m.space.table.extent.BadRange(op, extent.Span{Offset: r.OffsetBytes, Size: r.SizeBytes}, "offset %d: the place is not the caller's", r.OffsetBytes)
 	}
 	return m.allocate(placing{op: op, at: extent.Span{Size: r.SizeBytes}, anywhere: true, tag: r.Tag, stream: r.Stream, wait: r.Wait})
 }
@@ -121,7 +121,7 @@ func (m *Model) allocate(p placing) (Allocation, error) {
 		}
 		return Allocation{}, m.goneInstead(p.op, err)
 	}
-	return Allocation{Addr: m.space.extent.Base + device.Addr(at.Offset), OffsetBytes: at.Offset, SizeBytes: at.Size}, nil
+	return Allocation{Addr: m.space.table.extent.Base + device.Addr(at.Offset), OffsetBytes: at.Offset, SizeBytes: at.Size}, nil
 }
 
 // goneInstead replaces the error of a call that lost its model on the way. The

@@ -12,9 +12,9 @@ import (
 func (s *space) look(p placing) (pages uint64, err error) {
 	var r pageset.Run
 	if p.anywhere {
-		r.Pages, err = s.extent.PagesFor(p.op, p.at.Size)
+		r.Pages, err = s.table.extent.PagesFor(p.op, p.at.Size)
 	} else {
-		r, err = s.extent.RunOf(p.op, p.at)
+		r, err = s.table.extent.RunOf(p.op, p.at)
 	}
 	if err != nil {
 		return 0, err
@@ -22,23 +22,23 @@ func (s *space) look(p placing) (pages uint64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for wait := (placeWait{}); ; {
-		if s.state != stateOpen {
-			return 0, s.extent.Closed(p.op)
+		if s.table.state != stateOpen {
+			return 0, s.table.extent.Closed(p.op)
 		}
-		if err := s.sleeping(p); err != nil {
+		if err := s.table.sleeping(p); err != nil {
 			return 0, err
 		}
 		if !p.anywhere {
-			return r.Pages, s.clash(p, r)
+			return r.Pages, s.table.clash(p, r)
 		}
-		if s.free.Longest() >= r.Pages || s.unparking > 0 {
+		if s.table.free.Longest() >= r.Pages || s.unparking > 0 {
 			return r.Pages, nil
 		}
 		if s.landEach() {
 			continue
 		}
 		if again, err := s.awaitPlace(r.Pages, &wait); !again {
-			return 0, cmp.Or(err, s.noPlace(p))
+			return 0, cmp.Or(err, s.table.noPlace(p))
 		}
 	}
 }
@@ -46,5 +46,5 @@ func (s *space) look(p placing) (pages uint64, err error) {
 func (s *space) hasRetiring() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.retiring > 0
+	return s.table.retiring > 0
 }

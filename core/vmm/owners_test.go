@@ -43,7 +43,7 @@ func (two *tenants) open(t *testing.T, unscrubbed bool) *space {
 func (two *tenants) fill(t *testing.T, s *space, settled bool) {
 	_, err := s.allocate(placing{op: "allocate", at: extent.Span{Offset: 0, Size: 3 * page}})
 	require.NoError(t, err)
-	require.NoError(t, two.dev.FillNow(s.extent.Base, 0xAA, 3*page))
+	require.NoError(t, two.dev.FillNow(s.table.extent.Base, 0xAA, 3*page))
 	require.NoError(t, s.deallocate("deallocate", extent.Span{Offset: 0, Size: 3 * page}, nil))
 	if settled {
 		_, err = s.unpark(3)
@@ -55,7 +55,7 @@ func (two *tenants) fill(t *testing.T, s *space, settled bool) {
 func (two *tenants) look(t *testing.T, s *space) []byte {
 	_, err := s.allocate(placing{op: "allocate", at: extent.Span{Offset: 4 * page, Size: 3 * page}})
 	require.NoError(t, err)
-	seen := two.dev.Bytes(s.extent.Base+device.Addr(4*page), 3*page)
+	seen := two.dev.Bytes(s.table.extent.Base+device.Addr(4*page), 3*page)
 	require.Len(t, seen, int(3*page))
 	return seen
 }

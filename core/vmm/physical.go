@@ -178,7 +178,7 @@ func (ph *Physical) addSpace(s *space) error {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	if ph.state != stateOpen {
-		return ph.closedError(s.extent.Op("new"))
+		return ph.closedError(s.table.extent.Op("new"))
 	}
 	ph.spaces.Add(s)
 	return nil

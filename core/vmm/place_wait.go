@@ -33,11 +33,11 @@ type placeWait struct {
 // row; again says that it is worth another look. The caller holds mu, which is let go
 // meanwhile.
 func (s *space) awaitPlace(pages uint64, w *placeWait) (again bool, err error) {
-	if w.waited >= s.patience || len(s.queues) == 0 || !s.physical.engine.MayWait() || s.longestSoon() < pages {
+	if w.waited >= s.patience || len(s.retirees.queues) == 0 || !s.physical.engine.MayWait() || s.longestSoon() < pages {
 		return false, nil
 	}
 	// The streams in turns: one that stands holds up no other.
-	chosen := s.queues[w.round%len(s.queues)].fences[0]
+	chosen := s.retirees.queues[w.round%len(s.retirees.queues)].fences[0]
 	w.round++
 	start := track.Now()
 	_, err = s.awaitLocked(chosen, min(flightSlice, s.patience-w.waited))
@@ -52,7 +52,7 @@ func (s *space) awaitPlace(pages uint64, w *placeWait) (again bool, err error) {
 // retires has landed.
 func (s *space) longestSoon() uint64 {
 	var retiring []pageset.Run
-	for _, q := range s.queues {
+	for _, q := range s.retirees.queues {
 		for _, f := range q.fences {
 			retiring = append(retiring, f.run)
 		}
@@ -60,18 +60,18 @@ func (s *space) longestSoon() uint64 {
 	slices.SortFunc(retiring, func(a, b pageset.Run) int { return cmp.Compare(a.Start, b.Start) })
 	// One range is listed for each stream that uses it.
 	retiring = slices.Compact(retiring)
-	longest := s.free.Longest()
+	longest := s.table.free.Longest()
 	for len(retiring) > 0 {
 		joined := retiring[0]
 		retiring = retiring[1:]
-		if before, ok := s.free.Around(joined.Start); ok && before.End() == joined.Start {
+		if before, ok := s.table.free.Around(joined.Start); ok && before.End() == joined.Start {
 			joined = pageset.Run{Start: before.Start, Pages: before.Pages + joined.Pages}
 		}
 		for {
 			if len(retiring) > 0 && retiring[0].Start == joined.End() {
 				joined.Pages += retiring[0].Pages
 				retiring = retiring[1:]
-			} else if after, ok := s.free.Around(joined.End()); ok && after.Start == joined.End() {
+			} else if after, ok := s.table.free.Around(joined.End()); ok && after.Start == joined.End() {
 				joined.Pages += after.Pages
 			} else {
 				break

@@ -79,7 +79,7 @@ func (p *Pool) AllocTagged(r AllocRequest) (device.Addr, error) {
 	if err != nil {
 		return 0, err
 	}
-	return p.space.extent.Base + device.Addr(r.OffsetBytes), nil
+	return p.space.table.extent.Base + device.Addr(r.OffsetBytes), nil
 }
 
 // Free takes the memory of whole pages away: the offset and the size are
@@ -104,19 +104,19 @@ func (p *Pool) IsMapped(offset, size uint64) bool {
 func (p *Pool) Stats() Stats { return p.space.stats() }
 
 // BaseAddress is where the address space starts.
-func (p *Pool) BaseAddress() device.Addr { return p.space.extent.Base }
+func (p *Pool) BaseAddress() device.Addr { return p.space.table.extent.Base }
 
 // CapacityBytes is the size of the address space, in whole pages.
-func (p *Pool) CapacityBytes() uint64 { return p.space.extent.Bytes() }
+func (p *Pool) CapacityBytes() uint64 { return p.space.table.extent.Bytes() }
 
 // PageBytes is the size of a page.
-func (p *Pool) PageBytes() uint64 { return p.space.extent.PageBytes }
+func (p *Pool) PageBytes() uint64 { return p.space.table.extent.PageBytes }
 
 // PhysicalBytes is the memory behind mapped and retiring pages.
 func (p *Pool) PhysicalBytes() uint64 {
 	p.space.mu.Lock()
 	defer p.space.mu.Unlock()
-	return p.space.physicalBytes()
+	return p.space.table.physicalBytes()
 }
 
 // Physical is the pool's stock of pages: its limit, its worker and its books.
@@ -139,7 +139,7 @@ func (p *Pool) Synchronize() error {
 func (p *Pool) IsOver() bool {
 	p.space.mu.Lock()
 	defer p.space.mu.Unlock()
-	return p.space.state != stateOpen
+	return p.space.table.state != stateOpen
 }
 
 // Close gives all memory and the address space back. It is CodeBusy, and changes
@@ -149,7 +149,7 @@ func (p *Pool) IsOver() bool {
 // called again.
 func (p *Pool) Close(force bool) error {
 	p.space.mu.Lock()
-	gone := p.space.state == stateClosed
+	gone := p.space.table.state == stateClosed
 	p.space.mu.Unlock()
 	if !gone {
 		if err := p.space.close("close", force); err != nil {

@@ -90,58 +90,58 @@ func (s *Elastic) placed() []*Model {
 
 // rangeAt looks back from the address over one allocation at most.
 func (s *space) rangeAt(addr device.Addr) (Range, bool) {
-	if addr < s.extent.Base || uint64(addr-s.extent.Base) >= s.extent.Bytes() {
+	if addr < s.table.extent.Base || uint64(addr-s.table.extent.Base) >= s.table.extent.Bytes() {
 		return Range{}, false
 	}
-	page := uint64(addr-s.extent.Base) / s.extent.PageBytes
+	page := uint64(addr-s.table.extent.Base) / s.table.extent.PageBytes
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.state == stateClosed {
+	if s.table.state == stateClosed {
 		return Range{}, false
 	}
-	if s.live.Has(page) || s.asleep.Has(page) {
+	if s.table.live.Has(page) || s.table.asleep.Has(page) {
 		first := page
-		for first > 0 && s.partOf(first-1, first) {
+		for first > 0 && s.table.partOf(first-1, first) {
 			first--
 		}
-		return s.takenRange(first), true
+		return s.table.takenRange(first), true
 	}
-	found := s.rangeOf(pageset.Run{Start: page, Pages: 1}, PageFree)
+	found := s.table.rangeOf(pageset.Run{Start: page, Pages: 1}, PageFree)
 	switch {
-	case s.parked.Has(page):
+	case s.table.parked.Has(page):
 		found.State = PageParked
-	case s.fenceOver(pageset.Run{Start: page, Pages: 1}) != nil:
+	case s.retirees.fenceOver(pageset.Run{Start: page, Pages: 1}) != nil:
 		found.State = PageRetiring
 	}
 	return found, true
 }
 
-func (s *space) rangeOf(r pageset.Run, state PageState) Range {
+func (t *pageTable) rangeOf(r pageset.Run, state PageState) Range {
 	return Range{
-		State: state, Addr: s.extent.Addr(r.Start), OffsetBytes: r.Start * s.extent.PageBytes, SizeBytes: r.Pages * s.extent.PageBytes,
+		State: state, Addr: t.extent.Addr(r.Start), OffsetBytes: r.Start * t.extent.PageBytes, SizeBytes: r.Pages * t.extent.PageBytes,
 	}
 }
 
 // partOf says whether two pages that were allocated are of one allocation and both are
 // live or both asleep. The caller holds mu.
-func (s *space) partOf(page, other uint64) bool {
-	return s.allocated[page] == s.allocated[other] && s.asleep.Has(page) == s.asleep.Has(other)
+func (t *pageTable) partOf(page, other uint64) bool {
+	return t.allocated[page] == t.allocated[other] && t.asleep.Has(page) == t.asleep.Has(other)
 }
 
 // takenRange is the rest of what is live, or sleeps, of an allocation from one of its
 // pages on. The caller holds mu.
-func (s *space) takenRange(first uint64) Range {
-	number, end := s.allocated[first], first+1
-	for end < s.extent.Pages && s.partOf(end, first) {
+func (t *pageTable) takenRange(first uint64) Range {
+	number, end := t.allocated[first], first+1
+	for end < t.extent.Pages && t.partOf(end, first) {
 		end++
 	}
-	a := &s.records.all[number-1]
-	found := s.rangeOf(pageset.Run{Start: first, Pages: end - first}, PageLive)
-	if s.asleep.Has(first) {
+	a := &t.records.all[number-1]
+	found := t.rangeOf(pageset.Run{Start: first, Pages: end - first}, PageLive)
+	if t.asleep.Has(first) {
 		found.State = PageAsleep
 	}
-	found.RequestedBytes = a.share(first*s.extent.PageBytes, end*s.extent.PageBytes)
-	found.Tag, found.AllocatedAt = s.tags.Name(a.tag), a.at
+	found.RequestedBytes = a.share(first*t.extent.PageBytes, end*t.extent.PageBytes)
+	found.Tag, found.AllocatedAt = t.tags.Name(a.tag), a.at
 	return found
 }
 
@@ -159,16 +159,16 @@ func (s *space) eachRange(fn func(Range) bool) {
 func (s *space) nextRange(page uint64) (found Range, next uint64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.state == stateClosed || page >= s.extent.Pages {
+	if s.table.state == stateClosed || page >= s.table.extent.Pages {
 		return Range{}, math.MaxUint64, false
 	}
-	first, live := s.live.Next(page)
-	if asleep, sleeps := s.asleep.Next(page); sleeps && (!live || asleep < first) {
+	first, live := s.table.live.Next(page)
+	if asleep, sleeps := s.table.asleep.Next(page); sleeps && (!live || asleep < first) {
 		first, live = asleep, true
 	}
 	if !live {
 		return Range{}, math.MaxUint64, false
 	}
-	found = s.takenRange(first)
-	return found, first + found.SizeBytes/s.extent.PageBytes, true
+	found = s.table.takenRange(first)
+	return found, first + found.SizeBytes/s.table.extent.PageBytes, true
 }

@@ -29,18 +29,18 @@ func (m *Model) RecordStream(offset, size uint64, stream device.Stream) error {
 }
 
 func (s *space) recordStream(op string, b extent.Span, stream device.Stream) error {
-	r, err := s.extent.RunOf(op, b)
+	r, err := s.table.extent.RunOf(op, b)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
-	err = s.mayRecord(op, b, r)
+	err = s.table.mayRecord(op, b, r)
 	if err != nil {
 		s.mu.Unlock()
 		return err
 	}
-	s.users.Add(r, stream)
-	many := s.users.Most(r)
+	s.table.users.Add(r, stream)
+	many := s.table.users.Most(r)
 	s.mu.Unlock()
 	if many >= manyUsers && many&(many-1) == 0 {
 		s.forgetClosed(r)
@@ -49,22 +49,22 @@ func (s *space) recordStream(op string, b extent.Span, stream device.Stream) err
 }
 
 // mayRecord says why the users of a range cannot be changed. The caller holds mu.
-func (s *space) mayRecord(op string, b extent.Span, r pageset.Run) error {
-	if s.state != stateOpen {
-		return s.extent.Closed(op)
+func (t *pageTable) mayRecord(op string, b extent.Span, r pageset.Run) error {
+	if t.state != stateOpen {
+		return t.extent.Closed(op)
 	}
-	if err := s.shiftingNow(op, b, r); err != nil {
+	if err := t.shiftingNow(op, b, r); err != nil {
 		return err
 	}
-	page, hole := s.live.FirstNotIn(r)
+	page, hole := t.live.FirstNotIn(r)
 	switch {
 	case !hole:
 		return nil
-	case s.asleep.Has(page):
-		return s.extent.Fault(device.CodeInvalidState, op, "offset %d, size %d: the page at offset %d sleeps, and no stream uses it",
-			b.Offset, b.Size, page*s.extent.PageBytes)
+	case t.asleep.Has(page):
+		return t.extent.Fault(device.CodeInvalidState, op, "offset %d, size %d: the page at offset %d sleeps, and no stream uses it",
+			b.Offset, b.Size, page*t.extent.PageBytes)
 	}
-	return s.extent.BadPage(device.CodeNotMapped, op, page, b)
+	return t.extent.BadPage(device.CodeNotMapped, op, page, b)
 }
 
 // manyUsers is from how many streams of one page on the closed ones are looked for, each
@@ -75,7 +75,7 @@ const manyUsers = 16
 // forgetClosed takes streams out of the users of a range that are closed, and so ran dry.
 func (s *space) forgetClosed(r pageset.Run) {
 	s.mu.Lock()
-	streams := s.users.Streams(r)
+	streams := s.table.users.Streams(r)
 	s.mu.Unlock()
 	var closed []device.Stream
 	for _, stream := range streams {
@@ -85,7 +85,7 @@ func (s *space) forgetClosed(r pageset.Run) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.state != stateClosed {
-		s.users.Drop(r, closed)
+	if s.table.state != stateClosed {
+		s.table.users.Drop(r, closed)
 	}
 }

@@ -131,10 +131,10 @@ func TestClosedStreamsAreForgotten(t *testing.T) {
 		require.NoError(t, stream.Close())
 	}
 	s := r.pool.space
-	require.LessOrEqual(t, s.users.Most(pageset.Run{Start: 0, Pages: 4}), 2*manyUsers)
+	require.LessOrEqual(t, s.table.users.Most(pageset.Run{Start: 0, Pages: 4}), 2*manyUsers)
 	require.NoError(t, r.pool.Free(0, 4*page, nil))
 	require.Equal(t, uint64(4), r.pool.Stats().RetiringPages, "the one that is left counts")
-	require.Equal(t, []device.Stream{r.dev.DefaultStream()}, s.users.Streams(pageset.Run{Start: 0, Pages: s.extent.Pages}))
+	require.Equal(t, []device.Stream{r.dev.DefaultStream()}, s.table.users.Streams(pageset.Run{Start: 0, Pages: s.table.extent.Pages}))
 	lasting.Release()
 	require.NoError(t, lasting.Close())
 	r.quit(t)

@@ -130,12 +130,12 @@ func hasPassed(event device.Event) bool {
 // events, and whether there may be more. The caller holds mu.
 func (s *space) land(budget int) (some, more bool) {
 	passed := 0
-	if len(s.unclosed) > 0 {
-		s.closeLeft()
+	if len(s.retirees.unclosed) > 0 {
+		s.retirees.closeLeft()
 	}
-	for visits := len(s.queues); visits > 0 && budget > 0 && len(s.queues) > 0; visits-- {
-		s.cursor %= len(s.queues)
-		q := s.queues[s.cursor]
+	for visits := len(s.retirees.queues); visits > 0 && budget > 0 && len(s.retirees.queues) > 0; visits-- {
+		s.retirees.cursor %= len(s.retirees.queues)
+		q := s.retirees.queues[s.retirees.cursor]
 		for len(q.fences) > 0 && budget > 0 {
 			budget--
 			if !hasPassed(q.fences[0].event) {
@@ -148,7 +148,7 @@ func (s *space) land(budget int) (some, more bool) {
 			}
 		}
 		if len(q.fences) > 0 {
-			s.cursor++
+			s.retirees.cursor++
 		}
 	}
 	return some, false
@@ -158,23 +158,23 @@ func (s *space) land(budget int) (some, more bool) {
 // for no other.
 func (s *space) pass(f *fence) {
 	f.passed = true
-	s.dequeue(f)
+	s.retirees.dequeue(f)
 	if f.waiters == 0 {
-		s.closeEvent(f.event)
+		s.retirees.closeEvent(f.event)
 	}
 	if f.behind--; f.behind > 0 {
 		return
 	}
-	s.retiring -= f.run.Pages
+	s.table.retiring -= f.run.Pages
 	s.physical.land(f.run.Pages)
 	s.parkRun(f.run)
 }
 
 // parkRun makes pages that nobody uses any more free to be taken.
 func (s *space) parkRun(r pageset.Run) {
-	s.parked.Add(r)
-	s.free.Put(r)
-	s.used -= r.Pages
+	s.table.parked.Add(r)
+	s.table.free.Put(r)
+	s.table.used -= r.Pages
 	s.changed.Broadcast()
 	if s.left != nil {
 		s.left(r.Pages)
@@ -185,9 +185,9 @@ func (s *space) parkRun(r pageset.Run) {
 func (s *space) landAll() (pages uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := s.retiring
+	before := s.table.retiring
 	s.landEach()
-	return before - min(before, s.retiring)
+	return before - min(before, s.table.retiring)
 }
 
 // landEach is land for all events that have passed, and lets others have mu in between,
@@ -228,7 +228,7 @@ func (s *space) awaitLocked(f *fence, timeout time.Duration) (passed bool, err e
 	if err == nil && !f.passed {
 		s.pass(f)
 	} else if f.passed && f.waiters == 0 {
-		s.closeEvent(f.event)
+		s.retirees.closeEvent(f.event)
 	}
 	s.landEach()
 	return f.passed, err
@@ -238,8 +238,8 @@ func (s *space) awaitLocked(f *fence, timeout time.Duration) (passed bool, err e
 func (s *space) synchronize() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.queues) > 0 {
-		if _, err := s.awaitLocked(s.queues[0].fences[0], device.Forever); err != nil {
+	for len(s.retirees.queues) > 0 {
+		if _, err := s.awaitLocked(s.retirees.queues[0].fences[0], device.Forever); err != nil {
 			return err
 		}
 	}

@@ -49,7 +49,7 @@ func newRigWith(t require.TestingT, c devicetest.Config, o engine.Options, chang
 
 // usedByOthers says whether another stream than the default one uses a page.
 func (s *space) usedByOthers(page uint64) bool {
-	users := s.users.Streams(pageset.Run{Start: page, Pages: 1})
+	users := s.table.users.Streams(pageset.Run{Start: page, Pages: 1})
 	return len(users) != 1 || users[0] != s.physical.engine.Device().DefaultStream()
 }
 
@@ -62,54 +62,54 @@ func (s *space) audit() error {
 	}
 	var live, parked, stuck, requested, mapped, asleep, jammed uint64
 	left := map[uint32]uint32{}
-	for p := range s.extent.Pages {
-		isLive, isParked := s.live.Has(p), s.parked.Has(p)
-		free, _ := s.free.Around(p)
+	for p := range s.table.extent.Pages {
+		isLive, isParked := s.table.live.Has(p), s.table.parked.Has(p)
+		free, _ := s.table.free.Around(p)
 		isFree := free.Start <= p && p < free.End()
-		isAsleep := s.asleep.Has(p)
-		switch number := s.allocated[p]; {
+		isAsleep := s.table.asleep.Has(p)
+		switch number := s.table.allocated[p]; {
 		case isAsleep && (isLive || isParked || isFree || number == 0):
 			return fmt.Errorf("page %d sleeps and is %v %v %v %d", p, isLive, isParked, isFree, number)
-		case s.shifting.Has(p):
+		case s.table.shifting.Has(p):
 			return fmt.Errorf("page %d is shifting", p)
-		case isLive && (isParked || isFree || number == 0 || s.numbers[p] == 0):
-			return fmt.Errorf("page %d is live and %v %v %d %d", p, isParked, isFree, number, s.numbers[p])
+		case isLive && (isParked || isFree || number == 0 || s.table.numbers[p] == 0):
+			return fmt.Errorf("page %d is live and %v %v %d %d", p, isParked, isFree, number, s.table.numbers[p])
 		case !isLive && !isAsleep && number != 0:
 			return fmt.Errorf("page %d is not live and has allocation %d", p, number)
-		case isParked && (!isFree || s.numbers[p] == 0):
-			return fmt.Errorf("page %d is parked and %v %d", p, isFree, s.numbers[p])
-		case isFree && !isParked && s.numbers[p] != 0:
-			return fmt.Errorf("page %d is free and has physical page %d", p, s.numbers[p])
+		case isParked && (!isFree || s.table.numbers[p] == 0):
+			return fmt.Errorf("page %d is parked and %v %d", p, isFree, s.table.numbers[p])
+		case isFree && !isParked && s.table.numbers[p] != 0:
+			return fmt.Errorf("page %d is free and has physical page %d", p, s.table.numbers[p])
 		case number == 0 && s.usedByOthers(p):
-			return fmt.Errorf("page %d has no allocation and users %v", p, s.users.Streams(pageset.Run{Start: p, Pages: 1}))
-		case s.stuck.Has(p) && !isParked:
+			return fmt.Errorf("page %d has no allocation and users %v", p, s.table.users.Streams(pageset.Run{Start: p, Pages: 1}))
+		case s.table.stuck.Has(p) && !isParked:
 			return fmt.Errorf("page %d is stuck and not parked", p)
 		}
 		if isLive {
 			live++
-			left[s.allocated[p]]++
-			a := s.records.all[s.allocated[p]-1]
-			requested += a.share(p*s.extent.PageBytes, (p+1)*s.extent.PageBytes)
+			left[s.table.allocated[p]]++
+			a := s.table.records.all[s.table.allocated[p]-1]
+			requested += a.share(p*s.table.extent.PageBytes, (p+1)*s.table.extent.PageBytes)
 		}
 		if isParked {
 			parked++
 		}
 		if isAsleep {
 			asleep++
-			left[s.allocated[p]]++
-			if s.numbers[p] != 0 {
+			left[s.table.allocated[p]]++
+			if s.table.numbers[p] != 0 {
 				jammed++
 			}
 		}
-		if s.stuck.Has(p) {
+		if s.table.stuck.Has(p) {
 			stuck++
 		}
-		if s.numbers[p] != 0 {
+		if s.table.numbers[p] != 0 {
 			mapped++
 		}
 	}
 	retiring, behind := uint64(0), map[*retiree]int{}
-	for _, q := range s.queues {
+	for _, q := range s.retirees.queues {
 		for _, f := range q.fences {
 			if behind[f.retiree] == 0 {
 				retiring += f.run.Pages
@@ -123,24 +123,24 @@ func (s *space) audit() error {
 		}
 	}
 	for number, pages := range left {
-		if s.records.all[number-1].left != pages {
-			return fmt.Errorf("allocation %d has %d pages, counted %d", number-1, s.records.all[number-1].left, pages)
+		if s.table.records.all[number-1].left != pages {
+			return fmt.Errorf("allocation %d has %d pages, counted %d", number-1, s.table.records.all[number-1].left, pages)
 		}
 	}
 	if err := s.auditChunks(); err != nil {
 		return err
 	}
 	var tagged, blocks uint64
-	for _, use := range s.tags.Uses(nil) {
+	for _, use := range s.table.tags.Uses(nil) {
 		tagged += use.RequestedBytes
 		blocks += use.Blocks
 	}
 	return compare(map[string][2]uint64{
-		"live": {s.live.Count(), live}, "parked": {s.parked.Count(), parked}, "stuck": {s.stuck.Count(), stuck},
-		"retiring": {s.retiring, retiring}, "used": {s.used, live + retiring + jammed},
-		"mapped": {mapped, live + retiring + parked + jammed}, "free": {s.free.Pages(), s.extent.Pages - live - retiring - asleep},
-		"asleep": {s.asleep.Count(), asleep}, "jammed": {s.jammed, jammed},
-		"records": {s.records.count(), uint64(len(left))}, "requested": {s.requested, requested},
+		"live": {s.table.live.Count(), live}, "parked": {s.table.parked.Count(), parked}, "stuck": {s.table.stuck.Count(), stuck},
+		"retiring": {s.table.retiring, retiring}, "used": {s.table.used, live + retiring + jammed},
+		"mapped": {mapped, live + retiring + parked + jammed}, "free": {s.table.free.Pages(), s.table.extent.Pages - live - retiring - asleep},
+		"asleep": {s.table.asleep.Count(), asleep}, "jammed": {s.table.jammed, jammed},
+		"records": {s.table.records.count(), uint64(len(left))}, "requested": {s.table.requested, requested},
 		"tagged": {tagged, requested}, "tagged blocks": {blocks, uint64(len(left))},
 	})
 }
@@ -162,12 +162,12 @@ func (ph *Physical) audit(dev *devicetest.Device) error {
 		if err := s.audit(); err != nil {
 			return err
 		}
-		used += s.used
-		jammed += s.jammed
-		parked += s.parked.Count()
-		retiring += s.retiring
-		requested += s.requested
-		records += s.records.count()
+		used += s.table.used
+		jammed += s.table.jammed
+		parked += s.table.parked.Count()
+		retiring += s.table.retiring
+		requested += s.table.requested
+		records += s.table.records.count()
 	}
 	stats := ph.Statistics()
 	if err := stats.Check(); err != nil {

@@ -104,7 +104,7 @@ func (m *Model) goneInsteadOf(op string, err error) error {
 func (m *Model) admitWaking(ctx context.Context, w *waking) error {
 	s := m.shared
 	o := &order{
-		placing: placing{op: "wake", at: extent.Span{Size: w.Pages() * m.space.extent.PageBytes}}, model: m, pages: w.Pages(),
+		placing: placing{op: "wake", at: extent.Span{Size: w.Pages() * m.space.table.extent.PageBytes}}, model: m, pages: w.Pages(),
 		done: ctx.Done(), noWait: w.NoWait, serve: func() (extent.Span, error) { return extent.Span{}, m.space.supply(ctx, w) },
 	}
 	err := s.admit(o)
@@ -114,7 +114,7 @@ func (m *Model) admitWaking(ctx context.Context, w *waking) error {
 		}
 	}
 	if err != nil && ctx.Err() != nil {
-		return sleep.Ended(ctx, &m.space.extent, "wake")
+		return sleep.Ended(ctx, &m.space.table.extent, "wake")
 	}
 	return err
 }

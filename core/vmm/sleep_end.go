@@ -30,7 +30,7 @@ func (s *space) unmapJobs(d *dozing) error {
 
 func (s *space) unmapJob(j *sleep.Job) error {
 	r := j.Chunk.Run
-	err := s.physical.virtual.Unmap(s.extent.Addr(r.Start), r.Pages*s.extent.PageBytes)
+	err := s.physical.virtual.Unmap(s.table.extent.Addr(r.Start), r.Pages*s.table.extent.PageBytes)
 	j.Unmapped = err == nil
 	return err
 }
@@ -49,7 +49,7 @@ func (s *space) mapAgain(d *dozing, jobs []sleep.Job) bool {
 			continue
 		}
 		r := j.Chunk.Run
-		if s.physical.virtual.Map(s.extent.Addr(r.Start), s.numbers[r.Start:r.End()]) != nil {
+		if s.physical.virtual.Map(s.table.extent.Addr(r.Start), s.table.numbers[r.Start:r.End()]) != nil {
 			return false
 		}
 		j.Unmapped = false
@@ -78,17 +78,17 @@ func (s *space) endSleep(d *dozing, asleep bool, counts *SleepStats) (left uint6
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, j := range d.jobs {
-		s.shifting.Remove(j.Chunk.Run)
+		s.table.shifting.Remove(j.Chunk.Run)
 		if asleep {
 			left += s.tuckIn(d, j)
 		} else {
-			s.saved.Abandon(j.Chunk)
+			s.table.saved.Abandon(j.Chunk)
 		}
 	}
 	if !asleep {
-		s.saved.Tags = d.before
+		s.table.saved.Tags = d.before
 	}
-	s.counts.add(counts)
+	s.table.counts.add(counts)
 	if left > 0 && s.left != nil {
 		s.left(left)
 	}
@@ -100,21 +100,21 @@ func (s *space) endSleep(d *dozing, asleep bool, counts *SleepStats) (left uint6
 // more: all, or none if the device would not unmap it.
 func (s *space) tuckIn(d *dozing, j sleep.Job) (left uint64) {
 	c := j.Chunk
-	numbers := s.numbers[c.Run.Start:c.Run.End()]
+	numbers := s.table.numbers[c.Run.Start:c.Run.End()]
 	switch {
 	case !j.Unmapped:
-		s.jammed += c.Run.Pages
-		s.physical.drowse(s.layDown(c))
+		s.table.jammed += c.Run.Pages
+		s.physical.drowse(s.table.layDown(c))
 	case d.Backing == SleepDiscard:
 		left = c.Run.Pages
-		s.physical.doze(s.owner, numbers, s.layDown(c))
+		s.physical.doze(s.owner, numbers, s.table.layDown(c))
 		clear(numbers)
 	default:
 		left = c.Run.Pages
 		s.physical.discharge(left, 0)
 	}
-	s.used -= left
-	s.saved.Enter(c)
+	s.table.used -= left
+	s.table.saved.Enter(c)
 	return left
 }
 

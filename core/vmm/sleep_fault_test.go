@@ -113,7 +113,7 @@ func (n *nap) sleep(t *testing.T, tag string, backing SleepBacking) func() {
 
 func (n *nap) wake(t *testing.T, tag string) func() {
 	return func() {
-		if tag != "" && !n.model.IsAsleep(tag) || tag == "" && !n.model.space.saved.Tags.Any() {
+		if tag != "" && !n.model.IsAsleep(tag) || tag == "" && !n.model.space.table.saved.Tags.Any() {
 			return // A sleep before has failed.
 		}
 		before := n.model.Stats()
@@ -165,7 +165,7 @@ func (n *nap) run(t *testing.T) {
 
 // end wakes what sleeps and looks whether all is there.
 func (n *nap) end(t *testing.T) {
-	if n.model.space.saved.Tags.Any() {
+	if n.model.space.table.saved.Tags.Any() {
 		_, err := n.model.Wake(background, WakeRequest{})
 		require.NoError(t, err, "the next one works")
 		for at, backing := range n.asleep {

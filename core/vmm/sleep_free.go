@@ -12,13 +12,13 @@ import (
 // leaveAsleep is deallocate for a range that sleeps, which no work uses; false: it
 // does not sleep. The caller holds mu.
 func (s *space) leaveAsleep(op string, b extent.Span, r pageset.Run) (asleep bool, err error) {
-	if s.state != stateOpen || s.asleep.Count() == 0 || !s.asleep.Has(r.Start) {
+	if s.table.state != stateOpen || s.table.asleep.Count() == 0 || !s.table.asleep.Has(r.Start) {
 		return false, nil
 	}
-	if _, mixed := s.asleep.FirstNotIn(r); mixed {
+	if _, mixed := s.table.asleep.FirstNotIn(r); mixed {
 		return false, nil
 	}
-	if err := s.mayFreeWhole(op, b, r); err != nil {
+	if err := s.table.mayFreeWhole(op, b, r); err != nil {
 		return true, err
 	}
 	s.endSleepers(r)
@@ -27,69 +27,69 @@ func (s *space) leaveAsleep(op string, b extent.Span, r pageset.Run) (asleep boo
 
 // notLive is the error of a range of which a page is not live: it has no allocation, or
 // a part of the range sleeps. The caller holds mu.
-func (s *space) notLive(op string, b extent.Span, r pageset.Run, page uint64) error {
-	asleep, mixed := s.asleep.FirstIn(r)
+func (t *pageTable) notLive(op string, b extent.Span, r pageset.Run, page uint64) error {
+	asleep, mixed := t.asleep.FirstIn(r)
 	for at := r.Start; mixed && at < r.End(); at++ {
-		if s.allocated[at] == 0 {
+		if t.allocated[at] == 0 {
 			page, mixed = at, false
-		} else if s.live.Has(at) {
+		} else if t.live.Has(at) {
 			page = at
 		}
 	}
 	if mixed {
-		if err := s.shiftingNow(op, b, r); err != nil {
+		if err := t.shiftingNow(op, b, r); err != nil {
 			return err
 		}
-		return s.extent.Fault(device.CodeInvalidState, op,
+		return t.extent.Fault(device.CodeInvalidState, op,
 			"offset %d, size %d: the page at offset %d sleeps and that at offset %d does not; they have to be freed apart",
-			b.Offset, b.Size, asleep*s.extent.PageBytes, page*s.extent.PageBytes)
+			b.Offset, b.Size, asleep*t.extent.PageBytes, page*t.extent.PageBytes)
 	}
-	return s.extent.BadPage(device.CodeNotMapped, op, page, b)
+	return t.extent.BadPage(device.CodeNotMapped, op, page, b)
 }
 
 // shiftingNow is the error of a range that is being put to sleep or woken; nil: none
 // of it is. The caller holds mu.
-func (s *space) shiftingNow(op string, b extent.Span, r pageset.Run) error {
-	if page, shifting := s.shifting.FirstIn(r); shifting {
-		return s.extent.Fault(device.CodeBusy, op, "offset %d, size %d: the page at offset %d is being put to sleep or woken",
-			b.Offset, b.Size, page*s.extent.PageBytes)
+func (t *pageTable) shiftingNow(op string, b extent.Span, r pageset.Run) error {
+	if page, shifting := t.shifting.FirstIn(r); shifting {
+		return t.extent.Fault(device.CodeBusy, op, "offset %d, size %d: the page at offset %d is being put to sleep or woken",
+			b.Offset, b.Size, page*t.extent.PageBytes)
 	}
 	return nil
 }
 
 // endSleepers takes pages that sleep out of their allocations and makes them free.
 func (s *space) endSleepers(r pageset.Run) {
-	s.saved.Forget(r)
+	s.table.saved.Forget(r)
 	ended := uint64(0)
 	for at := r.Start; at < r.End(); {
-		number, first := s.allocated[at], at
-		for ; at < r.End() && s.allocated[at] == number; at++ {
-			s.allocated[at] = 0
+		number, first := s.table.allocated[at], at
+		for ; at < r.End() && s.table.allocated[at] == number; at++ {
+			s.table.allocated[at] = 0
 		}
-		a := &s.records.all[number-1]
+		a := &s.table.records.all[number-1]
 		if a.left -= uint32(at - first); a.left == 0 {
-			s.tags.Leave(a.tag, track.Block{}, 1)
-			s.records.remove(number - 1)
+			s.table.tags.Leave(a.tag, track.Block{}, 1)
+			s.table.records.remove(number - 1)
 			ended++
 		}
 	}
 	s.physical.endSlept(ended)
-	s.users.End(r)
-	s.asleep.Remove(r)
-	if s.jammed == 0 {
-		s.free.Put(r)
+	s.table.users.End(r)
+	s.table.asleep.Remove(r)
+	if s.table.jammed == 0 {
+		s.table.free.Put(r)
 		s.changed.Broadcast()
 		return
 	}
 	for at := r.Start; at < r.End(); at++ {
 		page := pageset.Run{Start: at, Pages: 1}
-		if s.numbers[at] == 0 {
-			s.free.Put(page)
+		if s.table.numbers[at] == 0 {
+			s.table.free.Put(page)
 			continue
 		}
-		s.jammed--
+		s.table.jammed--
 		s.physical.land(1)
-		s.stuck.Add(page)
+		s.table.stuck.Add(page)
 		s.parkRun(page)
 	}
 	s.changed.Broadcast()
@@ -106,10 +106,10 @@ func (ph *Physical) endSlept(ended uint64) {
 func (s *space) endAllSleepers() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for steps := (pace.Pace{}); s.asleep.Count() > 0; {
-		start, _ := s.asleep.Next(0)
-		s.endSleepers(s.asleep.RunFrom(start, slicePages))
+	for steps := (pace.Pace{}); s.table.asleep.Count() > 0; {
+		start, _ := s.table.asleep.Next(0)
+		s.endSleepers(s.table.asleep.RunFrom(start, slicePages))
 		s.standBack(&steps)
 	}
-	s.saved.Tags = sleep.Tags{}
+	s.table.saved.Tags = sleep.Tags{}
 }

@@ -51,7 +51,7 @@ func (s *space) copyOut(ctx context.Context, d *dozing) (err error) {
 // transfer is one of the bytes of jobs, as long as the context and the space allow it.
 func (s *space) transfer(ctx context.Context, op string, jobs []sleep.Job) *sleep.Transfer {
 	return &sleep.Transfer{
-		Device: s.physical.engine.Device(), Extent: &s.extent, Keepers: &s.physical.keepers, Op: op, Jobs: jobs,
+		Device: s.physical.engine.Device(), Extent: &s.table.extent, Keepers: &s.physical.keepers, Op: op, Jobs: jobs,
 		Stopped: func() error { return s.stopped(ctx, op) }, Held: s.hold,
 	}
 }
@@ -67,7 +67,7 @@ func (s *space) copyBack(t *sleep.Transfer, streams int) error {
 func (s *space) leaveOpen(left []sleep.Leftover) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.saved.Leave(left)
+	s.table.saved.Leave(left)
 }
 
 // giveUp gives the pages of unmapped jobs back to the device. They stay charged until
@@ -88,43 +88,43 @@ func (s *space) giveUp(jobs []sleep.Job) {
 func (s *space) takePages(c *sleep.Chunk) []device.Page {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	numbers := s.numbers[c.Run.Start:c.Run.End()]
+	numbers := s.table.numbers[c.Run.Start:c.Run.End()]
 	pages := slices.Clone(numbers)
 	clear(numbers)
-	s.physical.giveUp(s.layDown(c), uint64(len(pages)))
+	s.physical.giveUp(s.table.layDown(c), uint64(len(pages)))
 	return pages
 }
 
 // layDown makes live pages ones that sleep, and says what they were asked for with.
 // The caller holds mu.
-func (s *space) layDown(c *sleep.Chunk) track.Block {
-	sizes := s.asked(c.Run)
-	s.live.Remove(c.Run)
-	s.asleep.Add(c.Run)
-	s.requested -= sizes.RequestedBytes
-	s.tags.Leave(c.Tag, sizes, 0)
+func (t *pageTable) layDown(c *sleep.Chunk) track.Block {
+	sizes := t.asked(c.Run)
+	t.live.Remove(c.Run)
+	t.asleep.Add(c.Run)
+	t.requested -= sizes.RequestedBytes
+	t.tags.Leave(c.Tag, sizes, 0)
 	return sizes
 }
 
-// standUp makes pages live that slept. The caller holds mu.
-func (s *space) standUp(r pageset.Run, tag uint32) {
-	sizes := s.asked(r)
-	s.asleep.Remove(r)
-	s.live.Add(r)
-	s.requested += sizes.RequestedBytes
-	s.tags.Enter(tag, sizes, 0)
-	s.physical.wakeUp(sizes)
+// standUp makes pages live that slept, and gives their sizes. The caller holds mu.
+func (t *pageTable) standUp(r pageset.Run, tag uint32) track.Block {
+	sizes := t.asked(r)
+	t.asleep.Remove(r)
+	t.live.Add(r)
+	t.requested += sizes.RequestedBytes
+	t.tags.Enter(tag, sizes, 0)
+	return sizes
 }
 
 // asked is the sizes of pages of allocations.
-func (s *space) asked(r pageset.Run) (sum track.Block) {
-	sum.AllocatedBytes = r.Pages * s.extent.PageBytes
+func (t *pageTable) asked(r pageset.Run) (sum track.Block) {
+	sum.AllocatedBytes = r.Pages * t.extent.PageBytes
 	for at := r.Start; at < r.End(); {
-		number, first := s.allocated[at], at
-		for at < r.End() && s.allocated[at] == number {
+		number, first := t.allocated[at], at
+		for at < r.End() && t.allocated[at] == number {
 			at++
 		}
-		sum.RequestedBytes += s.records.all[number-1].share(first*s.extent.PageBytes, at*s.extent.PageBytes)
+		sum.RequestedBytes += t.records.all[number-1].share(first*t.extent.PageBytes, at*t.extent.PageBytes)
 	}
 	return sum
 }

@@ -110,7 +110,7 @@ func (n *sleepNaive) plan(t *rapid.T, m *sleeperModel, cancel func()) *trouble {
 		p.happened = true
 		p.limitErr = n.shared.SetLimit(p.limit * page)
 		_, p.takeErr = p.other.AllocTaggedAt(AllocRequest{OffsetBytes: p.first * page, SizeBytes: page})
-		for at, ok := m.space.shifting.Next(0); ok; at, ok = m.space.shifting.Next(at + 1) {
+		for at, ok := m.space.table.shifting.Next(0); ok; at, ok = m.space.table.shifting.Next(at + 1) {
 			p.freeErrs = append(p.freeErrs, m.Free(at*page, page, nil))
 			if at+1 == sleepPages {
 				break

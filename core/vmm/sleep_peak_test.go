@@ -125,7 +125,7 @@ func TestFreedPagesAreKeptNoLonger(t *testing.T) {
 	_, err = r.pool.Sleep(background, SleepRequest{Streams: 1})
 	require.NoError(t, err)
 	s := r.pool.space
-	chunks := func() int { return len(s.saved.Jobs(func(uint32) bool { return true })) }
+	chunks := func() int { return len(s.table.saved.Jobs(func(uint32) bool { return true })) }
 	require.Equal(t, all, chunks())
 	require.NoError(t, r.pool.Free(500*page, 2*page, nil))
 	r.check(t)

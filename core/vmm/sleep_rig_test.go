@@ -44,18 +44,18 @@ func (s *space) auditChunks() error {
 	var sum engine.Asleep
 	asleep := uint64(0)
 	holders := map[uint64]*sleep.Chunk{}
-	for _, j := range s.saved.Jobs(func(uint32) bool { return true }) {
+	for _, j := range s.table.saved.Jobs(func(uint32) bool { return true }) {
 		c := j.Chunk
 		for _, part := range j.Runs {
 			for p := part.Start; p < part.End(); p++ {
-				if !s.asleep.Has(p) {
+				if !s.table.asleep.Has(p) {
 					return fmt.Errorf("page %d is kept and does not sleep", p)
 				}
 				if holders[p] != nil {
 					return fmt.Errorf("page %d sleeps in two chunks", p)
 				}
 				holders[p] = c
-				if tag := s.records.all[s.allocated[p]-1].tag; tag != c.Tag {
+				if tag := s.table.records.all[s.table.allocated[p]-1].tag; tag != c.Tag {
 					return fmt.Errorf("page %d has tag %d in a chunk of tag %d", p, tag, c.Tag)
 				}
 			}
@@ -67,16 +67,16 @@ func (s *space) auditChunks() error {
 		asleep += left
 		sum = sum.Plus(c.Held())
 		if c.Discarded() {
-			sum.DiscardedBytes += left * s.extent.PageBytes
+			sum.DiscardedBytes += left * s.table.extent.PageBytes
 		}
 	}
-	if sum != s.saved.Held() {
-		return fmt.Errorf("held is %+v, counted %+v", s.saved.Held(), sum)
+	if sum != s.table.saved.Held() {
+		return fmt.Errorf("held is %+v, counted %+v", s.table.saved.Held(), sum)
 	}
-	if !s.saved.Clean() {
+	if !s.table.saved.Clean() {
 		return fmt.Errorf("chunks or streams are left")
 	}
-	return compare(map[string][2]uint64{"in chunks": {s.asleep.Count(), asleep}})
+	return compare(map[string][2]uint64{"in chunks": {s.table.asleep.Count(), asleep}})
 }
 
 func (r *rig) fill(t require.TestingT, first, pages uint64, value byte) {

@@ -26,14 +26,14 @@ type dozing struct {
 func (s *space) sleep(ctx context.Context, r SleepRequest) (SleepReport, error) {
 	const op = "sleep"
 	start := track.Now()
-	err := s.checkSleep(r)
+	err := s.table.checkSleep(r)
 	if err == nil {
-		err = s.turn.Take(ctx, &s.extent, op, r.NoWait, s.physical.engine.MayWait)
+		err = s.table.turn.Take(ctx, &s.table.extent, op, r.NoWait, s.physical.engine.MayWait)
 	}
 	if err != nil {
 		return SleepReport{}, err
 	}
-	defer s.turn.End()
+	defer s.table.turn.End()
 	s.sweepQuietly()
 	d, err := s.beginSleep(ctx, r)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *space) sleep(ctx context.Context, r SleepRequest) (SleepReport, error) 
 	if err != nil {
 		s.endSleep(d, false, &SleepStats{SleepFailures: 1})
 	} else {
-		report.Bytes = s.endSleep(d, true, &SleepStats{Sleeps: 1, SleepNs: report.Ns}) * s.extent.PageBytes
+		report.Bytes = s.endSleep(d, true, &SleepStats{Sleeps: 1, SleepNs: report.Ns}) * s.table.extent.PageBytes
 		report.Path = d.path
 	}
 	s.sweepQuietly()
@@ -68,18 +68,18 @@ func (s *space) sweepQuietly() {
 	}
 }
 
-func (s *space) checkSleep(r SleepRequest) error {
+func (t *pageTable) checkSleep(r SleepRequest) error {
 	const op = "sleep"
 	if r.Backing < SleepToHost || r.Backing > SleepDiscard {
-		return s.extent.Fault(device.CodeInvalidArgument, op, "backing %d is not known", r.Backing)
+		return t.extent.Fault(device.CodeInvalidArgument, op, "backing %d is not known", r.Backing)
 	}
 	if r.Dir != "" && r.Backing != SleepToFile {
-		return s.extent.Fault(device.CodeInvalidArgument, op, "directory %q: the backing is %v, which makes no file", r.Dir, r.Backing)
+		return t.extent.Fault(device.CodeInvalidArgument, op, "directory %q: the backing is %v, which makes no file", r.Dir, r.Backing)
 	}
 	if len(r.Tag) > MaxNameBytes {
-		return s.extent.Fault(device.CodeInvalidArgument, op, "tag %q has %d bytes, at most %d are allowed", r.Tag, len(r.Tag), MaxNameBytes)
+		return t.extent.Fault(device.CodeInvalidArgument, op, "tag %q has %d bytes, at most %d are allowed", r.Tag, len(r.Tag), MaxNameBytes)
 	}
-	return checkStreams(&s.extent, op, r.Streams)
+	return checkStreams(&t.extent, op, r.Streams)
 }
 
 // beginSleep has no more allocations made, waits for those under way and makes the
@@ -89,30 +89,30 @@ func (s *space) beginSleep(ctx context.Context, r SleepRequest) (*dozing, error)
 	d := &dozing{SleepRequest: r}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.state != stateOpen {
-		return nil, s.extent.Closed(op)
+	if s.table.state != stateOpen {
+		return nil, s.table.extent.Closed(op)
 	}
-	d.before = s.saved.Tags.Clone()
+	d.before = s.table.saved.Tags.Clone()
 	switch {
-	case r.Tag == "" && s.saved.Tags.All():
-		return nil, s.extent.Fault(device.CodeInvalidState, op, "%q sleeps already", s.owner.name)
-	case r.Tag != "" && s.saved.Tags.Sleeps(r.Tag):
-		return nil, s.extent.Fault(device.CodeInvalidState, op, "tag %q of %q sleeps already", r.Tag, s.owner.name)
+	case r.Tag == "" && s.table.saved.Tags.All():
+		return nil, s.table.extent.Fault(device.CodeInvalidState, op, "%q sleeps already", s.owner.name)
+	case r.Tag != "" && s.table.saved.Tags.Sleeps(r.Tag):
+		return nil, s.table.extent.Fault(device.CodeInvalidState, op, "tag %q of %q sleeps already", r.Tag, s.owner.name)
 	}
-	s.saved.Tags.Begin(r.Tag)
+	s.table.saved.Tags.Begin(r.Tag)
 	err := s.awaitClaims(ctx, op, r.NoWait)
 	if err == nil {
-		if d.jobs = s.awakeJobs(r); len(d.jobs) == 0 && r.Tag != "" {
-			err = s.extent.Fault(device.CodeNotFound, op, "no allocation of %q has the tag %q", s.owner.name, r.Tag)
+		if d.jobs = s.table.awakeJobs(r, s.physical.keepers.ChunkBytes); len(d.jobs) == 0 && r.Tag != "" {
+			err = s.table.extent.Fault(device.CodeNotFound, op, "no allocation of %q has the tag %q", s.owner.name, r.Tag)
 		}
 	}
 	if err != nil {
-		s.saved.Tags = d.before
+		s.table.saved.Tags = d.before
 		s.changed.Broadcast()
 		return nil, err
 	}
 	for _, j := range d.jobs {
-		s.shifting.Add(j.Chunk.Run)
+		s.table.shifting.Add(j.Chunk.Run)
 	}
 	s.claims++
 	return d, nil
@@ -123,15 +123,15 @@ func (s *space) awaitClaims(ctx context.Context, op string, noWait bool) error {
 	for s.claims > 0 {
 		switch {
 		case noWait:
-			return s.extent.Fault(device.CodeTimeout, op, "%d allocations of %q are under way, and the call is not to wait for them", s.claims, s.owner.name)
+			return s.table.extent.Fault(device.CodeTimeout, op, "%d allocations of %q are under way, and the call is not to wait for them", s.claims, s.owner.name)
 		case !s.physical.engine.MayWait():
-			return s.extent.Fault(device.CodeBusy, op, "%d allocations of %q are under way, and this thread may not wait for them", s.claims, s.owner.name)
+			return s.table.extent.Fault(device.CodeBusy, op, "%d allocations of %q are under way, and this thread may not wait for them", s.claims, s.owner.name)
 		case ctx.Err() != nil:
-			return sleep.Ended(ctx, &s.extent, op)
+			return sleep.Ended(ctx, &s.table.extent, op)
 		}
 		s.waitChanged(ctx)
-		if s.state != stateOpen {
-			return s.extent.Closed(op)
+		if s.table.state != stateOpen {
+			return s.table.extent.Closed(op)
 		}
 	}
 	return nil
@@ -139,19 +139,19 @@ func (s *space) awaitClaims(ctx context.Context, op string, noWait bool) error {
 
 // awakeJobs cuts what is live of a tag, or all, into chunks: what is not copied only
 // where the tag changes.
-func (s *space) awakeJobs(r SleepRequest) []sleep.Job {
-	cut := sleep.Cut{Most: max(s.physical.keepers.ChunkBytes/s.extent.PageBytes, 1)}
+func (t *pageTable) awakeJobs(r SleepRequest, chunkBytes uint64) []sleep.Job {
+	cut := sleep.Cut{Most: max(chunkBytes/t.extent.PageBytes, 1)}
 	if r.Backing == SleepDiscard {
-		cut.Most = s.extent.Pages
+		cut.Most = t.extent.Pages
 	}
-	for at, ok := s.live.Next(0); ok; at, ok = s.live.Next(at) {
-		tag, first := s.records.all[s.allocated[at]-1].tag, at
-		for at++; at < s.extent.Pages && s.live.Has(at) && s.allocated[at] == s.allocated[first]; at++ {
+	for at, ok := t.live.Next(0); ok; at, ok = t.live.Next(at) {
+		tag, first := t.records.all[t.allocated[at]-1].tag, at
+		for at++; at < t.extent.Pages && t.live.Has(at) && t.allocated[at] == t.allocated[first]; at++ {
 		}
-		if r.Tag == "" || s.tags.Name(tag) == r.Tag {
+		if r.Tag == "" || t.tags.Name(tag) == r.Tag {
 			cut.Add(pageset.Run{Start: first, Pages: at - first}, tag)
 		}
-		if at == s.extent.Pages {
+		if at == t.extent.Pages {
 			break
 		}
 	}
@@ -166,13 +166,13 @@ func (s *space) awaitWork(ctx context.Context, noWait bool, wait func(time.Durat
 	if noWait {
 		err := wait(0)
 		if errors.Is(err, device.CodeTimeout) {
-			return s.extent.Fault(device.CodeTimeout, op, "%q: queued work may use what is to sleep, and the call is not to wait for it: %w", s.owner.name, err)
+			return s.table.extent.Fault(device.CodeTimeout, op, "%q: queued work may use what is to sleep, and the call is not to wait for it: %w", s.owner.name, err)
 		}
 		return err
 	}
 	if !s.physical.engine.MayWait() {
 		if err := wait(0); err != nil {
-			return s.extent.Fault(device.CodeBusy, op, "%q: queued work may use what is to sleep, and this thread may not wait for it: %w", s.owner.name, err)
+			return s.table.extent.Fault(device.CodeBusy, op, "%q: queued work may use what is to sleep, and this thread may not wait for it: %w", s.owner.name, err)
 		}
 		return nil
 	}

@@ -58,12 +58,12 @@ func (l *sleeper) bytes() uint64 { return l.asleep.Bytes() + l.shifting.Bytes() 
 // stopped says why a transfer must not go on.
 func (s *space) stopped(ctx context.Context, op string) error {
 	if ctx.Err() != nil {
-		return sleep.Ended(ctx, &s.extent, op)
+		return sleep.Ended(ctx, &s.table.extent, op)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.forced {
-		return s.extent.Closed(op)
+	if s.table.forced {
+		return s.table.extent.Closed(op)
 	}
 	return nil
 }
@@ -83,9 +83,9 @@ func (s *space) waitChanged(ctx context.Context) {
 }
 
 // tagName is the tag that a request means: its own name for an allocation without.
-func (s *space) tagName(tag string) string {
+func (t *pageTable) tagName(tag string) string {
 	if tag == "" {
-		return s.owner.name
+		return t.extent.Name
 	}
 	return tag
 }
@@ -94,28 +94,28 @@ func (s *space) isAsleep(tag string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if tag == "" {
-		return s.saved.Tags.All()
+		return s.table.saved.Tags.All()
 	}
-	return s.saved.Tags.Sleeps(tag)
+	return s.table.saved.Tags.Sleeps(tag)
 }
 
 // sleeping is the error of an allocation whose tag or range sleeps; nil: it may go
 // on. The caller holds mu.
-func (s *space) sleeping(p placing) error {
-	if tag := s.tagName(p.tag); s.saved.Tags.Any() && s.saved.Tags.Sleeps(tag) {
-		return s.extent.Fault(device.CodeInvalidState, p.op, "%q, tag %q is %w", s.owner.name, tag, errAsleep)
+func (t *pageTable) sleeping(p placing) error {
+	if tag := t.tagName(p.tag); t.saved.Tags.Any() && t.saved.Tags.Sleeps(tag) {
+		return t.extent.Fault(device.CodeInvalidState, p.op, "%q, tag %q is %w", t.extent.Name, tag, errAsleep)
 	}
-	if p.anywhere || s.asleep.Count() == 0 {
+	if p.anywhere || t.asleep.Count() == 0 {
 		return nil
 	}
-	r, err := s.extent.RunOf(p.op, p.at)
+	r, err := t.extent.RunOf(p.op, p.at)
 	if err != nil {
 		return err
 	}
-	if page, asleep := s.asleep.FirstIn(r); asleep {
-		return s.extent.Fault(device.CodeInvalidState, p.op,
-			"%q, offset %d, size %d: the page at offset %d is of an allocation of tag %q, which is %w", s.owner.name, p.at.Offset,
-			p.at.Size, page*s.extent.PageBytes, s.tags.Name(s.records.all[s.allocated[page]-1].tag), errAsleep)
+	if page, asleep := t.asleep.FirstIn(r); asleep {
+		return t.extent.Fault(device.CodeInvalidState, p.op,
+			"%q, offset %d, size %d: the page at offset %d is of an allocation of tag %q, which is %w", t.extent.Name, p.at.Offset,
+			p.at.Size, page*t.extent.PageBytes, t.tags.Name(t.records.all[t.allocated[page]-1].tag), errAsleep)
 	}
 	return nil
 }
@@ -146,19 +146,19 @@ func (s *space) awaitAwake(ctx context.Context, p placing) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
-		if s.state == stateClosed || s.forced {
-			return s.extent.Closed(p.op)
+		if s.table.state == stateClosed || s.table.forced {
+			return s.table.extent.Closed(p.op)
 		}
-		err := s.sleeping(p)
+		err := s.table.sleeping(p)
 		if !errors.Is(err, errAsleep) {
 			return err
 		}
 		if ctx.Err() != nil {
-			return s.extent.Fault(device.CodeTimeout, p.op, "waited %v: %w", p.wait.Round(time.Microsecond), err)
+			return s.table.extent.Fault(device.CodeTimeout, p.op, "waited %v: %w", p.wait.Round(time.Microsecond), err)
 		}
-		s.sleepWaits++
+		s.table.sleepWaits++
 		s.waitChanged(ctx)
-		s.sleepWaits--
+		s.table.sleepWaits--
 	}
 }
 
@@ -166,24 +166,24 @@ func (s *space) awaitAwake(ctx context.Context, p placing) error {
 func (s *space) hold(a engine.Asleep) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.saved.Hold(a)
+	s.table.saved.Hold(a)
 }
 
 // sweep gives back what was kept of chunks that nobody needs, and tries again to
 // close streams. The caller holds no lock.
 func (s *space) sweep() error {
 	s.mu.Lock()
-	w := s.saved.Take()
+	w := s.table.saved.Take()
 	s.mu.Unlock()
 	err := w.Close()
 	s.mu.Lock()
-	s.saved.Settle(w)
+	s.table.saved.Settle(w)
 	s.mu.Unlock()
 	for _, failure := range w.Drop() {
-		s.physical.engine.Log(engine.Warning, fmt.Sprintf("%q: a file of what slept could not be removed: %v", s.owner.name, failure))
+		s.physical.engine.Log(engine.Warning, fmt.Sprintf("%q: a file of what slept could not be removed: %v", s.table.extent.Name, failure))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.saved.End(w)
+	s.table.saved.End(w)
 	return err
 }

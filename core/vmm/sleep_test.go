@@ -238,12 +238,12 @@ func TestSleepThatIsNotToWait(t *testing.T) {
 	a.space.mu.Lock()
 	a.space.claims--
 	a.space.mu.Unlock()
-	require.NoError(t, a.space.turn.Take(background, &a.space.extent, "test", true, func() bool { return true }))
+	require.NoError(t, a.space.table.turn.Take(background, &a.space.table.extent, "test", true, func() bool { return true }))
 	_, err = a.Sleep(background, now)
 	timeout("another sleep or wake", err)
 	_, err = a.Wake(background, WakeRequest{NoWait: true})
 	timeout("another sleep or wake", err)
-	a.space.turn.End()
+	a.space.table.turn.End()
 
 	_, err = a.Sleep(background, now)
 	require.NoError(t, err)

@@ -26,7 +26,7 @@ func TestWakeThatIsJammed(t *testing.T) {
 		require.ErrorIs(t, err, device.CodeDevice)
 		require.Zero(t, n.dev.ClearFaults())
 		n.check(t)
-		require.Equal(t, uint64(6), n.model.space.jammed)
+		require.Equal(t, uint64(6), n.model.space.table.jammed)
 		require.Equal(t, 6*page, n.model.Stats().PhysicalBytes)
 		// The device holds what was written there meanwhile; nobody may see it.
 		require.NoError(t, n.dev.FillNow(n.addr(4), 77, page))
@@ -43,7 +43,7 @@ func TestWakeThatIsJammed(t *testing.T) {
 		}
 		clear(n.asleep)
 		n.check(t)
-		require.Zero(t, n.model.space.jammed)
+		require.Zero(t, n.model.space.table.jammed)
 		n.end(t)
 	}
 }
@@ -57,7 +57,7 @@ func TestStreamsThatCannotBeClosed(t *testing.T) {
 	_, err := n.model.Sleep(background, SleepRequest{Streams: 1})
 	require.ErrorIs(t, err, device.CodeDevice)
 	require.Equal(t, 1, n.kept.taken, "the copy may not be done")
-	require.False(t, n.model.space.saved.Clean())
+	require.False(t, n.model.space.table.saved.Clean())
 	require.NotZero(t, n.model.Stats().AsleepHostBytes)
 	_, err = n.model.Sleep(background, SleepRequest{Streams: 1})
 	require.NoError(t, err)

@@ -26,7 +26,7 @@ type record struct {
 
 func (n *nap) record(t *testing.T) record {
 	s := n.model.space
-	r := record{stats: n.model.Stats().Stats, live: s.live.Count(), asleep: s.asleep.Count(), bedAll: s.saved.Tags.All(),
+	r := record{stats: n.model.Stats().Stats, live: s.table.live.Count(), asleep: s.table.asleep.Count(), bedAll: s.table.saved.Tags.All(),
 		tags: map[string]bool{}, hostBlocks: n.kept.taken, files: len(files(t, n.dir))}
 	for tag := range napTags {
 		r.tags[n.tag(tag)] = n.model.IsAsleep(n.tag(tag))
@@ -36,7 +36,7 @@ func (n *nap) record(t *testing.T) record {
 	r.stats.ReadyPages, r.stats.HeldBytes, r.stats.MovedPages = 0, 0, 0
 	r.stats.LimitBytes, r.stats.AvailableBytes, r.stats.TableBytes = 0, 0, 0
 	// A page that the device did not unmap again is used, whoever has it.
-	r.stats.PhysicalBytes -= s.jammed * s.extent.PageBytes
+	r.stats.PhysicalBytes -= s.table.jammed * s.table.extent.PageBytes
 	return r
 }
 
@@ -75,7 +75,7 @@ func (n *nap) settle(t *testing.T, backing SleepBacking, slept bool) {
 	for at := range n.values {
 		n.lost[at] = slept && backing == SleepDiscard
 	}
-	if n.model.space.saved.Tags.Any() {
+	if n.model.space.table.saved.Tags.Any() {
 		_, err := n.model.Wake(background, WakeRequest{})
 		require.NoError(t, err)
 		n.check(t)

@@ -70,7 +70,7 @@ func TestRangesLandInSlices(t *testing.T) {
 	some, more := s.land(pollAll)
 	s.mu.Unlock()
 	require.True(t, some && more)
-	require.EqualValues(t, pages-landEvents, s.retiring)
+	require.EqualValues(t, pages-landEvents, s.table.retiring)
 	require.EqualValues(t, pages-landEvents, s.landAll())
 	r.check(t)
 	r.quit(t)

@@ -50,16 +50,16 @@ func (s *space) stats() Stats {
 // statsLocked is stats. The caller holds the mu of the space and of the stock.
 func (s *space) statsLocked() Stats {
 	stats := Stats{
-		VirtualCapacityBytes: s.extent.Bytes(), PageBytes: s.extent.PageBytes, PhysicalBytes: s.physicalBytes(),
-		PeakPhysicalBytes: s.peak * s.extent.PageBytes, RequestedBytes: s.requested,
-		MappedPages: s.live.Count(), RetiringPages: s.retiring, ParkedPages: s.parked.Count(),
-		TableBytes: s.tableBytes(), Allocations: s.allocations, MovedPages: s.owner.moved,
-		LargestFreeRunBytes: s.free.Longest() * s.extent.PageBytes,
-		SleepStats:          s.sleepStats(),
-		UnmappedShare:       float32(1 - float64(s.live.Count())/float64(s.extent.Pages)),
+		VirtualCapacityBytes: s.table.extent.Bytes(), PageBytes: s.table.extent.PageBytes, PhysicalBytes: s.table.physicalBytes(),
+		PeakPhysicalBytes: s.peak * s.table.extent.PageBytes, RequestedBytes: s.table.requested,
+		MappedPages: s.table.live.Count(), RetiringPages: s.table.retiring, ParkedPages: s.table.parked.Count(),
+		TableBytes: s.table.tableBytes(), Allocations: s.allocations, MovedPages: s.owner.moved,
+		LargestFreeRunBytes: s.table.free.Longest() * s.table.extent.PageBytes,
+		SleepStats:          s.table.sleepStats(),
+		UnmappedShare:       float32(1 - float64(s.table.live.Count())/float64(s.table.extent.Pages)),
 	}
-	if s.free.Pages() > 0 {
-		stats.Fragmentation = float32(1 - float64(s.free.Longest())/float64(s.free.Pages()))
+	if s.table.free.Pages() > 0 {
+		stats.Fragmentation = float32(1 - float64(s.table.free.Longest())/float64(s.table.free.Pages()))
 	}
 	ph := s.physical
 	stats.ReadyPages, stats.HeldBytes = ph.idle, ph.created*ph.pageBytes
@@ -69,16 +69,16 @@ func (s *space) statsLocked() Stats {
 }
 
 // sleepStats is what sleeps, and where. The caller holds mu.
-func (s *space) sleepStats() SleepStats {
-	stats := s.counts
-	stats.AsleepPages, stats.AsleepBytes = s.asleep.Count(), s.asleep.Count()*s.extent.PageBytes
-	stats.AsleepHostBytes, stats.AsleepFileBytes = s.saved.Held().HostBytes, s.saved.Held().FileBytes
-	stats.AsleepDiscardedBytes = s.saved.Held().DiscardedBytes
+func (t *pageTable) sleepStats() SleepStats {
+	stats := t.counts
+	stats.AsleepPages, stats.AsleepBytes = t.asleep.Count(), t.asleep.Count()*t.extent.PageBytes
+	stats.AsleepHostBytes, stats.AsleepFileBytes = t.saved.Held().HostBytes, t.saved.Held().FileBytes
+	stats.AsleepDiscardedBytes = t.saved.Held().DiscardedBytes
 	return stats
 }
 
 // physicalBytes is the memory behind mapped and retiring pages, and behind those that
 // sleep and could not be unmapped.
-func (s *space) physicalBytes() uint64 {
-	return (s.live.Count() + s.retiring + s.jammed) * s.extent.PageBytes
+func (t *pageTable) physicalBytes() uint64 {
+	return (t.live.Count() + t.retiring + t.jammed) * t.extent.PageBytes
 }

@@ -13,7 +13,7 @@ func (s *space) usersOf(runs []pageset.Run) (streams []device.Stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range runs {
-		for _, stream := range s.users.Streams(r) {
+		for _, stream := range s.table.users.Streams(r) {
 			if !slices.Contains(streams, stream) {
 				streams = append(streams, stream)
 			}
@@ -61,7 +61,7 @@ func (s *space) awaitUsers(ctx context.Context, d *dozing) error {
 func (s *space) awaitForeign() error {
 	l := &leaving{op: "close"}
 	defer func() { s.closeMarks(l.marks) }()
-	err := l.markEnds(beyondDevice(s.usersOf([]pageset.Run{{Start: 0, Pages: s.extent.Pages}})))
+	err := l.markEnds(beyondDevice(s.usersOf([]pageset.Run{{Start: 0, Pages: s.table.extent.Pages}})))
 	for _, m := range l.marks {
 		if err == nil && m.event != nil {
 			err = m.event.Synchronize(device.Forever)

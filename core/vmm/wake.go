@@ -19,14 +19,14 @@ type waking struct {
 func (s *space) wake(ctx context.Context, r WakeRequest, room func(context.Context, *waking) error) (WakeReport, error) {
 	const op = "wake"
 	start := track.Now()
-	err := s.checkWake(r)
+	err := s.table.checkWake(r)
 	if err == nil {
-		err = s.turn.Take(ctx, &s.extent, op, r.NoWait, s.physical.engine.MayWait)
+		err = s.table.turn.Take(ctx, &s.table.extent, op, r.NoWait, s.physical.engine.MayWait)
 	}
 	if err != nil {
 		return WakeReport{}, err
 	}
-	defer s.turn.End()
+	defer s.table.turn.End()
 	s.sweepQuietly()
 	w, err := s.beginWake(r)
 	if err != nil {
@@ -50,16 +50,16 @@ func (s *space) wake(ctx context.Context, r WakeRequest, room func(context.Conte
 	if err != nil {
 		return WakeReport{}, err
 	}
-	report.Bytes = sleep.PagesOf(w.Jobs) * s.extent.PageBytes
+	report.Bytes = sleep.PagesOf(w.Jobs) * s.table.extent.PageBytes
 	return report, nil
 }
 
-func (s *space) checkWake(r WakeRequest) error {
+func (t *pageTable) checkWake(r WakeRequest) error {
 	const op = "wake"
 	if len(r.Tag) > MaxNameBytes {
-		return s.extent.Fault(device.CodeInvalidArgument, op, "tag %q has %d bytes, at most %d are allowed", r.Tag, len(r.Tag), MaxNameBytes)
+		return t.extent.Fault(device.CodeInvalidArgument, op, "tag %q has %d bytes, at most %d are allowed", r.Tag, len(r.Tag), MaxNameBytes)
 	}
-	return checkStreams(&s.extent, op, r.Streams)
+	return checkStreams(&t.extent, op, r.Streams)
 }
 
 // beginWake makes the pages that are to wake the calling thread's.
@@ -69,20 +69,20 @@ func (s *space) beginWake(r WakeRequest) (*waking, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.state != stateOpen:
-		return nil, s.extent.Closed(op)
-	case r.Tag == "" && !s.saved.Tags.Any():
-		return nil, s.extent.Fault(device.CodeInvalidState, op, "nothing of %q sleeps", s.owner.name)
-	case r.Tag != "" && !s.saved.Tags.Sleeps(r.Tag):
-		return nil, s.extent.Fault(device.CodeInvalidState, op, "tag %q of %q does not sleep", r.Tag, s.owner.name)
+	case s.table.state != stateOpen:
+		return nil, s.table.extent.Closed(op)
+	case r.Tag == "" && !s.table.saved.Tags.Any():
+		return nil, s.table.extent.Fault(device.CodeInvalidState, op, "nothing of %q sleeps", s.owner.name)
+	case r.Tag != "" && !s.table.saved.Tags.Sleeps(r.Tag):
+		return nil, s.table.extent.Fault(device.CodeInvalidState, op, "tag %q of %q does not sleep", r.Tag, s.owner.name)
 	}
 	var jammed func(page uint64) bool
-	if s.jammed > 0 {
-		jammed = s.isMappedAt
+	if s.table.jammed > 0 {
+		jammed = s.table.isMappedAt
 	}
-	for _, j := range s.saved.Jobs(func(tag uint32) bool { return r.Tag == "" || s.tags.Name(tag) == r.Tag }) {
+	for _, j := range s.table.saved.Jobs(func(tag uint32) bool { return r.Tag == "" || s.table.tags.Name(tag) == r.Tag }) {
 		for _, part := range j.Runs {
-			s.shifting.Add(part)
+			s.table.shifting.Add(part)
 		}
 		w.Add(j, jammed)
 	}
@@ -91,7 +91,7 @@ func (s *space) beginWake(r WakeRequest) (*waking, error) {
 }
 
 // isMappedAt says whether a page has a physical one.
-func (s *space) isMappedAt(page uint64) bool { return s.numbers[page] != 0 }
+func (t *pageTable) isMappedAt(page uint64) bool { return t.numbers[page] != 0 }
 
 // supply gets the pages of a Wake from the stock, all or none.
 func (s *space) supply(_ context.Context, w *waking) error {
@@ -101,15 +101,15 @@ func (s *space) supply(_ context.Context, w *waking) error {
 		ph.Land()
 		if !ph.charge(pages, 0) {
 			ph.failed()
-			return ph.overLimit(s.extent.Op(op), pages)
+			return ph.overLimit(s.table.extent.Op(op), pages)
 		}
 	}
 	var err error
 	if n := sleep.LengthOf(w.Kept); n > 0 {
-		w.KeptPages, err = ph.fetch(&fetching{space: s, op: s.extent.Op(op), pages: n, noWait: w.NoWait})
+		w.KeptPages, err = ph.fetch(&fetching{space: s, op: s.table.extent.Op(op), pages: n, noWait: w.NoWait})
 	}
 	if n := sleep.LengthOf(w.Zeros); n > 0 && err == nil {
-		w.ZeroPages, err = ph.fetch(&fetching{space: s, op: s.extent.Op(op), pages: n, zeros: true, noWait: w.NoWait})
+		w.ZeroPages, err = ph.fetch(&fetching{space: s, op: s.table.extent.Op(op), pages: n, zeros: true, noWait: w.NoWait})
 	}
 	if err != nil {
 		ph.give(s.owner, w.KeptPages)
@@ -119,8 +119,8 @@ func (s *space) supply(_ context.Context, w *waking) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.used += pages
-	s.peak = max(s.peak, s.used)
+	s.table.used += pages
+	s.peak = max(s.peak, s.table.used)
 	return nil
 }
 
@@ -129,7 +129,7 @@ func (s *space) mapWaking(w *waking) error {
 	for _, r := range slices.Concat(w.Kept, w.Zeros) {
 		part := pages[:r.Pages]
 		pages = pages[r.Pages:]
-		if err := s.physical.virtual.Map(s.extent.Addr(r.Start), part); err != nil {
+		if err := s.physical.virtual.Map(s.table.extent.Addr(r.Start), part); err != nil {
 			return err
 		}
 		w.Mapped = append(w.Mapped, sleep.Mapping{Run: r, Pages: part})

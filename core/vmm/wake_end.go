@@ -13,15 +13,15 @@ import (
 func (s *space) undoWake(w *waking) {
 	s.mu.Lock()
 	for _, m := range w.Mapped {
-		copy(s.numbers[m.Run.Start:m.Run.End()], m.Pages)
+		copy(s.table.numbers[m.Run.Start:m.Run.End()], m.Pages)
 	}
 	s.mu.Unlock()
-	loose := append(s.takeBack(w.Fresh(s.isMappedAt)), w.Unmapped()...)
+	loose := append(s.takeBack(w.Fresh(s.table.isMappedAt)), w.Unmapped()...)
 	s.physical.give(s.owner, loose)
 	left := uint64(len(loose))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.used -= left
+	s.table.used -= left
 	s.physical.discharge(left, 0)
 	if s.left != nil && left > 0 {
 		s.left(left)
@@ -31,11 +31,11 @@ func (s *space) undoWake(w *waking) {
 // takeBack unmaps runs, and gives the pages of those that the device unmaps.
 func (s *space) takeBack(runs []pageset.Run) (loose []device.Page) {
 	for _, r := range runs {
-		failed := s.physical.virtual.Unmap(s.extent.Addr(r.Start), r.Pages*s.extent.PageBytes) != nil
-		numbers := s.numbers[r.Start:r.End()]
+		failed := s.physical.virtual.Unmap(s.table.extent.Addr(r.Start), r.Pages*s.table.extent.PageBytes) != nil
+		numbers := s.table.numbers[r.Start:r.End()]
 		s.mu.Lock()
 		if failed {
-			s.jammed += r.Pages
+			s.table.jammed += r.Pages
 			s.physical.jam(r.Pages)
 		} else {
 			loose = append(loose, numbers...)
@@ -52,20 +52,20 @@ func (s *space) endWake(w *waking, awake bool, ns uint64) {
 	defer s.mu.Unlock()
 	for _, j := range w.Jobs {
 		for _, r := range j.Runs {
-			s.shifting.Remove(r)
+			s.table.shifting.Remove(r)
 		}
 	}
 	if awake {
 		for _, m := range w.Mapped {
-			copy(s.numbers[m.Run.Start:m.Run.End()], m.Pages)
+			copy(s.table.numbers[m.Run.Start:m.Run.End()], m.Pages)
 		}
 		for _, j := range w.Jobs {
 			s.rouse(j, w.JammedOf(j.Runs))
 		}
-		s.saved.Tags.End(w.Tag, s.asleep.Count() == 0)
-		s.counts.add(&SleepStats{Wakes: 1, WakeNs: ns})
+		s.table.saved.Tags.End(w.Tag, s.table.asleep.Count() == 0)
+		s.table.counts.add(&SleepStats{Wakes: 1, WakeNs: ns})
 	} else {
-		s.counts.WakeFailures++
+		s.table.counts.WakeFailures++
 	}
 	s.unclaim()
 }
@@ -73,12 +73,12 @@ func (s *space) endWake(w *waking, awake bool, ns uint64) {
 // rouse makes the pages of a chunk live, which are mapped again; some were jammed.
 func (s *space) rouse(j sleep.Job, jammed []pageset.Run) {
 	unjammed := sleep.LengthOf(jammed)
-	s.jammed -= unjammed
+	s.table.jammed -= unjammed
 	s.physical.unjam(unjammed)
 	for _, r := range j.Runs {
-		s.standUp(r, j.Chunk.Tag)
+		s.physical.wakeUp(s.table.standUp(r, j.Chunk.Tag))
 	}
-	s.saved.Rouse(j)
+	s.table.saved.Rouse(j)
 }
 
 // jam makes pages without an allocation active: they are used, but not live.

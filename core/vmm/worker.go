@@ -83,7 +83,7 @@ func (w *worker) reopen() {
 // Pause has the worker make no pages ready, until Resume; what it is at, it has
 // ended when Pause returns. Pages that are too many are still given back.
 func (ph *Physical) Pause() {
-	ph.setPaused(true)
+	ph.worker.setPaused(true)
 	// The step under way has ended once the lock was had.
 	ph.worker.round.Lock()
 	defer ph.worker.round.Unlock()
@@ -91,20 +91,20 @@ func (ph *Physical) Pause() {
 
 // Resume ends a Pause.
 func (ph *Physical) Resume() {
-	ph.setPaused(false)
+	ph.worker.setPaused(false)
 	ph.kick()
 }
 
-func (ph *Physical) setPaused(paused bool) {
-	ph.worker.mu.Lock()
-	defer ph.worker.mu.Unlock()
-	ph.worker.paused = paused
+func (w *worker) setPaused(paused bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.paused = paused
 }
 
-func (ph *Physical) paused() bool {
-	ph.worker.mu.Lock()
-	defer ph.worker.mu.Unlock()
-	return ph.worker.paused
+func (w *worker) isPaused() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.paused
 }
 
 // work is the body of the worker.
@@ -203,7 +203,7 @@ func (ph *Physical) above() uint64 {
 // next allocation when there are enough or no more can be had: the stock takes
 // nothing from others for it.
 func (ph *Physical) refill() (again bool, err error) {
-	if ph.paused() {
+	if ph.worker.isPaused() {
 		return false, nil
 	}
 	ph.mu.Lock()

@@ -20,8 +20,6 @@ var manyMethods = map[string]int{
 	"core/library.ElasticPool": 95,
 	"core/library.Library":     113,
 	"core/library.Pool":        106,
-	"core/vmm.Physical":        91,
-	"core/vmm.space":           127,
 }
 
 // poolMethods is also what others have by embedding a pool.
