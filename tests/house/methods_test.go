@@ -22,9 +22,6 @@ var manyMethods = map[string]int{
 	"core/library.Pool":        106,
 }
 
-// poolMethods is also what others have by embedding a pool.
-const poolMethods = 90
-
 // subjectOf is the type that a function takes first, or points to, where it is of this package.
 func subjectOf(of *types.Package, signature *types.Signature) *types.TypeName {
 	if signature.Params().Len() == 0 {
