@@ -12,17 +12,17 @@ func (m *Manager) CreateMapping(second uint64, r manager.LinkRequest) (firstMemo
 	if err != nil {
 		return 0, 0, err
 	}
-	firstMemory, secondMemory, err = m.library.factory.CreateMapping(m.Manager, other.Manager, r)
+	firstMemory, secondMemory, err = m.library.registry.factory.CreateMapping(m.Manager, other.Manager, r)
 	return firstMemory, secondMemory, CallError(err, m, other)
 }
 
 // MemoryPrefetch queues that a block is brought near a device.
 func (l *Library) MemoryPrefetch(memory, target, stream uint64) error {
-	d, err := find(l, l.devices, "manager.prefetch", target)
+	d, err := find(l, l.registry.devices, "manager.prefetch", target)
 	if err != nil {
 		return err
 	}
-	return CallError(l.factory.Prefetch(manager.MemoryHandle(memory), d.Engine, manager.StreamHandle(stream)), d)
+	return CallError(l.registry.factory.Prefetch(manager.MemoryHandle(memory), d.Engine, manager.StreamHandle(stream)), d)
 }
 
 // AccessStats is the access statistics of a block; nothing else is in them unless it is
@@ -38,7 +38,7 @@ func (l *Library) MemoryGetAccessStats(memory uint64) (stats AccessStats, err er
 	if err != nil {
 		return stats, err
 	}
-	stats.AccessStats, stats.Tracked, err = l.factory.AccessStats(manager.MemoryHandle(memory))
+	stats.AccessStats, stats.Tracked, err = l.registry.factory.AccessStats(manager.MemoryHandle(memory))
 	if stats.Accessed {
 		stats.LastAccess = max(stats.LastAccess-r.startedClock, 0)
 	}

@@ -20,7 +20,7 @@ type BufferInfo struct {
 
 func (l *Library) insertBuffer(owner *FallbackManager, made *fallback.Buffer) (uint64, error) {
 	entry := &FallbackBuffer{Buffer: made, owner: owner}
-	handle, err := insert(l, l.buffers, entry)
+	handle, err := insert(l, l.registry.buffers, entry)
 	if err != nil {
 		if freeErr := made.Free(nil); freeErr != nil {
 			l.log.printf(LogError, "%v: freeing a buffer that got no handle: %v", owner.device.Engine.ID(), freeErr)
@@ -29,7 +29,7 @@ func (l *Library) insertBuffer(owner *FallbackManager, made *fallback.Buffer) (u
 	}
 	owner.note(handle)
 	// A manager that was destroyed meanwhile may have missed it.
-	if _, gone := l.fallbackManagers.Get(owner.id()); gone != nil {
+	if _, gone := l.registry.fallbackManagers.Get(owner.id()); gone != nil {
 		entry.forget()
 		return 0, gone
 	}
@@ -39,7 +39,7 @@ func (l *Library) insertBuffer(owner *FallbackManager, made *fallback.Buffer) (u
 // Free ends the buffer after what is queued on the stream; 0: the default one.
 func (b *FallbackBuffer) Free(stream uint64) error {
 	const op = "buffer.free"
-	used, err := b.library.streamOrDefault(op, stream, b.owner.device)
+	used, err := b.library.registry.streamOrDefault(op, stream, b.owner.device)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (b *FallbackBuffer) Free(stream uint64) error {
 	}
 	defer b.destroying.Unlock()
 	if err := b.Buffer.Free(used); err != nil {
-		return b.library.callErrorOn(stream, err, b)
+		return b.library.registry.callErrorOn(stream, err, b)
 	}
 	b.forget()
 	return nil
@@ -57,7 +57,7 @@ func (b *FallbackBuffer) Free(stream uint64) error {
 // forget takes the handle of a buffer away that has ended. The end of its manager, which
 // the buffer held up no more, may have done so.
 func (b *FallbackBuffer) forget() {
-	_, _ = b.library.buffers.Remove(b.id())
+	_, _ = b.library.registry.buffers.Remove(b.id())
 	b.owner.forget(b.id())
 }
 

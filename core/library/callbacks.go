@@ -53,7 +53,7 @@ func (l *Library) register(
 		return 0, CallError(err, d)
 	}
 	entry.callback, entry.device = callback, d
-	handle, err := insert(l, l.registrations, entry)
+	handle, err := insert(l, l.registry.registrations, entry)
 	if err != nil {
 		callback.Remove(false)
 		return 0, on(err, d.Engine)
@@ -68,7 +68,7 @@ func (l *Library) RegistrationRemove(id, runningToken uint64) error {
 	if _, err := l.started("callback.remove"); err != nil {
 		return err
 	}
-	entry, err := l.registrations.Remove(id)
+	entry, err := l.registry.registrations.Remove(id)
 	if err != nil {
 		return err
 	}

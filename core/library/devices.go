@@ -58,7 +58,7 @@ func (l *Library) resolveDevice(op, id string) (device.ID, error) {
 
 // open opens a device, on a context of the program's unless native is 0.
 func (l *Library) open(op string, parsed device.ID, native uint64) (uint64, error) {
-	inside := l.insideAnyCallback()
+	inside := l.running.insideAnyCallback()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for {
@@ -103,8 +103,8 @@ func (l *Library) openNew(r *run, id device.ID, native uint64) (uint64, error) {
 		},
 		Debug: r.debug, CallSites: l.options.CallSites,
 	})
-	d := &Device{Engine: e, streams: l.factory.CreateStreamManager(e), gate: newGate(), opens: 1}
-	handle, err := insert(l, l.devices, d)
+	d := &Device{Engine: e, streams: l.registry.factory.CreateStreamManager(e), gate: newGate(), opens: 1}
+	handle, err := insert(l, l.registry.devices, d)
 	if err != nil {
 		if closeErr := e.Close(); closeErr != nil {
 			l.log.printf(LogError, "%v: closing it after a failed open: %v", id, closeErr)
@@ -132,7 +132,7 @@ func (d *Device) Close(force bool) error {
 		return err
 	}
 	return l.finishClose(d, force, func() {
-		l.logLeaks("device closed by force", l.collectLeaks(d))
+		l.log.logLeaks("device closed by force", l.collectLeaks(d))
 	})
 }
 
@@ -154,7 +154,7 @@ func (l *Library) undoOpen(op string, d *Device, force bool) (last bool, err err
 	}
 	if !force {
 		err := d.gate.tryClose(func(making int) error {
-			left := l.countLeft(d)
+			left := l.registry.countLeft(d)
 			left.making = making
 			if left.any() {
 				return device.Errorf(device.CodeBusy, op, "still in use: %s", left).On(d.Engine.ID())
@@ -164,7 +164,7 @@ func (l *Library) undoOpen(op string, d *Device, force bool) (last bool, err err
 			if err := d.Engine.InUse(); err != nil {
 				return err
 			}
-			return l.factory.SealDevice(d.Engine)
+			return l.registry.factory.SealDevice(d.Engine)
 		})
 		if err != nil {
 			return false, err
@@ -197,7 +197,7 @@ func (l *Library) finishClose(d *Device, force bool, report func()) error {
 	d.Engine.ShowAt(nil, 0)
 	delete(l.opened, d.Engine.ID())
 	l.log.printf(LogInfo, "%v: closed", d.Engine.ID())
-	_, err = l.devices.Remove(d.handle.Load())
+	_, err = l.registry.devices.Remove(d.handle.Load())
 	return err
 }
 

@@ -34,15 +34,14 @@
 //
 // # Files in reading order
 //
-// running.go, mirrors.go, gate.go, log.go, handlers.go, library.go, calls.go, backends.go,
-// leaks.go, leak_groups.go, kind_device.go, member.go, leak_collect.go, ended.go,
-// kind_placement.go, kind_buffer.go, kind_queue.go, kind_generic_pool.go, kind_monitor.go,
-// kind_registration.go, leftovers.go, version.go, snapshot.go, snapshot_virtual.go,
-// life.go, devices.go, discovery.go, callbacks.go, placements.go, placement_json.go,
-// monitor_json.go, monitors.go, owners.go, kind_manager.go, kind_vpool.go, kind_pool.go,
-// pool_blocks.go, graphs.go, kind_elastic_pool.go, kind_tracker.go,
-// kind_fallback_manager.go, trackers.go, buffers.go, fallback_managers.go, managers.go,
-// advanced.go, debug.go, generic_pools.go, vpools.go, models.go, elastic_pools.go,
-// sharing.go, log_calls.go, sleep.go, thread_caches.go, pools.go, streams.go, registry.go,
-// start.go.
+// log.go, running.go, mirrors.go, snapshot_virtual.go, version.go, gate.go, library.go,
+// calls.go, backends.go, leaks.go, kind_device.go, member.go, registry.go, leak_collect.go,
+// owners.go, ended.go, handlers.go, snapshot.go, kind_registration.go, leftovers.go, life.go,
+// kind_pool.go, pool_blocks.go, kind_vpool.go, kind_generic_pool.go, leak_groups.go, debug.go,
+// log_calls.go, kind_queue.go, kind_buffer.go, callbacks.go, monitors.go, vpools.go,
+// placements.go, start.go, kind_monitor.go, monitor_json.go, devices.go, discovery.go,
+// kind_manager.go, sharing.go, advanced.go, kind_elastic_pool.go, models.go, sleep.go,
+// kind_tracker.go, generic_pools.go, kind_fallback_manager.go, buffers.go, trackers.go,
+// fallback_managers.go, kind_placement.go, placement_json.go, graphs.go, thread_caches.go,
+// pools.go, streams.go, elastic_pools.go, managers.go.
 package library

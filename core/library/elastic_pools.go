@@ -9,7 +9,7 @@ import (
 
 // ElasticPoolCreate makes an elastic pool on a device.
 func (l *Library) ElasticPoolCreate(deviceID uint64, c vmm.ElasticConfig) (uint64, error) {
-	return create(l, l.elasticPools, "elastic_pool.create", deviceID, func(d *Device) (*ElasticPool, error) {
+	return create(l, l.registry.elasticPools, "elastic_pool.create", deviceID, func(d *Device) (*ElasticPool, error) {
 		made, err := vmm.NewElastic(d.Engine, c)
 		return &ElasticPool{Elastic: made, device: d}, err
 	}, func(_ uint64, p *ElasticPool) {
@@ -21,7 +21,7 @@ func (l *Library) ElasticPoolCreate(deviceID uint64, c vmm.ElasticConfig) (uint6
 // Destroy destroys the pool with its models. While one of them has ranges, or allocations
 // that wait, it is CodeBusy, unless forced.
 func (p *ElasticPool) Destroy(force bool) error {
-	return destroy(p.library.elasticPools, "elastic_pool.destroy", p, force)
+	return destroy(p.library.registry.elasticPools, "elastic_pool.destroy", p, force)
 }
 
 // ElasticPoolInfo describes an elastic pool.

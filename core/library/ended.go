@@ -38,12 +38,12 @@ func over(o member) error {
 }
 
 // callErrorOn is CallError for a call that uses a stream as well; 0: the default one.
-func (l *Library) callErrorOn(stream uint64, err error, object member) error {
+func (g *registry) callErrorOn(stream uint64, err error, object member) error {
 	if err == nil {
 		return nil
 	}
 	if stream != 0 && device.CodeOf(err) == device.CodeInvalidState {
-		if ended := l.factory.StreamEnded(manager.StreamHandle(stream)); ended != nil {
+		if ended := g.factory.StreamEnded(manager.StreamHandle(stream)); ended != nil {
 			err = ended
 		}
 	}

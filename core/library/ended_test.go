@@ -260,22 +260,22 @@ var ends = map[string]struct {
 	end  func(t *testing.T, b *deathbed, id uint64)
 }{
 	"pool": {handle.Pool, func(t *testing.T, b *deathbed, id uint64) {
-		entry, _ := b.pools.Get(id)
+		entry, _ := b.registry.pools.Get(id)
 		entry.destroying.Lock()
 		require.NoError(t, entry.Close(true))
 	}},
 	"virtual pool": {handle.VirtualPool, func(t *testing.T, b *deathbed, id uint64) {
-		entry, _ := b.vpools.Get(id)
+		entry, _ := b.registry.vpools.Get(id)
 		entry.destroying.Lock()
 		require.NoError(t, entry.Close(true))
 	}},
 	"elastic pool": {handle.ElasticPool, func(t *testing.T, b *deathbed, id uint64) {
-		entry, _ := b.elasticPools.Get(id)
+		entry, _ := b.registry.elasticPools.Get(id)
 		entry.destroying.Lock()
 		require.NoError(t, entry.Close(true))
 	}},
 	"manager": {handle.Manager, func(t *testing.T, b *deathbed, id uint64) {
-		entry, _ := b.managers.Get(id)
+		entry, _ := b.registry.managers.Get(id)
 		entry.destroying.Lock()
 		require.NoError(t, entry.Close(true))
 	}},
@@ -283,35 +283,35 @@ var ends = map[string]struct {
 	"tracker, with its fallback manager": {handle.Tracker, endFallbackManager},
 	"buffer, with its fallback manager":  {handle.Buffer, endFallbackManager},
 	"buffer": {handle.Buffer, func(t *testing.T, b *deathbed, id uint64) {
-		entry, _ := b.buffers.Get(id)
+		entry, _ := b.registry.buffers.Get(id)
 		entry.destroying.Lock()
 		require.NoError(t, entry.Buffer.Free(nil))
 	}},
 	"buffer that is taken": {handle.Buffer, func(t *testing.T, b *deathbed, id uint64) {
-		entry, _ := b.buffers.Get(id)
+		entry, _ := b.registry.buffers.Get(id)
 		entry.destroying.Lock()
 		_, err := entry.Buffer.Take(fallback.GPU)
 		require.NoError(t, err)
 	}},
 	"generic pool": {handle.GenericPool, func(t *testing.T, b *deathbed, id uint64) {
-		entry, _ := b.genericPools.Get(id)
+		entry, _ := b.registry.genericPools.Get(id)
 		require.NoError(t, entry.end(true))
 	}},
 	"tracker, with its generic pool": {handle.Tracker, func(t *testing.T, b *deathbed, _ uint64) {
-		entry, _ := b.genericPools.Get(b.ids[handle.GenericPool])
+		entry, _ := b.registry.genericPools.Get(b.ids[handle.GenericPool])
 		b.ids[handle.Tracker] = entry.tracker
 		require.NoError(t, entry.end(true))
 	}},
 	"monitor": {handle.Monitor, func(_ *testing.T, b *deathbed, id uint64) {
-		entry, _ := b.monitors.Get(id)
+		entry, _ := b.registry.monitors.Get(id)
 		entry.Close(false)
 	}},
 	"placement strategy": {handle.Placement, func(_ *testing.T, b *deathbed, id uint64) {
-		entry, _ := b.placements.Get(id)
+		entry, _ := b.registry.placements.Get(id)
 		entry.end(false)
 	}},
 	"device": {handle.Device, func(t *testing.T, b *deathbed, id uint64) {
-		entry, _ := b.devices.Get(id)
+		entry, _ := b.registry.devices.Get(id)
 		require.True(t, b.claim(entry))
 		require.NoError(t, b.emptyDevice(entry, true, nil))
 		require.NoError(t, entry.Engine.Close())
@@ -319,7 +319,7 @@ var ends = map[string]struct {
 }
 
 func endFallbackManager(t *testing.T, b *deathbed, _ uint64) {
-	entry, _ := b.fallbackManagers.Get(b.ids[handle.FallbackManager])
+	entry, _ := b.registry.fallbackManagers.Get(b.ids[handle.FallbackManager])
 	entry.destroying.Lock()
 	require.NoError(t, entry.Close(true))
 }

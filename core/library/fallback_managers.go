@@ -51,9 +51,9 @@ func (l *Library) insertFallbackManager(entry *FallbackManager) (uint64, error) 
 		}
 		entry.tracker = handle
 	}
-	handle, err := insert(l, l.fallbackManagers, entry)
+	handle, err := insert(l, l.registry.fallbackManagers, entry)
 	if err != nil {
-		l.forgetTracker(entry.tracker)
+		l.registry.forgetTracker(entry.tracker)
 	}
 	return handle, err
 }
@@ -61,7 +61,7 @@ func (l *Library) insertFallbackManager(entry *FallbackManager) (uint64, error) 
 // Destroy destroys the manager and gives its memory back, on both devices.
 // While buffers are live or storage is taken it is CodeBusy, unless forced.
 func (m *FallbackManager) Destroy(force bool) error {
-	return destroy(m.library.fallbackManagers, "fallback_manager.destroy", m, force)
+	return destroy(m.library.registry.fallbackManagers, "fallback_manager.destroy", m, force)
 }
 
 // Memory is the capacity of the device, 0 for unknown, and what is free.
@@ -111,12 +111,12 @@ type BufferRequest struct {
 // Alloc makes a buffer and gives its handle.
 func (m *FallbackManager) Alloc(r BufferRequest) (uint64, error) {
 	var err error
-	if r.Stream, err = m.library.streamOrDefault("fallback_manager.alloc", r.StreamHandle, m.device); err != nil {
+	if r.Stream, err = m.library.registry.streamOrDefault("fallback_manager.alloc", r.StreamHandle, m.device); err != nil {
 		return 0, err
 	}
 	made, err := m.Manager.Alloc(r.Request)
 	if err != nil {
-		return 0, m.library.callErrorOn(r.StreamHandle, err, m)
+		return 0, m.library.registry.callErrorOn(r.StreamHandle, err, m)
 	}
 	return m.library.insertBuffer(m, made)
 }
@@ -133,9 +133,9 @@ func (m *FallbackManager) Adopt(side fallback.Side, addr device.Addr, r BufferRe
 
 // Release ends storage that FallbackBuffer.Take has given.
 func (m *FallbackManager) Release(side fallback.Side, addr device.Addr, stream uint64) error {
-	used, err := m.library.streamOrDefault("fallback_manager.release", stream, m.device)
+	used, err := m.library.registry.streamOrDefault("fallback_manager.release", stream, m.device)
 	if err != nil {
 		return err
 	}
-	return m.library.callErrorOn(stream, m.Manager.Release(fallback.Taken{Side: side, Addr: addr}, used), m)
+	return m.library.registry.callErrorOn(stream, m.Manager.Release(fallback.Taken{Side: side, Addr: addr}, used), m)
 }

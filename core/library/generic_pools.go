@@ -29,9 +29,9 @@ func (l *Library) GenericPoolCreate(c fallback.MemoryConfig) (uint64, error) {
 			return 0, err
 		}
 	}
-	handle, err := insert(l, l.genericPools, entry)
+	handle, err := insert(l, l.registry.genericPools, entry)
 	if err != nil {
-		l.forgetTracker(entry.tracker)
+		l.registry.forgetTracker(entry.tracker)
 	}
 	return handle, err
 }
@@ -42,10 +42,10 @@ func (p *GenericPool) Destroy(force bool) error {
 	if err := p.end(force); err != nil {
 		return err
 	}
-	if _, err := p.library.genericPools.Remove(p.id()); err != nil {
+	if _, err := p.library.registry.genericPools.Remove(p.id()); err != nil {
 		return err
 	}
-	p.library.forgetTracker(p.tracker)
+	p.library.registry.forgetTracker(p.tracker)
 	return nil
 }
 

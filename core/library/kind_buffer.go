@@ -16,7 +16,7 @@ type FallbackBuffer struct {
 
 // FallbackBuffer finds a buffer of a fallback manager.
 func (l *Library) FallbackBuffer(op string, id uint64) (*FallbackBuffer, error) {
-	return find(l, l.buffers, op, id)
+	return find(l, l.registry.buffers, op, id)
 }
 
 // A buffer ends with its manager.

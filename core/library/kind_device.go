@@ -23,7 +23,9 @@ type Device struct {
 }
 
 // Device finds an open device.
-func (l *Library) Device(op string, id uint64) (*Device, error) { return find(l, l.devices, op, id) }
+func (l *Library) Device(op string, id uint64) (*Device, error) {
+	return find(l, l.registry.devices, op, id)
+}
 
 // A device is over when nothing more is made on it.
 func (d *Device) isOver() bool                    { return d.gate.isClosed() }
@@ -37,10 +39,10 @@ func (l *Library) ShowBooks(id uint64) {
 	if l.current.Load() == nil {
 		return
 	}
-	d, ok := l.devices.Near(id)
+	d, ok := l.registry.devices.Near(id)
 	if !ok {
 		var err error
-		if d, err = l.devices.Get(id); err != nil {
+		if d, err = l.registry.devices.Get(id); err != nil {
 			return
 		}
 	}
@@ -50,7 +52,7 @@ func (l *Library) ShowBooks(id uint64) {
 // making finds an open device and passes its gate: the caller leaves it when
 // what it makes is in its table.
 func (l *Library) making(op string, id uint64) (*Device, error) {
-	d, err := find(l, l.devices, op, id)
+	d, err := find(l, l.registry.devices, op, id)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ type ElasticPool struct {
 
 // ElasticPool finds an elastic pool.
 func (l *Library) ElasticPool(op string, id uint64) (*ElasticPool, error) {
-	return find(l, l.elasticPools, op, id)
+	return find(l, l.registry.elasticPools, op, id)
 }
 
 func (p *ElasticPool) isOver() bool                    { return p.IsOver() }
@@ -24,7 +24,7 @@ func (p *ElasticPool) known() (uint64, *engine.Engine) { return p.id(), p.device
 func (p *ElasticPool) of(d *Device) bool               { return p.device == d }
 func (p *ElasticPool) close(force bool) error          { return p.Close(force) }
 func (p *ElasticPool) endByForce(l *Library, id uint64) error {
-	return dropByForce(l, l.elasticPools, id, p)
+	return dropByForce(l.registry.elasticPools, id, p)
 }
 
 func (p *ElasticPool) leak() leak {

@@ -26,7 +26,7 @@ type FallbackManager struct {
 
 // FallbackManager finds a manager of buffers that fall back.
 func (l *Library) FallbackManager(op string, id uint64) (*FallbackManager, error) {
-	return find(l, l.fallbackManagers, op, id)
+	return find(l, l.registry.fallbackManagers, op, id)
 }
 
 func (m *FallbackManager) note(buffer uint64) {
@@ -64,21 +64,21 @@ func (m *FallbackManager) of(d *Device) bool {
 func (m *FallbackManager) leak() leak { return m.alive("fallback_manager", m.device.Engine) }
 
 func (m *FallbackManager) endByForce(l *Library, id uint64) error {
-	return dropByForce(l, l.fallbackManagers, id, m)
+	return dropByForce(l.registry.fallbackManagers, id, m)
 }
 
 // dropped takes away the handles of its tracker and of its buffers.
 func (m *FallbackManager) dropped(l *Library) {
-	l.forgetTracker(m.tracker)
+	l.registry.forgetTracker(m.tracker)
 	for buffer := range m.takeBuffers() {
 		// One that was freed a moment ago may be gone.
-		_, _ = l.buffers.Remove(buffer)
+		_, _ = l.registry.buffers.Remove(buffer)
 	}
 }
 
 // addMemory lists its buffers.
 func (m *FallbackManager) addMemory(l *Library, r *leakReport) {
-	l.buffers.Each(func(id uint64, b *FallbackBuffer) bool {
+	l.registry.buffers.Each(func(id uint64, b *FallbackBuffer) bool {
 		if b.owner == m {
 			r.addMember(id, b)
 		}

@@ -22,7 +22,7 @@ type GenericPool struct {
 
 // GenericPool finds a pool of the caller's own buffers.
 func (l *Library) GenericPool(op string, id uint64) (*GenericPool, error) {
-	return find(l, l.genericPools, op, id)
+	return find(l, l.registry.genericPools, op, id)
 }
 
 // A generic pool holds words of the caller's, and no memory.

@@ -16,7 +16,9 @@ type Manager struct {
 }
 
 // Manager finds a manager.
-func (l *Library) Manager(op string, id uint64) (*Manager, error) { return find(l, l.managers, op, id) }
+func (l *Library) Manager(op string, id uint64) (*Manager, error) {
+	return find(l, l.registry.managers, op, id)
+}
 
 func (m *Manager) isOver() bool                    { return m.IsOver() }
 func (m *Manager) known() (uint64, *engine.Engine) { return m.id(), m.device.Engine }
@@ -24,7 +26,7 @@ func (m *Manager) of(d *Device) bool               { return m.device == d }
 func (m *Manager) leak() leak                      { return m.alive("manager", m.device.Engine) }
 func (m *Manager) close(force bool) error          { return m.Close(force) }
 func (m *Manager) endByForce(l *Library, id uint64) error {
-	return dropByForce(l, l.managers, id, m)
+	return dropByForce(l.registry.managers, id, m)
 }
 
 func (m *Manager) addMemory(_ *Library, r *leakReport) {

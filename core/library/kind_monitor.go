@@ -13,7 +13,9 @@ type Monitor struct {
 }
 
 // Monitor finds a monitor.
-func (l *Library) Monitor(op string, id uint64) (*Monitor, error) { return find(l, l.monitors, op, id) }
+func (l *Library) Monitor(op string, id uint64) (*Monitor, error) {
+	return find(l, l.registry.monitors, op, id)
+}
 
 // A monitor is of no device: it watches managers of many.
 func (m *Monitor) isOver() bool                    { return m.IsOver() }

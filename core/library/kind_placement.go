@@ -17,7 +17,7 @@ type Placement struct {
 
 // Placement finds a placement strategy.
 func (l *Library) Placement(op string, id uint64) (*Placement, error) {
-	return find(l, l.placements, op, id)
+	return find(l, l.registry.placements, op, id)
 }
 
 // A strategy of the caller's is called no more once it is over; the others have no end

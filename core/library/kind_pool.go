@@ -23,7 +23,7 @@ func (l *Library) Pool(op string, id uint64) (*Pool, error) {
 	if l.current.Load() == nil {
 		return nil, notStarted(op)
 	}
-	return l.pools.Get(id)
+	return l.registry.pools.Get(id)
 }
 
 func (p *Pool) isOver() bool                    { return p.IsOver() }
@@ -31,7 +31,7 @@ func (p *Pool) known() (uint64, *engine.Engine) { return p.id(), p.device.Engine
 func (p *Pool) of(d *Device) bool               { return p.device == d }
 func (p *Pool) close(force bool) error          { return p.Close(force) }
 func (p *Pool) endByForce(l *Library, id uint64) error {
-	return dropByForce(l, l.pools, id, p)
+	return dropByForce(l.registry.pools, id, p)
 }
 
 func (p *Pool) leak() leak {

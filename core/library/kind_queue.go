@@ -11,47 +11,47 @@ import (
 
 // streams and events are the manager factory's, which counts them and ends them with
 // their device.
-type streams struct{ l *Library }
+type streams struct{ of *registry }
 
 func (*streams) handles() handle.Kind { return handle.Stream }
 func (*streams) traits() traits       { return traits{listed: listedLast} }
 
 func (s *streams) count(only *Device) int {
-	return s.l.countMade(only, func(n manager.Leftovers) int { return n.Streams })
+	return s.of.countMade(only, func(n manager.Leftovers) int { return n.Streams })
 }
 
 // each leaves default streams out, which are their devices'.
 func (s *streams) each(visit func(id uint64, m member) bool) {
 	// One for all: a flood of them leaves no garbage.
 	var m queued
-	s.l.factory.EachStream(func(found manager.StreamInfo) bool {
+	s.of.factory.EachStream(func(found manager.StreamInfo) bool {
 		m = queued{kind: "stream", id: found.Handle.ID(), engine: found.Engine, madeAt: found.MadeAt}
 		return found.IsDefault || visit(m.id, &m)
 	})
 }
 
-type events struct{ l *Library }
+type events struct{ of *registry }
 
 func (*events) handles() handle.Kind { return handle.Event }
 func (*events) traits() traits       { return traits{listed: listedLast} }
 
 func (s *events) count(only *Device) int {
-	return s.l.countMade(only, func(n manager.Leftovers) int { return n.Events })
+	return s.of.countMade(only, func(n manager.Leftovers) int { return n.Events })
 }
 
 func (s *events) each(visit func(id uint64, m member) bool) {
 	var m queued
-	s.l.factory.EachEvent(func(found manager.EventInfo) bool {
+	s.of.factory.EachEvent(func(found manager.EventInfo) bool {
 		m = queued{kind: "event", id: found.Handle.ID(), engine: found.Engine, madeAt: found.MadeAt}
 		return visit(m.id, &m)
 	})
 }
 
 // countMade adds up what the factory has made on a device or, with nil, on all.
-func (l *Library) countMade(only *Device, pick func(manager.Leftovers) int) (n int) {
-	l.devices.Each(func(_ uint64, d *Device) bool {
+func (g *registry) countMade(only *Device, pick func(manager.Leftovers) int) (n int) {
+	g.devices.Each(func(_ uint64, d *Device) bool {
 		if only == nil || d == only {
-			n += pick(l.factory.Leftovers(d.Engine))
+			n += pick(g.factory.Leftovers(d.Engine))
 		}
 		return true
 	})

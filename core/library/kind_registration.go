@@ -60,7 +60,7 @@ func (r *registration) leak() leak {
 // endByForce removes the callback. The handle goes last: who hears that it is invalid may
 // free what the callback uses.
 func (r *registration) endByForce(l *Library, id uint64) error {
-	r.callback.Remove(r.token != 0 && l.insideCallback(r.token))
-	_, err := l.registrations.Remove(id)
+	r.callback.Remove(r.token != 0 && l.running.insideCallback(r.token))
+	_, err := l.registry.registrations.Remove(id)
 	return err
 }

@@ -15,7 +15,9 @@ type Tracker struct {
 }
 
 // Tracker finds a tracker.
-func (l *Library) Tracker(op string, id uint64) (*Tracker, error) { return find(l, l.trackers, op, id) }
+func (l *Library) Tracker(op string, id uint64) (*Tracker, error) {
+	return find(l, l.registry.trackers, op, id)
+}
 
 // A tracker of a manager or of a generic pool goes with that, and the walks leave it out;
 // one of the caller's is over with its handle.
@@ -25,19 +27,19 @@ func (t *Tracker) of(d *Device) bool               { return d == nil }
 func (t *Tracker) leak() leak                      { return t.alive("tracker", nil) }
 
 func (t *Tracker) endByForce(l *Library, id uint64) error {
-	_, err := l.trackers.Remove(id)
+	_, err := l.registry.trackers.Remove(id)
 	return err
 }
 
 func (l *Library) insertTracker(t *fallback.AllocationTracker, owner member) (uint64, error) {
 	entry := &Tracker{tracker: t, owner: owner}
-	return insert(l, l.trackers, entry)
+	return insert(l, l.registry.trackers, entry)
 }
 
 // forgetTracker takes the handle of a tracker away; 0 is none.
-func (l *Library) forgetTracker(id uint64) {
+func (g *registry) forgetTracker(id uint64) {
 	if id != 0 {
 		// It is only ever taken away by its one owner.
-		_, _ = l.trackers.Remove(id)
+		_, _ = g.trackers.Remove(id)
 	}
 }

@@ -15,14 +15,16 @@ type VPool struct {
 }
 
 // VPool finds a virtual pool.
-func (l *Library) VPool(op string, id uint64) (*VPool, error) { return find(l, l.vpools, op, id) }
+func (l *Library) VPool(op string, id uint64) (*VPool, error) {
+	return find(l, l.registry.vpools, op, id)
+}
 
 func (p *VPool) isOver() bool                    { return p.IsOver() }
 func (p *VPool) known() (uint64, *engine.Engine) { return p.id(), p.device.Engine }
 func (p *VPool) of(d *Device) bool               { return p.device == d }
 func (p *VPool) close(force bool) error          { return p.Close(force) }
 func (p *VPool) endByForce(l *Library, id uint64) error {
-	return dropByForce(l, l.vpools, id, p)
+	return dropByForce(l.registry.vpools, id, p)
 }
 
 func (p *VPool) leak() leak {

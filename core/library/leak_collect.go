@@ -16,7 +16,7 @@ import (
 func (l *Library) collectLeaks(only *Device) leakReport {
 	report := newLeakReport()
 	list := func(place listing, add func(id uint64, m member)) {
-		for _, k := range l.kinds {
+		for _, k := range l.registry.kinds {
 			if k.traits().listed != place {
 				continue
 			}

@@ -54,11 +54,11 @@ func (r *leakReport) add(found leak) {
 
 // logLeaks reports what a forced call frees, one message each, and what of it
 // belongs together.
-func (l *Library) logLeaks(what string, report leakReport) {
+func (g *logger) logLeaks(what string, report leakReport) {
 	for _, found := range report.Leaks {
 		switch found.Kind {
 		case "block", "range", "memory", "buffer":
-			l.log.printf(LogWarning, "%s: %s: freed %s of %d bytes at %#x, tag %q, handle %#x", found.Device,
+			g.printf(LogWarning, "%s: %s: freed %s of %d bytes at %#x, tag %q, handle %#x", found.Device,
 				what, found.Kind, found.Bytes, found.Address, found.Tag, found.Handle)
 		default:
 			// What belongs to no device names none.
@@ -67,14 +67,14 @@ func (l *Library) logLeaks(what string, report leakReport) {
 			if found.Callback != "" {
 				about = ": " + found.Callback
 			}
-			l.log.printf(LogWarning, "%s: freed %s, handle %#x%s", whose, found.Kind, found.Handle, about)
+			g.printf(LogWarning, "%s: freed %s, handle %#x%s", whose, found.Kind, found.Handle, about)
 		}
 	}
 	for _, group := range groupLeaks(report.Leaks) {
-		l.log.printf(LogWarning, "%s: %s: %v", group.device, what, group)
+		g.printf(LogWarning, "%s: %s: %v", group.device, what, group)
 	}
 	if report.Omitted > 0 {
-		l.log.printf(LogWarning, "%s: freed %d more; %d bytes in all", what, report.Omitted, report.TotalBytes)
+		g.printf(LogWarning, "%s: freed %d more; %d bytes in all", what, report.Omitted, report.TotalBytes)
 	}
 }
 

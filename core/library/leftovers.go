@@ -76,25 +76,25 @@ func plural(kind string) string {
 
 // countLeft counts what is alive on a device or, with nil, on all of them with
 // the devices themselves. It waits for nothing.
-func (l *Library) countLeft(only *Device) leftovers {
+func (g *registry) countLeft(only *Device) leftovers {
 	var n leftovers
-	for _, k := range l.kinds {
+	for _, k := range g.kinds {
 		n.kinds = append(n.kinds, leftKind{k.handles(), k.count(only)})
 	}
-	l.devices.Each(func(_ uint64, d *Device) bool {
+	g.devices.Each(func(_ uint64, d *Device) bool {
 		if only == nil || d == only {
 			n.blocks += d.Engine.Statistics().LiveBlocks.Current
 		}
 		return true
 	})
-	n.named = l.nameRegistrations(only)
+	n.named = g.nameRegistrations(only)
 	return n
 }
 
 // nameRegistrations names some of the registrations of a device or, with nil, of all.
-func (l *Library) nameRegistrations(only *Device) []string {
+func (g *registry) nameRegistrations(only *Device) []string {
 	var outliving, others []string
-	l.registrations.Each(func(id uint64, r *registration) bool {
+	g.registrations.Each(func(id uint64, r *registration) bool {
 		if only != nil && r.device != only {
 			return true
 		}
@@ -114,13 +114,13 @@ func (l *Library) nameRegistrations(only *Device) []string {
 // orLog passes the error of an end on, and logs it if the end was forced: who forces is
 // often a destructor or a finaliser, which has nobody to tell. That the handle is dead
 // or another call is at it is no news.
-func (l *Library) orLog(err error, force bool, id uint64) error {
+func (g *logger) orLog(err error, force bool, id uint64) error {
 	switch device.CodeOf(err) {
 	case device.CodeOK, device.CodeInvalidHandle, device.CodeModelNotFound, device.CodeBusy, device.CodeNotInitialized:
 		return err
 	}
 	if force {
-		l.log.printf(LogError, "%s handle %#x could not be ended by force: %v", handle.KindOf(id), id, err)
+		g.printf(LogError, "%s handle %#x could not be ended by force: %v", handle.KindOf(id), id, err)
 	}
 	return err
 }
@@ -129,8 +129,8 @@ func (l *Library) orLog(err error, force bool, id uint64) error {
 // everything, without it only what nobody has made.
 func (l *Library) emptyDevice(d *Device, force bool, report func()) error {
 	if !force {
-		l.awaitCallbacks(d)
-		_, err := l.factory.CloseDevice(d.Engine, false)
+		l.running.awaitCallbacks(d)
+		_, err := l.registry.factory.CloseDevice(d.Engine, false)
 		return err
 	}
 	d.gate.close()
@@ -140,14 +140,6 @@ func (l *Library) emptyDevice(d *Device, force bool, report func()) error {
 	if err := l.endAll(d); err != nil {
 		return err
 	}
-	_, err := l.factory.CloseDevice(d.Engine, true)
+	_, err := l.registry.factory.CloseDevice(d.Engine, true)
 	return err
-}
-
-// awaitCallbacks waits for callbacks of a device, or with nil of those that belong to
-// none, that removed themselves and still run. A call from inside a callback waits for none: it may be that one.
-func (l *Library) awaitCallbacks(d *Device) {
-	if !l.insideAnyCallback() {
-		l.running.await(d)
-	}
 }

@@ -12,8 +12,6 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/discover"
 	"ferrum_mem/core/engine"
-	"ferrum_mem/core/handle"
-	"ferrum_mem/core/manager"
 	"ferrum_mem/core/memcheck"
 )
 
@@ -103,25 +101,10 @@ type run struct {
 
 // Library is the library. It is made by New.
 type Library struct {
-	options Options
-	log     *logger
-	factory *manager.Factory
-
-	devices          *handle.Table[*Device]
-	pools            *handle.Table[*Pool]
-	vpools           *handle.Table[*VPool]
-	elasticPools     *handle.Table[*ElasticPool]
-	managers         *handle.Table[*Manager]
-	registrations    *handle.Table[*registration]
-	monitors         *handle.Table[*Monitor]
-	placements       *handle.Table[*Placement]
-	fallbackManagers *handle.Table[*FallbackManager]
-	buffers          *handle.Table[*FallbackBuffer]
-	trackers         *handle.Table[*Tracker]
-	genericPools     *handle.Table[*GenericPool]
-	running          *running
-	// kinds are all of them, those of the factory included; it is written by New only.
-	kinds []kind
+	options  Options
+	log      *logger
+	registry registry
+	running  *running
 
 	// current is nil while the library is stopped or stopping. It is written
 	// with mu held.
@@ -155,27 +138,11 @@ func New(o Options) *Library {
 		o.Stderr = os.Stderr
 	}
 	l := &Library{
-		options:          o,
-		log:              newLogger(),
-		factory:          manager.NewFactory(),
-		devices:          handle.New[*Device](handle.Device),
-		pools:            handle.New[*Pool](handle.Pool),
-		vpools:           handle.New[*VPool](handle.VirtualPool),
-		elasticPools:     handle.New[*ElasticPool](handle.ElasticPool),
-		managers:         handle.New[*Manager](handle.Manager),
-		registrations:    handle.New[*registration](handle.Registration),
-		monitors:         handle.New[*Monitor](handle.Monitor),
-		placements:       handle.New[*Placement](handle.Placement),
-		fallbackManagers: handle.New[*FallbackManager](handle.FallbackManager),
-		buffers:          handle.New[*FallbackBuffer](handle.Buffer),
-		trackers:         handle.New[*Tracker](handle.Tracker),
-		genericPools:     handle.New[*GenericPool](handle.GenericPool),
-		running:          newRunning(),
-		opened:           map[device.ID]*Device{},
-		lastLeaks:        newLeakReport(),
+		options: o, log: newLogger(), running: newRunning(o.InsideCallback),
+		opened: map[device.ID]*Device{}, lastLeaks: newLeakReport(),
 	}
+	l.registry.init()
 	l.changed = sync.NewCond(&l.mu)
-	l.registerKinds()
 	return l
 }
 
@@ -192,12 +159,6 @@ type object struct {
 
 func (o *object) base() *object { return o }
 func (o *object) id() uint64    { return o.handle.Load() }
-
-func (l *Library) insideAnyCallback() bool { return l.insideCallback(0) }
-
-func (l *Library) insideCallback(token uint64) bool {
-	return l.options.InsideCallback != nil && l.options.InsideCallback(token)
-}
 
 // started gives the present run, or CodeNotInitialized.
 func (l *Library) started(op string) (*run, error) {

@@ -70,23 +70,23 @@ func destroy[T owned](table *handle.Table[T], op string, object T, force bool) e
 	if force {
 		object.addMemory(l, &leaks)
 	}
-	if err := drop(l, table, id, object, force); err != nil {
-		return l.orLog(err, force, id)
+	if err := drop(table, id, object, force); err != nil {
+		return l.log.orLog(err, force, id)
 	}
-	l.logLeaks(word+" destroyed by force", leaks)
+	l.log.logLeaks(word+" destroyed by force", leaks)
 	return nil
 }
 
 // dropByForce ends an object by force, after another call that is at it.
-func dropByForce[T owned](l *Library, table *handle.Table[T], id uint64, object T) error {
+func dropByForce[T owned](table *handle.Table[T], id uint64, object T) error {
 	o := object.base()
 	o.destroying.Lock()
 	defer o.destroying.Unlock()
-	return drop(l, table, id, object, true)
+	return drop(table, id, object, true)
 }
 
 // drop closes an object and takes its handle away; object.destroying is held.
-func drop[T owned](l *Library, table *handle.Table[T], id uint64, object T, force bool) error {
+func drop[T owned](table *handle.Table[T], id uint64, object T, force bool) error {
 	if _, err := table.Get(id); err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func drop[T owned](l *Library, table *handle.Table[T], id uint64, object T, forc
 	}
 	_, err := table.Remove(id)
 	if d, is := any(object).(dropper); is {
-		d.dropped(l)
+		d.dropped(object.base().library)
 	}
 	return err
 }

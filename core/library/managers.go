@@ -39,8 +39,8 @@ func (l *Library) ManagerCreate(deviceID uint64, c *manager.Config) (uint64, err
 	if c != nil {
 		config = *c
 	}
-	return create(l, l.managers, "manager.create", deviceID, func(d *Device) (*Manager, error) {
-		made, err := l.factory.CreateMemoryManager(d.Engine, config)
+	return create(l, l.registry.managers, "manager.create", deviceID, func(d *Device) (*Manager, error) {
+		made, err := l.registry.factory.CreateMemoryManager(d.Engine, config)
 		return &Manager{Manager: made, device: d}, err
 	}, func(id uint64, m *Manager) {
 		m.SetHandle(id)
@@ -51,7 +51,7 @@ func (l *Library) ManagerCreate(deviceID uint64, c *manager.Config) (uint64, err
 // Destroy destroys the manager and gives its memory back. While blocks are
 // live it is CodeBusy, unless forced; then it waits for their copies.
 func (m *Manager) Destroy(force bool) error {
-	return destroy(m.library.managers, "manager.destroy", m, force)
+	return destroy(m.library.registry.managers, "manager.destroy", m, force)
 }
 
 // ConfigurePool sets the pool settings of a memory type from now on; nil
@@ -70,7 +70,7 @@ func (l *Library) MemoryGetHandleInfo(memory uint64) (HandleInfo, error) {
 	if err != nil {
 		return HandleInfo{}, err
 	}
-	found, err := l.factory.HandleInfo(manager.MemoryHandle(memory))
+	found, err := l.registry.factory.HandleInfo(manager.MemoryHandle(memory))
 	if err != nil {
 		return HandleInfo{}, err
 	}
@@ -85,7 +85,7 @@ func (l *Library) MemoryGetHandleInfo(memory uint64) (HandleInfo, error) {
 		info.AllocatedAt = max(found.AllocatedAt-r.startedClock, 0)
 	}
 	// One that ends at this moment has no handle any more.
-	if entry, err := l.managers.Get(found.Manager.Handle()); err == nil {
+	if entry, err := l.registry.managers.Get(found.Manager.Handle()); err == nil {
 		info.Manager, info.Device = found.Manager.Handle(), entry.device.id()
 	}
 	return info, nil

@@ -24,9 +24,9 @@ func (p *ElasticPool) UnregisterModel(model string, force bool) error {
 		})
 	}
 	if err := p.Unregister(model, force); err != nil {
-		return p.library.orLog(CallError(err, p), force, p.id())
+		return p.library.log.orLog(CallError(err, p), force, p.id())
 	}
-	p.library.logLeaks("model unregistered by force", leaks)
+	p.library.log.logLeaks("model unregistered by force", leaks)
 	return nil
 }
 
@@ -49,7 +49,7 @@ func (p *ElasticPool) AllocWith(model string, r ModelRequest) (addr device.Addr,
 	if err != nil {
 		return 0, 0, err
 	}
-	if r.Stream, err = p.library.streamOrDefault("model.alloc", r.StreamHandle, p.device); err != nil {
+	if r.Stream, err = p.library.registry.streamOrDefault("model.alloc", r.StreamHandle, p.device); err != nil {
 		return 0, 0, err
 	}
 	allocate := m.AllocTagged
@@ -67,11 +67,11 @@ func (p *ElasticPool) Free(model string, r ByteRange, stream uint64) error {
 	if err != nil {
 		return err
 	}
-	last, err := p.library.streamOrDefault("model.free", stream, p.device)
+	last, err := p.library.registry.streamOrDefault("model.free", stream, p.device)
 	if err != nil {
 		return err
 	}
-	return p.library.callErrorOn(stream, m.Free(r.OffsetBytes, r.SizeBytes, orDefault(last, p.device)), p)
+	return p.library.registry.callErrorOn(stream, m.Free(r.OffsetBytes, r.SizeBytes, orDefault(last, p.device)), p)
 }
 
 // RecordStream says that a stream (0: the default one) uses a range of a model too.
@@ -80,7 +80,7 @@ func (p *ElasticPool) RecordStream(model string, r ByteRange, stream uint64) err
 	if err != nil {
 		return err
 	}
-	user, err := p.library.streamOrDefault("model.record_stream", stream, p.device)
+	user, err := p.library.registry.streamOrDefault("model.record_stream", stream, p.device)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (p *ElasticPool) ReclaimCallbackAdd(model string, token uint64, deadline ti
 		token: token, reclaims: true, callback: callback, device: p.device,
 		subject: &modelCallback{pool: p, model: model, reclaim: callback},
 	}
-	handle, err := insert(p.library, p.library.registrations, made)
+	handle, err := insert(p.library, p.library.registry.registrations, made)
 	if err != nil {
 		callback.Remove(false)
 		return 0, on(err, p.device.Engine)

@@ -57,7 +57,7 @@ func (l *Library) MonitorCreate(c MonitorConfig) (uint64, error) {
 	if _, err := l.started(op); err != nil {
 		return 0, err
 	}
-	return insert(l, l.monitors, entry)
+	return insert(l, l.registry.monitors, entry)
 }
 
 // Destroy ends the monitor: its callback is not called again, and one that
@@ -65,7 +65,7 @@ func (l *Library) MonitorCreate(c MonitorConfig) (uint64, error) {
 // calling thread runs (0: none), is the handle: the token of a monitor's callback.
 // The managers are left as they are.
 func (m *Monitor) Destroy(runningToken uint64) error {
-	if _, err := m.library.monitors.Remove(m.id()); err != nil {
+	if _, err := m.library.registry.monitors.Remove(m.id()); err != nil {
 		return err
 	}
 	m.Close(runningToken == m.id())
@@ -75,7 +75,7 @@ func (m *Monitor) Destroy(runningToken uint64) error {
 // Register has the monitor watch a manager and its device. The registration is
 // weak: a manager that is destroyed leaves by itself.
 func (m *Monitor) Register(managerID uint64) error {
-	watched, err := m.library.managers.Get(managerID)
+	watched, err := m.library.registry.managers.Get(managerID)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (m *Monitor) Register(managerID uint64) error {
 
 // Unregister ends the watch over a manager.
 func (m *Monitor) Unregister(managerID uint64) error {
-	watched, err := m.library.managers.Get(managerID)
+	watched, err := m.library.registry.managers.Get(managerID)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (m *Monitor) Unregister(managerID uint64) error {
 
 // UnregisterDevice ends the watch over all managers of a device.
 func (m *Monitor) UnregisterDevice(deviceID uint64) error {
-	d, err := m.library.devices.Get(deviceID)
+	d, err := m.library.registry.devices.Get(deviceID)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (m *Monitor) SetCallback(runningToken uint64, fn func(levels []DeviceLevel)
 	return CallError(m.Monitor.SetCallback(func(levels []monitor.DeviceLevel) {
 		var known []DeviceLevel
 		for _, found := range levels {
-			if handle := l.deviceOf(found.Engine); handle != 0 {
+			if handle := l.registry.deviceOf(found.Engine); handle != 0 {
 				known = append(known, DeviceLevel{Device: handle, Level: found.Level})
 			}
 		}
@@ -120,8 +120,8 @@ func (m *Monitor) SetCallback(runningToken uint64, fn func(levels []DeviceLevel)
 }
 
 // deviceOf is the handle of an open device; 0: it is closed.
-func (l *Library) deviceOf(e *engine.Engine) (handle uint64) {
-	l.devices.Each(func(id uint64, d *Device) bool {
+func (g *registry) deviceOf(e *engine.Engine) (handle uint64) {
+	g.devices.Each(func(id uint64, d *Device) bool {
 		if d.Engine == e {
 			handle = id
 		}
@@ -134,7 +134,7 @@ func (l *Library) deviceOf(e *engine.Engine) (handle uint64) {
 func (m *Monitor) Levels(maxAge time.Duration) []DeviceLevel {
 	var levels []DeviceLevel
 	for _, info := range m.Info(maxAge) {
-		if handle := m.library.deviceOf(info.Engine); handle != 0 {
+		if handle := m.library.registry.deviceOf(info.Engine); handle != 0 {
 			levels = append(levels, DeviceLevel{Device: handle, Level: info.Level})
 		}
 	}
@@ -154,7 +154,7 @@ func (m *Monitor) Collect(most uint64) (collected []MonitorCollected, count uint
 	for _, c := range done {
 		// A device that is closed by now has no handle any more.
 		collected = append(collected, MonitorCollected{
-			Device: m.library.deviceOf(c.Engine), Managers: c.Managers, Stats: c.Stats, Err: on(c.Err, c.Engine),
+			Device: m.library.registry.deviceOf(c.Engine), Managers: c.Managers, Stats: c.Stats, Err: on(c.Err, c.Engine),
 		})
 	}
 	collected = collected[:min(uint64(len(collected)), most)]

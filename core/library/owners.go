@@ -31,7 +31,7 @@ type Owner struct {
 func (d *Device) Owner(addr device.Addr) (Owner, error) {
 	var owner Owner
 	found := false
-	for _, k := range d.library.kinds {
+	for _, k := range d.library.registry.kinds {
 		k.each(func(_ uint64, m member) bool {
 			f, is := m.(finder)
 			if is && m.of(d) {

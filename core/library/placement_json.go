@@ -31,7 +31,7 @@ type verdictSnapshot struct {
 // ExplainJSON says which device Select would choose now, and of each why it is or is not
 // chosen, in the form that the public header gives.
 func (p *Placement) ExplainJSON(r PlacementRequest) ([]byte, error) {
-	request, devices, candidates, err := p.library.candidates(r)
+	request, devices, candidates, err := p.library.registry.candidates(r)
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func (l *Library) PlacementCreateOwn(name string, choose PlacementChooser) (uint
 				return placement.None, device.Errorf(device.CodeInvalidHandle, op, "the strategy has been destroyed")
 			}
 			defer p.calls.leave()
-			given, shown := l.withHandles(r, options)
+			given, shown := l.registry.withHandles(r, options)
 			given.Strategy = p.handle.Load()
 			chosen := placement.None
 			var err error
@@ -77,14 +77,14 @@ func (l *Library) addPlacement(op string, build func(*Placement) (*placement.Str
 	if _, err := l.started(op); err != nil {
 		return 0, err
 	}
-	return insert(l, l.placements, entry)
+	return insert(l, l.registry.placements, entry)
 }
 
 // Destroy destroys the strategy. Running calls of one of the caller's are
 // waited for, unless it is called from one: runningToken, the token of the callback
 // that the calling thread runs (0: none), is then the handle.
 func (p *Placement) Destroy(runningToken uint64) error {
-	if _, err := p.library.placements.Remove(p.id()); err != nil {
+	if _, err := p.library.registry.placements.Remove(p.id()); err != nil {
 		return err
 	}
 	p.end(runningToken == p.id())
@@ -94,7 +94,7 @@ func (p *Placement) Destroy(runningToken uint64) error {
 // PlacementGetName is the name of a strategy.
 func (l *Library) PlacementGetName(id uint64) (string, error) {
 	if l.current.Load() != nil {
-		if entry, ok := l.placements.Near(id); ok {
+		if entry, ok := l.registry.placements.Near(id); ok {
 			return entry.strategy.Name(), nil
 		}
 	}
@@ -111,7 +111,7 @@ const recentReading = 100 * time.Millisecond
 // Select chooses a device for a request; CodeNotFound, with the reason for
 // each, when none can serve it.
 func (p *Placement) Select(r PlacementRequest) (uint64, error) {
-	request, devices, candidates, err := p.library.candidates(r)
+	request, devices, candidates, err := p.library.registry.candidates(r)
 	if err != nil {
 		return 0, err
 	}
@@ -135,14 +135,14 @@ func (r *PlacementRequest) asked(p *Placement, devices []*Device) []member {
 
 // candidates looks the devices of a request up and reads what is known of them. A
 // device that cannot be asked is a candidate of which nothing is known.
-func (l *Library) candidates(r PlacementRequest) (placement.Request, []*Device, []placement.Candidate, error) {
+func (g *registry) candidates(r PlacementRequest) (placement.Request, []*Device, []placement.Candidate, error) {
 	request := r.Request
 	request.Preferred = nil
 	if err := r.Profile.Check("placement.select"); err != nil {
 		return request, nil, nil, err
 	}
 	for _, handle := range r.Preferred {
-		d, err := l.devices.Get(handle)
+		d, err := g.devices.Get(handle)
 		if err != nil {
 			return request, nil, nil, err
 		}
@@ -150,10 +150,10 @@ func (l *Library) candidates(r PlacementRequest) (placement.Request, []*Device, 
 	}
 	var devices []*Device
 	if r.Devices == nil {
-		devices = l.listDevices()
+		devices = g.listDevices()
 	}
 	for _, handle := range r.Devices {
-		d, err := l.devices.Get(handle)
+		d, err := g.devices.Get(handle)
 		if err != nil {
 			return request, nil, nil, err
 		}
@@ -185,9 +185,9 @@ func candidateOf(d *Device, profile pressure.Profile) placement.Candidate {
 }
 
 // withHandles gives a request and its options with handles instead of ids.
-func (l *Library) withHandles(r placement.Request, options []placement.Option) (PlacementRequest, []PlacementOption) {
+func (g *registry) withHandles(r placement.Request, options []placement.Option) (PlacementRequest, []PlacementOption) {
 	handles := map[device.ID]uint64{}
-	for _, d := range l.listDevices() {
+	for _, d := range g.listDevices() {
 		handles[d.Engine.ID()] = d.handle.Load()
 	}
 	given := PlacementRequest{Request: r}

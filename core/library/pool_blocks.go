@@ -12,7 +12,7 @@ func (l *Library) onStream(op string, id, streamID uint64) (*Pool, device.Stream
 	if err != nil || streamID == 0 {
 		return entry, nil, err
 	}
-	stream, err := l.streamOf(op, streamID, entry.device)
+	stream, err := l.registry.streamOf(op, streamID, entry.device)
 	return entry, stream, err
 }
 
@@ -37,12 +37,12 @@ func (p *Pool) AllocWith(request PoolRequest) (device.Addr, error) {
 
 // streamOf finds a stream of the pool's device; 0 is the default one, as nil.
 func (p *Pool) streamOf(op string, stream uint64) (device.Stream, error) {
-	return p.library.streamOrDefault(op, stream, p.device)
+	return p.library.registry.streamOrDefault(op, stream, p.device)
 }
 
 // callErrorOn is CallError for a call that names a stream; 0: the default one.
 func (p *Pool) callErrorOn(stream uint64, err error) error {
-	return p.library.callErrorOn(stream, err, p)
+	return p.library.registry.callErrorOn(stream, err, p)
 }
 
 // AllocBatch fills to with blocks of sizeBytes each, to be used first by the stream: all
@@ -96,8 +96,8 @@ func (p *Pool) Reset(stream uint64) error {
 }
 
 // streamOf finds a stream, which must be of the device of the pool.
-func (l *Library) streamOf(op string, id uint64, d *Device) (device.Stream, error) {
-	stream, e, err := l.factory.Stream(manager.StreamHandle(id))
+func (g *registry) streamOf(op string, id uint64, d *Device) (device.Stream, error) {
+	stream, e, err := g.factory.Stream(manager.StreamHandle(id))
 	if err != nil {
 		return nil, err
 	}
@@ -109,9 +109,9 @@ func (l *Library) streamOf(op string, id uint64, d *Device) (device.Stream, erro
 }
 
 // streamOrDefault is streamOf, and nil, which is the default one, for 0.
-func (l *Library) streamOrDefault(op string, id uint64, d *Device) (device.Stream, error) {
+func (g *registry) streamOrDefault(op string, id uint64, d *Device) (device.Stream, error) {
 	if id == 0 {
 		return nil, nil
 	}
-	return l.streamOf(op, id, d)
+	return g.streamOf(op, id, d)
 }

@@ -11,7 +11,7 @@ func (l *Library) PoolCreate(deviceID uint64, c *pool.Config) (uint64, error) {
 	if c != nil {
 		config = *c
 	}
-	return create(l, l.pools, "pool.create", deviceID, func(d *Device) (*Pool, error) {
+	return create(l, l.registry.pools, "pool.create", deviceID, func(d *Device) (*Pool, error) {
 		made, err := pool.New(d.Engine, config)
 		return &Pool{Pool: made, device: d}, err
 	}, func(id uint64, p *Pool) {
@@ -23,14 +23,14 @@ func (l *Library) PoolCreate(deviceID uint64, c *pool.Config) (uint64, error) {
 // Destroy destroys the pool and gives its memory back, after the work that
 // uses its freed blocks. While blocks are live it is CodeBusy, unless forced.
 func (p *Pool) Destroy(force bool) error {
-	return destroy(p.library.pools, "pool.destroy", p, force)
+	return destroy(p.library.registry.pools, "pool.destroy", p, force)
 }
 
 // PoolAlloc takes a block of sizeBytes from a pool, to be used first by the
 // stream (0: the default one of the pool's device).
 func (l *Library) PoolAlloc(id, sizeBytes, stream uint64) (device.Addr, error) {
 	if stream == 0 && l.current.Load() != nil {
-		if entry, ok := l.pools.Near(id); ok {
+		if entry, ok := l.registry.pools.Near(id); ok {
 			if addr, ok := entry.AllocNow(sizeBytes); ok {
 				return addr, nil
 			}
@@ -47,7 +47,7 @@ func (l *Library) PoolAlloc(id, sizeBytes, stream uint64) (device.Addr, error) {
 // queued on the stream now (0: the default one) is done.
 func (l *Library) PoolFree(id uint64, addr device.Addr, stream uint64) error {
 	if stream == 0 && l.current.Load() != nil {
-		if entry, ok := l.pools.Near(id); ok && entry.FreeNow(addr) {
+		if entry, ok := l.registry.pools.Near(id); ok && entry.FreeNow(addr) {
 			return nil
 		}
 	}
@@ -56,7 +56,7 @@ func (l *Library) PoolFree(id uint64, addr device.Addr, stream uint64) error {
 		return err
 	}
 	if err := entry.Pool.Free(addr, last); err != nil {
-		return l.callErrorOn(stream, err, entry)
+		return l.registry.callErrorOn(stream, err, entry)
 	}
 	return nil
 }

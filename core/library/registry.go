@@ -6,6 +6,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/handle"
+	"ferrum_mem/core/manager"
 )
 
 // shelf is a kind with a handle table of the library's.
@@ -36,32 +37,71 @@ func (s *shelf[T]) count(only *Device) (n int) {
 	return n
 }
 
+// registry is what is known by its handle: a table for each kind, and the factory, which has
+// those of blocks of managers, streams and events.
+type registry struct {
+	factory *manager.Factory
+
+	devices          *handle.Table[*Device]
+	pools            *handle.Table[*Pool]
+	vpools           *handle.Table[*VPool]
+	elasticPools     *handle.Table[*ElasticPool]
+	managers         *handle.Table[*Manager]
+	registrations    *handle.Table[*registration]
+	monitors         *handle.Table[*Monitor]
+	placements       *handle.Table[*Placement]
+	fallbackManagers *handle.Table[*FallbackManager]
+	buffers          *handle.Table[*FallbackBuffer]
+	trackers         *handle.Table[*Tracker]
+	genericPools     *handle.Table[*GenericPool]
+	// kinds are all of them, those of the factory included; it is written by New only.
+	kinds []kind
+}
+
+// init makes the tables.
+func (g *registry) init() {
+	g.factory = manager.NewFactory()
+	g.devices = handle.New[*Device](handle.Device)
+	g.pools = handle.New[*Pool](handle.Pool)
+	g.vpools = handle.New[*VPool](handle.VirtualPool)
+	g.elasticPools = handle.New[*ElasticPool](handle.ElasticPool)
+	g.managers = handle.New[*Manager](handle.Manager)
+	g.registrations = handle.New[*registration](handle.Registration)
+	g.monitors = handle.New[*Monitor](handle.Monitor)
+	g.placements = handle.New[*Placement](handle.Placement)
+	g.fallbackManagers = handle.New[*FallbackManager](handle.FallbackManager)
+	g.buffers = handle.New[*FallbackBuffer](handle.Buffer)
+	g.trackers = handle.New[*Tracker](handle.Tracker)
+	g.genericPools = handle.New[*GenericPool](handle.GenericPool)
+	g.registerKinds()
+}
+
 // registerKinds puts the kinds into their order: they are counted, listed and asked in it, and
 // end in the reverse one, so that what uses others comes after them.
-func (l *Library) registerKinds() {
+func (g *registry) registerKinds() {
 	owns := traits{listed: listedFirst}
 	calls := traits{calls: true}
-	l.kinds = []kind{
-		&shelf[*Device]{kind: handle.Device, table: l.devices, is: owns},
-		&shelf[*Pool]{kind: handle.Pool, table: l.pools,
+	g.kinds = []kind{
+		&shelf[*Device]{kind: handle.Device, table: g.devices, is: owns},
+		&shelf[*Pool]{kind: handle.Pool, table: g.pools,
 			is: traits{listed: listedFirst, records: []string{recordsOfPools}}},
-		&shelf[*VPool]{kind: handle.VirtualPool, table: l.vpools,
+		&shelf[*VPool]{kind: handle.VirtualPool, table: g.vpools,
 			is: traits{listed: listedFirst, records: []string{"virtual_pools"}}},
-		&shelf[*ElasticPool]{kind: handle.ElasticPool, table: l.elasticPools,
+		&shelf[*ElasticPool]{kind: handle.ElasticPool, table: g.elasticPools,
 			is: traits{listed: listedFirst, records: []string{"elastic_pools"}}},
-		&shelf[*Manager]{kind: handle.Manager, table: l.managers,
+		&shelf[*Manager]{kind: handle.Manager, table: g.managers,
 			is: traits{listed: listedFirst, records: []string{recordsOfPools, "managers"}}},
-		&shelf[*FallbackManager]{kind: handle.FallbackManager, table: l.fallbackManagers,
+		&shelf[*FallbackManager]{kind: handle.FallbackManager, table: g.fallbackManagers,
 			is: traits{listed: listedFirst, records: []string{recordsOfPools, "fallback_managers"}}},
-		&shelf[*FallbackBuffer]{kind: handle.Buffer, table: l.buffers, is: traits{listed: listedByHolder}},
-		&streams{l},
-		&events{l},
-		&shelf[*registration]{kind: handle.Registration, table: l.registrations, is: calls},
-		&shelf[*Monitor]{kind: handle.Monitor, table: l.monitors, is: calls},
-		&shelf[*Placement]{kind: handle.Placement, table: l.placements, is: calls},
-		&shelf[*Tracker]{kind: handle.Tracker, table: l.trackers,
+		&shelf[*FallbackBuffer]{kind: handle.Buffer, table: g.buffers, is: traits{listed: listedByHolder}},
+		&streams{g},
+		&events{g},
+		&shelf[*registration]{kind: handle.Registration, table: g.registrations, is: calls},
+		&shelf[*Monitor]{kind: handle.Monitor, table: g.monitors, is: calls},
+		&shelf[*Placement]{kind: handle.Placement, table: g.placements, is: calls},
+		&shelf[*Tracker]{kind: handle.Tracker, table: g.trackers,
 			part: func(t *Tracker) bool { return t.owner != nil }},
-		&shelf[*GenericPool]{kind: handle.GenericPool, table: l.genericPools},
+		&shelf[*GenericPool]{kind: handle.GenericPool, table: g.genericPools},
 	}
 }
 
@@ -70,13 +110,13 @@ func (l *Library) registerKinds() {
 func (l *Library) endAll(d *Device) error {
 	callers := l.endKinds(d, true)
 	// They may use what is ended next.
-	l.awaitCallbacks(d)
+	l.running.awaitCallbacks(d)
 	return errors.Join(callers, l.endKinds(d, false))
 }
 
 func (l *Library) endKinds(d *Device, calls bool) error {
 	var failures []error
-	for _, k := range slices.Backward(l.kinds) {
+	for _, k := range slices.Backward(l.registry.kinds) {
 		if k.traits().calls != calls {
 			continue
 		}

@@ -74,7 +74,7 @@ func (d *dummy) endByForce(l *Library, id uint64) error {
 const dummyAddr = device.Addr(1) << 60
 
 func dummiesOf(l *Library) *handle.Table[*dummy] {
-	return l.kinds[len(l.kinds)-1].(*shelf[*dummy]).table
+	return l.registry.kinds[len(l.registry.kinds)-1].(*shelf[*dummy]).table
 }
 
 // dummies is a library with two devices and one dummy on the first of them.
@@ -92,7 +92,7 @@ func newDummies(t *testing.T) *dummies {
 		return []device.Driver{devicetest.New(devicetest.Config{Devices: 2, TotalBytes: 64 << 20})}, nil
 	}, Getenv: func(string) string { return "" }})
 	b := &dummies{Library: l, t: t}
-	l.kinds = append(l.kinds, &shelf[*dummy]{
+	l.registry.kinds = append(l.registry.kinds, &shelf[*dummy]{
 		kind: dummyKind, table: handle.New[*dummy](dummyKind), is: traits{listed: listedFirst, records: []string{"dummies"}},
 	})
 	require.NoError(t, l.Init(nil))
@@ -106,10 +106,10 @@ func newDummies(t *testing.T) *dummies {
 	settings.InitialSizeBytes, settings.GrowthIncrementBytes = 1<<20, 1<<20
 	below, err := l.PoolCreate(b.dev, &settings)
 	require.NoError(t, err)
-	d, err := l.devices.Get(b.dev)
+	d, err := l.registry.devices.Get(b.dev)
 	require.NoError(t, err)
 	b.made = &dummy{device: d, ended: &b.ended}
-	b.made.uses, err = l.pools.Get(below)
+	b.made.uses, err = l.registry.pools.Get(below)
 	require.NoError(t, err)
 	b.made.block, err = l.PoolAlloc(below, 4096, 0)
 	require.NoError(t, err)
@@ -209,7 +209,7 @@ func TestADummyThatDoesNotEndKeepsItsDeviceOpen(t *testing.T) {
 	require.Empty(t, b.ended)
 	_, err := b.Device("test", b.dev)
 	require.NoError(t, err)
-	require.Zero(t, b.pools.Len(), "the others have ended")
+	require.Zero(t, b.registry.pools.Len(), "the others have ended")
 	require.Equal(t, device.CodeDevice, device.CodeOf(b.Shutdown(true)))
 	b.made.refuse = nil
 	require.NoError(t, b.device().Close(true))

@@ -5,6 +5,10 @@ import "sync"
 // running counts the caller's callbacks that run right now. One that removes itself, or
 // its monitor, has left every table by then, and is waited for here.
 type running struct {
+	// inside says whether the caller is inside of a callback, of that one or, with 0, of
+	// any; nil: it never is.
+	inside func(token uint64) bool
+
 	mu    sync.Mutex
 	ended *sync.Cond
 	// calls is by device; those of monitors and placement strategies, which belong to
@@ -12,8 +16,8 @@ type running struct {
 	calls map[*Device]int
 }
 
-func newRunning() *running {
-	r := &running{calls: map[*Device]int{}}
+func newRunning(inside func(token uint64) bool) *running {
+	r := &running{inside: inside, calls: map[*Device]int{}}
 	r.ended = sync.NewCond(&r.mu)
 	return r
 }
@@ -50,5 +54,19 @@ func (r *running) awaitAll() {
 	defer r.mu.Unlock()
 	for len(r.calls) > 0 {
 		r.ended.Wait()
+	}
+}
+
+func (r *running) insideAnyCallback() bool { return r.insideCallback(0) }
+
+func (r *running) insideCallback(token uint64) bool {
+	return r.inside != nil && r.inside(token)
+}
+
+// awaitCallbacks waits for callbacks of a device, or with nil of those that belong to
+// none, that removed themselves and still run. A call from inside a callback waits for none: it may be that one.
+func (r *running) awaitCallbacks(d *Device) {
+	if !r.insideAnyCallback() {
+		r.await(d)
 	}
 }

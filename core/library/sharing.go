@@ -76,7 +76,7 @@ func (l *Library) EventShare(stream uint64) (shared SharedEvent, event uint64, e
 	if _, err := l.started("event.share"); err != nil {
 		return SharedEvent{}, 0, err
 	}
-	h, handle, err := l.factory.ShareEvent(manager.StreamHandle(stream))
+	h, handle, err := l.registry.factory.ShareEvent(manager.StreamHandle(stream))
 	return SharedEvent{Handle: handle}, h.ID(), err
 }
 

@@ -35,11 +35,11 @@ func within(timeout time.Duration) (context.Context, context.CancelFunc) {
 }
 
 // resolve finds the stream of a request.
-func (l *Library) resolve(op string, r SleepRequest, d *Device) (vmm.SleepRequest, error) {
+func (g *registry) resolve(op string, r SleepRequest, d *Device) (vmm.SleepRequest, error) {
 	request := r.SleepRequest
 	request.NoWait = request.NoWait || r.Timeout == 0
 	var err error
-	request.Stream, err = l.streamOrDefault(op, r.StreamHandle, d)
+	request.Stream, err = g.streamOrDefault(op, r.StreamHandle, d)
 	return request, err
 }
 
@@ -53,14 +53,14 @@ func (r WakeRequest) resolve() vmm.WakeRequest {
 // Sleep has ranges of the pool give up their memory and keep their addresses. See
 // vmm.Pool.Sleep for its errors.
 func (p *VPool) Sleep(r SleepRequest) (vmm.SleepReport, error) {
-	request, err := p.library.resolve("vpool.sleep", r, p.device)
+	request, err := p.library.registry.resolve("vpool.sleep", r, p.device)
 	if err != nil {
 		return vmm.SleepReport{}, err
 	}
 	ctx, done := within(r.Timeout)
 	defer done()
 	report, err := p.Pool.Sleep(ctx, request)
-	return report, p.library.callErrorOn(r.StreamHandle, err, p)
+	return report, p.library.registry.callErrorOn(r.StreamHandle, err, p)
 }
 
 // Wake has what sleeps in the pool get memory and its bytes back, at the addresses that it
@@ -77,14 +77,14 @@ func (p *ElasticPool) SleepModel(model string, r SleepRequest) (vmm.SleepReport,
 	if err != nil {
 		return vmm.SleepReport{}, err
 	}
-	request, err := p.library.resolve("model.sleep", r, p.device)
+	request, err := p.library.registry.resolve("model.sleep", r, p.device)
 	if err != nil {
 		return vmm.SleepReport{}, err
 	}
 	ctx, done := within(r.Timeout)
 	defer done()
 	report, err := m.Sleep(ctx, request)
-	return report, p.library.callErrorOn(r.StreamHandle, err, p)
+	return report, p.library.registry.callErrorOn(r.StreamHandle, err, p)
 }
 
 // WakeModel is VPool.Wake for a model.

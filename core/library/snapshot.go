@@ -71,8 +71,8 @@ func (l *Library) SnapshotJSON() ([]byte, error) {
 		return nil, err
 	}
 	s := snapshot{Version: Version, UptimeNS: uint64(time.Since(r.startedAt)), Devices: []deviceSnapshot{}, Handlers: l.foundHandlers()}
-	for _, d := range l.listDevices() {
-		part, err := l.snapshotDevice(d)
+	for _, d := range l.registry.listDevices() {
+		part, err := l.registry.snapshotDevice(d)
 		if err != nil {
 			if d.isOver() {
 				continue
@@ -84,9 +84,9 @@ func (l *Library) SnapshotJSON() ([]byte, error) {
 	return encode(op, s)
 }
 
-func (l *Library) listDevices() []*Device {
+func (g *registry) listDevices() []*Device {
 	var devices []*Device
-	l.devices.Each(func(_ uint64, d *Device) bool {
+	g.devices.Each(func(_ uint64, d *Device) bool {
 		devices = append(devices, d)
 		return true
 	})
@@ -97,7 +97,7 @@ func (l *Library) listDevices() []*Device {
 	return devices
 }
 
-func (l *Library) snapshotDevice(d *Device) (deviceSnapshot, error) {
+func (g *registry) snapshotDevice(d *Device) (deviceSnapshot, error) {
 	memory, err := d.Engine.MemoryInfo()
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (l *Library) snapshotDevice(d *Device) (deviceSnapshot, error) {
 		"id": d.Engine.ID().String(), "memory": snapshotMemory(memory), "statistics": d.Engine.Statistics(),
 		"tags": append([]track.TagUse{}, d.Engine.Tags()...), "asleep": d.Engine.Asleep(),
 	}
-	for _, k := range l.kinds {
+	for _, k := range g.kinds {
 		for _, list := range k.traits().records {
 			if s[list] == nil {
 				s[list] = []any{}

@@ -14,7 +14,7 @@ import (
 // forced stop is under way it waits for the end of it.
 func (l *Library) Init(s *Settings) error {
 	const op = "library.init"
-	inside := l.insideAnyCallback()
+	inside := l.running.insideAnyCallback()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for l.stopping {
@@ -62,7 +62,7 @@ func (l *Library) newRun(s *Settings) (*run, error) {
 		// Somebody debugs a program that knows nothing of it.
 		toStderr = stderrReceiver(LogWarning, l.options.Stderr)
 	}
-	isolation, err := l.isolation(r.settings)
+	isolation, err := l.options.isolation(r.settings)
 	if err != nil {
 		return nil, err
 	}
@@ -92,16 +92,16 @@ func (l *Library) newRun(s *Settings) (*run, error) {
 
 // isolation is how the libraries of vendors are asked: as the settings say, else as
 // the environment does.
-func (l *Library) isolation(s Settings) (discover.Isolation, error) {
-	isolation, err := discover.ReadIsolation(l.options.Getenv)
+func (o *Options) isolation(s Settings) (discover.Isolation, error) {
+	isolation, err := discover.ReadIsolation(o.Getenv)
 	if err != nil {
 		return discover.Isolation{}, err
 	}
 	if s.ProbeInProcess {
 		isolation.Mode = discover.ModeInProcess
 	}
-	isolation.Candidates = l.options.ProbeHelpers
-	isolation.Environ = l.options.Environ
+	isolation.Candidates = o.ProbeHelpers
+	isolation.Environ = o.Environ
 	return isolation, nil
 }
 
@@ -116,7 +116,7 @@ func (l *Library) isolation(s Settings) (discover.Isolation, error) {
 // callback it is CodeInvalidState.
 func (l *Library) Shutdown(force bool) error {
 	const op = "library.shutdown"
-	if l.insideAnyCallback() {
+	if l.running.insideAnyCallback() {
 		err := device.Errorf(device.CodeInvalidState, op, "called from a callback of the library")
 		if force {
 			l.log.printf(LogError, "the library was not stopped: %v", err)
@@ -134,7 +134,7 @@ func (l *Library) Shutdown(force bool) error {
 		l.mu.Unlock()
 		return nil
 	}
-	left := l.countLeft(nil)
+	left := l.registry.countLeft(nil)
 	if !force && left.any() {
 		l.mu.Unlock()
 		return device.Errorf(device.CodeBusy, op, "still in use: %s", left)
@@ -144,7 +144,7 @@ func (l *Library) Shutdown(force bool) error {
 	l.mu.Unlock()
 
 	leaks := l.sealEverything()
-	l.logLeaks("shutdown", leaks)
+	l.log.logLeaks("shutdown", leaks)
 	// The library is stopping, so no device is opened meanwhile.
 	err := l.endAll(nil)
 	// Those of devices that were closed from inside a callback may still run.
@@ -169,7 +169,7 @@ func (l *Library) Shutdown(force bool) error {
 // sealEverything waits for what other calls are making on the devices, lets them
 // make no more and lists what there is then.
 func (l *Library) sealEverything() leakReport {
-	l.devices.Each(func(_ uint64, d *Device) bool {
+	l.registry.devices.Each(func(_ uint64, d *Device) bool {
 		d.gate.close()
 		return true
 	})

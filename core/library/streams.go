@@ -8,7 +8,7 @@ func (l *Library) Factory(op string) (*manager.Factory, error) {
 	if _, err := l.started(op); err != nil {
 		return nil, err
 	}
-	return l.factory, nil
+	return l.registry.factory, nil
 }
 
 // StreamCreate makes a stream on a device.
@@ -28,8 +28,8 @@ func (l *Library) StreamDestroy(stream uint64, force bool) error {
 	if _, err := l.started("stream.destroy"); err != nil {
 		return err
 	}
-	if err := l.factory.DestroyStream(manager.StreamHandle(stream), force); err != nil {
-		return l.orLog(err, force, stream)
+	if err := l.registry.factory.DestroyStream(manager.StreamHandle(stream), force); err != nil {
+		return l.log.orLog(err, force, stream)
 	}
 	if l.options.ThreadCaches != nil {
 		l.options.ThreadCaches.ForgetStream(stream)

@@ -26,13 +26,13 @@ func (l *Library) openCaches(handle uint64, p *pool.Pool) {
 		return
 	}
 	if cache := l.options.ThreadCaches.Open(handle, c); cache != nil {
-		p.SetCache(cache, l.cacheStream)
+		p.SetCache(cache, l.registry.cacheStream)
 	}
 }
 
 // cacheStream finds a stream for the caches; nil when it is gone.
-func (l *Library) cacheStream(id uint64) device.Stream {
-	stream, _, err := l.factory.Stream(manager.StreamHandle(id))
+func (g *registry) cacheStream(id uint64) device.Stream {
+	stream, _, err := g.factory.Stream(manager.StreamHandle(id))
 	if err != nil {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (l *Library) CacheStream(id, stream uint64) (uint64, error) {
 // CacheStreamIsDry says that no work is queued on a stream, as far as that can be known.
 // One that is gone has run dry.
 func (l *Library) CacheStreamIsDry(id uint64) bool {
-	stream := l.cacheStream(id)
+	stream := l.registry.cacheStream(id)
 	if stream == nil {
 		return true
 	}
@@ -78,7 +78,7 @@ func (l *Library) CacheLease(id, sizeBytes, stream uint64, to []device.Addr, cou
 		return 0, err
 	}
 	leased, err := entry.Lease(sizeBytes, first, to, counts)
-	return leased, l.callErrorOn(stream, err, entry)
+	return leased, l.registry.callErrorOn(stream, err, entry)
 }
 
 // CacheGiveBack takes idle blocks back from the caches of a pool, as freed on a
@@ -90,7 +90,7 @@ func (l *Library) CacheGiveBack(id, stream uint64, addrs []device.Addr, counts *
 	}
 	var last device.Stream
 	if stream != 0 {
-		last = l.cacheStream(stream)
+		last = l.registry.cacheStream(stream)
 	}
-	return l.callErrorOn(stream, entry.GiveBack(addrs, last, counts), entry)
+	return l.registry.callErrorOn(stream, entry.GiveBack(addrs, last, counts), entry)
 }

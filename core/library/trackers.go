@@ -47,7 +47,7 @@ func (t *Tracker) Destroy() error {
 	if err := t.mayChange("tracker.destroy"); err != nil {
 		return CallError(err, t)
 	}
-	_, err := t.library.trackers.Remove(t.id())
+	_, err := t.library.registry.trackers.Remove(t.id())
 	return err
 }
 
@@ -64,7 +64,7 @@ func (t *Tracker) Track(r BufferRecord) error {
 		fallback.BufferLocation{Side: r.Side}).WithTag(r.Tag)
 	m.AllocatedAt -= r.Age
 	if r.Device != 0 {
-		d, err := t.library.devices.Get(r.Device)
+		d, err := t.library.registry.devices.Get(r.Device)
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 
 // VPoolCreate makes a virtual pool on a device.
 func (l *Library) VPoolCreate(deviceID uint64, c vmm.Config) (uint64, error) {
-	return create(l, l.vpools, "vpool.create", deviceID, func(d *Device) (*VPool, error) {
+	return create(l, l.registry.vpools, "vpool.create", deviceID, func(d *Device) (*VPool, error) {
 		made, err := vmm.NewPool(d.Engine, c)
 		return &VPool{Pool: made, device: d}, err
 	}, func(_ uint64, p *VPool) {
@@ -22,7 +22,7 @@ func (l *Library) VPoolCreate(deviceID uint64, c vmm.Config) (uint64, error) {
 // Destroy destroys the pool and gives its memory and address space back, after the work
 // that uses freed ranges. While ranges are mapped it is CodeBusy, unless forced.
 func (p *VPool) Destroy(force bool) error {
-	return destroy(p.library.vpools, "vpool.destroy", p, force)
+	return destroy(p.library.registry.vpools, "vpool.destroy", p, force)
 }
 
 // RangeRequest is a range, as asked for.
@@ -45,7 +45,7 @@ func (p *VPool) Alloc(r ByteRange) (device.Addr, error) {
 // address of its offset.
 func (p *VPool) AllocWith(r RangeRequest) (device.Addr, error) {
 	var err error
-	if r.Stream, err = p.library.streamOrDefault("vpool.alloc", r.StreamHandle, p.device); err != nil {
+	if r.Stream, err = p.library.registry.streamOrDefault("vpool.alloc", r.StreamHandle, p.device); err != nil {
 		return 0, err
 	}
 	return p.AllocTagged(r.AllocRequest)
@@ -54,11 +54,11 @@ func (p *VPool) AllocWith(r RangeRequest) (device.Addr, error) {
 // Free takes the memory of a range away once the work is done that is queued
 // now on the streams that use it and on the one named here (0: the default one).
 func (p *VPool) Free(r ByteRange, stream uint64) error {
-	last, err := p.library.streamOrDefault("vpool.free", stream, p.device)
+	last, err := p.library.registry.streamOrDefault("vpool.free", stream, p.device)
 	if err != nil {
 		return err
 	}
-	return p.library.callErrorOn(stream, p.Pool.Free(r.OffsetBytes, r.SizeBytes, orDefault(last, p.device)), p)
+	return p.library.registry.callErrorOn(stream, p.Pool.Free(r.OffsetBytes, r.SizeBytes, orDefault(last, p.device)), p)
 }
 
 // orDefault is the default stream of a device instead of none.
@@ -71,7 +71,7 @@ func orDefault(stream device.Stream, d *Device) device.Stream {
 
 // RecordStream says that a stream (0: the default one) uses a range too.
 func (p *VPool) RecordStream(r ByteRange, stream uint64) error {
-	user, err := p.library.streamOrDefault("vpool.record_stream", stream, p.device)
+	user, err := p.library.registry.streamOrDefault("vpool.record_stream", stream, p.device)
 	if err != nil {
 		return err
 	}
