@@ -32,10 +32,8 @@ type ElasticConfig struct {
 // methods are safe for concurrent use. After Close every call that can fail fails
 // with CodeInvalidState.
 type Elastic struct {
-	engine    *engine.Engine
-	physical  *Physical
-	name      string
-	pageBytes uint64
+	scale    scale
+	physical *Physical
 
 	// limits is held over a change of the limit.
 	limits sync.Mutex
@@ -79,25 +77,34 @@ func newElastic(e *engine.Engine, c ElasticConfig, hands bool) (*Elastic, error)
 		return nil, err
 	}
 	s := &Elastic{
-		engine: e, physical: physical, name: c.Name, pageBytes: physical.PageBytes(), limitBytes: c.LimitBytes,
+		scale:    scale{engine: e, name: c.Name, pageBytes: physical.PageBytes()},
+		physical: physical, limitBytes: c.LimitBytes,
 		models: map[string]*Model{},
 	}
-	s.quota.limit = s.limitPages(c.LimitBytes)
+	s.quota.limit = s.scale.limitPages(c.LimitBytes)
 	s.stage = stage{guaranteed: true, over: s.quota.over, enter: s.enter}
 	if s.quota.limit == 0 {
 		err := device.Errorf(device.CodeInvalidConfig, op, "limit_bytes %d is less than a page of %d bytes",
-			c.LimitBytes, s.pageBytes).On(e.ID())
+			c.LimitBytes, s.scale.pageBytes).On(e.ID())
 		return nil, errors.Join(err, physical.Close())
 	}
 	return s, nil
 }
 
+// scale is what an elastic pool counts in, pages of its device's memory, and how its errors
+// name it.
+type scale struct {
+	engine    *engine.Engine
+	name      string
+	pageBytes uint64
+}
+
 // limitPages is a limit in whole pages.
-func (s *Elastic) limitPages(limitBytes uint64) uint64 {
+func (u *scale) limitPages(limitBytes uint64) uint64 {
 	if limitBytes == 0 {
-		limitBytes = s.engine.Capacity()
+		limitBytes = u.engine.Capacity()
 	}
-	return limitBytes / s.pageBytes
+	return limitBytes / u.pageBytes
 }
 
 // SetLimit changes the limit of all models together while they run; 0: the
@@ -110,16 +117,16 @@ func (s *Elastic) SetLimit(limitBytes uint64) error {
 	const op = "set_limit"
 	s.limits.Lock()
 	defer s.limits.Unlock()
-	if err := checkLimit("shared."+op, s.engine, limitBytes); err != nil {
+	if err := checkLimit("shared."+op, s.scale.engine, limitBytes); err != nil {
 		return err
 	}
-	pages := s.limitPages(limitBytes)
+	pages := s.scale.limitPages(limitBytes)
 	s.mu.Lock()
 	err := s.checkOpen(op)
 	if err == nil && pages < max(s.quota.asked, 1) {
-		err = s.fault(device.CodeInvalidConfig, op,
+		err = s.scale.fault(device.CodeInvalidConfig, op,
 			"limit_bytes %d is %d pages of %d bytes: less than one, or than the %d that models are guaranteed",
-			limitBytes, pages, s.pageBytes, s.quota.asked)
+			limitBytes, pages, s.scale.pageBytes, s.quota.asked)
 	}
 	raised := pages >= s.quota.limit
 	if err == nil && !raised {
@@ -146,14 +153,14 @@ func (s *Elastic) SetLimit(limitBytes uint64) error {
 func (s *Elastic) Limit() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.bytes(s.quota.limit)
+	return s.scale.bytes(s.quota.limit)
 }
 
 // Name is the name of the pool.
-func (s *Elastic) Name() string { return s.name }
+func (s *Elastic) Name() string { return s.scale.name }
 
 // PageBytes is the size of a page.
-func (s *Elastic) PageBytes() uint64 { return s.pageBytes }
+func (s *Elastic) PageBytes() uint64 { return s.scale.pageBytes }
 
 // Physical is the stock of pages of all models, for its worker's Pause, Resume and
 // Trim.
@@ -175,7 +182,7 @@ func (s *Elastic) findLocked(op, id string) (*Model, error) {
 	}
 	m := s.models[id]
 	if m == nil || m.gone {
-		return nil, s.fault(device.CodeModelNotFound, op, "model %q is not registered in %q", id, s.name).OfModel(id)
+		return nil, s.scale.fault(device.CodeModelNotFound, op, "model %q is not registered in %q", id, s.scale.name).OfModel(id)
 	}
 	return m, nil
 }
@@ -183,13 +190,13 @@ func (s *Elastic) findLocked(op, id string) (*Model, error) {
 // checkOpen says why nothing new can be done. The caller holds mu.
 func (s *Elastic) checkOpen(op string) error {
 	if s.state != stateOpen {
-		return s.fault(device.CodeInvalidState, op, "%q is closed", s.name)
+		return s.scale.fault(device.CodeInvalidState, op, "%q is closed", s.scale.name)
 	}
 	return nil
 }
 
-func (s *Elastic) fault(code device.Code, op, format string, args ...any) *device.Error {
-	return device.Errorf(code, "shared."+op, format, args...).On(s.engine.ID())
+func (u *scale) fault(code device.Code, op, format string, args ...any) *device.Error {
+	return device.Errorf(code, "shared."+op, format, args...).On(u.engine.ID())
 }
 
-func (s *Elastic) bytes(pages uint64) uint64 { return pages * s.pageBytes }
+func (u *scale) bytes(pages uint64) uint64 { return pages * u.pageBytes }

@@ -119,7 +119,7 @@ func (s *Elastic) neverFits(o *order) error {
 	}
 	return s.outOfPhysical(o,
 		"it can never fit: it takes %d pages of %d bytes, and the limits allow the model %d at once",
-		o.pages, s.pageBytes, reach)
+		o.pages, s.scale.pageBytes, reach)
 }
 
 // short is the error of an order for which no room was found.
@@ -127,20 +127,20 @@ func (s *Elastic) short(o *order) error {
 	q, share := &s.quota, o.model.share
 	bound := "no maximum"
 	if share.most != noBound {
-		bound = "a maximum of " + decimal(s.bytes(share.most))
+		bound = "a maximum of " + decimal(s.scale.bytes(share.most))
 	}
 	return s.outOfPhysical(o,
 		"of the limit of %d bytes %d are in use, and %d kept for the guarantees of others; the model uses %d, of which %d are guaranteed, and has %s",
-		s.bytes(q.limit), s.bytes(q.used), s.bytes(q.unused-share.unused()),
-		s.bytes(share.used), s.bytes(share.guaranteed), bound)
+		s.scale.bytes(q.limit), s.scale.bytes(q.used), s.scale.bytes(q.unused-share.unused()),
+		s.scale.bytes(share.used), s.scale.bytes(share.guaranteed), bound)
 }
 
 func (s *Elastic) outOfPhysical(o *order, why string, args ...any) error {
 	m := o.model
-	available := s.bytes(s.quota.available(m.share))
+	available := s.scale.bytes(s.quota.available(m.share))
 	args = append([]any{m.id, o.at.Size, available}, args...)
 	return device.Errorf(device.CodeOutOfPhysicalMemory, modelOp(o.op),
-		"model %q: requested %d bytes, available %d: "+why, args...).On(s.engine.ID()).OfModel(m.id).
+		"model %q: requested %d bytes, available %d: "+why, args...).On(s.scale.engine.ID()).OfModel(m.id).
 		Stating(device.FactRequestedBytes, o.at.Size).Stating(device.FactAvailableBytes, available)
 }
 

@@ -43,7 +43,7 @@ func (s *Elastic) finish(m *Model) error {
 	}
 	m.settle(err != nil)
 	s.mu.Unlock()
-	inside := !s.engine.MayWait()
+	inside := !s.scale.engine.MayWait()
 	for _, r := range reclaims {
 		r.registration.Remove(inside)
 	}
@@ -98,7 +98,7 @@ func (s *Elastic) modelInUse(op string, m *Model) error {
 		n += len(waiters)
 	}
 	if n > 0 {
-		return s.fault(device.CodeBusy, op, "model %q has %d allocations that wait for memory", m.id, n).OfModel(m.id)
+		return s.scale.fault(device.CodeBusy, op, "model %q has %d allocations that wait for memory", m.id, n).OfModel(m.id)
 	}
 	return nil
 }
@@ -214,7 +214,7 @@ func (s *Elastic) tryClose(op string) (models []*Model, same bool, err error) {
 	}
 	for _, m := range s.models {
 		if m.gone {
-			return nil, true, s.fault(device.CodeBusy, op, "model %q is being registered or unregistered", m.id).OfModel(m.id)
+			return nil, true, s.scale.fault(device.CodeBusy, op, "model %q is being registered or unregistered", m.id).OfModel(m.id)
 		}
 	}
 	for _, m := range listed {

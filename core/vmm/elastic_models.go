@@ -49,23 +49,23 @@ func (c ModelConfig) limits() ModelLimits {
 }
 
 // bounds are limits in pages, of a model with so much address space.
-func (s *Elastic) bounds(op, id string, l ModelLimits, virtualBytes uint64) (bounds, error) {
-	b := bounds{guaranteed: l.GuaranteedBytes / s.pageBytes, most: noBound, priority: l.Priority}
-	if l.GuaranteedBytes%s.pageBytes != 0 {
+func (u *scale) bounds(op, id string, l ModelLimits, virtualBytes uint64) (bounds, error) {
+	b := bounds{guaranteed: l.GuaranteedBytes / u.pageBytes, most: noBound, priority: l.Priority}
+	if l.GuaranteedBytes%u.pageBytes != 0 {
 		b.guaranteed++
 	}
 	if l.MaxBytes != 0 {
-		b.most = l.MaxBytes / s.pageBytes
+		b.most = l.MaxBytes / u.pageBytes
 	}
 	switch {
 	case b.most == 0:
-		return b, s.fault(device.CodeInvalidConfig, op, "model %q: max_bytes %d is less than a page of %d bytes", id,
-			l.MaxBytes, s.pageBytes)
+		return b, u.fault(device.CodeInvalidConfig, op, "model %q: max_bytes %d is less than a page of %d bytes", id,
+			l.MaxBytes, u.pageBytes)
 	case b.guaranteed > b.most:
-		return b, s.fault(device.CodeInvalidConfig, op, "model %q: guaranteed_bytes %d is above max_bytes %d, in pages of %d bytes",
-			id, l.GuaranteedBytes, l.MaxBytes, s.pageBytes)
+		return b, u.fault(device.CodeInvalidConfig, op, "model %q: guaranteed_bytes %d is above max_bytes %d, in pages of %d bytes",
+			id, l.GuaranteedBytes, l.MaxBytes, u.pageBytes)
 	case l.GuaranteedBytes > virtualBytes:
-		return b, s.fault(device.CodeInvalidConfig, op, "model %q: guaranteed_bytes %d is above its virtual_bytes %d", id,
+		return b, u.fault(device.CodeInvalidConfig, op, "model %q: guaranteed_bytes %d is above its virtual_bytes %d", id,
 			l.GuaranteedBytes, virtualBytes)
 	}
 	return b, nil
@@ -77,18 +77,18 @@ func (s *Elastic) checkGuarantees(op, id string, of *share, l ModelLimits, b bou
 	q := &s.quota
 	sum, ok := q.guaranteesWith(of, b.guaranteed)
 	if !ok || sum > q.limit {
-		return s.fault(device.CodeInvalidConfig, op,
+		return s.scale.fault(device.CodeInvalidConfig, op,
 			"model %q: guaranteed_bytes %d: the guarantees of all models would be above the limit of %d bytes, of which %d are guaranteed now",
-			id, l.GuaranteedBytes, s.bytes(q.limit), s.bytes(q.asked))
+			id, l.GuaranteedBytes, s.scale.bytes(q.limit), s.scale.bytes(q.asked))
 	}
 	backed := q.backed(of, b.guaranteed)
 	if backed == b.guaranteed || l.GuaranteeMayWait {
 		return nil
 	}
-	return s.fault(device.CodeOutOfPhysicalMemory, op,
+	return s.scale.fault(device.CodeOutOfPhysicalMemory, op,
 		"model %q: guaranteed_bytes %d: pages back %d of them, the others are used by other models; of the limit of %d bytes %d are in use, and %d more are guaranteed",
-		id, l.GuaranteedBytes, s.bytes(backed), s.bytes(q.limit), s.bytes(q.used), s.bytes(q.unused)).OfModel(id).
-		Stating(device.FactRequestedBytes, l.GuaranteedBytes).Stating(device.FactAvailableBytes, s.bytes(backed))
+		id, l.GuaranteedBytes, s.scale.bytes(backed), s.scale.bytes(q.limit), s.scale.bytes(q.used), s.scale.bytes(q.unused)).OfModel(id).
+		Stating(device.FactRequestedBytes, l.GuaranteedBytes).Stating(device.FactAvailableBytes, s.scale.bytes(backed))
 }
 
 // landing tries again, when pages lack for a guarantee, once the ranges have landed of
@@ -130,7 +130,7 @@ func (s *Elastic) Register(id string, c ModelConfig) (*Model, error) {
 			return m, nil
 		}
 		if failure := space.close(op, true); failure != nil {
-			s.engine.Log(engine.Warning, failure.Error())
+			s.scale.engine.Log(engine.Warning, failure.Error())
 		}
 	}
 	s.mu.Lock()
@@ -156,12 +156,12 @@ func (s *Elastic) list(op string, m *Model, space *space) error {
 // enroll takes the id and the guarantee. The model is gone until it has its space.
 func (s *Elastic) enroll(op, id string, c ModelConfig) (*Model, error) {
 	if len(id) == 0 || len(id) > MaxNameBytes {
-		return nil, s.fault(device.CodeInvalidArgument, op, "id %q has %d bytes, 1 to %d are allowed", id, len(id), MaxNameBytes)
+		return nil, s.scale.fault(device.CodeInvalidArgument, op, "id %q has %d bytes, 1 to %d are allowed", id, len(id), MaxNameBytes)
 	}
 	if !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
-		return nil, s.fault(device.CodeInvalidArgument, op, "id %q is not UTF-8 without NUL", id)
+		return nil, s.scale.fault(device.CodeInvalidArgument, op, "id %q is not UTF-8 without NUL", id)
 	}
-	b, err := s.bounds(op, id, c.limits(), c.VirtualBytes)
+	b, err := s.scale.bounds(op, id, c.limits(), c.VirtualBytes)
 	if err != nil && c.VirtualBytes != 0 {
 		return nil, err
 	}
@@ -171,7 +171,7 @@ func (s *Elastic) enroll(op, id string, c ModelConfig) (*Model, error) {
 		return nil, err
 	}
 	if s.models[id] != nil {
-		return nil, s.fault(device.CodeModelAlreadyExists, op, "model %q is registered in %q already", id, s.name).OfModel(id)
+		return nil, s.scale.fault(device.CodeModelAlreadyExists, op, "model %q is registered in %q already", id, s.scale.name).OfModel(id)
 	}
 	if err := s.checkGuarantees(op, id, nil, c.limits(), b); err != nil {
 		return nil, err
@@ -205,7 +205,7 @@ func (s *Elastic) setModelLimits(op, id string, l ModelLimits) error {
 	if err != nil {
 		return err
 	}
-	b, err := s.bounds(op, id, l, m.space.table.extent.Bytes())
+	b, err := s.scale.bounds(op, id, l, m.space.table.extent.Bytes())
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func (s *Elastic) OnReclaim(id string, deadline time.Duration, fn func(neededByt
 	if err != nil {
 		return nil, err
 	}
-	registration, err := s.engine.NewReclaim(engine.ReclaimConfig{Deadline: deadline}, m.counting(fn))
+	registration, err := s.scale.engine.NewReclaim(engine.ReclaimConfig{Deadline: deadline}, m.counting(fn))
 	if err != nil {
 		return nil, err
 	}
@@ -112,14 +112,14 @@ func (s *Elastic) ask(r *Reclaim, pages uint64, enough <-chan struct{}) {
 		return
 	}
 	m := r.model
-	freed, inTime := r.registration.Ask(s.bytes(pages), enough)
+	freed, inTime := r.registration.Ask(s.scale.bytes(pages), enough)
 	if !inTime {
-		s.engine.Log(engine.Warning, fmt.Sprintf("model %q: a reclaim callback that was asked for %d bytes did not end in time",
-			m.id, s.bytes(pages)))
+		s.scale.engine.Log(engine.Warning, fmt.Sprintf("model %q: a reclaim callback that was asked for %d bytes did not end in time",
+			m.id, s.scale.bytes(pages)))
 		return
 	}
-	s.engine.Log(engine.Debug, fmt.Sprintf("model %q: asked for %d bytes, a reclaim callback freed %d",
-		m.id, s.bytes(pages), freed))
+	s.scale.engine.Log(engine.Debug, fmt.Sprintf("model %q: asked for %d bytes, a reclaim callback freed %d",
+		m.id, s.scale.bytes(pages), freed))
 }
 
 func (s *Elastic) noteWait(m *Model, waited time.Duration) {

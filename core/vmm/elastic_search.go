@@ -43,7 +43,7 @@ func (f *search) pass() error {
 		return err
 	}
 	f.shared.physical.Land()
-	mayWait := f.shared.engine.MayWait() && !f.order.noWait
+	mayWait := f.shared.scale.engine.MayWait() && !f.order.noWait
 	if over, err := f.try(&mayWait); over {
 		return err
 	}
@@ -125,7 +125,7 @@ func (f *search) awaitFlights() (over bool) {
 		_, err := f.shared.physical.WaitForFlight(min(flightSlice, flightWait-f.waited))
 		f.waited += track.Now() - start
 		if err != nil && !errors.Is(err, device.CodeTimeout) {
-			f.shared.engine.Log(engine.Warning, fmt.Sprintf("%q: waiting for freed ranges: %v", f.shared.name, err))
+			f.shared.scale.engine.Log(engine.Warning, fmt.Sprintf("%q: waiting for freed ranges: %v", f.shared.scale.name, err))
 			break
 		}
 	}

@@ -78,10 +78,10 @@ func (s *Elastic) tryStats() (stats ElasticStats, ok bool) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	stats.GlobalStats = GlobalStats{
-		PhysicalLimitBytes: s.bytes(s.quota.limit), PhysicalBytes: s.bytes(s.quota.used),
-		PendingBytes: s.bytes(s.quota.used), PeakPhysicalBytes: s.bytes(s.peak),
-		GuaranteedBytes: s.bytes(s.quota.guaranteed), CachedBytes: s.bytes(ph.created - min(ph.used, ph.created)),
-		HeldBytes: s.bytes(ph.created), Waiting: uint64(len(s.stage.line.waiting) + len(s.supply.waiting)),
+		PhysicalLimitBytes: s.scale.bytes(s.quota.limit), PhysicalBytes: s.scale.bytes(s.quota.used),
+		PendingBytes: s.scale.bytes(s.quota.used), PeakPhysicalBytes: s.scale.bytes(s.peak),
+		GuaranteedBytes: s.scale.bytes(s.quota.guaranteed), CachedBytes: s.scale.bytes(ph.created - min(ph.used, ph.created)),
+		HeldBytes: s.scale.bytes(ph.created), Waiting: uint64(len(s.stage.line.waiting) + len(s.supply.waiting)),
 	}
 	for _, m := range listed {
 		if m.space.table.state == stateClosed {
@@ -91,7 +91,7 @@ func (s *Elastic) tryStats() (stats ElasticStats, ok bool) {
 		stats.Each = append(stats.Each, each)
 		stats.Models++
 		stats.VirtualBytes += each.VirtualCapacityBytes
-		stats.RetiringBytes += s.bytes(each.RetiringPages)
+		stats.RetiringBytes += s.scale.bytes(each.RetiringPages)
 		stats.PendingBytes -= each.PhysicalBytes
 		stats.Waiting += uint64(len(m.stage.line.waiting))
 	}
@@ -102,16 +102,16 @@ func (s *Elastic) tryStats() (stats ElasticStats, ok bool) {
 func (m *Model) stats() ModelStats {
 	s, share := m.shared, m.share
 	stats := ModelStats{
-		ID: m.id, Stats: m.space.statsLocked(), GuaranteedBytes: s.bytes(share.guaranteed),
-		RequestedGuaranteeBytes: s.bytes(share.asked), Priority: share.priority,
-		CachedBytes: s.bytes(m.space.table.parked.Count() + uint64(len(m.space.owner.idle))), ModelCounts: m.counts,
+		ID: m.id, Stats: m.space.statsLocked(), GuaranteedBytes: s.scale.bytes(share.guaranteed),
+		RequestedGuaranteeBytes: s.scale.bytes(share.asked), Priority: share.priority,
+		CachedBytes: s.scale.bytes(m.space.table.parked.Count() + uint64(len(m.space.owner.idle))), ModelCounts: m.counts,
 	}
 	if share.most != noBound {
-		stats.MaxBytes = s.bytes(share.most)
+		stats.MaxBytes = s.scale.bytes(share.most)
 	}
 	// The limit of the pool and what of it is to be had are the model's own.
-	stats.LimitBytes = s.bytes(s.quota.limit)
-	stats.AvailableBytes = s.bytes(s.quota.available(share))
+	stats.LimitBytes = s.scale.bytes(s.quota.limit)
+	stats.AvailableBytes = s.scale.bytes(s.quota.available(share))
 	return stats
 }
 

@@ -26,7 +26,7 @@ func (s *Elastic) place(o *order) (extent.Span, error) {
 			return extent.Span{}, err
 		}
 		if w == nil {
-			return extent.Span{}, s.deviceShort(o, short)
+			return extent.Span{}, s.scale.deviceShort(o, short)
 		}
 	}
 	select {
@@ -44,7 +44,7 @@ func (s *Elastic) place(o *order) (extent.Span, error) {
 	s.supply.leave(w, nil)
 	s.mu.Unlock()
 	if isShort(err) {
-		err = s.deviceShort(o, err)
+		err = s.scale.deviceShort(o, err)
 	}
 	return at, err
 }
@@ -57,7 +57,7 @@ func isShort(err error) bool {
 // joinSupply puts an order in the line if it must, or if others stand there. It is
 // nil without an error if not: a thread that may not wait never does.
 func (s *Elastic) joinSupply(o *order, must bool) (*waiter, error) {
-	mayWait := s.engine.MayWait() && !o.noWait
+	mayWait := s.scale.engine.MayWait() && !o.noWait
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := o.model.check(o.op); err != nil {
@@ -98,13 +98,13 @@ func (s *Elastic) excessOf(m *Model, pages uint64) uint64 {
 
 // deviceShort is the error of an order that the limit allows and the device cannot
 // serve.
-func (s *Elastic) deviceShort(o *order, err error) error {
+func (u *scale) deviceShort(o *order, err error) error {
 	available := uint64(0)
-	if info, err := s.engine.MemoryInfo(); err == nil {
+	if info, err := u.engine.MemoryInfo(); err == nil {
 		available = info.FreeBytes
 	}
 	return device.Errorf(device.CodeOutOfPhysicalMemory, modelOp(o.op),
 		"model %q: requested %d bytes, available %d: the device has less than the limit allows: %w",
-		o.model.id, o.at.Size, available, err).On(s.engine.ID()).OfModel(o.model.id).
+		o.model.id, o.at.Size, available, err).On(u.engine.ID()).OfModel(o.model.id).
 		Stating(device.FactRequestedBytes, o.at.Size).Stating(device.FactAvailableBytes, available)
 }

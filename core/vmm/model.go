@@ -178,7 +178,7 @@ func (m *Model) IsMapped(offset, size uint64) bool {
 // Synchronize waits until no range of the model is retiring any more.
 func (m *Model) Synchronize() error {
 	err := m.space.synchronize()
-	m.shared.engine.Changed()
+	m.shared.scale.engine.Changed()
 	return err
 }
 
@@ -186,7 +186,7 @@ func (m *Model) Synchronize() error {
 func (m *Model) check(op string) error {
 	if m.gone {
 		return device.Errorf(device.CodeModelNotFound, modelOp(op), "model %q was unregistered from %q", m.id,
-			m.shared.name).On(m.shared.engine.ID()).OfModel(m.id)
+			m.shared.scale.name).On(m.shared.scale.engine.ID()).OfModel(m.id)
 	}
 	return nil
 }

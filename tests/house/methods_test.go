@@ -16,9 +16,8 @@ const maxMethods = 90
 // manyMethods are the types that have more. The numbers may only fall: whoever makes one fall
 // writes it down here, and a type of maxMethods has no line.
 var manyMethods = map[string]int{
-	"core/library.Device":      104,
-	"core/library.ElasticPool": 95,
-	"core/library.Pool":        106,
+	"core/library.Device": 104,
+	"core/library.Pool":   106,
 }
 
 // subjectOf is the type that a function takes first, or points to, where it is of this package.
