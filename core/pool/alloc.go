@@ -69,7 +69,7 @@ func (p *Pool) allocPlain(r *Request) (_ *segment, _ rangealloc.Range, tag strin
 	size := (r.SizeBytes + granule - 1) &^ (granule - 1)
 	p.heap.mu.Lock()
 	if p.heap.frozen || p.heap.state != stateOpen || p.heap.inFlight.Count() != 0 || !p.heap.tags.IsKept(r.TagNumber) ||
-		p.graphs.AnyCapturing() {
+		p.family.graphs.AnyCapturing() {
 		p.heap.mu.Unlock()
 		return nil, rangealloc.Range{}, "", 0, false
 	}
@@ -122,8 +122,8 @@ func (p *Pool) allocNeed(n *need) (block Block, err error) {
 	if p.heap.ended.Load() {
 		return Block{}, p.heap.closedError(opAlloc)
 	}
-	if p.graphs.AnyCapturing() {
-		if private, inside, err := p.routed(n); private != nil || err != nil {
+	if p.family.graphs.AnyCapturing() {
+		if private, inside, err := p.family.routed(n); private != nil || err != nil {
 			if err != nil {
 				return Block{}, err
 			}

@@ -32,8 +32,8 @@ func (p *Pool) allocBatch(n *need, to []device.Addr) error {
 	if p.heap.ended.Load() {
 		return p.heap.closedError(opAlloc)
 	}
-	if p.graphs.AnyCapturing() {
-		if private, inside, err := p.routed(n); private != nil || err != nil {
+	if p.family.graphs.AnyCapturing() {
+		if private, inside, err := p.family.routed(n); private != nil || err != nil {
 			if err != nil {
 				return err
 			}

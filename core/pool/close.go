@@ -24,12 +24,12 @@ func (p *Pool) Close(force bool) error {
 	}
 	p.Flush()
 	p.leases.pauseCache(true)
-	err := p.waitForWork()
+	err := p.supply.waitForWork()
 	kept := err != nil
 	if !kept {
 		p.leases.dropCache()
 		// What came back from the caches meanwhile waits for nothing that is not done.
-		err = p.waitForFlights()
+		err = p.supply.waitForFlights()
 	}
 	p.heap.checkLast()
 	p.supply.layout.Lock()
@@ -53,7 +53,7 @@ func (p *Pool) Close(force bool) error {
 		p.leases.pauseCache(false)
 	}
 	if err != nil {
-		p.graphs.Open()
+		p.family.graphs.Open()
 	}
 	p.heap.engine.SegmentsChanged()
 	p.heap.changed()
@@ -67,16 +67,16 @@ func (p *Pool) Close(force bool) error {
 // beginClose refuses new blocks and new captures from its return on, or says why the
 // pool stays as it is.
 func (p *Pool) beginClose(force bool) error {
-	p.sweepGraphs()
+	p.family.sweepGraphs()
 	if force {
 		return p.forceClose()
 	}
 	// One that is refused here disturbs nobody.
 	p.Flush()
-	if left := cmp.Or(p.graphs.Left(), p.heap.blocksLeft(p.Statistics())); left != nil {
+	if left := cmp.Or(p.family.graphs.Left(), p.heap.blocksLeft(p.Statistics())); left != nil {
 		return left
 	}
-	return p.graphs.WhileNone(func() error {
+	return p.family.graphs.WhileNone(func() error {
 		// Nothing captures, so nobody else has paused the caches.
 		p.leases.pauseCache(true)
 		err := p.decideClose()
@@ -88,8 +88,8 @@ func (p *Pool) beginClose(force bool) error {
 }
 
 func (p *Pool) forceClose() error {
-	p.graphs.Shut()
-	p.graphs.Await()
+	p.family.graphs.Shut()
+	p.family.graphs.Await()
 	err := p.closeGraphs()
 	if err == nil {
 		p.heap.lock()
@@ -100,7 +100,7 @@ func (p *Pool) forceClose() error {
 		p.heap.mu.Unlock()
 	}
 	if err != nil {
-		p.graphs.Open()
+		p.family.graphs.Open()
 	}
 	return err
 }
@@ -126,7 +126,7 @@ func (p *Pool) decideClose() error {
 	}
 	err := p.heap.setClosing()
 	if err == nil {
-		p.graphs.Shut()
+		p.family.graphs.Shut()
 	}
 	return err
 }
@@ -199,20 +199,20 @@ func (ls *leases) ground(l located) {
 // when blocks are left. The pool is closing, so nothing is allocated or
 // freed any more. No lock is held: the work may itself search for room and ask
 // this pool for segments.
-func (p *Pool) waitForWork() error {
-	if err := p.waitForFlights(); err != nil {
+func (u *supply) waitForWork() error {
+	if err := u.waitForFlights(); err != nil {
 		return err
 	}
-	p.heap.mu.Lock()
+	u.heap.mu.Lock()
 	live := uint64(0)
-	for _, s := range p.heap.segments {
+	for _, s := range u.heap.segments {
 		live += s.blocks
 	}
-	p.heap.mu.Unlock()
+	u.heap.mu.Unlock()
 	if live == 0 {
 		return nil
 	}
-	err := p.heap.engine.Synchronize(device.Forever)
+	err := u.heap.engine.Synchronize(device.Forever)
 	if errors.Is(err, device.CodeDeviceLost) {
 		return nil
 	}
@@ -220,9 +220,9 @@ func (p *Pool) waitForWork() error {
 }
 
 // waitForFlights waits until no block is in flight that waits for an event.
-func (p *Pool) waitForFlights() error {
+func (u *supply) waitForFlights() error {
 	for {
-		landed, err := p.WaitForFlight(device.Forever)
+		landed, err := u.waitForFlight(device.Forever)
 		if err != nil || !landed {
 			return err
 		}

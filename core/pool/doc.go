@@ -48,10 +48,9 @@
 // config.go, page_state.go, heap.go, leases.go, pool.go, request.go, infos.go, debug.go,
 // segment.go, block.go, block_stream.go, grow.go, page_return.go, page_worker.go,
 // pending_free.go, page_space.go, paging.go, poll.go, census.go, place.go, retire_fly.go,
-// debug_report.go, retain.go, graph_private.go, lookup.go, cache.go, walk.go, brief.go,
-// retire.go, graph_route.go, wait.go, lease.go, close.go, graph_parked.go, record.go,
-// relocate.go, retire_many.go, graphs.go, snapshot.go, page_batch.go, page_caches.go,
-// batch.go, free.go, relocate_steps.go, relocate_survey.go, relocate_choose.go, trim.go,
-// slow.go, page_choosy.go, alloc.go, page_grow.go, new.go, reset.go, relocate_holes.go,
-// relocate_place.go.
+// debug_report.go, retain.go, graph_private.go, lookup.go, graph_route.go, cache.go, walk.go,
+// brief.go, retire.go, wait.go, lease.go, close.go, graph_parked.go, record.go, relocate.go,
+// retire_many.go, graphs.go, snapshot.go, page_batch.go, page_caches.go, batch.go, free.go,
+// relocate_steps.go, relocate_survey.go, relocate_choose.go, trim.go, slow.go, page_choosy.go,
+// alloc.go, page_grow.go, new.go, reset.go, relocate_holes.go, relocate_place.go.
 package pool

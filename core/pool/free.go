@@ -18,7 +18,7 @@ func (p *Pool) Free(addr device.Addr, stream device.Stream) error {
 	if stream == nil {
 		stream = p.heap.defaultStream
 	}
-	if done, err := p.freeRouted(addr, anySize, stream); done {
+	if done, err := p.family.freeRouted(addr, anySize, stream); done {
 		return err
 	}
 	idle, err := device.IsDry(stream)
@@ -170,7 +170,7 @@ func (p *Pool) FreeSized(addr device.Addr, sizeBytes uint64, stream device.Strea
 	if stream == nil {
 		stream = p.heap.defaultStream
 	}
-	if done, err := p.freeRouted(addr, sizeBytes, stream); done {
+	if done, err := p.family.freeRouted(addr, sizeBytes, stream); done {
 		return err
 	}
 	idle, err := device.IsDry(stream)
@@ -190,8 +190,8 @@ func (p *Pool) FreeBatch(addrs []device.Addr, stream device.Stream) error {
 	if stream == nil {
 		stream = p.heap.defaultStream
 	}
-	if p.graphs.AnyPrivate() {
-		if done, err := p.freeManyRouted(&pendingFree{addrs: addrs, stream: stream, batch: true}); done {
+	if p.family.graphs.AnyPrivate() {
+		if done, err := p.family.freeManyRouted(&pendingFree{addrs: addrs, stream: stream, batch: true}); done {
 			return err
 		}
 	}
@@ -217,8 +217,8 @@ func (p *Pool) FreeAfter(addr device.Addr, events []device.Event) error {
 		}
 	}
 	j := &pendingFree{addrs: []device.Addr{addr}, idle: true, events: events}
-	if p.graphs.AnyPrivate() {
-		if done, err := p.freeManyRouted(j); done {
+	if p.family.graphs.AnyPrivate() {
+		if done, err := p.family.freeManyRouted(j); done {
 			return err
 		}
 	}

@@ -39,7 +39,7 @@ func (p *Pool) markGraph(j *pendingFree, of device.Stream) (used bool, err error
 	real, g := of, (*graph)(nil)
 	if b, ok := of.(*branch); ok {
 		real, g = b.Stream, b.Graph()
-	} else if g, _, err = p.graphOf(of); err != nil {
+	} else if g, _, err = p.family.graphOf(of); err != nil {
 		return false, err
 	}
 	if g == nil {

@@ -36,16 +36,16 @@ func (p *Pool) newPrivate(number uint64) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	made.parent, made.heap.graphs = p, &graphsEnd{}
+	made.family.parent, made.heap.graphs = p, &graphsEnd{}
 	return made, nil
 }
 
 // privateOf is the private pool in whose segments an address lies, or nil.
-func (p *Pool) privateOf(addr device.Addr) *Pool {
-	if !p.graphs.AnyPrivate() {
+func (m *family) privateOf(addr device.Addr) *Pool {
+	if !m.graphs.AnyPrivate() {
 		return nil
 	}
-	for _, private := range p.graphs.Private() {
+	for _, private := range m.graphs.Private() {
 		private.heap.mu.Lock()
 		in := private.heap.segmentOf(addr) != nil
 		private.heap.mu.Unlock()
@@ -79,11 +79,11 @@ func (h *heap) drained() bool {
 
 // sweepGraphs closes private pools that have come to their end. What the device does not
 // take now is tried again by the next call.
-func (p *Pool) sweepGraphs() {
-	if !p.graphs.AnyPrivate() {
+func (m *family) sweepGraphs() {
+	if !m.graphs.AnyPrivate() {
 		return
 	}
-	for _, private := range p.graphs.Private() {
+	for _, private := range m.graphs.Private() {
 		if !private.heap.drained() {
 			continue
 		}
@@ -93,15 +93,15 @@ func (p *Pool) sweepGraphs() {
 			continue
 		}
 		if err != nil {
-			p.heap.engine.Log(engine.Warning, fmt.Sprintf("pool %q could not give its memory back: %v", private.heap.config.Name, err))
+			m.pool.heap.engine.Log(engine.Warning, fmt.Sprintf("pool %q could not give its memory back: %v", private.heap.config.Name, err))
 			continue
 		}
-		p.graphs.Forget(private)
+		m.graphs.Forget(private)
 	}
 }
 
 // PrivatePools lists the private pools of graphs, each a pool with books of its own.
-func (p *Pool) PrivatePools() []*Pool { return slices.Clone(p.graphs.Private()) }
+func (p *Pool) PrivatePools() []*Pool { return slices.Clone(p.family.graphs.Private()) }
 
 // GraphInfo is a graph at one moment. Bytes of the private pool are of all graphs
 // that share it.
@@ -120,7 +120,7 @@ type GraphInfo struct {
 
 // CaptureInfo describes a graph that was not released: CodeNotFound for any other.
 func (p *Pool) CaptureInfo(number uint64) (GraphInfo, error) {
-	g, err := p.graphs.Info(number)
+	g, err := p.family.graphs.Info(number)
 	if err != nil {
 		return GraphInfo{}, err
 	}
@@ -134,16 +134,16 @@ func (p *Pool) CaptureInfo(number uint64) (GraphInfo, error) {
 // closeGraphs ends all graphs with the pool: none of them runs any more. No capture
 // begins: graphs are shut.
 func (p *Pool) closeGraphs() error {
-	for _, number := range p.graphs.Numbers() {
+	for _, number := range p.family.graphs.Numbers() {
 		if err := p.CaptureRelease(number, nil); err != nil && device.CodeOf(err) != device.CodeNotFound {
 			return err
 		}
 	}
-	for _, private := range p.graphs.Private() {
+	for _, private := range p.family.graphs.Private() {
 		if err := private.Close(true); err != nil {
 			return err
 		}
-		p.graphs.Forget(private)
+		p.family.graphs.Forget(private)
 	}
 	return nil
 }

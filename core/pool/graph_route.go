@@ -4,45 +4,58 @@ import (
 	"slices"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/pool/graphs"
 )
 
 // Which pool a call is for. While a pool has no private pools, calls cost one look at
 // a counter more than without graphs.
 
-// family is the pool that knows the graphs: itself, or that which it is private to.
-func (p *Pool) family() *Pool {
-	if p.parent != nil {
-		return p.parent
+// family is a pool with the private pools of the graphs that were captured for it, and says
+// for which of them a call is.
+type family struct {
+	// pool is whose family this is.
+	pool *Pool
+	// graphs is those that were captured for the pool, with their private pools.
+	graphs graphs.Registry[*Pool]
+	// parent is the pool that the graphs of a private pool were captured for, else nil.
+	parent *Pool
+}
+
+// head is the family of the pool that knows the graphs: this one, or that of the pool which
+// it is private to.
+func (m *family) head() *family {
+	if m.parent != nil {
+		return &m.parent.family
 	}
-	return p
+	return m
 }
 
 // graphOf is the graph that a stream is captured for, and whether its capture was
 // spoilt; nil: for none that began in this pool.
-func (p *Pool) graphOf(stream device.Stream) (g *graph, spoilt bool, err error) {
-	return p.family().graphs.OfStream(stream)
+func (m *family) graphOf(stream device.Stream) (g *graph, spoilt bool, err error) {
+	return m.head().graphs.OfStream(stream)
 }
 
 // routed is the private pool that an allocation is for, and the need that it has there;
 // nil: the pool itself.
-func (p *Pool) routed(n *need) (*Pool, *need, error) {
-	g, spoilt, err := p.graphOf(n.stream)
+func (m *family) routed(n *need) (*Pool, *need, error) {
+	g, spoilt, err := m.graphOf(n.stream)
 	if g == nil {
 		return nil, nil, err
 	}
 	if spoilt {
 		return nil, nil, device.Errorf(device.CodeInvalidState, opAlloc,
 			"size_bytes %d: the capture of the stream, graph %d, was spoilt by an error before; it has to be ended",
-			n.requested, g.Number()).On(p.heap.engine.ID())
+			n.requested, g.Number()).On(m.pool.heap.engine.ID())
 	}
 	r := Request{SizeBytes: n.requested, AlignmentBytes: n.Align, Tag: n.tag, End: n.End, Group: n.Group}
 	if r.Tag == "" && n.tagNumber != 0 {
-		p.heap.mu.Lock()
-		tag, err := p.heap.tagOf(n)
+		m.pool.heap.mu.Lock()
+		tag, err := m.pool.heap.tagOf(n)
 		if err == nil {
-			r.Tag = p.heap.tags.Name(tag)
+			r.Tag = m.pool.heap.tags.Name(tag)
 		}
-		p.heap.mu.Unlock()
+		m.pool.heap.mu.Unlock()
 		if err != nil {
 			return nil, nil, err
 		}
@@ -56,28 +69,28 @@ func (p *Pool) routed(n *need) (*Pool, *need, error) {
 }
 
 // freeRouted is freeManyRouted for one block.
-func (p *Pool) freeRouted(addr device.Addr, size uint64, stream device.Stream) (done bool, err error) {
-	if !p.graphs.AnyPrivate() {
+func (m *family) freeRouted(addr device.Addr, size uint64, stream device.Stream) (done bool, err error) {
+	if !m.graphs.AnyPrivate() {
 		return false, nil
 	}
-	return p.freeManyRouted(&pendingFree{addrs: []device.Addr{addr}, stream: stream, size: size})
+	return m.freeManyRouted(&pendingFree{addrs: []device.Addr{addr}, stream: stream, size: size})
 }
 
 // freeManyRouted frees blocks if graphs have to do with them or with the stream; false:
 // they are the pool's own affair.
-func (p *Pool) freeManyRouted(j *pendingFree) (done bool, err error) {
+func (m *family) freeManyRouted(j *pendingFree) (done bool, err error) {
 	var g *graph
 	if j.stream != nil {
-		if g, _, err = p.graphOf(j.stream); err != nil {
+		if g, _, err = m.graphOf(j.stream); err != nil {
 			return true, err
 		}
 	}
-	owners, byOwner := p.ownersOf(j.addrs)
-	if g == nil && len(owners) == 1 && owners[0] == p {
+	owners, byOwner := m.ownersOf(j.addrs)
+	if g == nil && len(owners) == 1 && owners[0] == m.pool {
 		return false, nil
 	}
 	if len(owners) > 1 {
-		if err := p.checkMixed(j.addrs); err != nil {
+		if err := m.checkMixed(j.addrs); err != nil {
 			return true, err
 		}
 	}
@@ -85,7 +98,7 @@ func (p *Pool) freeManyRouted(j *pendingFree) (done bool, err error) {
 		part := &pendingFree{
 			addrs: byOwner[owner], stream: j.stream, size: j.size, batch: j.batch, events: j.events, idle: j.idle,
 		}
-		if err := p.freePart(owner, g, part); err != nil {
+		if err := m.freePart(owner, g, part); err != nil {
 			return true, err
 		}
 	}
@@ -93,7 +106,7 @@ func (p *Pool) freeManyRouted(j *pendingFree) (done bool, err error) {
 }
 
 // freePart frees blocks of one pool. Without a stream only events count.
-func (p *Pool) freePart(owner *Pool, g *graph, j *pendingFree) (err error) {
+func (m *family) freePart(owner *Pool, g *graph, j *pendingFree) (err error) {
 	switch {
 	case g != nil && owner == g.Private():
 		// Work of the same branch comes after; all other has to wait for the capture.
@@ -104,7 +117,7 @@ func (p *Pool) freePart(owner *Pool, g *graph, j *pendingFree) (err error) {
 		j.idle, j.graphs, j.captured = true, []*graph{g}, []device.Stream{j.stream}
 	default:
 		// The stream cannot know what captures have done with them.
-		j.events = append(slices.Clone(j.events), p.graphs.EndsOf(owner)...)
+		j.events = append(slices.Clone(j.events), m.graphs.EndsOf(owner)...)
 		if j.stream != nil {
 			if j.idle, err = device.IsDry(j.stream); err != nil {
 				return err
@@ -115,11 +128,11 @@ func (p *Pool) freePart(owner *Pool, g *graph, j *pendingFree) (err error) {
 }
 
 // ownersOf sorts addresses by the pool that they are of; the pool itself has what is of none.
-func (p *Pool) ownersOf(addrs []device.Addr) (owners []*Pool, byOwner map[*Pool][]device.Addr) {
+func (m *family) ownersOf(addrs []device.Addr) (owners []*Pool, byOwner map[*Pool][]device.Addr) {
 	byOwner = map[*Pool][]device.Addr{}
 	for _, addr := range addrs {
-		owner := p
-		if private := p.privateOf(addr); private != nil {
+		owner := m.pool
+		if private := m.privateOf(addr); private != nil {
 			owner = private
 		}
 		if len(byOwner[owner]) == 0 {
@@ -131,16 +144,16 @@ func (p *Pool) ownersOf(addrs []device.Addr) (owners []*Pool, byOwner map[*Pool]
 }
 
 // checkMixed refuses a batch over several pools before any of it is freed.
-func (p *Pool) checkMixed(addrs []device.Addr) error {
+func (m *family) checkMixed(addrs []device.Addr) error {
 	seen := map[device.Addr]bool{}
 	for i, addr := range addrs {
 		if seen[addr] {
 			return device.Errorf(device.CodeDoubleFree, opFree, "addresses[%d]: address %#x is named twice",
-				i, uint64(addr)).On(p.heap.engine.ID())
+				i, uint64(addr)).On(m.pool.heap.engine.ID())
 		}
 		seen[addr] = true
-		if _, err := p.UsableSize(addr); err != nil {
-			return device.Errorf(device.CodeOf(err), opFree, "addresses[%d]: %w", i, err).On(p.heap.engine.ID())
+		if _, err := m.pool.UsableSize(addr); err != nil {
+			return device.Errorf(device.CodeOf(err), opFree, "addresses[%d]: %w", i, err).On(m.pool.heap.engine.ID())
 		}
 	}
 	return nil

@@ -38,7 +38,7 @@ func (p *Pool) CaptureBegin(stream device.Stream, shared uint64) (number uint64,
 		return 0, device.Errorf(device.CodeUnsupported, "pool.capture_begin",
 			"streams of the device %q do not capture, or do not say so", info.Name).On(p.heap.engine.ID())
 	}
-	return p.graphs.Begin(stream, shared, p.newPrivate)
+	return p.family.graphs.Begin(stream, shared, p.newPrivate)
 }
 
 // CaptureEnd ends what CaptureBegin began, once the capture itself has ended. What
@@ -46,7 +46,7 @@ func (p *Pool) CaptureBegin(stream device.Stream, shared uint64) (number uint64,
 // CodeNotFound; CodeInvalidState when the stream still captures, or CaptureEnd was called
 // before.
 func (p *Pool) CaptureEnd(number uint64) error {
-	private, err := p.graphs.End(number)
+	private, err := p.family.graphs.End(number)
 	if err == nil {
 		private.Land()
 	}
@@ -66,7 +66,7 @@ func (p *Pool) CaptureRelease(number uint64, stream device.Stream) error {
 	if stream == nil {
 		stream = p.heap.defaultStream
 	}
-	r, err := p.graphs.Release(number, stream)
+	r, err := p.family.graphs.Release(number, stream)
 	if err != nil {
 		return err
 	}
@@ -79,6 +79,6 @@ func (p *Pool) CaptureRelease(number uint64, stream device.Stream) error {
 	} else if r.End != nil {
 		err = r.End.Close()
 	}
-	p.sweepGraphs()
+	p.family.sweepGraphs()
 	return err
 }

@@ -21,6 +21,8 @@ type supply struct {
 	owner engine.Pool
 	// source is where all segments come from.
 	source engine.Source
+	// lookAtCaches takes back what thread caches keep that are hardly used. No lock is held.
+	lookAtCaches func()
 	// layout is held while segments and pages come or go, one thread at a time.
 	layout sync.Mutex
 }

@@ -39,7 +39,7 @@ func (p *Pool) Lease(sizeBytes uint64, stream device.Stream, to []device.Addr, c
 		return 0, p.heap.closedError(opLease)
 	}
 	p.leases.learn(counts)
-	if p.graphs.AnyCapturing() {
+	if p.family.graphs.AnyCapturing() {
 		// It may be a stream that captures, which gets nothing from here.
 		p.heap.mu.Unlock()
 		return 0, nil

@@ -16,34 +16,39 @@ func (h *heap) describeCached(c CachedBlock) Block {
 
 // Lookup describes the live block that starts at an address.
 func (p *Pool) Lookup(addr device.Addr) (Block, bool) {
-	if private := p.privateOf(addr); private != nil {
+	if private := p.family.privateOf(addr); private != nil {
 		return private.Lookup(addr)
 	}
-	p.heap.mu.Peek()
-	l, ok := p.heap.locateGiven(addr)
+	return p.leases.lookUp(addr)
+}
+
+// lookUp is Lookup for a block that is not of a private pool.
+func (ls *leases) lookUp(addr device.Addr) (Block, bool) {
+	ls.heap.mu.Peek()
+	l, ok := ls.heap.locateGiven(addr)
 	state := blockNone
 	if ok {
 		state = l.info().state()
 	}
 	if state == blockLive {
-		defer p.heap.mu.Unlock()
-		return p.heap.describe(l), true
+		defer ls.heap.mu.Unlock()
+		return ls.heap.describe(l), true
 	}
-	cache := p.leases.cache
-	p.heap.mu.Unlock()
+	cache := ls.cache
+	ls.heap.mu.Unlock()
 	if state != blockLeased || cache == nil {
 		return Block{}, false
 	}
 	c, ok := cache.Block(addr)
 	if !ok {
-		return p.leases.lookUpTaken(addr)
+		return ls.lookUpTaken(addr)
 	}
 	if !c.Live {
 		return Block{}, false
 	}
-	p.heap.mu.Peek()
-	defer p.heap.mu.Unlock()
-	return p.heap.describeCached(c), true
+	ls.heap.mu.Peek()
+	defer ls.heap.mu.Unlock()
+	return ls.heap.describeCached(c), true
 }
 
 // lookUpTaken is Lookup for a block that has left the caches just now: another
@@ -62,7 +67,7 @@ func (ls *leases) lookUpTaken(addr device.Addr) (Block, bool) {
 // UsableSize is how many bytes of the live block at an address may be used.
 // Errors: those of Free.
 func (p *Pool) UsableSize(addr device.Addr) (uint64, error) {
-	if private := p.privateOf(addr); private != nil {
+	if private := p.family.privateOf(addr); private != nil {
 		return private.UsableSize(addr)
 	}
 	if block, ok := p.Lookup(addr); ok {
@@ -80,7 +85,7 @@ func (p *Pool) UsableSize(addr device.Addr) (uint64, error) {
 // OwnerOf says what an address is in, which may lie inside a block; false: in
 // none of the pool's segments. It may look at every block of a segment, in slices.
 func (p *Pool) OwnerOf(addr device.Addr) (BlockInfo, bool) {
-	if private := p.privateOf(addr); private != nil {
+	if private := p.family.privateOf(addr); private != nil {
 		return private.OwnerOf(addr)
 	}
 	info, state, ok := p.heap.at(addr)

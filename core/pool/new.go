@@ -94,6 +94,7 @@ func newPool(e *engine.Engine, c Config, group *track.Totals, source engine.Sour
 	}
 	p.heap.streams.defaultStream = p.heap.defaultStream
 	p.leases.heap = &p.heap
+	p.family.pool = p
 	p.frees = frees{
 		heap: &p.heap, leases: &p.leases, supply: &p.supply,
 		land: p.Land, askSiblings: p.askSiblings, markGraph: p.markGraph, park: p.park,
@@ -104,13 +105,13 @@ func newPool(e *engine.Engine, c Config, group *track.Totals, source engine.Sour
 		return nil, err
 	}
 	if p.heap.paged != nil {
-		p.heap.paged.worker.work = p.work
+		p.heap.paged.worker.work, p.supply.lookAtCaches = p.supply.work, p.lookAtCaches
 	}
 	p.heap.startDebug()
 	p.heap.thawed, p.heap.passed = sync.NewCond(&p.heap.mu), sync.NewCond(&p.heap.mu)
 	p.heap.inFlight.Init(p.heap.debug == nil)
 	p.heap.tags.Keep(c.Name)
-	p.graphs.Init(c.Name, e.ID(), p.leases.pauseCache)
+	p.family.graphs.Init(c.Name, e.ID(), p.leases.pauseCache)
 	if e.Holds(source) {
 		if err := e.Register(p); err != nil {
 			p.heap.books.Leave()

@@ -51,7 +51,7 @@ func (h *heap) startWorker() {
 }
 
 // work ends one window after the other, until no more is left than may stay.
-func (p *Pool) work(stop <-chan struct{}) {
+func (u *supply) work(stop <-chan struct{}) {
 	timer := time.NewTimer(pages.ShortWindow)
 	defer timer.Stop()
 	for {
@@ -60,7 +60,7 @@ func (p *Pool) work(stop <-chan struct{}) {
 			return
 		case <-timer.C:
 		}
-		after, again := p.workOnce()
+		after, again := u.workOnce()
 		if !again {
 			return
 		}
@@ -70,19 +70,19 @@ func (p *Pool) work(stop <-chan struct{}) {
 
 // workOnce does what is due, and says after which time it is to be called again;
 // false ends the worker.
-func (p *Pool) workOnce() (after time.Duration, again bool) {
-	p.lookAtCaches()
-	released, err := p.supply.endWindow()
-	p.supply.returned(released > 0, err)
-	p.heap.lock()
-	defer p.heap.mu.Unlock()
-	g := p.heap.paged
+func (u *supply) workOnce() (after time.Duration, again bool) {
+	u.lookAtCaches()
+	released, err := u.endWindow()
+	u.returned(released > 0, err)
+	u.heap.lock()
+	defer u.heap.mu.Unlock()
+	g := u.heap.paged
 	if err != nil {
 		// What the device does not take now it is offered again with the next page
 		// that is left.
 		g.worker.watches = false
 	}
-	due, again := p.supply.nextDue()
+	due, again := u.nextDue()
 	if !again {
 		g.worker.stop, g.worker.done = nil, nil
 	}

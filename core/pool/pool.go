@@ -16,10 +16,7 @@ type Pool struct {
 
 	leases leases
 	frees  frees
-	// graphs is the graphs that were captured for the pool, with their private pools.
-	graphs graphs.Registry[*Pool]
-	// parent is the pool that the graphs of a private pool were captured for, else nil.
-	parent *Pool
+	family family
 	// shownAt is where the books can be read; nil: nowhere.
 	shownAt *mirror.Pool
 }
@@ -70,7 +67,7 @@ func (p *Pool) Tag(name string) (number uint32, err error) {
 
 // IsOver says that the pool has ended or is ending: what Close does not refuse.
 func (p *Pool) IsOver() bool {
-	if p.graphs.IsShut() {
+	if p.family.graphs.IsShut() {
 		return true
 	}
 	p.heap.mu.Peek()

@@ -10,12 +10,12 @@ func (p *Pool) RecordStream(addr device.Addr, stream device.Stream) error {
 	if stream == nil {
 		stream = p.heap.defaultStream
 	}
-	if p.graphs.AnyPrivate() {
+	if p.family.graphs.AnyPrivate() {
 		owner := p
-		if private := p.privateOf(addr); private != nil {
+		if private := p.family.privateOf(addr); private != nil {
 			owner = private
 		}
-		g, _, err := p.graphOf(stream)
+		g, _, err := p.family.graphOf(stream)
 		if err != nil {
 			return err
 		}

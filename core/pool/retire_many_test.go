@@ -87,7 +87,7 @@ func TestACloseWaitsForALargeBatch(t *testing.T) {
 	mustAlloc(t, p, 100)
 	closed := make(chan error)
 	go func() { closed <- p.Close(true) }()
-	for !p.graphs.IsShut() {
+	for !p.family.graphs.IsShut() {
 		runtime.Gosched()
 	}
 	p.heap.mu.Peek()

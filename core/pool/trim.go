@@ -49,7 +49,7 @@ func (p *Pool) SetLimit(maxBytes uint64) error {
 // release gives back empty segments while more, told how many bytes are chosen
 // already, says so. Without an op a closed pool is no error.
 func (p *Pool) release(op string, more func(taken uint64) bool) (uint64, error) {
-	p.sweepGraphs()
+	p.family.sweepGraphs()
 	p.Flush()
 	p.supply.layout.Lock()
 	p.heap.lockLanded()

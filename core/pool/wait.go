@@ -10,7 +10,7 @@ import (
 
 // Land takes in every freed block whose queued work is done.
 func (p *Pool) Land() {
-	p.sweepGraphs()
+	p.family.sweepGraphs()
 	p.heap.lockLanded()
 	p.heap.mu.Unlock()
 	p.heap.changed()
@@ -27,19 +27,24 @@ const (
 // that stands holds up no other. It is false when no block is in flight,
 // CodeTimeout when it takes longer than timeout (device.Forever: no limit).
 func (p *Pool) WaitForFlight(timeout time.Duration) (bool, error) {
-	f := &p.heap.inFlight
+	return p.supply.waitForFlight(timeout)
+}
+
+// waitForFlight is WaitForFlight.
+func (u *supply) waitForFlight(timeout time.Duration) (bool, error) {
+	f := &u.heap.inFlight
 	start, turn := track.Now(), firstTurn
-	p.heap.lock()
+	u.heap.lock()
 	before := f.Passes()
 	for round := 0; ; round++ {
 		wait, ok := f.BeginWait(round)
 		landed := f.Passes() != before
 		if !ok {
-			p.heap.mu.Unlock()
-			p.heap.changed()
+			u.heap.mu.Unlock()
+			u.heap.changed()
 			return landed, nil
 		}
-		p.heap.mu.Unlock()
+		u.heap.mu.Unlock()
 
 		left := timeout
 		if timeout != device.Forever {
@@ -52,16 +57,16 @@ func (p *Pool) WaitForFlight(timeout time.Duration) (bool, error) {
 		}
 		err := wait.Event.Synchronize(span)
 
-		p.heap.lock()
+		u.heap.lock()
 		f.EndWait(wait, err == nil || errors.Is(err, device.CodeDeviceLost))
-		p.heap.landAll()
+		u.heap.landAll()
 		if f.Passes() != before {
-			p.heap.mu.Unlock()
-			p.heap.changed()
+			u.heap.mu.Unlock()
+			u.heap.changed()
 			return true, nil
 		}
 		if err != nil && (span == left || !errors.Is(err, device.CodeTimeout)) {
-			p.heap.mu.Unlock()
+			u.heap.mu.Unlock()
 			return false, err
 		}
 	}

@@ -87,29 +87,29 @@ type slice struct {
 // visit says false. A block that is live all the while is visited once; one that comes
 // or goes meanwhile is visited or not. visit runs with no lock held.
 func (p *Pool) EachBlock(visit func(Block) bool) {
-	if !p.eachOwnBlock(visit) {
+	if !p.leases.eachOwnBlock(visit) {
 		return
 	}
-	for _, private := range p.graphs.Private() {
-		if !private.eachOwnBlock(visit) {
+	for _, private := range p.family.graphs.Private() {
+		if !private.leases.eachOwnBlock(visit) {
 			return
 		}
 	}
 }
 
 // eachOwnBlock is EachBlock without private pools; false: visit has said so.
-func (p *Pool) eachOwnBlock(visit func(Block) bool) bool {
-	p.heap.mu.Peek()
-	empty := len(p.heap.segments) == 0
-	p.heap.mu.Unlock()
+func (ls *leases) eachOwnBlock(visit func(Block) bool) bool {
+	ls.heap.mu.Peek()
+	empty := len(ls.heap.segments) == 0
+	ls.heap.mu.Unlock()
 	if empty {
 		return true
 	}
 	room := new(slice)
-	w := tour{heap: &p.heap}
+	w := tour{heap: ls.heap}
 	for more := true; more; {
 		var live []Block
-		live, more = p.nextLive(&w, room)
+		live, more = ls.nextLive(&w, room)
 		for i := range live {
 			if !visit(live[i]) {
 				return false
@@ -121,20 +121,20 @@ func (p *Pool) eachOwnBlock(visit func(Block) bool) bool {
 }
 
 // nextLive describes the live blocks among the next places.
-func (p *Pool) nextLive(w *tour, room *slice) (live []Block, more bool) {
+func (ls *leases) nextLive(w *tour, room *slice) (live []Block, more bool) {
 	live = room.live[:0]
 	leased := room.addrs[:0]
-	p.heap.mu.Peek()
+	ls.heap.mu.Peek()
 	more = w.next(func(l located) {
 		switch l.info().state() {
 		case blockLive:
-			live = append(live, p.heap.describe(l))
+			live = append(live, ls.heap.describe(l))
 		case blockLeased:
 			leased = append(leased, l.addr())
 		}
 	})
-	cache := p.leases.cache
-	p.heap.mu.Unlock()
+	cache := ls.cache
+	ls.heap.mu.Unlock()
 	if len(leased) == 0 {
 		return live, more
 	}
@@ -151,15 +151,15 @@ func (p *Pool) nextLive(w *tour, room *slice) (live []Block, more bool) {
 			continue
 		}
 		// It has left the caches since: it was freed, or is the pool's own by now.
-		if block, ok := p.Lookup(leased[i]); ok {
+		if block, ok := ls.lookUp(leased[i]); ok {
 			live = append(live, block)
 		}
 	}
-	p.heap.mu.Peek()
-	defer p.heap.mu.Unlock()
+	ls.heap.mu.Peek()
+	defer ls.heap.mu.Unlock()
 	for _, c := range found {
 		if c.Live {
-			live = append(live, p.heap.describeCached(c))
+			live = append(live, ls.heap.describeCached(c))
 		}
 	}
 	return live, more
