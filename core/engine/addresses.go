@@ -33,7 +33,7 @@ func (e *Engine) ReleaseAddresses(space Segment) error {
 // nobody keeps track of. When the device does not take them now, the engine tries
 // again later.
 func (e *Engine) DiscardAddresses(space Segment) {
-	e.discard(func() error { return e.ReleaseAddresses(space) })
+	e.discards.discard(func() error { return e.ReleaseAddresses(space) })
 }
 
 // AddressBytes is how much address space of ReserveAddresses is not given back.

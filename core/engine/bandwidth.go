@@ -35,7 +35,7 @@ func (e *Engine) MeasureBandwidth() (gbps float64, err error) {
 		return 0, err
 	}
 	// Closing the stream runs it dry; before that the segments are in use.
-	defer e.discard(func() error {
+	defer e.discards.discard(func() error {
 		if err := stream.Close(); err != nil {
 			return err
 		}
@@ -43,7 +43,7 @@ func (e *Engine) MeasureBandwidth() (gbps float64, err error) {
 		e.Discard(dst)
 		return nil
 	})
-	gbps, err = e.timeCopies(stream, dst, src)
+	gbps, err = timeCopies(stream, dst, src, e.discards.discard)
 	if err != nil {
 		return 0, err
 	}
@@ -73,7 +73,7 @@ func (e *Engine) reserveScratch() (src, dst Segment, err error) {
 }
 
 // timeCopies gives the median of some runs.
-func (e *Engine) timeCopies(stream device.Stream, dst, src Segment) (float64, error) {
+func timeCopies(stream device.Stream, dst, src Segment, discard func(func() error)) (float64, error) {
 	size := min(dst.SizeBytes, src.SizeBytes)
 	// The first touch of memory is no copy: both are written before.
 	for _, segment := range []Segment{src, dst} {
@@ -84,7 +84,7 @@ func (e *Engine) timeCopies(stream device.Stream, dst, src Segment) (float64, er
 	copies := min(max(scratchBytes/size, 1), maxCopiesPerRun)
 	var runs []float64
 	for range bandwidthRuns {
-		elapsed, err := e.timeRun(stream, func() error {
+		elapsed, err := timeRun(stream, discard, func() error {
 			for range copies {
 				if err := stream.Copy(dst.Addr, src.Addr, size); err != nil {
 					return err
@@ -106,12 +106,12 @@ func (e *Engine) timeCopies(stream device.Stream, dst, src Segment) (float64, er
 }
 
 // timeRun is the device's time from before to behind what queue queues.
-func (e *Engine) timeRun(stream device.Stream, queue func() error) (elapsed time.Duration, err error) {
+func timeRun(stream device.Stream, discard func(func() error), queue func() error) (elapsed time.Duration, err error) {
 	start, err := device.RecordTimed(stream)
 	if err != nil {
 		return 0, err
 	}
-	defer e.discard(start.Close)
+	defer discard(start.Close)
 	if err := queue(); err != nil {
 		return 0, err
 	}
@@ -119,7 +119,7 @@ func (e *Engine) timeRun(stream device.Stream, queue func() error) (elapsed time
 	if err != nil {
 		return 0, err
 	}
-	defer e.discard(end.Close)
+	defer discard(end.Close)
 	if err := stream.Synchronize(device.Forever); err != nil {
 		return 0, err
 	}

@@ -8,7 +8,7 @@ func (e *Engine) Close() error {
 	if err := e.beginClose(); err != nil {
 		return err
 	}
-	e.retryDiscarded()
+	e.discards.retry()
 	if err := e.dev.Close(); err != nil {
 		e.mu.Lock()
 		e.closed = false
@@ -47,7 +47,7 @@ func (e *Engine) inUseLocked() error {
 	if e.closed {
 		return e.closedError("engine.close")
 	}
-	callbacks := e.listeningLocked() + e.reclaims.Len()
+	callbacks := e.subscribers.listeningLocked() + e.subscribers.reclaims.Len()
 	if e.pools.Len() > 0 || callbacks > 0 {
 		return device.Errorf(device.CodeBusy, "engine.close",
 			"%d pools and %d registrations are left", e.pools.Len(), callbacks).On(e.ID())

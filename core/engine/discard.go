@@ -1,22 +1,31 @@
 package engine
 
+import "sync"
+
+// discards are what the driver did not take back when it was given back.
+type discards struct {
+	// mu is a leaf.
+	mu   sync.Mutex
+	left []func() error
+}
+
 // discard gives something back to the driver for which nobody waits. What
 // fails is tried again before the next segment is taken and before Close.
-func (e *Engine) discard(giveBack func() error) {
+func (d *discards) discard(giveBack func() error) {
 	if err := giveBack(); err != nil {
-		e.mu.Lock()
-		e.discarded = append(e.discarded, giveBack)
-		e.mu.Unlock()
+		d.mu.Lock()
+		d.left = append(d.left, giveBack)
+		d.mu.Unlock()
 	}
 }
 
-// retryDiscarded tries again to give back what failed before.
-func (e *Engine) retryDiscarded() {
-	e.mu.Lock()
-	left := e.discarded
-	e.discarded = nil
-	e.mu.Unlock()
+// retry tries again to give back what failed before.
+func (d *discards) retry() {
+	d.mu.Lock()
+	left := d.left
+	d.left = nil
+	d.mu.Unlock()
 	for _, giveBack := range left {
-		e.discard(giveBack)
+		d.discard(giveBack)
 	}
 }

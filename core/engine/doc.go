@@ -21,7 +21,8 @@
 // called. So a pool that runs out may make its siblings give up segments: it has
 // let go of its own locks by then, and each sibling takes its own. Driver calls
 // are made under Engine.bandwidth (the measurement) and Engine.watch.mu
-// (Device.Memory only), never under Engine.mu. The lock of the refusals is a leaf.
+// (Device.Memory only), never under Engine.mu. The locks of the refusals and
+// of the discards are leaves.
 //
 // Callbacks and the log run with none of these held. The token of a reclaim
 // round is not a lock in this order: only a thread that holds no lock waits for
@@ -29,8 +30,8 @@
 //
 // # Files in reading order
 //
-// refusals.go, asleep.go, segment.go, watch.go, pools.go, shown.go, engine.go, reading.go,
-// source.go, limit.go, memory.go, registration.go, pressure.go, discard.go, segments.go,
-// bandwidth.go, show.go, register.go, close.go, pages.go, addresses.go, report.go,
-// reclaim.go, ladder.go.
+// asleep.go, discard.go, segment.go, pools.go, shown.go, watch.go, refusals.go, engine.go,
+// source.go, reading.go, limit.go, memory.go, pressure.go, show.go, segments.go, bandwidth.go,
+// pages.go, addresses.go, register.go, registration.go, close.go, report.go, reclaim.go,
+// ladder.go.
 package engine

@@ -10,7 +10,6 @@ import (
 	"ferrum_mem/core/memcheck"
 	"ferrum_mem/core/mirror"
 	"ferrum_mem/core/notify"
-	"ferrum_mem/core/pressure"
 	"ferrum_mem/core/track"
 )
 
@@ -56,13 +55,10 @@ type Engine struct {
 	held uint64
 	// addressBytes is the address space of ReserveAddresses.
 	addressBytes atomic.Uint64
-	// discarded gives back what the driver has not taken back yet.
-	discarded []func() error
+	discards     discards
 	// limit bounds held; 0: none.
-	limit    uint64
-	reclaims roster.List[*Registration]
-	// listeners are by the profile that they listen by.
-	listeners [pressure.ProfileCount]roster.List[*Registration]
+	limit       uint64
+	subscribers subscribers
 
 	refusals refusals
 	// last is the last reading of the device; nil before the first.
@@ -89,6 +85,8 @@ const pressureQueue = 1024
 func New(dev device.Device, o Options) *Engine {
 	e := &Engine{dev: dev, info: dev.Info(), options: o, round: make(chan struct{}, 1)}
 	e.dispatcher = notify.New("pressure "+e.info.ID.String(), pressureQueue)
+	e.subscribers.mu = &e.mu
+	e.watch.totals, e.watch.subscribers, e.watch.dispatcher = &e.totals, &e.subscribers, e.dispatcher
 	e.watch.sleep()
 	return e
 }

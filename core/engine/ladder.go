@@ -147,7 +147,7 @@ func (c *climb) waitFor(p Pool, own bool) (over bool) {
 // look for room before they ask themselves.
 func (c *climb) askAll() {
 	e := c.engine
-	if !e.hasReclaims() {
+	if !e.subscribers.hasReclaims() {
 		return
 	}
 	select {
@@ -157,7 +157,7 @@ func (c *climb) askAll() {
 		c.sweep()
 	}
 	defer func() { <-e.round }()
-	for _, r := range e.listReclaims() {
+	for _, r := range e.subscribers.listReclaims() {
 		if c.ended() {
 			return
 		}

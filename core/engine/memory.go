@@ -68,14 +68,14 @@ func (e *Engine) MemoryInfo() (info MemoryInfo, err error) {
 	e.mu.Peek()
 	headroom := e.headroom()
 	e.mu.Unlock()
-	e.fill(&info, reading, headroom, e.Statistics().Brief())
+	info.fill(reading, headroom, e.Statistics().Brief(), e.bandwidth.measured.Load())
 	return info, nil
 }
 
 // fill makes one record of a reading, of what the limit still allows and of the
 // books. It writes where the caller has the record: for a call that has to be
 // short, handing it from one to the next took longer than making it.
-func (e *Engine) fill(info *MemoryInfo, reading device.MemoryReading, headroom uint64, books track.Brief) {
+func (info *MemoryInfo) fill(reading device.MemoryReading, headroom uint64, books track.Brief, measured *float64) {
 	total, available := reading.TotalBytes, min(reading.FreeBytes, headroom)
 	used := books.ActiveBytes + books.UnusableBytes
 	free := saturatingAdd(available, books.CachedBytes)
@@ -92,7 +92,7 @@ func (e *Engine) fill(info *MemoryInfo, reading device.MemoryReading, headroom u
 	info.ActiveAllocations = books.LiveBlocks
 	info.FragmentationRatio = books.Fragmentation()
 	info.Pressure = pressure.LevelOf(total, free)
-	if measured := e.bandwidth.measured.Load(); measured != nil {
+	if measured != nil {
 		gbps := float32(*measured)
 		info.BandwidthGBps = &gbps
 	}
@@ -164,7 +164,7 @@ func (e *Engine) RecentMemoryInfo(maxAge time.Duration) (info MemoryInfo, err er
 			books = books.Plus(p.Statistics().Brief())
 		}
 	}
-	e.fill(&info, last.now(held), headroom, books)
+	info.fill(last.now(held), headroom, books, e.bandwidth.measured.Load())
 	info.ReadingAge = max(age, 1)
 	return info, nil
 }

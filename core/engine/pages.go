@@ -31,7 +31,7 @@ func (e *Engine) CreatePages(pages []device.Page, pageBytes uint64, backing devi
 		return device.Errorf(device.CodeOverflow, "engine.create_pages", "%d pages of %d bytes overflow",
 			len(pages), pageBytes).On(e.ID())
 	}
-	e.retryDiscarded()
+	e.discards.retry()
 	if err := e.chargePages(size, uint64(len(pages)), pageBytes); err != nil {
 		return err
 	}

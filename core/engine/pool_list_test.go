@@ -166,8 +166,8 @@ func TestReclaimCallbacksAreAskedInTheirOrder(t *testing.T) {
 	}
 	want := slices.Clone(left)
 	slices.SortStableFunc(want, func(a, b *Registration) int { return int(a.priority) - int(b.priority) })
-	require.Equal(t, len(want), len(e.listReclaims()))
-	for i, r := range e.listReclaims() {
+	require.Equal(t, len(want), len(e.subscribers.listReclaims()))
+	for i, r := range e.subscribers.listReclaims() {
 		require.Same(t, want[i], r)
 	}
 	for _, r := range left {

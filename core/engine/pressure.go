@@ -25,42 +25,42 @@ func (e *Engine) compare() {
 		return
 	}
 	e.watch.mu.Lock()
-	dropped := e.evaluate()
+	dropped := e.watch.evaluate()
 	e.watch.mu.Unlock()
 	e.reportDropped(dropped)
 }
 
 // SegmentsChanged is Changed for a pool that took or gave back a segment.
 func (e *Engine) SegmentsChanged() {
-	if !e.listening() {
+	if !e.subscribers.listening() {
 		return
 	}
 	e.watch.mu.Lock()
 	e.look()
-	dropped := e.evaluate()
+	dropped := e.watch.evaluate()
 	e.watch.mu.Unlock()
 	e.reportDropped(dropped)
 }
 
-func (e *Engine) listening() bool {
-	e.mu.Peek()
-	defer e.mu.Unlock()
-	return e.listeningLocked() > 0
+func (s *subscribers) listening() bool {
+	s.mu.Peek()
+	defer s.mu.Unlock()
+	return s.listeningLocked() > 0
 }
 
 // listeningLocked counts the listeners to pressure. The caller holds mu.
-func (e *Engine) listeningLocked() (count int) {
-	for profile := range e.listeners {
-		count += e.listeners[profile].Len()
+func (s *subscribers) listeningLocked() (count int) {
+	for profile := range s.listeners {
+		count += s.listeners[profile].Len()
 	}
 	return count
 }
 
 // listenersBy is how many listen by a profile.
-func (e *Engine) listenersBy(profile pressure.Profile) int {
-	e.mu.Peek()
-	defer e.mu.Unlock()
-	return e.listeners[profile].Len()
+func (s *subscribers) listenersBy(profile pressure.Profile) int {
+	s.mu.Peek()
+	defer s.mu.Unlock()
+	return s.listeners[profile].Len()
 }
 
 // look reads the device. When that fails the former reading stays. The caller holds
@@ -83,23 +83,22 @@ func (e *Engine) look() {
 
 // evaluate moves the levels to where the use is and tells the listeners of changes. It
 // returns how many were not told because the queue is full. The caller holds watch.mu.
-func (e *Engine) evaluate() (dropped int) {
-	w := &e.watch
-	if !e.listening() {
+func (w *watch) evaluate() (dropped int) {
+	if !w.subscribers.listening() {
 		w.sleep()
 		if w.watching {
 			w.watching = false
-			e.totals.Watch(false)
+			w.totals.Watch(false)
 		}
 		return 0
 	}
 	for {
 		low, high := uint64(0), uint64(math.MaxUint64)
 		for profile := range pressure.Profile(pressure.ProfileCount) {
-			if e.listenersBy(profile) == 0 {
+			if w.subscribers.listenersBy(profile) == 0 {
 				continue
 			}
-			from, to, lost := e.moveLevel(profile)
+			from, to, lost := w.moveLevel(profile)
 			low, high, dropped = max(low, from), min(high, to), dropped+lost
 		}
 		low -= min(low, w.others)
@@ -110,7 +109,7 @@ func (e *Engine) evaluate() (dropped int) {
 		w.high.Store(high)
 		// A thread that changed the use before the bounds moved has compared it
 		// with the old ones: its change is seen here.
-		if used := e.totals.Used(); high == 0 || (used >= low && used < high) {
+		if used := w.totals.Used(); high == 0 || (used >= low && used < high) {
 			return dropped
 		}
 	}
@@ -118,13 +117,13 @@ func (e *Engine) evaluate() (dropped int) {
 
 // moveLevel moves the level by one profile and gives the uses, others' included, over
 // which it stays. The caller holds watch.mu.
-func (e *Engine) moveLevel(profile pressure.Profile) (low, high uint64, dropped int) {
-	m := &e.watch.meters[profile]
-	level := m.bounds.Next(m.level, saturatingAdd(e.watch.others, e.totals.Used()))
+func (w *watch) moveLevel(profile pressure.Profile) (low, high uint64, dropped int) {
+	m := &w.meters[profile]
+	level := m.bounds.Next(m.level, saturatingAdd(w.others, w.totals.Used()))
 	if level != m.level {
 		m.level = level
-		for _, r := range e.listListeners(profile) {
-			if !e.dispatcher.Post(func() { r.call(func() { r.hear(level) }) }) {
+		for _, r := range w.subscribers.listListeners(profile) {
+			if !w.dispatcher.Post(func() { r.call(func() { r.hear(level) }) }) {
 				dropped++
 			}
 		}
@@ -140,10 +139,10 @@ func (e *Engine) reportDropped(dropped int) {
 	}
 }
 
-func (e *Engine) listListeners(profile pressure.Profile) []*Registration {
-	e.mu.Peek()
-	defer e.mu.Unlock()
-	return e.listeners[profile].Copy()
+func (s *subscribers) listListeners(profile pressure.Profile) []*Registration {
+	s.mu.Peek()
+	defer s.mu.Unlock()
+	return s.listeners[profile].Copy()
 }
 
 // OnPressure is OnPressureBy for the profile pressure.Standard, without the level.
@@ -179,12 +178,12 @@ func (e *Engine) listen(r *Registration) (level pressure.Level, dropped int, err
 	w := &e.watch
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	defer e.keepWatching()
+	defer e.watch.keepWatching()
 	if e.isClosed() {
 		return pressure.Low, 0, e.closedError(opOnPressure)
 	}
 	m := &w.meters[r.profile]
-	if e.listenersBy(r.profile) == 0 {
+	if e.subscribers.listenersBy(r.profile) == 0 {
 		// The level of now is where changes start from: nobody hears of it.
 		e.look()
 		m.level = m.bounds.LevelOf(saturatingAdd(w.others, e.totals.Used()))
@@ -194,10 +193,10 @@ func (e *Engine) listen(r *Registration) (level pressure.Level, dropped int, err
 		defer e.mu.Unlock()
 		return pressure.Low, 0, e.closedError(opOnPressure)
 	}
-	e.listeners[r.profile].Add(r)
+	e.subscribers.listeners[r.profile].Add(r)
 	level = m.level
 	e.mu.Unlock()
-	return level, e.evaluate(), nil
+	return level, e.watch.evaluate(), nil
 }
 
 func (e *Engine) isClosed() bool {
@@ -214,10 +213,10 @@ func (e *Engine) PressureLevel(profile pressure.Profile) (pressure.Level, bool) 
 		return pressure.Low, false
 	}
 	e.watch.mu.Lock()
-	kept := e.listenersBy(profile) > 0
+	kept := e.subscribers.listenersBy(profile) > 0
 	dropped := 0
 	if kept {
-		dropped = e.evaluate()
+		dropped = e.watch.evaluate()
 	}
 	level := e.watch.meters[profile].level
 	e.watch.mu.Unlock()
@@ -227,12 +226,12 @@ func (e *Engine) PressureLevel(profile pressure.Profile) (pressure.Level, bool) 
 
 // keepWatching leaves one watch on the totals while there are listeners, after
 // one was added. The caller holds watch.mu.
-func (e *Engine) keepWatching() {
-	if w := &e.watch; !w.watching && e.listening() {
+func (w *watch) keepWatching() {
+	if !w.watching && w.subscribers.listening() {
 		w.watching = true
 		return
 	}
-	e.totals.Watch(false)
+	w.totals.Watch(false)
 }
 
 // WatchUse has every change of use show in Totals().Used() from now on, until

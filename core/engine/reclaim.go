@@ -36,7 +36,7 @@ func (e *Engine) OnReclaim(c ReclaimConfig, fn func(neededBytes uint64) uint64) 
 	if e.closed {
 		return nil, e.closedError("engine.on_reclaim")
 	}
-	e.reclaims.Add(r)
+	e.subscribers.reclaims.Add(r)
 	return r, nil
 }
 
@@ -58,18 +58,18 @@ func (e *Engine) NewReclaim(c ReclaimConfig, fn func(neededBytes uint64) uint64)
 }
 
 // listReclaims is the callbacks in the order in which they are asked.
-func (e *Engine) listReclaims() []*Registration {
-	e.mu.Lock()
-	reclaims := e.reclaims.Copy()
-	e.mu.Unlock()
+func (s *subscribers) listReclaims() []*Registration {
+	s.mu.Lock()
+	reclaims := s.reclaims.Copy()
+	s.mu.Unlock()
 	slices.SortStableFunc(reclaims, func(a, b *Registration) int { return cmp.Compare(a.priority, b.priority) })
 	return reclaims
 }
 
-func (e *Engine) hasReclaims() bool {
-	e.mu.Peek()
-	defer e.mu.Unlock()
-	return e.reclaims.Len() > 0
+func (s *subscribers) hasReclaims() bool {
+	s.mu.Peek()
+	defer s.mu.Unlock()
+	return s.reclaims.Len() > 0
 }
 
 // The states of one question to a callback.

@@ -4,6 +4,8 @@ import (
 	"sync"
 	"time"
 
+	"ferrum_mem/core/internal/roster"
+	"ferrum_mem/core/mirror"
 	"ferrum_mem/core/notify"
 	"ferrum_mem/core/pressure"
 )
@@ -27,6 +29,15 @@ type Registration struct {
 	idle    *sync.Cond
 	running bool
 	removed bool
+}
+
+// subscribers are the registered callbacks of an engine.
+type subscribers struct {
+	// mu is the engine's, so that none comes to one that is closed.
+	mu       *mirror.Lock
+	reclaims roster.List[*Registration]
+	// listeners are by the profile that they listen by.
+	listeners [pressure.ProfileCount]roster.List[*Registration]
 }
 
 func newRegistration(e *Engine) *Registration {
@@ -62,12 +73,12 @@ func (r *Registration) call(fn func()) bool {
 func (r *Registration) Remove(inside bool) {
 	e := r.engine
 	e.mu.Lock()
-	e.listeners[r.profile].Remove(r)
-	e.reclaims.Remove(r)
+	e.subscribers.listeners[r.profile].Remove(r)
+	e.subscribers.reclaims.Remove(r)
 	e.mu.Unlock()
 	if r.hear != nil {
 		e.watch.mu.Lock()
-		dropped := e.evaluate()
+		dropped := e.watch.evaluate()
 		e.watch.mu.Unlock()
 		e.reportDropped(dropped)
 	}

@@ -11,7 +11,7 @@ import (
 // device or the limit has less, by halves down to the least. CodeOutOfMemory
 // says that not even that can be had. Nothing cached is given up for it.
 func (e *Engine) Reserve(want Want) (Segment, error) {
-	e.retryDiscarded()
+	e.discards.retry()
 	size := want.PreferredBytes
 	for {
 		granted, err := e.charge(Want{MinBytes: want.MinBytes, PreferredBytes: size, Source: want.Source})
@@ -71,5 +71,5 @@ func (e *Engine) SetLimit(limitBytes uint64) error {
 // Discard gives back a segment that nobody uses or keeps track of. When the
 // device does not take it now, the engine tries again later.
 func (e *Engine) Discard(segment Segment) {
-	e.discard(func() error { return e.Release(segment) })
+	e.discards.discard(func() error { return e.Release(segment) })
 }

@@ -5,12 +5,18 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"ferrum_mem/core/notify"
 	"ferrum_mem/core/pressure"
+	"ferrum_mem/core/track"
 )
 
 // watch is the present pressure level by each profile that somebody listens to,
 // and when one of them changes. Nothing is watched while nobody listens.
 type watch struct {
+	totals      *track.Totals
+	subscribers *subscribers
+	dispatcher  *notify.Dispatcher
+
 	// low and high bound the use of our own (track.Totals.Used) over which all
 	// levels stay: low <= used < high.
 	low, high atomic.Uint64
