@@ -33,5 +33,5 @@
 // asleep.go, discard.go, segment.go, pools.go, shown.go, watch.go, refusals.go, engine.go,
 // source.go, reading.go, limit.go, memory.go, pressure.go, show.go, segments.go, bandwidth.go,
 // pages.go, addresses.go, register.go, registration.go, close.go, report.go, reclaim.go,
-// ladder.go.
+// find_room.go.
 package engine

@@ -2,8 +2,8 @@
 // whole, and physical pages that come and go behind it.
 //
 // Physical is the pages of one size of a device: recycled, bounded, a few kept
-// ready by a worker. It is what the engine sees: its books, limits and out-of-memory
-// ladder. A space is a piece of address space with its page table. A Pool is a space
+// ready by a worker. It is what the engine sees: its books, limits and search for
+// room. A space is a piece of address space with its page table. A Pool is a space
 // with a Physical of its own; a Elastic pool has one Physical and a space for each of
 // its models.
 //
@@ -25,7 +25,7 @@
 // before it creates any, and after a window in which nobody wanted them it unmaps
 // parked pages and gives back idle ones above ReadyPages. Only an allocation that
 // finds no idle page unmaps parked ones or creates pages itself, and only one that
-// the device has no room for climbs the ladder of the engine.
+// the device has no room for climbs the search for room of the engine.
 //
 // # Who gets the pages of a Elastic pool
 //

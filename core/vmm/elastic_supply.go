@@ -8,7 +8,7 @@ import (
 )
 
 // place finds an admitted order its place and its physical pages. The limit allows
-// them; when the device has less, Physical.fetch has climbed the engine's ladder in
+// them; when the device has less, Physical.fetch has gone through the engine's search for room in
 // vain. Then the orders stand in line here as well: the first has its turn, and
 // asks the models above their guarantee for pages, of which nobody else takes any
 // until it is done.

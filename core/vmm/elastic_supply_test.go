@@ -11,7 +11,7 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// The limit allows it and the device has less: the ladder of the engine and the
+// The limit allows it and the device has less: the search for room of the engine and the
 // models above their guarantee are asked, and the error has the report.
 func TestADeviceWithLessThanTheLimit(t *testing.T) {
 	p := newParty(t, devicetest.Config{TotalBytes: 2 * mib}, 32)

@@ -63,8 +63,8 @@ func (m *Model) Sleep(ctx context.Context, r SleepRequest) (SleepReport, error) 
 }
 
 // Wake is Pool.Wake for a model. Its pages come as for Alloc: within the
-// limits, with a wait in line, reclaim callbacks of others and the ladder of the
-// device; ctx ends the wait.
+// limits, with a wait in line, reclaim callbacks of others and the search for room of
+// the engine; ctx ends the wait.
 func (m *Model) Wake(ctx context.Context, r WakeRequest) (WakeReport, error) {
 	report, err := m.space.wake(ctx, r, m.admitWaking)
 	return report, m.goneInsteadOf("wake", err)

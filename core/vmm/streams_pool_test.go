@@ -84,8 +84,8 @@ func TestThreadThatMayNotWait(t *testing.T) {
 	r.quit(t)
 }
 
-// The ladder waits for retiring ranges when the device has no more.
-func TestLadderWaitsForRetiringRanges(t *testing.T) {
+// The search for room waits for retiring ranges when the device has no more.
+func TestSearchForRoomWaitsForRetiringRanges(t *testing.T) {
 	r := newRig(t, devicetest.Config{TotalBytes: 8 * page}, nil)
 	r.dev.SetOthersBytes(4 * page)
 	_, err := r.pool.Alloc(0, 4*page)

@@ -64,7 +64,7 @@ type fetching struct {
 func (f *fetching) short() uint64 { return f.pages - uint64(len(f.got)+len(f.dirty)) }
 
 // fetch gives pages that are not mapped anywhere: idle ones, then parked ones, then
-// new ones; when the device has no room for new ones it climbs the ladder of the
+// new ones; when the device has no room for new ones it goes through the search for room of the
 // engine. They are all there or none is taken. No lock is held.
 func (ph *Physical) fetch(f *fetching) ([]device.Page, error) {
 	err := ph.collect(f)
