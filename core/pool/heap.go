@@ -15,9 +15,9 @@ import (
 
 // heap is the memory of a pool and what lies in it: the segments with their strategies, the
 // tables of the blocks, the blocks in flight, the books, and what the checks know. It says
-// what is where; how memory comes and goes is decided above it. All fields are under mu
-// but for what they say themselves, and the methods want mu held but for those that say
-// they take it.
+// what is where; how memory comes and goes is decided above it. The first three fields
+// stay as they are, ended says itself how it is read, and all others are under mu; the methods
+// want mu held but for those that say they take it.
 type heap struct {
 	engine        *engine.Engine
 	config        Config

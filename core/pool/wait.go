@@ -30,7 +30,7 @@ func (p *Pool) WaitForFlight(timeout time.Duration) (bool, error) {
 	return p.supply.waitForFlight(timeout)
 }
 
-// waitForFlight is WaitForFlight.
+// waitForFlight is what WaitForFlight does.
 func (u *supply) waitForFlight(timeout time.Duration) (bool, error) {
 	f := &u.heap.inFlight
 	start, turn := track.Now(), firstTurn

@@ -17,7 +17,6 @@ import (
 //
 // The driver spoils the context where work touches what is not mapped: the books here
 // know what is, and work is held against them first.
-
 //
 // A call of the driver can take long, so mu is not held over one: pages that a call
 // works on are claimed by their state, and a second call that names them meanwhile is

@@ -62,8 +62,8 @@ func (v *virtualMemory) runs() []run {
 	return found
 }
 
-// letIn gives another device, by its number of the driver's, the access that this one has, to what is mapped now and
-// later: one call for each run. When one fails, nothing is given.
+// letIn gives another device, by its number of the driver's, the access that this one has,
+// to what is mapped now and later: one call for each run. When one fails, nothing is given.
 func (v *virtualMemory) letIn(op string, guest int32) error {
 	if guest == v.ctx.cuDevice {
 		return nil
