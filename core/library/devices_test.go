@@ -62,7 +62,7 @@ func TestDeviceOpenThatFailsLeavesNothing(t *testing.T) {
 	require.NoError(t, b.Shutdown(false))
 }
 
-func TestDeviceInfo(t *testing.T) {
+func TestDeviceInfoIsTheDriversWithCapabilities(t *testing.T) {
 	b := startBench(t)
 	info := at(b.Device, b.open("test:1")).Info()
 	require.Equal(t, b.device(1).Info(), info.Info)

@@ -56,7 +56,7 @@ func TestSleepFindsItsStream(t *testing.T) {
 	require.EqualValues(t, page, woken.Bytes)
 }
 
-func TestSleepOfWhatIsGone(t *testing.T) {
+func TestSleepOfWhatIsGoneIsAnInvalidHandle(t *testing.T) {
 	b := startBench(t)
 	dev := b.open("test:0")
 	v := b.vpool(dev)

@@ -49,7 +49,7 @@ func walk(n int, inOrder func(i int) bool, pause time.Duration) []visit {
 func always(int) bool { return true }
 func never(int) bool  { return false }
 
-func TestAccessPatterns(t *testing.T) {
+func TestAccessPatternsAreToldApart(t *testing.T) {
 	for name, c := range map[string]struct {
 		visits []visit
 		want   AccessPattern

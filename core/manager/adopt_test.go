@@ -122,7 +122,7 @@ func TestAdoptionUnderFaults(t *testing.T) {
 
 // The owner of an adopted stream may have queued what nobody here knows of: a free
 // waits for all of it.
-func TestAdoptedStreams(t *testing.T) {
+func TestAFreeWaitsForAllWorkOfAnAdoptedStream(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	m := r.manager(t, nil)
 	s, err := r.streams.AdoptStream(device.ForeignStream{Native: 77})

@@ -11,7 +11,7 @@ import (
 
 // The end of what a stream does that captures can be neither marked nor waited for: a block
 // that it has used is live until the capture has ended.
-func TestBlockOfAStreamThatCaptures(t *testing.T) {
+func TestABlockUsedByACaptureIsLiveUntilItsEnd(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true, Capture: true})
 	m := r.manager(t, nil)
 	src, dst := m.mustAlloc(t, 64), m.mustAlloc(t, 64)

@@ -11,7 +11,7 @@ import (
 	"ferrum_mem/core/track"
 )
 
-func TestCloseOfAManagerInUse(t *testing.T) {
+func TestCloseOfAManagerInUseIsBusyUnlessForced(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	m := r.manager(t, nil)
 	other := r.manager(t, nil)
@@ -57,7 +57,7 @@ func TestCloseOfAManagerInUse(t *testing.T) {
 	require.EqualValues(t, 64*kib, r.dev.HeldBytes())
 }
 
-func TestCloseOfAnUnusedManager(t *testing.T) {
+func TestCloseOfAnUnusedManagerGivesAllBack(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{})
 	m := r.manager(t, nil)
 	require.Zero(t, r.dev.HeldBytes(), "a manager holds nothing before the first allocation")

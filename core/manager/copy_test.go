@@ -15,7 +15,7 @@ func fillOf(h MemoryHandle, offset, size uint64, value uint32, width int) Fill {
 		Pattern: device.Pattern{Value: value, WidthBytes: width}}
 }
 
-func TestCopyBetweenBlocks(t *testing.T) {
+func TestCopyMovesTheRangeThatIsAskedFor(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	m := r.manager(t, nil)
 	src, dst := m.mustAlloc(t, 1000), m.mustAlloc(t, 500)
@@ -114,7 +114,7 @@ func TestFillIsWordByWordAlsoInABlockAtAnOddAddress(t *testing.T) {
 	require.Equal(t, byte(0xab), r.bytes(t, h)[63])
 }
 
-func TestFillPatterns(t *testing.T) {
+func TestFillWritesPatternsOfEachWidth(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	m := r.manager(t, nil)
 	h := m.mustAlloc(t, 12)

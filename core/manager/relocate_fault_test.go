@@ -49,7 +49,7 @@ func TestEveryDriverCallOfADefragmentationMayFail(t *testing.T) {
 
 // The copy is queued, and neither an event nor a wait can be had: the place stays
 // claimed until a later call sees that the copy is done.
-func TestAPlaceThatIsOwed(t *testing.T) {
+func TestAPlaceStaysClaimedUntilItsCopyIsDone(t *testing.T) {
 	overBoth(t, func(t *testing.T, small pool.Config) {
 		s := scatter(t, small, all)
 		require.NoError(t, (&defragmentation{manager: s.m, budget: newDeadline(device.Forever)}).ready())

@@ -72,7 +72,7 @@ func (s *scattered) leavePlan(t *testing.T) *plan {
 }
 
 // Blocks have come and gone, were pinned, since a call found what may move.
-func TestAPlanThatIsOutOfDate(t *testing.T) {
+func TestAPlanPassesOverBlocksThatAreGoneOrPinned(t *testing.T) {
 	overBoth(t, func(t *testing.T, small pool.Config) {
 		s := scatter(t, small, all)
 		s.leavePlan(t)
@@ -97,7 +97,7 @@ func TestAPlanThatIsOutOfDate(t *testing.T) {
 }
 
 // A call without a bound makes a plan of its own, and closing ends one.
-func TestAPlanThatNobodyGoesOnWith(t *testing.T) {
+func TestACallWithoutABoundMakesItsOwnPlan(t *testing.T) {
 	overBoth(t, func(t *testing.T, small pool.Config) {
 		s := scatter(t, small, all)
 		s.leavePlan(t)
@@ -116,7 +116,7 @@ func TestAPlanThatNobodyGoesOnWith(t *testing.T) {
 }
 
 // The pool of a plan has been replaced and closed.
-func TestAPlanForAPoolThatIsClosed(t *testing.T) {
+func TestAPlanEndsWithThePoolItWasMadeFor(t *testing.T) {
 	overBoth(t, func(t *testing.T, small pool.Config) {
 		s := scatter(t, small, all)
 		s.leavePlan(t)

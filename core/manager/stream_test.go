@@ -86,7 +86,7 @@ func TestDefaultStreamHasAHandleOfItsOwn(t *testing.T) {
 	require.False(t, f.Leftovers(a.engine).Any())
 }
 
-func TestDestroyOfABusyStream(t *testing.T) {
+func TestDestroyOfABusyStreamIsBusyUnlessForced(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	h := r.manager(t, nil).mustAlloc(t, 64)
 	stream, held := r.heldStream(t)

@@ -289,7 +289,7 @@ func TestRetiringPagesAreWaitedFor(t *testing.T) {
 }
 
 // Work that cannot be waited for is no reason to hang.
-func TestFlightsThatCannotBeWaitedFor(t *testing.T) {
+func TestWorkThatCannotBeWaitedForEndsASearch(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 8)
 	other, asker := p.model(t, "other", 0, 0, 0), p.model(t, "asker", 0, 0, 0)
 	stream := p.dev.Default()

@@ -49,7 +49,7 @@ func TestNobodyReadsWhatAnotherTenantWrote(t *testing.T) {
 }
 
 // Only where both opted out a page keeps what was in it.
-func TestUnscrubbedTenants(t *testing.T) {
+func TestAPageKeepsItsBytesOnlyWhereBothTenantsOptedOut(t *testing.T) {
 	for _, c := range []struct{ first, second, kept bool }{
 		{true, true, true}, {true, false, false}, {false, true, false}, {false, false, false},
 	} {

@@ -12,7 +12,7 @@ import (
 
 // A stepped pool has no worker: freed pages stay until the caller ends a window, and
 // pages that go to another model are counted there.
-func TestSteppedPool(t *testing.T) {
+func TestAPoolWithoutAWorkerKeepsFreedPages(t *testing.T) {
 	e := engine.New(devicetest.Open(devicetest.Config{TotalBytes: 64 * mib}), engine.Options{})
 	s, err := NewElastic(e, ElasticConfig{Name: "stepped", LimitBytes: 4 * page, PageBytes: page, ReadyPages: -1, Stepped: true})
 	require.NoError(t, err)

@@ -13,7 +13,7 @@ import (
 
 // The limit allows it and the device has less: the search for room of the engine and the
 // models above their guarantee are asked, and the error has the report.
-func TestADeviceWithLessThanTheLimit(t *testing.T) {
+func TestModelsAboveTheirGuaranteeAreAskedWhereTheDeviceHasLess(t *testing.T) {
 	p := newParty(t, devicetest.Config{TotalBytes: 2 * mib}, 32)
 	holder, asker := p.model(t, "holder", 2, 0, 0), p.model(t, "asker", 0, 0, 0)
 	held := singles(t, holder, 8)

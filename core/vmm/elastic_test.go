@@ -59,7 +59,7 @@ func TestModelsShareOnePhysicalLimit(t *testing.T) {
 	p.quit(t)
 }
 
-func TestAllocAtAPlace(t *testing.T) {
+func TestAllocAtTakesThePlaceThatIsAskedFor(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 32)
 	m := p.model(t, "m", 0, 0, 0)
 	got, err := p.shared.AllocAt("m", 5*page+7, page)

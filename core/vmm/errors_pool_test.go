@@ -24,7 +24,7 @@ func refused(t *testing.T, err error, code device.Code, parts ...string) {
 	require.ErrorContains(t, err, "test:0: ", "the device is named")
 }
 
-func TestSettingsThatAreRefused(t *testing.T) {
+func TestBadSettingsAreRefused(t *testing.T) {
 	try := func(c devicetest.Config, change func(*Config)) error {
 		c.TotalBytes = 64 * mib
 		dev := devicetest.Open(c)
@@ -175,7 +175,7 @@ func TestLimitIsSeenAgainstUse(t *testing.T) {
 }
 
 // The device has less than the limit says: others use it.
-func TestDeviceThatHasLessThanTheLimit(t *testing.T) {
+func TestTheErrorNamesHoldersWhereTheDeviceHasLessThanTheLimit(t *testing.T) {
 	r := newRig(t, devicetest.Config{TotalBytes: 16 * page}, nil)
 	r.dev.SetOthersBytes(12 * page)
 	_, err := r.pool.AllocTagged(AllocRequest{OffsetBytes: 0, SizeBytes: 3 * page, Tag: "weights"})
@@ -191,7 +191,7 @@ func TestDeviceThatHasLessThanTheLimit(t *testing.T) {
 	r.quit(t)
 }
 
-func TestClosedPool(t *testing.T) {
+func TestAClosedPoolRefusesEveryCall(t *testing.T) {
 	r := newRig(t, devicetest.Config{}, nil)
 	_, err := r.pool.Alloc(0, page)
 	require.NoError(t, err)

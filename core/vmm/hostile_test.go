@@ -89,7 +89,7 @@ func (s *space) waiting() bool {
 }
 
 // A range that falls asleep between the two looks of a free is freed in its sleep.
-func TestFreeThatMeetsASleep(t *testing.T) {
+func TestARangeThatFallsAsleepIsFreedInItsSleep(t *testing.T) {
 	r := newRig(t, backed(devicetest.Config{}), nil)
 	kept := keep(r.pool.physical, r.dev)
 	_, err := r.pool.Alloc(0, 4*page)
@@ -165,7 +165,7 @@ func TestCloseWaitsForPagesOnTheirWay(t *testing.T) {
 	require.NoError(t, r.engine.Close())
 }
 
-func TestNamesOfModels(t *testing.T) {
+func TestBadNamesOfModelsAreRefused(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 10)
 	for _, id := range []string{"", strings.Repeat("x", 64), "a\x00b", "\xff", "a\xc3"} {
 		_, err := p.shared.Register(id, ModelConfig{VirtualBytes: page})
@@ -182,7 +182,7 @@ func TestNamesOfModels(t *testing.T) {
 }
 
 // Sizes near 2^64 are refused with what they are, and change nothing.
-func TestSizesNearTheEnd(t *testing.T) {
+func TestSizesNearTheEndOf64BitsAreRefused(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 10)
 	const most = uint64(math.MaxUint64)
 	for _, c := range []ModelConfig{

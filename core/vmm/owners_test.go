@@ -111,7 +111,7 @@ func TestPagesOfAnOwnerThatIsGone(t *testing.T) {
 }
 
 // Pages that could not be made zeros reach nobody.
-func TestScrubbingThatFails(t *testing.T) {
+func TestPagesThatCouldNotBeScrubbedReachNobody(t *testing.T) {
 	two := newTenants(t, [2]bool{}, device.BackingMovable)
 	two.fill(t, two.spaces[0], false)
 	two.dev.FailNth(devicetest.Zero, 1, nil)

@@ -12,7 +12,7 @@ import (
 )
 
 // One page through all its states; its neighbours stay free.
-func TestStatesOfAPage(t *testing.T) {
+func TestAPageIsToldInEachOfItsStates(t *testing.T) {
 	r := newRig(t, devicetest.Config{Backed: true}, func(c *Config) { c.ReadyPages = -1 })
 	p := r.pool
 	keep(p.physical, r.dev)

@@ -11,7 +11,7 @@ import (
 
 // A Wake that cannot unmap again what it has mapped: the pages stay used, and whoever
 // wakes or frees them next takes them over.
-func TestWakeThatIsJammed(t *testing.T) {
+func TestPagesThatAWakeCannotUnmapStayUsed(t *testing.T) {
 	for _, backing := range []SleepBacking{SleepToHost, SleepToFile, SleepDiscard} {
 		n := newNap(t, device.BackingMovable, 1)
 		r := SleepRequest{Backing: backing}
