@@ -78,21 +78,21 @@ FAMILY = (
         '	case Dummy:\n\t\treturn "dummy"\n\tcase DummyJob:\n\t\treturn "job of a dummy"\n',
     ),
     Edit(
-        "core/library/library.go",
+        "core/library/registry.go",
         "	genericPools     *handle.Table[*GenericPool]\n",
         "	dummies *handle.Table[*Dummy]\n	dummyJobs *handle.Table[*DummyJob]\n",
     ),
     Edit(
-        "core/library/library.go",
-        "handle.New[*GenericPool](handle.GenericPool),\n",
-        "		dummies: handle.New[*Dummy](handle.Dummy),\n"
-        "		dummyJobs: handle.New[*DummyJob](handle.DummyJob),\n",
+        "core/library/registry.go",
+        "g.genericPools = handle.New[*GenericPool](handle.GenericPool)\n",
+        "	g.dummies = handle.New[*Dummy](handle.Dummy)\n"
+        "	g.dummyJobs = handle.New[*DummyJob](handle.DummyJob)\n",
     ),
     Edit(
         "core/library/registry.go",
-        "table: l.genericPools},\n",
-        "		&shelf[*Dummy]{kind: handle.Dummy, table: l.dummies, is: calls},\n"
-        "		&shelf[*DummyJob]{kind: handle.DummyJob, table: l.dummyJobs},\n",
+        "table: g.genericPools},\n",
+        "		&shelf[*Dummy]{kind: handle.Dummy, table: g.dummies, is: calls},\n"
+        "		&shelf[*DummyJob]{kind: handle.DummyJob, table: g.dummyJobs},\n",
     ),
     Edit(
         "bindings/rust/ferrum-mem/src/lib.rs",

@@ -18,7 +18,7 @@ func (l *Library) DummyCreate(c dummylist.Config) (uint64, error) {
 	if _, err := l.started(op); err != nil {
 		return 0, err
 	}
-	return insert(l, l.dummies, &Dummy{List: list})
+	return insert(l, l.registry.dummies, &Dummy{List: list})
 }
 
 // Destroy ends the dummy; with a job on it that is CodeBusy, unless forced.
@@ -40,7 +40,7 @@ func (d *Dummy) Sort(order dummylist.Order) (uint64, error) {
 		return 0, err
 	}
 	entry := &DummyJob{dummy: d, Job: work}
-	made, err := insert(d.library, d.library.dummyJobs, entry)
+	made, err := insert(d.library, d.library.registry.dummyJobs, entry)
 	if err != nil {
 		work.Cancel()
 		return 0, err

@@ -22,7 +22,7 @@ type Dummy struct {
 }
 
 // Dummy finds a dummy.
-func (l *Library) Dummy(op string, id uint64) (*Dummy, error) { return find(l, l.dummies, op, id) }
+func (l *Library) Dummy(op string, id uint64) (*Dummy, error) { return find(l, l.registry.dummies, op, id) }
 
 func (d *Dummy) isOver() bool {
 	d.mu.Lock()
@@ -54,7 +54,7 @@ func (d *Dummy) end(l *Library, id uint64, force bool) error {
 		// Another call may have ended it meanwhile.
 		_ = work.end(l, work.id(), true)
 	}
-	_, err := l.dummies.Remove(id)
+	_, err := l.registry.dummies.Remove(id)
 	d.Release()
 	return err
 }
@@ -68,7 +68,7 @@ type DummyJob struct {
 
 // DummyJob finds a job on a dummy.
 func (l *Library) DummyJob(op string, id uint64) (*DummyJob, error) {
-	return find(l, l.dummyJobs, op, id)
+	return find(l, l.registry.dummyJobs, op, id)
 }
 
 func (j *DummyJob) isOver() bool                    { return j.id() == 0 }
@@ -91,7 +91,7 @@ func (j *DummyJob) end(l *Library, id uint64, force bool) error {
 	if !j.IsOver() {
 		return device.Errorf(device.CodeBusy, "dummy_job.destroy", "job handle %#x is not over", id)
 	}
-	if _, err := l.dummyJobs.Remove(id); err != nil {
+	if _, err := l.registry.dummyJobs.Remove(id); err != nil {
 		return err
 	}
 	j.dummy.mu.Lock()
