@@ -22,7 +22,9 @@ type Dummy struct {
 }
 
 // Dummy finds a dummy.
-func (l *Library) Dummy(op string, id uint64) (*Dummy, error) { return find(l, l.registry.dummies, op, id) }
+func (l *Library) Dummy(op string, id uint64) (*Dummy, error) {
+	return find(l, l.registry.dummies, op, id)
+}
 
 func (d *Dummy) isOver() bool {
 	d.mu.Lock()
