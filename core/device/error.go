@@ -41,6 +41,15 @@ func (e *Error) On(id ID) *Error {
 	return e
 }
 
+// About names the device in an error that was made without knowing it.
+func About(id ID, err error) error {
+	var typed *Error
+	if errors.As(err, &typed) {
+		return typed.On(id)
+	}
+	return err
+}
+
 // WithNative sets the vendor's or system's own number, and returns the error.
 func (e *Error) WithNative(native int64) *Error {
 	e.Native = native

@@ -70,13 +70,13 @@ func TestCapacityIsExactUnderContention(t *testing.T) {
 					require.Equal(t, device.CodeOutOfMemory, device.CodeOf(err))
 					continue
 				}
-				require.LessOrEqual(t, o.memory.held.Load(), uint64(1<<20))
+				require.LessOrEqual(t, o.capacity.memory.held.Load(), uint64(1<<20))
 				require.NoError(t, o.Free(addr, 320<<10))
 			}
 		})
 	}
 	wait.Wait()
-	require.Zero(t, o.memory.held.Load())
+	require.Zero(t, o.capacity.memory.held.Load())
 	allocate(t, o, 1<<20)
 }
 
@@ -108,10 +108,10 @@ func TestFreeRefusesWhatAllocDidNotReturn(t *testing.T) {
 		requireCode(t, device.CodeInvalidAddress, o.Free(bad.addr, bad.size), fmt.Sprintf("%#x", uint64(bad.addr)))
 	}
 	require.EqualValues(t, 42, bytes[0])
-	require.EqualValues(t, 4<<20, o.memory.held.Load())
+	require.EqualValues(t, 4<<20, o.capacity.memory.held.Load())
 	require.NoError(t, o.Free(addr, 4<<20))
 	requireCode(t, device.CodeInvalidAddress, o.Free(addr, 4<<20))
-	require.Zero(t, o.memory.held.Load())
+	require.Zero(t, o.capacity.memory.held.Load())
 }
 
 // TestSegmentTableAgainstANaiveList allocates and frees at random and asks for
@@ -151,11 +151,11 @@ func TestSegmentTableAgainstANaiveList(t *testing.T) {
 		for _, size := range live {
 			held += size
 		}
-		require.Equal(t, held, o.memory.held.Load())
+		require.Equal(t, held, o.capacity.memory.held.Load())
 		for addr, size := range live {
 			require.NoError(t, o.Free(addr, size))
 		}
-		require.Zero(t, o.memory.held.Load())
+		require.Zero(t, o.capacity.memory.held.Load())
 	})
 }
 
@@ -265,7 +265,7 @@ func TestTheSystemRefusesToMap(t *testing.T) {
 		require.Equal(t, 1, f.calls)
 
 		f.reserve = nil
-		require.Zero(t, o.memory.held.Load())
+		require.Zero(t, o.capacity.memory.held.Load())
 		require.Zero(t, o.live)
 		allocate(t, o, gib)
 	}
@@ -285,7 +285,7 @@ func TestTheSystemRefusesToUnmap(t *testing.T) {
 	require.ErrorAs(t, err, &typed)
 	require.EqualValues(t, syscall.ENOMEM, typed.Native)
 
-	require.EqualValues(t, 1<<20, o.memory.held.Load())
+	require.EqualValues(t, 1<<20, o.capacity.memory.held.Load())
 	requireCode(t, device.CodeBusy, o.Close())
 	require.NoError(t, o.DefaultStream().Fill(addr, device.Pattern{Value: 8, WidthBytes: 1}, 7))
 	require.NoError(t, o.DefaultStream().Synchronize(device.Forever))

@@ -4,6 +4,8 @@ import (
 	"math/bits"
 	"os"
 	"sync/atomic"
+
+	"ferrum_mem/core/device"
 )
 
 // The granularity is the same on machines with 4, 16 and 64 KiB pages, and
@@ -62,7 +64,7 @@ func (d *Driver) available(ownBytes uint64) uint64 {
 		held += m.held.Load()
 	}
 	held -= min(held, ownBytes)
-	promised := held - min(held, d.system.anonymousResident()+d.files.bytes())
+	promised := held - min(held, d.system.anonymousResident()+d.virtual.files.bytes())
 	return available - min(available, promised)
 }
 
@@ -84,3 +86,33 @@ func (d *Driver) free(m *memory) uint64 {
 	}
 	return room - room%d.granularity
 }
+
+// deviceCapacity is the capacity of a device as its segments and pages are counted
+// against it.
+type deviceCapacity struct {
+	driver *Driver
+	memory *memory
+	id     device.ID
+}
+
+// Hold counts bytes as held, if there is room for them under the capacity and in
+// the system.
+func (c deviceCapacity) Hold(op string, size uint64) error {
+	if free, ok := c.memory.take(size); !ok {
+		return device.Errorf(device.CodeOutOfMemory, op,
+			"size %d: %d bytes of the capacity of %d are free", size, free, c.memory.capacity).On(c.id)
+	}
+	if available := c.driver.available(size); size > available {
+		c.memory.giveBack(size)
+		return device.Errorf(device.CodeOutOfMemory, op,
+			"size %d: the system has %d bytes available for this process; %d of the capacity of %d are free",
+			size, available, c.memory.room(), c.memory.capacity).On(c.id)
+	}
+	return nil
+}
+
+// GiveBack counts bytes as held no more.
+func (c deviceCapacity) GiveBack(size uint64) { c.memory.giveBack(size) }
+
+// Bytes is the capacity.
+func (c deviceCapacity) Bytes() uint64 { return c.memory.capacity }

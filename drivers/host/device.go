@@ -10,20 +10,23 @@ import (
 
 // openDevice is one open of a device.
 type openDevice struct {
+	device.VirtualMemory
+	device.Exporter
+
 	driver   *Driver
 	info     device.Info
-	memory   *memory
+	capacity deviceCapacity
 	segments segmentTable
 	// foreign is memory of somebody else's that was adopted or linked.
 	foreign segmentTable
+	// virtual is what the methods of device.VirtualMemory and device.Exporter are of.
 	virtual *virtualMemory
 
 	mu     sync.Mutex
 	closed bool
 	// live counts segments from before they are mapped until after they are
-	// unmapped, so that Close cannot slip in between; reservations and pages are
-	// counted alike.
-	live, reservations, pages int
+	// unmapped, so that Close cannot slip in between.
+	live int
 
 	defaultStream *stream
 	// streams are the open ones, the default stream included.
@@ -47,9 +50,11 @@ var (
 
 func newOpenDevice(d *Driver, index int) *openDevice {
 	o := &openDevice{
-		driver: d, info: d.info(index), memory: d.memories[index], streams: make(map[*stream]struct{}),
+		driver: d, info: d.info(index), streams: make(map[*stream]struct{}),
 	}
-	o.virtual = &virtualMemory{owner: o}
+	o.capacity = deviceCapacity{driver: d, memory: d.memories[index], id: o.info.ID}
+	o.virtual = newVirtualMemory(&d.virtual, o.info.ID, o.capacity)
+	o.VirtualMemory, o.Exporter = o.virtual, o.virtual
 	o.defaultStream = newStream(o, 0)
 	o.streams[o.defaultStream] = struct{}{}
 	return o
@@ -86,7 +91,7 @@ func (o *openDevice) Memory() (device.MemoryReading, error) {
 	if err := o.checkOpen("host.memory"); err != nil {
 		return device.MemoryReading{}, err
 	}
-	return device.MemoryReading{TotalBytes: o.memory.capacity, FreeBytes: o.driver.free(o.memory)}, nil
+	return device.MemoryReading{TotalBytes: o.capacity.Bytes(), FreeBytes: o.driver.free(o.capacity.memory)}, nil
 }
 
 func (o *openDevice) DefaultStream() device.Stream { return o.defaultStream }
@@ -154,16 +159,19 @@ func (o *openDevice) Close() error {
 	}
 	o.closed = true
 	o.mu.Unlock()
-	o.virtual.closeFiles()
 	return o.defaultStream.shut("host.close")
 }
 
-// left says what keeps the device open, or "". The caller holds mu.
+// left says what keeps the device open, or "": then its virtual memory is closed. The
+// caller holds mu.
 func (o *openDevice) left() string {
 	streams, foreign := len(o.streams)-1, o.foreign.count()
-	if o.live == 0 && streams == 0 && o.reservations == 0 && o.pages == 0 && foreign == 0 {
-		return ""
+	reservations, pages := o.virtual.Left()
+	if o.live == 0 && streams == 0 && foreign == 0 {
+		if reservations, pages = o.virtual.Close(); reservations == 0 && pages == 0 {
+			return ""
+		}
 	}
 	return fmt.Sprintf("%d segments and %d streams, %d reservations and %d pages of virtual memory, "+
-		"%d ranges of others", o.live, streams, o.reservations, o.pages, foreign)
+		"%d ranges of others", o.live, streams, reservations, pages, foreign)
 }

@@ -21,16 +21,14 @@ type Driver struct {
 	granularity uint64
 	// start is the origin of the clock that events are timed on.
 	start time.Time
-	files memoryFiles
+	// virtual is what the virtual memory of all devices shares.
+	virtual virtualSystem
 
 	// What follows is the machine's, and known once look has looked: a program that
 	// only starts the library does not wait for a dozen files of the kernel's.
-	looked   sync.Once
-	known    atomic.Bool
-	name     string
-	mappings mappings
-	// strict says that the system promises no more memory than it has.
-	strict bool
+	looked sync.Once
+	known  atomic.Bool
+	name   string
 	// memories is known from the start where the settings give a capacity.
 	memories []*memory
 	// unusable says why there is no device, or is nil.
@@ -57,6 +55,7 @@ func newDriver(c Config, getenv func(string) string, s *system, m mapper) (*Driv
 		return nil, err
 	}
 	d := &Driver{settings: resolved, system: s, mapper: m, granularity: granularity(), start: time.Now()}
+	d.virtual = virtualSystem{calls: m, granularity: d.granularity, files: memoryFiles{calls: m.virtual}}
 	if resolved.memoryBytes == 0 {
 		return d, nil
 	}
@@ -94,8 +93,8 @@ func (d *Driver) look() error {
 	d.looked.Do(func() {
 		defer d.known.Store(true)
 		d.name = d.system.processorName()
-		d.mappings.bound = d.system.maxMapCount()
-		d.strict = d.system.overcommitPolicy() == policyStrict
+		d.virtual.mappings.bound = d.system.maxMapCount()
+		d.virtual.strict = d.system.overcommitPolicy() == policyStrict
 		if d.settings.memoryBytes != 0 {
 			return
 		}

@@ -4,8 +4,10 @@ import "sync"
 
 // memoryFiles are the open files of memory of all devices.
 type memoryFiles struct {
+	calls *virtualMapper
+
 	mu   sync.Mutex
-	open map[int]func(fd int) uint64
+	open map[int]struct{}
 }
 
 // bytes is how much memory the files have.
@@ -13,31 +15,31 @@ func (f *memoryFiles) bytes() uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var sum uint64
-	for fd, bytes := range f.open {
-		sum += bytes(fd)
+	for fd := range f.open {
+		sum += f.calls.fileBytes(fd)
 	}
 	return sum
 }
 
 // openFile makes a file of memory and counts what it has from then on.
-func (d *Driver) openFile(size uint64) (fd int, sizeBytes uint64, err error) {
-	d.files.mu.Lock()
-	defer d.files.mu.Unlock()
-	fd, sizeBytes, err = d.mapper.virtual.openFile(size)
+func (f *memoryFiles) openFile(size uint64) (fd int, sizeBytes uint64, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	fd, sizeBytes, err = f.calls.openFile(size)
 	if err != nil {
 		return -1, 0, err
 	}
-	if d.files.open == nil {
-		d.files.open = map[int]func(int) uint64{}
+	if f.open == nil {
+		f.open = map[int]struct{}{}
 	}
-	d.files.open[fd] = d.mapper.virtual.fileBytes
+	f.open[fd] = struct{}{}
 	return fd, sizeBytes, nil
 }
 
 // forgetFile closes a file, whose memory goes with it.
-func (d *Driver) forgetFile(fd int) {
-	d.files.mu.Lock()
-	defer d.files.mu.Unlock()
-	delete(d.files.open, fd)
-	_ = d.mapper.virtual.closeFile(fd)
+func (f *memoryFiles) forgetFile(fd int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.open, fd)
+	_ = f.calls.closeFile(fd)
 }

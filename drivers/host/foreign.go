@@ -79,7 +79,7 @@ func (o *openDevice) enterForeign(op string, addr device.Addr, size uint64) erro
 	}
 	base := uint64(addr)
 	if o.segments.overlaps(base, size) || o.virtual.overlaps(base, size) ||
-		!o.foreign.insertAlone(&segment{base: base, size: size, foreign: true}) {
+		!o.foreign.insertAlone(&segment{mappedRange: mappedRange{base: base, size: size}, foreign: true}) {
 		return o.errorf(device.CodeAlreadyExists, op,
 			"address %#x, size %d: overlaps memory that the device has already", base, size)
 	}
@@ -118,21 +118,6 @@ func (s *stream) checkForeign(o *operation) error {
 		}
 	}
 	return nil
-}
-
-// overlaps says whether a range touches a reservation.
-func (v *virtualMemory) overlaps(base, size uint64) bool {
-	if v.count.Load() == 0 {
-		return false
-	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for _, r := range v.reservations {
-		if r.base() < base+size && base < r.base()+r.size() {
-			return true
-		}
-	}
-	return false
 }
 
 // isWritable says whether the process may read and write all of a range, as far as

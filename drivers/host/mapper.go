@@ -3,6 +3,8 @@
 package host
 
 import (
+	"math"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -56,4 +58,34 @@ func systemMapper() mapper {
 		},
 		virtual: systemVirtualMapper(),
 	}
+}
+
+// mappedRange is where something was mapped.
+type mappedRange struct {
+	base, size uint64
+	// mapBase and mapSize are the mapping around it: larger than the range only where
+	// its unaligned ends could not be cut off.
+	mapBase, mapSize uint64
+}
+
+// aligned maps more than size and cuts off what lies before and after the
+// first aligned address. An end that cannot be cut off is kept and unmapped
+// with the segment: untouched, it costs address space only.
+func (m *mapper) aligned(size, align uint64, reserve func(uint64) (uint64, error)) (mappedRange, error) {
+	if size > math.MaxInt64-min(align, math.MaxInt64) {
+		return mappedRange{}, syscall.ENOMEM
+	}
+	start, err := reserve(size + align)
+	if err != nil {
+		return mappedRange{}, err
+	}
+	end := start + size + align
+	base := (start + align - 1) / align * align
+	if base > start && m.release(start, base-start) == nil {
+		start = base
+	}
+	if end > base+size && m.release(base+size, end-base-size) == nil {
+		end = base + size
+	}
+	return mappedRange{base: base, size: size, mapBase: start, mapSize: end - start}, nil
 }

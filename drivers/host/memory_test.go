@@ -58,7 +58,7 @@ func TestAllocRefusesWhatTheSystemDoesNotHave(t *testing.T) {
 	first := allocate(t, o, 2*gib)
 	_, err := o.Alloc(gib + granularity())
 	requireCode(t, device.CodeOutOfMemory, err, "1073807360", "1073741824 bytes available", "17179869184")
-	require.EqualValues(t, 2*gib, o.memory.held.Load())
+	require.EqualValues(t, 2*gib, o.capacity.memory.held.Load())
 	allocate(t, o, gib)
 	require.Zero(t, freeOf(t, o))
 	require.NoError(t, o.Free(first, 2*gib))

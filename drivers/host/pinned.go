@@ -17,7 +17,7 @@ func (o *openDevice) AllocPinned(size uint64) (device.PinnedMemory, error) {
 	}
 	found, err := o.take(op, size)
 	if err != nil {
-		o.drop(&o.live, 1)
+		o.ended()
 		return device.PinnedMemory{}, err
 	}
 	if err := o.driver.mapper.lock(found.base, size); err != nil {
@@ -26,9 +26,9 @@ func (o *openDevice) AllocPinned(size uint64) (device.PinnedMemory, error) {
 			// It stays mapped, and counted as held, until the process ends.
 			failure = errors.Join(failure, err)
 		} else {
-			o.memory.giveBack(size)
+			o.capacity.GiveBack(size)
 		}
-		o.drop(&o.live, 1)
+		o.ended()
 		return device.PinnedMemory{}, failure
 	}
 	found.locked = true

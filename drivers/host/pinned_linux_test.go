@@ -56,7 +56,7 @@ func TestTheBoundOnLockedMemory(t *testing.T) {
 	var typed *device.Error
 	require.ErrorAs(t, err, &typed)
 	require.Contains(t, []int64{int64(syscall.ENOMEM), int64(syscall.EPERM)}, typed.Native)
-	require.Zero(t, o.memory.held.Load())
+	require.Zero(t, o.capacity.memory.held.Load())
 	require.Zero(t, o.live)
 }
 
@@ -77,12 +77,12 @@ func TestTheSystemRefusesToLock(t *testing.T) {
 	f.lock = syscall.EPERM
 	_, err = o.AllocPinned(minGranularityBytes)
 	requireCode(t, device.CodeResourceExhausted, err, "8388608")
-	require.Zero(t, o.memory.held.Load())
+	require.Zero(t, o.capacity.memory.held.Load())
 	require.Zero(t, o.live)
 	f.release = syscall.ENOMEM
 	_, err = o.AllocPinned(minGranularityBytes)
 	requireCode(t, device.CodeResourceExhausted, err)
-	require.EqualValues(t, minGranularityBytes, o.memory.held.Load(), "what could not be unmapped is held")
+	require.EqualValues(t, minGranularityBytes, o.capacity.memory.held.Load(), "what could not be unmapped is held")
 	f.release, f.lock = nil, nil
 	_, err = o.AllocPinned(minGranularityBytes)
 	require.NoError(t, err)

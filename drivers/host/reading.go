@@ -35,12 +35,3 @@ func readReading(path string, bytes int) ([]byte, error) {
 	}
 	return content, nil
 }
-
-func untilNotInterrupted(call func() (int, error)) (int, error) {
-	for {
-		result, err := call()
-		if err != unix.EINTR {
-			return result, err
-		}
-	}
-}

@@ -12,14 +12,11 @@ import (
 // segment is one mapping that Alloc, AllocPinned or Reserve gave out, or
 // memory of somebody else's that was adopted or linked.
 type segment struct {
-	base, size uint64
+	mappedRange
 	// locked says that it is of AllocPinned.
 	locked bool
 	// foreign says that it is somebody else's.
 	foreign bool
-	// mapBase and mapSize are the mapping around it: larger than the segment
-	// only where its unaligned ends could not be cut off.
-	mapBase, mapSize uint64
 	// inFlight counts queued operations that touch the segment.
 	inFlight atomic.Int64
 }

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -175,13 +174,6 @@ func (s *system) machine() Machine {
 		m.AvailableBytes = min(m.AvailableBytes, m.TotalBytes)
 	}
 	return m
-}
-
-// errnoOf is the system's number of an error, or 0.
-func errnoOf(err error) syscall.Errno {
-	var number syscall.Errno
-	errors.As(err, &number)
-	return number
 }
 
 const policyStrict = "strict"

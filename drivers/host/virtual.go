@@ -27,15 +27,42 @@ import (
 // what was done is undone from the notes, which are brought up to date only at
 // the end.
 
+// virtualSystem is what the virtual memories of all devices of one driver share.
+type virtualSystem struct {
+	calls       mapper
+	granularity uint64
+	files       memoryFiles
+
+	// What follows is the machine's, and known before a device is opened.
+	mappings mappings
+	// strict says that the system promises no more memory than it has.
+	strict bool
+}
+
+// pageCapacity is what the pages of one device are counted against.
+type pageCapacity interface {
+	// Hold counts bytes as held, or says why there is no room for them.
+	Hold(op string, size uint64) error
+	GiveBack(size uint64)
+	// Bytes is how many may be held in all.
+	Bytes() uint64
+}
+
 // virtualMemory is the virtual memory of one open device.
 type virtualMemory struct {
-	owner *openDevice
+	system   *virtualSystem
+	id       device.ID
+	capacity pageCapacity
 
 	// count is len(reservations), for who wants to know without the lock that
 	// there is none.
 	count atomic.Int64
 
-	mu sync.Mutex
+	mu     sync.Mutex
+	closed bool
+	// reserving and created count reservations and pages from before they are made
+	// until after they are gone, so that Close cannot slip in between.
+	reserving, created int
 	// reservations are sorted by base.
 	reservations []*reservation
 	stores       []*store
@@ -46,89 +73,135 @@ type virtualMemory struct {
 }
 
 // virtualMapper is the system's part, or why the call cannot be.
-func (o *openDevice) virtualMapper(op string) (*virtualMapper, error) {
-	if m := o.driver.mapper.virtual; m != nil {
+func (v *virtualMemory) virtualMapper(op string) (*virtualMapper, error) {
+	if m := v.system.calls.virtual; m != nil {
 		return m, nil
 	}
-	return nil, o.errorf(device.CodeUnsupported, op,
+	return nil, v.errorf(device.CodeUnsupported, op,
 		"address space apart from memory needs files of memory with holes, which only Linux has")
 }
 
 // Granularity: 64 KiB, or the system's page where that is larger, and the size of
 // a huge page.
-func (o *openDevice) Granularity() device.Granularity {
-	return device.Granularity{MinimumBytes: o.driver.granularity, RecommendedBytes: max(hugePageBytes, o.driver.granularity)}
+func (v *virtualMemory) Granularity() device.Granularity {
+	return device.Granularity{MinimumBytes: v.system.granularity, RecommendedBytes: max(hugePageBytes, v.system.granularity)}
+}
+
+// newVirtualMemory is that of a device which is open.
+func newVirtualMemory(system *virtualSystem, id device.ID, capacity pageCapacity) *virtualMemory {
+	return &virtualMemory{system: system, id: id, capacity: capacity}
+}
+
+// Close gives the files back, and refuses every later call. While reservations or pages
+// are left it does nothing, and says how many.
+func (v *virtualMemory) Close() (reservations, pages int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.reserving == 0 && v.created == 0 {
+		v.closed = true
+		v.closeStores()
+	}
+	return v.reserving, v.created
+}
+
+// Left counts the reservations and the pages.
+func (v *virtualMemory) Left() (reservations, pages int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.reserving, v.created
+}
+
+func (v *virtualMemory) errorf(code device.Code, op, format string, args ...any) error {
+	return device.Errorf(code, op, format, args...).On(v.id)
+}
+
+// about adds the device to an error that was made without knowing it.
+func (v *virtualMemory) about(err error) error { return device.About(v.id, err) }
+
+// check refuses a call on a closed device. The caller holds mu.
+func (v *virtualMemory) check(op string) error {
+	if v.closed {
+		return v.errorf(device.CodeInvalidState, op, "the device is closed")
+	}
+	return nil
+}
+
+// checkOpen is check for callers that do not hold mu.
+func (v *virtualMemory) checkOpen(op string) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.check(op)
 }
 
 // start begins a call that leaves more behind: an open device is busy with it
 // from then on.
-func (o *openDevice) start(op string, counter *int, n int) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if err := o.check(op); err != nil {
+func (v *virtualMemory) start(op string, counter *int, n int) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if err := v.check(op); err != nil {
 		return err
 	}
 	*counter += n
 	return nil
 }
 
-func (o *openDevice) drop(counter *int, n int) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+func (v *virtualMemory) drop(counter *int, n int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	*counter -= n
 }
 
 // checkRange refuses a size or address that can be no range of pages.
-func (o *openDevice) checkRange(op string, addr device.Addr, size uint64) error {
-	if err := o.checkSize(op, size); err != nil {
+func (v *virtualMemory) checkRange(op string, addr device.Addr, size uint64) error {
+	if err := v.checkSize(op, size); err != nil {
 		return err
 	}
-	return o.checkAddress(op, addr)
+	return v.checkAddress(op, addr)
 }
 
-func (o *openDevice) checkSize(op string, size uint64) error {
-	if size == 0 || size%o.driver.granularity != 0 {
-		return o.errorf(device.CodeInvalidSize, op,
-			"size %d: want a multiple of %d, not 0", size, o.driver.granularity)
+func (v *virtualMemory) checkSize(op string, size uint64) error {
+	if size == 0 || size%v.system.granularity != 0 {
+		return v.errorf(device.CodeInvalidSize, op,
+			"size %d: want a multiple of %d, not 0", size, v.system.granularity)
 	}
 	return nil
 }
 
-func (o *openDevice) checkAddress(op string, addr device.Addr) error {
-	if uint64(addr)%o.driver.granularity != 0 {
-		return o.errorf(device.CodeInvalidOffset, op,
-			"address %#x: want a multiple of %d", uint64(addr), o.driver.granularity)
+func (v *virtualMemory) checkAddress(op string, addr device.Addr) error {
+	if uint64(addr)%v.system.granularity != 0 {
+		return v.errorf(device.CodeInvalidOffset, op,
+			"address %#x: want a multiple of %d", uint64(addr), v.system.granularity)
 	}
 	return nil
 }
 
 // Reserve takes address space: of at least 2 MiB, it starts at a multiple of
 // that, whatever the alignment.
-func (o *openDevice) Reserve(size, align uint64) (device.Addr, error) {
+func (v *virtualMemory) Reserve(size, align uint64) (device.Addr, error) {
 	const op = "host.reserve"
-	m, err := o.virtualMapper(op)
+	m, err := v.virtualMapper(op)
 	if err != nil {
 		return 0, err
 	}
-	if err := o.checkSize(op, size); err != nil {
+	if err := v.checkSize(op, size); err != nil {
 		return 0, err
 	}
-	if bits.OnesCount64(align) != 1 || align < o.driver.granularity {
-		return 0, o.errorf(device.CodeInvalidAlignment, op,
-			"alignment %d: want a power of two of at least %d", align, o.driver.granularity)
+	if bits.OnesCount64(align) != 1 || align < v.system.granularity {
+		return 0, v.errorf(device.CodeInvalidAlignment, op,
+			"alignment %d: want a power of two of at least %d", align, v.system.granularity)
 	}
-	if err := o.start(op, &o.reservations, 1); err != nil {
+	if err := v.start(op, &v.reserving, 1); err != nil {
 		return 0, err
 	}
 	if size >= hugePageBytes {
 		align = max(align, hugePageBytes)
 	}
-	mapping, err := o.driver.mapAligned(size, align, m.reserve)
+	mapping, err := v.system.calls.aligned(size, align, m.reserve)
 	if err != nil {
-		o.drop(&o.reservations, 1)
-		return 0, o.systemError(op, device.CodeOutOfVirtualMemory, o.refused(err), fmt.Sprintf("size %d, alignment %d", size, align))
+		v.drop(&v.reserving, 1)
+		return 0, v.systemError(op, device.CodeOutOfVirtualMemory, v.refused(err), fmt.Sprintf("size %d, alignment %d", size, align))
 	}
-	o.virtual.insert(&reservation{mapping: mapping})
+	v.insert(&reservation{mapping: mapping})
 	return device.Addr(mapping.base), nil
 }
 
@@ -148,23 +221,23 @@ func (v *virtualMemory) place(r *reservation) int {
 }
 
 // Unreserve unmaps the address space; what the notes about it took goes as well.
-func (o *openDevice) Unreserve(addr device.Addr, size uint64) error {
+func (v *virtualMemory) Unreserve(addr device.Addr, size uint64) error {
 	const op = "host.unreserve"
-	if _, err := o.virtualMapper(op); err != nil {
+	if _, err := v.virtualMapper(op); err != nil {
 		return err
 	}
-	if err := o.checkOpen(op); err != nil {
+	if err := v.checkOpen(op); err != nil {
 		return err
 	}
-	r, err := o.virtual.remove(op, uint64(addr), size)
+	r, err := v.remove(op, uint64(addr), size)
 	if err != nil {
-		return o.about(err)
+		return v.about(err)
 	}
-	if err := o.driver.mapper.release(r.mapping.mapBase, r.mapping.mapSize); err != nil {
-		o.virtual.insert(r)
-		return o.systemError(op, device.CodeUnmappingFailed, o.refused(err), fmt.Sprintf("address %#x, size %d", uint64(addr), size))
+	if err := v.system.calls.release(r.mapping.mapBase, r.mapping.mapSize); err != nil {
+		v.insert(r)
+		return v.systemError(op, device.CodeUnmappingFailed, v.refused(err), fmt.Sprintf("address %#x, size %d", uint64(addr), size))
 	}
-	o.drop(&o.reservations, 1)
+	v.drop(&v.reserving, 1)
 	return nil
 }
 
@@ -187,13 +260,11 @@ func (v *virtualMemory) remove(op string, address, size uint64) (*reservation, e
 	return r, nil
 }
 
-// closeFiles gives the files of a device back that has no pages left.
-func (v *virtualMemory) closeFiles() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
+// closeStores gives the files back. The caller holds mu, and no pages are left.
+func (v *virtualMemory) closeStores() {
 	for _, s := range v.stores {
 		if s.backing == device.BackingMovable {
-			v.owner.driver.forgetFile(s.fd)
+			v.system.files.forgetFile(s.fd)
 		}
 	}
 	v.stores = nil
@@ -207,10 +278,10 @@ type refusal struct {
 }
 
 // refused is asked before anything is undone: that takes mappings away.
-func (o *openDevice) refused(err error) refusal {
+func (v *virtualMemory) refused(err error) refusal {
 	why := refusal{err: err}
 	if errnoOf(err) == syscall.ENOMEM {
-		m := o.driver.mapper.virtual
+		m := v.system.calls.virtual
 		given := spare.give(m)
 		why.mappings = m.mappings() + given
 	}
@@ -219,14 +290,14 @@ func (o *openDevice) refused(err error) refusal {
 
 // systemError says what the system refused, and why where that is to be found
 // out: it has one number for no memory and for too many mappings.
-func (o *openDevice) systemError(op string, code device.Code, why refusal, what string) error {
+func (v *virtualMemory) systemError(op string, code device.Code, why refusal, what string) error {
 	number := errnoOf(why.err)
 	switch number {
 	case syscall.ENOMEM:
-		if bound := o.driver.mappings.bound; bound != 0 && why.mappings+mappingSlack >= bound {
+		if bound := v.system.mappings.bound; bound != 0 && why.mappings+mappingSlack >= bound {
 			return device.Errorf(device.CodeResourceExhausted, op,
 				"%s: this process has %d mappings and vm.max_map_count is %d: %w", what, why.mappings, bound, why.err).
-				On(o.info.ID).WithNative(int64(number))
+				On(v.id).WithNative(int64(number))
 		}
 		if code != device.CodeOutOfVirtualMemory {
 			code = device.CodeOutOfMemory
@@ -236,7 +307,7 @@ func (o *openDevice) systemError(op string, code device.Code, why refusal, what 
 	case syscall.EMFILE, syscall.ENFILE:
 		code = device.CodeResourceExhausted
 	}
-	return device.Errorf(code, op, "%s: the system refused: %w", what, why.err).On(o.info.ID).WithNative(int64(number))
+	return device.Errorf(code, op, "%s: the system refused: %w", what, why.err).On(v.id).WithNative(int64(number))
 }
 
 // listed is a page of a list that a call names.

@@ -67,7 +67,7 @@ func readsOtherPages(t *testing.T, size uint64) {
 		require.NoError(t, err)
 		require.NoError(t, syscall.Close(3+i))
 	}
-	require.Zero(t, o.memory.held.Load(), "who made the pages pays for them")
+	require.Zero(t, o.capacity.memory.held.Load(), "who made the pages pays for them")
 	require.NoError(t, o.Map(addr, pages))
 	require.NoError(t, o.SetAccess(addr, 2*size, device.AccessReadWrite))
 	_, other, err := o.FirstOther(addr, 3, 2*size)
@@ -105,7 +105,7 @@ func TestImportRefusesMemoryThatMayGo(t *testing.T) {
 		require.ErrorContains(t, err, c.words, name)
 		require.NoError(t, unix.Close(fd))
 	}
-	require.Zero(t, o.pages)
+	require.Zero(t, o.virtual.created)
 }
 
 // Whatever call of the system fails, nothing has changed and no descriptor is left, and
@@ -148,7 +148,7 @@ func TestEverySystemCallOfExportsMayFail(t *testing.T) {
 		}
 		require.NoError(t, syscall.Close(fd))
 		require.Equal(t, before, openDescriptors(t))
-		require.Zero(t, s.o.memory.held.Load())
+		require.Zero(t, s.o.capacity.memory.held.Load())
 		require.NoError(t, s.o.Close())
 		if !failed && f.left > 0 {
 			break

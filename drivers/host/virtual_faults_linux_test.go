@@ -133,7 +133,7 @@ func (s *script) steps() []func() error {
 // books are all that must be as it was when a call has failed.
 func (s *script) books() string {
 	v := s.o.virtual
-	text := fmt.Sprintf("held %d, reservations %d, pages %d;", s.o.memory.held.Load(), s.o.reservations, s.o.pages)
+	text := fmt.Sprintf("held %d, reservations %d, pages %d;", s.o.capacity.memory.held.Load(), s.o.virtual.reserving, s.o.virtual.created)
 	for _, r := range v.reservations {
 		text += fmt.Sprintf(" reservation of %d with %d:", r.size(), r.mapped)
 		for offset := uint64(0); offset < r.size(); offset += scriptPage {
@@ -196,7 +196,7 @@ func TestEverySystemCallOfVirtualMemoryMayFail(t *testing.T) {
 			}
 			require.NoError(t, step(), "step %d again, failure %d", i, n)
 		}
-		require.Zero(t, s.o.memory.held.Load())
+		require.Zero(t, s.o.capacity.memory.held.Load())
 		require.NoError(t, s.o.Close())
 		if f.left > 0 {
 			break
@@ -263,7 +263,7 @@ func TestRefusalsOfTheSystemAreNamed(t *testing.T) {
 		page := make([]device.Page, 1)
 		f.left = 1
 		requireCode(t, c.create, o.Create(page, scriptPage, device.BackingMovable), c.words...)
-		require.Zero(t, o.memory.held.Load())
+		require.Zero(t, o.capacity.memory.held.Load())
 		require.NoError(t, o.Create(page, scriptPage, device.BackingMovable))
 		f.left = 1
 		_, err := o.Reserve(scriptPage, scriptPage)
@@ -293,7 +293,7 @@ func TestSmallFiles(t *testing.T) {
 	o := openForced(t, m)
 	pages := make([]device.Page, 5)
 	requireCode(t, device.CodeResourceExhausted, o.Create(pages, scriptPage, device.BackingMovable), "limit on the size of files")
-	require.Zero(t, o.memory.held.Load())
+	require.Zero(t, o.capacity.memory.held.Load())
 	require.NoError(t, o.Create(pages[:4], scriptPage, device.BackingMovable))
 	require.NoError(t, o.Release(pages[:4]))
 	require.NoError(t, o.Close())
@@ -317,14 +317,14 @@ func TestMemoryThatIsPromised(t *testing.T) {
 		return clear(address, size)
 	}
 	o := openForced(t, m)
-	o.driver.strict = true
+	o.driver.virtual.strict = true
 	replaceMemory(t, o)
 	require.Equal(t, 2, replaced)
 	root := files(t, map[string]string{"proc/sys/vm/overcommit_memory": "2\n", "proc/meminfo": "MemTotal: 1048576 kB\nMemAvailable: 1048576 kB\n"})
 	d, err := newDriver(Config{}, func(string) string { return "" }, newSystem(root), m)
 	require.NoError(t, err)
 	require.NoError(t, d.Probe())
-	require.True(t, d.strict)
+	require.True(t, d.virtual.strict)
 }
 
 // replaceMemory writes a page twice, and finds zeros in it before.

@@ -7,15 +7,15 @@ import (
 )
 
 // Map notes where the pages are; the system hears of it when access is given.
-func (o *openDevice) Map(addr device.Addr, pages []device.Page) error {
+func (v *virtualMemory) Map(addr device.Addr, pages []device.Page) error {
 	const op = "host.map_pages"
-	if _, err := o.virtualMapper(op); err != nil {
+	if _, err := v.virtualMapper(op); err != nil {
 		return err
 	}
-	if err := o.checkOpen(op); err != nil {
+	if err := v.checkOpen(op); err != nil {
 		return err
 	}
-	return o.about(o.virtual.mapPages(op, addr, pages))
+	return v.about(v.mapPages(op, addr, pages))
 }
 
 func (v *virtualMemory) mapPages(op string, addr device.Addr, pages []device.Page) error {
@@ -32,7 +32,7 @@ func (v *virtualMemory) mapPages(op string, addr device.Addr, pages []device.Pag
 				"page %#x, number %d of the list: of %d bytes, the first one of %d", uint64(pages[i]), i, l.store.pageBytes, pageBytes)
 		}
 	}
-	if err := v.owner.checkAddress(op, addr); err != nil {
+	if err := v.checkAddress(op, addr); err != nil {
 		return err
 	}
 	// The pages are within the capacity, so their sum does not wrap.
@@ -108,7 +108,7 @@ func (v *virtualMemory) claimRange(
 	}
 	c := claimed{space: r, address: address, size: size}
 	growth := v.growth(c, wantedAccess{access: access})
-	if err := v.owner.takeMappings(op, growth); err != nil {
+	if err := v.takeMappings(op, growth); err != nil {
 		return claimed{}, err
 	}
 	r.stretches(address, size, func(s stretch) bool {
@@ -123,37 +123,36 @@ func (v *virtualMemory) claimRange(
 // SetAccess is one call of the system for each run of private pages and for each
 // run of movable ones that follow each other in their file, and one more for each
 // row of movable ones, which keeps it from children.
-func (o *openDevice) SetAccess(addr device.Addr, size uint64, access device.Access) error {
+func (v *virtualMemory) SetAccess(addr device.Addr, size uint64, access device.Access) error {
 	const op = "host.set_access"
-	if _, err := o.virtualMapper(op); err != nil {
+	if _, err := v.virtualMapper(op); err != nil {
 		return err
 	}
-	if err := o.checkOpen(op); err != nil {
+	if err := v.checkOpen(op); err != nil {
 		return err
 	}
 	if access < device.AccessNone || access > device.AccessReadWrite {
-		return o.errorf(device.CodeInvalidArgument, op, "access %d: not known", access)
+		return v.errorf(device.CodeInvalidArgument, op, "access %d: not known", access)
 	}
-	if err := o.checkRange(op, addr, size); err != nil {
+	if err := v.checkRange(op, addr, size); err != nil {
 		return err
 	}
-	v := o.virtual
 	v.mu.Lock()
 	c, err := v.claimRange(op, uint64(addr), size, access,
 		func(s pageSlot) bool { return device.Access(s.access) > access })
 	if err != nil {
 		v.mu.Unlock()
-		return o.about(err)
+		return v.about(err)
 	}
 	runs := v.runs(v.lend(), c, wantedAccess{access: access})
 	v.mu.Unlock()
 	if access != device.AccessNone && hasPrivate(runs) && c.space.primed.CompareAndSwap(false, true) {
-		o.prime(c.space, runs)
+		v.prime(c.space, runs)
 	}
 	if done, err := v.apply(c.space, runs); err != nil {
-		why := o.refused(err)
+		why := v.refused(err)
 		v.undo(c, done)
-		return o.systemError(op, device.CodeMappingFailed, why, fmt.Sprintf("address %#x, size %d, access %d", uint64(addr), size, access))
+		return v.systemError(op, device.CodeMappingFailed, why, fmt.Sprintf("address %#x, size %d, access %d", uint64(addr), size, access))
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -169,23 +168,22 @@ func (o *openDevice) SetAccess(addr device.Addr, size uint64, access device.Acce
 
 // Unmap takes access from the whole range, and then gives back what private pages
 // have: that cannot be undone, so it comes last.
-func (o *openDevice) Unmap(addr device.Addr, size uint64) error {
+func (v *virtualMemory) Unmap(addr device.Addr, size uint64) error {
 	const op = "host.unmap_pages"
-	if _, err := o.virtualMapper(op); err != nil {
+	if _, err := v.virtualMapper(op); err != nil {
 		return err
 	}
-	if err := o.checkOpen(op); err != nil {
+	if err := v.checkOpen(op); err != nil {
 		return err
 	}
-	if err := o.checkRange(op, addr, size); err != nil {
+	if err := v.checkRange(op, addr, size); err != nil {
 		return err
 	}
-	v := o.virtual
 	v.mu.Lock()
 	c, err := v.claimRange(op, uint64(addr), size, device.AccessNone, func(pageSlot) bool { return true })
 	if err != nil {
 		v.mu.Unlock()
-		return o.about(err)
+		return v.about(err)
 	}
 	files := v.runs(v.lend(), c, wantedAccess{noted: true})
 	runs := v.runs(v.lend(), c, wantedAccess{access: device.AccessNone})
@@ -196,9 +194,9 @@ func (o *openDevice) Unmap(addr device.Addr, size uint64) error {
 		err = v.forget(runs)
 	}
 	if err != nil {
-		why := o.refused(err)
+		why := v.refused(err)
 		v.undo(c, done)
-		return o.systemError(op, device.CodeUnmappingFailed, why, fmt.Sprintf("address %#x, size %d", uint64(addr), size))
+		return v.systemError(op, device.CodeUnmappingFailed, why, fmt.Sprintf("address %#x, size %d", uint64(addr), size))
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -218,21 +216,21 @@ func (o *openDevice) Unmap(addr device.Addr, size uint64) error {
 }
 
 // Resident asks the file of movable pages, and the page tables for private ones.
-func (o *openDevice) Resident(addr device.Addr, size uint64) (uint64, error) {
+func (v *virtualMemory) Resident(addr device.Addr, size uint64) (uint64, error) {
 	const op = "host.resident"
-	m, err := o.virtualMapper(op)
+	m, err := v.virtualMapper(op)
 	if err != nil {
 		return 0, err
 	}
-	if err := o.checkOpen(op); err != nil {
+	if err := v.checkOpen(op); err != nil {
 		return 0, err
 	}
-	if err := o.checkRange(op, addr, size); err != nil {
+	if err := v.checkRange(op, addr, size); err != nil {
 		return 0, err
 	}
-	pieces, err := o.virtual.pieces(op, uint64(addr), size)
+	pieces, err := v.pieces(op, uint64(addr), size)
 	if err != nil {
-		return 0, o.about(err)
+		return 0, v.about(err)
 	}
 	var sum uint64
 	for _, p := range pieces {
@@ -243,7 +241,7 @@ func (o *openDevice) Resident(addr device.Addr, size uint64) (uint64, error) {
 			found, err = m.privateResident(p.address, p.size)
 		}
 		if err != nil {
-			return 0, o.systemError(op, device.CodeDevice, o.refused(err), fmt.Sprintf("address %#x, size %d", p.address, p.size))
+			return 0, v.systemError(op, device.CodeDevice, v.refused(err), fmt.Sprintf("address %#x, size %d", p.address, p.size))
 		}
 		sum += found
 	}

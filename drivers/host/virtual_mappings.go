@@ -29,10 +29,10 @@ func (m *mappings) take(op string, growth int64) error {
 }
 
 // takeMappings counts mappings that a call needs, or gives back.
-func (o *openDevice) takeMappings(op string, growth int64) error {
-	m := &o.driver.mappings
+func (v *virtualMemory) takeMappings(op string, growth int64) error {
+	m := &v.system.mappings
 	if growth > 0 && m.bound != 0 {
-		if err := spare.have(o.driver.mapper.virtual); err != nil {
+		if err := spare.have(v.system.calls.virtual); err != nil {
 			return device.Errorf(device.CodeResourceExhausted, op,
 				"%d mappings more: the system refused one to spare (vm.max_map_count is %d, and memory or address space may be limited): %w",
 				growth, m.bound, err).WithNative(int64(errnoOf(err)))

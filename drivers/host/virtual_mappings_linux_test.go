@@ -53,7 +53,7 @@ func TestSpareMappings(t *testing.T) {
 	require.Zero(t, spare.give(m.virtual), "once")
 	requireCode(t, device.CodeResourceExhausted, o.SetAccess(middle, scriptPage, device.AccessReadWrite), "one to spare", "vm.max_map_count")
 	require.Equal(t, made+1, makes)
-	require.Zero(t, o.driver.mappings.count.Load())
+	require.Zero(t, o.driver.virtual.mappings.count.Load())
 	refuses = false
 	require.NoError(t, o.SetAccess(middle, scriptPage, device.AccessReadWrite))
 	require.True(t, spare.there.Load())

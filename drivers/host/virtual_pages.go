@@ -11,40 +11,40 @@ import (
 // Create makes pages without memory: it comes with the first touch, in huge pages
 // for private ones of at least 2 MiB. Movable ones follow each other in their file
 // as far as that has such runs.
-func (o *openDevice) Create(pages []device.Page, pageBytes uint64, backing device.Backing) error {
+func (v *virtualMemory) Create(pages []device.Page, pageBytes uint64, backing device.Backing) error {
 	const op = "host.create_pages"
-	if _, err := o.virtualMapper(op); err != nil {
+	if _, err := v.virtualMapper(op); err != nil {
 		return err
 	}
 	switch {
 	case len(pages) == 0:
-		return o.errorf(device.CodeInvalidSize, op, "pages: the list must not be empty")
-	case bits.OnesCount64(pageBytes) != 1 || pageBytes < o.driver.granularity:
-		return o.errorf(device.CodeInvalidPageSize, op,
-			"page size %d: want a power of two of at least %d", pageBytes, o.driver.granularity)
+		return v.errorf(device.CodeInvalidSize, op, "pages: the list must not be empty")
+	case bits.OnesCount64(pageBytes) != 1 || pageBytes < v.system.granularity:
+		return v.errorf(device.CodeInvalidPageSize, op,
+			"page size %d: want a power of two of at least %d", pageBytes, v.system.granularity)
 	case backing < device.BackingMovable || backing > device.BackingShareable:
-		return o.errorf(device.CodeInvalidArgument, op, "backing %d: not known", backing)
+		return v.errorf(device.CodeInvalidArgument, op, "backing %d: not known", backing)
 	}
 	high, size := bits.Mul64(pageBytes, uint64(len(pages)))
 	if high != 0 {
-		return o.errorf(device.CodeOutOfMemory, op, "%d pages of %d bytes: the sum does not fit 64 bits", len(pages), pageBytes)
+		return v.errorf(device.CodeOutOfMemory, op, "%d pages of %d bytes: the sum does not fit 64 bits", len(pages), pageBytes)
 	}
-	if err := o.start(op, &o.pages, len(pages)); err != nil {
+	if err := v.start(op, &v.created, len(pages)); err != nil {
 		return err
 	}
-	err := o.hold(op, size)
+	err := v.capacity.Hold(op, size)
 	if err == nil {
 		if backing == device.BackingShareable {
-			err = o.createShareable(op, pages, pageBytes)
+			err = v.createShareable(op, pages, pageBytes)
 		} else {
-			err = o.virtual.create(op, pages, pageBytes, backing)
+			err = v.create(op, pages, pageBytes, backing)
 		}
 		if err == nil {
 			return nil
 		}
-		o.memory.giveBack(size)
+		v.capacity.GiveBack(size)
 	}
-	o.drop(&o.pages, len(pages))
+	v.drop(&v.created, len(pages))
 	return err
 }
 
@@ -56,7 +56,7 @@ func (v *virtualMemory) create(op string, pages []device.Page, pageBytes uint64,
 		return err
 	}
 	if !s.give(pages) {
-		return v.owner.errorf(device.CodeResourceExhausted, op,
+		return v.errorf(device.CodeResourceExhausted, op,
 			"%d pages of %d bytes: the file for them may have %d in all (limit on the size of files)",
 			len(pages), pageBytes, s.limit)
 	}
@@ -73,12 +73,12 @@ func (v *virtualMemory) store(op string, pageBytes uint64, backing device.Backin
 	}
 	made := &store{
 		number: uint64(len(v.stores)), pageBytes: pageBytes, backing: backing, fd: -1,
-		limit: placesOf(v.owner.memory.capacity, pageBytes),
+		limit: placesOf(v.capacity.Bytes(), pageBytes),
 	}
 	if backing == device.BackingMovable {
-		fd, size, err := v.owner.driver.openFile(made.limit * pageBytes)
+		fd, size, err := v.system.files.openFile(made.limit * pageBytes)
 		if err != nil {
-			return nil, v.owner.systemError(op, device.CodeDevice, v.owner.refused(err), fmt.Sprintf("a file for pages of %d bytes", pageBytes))
+			return nil, v.systemError(op, device.CodeDevice, v.refused(err), fmt.Sprintf("a file for pages of %d bytes", pageBytes))
 		}
 		made.fd, made.limit = fd, min(made.limit, size/pageBytes)
 	}
@@ -190,7 +190,7 @@ func (v *virtualMemory) settle(runs []pageRun) {
 
 // change calls the system for each run of movable pages; private ones have
 // nothing while they are not mapped.
-func (o *openDevice) change(op string, runs []pageRun, call func(file filePart, size uint64) error) error {
+func (v *virtualMemory) change(op string, runs []pageRun, call func(file filePart, size uint64) error) error {
 	for _, run := range runs {
 		if run.store.backing == device.BackingPrivate {
 			continue
@@ -201,7 +201,7 @@ func (o *openDevice) change(op string, runs []pageRun, call func(file filePart, 
 		}
 		for index := run.start; index < run.end; index += step {
 			if err := call(run.store.part(index), step*run.store.pageBytes); err != nil {
-				return o.systemError(op, device.CodeDevice, o.refused(err), fmt.Sprintf("%d pages of %d bytes", step, run.store.pageBytes))
+				return v.systemError(op, device.CodeDevice, v.refused(err), fmt.Sprintf("%d pages of %d bytes", step, run.store.pageBytes))
 			}
 		}
 	}
@@ -211,26 +211,26 @@ func (o *openDevice) change(op string, runs []pageRun, call func(file filePart, 
 // Release gives pages back: the memory of movable ones by holes in their file, one
 // for each run; a shareable one's file is closed, and another process may still have
 // the memory.
-func (o *openDevice) Release(pages []device.Page) error {
+func (v *virtualMemory) Release(pages []device.Page) error {
 	const op = "host.release_pages"
-	m, err := o.virtualMapper(op)
+	m, err := v.virtualMapper(op)
 	if err != nil {
 		return err
 	}
-	if err := o.checkOpen(op); err != nil {
+	if err := v.checkOpen(op); err != nil {
 		return err
 	}
-	runs, err := o.virtual.claim(op, pages)
+	runs, err := v.claim(op, pages)
 	if err != nil {
-		return o.about(err)
+		return v.about(err)
 	}
-	if err := o.change(op, slices.DeleteFunc(slices.Clone(runs), pageRun.shareable), m.punch); err != nil {
-		o.virtual.settle(runs)
+	if err := v.change(op, slices.DeleteFunc(slices.Clone(runs), pageRun.shareable), m.punch); err != nil {
+		v.settle(runs)
 		return err
 	}
-	o.closeFiles(runs)
-	o.memory.giveBack(o.virtual.takeBack(runs))
-	o.drop(&o.pages, len(pages))
+	v.closeFiles(runs)
+	v.capacity.GiveBack(v.takeBack(runs))
+	v.drop(&v.created, len(pages))
 	return nil
 }
 
@@ -262,19 +262,19 @@ func (v *virtualMemory) takeBack(runs []pageRun) uint64 {
 //	nothing              2.5 + 1660         1.7 + 1630
 //
 // Private pages that are not mapped have nothing to zero.
-func (o *openDevice) Zero(pages []device.Page) error {
+func (v *virtualMemory) Zero(pages []device.Page) error {
 	const op = "host.zero_pages"
-	m, err := o.virtualMapper(op)
+	m, err := v.virtualMapper(op)
 	if err != nil {
 		return err
 	}
-	if err := o.checkOpen(op); err != nil {
+	if err := v.checkOpen(op); err != nil {
 		return err
 	}
-	runs, err := o.virtual.claim(op, pages)
+	runs, err := v.claim(op, pages)
 	if err != nil {
-		return o.about(err)
+		return v.about(err)
 	}
-	defer o.virtual.settle(runs)
-	return o.change(op, runs, m.overwrite)
+	defer v.settle(runs)
+	return v.change(op, runs, m.overwrite)
 }

@@ -58,8 +58,8 @@ func TestThreadsOnOneReservation(t *testing.T) {
 	allow(t, o.Unmap(common, scriptPage), device.CodeNotMapped)
 	require.NoError(t, o.Release(shared))
 	require.NoError(t, o.Unreserve(addr, size))
-	require.Zero(t, o.memory.held.Load())
-	require.Zero(t, o.driver.mappings.count.Load())
+	require.Zero(t, o.capacity.memory.held.Load())
+	require.Zero(t, o.driver.virtual.mappings.count.Load())
 	require.NoError(t, o.Close())
 }
 

@@ -189,7 +189,7 @@ func firstPrivate(runs []run) int {
 // apply calls the system for each run. When it fails, done says up to which
 // address something may have changed; else it is 0.
 func (v *virtualMemory) apply(r *reservation, runs []run) (done uint64, err error) {
-	m := v.owner.driver.mapper.virtual
+	m := v.system.calls.virtual
 	for i := 0; i < len(runs); {
 		if runs[i].private() || runs[i].access == device.AccessNone {
 			if err := v.applyBare(r, runs[i]); err != nil {
@@ -215,7 +215,7 @@ func (v *virtualMemory) apply(r *reservation, runs []run) (done uint64, err erro
 // applyBare is apply for what needs no file. Bare space in a reservation that has
 // had private pages gets their advice, or it would stay a mapping of its own.
 func (v *virtualMemory) applyBare(r *reservation, bare run) error {
-	m := v.owner.driver.mapper
+	m := v.system.calls
 	if bare.private() {
 		return m.virtual.protect(bare.address, bare.size, bare.access)
 	}
@@ -234,7 +234,7 @@ func (v *virtualMemory) applyBare(r *reservation, bare run) error {
 func (v *virtualMemory) loosen(runs []run) {
 	for _, r := range runs {
 		if !r.private() && r.access != device.AccessNone {
-			v.owner.driver.mapper.virtual.loosen(r.address, r.size)
+			v.system.calls.virtual.loosen(r.address, r.size)
 		}
 	}
 }
@@ -243,9 +243,9 @@ func (v *virtualMemory) loosen(runs []run) {
 // forgotten; it is replaced. So is that of a system that promises no more than it has:
 // what may not be touched any more is still promised.
 func (v *virtualMemory) forget(runs []run) error {
-	m := v.owner.driver.mapper
+	m := v.system.calls
 	for _, r := range runs {
-		if !r.private() || !v.owner.driver.strict && m.virtual.forget(r.address, r.size) == nil {
+		if !r.private() || !v.system.strict && m.virtual.forget(r.address, r.size) == nil {
 			continue
 		}
 		if err := m.virtual.clear(r.address, r.size); err != nil {
@@ -282,7 +282,7 @@ func (v *virtualMemory) undo(c claimed, done uint64) {
 			return true
 		})
 	}
-	v.owner.driver.mappings.count.Add(v.growth(c, wantedAccess{noted: true}))
+	v.system.mappings.count.Add(v.growth(c, wantedAccess{noted: true}))
 	c.space.each(c.address, c.size, func(p place) bool {
 		p.counted, p.changing = p.access, false
 		return true
@@ -294,10 +294,10 @@ func (v *virtualMemory) undo(c claimed, done uint64) {
 // and one record of anonymous memory, which the first touch of a small page makes
 // for all that is later split off. Without it each range that was ever touched
 // alone would stay a mapping. What of it fails does no harm.
-func (o *openDevice) prime(r *reservation, runs []run) {
-	m := o.driver.mapper
+func (v *virtualMemory) prime(r *reservation, runs []run) {
+	m := v.system.calls
 	address := runs[firstPrivate(runs)].address
-	page := o.driver.granularity
+	page := v.system.granularity
 	if m.virtual.protect(address, page, device.AccessReadWrite) == nil {
 		m.virtual.touch(address)
 		_ = m.virtual.protect(address, page, device.AccessNone)

@@ -55,7 +55,7 @@ func (t *slotTable) ensure(index uint64) *pageSlot {
 // that changes, but primed.
 type reservation struct {
 	// mapping is how it lies in the address space.
-	mapping *segment
+	mapping mappedRange
 	// tables has one for each size of pages that was ever mapped here. A page
 	// lies at a multiple of its size, so each table is indexed by the offset.
 	tables []*slotTable

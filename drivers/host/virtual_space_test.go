@@ -20,7 +20,7 @@ func TestStretchesAgainstAPlainList(t *testing.T) {
 		address, pageBytes uint64
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		r := &reservation{mapping: &segment{base: base, size: size}}
+		r := &reservation{mapping: mappedRange{base: base, size: size}}
 		plain := make([]*found, size)
 		next := device.Page(1)
 		for at := uint64(0); at < size; {

@@ -99,7 +99,7 @@ func openVirtual(t *testing.T, count int, pageBytes uint64, backing device.Backi
 		if o.virtual.reservationOf(uint64(addr), size).covered(uint64(addr), size) {
 			require.NoError(t, o.Unmap(addr, size))
 		}
-		if o.pages > 0 {
+		if o.virtual.created > 0 {
 			require.NoError(t, o.Release(pages))
 		}
 		require.NoError(t, o.Unreserve(addr, size))
@@ -131,9 +131,9 @@ func TestPagesGoBackToTheSystem(t *testing.T) {
 		if backing == device.BackingMovable {
 			left = size
 		}
-		require.Equal(t, left, o.driver.files.bytes(), "movable pages keep theirs")
+		require.Equal(t, left, o.driver.virtual.files.bytes(), "movable pages keep theirs")
 		require.NoError(t, o.Release(pages))
-		require.Zero(t, o.driver.files.bytes())
+		require.Zero(t, o.driver.virtual.files.bytes())
 	}
 }
 
@@ -204,7 +204,7 @@ func TestTooManyMappings(t *testing.T) {
 	}
 	count := int(bound)
 	o := openForced(t, systemMapper())
-	o.memory.capacity = 16 * gib
+	o.capacity.memory.capacity = 16 * gib
 	pages := make([]device.Page, 2*count)
 	require.NoError(t, o.Create(pages, scriptPage, device.BackingMovable))
 	apart := make([]device.Page, count)
@@ -229,7 +229,7 @@ func TestTooManyMappings(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, other)
 	require.NoError(t, o.Unmap(addr, size))
-	require.Zero(t, o.driver.mappings.count.Load())
+	require.Zero(t, o.driver.virtual.mappings.count.Load())
 	require.Equal(t, before, mappingsUnder(t, addr, size))
 	require.NoError(t, o.Release(pages))
 	require.NoError(t, o.Unreserve(addr, size))
@@ -264,14 +264,14 @@ func TestMappingsAreCounted(t *testing.T) {
 				access := device.Access(rapid.IntRange(0, 2).Draw(t, "access"))
 				require.NoError(t, o.SetAccess(place(i), uint64(n)*scriptPage, access))
 			}
-			require.EqualValues(t, mappingsUnder(t, addr, count*scriptPage), o.driver.mappings.count.Load()+1)
+			require.EqualValues(t, mappingsUnder(t, addr, count*scriptPage), o.driver.virtual.mappings.count.Load()+1)
 		}
 		for i, there := range mapped {
 			if there {
 				require.NoError(t, o.Unmap(place(i), scriptPage))
 			}
 		}
-		require.Zero(t, o.driver.mappings.count.Load())
+		require.Zero(t, o.driver.virtual.mappings.count.Load())
 	})
 	require.NoError(t, o.Release(slices.Concat(private, shareable)))
 }
