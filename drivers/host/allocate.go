@@ -4,6 +4,7 @@ import (
 	"syscall"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/mapping"
 )
 
 // Alloc maps a segment. It has no memory of the system before it is touched;
@@ -22,7 +23,7 @@ func (o *openDevice) Alloc(size uint64) (device.Addr, error) {
 		return 0, err
 	}
 	o.segments.insert(found)
-	return device.Addr(found.base), nil
+	return device.Addr(found.Base), nil
 }
 
 // startAllocation counts a segment that is not there yet.
@@ -48,15 +49,15 @@ func (o *openDevice) take(op string, size uint64) (*segment, error) {
 	if size >= hugePageBytes {
 		align = max(align, hugePageBytes)
 	}
-	found, err := o.driver.mapper.aligned(size, align, o.driver.mapper.reserve)
+	found, err := o.driver.mapper.Aligned(size, align, o.driver.mapper.Reserve)
 	if err == nil {
 		if size >= hugePageBytes {
-			o.driver.mapper.adviseHuge(found.base, size)
+			o.driver.mapper.AdviseHuge(found.Base, size)
 		}
-		return &segment{mappedRange: found}, nil
+		return &segment{Range: found}, nil
 	}
 	o.capacity.GiveBack(size)
-	number := errnoOf(err)
+	number := mapping.Errno(err)
 	code := device.CodeMappingFailed
 	if number == syscall.ENOMEM {
 		code = device.CodeOutOfMemory
@@ -81,11 +82,11 @@ func (o *openDevice) free(op string, addr device.Addr, size uint64, locked bool)
 	if err != nil {
 		return o.about(err)
 	}
-	if err := o.driver.mapper.release(found.mapBase, found.mapSize); err != nil {
+	if err := o.driver.mapper.Release(found.MapBase, found.MapSize); err != nil {
 		o.segments.insert(found)
 		return device.Errorf(device.CodeUnmappingFailed, op,
 			"address %#x, size %d: the system refused to unmap it: %w", uint64(addr), size, err).
-			On(o.info.ID).WithNative(int64(errnoOf(err)))
+			On(o.info.ID).WithNative(int64(mapping.Errno(err)))
 	}
 	o.capacity.GiveBack(size)
 	o.ended()

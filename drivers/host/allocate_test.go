@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/mapping"
 )
 
 func TestSegmentsAreAlignedAndZero(t *testing.T) {
@@ -81,7 +82,7 @@ func TestCapacityIsExactUnderContention(t *testing.T) {
 }
 
 func TestTwoOpensShareTheCapacityOnly(t *testing.T) {
-	d, err := newDriver(Config{MemoryBytes: 1 << 20}, noEnv, newSystem("/"), systemMapper())
+	d, err := newDriver(Config{MemoryBytes: 1 << 20}, noEnv, newSystem("/"), mapping.System())
 	require.NoError(t, err)
 	one, other := openAll(t, d)[0], openAll(t, d)[0]
 	addr := allocate(t, one, 1<<20)
@@ -192,16 +193,16 @@ func mapped(t *testing.T, address uint64) bool {
 }
 
 func TestNothingIsMappedBesideTheSegment(t *testing.T) {
-	real := systemMapper()
+	real := mapping.System()
 	counting := real
 	var sum int64
-	counting.reserve = func(size uint64) (uint64, error) {
+	counting.Reserve = func(size uint64) (uint64, error) {
 		sum += int64(size)
-		return real.reserve(size)
+		return real.Reserve(size)
 	}
-	counting.release = func(address, size uint64) error {
+	counting.Release = func(address, size uint64) error {
 		sum -= int64(size)
-		return real.release(address, size)
+		return real.Release(address, size)
 	}
 	d, err := newDriver(Config{MemoryBytes: gib}, noEnv, newSystem("/"), counting)
 	require.NoError(t, err)
@@ -220,29 +221,29 @@ type failing struct {
 	calls                  int
 }
 
-func (f *failing) mapper() mapper {
-	real := systemMapper()
-	return mapper{
-		reserve: func(size uint64) (uint64, error) {
+func (f *failing) mapper() mapping.Calls {
+	real := mapping.System()
+	return mapping.Calls{
+		Reserve: func(size uint64) (uint64, error) {
 			f.calls++
 			if f.reserve != nil {
 				return 0, f.reserve
 			}
-			return real.reserve(size)
+			return real.Reserve(size)
 		},
-		release: func(address, size uint64) error {
+		Release: func(address, size uint64) error {
 			if f.release != nil {
 				return f.release
 			}
-			return real.release(address, size)
+			return real.Release(address, size)
 		},
-		lock: func(address, size uint64) error {
+		Lock: func(address, size uint64) error {
 			if f.lock != nil {
 				return f.lock
 			}
-			return real.lock(address, size)
+			return real.Lock(address, size)
 		},
-		adviseHuge: real.adviseHuge,
+		AdviseHuge: real.AdviseHuge,
 	}
 }
 
@@ -299,20 +300,20 @@ func TestTheSystemRefusesToUnmap(t *testing.T) {
 func TestEndsThatCannotBeCutOff(t *testing.T) {
 	var sum int64
 	refuse := true
-	real := systemMapper()
-	m := mapper{
-		reserve: func(size uint64) (uint64, error) {
+	real := mapping.System()
+	m := mapping.Calls{
+		Reserve: func(size uint64) (uint64, error) {
 			sum += int64(size)
-			return real.reserve(size)
+			return real.Reserve(size)
 		},
-		release: func(address, size uint64) error {
+		Release: func(address, size uint64) error {
 			if refuse {
 				return syscall.ENOMEM
 			}
 			sum -= int64(size)
-			return real.release(address, size)
+			return real.Release(address, size)
 		},
-		adviseHuge: real.adviseHuge,
+		AdviseHuge: real.AdviseHuge,
 	}
 	d, err := newDriver(Config{MemoryBytes: gib}, noEnv, newSystem("/"), m)
 	require.NoError(t, err)

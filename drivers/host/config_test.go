@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/mapping"
 )
 
 // machine is a system with 16 GiB, no control groups and the given rest.
@@ -50,7 +51,7 @@ func TestCapacityFromConfigAndEnvironment(t *testing.T) {
 		"beyond any address":     {env: map[string]string{EnvMemory: "18446744073709551615!"}, devices: 1, each: math.MaxUint64 - granularity() + 1, forced: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, err := newDriver(c.config, envOf(c.env), machine(t, nil), systemMapper())
+			d, err := newDriver(c.config, envOf(c.env), machine(t, nil), mapping.System())
 			require.NoError(t, err)
 			require.NoError(t, d.Probe())
 			infos, err := d.Devices()
@@ -92,7 +93,7 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		"env too small":     {env: map[string]string{EnvMemory: "4KiB"}, words: []string{EnvMemory, "4KiB", "1 devices"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := newDriver(c.config, envOf(c.env), machine(t, nil), systemMapper())
+			_, err := newDriver(c.config, envOf(c.env), machine(t, nil), mapping.System())
 			requireCode(t, device.CodeInvalidConfig, err, c.words...)
 		})
 	}
@@ -114,7 +115,7 @@ func TestNewReadsTheProcessEnvironment(t *testing.T) {
 
 func TestWithoutAReadingASizeMustBeGiven(t *testing.T) {
 	blank := newSystem(files(t, nil))
-	d, err := newDriver(Config{}, noEnv, blank, systemMapper())
+	d, err := newDriver(Config{}, noEnv, blank, mapping.System())
 	require.NoError(t, err)
 	requireCode(t, device.CodeBackendUnavailable, d.Probe(), EnvMemory)
 	_, err = d.Devices()
@@ -122,7 +123,7 @@ func TestWithoutAReadingASizeMustBeGiven(t *testing.T) {
 	_, err = d.Open(0)
 	requireCode(t, device.CodeBackendUnavailable, err)
 
-	d, err = newDriver(Config{MemoryBytes: gib}, noEnv, blank, systemMapper())
+	d, err = newDriver(Config{MemoryBytes: gib}, noEnv, blank, mapping.System())
 	require.NoError(t, err)
 	o := openAll(t, d)[0]
 	require.Equal(t, "Unknown CPU", o.Info().Name)
@@ -135,7 +136,7 @@ func TestWithoutAReadingASizeMustBeGiven(t *testing.T) {
 // library takes no time for it.
 func TestTheMachineIsLookedAtLate(t *testing.T) {
 	root := files(t, nil)
-	d, err := newDriver(Config{Devices: 2}, noEnv, newSystem(root), systemMapper())
+	d, err := newDriver(Config{Devices: 2}, noEnv, newSystem(root), mapping.System())
 	require.NoError(t, err)
 	require.NoError(t, os.MkdirAll(root+"/proc", 0o755))
 	require.NoError(t, os.WriteFile(root+"/proc/meminfo", []byte("MemTotal: 2097152 kB\n"), 0o644))
@@ -149,7 +150,7 @@ func TestTheMachineIsLookedAtLate(t *testing.T) {
 
 func TestTooLittleMemoryForTheDevices(t *testing.T) {
 	s := newSystem(files(t, map[string]string{"proc/meminfo": "MemTotal: 127 kB\n"}))
-	d, err := newDriver(Config{Devices: 2}, noEnv, s, systemMapper())
+	d, err := newDriver(Config{Devices: 2}, noEnv, s, mapping.System())
 	require.NoError(t, err)
 	requireCode(t, device.CodeInvalidConfig, d.Probe(), "130048 bytes", "2 devices")
 	_, err = d.Open(0)
@@ -157,7 +158,7 @@ func TestTooLittleMemoryForTheDevices(t *testing.T) {
 }
 
 func TestOpenRefusesWhatIsNotThere(t *testing.T) {
-	d, err := newDriver(Config{Devices: 2}, noEnv, machine(t, nil), systemMapper())
+	d, err := newDriver(Config{Devices: 2}, noEnv, machine(t, nil), mapping.System())
 	require.NoError(t, err)
 	for _, index := range []int{-1, 2, 1 << 40} {
 		_, err = d.Open(index)

@@ -7,6 +7,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/sharetest"
+	"ferrum_mem/drivers/host/mapping"
 )
 
 // shortOfMemory is a mapper of a system that locks nothing more, and takes back nothing
@@ -23,25 +24,25 @@ func (s *shortOfMemory) be(short bool) {
 	s.short = short
 }
 
-func (s *shortOfMemory) mapper() mapper {
-	real := systemMapper()
+func (s *shortOfMemory) mapper() mapping.Calls {
+	real := mapping.System()
 	m := real
-	m.lock = func(address, size uint64) error {
+	m.Lock = func(address, size uint64) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.short {
 			return syscall.EAGAIN
 		}
 		s.locked++
-		return real.lock(address, size)
+		return real.Lock(address, size)
 	}
-	m.release = func(address, size uint64) error {
+	m.Release = func(address, size uint64) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.short && s.locked > 0 {
 			return syscall.ENOMEM
 		}
-		return real.release(address, size)
+		return real.Release(address, size)
 	}
 	return m
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/mapping"
 )
 
 // Backend is the name of the backend in device ids such as "cpu:0".
@@ -17,7 +18,7 @@ const Backend = "cpu"
 type Driver struct {
 	settings    settings
 	system      *system
-	mapper      mapper
+	mapper      mapping.Calls
 	granularity uint64
 	// start is the origin of the clock that events are timed on.
 	start time.Time
@@ -46,16 +47,16 @@ func New(c Config) (*Driver, error) {
 	if getenv == nil {
 		getenv = os.Getenv
 	}
-	return newDriver(c, getenv, newSystem("/"), systemMapper())
+	return newDriver(c, getenv, newSystem("/"), mapping.System())
 }
 
-func newDriver(c Config, getenv func(string) string, s *system, m mapper) (*Driver, error) {
+func newDriver(c Config, getenv func(string) string, s *system, m mapping.Calls) (*Driver, error) {
 	resolved, err := c.resolve(getenv)
 	if err != nil {
 		return nil, err
 	}
 	d := &Driver{settings: resolved, system: s, mapper: m, granularity: granularity(), start: time.Now()}
-	d.virtual = virtualSystem{calls: m, granularity: d.granularity, files: memoryFiles{calls: m.virtual}}
+	d.virtual = virtualSystem{calls: m, granularity: d.granularity, files: memoryFiles{calls: m.Virtual}}
 	if resolved.memoryBytes == 0 {
 		return d, nil
 	}
@@ -88,7 +89,7 @@ func (d *Driver) divide(capacity uint64) error {
 func (d *Driver) look() error {
 	if err := d.mayLook(); err != nil {
 		return device.Errorf(device.CodeResourceExhausted, "host.probe",
-			"the system refused a descriptor to read what memory there is: %w", err).WithNative(int64(errnoOf(err)))
+			"the system refused a descriptor to read what memory there is: %w", err).WithNative(int64(mapping.Errno(err)))
 	}
 	d.looked.Do(func() {
 		defer d.known.Store(true)
@@ -144,10 +145,10 @@ func (d *Driver) info(index int) device.Info {
 		HostAddressable:  true,
 		Peer:             true,
 		HostVisible:      true,
-		VirtualMemory:    d.mapper.virtual != nil,
+		VirtualMemory:    d.mapper.Virtual != nil,
 		PinnedHost:       true,
 		Linker:           true,
-		Exporter:         d.mapper.virtual != nil,
+		Exporter:         d.mapper.Virtual != nil,
 	}
 }
 

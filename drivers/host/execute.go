@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/mapping"
 )
 
 // chunkBytes bounds a single fill: the Go runtime cannot interrupt one, so a
@@ -41,7 +42,7 @@ func (s *stream) execute(o *operation) error {
 	case kindMove:
 		move(o.dst, o.src, o.size)
 	case kindFill:
-		fill(bytesAt(o.dst, o.size), device.Pattern{Value: o.value, WidthBytes: int(o.width)})
+		fill(mapping.Bytes(o.dst, o.size), device.Pattern{Value: o.value, WidthBytes: int(o.width)})
 	case kindRecord:
 		o.mark.pass()
 	case kindWait:
@@ -65,7 +66,7 @@ func move(dst, src, size uint64) {
 		if backwards {
 			at = size - done - n
 		}
-		copy(bytesAt(dst+at, n), bytesAt(src+at, n))
+		copy(mapping.Bytes(dst+at, n), mapping.Bytes(src+at, n))
 		done += n
 	}
 }

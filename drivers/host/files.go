@@ -1,10 +1,14 @@
 package host
 
-import "sync"
+import (
+	"sync"
+
+	"ferrum_mem/drivers/host/mapping"
+)
 
 // memoryFiles are the open files of memory of all devices.
 type memoryFiles struct {
-	calls *virtualMapper
+	calls *mapping.VirtualCalls
 
 	mu   sync.Mutex
 	open map[int]struct{}
@@ -16,7 +20,7 @@ func (f *memoryFiles) bytes() uint64 {
 	defer f.mu.Unlock()
 	var sum uint64
 	for fd := range f.open {
-		sum += f.calls.fileBytes(fd)
+		sum += f.calls.FileBytes(fd)
 	}
 	return sum
 }
@@ -25,7 +29,7 @@ func (f *memoryFiles) bytes() uint64 {
 func (f *memoryFiles) openFile(size uint64) (fd int, sizeBytes uint64, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	fd, sizeBytes, err = f.calls.openFile(size)
+	fd, sizeBytes, err = f.calls.OpenFile(size)
 	if err != nil {
 		return -1, 0, err
 	}
@@ -41,5 +45,5 @@ func (f *memoryFiles) forgetFile(fd int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.open, fd)
-	_ = f.calls.closeFile(fd)
+	_ = f.calls.CloseFile(fd)
 }

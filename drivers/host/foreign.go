@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/mapping"
 )
 
 // Adopt lets work use memory of this process that somebody else has.
@@ -79,7 +80,7 @@ func (o *openDevice) enterForeign(op string, addr device.Addr, size uint64) erro
 	}
 	base := uint64(addr)
 	if o.segments.overlaps(base, size) || o.virtual.overlaps(base, size) ||
-		!o.foreign.insertAlone(&segment{mappedRange: mappedRange{base: base, size: size}, foreign: true}) {
+		!o.foreign.insertAlone(&segment{Range: mapping.Range{Base: base, Size: size}, foreign: true}) {
 		return o.errorf(device.CodeAlreadyExists, op,
 			"address %#x, size %d: overlaps memory that the device has already", base, size)
 	}
@@ -98,7 +99,7 @@ func (o *openDevice) leaveForeign(op string, addr device.Addr, size uint64) erro
 // the same: whoever reads it ends the process. It sees no owner who does that while
 // the work runs.
 func (o *openDevice) checkThere(op string, address, size uint64) error {
-	if o.driver.mapper.isMapped(address, size) {
+	if o.driver.mapper.IsMapped(address, size) {
 		return nil
 	}
 	return o.errorf(device.CodeInvalidAddress, op,

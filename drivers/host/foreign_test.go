@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/mapping"
 )
 
 // An owner who gives his memory back to the system without a word gets errors, and
@@ -22,8 +23,8 @@ func TestAdoptedMemoryThatIsGone(t *testing.T) {
 	gate := holdUp(t, s)
 	<-gate.entered
 	require.NoError(t, s.Fill(addr, device.Pattern{Value: 1, WidthBytes: 1}, size))
-	there := o.driver.mapper.isMapped
-	o.driver.mapper.isMapped = func(address, length uint64) bool {
+	there := o.driver.mapper.IsMapped
+	o.driver.mapper.IsMapped = func(address, length uint64) bool {
 		require.EqualValues(t, addr, address)
 		require.EqualValues(t, size, length)
 		return false
@@ -32,7 +33,7 @@ func TestAdoptedMemoryThatIsGone(t *testing.T) {
 	gate.open()
 	requireCode(t, device.CodeInvalidAddress, s.Synchronize(device.Forever), "not mapped any more")
 	require.Zero(t, bytes[0])
-	o.driver.mapper.isMapped = there
+	o.driver.mapper.IsMapped = there
 	require.NoError(t, s.Fill(addr, device.Pattern{Value: 1, WidthBytes: 1}, size))
 	require.NoError(t, s.Synchronize(device.Forever))
 	require.EqualValues(t, 1, bytes[0])
@@ -40,16 +41,16 @@ func TestAdoptedMemoryThatIsGone(t *testing.T) {
 }
 
 func TestWhatIsMapped(t *testing.T) {
-	m := systemMapper()
+	m := mapping.System()
 	page := uint64(os.Getpagesize())
-	address, err := m.reserve(4 * page)
+	address, err := m.Reserve(4 * page)
 	require.NoError(t, err)
-	require.True(t, m.isMapped(address, 4*page))
-	require.True(t, m.isMapped(address+1, 1))
-	require.NoError(t, m.release(address+page, 3*page))
-	require.True(t, m.isMapped(address, page))
-	require.False(t, m.isMapped(address+page-1, 4*page))
-	require.NoError(t, m.release(address, page))
+	require.True(t, m.IsMapped(address, 4*page))
+	require.True(t, m.IsMapped(address+1, 1))
+	require.NoError(t, m.Release(address+page, 3*page))
+	require.True(t, m.IsMapped(address, page))
+	require.False(t, m.IsMapped(address+page-1, 4*page))
+	require.NoError(t, m.Release(address, page))
 }
 
 func TestReadableAndWritable(t *testing.T) {

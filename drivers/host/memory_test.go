@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/mapping"
 )
 
 // readingOf makes drivers on a machine with the given bytes available and
@@ -19,7 +20,7 @@ func readingOf(t *testing.T, c Config, availableBytes, touchedBytes uint64) []*o
 		"proc/meminfo":    fmt.Sprintf("MemTotal: 16777216 kB\nMemAvailable: %d kB\n", availableBytes>>10),
 		"proc/self/statm": fmt.Sprintf("1 %d 5 0 0 0 0\n", touchedBytes/page+5),
 	})
-	d, err := newDriver(c, noEnv, s, systemMapper())
+	d, err := newDriver(c, noEnv, s, mapping.System())
 	require.NoError(t, err)
 	return openAll(t, d)
 }
@@ -85,7 +86,7 @@ func TestFreeNeverPromisesMoreThanThereIs(t *testing.T) {
 		require.NoError(t, os.MkdirAll(root+"/proc", 0o755))
 		require.NoError(t, os.WriteFile(root+"/proc/meminfo", fmt.Appendf(nil, "MemAvailable: %d kB\n", available>>10), 0o644))
 		count := rapid.IntRange(1, 5).Draw(t, "devices")
-		d, err := newDriver(Config{Devices: count, MemoryBytes: 16 * gib}, noEnv, s, systemMapper())
+		d, err := newDriver(Config{Devices: count, MemoryBytes: 16 * gib}, noEnv, s, mapping.System())
 		require.NoError(t, err)
 		var held, sum uint64
 		for _, m := range d.memories {

@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/mapping"
 )
 
 // AllocPinned maps a segment and has the system lock all of it in memory.
@@ -20,9 +21,9 @@ func (o *openDevice) AllocPinned(size uint64) (device.PinnedMemory, error) {
 		o.ended()
 		return device.PinnedMemory{}, err
 	}
-	if err := o.driver.mapper.lock(found.base, size); err != nil {
+	if err := o.driver.mapper.Lock(found.Base, size); err != nil {
 		failure := o.refusedLock(op, size, err)
-		if err := o.driver.mapper.release(found.mapBase, found.mapSize); err != nil {
+		if err := o.driver.mapper.Release(found.MapBase, found.MapSize); err != nil {
 			// It stays mapped, and counted as held, until the process ends.
 			failure = errors.Join(failure, err)
 		} else {
@@ -33,7 +34,7 @@ func (o *openDevice) AllocPinned(size uint64) (device.PinnedMemory, error) {
 	}
 	found.locked = true
 	o.segments.insert(found)
-	return device.PinnedMemory{Addr: device.Addr(found.base), HostAddr: device.HostAddr(found.base)}, nil
+	return device.PinnedMemory{Addr: device.Addr(found.Base), HostAddr: device.HostAddr(found.Base)}, nil
 }
 
 // FreePinned unlocks and unmaps a segment of AllocPinned.
@@ -44,7 +45,7 @@ func (o *openDevice) FreePinned(addr device.Addr, size uint64) error {
 // refusedLock says why memory could not be locked: the bound, where there is one
 // that the size would break, or else a lack of memory.
 func (o *openDevice) refusedLock(op string, size uint64, err error) error {
-	number := errnoOf(err)
+	number := mapping.Errno(err)
 	limit, locked := o.driver.system.memlockLimit(), o.driver.system.lockedBytes()
 	if number == syscall.EPERM || limit != unlimited && (locked > limit || size > limit-locked) {
 		return device.Errorf(device.CodeResourceExhausted, op,

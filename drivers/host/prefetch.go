@@ -35,5 +35,5 @@ func (o *openDevice) prefetch(address, size uint64) {
 	if rest := end % page; rest != 0 {
 		end += page - rest
 	}
-	o.driver.mapper.populate(start, end-start)
+	o.driver.mapper.Populate(start, end-start)
 }

@@ -6,10 +6,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/mapping"
 )
 
 func TestReadMemoryIsWhatTheOpenDeviceSays(t *testing.T) {
-	d, err := newDriver(Config{Devices: 3, MemoryBytes: gib, MemoryForced: true}, noEnv, newSystem(files(t, nil)), systemMapper())
+	d, err := newDriver(Config{Devices: 3, MemoryBytes: gib, MemoryForced: true}, noEnv, newSystem(files(t, nil)), mapping.System())
 	require.NoError(t, err)
 	for index, open := range openAll(t, d) {
 		want, err := open.Memory()
@@ -22,7 +23,7 @@ func TestReadMemoryIsWhatTheOpenDeviceSays(t *testing.T) {
 		_, err = d.ReadMemory(index)
 		requireCode(t, device.CodeDeviceNotFound, err)
 	}
-	blank, err := newDriver(Config{}, noEnv, newSystem(files(t, nil)), systemMapper())
+	blank, err := newDriver(Config{}, noEnv, newSystem(files(t, nil)), mapping.System())
 	require.NoError(t, err)
 	_, err = blank.ReadMemory(0)
 	requireCode(t, device.CodeBackendUnavailable, err, EnvMemory)

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"ferrum_mem/drivers/host/mapping"
 )
 
 // maxReadingBytes bounds what is read of one file below /proc or /sys: the
@@ -16,7 +18,7 @@ const maxReadingBytes = 4 << 20
 // bytes of it. Through package os it takes twice as long, and every reading of free
 // memory needs several.
 func readReading(path string, bytes int) ([]byte, error) {
-	fd, err := untilNotInterrupted(func() (int, error) { return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
+	fd, err := mapping.UntilNotInterrupted(func() (int, error) { return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
 	if err != nil {
 		return nil, err
 	}
@@ -24,7 +26,7 @@ func readReading(path string, bytes int) ([]byte, error) {
 	content := make([]byte, 0, 2048)
 	for len(content) < bytes {
 		content = slices.Grow(content, 1)
-		n, err := untilNotInterrupted(func() (int, error) { return unix.Read(fd, content[len(content):cap(content)]) })
+		n, err := mapping.UntilNotInterrupted(func() (int, error) { return unix.Read(fd, content[len(content):cap(content)]) })
 		if err != nil {
 			return nil, err
 		}

@@ -7,12 +7,13 @@ import (
 	"sync/atomic"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/mapping"
 )
 
 // segment is one mapping that Alloc, AllocPinned or Reserve gave out, or
 // memory of somebody else's that was adopted or linked.
 type segment struct {
-	mappedRange
+	mapping.Range
 	// locked says that it is of AllocPinned.
 	locked bool
 	// foreign says that it is somebody else's.
@@ -47,7 +48,7 @@ func (t *segmentTable) acquire(op, what string, addr device.Addr, size uint64) (
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	found := t.holding(start)
-	if found == nil || size > found.base+found.size-start {
+	if found == nil || size > found.Base+found.Size-start {
 		return nil, device.Errorf(device.CodeInvalidAddress, op,
 			"%s %#x, size %d: not within a live segment", what, start, size)
 	}
@@ -61,7 +62,7 @@ func (t *segmentTable) holding(address uint64) *segment {
 	if exact {
 		return t.list[i]
 	}
-	if i == 0 || address-t.list[i-1].base >= t.list[i-1].size {
+	if i == 0 || address-t.list[i-1].Base >= t.list[i-1].Size {
 		return nil
 	}
 	return t.list[i-1]
@@ -70,9 +71,9 @@ func (t *segmentTable) holding(address uint64) *segment {
 func (t *segmentTable) search(base uint64) (int, bool) {
 	return slices.BinarySearchFunc(t.list, base, func(s *segment, target uint64) int {
 		switch {
-		case s.base < target:
+		case s.Base < target:
 			return -1
-		case s.base > target:
+		case s.Base > target:
 			return 1
 		}
 		return 0
@@ -82,7 +83,7 @@ func (t *segmentTable) search(base uint64) (int, bool) {
 func (t *segmentTable) insert(s *segment) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	i, _ := t.search(s.base)
+	i, _ := t.search(s.Base)
 	t.list = slices.Insert(t.list, i, s)
 }
 
@@ -90,10 +91,10 @@ func (t *segmentTable) insert(s *segment) {
 func (t *segmentTable) insertAlone(s *segment) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.overlapsLocked(s.base, s.size) {
+	if t.overlapsLocked(s.Base, s.Size) {
 		return false
 	}
-	i, _ := t.search(s.base)
+	i, _ := t.search(s.Base)
 	t.list = slices.Insert(t.list, i, s)
 	return true
 }
@@ -108,7 +109,7 @@ func (t *segmentTable) overlaps(base, size uint64) bool {
 // overlapsLocked is overlaps. The caller holds mu.
 func (t *segmentTable) overlapsLocked(base, size uint64) bool {
 	i, _ := t.search(base)
-	return i < len(t.list) && t.list[i].base-base < size || t.holding(base) != nil
+	return i < len(t.list) && t.list[i].Base-base < size || t.holding(base) != nil
 }
 
 func (t *segmentTable) count() int {
@@ -128,9 +129,9 @@ func (t *segmentTable) remove(op string, addr device.Addr, size uint64, locked b
 			"address %#x: no live segment of this kind starts there", uint64(addr))
 	}
 	found := t.list[i]
-	if found.size != size {
+	if found.Size != size {
 		return nil, device.Errorf(device.CodeInvalidAddress, op,
-			"address %#x, size %d: the segment there has %d bytes", uint64(addr), size, found.size)
+			"address %#x, size %d: the segment there has %d bytes", uint64(addr), size, found.Size)
 	}
 	if count := found.inFlight.Load(); count != 0 {
 		return nil, device.Errorf(device.CodeBusy, op,

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/mapping"
 )
 
 // How this package is tested: readings of the system come from folders laid out
@@ -44,7 +45,7 @@ func openOne(t testing.TB) *openDevice {
 
 func openSome(t testing.TB, c Config) []*openDevice {
 	t.Helper()
-	d, err := newDriver(c, noEnv, newSystem("/"), systemMapper())
+	d, err := newDriver(c, noEnv, newSystem("/"), mapping.System())
 	require.NoError(t, err)
 	return openAll(t, d)
 }
@@ -76,10 +77,10 @@ func closeAll(t testing.TB, o *openDevice) {
 		}
 	}
 	for _, s := range append([]*segment(nil), o.segments.list...) {
-		require.NoError(t, o.free("test", device.Addr(s.base), s.size, s.locked))
+		require.NoError(t, o.free("test", device.Addr(s.Base), s.Size, s.locked))
 	}
 	for _, s := range append([]*segment(nil), o.foreign.list...) {
-		require.NoError(t, o.Disown(device.Addr(s.base), s.size))
+		require.NoError(t, o.Disown(device.Addr(s.Base), s.Size))
 	}
 	require.NoError(t, o.Close())
 }
@@ -101,14 +102,14 @@ func newQueue(t testing.TB, o *openDevice) *stream {
 // hostBuffer is memory of the process that is not Go's.
 func hostBuffer(t testing.TB, size uint64) (device.HostAddr, []byte) {
 	t.Helper()
-	m := systemMapper()
-	address, err := m.reserve(size)
+	m := mapping.System()
+	address, err := m.Reserve(size)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, m.release(address, size)) })
-	return device.HostAddr(address), bytesAt(address, size)
+	t.Cleanup(func() { require.NoError(t, m.Release(address, size)) })
+	return device.HostAddr(address), mapping.Bytes(address, size)
 }
 
-func view(addr device.Addr, size uint64) []byte { return bytesAt(uint64(addr), size) }
+func view(addr device.Addr, size uint64) []byte { return mapping.Bytes(uint64(addr), size) }
 
 func scramble(b []byte, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 1))

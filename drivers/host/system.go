@@ -9,6 +9,7 @@ import (
 	"sync"
 	"syscall"
 
+	"ferrum_mem/drivers/host/mapping"
 	"ferrum_mem/drivers/host/native"
 )
 
@@ -36,7 +37,7 @@ func (s *system) mayRead() error {
 	if err == nil {
 		return file.Close()
 	}
-	switch errnoOf(err) {
+	switch mapping.Errno(err) {
 	case syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM:
 		return err
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/drivers/host/mapping"
 )
 
 const (
@@ -227,7 +229,7 @@ func TestThisMachine(t *testing.T) {
 	require.NotZero(t, l.MemTotalBytes)
 	require.NotZero(t, l.PageSizeBytes)
 	require.LessOrEqual(t, l.MemAvailableBytes, l.MemTotalBytes)
-	d, err := newDriver(Config{}, noEnv, newSystem("/"), systemMapper())
+	d, err := newDriver(Config{}, noEnv, newSystem("/"), mapping.System())
 	require.NoError(t, err)
 	require.Equal(t, l.MemTotalBytes, d.Limits().MemTotalBytes)
 	infos, err := d.Devices()

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/mapping"
 )
 
 // Virtual memory: a reservation is address space that nobody may touch. Private
@@ -29,7 +30,7 @@ import (
 
 // virtualSystem is what the virtual memories of all devices of one driver share.
 type virtualSystem struct {
-	calls       mapper
+	calls       mapping.Calls
 	granularity uint64
 	files       memoryFiles
 
@@ -73,8 +74,8 @@ type virtualMemory struct {
 }
 
 // virtualMapper is the system's part, or why the call cannot be.
-func (v *virtualMemory) virtualMapper(op string) (*virtualMapper, error) {
-	if m := v.system.calls.virtual; m != nil {
+func (v *virtualMemory) virtualMapper(op string) (*mapping.VirtualCalls, error) {
+	if m := v.system.calls.Virtual; m != nil {
 		return m, nil
 	}
 	return nil, v.errorf(device.CodeUnsupported, op,
@@ -196,13 +197,13 @@ func (v *virtualMemory) Reserve(size, align uint64) (device.Addr, error) {
 	if size >= hugePageBytes {
 		align = max(align, hugePageBytes)
 	}
-	mapping, err := v.system.calls.aligned(size, align, m.reserve)
+	mapping, err := v.system.calls.Aligned(size, align, m.Reserve)
 	if err != nil {
 		v.drop(&v.reserving, 1)
 		return 0, v.systemError(op, device.CodeOutOfVirtualMemory, v.refused(err), fmt.Sprintf("size %d, alignment %d", size, align))
 	}
 	v.insert(&reservation{mapping: mapping})
-	return device.Addr(mapping.base), nil
+	return device.Addr(mapping.Base), nil
 }
 
 func (v *virtualMemory) insert(r *reservation) {
@@ -233,7 +234,7 @@ func (v *virtualMemory) Unreserve(addr device.Addr, size uint64) error {
 	if err != nil {
 		return v.about(err)
 	}
-	if err := v.system.calls.release(r.mapping.mapBase, r.mapping.mapSize); err != nil {
+	if err := v.system.calls.Release(r.mapping.MapBase, r.mapping.MapSize); err != nil {
 		v.insert(r)
 		return v.systemError(op, device.CodeUnmappingFailed, v.refused(err), fmt.Sprintf("address %#x, size %d", uint64(addr), size))
 	}
@@ -280,10 +281,10 @@ type refusal struct {
 // refused is asked before anything is undone: that takes mappings away.
 func (v *virtualMemory) refused(err error) refusal {
 	why := refusal{err: err}
-	if errnoOf(err) == syscall.ENOMEM {
-		m := v.system.calls.virtual
+	if mapping.Errno(err) == syscall.ENOMEM {
+		m := v.system.calls.Virtual
 		given := spare.give(m)
-		why.mappings = m.mappings() + given
+		why.mappings = m.Mappings() + given
 	}
 	return why
 }
@@ -291,7 +292,7 @@ func (v *virtualMemory) refused(err error) refusal {
 // systemError says what the system refused, and why where that is to be found
 // out: it has one number for no memory and for too many mappings.
 func (v *virtualMemory) systemError(op string, code device.Code, why refusal, what string) error {
-	number := errnoOf(why.err)
+	number := mapping.Errno(why.err)
 	switch number {
 	case syscall.ENOMEM:
 		if bound := v.system.mappings.bound; bound != 0 && why.mappings+mappingSlack >= bound {
@@ -321,7 +322,7 @@ type listed struct {
 type run struct {
 	address, size uint64
 	store         *store
-	file          filePart
+	file          mapping.FilePart
 	access        device.Access
 }
 

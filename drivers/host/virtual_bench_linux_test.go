@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/mapping"
 )
 
 const benchPage = 2 << 20
@@ -16,7 +17,7 @@ const benchPage = 2 << 20
 // openLarge is a device that is asked for more memory than it will touch.
 func openLarge(t testing.TB) *openDevice {
 	t.Helper()
-	d, err := newDriver(Config{MemoryBytes: 64 * gib, MemoryForced: true}, noEnv, newSystem("/"), systemMapper())
+	d, err := newDriver(Config{MemoryBytes: 64 * gib, MemoryForced: true}, noEnv, newSystem("/"), mapping.System())
 	require.NoError(t, err)
 	return openAll(t, d)[0]
 }
@@ -114,7 +115,8 @@ func BenchmarkVirtual512(b *testing.B) {
 				mapBare(bare, fd, count, scattered)
 				theirs = append(theirs, time.Since(start))
 				start = time.Now()
-				_, _ = unix.MmapPtr(-1, 0, pointer(uint64(bare)), count*benchPage, unix.PROT_NONE, reserveFlags|unix.MAP_FIXED)
+				_, _ = unix.MmapPtr(-1, 0, mapping.Pointer(uint64(bare)), count*benchPage, unix.PROT_NONE,
+					unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE|unix.MAP_FIXED)
 				theirUnmap = append(theirUnmap, time.Since(start))
 			}
 			mine, bareTime := median(ours), median(theirs)
@@ -131,11 +133,11 @@ func BenchmarkVirtual512(b *testing.B) {
 func mapBare(addr device.Addr, fd, count int, scattered bool) {
 	const access, flags = unix.PROT_READ | unix.PROT_WRITE, unix.MAP_SHARED | unix.MAP_FIXED
 	if !scattered {
-		_, _ = unix.MmapPtr(fd, 0, pointer(uint64(addr)), uintptr(count)*benchPage, access, flags)
+		_, _ = unix.MmapPtr(fd, 0, mapping.Pointer(uint64(addr)), uintptr(count)*benchPage, access, flags)
 		return
 	}
 	for i := range count {
-		_, _ = unix.MmapPtr(fd, int64(2*(count-1-i))*benchPage, pointer(uint64(addr)+uint64(i)*benchPage), benchPage, access, flags)
+		_, _ = unix.MmapPtr(fd, int64(2*(count-1-i))*benchPage, mapping.Pointer(uint64(addr)+uint64(i)*benchPage), benchPage, access, flags)
 	}
 }
 
@@ -143,7 +145,7 @@ func mapBare(addr device.Addr, fd, count int, scattered bool) {
 // the notes of them cost.
 func BenchmarkVirtualBooks(b *testing.B) {
 	const count = 512
-	m := systemMapper()
+	m := mapping.System()
 	o := openForced(b, m)
 	pages := createPages(b, o, 2*count, scriptPage, device.BackingMovable)
 	order := make([]device.Page, count)
@@ -151,10 +153,10 @@ func BenchmarkVirtualBooks(b *testing.B) {
 		order[i] = pages[2*i]
 	}
 	addr := reserveRange(b, o, count*benchPage)
-	m.virtual.mapFile = func(uint64, uint64, filePart, device.Access) error { return nil }
+	m.Virtual.MapFile = func(uint64, uint64, mapping.FilePart, device.Access) error { return nil }
 	nothing := func(uint64, uint64) error { return nil }
-	m.virtual.keepFromChildren, m.virtual.clear = nothing, nothing
-	m.virtual.loosen = func(uint64, uint64) {}
+	m.Virtual.KeepFromChildren, m.Virtual.Clear = nothing, nothing
+	m.Virtual.Loosen = func(uint64, uint64) {}
 	var note, give, take []time.Duration
 	for b.Loop() {
 		start := time.Now()
@@ -203,14 +205,14 @@ func BenchmarkGiveBack(b *testing.B) {
 // BenchmarkZero is a page of which as much was written, zeroed in either way, and
 // then written all over by its next owner.
 func BenchmarkZero(b *testing.B) {
-	m := systemVirtualMapper()
+	m := mapping.SystemVirtual()
 	for what, writtenBytes := range map[string]uint64{"whole": benchPage, "an-eighth": benchPage / 8, "untouched": 0} {
-		for name, way := range map[string]func(filePart, uint64) error{"overwrite": m.overwrite, "punch": m.punch} {
+		for name, way := range map[string]func(mapping.FilePart, uint64) error{"overwrite": m.Overwrite, "punch": m.Punch} {
 			b.Run(what+"-"+name, func(b *testing.B) {
 				o := openLarge(b)
 				page := createPages(b, o, 1, benchPage, device.BackingMovable)
 				addr := reserveRange(b, o, benchPage)
-				file := filePart{fd: o.virtual.stores[0].fd}
+				file := mapping.FilePart{FD: o.virtual.stores[0].fd}
 				use := func(size uint64) time.Duration {
 					require.NoError(b, o.Map(addr, page))
 					require.NoError(b, o.SetAccess(addr, benchPage, device.AccessReadWrite))
@@ -224,7 +226,7 @@ func BenchmarkZero(b *testing.B) {
 				}
 				var zero, write []time.Duration
 				for b.Loop() {
-					require.NoError(b, m.punch(file, benchPage))
+					require.NoError(b, m.Punch(file, benchPage))
 					use(writtenBytes)
 					start := time.Now()
 					require.NoError(b, way(file, benchPage))

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/mapping"
 )
 
 // createShareable makes pages with a file each.
@@ -73,7 +74,7 @@ func (v *virtualMemory) closeFiles(runs []pageRun) {
 			run.store.files[index] = -1
 			v.mu.Unlock()
 			if imported {
-				_ = v.system.calls.virtual.closeFile(fd)
+				_ = v.system.calls.Virtual.CloseFile(fd)
 			} else {
 				v.system.files.forgetFile(fd)
 			}
@@ -116,7 +117,7 @@ func (v *virtualMemory) ExportPage(page device.Page) (int, error) {
 			"page %#x: was created with backing %d, and only pages of backing %d can be exported",
 			uint64(page), s.backing, device.BackingShareable)
 	}
-	fd, err := m.copyFile(s.files[index])
+	fd, err := m.CopyFile(s.files[index])
 	if err != nil {
 		return -1, v.systemError(op, device.CodeDevice, v.refused(err), fmt.Sprintf("page %#x", uint64(page)))
 	}
@@ -144,21 +145,21 @@ func (v *virtualMemory) ImportPage(fd int, pageBytes uint64) (device.Page, error
 	return page, err
 }
 
-func (v *virtualMemory) importPage(op string, m *virtualMapper, fd int, pageBytes uint64) (device.Page, error) {
-	size, err := m.sealedBytes(fd)
+func (v *virtualMemory) importPage(op string, m *mapping.VirtualCalls, fd int, pageBytes uint64) (device.Page, error) {
+	size, err := m.SealedBytes(fd)
 	if err != nil {
 		return 0, v.errorf(device.CodeInvalidArgument, op, "descriptor %d: %v", fd, err)
 	}
 	if size != pageBytes {
 		return 0, v.errorf(device.CodeInvalidPageSize, op, "descriptor %d: is a page of %d bytes, not of %d", fd, size, pageBytes)
 	}
-	own, err := m.copyFile(fd)
+	own, err := m.CopyFile(fd)
 	if err != nil {
 		return 0, v.systemError(op, device.CodeDevice, v.refused(err), fmt.Sprintf("descriptor %d", fd))
 	}
 	var page [1]device.Page
 	if err := v.createFrom(op, page[:], pageBytes, []int{own}, true); err != nil {
-		_ = m.closeFile(own)
+		_ = m.CloseFile(own)
 		return 0, err
 	}
 	return page[0], nil

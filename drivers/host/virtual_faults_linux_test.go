@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/mapping"
 )
 
 // faulty is a mapper whose n-th call of virtual memory fails.
@@ -25,14 +26,14 @@ func (f *faulty) fails() bool {
 	return f.left == 0
 }
 
-func (f *faulty) mapper() mapper {
-	m := systemMapper()
-	real := *m.virtual
-	real.reserve = func(size uint64) (uint64, error) {
+func (f *faulty) mapper() mapping.Calls {
+	m := mapping.System()
+	real := *m.Virtual
+	real.Reserve = func(size uint64) (uint64, error) {
 		if f.fails() {
 			return 0, f.err
 		}
-		return m.virtual.reserve(size)
+		return m.Virtual.Reserve(size)
 	}
 	onRange := func(call func(address, size uint64) error) func(address, size uint64) error {
 		return func(address, size uint64) error {
@@ -42,49 +43,49 @@ func (f *faulty) mapper() mapper {
 			return call(address, size)
 		}
 	}
-	onFile := func(call func(file filePart, size uint64) error) func(file filePart, size uint64) error {
-		return func(file filePart, size uint64) error {
+	onFile := func(call func(file mapping.FilePart, size uint64) error) func(file mapping.FilePart, size uint64) error {
+		return func(file mapping.FilePart, size uint64) error {
 			if f.fails() {
 				return f.err
 			}
 			return call(file, size)
 		}
 	}
-	real.clear, real.forget = onRange(m.virtual.clear), onRange(m.virtual.forget)
-	real.keepFromChildren = onRange(m.virtual.keepFromChildren)
-	real.punch, real.overwrite = onFile(m.virtual.punch), onFile(m.virtual.overwrite)
-	real.protect = func(address, size uint64, access device.Access) error {
+	real.Clear, real.Forget = onRange(m.Virtual.Clear), onRange(m.Virtual.Forget)
+	real.KeepFromChildren = onRange(m.Virtual.KeepFromChildren)
+	real.Punch, real.Overwrite = onFile(m.Virtual.Punch), onFile(m.Virtual.Overwrite)
+	real.Protect = func(address, size uint64, access device.Access) error {
 		if f.fails() {
 			return f.err
 		}
-		return m.virtual.protect(address, size, access)
+		return m.Virtual.Protect(address, size, access)
 	}
-	real.mapFile = func(address, size uint64, file filePart, access device.Access) error {
+	real.MapFile = func(address, size uint64, file mapping.FilePart, access device.Access) error {
 		if f.fails() {
 			return f.err
 		}
-		return m.virtual.mapFile(address, size, file, access)
+		return m.Virtual.MapFile(address, size, file, access)
 	}
-	real.openFile = func(size uint64) (int, uint64, error) {
+	real.OpenFile = func(size uint64) (int, uint64, error) {
 		if f.fails() {
 			return -1, 0, f.err
 		}
-		return m.virtual.openFile(size)
+		return m.Virtual.OpenFile(size)
 	}
-	real.copyFile = func(fd int) (int, error) {
+	real.CopyFile = func(fd int) (int, error) {
 		if f.fails() {
 			return -1, f.err
 		}
-		return m.virtual.copyFile(fd)
+		return m.Virtual.CopyFile(fd)
 	}
-	real.mappings = func() uint64 { return f.mappings }
+	real.Mappings = func() uint64 { return f.mappings }
 	out := m
-	out.virtual = &real
-	out.release = func(address, size uint64) error {
+	out.Virtual = &real
+	out.Release = func(address, size uint64) error {
 		if f.fails() {
 			return f.err
 		}
-		return m.release(address, size)
+		return m.Release(address, size)
 	}
 	return out
 }
@@ -153,11 +154,11 @@ func (s *script) books() string {
 }
 
 // really is what the system has in the range.
-func (s *script) really(t *testing.T) []mapping {
+func (s *script) really(t *testing.T) []mappingLine {
 	if s.addr == 0 || len(s.o.virtual.reservations) == 0 {
 		return nil
 	}
-	var found []mapping
+	var found []mappingLine
 	for _, m := range mappingsIn(t, uint64(s.addr), 16*scriptPage) {
 		// A neighbour may be joined with what lies at the edges.
 		m.start, m.end = max(m.start, uint64(s.addr)), min(m.end, uint64(s.at(16)))
@@ -221,15 +222,15 @@ func TestUndoingThatFails(t *testing.T) {
 	require.NoError(t, o.SetAccess(addr, 3*scriptPage, device.AccessReadWrite))
 	require.NoError(t, o.FillNow(addr, 9, 3*scriptPage))
 	f.left = 2
-	broken := o.driver.mapper.virtual.mapFile
-	o.driver.mapper.virtual.mapFile = func(address, size uint64, file filePart, access device.Access) error {
+	broken := o.driver.mapper.Virtual.MapFile
+	o.driver.mapper.Virtual.MapFile = func(address, size uint64, file mapping.FilePart, access device.Access) error {
 		if f.left <= 0 {
 			return f.err
 		}
 		return broken(address, size, file, access)
 	}
 	requireCode(t, device.CodeOutOfMemory, o.SetAccess(addr, 3*scriptPage, device.AccessRead))
-	o.driver.mapper.virtual.mapFile = broken
+	o.driver.mapper.Virtual.MapFile = broken
 	requireCode(t, device.CodePermissionDenied, o.FillNow(addr, 1, 3*scriptPage))
 	require.NoError(t, o.SetAccess(addr, 3*scriptPage, device.AccessReadWrite))
 	_, other, err := o.FirstOther(addr, 9, 3*scriptPage)
@@ -287,9 +288,9 @@ func TestRefusalsOfTheSystemAreNamed(t *testing.T) {
 
 // A process that may have small files only has few movable pages, and is told.
 func TestSmallFiles(t *testing.T) {
-	m := systemMapper()
-	real := m.virtual.openFile
-	m.virtual.openFile = func(uint64) (int, uint64, error) { return real(4 * scriptPage) }
+	m := mapping.System()
+	real := m.Virtual.OpenFile
+	m.Virtual.OpenFile = func(uint64) (int, uint64, error) { return real(4 * scriptPage) }
 	o := openForced(t, m)
 	pages := make([]device.Page, 5)
 	requireCode(t, device.CodeResourceExhausted, o.Create(pages, scriptPage, device.BackingMovable), "limit on the size of files")
@@ -301,8 +302,8 @@ func TestSmallFiles(t *testing.T) {
 
 // Locked memory cannot be forgotten; it goes all the same.
 func TestMemoryThatCannotBeForgotten(t *testing.T) {
-	m := systemMapper()
-	m.virtual.forget = func(uint64, uint64) error { return syscall.EINVAL }
+	m := mapping.System()
+	m.Virtual.Forget = func(uint64, uint64) error { return syscall.EINVAL }
 	replaceMemory(t, openForced(t, m))
 }
 
@@ -310,9 +311,9 @@ func TestMemoryThatCannotBeForgotten(t *testing.T) {
 // forgotten: there it is replaced.
 func TestMemoryThatIsPromised(t *testing.T) {
 	replaced := 0
-	m := systemMapper()
-	clear := m.virtual.clear
-	m.virtual.clear = func(address, size uint64) error {
+	m := mapping.System()
+	clear := m.Virtual.Clear
+	m.Virtual.Clear = func(address, size uint64) error {
 		replaced++
 		return clear(address, size)
 	}

@@ -7,10 +7,11 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/virtualtest"
+	"ferrum_mem/drivers/host/mapping"
 )
 
 // openForced is a device whose memory is its own, whatever the system has.
-func openForced(t testing.TB, m mapper) *openDevice {
+func openForced(t testing.TB, m mapping.Calls) *openDevice {
 	t.Helper()
 	d, err := newDriver(Config{MemoryBytes: gib, MemoryForced: true}, noEnv, newSystem("/"), m)
 	require.NoError(t, err)
@@ -20,5 +21,5 @@ func openForced(t testing.TB, m mapper) *openDevice {
 }
 
 func TestVirtualMemoryConforms(t *testing.T) {
-	virtualtest.Run(t, func(t *testing.T) device.Device { return openForced(t, systemMapper()) })
+	virtualtest.Run(t, func(t *testing.T) device.Device { return openForced(t, mapping.System()) })
 }

@@ -236,9 +236,9 @@ func (v *virtualMemory) Resident(addr device.Addr, size uint64) (uint64, error) 
 	for _, p := range pieces {
 		var found uint64
 		if !p.private() {
-			found, err = m.fileResident(p.file, p.size)
+			found, err = m.FileResident(p.file, p.size)
 		} else {
-			found, err = m.privateResident(p.address, p.size)
+			found, err = m.PrivateResident(p.address, p.size)
 		}
 		if err != nil {
 			return 0, v.systemError(op, device.CodeDevice, v.refused(err), fmt.Sprintf("address %#x, size %d", p.address, p.size))

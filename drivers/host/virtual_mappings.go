@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/mapping"
 )
 
 // mappings counts those that the reservations of all devices take beyond one each.
@@ -32,10 +33,10 @@ func (m *mappings) take(op string, growth int64) error {
 func (v *virtualMemory) takeMappings(op string, growth int64) error {
 	m := &v.system.mappings
 	if growth > 0 && m.bound != 0 {
-		if err := spare.have(v.system.calls.virtual); err != nil {
+		if err := spare.have(v.system.calls.Virtual); err != nil {
 			return device.Errorf(device.CodeResourceExhausted, op,
 				"%d mappings more: the system refused one to spare (vm.max_map_count is %d, and memory or address space may be limited): %w",
-				growth, m.bound, err).WithNative(int64(errnoOf(err)))
+				growth, m.bound, err).WithNative(int64(mapping.Errno(err)))
 		}
 	}
 	return m.take(op, growth)
@@ -64,7 +65,7 @@ type spareStock struct {
 var spare spareStock
 
 // have makes sure that they are there.
-func (s *spareStock) have(m *virtualMapper) error {
+func (s *spareStock) have(m *mapping.VirtualCalls) error {
 	if s.there.Load() {
 		return nil
 	}
@@ -73,12 +74,12 @@ func (s *spareStock) have(m *virtualMapper) error {
 	if s.there.Load() {
 		return nil
 	}
-	address, size, err := m.makeMappings(2 * spareMappings)
+	address, size, err := m.MakeMappings(2 * spareMappings)
 	if err != nil {
 		return err
 	}
-	if err := m.unmap(address+size/2, size/2); err != nil {
-		_ = m.unmap(address, size)
+	if err := m.Unmap(address+size/2, size/2); err != nil {
+		_ = m.Unmap(address, size)
 		return err
 	}
 	s.address, s.size = address, size/2
@@ -87,10 +88,10 @@ func (s *spareStock) have(m *virtualMapper) error {
 }
 
 // give gives them away, and says how many there were.
-func (s *spareStock) give(m *virtualMapper) uint64 {
+func (s *spareStock) give(m *mapping.VirtualCalls) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.there.Load() || m.unmap(s.address, s.size) != nil {
+	if !s.there.Load() || m.Unmap(s.address, s.size) != nil {
 		return 0
 	}
 	s.there.Store(false)

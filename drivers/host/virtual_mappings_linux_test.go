@@ -10,23 +10,24 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/mapping"
 )
 
 // Mappings that are kept for the rest of the process are given away by the first call
 // that the system refuses, and no more are taken until they are back.
 func TestSpareMappings(t *testing.T) {
-	m := systemMapper()
-	virtual := *m.virtual
-	m.virtual = &virtual
+	m := mapping.System()
+	virtual := *m.Virtual
+	m.Virtual = &virtual
 	refuses, makes := false, 0
-	protect, makeMappings := virtual.protect, virtual.makeMappings
-	virtual.protect = func(address, size uint64, access device.Access) error {
+	protect, makeMappings := virtual.Protect, virtual.MakeMappings
+	virtual.Protect = func(address, size uint64, access device.Access) error {
 		if refuses && access != device.AccessNone {
 			return syscall.ENOMEM
 		}
 		return protect(address, size, access)
 	}
-	virtual.makeMappings = func(count uint64) (uint64, uint64, error) {
+	virtual.MakeMappings = func(count uint64) (uint64, uint64, error) {
 		makes++
 		if refuses {
 			return 0, 0, syscall.ENOMEM
@@ -50,7 +51,7 @@ func TestSpareMappings(t *testing.T) {
 	refuses = true
 	requireCode(t, device.CodeOutOfMemory, o.SetAccess(middle, scriptPage, device.AccessReadWrite))
 	require.False(t, spare.there.Load())
-	require.Zero(t, spare.give(m.virtual), "once")
+	require.Zero(t, spare.give(m.Virtual), "once")
 	requireCode(t, device.CodeResourceExhausted, o.SetAccess(middle, scriptPage, device.AccessReadWrite), "one to spare", "vm.max_map_count")
 	require.Equal(t, made+1, makes)
 	require.Zero(t, o.driver.virtual.mappings.count.Load())
@@ -60,10 +61,10 @@ func TestSpareMappings(t *testing.T) {
 	require.NoError(t, o.FillNow(middle, 1, scriptPage))
 
 	// They cannot be halved: none are kept.
-	require.EqualValues(t, spareMappings, spare.give(m.virtual))
-	unmap := virtual.unmap
+	require.EqualValues(t, spareMappings, spare.give(m.Virtual))
+	unmap := virtual.Unmap
 	left := 1
-	virtual.unmap = func(address, size uint64) error {
+	virtual.Unmap = func(address, size uint64) error {
 		if left--; left == 0 {
 			return syscall.ENOMEM
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/mapping"
 )
 
 // Create makes pages without memory: it comes with the first touch, in huge pages
@@ -190,7 +191,7 @@ func (v *virtualMemory) settle(runs []pageRun) {
 
 // change calls the system for each run of movable pages; private ones have
 // nothing while they are not mapped.
-func (v *virtualMemory) change(op string, runs []pageRun, call func(file filePart, size uint64) error) error {
+func (v *virtualMemory) change(op string, runs []pageRun, call func(file mapping.FilePart, size uint64) error) error {
 	for _, run := range runs {
 		if run.store.backing == device.BackingPrivate {
 			continue
@@ -224,7 +225,7 @@ func (v *virtualMemory) Release(pages []device.Page) error {
 	if err != nil {
 		return v.about(err)
 	}
-	if err := v.change(op, slices.DeleteFunc(slices.Clone(runs), pageRun.shareable), m.punch); err != nil {
+	if err := v.change(op, slices.DeleteFunc(slices.Clone(runs), pageRun.shareable), m.Punch); err != nil {
 		v.settle(runs)
 		return err
 	}
@@ -276,5 +277,5 @@ func (v *virtualMemory) Zero(pages []device.Page) error {
 		return v.about(err)
 	}
 	defer v.settle(runs)
-	return v.change(op, runs, m.overwrite)
+	return v.change(op, runs, m.Overwrite)
 }

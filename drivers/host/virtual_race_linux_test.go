@@ -8,12 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/mapping"
 )
 
 // Several threads work on places of one reservation that are their own, and on one
 // that they share: there a call may be refused, and nothing else happens.
 func TestThreadsOnOneReservation(t *testing.T) {
-	o := openForced(t, systemMapper())
+	o := openForced(t, mapping.System())
 	const threads, rounds = 8, 60
 	size := (2*threads + 1) * scriptPage
 	addr, err := o.Reserve(size, scriptPage)

@@ -19,7 +19,7 @@ func (r *run) reaches(address uint64, s *store, offset uint64, access device.Acc
 	case access == device.AccessNone:
 		return true
 	}
-	return r.store == s && !s.shareable() && r.file.offset+r.size == offset
+	return r.store == s && !s.shareable() && r.file.Offset+r.size == offset
 }
 
 // pieces are the runs of a range that is mapped throughout, as they lie in files.
@@ -88,10 +88,10 @@ func (v *virtualMemory) runs(list []run, c claimed, w wantedAccess) []run {
 			size, file, wanted := part.pageBytes, s.part(index), w.of(&part.slots[i])
 			if address < c.address {
 				cut := c.address - address
-				address, size, file.offset = c.address, size-cut, file.offset+cut
+				address, size, file.Offset = c.address, size-cut, file.Offset+cut
 			}
 			size = min(size, end-address)
-			if n := len(found); n > 0 && found[n-1].reaches(address, s, file.offset, wanted) {
+			if n := len(found); n > 0 && found[n-1].reaches(address, s, file.Offset, wanted) {
 				found[n-1].size += size
 			} else {
 				if n == cap(found) {
@@ -189,7 +189,7 @@ func firstPrivate(runs []run) int {
 // apply calls the system for each run. When it fails, done says up to which
 // address something may have changed; else it is 0.
 func (v *virtualMemory) apply(r *reservation, runs []run) (done uint64, err error) {
-	m := v.system.calls.virtual
+	m := v.system.calls.Virtual
 	for i := 0; i < len(runs); {
 		if runs[i].private() || runs[i].access == device.AccessNone {
 			if err := v.applyBare(r, runs[i]); err != nil {
@@ -200,12 +200,12 @@ func (v *virtualMemory) apply(r *reservation, runs []run) (done uint64, err erro
 		}
 		row := runs[i].address
 		for ; i < len(runs) && !runs[i].private() && runs[i].access != device.AccessNone; i++ {
-			if err := m.mapFile(runs[i].address, runs[i].size, runs[i].file, runs[i].access); err != nil {
+			if err := m.MapFile(runs[i].address, runs[i].size, runs[i].file, runs[i].access); err != nil {
 				return runs[i].end(), err
 			}
 		}
 		end := runs[i-1].end()
-		if err := m.keepFromChildren(row, end-row); err != nil {
+		if err := m.KeepFromChildren(row, end-row); err != nil {
 			return end, err
 		}
 	}
@@ -217,13 +217,13 @@ func (v *virtualMemory) apply(r *reservation, runs []run) (done uint64, err erro
 func (v *virtualMemory) applyBare(r *reservation, bare run) error {
 	m := v.system.calls
 	if bare.private() {
-		return m.virtual.protect(bare.address, bare.size, bare.access)
+		return m.Virtual.Protect(bare.address, bare.size, bare.access)
 	}
-	if err := m.virtual.clear(bare.address, bare.size); err != nil {
+	if err := m.Virtual.Clear(bare.address, bare.size); err != nil {
 		return err
 	}
 	if r.primed.Load() {
-		m.adviseHuge(bare.address, bare.size)
+		m.AdviseHuge(bare.address, bare.size)
 	}
 	return nil
 }
@@ -234,7 +234,7 @@ func (v *virtualMemory) applyBare(r *reservation, bare run) error {
 func (v *virtualMemory) loosen(runs []run) {
 	for _, r := range runs {
 		if !r.private() && r.access != device.AccessNone {
-			v.system.calls.virtual.loosen(r.address, r.size)
+			v.system.calls.Virtual.Loosen(r.address, r.size)
 		}
 	}
 }
@@ -245,13 +245,13 @@ func (v *virtualMemory) loosen(runs []run) {
 func (v *virtualMemory) forget(runs []run) error {
 	m := v.system.calls
 	for _, r := range runs {
-		if !r.private() || !v.system.strict && m.virtual.forget(r.address, r.size) == nil {
+		if !r.private() || !v.system.strict && m.Virtual.Forget(r.address, r.size) == nil {
 			continue
 		}
-		if err := m.virtual.clear(r.address, r.size); err != nil {
+		if err := m.Virtual.Clear(r.address, r.size); err != nil {
 			return err
 		}
-		m.adviseHuge(r.address, r.size)
+		m.AdviseHuge(r.address, r.size)
 	}
 	return nil
 }
@@ -298,10 +298,10 @@ func (v *virtualMemory) prime(r *reservation, runs []run) {
 	m := v.system.calls
 	address := runs[firstPrivate(runs)].address
 	page := v.system.granularity
-	if m.virtual.protect(address, page, device.AccessReadWrite) == nil {
-		m.virtual.touch(address)
-		_ = m.virtual.protect(address, page, device.AccessNone)
-		_ = m.virtual.forget(address, page)
+	if m.Virtual.Protect(address, page, device.AccessReadWrite) == nil {
+		m.Virtual.Touch(address)
+		_ = m.Virtual.Protect(address, page, device.AccessNone)
+		_ = m.Virtual.Forget(address, page)
 	}
-	m.adviseHuge(r.base(), r.size())
+	m.AdviseHuge(r.base(), r.size())
 }

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/mapping"
 )
 
 // chunkSlots is how many slots of a table come into being at a time.
@@ -55,7 +56,7 @@ func (t *slotTable) ensure(index uint64) *pageSlot {
 // that changes, but primed.
 type reservation struct {
 	// mapping is how it lies in the address space.
-	mapping mappedRange
+	mapping mapping.Range
 	// tables has one for each size of pages that was ever mapped here. A page
 	// lies at a multiple of its size, so each table is indexed by the offset.
 	tables []*slotTable
@@ -65,8 +66,8 @@ type reservation struct {
 	primed atomic.Bool
 }
 
-func (r *reservation) base() uint64 { return r.mapping.base }
-func (r *reservation) size() uint64 { return r.mapping.size }
+func (r *reservation) base() uint64 { return r.mapping.Base }
+func (r *reservation) size() uint64 { return r.mapping.Size }
 
 func (r *reservation) table(pageBytes uint64) *slotTable {
 	for _, t := range r.tables {

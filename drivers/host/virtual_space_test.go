@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/mapping"
 )
 
 // Stretches, and the pages one by one, are held against a plain list of what lies at
@@ -20,7 +21,7 @@ func TestStretchesAgainstAPlainList(t *testing.T) {
 		address, pageBytes uint64
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		r := &reservation{mapping: mappedRange{base: base, size: size}}
+		r := &reservation{mapping: mapping.Range{Base: base, Size: size}}
 		plain := make([]*found, size)
 		next := device.Page(1)
 		for at := uint64(0); at < size; {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/mapping"
 )
 
 // The bits of a page's number: which place of which store it has, and how often
@@ -70,11 +71,11 @@ func placesOf(capacity, pageBytes uint64) uint64 {
 	return max(2*places, 1)
 }
 
-func (s *store) part(index uint64) filePart {
+func (s *store) part(index uint64) mapping.FilePart {
 	if s.shareable() {
-		return filePart{fd: s.files[index]}
+		return mapping.FilePart{FD: s.files[index]}
 	}
-	return filePart{fd: s.fd, offset: index * s.pageBytes}
+	return mapping.FilePart{FD: s.fd, Offset: index * s.pageBytes}
 }
 
 func (s *store) shareable() bool { return s.backing == device.BackingShareable }

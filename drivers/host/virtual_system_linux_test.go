@@ -16,20 +16,21 @@ import (
 	"pgregory.net/rapid"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/mapping"
 )
 
-// mapping is a line of the process's own list of its mappings.
-type mapping struct {
+// mappingLine is a line of the process's own list of its mappings.
+type mappingLine struct {
 	start, end uint64
 	// flags are the protection and kind, such as "rw-s".
 	flags string
 }
 
 // mappingsIn are the mappings that overlap a range.
-func mappingsIn(t require.TestingT, address, size uint64) []mapping {
+func mappingsIn(t require.TestingT, address, size uint64) []mappingLine {
 	content, err := os.ReadFile("/proc/self/maps")
 	require.NoError(t, err)
-	var found []mapping
+	var found []mappingLine
 	for line := range strings.Lines(string(content)) {
 		bounds, rest, _ := strings.Cut(line, " ")
 		from, to, _ := strings.Cut(bounds, "-")
@@ -39,7 +40,7 @@ func mappingsIn(t require.TestingT, address, size uint64) []mapping {
 		require.NoError(t, err)
 		if start < address+size && address < end {
 			flags, _, _ := strings.Cut(rest, " ")
-			found = append(found, mapping{start: start, end: end, flags: flags})
+			found = append(found, mappingLine{start: start, end: end, flags: flags})
 		}
 	}
 	return found
@@ -137,28 +138,6 @@ func TestPagesGoBackToTheSystem(t *testing.T) {
 	}
 }
 
-// A look at private memory that nobody wrote to brings the page of zeros, which is
-// no memory.
-func TestZerosThatWereOnlyReadAreNoMemory(t *testing.T) {
-	o, addr, _ := openVirtual(t, 4, benchPage, device.BackingPrivate)
-	_, other, err := o.FirstOther(addr, 0, 4*benchPage)
-	require.NoError(t, err)
-	require.False(t, other)
-	got, err := o.Resident(addr, 4*benchPage)
-	require.NoError(t, err)
-	fd, err := unix.Open("/proc/self/pagemap", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, unix.Close(fd)) }()
-	if _, err := scanResident(fd, uint64(addr), benchPage); err != nil {
-		t.Skip("this kernel cannot tell the page of zeros from others")
-	}
-	require.Zero(t, got)
-	require.NoError(t, o.FillNow(addr+benchPage, 1, benchPage))
-	old, err := readResident(fd, uint64(addr)+benchPage, benchPage)
-	require.NoError(t, err)
-	require.EqualValues(t, benchPage, old, "also as older kernels say it")
-}
-
 // Memory that the system gave to pages is not promised once more.
 func TestTouchedMovablePagesAreNotPromisedTwice(t *testing.T) {
 	o, addr, _ := openVirtual(t, 8, benchPage, device.BackingMovable)
@@ -203,7 +182,7 @@ func TestTooManyMappings(t *testing.T) {
 		t.Skipf("vm.max_map_count is %d: too many to reach here", bound)
 	}
 	count := int(bound)
-	o := openForced(t, systemMapper())
+	o := openForced(t, mapping.System())
 	o.capacity.memory.capacity = 16 * gib
 	pages := make([]device.Page, 2*count)
 	require.NoError(t, o.Create(pages, scriptPage, device.BackingMovable))
@@ -311,7 +290,7 @@ func seenByChild(t *testing.T, address, size uint64, write func()) string {
 	_, err := unix.Write(start[1], []byte{1})
 	require.NoError(t, err)
 	var status unix.WaitStatus
-	_, err = untilNotInterrupted(func() (int, error) { return unix.Wait4(child, &status, 0, nil) })
+	_, err = mapping.UntilNotInterrupted(func() (int, error) { return unix.Wait4(child, &status, 0, nil) })
 	require.NoError(t, err)
 	require.True(t, status.Exited(), "the child must have come to its end: %v", status)
 	if number := syscall.Errno(status.ExitStatus()); number != 0 {

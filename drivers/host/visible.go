@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/mapping"
 )
 
 // lookBytes is how much of a range is compared at a time.
@@ -21,7 +22,7 @@ func (o *openDevice) FillNow(addr device.Addr, value byte, size uint64) error {
 		return err
 	}
 	defer used.release()
-	fill(bytesAt(uint64(addr), size), device.Pattern{Value: uint32(value), WidthBytes: 1})
+	fill(mapping.Bytes(uint64(addr), size), device.Pattern{Value: uint32(value), WidthBytes: 1})
 	return nil
 }
 
@@ -39,7 +40,7 @@ func (o *openDevice) FirstOther(addr device.Addr, value byte, size uint64) (devi
 	defer used.release()
 	for done := uint64(0); done < size; {
 		n := min(size-done, lookBytes)
-		part := bytesAt(uint64(addr)+done, n)
+		part := mapping.Bytes(uint64(addr)+done, n)
 		if i := firstOther(part, value); i >= 0 {
 			return device.Difference{OffsetBytes: done + uint64(i), Found: part[i]}, true, nil
 		}

@@ -1,4 +1,4 @@
-package host
+package mapping
 
 import (
 	"os"
@@ -57,7 +57,7 @@ func scanResident(fd int, address, size uint64) (uint64, error) {
 			inverted: pageZero, mask: pageZero, anyOf: pagePresent | pageSwapped, returned: pagePresent,
 		}
 		a.size = uint64(unsafe.Sizeof(a))
-		n, err := untilNotInterrupted(func() (int, error) {
+		n, err := UntilNotInterrupted(func() (int, error) {
 			n, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), pageMapScan, uintptr(unsafe.Pointer(&a)))
 			if errno != 0 {
 				return 0, errno
@@ -88,7 +88,7 @@ func readResident(fd int, address, size uint64) (uint64, error) {
 		n := min((size-done)/page, uint64(len(words)))
 		buffer := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), n*8)
 		offset := int64((address + done) / page * 8)
-		got, err := untilNotInterrupted(func() (int, error) { return unix.Pread(fd, buffer, offset) })
+		got, err := UntilNotInterrupted(func() (int, error) { return unix.Pread(fd, buffer, offset) })
 		if err != nil {
 			return 0, err
 		}

@@ -1,4 +1,4 @@
-package host
+package mapping
 
 import (
 	"bytes"
@@ -13,44 +13,44 @@ import (
 
 const reserveFlags = unix.MAP_PRIVATE | unix.MAP_ANON | unix.MAP_NORESERVE
 
-func systemVirtualMapper() *virtualMapper {
-	return &virtualMapper{
-		reserve: func(size uint64) (uint64, error) {
+func SystemVirtual() *VirtualCalls {
+	return &VirtualCalls{
+		Reserve: func(size uint64) (uint64, error) {
 			p, err := unix.MmapPtr(-1, 0, nil, uintptr(size), unix.PROT_NONE, reserveFlags)
 			return uint64(uintptr(p)), err
 		},
-		clear: func(address, size uint64) error {
-			_, err := unix.MmapPtr(-1, 0, pointer(address), uintptr(size), unix.PROT_NONE, reserveFlags|unix.MAP_FIXED)
+		Clear: func(address, size uint64) error {
+			_, err := unix.MmapPtr(-1, 0, Pointer(address), uintptr(size), unix.PROT_NONE, reserveFlags|unix.MAP_FIXED)
 			return err
 		},
-		protect: func(address, size uint64, access device.Access) error {
+		Protect: func(address, size uint64, access device.Access) error {
 			return systemCall(unix.SYS_MPROTECT, address, size, protection(access))
 		},
-		forget: func(address, size uint64) error {
+		Forget: func(address, size uint64) error {
 			return systemCall(unix.SYS_MADVISE, address, size, unix.MADV_DONTNEED)
 		},
-		touch:  func(address uint64) { *(*byte)(pointer(address)) = 0 },
-		loosen: func(address, size uint64) { _ = systemCall(unix.SYS_MADVISE, address, size, unix.MADV_DONTNEED) },
-		mapFile: func(address, size uint64, file filePart, access device.Access) error {
-			_, err := unix.MmapPtr(file.fd, int64(file.offset), pointer(address), uintptr(size), int(protection(access)),
+		Touch:  func(address uint64) { *(*byte)(Pointer(address)) = 0 },
+		Loosen: func(address, size uint64) { _ = systemCall(unix.SYS_MADVISE, address, size, unix.MADV_DONTNEED) },
+		MapFile: func(address, size uint64, file FilePart, access device.Access) error {
+			_, err := unix.MmapPtr(file.FD, int64(file.Offset), Pointer(address), uintptr(size), int(protection(access)),
 				unix.MAP_SHARED|unix.MAP_FIXED)
 			return err
 		},
-		keepFromChildren: func(address, size uint64) error {
+		KeepFromChildren: func(address, size uint64) error {
 			return systemCall(unix.SYS_MADVISE, address, size, unix.MADV_DONTFORK)
 		},
-		openFile:        openMemoryFile,
-		closeFile:       unix.Close,
-		copyFile:        func(fd int) (int, error) { return unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0) },
-		sealedBytes:     sealedBytes,
-		punch:           punch,
-		overwrite:       overwrite,
-		fileBytes:       fileBytes,
-		fileResident:    fileResident,
-		privateResident: privateResident,
-		mappings:        countMappings,
-		makeMappings:    makeMappings,
-		unmap:           unmap,
+		OpenFile:        openMemoryFile,
+		CloseFile:       unix.Close,
+		CopyFile:        func(fd int) (int, error) { return unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0) },
+		SealedBytes:     sealedBytes,
+		Punch:           punch,
+		Overwrite:       overwrite,
+		FileBytes:       fileBytes,
+		FileResident:    fileResident,
+		PrivateResident: privateResident,
+		Mappings:        countMappings,
+		MakeMappings:    makeMappings,
+		Unmap:           unmap,
 	}
 }
 
@@ -71,7 +71,7 @@ func makeMappings(count uint64) (address, size uint64, err error) {
 	return address, size, err
 }
 
-func unmap(address, size uint64) error { return unix.MunmapPtr(pointer(address), uintptr(size)) }
+func unmap(address, size uint64) error { return unix.MunmapPtr(Pointer(address), uintptr(size)) }
 
 // systemCall is a call on a range of addresses, without a slice of it, which Go
 // would look at.
@@ -119,7 +119,7 @@ func resize(fd int, size uint64) (uint64, error) {
 	for {
 		size = min(size, device.FileSizeLimit())
 		err := device.WithinFileSizeLimit(func() error {
-			_, err := untilNotInterrupted(func() (int, error) { return 0, unix.Ftruncate(fd, int64(size)) })
+			_, err := UntilNotInterrupted(func() (int, error) { return 0, unix.Ftruncate(fd, int64(size)) })
 			return err
 		})
 		// Another thread may have lowered the bound.
@@ -145,10 +145,10 @@ func sealedBytes(fd int) (uint64, error) {
 	return uint64(status.Size), nil
 }
 
-func punch(file filePart, size uint64) error {
-	_, err := untilNotInterrupted(func() (int, error) {
-		return 0, unix.Fallocate(file.fd, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE,
-			int64(file.offset), int64(size))
+func punch(file FilePart, size uint64) error {
+	_, err := UntilNotInterrupted(func() (int, error) {
+		return 0, unix.Fallocate(file.FD, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE,
+			int64(file.Offset), int64(size))
 	})
 	switch err {
 	case unix.EPERM, unix.EACCES, unix.ENOSYS, unix.EOPNOTSUPP:
@@ -161,9 +161,9 @@ func punch(file filePart, size uint64) error {
 }
 
 // punchMapped is punch by way of a mapping.
-func punchMapped(file filePart, size uint64) error {
+func punchMapped(file FilePart, size uint64) error {
 	const readWrite = unix.PROT_READ | unix.PROT_WRITE
-	part, err := unix.Mmap(file.fd, int64(file.offset), int(size), readWrite, unix.MAP_SHARED)
+	part, err := unix.Mmap(file.FD, int64(file.Offset), int(size), readWrite, unix.MAP_SHARED)
 	if err != nil {
 		return err
 	}
@@ -173,17 +173,17 @@ func punchMapped(file filePart, size uint64) error {
 }
 
 // extents gives the parts of a range of a file that exist, in order.
-func extents(file filePart, size uint64, found func(offset, size uint64) error) error {
-	end := file.offset + size
-	for at := file.offset; at < end; {
-		start, err := unix.Seek(file.fd, int64(at), unix.SEEK_DATA)
+func extents(file FilePart, size uint64, found func(offset, size uint64) error) error {
+	end := file.Offset + size
+	for at := file.Offset; at < end; {
+		start, err := unix.Seek(file.FD, int64(at), unix.SEEK_DATA)
 		if err == unix.ENXIO || (err == nil && uint64(start) >= end) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		hole, err := unix.Seek(file.fd, start, unix.SEEK_HOLE)
+		hole, err := unix.Seek(file.FD, start, unix.SEEK_HOLE)
 		if err != nil {
 			return err
 		}
@@ -200,15 +200,15 @@ var zeros [256 << 10]byte
 
 // overwrite is bound by the size of files that the process may have, which may be less by
 // now than it was when the file was made.
-func overwrite(file filePart, size uint64) error {
+func overwrite(file FilePart, size uint64) error {
 	return extents(file, size, func(offset, size uint64) error {
-		return device.WithinFileSizeLimit(func() error { return overwritePart(file.fd, offset, size) })
+		return device.WithinFileSizeLimit(func() error { return overwritePart(file.FD, offset, size) })
 	})
 }
 
 func overwritePart(fd int, offset, size uint64) error {
 	for size > 0 {
-		n, err := untilNotInterrupted(func() (int, error) {
+		n, err := UntilNotInterrupted(func() (int, error) {
 			return unix.Pwrite(fd, zeros[:min(size, uint64(len(zeros)))], int64(offset))
 		})
 		if err != nil {
@@ -219,7 +219,7 @@ func overwritePart(fd int, offset, size uint64) error {
 	return nil
 }
 
-func fileResident(file filePart, size uint64) (uint64, error) {
+func fileResident(file FilePart, size uint64) (uint64, error) {
 	var sum uint64
 	err := extents(file, size, func(_, size uint64) error {
 		sum += size
@@ -250,7 +250,7 @@ func countMappings() uint64 {
 	counting.mu.Lock()
 	defer counting.mu.Unlock()
 	open := func() (int, error) { return unix.Open("/proc/self/maps", unix.O_RDONLY|unix.O_CLOEXEC, 0) }
-	fd, err := untilNotInterrupted(open)
+	fd, err := UntilNotInterrupted(open)
 	if err != nil {
 		return 0
 	}
@@ -258,7 +258,7 @@ func countMappings() uint64 {
 	read := func() (int, error) { return unix.Read(fd, counting.buffer[:]) }
 	var lines uint64
 	for {
-		n, err := untilNotInterrupted(read)
+		n, err := UntilNotInterrupted(read)
 		if err != nil || n <= 0 {
 			return lines
 		}

@@ -1,4 +1,4 @@
-package host
+package mapping
 
 import "golang.org/x/sys/unix"
 

@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package host
+package mapping
 
 import "golang.org/x/sys/unix"
 

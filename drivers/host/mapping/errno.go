@@ -1,0 +1,27 @@
+//go:build unix
+
+package mapping
+
+import (
+	"errors"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// UntilNotInterrupted makes a call of the system again while a signal came in between.
+func UntilNotInterrupted(call func() (int, error)) (int, error) {
+	for {
+		result, err := call()
+		if err != unix.EINTR {
+			return result, err
+		}
+	}
+}
+
+// Errno is the system's number of an error, or 0.
+func Errno(err error) syscall.Errno {
+	var number syscall.Errno
+	errors.As(err, &number)
+	return number
+}
