@@ -46,12 +46,12 @@ func (o *openDevice) take(op string, size uint64) (*segment, error) {
 		return nil, err
 	}
 	align := o.driver.granularity
-	if size >= hugePageBytes {
-		align = max(align, hugePageBytes)
+	if size >= mapping.HugePageBytes {
+		align = max(align, mapping.HugePageBytes)
 	}
 	found, err := o.driver.mapper.Aligned(size, align, o.driver.mapper.Reserve)
 	if err == nil {
-		if size >= hugePageBytes {
+		if size >= mapping.HugePageBytes {
 			o.driver.mapper.AdviseHuge(found.Base, size)
 		}
 		return &segment{Range: found}, nil

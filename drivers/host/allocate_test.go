@@ -21,8 +21,8 @@ func TestSegmentsAreAlignedAndZero(t *testing.T) {
 	for _, size := range []uint64{64 << 10, 128 << 10, 2<<20 - 64<<10, 2 << 20, 2<<20 + 64<<10, 8 << 20} {
 		addr := allocate(t, o, size)
 		align := o.Info().AlignmentBytes
-		if size >= hugePageBytes {
-			align = hugePageBytes
+		if size >= mapping.HugePageBytes {
+			align = mapping.HugePageBytes
 		}
 		require.Zero(t, uint64(addr)%align, size)
 		bytes := view(addr, size)
@@ -144,7 +144,7 @@ func TestSegmentTableAgainstANaiveList(t *testing.T) {
 				found, err := o.segments.acquire("test", "range", start, length)
 				require.Equal(t, inside, err == nil)
 				if err == nil {
-					found.release()
+					found.Release()
 				}
 			}
 		}
@@ -319,7 +319,7 @@ func TestEndsThatCannotBeCutOff(t *testing.T) {
 	require.NoError(t, err)
 	o := openAll(t, d)[0]
 	addr := allocate(t, o, 4<<20)
-	require.Zero(t, uint64(addr)%hugePageBytes)
+	require.Zero(t, uint64(addr)%mapping.HugePageBytes)
 	view(addr, 4<<20)[4<<20-1] = 1
 	requireCode(t, device.CodeInvalidAddress, o.DefaultStream().Fill(addr+4<<20, device.Pattern{WidthBytes: 1}, 1))
 	refuse = false

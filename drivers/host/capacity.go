@@ -12,10 +12,6 @@ import (
 // coarse enough to stay far from the limit on the number of mappings.
 const minGranularityBytes = 64 << 10
 
-// hugePageBytes is the size from which segments are aligned for, and advised to
-// have, huge pages: the size of one on amd64 and, with 4 KiB pages, on arm64.
-const hugePageBytes = 2 << 20
-
 func granularity() uint64 {
 	return max(minGranularityBytes, uint64(os.Getpagesize()))
 }
@@ -64,7 +60,7 @@ func (d *Driver) available(ownBytes uint64) uint64 {
 		held += m.held.Load()
 	}
 	held -= min(held, ownBytes)
-	promised := held - min(held, d.system.anonymousResident()+d.virtual.files.bytes())
+	promised := held - min(held, d.system.anonymousResident()+d.virtual.FileBytes())
 	return available - min(available, promised)
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/virtual"
 )
 
 // openDevice is one open of a device.
@@ -20,7 +21,7 @@ type openDevice struct {
 	// foreign is memory of somebody else's that was adopted or linked.
 	foreign segmentTable
 	// virtual is what the methods of device.VirtualMemory and device.Exporter are of.
-	virtual *virtualMemory
+	virtual *virtual.Memory
 
 	mu     sync.Mutex
 	closed bool
@@ -53,7 +54,7 @@ func newOpenDevice(d *Driver, index int) *openDevice {
 		driver: d, info: d.info(index), streams: make(map[*stream]struct{}),
 	}
 	o.capacity = deviceCapacity{driver: d, memory: d.memories[index], id: o.info.ID}
-	o.virtual = newVirtualMemory(&d.virtual, o.info.ID, o.capacity)
+	o.virtual = virtual.New(d.virtual, o.info.ID, o.capacity)
 	o.VirtualMemory, o.Exporter = o.virtual, o.virtual
 	o.defaultStream = newStream(o, 0)
 	o.streams[o.defaultStream] = struct{}{}

@@ -33,11 +33,8 @@
 //
 // # Files in reading order
 //
-// segment.go, reading.go, system.go, virtual_space.go, mapper_linux.go, size.go, config.go,
-// deadline.go, virtual_mapper.go, virtual_store.go, address.go, mapper.go, driver.go,
-// files.go, capacity.go, device.go, allocate.go, virtual_mappings.go, virtual.go,
-// virtual_runs.go, virtual_use.go, queue.go, peer.go, cgroup.go, system_pressure.go,
-// limits.go, thread_linux.go, resident_linux.go, virtual_mapper_linux.go, virtual_pages.go,
-// prefetch.go, virtual_export.go, virtual_map.go, read_memory.go, stream.go, event.go,
-// pinned.go, foreign.go, execute.go, visible.go, foreign_stream.go, enqueue.go.
+// size.go, config.go, reading.go, system.go, driver.go, capacity.go, segment.go, allocate.go,
+// deadline.go, device.go, use.go, queue.go, prefetch.go, thread_linux.go, stream.go, event.go,
+// cgroup.go, foreign.go, execute.go, foreign_stream.go, peer.go, visible.go, limits.go,
+// read_memory.go, enqueue.go, pinned.go, system_pressure.go.
 package host

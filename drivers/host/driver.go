@@ -8,6 +8,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/host/mapping"
+	"ferrum_mem/drivers/host/virtual"
 )
 
 // Backend is the name of the backend in device ids such as "cpu:0".
@@ -23,7 +24,7 @@ type Driver struct {
 	// start is the origin of the clock that events are timed on.
 	start time.Time
 	// virtual is what the virtual memory of all devices shares.
-	virtual virtualSystem
+	virtual *virtual.System
 
 	// What follows is the machine's, and known once look has looked: a program that
 	// only starts the library does not wait for a dozen files of the kernel's.
@@ -56,7 +57,7 @@ func newDriver(c Config, getenv func(string) string, s *system, m mapping.Calls)
 		return nil, err
 	}
 	d := &Driver{settings: resolved, system: s, mapper: m, granularity: granularity(), start: time.Now()}
-	d.virtual = virtualSystem{calls: m, granularity: d.granularity, files: memoryFiles{calls: m.Virtual}}
+	d.virtual = virtual.NewSystem(m, d.granularity)
 	if resolved.memoryBytes == 0 {
 		return d, nil
 	}
@@ -94,8 +95,7 @@ func (d *Driver) look() error {
 	d.looked.Do(func() {
 		defer d.known.Store(true)
 		d.name = d.system.processorName()
-		d.virtual.mappings.bound = d.system.maxMapCount()
-		d.virtual.strict = d.system.overcommitPolicy() == policyStrict
+		d.virtual.Learn(d.system.maxMapCount(), d.system.overcommitPolicy() == policyStrict)
 		if d.settings.memoryBytes != 0 {
 			return
 		}

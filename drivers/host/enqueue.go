@@ -26,7 +26,7 @@ func (s *stream) copyWithin(op string, dst device.Addr, from *openDevice, src de
 	}
 	srcHeld, err := from.acquire(op, "source", src, size, device.AccessRead)
 	if err != nil {
-		dstHeld.release()
+		dstHeld.Release()
 		return err
 	}
 	return s.push(op, operation{
@@ -44,7 +44,7 @@ func (s *stream) CopyFromHost(dst device.Addr, src device.HostAddr, size uint64)
 		return err
 	}
 	if err := s.checkHostRange(op, "source", src, size); err != nil {
-		used.release()
+		used.Release()
 		return err
 	}
 	return s.push(op, operation{
@@ -62,7 +62,7 @@ func (s *stream) CopyToHost(dst device.HostAddr, src device.Addr, size uint64) e
 		return err
 	}
 	if err := s.checkHostRange(op, "destination", dst, size); err != nil {
-		used.release()
+		used.Release()
 		return err
 	}
 	return s.push(op, operation{

@@ -48,7 +48,7 @@ func (o *openDevice) Link(from device.Device, addr device.Addr, size uint64) (de
 	if err != nil {
 		return 0, err
 	}
-	defer held.release()
+	defer held.Release()
 	return addr, o.enterForeign(op, addr, size)
 }
 
@@ -79,7 +79,7 @@ func (o *openDevice) enterForeign(op string, addr device.Addr, size uint64) erro
 		return err
 	}
 	base := uint64(addr)
-	if o.segments.overlaps(base, size) || o.virtual.overlaps(base, size) ||
+	if o.segments.overlaps(base, size) || o.virtual.Overlaps(base, size) ||
 		!o.foreign.insertAlone(&segment{Range: mapping.Range{Base: base, Size: size}, foreign: true}) {
 		return o.errorf(device.CodeAlreadyExists, op,
 			"address %#x, size %d: overlaps memory that the device has already", base, size)

@@ -96,7 +96,7 @@ func (s *stream) announce(op string, number uint64) error {
 	// The newest has the number of all that were submitted.
 	taken := s.queue.at(s.queue.count - 1 - int(s.submitted.Load()-number))
 	if taken != nil {
-		taken.release()
+		taken.Release()
 		s.queue.takeBack(taken)
 		s.skip()
 	}
@@ -153,7 +153,7 @@ func (s *stream) runTurns(atOnce bool) {
 		next := s.queue.pop()
 		s.mu.Unlock()
 		err := s.execute(&next)
-		next.release()
+		next.Release()
 		s.mu.Lock()
 		s.finish(err)
 		f.executing = false

@@ -3,6 +3,8 @@ package host
 import (
 	"os"
 	"runtime"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"unsafe"
@@ -112,4 +114,19 @@ func TestPrefetchPutsMemoryBehindAddresses(t *testing.T) {
 	requireCode(t, device.CodeInvalidArgument, o.Prefetch(both[1].DefaultStream(), addr, size, o), "stream")
 	requireCode(t, device.CodeUnsupported, o.Prefetch(o.DefaultStream(), addr, size, nil), "target")
 	requireCode(t, device.CodeInvalidAddress, o.Prefetch(o.DefaultStream(), addr, size+1, o))
+}
+
+// statusBytes is a field of the process's own account.
+func statusBytes(t *testing.T, field string) int64 {
+	content, err := os.ReadFile("/proc/self/status")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(content)) {
+		if rest, ok := strings.CutPrefix(line, field+":"); ok {
+			kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+			require.NoError(t, err)
+			return kib << 10
+		}
+	}
+	t.Fatalf("no %s in /proc/self/status", field)
+	return 0
 }

@@ -43,10 +43,10 @@ type operation struct {
 }
 
 // release lets go of the memory that the operation holds.
-func (o *operation) release() {
+func (o *operation) Release() {
 	for _, h := range [...]held{o.dstHeld, o.srcHeld} {
 		if h != nil {
-			h.release()
+			h.Release()
 		}
 	}
 }

@@ -23,7 +23,7 @@ type segment struct {
 }
 
 // release says that an operation no longer touches the segment.
-func (s *segment) release() { s.inFlight.Add(-1) }
+func (s *segment) Release() { s.inFlight.Add(-1) }
 
 // segmentTable finds the live segment that a range lies in. An operation finds
 // its segments when it is queued and counts itself in flight under the same

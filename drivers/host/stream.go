@@ -85,7 +85,7 @@ func (s *stream) push(op string, o operation) error {
 // pushLocked is push without the announcement. The caller holds mu.
 func (s *stream) pushLocked(op string, o operation) error {
 	if err := s.check(op); err != nil {
-		o.release()
+		o.Release()
 		return err
 	}
 	queued := s.queue.count - s.queue.marks
@@ -93,7 +93,7 @@ func (s *stream) pushLocked(op string, o operation) error {
 		queued = s.queue.marks - 1
 	}
 	if queued >= maxQueued {
-		o.release()
+		o.Release()
 		return s.errorf(device.CodeResourceExhausted, op,
 			"stream %d: %d operations are queued already, as many as may be", s.number, queued)
 	}
@@ -123,7 +123,7 @@ func (s *stream) work() {
 		next := s.queue.pop()
 		s.mu.Unlock()
 		err := s.execute(&next)
-		next.release()
+		next.Release()
 		s.mu.Lock()
 		s.finish(err)
 	}

@@ -21,7 +21,7 @@ func (o *openDevice) FillNow(addr device.Addr, value byte, size uint64) error {
 	if err != nil {
 		return err
 	}
-	defer used.release()
+	defer used.Release()
 	fill(mapping.Bytes(uint64(addr), size), device.Pattern{Value: uint32(value), WidthBytes: 1})
 	return nil
 }
@@ -37,7 +37,7 @@ func (o *openDevice) FirstOther(addr device.Addr, value byte, size uint64) (devi
 	if err != nil {
 		return device.Difference{}, false, err
 	}
-	defer used.release()
+	defer used.Release()
 	for done := uint64(0); done < size; {
 		n := min(size-done, lookBytes)
 		part := mapping.Bytes(uint64(addr)+done, n)

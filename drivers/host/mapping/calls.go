@@ -10,6 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// HugePageBytes is the size from which ranges are aligned for, and advised to
+// have, huge pages: the size of one on amd64 and, with 4 KiB pages, on arm64.
+const HugePageBytes = 2 << 20
+
 // Calls is what the backend needs from the system to have memory. Tests put
 // in one that fails.
 type Calls struct {

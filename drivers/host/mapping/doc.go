@@ -7,6 +7,6 @@
 //
 // # Files in reading order
 //
-// errno.go, address.go, resident_linux.go, virtual.go, virtual_linux.go, virtual_other.go,
-// calls_linux.go, calls_other.go, calls.go.
+// address.go, virtual.go, errno.go, resident_linux.go, calls_linux.go, virtual_linux.go,
+// calls.go.
 package mapping

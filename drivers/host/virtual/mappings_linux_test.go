@@ -1,4 +1,4 @@
-package host
+package virtual
 
 import (
 	"fmt"
@@ -34,7 +34,7 @@ func TestSpareMappings(t *testing.T) {
 		}
 		return makeMappings(count)
 	}
-	o := openForced(t, m)
+	o := openWith(t, m)
 	pages := make([]device.Page, 4)
 	require.NoError(t, o.Create(pages, scriptPage, device.BackingPrivate))
 	addr, err := o.Reserve(4*scriptPage, scriptPage)
@@ -54,7 +54,7 @@ func TestSpareMappings(t *testing.T) {
 	require.Zero(t, spare.give(m.Virtual), "once")
 	requireCode(t, device.CodeResourceExhausted, o.SetAccess(middle, scriptPage, device.AccessReadWrite), "one to spare", "vm.max_map_count")
 	require.Equal(t, made+1, makes)
-	require.Zero(t, o.driver.virtual.mappings.count.Load())
+	require.Zero(t, o.system.mappings.count.Load())
 	refuses = false
 	require.NoError(t, o.SetAccess(middle, scriptPage, device.AccessReadWrite))
 	require.True(t, spare.there.Load())
@@ -83,7 +83,7 @@ func TestSpareMappings(t *testing.T) {
 // would cost each page that is mapped.
 func TestMappingIsNotNotedInTheFile(t *testing.T) {
 	o, addr, _ := openVirtual(t, 2, scriptPage, device.BackingMovable)
-	fd := o.virtual.stores[0].fd
+	fd := o.stores[0].fd
 	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
 	require.NoError(t, err)
 	require.NotZero(t, flags&unix.O_NOATIME)
@@ -99,7 +99,7 @@ func TestMappingIsNotNotedInTheFile(t *testing.T) {
 func TestListsOfRunsAreUsedAgain(t *testing.T) {
 	const count = 2*moreRuns + 1
 	o, addr, pages := openVirtual(t, count, scriptPage, device.BackingMovable)
-	v := o.virtual
+	v := o.Memory
 	require.Len(t, v.lists, 1)
 	kept := &v.lists[0][:1][0]
 	require.NoError(t, o.SetAccess(addr, scriptPage, device.AccessRead))

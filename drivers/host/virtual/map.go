@@ -1,4 +1,4 @@
-package host
+package virtual
 
 import (
 	"fmt"
@@ -7,9 +7,9 @@ import (
 )
 
 // Map notes where the pages are; the system hears of it when access is given.
-func (v *virtualMemory) Map(addr device.Addr, pages []device.Page) error {
+func (v *Memory) Map(addr device.Addr, pages []device.Page) error {
 	const op = "host.map_pages"
-	if _, err := v.virtualMapper(op); err != nil {
+	if _, err := v.supported(op); err != nil {
 		return err
 	}
 	if err := v.checkOpen(op); err != nil {
@@ -18,7 +18,7 @@ func (v *virtualMemory) Map(addr device.Addr, pages []device.Page) error {
 	return v.about(v.mapPages(op, addr, pages))
 }
 
-func (v *virtualMemory) mapPages(op string, addr device.Addr, pages []device.Page) error {
+func (v *Memory) mapPages(op string, addr device.Addr, pages []device.Page) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	found, err := v.look(op, pages)
@@ -63,16 +63,10 @@ func (v *virtualMemory) mapPages(op string, addr device.Addr, pages []device.Pag
 	return nil
 }
 
-// claimed is a range of a reservation that a call changes with no lock held.
-type claimed struct {
-	space         *reservation
-	address, size uint64
-}
-
 // claimRange marks a range that is mapped throughout as changing to a new access.
 // takes says for which of its pages work must not be using them. The caller holds
 // v.mu.
-func (v *virtualMemory) claimRange(
+func (v *Memory) claimRange(
 	op string, address, size uint64, access device.Access, takes func(pageSlot) bool,
 ) (claimed, error) {
 	r := v.reservationOf(address, size)
@@ -123,9 +117,9 @@ func (v *virtualMemory) claimRange(
 // SetAccess is one call of the system for each run of private pages and for each
 // run of movable ones that follow each other in their file, and one more for each
 // row of movable ones, which keeps it from children.
-func (v *virtualMemory) SetAccess(addr device.Addr, size uint64, access device.Access) error {
+func (v *Memory) SetAccess(addr device.Addr, size uint64, access device.Access) error {
 	const op = "host.set_access"
-	if _, err := v.virtualMapper(op); err != nil {
+	if _, err := v.supported(op); err != nil {
 		return err
 	}
 	if err := v.checkOpen(op); err != nil {
@@ -168,9 +162,9 @@ func (v *virtualMemory) SetAccess(addr device.Addr, size uint64, access device.A
 
 // Unmap takes access from the whole range, and then gives back what private pages
 // have: that cannot be undone, so it comes last.
-func (v *virtualMemory) Unmap(addr device.Addr, size uint64) error {
+func (v *Memory) Unmap(addr device.Addr, size uint64) error {
 	const op = "host.unmap_pages"
-	if _, err := v.virtualMapper(op); err != nil {
+	if _, err := v.supported(op); err != nil {
 		return err
 	}
 	if err := v.checkOpen(op); err != nil {
@@ -216,9 +210,9 @@ func (v *virtualMemory) Unmap(addr device.Addr, size uint64) error {
 }
 
 // Resident asks the file of movable pages, and the page tables for private ones.
-func (v *virtualMemory) Resident(addr device.Addr, size uint64) (uint64, error) {
+func (v *Memory) Resident(addr device.Addr, size uint64) (uint64, error) {
 	const op = "host.resident"
-	m, err := v.virtualMapper(op)
+	m, err := v.supported(op)
 	if err != nil {
 		return 0, err
 	}

@@ -1,4 +1,4 @@
-package host
+package virtual
 
 import (
 	"slices"
@@ -15,7 +15,7 @@ import (
 // never one that is there.
 func TestPlacesAgainstAPlainList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		v := &virtualMemory{}
+		v := &Memory{}
 		s := &store{pageBytes: 1, backing: device.BackingPrivate, fd: -1, limit: uint64(rapid.IntRange(1, 40).Draw(t, "limit"))}
 		v.stores = []*store{s}
 		taken := make([]bool, s.limit)
@@ -100,4 +100,15 @@ func TestMappingsBelowNothing(t *testing.T) {
 	requireCode(t, device.CodeResourceExhausted, m.take("op", 1), "1 mappings more: virtual memory has 700 and may have 700")
 	require.EqualValues(t, 700, m.count.Load())
 	require.NoError(t, m.take("op", -700))
+}
+
+func requireCode(t require.TestingT, code device.Code, err error, words ...string) {
+	if h, ok := t.(interface{ Helper() }); ok {
+		h.Helper()
+	}
+	require.Error(t, err)
+	require.Equal(t, code, device.CodeOf(err), err.Error())
+	for _, word := range words {
+		require.ErrorContains(t, err, word)
+	}
 }

@@ -1,4 +1,4 @@
-package host
+package virtual
 
 import (
 	"math"
@@ -6,15 +6,23 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// pagesHeld are the pages under a range that an operation uses.
-type pagesHeld struct {
-	virtual       *virtualMemory
+// Use are the pages under a range that an operation uses.
+type Use struct {
+	virtual       *Memory
 	space         *reservation
 	address, size uint64
 }
 
-// acquire is known for what starts in a reservation.
-func (v *virtualMemory) acquire(op, what string, address, size uint64, need device.Access) (found held, known bool, err error) {
+// Acquire is known for what starts in a reservation.
+func (v *Memory) Acquire(op, what string, addr device.Addr, size uint64, need device.Access) (found *Use, known bool, err error) {
+	if v.count.Load() == 0 {
+		return nil, false, nil
+	}
+	found, known, err = v.hold(op, what, uint64(addr), size, need)
+	return found, known, v.about(err)
+}
+
+func (v *Memory) hold(op, what string, address, size uint64, need device.Access) (found *Use, known bool, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	r := v.reservationAt(address)
@@ -56,12 +64,12 @@ func (v *virtualMemory) acquire(op, what string, address, size uint64, need devi
 		p.uses++
 		return true
 	})
-	return &pagesHeld{virtual: v, space: r, address: address, size: size}, true, nil
+	return &Use{virtual: v, space: r, address: address, size: size}, true, nil
 }
 
 // release says that the operation no longer touches the pages. They are where
 // they were: pages in use are not unmapped.
-func (h *pagesHeld) release() {
+func (h *Use) Release() {
 	h.virtual.mu.Lock()
 	defer h.virtual.mu.Unlock()
 	h.space.each(h.address, h.size, func(p place) bool {
@@ -70,8 +78,8 @@ func (h *pagesHeld) release() {
 	})
 }
 
-// overlaps says whether a range touches a reservation.
-func (v *virtualMemory) overlaps(base, size uint64) bool {
+// Overlaps says whether a range touches a reservation.
+func (v *Memory) Overlaps(base, size uint64) bool {
 	if v.count.Load() == 0 {
 		return false
 	}

@@ -1,4 +1,4 @@
-package host
+package virtual
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 	"ferrum_mem/drivers/host/mapping"
 )
 
-// faulty is a mapper whose n-th call of virtual memory fails.
+// faulty are the calls of a system of which the n-th fails.
 type faulty struct {
 	// left counts down to the failure at 1; 0 or less: none.
 	left, calls int
@@ -94,7 +94,7 @@ func (f *faulty) mapper() mapping.Calls {
 // file between private ones, changes their access in parts, and takes everything
 // back. Each step can be done again after it has failed.
 type script struct {
-	o       *openDevice
+	o       *opened
 	addr    device.Addr
 	movable []device.Page
 	private []device.Page
@@ -133,8 +133,8 @@ func (s *script) steps() []func() error {
 
 // books are all that must be as it was when a call has failed.
 func (s *script) books() string {
-	v := s.o.virtual
-	text := fmt.Sprintf("held %d, reservations %d, pages %d;", s.o.capacity.memory.held.Load(), s.o.virtual.reserving, s.o.virtual.created)
+	v := s.o.Memory
+	text := fmt.Sprintf("held %d, reservations %d, pages %d;", s.o.held.Load(), s.o.reserving, s.o.created)
 	for _, r := range v.reservations {
 		text += fmt.Sprintf(" reservation of %d with %d:", r.size(), r.mapped)
 		for offset := uint64(0); offset < r.size(); offset += scriptPage {
@@ -155,7 +155,7 @@ func (s *script) books() string {
 
 // really is what the system has in the range.
 func (s *script) really(t *testing.T) []mappingLine {
-	if s.addr == 0 || len(s.o.virtual.reservations) == 0 {
+	if s.addr == 0 || len(s.o.reservations) == 0 {
 		return nil
 	}
 	var found []mappingLine
@@ -173,7 +173,7 @@ func TestEverySystemCallOfVirtualMemoryMayFail(t *testing.T) {
 	failures := 0
 	for n := 1; ; n++ {
 		f := &faulty{err: syscall.EPERM, left: n}
-		s := &script{o: openForced(t, f.mapper()), movable: make([]device.Page, 6), private: make([]device.Page, 3)}
+		s := &script{o: openWith(t, f.mapper()), movable: make([]device.Page, 6), private: make([]device.Page, 3)}
 		failed := false
 		for i, step := range s.steps() {
 			books, real := s.books(), s.really(t)
@@ -185,7 +185,7 @@ func TestEverySystemCallOfVirtualMemoryMayFail(t *testing.T) {
 			require.True(t, wasArmed && !failed, "step %d of failure %d: %v", i, n, err)
 			failed = true
 			require.ErrorIs(t, err, syscall.EPERM)
-			if len(s.o.virtual.stores) > 0 || i > 0 {
+			if len(s.o.stores) > 0 || i > 0 {
 				require.Equal(t, books, s.books(), "step %d, failure %d", i, n)
 			}
 			require.Equal(t, real, s.really(t), "step %d, failure %d", i, n)
@@ -197,7 +197,7 @@ func TestEverySystemCallOfVirtualMemoryMayFail(t *testing.T) {
 			}
 			require.NoError(t, step(), "step %d again, failure %d", i, n)
 		}
-		require.Zero(t, s.o.capacity.memory.held.Load())
+		require.Zero(t, s.o.held.Load())
 		require.NoError(t, s.o.Close())
 		if f.left > 0 {
 			break
@@ -213,7 +213,7 @@ func TestEverySystemCallOfVirtualMemoryMayFail(t *testing.T) {
 // byte is led to where it must not be, and everything works once the system does.
 func TestUndoingThatFails(t *testing.T) {
 	f := &faulty{err: syscall.ENOMEM}
-	o := openForced(t, f.mapper())
+	o := openWith(t, f.mapper())
 	pages := make([]device.Page, 3)
 	require.NoError(t, o.Create(pages, scriptPage, device.BackingMovable))
 	addr, err := o.Reserve(3*scriptPage, scriptPage)
@@ -222,15 +222,15 @@ func TestUndoingThatFails(t *testing.T) {
 	require.NoError(t, o.SetAccess(addr, 3*scriptPage, device.AccessReadWrite))
 	require.NoError(t, o.FillNow(addr, 9, 3*scriptPage))
 	f.left = 2
-	broken := o.driver.mapper.Virtual.MapFile
-	o.driver.mapper.Virtual.MapFile = func(address, size uint64, file mapping.FilePart, access device.Access) error {
+	broken := o.system.calls.Virtual.MapFile
+	o.system.calls.Virtual.MapFile = func(address, size uint64, file mapping.FilePart, access device.Access) error {
 		if f.left <= 0 {
 			return f.err
 		}
 		return broken(address, size, file, access)
 	}
 	requireCode(t, device.CodeOutOfMemory, o.SetAccess(addr, 3*scriptPage, device.AccessRead))
-	o.driver.mapper.Virtual.MapFile = broken
+	o.system.calls.Virtual.MapFile = broken
 	requireCode(t, device.CodePermissionDenied, o.FillNow(addr, 1, 3*scriptPage))
 	require.NoError(t, o.SetAccess(addr, 3*scriptPage, device.AccessReadWrite))
 	_, other, err := o.FirstOther(addr, 9, 3*scriptPage)
@@ -243,7 +243,7 @@ func TestUndoingThatFails(t *testing.T) {
 }
 
 func TestRefusalsOfTheSystemAreNamed(t *testing.T) {
-	bound := newSystem("/").maxMapCount()
+	bound := maxMappings(t)
 	for _, c := range []struct {
 		err      error
 		mappings uint64
@@ -260,11 +260,11 @@ func TestRefusalsOfTheSystemAreNamed(t *testing.T) {
 		{syscall.EPERM, 10, device.CodeDevice, device.CodeMappingFailed, device.CodeOutOfVirtualMemory, nil},
 	} {
 		f := &faulty{err: c.err, mappings: c.mappings}
-		o := openForced(t, f.mapper())
+		o := openWith(t, f.mapper())
 		page := make([]device.Page, 1)
 		f.left = 1
 		requireCode(t, c.create, o.Create(page, scriptPage, device.BackingMovable), c.words...)
-		require.Zero(t, o.capacity.memory.held.Load())
+		require.Zero(t, o.held.Load())
 		require.NoError(t, o.Create(page, scriptPage, device.BackingMovable))
 		f.left = 1
 		_, err := o.Reserve(scriptPage, scriptPage)
@@ -291,10 +291,10 @@ func TestSmallFiles(t *testing.T) {
 	m := mapping.System()
 	real := m.Virtual.OpenFile
 	m.Virtual.OpenFile = func(uint64) (int, uint64, error) { return real(4 * scriptPage) }
-	o := openForced(t, m)
+	o := openWith(t, m)
 	pages := make([]device.Page, 5)
 	requireCode(t, device.CodeResourceExhausted, o.Create(pages, scriptPage, device.BackingMovable), "limit on the size of files")
-	require.Zero(t, o.capacity.memory.held.Load())
+	require.Zero(t, o.held.Load())
 	require.NoError(t, o.Create(pages[:4], scriptPage, device.BackingMovable))
 	require.NoError(t, o.Release(pages[:4]))
 	require.NoError(t, o.Close())
@@ -304,7 +304,7 @@ func TestSmallFiles(t *testing.T) {
 func TestMemoryThatCannotBeForgotten(t *testing.T) {
 	m := mapping.System()
 	m.Virtual.Forget = func(uint64, uint64) error { return syscall.EINVAL }
-	replaceMemory(t, openForced(t, m))
+	replaceMemory(t, openWith(t, m))
 }
 
 // A system that promises no more memory than it has goes on promising what is only
@@ -317,19 +317,14 @@ func TestMemoryThatIsPromised(t *testing.T) {
 		replaced++
 		return clear(address, size)
 	}
-	o := openForced(t, m)
-	o.driver.virtual.strict = true
+	o := openWith(t, m)
+	o.system.strict = true
 	replaceMemory(t, o)
 	require.Equal(t, 2, replaced)
-	root := files(t, map[string]string{"proc/sys/vm/overcommit_memory": "2\n", "proc/meminfo": "MemTotal: 1048576 kB\nMemAvailable: 1048576 kB\n"})
-	d, err := newDriver(Config{}, func(string) string { return "" }, newSystem(root), m)
-	require.NoError(t, err)
-	require.NoError(t, d.Probe())
-	require.True(t, d.virtual.strict)
 }
 
 // replaceMemory writes a page twice, and finds zeros in it before.
-func replaceMemory(t *testing.T, o *openDevice) {
+func replaceMemory(t *testing.T, o *opened) {
 	page := make([]device.Page, 1)
 	require.NoError(t, o.Create(page, scriptPage, device.BackingPrivate))
 	addr, err := o.Reserve(scriptPage, scriptPage)

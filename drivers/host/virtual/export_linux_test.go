@@ -1,4 +1,4 @@
-package host
+package virtual
 
 import (
 	"os"
@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/mapping"
 )
 
 const envOther = "FERRUM_TEST_HOST_OTHER"
@@ -23,7 +24,7 @@ func TestPagesOfAnotherProcess(t *testing.T) {
 		readsOtherPages(t, size)
 		return
 	}
-	o := openOne(t)
+	o := openWith(t, mapping.System())
 	addr, err := o.Reserve(2*size, size)
 	require.NoError(t, err)
 	pages := make([]device.Page, 2)
@@ -58,7 +59,7 @@ func TestPagesOfAnotherProcess(t *testing.T) {
 }
 
 func readsOtherPages(t *testing.T, size uint64) {
-	o := openOne(t)
+	o := openWith(t, mapping.System())
 	addr, err := o.Reserve(2*size, size)
 	require.NoError(t, err)
 	pages := make([]device.Page, 2)
@@ -67,7 +68,7 @@ func readsOtherPages(t *testing.T, size uint64) {
 		require.NoError(t, err)
 		require.NoError(t, syscall.Close(3+i))
 	}
-	require.Zero(t, o.capacity.memory.held.Load(), "who made the pages pays for them")
+	require.Zero(t, o.held.Load(), "who made the pages pays for them")
 	require.NoError(t, o.Map(addr, pages))
 	require.NoError(t, o.SetAccess(addr, 2*size, device.AccessReadWrite))
 	_, other, err := o.FirstOther(addr, 3, 2*size)
@@ -86,7 +87,7 @@ func readsOtherPages(t *testing.T, size uint64) {
 // touched it would end.
 func TestImportRefusesMemoryThatMayGo(t *testing.T) {
 	const size = 64 << 10
-	o := openOne(t)
+	o := openWith(t, mapping.System())
 	for name, c := range map[string]struct {
 		seals int
 		words string
@@ -105,7 +106,7 @@ func TestImportRefusesMemoryThatMayGo(t *testing.T) {
 		require.ErrorContains(t, err, c.words, name)
 		require.NoError(t, unix.Close(fd))
 	}
-	require.Zero(t, o.virtual.created)
+	require.Zero(t, o.created)
 }
 
 // Whatever call of the system fails, nothing has changed and no descriptor is left, and
@@ -115,7 +116,7 @@ func TestEverySystemCallOfExportsMayFail(t *testing.T) {
 	failures := 0
 	for n := 1; ; n++ {
 		f := &faulty{err: syscall.EMFILE, left: n}
-		s := &script{o: openForced(t, f.mapper())}
+		s := &script{o: openWith(t, f.mapper())}
 		before := openDescriptors(t)
 		pages, imported := make([]device.Page, 3), make([]device.Page, 1)
 		fd := -1
@@ -148,7 +149,7 @@ func TestEverySystemCallOfExportsMayFail(t *testing.T) {
 		}
 		require.NoError(t, syscall.Close(fd))
 		require.Equal(t, before, openDescriptors(t))
-		require.Zero(t, s.o.capacity.memory.held.Load())
+		require.Zero(t, s.o.held.Load())
 		require.NoError(t, s.o.Close())
 		if !failed && f.left > 0 {
 			break

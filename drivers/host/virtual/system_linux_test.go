@@ -1,4 +1,4 @@
-package host
+package virtual
 
 import (
 	"fmt"
@@ -46,21 +46,6 @@ func mappingsIn(t require.TestingT, address, size uint64) []mappingLine {
 	return found
 }
 
-// statusBytes is a field of the process's own account.
-func statusBytes(t *testing.T, field string) int64 {
-	content, err := os.ReadFile("/proc/self/status")
-	require.NoError(t, err)
-	for line := range strings.Lines(string(content)) {
-		if rest, ok := strings.CutPrefix(line, field+":"); ok {
-			kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-			require.NoError(t, err)
-			return kib << 10
-		}
-	}
-	t.Fatalf("no %s in /proc/self/status", field)
-	return 0
-}
-
 // memoryIn is how many bytes of memory the system has behind the mappings of a range.
 func memoryIn(t *testing.T, addr device.Addr, size uint64) (bytes uint64) {
 	t.Helper()
@@ -86,9 +71,9 @@ func mappingsUnder(t require.TestingT, addr device.Addr, size uint64) int {
 }
 
 // openVirtual is a device with pages mapped for reading and writing.
-func openVirtual(t *testing.T, count int, pageBytes uint64, backing device.Backing) (*openDevice, device.Addr, []device.Page) {
+func openVirtual(t *testing.T, count int, pageBytes uint64, backing device.Backing) (*opened, device.Addr, []device.Page) {
 	t.Helper()
-	o := openSome(t, Config{MemoryBytes: 8 * gib, MemoryForced: true})[0]
+	o := openLarge(t)
 	pages := make([]device.Page, count)
 	require.NoError(t, o.Create(pages, pageBytes, backing))
 	size := uint64(count) * pageBytes
@@ -97,10 +82,10 @@ func openVirtual(t *testing.T, count int, pageBytes uint64, backing device.Backi
 	require.NoError(t, o.Map(addr, pages))
 	require.NoError(t, o.SetAccess(addr, size, device.AccessReadWrite))
 	t.Cleanup(func() {
-		if o.virtual.reservationOf(uint64(addr), size).covered(uint64(addr), size) {
+		if o.reservationOf(uint64(addr), size).covered(uint64(addr), size) {
 			require.NoError(t, o.Unmap(addr, size))
 		}
-		if o.virtual.created > 0 {
+		if o.created > 0 {
 			require.NoError(t, o.Release(pages))
 		}
 		require.NoError(t, o.Unreserve(addr, size))
@@ -132,23 +117,10 @@ func TestPagesGoBackToTheSystem(t *testing.T) {
 		if backing == device.BackingMovable {
 			left = size
 		}
-		require.Equal(t, left, o.driver.virtual.files.bytes(), "movable pages keep theirs")
+		require.Equal(t, left, o.system.files.bytes(), "movable pages keep theirs")
 		require.NoError(t, o.Release(pages))
-		require.Zero(t, o.driver.virtual.files.bytes())
+		require.Zero(t, o.system.files.bytes())
 	}
-}
-
-// Memory that the system gave to pages is not promised once more.
-func TestTouchedMovablePagesAreNotPromisedTwice(t *testing.T) {
-	o, addr, _ := openVirtual(t, 8, benchPage, device.BackingMovable)
-	o.driver.settings.forced = false
-	root := files(t, map[string]string{"proc/meminfo": "MemAvailable: 16777216 kB\n", "proc/self/statm": "1 5 5 0 0 0 0\n"})
-	o.driver.system = newSystem(root)
-	require.EqualValues(t, 16*gib-8*benchPage, o.driver.available(0))
-	require.NoError(t, o.FillNow(addr, 1, 8*benchPage))
-	require.EqualValues(t, 16*gib, o.driver.available(0), "the system has taken it off itself")
-	require.NoError(t, o.Unmap(addr, 8*benchPage))
-	require.EqualValues(t, 16*gib, o.driver.available(0))
 }
 
 // Pages that lie in a row and were made in a row are one mapping; ranges that come
@@ -177,13 +149,13 @@ func TestMappingsStayFew(t *testing.T) {
 // The bound on mappings, reached: a typed error that names it, before the process
 // can have none any more, and everything is as it was.
 func TestTooManyMappings(t *testing.T) {
-	bound := newSystem("/").maxMapCount()
+	bound := maxMappings(t)
 	if bound == 0 || bound > 100_000 {
 		t.Skipf("vm.max_map_count is %d: too many to reach here", bound)
 	}
 	count := int(bound)
-	o := openForced(t, mapping.System())
-	o.capacity.memory.capacity = 16 * gib
+	o := openWith(t, mapping.System())
+	o.bytes = 16 * gib
 	pages := make([]device.Page, 2*count)
 	require.NoError(t, o.Create(pages, scriptPage, device.BackingMovable))
 	apart := make([]device.Page, count)
@@ -208,7 +180,7 @@ func TestTooManyMappings(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, other)
 	require.NoError(t, o.Unmap(addr, size))
-	require.Zero(t, o.driver.virtual.mappings.count.Load())
+	require.Zero(t, o.system.mappings.count.Load())
 	require.Equal(t, before, mappingsUnder(t, addr, size))
 	require.NoError(t, o.Release(pages))
 	require.NoError(t, o.Unreserve(addr, size))
@@ -243,14 +215,14 @@ func TestMappingsAreCounted(t *testing.T) {
 				access := device.Access(rapid.IntRange(0, 2).Draw(t, "access"))
 				require.NoError(t, o.SetAccess(place(i), uint64(n)*scriptPage, access))
 			}
-			require.EqualValues(t, mappingsUnder(t, addr, count*scriptPage), o.driver.virtual.mappings.count.Load()+1)
+			require.EqualValues(t, mappingsUnder(t, addr, count*scriptPage), o.system.mappings.count.Load()+1)
 		}
 		for i, there := range mapped {
 			if there {
 				require.NoError(t, o.Unmap(place(i), scriptPage))
 			}
 		}
-		require.Zero(t, o.driver.virtual.mappings.count.Load())
+		require.Zero(t, o.system.mappings.count.Load())
 	})
 	require.NoError(t, o.Release(slices.Concat(private, shareable)))
 }
@@ -269,12 +241,11 @@ func TestForkedChildDoesNotSeeLaterWrites(t *testing.T) {
 		return
 	}
 	for backing, want := range map[device.Backing]string{device.BackingPrivate: "before", device.BackingMovable: "EFAULT"} {
-		o, addr, _ := openVirtual(t, 2, scriptPage, backing)
+		_, addr, _ := openVirtual(t, 2, scriptPage, backing)
 		copy(view(addr, 6), "before")
 		seen := seenByChild(t, uint64(addr), 6, func() { copy(view(addr, 6), "after!") })
 		require.Equal(t, want, seen)
 		require.Equal(t, "after!", string(view(addr, 6)))
-		require.NoError(t, o.Synchronize(device.Forever))
 	}
 	t.Log("seen by the child: nothing written after the fork")
 }
@@ -319,40 +290,4 @@ func forkAndShow(start, result int, address, size uint64) (int, syscall.Errno) {
 	for {
 		syscall.RawSyscall(unix.SYS_EXIT_GROUP, uintptr(errno), 0, 0)
 	}
-}
-
-// Queued work finds what is mapped, over pages of several runs, and what it uses
-// stays where it is.
-func TestQueuedWorkHoldsPages(t *testing.T) {
-	o, addr, pages := openVirtual(t, 4, scriptPage, device.BackingMovable)
-	require.NoError(t, o.Unmap(addr, 4*scriptPage))
-	slices.Reverse(pages)
-	require.NoError(t, o.Map(addr, pages))
-	require.NoError(t, o.SetAccess(addr, 4*scriptPage, device.AccessReadWrite))
-	s := newQueue(t, o)
-	_, source := hostBuffer(t, 4*scriptPage)
-	scramble(source, 1)
-	hostAddr := device.HostAddr(uintptr(unsafe.Pointer(&source[0])))
-	require.NoError(t, s.CopyFromHost(addr, hostAddr, 4*scriptPage))
-	require.NoError(t, s.Synchronize(device.Forever))
-	require.True(t, slices.Equal(source, view(addr, 4*scriptPage)))
-
-	g := holdUp(t, s)
-	require.NoError(t, s.Copy(addr+1, addr, 2*scriptPage))
-	require.NoError(t, s.CopyToHost(hostAddr, addr+device.Addr(scriptPage), 2*scriptPage))
-	requireCode(t, device.CodeBusy, o.Unmap(addr, 4*scriptPage), "queued work")
-	requireCode(t, device.CodeBusy, o.SetAccess(addr, 3*scriptPage, device.AccessRead))
-	require.NoError(t, o.SetAccess(addr, 4*scriptPage, device.AccessReadWrite), "it takes nothing away")
-	requireCode(t, device.CodeBusy, o.Unreserve(addr, 4*scriptPage))
-	require.NoError(t, o.Unmap(addr+device.Addr(3*scriptPage), scriptPage), "that page is not used")
-	require.NoError(t, o.Map(addr+device.Addr(3*scriptPage), pages[3:]))
-	requireCode(t, device.CodePermissionDenied, s.Copy(addr, addr+device.Addr(2*scriptPage), 2*scriptPage))
-	want := slices.Clone(source[:3*scriptPage])
-	copy(want[1:], source[:2*scriptPage])
-	g.open()
-	require.NoError(t, s.Synchronize(device.Forever))
-	require.True(t, slices.Equal(want, view(addr, 3*scriptPage)), "a copy over several pages and mappings, onto itself")
-	require.True(t, slices.Equal(want[scriptPage:], source[:2*scriptPage]))
-	require.NoError(t, o.Unmap(addr, 4*scriptPage))
-	require.NoError(t, s.Close())
 }

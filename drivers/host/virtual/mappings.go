@@ -1,4 +1,4 @@
-package host
+package virtual
 
 import (
 	"sync"
@@ -27,19 +27,6 @@ func (m *mappings) take(op string, growth int64) error {
 			growth, count-growth, limit, m.bound)
 	}
 	return nil
-}
-
-// takeMappings counts mappings that a call needs, or gives back.
-func (v *virtualMemory) takeMappings(op string, growth int64) error {
-	m := &v.system.mappings
-	if growth > 0 && m.bound != 0 {
-		if err := spare.have(v.system.calls.Virtual); err != nil {
-			return device.Errorf(device.CodeResourceExhausted, op,
-				"%d mappings more: the system refused one to spare (vm.max_map_count is %d, and memory or address space may be limited): %w",
-				growth, m.bound, err).WithNative(int64(mapping.Errno(err)))
-		}
-	}
-	return m.take(op, growth)
 }
 
 // mappingSlack is how near to the bound on mappings a call may be refused: one

@@ -1,4 +1,4 @@
-package host
+package virtual
 
 import (
 	"slices"
@@ -14,15 +14,7 @@ import (
 
 const benchPage = 2 << 20
 
-// openLarge is a device that is asked for more memory than it will touch.
-func openLarge(t testing.TB) *openDevice {
-	t.Helper()
-	d, err := newDriver(Config{MemoryBytes: 64 * gib, MemoryForced: true}, noEnv, newSystem("/"), mapping.System())
-	require.NoError(t, err)
-	return openAll(t, d)[0]
-}
-
-func createPages(t testing.TB, o *openDevice, n int, pageBytes uint64, backing device.Backing) []device.Page {
+func createPages(t testing.TB, o *opened, n int, pageBytes uint64, backing device.Backing) []device.Page {
 	t.Helper()
 	pages := make([]device.Page, n)
 	require.NoError(t, o.Create(pages, pageBytes, backing))
@@ -30,7 +22,7 @@ func createPages(t testing.TB, o *openDevice, n int, pageBytes uint64, backing d
 	return pages
 }
 
-func reserveRange(t testing.TB, o *openDevice, size uint64) device.Addr {
+func reserveRange(t testing.TB, o *opened, size uint64) device.Addr {
 	t.Helper()
 	addr, err := o.Reserve(size, benchPage)
 	require.NoError(t, err)
@@ -101,7 +93,7 @@ func BenchmarkVirtual512(b *testing.B) {
 			}
 			addr := reserveRange(b, o, count*benchPage)
 			bare := reserveRange(b, o, count*benchPage)
-			fd := o.virtual.stores[0].fd
+			fd := o.stores[0].fd
 			var ours, theirs, unmap, theirUnmap []time.Duration
 			for b.Loop() {
 				start := time.Now()
@@ -146,7 +138,7 @@ func mapBare(addr device.Addr, fd, count int, scattered bool) {
 func BenchmarkVirtualBooks(b *testing.B) {
 	const count = 512
 	m := mapping.System()
-	o := openForced(b, m)
+	o := openWith(b, m)
 	pages := createPages(b, o, 2*count, scriptPage, device.BackingMovable)
 	order := make([]device.Page, count)
 	for i := range order {
@@ -212,7 +204,7 @@ func BenchmarkZero(b *testing.B) {
 				o := openLarge(b)
 				page := createPages(b, o, 1, benchPage, device.BackingMovable)
 				addr := reserveRange(b, o, benchPage)
-				file := mapping.FilePart{FD: o.virtual.stores[0].fd}
+				file := mapping.FilePart{FD: o.stores[0].fd}
 				use := func(size uint64) time.Duration {
 					require.NoError(b, o.Map(addr, page))
 					require.NoError(b, o.SetAccess(addr, benchPage, device.AccessReadWrite))

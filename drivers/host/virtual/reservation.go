@@ -1,7 +1,6 @@
-package host
+package virtual
 
 import (
-	"slices"
 	"sync/atomic"
 
 	"ferrum_mem/core/device"
@@ -167,35 +166,4 @@ func (r *reservation) occupied(address, size uint64) (uint64, bool) {
 		}
 	}
 	return 0, false
-}
-
-// reservationAt is the reservation that an address lies in, or nil. The caller
-// holds v.mu.
-func (v *virtualMemory) reservationAt(address uint64) *reservation {
-	i, exact := slices.BinarySearchFunc(v.reservations, address, func(r *reservation, target uint64) int {
-		switch {
-		case r.base() < target:
-			return -1
-		case r.base() > target:
-			return 1
-		}
-		return 0
-	})
-	if !exact {
-		i--
-	}
-	if i < 0 || address-v.reservations[i].base() >= v.reservations[i].size() {
-		return nil
-	}
-	return v.reservations[i]
-}
-
-// reservationOf is the reservation that a whole range lies in, or nil. The
-// caller holds v.mu.
-func (v *virtualMemory) reservationOf(address, size uint64) *reservation {
-	r := v.reservationAt(address)
-	if r == nil || size > r.size()-(address-r.base()) {
-		return nil
-	}
-	return r
 }

@@ -1,4 +1,4 @@
-package host
+package virtual
 
 import (
 	"sync"
@@ -14,7 +14,7 @@ import (
 // Several threads work on places of one reservation that are their own, and on one
 // that they share: there a call may be refused, and nothing else happens.
 func TestThreadsOnOneReservation(t *testing.T) {
-	o := openForced(t, mapping.System())
+	o := openWith(t, mapping.System())
 	const threads, rounds = 8, 60
 	size := (2*threads + 1) * scriptPage
 	addr, err := o.Reserve(size, scriptPage)
@@ -25,10 +25,6 @@ func TestThreadsOnOneReservation(t *testing.T) {
 	var wait sync.WaitGroup
 	for thread := range threads {
 		wait.Go(func() {
-			s, err := o.NewStream()
-			if !assert.NoError(t, err) {
-				return
-			}
 			at := addr + device.Addr(uint64(2*thread)*scriptPage)
 			for round := range rounds {
 				pages := make([]device.Page, 2)
@@ -36,8 +32,7 @@ func TestThreadsOnOneReservation(t *testing.T) {
 				ok := assert.NoError(t, o.Create(pages, scriptPage, backing)) &&
 					assert.NoError(t, o.Map(at, pages)) &&
 					assert.NoError(t, o.SetAccess(at, 2*scriptPage, device.AccessReadWrite)) &&
-					assert.NoError(t, s.Fill(at, device.Pattern{Value: uint32(thread + 1), WidthBytes: 1}, 2*scriptPage)) &&
-					assert.NoError(t, s.Synchronize(device.Forever))
+					assert.NoError(t, o.FillNow(at, byte(thread+1), 2*scriptPage))
 				if !ok {
 					return
 				}
@@ -52,15 +47,14 @@ func TestThreadsOnOneReservation(t *testing.T) {
 				assert.NoError(t, o.Unmap(at, 2*scriptPage))
 				assert.NoError(t, o.Release(pages))
 			}
-			assert.NoError(t, s.Close())
 		})
 	}
 	wait.Wait()
 	allow(t, o.Unmap(common, scriptPage), device.CodeNotMapped)
 	require.NoError(t, o.Release(shared))
 	require.NoError(t, o.Unreserve(addr, size))
-	require.Zero(t, o.capacity.memory.held.Load())
-	require.Zero(t, o.driver.virtual.mappings.count.Load())
+	require.Zero(t, o.held.Load())
+	require.Zero(t, o.system.mappings.count.Load())
 	require.NoError(t, o.Close())
 }
 

@@ -1,9 +1,10 @@
-package host
+package virtual
 
 import (
 	"slices"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/mapping"
 )
 
 func (r *run) end() uint64 { return r.address + r.size }
@@ -23,7 +24,7 @@ func (r *run) reaches(address uint64, s *store, offset uint64, access device.Acc
 }
 
 // pieces are the runs of a range that is mapped throughout, as they lie in files.
-func (v *virtualMemory) pieces(op string, address, size uint64) ([]run, error) {
+func (v *Memory) pieces(op string, address, size uint64) ([]run, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	r := v.reservationOf(address, size)
@@ -60,7 +61,7 @@ const (
 
 // lend gives an empty list of runs that has room, or nil. The caller holds v.mu, and
 // gives the list back with lent or leaves it to the collector.
-func (v *virtualMemory) lend() []run {
+func (v *Memory) lend() []run {
 	n := len(v.lists)
 	if n == 0 {
 		return nil
@@ -71,7 +72,7 @@ func (v *virtualMemory) lend() []run {
 }
 
 // lent takes a list back that nobody reads any more. The caller holds v.mu.
-func (v *virtualMemory) lent(list []run) {
+func (v *Memory) lent(list []run) {
 	if len(v.lists) < keptLists && cap(list) <= 2*moreRuns {
 		v.lists = append(v.lists, list)
 	}
@@ -79,7 +80,7 @@ func (v *virtualMemory) lent(list []run) {
 
 // runs appends to an empty list the calls that give each page of a range its access.
 // The caller holds v.mu; the range is mapped throughout.
-func (v *virtualMemory) runs(list []run, c claimed, w wantedAccess) []run {
+func (v *Memory) runs(list []run, c claimed, w wantedAccess) []run {
 	end := c.address + c.size
 	c.space.stretches(c.address, c.size, func(part stretch) bool {
 		address, found := part.address, list
@@ -116,7 +117,7 @@ type countedPage struct {
 	old, renewed device.Access
 }
 
-func (v *virtualMemory) countedPage(p *pageSlot, renewed device.Access) countedPage {
+func (v *Memory) countedPage(p *pageSlot, renewed device.Access) countedPage {
 	s, index := v.of(p.page)
 	return countedPage{store: s, offset: index * s.pageBytes, old: device.Access(p.counted), renewed: renewed}
 }
@@ -148,7 +149,7 @@ func (s *countedPage) seam(front *countedPage) (more int64) {
 // growth is how many mappings more there are when a range gets its new access. What
 // lies in front of the reservation and behind it is no part of it. The caller holds
 // v.mu.
-func (v *virtualMemory) growth(c claimed, w wantedAccess) (growth int64) {
+func (v *Memory) growth(c claimed, w wantedAccess) (growth int64) {
 	beside := func(address uint64) (found countedPage) {
 		c.space.each(address, 1, func(p place) bool {
 			found = v.countedPage(p.pageSlot, device.Access(p.counted))
@@ -188,7 +189,7 @@ func firstPrivate(runs []run) int {
 
 // apply calls the system for each run. When it fails, done says up to which
 // address something may have changed; else it is 0.
-func (v *virtualMemory) apply(r *reservation, runs []run) (done uint64, err error) {
+func (v *Memory) apply(r *reservation, runs []run) (done uint64, err error) {
 	m := v.system.calls.Virtual
 	for i := 0; i < len(runs); {
 		if runs[i].private() || runs[i].access == device.AccessNone {
@@ -214,7 +215,7 @@ func (v *virtualMemory) apply(r *reservation, runs []run) (done uint64, err erro
 
 // applyBare is apply for what needs no file. Bare space in a reservation that has
 // had private pages gets their advice, or it would stay a mapping of its own.
-func (v *virtualMemory) applyBare(r *reservation, bare run) error {
+func (v *Memory) applyBare(r *reservation, bare run) error {
 	m := v.system.calls
 	if bare.private() {
 		return m.Virtual.Protect(bare.address, bare.size, bare.access)
@@ -231,7 +232,7 @@ func (v *virtualMemory) applyBare(r *reservation, bare run) error {
 // loosen empties the page tables of runs of movable pages that have access. To put
 // bare space in their place holds up every thread that maps or touches something,
 // for as long as they are not empty.
-func (v *virtualMemory) loosen(runs []run) {
+func (v *Memory) loosen(runs []run) {
 	for _, r := range runs {
 		if !r.private() && r.access != device.AccessNone {
 			v.system.calls.Virtual.Loosen(r.address, r.size)
@@ -242,7 +243,7 @@ func (v *virtualMemory) loosen(runs []run) {
 // forget gives back what private pages have. Memory that is locked cannot be
 // forgotten; it is replaced. So is that of a system that promises no more than it has:
 // what may not be touched any more is still promised.
-func (v *virtualMemory) forget(runs []run) error {
+func (v *Memory) forget(runs []run) error {
 	m := v.system.calls
 	for _, r := range runs {
 		if !r.private() || !v.system.strict && m.Virtual.Forget(r.address, r.size) == nil {
@@ -260,7 +261,7 @@ func (v *virtualMemory) forget(runs []run) error {
 // the notes say and ends the claim. Pages that the system refuses that for as well
 // are left without access in the notes, so that nobody is led to touch them: giving
 // access again, or taking them out, sets them right.
-func (v *virtualMemory) undo(c claimed, done uint64) {
+func (v *Memory) undo(c claimed, done uint64) {
 	part := claimed{space: c.space, address: c.address, size: c.size}
 	if done != 0 {
 		part.size = done - c.address
@@ -294,7 +295,7 @@ func (v *virtualMemory) undo(c claimed, done uint64) {
 // and one record of anonymous memory, which the first touch of a small page makes
 // for all that is later split off. Without it each range that was ever touched
 // alone would stay a mapping. What of it fails does no harm.
-func (v *virtualMemory) prime(r *reservation, runs []run) {
+func (v *Memory) prime(r *reservation, runs []run) {
 	m := v.system.calls
 	address := runs[firstPrivate(runs)].address
 	page := v.system.granularity
@@ -304,4 +305,21 @@ func (v *virtualMemory) prime(r *reservation, runs []run) {
 		_ = m.Virtual.Forget(address, page)
 	}
 	m.AdviseHuge(r.base(), r.size())
+}
+
+// run is a range that one call of the system puts into its state: private pages,
+// or movable ones that follow each other in a file or get no access.
+type run struct {
+	address, size uint64
+	store         *store
+	file          mapping.FilePart
+	access        device.Access
+}
+
+func (r *run) private() bool { return r.store.backing == device.BackingPrivate }
+
+// claimed is a range of a reservation that a call changes with no lock held.
+type claimed struct {
+	space         *reservation
+	address, size uint64
 }

@@ -1,4 +1,4 @@
-package host
+package virtual
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 )
 
 // createShareable makes pages with a file each.
-func (v *virtualMemory) createShareable(op string, pages []device.Page, pageBytes uint64) error {
+func (v *Memory) createShareable(op string, pages []device.Page, pageBytes uint64) error {
 	made := make([]int, 0, len(pages))
 	err := v.openShareable(op, &made, len(pages), pageBytes)
 	if err == nil {
@@ -23,7 +23,7 @@ func (v *virtualMemory) createShareable(op string, pages []device.Page, pageByte
 	return err
 }
 
-func (v *virtualMemory) openShareable(op string, made *[]int, count int, pageBytes uint64) error {
+func (v *Memory) openShareable(op string, made *[]int, count int, pageBytes uint64) error {
 	for range count {
 		fd, size, err := v.system.files.openFile(pageBytes)
 		if err != nil {
@@ -39,7 +39,7 @@ func (v *virtualMemory) openShareable(op string, made *[]int, count int, pageByt
 }
 
 // createFrom makes pages of files.
-func (v *virtualMemory) createFrom(op string, pages []device.Page, pageBytes uint64, files []int, imported bool) error {
+func (v *Memory) createFrom(op string, pages []device.Page, pageBytes uint64, files []int, imported bool) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	s, err := v.store(op, pageBytes, device.BackingShareable)
@@ -63,7 +63,7 @@ func (v *virtualMemory) createFrom(op string, pages []device.Page, pageBytes uin
 func (r pageRun) shareable() bool { return r.store.shareable() }
 
 // closeFiles closes those of shareable pages that a call has claimed.
-func (v *virtualMemory) closeFiles(runs []pageRun) {
+func (v *Memory) closeFiles(runs []pageRun) {
 	for _, run := range runs {
 		if !run.shareable() {
 			continue
@@ -96,9 +96,9 @@ func (s *store) paidFor(run span) (size uint64) {
 }
 
 // ExportPage gives another descriptor of the page's file.
-func (v *virtualMemory) ExportPage(page device.Page) (int, error) {
+func (v *Memory) ExportPage(page device.Page) (int, error) {
 	const op = "host.export_page"
-	m, err := v.virtualMapper(op)
+	m, err := v.supported(op)
 	if err != nil {
 		return -1, err
 	}
@@ -125,9 +125,9 @@ func (v *virtualMemory) ExportPage(page device.Page) (int, error) {
 }
 
 // ImportPage takes a file of memory of exactly that size which nobody can cut off.
-func (v *virtualMemory) ImportPage(fd int, pageBytes uint64) (device.Page, error) {
+func (v *Memory) ImportPage(fd int, pageBytes uint64) (device.Page, error) {
 	const op = "host.import_page"
-	m, err := v.virtualMapper(op)
+	m, err := v.supported(op)
 	if err != nil {
 		return 0, err
 	}
@@ -145,7 +145,7 @@ func (v *virtualMemory) ImportPage(fd int, pageBytes uint64) (device.Page, error
 	return page, err
 }
 
-func (v *virtualMemory) importPage(op string, m *mapping.VirtualCalls, fd int, pageBytes uint64) (device.Page, error) {
+func (v *Memory) importPage(op string, m *mapping.VirtualCalls, fd int, pageBytes uint64) (device.Page, error) {
 	size, err := m.SealedBytes(fd)
 	if err != nil {
 		return 0, v.errorf(device.CodeInvalidArgument, op, "descriptor %d: %v", fd, err)

@@ -1,8 +1,9 @@
-package host
+package virtual
 
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 	"sync"
@@ -13,35 +14,8 @@ import (
 	"ferrum_mem/drivers/host/mapping"
 )
 
-// Virtual memory: a reservation is address space that nobody may touch. Private
-// pages are memory that comes into being in place, in the reservation itself.
-// Movable pages are parts of one file of memory for each page size, mapped over
-// the reservation.
-//
-// What a page can be accessed by is what the system has: a range without access
-// is the bare reservation or, for private pages, protected. So Map is notes only,
-// and SetAccess is one call of the system for each run of private pages or of
-// pages that follow each other in their file.
-//
-// Calls mark what they change, and let go of the lock while the system works;
-// who meets a mark meanwhile is CodeBusy. When the system refuses in the middle,
-// what was done is undone from the notes, which are brought up to date only at
-// the end.
-
-// virtualSystem is what the virtual memories of all devices of one driver share.
-type virtualSystem struct {
-	calls       mapping.Calls
-	granularity uint64
-	files       memoryFiles
-
-	// What follows is the machine's, and known before a device is opened.
-	mappings mappings
-	// strict says that the system promises no more memory than it has.
-	strict bool
-}
-
-// pageCapacity is what the pages of one device are counted against.
-type pageCapacity interface {
+// Capacity is what the pages of one device are counted against.
+type Capacity interface {
 	// Hold counts bytes as held, or says why there is no room for them.
 	Hold(op string, size uint64) error
 	GiveBack(size uint64)
@@ -49,11 +23,11 @@ type pageCapacity interface {
 	Bytes() uint64
 }
 
-// virtualMemory is the virtual memory of one open device.
-type virtualMemory struct {
-	system   *virtualSystem
+// Memory is the virtual memory of one open device.
+type Memory struct {
+	system   *System
 	id       device.ID
-	capacity pageCapacity
+	capacity Capacity
 
 	// count is len(reservations), for who wants to know without the lock that
 	// there is none.
@@ -73,8 +47,8 @@ type virtualMemory struct {
 	lists [][]run
 }
 
-// virtualMapper is the system's part, or why the call cannot be.
-func (v *virtualMemory) virtualMapper(op string) (*mapping.VirtualCalls, error) {
+// supported is the system's part, or why the call cannot be.
+func (v *Memory) supported(op string) (*mapping.VirtualCalls, error) {
 	if m := v.system.calls.Virtual; m != nil {
 		return m, nil
 	}
@@ -84,18 +58,18 @@ func (v *virtualMemory) virtualMapper(op string) (*mapping.VirtualCalls, error) 
 
 // Granularity: 64 KiB, or the system's page where that is larger, and the size of
 // a huge page.
-func (v *virtualMemory) Granularity() device.Granularity {
-	return device.Granularity{MinimumBytes: v.system.granularity, RecommendedBytes: max(hugePageBytes, v.system.granularity)}
+func (v *Memory) Granularity() device.Granularity {
+	return device.Granularity{MinimumBytes: v.system.granularity, RecommendedBytes: max(mapping.HugePageBytes, v.system.granularity)}
 }
 
-// newVirtualMemory is that of a device which is open.
-func newVirtualMemory(system *virtualSystem, id device.ID, capacity pageCapacity) *virtualMemory {
-	return &virtualMemory{system: system, id: id, capacity: capacity}
+// New is that of a device which is open.
+func New(system *System, id device.ID, capacity Capacity) *Memory {
+	return &Memory{system: system, id: id, capacity: capacity}
 }
 
 // Close gives the files back, and refuses every later call. While reservations or pages
 // are left it does nothing, and says how many.
-func (v *virtualMemory) Close() (reservations, pages int) {
+func (v *Memory) Close() (reservations, pages int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.reserving == 0 && v.created == 0 {
@@ -106,21 +80,21 @@ func (v *virtualMemory) Close() (reservations, pages int) {
 }
 
 // Left counts the reservations and the pages.
-func (v *virtualMemory) Left() (reservations, pages int) {
+func (v *Memory) Left() (reservations, pages int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.reserving, v.created
 }
 
-func (v *virtualMemory) errorf(code device.Code, op, format string, args ...any) error {
+func (v *Memory) errorf(code device.Code, op, format string, args ...any) error {
 	return device.Errorf(code, op, format, args...).On(v.id)
 }
 
 // about adds the device to an error that was made without knowing it.
-func (v *virtualMemory) about(err error) error { return device.About(v.id, err) }
+func (v *Memory) about(err error) error { return device.About(v.id, err) }
 
 // check refuses a call on a closed device. The caller holds mu.
-func (v *virtualMemory) check(op string) error {
+func (v *Memory) check(op string) error {
 	if v.closed {
 		return v.errorf(device.CodeInvalidState, op, "the device is closed")
 	}
@@ -128,7 +102,7 @@ func (v *virtualMemory) check(op string) error {
 }
 
 // checkOpen is check for callers that do not hold mu.
-func (v *virtualMemory) checkOpen(op string) error {
+func (v *Memory) checkOpen(op string) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.check(op)
@@ -136,7 +110,7 @@ func (v *virtualMemory) checkOpen(op string) error {
 
 // start begins a call that leaves more behind: an open device is busy with it
 // from then on.
-func (v *virtualMemory) start(op string, counter *int, n int) error {
+func (v *Memory) start(op string, counter *int, n int) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if err := v.check(op); err != nil {
@@ -146,21 +120,21 @@ func (v *virtualMemory) start(op string, counter *int, n int) error {
 	return nil
 }
 
-func (v *virtualMemory) drop(counter *int, n int) {
+func (v *Memory) drop(counter *int, n int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	*counter -= n
 }
 
 // checkRange refuses a size or address that can be no range of pages.
-func (v *virtualMemory) checkRange(op string, addr device.Addr, size uint64) error {
+func (v *Memory) checkRange(op string, addr device.Addr, size uint64) error {
 	if err := v.checkSize(op, size); err != nil {
 		return err
 	}
 	return v.checkAddress(op, addr)
 }
 
-func (v *virtualMemory) checkSize(op string, size uint64) error {
+func (v *Memory) checkSize(op string, size uint64) error {
 	if size == 0 || size%v.system.granularity != 0 {
 		return v.errorf(device.CodeInvalidSize, op,
 			"size %d: want a multiple of %d, not 0", size, v.system.granularity)
@@ -168,7 +142,7 @@ func (v *virtualMemory) checkSize(op string, size uint64) error {
 	return nil
 }
 
-func (v *virtualMemory) checkAddress(op string, addr device.Addr) error {
+func (v *Memory) checkAddress(op string, addr device.Addr) error {
 	if uint64(addr)%v.system.granularity != 0 {
 		return v.errorf(device.CodeInvalidOffset, op,
 			"address %#x: want a multiple of %d", uint64(addr), v.system.granularity)
@@ -178,9 +152,9 @@ func (v *virtualMemory) checkAddress(op string, addr device.Addr) error {
 
 // Reserve takes address space: of at least 2 MiB, it starts at a multiple of
 // that, whatever the alignment.
-func (v *virtualMemory) Reserve(size, align uint64) (device.Addr, error) {
+func (v *Memory) Reserve(size, align uint64) (device.Addr, error) {
 	const op = "host.reserve"
-	m, err := v.virtualMapper(op)
+	m, err := v.supported(op)
 	if err != nil {
 		return 0, err
 	}
@@ -194,8 +168,8 @@ func (v *virtualMemory) Reserve(size, align uint64) (device.Addr, error) {
 	if err := v.start(op, &v.reserving, 1); err != nil {
 		return 0, err
 	}
-	if size >= hugePageBytes {
-		align = max(align, hugePageBytes)
+	if size >= mapping.HugePageBytes {
+		align = max(align, mapping.HugePageBytes)
 	}
 	mapping, err := v.system.calls.Aligned(size, align, m.Reserve)
 	if err != nil {
@@ -206,7 +180,7 @@ func (v *virtualMemory) Reserve(size, align uint64) (device.Addr, error) {
 	return device.Addr(mapping.Base), nil
 }
 
-func (v *virtualMemory) insert(r *reservation) {
+func (v *Memory) insert(r *reservation) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.reservations = slices.Insert(v.reservations, v.place(r), r)
@@ -214,7 +188,7 @@ func (v *virtualMemory) insert(r *reservation) {
 }
 
 // place is where a reservation is in the table, or belongs.
-func (v *virtualMemory) place(r *reservation) int {
+func (v *Memory) place(r *reservation) int {
 	i, _ := slices.BinarySearchFunc(v.reservations, r.base(), func(other *reservation, base uint64) int {
 		return cmp.Compare(other.base(), base)
 	})
@@ -222,9 +196,9 @@ func (v *virtualMemory) place(r *reservation) int {
 }
 
 // Unreserve unmaps the address space; what the notes about it took goes as well.
-func (v *virtualMemory) Unreserve(addr device.Addr, size uint64) error {
+func (v *Memory) Unreserve(addr device.Addr, size uint64) error {
 	const op = "host.unreserve"
-	if _, err := v.virtualMapper(op); err != nil {
+	if _, err := v.supported(op); err != nil {
 		return err
 	}
 	if err := v.checkOpen(op); err != nil {
@@ -243,7 +217,7 @@ func (v *virtualMemory) Unreserve(addr device.Addr, size uint64) error {
 }
 
 // remove takes a reservation out of the table; insert undoes it.
-func (v *virtualMemory) remove(op string, address, size uint64) (*reservation, error) {
+func (v *Memory) remove(op string, address, size uint64) (*reservation, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	r := v.reservationAt(address)
@@ -262,7 +236,7 @@ func (v *virtualMemory) remove(op string, address, size uint64) (*reservation, e
 }
 
 // closeStores gives the files back. The caller holds mu, and no pages are left.
-func (v *virtualMemory) closeStores() {
+func (v *Memory) closeStores() {
 	for _, s := range v.stores {
 		if s.backing == device.BackingMovable {
 			v.system.files.forgetFile(s.fd)
@@ -279,7 +253,7 @@ type refusal struct {
 }
 
 // refused is asked before anything is undone: that takes mappings away.
-func (v *virtualMemory) refused(err error) refusal {
+func (v *Memory) refused(err error) refusal {
 	why := refusal{err: err}
 	if mapping.Errno(err) == syscall.ENOMEM {
 		m := v.system.calls.Virtual
@@ -291,7 +265,7 @@ func (v *virtualMemory) refused(err error) refusal {
 
 // systemError says what the system refused, and why where that is to be found
 // out: it has one number for no memory and for too many mappings.
-func (v *virtualMemory) systemError(op string, code device.Code, why refusal, what string) error {
+func (v *Memory) systemError(op string, code device.Code, why refusal, what string) error {
 	number := mapping.Errno(why.err)
 	switch number {
 	case syscall.ENOMEM:
@@ -311,19 +285,65 @@ func (v *virtualMemory) systemError(op string, code device.Code, why refusal, wh
 	return device.Errorf(code, op, "%s: the system refused: %w", what, why.err).On(v.id).WithNative(int64(number))
 }
 
-// listed is a page of a list that a call names.
-type listed struct {
-	store *store
-	index uint64
+// reservationAt is the reservation that an address lies in, or nil. The caller
+// holds v.mu.
+func (v *Memory) reservationAt(address uint64) *reservation {
+	i, exact := slices.BinarySearchFunc(v.reservations, address, func(r *reservation, target uint64) int {
+		switch {
+		case r.base() < target:
+			return -1
+		case r.base() > target:
+			return 1
+		}
+		return 0
+	})
+	if !exact {
+		i--
+	}
+	if i < 0 || address-v.reservations[i].base() >= v.reservations[i].size() {
+		return nil
+	}
+	return v.reservations[i]
 }
 
-// run is a range that one call of the system puts into its state: private pages,
-// or movable ones that follow each other in a file or get no access.
-type run struct {
-	address, size uint64
-	store         *store
-	file          mapping.FilePart
-	access        device.Access
+// reservationOf is the reservation that a whole range lies in, or nil. The
+// caller holds v.mu.
+func (v *Memory) reservationOf(address, size uint64) *reservation {
+	r := v.reservationAt(address)
+	if r == nil || size > r.size()-(address-r.base()) {
+		return nil
+	}
+	return r
 }
 
-func (r *run) private() bool { return r.store.backing == device.BackingPrivate }
+// find gives the place of a page that is there.
+func (v *Memory) find(page device.Page) (s *store, index uint64, ok bool) {
+	index = uint64(page)&math.MaxUint32 - 1
+	number := uint64(page) >> indexBits & (1<<storeBits - 1)
+	if number >= uint64(len(v.stores)) {
+		return nil, 0, false
+	}
+	s = v.stores[number]
+	if index >= uint64(len(s.pages)) || s.pages[index].state == pageFree || s.page(index) != page {
+		return nil, 0, false
+	}
+	return s, index, true
+}
+
+// of is find for a page that is there for sure: a mapped one.
+func (v *Memory) of(page device.Page) (s *store, index uint64) {
+	return v.stores[uint64(page)>>indexBits&(1<<storeBits-1)], uint64(page)&math.MaxUint32 - 1
+}
+
+// takeMappings counts mappings that a call needs, or gives back.
+func (v *Memory) takeMappings(op string, growth int64) error {
+	m := &v.system.mappings
+	if growth > 0 && m.bound != 0 {
+		if err := spare.have(v.system.calls.Virtual); err != nil {
+			return device.Errorf(device.CodeResourceExhausted, op,
+				"%d mappings more: the system refused one to spare (vm.max_map_count is %d, and memory or address space may be limited): %w",
+				growth, m.bound, err).WithNative(int64(mapping.Errno(err)))
+		}
+	}
+	return m.take(op, growth)
+}

@@ -1,4 +1,4 @@
-package host
+package virtual
 
 import (
 	"fmt"
@@ -12,9 +12,9 @@ import (
 // Create makes pages without memory: it comes with the first touch, in huge pages
 // for private ones of at least 2 MiB. Movable ones follow each other in their file
 // as far as that has such runs.
-func (v *virtualMemory) Create(pages []device.Page, pageBytes uint64, backing device.Backing) error {
+func (v *Memory) Create(pages []device.Page, pageBytes uint64, backing device.Backing) error {
 	const op = "host.create_pages"
-	if _, err := v.virtualMapper(op); err != nil {
+	if _, err := v.supported(op); err != nil {
 		return err
 	}
 	switch {
@@ -49,7 +49,7 @@ func (v *virtualMemory) Create(pages []device.Page, pageBytes uint64, backing de
 	return err
 }
 
-func (v *virtualMemory) create(op string, pages []device.Page, pageBytes uint64, backing device.Backing) error {
+func (v *Memory) create(op string, pages []device.Page, pageBytes uint64, backing device.Backing) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	s, err := v.store(op, pageBytes, backing)
@@ -66,7 +66,7 @@ func (v *virtualMemory) create(op string, pages []device.Page, pageBytes uint64,
 
 // store is the store for such pages, made when there is none. That needs the lock
 // while the system opens a file, once for each page size.
-func (v *virtualMemory) store(op string, pageBytes uint64, backing device.Backing) (*store, error) {
+func (v *Memory) store(op string, pageBytes uint64, backing device.Backing) (*store, error) {
 	for _, s := range v.stores {
 		if s.pageBytes == pageBytes && s.backing == backing {
 			return s, nil
@@ -94,7 +94,7 @@ const keptListed = 1024
 
 // look finds the pages of a list, each once. The caller holds v.mu, until it needs
 // the answer no more.
-func (v *virtualMemory) look(op string, pages []device.Page) ([]listed, error) {
+func (v *Memory) look(op string, pages []device.Page) ([]listed, error) {
 	if len(pages) == 0 {
 		return nil, device.Errorf(device.CodeInvalidSize, op, "pages: the list must not be empty")
 	}
@@ -145,7 +145,7 @@ type pageRun struct {
 
 // claim takes pages for a call that works on them with no lock held, and gives
 // them as runs.
-func (v *virtualMemory) claim(op string, pages []device.Page) ([]pageRun, error) {
+func (v *Memory) claim(op string, pages []device.Page) ([]pageRun, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	found, err := v.look(op, pages)
@@ -179,7 +179,7 @@ func (v *virtualMemory) claim(op string, pages []device.Page) ([]pageRun, error)
 }
 
 // settle ends a claim without a change.
-func (v *virtualMemory) settle(runs []pageRun) {
+func (v *Memory) settle(runs []pageRun) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, run := range runs {
@@ -191,7 +191,7 @@ func (v *virtualMemory) settle(runs []pageRun) {
 
 // change calls the system for each run of movable pages; private ones have
 // nothing while they are not mapped.
-func (v *virtualMemory) change(op string, runs []pageRun, call func(file mapping.FilePart, size uint64) error) error {
+func (v *Memory) change(op string, runs []pageRun, call func(file mapping.FilePart, size uint64) error) error {
 	for _, run := range runs {
 		if run.store.backing == device.BackingPrivate {
 			continue
@@ -212,9 +212,9 @@ func (v *virtualMemory) change(op string, runs []pageRun, call func(file mapping
 // Release gives pages back: the memory of movable ones by holes in their file, one
 // for each run; a shareable one's file is closed, and another process may still have
 // the memory.
-func (v *virtualMemory) Release(pages []device.Page) error {
+func (v *Memory) Release(pages []device.Page) error {
 	const op = "host.release_pages"
-	m, err := v.virtualMapper(op)
+	m, err := v.supported(op)
 	if err != nil {
 		return err
 	}
@@ -236,7 +236,7 @@ func (v *virtualMemory) Release(pages []device.Page) error {
 }
 
 // takeBack forgets pages and says how many bytes they had.
-func (v *virtualMemory) takeBack(runs []pageRun) uint64 {
+func (v *Memory) takeBack(runs []pageRun) uint64 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	var size uint64
@@ -263,9 +263,9 @@ func (v *virtualMemory) takeBack(runs []pageRun) uint64 {
 //	nothing              2.5 + 1660         1.7 + 1630
 //
 // Private pages that are not mapped have nothing to zero.
-func (v *virtualMemory) Zero(pages []device.Page) error {
+func (v *Memory) Zero(pages []device.Page) error {
 	const op = "host.zero_pages"
-	m, err := v.virtualMapper(op)
+	m, err := v.supported(op)
 	if err != nil {
 		return err
 	}
@@ -278,4 +278,10 @@ func (v *virtualMemory) Zero(pages []device.Page) error {
 	}
 	defer v.settle(runs)
 	return v.change(op, runs, m.Overwrite)
+}
+
+// listed is a page of a list that a call names.
+type listed struct {
+	store *store
+	index uint64
 }

@@ -1,8 +1,7 @@
-package host
+package virtual
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"ferrum_mem/core/device"
@@ -82,25 +81,6 @@ func (s *store) shareable() bool { return s.backing == device.BackingShareable }
 
 func (s *store) page(index uint64) device.Page {
 	return device.Page(uint64(s.pages[index].generation)<<(storeBits+indexBits) | s.number<<indexBits | (index + 1))
-}
-
-// find gives the place of a page that is there.
-func (v *virtualMemory) find(page device.Page) (s *store, index uint64, ok bool) {
-	index = uint64(page)&math.MaxUint32 - 1
-	number := uint64(page) >> indexBits & (1<<storeBits - 1)
-	if number >= uint64(len(v.stores)) {
-		return nil, 0, false
-	}
-	s = v.stores[number]
-	if index >= uint64(len(s.pages)) || s.pages[index].state == pageFree || s.page(index) != page {
-		return nil, 0, false
-	}
-	return s, index, true
-}
-
-// of is find for a page that is there for sure: a mapped one.
-func (v *virtualMemory) of(page device.Page) (s *store, index uint64) {
-	return v.stores[uint64(page)>>indexBits&(1<<storeBits-1)], uint64(page)&math.MaxUint32 - 1
 }
 
 // give makes pages in the lowest run of places that has room for all of them,

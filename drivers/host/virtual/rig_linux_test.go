@@ -1,0 +1,109 @@
+package virtual
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/mapping"
+)
+
+// How this package is tested: what is written down is held against plain lists, and
+// against the process's own list of its mappings; the system's refusals come from calls
+// that fail on demand.
+
+const gib = 1 << 30
+
+// room is a capacity that counts.
+type room struct {
+	bytes uint64
+	held  atomic.Uint64
+}
+
+func (r *room) Hold(op string, size uint64) error {
+	if r.held.Add(size) > r.bytes {
+		r.held.Add(-size)
+		return device.Errorf(device.CodeOutOfMemory, op, "size %d: no room", size)
+	}
+	return nil
+}
+
+func (r *room) GiveBack(size uint64) { r.held.Add(-size) }
+
+func (r *room) Bytes() uint64 { return r.bytes }
+
+// opened is the virtual memory of a device that has nothing else.
+type opened struct {
+	*Memory
+	*room
+}
+
+func openWith(t testing.TB, calls mapping.Calls) *opened {
+	t.Helper()
+	system := NewSystem(calls, 64<<10)
+	system.Learn(maxMappings(t), false)
+	o := &opened{room: &room{bytes: gib}}
+	o.Memory = New(system, device.ID{Backend: "cpu"}, o.room)
+	return o
+}
+
+// openLarge has more capacity than it will touch.
+func openLarge(t testing.TB) *opened {
+	o := openWith(t, mapping.System())
+	o.bytes = 64 * gib
+	return o
+}
+
+// maxMappings is how many mappings this process may have.
+func maxMappings(t testing.TB) uint64 {
+	content, err := os.ReadFile("/proc/sys/vm/max_map_count")
+	require.NoError(t, err)
+	bound, err := strconv.ParseUint(strings.TrimSpace(string(content)), 10, 64)
+	require.NoError(t, err)
+	return bound
+}
+
+func (o *opened) Close() error {
+	if reservations, pages := o.Memory.Close(); reservations+pages != 0 {
+		return o.errorf(device.CodeBusy, "close", "%d reservations and %d pages are left", reservations, pages)
+	}
+	return nil
+}
+
+// use is what queued work does with a range: it holds the pages while it looks at them.
+func (o *opened) use(addr device.Addr, size uint64, need device.Access, work func(memory []byte)) error {
+	held, known, err := o.Acquire("use", "memory", addr, size, need)
+	if err != nil {
+		return err
+	}
+	if !known {
+		return o.errorf(device.CodeInvalidAddress, "use", "address %#x: in no reservation", uint64(addr))
+	}
+	defer held.Release()
+	work(mapping.Bytes(uint64(addr), size))
+	return nil
+}
+
+func (o *opened) FillNow(addr device.Addr, value byte, size uint64) error {
+	return o.use(addr, size, device.AccessReadWrite, func(memory []byte) {
+		for i := range memory {
+			memory[i] = value
+		}
+	})
+}
+
+// FirstOther says whether a byte is not the value, and where.
+func (o *opened) FirstOther(addr device.Addr, value byte, size uint64) (index int, found bool, err error) {
+	err = o.use(addr, size, device.AccessRead, func(memory []byte) {
+		index = slices.IndexFunc(memory, func(b byte) bool { return b != value })
+	})
+	return index, err == nil && index >= 0, err
+}
+
+func view(addr device.Addr, size uint64) []byte { return mapping.Bytes(uint64(addr), size) }
