@@ -1,62 +1,95 @@
 package host
 
 import (
+	"errors"
+	"math"
 	"syscall"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/gate"
 	"ferrum_mem/drivers/host/mapping"
 )
+
+// segmentCapacity is what the segments of one device are counted against.
+type segmentCapacity interface {
+	// Hold counts bytes as held, or says why there is no room for them.
+	Hold(op string, size uint64) error
+	GiveBack(size uint64)
+	// Bytes is how many may be held in all, Room how many more.
+	Bytes() uint64
+	Room() uint64
+}
+
+// allocator makes the segments of one device.
+type allocator struct {
+	id          device.ID
+	calls       *mapping.Calls
+	granularity uint64
+	capacity    segmentCapacity
+	gate        *gate.Gate
+	// lockLimits says how much memory the process may lock, the largest value where
+	// nothing limits it, and how much it has.
+	lockLimits func() (limit, locked uint64)
+
+	segments segmentTable
+}
+
+func newAllocator(
+	id device.ID, calls *mapping.Calls, granularity uint64, capacity segmentCapacity, gate *gate.Gate, lockLimits func() (limit, locked uint64),
+) *allocator {
+	return &allocator{id: id, calls: calls, granularity: granularity, capacity: capacity, gate: gate, lockLimits: lockLimits}
+}
+
+func (a *allocator) errorf(code device.Code, op, format string, args ...any) error {
+	return device.Errorf(code, op, format, args...).On(a.id)
+}
 
 // Alloc maps a segment. It has no memory of the system before it is touched;
 // then in huge pages where it is at least 2 MiB large and the system has them,
 // for which its address is a multiple of 2 MiB. No room under the capacity or,
 // unless that is forced, in the system is CodeOutOfMemory: an error here rather
 // than the end of the process at the first touch.
-func (o *openDevice) Alloc(size uint64) (device.Addr, error) {
+func (a *allocator) Alloc(size uint64) (device.Addr, error) {
 	const op = "host.alloc"
-	if err := o.startAllocation(op, size); err != nil {
+	if err := a.startAllocation(op, size); err != nil {
 		return 0, err
 	}
-	found, err := o.take(op, size)
+	found, err := a.take(op, size)
 	if err != nil {
-		o.ended()
+		a.gate.Leave(gate.Segments, 1)
 		return 0, err
 	}
-	o.segments.insert(found)
+	a.segments.insert(found)
 	return device.Addr(found.Base), nil
 }
 
 // startAllocation counts a segment that is not there yet.
-func (o *openDevice) startAllocation(op string, size uint64) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if err := o.check(op); err != nil {
+func (a *allocator) startAllocation(op string, size uint64) error {
+	if err := a.gate.Check(op); err != nil {
 		return err
 	}
-	if size == 0 || size%o.info.GranularityBytes != 0 {
-		return o.errorf(device.CodeInvalidSize, op,
-			"size %d: want a multiple of %d, not 0", size, o.info.GranularityBytes)
+	if size == 0 || size%a.granularity != 0 {
+		return a.errorf(device.CodeInvalidSize, op, "size %d: want a multiple of %d, not 0", size, a.granularity)
 	}
-	o.live++
-	return nil
+	return a.gate.Enter(op, gate.Segments, 1)
 }
 
-func (o *openDevice) take(op string, size uint64) (*segment, error) {
-	if err := o.capacity.Hold(op, size); err != nil {
+func (a *allocator) take(op string, size uint64) (*segment, error) {
+	if err := a.capacity.Hold(op, size); err != nil {
 		return nil, err
 	}
-	align := o.driver.granularity
+	align := a.granularity
 	if size >= mapping.HugePageBytes {
 		align = max(align, mapping.HugePageBytes)
 	}
-	found, err := o.driver.mapper.Aligned(size, align, o.driver.mapper.Reserve)
+	found, err := a.calls.Aligned(size, align, a.calls.Reserve)
 	if err == nil {
 		if size >= mapping.HugePageBytes {
-			o.driver.mapper.AdviseHuge(found.Base, size)
+			a.calls.AdviseHuge(found.Base, size)
 		}
 		return &segment{Range: found}, nil
 	}
-	o.capacity.GiveBack(size)
+	a.capacity.GiveBack(size)
 	number := mapping.Errno(err)
 	code := device.CodeMappingFailed
 	if number == syscall.ENOMEM {
@@ -64,41 +97,91 @@ func (o *openDevice) take(op string, size uint64) (*segment, error) {
 	}
 	return nil, device.Errorf(code, op,
 		"size %d: the system refused to map it, %d bytes of the capacity of %d are free: %w",
-		size, o.capacity.memory.room(), o.capacity.Bytes(), err).On(o.info.ID).WithNative(int64(number))
+		size, a.capacity.Room(), a.capacity.Bytes(), err).On(a.id).WithNative(int64(number))
 }
 
 // Free unmaps a segment; its memory is the system's again when it returns. An
 // address and size that Alloc did not return together, or not any more, are
 // CodeInvalidAddress; a segment that queued work still touches is CodeBusy.
-func (o *openDevice) Free(addr device.Addr, size uint64) error {
-	return o.free("host.free", addr, size, false)
+func (a *allocator) Free(addr device.Addr, size uint64) error {
+	return a.free("host.free", addr, size, false)
 }
 
-func (o *openDevice) free(op string, addr device.Addr, size uint64, locked bool) error {
-	if err := o.checkOpen(op); err != nil {
+func (a *allocator) free(op string, addr device.Addr, size uint64, locked bool) error {
+	if err := a.gate.Check(op); err != nil {
 		return err
 	}
-	found, err := o.segments.remove(op, addr, size, locked)
+	found, err := a.segments.remove(op, addr, size, locked)
 	if err != nil {
-		return o.about(err)
+		return device.About(a.id, err)
 	}
-	if err := o.driver.mapper.Release(found.MapBase, found.MapSize); err != nil {
-		o.segments.insert(found)
+	if err := a.calls.Release(found.MapBase, found.MapSize); err != nil {
+		a.segments.insert(found)
 		return device.Errorf(device.CodeUnmappingFailed, op,
 			"address %#x, size %d: the system refused to unmap it: %w", uint64(addr), size, err).
-			On(o.info.ID).WithNative(int64(mapping.Errno(err)))
+			On(a.id).WithNative(int64(mapping.Errno(err)))
 	}
-	o.capacity.GiveBack(size)
-	o.ended()
+	a.capacity.GiveBack(size)
+	a.gate.Leave(gate.Segments, 1)
 	return nil
 }
 
-// about adds the device to an error that was made without knowing it.
-func (o *openDevice) about(err error) error { return device.About(o.info.ID, err) }
-
-// ended counts one segment less.
-func (o *openDevice) ended() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.live--
+// AllocPinned maps a segment and has the system lock all of it in memory.
+func (a *allocator) AllocPinned(size uint64) (device.PinnedMemory, error) {
+	const op = "host.alloc_pinned"
+	if err := a.startAllocation(op, size); err != nil {
+		return device.PinnedMemory{}, err
+	}
+	found, err := a.take(op, size)
+	if err != nil {
+		a.gate.Leave(gate.Segments, 1)
+		return device.PinnedMemory{}, err
+	}
+	if err := a.calls.Lock(found.Base, size); err != nil {
+		failure := a.refusedLock(op, size, err)
+		if err := a.calls.Release(found.MapBase, found.MapSize); err != nil {
+			// It stays mapped, and counted as held, until the process ends.
+			failure = errors.Join(failure, err)
+		} else {
+			a.capacity.GiveBack(size)
+		}
+		a.gate.Leave(gate.Segments, 1)
+		return device.PinnedMemory{}, failure
+	}
+	found.locked = true
+	a.segments.insert(found)
+	return device.PinnedMemory{Addr: device.Addr(found.Base), HostAddr: device.HostAddr(found.Base)}, nil
 }
+
+// FreePinned unlocks and unmaps a segment of AllocPinned.
+func (a *allocator) FreePinned(addr device.Addr, size uint64) error {
+	return a.free("host.free_pinned", addr, size, true)
+}
+
+// refusedLock says why memory could not be locked: the bound, where there is one
+// that the size would break, or else a lack of memory.
+func (a *allocator) refusedLock(op string, size uint64, err error) error {
+	number := mapping.Errno(err)
+	limit, locked := a.lockLimits()
+	if number == syscall.EPERM || limit != math.MaxUint64 && (locked > limit || size > limit-locked) {
+		return device.Errorf(device.CodeResourceExhausted, op,
+			"size %d: the system refused to lock it in memory: the limit on locked memory (RLIMIT_MEMLOCK, ulimit -l) "+
+				"is %d bytes, of which %d are in use: %w", size, limit, locked, err).On(a.id).
+			WithNative(int64(number))
+	}
+	return device.Errorf(device.CodeOutOfMemory, op, "size %d: the system refused to lock it in memory: %w", size, err).
+		On(a.id).WithNative(int64(number))
+}
+
+// Acquire finds the segment that holds the whole range and counts an operation in flight
+// on it.
+func (a *allocator) Acquire(op, what string, addr device.Addr, size uint64) (*segment, error) {
+	found, err := a.segments.acquire(op, what, addr, size)
+	if err != nil {
+		return nil, device.About(a.id, err)
+	}
+	return found, nil
+}
+
+// Overlaps says whether a range, whose end fits 64 bits, touches a segment.
+func (a *allocator) Overlaps(base, size uint64) bool { return a.segments.overlaps(base, size) }

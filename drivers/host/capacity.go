@@ -112,3 +112,6 @@ func (c deviceCapacity) GiveBack(size uint64) { c.memory.giveBack(size) }
 
 // Bytes is the capacity.
 func (c deviceCapacity) Bytes() uint64 { return c.memory.capacity }
+
+// Room is how many bytes of it are free.
+func (c deviceCapacity) Room() uint64 { return c.memory.room() }

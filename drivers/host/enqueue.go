@@ -11,20 +11,20 @@ import (
 // wrong range is an error here and never a crash in the worker.
 
 func (s *stream) Copy(dst, src device.Addr, size uint64) error {
-	return s.copyWithin("host.copy", dst, s.owner, src, size)
+	return s.CopyFrom("host.copy", dst, s.set.memory, src, size)
 }
 
-// copyWithin queues a copy from a range of a host device to one of this
+// CopyFrom queues a copy from a range of a host device's memory to one of this
 // stream's.
-func (s *stream) copyWithin(op string, dst device.Addr, from *openDevice, src device.Addr, size uint64) error {
+func (s *stream) CopyFrom(op string, dst device.Addr, from streamMemory, src device.Addr, size uint64) error {
 	if err := s.check(op); err != nil {
 		return err
 	}
-	dstHeld, err := s.owner.acquire(op, "destination", dst, size, device.AccessReadWrite)
+	dstHeld, err := s.set.memory.Acquire(op, "destination", dst, size, device.AccessReadWrite)
 	if err != nil {
 		return err
 	}
-	srcHeld, err := from.acquire(op, "source", src, size, device.AccessRead)
+	srcHeld, err := from.Acquire(op, "source", src, size, device.AccessRead)
 	if err != nil {
 		dstHeld.Release()
 		return err
@@ -39,7 +39,7 @@ func (s *stream) CopyFromHost(dst device.Addr, src device.HostAddr, size uint64)
 	if err := s.check(op); err != nil {
 		return err
 	}
-	used, err := s.owner.acquire(op, "destination", dst, size, device.AccessReadWrite)
+	used, err := s.set.memory.Acquire(op, "destination", dst, size, device.AccessReadWrite)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (s *stream) CopyToHost(dst device.HostAddr, src device.Addr, size uint64) e
 	if err := s.check(op); err != nil {
 		return err
 	}
-	used, err := s.owner.acquire(op, "source", src, size, device.AccessRead)
+	used, err := s.set.memory.Acquire(op, "source", src, size, device.AccessRead)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (s *stream) Fill(dst device.Addr, pattern device.Pattern, size uint64) erro
 	if err := s.checkPattern(op, dst, pattern, size); err != nil {
 		return err
 	}
-	used, err := s.owner.acquire(op, "destination", dst, size, device.AccessReadWrite)
+	used, err := s.set.memory.Acquire(op, "destination", dst, size, device.AccessReadWrite)
 	if err != nil {
 		return err
 	}
@@ -141,6 +141,18 @@ func (s *stream) HostFunction(fn func()) error {
 		s.dropHostThread()
 	}
 	return err
+}
+
+// Prefetch has memory put behind a range.
+func (s *stream) Prefetch(op string, addr device.Addr, size uint64) error {
+	if err := s.check(op); err != nil {
+		return err
+	}
+	used, err := s.set.memory.Acquire(op, "memory", addr, size, device.AccessRead)
+	if err != nil {
+		return err
+	}
+	return s.push(op, operation{kind: kindPrefetch, dst: uint64(addr), size: size, dstHeld: used})
 }
 
 func (s *stream) RecordEvent() (device.Event, error) {

@@ -29,14 +29,11 @@ type mark struct {
 
 var _ device.Event = (*event)(nil)
 
-// now is the clock of all devices of a driver.
-func (d *Driver) now() time.Duration { return time.Since(d.start) }
-
 // pass says that the queue is past the mark now, and wakes who waits for it.
 func (e *mark) pass() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.at = e.stream.owner.driver.now()
+	e.at = time.Since(e.stream.set.start)
 	e.passed.Store(true)
 	if e.signal != nil {
 		close(e.signal)
@@ -79,7 +76,7 @@ func (e *event) Synchronize(timeout time.Duration) error {
 	}
 	wait, err := newDeadline(op, timeout)
 	if err != nil {
-		return e.stream.owner.about(err)
+		return device.About(e.stream.set.id, err)
 	}
 	if e.passed.Load() {
 		return nil

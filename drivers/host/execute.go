@@ -27,7 +27,7 @@ const moveBytes = 512 << 10
 const patternBytes = 16 << 10
 
 func (s *stream) workerName() string {
-	return fmt.Sprintf("%s stream %d", s.owner.info.ID, s.number)
+	return fmt.Sprintf("%s stream %d", s.set.id, s.number)
 }
 
 // execute runs an operation on the worker.
@@ -35,7 +35,7 @@ func (s *stream) execute(o *operation) error {
 	if o.kind == kindHost {
 		defer s.dropHostThread()
 	}
-	if err := s.checkForeign(o); err != nil {
+	if err := o.check(); err != nil {
 		return err
 	}
 	switch o.kind {
@@ -50,7 +50,7 @@ func (s *stream) execute(o *operation) error {
 	case kindHost:
 		return s.callHost(o.function)
 	case kindPrefetch:
-		s.owner.prefetch(o.dst, o.size)
+		s.set.memory.Populate(o.dst, o.size)
 	case kindNothing:
 	}
 	return nil
@@ -125,7 +125,7 @@ func (s *stream) holdHostThread(op string) error {
 	if s.hostQueued == 0 {
 		release, err := device.ReserveThread(op)
 		if err != nil {
-			return s.owner.about(err)
+			return device.About(s.set.id, err)
 		}
 		s.hostRelease = release
 	}

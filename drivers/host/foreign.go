@@ -2,153 +2,92 @@ package host
 
 import (
 	"math"
-	"strconv"
-	"strings"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/gate"
 	"ferrum_mem/drivers/host/mapping"
 )
 
-// Adopt lets work use memory of this process that somebody else has.
-func (o *openDevice) Adopt(addr device.Addr, size uint64) error {
-	const op = "host.adopt"
-	if err := o.checkForeign(op, addr, size); err != nil {
-		return err
-	}
-	if !o.driver.system.isWritable(uint64(addr), size) {
-		return o.errorf(device.CodeInvalidAddress, op,
-			"address %#x, size %d: not readable and writable throughout", uint64(addr), size)
-	}
-	return o.enterForeign(op, addr, size)
+// foreignMemory is the memory of others that work on one device may use. Its owner may
+// give it back to the system all the same, so it is looked at before it is touched.
+type foreignMemory struct {
+	id    device.ID
+	calls *mapping.Calls
+	gate  *gate.Gate
+
+	ranges segmentTable
 }
 
-// Disown ends what Adopt began. The memory is left alone.
-func (o *openDevice) Disown(addr device.Addr, size uint64) error {
-	return o.leaveForeign("host.disown", addr, size)
+func newForeignMemory(id device.ID, calls *mapping.Calls, gate *gate.Gate) *foreignMemory {
+	return &foreignMemory{id: id, calls: calls, gate: gate}
 }
 
-// Link lets work use memory of another host device, at the address that it has
-// there.
-func (o *openDevice) Link(from device.Device, addr device.Addr, size uint64) (device.Addr, error) {
-	const op = "host.link"
-	if err := o.checkOpen(op); err != nil {
-		return 0, err
-	}
-	other, ok := from.(*openDevice)
-	if !ok || other == nil {
-		return 0, o.errorf(device.CodeUnsupported, op, "device of type %T: its memory is not of this process", from)
-	}
-	if other == o {
-		return 0, o.errorf(device.CodeInvalidArgument, op, "both devices are %v", o.info.ID)
-	}
-	if err := o.checkForeign(op, addr, size); err != nil {
-		return 0, err
-	}
-	held, err := other.acquire(op, "memory", addr, size, device.AccessReadWrite)
-	if err != nil {
-		return 0, err
-	}
-	defer held.Release()
-	return addr, o.enterForeign(op, addr, size)
+func (f *foreignMemory) errorf(code device.Code, op, format string, args ...any) error {
+	return device.Errorf(code, op, format, args...).On(f.id)
 }
 
-// Unlink ends what Link began.
-func (o *openDevice) Unlink(addr device.Addr, size uint64) error {
-	return o.leaveForeign("host.unlink", addr, size)
-}
-
-func (o *openDevice) checkForeign(op string, addr device.Addr, size uint64) error {
+// Check refuses what can be no range of others' memory.
+func (f *foreignMemory) Check(op string, addr device.Addr, size uint64) error {
 	switch {
 	case addr == 0:
-		return o.errorf(device.CodeInvalidAddress, op, "address is 0")
+		return f.errorf(device.CodeInvalidAddress, op, "address is 0")
 	case size == 0:
-		return o.errorf(device.CodeInvalidSize, op, "size 0: must not be 0")
+		return f.errorf(device.CodeInvalidSize, op, "size 0: must not be 0")
 	case size > math.MaxUint64-uint64(addr):
-		return o.errorf(device.CodeOverflow, op,
+		return f.errorf(device.CodeOverflow, op,
 			"address %#x, size %d: the end does not fit 64 bits", uint64(addr), size)
 	}
 	return nil
 }
 
-// enterForeign enters a range that is none of this device's yet. The device cannot
-// be closed meanwhile.
-func (o *openDevice) enterForeign(op string, addr device.Addr, size uint64) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if err := o.check(op); err != nil {
+// Enter enters a range that has been checked; taken says whether the device has some of
+// it already, and is asked while the device cannot be closed.
+func (f *foreignMemory) Enter(op string, addr device.Addr, size uint64, taken func(base, size uint64) bool) error {
+	if err := f.gate.Enter(op, gate.Foreign, 1); err != nil {
 		return err
 	}
 	base := uint64(addr)
-	if o.segments.overlaps(base, size) || o.virtual.Overlaps(base, size) ||
-		!o.foreign.insertAlone(&segment{Range: mapping.Range{Base: base, Size: size}, foreign: true}) {
-		return o.errorf(device.CodeAlreadyExists, op,
+	if taken(base, size) || !f.ranges.insertAlone(&segment{Range: mapping.Range{Base: base, Size: size}, foreign: f}) {
+		f.gate.Leave(gate.Foreign, 1)
+		return f.errorf(device.CodeAlreadyExists, op,
 			"address %#x, size %d: overlaps memory that the device has already", base, size)
 	}
 	return nil
 }
 
-func (o *openDevice) leaveForeign(op string, addr device.Addr, size uint64) error {
-	if err := o.checkOpen(op); err != nil {
+// Leave ends what Enter began. The memory is left alone.
+func (f *foreignMemory) Leave(op string, addr device.Addr, size uint64) error {
+	if err := f.gate.Check(op); err != nil {
 		return err
 	}
-	_, err := o.foreign.remove(op, addr, size, false)
-	return o.about(err)
+	if _, err := f.ranges.remove(op, addr, size, false); err != nil {
+		return device.About(f.id, err)
+	}
+	f.gate.Leave(gate.Foreign, 1)
+	return nil
+}
+
+// Acquire is known for what lies in one of the ranges, and counts an operation in flight
+// on it.
+func (f *foreignMemory) Acquire(op, what string, addr device.Addr, size uint64) (found *segment, known bool, err error) {
+	found, err = f.ranges.acquire(op, what, addr, size)
+	if err != nil {
+		return nil, false, nil
+	}
+	if err := found.Check(op, uint64(addr), size); err != nil {
+		found.Release()
+		return nil, true, err
+	}
+	return found, true, nil
 }
 
 // checkThere refuses memory of others that its owner has given back to the system all
 // the same: whoever reads it ends the process. It sees no owner who does that while
 // the work runs.
-func (o *openDevice) checkThere(op string, address, size uint64) error {
-	if o.driver.mapper.IsMapped(address, size) {
+func (f *foreignMemory) checkThere(op string, address, size uint64) error {
+	if f.calls.IsMapped(address, size) {
 		return nil
 	}
-	return o.errorf(device.CodeInvalidAddress, op,
+	return f.errorf(device.CodeInvalidAddress, op,
 		"address %#x, size %d: adopted memory that is not mapped any more", address, size)
-}
-
-// checkForeign is checkThere for what an operation is about to use.
-func (s *stream) checkForeign(o *operation) error {
-	for _, used := range [...]struct {
-		held    held
-		address uint64
-	}{{o.dstHeld, o.dst}, {o.srcHeld, o.src}} {
-		if found, ok := used.held.(*segment); ok && found.foreign {
-			if err := s.owner.checkThere("host.execute", used.address, o.size); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// isWritable says whether the process may read and write all of a range, as far as
-// the system says.
-func (s *system) isWritable(base, size uint64) bool {
-	listed := s.read("proc/self/maps")
-	if listed == "" || len(listed) >= maxReadingBytes {
-		return true
-	}
-	next, end := base, base+size
-	for line := range strings.Lines(listed) {
-		bounds, rest, _ := strings.Cut(line, " ")
-		from, to, _ := strings.Cut(bounds, "-")
-		first, err := strconv.ParseUint(from, 16, 64)
-		if err != nil {
-			return true
-		}
-		last, err := strconv.ParseUint(to, 16, 64)
-		if err != nil {
-			return true
-		}
-		if last <= next {
-			continue
-		}
-		if first > next || !strings.HasPrefix(rest, "rw") {
-			return false
-		}
-		if next = last; next >= end {
-			return true
-		}
-	}
-	return false
 }

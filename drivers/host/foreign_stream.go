@@ -21,25 +21,6 @@ type foreignQueue struct {
 	left *mark
 }
 
-// AdoptStream gives a stream whose operations run in somebody else's queue.
-func (o *openDevice) AdoptStream(foreign device.ForeignStream) (device.Stream, error) {
-	const op = "host.adopt_stream"
-	if foreign.Native != 0 {
-		return nil, o.errorf(device.CodeUnsupported, op,
-			"native handle %#x: streams of the host have none, they are functions that queue work", foreign.Native)
-	}
-	if foreign.Enqueue == nil {
-		return nil, o.errorf(device.CodeNullPointer, op, "enqueue: must not be nil")
-	}
-	made, err := o.NewStream()
-	if err != nil {
-		return nil, err
-	}
-	s := made.(*stream)
-	s.foreign = &foreignQueue{run: foreign.Enqueue, announcing: map[int64]int{}}
-	return s, nil
-}
-
 // TakesForeignWork: what the owner of an adopted stream queues in it Idle does not tell.
 func (s *stream) TakesForeignWork() bool { return s.foreign != nil }
 
@@ -107,7 +88,7 @@ func (s *stream) announce(op string, number uint64) error {
 		return nil
 	}
 	return device.Errorf(device.CodeDevice, op, "stream %d: the adopted stream refused the work: %w",
-		s.number, refused).On(s.owner.info.ID)
+		s.number, refused).On(s.set.id)
 }
 
 func (s *stream) countAnnouncing(thread int64, by int) {

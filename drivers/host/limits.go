@@ -84,3 +84,22 @@ func (s *system) chosen(path string) string {
 	}
 	return word
 }
+
+// lockedBytes is how much memory the process has locked, 0 where that is not known.
+func (s *system) lockedBytes() uint64 {
+	for line := range strings.Lines(s.read("proc/self/status")) {
+		rest, found := strings.CutPrefix(line, "VmLck:")
+		words := strings.Fields(rest)
+		if !found || len(words) < 1 {
+			continue
+		}
+		kib, err := strconv.ParseUint(words[0], 10, 53)
+		if err != nil {
+			return 0
+		}
+		return kib << 10
+	}
+	return 0
+}
+
+func (s *system) lockLimits() (limit, locked uint64) { return s.memlockLimit(), s.lockedBytes() }

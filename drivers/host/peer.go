@@ -8,9 +8,7 @@ func (o *openDevice) CanCopyFrom(src device.Device) bool {
 	if !ok || from == nil {
 		return false
 	}
-	from.mu.Lock()
-	defer from.mu.Unlock()
-	return !from.closed
+	return from.gate.Check("host.can_copy_from") == nil
 }
 
 // CopyFromPeer queues one move from the other device's memory to this one's.
@@ -18,13 +16,13 @@ func (o *openDevice) CopyFromPeer(
 	queue device.Stream, dst device.Addr, src device.Device, srcAddr device.Addr, size uint64,
 ) error {
 	const op = "host.copy_from_peer"
-	s, ok := queue.(*stream)
-	if !ok || s == nil || s.owner != o {
-		return o.errorf(device.CodeInvalidArgument, op, "stream: not a stream of this device")
+	s, err := o.Of(op, queue)
+	if err != nil {
+		return err
 	}
 	from, ok := src.(*openDevice)
 	if !ok || from == nil {
 		return o.errorf(device.CodeUnsupported, op, "source device: of type %T, which is another backend's", src)
 	}
-	return s.copyWithin(op, dst, from, srcAddr, size)
+	return s.CopyFrom(op, dst, from, srcAddr, size)
 }

@@ -59,7 +59,7 @@ func TestTheBoundOnLockedMemory(t *testing.T) {
 	require.ErrorAs(t, err, &typed)
 	require.Contains(t, []int64{int64(syscall.ENOMEM), int64(syscall.EPERM)}, typed.Native)
 	require.Zero(t, o.capacity.memory.held.Load())
-	require.Zero(t, o.live)
+	require.Contains(t, o.gate.Left(), "0 segments")
 }
 
 func TestTheSystemRefusesToLock(t *testing.T) {
@@ -80,14 +80,15 @@ func TestTheSystemRefusesToLock(t *testing.T) {
 	_, err = o.AllocPinned(minGranularityBytes)
 	requireCode(t, device.CodeResourceExhausted, err, "8388608")
 	require.Zero(t, o.capacity.memory.held.Load())
-	require.Zero(t, o.live)
+	require.Contains(t, o.gate.Left(), "0 segments")
 	f.release = syscall.ENOMEM
 	_, err = o.AllocPinned(minGranularityBytes)
 	requireCode(t, device.CodeResourceExhausted, err)
 	require.EqualValues(t, minGranularityBytes, o.capacity.memory.held.Load(), "what could not be unmapped is held")
 	f.release, f.lock = nil, nil
-	_, err = o.AllocPinned(minGranularityBytes)
+	made, err := o.AllocPinned(minGranularityBytes)
 	require.NoError(t, err)
+	require.NoError(t, o.FreePinned(made.Addr, minGranularityBytes))
 }
 
 func TestPrefetchPutsMemoryBehindAddresses(t *testing.T) {

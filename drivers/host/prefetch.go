@@ -10,25 +10,18 @@ import (
 // devices have their memory in the same place.
 func (o *openDevice) Prefetch(queue device.Stream, addr device.Addr, size uint64, to device.Device) error {
 	const op = "host.prefetch"
-	s, ok := queue.(*stream)
-	if !ok || s == nil || s.owner != o {
-		return o.errorf(device.CodeInvalidArgument, op, "stream: not a stream of this device")
+	s, err := o.Of(op, queue)
+	if err != nil {
+		return err
 	}
 	if _, ok := to.(*openDevice); !ok {
 		return o.errorf(device.CodeUnsupported, op, "target device: of type %T, which is another backend's", to)
 	}
-	if err := s.check(op); err != nil {
-		return err
-	}
-	used, err := o.acquire(op, "memory", addr, size, device.AccessRead)
-	if err != nil {
-		return err
-	}
-	return s.push(op, operation{kind: kindPrefetch, dst: uint64(addr), size: size, dstHeld: used})
+	return s.Prefetch(op, addr, size)
 }
 
-// prefetch runs on the worker.
-func (o *openDevice) prefetch(address, size uint64) {
+// Populate puts memory behind a range. It runs on a worker.
+func (o *openDevice) Populate(address, size uint64) {
 	page := uint64(os.Getpagesize())
 	start := address - address%page
 	end := address + size

@@ -154,12 +154,12 @@ func TestRandomProgramsEqualTheSequentialModel(t *testing.T) {
 				p.slots = append(p.slots, x)
 			}
 		}
-		var gates []*gate
+		var gates []*barrier
 		for i := range rapid.IntRange(2, 5).Draw(t, "streams") {
 			s, err := devices[i%2].NewStream()
 			require.NoError(t, err)
 			p.streams, p.owners = append(p.streams, s.(*stream)), append(p.owners, i%2)
-			g := newGate()
+			g := newBarrier()
 			require.NoError(t, s.HostFunction(g.hold))
 			gates = append(gates, g)
 		}
@@ -194,7 +194,7 @@ func TestRandomProgramsEqualTheSequentialModel(t *testing.T) {
 	require.NotZero(t, waits, "the programs must order streams by events")
 }
 
-func openGates(gates []*gate) {
+func openGates(gates []*barrier) {
 	for _, g := range gates {
 		g.open()
 		runtime.Gosched()

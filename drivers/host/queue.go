@@ -42,13 +42,26 @@ type operation struct {
 	function func()
 }
 
-// release lets go of the memory that the operation holds.
+// Release lets go of the memory that the operation holds.
 func (o *operation) Release() {
 	for _, h := range [...]held{o.dstHeld, o.srcHeld} {
 		if h != nil {
 			h.Release()
 		}
 	}
+}
+
+// check refuses ranges that are not there any more all the same.
+func (o *operation) check() error {
+	if o.dstHeld != nil {
+		if err := o.dstHeld.Check("host.execute", o.dst, o.size); err != nil {
+			return err
+		}
+	}
+	if o.srcHeld != nil {
+		return o.srcHeld.Check("host.execute", o.src, o.size)
+	}
+	return nil
 }
 
 // ring is a first-in first-out queue that reuses its slots. It grows by whole chunks, so

@@ -3,9 +3,8 @@
 package host
 
 import (
-	"slices"
-
 	"golang.org/x/sys/unix"
+	"slices"
 
 	"ferrum_mem/drivers/host/mapping"
 )

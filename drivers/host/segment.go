@@ -16,14 +16,23 @@ type segment struct {
 	mapping.Range
 	// locked says that it is of AllocPinned.
 	locked bool
-	// foreign says that it is somebody else's.
-	foreign bool
+	// foreign is what it belongs to where it is somebody else's, or nil.
+	foreign *foreignMemory
 	// inFlight counts queued operations that touch the segment.
 	inFlight atomic.Int64
 }
 
 // release says that an operation no longer touches the segment.
 func (s *segment) Release() { s.inFlight.Add(-1) }
+
+// Check refuses a range of the segment that is not there any more: only memory of others
+// can be so.
+func (s *segment) Check(op string, address, size uint64) error {
+	if s.foreign == nil {
+		return nil
+	}
+	return s.foreign.checkThere(op, address, size)
+}
 
 // segmentTable finds the live segment that a range lies in. An operation finds
 // its segments when it is queued and counts itself in flight under the same
@@ -110,12 +119,6 @@ func (t *segmentTable) overlaps(base, size uint64) bool {
 func (t *segmentTable) overlapsLocked(base, size uint64) bool {
 	i, _ := t.search(base)
 	return i < len(t.list) && t.list[i].Base-base < size || t.holding(base) != nil
-}
-
-func (t *segmentTable) count() int {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return len(t.list)
 }
 
 // remove takes a segment, locked or not, out of the table, so that no new operation

@@ -13,7 +13,8 @@ import (
 // operation, sleeps on a condition variable while the queue is empty, and ends
 // when the stream is shut and has run dry.
 type stream struct {
-	owner  *openDevice
+	// set is what the stream is one of.
+	set    *streamSet
 	number int
 
 	// submitted and completed count operations; they change under mu and are
@@ -51,14 +52,14 @@ type waiter struct {
 
 var _ device.Stream = (*stream)(nil)
 
-func newStream(owner *openDevice, number int) *stream {
-	s := &stream{owner: owner, number: number}
+func newStream(set *streamSet, number int) *stream {
+	s := &stream{set: set, number: number}
 	s.wake.L = &s.mu
 	return s
 }
 
 func (s *stream) errorf(code device.Code, op, format string, args ...any) error {
-	return s.owner.errorf(code, op, format, args...)
+	return device.Errorf(code, op, format, args...).On(s.set.id)
 }
 
 // check refuses a call on a closed stream. Only a caller that holds s.mu can
@@ -197,7 +198,7 @@ func (s *stream) Synchronize(timeout time.Duration) error {
 	}
 	wait, err := newDeadline("host.synchronize", timeout)
 	if err != nil {
-		return s.owner.about(err)
+		return device.About(s.set.id, err)
 	}
 	defer wait.stop()
 	if err := s.await(s.submitted.Load(), wait); err != nil {
@@ -214,7 +215,7 @@ func (s *stream) Synchronize(timeout time.Duration) error {
 // stream it is CodeInvalidState (on Linux). The default stream goes with its
 // device: CodeInvalidArgument.
 func (s *stream) Close() error {
-	if s == s.owner.defaultStream {
+	if s == s.set.first {
 		return s.errorf(device.CodeInvalidArgument, "host.close_stream", "the default stream goes with its device")
 	}
 	if s.insideHostFunction() {
@@ -223,7 +224,7 @@ func (s *stream) Close() error {
 	if err := s.shut("host.close_stream"); err != nil {
 		return err
 	}
-	s.owner.forget(s)
+	s.set.forget(s)
 	return nil
 }
 

@@ -234,7 +234,7 @@ func TestSynchronizeCoversOnlyWhatWasQueuedBefore(t *testing.T) {
 	o := openOne(t)
 	s := newQueue(t, o)
 	first := holdUp(t, s)
-	second := make(chan *gate, 1)
+	second := make(chan *barrier, 1)
 	done := device.Go("test", func() {
 		require.NoError(t, s.Synchronize(device.Forever))
 	})

@@ -67,28 +67,44 @@ func openAll(t testing.TB, d *Driver) []*openDevice {
 }
 
 func closeAll(t testing.TB, o *openDevice) {
-	if o.checkOpen("test") != nil {
+	if o.gate.Check("test") != nil {
 		return
 	}
 	require.NoError(t, o.Synchronize(device.Forever))
-	for s := range o.streams {
-		if s != o.defaultStream {
+	for s := range o.open {
+		if s != o.DefaultStream() {
 			require.NoError(t, s.Close())
 		}
 	}
-	for _, s := range append([]*segment(nil), o.segments.list...) {
-		require.NoError(t, o.free("test", device.Addr(s.Base), s.Size, s.locked))
-	}
-	for _, s := range append([]*segment(nil), o.foreign.list...) {
-		require.NoError(t, o.Disown(device.Addr(s.Base), s.Size))
+	allocated.Lock()
+	left := allocated.of[o]
+	delete(allocated.of, o)
+	allocated.Unlock()
+	for addr, size := range left {
+		if err := o.Free(addr, size); err != nil {
+			requireCode(t, device.CodeInvalidAddress, err, "no live segment")
+		}
 	}
 	require.NoError(t, o.Close())
 }
 
+// allocated has what tests allocated, freed or not, by device.
+var allocated = struct {
+	sync.Mutex
+	of map[*openDevice]map[device.Addr]uint64
+}{of: map[*openDevice]map[device.Addr]uint64{}}
+
+// allocate is freed with the device, if the test does not free it.
 func allocate(t testing.TB, o *openDevice, size uint64) device.Addr {
 	t.Helper()
 	addr, err := o.Alloc(size)
 	require.NoError(t, err)
+	allocated.Lock()
+	defer allocated.Unlock()
+	if allocated.of[o] == nil {
+		allocated.of[o] = map[device.Addr]uint64{}
+	}
+	allocated.of[o][addr] = size
 	return addr
 }
 
@@ -118,26 +134,26 @@ func scramble(b []byte, seed uint64) {
 	}
 }
 
-// gate holds a stream up until it is opened, at the latest when the test ends.
-type gate struct {
+// barrier holds a stream up until it is opened, at the latest when the test ends.
+type barrier struct {
 	entered, opened chan struct{}
 	once            sync.Once
 }
 
-func newGate() *gate {
-	return &gate{entered: make(chan struct{}), opened: make(chan struct{})}
+func newBarrier() *barrier {
+	return &barrier{entered: make(chan struct{}), opened: make(chan struct{})}
 }
 
-func (g *gate) open() { g.once.Do(func() { close(g.opened) }) }
+func (g *barrier) open() { g.once.Do(func() { close(g.opened) }) }
 
-func (g *gate) hold() {
+func (g *barrier) hold() {
 	close(g.entered)
 	<-g.opened
 }
 
-func holdUp(t testing.TB, s *stream) *gate {
+func holdUp(t testing.TB, s *stream) *barrier {
 	t.Helper()
-	g := newGate()
+	g := newBarrier()
 	require.NoError(t, s.HostFunction(g.hold))
 	t.Cleanup(g.open)
 	return g

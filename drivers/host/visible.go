@@ -14,10 +14,10 @@ const lookBytes = 64 << 10
 // meanwhile.
 func (o *openDevice) FillNow(addr device.Addr, value byte, size uint64) error {
 	const op = "host.fill_now"
-	if err := o.checkOpen(op); err != nil {
+	if err := o.gate.Check(op); err != nil {
 		return err
 	}
-	used, err := o.acquire(op, "destination", addr, size, device.AccessReadWrite)
+	used, err := o.Acquire(op, "destination", addr, size, device.AccessReadWrite)
 	if err != nil {
 		return err
 	}
@@ -30,10 +30,10 @@ func (o *openDevice) FillNow(addr device.Addr, value byte, size uint64) error {
 // meanwhile.
 func (o *openDevice) FirstOther(addr device.Addr, value byte, size uint64) (device.Difference, bool, error) {
 	const op = "host.first_other"
-	if err := o.checkOpen(op); err != nil {
+	if err := o.gate.Check(op); err != nil {
 		return device.Difference{}, false, err
 	}
-	used, err := o.acquire(op, "source", addr, size, device.AccessRead)
+	used, err := o.Acquire(op, "source", addr, size, device.AccessRead)
 	if err != nil {
 		return device.Difference{}, false, err
 	}

@@ -27,4 +27,3 @@
 // reservation.go, mappings.go, store.go, files.go, system.go, pages.go, memory.go, export.go,
 // use.go, runs.go, map.go.
 package virtual
-

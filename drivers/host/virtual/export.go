@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/gate"
 	"ferrum_mem/drivers/host/mapping"
 )
 
@@ -102,7 +103,7 @@ func (v *Memory) ExportPage(page device.Page) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	if err := v.checkOpen(op); err != nil {
+	if err := v.gate.Check(op); err != nil {
 		return -1, err
 	}
 	// The lock keeps the page's file open for that moment.
@@ -135,12 +136,12 @@ func (v *Memory) ImportPage(fd int, pageBytes uint64) (device.Page, error) {
 		return 0, v.errorf(device.CodeInvalidPageSize, op,
 			"page size %d: want a power of two of at least %d", pageBytes, v.system.granularity)
 	}
-	if err := v.start(op, &v.created, 1); err != nil {
+	if err := v.gate.Enter(op, gate.Pages, 1); err != nil {
 		return 0, err
 	}
 	page, err := v.importPage(op, m, fd, pageBytes)
 	if err != nil {
-		v.drop(&v.created, 1)
+		v.gate.Leave(gate.Pages, 1)
 	}
 	return page, err
 }

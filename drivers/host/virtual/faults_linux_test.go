@@ -134,7 +134,7 @@ func (s *script) steps() []func() error {
 // books are all that must be as it was when a call has failed.
 func (s *script) books() string {
 	v := s.o.Memory
-	text := fmt.Sprintf("held %d, reservations %d, pages %d;", s.o.held.Load(), s.o.reserving, s.o.created)
+	text := fmt.Sprintf("held %d, %s;", s.o.held.Load(), s.o.gate.Left())
 	for _, r := range v.reservations {
 		text += fmt.Sprintf(" reservation of %d with %d:", r.size(), r.mapped)
 		for offset := uint64(0); offset < r.size(); offset += scriptPage {

@@ -12,7 +12,7 @@ func (v *Memory) Map(addr device.Addr, pages []device.Page) error {
 	if _, err := v.supported(op); err != nil {
 		return err
 	}
-	if err := v.checkOpen(op); err != nil {
+	if err := v.gate.Check(op); err != nil {
 		return err
 	}
 	return v.about(v.mapPages(op, addr, pages))
@@ -122,7 +122,7 @@ func (v *Memory) SetAccess(addr device.Addr, size uint64, access device.Access) 
 	if _, err := v.supported(op); err != nil {
 		return err
 	}
-	if err := v.checkOpen(op); err != nil {
+	if err := v.gate.Check(op); err != nil {
 		return err
 	}
 	if access < device.AccessNone || access > device.AccessReadWrite {
@@ -167,7 +167,7 @@ func (v *Memory) Unmap(addr device.Addr, size uint64) error {
 	if _, err := v.supported(op); err != nil {
 		return err
 	}
-	if err := v.checkOpen(op); err != nil {
+	if err := v.gate.Check(op); err != nil {
 		return err
 	}
 	if err := v.checkRange(op, addr, size); err != nil {
@@ -216,7 +216,7 @@ func (v *Memory) Resident(addr device.Addr, size uint64) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := v.checkOpen(op); err != nil {
+	if err := v.gate.Check(op); err != nil {
 		return 0, err
 	}
 	if err := v.checkRange(op, addr, size); err != nil {

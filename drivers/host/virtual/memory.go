@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/gate"
 	"ferrum_mem/drivers/host/mapping"
 )
 
@@ -28,16 +29,13 @@ type Memory struct {
 	system   *System
 	id       device.ID
 	capacity Capacity
+	gate     *gate.Gate
 
 	// count is len(reservations), for who wants to know without the lock that
 	// there is none.
 	count atomic.Int64
 
-	mu     sync.Mutex
-	closed bool
-	// reserving and created count reservations and pages from before they are made
-	// until after they are gone, so that Close cannot slip in between.
-	reserving, created int
+	mu sync.Mutex
 	// reservations are sorted by base.
 	reservations []*reservation
 	stores       []*store
@@ -63,27 +61,8 @@ func (v *Memory) Granularity() device.Granularity {
 }
 
 // New is that of a device which is open.
-func New(system *System, id device.ID, capacity Capacity) *Memory {
-	return &Memory{system: system, id: id, capacity: capacity}
-}
-
-// Close gives the files back, and refuses every later call. While reservations or pages
-// are left it does nothing, and says how many.
-func (v *Memory) Close() (reservations, pages int) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.reserving == 0 && v.created == 0 {
-		v.closed = true
-		v.closeStores()
-	}
-	return v.reserving, v.created
-}
-
-// Left counts the reservations and the pages.
-func (v *Memory) Left() (reservations, pages int) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.reserving, v.created
+func New(system *System, id device.ID, capacity Capacity, gate *gate.Gate) *Memory {
+	return &Memory{system: system, id: id, capacity: capacity, gate: gate}
 }
 
 func (v *Memory) errorf(code device.Code, op, format string, args ...any) error {
@@ -92,39 +71,6 @@ func (v *Memory) errorf(code device.Code, op, format string, args ...any) error 
 
 // about adds the device to an error that was made without knowing it.
 func (v *Memory) about(err error) error { return device.About(v.id, err) }
-
-// check refuses a call on a closed device. The caller holds mu.
-func (v *Memory) check(op string) error {
-	if v.closed {
-		return v.errorf(device.CodeInvalidState, op, "the device is closed")
-	}
-	return nil
-}
-
-// checkOpen is check for callers that do not hold mu.
-func (v *Memory) checkOpen(op string) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.check(op)
-}
-
-// start begins a call that leaves more behind: an open device is busy with it
-// from then on.
-func (v *Memory) start(op string, counter *int, n int) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if err := v.check(op); err != nil {
-		return err
-	}
-	*counter += n
-	return nil
-}
-
-func (v *Memory) drop(counter *int, n int) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	*counter -= n
-}
 
 // checkRange refuses a size or address that can be no range of pages.
 func (v *Memory) checkRange(op string, addr device.Addr, size uint64) error {
@@ -165,7 +111,7 @@ func (v *Memory) Reserve(size, align uint64) (device.Addr, error) {
 		return 0, v.errorf(device.CodeInvalidAlignment, op,
 			"alignment %d: want a power of two of at least %d", align, v.system.granularity)
 	}
-	if err := v.start(op, &v.reserving, 1); err != nil {
+	if err := v.gate.Enter(op, gate.Reservations, 1); err != nil {
 		return 0, err
 	}
 	if size >= mapping.HugePageBytes {
@@ -173,7 +119,7 @@ func (v *Memory) Reserve(size, align uint64) (device.Addr, error) {
 	}
 	mapping, err := v.system.calls.Aligned(size, align, m.Reserve)
 	if err != nil {
-		v.drop(&v.reserving, 1)
+		v.gate.Leave(gate.Reservations, 1)
 		return 0, v.systemError(op, device.CodeOutOfVirtualMemory, v.refused(err), fmt.Sprintf("size %d, alignment %d", size, align))
 	}
 	v.insert(&reservation{mapping: mapping})
@@ -201,7 +147,7 @@ func (v *Memory) Unreserve(addr device.Addr, size uint64) error {
 	if _, err := v.supported(op); err != nil {
 		return err
 	}
-	if err := v.checkOpen(op); err != nil {
+	if err := v.gate.Check(op); err != nil {
 		return err
 	}
 	r, err := v.remove(op, uint64(addr), size)
@@ -212,7 +158,7 @@ func (v *Memory) Unreserve(addr device.Addr, size uint64) error {
 		v.insert(r)
 		return v.systemError(op, device.CodeUnmappingFailed, v.refused(err), fmt.Sprintf("address %#x, size %d", uint64(addr), size))
 	}
-	v.drop(&v.reserving, 1)
+	v.gate.Leave(gate.Reservations, 1)
 	return nil
 }
 
@@ -235,8 +181,10 @@ func (v *Memory) remove(op string, address, size uint64) (*reservation, error) {
 	return r, nil
 }
 
-// closeStores gives the files back. The caller holds mu, and no pages are left.
-func (v *Memory) closeStores() {
+// Close gives the files back: the device has been closed, and no pages are left.
+func (v *Memory) Close() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	for _, s := range v.stores {
 		if s.backing == device.BackingMovable {
 			v.system.files.forgetFile(s.fd)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/gate"
 	"ferrum_mem/drivers/host/mapping"
 )
 
@@ -30,7 +31,7 @@ func (v *Memory) Create(pages []device.Page, pageBytes uint64, backing device.Ba
 	if high != 0 {
 		return v.errorf(device.CodeOutOfMemory, op, "%d pages of %d bytes: the sum does not fit 64 bits", len(pages), pageBytes)
 	}
-	if err := v.start(op, &v.created, len(pages)); err != nil {
+	if err := v.gate.Enter(op, gate.Pages, len(pages)); err != nil {
 		return err
 	}
 	err := v.capacity.Hold(op, size)
@@ -45,7 +46,7 @@ func (v *Memory) Create(pages []device.Page, pageBytes uint64, backing device.Ba
 		}
 		v.capacity.GiveBack(size)
 	}
-	v.drop(&v.created, len(pages))
+	v.gate.Leave(gate.Pages, len(pages))
 	return err
 }
 
@@ -218,7 +219,7 @@ func (v *Memory) Release(pages []device.Page) error {
 	if err != nil {
 		return err
 	}
-	if err := v.checkOpen(op); err != nil {
+	if err := v.gate.Check(op); err != nil {
 		return err
 	}
 	runs, err := v.claim(op, pages)
@@ -231,7 +232,7 @@ func (v *Memory) Release(pages []device.Page) error {
 	}
 	v.closeFiles(runs)
 	v.capacity.GiveBack(v.takeBack(runs))
-	v.drop(&v.created, len(pages))
+	v.gate.Leave(gate.Pages, len(pages))
 	return nil
 }
 
@@ -269,7 +270,7 @@ func (v *Memory) Zero(pages []device.Page) error {
 	if err != nil {
 		return err
 	}
-	if err := v.checkOpen(op); err != nil {
+	if err := v.gate.Check(op); err != nil {
 		return err
 	}
 	runs, err := v.claim(op, pages)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/gate"
 	"ferrum_mem/drivers/host/mapping"
 )
 
@@ -48,8 +49,9 @@ func openWith(t testing.TB, calls mapping.Calls) *opened {
 	t.Helper()
 	system := NewSystem(calls, 64<<10)
 	system.Learn(maxMappings(t), false)
+	id := device.ID{Backend: "cpu"}
 	o := &opened{room: &room{bytes: gib}}
-	o.Memory = New(system, device.ID{Backend: "cpu"}, o.room)
+	o.Memory = New(system, id, o.room, gate.New(id))
 	return o
 }
 
@@ -70,9 +72,10 @@ func maxMappings(t testing.TB) uint64 {
 }
 
 func (o *opened) Close() error {
-	if reservations, pages := o.Memory.Close(); reservations+pages != 0 {
-		return o.errorf(device.CodeBusy, "close", "%d reservations and %d pages are left", reservations, pages)
+	if err := o.gate.Close("close"); err != nil {
+		return err
 	}
+	o.Memory.Close()
 	return nil
 }
 

@@ -85,8 +85,8 @@ func openVirtual(t *testing.T, count int, pageBytes uint64, backing device.Backi
 		if o.reservationOf(uint64(addr), size).covered(uint64(addr), size) {
 			require.NoError(t, o.Unmap(addr, size))
 		}
-		if o.created > 0 {
-			require.NoError(t, o.Release(pages))
+		if err := o.Release(pages); err != nil {
+			requireCode(t, device.CodeInvalidHandle, err, "not there")
 		}
 		require.NoError(t, o.Unreserve(addr, size))
 	})

@@ -92,3 +92,6 @@ func (v *Memory) Overlaps(base, size uint64) bool {
 	}
 	return false
 }
+
+// Check says nothing: pages that are held are there.
+func (h *Use) Check(string, uint64, uint64) error { return nil }

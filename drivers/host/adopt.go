@@ -1,0 +1,93 @@
+package host
+
+import (
+	"strconv"
+	"strings"
+
+	"ferrum_mem/core/device"
+)
+
+// Adopt lets work use memory of this process that somebody else has.
+func (o *openDevice) Adopt(addr device.Addr, size uint64) error {
+	const op = "host.adopt"
+	if err := o.foreign.Check(op, addr, size); err != nil {
+		return err
+	}
+	if !o.driver.system.isWritable(uint64(addr), size) {
+		return o.errorf(device.CodeInvalidAddress, op,
+			"address %#x, size %d: not readable and writable throughout", uint64(addr), size)
+	}
+	return o.foreign.Enter(op, addr, size, o.overlaps)
+}
+
+// Disown ends what Adopt began. The memory is left alone.
+func (o *openDevice) Disown(addr device.Addr, size uint64) error {
+	return o.foreign.Leave("host.disown", addr, size)
+}
+
+// Link lets work use memory of another host device, at the address that it has
+// there.
+func (o *openDevice) Link(from device.Device, addr device.Addr, size uint64) (device.Addr, error) {
+	const op = "host.link"
+	if err := o.gate.Check(op); err != nil {
+		return 0, err
+	}
+	other, ok := from.(*openDevice)
+	if !ok || other == nil {
+		return 0, o.errorf(device.CodeUnsupported, op, "device of type %T: its memory is not of this process", from)
+	}
+	if other == o {
+		return 0, o.errorf(device.CodeInvalidArgument, op, "both devices are %v", o.info.ID)
+	}
+	if err := o.foreign.Check(op, addr, size); err != nil {
+		return 0, err
+	}
+	held, err := other.Acquire(op, "memory", addr, size, device.AccessReadWrite)
+	if err != nil {
+		return 0, err
+	}
+	defer held.Release()
+	return addr, o.foreign.Enter(op, addr, size, o.overlaps)
+}
+
+// Unlink ends what Link began.
+func (o *openDevice) Unlink(addr device.Addr, size uint64) error {
+	return o.foreign.Leave("host.unlink", addr, size)
+}
+
+// overlaps says whether a range touches memory of the device's own.
+func (o *openDevice) overlaps(base, size uint64) bool {
+	return o.allocator.Overlaps(base, size) || o.virtual.Overlaps(base, size)
+}
+
+// isWritable says whether the process may read and write all of a range, as far as
+// the system says.
+func (s *system) isWritable(base, size uint64) bool {
+	listed := s.read("proc/self/maps")
+	if listed == "" || len(listed) >= maxReadingBytes {
+		return true
+	}
+	next, end := base, base+size
+	for line := range strings.Lines(listed) {
+		bounds, rest, _ := strings.Cut(line, " ")
+		from, to, _ := strings.Cut(bounds, "-")
+		first, err := strconv.ParseUint(from, 16, 64)
+		if err != nil {
+			return true
+		}
+		last, err := strconv.ParseUint(to, 16, 64)
+		if err != nil {
+			return true
+		}
+		if last <= next {
+			continue
+		}
+		if first > next || !strings.HasPrefix(rest, "rw") {
+			return false
+		}
+		if next = last; next >= end {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,95 @@
+// Package gate says whether a device of the host is open, and counts what keeps it so.
+//
+// Its lock is a leaf: nothing else is taken under it.
+package gate
+
+import (
+	"fmt"
+	"sync"
+
+	"ferrum_mem/core/device"
+)
+
+// Kind is a kind of thing that keeps a device open.
+type Kind int
+
+const (
+	Segments Kind = iota
+	Streams
+	Reservations
+	Pages
+	// Foreign ranges are memory of others.
+	Foreign
+	kinds
+)
+
+// Gate is the gate of one open device.
+type Gate struct {
+	id device.ID
+
+	mu     sync.Mutex
+	closed bool
+	there  [kinds]int
+}
+
+// New is an open one.
+func New(id device.ID) *Gate { return &Gate{id: id} }
+
+// Check refuses a call on a closed device.
+func (g *Gate) Check(op string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.check(op)
+}
+
+func (g *Gate) check(op string) error {
+	if g.closed {
+		return device.Errorf(device.CodeInvalidState, op, "the device is closed").On(g.id)
+	}
+	return nil
+}
+
+// Enter counts things before they are made, so that Close cannot slip in between.
+func (g *Gate) Enter(op string, kind Kind, count int) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := g.check(op); err != nil {
+		return err
+	}
+	g.there[kind] += count
+	return nil
+}
+
+// Leave counts things no more: they are gone, or were not made.
+func (g *Gate) Leave(kind Kind, count int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.there[kind] -= count
+}
+
+// Left counts what keeps the device open, in words.
+func (g *Gate) Left() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.left()
+}
+
+func (g *Gate) left() string {
+	return fmt.Sprintf("%d segments and %d streams, %d reservations and %d pages of virtual memory, "+
+		"%d ranges of others", g.there[Segments], g.there[Streams], g.there[Reservations], g.there[Pages], g.there[Foreign])
+}
+
+// Close closes the device once; while something keeps it open that is CodeBusy, and
+// says what.
+func (g *Gate) Close(op string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := g.check(op); err != nil {
+		return err
+	}
+	if g.there != [kinds]int{} {
+		return device.Errorf(device.CodeBusy, op, "%s are left", g.left()).On(g.id)
+	}
+	g.closed = true
+	return nil
+}

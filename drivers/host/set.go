@@ -1,0 +1,143 @@
+package host
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/gate"
+)
+
+// held is what a queued operation holds on to until it has run.
+type held interface {
+	Release()
+	// Check refuses a range of it that is not there any more all the same.
+	Check(op string, address, size uint64) error
+}
+
+// streamMemory is the memory that the work of streams is done in.
+type streamMemory interface {
+	// Acquire finds what holds a whole range and counts an operation in flight on it.
+	Acquire(op, what string, addr device.Addr, size uint64, need device.Access) (held, error)
+	// Populate puts memory behind a range.
+	Populate(address, size uint64)
+}
+
+// streamSet has the streams of one open device.
+type streamSet struct {
+	id     device.ID
+	memory streamMemory
+	gate   *gate.Gate
+	// start is the origin of the clock that events are timed on.
+	start time.Time
+	// first is the default stream.
+	first *stream
+
+	mu sync.Mutex
+	// open are the open ones, the first included.
+	open map[*stream]struct{}
+	// opened numbers the streams for the names of their workers.
+	opened int
+}
+
+// newStreamSet has the default stream only, which is closed with the device.
+func newStreamSet(id device.ID, memory streamMemory, gate *gate.Gate, start time.Time) *streamSet {
+	t := &streamSet{id: id, memory: memory, gate: gate, start: start}
+	t.first = newStream(t, 0)
+	t.open = map[*stream]struct{}{t.first: {}}
+	return t
+}
+
+func (t *streamSet) errorf(code device.Code, op, format string, args ...any) error {
+	return device.Errorf(code, op, format, args...).On(t.id)
+}
+
+func (t *streamSet) DefaultStream() device.Stream { return t.first }
+
+func (t *streamSet) NewStream() (device.Stream, error) {
+	if err := t.gate.Enter("host.new_stream", gate.Streams, 1); err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.opened++
+	s := newStream(t, t.opened)
+	t.open[s] = struct{}{}
+	return s, nil
+}
+
+// AdoptStream gives a stream whose operations run in somebody else's queue.
+func (t *streamSet) AdoptStream(foreign device.ForeignStream) (device.Stream, error) {
+	const op = "host.adopt_stream"
+	if foreign.Native != 0 {
+		return nil, t.errorf(device.CodeUnsupported, op,
+			"native handle %#x: streams of the host have none, they are functions that queue work", foreign.Native)
+	}
+	if foreign.Enqueue == nil {
+		return nil, t.errorf(device.CodeNullPointer, op, "enqueue: must not be nil")
+	}
+	made, err := t.NewStream()
+	if err != nil {
+		return nil, err
+	}
+	s := made.(*stream)
+	s.foreign = &foreignQueue{run: foreign.Enqueue, announcing: map[int64]int{}}
+	return s, nil
+}
+
+// forget takes a stopped stream off the list.
+func (t *streamSet) forget(s *stream) {
+	t.mu.Lock()
+	delete(t.open, s)
+	t.mu.Unlock()
+	t.gate.Leave(gate.Streams, 1)
+}
+
+// Of is the stream that a caller names, which must be one of these.
+func (t *streamSet) Of(op string, named device.Stream) (*stream, error) {
+	if s, ok := named.(*stream); ok && s != nil && s.set == t {
+		return s, nil
+	}
+	return nil, t.errorf(device.CodeInvalidArgument, op, "stream: not a stream of this device")
+}
+
+// Synchronize waits for the work that is queued on each stream now. Failures of
+// queued work are left for the streams' own Synchronize. Called from a host
+// function of one of the streams it is CodeInvalidState (on Linux; elsewhere it
+// waits for itself).
+func (t *streamSet) Synchronize(timeout time.Duration) error {
+	const op = "host.synchronize_device"
+	if err := t.gate.Check(op); err != nil {
+		return err
+	}
+	wait, err := newDeadline(op, timeout)
+	if err != nil {
+		return device.About(t.id, err)
+	}
+	defer wait.stop()
+	for _, s := range t.list() {
+		if err := s.await(s.submitted.Load(), wait); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *streamSet) list() []*stream {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Collect(maps.Keys(t.open))
+}
+
+// CloseDefault closes the device, and the default stream after it has run dry.
+func (t *streamSet) CloseDefault(op string) error {
+	if t.first.insideHostFunction() {
+		return t.errorf(device.CodeInvalidState, op, "called from a host function of the default stream")
+	}
+	if err := t.gate.Close(op); err != nil {
+		return err
+	}
+	return t.first.shut(op)
+}
