@@ -57,7 +57,7 @@ func (o *openDevice) Unlink(addr device.Addr, size uint64) error {
 
 // overlaps says whether a range touches memory of the device's own.
 func (o *openDevice) overlaps(base, size uint64) bool {
-	return o.allocator.Overlaps(base, size) || o.virtual.Overlaps(base, size)
+	return o.Allocator.Overlaps(base, size) || o.virtual.Overlaps(base, size)
 }
 
 // isWritable says whether the process may read and write all of a range, as far as

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/host/mapping"
@@ -113,51 +112,6 @@ func TestFreeRefusesWhatAllocDidNotReturn(t *testing.T) {
 	require.NoError(t, o.Free(addr, 4<<20))
 	requireCode(t, device.CodeInvalidAddress, o.Free(addr, 4<<20))
 	require.Zero(t, o.capacity.memory.held.Load())
-}
-
-// TestSegmentTableAgainstANaiveList allocates and frees at random and asks for
-// random ranges.
-func TestSegmentTableAgainstANaiveList(t *testing.T) {
-	o := openOne(t)
-	rapid.Check(t, func(t *rapid.T) {
-		live := map[device.Addr]uint64{}
-		for range rapid.IntRange(1, 40).Draw(t, "steps") {
-			if len(live) == 0 || rapid.Bool().Draw(t, "allocate") {
-				size := uint64(rapid.IntRange(1, 40).Draw(t, "granules")) * granularity()
-				addr, err := o.Alloc(size)
-				require.NoError(t, err)
-				live[addr] = size
-			} else {
-				for addr, size := range live {
-					require.NoError(t, o.Free(addr, size))
-					delete(live, addr)
-					break
-				}
-			}
-			for addr, size := range live {
-				start := addr + device.Addr(rapid.Int64Range(-100, int64(size)+100).Draw(t, "start"))
-				length := uint64(rapid.Int64Range(1, int64(size)+100).Draw(t, "length"))
-				inside := false
-				for a, n := range live {
-					inside = inside || (start >= a && uint64(start-a) < n && length <= n-uint64(start-a))
-				}
-				found, err := o.allocator.Acquire("test", "range", start, length)
-				require.Equal(t, inside, err == nil)
-				if err == nil {
-					found.Release()
-				}
-			}
-		}
-		var held uint64
-		for _, size := range live {
-			held += size
-		}
-		require.Equal(t, held, o.capacity.memory.held.Load())
-		for addr, size := range live {
-			require.NoError(t, o.Free(addr, size))
-		}
-		require.Zero(t, o.capacity.memory.held.Load())
-	})
 }
 
 // TestMemoryGoesBackToTheSystem looks into the process's own account, not into

@@ -3,14 +3,16 @@ package host
 import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/host/gate"
+	"ferrum_mem/drivers/host/segments"
+	"ferrum_mem/drivers/host/streams"
 	"ferrum_mem/drivers/host/virtual"
 )
 
 // openDevice is one open of a device. What it has is in its parts, each with a lock of
 // its own; the gate says whether it is open.
 type openDevice struct {
-	*allocator
-	*streamSet
+	*segments.Allocator
+	*streams.Set
 	device.VirtualMemory
 	device.Exporter
 
@@ -19,7 +21,7 @@ type openDevice struct {
 	capacity deviceCapacity
 	gate     *gate.Gate
 	// foreign is memory of somebody else's that was adopted or linked.
-	foreign *foreignMemory
+	foreign *segments.Foreign
 	// virtual is what the methods of device.VirtualMemory and device.Exporter are of.
 	virtual *virtual.Memory
 }
@@ -41,11 +43,11 @@ func newOpenDevice(d *Driver, index int) *openDevice {
 	info := d.info(index)
 	id, capacity, gate := info.ID, deviceCapacity{driver: d, memory: d.memories[index], id: info.ID}, gate.New(info.ID)
 	o := &openDevice{driver: d, info: info, capacity: capacity, gate: gate}
-	o.allocator = newAllocator(id, &d.mapper, d.granularity, capacity, gate, d.system.lockLimits)
-	o.foreign = newForeignMemory(id, &d.mapper, gate)
+	o.Allocator = segments.New(id, &d.mapper, d.granularity, capacity, gate, d.system.lockLimits)
+	o.foreign = segments.NewForeign(id, &d.mapper, gate)
 	o.virtual = virtual.New(d.virtual, id, capacity, gate)
 	o.VirtualMemory, o.Exporter = o.virtual, o.virtual
-	o.streamSet = newStreamSet(id, o, gate, d.start)
+	o.Set = streams.New(id, o, gate, d.start)
 	return o
 }
 

@@ -24,17 +24,20 @@
 // pages (unless it is forked off by another thread while SetAccess is at work).
 //
 // A stream of somebody else's that was adopted has the same queue and no worker:
-// its owner calls for each operation to be run (foreign_stream.go).
+// its owner calls for each operation to be run.
 //
-// Lock order: stream.mu, then event.mu or virtualMemory.mu, then memoryFiles.mu;
-// openDevice.mu, then virtualMemory.mu or segmentTable.mu. No lock is held while the
-// system is called to map or unmap memory, while bytes are moved, or while a host
-// function or the owner of an adopted stream is called.
+// What it is made of has packages of its own, which know no device: gate (whether it is
+// open, and what keeps it so), mapping (what is asked of the system), segments (with memory
+// of others), virtual (address space and pages), streams.
+//
+// Lock order: the locks of streams, then those of virtual or segments, then the gate's,
+// which is a leaf; a device has no lock of its own. No lock is held while the system is
+// called to map or unmap memory, while bytes are moved, or while a host function or the
+// owner of an adopted stream is called.
 //
 // # Files in reading order
 //
-// size.go, config.go, reading.go, system.go, driver.go, capacity.go, segment.go, allocate.go,
-// deadline.go, device.go, use.go, queue.go, prefetch.go, thread_linux.go, stream.go, event.go,
-// cgroup.go, foreign.go, execute.go, foreign_stream.go, peer.go, visible.go, limits.go,
-// read_memory.go, enqueue.go, pinned.go, system_pressure.go.
+// size.go, cgroup.go, reading.go, system.go, config.go, driver.go, capacity.go, limits.go,
+// read_memory.go, device.go, use.go, prefetch.go, peer.go, visible.go, system_pressure.go,
+// adopt.go.
 package host

@@ -9,29 +9,30 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/streams"
 )
 
 func TestWorkersStartLateAndStop(t *testing.T) {
 	before := runtime.NumGoroutine()
 	o := openOne(t)
-	var streams []*stream
+	var queues []*streams.Stream
 	for range 8 {
 		s := newQueue(t, o)
 		e, err := s.RecordEvent()
 		require.NoError(t, err)
 		require.NoError(t, s.WaitEvent(e))
 		require.NoError(t, s.Synchronize(device.Forever))
-		streams = append(streams, s)
+		queues = append(queues, s)
 	}
 	require.Equal(t, before, runtime.NumGoroutine(), "a stream without work has no worker")
 	var ran atomic.Int32
-	for _, s := range streams {
+	for _, s := range queues {
 		for range 10 {
 			require.NoError(t, s.HostFunction(func() { ran.Add(1) }))
 		}
 	}
 	require.NoError(t, o.DefaultStream().HostFunction(func() { ran.Add(1) }))
-	for _, s := range streams {
+	for _, s := range queues {
 		require.NoError(t, s.Close())
 	}
 	require.GreaterOrEqual(t, ran.Load(), int32(80), "closing a stream runs its queue dry")
@@ -47,6 +48,8 @@ func TestWorkersStartLateAndStop(t *testing.T) {
 func TestClosedIsClosed(t *testing.T) {
 	o := openOne(t)
 	s := newQueue(t, o)
+	passed, err := s.RecordEvent()
+	require.NoError(t, err)
 	requireCode(t, device.CodeInvalidArgument, o.DefaultStream().Close())
 	requireCode(t, device.CodeBusy, o.Close(), "0 segments and 1 streams")
 	require.NoError(t, s.Close())
@@ -61,7 +64,7 @@ func TestClosedIsClosed(t *testing.T) {
 		for _, err := range []error{
 			idle, record, queue.Copy(addr, addr, 1), queue.CopyFromHost(addr, 8, 1), queue.CopyToHost(8, addr, 1),
 			queue.Fill(addr, device.Pattern{WidthBytes: 1}, 1), queue.HostFunction(func() {}), queue.Synchronize(0),
-			queue.WaitEvent(&event{mark: &mark{stream: s}}),
+			queue.WaitEvent(passed),
 		} {
 			requireCode(t, device.CodeInvalidState, err, "closed")
 		}

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/streams"
 )
 
 // A program is a sequence of operations on several streams of two devices. Two
@@ -34,7 +35,7 @@ type slot struct {
 type program struct {
 	t       *rapid.T
 	devices []*openDevice
-	streams []*stream
+	streams []*streams.Stream
 	owners  []int
 	slots   []*slot
 	// waits counts the orderings between streams.
@@ -158,7 +159,7 @@ func TestRandomProgramsEqualTheSequentialModel(t *testing.T) {
 		for i := range rapid.IntRange(2, 5).Draw(t, "streams") {
 			s, err := devices[i%2].NewStream()
 			require.NoError(t, err)
-			p.streams, p.owners = append(p.streams, s.(*stream)), append(p.owners, i%2)
+			p.streams, p.owners = append(p.streams, s.(*streams.Stream)), append(p.owners, i%2)
 			g := newBarrier()
 			require.NoError(t, s.HostFunction(g.hold))
 			gates = append(gates, g)

@@ -11,6 +11,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/host/mapping"
+	"ferrum_mem/drivers/host/streams"
 )
 
 // How this package is tested: readings of the system come from folders laid out
@@ -43,6 +44,16 @@ func openOne(t testing.TB) *openDevice {
 	return openSome(t, Config{Devices: 1, MemoryBytes: 1 << 30})[0]
 }
 
+// openForced is a device whose memory is its own, whatever the system has.
+func openForced(t testing.TB, m mapping.Calls) *openDevice {
+	t.Helper()
+	d, err := newDriver(Config{MemoryBytes: gib, MemoryForced: true}, noEnv, newSystem("/"), m)
+	require.NoError(t, err)
+	dev, err := d.Open(0)
+	require.NoError(t, err)
+	return dev.(*openDevice)
+}
+
 func openSome(t testing.TB, c Config) []*openDevice {
 	t.Helper()
 	d, err := newDriver(c, noEnv, newSystem("/"), mapping.System())
@@ -71,48 +82,54 @@ func closeAll(t testing.TB, o *openDevice) {
 		return
 	}
 	require.NoError(t, o.Synchronize(device.Forever))
-	for s := range o.open {
-		if s != o.DefaultStream() {
-			require.NoError(t, s.Close())
+	left.Lock()
+	defer left.Unlock()
+	for _, s := range left.streams[o] {
+		if err := s.Close(); err != nil {
+			requireCode(t, device.CodeInvalidState, err, "closed")
 		}
 	}
-	allocated.Lock()
-	left := allocated.of[o]
-	delete(allocated.of, o)
-	allocated.Unlock()
-	for addr, size := range left {
+	for addr, size := range left.segments[o] {
 		if err := o.Free(addr, size); err != nil {
 			requireCode(t, device.CodeInvalidAddress, err, "no live segment")
 		}
 	}
+	delete(left.streams, o)
+	delete(left.segments, o)
 	require.NoError(t, o.Close())
 }
 
-// allocated has what tests allocated, freed or not, by device.
-var allocated = struct {
+// left has what tests made, ended or not, by device.
+var left = struct {
 	sync.Mutex
-	of map[*openDevice]map[device.Addr]uint64
-}{of: map[*openDevice]map[device.Addr]uint64{}}
+	streams  map[*openDevice][]*streams.Stream
+	segments map[*openDevice]map[device.Addr]uint64
+}{streams: map[*openDevice][]*streams.Stream{}, segments: map[*openDevice]map[device.Addr]uint64{}}
 
 // allocate is freed with the device, if the test does not free it.
 func allocate(t testing.TB, o *openDevice, size uint64) device.Addr {
 	t.Helper()
 	addr, err := o.Alloc(size)
 	require.NoError(t, err)
-	allocated.Lock()
-	defer allocated.Unlock()
-	if allocated.of[o] == nil {
-		allocated.of[o] = map[device.Addr]uint64{}
+	left.Lock()
+	defer left.Unlock()
+	if left.segments[o] == nil {
+		left.segments[o] = map[device.Addr]uint64{}
 	}
-	allocated.of[o][addr] = size
+	left.segments[o][addr] = size
 	return addr
 }
 
-func newQueue(t testing.TB, o *openDevice) *stream {
+// newQueue is closed with the device, if the test does not close it.
+func newQueue(t testing.TB, o *openDevice) *streams.Stream {
 	t.Helper()
-	s, err := o.NewStream()
+	made, err := o.NewStream()
 	require.NoError(t, err)
-	return s.(*stream)
+	s := made.(*streams.Stream)
+	left.Lock()
+	defer left.Unlock()
+	left.streams[o] = append(left.streams[o], s)
+	return s
 }
 
 // hostBuffer is memory of the process that is not Go's.
@@ -151,7 +168,7 @@ func (g *barrier) hold() {
 	<-g.opened
 }
 
-func holdUp(t testing.TB, s *stream) *barrier {
+func holdUp(t testing.TB, s *streams.Stream) *barrier {
 	t.Helper()
 	g := newBarrier()
 	require.NoError(t, s.HostFunction(g.hold))

@@ -4,17 +4,18 @@ import (
 	"errors"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/streams"
 )
 
 // Acquire finds the segment, or the pages, that hold the whole range and counts an
 // operation in flight on them. Pages must have the access.
-func (o *openDevice) Acquire(op, what string, addr device.Addr, size uint64, need device.Access) (held, error) {
+func (o *openDevice) Acquire(op, what string, addr device.Addr, size uint64, need device.Access) (streams.Held, error) {
 	if pages, known, err := o.virtual.Acquire(op, what, addr, size, need); err != nil {
 		return nil, err
 	} else if known {
 		return pages, nil
 	}
-	found, err := o.allocator.Acquire(op, what, addr, size)
+	found, err := o.Allocator.Acquire(op, what, addr, size)
 	if err == nil {
 		return found, nil
 	}

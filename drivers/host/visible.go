@@ -5,6 +5,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/host/mapping"
+	"ferrum_mem/drivers/host/streams"
 )
 
 // lookBytes is how much of a range is compared at a time.
@@ -22,7 +23,7 @@ func (o *openDevice) FillNow(addr device.Addr, value byte, size uint64) error {
 		return err
 	}
 	defer used.Release()
-	fill(mapping.Bytes(uint64(addr), size), device.Pattern{Value: uint32(value), WidthBytes: 1})
+	streams.Fill(mapping.Bytes(uint64(addr), size), device.Pattern{Value: uint32(value), WidthBytes: 1})
 	return nil
 }
 

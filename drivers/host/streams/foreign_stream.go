@@ -1,4 +1,4 @@
-package host
+package streams
 
 import (
 	"runtime"
@@ -22,14 +22,14 @@ type foreignQueue struct {
 }
 
 // TakesForeignWork: what the owner of an adopted stream queues in it Idle does not tell.
-func (s *stream) TakesForeignWork() bool { return s.foreign != nil }
+func (s *Stream) TakesForeignWork() bool { return s.foreign != nil }
 
 // shutForeign marks the end of the foreign queue, takes no more work, and returns when what
 // was queued here is done. What its owner has queued may still run then: until it has, Idle
 // is false and RecordEvent gives the mark, as before. A queue that refuses the mark has
 // nobody's work to wait for.
-func (s *stream) shutForeign(op string) error {
-	left := &mark{stream: s}
+func (s *Stream) shutForeign(op string) error {
+	left := &mark{}
 	s.mu.Lock()
 	if err := s.check(op); err != nil {
 		s.mu.Unlock()
@@ -42,28 +42,28 @@ func (s *stream) shutForeign(op string) error {
 	s.shutting.Store(true)
 	s.mu.Unlock()
 	if s.announce(op, number) != nil {
-		left.pass()
+		left.pass(s.set.start)
 	}
 	return s.await(queued, &deadline{op: op, timeout: device.Forever})
 }
 
 // leftEvent is an event for what was queued when the stream was closed; nil: it is open,
 // or that has ended.
-func (s *stream) leftEvent() device.Event {
+func (s *Stream) leftEvent() device.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if left := s.foreign.left; left != nil && !left.passed.Load() {
-		return &event{mark: left}
+		return &event{mark: left, stream: s}
 	}
 	return nil
 }
 
 // LeavesWork: Close waits only for what was queued here.
-func (s *stream) LeavesWork() bool { return s.foreign != nil }
+func (s *Stream) LeavesWork() bool { return s.foreign != nil }
 
 // announce has the foreign queue run an operation that was queued. When it refuses,
 // the operation is taken back. The stream is not locked: it may be run at once.
-func (s *stream) announce(op string, number uint64) error {
+func (s *Stream) announce(op string, number uint64) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	thread := threadID()
@@ -91,7 +91,7 @@ func (s *stream) announce(op string, number uint64) error {
 		s.number, refused).On(s.set.id)
 }
 
-func (s *stream) countAnnouncing(thread int64, by int) {
+func (s *Stream) countAnnouncing(thread int64, by int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := s.foreign
@@ -102,7 +102,7 @@ func (s *stream) countAnnouncing(thread int64, by int) {
 
 // takeTurn runs the oldest operation. One that comes while another runs, from inside
 // of it or because the foreign queue is not ordered, is run after that one.
-func (s *stream) takeTurn() {
+func (s *Stream) takeTurn() {
 	s.mu.Lock()
 	f := s.foreign
 	f.turns++
@@ -117,7 +117,7 @@ func (s *stream) takeTurn() {
 // runTurns runs what waits. A host function that comes at once, inside of the call that
 // queues it, is left to a worker: that call may hold what the function wants. The caller
 // holds mu, which it lets go of.
-func (s *stream) runTurns(atOnce bool) {
+func (s *Stream) runTurns(atOnce bool) {
 	f := s.foreign
 	for ; f.turns > 0; f.turns-- {
 		if atOnce && s.queue.isAt(kindHost) {
@@ -147,7 +147,7 @@ func (s *stream) runTurns(atOnce bool) {
 
 // skip counts operations that were taken back as done, once they are the oldest and
 // nothing runs before them. The caller holds mu.
-func (s *stream) skip() {
+func (s *Stream) skip() {
 	for !s.foreign.executing && s.queue.isAt(kindNothing) {
 		s.queue.pop()
 		s.finish(nil)
@@ -156,9 +156,28 @@ func (s *stream) skip() {
 
 // markEnd queues a mark in a stream of somebody else's, so that who waits for what
 // was queued here waits for what its owner queued as well.
-func (s *stream) markEnd(op string) error {
+func (s *Stream) markEnd(op string) error {
 	if s.foreign == nil {
 		return nil
 	}
-	return s.push(op, operation{kind: kindRecord, mark: &mark{stream: s}})
+	return s.push(op, operation{kind: kindRecord, mark: &mark{}})
+}
+
+// AdoptStream gives a stream whose operations run in somebody else's queue.
+func (t *Set) AdoptStream(foreign device.ForeignStream) (device.Stream, error) {
+	const op = "host.adopt_stream"
+	if foreign.Native != 0 {
+		return nil, t.errorf(device.CodeUnsupported, op,
+			"native handle %#x: streams of the host have none, they are functions that queue work", foreign.Native)
+	}
+	if foreign.Enqueue == nil {
+		return nil, t.errorf(device.CodeNullPointer, op, "enqueue: must not be nil")
+	}
+	made, err := t.NewStream()
+	if err != nil {
+		return nil, err
+	}
+	s := made.(*Stream)
+	s.foreign = &foreignQueue{run: foreign.Enqueue, announcing: map[int64]int{}}
+	return s, nil
 }

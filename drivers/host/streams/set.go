@@ -1,4 +1,4 @@
-package host
+package streams
 
 import (
 	"maps"
@@ -10,53 +10,53 @@ import (
 	"ferrum_mem/drivers/host/gate"
 )
 
-// held is what a queued operation holds on to until it has run.
-type held interface {
+// Held is what a queued operation holds on to until it has run.
+type Held interface {
 	Release()
 	// Check refuses a range of it that is not there any more all the same.
 	Check(op string, address, size uint64) error
 }
 
-// streamMemory is the memory that the work of streams is done in.
-type streamMemory interface {
+// Memory is the memory that the work of streams is done in.
+type Memory interface {
 	// Acquire finds what holds a whole range and counts an operation in flight on it.
-	Acquire(op, what string, addr device.Addr, size uint64, need device.Access) (held, error)
+	Acquire(op, what string, addr device.Addr, size uint64, need device.Access) (Held, error)
 	// Populate puts memory behind a range.
 	Populate(address, size uint64)
 }
 
-// streamSet has the streams of one open device.
-type streamSet struct {
+// Set has the streams of one open device.
+type Set struct {
 	id     device.ID
-	memory streamMemory
+	memory Memory
 	gate   *gate.Gate
 	// start is the origin of the clock that events are timed on.
 	start time.Time
 	// first is the default stream.
-	first *stream
+	first *Stream
 
 	mu sync.Mutex
 	// open are the open ones, the first included.
-	open map[*stream]struct{}
+	open map[*Stream]struct{}
 	// opened numbers the streams for the names of their workers.
 	opened int
 }
 
-// newStreamSet has the default stream only, which is closed with the device.
-func newStreamSet(id device.ID, memory streamMemory, gate *gate.Gate, start time.Time) *streamSet {
-	t := &streamSet{id: id, memory: memory, gate: gate, start: start}
+// New has the default stream only, which is closed with the device.
+func New(id device.ID, memory Memory, gate *gate.Gate, start time.Time) *Set {
+	t := &Set{id: id, memory: memory, gate: gate, start: start}
 	t.first = newStream(t, 0)
-	t.open = map[*stream]struct{}{t.first: {}}
+	t.open = map[*Stream]struct{}{t.first: {}}
 	return t
 }
 
-func (t *streamSet) errorf(code device.Code, op, format string, args ...any) error {
+func (t *Set) errorf(code device.Code, op, format string, args ...any) error {
 	return device.Errorf(code, op, format, args...).On(t.id)
 }
 
-func (t *streamSet) DefaultStream() device.Stream { return t.first }
+func (t *Set) DefaultStream() device.Stream { return t.first }
 
-func (t *streamSet) NewStream() (device.Stream, error) {
+func (t *Set) NewStream() (device.Stream, error) {
 	if err := t.gate.Enter("host.new_stream", gate.Streams, 1); err != nil {
 		return nil, err
 	}
@@ -68,27 +68,8 @@ func (t *streamSet) NewStream() (device.Stream, error) {
 	return s, nil
 }
 
-// AdoptStream gives a stream whose operations run in somebody else's queue.
-func (t *streamSet) AdoptStream(foreign device.ForeignStream) (device.Stream, error) {
-	const op = "host.adopt_stream"
-	if foreign.Native != 0 {
-		return nil, t.errorf(device.CodeUnsupported, op,
-			"native handle %#x: streams of the host have none, they are functions that queue work", foreign.Native)
-	}
-	if foreign.Enqueue == nil {
-		return nil, t.errorf(device.CodeNullPointer, op, "enqueue: must not be nil")
-	}
-	made, err := t.NewStream()
-	if err != nil {
-		return nil, err
-	}
-	s := made.(*stream)
-	s.foreign = &foreignQueue{run: foreign.Enqueue, announcing: map[int64]int{}}
-	return s, nil
-}
-
 // forget takes a stopped stream off the list.
-func (t *streamSet) forget(s *stream) {
+func (t *Set) forget(s *Stream) {
 	t.mu.Lock()
 	delete(t.open, s)
 	t.mu.Unlock()
@@ -96,8 +77,8 @@ func (t *streamSet) forget(s *stream) {
 }
 
 // Of is the stream that a caller names, which must be one of these.
-func (t *streamSet) Of(op string, named device.Stream) (*stream, error) {
-	if s, ok := named.(*stream); ok && s != nil && s.set == t {
+func (t *Set) Of(op string, named device.Stream) (*Stream, error) {
+	if s, ok := named.(*Stream); ok && s != nil && s.set == t {
 		return s, nil
 	}
 	return nil, t.errorf(device.CodeInvalidArgument, op, "stream: not a stream of this device")
@@ -107,7 +88,7 @@ func (t *streamSet) Of(op string, named device.Stream) (*stream, error) {
 // queued work are left for the streams' own Synchronize. Called from a host
 // function of one of the streams it is CodeInvalidState (on Linux; elsewhere it
 // waits for itself).
-func (t *streamSet) Synchronize(timeout time.Duration) error {
+func (t *Set) Synchronize(timeout time.Duration) error {
 	const op = "host.synchronize_device"
 	if err := t.gate.Check(op); err != nil {
 		return err
@@ -125,14 +106,14 @@ func (t *streamSet) Synchronize(timeout time.Duration) error {
 	return nil
 }
 
-func (t *streamSet) list() []*stream {
+func (t *Set) list() []*Stream {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Collect(maps.Keys(t.open))
 }
 
 // CloseDefault closes the device, and the default stream after it has run dry.
-func (t *streamSet) CloseDefault(op string) error {
+func (t *Set) CloseDefault(op string) error {
 	if t.first.insideHostFunction() {
 		return t.errorf(device.CodeInvalidState, op, "called from a host function of the default stream")
 	}

@@ -1,4 +1,4 @@
-package host
+package segments
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 	"ferrum_mem/drivers/host/mapping"
 )
 
-// segmentCapacity is what the segments of one device are counted against.
-type segmentCapacity interface {
+// Capacity is what the segments of one device are counted against.
+type Capacity interface {
 	// Hold counts bytes as held, or says why there is no room for them.
 	Hold(op string, size uint64) error
 	GiveBack(size uint64)
@@ -20,27 +20,27 @@ type segmentCapacity interface {
 	Room() uint64
 }
 
-// allocator makes the segments of one device.
-type allocator struct {
+// Allocator makes the segments of one device.
+type Allocator struct {
 	id          device.ID
 	calls       *mapping.Calls
 	granularity uint64
-	capacity    segmentCapacity
+	capacity    Capacity
 	gate        *gate.Gate
 	// lockLimits says how much memory the process may lock, the largest value where
 	// nothing limits it, and how much it has.
 	lockLimits func() (limit, locked uint64)
 
-	segments segmentTable
+	segments table
 }
 
-func newAllocator(
-	id device.ID, calls *mapping.Calls, granularity uint64, capacity segmentCapacity, gate *gate.Gate, lockLimits func() (limit, locked uint64),
-) *allocator {
-	return &allocator{id: id, calls: calls, granularity: granularity, capacity: capacity, gate: gate, lockLimits: lockLimits}
+func New(
+	id device.ID, calls *mapping.Calls, granularity uint64, capacity Capacity, gate *gate.Gate, lockLimits func() (limit, locked uint64),
+) *Allocator {
+	return &Allocator{id: id, calls: calls, granularity: granularity, capacity: capacity, gate: gate, lockLimits: lockLimits}
 }
 
-func (a *allocator) errorf(code device.Code, op, format string, args ...any) error {
+func (a *Allocator) errorf(code device.Code, op, format string, args ...any) error {
 	return device.Errorf(code, op, format, args...).On(a.id)
 }
 
@@ -49,7 +49,7 @@ func (a *allocator) errorf(code device.Code, op, format string, args ...any) err
 // for which its address is a multiple of 2 MiB. No room under the capacity or,
 // unless that is forced, in the system is CodeOutOfMemory: an error here rather
 // than the end of the process at the first touch.
-func (a *allocator) Alloc(size uint64) (device.Addr, error) {
+func (a *Allocator) Alloc(size uint64) (device.Addr, error) {
 	const op = "host.alloc"
 	if err := a.startAllocation(op, size); err != nil {
 		return 0, err
@@ -64,7 +64,7 @@ func (a *allocator) Alloc(size uint64) (device.Addr, error) {
 }
 
 // startAllocation counts a segment that is not there yet.
-func (a *allocator) startAllocation(op string, size uint64) error {
+func (a *Allocator) startAllocation(op string, size uint64) error {
 	if err := a.gate.Check(op); err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (a *allocator) startAllocation(op string, size uint64) error {
 	return a.gate.Enter(op, gate.Segments, 1)
 }
 
-func (a *allocator) take(op string, size uint64) (*segment, error) {
+func (a *Allocator) take(op string, size uint64) (*segment, error) {
 	if err := a.capacity.Hold(op, size); err != nil {
 		return nil, err
 	}
@@ -103,11 +103,11 @@ func (a *allocator) take(op string, size uint64) (*segment, error) {
 // Free unmaps a segment; its memory is the system's again when it returns. An
 // address and size that Alloc did not return together, or not any more, are
 // CodeInvalidAddress; a segment that queued work still touches is CodeBusy.
-func (a *allocator) Free(addr device.Addr, size uint64) error {
+func (a *Allocator) Free(addr device.Addr, size uint64) error {
 	return a.free("host.free", addr, size, false)
 }
 
-func (a *allocator) free(op string, addr device.Addr, size uint64, locked bool) error {
+func (a *Allocator) free(op string, addr device.Addr, size uint64, locked bool) error {
 	if err := a.gate.Check(op); err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (a *allocator) free(op string, addr device.Addr, size uint64, locked bool) 
 }
 
 // AllocPinned maps a segment and has the system lock all of it in memory.
-func (a *allocator) AllocPinned(size uint64) (device.PinnedMemory, error) {
+func (a *Allocator) AllocPinned(size uint64) (device.PinnedMemory, error) {
 	const op = "host.alloc_pinned"
 	if err := a.startAllocation(op, size); err != nil {
 		return device.PinnedMemory{}, err
@@ -154,13 +154,13 @@ func (a *allocator) AllocPinned(size uint64) (device.PinnedMemory, error) {
 }
 
 // FreePinned unlocks and unmaps a segment of AllocPinned.
-func (a *allocator) FreePinned(addr device.Addr, size uint64) error {
+func (a *Allocator) FreePinned(addr device.Addr, size uint64) error {
 	return a.free("host.free_pinned", addr, size, true)
 }
 
 // refusedLock says why memory could not be locked: the bound, where there is one
 // that the size would break, or else a lack of memory.
-func (a *allocator) refusedLock(op string, size uint64, err error) error {
+func (a *Allocator) refusedLock(op string, size uint64, err error) error {
 	number := mapping.Errno(err)
 	limit, locked := a.lockLimits()
 	if number == syscall.EPERM || limit != math.MaxUint64 && (locked > limit || size > limit-locked) {
@@ -175,7 +175,7 @@ func (a *allocator) refusedLock(op string, size uint64, err error) error {
 
 // Acquire finds the segment that holds the whole range and counts an operation in flight
 // on it.
-func (a *allocator) Acquire(op, what string, addr device.Addr, size uint64) (*segment, error) {
+func (a *Allocator) Acquire(op, what string, addr device.Addr, size uint64) (*segment, error) {
 	found, err := a.segments.acquire(op, what, addr, size)
 	if err != nil {
 		return nil, device.About(a.id, err)
@@ -184,4 +184,4 @@ func (a *allocator) Acquire(op, what string, addr device.Addr, size uint64) (*se
 }
 
 // Overlaps says whether a range, whose end fits 64 bits, touches a segment.
-func (a *allocator) Overlaps(base, size uint64) bool { return a.segments.overlaps(base, size) }
+func (a *Allocator) Overlaps(base, size uint64) bool { return a.segments.overlaps(base, size) }

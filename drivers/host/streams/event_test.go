@@ -1,4 +1,4 @@
-package host
+package streams
 
 import (
 	"testing"
@@ -58,7 +58,7 @@ func TestEventsPassWithTheQueue(t *testing.T) {
 // TestWaitingHoldsBackOneStreamOnly covers streams of one device and of two, and
 // an event that is closed while a stream waits for it.
 func TestWaitingHoldsBackOneStreamOnly(t *testing.T) {
-	devices := openSome(t, Config{Devices: 2, MemoryBytes: 1 << 30})
+	devices := openSome(t, 2)
 	for _, follower := range devices {
 		leader, s, free := newQueue(t, devices[0]), newQueue(t, follower), newQueue(t, follower)
 		var order []string

@@ -1,6 +1,12 @@
-package host
+package streams
 
-import "ferrum_mem/core/device"
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ferrum_mem/core/device"
+)
 
 // maxQueued bounds the copies, fills, prefetches, functions and waits that wait in one
 // stream: 80 bytes each, and what a function is made of. Marks of the end of the queue do not
@@ -25,6 +31,43 @@ const (
 	kindNothing
 )
 
+// mark is a point in a stream's queue. On a stream that is idle it is passed
+// as soon as it is recorded, and costs the worker nothing.
+type mark struct {
+	passed atomic.Bool
+	// at is written before passed is set, and never again.
+	at time.Duration
+
+	mu sync.Mutex
+	// signal is made by the first one who waits.
+	signal chan struct{}
+}
+
+// pass says that the queue is past the mark now, as a clock says that began at start,
+// and wakes who waits for it.
+func (m *mark) pass(start time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.at = time.Since(start)
+	m.passed.Store(true)
+	if m.signal != nil {
+		close(m.signal)
+	}
+}
+
+// signalled is closed when the mark has been passed.
+func (m *mark) signalled() <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.signal == nil {
+		m.signal = make(chan struct{})
+		if m.passed.Load() {
+			close(m.signal)
+		}
+	}
+	return m.signal
+}
+
 // operation is one entry of a stream's queue; which fields mean something
 // follows from its kind.
 type operation struct {
@@ -36,7 +79,7 @@ type operation struct {
 	dst, src, size uint64
 	// dstHeld and srcHeld are the segments or pages of the ranges, held until the
 	// operation is done; nil for host memory.
-	dstHeld, srcHeld held
+	dstHeld, srcHeld Held
 	// mark is passed by kindRecord and awaited by kindWait.
 	mark     *mark
 	function func()
@@ -44,7 +87,7 @@ type operation struct {
 
 // Release lets go of the memory that the operation holds.
 func (o *operation) Release() {
-	for _, h := range [...]held{o.dstHeld, o.srcHeld} {
+	for _, h := range [...]Held{o.dstHeld, o.srcHeld} {
 		if h != nil {
 			h.Release()
 		}

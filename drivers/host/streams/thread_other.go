@@ -1,6 +1,6 @@
 //go:build !linux
 
-package host
+package streams
 
 // threadID is 0 where threads cannot be told apart: a host function that waits
 // for its own stream is then not noticed here.

@@ -1,20 +1,23 @@
-package host
+package streams
 
 import (
+	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/host/mapping"
 )
 
-// stream is an ordered queue with one worker. The worker starts with the first
+// Stream is an ordered queue with one worker. The worker starts with the first
 // operation, sleeps on a condition variable while the queue is empty, and ends
 // when the stream is shut and has run dry.
-type stream struct {
+type Stream struct {
 	// set is what the stream is one of.
-	set    *streamSet
+	set    *Set
 	number int
 
 	// submitted and completed count operations; they change under mu and are
@@ -50,21 +53,21 @@ type waiter struct {
 	passed chan struct{}
 }
 
-var _ device.Stream = (*stream)(nil)
+var _ device.Stream = (*Stream)(nil)
 
-func newStream(set *streamSet, number int) *stream {
-	s := &stream{set: set, number: number}
+func newStream(set *Set, number int) *Stream {
+	s := &Stream{set: set, number: number}
 	s.wake.L = &s.mu
 	return s
 }
 
-func (s *stream) errorf(code device.Code, op, format string, args ...any) error {
+func (s *Stream) errorf(code device.Code, op, format string, args ...any) error {
 	return device.Errorf(code, op, format, args...).On(s.set.id)
 }
 
 // check refuses a call on a closed stream. Only a caller that holds s.mu can
 // rely on the stream staying open.
-func (s *stream) check(op string) error {
+func (s *Stream) check(op string) error {
 	if s.shutting.Load() {
 		return s.errorf(device.CodeInvalidState, op, "stream %d is closed", s.number)
 	}
@@ -72,7 +75,7 @@ func (s *stream) check(op string) error {
 }
 
 // push queues an operation, or lets go of its memory if it cannot.
-func (s *stream) push(op string, o operation) error {
+func (s *Stream) push(op string, o operation) error {
 	s.mu.Lock()
 	err := s.pushLocked(op, o)
 	number := s.submitted.Load()
@@ -84,7 +87,7 @@ func (s *stream) push(op string, o operation) error {
 }
 
 // pushLocked is push without the announcement. The caller holds mu.
-func (s *stream) pushLocked(op string, o operation) error {
+func (s *Stream) pushLocked(op string, o operation) error {
 	if err := s.check(op); err != nil {
 		o.Release()
 		return err
@@ -111,7 +114,7 @@ func (s *stream) pushLocked(op string, o operation) error {
 }
 
 // work runs on the worker.
-func (s *stream) work() {
+func (s *Stream) work() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
@@ -132,7 +135,7 @@ func (s *stream) work() {
 
 // finish counts an operation as done and wakes who waited for it. The caller
 // holds s.mu.
-func (s *stream) finish(err error) {
+func (s *Stream) finish(err error) {
 	if err != nil && s.failure == nil {
 		s.failure = err
 	}
@@ -147,7 +150,7 @@ func (s *stream) finish(err error) {
 }
 
 // await waits until as many operations as target are done.
-func (s *stream) await(target uint64, wait *deadline) error {
+func (s *Stream) await(target uint64, wait *deadline) error {
 	if s.completed.Load() >= target {
 		return nil
 	}
@@ -177,7 +180,7 @@ func (s *stream) await(target uint64, wait *deadline) error {
 }
 
 // Idle reads two counters.
-func (s *stream) Idle() (bool, error) {
+func (s *Stream) Idle() (bool, error) {
 	// Completed first: equal to a later reading of submitted, it covers all that
 	// was submitted up to then.
 	completed := s.completed.Load()
@@ -189,7 +192,7 @@ func (s *stream) Idle() (bool, error) {
 
 // Synchronize waits for the work queued so far. From a host function of this
 // stream it is CodeInvalidState on Linux; elsewhere it would wait for itself.
-func (s *stream) Synchronize(timeout time.Duration) error {
+func (s *Stream) Synchronize(timeout time.Duration) error {
 	if err := s.check("host.synchronize"); err != nil {
 		return err
 	}
@@ -214,7 +217,7 @@ func (s *stream) Synchronize(timeout time.Duration) error {
 // Close runs the queue dry and ends the worker. From a host function of this
 // stream it is CodeInvalidState (on Linux). The default stream goes with its
 // device: CodeInvalidArgument.
-func (s *stream) Close() error {
+func (s *Stream) Close() error {
 	if s == s.set.first {
 		return s.errorf(device.CodeInvalidArgument, "host.close_stream", "the default stream goes with its device")
 	}
@@ -229,7 +232,7 @@ func (s *stream) Close() error {
 }
 
 // shut takes no more work, and returns when the worker has ended.
-func (s *stream) shut(op string) error {
+func (s *Stream) shut(op string) error {
 	if s.foreign != nil {
 		return s.shutForeign(op)
 	}
@@ -250,7 +253,82 @@ func (s *stream) shut(op string) error {
 
 // insideHostFunction says whether the calling thread runs a host function of
 // this stream.
-func (s *stream) insideHostFunction() bool {
+func (s *Stream) insideHostFunction() bool {
 	thread := s.hostThread.Load()
 	return thread != 0 && thread == threadID()
+}
+
+func (s *Stream) workerName() string {
+	return fmt.Sprintf("%s stream %d", s.set.id, s.number)
+}
+
+// execute runs an operation on the worker.
+func (s *Stream) execute(o *operation) error {
+	if o.kind == kindHost {
+		defer s.dropHostThread()
+	}
+	if err := o.check(); err != nil {
+		return err
+	}
+	switch o.kind {
+	case kindMove:
+		move(o.dst, o.src, o.size)
+	case kindFill:
+		Fill(mapping.Bytes(o.dst, o.size), device.Pattern{Value: o.value, WidthBytes: int(o.width)})
+	case kindRecord:
+		o.mark.pass(s.set.start)
+	case kindWait:
+		<-o.mark.signalled()
+	case kindHost:
+		return s.callHost(o.function)
+	case kindPrefetch:
+		s.set.memory.Populate(o.dst, o.size)
+	case kindNothing:
+	}
+	return nil
+}
+
+// callHost runs a host function on a worker of its own, which a panic ends
+// instead of the stream's. The thread is locked, so that a wait for this stream
+// from inside the function can be told from one of another thread.
+func (s *Stream) callHost(function func()) error {
+	returned := false
+	<-device.Go(s.workerName()+" host function", func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		s.hostThread.Store(threadID())
+		defer s.hostThread.Store(0)
+		function()
+		returned = true
+	})
+	if !returned {
+		return s.errorf(device.CodeInternal, "host.host_function",
+			"a host function of stream %d panicked or ended its goroutine", s.number)
+	}
+	return nil
+}
+
+// holdHostThread reserves one thread for all host functions that are queued.
+func (s *Stream) holdHostThread(op string) error {
+	s.hostMu.Lock()
+	defer s.hostMu.Unlock()
+	if s.hostQueued == 0 {
+		release, err := device.ReserveThread(op)
+		if err != nil {
+			return device.About(s.set.id, err)
+		}
+		s.hostRelease = release
+	}
+	s.hostQueued++
+	return nil
+}
+
+// dropHostThread counts one of them as done.
+func (s *Stream) dropHostThread() {
+	s.hostMu.Lock()
+	defer s.hostMu.Unlock()
+	s.hostQueued--
+	if s.hostQueued == 0 {
+		s.hostRelease()
+	}
 }

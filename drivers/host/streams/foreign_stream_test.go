@@ -1,4 +1,4 @@
-package host
+package streams
 
 import (
 	"errors"
@@ -52,7 +52,7 @@ func (e *executor) run() {
 	}
 }
 
-func adoptExecutor(t *testing.T, o *openDevice) (*executor, *stream) {
+func adoptExecutor(t *testing.T, o *opened) (*executor, *Stream) {
 	e := &executor{}
 	made, err := o.AdoptStream(device.ForeignStream{Enqueue: e.enqueue})
 	require.NoError(t, err)
@@ -62,10 +62,10 @@ func adoptExecutor(t *testing.T, o *openDevice) (*executor, *stream) {
 		e.mu.Unlock()
 		e.run()
 	})
-	return e, made.(*stream)
+	return e, made.(*Stream)
 }
 
-func fillWith(t *testing.T, s *stream, addr device.Addr, value uint32) {
+func fillWith(t *testing.T, s *Stream, addr device.Addr, value uint32) {
 	require.NoError(t, s.Fill(addr, device.Pattern{Value: value, WidthBytes: 1}, 1))
 }
 
@@ -176,13 +176,13 @@ func TestAdoptedStreamRefusesWork(t *testing.T) {
 	_, err = s.RecordEvent()
 	requireCode(t, device.CodeDevice, err, "full")
 	e.refuse = nil
-	require.Error(t, o.Free(addr, 1<<16), "the first fill is queued")
+	require.EqualValues(t, 1, o.memory.uses.Load(), "the first fill is queued")
 	e.run()
 	require.EqualValues(t, 1, view(addr, 1)[0])
 	idle, err := s.Idle()
 	require.NoError(t, err)
 	require.True(t, idle, "what was refused is not waited for")
-	require.NoError(t, o.Free(addr, 1<<16))
+	require.Zero(t, o.memory.uses.Load())
 	e.atOnce = true
 	require.NoError(t, s.Close())
 }
@@ -192,7 +192,7 @@ func TestAdoptedStreamRefusesWork(t *testing.T) {
 func TestAdoptedStreamRefusesWorkThatIsDone(t *testing.T) {
 	o := openOne(t)
 	addr := allocate(t, o, 1<<16)
-	var s *stream
+	var s *Stream
 	calls := 0
 	made, err := o.AdoptStream(device.ForeignStream{Enqueue: func(work func()) error {
 		if calls++; calls == 1 {
@@ -203,7 +203,7 @@ func TestAdoptedStreamRefusesWorkThatIsDone(t *testing.T) {
 		return nil
 	}})
 	require.NoError(t, err)
-	s = made.(*stream)
+	s = made.(*Stream)
 	fillWith(t, s, addr, 1)
 	require.NoError(t, s.Synchronize(device.Forever))
 	require.EqualValues(t, []byte{1, 2}, view(addr, 2))
@@ -226,7 +226,7 @@ func TestAdoptedStreamOfAQueueThatIsNone(t *testing.T) {
 		return nil
 	}})
 	require.NoError(t, err)
-	s := made.(*stream)
+	s := made.(*Stream)
 	for i := range 100 {
 		fillWith(t, s, addr, uint32(i))
 	}

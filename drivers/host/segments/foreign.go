@@ -1,4 +1,4 @@
-package host
+package segments
 
 import (
 	"math"
@@ -8,26 +8,26 @@ import (
 	"ferrum_mem/drivers/host/mapping"
 )
 
-// foreignMemory is the memory of others that work on one device may use. Its owner may
+// Foreign is the memory of others that work on one device may use. Its owner may
 // give it back to the system all the same, so it is looked at before it is touched.
-type foreignMemory struct {
+type Foreign struct {
 	id    device.ID
 	calls *mapping.Calls
 	gate  *gate.Gate
 
-	ranges segmentTable
+	ranges table
 }
 
-func newForeignMemory(id device.ID, calls *mapping.Calls, gate *gate.Gate) *foreignMemory {
-	return &foreignMemory{id: id, calls: calls, gate: gate}
+func NewForeign(id device.ID, calls *mapping.Calls, gate *gate.Gate) *Foreign {
+	return &Foreign{id: id, calls: calls, gate: gate}
 }
 
-func (f *foreignMemory) errorf(code device.Code, op, format string, args ...any) error {
+func (f *Foreign) errorf(code device.Code, op, format string, args ...any) error {
 	return device.Errorf(code, op, format, args...).On(f.id)
 }
 
 // Check refuses what can be no range of others' memory.
-func (f *foreignMemory) Check(op string, addr device.Addr, size uint64) error {
+func (f *Foreign) Check(op string, addr device.Addr, size uint64) error {
 	switch {
 	case addr == 0:
 		return f.errorf(device.CodeInvalidAddress, op, "address is 0")
@@ -42,7 +42,7 @@ func (f *foreignMemory) Check(op string, addr device.Addr, size uint64) error {
 
 // Enter enters a range that has been checked; taken says whether the device has some of
 // it already, and is asked while the device cannot be closed.
-func (f *foreignMemory) Enter(op string, addr device.Addr, size uint64, taken func(base, size uint64) bool) error {
+func (f *Foreign) Enter(op string, addr device.Addr, size uint64, taken func(base, size uint64) bool) error {
 	if err := f.gate.Enter(op, gate.Foreign, 1); err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (f *foreignMemory) Enter(op string, addr device.Addr, size uint64, taken fu
 }
 
 // Leave ends what Enter began. The memory is left alone.
-func (f *foreignMemory) Leave(op string, addr device.Addr, size uint64) error {
+func (f *Foreign) Leave(op string, addr device.Addr, size uint64) error {
 	if err := f.gate.Check(op); err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (f *foreignMemory) Leave(op string, addr device.Addr, size uint64) error {
 
 // Acquire is known for what lies in one of the ranges, and counts an operation in flight
 // on it.
-func (f *foreignMemory) Acquire(op, what string, addr device.Addr, size uint64) (found *segment, known bool, err error) {
+func (f *Foreign) Acquire(op, what string, addr device.Addr, size uint64) (found *segment, known bool, err error) {
 	found, err = f.ranges.acquire(op, what, addr, size)
 	if err != nil {
 		return nil, false, nil
@@ -84,7 +84,7 @@ func (f *foreignMemory) Acquire(op, what string, addr device.Addr, size uint64) 
 // checkThere refuses memory of others that its owner has given back to the system all
 // the same: whoever reads it ends the process. It sees no owner who does that while
 // the work runs.
-func (f *foreignMemory) checkThere(op string, address, size uint64) error {
+func (f *Foreign) checkThere(op string, address, size uint64) error {
 	if f.calls.IsMapped(address, size) {
 		return nil
 	}

@@ -1,7 +1,6 @@
-package host
+package streams
 
 import (
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -11,47 +10,11 @@ import (
 // event is a handle of a mark.
 type event struct {
 	*mark
+	stream *Stream
 	closed atomic.Bool
 }
 
-// mark is a point in a stream's queue. On a stream that is idle it is passed
-// as soon as it is recorded, and costs the worker nothing.
-type mark struct {
-	stream *stream
-	passed atomic.Bool
-	// at is written before passed is set, and never again.
-	at time.Duration
-
-	mu sync.Mutex
-	// signal is made by the first one who waits.
-	signal chan struct{}
-}
-
 var _ device.Event = (*event)(nil)
-
-// pass says that the queue is past the mark now, and wakes who waits for it.
-func (e *mark) pass() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.at = time.Since(e.stream.set.start)
-	e.passed.Store(true)
-	if e.signal != nil {
-		close(e.signal)
-	}
-}
-
-// signalled is closed when the mark has been passed.
-func (e *mark) signalled() <-chan struct{} {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.signal == nil {
-		e.signal = make(chan struct{})
-		if e.passed.Load() {
-			close(e.signal)
-		}
-	}
-	return e.signal
-}
 
 func (e *event) check(op string) error {
 	if e.closed.Load() {

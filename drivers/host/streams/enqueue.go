@@ -1,4 +1,4 @@
-package host
+package streams
 
 import (
 	"math"
@@ -10,13 +10,13 @@ import (
 // device when the operation is queued, and they are held until it has run: a
 // wrong range is an error here and never a crash in the worker.
 
-func (s *stream) Copy(dst, src device.Addr, size uint64) error {
+func (s *Stream) Copy(dst, src device.Addr, size uint64) error {
 	return s.CopyFrom("host.copy", dst, s.set.memory, src, size)
 }
 
 // CopyFrom queues a copy from a range of a host device's memory to one of this
 // stream's.
-func (s *stream) CopyFrom(op string, dst device.Addr, from streamMemory, src device.Addr, size uint64) error {
+func (s *Stream) CopyFrom(op string, dst device.Addr, from Memory, src device.Addr, size uint64) error {
 	if err := s.check(op); err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (s *stream) CopyFrom(op string, dst device.Addr, from streamMemory, src dev
 	})
 }
 
-func (s *stream) CopyFromHost(dst device.Addr, src device.HostAddr, size uint64) error {
+func (s *Stream) CopyFromHost(dst device.Addr, src device.HostAddr, size uint64) error {
 	const op = "host.copy_from_host"
 	if err := s.check(op); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (s *stream) CopyFromHost(dst device.Addr, src device.HostAddr, size uint64)
 	})
 }
 
-func (s *stream) CopyToHost(dst device.HostAddr, src device.Addr, size uint64) error {
+func (s *Stream) CopyToHost(dst device.HostAddr, src device.Addr, size uint64) error {
 	const op = "host.copy_to_host"
 	if err := s.check(op); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (s *stream) CopyToHost(dst device.HostAddr, src device.Addr, size uint64) e
 
 // checkHostRange refuses what cannot be a range of memory. size also has to fit
 // a Go slice; a segment of that size, checked before, guarantees it.
-func (s *stream) checkHostRange(op, what string, addr device.HostAddr, size uint64) error {
+func (s *Stream) checkHostRange(op, what string, addr device.HostAddr, size uint64) error {
 	if addr == 0 {
 		return s.errorf(device.CodeNullPointer, op, "%s: must not be NULL", what)
 	}
@@ -83,7 +83,7 @@ func (s *stream) checkHostRange(op, what string, addr device.HostAddr, size uint
 	return nil
 }
 
-func (s *stream) Fill(dst device.Addr, pattern device.Pattern, size uint64) error {
+func (s *Stream) Fill(dst device.Addr, pattern device.Pattern, size uint64) error {
 	const op = "host.fill"
 	if err := s.check(op); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (s *stream) Fill(dst device.Addr, pattern device.Pattern, size uint64) erro
 	})
 }
 
-func (s *stream) checkPattern(op string, dst device.Addr, pattern device.Pattern, size uint64) error {
+func (s *Stream) checkPattern(op string, dst device.Addr, pattern device.Pattern, size uint64) error {
 	width := uint64(pattern.WidthBytes)
 	if width != 1 && width != 2 && width != 4 {
 		return s.errorf(device.CodeInvalidArgument, op, "pattern width %d: want 1, 2 or 4 bytes", pattern.WidthBytes)
@@ -123,7 +123,7 @@ func (s *stream) checkPattern(op string, dst device.Addr, pattern device.Pattern
 // the panic is reported as one of a worker, the stream goes on, and the next
 // Synchronize returns CodeInternal. No thread to be had is CodeResourceExhausted, or
 // what the system says.
-func (s *stream) HostFunction(fn func()) error {
+func (s *Stream) HostFunction(fn func()) error {
 	const op = "host.host_function"
 	if err := s.check(op); err != nil {
 		return err
@@ -144,7 +144,7 @@ func (s *stream) HostFunction(fn func()) error {
 }
 
 // Prefetch has memory put behind a range.
-func (s *stream) Prefetch(op string, addr device.Addr, size uint64) error {
+func (s *Stream) Prefetch(op string, addr device.Addr, size uint64) error {
 	if err := s.check(op); err != nil {
 		return err
 	}
@@ -155,9 +155,9 @@ func (s *stream) Prefetch(op string, addr device.Addr, size uint64) error {
 	return s.push(op, operation{kind: kindPrefetch, dst: uint64(addr), size: size, dstHeld: used})
 }
 
-func (s *stream) RecordEvent() (device.Event, error) {
+func (s *Stream) RecordEvent() (device.Event, error) {
 	const op = "host.record_event"
-	e := &event{mark: &mark{stream: s}}
+	e := &event{mark: &mark{}, stream: s}
 	if s.foreign != nil {
 		if err := s.push(op, operation{kind: kindRecord, mark: e.mark}); err == nil {
 			return e, nil
@@ -170,7 +170,7 @@ func (s *stream) RecordEvent() (device.Event, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if newest := s.queue.newest(); newest != nil && newest.kind == kindRecord && !s.shutting.Load() {
-		return &event{mark: newest.mark}, nil
+		return &event{mark: newest.mark, stream: s}, nil
 	}
 	if s.completed.Load() != s.submitted.Load() {
 		if err := s.pushLocked(op, operation{kind: kindRecord, mark: e.mark}); err != nil {
@@ -181,13 +181,13 @@ func (s *stream) RecordEvent() (device.Event, error) {
 	if err := s.check(op); err != nil {
 		return nil, err
 	}
-	e.pass()
+	e.pass(s.set.start)
 	return e, nil
 }
 
 // WaitEvent queues nothing when the event has been passed already or is this
 // stream's own.
-func (s *stream) WaitEvent(waited device.Event) error {
+func (s *Stream) WaitEvent(waited device.Event) error {
 	const op = "host.wait_event"
 	if err := s.check(op); err != nil {
 		return err

@@ -1,4 +1,4 @@
-package host
+package streams
 
 import (
 	"sync/atomic"
@@ -34,7 +34,7 @@ func TestHostFunctionsReserveTheirThread(t *testing.T) {
 	}
 	require.EqualValues(t, 1, held.Load(), "one for all of a stream")
 	full.Store(true)
-	requireCode(t, device.CodeResourceExhausted, other.HostFunction(func() { ran.Add(100) }), o.info.ID.String(), "no thread")
+	requireCode(t, device.CodeResourceExhausted, other.HostFunction(func() { ran.Add(100) }), o.id.String(), "no thread")
 	require.NoError(t, s.HostFunction(func() { ran.Add(1) }), "its thread is there")
 	g.open()
 	require.NoError(t, s.Synchronize(device.Forever))

@@ -1,4 +1,4 @@
-package host
+package segments
 
 import (
 	"math"
@@ -17,7 +17,7 @@ type segment struct {
 	// locked says that it is of AllocPinned.
 	locked bool
 	// foreign is what it belongs to where it is somebody else's, or nil.
-	foreign *foreignMemory
+	foreign *Foreign
 	// inFlight counts queued operations that touch the segment.
 	inFlight atomic.Int64
 }
@@ -34,10 +34,10 @@ func (s *segment) Check(op string, address, size uint64) error {
 	return s.foreign.checkThere(op, address, size)
 }
 
-// segmentTable finds the live segment that a range lies in. An operation finds
+// table finds the live segment that a range lies in. An operation finds
 // its segments when it is queued and counts itself in flight under the same
 // lock under which a free looks at the count, so neither can miss the other.
-type segmentTable struct {
+type table struct {
 	mu sync.RWMutex
 	// sorted by base
 	list []*segment
@@ -45,7 +45,7 @@ type segmentTable struct {
 
 // acquire finds the segment that holds the whole range and counts an operation
 // in flight on it.
-func (t *segmentTable) acquire(op, what string, addr device.Addr, size uint64) (*segment, error) {
+func (t *table) acquire(op, what string, addr device.Addr, size uint64) (*segment, error) {
 	start := uint64(addr)
 	if size == 0 {
 		return nil, device.Errorf(device.CodeInvalidSize, op, "size 0: must not be 0")
@@ -66,7 +66,7 @@ func (t *segmentTable) acquire(op, what string, addr device.Addr, size uint64) (
 }
 
 // holding is the segment that an address lies in, or nil.
-func (t *segmentTable) holding(address uint64) *segment {
+func (t *table) holding(address uint64) *segment {
 	i, exact := t.search(address)
 	if exact {
 		return t.list[i]
@@ -77,7 +77,7 @@ func (t *segmentTable) holding(address uint64) *segment {
 	return t.list[i-1]
 }
 
-func (t *segmentTable) search(base uint64) (int, bool) {
+func (t *table) search(base uint64) (int, bool) {
 	return slices.BinarySearchFunc(t.list, base, func(s *segment, target uint64) int {
 		switch {
 		case s.Base < target:
@@ -89,7 +89,7 @@ func (t *segmentTable) search(base uint64) (int, bool) {
 	})
 }
 
-func (t *segmentTable) insert(s *segment) {
+func (t *table) insert(s *segment) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	i, _ := t.search(s.Base)
@@ -97,7 +97,7 @@ func (t *segmentTable) insert(s *segment) {
 }
 
 // insertAlone inserts a segment unless it overlaps another.
-func (t *segmentTable) insertAlone(s *segment) bool {
+func (t *table) insertAlone(s *segment) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.overlapsLocked(s.Base, s.Size) {
@@ -109,21 +109,21 @@ func (t *segmentTable) insertAlone(s *segment) bool {
 }
 
 // overlaps says whether a range, whose end fits 64 bits, touches a segment.
-func (t *segmentTable) overlaps(base, size uint64) bool {
+func (t *table) overlaps(base, size uint64) bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.overlapsLocked(base, size)
 }
 
 // overlapsLocked is overlaps. The caller holds mu.
-func (t *segmentTable) overlapsLocked(base, size uint64) bool {
+func (t *table) overlapsLocked(base, size uint64) bool {
 	i, _ := t.search(base)
 	return i < len(t.list) && t.list[i].Base-base < size || t.holding(base) != nil
 }
 
 // remove takes a segment, locked or not, out of the table, so that no new operation
 // can find it; insert undoes it.
-func (t *segmentTable) remove(op string, addr device.Addr, size uint64, locked bool) (*segment, error) {
+func (t *table) remove(op string, addr device.Addr, size uint64, locked bool) (*segment, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	i, exact := t.search(uint64(addr))
