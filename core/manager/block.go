@@ -8,6 +8,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/handle"
+	"ferrum_mem/core/manager/mappings"
 	"ferrum_mem/core/pool"
 )
 
@@ -49,11 +50,8 @@ type block struct {
 	// streams are those that operations were queued on.
 	streams []*stream
 	// pins counts those who want the address to stay.
-	pins uint32
-	// mappings are those that have not ended, by the time they were made;
-	// mappingsMade numbers them.
-	mappings     []*mapping
-	mappingsMade uint64
+	pins     uint32
+	mappings mappings.Table
 	// access is nil before the first access, and without tracking.
 	access *accessLog
 	hints  Hints
@@ -129,7 +127,7 @@ func (b *block) info() HandleInfo {
 		SizeBytes: b.memory.RequestedBytes, AllocatedBytes: b.memory.SizeBytes,
 		AlignmentBytes: alignmentOf(b.memory.Addr), Addr: b.memory.Addr,
 		Tag: b.tag, Relocatable: b.relocatable, Pins: b.pins,
-		IsMapped: len(b.mappings) > 0, HostAddr: b.hostSide(), Adopted: b.adopted, Linked: b.linkedHandle(),
+		IsMapped: b.mappings.Len() > 0, HostAddr: b.hostSide(), Adopted: b.adopted, Linked: b.linkedHandle(),
 	}
 	if b.manager.config.EnableTracking {
 		info.AllocatedAt = b.memory.AllocatedAt
@@ -229,5 +227,5 @@ func (b *block) forget() {
 		o.release()
 	}
 	b.operations, b.streams = nil, nil
-	b.forgetMappings()
+	b.mappings.Forget()
 }

@@ -47,9 +47,9 @@ func (m *Manager) giveBack(b *block) error {
 		return device.Errorf(device.CodeBusy, "manager.free", "memory handle %#x is pinned %d times",
 			uint64(b.handle), b.pins).On(m.owner.engine.ID())
 	}
-	if len(b.mappings) != 0 {
+	if b.mappings.Len() != 0 {
 		return device.Errorf(device.CodeBusy, "manager.free", "memory handle %#x has %d mappings",
-			uint64(b.handle), len(b.mappings)).On(m.owner.engine.ID())
+			uint64(b.handle), b.mappings.Len()).On(m.owner.engine.ID())
 	}
 	switch {
 	case b.adopted:

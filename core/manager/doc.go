@@ -78,10 +78,10 @@
 //
 // # Files in reading order
 //
-// memory_type.go, config.go, factory.go, handles.go, stream.go, stream_manager.go,
-// operation.go, transfer.go, transfers.go, manager.go, event.go, books.go, configure.go,
-// block.go, defragment.go, collect.go, debug.go, native.go, pin.go, staging.go, pinned.go,
-// allocate.go, link.go, support.go, import.go, hint.go, deallocate.go, access.go, queue.go,
-// copy.go, prefetch.go, adopt.go, map.go, map_copy.go, relocate_plan.go, relocate.go,
-// relocate_move.go, close_hook.go, close.go, close_device.go.
+// handles.go, stream.go, memory_type.go, factory.go, operation.go, transfers.go, config.go,
+// manager.go, block.go, transfer.go, books.go, configure.go, defragment.go, relocate_plan.go,
+// stream_manager.go, close_hook.go, event.go, pin.go, hint.go, collect.go, staging.go,
+// support.go, pinned.go, debug.go, access.go, queue.go, map.go, map_copy.go, allocate.go,
+// link.go, import.go, adopt.go, relocate_move.go, deallocate.go, relocate.go, close.go,
+// native.go, prefetch.go, close_device.go, copy.go.
 package manager

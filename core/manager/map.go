@@ -3,10 +3,10 @@ package manager
 import (
 	"errors"
 	"math"
-	"slices"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/handle"
+	"ferrum_mem/core/manager/mappings"
 )
 
 // HostAccess is what a program does through a mapping.
@@ -49,30 +49,6 @@ type Mapping struct {
 	// Staged says that HostAddr is a copy, on a device that the host cannot address.
 	Staged bool
 }
-
-// mapping is a mapping of a block, all guarded by block.mu but what is said.
-type mapping struct {
-	id      uint64
-	request MapRequest
-	// count is the calls of Map that Unmap has not ended.
-	count uint32
-	state mappingState
-	// settled is closed when making has ended; failure, then, is how.
-	settled chan struct{}
-	failure error
-	addr    device.HostAddr
-	// copied is nil where the block itself is mapped.
-	copied *mapCopy
-}
-
-type mappingState int
-
-const (
-	mappingMaking mappingState = iota
-	mappingReady
-	// mappingEnding is being written back.
-	mappingEnding
-)
 
 // Map makes a range of a block addressable by the host, and waits for what is queued
 // on the streams that have used the block. On a device that the host can address it
@@ -120,76 +96,66 @@ func (f *Factory) Map(r MapRequest) (Mapping, error) {
 	if made {
 		f.makeMapping(op, b, m)
 	}
-	<-m.settled
-	if m.failure != nil {
-		return Mapping{}, m.failure
+	<-m.Settled
+	if m.Failure != nil {
+		return Mapping{}, m.Failure
 	}
-	return Mapping{ID: m.id, HostAddr: m.addr, SizeBytes: r.SizeBytes, Staged: m.copied != nil}, nil
+	return Mapping{ID: m.ID, HostAddr: m.Addr, SizeBytes: r.SizeBytes, Staged: m.Copy != nil}, nil
 }
 
 // joinMapping finds the mapping of just this range, or enters one that is to be made.
-func (b *block) joinMapping(op string, r MapRequest) (m *mapping, made bool, err error) {
+func (b *block) joinMapping(op string, r MapRequest) (m *mappings.Mapping, made bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err := b.usable(op); err != nil {
 		return nil, false, err
 	}
-	for _, m := range b.mappings {
-		q := m.request
-		if q.OffsetBytes == r.OffsetBytes && q.SizeBytes == r.SizeBytes && q.Access == r.Access &&
-			m.state != mappingEnding && m.failure == nil {
-			if m.count == math.MaxUint32 {
-				return nil, false, device.Errorf(device.CodeResourceExhausted, op,
-					"memory handle %#x is mapped %d times", uint64(r.Memory), m.count).On(b.manager.Engine().ID())
-			}
-			m.count++
-			return m, false, nil
-		}
-		if r.Access.writes() && q.Access.writes() && r.OffsetBytes < q.OffsetBytes+q.SizeBytes &&
-			q.OffsetBytes < r.OffsetBytes+r.SizeBytes {
-			return nil, false, device.Errorf(device.CodeBusy, op,
-				"%d bytes at offset_bytes %d of memory handle %#x overlap the mapping %d, which writes %d bytes at %d",
-				r.SizeBytes, r.OffsetBytes, uint64(r.Memory), m.id, q.SizeBytes, q.OffsetBytes).On(b.manager.Engine().ID())
-		}
+	m, made, refused := b.mappings.Join(mappings.Range{
+		OffsetBytes: r.OffsetBytes, SizeBytes: r.SizeBytes, Reads: r.Access.reads(), Writes: r.Access.writes(),
+	})
+	switch {
+	case refused == nil:
+		return m, made, nil
+	case refused.Code == device.CodeBusy:
+		q := refused.Mapping
+		err = device.Errorf(device.CodeBusy, op,
+			"%d bytes at offset_bytes %d of memory handle %#x overlap the mapping %d, which writes %d bytes at %d",
+			r.SizeBytes, r.OffsetBytes, uint64(r.Memory), q.ID, q.Range.SizeBytes, q.Range.OffsetBytes)
+	default:
+		err = device.Errorf(refused.Code, op, "memory handle %#x is mapped %d times", uint64(r.Memory), refused.Uses)
 	}
-	b.mappingsMade++
-	m = &mapping{id: b.mappingsMade, request: r, count: 1, settled: make(chan struct{})}
-	b.mappings = append(b.mappings, m)
-	return m, true, nil
+	return nil, false, on(err, b.manager)
 }
 
 // makeMapping makes what joinMapping has entered. No lock is held while it waits.
-func (f *Factory) makeMapping(op string, b *block, m *mapping) {
-	var copied *mapCopy
+func (f *Factory) makeMapping(op string, b *block, m *mappings.Mapping) {
+	var copied *mappings.Copy
 	var err error
 	if b.isHostVisible() {
 		err = f.awaitUses(b)
 	} else {
-		copied, err = f.bringCopy(op, b, m.request)
+		copied, err = f.bringCopy(op, b, m.Range)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	defer close(m.settled)
 	if err == nil {
-		err = b.usable(op)
-		if err != nil && copied != nil {
-			copied.free()
+		if err = b.usable(op); err != nil && copied != nil {
+			copied.Free()
 		}
 	}
 	if err != nil {
-		m.failure = err
-		b.dropMapping(m)
+		b.mappings.Settle(m, 0, nil, err)
 		return
 	}
 	// The mapping is entered, so the block stays where it is.
-	m.addr = b.hostSide() + device.HostAddr(m.request.OffsetBytes)
+	addr := b.hostSide() + device.HostAddr(m.Range.OffsetBytes)
 	if copied != nil {
-		m.addr, m.copied = copied.addr, copied
+		addr = copied.Addr
 	}
-	m.state = mappingReady
-	if m.request.Access.reads() {
-		m.useOf(b, false).recordLocked()
+	if m.Range.Reads {
+		b.mapped(m, false).recordLocked()
 	}
+	b.mappings.Settle(m, addr, copied, nil)
 }
 
 // isHostVisible says whether the host addresses the block itself.
@@ -197,8 +163,9 @@ func (b *block) isHostVisible() bool {
 	return b.manager.Engine().Info().HostAddressable || b.hostAddr != 0
 }
 
-func (m *mapping) useOf(b *block, writes bool) use {
-	return use{block: b, offset: m.request.OffsetBytes, size: m.request.SizeBytes, writes: writes}
+// mapped is the use that a mapping is.
+func (b *block) mapped(m *mappings.Mapping, writes bool) use {
+	return use{block: b, offset: m.Range.OffsetBytes, size: m.Range.SizeBytes, writes: writes}
 }
 
 // awaitUses waits for what is queued on the streams that have used a block.
@@ -225,78 +192,33 @@ func (f *Factory) Unmap(h MemoryHandle, id uint64) error {
 	defer b.mu.Unlock()
 	switch {
 	case b.dead:
-		m.copied.free()
+		m.Copy.Free()
 		return errors.Join(err, destroyed(op, handle.Memory, uint64(h)).On(b.manager.Engine().ID()))
 	case err != nil:
-		m.state = mappingReady
+		b.mappings.Resume(m)
 		return err
 	}
-	b.endMapping(m)
+	b.mappings.End(m)
+	b.mapped(m, true).recordLocked()
 	return nil
 }
 
 // leaveMapping ends one use of a mapping, and gives it when it is to be written
 // back.
-func (b *block) leaveMapping(op string, h MemoryHandle, id uint64) (*mapping, error) {
+func (b *block) leaveMapping(op string, h MemoryHandle, id uint64) (*mappings.Mapping, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.dead {
 		return nil, destroyed(op, handle.Memory, uint64(h)).On(b.manager.Engine().ID())
 	}
-	m := b.readyMapping(id)
-	if m == nil {
+	ended, writeBack, found := b.mappings.Leave(id)
+	if !found {
 		return nil, device.Errorf(device.CodeNotMapped, op,
 			"mapping %d of memory handle %#x: the block has %d mappings, and not that",
-			id, uint64(h), len(b.mappings)).On(b.manager.Engine().ID())
+			id, uint64(h), b.mappings.Len()).On(b.manager.Engine().ID())
 	}
-	if m.count > 1 {
-		m.count--
-		return nil, nil
+	if ended != nil && ended.Range.Writes {
+		b.mapped(ended, true).recordLocked()
 	}
-	if m.copied != nil && m.request.Access.writes() {
-		m.state = mappingEnding
-		return m, nil
-	}
-	b.endMapping(m)
-	return nil, nil
-}
-
-// readyMapping finds a mapping that is ready; 0 is the one made last. The caller holds
-// b.mu.
-func (b *block) readyMapping(id uint64) *mapping {
-	for _, m := range slices.Backward(b.mappings) {
-		if m.state == mappingReady && (id == 0 || m.id == id) {
-			return m
-		}
-	}
-	return nil
-}
-
-// endMapping forgets a mapping whose bytes are where they belong. The caller holds
-// b.mu.
-func (b *block) endMapping(m *mapping) {
-	b.dropMapping(m)
-	if m.copied != nil {
-		m.copied.free()
-	}
-	if m.request.Access.writes() {
-		m.useOf(b, true).recordLocked()
-	}
-}
-
-// dropMapping takes a mapping out of the list. The caller holds b.mu.
-func (b *block) dropMapping(m *mapping) {
-	b.mappings = slices.DeleteFunc(b.mappings, func(other *mapping) bool { return other == m })
-}
-
-// forgetMappings ends the mappings of a block that dies by force: what was not written
-// back is lost. A call that is making or ending one frees its copy itself. The caller
-// holds b.mu.
-func (b *block) forgetMappings() {
-	for _, m := range b.mappings {
-		if m.state == mappingReady && m.copied != nil {
-			m.copied.free()
-		}
-	}
-	b.mappings = nil
+	return writeBack, nil
 }

@@ -7,17 +7,11 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/internal/offheap"
+	"ferrum_mem/core/manager/mappings"
 )
 
-// mapCopy is host memory that stands for a range of a block which the host cannot
-// address. What it holds stays where it is until free.
-type mapCopy struct {
-	addr device.HostAddr
-	free func()
-}
-
 // takeMapCopy takes memory of the system, all 0.
-func takeMapCopy(bytes uint64) (*mapCopy, error) {
+func takeMapCopy(bytes uint64) (*mappings.Copy, error) {
 	const op = "manager.map"
 	if bytes > math.MaxInt {
 		return nil, device.Errorf(device.CodeOutOfMemory, op,
@@ -29,22 +23,22 @@ func takeMapCopy(bytes uint64) (*mapCopy, error) {
 			"size_bytes %d: there is no host memory for the copy: %w", bytes, err)
 	}
 	addr := device.HostAddr(reflect.ValueOf(memory.Bytes()).Pointer())
-	return &mapCopy{addr: addr, free: memory.Free}, nil
+	return &mappings.Copy{Addr: addr, Free: memory.Free}, nil
 }
 
 // bringCopy makes a copy of a range of a block, with its bytes if they are read.
-func (f *Factory) bringCopy(op string, b *block, r MapRequest) (*mapCopy, error) {
+func (f *Factory) bringCopy(op string, b *block, r mappings.Range) (*mappings.Copy, error) {
 	made, err := f.staging.takeMapCopy(r.SizeBytes)
 	if err != nil {
 		return nil, on(err, b.manager)
 	}
-	if !r.Access.reads() {
+	if !r.Reads {
 		// What is queued now comes before the bytes that Unmap writes.
 		err = f.awaitUses(b)
 	} else {
 		err = f.runNow(op, func(*stream) func(device.Stream) error {
 			return func(dev device.Stream) error {
-				return dev.CopyToHost(made.addr, b.memory.Addr+device.Addr(r.OffsetBytes), r.SizeBytes)
+				return dev.CopyToHost(made.Addr, b.memory.Addr+device.Addr(r.OffsetBytes), r.SizeBytes)
 			}
 		}, use{block: b})
 	}
@@ -54,17 +48,17 @@ func (f *Factory) bringCopy(op string, b *block, r MapRequest) (*mapCopy, error)
 	// The device may still write there; memory that it may write to is never given
 	// back.
 	if f.awaitUses(b) == nil {
-		made.free()
+		made.Free()
 	}
 	return nil, err
 }
 
 // writeBack puts the bytes of a copy into its block.
-func (f *Factory) writeBack(op string, b *block, m *mapping) error {
-	r := m.request
+func (f *Factory) writeBack(op string, b *block, m *mappings.Mapping) error {
+	r := m.Range
 	return f.runNow(op, func(*stream) func(device.Stream) error {
 		return func(dev device.Stream) error {
-			return dev.CopyFromHost(b.memory.Addr+device.Addr(r.OffsetBytes), m.copied.addr, r.SizeBytes)
+			return dev.CopyFromHost(b.memory.Addr+device.Addr(r.OffsetBytes), m.Copy.Addr, r.SizeBytes)
 		}
 	}, use{block: b})
 }

@@ -7,6 +7,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/manager/mappings"
 )
 
 // mapBuffers makes the copies of mappings out of memory that test devices know, and
@@ -19,11 +20,11 @@ type mapBuffers struct {
 
 func copiesOn(r *rig) *mapBuffers {
 	m := &mapBuffers{dev: r.dev, bytes: map[device.HostAddr][]byte{}, freed: map[device.HostAddr]bool{}}
-	r.factory.staging.takeMapCopy = func(size uint64) (*mapCopy, error) {
+	r.factory.staging.takeMapCopy = func(size uint64) (*mappings.Copy, error) {
 		buffer := make([]byte, size)
 		addr := r.dev.HostBuffer(buffer)
 		m.bytes[addr] = buffer
-		return &mapCopy{addr: addr, free: func() {
+		return &mappings.Copy{Addr: addr, Free: func() {
 			if m.freed[addr] {
 				panic("a copy was freed twice")
 			}
@@ -139,8 +140,8 @@ func TestMapRefusesBadInput(t *testing.T) {
 	requireError(t, err, device.CodeOutOfMemory, "size_bytes 4611686018427387904")
 	made, err := takeMapCopy(1 << 22)
 	require.NoError(t, err)
-	require.NotZero(t, made.addr)
-	made.free()
+	require.NotZero(t, made.Addr)
+	made.Free()
 }
 
 // A mapping waits for what was queued, and is made in the queue's order.

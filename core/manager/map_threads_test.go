@@ -9,6 +9,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/manager/mappings"
 )
 
 // Threads that map, unmap, write, give back and link what others give back at the
@@ -71,12 +72,12 @@ func TestForcedCloseWhileOthersMap(t *testing.T) {
 		var lock sync.Mutex
 		copies := copiesOn(r)
 		take := r.factory.staging.takeMapCopy
-		r.factory.staging.takeMapCopy = func(size uint64) (*mapCopy, error) {
+		r.factory.staging.takeMapCopy = func(size uint64) (*mappings.Copy, error) {
 			lock.Lock()
 			defer lock.Unlock()
 			made, err := take(size)
-			free := made.free
-			made.free = func() {
+			free := made.Free
+			made.Free = func() {
 				lock.Lock()
 				defer lock.Unlock()
 				free()

@@ -131,7 +131,7 @@ func (d *defragmentation) mayMove(b *block) bool {
 		skipped.Debugged++
 	case b.pins != 0:
 		skipped.Pinned++
-	case len(b.mappings) != 0:
+	case b.mappings.Len() != 0:
 		skipped.Mapped++
 	case b.inUseLocked():
 		skipped.InUse++

@@ -7,6 +7,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/manager/mappings"
 )
 
 // stagingBytes bounds the host memory of all staged copies together.
@@ -19,7 +20,7 @@ type staging struct {
 	// the address keeps the buffer alive.
 	take func(bytes uint64) (device.HostAddr, any)
 	// takeMapCopy makes the memory of a mapping.
-	takeMapCopy func(bytes uint64) (*mapCopy, error)
+	takeMapCopy func(bytes uint64) (*mappings.Copy, error)
 
 	mu     sync.Mutex
 	addr   device.HostAddr
