@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/manager/relocation"
 	"ferrum_mem/core/track"
 )
 
@@ -37,28 +38,8 @@ type DefragmentationStats struct {
 	BudgetEnded bool `json:"budget_ended"`
 }
 
-// Skipped counts the blocks that could not be moved, each for the first reason of
-// these that held.
-type Skipped struct {
-	// NotRelocatable were not asked for as Relocatable.
-	NotRelocatable uint64 `json:"not_relocatable"`
-	// Debugged are filled or surrounded by the debug mode of the manager or pool.
-	Debugged uint64 `json:"debugged"`
-	Pinned   uint64 `json:"pinned"`
-	// InUse have been used on a stream on which work is queued.
-	InUse uint64 `json:"in_use"`
-	// NoRoom are of pages whose blocks found no place outside of them, though as much
-	// is free there.
-	NoRoom uint64 `json:"no_room"`
-	// OverBudget were not looked at any more.
-	OverBudget uint64 `json:"over_budget"`
-	// Mapped have mappings; this reason comes after Pinned.
-	Mapped uint64 `json:"mapped"`
-}
-
-func (s *Skipped) sum() uint64 {
-	return s.NotRelocatable + s.Debugged + s.Pinned + s.InUse + s.NoRoom + s.OverBudget + s.Mapped
-}
+// Skipped counts the blocks that could not be moved, by reason.
+type Skipped = relocation.Skipped
 
 // Defragment is DefragmentWithin without a bound on the time.
 func (m *Manager) Defragment() (DefragmentationStats, error) {
@@ -94,16 +75,19 @@ func (m *Manager) DefragmentWithin(budget time.Duration) (DefragmentationStats, 
 	defer m.end()
 	start := track.Now()
 	before := m.Statistics()
-	run := &defragmentation{manager: m, budget: newDeadline(budget)}
-	err := run.move()
+	moved, err := m.relocator.Run(&m.mover, newDeadline(budget))
 	released, failure := m.trim(func(*home) bool { return true })
 	if err = errors.Join(err, failure); err != nil {
 		return DefragmentationStats{}, err
 	}
 	m.closeFormer()
-	stats := run.stats
+	stats := DefragmentationStats{
+		BlocksMoved: moved.BlocksMoved, BytesMoved: moved.BytesMoved, BlocksKept: moved.BlocksKept,
+		PagesEmptied: moved.PagesEmptied, SegmentsEmptied: moved.SegmentsEmptied,
+		Skipped: moved.Skipped, BlocksSkipped: moved.Skipped.Sum(), BudgetEnded: moved.BudgetEnded,
+	}
 	stats.FragmentationBefore, stats.FragmentationAfter = before.Fragmentation(), m.Statistics().Fragmentation()
-	stats.MemoryFreedBytes, stats.BlocksSkipped = released, stats.Skipped.sum()
+	stats.MemoryFreedBytes = released
 	stats.took(track.Now() - start)
 	return stats, nil
 }
@@ -150,14 +134,14 @@ func newDeadline(budget time.Duration) deadline {
 
 const maxDuration = time.Duration(1<<63 - 1)
 
-// left is what is left of the budget, or device.Forever; 0: it is over.
-func (d deadline) left() time.Duration {
+// Left is what is left of the budget, or device.Forever; 0: it is over.
+func (d deadline) Left() time.Duration {
 	if d.never {
 		return device.Forever
 	}
 	return max(d.at-track.Now(), 0)
 }
 
-func (d deadline) over() bool { return d.left() == 0 }
+func (d deadline) Over() bool { return d.Left() == 0 }
 
 const opMove = "manager.defragment"

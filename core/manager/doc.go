@@ -61,7 +61,7 @@
 //
 // # Lock order
 //
-//  1. Manager.closeMu: one Close at a time; relocator.turn: one call that moves
+//  1. Manager.closeMu: one Close at a time; Relocator.turn: one call that moves
 //     blocks at a time. Neither is held while the other is taken
 //  2. block.mu; of two blocks, the one that was made first
 //  3. stream.mu
@@ -78,10 +78,9 @@
 //
 // # Files in reading order
 //
-// handles.go, stream.go, memory_type.go, factory.go, operation.go, transfers.go, config.go,
-// manager.go, block.go, transfer.go, books.go, configure.go, defragment.go, relocate_plan.go,
-// stream_manager.go, close_hook.go, event.go, pin.go, hint.go, collect.go, staging.go,
-// support.go, pinned.go, debug.go, access.go, queue.go, map.go, map_copy.go, allocate.go,
-// link.go, import.go, adopt.go, relocate_move.go, deallocate.go, relocate.go, close.go,
-// native.go, prefetch.go, close_device.go, copy.go.
+// handles.go, stream.go, transfer.go, factory.go, stream_manager.go, operation.go, staging.go,
+// transfers.go, memory_type.go, config.go, block.go, manager.go, books.go, configure.go,
+// defragment.go, collect.go, debug.go, support.go, pin.go, hint.go, pinned.go, allocate.go,
+// access.go, link.go, event.go, native.go, close_hook.go, import.go, adopt.go, deallocate.go,
+// queue.go, copy.go, prefetch.go, map.go, relocate.go, close.go, close_device.go, map_copy.go.
 package manager

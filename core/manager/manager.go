@@ -9,6 +9,7 @@ import (
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/handle"
 	"ferrum_mem/core/internal/roster"
+	"ferrum_mem/core/manager/relocation"
 	"ferrum_mem/core/pool"
 	"ferrum_mem/core/pressure"
 	"ferrum_mem/core/track"
@@ -23,7 +24,8 @@ type Manager struct {
 	config    Config
 	transfers transfers
 	collector collector
-	relocator relocator
+	relocator *relocation.Relocator[*block, blockPool]
+	mover     mover
 	// totals has the peaks of all pools together.
 	totals track.Totals
 	// closing refuses new blocks and new work on blocks.
@@ -98,7 +100,7 @@ func (f *Factory) build(d *openDevice, c Config) (*Manager, error) {
 	m := &Manager{factory: f, owner: d, config: c, homes: map[MemoryType]*home{}}
 	m.changed = sync.NewCond(&m.mu)
 	m.transfers.init(c.MaxConcurrentTransfers)
-	m.relocator.turn = make(chan struct{}, 1)
+	m.relocator, m.mover.Manager = relocation.New[*block, blockPool](), m
 	m.collector.init(c.gcBytes(d.engine.Info().TotalBytes))
 	for kind := range MemoryType(MemoryTypeCount) {
 		settings, ok := c.PoolConfigs[kind]

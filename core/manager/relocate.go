@@ -2,27 +2,32 @@ package manager
 
 import (
 	"errors"
-	"time"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/manager/relocation"
 	"ferrum_mem/core/pool"
 )
 
 // partBytes is copied between two looks at the budget.
 const partBytes = 8 << 20
 
-// relocator is what a manager moves its blocks with.
-type relocator struct {
-	// turn is held by the one call that moves blocks, and guards the rest.
-	turn chan struct{}
+// blockPool is a pool as a relocation knows it.
+type blockPool struct{ *pool.Pool }
+
+func (p blockPool) Relocate(movable []pool.Movable) (relocation.Run, error) {
+	return p.Pool.Relocate(movable)
+}
+
+// mover is a manager's blocks as they are moved. What it has belongs to the call that moves
+// them.
+type mover struct {
+	*Manager
 	// stream copies the bytes; nil until the first move. No caller knows it, and
 	// nothing else is queued on it, so waiting for it always ends.
 	stream *stream
 	// owed are places to which a copy may still be on its way, though no event
 	// could be had that says when it is done.
 	owed []owedPlace
-	// plan is what a call has left whose budget was over, or nil.
-	plan *plan
 }
 
 type owedPlace struct {
@@ -30,115 +35,45 @@ type owedPlace struct {
 	claim pool.Claim
 }
 
-// defragmentation is one call of Defragment that moves blocks.
-type defragmentation struct {
-	manager *Manager
-	budget
-	plan  *plan
-	stats DefragmentationStats
+// Scan visits the blocks of all managers.
+func (m *mover) Scan(from, count uint64, visit func(*block)) (next uint64) {
+	return m.factory.memory.Scan(from, count, func(_ uint64, b *block) { visit(b) })
 }
 
-// budget is the time that there is: a deadline.
-type budget interface {
-	left() time.Duration
-	over() bool
+func (m *mover) Made() uint64 { return m.factory.blocks.Load() }
+
+func (m *mover) Live() uint64 { return m.liveBlocks() }
+
+func (m *mover) Look(b *block) (in blockPool, at pool.Movable, why relocation.Reason, there bool) {
+	if b.manager != m.Manager {
+		return blockPool{}, pool.Movable{}, relocation.None, false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.dead {
+		return blockPool{}, pool.Movable{}, relocation.None, false
+	}
+	if why := b.whyItStays(); why != relocation.None {
+		return blockPool{}, pool.Movable{}, why, true
+	}
+	return blockPool{b.home.pool}, pool.Movable{Addr: b.memory.Addr, AlignmentBytes: b.alignment}, relocation.None, true
 }
 
-// errOverBudget ends the moving.
-var errOverBudget = errors.New("the budget of a defragmentation is over")
-
-// move moves what can be moved and is worth it.
-func (d *defragmentation) move() error {
-	m := d.manager
-	// Blocks are looked for in the turn: those found before it may have been moved,
-	// and others may lie where they were.
-	if !d.takeTurn() {
-		d.stats.BudgetEnded = true
-		d.stats.Skipped.OverBudget = m.liveBlocks()
-		return nil
-	}
-	defer func() { <-m.relocator.turn }()
-	d.plan, m.relocator.plan = m.relocator.plan, nil
-	goesOn := d.plan != nil && d.left() != device.Forever
-	if !goesOn {
-		d.plan = m.newPlan()
-	}
-	err := d.carryOut()
-	if err == nil && goesOn && !d.stats.BudgetEnded && d.plan.newcomers() != 0 {
-		// What that plan knew nothing of has come since another call made it.
-		d.plan = m.newPlan()
-		err = d.carryOut()
-	}
-	if err != nil {
-		return err
-	}
-	d.count()
-	if d.stats.BudgetEnded {
-		m.relocator.plan = d.plan
-	}
-	return nil
-}
-
-// carryOut goes on with the plan until it is done or the budget is over.
-func (d *defragmentation) carryOut() error {
-	if !d.look() {
-		d.stats.BudgetEnded = true
-		return nil
-	}
-	for len(d.plan.parts) > 0 {
-		err := d.moveIn(d.plan.parts[0])
-		if errors.Is(err, errOverBudget) {
-			d.stats.BudgetEnded = true
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		d.plan.parts[0], d.plan.parts = nil, d.plan.parts[1:]
-	}
-	return nil
-}
-
-// takeTurn waits until no other call moves blocks; false: the budget is over.
-func (d *defragmentation) takeTurn() bool {
-	left := d.left()
-	if left == 0 {
-		return false
-	}
-	turn := d.manager.relocator.turn
-	if left == device.Forever {
-		turn <- struct{}{}
-		return true
-	}
-	timer := time.NewTimer(left)
-	defer timer.Stop()
-	select {
-	case turn <- struct{}{}:
-		return true
-	case <-timer.C:
-		return false
-	}
-}
-
-// mayMove says whether a block may move, and counts the reason if not. The caller holds
-// b.mu.
-func (d *defragmentation) mayMove(b *block) bool {
-	skipped := &d.plan.skipped
+// whyItStays says why a block may not move. The caller holds b.mu.
+func (b *block) whyItStays() relocation.Reason {
 	switch {
 	case !b.relocatable:
-		skipped.NotRelocatable++
-	case d.manager.config.EnableDebug:
-		skipped.Debugged++
+		return relocation.NotRelocatable
+	case b.manager.config.EnableDebug:
+		return relocation.Debugged
 	case b.pins != 0:
-		skipped.Pinned++
+		return relocation.Pinned
 	case b.mappings.Len() != 0:
-		skipped.Mapped++
+		return relocation.Mapped
 	case b.inUseLocked():
-		skipped.InUse++
-	default:
-		return true
+		return relocation.InUse
 	}
-	return false
+	return relocation.None
 }
 
 // inUseLocked says whether queued work may use the block: also the caller's own on a
@@ -153,75 +88,128 @@ func (b *block) inUseLocked() bool {
 	return len(b.operations) > 0
 }
 
-// moveIn moves blocks of one pool.
-func (d *defragmentation) moveIn(part *planPart) error {
-	from := part.home.pool
-	if part.run == nil {
-		run, err := from.Relocate(part.movable)
-		if errors.Is(err, device.CodeUnsupported) {
-			d.plan.skipped.Debugged += part.left
-			return nil
-		}
+// Ready has a stream for the copies on which nothing is queued. What it still has
+// from a copy that took longer than its budget is waited for.
+func (m *mover) Ready(budget relocation.Budget) error {
+	if m.stream == nil {
+		made, err := m.owner.engine.Device().NewStream()
 		if err != nil {
-			return closedIsNoError(err)
-		}
-		part.run = run
-	}
-	// What is emptied is room for what comes next.
-	from.PauseReturn()
-	defer from.ResumeReturn()
-	for {
-		next, err := part.run.Next(d.over)
-		switch {
-		case err != nil:
-			return closedIsNoError(err)
-		case part.run.Ended():
-			d.plan.skipped.NoRoom += part.run.NoRoom()
-			return nil
-		case len(next.Claims) == 0:
-			return errOverBudget
-		}
-		if err := d.evacuate(part, next.Claims); err != nil {
 			return err
 		}
-	}
-}
-
-// closedIsNoError takes the error of a pool that was replaced and has been closed
-// since it was listed for none: its blocks are gone.
-func closedIsNoError(err error) error {
-	if errors.Is(err, device.CodeInvalidState) {
+		m.stream = &stream{owner: m.owner, dev: made}
 		return nil
 	}
-	return err
+	// A failure of that copy was told, or changed nothing.
+	waited := m.stream.dev.Synchronize(budget.Left())
+	idle, err := m.stream.dev.Idle()
+	switch {
+	case err != nil:
+		return err
+	case !idle && errors.Is(waited, device.CodeTimeout):
+		return relocation.ErrOverBudget
+	case !idle:
+		return waited
+	}
+	for _, place := range m.owed {
+		place.pool.Abandon(place.claim)
+	}
+	m.owed = nil
+	return nil
 }
 
-// evacuate moves all blocks of a page or segment, up to the first that stays: then
-// it does not come free.
-func (d *defragmentation) evacuate(part *planPart, claims []pool.Claim) error {
-	from := part.home.pool
-	if err := d.ready(); err != nil {
-		from.AbandonAll(claims)
-		part.run.NotTried(claims)
-		return err
+// Move moves a block to its claimed place, or gives the place back. The lock of
+// the block is held from the check that nobody uses it until its address is
+// another one: a call that wants the block waits for that.
+func (m *mover) Move(b *block, p blockPool, c pool.Claim, budget relocation.Budget) (moved bool, why relocation.Reason, err error) {
+	if budget.Over() {
+		p.Abandon(c)
+		return false, relocation.None, relocation.ErrOverBudget
 	}
-	for at, c := range claims {
-		moved, err := d.moveOne(from, part.blocks[c.Index], c)
-		if err == nil {
-			part.left--
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.dead || b.memory.Addr != c.From {
+		p.Abandon(c)
+		return false, relocation.None, nil
+	}
+	if why := b.whyItStays(); why != relocation.None {
+		p.Abandon(c)
+		return false, why, nil
+	}
+	if m.closing.Load() {
+		p.Abandon(c)
+		return false, relocation.None, m.closedError(opMove)
+	}
+	if err := m.copyLocked(b, c, budget); err != nil {
+		m.abandonBehindCopy(p.Pool, c)
+		return false, relocation.None, err
+	}
+	if !p.Settle(c) {
+		p.Abandon(c)
+		return false, relocation.None, nil
+	}
+	b.memory.Addr = c.To
+	return true, relocation.None, nil
+}
+
+// copyLocked copies a block's bytes to its new place and waits for that, part by part,
+// within the budget. Each part is an operation on the block, so that one that is not
+// waited for to its end keeps the block's memory where it is. The caller holds b.mu.
+func (m *mover) copyLocked(b *block, c pool.Claim, budget relocation.Budget) error {
+	on := m.stream
+	for done := uint64(0); done < c.SizeBytes; {
+		if budget.Over() {
+			return relocation.ErrOverBudget
 		}
-		if !moved {
-			from.AbandonAll(claims[at+1:])
-			if err != nil {
-				part.run.NotTried(claims[at:])
-			}
+		part := min(c.SizeBytes-done, partBytes)
+		o, err := enqueue(opMove, on, func(dev device.Stream) error {
+			return dev.Copy(c.To+device.Addr(done), c.From+device.Addr(done), part)
+		}, 1, b)
+		if err != nil {
 			return err
 		}
+		err = on.dev.Synchronize(budget.Left())
+		if err == nil {
+			o.passed.Store(true)
+		}
+		o.release()
+		if errors.Is(err, device.CodeTimeout) {
+			return relocation.ErrOverBudget
+		}
+		if err != nil {
+			return err
+		}
+		done += part
 	}
-	if from.PhysicalPageBytes() != 0 {
-		d.stats.PagesEmptied++
-	} else {
-		d.stats.SegmentsEmptied++
+	return nil
+}
+
+// abandonBehindCopy gives a place back to which a copy may still be on its way.
+func (m *mover) abandonBehindCopy(p *pool.Pool, c pool.Claim) {
+	on := m.stream
+	fence, err := on.fence()
+	switch {
+	case err == nil && fence == nil:
+		p.Abandon(c)
+	case err == nil:
+		p.Abandon(c, fence)
+	case on.drain() == nil:
+		p.Abandon(c)
+	default:
+		m.owed = append(m.owed, owedPlace{p, c})
 	}
+}
+
+// closeRelocator ends the stream of the copies. The pools are closed, so nobody
+// waits for a place that is owed.
+func (m *Manager) closeRelocator() error {
+	m.relocator.Forget()
+	m.mover.owed = nil
+	if m.mover.stream == nil {
+		return nil
+	}
+	if err := m.mover.stream.destroy(true); err != nil {
+		return err
+	}
+	m.mover.stream = nil
 	return nil
 }

@@ -52,8 +52,8 @@ func TestEveryDriverCallOfADefragmentationMayFail(t *testing.T) {
 func TestAPlaceStaysClaimedUntilItsCopyIsDone(t *testing.T) {
 	overBoth(t, func(t *testing.T, small pool.Config) {
 		s := scatter(t, small, all)
-		require.NoError(t, (&defragmentation{manager: s.m, budget: newDeadline(device.Forever)}).ready())
-		mover := s.m.relocator.stream.dev.(*devicetest.Stream)
+		require.NoError(t, s.m.mover.Ready(newDeadline(device.Forever)))
+		mover := s.m.mover.stream.dev.(*devicetest.Stream)
 		s.held = append(s.held, mover)
 		mover.Hold()
 		// What ready asks works; the copy's event and all waits do not.
@@ -65,14 +65,14 @@ func TestAPlaceStaysClaimedUntilItsCopyIsDone(t *testing.T) {
 		_, err := s.m.Defragment()
 		require.ErrorIs(t, err, failure)
 		require.Zero(t, s.dev.ClearFaults())
-		require.Len(t, s.m.relocator.owed, 1)
+		require.Len(t, s.m.mover.owed, 1)
 		stats := s.m.Statistics()
 		require.NoError(t, stats.Check())
 		require.EqualValues(t, 17*4*kib, stats.Active.Current)
 		mover.Release()
 		_, err = s.m.Defragment()
 		require.NoError(t, err)
-		require.Empty(t, s.m.relocator.owed)
+		require.Empty(t, s.m.mover.owed)
 		s.same(t)
 	})
 }

@@ -14,12 +14,12 @@ import (
 // looks is a budget that lasts for so many looks at it.
 type looks struct{ most int }
 
-func (l *looks) over() bool {
+func (l *looks) Over() bool {
 	l.most--
 	return l.most < 0
 }
 
-func (l *looks) left() time.Duration {
+func (l *looks) Left() time.Duration {
 	if l.most <= 0 {
 		return 0
 	}
@@ -28,10 +28,12 @@ func (l *looks) left() time.Duration {
 
 // moveWithin moves blocks within a budget.
 func (m *Manager) moveWithin(t require.TestingT, most int) DefragmentationStats {
-	d := &defragmentation{manager: m, budget: &looks{most}}
-	require.NoError(t, d.move())
-	d.stats.BlocksSkipped = d.stats.Skipped.sum()
-	return d.stats
+	stats, err := m.relocator.Run(&m.mover, &looks{most})
+	require.NoError(t, err)
+	return DefragmentationStats{
+		BlocksMoved: stats.BlocksMoved, BlocksKept: stats.BlocksKept, BytesMoved: stats.BytesMoved,
+		Skipped: stats.Skipped, BlocksSkipped: stats.Skipped.Sum(), BudgetEnded: stats.BudgetEnded,
+	}
 }
 
 // However small the budgets are, the calls together move what one call does.
@@ -53,7 +55,6 @@ func TestSmallBudgetsGetSomewhere(t *testing.T) {
 		}
 		require.EqualValues(t, 12, moved)
 		require.Greater(t, ended, 5)
-		require.Nil(t, s.m.relocator.plan)
 		stats, err := s.m.Defragment()
 		require.NoError(t, err)
 		require.Zero(t, stats.BlocksMoved)
@@ -61,14 +62,10 @@ func TestSmallBudgetsGetSomewhere(t *testing.T) {
 }
 
 // leavePlan has the blocks looked at, and the budget ends.
-func (s *scattered) leavePlan(t *testing.T) *plan {
+func (s *scattered) leavePlan(t *testing.T) {
 	stats := s.m.moveWithin(t, 4)
 	require.True(t, stats.BudgetEnded)
 	require.Zero(t, stats.BlocksMoved)
-	left := s.m.relocator.plan
-	require.NotNil(t, left)
-	require.True(t, left.looked)
-	return left
 }
 
 // Blocks have come and gone, were pinned, since a call found what may move.
@@ -104,14 +101,12 @@ func TestACallWithoutABoundMakesItsOwnPlan(t *testing.T) {
 		stats, err := s.m.DefragmentWithin(device.Forever)
 		require.NoError(t, err)
 		require.EqualValues(t, 12, stats.BlocksMoved)
-		require.Nil(t, s.m.relocator.plan)
 		s.same(t)
 		s.leavePlan(t)
 		for h := range s.bytes {
 			require.NoError(t, s.factory.Free(h))
 		}
 		require.NoError(t, s.m.Close(false))
-		require.Nil(t, s.m.relocator.plan)
 	})
 }
 

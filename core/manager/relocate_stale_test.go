@@ -2,11 +2,13 @@ package manager
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/manager/relocation"
 	"ferrum_mem/core/pool"
 )
 
@@ -15,8 +17,11 @@ import (
 func TestBlocksThatAnotherCallHasMoved(t *testing.T) {
 	overBoth(t, func(t *testing.T, small pool.Config) {
 		s := scatter(t, small, all)
-		late := &defragmentation{manager: s.m, budget: newDeadline(device.Forever), plan: s.m.newPlan()}
-		require.True(t, late.look())
+		late := relocation.New[*block, blockPool]()
+		looked, err := late.Run(&s.m.mover, &looks{4})
+		require.NoError(t, err)
+		require.True(t, looked.BudgetEnded)
+		require.Zero(t, looked.BlocksMoved)
 		was := map[device.Addr]bool{}
 		for h := range s.bytes {
 			was[s.addr(t, h)] = true
@@ -45,9 +50,8 @@ func TestBlocksThatAnotherCallHasMoved(t *testing.T) {
 			require.Greater(t, len(s.bytes), before+8, "blocks lie where others were")
 		}
 		s.same(t)
-		for _, part := range late.plan.parts {
-			require.NoError(t, late.moveIn(part))
-		}
+		_, err = late.Run(&s.m.mover, newDeadline(time.Hour))
+		require.NoError(t, err)
 		s.same(t)
 		for h := range s.bytes {
 			require.NoError(t, s.factory.Free(h))

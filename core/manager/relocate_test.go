@@ -75,7 +75,7 @@ func (s *scattered) addr(t *testing.T, h MemoryHandle) device.Addr {
 func counted(t *testing.T, live int, stats DefragmentationStats) {
 	t.Helper()
 	require.EqualValues(t, live, stats.BlocksMoved+stats.BlocksSkipped+stats.BlocksKept)
-	require.Equal(t, stats.Skipped.sum(), stats.BlocksSkipped)
+	require.Equal(t, stats.Skipped.Sum(), stats.BlocksSkipped)
 }
 
 func TestDefragmentMovesRelocatableBlocks(t *testing.T) {
@@ -259,8 +259,8 @@ func TestNothingMovesWithoutABudget(t *testing.T) {
 func TestACopyThatTakesTooLong(t *testing.T) {
 	overBoth(t, func(t *testing.T, small pool.Config) {
 		s := scatter(t, small, all)
-		require.NoError(t, (&defragmentation{manager: s.m, budget: newDeadline(device.Forever)}).ready())
-		mover := s.m.relocator.stream.dev.(*devicetest.Stream)
+		require.NoError(t, s.m.mover.Ready(newDeadline(device.Forever)))
+		mover := s.m.mover.stream.dev.(*devicetest.Stream)
 		s.held = append(s.held, mover)
 		mover.Hold()
 		addresses := map[MemoryHandle]device.Addr{}
@@ -284,7 +284,7 @@ func TestACopyThatTakesTooLong(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, Skipped{OverBudget: 16}, stats.Skipped, "the copy is waited for")
 		counted(t, 16, stats)
-		s.m.relocator.plan = nil
+		s.m.relocator.Forget()
 		stats, err = s.m.DefragmentWithin(time.Millisecond)
 		require.NoError(t, err)
 		require.Zero(t, stats.BlocksMoved)
@@ -296,25 +296,6 @@ func TestACopyThatTakesTooLong(t *testing.T) {
 		require.EqualValues(t, 12, stats.BlocksMoved)
 		s.same(t)
 	})
-}
-
-func TestASecondCallWaitsForItsTurn(t *testing.T) {
-	s := scatter(t, smallPool(), all)
-	s.m.relocator.turn <- struct{}{}
-	stats, err := s.m.DefragmentWithin(time.Millisecond)
-	require.NoError(t, err)
-	require.Equal(t, Skipped{OverBudget: 16}, stats.Skipped)
-	done := make(chan DefragmentationStats)
-	go func() {
-		stats, err := s.m.Defragment()
-		if err != nil {
-			panic(err)
-		}
-		done <- stats
-	}()
-	<-s.m.relocator.turn
-	require.EqualValues(t, 12, (<-done).BlocksMoved)
-	s.same(t)
 }
 
 // An aligned block keeps its alignment, a fill that does not suit the new address
