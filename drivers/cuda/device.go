@@ -9,6 +9,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/drivers/internal/gpu/ranges"
 )
 
 // openDevice is one open of a device.
@@ -21,7 +22,7 @@ type openDevice struct {
 	// What the device has of priorities.
 	leastPriority, greatestPriority int32
 
-	ranges      ranges
+	ranges      ranges.Table[*openDevice]
 	virtual     virtualMemory
 	orderedPool orderedPool
 

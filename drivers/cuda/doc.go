@@ -22,17 +22,21 @@
 // function is there since which version, layout.go and errors.go hold the numbers and
 // structs, each with its name in the vendor's header.
 //
+// What needs no call of the driver has packages of its own, which other runtimes built like
+// this one can use: drivers/internal/gpu/virtual, the books of virtual memory, and
+// drivers/internal/gpu/ranges, what a device may use by address.
+//
 // Lock order: looker.mu, module.using or orderedPool.mu, then event.using (of two events
 // in the order of their numbers), virtualMemory.opening or, after the former, stream.using;
-// then driverContext.gate; then, each alone, openDevice.mu, deviceEvents.mu, spareEvents.mu, ranges.mu,
-// virtualMemory.mu, stream.mu and the lock of the table of host functions. The first of these are held over
+// then driverContext.gate; then, each alone, openDevice.mu, deviceEvents.mu, spareEvents.mu,
+// the locks of ranges and books, stream.mu and the lock of the table of host functions. The first of these are held over
 // calls of the driver, so that a handle is not destroyed while it is in use, and no page is
 // mapped while another device is let in.
 //
 // # Files in reading order
 //
 // memory_symbols.go, layout.go, descriptor_linux.go, sharing_symbols.go, symbols.go,
-// errors.go, context.go, ranges.go, device.go, wait.go, driver.go, memory.go, capture.go,
+// errors.go, context.go, device.go, ranges.go, wait.go, driver.go, memory.go, capture.go,
 // thread_linux.go, ptx.go, identity.go, stream.go, enqueue.go, kernel.go, module.go,
 // host_function.go, visible.go, peer.go, event.go, context_caller.go, virtual.go,
 // virtual_access.go, virtual_pages.go, virtual_map.go, event_spare.go, foreign.go, ipc.go,

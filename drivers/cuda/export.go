@@ -7,6 +7,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/drivers/internal/gpu/virtual"
 )
 
 var _ device.Exporter = (*openDevice)(nil)
@@ -17,23 +18,19 @@ func (o *openDevice) ExportPage(number device.Page) (int, error) {
 	if err := o.startExport(op); err != nil {
 		return -1, err
 	}
-	v := &o.virtual
-	v.mu.RLock()
-	pages, err := v.listed(op, []device.Page{number})
-	v.mu.RUnlock()
+	p, err := o.virtual.book.Find(op, number)
 	if err != nil {
 		return -1, err
 	}
-	p := pages[0]
-	if p.backing != device.BackingShareable {
+	if p.Backing != device.BackingShareable {
 		return -1, o.ctx.errorf(device.CodeInvalidArgument, op,
 			"page %d: was created with backing %d, and only pages of backing %d can be exported",
-			number, p.backing, device.BackingShareable)
+			number, p.Backing, device.BackingShareable)
 	}
 	fd := int32(-1)
 	err = o.ctx.within(op, func() error {
 		return o.ctx.call(op, fmt.Sprintf("page %d", number), &o.ctx.api.pageExport,
-			dl.Pointer(&fd), uintptr(p.handle), handleFileDescriptor, 0)
+			dl.Pointer(&fd), uintptr(p.Handle), handleFileDescriptor, 0)
 	})
 	if err != nil {
 		return -1, err
@@ -64,21 +61,19 @@ func (o *openDevice) ImportPage(fd int, pageBytes uint64) (device.Page, error) {
 	if err := o.hold(op, 1); err != nil {
 		return 0, err
 	}
-	p := &page{bytes: pageBytes, backing: device.BackingShareable, imported: true}
+	p := &virtual.Page{Bytes: pageBytes, Backing: device.BackingShareable, Imported: true}
 	if err := o.ctx.within(op, func() error { return o.virtual.importPage(op, fd, p) }); err != nil {
 		o.drop(1)
 		return 0, err
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.enter(p)
-	return p.number, nil
+	v.book.Enter(p)
+	return p.Number, nil
 }
 
 // importPage makes a handle of a descriptor, or nothing.
-func (v *virtualMemory) importPage(op string, fd int, p *page) error {
+func (v *virtualMemory) importPage(op string, fd int, p *virtual.Page) error {
 	what := fmt.Sprintf("descriptor %d", fd)
-	number := v.ctx.api.pageImport.Call(dl.Pointer(&p.handle), uintptr(fd), handleFileDescriptor)
+	number := v.ctx.api.pageImport.Call(dl.Pointer(&p.Handle), uintptr(fd), handleFileDescriptor)
 	if number != 0 {
 		err := v.ctx.failure(op, &v.ctx.api.pageImport, number, what)
 		switch number {
@@ -91,14 +86,14 @@ func (v *virtualMemory) importPage(op string, fd int, p *page) error {
 	}
 	err := v.checkImported(op, what, p)
 	if err != nil {
-		_ = v.ctx.takeBack(op, what, &v.ctx.api.pageRelease, uintptr(p.handle))
+		_ = v.ctx.takeBack(op, what, &v.ctx.api.pageRelease, uintptr(p.Handle))
 	}
 	return err
 }
 
-func (v *virtualMemory) checkImported(op, what string, p *page) error {
+func (v *virtualMemory) checkImported(op, what string, p *virtual.Page) error {
 	of := new(pageProperties)
-	err := v.ctx.call(op, what, &v.ctx.api.pageProperties, dl.Pointer(of), uintptr(p.handle))
+	err := v.ctx.call(op, what, &v.ctx.api.pageProperties, dl.Pointer(of), uintptr(p.Handle))
 	runtime.KeepAlive(of)
 	if err != nil {
 		return err
@@ -106,17 +101,17 @@ func (v *virtualMemory) checkImported(op, what string, p *page) error {
 	if of.location != (location{locationDevice, v.ctx.cuDevice}) {
 		return v.ctx.errorf(device.CodeInvalidArgument, op, "%s: is memory of the CUDA device %d", what, of.location.id)
 	}
-	window := &reservation{size: p.bytes}
+	window := &virtual.Reservation{Size: p.Bytes}
 	if err := v.takeSpace(op, window, v.granularity.MinimumBytes); err != nil {
 		return err
 	}
 	mapped := uint64(0)
-	number := v.ctx.api.pageMap.Call(uintptr(window.base), uintptr(p.bytes), 0, uintptr(p.handle), 0)
+	number := v.ctx.api.pageMap.Call(uintptr(window.Base), uintptr(p.Bytes), 0, uintptr(p.Handle), 0)
 	switch number {
 	case 0:
-		mapped = p.bytes
+		mapped = p.Bytes
 	case resultInvalidValue:
-		if err = v.ctx.failure(op, &v.ctx.api.pageMap, number, fmt.Sprintf("%s, page size %d", what, p.bytes)); v.ctx.lost.Load() == nil {
+		if err = v.ctx.failure(op, &v.ctx.api.pageMap, number, fmt.Sprintf("%s, page size %d", what, p.Bytes)); v.ctx.lost.Load() == nil {
 			err.(*device.Error).Code = device.CodeInvalidPageSize
 		}
 	default:

@@ -7,6 +7,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/drivers/internal/gpu/ranges"
 )
 
 var (
@@ -40,7 +41,7 @@ func (o *openDevice) Adopt(addr device.Addr, size uint64) error {
 	}
 	err := o.ctx.within(op, func() error { return o.checkForeign(op, uint64(addr), size) })
 	if err == nil {
-		err = o.insertOther(op, span{base: uint64(addr), size: size, kind: kindForeign})
+		err = o.insertOther(op, span{Base: uint64(addr), Size: size, Kind: ranges.Foreign})
 	}
 	if err != nil {
 		o.drop(1)
@@ -88,9 +89,9 @@ func (o *openDevice) mayManage(addr uint64) bool {
 
 // insertOther takes memory into the books that is not of this device's making.
 func (o *openDevice) insertOther(op string, s span) error {
-	if o.virtual.overlaps(s.base, s.size) || !o.ranges.insertApart(s) {
+	if o.virtual.book.Overlaps(s.Base, s.Size) || !o.ranges.InsertApart(s) {
 		return o.ctx.errorf(device.CodeAlreadyExists, op,
-			"address %#x, size %d: is this device's own, or overlaps what it has of others", s.base, s.size)
+			"address %#x, size %d: is this device's own, or overlaps what it has of others", s.Base, s.Size)
 	}
 	return nil
 }
@@ -101,7 +102,7 @@ func (o *openDevice) Disown(addr device.Addr, size uint64) error {
 	if err := o.ctx.checkOpen(op); err != nil {
 		return err
 	}
-	if _, found := o.ranges.remove(kindForeign, uint64(addr), size); !found {
+	if _, found := o.ranges.Remove(ranges.Foreign, uint64(addr), size); !found {
 		return o.ctx.errorf(device.CodeInvalidAddress, op,
 			"address %#x, size %d: nothing that was adopted starts there and has that size", uint64(addr), size)
 	}

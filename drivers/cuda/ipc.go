@@ -8,6 +8,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/drivers/internal/gpu/ranges"
 )
 
 var _ device.ProcessSharer = (*openDevice)(nil)
@@ -37,19 +38,19 @@ func (o *openDevice) ShareMemory(addr device.Addr, size uint64) (device.SharedMe
 	if size == 0 {
 		return m, o.ctx.errorf(device.CodeInvalidSize, op, "size 0: there is nothing to share")
 	}
-	s, whole := o.ranges.holding(uint64(addr), size)
-	if !whole || s.kind != kindSegment {
+	s, whole := o.ranges.Holding(uint64(addr), size)
+	if !whole || s.Kind != ranges.Segment {
 		return m, o.ctx.errorf(device.CodeInvalidAddress, op,
 			"address %#x, size %d: lies in no segment that was allocated here", uint64(addr), size)
 	}
 	handle := new(device.ProcessHandle)
 	err := o.ctx.within(op, func() error {
-		return o.ctx.call(op, fmt.Sprintf("address %#x", uint64(addr)), &o.ctx.api.ipcGetMemory, dl.Pointer(handle), uintptr(s.base))
+		return o.ctx.call(op, fmt.Sprintf("address %#x", uint64(addr)), &o.ctx.api.ipcGetMemory, dl.Pointer(handle), uintptr(s.Base))
 	})
 	if err != nil {
 		return m, err
 	}
-	return device.SharedMemory{Handle: *handle, OffsetBytes: uint64(addr) - s.base, SizeBytes: size}, nil
+	return device.SharedMemory{Handle: *handle, OffsetBytes: uint64(addr) - s.Base, SizeBytes: size}, nil
 }
 
 // words are a handle as the arguments of a call.
@@ -117,7 +118,7 @@ func (o *openDevice) openShared(op string, m device.SharedMemory) (uint64, error
 			m.OffsetBytes, m.SizeBytes, whole-(base-start))
 	}
 	if err == nil {
-		err = o.insertOther(op, span{base: base + m.OffsetBytes, size: m.SizeBytes, kind: kindShared, opened: base})
+		err = o.insertOther(op, span{Base: base + m.OffsetBytes, Size: m.SizeBytes, Kind: ranges.Shared, Opened: base})
 	}
 	if err != nil {
 		_ = o.ctx.takeBack(op, "", &o.ctx.api.ipcCloseMemory, uintptr(base))
@@ -127,7 +128,7 @@ func (o *openDevice) openShared(op string, m device.SharedMemory) (uint64, error
 
 // CloseShared closes the memory, which stays open here while other ranges of it are.
 func (o *openDevice) CloseShared(addr device.Addr, size uint64) error {
-	return o.free("cuda.close_shared", kindShared, uint64(addr), size, &o.ctx.api.ipcCloseMemory)
+	return o.free("cuda.close_shared", ranges.Shared, uint64(addr), size, &o.ctx.api.ipcCloseMemory)
 }
 
 // ShareEvent records an event of the sort that other processes can open.

@@ -5,6 +5,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/drivers/internal/gpu/ranges"
 )
 
 var (
@@ -114,7 +115,7 @@ func (o *openDevice) Link(from device.Device, addr device.Addr, size uint64) (de
 	}
 	at, err := o.reach(op, other, uint64(addr), size)
 	if err == nil {
-		err = o.insertOther(op, span{base: at, size: size, kind: kindLinked, owner: other})
+		err = o.insertOther(op, span{Base: at, Size: size, Kind: ranges.Linked, Owner: other})
 	}
 	if err != nil {
 		o.drop(1)
@@ -126,33 +127,33 @@ func (o *openDevice) Link(from device.Device, addr device.Addr, size uint64) (de
 // reach is where this device has a range of the other's memory. Page-locked and managed
 // memory needs no access between the devices.
 func (o *openDevice) reach(op string, other *openDevice, addr, size uint64) (uint64, error) {
-	s, whole := other.ranges.holding(addr, size)
+	s, whole := other.ranges.Holding(addr, size)
 	if !whole {
 		return addr, o.reachVirtual(op, other)
 	}
-	if s.kind == kindForeign {
+	if s.Kind == ranges.Foreign {
 		// Whose and what it is, the driver knows.
 		if o.mayManage(addr) {
 			return addr, nil
 		}
 		var kind uint32
 		if o.ctx.api.pointerAttribute.Call(dl.Pointer(&kind), pointerMemoryType, uintptr(addr)) == 0 && kind == memoryTypeHost {
-			s.kind, s.host = kindLocked, s.base
+			s.Kind, s.Host = ranges.Locked, s.Base
 		}
 	}
-	switch s.kind {
-	case kindLinked, kindShared:
+	switch s.Kind {
+	case ranges.Linked, ranges.Shared:
 		return 0, o.ctx.errorf(device.CodeUnsupported, op,
 			"memory %#x, size %d: device %v has it of another device or process itself", addr, size, other.info.ID)
-	case kindPinned, kindRegistered, kindLocked:
+	case ranges.Pinned, ranges.Registered, ranges.Locked:
 		var base uint64
 		err := o.ctx.within(op, func() error {
-			return o.ctx.call(op, "page-locked memory", &o.ctx.api.hostPointer, dl.Pointer(&base), uintptr(s.host), 0)
+			return o.ctx.call(op, "page-locked memory", &o.ctx.api.hostPointer, dl.Pointer(&base), uintptr(s.Host), 0)
 		})
-		return base + (addr - s.base), err
-	case kindManaged:
+		return base + (addr - s.Base), err
+	case ranges.Managed:
 		return addr, o.needManaged(op)
-	case kindOrdered:
+	case ranges.Ordered:
 		if err := o.mustReach(op, other); err != nil {
 			return 0, err
 		}
@@ -182,7 +183,7 @@ func (o *openDevice) Unlink(addr device.Addr, size uint64) error {
 	if err := o.ctx.checkOpen(op); err != nil {
 		return err
 	}
-	if _, found := o.ranges.remove(kindLinked, uint64(addr), size); !found {
+	if _, found := o.ranges.Remove(ranges.Linked, uint64(addr), size); !found {
 		return o.ctx.errorf(device.CodeInvalidAddress, op,
 			"address %#x, size %d: nothing that was linked starts there and has that size", uint64(addr), size)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/drivers/internal/gpu/ranges"
 )
 
 var (
@@ -38,7 +39,7 @@ func (o *openDevice) AllocManaged(size uint64) (device.PinnedMemory, error) {
 		o.drop(1)
 		return device.PinnedMemory{}, err
 	}
-	o.ranges.insert(span{base: base, size: size, kind: kindManaged, host: base})
+	o.ranges.Insert(span{Base: base, Size: size, Kind: ranges.Managed, Host: base})
 	return device.PinnedMemory{Addr: device.Addr(base), HostAddr: device.HostAddr(base)}, nil
 }
 
@@ -48,13 +49,13 @@ func (o *openDevice) FreeManaged(addr device.Addr, size uint64) error {
 	if err := o.needManaged(op); err != nil {
 		return err
 	}
-	return o.free(op, kindManaged, uint64(addr), size, &o.ctx.api.memoryFree)
+	return o.free(op, ranges.Managed, uint64(addr), size, &o.ctx.api.memoryFree)
 }
 
 // managed says whether a range lies in one piece of managed memory of this device.
 func (o *openDevice) managed(addr, size uint64) bool {
-	s, whole := o.ranges.holding(addr, size)
-	return whole && s.kind == kindManaged
+	s, whole := o.ranges.Holding(addr, size)
+	return whole && s.Kind == ranges.Managed
 }
 
 // byValue is a location as it is given to a function by value: in one register.
@@ -131,8 +132,8 @@ func (o *openDevice) placeOf(op string, to device.Device) (location, error) {
 
 // isNear says whether memory that nobody moves is at a place.
 func (o *openDevice) isNear(addr, size uint64, place location) bool {
-	s, _ := o.ranges.holding(addr, size)
-	if s.host != 0 {
+	s, _ := o.ranges.Holding(addr, size)
+	if s.Host != 0 {
 		return place.kind == locationHost
 	}
 	return place == location{locationDevice, o.ctx.cuDevice}

@@ -5,6 +5,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/drivers/internal/gpu/ranges"
 )
 
 // Alloc takes memory of the device. What another process took meanwhile is
@@ -22,7 +23,7 @@ func (o *openDevice) Alloc(size uint64) (device.Addr, error) {
 		o.drop(1)
 		return 0, err
 	}
-	o.ranges.insert(span{base: base, size: size})
+	o.ranges.Insert(span{Base: base, Size: size})
 	return device.Addr(base), nil
 }
 
@@ -39,30 +40,30 @@ func (o *openDevice) startAllocation(op string, size uint64) error {
 // Free gives memory back. An address and size that Alloc did not return together,
 // or not any more, are CodeInvalidAddress.
 func (o *openDevice) Free(addr device.Addr, size uint64) error {
-	return o.free("cuda.free", kindSegment, uint64(addr), size, &o.ctx.api.memoryFree)
+	return o.free("cuda.free", ranges.Segment, uint64(addr), size, &o.ctx.api.memoryFree)
 }
 
-func (o *openDevice) free(op string, of kind, addr, size uint64, f *dl.Function) error {
+func (o *openDevice) free(op string, of ranges.Kind, addr, size uint64, f *dl.Function) error {
 	if err := o.ctx.checkOpen(op); err != nil {
 		return err
 	}
-	s, found := o.ranges.remove(of, addr, size)
+	s, found := o.ranges.Remove(of, addr, size)
 	if !found {
 		return o.ctx.errorf(device.CodeInvalidAddress, op,
 			"address %#x, size %d: nothing that was allocated starts there and has that size", addr, size)
 	}
-	where := s.base
+	where := s.Base
 	switch of {
-	case kindPinned, kindRegistered:
-		where = s.host
-	case kindShared:
-		where = s.opened
+	case ranges.Pinned, ranges.Registered:
+		where = s.Host
+	case ranges.Shared:
+		where = s.Opened
 	}
 	err := o.ctx.giveBack(op, func() error {
 		return o.ctx.call(op, fmt.Sprintf("address %#x, size %d", addr, size), f, uintptr(where))
 	})
 	if err != nil {
-		o.ranges.insert(s)
+		o.ranges.Insert(s)
 		return err
 	}
 	o.drop(1)
@@ -138,11 +139,11 @@ func (o *openDevice) AllocPinned(size uint64) (device.PinnedMemory, error) {
 		o.drop(1)
 		return device.PinnedMemory{}, err
 	}
-	o.ranges.insert(span{base: base, size: size, kind: kindPinned, host: host})
+	o.ranges.Insert(span{Base: base, Size: size, Kind: ranges.Pinned, Host: host})
 	return device.PinnedMemory{Addr: device.Addr(base), HostAddr: device.HostAddr(host)}, nil
 }
 
 // FreePinned gives back what AllocPinned took.
 func (o *openDevice) FreePinned(addr device.Addr, size uint64) error {
-	return o.free("cuda.free_pinned", kindPinned, uint64(addr), size, &o.ctx.api.hostFree)
+	return o.free("cuda.free_pinned", ranges.Pinned, uint64(addr), size, &o.ctx.api.hostFree)
 }

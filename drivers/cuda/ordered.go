@@ -8,6 +8,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/drivers/internal/gpu/ranges"
 )
 
 var _ device.StreamOrdered = (*openDevice)(nil)
@@ -133,7 +134,7 @@ func (o *openDevice) AllocOrdered(size uint64) (device.Addr, error) {
 		o.drop(1)
 		return 0, err
 	}
-	o.ranges.insert(span{base: base, size: size, kind: kindOrdered})
+	o.ranges.Insert(span{Base: base, Size: size, Kind: ranges.Ordered})
 	return device.Addr(base), nil
 }
 
@@ -147,7 +148,7 @@ func (o *openDevice) FreeOrdered(addr device.Addr, size uint64) error {
 	if !o.info.StreamOrdered {
 		return o.noPools(op)
 	}
-	s, found := o.ranges.remove(kindOrdered, uint64(addr), size)
+	s, found := o.ranges.Remove(ranges.Ordered, uint64(addr), size)
 	if !found {
 		return o.ctx.errorf(device.CodeInvalidAddress, op,
 			"address %#x, size %d: nothing that was allocated starts there and has that size", uint64(addr), size)
@@ -164,7 +165,7 @@ func (o *openDevice) FreeOrdered(addr device.Addr, size uint64) error {
 		return nil
 	})
 	if err != nil {
-		o.ranges.insert(s)
+		o.ranges.Insert(s)
 		return err
 	}
 	o.drop(1)

@@ -5,6 +5,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/drivers/internal/gpu/ranges"
 )
 
 // CanCopyFrom asks the driver whether the one device reaches the other's memory; a
@@ -61,9 +62,9 @@ func (o *openDevice) CopyFromPeer(
 // contextOf is the context that memory is in: linked memory is in that of the device
 // which has it.
 func (o *openDevice) contextOf(addr, size uint64) uintptr {
-	s, _ := o.ranges.holding(addr, size)
-	if s.kind == kindLinked && s.owner != nil && !s.owner.ctx.closed.Load() {
-		return s.owner.ctx.context
+	s, _ := o.ranges.Holding(addr, size)
+	if s.Kind == ranges.Linked && s.Owner != nil && !s.Owner.ctx.closed.Load() {
+		return s.Owner.ctx.context
 	}
 	return o.ctx.context
 }

@@ -6,6 +6,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/drivers/internal/gpu/ranges"
 )
 
 var _ device.Registrar = (*openDevice)(nil)
@@ -40,19 +41,19 @@ func (o *openDevice) Register(host device.HostAddr, size uint64) (device.Addr, e
 		o.drop(1)
 		return 0, err
 	}
-	return device.Addr(made.base), nil
+	return device.Addr(made.Base), nil
 }
 
 // lock page-locks memory, or finds that it is, and where the device has it.
 func (o *openDevice) lock(op string, host, size uint64) (made span, err error) {
 	what := fmt.Sprintf("address %#x, size %d", host, size)
-	made = span{size: size, kind: kindRegistered, host: host}
+	made = span{Size: size, Kind: ranges.Registered, Host: host}
 	err = o.ctx.within(op, func() error {
 		f := &o.ctx.api.hostRegister
 		switch number := f.Call(uintptr(host), uintptr(size), registerPortable|registerDeviceMap); number {
 		case 0:
 		case resultHostRegistered:
-			made.kind = kindLocked
+			made.Kind = ranges.Locked
 			if err := o.checkForeign(op, host, size); err != nil {
 				return err
 			}
@@ -65,8 +66,8 @@ func (o *openDevice) lock(op string, host, size uint64) (made span, err error) {
 		default:
 			return o.ctx.failure(op, f, number, what)
 		}
-		err := o.ctx.call(op, what, &o.ctx.api.hostPointer, dl.Pointer(&made.base), uintptr(host), 0)
-		if err != nil && made.kind == kindRegistered {
+		err := o.ctx.call(op, what, &o.ctx.api.hostPointer, dl.Pointer(&made.Base), uintptr(host), 0)
+		if err != nil && made.Kind == ranges.Registered {
 			_ = o.ctx.takeBack(op, what, &o.ctx.api.hostUnregister, uintptr(host))
 		}
 		return err
@@ -77,10 +78,10 @@ func (o *openDevice) lock(op string, host, size uint64) (made span, err error) {
 // insertPinned takes page-locked memory into the books, or gives it back.
 func (o *openDevice) insertPinned(op string, made span) error {
 	err := o.insertOther(op, made)
-	if err == nil || made.kind != kindRegistered {
+	if err == nil || made.Kind != ranges.Registered {
 		return err
 	}
-	_ = o.ctx.giveBack(op, func() error { return o.ctx.takeBack(op, "", &o.ctx.api.hostUnregister, uintptr(made.host)) })
+	_ = o.ctx.giveBack(op, func() error { return o.ctx.takeBack(op, "", &o.ctx.api.hostUnregister, uintptr(made.Host)) })
 	return err
 }
 
@@ -90,9 +91,9 @@ func (o *openDevice) Unregister(addr device.Addr, size uint64) error {
 	if err := o.ctx.checkOpen(op); err != nil {
 		return err
 	}
-	if _, found := o.ranges.remove(kindLocked, uint64(addr), size); found {
+	if _, found := o.ranges.Remove(ranges.Locked, uint64(addr), size); found {
 		o.drop(1)
 		return nil
 	}
-	return o.free(op, kindRegistered, uint64(addr), size, &o.ctx.api.hostUnregister)
+	return o.free(op, ranges.Registered, uint64(addr), size, &o.ctx.api.hostUnregister)
 }

@@ -33,35 +33,6 @@ func (v *virtualMemory) giveAccess(op string, addr, size uint64, access device.A
 	return err
 }
 
-// run is mapped pages that follow one another and have one access.
-type run struct {
-	addr, size uint64
-	access     device.Access
-}
-
-// runs are those of all pages that have any access, in all reservations.
-func (v *virtualMemory) runs() []run {
-	v.mu.RLock()
-	defer v.mu.RUnlock()
-	var found []run
-	for _, r := range v.reservations {
-		open := false
-		for _, p := range r.mapped {
-			if p.access == device.AccessNone {
-				open = false
-				continue
-			}
-			if last := len(found) - 1; open && found[last].access == p.access && found[last].addr+found[last].size == p.at {
-				found[last].size += p.bytes
-			} else {
-				found = append(found, run{p.at, p.bytes, p.access})
-			}
-			open = true
-		}
-	}
-	return found
-}
-
 // letIn gives another device, by its number of the driver's, the access that this one has,
 // to what is mapped now and later: one call for each run. When one fails, nothing is given.
 func (v *virtualMemory) letIn(op string, guest int32) error {
@@ -74,18 +45,18 @@ func (v *virtualMemory) letIn(op string, guest int32) error {
 		return nil
 	}
 	// With opening held no page is mapped, unmapped or given access meanwhile.
-	runs := v.runs()
+	runs := v.book.Runs()
 	with := append(slices.Clone(v.guests), guest)
 	err := v.ctx.within(op, func() error {
 		for i, r := range runs {
-			err := v.giveAccess(op, r.addr, r.size, r.access, with)
+			err := v.giveAccess(op, r.Addr, r.Size, r.Access, with)
 			if err == nil {
 				continue
 			}
 			none := &accessDescription{location: location{locationDevice, guest}, access: accessNone}
 			for _, r := range runs[:i] {
 				_ = v.ctx.takeBack(op, "after a range that could not be opened", &v.ctx.api.pageAccess,
-					uintptr(r.addr), uintptr(r.size), dl.Pointer(none), 1)
+					uintptr(r.Addr), uintptr(r.Size), dl.Pointer(none), 1)
 			}
 			runtime.KeepAlive(none)
 			return err

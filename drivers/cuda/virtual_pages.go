@@ -7,6 +7,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/drivers/internal/gpu/virtual"
 )
 
 // Create makes pages and fills them with zeros, which the driver does not promise.
@@ -34,7 +35,7 @@ func (o *openDevice) Create(pages []device.Page, pageBytes uint64, backing devic
 	if err := o.hold(op, len(pages)); err != nil {
 		return err
 	}
-	var made []*page
+	var made []*virtual.Page
 	err := o.ctx.within(op, func() (err error) {
 		made, err = o.virtual.createPages(op, len(pages), pageBytes, backing)
 		return err
@@ -43,30 +44,28 @@ func (o *openDevice) Create(pages []device.Page, pageBytes uint64, backing devic
 		o.drop(len(pages))
 		return err
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
+	v.book.Enter(made...)
 	for i, p := range made {
-		v.enter(p)
-		pages[i] = p.number
+		pages[i] = p.Number
 	}
 	return nil
 }
 
 // createPages makes all of them or none.
-func (v *virtualMemory) createPages(op string, count int, bytes uint64, backing device.Backing) (made []*page, err error) {
+func (v *virtualMemory) createPages(op string, count int, bytes uint64, backing device.Backing) (made []*virtual.Page, err error) {
 	defer func() {
 		if err != nil {
 			for _, p := range made {
-				_ = v.ctx.takeBack(op, "after a page that could not be made", &v.ctx.api.pageRelease, uintptr(p.handle))
+				_ = v.ctx.takeBack(op, "after a page that could not be made", &v.ctx.api.pageRelease, uintptr(p.Handle))
 			}
 		}
 	}()
 	properties := v.pageProperties(backing)
 	defer runtime.KeepAlive(properties)
 	for i := range count {
-		p := &page{bytes: bytes, backing: backing}
+		p := &virtual.Page{Bytes: bytes, Backing: backing}
 		err := v.ctx.call(op, fmt.Sprintf("page %d of %d, %d bytes", i, count, bytes),
-			&v.ctx.api.pageCreate, dl.Pointer(&p.handle), uintptr(bytes), dl.Pointer(properties), 0)
+			&v.ctx.api.pageCreate, dl.Pointer(&p.Handle), uintptr(bytes), dl.Pointer(properties), 0)
 		if err != nil {
 			return made, err
 		}
@@ -77,12 +76,12 @@ func (v *virtualMemory) createPages(op string, count int, bytes uint64, backing 
 
 // scrubPages makes pages that are mapped nowhere read as zeros: at a place that is
 // taken for that long. The caller has the context.
-func (v *virtualMemory) scrubPages(op string, pages []*page) (err error) {
+func (v *virtualMemory) scrubPages(op string, pages []*virtual.Page) (err error) {
 	total := uint64(0)
 	for _, p := range pages {
-		total += p.bytes
+		total += p.Bytes
 	}
-	window := &reservation{size: total}
+	window := &virtual.Reservation{Size: total}
 	if err := v.takeSpace(op, window, v.granularity.MinimumBytes); err != nil {
 		return err
 	}
@@ -91,27 +90,27 @@ func (v *virtualMemory) scrubPages(op string, pages []*page) (err error) {
 		err = v.closeWindow(op, window, mapped, err)
 	}()
 	for _, p := range pages {
-		if err := v.mapPage(op, p, window.base+mapped); err != nil {
+		if err := v.mapPage(op, p, window.Base+mapped); err != nil {
 			return err
 		}
-		mapped += p.bytes
+		mapped += p.Bytes
 	}
-	if err := v.giveAccess(op, window.base, total, device.AccessReadWrite, nil); err != nil {
+	if err := v.giveAccess(op, window.Base, total, device.AccessReadWrite, nil); err != nil {
 		return err
 	}
-	return v.scrub.zero(op, window.base, total)
+	return v.scrub.zero(op, window.Base, total)
 }
 
 // closeWindow takes the pages out of the place where they were made zeros. The first
 // error is the one that is told.
-func (v *virtualMemory) closeWindow(op string, window *reservation, mapped uint64, first error) error {
+func (v *virtualMemory) closeWindow(op string, window *virtual.Reservation, mapped uint64, first error) error {
 	const what = "after making zeros"
 	var err error
 	if mapped > 0 {
-		err = v.ctx.takeBack(op, what, &v.ctx.api.pageUnmap, uintptr(window.base), uintptr(mapped))
+		err = v.ctx.takeBack(op, what, &v.ctx.api.pageUnmap, uintptr(window.Base), uintptr(mapped))
 	}
 	if err == nil {
-		err = v.ctx.takeBack(op, what, &v.ctx.api.unreserve, uintptr(window.taken), uintptr(window.takenBytes))
+		err = v.ctx.takeBack(op, what, &v.ctx.api.unreserve, uintptr(window.Taken), uintptr(window.TakenBytes))
 	}
 	if first != nil {
 		return first
@@ -128,54 +127,6 @@ func (s *scrubber) zero(op string, addr, size uint64) error {
 	return s.settle(op, what)
 }
 
-// listed are the pages of a list, each there and named once. The caller holds v.mu.
-func (v *virtualMemory) listed(op string, list []device.Page) ([]*page, error) {
-	if len(list) == 0 {
-		return nil, v.ctx.errorf(device.CodeInvalidSize, op, "the list of pages is empty")
-	}
-	seen := make(map[device.Page]bool, len(list))
-	pages := make([]*page, len(list))
-	for i, number := range list {
-		p := v.pages[number]
-		if p == nil || seen[number] {
-			return nil, v.ctx.errorf(device.CodeInvalidHandle, op,
-				"page %d at place %d of the list: is not there, or is named twice", number, i)
-		}
-		seen[number], pages[i] = true, p
-	}
-	return pages, nil
-}
-
-// claimIdle claims the pages of a list, of which none is mapped.
-func (v *virtualMemory) claimIdle(op string, list []device.Page) ([]*page, error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	pages, err := v.listed(op, list)
-	if err != nil {
-		return nil, err
-	}
-	if err := v.checkIdle(op, pages); err != nil {
-		return nil, err
-	}
-	for _, p := range pages {
-		p.state = pageLeaving
-	}
-	return pages, nil
-}
-
-// checkIdle refuses pages that are mapped or claimed. The caller holds v.mu.
-func (v *virtualMemory) checkIdle(op string, pages []*page) error {
-	for _, p := range pages {
-		if p.state != pageThere {
-			return v.isClaimed(op, p)
-		}
-		if p.in != nil {
-			return v.ctx.errorf(device.CodeBusy, op, "page %d is mapped at %#x", p.number, p.at)
-		}
-	}
-	return nil
-}
-
 // Release gives pages back to the driver. Where it refuses one, those that it took
 // before are made again.
 func (o *openDevice) Release(list []device.Page) error {
@@ -184,14 +135,14 @@ func (o *openDevice) Release(list []device.Page) error {
 	if err := o.startVirtual(op); err != nil {
 		return err
 	}
-	pages, err := v.claimIdle(op, list)
+	pages, err := v.book.ClaimIdle(op, list)
 	if err != nil {
 		return err
 	}
 	gone := 0
 	err = o.ctx.giveBackSpace(op, func() error {
 		for i, p := range pages {
-			err := o.ctx.callBack(op, fmt.Sprintf("page %d", p.number), &o.ctx.api.pageRelease, uintptr(p.handle))
+			err := o.ctx.callBack(op, fmt.Sprintf("page %d", p.Number), &o.ctx.api.pageRelease, uintptr(p.Handle))
 			if err != nil && o.ctx.lost.Load() == nil {
 				gone = o.virtual.remake(op, pages[:i])
 				return err
@@ -202,12 +153,7 @@ func (o *openDevice) Release(list []device.Page) error {
 	if err == nil {
 		gone = len(pages)
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for _, p := range pages[:gone] {
-		delete(v.pages, p.number)
-	}
-	settle(pages)
+	v.book.Forget(pages, gone)
 	o.drop(gone)
 	return err
 }
@@ -215,16 +161,16 @@ func (o *openDevice) Release(list []device.Page) error {
 // remake makes physical memory for pages whose own was released. The result is how
 // many of them, from the first on, are gone: where another process was
 // faster, or made the page.
-func (v *virtualMemory) remake(op string, pages []*page) (gone int) {
+func (v *virtualMemory) remake(op string, pages []*virtual.Page) (gone int) {
 	for i := len(pages) - 1; i >= 0; i-- {
-		if pages[i].imported {
+		if pages[i].Imported {
 			return i + 1
 		}
-		made, err := v.createPages(op, 1, pages[i].bytes, pages[i].backing)
+		made, err := v.createPages(op, 1, pages[i].Bytes, pages[i].Backing)
 		if err != nil {
 			return i + 1
 		}
-		pages[i].handle = made[0].handle
+		pages[i].Handle = made[0].Handle
 	}
 	return 0
 }
@@ -236,13 +182,11 @@ func (o *openDevice) Zero(list []device.Page) error {
 	if err := o.startVirtual(op); err != nil {
 		return err
 	}
-	pages, err := v.claimIdle(op, list)
+	pages, err := v.book.ClaimIdle(op, list)
 	if err != nil {
 		return err
 	}
 	err = o.ctx.within(op, func() error { return o.virtual.scrubPages(op, pages) })
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	settle(pages)
+	v.book.Settle(pages)
 	return err
 }

@@ -175,7 +175,7 @@ func TestLookingIsRefused(t *testing.T) {
 }
 
 func closedLook(o *openDevice) error {
-	o.ranges.insert(span{base: 1 << 20, size: 2 * kernelBytes})
+	o.ranges.Insert(span{Base: 1 << 20, Size: 2 * kernelBytes})
 	_, _, err := o.FirstOther(1<<20, 0, 2*kernelBytes)
 	return err
 }

@@ -1,0 +1,71 @@
+package ranges
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// Spans come and go at random and are held against a plain list.
+func TestSpansAgainstAPlainList(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var table Table[string]
+		list := map[uint64]Span[string]{}
+		draw := func() Span[string] {
+			return Span[string]{
+				Base: rapid.Uint64Range(1, 60).Draw(t, "base"), Size: rapid.Uint64Range(1, 12).Draw(t, "size"),
+				Kind: Kind(rapid.IntRange(int(Segment), int(Ordered)).Draw(t, "kind")), Owner: rapid.SampledFrom([]string{"", "a"}).Draw(t, "owner"),
+			}
+		}
+		clear := func(s Span[string]) bool {
+			for _, other := range list {
+				if s.Base < other.Base+other.Size && other.Base < s.Base+s.Size {
+					return false
+				}
+			}
+			return true
+		}
+		for range 60 {
+			s := draw()
+			switch rapid.IntRange(0, 3).Draw(t, "step") {
+			case 0:
+				require.Equal(t, clear(s), table.InsertApart(s))
+				if clear(s) {
+					list[s.Base] = s
+				}
+			case 1:
+				if clear(s) {
+					table.Insert(s)
+					list[s.Base] = s
+				}
+			case 2:
+				if there, ok := list[s.Base]; ok && rapid.Bool().Draw(t, "right") {
+					s.Size, s.Kind = there.Size, there.Kind
+				}
+				there, ok := list[s.Base]
+				ok = ok && there.Size == s.Size && there.Kind == s.Kind
+				got, found := table.Remove(s.Kind, s.Base, s.Size)
+				require.Equal(t, ok, found)
+				if ok {
+					require.Equal(t, there, got)
+					delete(list, s.Base)
+				}
+			case 3:
+				var want Span[string]
+				whole := false
+				for _, other := range list {
+					if s.Base >= other.Base && s.Base < other.Base+other.Size {
+						want, whole = other, s.Base+s.Size <= other.Base+other.Size
+					}
+				}
+				got, holds := table.Holding(s.Base, s.Size)
+				require.Equal(t, whole, holds)
+				require.Equal(t, whole, table.Holds(s.Base, s.Size))
+				if whole {
+					require.Equal(t, want, got)
+				}
+			}
+		}
+	})
+}
