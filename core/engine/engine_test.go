@@ -209,7 +209,7 @@ func TestBandwidthGivesEverythingBackWhicheverCallFails(t *testing.T) {
 	}
 }
 
-func TestClose(t *testing.T) {
+func TestAnEngineInUseCannotBeClosed(t *testing.T) {
 	dev, e := open(mib)
 	p := newBooks(t, e, "p")
 	err := e.Close()

@@ -92,7 +92,7 @@ func TestADeviceIsShownUntilItChanges(t *testing.T) {
 	require.False(t, isShown(place), "a closed device")
 }
 
-func TestPlacesOfPools(t *testing.T) {
+func TestPoolsShareThePlacesWhereBooksAreShown(t *testing.T) {
 	_, e := open(100 * mib)
 	place := &mirror.Device{}
 	e.ShowAt(place, 5)

@@ -263,7 +263,7 @@ func (h *hammer) run(t *testing.T, steps int) {
 
 // Any call from any thread at any time, stopping the library included: nothing
 // crashes, hangs, or is left over in the devices.
-func TestEverythingAtOnce(t *testing.T) {
+func TestAnyCallFromAnyThreadLeavesNothing(t *testing.T) {
 	b := newBench(t)
 	h := &hammer{Library: b.Library, ids: []string{"test:0", "test:1"}}
 	h.run(t, 2000)

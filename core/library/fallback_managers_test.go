@@ -195,7 +195,7 @@ func TestFallbackManagersAreInTheBooks(t *testing.T) {
 	require.NoError(t, at(f.Device, f.gpu).Close(false))
 }
 
-func TestFallbackManagerRefuses(t *testing.T) {
+func TestAFallbackManagerRefusesBadArguments(t *testing.T) {
 	f := startFallen(t)
 	for want, of := range map[device.Code]struct{ device, host uint64 }{
 		device.CodeInvalidHandle:   {1, f.host},

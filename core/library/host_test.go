@@ -24,7 +24,7 @@ func onHost() *library.Library {
 	}})
 }
 
-func TestHostSettings(t *testing.T) {
+func TestTheHostIsConfiguredBySettingsAndEnvironment(t *testing.T) {
 	t.Setenv("FERRUM_HOST_DEVICES", "")
 	t.Setenv("FERRUM_HOST_MEMORY", "")
 	l := onHost()

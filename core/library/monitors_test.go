@@ -28,7 +28,7 @@ func (b *bench) others(index int, handle uint64, percent uint64) {
 	require.NoError(b.t, at(b.Device, handle).SetLimit(0))
 }
 
-func TestMonitorByHandle(t *testing.T) {
+func TestAMonitorTellsTheLevelsOfItsDevices(t *testing.T) {
 	b := startBench(t)
 	here, there := b.open("test:0"), b.open("test:1")
 	first, second := b.manager(here), b.manager(there)
@@ -95,7 +95,7 @@ func TestMonitorCallbackEndsItsMonitor(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-func TestMonitorCollects(t *testing.T) {
+func TestAMonitorCollectsItsManagers(t *testing.T) {
 	b := startBench(t)
 	dev := b.open("test:0")
 	mine := b.manager(dev)
@@ -190,7 +190,7 @@ func TestMonitorRefusesBadArguments(t *testing.T) {
 	require.NoError(t, at(b.Monitor, m).SetCallback(0, nil), "there is none to remove")
 }
 
-func TestManyThreadsMonitor(t *testing.T) {
+func TestThreadsMayRegisterAndDestroyBesideAMonitor(t *testing.T) {
 	b := startBench(t)
 	devices := []uint64{b.open("test:0"), b.open("test:1")}
 	m := b.monitor()

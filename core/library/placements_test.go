@@ -23,7 +23,7 @@ func sized(bytes uint64, devices ...uint64) library.PlacementRequest {
 	return library.PlacementRequest{Request: placement.Request{SizeBytes: bytes}, Devices: devices}
 }
 
-func TestPlacementByHandle(t *testing.T) {
+func TestAStrategyIsNamedAndChosenByHandle(t *testing.T) {
 	b := startBench(t)
 	here, there := b.open("test:0"), b.open("test:1")
 	b.device(0).SetOthersBytes(capacity / 2)
@@ -51,7 +51,7 @@ func TestPlacementByHandle(t *testing.T) {
 	}
 }
 
-func TestPlacementSaysWhy(t *testing.T) {
+func TestAPlacementSaysWhyADeviceWasChosen(t *testing.T) {
 	b := startBench(t)
 	here := b.open("test:0")
 	b.open("test:1")

@@ -120,7 +120,7 @@ func TestARecordedStreamKeepsABlockInFlight(t *testing.T) {
 	b.device(0).Default().Release()
 }
 
-func TestOwners(t *testing.T) {
+func TestAnAddressLeadsToItsBlockAndPool(t *testing.T) {
 	b := startBench(t)
 	dev, other := b.open("test:0"), b.open("test:1")
 	config := smallPool()

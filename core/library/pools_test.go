@@ -104,7 +104,7 @@ func TestPoolFreeWaitsForTheStream(t *testing.T) {
 	require.Equal(t, addr, last)
 }
 
-func TestPoolDestroy(t *testing.T) { overBoth(t, destroyPool) }
+func TestAPoolInUseIsDestroyedByForceOnly(t *testing.T) { overBoth(t, destroyPool) }
 
 func destroyPool(t *testing.T) {
 	b := startBench(t)

@@ -227,7 +227,7 @@ func TestLeakReportJSON(t *testing.T) {
 }
 
 // An age lies between two times that the test took itself.
-func TestLeaksHaveAges(t *testing.T) {
+func TestALeakReportSaysHowOldABlockIs(t *testing.T) {
 	b := startBench(t)
 	begin := time.Now()
 	b.fill("test:0")

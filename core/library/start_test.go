@@ -33,7 +33,7 @@ func TestVersionIsTheHeaders(t *testing.T) {
 	require.Equal(t, version, library.Version)
 }
 
-func TestInitIsCounted(t *testing.T) {
+func TestTheLibraryStopsWithTheLastShutdown(t *testing.T) {
 	b := newBench(t)
 	requireCode(t, device.CodeNotInitialized, b.Shutdown(false))
 	settings := library.Settings{HostDevices: 2}

@@ -9,7 +9,7 @@ import (
 	"ferrum_mem/core/manager"
 )
 
-func TestStreamsAndEvents(t *testing.T) {
+func TestStreamsAndEventsAreMadeAndEndedByHandle(t *testing.T) {
 	b := startBench(t)
 	dev := b.open("test:0")
 	def, err := b.StreamDefault(dev)

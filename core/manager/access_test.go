@@ -106,7 +106,7 @@ func TestAccessCountsDoNotOverflow(t *testing.T) {
 	require.EqualValues(t, uint64(math.MaxUint64), a.stats().WriteCount)
 }
 
-func TestAccessStats(t *testing.T) {
+func TestEachAccessOfABlockIsCounted(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	m := r.manager(t, nil)
 	copiesOn(r)

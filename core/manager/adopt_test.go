@@ -95,7 +95,7 @@ func TestAdoptRefusesBadInput(t *testing.T) {
 	requireError(t, err, device.CodeUnsupported)
 }
 
-func TestAdoptionUnderFaults(t *testing.T) {
+func TestAnAdoptionThatFailsLeavesNothing(t *testing.T) {
 	for n := 1; ; n++ {
 		r := newRig(t, devicetest.Config{Backed: true})
 		m := r.manager(t, nil)
@@ -146,7 +146,7 @@ func TestAFreeWaitsForAllWorkOfAnAdoptedStream(t *testing.T) {
 	requireError(t, err, device.CodeBusy, "0 streams")
 }
 
-func TestPrefetch(t *testing.T) {
+func TestAPrefetchIsWorkOnItsBlock(t *testing.T) {
 	p := cleanPair(t)
 	f := p.first.factory
 	h := p.a.mustAlloc(t, 100)

@@ -14,7 +14,7 @@ import (
 	"ferrum_mem/core/pool"
 )
 
-func TestManagerConfigDefaults(t *testing.T) {
+func TestTheDefaultManagerConfigurationIsTheDocumentedOne(t *testing.T) {
 	c := DefaultConfig()
 	require.Equal(t, map[MemoryType]pool.Config{General: pool.DefaultConfig()}, c.PoolConfigs)
 	require.True(t, c.EnableTracking)
@@ -30,7 +30,7 @@ func TestManagerConfigDefaults(t *testing.T) {
 	require.Equal(t, c, back)
 }
 
-func TestPoolConfigDefaults(t *testing.T) {
+func TestTheDefaultPoolConfigurationIsTheDocumentedOne(t *testing.T) {
 	c := pool.DefaultConfig()
 	require.EqualValues(t, 1<<30, c.InitialSizeBytes)
 	require.Zero(t, c.MaxSizeBytes)

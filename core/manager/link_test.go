@@ -217,7 +217,7 @@ func TestLinkRefusesBadInput(t *testing.T) {
 }
 
 // Whichever call of either driver fails, nothing is left and the books are as before.
-func TestLinksUnderFaults(t *testing.T) {
+func TestALinkThatFailsLeavesNothing(t *testing.T) {
 	for side := range 2 {
 		for n := 1; ; n++ {
 			p := newPair(t, pinning(8<<20))

@@ -42,7 +42,7 @@ func backed(t *testing.T) (*rig, *Manager, *mapBuffers) {
 	return r, r.manager(t, nil), copiesOn(r)
 }
 
-func TestStagedMappings(t *testing.T) {
+func TestAStagedMappingCopiesWhatItsAccessNeeds(t *testing.T) {
 	r, m, copies := backed(t)
 	h := m.mustAlloc(t, 100)
 	content := counting(100)
@@ -167,7 +167,7 @@ func TestMapSeesQueuedWork(t *testing.T) {
 
 // Whatever call of the driver fails, nothing stays mapped by a failed Map, nothing is
 // lost by a failed Unmap, and no copy is left.
-func TestMapUnderFaults(t *testing.T) {
+func TestAMappingThatFailsLeavesNothing(t *testing.T) {
 	for n := 1; ; n++ {
 		r := newRig(t, devicetest.Config{Backed: true})
 		m, copies := r.manager(t, nil), copiesOn(r)

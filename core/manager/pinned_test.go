@@ -108,7 +108,7 @@ func TestPinnedMemoryUnderFaults(t *testing.T) {
 	}
 }
 
-func TestPinnedSettings(t *testing.T) {
+func TestThePinnedPoolIsConfiguredAndTakesNoPages(t *testing.T) {
 	r := cleanRig(t, pinning(8<<20))
 	m := r.manager(t, func(c *Config) {
 		small := smallPool()

@@ -201,7 +201,7 @@ func TestBlocksOfADebugModeStay(t *testing.T) {
 	}
 }
 
-func TestPinsAreCounted(t *testing.T) {
+func TestABlockStaysPinnedUntilTheLastUnpin(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{})
 	m := r.manager(t, nil)
 	h := m.mustAlloc(t, 100)

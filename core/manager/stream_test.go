@@ -212,7 +212,7 @@ func TestEventsMarkPointsOfAStream(t *testing.T) {
 	require.Zero(t, none)
 }
 
-func TestEventsEnd(t *testing.T) {
+func TestADestroyedEventIsStillWaitedFor(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{})
 	stream, held := r.heldStream(t)
 	before := track.Now()

@@ -354,7 +354,7 @@ func TestCollectedAddsEveryNumber(t *testing.T) {
 	require.Equal(t, one.FragmentationAfter, c.Stats.FragmentationAfter)
 }
 
-func TestManyThreads(t *testing.T) {
+func TestThreadsRegisterAndReadAMonitorAtOnce(t *testing.T) {
 	f := newFloor(t, 3, 100*mib)
 	m := newMonitor(t, Config{})
 	var wait sync.WaitGroup

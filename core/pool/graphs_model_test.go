@@ -361,7 +361,7 @@ func (m *graphModel) actions() map[string]func(*rapid.T) {
 
 // Nobody gets what somebody has, and nothing that a graph uses goes to anybody before
 // the graph is released and its last run is over.
-func TestGraphsAgainstModel(t *testing.T) {
+func TestNobodyGetsWhatAGraphUses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &graphModel{graphBench: newGraphBench(t, nil)}
 		m.streams = []*devicetest.Stream{m.first, m.second, m.stream(t)}

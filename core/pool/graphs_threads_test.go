@@ -76,7 +76,7 @@ func TestGraphsOfManyThreads(t *testing.T) {
 
 // Each call of the device fails once, at every place of the life of a graph: it can be made
 // again, and nothing is lost.
-func TestGraphsWithFailures(t *testing.T) {
+func TestACallOfAGraphThatFailsCanBeMadeAgain(t *testing.T) {
 	for n := 1; ; n++ {
 		g := newGraphBench(t, nil)
 		g.dev.FailNth(devicetest.Any, n, nil)

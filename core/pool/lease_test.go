@@ -168,7 +168,7 @@ func TestCachesAreEmptiedBeforeMemoryRunsOut(t *testing.T) {
 
 // Blocks that were taken out of the caches and whose event cannot be recorded
 // are kept, count as cached, and come back later.
-func TestStraysComeBack(t *testing.T) {
+func TestBlocksOfCachesWithoutAnEventComeBackLater(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p, c, s := cached(t, b, nil)
 	mustAlloc(t, p, 256)
@@ -191,7 +191,7 @@ func TestStraysComeBack(t *testing.T) {
 
 // While very many blocks cannot be settled, no more are taken out of the caches: what is
 // kept of them outside has no memory that can be refused.
-func TestStraysAreBounded(t *testing.T) {
+func TestFewBlocksLeaveTheCachesWhileNoneCanBeSettled(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p, c, s := cached(t, b, nil)
 	mustAlloc(t, p, 256)

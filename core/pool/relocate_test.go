@@ -308,7 +308,7 @@ func packed(m *mover, regionBytes uint64) uint64 {
 // is there to start with, no two candidates are left that fit into one region
 // together. A block of a 16th of a region at most adds no more than that to the cost
 // of each of two neighbours, so on average a region is filled to 3/8 at least.
-func TestRandomRelocations(t *testing.T) {
+func TestRelocationsFillRegions(t *testing.T) {
 	devicetest.OneThread(t)
 	for _, strategy := range []string{rangealloc.Default, "tlsf", "buddy", "size_class", "arena"} {
 		t.Run(strategy, rapid.MakeCheck(func(t *rapid.T) {

@@ -212,7 +212,7 @@ func TestModelsThatComeWhileThePoolIsClosed(t *testing.T) {
 
 // Close waits for a model that another thread unregisters, and ends it itself when
 // the other could not.
-func TestCloseBesideUnregister(t *testing.T) {
+func TestClosingWaitsForAModelThatIsBeingUnregistered(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		p := newParty(t, devicetest.Config{}, 32)
 		m := p.model(t, "m", 0, 0, 0)

@@ -34,7 +34,7 @@ func TestAGuaranteeIsNeverBroken(t *testing.T) {
 	p.quit(t)
 }
 
-func TestAMaximumHolds(t *testing.T) {
+func TestAModelGetsNoMoreThanItsMaximum(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 32)
 	m := p.model(t, "m", 2, 5, 0)
 	a := get(t, m, 3)

@@ -66,7 +66,7 @@ func TestBadSettingsAreRefused(t *testing.T) {
 	require.True(t, errors.As(errors.Unwrap(err), &typed), "the device's own error is inside")
 }
 
-func TestDefaultsOfSettings(t *testing.T) {
+func TestSettingsOfZeroAreTheDevices(t *testing.T) {
 	r := newRig(t, devicetest.Config{}, func(c *Config) { c.PageBytes, c.CapacityBytes = 0, 3*mib })
 	require.Equal(t, 2*mib, r.pool.PageBytes(), "the device's recommendation")
 	require.Equal(t, 4*mib, r.pool.CapacityBytes(), "rounded up")

@@ -13,7 +13,7 @@ import (
 	"ferrum_mem/drivers/host"
 )
 
-func TestExportOfRanges(t *testing.T) {
+func TestAnExportedRangeIsTheSameMemoryWhereItIsImported(t *testing.T) {
 	driver, err := host.New(host.Config{MemoryBytes: 64 << 20})
 	require.NoError(t, err)
 	dev, err := driver.Open(0)

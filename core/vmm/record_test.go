@@ -80,7 +80,7 @@ func TestPartOfAnAllocationIsRecorded(t *testing.T) {
 	r.quit(t)
 }
 
-func TestRecordingIsRefused(t *testing.T) {
+func TestARefusedRecordChangesNothing(t *testing.T) {
 	r := newRig(t, backed(devicetest.Config{}), nil)
 	kept := keep(r.pool.physical, r.dev)
 	stream := holding(t, r.dev)

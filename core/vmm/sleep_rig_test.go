@@ -96,7 +96,7 @@ func backed(c devicetest.Config) devicetest.Config {
 	return c
 }
 
-func TestSleepAndWake(t *testing.T) {
+func TestSleepingPagesWakeWithTheirBytes(t *testing.T) {
 	for _, backing := range []SleepBacking{SleepToHost, SleepToFile, SleepDiscard} {
 		for _, pages := range []device.Backing{device.BackingMovable, device.BackingPrivate} {
 			t.Run(fmt.Sprint(backing, pages), func(t *testing.T) {

@@ -128,7 +128,7 @@ func TestWakeWaitsForOthers(t *testing.T) {
 	p.quit(t)
 }
 
-func TestSleepIsRefused(t *testing.T) {
+func TestARefusedSleepChangesNothing(t *testing.T) {
 	r := newRig(t, backed(devicetest.Config{}), nil)
 	keep(r.pool.physical, r.dev)
 	_, err := r.pool.AllocTagged(AllocRequest{SizeBytes: 2 * page, Tag: "kv"})

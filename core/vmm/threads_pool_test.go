@@ -16,7 +16,7 @@ import (
 
 // 64 threads on one pool with its worker: each writes what it gets and finds it
 // again, under limits that move.
-func TestManyThreads(t *testing.T) {
+func TestThreadsOnOnePoolFindTheirBytesAgain(t *testing.T) {
 	for _, backing := range []device.Backing{device.BackingMovable, device.BackingPrivate} {
 		dev := devicetest.Open(devicetest.Config{TotalBytes: 64 * mib, Backed: true})
 		e := engine.New(dev, engine.Options{})
@@ -46,7 +46,7 @@ func TestManyThreads(t *testing.T) {
 	}
 }
 
-// work is one thread of TestManyThreads.
+// work is one thread of TestThreadsOnOnePoolFindTheirBytesAgain.
 func work(dev *devicetest.Device, p *Pool, random *rand.Rand, mark byte) error {
 	for range 120 {
 		first, pages := random.Uint64N(90), 1+random.Uint64N(4)

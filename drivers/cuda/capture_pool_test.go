@@ -144,7 +144,7 @@ func TestGraphsKeepTheirMemory(t *testing.T) {
 }
 
 // Two graphs share a private pool: they run one after the other, and hold little more than one.
-func TestGraphsShareMemory(t *testing.T) {
+func TestGraphsInOnePoolTakeTheMemoryOfOne(t *testing.T) {
 	d := openPooled(t)
 	p := newProgram(t, d.openDevice)
 	var graphs, execs [3]uint64
@@ -217,7 +217,7 @@ func TestWhatGoesWrongWithoutCare(t *testing.T) {
 }
 
 // A capture that fails half-way leaves nothing behind.
-func TestCaptureIsSpoilt(t *testing.T) {
+func TestACaptureThatFailsLeavesNothing(t *testing.T) {
 	if !alone(t) {
 		return
 	}
@@ -271,7 +271,7 @@ func TestDeviceIsLostDuringACapture(t *testing.T) {
 
 // Each call of the driver fails once, at every place of a graph's life: what fails can be done
 // again, the capture is not spoilt, and nothing is lost.
-func TestGraphsUnderFaults(t *testing.T) {
+func TestACallOfAGraphThatFailsCanBeMadeAgain(t *testing.T) {
 	sim := newSimulator(t)
 	for _, name := range []string{
 		"cuStreamGetCaptureInfo_v2", "cuStreamIsCapturing", "cuMemAlloc_v2", "cuMemFree_v2", "cuEventCreate", "cuEventRecord",

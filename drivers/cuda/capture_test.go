@@ -137,7 +137,7 @@ func TestStreamsSayThatTheyCapture(t *testing.T) {
 }
 
 // A driver that does not number captures still has nothing spoilt.
-func TestCapturesWithoutNumbers(t *testing.T) {
+func TestADriverWithoutNumbersOfCapturesSpoilsNone(t *testing.T) {
 	if !alone(t, envLibrary+"="+simulated("11020"), "SIMCUDA_LEAKS=") {
 		return
 	}

@@ -126,7 +126,7 @@ func TestProgramDestroysItsContext(t *testing.T) {
 }
 
 // The handles of streams and events are those of the driver: it takes them.
-func TestNativeHandles(t *testing.T) {
+func TestNativeHandlesAreTheDriversOwn(t *testing.T) {
 	o, sim := open(t, 0), newSimulator(t)
 	s, err := o.NewStream()
 	require.NoError(t, err)

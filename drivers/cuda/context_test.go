@@ -77,7 +77,7 @@ func compileAndLaunch(o *openDevice, addr device.Addr, did func(string, error)) 
 
 // The context that is current on a thread is the program's own affair: several threads
 // with a context each, none, and the primary one of another device.
-func TestCurrentContextStays(t *testing.T) {
+func TestTheThreadsContextIsTheSameAfterACall(t *testing.T) {
 	d := testDriver(t)
 	sim := newSimulator(t)
 	var other uintptr
@@ -228,7 +228,7 @@ func TestPrimaryContextIsReset(t *testing.T) {
 
 // An error of work that spoils the context is told by the next call, and by all later
 // ones.
-func TestDeviceIsLost(t *testing.T) {
+func TestALostDeviceFailsEveryLaterCall(t *testing.T) {
 	for _, native := range []int32{resultIllegalAddress, resultECC, resultLaunchFailed} {
 		t.Run(map[int32]string{700: "address", 214: "ecc", 719: "launch"}[native], func(t *testing.T) {
 			if !alone(t) {

@@ -101,7 +101,7 @@ func TestDriverDoesNotStart(t *testing.T) {
 }
 
 // What a device or driver lacks is said, and the rest works.
-func TestDeviceLacksCapabilities(t *testing.T) {
+func TestWhatADeviceLacksIsSaidAndTheRestWorks(t *testing.T) {
 	if !alone(t, "SIMCUDA_WITHOUT=vmm,peer,mapped,pools") {
 		return
 	}
@@ -123,7 +123,7 @@ func TestDeviceLacksCapabilities(t *testing.T) {
 var generations = []string{"11020", "12000", "12040", "12090", "13000"}
 
 // Every generation of the driver has the functions that are looked for.
-func TestGenerations(t *testing.T) {
+func TestEachGenerationHasTheFunctionsThatAreLookedFor(t *testing.T) {
 	for _, generation := range generations {
 		t.Run(generation, func(t *testing.T) {
 			if alone(t, envLibrary+"="+simulated(generation)) {

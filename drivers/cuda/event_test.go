@@ -122,7 +122,7 @@ func TestEventsOfManyThreads(t *testing.T) {
 
 // Every generation of the driver measures between events: at least what host functions
 // in between saw pass, and no more than what passed around them.
-func TestTimeBetweenEvents(t *testing.T) {
+func TestTheTimeBetweenEventsCoversTheWorkBetween(t *testing.T) {
 	for _, generation := range generations {
 		t.Run(generation, func(t *testing.T) {
 			if alone(t, envLibrary+"="+simulated(generation)) {

@@ -147,7 +147,7 @@ func TestImportRefusesBadInput(t *testing.T) {
 }
 
 // Whichever call of the driver fails, nothing is left, and the next try works.
-func TestExportFails(t *testing.T) {
+func TestAnExportThatFailsLeavesNothing(t *testing.T) {
 	const size = 2 << 20
 	sim, o := newSimulator(t), open(t, 0)
 	before := descriptors(t)

@@ -138,7 +138,7 @@ func TestEveryCallFailsOnce(t *testing.T) {
 }
 
 // Opening fails at every call that it makes, and keeps nothing.
-func TestOpeningFails(t *testing.T) {
+func TestAnOpeningThatFailsKeepsNothing(t *testing.T) {
 	d, sim := testDriver(t), newSimulator(t)
 	for _, name := range []string{
 		"cuDevicePrimaryCtxRetain", "cuCtxPushCurrent_v2", "cuMemGetAllocationGranularity", "cuStreamCreateWithPriority",

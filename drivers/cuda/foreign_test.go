@@ -24,7 +24,7 @@ func TestMemoryOfAnotherDeviceIsNotAdopted(t *testing.T) {
 	sim.clean()
 }
 
-func TestEventsOfOthers(t *testing.T) {
+func TestAStreamWaitsForEventsOfOthers(t *testing.T) {
 	o, sim := open(t, 0), newSimulator(t)
 	other := open(t, 1)
 	addr, err := o.Alloc(64 << 10)
@@ -81,7 +81,7 @@ func TestEventsOfOthers(t *testing.T) {
 	sim.clean()
 }
 
-func TestStreamsOfOthers(t *testing.T) {
+func TestAnAdoptedStreamOrdersWorkAndIsLeftAlone(t *testing.T) {
 	o, sim := open(t, 0), newSimulator(t)
 	addr, err := o.Alloc(64 << 10)
 	require.NoError(t, err)

@@ -132,7 +132,7 @@ func (h *headerText) sources() {
 
 // The layouts, numbers, names and versions that are used here are those of the vendor's
 // header: a compiler says so.
-func TestHeaderAgrees(t *testing.T) {
+func TestLayoutsAndNumbersAreThoseOfTheVendorsHeader(t *testing.T) {
 	headers, err := filepath.Glob("../../build/venv/lib/python3*/site-packages/nvidia/cuda_runtime/include")
 	require.NoError(t, err)
 	compiler, missing := exec.LookPath("cc")

@@ -163,7 +163,7 @@ func TestSharedMemoryThatIsGone(t *testing.T) {
 }
 
 // Every call of the driver fails once, and leaves nothing.
-func TestSharingFails(t *testing.T) {
+func TestASharingThatFailsLeavesNothing(t *testing.T) {
 	var told message
 	sim := newSimulator(t)
 	once := func(o *openDevice, name string, call func() error) {

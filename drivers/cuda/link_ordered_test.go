@@ -57,7 +57,7 @@ func TestPeersUseOrderedMemory(t *testing.T) {
 	}
 }
 
-func TestLinkedOrderedMemory(t *testing.T) {
+func TestStreamOrderedMemoryCanBeLinked(t *testing.T) {
 	const size = 64 << 10
 	a, b := openTwo(t)
 	sim := newSimulator(t)

@@ -27,7 +27,7 @@ func openTwo(t testing.TB) (a, b *openDevice) {
 
 // Each kind of memory of one device is used by work of another, and not before it was
 // linked or after that ended.
-func TestLinksBetweenDevices(t *testing.T) {
+func TestLinkedMemoryIsUsedBetweenLinkAndUnlink(t *testing.T) {
 	if !alone(t, "SIMCUDA_DEVICES=4") {
 		return
 	}
@@ -225,7 +225,7 @@ func TestAccessOfSeveralDevices(t *testing.T) {
 }
 
 // A link that fails leaves nothing, whichever call of the driver it is.
-func TestLinksFail(t *testing.T) {
+func TestALinkThatFailsLeavesNothing(t *testing.T) {
 	sim := newSimulator(t)
 	for _, name := range []string{"cuCtxEnablePeerAccess", "cuMemHostGetDevicePointer_v2", "cuMemSetAccess"} {
 		a, b := openTwo(t)

@@ -29,7 +29,7 @@ func (s simulator) said(which int, addr device.Addr, size uint64) int32 {
 }
 
 // Every generation of the driver has the kinds of memory that its devices can have.
-func TestKindsOfMemory(t *testing.T) {
+func TestEachGenerationHasTheMemoryOfItsDevices(t *testing.T) {
 	for _, generation := range generations {
 		t.Run(generation, func(t *testing.T) {
 			if !alone(t, envLibrary+"="+simulated(generation)) {

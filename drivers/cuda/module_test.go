@@ -22,7 +22,7 @@ func firstOther(at device.Addr, size uint64, value uint32, result device.Addr) d
 	}
 }
 
-func TestKernelsRun(t *testing.T) {
+func TestACompiledKernelRunsAndTellsItsLimits(t *testing.T) {
 	for _, generation := range generations {
 		t.Run(generation, func(t *testing.T) {
 			if !alone(t, envLibrary+"="+simulated(generation)) {
@@ -109,7 +109,7 @@ func TestTextThatDoesNotCompile(t *testing.T) {
 }
 
 // A launch that the kernel or its device do not allow does not get to the driver.
-func TestLaunchesAreChecked(t *testing.T) {
+func TestALaunchThatIsNotAllowedNeverGetsToTheDriver(t *testing.T) {
 	o, other := open(t, 0), open(t, 1)
 	m, err := o.Compile([]byte(strings.Replace(string(firstOtherText), ")\n{", ")\n.maxntid 128, 1, 1\n{", 1)))
 	require.NoError(t, err)

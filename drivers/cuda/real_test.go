@@ -11,7 +11,7 @@ import (
 
 // The real library has every function of the table, says which version it is, and says
 // that there is no device where there is none.
-func TestRealLibrary(t *testing.T) {
+func TestTheRealLibraryHasEveryFunctionOfTheTable(t *testing.T) {
 	paths, err := filepath.Glob("../../build/test/libcuda/usr/lib/*/nvidia/current/libcuda.so.1")
 	require.NoError(t, err)
 	if len(paths) == 0 {

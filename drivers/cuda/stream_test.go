@@ -82,7 +82,7 @@ func TestOverlappingCopiesWithoutPools(t *testing.T) {
 	newSimulator(t).clean()
 }
 
-func TestWrongWork(t *testing.T) {
+func TestWrongWorkIsRefusedByName(t *testing.T) {
 	o := open(t, 0)
 	addr, err := o.Alloc(64 << 10)
 	require.NoError(t, err)
@@ -149,7 +149,7 @@ func blocked(t *testing.T, s device.Stream) (release func()) {
 	return sync.OnceFunc(func() { close(gate) })
 }
 
-func TestWaitsHaveLimits(t *testing.T) {
+func TestAWaitEndsAtItsTimeout(t *testing.T) {
 	o := open(t, 0)
 	s, err := o.NewStream()
 	require.NoError(t, err)
@@ -186,7 +186,7 @@ func TestWaitsHaveLimits(t *testing.T) {
 }
 
 // An event orders streams of two devices: what waits runs after what was waited for.
-func TestEventsOrderStreams(t *testing.T) {
+func TestAnEventOrdersStreamsOfTwoDevices(t *testing.T) {
 	o, other := open(t, 0), open(t, 1)
 	from, err := o.NewStream()
 	require.NoError(t, err)
@@ -250,7 +250,7 @@ func TestHostFunctionsThatPanicOrCall(t *testing.T) {
 	newSimulator(t).clean()
 }
 
-func TestPriorities(t *testing.T) {
+func TestAStreamHasThePriorityThatWasAskedFor(t *testing.T) {
 	o := open(t, 0)
 	least, greatest, err := o.StreamPriorities()
 	require.NoError(t, err)
@@ -275,7 +275,7 @@ func TestPriorities(t *testing.T) {
 	sim.clean()
 }
 
-func TestPinnedMemory(t *testing.T) {
+func TestPinnedMemoryIsSeenByBothSides(t *testing.T) {
 	o := open(t, 0)
 	pinned, err := o.AllocPinned(64 << 10)
 	require.NoError(t, err)
@@ -297,7 +297,7 @@ func TestPinnedMemory(t *testing.T) {
 	newSimulator(t).clean()
 }
 
-func TestPeers(t *testing.T) {
+func TestPeerCopiesMoveTheBytes(t *testing.T) {
 	d := testDriver(t)
 	first, err := d.Open(0)
 	require.NoError(t, err)
@@ -332,7 +332,7 @@ func TestPeers(t *testing.T) {
 type foreignDevice struct{ device.Device }
 
 // What another process takes between a reading and an allocation is no room.
-func TestMemoryRunsOut(t *testing.T) {
+func TestMemoryTakenByAnotherProcessIsNoRoom(t *testing.T) {
 	o, sim := open(t, 1), newSimulator(t)
 	before, err := o.Memory()
 	require.NoError(t, err)

@@ -42,7 +42,7 @@ func looksRight(t *testing.T, o *openDevice, size uint64) {
 	require.NoError(t, o.Free(addr, size))
 }
 
-func TestLooksThroughMemory(t *testing.T) {
+func TestDebugModeFindsChangedBytesOnTheDevice(t *testing.T) {
 	for _, generation := range generations {
 		t.Run(generation, func(t *testing.T) {
 			if !alone(t, envLibrary+"="+simulated(generation), "SIMCUDA_JITTER_US=5") {
@@ -134,7 +134,7 @@ func TestLookingFailsAtEachCall(t *testing.T) {
 	}
 }
 
-func TestLookingIsRefused(t *testing.T) {
+func TestALookThatIsRefusedChangesNothing(t *testing.T) {
 	o := open(t, 0)
 	addr, err := o.Alloc(granularityBytes)
 	require.NoError(t, err)

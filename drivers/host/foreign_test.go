@@ -40,7 +40,7 @@ func TestAdoptedMemoryThatIsGone(t *testing.T) {
 	require.NoError(t, o.Disown(addr, size))
 }
 
-func TestWhatIsMapped(t *testing.T) {
+func TestMappedRangesAreToldFromUnmappedOnes(t *testing.T) {
 	m := mapping.System()
 	page := uint64(os.Getpagesize())
 	address, err := m.Reserve(4 * page)
@@ -53,7 +53,7 @@ func TestWhatIsMapped(t *testing.T) {
 	require.NoError(t, m.Release(address, page))
 }
 
-func TestReadableAndWritable(t *testing.T) {
+func TestARangeIsWritableWhereTheSystemListsItSo(t *testing.T) {
 	s := newSystem(files(t, map[string]string{
 		"proc/self/maps": "1000-2000 rw-p 0 0 0\n2000-3000 rw-s 0 0 0\n3000-4000 r--p 0 0 0\n5000-6000 rw-p 0 0 0\n",
 	}))

@@ -45,7 +45,7 @@ func TestWorkersStartLateAndStop(t *testing.T) {
 	require.LessOrEqual(t, runtime.NumGoroutine(), before)
 }
 
-func TestClosedIsClosed(t *testing.T) {
+func TestAClosedDeviceRefusesEveryCall(t *testing.T) {
 	o := openOne(t)
 	s := newQueue(t, o)
 	passed, err := s.RecordEvent()

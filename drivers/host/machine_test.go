@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestMachine(t *testing.T) {
+func TestTheMachineIsDescribedByWhatTheSystemSays(t *testing.T) {
 	require.Equal(t, Machine{Processor: "Unknown CPU"}, newSystem(files(t, nil)).machine(), "nothing is guessed")
 	got := newSystem(files(t, map[string]string{
 		"proc/cpuinfo": "model name : X\n", "proc/meminfo": "MemTotal: 1024 kB\nMemAvailable: 512 kB\n",

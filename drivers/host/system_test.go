@@ -17,7 +17,7 @@ const (
 	v2Mount = "24 20 0:21 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n"
 )
 
-func TestCgroupLimits(t *testing.T) {
+func TestTheLeastLimitOfTheControlGroupsCounts(t *testing.T) {
 	for name, c := range map[string]struct {
 		tree    map[string]string
 		version int
@@ -206,8 +206,8 @@ func TestReadingsThatMeanNothing(t *testing.T) {
 	}
 }
 
-// TestProcessorOfMany looks at the first processor only where that says enough.
-func TestProcessorOfMany(t *testing.T) {
+// TestOneProcessorIsReadWhereThatSaysEnough looks at the first processor only where that says enough.
+func TestOneProcessorIsReadWhereThatSaysEnough(t *testing.T) {
 	one := "processor\t: 0\nmodel name\t: Example CPU\nflags\t: " + strings.Repeat("flag ", 600) + "\n\n"
 	long := strings.Replace(one, "flag ", strings.Repeat("flag ", 10), 1)
 	nameless := "processor\t: 0\n\nprocessor\t: 1\n\nHardware\t: Example board\n"
@@ -224,7 +224,7 @@ func TestProcessorOfMany(t *testing.T) {
 	require.LessOrEqual(t, len(newSystem(root).readUpTo("proc/cpuinfo", 4096)), 8192)
 }
 
-func TestThisMachine(t *testing.T) {
+func TestTheLimitsOfThisMachineAreRead(t *testing.T) {
 	l := ReadLimits()
 	require.NotZero(t, l.MemTotalBytes)
 	require.NotZero(t, l.PageSizeBytes)

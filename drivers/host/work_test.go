@@ -82,7 +82,7 @@ func TestBadOperationsAreRefusedAndChangeNothing(t *testing.T) {
 	require.NoError(t, other.Free(foreign, 64<<10))
 }
 
-func TestPeerCopies(t *testing.T) {
+func TestACopyFromAPeerHoldsBothMemories(t *testing.T) {
 	devices := openSome(t, Config{Devices: 2, MemoryBytes: 1 << 30})
 	o, other := devices[0], devices[1]
 	to, from := allocate(t, o, 4<<20), allocate(t, other, 4<<20)

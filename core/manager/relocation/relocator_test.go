@@ -146,7 +146,7 @@ func TestNewcomersAreMovedAfterThePlan(t *testing.T) {
 
 // A pool that moves nothing has its blocks counted as debugged, and one that has been
 // closed since has none any more.
-func TestPoolsThatRefuse(t *testing.T) {
+func TestAPoolThatMovesNothingIsPassedOver(t *testing.T) {
 	w := &world{pages: 1, claims: map[device.Addr]bool{}, made: 2}
 	w.pools = []*worldPool{{w: w, refuses: device.Errorf(device.CodeUnsupported, "relocate", "debug mode")}}
 	w.blocks = []*worldBlock{{addr: 1, in: w.pools[0]}, {addr: 2, in: w.pools[0]}}

@@ -115,7 +115,7 @@ func TestAGraphFromBeginToRelease(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-func TestWhatCannotBegin(t *testing.T) {
+func TestAGraphThatCannotBeginLeavesNothing(t *testing.T) {
 	b := newBench()
 	s, other := b.stream(t), b.stream(t)
 	begin := func(s device.Stream, shared uint64) error {
@@ -160,7 +160,7 @@ func TestWhatCannotBegin(t *testing.T) {
 }
 
 // Nothing begins while WhileNone works, and it does not work while something is left.
-func TestWhileNone(t *testing.T) {
+func TestNothingBeginsWhileGraphsAreKeptOut(t *testing.T) {
 	b := newBench()
 	s := b.stream(t)
 	began := make(chan error)
@@ -215,8 +215,8 @@ func TestSpoiltCapturesAreKnownByTheirStreams(t *testing.T) {
 	require.True(t, branch.IsOver())
 }
 
-// TestReleasesFailWholly has every call of a release fail once.
-func TestReleasesFailWholly(t *testing.T) {
+// TestAReleaseThatFailsChangesNothing has every call of a release fail once.
+func TestAReleaseThatFailsChangesNothing(t *testing.T) {
 	for _, call := range []devicetest.Call{devicetest.RecordEvent, devicetest.StreamIdle} {
 		for nth := 1; ; nth++ {
 			b := newBench()

@@ -47,7 +47,7 @@ func TestWhatIsThrownAwayNeedsNoCopy(t *testing.T) {
 	require.Equal(t, []pageset.Run{run(3, 4)}, p.Zeros)
 }
 
-func TestTagsThatSleep(t *testing.T) {
+func TestATagSleepsUntilItOrAllWake(t *testing.T) {
 	var tags Tags
 	require.False(t, tags.Any() || tags.All() || tags.Sleeps("kv"))
 	tags.Begin("kv")

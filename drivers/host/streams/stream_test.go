@@ -11,7 +11,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-func TestCopiesAndFills(t *testing.T) {
+func TestCopiesAndFillsMoveTheBytes(t *testing.T) {
 	o := openOne(t)
 	const size = 1 << 20
 	addr := allocate(t, o, 2*size)
@@ -83,7 +83,7 @@ func TestFillPatternsAndSizes(t *testing.T) {
 	}
 }
 
-func TestWaitingAndAsking(t *testing.T) {
+func TestAWaitEndsWithTheWorkOrTheTimeout(t *testing.T) {
 	o := openOne(t)
 	s := newQueue(t, o)
 	idle := func() bool {

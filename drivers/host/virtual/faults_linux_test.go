@@ -211,7 +211,7 @@ func TestEverySystemCallOfVirtualMemoryMayFail(t *testing.T) {
 
 // The same, when nothing works from some call on: undoing fails as well. Then no
 // byte is led to where it must not be, and everything works once the system does.
-func TestUndoingThatFails(t *testing.T) {
+func TestPagesThatCannotBePutBackLoseTheirAccess(t *testing.T) {
 	f := &faulty{err: syscall.ENOMEM}
 	o := openWith(t, f.mapper())
 	pages := make([]device.Page, 3)
@@ -287,7 +287,7 @@ func TestRefusalsOfTheSystemAreNamed(t *testing.T) {
 }
 
 // A process that may have small files only has few movable pages, and is told.
-func TestSmallFiles(t *testing.T) {
+func TestALimitOnTheSizeOfFilesBoundsMovablePages(t *testing.T) {
 	m := mapping.System()
 	real := m.Virtual.OpenFile
 	m.Virtual.OpenFile = func(uint64) (int, uint64, error) { return real(4 * scriptPage) }

@@ -15,7 +15,7 @@ import (
 
 // Mappings that are kept for the rest of the process are given away by the first call
 // that the system refuses, and no more are taken until they are back.
-func TestSpareMappings(t *testing.T) {
+func TestSpareMappingsAreGivenAwayOnceAndMadeAgain(t *testing.T) {
 	m := mapping.System()
 	virtual := *m.Virtual
 	m.Virtual = &virtual

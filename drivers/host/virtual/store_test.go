@@ -92,7 +92,7 @@ func count(flags []bool) (n int) {
 
 // Takings and givings that meet may have the count below 0 for a moment: that is no
 // bound that was reached.
-func TestMappingsBelowNothing(t *testing.T) {
+func TestACountOfMappingsBelowZeroIsNoBound(t *testing.T) {
 	m := mappings{bound: 800}
 	m.count.Store(-2)
 	require.NoError(t, m.take("op", 1))

@@ -125,7 +125,7 @@ func TestPagesGoBackToTheSystem(t *testing.T) {
 
 // Pages that lie in a row and were made in a row are one mapping; ranges that come
 // and go leave none behind.
-func TestMappingsStayFew(t *testing.T) {
+func TestPagesInARowAreOneMapping(t *testing.T) {
 	for _, backing := range []device.Backing{device.BackingMovable, device.BackingPrivate} {
 		const count = 256
 		o, addr, pages := openVirtual(t, count, scriptPage, backing)
@@ -148,7 +148,7 @@ func TestMappingsStayFew(t *testing.T) {
 
 // The bound on mappings, reached: a typed error that names it, before the process
 // can have none any more, and everything is as it was.
-func TestTooManyMappings(t *testing.T) {
+func TestTheBoundOnMappingsIsATypedError(t *testing.T) {
 	bound := maxMappings(t)
 	if bound == 0 || bound > 100_000 {
 		t.Skipf("vm.max_map_count is %d: too many to reach here", bound)
@@ -188,7 +188,7 @@ func TestTooManyMappings(t *testing.T) {
 }
 
 // What is counted is what the system has.
-func TestMappingsAreCounted(t *testing.T) {
+func TestMappingsAreCountedAsTheSystemHasThem(t *testing.T) {
 	const count = 12
 	o, addr, pages := openVirtual(t, count, scriptPage, device.BackingMovable)
 	private := make([]device.Page, count)
