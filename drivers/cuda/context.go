@@ -120,7 +120,7 @@ func (c *driverContext) isLost(op string, first *device.Error) error {
 // outsideHostFunction refuses what the driver forbids to a function that a stream
 // runs: to call it.
 func (c *driverContext) outsideHostFunction(op string) error {
-	if insideHostFunction() {
+	if hostCalls.Inside() {
 		return c.errorf(device.CodeInvalidState, op, "called from a host function, in which CUDA cannot be called")
 	}
 	return nil

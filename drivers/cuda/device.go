@@ -108,7 +108,7 @@ func (o *openDevice) leave() {
 	}
 	o.orderedPool.leave(op)
 	o.events.leave(op)
-	forgetHostCalls(o)
+	hostCalls.Forget(func(s *stream) bool { return s.owner == o })
 	o.ctx.leaveContext()
 }
 
@@ -295,7 +295,4 @@ type stream struct {
 	mu sync.Mutex
 	// failure is that of a host function since the last Synchronize.
 	failure error
-	// hostCalls is how many functions of the stream are in the table of hostCalls, whose
-	// lock guards it.
-	hostCalls int
 }

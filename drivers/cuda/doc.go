@@ -22,16 +22,17 @@
 // function is there since which version, layout.go and errors.go hold the numbers and
 // structs, each with its name in the vendor's header.
 //
-// What needs no call of the driver has packages of its own, which other runtimes built like
-// this one can use: drivers/internal/gpu/virtual, the books of virtual memory, and
-// drivers/internal/gpu/ranges, what a device may use by address.
+// What needs no call of the driver has packages of its own below drivers/internal/gpu, which
+// other runtimes built like this one can use: the books of virtual memory (virtual), what a
+// device may use by address (ranges), spare events (events) and the functions that streams
+// will run (hostcalls).
 //
 // Lock order: looker.mu, module.using or orderedPool.mu, then event.using (of two events
 // in the order of their numbers), virtualMemory.opening or, after the former, stream.using;
-// then driverContext.gate; then, each alone, openDevice.mu, deviceEvents.mu, spareEvents.mu,
-// the locks of ranges and books, stream.mu and the lock of the table of host functions. The first of these are held over
-// calls of the driver, so that a handle is not destroyed while it is in use, and no page is
-// mapped while another device is let in.
+// then driverContext.gate; then, each alone, openDevice.mu, deviceEvents.mu, stream.mu and
+// the locks of those packages. The first of these are held over calls of the driver, so that
+// a handle is not destroyed while it is in use, and no page is mapped while another device is
+// let in.
 //
 // # Files in reading order
 //

@@ -41,7 +41,7 @@ func (s *stream) record(op string, timed bool) (*event, error) {
 			return err
 		}
 		if e.capture, err = s.recordEnd(op, e.handle); err != nil {
-			if !o.events.spare.put(e.handle, timed) {
+			if !o.events.spare.Put(e.handle, timed) {
 				_ = o.ctx.takeBack(op, "", &o.ctx.api.eventDestroy, e.handle)
 			}
 			return err
@@ -197,7 +197,7 @@ func (e *event) Close() error {
 	}
 	e.closed = true
 	handle := e.release()
-	if handle == 0 || e.foreign || !e.shared && o.ctx.lost.Load() == nil && o.events.spare.put(handle, e.timed) {
+	if handle == 0 || e.foreign || !e.shared && o.ctx.lost.Load() == nil && o.events.spare.Put(handle, e.timed) {
 		return nil
 	}
 	return o.ctx.returned(o.ctx.current(op, func() error { return o.ctx.call(op, "", &o.ctx.api.eventDestroy, handle) }))

@@ -9,6 +9,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/drivers/internal/gpu/events"
 )
 
 // An event that was forgotten is recorded again, also while a stream still waits for
@@ -47,21 +48,21 @@ func TestEventsAreRecordedAgain(t *testing.T) {
 // The device keeps no more events than it says, and none after it was closed.
 func TestSpareEventsAreBounded(t *testing.T) {
 	o, sim := open(t, 0), newSimulator(t)
-	events := make([]device.Event, mostSpareEvents+10)
-	for i := range events {
+	made := make([]device.Event, events.Most+10)
+	for i := range made {
 		var err error
-		events[i], err = o.DefaultStream().RecordEvent()
+		made[i], err = o.DefaultStream().RecordEvent()
 		require.NoError(t, err)
 	}
-	made := sim.callsOf(func() {
-		for _, e := range events {
+	calls := sim.callsOf(func() {
+		for _, e := range made {
 			require.NoError(t, e.Close())
 		}
 	})
-	require.Equal(t, 10, made["cuEventDestroy_v2"])
+	require.Equal(t, 10, calls["cuEventDestroy_v2"])
 	late, err := o.DefaultStream().RecordEvent()
 	require.NoError(t, err)
-	require.Equal(t, mostSpareEvents, sim.callsOf(func() { require.NoError(t, o.Close()) })["cuEventDestroy_v2"])
+	require.Equal(t, events.Most, sim.callsOf(func() { require.NoError(t, o.Close()) })["cuEventDestroy_v2"])
 	require.NoError(t, late.Close())
 	sim.clean()
 }

@@ -201,7 +201,7 @@ func (s *stream) settle(op string) error {
 	if err == nil {
 		err = o.ctx.call(op, "", &o.ctx.api.eventSynchronize, end)
 	}
-	if o.events.spare.put(end, false) {
+	if o.events.spare.Put(end, false) {
 		return err
 	}
 	freed := o.ctx.takeBack(op, "", &o.ctx.api.eventDestroy, end)

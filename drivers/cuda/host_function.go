@@ -1,34 +1,20 @@
 package cuda
 
 import (
-	"maps"
-	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/internal/dl"
+	"ferrum_mem/drivers/internal/gpu/hostcalls"
 )
 
-// hostCall is a host function that is queued.
-type hostCall struct {
-	stream   *stream
-	function func()
-}
+// hostCalls are the functions that streams of this process will run. The driver is given
+// the one entry, made when it is first needed, and a number.
+var hostCalls = hostcalls.New[*stream]("cuda host function", threadID)
 
-// hostCalls are the functions that streams of this process will run. C code cannot
-// hold a Go function: it is given a number, and calls the one entry with it.
-var hostCalls struct {
-	mu      sync.Mutex
-	entry   uintptr
-	last    uintptr
-	queued  map[uintptr]hostCall
-	threads map[int64]struct{}
-}
-
-// hostCallsRunning is len(hostCalls.threads), for who wants to know without the lock
-// that there is none.
-var hostCallsRunning atomic.Int64
+var hostEntry = sync.OnceValues(func() (uintptr, error) {
+	return dl.Callback(func(number uintptr) { hostCalls.Run(number, (*stream).hostFunctionFailed) })
+})
 
 // HostFunction runs fn on a thread that is its own while it runs. Calls of this driver
 // from there, which CUDA does not allow, are CodeInvalidState (on Linux). If fn
@@ -53,82 +39,29 @@ func (s *stream) HostFunction(fn func()) error {
 			}
 			return err
 		}
-		entry, number, err := queueHostCall(op, hostCall{s, fn})
+		entry, number, err := s.queueHostCall(op, fn)
 		if err != nil {
 			return err
 		}
 		if err := o.ctx.call(op, "", &o.ctx.api.hostFunction, s.handle, entry, number); err != nil {
-			takeHostCall(number)
+			hostCalls.Drop(number)
 			return err
 		}
 		return nil
 	})
 }
 
-func queueHostCall(op string, call hostCall) (entry, number uintptr, err error) {
-	h := &hostCalls
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if queued := call.stream.hostCalls; queued >= device.MaxQueued {
-		return 0, 0, call.stream.owner.ctx.errorf(device.CodeResourceExhausted, op,
-			"%d functions of the stream are queued already, as many as may be", queued)
+func (s *stream) queueHostCall(op string, fn func()) (entry, number uintptr, err error) {
+	entry, err = hostEntry()
+	if err != nil {
+		return 0, 0, s.owner.ctx.errorf(device.CodeUnsupported, op, "%v", err)
 	}
-	if h.entry == 0 {
-		if h.entry, err = dl.Callback(runHostCall); err != nil {
-			return 0, 0, call.stream.owner.ctx.errorf(device.CodeUnsupported, op, "%v", err)
-		}
-		h.queued, h.threads = make(map[uintptr]hostCall), make(map[int64]struct{})
+	number, full := hostCalls.Queue(s, device.MaxQueued, fn)
+	if full {
+		return 0, 0, s.owner.ctx.errorf(device.CodeResourceExhausted, op,
+			"%d functions of the stream are queued already, as many as may be", device.MaxQueued)
 	}
-	h.last++
-	h.queued[h.last] = call
-	call.stream.hostCalls++
-	return h.entry, h.last, nil
-}
-
-func takeHostCall(number uintptr) (hostCall, bool) {
-	hostCalls.mu.Lock()
-	defer hostCalls.mu.Unlock()
-	call, found := hostCalls.queued[number]
-	if found {
-		delete(hostCalls.queued, number)
-		call.stream.hostCalls--
-	}
-	return call, found
-}
-
-// forgetHostCalls drops the functions that a device which was lost never ran.
-func forgetHostCalls(of *openDevice) {
-	hostCalls.mu.Lock()
-	defer hostCalls.mu.Unlock()
-	maps.DeleteFunc(hostCalls.queued, func(_ uintptr, call hostCall) bool {
-		if call.stream.owner != of {
-			return false
-		}
-		call.stream.hostCalls--
-		return true
-	})
-}
-
-// runHostCall is called by the driver. The function runs on a worker, which a panic
-// ends instead of the driver's thread.
-func runHostCall(number uintptr) {
-	call, found := takeHostCall(number)
-	if !found {
-		return
-	}
-	returned := false
-	<-device.Go("cuda host function", func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		thread := threadID()
-		noteThread(thread, true)
-		defer noteThread(thread, false)
-		call.function()
-		returned = true
-	})
-	if !returned {
-		call.stream.hostFunctionFailed()
-	}
+	return entry, number, nil
 }
 
 func (s *stream) hostFunctionFailed() {
@@ -138,27 +71,4 @@ func (s *stream) hostFunctionFailed() {
 		s.failure = s.owner.ctx.errorf(device.CodeInternal, "cuda.host_function",
 			"a host function panicked or ended its goroutine")
 	}
-}
-
-func noteThread(thread int64, runs bool) {
-	hostCalls.mu.Lock()
-	defer hostCalls.mu.Unlock()
-	if runs && thread != 0 {
-		hostCalls.threads[thread] = struct{}{}
-	} else {
-		delete(hostCalls.threads, thread)
-	}
-	hostCallsRunning.Store(int64(len(hostCalls.threads)))
-}
-
-// insideHostFunction says whether the calling thread runs a host function.
-func insideHostFunction() bool {
-	if hostCallsRunning.Load() == 0 {
-		return false
-	}
-	thread := threadID()
-	hostCalls.mu.Lock()
-	defer hostCalls.mu.Unlock()
-	_, inside := hostCalls.threads[thread]
-	return inside
 }

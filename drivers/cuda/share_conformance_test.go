@@ -70,7 +70,7 @@ type owner struct {
 func (w *owner) Stream() device.ForeignStream { return device.ForeignStream{Native: uint64(w.native)} }
 
 func (w *owner) Queue(work func()) {
-	entry, number, err := queueHostCall("test", hostCall{&stream{owner: w.keeps}, work})
+	entry, number, err := (&stream{owner: w.keeps}).queueHostCall("test", work)
 	require.NoError(w.sim.t, err)
 	require.NoError(w.sim.t, w.keeps.ctx.within("test", func() error {
 		w.sim.must("cuLaunchHostFunc", w.native, entry, number)

@@ -363,9 +363,12 @@ func TestHostFunctionsAreBounded(t *testing.T) {
 	<-begun
 	// The others are as good as queued: only the table is bounded, not what the driver has.
 	const few = 3
-	hostCalls.mu.Lock()
-	s.hostCalls += device.MaxQueued - few
-	hostCalls.mu.Unlock()
+	var others []uintptr
+	for range device.MaxQueued - few {
+		number, full := hostCalls.Queue(s, device.MaxQueued, func() {})
+		require.False(t, full)
+		others = append(others, number)
+	}
 	ran := 0
 	for range few {
 		require.NoError(t, s.HostFunction(func() { ran++ }))
@@ -374,15 +377,13 @@ func TestHostFunctionsAreBounded(t *testing.T) {
 	requireCode(t, device.CodeResourceExhausted, err)
 	require.ErrorContains(t, err, "1048576")
 	require.NoError(t, other.HostFunction(func() {}), "each stream has its own bound")
-	hostCalls.mu.Lock()
-	s.hostCalls -= device.MaxQueued - few
-	hostCalls.mu.Unlock()
+	for _, number := range others {
+		hostCalls.Drop(number)
+	}
 	close(release)
 	require.NoError(t, s.Synchronize(device.Forever))
 	require.Equal(t, few, ran)
-	hostCalls.mu.Lock()
-	require.Zero(t, s.hostCalls)
-	hostCalls.mu.Unlock()
+	require.Zero(t, hostCalls.Queued(s))
 	require.NoError(t, s.HostFunction(func() { ran++ }))
 	require.NoError(t, s.Synchronize(device.Forever))
 	require.Equal(t, few+1, ran)
