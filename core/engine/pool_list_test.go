@@ -39,7 +39,7 @@ func registering(t *testing.T, pools int) (readings int, bytes uint64) {
 	for i := range made {
 		// Neither the order in which they came nor its reverse.
 		p := made[(i*7919)%pools]
-		p.books.books.Leave()
+		p.books.books.Close()
 		e.Unregister(p)
 	}
 	runtime.ReadMemStats(&after)
@@ -69,7 +69,7 @@ func TestPoolsAreVisitedInTheirOrder(t *testing.T) {
 		want = append(want, p)
 		if i%3 != 0 {
 			gone := want[(i*31)%len(want)].(*books)
-			gone.books.Leave()
+			gone.books.Close()
 			e.Unregister(gone)
 			want = append(want[:(i*31)%len(want)], want[(i*31)%len(want)+1:]...)
 		}
@@ -91,7 +91,7 @@ func TestPoolLeavesWhileOthersAreVisited(t *testing.T) {
 		visited++
 		last := all[len(all)-1]
 		all = all[:len(all)-1]
-		last.books.Leave()
+		last.books.Close()
 		e.Unregister(last)
 	}
 	require.Equal(t, 50, visited)

@@ -9,7 +9,7 @@ func (e *Engine) Register(p Pool) error {
 		return e.closedError("engine.register")
 	}
 	e.pools.Add(p)
-	place := e.shown.enter(p)
+	place := e.shown.add(p)
 	e.mu.Unlock()
 	if place != nil {
 		p.(shower).ShowAt(place)
@@ -28,7 +28,7 @@ func (e *Engine) Unregister(p Pool) {
 	if !e.pools.Remove(p) {
 		return
 	}
-	e.shown.leave(p)
+	e.shown.remove(p)
 	e.retired.Allocations += final.Allocations
 	e.retired.Frees += final.Frees
 	e.retired.Failures += final.Failures

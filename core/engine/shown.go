@@ -16,8 +16,8 @@ type shown struct {
 	others int
 }
 
-// enter finds a place for a new pool, or nil.
-func (s *shown) enter(p Pool) *mirror.Pool {
+// add finds a place for a new pool, or nil.
+func (s *shown) add(p Pool) *mirror.Pool {
 	if _, ok := p.(shower); ok && s.place != nil {
 		if i := slices.Index(s.pools[:], nil); i >= 0 {
 			s.pools[i] = p
@@ -28,8 +28,8 @@ func (s *shown) enter(p Pool) *mirror.Pool {
 	return nil
 }
 
-// leave takes out a pool that shows nothing any more.
-func (s *shown) leave(p Pool) {
+// remove takes out a pool that shows nothing any more.
+func (s *shown) remove(p Pool) {
 	if i := slices.Index(s.pools[:], p); i >= 0 {
 		s.pools[i] = nil
 	} else {

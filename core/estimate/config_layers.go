@@ -144,13 +144,13 @@ func (r reader) slidingLayers(m *Model) error {
 		m.SlidingLayers = ceilDiv(m.Layers, 2)
 	case windowPattern:
 		return r.patternWindows(m)
-	case windowLate:
-		return r.lateWindows(m)
+	case windowFromLayer:
+		return r.windowsFromLayer(m)
 	}
 	return nil
 }
 
-func (r reader) lateWindows(m *Model) error {
+func (r reader) windowsFromLayer(m *Model) error {
 	used, err := r.flagOr("use_sliding_window", false)
 	if err != nil || !used {
 		return err

@@ -52,9 +52,9 @@ const (
 	windowNever windowRule = iota
 	// windowAll: every layer, if sliding_window is there.
 	windowAll
-	// windowLate: the layers from max_window_layers on, if use_sliding_window is
+	// windowFromLayer: the layers from max_window_layers on, if use_sliding_window is
 	// set.
-	windowLate
+	windowFromLayer
 	// windowEven: every second layer, beginning with the first.
 	windowEven
 	// windowPattern: all but every sliding_window_pattern-th layer.
@@ -105,22 +105,22 @@ var families = sync.OnceValue(func() map[string]family {
 			f.defaults = map[string]uint64{"num_key_value_heads": 8, "num_local_experts": 8, "num_experts_per_tok": 2}
 		}),
 		"qwen2": decoder(func(f *family) {
-			f.qkvBias, f.biasFixed, f.window = true, true, windowLate
+			f.qkvBias, f.biasFixed, f.window = true, true, windowFromLayer
 			f.defaults = map[string]uint64{"num_key_value_heads": 32, "sliding_window": 4096, "max_window_layers": 28}
 		}),
 		"qwen2_moe": decoder(func(f *family) {
-			f.qkvBias, f.biasFixed, f.window, f.experts = true, true, windowLate, expertsStep
+			f.qkvBias, f.biasFixed, f.window, f.experts = true, true, windowFromLayer, expertsStep
 			f.defaults = map[string]uint64{
 				"num_key_value_heads": 16, "sliding_window": 4096, "max_window_layers": 28, "num_experts": 60, "num_experts_per_tok": 4,
 				"moe_intermediate_size": 1408, "shared_expert_intermediate_size": 5632, "decoder_sparse_step": 1,
 			}
 		}),
 		"qwen3": decoder(func(f *family) {
-			f.headNorms, f.window = 2, windowLate
+			f.headNorms, f.window = 2, windowFromLayer
 			f.defaults = map[string]uint64{"num_key_value_heads": 32, "head_dim": 128, "sliding_window": 4096, "max_window_layers": 28}
 		}),
 		"qwen3_moe": decoder(func(f *family) {
-			f.headNorms, f.window, f.experts = 2, windowLate, expertsStep
+			f.headNorms, f.window, f.experts = 2, windowFromLayer, expertsStep
 			f.defaults = map[string]uint64{
 				"num_key_value_heads": 4, "sliding_window": 4096, "max_window_layers": 28, "num_experts": 128, "num_experts_per_tok": 8,
 				"moe_intermediate_size": 768, "decoder_sparse_step": 1,

@@ -83,7 +83,7 @@ func (b *Buffer) reach(op string, p Part, host device.HostAddr, queue func(devic
 	if err := m.begin(op); err != nil {
 		return err
 	}
-	defer m.leave()
+	defer m.end()
 	return on(b.use(op, func() error {
 		// It does not move meanwhile.
 		b.mu.Lock()

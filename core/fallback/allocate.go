@@ -60,7 +60,7 @@ func (m *Manager) Alloc(r Request) (*Buffer, error) {
 	if err := m.begin(op); err != nil {
 		return nil, err
 	}
-	defer m.leave()
+	defer m.end()
 	b := &Buffer{manager: m, movable: r.Movable}
 	if r.Place == OnCPU {
 		err = m.makeOnCPU(b, r.Shape, bytes)

@@ -17,7 +17,7 @@ func (b *Buffer) Free(stream device.Stream) error {
 	if err := m.begin(op); err != nil {
 		return err
 	}
-	defer m.leave()
+	defer m.end()
 	err := b.closeBy(op, func(lease Lease[device.Addr]) error { return m.gpu.Free(lease.Buffer, stream) })
 	if err != nil {
 		return on(err, m.gpu.engine)
@@ -49,7 +49,7 @@ func (b *Buffer) Take(side Side) (device.Addr, error) {
 	if err := m.begin(op); err != nil {
 		return 0, err
 	}
-	defer m.leave()
+	defer m.end()
 	if err := side.Check(op); err != nil {
 		return 0, on(err, m.gpu.engine)
 	}
@@ -63,7 +63,7 @@ func (b *Buffer) Take(side Side) (device.Addr, error) {
 	m.mu.Lock()
 	m.taken[taken] = storage{gpu: b.gpu, cpu: b.cpu}
 	m.mu.Unlock()
-	b.leave(true)
+	b.endClaim(true)
 	m.forget(b)
 	return taken.addr, nil
 }
@@ -83,7 +83,7 @@ func (m *Manager) Release(t Taken, stream device.Stream) error {
 	if err := m.begin(op); err != nil {
 		return err
 	}
-	defer m.leave()
+	defer m.end()
 	kept, err := m.takeBack(op, t)
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (m *Manager) Adopt(t Taken, r Request) (*Buffer, error) {
 	if err := m.begin(op); err != nil {
 		return nil, err
 	}
-	defer m.leave()
+	defer m.end()
 	kept, err := m.takeBack(op, t)
 	if err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (m *Manager) Return() (moved int, err error) {
 	if err := m.begin("fallback.return"); err != nil {
 		return 0, err
 	}
-	defer m.leave()
+	defer m.end()
 	if !m.returning.TryLock() {
 		return 0, nil
 	}
@@ -248,7 +248,7 @@ func (b *Buffer) move(op string, move func() error) error {
 	if err := m.begin(op); err != nil {
 		return err
 	}
-	defer m.leave()
+	defer m.end()
 	if err := move(); err != nil {
 		return on(err, m.gpu.engine)
 	}

@@ -14,7 +14,7 @@ func (b *FallbackBuffer[G, C]) TakeGPU() (storage G, ok bool) {
 		return storage, false
 	}
 	storage = b.gpu
-	b.leave(true)
+	b.endClaim(true)
 	return storage, true
 }
 
@@ -24,7 +24,7 @@ func (b *FallbackBuffer[G, C]) TakeCPU() (storage C, ok bool) {
 		return storage, false
 	}
 	storage = b.cpu
-	b.leave(true)
+	b.endClaim(true)
 	return storage, true
 }
 
@@ -110,14 +110,14 @@ func (b *FallbackBuffer[G, C]) claimOn(side Side, op string) error {
 	}
 	// The caller alone changes the side.
 	if b.side != side {
-		b.leave(false)
+		b.endClaim(false)
 		return device.Errorf(device.CodeInvalidState, op, "%v is on the %v", b.id, b.side)
 	}
 	return nil
 }
 
-// leave ends a claim; with gone the buffer has no storage any more.
-func (b *FallbackBuffer[G, C]) leave(gone bool) {
+// endClaim ends a claim; with gone the buffer has no storage any more.
+func (b *FallbackBuffer[G, C]) endClaim(gone bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.claimed = false
@@ -189,7 +189,7 @@ func (b *FallbackBuffer[G, C]) ToCPU() error {
 		return errors.Join(err, b.sides.CPU.Release(made))
 	}
 	if b.side == CPU {
-		b.leave(false)
+		b.endClaim(false)
 		return b.sides.CPU.Release(made)
 	}
 	err = b.sides.ToCPU(made, b.gpu, b.bytes)
@@ -197,7 +197,7 @@ func (b *FallbackBuffer[G, C]) ToCPU() error {
 		err = b.sides.GPU.Release(b.gpu)
 	}
 	if err != nil {
-		b.leave(false)
+		b.endClaim(false)
 		return errors.Join(err, b.sides.CPU.Release(made))
 	}
 	var none G
@@ -219,7 +219,7 @@ func (b *FallbackBuffer[G, C]) ToGPU() error {
 		return errors.Join(err, b.sides.GPU.Release(made))
 	}
 	if b.side == GPU {
-		b.leave(false)
+		b.endClaim(false)
 		return b.sides.GPU.Release(made)
 	}
 	err = b.sides.ToGPU(made, b.cpu, b.bytes)
@@ -227,7 +227,7 @@ func (b *FallbackBuffer[G, C]) ToGPU() error {
 		err = b.sides.CPU.Release(b.cpu)
 	}
 	if err != nil {
-		b.leave(false)
+		b.endClaim(false)
 		return errors.Join(err, b.sides.GPU.Release(made))
 	}
 	var none C
@@ -264,6 +264,6 @@ func (b *FallbackBuffer[G, C]) closeBy(op string, releaseGPU func(G) error) erro
 	} else {
 		err = releaseGPU(b.gpu)
 	}
-	b.leave(err == nil)
+	b.endClaim(err == nil)
 	return err
 }

@@ -182,7 +182,7 @@ func (m *Manager) IsOver() bool {
 	return m.closed
 }
 
-// begin announces a call that uses the manager's memory; true is followed by leave.
+// begin announces a call that uses the manager's memory; true is followed by end.
 func (m *Manager) begin(op string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -193,7 +193,7 @@ func (m *Manager) begin(op string) error {
 	return nil
 }
 
-func (m *Manager) leave() {
+func (m *Manager) end() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.calls--

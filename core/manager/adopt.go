@@ -72,7 +72,7 @@ func (m *Manager) Adopt(a Adoption) (MemoryHandle, error) {
 		},
 	}
 	if err := m.publish(b); err != nil {
-		m.logFailure("memory of others that got no handle", b.leaveToOwner())
+		m.logFailure("memory of others that got no handle", b.returnToOwner())
 		return 0, err
 	}
 	return b.handle, nil
@@ -131,16 +131,16 @@ func (m *Manager) disown(b *block) error {
 			"memory handle %#x is memory of others, on which %d operations are queued",
 			uint64(b.handle), n).On(m.owner.engine.ID())
 	}
-	if err := b.leaveToOwner(); err != nil {
+	if err := b.returnToOwner(); err != nil {
 		return err
 	}
 	return m.bury(b)
 }
 
-// leaveToOwner has the device forget memory of somebody else's.
-func (b *block) leaveToOwner() error {
+// returnToOwner has the device forget memory of somebody else's.
+func (b *block) returnToOwner() error {
 	if b.imported != nil {
-		return b.imported.leave()
+		return b.imported.close()
 	}
 	if registrar, ok := b.manager.owner.engine.Device().(device.Registrar); ok && b.hostAddr != 0 {
 		return registrar.Unregister(b.memory.Addr, b.memory.SizeBytes)

@@ -104,7 +104,7 @@ func (m *Manager) killBlocks() error {
 		bytes += b.memory.SizeBytes
 		switch {
 		case b.adopted:
-			m.logFailure("memory of others in a closing manager", b.leaveToOwner())
+			m.logFailure("memory of others in a closing manager", b.returnToOwner())
 		case b.link == nil || b.link.left == 1:
 			// Closing the pool frees what could not be freed here.
 			m.logFailure("a block of a closing manager", b.freeMemory(nil))

@@ -99,7 +99,7 @@ func (m *Manager) bury(b *block) error {
 	m.changed.Broadcast()
 	m.mu.Unlock()
 	if b.link != nil {
-		b.link.leaveLocked(b)
+		b.link.releaseLocked(b)
 	}
 	_, err := m.factory.memory.Remove(uint64(b.handle))
 	return err

@@ -82,7 +82,7 @@ func TestCallsBetweenTheEndOfAnObjectAndThatOfItsHandle(t *testing.T) {
 		"event": func(t *testing.T, w *lastWords) {
 			e, err := w.factory.events.Get(w.event.ID())
 			require.NoError(t, err)
-			require.NoError(t, e.leave())
+			require.NoError(t, e.release())
 			e.dead = true
 			t.Cleanup(func() {
 				_, err := w.factory.events.Remove(w.event.ID())

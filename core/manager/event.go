@@ -25,8 +25,8 @@ type event struct {
 	dead bool
 }
 
-// enter adds a user, unless the event is closed.
-func (e *event) enter() bool {
+// acquire adds a user, unless the event is closed.
+func (e *event) acquire() bool {
 	for {
 		users := e.users.Load()
 		if users == 0 {
@@ -38,9 +38,9 @@ func (e *event) enter() bool {
 	}
 }
 
-// leave takes a user away; the last one closes the event, and stays when that
+// release takes a user away; the last one closes the event, and stays when that
 // fails.
-func (e *event) leave() error {
+func (e *event) release() error {
 	if e.users.Add(-1) > 0 {
 		return nil
 	}
@@ -57,11 +57,11 @@ func (f *Factory) use(op string, h EventHandle, fn func(*event) error) error {
 	if err != nil {
 		return badHandle(op, "event", err)
 	}
-	if !found.enter() {
+	if !found.acquire() {
 		return destroyed(op, handle.Event, uint64(h)).On(found.owner.engine.ID())
 	}
 	err = fn(found)
-	if closeErr := found.leave(); closeErr != nil {
+	if closeErr := found.release(); closeErr != nil {
 		// Its handle is gone already.
 		found.owner.closeEvents(found.dev)
 	}
@@ -247,7 +247,7 @@ func (f *Factory) DestroyEvent(h EventHandle) error {
 	if found.dead {
 		return destroyed(op, handle.Event, uint64(h)).On(found.owner.engine.ID())
 	}
-	if err := found.leave(); err != nil {
+	if err := found.release(); err != nil {
 		return err
 	}
 	found.dead = true

@@ -30,7 +30,7 @@ type imported interface {
 	size() uint64
 	// leave gives it back; what is given back by the time that it fails is not given
 	// back again.
-	leave() error
+	close() error
 }
 
 // Import gives a handle to memory of another process, which stays there until the block
@@ -68,7 +68,7 @@ func (m *Manager) Import(i Importation) (MemoryHandle, error) {
 		},
 	}
 	if err := m.publish(b); err != nil {
-		m.logFailure("memory of another process that got no handle", memory.leave())
+		m.logFailure("memory of another process that got no handle", memory.close())
 		return 0, err
 	}
 	return b.handle, nil
@@ -103,7 +103,7 @@ func (m *Manager) importMemory(op string, i Importation) (imported, error) {
 	}
 	r := &importedPages{virtual: virtual, bytes: size}
 	if err := r.take(exporter, i); err != nil {
-		m.logFailure("pages of another process that could not be mapped", r.leave())
+		m.logFailure("pages of another process that could not be mapped", r.close())
 		return nil, err
 	}
 	return r, nil
@@ -118,7 +118,7 @@ type sharedRange struct {
 
 func (r *sharedRange) addr() device.Addr { return r.at }
 func (r *sharedRange) size() uint64      { return r.bytes }
-func (r *sharedRange) leave() error      { return r.sharer.CloseShared(r.at, r.bytes) }
+func (r *sharedRange) close() error      { return r.sharer.CloseShared(r.at, r.bytes) }
 
 // importedPages are pages that another process exported, in address space of their own.
 type importedPages struct {
@@ -150,7 +150,7 @@ func (r *importedPages) take(exporter device.Exporter, i Importation) (err error
 	return r.virtual.SetAccess(r.at, r.bytes, device.AccessReadWrite)
 }
 
-func (r *importedPages) leave() error {
+func (r *importedPages) close() error {
 	if r.mapped {
 		if err := r.virtual.Unmap(r.at, r.bytes); err != nil {
 			return err

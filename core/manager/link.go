@@ -175,8 +175,8 @@ func (l *link) passOn(b *block) {
 	}
 }
 
-// leaveLocked counts a block that has died. The caller holds the mu of both blocks.
-func (l *link) leaveLocked(b *block) {
+// releaseLocked counts a block that has died. The caller holds the mu of both blocks.
+func (l *link) releaseLocked(b *block) {
 	l.left--
 	if b == l.second {
 		// Without its block nobody uses the memory there, though it may live on here.

@@ -183,7 +183,7 @@ func (f *Factory) Unmap(h MemoryHandle, id uint64) error {
 	if err != nil {
 		return err
 	}
-	m, err := b.leaveMapping(op, h, id)
+	m, err := b.endUse(op, h, id)
 	if m == nil {
 		return err
 	}
@@ -203,15 +203,15 @@ func (f *Factory) Unmap(h MemoryHandle, id uint64) error {
 	return nil
 }
 
-// leaveMapping ends one use of a mapping, and gives it when it is to be written
+// endUse ends one use of a mapping, and gives it when it is to be written
 // back.
-func (b *block) leaveMapping(op string, h MemoryHandle, id uint64) (*mappings.Mapping, error) {
+func (b *block) endUse(op string, h MemoryHandle, id uint64) (*mappings.Mapping, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.dead {
 		return nil, destroyed(op, handle.Memory, uint64(h)).On(b.manager.Engine().ID())
 	}
-	ended, writeBack, found := b.mappings.Leave(id)
+	ended, writeBack, found := b.mappings.Release(id)
 	if !found {
 		return nil, device.Errorf(device.CodeNotMapped, op,
 			"mapping %d of memory handle %#x: the block has %d mappings, and not that",

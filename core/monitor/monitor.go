@@ -68,7 +68,7 @@ type Monitor struct {
 type entry struct {
 	manager Manager
 	device  *watched
-	// forget takes back the wish to hear of the manager's end.
+	// forget takes back the registration to hear of the manager's end.
 	forget func()
 }
 

@@ -107,7 +107,7 @@ func (p *Pool) allocPlain(r *Request) (_ *segment, _ rangealloc.Range, tag strin
 			s.times[block.Slot] = int64(at)
 		}
 		sizes := track.Block{RequestedBytes: r.SizeBytes, AllocatedBytes: block.Size}
-		tag = p.heap.tags.Enter(r.TagNumber, sizes, 1)
+		tag = p.heap.tags.Add(r.TagNumber, sizes, 1)
 		p.heap.books.Alloc(sizes)
 		p.heap.mu.Unlock()
 		p.heap.engine.Changed()

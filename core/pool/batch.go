@@ -99,7 +99,7 @@ func (h *heap) placeBatch(n *need, to []device.Addr, excess inflight.Excess) err
 
 func (h *heap) enterBatch(n *need, tag uint32, allocatedBytes uint64) {
 	sum := track.Block{RequestedBytes: n.requested * n.count, AllocatedBytes: allocatedBytes}
-	h.tags.Enter(tag, sum, n.count)
+	h.tags.Add(tag, sum, n.count)
 	h.books.AllocMany(sum, n.count)
 }
 
@@ -139,7 +139,7 @@ func (h *heap) placeRuns(s *segment, n *need, to []device.Addr, tag uint32) (tot
 	h.scratch.runs = runs
 	if size-n.requested > maxSlackBytes {
 		if s.pages != nil {
-			s.leaveRuns(runs, size)
+			s.releaseRuns(runs, size)
 		}
 		s.undoRuns(runs, size)
 		return 0, h.tooSlack(n, size-n.requested)
@@ -185,7 +185,7 @@ func (h *heap) placeRanges(s *segment, n *need, to []device.Addr, tag uint32) (t
 		if r.Size != size {
 			size = r.Size
 			if size-n.requested > maxSlackBytes {
-				s.leaveRanges(ranges)
+				s.releaseRanges(ranges)
 				s.undo(ranges)
 				return 0, h.tooSlack(n, size-n.requested)
 			}
@@ -229,9 +229,9 @@ func (f *frees) freeTogether(addrs []device.Addr, stream device.Stream) bool {
 		f.heap.mu.Unlock()
 		return false
 	}
-	f.heap.leaveTogether(s, size, runs)
+	f.heap.removeTogether(s, size, runs)
 	if s.pages != nil {
-		s.leaveRuns(runs, size)
+		s.releaseRuns(runs, size)
 	}
 	f.heap.left(s, uint64(len(addrs)))
 	overfull := f.heap.overfull
@@ -250,15 +250,15 @@ func (f *frees) allPlain() bool {
 		!f.heap.streams.anyNamed() && f.heap.debug == nil && f.parked == 0 && f.batches == 0
 }
 
-// leaveTogether takes live blocks of one size out of the tags and the books. Most
+// removeTogether takes live blocks of one size out of the tags and the books. Most
 // often all of a batch have one tag.
-func (h *heap) leaveTogether(s *segment, size uint64, runs []rangealloc.Run) {
+func (h *heap) removeTogether(s *segment, size uint64, runs []rangealloc.Run) {
 	var sum track.Block
 	var all, count, slack uint64
 	tag := s.infos[runs[0].Slot].tag()
 	leave := func() {
 		part := track.Block{RequestedBytes: count*size - slack, AllocatedBytes: count * size}
-		h.tags.Leave(tag, part, count)
+		h.tags.Remove(tag, part, count)
 		sum.RequestedBytes += part.RequestedBytes
 		sum.AllocatedBytes += part.AllocatedBytes
 		all += count

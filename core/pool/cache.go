@@ -98,7 +98,7 @@ func (ls *leases) enterAdopted(taken CachedBlock) {
 		ls.heap.streams.note(l, ls.streamOf(taken.Stream))
 	}
 	sizes := track.Block{RequestedBytes: taken.RequestedBytes, AllocatedBytes: l.Size}
-	ls.heap.tags.Enter(taken.Tag, sizes, 1)
+	ls.heap.tags.Add(taken.Tag, sizes, 1)
 	ls.returned += taken.SizeBytes
 	ls.heap.books.Adopt(sizes, taken.SizeBytes)
 }

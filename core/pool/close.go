@@ -40,7 +40,7 @@ func (p *Pool) Close(force bool) error {
 	p.heap.lock()
 	if err == nil {
 		p.heap.state = stateClosed
-		p.heap.books.Leave()
+		p.heap.books.Close()
 		tables = p.heap.inFlight.End()
 	} else {
 		p.heap.state = stateOpen
@@ -268,7 +268,7 @@ func (h *heap) dropBlocks(s *segment) {
 		if l.info().state() == blockLive {
 			sizes := l.sizes()
 			h.books.Free(sizes)
-			h.tags.Leave(l.info().tag(), sizes, 1)
+			h.tags.Remove(l.info().tag(), sizes, 1)
 			h.streams.forgetAll([]located{l})
 		} else {
 			h.books.Land(l.Size)

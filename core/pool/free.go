@@ -106,7 +106,7 @@ func (h *heap) freeIdle(addr device.Addr, size uint64, stream device.Stream) (fr
 		return false, false
 	}
 	h.streams.forget(s, r.Slot)
-	h.tags.Leave(info.tag(), sizes, 1)
+	h.tags.Remove(info.tag(), sizes, 1)
 	if s.slotFreer != nil {
 		s.full = max(s.full, s.slotFreer.FreeSlot(r.Slot)+1)
 	} else {
@@ -116,7 +116,7 @@ func (h *heap) freeIdle(addr device.Addr, size uint64, stream device.Stream) (fr
 		s.full = anyFits
 	}
 	if s.pages != nil {
-		s.pages.Leave(r.Offset, r.Size)
+		s.pages.Release(r.Offset, r.Size)
 	}
 	h.leftRun(s, 1)
 	h.books.Free(sizes)
@@ -149,7 +149,7 @@ func (h *heap) freeBehind(addr device.Addr, size uint64, stream device.Stream, e
 		return false, false
 	}
 	h.streams.forget(s, r.Slot)
-	h.tags.Leave(info.tag(), sizes, 1)
+	h.tags.Remove(info.tag(), sizes, 1)
 	h.books.Retire(sizes)
 	s.setInfo(r.Slot, makeInfo(blockInFlight, 0, 0))
 	behind := [1]inflight.Fence{h.inFlight.Fence(stream, event)}

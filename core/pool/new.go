@@ -101,7 +101,7 @@ func newPool(e *engine.Engine, c Config, group *track.Totals, source engine.Sour
 	}
 	p.supply.heap, p.supply.owner, p.supply.source = &p.heap, p, source
 	if err := p.supply.startPaging(); err != nil {
-		p.heap.books.Leave()
+		p.heap.books.Close()
 		return nil, err
 	}
 	if p.heap.paged != nil {
@@ -114,7 +114,7 @@ func newPool(e *engine.Engine, c Config, group *track.Totals, source engine.Sour
 	p.family.graphs.Init(c.Name, e.ID(), p.leases.pauseCache)
 	if e.Holds(source) {
 		if err := e.Register(p); err != nil {
-			p.heap.books.Leave()
+			p.heap.books.Close()
 			p.heap.endDebug()
 			return nil, err
 		}
@@ -124,7 +124,7 @@ func newPool(e *engine.Engine, c Config, group *track.Totals, source engine.Sour
 			p.supply.discardSpaces()
 			p.heap.mu.Lock()
 			p.heap.state = stateClosed
-			p.heap.books.Leave()
+			p.heap.books.Close()
 			p.heap.mu.Unlock()
 			e.Unregister(p)
 			p.heap.endDebug()

@@ -8,7 +8,7 @@ func (s *segment) touchRuns(runs []rangealloc.Run, size uint64) bool {
 		if s.pages.TouchMany(run.Offset, size, uint64(run.Count)) {
 			continue
 		}
-		s.leaveRuns(runs[:i], size)
+		s.releaseRuns(runs[:i], size)
 		for _, run := range runs[i:] {
 			s.paging.note(s.pagesOf(run.Offset, size*uint64(run.Count)))
 		}
@@ -17,9 +17,9 @@ func (s *segment) touchRuns(runs []rangealloc.Run, size uint64) bool {
 	return true
 }
 
-func (s *segment) leaveRuns(runs []rangealloc.Run, size uint64) {
+func (s *segment) releaseRuns(runs []rangealloc.Run, size uint64) {
 	for _, run := range runs {
-		s.pages.LeaveMany(run.Offset, size, uint64(run.Count))
+		s.pages.ReleaseMany(run.Offset, size, uint64(run.Count))
 	}
 }
 
@@ -29,7 +29,7 @@ func (s *segment) touchRanges(blocks []rangealloc.Range) bool {
 		if s.pages.Touch(block.Offset, block.Size) {
 			continue
 		}
-		s.leaveRanges(blocks[:i])
+		s.releaseRanges(blocks[:i])
 		for _, block := range blocks[i:] {
 			s.paging.note(s.pagesOf(block.Offset, block.Size))
 		}
@@ -38,8 +38,8 @@ func (s *segment) touchRanges(blocks []rangealloc.Range) bool {
 	return true
 }
 
-func (s *segment) leaveRanges(blocks []rangealloc.Range) {
+func (s *segment) releaseRanges(blocks []rangealloc.Range) {
 	for _, block := range blocks {
-		located{s, block}.leavePages()
+		located{s, block}.releasePages()
 	}
 }

@@ -68,7 +68,7 @@ func (h *heap) write(s *segment, got *rangealloc.Range, n *need, block *Block) e
 		s.times[got.Slot] = int64(now)
 		block.AllocatedAt = now
 	}
-	h.tags.Enter(tag, track.Block{RequestedBytes: n.requested, AllocatedBytes: got.Size}, 1)
+	h.tags.Add(tag, track.Block{RequestedBytes: n.requested, AllocatedBytes: got.Size}, 1)
 	if h.debug != nil {
 		h.guard(located{s, *got}, n, block)
 	}
@@ -82,7 +82,7 @@ func (h *heap) tooSlack(n *need, slack uint64) error {
 
 // unplace takes back a block that never became one.
 func (h *heap) unplace(l located) {
-	l.leavePages()
+	l.releasePages()
 	l.retract(l.Offset)
 }
 

@@ -43,14 +43,14 @@ func (h *heap) giveToSegment(l located) {
 	if _, err := l.strategy.Free(l.Offset); err != nil {
 		h.broken("pool.land", err)
 	}
-	l.leavePages()
+	l.releasePages()
 	h.left(l.segment, 1)
 }
 
-// leavePages counts a block out of its pages.
-func (l located) leavePages() {
+// releasePages counts a block out of its pages.
+func (l located) releasePages() {
 	if l.pages != nil {
-		l.pages.Leave(l.Offset, l.Size)
+		l.pages.Release(l.Offset, l.Size)
 	}
 }
 

@@ -261,7 +261,7 @@ func (f *frees) retireFound(j *pendingFree, found []located) {
 			part.AllocatedBytes += found[at].Size
 			part.RequestedBytes += found[at].Size - found[at].info().slack()
 		}
-		f.heap.tags.Leave(tag, part, uint64(at-first))
+		f.heap.tags.Remove(tag, part, uint64(at-first))
 		sum.AllocatedBytes += part.AllocatedBytes
 		sum.RequestedBytes += part.RequestedBytes
 	}
@@ -298,7 +298,7 @@ func (h *heap) giveManyToSegments(found []located) {
 			h.broken("pool.land", err)
 		}
 		for _, l := range found[:n] {
-			l.leavePages()
+			l.releasePages()
 		}
 		h.left(s, uint64(n))
 		found = found[n:]

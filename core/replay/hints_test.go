@@ -16,13 +16,13 @@ import (
 // became of it.
 type promises struct {
 	counter // knows the time, as an observer
-	wishes  []blockRequest
+	asked   []blockRequest
 	ended   map[device.Addr]int64
 }
 
 func (p *promises) alloc(w blockRequest) (block, *refusal, error) {
-	p.wishes = append(p.wishes, w)
-	return block{addr: device.Addr(len(p.wishes) - 1), size: w.size}, nil, nil
+	p.asked = append(p.asked, w)
+	return block{addr: device.Addr(len(p.asked) - 1), size: w.size}, nil, nil
 }
 
 func (p *promises) free(b block) error {
@@ -44,9 +44,9 @@ func TestHintsAreTrue(t *testing.T) {
 		p := newPlayer(schedule, m, m)
 		p.hints = hints
 		require.NoError(t, play(testContext, p, func(int) {}))
-		require.Len(t, m.ended, len(m.wishes))
+		require.Len(t, m.ended, len(m.asked))
 		groups := map[uint64]uint64{}
-		for i, w := range m.wishes {
+		for i, w := range m.asked {
 			require.Equal(t, mode == trace.Paged, w.group != 0)
 			if !hints {
 				require.Zero(t, w.end)

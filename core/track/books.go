@@ -69,8 +69,8 @@ func NewBooks(keepHistory bool, totals ...*Totals) *Books {
 	return b
 }
 
-// Leave takes the books out of the totals; what they hold is 0 by then.
-func (b *Books) Leave() {
+// Close takes the books out of the totals; what they hold is 0 by then.
+func (b *Books) Close() {
 	b.publish()
 	for _, t := range b.totals {
 		t.interest.Add(^uint64(0))

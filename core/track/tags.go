@@ -98,8 +98,8 @@ func (t *Tags) use(number uint32) *TagUse {
 	return nil
 }
 
-// Enter counts blocks of a tag, with these sizes in all, and gives its name.
-func (t *Tags) Enter(number uint32, sum Block, count uint64) string {
+// Add counts blocks of a tag, with these sizes in all, and gives its name.
+func (t *Tags) Add(number uint32, sum Block, count uint64) string {
 	use := t.use(number)
 	use.RequestedBytes += sum.RequestedBytes
 	use.AllocatedBytes += sum.AllocatedBytes
@@ -107,8 +107,8 @@ func (t *Tags) Enter(number uint32, sum Block, count uint64) string {
 	return use.Tag
 }
 
-// Leave takes blocks out again.
-func (t *Tags) Leave(number uint32, sum Block, count uint64) {
+// Remove takes blocks out again.
+func (t *Tags) Remove(number uint32, sum Block, count uint64) {
 	use := t.use(number)
 	use.RequestedBytes -= sum.RequestedBytes
 	use.AllocatedBytes -= sum.AllocatedBytes

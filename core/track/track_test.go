@@ -144,7 +144,7 @@ func TestTotalsFromManyThreads(t *testing.T) {
 func enter(t *testing.T, tags *Tags, tag string, block Block) uint32 {
 	number, ok := tags.Number(tag)
 	require.True(t, ok)
-	tags.Enter(number, block, 1)
+	tags.Add(number, block, 1)
 	return number
 }
 
@@ -155,14 +155,14 @@ func TestTags(t *testing.T) {
 	require.Equal(t, kv, enter(t, &tags, "kv", block))
 	weights := enter(t, &tags, "weights", Block{RequestedBytes: 100, AllocatedBytes: 128})
 	require.Equal(t, "kv", tags.Name(kv))
-	tags.Leave(kv, block, 1)
+	tags.Remove(kv, block, 1)
 	uses := SumTags(append(tags.Uses(nil), TagUse{Tag: "kv", RequestedBytes: 1, AllocatedBytes: 1, Blocks: 1}))
 	require.Equal(t, []TagUse{
 		{Tag: "weights", RequestedBytes: 100, AllocatedBytes: 128, Blocks: 1},
 		{Tag: "kv", RequestedBytes: 4, AllocatedBytes: 5, Blocks: 2},
 	}, uses)
-	tags.Leave(weights, Block{RequestedBytes: 100, AllocatedBytes: 128}, 1)
-	tags.Leave(kv, block, 1)
+	tags.Remove(weights, Block{RequestedBytes: 100, AllocatedBytes: 128}, 1)
+	tags.Remove(kv, block, 1)
 	require.Empty(t, tags.Uses(nil))
 }
 
@@ -173,7 +173,7 @@ func TestTagTableIsBounded(t *testing.T) {
 	for i := range 10 * idleTags {
 		number := enter(t, &tags, fmt.Sprint("tag ", i), block)
 		require.Equal(t, fmt.Sprint("tag ", i), tags.Name(number))
-		tags.Leave(number, block, 1)
+		tags.Remove(number, block, 1)
 	}
 	require.LessOrEqual(t, len(tags.loose), idleTags+1)
 	require.LessOrEqual(t, len(tags.numbers), idleTags+1)
@@ -191,10 +191,10 @@ func TestKeptTags(t *testing.T) {
 	kv, ok := tags.Keep("kv")
 	require.True(t, ok)
 	require.EqualValues(t, 1, kv)
-	tags.Enter(kv, block, 1)
+	tags.Add(kv, block, 1)
 	require.Equal(t, []TagUse{{Tag: "kv", RequestedBytes: 6, AllocatedBytes: 8, Blocks: 2}}, SumTags(tags.Uses(nil)))
-	tags.Leave(before, block, 1)
-	tags.Leave(kv, block, 1)
+	tags.Remove(before, block, 1)
+	tags.Remove(kv, block, 1)
 	for i := 2; i < MaxKeptTags; i++ {
 		number, ok := tags.Keep(fmt.Sprint("tag ", i))
 		require.True(t, ok)
@@ -217,8 +217,8 @@ func TestBooksDoNotAlloc(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		books.Alloc(block)
 		number, _ := tags.Number("kv")
-		tags.Enter(number, block, 1)
-		tags.Leave(number, block, 1)
+		tags.Add(number, block, 1)
+		tags.Remove(number, block, 1)
 		books.Retire(block)
 		books.Land(8)
 	}))

@@ -51,14 +51,14 @@ func (st *stage) serve() {
 	for _, w := range slices.Clone(st.line.waiting) {
 		if st.mayPass(w, w == st.line.first()) {
 			st.enter(w.share, w.pages)
-			st.line.leave(w, nil)
+			st.line.remove(w, nil)
 		}
 	}
 }
 
 // giveUp ends a waiter that found no room. Those behind it may need less.
 func (st *stage) giveUp(w *waiter, err error) {
-	st.line.leave(w, err)
+	st.line.remove(w, err)
 	st.serve()
 }
 

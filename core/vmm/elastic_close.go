@@ -59,9 +59,9 @@ func (s *Elastic) end(op string, m *Model) error {
 			return err
 		}
 		s.mu.Lock()
-		leaving := m.leaving
+		ended := m.leaving
 		s.mu.Unlock()
-		<-leaving
+		<-ended
 		s.mu.Lock()
 		struck := s.models[m.id] != m
 		s.mu.Unlock()
@@ -109,7 +109,7 @@ func (s *Elastic) detachLocked(op string, m *Model, force bool) {
 	m.gone, m.leaving = true, make(chan struct{})
 	for line, waiters := range s.waitersOf(m) {
 		for _, w := range waiters {
-			line.leave(w, m.check(op))
+			line.remove(w, m.check(op))
 		}
 	}
 	m.space.setClosing(force)

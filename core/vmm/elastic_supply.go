@@ -36,12 +36,12 @@ func (s *Elastic) place(o *order) (extent.Span, error) {
 	case <-o.done:
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.supply.leave(w, nil)
+		s.supply.remove(w, nil)
 		return extent.Span{}, s.short(o)
 	}
 	at, err := s.placeInTurn(o, w)
 	s.mu.Lock()
-	s.supply.leave(w, nil)
+	s.supply.remove(w, nil)
 	s.mu.Unlock()
 	if isShort(err) {
 		err = s.scale.deviceShort(o, err)

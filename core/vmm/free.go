@@ -10,8 +10,8 @@ import (
 	"ferrum_mem/core/vmm/pageset"
 )
 
-// leaving is a free under way.
-type leaving struct {
+// deallocation is a free under way.
+type deallocation struct {
 	op string
 	at extent.Span
 	pageset.Run
@@ -36,9 +36,9 @@ func (s *space) deallocate(op string, b extent.Span, stream device.Stream) error
 	if err != nil {
 		return err
 	}
-	l := &leaving{op: op, at: b, Run: r, stream: stream}
+	l := &deallocation{op: op, at: b, Run: r, stream: stream}
 	for {
-		missing, slept, err := s.leave(l)
+		missing, slept, err := s.freeWithMarks(l)
 		if err == nil && len(missing) > 0 {
 			if err = l.markEnds(missing); err == nil {
 				continue
@@ -58,7 +58,7 @@ func (s *space) deallocate(op string, b extent.Span, stream device.Stream) error
 
 // unmarked lists the streams of a free, its own and those that use the pages, that have
 // no mark yet.
-func (l *leaving) unmarked(users []device.Stream) (missing []device.Stream) {
+func (l *deallocation) unmarked(users []device.Stream) (missing []device.Stream) {
 	if l.stream != nil {
 		users = append(users, l.stream)
 	}
@@ -72,7 +72,7 @@ func (l *leaving) unmarked(users []device.Stream) (missing []device.Stream) {
 }
 
 // markEnds marks the ends of more queues.
-func (l *leaving) markEnds(streams []device.Stream) error {
+func (l *deallocation) markEnds(streams []device.Stream) error {
 	for _, stream := range streams {
 		event, err := device.MarkEnd(l.op, stream)
 		if err != nil {
@@ -84,7 +84,7 @@ func (l *leaving) markEnds(streams []device.Stream) error {
 }
 
 // waits says that the pages have something to wait for.
-func (l *leaving) waits() bool {
+func (l *deallocation) waits() bool {
 	return slices.ContainsFunc(l.marks, func(m mark) bool { return m.event != nil })
 }
 
@@ -98,12 +98,12 @@ func (s *space) closeMarks(marks []mark) {
 	}
 }
 
-// leave is deallocate with the marks that there are; missing are streams of which it
+// freeWithMarks is deallocate with the marks that there are; missing are streams of which it
 // needs one first. slept says that the pages slept, and wait for nothing.
-func (s *space) leave(l *leaving) (missing []device.Stream, slept bool, err error) {
+func (s *space) freeWithMarks(l *deallocation) (missing []device.Stream, slept bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if slept, err = s.leaveAsleep(l.op, l.at, l.Run); slept || err != nil {
+	if slept, err = s.freeAsleep(l.op, l.at, l.Run); slept || err != nil {
 		return nil, slept, err
 	}
 	if err = s.table.mayFree(l.op, l.at, l.Run); err != nil {
@@ -178,7 +178,7 @@ func (t *pageTable) endLives(r pageset.Run) freed {
 		if a.left == 0 {
 			ended = 1
 		}
-		t.tags.Leave(a.tag, part, ended)
+		t.tags.Remove(a.tag, part, ended)
 		sum.ended += ended
 		if ended == 1 {
 			t.records.remove(number - 1)

@@ -98,9 +98,9 @@ func TestARangeThatFallsAsleepIsFreedInItsSleep(t *testing.T) {
 	require.NoError(t, err)
 	s := r.pool.space
 	queued(t, r.dev.Default())
-	l := &leaving{op: "free", at: extent.Span{Offset: 0, Size: 4 * page}, Run: pageset.Run{Start: 0, Pages: 4}}
+	l := &deallocation{op: "free", at: extent.Span{Offset: 0, Size: 4 * page}, Run: pageset.Run{Start: 0, Pages: 4}}
 	require.NoError(t, l.markEnds([]device.Stream{r.dev.Default()}))
-	missing, slept, err := s.leave(l)
+	missing, slept, err := s.freeWithMarks(l)
 	require.NoError(t, err)
 	require.Empty(t, missing)
 	require.True(t, slept)

@@ -225,7 +225,7 @@ func (t *pageTable) enlist(c *claim) (err error) {
 	if err != nil {
 		return err
 	}
-	t.tags.Enter(c.tag, t.sizes(c), 1)
+	t.tags.Add(c.tag, t.sizes(c), 1)
 	return nil
 }
 
@@ -349,7 +349,7 @@ func (s *space) abandon(c *claim) {
 		s.table.stuck.Add(r)
 		at += uint64(copy(s.table.numbers[r.Start:r.End()], kept[at:]))
 	}
-	s.table.tags.Leave(c.tag, s.table.sizes(c), 1)
+	s.table.tags.Remove(c.tag, s.table.sizes(c), 1)
 	s.table.records.remove(c.record)
 	s.table.used -= c.run.Pages
 	s.physical.discharge(c.run.Pages, parked)

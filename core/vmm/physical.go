@@ -111,7 +111,7 @@ func newPhysical(op string, e *engine.Engine, c PhysicalConfig, hands bool) (*Ph
 	ph.arrived = sync.NewCond(&ph.mu)
 	ph.worker.init(hands)
 	if err := e.Register(ph); err != nil {
-		ph.books.Leave()
+		ph.books.Close()
 		return nil, err
 	}
 	return ph, nil
@@ -255,7 +255,7 @@ func (ph *Physical) Close() error {
 		return err
 	}
 	ph.state = stateClosed
-	ph.books.Leave()
+	ph.books.Close()
 	ph.mu.Unlock()
 	ph.engine.Unregister(ph)
 	return nil

@@ -74,8 +74,8 @@ func (w *waiter) yieldsTo(other *waiter) bool {
 	}
 }
 
-// leave takes a waiter out, if it is still there.
-func (l *line) leave(w *waiter, err error) {
+// remove takes a waiter out, if it is still there.
+func (l *line) remove(w *waiter, err error) {
 	at := slices.Index(l.waiting, w)
 	if at < 0 {
 		return

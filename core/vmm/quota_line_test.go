@@ -43,7 +43,7 @@ func TestClaimsOfHighPriorityStarveNoOther(t *testing.T) {
 	served := 0
 	for !closed(waits.turn) {
 		l.join(newWaiter(high, 3))
-		l.leave(l.first(), nil)
+		l.remove(l.first(), nil)
 		served++
 		require.LessOrEqual(t, served, maxOvertaken+1)
 	}
@@ -74,7 +74,7 @@ func TestOneClaimHasItsTurn(t *testing.T) {
 				if _, ok := left[c]; !ok {
 					left[c] = err
 				}
-				l.leave(c, err)
+				l.remove(c, err)
 			},
 			"": func(t *rapid.T) {
 				require.Len(t, l.waiting, len(all)-len(left))

@@ -114,7 +114,7 @@ func (s *space) tuckIn(d *dozing, j sleep.Job) (left uint64) {
 		s.physical.discharge(left, 0)
 	}
 	s.table.used -= left
-	s.table.saved.Enter(c)
+	s.table.saved.Add(c)
 	return left
 }
 

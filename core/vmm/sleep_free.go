@@ -9,9 +9,9 @@ import (
 	"ferrum_mem/core/vmm/sleep"
 )
 
-// leaveAsleep is deallocate for a range that sleeps, which no work uses; false: it
+// freeAsleep is deallocate for a range that sleeps, which no work uses; false: it
 // does not sleep. The caller holds mu.
-func (s *space) leaveAsleep(op string, b extent.Span, r pageset.Run) (asleep bool, err error) {
+func (s *space) freeAsleep(op string, b extent.Span, r pageset.Run) (asleep bool, err error) {
 	if s.table.state != stateOpen || s.table.asleep.Count() == 0 || !s.table.asleep.Has(r.Start) {
 		return false, nil
 	}
@@ -68,7 +68,7 @@ func (s *space) endSleepers(r pageset.Run) {
 		}
 		a := &s.table.records.all[number-1]
 		if a.left -= uint32(at - first); a.left == 0 {
-			s.table.tags.Leave(a.tag, track.Block{}, 1)
+			s.table.tags.Remove(a.tag, track.Block{}, 1)
 			s.table.records.remove(number - 1)
 			ended++
 		}

@@ -44,7 +44,7 @@ func (s *space) copyOut(ctx context.Context, d *dozing) (err error) {
 	} else {
 		left, err = t.ToMemory(d.Streams)
 	}
-	s.leaveOpen(left)
+	s.keepOpen(left)
 	return err
 }
 
@@ -59,15 +59,15 @@ func (s *space) transfer(ctx context.Context, op string, jobs []sleep.Job) *slee
 // copyBack gives the pages of jobs what is kept of them.
 func (s *space) copyBack(t *sleep.Transfer, streams int) error {
 	left, err := t.Back(streams)
-	s.leaveOpen(left)
+	s.keepOpen(left)
 	return err
 }
 
-// leaveOpen keeps what a transfer could not close.
-func (s *space) leaveOpen(left []sleep.Leftover) {
+// keepOpen keeps what a transfer could not close.
+func (s *space) keepOpen(left []sleep.Leftover) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.table.saved.Leave(left)
+	s.table.saved.Keep(left)
 }
 
 // giveUp gives the pages of unmapped jobs back to the device. They stay charged until
@@ -102,7 +102,7 @@ func (t *pageTable) layDown(c *sleep.Chunk) track.Block {
 	t.live.Remove(c.Run)
 	t.asleep.Add(c.Run)
 	t.requested -= sizes.RequestedBytes
-	t.tags.Leave(c.Tag, sizes, 0)
+	t.tags.Remove(c.Tag, sizes, 0)
 	return sizes
 }
 
@@ -112,7 +112,7 @@ func (t *pageTable) standUp(r pageset.Run, tag uint32) track.Block {
 	t.asleep.Remove(r)
 	t.live.Add(r)
 	t.requested += sizes.RequestedBytes
-	t.tags.Enter(tag, sizes, 0)
+	t.tags.Add(tag, sizes, 0)
 	return sizes
 }
 

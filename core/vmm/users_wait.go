@@ -35,7 +35,7 @@ func (s *space) awaitUsers(ctx context.Context, d *dozing) error {
 	for _, j := range d.jobs {
 		runs = append(runs, j.Runs...)
 	}
-	l := &leaving{op: "sleep", stream: d.Stream}
+	l := &deallocation{op: "sleep", stream: d.Stream}
 	defer func() { s.closeMarks(l.marks) }()
 	streams := s.usersOf(runs)
 	if d.Stream == nil {
@@ -59,7 +59,7 @@ func (s *space) awaitUsers(ctx context.Context, d *dozing) error {
 // awaitForeign waits for the work of others that may use live pages and that the device
 // does not know of.
 func (s *space) awaitForeign() error {
-	l := &leaving{op: "close"}
+	l := &deallocation{op: "close"}
 	defer func() { s.closeMarks(l.marks) }()
 	err := l.markEnds(beyondDevice(s.usersOf([]pageset.Run{{Start: 0, Pages: s.table.extent.Pages}})))
 	for _, m := range l.marks {

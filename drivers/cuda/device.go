@@ -66,7 +66,7 @@ func newOpenDevice(d *Driver, one *found, callers uintptr) (*openDevice, error) 
 	}
 	err := o.prepare(op)
 	if err != nil {
-		o.leave()
+		o.end()
 		return nil, err
 	}
 	return o, nil
@@ -95,19 +95,19 @@ func (o *openDevice) prepare(op string) (err error) {
 	return nil
 }
 
-// leave ends what an open device always has, and gives the context back.
-func (o *openDevice) leave() {
+// end ends what an open device always has, and gives the context back.
+func (o *openDevice) end() {
 	const op = "cuda.close"
 	o.looker.mu.Lock()
 	o.looker.dropKernel(op)
 	o.looker.mu.Unlock()
 	for _, s := range []*stream{o.defaultStream, o.scrub.stream} {
 		if s != nil {
-			s.leave(op)
+			s.end(op)
 		}
 	}
-	o.orderedPool.leave(op)
-	o.events.leave(op)
+	o.orderedPool.end(op)
+	o.events.end(op)
 	hostCalls.Forget(func(s *stream) bool { return s.owner == o })
 	o.ctx.leaveContext()
 }
@@ -240,7 +240,7 @@ func (o *openDevice) Close() error {
 	o.ctx.gate.Lock()
 	//lint:ignore SA2001 there is nothing to do inside: to have had it is enough.
 	o.ctx.gate.Unlock()
-	o.leave()
+	o.end()
 	return nil
 }
 

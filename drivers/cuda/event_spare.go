@@ -32,9 +32,9 @@ func (d *deviceEvents) take(op string, timed bool) (handle uintptr, err error) {
 	return handle, err
 }
 
-// leave destroys all events with their device, which the caller is about to
+// end destroys all events with their device, which the caller is about to
 // close.
-func (d *deviceEvents) leave(op string) {
+func (d *deviceEvents) end(op string) {
 	d.mu.Lock()
 	open := make([]*event, 0, len(d.known))
 	for e := range d.known {

@@ -66,7 +66,7 @@ func (o *openDevice) ImportPage(fd int, pageBytes uint64) (device.Page, error) {
 		o.drop(1)
 		return 0, err
 	}
-	v.book.Enter(p)
+	v.book.Add(p)
 	return p.Number, nil
 }
 

@@ -177,8 +177,8 @@ func (o *openDevice) noPools(op string) error {
 		o.driver.lacking[groupOrdered], o.driver.lacking[groupPools])
 }
 
-// leave ends the pool with its device, which the caller is closing.
-func (p *orderedPool) leave(op string) {
+// end ends the pool with its device, which the caller is closing.
+func (p *orderedPool) end(op string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.handle != 0 {
@@ -186,6 +186,6 @@ func (p *orderedPool) leave(op string) {
 		p.handle = 0
 	}
 	if p.stream != nil {
-		p.stream.leave(op)
+		p.stream.end(op)
 	}
 }

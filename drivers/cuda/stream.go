@@ -169,8 +169,8 @@ func (s *stream) Close() error {
 	return nil
 }
 
-// leave ends the stream with its device, which the caller is closing.
-func (s *stream) leave(op string) {
+// end ends the stream with its device, which the caller is closing.
+func (s *stream) end(op string) {
 	s.using.Lock()
 	defer s.using.Unlock()
 	_ = s.destroy(op)

@@ -44,7 +44,7 @@ func (o *openDevice) Create(pages []device.Page, pageBytes uint64, backing devic
 		o.drop(len(pages))
 		return err
 	}
-	v.book.Enter(made...)
+	v.book.Add(made...)
 	for i, p := range made {
 		pages[i] = p.Number
 	}

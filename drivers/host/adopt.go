@@ -17,12 +17,12 @@ func (o *openDevice) Adopt(addr device.Addr, size uint64) error {
 		return o.errorf(device.CodeInvalidAddress, op,
 			"address %#x, size %d: not readable and writable throughout", uint64(addr), size)
 	}
-	return o.foreign.Enter(op, addr, size, o.overlaps)
+	return o.foreign.Add(op, addr, size, o.overlaps)
 }
 
 // Disown ends what Adopt began. The memory is left alone.
 func (o *openDevice) Disown(addr device.Addr, size uint64) error {
-	return o.foreign.Leave("host.disown", addr, size)
+	return o.foreign.Remove("host.disown", addr, size)
 }
 
 // Link lets work use memory of another host device, at the address that it has
@@ -47,12 +47,12 @@ func (o *openDevice) Link(from device.Device, addr device.Addr, size uint64) (de
 		return 0, err
 	}
 	defer held.Release()
-	return addr, o.foreign.Enter(op, addr, size, o.overlaps)
+	return addr, o.foreign.Add(op, addr, size, o.overlaps)
 }
 
 // Unlink ends what Link began.
 func (o *openDevice) Unlink(addr device.Addr, size uint64) error {
-	return o.foreign.Leave("host.unlink", addr, size)
+	return o.foreign.Remove("host.unlink", addr, size)
 }
 
 // overlaps says whether a range touches memory of the device's own.

@@ -25,7 +25,7 @@ func probe(bytes int) error {
 }
 
 // mapHuge is mapPages from a multiple of a huge page on, for a length of at least
-// one, with the wish for such pages.
+// one, with the advice to use such pages.
 func mapHuge(bytes int) (unsafe.Pointer, error) {
 	if bytes < hugeBytes {
 		return mapPages(bytes)

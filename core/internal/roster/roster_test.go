@@ -100,8 +100,8 @@ func TestMembersComeAndGoInLinearWork(t *testing.T) {
 	require.Zero(t, compared+comparedTwice, "nobody asked for the order")
 }
 
-// TestListIsVisitedWhileMembersLeave holds that a visit goes on over those that leave.
-func TestListIsVisitedWhileMembersLeave(t *testing.T) {
+// TestAListIsVisitedWhileMembersAreRemoved holds that a visit goes on over those that are removed.
+func TestAListIsVisitedWhileMembersAreRemoved(t *testing.T) {
 	var list List[int]
 	for i := range 100 {
 		list.Add(i)

@@ -105,10 +105,10 @@ func (t *Table) Settle(m *Mapping, addr device.HostAddr, copied *Copy, failure e
 	close(m.Settled)
 }
 
-// Leave ends one use of a mapping that is ready; 0 is the one made last. found says that
+// Release ends one use of a mapping that is ready; 0 is the one made last. found says that
 // there is such a one. ended is not nil when that was its last use and nothing is to be
 // written back; writeBack, when its copy is: it has not ended then.
-func (t *Table) Leave(id uint64) (ended, writeBack *Mapping, found bool) {
+func (t *Table) Release(id uint64) (ended, writeBack *Mapping, found bool) {
 	for _, m := range slices.Backward(t.list) {
 		switch {
 		case m.state != ready || id != 0 && m.ID != id:

@@ -116,7 +116,7 @@ func TestMappingsAgainstAPlainList(t *testing.T) {
 					want = n
 				}
 			}
-			ended, writeBack, found := table.Leave(id)
+			ended, writeBack, found := table.Release(id)
 			require.Equal(t, want != nil, found)
 			if want == nil {
 				return

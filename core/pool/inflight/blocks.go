@@ -247,7 +247,7 @@ func (b *Blocks) offer(at int32) {
 	}
 	if block := &b.blocks.items[at]; block.left == 1 {
 		if queue := b.fences[b.links.items[block.first].fence].queue; queue != loose {
-			b.queues[queue].reuse.enter(b.blocks.items, at)
+			b.queues[queue].reuse.add(b.blocks.items, at)
 			block.queue = queue
 		}
 	}
@@ -292,7 +292,7 @@ func (b *Blocks) Drop(at int32) {
 func (b *Blocks) forget(at int32) {
 	block := &b.blocks.items[at]
 	if block.queue != none {
-		b.queues[block.queue].reuse.leave(b.blocks.items, at)
+		b.queues[block.queue].reuse.remove(b.blocks.items, at)
 	}
 	b.count--
 	b.blocks.put(at)

@@ -316,7 +316,7 @@ func TestTheModelSeesWrongBlocks(t *testing.T) {
 			for i := range b.blocks.items {
 				if item := &b.blocks.items[i]; item.left == 2 && item.queue == none {
 					if q := b.fences[b.links.items[item.first].fence].queue; q != loose {
-						b.queues[q].reuse.enter(b.blocks.items, int32(i))
+						b.queues[q].reuse.add(b.blocks.items, int32(i))
 						item.queue = q
 					}
 				}

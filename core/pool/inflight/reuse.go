@@ -63,7 +63,7 @@ func reuseClass(size uint64) int {
 	return 16 + (exponent-4)*8 + int(size>>(exponent-3)&7)
 }
 
-func (r *reuseIndex) enter(all []block, at int32) {
+func (r *reuseIndex) add(all []block, at int32) {
 	if r.heads == nil {
 		r.heads = make([]int32, reuseClasses)
 		for i := range r.heads {
@@ -81,7 +81,7 @@ func (r *reuseIndex) enter(all []block, at int32) {
 	r.count++
 }
 
-func (r *reuseIndex) leave(all []block, at int32) {
+func (r *reuseIndex) remove(all []block, at int32) {
 	block := &all[at]
 	if block.next != none {
 		all[block.next].prev = block.prev

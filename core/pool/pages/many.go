@@ -41,8 +41,8 @@ func (t *Table) TouchMany(offset, size, count uint64) bool {
 	return true
 }
 
-// LeaveMany is Leave for the blocks of TouchMany.
-func (t *Table) LeaveMany(offset, size, count uint64) {
+// ReleaseMany is Release for the blocks of TouchMany.
+func (t *Table) ReleaseMany(offset, size, count uint64) {
 	end := offset + size*count
 	if t.wholePages(offset, size) {
 		first, last := offset>>t.shift, (end-1)>>t.shift
@@ -53,7 +53,7 @@ func (t *Table) LeaveMany(offset, size, count uint64) {
 	}
 	if size>>t.shift > 0 {
 		for at := offset; at < end; at += size {
-			t.Leave(at, size)
+			t.Release(at, size)
 		}
 		return
 	}

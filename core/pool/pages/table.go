@@ -101,8 +101,8 @@ func (t *Table) touchRun(first, last uint64) bool {
 	return true
 }
 
-// Leave counts a block out.
-func (t *Table) Leave(offset, size uint64) {
+// Release counts a block out.
+func (t *Table) Release(offset, size uint64) {
 	first, last := offset>>t.shift, (offset+size-1)>>t.shift
 	if e := &t.entries[first]; first == last && e.blocks > 1 {
 		e.blocks--

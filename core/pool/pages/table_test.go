@@ -194,9 +194,9 @@ func leaveSome(random *rand.Rand, n *naive, table *Table) {
 	}
 	n.blocks = slices.Delete(n.blocks, at, at+count)
 	if count == 1 {
-		table.Leave(first.offset, first.size)
+		table.Release(first.offset, first.size)
 	} else {
-		table.LeaveMany(first.offset, first.size, uint64(count))
+		table.ReleaseMany(first.offset, first.size, uint64(count))
 	}
 }
 

@@ -57,7 +57,7 @@ func (c *Chunk) drop() (was engine.Asleep, err error) {
 		c.block = nil
 	}
 	if c.file != nil {
-		err = c.file.leave()
+		err = c.file.release()
 		c.file = nil
 	}
 	return was, err

@@ -167,8 +167,8 @@ func (f *savedFile) checkHead() error {
 	return nil
 }
 
-// leave ends the use by a chunk. The last one closes and removes the file.
-func (f *savedFile) leave() error {
+// release ends the use by a chunk. The last one closes and removes the file.
+func (f *savedFile) release() error {
 	if f.users.Add(-1) > 0 {
 		return nil
 	}

@@ -62,9 +62,9 @@ func (k *kept) each(r pageset.Run, fn func(*Chunk, pageset.Run)) {
 	}
 }
 
-// leave takes pages out of their chunks, and tells for each chunk which; one that has
+// remove takes pages out of their chunks, and tells for each chunk which; one that has
 // none left is in the list no more.
-func (k *kept) leave(r pageset.Run, left func(c *Chunk, part pageset.Run)) {
+func (k *kept) remove(r pageset.Run, left func(c *Chunk, part pageset.Run)) {
 	k.each(r, func(c *Chunk, part pageset.Run) {
 		clear(k.of[part.Start:part.End()])
 		c.left -= part.Pages

@@ -39,7 +39,7 @@ func TestKeptPagesAreOfTheirChunks(t *testing.T) {
 				chunks[c] = true
 			} else {
 				gone := uint64(0)
-				k.leave(r, func(c *Chunk, part pageset.Run) {
+				k.remove(r, func(c *Chunk, part pageset.Run) {
 					for page := part.Start; page < part.End(); page++ {
 						require.Same(t, of[page], c)
 						delete(of, page)
@@ -97,7 +97,7 @@ func TestLeavingLooksAtItsOwnChunksOnly(t *testing.T) {
 	}
 	require.Equal(t, 1, steps(pageset.Run{Start: 500, Pages: 1}))
 	require.Equal(t, 3, steps(pageset.Run{Start: 500, Pages: 3}))
-	k.leave(pageset.Run{Start: 500, Pages: 2}, func(*Chunk, pageset.Run) {})
+	k.remove(pageset.Run{Start: 500, Pages: 2}, func(*Chunk, pageset.Run) {})
 	require.Zero(t, steps(pageset.Run{Start: 500, Pages: 2}))
 	require.Len(t, k.spare, 2)
 	k.add(&Chunk{Run: pageset.Run{Start: 500, Pages: 2}})

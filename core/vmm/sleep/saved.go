@@ -53,8 +53,8 @@ func (s *Saved) release(a engine.Asleep) {
 	s.books.RemoveAsleep(a)
 }
 
-// Enter makes all pages of a chunk ones that sleep in it.
-func (s *Saved) Enter(c *Chunk) {
+// Add makes all pages of a chunk ones that sleep in it.
+func (s *Saved) Add(c *Chunk) {
 	s.kept.add(c)
 	if c.Discarded() {
 		s.Hold(engine.Asleep{DiscardedBytes: c.Run.Pages * s.extent.PageBytes})
@@ -74,14 +74,14 @@ func (s *Saved) Rouse(j Job) {
 		s.release(engine.Asleep{DiscardedBytes: j.Chunk.left * s.extent.PageBytes})
 	}
 	for _, r := range j.Runs {
-		s.kept.leave(r, func(*Chunk, pageset.Run) {})
+		s.kept.remove(r, func(*Chunk, pageset.Run) {})
 	}
 	s.Abandon(j.Chunk)
 }
 
 // Forget takes freed pages that sleep out of what is kept.
 func (s *Saved) Forget(r pageset.Run) {
-	s.kept.leave(r, func(c *Chunk, part pageset.Run) {
+	s.kept.remove(r, func(c *Chunk, part pageset.Run) {
 		if c.Discarded() {
 			s.release(engine.Asleep{DiscardedBytes: part.Pages * s.extent.PageBytes})
 		}
@@ -91,8 +91,8 @@ func (s *Saved) Forget(r pageset.Run) {
 	})
 }
 
-// Leave takes over what a transfer could not close.
-func (s *Saved) Leave(left []Leftover) {
+// Keep takes over what a transfer could not close.
+func (s *Saved) Keep(left []Leftover) {
 	for _, l := range left {
 		if l.chunk != nil {
 			l.chunk.pinned = true

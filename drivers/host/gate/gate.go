@@ -46,8 +46,8 @@ func (g *Gate) check(op string) error {
 	return nil
 }
 
-// Enter counts things before they are made, so that Close cannot slip in between.
-func (g *Gate) Enter(op string, kind Kind, count int) error {
+// Add counts things before they are made, so that Close cannot slip in between.
+func (g *Gate) Add(op string, kind Kind, count int) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if err := g.check(op); err != nil {
@@ -57,8 +57,8 @@ func (g *Gate) Enter(op string, kind Kind, count int) error {
 	return nil
 }
 
-// Leave counts things no more: they are gone, or were not made.
-func (g *Gate) Leave(kind Kind, count int) {
+// Remove counts things no more: they are gone, or were not made.
+func (g *Gate) Remove(kind Kind, count int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.there[kind] -= count

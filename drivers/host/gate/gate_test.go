@@ -15,7 +15,7 @@ func TestADeviceStaysOpenWhileSomethingIsLeft(t *testing.T) {
 		Segments: "2 segments", Streams: "2 streams", Reservations: "2 reservations", Pages: "2 pages", Foreign: "2 ranges of others",
 	} {
 		g := New(device.ID{Backend: "cpu", Index: 3})
-		require.NoError(t, g.Enter("enter", kind, 2))
+		require.NoError(t, g.Add("enter", kind, 2))
 		err := g.Close("close")
 		require.Equal(t, device.CodeBusy, device.CodeOf(err))
 		require.ErrorContains(t, err, words)
@@ -23,9 +23,9 @@ func TestADeviceStaysOpenWhileSomethingIsLeft(t *testing.T) {
 		require.ErrorAs(t, err, &typed)
 		require.Equal(t, "cpu:3", typed.Device)
 		require.NoError(t, g.Check("check"), "it is open still")
-		g.Leave(kind, 2)
+		g.Remove(kind, 2)
 		require.NoError(t, g.Close("close"))
-		for _, err := range []error{g.Check("check"), g.Enter("enter", kind, 1), g.Close("close")} {
+		for _, err := range []error{g.Check("check"), g.Add("enter", kind, 1), g.Close("close")} {
 			require.Equal(t, device.CodeInvalidState, device.CodeOf(err))
 		}
 		require.Equal(t, New(device.ID{}).Left(), g.Left())
@@ -41,7 +41,7 @@ func TestNobodyEntersAClosedDevice(t *testing.T) {
 		var wait sync.WaitGroup
 		for range 4 {
 			wait.Go(func() {
-				if g.Enter("enter", Streams, 1) == nil {
+				if g.Add("enter", Streams, 1) == nil {
 					inside.Add(1)
 				}
 			})
@@ -52,7 +52,7 @@ func TestNobodyEntersAClosedDevice(t *testing.T) {
 			require.Zero(t, inside.Load())
 		} else {
 			require.NotZero(t, inside.Load())
-			g.Leave(Streams, int(inside.Load()))
+			g.Remove(Streams, int(inside.Load()))
 			require.NoError(t, g.Close("close"))
 		}
 	}

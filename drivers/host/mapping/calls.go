@@ -29,7 +29,7 @@ type Calls struct {
 	// IsMapped says whether something is mapped throughout a range.
 	IsMapped func(address, size uint64) bool
 	// Populate has the system put memory behind a range that is whole pages; it is
-	// only ever a wish. The bytes stay as they are.
+	// never more than advice. The bytes stay as they are.
 	Populate func(address, size uint64)
 	// Virtual is nil where the system has no memory apart from addresses.
 	Virtual *VirtualCalls

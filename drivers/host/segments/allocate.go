@@ -56,7 +56,7 @@ func (a *Allocator) Alloc(size uint64) (device.Addr, error) {
 	}
 	found, err := a.take(op, size)
 	if err != nil {
-		a.gate.Leave(gate.Segments, 1)
+		a.gate.Remove(gate.Segments, 1)
 		return 0, err
 	}
 	a.segments.insert(found)
@@ -71,7 +71,7 @@ func (a *Allocator) startAllocation(op string, size uint64) error {
 	if size == 0 || size%a.granularity != 0 {
 		return a.errorf(device.CodeInvalidSize, op, "size %d: want a multiple of %d, not 0", size, a.granularity)
 	}
-	return a.gate.Enter(op, gate.Segments, 1)
+	return a.gate.Add(op, gate.Segments, 1)
 }
 
 func (a *Allocator) take(op string, size uint64) (*segment, error) {
@@ -122,7 +122,7 @@ func (a *Allocator) free(op string, addr device.Addr, size uint64, locked bool) 
 			On(a.id).WithNative(int64(mapping.Errno(err)))
 	}
 	a.capacity.GiveBack(size)
-	a.gate.Leave(gate.Segments, 1)
+	a.gate.Remove(gate.Segments, 1)
 	return nil
 }
 
@@ -134,7 +134,7 @@ func (a *Allocator) AllocPinned(size uint64) (device.PinnedMemory, error) {
 	}
 	found, err := a.take(op, size)
 	if err != nil {
-		a.gate.Leave(gate.Segments, 1)
+		a.gate.Remove(gate.Segments, 1)
 		return device.PinnedMemory{}, err
 	}
 	if err := a.calls.Lock(found.Base, size); err != nil {
@@ -145,7 +145,7 @@ func (a *Allocator) AllocPinned(size uint64) (device.PinnedMemory, error) {
 		} else {
 			a.capacity.GiveBack(size)
 		}
-		a.gate.Leave(gate.Segments, 1)
+		a.gate.Remove(gate.Segments, 1)
 		return device.PinnedMemory{}, failure
 	}
 	found.locked = true

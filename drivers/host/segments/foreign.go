@@ -40,30 +40,30 @@ func (f *Foreign) Check(op string, addr device.Addr, size uint64) error {
 	return nil
 }
 
-// Enter enters a range that has been checked; taken says whether the device has some of
+// Add enters a range that has been checked; taken says whether the device has some of
 // it already, and is asked while the device cannot be closed.
-func (f *Foreign) Enter(op string, addr device.Addr, size uint64, taken func(base, size uint64) bool) error {
-	if err := f.gate.Enter(op, gate.Foreign, 1); err != nil {
+func (f *Foreign) Add(op string, addr device.Addr, size uint64, taken func(base, size uint64) bool) error {
+	if err := f.gate.Add(op, gate.Foreign, 1); err != nil {
 		return err
 	}
 	base := uint64(addr)
 	if taken(base, size) || !f.ranges.insertAlone(&segment{Range: mapping.Range{Base: base, Size: size}, foreign: f}) {
-		f.gate.Leave(gate.Foreign, 1)
+		f.gate.Remove(gate.Foreign, 1)
 		return f.errorf(device.CodeAlreadyExists, op,
 			"address %#x, size %d: overlaps memory that the device has already", base, size)
 	}
 	return nil
 }
 
-// Leave ends what Enter began. The memory is left alone.
-func (f *Foreign) Leave(op string, addr device.Addr, size uint64) error {
+// Remove ends what Enter began. The memory is left alone.
+func (f *Foreign) Remove(op string, addr device.Addr, size uint64) error {
 	if err := f.gate.Check(op); err != nil {
 		return err
 	}
 	if _, err := f.ranges.remove(op, addr, size, false); err != nil {
 		return device.About(f.id, err)
 	}
-	f.gate.Leave(gate.Foreign, 1)
+	f.gate.Remove(gate.Foreign, 1)
 	return nil
 }
 

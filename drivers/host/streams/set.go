@@ -57,7 +57,7 @@ func (t *Set) errorf(code device.Code, op, format string, args ...any) error {
 func (t *Set) DefaultStream() device.Stream { return t.first }
 
 func (t *Set) NewStream() (device.Stream, error) {
-	if err := t.gate.Enter("host.new_stream", gate.Streams, 1); err != nil {
+	if err := t.gate.Add("host.new_stream", gate.Streams, 1); err != nil {
 		return nil, err
 	}
 	t.mu.Lock()
@@ -73,7 +73,7 @@ func (t *Set) forget(s *Stream) {
 	t.mu.Lock()
 	delete(t.open, s)
 	t.mu.Unlock()
-	t.gate.Leave(gate.Streams, 1)
+	t.gate.Remove(gate.Streams, 1)
 }
 
 // Of is the stream that a caller names, which must be one of these.

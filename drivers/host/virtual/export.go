@@ -136,12 +136,12 @@ func (v *Memory) ImportPage(fd int, pageBytes uint64) (device.Page, error) {
 		return 0, v.errorf(device.CodeInvalidPageSize, op,
 			"page size %d: want a power of two of at least %d", pageBytes, v.system.granularity)
 	}
-	if err := v.gate.Enter(op, gate.Pages, 1); err != nil {
+	if err := v.gate.Add(op, gate.Pages, 1); err != nil {
 		return 0, err
 	}
 	page, err := v.importPage(op, m, fd, pageBytes)
 	if err != nil {
-		v.gate.Leave(gate.Pages, 1)
+		v.gate.Remove(gate.Pages, 1)
 	}
 	return page, err
 }

@@ -111,7 +111,7 @@ func (v *Memory) Reserve(size, align uint64) (device.Addr, error) {
 		return 0, v.errorf(device.CodeInvalidAlignment, op,
 			"alignment %d: want a power of two of at least %d", align, v.system.granularity)
 	}
-	if err := v.gate.Enter(op, gate.Reservations, 1); err != nil {
+	if err := v.gate.Add(op, gate.Reservations, 1); err != nil {
 		return 0, err
 	}
 	if size >= mapping.HugePageBytes {
@@ -119,7 +119,7 @@ func (v *Memory) Reserve(size, align uint64) (device.Addr, error) {
 	}
 	mapping, err := v.system.calls.Aligned(size, align, m.Reserve)
 	if err != nil {
-		v.gate.Leave(gate.Reservations, 1)
+		v.gate.Remove(gate.Reservations, 1)
 		return 0, v.systemError(op, device.CodeOutOfVirtualMemory, v.refused(err), fmt.Sprintf("size %d, alignment %d", size, align))
 	}
 	v.insert(&reservation{mapping: mapping})
@@ -158,7 +158,7 @@ func (v *Memory) Unreserve(addr device.Addr, size uint64) error {
 		v.insert(r)
 		return v.systemError(op, device.CodeUnmappingFailed, v.refused(err), fmt.Sprintf("address %#x, size %d", uint64(addr), size))
 	}
-	v.gate.Leave(gate.Reservations, 1)
+	v.gate.Remove(gate.Reservations, 1)
 	return nil
 }
 

@@ -31,7 +31,7 @@ func (v *Memory) Create(pages []device.Page, pageBytes uint64, backing device.Ba
 	if high != 0 {
 		return v.errorf(device.CodeOutOfMemory, op, "%d pages of %d bytes: the sum does not fit 64 bits", len(pages), pageBytes)
 	}
-	if err := v.gate.Enter(op, gate.Pages, len(pages)); err != nil {
+	if err := v.gate.Add(op, gate.Pages, len(pages)); err != nil {
 		return err
 	}
 	err := v.capacity.Hold(op, size)
@@ -46,7 +46,7 @@ func (v *Memory) Create(pages []device.Page, pageBytes uint64, backing device.Ba
 		}
 		v.capacity.GiveBack(size)
 	}
-	v.gate.Leave(gate.Pages, len(pages))
+	v.gate.Remove(gate.Pages, len(pages))
 	return err
 }
 
@@ -232,7 +232,7 @@ func (v *Memory) Release(pages []device.Page) error {
 	}
 	v.closeFiles(runs)
 	v.capacity.GiveBack(v.takeBack(runs))
-	v.gate.Leave(gate.Pages, len(pages))
+	v.gate.Remove(gate.Pages, len(pages))
 	return nil
 }
 

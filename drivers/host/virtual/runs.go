@@ -291,7 +291,7 @@ func (v *Memory) undo(c claimed, done uint64) {
 }
 
 // prime gives a reservation what mappings of private memory must share to be
-// joined by the system when they get the same protection: the wish for huge pages,
+// joined by the system when they get the same protection: the advice to use huge pages,
 // and one record of anonymous memory, which the first touch of a small page makes
 // for all that is later split off. Without it each range that was ever touched
 // alone would stay a mapping. What of it fails does no harm.

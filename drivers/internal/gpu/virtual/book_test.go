@@ -151,7 +151,7 @@ func (m *model) create() {
 		return
 	}
 	p := &Page{Bytes: rapid.SampledFrom([]uint64{granule, granule, granule, 2 * granule}).Draw(m.T, "bytes")}
-	m.book.Enter(p)
+	m.book.Add(p)
 	if p.Number > 8 {
 		// The model draws its pages from few numbers.
 		m.book.Forget([]*Page{p}, 1)
@@ -394,7 +394,7 @@ func TestWhatIsNoMultipleOfTheGranularityIsRefused(t *testing.T) {
 	b := newBook()
 	b.Insert(&Reservation{Base: 0x100, Size: 16 * granule})
 	page := &Page{Bytes: granule}
-	b.Enter(page)
+	b.Add(page)
 	found, err := b.Find("find", page.Number)
 	require.NoError(t, err)
 	require.Same(t, page, found)
@@ -421,7 +421,7 @@ func TestRunsEndAtAGapAndAtTheEndOfAReservation(t *testing.T) {
 	b.Insert(&Reservation{Base: 0x100 + 4*granule, Size: 4 * granule})
 	for _, at := range []uint64{0, 1, 3, 4} {
 		p := &Page{Bytes: granule}
-		b.Enter(p)
+		b.Add(p)
 		pages, err := b.ClaimRoom("map", 0x100+at*granule, []device.Page{p.Number})
 		require.NoError(t, err)
 		b.SetAccess(pages, device.AccessRead)

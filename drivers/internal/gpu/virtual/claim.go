@@ -6,8 +6,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Enter numbers pages that were made.
-func (b *Book) Enter(pages ...*Page) {
+// Add numbers pages that were made.
+func (b *Book) Add(pages ...*Page) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, p := range pages {
