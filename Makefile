@@ -150,7 +150,7 @@ bench: build ## measure against the packaged allocators, into build/bench/result
 
 # Builds nothing: it uses what `make gpu-bundle` has left in build/gpu.
 .PHONY: test-gpu
-test-gpu: ## run PART=conformance, differential, torch, cupy or bench on a GPU (DEVICE=cuda:0), or all of them
+test-gpu: ## run PART=conformance, torch, differential, cupy or bench on a GPU (DEVICE=cuda:0), or all of them
 	@DEVICE="$(DEVICE)" scripts/test_gpu.sh $(PART)
 
 .PHONY: install

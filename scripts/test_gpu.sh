@@ -13,7 +13,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 absent=77
-[ $# != 0 ] || set -- conformance differential torch cupy bench
+[ $# != 0 ] || set -- conformance torch differential cupy bench
 for part in "$@"; do
     case $part in
     conformance | differential | torch | cupy | bench) ;;
@@ -33,9 +33,9 @@ for part in "$@"; do
     command=(tests/gpu/"$part"_part.py)
     [ "$part" != differential ] || command=(tests/gpu/differential.py run)
     echo "== $part"
-    # Whatever hangs, a part ends.
+    # Whatever hangs, a part ends, in less than eight minutes.
     code=0
-    timeout --kill-after=10 480 "$python" "${command[@]}" || code=$?
+    timeout --kill-after=5 470 "$python" "${command[@]}" || code=$?
     case $code in
     0) ran=$((ran + 1)) ;;
     "$absent") echo "test-gpu: $part was left out" >&2 ;;

@@ -2,6 +2,8 @@
 # that they run where there is no Go, no compiler and no network. Included by the
 # Makefile.
 
+# It has to travel.
+GPU_MOST_MIB   := 56
 GPU_BIN        := build/gpu/bin
 GPU_TRACED     := arguments capture contexts kernels memory pools sharing streams virtual
 GPU_TRACES     := $(GPU_TRACED:%=build/gpu/differential/test_%)
@@ -27,7 +29,8 @@ gpu-bundle: gpu-programs ## build what test-gpu takes to a machine with a GPU, i
 	@$(call gpu_suites,$(GPU_SUITES))
 	@scripts/gorgonia.sh $(GPU_PARITY)
 	@! [ -f $(GPU_PARITY) ] || gzip -9 -f $(GPU_PARITY)
-	@du -sh build/gpu
+	@size=$$(du -sm build/gpu | cut -f1); echo "build/gpu: $$size MiB"; \
+	    [ $$size -le $(GPU_MOST_MIB) ] || { echo "gpu-bundle: it may have $(GPU_MOST_MIB) MiB" >&2; exit 1; }
 
 # All but the suites of core.
 .PHONY: gpu-programs

@@ -6,6 +6,7 @@ A part runs where there may be neither Go nor a compiler nor a network: it uses 
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import os
@@ -15,7 +16,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -69,6 +70,25 @@ def describe(library: str | None = None) -> dict[str, Any]:
     if not driver["devices"]:
         raise PartError(f"no CUDA device, so nothing was proved: {driver.get('reason', '')}")
     return driver
+
+
+@contextlib.contextmanager
+def held_context(library: str) -> Iterator[None]:
+    """Holds a context on each device meanwhile, so that the driver does not start anew for each
+    of many short programs."""
+    command = [str(need(BUNDLE / "bin" / "describe")), "hold", library]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as held:
+        assert held.stdout is not None
+        said = held.stdout.readline()
+        if said != "held\n":
+            raise PartError(f"{' '.join(command)}: {said.strip() or 'it ended'}")
+        try:
+            yield
+        finally:
+            held.communicate()
+    if held.returncode != 0:
+        raise PartError(f"{' '.join(command)}: status {held.returncode}")
 
 
 def is_simulated(library: str) -> bool:

@@ -1,10 +1,18 @@
 /* Says as JSON which driver and devices there are, for the head of results:
- * describe [LIBRARY]. The status is 1, and the reason is there, if there is no
- * device. */
+ *
+ *   describe [LIBRARY]          the status is 1, and the reason is there, if
+ *                               there is no device
+ *   describe release FILE       the driver's release that a file of the form of
+ *                               /proc/driver/nvidia/version has
+ *   describe hold LIBRARY       a context on each device that may have several
+ *                               programs, from a line "held" on until stdin ends:
+ *                               so a driver need not start anew for each program */
+#include <ctype.h>
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static void *library;
 
@@ -62,31 +70,87 @@ static int look(CUdevice device, Card *card) {
     return 0;
 }
 
-/* What the driver itself does not say: its release, "570.86.15". */
+/* The first word of a line that is a number with points, such as "570.86.15": it
+ * stands behind "Kernel Module" or, of an open one, behind "Kernel Module for
+ * x86_64". */
+static void find_release(char *line, char *release, size_t size) {
+    release[0] = 0;
+    for (char *rest = line, *word; (word = strtok_r(rest, " \t\n", &rest));)
+        if (isdigit((unsigned char)word[0]) && strchr(word, '.') != NULL &&
+            word[strspn(word, "0123456789.")] == 0) {
+            snprintf(release, size, "%s", word);
+            return;
+        }
+}
+
+/* What the driver itself does not say: its release. */
+static void read_release(const char *path, char *release, size_t size) {
+    char line[256];
+    FILE *file = fopen(path, "r");
+    release[0] = 0;
+    if (file == NULL)
+        return;
+    if (fgets(line, sizeof line, file) != NULL)
+        find_release(line, release, size);
+    fclose(file);
+}
+
 static void put_release(void) {
-    char line[256], release[64] = "";
-    FILE *file = fopen("/proc/driver/nvidia/version", "r");
-    if (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        const char *at = strstr(line, "Module  ");
-        if (at == NULL || sscanf(at + 8, "%63s", release) != 1)
-            release[0] = 0;
-        fclose(file);
-    }
+    char release[64];
+    read_release("/proc/driver/nvidia/version", release, sizeof release);
     printf(", \"driver_release\": ");
     put(release);
 }
 
-int main(int count, char **words) {
+static int start(const char *path, int *devices) {
     typedef CUresult (*Number)(int *);
     typedef CUresult (*Start)(unsigned);
-    const char *path = count > 1 ? words[1] : "libcuda.so.1";
-    int version = 0, devices = 0;
     library = dlopen(path, RTLD_NOW);
     if (library == NULL)
         return fails(path, dlerror());
-    CALL(Number, "cuDriverGetVersion", &version);
     CALL(Start, "cuInit", 0);
-    CALL(Number, "cuDeviceGetCount", &devices);
+    CALL(Number, "cuDeviceGetCount", devices);
+    return 0;
+}
+
+static int hold(const char *path) {
+    typedef CUresult (*Attribute)(int *, CUdevice_attribute, CUdevice);
+    typedef CUresult (*Retain)(CUcontext *, CUdevice);
+    typedef CUresult (*Release)(CUdevice);
+    int devices = 0, modes[64] = {0};
+    if (start(path, &devices) != 0)
+        return 1;
+    for (int i = 0; i < devices && i < 64; i++) {
+        CUcontext context;
+        CALL(Attribute, "cuDeviceGetAttribute", &modes[i],
+             CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, i);
+        if (modes[i] == CU_COMPUTEMODE_DEFAULT)
+            CALL(Retain, "cuDevicePrimaryCtxRetain", &context, i);
+    }
+    printf("held\n");
+    fflush(stdout);
+    char end;
+    while (read(STDIN_FILENO, &end, 1) > 0)
+        ;
+    for (int i = 0; i < devices && i < 64; i++)
+        if (modes[i] == CU_COMPUTEMODE_DEFAULT)
+            CALL(Release, "cuDevicePrimaryCtxRelease_v2", i);
+    return 0;
+}
+
+int main(int count, char **words) {
+    typedef CUresult (*Number)(int *);
+    int version = 0, devices = 0;
+    if (count == 3 && strcmp(words[1], "release") == 0) {
+        char release[64];
+        read_release(words[2], release, sizeof release);
+        return puts(release) < 0;
+    }
+    if (count == 3 && strcmp(words[1], "hold") == 0)
+        return hold(words[2]);
+    if (start(count > 1 ? words[1] : "libcuda.so.1", &devices) != 0)
+        return 1;
+    CALL(Number, "cuDriverGetVersion", &version);
     static Card cards[64];
     for (int i = 0; i < devices && i < 64; i++)
         if (look(i, &cards[i]) != 0)

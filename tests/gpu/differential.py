@@ -348,7 +348,8 @@ def check(folder: pathlib.Path, allow_simulated: bool = False) -> int:
 
 def record(library: str, driver: dict[str, Any], clock: bundle.Clock) -> Answers:
     """What a driver gives, with the head of a golden file."""
-    answers = trace(library, clock)
+    with bundle.held_context(library):
+        answers = trace(library, clock)
     answers.head = {
         "format": FORMAT,
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Measures one allocator from Python, in this process: peers.py SUBJECT MEASURE ARGUMENT.
+"""Measures one allocator from Python, in this process: peers.py SUBJECT MEASURE=ARGUMENT...
 
 SUBJECT is torch, torch_expandable, torch_ordered (cudaMallocAsync), torch_ferrum, cupy,
-cupy_ferrum or rmm. MEASURE is `hot BYTES`, `random BYTES` or `trace FILE`, as tests/gpu/bench.c
-has them. Prints a JSON object; ends with 77 where the framework is not installed.
+cupy_ferrum or rmm. MEASURE is `hot=BYTES`, `random=BYTES` or `trace=FILE`, as tests/gpu/bench.c
+has them; they are taken in that order, for a process starts once for all of them. Prints a JSON
+object a line for each, as soon as it is measured; ends with 77 where the framework is not
+installed.
 """
 
 from __future__ import annotations
@@ -28,46 +30,52 @@ TORCH_SETTINGS = {
 
 
 class Subject:
-    """How a framework allocates, waits, and what it held at most."""
+    """How a framework allocates, waits, says what it holds now, and gives back what is unused."""
 
     def __init__(self, name: str) -> None:
         if name in TORCH_SETTINGS:
             os.environ["PYTORCH_CUDA_ALLOC_CONF"] = TORCH_SETTINGS[name]
         self.name = name
-        self.held = 0
         self.alloc: Callable[[int], Any]
         self.wait: Callable[[], None]
-        self.note: Callable[[], None]
+        self.empty: Callable[[], None]
+        # None where it is not told.
+        self.held: Callable[[], int] | None = None
         getattr(self, "_open_" + name.split("_")[0])()
+
+    def _use_ours(self, hand_over: str) -> None:
+        """Hands our pools to a framework, and asks their books."""
+        import ferrum_mem.frameworks
+
+        getattr(ferrum_mem.frameworks, hand_over)()
+        device = ferrum_mem.Device("cuda:0")
+        self.held = lambda: device.statistics().reserved.current
+        self.empty = lambda: ferrum_mem.frameworks.trim(0)
 
     def _open_torch(self) -> None:
         import torch
 
-        if self.name == "torch_ferrum":
-            import ferrum_mem.frameworks
-
-            ferrum_mem.frameworks.use_in_torch()
         self.version = torch.__version__
         self.alloc = lambda size: torch.empty(size, dtype=torch.uint8, device="cuda")
         self.wait = torch.cuda.synchronize
+        self.empty = torch.cuda.empty_cache
+        self.held = torch.cuda.memory_reserved
+        if self.name == "torch_ferrum":
+            self._use_ours("use_in_torch")
         self.alloc(1)
-        ours = self.name == "torch_ferrum"
-        self.note = (lambda: None) if ours else self._note_peak(torch.cuda.max_memory_reserved)
 
     def _open_cupy(self) -> None:
         import cupy
 
-        if self.name == "cupy_ferrum":
-            import ferrum_mem.frameworks
-
-            ferrum_mem.frameworks.use_in_cupy()
+        pool = cupy.get_default_memory_pool()
         self.version = cupy.__version__
         self.alloc = cupy.cuda.alloc
         self.wait = cupy.cuda.Device().synchronize
+        self.empty = pool.free_all_blocks
+        self.held = pool.total_bytes
+        if self.name == "cupy_ferrum":
+            self._use_ours("use_in_cupy")
         self.alloc(1)
-        ours = self.name == "cupy_ferrum"
-        pool = cupy.get_default_memory_pool()
-        self.note = (lambda: None) if ours else self._note_peak(pool.total_bytes)
 
     def _open_rmm(self) -> None:
         import rmm
@@ -76,23 +84,23 @@ class Subject:
         rmm.mr.set_current_device_resource(resource)
         self.version = rmm.__version__
         self.alloc = lambda size: rmm.DeviceBuffer(size=size)
-        self.wait = lambda: None
-        self.note = lambda: None
+        self.wait = self.empty = lambda: None
 
-    def _note_peak(self, read: Callable[[], int]) -> Callable[[], None]:
-        def note() -> None:
-            self.held = max(self.held, read())
-
-        return note
-
-    def peak(self) -> int | None:
-        """What was held at most; None where that is not told."""
-        if self.name.endswith("_ferrum"):
-            import ferrum_mem
-
-            with ferrum_mem.Device("cuda:0") as device:
-                return device.statistics().reserved.peak
-        return self.held or None
+    def emptied(self) -> int | None:
+        """What is held once the unused is given back; what a thread gives back just then is
+        waited for."""
+        self.wait()
+        self.empty()
+        if self.held is None:
+            return None
+        end, held = time.monotonic() + 5, self.held()
+        while time.monotonic() < end:
+            time.sleep(0.05)
+            self.empty()
+            before, held = held, self.held()
+            if held == before:
+                break
+        return held
 
 
 def timed(repeat: Callable[[int], None], first: int, seconds: float) -> list[float]:
@@ -142,12 +150,12 @@ def random_replacement(subject: Subject, live_bytes: int) -> dict[str, Any]:
     return {"live_bytes": live_bytes, "replacement_ns": timed(repeat, 2000, 0.1)}
 
 
-def trace(subject: Subject, path: str) -> dict[str, Any]:
-    """Requests of a serving trace, come and gone."""
+def steps_of(subject: Subject, path: str, held: Callable[[], int] | None) -> tuple[int, int, int]:
+    """Requests of a serving trace, come and gone: how many steps, what was live at most, and what
+    was held at most, if that is asked."""
     blocks: dict[str, Any] = {}
     sizes: dict[str, int] = {}
-    live = peak = steps = 0
-    start = time.perf_counter()
+    live = peak = steps = most = 0
     with open(path) as file:
         for line in file:
             words = line.split()
@@ -157,32 +165,46 @@ def trace(subject: Subject, path: str) -> dict[str, Any]:
                 blocks[words[1]] = subject.alloc(sizes[words[1]])
                 live += sizes[words[1]]
                 peak = max(peak, live)
-                subject.note()
+                if held is not None:
+                    most = max(most, held())
             else:
                 live -= sizes.pop(words[1])
                 del blocks[words[1]]
+    return steps, peak, most
+
+
+def trace(subject: Subject, path: str) -> dict[str, Any]:
+    """A trace twice, each time from empty: for the time of a step, and for what is held."""
+    subject.emptied()
+    start = time.perf_counter()
+    steps, peak, _ = steps_of(subject, path, None)
     each = (time.perf_counter() - start) / steps * 1e9
+    left = subject.emptied()
+    held = steps_of(subject, path, subject.held)[2]
     return {
         "steps": steps,
         "live_peak_bytes": peak,
-        "held_peak_bytes": subject.peak(),
+        "held_before_bytes": left,
+        "held_peak_bytes": held or None,
         "step_ns": round(each, 1),
     }
 
 
 def main() -> int:
     """Reads the command line and measures."""
-    name, measure, argument = sys.argv[1:]
+    name, *measures = sys.argv[1:]
     try:
         subject = Subject(name)
     except ImportError as absent:
         print(absent, file=sys.stderr)
         return framework.ABSENT
-    if measure == "trace":
-        found = trace(subject, argument)
-    else:
-        found = {"hot": hot, "random": random_replacement}[measure](subject, int(argument))
-    print(json.dumps({"allocator": name, "version": subject.version, **found}))
+    for wanted in measures:
+        measure, _, argument = wanted.partition("=")
+        if measure == "trace":
+            found = trace(subject, argument)
+        else:
+            found = {"hot": hot, "random": random_replacement}[measure](subject, int(argument))
+        print(json.dumps({"measure": wanted, "version": subject.version, **found}), flush=True)
     return 0
 
 

@@ -6,12 +6,14 @@ import importlib.util
 import json
 import os
 import pathlib
+import re
 import subprocess
 from typing import Any
 
 import bench_part
 import bundle
 import conformance_part
+import conftest
 import framework
 import pytest
 
@@ -189,3 +191,123 @@ def test_what_there_is_no_time_for_is_named():
     bench = bench_part.Bench(clock, bench_part.sizes_for({"simulated": True}), simulated=True)
     assert bench.calls("hot", 64, "pair_ns")["allocators"] == {}
     assert bench.late == [f"{name} hot 64" for name in bench_part.IN_C]
+
+
+# A stand-in for PyTorch that counts its processes, allocates nothing, and can be had to fail.
+STAND_IN = """
+import os, pathlib, sys
+pathlib.Path(os.environ["STARTS"]).open("a").write("x")
+__version__, uint8 = "2.0.stand-in", None
+held = 0
+class Tensor:
+    def __init__(self, size): self.size = size
+def empty(size, dtype=None, device=None):
+    global held
+    held += size
+    if os.environ.get("FAILS") and size >= int(os.environ["FAILS"]): raise RuntimeError("broken")
+    return Tensor(size)
+class cuda:
+    synchronize = staticmethod(lambda: None)
+    memory_reserved = staticmethod(lambda: held)
+    @staticmethod
+    def empty_cache():
+        global held
+        held = 0
+"""
+
+
+@pytest.fixture
+def frameworks_bench(tmp_path, monkeypatch):
+    """A bench of small sizes whose only framework is the stand-in for PyTorch."""
+    (tmp_path / "torch.py").write_text(STAND_IN)
+    own = bundle.environment
+
+    def environment(**more: str) -> dict[str, str]:
+        found = own(**more)
+        found["PYTHONPATH"] += f"{os.pathsep}{tmp_path}"
+        return {**found, "STARTS": str(tmp_path / "starts")}
+
+    monkeypatch.setattr(bundle, "environment", environment)
+    monkeypatch.setattr(bench_part, "IN_C", ())
+    monkeypatch.setattr(bench_part, "IN_PYTHON", ("torch", "torch_expandable", "cupy", "rmm"))
+    sizes = bench_part.Sizes((64, 4096), 1 << 20, 50, 1, 1, 2)
+    bench = bench_part.Bench(bundle.Clock(), sizes, simulated=False)
+    bench.write_traces(tmp_path)
+    return bench
+
+
+def test_a_framework_starts_once_for_all_its_measures(frameworks_bench, tmp_path):
+    bench = frameworks_bench
+    assert bench.measures()[:3] == ["hot=64", "hot=4096", "random=1048576"], "hot pairs first"
+    hot = [bench.calls("hot", size, "pair_ns") for size in bench.sizes.hot]
+    found = bench.calls("random", bench.sizes.live_bytes, "replacement_ns")
+    traces = [bench.trace(tokens) for tokens in bench.traces]
+    assert (tmp_path / "starts").read_text() == "xx", "one process for each that is here"
+    assert set(bench.absent) == {"cupy", "rmm"}
+    assert bench.versions == dict.fromkeys(("torch", "torch_expandable"), "2.0.stand-in")
+    assert not bench.failed
+    assert not bench.late
+    for one in (*hot, found):
+        assert set(one["allocators"]) == {"torch", "torch_expandable"}
+        assert one["allocators"]["torch"]["runs"] == 2 * 7, "each round's values"
+    for one in traces:
+        measured = one["allocators"]["torch"]
+        assert measured["held_before_bytes"] == 0, "emptied before"
+        assert measured["held_by_live"] >= 1
+
+
+def test_what_a_framework_gave_before_it_failed_counts(frameworks_bench, monkeypatch):
+    monkeypatch.setenv("FAILS", "4096")
+    bench = frameworks_bench
+    small, large = (bench.calls("hot", size, "pair_ns") for size in bench.sizes.hot)
+    assert set(small["allocators"]) == {"torch", "torch_expandable"}
+    assert small["allocators"]["torch"]["runs"] == 7, "the first round"
+    assert large["allocators"] == {}
+    assert "broken" in bench.failed["torch"]
+
+
+def test_a_framework_that_there_is_no_time_for_is_named(frameworks_bench):
+    bench = frameworks_bench
+    bench.clock = bundle.Clock(0)
+    bench.calls("hot", 64, "pair_ns")
+    bench.calls("hot", 4096, "pair_ns")
+    assert bench.late == ["torch", "torch_expandable", "cupy", "rmm"]
+
+
+@pytest.mark.parametrize(
+    ("line", "release"),
+    [
+        ("NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  Thu Jan 23 2025", "570.86.15"),
+        ("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159  Release Build  (x@y)",
+         "580.159"),
+        ("NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  580.95.05  Release Build",
+         "580.95.05"),
+        ("something else, of 2025", ""),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_the_release_of_a_driver(tmp_path, line, release):
+    path = tmp_path / "version"
+    path.write_text(f"{line}\nGCC version:  gcc version 12.2.0\n")
+    command = [bundle.BUNDLE / "bin" / "describe", "release", path]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, f"{release}\n")
+
+
+def test_a_context_is_held_meanwhile(part):
+    """The part fixture says whether the bundle is there."""
+    library = str(conftest.NEWEST)
+    with bundle.held_context(library):
+        pass
+    none = pytest.raises(bundle.PartError, match="no such library")
+    with none, bundle.held_context("no such library"):
+        raise AssertionError("nothing is held")
+
+
+def test_a_part_ends_within_its_time():
+    """All that a part does after its clock, and its end from outside, fit into eight minutes."""
+    script = (bundle.ROOT / "scripts" / "test_gpu.sh").read_text()
+    seconds, after = map(int, re.search(r"--kill-after=(\d+) (\d+)", script).groups()[::-1])
+    assert seconds > bundle.PART_SECONDS
+    assert seconds + after < 480
+    assert "set -- conformance torch differential cupy bench" in script
