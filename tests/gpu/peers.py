@@ -38,7 +38,7 @@ class Subject:
         self.name = name
         self.alloc: Callable[[int], Any]
         self.wait: Callable[[], None]
-        self.empty: Callable[[], None]
+        self.empty: Callable[[], object]
         # None where it is not told.
         self.held: Callable[[], int] | None = None
         getattr(self, "_open_" + name.split("_")[0])()

@@ -307,7 +307,9 @@ def test_a_context_is_held_meanwhile(part):
 def test_a_part_ends_within_its_time():
     """All that a part does after its clock, and its end from outside, fit into eight minutes."""
     script = (bundle.ROOT / "scripts" / "test_gpu.sh").read_text()
-    seconds, after = map(int, re.search(r"--kill-after=(\d+) (\d+)", script).groups()[::-1])
+    found = re.search(r"--kill-after=(\d+) (\d+)", script)
+    assert found is not None
+    after, seconds = map(int, found.groups())
     assert seconds > bundle.PART_SECONDS
     assert seconds + after < 480
     assert "set -- conformance torch differential cupy bench" in script

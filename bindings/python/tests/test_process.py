@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import ferrum_mem as fm
@@ -312,3 +314,20 @@ def test_this_process_is_not_forked():
 
     assert not _native.is_forked()
     assert _native._owner_pid == os.getpid()
+
+
+def test_importing_brings_nothing_that_takes_long():
+    """What only some calls need is imported by them: asyncio brings sockets, ssl and executors."""
+    program = (
+        "import sys; import ferrum_mem; "
+        "print(*sorted({'asyncio', 'concurrent', 'logging', 'multiprocessing', 'numpy', 'socket', "
+        "'ssl', 'subprocess', 'torch', 'unittest'} & set(sys.modules)))"
+    )
+    # -I: nothing that a test run has on its path, such as a site's hooks, counts.
+    source = str(Path(fm.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.append({source!r}); {program}"],
+        capture_output=True,
+        text=True,
+    )
+    assert (done.stdout.strip(), done.stderr) == ("", "")

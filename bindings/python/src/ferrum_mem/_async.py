@@ -6,22 +6,27 @@ the loop's executor.
 
 A task may be cancelled at any time. What it has begun is finished; what it would have
 been given is given back.
+
+asyncio is imported where it is needed: it takes longer than the rest of the package, and
+who waits here has it.
 """
 
 from __future__ import annotations
 
-import asyncio
 import ctypes
 import functools
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Generator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _abi, _callbacks, _native
 from ._owned import end_beside, in_background
 from ._values import NS_PER_SECOND, nanoseconds
 from .errors import TimeoutError  # noqa: A004
+
+if TYPE_CHECKING:
+    import asyncio
 
 T = TypeVar("T")
 
@@ -37,6 +42,8 @@ async def in_thread(call: Callable[[], T], undo: Callable[[T], object] | None = 
         call: not begun when the task is cancelled before, else run to its end.
         undo: takes the result that a cancelled task does not.
     """
+    import asyncio
+
     lock = threading.Lock()
     results: list[T] = []
     is_abandoned = False
@@ -82,6 +89,8 @@ def mark(
         end: called afterwards in the loop, and where that is closed on a thread of its
             own.
     """
+    import asyncio
+
     loop = asyncio.get_running_loop()
     reached: asyncio.Future[None] = loop.create_future()
 
@@ -118,6 +127,8 @@ class Mark:
     async def wait(self) -> None:
         """Waits, and raises the first failure of the stream's work. When further work
         was queued meanwhile that may be left to the next who asks."""
+        import asyncio
+
         library = _native.library()
         try:
             await self._reached
@@ -132,6 +143,8 @@ class Mark:
             library.ferrum_event_destroy(self._fence)
 
     async def _settled(self) -> None:
+        import asyncio
+
         ready = ctypes.c_uint32()
         is_ready = _native.library().ferrum_event_is_ready
         # An event that could not be recorded is refused here, and is not waited for.
@@ -150,6 +163,8 @@ async def drained(stream: Any) -> None:
 
 async def within(timeout_s: float | None, waiting: Callable[[], Awaitable[None]]) -> None:
     """Awaits waiting(), but no longer than the timeout."""
+    import asyncio
+
     timeout_ns = nanoseconds("timeout_s", timeout_s)
     if timeout_ns == _abi.FERRUM_WAIT_FOREVER:
         await waiting()
@@ -194,6 +209,8 @@ class Turns:
 
     async def take(self) -> None:
         """Waits for a turn, behind those who wait already."""
+        import asyncio
+
         loop = asyncio.get_running_loop()
         with self._lock:
             if self._free:
