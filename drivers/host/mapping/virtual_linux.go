@@ -13,6 +13,7 @@ import (
 
 const reserveFlags = unix.MAP_PRIVATE | unix.MAP_ANON | unix.MAP_NORESERVE
 
+// SystemVirtual is those of the system that this process runs on.
 func SystemVirtual() *VirtualCalls {
 	return &VirtualCalls{
 		Reserve: func(size uint64) (uint64, error) {

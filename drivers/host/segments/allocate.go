@@ -34,6 +34,7 @@ type Allocator struct {
 	segments table
 }
 
+// New has no segments.
 func New(
 	id device.ID, calls *mapping.Calls, granularity uint64, capacity Capacity, gate *gate.Gate, lockLimits func() (limit, locked uint64),
 ) *Allocator {
@@ -74,7 +75,7 @@ func (a *Allocator) startAllocation(op string, size uint64) error {
 	return a.gate.Add(op, gate.Segments, 1)
 }
 
-func (a *Allocator) take(op string, size uint64) (*segment, error) {
+func (a *Allocator) take(op string, size uint64) (*Segment, error) {
 	if err := a.capacity.Hold(op, size); err != nil {
 		return nil, err
 	}
@@ -87,7 +88,7 @@ func (a *Allocator) take(op string, size uint64) (*segment, error) {
 		if size >= mapping.HugePageBytes {
 			a.calls.AdviseHuge(found.Base, size)
 		}
-		return &segment{Range: found}, nil
+		return &Segment{Range: found}, nil
 	}
 	a.capacity.GiveBack(size)
 	number := mapping.Errno(err)
@@ -175,7 +176,7 @@ func (a *Allocator) refusedLock(op string, size uint64, err error) error {
 
 // Acquire finds the segment that holds the whole range and counts an operation in flight
 // on it.
-func (a *Allocator) Acquire(op, what string, addr device.Addr, size uint64) (*segment, error) {
+func (a *Allocator) Acquire(op, what string, addr device.Addr, size uint64) (*Segment, error) {
 	found, err := a.segments.acquire(op, what, addr, size)
 	if err != nil {
 		return nil, device.About(a.id, err)

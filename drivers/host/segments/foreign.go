@@ -18,6 +18,7 @@ type Foreign struct {
 	ranges table
 }
 
+// NewForeign has no ranges.
 func NewForeign(id device.ID, calls *mapping.Calls, gate *gate.Gate) *Foreign {
 	return &Foreign{id: id, calls: calls, gate: gate}
 }
@@ -47,7 +48,7 @@ func (f *Foreign) Add(op string, addr device.Addr, size uint64, taken func(base,
 		return err
 	}
 	base := uint64(addr)
-	if taken(base, size) || !f.ranges.insertAlone(&segment{Range: mapping.Range{Base: base, Size: size}, foreign: f}) {
+	if taken(base, size) || !f.ranges.insertAlone(&Segment{Range: mapping.Range{Base: base, Size: size}, foreign: f}) {
 		f.gate.Remove(gate.Foreign, 1)
 		return f.errorf(device.CodeAlreadyExists, op,
 			"address %#x, size %d: overlaps memory that the device has already", base, size)
@@ -69,7 +70,7 @@ func (f *Foreign) Remove(op string, addr device.Addr, size uint64) error {
 
 // Acquire is known for what lies in one of the ranges, and counts an operation in flight
 // on it.
-func (f *Foreign) Acquire(op, what string, addr device.Addr, size uint64) (found *segment, known bool, err error) {
+func (f *Foreign) Acquire(op, what string, addr device.Addr, size uint64) (found *Segment, known bool, err error) {
 	found, err = f.ranges.acquire(op, what, addr, size)
 	if err != nil {
 		return nil, false, nil

@@ -10,9 +10,9 @@ import (
 	"ferrum_mem/drivers/host/mapping"
 )
 
-// segment is one mapping that Alloc, AllocPinned or Reserve gave out, or
+// Segment is one mapping that Alloc, AllocPinned or Reserve gave out, or
 // memory of somebody else's that was adopted or linked.
-type segment struct {
+type Segment struct {
 	mapping.Range
 	// locked says that it is of AllocPinned.
 	locked bool
@@ -22,12 +22,12 @@ type segment struct {
 	inFlight atomic.Int64
 }
 
-// release says that an operation no longer touches the segment.
-func (s *segment) Release() { s.inFlight.Add(-1) }
+// Release says that an operation no longer touches the segment.
+func (s *Segment) Release() { s.inFlight.Add(-1) }
 
 // Check refuses a range of the segment that is not there any more: only memory of others
 // can be so.
-func (s *segment) Check(op string, address, size uint64) error {
+func (s *Segment) Check(op string, address, size uint64) error {
 	if s.foreign == nil {
 		return nil
 	}
@@ -40,12 +40,12 @@ func (s *segment) Check(op string, address, size uint64) error {
 type table struct {
 	mu sync.RWMutex
 	// sorted by base
-	list []*segment
+	list []*Segment
 }
 
 // acquire finds the segment that holds the whole range and counts an operation
 // in flight on it.
-func (t *table) acquire(op, what string, addr device.Addr, size uint64) (*segment, error) {
+func (t *table) acquire(op, what string, addr device.Addr, size uint64) (*Segment, error) {
 	start := uint64(addr)
 	if size == 0 {
 		return nil, device.Errorf(device.CodeInvalidSize, op, "size 0: must not be 0")
@@ -66,7 +66,7 @@ func (t *table) acquire(op, what string, addr device.Addr, size uint64) (*segmen
 }
 
 // holding is the segment that an address lies in, or nil.
-func (t *table) holding(address uint64) *segment {
+func (t *table) holding(address uint64) *Segment {
 	i, exact := t.search(address)
 	if exact {
 		return t.list[i]
@@ -78,7 +78,7 @@ func (t *table) holding(address uint64) *segment {
 }
 
 func (t *table) search(base uint64) (int, bool) {
-	return slices.BinarySearchFunc(t.list, base, func(s *segment, target uint64) int {
+	return slices.BinarySearchFunc(t.list, base, func(s *Segment, target uint64) int {
 		switch {
 		case s.Base < target:
 			return -1
@@ -89,7 +89,7 @@ func (t *table) search(base uint64) (int, bool) {
 	})
 }
 
-func (t *table) insert(s *segment) {
+func (t *table) insert(s *Segment) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	i, _ := t.search(s.Base)
@@ -97,7 +97,7 @@ func (t *table) insert(s *segment) {
 }
 
 // insertAlone inserts a segment unless it overlaps another.
-func (t *table) insertAlone(s *segment) bool {
+func (t *table) insertAlone(s *Segment) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.overlapsLocked(s.Base, s.Size) {
@@ -123,7 +123,7 @@ func (t *table) overlapsLocked(base, size uint64) bool {
 
 // remove takes a segment, locked or not, out of the table, so that no new operation
 // can find it; insert undoes it.
-func (t *table) remove(op string, addr device.Addr, size uint64, locked bool) (*segment, error) {
+func (t *table) remove(op string, addr device.Addr, size uint64, locked bool) (*Segment, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	i, exact := t.search(uint64(addr))

@@ -54,8 +54,10 @@ func (t *Set) errorf(code device.Code, op, format string, args ...any) error {
 	return device.Errorf(code, op, format, args...).On(t.id)
 }
 
+// DefaultStream is the one that goes with the device.
 func (t *Set) DefaultStream() device.Stream { return t.first }
 
+// NewStream gives a stream whose worker starts with its first operation.
 func (t *Set) NewStream() (device.Stream, error) {
 	if err := t.gate.Add("host.new_stream", gate.Streams, 1); err != nil {
 		return nil, err

@@ -67,7 +67,7 @@ func (v *Memory) hold(op, what string, address, size uint64, need device.Access)
 	return &Use{virtual: v, space: r, address: address, size: size}, true, nil
 }
 
-// release says that the operation no longer touches the pages. They are where
+// Release says that the operation no longer touches the pages. They are where
 // they were: pages in use are not unmapped.
 func (h *Use) Release() {
 	h.virtual.mu.Lock()
