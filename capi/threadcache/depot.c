@@ -31,11 +31,19 @@ void fm_keep_leased(struct fm_cache *cache, uint64_t bytes) {
         cache->missed_bytes = cache->high_bytes / FM_MISSED_PART;
 }
 
+/* Frees may be told before the allocations are, by another thread. */
+static uint64_t fm_live_bytes(const struct fm_cache *cache) {
+    uint64_t live = cache->total.live_bytes;
+    return live > INT64_MAX ? 0 : live;
+}
+
+void fm_keep_lived(struct fm_cache *cache) {
+    if (cache->high_bytes < fm_live_bytes(cache))
+        cache->high_bytes = fm_live_bytes(cache);
+}
+
 static uint64_t fm_depot_bound(struct fm_cache *cache) {
-    uint64_t live = cache->total.live_bytes, high = cache->high_bytes;
-    /* Frees may be told before the allocations are, by another thread. */
-    if (live > INT64_MAX)
-        live = 0;
+    uint64_t live = fm_live_bytes(cache), high = cache->high_bytes;
     high = live >= high ? live : high - (high - live) / FM_HIGH_FALL;
     cache->high_bytes = high;
     cache->shed_bytes -= cache->shed_bytes / FM_HIGH_FALL;

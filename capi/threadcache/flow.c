@@ -116,8 +116,12 @@ static void fm_lane_shed(struct fm_store *lane, uint64_t goal_bytes) {
 static uint64_t fm_lane_make_room(struct fm_store *lane, uint64_t bytes) {
     if (lane->tally.idle_bytes + bytes > lane->bound_bytes)
         fm_lanes_bound(lane->thread, lane->cache);
-    if (lane->tally.idle_bytes + bytes > lane->bound_bytes)
-        fm_lane_shed(lane, lane->bound_bytes - lane->bound_bytes / 4);
+    if (lane->tally.idle_bytes + bytes > lane->bound_bytes) {
+        uint64_t room = lane->bound_bytes / 4;
+        if (room < bytes && bytes <= lane->bound_bytes)
+            room = bytes;
+        fm_lane_shed(lane, lane->bound_bytes - room);
+    }
     return lane->bound_bytes > lane->tally.idle_bytes
                ? lane->bound_bytes - lane->tally.idle_bytes
                : 0;

@@ -75,6 +75,7 @@ static FM_COLD int32_t fm_cache_alloc_miss(uint64_t pool, uint64_t stream,
         if (index != 0) {
             fm_block_live(site.store, index, size_bytes, tag, address_out);
             fm_site_tell(site.store);
+            fm_keep_lived(site.cache);
         } else if (fits && leased) {
             leased = fm_core_lease(site.store, class,
                                    fm_site_appetite(site.store, class)) > 0;

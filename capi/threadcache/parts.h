@@ -288,6 +288,9 @@ FM_HIDDEN uint64_t fm_keep_bytes(const struct fm_cache *cache);
 /** Notes that the core has leased so much. */
 FM_HIDDEN void fm_keep_leased(struct fm_cache *cache, uint64_t bytes);
 
+/** Notes what is live, which a block may be that is freed before anybody looks. */
+FM_HIDDEN void fm_keep_lived(struct fm_cache *cache);
+
 /** Notes that a bin of a depot has fewer blocks now. */
 static inline void fm_depot_fewer(struct fm_bin *bin, uint64_t count) {
     bin->blocks -= count;

@@ -511,6 +511,37 @@ static void many_blocks_are_found(void) {
     close_pool(0);
 }
 
+/* Rounds of a program that takes some blocks and gives them all back. */
+static void go_round(uint64_t size, unsigned live, unsigned rounds) {
+    uint64_t blocks[16];
+    while (rounds-- > 0) {
+        for (unsigned i = 0; i < live; i++)
+            blocks[i] = take(size);
+        for (unsigned i = 0; i < live; i++)
+            give(blocks[i]);
+    }
+}
+
+/* What a thread needs is kept also after blocks of another size went round for long: the
+ * core is not called for them any more. */
+static void another_size_is_kept_as_well(void) {
+    static const uint64_t sizes[] = {256,    4096,   65536,
+                                     262144, 524288, FM_CACHE_BLOCK_MAX};
+    static const unsigned lives[] = {1, 4, 16};
+    enum { SIZES = sizeof sizes / sizeof sizes[0] };
+    for (unsigned at = 0; at < 3 * SIZES * SIZES; at++) {
+        unsigned live = lives[at % 3];
+        uint64_t first = sizes[at / 3 % SIZES], then = sizes[at / 3 / SIZES];
+        open_pool();
+        go_round(first, live, 1000);
+        go_round(then, live, 100);
+        uint64_t calls = stub_leases() + stub_give_backs();
+        go_round(then, live, 1000);
+        CHECK(stub_leases() + stub_give_backs() == calls);
+        close_pool(0);
+    }
+}
+
 static void pools_do_not_mix(void) {
     open_pool();
     stub_pool_good(1, true);
@@ -549,6 +580,7 @@ int main(void) {
         TEST(what_is_kept_of_batches_is_bounded),
         TEST(the_core_may_refuse),
         TEST(many_blocks_are_found),
+        TEST(another_size_is_kept_as_well),
         TEST(pools_do_not_mix),
     };
     return run_tests(tests, sizeof tests / sizeof tests[0]);
