@@ -1,13 +1,14 @@
 /*
  * Allocators that are Rust crates, or that a crate carries, out of the library
- * of peers/. Its functions are called directly, through the same pointers as
- * every other allocator's.
+ * of peers/, and a pool under C++'s memory resource, out of that of pmr/. Their
+ * functions are called directly, through the same pointers as every other
+ * allocator's.
  */
 #include "bench.h"
 
 #include <stdio.h>
 
-/* As peers/src/lib.rs has it. */
+/* As peers/src/lib.rs and pmr/pmr.cpp have it. */
 struct peer {
     void *context;
     uint64_t (*allocate)(void *context, uint64_t size_bytes);
@@ -53,5 +54,6 @@ const struct adapter crate_adapters[] = {
     {"vma_mutex", crate_open},
     {"vma_min_memory", crate_open},
     {"vma_min_offset", crate_open},
+    {"ferrum_pool_pmr", crate_open},
     {NULL, NULL},
 };

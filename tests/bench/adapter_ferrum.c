@@ -5,6 +5,8 @@
  *   ferrum_pool_uncached  the same without thread caches,
  *   ferrum_pool_tracking  the same that keeps the time of each allocation,
  *   ferrum_pool_fixed     a pool of blocks of 2 MiB,
+ *   ferrum_pool_aligned   the first one, each block asked for with an alignment,
+ *   ferrum_pool_tagged    the first one, each block asked for with a tag,
  *   ferrum_manager        a manager with its default settings,
  *
  * and two probes that take the cost of a call apart.
@@ -19,7 +21,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FIXED_BLOCK_BYTES = 2 << 20 };
+/* The alignment that is asked for lies within that of every pool. */
+enum { FIXED_BLOCK_BYTES = 2 << 20, ALIGNMENT_BYTES = 64 };
 
 struct ferrum {
     ferrum_device device;
@@ -37,6 +40,9 @@ struct ferrum {
     __typeof__(&ferrum_stream_is_ready) stream_is_ready;
     __typeof__(&ferrum_pool_create) pool_create;
     __typeof__(&ferrum_pool_destroy) pool_destroy;
+    __typeof__(&ferrum_pool_trim) pool_trim;
+    __typeof__(&ferrum_pool_get_tag) pool_get_tag;
+    __typeof__(&ferrum_pool_alloc_with) pool_alloc_with;
     __typeof__(&ferrum_pool_alloc) pool_alloc;
     __typeof__(&ferrum_pool_free) pool_free;
     __typeof__(&ferrum_pool_alloc_batch) pool_alloc_batch;
@@ -74,6 +80,9 @@ static bool resolve(void *library) {
         {"ferrum_stream_is_ready", &ferrum.stream_is_ready},
         {"ferrum_pool_create", &ferrum.pool_create},
         {"ferrum_pool_destroy", &ferrum.pool_destroy},
+        {"ferrum_pool_trim", &ferrum.pool_trim},
+        {"ferrum_pool_get_tag", &ferrum.pool_get_tag},
+        {"ferrum_pool_alloc_with", &ferrum.pool_alloc_with},
         {"ferrum_pool_alloc", &ferrum.pool_alloc},
         {"ferrum_pool_free", &ferrum.pool_free},
         {"ferrum_pool_alloc_batch", &ferrum.pool_alloc_batch},
@@ -158,6 +167,12 @@ static void pool_books(void *context, struct books *books_out) {
     };
 }
 
+static void pool_trim(void *context) {
+    (void)context;
+    uint64_t released_bytes;
+    must(ferrum.pool_trim(ferrum.pool, 0, &released_bytes), "ferrum_pool_trim");
+}
+
 static void pool_close(void *context) {
     (void)context;
     must(ferrum.pool_destroy(ferrum.pool, 0), "ferrum_pool_destroy");
@@ -185,7 +200,34 @@ static bool pool_open(const struct adapter_settings *settings,
     allocator_out->release_batch = pool_release_batch;
     allocator_out->place = pool_place;
     allocator_out->books = pool_books;
+    allocator_out->trim = pool_trim;
     allocator_out->close = pool_close;
+    allocator_out->writable = true;
+    return true;
+}
+
+/* What ferrum_pool_aligned and ferrum_pool_tagged ask for, but for the size. */
+static ferrum_pool_request asked_for = FERRUM_POOL_REQUEST_INIT;
+
+static uint64_t pool_allocate_with(void *context, uint64_t size_bytes) {
+    (void)context;
+    ferrum_pool_request request = asked_for;
+    ferrum_address address;
+    request.size_bytes = size_bytes;
+    ferrum.pool_alloc_with(ferrum.pool, &request, &address);
+    return address;
+}
+
+static bool request_open(const struct adapter_settings *settings,
+                         struct allocator *allocator_out) {
+    if (!pool_open(settings, allocator_out))
+        return false;
+    if (strcmp(settings->name, "ferrum_pool_aligned") == 0)
+        asked_for.alignment_bytes = ALIGNMENT_BYTES;
+    else
+        must(ferrum.pool_get_tag(ferrum.pool, "bench", &asked_for.tag),
+             "ferrum_pool_get_tag");
+    allocator_out->allocate = pool_allocate_with;
     return true;
 }
 
@@ -262,8 +304,14 @@ static bool probe_open(const struct adapter_settings *settings,
 }
 
 const struct adapter ferrum_adapters[] = {
-    {"ferrum_pool", pool_open},          {"ferrum_pool_uncached", pool_open},
-    {"ferrum_pool_tracking", pool_open}, {"ferrum_pool_fixed", pool_open},
-    {"ferrum_manager", manager_open},    {"ferrum_plain_call", probe_open},
-    {"ferrum_go_call", probe_open},      {NULL, NULL},
+    {"ferrum_pool", pool_open},
+    {"ferrum_pool_uncached", pool_open},
+    {"ferrum_pool_tracking", pool_open},
+    {"ferrum_pool_fixed", pool_open},
+    {"ferrum_pool_aligned", request_open},
+    {"ferrum_pool_tagged", request_open},
+    {"ferrum_manager", manager_open},
+    {"ferrum_plain_call", probe_open},
+    {"ferrum_go_call", probe_open},
+    {NULL, NULL},
 };

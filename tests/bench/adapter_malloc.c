@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,15 +81,46 @@ static bool tcmalloc_version(char *version, size_t capacity) {
     return true;
 }
 
+static void glibc_trim(void *context) {
+    (void)context;
+    malloc_trim(0);
+}
+
+static void mimalloc_trim(void *context) {
+    void (*mi_collect)(bool force);
+    (void)context;
+    if (library_symbol(RTLD_DEFAULT, "mi_collect", &mi_collect))
+        mi_collect(true);
+}
+
+/* The number stands for all arenas of its interface (MALLCTL_ARENAS_ALL). */
+static void jemalloc_trim(void *context) {
+    int (*mallctl)(const char *, void *, size_t *, void *, size_t);
+    (void)context;
+    if (!library_symbol(RTLD_DEFAULT, "mallctl", &mallctl))
+        return;
+    mallctl("thread.tcache.flush", NULL, NULL, NULL, 0);
+    mallctl("arena.4096.purge", NULL, NULL, NULL, 0);
+}
+
+static void tcmalloc_trim(void *context) {
+    void (*release)(void);
+    (void)context;
+    if (library_symbol(RTLD_DEFAULT, "MallocExtension_ReleaseFreeMemory",
+                       &release))
+        release();
+}
+
 static const struct {
     const char *name;
     const char *file_prefix;
     bool (*version)(char *version, size_t capacity);
+    void (*trim)(void *context);
 } mallocs[] = {
-    {"glibc", "libc.so", glibc_version},
-    {"mimalloc", "libmimalloc", mimalloc_version},
-    {"jemalloc", "libjemalloc", jemalloc_version},
-    {"tcmalloc", "libtcmalloc", tcmalloc_version},
+    {"glibc", "libc.so", glibc_version, glibc_trim},
+    {"mimalloc", "libmimalloc", mimalloc_version, mimalloc_trim},
+    {"jemalloc", "libjemalloc", jemalloc_version, jemalloc_trim},
+    {"tcmalloc", "libtcmalloc", tcmalloc_version, tcmalloc_trim},
 };
 
 static bool malloc_open(const struct adapter_settings *settings,
@@ -110,7 +142,9 @@ static bool malloc_open(const struct adapter_settings *settings,
             return missing("%s does not tell its version", file);
         allocator_out->allocate = malloc_allocate;
         allocator_out->release = malloc_release;
+        allocator_out->trim = mallocs[i].trim;
         allocator_out->close = malloc_close;
+        allocator_out->writable = true;
         return true;
     }
     return missing("no malloc is called %s", settings->name);

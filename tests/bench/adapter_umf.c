@@ -49,6 +49,7 @@ static struct umf {
     __typeof__(&umfPoolDestroy) pool_destroy;
     __typeof__(&umfPoolMalloc) pool_malloc;
     __typeof__(&umfPoolFree) pool_free;
+    __typeof__(&umfPoolTrimMemory) pool_trim;
 } umf;
 
 static bool resolve(void *library) {
@@ -76,6 +77,7 @@ static bool resolve(void *library) {
         {"umfPoolDestroy", &umf.pool_destroy},
         {"umfPoolMalloc", &umf.pool_malloc},
         {"umfPoolFree", &umf.pool_free},
+        {"umfPoolTrimMemory", &umf.pool_trim},
     };
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
         if (!library_symbol(library, symbols[i].name, symbols[i].function))
@@ -97,6 +99,14 @@ static bool pool_release(void *context, uint64_t address) {
     (void)context;
     return umf.pool_free(umf.pool, (void *)(uintptr_t)address) ==
            UMF_RESULT_SUCCESS;
+}
+
+/* A pool that cannot do it says so and is left as it is. */
+static void pool_trim(void *context) {
+    (void)context;
+    umf_result_t result = umf.pool_trim(umf.pool, 0);
+    if (result != UMF_RESULT_ERROR_NOT_SUPPORTED)
+        must(result, "umfPoolTrimMemory");
 }
 
 static void pool_close(void *context) {
@@ -165,7 +175,9 @@ static bool umf_open(const struct adapter_settings *settings,
              UMF_MAJOR_VERSION(version), UMF_MINOR_VERSION(version));
     allocator_out->allocate = pool_allocate;
     allocator_out->release = pool_release;
+    allocator_out->trim = pool_trim;
     allocator_out->close = pool_close;
+    allocator_out->writable = true;
     return true;
 }
 

@@ -2,6 +2,7 @@
  * Measures one allocator with one workload and prints one JSON object.
  *
  *   bench --allocator NAME [--library FILE] --workload WORKLOAD [--size BYTES]
+ *         [--first-size BYTES] [--first-pairs N]
  *         [--smallest BYTES] [--largest BYTES] [--live N] [--batch N]
  *         [--pairs N] [--repetitions N] [--singles N] [--seed N] [--trace FILE]
  *         [--granule BYTES] [--budget-ns N]
@@ -21,6 +22,12 @@
  *             repetition
  *   trace     the steps of a --trace, from the start to the end a repetition;
  *             first once for what memory that takes
+ *   phases    --first-pairs pairs of --first-size bytes, 10,000 pairs of --size
+ *             bytes, then --pairs of these a repetition
+ *   model     --live large blocks of random sizes are loaded, a --trace is
+ *             served, all is given back, and the same once more
+ *   churn     threads that each do --pairs pairs of random sizes, hand half of
+ *             their --live blocks to others and end; --repetitions generations
  *   tables    resident memory a block, with --live blocks and after --pairs
  *             replacements
  *   first     opens the library and makes the first call, once (ferrum_mem only)
@@ -85,6 +92,9 @@ static const struct kind {
     {"queue", run_queue, TAKES_SIZE | TAKES_RANDOM, 2},
     {"batch", run_batch, TAKES_SIZE, 1},
     {"trace", run_trace, TAKES_TRACE, 1},
+    {"phases", run_phases, TAKES_SIZE, 1},
+    {"model", run_model, TAKES_TRACE, 1},
+    {"churn", run_churn, TAKES_RANDOM, 2},
     {"tables", run_tables, TAKES_RANDOM, 1},
 };
 
@@ -101,12 +111,13 @@ static const struct kind *find_kind(const struct options *options) {
         exit(EXIT_USAGE);
     }
     if ((kind->takes & given) == 0) {
-        fprintf(stderr,
-                "bench: %s %s; --size goes with hot and batch, and may go with "
-                "threads and queue; --trace goes with trace\n",
-                kind->name,
-                given == TAKES_RANDOM ? "lacks an option"
-                                      : "does not take that option");
+        fprintf(
+            stderr,
+            "bench: %s %s; --size goes with hot, batch and phases, and may "
+            "go with threads and queue; --trace goes with trace and model\n",
+            kind->name,
+            given == TAKES_RANDOM ? "lacks an option"
+                                  : "does not take that option");
         exit(EXIT_USAGE);
     }
     return kind;

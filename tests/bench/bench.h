@@ -48,10 +48,14 @@ struct allocator {
                   struct place *place_out);
     /** Optional. */
     void (*books)(void *context, struct books *books_out);
+    /** Optional: gives what no block needs back to the system. */
+    void (*trim)(void *context);
     /** Closes the allocator, which must hold no block. */
     void (*close)(void *context);
     /** Not made for calls from several threads at once. */
     bool single_threaded;
+    /** A block is the address of memory that can be written. */
+    bool writable;
     /** As the allocator itself tells it. */
     char version[64];
 };

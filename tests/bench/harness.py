@@ -56,10 +56,15 @@ UNCACHED = "ferrum_pool_uncached"
 TRACKING = "ferrum_pool_tracking"
 FIXED = "ferrum_pool_fixed"
 MANAGER = "ferrum_manager"
+# The plain pool, asked in other ways.
+ALIGNED = "ferrum_pool_aligned"
+TAGGED = "ferrum_pool_tagged"
+PMR = "ferrum_pool_pmr"
+REQUESTS = (ALIGNED, TAGGED, PMR)
 CROSSING = "bare_crossing"
 
 GROUPS = {
-    Group.OURS: (OURS, UNCACHED, TRACKING, FIXED, MANAGER),
+    Group.OURS: (OURS, UNCACHED, TRACKING, FIXED, MANAGER, *REQUESTS),
     Group.APART: (
         "umf_disjoint",
         "umf_disjoint_tuned",
@@ -169,6 +174,11 @@ class Harness:
         self.no_crossing = built(
             [*go, "-o", str(self.crossing), "."], SOURCES / "crossing", self.crossing
         )
+        self.pmr = folder.absolute() / "libpmr.so"
+        cpp = [*shlex.split(os.environ.get("CXX", "c++")), "-std=c++17", "-O2", "-Wall", "-Wextra"]
+        cpp += ["-Werror", "-fPIC", "-shared", f"-I{ROOT / 'include'}", "pmr.cpp", str(library)]
+        cpp += [f"-Wl,-rpath,{library.parent}", "-o", str(self.pmr)]
+        self.no_pmr = built(cpp, SOURCES / "pmr", self.pmr)
 
     def _build_program(self) -> None:
         more = [f"-I{self.umf[0]}"] if self.umf else []
@@ -226,6 +236,8 @@ class Harness:
         allocator = Allocator(name, group)
         if name == CROSSING:
             allocator.library, allocator.missing = self.crossing, self.no_crossing
+        elif name == PMR:
+            allocator.library, allocator.missing = self.pmr, self.no_pmr
         elif name.startswith("ferrum"):
             allocator.library = self.library
         elif name.startswith("umf"):

@@ -7,12 +7,22 @@ import statistics
 from collections.abc import Callable
 from typing import Any
 
+import mixed
+import workloads as plain
 from harness import OURS, Allocator, BenchError, Harness
-from workloads import UNITS, Workload, metrics
+from workloads import Workload
 
 Result = dict[str, Any]
 Samples = dict[str, list[float]]
 ROUNDS = 10
+# Enough for medians, and for a look at a change; spreads are those of few processes.
+ROUNDS_SHORT = 3
+UNITS = plain.UNITS | mixed.UNITS
+
+
+def metrics(answer: dict[str, Any]) -> Samples:
+    """What a process's answer says, by metric."""
+    return plain.metrics(answer) | mixed.metrics(answer)
 
 
 def summary(values: list[float]) -> dict[str, float]:
@@ -37,17 +47,20 @@ def turn_of(turn: int, workload: Workload, name: str, rounds: int) -> bool:
 class Rounds:
     """Measures every allocator with every workload, in turn, round after round."""
 
-    def __init__(self, harness: Harness, allocators: list[Allocator], quick: bool) -> None:
+    def __init__(
+        self, harness: Harness, allocators: list[Allocator], quick: bool, rounds: int = ROUNDS
+    ) -> None:
         self.harness = harness
         self.allocators = {allocator.name: allocator for allocator in allocators}
         self.quick = quick
+        self.rounds = 1 if quick else rounds
         self.samples: dict[tuple[str, str], Samples] = collections.defaultdict(
             lambda: collections.defaultdict(list)
         )
 
     def run(self, workloads: list[Workload], progress: Callable[[str], None]) -> None:
         """Takes all samples."""
-        rounds = 1 if self.quick else ROUNDS
+        rounds = self.rounds
         for turn in range(rounds):
             for workload in workloads:
                 progress(f"round {turn + 1} of {rounds}: {workload.name}")
@@ -57,6 +70,9 @@ class Rounds:
                     if allocator.missing or not turn_of(turn, workload, allocator.name, rounds):
                         continue
                     answer = self.harness.measure(allocator, workload.command(self.quick))
+                    if workload.before:
+                        fresh = workload.fresh_command(self.quick)
+                        answer["fresh_ns"] = self.harness.measure(allocator, fresh)["pair_ns"]
                     into = self.samples[workload.name, allocator.name]
                     for metric, values in metrics(answer).items():
                         into[metric] += values

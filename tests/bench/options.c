@@ -35,6 +35,8 @@ static void numeric_option(struct options *options, const char *name,
         uint64_t *value;
     } numbers[] = {
         {"size", &options->size_bytes},
+        {"first-size", &options->first_bytes},
+        {"first-pairs", &options->first_pairs},
         {"smallest", &options->smallest_bytes},
         {"largest", &options->largest_bytes},
         {"live", &options->live_blocks},
@@ -63,6 +65,8 @@ static void check(const struct options *options) {
         refuse("--live is from 1 to 16777216");
     if (options->batch_blocks == 0 || options->batch_blocks > BATCH_MAX)
         refuse("--batch is from 1 to 1048576");
+    if ((options->first_bytes == 0) != (options->first_pairs == 0))
+        refuse("--first-size and --first-pairs go together");
     if (granule == 0 || (granule & (granule - 1)) != 0)
         refuse("--granule is a power of two");
     if (options->smallest_bytes == 0 ||
@@ -78,6 +82,8 @@ struct options options_parse(int count, char **arguments) {
         {"workload", required_argument, NULL, 'w'},
         {"trace", required_argument, NULL, 't'},
         {"size", required_argument, NULL, 'n'},
+        {"first-size", required_argument, NULL, 'n'},
+        {"first-pairs", required_argument, NULL, 'n'},
         {"smallest", required_argument, NULL, 'n'},
         {"largest", required_argument, NULL, 'n'},
         {"live", required_argument, NULL, 'n'},

@@ -10,6 +10,7 @@ from book import Book, Result, label, number, precise, spread, table
 from elastic_report import UNITS, figure_lines, target_lines
 from fragmentation import PEERS as FRAGMENTATION_PEERS
 from harness import CROSSING, OURS, BenchError
+from mixed import MODEL_MEMORY, MODEL_TIMES
 from pictures import PICTURES
 from targets import target_table
 from traces import AZURE, MINIMALLOC, MOONCAKE
@@ -76,6 +77,28 @@ MEMORY = [
 ]
 
 
+MIXED = {
+    "change": [
+        ("median", "median ns"),
+        ("fresh", "fresh pool ns"),
+        ("over_fresh", "÷ fresh pool"),
+    ],
+    "churn": [
+        ("median", "a pair ns"),
+        ("held_over_peak", "held after all ended ÷ peak live"),
+        ("held_trimmed_over_peak", "held after a trim ÷ peak live"),
+    ],
+}
+
+
+def model_tables(book: Book, workload: str) -> list[str]:
+    """The phases of a model: their times, and what was held."""
+    lines: list[str] = []
+    for title, columns in (("Times:", MODEL_TIMES), ("Held ÷ live:", MODEL_MEMORY)):
+        lines += [title, "", *figures(book, workload, next(iter(columns)), list(columns.items()))]
+    return lines
+
+
 def workload_tables(book: Book, headings: dict[str, str]) -> list[str]:
     """A table for every workload that was run."""
     lines: list[str] = []
@@ -89,6 +112,10 @@ def workload_tables(book: Book, headings: dict[str, str]) -> list[str]:
         elif workload.startswith("batch"):
             columns = [("allocate", "allocate, ns a block"), ("release", "free, ns a block")]
             lines += figures(book, workload, "allocate", columns)
+        elif workload == "model":
+            lines += model_tables(book, workload)
+        elif workload.partition("_")[0] in MIXED:
+            lines += figures(book, workload, "median", MIXED[workload.partition("_")[0]])
         elif workload.startswith("tables"):
             columns = [
                 ("filled", "growth, B a block"),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures ferrum_mem against other allocators, from C.
 
-  run.py --library FILE --output build/bench/results.json [--quick]
+  run.py --library FILE --output build/bench/results.json [--short | --quick]
   run.py --output build/bench/results.json --markdown [FILE]
 
 The first form builds the harness, measures, writes the results (a list) and, beside them,
@@ -21,15 +21,17 @@ import sys
 from typing import Any
 
 import extras
+import mixed
 import pictures
 import report
 import workloads
 from elastic import Elastic
 from fragmentation import Fragmentation
-from harness import GROUPS, OURS, ROOT, BenchError, Group, Harness
+from from_python import FromPython
+from harness import GROUPS, OURS, PMR, ROOT, BenchError, Group, Harness
 from latency import Latency
 from machine import Watch
-from measure import Rounds
+from measure import ROUNDS, ROUNDS_SHORT, Rounds
 
 
 def progress(text: str) -> None:
@@ -38,8 +40,8 @@ def progress(text: str) -> None:
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
-def run(library: pathlib.Path, output: pathlib.Path, quick: bool) -> None:
-    """Measures everything and writes the results."""
+def run(library: pathlib.Path, output: pathlib.Path, quick: bool, short: bool = False) -> None:
+    """Measures everything and writes the results; a short run has fewer rounds and orders."""
     if not library.exists():
         raise BenchError(f"there is no {library}; make build makes it")
     progress("building the harness")
@@ -49,22 +51,26 @@ def run(library: pathlib.Path, output: pathlib.Path, quick: bool) -> None:
     for allocator in allocators:
         if not allocator.missing:
             continue
-        if allocator.group is Group.OURS:
+        # It needs a compiler for C++, as no other of ours does.
+        if allocator.group is Group.OURS and allocator.name != PMR:
             raise BenchError(f"{allocator.name}: {allocator.missing}")
         left_out.append(f"{allocator.name}: {allocator.missing}")
     traces, no_traces = workloads.traces(harness.folder, quick)
     left_out += no_traces
+    phases, no_phases = mixed.workloads(harness.folder, quick)
+    left_out += no_phases
     for text in left_out:
         print(f"bench: without {text}", file=sys.stderr)
-    planned = [*workloads.fixed(), *traces]
+    planned = [*workloads.fixed(), *traces, *phases]
     watch = Watch()
-    rounds = Rounds(harness, allocators, quick)
+    rounds = Rounds(harness, allocators, quick, ROUNDS_SHORT if short else ROUNDS)
     rounds.run(planned, progress)
     results = [entry for workload in planned for entry in rounds.compared(workload)]
     results += [entry for workload in planned for entry in rounds.probes(workload)]
-    results += Fragmentation(harness, allocators, quick).run(progress)
+    results += Fragmentation(harness, allocators, quick or short).run(progress)
     results += Elastic(harness, quick).run(progress)
     results += Latency(harness, quick).run(progress)
+    results += FromPython(harness, quick).run(progress)
     progress("loading, replay, profile")
     ours = rounds.allocators[OURS]
     results += extras.loading(harness, ours, quick)
@@ -76,6 +82,7 @@ def run(library: pathlib.Path, output: pathlib.Path, quick: bool) -> None:
         "preemptions": harness.preemptions,
         "version": ours.version,
         "quick": quick,
+        "short": short,
         "left_out": left_out,
         "workloads": {workload.name: workload.heading for workload in planned},
     }
@@ -109,14 +116,16 @@ def main() -> int:
     parser.add_argument(
         "--output", type=pathlib.Path, default=ROOT / "build" / "bench" / "results.json"
     )
-    parser.add_argument("--quick", action="store_true", help="a minute, only to see it work")
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument("--short", action="store_true", help="a third of the rounds")
+    length.add_argument("--quick", action="store_true", help="a minute, only to see it work")
     parser.add_argument("--markdown", nargs="?", const="-", metavar="FILE")
     arguments = parser.parse_args()
     if (arguments.library is None) == (arguments.markdown is None):
         parser.error("give --library to measure, or --markdown for the tables of results")
     try:
         if arguments.library:
-            run(arguments.library, arguments.output, arguments.quick)
+            run(arguments.library, arguments.output, arguments.quick, arguments.short)
         to_page = arguments.markdown not in (None, "-")
         show(arguments.output, pathlib.Path(arguments.markdown) if to_page else None)
     except BenchError as error:

@@ -203,6 +203,44 @@ def paged(requests: list[Request]) -> Steps:
     return steps
 
 
+CONVERSATION_BYTES_PER_TOKEN = 1024
+
+
+def conversations(requests: list[Request]) -> Steps:
+    """Large blocks and small ones: a request's prompt is one block, what it generates comes in
+    blocks of 16 tokens, and all of them are given back at its end."""
+    steps = Steps()
+    held: dict[int, list[tuple[int, int]]] = {}
+    # Time, 0 for an end or 1, request, tokens that have been generated.
+    pending: list[tuple[int, int, int, int]] = []
+
+    def follow(index: int, generated: int) -> None:
+        request = requests[index]
+        if generated >= request.tokens_out:
+            heapq.heappush(pending, (request.end_ns, 0, index, 0))
+            return
+        when = request.arrival_ns + PREFILL_NS * request.tokens_in + DECODE_NS * generated
+        heapq.heappush(pending, (when, 1, index, generated))
+
+    def happen() -> None:
+        _, grows, index, generated = heapq.heappop(pending)
+        if grows:
+            held[index].append(steps.alloc(BLOCK_TOKENS * CONVERSATION_BYTES_PER_TOKEN))
+            follow(index, generated + BLOCK_TOKENS)
+        else:
+            for block in held.pop(index):
+                steps.free(block)
+
+    for index, request in enumerate(requests):
+        while pending and pending[0][0] <= request.arrival_ns:
+            happen()
+        held[index] = [steps.alloc(max(request.tokens_in, 1) * CONVERSATION_BYTES_PER_TOKEN)]
+        follow(index, 0)
+    while pending:
+        happen()
+    return steps
+
+
 def lifetimes(path: pathlib.Path) -> Steps:
     """One block for each line of a file of lifetimes."""
     with path.open(encoding="utf-8", newline="") as file:

@@ -15,25 +15,6 @@
 /* The replacements may take as long as so many repetitions. */
 enum { WARM_BLOCKS = 256, LIMIT_BUDGETS = 50 };
 
-double resident_bytes(void) {
-    char line[256];
-    unsigned long long kib, sum = 0;
-    unsigned found = 0;
-    FILE *file = fopen("/proc/self/status", "r");
-    if (file == NULL)
-        die("/proc/self/status cannot be read");
-    while (fgets(line, sizeof line, file) != NULL)
-        if (sscanf(line, "RssAnon: %llu kB", &kib) == 1 ||
-            sscanf(line, "RssShmem: %llu kB", &kib) == 1) {
-            sum += kib;
-            found++;
-        }
-    fclose(file);
-    if (found != 2)
-        die("/proc/self/status does not tell RssAnon and RssShmem");
-    return (double)sum * 1024;
-}
-
 void run_tables(const struct allocator *allocator,
                 const struct options *options) {
     double opened = resident_bytes() - options->resident_at_start;

@@ -15,6 +15,7 @@ import book
 import fragmentation
 import harness
 import measure
+import mixed
 import pictures
 import pytest
 import report
@@ -49,10 +50,16 @@ MAY_BE_NOTHING = (
     "replaced",
     "_none",
     "reserve_memory",
+    "over_peak",
     "_table",
 )
 # A metric that every workload of a kind has.
-FIRST_METRIC = {"batch": "allocate", "tables": "filled", "queue": "above_queue"}
+FIRST_METRIC = {
+    "batch": "allocate",
+    "tables": "filled",
+    "queue": "above_queue",
+    "model": "load_ms",
+}
 
 
 def command(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -107,9 +114,11 @@ def test_results_are_a_list_of_full_records(results: list[dict[str, Any]]) -> No
 
 
 def test_every_workload_is_compared_with_everyone_who_takes_part(
-    results: list[dict[str, Any]], machine: dict[str, Any]
+    results: list[dict[str, Any]], machine: dict[str, Any], tmp_path: pathlib.Path
 ) -> None:
-    planned = {workload.name: workload for workload in workloads.fixed()}
+    phases, left_out = mixed.workloads(tmp_path, quick=True)
+    assert not left_out
+    planned = {workload.name: workload for workload in (*workloads.fixed(), *phases)}
     assert set(machine["workloads"]) == {
         *planned,
         "trace_azure_contiguous",
@@ -136,6 +145,12 @@ def test_every_workload_is_compared_with_everyone_who_takes_part(
         "batch_2mib_release",
         "tables_100000_live_filled_none",
         "trace_azure_paged_median",
+        "change_256b_1mib_over_fresh",
+        "churn_held_trimmed_over_peak",
+        "model_serve_held_over_live",
+        "python_import",
+        "python_first_block",
+        "python_pair_block",
         "fragmentation_azure_hints",
         "fragmentation_azure_no_hints",
         "call_handle",

@@ -5,6 +5,7 @@
  * the upper 24 bits and below it the size of the block that it takes, 0 for
  * giving it back. Every block that it takes it gives back.
  */
+#include "trace.h"
 #include "workloads.h"
 
 #include <inttypes.h>
@@ -13,19 +14,13 @@
 #include <string.h>
 
 #define TRACE_NAME "ferrumt1"
-#define SIZE_BITS 40
-
-struct trace {
-    uint64_t slots, count;
-    uint64_t *steps;
-};
 
 static void read_exactly(FILE *file, const char *path, void *to, size_t bytes) {
     if (fread(to, 1, bytes, file) != bytes)
         die("%s is too short", path);
 }
 
-static struct trace trace_read(const char *path) {
+struct trace trace_read(const char *path) {
     struct trace trace;
     char name[8];
     FILE *file = fopen(path, "rb");
@@ -45,12 +40,6 @@ static struct trace trace_read(const char *path) {
     read_exactly(file, path, trace.steps, trace.count * sizeof *trace.steps);
     fclose(file);
     return trace;
-}
-
-static uint64_t slot_of(uint64_t step) { return step >> SIZE_BITS; }
-
-static uint64_t size_of(uint64_t step) {
-    return step & ((UINT64_C(1) << SIZE_BITS) - 1);
 }
 
 static void play(const struct allocator *allocator, const struct trace *trace,

@@ -12,6 +12,8 @@ struct options {
     uint64_t size_bytes;
     /** Random sizes are log-uniform between these two. */
     uint64_t smallest_bytes, largest_bytes;
+    /** What is done before blocks of size_bytes: so many pairs of that size. */
+    uint64_t first_bytes, first_pairs;
     /** Blocks that are alive at any time in the random replacement. */
     uint64_t live_blocks;
     /** Blocks of a batch. */
@@ -79,8 +81,8 @@ void runner_close(struct runner *runner);
 /** Does so many pairs. */
 void runner_pairs(struct runner *runner, uint64_t pairs);
 
-/** Does so many pairs, or fewer if they would take longer than limit_ns, and tells how
- *  long one of the last ones took. */
+/** Does so many pairs, or fewer if they would take longer than limit_ns, and tells
+ *  how long one of the last ones took. */
 double runner_warm(struct runner *runner, uint64_t pairs, uint64_t limit_ns);
 
 /** Does one pair for each element and stores how many cycles it took. */
@@ -111,6 +113,13 @@ uint64_t affordable(uint64_t count, double each_ns, uint64_t budget_ns);
 /** Anonymous and shared memory of the process that is resident. */
 double resident_bytes(void);
 
+/** Memory that the process has from the system now: its own, and pages of files
+ *  in memory that it holds open, mapped or not. */
+double held_bytes(void);
+
+/** Writes a byte into each page of a block. */
+void write_pages(uint64_t block, uint64_t size_bytes);
+
 /** Plain arithmetic, in which every step needs the one before. */
 uint64_t arithmetic(uint64_t rounds);
 
@@ -134,6 +143,18 @@ void run_batch(const struct allocator *allocator,
 
 /** A recorded trace, as fast as it goes. */
 void run_trace(const struct allocator *allocator,
+               const struct options *options);
+
+/** Pairs of one size after many pairs of another. */
+void run_phases(const struct allocator *allocator,
+                const struct options *options);
+
+/** A model that loads, serves, sleeps, wakes and serves again. */
+void run_model(const struct allocator *allocator,
+               const struct options *options);
+
+/** Threads that start, take blocks of each other, and end. */
+void run_churn(const struct allocator *allocator,
                const struct options *options);
 
 /** What many live blocks cost in memory. */

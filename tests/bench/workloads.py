@@ -13,6 +13,7 @@ from harness import (
     GROUPS,
     MANAGER,
     OURS,
+    REQUESTS,
     ROOT,
     TRACKING,
     UNCACHED,
@@ -71,6 +72,9 @@ class Workload:
     ours: str = OURS
     variants: tuple[str, ...] = ()
     probes: tuple[str, ...] = ()
+    # Arguments of what is done before, which a fresh pool has not done; with these each process
+    # has one with a fresh pool beside it.
+    before: tuple[str, ...] = ()
     # Allocators that are so slow here that they are measured in so many rounds only.
     rounds: dict[str, int] = field(default_factory=dict)
 
@@ -80,6 +84,10 @@ class Workload:
 
     def command(self, quick: bool) -> list[str]:
         """The harness's arguments."""
+        return [*self.fresh_command(quick), *self.before]
+
+    def fresh_command(self, quick: bool) -> list[str]:
+        """The same without what is done before."""
         return [*self.arguments, *(self.quick if quick else self.full).arguments()]
 
 
@@ -98,7 +106,7 @@ def hot(size: int, label: str, text: str) -> Workload:
         Amount(),
         QUICK_PAIRS,
         (*ONE_THREAD, *ORIENTATION),
-        variants=(UNCACHED, TRACKING, MANAGER) if size == 256 else (),
+        variants=(UNCACHED, TRACKING, MANAGER, *REQUESTS) if size == 256 else (),
         probes=("none", "ferrum_plain_call", "ferrum_go_call", CROSSING) if size == 256 else (),
     )
 
