@@ -231,11 +231,19 @@ def _functions(header: Header) -> str:
         text += f"    {function.name}: Callable[..., {_result_type(function)}]\n"
     return text + (
         "\n    def __init__(self, library: ctypes.CDLL) -> None:\n"
+        "        self._library = library\n"
         "        for name, (restype, argtypes) in PROTOTYPES.items():\n"
         "            function = getattr(library, name)\n"
         "            function.restype = restype\n"
         "            function.argtypes = argtypes\n"
         "            setattr(self, name, function)\n"
+        "\n"
+        "    def without_conversions(self, function: Any) -> Callable[..., int]:\n"
+        '        """The function, but it takes arguments of ctypes as they are; see _quick."""\n'
+        "        bare = self._library[function.__name__]\n"
+        "        bare.restype = function.restype\n"
+        "        found: Callable[..., int] = bare\n"
+        "        return found\n"
     )
 
 

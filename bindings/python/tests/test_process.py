@@ -52,9 +52,11 @@ def test_a_forked_child_is_silent_and_every_call_says_forked(run_python):
         FAMILY
         + """
 view = block.view()
+address = pool.alloc_address(1)
 child = os.fork()
 if not child:
     for call in (lambda: pool.alloc(1), lambda: manager.alloc(1), stream.synchronize,
+                 lambda: pool.alloc_address(1), lambda: pool.free_address(address),
                  event.is_ready, lambda: block.read(1), device.info, fm.snapshot, fm.backends,
                  fm.init, fm.shutdown, fm.leak_report, lambda: fm.Device("cpu:0"),
                  stream.record_event, lambda: block.view()):
@@ -71,6 +73,7 @@ if not child:
 _, status = os.waitpid(child, 0)
 assert status == 0, status
 assert block.read(1) == b"\\0"
+pool.free_address(address)
 view.release(); del view
 for thing in (registration, event, stream, block, manager, chunk, pool, device):
     assert not thing.closed

@@ -5398,8 +5398,16 @@ class Functions:
     ferrum_event_open: Callable[..., int]
 
     def __init__(self, library: ctypes.CDLL) -> None:
+        self._library = library
         for name, (restype, argtypes) in PROTOTYPES.items():
             function = getattr(library, name)
             function.restype = restype
             function.argtypes = argtypes
             setattr(self, name, function)
+
+    def without_conversions(self, function: Any) -> Callable[..., int]:
+        """The function, but it takes arguments of ctypes as they are; see _quick."""
+        bare = self._library[function.__name__]
+        bare.restype = function.restype
+        found: Callable[..., int] = bare
+        return found

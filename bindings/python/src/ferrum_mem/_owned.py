@@ -53,8 +53,12 @@ class Node:
         self.below.discard(owned)
         self.retry()
 
+    def is_in_use(self) -> bool:
+        """Whether anything hangs here."""
+        return bool(self.below)
+
     def retry(self) -> None:
-        while self.waiting and not self.below:
+        while self.waiting and not self.is_in_use():
             try:
                 owned = self.waiting.pop()
             except IndexError:
@@ -205,7 +209,7 @@ class Owned(Node):
 
     def postpone(self) -> None:
         """Has the object ended with the last of what hangs on it, if anything does."""
-        if not self.ended and self.subject().below and not _native.is_forked():
+        if not self.ended and self.subject().is_in_use() and not _native.is_forked():
             self.is_postponed = True
             self._wait()
 
@@ -231,7 +235,7 @@ class Owned(Node):
                 return
         finally:
             self._closing.release()
-        if self.subject().below:
+        if self.subject().is_in_use():
             self._wait()
         elif self.is_abandoned and self.may_force:
             in_background(self._force)

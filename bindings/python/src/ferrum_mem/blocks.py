@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import ctypes
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from . import _abi, _native
+from . import _abi, _native, _quick
 from ._buffers import HostBuffer
 from ._dlpack import DeviceArray
-from ._owned import Owned, Resource
+from ._owned import Node, Owned, Resource, in_background, views_lock
+from ._quick import new_slip, put_slip_back, take_slip
 from ._records import BlockOwner
 from ._values import u64
-from .streams import Stream, optional_handle
+from .errors import InvalidHandleError
+from .streams import NO_STREAM, Stream, optional_handle
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Self
+
     from .devices import Device
     from .pools import Pool
 
@@ -22,11 +32,11 @@ class _StreamOwned(Owned):
     """A record of what belongs to the stream that it was asked for on. A free waits
     for the work of that stream in any case."""
 
-    def __init__(self, label: str, pool: Pool, stream: _abi.ferrum_stream) -> None:
+    def __init__(self, label: str, parent: Node, stream: _abi.ferrum_stream) -> None:
         self._stream = stream
         # The stream that the caller of free() names; None: it names none.
         self._named: _abi.ferrum_stream | None = None
-        super().__init__(label, self._free, pool._owned)
+        super().__init__(label, self._free, parent)
 
     def close_on(self, stream: Stream | None) -> None:
         """Ends it behind the work of a further stream as well."""
@@ -52,28 +62,173 @@ class _StreamOwned(Owned):
 _STREAM_OF_NO_USE = (_abi.FERRUM_ERROR_INVALID_HANDLE, _abi.FERRUM_ERROR_INVALID_STATE)
 
 
+class LiveBlocks(Owned):
+    """All live PoolBlocks of a pool. A block has no record of its own before it needs one,
+    as for a view: to make one takes longer than to allocate.
+
+    They end with their pool, or when it is reset.
+
+    Attributes:
+        addresses: where the blocks are.
+        pool_handle: of the pool.
+        pool_free: ferrum_pool_free, without conversions.
+        pool_argument: the pool as an argument of that.
+        ends_waiting: the pool's list of what is to be ended when nothing hangs on it.
+    """
+
+    def __init__(self, pool: LivePool, handle: _abi.ferrum_pool) -> None:
+        library = _native.library()
+        self.addresses: set[int] = set()
+        self.pool_free = library.without_conversions(library.ferrum_pool_free)
+        self.pool_argument = _quick.argument(handle)
+        self.pool_handle = handle
+        self.ends_waiting = pool.waiting
+        super().__init__(f"blocks of the {pool.label}", _end_nothing, pool)
+
+    def is_in_use(self) -> bool:
+        """Whether there are any."""
+        return bool(self.addresses or self.below)
+
+    def remove(self, owned: Owned) -> None:
+        """Says that a record has ended."""
+        super().remove(owned)
+        self._parent.retry()
+
+    def free(
+        self, address: int, stream: _abi.ferrum_stream, named: _abi.ferrum_stream | None = None
+    ) -> int:
+        """Has the library free a block without a record, and gives its status.
+
+        Args:
+            address: of the block.
+            stream: the block's own.
+            named: a further one.
+        """
+        try:
+            slip = take_slip()
+        except IndexError:
+            slip = new_slip()
+        cells, number, _ = slip
+        cells[0] = address
+        # First, as somebody else may have the address before the call returns.
+        self.addresses.discard(address)
+        function = self.pool_free
+        if named is not None:
+            status = function(self.pool_argument, number, named)
+        elif stream is NO_STREAM:
+            status = function(self.pool_argument, number, _quick.NO_STREAM)
+        else:
+            status = function(self.pool_argument, number, stream)
+            if status in _STREAM_OF_NO_USE:
+                # It was destroyed, and so has run dry, or captures. The library knows.
+                status = function(self.pool_argument, number, _quick.NO_STREAM)
+        put_slip_back(slip)
+        if status < 0 and status != _abi.FERRUM_ERROR_CORRUPTED:
+            self.addresses.add(address)
+        elif self.ends_waiting:
+            self._parent.retry()
+        return status
+
+    def abandon_one(self, block: PoolBlock) -> None:
+        """Called when a block without a record was collected: warns and ends it."""
+        if self.ended or _native.is_forked():
+            return
+        address, stream = block.address, block._stream
+        try:
+            warnings.warn(f"unclosed ferrum_mem.{block._label()}", ResourceWarning, stacklevel=3)
+        finally:
+            if threading.get_ident() in _native.callback_threads:
+                in_background(lambda: self._end_one(address, stream))
+            else:
+                self._end_one(address, stream)
+
+    def _end_one(self, address: int, stream: _abi.ferrum_stream) -> None:
+        self.free(address, stream)
+        # There is nobody to tell of a failure.
+        self.addresses.discard(address)
+
+    def finish(self, doomed: Iterable[Owned] = ()) -> None:
+        """Marks all of them as ended."""
+        self.addresses.clear()
+        super().finish(doomed)
+        for owned in list(self.below):
+            owned.finish()
+
+
+def _end_nothing(_flags: int) -> int:
+    """The end of LiveBlocks, which nobody asks for."""
+    return _abi.FERRUM_OK
+
+
+class LivePool(Owned):
+    """The record of a pool.
+
+    Attributes:
+        blocks: its live blocks.
+    """
+
+    def __init__(
+        self, label: str, end: Callable[[int], int], parent: Node, handle: _abi.ferrum_pool
+    ) -> None:
+        super().__init__(label, end, parent)
+        self._pool_handle = handle
+        self.blocks = LiveBlocks(self, handle)
+
+    def is_in_use(self) -> bool:
+        """Whether anything hangs on it that is live."""
+        return self.blocks.is_in_use() or any(owned is not self.blocks for owned in self.below)
+
+    def reset(self) -> None:
+        """Says that no block is live any more."""
+        self.blocks.finish()
+        self.blocks = LiveBlocks(self, self._pool_handle)
+
+    def finish(self, doomed: Iterable[Owned] = ()) -> None:
+        """Marks this and what went with it as ended."""
+        super().finish(doomed)
+        self.blocks.finish()
+
+
 class _LiveBlock(_StreamOwned):
     """The record of a pool block, which remembers how it is to be freed."""
 
-    def __init__(self, label: str, pool: Pool, address: int, stream: _abi.ferrum_stream) -> None:
+    def __init__(
+        self, label: str, blocks: LiveBlocks, address: int, stream: _abi.ferrum_stream
+    ) -> None:
         self.address = address
+        self.blocks = blocks
         # What the caller of free() says that it asked for; None: nothing.
         self.size_bytes: int | None = None
-        self._pool_handle = pool._handle
-        super().__init__(label, pool, stream)
+        super().__init__(label, blocks, stream)
 
     @property
     def stream(self) -> _abi.ferrum_stream:
         """The stream that the block is of."""
         return self._stream
 
+    @property
+    def doomed(self) -> bool:
+        """Whether it is about to end, alone or with all blocks."""
+        return self._doomed or self.blocks.doomed
+
+    @doomed.setter
+    def doomed(self, is_so: bool) -> None:
+        self._doomed = is_so
+
+    def _free(self, flags: int) -> int:
+        # First, as somebody else may have the address before the call returns.
+        self.blocks.addresses.discard(self.address)
+        status = super()._free(flags)
+        if status < 0 and status != _abi.FERRUM_ERROR_CORRUPTED:
+            self.blocks.addresses.add(self.address)
+        return status
+
     def _free_on(self, stream: _abi.ferrum_stream) -> int:
         library = _native.library()
+        pool_handle = self.blocks.pool_handle
         if self.size_bytes is None:
-            return library.ferrum_pool_free(self._pool_handle, self.address, stream)
-        return library.ferrum_pool_free_sized(
-            self._pool_handle, self.address, self.size_bytes, stream
-        )
+            return library.ferrum_pool_free(pool_handle, self.address, stream)
+        return library.ferrum_pool_free_sized(pool_handle, self.address, self.size_bytes, stream)
 
 
 class PoolBlock(HostBuffer, DeviceArray):
@@ -88,21 +243,71 @@ class PoolBlock(HostBuffer, DeviceArray):
         size_bytes: as asked for.
     """
 
-    _owned: _LiveBlock
-
-    def __init__(
-        self, pool: Pool, address: int, size_bytes: int, stream: _abi.ferrum_stream
-    ) -> None:
-        self.address = address
-        self.size_bytes = size_bytes
-        self._pool = pool
-        label = f"PoolBlock of {size_bytes} bytes on {pool.device.id}"
-        self._own(_LiveBlock(label, pool, address, stream), address)
+    # Pool.alloc() sets these: a constructor would take longer than the library does.
+    address: int
+    size_bytes: int
+    _pool: Pool
+    _stream: _abi.ferrum_stream
+    # The blocks that it is one of. Taken away by whoever ends the block or makes its
+    # record, which is one thread only.
+    _blocks: LiveBlocks
+    # Its record, where it has one.
+    _record: _LiveBlock | None = None
+    # It was freed, or is being freed, without a record.
+    _is_freed = False
 
     @property
     def pool(self) -> Pool:
         """The pool that the block is of."""
         return self._pool
+
+    def _label(self) -> str:
+        return f"PoolBlock of {self.size_bytes} bytes on {self._pool.device.id}"
+
+    # What the base classes know is an attribute.
+    @property
+    def _owned(self) -> _LiveBlock:  # type: ignore[override]
+        """The record, which is made when it is asked for first."""
+        record = self._record
+        if record is not None:
+            return record
+        if _native.is_forked():
+            # A thread that there is only in the parent process may hold the lock.
+            return self._new_record()
+        with views_lock:
+            return self._record or self._new_record()
+
+    def _new_record(self) -> _LiveBlock:
+        try:
+            blocks = self._blocks
+            del self._blocks
+        except AttributeError:
+            # It was freed. Whoever asks is told so by a record that is not kept.
+            record = _LiveBlock(self._label(), self._pool._owned.blocks, self.address, self._stream)
+            record.finish()
+            return record
+        record = self._record = _LiveBlock(self._label(), blocks, self.address, self._stream)
+        if blocks.ended:
+            record.finish()
+        return record
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed, or went when its owner was closed by force."""
+        if self._is_freed:
+            return True
+        blocks = getattr(self, "_blocks", None)
+        # Without them it has a record, or is just given one.
+        return self._owned.ended if blocks is None else blocks.ended
+
+    @property
+    def _handle(self) -> int:
+        """The address for a call; refuses after close()."""
+        if self.closed and not _native.is_forked():
+            raise InvalidHandleError(
+                _abi.FERRUM_ERROR_INVALID_HANDLE, f"the {self._label()} has been closed"
+            )
+        return self.address
 
     @property
     def usable_bytes(self) -> int:
@@ -146,15 +351,69 @@ class PoolBlock(HostBuffer, DeviceArray):
                 overwritten; the block is free all the same.
             ViewExistsError: a view still looks into the block; nothing has changed.
         """
-        self._owned.size_bytes = None if size_bytes is None else u64("size_bytes", size_bytes)
+        if size_bytes is None and self._record is None:
+            self._free_plainly(stream)
+            return
+        record = self._owned
+        record.size_bytes = None if size_bytes is None else u64("size_bytes", size_bytes)
         try:
-            self._owned.close_on(stream)
+            record.close_on(stream)
         finally:
-            self._owned.size_bytes = None
+            record.size_bytes = None
 
     def close(self) -> None:
         """As free()."""
-        self._owned.close()
+        self.free()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self.free()
+        else:
+            super().__exit__(kind, error, traceback)
+
+    def _free_plainly(self, stream: Stream | None) -> None:
+        """Frees a block that has no record."""
+        named = None if stream is None else optional_handle(stream)
+        try:
+            blocks = self._blocks
+            del self._blocks
+        except AttributeError:
+            # Freed before, or somebody has just made its record.
+            if self._record is not None:
+                self._record.close_on(stream)
+            return
+        self._is_freed = True
+        if blocks.ended:
+            return
+        status = blocks.free(self.address, self._stream, named)
+        if status >= 0 or status == _abi.FERRUM_ERROR_FORKED:
+            return
+        if status != _abi.FERRUM_ERROR_CORRUPTED:
+            # What is damaged is gone all the same; any other one is as live as before.
+            self._is_freed = False
+            self._blocks = blocks
+        _native.check(status)
+
+    def __del__(self, _is_exiting: Callable[[], bool] = sys.is_finalizing) -> None:
+        # Not at the exit of the interpreter: whatever is in use stays in use.
+        if self._is_freed or _is_exiting():
+            return
+        try:
+            blocks = self._blocks
+            del self._blocks
+        except AttributeError:
+            if self._record is not None:
+                self._record.abandon()
+        else:
+            blocks.abandon_one(self)
 
     def __len__(self) -> int:
         return self.size_bytes
@@ -173,7 +432,7 @@ class _LiveBatch(_StreamOwned):
     def __init__(self, label: str, pool: Pool, addresses: Any, stream: _abi.ferrum_stream) -> None:
         self._addresses = addresses
         self._pool_handle = pool._handle
-        super().__init__(label, pool, stream)
+        super().__init__(label, pool._owned, stream)
 
     def _free_on(self, stream: _abi.ferrum_stream) -> int:
         return _native.library().ferrum_pool_free_batch(
@@ -221,6 +480,8 @@ def free_together(pool_handle: Any, live: list[_LiveBlock], stream: Stream | Non
     addresses = address_array(len(live))
     for i, record in enumerate(live):
         addresses[i] = record.address
+        # First, as somebody else may have the address before the call returns.
+        record.blocks.addresses.discard(record.address)
     queue = optional_handle(stream)
     if stream is None and len({record.stream.id for record in live}) == 1:
         queue = live[0].stream
@@ -228,6 +489,9 @@ def free_together(pool_handle: Any, live: list[_LiveBlock], stream: Stream | Non
     status: int = free(pool_handle, addresses, len(live), queue)
     if stream is None and queue.id != 0 and status in _STREAM_OF_NO_USE:
         status = free(pool_handle, addresses, len(live), optional_handle(None))
+    if status < 0 and status != _abi.FERRUM_ERROR_CORRUPTED:
+        for record in live:
+            record.blocks.addresses.add(record.address)
     return status
 
 

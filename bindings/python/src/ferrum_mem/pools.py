@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import operator
 from collections.abc import Iterable
+from typing import NoReturn
 
-from . import _abi, _native
+from . import _abi, _native, _quick
 from ._calls import PoolCalls
-from ._owned import Owned, doom
+from ._owned import doom
+from ._quick import new_slip, put_slip_back, take_slip
 from ._records import PoolConfig
 from ._values import alignment, lifetime, u64
-from .blocks import PoolBatch, PoolBlock, address_array, free_together
+from .blocks import LivePool, PoolBatch, PoolBlock, address_array, free_together
 from .devices import Device
 from .errors import InvalidArgumentError
-from .streams import Stream, optional_handle
+from .streams import NO_STREAM, Stream, optional_handle
 
 __all__ = ["Pool", "PoolBatch", "PoolBlock"]
 
@@ -32,6 +35,8 @@ class Pool(PoolCalls):
         OutOfMemoryError: pre_allocate cannot be had.
     """
 
+    _owned: LivePool
+
     def __init__(self, device: Device, config: PoolConfig | None = None) -> None:
         handle = _abi.ferrum_pool()
         raw = ctypes.byref(config.to_abi()) if config is not None else None
@@ -43,10 +48,12 @@ class Pool(PoolCalls):
         # Numbers of tags, which stay while the pool lives.
         self._tags: dict[str, int] = {}
         name = f" {config.name!r}" if config is not None and config.name else ""
-        self._own(
-            Owned(f"Pool{name} on {device.id}", lambda flags: end(handle, flags), device._node),
-            handle,
-        )
+        label = f"Pool{name} on {device.id}"
+        live = LivePool(label, lambda flags: end(handle, flags), device._node, handle)
+        self._own(live, handle)
+        library = _native.library()
+        self._alloc_function = library.without_conversions(library.ferrum_pool_alloc)
+        self._argument = _quick.argument(handle)
 
     @property
     def device(self) -> Device:
@@ -93,25 +100,112 @@ class Pool(PoolCalls):
             OutOfMemoryError: there is no room, after all that is cached was given up
                 and the reclaim callbacks were called; the message says who has it.
         """
-        size = u64("size_bytes", size_bytes)
-        address = _abi.ferrum_address()
-        queue = optional_handle(stream)
-        library = _native.library()
-        if (alignment_bytes, tag, lifetime_s, group) != (None, None, None, 0):
+        if alignment_bytes is None and tag is None and lifetime_s is None and group == 0:
+            address = self.alloc_address(size_bytes, stream=stream)
+            queue = NO_STREAM if stream is None else optional_handle(stream)
+        else:
+            queue = optional_handle(stream)
+            raw = _abi.ferrum_address()
             request = _abi.ferrum_pool_request.init()
-            request.size_bytes = size
+            request.size_bytes = u64("size_bytes", size_bytes)
             request.tag = 0 if tag is None else self.tag(tag)
             request.stream = queue
             request.expected_lifetime_ns = lifetime("lifetime_s", lifetime_s)
             request.group = u64("group", group)
             request.alignment_bytes = alignment(alignment_bytes)
-            status = library.ferrum_pool_alloc_with(
-                self._handle, ctypes.byref(request), ctypes.byref(address)
+            _native.check(
+                _native.library().ferrum_pool_alloc_with(
+                    self._handle, ctypes.byref(request), ctypes.byref(raw)
+                )
             )
-        else:
-            status = library.ferrum_pool_alloc(self._handle, size, queue, ctypes.byref(address))
-        _native.check(status)
-        return PoolBlock(self, address.value, size, queue)
+            address = raw.value
+        blocks = self._owned.blocks
+        blocks.addresses.add(address)
+        block = PoolBlock()
+        block.address = address
+        block.size_bytes = size_bytes if type(size_bytes) is int else operator.index(size_bytes)
+        block._pool = self
+        block._stream = queue
+        block._blocks = blocks
+        return block
+
+    def alloc_address(self, size_bytes: int, *, stream: Stream | None = None) -> int:
+        """Takes a block without an object for it, which is quicker than alloc().
+
+        Nothing gives it back but free_address(), reset() and close(force=True): nobody
+        warns of one that was forgotten, and the pool is busy until then.
+
+        Args:
+            size_bytes: as for alloc().
+            stream: as for alloc().
+
+        Returns:
+            Where it starts on the device; a pointer if the host addresses it.
+
+        Raises:
+            OutOfMemoryError: as for alloc().
+        """
+        queue = _quick.NO_STREAM if stream is None else optional_handle(stream)
+        try:
+            slip = take_slip()
+        except IndexError:
+            slip = new_slip()
+        cells, number, out = slip
+        try:
+            cells[0] = size_bytes
+        except (TypeError, ValueError):
+            cells[0] = u64("size_bytes", size_bytes)
+        function = self._alloc_function
+        status = function(self._argument, number, queue, out)
+        address = cells[1]
+        put_slip_back(slip)
+        if status < 0:
+            self._refuse(status)
+        return address
+
+    def free_address(self, address: int, *, stream: Stream | None = None) -> None:
+        """Gives back what alloc_address() took. Its memory is handed out again when that
+        of a PoolBlock would be; see PoolBlock.free().
+
+        Args:
+            address: as alloc_address() gave it.
+            stream: a further stream that used the block; None: the default one. That
+                of alloc_address() is waited for in any case, and to name it is quickest.
+
+        Raises:
+            DoubleFreeError: it is free already.
+            InvalidAddressError: no block of the pool starts there.
+            InvalidArgumentError: it is the address of a PoolBlock, which frees itself.
+            CorruptedError: as for PoolBlock.free().
+        """
+        blocks = self._owned.blocks
+        if address in blocks.addresses:
+            raise InvalidArgumentError(
+                _abi.FERRUM_ERROR_INVALID_ARGUMENT,
+                f"address {address:#x} is that of a PoolBlock: use its free()",
+            )
+        queue = _quick.NO_STREAM if stream is None else optional_handle(stream)
+        try:
+            slip = take_slip()
+        except IndexError:
+            slip = new_slip()
+        cells, number, _ = slip
+        try:
+            cells[0] = address
+        except (TypeError, ValueError):
+            cells[0] = u64("address", address)
+        function = blocks.pool_free
+        status = function(blocks.pool_argument, number, queue)
+        put_slip_back(slip)
+        if status < 0:
+            self._refuse(status)
+
+    def _refuse(self, status: int) -> NoReturn:
+        """Raises for a call that has failed; a closed pool says so by its name."""
+        failure = _native.error_of(status)
+        # Raises if the pool was closed.
+        _ = self._handle
+        raise failure
 
     def alloc_batch(
         self, size_bytes: int, count: int, *, stream: Stream | None = None
@@ -208,6 +302,7 @@ class Pool(PoolCalls):
             for block in blocks:
                 block.doomed = False
             _native.check(status)
+        self._owned.reset()
         for block in blocks:
             block.finish()
         _native.check(status)
