@@ -10,10 +10,11 @@
 // and the converters of structs (structs_*_gen.go), which are made of the small functions
 // in structs.go. By hand are the start, callbacks and the calls of blocks.
 //
-// Two things are done without entering Go, each in a package of its own: the thread
-// caches serve most allocations and frees of small blocks (capi/threadcache), and shown
-// books are read (capi/mirrors). The shims of these calls ask there first (pools.c,
-// monitor.c); a hit is inline in them. What the caches call of the library is in
+// Three things are done without entering Go, each in a package of its own: the thread
+// caches serve most allocations and frees of small blocks (capi/threadcache), larger ones
+// are placed in the tables that a pool has lent (capi/largeblocks), and shown books are
+// read (capi/mirrors). The shims of these calls ask there first (pools.c, monitor.c); a
+// hit of the caches is inline in them. What the caches call of the library is in
 // export_cache.go and guard.c.
 //
 // It owns the one Library of the process, the gate that refuses calls, and the

@@ -19,6 +19,7 @@ import (
 	"runtime/debug"
 	"unsafe"
 
+	"ferrum_mem/capi/largeblocks"
 	"ferrum_mem/capi/mirrors"
 	"ferrum_mem/capi/threadcache"
 	"ferrum_mem/core/device"
@@ -39,6 +40,7 @@ var lib = library.New(library.Options{
 	MayNotWait:     mayNotWait,
 	ThreadCaches:   threadcache.Caches{},
 	Mirrors:        mirrors.Mirrors{},
+	Lending:        largeblocks.Places{},
 	Host:           hostInfo,
 	Surveyors:      drivers.Surveyors(),
 	ProbeHelpers:   probeHelpers(),

@@ -1,12 +1,14 @@
 /*
  * Blocks of pools, which are first asked for and given back at the thread caches
- * (threadcache/); what they pass on goes to Go.
+ * (threadcache/) and, where they are larger, at the tables that their pool has lent
+ * (largeblocks/); what both pass on goes to Go.
  */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "_cgo_export.h"
 #include "guard.h"
+#include "largeblocks/large.h"
 #include "threadcache/hit.h"
 
 /* Ends the function with what the caches say, unless they pass. */
@@ -33,6 +35,9 @@ FM_REST fm_pool_alloc_rest(ferrum_pool pool, uint64_t size_bytes,
     if (address_out == NULL)
         return fm_null(function, "address_out");
     *address_out = 0;
+    if (stream.id == 0 &&
+        fm_large_alloc(pool.id, size_bytes, 0, 0, address_out))
+        return FERRUM_OK;
     FM_CACHED_IN(function, fm_cache_alloc(pool.id, stream.id, size_bytes, 0,
                                           address_out));
     FM_RETURN_IN(function,
@@ -43,6 +48,7 @@ ferrum_status ferrum_pool_alloc(ferrum_pool pool, uint64_t size_bytes,
                                 ferrum_stream stream,
                                 ferrum_address *address_out) {
     if (FM_OPEN() && FM_LIKELY(address_out != NULL) &&
+        FM_LIKELY(size_bytes <= FM_LARGE_ABOVE) &&
         FM_LIKELY(
             fm_cache_alloc_hit(pool.id, stream.id, size_bytes, 0, address_out)))
         return FERRUM_OK;
@@ -59,10 +65,15 @@ ferrum_status ferrum_pool_alloc_with(ferrum_pool pool,
     ferrum_pool_request full = FERRUM_POOL_REQUEST_INIT;
     FM_STRUCT_IN(request, full);
     /* A block with an alignment or hints has a place of its own. */
-    if (full.alignment_bytes == 0 && full.expected_lifetime_ns == 0 &&
-        full.group == 0)
-        FM_CACHED(fm_cache_alloc(pool.id, full.stream.id, full.size_bytes,
-                                 full.tag, address_out));
+    if (full.expected_lifetime_ns == 0 && full.group == 0) {
+        if (full.stream.id == 0 &&
+            fm_large_alloc(pool.id, full.size_bytes, full.alignment_bytes,
+                           full.tag, address_out))
+            return FERRUM_OK;
+        if (full.alignment_bytes == 0)
+            FM_CACHED(fm_cache_alloc(pool.id, full.stream.id, full.size_bytes,
+                                     full.tag, address_out));
+    }
     FM_RETURN(fmgo_pool_alloc_with(pool.id, &full, address_out));
 }
 
@@ -101,6 +112,8 @@ FM_REST fm_pool_free_rest(ferrum_pool pool, ferrum_address address,
                           ferrum_stream stream) {
     static const char function[] = "ferrum_pool_free";
     FM_ENTER_FOR(ferrum_pool_free);
+    if (stream.id == 0 && fm_large_free(pool.id, address, 0))
+        return FERRUM_OK;
     FM_CACHED_IN(function, fm_cache_free(pool.id, stream.id, address, 0));
     FM_RETURN_IN(function, fmgo_pool_free(pool.id, address, stream.id));
 }
@@ -118,8 +131,12 @@ ferrum_status ferrum_pool_free_sized(ferrum_pool pool, ferrum_address address,
                                      ferrum_stream stream) {
     FM_ENTER();
     /* To the caches, 0 is no size said. */
-    if (size_bytes != 0)
+    if (size_bytes != 0) {
+        if (size_bytes > FM_LARGE_ABOVE && stream.id == 0 &&
+            fm_large_free(pool.id, address, size_bytes))
+            return FERRUM_OK;
         FM_CACHED(fm_cache_free(pool.id, stream.id, address, size_bytes));
+    }
     FM_RETURN(fmgo_pool_free_sized(pool.id, address, size_bytes, stream.id));
 }
 
@@ -141,6 +158,8 @@ FM_REST fm_pool_usable_size_rest(ferrum_pool pool, ferrum_address address,
     if (size_bytes_out == NULL)
         return fm_null(function, "size_bytes_out");
     *size_bytes_out = 0;
+    if (fm_large_usable_size(pool.id, address, size_bytes_out))
+        return FERRUM_OK;
     FM_CACHED_IN(function,
                  fm_cache_usable_size(pool.id, address, size_bytes_out));
     FM_RETURN_IN(function,

@@ -46,6 +46,14 @@ func IsDry(s Stream) (bool, error) {
 	return dry, err
 }
 
+// CountedQueue is the capability of a stream that counts its work where code outside of Go
+// can read it.
+type CountedQueue interface {
+	// QueueCounts is where two numbers of 64 bits are, which change atomically, as long as
+	// the stream is open. No work is queued if they are equal, completed being read first.
+	QueueCounts() (completed, submitted uintptr)
+}
+
 // endTries bounds how often an end is marked of a stream whose capture ends at that
 // moment, again and again.
 const endTries = 4

@@ -252,10 +252,10 @@ func (e *Engine) WatchUse(on bool) {
 	}
 }
 
-// publishLone has a pool that was alone bring the totals up to date before a second
-// one comes: alone it did not need to. Pools that are several do so by themselves.
-// The caller holds no lock.
-func (e *Engine) publishLone() {
+// PublishLone has a pool that was alone bring the totals up to date before a second
+// one comes, also to a group that is not of this device: alone it did not need to. Pools
+// that are several do so by themselves. The caller holds no lock.
+func (e *Engine) PublishLone() {
 	e.mu.Peek()
 	count, pools := e.pools.Len(), e.pools.All()
 	e.mu.Unlock()

@@ -2,7 +2,7 @@ package engine
 
 // Register adds a pool; CodeInvalidState after Close.
 func (e *Engine) Register(p Pool) error {
-	e.publishLone()
+	e.PublishLone()
 	e.mu.Lock()
 	if e.closed {
 		defer e.mu.Unlock()

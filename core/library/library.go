@@ -69,6 +69,9 @@ type Options struct {
 	// Mirrors is where the books of devices can be read from outside of the library;
 	// nil: nowhere.
 	Mirrors Mirrors
+	// Lending is where pools lend their tables, for large blocks to be placed outside of
+	// Go; nil: nowhere.
+	Lending Lending
 	// Host describes the machine; nil: nothing is known of it.
 	Host func() HostInfo
 	// Surveyors look for the devices of vendors.

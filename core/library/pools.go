@@ -16,6 +16,9 @@ func (l *Library) PoolCreate(deviceID uint64, c *pool.Config) (uint64, error) {
 		return &Pool{Pool: made, device: d}, err
 	}, func(id uint64, p *Pool) {
 		l.openCaches(id, p.Pool)
+		if l.options.Lending != nil {
+			pool.LendTo(p.Pool, l.options.Lending.Of(id), id)
+		}
 		l.log.printf(LogDebug, "%v: pool %q made, strategy %s", p.device.Engine.ID(), config.Name, p.Config().Strategy)
 	})
 }

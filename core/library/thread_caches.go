@@ -2,6 +2,7 @@ package library
 
 import (
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/lending"
 	"ferrum_mem/core/manager"
 	"ferrum_mem/core/pool"
 	"ferrum_mem/core/rangealloc"
@@ -28,6 +29,14 @@ func (l *Library) openCaches(handle uint64, p *pool.Pool) {
 	if cache := l.options.ThreadCaches.Open(handle, c); cache != nil {
 		p.SetCache(cache, l.registry.cacheStream)
 	}
+}
+
+// Lending gives pools a place to lend their tables at. Its method may be called from any
+// goroutine, and calls nobody back.
+type Lending interface {
+	// Of gives the place for the pool with that handle, where no other one lends as long
+	// as the handle is good; nil: there is none for it.
+	Of(handle uint64) *lending.State
 }
 
 // cacheStream finds a stream for the caches; nil when it is gone.

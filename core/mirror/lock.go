@@ -5,25 +5,46 @@ import (
 	"sync/atomic"
 )
 
-// Lock is a mutex over numbers that may be shown. The zero value is ready to use, and
-// shows them nowhere.
+// Lock is a mutex over numbers that may be shown, or lent (core/lending). The zero value is
+// ready to use, and shows them nowhere.
 type Lock struct {
 	mu sync.Mutex
 	// version is that of the place where the numbers are shown; nil: there is none.
 	version *atomic.Uint64
 	shown   bool
+	// recall takes the numbers back that were lent; nil: they are here.
+	recall func()
 }
 
-// Lock takes the lock for a change: what is shown is hidden.
+// Lock takes the lock for a change: what is shown is hidden, and what was lent is back.
 func (l *Lock) Lock() {
 	l.mu.Lock()
 	if l.shown {
 		l.hide()
 	}
+	if l.recall != nil {
+		l.takeBack()
+	}
 }
 
-// Peek takes the lock to read: what is shown stays so, and nothing of it may change.
-func (l *Lock) Peek() { l.mu.Lock() }
+// Peek takes the lock to read: what is shown stays so, and nothing of it may change. What
+// was lent is back; nothing is lent while it is shown.
+func (l *Lock) Peek() {
+	l.mu.Lock()
+	if l.recall != nil {
+		l.takeBack()
+	}
+}
+
+// Lend has recall called, with the lock held, before anybody has the lock again: the numbers
+// are changed elsewhere until then. The caller holds the lock, by Lock.
+func (l *Lock) Lend(recall func()) { l.recall = recall }
+
+func (l *Lock) takeBack() {
+	recall := l.recall
+	l.recall = nil
+	recall()
+}
 
 // Unlock gives the lock back.
 func (l *Lock) Unlock() { l.mu.Unlock() }

@@ -95,6 +95,26 @@ func TestWhatIsShownIsThePresentState(t *testing.T) {
 	require.Equal(t, active, p.Books.ActiveBytes)
 }
 
+// What was lent is back before anybody has the lock, once.
+func TestWhatIsLentIsBackUnderTheLock(t *testing.T) {
+	var l Lock
+	recalled := 0
+	lend := func() {
+		l.Lock()
+		l.Lend(func() { recalled++ })
+		l.Unlock()
+	}
+	for want, take := range []func(){l.Lock, l.Peek} {
+		lend()
+		require.Equal(t, want, recalled)
+		for range 3 {
+			take()
+			require.Equal(t, want+1, recalled)
+			l.Unlock()
+		}
+	}
+}
+
 // The C side has the same layout.
 func TestLayout(t *testing.T) {
 	require.EqualValues(t, 128, unsafe.Sizeof(Pool{}))

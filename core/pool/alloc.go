@@ -109,6 +109,9 @@ func (p *Pool) allocPlain(r *Request) (_ *segment, _ rangealloc.Range, tag strin
 		sizes := track.Block{RequestedBytes: r.SizeBytes, AllocatedBytes: block.Size}
 		tag = p.heap.tags.Add(r.TagNumber, sizes, 1)
 		p.heap.books.Alloc(sizes)
+		if block.Size > LeastLentBytes && r.Stream == nil {
+			p.heap.loans.lend(s)
+		}
 		p.heap.mu.Unlock()
 		p.heap.engine.Changed()
 		return s, block, tag, at, true

@@ -37,7 +37,7 @@
 //     GiveBack do not wait, so that a cache may call them with its own locks held.
 //   - heap.mu: blocks, books, list of segments, blocks in flight. Under it only
 //     driver calls that do not wait are made (Event.Done, Event.Close), and none
-//     of Cache.
+//     of Cache. Taking it recalls what was lent (lend.go).
 //
 // A thread holds the locks of one pool at most. Engine.Changed,
 // Engine.SegmentsChanged and the log are called with none of them. The totals of
@@ -46,7 +46,7 @@
 // # Files in reading order
 //
 // config.go, page_state.go, heap.go, leases.go, pool.go, request.go, infos.go, debug.go,
-// segment.go, block.go, block_stream.go, grow.go, page_return.go, page_worker.go,
+// segment.go, block.go, block_stream.go, lend.go, grow.go, page_return.go, page_worker.go,
 // pending_free.go, page_space.go, paging.go, poll.go, census.go, place.go, retire_fly.go,
 // debug_report.go, retain.go, graph_private.go, lookup.go, graph_route.go, cache.go, walk.go,
 // brief.go, retire.go, wait.go, lease.go, close.go, graph_parked.go, record.go, relocate.go,

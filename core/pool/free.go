@@ -124,6 +124,9 @@ func (h *heap) freeIdle(addr device.Addr, size uint64, stream device.Stream) (fr
 		h.land(inflight.PollBudget)
 	}
 	overfull = h.overfull
+	if r.Size > LeastLentBytes && stream == h.defaultStream {
+		h.loans.lend(s)
+	}
 	h.mu.Unlock()
 	h.engine.Changed()
 	return true, overfull

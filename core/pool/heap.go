@@ -64,6 +64,7 @@ type heap struct {
 	graphs *graphsEnd
 	// debug is nil unless the pool checks what is done with its blocks.
 	debug *memcheck.Checker
+	loans loans
 }
 
 // lock takes mu for a change of the pool's own books.

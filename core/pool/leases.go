@@ -130,6 +130,7 @@ type pausable interface {
 // pauseCache stops the caches, which would hand out blocks to a stream that
 // captures, or lets them go on.
 func (ls *leases) pauseCache(paused bool) {
+	// What the pool has lent is back as well.
 	ls.heap.mu.Lock()
 	cache, ok := ls.cache.(pausable)
 	ls.heap.mu.Unlock()

@@ -109,6 +109,11 @@ func newPool(e *engine.Engine, c Config, group *track.Totals, source engine.Sour
 	}
 	p.heap.startDebug()
 	p.heap.thawed, p.heap.passed = sync.NewCond(&p.heap.mu), sync.NewCond(&p.heap.mu)
+	p.heap.loans = loans{
+		heap:   &p.heap,
+		others: func() bool { return p.family.graphs.AnyCapturing() || p.family.graphs.AnyPrivate() },
+	}
+	p.heap.loans.recall = p.heap.loans.takeBack
 	p.heap.inFlight.Init(p.heap.debug == nil)
 	p.heap.tags.Keep(c.Name)
 	p.family.graphs.Init(c.Name, e.ID(), p.leases.pauseCache)
@@ -118,6 +123,8 @@ func newPool(e *engine.Engine, c Config, group *track.Totals, source engine.Sour
 			p.heap.endDebug()
 			return nil, err
 		}
+	} else {
+		e.PublishLone()
 	}
 	if c.PreAlloc {
 		if err := p.supply.preAlloc(); err != nil {

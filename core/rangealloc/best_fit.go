@@ -54,6 +54,7 @@ func newBestFitIn[U unit](g geometry) (*bestFit[U], error) {
 func (b *bestFit[U]) Close() {
 	b.tiling.Close()
 	b.free.memory.Free(&b.free.bins)
+	b.free.filled.free()
 	b.hints.memory.Free(&b.hints.ends)
 }
 

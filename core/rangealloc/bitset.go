@@ -1,6 +1,10 @@
 package rangealloc
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"ferrum_mem/core/internal/offheap"
+)
 
 // bitset is a set of small numbers that finds the next and the last member in
 // constant time: a word says which of 64 numbers are in it, a sum which of 64
@@ -9,11 +13,48 @@ import "math/bits"
 type bitset struct {
 	words, sums []uint64
 	top         uint64
+	// shared has words and sums, one behind the other, once they were shared.
+	shared offheap.Table[uint64]
 }
 
 func newBitset(size uint) bitset {
 	words := (size + 63) / 64
 	return bitset{words: make([]uint64, words), sums: make([]uint64, (words+63)/64)}
+}
+
+// share has the words lie where code outside of Go may read and write them; false: they
+// are where they were. A set that was shared is to be freed.
+func (s *bitset) share() bool {
+	if s.shared.Bytes() != 0 {
+		return true
+	}
+	var all []uint64
+	words := len(s.words)
+	if s.shared.Grow(&all, words+len(s.sums)) != nil {
+		return false
+	}
+	all = append(append(all, s.words...), s.sums...)
+	if _, ok := s.shared.Share(&all); !ok {
+		s.shared.Free(&all)
+		return false
+	}
+	s.words, s.sums = all[:words:words], all[words:]
+	return true
+}
+
+// addresses are where words and sums lie, after share.
+func (s *bitset) addresses() (words, sums uint64) {
+	all := s.words
+	words, _ = s.shared.Share(&all)
+	return words, words + 8*uint64(len(s.words))
+}
+
+// free gives the memory of share back; the set has none afterwards.
+func (s *bitset) free() {
+	if s.shared.Bytes() != 0 {
+		s.shared.Free(&s.words)
+	}
+	s.words, s.sums = nil, nil
 }
 
 func (s *bitset) add(i uint) {

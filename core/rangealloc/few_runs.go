@@ -1,5 +1,7 @@
 package rangealloc
 
+import "ferrum_mem/core/lending"
+
 // fewRuns keeps free runs while they are few, in no order, and looks at all of
 // them: less work than to keep up an order, and all of it lies together. Segments
 // with large blocks never have more runs than that.
@@ -9,7 +11,7 @@ type fewRuns[U unit] struct {
 }
 
 // mostFew is how many runs are few.
-const mostFew = 12
+const mostFew = lending.FewMost
 
 // fewRun is what the search needs of a record.
 type fewRun struct {

@@ -367,5 +367,6 @@ func (f *freeIndex[U]) renew(all []record[U], highWater uint64) {
 		}
 	}
 	f.memory.Free(&f.bins)
+	f.filled.free()
 	*f = better
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/lending"
 )
 
 // Config describes the range that a strategy manages.
@@ -193,6 +194,15 @@ type SizeOrdered interface {
 type ExactSizes interface {
 	// ExactSizes does nothing: to have it is the promise.
 	ExactSizes()
+}
+
+// Lender is a strategy whose tables code outside of Go can place blocks in for a while.
+type Lender interface {
+	// Lend says where the tables are, and the numbers beside them. Until Absorb the
+	// strategy may not be used. false: it does not lend them now, and may be used.
+	Lend(to *lending.Places) bool
+	// Absorb takes in what has become of the numbers.
+	Absorb(from *lending.Places)
 }
 
 // ErrNoRoom is what Alloc returns when no free run holds the request at its

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/lending"
 )
 
 // Books are the numbers of one pool. Its methods are called under the pool's
@@ -302,6 +303,39 @@ func (s Statistics) Check() error {
 			s.ThreadCachedBytes, s.Cached.Current)
 	}
 	return nil
+}
+
+// lent are the gauges of lending.Books, in that order.
+var lent = [...]int{requested, allocated, active, cached, liveBlocks}
+
+// Lend says what a placement changes of the books, for code outside of Go that keeps them
+// until Absorb; false: somebody watches every change.
+func (b *Books) Lend(to *lending.Books) bool {
+	if b.device.Watched() {
+		return false
+	}
+	to.RequestedBytes, to.AllocatedBytes, to.ActiveBytes = b.now[requested], b.now[allocated], b.now[active]
+	to.CachedBytes, to.LiveBlocks = b.now[cached], b.now[liveBlocks]
+	for i, gauge := range lent {
+		to.High[i] = b.high[gauge]
+	}
+	to.Allocations, to.Frees = 0, 0
+	to.Low, to.Above = 0, math.MaxUint64
+	if b.shared() {
+		to.Low, to.Above = b.low, b.above
+	}
+	return true
+}
+
+// Absorb takes in what has become of them.
+func (b *Books) Absorb(from *lending.Books) {
+	b.now[requested], b.now[allocated], b.now[active] = from.RequestedBytes, from.AllocatedBytes, from.ActiveBytes
+	b.now[cached], b.now[liveBlocks] = from.CachedBytes, from.LiveBlocks
+	for i, gauge := range lent {
+		b.high[gauge] = from.High[i]
+	}
+	b.allocations += from.Allocations
+	b.frees += from.Frees
 }
 
 func (b *Books) rise(gauge int, n uint64) {

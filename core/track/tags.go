@@ -2,7 +2,10 @@ package track
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
+
+	"ferrum_mem/core/lending"
 )
 
 // TagUse is what the live blocks of one tag hold.
@@ -131,6 +134,20 @@ func (t *Tags) idle(number uint32, use *TagUse) {
 		t.last, t.lastName = 0, ""
 	}
 	t.spare = append(t.spare, number)
+}
+
+// Lendable is how many tags, from 0 on, code outside of Go may count blocks of.
+func (t *Tags) Lendable() uint64 { return uint64(min(len(t.kept), lending.TagsMost)) }
+
+// Absorb takes in what has changed of them.
+func (t *Tags) Absorb(from *lending.State) {
+	for changed := from.TagsChanged; changed != 0; changed &= changed - 1 {
+		number := bits.TrailingZeros64(changed)
+		use, change := &t.kept[number], &from.Tags[number]
+		use.RequestedBytes += change.RequestedBytes
+		use.AllocatedBytes += change.AllocatedBytes
+		use.Blocks += change.Blocks
+	}
 }
 
 // Name is the tag of a number that was kept or has blocks; "" for any other.

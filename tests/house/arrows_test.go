@@ -15,13 +15,14 @@ var below = map[string][]string{
 	"core/device":     {},
 	"core/internal":   {"core/device"},
 	"core/mirror":     {},
+	"core/lending":    {},
 	"core/notify":     {"core/device"},
 	"core/pressure":   {"core/device"},
-	"core/track":      {"core/device"},
+	"core/track":      {"core/device", "core/lending"},
 	"core/discover":   {"core/device"},
 	"core/estimate":   {"core/device"},
 	"core/handle":     {"core/device"},
-	"core/rangealloc": {"core/device", "core/internal"},
+	"core/rangealloc": {"core/device", "core/internal", "core/lending"},
 	"core/memcheck":   {"core/device"},
 	"core/engine": {
 		"core/device", "core/internal", "core/mirror", "core/notify", "core/pressure", "core/track", "core/rangealloc", "core/memcheck",
@@ -30,8 +31,8 @@ var below = map[string][]string{
 		"core/device", "core/internal", "core/mirror", "core/notify", "core/track", "core/rangealloc", "core/engine",
 	},
 	"core/pool": {
-		"core/device", "core/internal", "core/mirror", "core/notify", "core/pressure", "core/track", "core/rangealloc",
-		"core/memcheck", "core/engine", "core/vmm",
+		"core/device", "core/internal", "core/lending", "core/mirror", "core/notify", "core/pressure", "core/track",
+		"core/rangealloc", "core/memcheck", "core/engine", "core/vmm",
 	},
 	// A mapping of memory that the host cannot address is a copy that stays where it is
 	// and is as large as a program asks: memory outside of the Go heap.
@@ -47,8 +48,8 @@ var below = map[string][]string{
 	"core/trace":     {"core/device"},
 	"core/replay":    {"core/device", "core/trace", "core/track", "core/rangealloc", "core/engine", "core/vmm", "core/pool"},
 	"core/library": {
-		"core/device", "core/mirror", "core/notify", "core/pressure", "core/track", "core/rangealloc", "core/memcheck",
-		"core/engine", "core/vmm", "core/pool", "core/handle", "core/manager", "core/discover",
+		"core/device", "core/lending", "core/mirror", "core/notify", "core/pressure", "core/track", "core/rangealloc",
+		"core/memcheck", "core/engine", "core/vmm", "core/pool", "core/handle", "core/manager", "core/discover",
 		"core/monitor", "core/placement", "core/fallback",
 	},
 }
@@ -58,6 +59,7 @@ var below = map[string][]string{
 var belowInCapi = map[string][]string{
 	"capi/threadcache": {"core/device", "core/pool"},
 	"capi/mirrors":     {"core/mirror", "core/track", "capi/threadcache"},
+	"capi/largeblocks": {"core/lending"},
 }
 
 // roomOf is the room of core that a package belongs to: "core/rangealloc/conformance"

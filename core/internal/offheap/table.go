@@ -46,6 +46,11 @@ func (t *Table[T]) Grow(items *[]T, want int) error {
 		t.base, t.room, *items = unsafe.SliceData(larger), cap(larger), larger
 		return nil
 	}
+	return t.toPages(items, bytes)
+}
+
+// toPages gives the table so many bytes of pages, rounded up.
+func (t *Table[T]) toPages(items *[]T, bytes int) error {
 	bytes = roundToPages(bytes)
 	base, err := t.extend(bytes)
 	if err != nil {
@@ -55,9 +60,22 @@ func (t *Table[T]) Grow(items *[]T, want int) error {
 	if t.bytes == 0 {
 		copy(unsafe.Slice(base, used), *items)
 	}
-	t.base, t.room, t.bytes = base, bytes/size, bytes
+	t.base, t.room, t.bytes = base, bytes/int(unsafe.Sizeof(*t.base)), bytes
 	*items = unsafe.Slice(base, t.room)[:used]
 	return nil
+}
+
+// Share gives a table that is not empty pages of its own, however small it is, and says
+// where they are: until the next Grow or Free, code outside of Go may read and write the
+// items there, while nobody here does. Only items may be used afterwards, as with Grow.
+// false: this build has no such pages, or there is no memory for them; nothing has changed.
+func (t *Table[T]) Share(items *[]T) (address uint64, ok bool) {
+	if t.bytes == 0 {
+		if !Pages || t.base == nil || t.toPages(items, 1) != nil {
+			return 0, false
+		}
+	}
+	return uint64(uintptr(unsafe.Pointer(t.base))), true
 }
 
 // freelyBytes is how long a table may grow without a look at what it leaves.

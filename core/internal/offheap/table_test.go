@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -50,6 +51,44 @@ func TestTableIsASlice(t *testing.T) {
 		table.Free(&items)
 	})
 	require.Equal(t, before, Mapped())
+}
+
+// A table that is shared, however small, keeps its items and has pages of its own from then
+// on, which others find at its address.
+func TestShare(t *testing.T) {
+	before := Mapped()
+	var table Table[uint64]
+	var items []uint64
+	_, ok := table.Share(&items)
+	require.False(t, ok, "an empty table")
+	require.NoError(t, table.Grow(&items, 5))
+	items = append(items, 1, 2, 3)
+	address, ok := table.Share(&items)
+	require.Equal(t, Pages, ok)
+	require.Equal(t, []uint64{1, 2, 3}, items)
+	if !ok {
+		return
+	}
+	require.Equal(t, uint64(uintptr(unsafe.Pointer(unsafe.SliceData(items)))), address)
+	require.Greater(t, Mapped(), before)
+	again, ok := table.Share(&items)
+	require.True(t, ok)
+	require.Equal(t, address, again)
+	require.NoError(t, table.Grow(&items, 100_000))
+	require.Equal(t, []uint64{1, 2, 3}, items)
+	table.Free(&items)
+	require.Equal(t, before, Mapped())
+
+	require.NoError(t, table.Grow(&items, 1))
+	items = append(items, 7)
+	limit := SetLimit(Mapped())
+	_, ok = table.Share(&items)
+	SetLimit(limit)
+	if smallBytes > 0 {
+		require.False(t, ok, "there is no memory for it")
+	}
+	require.Equal(t, []uint64{7}, items)
+	table.Free(&items)
 }
 
 // A large table grows by an eighth and a page at most, or to what is wanted.

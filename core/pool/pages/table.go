@@ -6,6 +6,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/internal/offheap"
+	"ferrum_mem/core/lending"
 )
 
 // Counts is how many pages of all tables of a pool are mapped and have no block.
@@ -258,6 +259,24 @@ func (t *Table) Mapped() (runs []Run) {
 	}
 	return runs
 }
+
+// Lend says where the table is, for code outside of Go that touches and releases in it until
+// Absorb; false: it does not lend it now.
+func (t *Table) Lend(to *lending.Pages) bool {
+	entries, entriesShared := t.entryMemory.Share(&t.entries)
+	mapped, mappedShared := t.mappedMemory.Share(&t.mapped)
+	busy, busyShared := t.busyMemory.Share(&t.busy)
+	if !entriesShared || !mappedShared || !busyShared {
+		return false
+	}
+	to.Shift, to.Count = uint64(t.shift), t.Len()
+	to.Entries, to.Mapped, to.Busy = entries, mapped, busy
+	to.Idle, to.Low = t.counts.Idle, t.counts.Low
+	return true
+}
+
+// Absorb takes in what has become of the counts.
+func (t *Table) Absorb(from *lending.Pages) { t.counts.Idle, t.counts.Low = from.Idle, from.Low }
 
 // Close gives the table's memory back.
 func (t *Table) Close() {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/host/mapping"
@@ -43,6 +44,9 @@ type Stream struct {
 	// the thread that is reserved for them.
 	hostQueued  int
 	hostRelease func()
+	// pin keeps the counts in place, where they may be read from outside of Go, if pinned.
+	pin    runtime.Pinner
+	pinned bool
 	// foreign runs the operations instead of a worker; nil for a stream of our own.
 	foreign *foreignQueue
 }
@@ -53,7 +57,10 @@ type waiter struct {
 	passed chan struct{}
 }
 
-var _ device.Stream = (*Stream)(nil)
+var (
+	_ device.Stream       = (*Stream)(nil)
+	_ device.CountedQueue = (*Stream)(nil)
+)
 
 func newStream(set *Set, number int) *Stream {
 	s := &Stream{set: set, number: number}
@@ -190,6 +197,24 @@ func (s *Stream) Idle() (bool, error) {
 	return false, nil
 }
 
+// QueueCounts is where the counts of Idle are, until the stream is closed; nowhere for one of
+// somebody else, who queues work that is not counted.
+func (s *Stream) QueueCounts() (completed, submitted uintptr) {
+	if s.foreign != nil {
+		return 0, 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shutting.Load() {
+		return 0, 0
+	}
+	if !s.pinned {
+		s.pin.Pin(s)
+		s.pinned = true
+	}
+	return uintptr(unsafe.Pointer(&s.completed)), uintptr(unsafe.Pointer(&s.submitted))
+}
+
 // Synchronize waits for the work queued so far. From a host function of this
 // stream it is CodeInvalidState on Linux; elsewhere it would wait for itself.
 func (s *Stream) Synchronize(timeout time.Duration) error {
@@ -247,6 +272,12 @@ func (s *Stream) shut(op string) error {
 	s.mu.Unlock()
 	if worker != nil {
 		<-worker
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pinned {
+		s.pin.Unpin()
+		s.pinned = false
 	}
 	return nil
 }

@@ -1,0 +1,81 @@
+package largeblocks
+
+/*
+#cgo CFLAGS: -std=c11 -D_GNU_SOURCE -I${SRCDIR}/../../include -fvisibility=hidden -O2 -Wall -Wextra -Wno-unused-parameter
+#include "large.h"
+#include "loan.h"
+#include "places.h"
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"ferrum_mem/core/lending"
+)
+
+// Places are where pools lend their tables, in memory of C.
+type Places struct{}
+
+// Both sides have the same layout.
+var (
+	_ = [1]struct{}{}[unsafe.Sizeof(lending.State{})-unsafe.Sizeof(C.struct_fm_loan{})]
+	_ = [1]struct{}{}[unsafe.Offsetof(lending.State{}.Segment)-unsafe.Offsetof(C.struct_fm_loan{}.segment)]
+	_ = [1]struct{}{}[unsafe.Offsetof(lending.State{}.Places)-unsafe.Offsetof(C.struct_fm_loan{}.places)]
+	_ = [1]struct{}{}[unsafe.Offsetof(lending.State{}.Pages)-unsafe.Offsetof(C.struct_fm_loan{}.pages)]
+	_ = [1]struct{}{}[unsafe.Offsetof(lending.State{}.Books)-unsafe.Offsetof(C.struct_fm_loan{}.books)]
+	_ = [1]struct{}{}[unsafe.Offsetof(lending.State{}.Queue)-unsafe.Offsetof(C.struct_fm_loan{}.completed)]
+	_ = [1]struct{}{}[unsafe.Offsetof(lending.State{}.Tags)-unsafe.Offsetof(C.struct_fm_loan{}.tags)]
+	_ = [1]struct{}{}[unsafe.Offsetof(lending.Places{}.LiveCount)-unsafe.Offsetof(C.struct_fm_loan_places{}.live_count)]
+	_ = [1]struct{}{}[unsafe.Offsetof(lending.Places{}.Few)-unsafe.Offsetof(C.struct_fm_loan_places{}.few)]
+	_ = [1]struct{}{}[unsafe.Offsetof(lending.Books{}.Low)-unsafe.Offsetof(C.struct_fm_loan_books{}.low)]
+	_ = [1]struct{}{}[lending.TagsMost-C.FM_LOAN_TAGS]
+	_ = [1]struct{}{}[lending.FewMost-C.FM_LOAN_FEW]
+	_ = [1]struct{}{}[lending.Working-C.FM_LOAN_WORKING]
+)
+
+// Of gives a pool its place: the handle's slot is nobody else's while it is good. nil: it has
+// none.
+func (Places) Of(handle uint64) *lending.State {
+	return (*lending.State)(unsafe.Pointer(C.fm_large_place(C.uint64_t(handle))))
+}
+
+// alloc, free and usableSize are the calls of large.h for tests, which may not use cgo.
+func alloc(pool, sizeBytes, alignmentBytes uint64, tag uint32) (address uint64, done bool) {
+	var out C.uint64_t
+	done = bool(C.fm_large_alloc(C.uint64_t(pool), C.uint64_t(sizeBytes), C.uint64_t(alignmentBytes), C.uint32_t(tag), &out))
+	return uint64(out), done
+}
+
+func free(pool, address, requestedBytes uint64) (done bool) {
+	return bool(C.fm_large_free(C.uint64_t(pool), C.uint64_t(address), C.uint64_t(requestedBytes)))
+}
+
+func usableSize(pool, address uint64) (sizeBytes uint64, done bool) {
+	var out C.uint64_t
+	done = bool(C.fm_large_usable_size(C.uint64_t(pool), C.uint64_t(address), &out))
+	return uint64(out), done
+}
+
+// take and give are a placement and its end in tables of rangealloc alone, for tests.
+func take(p *lending.Places, granules uint64) (slot uint32, done bool) {
+	places := (*C.struct_fm_loan_places)(unsafe.Pointer(p))
+	run := C.fm_places_find(places, C.uint64_t(granules))
+	if run == 0 {
+		return 0, false
+	}
+	slot = uint32(C.fm_places_slot(places, run, C.uint64_t(granules)))
+	if slot != 0 {
+		C.fm_places_take(places, run, C.uint64_t(granules))
+	}
+	return slot, slot != 0
+}
+
+func give(p *lending.Places, granule uint64) (runGranules uint64, done bool) {
+	places := (*C.struct_fm_loan_places)(unsafe.Pointer(p))
+	at := C.fm_places_find_live(places, C.uint64_t(granule))
+	if at == 0 || !C.fm_places_may_give(places, at) {
+		return 0, false
+	}
+	return uint64(C.fm_places_give(places, at)), true
+}

@@ -1,0 +1,82 @@
+/*
+ * What a pool lends: lending.State of Go, field for field. What Go writes has no
+ * qualifier: cgo does not know _Atomic.
+ */
+#ifndef FERRUM_LARGEBLOCKS_LOAN_H
+#define FERRUM_LARGEBLOCKS_LOAN_H
+
+#include <stdint.h>
+
+enum { FM_LOAN_TAGS = 64, FM_LOAN_FEW = 12 };
+
+/** Who owns a loan: lending.Owned and so on. */
+enum { FM_LOAN_OWNED = 0, FM_LOAN_LENT = 1, FM_LOAN_WORKING = 2 };
+
+struct fm_loan_segment {
+    uint64_t base_addr, size_bytes;
+    uint64_t blocks;
+    uint64_t full;
+    uint64_t infos, slots;
+};
+
+struct fm_few_run {
+    uint64_t size, offset;
+    uint64_t at;
+};
+
+struct fm_loan_places {
+    uint64_t granule_shift;
+    uint64_t records, record_count, record_room;
+    uint64_t spare, spare_count;
+    uint64_t heads, head_count, head_shift;
+    uint64_t live_count;
+    uint64_t free_units, high_water;
+    uint64_t total, extent, count, most;
+    uint64_t binned;
+    uint64_t bins, filled_words, filled_sums, filled_top;
+    uint64_t sub, region, last_region;
+    uint64_t few_count;
+    struct fm_few_run few[FM_LOAN_FEW];
+};
+
+struct fm_loan_pages {
+    uint64_t shift, count;
+    /** 0: the segment has no pages. */
+    uint64_t entries, mapped, busy;
+    uint64_t idle, low, idle_most;
+};
+
+/** The gauges of fm_loan_books.high. */
+enum {
+    FM_REQUESTED,
+    FM_ALLOCATED,
+    FM_ACTIVE,
+    FM_CACHED,
+    FM_LIVE,
+    FM_LOAN_GAUGES
+};
+
+struct fm_loan_books {
+    uint64_t now[FM_LOAN_GAUGES], high[FM_LOAN_GAUGES];
+    uint64_t allocations, frees;
+    uint64_t low, above;
+};
+
+struct fm_loan_tag {
+    uint64_t requested_bytes, allocated_bytes, blocks;
+};
+
+struct fm_loan {
+    uint64_t word;
+    uint64_t pool;
+    uint64_t calls;
+    struct fm_loan_segment segment;
+    struct fm_loan_places places;
+    struct fm_loan_pages pages;
+    struct fm_loan_books books;
+    uint64_t completed, submitted;
+    uint64_t tag_count, tags_changed;
+    struct fm_loan_tag tags[FM_LOAN_TAGS];
+};
+
+#endif

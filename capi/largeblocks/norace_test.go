@@ -1,0 +1,5 @@
+//go:build !race
+
+package largeblocks
+
+const raced = false

@@ -1,0 +1,124 @@
+/*
+ * The table of pages of a segment, as core/pool/pages keeps it (table.go and bits.go), with
+ * the same names.
+ */
+#ifndef FERRUM_LARGEBLOCKS_PAGES_H
+#define FERRUM_LARGEBLOCKS_PAGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "loan.h"
+
+/** A page: what is mapped, and how many blocks start or end in it. */
+struct fm_page {
+    uint64_t page;
+    uint32_t blocks;
+};
+
+/** The pages of a block, and those of them that no other block is in: [from, to). */
+struct fm_page_run {
+    uint64_t first, last;
+    uint64_t from, to;
+};
+
+static inline struct fm_page *fm_pages(const struct fm_loan_pages *pages) {
+    return (struct fm_page *)(uintptr_t)pages->entries;
+}
+
+static inline struct fm_page_run fm_pages_of(const struct fm_loan_pages *pages,
+                                             uint64_t offset, uint64_t size) {
+    return (struct fm_page_run){.first = offset >> pages->shift,
+                                .last = (offset + size - 1) >> pages->shift};
+}
+
+/* What is [from, to) if so many blocks are in the first and the last page, this one not
+ * counted. */
+static inline void fm_pages_fresh(const struct fm_loan_pages *pages,
+                                  struct fm_page_run *run, uint32_t own) {
+    const struct fm_page *entries = fm_pages(pages);
+    run->from = run->first;
+    run->to = run->last + 1;
+    if (entries[run->first].blocks != own)
+        run->from++;
+    if (run->first != run->last && entries[run->last].blocks != own)
+        run->to--;
+}
+
+static inline bool fm_bits_all_set(const uint64_t *words, uint64_t from,
+                                   uint64_t to) {
+    uint64_t word = from >> 6, last = (to - 1) >> 6;
+    uint64_t low = UINT64_MAX << (from & 63);
+    uint64_t high = UINT64_MAX >> (63 - ((to - 1) & 63));
+    if (word == last)
+        return (~words[word] & low & high) == 0;
+    if (((~words[word] & low) | (~words[last] & high)) != 0)
+        return false;
+    for (word++; word < last; word++)
+        if (words[word] != UINT64_MAX)
+            return false;
+    return true;
+}
+
+/** Sets the bits [from, to), or clears them. */
+static inline void fm_bits_write(uint64_t *words, uint64_t from, uint64_t to,
+                                 bool set) {
+    uint64_t word = from >> 6, last = (to - 1) >> 6;
+    uint64_t mask = UINT64_MAX << (from & 63);
+    for (; word <= last; word++, mask = UINT64_MAX) {
+        if (word == last)
+            mask &= UINT64_MAX >> (63 - ((to - 1) & 63));
+        words[word] = set ? words[word] | mask : words[word] & ~mask;
+    }
+}
+
+/** Says whether all pages of a new block are mapped. */
+static inline bool fm_pages_may_touch(const struct fm_loan_pages *pages,
+                                      struct fm_page_run *run) {
+    if (run->last >= pages->count)
+        return false;
+    fm_pages_fresh(pages, run, 0);
+    return run->from >= run->to ||
+           fm_bits_all_set((const uint64_t *)(uintptr_t)pages->mapped,
+                           run->from, run->to);
+}
+
+/** Counts a block in. */
+static inline void fm_pages_touch(struct fm_loan_pages *pages,
+                                  const struct fm_page_run *run) {
+    struct fm_page *entries = fm_pages(pages);
+    if (run->from < run->to) {
+        fm_bits_write((uint64_t *)(uintptr_t)pages->busy, run->from, run->to,
+                      true);
+        pages->idle -= run->to - run->from;
+        if (pages->idle < pages->low)
+            pages->low = pages->idle;
+    }
+    entries[run->first].blocks++;
+    if (run->first != run->last)
+        entries[run->last].blocks++;
+}
+
+/** Says whether so many pages may become idle as do when a block goes. */
+static inline bool fm_pages_may_release(const struct fm_loan_pages *pages,
+                                        struct fm_page_run *run) {
+    fm_pages_fresh(pages, run, 1);
+    return run->from >= run->to ||
+           pages->idle + (run->to - run->from) <= pages->idle_most;
+}
+
+/** Counts a block out. */
+static inline void fm_pages_release(struct fm_loan_pages *pages,
+                                    const struct fm_page_run *run) {
+    struct fm_page *entries = fm_pages(pages);
+    entries[run->first].blocks--;
+    if (run->first != run->last)
+        entries[run->last].blocks--;
+    if (run->from < run->to) {
+        fm_bits_write((uint64_t *)(uintptr_t)pages->busy, run->from, run->to,
+                      false);
+        pages->idle += run->to - run->from;
+    }
+}
+
+#endif

@@ -1,0 +1,58 @@
+package rangealloc
+
+import "ferrum_mem/core/lending"
+
+// Lend implements Lender, for a range of fewer than 2^32 granules in which no block has an
+// expected end.
+func (b *bestFit[U]) Lend(to *lending.Places) bool {
+	if !b.narrow() || len(b.hints.ends) != 0 {
+		return false
+	}
+	t, f := &b.records, &b.free
+	records, recordsShared := t.memory.Share(&t.all)
+	heads, headsShared := b.live.memory.Share(&b.live.heads)
+	if !recordsShared || !headsShared || f.binned && !f.lendBins(to) {
+		return false
+	}
+	to.GranuleShift = uint64(b.shift)
+	to.Records, to.RecordCount, to.RecordRoom = records, uint64(len(t.all)), min(uint64(cap(t.all)), t.limit)
+	to.Spare, to.SpareCount = uint64(t.spare), t.spareCount
+	to.Heads, to.HeadCount, to.HeadShift = heads, uint64(len(b.live.heads)), uint64(b.live.shift)
+	to.LiveCount, to.FreeUnits, to.HighWater = b.live.count, b.freeUnits, b.highWater
+	to.Total, to.Extent, to.Count, to.Most = f.total, f.extent, f.count, f.most
+	to.Binned, to.FewCount = 0, uint64(f.few.count)
+	if f.binned {
+		to.Binned = 1
+	}
+	for i, run := range f.few.runs[:f.few.count] {
+		to.Few[i] = lending.FewRun{Size: run.size, Offset: run.offset, At: uint64(run.at)}
+	}
+	return true
+}
+
+// lendBins is Lend for what runs in bins need.
+func (f *freeIndex[U]) lendBins(to *lending.Places) bool {
+	bins, ok := f.memory.Share(&f.bins)
+	if !ok || !f.filled.share() {
+		return false
+	}
+	words, sums := f.filled.addresses()
+	to.Bins, to.FilledWords, to.FilledSums, to.FilledTop = bins, words, sums, f.filled.top
+	to.Sub, to.Region, to.LastRegion = uint64(f.sub), uint64(f.region), f.lastRegion
+	return true
+}
+
+// Absorb implements Lender.
+func (b *bestFit[U]) Absorb(from *lending.Places) {
+	t, f := &b.records, &b.free
+	t.all = t.all[:from.RecordCount]
+	t.spare, t.spareCount = uint32(from.Spare), from.SpareCount
+	b.live.count, b.freeUnits, b.highWater = from.LiveCount, from.FreeUnits, from.HighWater
+	f.count, f.few.count = from.Count, uint32(from.FewCount)
+	if f.binned {
+		f.binned, f.filled.top = from.Binned != 0, from.FilledTop
+	}
+	for i, run := range from.Few[:from.FewCount] {
+		f.few.runs[i] = fewRun{size: run.Size, offset: run.Offset, at: uint32(run.At)}
+	}
+}
