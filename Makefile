@@ -36,6 +36,7 @@ DATADIR    ?= $(PREFIX)/share
 DESTDIR    ?=
 
 DEVICE ?=
+SHORT  ?=
 PART   ?= conformance differential torch cupy bench
 
 # The version has one source, the header. Until 1.0 the SONAME ends in .0.
@@ -143,10 +144,16 @@ check: ## format, lints, import arrows, header, symbols, ABI, generated files
 	@$(PYTHON) scripts/summary.py --log build/test/logs/make-check.log $(CHECKS)
 
 .PHONY: bench
-bench: build ## measure against the packaged allocators, into build/bench/results.json, with pictures
+bench: build ## measure against the packaged allocators, into build/bench/results.json (SHORT=1: fewer rounds)
 	@scripts/setup.sh bench
 	@mkdir -p build/bench
-	@$(VENV) tests/bench/run.py --library $(LIBRARY) --output build/bench/results.json
+	@$(VENV) tests/bench/run.py --library $(LIBRARY) --output build/bench/results.json $(if $(SHORT),--short)
+
+# Measures nothing: it writes what the last `make bench` found.
+.PHONY: bench-docs
+bench-docs: ## write docs/performance.md and what is beside it from build/bench/results.json
+	@scripts/setup.sh bench
+	@$(VENV) tests/bench/run.py --output build/bench/results.json --markdown docs/performance.md
 
 # Builds nothing: it uses what `make gpu-bundle` has left in build/gpu.
 .PHONY: test-gpu

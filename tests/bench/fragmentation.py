@@ -140,8 +140,8 @@ class Fragmentation:
         return results
 
 
-def minimalloc_lead(results: list[Result]) -> tuple[float, bool, int] | None:
-    """Ours over the best peer's, mean over the files; whether none is above; how many files.
+def minimalloc_lead(results: list[Result]) -> tuple[float, float, int] | None:
+    """Ours over the best peer's: the mean over the files, the greatest, and how many files.
 
     The better of ours with and without hints does not count: it is ours with hints.
     """
@@ -158,4 +158,4 @@ def minimalloc_lead(results: list[Result]) -> tuple[float, bool, int] | None:
             ratios.append(entries[0]["value_ours"] / min(e["value_peer"] for e in entries))
     if not ratios:
         return None
-    return statistics.mean(ratios), max(ratios) <= 1, len(ratios)
+    return statistics.mean(ratios), max(ratios), len(ratios)

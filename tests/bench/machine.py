@@ -10,6 +10,8 @@ import subprocess
 import time
 from typing import Any
 
+from harness import ROOT
+
 
 def _field(path: str, name: str) -> str:
     try:
@@ -47,6 +49,14 @@ def _own_seconds() -> float:
     return times.user + times.system + times.children_user + times.children_system
 
 
+def _commit() -> str:
+    """What the sources were; a plus tells that files were changed since."""
+    git = ["git", "-C", str(ROOT)]
+    commit = _first_line([*git, "rev-parse", "--short=12", "HEAD"])
+    changed = _first_line([*git, "status", "--porcelain", "--untracked-files=no"])
+    return f"{commit}+" if commit and changed else commit
+
+
 class Watch:
     """Notes how busy the machine is while the bench runs."""
 
@@ -66,6 +76,7 @@ class Watch:
             others = round(max(0.0, used / seconds), 2)
         memory_kib = _field("/proc/meminfo", "MemTotal").partition(" ")[0]
         return {
+            "commit": _commit(),
             "date": datetime.date.today().isoformat(),
             "cpu": _field("/proc/cpuinfo", "model name") or platform.machine(),
             "architecture": platform.machine(),

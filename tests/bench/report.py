@@ -7,16 +7,12 @@ import pathlib
 from typing import Any
 
 from book import Book, Result, label, number, precise, spread, table
-from elastic_report import UNITS, figure_lines, target_lines
+from elastic_report import UNITS, figure_lines, model_lines
 from fragmentation import PEERS as FRAGMENTATION_PEERS
 from harness import CROSSING, OURS, BenchError
 from mixed import MODEL_MEMORY, MODEL_TIMES
 from pictures import PICTURES
-from targets import target_table
 from traces import AZURE, MINIMALLOC, MOONCAKE
-
-BEGIN = "<!-- bench:begin -->"
-END = "<!-- bench:end -->"
 
 PROBE_TEXT = {
     "none": "the harness alone (an allocator that does nothing)",
@@ -221,7 +217,8 @@ def machine_lines(machine: dict[str, Any]) -> list[str]:
     busy = "unknown" if others is None else f"{others} of {machine['cores']} cores on average"
     left_out = [f"- Left out: {text}." for text in machine.get("left_out", [])]
     return [
-        f"- Version {machine['version']}, measured on {machine['date']} by `make bench`.",
+        f"- Version {machine['version']}, commit {machine.get('commit') or 'unknown'}, measured on "
+        f"{machine['date']} by `make bench`.",
         f"- {machine['cpu']}, {machine['cores']} cores, "
         f"{machine['memory_bytes'] / 2**30:.1f} GiB; {machine['system']}, "
         f"Linux {machine['kernel']}; {machine['compiler']}.",
@@ -229,6 +226,7 @@ def machine_lines(machine: dict[str, Any]) -> list[str]:
         f"after it {machine['load_after']}; other processes used {busy}; the measured processes "
         f"were preempted {machine['preemptions']} times.",
         *left_out,
+        *(["- A short run: three rounds in place of ten."] if machine.get("short") else []),
         *(["- A quick run: too short to say anything about speed."] if machine["quick"] else []),
         "",
     ]
@@ -251,6 +249,10 @@ def other_table(book: Book) -> list[str]:
         "replay_pair_ns_median": "pair of the core in `ferrum-mem replay`, with pages, median",
         "replay_pair_ns_p99": "the same, p99",
         "replay_pair": "pair of the core alone in `ferrum-mem replay`",
+        "python_import": "Python: `import ferrum_mem`",
+        "python_first_block": "Python: import, device, pool and first block",
+        "python_pair_block": "Python: a pair with a block object",
+        "python_pair_address": "Python: a pair by address",
     }
     rows = []
     for name, text in names.items():
@@ -279,28 +281,17 @@ def render(results: pathlib.Path, pictures: str = "performance") -> str:
     """All tables of a file of results; pictures are in a folder beside the page."""
     book, machine = load(results)
     lines = ["### Machine", "", *machine_lines(machine)]
-    lines += ["### Targets", "", *target_table(book)]
-    lines += target_lines(book)
     lines += ["### Pictures", ""]
     for picture in PICTURES:
         lines += [f"![{picture.title}]({pictures}/{picture.file})", ""]
     lines += workload_tables(book, machine["workloads"])
     lines += ["### High water ÷ peak live in traces", "", *fragmentation_table(book)]
     lines += ["### Virtual memory beside the bare system", "", *figure_lines(book)]
+    lines += ["### Two models in one limit", "", *model_lines(book)]
     lines += ["### What a pair is made of", "", *probe_table(book), *profile_table(book)]
     lines += [
-        "### Loading, single calls, discovery, and the core without the ABI",
+        "### Loading, single calls, discovery, Python, and the core without the ABI",
         "",
         *other_table(book),
     ]
     return "\n".join(lines).rstrip()
-
-
-def rewrite(path: pathlib.Path, tables: str) -> None:
-    """Puts the tables between the markers of a document."""
-    text = path.read_text(encoding="utf-8")
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise BenchError(f"{path} has no {BEGIN} … {END}")
-    path.write_text(f"{before}{BEGIN}\n\n{tables}\n\n{END}{after}", encoding="utf-8")

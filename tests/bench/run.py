@@ -5,9 +5,9 @@
   run.py --output build/bench/results.json --markdown [FILE]
 
 The first form builds the harness, measures, writes the results (a list) and, beside them,
-machine.json and a folder of pictures, and prints tables. The second measures nothing: it prints
-the tables of results that are there or, with FILE, puts them between that file's two bench markers
-and the pictures into a folder beside it.
+machine.json and a folder of pictures, and prints summary and tables. The second measures nothing:
+it prints those of results that are there or, with FILE, puts them between that file's markers, and
+the pictures and the results themselves into a folder beside it.
 
 Exit status: 0, 1 when a measurement went wrong, 2 for wrong usage.
 """
@@ -22,6 +22,7 @@ from typing import Any
 
 import extras
 import mixed
+import page
 import pictures
 import report
 import workloads
@@ -32,6 +33,7 @@ from harness import GROUPS, OURS, PMR, ROOT, BenchError, Group, Harness
 from latency import Latency
 from machine import Watch
 from measure import ROUNDS, ROUNDS_SHORT, Rounds
+from summary import summary_lines
 
 
 def progress(text: str) -> None:
@@ -97,16 +99,15 @@ def write(path: pathlib.Path, content: Any) -> None:
     draft.replace(path)
 
 
-def show(results: pathlib.Path, page: pathlib.Path | None) -> None:
-    """Prints tables, or puts them and the pictures where a page wants them."""
-    tables = report.render(results)
-    book, _ = report.load(results)
-    if page is None:
-        pictures.draw(book, results.parent / "performance")
-        print(tables)
-    else:
-        report.rewrite(page, tables)
-        pictures.draw(book, page.parent / "performance")
+def show(results: pathlib.Path, file: pathlib.Path | None) -> None:
+    """Prints summary and tables, or puts them where a page wants them."""
+    if file is not None:
+        page.publish(results, file)
+        return
+    book, machine = report.load(results)
+    pictures.draw(book, results.parent / "performance")
+    print("\n".join(summary_lines(book, machine)))
+    print(report.render(results))
 
 
 def main() -> int:

@@ -1,222 +1,170 @@
-"""The targets, and whether they were met."""
+"""The targets of a run, and whether they were met. Those of virtual memory are in
+elastic_targets.py."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from book import Book, MissingError, number, precise, table
+from book import Book, MissingError, number, precise
+from elastic_targets import TARGETS as ELASTIC_TARGETS
 from fragmentation import minimalloc_lead
-from harness import CROSSING, OURS, TRACKING, UNCACHED
+from harness import ALIGNED, CROSSING, PMR, TAGGED, TRACKING, UNCACHED
+from mixed import CHANGES, change, size_text
+from verdict import Reading, Target, Verdict
 
 # Below this scaling of a plain loop the machine had no second core to spare, and
 # how an allocator scales cannot be told.
 FREE_CORES = 0.9
+HOT, FEW, MANY = "hot_pair_256b", "random_1000_live", "random_100000_live"
+OFFSET = "offset_allocator_mutex"
 
 
-@dataclass
-class Verdict:
-    """One line of the table."""
-
-    what: str
-    target: str
-    measured: str
-    verdict: str
-
-    @property
-    def met(self) -> bool:
-        """Whether the target is met."""
-        return self.verdict == "met"
+def ours(name: str) -> Callable[[Book], float]:
+    """Our own figure of that name."""
+    return lambda book: book.ours(name)
 
 
-def bound(what: str, value: float, limit: float, unit: str, text: str = "") -> Verdict:
-    """At most so much."""
-    write = precise if limit < 2 and not unit else number
-    measured = text or f"{write(value)} {unit}".strip()
-    target = f"≤ {limit:g} {unit}".strip()
-    if value <= limit:
-        return Verdict(what, target, measured, "met")
-    return Verdict(what, target, measured, f"**missed, {number(value / limit)} times off**")
+def over(one: float, two: float, unit: str = "ns") -> Reading:
+    """A quotient, with what it is of."""
+    text = f"{number(one)} ÷ {number(two)} {unit} = {number(one / two)}"
+    return Reading(one / two, text)
 
 
-def ahead(book: Book, what: str, name: str) -> Verdict:
-    """Faster than every peer that keeps its tables apart."""
-    ours = book.ours(name)
-    fastest, who = book.fastest(name)
-    measured = f"{number(ours)} ns, {who} {number(fastest)} ns"
-    verdict = "met" if ours < fastest else f"**missed, {number(ours / fastest)} times off**"
-    return Verdict(what, "ahead of every peer", measured, verdict)
+def ahead(name: str) -> Callable[[Book], Reading]:
+    """Ours over the fastest peer that keeps its tables apart."""
+
+    def read(book: Book) -> Reading:
+        own = book.ours(name)
+        fastest, who = book.fastest(name)
+        return Reading(own / fastest, f"{number(own)} ns, {who} {number(fastest)} ns")
+
+    return read
 
 
-def scaling(book: Book, what: str, name: str) -> Verdict:
+def scaling(name: str) -> Callable[[Book], Reading]:
     """Two threads against one, over what a plain loop makes of them."""
-    ours, loop = book.ours(name), book.peer(name, "arithmetic loop")
-    target, measured = "≥ 0.95", number(ours / loop)
-    if loop < FREE_CORES:
-        return Verdict(what, target, measured, f"none: the loop itself reached {number(loop)}")
-    if ours / loop >= 0.95:
-        return Verdict(what, target, measured, "met")
-    return Verdict(what, target, measured, f"**missed, {number(0.95 * loop / ours)} times off**")
+
+    def read(book: Book) -> Reading:
+        loop = book.peer(name, "arithmetic loop")
+        share = book.ours(name) / loop
+        doubt = "" if loop >= FREE_CORES else f"the loop itself reached {number(loop)}"
+        return Reading(share, number(share), doubt)
+
+    return read
 
 
-def large_blocks(book: Book) -> Verdict:
-    """A pair without any cache, over two calls into Go."""
-    ours = book.ours("large_blocks_median")
-    crossing = book.ours(f"large_blocks_median_{CROSSING}")
-    text = f"{number(ours)} − {number(crossing)} = {number(ours - crossing)} ns"
-    return bound("large blocks, above two bare crossings", ours - crossing, 120, "ns", text)
-
-
-def handle(book: Book, what: str) -> Verdict:
+def handle(book: Book) -> Reading:
     """A call that looks one handle up in Go, over a bare call into Go of the same run."""
-    ours, bare = book.ours("call_handle"), book.peer("call_handle", CROSSING)
-    text = f"{number(ours)} − {number(bare)} = {number(ours - bare)} ns"
-    return bound(what, ours - bare, 15, "ns", text)
+    own, bare = book.ours("call_handle"), book.peer("call_handle", CROSSING)
+    return Reading(own - bare, f"{number(own)} − {number(bare)} = {number(own - bare)} ns")
 
 
-def tracking(book: Book) -> Verdict:
-    """What keeping times costs over a pool without thread caches."""
-    track = book.peer("hot_pair_256b_median", TRACKING)
-    plain = book.peer("hot_pair_256b_median", UNCACHED)
-    text = f"{number(track)} ÷ {number(plain)} ns = {number(track / plain)}"
-    return bound("tracking on ÷ thread cache off, hot pair", track / plain, 1.5, "", text)
-
-
-def best_fit(book: Book, what: str, name: str) -> Verdict:
-    """No more than best fit of the same run."""
-    ours, other = book.ours(name), book.peer(name, "best_fit")
-    verdict = "met" if ours <= other else "**missed**"
-    return Verdict(what, "≤ best fit", f"{precise(ours)}, best fit {precise(other)}", verdict)
-
-
-def minimalloc(book: Book) -> list[Verdict]:
-    """Against the best peer, file by file and in the mean."""
-    lead = minimalloc_lead(book.results)
-    if lead is None:
-        raise MissingError("the traces are not there")
-    mean, never_above, files = lead
-    each = Verdict(
-        f"minimalloc, {files} files, with hints",
-        "≤ the best peer on each",
-        "on each" if never_above else "not on each",
-        "met" if never_above else "**missed**",
-    )
-    return [each, bound("minimalloc, mean of ours ÷ the best peer", mean, 0.95, "")]
-
-
-def tables_per_block(book: Book) -> Verdict:
+def tables_per_block(book: Book) -> float:
     """Growth of all tables, less what the harness itself grows by."""
-    name = "tables_100000_live"
-    value = book.ours(f"{name}_filled") - book.ours(f"{name}_filled_none")
-    return bound("core memory a live block, 100,000 blocks", value, 64, "B")
+    name = "tables_100000_live_filled"
+    return book.ours(name) - book.ours(f"{name}_none")
 
 
-def stated(book: Book, what: str, name: str) -> Verdict:
-    """A figure without a bound."""
-    return Verdict(what, "stated", f"{number(book.ours(name))} ns", "–")
+def against_plain(variant: str) -> Callable[[Book], Reading]:
+    """A pair that is asked for in another way, over the plain pair."""
+    return lambda book: over(book.peer(f"{HOT}_median", variant), book.ours(f"{HOT}_median"))
 
 
-def verdicts(book: Book) -> list[Verdict]:
-    """All targets."""
-    few, many = "random_1000_live", "random_100000_live"
-    lines: list[tuple[str, Callable[[str], Verdict | list[Verdict]]]] = [
-        ("hot pair of 256 B", lambda w: bound(w, book.ours("hot_pair_256b_median"), 25, "ns")),
-        ("hot pair of 256 B", lambda w: ahead(book, w, "hot_pair_256b_median")),
-        ("1000 live, median", lambda w: bound(w, book.ours(f"{few}_median"), 60, "ns")),
-        ("1000 live, p99", lambda w: bound(w, book.ours(f"{few}_p99"), 160, "ns")),
-        ("1000 live, p99.9", lambda w: stated(book, w, f"{few}_p999")),
-        (
+def tracking(book: Book) -> Reading:
+    """What keeping times costs over a pool without thread caches."""
+    return over(book.peer(f"{HOT}_median", TRACKING), book.peer(f"{HOT}_median", UNCACHED))
+
+
+def against_offset(name: str) -> Callable[[Book], Reading]:
+    """Over the crate offset-allocator in a mutex."""
+    return lambda book: over(book.ours(name), book.peer(name, OFFSET))
+
+
+def pair_targets() -> list[Target]:
+    """Pairs in one thread."""
+    median = f"{HOT}_median"
+    return [
+        Target("hot_pair", "hot pair of 256 B", ours(median), 25, "ns"),
+        Target("hot_ahead", "hot pair of 256 B", ahead(median), 1, text="ahead of every peer"),
+        Target("few_median", "1000 live, median", ours(f"{FEW}_median"), 60, "ns"),
+        Target("few_p99", "1000 live, p99", ours(f"{FEW}_p99"), 160, "ns"),
+        Target(
+            "many_over_few",
             "100,000 live ÷ 1000 live, median",
-            lambda w: bound(w, book.ours(f"{many}_median") / book.ours(f"{few}_median"), 2.5, ""),
+            lambda book: over(book.ours(f"{MANY}_median"), book.ours(f"{FEW}_median")),
+            2.5,
         ),
-        ("100,000 live", lambda w: ahead(book, w, f"{many}_median")),
-        (
-            "two threads, hot pair, ÷ the loop's",
-            lambda w: scaling(book, w, "two_threads_hot_256b_scaling"),
+        Target(
+            "many_ahead", "100,000 live", ahead(f"{MANY}_median"), 1, text="ahead of every peer"
         ),
-        (
-            "two threads, random, ÷ the loop's",
-            lambda w: scaling(book, w, "two_threads_random_scaling"),
+        Target(
+            "large_pair",
+            "16 live large blocks of 2 MiB to 1 GiB, median",
+            ours("large_blocks_median"),
+            120,
+            "ns",
         ),
-        (
-            "producer and consumer, 256 B, above the queue",
-            lambda w: bound(w, book.ours("queue_256b_above_queue"), 60, "ns"),
-        ),
-        (
-            "producer and consumer, random, above the queue",
-            lambda w: bound(w, book.ours("queue_random_above_queue"), 60, "ns"),
-        ),
-        ("large blocks, above two bare crossings", lambda _: large_blocks(book)),
-        ("tracking on ÷ thread cache off", lambda _: tracking(book)),
+        Target("tracking", "tracking on ÷ thread cache off, hot pair", tracking, 1.5),
         *(
-            (f"batch of 256, {text}, {what}", bound_of(book, f"batch_{size}_{metric}"))
+            Target(f"request_{key}", f"{what} ÷ the plain hot pair", against_plain(variant), 1.5)
+            for key, what, variant in (
+                ("aligned", "requests with an alignment within the pool's own", ALIGNED),
+                ("tagged", "requests with a tag", TAGGED),
+                ("pmr", "std::pmr", PMR),
+            )
+        ),
+    ]
+
+
+def thread_targets() -> list[Target]:
+    """Several threads."""
+    return [
+        *(
+            Target(f"two_threads_{key}", f"two threads, {what}, ÷ the loop's", scaling(name), limit,
+                   least=True)
+            for key, what, name, limit in (
+                ("hot", "hot pair", "two_threads_hot_256b_scaling", 0.95),
+                ("random", "random", "two_threads_random_scaling", 0.8),
+            )
+        ),
+        *(
+            Target(f"queue_{key}", f"producer and consumer, {what}, above the queue",
+                   ours(f"queue_{key}_above_queue"), 60, "ns")
+            for key, what in (("256b", "256 B"), ("random", "random"))
+        ),
+        *(
+            Target(f"batch_{size}_{metric}", f"batch of 256, {text}, {what}",
+                   ours(f"batch_{size}_{metric}"), 8, "ns")
             for size, text in (("64kib", "64 KiB"), ("2mib", "2 MiB, fixed"))
             for metric, what in (("allocate", "allocate, a block"), ("release", "free, a block"))
         ),
-        (
-            "allocated ÷ requested, 1000 live",
-            lambda w: bound(w, book.ours(f"{few}_allocated_over_requested"), 1.12, ""),
-        ),
-        (
-            "allocated ÷ requested, 100,000 live",
-            lambda w: bound(w, book.ours(f"{many}_allocated_over_requested"), 1.12, ""),
-        ),
-        *fragmentation_lines(book),
-        ("minimalloc", lambda _: minimalloc(book)),
-        ("core memory a live block, 100,000 blocks", lambda _: tables_per_block(book)),
-        (
-            "memory of a device from the books",
-            lambda w: bound(w, book.ours("call_memory_recent"), 300, "ns"),
-        ),
-        (
-            "a call that looks a handle up, above a bare crossing",
-            lambda w: handle(book, w),
-        ),
-        (
-            "a call that looks a handle up without entering Go",
-            lambda w: bound(w, book.ours("call_cached_handle"), 20, "ns"),
-        ),
-        ("first look at all backends", lambda w: bound(w, book.ours("discovery_cold"), 1500, "ms")),
-        (
-            "later looks at all backends",
-            lambda w: bound(w, book.ours("discovery_cached"), 1000, "µs"),
-        ),
-        ("library, stripped", lambda w: bound(w, book.ours("library_size"), 16, "MB")),
-        ("dlopen and ferrum_init", lambda w: bound(w, book.ours("library_init"), 5, "ms")),
-    ]
-    found: list[Verdict] = []
-    for what, judge in lines:
-        try:
-            verdict = judge(what)
-        except MissingError as reason:
-            verdict = Verdict(what, "–", "–", f"not measured: {reason}")
-        found += verdict if isinstance(verdict, list) else [verdict]
-    return found
+    ]  # fmt: skip
 
 
-def bound_of(book: Book, name: str) -> Callable[[str], Verdict]:
-    """A batch's bound."""
-    return lambda what: bound(what, book.ours(name), 8, "ns")
-
-
-def fragmentation_lines(book: Book) -> list[tuple[str, Callable[[str], Verdict]]]:
-    """High water over peak live of the serving traces."""
-    lines: list[tuple[str, Callable[[str], Verdict]]] = []
-    for trace, title, limit in (("azure", "Azure code", 1.055), ("mooncake", "Mooncake", 1.10)):
-
-        def hinted(what: str, trace: str = trace, limit: float = limit) -> Verdict:
-            there(book, trace)
-            return bound(what, book.ours(f"fragmentation_{trace}_hints"), limit, "")
-
-        def plain(what: str, trace: str = trace) -> Verdict:
-            there(book, trace)
-            return best_fit(book, what, f"fragmentation_{trace}_no_hints")
-
-        lines += [
-            (f"high water ÷ live, {title}, with hints", hinted),
-            (f"high water ÷ live, {title}, without hints", plain),
+def phase_targets() -> list[Target]:
+    """Traces, and sizes that change."""
+    found = []
+    for name, what, limit in (
+        ("azure_contiguous", "Azure code, contiguous", 1.6),
+        ("azure_paged", "Azure code, paged", 2.5),
+        ("mooncake_contiguous", "Mooncake, contiguous", 1.6),
+    ):
+        median = f"trace_{name}_median"
+        found += [
+            Target(f"trace_{name}", f"trace {what}, a pair", ours(median), 150, "ns"),
+            Target(
+                f"trace_{name}_offset",
+                f"trace {what} ÷ offset-allocator in a mutex",
+                against_offset(median),
+                limit,
+            ),
         ]
-    return lines
+    for sizes in CHANGES:
+        first, later = map(size_text, sizes)
+        name = change(*sizes, quick=False).name
+        what = f"{later} after a million pairs of {first} ÷ a fresh pool"
+        found.append(Target(name, what, ours(f"{name}_over_fresh"), 1.5))
+    return found
 
 
 def there(book: Book, trace: str) -> None:
@@ -226,7 +174,104 @@ def there(book: Book, trace: str) -> None:
             raise MissingError(entry["missing"])
 
 
-def target_table(book: Book) -> list[str]:
-    """Measured values against the targets."""
-    rows = [[v.what, v.target, v.measured, v.verdict] for v in verdicts(book)]
-    return table([f"what ({OURS})", "target", "measured", "verdict"], rows)
+def high_water(trace: str) -> Callable[[Book], float]:
+    """High water over peak live, with hints."""
+
+    def read(book: Book) -> float:
+        there(book, trace)
+        return book.ours(f"fragmentation_{trace}_hints")
+
+    return read
+
+
+def best_fit(trace: str) -> Callable[[Book], Reading]:
+    """High water without hints, over that of best fit in the same run."""
+
+    def read(book: Book) -> Reading:
+        there(book, trace)
+        name = f"fragmentation_{trace}_no_hints"
+        own, other = book.ours(name), book.peer(name, "best_fit")
+        return Reading(own / other, f"{precise(own)}, best fit {precise(other)}")
+
+    return read
+
+
+def lead(book: Book) -> tuple[float, float, int]:
+    """Against the best peer of each of minimalloc's files."""
+    found = minimalloc_lead(book.results)
+    if found is None:
+        raise MissingError("the traces are not there")
+    return found
+
+
+def minimalloc_each(book: Book) -> Reading:
+    """The file on which ours does worst."""
+    _, worst, files = lead(book)
+    return Reading(worst, f"at most {precise(worst)} times it, {files} files")
+
+
+def memory_targets() -> list[Target]:
+    """What memory is used for."""
+    found = [
+        Target(f"{key}_allocated", f"allocated ÷ requested, {what}",
+               ours(f"{name}_allocated_over_requested"), 1.12)
+        for key, what, name in (("few", "1000 live", FEW), ("many", "100,000 live", MANY))
+    ]  # fmt: skip
+    for trace, title, limit in (("azure", "Azure code", 1.055), ("mooncake", "Mooncake", 1.10)):
+        what = f"high water ÷ live, {title}"
+        found += [
+            Target(f"high_water_{trace}", f"{what}, with hints", high_water(trace), limit),
+            Target(
+                f"high_water_{trace}_plain",
+                f"{what}, without hints",
+                best_fit(trace),
+                1,
+                text="≤ best fit",
+            ),
+        ]
+    return [
+        *found,
+        Target("minimalloc_each", "minimalloc, with hints", minimalloc_each, 1,
+               text="≤ the best peer on each"),
+        Target("minimalloc_mean", "minimalloc, mean of ours ÷ the best peer",
+               lambda book: lead(book)[0], 0.95),
+        Target("tables", "core memory a live block, 100,000 blocks", tables_per_block, 64, "B"),
+    ]  # fmt: skip
+
+
+def call_targets() -> list[Target]:
+    """Single calls, discovery, loading, and what Python waits for."""
+    return [
+        Target("memory_recent", "memory of a device from the books", ours("call_memory_recent"),
+               300, "ns"),
+        Target("handle", "a call that looks a handle up, above a bare crossing", handle, 15, "ns"),
+        Target("cached_handle", "a call that looks a handle up without entering Go",
+               ours("call_cached_handle"), 20, "ns"),
+        Target("discovery_cold", "first look at all backends", ours("discovery_cold"), 1500, "ms"),
+        Target("discovery_cached", "later looks at all backends", ours("discovery_cached"),
+               1000, "µs"),
+        Target("library_size", "library, stripped", ours("library_size"), 16, "MB"),
+        Target("library_init", "dlopen and ferrum_init", ours("library_init"), 5, "ms"),
+        Target("python_block", "Python: a pair with a block object", ours("python_pair_block"),
+               2, "µs"),
+        Target("python_address", "Python: a pair by address", ours("python_pair_address"),
+               1.2, "µs"),
+        Target("python_import", "Python: import", ours("python_import"), 60, "ms"),
+        Target("python_first_block", "Python: import, device, pool and first block",
+               ours("python_first_block"), 100, "ms"),
+    ]  # fmt: skip
+
+
+TARGETS = (
+    *pair_targets(),
+    *thread_targets(),
+    *phase_targets(),
+    *memory_targets(),
+    *call_targets(),
+    *ELASTIC_TARGETS,
+)
+
+
+def verdicts(book: Book) -> list[Verdict]:
+    """All targets, in their order."""
+    return [target.verdict(book) for target in TARGETS]
