@@ -27,6 +27,7 @@ class FromPython:
 
     def __init__(self, harness: Harness, quick: bool) -> None:
         self.library = harness.library
+        self.compiled = harness.folder / "python"
         self.quick = quick
 
     def run(self, progress: Callable[[str], None]) -> list[Result]:
@@ -40,10 +41,13 @@ class FromPython:
             **ENVIRONMENT,
             "FERRUM_MEM_LIBRARY": relative(self.library),
             "PYTHONPATH": relative(PACKAGE),
+            # An installed package is compiled; here that is kept out of the sources.
+            "PYTHONPYCACHEPREFIX": relative(self.compiled),
         }
         python = relative_to_root(sys.executable)
         words = [f"{name}={value}" for name, value in added.items()]
-        return ["env", *words, python, relative(PROGRAMS / program), *map(str, arguments)]
+        without = ["-u", "PYTHONDONTWRITEBYTECODE"]
+        return ["env", *without, *words, python, relative(PROGRAMS / program), *map(str, arguments)]
 
     def starts(self) -> list[Result]:
         """Importing the package, and the way to the first block."""
