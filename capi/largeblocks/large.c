@@ -10,6 +10,11 @@
 #define FM_LIKELY(truth) __builtin_expect(!!(truth), 1)
 #define FM_UNLIKELY(truth) __builtin_expect(!!(truth), 0)
 
+#if defined(__GNUC__) && !defined(__clang__)
+/* Numbers that were written one by one could not be forwarded to a load of two. */
+#pragma GCC optimize("no-tree-slp-vectorize")
+#endif
+
 /* ------------------------------------------------------------------- loans */
 
 /* Pools with a higher slot have no place. */

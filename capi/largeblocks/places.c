@@ -2,6 +2,11 @@
 
 #include <stddef.h>
 
+#if defined(__GNUC__) && !defined(__clang__)
+/* Numbers that were written one by one could not be forwarded to a load of two. */
+#pragma GCC optimize("no-tree-slp-vectorize")
+#endif
+
 /* ------------------------------------------------------------------ bitset */
 
 static inline uint64_t *fm_words(const struct fm_loan_places *p) {
