@@ -38,7 +38,7 @@ FM_REST fm_pool_alloc_rest(ferrum_pool pool, uint64_t size_bytes,
     if (stream.id == 0 &&
         fm_large_alloc(pool.id, size_bytes, 0, 0, address_out))
         return FERRUM_OK;
-    FM_CACHED_IN(function, fm_cache_alloc(pool.id, stream.id, size_bytes, 0,
+    FM_CACHED_IN(function, fm_cache_alloc(pool.id, stream.id, size_bytes, 0, 0,
                                           address_out));
     FM_RETURN_IN(function,
                  fmgo_pool_alloc(pool.id, size_bytes, stream.id, address_out));
@@ -49,32 +49,66 @@ ferrum_status ferrum_pool_alloc(ferrum_pool pool, uint64_t size_bytes,
                                 ferrum_address *address_out) {
     if (FM_OPEN() && FM_LIKELY(address_out != NULL) &&
         FM_LIKELY(size_bytes <= FM_LARGE_ABOVE) &&
-        FM_LIKELY(
-            fm_cache_alloc_hit(pool.id, stream.id, size_bytes, 0, address_out)))
+        FM_LIKELY(fm_cache_alloc_hit(pool.id, stream.id, size_bytes, 0, 0,
+                                     address_out)))
         return FERRUM_OK;
     return fm_pool_alloc_rest(pool, size_bytes, stream, address_out);
 }
 
-ferrum_status ferrum_pool_alloc_with(ferrum_pool pool,
-                                     const ferrum_pool_request *request,
-                                     ferrum_address *address_out) {
-    FM_ENTER();
-    FM_REQUIRE(address_out);
+FM_REST fm_pool_alloc_with_rest(ferrum_pool pool,
+                                const ferrum_pool_request *request,
+                                ferrum_address *address_out) {
+    static const char function[] = "ferrum_pool_alloc_with";
+    FM_ENTER_FOR(ferrum_pool_alloc_with);
+    if (address_out == NULL)
+        return fm_null(function, "address_out");
     *address_out = 0;
-    FM_REQUIRE(request);
+    if (request == NULL)
+        return fm_null(function, "request");
     ferrum_pool_request full = FERRUM_POOL_REQUEST_INIT;
-    FM_STRUCT_IN(request, full);
-    /* A block with an alignment or hints has a place of its own. */
+    ferrum_status status =
+        fm_struct_in(function, "request", request, &full, sizeof full);
+    if (status != FERRUM_OK)
+        return status;
+    /* A block with hints has a place of its own. */
     if (full.expected_lifetime_ns == 0 && full.group == 0) {
         if (full.stream.id == 0 &&
             fm_large_alloc(pool.id, full.size_bytes, full.alignment_bytes,
                            full.tag, address_out))
             return FERRUM_OK;
-        if (full.alignment_bytes == 0)
-            FM_CACHED(fm_cache_alloc(pool.id, full.stream.id, full.size_bytes,
-                                     full.tag, address_out));
+        FM_CACHED_IN(function,
+                     fm_cache_alloc(pool.id, full.stream.id, full.size_bytes,
+                                    full.tag, full.alignment_bytes,
+                                    address_out));
     }
-    FM_RETURN(fmgo_pool_alloc_with(pool.id, &full, address_out));
+    FM_RETURN_IN(function, fmgo_pool_alloc_with(pool.id, &full, address_out));
+}
+
+/* Takes a block that was asked for with a struct of this version, if that is a
+ * hit. */
+static inline bool fm_request_hit(ferrum_pool pool,
+                                  const ferrum_pool_request *request,
+                                  ferrum_address *address_out) {
+    uint32_t size;
+    memcpy(&size, request, sizeof size);
+    if (FM_UNLIKELY(size != sizeof *request))
+        return false;
+    ferrum_pool_request full;
+    memcpy(&full, request, sizeof full);
+    return FM_LIKELY((full.expected_lifetime_ns | full.group) == 0) &&
+           FM_LIKELY(full.size_bytes <= FM_LARGE_ABOVE) &&
+           fm_cache_alloc_hit(pool.id, full.stream.id, full.size_bytes,
+                              full.tag, full.alignment_bytes, address_out);
+}
+
+ferrum_status ferrum_pool_alloc_with(ferrum_pool pool,
+                                     const ferrum_pool_request *request,
+                                     ferrum_address *address_out) {
+    if (FM_OPEN() && FM_LIKELY(address_out != NULL) &&
+        FM_LIKELY(request != NULL) &&
+        FM_LIKELY(fm_request_hit(pool, request, address_out)))
+        return FERRUM_OK;
+    return fm_pool_alloc_with_rest(pool, request, address_out);
 }
 
 /* Refuses a length that no batch has, before the array is looked at. */
@@ -126,18 +160,29 @@ ferrum_status ferrum_pool_free(ferrum_pool pool, ferrum_address address,
     return fm_pool_free_rest(pool, address, stream);
 }
 
-ferrum_status ferrum_pool_free_sized(ferrum_pool pool, ferrum_address address,
-                                     uint64_t size_bytes,
-                                     ferrum_stream stream) {
-    FM_ENTER();
+FM_REST fm_pool_free_sized_rest(ferrum_pool pool, ferrum_address address,
+                                uint64_t size_bytes, ferrum_stream stream) {
+    static const char function[] = "ferrum_pool_free_sized";
+    FM_ENTER_FOR(ferrum_pool_free_sized);
     /* To the caches, 0 is no size said. */
     if (size_bytes != 0) {
         if (size_bytes > FM_LARGE_ABOVE && stream.id == 0 &&
             fm_large_free(pool.id, address, size_bytes))
             return FERRUM_OK;
-        FM_CACHED(fm_cache_free(pool.id, stream.id, address, size_bytes));
+        FM_CACHED_IN(function,
+                     fm_cache_free(pool.id, stream.id, address, size_bytes));
     }
-    FM_RETURN(fmgo_pool_free_sized(pool.id, address, size_bytes, stream.id));
+    FM_RETURN_IN(function,
+                 fmgo_pool_free_sized(pool.id, address, size_bytes, stream.id));
+}
+
+ferrum_status ferrum_pool_free_sized(ferrum_pool pool, ferrum_address address,
+                                     uint64_t size_bytes,
+                                     ferrum_stream stream) {
+    if (FM_OPEN() && FM_LIKELY(size_bytes - 1 < FM_LARGE_ABOVE) &&
+        FM_LIKELY(fm_cache_free_hit(pool.id, stream.id, address, size_bytes)))
+        return FERRUM_OK;
+    return fm_pool_free_sized_rest(pool, address, size_bytes, stream);
 }
 
 ferrum_status ferrum_pool_free_batch(ferrum_pool pool,

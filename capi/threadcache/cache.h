@@ -50,9 +50,11 @@ struct fm_cache_block {
 
 /* --------------------------------------- what the public functions call */
 
-/** Takes a block. tag is below 4096. */
+/** Takes a block. tag is below 4096. alignment_bytes is 0 for the pool's own; larger
+ *  ones pass, and what is no power of two. */
 int32_t fm_cache_alloc(uint64_t pool, uint64_t stream, uint64_t size_bytes,
-                       uint32_t tag, uint64_t *address_out);
+                       uint32_t tag, uint64_t alignment_bytes,
+                       uint64_t *address_out);
 /** Gives a block back, behind the work of its own stream and of this one.
  *  requested_bytes is what was asked for, 0 when the caller does not say. */
 int32_t fm_cache_free(uint64_t pool, uint64_t stream, uint64_t address,

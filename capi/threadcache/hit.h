@@ -1,6 +1,6 @@
 /*
  * Thread caches: the way of a hit, inline in the public functions, where most of
- * what it asks is known: the tag, and whether a size is said. What it does not
+ * what it asks is known: the tag, the alignment, and whether a size is said. What it does not
  * know it leaves to fm_cache_alloc and fm_cache_free, with nothing changed: a
  * hit calls nothing, so that it saves no registers.
  */
@@ -53,9 +53,14 @@ FM_INLINE bool fm_hit_take(struct fm_store *lane, uint32_t class,
     return true;
 }
 
-/** Says whether blocks of a size with a tag go through the caches. */
+/** Says whether blocks of a size with a tag and an alignment go through the caches:
+ *  those of an alignment that every block has. */
 FM_INLINE bool fm_hit_fits(const struct fm_cache *cache, uint64_t size_bytes,
-                           uint32_t tag) {
+                           uint32_t tag, uint64_t alignment_bytes) {
+    if (!(__builtin_constant_p(alignment_bytes) && alignment_bytes == 0) &&
+        (FM_UNLIKELY(alignment_bytes > cache->alignment_bytes) ||
+         FM_UNLIKELY((alignment_bytes & (alignment_bytes - 1)) != 0)))
+        return false;
     return FM_LIKELY(size_bytes - 1 < cache->block_max) &&
            ((__builtin_constant_p(tag) && tag == 0) ||
             FM_LIKELY(tag <= atomic_load_explicit(&cache->tags,
@@ -65,6 +70,7 @@ FM_INLINE bool fm_hit_fits(const struct fm_cache *cache, uint64_t size_bytes,
 /** Takes a block if that is a hit. False else, and nothing has changed. */
 FM_INLINE bool fm_cache_alloc_hit(uint64_t pool, uint64_t stream,
                                   uint64_t size_bytes, uint32_t tag,
+                                  uint64_t alignment_bytes,
                                   uint64_t *address_out) {
     struct fm_thread *thread = fm_self;
     if (FM_UNLIKELY(thread == NULL) || FM_UNLIKELY(!fm_busy_begin(thread)))
@@ -72,7 +78,7 @@ FM_INLINE bool fm_cache_alloc_hit(uint64_t pool, uint64_t stream,
     struct fm_store *lane = fm_hit_lane(thread, pool, stream);
     bool done =
         FM_LIKELY(lane != NULL) &&
-        FM_LIKELY(fm_hit_fits(lane->cache, size_bytes, tag)) &&
+        FM_LIKELY(fm_hit_fits(lane->cache, size_bytes, tag, alignment_bytes)) &&
         FM_LIKELY(fm_hit_take(lane, fm_class_of(lane->cache, size_bytes),
                               size_bytes, tag, address_out));
     fm_busy_end(thread);

@@ -25,12 +25,13 @@ static bool fm_lane_pop(struct fm_store *lane, uint32_t class,
 /* Takes a block without the mutex, if it can be. The thread is busy. */
 static int32_t fm_lane_alloc(struct fm_thread *thread, uint64_t pool,
                              uint64_t stream, uint64_t size_bytes, uint32_t tag,
-                             uint64_t *address_out) {
+                             uint64_t alignment_bytes, uint64_t *address_out) {
     const struct fm_key *key = fm_key_of(thread, pool, stream);
     if (key->pool != pool || key->stream != stream)
         return FM_LANE_MISS;
     struct fm_store *lane = key->lane;
-    if (lane == NULL || !fm_hit_fits(lane->cache, size_bytes, tag))
+    if (lane == NULL ||
+        !fm_hit_fits(lane->cache, size_bytes, tag, alignment_bytes))
         return FM_CACHE_PASS;
     uint32_t class = fm_class_of(lane->cache, size_bytes);
     if (fm_lane_pop(lane, class, size_bytes, tag, address_out))
@@ -58,6 +59,7 @@ static void fm_block_live(struct fm_store *store, uint32_t index,
 
 static FM_COLD int32_t fm_cache_alloc_miss(uint64_t pool, uint64_t stream,
                                            uint64_t size_bytes, uint32_t tag,
+                                           uint64_t alignment_bytes,
                                            uint64_t *address_out) {
     for (bool leased = true;;) {
         struct fm_site site;
@@ -65,9 +67,7 @@ static FM_COLD int32_t fm_cache_alloc_miss(uint64_t pool, uint64_t stream,
             return FM_CACHE_PASS;
         uint32_t index = 0, class = 0;
         bool fits = site.store != NULL &&
-                    size_bytes - 1 < site.cache->block_max &&
-                    tag <= atomic_load_explicit(&site.cache->tags,
-                                                memory_order_relaxed);
+                    fm_hit_fits(site.cache, size_bytes, tag, alignment_bytes);
         if (fits) {
             class = fm_class_of(site.cache, size_bytes);
             index = fm_site_take(site.store, class);
@@ -88,16 +88,18 @@ static FM_COLD int32_t fm_cache_alloc_miss(uint64_t pool, uint64_t stream,
 }
 
 int32_t fm_cache_alloc(uint64_t pool, uint64_t stream, uint64_t size_bytes,
-                       uint32_t tag, uint64_t *address_out) {
+                       uint32_t tag, uint64_t alignment_bytes,
+                       uint64_t *address_out) {
     struct fm_thread *thread = fm_self;
     if (thread != NULL && fm_busy_begin_fenced(thread)) {
-        int32_t result =
-            fm_lane_alloc(thread, pool, stream, size_bytes, tag, address_out);
+        int32_t result = fm_lane_alloc(thread, pool, stream, size_bytes, tag,
+                                       alignment_bytes, address_out);
         fm_busy_end(thread);
         if (result != FM_LANE_MISS)
             return result;
     }
-    return fm_cache_alloc_miss(pool, stream, size_bytes, tag, address_out);
+    return fm_cache_alloc_miss(pool, stream, size_bytes, tag, alignment_bytes,
+                               address_out);
 }
 
 /* ----------------------------------------------------------------- free */

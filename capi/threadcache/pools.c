@@ -72,13 +72,15 @@ static void fm_cache_classes(struct fm_cache *cache, uint64_t granule_bytes) {
     }
 }
 
-static struct fm_cache *fm_cache_make(uint64_t pool, uint64_t granule_bytes,
+static struct fm_cache *fm_cache_make(uint64_t pool, uint64_t alignment_bytes,
                                       uint64_t thread_bytes) {
     struct fm_cache *cache = calloc(1, sizeof *cache);
     if (cache == NULL)
         return NULL;
-    fm_cache_classes(cache, granule_bytes);
+    fm_cache_classes(cache, alignment_bytes > FM_GRANULE_MIN ? alignment_bytes
+                                                             : FM_GRANULE_MIN);
     cache->pool = pool;
+    cache->alignment_bytes = alignment_bytes;
     cache->thread_bytes_grow = thread_bytes == UINT64_MAX;
     cache->thread_bytes =
         thread_bytes == UINT64_MAX ? FM_THREAD_BYTES : thread_bytes;
@@ -95,14 +97,12 @@ bool fm_cache_open(uint64_t pool, uint64_t alignment_bytes,
                    uint64_t thread_bytes) {
     if (alignment_bytes > FM_CACHE_BLOCK_MAX)
         return false;
-    uint64_t granule_bytes =
-        alignment_bytes > FM_GRANULE_MIN ? alignment_bytes : FM_GRANULE_MIN;
     fm_lock();
     fm_stop_register();
     bool opened = false;
     if (fm_caches_reserve((uint32_t)pool)) {
         struct fm_cache *cache =
-            fm_cache_make(pool, granule_bytes, thread_bytes);
+            fm_cache_make(pool, alignment_bytes, thread_bytes);
         fm_caches[(uint32_t)pool] = cache;
         opened = cache != NULL;
     }

@@ -67,6 +67,8 @@ struct fm_cache {
     uint32_t granule_shift;
     /** Largest size that has a class. */
     uint64_t block_max;
+    /** What every block is aligned to. */
+    uint64_t alignment_bytes;
     uint32_t class_bytes[FM_CLASSES_MAX];
 
     /** Numbers of tags that are known: 0 to this. */

@@ -27,12 +27,20 @@ _Noreturn void stub_die(const char *file, int line, const char *what);
 
 /** Take a block and give one back as the public functions do: as a hit if it is
  *  one. */
+static inline int32_t cache_alloc_aligned(uint64_t pool, uint64_t stream,
+                                          uint64_t size_bytes, uint32_t tag,
+                                          uint64_t alignment_bytes,
+                                          uint64_t *address_out) {
+    if (fm_cache_alloc_hit(pool, stream, size_bytes, tag, alignment_bytes,
+                           address_out))
+        return FM_CACHE_DONE;
+    return fm_cache_alloc(pool, stream, size_bytes, tag, alignment_bytes,
+                          address_out);
+}
 static inline int32_t cache_alloc(uint64_t pool, uint64_t stream,
                                   uint64_t size_bytes, uint32_t tag,
                                   uint64_t *address_out) {
-    if (fm_cache_alloc_hit(pool, stream, size_bytes, tag, address_out))
-        return FM_CACHE_DONE;
-    return fm_cache_alloc(pool, stream, size_bytes, tag, address_out);
+    return cache_alloc_aligned(pool, stream, size_bytes, tag, 0, address_out);
 }
 static inline int32_t cache_free(uint64_t pool, uint64_t stream,
                                  uint64_t address, uint64_t requested_bytes) {

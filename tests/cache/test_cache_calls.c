@@ -142,6 +142,37 @@ static void tags_stay_with_blocks(void) {
     close_pool(0);
 }
 
+/* An alignment that every block has is no reason to pass, any other is. */
+static void alignments_up_to_the_pools_own_are_served(void) {
+    open_pool();
+    for (unsigned i = 0; i < 3; i++)
+        for (uint64_t alignment = 1; alignment <= 256; alignment *= 2) {
+            uint64_t address;
+            CHECK(cache_alloc_aligned(STUB_POOL(0), 0, 100, 0, alignment,
+                                      &address) == DONE);
+            CHECK(address % alignment == 0);
+            give(address);
+        }
+    static const uint64_t others[] = {512, 3,          96,
+                                      255, UINT64_MAX, UINT64_C(1) << 63};
+    for (unsigned i = 0; i < sizeof others / sizeof others[0]; i++) {
+        uint64_t address = 7;
+        CHECK(cache_alloc_aligned(STUB_POOL(0), 0, 100, 0, others[i],
+                                  &address) == PASS);
+        CHECK(address == 7);
+    }
+    close_pool(0);
+    /* Blocks are multiples of 16 in a pool of a smaller alignment, and aligned to no
+     * more than that. */
+    stub_pool_good(1, true);
+    CHECK(fm_cache_open(STUB_POOL(1), 8, UINT64_MAX));
+    uint64_t address;
+    CHECK(cache_alloc_aligned(STUB_POOL(1), 0, 100, 0, 8, &address) == DONE);
+    CHECK(cache_free(STUB_POOL(1), 0, address, 0) == DONE);
+    CHECK(cache_alloc_aligned(STUB_POOL(1), 0, 100, 0, 16, &address) == PASS);
+    close_pool(1);
+}
+
 static void a_block_stays_with_its_stream(void) {
     open_pool();
     uint64_t block = take_on(STUB_STREAM(1), 70000);
@@ -566,6 +597,7 @@ int main(void) {
         TEST(what_is_not_for_the_caches_passes),
         TEST(a_wrong_free_changes_nothing),
         TEST(tags_stay_with_blocks),
+        TEST(alignments_up_to_the_pools_own_are_served),
         TEST(a_block_stays_with_its_stream),
         TEST(idle_blocks_can_be_taken),
         TEST(a_live_block_can_be_adopted),
