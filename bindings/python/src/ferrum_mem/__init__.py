@@ -14,175 +14,180 @@ ForkedError, and closing does nothing.
 
 from __future__ import annotations
 
+import importlib
+
 from . import _abi
-from ._callbacks import set_log_callback
-from ._enums import (
-    AccessPattern,
-    Backing,
-    BlockState,
-    BufferPlace,
-    Capability,
-    DebugFlags,
-    DType,
-    HostAccess,
-    LogLevel,
-    MemoryType,
-    Paging,
-    PressureProfile,
-    SegmentSource,
-    SleepBacking,
-    UsageHint,
-)
-from ._enums_by_hand import BackendType, BufferLocation, PressureLevel
-from ._library import (
-    abi_version,
-    init,
-    leak_report,
-    library_version,
-    shutdown,
-    snapshot,
-    status_name,
-    status_text,
-)
-from ._loader import LibraryLoadError
-from ._records import (
-    AccessStats,
-    BlockInfo,
-    BlockOwner,
-    CompactReport,
-    DefragmentationStats,
-    ElasticPoolConfig,
-    ElasticPoolInfo,
-    FallbackStats,
-    Gauge,
-    GraphInfo,
-    HostInfo,
-    MemoryInfo,
-    ModelConfig,
-    ModelInfo,
-    MonitorPressure,
-    PoolConfig,
-    PoolInfo,
-    Statistics,
-    TrackerTotals,
-    UsageHints,
-    VirtualPoolConfig,
-    VirtualPoolInfo,
-    WakeReport,
-)
-from .devices import Device, Registration, backends
-from .discovery import (
-    BackendChoice,
-    backend_summary,
-    best_available_backend,
-    compute_f16_bytes,
-    compute_f32_bytes,
-    device_can_fit,
-    host_info,
-    init_backend_with_memory_check,
-    print_backend_summary,
-    refresh_backends,
-    round_up_power_of_2,
-    select_backend_for_model,
-    size_class,
-)
-from .elastic_pools import ElasticPool, Model
-from .errors import (
-    AlreadyExistsError,
-    AlreadyMappedError,
-    AuthenticationError,
-    BackendUnavailableError,
-    BufferTooSmallError,
-    BusyError,
-    CancelledError,
-    CorruptedError,
-    DeviceError,
-    DeviceLostError,
-    DeviceNotFoundError,
-    DoubleFreeError,
-    FerrumError,
-    ForkedError,
-    InternalError,
-    InvalidAddressError,
-    InvalidAlignmentError,
-    InvalidArgumentError,
-    InvalidConfigError,
-    InvalidFormatError,
-    InvalidHandleError,
-    InvalidOffsetError,
-    InvalidPageSizeError,
-    InvalidSizeError,
-    InvalidStateError,
-    InvalidStructError,
-    IoError,
-    MappingError,
-    MappingFailedError,
-    ModelAlreadyExistsError,
-    ModelError,
-    ModelNotFoundError,
-    NetworkError,
-    NotFoundError,
-    NotInitializedError,
-    NotMappedError,
-    NullPointerError,
-    OutOfMemoryError,
-    OutOfPhysicalMemoryError,
-    OutOfVirtualMemoryError,
-    OverflowError,  # noqa: A004
-    PermissionDeniedError,
-    PoisonedError,
-    RateLimitedError,
-    ResourceExhaustedError,
-    SerializationError,
-    TimeoutError,  # noqa: A004
-    UnmappingFailedError,
-    UnsupportedDeviceError,
-    UnsupportedError,
-    ViewExistsError,
-)
-from .estimate import (
-    EstimateRequest,
-    InferenceMemoryEstimate,
-    estimate_config,
-    estimate_file,
-    estimate_inference_memory,
-    estimate_kv_cache_memory,
-    estimate_model_memory,
-)
-from .fallback_managers import FallbackBuffer, FallbackManager, GpuMemoryPool
-from .generic_pools import BufferLease, GenericMemoryPool
-from .graphs import Graph
-from .managers import Manager
-from .mappings import HostMapping
-from .memory import Memory
-from .memory_config import MemoryConfig, MemoryStats
-from .monitor import Collected, Monitor, pressure_from_utilization, pressure_level_of
-from .placement import Placement, PlacementOption, PlacementRequest
-from .pools import Pool, PoolBatch, PoolBlock
-from .processes import (
-    AdoptedEvent,
-    OpenedEvent,
-    SharedEvent,
-    SharedMemory,
-    native_handle,
-    share_memory,
-)
-from .ranges import MappedRange
-from .sharing import AdoptedStream
-from .sleep import SleepReport
-from .streams import Event, Stream
-from .tracking import AllocationTracker, BufferId, BufferMetadata, TrackerView
-from .types import (
-    READY_PAGES_ALL,
-    BackendDevice,
-    BackendInfo,
-    DeviceInfo,
-    LeakReport,
-    LeakReportEntry,
-    ManagerConfig,
-    PageSizes,
-)
-from .virtual_pools import VirtualPool
+
+# As typing has it, which takes longer to import than all of this.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._callbacks import set_log_callback
+    from ._enums import (
+        AccessPattern,
+        Backing,
+        BlockState,
+        BufferPlace,
+        Capability,
+        DebugFlags,
+        DType,
+        HostAccess,
+        LogLevel,
+        MemoryType,
+        Paging,
+        PressureProfile,
+        SegmentSource,
+        SleepBacking,
+        UsageHint,
+    )
+    from ._enums_by_hand import BackendType, BufferLocation, PressureLevel
+    from ._library import (
+        abi_version,
+        init,
+        leak_report,
+        library_version,
+        shutdown,
+        snapshot,
+        status_name,
+        status_text,
+    )
+    from ._loader import LibraryLoadError
+    from ._records import (
+        AccessStats,
+        BlockInfo,
+        BlockOwner,
+        CompactReport,
+        DefragmentationStats,
+        ElasticPoolConfig,
+        ElasticPoolInfo,
+        FallbackStats,
+        Gauge,
+        GraphInfo,
+        HostInfo,
+        MemoryInfo,
+        ModelConfig,
+        ModelInfo,
+        MonitorPressure,
+        PoolConfig,
+        PoolInfo,
+        Statistics,
+        TrackerTotals,
+        UsageHints,
+        VirtualPoolConfig,
+        VirtualPoolInfo,
+        WakeReport,
+    )
+    from .devices import Device, Registration, backends
+    from .discovery import (
+        BackendChoice,
+        backend_summary,
+        best_available_backend,
+        compute_f16_bytes,
+        compute_f32_bytes,
+        device_can_fit,
+        host_info,
+        init_backend_with_memory_check,
+        print_backend_summary,
+        refresh_backends,
+        round_up_power_of_2,
+        select_backend_for_model,
+        size_class,
+    )
+    from .elastic_pools import ElasticPool, Model
+    from .errors import (
+        AlreadyExistsError,
+        AlreadyMappedError,
+        AuthenticationError,
+        BackendUnavailableError,
+        BufferTooSmallError,
+        BusyError,
+        CancelledError,
+        CorruptedError,
+        DeviceError,
+        DeviceLostError,
+        DeviceNotFoundError,
+        DoubleFreeError,
+        FerrumError,
+        ForkedError,
+        InternalError,
+        InvalidAddressError,
+        InvalidAlignmentError,
+        InvalidArgumentError,
+        InvalidConfigError,
+        InvalidFormatError,
+        InvalidHandleError,
+        InvalidOffsetError,
+        InvalidPageSizeError,
+        InvalidSizeError,
+        InvalidStateError,
+        InvalidStructError,
+        IoError,
+        MappingError,
+        MappingFailedError,
+        ModelAlreadyExistsError,
+        ModelError,
+        ModelNotFoundError,
+        NetworkError,
+        NotFoundError,
+        NotInitializedError,
+        NotMappedError,
+        NullPointerError,
+        OutOfMemoryError,
+        OutOfPhysicalMemoryError,
+        OutOfVirtualMemoryError,
+        OverflowError,  # noqa: A004
+        PermissionDeniedError,
+        PoisonedError,
+        RateLimitedError,
+        ResourceExhaustedError,
+        SerializationError,
+        TimeoutError,  # noqa: A004
+        UnmappingFailedError,
+        UnsupportedDeviceError,
+        UnsupportedError,
+        ViewExistsError,
+    )
+    from .estimate import (
+        EstimateRequest,
+        InferenceMemoryEstimate,
+        estimate_config,
+        estimate_file,
+        estimate_inference_memory,
+        estimate_kv_cache_memory,
+        estimate_model_memory,
+    )
+    from .fallback_managers import FallbackBuffer, FallbackManager, GpuMemoryPool
+    from .generic_pools import BufferLease, GenericMemoryPool
+    from .graphs import Graph
+    from .managers import Manager
+    from .mappings import HostMapping
+    from .memory import Memory
+    from .memory_config import MemoryConfig, MemoryStats
+    from .monitor import Collected, Monitor, pressure_from_utilization, pressure_level_of
+    from .placement import Placement, PlacementOption, PlacementRequest
+    from .pools import Pool, PoolBatch, PoolBlock
+    from .processes import (
+        AdoptedEvent,
+        OpenedEvent,
+        SharedEvent,
+        SharedMemory,
+        native_handle,
+        share_memory,
+    )
+    from .ranges import MappedRange
+    from .sharing import AdoptedStream
+    from .sleep import SleepReport
+    from .streams import Event, Stream
+    from .tracking import AllocationTracker, BufferId, BufferMetadata, TrackerView
+    from .types import (
+        BackendDevice,
+        BackendInfo,
+        DeviceInfo,
+        LeakReport,
+        LeakReportEntry,
+        ManagerConfig,
+        PageSizes,
+    )
+    from .virtual_pools import VirtualPool
 
 __version__ = f"{_abi.FERRUM_VERSION_MAJOR}.{_abi.FERRUM_VERSION_MINOR}.{_abi.FERRUM_VERSION_PATCH}"
 
@@ -190,6 +195,8 @@ __version__ = f"{_abi.FERRUM_VERSION_MAJOR}.{_abi.FERRUM_VERSION_MINOR}.{_abi.FE
 ALIGNMENT_MAX = _abi.FERRUM_ALIGNMENT_MAX
 # How many blocks a batch may have.
 BATCH_MAX = _abi.FERRUM_BATCH_MAX
+# PoolConfig.ready_pages: idle pages go back only when they are asked for.
+READY_PAGES_ALL = _abi.FERRUM_READY_PAGES_ALL
 
 __all__ = [
     "ALIGNMENT_MAX",
@@ -368,3 +375,237 @@ __all__ = [
     "status_name",
     "status_text",
 ]
+
+# The module that each name is in. A module is imported when one of its names is asked for
+# first, so that a program does not wait for what it does not use.
+_HOMES = {
+    "_callbacks": ("set_log_callback",),
+    "_enums": (
+        "AccessPattern",
+        "Backing",
+        "BlockState",
+        "BufferPlace",
+        "Capability",
+        "DebugFlags",
+        "DType",
+        "HostAccess",
+        "LogLevel",
+        "MemoryType",
+        "Paging",
+        "PressureProfile",
+        "SegmentSource",
+        "SleepBacking",
+        "UsageHint",
+    ),
+    "_enums_by_hand": (
+        "BackendType",
+        "BufferLocation",
+        "PressureLevel",
+    ),
+    "_library": (
+        "abi_version",
+        "init",
+        "leak_report",
+        "library_version",
+        "shutdown",
+        "snapshot",
+        "status_name",
+        "status_text",
+    ),
+    "_loader": ("LibraryLoadError",),
+    "_records": (
+        "AccessStats",
+        "BlockInfo",
+        "BlockOwner",
+        "CompactReport",
+        "DefragmentationStats",
+        "ElasticPoolConfig",
+        "ElasticPoolInfo",
+        "FallbackStats",
+        "Gauge",
+        "GraphInfo",
+        "HostInfo",
+        "MemoryInfo",
+        "ModelConfig",
+        "ModelInfo",
+        "MonitorPressure",
+        "PoolConfig",
+        "PoolInfo",
+        "Statistics",
+        "TrackerTotals",
+        "UsageHints",
+        "VirtualPoolConfig",
+        "VirtualPoolInfo",
+        "WakeReport",
+    ),
+    "devices": (
+        "Device",
+        "Registration",
+        "backends",
+    ),
+    "discovery": (
+        "BackendChoice",
+        "backend_summary",
+        "best_available_backend",
+        "compute_f16_bytes",
+        "compute_f32_bytes",
+        "device_can_fit",
+        "host_info",
+        "init_backend_with_memory_check",
+        "print_backend_summary",
+        "refresh_backends",
+        "round_up_power_of_2",
+        "select_backend_for_model",
+        "size_class",
+    ),
+    "elastic_pools": (
+        "ElasticPool",
+        "Model",
+    ),
+    "errors": (
+        "AlreadyExistsError",
+        "AlreadyMappedError",
+        "AuthenticationError",
+        "BackendUnavailableError",
+        "BufferTooSmallError",
+        "BusyError",
+        "CancelledError",
+        "CorruptedError",
+        "DeviceError",
+        "DeviceLostError",
+        "DeviceNotFoundError",
+        "DoubleFreeError",
+        "FerrumError",
+        "ForkedError",
+        "InternalError",
+        "InvalidAddressError",
+        "InvalidAlignmentError",
+        "InvalidArgumentError",
+        "InvalidConfigError",
+        "InvalidFormatError",
+        "InvalidHandleError",
+        "InvalidOffsetError",
+        "InvalidPageSizeError",
+        "InvalidSizeError",
+        "InvalidStateError",
+        "InvalidStructError",
+        "IoError",
+        "MappingError",
+        "MappingFailedError",
+        "ModelAlreadyExistsError",
+        "ModelError",
+        "ModelNotFoundError",
+        "NetworkError",
+        "NotFoundError",
+        "NotInitializedError",
+        "NotMappedError",
+        "NullPointerError",
+        "OutOfMemoryError",
+        "OutOfPhysicalMemoryError",
+        "OutOfVirtualMemoryError",
+        "OverflowError",
+        "PermissionDeniedError",
+        "PoisonedError",
+        "RateLimitedError",
+        "ResourceExhaustedError",
+        "SerializationError",
+        "TimeoutError",
+        "UnmappingFailedError",
+        "UnsupportedDeviceError",
+        "UnsupportedError",
+        "ViewExistsError",
+    ),
+    "estimate": (
+        "EstimateRequest",
+        "InferenceMemoryEstimate",
+        "estimate_config",
+        "estimate_file",
+        "estimate_inference_memory",
+        "estimate_kv_cache_memory",
+        "estimate_model_memory",
+    ),
+    "fallback_managers": (
+        "FallbackBuffer",
+        "FallbackManager",
+        "GpuMemoryPool",
+    ),
+    "generic_pools": (
+        "BufferLease",
+        "GenericMemoryPool",
+    ),
+    "graphs": ("Graph",),
+    "managers": ("Manager",),
+    "mappings": ("HostMapping",),
+    "memory": ("Memory",),
+    "memory_config": (
+        "MemoryConfig",
+        "MemoryStats",
+    ),
+    "monitor": (
+        "Collected",
+        "Monitor",
+        "pressure_from_utilization",
+        "pressure_level_of",
+    ),
+    "placement": (
+        "Placement",
+        "PlacementOption",
+        "PlacementRequest",
+    ),
+    "pools": (
+        "Pool",
+        "PoolBatch",
+        "PoolBlock",
+    ),
+    "processes": (
+        "AdoptedEvent",
+        "OpenedEvent",
+        "SharedEvent",
+        "SharedMemory",
+        "native_handle",
+        "share_memory",
+    ),
+    "ranges": ("MappedRange",),
+    "sharing": ("AdoptedStream",),
+    "sleep": ("SleepReport",),
+    "streams": (
+        "Event",
+        "Stream",
+    ),
+    "tracking": (
+        "AllocationTracker",
+        "BufferId",
+        "BufferMetadata",
+        "TrackerView",
+    ),
+    "types": (
+        "BackendDevice",
+        "BackendInfo",
+        "DeviceInfo",
+        "LeakReport",
+        "LeakReportEntry",
+        "ManagerConfig",
+        "PageSizes",
+    ),
+    "virtual_pools": ("VirtualPool",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    home = _HOME_OF.get(name)
+    if home is not None:
+        found = getattr(importlib.import_module(f"{__name__}.{home}"), name)
+        globals()[name] = found
+        return found
+    if not name.startswith("__"):
+        try:
+            return importlib.import_module(f"{__name__}.{name}")
+        except ModuleNotFoundError as problem:
+            if problem.name != f"{__name__}.{name}":
+                raise
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,101 @@
+"""The names at the root of the package, which are imported when they are asked for."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import ferrum_mem as fm
+import pytest
+
+ROOT = Path(fm.__file__)
+
+
+def in_a_new_interpreter(program: str) -> str:
+    """What a program prints; -I and -S keep a site's hooks out."""
+    path = f"import sys; sys.path.append({str(ROOT.parents[1])!r})"
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", f"{path}\n{program}"], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.strip()
+
+
+def test_a_checker_of_types_sees_the_same_names():
+    """It reads the imports, the interpreter reads the table."""
+    (shown,) = [node for node in ast.parse(ROOT.read_text()).body if isinstance(node, ast.If)]
+    imports = [node for node in shown.body if isinstance(node, ast.ImportFrom)]
+    seen = {alias.name: node.module for node in imports for alias in node.names}
+    assert seen == fm._HOME_OF
+
+
+def test_every_name_is_there():
+    own = {"ALIGNMENT_MAX", "BATCH_MAX", "READY_PAGES_ALL", "__version__"}
+    assert set(fm.__all__) == set(fm._HOME_OF) | own
+    for name in fm.__all__:
+        assert getattr(fm, name) is getattr(fm, name)
+        assert name in dir(fm)
+    for name, home in fm._HOME_OF.items():
+        assert getattr(fm, name) is getattr(importlib.import_module(f"ferrum_mem.{home}"), name)
+
+
+def test_all_of_them_at_once():
+    program = "from ferrum_mem import *; import ferrum_mem; "
+    program += "print(*sorted(set(ferrum_mem.__all__) - set(globals())))"
+    assert in_a_new_interpreter(program) == ""
+
+
+def test_one_by_one():
+    program = "from ferrum_mem import Pool, BusyError; import ferrum_mem; "
+    program += "print(ferrum_mem.pools.Pool is Pool, ferrum_mem.errors.BusyError is BusyError)"
+    assert in_a_new_interpreter(program) == "True True"
+
+
+@pytest.mark.parametrize("module", sorted(path.stem for path in ROOT.parent.glob("*.py")))
+def test_each_module_may_be_the_first(module):
+    if module == "__init__":
+        return
+    in_a_new_interpreter(f"import ferrum_mem.{module}")
+
+
+@pytest.mark.parametrize("name", ["nothing", "Nothing", "__nothing__", "_nothing"])
+def test_what_is_not_there(name):
+    with pytest.raises(AttributeError, match=f"'ferrum_mem' has no attribute '{name}'"):
+        getattr(fm, name)
+    assert not hasattr(fm, name)
+
+
+def test_what_a_module_lacks_itself_is_said(monkeypatch):
+    def lacks(_name: str) -> None:
+        raise ModuleNotFoundError("No module named 'other'", name="other")
+
+    monkeypatch.setattr(importlib, "import_module", lacks)
+    with pytest.raises(ModuleNotFoundError, match="other"):
+        _ = fm.nothing
+
+
+def test_threads_may_ask_at_the_same_time():
+    program = """
+import threading, ferrum_mem
+found = []
+start = threading.Barrier(8)
+def ask(names):
+    start.wait()
+    found.append({name: getattr(ferrum_mem, name) for name in names})
+names = sorted(ferrum_mem.__all__)
+threads = [threading.Thread(target=ask, args=(names[::1 if i % 2 else -1],)) for i in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(len(found), all(each == found[0] for each in found))
+"""
+    assert in_a_new_interpreter(program) == "8 True"
+
+
+def test_importing_imports_next_to_nothing():
+    program = "import sys, ferrum_mem; "
+    program += "print(*sorted({'dataclasses', 'enum', 'inspect', 'json', 'pathlib', 'typing'} "
+    program += "& set(sys.modules) | {name for name in sys.modules if 'ferrum_mem.' in name}))"
+    assert "ferrum_mem._abi" in in_a_new_interpreter(program)
