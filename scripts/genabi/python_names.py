@@ -199,11 +199,12 @@ def docstring(text: str, indent: str, entries: list[tuple[str, str]] | None = No
     return "\n".join(f"{indent}{line}".rstrip() for line in lines) + end + "\n"
 
 
-def formatted(text: str) -> str:
-    """The text as `make format` leaves it."""
+def formatted(text: str, suffix: str = "py") -> str:
+    """The text of a file with that suffix as `make format` leaves it."""
     root = Path(__file__).resolve().parents[2]
+    name = f"generated.{suffix}"
     done = subprocess.run(
-        [sys.executable, "-m", "ruff", "format", "--no-cache", "--stdin-filename", "generated.py"],
+        [sys.executable, "-m", "ruff", "format", "--no-cache", "--stdin-filename", name],
         input=text,
         cwd=root,
         capture_output=True,

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import ctypes
 import re
 import shutil
 import subprocess
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import ferrum_mem
 import pytest
-from ferrum_mem import _abi
+from ferrum_mem import _abi, _native
 
 PACKAGE = Path(ferrum_mem.__file__).parent
 HEADER = Path(__file__).resolve().parents[3] / "include" / "ferrum_mem.h"
@@ -41,7 +44,7 @@ def test_every_constant_is_there():
 
 
 def structs() -> list[Any]:
-    return [struct for struct, *_ in _abi.LAYOUT]
+    return [getattr(_abi, name) for name in _abi.STRUCTS]
 
 
 @pytest.fixture(scope="module")
@@ -93,9 +96,59 @@ def test_init_values_are_the_compilers(compiled):
 
 
 def test_a_wrong_layout_is_refused(monkeypatch):
-    class Wrong(ctypes.Structure):
-        _fields_ = [("first", ctypes.c_uint32), ("second", ctypes.c_uint64)]
+    fields = (("first", "uint32_t", 0), ("second", "uint64_t", 4))
+    right = (("first", "uint32_t", 0), ("second", "uint64_t", 8))
+    for name, row in {
+        "offset": (16, 8, fields),
+        "size": (24, 8, right),
+        "alignment": (16, 4, right),
+    }.items():
+        monkeypatch.setitem(_abi.STRUCTS, f"ferrum_wrong_{name}", row)
+        with pytest.raises(ImportError, match=f"ferrum_wrong_{name}"):
+            getattr(_abi, f"ferrum_wrong_{name}")
 
-    monkeypatch.setattr(_abi, "LAYOUT", ((Wrong, 16, 8, (0, 4)),))
-    with pytest.raises(ImportError, match="Wrong"):
-        _abi.check_layout()
+
+def test_what_the_tables_do_not_have_is_not_there():
+    with pytest.raises(AttributeError, match="ferrum_nothing"):
+        getattr(_abi, "ferrum_" + "nothing")
+    with pytest.raises(AttributeError, match="ferrum_nothing"):
+        getattr(_native.library(), "ferrum_" + "nothing")
+
+
+def test_threads_make_one_type():
+    """A second one would be refused as an argument of functions that know the first."""
+    start = threading.Barrier(8)
+
+    def ask(_: int) -> list[Any]:
+        start.wait(30)
+        return [*structs(), *(getattr(_abi, name) for name in _abi.CALLBACKS)]
+
+    before = dict(vars(_abi))
+    for name in [*_abi.STRUCTS, *_abi.CALLBACKS]:
+        vars(_abi).pop(name, None)
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            first, *others = threads.map(ask, range(8))
+    finally:
+        vars(_abi).update(before)
+    assert all(each == first for each in others)
+
+
+def test_the_stub_shows_the_types():
+    """What checkers of types read, against what there is."""
+    stub = ast.parse(Path(_abi.__file__).with_suffix(".pyi").read_text())
+    classes = {node.name: node for node in stub.body if isinstance(node, ast.ClassDef)}
+    for name, (_, _, fields) in _abi.STRUCTS.items():
+        assert annotated(classes[name]) == [field for field, *_ in fields]
+        has_init = any(isinstance(node, ast.FunctionDef) for node in classes[name].body)
+        assert has_init == hasattr(getattr(_abi, name), "init")
+    assert sorted(annotated(classes["Functions"])) == sorted(_abi.PROTOTYPES)
+    made = {name: getattr(_abi, name) for name in (*_abi.STRUCTS, *_abi.CALLBACKS)}
+    for node in stub.body:
+        if isinstance(node, ast.Assign):
+            value = eval(ast.unparse(node.value), {**made, **vars(_abi)})
+            assert getattr(_abi, ast.unparse(node.targets[0])) == value
+
+
+def annotated(found: ast.ClassDef) -> list[str]:
+    return [ast.unparse(node.target) for node in found.body if isinstance(node, ast.AnnAssign)]

@@ -1,24 +1,17 @@
 # Generated from include/ferrum_mem.h by scripts/genabi.py; do not edit.
-"""The C ABI as ctypes sees it: constants, structs, callbacks and prototypes.
+"""The C ABI as ctypes sees it: constants, structs, callbacks and functions.
 
-Nothing in here is for users of the package, and nothing in here loads the
-library: see _loader for that.
+A struct and the types of a function are made when they are asked for first; _abi.pyi
+shows them all. Nothing in here is for users of the package, and nothing in here loads
+the library: see _loader for that.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections import namedtuple
 
-
-class Status(NamedTuple):
-    """A row of FERRUM_STATUS_TABLE."""
-
-    name: str
-    value: int
-    text: str
-
+Status = namedtuple("Status", ("name", "value", "text"))
 
 # Status codes
 
@@ -72,7 +65,7 @@ FERRUM_ERROR_RATE_LIMITED = -46
 FERRUM_ERROR_SERIALIZATION = -47
 FERRUM_ERROR_CORRUPTED = -48
 
-STATUSES: tuple[Status, ...] = (
+STATUSES = (
     Status("FERRUM_OK", 0, "success"),
     Status("FERRUM_ERROR_INTERNAL", -1, "a defect of the library"),
     Status("FERRUM_ERROR_POISONED", -2, "the library stopped after a defect"),
@@ -478,4936 +471,2483 @@ FERRUM_PATTERN_BURST = 3
 # More than one kind.
 FERRUM_PATTERN_MIXED = 4
 
-
-class ferrum_device(ctypes.Structure):
-    """An open device."""
-
-    # 0 is no device
-    id: int
-
-    _fields_ = [
-        ("id", ctypes.c_uint64),
-    ]
-
-
-class ferrum_stream(ctypes.Structure):
-    """An ordered queue of work on a device."""
-
-    # 0 is no stream, or the default one where it is optional
-    id: int
-
-    _fields_ = [
-        ("id", ctypes.c_uint64),
-    ]
-
-
-class ferrum_event(ctypes.Structure):
-    """A point in a stream's queue."""
-
-    # 0 is no event
-    id: int
-
-    _fields_ = [
-        ("id", ctypes.c_uint64),
-    ]
-
-
-class ferrum_pool(ctypes.Structure):
-    """A pool: memory by address."""
-
-    # 0 is no pool
-    id: int
-
-    _fields_ = [
-        ("id", ctypes.c_uint64),
-    ]
-
-
-class ferrum_vpool(ctypes.Structure):
-    """A virtual pool: address space, and memory behind it by offset."""
-
-    # 0 is no virtual pool
-    id: int
-
-    _fields_ = [
-        ("id", ctypes.c_uint64),
-    ]
-
-
-class ferrum_elastic_pool(ctypes.Structure):
-    """An elastic pool: several models under one physical limit."""
-
-    # 0 is no elastic pool
-    id: int
-
-    _fields_ = [
-        ("id", ctypes.c_uint64),
-    ]
-
-
-class ferrum_manager(ctypes.Structure):
-    """A memory manager of a device: memory by handle."""
-
-    # 0 is no manager
-    id: int
-
-    _fields_ = [
-        ("id", ctypes.c_uint64),
-    ]
-
-
-class ferrum_memory(ctypes.Structure):
-    """A block of memory that a manager owns."""
-
-    # 0 is no block
-    id: int
-
-    _fields_ = [
-        ("id", ctypes.c_uint64),
-    ]
-
-
-class ferrum_registration(ctypes.Structure):
-    """A registered callback."""
-
-    # 0 is no registration
-    id: int
-
-    _fields_ = [
-        ("id", ctypes.c_uint64),
-    ]
-
-
-class ferrum_config(ctypes.Structure):
-    """Settings of the library for ferrum_init."""
-
-    struct_size: int
-    # Host devices cpu:0, cpu:1, ... (1 to 64), sharing the capacity equally; 0: FERRUM_HOST_DEVICES
-    # of the environment, or 1.
-    host_devices: int
-    # Capacity of all host devices together; 0: FERRUM_HOST_MEMORY of the environment, or what the
-    # process may really use: the memory of the machine or of its control group, whichever is less.
-    host_memory_bytes: int
-    # FERRUM_CONFIG_* flags.
-    flags: int
-    reserved: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("host_devices", ctypes.c_uint32),
-        ("host_memory_bytes", ctypes.c_uint64),
-        ("flags", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_config:
-        """A struct with the values of FERRUM_CONFIG_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_error_info(ctypes.Structure):
-    """Detail of a failure, as ferrum_last_error copies it out."""
-
-    struct_size: int
-    # Status that the failing call returned.
-    status: int
-    # Number that the vendor's runtime or the system gave, or 0.
-    native_code: int
-    # Public name of the function that failed.
-    function: bytes
-    # Operation inside the library, for example "pool.alloc".
-    operation: bytes
-    # Device concerned, for example "cpu:0", or empty.
-    device: bytes
-    # What was wrong, with the argument and its value. Cut off at a character's end if it is longer.
-    message: bytes
-    # FERRUM_FACT_* flags of the numbers below that the failure states; the others are 0. Of virtual
-    # and elastic pools, INVALID_OFFSET states offset, size and capacity; ALREADY_MAPPED and
-    # NOT_MAPPED state offset and size of the first page that is, or is not, mapped;
-    # INVALID_PAGE_SIZE the page size that was asked for; OUT_OF_PHYSICAL_MEMORY what was requested
-    # and what is available; OUT_OF_VIRTUAL_MEMORY what was requested and, where it is known, the
-    # capacity and the largest free run. OUT_OF_MEMORY states what was requested, and either what
-    # was free, or could still be had, and the largest free run, or the capacity that the request is
-    # above.
-    facts: int
-    reserved: int
-    offset_bytes: int
-    size_bytes: int
-    # The most that there could be.
-    capacity_bytes: int
-    page_bytes: int
-    requested_bytes: int
-    # Of a pool: free in it, and what it could still have from the device, in however many pieces.
-    available_bytes: int
-    largest_free_bytes: int
-    # Model of an elastic pool that the failure is about, or empty.
-    model: bytes
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("status", ferrum_status),
-        ("native_code", ctypes.c_int64),
-        ("function", ctypes.c_char * 64),
-        ("operation", ctypes.c_char * 64),
-        ("device", ctypes.c_char * 32),
-        ("message", ctypes.c_char * 1024),
-        ("facts", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-        ("offset_bytes", ctypes.c_uint64),
-        ("size_bytes", ctypes.c_uint64),
-        ("capacity_bytes", ctypes.c_uint64),
-        ("page_bytes", ctypes.c_uint64),
-        ("requested_bytes", ctypes.c_uint64),
-        ("available_bytes", ctypes.c_uint64),
-        ("largest_free_bytes", ctypes.c_uint64),
-        ("model", ctypes.c_char * 64),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_error_info:
-        """A struct with the values of FERRUM_ERROR_INFO_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_backend_choice(ctypes.Structure):
-    """A device that was chosen."""
-
-    struct_size: int
-    # Backend of the device.
-    backend: int
-    # Position of the device within its backend.
-    device_index: int
-    reserved: int
-    # Capacity of the device; 0 means unknown.
-    total_bytes: int
-    # What was free when it was looked at; 0 if not known.
-    free_bytes: int
-    # For example "cuda:0".
-    id: bytes
-    # What was looked at, the chosen one last: lines of "id: why not". Cut off at a character's end
-    # if it is longer.
-    tried: bytes
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("backend", ferrum_backend),
-        ("device_index", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-        ("total_bytes", ctypes.c_uint64),
-        ("free_bytes", ctypes.c_uint64),
-        ("id", ctypes.c_char * 32),
-        ("tried", ctypes.c_char * 1024),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_backend_choice:
-        """A struct with the values of FERRUM_BACKEND_CHOICE_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_host_info(ctypes.Structure):
-    """What is known of this machine."""
-
-    struct_size: int
-    # 1 if available_bytes is known, else 0.
-    available_known: int
-    # Memory that this process may use: the machine's or its control group's, whichever is less; 0
-    # means unknown.
-    total_bytes: int
-    # What of it can still be touched.
-    available_bytes: int
-    # Model of the processor, or "Unknown CPU".
-    cpu_name: bytes
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("available_known", ctypes.c_uint32),
-        ("total_bytes", ctypes.c_uint64),
-        ("available_bytes", ctypes.c_uint64),
-        ("cpu_name", ctypes.c_char * 128),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_host_info:
-        """A struct with the values of FERRUM_HOST_INFO_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_device_info(ctypes.Structure):
-    """Description of an open device."""
-
-    struct_size: int
-    # Number after the colon of the id.
-    ordinal: int
-    # FERRUM_CAPABILITY_* bits.
-    capabilities: int
-    # Capacity; 0 means unknown.
-    total_bytes: int
-    # Segments taken from the device are multiples of this.
-    granularity_bytes: int
-    # Every segment's address is a multiple of this.
-    alignment_bytes: int
-    # For example "cpu:0".
-    id: bytes
-    # For example "cpu".
-    backend: bytes
-    # Name of the hardware.
-    name: bytes
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("ordinal", ctypes.c_uint32),
-        ("capabilities", ctypes.c_uint64),
-        ("total_bytes", ctypes.c_uint64),
-        ("granularity_bytes", ctypes.c_uint64),
-        ("alignment_bytes", ctypes.c_uint64),
-        ("id", ctypes.c_char * 32),
-        ("backend", ctypes.c_char * 32),
-        ("name", ctypes.c_char * 128),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_device_info:
-        """A struct with the values of FERRUM_DEVICE_INFO_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_memory_info(ctypes.Structure):
-    """A device's memory; used + free + reserved = total at any time."""
-
-    struct_size: int
-    # Level of (total - free) / total, decided in integers.
-    pressure: int
-    # Capacity; 0 means unknown.
-    total_bytes: int
-    # Live blocks of this library and what it cannot hand out.
-    used_bytes: int
-    # What can still be handed out: free in the device and cached here, as far as the limit allows.
-    free_bytes: int
-    # Everything else: the driver's, other processes', above the limit.
-    reserved_bytes: int
-    # Live blocks of all pools and managers.
-    active_allocations: int
-    # 1 - largest free run / total free, over the memory had from the driver; 0 when nothing is
-    # free.
-    fragmentation_ratio: float
-    # used / total * 100; 0 when total is unknown. For display.
-    utilization_percent: float
-    # Whether bandwidth_gbps has been measured.
-    bandwidth_known: int
-    # Copy bandwidth in 10^9 bytes per second.
-    bandwidth_gbps: float
-    # How long ago the device was asked; 0: just now. What this library has taken and given back
-    # since is reckoned in.
-    reading_age_ns: int
-    # Longest run that can be handed out as things are: of what is cached, or of what is free in the
-    # device as far as the limit allows.
-    largest_free_bytes: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("pressure", ferrum_pressure_level),
-        ("total_bytes", ctypes.c_uint64),
-        ("used_bytes", ctypes.c_uint64),
-        ("free_bytes", ctypes.c_uint64),
-        ("reserved_bytes", ctypes.c_uint64),
-        ("active_allocations", ctypes.c_uint64),
-        ("fragmentation_ratio", ctypes.c_float),
-        ("utilization_percent", ctypes.c_float),
-        ("bandwidth_known", ctypes.c_uint32),
-        ("bandwidth_gbps", ctypes.c_float),
-        ("reading_age_ns", ctypes.c_uint64),
-        ("largest_free_bytes", ctypes.c_uint64),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_memory_info:
-        """A struct with the values of FERRUM_MEMORY_INFO_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_gauge(ctypes.Structure):
-    """A number of the books with the highest value that it had."""
-
-    # The value now.
-    current: int
-    # The highest value that it had.
-    peak: int
-
-    _fields_ = [
-        ("current", ctypes.c_uint64),
-        ("peak", ctypes.c_uint64),
-    ]
-
-
-class ferrum_statistics(ctypes.Structure):
-    """Books of a device, a pool or a manager. Bytes but for the counts. reserved = active +
-    cached + unusable in every record.
-    """
-
-    struct_size: int
-    reserved_field: int
-    # Asked for by the live blocks.
-    requested: ferrum_gauge
-    # Live blocks after rounding.
-    allocated: ferrum_gauge
-    # Live, or freed and still in use by queued work.
-    active: ferrum_gauge
-    # Held and ready to be handed out.
-    cached: ferrum_gauge
-    # Held, but too small or badly placed to be handed out.
-    unusable: ferrum_gauge
-    # Had from the driver.
-    reserved: ferrum_gauge
-    # Live blocks, as a count.
-    live_blocks: ferrum_gauge
-    # Segments had from the driver, as a count.
-    segments: ferrum_gauge
-    # Successful allocations so far, as a count.
-    allocations: int
-    # Frees so far, as a count.
-    frees: int
-    # Allocations that ran out of memory, as a count.
-    failures: int
-    # Longest free run.
-    largest_free_bytes: int
-    # The part of cached that waits in thread caches.
-    thread_cached_bytes: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("reserved_field", ctypes.c_uint32),
-        ("requested", ferrum_gauge),
-        ("allocated", ferrum_gauge),
-        ("active", ferrum_gauge),
-        ("cached", ferrum_gauge),
-        ("unusable", ferrum_gauge),
-        ("reserved", ferrum_gauge),
-        ("live_blocks", ferrum_gauge),
-        ("segments", ferrum_gauge),
-        ("allocations", ctypes.c_uint64),
-        ("frees", ctypes.c_uint64),
-        ("failures", ctypes.c_uint64),
-        ("largest_free_bytes", ctypes.c_uint64),
-        ("thread_cached_bytes", ctypes.c_uint64),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_statistics:
-        """A struct with the values of FERRUM_STATISTICS_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_pool_config(ctypes.Structure):
-    """Settings of a pool."""
-
-    struct_size: int
-    # Grow when full (1), or never beyond the initial size (0).
-    enable_auto_expansion: int
-    # Size of the first segment, taken at the first allocation; 0: as large as the growth increment.
-    # Smaller where the device has less, and an eighth of the device where it would take more than
-    # half of it. Over pages nothing is taken ahead: it is the bound of a pool that does not grow,
-    # and what pre_allocate takes.
-    initial_size_bytes: int
-    # Upper bound of what the pool holds; 0: none.
-    max_size_bytes: int
-    # Size of each further segment, larger if a request needs it, smaller as the first one. A pool
-    # over pages grows by the pages that it lacks.
-    growth_increment_bytes: int
-    # Alignment of every block, a power of two; 0: 256. Sizes are rounded up to it; some strategies
-    # and the thread caches round further, and ferrum_pool_usable_size tells what a block has.
-    alignment_bytes: int
-    # Take the memory when the pool is created (1): max_size_bytes, or initial_size_bytes where that
-    # is unlimited. It is then all or nothing. Over pages it stays until it is asked back, by a trim
-    # or another pool.
-    pre_allocate: int
-    # Keep peaks and counts (1). Current values are always kept.
-    enable_stats: int
-    # Placement strategy; NULL: the default. All keep their tables outside the memory that they
-    # manage.
-    #
-    # "best_fit" the smallest free run that holds the request; heeds the expected lifetime of a
-    # request "size_class" small blocks in slabs of size classes, large ones as best_fit "tlsf"
-    # two-level segregated fit: constant time in the worst case "buddy" powers of two "arena" one
-    # after the other; the room comes back when the last block is freed "fixed" blocks of
-    # fixed_block_bytes, such as KV blocks, placed so that pages of page_bytes empty out
-    strategy: bytes | None
-    # Name of the pool in reports, and tag of its blocks; NULL: none. At most 63 bytes.
-    name: bytes | None
-    # Keep the time of every allocation (1), for ages in reports. Costs some time a block, and every
-    # call then goes past the thread caches.
-    tracking: int
-    # Sum of FERRUM_DEBUG_*, to which FERRUM_DEBUG of the environment adds for all pools; 0: none.
-    # Every call of a pool that debugs goes past the thread caches.
-    debug: int
-    # How much each thread may keep of freed small and medium blocks for its own next calls:
-    # FERRUM_THREAD_CACHE_AUTO, 0 (off), or bytes. What threads keep is counted as cached and is
-    # taken back before memory runs out.
-    thread_cache_bytes: int
-    # What the pool keeps in any case: no trim, no other pool's want and no release threshold makes
-    # it hold less.
-    min_held_bytes: int
-    # While more than this is held, a segment (a page) that a free leaves without a block is given
-    # back at once; UINT64_MAX: never at once. A block that waits in a thread cache still is in its
-    # segment.
-    release_threshold_bytes: int
-    # Block size of "fixed", which needs it; 0 for every other strategy.
-    fixed_block_bytes: int
-    # Page of "fixed", a power of two; 0: that of the memory, or 2 MiB over segments. 0 for every
-    # other strategy.
-    page_bytes: int
-    # FERRUM_PAGING_*
-    paging: int
-    # How many pages that no block touches stay for the next allocations: a number,
-    # FERRUM_READY_PAGES_AUTO (8, and at most one for 64 pages in use), or FERRUM_READY_PAGES_ALL
-    # (they go back only when they are asked for).
-    ready_pages: int
-    # Size of the memory's pages, a power of two of at least ferrum_page_sizes.minimum_bytes; 0:
-    # what the device recommends. Not heeded over segments.
-    physical_page_bytes: int
-    # FERRUM_SEGMENTS_*. With FERRUM_SEGMENTS_STREAM_ORDERED, FERRUM_PAGING_AUTO is off and
-    # FERRUM_PAGING_ON is FERRUM_ERROR_INVALID_CONFIG.
-    segment_source: int
-    reserved: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("enable_auto_expansion", ctypes.c_uint32),
-        ("initial_size_bytes", ctypes.c_uint64),
-        ("max_size_bytes", ctypes.c_uint64),
-        ("growth_increment_bytes", ctypes.c_uint64),
-        ("alignment_bytes", ctypes.c_uint64),
-        ("pre_allocate", ctypes.c_uint32),
-        ("enable_stats", ctypes.c_uint32),
-        ("strategy", ctypes.c_char_p),
-        ("name", ctypes.c_char_p),
-        ("tracking", ctypes.c_uint32),
-        ("debug", ctypes.c_uint32),
-        ("thread_cache_bytes", ctypes.c_uint64),
-        ("min_held_bytes", ctypes.c_uint64),
-        ("release_threshold_bytes", ctypes.c_uint64),
-        ("fixed_block_bytes", ctypes.c_uint64),
-        ("page_bytes", ctypes.c_uint64),
-        ("paging", ferrum_paging),
-        ("ready_pages", ctypes.c_uint32),
-        ("physical_page_bytes", ctypes.c_uint64),
-        ("segment_source", ferrum_segment_source),
-        ("reserved", ctypes.c_uint32),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_pool_config:
-        """A struct with the values of FERRUM_POOL_CONFIG_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        self.enable_auto_expansion = 1
-        self.initial_size_bytes = 1073741824
-        self.growth_increment_bytes = 536870912
-        self.alignment_bytes = 256
-        self.enable_stats = 1
-        self.thread_cache_bytes = 18446744073709551615
-        self.release_threshold_bytes = 18446744073709551615
-        self.ready_pages = 4294967295
-        return self
-
-
-class ferrum_pool_request(ctypes.Structure):
-    """What a block is wanted for, beyond its size."""
-
-    struct_size: int
-    # A number of ferrum_pool_get_tag; 0: the pool's name.
-    tag: int
-    # Not 0; rounded up to the pool's alignment.
-    size_bytes: int
-    # A power of two up to FERRUM_ALIGNMENT_MAX; 0: the pool's.
-    alignment_bytes: int
-    # Optional: the stream that will use the block first, and that it is of.
-    stream: ferrum_stream
-    # How long the block is expected to live from now; 0: not known. A hint for the placement only:
-    # it may be wrong.
-    expected_lifetime_ns: int
-    # A number that blocks share which are expected to be freed together, such as that of a request;
-    # 0: none. A hint for the placement only.
-    group: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("tag", ctypes.c_uint32),
-        ("size_bytes", ctypes.c_uint64),
-        ("alignment_bytes", ctypes.c_uint64),
-        ("stream", ferrum_stream),
-        ("expected_lifetime_ns", ctypes.c_uint64),
-        ("group", ctypes.c_uint64),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_pool_request:
-        """A struct with the values of FERRUM_POOL_REQUEST_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_graph_info(ctypes.Structure):
-    """A graph at one moment. What is told of the private pool is of all graphs that share it."""
-
-    struct_size: int
-    # Until ferrum_pool_capture_end (1).
-    capturing: int
-    # Graphs of the private pool, this one included.
-    sharing: int
-    # What the private pool has of the device.
-    held_bytes: int
-    # Size of the live blocks of the private pool.
-    live_bytes: int
-    # How many they are.
-    live_blocks: int
-    # Freed blocks from before the capture that stay until the graph is released.
-    parked_bytes: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("capturing", ctypes.c_uint32),
-        ("sharing", ctypes.c_uint64),
-        ("held_bytes", ctypes.c_uint64),
-        ("live_bytes", ctypes.c_uint64),
-        ("live_blocks", ctypes.c_uint64),
-        ("parked_bytes", ctypes.c_uint64),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_graph_info:
-        """A struct with the values of FERRUM_GRAPH_INFO_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_pool_info(ctypes.Structure):
-    """How a pool has its memory, at one moment."""
-
-    struct_size: int
-    reserved: int
-    # What the pool has of the device.
-    held_bytes: int
-    # Size of its pages; 0: it takes segments whole, and the counts of pages are 0 too.
-    page_bytes: int
-    # Pages that are mapped.
-    mapped_pages: int
-    # Mapped pages that no block touches: the next allocations have them.
-    idle_pages: int
-    # How many idle pages stay, with as many in use as now.
-    ready_pages: int
-    # Segments, or ranges of addresses that pages are mapped in.
-    segments: int
-    # Their addresses.
-    address_bytes: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-        ("held_bytes", ctypes.c_uint64),
-        ("page_bytes", ctypes.c_uint64),
-        ("mapped_pages", ctypes.c_uint64),
-        ("idle_pages", ctypes.c_uint64),
-        ("ready_pages", ctypes.c_uint64),
-        ("segments", ctypes.c_uint64),
-        ("address_bytes", ctypes.c_uint64),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_pool_info:
-        """A struct with the values of FERRUM_POOL_INFO_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_block_info(ctypes.Structure):
-    """Whom an address belongs to."""
-
-    struct_size: int
-    # What is there.
-    state: int
-    # The pool, or {0} when it is another one.
-    pool: ferrum_pool
-    # The manager whose pool it is, or 0.
-    manager: int
-    # Start of the block or of the free run; in a virtual pool, of the range or, where none is
-    # mapped, of the page.
-    address: int
-    # Its length after rounding.
-    size_bytes: int
-    # What was asked for; 0 when not live or asleep.
-    requested_bytes: int
-    # Time since the allocation; 0 without tracking or when not live or asleep.
-    age_ns: int
-    # Name of the pool.
-    pool_name: bytes
-    # Tag of the block; empty when not live or asleep.
-    tag: bytes
-    # The virtual pool, or {0} when it is another one.
-    vpool: ferrum_vpool
-    # The elastic pool, or {0} when it is another one.
-    elastic_pool: ferrum_elastic_pool
-    # Id of the model of the elastic pool, or empty.
-    model: bytes
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("state", ferrum_block_state),
-        ("pool", ferrum_pool),
-        ("manager", ctypes.c_uint64),
-        ("address", ctypes.c_uint64),
-        ("size_bytes", ctypes.c_uint64),
-        ("requested_bytes", ctypes.c_uint64),
-        ("age_ns", ctypes.c_uint64),
-        ("pool_name", ctypes.c_char * 64),
-        ("tag", ctypes.c_char * 64),
-        ("vpool", ferrum_vpool),
-        ("elastic_pool", ferrum_elastic_pool),
-        ("model", ctypes.c_char * 64),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_block_info:
-        """A struct with the values of FERRUM_BLOCK_INFO_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_manager_config(ctypes.Structure):
-    """Settings of a manager."""
-
-    struct_size: int
-    # Keep age and tag of each block and statistics (1).
-    enable_tracking: int
-    # Give back what is cached when gc_threshold is reached (1).
-    enable_auto_gc: int
-    # Fill new blocks with 0xCD and freed ones with 0xDD (1); allocations then wait for the fill.
-    enable_debug: int
-    # Used share of the device, from 0 (exclusive) to 1, that starts a collection.
-    gc_threshold: float
-    # Asynchronous copies in flight at once, 1 to 1024.
-    max_concurrent_transfers: int
-    # Pool settings by FERRUM_MEMORY_*. NULL for a type: its blocks come from the pool of
-    # FERRUM_MEMORY_GENERAL. NULL for that one: the defaults. Entries beyond the known types must be
-    # NULL.
-    pool_configs: Any
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("enable_tracking", ctypes.c_uint32),
-        ("enable_auto_gc", ctypes.c_uint32),
-        ("enable_debug", ctypes.c_uint32),
-        ("gc_threshold", ctypes.c_float),
-        ("max_concurrent_transfers", ctypes.c_uint32),
-        ("pool_configs", ctypes.POINTER(ferrum_pool_config) * 8),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_manager_config:
-        """A struct with the values of FERRUM_MANAGER_CONFIG_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        self.enable_tracking = 1
-        self.enable_auto_gc = 1
-        self.gc_threshold = 0.85
-        self.max_concurrent_transfers = 4
-        return self
-
-
-class ferrum_allocation_request(ctypes.Structure):
-    """A block, as asked for."""
-
-    struct_size: int
-    # FERRUM_MEMORY_*
-    memory_type: int
-    # Not 0.
-    size_bytes: int
-    # A power of two up to FERRUM_ALIGNMENT_MAX; 0: the pool's.
-    alignment_bytes: int
-    # Name for the books, at most 63 bytes; NULL: none.
-    tag: bytes | None
-    # 0, or FERRUM_ALLOCATE_RELOCATABLE.
-    flags: int
-    reserved: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("memory_type", ferrum_memory_type),
-        ("size_bytes", ctypes.c_uint64),
-        ("alignment_bytes", ctypes.c_uint64),
-        ("tag", ctypes.c_char_p),
-        ("flags", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_allocation_request:
-        """A struct with the values of FERRUM_ALLOCATION_REQUEST_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_handle_info(ctypes.Structure):
-    """Description of a block."""
-
-    struct_size: int
-    # FERRUM_MEMORY_*
-    memory_type: int
-    # The block.
-    memory: ferrum_memory
-    # Its manager.
-    manager: ferrum_manager
-    # The device of its manager.
-    device: ferrum_device
-    # As asked for.
-    size_bytes: int
-    # After rounding.
-    allocated_bytes: int
-    # Largest power of two that divides the address, at most FERRUM_ALIGNMENT_MAX.
-    alignment_bytes: int
-    # Of a relocatable block that is not pinned it is valid until the next ferrum_manager_defragment
-    # of the manager; host_pointer too.
-    address: int
-    # The block as the host sees it, or NULL where it cannot. ferrum_memory_map gives a pointer in
-    # any case.
-    host_pointer: int | None
-    # Monotonic time of the allocation since ferrum_init.
-    allocated_at_ns: int
-    # Mapped for host access by a call of this library.
-    is_mapped: int
-    # Asynchronous operations in flight on the block.
-    operations_in_flight: int
-    # Name in the books, or empty.
-    tag: bytes
-    # Asked for with FERRUM_ALLOCATE_RELOCATABLE.
-    is_relocatable: int
-    # Calls of ferrum_memory_pin that ferrum_memory_unpin has not ended.
-    pin_count: int
-    # The block of another device that is the same memory (ferrum_manager_create_mapping); {0}:
-    # none, or it is gone.
-    linked: ferrum_memory
-    # The memory is somebody else's (ferrum_manager_adopt).
-    is_adopted: int
-    reserved_end: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("memory_type", ferrum_memory_type),
-        ("memory", ferrum_memory),
-        ("manager", ferrum_manager),
-        ("device", ferrum_device),
-        ("size_bytes", ctypes.c_uint64),
-        ("allocated_bytes", ctypes.c_uint64),
-        ("alignment_bytes", ctypes.c_uint64),
-        ("address", ferrum_address),
-        ("host_pointer", ctypes.c_void_p),
-        ("allocated_at_ns", ctypes.c_uint64),
-        ("is_mapped", ctypes.c_uint32),
-        ("operations_in_flight", ctypes.c_uint32),
-        ("tag", ctypes.c_char * 64),
-        ("is_relocatable", ctypes.c_uint32),
-        ("pin_count", ctypes.c_uint32),
-        ("linked", ferrum_memory),
-        ("is_adopted", ctypes.c_uint32),
-        ("reserved_end", ctypes.c_uint32),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_handle_info:
-        """A struct with the values of FERRUM_HANDLE_INFO_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_transfer(ctypes.Structure):
-    """A copy between two blocks, of one device or of two."""
-
-    struct_size: int
-    reserved: int
-    # The block that is read.
-    src: ferrum_memory
-    # The block that is written.
-    dst: ferrum_memory
-    # Not 0.
-    size_bytes: int
-    # First byte in the source.
-    src_offset_bytes: int
-    # First byte in the destination.
-    dst_offset_bytes: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-        ("src", ferrum_memory),
-        ("dst", ferrum_memory),
-        ("size_bytes", ctypes.c_uint64),
-        ("src_offset_bytes", ctypes.c_uint64),
-        ("dst_offset_bytes", ctypes.c_uint64),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_transfer:
-        """A struct with the values of FERRUM_TRANSFER_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_fill(ctypes.Structure):
-    """A range of a block to fill with a pattern."""
-
-    struct_size: int
-    # Bytes of the pattern: 1, 2 or 4.
-    pattern_bytes: int
-    # The block.
-    memory: ferrum_memory
-    # A multiple of pattern_bytes.
-    offset_bytes: int
-    # A multiple of pattern_bytes, not 0.
-    size_bytes: int
-    # The pattern, in the low bytes; the others must be zero.
-    pattern: int
-    reserved: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("pattern_bytes", ctypes.c_uint32),
-        ("memory", ferrum_memory),
-        ("offset_bytes", ctypes.c_uint64),
-        ("size_bytes", ctypes.c_uint64),
-        ("pattern", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_fill:
-        """A struct with the values of FERRUM_FILL_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        self.pattern_bytes = 1
-        return self
-
-
-class ferrum_defragmentation_stats(ctypes.Structure):
-    """What a defragmentation did. Every block that was live counts once: as moved, as skipped
-    for the first of these reasons that held, or as kept.
-    """
-
-    struct_size: int
-    # Fragmentation ratio before.
-    fragmentation_before: float
-    # Fragmentation ratio after.
-    fragmentation_after: float
-    reserved: int
-    # Bytes given back to the system.
-    memory_freed_bytes: int
-    # Blocks moved to another address.
-    blocks_moved: int
-    # Blocks that could not be moved: the sum of the reasons below.
-    blocks_skipped: int
-    # Time taken.
-    time_taken_ns: int
-    # The same in milliseconds, rounded up.
-    time_taken_ms: int
-    # Size, as asked for, of the blocks that were moved.
-    bytes_moved: int
-    # Pages that all blocks were moved out of.
-    pages_emptied: int
-    # The same of segments, in pools that take them whole.
-    segments_emptied: int
-    # Blocks that could have been moved, but no page would have come free for it.
-    blocks_kept: int
-    # Blocks without FERRUM_ALLOCATE_RELOCATABLE.
-    skipped_not_relocatable: int
-    # Blocks that a debug mode of the manager or the pool has filled or surrounded with patterns.
-    skipped_debugged: int
-    # Pinned blocks.
-    skipped_pinned: int
-    # Blocks that were used on a stream on which work is queued.
-    skipped_in_use: int
-    # Blocks of pages whose blocks found no place outside of them, though as much is free there.
-    skipped_no_room: int
-    # Blocks that were not looked at any more when the budget was over.
-    skipped_over_budget: int
-    # The budget was over before all was done (1).
-    budget_ended: int
-    reserved_end: int
-    # Blocks that the host has mapped (ferrum_memory_map); this reason comes after skipped_pinned.
-    skipped_mapped: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("fragmentation_before", ctypes.c_float),
-        ("fragmentation_after", ctypes.c_float),
-        ("reserved", ctypes.c_uint32),
-        ("memory_freed_bytes", ctypes.c_uint64),
-        ("blocks_moved", ctypes.c_uint64),
-        ("blocks_skipped", ctypes.c_uint64),
-        ("time_taken_ns", ctypes.c_uint64),
-        ("time_taken_ms", ctypes.c_uint64),
-        ("bytes_moved", ctypes.c_uint64),
-        ("pages_emptied", ctypes.c_uint64),
-        ("segments_emptied", ctypes.c_uint64),
-        ("blocks_kept", ctypes.c_uint64),
-        ("skipped_not_relocatable", ctypes.c_uint64),
-        ("skipped_debugged", ctypes.c_uint64),
-        ("skipped_pinned", ctypes.c_uint64),
-        ("skipped_in_use", ctypes.c_uint64),
-        ("skipped_no_room", ctypes.c_uint64),
-        ("skipped_over_budget", ctypes.c_uint64),
-        ("budget_ended", ctypes.c_uint32),
-        ("reserved_end", ctypes.c_uint32),
-        ("skipped_mapped", ctypes.c_uint64),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_defragmentation_stats:
-        """A struct with the values of FERRUM_DEFRAGMENTATION_STATS_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_reclaim_config(ctypes.Structure):
-    """Settings of a reclaim callback."""
-
-    struct_size: int
-    # Lower ones are asked first; equal ones in the order of registration.
-    priority: int
-    # How long an allocation waits for the callback at most; 0: 100 ms. Above INT64_MAX is
-    # FERRUM_ERROR_INVALID_ARGUMENT.
-    deadline_ns: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("priority", ctypes.c_int32),
-        ("deadline_ns", ctypes.c_uint64),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_reclaim_config:
-        """A struct with the values of FERRUM_RECLAIM_CONFIG_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_page_sizes(ctypes.Structure):
-    """What sizes of pages a device has."""
-
-    struct_size: int
-    reserved: int
-    # The smallest page of a virtual pool; larger ones are powers of two.
-    minimum_bytes: int
-    # The page size that works best, which 0 stands for.
-    recommended_bytes: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-        ("minimum_bytes", ctypes.c_uint64),
-        ("recommended_bytes", ctypes.c_uint64),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_page_sizes:
-        """A struct with the values of FERRUM_PAGE_SIZES_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_vpool_config(ctypes.Structure):
-    """Settings of a virtual pool."""
-
-    struct_size: int
-    # None is known: 0.
-    flags: int
-    # Address space, rounded up to whole pages; not 0.
-    capacity_bytes: int
-    # A power of two of at least ferrum_page_sizes.minimum_bytes; 0: what the device recommends.
-    page_bytes: int
-    # Upper bound of the memory; 0: what the device has.
-    limit_bytes: int
-    # Name in reports, and tag of ranges without one; NULL: none. At most 63 bytes.
-    name: bytes | None
-    # How many pages are kept ready while nothing asks for any: up to 65536, or
-    # FERRUM_READY_PAGES_AUTO.
-    ready_pages: int
-    # FERRUM_BACKING_*
-    backing: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("flags", ctypes.c_uint32),
-        ("capacity_bytes", ctypes.c_uint64),
-        ("page_bytes", ctypes.c_uint64),
-        ("limit_bytes", ctypes.c_uint64),
-        ("name", ctypes.c_char_p),
-        ("ready_pages", ctypes.c_uint32),
-        ("backing", ferrum_backing),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_vpool_config:
-        """A struct with the values of FERRUM_VPOOL_CONFIG_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        self.ready_pages = 4294967295
-        return self
-
-
-class ferrum_vpool_request(ctypes.Structure):
-    """A range of a virtual pool, as asked for."""
-
-    struct_size: int
-    reserved: int
-    # From the base address.
-    offset_bytes: int
-    # Not 0.
-    size_bytes: int
-    # Name for the books, at most 63 bytes; NULL or empty: the pool's name.
-    tag: bytes | None
-    # How long to wait while the tag, everything or a range at that place sleeps, in nanoseconds, or
-    # FERRUM_WAIT_FOREVER; 0: such a call fails at once.
-    asleep_wait_ns: int
-    # What uses the range first: it is freed behind the work of this stream. {0}: the default
-    # stream.
-    stream: ferrum_stream
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-        ("offset_bytes", ctypes.c_uint64),
-        ("size_bytes", ctypes.c_uint64),
-        ("tag", ctypes.c_char_p),
-        ("asleep_wait_ns", ctypes.c_uint64),
-        ("stream", ferrum_stream),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_vpool_request:
-        """A struct with the values of FERRUM_VPOOL_REQUEST_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_vpool_info(ctypes.Structure):
-    """A virtual pool at one moment. Pages are counts."""
-
-    struct_size: int
-    # 1 - mapped pages / all pages.
-    unmapped_share: float
-    # 1 - longest free run / free address space; 0 when nothing is free.
-    fragmentation: float
-    reserved: int
-    # Where the address space starts.
-    base_address: int
-    # Size of a page.
-    page_bytes: int
-    # The address space, in whole pages.
-    virtual_capacity_bytes: int
-    # Memory behind mapped and retiring pages.
-    physical_bytes: int
-    # The most that physical_bytes was.
-    peak_physical_bytes: int
-    # What the mapped pages were asked for with.
-    requested_bytes: int
-    # Pages that ranges have.
-    mapped_pages: int
-    # Freed, and queued work may still use them.
-    retiring_pages: int
-    # Freed, but still mapped where they were: their range has them again at once, any other after
-    # an unmapping.
-    parked_pages: int
-    # Mapped nowhere, ready for any range.
-    ready_pages: int
-    # Had from the device: mapped, retiring, parked and ready ones.
-    held_bytes: int
-    # The present limit.
-    limit_bytes: int
-    # What the limit still allows to be mapped.
-    available_bytes: int
-    # Longest run of free address space.
-    largest_free_run_bytes: int
-    # Successful allocations so far.
-    allocations: int
-    # Address space of the pool's tables; only what was used has memory.
-    table_bytes: int
-    # Pages of ranges that sleep; they have no memory.
-    asleep_pages: int
-    # Their bytes.
-    asleep_bytes: int
-    # Host memory that holds bytes of what sleeps.
-    asleep_host_bytes: int
-    # Disk space that does.
-    asleep_file_bytes: int
-    # Of ranges of which nothing is kept.
-    asleep_discarded_bytes: int
-    # Calls so far that put to sleep.
-    sleeps: int
-    # Calls so far that woke.
-    wakes: int
-    # How long those took in all that put to sleep.
-    sleep_ns: int
-    # How long those took in all that woke.
-    wake_ns: int
-    # Calls so far that were to put to sleep and failed once they had begun.
-    sleep_failures: int
-    # Calls so far that were to wake and failed once they had begun.
-    wake_failures: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("unmapped_share", ctypes.c_float),
-        ("fragmentation", ctypes.c_float),
-        ("reserved", ctypes.c_uint32),
-        ("base_address", ferrum_address),
-        ("page_bytes", ctypes.c_uint64),
-        ("virtual_capacity_bytes", ctypes.c_uint64),
-        ("physical_bytes", ctypes.c_uint64),
-        ("peak_physical_bytes", ctypes.c_uint64),
-        ("requested_bytes", ctypes.c_uint64),
-        ("mapped_pages", ctypes.c_uint64),
-        ("retiring_pages", ctypes.c_uint64),
-        ("parked_pages", ctypes.c_uint64),
-        ("ready_pages", ctypes.c_uint64),
-        ("held_bytes", ctypes.c_uint64),
-        ("limit_bytes", ctypes.c_uint64),
-        ("available_bytes", ctypes.c_uint64),
-        ("largest_free_run_bytes", ctypes.c_uint64),
-        ("allocations", ctypes.c_uint64),
-        ("table_bytes", ctypes.c_uint64),
-        ("asleep_pages", ctypes.c_uint64),
-        ("asleep_bytes", ctypes.c_uint64),
-        ("asleep_host_bytes", ctypes.c_uint64),
-        ("asleep_file_bytes", ctypes.c_uint64),
-        ("asleep_discarded_bytes", ctypes.c_uint64),
-        ("sleeps", ctypes.c_uint64),
-        ("wakes", ctypes.c_uint64),
-        ("sleep_ns", ctypes.c_uint64),
-        ("wake_ns", ctypes.c_uint64),
-        ("sleep_failures", ctypes.c_uint64),
-        ("wake_failures", ctypes.c_uint64),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_vpool_info:
-        """A struct with the values of FERRUM_VPOOL_INFO_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_compact_report(ctypes.Structure):
-    """What a compaction did."""
-
-    struct_size: int
-    reserved: int
-    # Pages that were retiring, and whose work was done.
-    landed_pages: int
-    # Pages that were parked, and are ready for any range now.
-    unmapped_pages: int
-    # What went back to the device.
-    released_bytes: int
-    # Runs of pages that lie one after the other among those that no range uses: an allocation needs
-    # a mapping of the system for each run.
-    runs_before: int
-    # The same, after.
-    runs_after: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-        ("landed_pages", ctypes.c_uint64),
-        ("unmapped_pages", ctypes.c_uint64),
-        ("released_bytes", ctypes.c_uint64),
-        ("runs_before", ctypes.c_uint64),
-        ("runs_after", ctypes.c_uint64),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_compact_report:
-        """A struct with the values of FERRUM_COMPACT_REPORT_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_elastic_pool_config(ctypes.Structure):
-    """Settings of an elastic pool."""
-
-    struct_size: int
-    # None is known: 0.
-    flags: int
-    # Upper bound of the memory of all models together, in whole pages; 0: what the device has. More
-    # than that is refused: 32 GiB on a device of 24 are, so a number for all machines is the
-    # smaller of it and total_bytes. The models' virtual_bytes have no such bound: together they may
-    # be above the limit.
-    limit_bytes: int
-    # As in ferrum_vpool_config.
-    page_bytes: int
-    # Name in reports; NULL: none. At most 63 bytes.
-    name: bytes | None
-    # As in ferrum_vpool_config.
-    ready_pages: int
-    # FERRUM_BACKING_MOVABLE or FERRUM_BACKING_PRIVATE
-    backing: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("flags", ctypes.c_uint32),
-        ("limit_bytes", ctypes.c_uint64),
-        ("page_bytes", ctypes.c_uint64),
-        ("name", ctypes.c_char_p),
-        ("ready_pages", ctypes.c_uint32),
-        ("backing", ferrum_backing),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_elastic_pool_config:
-        """A struct with the values of FERRUM_ELASTIC_POOL_CONFIG_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        self.ready_pages = 4294967295
-        return self
-
-
-class ferrum_model_config(ctypes.Structure):
-    """Settings of a model."""
-
-    struct_size: int
-    # When pages are short, models of lower priority give first, and those of higher priority are
-    # served first.
-    priority: int
-    # Address space, rounded up to whole pages; not 0.
-    virtual_bytes: int
-    # What is kept of the limit for this model, rounded up to whole pages. The guarantees of all
-    # models together are within the limit, and each is backed by pages that no other model uses or
-    # is guaranteed.
-    guaranteed_bytes: int
-    # What the model may have at most, in whole pages; 0: no bound of its own.
-    max_bytes: int
-    # Its pages may go to another model that is unscrubbed as well without being made zeros (1).
-    unscrubbed: int
-    # What is not backed of guaranteed_bytes waits, and becomes effective as pages come back, before
-    # allocations that stand in line get them (1); or the call fails (0).
-    guarantee_may_wait: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("priority", ctypes.c_int32),
-        ("virtual_bytes", ctypes.c_uint64),
-        ("guaranteed_bytes", ctypes.c_uint64),
-        ("max_bytes", ctypes.c_uint64),
-        ("unscrubbed", ctypes.c_uint32),
-        ("guarantee_may_wait", ctypes.c_uint32),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_model_config:
-        """A struct with the values of FERRUM_MODEL_CONFIG_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_model_request(ctypes.Structure):
-    """A range of a model, as asked for."""
-
-    struct_size: int
-    # The range starts at offset_bytes (1), behind every page that it touches, or where there is
-    # room (0).
-    at_offset: int
-    # From the model's base address; 0 where at_offset is.
-    offset_bytes: int
-    # Not 0.
-    size_bytes: int
-    # Name for the books, at most 63 bytes; NULL or empty: the model's id.
-    tag: bytes | None
-    # How long to wait while the tag, the model or what is at that place sleeps, in nanoseconds, or
-    # FERRUM_WAIT_FOREVER; 0: such a call fails at once.
-    asleep_wait_ns: int
-    # What uses the range first: it is freed behind the work of this stream. {0}: the default
-    # stream.
-    stream: ferrum_stream
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("at_offset", ctypes.c_uint32),
-        ("offset_bytes", ctypes.c_uint64),
-        ("size_bytes", ctypes.c_uint64),
-        ("tag", ctypes.c_char_p),
-        ("asleep_wait_ns", ctypes.c_uint64),
-        ("stream", ferrum_stream),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_model_request:
-        """A struct with the values of FERRUM_MODEL_REQUEST_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_model_info(ctypes.Structure):
-    """A model at one moment. Pages are counts."""
-
-    struct_size: int
-    # Its priority.
-    priority: int
-    # 1 - mapped pages / all pages of its address space.
-    unmapped_share: float
-    # 1 - longest free run / free address space; 0 when nothing is free.
-    fragmentation: float
-    # Where its address space starts.
-    base_address: int
-    # Size of a page.
-    page_bytes: int
-    # Its address space, in whole pages.
-    virtual_capacity_bytes: int
-    # Memory behind mapped and retiring pages.
-    physical_bytes: int
-    # The most that physical_bytes was.
-    peak_physical_bytes: int
-    # What the mapped pages were asked for with.
-    requested_bytes: int
-    # Pages that ranges have.
-    mapped_pages: int
-    # Freed, and queued work may still use them.
-    retiring_pages: int
-    # Freed, but still mapped where they were.
-    parked_pages: int
-    # Memory that the model had last and nobody uses now.
-    cached_bytes: int
-    # Its guarantee that is in effect.
-    guaranteed_bytes: int
-    # 0: no bound of its own.
-    max_bytes: int
-    # What the model may still have at once, without anybody giving.
-    available_bytes: int
-    # Longest run of free address space.
-    largest_free_run_bytes: int
-    # Successful allocations so far.
-    allocations: int
-    # Frees so far.
-    frees: int
-    # Allocations so far that found no memory.
-    failures: int
-    # Allocations so far that stood in line.
-    waits: int
-    # How long they did in all.
-    waited_ns: int
-    # Calls so far of its reclaim callbacks.
-    reclaim_calls: int
-    # What they said to have freed.
-    reclaimed_bytes: int
-    # Address space of its tables; only what was used has memory.
-    table_bytes: int
-    # Pages of ranges that sleep; they have no memory.
-    asleep_pages: int
-    # Their bytes.
-    asleep_bytes: int
-    # Host memory that holds bytes of what sleeps.
-    asleep_host_bytes: int
-    # Disk space that does.
-    asleep_file_bytes: int
-    # Of ranges of which nothing is kept.
-    asleep_discarded_bytes: int
-    # Calls so far that put to sleep.
-    sleeps: int
-    # Calls so far that woke.
-    wakes: int
-    # How long those took in all that put to sleep.
-    sleep_ns: int
-    # How long those took in all that woke.
-    wake_ns: int
-    # Calls so far that were to put to sleep and failed once they had begun.
-    sleep_failures: int
-    # Calls so far that were to wake and failed once they had begun.
-    wake_failures: int
-    # The guarantee that it asked for: what is above guaranteed_bytes waits for pages.
-    requested_guarantee_bytes: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("priority", ctypes.c_int32),
-        ("unmapped_share", ctypes.c_float),
-        ("fragmentation", ctypes.c_float),
-        ("base_address", ferrum_address),
-        ("page_bytes", ctypes.c_uint64),
-        ("virtual_capacity_bytes", ctypes.c_uint64),
-        ("physical_bytes", ctypes.c_uint64),
-        ("peak_physical_bytes", ctypes.c_uint64),
-        ("requested_bytes", ctypes.c_uint64),
-        ("mapped_pages", ctypes.c_uint64),
-        ("retiring_pages", ctypes.c_uint64),
-        ("parked_pages", ctypes.c_uint64),
-        ("cached_bytes", ctypes.c_uint64),
-        ("guaranteed_bytes", ctypes.c_uint64),
-        ("max_bytes", ctypes.c_uint64),
-        ("available_bytes", ctypes.c_uint64),
-        ("largest_free_run_bytes", ctypes.c_uint64),
-        ("allocations", ctypes.c_uint64),
-        ("frees", ctypes.c_uint64),
-        ("failures", ctypes.c_uint64),
-        ("waits", ctypes.c_uint64),
-        ("waited_ns", ctypes.c_uint64),
-        ("reclaim_calls", ctypes.c_uint64),
-        ("reclaimed_bytes", ctypes.c_uint64),
-        ("table_bytes", ctypes.c_uint64),
-        ("asleep_pages", ctypes.c_uint64),
-        ("asleep_bytes", ctypes.c_uint64),
-        ("asleep_host_bytes", ctypes.c_uint64),
-        ("asleep_file_bytes", ctypes.c_uint64),
-        ("asleep_discarded_bytes", ctypes.c_uint64),
-        ("sleeps", ctypes.c_uint64),
-        ("wakes", ctypes.c_uint64),
-        ("sleep_ns", ctypes.c_uint64),
-        ("wake_ns", ctypes.c_uint64),
-        ("sleep_failures", ctypes.c_uint64),
-        ("wake_failures", ctypes.c_uint64),
-        ("requested_guarantee_bytes", ctypes.c_uint64),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_model_info:
-        """A struct with the values of FERRUM_MODEL_INFO_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_model_limits(ctypes.Structure):
-    """Limits of a model that can be changed while it runs."""
-
-    struct_size: int
-    # As in ferrum_model_config.
-    priority: int
-    # As in ferrum_model_config.
-    guaranteed_bytes: int
-    # As in ferrum_model_config.
-    max_bytes: int
-    # As in ferrum_model_config.
-    guarantee_may_wait: int
-    reserved: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("priority", ctypes.c_int32),
-        ("guaranteed_bytes", ctypes.c_uint64),
-        ("max_bytes", ctypes.c_uint64),
-        ("guarantee_may_wait", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_model_limits:
-        """A struct with the values of FERRUM_MODEL_LIMITS_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_elastic_pool_info(ctypes.Structure):
-    """An elastic pool at one moment."""
-
-    struct_size: int
-    reserved: int
-    # Size of a page.
-    page_bytes: int
-    # The limit of all models together.
-    physical_limit_bytes: int
-    # Used by the models: mapped, retiring, or granted to allocations on their way. Above the limit
-    # only after that was lowered.
-    physical_bytes: int
-    # The most that physical_bytes was.
-    peak_physical_bytes: int
-    # How many models are registered.
-    num_models: int
-    # Address space of all models together.
-    virtual_bytes: int
-    # Guarantees of all models together.
-    guaranteed_bytes: int
-    # Freed, and queued work may still use it.
-    retiring_bytes: int
-    # Had from the device, and nobody uses it.
-    cached_bytes: int
-    # Had from the device.
-    held_bytes: int
-    # Allocations that stand in line now.
-    waiting: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-        ("page_bytes", ctypes.c_uint64),
-        ("physical_limit_bytes", ctypes.c_uint64),
-        ("physical_bytes", ctypes.c_uint64),
-        ("peak_physical_bytes", ctypes.c_uint64),
-        ("num_models", ctypes.c_uint64),
-        ("virtual_bytes", ctypes.c_uint64),
-        ("guaranteed_bytes", ctypes.c_uint64),
-        ("retiring_bytes", ctypes.c_uint64),
-        ("cached_bytes", ctypes.c_uint64),
-        ("held_bytes", ctypes.c_uint64),
-        ("waiting", ctypes.c_uint64),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_elastic_pool_info:
-        """A struct with the values of FERRUM_ELASTIC_POOL_INFO_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_sleep_config(ctypes.Structure):
-    """What is to sleep, and how."""
-
-    struct_size: int
-    # FERRUM_SLEEP_*
-    backing: int
-    # Ranges of this tag, at most 63 bytes; NULL or empty: everything.
-    tag: bytes | None
-    # Where FERRUM_SLEEP_FILE makes its file, less than FERRUM_PATH_MAX bytes; NULL or empty: the
-    # system's directory for temporary files. NULL with other backings.
-    directory: bytes | None
-    # Only the work is waited for that is queued now on this stream and on those that use the
-    # ranges; {0}: all work of the device.
-    stream: ferrum_stream
-    # How long the call may take until all is copied, in nanoseconds, or FERRUM_WAIT_FOREVER. When
-    # it is over everything is as before, and the call FERRUM_ERROR_TIMEOUT. 0: the call takes the
-    # time of its copies, but is FERRUM_ERROR_TIMEOUT at once if it has to wait for queued work,
-    # another call or an allocation under way.
-    timeout_ns: int
-    # Copies that run at once, each on a stream of its own, at most 64; 0: the library chooses.
-    num_streams: int
-    reserved: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("backing", ferrum_sleep_backing),
-        ("tag", ctypes.c_char_p),
-        ("directory", ctypes.c_char_p),
-        ("stream", ferrum_stream),
-        ("timeout_ns", ctypes.c_uint64),
-        ("num_streams", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_sleep_config:
-        """A struct with the values of FERRUM_SLEEP_CONFIG_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        self.timeout_ns = 18446744073709551615
-        return self
-
-
-class ferrum_sleep_report(ctypes.Structure):
-    """What has gone to sleep."""
-
-    struct_size: int
-    reserved: int
-    # Memory that was given up: that of all that went to sleep, but for pages that the device
-    # refused to unmap.
-    released_bytes: int
-    # How long it took.
-    elapsed_ns: int
-    # The file of FERRUM_SLEEP_FILE; empty with other backings, and where there was nothing to
-    # write.
-    path: bytes
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-        ("released_bytes", ctypes.c_uint64),
-        ("elapsed_ns", ctypes.c_uint64),
-        ("path", ctypes.c_char * 4096),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_sleep_report:
-        """A struct with the values of FERRUM_SLEEP_REPORT_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_wake_config(ctypes.Structure):
-    """What is to wake."""
-
-    struct_size: int
-    # As in ferrum_sleep_config.
-    num_streams: int
-    # What sleeps of this tag, at most 63 bytes; NULL or empty: everything.
-    tag: bytes | None
-    # How long the call may take, in nanoseconds, or FERRUM_WAIT_FOREVER. When it is over all of it
-    # sleeps as before, and the call is FERRUM_ERROR_TIMEOUT. 0: as in ferrum_sleep_config, and
-    # memory that is not free is not waited for.
-    timeout_ns: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("num_streams", ctypes.c_uint32),
-        ("tag", ctypes.c_char_p),
-        ("timeout_ns", ctypes.c_uint64),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_wake_config:
-        """A struct with the values of FERRUM_WAKE_CONFIG_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        self.timeout_ns = 18446744073709551615
-        return self
-
-
-class ferrum_wake_report(ctypes.Structure):
-    """What has woken."""
-
-    struct_size: int
-    reserved: int
-    # Memory that was had for it.
-    restored_bytes: int
-    # How long it took.
-    elapsed_ns: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-        ("restored_bytes", ctypes.c_uint64),
-        ("elapsed_ns", ctypes.c_uint64),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_wake_report:
-        """A struct with the values of FERRUM_WAKE_REPORT_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_monitor(ctypes.Structure):
-    """Watches the memory of several devices as one."""
-
-    # 0 is no monitor
-    id: int
-
-    _fields_ = [
-        ("id", ctypes.c_uint64),
-    ]
-
-
-class ferrum_monitor_config(ctypes.Structure):
-    """Settings of a monitor."""
-
-    struct_size: int
-    # What levels are by.
-    profile: int
-    # How often, while a callback is set, devices and system are looked at for what others have
-    # changed; what this library itself changes is heard of at once. 0: 1 s; UINT64_MAX: never.
-    interval_ns: int
-    # FERRUM_MONITOR_* flags.
-    flags: int
-    reserved: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("profile", ferrum_pressure_profile),
-        ("interval_ns", ctypes.c_uint64),
-        ("flags", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_monitor_config:
-        """A struct with the values of FERRUM_MONITOR_CONFIG_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_device_level(ctypes.Structure):
-    """The pressure level of a device."""
-
-    # The device.
-    device: ferrum_device
-    # Its level.
-    level: int
-    reserved: int
-
-    _fields_ = [
-        ("device", ferrum_device),
-        ("level", ferrum_pressure_level),
-        ("reserved", ctypes.c_uint32),
-    ]
-
-
-class ferrum_monitor_pressure(ctypes.Structure):
-    """The pressure of all devices of a monitor together."""
-
-    struct_size: int
-    # The worst level of any device; LOW when there is none.
-    level: int
-    # The level of all known bytes together, without hysteresis.
-    weighted_level: int
-    # How many devices there are.
-    devices: int
-    # Devices of unknown capacity, or that could not be asked.
-    unknown_devices: int
-    reserved: int
-    # Of the known devices; a sum above UINT64_MAX is that.
-    total_bytes: int
-    # total - free of them.
-    used_bytes: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("level", ferrum_pressure_level),
-        ("weighted_level", ferrum_pressure_level),
-        ("devices", ctypes.c_uint32),
-        ("unknown_devices", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-        ("total_bytes", ctypes.c_uint64),
-        ("used_bytes", ctypes.c_uint64),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_monitor_pressure:
-        """A struct with the values of FERRUM_MONITOR_PRESSURE_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_collected(ctypes.Structure):
-    """What a collection did on one device: the sum over its managers, but for the fragmentation,
-    which is the worst of them.
-    """
-
-    # The device.
-    device: ferrum_device
-    # FERRUM_OK, or the first failure; the rest was done all the same.
-    status: int
-    # How many managers were collected.
-    managers: int
-    # Fragmentation ratio before.
-    fragmentation_before: float
-    # Fragmentation ratio after.
-    fragmentation_after: float
-    # Bytes given back to the system.
-    memory_freed_bytes: int
-    # Blocks, as a count.
-    blocks_moved: int
-    # Blocks, as a count.
-    blocks_skipped: int
-    # Time taken.
-    time_taken_ns: int
-    reserved: Any
-
-    _fields_ = [
-        ("device", ferrum_device),
-        ("status", ferrum_status),
-        ("managers", ctypes.c_uint32),
-        ("fragmentation_before", ctypes.c_float),
-        ("fragmentation_after", ctypes.c_float),
-        ("memory_freed_bytes", ctypes.c_uint64),
-        ("blocks_moved", ctypes.c_uint64),
-        ("blocks_skipped", ctypes.c_uint64),
-        ("time_taken_ns", ctypes.c_uint64),
-        ("reserved", ctypes.c_uint64 * 4),
-    ]
-
-
-class ferrum_placement(ctypes.Structure):
-    """A placement strategy: chooses the device for a request."""
-
-    # 0 is no strategy
-    id: int
-
-    _fields_ = [
-        ("id", ctypes.c_uint64),
-    ]
-
-
-class ferrum_placement_request(ctypes.Structure):
-    """What a device is looked for. All zero but the size asks for nothing more."""
-
-    struct_size: int
-    # FERRUM_MEMORY_GENERAL to FERRUM_MEMORY_MANAGED.
-    memory_type: int
-    # Not 0.
-    size_bytes: int
-    # A power of two up to FERRUM_ALIGNMENT_MAX; 0: any.
-    alignment_bytes: int
-    # How long the memory is expected to be used; 0: not known. From 60 s on a device that would
-    # come to HIGH is treated as one that would come to CRITICAL.
-    expected_lifetime_ns: int
-    # Devices in the order of preference; may be NULL when there are none.
-    preferred: Any
-    # The candidates, in the order in which equal ones are taken; NULL: all open devices, by id.
-    devices: Any
-    # How many preferred there are.
-    preferred_count: int
-    # How many candidates there are.
-    device_count: int
-    # FERRUM_PLACEMENT_* flags.
-    flags: int
-    # What levels are by.
-    profile: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("memory_type", ctypes.c_int32),
-        ("size_bytes", ctypes.c_uint64),
-        ("alignment_bytes", ctypes.c_uint64),
-        ("expected_lifetime_ns", ctypes.c_uint64),
-        ("preferred", ctypes.POINTER(ferrum_device)),
-        ("devices", ctypes.POINTER(ferrum_device)),
-        ("preferred_count", ctypes.c_uint32),
-        ("device_count", ctypes.c_uint32),
-        ("flags", ctypes.c_uint32),
-        ("profile", ferrum_pressure_profile),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_placement_request:
-        """A struct with the values of FERRUM_PLACEMENT_REQUEST_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_placement_option(ctypes.Structure):
-    """A candidate as weighed for a request."""
-
-    # The candidate.
-    device: ferrum_device
-    # Size and worst padding; UINT64_MAX when that overflows.
-    needed_bytes: int
-    # Its capacity; 0 means unknown.
-    total_bytes: int
-    # What is used of it.
-    used_bytes: int
-    # What can still be handed out.
-    free_bytes: int
-    # Longest run that can be handed out as things are.
-    largest_free_bytes: int
-    # 0, or why it cannot serve the request.
-    reason: int
-    # 0 for no trouble, 1 more when the request would bring the device to CRITICAL, 2 more when it
-    # would have to give up memory first.
-    tier: int
-    # Place among the preferred devices, from 1 on; 0: none.
-    preferred_rank: int
-    # The level that the device would come to.
-    level_after: int
-    reserved: Any
-
-    _fields_ = [
-        ("device", ferrum_device),
-        ("needed_bytes", ctypes.c_uint64),
-        ("total_bytes", ctypes.c_uint64),
-        ("used_bytes", ctypes.c_uint64),
-        ("free_bytes", ctypes.c_uint64),
-        ("largest_free_bytes", ctypes.c_uint64),
-        ("reason", ferrum_placement_reason),
-        ("tier", ctypes.c_int32),
-        ("preferred_rank", ctypes.c_uint32),
-        ("level_after", ferrum_pressure_level),
-        ("reserved", ctypes.c_uint64 * 2),
-    ]
-
-
-class ferrum_model_shape(ctypes.Structure):
-    """The numbers of a model, for the short formulas."""
-
-    struct_size: int
-    reserved: int
-    # Width of the model.
-    hidden_size: int
-    # Width of the MLPs.
-    intermediate_size: int
-    # Layers.
-    num_layers: int
-    # Tokens of the vocabulary.
-    vocab_size: int
-    # Heads of attention, not 0.
-    num_heads: int
-    # Heads of keys and values.
-    num_kv_heads: int
-    # Tokens of the sequence, for ferrum_estimate_inference_memory only.
-    max_seq_len: int
-    # Size of one element.
-    dtype_bytes: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-        ("hidden_size", ctypes.c_uint64),
-        ("intermediate_size", ctypes.c_uint64),
-        ("num_layers", ctypes.c_uint64),
-        ("vocab_size", ctypes.c_uint64),
-        ("num_heads", ctypes.c_uint64),
-        ("num_kv_heads", ctypes.c_uint64),
-        ("max_seq_len", ctypes.c_uint64),
-        ("dtype_bytes", ctypes.c_uint64),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_model_shape:
-        """A struct with the values of FERRUM_MODEL_SHAPE_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_kv_cache_shape(ctypes.Structure):
-    """The numbers of a KV cache, for the short formula."""
-
-    struct_size: int
-    reserved: int
-    # Layers.
-    num_layers: int
-    # Heads of keys and values.
-    num_kv_heads: int
-    # Elements of a head.
-    head_dim: int
-    # Tokens of the sequence.
-    max_seq_len: int
-    # Size of one element.
-    dtype_bytes: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-        ("num_layers", ctypes.c_uint64),
-        ("num_kv_heads", ctypes.c_uint64),
-        ("head_dim", ctypes.c_uint64),
-        ("max_seq_len", ctypes.c_uint64),
-        ("dtype_bytes", ctypes.c_uint64),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_kv_cache_shape:
-        """A struct with the values of FERRUM_KV_CACHE_SHAPE_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_inference_estimate(ctypes.Structure):
-    """What ferrum_estimate_inference_memory found."""
-
-    struct_size: int
-    reserved: int
-    # The weights.
-    model_bytes: int
-    # Keys and values of the sequence.
-    kv_cache_bytes: int
-    # The activations of one token.
-    activation_bytes: int
-    # The sum of the three.
-    total_bytes: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-        ("model_bytes", ctypes.c_uint64),
-        ("kv_cache_bytes", ctypes.c_uint64),
-        ("activation_bytes", ctypes.c_uint64),
-        ("total_bytes", ctypes.c_uint64),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_inference_estimate:
-        """A struct with the values of FERRUM_INFERENCE_ESTIMATE_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_estimate_request(ctypes.Structure):
-    """How a model is to be served."""
-
-    struct_size: int
-    # FERRUM_ESTIMATE_ bits.
-    flags: int
-    # Tokens of one sequence, prompt and answer; 0: what the model was made for.
-    context: int
-    # Sequences at a time, at least 1.
-    batch: int
-    # Devices that the model is spread over, 1 to 65536; the estimate is of that which holds most.
-    tensor_parallel: int
-    # Tokens of prompts that are computed at once; 0: whole prompts.
-    prefill_tokens: int
-    # The allocator's share, in thousandths of the rest, at most 1000.
-    overhead_permille: int
-    # Free memory that it is to fit into; 0: the answer is left out.
-    free_bytes: int
-    # Type of the KV cache: f32, f16, bf16, f8, int8, int4; NULL or empty: that of the activations.
-    kv_dtype: bytes | None
-    # Type that weights are converted to; NULL or empty: as they are stored.
-    weight_dtype: bytes | None
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("flags", ctypes.c_uint32),
-        ("context", ctypes.c_uint64),
-        ("batch", ctypes.c_uint64),
-        ("tensor_parallel", ctypes.c_uint64),
-        ("prefill_tokens", ctypes.c_uint64),
-        ("overhead_permille", ctypes.c_uint64),
-        ("free_bytes", ctypes.c_uint64),
-        ("kv_dtype", ctypes.c_char_p),
-        ("weight_dtype", ctypes.c_char_p),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_estimate_request:
-        """A struct with the values of FERRUM_ESTIMATE_REQUEST_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        self.batch = 1
-        self.tensor_parallel = 1
-        self.prefill_tokens = 2048
-        self.overhead_permille = 16
-        return self
-
-
-class ferrum_fallback_manager(ctypes.Structure):
-    """A fallback manager: memory of a device, with a second place to go to."""
-
-    # 0 is no manager
-    id: int
-
-    _fields_ = [
-        ("id", ctypes.c_uint64),
-    ]
-
-
-class ferrum_fallback_buffer(ctypes.Structure):
-    """A buffer of a fallback manager, on its device or on its host."""
-
-    # 0 is no buffer
-    id: int
-
-    _fields_ = [
-        ("id", ctypes.c_uint64),
-    ]
-
-
-class ferrum_tracker(ctypes.Structure):
-    """A tracker: what is known of live buffers."""
-
-    # 0 is no tracker
-    id: int
-
-    _fields_ = [
-        ("id", ctypes.c_uint64),
-    ]
-
-
-class ferrum_generic_pool(ctypes.Structure):
-    """A pool of free buffers of the caller's own."""
-
-    # 0 is no pool
-    id: int
-
-    _fields_ = [
-        ("id", ctypes.c_uint64),
-    ]
-
-
-class ferrum_memory_config(ctypes.Structure):
-    """Settings of a fallback manager or a generic pool."""
-
-    struct_size: int
-    # FERRUM_MEMORY_* flags.
-    flags: int
-    # The share of the device's capacity that may be held, 0.1 to 1, decided by millionths; no bound
-    # where the capacity is unknown.
-    gpu_memory_fraction: float
-    # What stays free on the device: no more is taken from it when less would be left.
-    min_free_bytes: int
-    # Free buffers that a bucket keeps, as a count; 0: none.
-    max_pooled_per_bucket: int
-    # Free buffers of all buckets together; 0: no bound.
-    max_pooled_bytes: int
-    # pre_allocate_count sizes; may be NULL when there are none.
-    pre_allocate_sizes: Any
-    # How many there are.
-    pre_allocate_count: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("flags", ctypes.c_uint32),
-        ("gpu_memory_fraction", ctypes.c_double),
-        ("min_free_bytes", ctypes.c_uint64),
-        ("max_pooled_per_bucket", ctypes.c_uint64),
-        ("max_pooled_bytes", ctypes.c_uint64),
-        ("pre_allocate_sizes", ctypes.POINTER(ctypes.c_uint64)),
-        ("pre_allocate_count", ctypes.c_uint64),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_memory_config:
-        """A struct with the values of FERRUM_MEMORY_CONFIG_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        self.flags = 1
-        self.gpu_memory_fraction = 0.9
-        self.min_free_bytes = 536870912
-        self.max_pooled_per_bucket = 8
-        return self
-
-
-class ferrum_memory_stats(ctypes.Structure):
-    """Counters of a fallback manager or a generic pool. Nothing but its own buffers is in them:
-    the device may be full while the pool is not.
-    """
-
-    struct_size: int
-    reserved: int
-    # Buffers had and not given back: those in use and those pooled.
-    total_allocated_bytes: int
-    # Buffers in use.
-    in_use_bytes: int
-    # Free buffers in the buckets.
-    pooled_bytes: int
-    # The highest value of in_use_bytes.
-    peak_bytes: int
-    # Requests that were served from the buckets, as a count.
-    pool_hits: int
-    # Requests that were not, as a count.
-    pool_misses: int
-    # Buffers that were made on the host for want of room, as a count.
-    cpu_fallbacks: int
-    # Buffers in use, tracked or not, as a count.
-    active_buffers: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-        ("total_allocated_bytes", ctypes.c_uint64),
-        ("in_use_bytes", ctypes.c_uint64),
-        ("pooled_bytes", ctypes.c_uint64),
-        ("peak_bytes", ctypes.c_uint64),
-        ("pool_hits", ctypes.c_uint64),
-        ("pool_misses", ctypes.c_uint64),
-        ("cpu_fallbacks", ctypes.c_uint64),
-        ("active_buffers", ctypes.c_uint64),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_memory_stats:
-        """A struct with the values of FERRUM_MEMORY_STATS_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_memory_ratios(ctypes.Structure):
-    """Ratios of a ferrum_memory_stats. They are of the pool, not of the device."""
-
-    struct_size: int
-    reserved: int
-    # hits / (hits + misses); 0 when nothing was asked for.
-    hit_rate: float
-    # in_use / total_allocated; 0 when that is 0.
-    utilization: float
-    # The same, but 1 when that is 0: nothing is wasted.
-    efficiency: float
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-        ("hit_rate", ctypes.c_double),
-        ("utilization", ctypes.c_double),
-        ("efficiency", ctypes.c_double),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_memory_ratios:
-        """A struct with the values of FERRUM_MEMORY_RATIOS_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_buffer_metadata(ctypes.Structure):
-    """What a tracker knows of a buffer."""
-
-    # Not 0.
-    buffer_id: int
-    # Size of the buffer.
-    size_bytes: int
-    # Elements, as a count.
-    num_elements: int
-    # The time since it was made.
-    age_ns: int
-    # Where it is; {0}: on no device that is known.
-    device: ferrum_device
-    # Which side it is on.
-    location: int
-    reserved: int
-    # Text with its NUL; empty: none.
-    tag: bytes
-
-    _fields_ = [
-        ("buffer_id", ctypes.c_uint64),
-        ("size_bytes", ctypes.c_uint64),
-        ("num_elements", ctypes.c_uint64),
-        ("age_ns", ctypes.c_uint64),
-        ("device", ferrum_device),
-        ("location", ferrum_buffer_location),
-        ("reserved", ctypes.c_uint32),
-        ("tag", ctypes.c_char * 64),
-    ]
-
-
-class ferrum_tracker_totals(ctypes.Structure):
-    """Numbers of a tracker."""
-
-    struct_size: int
-    reserved: int
-    # Buffers, as a count.
-    count: int
-    # The sum of their sizes.
-    total_bytes: int
-    # The highest value of total_bytes.
-    peak_bytes: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-        ("count", ctypes.c_uint64),
-        ("total_bytes", ctypes.c_uint64),
-        ("peak_bytes", ctypes.c_uint64),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_tracker_totals:
-        """A struct with the values of FERRUM_TRACKER_TOTALS_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_buffer_use(ctypes.Structure):
-    """What a buffer of a generic pool is taken for; for its tracker only."""
-
-    struct_size: int
-    # Which side it is on.
-    location: int
-    # Elements, as a count.
-    num_elements: int
-    # At most 63 bytes; NULL: none.
-    tag: bytes | None
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("location", ferrum_buffer_location),
-        ("num_elements", ctypes.c_uint64),
-        ("tag", ctypes.c_char_p),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_buffer_use:
-        """A struct with the values of FERRUM_BUFFER_USE_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_buffer_lease(ctypes.Structure):
-    """A buffer of a generic pool."""
-
-    # The caller's word for it: a pointer, a handle, an index.
-    buffer: int
-    # Its size, which may be more than was asked for.
-    size_bytes: int
-    # 0 unless the pool tracks.
-    buffer_id: int
-
-    _fields_ = [
-        ("buffer", ctypes.c_uint64),
-        ("size_bytes", ctypes.c_uint64),
-        ("buffer_id", ctypes.c_uint64),
-    ]
-
-
-class ferrum_fallback_stats(ctypes.Structure):
-    """What of a fallback manager is or was on the host."""
-
-    struct_size: int
-    reserved: int
-    # On the host now.
-    cpu_bytes: int
-    # Buffers on the host now, as a count.
-    cpu_buffers: int
-    # Moves to the host so far, as a count.
-    moved_to_cpu: int
-    # Moves to the device so far, as a count.
-    moved_to_gpu: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-        ("cpu_bytes", ctypes.c_uint64),
-        ("cpu_buffers", ctypes.c_uint64),
-        ("moved_to_cpu", ctypes.c_uint64),
-        ("moved_to_gpu", ctypes.c_uint64),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_fallback_stats:
-        """A struct with the values of FERRUM_FALLBACK_STATS_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_buffer_request(ctypes.Structure):
-    """A buffer as asked for."""
-
-    struct_size: int
-    # What the elements are.
-    dtype: int
-    # Elements, as a count; not 0.
-    num_elements: int
-    # Where it may be made.
-    place: int
-    # FERRUM_BUFFER_* flags.
-    flags: int
-    # Of the device, that uses the buffer first; {0}: the default one.
-    stream: ferrum_stream
-    # For the tracker, at most 63 bytes; NULL: none.
-    tag: bytes | None
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("dtype", ferrum_dtype),
-        ("num_elements", ctypes.c_uint64),
-        ("place", ferrum_buffer_place),
-        ("flags", ctypes.c_uint32),
-        ("stream", ferrum_stream),
-        ("tag", ctypes.c_char_p),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_buffer_request:
-        """A struct with the values of FERRUM_BUFFER_REQUEST_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_fallback_buffer_info(ctypes.Structure):
-    """A buffer of a fallback manager."""
-
-    struct_size: int
-    # What the elements are.
-    dtype: int
-    # Stays the same when the buffer moves.
-    buffer_id: int
-    # Elements, as a count.
-    num_elements: int
-    # What they take.
-    size_bytes: int
-    # Where the buffer is: in the device, or on the CPU side a pointer. Good until it moves.
-    address: int
-    # The manager that it is of.
-    manager: ferrum_fallback_manager
-    # Of that side.
-    device: ferrum_device
-    # Which side it is on.
-    location: int
-    # How often it is pinned.
-    pins: int
-    # FERRUM_BUFFER_* flags.
-    flags: int
-    reserved: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("dtype", ferrum_dtype),
-        ("buffer_id", ctypes.c_uint64),
-        ("num_elements", ctypes.c_uint64),
-        ("size_bytes", ctypes.c_uint64),
-        ("address", ferrum_address),
-        ("manager", ferrum_fallback_manager),
-        ("device", ferrum_device),
-        ("location", ferrum_buffer_location),
-        ("pins", ctypes.c_uint32),
-        ("flags", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_fallback_buffer_info:
-        """A struct with the values of FERRUM_FALLBACK_BUFFER_INFO_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_map_request(ctypes.Structure):
-    """A range of a block that the host is to address."""
-
-    struct_size: int
-    # FERRUM_HOST_*
-    access: int
-    # The block.
-    memory: ferrum_memory
-    # First byte.
-    offset_bytes: int
-    # Not 0; FERRUM_MAP_TO_END: the rest of the block.
-    size_bytes: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("access", ferrum_host_access),
-        ("memory", ferrum_memory),
-        ("offset_bytes", ctypes.c_uint64),
-        ("size_bytes", ctypes.c_uint64),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_map_request:
-        """A struct with the values of FERRUM_MAP_REQUEST_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        self.access = 2
-        self.size_bytes = 18446744073709551615
-        return self
-
-
-class ferrum_mapping(ctypes.Structure):
-    """A range of a block that the host addresses."""
-
-    struct_size: int
-    # host_pointer is a copy, which ferrum_memory_unmap writes back (1), not the block.
-    is_staged: int
-    # Names the mapping among those of its block; never 0.
-    mapping_id: int
-    # Valid until the mapping has ended; size_bytes from there on.
-    host_pointer: int | None
-    # Length of the range.
-    size_bytes: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("is_staged", ctypes.c_uint32),
-        ("mapping_id", ctypes.c_uint64),
-        ("host_pointer", ctypes.c_void_p),
-        ("size_bytes", ctypes.c_uint64),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_mapping:
-        """A struct with the values of FERRUM_MAPPING_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_link_request(ctypes.Structure):
-    """Memory for two devices, as asked for."""
-
-    struct_size: int
-    reserved: int
-    # Not 0.
-    size_bytes: int
-    # Of the first address: a power of two up to FERRUM_ALIGNMENT_MAX; 0: the pool's.
-    alignment_bytes: int
-    # Name for the books, at most 63 bytes; NULL: none.
-    tag: bytes | None
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-        ("size_bytes", ctypes.c_uint64),
-        ("alignment_bytes", ctypes.c_uint64),
-        ("tag", ctypes.c_char_p),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_link_request:
-        """A struct with the values of FERRUM_LINK_REQUEST_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_usage_hints(ctypes.Structure):
-    """The last hint of each axis; FERRUM_USAGE_NONE where none was given."""
-
-    struct_size: int
-    # FERRUM_USAGE_SEQUENTIAL, FERRUM_USAGE_RANDOM or none.
-    order: int
-    # FERRUM_USAGE_READ_MOSTLY, FERRUM_USAGE_WRITE_MOSTLY or none.
-    direction: int
-    # FERRUM_USAGE_TEMPORARY, FERRUM_USAGE_RESIDENT or none.
-    lifetime: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("order", ferrum_usage_hint),
-        ("direction", ferrum_usage_hint),
-        ("lifetime", ferrum_usage_hint),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_usage_hints:
-        """A struct with the values of FERRUM_USAGE_HINTS_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_access_stats(ctypes.Structure):
-    """What copies, fills, writes, reads and mappings did with a block."""
-
-    struct_size: int
-    # The manager tracks (1); else all below is 0.
-    is_tracked: int
-    # There was an access (1); else last_access_ns means nothing.
-    is_accessed: int
-    # Pattern of the last accesses.
-    pattern: int
-    # How many reads there were.
-    read_count: int
-    # How many writes there were.
-    write_count: int
-    # Mean size of a read, rounded down; 0 when there was none.
-    average_read_bytes: int
-    # Mean size of a write, rounded down; 0 when there was none.
-    average_write_bytes: int
-    # Monotonic time of the last access since ferrum_init.
-    last_access_ns: int
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("is_tracked", ctypes.c_uint32),
-        ("is_accessed", ctypes.c_uint32),
-        ("pattern", ferrum_access_pattern),
-        ("read_count", ctypes.c_uint64),
-        ("write_count", ctypes.c_uint64),
-        ("average_read_bytes", ctypes.c_uint64),
-        ("average_write_bytes", ctypes.c_uint64),
-        ("last_access_ns", ctypes.c_uint64),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_access_stats:
-        """A struct with the values of FERRUM_ACCESS_STATS_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_adoption(ctypes.Structure):
-    """Memory of somebody else's that is to get a handle."""
-
-    struct_size: int
-    # FERRUM_MEMORY_*, what it is used for.
-    memory_type: int
-    # Where the manager's device has it; on a host device a pointer. Where
-    # FERRUM_CAPABILITY_REGISTERED_MEMORY is there, that of FERRUM_MEMORY_PINNED and
-    # FERRUM_MEMORY_MAPPED may be a pointer to any memory of the process.
-    address: int
-    # Not 0.
-    size_bytes: int
-    # Name for the books, at most 63 bytes; NULL: none.
-    tag: bytes | None
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("memory_type", ferrum_memory_type),
-        ("address", ferrum_address),
-        ("size_bytes", ctypes.c_uint64),
-        ("tag", ctypes.c_char_p),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_adoption:
-        """A struct with the values of FERRUM_ADOPTION_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-# Work of the caller in a stream. Runs on a thread of the library, in the stream's order, with no
-# lock held. It may call the library, but no function that may wait for a stream: synchronize, copy
-# (also ferrum_memory_copy_async, which waits for its turn), read, write, map, unmap, defragment,
-# measure, destroy and close answer FERRUM_ERROR_INVALID_STATE there, as does ferrum_shutdown. An
-# allocation there does not wait for memory.
-ferrum_host_fn = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-
-
-# Queues work in a stream of the caller's. It must have work(work_data) called once, on any thread,
-# after what was queued before and before what is queued later; at once is right too. It is called
-# on the threads that use the stream, and must not call the library: that may hold locks.
-#
-# @return FERRUM_OK, or an error when the work will not be called.
-ferrum_enqueue_fn = ctypes.CFUNCTYPE(
-    ferrum_status, ferrum_host_fn, ctypes.c_void_p, ctypes.c_void_p
-)
-
-
-class ferrum_foreign_stream(ctypes.Structure):
-    """A stream that somebody else made."""
-
-    struct_size: int
-    reserved: int
-    # Handle in the runtime of the device's vendor, such as a CUstream; 0 on host devices, where
-    # enqueue is given. It names one queue, whichever thread uses it.
-    native_handle: int
-    # Queues work in it; NULL with a native_handle.
-    enqueue: Any
-    # For enqueue.
-    user_data: int | None
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-        ("native_handle", ctypes.c_uint64),
-        ("enqueue", ferrum_enqueue_fn),
-        ("user_data", ctypes.c_void_p),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_foreign_stream:
-        """A struct with the values of FERRUM_FOREIGN_STREAM_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_page_import(ctypes.Structure):
-    """Pages that a process exported."""
-
-    struct_size: int
-    reserved: int
-    # One for each page, in the order in which they are to lie; they stay the caller's.
-    descriptors: Any
-    # How many pages there are.
-    count: int
-    # Of the pool that they come from: not less, and not more.
-    page_bytes: int
-    # Name for the books, at most 63 bytes; NULL: none.
-    tag: bytes | None
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-        ("descriptors", ctypes.POINTER(ctypes.c_int32)),
-        ("count", ctypes.c_uint64),
-        ("page_bytes", ctypes.c_uint64),
-        ("tag", ctypes.c_char_p),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_page_import:
-        """A struct with the values of FERRUM_PAGE_IMPORT_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_shared_memory(ctypes.Structure):
-    """A range of one process's device memory, as bytes that mean it in another."""
-
-    struct_size: int
-    reserved: int
-    # Where the range begins in what the handle names.
-    offset_bytes: int
-    # Its size.
-    size_bytes: int
-    # Opaque.
-    handle: Any
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-        ("offset_bytes", ctypes.c_uint64),
-        ("size_bytes", ctypes.c_uint64),
-        ("handle", ctypes.c_uint8 * 64),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_shared_memory:
-        """A struct with the values of FERRUM_SHARED_MEMORY_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_shared_event(ctypes.Structure):
-    """An event of one process, as bytes that mean it in another."""
-
-    struct_size: int
-    reserved: int
-    # Opaque.
-    handle: Any
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-        ("handle", ctypes.c_uint8 * 64),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_shared_event:
-        """A struct with the values of FERRUM_SHARED_EVENT_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-# Receives log messages. Runs on a thread of the library, one call at a time, with no lock held; it
-# may call the library but ferrum_shutdown. The message is valid during the call only.
-ferrum_log_fn = ctypes.CFUNCTYPE(None, ferrum_log_level, ctypes.c_char_p, ctypes.c_void_p)
-
-
-# Hears of a change of the pressure level. Runs on a thread of the library, one call at a time, with
-# no lock held; it may call the library but ferrum_shutdown. A level is left downwards only once the
-# use is 1 % of the device below its bound, so that it cannot flap.
-ferrum_pressure_fn = ctypes.CFUNCTYPE(None, ferrum_device, ferrum_pressure_level, ctypes.c_void_p)
-
-
-# Asked to free memory when an allocation would otherwise fail. Runs on a thread of the library,
-# with no lock held; it may free and trim through the library; an allocation inside it fails instead
-# of asking again.
-#
-# @return bytes that were freed, 0 if none.
-ferrum_reclaim_fn = ctypes.CFUNCTYPE(
-    ctypes.c_uint64, ferrum_device, ctypes.c_uint64, ctypes.c_void_p
-)
-
-
-# Asked to free memory of a model when pages are short. Runs on a thread of the library, with no
-# lock held; it may call the library, mostly to free ranges of its model. What it frees after its
-# deadline goes to who waits then.
-#
-# @param model id of the model, valid during the call only. @return bytes that were freed, 0 if
-# none.
-ferrum_model_reclaim_fn = ctypes.CFUNCTYPE(
-    ctypes.c_uint64, ferrum_elastic_pool, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_void_p
-)
-
-
-# Hears of a change: the levels of all watched devices, in the order of their coming; a device that
-# comes or goes is a change, too. Runs on a thread of the library, one call at a time, with no lock
-# held; it may call the library but ferrum_shutdown. Every change is told, in order and once; only
-# when more than 1024 wait does the last one give way to the next.
-#
-# @param levels count of them, valid during the call only.
-ferrum_monitor_fn = ctypes.CFUNCTYPE(
-    None, ferrum_monitor, ctypes.POINTER(ferrum_device_level), ctypes.c_size_t, ctypes.c_void_p
-)
-
-
-# A strategy of the caller's. Runs on the thread of the selection with no lock held, on several at
-# once if they select; it may call the library but ferrum_shutdown.
-#
-# @param request of the selection; devices is NULL. Valid during the call only. @param options count
-# candidates, also those that cannot serve the request. @param chosen_out is -1, for none, until the
-# callback sets the index of its choice. @return FERRUM_OK, or an error that the selection then
-# fails with; its message names the strategy.
-ferrum_placement_fn = ctypes.CFUNCTYPE(
-    ferrum_status,
-    ctypes.POINTER(ferrum_placement_request),
-    ctypes.POINTER(ferrum_placement_option),
-    ctypes.c_size_t,
-    ctypes.POINTER(ctypes.c_int64),
-    ctypes.c_void_p,
-)
-
-
-# Struct, size, alignment and the offset of each field, as the header's compiler
-# lays them out.
-LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
-    (ferrum_device, 8, 8, (0,)),
-    (ferrum_stream, 8, 8, (0,)),
-    (ferrum_event, 8, 8, (0,)),
-    (ferrum_pool, 8, 8, (0,)),
-    (ferrum_vpool, 8, 8, (0,)),
-    (ferrum_elastic_pool, 8, 8, (0,)),
-    (ferrum_manager, 8, 8, (0,)),
-    (ferrum_memory, 8, 8, (0,)),
-    (ferrum_registration, 8, 8, (0,)),
-    (ferrum_config, 24, 8, (0, 4, 8, 16, 20)),
-    (
-        ferrum_error_info,
-        1328,
-        8,
-        (0, 4, 8, 16, 80, 144, 176, 1200, 1204, 1208, 1216, 1224, 1232, 1240, 1248, 1256, 1264),
-    ),
-    (ferrum_backend_choice, 1088, 8, (0, 4, 8, 12, 16, 24, 32, 64)),
-    (ferrum_host_info, 152, 8, (0, 4, 8, 16, 24)),
-    (ferrum_device_info, 232, 8, (0, 4, 8, 16, 24, 32, 40, 72, 104)),
-    (ferrum_memory_info, 80, 8, (0, 4, 8, 16, 24, 32, 40, 48, 52, 56, 60, 64, 72)),
-    (ferrum_gauge, 16, 8, (0, 8)),
-    (ferrum_statistics, 176, 8, (0, 4, 8, 24, 40, 56, 72, 88, 104, 120, 136, 144, 152, 160, 168)),
-    (
-        ferrum_pool_config,
-        136,
+# A text is one of the caller; a buffer to be filled is passed as one, too.
+_KINDS = {
+    "void": None,
+    "void *": ctypes.c_void_p,
+    "char *": ctypes.c_char_p,
+    "int8_t": ctypes.c_int8,
+    "uint8_t": ctypes.c_uint8,
+    "int16_t": ctypes.c_int16,
+    "uint16_t": ctypes.c_uint16,
+    "int32_t": ctypes.c_int32,
+    "uint32_t": ctypes.c_uint32,
+    "int64_t": ctypes.c_int64,
+    "uint64_t": ctypes.c_uint64,
+    "size_t": ctypes.c_size_t,
+    "float": ctypes.c_float,
+    "double": ctypes.c_double,
+    "char": ctypes.c_char,
+}
+
+# Size and alignment of each struct, and type and offset of each field, as the
+# header's compiler lays them out.
+STRUCTS = {
+    "ferrum_device": (8, 8, (("id", "uint64_t", 0),)),
+    "ferrum_stream": (8, 8, (("id", "uint64_t", 0),)),
+    "ferrum_event": (8, 8, (("id", "uint64_t", 0),)),
+    "ferrum_pool": (8, 8, (("id", "uint64_t", 0),)),
+    "ferrum_vpool": (8, 8, (("id", "uint64_t", 0),)),
+    "ferrum_elastic_pool": (8, 8, (("id", "uint64_t", 0),)),
+    "ferrum_manager": (8, 8, (("id", "uint64_t", 0),)),
+    "ferrum_memory": (8, 8, (("id", "uint64_t", 0),)),
+    "ferrum_registration": (8, 8, (("id", "uint64_t", 0),)),
+    "ferrum_config": (
+        24,
         8,
         (
-            0,
-            4,
-            8,
-            16,
-            24,
-            32,
-            40,
-            44,
-            48,
-            56,
-            64,
-            68,
-            72,
-            80,
-            88,
-            96,
-            104,
-            112,
-            116,
-            120,
-            128,
-            132,
+            ("struct_size", "uint32_t", 0),
+            ("host_devices", "uint32_t", 4),
+            ("host_memory_bytes", "uint64_t", 8),
+            ("flags", "uint32_t", 16),
+            ("reserved", "uint32_t", 20),
         ),
     ),
-    (ferrum_pool_request, 48, 8, (0, 4, 8, 16, 24, 32, 40)),
-    (ferrum_graph_info, 48, 8, (0, 4, 8, 16, 24, 32, 40)),
-    (ferrum_pool_info, 64, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56)),
-    (ferrum_block_info, 264, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 120, 184, 192, 200)),
-    (ferrum_manager_config, 88, 8, (0, 4, 8, 12, 16, 20, 24)),
-    (ferrum_allocation_request, 40, 8, (0, 4, 8, 16, 24, 32, 36)),
-    (
-        ferrum_handle_info,
-        176,
+    "ferrum_error_info": (
+        1328,
         8,
-        (0, 4, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 84, 88, 152, 156, 160, 168, 172),
+        (
+            ("struct_size", "uint32_t", 0),
+            ("status", "ferrum_status", 4),
+            ("native_code", "int64_t", 8),
+            ("function", "char[64]", 16),
+            ("operation", "char[64]", 80),
+            ("device", "char[32]", 144),
+            ("message", "char[1024]", 176),
+            ("facts", "uint32_t", 1200),
+            ("reserved", "uint32_t", 1204),
+            ("offset_bytes", "uint64_t", 1208),
+            ("size_bytes", "uint64_t", 1216),
+            ("capacity_bytes", "uint64_t", 1224),
+            ("page_bytes", "uint64_t", 1232),
+            ("requested_bytes", "uint64_t", 1240),
+            ("available_bytes", "uint64_t", 1248),
+            ("largest_free_bytes", "uint64_t", 1256),
+            ("model", "char[64]", 1264),
+        ),
     ),
-    (ferrum_transfer, 48, 8, (0, 4, 8, 16, 24, 32, 40)),
-    (ferrum_fill, 40, 8, (0, 4, 8, 16, 24, 32, 36)),
-    (
-        ferrum_defragmentation_stats,
+    "ferrum_backend_choice": (
+        1088,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("backend", "ferrum_backend", 4),
+            ("device_index", "uint32_t", 8),
+            ("reserved", "uint32_t", 12),
+            ("total_bytes", "uint64_t", 16),
+            ("free_bytes", "uint64_t", 24),
+            ("id", "char[32]", 32),
+            ("tried", "char[1024]", 64),
+        ),
+    ),
+    "ferrum_host_info": (
         152,
         8,
         (
-            0,
-            4,
-            8,
-            12,
-            16,
-            24,
-            32,
-            40,
-            48,
-            56,
-            64,
-            72,
-            80,
-            88,
-            96,
-            104,
-            112,
-            120,
-            128,
-            136,
-            140,
-            144,
+            ("struct_size", "uint32_t", 0),
+            ("available_known", "uint32_t", 4),
+            ("total_bytes", "uint64_t", 8),
+            ("available_bytes", "uint64_t", 16),
+            ("cpu_name", "char[128]", 24),
         ),
     ),
-    (ferrum_reclaim_config, 16, 8, (0, 4, 8)),
-    (ferrum_page_sizes, 24, 8, (0, 4, 8, 16)),
-    (ferrum_vpool_config, 48, 8, (0, 4, 8, 16, 24, 32, 40, 44)),
-    (ferrum_vpool_request, 48, 8, (0, 4, 8, 16, 24, 32, 40)),
-    (
-        ferrum_vpool_info,
+    "ferrum_device_info": (
         232,
         8,
         (
-            0,
-            4,
-            8,
-            12,
-            16,
-            24,
-            32,
-            40,
-            48,
-            56,
-            64,
-            72,
-            80,
-            88,
-            96,
-            104,
-            112,
-            120,
-            128,
-            136,
-            144,
-            152,
-            160,
-            168,
-            176,
-            184,
-            192,
-            200,
-            208,
-            216,
-            224,
+            ("struct_size", "uint32_t", 0),
+            ("ordinal", "uint32_t", 4),
+            ("capabilities", "uint64_t", 8),
+            ("total_bytes", "uint64_t", 16),
+            ("granularity_bytes", "uint64_t", 24),
+            ("alignment_bytes", "uint64_t", 32),
+            ("id", "char[32]", 40),
+            ("backend", "char[32]", 72),
+            ("name", "char[128]", 104),
         ),
     ),
-    (ferrum_compact_report, 48, 8, (0, 4, 8, 16, 24, 32, 40)),
-    (ferrum_elastic_pool_config, 40, 8, (0, 4, 8, 16, 24, 32, 36)),
-    (ferrum_model_config, 40, 8, (0, 4, 8, 16, 24, 32, 36)),
-    (ferrum_model_request, 48, 8, (0, 4, 8, 16, 24, 32, 40)),
-    (
-        ferrum_model_info,
+    "ferrum_memory_info": (
+        80,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("pressure", "ferrum_pressure_level", 4),
+            ("total_bytes", "uint64_t", 8),
+            ("used_bytes", "uint64_t", 16),
+            ("free_bytes", "uint64_t", 24),
+            ("reserved_bytes", "uint64_t", 32),
+            ("active_allocations", "uint64_t", 40),
+            ("fragmentation_ratio", "float", 48),
+            ("utilization_percent", "float", 52),
+            ("bandwidth_known", "uint32_t", 56),
+            ("bandwidth_gbps", "float", 60),
+            ("reading_age_ns", "uint64_t", 64),
+            ("largest_free_bytes", "uint64_t", 72),
+        ),
+    ),
+    "ferrum_gauge": (
+        16,
+        8,
+        (
+            ("current", "uint64_t", 0),
+            ("peak", "uint64_t", 8),
+        ),
+    ),
+    "ferrum_statistics": (
+        176,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("reserved_field", "uint32_t", 4),
+            ("requested", "ferrum_gauge", 8),
+            ("allocated", "ferrum_gauge", 24),
+            ("active", "ferrum_gauge", 40),
+            ("cached", "ferrum_gauge", 56),
+            ("unusable", "ferrum_gauge", 72),
+            ("reserved", "ferrum_gauge", 88),
+            ("live_blocks", "ferrum_gauge", 104),
+            ("segments", "ferrum_gauge", 120),
+            ("allocations", "uint64_t", 136),
+            ("frees", "uint64_t", 144),
+            ("failures", "uint64_t", 152),
+            ("largest_free_bytes", "uint64_t", 160),
+            ("thread_cached_bytes", "uint64_t", 168),
+        ),
+    ),
+    "ferrum_pool_config": (
+        136,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("enable_auto_expansion", "uint32_t", 4),
+            ("initial_size_bytes", "uint64_t", 8),
+            ("max_size_bytes", "uint64_t", 16),
+            ("growth_increment_bytes", "uint64_t", 24),
+            ("alignment_bytes", "uint64_t", 32),
+            ("pre_allocate", "uint32_t", 40),
+            ("enable_stats", "uint32_t", 44),
+            ("strategy", "char *", 48),
+            ("name", "char *", 56),
+            ("tracking", "uint32_t", 64),
+            ("debug", "uint32_t", 68),
+            ("thread_cache_bytes", "uint64_t", 72),
+            ("min_held_bytes", "uint64_t", 80),
+            ("release_threshold_bytes", "uint64_t", 88),
+            ("fixed_block_bytes", "uint64_t", 96),
+            ("page_bytes", "uint64_t", 104),
+            ("paging", "ferrum_paging", 112),
+            ("ready_pages", "uint32_t", 116),
+            ("physical_page_bytes", "uint64_t", 120),
+            ("segment_source", "ferrum_segment_source", 128),
+            ("reserved", "uint32_t", 132),
+        ),
+    ),
+    "ferrum_pool_request": (
+        48,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("tag", "uint32_t", 4),
+            ("size_bytes", "uint64_t", 8),
+            ("alignment_bytes", "uint64_t", 16),
+            ("stream", "ferrum_stream", 24),
+            ("expected_lifetime_ns", "uint64_t", 32),
+            ("group", "uint64_t", 40),
+        ),
+    ),
+    "ferrum_graph_info": (
+        48,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("capturing", "uint32_t", 4),
+            ("sharing", "uint64_t", 8),
+            ("held_bytes", "uint64_t", 16),
+            ("live_bytes", "uint64_t", 24),
+            ("live_blocks", "uint64_t", 32),
+            ("parked_bytes", "uint64_t", 40),
+        ),
+    ),
+    "ferrum_pool_info": (
+        64,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("reserved", "uint32_t", 4),
+            ("held_bytes", "uint64_t", 8),
+            ("page_bytes", "uint64_t", 16),
+            ("mapped_pages", "uint64_t", 24),
+            ("idle_pages", "uint64_t", 32),
+            ("ready_pages", "uint64_t", 40),
+            ("segments", "uint64_t", 48),
+            ("address_bytes", "uint64_t", 56),
+        ),
+    ),
+    "ferrum_block_info": (
+        264,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("state", "ferrum_block_state", 4),
+            ("pool", "ferrum_pool", 8),
+            ("manager", "uint64_t", 16),
+            ("address", "uint64_t", 24),
+            ("size_bytes", "uint64_t", 32),
+            ("requested_bytes", "uint64_t", 40),
+            ("age_ns", "uint64_t", 48),
+            ("pool_name", "char[64]", 56),
+            ("tag", "char[64]", 120),
+            ("vpool", "ferrum_vpool", 184),
+            ("elastic_pool", "ferrum_elastic_pool", 192),
+            ("model", "char[64]", 200),
+        ),
+    ),
+    "ferrum_manager_config": (
+        88,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("enable_tracking", "uint32_t", 4),
+            ("enable_auto_gc", "uint32_t", 8),
+            ("enable_debug", "uint32_t", 12),
+            ("gc_threshold", "float", 16),
+            ("max_concurrent_transfers", "uint32_t", 20),
+            ("pool_configs", "ferrum_pool_config *[8]", 24),
+        ),
+    ),
+    "ferrum_allocation_request": (
+        40,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("memory_type", "ferrum_memory_type", 4),
+            ("size_bytes", "uint64_t", 8),
+            ("alignment_bytes", "uint64_t", 16),
+            ("tag", "char *", 24),
+            ("flags", "uint32_t", 32),
+            ("reserved", "uint32_t", 36),
+        ),
+    ),
+    "ferrum_handle_info": (
+        176,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("memory_type", "ferrum_memory_type", 4),
+            ("memory", "ferrum_memory", 8),
+            ("manager", "ferrum_manager", 16),
+            ("device", "ferrum_device", 24),
+            ("size_bytes", "uint64_t", 32),
+            ("allocated_bytes", "uint64_t", 40),
+            ("alignment_bytes", "uint64_t", 48),
+            ("address", "ferrum_address", 56),
+            ("host_pointer", "void *", 64),
+            ("allocated_at_ns", "uint64_t", 72),
+            ("is_mapped", "uint32_t", 80),
+            ("operations_in_flight", "uint32_t", 84),
+            ("tag", "char[64]", 88),
+            ("is_relocatable", "uint32_t", 152),
+            ("pin_count", "uint32_t", 156),
+            ("linked", "ferrum_memory", 160),
+            ("is_adopted", "uint32_t", 168),
+            ("reserved_end", "uint32_t", 172),
+        ),
+    ),
+    "ferrum_transfer": (
+        48,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("reserved", "uint32_t", 4),
+            ("src", "ferrum_memory", 8),
+            ("dst", "ferrum_memory", 16),
+            ("size_bytes", "uint64_t", 24),
+            ("src_offset_bytes", "uint64_t", 32),
+            ("dst_offset_bytes", "uint64_t", 40),
+        ),
+    ),
+    "ferrum_fill": (
+        40,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("pattern_bytes", "uint32_t", 4),
+            ("memory", "ferrum_memory", 8),
+            ("offset_bytes", "uint64_t", 16),
+            ("size_bytes", "uint64_t", 24),
+            ("pattern", "uint32_t", 32),
+            ("reserved", "uint32_t", 36),
+        ),
+    ),
+    "ferrum_defragmentation_stats": (
+        152,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("fragmentation_before", "float", 4),
+            ("fragmentation_after", "float", 8),
+            ("reserved", "uint32_t", 12),
+            ("memory_freed_bytes", "uint64_t", 16),
+            ("blocks_moved", "uint64_t", 24),
+            ("blocks_skipped", "uint64_t", 32),
+            ("time_taken_ns", "uint64_t", 40),
+            ("time_taken_ms", "uint64_t", 48),
+            ("bytes_moved", "uint64_t", 56),
+            ("pages_emptied", "uint64_t", 64),
+            ("segments_emptied", "uint64_t", 72),
+            ("blocks_kept", "uint64_t", 80),
+            ("skipped_not_relocatable", "uint64_t", 88),
+            ("skipped_debugged", "uint64_t", 96),
+            ("skipped_pinned", "uint64_t", 104),
+            ("skipped_in_use", "uint64_t", 112),
+            ("skipped_no_room", "uint64_t", 120),
+            ("skipped_over_budget", "uint64_t", 128),
+            ("budget_ended", "uint32_t", 136),
+            ("reserved_end", "uint32_t", 140),
+            ("skipped_mapped", "uint64_t", 144),
+        ),
+    ),
+    "ferrum_reclaim_config": (
+        16,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("priority", "int32_t", 4),
+            ("deadline_ns", "uint64_t", 8),
+        ),
+    ),
+    "ferrum_page_sizes": (
+        24,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("reserved", "uint32_t", 4),
+            ("minimum_bytes", "uint64_t", 8),
+            ("recommended_bytes", "uint64_t", 16),
+        ),
+    ),
+    "ferrum_vpool_config": (
+        48,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("flags", "uint32_t", 4),
+            ("capacity_bytes", "uint64_t", 8),
+            ("page_bytes", "uint64_t", 16),
+            ("limit_bytes", "uint64_t", 24),
+            ("name", "char *", 32),
+            ("ready_pages", "uint32_t", 40),
+            ("backing", "ferrum_backing", 44),
+        ),
+    ),
+    "ferrum_vpool_request": (
+        48,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("reserved", "uint32_t", 4),
+            ("offset_bytes", "uint64_t", 8),
+            ("size_bytes", "uint64_t", 16),
+            ("tag", "char *", 24),
+            ("asleep_wait_ns", "uint64_t", 32),
+            ("stream", "ferrum_stream", 40),
+        ),
+    ),
+    "ferrum_vpool_info": (
+        232,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("unmapped_share", "float", 4),
+            ("fragmentation", "float", 8),
+            ("reserved", "uint32_t", 12),
+            ("base_address", "ferrum_address", 16),
+            ("page_bytes", "uint64_t", 24),
+            ("virtual_capacity_bytes", "uint64_t", 32),
+            ("physical_bytes", "uint64_t", 40),
+            ("peak_physical_bytes", "uint64_t", 48),
+            ("requested_bytes", "uint64_t", 56),
+            ("mapped_pages", "uint64_t", 64),
+            ("retiring_pages", "uint64_t", 72),
+            ("parked_pages", "uint64_t", 80),
+            ("ready_pages", "uint64_t", 88),
+            ("held_bytes", "uint64_t", 96),
+            ("limit_bytes", "uint64_t", 104),
+            ("available_bytes", "uint64_t", 112),
+            ("largest_free_run_bytes", "uint64_t", 120),
+            ("allocations", "uint64_t", 128),
+            ("table_bytes", "uint64_t", 136),
+            ("asleep_pages", "uint64_t", 144),
+            ("asleep_bytes", "uint64_t", 152),
+            ("asleep_host_bytes", "uint64_t", 160),
+            ("asleep_file_bytes", "uint64_t", 168),
+            ("asleep_discarded_bytes", "uint64_t", 176),
+            ("sleeps", "uint64_t", 184),
+            ("wakes", "uint64_t", 192),
+            ("sleep_ns", "uint64_t", 200),
+            ("wake_ns", "uint64_t", 208),
+            ("sleep_failures", "uint64_t", 216),
+            ("wake_failures", "uint64_t", 224),
+        ),
+    ),
+    "ferrum_compact_report": (
+        48,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("reserved", "uint32_t", 4),
+            ("landed_pages", "uint64_t", 8),
+            ("unmapped_pages", "uint64_t", 16),
+            ("released_bytes", "uint64_t", 24),
+            ("runs_before", "uint64_t", 32),
+            ("runs_after", "uint64_t", 40),
+        ),
+    ),
+    "ferrum_elastic_pool_config": (
+        40,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("flags", "uint32_t", 4),
+            ("limit_bytes", "uint64_t", 8),
+            ("page_bytes", "uint64_t", 16),
+            ("name", "char *", 24),
+            ("ready_pages", "uint32_t", 32),
+            ("backing", "ferrum_backing", 36),
+        ),
+    ),
+    "ferrum_model_config": (
+        40,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("priority", "int32_t", 4),
+            ("virtual_bytes", "uint64_t", 8),
+            ("guaranteed_bytes", "uint64_t", 16),
+            ("max_bytes", "uint64_t", 24),
+            ("unscrubbed", "uint32_t", 32),
+            ("guarantee_may_wait", "uint32_t", 36),
+        ),
+    ),
+    "ferrum_model_request": (
+        48,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("at_offset", "uint32_t", 4),
+            ("offset_bytes", "uint64_t", 8),
+            ("size_bytes", "uint64_t", 16),
+            ("tag", "char *", 24),
+            ("asleep_wait_ns", "uint64_t", 32),
+            ("stream", "ferrum_stream", 40),
+        ),
+    ),
+    "ferrum_model_info": (
         288,
         8,
         (
-            0,
-            4,
-            8,
-            12,
-            16,
-            24,
-            32,
-            40,
-            48,
-            56,
-            64,
-            72,
-            80,
-            88,
-            96,
-            104,
-            112,
-            120,
-            128,
-            136,
-            144,
-            152,
-            160,
-            168,
-            176,
-            184,
-            192,
-            200,
-            208,
-            216,
-            224,
-            232,
-            240,
-            248,
-            256,
-            264,
-            272,
-            280,
+            ("struct_size", "uint32_t", 0),
+            ("priority", "int32_t", 4),
+            ("unmapped_share", "float", 8),
+            ("fragmentation", "float", 12),
+            ("base_address", "ferrum_address", 16),
+            ("page_bytes", "uint64_t", 24),
+            ("virtual_capacity_bytes", "uint64_t", 32),
+            ("physical_bytes", "uint64_t", 40),
+            ("peak_physical_bytes", "uint64_t", 48),
+            ("requested_bytes", "uint64_t", 56),
+            ("mapped_pages", "uint64_t", 64),
+            ("retiring_pages", "uint64_t", 72),
+            ("parked_pages", "uint64_t", 80),
+            ("cached_bytes", "uint64_t", 88),
+            ("guaranteed_bytes", "uint64_t", 96),
+            ("max_bytes", "uint64_t", 104),
+            ("available_bytes", "uint64_t", 112),
+            ("largest_free_run_bytes", "uint64_t", 120),
+            ("allocations", "uint64_t", 128),
+            ("frees", "uint64_t", 136),
+            ("failures", "uint64_t", 144),
+            ("waits", "uint64_t", 152),
+            ("waited_ns", "uint64_t", 160),
+            ("reclaim_calls", "uint64_t", 168),
+            ("reclaimed_bytes", "uint64_t", 176),
+            ("table_bytes", "uint64_t", 184),
+            ("asleep_pages", "uint64_t", 192),
+            ("asleep_bytes", "uint64_t", 200),
+            ("asleep_host_bytes", "uint64_t", 208),
+            ("asleep_file_bytes", "uint64_t", 216),
+            ("asleep_discarded_bytes", "uint64_t", 224),
+            ("sleeps", "uint64_t", 232),
+            ("wakes", "uint64_t", 240),
+            ("sleep_ns", "uint64_t", 248),
+            ("wake_ns", "uint64_t", 256),
+            ("sleep_failures", "uint64_t", 264),
+            ("wake_failures", "uint64_t", 272),
+            ("requested_guarantee_bytes", "uint64_t", 280),
         ),
     ),
-    (ferrum_model_limits, 32, 8, (0, 4, 8, 16, 24, 28)),
-    (ferrum_elastic_pool_info, 96, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88)),
-    (ferrum_sleep_config, 48, 8, (0, 4, 8, 16, 24, 32, 40, 44)),
-    (ferrum_sleep_report, 4120, 8, (0, 4, 8, 16, 24)),
-    (ferrum_wake_config, 24, 8, (0, 4, 8, 16)),
-    (ferrum_wake_report, 24, 8, (0, 4, 8, 16)),
-    (ferrum_monitor, 8, 8, (0,)),
-    (ferrum_monitor_config, 24, 8, (0, 4, 8, 16, 20)),
-    (ferrum_device_level, 16, 8, (0, 8, 12)),
-    (ferrum_monitor_pressure, 40, 8, (0, 4, 8, 12, 16, 20, 24, 32)),
-    (ferrum_collected, 88, 8, (0, 8, 12, 16, 20, 24, 32, 40, 48, 56)),
-    (ferrum_placement, 8, 8, (0,)),
-    (ferrum_placement_request, 64, 8, (0, 4, 8, 16, 24, 32, 40, 48, 52, 56, 60)),
-    (ferrum_placement_option, 80, 8, (0, 8, 16, 24, 32, 40, 48, 52, 56, 60, 64)),
-    (ferrum_model_shape, 72, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 64)),
-    (ferrum_kv_cache_shape, 48, 8, (0, 4, 8, 16, 24, 32, 40)),
-    (ferrum_inference_estimate, 40, 8, (0, 4, 8, 16, 24, 32)),
-    (ferrum_estimate_request, 72, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 64)),
-    (ferrum_fallback_manager, 8, 8, (0,)),
-    (ferrum_fallback_buffer, 8, 8, (0,)),
-    (ferrum_tracker, 8, 8, (0,)),
-    (ferrum_generic_pool, 8, 8, (0,)),
-    (ferrum_memory_config, 56, 8, (0, 4, 8, 16, 24, 32, 40, 48)),
-    (ferrum_memory_stats, 72, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 64)),
-    (ferrum_memory_ratios, 32, 8, (0, 4, 8, 16, 24)),
-    (ferrum_buffer_metadata, 112, 8, (0, 8, 16, 24, 32, 40, 44, 48)),
-    (ferrum_tracker_totals, 32, 8, (0, 4, 8, 16, 24)),
-    (ferrum_buffer_use, 24, 8, (0, 4, 8, 16)),
-    (ferrum_buffer_lease, 24, 8, (0, 8, 16)),
-    (ferrum_fallback_stats, 40, 8, (0, 4, 8, 16, 24, 32)),
-    (ferrum_buffer_request, 40, 8, (0, 4, 8, 16, 20, 24, 32)),
-    (ferrum_fallback_buffer_info, 72, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 60, 64, 68)),
-    (ferrum_map_request, 32, 8, (0, 4, 8, 16, 24)),
-    (ferrum_mapping, 32, 8, (0, 4, 8, 16, 24)),
-    (ferrum_link_request, 32, 8, (0, 4, 8, 16, 24)),
-    (ferrum_usage_hints, 16, 4, (0, 4, 8, 12)),
-    (ferrum_access_stats, 56, 8, (0, 4, 8, 12, 16, 24, 32, 40, 48)),
-    (ferrum_adoption, 32, 8, (0, 4, 8, 16, 24)),
-    (ferrum_foreign_stream, 32, 8, (0, 4, 8, 16, 24)),
-    (ferrum_page_import, 40, 8, (0, 4, 8, 16, 24, 32)),
-    (ferrum_shared_memory, 88, 8, (0, 4, 8, 16, 24)),
-    (ferrum_shared_event, 72, 4, (0, 4, 8)),
-)
+    "ferrum_model_limits": (
+        32,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("priority", "int32_t", 4),
+            ("guaranteed_bytes", "uint64_t", 8),
+            ("max_bytes", "uint64_t", 16),
+            ("guarantee_may_wait", "uint32_t", 24),
+            ("reserved", "uint32_t", 28),
+        ),
+    ),
+    "ferrum_elastic_pool_info": (
+        96,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("reserved", "uint32_t", 4),
+            ("page_bytes", "uint64_t", 8),
+            ("physical_limit_bytes", "uint64_t", 16),
+            ("physical_bytes", "uint64_t", 24),
+            ("peak_physical_bytes", "uint64_t", 32),
+            ("num_models", "uint64_t", 40),
+            ("virtual_bytes", "uint64_t", 48),
+            ("guaranteed_bytes", "uint64_t", 56),
+            ("retiring_bytes", "uint64_t", 64),
+            ("cached_bytes", "uint64_t", 72),
+            ("held_bytes", "uint64_t", 80),
+            ("waiting", "uint64_t", 88),
+        ),
+    ),
+    "ferrum_sleep_config": (
+        48,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("backing", "ferrum_sleep_backing", 4),
+            ("tag", "char *", 8),
+            ("directory", "char *", 16),
+            ("stream", "ferrum_stream", 24),
+            ("timeout_ns", "uint64_t", 32),
+            ("num_streams", "uint32_t", 40),
+            ("reserved", "uint32_t", 44),
+        ),
+    ),
+    "ferrum_sleep_report": (
+        4120,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("reserved", "uint32_t", 4),
+            ("released_bytes", "uint64_t", 8),
+            ("elapsed_ns", "uint64_t", 16),
+            ("path", "char[4096]", 24),
+        ),
+    ),
+    "ferrum_wake_config": (
+        24,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("num_streams", "uint32_t", 4),
+            ("tag", "char *", 8),
+            ("timeout_ns", "uint64_t", 16),
+        ),
+    ),
+    "ferrum_wake_report": (
+        24,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("reserved", "uint32_t", 4),
+            ("restored_bytes", "uint64_t", 8),
+            ("elapsed_ns", "uint64_t", 16),
+        ),
+    ),
+    "ferrum_monitor": (8, 8, (("id", "uint64_t", 0),)),
+    "ferrum_monitor_config": (
+        24,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("profile", "ferrum_pressure_profile", 4),
+            ("interval_ns", "uint64_t", 8),
+            ("flags", "uint32_t", 16),
+            ("reserved", "uint32_t", 20),
+        ),
+    ),
+    "ferrum_device_level": (
+        16,
+        8,
+        (
+            ("device", "ferrum_device", 0),
+            ("level", "ferrum_pressure_level", 8),
+            ("reserved", "uint32_t", 12),
+        ),
+    ),
+    "ferrum_monitor_pressure": (
+        40,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("level", "ferrum_pressure_level", 4),
+            ("weighted_level", "ferrum_pressure_level", 8),
+            ("devices", "uint32_t", 12),
+            ("unknown_devices", "uint32_t", 16),
+            ("reserved", "uint32_t", 20),
+            ("total_bytes", "uint64_t", 24),
+            ("used_bytes", "uint64_t", 32),
+        ),
+    ),
+    "ferrum_collected": (
+        88,
+        8,
+        (
+            ("device", "ferrum_device", 0),
+            ("status", "ferrum_status", 8),
+            ("managers", "uint32_t", 12),
+            ("fragmentation_before", "float", 16),
+            ("fragmentation_after", "float", 20),
+            ("memory_freed_bytes", "uint64_t", 24),
+            ("blocks_moved", "uint64_t", 32),
+            ("blocks_skipped", "uint64_t", 40),
+            ("time_taken_ns", "uint64_t", 48),
+            ("reserved", "uint64_t[4]", 56),
+        ),
+    ),
+    "ferrum_placement": (8, 8, (("id", "uint64_t", 0),)),
+    "ferrum_placement_request": (
+        64,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("memory_type", "int32_t", 4),
+            ("size_bytes", "uint64_t", 8),
+            ("alignment_bytes", "uint64_t", 16),
+            ("expected_lifetime_ns", "uint64_t", 24),
+            ("preferred", "ferrum_device *", 32),
+            ("devices", "ferrum_device *", 40),
+            ("preferred_count", "uint32_t", 48),
+            ("device_count", "uint32_t", 52),
+            ("flags", "uint32_t", 56),
+            ("profile", "ferrum_pressure_profile", 60),
+        ),
+    ),
+    "ferrum_placement_option": (
+        80,
+        8,
+        (
+            ("device", "ferrum_device", 0),
+            ("needed_bytes", "uint64_t", 8),
+            ("total_bytes", "uint64_t", 16),
+            ("used_bytes", "uint64_t", 24),
+            ("free_bytes", "uint64_t", 32),
+            ("largest_free_bytes", "uint64_t", 40),
+            ("reason", "ferrum_placement_reason", 48),
+            ("tier", "int32_t", 52),
+            ("preferred_rank", "uint32_t", 56),
+            ("level_after", "ferrum_pressure_level", 60),
+            ("reserved", "uint64_t[2]", 64),
+        ),
+    ),
+    "ferrum_model_shape": (
+        72,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("reserved", "uint32_t", 4),
+            ("hidden_size", "uint64_t", 8),
+            ("intermediate_size", "uint64_t", 16),
+            ("num_layers", "uint64_t", 24),
+            ("vocab_size", "uint64_t", 32),
+            ("num_heads", "uint64_t", 40),
+            ("num_kv_heads", "uint64_t", 48),
+            ("max_seq_len", "uint64_t", 56),
+            ("dtype_bytes", "uint64_t", 64),
+        ),
+    ),
+    "ferrum_kv_cache_shape": (
+        48,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("reserved", "uint32_t", 4),
+            ("num_layers", "uint64_t", 8),
+            ("num_kv_heads", "uint64_t", 16),
+            ("head_dim", "uint64_t", 24),
+            ("max_seq_len", "uint64_t", 32),
+            ("dtype_bytes", "uint64_t", 40),
+        ),
+    ),
+    "ferrum_inference_estimate": (
+        40,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("reserved", "uint32_t", 4),
+            ("model_bytes", "uint64_t", 8),
+            ("kv_cache_bytes", "uint64_t", 16),
+            ("activation_bytes", "uint64_t", 24),
+            ("total_bytes", "uint64_t", 32),
+        ),
+    ),
+    "ferrum_estimate_request": (
+        72,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("flags", "uint32_t", 4),
+            ("context", "uint64_t", 8),
+            ("batch", "uint64_t", 16),
+            ("tensor_parallel", "uint64_t", 24),
+            ("prefill_tokens", "uint64_t", 32),
+            ("overhead_permille", "uint64_t", 40),
+            ("free_bytes", "uint64_t", 48),
+            ("kv_dtype", "char *", 56),
+            ("weight_dtype", "char *", 64),
+        ),
+    ),
+    "ferrum_fallback_manager": (8, 8, (("id", "uint64_t", 0),)),
+    "ferrum_fallback_buffer": (8, 8, (("id", "uint64_t", 0),)),
+    "ferrum_tracker": (8, 8, (("id", "uint64_t", 0),)),
+    "ferrum_generic_pool": (8, 8, (("id", "uint64_t", 0),)),
+    "ferrum_memory_config": (
+        56,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("flags", "uint32_t", 4),
+            ("gpu_memory_fraction", "double", 8),
+            ("min_free_bytes", "uint64_t", 16),
+            ("max_pooled_per_bucket", "uint64_t", 24),
+            ("max_pooled_bytes", "uint64_t", 32),
+            ("pre_allocate_sizes", "uint64_t *", 40),
+            ("pre_allocate_count", "uint64_t", 48),
+        ),
+    ),
+    "ferrum_memory_stats": (
+        72,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("reserved", "uint32_t", 4),
+            ("total_allocated_bytes", "uint64_t", 8),
+            ("in_use_bytes", "uint64_t", 16),
+            ("pooled_bytes", "uint64_t", 24),
+            ("peak_bytes", "uint64_t", 32),
+            ("pool_hits", "uint64_t", 40),
+            ("pool_misses", "uint64_t", 48),
+            ("cpu_fallbacks", "uint64_t", 56),
+            ("active_buffers", "uint64_t", 64),
+        ),
+    ),
+    "ferrum_memory_ratios": (
+        32,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("reserved", "uint32_t", 4),
+            ("hit_rate", "double", 8),
+            ("utilization", "double", 16),
+            ("efficiency", "double", 24),
+        ),
+    ),
+    "ferrum_buffer_metadata": (
+        112,
+        8,
+        (
+            ("buffer_id", "uint64_t", 0),
+            ("size_bytes", "uint64_t", 8),
+            ("num_elements", "uint64_t", 16),
+            ("age_ns", "uint64_t", 24),
+            ("device", "ferrum_device", 32),
+            ("location", "ferrum_buffer_location", 40),
+            ("reserved", "uint32_t", 44),
+            ("tag", "char[64]", 48),
+        ),
+    ),
+    "ferrum_tracker_totals": (
+        32,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("reserved", "uint32_t", 4),
+            ("count", "uint64_t", 8),
+            ("total_bytes", "uint64_t", 16),
+            ("peak_bytes", "uint64_t", 24),
+        ),
+    ),
+    "ferrum_buffer_use": (
+        24,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("location", "ferrum_buffer_location", 4),
+            ("num_elements", "uint64_t", 8),
+            ("tag", "char *", 16),
+        ),
+    ),
+    "ferrum_buffer_lease": (
+        24,
+        8,
+        (
+            ("buffer", "uint64_t", 0),
+            ("size_bytes", "uint64_t", 8),
+            ("buffer_id", "uint64_t", 16),
+        ),
+    ),
+    "ferrum_fallback_stats": (
+        40,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("reserved", "uint32_t", 4),
+            ("cpu_bytes", "uint64_t", 8),
+            ("cpu_buffers", "uint64_t", 16),
+            ("moved_to_cpu", "uint64_t", 24),
+            ("moved_to_gpu", "uint64_t", 32),
+        ),
+    ),
+    "ferrum_buffer_request": (
+        40,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("dtype", "ferrum_dtype", 4),
+            ("num_elements", "uint64_t", 8),
+            ("place", "ferrum_buffer_place", 16),
+            ("flags", "uint32_t", 20),
+            ("stream", "ferrum_stream", 24),
+            ("tag", "char *", 32),
+        ),
+    ),
+    "ferrum_fallback_buffer_info": (
+        72,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("dtype", "ferrum_dtype", 4),
+            ("buffer_id", "uint64_t", 8),
+            ("num_elements", "uint64_t", 16),
+            ("size_bytes", "uint64_t", 24),
+            ("address", "ferrum_address", 32),
+            ("manager", "ferrum_fallback_manager", 40),
+            ("device", "ferrum_device", 48),
+            ("location", "ferrum_buffer_location", 56),
+            ("pins", "uint32_t", 60),
+            ("flags", "uint32_t", 64),
+            ("reserved", "uint32_t", 68),
+        ),
+    ),
+    "ferrum_map_request": (
+        32,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("access", "ferrum_host_access", 4),
+            ("memory", "ferrum_memory", 8),
+            ("offset_bytes", "uint64_t", 16),
+            ("size_bytes", "uint64_t", 24),
+        ),
+    ),
+    "ferrum_mapping": (
+        32,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("is_staged", "uint32_t", 4),
+            ("mapping_id", "uint64_t", 8),
+            ("host_pointer", "void *", 16),
+            ("size_bytes", "uint64_t", 24),
+        ),
+    ),
+    "ferrum_link_request": (
+        32,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("reserved", "uint32_t", 4),
+            ("size_bytes", "uint64_t", 8),
+            ("alignment_bytes", "uint64_t", 16),
+            ("tag", "char *", 24),
+        ),
+    ),
+    "ferrum_usage_hints": (
+        16,
+        4,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("order", "ferrum_usage_hint", 4),
+            ("direction", "ferrum_usage_hint", 8),
+            ("lifetime", "ferrum_usage_hint", 12),
+        ),
+    ),
+    "ferrum_access_stats": (
+        56,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("is_tracked", "uint32_t", 4),
+            ("is_accessed", "uint32_t", 8),
+            ("pattern", "ferrum_access_pattern", 12),
+            ("read_count", "uint64_t", 16),
+            ("write_count", "uint64_t", 24),
+            ("average_read_bytes", "uint64_t", 32),
+            ("average_write_bytes", "uint64_t", 40),
+            ("last_access_ns", "uint64_t", 48),
+        ),
+    ),
+    "ferrum_adoption": (
+        32,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("memory_type", "ferrum_memory_type", 4),
+            ("address", "ferrum_address", 8),
+            ("size_bytes", "uint64_t", 16),
+            ("tag", "char *", 24),
+        ),
+    ),
+    "ferrum_foreign_stream": (
+        32,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("reserved", "uint32_t", 4),
+            ("native_handle", "uint64_t", 8),
+            ("enqueue", "ferrum_enqueue_fn", 16),
+            ("user_data", "void *", 24),
+        ),
+    ),
+    "ferrum_page_import": (
+        40,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("reserved", "uint32_t", 4),
+            ("descriptors", "int32_t *", 8),
+            ("count", "uint64_t", 16),
+            ("page_bytes", "uint64_t", 24),
+            ("tag", "char *", 32),
+        ),
+    ),
+    "ferrum_shared_memory": (
+        88,
+        8,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("reserved", "uint32_t", 4),
+            ("offset_bytes", "uint64_t", 8),
+            ("size_bytes", "uint64_t", 16),
+            ("handle", "uint8_t[64]", 24),
+        ),
+    ),
+    "ferrum_shared_event": (
+        72,
+        4,
+        (
+            ("struct_size", "uint32_t", 0),
+            ("reserved", "uint32_t", 4),
+            ("handle", "uint8_t[64]", 8),
+        ),
+    ),
+}
+
+# What is not zero in a struct with the values of its FERRUM_*_INIT.
+INITIAL = {
+    "ferrum_config": {"struct_size": 24},
+    "ferrum_error_info": {"struct_size": 1328},
+    "ferrum_backend_choice": {"struct_size": 1088},
+    "ferrum_host_info": {"struct_size": 152},
+    "ferrum_device_info": {"struct_size": 232},
+    "ferrum_memory_info": {"struct_size": 80},
+    "ferrum_statistics": {"struct_size": 176},
+    "ferrum_pool_config": {
+        "struct_size": 136,
+        "enable_auto_expansion": 1,
+        "initial_size_bytes": 1073741824,
+        "growth_increment_bytes": 536870912,
+        "alignment_bytes": 256,
+        "enable_stats": 1,
+        "thread_cache_bytes": 18446744073709551615,
+        "release_threshold_bytes": 18446744073709551615,
+        "ready_pages": 4294967295,
+    },
+    "ferrum_pool_request": {"struct_size": 48},
+    "ferrum_graph_info": {"struct_size": 48},
+    "ferrum_pool_info": {"struct_size": 64},
+    "ferrum_block_info": {"struct_size": 264},
+    "ferrum_manager_config": {
+        "struct_size": 88,
+        "enable_tracking": 1,
+        "enable_auto_gc": 1,
+        "gc_threshold": 0.85,
+        "max_concurrent_transfers": 4,
+    },
+    "ferrum_allocation_request": {"struct_size": 40},
+    "ferrum_handle_info": {"struct_size": 176},
+    "ferrum_transfer": {"struct_size": 48},
+    "ferrum_fill": {"struct_size": 40, "pattern_bytes": 1},
+    "ferrum_defragmentation_stats": {"struct_size": 152},
+    "ferrum_reclaim_config": {"struct_size": 16},
+    "ferrum_page_sizes": {"struct_size": 24},
+    "ferrum_vpool_config": {"struct_size": 48, "ready_pages": 4294967295},
+    "ferrum_vpool_request": {"struct_size": 48},
+    "ferrum_vpool_info": {"struct_size": 232},
+    "ferrum_compact_report": {"struct_size": 48},
+    "ferrum_elastic_pool_config": {"struct_size": 40, "ready_pages": 4294967295},
+    "ferrum_model_config": {"struct_size": 40},
+    "ferrum_model_request": {"struct_size": 48},
+    "ferrum_model_info": {"struct_size": 288},
+    "ferrum_model_limits": {"struct_size": 32},
+    "ferrum_elastic_pool_info": {"struct_size": 96},
+    "ferrum_sleep_config": {"struct_size": 48, "timeout_ns": 18446744073709551615},
+    "ferrum_sleep_report": {"struct_size": 4120},
+    "ferrum_wake_config": {"struct_size": 24, "timeout_ns": 18446744073709551615},
+    "ferrum_wake_report": {"struct_size": 24},
+    "ferrum_monitor_config": {"struct_size": 24},
+    "ferrum_monitor_pressure": {"struct_size": 40},
+    "ferrum_placement_request": {"struct_size": 64},
+    "ferrum_model_shape": {"struct_size": 72},
+    "ferrum_kv_cache_shape": {"struct_size": 48},
+    "ferrum_inference_estimate": {"struct_size": 40},
+    "ferrum_estimate_request": {
+        "struct_size": 72,
+        "batch": 1,
+        "tensor_parallel": 1,
+        "prefill_tokens": 2048,
+        "overhead_permille": 16,
+    },
+    "ferrum_memory_config": {
+        "struct_size": 56,
+        "flags": 1,
+        "gpu_memory_fraction": 0.9,
+        "min_free_bytes": 536870912,
+        "max_pooled_per_bucket": 8,
+    },
+    "ferrum_memory_stats": {"struct_size": 72},
+    "ferrum_memory_ratios": {"struct_size": 32},
+    "ferrum_tracker_totals": {"struct_size": 32},
+    "ferrum_buffer_use": {"struct_size": 24},
+    "ferrum_fallback_stats": {"struct_size": 40},
+    "ferrum_buffer_request": {"struct_size": 40},
+    "ferrum_fallback_buffer_info": {"struct_size": 72},
+    "ferrum_map_request": {"struct_size": 32, "access": 2, "size_bytes": 18446744073709551615},
+    "ferrum_mapping": {"struct_size": 32},
+    "ferrum_link_request": {"struct_size": 32},
+    "ferrum_usage_hints": {"struct_size": 16},
+    "ferrum_access_stats": {"struct_size": 56},
+    "ferrum_adoption": {"struct_size": 32},
+    "ferrum_foreign_stream": {"struct_size": 32},
+    "ferrum_page_import": {"struct_size": 40},
+    "ferrum_shared_memory": {"struct_size": 88},
+    "ferrum_shared_event": {"struct_size": 72},
+}
+
+# Result and parameters of each callback.
+CALLBACKS = {
+    "ferrum_log_fn": (
+        "void",
+        "ferrum_log_level",
+        "char *",
+        "void *",
+    ),
+    "ferrum_host_fn": (
+        "void",
+        "void *",
+    ),
+    "ferrum_pressure_fn": (
+        "void",
+        "ferrum_device",
+        "ferrum_pressure_level",
+        "void *",
+    ),
+    "ferrum_reclaim_fn": (
+        "uint64_t",
+        "ferrum_device",
+        "uint64_t",
+        "void *",
+    ),
+    "ferrum_model_reclaim_fn": (
+        "uint64_t",
+        "ferrum_elastic_pool",
+        "char *",
+        "uint64_t",
+        "void *",
+    ),
+    "ferrum_monitor_fn": (
+        "void",
+        "ferrum_monitor",
+        "ferrum_device_level *",
+        "size_t",
+        "void *",
+    ),
+    "ferrum_placement_fn": (
+        "ferrum_status",
+        "ferrum_placement_request *",
+        "ferrum_placement_option *",
+        "size_t",
+        "int64_t *",
+        "void *",
+    ),
+    "ferrum_enqueue_fn": (
+        "ferrum_status",
+        "ferrum_host_fn",
+        "void *",
+        "void *",
+    ),
+}
 
 # Result and parameters of each function.
-PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
-    "ferrum_abi_version": (
-        ctypes.c_uint32,
-        (),
-    ),
-    "ferrum_version_string": (
-        ctypes.c_char_p,
-        (),
-    ),
+PROTOTYPES = {
+    "ferrum_abi_version": ("uint32_t",),
+    "ferrum_version_string": ("char *",),
     "ferrum_status_name": (
-        ctypes.c_char_p,
-        (ferrum_status,),
+        "char *",
+        "ferrum_status",
     ),
     "ferrum_status_text": (
-        ctypes.c_char_p,
-        (ferrum_status,),
+        "char *",
+        "ferrum_status",
     ),
     "ferrum_init": (
-        ferrum_status,
-        (ctypes.POINTER(ferrum_config),),
+        "ferrum_status",
+        "ferrum_config *",
     ),
     "ferrum_shutdown": (
-        ferrum_status,
-        (ctypes.c_uint32,),
+        "ferrum_status",
+        "uint32_t",
     ),
     "ferrum_last_error": (
-        ferrum_status,
-        (ctypes.POINTER(ferrum_error_info),),
+        "ferrum_status",
+        "ferrum_error_info *",
     ),
     "ferrum_log_set_callback": (
-        ferrum_status,
-        (ferrum_log_level, ferrum_log_fn, ctypes.c_void_p),
+        "ferrum_status",
+        "ferrum_log_level",
+        "ferrum_log_fn",
+        "void *",
     ),
     "ferrum_backends_json": (
-        ferrum_status,
-        (ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)),
+        "ferrum_status",
+        "char *",
+        "size_t",
+        "size_t *",
     ),
-    "ferrum_backends_refresh": (
-        ferrum_status,
-        (),
-    ),
+    "ferrum_backends_refresh": ("ferrum_status",),
     "ferrum_backends_summary": (
-        ferrum_status,
-        (ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)),
+        "ferrum_status",
+        "char *",
+        "size_t",
+        "size_t *",
     ),
     "ferrum_backend_name": (
-        ctypes.c_char_p,
-        (ferrum_backend,),
+        "char *",
+        "ferrum_backend",
     ),
     "ferrum_backend_display_name": (
-        ctypes.c_char_p,
-        (ferrum_backend,),
+        "char *",
+        "ferrum_backend",
     ),
     "ferrum_backend_best": (
-        ferrum_status,
-        (ctypes.POINTER(ferrum_backend),),
+        "ferrum_status",
+        "ferrum_backend *",
     ),
     "ferrum_backend_select": (
-        ferrum_status,
-        (ferrum_backend, ctypes.c_uint64, ctypes.POINTER(ferrum_backend_choice)),
+        "ferrum_status",
+        "ferrum_backend",
+        "uint64_t",
+        "ferrum_backend_choice *",
     ),
     "ferrum_backend_open": (
-        ferrum_status,
-        (
-            ferrum_backend,
-            ctypes.c_uint64,
-            ctypes.POINTER(ferrum_device),
-            ctypes.POINTER(ferrum_backend_choice),
-        ),
+        "ferrum_status",
+        "ferrum_backend",
+        "uint64_t",
+        "ferrum_device *",
+        "ferrum_backend_choice *",
     ),
     "ferrum_device_can_fit": (
-        ferrum_status,
-        (ctypes.c_char_p, ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint32)),
+        "ferrum_status",
+        "char *",
+        "uint64_t",
+        "uint32_t *",
     ),
     "ferrum_host_get_info": (
-        ferrum_status,
-        (ctypes.POINTER(ferrum_host_info),),
+        "ferrum_status",
+        "ferrum_host_info *",
     ),
     "ferrum_device_open": (
-        ferrum_status,
-        (ctypes.c_char_p, ctypes.POINTER(ferrum_device)),
+        "ferrum_status",
+        "char *",
+        "ferrum_device *",
     ),
     "ferrum_device_close": (
-        ferrum_status,
-        (ferrum_device, ctypes.c_uint32),
+        "ferrum_status",
+        "ferrum_device",
+        "uint32_t",
     ),
     "ferrum_device_get_info": (
-        ferrum_status,
-        (ferrum_device, ctypes.POINTER(ferrum_device_info)),
+        "ferrum_status",
+        "ferrum_device",
+        "ferrum_device_info *",
     ),
     "ferrum_device_synchronize": (
-        ferrum_status,
-        (ferrum_device, ctypes.c_uint64),
+        "ferrum_status",
+        "ferrum_device",
+        "uint64_t",
     ),
     "ferrum_device_set_limit": (
-        ferrum_status,
-        (ferrum_device, ctypes.c_uint64),
+        "ferrum_status",
+        "ferrum_device",
+        "uint64_t",
     ),
     "ferrum_device_measure_bandwidth": (
-        ferrum_status,
-        (ferrum_device, ctypes.POINTER(ctypes.c_double)),
+        "ferrum_status",
+        "ferrum_device",
+        "double *",
     ),
     "ferrum_device_get_memory_info": (
-        ferrum_status,
-        (ferrum_device, ctypes.POINTER(ferrum_memory_info)),
+        "ferrum_status",
+        "ferrum_device",
+        "ferrum_memory_info *",
     ),
     "ferrum_device_get_recent_memory_info": (
-        ferrum_status,
-        (ferrum_device, ctypes.c_uint64, ctypes.POINTER(ferrum_memory_info)),
+        "ferrum_status",
+        "ferrum_device",
+        "uint64_t",
+        "ferrum_memory_info *",
     ),
     "ferrum_device_get_statistics": (
-        ferrum_status,
-        (ferrum_device, ctypes.POINTER(ferrum_statistics)),
+        "ferrum_status",
+        "ferrum_device",
+        "ferrum_statistics *",
     ),
     "ferrum_snapshot_json": (
-        ferrum_status,
-        (ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)),
+        "ferrum_status",
+        "char *",
+        "size_t",
+        "size_t *",
     ),
     "ferrum_leak_report_json": (
-        ferrum_status,
-        (ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)),
+        "ferrum_status",
+        "char *",
+        "size_t",
+        "size_t *",
     ),
     "ferrum_stream_create": (
-        ferrum_status,
-        (ferrum_device, ctypes.POINTER(ferrum_stream)),
+        "ferrum_status",
+        "ferrum_device",
+        "ferrum_stream *",
     ),
     "ferrum_stream_destroy": (
-        ferrum_status,
-        (ferrum_stream, ctypes.c_uint32),
+        "ferrum_status",
+        "ferrum_stream",
+        "uint32_t",
     ),
     "ferrum_stream_default": (
-        ferrum_status,
-        (ferrum_device, ctypes.POINTER(ferrum_stream)),
+        "ferrum_status",
+        "ferrum_device",
+        "ferrum_stream *",
     ),
     "ferrum_stream_synchronize": (
-        ferrum_status,
-        (ferrum_stream, ctypes.c_uint64),
+        "ferrum_status",
+        "ferrum_stream",
+        "uint64_t",
     ),
     "ferrum_stream_is_ready": (
-        ferrum_status,
-        (ferrum_stream, ctypes.POINTER(ctypes.c_uint32)),
+        "ferrum_status",
+        "ferrum_stream",
+        "uint32_t *",
     ),
     "ferrum_stream_host_function": (
-        ferrum_status,
-        (ferrum_stream, ferrum_host_fn, ctypes.c_void_p),
+        "ferrum_status",
+        "ferrum_stream",
+        "ferrum_host_fn",
+        "void *",
     ),
     "ferrum_event_record": (
-        ferrum_status,
-        (ferrum_stream, ctypes.POINTER(ferrum_event)),
+        "ferrum_status",
+        "ferrum_stream",
+        "ferrum_event *",
     ),
     "ferrum_event_destroy": (
-        ferrum_status,
-        (ferrum_event,),
+        "ferrum_status",
+        "ferrum_event",
     ),
     "ferrum_event_is_ready": (
-        ferrum_status,
-        (ferrum_event, ctypes.POINTER(ctypes.c_uint32)),
+        "ferrum_status",
+        "ferrum_event",
+        "uint32_t *",
     ),
     "ferrum_event_synchronize": (
-        ferrum_status,
-        (ferrum_event, ctypes.c_uint64),
+        "ferrum_status",
+        "ferrum_event",
+        "uint64_t",
     ),
     "ferrum_event_elapsed": (
-        ferrum_status,
-        (ferrum_event, ferrum_event, ctypes.POINTER(ctypes.c_int64)),
+        "ferrum_status",
+        "ferrum_event",
+        "ferrum_event",
+        "int64_t *",
     ),
     "ferrum_stream_wait_event": (
-        ferrum_status,
-        (ferrum_stream, ferrum_event),
+        "ferrum_status",
+        "ferrum_stream",
+        "ferrum_event",
     ),
     "ferrum_pool_create": (
-        ferrum_status,
-        (ferrum_device, ctypes.POINTER(ferrum_pool_config), ctypes.POINTER(ferrum_pool)),
+        "ferrum_status",
+        "ferrum_device",
+        "ferrum_pool_config *",
+        "ferrum_pool *",
     ),
     "ferrum_pool_destroy": (
-        ferrum_status,
-        (ferrum_pool, ctypes.c_uint32),
+        "ferrum_status",
+        "ferrum_pool",
+        "uint32_t",
     ),
     "ferrum_pool_alloc": (
-        ferrum_status,
-        (ferrum_pool, ctypes.c_uint64, ferrum_stream, ctypes.POINTER(ferrum_address)),
+        "ferrum_status",
+        "ferrum_pool",
+        "uint64_t",
+        "ferrum_stream",
+        "ferrum_address *",
     ),
     "ferrum_pool_alloc_with": (
-        ferrum_status,
-        (ferrum_pool, ctypes.POINTER(ferrum_pool_request), ctypes.POINTER(ferrum_address)),
+        "ferrum_status",
+        "ferrum_pool",
+        "ferrum_pool_request *",
+        "ferrum_address *",
     ),
     "ferrum_pool_alloc_batch": (
-        ferrum_status,
-        (
-            ferrum_pool,
-            ctypes.c_uint64,
-            ctypes.c_uint64,
-            ferrum_stream,
-            ctypes.POINTER(ferrum_address),
-        ),
+        "ferrum_status",
+        "ferrum_pool",
+        "uint64_t",
+        "uint64_t",
+        "ferrum_stream",
+        "ferrum_address *",
     ),
     "ferrum_pool_get_tag": (
-        ferrum_status,
-        (ferrum_pool, ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint32)),
+        "ferrum_status",
+        "ferrum_pool",
+        "char *",
+        "uint32_t *",
     ),
     "ferrum_pool_free": (
-        ferrum_status,
-        (ferrum_pool, ferrum_address, ferrum_stream),
+        "ferrum_status",
+        "ferrum_pool",
+        "ferrum_address",
+        "ferrum_stream",
     ),
     "ferrum_pool_free_sized": (
-        ferrum_status,
-        (ferrum_pool, ferrum_address, ctypes.c_uint64, ferrum_stream),
+        "ferrum_status",
+        "ferrum_pool",
+        "ferrum_address",
+        "uint64_t",
+        "ferrum_stream",
     ),
     "ferrum_pool_free_batch": (
-        ferrum_status,
-        (ferrum_pool, ctypes.POINTER(ferrum_address), ctypes.c_uint64, ferrum_stream),
+        "ferrum_status",
+        "ferrum_pool",
+        "ferrum_address *",
+        "uint64_t",
+        "ferrum_stream",
     ),
     "ferrum_pool_record_stream": (
-        ferrum_status,
-        (ferrum_pool, ferrum_address, ferrum_stream),
+        "ferrum_status",
+        "ferrum_pool",
+        "ferrum_address",
+        "ferrum_stream",
     ),
     "ferrum_pool_usable_size": (
-        ferrum_status,
-        (ferrum_pool, ferrum_address, ctypes.POINTER(ctypes.c_uint64)),
+        "ferrum_status",
+        "ferrum_pool",
+        "ferrum_address",
+        "uint64_t *",
     ),
     "ferrum_pool_capture_begin": (
-        ferrum_status,
-        (ferrum_pool, ferrum_stream, ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)),
+        "ferrum_status",
+        "ferrum_pool",
+        "ferrum_stream",
+        "uint64_t",
+        "uint64_t *",
     ),
     "ferrum_pool_capture_end": (
-        ferrum_status,
-        (ferrum_pool, ctypes.c_uint64),
+        "ferrum_status",
+        "ferrum_pool",
+        "uint64_t",
     ),
     "ferrum_pool_capture_release": (
-        ferrum_status,
-        (ferrum_pool, ctypes.c_uint64, ferrum_stream),
+        "ferrum_status",
+        "ferrum_pool",
+        "uint64_t",
+        "ferrum_stream",
     ),
     "ferrum_pool_capture_get_info": (
-        ferrum_status,
-        (ferrum_pool, ctypes.c_uint64, ctypes.POINTER(ferrum_graph_info)),
+        "ferrum_status",
+        "ferrum_pool",
+        "uint64_t",
+        "ferrum_graph_info *",
     ),
     "ferrum_pool_reset": (
-        ferrum_status,
-        (ferrum_pool, ferrum_stream),
+        "ferrum_status",
+        "ferrum_pool",
+        "ferrum_stream",
     ),
     "ferrum_pool_check": (
-        ferrum_status,
-        (ferrum_pool,),
+        "ferrum_status",
+        "ferrum_pool",
     ),
     "ferrum_pool_trim": (
-        ferrum_status,
-        (ferrum_pool, ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)),
+        "ferrum_status",
+        "ferrum_pool",
+        "uint64_t",
+        "uint64_t *",
     ),
     "ferrum_pool_set_limit": (
-        ferrum_status,
-        (ferrum_pool, ctypes.c_uint64),
+        "ferrum_status",
+        "ferrum_pool",
+        "uint64_t",
     ),
     "ferrum_pool_set_min_held": (
-        ferrum_status,
-        (ferrum_pool, ctypes.c_uint64),
+        "ferrum_status",
+        "ferrum_pool",
+        "uint64_t",
     ),
     "ferrum_pool_set_release_threshold": (
-        ferrum_status,
-        (ferrum_pool, ctypes.c_uint64),
+        "ferrum_status",
+        "ferrum_pool",
+        "uint64_t",
     ),
     "ferrum_pool_get_info": (
-        ferrum_status,
-        (ferrum_pool, ctypes.POINTER(ferrum_pool_info)),
+        "ferrum_status",
+        "ferrum_pool",
+        "ferrum_pool_info *",
     ),
     "ferrum_pool_get_statistics": (
-        ferrum_status,
-        (ferrum_pool, ctypes.POINTER(ferrum_statistics)),
+        "ferrum_status",
+        "ferrum_pool",
+        "ferrum_statistics *",
     ),
     "ferrum_device_get_owner": (
-        ferrum_status,
-        (ferrum_device, ferrum_address, ctypes.POINTER(ferrum_block_info)),
+        "ferrum_status",
+        "ferrum_device",
+        "ferrum_address",
+        "ferrum_block_info *",
     ),
     "ferrum_manager_create": (
-        ferrum_status,
-        (ferrum_device, ctypes.POINTER(ferrum_manager_config), ctypes.POINTER(ferrum_manager)),
+        "ferrum_status",
+        "ferrum_device",
+        "ferrum_manager_config *",
+        "ferrum_manager *",
     ),
     "ferrum_manager_destroy": (
-        ferrum_status,
-        (ferrum_manager, ctypes.c_uint32),
+        "ferrum_status",
+        "ferrum_manager",
+        "uint32_t",
     ),
     "ferrum_manager_configure_pool": (
-        ferrum_status,
-        (ferrum_manager, ferrum_memory_type, ctypes.POINTER(ferrum_pool_config)),
+        "ferrum_status",
+        "ferrum_manager",
+        "ferrum_memory_type",
+        "ferrum_pool_config *",
     ),
     "ferrum_manager_get_statistics": (
-        ferrum_status,
-        (ferrum_manager, ctypes.POINTER(ferrum_statistics)),
+        "ferrum_status",
+        "ferrum_manager",
+        "ferrum_statistics *",
     ),
     "ferrum_manager_alloc": (
-        ferrum_status,
-        (ferrum_manager, ctypes.c_uint64, ctypes.POINTER(ferrum_memory)),
+        "ferrum_status",
+        "ferrum_manager",
+        "uint64_t",
+        "ferrum_memory *",
     ),
     "ferrum_manager_alloc_with": (
-        ferrum_status,
-        (ferrum_manager, ctypes.POINTER(ferrum_allocation_request), ctypes.POINTER(ferrum_memory)),
+        "ferrum_status",
+        "ferrum_manager",
+        "ferrum_allocation_request *",
+        "ferrum_memory *",
     ),
     "ferrum_memory_free": (
-        ferrum_status,
-        (ferrum_memory,),
+        "ferrum_status",
+        "ferrum_memory",
     ),
     "ferrum_memory_get_handle_info": (
-        ferrum_status,
-        (ferrum_memory, ctypes.POINTER(ferrum_handle_info)),
+        "ferrum_status",
+        "ferrum_memory",
+        "ferrum_handle_info *",
     ),
     "ferrum_memory_pin": (
-        ferrum_status,
-        (ferrum_memory, ctypes.POINTER(ferrum_address)),
+        "ferrum_status",
+        "ferrum_memory",
+        "ferrum_address *",
     ),
     "ferrum_memory_unpin": (
-        ferrum_status,
-        (ferrum_memory,),
+        "ferrum_status",
+        "ferrum_memory",
     ),
     "ferrum_memory_copy": (
-        ferrum_status,
-        (ctypes.POINTER(ferrum_transfer),),
+        "ferrum_status",
+        "ferrum_transfer *",
     ),
     "ferrum_memory_copy_async": (
-        ferrum_status,
-        (ctypes.POINTER(ferrum_transfer), ferrum_stream),
+        "ferrum_status",
+        "ferrum_transfer *",
+        "ferrum_stream",
     ),
     "ferrum_memory_write": (
-        ferrum_status,
-        (ferrum_memory, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint64),
+        "ferrum_status",
+        "ferrum_memory",
+        "uint64_t",
+        "void *",
+        "uint64_t",
     ),
     "ferrum_memory_read": (
-        ferrum_status,
-        (ferrum_memory, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint64),
+        "ferrum_status",
+        "ferrum_memory",
+        "uint64_t",
+        "void *",
+        "uint64_t",
     ),
     "ferrum_memory_fill_async": (
-        ferrum_status,
-        (ctypes.POINTER(ferrum_fill), ferrum_stream),
+        "ferrum_status",
+        "ferrum_fill *",
+        "ferrum_stream",
     ),
     "ferrum_manager_defragment": (
-        ferrum_status,
-        (ferrum_manager, ctypes.POINTER(ferrum_defragmentation_stats)),
+        "ferrum_status",
+        "ferrum_manager",
+        "ferrum_defragmentation_stats *",
     ),
     "ferrum_manager_defragment_within": (
-        ferrum_status,
-        (ferrum_manager, ctypes.c_uint64, ctypes.POINTER(ferrum_defragmentation_stats)),
+        "ferrum_status",
+        "ferrum_manager",
+        "uint64_t",
+        "ferrum_defragmentation_stats *",
     ),
     "ferrum_device_pressure_callback_add": (
-        ferrum_status,
-        (ferrum_device, ferrum_pressure_fn, ctypes.c_void_p, ctypes.POINTER(ferrum_registration)),
+        "ferrum_status",
+        "ferrum_device",
+        "ferrum_pressure_fn",
+        "void *",
+        "ferrum_registration *",
     ),
     "ferrum_device_reclaim_callback_add": (
-        ferrum_status,
-        (
-            ferrum_device,
-            ctypes.POINTER(ferrum_reclaim_config),
-            ferrum_reclaim_fn,
-            ctypes.c_void_p,
-            ctypes.POINTER(ferrum_registration),
-        ),
+        "ferrum_status",
+        "ferrum_device",
+        "ferrum_reclaim_config *",
+        "ferrum_reclaim_fn",
+        "void *",
+        "ferrum_registration *",
     ),
     "ferrum_registration_remove": (
-        ferrum_status,
-        (ferrum_registration,),
+        "ferrum_status",
+        "ferrum_registration",
     ),
     "ferrum_device_get_page_sizes": (
-        ferrum_status,
-        (ferrum_device, ctypes.POINTER(ferrum_page_sizes)),
+        "ferrum_status",
+        "ferrum_device",
+        "ferrum_page_sizes *",
     ),
     "ferrum_vpool_create": (
-        ferrum_status,
-        (ferrum_device, ctypes.POINTER(ferrum_vpool_config), ctypes.POINTER(ferrum_vpool)),
+        "ferrum_status",
+        "ferrum_device",
+        "ferrum_vpool_config *",
+        "ferrum_vpool *",
     ),
     "ferrum_vpool_destroy": (
-        ferrum_status,
-        (ferrum_vpool, ctypes.c_uint32),
+        "ferrum_status",
+        "ferrum_vpool",
+        "uint32_t",
     ),
     "ferrum_vpool_alloc": (
-        ferrum_status,
-        (ferrum_vpool, ctypes.c_uint64, ctypes.c_uint64, ctypes.POINTER(ferrum_address)),
+        "ferrum_status",
+        "ferrum_vpool",
+        "uint64_t",
+        "uint64_t",
+        "ferrum_address *",
     ),
     "ferrum_vpool_alloc_with": (
-        ferrum_status,
-        (ferrum_vpool, ctypes.POINTER(ferrum_vpool_request), ctypes.POINTER(ferrum_address)),
+        "ferrum_status",
+        "ferrum_vpool",
+        "ferrum_vpool_request *",
+        "ferrum_address *",
     ),
     "ferrum_vpool_free": (
-        ferrum_status,
-        (ferrum_vpool, ctypes.c_uint64, ctypes.c_uint64, ferrum_stream),
+        "ferrum_status",
+        "ferrum_vpool",
+        "uint64_t",
+        "uint64_t",
+        "ferrum_stream",
     ),
     "ferrum_vpool_record_stream": (
-        ferrum_status,
-        (ferrum_vpool, ctypes.c_uint64, ctypes.c_uint64, ferrum_stream),
+        "ferrum_status",
+        "ferrum_vpool",
+        "uint64_t",
+        "uint64_t",
+        "ferrum_stream",
     ),
     "ferrum_vpool_is_mapped": (
-        ferrum_status,
-        (ferrum_vpool, ctypes.c_uint64, ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint32)),
+        "ferrum_status",
+        "ferrum_vpool",
+        "uint64_t",
+        "uint64_t",
+        "uint32_t *",
     ),
     "ferrum_vpool_get_info": (
-        ferrum_status,
-        (ferrum_vpool, ctypes.POINTER(ferrum_vpool_info)),
+        "ferrum_status",
+        "ferrum_vpool",
+        "ferrum_vpool_info *",
     ),
     "ferrum_vpool_get_statistics": (
-        ferrum_status,
-        (ferrum_vpool, ctypes.POINTER(ferrum_statistics)),
+        "ferrum_status",
+        "ferrum_vpool",
+        "ferrum_statistics *",
     ),
     "ferrum_vpool_compact": (
-        ferrum_status,
-        (ferrum_vpool, ctypes.POINTER(ferrum_compact_report)),
+        "ferrum_status",
+        "ferrum_vpool",
+        "ferrum_compact_report *",
     ),
     "ferrum_vpool_trim": (
-        ferrum_status,
-        (ferrum_vpool, ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)),
+        "ferrum_status",
+        "ferrum_vpool",
+        "uint64_t",
+        "uint64_t *",
     ),
     "ferrum_vpool_set_limit": (
-        ferrum_status,
-        (ferrum_vpool, ctypes.c_uint64),
+        "ferrum_status",
+        "ferrum_vpool",
+        "uint64_t",
     ),
     "ferrum_vpool_synchronize": (
-        ferrum_status,
-        (ferrum_vpool, ctypes.c_uint64),
+        "ferrum_status",
+        "ferrum_vpool",
+        "uint64_t",
     ),
     "ferrum_vpool_pause": (
-        ferrum_status,
-        (ferrum_vpool,),
+        "ferrum_status",
+        "ferrum_vpool",
     ),
     "ferrum_vpool_resume": (
-        ferrum_status,
-        (ferrum_vpool,),
+        "ferrum_status",
+        "ferrum_vpool",
     ),
     "ferrum_elastic_pool_create": (
-        ferrum_status,
-        (
-            ferrum_device,
-            ctypes.POINTER(ferrum_elastic_pool_config),
-            ctypes.POINTER(ferrum_elastic_pool),
-        ),
+        "ferrum_status",
+        "ferrum_device",
+        "ferrum_elastic_pool_config *",
+        "ferrum_elastic_pool *",
     ),
     "ferrum_elastic_pool_destroy": (
-        ferrum_status,
-        (ferrum_elastic_pool, ctypes.c_uint32),
+        "ferrum_status",
+        "ferrum_elastic_pool",
+        "uint32_t",
     ),
     "ferrum_elastic_pool_register_model": (
-        ferrum_status,
-        (ferrum_elastic_pool, ctypes.c_char_p, ctypes.POINTER(ferrum_model_config)),
+        "ferrum_status",
+        "ferrum_elastic_pool",
+        "char *",
+        "ferrum_model_config *",
     ),
     "ferrum_elastic_pool_unregister_model": (
-        ferrum_status,
-        (ferrum_elastic_pool, ctypes.c_char_p, ctypes.c_uint32),
+        "ferrum_status",
+        "ferrum_elastic_pool",
+        "char *",
+        "uint32_t",
     ),
     "ferrum_elastic_pool_alloc": (
-        ferrum_status,
-        (
-            ferrum_elastic_pool,
-            ctypes.c_char_p,
-            ctypes.c_uint64,
-            ctypes.POINTER(ferrum_address),
-            ctypes.POINTER(ctypes.c_uint64),
-        ),
+        "ferrum_status",
+        "ferrum_elastic_pool",
+        "char *",
+        "uint64_t",
+        "ferrum_address *",
+        "uint64_t *",
     ),
     "ferrum_elastic_pool_alloc_with": (
-        ferrum_status,
-        (
-            ferrum_elastic_pool,
-            ctypes.c_char_p,
-            ctypes.POINTER(ferrum_model_request),
-            ctypes.POINTER(ferrum_address),
-            ctypes.POINTER(ctypes.c_uint64),
-        ),
+        "ferrum_status",
+        "ferrum_elastic_pool",
+        "char *",
+        "ferrum_model_request *",
+        "ferrum_address *",
+        "uint64_t *",
     ),
     "ferrum_elastic_pool_free": (
-        ferrum_status,
-        (ferrum_elastic_pool, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64, ferrum_stream),
+        "ferrum_status",
+        "ferrum_elastic_pool",
+        "char *",
+        "uint64_t",
+        "uint64_t",
+        "ferrum_stream",
     ),
     "ferrum_elastic_pool_record_stream": (
-        ferrum_status,
-        (ferrum_elastic_pool, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64, ferrum_stream),
+        "ferrum_status",
+        "ferrum_elastic_pool",
+        "char *",
+        "uint64_t",
+        "uint64_t",
+        "ferrum_stream",
     ),
     "ferrum_elastic_pool_is_mapped": (
-        ferrum_status,
-        (
-            ferrum_elastic_pool,
-            ctypes.c_char_p,
-            ctypes.c_uint64,
-            ctypes.c_uint64,
-            ctypes.POINTER(ctypes.c_uint32),
-        ),
+        "ferrum_status",
+        "ferrum_elastic_pool",
+        "char *",
+        "uint64_t",
+        "uint64_t",
+        "uint32_t *",
     ),
     "ferrum_elastic_pool_get_model_info": (
-        ferrum_status,
-        (ferrum_elastic_pool, ctypes.c_char_p, ctypes.POINTER(ferrum_model_info)),
+        "ferrum_status",
+        "ferrum_elastic_pool",
+        "char *",
+        "ferrum_model_info *",
     ),
     "ferrum_elastic_pool_set_model_limits": (
-        ferrum_status,
-        (ferrum_elastic_pool, ctypes.c_char_p, ctypes.POINTER(ferrum_model_limits)),
+        "ferrum_status",
+        "ferrum_elastic_pool",
+        "char *",
+        "ferrum_model_limits *",
     ),
     "ferrum_elastic_pool_get_info": (
-        ferrum_status,
-        (ferrum_elastic_pool, ctypes.POINTER(ferrum_elastic_pool_info)),
+        "ferrum_status",
+        "ferrum_elastic_pool",
+        "ferrum_elastic_pool_info *",
     ),
     "ferrum_elastic_pool_get_statistics": (
-        ferrum_status,
-        (ferrum_elastic_pool, ctypes.POINTER(ferrum_statistics)),
+        "ferrum_status",
+        "ferrum_elastic_pool",
+        "ferrum_statistics *",
     ),
     "ferrum_elastic_pool_models_json": (
-        ferrum_status,
-        (ferrum_elastic_pool, ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)),
+        "ferrum_status",
+        "ferrum_elastic_pool",
+        "char *",
+        "size_t",
+        "size_t *",
     ),
     "ferrum_elastic_pool_set_limit": (
-        ferrum_status,
-        (ferrum_elastic_pool, ctypes.c_uint64),
+        "ferrum_status",
+        "ferrum_elastic_pool",
+        "uint64_t",
     ),
     "ferrum_elastic_pool_compact": (
-        ferrum_status,
-        (ferrum_elastic_pool, ctypes.POINTER(ferrum_compact_report)),
+        "ferrum_status",
+        "ferrum_elastic_pool",
+        "ferrum_compact_report *",
     ),
     "ferrum_elastic_pool_trim": (
-        ferrum_status,
-        (ferrum_elastic_pool, ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)),
+        "ferrum_status",
+        "ferrum_elastic_pool",
+        "uint64_t",
+        "uint64_t *",
     ),
     "ferrum_elastic_pool_synchronize": (
-        ferrum_status,
-        (ferrum_elastic_pool, ctypes.c_uint64),
+        "ferrum_status",
+        "ferrum_elastic_pool",
+        "uint64_t",
     ),
     "ferrum_elastic_pool_pause": (
-        ferrum_status,
-        (ferrum_elastic_pool,),
+        "ferrum_status",
+        "ferrum_elastic_pool",
     ),
     "ferrum_elastic_pool_resume": (
-        ferrum_status,
-        (ferrum_elastic_pool,),
+        "ferrum_status",
+        "ferrum_elastic_pool",
     ),
     "ferrum_elastic_pool_reclaim_callback_add": (
-        ferrum_status,
-        (
-            ferrum_elastic_pool,
-            ctypes.c_char_p,
-            ctypes.POINTER(ferrum_reclaim_config),
-            ferrum_model_reclaim_fn,
-            ctypes.c_void_p,
-            ctypes.POINTER(ferrum_registration),
-        ),
+        "ferrum_status",
+        "ferrum_elastic_pool",
+        "char *",
+        "ferrum_reclaim_config *",
+        "ferrum_model_reclaim_fn",
+        "void *",
+        "ferrum_registration *",
     ),
     "ferrum_vpool_sleep": (
-        ferrum_status,
-        (ferrum_vpool, ctypes.POINTER(ferrum_sleep_config), ctypes.POINTER(ferrum_sleep_report)),
+        "ferrum_status",
+        "ferrum_vpool",
+        "ferrum_sleep_config *",
+        "ferrum_sleep_report *",
     ),
     "ferrum_vpool_wake": (
-        ferrum_status,
-        (ferrum_vpool, ctypes.POINTER(ferrum_wake_config), ctypes.POINTER(ferrum_wake_report)),
+        "ferrum_status",
+        "ferrum_vpool",
+        "ferrum_wake_config *",
+        "ferrum_wake_report *",
     ),
     "ferrum_vpool_is_asleep": (
-        ferrum_status,
-        (ferrum_vpool, ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint32)),
+        "ferrum_status",
+        "ferrum_vpool",
+        "char *",
+        "uint32_t *",
     ),
     "ferrum_elastic_pool_sleep_model": (
-        ferrum_status,
-        (
-            ferrum_elastic_pool,
-            ctypes.c_char_p,
-            ctypes.POINTER(ferrum_sleep_config),
-            ctypes.POINTER(ferrum_sleep_report),
-        ),
+        "ferrum_status",
+        "ferrum_elastic_pool",
+        "char *",
+        "ferrum_sleep_config *",
+        "ferrum_sleep_report *",
     ),
     "ferrum_elastic_pool_wake_model": (
-        ferrum_status,
-        (
-            ferrum_elastic_pool,
-            ctypes.c_char_p,
-            ctypes.POINTER(ferrum_wake_config),
-            ctypes.POINTER(ferrum_wake_report),
-        ),
+        "ferrum_status",
+        "ferrum_elastic_pool",
+        "char *",
+        "ferrum_wake_config *",
+        "ferrum_wake_report *",
     ),
     "ferrum_elastic_pool_is_model_asleep": (
-        ferrum_status,
-        (ferrum_elastic_pool, ctypes.c_char_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint32)),
+        "ferrum_status",
+        "ferrum_elastic_pool",
+        "char *",
+        "char *",
+        "uint32_t *",
     ),
     "ferrum_pressure_level_of": (
-        ferrum_status,
-        (
-            ferrum_pressure_profile,
-            ctypes.c_uint64,
-            ctypes.c_uint64,
-            ctypes.POINTER(ferrum_pressure_level),
-        ),
+        "ferrum_status",
+        "ferrum_pressure_profile",
+        "uint64_t",
+        "uint64_t",
+        "ferrum_pressure_level *",
     ),
     "ferrum_pressure_from_utilization": (
-        ferrum_status,
-        (ferrum_pressure_profile, ctypes.c_double, ctypes.POINTER(ferrum_pressure_level)),
+        "ferrum_status",
+        "ferrum_pressure_profile",
+        "double",
+        "ferrum_pressure_level *",
     ),
     "ferrum_monitor_create": (
-        ferrum_status,
-        (ctypes.POINTER(ferrum_monitor_config), ctypes.POINTER(ferrum_monitor)),
+        "ferrum_status",
+        "ferrum_monitor_config *",
+        "ferrum_monitor *",
     ),
     "ferrum_monitor_destroy": (
-        ferrum_status,
-        (ferrum_monitor,),
+        "ferrum_status",
+        "ferrum_monitor",
     ),
     "ferrum_monitor_register": (
-        ferrum_status,
-        (ferrum_monitor, ferrum_manager),
+        "ferrum_status",
+        "ferrum_monitor",
+        "ferrum_manager",
     ),
     "ferrum_monitor_unregister": (
-        ferrum_status,
-        (ferrum_monitor, ferrum_manager),
+        "ferrum_status",
+        "ferrum_monitor",
+        "ferrum_manager",
     ),
     "ferrum_monitor_unregister_device": (
-        ferrum_status,
-        (ferrum_monitor, ferrum_device),
+        "ferrum_status",
+        "ferrum_monitor",
+        "ferrum_device",
     ),
     "ferrum_monitor_set_callback": (
-        ferrum_status,
-        (ferrum_monitor, ferrum_monitor_fn, ctypes.c_void_p),
+        "ferrum_status",
+        "ferrum_monitor",
+        "ferrum_monitor_fn",
+        "void *",
     ),
     "ferrum_monitor_get_pressure": (
-        ferrum_status,
-        (ferrum_monitor, ctypes.c_uint64, ctypes.POINTER(ferrum_monitor_pressure)),
+        "ferrum_status",
+        "ferrum_monitor",
+        "uint64_t",
+        "ferrum_monitor_pressure *",
     ),
     "ferrum_monitor_get_levels": (
-        ferrum_status,
-        (
-            ferrum_monitor,
-            ctypes.c_uint64,
-            ctypes.POINTER(ferrum_device_level),
-            ctypes.c_size_t,
-            ctypes.POINTER(ctypes.c_size_t),
-        ),
+        "ferrum_status",
+        "ferrum_monitor",
+        "uint64_t",
+        "ferrum_device_level *",
+        "size_t",
+        "size_t *",
     ),
     "ferrum_monitor_info_json": (
-        ferrum_status,
-        (
-            ferrum_monitor,
-            ctypes.c_uint64,
-            ctypes.c_char_p,
-            ctypes.c_size_t,
-            ctypes.POINTER(ctypes.c_size_t),
-        ),
+        "ferrum_status",
+        "ferrum_monitor",
+        "uint64_t",
+        "char *",
+        "size_t",
+        "size_t *",
     ),
     "ferrum_monitor_collect": (
-        ferrum_status,
-        (
-            ferrum_monitor,
-            ctypes.POINTER(ferrum_collected),
-            ctypes.c_size_t,
-            ctypes.POINTER(ctypes.c_size_t),
-        ),
+        "ferrum_status",
+        "ferrum_monitor",
+        "ferrum_collected *",
+        "size_t",
+        "size_t *",
     ),
     "ferrum_placement_create": (
-        ferrum_status,
-        (ctypes.c_char_p, ctypes.POINTER(ferrum_placement)),
+        "ferrum_status",
+        "char *",
+        "ferrum_placement *",
     ),
     "ferrum_placement_create_own": (
-        ferrum_status,
-        (ctypes.c_char_p, ferrum_placement_fn, ctypes.c_void_p, ctypes.POINTER(ferrum_placement)),
+        "ferrum_status",
+        "char *",
+        "ferrum_placement_fn",
+        "void *",
+        "ferrum_placement *",
     ),
     "ferrum_placement_destroy": (
-        ferrum_status,
-        (ferrum_placement,),
+        "ferrum_status",
+        "ferrum_placement",
     ),
     "ferrum_placement_get_name": (
-        ferrum_status,
-        (ferrum_placement, ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)),
+        "ferrum_status",
+        "ferrum_placement",
+        "char *",
+        "size_t",
+        "size_t *",
     ),
     "ferrum_placement_select": (
-        ferrum_status,
-        (ferrum_placement, ctypes.POINTER(ferrum_placement_request), ctypes.POINTER(ferrum_device)),
+        "ferrum_status",
+        "ferrum_placement",
+        "ferrum_placement_request *",
+        "ferrum_device *",
     ),
     "ferrum_placement_explain_json": (
-        ferrum_status,
-        (
-            ferrum_placement,
-            ctypes.POINTER(ferrum_placement_request),
-            ctypes.c_char_p,
-            ctypes.c_size_t,
-            ctypes.POINTER(ctypes.c_size_t),
-        ),
+        "ferrum_status",
+        "ferrum_placement",
+        "ferrum_placement_request *",
+        "char *",
+        "size_t",
+        "size_t *",
     ),
     "ferrum_estimate_model_memory": (
-        ferrum_status,
-        (ctypes.POINTER(ferrum_model_shape), ctypes.POINTER(ctypes.c_uint64)),
+        "ferrum_status",
+        "ferrum_model_shape *",
+        "uint64_t *",
     ),
     "ferrum_estimate_kv_cache_memory": (
-        ferrum_status,
-        (ctypes.POINTER(ferrum_kv_cache_shape), ctypes.POINTER(ctypes.c_uint64)),
+        "ferrum_status",
+        "ferrum_kv_cache_shape *",
+        "uint64_t *",
     ),
     "ferrum_estimate_inference_memory": (
-        ferrum_status,
-        (ctypes.POINTER(ferrum_model_shape), ctypes.POINTER(ferrum_inference_estimate)),
+        "ferrum_status",
+        "ferrum_model_shape *",
+        "ferrum_inference_estimate *",
     ),
     "ferrum_estimate_file_json": (
-        ferrum_status,
-        (
-            ctypes.c_char_p,
-            ctypes.POINTER(ferrum_estimate_request),
-            ctypes.c_char_p,
-            ctypes.c_size_t,
-            ctypes.POINTER(ctypes.c_size_t),
-        ),
+        "ferrum_status",
+        "char *",
+        "ferrum_estimate_request *",
+        "char *",
+        "size_t",
+        "size_t *",
     ),
     "ferrum_estimate_config_json": (
-        ferrum_status,
-        (
-            ctypes.c_char_p,
-            ctypes.c_size_t,
-            ctypes.POINTER(ferrum_estimate_request),
-            ctypes.c_char_p,
-            ctypes.c_size_t,
-            ctypes.POINTER(ctypes.c_size_t),
-        ),
+        "ferrum_status",
+        "char *",
+        "size_t",
+        "ferrum_estimate_request *",
+        "char *",
+        "size_t",
+        "size_t *",
     ),
     "ferrum_memory_config_preset": (
-        ferrum_status,
-        (ferrum_memory_preset, ctypes.POINTER(ferrum_memory_config)),
+        "ferrum_status",
+        "ferrum_memory_preset",
+        "ferrum_memory_config *",
     ),
     "ferrum_memory_config_check": (
-        ferrum_status,
-        (ctypes.POINTER(ferrum_memory_config),),
+        "ferrum_status",
+        "ferrum_memory_config *",
     ),
     "ferrum_memory_stats_ratios": (
-        ferrum_status,
-        (ctypes.POINTER(ferrum_memory_stats), ctypes.POINTER(ferrum_memory_ratios)),
+        "ferrum_status",
+        "ferrum_memory_stats *",
+        "ferrum_memory_ratios *",
     ),
     "ferrum_memory_stats_merge": (
-        ferrum_status,
-        (
-            ctypes.POINTER(ferrum_memory_stats),
-            ctypes.POINTER(ferrum_memory_stats),
-            ctypes.POINTER(ferrum_memory_stats),
-        ),
+        "ferrum_status",
+        "ferrum_memory_stats *",
+        "ferrum_memory_stats *",
+        "ferrum_memory_stats *",
     ),
     "ferrum_memory_stats_text": (
-        ferrum_status,
-        (
-            ctypes.POINTER(ferrum_memory_stats),
-            ctypes.c_char_p,
-            ctypes.c_size_t,
-            ctypes.POINTER(ctypes.c_size_t),
-        ),
+        "ferrum_status",
+        "ferrum_memory_stats *",
+        "char *",
+        "size_t",
+        "size_t *",
     ),
     "ferrum_buffer_id_new": (
-        ferrum_status,
-        (ctypes.POINTER(ctypes.c_uint64),),
+        "ferrum_status",
+        "uint64_t *",
     ),
     "ferrum_buffer_id_text": (
-        ferrum_status,
-        (ctypes.c_uint64, ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)),
+        "ferrum_status",
+        "uint64_t",
+        "char *",
+        "size_t",
+        "size_t *",
     ),
     "ferrum_tracker_create": (
-        ferrum_status,
-        (ctypes.POINTER(ferrum_tracker),),
+        "ferrum_status",
+        "ferrum_tracker *",
     ),
     "ferrum_tracker_destroy": (
-        ferrum_status,
-        (ferrum_tracker,),
+        "ferrum_status",
+        "ferrum_tracker",
     ),
     "ferrum_tracker_track": (
-        ferrum_status,
-        (ferrum_tracker, ctypes.POINTER(ferrum_buffer_metadata)),
+        "ferrum_status",
+        "ferrum_tracker",
+        "ferrum_buffer_metadata *",
     ),
     "ferrum_tracker_untrack": (
-        ferrum_status,
-        (ferrum_tracker, ctypes.c_uint64, ctypes.POINTER(ferrum_buffer_metadata)),
+        "ferrum_status",
+        "ferrum_tracker",
+        "uint64_t",
+        "ferrum_buffer_metadata *",
     ),
     "ferrum_tracker_get": (
-        ferrum_status,
-        (ferrum_tracker, ctypes.c_uint64, ctypes.POINTER(ferrum_buffer_metadata)),
+        "ferrum_status",
+        "ferrum_tracker",
+        "uint64_t",
+        "ferrum_buffer_metadata *",
     ),
     "ferrum_tracker_get_all": (
-        ferrum_status,
-        (
-            ferrum_tracker,
-            ctypes.POINTER(ferrum_buffer_metadata),
-            ctypes.c_size_t,
-            ctypes.POINTER(ctypes.c_size_t),
-        ),
+        "ferrum_status",
+        "ferrum_tracker",
+        "ferrum_buffer_metadata *",
+        "size_t",
+        "size_t *",
     ),
     "ferrum_tracker_find_old": (
-        ferrum_status,
-        (
-            ferrum_tracker,
-            ctypes.c_uint64,
-            ctypes.POINTER(ferrum_buffer_metadata),
-            ctypes.c_size_t,
-            ctypes.POINTER(ctypes.c_size_t),
-        ),
+        "ferrum_status",
+        "ferrum_tracker",
+        "uint64_t",
+        "ferrum_buffer_metadata *",
+        "size_t",
+        "size_t *",
     ),
     "ferrum_tracker_get_totals": (
-        ferrum_status,
-        (ferrum_tracker, ctypes.POINTER(ferrum_tracker_totals)),
+        "ferrum_status",
+        "ferrum_tracker",
+        "ferrum_tracker_totals *",
     ),
     "ferrum_tracker_clear": (
-        ferrum_status,
-        (ferrum_tracker,),
+        "ferrum_status",
+        "ferrum_tracker",
     ),
     "ferrum_generic_pool_create": (
-        ferrum_status,
-        (ctypes.POINTER(ferrum_memory_config), ctypes.POINTER(ferrum_generic_pool)),
+        "ferrum_status",
+        "ferrum_memory_config *",
+        "ferrum_generic_pool *",
     ),
     "ferrum_generic_pool_destroy": (
-        ferrum_status,
-        (ferrum_generic_pool, ctypes.c_uint32),
+        "ferrum_status",
+        "ferrum_generic_pool",
+        "uint32_t",
     ),
     "ferrum_generic_pool_record_allocation": (
-        ferrum_status,
-        (
-            ferrum_generic_pool,
-            ctypes.c_uint64,
-            ctypes.POINTER(ferrum_buffer_use),
-            ctypes.POINTER(ctypes.c_uint64),
-        ),
+        "ferrum_status",
+        "ferrum_generic_pool",
+        "uint64_t",
+        "ferrum_buffer_use *",
+        "uint64_t *",
     ),
     "ferrum_generic_pool_try_get": (
-        ferrum_status,
-        (
-            ferrum_generic_pool,
-            ctypes.c_uint64,
-            ctypes.POINTER(ferrum_buffer_use),
-            ctypes.POINTER(ferrum_buffer_lease),
-            ctypes.POINTER(ctypes.c_uint32),
-        ),
+        "ferrum_status",
+        "ferrum_generic_pool",
+        "uint64_t",
+        "ferrum_buffer_use *",
+        "ferrum_buffer_lease *",
+        "uint32_t *",
     ),
     "ferrum_generic_pool_return": (
-        ferrum_status,
-        (ferrum_generic_pool, ctypes.POINTER(ferrum_buffer_lease), ctypes.POINTER(ctypes.c_uint32)),
+        "ferrum_status",
+        "ferrum_generic_pool",
+        "ferrum_buffer_lease *",
+        "uint32_t *",
     ),
     "ferrum_generic_pool_add_free": (
-        ferrum_status,
-        (ferrum_generic_pool, ctypes.c_uint64, ctypes.c_uint64),
+        "ferrum_status",
+        "ferrum_generic_pool",
+        "uint64_t",
+        "uint64_t",
     ),
     "ferrum_generic_pool_drain": (
-        ferrum_status,
-        (
-            ferrum_generic_pool,
-            ctypes.POINTER(ferrum_buffer_lease),
-            ctypes.c_size_t,
-            ctypes.POINTER(ctypes.c_size_t),
-        ),
+        "ferrum_status",
+        "ferrum_generic_pool",
+        "ferrum_buffer_lease *",
+        "size_t",
+        "size_t *",
     ),
     "ferrum_generic_pool_get_pooled_count": (
-        ferrum_status,
-        (ferrum_generic_pool, ctypes.POINTER(ctypes.c_uint64)),
+        "ferrum_status",
+        "ferrum_generic_pool",
+        "uint64_t *",
     ),
     "ferrum_generic_pool_get_stats": (
-        ferrum_status,
-        (ferrum_generic_pool, ctypes.POINTER(ferrum_memory_stats)),
+        "ferrum_status",
+        "ferrum_generic_pool",
+        "ferrum_memory_stats *",
     ),
     "ferrum_generic_pool_record_cpu_fallback": (
-        ferrum_status,
-        (ferrum_generic_pool,),
+        "ferrum_status",
+        "ferrum_generic_pool",
     ),
     "ferrum_generic_pool_get_tracker": (
-        ferrum_status,
-        (ferrum_generic_pool, ctypes.POINTER(ferrum_tracker)),
+        "ferrum_status",
+        "ferrum_generic_pool",
+        "ferrum_tracker *",
     ),
     "ferrum_fallback_manager_create": (
-        ferrum_status,
-        (
-            ferrum_device,
-            ferrum_device,
-            ctypes.POINTER(ferrum_memory_config),
-            ctypes.POINTER(ferrum_fallback_manager),
-        ),
+        "ferrum_status",
+        "ferrum_device",
+        "ferrum_device",
+        "ferrum_memory_config *",
+        "ferrum_fallback_manager *",
     ),
     "ferrum_fallback_manager_destroy": (
-        ferrum_status,
-        (ferrum_fallback_manager, ctypes.c_uint32),
+        "ferrum_status",
+        "ferrum_fallback_manager",
+        "uint32_t",
     ),
     "ferrum_fallback_manager_get_backend_name": (
-        ferrum_status,
-        (
-            ferrum_fallback_manager,
-            ctypes.c_char_p,
-            ctypes.c_size_t,
-            ctypes.POINTER(ctypes.c_size_t),
-        ),
+        "ferrum_status",
+        "ferrum_fallback_manager",
+        "char *",
+        "size_t",
+        "size_t *",
     ),
     "ferrum_fallback_manager_get_stats": (
-        ferrum_status,
-        (ferrum_fallback_manager, ctypes.POINTER(ferrum_memory_stats)),
+        "ferrum_status",
+        "ferrum_fallback_manager",
+        "ferrum_memory_stats *",
     ),
     "ferrum_fallback_manager_get_fallback_stats": (
-        ferrum_status,
-        (ferrum_fallback_manager, ctypes.POINTER(ferrum_fallback_stats)),
+        "ferrum_status",
+        "ferrum_fallback_manager",
+        "ferrum_fallback_stats *",
     ),
     "ferrum_fallback_manager_get_memory": (
-        ferrum_status,
-        (ferrum_fallback_manager, ctypes.POINTER(ctypes.c_uint64), ctypes.POINTER(ctypes.c_uint64)),
+        "ferrum_status",
+        "ferrum_fallback_manager",
+        "uint64_t *",
+        "uint64_t *",
     ),
     "ferrum_fallback_manager_get_pressure": (
-        ferrum_status,
-        (ferrum_fallback_manager, ctypes.POINTER(ferrum_pressure_level)),
+        "ferrum_status",
+        "ferrum_fallback_manager",
+        "ferrum_pressure_level *",
     ),
     "ferrum_fallback_manager_pressure_callback_add": (
-        ferrum_status,
-        (
-            ferrum_fallback_manager,
-            ferrum_pressure_fn,
-            ctypes.c_void_p,
-            ctypes.POINTER(ferrum_registration),
-        ),
+        "ferrum_status",
+        "ferrum_fallback_manager",
+        "ferrum_pressure_fn",
+        "void *",
+        "ferrum_registration *",
     ),
     "ferrum_fallback_manager_clear_pool": (
-        ferrum_status,
-        (ferrum_fallback_manager,),
+        "ferrum_status",
+        "ferrum_fallback_manager",
     ),
     "ferrum_fallback_manager_shrink": (
-        ferrum_status,
-        (ferrum_fallback_manager, ctypes.POINTER(ctypes.c_uint64)),
+        "ferrum_status",
+        "ferrum_fallback_manager",
+        "uint64_t *",
     ),
     "ferrum_fallback_manager_get_tracker": (
-        ferrum_status,
-        (ferrum_fallback_manager, ctypes.POINTER(ferrum_tracker)),
+        "ferrum_status",
+        "ferrum_fallback_manager",
+        "ferrum_tracker *",
     ),
     "ferrum_fallback_manager_alloc": (
-        ferrum_status,
-        (
-            ferrum_fallback_manager,
-            ctypes.POINTER(ferrum_buffer_request),
-            ctypes.POINTER(ferrum_fallback_buffer),
-        ),
+        "ferrum_status",
+        "ferrum_fallback_manager",
+        "ferrum_buffer_request *",
+        "ferrum_fallback_buffer *",
     ),
     "ferrum_fallback_manager_return_buffers": (
-        ferrum_status,
-        (ferrum_fallback_manager, ctypes.POINTER(ctypes.c_uint64)),
+        "ferrum_status",
+        "ferrum_fallback_manager",
+        "uint64_t *",
     ),
     "ferrum_fallback_buffer_free": (
-        ferrum_status,
-        (ferrum_fallback_buffer, ferrum_stream),
+        "ferrum_status",
+        "ferrum_fallback_buffer",
+        "ferrum_stream",
     ),
     "ferrum_fallback_buffer_get_info": (
-        ferrum_status,
-        (ferrum_fallback_buffer, ctypes.POINTER(ferrum_fallback_buffer_info)),
+        "ferrum_status",
+        "ferrum_fallback_buffer",
+        "ferrum_fallback_buffer_info *",
     ),
     "ferrum_fallback_buffer_get_address": (
-        ferrum_status,
-        (ferrum_fallback_buffer, ferrum_buffer_location, ctypes.POINTER(ferrum_address)),
+        "ferrum_status",
+        "ferrum_fallback_buffer",
+        "ferrum_buffer_location",
+        "ferrum_address *",
     ),
     "ferrum_fallback_buffer_move": (
-        ferrum_status,
-        (ferrum_fallback_buffer, ferrum_buffer_location),
+        "ferrum_status",
+        "ferrum_fallback_buffer",
+        "ferrum_buffer_location",
     ),
     "ferrum_fallback_buffer_pin": (
-        ferrum_status,
-        (
-            ferrum_fallback_buffer,
-            ctypes.POINTER(ferrum_address),
-            ctypes.POINTER(ferrum_buffer_location),
-        ),
+        "ferrum_status",
+        "ferrum_fallback_buffer",
+        "ferrum_address *",
+        "ferrum_buffer_location *",
     ),
     "ferrum_fallback_buffer_unpin": (
-        ferrum_status,
-        (ferrum_fallback_buffer,),
+        "ferrum_status",
+        "ferrum_fallback_buffer",
     ),
     "ferrum_fallback_buffer_write": (
-        ferrum_status,
-        (ferrum_fallback_buffer, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint64),
+        "ferrum_status",
+        "ferrum_fallback_buffer",
+        "uint64_t",
+        "void *",
+        "uint64_t",
     ),
     "ferrum_fallback_buffer_read": (
-        ferrum_status,
-        (ferrum_fallback_buffer, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint64),
+        "ferrum_status",
+        "ferrum_fallback_buffer",
+        "uint64_t",
+        "void *",
+        "uint64_t",
     ),
     "ferrum_fallback_buffer_take": (
-        ferrum_status,
-        (ferrum_fallback_buffer, ferrum_buffer_location, ctypes.POINTER(ferrum_address)),
+        "ferrum_status",
+        "ferrum_fallback_buffer",
+        "ferrum_buffer_location",
+        "ferrum_address *",
     ),
     "ferrum_fallback_manager_adopt": (
-        ferrum_status,
-        (
-            ferrum_fallback_manager,
-            ferrum_buffer_location,
-            ferrum_address,
-            ctypes.POINTER(ferrum_buffer_request),
-            ctypes.POINTER(ferrum_fallback_buffer),
-        ),
+        "ferrum_status",
+        "ferrum_fallback_manager",
+        "ferrum_buffer_location",
+        "ferrum_address",
+        "ferrum_buffer_request *",
+        "ferrum_fallback_buffer *",
     ),
     "ferrum_fallback_manager_release": (
-        ferrum_status,
-        (ferrum_fallback_manager, ferrum_buffer_location, ferrum_address, ferrum_stream),
+        "ferrum_status",
+        "ferrum_fallback_manager",
+        "ferrum_buffer_location",
+        "ferrum_address",
+        "ferrum_stream",
     ),
     "ferrum_round_up_power_of_2": (
-        ferrum_status,
-        (ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)),
+        "ferrum_status",
+        "uint64_t",
+        "uint64_t *",
     ),
     "ferrum_size_class": (
-        ferrum_status,
-        (ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)),
+        "ferrum_status",
+        "uint64_t",
+        "uint64_t *",
     ),
     "ferrum_f32_bytes": (
-        ferrum_status,
-        (ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)),
+        "ferrum_status",
+        "uint64_t",
+        "uint64_t *",
     ),
     "ferrum_f16_bytes": (
-        ferrum_status,
-        (ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)),
+        "ferrum_status",
+        "uint64_t",
+        "uint64_t *",
     ),
     "ferrum_memory_map": (
-        ferrum_status,
-        (ctypes.POINTER(ferrum_map_request), ctypes.POINTER(ferrum_mapping)),
+        "ferrum_status",
+        "ferrum_map_request *",
+        "ferrum_mapping *",
     ),
     "ferrum_memory_unmap": (
-        ferrum_status,
-        (ferrum_memory, ctypes.c_uint64),
+        "ferrum_status",
+        "ferrum_memory",
+        "uint64_t",
     ),
     "ferrum_manager_create_mapping": (
-        ferrum_status,
-        (
-            ferrum_manager,
-            ferrum_manager,
-            ctypes.POINTER(ferrum_link_request),
-            ctypes.POINTER(ferrum_memory),
-            ctypes.POINTER(ferrum_memory),
-        ),
+        "ferrum_status",
+        "ferrum_manager",
+        "ferrum_manager",
+        "ferrum_link_request *",
+        "ferrum_memory *",
+        "ferrum_memory *",
     ),
     "ferrum_memory_prefetch": (
-        ferrum_status,
-        (ferrum_memory, ferrum_device, ferrum_stream),
+        "ferrum_status",
+        "ferrum_memory",
+        "ferrum_device",
+        "ferrum_stream",
     ),
     "ferrum_memory_set_usage_hint": (
-        ferrum_status,
-        (ferrum_memory, ferrum_usage_hint),
+        "ferrum_status",
+        "ferrum_memory",
+        "ferrum_usage_hint",
     ),
     "ferrum_memory_get_usage_hints": (
-        ferrum_status,
-        (ferrum_memory, ctypes.POINTER(ferrum_usage_hints)),
+        "ferrum_status",
+        "ferrum_memory",
+        "ferrum_usage_hints *",
     ),
     "ferrum_memory_get_access_stats": (
-        ferrum_status,
-        (ferrum_memory, ctypes.POINTER(ferrum_access_stats)),
+        "ferrum_status",
+        "ferrum_memory",
+        "ferrum_access_stats *",
     ),
     "ferrum_manager_adopt": (
-        ferrum_status,
-        (ferrum_manager, ctypes.POINTER(ferrum_adoption), ctypes.POINTER(ferrum_memory)),
+        "ferrum_status",
+        "ferrum_manager",
+        "ferrum_adoption *",
+        "ferrum_memory *",
     ),
     "ferrum_stream_adopt": (
-        ferrum_status,
-        (ferrum_device, ctypes.POINTER(ferrum_foreign_stream), ctypes.POINTER(ferrum_stream)),
+        "ferrum_status",
+        "ferrum_device",
+        "ferrum_foreign_stream *",
+        "ferrum_stream *",
     ),
     "ferrum_event_adopt": (
-        ferrum_status,
-        (ferrum_device, ctypes.c_uint64, ctypes.POINTER(ferrum_event)),
+        "ferrum_status",
+        "ferrum_device",
+        "uint64_t",
+        "ferrum_event *",
     ),
     "ferrum_device_open_native": (
-        ferrum_status,
-        (ctypes.c_char_p, ctypes.c_uint64, ctypes.POINTER(ferrum_device)),
+        "ferrum_status",
+        "char *",
+        "uint64_t",
+        "ferrum_device *",
     ),
     "ferrum_device_get_native": (
-        ferrum_status,
-        (ferrum_device, ctypes.POINTER(ctypes.c_uint64)),
+        "ferrum_status",
+        "ferrum_device",
+        "uint64_t *",
     ),
     "ferrum_stream_get_native": (
-        ferrum_status,
-        (ferrum_stream, ctypes.POINTER(ctypes.c_uint64)),
+        "ferrum_status",
+        "ferrum_stream",
+        "uint64_t *",
     ),
     "ferrum_event_get_native": (
-        ferrum_status,
-        (ferrum_event, ctypes.POINTER(ctypes.c_uint64)),
+        "ferrum_status",
+        "ferrum_event",
+        "uint64_t *",
     ),
     "ferrum_device_grant_peer": (
-        ferrum_status,
-        (ferrum_device, ferrum_device),
+        "ferrum_status",
+        "ferrum_device",
+        "ferrum_device",
     ),
     "ferrum_vpool_export": (
-        ferrum_status,
-        (
-            ferrum_vpool,
-            ctypes.c_uint64,
-            ctypes.c_uint64,
-            ctypes.POINTER(ctypes.c_int32),
-            ctypes.c_size_t,
-            ctypes.POINTER(ctypes.c_size_t),
-        ),
+        "ferrum_status",
+        "ferrum_vpool",
+        "uint64_t",
+        "uint64_t",
+        "int32_t *",
+        "size_t",
+        "size_t *",
     ),
     "ferrum_manager_import_pages": (
-        ferrum_status,
-        (ferrum_manager, ctypes.POINTER(ferrum_page_import), ctypes.POINTER(ferrum_memory)),
+        "ferrum_status",
+        "ferrum_manager",
+        "ferrum_page_import *",
+        "ferrum_memory *",
     ),
     "ferrum_device_share_memory": (
-        ferrum_status,
-        (ferrum_device, ferrum_address, ctypes.c_uint64, ctypes.POINTER(ferrum_shared_memory)),
+        "ferrum_status",
+        "ferrum_device",
+        "ferrum_address",
+        "uint64_t",
+        "ferrum_shared_memory *",
     ),
     "ferrum_manager_import_memory": (
-        ferrum_status,
-        (
-            ferrum_manager,
-            ctypes.POINTER(ferrum_shared_memory),
-            ctypes.c_char_p,
-            ctypes.POINTER(ferrum_memory),
-        ),
+        "ferrum_status",
+        "ferrum_manager",
+        "ferrum_shared_memory *",
+        "char *",
+        "ferrum_memory *",
     ),
     "ferrum_event_share": (
-        ferrum_status,
-        (ferrum_stream, ctypes.POINTER(ferrum_shared_event), ctypes.POINTER(ferrum_event)),
+        "ferrum_status",
+        "ferrum_stream",
+        "ferrum_shared_event *",
+        "ferrum_event *",
     ),
     "ferrum_event_open": (
-        ferrum_status,
-        (ferrum_device, ctypes.POINTER(ferrum_shared_event), ctypes.POINTER(ferrum_event)),
+        "ferrum_status",
+        "ferrum_device",
+        "ferrum_shared_event *",
+        "ferrum_event *",
     ),
 }
 
 
-def check_layout() -> None:
-    """Raises ImportError if a struct is not laid out as the header's compiler does."""
-    for struct, size, alignment, offsets in LAYOUT:
-        found = [getattr(struct, name).offset for name, *_ in _fields_of(struct)]
-        if (ctypes.sizeof(struct), ctypes.alignment(struct)) != (size, alignment) or (
-            tuple(found) != offsets
-        ):
-            raise ImportError(f"ferrum_mem: the layout of {struct.__name__} is wrong here")
+def __getattr__(name):
+    if name in STRUCTS:
+        made = _struct(name)
+    elif name in CALLBACKS:
+        made = ctypes.CFUNCTYPE(*map(_type, CALLBACKS[name]))
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # Another thread may have made it meanwhile, and instances of that one.
+    return globals().setdefault(name, made)
 
 
-def _fields_of(struct: type[ctypes.Structure]) -> list[Any]:
-    return list(struct._fields_)
+def _struct(name):
+    """Raises ImportError if it is not laid out as the header's compiler does."""
+    size, alignment, fields = STRUCTS[name]
+    kinds = [(field, _type(kind)) for field, kind, _ in fields]
+    body = {"__module__": __name__, "_fields_": kinds}
+    if name in INITIAL:
+        body["init"] = classmethod(_init)
+    made = type(name, (ctypes.Structure,), body)
+    is_right = all(getattr(made, field).offset == offset for field, _, offset in fields)
+    if not is_right or (ctypes.sizeof(made), ctypes.alignment(made)) != (size, alignment):
+        raise ImportError(f"ferrum_mem: the layout of {name} is wrong here")
+    return made
+
+
+def _init(struct):
+    self = struct()
+    for field, value in INITIAL[struct.__name__].items():
+        setattr(self, field, value)
+    return self
+
+
+def _type(text):
+    """The type of ctypes for one of C."""
+    if text in _KINDS:
+        return _KINDS[text]
+    if text.endswith(" *"):
+        return ctypes.POINTER(_type(text.removesuffix(" *")))
+    if text.endswith("]"):
+        element, length = text.removesuffix("]").split("[")
+        return _type(element) * int(length)
+    return globals().get(text) or __getattr__(text)
 
 
 class Functions:
-    """Every function of the header, with its types, bound to a loaded library.
-
-    Raises AttributeError, which names it, if the library lacks one.
-    """
-
-    # () Version of the binary interface of the loaded library.
-    ferrum_abi_version: Callable[..., int]
-    # () Version of the loaded library as text, for example "0.1.0". The text is constant and lives
-    # as long as the process. Works at any time; never fails.
-    ferrum_version_string: Callable[..., bytes | None]
-    # (status) Name of a status code, for example "FERRUM_ERROR_BUSY"; "FERRUM_ERROR_UNKNOWN" for a
-    # number that is none. The text is constant. Works at any time.
-    ferrum_status_name: Callable[..., bytes | None]
-    # (status) What a status code means, in a few words of English. The text is constant. Works at
-    # any time.
-    ferrum_status_text: Callable[..., bytes | None]
-    # (config) Starts the library, or joins it when it runs already: each successful call is undone
-    # by one ferrum_shutdown.
-    ferrum_init: Callable[..., int]
-    # (flags) Undoes one ferrum_init; the last one stops the library, its threads and its streams
-    # and gives all memory back. It waits for callbacks that still run, also for those that have
-    # removed themselves: what they use may be freed afterwards.
-    ferrum_shutdown: Callable[..., int]
-    # (error_out) Copies out the detail of the calling thread's latest failure, which stays until
-    # the thread's next failing call. Works at any time.
-    ferrum_last_error: Callable[..., int]
-    # (minimum_level, callback, user_data) Sets the receiver of log messages; without one, messages
-    # go nowhere, or to stderr if the environment has FERRUM_LOG=debug|info|warning|error, or from
-    # warnings on if it has FERRUM_DEBUG.
-    ferrum_log_set_callback: Callable[..., int]
-    # (buffer, capacity, length_out) Every backend with its devices, or the reason why it cannot be
-    # used here, as JSON; the host comes first, then cuda, rocm, metal and opencl:
-    ferrum_backends_json: Callable[..., int]
-    # () Asks all backends again. Callers at the same time share one asking.
-    ferrum_backends_refresh: Callable[..., int]
-    # (buffer, capacity, length_out) What ferrum_backends_json says, as text for people: a header
-    # line, a tick or a cross for each backend with its devices or its error, and the backend to
-    # prefer.
-    ferrum_backends_summary: Callable[..., int]
-    # (backend) Name of a backend as in device ids, for example "cuda"; "auto" for
-    # FERRUM_BACKEND_AUTO, "" for a number that is none. The text is constant. Works at any time;
-    # never fails.
-    ferrum_backend_name: Callable[..., bytes | None]
-    # (backend) Name of a backend for people, for example "ROCm"; otherwise as ferrum_backend_name.
-    ferrum_backend_display_name: Callable[..., bytes | None]
-    # (backend_out) The backend that FERRUM_BACKEND_AUTO tries first: the first of CUDA, ROCm, Metal
-    # and OpenCL that is usable and has a device, else the CPU.
-    ferrum_backend_best: Callable[..., int]
-    # (preference, required_bytes, choice_out) Finds the first device that has room for that many
-    # bytes: free memory or, where that is not known, 80 % of the capacity. It opens none. What is
-    # known of vendors' devices is of the last discovery.
-    ferrum_backend_select: Callable[..., int]
-    # (preference, required_bytes, device_out, choice_out) Opens the first device that has room, by
-    # what ferrum_backend_select looks at and by what the device itself says once it is open; one
-    # that cannot be opened or has too little is passed over. There is no choice without that check.
-    # The device is closed by ferrum_device_close.
-    ferrum_backend_open: Callable[..., int]
-    # (id, bytes, fits_out) Whether that many bytes fit into a device, as ferrum_backend_select
-    # counts.
-    ferrum_device_can_fit: Callable[..., int]
-    # (info_out) Reads what is known of this machine; works also before ferrum_init.
-    ferrum_host_get_info: Callable[..., int]
-    # (id, device_out) Opens a device. Opening one that is open gives the same handle again; each
-    # open is undone by one ferrum_device_close.
-    ferrum_device_open: Callable[..., int]
-    # (device, flags) Undoes one ferrum_device_open; the last one closes the device, and waits for
-    # callbacks of it that have removed themselves and still run, unless it is called from inside a
-    # callback.
-    ferrum_device_close: Callable[..., int]
-    # (device, info_out) Describes an open device.
-    ferrum_device_get_info: Callable[..., int]
-    # (device, timeout_ns) Waits until every stream of the device has run dry.
-    ferrum_device_synchronize: Callable[..., int]
-    # (device, limit_bytes) Limits what this library takes from the device, all pools and managers
-    # together. 0 takes the limit away. Lowering it below what is held releases cached memory; what
-    # is live stays, and no more is taken until it fits again.
-    ferrum_device_set_limit: Callable[..., int]
-    # (device, gbps_out) Measures the device's copy bandwidth by timed copies between two scratch
-    # segments (at most 64 MiB each; given back at once), for some tens of milliseconds.
-    # ferrum_device_get_memory_info reports it from then on.
-    ferrum_device_measure_bandwidth: Callable[..., int]
-    # (device, info_out) Asks a device for its memory, all uses of it together.
-    ferrum_device_get_memory_info: Callable[..., int]
-    # (device, max_age_ns, info_out) As ferrum_device_get_memory_info, from the books and the last
-    # reading of the device, if that is no older than max_age_ns; else the device is asked. Much
-    # quicker: no driver and no other thread is disturbed.
-    ferrum_device_get_recent_memory_info: Callable[..., int]
-    # (device, statistics_out) Books of a device: the sum over its pools and managers.
-    ferrum_device_get_statistics: Callable[..., int]
-    # (buffer, capacity, length_out) All books as JSON, for tools:
-    ferrum_snapshot_json: Callable[..., int]
-    # (buffer, capacity, length_out) What is alive now or, after ferrum_shutdown, what was alive at
-    # its end, as JSON:
-    ferrum_leak_report_json: Callable[..., int]
-    # (device, stream_out) Makes a stream on a device. Its thread starts with its first work.
-    ferrum_stream_create: Callable[..., int]
-    # (stream, flags) Destroys a stream.
-    ferrum_stream_destroy: Callable[..., int]
-    # (device, stream_out) Gives the device's default stream. The same handle each time.
-    ferrum_stream_default: Callable[..., int]
-    # (stream, timeout_ns) Waits until all work that was queued before the call is done, and returns
-    # the first failure of queued work since the last time it was asked.
-    ferrum_stream_synchronize: Callable[..., int]
-    # (stream, ready_out) Says without waiting whether all work queued so far is done (1) or not
-    # (0).
-    ferrum_stream_is_ready: Callable[..., int]
-    # (stream, function, user_data) Queues a call of the caller's function on a stream.
-    ferrum_stream_host_function: Callable[..., int]
-    # (stream, event_out) Marks the present end of the stream's queue with a new event.
-    ferrum_event_record: Callable[..., int]
-    # (event) Forgets an event. Streams that wait for it still do.
-    ferrum_event_destroy: Callable[..., int]
-    # (event, ready_out) Says without waiting whether the event's point has been passed (1) or not.
-    ferrum_event_is_ready: Callable[..., int]
-    # (event, timeout_ns) Waits until the event's point has been passed.
-    ferrum_event_synchronize: Callable[..., int]
-    # (start, end, elapsed_ns_out) Time between two events of one device, as exact as the device
-    # tells it: CUDA does so in single precision.
-    ferrum_event_elapsed: Callable[..., int]
-    # (stream, event) Makes all later work of the stream wait for the event, which may be another
-    # stream's, or another device's of the same backend.
-    ferrum_stream_wait_event: Callable[..., int]
-    # (device, config, pool_out) Makes a pool on a device.
-    ferrum_pool_create: Callable[..., int]
-    # (pool, flags) Destroys a pool and gives its memory back to the system.
-    ferrum_pool_destroy: Callable[..., int]
-    # (pool, size_bytes, stream, address_out) Takes a block from a pool. The block is of the stream
-    # that it is asked for on: its free waits for what is queued there, whoever frees it and
-    # however.
-    ferrum_pool_alloc: Callable[..., int]
-    # (pool, request, address_out) As ferrum_pool_alloc, with all that can be asked for.
-    ferrum_pool_alloc_with: Callable[..., int]
-    # (pool, size_bytes, count, stream, addresses_out) Takes count blocks of one size: all of them
-    # or none.
-    ferrum_pool_alloc_batch: Callable[..., int]
-    # (pool, name, tag_out) Gives a tag of the pool its number, which stays while the pool lives.
-    ferrum_pool_get_tag: Callable[..., int]
-    # (pool, address, stream) Gives a block back. Its memory is handed out again once the work is
-    # done that is queued now
-    ferrum_pool_free: Callable[..., int]
-    # (pool, address, size_bytes, stream) As ferrum_pool_free, with the size that was asked for as a
-    # check. It waits for the same streams.
-    ferrum_pool_free_sized: Callable[..., int]
-    # (pool, addresses, count, stream) Gives count blocks back: all of them or none. Each waits for
-    # its own stream, those that were named for it and the stream of this call, as in
-    # ferrum_pool_free. A large batch is gone over in slices, and others wait for one of them at
-    # most: a call of another thread for one of its blocks may find that freed already, also when
-    # the batch then fails.
-    ferrum_pool_free_batch: Callable[..., int]
-    # (pool, address, stream) Says that a stream uses a block too, other than the one that it was
-    # asked for on, for which it waits without this: once freed, the block waits for the work that
-    # is queued on this stream at the time of its free as well.
-    ferrum_pool_record_stream: Callable[..., int]
-    # (pool, address, size_bytes_out) How many bytes of a live block may be used: at least what was
-    # asked for. All of them belong to the block.
-    ferrum_pool_usable_size: Callable[..., int]
-    # (pool, stream, shared_graph, graph_out) Has allocations for the streams of a capture come from
-    # a private pool of the graph, until ferrum_pool_capture_end. To be called when the capture has
-    # begun, for each pool that is used in it: streams that join the capture later are recognised. A
-    # stream captures by its vendor's calls (cuStreamBeginCapture), and is known here by
-    # ferrum_stream_adopt, or through ferrum_stream_get_native.
-    ferrum_pool_capture_begin: Callable[..., int]
-    # (pool, graph) Ends what ferrum_pool_capture_begin began; to be called when the capture itself
-    # has ended. Live blocks stay live.
-    ferrum_pool_capture_end: Callable[..., int]
-    # (pool, graph, stream) Says that a graph will not run again once the work that is queued on the
-    # stream now is done. With the last graph of a private pool its memory goes back to the system,
-    # as soon as that work is done and none of its blocks is live any more; the call does not wait
-    # for it. A capture that has failed, and has no graph, is released as well, with or without
-    # ferrum_pool_capture_end.
-    ferrum_pool_capture_release: Callable[..., int]
-    # (pool, graph, info_out) Describes a graph that was not released: FERRUM_ERROR_NOT_FOUND for
-    # any other.
-    ferrum_pool_capture_get_info: Callable[..., int]
-    # (pool, stream) Gives back every live block of the pool, as ferrum_pool_free does on the
-    # stream, each after its own as well; those of graphs stay. It goes over the blocks in slices,
-    # so that it needs the same memory however many there are and others wait for one slice at most:
-    # a block that another thread takes meanwhile may go with them or stay.
-    ferrum_pool_reset: Callable[..., int]
-    # (pool) Looks now at every block of a pool that debugs: beside live ones, and into freed ones
-    # that are in quarantine. Damage that it reports is repaired, so it is reported once.
-    ferrum_pool_check: Callable[..., int]
-    # (pool, keep_bytes, released_bytes_out) Takes back what thread caches keep, and gives segments
-    # that hold no live block back to the system, until no more than keep_bytes (or the pool's
-    # min_held_bytes) are held or none is left to give.
-    ferrum_pool_trim: Callable[..., int]
-    # (pool, max_size_bytes) Changes the pool's upper bound; 0 takes it away. Lowering it below what
-    # is held releases what is cached; what is live stays.
-    ferrum_pool_set_limit: Callable[..., int]
-    # (pool, min_held_bytes) Changes min_held_bytes of the pool's settings.
-    ferrum_pool_set_min_held: Callable[..., int]
-    # (pool, release_threshold_bytes) Changes release_threshold_bytes of the pool's settings, and
-    # gives back what is held above it and holds no block. UINT64_MAX: never.
-    ferrum_pool_set_release_threshold: Callable[..., int]
-    # (pool, info_out) Describes how a pool has its memory.
-    ferrum_pool_get_info: Callable[..., int]
-    # (pool, statistics_out) Books of a pool.
-    ferrum_pool_get_statistics: Callable[..., int]
-    # (device, address, info_out) Says which pool and block an address of a device belongs to; for
-    # debuggers: it may look at every block of a pool, in slices: others go on meanwhile.
-    ferrum_device_get_owner: Callable[..., int]
-    # (device, config, manager_out) Makes a memory manager on a device. It holds no memory before
-    # the first allocation, unless a pool setting says so.
-    ferrum_manager_create: Callable[..., int]
-    # (manager, flags) Destroys a manager and gives its memory back to the system.
-    ferrum_manager_destroy: Callable[..., int]
-    # (manager, memory_type, config) Sets the pool settings of a memory type from now on. A type
-    # that has live blocks keeps the pool they are in until they are freed; new blocks come from a
-    # pool with the new settings.
-    ferrum_manager_configure_pool: Callable[..., int]
-    # (manager, statistics_out) Books of a manager: the sum over its pools.
-    ferrum_manager_get_statistics: Callable[..., int]
-    # (manager, size_bytes, memory_out) Allocates a block of type FERRUM_MEMORY_GENERAL.
-    ferrum_manager_alloc: Callable[..., int]
-    # (manager, request, memory_out) Allocates a block as described.
-    ferrum_manager_alloc_with: Callable[..., int]
-    # (memory) Gives a block back; its handle is dead at once. Copies that are in flight finish
-    # undisturbed: the memory is handed out again after them. Does not wait, but for a move of the
-    # block that is under way.
-    ferrum_memory_free: Callable[..., int]
-    # (memory, info_out) Describes a block; FERRUM_ERROR_INVALID_HANDLE for an unknown one.
-    ferrum_memory_get_handle_info: Callable[..., int]
-    # (memory, address_out) Gives the address of a block and has it stay there until
-    # ferrum_memory_unpin has been called as often as ferrum_memory_pin: for work of the caller's
-    # own on the address that the library does not know of. Any block can be pinned. Waits for a
-    # move of the block that is under way. A pinned block cannot be freed; destroying its manager
-    # with FERRUM_FORCE frees it.
-    ferrum_memory_pin: Callable[..., int]
-    # (memory) Ends one call of ferrum_memory_pin.
-    ferrum_memory_unpin: Callable[..., int]
-    # (transfer) Copies bytes from one block to another, or within one (with the meaning of
-    # memmove), and returns when they are there. Work that was queued before on streams that use the
-    # two blocks is waited for.
-    ferrum_memory_copy: Callable[..., int]
-    # (transfer, stream) Queues a copy on a stream and returns. Both blocks stay until it is done,
-    # also when they are freed meanwhile. At most max_concurrent_transfers are in flight per manager
-    # of the destination; the call waits for its turn.
-    ferrum_memory_copy_async: Callable[..., int]
-    # (memory, offset_bytes, source, size_bytes) Copies from the caller's memory into a block and
-    # returns when it is done.
-    ferrum_memory_write: Callable[..., int]
-    # (memory, offset_bytes, destination_out, size_bytes) Copies from a block into the caller's
-    # memory and returns when it is done.
-    ferrum_memory_read: Callable[..., int]
-    # (fill, stream) Queues a fill on a stream and returns. The block stays until it is done.
-    ferrum_memory_fill_async: Callable[..., int]
-    # (manager, stats_out) Moves blocks so that pages come free (segments, in pools that take them
-    # whole), the cheapest first, and gives back to the system what the manager's pools hold without
-    # use. Only blocks of FERRUM_ALLOCATE_RELOCATABLE move, and of these none that is pinned,
-    # mapped, or was used on a stream on which work is queued. Their handles, bytes, tags and ages
-    # stay, their addresses do not. No pool grows for it.
-    ferrum_manager_defragment: Callable[..., int]
-    # (manager, budget_ns, stats_out) ferrum_manager_defragment within a time: no move is started
-    # when it is over, and one that is under way is given up at the next 8 MiB of its copy. What is
-    # free is given back in any case. A second call for a manager waits for the first, within its
-    # time.
-    ferrum_manager_defragment_within: Callable[..., int]
-    # (device, callback, user_data, registration_out) Registers a pressure callback on a device;
-    # each registration hears of every change from then on.
-    ferrum_device_pressure_callback_add: Callable[..., int]
-    # (device, config, callback, user_data, registration_out) Registers a reclaim callback on a
-    # device.
-    ferrum_device_reclaim_callback_add: Callable[..., int]
-    # (registration) Removes a callback. Waits for a running call of it, unless it is called from
-    # inside that call; afterwards it is not called again. Two callbacks that each remove the other
-    # while both run would wait for each other for ever.
-    ferrum_registration_remove: Callable[..., int]
-    # (device, sizes_out) Asks a device for its page sizes.
-    ferrum_device_get_page_sizes: Callable[..., int]
-    # (device, config, vpool_out) Makes a virtual pool. It takes address space, and memory only for
-    # its tables.
-    ferrum_vpool_create: Callable[..., int]
-    # (vpool, flags) Destroys a virtual pool: waits for queued work that uses freed ranges, unmaps
-    # everything and gives memory and address space back.
-    ferrum_vpool_destroy: Callable[..., int]
-    # (vpool, offset_bytes, size_bytes, address_out) Puts memory, readable and writable, behind
-    # every page that a range touches: all of them or none. The first bytes are zeros, or what this
-    # pool had written there before.
-    ferrum_vpool_alloc: Callable[..., int]
-    # (vpool, request, address_out) As ferrum_vpool_alloc, with all that can be asked for.
-    ferrum_vpool_alloc_with: Callable[..., int]
-    # (vpool, offset_bytes, size_bytes, stream) Takes the memory of a range away, once the work is
-    # done that is queued now
-    ferrum_vpool_free: Callable[..., int]
-    # (vpool, offset_bytes, size_bytes, stream) Says that a stream uses every page that a range
-    # touches too, besides the one that the range was asked for on: once freed, the pages wait for
-    # the work that is queued on this stream at the time of their free as well. The range may be a
-    # part of an allocation, or of several.
-    ferrum_vpool_record_stream: Callable[..., int]
-    # (vpool, offset_bytes, size_bytes, mapped_out) Says whether every page that a range touches is
-    # mapped (1) or not (0); 0 for one that ends outside or has no bytes.
-    ferrum_vpool_is_mapped: Callable[..., int]
-    # (vpool, info_out) Describes a virtual pool. Does not wait for queued work.
-    ferrum_vpool_get_info: Callable[..., int]
-    # (vpool, statistics_out) Books of a virtual pool: its live blocks are ranges.
-    ferrum_vpool_get_statistics: Callable[..., int]
-    # (vpool, report_out) Brings together what nobody uses: parked pages leave their ranges, of the
-    # free pages those that lie together are kept, as many as are kept ready, and the others go back
-    # to the device. What is mapped stays where it is.
-    ferrum_vpool_compact: Callable[..., int]
-    # (vpool, keep_bytes, released_bytes_out) Gives parked and ready pages back to the device until
-    # no more than keep_bytes of them are held.
-    ferrum_vpool_trim: Callable[..., int]
-    # (vpool, limit_bytes) Changes the limit while the pool works; 0: what the device has. What is
-    # mapped stays; free pages above the limit go back to the device, movable ones by the pool's
-    # worker and after the call.
-    ferrum_vpool_set_limit: Callable[..., int]
-    # (vpool, timeout_ns) Waits until no range of the pool is retiring any more.
-    ferrum_vpool_synchronize: Callable[..., int]
-    # (vpool) Has the pool's worker make no more pages ready, until ferrum_vpool_resume. What it is
-    # at, it has ended when the call returns.
-    ferrum_vpool_pause: Callable[..., int]
-    # (vpool) Ends a ferrum_vpool_pause.
-    ferrum_vpool_resume: Callable[..., int]
-    # (device, config, pool_out) Makes an elastic pool without models. It takes nothing from the
-    # device yet.
-    ferrum_elastic_pool_create: Callable[..., int]
-    # (pool, flags) Destroys an elastic pool with its models, as ferrum_vpool_destroy. Registrations
-    # of reclaim callbacks stay until they are removed, but are not called any more.
-    ferrum_elastic_pool_destroy: Callable[..., int]
-    # (pool, model, config) Adds a model, while others run. It takes address space, and memory only
-    # for its tables.
-    ferrum_elastic_pool_register_model: Callable[..., int]
-    # (pool, model, flags) Takes a model out, while others run: waits for queued work that uses its
-    # freed ranges and for running calls of its reclaim callbacks, which are not called any more.
-    # What it had goes to the others.
-    ferrum_elastic_pool_unregister_model: Callable[..., int]
-    # (pool, model, size_bytes, address_out, offset_bytes_out) Puts memory behind the first range of
-    # the model's address space that is free and long enough, in whole pages. The first bytes are
-    # zeros, or what this model had written there before. Where no free range is long enough, and
-    # freed ones that queued work still uses would make one, it waits for that work, ten seconds at
-    # most.
-    ferrum_elastic_pool_alloc: Callable[..., int]
-    # (pool, model, request, address_out, offset_bytes_out) As ferrum_elastic_pool_alloc, with all
-    # that can be asked for.
-    ferrum_elastic_pool_alloc_with: Callable[..., int]
-    # (pool, model, offset_bytes, size_bytes, stream) Takes the memory of a range of a model away,
-    # as ferrum_vpool_free.
-    ferrum_elastic_pool_free: Callable[..., int]
-    # (pool, model, offset_bytes, size_bytes, stream) As ferrum_vpool_record_stream, for a range of
-    # a model.
-    ferrum_elastic_pool_record_stream: Callable[..., int]
-    # (pool, model, offset_bytes, size_bytes, mapped_out) As ferrum_vpool_is_mapped, for a range of
-    # a model.
-    ferrum_elastic_pool_is_mapped: Callable[..., int]
-    # (pool, model, info_out) Describes a model; FERRUM_ERROR_MODEL_NOT_FOUND for an unknown one.
-    ferrum_elastic_pool_get_model_info: Callable[..., int]
-    # (pool, model, limits) Changes guarantee, maximum and priority of a model, all of them or none,
-    # while it and others run. What is mapped stays. A guarantee that is raised keeps what of it is
-    # in effect.
-    ferrum_elastic_pool_set_model_limits: Callable[..., int]
-    # (pool, info_out) Describes an elastic pool.
-    ferrum_elastic_pool_get_info: Callable[..., int]
-    # (pool, statistics_out) Books of an elastic pool: its live blocks are the ranges of all models.
-    ferrum_elastic_pool_get_statistics: Callable[..., int]
-    # (pool, buffer, capacity, length_out) Every model of a pool, of one moment and in the order of
-    # registration, as JSON:
-    ferrum_elastic_pool_models_json: Callable[..., int]
-    # (pool, limit_bytes) Changes the limit of all models together while they run; 0: what the
-    # device has. What is mapped stays, and free pages above the limit go back to the device, as
-    # with ferrum_vpool_set_limit. Below what the models use or are guaranteed, one that stays
-    # within its guarantee may have to wait until those above theirs have given.
-    ferrum_elastic_pool_set_limit: Callable[..., int]
-    # (pool, report_out) As ferrum_vpool_compact.
-    ferrum_elastic_pool_compact: Callable[..., int]
-    # (pool, keep_bytes, released_bytes_out) As ferrum_vpool_trim.
-    ferrum_elastic_pool_trim: Callable[..., int]
-    # (pool, timeout_ns) As ferrum_vpool_synchronize, for the ranges of all models.
-    ferrum_elastic_pool_synchronize: Callable[..., int]
-    # (pool) As ferrum_vpool_pause.
-    ferrum_elastic_pool_pause: Callable[..., int]
-    # (pool) Ends a ferrum_elastic_pool_pause.
-    ferrum_elastic_pool_resume: Callable[..., int]
-    # (pool, model, config, callback, user_data, registration_out) Registers a reclaim callback of a
-    # model. It is called only while the model has more than its guarantee, or is at its own maximum
-    # and needs pages itself. End it with ferrum_registration_remove, also after its model is gone.
-    ferrum_elastic_pool_reclaim_callback_add: Callable[..., int]
-    # (vpool, config, report_out) Puts ranges of a virtual pool to sleep, when the work is done that
-    # the settings name. What slept before stays as it is. A call that fails changes nothing and may
-    # be repeated. Where the device refuses to unmap a part, and also to take that back, the call
-    # goes on instead and works: all of it sleeps, and that part is not given up.
-    ferrum_vpool_sleep: Callable[..., int]
-    # (vpool, config, report_out) Wakes ranges of a virtual pool at the addresses that they had.
-    # When it fails all of them sleep as before, with all that is kept of them, and the call may be
-    # repeated. Pages that the device then refuses to unmap count as used until they are.
-    ferrum_vpool_wake: Callable[..., int]
-    # (vpool, tag, asleep_out) Says whether a tag of a virtual pool sleeps (1) or not (0).
-    ferrum_vpool_is_asleep: Callable[..., int]
-    # (pool, model, config, report_out) Puts a model, or ranges of it, to sleep, as
-    # ferrum_vpool_sleep. Others may have its pages then; what the model is guaranteed stays kept
-    # for it.
-    ferrum_elastic_pool_sleep_model: Callable[..., int]
-    # (pool, model, config, report_out) Wakes a model, or ranges of it, as ferrum_vpool_wake. It has
-    # its memory as ferrum_elastic_pool_alloc has it: within the limits, in line, and from others
-    # that give.
-    ferrum_elastic_pool_wake_model: Callable[..., int]
-    # (pool, model, tag, asleep_out) As ferrum_vpool_is_asleep, for a model.
-    ferrum_elastic_pool_is_model_asleep: Callable[..., int]
-    # (profile, total_bytes, free_bytes, level_out) The level of a device with that capacity of
-    # which so much is free, decided in integers and without hysteresis. A capacity of 0 means
-    # unknown and is LOW; more free than there is counts as all free.
-    ferrum_pressure_level_of: Callable[..., int]
-    # (profile, ratio, level_out) The level of a ratio, 0 for empty and 1 for full, for callers who
-    # have no more than that. Above 1 is as full as 1.
-    ferrum_pressure_from_utilization: Callable[..., int]
-    # (config, monitor_out) Makes a monitor that watches nothing yet. It belongs to no device.
-    ferrum_monitor_create: Callable[..., int]
-    # (monitor) Destroys a monitor; managers stay as they are. Waits for a running callback, unless
-    # it is called from inside that.
-    ferrum_monitor_destroy: Callable[..., int]
-    # (monitor, manager) Has the monitor watch a manager and its device. The registration is weak:
-    # it keeps neither from being destroyed, and a manager that is destroyed leaves by itself before
-    # that call returns. Several managers of one device are one device to the monitor.
-    ferrum_monitor_register: Callable[..., int]
-    # (monitor, manager) Ends the watch over a manager. FERRUM_ERROR_NOT_FOUND: it is not
-    # registered.
-    ferrum_monitor_unregister: Callable[..., int]
-    # (monitor, device) Ends the watch over all managers of a device. FERRUM_ERROR_NOT_FOUND: none
-    # is registered.
-    ferrum_monitor_unregister_device: Callable[..., int]
-    # (monitor, callback, user_data) Sets the receiver of changes from now on, in the place of the
-    # former one; NULL removes that. Waits for a running call of the former one, unless it is called
-    # from inside that; afterwards it is not called again.
-    ferrum_monitor_set_callback: Callable[..., int]
-    # (monitor, max_age_ns, pressure_out) Gives the pressure of all devices together.
-    ferrum_monitor_get_pressure: Callable[..., int]
-    # (monitor, max_age_ns, levels_out, capacity, count_out) Gives the level of every device.
-    ferrum_monitor_get_levels: Callable[..., int]
-    # (monitor, max_age_ns, buffer, capacity, length_out) All that a monitor knows, as JSON:
-    ferrum_monitor_info_json: Callable[..., int]
-    # (monitor, collected_out, capacity, count_out) Defragments every watched manager, one after
-    # another, as ferrum_manager_defragment. One that is destroyed meanwhile is left out.
-    ferrum_monitor_collect: Callable[..., int]
-    # (strategy, placement_out) Makes a built-in strategy.
-    ferrum_placement_create: Callable[..., int]
-    # (name, callback, user_data, placement_out) Makes a strategy of the caller's.
-    ferrum_placement_create_own: Callable[..., int]
-    # (placement) Destroys a strategy. Waits for running calls of a callback, unless it is called
-    # from inside one.
-    ferrum_placement_destroy: Callable[..., int]
-    # (placement, buffer, capacity, length_out) Gives the name of a strategy as text.
-    ferrum_placement_get_name: Callable[..., int]
-    # (placement, request, device_out) Chooses a device for a request, by readings no older than 0.1
-    # s.
-    ferrum_placement_select: Callable[..., int]
-    # (placement, request, buffer, capacity, length_out) Says which device ferrum_placement_select
-    # would choose now, and why each is or is not chosen, as JSON:
-    ferrum_placement_explain_json: Callable[..., int]
-    # (shape, bytes_out) Bytes of the weights. With h = hidden_size, i = intermediate_size, n heads
-    # and kv heads of keys and values, each layer has 2h^2 + 2h(kv (h/n)) + 3hi + 2h elements, h/n
-    # rounded down, and the rest 2 vocab_size h + h.
-    ferrum_estimate_model_memory: Callable[..., int]
-    # (shape, bytes_out) Bytes of the keys and values of one sequence: 2 x num_layers x max_seq_len
-    # x num_kv_heads x head_dim x dtype_bytes.
-    ferrum_estimate_kv_cache_memory: Callable[..., int]
-    # (shape, estimate_out) Both, with a head of h/n elements, and the activations of one token, 2 x
-    # dtype_bytes x (h + 2i).
-    ferrum_estimate_inference_memory: Callable[..., int]
-    # (path, request, buffer, capacity, length_out) What serving a model takes, as JSON with the
-    # fields of docs/estimate.md: those of `ferrum-mem fit --json` but device and devices, and
-    # without free_bytes also but the answer (fits, free_bytes, left_bytes, missing_bytes,
-    # max_context, max_batch and what they are limited by). The longest context and the largest
-    # batch are exact.
-    ferrum_estimate_file_json: Callable[..., int]
-    # (config_text, config_bytes, request, buffer, capacity, length_out) As
-    # ferrum_estimate_file_json, of the text of a config.json.
-    ferrum_estimate_config_json: Callable[..., int]
-    # (preset, config_out) Gives ready-made settings. Needs no ferrum_init.
-    ferrum_memory_config_preset: Callable[..., int]
-    # (config) Says whether settings make sense. Needs no ferrum_init.
-    ferrum_memory_config_check: Callable[..., int]
-    # (stats, ratios_out) Reckons the ratios of counters. Needs no ferrum_init.
-    ferrum_memory_stats_ratios: Callable[..., int]
-    # (stats, other, merged_out) Adds the counters of two pools; what does not fit 64 bits is
-    # UINT64_MAX. The peak is the larger of the two: a lower bound of that of both. Needs no
-    # ferrum_init.
-    ferrum_memory_stats_merge: Callable[..., int]
-    # (stats, buffer, capacity, length_out) Counters as one line for people, sizes in MB of 2^20
-    # bytes. Needs no ferrum_init.
-    ferrum_memory_stats_text: Callable[..., int]
-    # (id_out) Gives an id that no buffer of the process has had. Ids grow, from 1 on; 0 is none.
-    # Needs no ferrum_init.
-    ferrum_buffer_id_new: Callable[..., int]
-    # (buffer_id, buffer, capacity, length_out) The form of an id in messages: "Buffer#7". Needs no
-    # ferrum_init.
-    ferrum_buffer_id_text: Callable[..., int]
-    # (tracker_out) Makes a tracker that knows nothing. It belongs to no device.
-    ferrum_tracker_create: Callable[..., int]
-    # (tracker) Destroys a tracker.
-    ferrum_tracker_destroy: Callable[..., int]
-    # (tracker, metadata) Adds a buffer, made age_ns ago. One whose id is known replaces that.
-    ferrum_tracker_track: Callable[..., int]
-    # (tracker, buffer_id, metadata_out) Removes a buffer.
-    ferrum_tracker_untrack: Callable[..., int]
-    # (tracker, buffer_id, metadata_out) Gives what is known of a buffer. FERRUM_ERROR_NOT_FOUND:
-    # nothing.
-    ferrum_tracker_get: Callable[..., int]
-    # (tracker, metadata_out, capacity, count_out) Lists all buffers, the oldest first.
-    ferrum_tracker_get_all: Callable[..., int]
-    # (tracker, age_ns, metadata_out, capacity, count_out) Lists the buffers that are strictly older
-    # than age_ns, as ferrum_tracker_get_all: what may have been forgotten.
-    ferrum_tracker_find_old: Callable[..., int]
-    # (tracker, totals_out) Gives the numbers of a tracker.
-    ferrum_tracker_get_totals: Callable[..., int]
-    # (tracker) Forgets all buffers; the peak stays.
-    ferrum_tracker_clear: Callable[..., int]
-    # (config, pool_out) Makes a pool of free buffers of any kind. It makes and ends none itself:
-    # the caller does, and gives the pool a word for each. A buffer is filed under the power of two
-    # at or above its size; it serves no request that is larger than itself, and none that is less
-    # than a quarter of it. Of the settings those of the device mean nothing to it. It belongs to no
-    # device.
-    ferrum_generic_pool_create: Callable[..., int]
-    # (pool, flags) Destroys a pool. Its free buffers are not ended: take them out first.
-    ferrum_generic_pool_destroy: Callable[..., int]
-    # (pool, size_bytes, use, id_out) Accounts for a buffer that the caller has made, for want of a
-    # free one, and uses.
-    ferrum_generic_pool_record_allocation: Callable[..., int]
-    # (pool, min_bytes, use, lease_out, found_out) Takes the smallest free buffer that will do.
-    ferrum_generic_pool_try_get: Callable[..., int]
-    # (pool, lease, kept_out) Ends the use of a buffer, given with the size and id that it was
-    # recorded or taken with.
-    ferrum_generic_pool_return: Callable[..., int]
-    # (pool, buffer, size_bytes) Files a buffer that nobody has used yet.
-    # FERRUM_ERROR_RESOURCE_EXHAUSTED: its bucket is full.
-    ferrum_generic_pool_add_free: Callable[..., int]
-    # (pool, leases_out, capacity, count_out) Takes free buffers out of the pool, for the caller to
-    # end: all of them when capacity is at least ferrum_generic_pool_get_pooled_count.
-    ferrum_generic_pool_drain: Callable[..., int]
-    # (pool, count_out) Gives the number of free buffers.
-    ferrum_generic_pool_get_pooled_count: Callable[..., int]
-    # (pool, stats_out) Gives the counters of a pool.
-    ferrum_generic_pool_get_stats: Callable[..., int]
-    # (pool) Counts a request that the caller has served on the host.
-    ferrum_generic_pool_record_cpu_fallback: Callable[..., int]
-    # (pool, tracker_out) Gives the tracker of a pool, which is only read.
-    # FERRUM_ERROR_INVALID_STATE: it does not track.
-    ferrum_generic_pool_get_tracker: Callable[..., int]
-    # (device, host, config, manager_out) Makes a fallback manager on a device, of any backend.
-    ferrum_fallback_manager_create: Callable[..., int]
-    # (manager, flags) Destroys a fallback manager and gives its memory back, on both devices.
-    ferrum_fallback_manager_destroy: Callable[..., int]
-    # (manager, buffer, capacity, length_out) Gives the name of the device's backend, such as "cpu"
-    # or "cuda", as text.
-    ferrum_fallback_manager_get_backend_name: Callable[..., int]
-    # (manager, stats_out) Gives the counters of a fallback manager: of the buffers on the device,
-    # but for active_buffers, which is of both sides. Takes no lock.
-    ferrum_fallback_manager_get_stats: Callable[..., int]
-    # (manager, stats_out) Gives what of a fallback manager is or was on the host.
-    ferrum_fallback_manager_get_fallback_stats: Callable[..., int]
-    # (manager, total_out, free_out) Asks the device for its memory.
-    ferrum_fallback_manager_get_memory: Callable[..., int]
-    # (manager, level_out) The level of the device by FERRUM_PRESSURE_PROFILE_EARLY, of this moment.
-    ferrum_fallback_manager_get_pressure: Callable[..., int]
-    # (manager, callback, user_data, registration_out) As ferrum_device_pressure_callback_add for
-    # the device of a fallback manager, by FERRUM_PRESSURE_PROFILE_EARLY.
-    ferrum_fallback_manager_pressure_callback_add: Callable[..., int]
-    # (manager) Empties the buckets. The memory is ready for buffers of any size, and may still be
-    # held from the device.
-    ferrum_fallback_manager_clear_pool: Callable[..., int]
-    # (manager, released_out) Empties the buckets and gives what holds no buffer back, on both
-    # sides.
-    ferrum_fallback_manager_shrink: Callable[..., int]
-    # (manager, tracker_out) Gives the tracker of a fallback manager, which is only read, with the
-    # buffers of both sides. FERRUM_ERROR_INVALID_STATE: it does not track.
-    ferrum_fallback_manager_get_tracker: Callable[..., int]
-    # (manager, request, buffer_out) Makes a buffer. What is in it is not defined.
-    ferrum_fallback_manager_alloc: Callable[..., int]
-    # (manager, moved_out) Brings the buffers that fell back to the device, the oldest first, until
-    # it has no room for the next. Pinned ones stay, and nobody is asked to give anything up. The
-    # addresses of buffers that are not pinned may change. While another thread is at it, it brings
-    # none.
-    ferrum_fallback_manager_return_buffers: Callable[..., int]
-    # (buffer, stream) Ends a buffer after what is queued on a stream of the device. Movable buffers
-    # that fell back may come to the device then, which waits for the device's default stream.
-    ferrum_fallback_buffer_free: Callable[..., int]
-    # (buffer, info_out) Describes a buffer.
-    ferrum_fallback_buffer_get_info: Callable[..., int]
-    # (buffer, location, address_out) Gives where a buffer is on that side.
-    # FERRUM_ERROR_INVALID_STATE: it is on the other.
-    ferrum_fallback_buffer_get_address: Callable[..., int]
-    # (buffer, location) Moves a buffer, after what the device's default stream has queued; on that
-    # side already it does nothing. Whoever moves a buffer to the CPU has it stay there. A failed
-    # call leaves it whole where it was.
-    ferrum_fallback_buffer_move: Callable[..., int]
-    # (buffer, address_out, location_out) Keeps a buffer where it is until it has been unpinned as
-    # often.
-    ferrum_fallback_buffer_pin: Callable[..., int]
-    # (buffer) Ends one ferrum_fallback_buffer_pin. FERRUM_ERROR_INVALID_STATE: there is none.
-    ferrum_fallback_buffer_unpin: Callable[..., int]
-    # (buffer, offset_bytes, source, size_bytes) Copies memory of the process into a buffer,
-    # wherever it is, after what the default stream of that side has queued, and returns when it is
-    # there.
-    ferrum_fallback_buffer_write: Callable[..., int]
-    # (buffer, offset_bytes, destination, size_bytes) As ferrum_fallback_buffer_write, the other
-    # way.
-    ferrum_fallback_buffer_read: Callable[..., int]
-    # (buffer, location, address_out) Ends a buffer on that side and gives its storage to the
-    # caller, who gives it back with ferrum_fallback_manager_release or makes another buffer of it
-    # with ferrum_fallback_manager_adopt.
-    ferrum_fallback_buffer_take: Callable[..., int]
-    # (manager, location, address, request, buffer_out) Makes a buffer of storage that was taken
-    # from one of the same manager.
-    ferrum_fallback_manager_adopt: Callable[..., int]
-    # (manager, location, address, stream) Ends storage that was taken, after what is queued on a
-    # stream of the device, which is optional. FERRUM_ERROR_INVALID_ARGUMENT for a location that is
-    # none, FERRUM_ERROR_INVALID_ADDRESS for storage that is none.
-    ferrum_fallback_manager_release: Callable[..., int]
-    # (n, result_out) The least power of two that is n or more; 1 for 0.
-    ferrum_round_up_power_of_2: Callable[..., int]
-    # (size_bytes, class_bytes_out) Bucket that a size belongs to: the next power of two, as
-    # ferrum_round_up_power_of_2.
-    ferrum_size_class: Callable[..., int]
-    # (count, bytes_out) Bytes of that many 32-bit floats; FERRUM_ERROR_OVERFLOW if they do not fit
-    # 64 bits.
-    ferrum_f32_bytes: Callable[..., int]
-    # (count, bytes_out) As ferrum_f32_bytes, for 16-bit floats.
-    ferrum_f16_bytes: Callable[..., int]
-    # (request, mapping_out) Makes a range of a block addressable by the host, and waits for what is
-    # queued on the streams that have used the block. On a device that the host can address, and for
-    # page-locked memory, the pointer is to the block itself; on any other one it is to a copy,
-    # which ferrum_memory_unmap writes back: never for FERRUM_HOST_READ_ONLY.
-    ferrum_memory_map: Callable[..., int]
-    # (memory, mapping_id) Ends one call of ferrum_memory_map. The last one for a mapping that
-    # writes to a copy writes it back and returns when that is done; when it fails, the mapping is
-    # as it was. Destroying the manager with FERRUM_FORCE ends mappings without writing back.
-    ferrum_memory_unmap: Callable[..., int]
-    # (first, second, request, first_out, second_out) Makes two blocks of FERRUM_MEMORY_MAPPED, for
-    # managers of two devices, that are the same memory: what one device writes the other reads, in
-    # the order that streams and events give. The memory counts as the first manager's and goes back
-    # to it when both blocks are freed, in either order. Destroying the first manager with
-    # FERRUM_FORCE ends both blocks.
-    ferrum_manager_create_mapping: Callable[..., int]
-    # (memory, target, stream) Queues that a block is brought near a device before it is used there,
-    # and returns. The bytes stay as they are, and it counts as no access. On the host it has the
-    # system put memory behind the block. On other devices FERRUM_MEMORY_MANAGED goes where it is
-    # said, a host device being the host, and other memory stays.
-    ferrum_memory_prefetch: Callable[..., int]
-    # (memory, hint) Keeps a hint with a block, in place of an earlier one of the same axis;
-    # FERRUM_USAGE_NONE takes all back. Hints are for those who decide about the block
-    # (ferrum_memory_get_usage_hints) and change nothing by themselves, but that for
-    # FERRUM_MEMORY_MANAGED the device is told of FERRUM_USAGE_READ_MOSTLY (who reads may have a
-    # copy) and FERRUM_USAGE_RESIDENT (it is to stay at the device); where it refuses, the hints are
-    # as they were.
-    ferrum_memory_set_usage_hint: Callable[..., int]
-    # (memory, hints_out) Gives the hints of a block.
-    ferrum_memory_get_usage_hints: Callable[..., int]
-    # (memory, stats_out) Gives the access statistics of a block of a manager with enable_tracking;
-    # others keep none, and pay nothing.
-    ferrum_memory_get_access_stats: Callable[..., int]
-    # (manager, adoption, memory_out) Gives a handle to memory that the caller or somebody else
-    # owns. It is used like any other block and counts as live, but is in no pool's books, never
-    # moved and never freed: ferrum_memory_free only ends the handle, and is FERRUM_ERROR_BUSY while
-    # work is queued on it. The memory must stay valid until then. Destroying the manager with
-    # FERRUM_FORCE waits for that work.
-    ferrum_manager_adopt: Callable[..., int]
-    # (device, foreign, stream_out) Gives a handle to a stream that somebody else made, for every
-    # call that takes one. What its owner has queued there is waited for like the rest of it, but
-    # that ferrum_stream_is_ready tells only of what was queued by the handle.
-    ferrum_stream_adopt: Callable[..., int]
-    # (device, native_handle, event_out) Gives a handle to an event that somebody else made, for
-    # every call that takes one. It stands for what its owner recorded last, and has no time.
-    ferrum_event_adopt: Callable[..., int]
-    # (id, native_context, device_out) Opens a device on a context that the program made in the
-    # runtime of the device's vendor, such as a CUcontext, and keeps until the device is closed. All
-    # that the library does there is done in it. Closing leaves the context alone.
-    # ferrum_device_open of an open device gives its handle, whatever it is on.
-    ferrum_device_open_native: Callable[..., int]
-    # (device, native_out) Gives the context that all is done in on a device, such as the CUcontext.
-    # It stays the library's, and is gone when the device is closed.
-    ferrum_device_get_native: Callable[..., int]
-    # (stream, native_out) As ferrum_device_get_native, for a stream: such as the CUstream.
-    ferrum_stream_get_native: Callable[..., int]
-    # (event, native_out) As ferrum_device_get_native, for an event: such as the CUevent, which has
-    # been recorded. The program may wait for it, and must not record it again.
-    ferrum_event_get_native: Callable[..., int]
-    # (device, peer) Lets work of another device, such as a kernel that the library does not know
-    # of, use the memory of a device: what is allocated, and what is mapped in virtual memory now
-    # and later, with the access that the device has. It holds until one of them is closed. On
-    # devices whose memory the process addresses there is nothing to do.
-    ferrum_device_grant_peer: Callable[..., int]
-    # (vpool, offset_bytes, size_bytes, descriptors_out, capacity, count_out) Gives a file
-    # descriptor for each page of a range of a virtual pool with FERRUM_BACKING_SHAREABLE, in order:
-    # all of them or none. The caller closes them; another process, which gets them through a socket
-    # or as an heir, has the same memory by ferrum_manager_import_pages. The memory goes back to the
-    # system when no process has it any more.
-    ferrum_vpool_export: Callable[..., int]
-    # (manager, pages, memory_out) Gives a handle to pages of another process, or of this one,
-    # readable and writable, one after the other at an address of the manager's device
-    # (ferrum_memory_get_handle_info). It is used like any other block, and counts as adopted
-    # memory. ferrum_memory_free ends it, and is FERRUM_ERROR_BUSY while work is queued on it.
-    ferrum_manager_import_pages: Callable[..., int]
-    # (device, address, size_bytes, shared_out) Describes a range of plain device memory for other
-    # processes, by the vendor's handles for that (CUDA's IPC). Memory of pools over pages has none:
-    # that is ferrum_vpool_export, and a pool with FERRUM_PAGING_OFF has plain memory. It stays
-    # allocated while others have it open.
-    ferrum_device_share_memory: Callable[..., int]
-    # (manager, shared, tag, memory_out) Gives a handle to memory that another process shared. It is
-    # used like any other block, and counts as adopted memory. ferrum_memory_free ends it, and is
-    # FERRUM_ERROR_BUSY while work is queued on it.
-    ferrum_manager_import_memory: Callable[..., int]
-    # (stream, shared_out, event_out) Records an event that other processes can open, too. It is
-    # kept until they have.
-    ferrum_event_share: Callable[..., int]
-    # (device, shared, event_out) Gives a handle to an event that another process shared, for every
-    # call that takes one.
-    ferrum_event_open: Callable[..., int]
-
-    def __init__(self, library: ctypes.CDLL) -> None:
+    def __init__(self, library):
+        for name in PROTOTYPES:
+            getattr(library, name)
         self._library = library
-        for name, (restype, argtypes) in PROTOTYPES.items():
-            function = getattr(library, name)
-            function.restype = restype
-            function.argtypes = argtypes
-            setattr(self, name, function)
 
-    def without_conversions(self, function: Any) -> Callable[..., int]:
-        """The function, but it takes arguments of ctypes as they are; see _quick."""
+    def __getattr__(self, name):
+        if name not in PROTOTYPES:
+            raise AttributeError(f"the library has no function {name}")
+        result, *parameters = PROTOTYPES[name]
+        function = self._library[name]
+        function.restype = _type(result)
+        function.argtypes = [_type(parameter) for parameter in parameters]
+        setattr(self, name, function)
+        return function
+
+    def without_conversions(self, function):
         bare = self._library[function.__name__]
         bare.restype = function.restype
-        found: Callable[..., int] = bare
-        return found
+        return bare

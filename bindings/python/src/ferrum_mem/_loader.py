@@ -30,7 +30,6 @@ class LibraryLoadError(ImportError):
 
 def load() -> _abi.Functions:
     """Loads the library and checks that it can serve this package."""
-    _abi.check_layout()
     tried: list[str] = []
     for origin, path in _candidates():
         if not path.exists() and origin != VARIABLE:

@@ -1,0 +1,2831 @@
+# Generated from include/ferrum_mem.h by scripts/genabi.py; do not edit.
+"""The C ABI as ctypes sees it: constants, structs, callbacks and functions.
+
+A struct and the types of a function are made when they are asked for first.
+"""
+
+import ctypes
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+class Status(NamedTuple):
+    """A row of FERRUM_STATUS_TABLE."""
+
+    name: str
+    value: int
+    text: str
+
+FERRUM_OK = 0
+FERRUM_ERROR_INTERNAL = -1
+FERRUM_ERROR_POISONED = -2
+FERRUM_ERROR_FORKED = -3
+FERRUM_ERROR_NOT_INITIALIZED = -4
+FERRUM_ERROR_INVALID_STATE = -5
+FERRUM_ERROR_NULL_POINTER = -6
+FERRUM_ERROR_INVALID_HANDLE = -7
+FERRUM_ERROR_INVALID_ARGUMENT = -8
+FERRUM_ERROR_INVALID_SIZE = -9
+FERRUM_ERROR_INVALID_ALIGNMENT = -10
+FERRUM_ERROR_INVALID_STRUCT = -11
+FERRUM_ERROR_INVALID_OFFSET = -12
+FERRUM_ERROR_INVALID_ADDRESS = -13
+FERRUM_ERROR_INVALID_CONFIG = -14
+FERRUM_ERROR_INVALID_FORMAT = -15
+FERRUM_ERROR_OVERFLOW = -16
+FERRUM_ERROR_BUFFER_TOO_SMALL = -17
+FERRUM_ERROR_OUT_OF_MEMORY = -18
+FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY = -19
+FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY = -20
+FERRUM_ERROR_RESOURCE_EXHAUSTED = -21
+FERRUM_ERROR_DOUBLE_FREE = -22
+FERRUM_ERROR_BUSY = -23
+FERRUM_ERROR_TIMEOUT = -24
+FERRUM_ERROR_CANCELLED = -25
+FERRUM_ERROR_NOT_FOUND = -26
+FERRUM_ERROR_ALREADY_EXISTS = -27
+FERRUM_ERROR_DEVICE_NOT_FOUND = -28
+FERRUM_ERROR_BACKEND_UNAVAILABLE = -29
+FERRUM_ERROR_UNSUPPORTED = -30
+FERRUM_ERROR_UNSUPPORTED_DEVICE = -31
+FERRUM_ERROR_DEVICE = -32
+FERRUM_ERROR_DEVICE_LOST = -33
+FERRUM_ERROR_MAPPING_FAILED = -34
+FERRUM_ERROR_UNMAPPING_FAILED = -35
+FERRUM_ERROR_ALREADY_MAPPED = -36
+FERRUM_ERROR_NOT_MAPPED = -37
+FERRUM_ERROR_INVALID_PAGE_SIZE = -38
+FERRUM_ERROR_MODEL_NOT_FOUND = -39
+FERRUM_ERROR_MODEL_ALREADY_EXISTS = -40
+FERRUM_ERROR_MODEL = -41
+FERRUM_ERROR_IO = -42
+FERRUM_ERROR_PERMISSION_DENIED = -43
+FERRUM_ERROR_NETWORK = -44
+FERRUM_ERROR_AUTHENTICATION = -45
+FERRUM_ERROR_RATE_LIMITED = -46
+FERRUM_ERROR_SERIALIZATION = -47
+FERRUM_ERROR_CORRUPTED = -48
+STATUSES: tuple[Status, ...]
+
+# Types
+
+# Status of a call: one of the codes of FERRUM_STATUS_TABLE.
+ferrum_status = ctypes.c_int32
+# An address in a device's memory; on a host device also a pointer.
+ferrum_address = ctypes.c_uint64
+# Weight of a log message.
+ferrum_log_level = ctypes.c_int32
+# A backend; as a preference also FERRUM_BACKEND_AUTO. They are in the order in which they are
+# listed and, but for the CPU, which comes last, preferred.
+ferrum_backend = ctypes.c_int32
+# Pressure levels, by the share of the device that is not free.
+ferrum_pressure_level = ctypes.c_int32
+# How a pool takes its memory.
+ferrum_paging = ctypes.c_int32
+# Where a pool has its segments from.
+ferrum_segment_source = ctypes.c_int32
+# What is at an address.
+ferrum_block_state = ctypes.c_int32
+# What a block is used for. Each type may have a pool of its own.
+ferrum_memory_type = ctypes.c_int32
+# What the memory behind pages can do.
+ferrum_backing = ctypes.c_int32
+# Where the bytes of what sleeps are kept.
+ferrum_sleep_backing = ctypes.c_int32
+# Names the bounds of the pressure levels, each inclusive.
+ferrum_pressure_profile = ctypes.c_int32
+# Why a device is or is not chosen. From 16 on it cannot serve the request.
+ferrum_placement_reason = ctypes.c_int32
+# Settings that are ready made: fraction, fallback, min_free_bytes, per bucket.
+ferrum_memory_preset = ctypes.c_int32
+# Which side a buffer is on.
+ferrum_buffer_location = ctypes.c_int32
+# What the elements of a buffer are.
+ferrum_dtype = ctypes.c_int32
+# Where a buffer may be made.
+ferrum_buffer_place = ctypes.c_int32
+# What a program does through a mapping.
+ferrum_host_access = ctypes.c_int32
+# What a program expects of a block. There are three axes, order, direction and lifetime, and a
+# block has one hint of each.
+ferrum_usage_hint = ctypes.c_int32
+# How a block is used, as far as its last accesses show.
+ferrum_access_pattern = ctypes.c_int32
+
+# Constants
+
+# Version of the package.
+FERRUM_VERSION_MAJOR = 0
+FERRUM_VERSION_MINOR = 1
+FERRUM_VERSION_PATCH = 0
+# Version of the binary interface: grows when something is added, once from one recorded baseline to
+# the next (docs/abi.md). A library whose ferrum_abi_version() is at least the header's can serve a
+# caller built with that header, as long as the SONAME is the same.
+FERRUM_ABI_VERSION = 7
+# Timeout that waits without an end.
+FERRUM_WAIT_FOREVER = 0xFFFFFFFFFFFFFFFF
+# Flag of the destroy, close and shutdown calls: do it although something is in use. Whatever is in
+# use is freed as well and reported through the log; its handles die.
+FERRUM_FORCE = 1
+# Accept a host_memory_bytes above the memory of the machine.
+FERRUM_CONFIG_HOST_MEMORY_FORCED = 1
+# Ask vendors' libraries for devices in this process, not in one of their own: where the system
+# forbids to start programs. A broken driver may then end this process. FERRUM_PROBE=in_process of
+# the environment does the same.
+FERRUM_CONFIG_PROBE_IN_PROCESS = 2
+# Add SA_ONSTACK to no handler of a signal; see ferrum_init. A handler without it is then the
+# program's risk. FERRUM_SIGNAL_HANDLERS=leave of the environment does the same.
+FERRUM_CONFIG_LEAVE_SIGNAL_HANDLERS = 4
+# Numbers of ferrum_error_info that a failure states.
+FERRUM_FACT_OFFSET_BYTES = 1
+FERRUM_FACT_SIZE_BYTES = 2
+FERRUM_FACT_CAPACITY_BYTES = 4
+FERRUM_FACT_PAGE_BYTES = 8
+FERRUM_FACT_REQUESTED_BYTES = 16
+FERRUM_FACT_AVAILABLE_BYTES = 32
+FERRUM_FACT_LARGEST_FREE_BYTES = 64
+# For those who work on the library.
+FERRUM_LOG_DEBUG = 0
+# What happens.
+FERRUM_LOG_INFO = 1
+# What may be wrong.
+FERRUM_LOG_WARNING = 2
+# What is wrong.
+FERRUM_LOG_ERROR = 3
+# Auto: the library chooses.
+FERRUM_BACKEND_AUTO = 0
+# CPU: the host.
+FERRUM_BACKEND_CPU = 1
+# CUDA: devices of NVIDIA's driver.
+FERRUM_BACKEND_CUDA = 2
+# ROCm: devices of the HIP runtime.
+FERRUM_BACKEND_ROCM = 3
+# Metal: devices of macOS.
+FERRUM_BACKEND_METAL = 4
+# OpenCL: devices of all its platforms.
+FERRUM_BACKEND_OPENCL = 5
+# An address of the device is also a pointer of the host.
+FERRUM_CAPABILITY_HOST_ADDRESSABLE = 1
+# The device copies from others of its backend directly.
+FERRUM_CAPABILITY_PEER = 2
+# Virtual and elastic pools work on the device.
+FERRUM_CAPABILITY_VIRTUAL_MEMORY = 4
+# FERRUM_MEMORY_PINNED and FERRUM_MEMORY_MAPPED can be had, within the system's limits.
+FERRUM_CAPABILITY_PINNED_MEMORY = 8
+# ferrum_manager_create_mapping() works between the device and others of its backend.
+FERRUM_CAPABILITY_LINKED_MEMORY = 16
+# Virtual pools can have FERRUM_BACKING_SHAREABLE, and ferrum_manager_import_pages() works.
+FERRUM_CAPABILITY_EXPORTED_PAGES = 32
+# ferrum_device_share_memory() and ferrum_event_share() work between processes.
+FERRUM_CAPABILITY_SHARED_MEMORY = 64
+# ferrum_pool_capture_begin() works: streams can be captured, and say so.
+FERRUM_CAPABILITY_CAPTURE = 128
+# FERRUM_MEMORY_MANAGED is memory that moves to where it is used. Without it, it is the device's own
+# on a device that is FERRUM_CAPABILITY_HOST_ADDRESSABLE, else there is none.
+FERRUM_CAPABILITY_MANAGED_MEMORY = 256
+# ferrum_manager_adopt() page-locks memory of the process.
+FERRUM_CAPABILITY_REGISTERED_MEMORY = 512
+# Pools can have FERRUM_SEGMENTS_STREAM_ORDERED.
+FERRUM_CAPABILITY_STREAM_ORDERED = 1024
+# Below 70 %, or unknown (total_bytes 0).
+FERRUM_PRESSURE_LOW = 0
+# From 70 %.
+FERRUM_PRESSURE_MEDIUM = 1
+# From 85 %.
+FERRUM_PRESSURE_HIGH = 2
+# From 95 %.
+FERRUM_PRESSURE_CRITICAL = 3
+# Largest alignment that can be asked for: 1 GiB.
+FERRUM_ALIGNMENT_MAX = 0x40000000
+# Page by page where the device can do it and the pool may hold 32 pages at least, else in segments.
+FERRUM_PAGING_AUTO = 0
+# In segments, whole.
+FERRUM_PAGING_OFF = 1
+# Page by page.
+FERRUM_PAGING_ON = 2
+# The device.
+FERRUM_SEGMENTS_PLAIN = 0
+# A pool of the vendor's runtime, from which memory is had in the order of a stream. To give a
+# segment back then waits for no work that does not use it, as the runtime may do otherwise. The
+# runtime's pool is the device's alone, and keeps nothing.
+FERRUM_SEGMENTS_STREAM_ORDERED = 1
+# The library chooses.
+FERRUM_READY_PAGES_AUTO = 0xFFFFFFFF
+# All of them, in a pool; they go back only when they are asked for.
+FERRUM_READY_PAGES_ALL = 0xFFFFFFFE
+# The library chooses.
+FERRUM_THREAD_CACHE_AUTO = 0xFFFFFFFFFFFFFFFF
+# Nothing.
+FERRUM_THREAD_CACHE_OFF = 0
+# Puts a zone before and behind every block and checks both when it is freed.
+FERRUM_DEBUG_RED_ZONES = 1
+# Overwrites blocks when they are handed out and when they are freed.
+FERRUM_DEBUG_POISON = 2
+# Keeps freed blocks back for a while and looks for writes into them.
+FERRUM_DEBUG_QUARANTINE = 4
+# Keeps where each block was allocated and freed, for reports.
+FERRUM_DEBUG_CALL_SITES = 8
+# All of them.
+FERRUM_DEBUG_ALL = 15
+# How many blocks a batch may have.
+FERRUM_BATCH_MAX = 0x100000
+# A live block.
+FERRUM_BLOCK_LIVE = 0
+# A freed block that queued work may still use, or that quarantine holds.
+FERRUM_BLOCK_IN_FLIGHT = 1
+# A freed block in a thread cache, or a freed page that is still mapped.
+FERRUM_BLOCK_CACHED = 2
+# Free memory of a pool, or address space of a virtual one.
+FERRUM_BLOCK_FREE = 3
+# Memory of a pool that it cannot hand out.
+FERRUM_BLOCK_UNUSABLE = 4
+# A range that sleeps: it has its address, and no memory.
+FERRUM_BLOCK_ASLEEP = 5
+# Anything.
+FERRUM_MEMORY_GENERAL = 0
+# Tensors.
+FERRUM_MEMORY_TENSOR = 1
+# The KV cache.
+FERRUM_MEMORY_CACHE = 2
+# Scratch.
+FERRUM_MEMORY_TEMPORARY = 3
+# Page-locked memory of the host, which is never swapped out. The system bounds it: beyond that it
+# is FERRUM_ERROR_RESOURCE_EXHAUSTED, and the message has the bound. It is never moved. A device
+# without it: FERRUM_ERROR_UNSUPPORTED.
+FERRUM_MEMORY_PINNED = 4
+# Memory that the host and other devices can address: the device's own where it is the host's, else
+# page-locked.
+FERRUM_MEMORY_MAPPED = 5
+# Memory that the host and devices address at the same time, and that the system moves to where it
+# is used; ferrum_memory_prefetch and ferrum_memory_set_usage_hint say where that will be. On a
+# device whose own memory is the host's it is that. Elsewhere its address never changes, it counts
+# in the books of its manager only, and it need not be anywhere before it is touched: more of it
+# than a device has is possible, and slow. A device without FERRUM_CAPABILITY_MANAGED_MEMORY:
+# FERRUM_ERROR_UNSUPPORTED.
+FERRUM_MEMORY_MANAGED = 6
+# Number of memory types.
+FERRUM_MEMORY_TYPE_COUNT = 7
+# A defragmentation may move the block while nobody uses it, so that its address is another one
+# afterwards. ferrum_memory_pin keeps it where it is.
+FERRUM_ALLOCATE_RELOCATABLE = 1
+# It can be mapped elsewhere. On the host, a child made by fork() has no memory there: it would
+# share the parent's.
+FERRUM_BACKING_MOVABLE = 0
+# Its bytes are lost when a page leaves its place; quicker to come and go on some devices. On the
+# host, a child made by fork() has the bytes of that moment.
+FERRUM_BACKING_PRIVATE = 1
+# Movable, and ferrum_vpool_export() gives it to other processes; a device without
+# FERRUM_CAPABILITY_EXPORTED_PAGES has none. On the host each page is a file.
+FERRUM_BACKING_SHAREABLE = 2
+# In ordinary memory of this process.
+FERRUM_SLEEP_HOST = 0
+# In a file, with checksums that are compared at waking. It is the process's own: it is removed when
+# all of it has woken or was freed, or its pool or model ends, unless another file has its name by
+# then. That of a process that was killed is removed by the next sleep with a file there, which
+# knows it by how it begins and by its lock: no other file is touched, whatever it is called.
+FERRUM_SLEEP_FILE = 1
+# Nowhere: what wakes is zeros.
+FERRUM_SLEEP_DISCARD = 2
+# Length of a path with the NUL at its end.
+FERRUM_PATH_MAX = 4096
+# MEDIUM from 70 %, HIGH from 85 %, CRITICAL from 95 %.
+FERRUM_PRESSURE_PROFILE_STANDARD = 0
+# MEDIUM from 60 %, HIGH from 80 %, CRITICAL from 95 %.
+FERRUM_PRESSURE_PROFILE_EARLY = 1
+# Leave the system's own pressure out.
+FERRUM_MONITOR_IGNORE_SYSTEM = 1
+# The request must not wait: devices that would have to give up memory first do not count.
+FERRUM_PLACEMENT_CRITICAL = 1
+# The first preferred device that can serve the request is chosen, whatever else speaks for or
+# against it. Otherwise preference adds to the score.
+FERRUM_PLACEMENT_STRICT = 2
+# Devices that the request would bring to the level CRITICAL do not count. Otherwise they come last.
+FERRUM_PLACEMENT_REFUSE_CRITICAL = 4
+# How many devices a request may name, in each of its lists.
+FERRUM_PLACEMENT_DEVICES_MAX = 1024
+# It is the chosen one.
+FERRUM_PLACEMENT_CHOSEN = 0
+# Another one has a better score, or the same and an earlier place.
+FERRUM_PLACEMENT_OUTSCORED = 1
+# Another one can serve it with less trouble.
+FERRUM_PLACEMENT_LOWER_TIER = 2
+# The order of preference has another one.
+FERRUM_PLACEMENT_NOT_PREFERRED = 3
+# Round robin is at another one.
+FERRUM_PLACEMENT_NOT_ITS_TURN = 4
+# The caller's own strategy took another one, or none.
+FERRUM_PLACEMENT_NOT_TAKEN = 5
+# Nothing is known of the device.
+FERRUM_PLACEMENT_NO_INFORMATION = 16
+# Less is free than the request needs.
+FERRUM_PLACEMENT_TOO_SMALL = 17
+# It has no memory of the type.
+FERRUM_PLACEMENT_WRONG_MEMORY_TYPE = 18
+# It would have to give up memory first, and the request is critical.
+FERRUM_PLACEMENT_NEEDS_EVICTION = 19
+# It would come to FERRUM_PRESSURE_CRITICAL, and the request refuses that.
+FERRUM_PLACEMENT_WOULD_BE_CRITICAL = 20
+# The original formula has no number for it.
+FERRUM_PLACEMENT_UNSCORED = 21
+# Keep the scores of each token with all of its sequence, as attention does that is not fused.
+FERRUM_ESTIMATE_EAGER_ATTENTION = 1
+# Make logits of every token, not of the last of each sequence.
+FERRUM_ESTIMATE_ALL_LOGITS = 2
+# Buffers that the device has no room for are made on the host.
+FERRUM_MEMORY_CPU_FALLBACK = 1
+# Every buffer in use is kept in a tracker.
+FERRUM_MEMORY_TRACK_ALLOCATIONS = 2
+# The pool is made with a free buffer of each of pre_allocate_sizes, or not at all.
+FERRUM_MEMORY_PRE_ALLOCATE = 4
+# How many sizes may be allocated ahead.
+FERRUM_PRE_ALLOCATE_MAX = 4096
+# 0.9, fallback, 512 MiB, 8: FERRUM_MEMORY_CONFIG_INIT.
+FERRUM_MEMORY_PRESET_DEFAULT = 0
+# 0.95, fallback, 256 MiB, 4: the most memory.
+FERRUM_MEMORY_PRESET_INFERENCE = 1
+# 0.8, no fallback, 1 GiB, 16: says that there is no room rather than go slow.
+FERRUM_MEMORY_PRESET_TRAINING = 2
+# 0.7, fallback, 128 MiB, 2: for devices with little memory.
+FERRUM_MEMORY_PRESET_CONSTRAINED = 3
+# On the device.
+FERRUM_LOCATION_GPU = 0
+# On the host.
+FERRUM_LOCATION_CPU = 1
+# 32-bit floating point.
+FERRUM_DTYPE_F32 = 0
+# 16-bit floating point.
+FERRUM_DTYPE_F16 = 1
+# 16 bits with the exponent of 32.
+FERRUM_DTYPE_BF16 = 2
+# 64-bit floating point.
+FERRUM_DTYPE_F64 = 3
+# 8-bit floating point.
+FERRUM_DTYPE_F8 = 4
+# 8-bit signed.
+FERRUM_DTYPE_I8 = 5
+# 8-bit unsigned.
+FERRUM_DTYPE_U8 = 6
+# 16-bit signed.
+FERRUM_DTYPE_I16 = 7
+# 32-bit signed.
+FERRUM_DTYPE_I32 = 8
+# 64-bit signed.
+FERRUM_DTYPE_I64 = 9
+# On the device or, when that has no room, on the host.
+FERRUM_PLACE_EITHER = 0
+# On the device only.
+FERRUM_PLACE_GPU = 1
+# On the host, which is no falling back.
+FERRUM_PLACE_CPU = 2
+# Should the buffer fall back, the manager may bring it to the device by itself, whenever another is
+# freed and it is not pinned.
+FERRUM_BUFFER_MOVABLE = 1
+# Reads only.
+FERRUM_HOST_READ_ONLY = 0
+# Writes only: what is not written has no defined value afterwards.
+FERRUM_HOST_WRITE_ONLY = 1
+# Both.
+FERRUM_HOST_READ_WRITE = 2
+# As the size of a mapping: all of the block from the offset on.
+FERRUM_MAP_TO_END = 0xFFFFFFFFFFFFFFFF
+# Nothing; as a hint, it takes all others back.
+FERRUM_USAGE_NONE = 0
+# Order: one after the other.
+FERRUM_USAGE_SEQUENTIAL = 1
+# Order: scattered.
+FERRUM_USAGE_RANDOM = 2
+# Direction: mostly read.
+FERRUM_USAGE_READ_MOSTLY = 3
+# Direction: mostly written.
+FERRUM_USAGE_WRITE_MOSTLY = 4
+# Lifetime: may be dropped eagerly.
+FERRUM_USAGE_TEMPORARY = 5
+# Lifetime: to be kept resident.
+FERRUM_USAGE_RESIDENT = 6
+# Too few accesses.
+FERRUM_PATTERN_UNKNOWN = 0
+# One after the other.
+FERRUM_PATTERN_SEQUENTIAL = 1
+# Scattered.
+FERRUM_PATTERN_RANDOM = 2
+# Clusters in time.
+FERRUM_PATTERN_BURST = 3
+# More than one kind.
+FERRUM_PATTERN_MIXED = 4
+
+# Size and alignment of each struct, and type and offset of each field, as the header's
+# compiler lays them out.
+STRUCTS: dict[str, tuple[int, int, tuple[tuple[str, str, int], ...]]]
+# What is not zero in a struct with the values of its FERRUM_*_INIT.
+INITIAL: dict[str, dict[str, int | float]]
+# Result and parameters of each callback and each function.
+CALLBACKS: dict[str, tuple[str, ...]]
+PROTOTYPES: dict[str, tuple[str, ...]]
+
+class ferrum_device(ctypes.Structure):
+    """An open device."""
+
+    # 0 is no device
+    id: int
+
+class ferrum_stream(ctypes.Structure):
+    """An ordered queue of work on a device."""
+
+    # 0 is no stream, or the default one where it is optional
+    id: int
+
+class ferrum_event(ctypes.Structure):
+    """A point in a stream's queue."""
+
+    # 0 is no event
+    id: int
+
+class ferrum_pool(ctypes.Structure):
+    """A pool: memory by address."""
+
+    # 0 is no pool
+    id: int
+
+class ferrum_vpool(ctypes.Structure):
+    """A virtual pool: address space, and memory behind it by offset."""
+
+    # 0 is no virtual pool
+    id: int
+
+class ferrum_elastic_pool(ctypes.Structure):
+    """An elastic pool: several models under one physical limit."""
+
+    # 0 is no elastic pool
+    id: int
+
+class ferrum_manager(ctypes.Structure):
+    """A memory manager of a device: memory by handle."""
+
+    # 0 is no manager
+    id: int
+
+class ferrum_memory(ctypes.Structure):
+    """A block of memory that a manager owns."""
+
+    # 0 is no block
+    id: int
+
+class ferrum_registration(ctypes.Structure):
+    """A registered callback."""
+
+    # 0 is no registration
+    id: int
+
+class ferrum_config(ctypes.Structure):
+    """Settings of the library for ferrum_init."""
+
+    struct_size: int
+    # Host devices cpu:0, cpu:1, ... (1 to 64), sharing the capacity equally; 0: FERRUM_HOST_DEVICES
+    # of the environment, or 1.
+    host_devices: int
+    # Capacity of all host devices together; 0: FERRUM_HOST_MEMORY of the environment, or what the
+    # process may really use: the memory of the machine or of its control group, whichever is less.
+    host_memory_bytes: int
+    # FERRUM_CONFIG_* flags.
+    flags: int
+    reserved: int
+    @classmethod
+    def init(cls) -> ferrum_config:
+        """A struct with the values of FERRUM_CONFIG_INIT."""
+
+class ferrum_error_info(ctypes.Structure):
+    """Detail of a failure, as ferrum_last_error copies it out."""
+
+    struct_size: int
+    # Status that the failing call returned.
+    status: int
+    # Number that the vendor's runtime or the system gave, or 0.
+    native_code: int
+    # Public name of the function that failed.
+    function: bytes
+    # Operation inside the library, for example "pool.alloc".
+    operation: bytes
+    # Device concerned, for example "cpu:0", or empty.
+    device: bytes
+    # What was wrong, with the argument and its value. Cut off at a character's end if it is longer.
+    message: bytes
+    # FERRUM_FACT_* flags of the numbers below that the failure states; the others are 0. Of virtual
+    # and elastic pools, INVALID_OFFSET states offset, size and capacity; ALREADY_MAPPED and
+    # NOT_MAPPED state offset and size of the first page that is, or is not, mapped;
+    # INVALID_PAGE_SIZE the page size that was asked for; OUT_OF_PHYSICAL_MEMORY what was requested
+    # and what is available; OUT_OF_VIRTUAL_MEMORY what was requested and, where it is known, the
+    # capacity and the largest free run. OUT_OF_MEMORY states what was requested, and either what
+    # was free, or could still be had, and the largest free run, or the capacity that the request is
+    # above.
+    facts: int
+    reserved: int
+    offset_bytes: int
+    size_bytes: int
+    # The most that there could be.
+    capacity_bytes: int
+    page_bytes: int
+    requested_bytes: int
+    # Of a pool: free in it, and what it could still have from the device, in however many pieces.
+    available_bytes: int
+    largest_free_bytes: int
+    # Model of an elastic pool that the failure is about, or empty.
+    model: bytes
+    @classmethod
+    def init(cls) -> ferrum_error_info:
+        """A struct with the values of FERRUM_ERROR_INFO_INIT."""
+
+class ferrum_backend_choice(ctypes.Structure):
+    """A device that was chosen."""
+
+    struct_size: int
+    # Backend of the device.
+    backend: int
+    # Position of the device within its backend.
+    device_index: int
+    reserved: int
+    # Capacity of the device; 0 means unknown.
+    total_bytes: int
+    # What was free when it was looked at; 0 if not known.
+    free_bytes: int
+    # For example "cuda:0".
+    id: bytes
+    # What was looked at, the chosen one last: lines of "id: why not". Cut off at a character's end
+    # if it is longer.
+    tried: bytes
+    @classmethod
+    def init(cls) -> ferrum_backend_choice:
+        """A struct with the values of FERRUM_BACKEND_CHOICE_INIT."""
+
+class ferrum_host_info(ctypes.Structure):
+    """What is known of this machine."""
+
+    struct_size: int
+    # 1 if available_bytes is known, else 0.
+    available_known: int
+    # Memory that this process may use: the machine's or its control group's, whichever is less; 0
+    # means unknown.
+    total_bytes: int
+    # What of it can still be touched.
+    available_bytes: int
+    # Model of the processor, or "Unknown CPU".
+    cpu_name: bytes
+    @classmethod
+    def init(cls) -> ferrum_host_info:
+        """A struct with the values of FERRUM_HOST_INFO_INIT."""
+
+class ferrum_device_info(ctypes.Structure):
+    """Description of an open device."""
+
+    struct_size: int
+    # Number after the colon of the id.
+    ordinal: int
+    # FERRUM_CAPABILITY_* bits.
+    capabilities: int
+    # Capacity; 0 means unknown.
+    total_bytes: int
+    # Segments taken from the device are multiples of this.
+    granularity_bytes: int
+    # Every segment's address is a multiple of this.
+    alignment_bytes: int
+    # For example "cpu:0".
+    id: bytes
+    # For example "cpu".
+    backend: bytes
+    # Name of the hardware.
+    name: bytes
+    @classmethod
+    def init(cls) -> ferrum_device_info:
+        """A struct with the values of FERRUM_DEVICE_INFO_INIT."""
+
+class ferrum_memory_info(ctypes.Structure):
+    """A device's memory; used + free + reserved = total at any time."""
+
+    struct_size: int
+    # Level of (total - free) / total, decided in integers.
+    pressure: int
+    # Capacity; 0 means unknown.
+    total_bytes: int
+    # Live blocks of this library and what it cannot hand out.
+    used_bytes: int
+    # What can still be handed out: free in the device and cached here, as far as the limit allows.
+    free_bytes: int
+    # Everything else: the driver's, other processes', above the limit.
+    reserved_bytes: int
+    # Live blocks of all pools and managers.
+    active_allocations: int
+    # 1 - largest free run / total free, over the memory had from the driver; 0 when nothing is
+    # free.
+    fragmentation_ratio: float
+    # used / total * 100; 0 when total is unknown. For display.
+    utilization_percent: float
+    # Whether bandwidth_gbps has been measured.
+    bandwidth_known: int
+    # Copy bandwidth in 10^9 bytes per second.
+    bandwidth_gbps: float
+    # How long ago the device was asked; 0: just now. What this library has taken and given back
+    # since is reckoned in.
+    reading_age_ns: int
+    # Longest run that can be handed out as things are: of what is cached, or of what is free in the
+    # device as far as the limit allows.
+    largest_free_bytes: int
+    @classmethod
+    def init(cls) -> ferrum_memory_info:
+        """A struct with the values of FERRUM_MEMORY_INFO_INIT."""
+
+class ferrum_gauge(ctypes.Structure):
+    """A number of the books with the highest value that it had."""
+
+    # The value now.
+    current: int
+    # The highest value that it had.
+    peak: int
+
+class ferrum_statistics(ctypes.Structure):
+    """Books of a device, a pool or a manager. Bytes but for the counts. reserved = active +
+    cached + unusable in every record.
+    """
+
+    struct_size: int
+    reserved_field: int
+    # Asked for by the live blocks.
+    requested: ferrum_gauge
+    # Live blocks after rounding.
+    allocated: ferrum_gauge
+    # Live, or freed and still in use by queued work.
+    active: ferrum_gauge
+    # Held and ready to be handed out.
+    cached: ferrum_gauge
+    # Held, but too small or badly placed to be handed out.
+    unusable: ferrum_gauge
+    # Had from the driver.
+    reserved: ferrum_gauge
+    # Live blocks, as a count.
+    live_blocks: ferrum_gauge
+    # Segments had from the driver, as a count.
+    segments: ferrum_gauge
+    # Successful allocations so far, as a count.
+    allocations: int
+    # Frees so far, as a count.
+    frees: int
+    # Allocations that ran out of memory, as a count.
+    failures: int
+    # Longest free run.
+    largest_free_bytes: int
+    # The part of cached that waits in thread caches.
+    thread_cached_bytes: int
+    @classmethod
+    def init(cls) -> ferrum_statistics:
+        """A struct with the values of FERRUM_STATISTICS_INIT."""
+
+class ferrum_pool_config(ctypes.Structure):
+    """Settings of a pool."""
+
+    struct_size: int
+    # Grow when full (1), or never beyond the initial size (0).
+    enable_auto_expansion: int
+    # Size of the first segment, taken at the first allocation; 0: as large as the growth increment.
+    # Smaller where the device has less, and an eighth of the device where it would take more than
+    # half of it. Over pages nothing is taken ahead: it is the bound of a pool that does not grow,
+    # and what pre_allocate takes.
+    initial_size_bytes: int
+    # Upper bound of what the pool holds; 0: none.
+    max_size_bytes: int
+    # Size of each further segment, larger if a request needs it, smaller as the first one. A pool
+    # over pages grows by the pages that it lacks.
+    growth_increment_bytes: int
+    # Alignment of every block, a power of two; 0: 256. Sizes are rounded up to it; some strategies
+    # and the thread caches round further, and ferrum_pool_usable_size tells what a block has.
+    alignment_bytes: int
+    # Take the memory when the pool is created (1): max_size_bytes, or initial_size_bytes where that
+    # is unlimited. It is then all or nothing. Over pages it stays until it is asked back, by a trim
+    # or another pool.
+    pre_allocate: int
+    # Keep peaks and counts (1). Current values are always kept.
+    enable_stats: int
+    # Placement strategy; NULL: the default. All keep their tables outside the memory that they
+    # manage.
+    #
+    # "best_fit" the smallest free run that holds the request; heeds the expected lifetime of a
+    # request "size_class" small blocks in slabs of size classes, large ones as best_fit "tlsf"
+    # two-level segregated fit: constant time in the worst case "buddy" powers of two "arena" one
+    # after the other; the room comes back when the last block is freed "fixed" blocks of
+    # fixed_block_bytes, such as KV blocks, placed so that pages of page_bytes empty out
+    strategy: bytes | None
+    # Name of the pool in reports, and tag of its blocks; NULL: none. At most 63 bytes.
+    name: bytes | None
+    # Keep the time of every allocation (1), for ages in reports. Costs some time a block, and every
+    # call then goes past the thread caches.
+    tracking: int
+    # Sum of FERRUM_DEBUG_*, to which FERRUM_DEBUG of the environment adds for all pools; 0: none.
+    # Every call of a pool that debugs goes past the thread caches.
+    debug: int
+    # How much each thread may keep of freed small and medium blocks for its own next calls:
+    # FERRUM_THREAD_CACHE_AUTO, 0 (off), or bytes. What threads keep is counted as cached and is
+    # taken back before memory runs out.
+    thread_cache_bytes: int
+    # What the pool keeps in any case: no trim, no other pool's want and no release threshold makes
+    # it hold less.
+    min_held_bytes: int
+    # While more than this is held, a segment (a page) that a free leaves without a block is given
+    # back at once; UINT64_MAX: never at once. A block that waits in a thread cache still is in its
+    # segment.
+    release_threshold_bytes: int
+    # Block size of "fixed", which needs it; 0 for every other strategy.
+    fixed_block_bytes: int
+    # Page of "fixed", a power of two; 0: that of the memory, or 2 MiB over segments. 0 for every
+    # other strategy.
+    page_bytes: int
+    # FERRUM_PAGING_*
+    paging: int
+    # How many pages that no block touches stay for the next allocations: a number,
+    # FERRUM_READY_PAGES_AUTO (8, and at most one for 64 pages in use), or FERRUM_READY_PAGES_ALL
+    # (they go back only when they are asked for).
+    ready_pages: int
+    # Size of the memory's pages, a power of two of at least ferrum_page_sizes.minimum_bytes; 0:
+    # what the device recommends. Not heeded over segments.
+    physical_page_bytes: int
+    # FERRUM_SEGMENTS_*. With FERRUM_SEGMENTS_STREAM_ORDERED, FERRUM_PAGING_AUTO is off and
+    # FERRUM_PAGING_ON is FERRUM_ERROR_INVALID_CONFIG.
+    segment_source: int
+    reserved: int
+    @classmethod
+    def init(cls) -> ferrum_pool_config:
+        """A struct with the values of FERRUM_POOL_CONFIG_INIT."""
+
+class ferrum_pool_request(ctypes.Structure):
+    """What a block is wanted for, beyond its size."""
+
+    struct_size: int
+    # A number of ferrum_pool_get_tag; 0: the pool's name.
+    tag: int
+    # Not 0; rounded up to the pool's alignment.
+    size_bytes: int
+    # A power of two up to FERRUM_ALIGNMENT_MAX; 0: the pool's.
+    alignment_bytes: int
+    # Optional: the stream that will use the block first, and that it is of.
+    stream: ferrum_stream
+    # How long the block is expected to live from now; 0: not known. A hint for the placement only:
+    # it may be wrong.
+    expected_lifetime_ns: int
+    # A number that blocks share which are expected to be freed together, such as that of a request;
+    # 0: none. A hint for the placement only.
+    group: int
+    @classmethod
+    def init(cls) -> ferrum_pool_request:
+        """A struct with the values of FERRUM_POOL_REQUEST_INIT."""
+
+class ferrum_graph_info(ctypes.Structure):
+    """A graph at one moment. What is told of the private pool is of all graphs that share it."""
+
+    struct_size: int
+    # Until ferrum_pool_capture_end (1).
+    capturing: int
+    # Graphs of the private pool, this one included.
+    sharing: int
+    # What the private pool has of the device.
+    held_bytes: int
+    # Size of the live blocks of the private pool.
+    live_bytes: int
+    # How many they are.
+    live_blocks: int
+    # Freed blocks from before the capture that stay until the graph is released.
+    parked_bytes: int
+    @classmethod
+    def init(cls) -> ferrum_graph_info:
+        """A struct with the values of FERRUM_GRAPH_INFO_INIT."""
+
+class ferrum_pool_info(ctypes.Structure):
+    """How a pool has its memory, at one moment."""
+
+    struct_size: int
+    reserved: int
+    # What the pool has of the device.
+    held_bytes: int
+    # Size of its pages; 0: it takes segments whole, and the counts of pages are 0 too.
+    page_bytes: int
+    # Pages that are mapped.
+    mapped_pages: int
+    # Mapped pages that no block touches: the next allocations have them.
+    idle_pages: int
+    # How many idle pages stay, with as many in use as now.
+    ready_pages: int
+    # Segments, or ranges of addresses that pages are mapped in.
+    segments: int
+    # Their addresses.
+    address_bytes: int
+    @classmethod
+    def init(cls) -> ferrum_pool_info:
+        """A struct with the values of FERRUM_POOL_INFO_INIT."""
+
+class ferrum_block_info(ctypes.Structure):
+    """Whom an address belongs to."""
+
+    struct_size: int
+    # What is there.
+    state: int
+    # The pool, or {0} when it is another one.
+    pool: ferrum_pool
+    # The manager whose pool it is, or 0.
+    manager: int
+    # Start of the block or of the free run; in a virtual pool, of the range or, where none is
+    # mapped, of the page.
+    address: int
+    # Its length after rounding.
+    size_bytes: int
+    # What was asked for; 0 when not live or asleep.
+    requested_bytes: int
+    # Time since the allocation; 0 without tracking or when not live or asleep.
+    age_ns: int
+    # Name of the pool.
+    pool_name: bytes
+    # Tag of the block; empty when not live or asleep.
+    tag: bytes
+    # The virtual pool, or {0} when it is another one.
+    vpool: ferrum_vpool
+    # The elastic pool, or {0} when it is another one.
+    elastic_pool: ferrum_elastic_pool
+    # Id of the model of the elastic pool, or empty.
+    model: bytes
+    @classmethod
+    def init(cls) -> ferrum_block_info:
+        """A struct with the values of FERRUM_BLOCK_INFO_INIT."""
+
+class ferrum_manager_config(ctypes.Structure):
+    """Settings of a manager."""
+
+    struct_size: int
+    # Keep age and tag of each block and statistics (1).
+    enable_tracking: int
+    # Give back what is cached when gc_threshold is reached (1).
+    enable_auto_gc: int
+    # Fill new blocks with 0xCD and freed ones with 0xDD (1); allocations then wait for the fill.
+    enable_debug: int
+    # Used share of the device, from 0 (exclusive) to 1, that starts a collection.
+    gc_threshold: float
+    # Asynchronous copies in flight at once, 1 to 1024.
+    max_concurrent_transfers: int
+    # Pool settings by FERRUM_MEMORY_*. NULL for a type: its blocks come from the pool of
+    # FERRUM_MEMORY_GENERAL. NULL for that one: the defaults. Entries beyond the known types must be
+    # NULL.
+    pool_configs: Any
+    @classmethod
+    def init(cls) -> ferrum_manager_config:
+        """A struct with the values of FERRUM_MANAGER_CONFIG_INIT."""
+
+class ferrum_allocation_request(ctypes.Structure):
+    """A block, as asked for."""
+
+    struct_size: int
+    # FERRUM_MEMORY_*
+    memory_type: int
+    # Not 0.
+    size_bytes: int
+    # A power of two up to FERRUM_ALIGNMENT_MAX; 0: the pool's.
+    alignment_bytes: int
+    # Name for the books, at most 63 bytes; NULL: none.
+    tag: bytes | None
+    # 0, or FERRUM_ALLOCATE_RELOCATABLE.
+    flags: int
+    reserved: int
+    @classmethod
+    def init(cls) -> ferrum_allocation_request:
+        """A struct with the values of FERRUM_ALLOCATION_REQUEST_INIT."""
+
+class ferrum_handle_info(ctypes.Structure):
+    """Description of a block."""
+
+    struct_size: int
+    # FERRUM_MEMORY_*
+    memory_type: int
+    # The block.
+    memory: ferrum_memory
+    # Its manager.
+    manager: ferrum_manager
+    # The device of its manager.
+    device: ferrum_device
+    # As asked for.
+    size_bytes: int
+    # After rounding.
+    allocated_bytes: int
+    # Largest power of two that divides the address, at most FERRUM_ALIGNMENT_MAX.
+    alignment_bytes: int
+    # Of a relocatable block that is not pinned it is valid until the next ferrum_manager_defragment
+    # of the manager; host_pointer too.
+    address: int
+    # The block as the host sees it, or NULL where it cannot. ferrum_memory_map gives a pointer in
+    # any case.
+    host_pointer: int | None
+    # Monotonic time of the allocation since ferrum_init.
+    allocated_at_ns: int
+    # Mapped for host access by a call of this library.
+    is_mapped: int
+    # Asynchronous operations in flight on the block.
+    operations_in_flight: int
+    # Name in the books, or empty.
+    tag: bytes
+    # Asked for with FERRUM_ALLOCATE_RELOCATABLE.
+    is_relocatable: int
+    # Calls of ferrum_memory_pin that ferrum_memory_unpin has not ended.
+    pin_count: int
+    # The block of another device that is the same memory (ferrum_manager_create_mapping); {0}:
+    # none, or it is gone.
+    linked: ferrum_memory
+    # The memory is somebody else's (ferrum_manager_adopt).
+    is_adopted: int
+    reserved_end: int
+    @classmethod
+    def init(cls) -> ferrum_handle_info:
+        """A struct with the values of FERRUM_HANDLE_INFO_INIT."""
+
+class ferrum_transfer(ctypes.Structure):
+    """A copy between two blocks, of one device or of two."""
+
+    struct_size: int
+    reserved: int
+    # The block that is read.
+    src: ferrum_memory
+    # The block that is written.
+    dst: ferrum_memory
+    # Not 0.
+    size_bytes: int
+    # First byte in the source.
+    src_offset_bytes: int
+    # First byte in the destination.
+    dst_offset_bytes: int
+    @classmethod
+    def init(cls) -> ferrum_transfer:
+        """A struct with the values of FERRUM_TRANSFER_INIT."""
+
+class ferrum_fill(ctypes.Structure):
+    """A range of a block to fill with a pattern."""
+
+    struct_size: int
+    # Bytes of the pattern: 1, 2 or 4.
+    pattern_bytes: int
+    # The block.
+    memory: ferrum_memory
+    # A multiple of pattern_bytes.
+    offset_bytes: int
+    # A multiple of pattern_bytes, not 0.
+    size_bytes: int
+    # The pattern, in the low bytes; the others must be zero.
+    pattern: int
+    reserved: int
+    @classmethod
+    def init(cls) -> ferrum_fill:
+        """A struct with the values of FERRUM_FILL_INIT."""
+
+class ferrum_defragmentation_stats(ctypes.Structure):
+    """What a defragmentation did. Every block that was live counts once: as moved, as skipped
+    for the first of these reasons that held, or as kept.
+    """
+
+    struct_size: int
+    # Fragmentation ratio before.
+    fragmentation_before: float
+    # Fragmentation ratio after.
+    fragmentation_after: float
+    reserved: int
+    # Bytes given back to the system.
+    memory_freed_bytes: int
+    # Blocks moved to another address.
+    blocks_moved: int
+    # Blocks that could not be moved: the sum of the reasons below.
+    blocks_skipped: int
+    # Time taken.
+    time_taken_ns: int
+    # The same in milliseconds, rounded up.
+    time_taken_ms: int
+    # Size, as asked for, of the blocks that were moved.
+    bytes_moved: int
+    # Pages that all blocks were moved out of.
+    pages_emptied: int
+    # The same of segments, in pools that take them whole.
+    segments_emptied: int
+    # Blocks that could have been moved, but no page would have come free for it.
+    blocks_kept: int
+    # Blocks without FERRUM_ALLOCATE_RELOCATABLE.
+    skipped_not_relocatable: int
+    # Blocks that a debug mode of the manager or the pool has filled or surrounded with patterns.
+    skipped_debugged: int
+    # Pinned blocks.
+    skipped_pinned: int
+    # Blocks that were used on a stream on which work is queued.
+    skipped_in_use: int
+    # Blocks of pages whose blocks found no place outside of them, though as much is free there.
+    skipped_no_room: int
+    # Blocks that were not looked at any more when the budget was over.
+    skipped_over_budget: int
+    # The budget was over before all was done (1).
+    budget_ended: int
+    reserved_end: int
+    # Blocks that the host has mapped (ferrum_memory_map); this reason comes after skipped_pinned.
+    skipped_mapped: int
+    @classmethod
+    def init(cls) -> ferrum_defragmentation_stats:
+        """A struct with the values of FERRUM_DEFRAGMENTATION_STATS_INIT."""
+
+class ferrum_reclaim_config(ctypes.Structure):
+    """Settings of a reclaim callback."""
+
+    struct_size: int
+    # Lower ones are asked first; equal ones in the order of registration.
+    priority: int
+    # How long an allocation waits for the callback at most; 0: 100 ms. Above INT64_MAX is
+    # FERRUM_ERROR_INVALID_ARGUMENT.
+    deadline_ns: int
+    @classmethod
+    def init(cls) -> ferrum_reclaim_config:
+        """A struct with the values of FERRUM_RECLAIM_CONFIG_INIT."""
+
+class ferrum_page_sizes(ctypes.Structure):
+    """What sizes of pages a device has."""
+
+    struct_size: int
+    reserved: int
+    # The smallest page of a virtual pool; larger ones are powers of two.
+    minimum_bytes: int
+    # The page size that works best, which 0 stands for.
+    recommended_bytes: int
+    @classmethod
+    def init(cls) -> ferrum_page_sizes:
+        """A struct with the values of FERRUM_PAGE_SIZES_INIT."""
+
+class ferrum_vpool_config(ctypes.Structure):
+    """Settings of a virtual pool."""
+
+    struct_size: int
+    # None is known: 0.
+    flags: int
+    # Address space, rounded up to whole pages; not 0.
+    capacity_bytes: int
+    # A power of two of at least ferrum_page_sizes.minimum_bytes; 0: what the device recommends.
+    page_bytes: int
+    # Upper bound of the memory; 0: what the device has.
+    limit_bytes: int
+    # Name in reports, and tag of ranges without one; NULL: none. At most 63 bytes.
+    name: bytes | None
+    # How many pages are kept ready while nothing asks for any: up to 65536, or
+    # FERRUM_READY_PAGES_AUTO.
+    ready_pages: int
+    # FERRUM_BACKING_*
+    backing: int
+    @classmethod
+    def init(cls) -> ferrum_vpool_config:
+        """A struct with the values of FERRUM_VPOOL_CONFIG_INIT."""
+
+class ferrum_vpool_request(ctypes.Structure):
+    """A range of a virtual pool, as asked for."""
+
+    struct_size: int
+    reserved: int
+    # From the base address.
+    offset_bytes: int
+    # Not 0.
+    size_bytes: int
+    # Name for the books, at most 63 bytes; NULL or empty: the pool's name.
+    tag: bytes | None
+    # How long to wait while the tag, everything or a range at that place sleeps, in nanoseconds, or
+    # FERRUM_WAIT_FOREVER; 0: such a call fails at once.
+    asleep_wait_ns: int
+    # What uses the range first: it is freed behind the work of this stream. {0}: the default
+    # stream.
+    stream: ferrum_stream
+    @classmethod
+    def init(cls) -> ferrum_vpool_request:
+        """A struct with the values of FERRUM_VPOOL_REQUEST_INIT."""
+
+class ferrum_vpool_info(ctypes.Structure):
+    """A virtual pool at one moment. Pages are counts."""
+
+    struct_size: int
+    # 1 - mapped pages / all pages.
+    unmapped_share: float
+    # 1 - longest free run / free address space; 0 when nothing is free.
+    fragmentation: float
+    reserved: int
+    # Where the address space starts.
+    base_address: int
+    # Size of a page.
+    page_bytes: int
+    # The address space, in whole pages.
+    virtual_capacity_bytes: int
+    # Memory behind mapped and retiring pages.
+    physical_bytes: int
+    # The most that physical_bytes was.
+    peak_physical_bytes: int
+    # What the mapped pages were asked for with.
+    requested_bytes: int
+    # Pages that ranges have.
+    mapped_pages: int
+    # Freed, and queued work may still use them.
+    retiring_pages: int
+    # Freed, but still mapped where they were: their range has them again at once, any other after
+    # an unmapping.
+    parked_pages: int
+    # Mapped nowhere, ready for any range.
+    ready_pages: int
+    # Had from the device: mapped, retiring, parked and ready ones.
+    held_bytes: int
+    # The present limit.
+    limit_bytes: int
+    # What the limit still allows to be mapped.
+    available_bytes: int
+    # Longest run of free address space.
+    largest_free_run_bytes: int
+    # Successful allocations so far.
+    allocations: int
+    # Address space of the pool's tables; only what was used has memory.
+    table_bytes: int
+    # Pages of ranges that sleep; they have no memory.
+    asleep_pages: int
+    # Their bytes.
+    asleep_bytes: int
+    # Host memory that holds bytes of what sleeps.
+    asleep_host_bytes: int
+    # Disk space that does.
+    asleep_file_bytes: int
+    # Of ranges of which nothing is kept.
+    asleep_discarded_bytes: int
+    # Calls so far that put to sleep.
+    sleeps: int
+    # Calls so far that woke.
+    wakes: int
+    # How long those took in all that put to sleep.
+    sleep_ns: int
+    # How long those took in all that woke.
+    wake_ns: int
+    # Calls so far that were to put to sleep and failed once they had begun.
+    sleep_failures: int
+    # Calls so far that were to wake and failed once they had begun.
+    wake_failures: int
+    @classmethod
+    def init(cls) -> ferrum_vpool_info:
+        """A struct with the values of FERRUM_VPOOL_INFO_INIT."""
+
+class ferrum_compact_report(ctypes.Structure):
+    """What a compaction did."""
+
+    struct_size: int
+    reserved: int
+    # Pages that were retiring, and whose work was done.
+    landed_pages: int
+    # Pages that were parked, and are ready for any range now.
+    unmapped_pages: int
+    # What went back to the device.
+    released_bytes: int
+    # Runs of pages that lie one after the other among those that no range uses: an allocation needs
+    # a mapping of the system for each run.
+    runs_before: int
+    # The same, after.
+    runs_after: int
+    @classmethod
+    def init(cls) -> ferrum_compact_report:
+        """A struct with the values of FERRUM_COMPACT_REPORT_INIT."""
+
+class ferrum_elastic_pool_config(ctypes.Structure):
+    """Settings of an elastic pool."""
+
+    struct_size: int
+    # None is known: 0.
+    flags: int
+    # Upper bound of the memory of all models together, in whole pages; 0: what the device has. More
+    # than that is refused: 32 GiB on a device of 24 are, so a number for all machines is the
+    # smaller of it and total_bytes. The models' virtual_bytes have no such bound: together they may
+    # be above the limit.
+    limit_bytes: int
+    # As in ferrum_vpool_config.
+    page_bytes: int
+    # Name in reports; NULL: none. At most 63 bytes.
+    name: bytes | None
+    # As in ferrum_vpool_config.
+    ready_pages: int
+    # FERRUM_BACKING_MOVABLE or FERRUM_BACKING_PRIVATE
+    backing: int
+    @classmethod
+    def init(cls) -> ferrum_elastic_pool_config:
+        """A struct with the values of FERRUM_ELASTIC_POOL_CONFIG_INIT."""
+
+class ferrum_model_config(ctypes.Structure):
+    """Settings of a model."""
+
+    struct_size: int
+    # When pages are short, models of lower priority give first, and those of higher priority are
+    # served first.
+    priority: int
+    # Address space, rounded up to whole pages; not 0.
+    virtual_bytes: int
+    # What is kept of the limit for this model, rounded up to whole pages. The guarantees of all
+    # models together are within the limit, and each is backed by pages that no other model uses or
+    # is guaranteed.
+    guaranteed_bytes: int
+    # What the model may have at most, in whole pages; 0: no bound of its own.
+    max_bytes: int
+    # Its pages may go to another model that is unscrubbed as well without being made zeros (1).
+    unscrubbed: int
+    # What is not backed of guaranteed_bytes waits, and becomes effective as pages come back, before
+    # allocations that stand in line get them (1); or the call fails (0).
+    guarantee_may_wait: int
+    @classmethod
+    def init(cls) -> ferrum_model_config:
+        """A struct with the values of FERRUM_MODEL_CONFIG_INIT."""
+
+class ferrum_model_request(ctypes.Structure):
+    """A range of a model, as asked for."""
+
+    struct_size: int
+    # The range starts at offset_bytes (1), behind every page that it touches, or where there is
+    # room (0).
+    at_offset: int
+    # From the model's base address; 0 where at_offset is.
+    offset_bytes: int
+    # Not 0.
+    size_bytes: int
+    # Name for the books, at most 63 bytes; NULL or empty: the model's id.
+    tag: bytes | None
+    # How long to wait while the tag, the model or what is at that place sleeps, in nanoseconds, or
+    # FERRUM_WAIT_FOREVER; 0: such a call fails at once.
+    asleep_wait_ns: int
+    # What uses the range first: it is freed behind the work of this stream. {0}: the default
+    # stream.
+    stream: ferrum_stream
+    @classmethod
+    def init(cls) -> ferrum_model_request:
+        """A struct with the values of FERRUM_MODEL_REQUEST_INIT."""
+
+class ferrum_model_info(ctypes.Structure):
+    """A model at one moment. Pages are counts."""
+
+    struct_size: int
+    # Its priority.
+    priority: int
+    # 1 - mapped pages / all pages of its address space.
+    unmapped_share: float
+    # 1 - longest free run / free address space; 0 when nothing is free.
+    fragmentation: float
+    # Where its address space starts.
+    base_address: int
+    # Size of a page.
+    page_bytes: int
+    # Its address space, in whole pages.
+    virtual_capacity_bytes: int
+    # Memory behind mapped and retiring pages.
+    physical_bytes: int
+    # The most that physical_bytes was.
+    peak_physical_bytes: int
+    # What the mapped pages were asked for with.
+    requested_bytes: int
+    # Pages that ranges have.
+    mapped_pages: int
+    # Freed, and queued work may still use them.
+    retiring_pages: int
+    # Freed, but still mapped where they were.
+    parked_pages: int
+    # Memory that the model had last and nobody uses now.
+    cached_bytes: int
+    # Its guarantee that is in effect.
+    guaranteed_bytes: int
+    # 0: no bound of its own.
+    max_bytes: int
+    # What the model may still have at once, without anybody giving.
+    available_bytes: int
+    # Longest run of free address space.
+    largest_free_run_bytes: int
+    # Successful allocations so far.
+    allocations: int
+    # Frees so far.
+    frees: int
+    # Allocations so far that found no memory.
+    failures: int
+    # Allocations so far that stood in line.
+    waits: int
+    # How long they did in all.
+    waited_ns: int
+    # Calls so far of its reclaim callbacks.
+    reclaim_calls: int
+    # What they said to have freed.
+    reclaimed_bytes: int
+    # Address space of its tables; only what was used has memory.
+    table_bytes: int
+    # Pages of ranges that sleep; they have no memory.
+    asleep_pages: int
+    # Their bytes.
+    asleep_bytes: int
+    # Host memory that holds bytes of what sleeps.
+    asleep_host_bytes: int
+    # Disk space that does.
+    asleep_file_bytes: int
+    # Of ranges of which nothing is kept.
+    asleep_discarded_bytes: int
+    # Calls so far that put to sleep.
+    sleeps: int
+    # Calls so far that woke.
+    wakes: int
+    # How long those took in all that put to sleep.
+    sleep_ns: int
+    # How long those took in all that woke.
+    wake_ns: int
+    # Calls so far that were to put to sleep and failed once they had begun.
+    sleep_failures: int
+    # Calls so far that were to wake and failed once they had begun.
+    wake_failures: int
+    # The guarantee that it asked for: what is above guaranteed_bytes waits for pages.
+    requested_guarantee_bytes: int
+    @classmethod
+    def init(cls) -> ferrum_model_info:
+        """A struct with the values of FERRUM_MODEL_INFO_INIT."""
+
+class ferrum_model_limits(ctypes.Structure):
+    """Limits of a model that can be changed while it runs."""
+
+    struct_size: int
+    # As in ferrum_model_config.
+    priority: int
+    # As in ferrum_model_config.
+    guaranteed_bytes: int
+    # As in ferrum_model_config.
+    max_bytes: int
+    # As in ferrum_model_config.
+    guarantee_may_wait: int
+    reserved: int
+    @classmethod
+    def init(cls) -> ferrum_model_limits:
+        """A struct with the values of FERRUM_MODEL_LIMITS_INIT."""
+
+class ferrum_elastic_pool_info(ctypes.Structure):
+    """An elastic pool at one moment."""
+
+    struct_size: int
+    reserved: int
+    # Size of a page.
+    page_bytes: int
+    # The limit of all models together.
+    physical_limit_bytes: int
+    # Used by the models: mapped, retiring, or granted to allocations on their way. Above the limit
+    # only after that was lowered.
+    physical_bytes: int
+    # The most that physical_bytes was.
+    peak_physical_bytes: int
+    # How many models are registered.
+    num_models: int
+    # Address space of all models together.
+    virtual_bytes: int
+    # Guarantees of all models together.
+    guaranteed_bytes: int
+    # Freed, and queued work may still use it.
+    retiring_bytes: int
+    # Had from the device, and nobody uses it.
+    cached_bytes: int
+    # Had from the device.
+    held_bytes: int
+    # Allocations that stand in line now.
+    waiting: int
+    @classmethod
+    def init(cls) -> ferrum_elastic_pool_info:
+        """A struct with the values of FERRUM_ELASTIC_POOL_INFO_INIT."""
+
+class ferrum_sleep_config(ctypes.Structure):
+    """What is to sleep, and how."""
+
+    struct_size: int
+    # FERRUM_SLEEP_*
+    backing: int
+    # Ranges of this tag, at most 63 bytes; NULL or empty: everything.
+    tag: bytes | None
+    # Where FERRUM_SLEEP_FILE makes its file, less than FERRUM_PATH_MAX bytes; NULL or empty: the
+    # system's directory for temporary files. NULL with other backings.
+    directory: bytes | None
+    # Only the work is waited for that is queued now on this stream and on those that use the
+    # ranges; {0}: all work of the device.
+    stream: ferrum_stream
+    # How long the call may take until all is copied, in nanoseconds, or FERRUM_WAIT_FOREVER. When
+    # it is over everything is as before, and the call FERRUM_ERROR_TIMEOUT. 0: the call takes the
+    # time of its copies, but is FERRUM_ERROR_TIMEOUT at once if it has to wait for queued work,
+    # another call or an allocation under way.
+    timeout_ns: int
+    # Copies that run at once, each on a stream of its own, at most 64; 0: the library chooses.
+    num_streams: int
+    reserved: int
+    @classmethod
+    def init(cls) -> ferrum_sleep_config:
+        """A struct with the values of FERRUM_SLEEP_CONFIG_INIT."""
+
+class ferrum_sleep_report(ctypes.Structure):
+    """What has gone to sleep."""
+
+    struct_size: int
+    reserved: int
+    # Memory that was given up: that of all that went to sleep, but for pages that the device
+    # refused to unmap.
+    released_bytes: int
+    # How long it took.
+    elapsed_ns: int
+    # The file of FERRUM_SLEEP_FILE; empty with other backings, and where there was nothing to
+    # write.
+    path: bytes
+    @classmethod
+    def init(cls) -> ferrum_sleep_report:
+        """A struct with the values of FERRUM_SLEEP_REPORT_INIT."""
+
+class ferrum_wake_config(ctypes.Structure):
+    """What is to wake."""
+
+    struct_size: int
+    # As in ferrum_sleep_config.
+    num_streams: int
+    # What sleeps of this tag, at most 63 bytes; NULL or empty: everything.
+    tag: bytes | None
+    # How long the call may take, in nanoseconds, or FERRUM_WAIT_FOREVER. When it is over all of it
+    # sleeps as before, and the call is FERRUM_ERROR_TIMEOUT. 0: as in ferrum_sleep_config, and
+    # memory that is not free is not waited for.
+    timeout_ns: int
+    @classmethod
+    def init(cls) -> ferrum_wake_config:
+        """A struct with the values of FERRUM_WAKE_CONFIG_INIT."""
+
+class ferrum_wake_report(ctypes.Structure):
+    """What has woken."""
+
+    struct_size: int
+    reserved: int
+    # Memory that was had for it.
+    restored_bytes: int
+    # How long it took.
+    elapsed_ns: int
+    @classmethod
+    def init(cls) -> ferrum_wake_report:
+        """A struct with the values of FERRUM_WAKE_REPORT_INIT."""
+
+class ferrum_monitor(ctypes.Structure):
+    """Watches the memory of several devices as one."""
+
+    # 0 is no monitor
+    id: int
+
+class ferrum_monitor_config(ctypes.Structure):
+    """Settings of a monitor."""
+
+    struct_size: int
+    # What levels are by.
+    profile: int
+    # How often, while a callback is set, devices and system are looked at for what others have
+    # changed; what this library itself changes is heard of at once. 0: 1 s; UINT64_MAX: never.
+    interval_ns: int
+    # FERRUM_MONITOR_* flags.
+    flags: int
+    reserved: int
+    @classmethod
+    def init(cls) -> ferrum_monitor_config:
+        """A struct with the values of FERRUM_MONITOR_CONFIG_INIT."""
+
+class ferrum_device_level(ctypes.Structure):
+    """The pressure level of a device."""
+
+    # The device.
+    device: ferrum_device
+    # Its level.
+    level: int
+    reserved: int
+
+class ferrum_monitor_pressure(ctypes.Structure):
+    """The pressure of all devices of a monitor together."""
+
+    struct_size: int
+    # The worst level of any device; LOW when there is none.
+    level: int
+    # The level of all known bytes together, without hysteresis.
+    weighted_level: int
+    # How many devices there are.
+    devices: int
+    # Devices of unknown capacity, or that could not be asked.
+    unknown_devices: int
+    reserved: int
+    # Of the known devices; a sum above UINT64_MAX is that.
+    total_bytes: int
+    # total - free of them.
+    used_bytes: int
+    @classmethod
+    def init(cls) -> ferrum_monitor_pressure:
+        """A struct with the values of FERRUM_MONITOR_PRESSURE_INIT."""
+
+class ferrum_collected(ctypes.Structure):
+    """What a collection did on one device: the sum over its managers, but for the fragmentation,
+    which is the worst of them.
+    """
+
+    # The device.
+    device: ferrum_device
+    # FERRUM_OK, or the first failure; the rest was done all the same.
+    status: int
+    # How many managers were collected.
+    managers: int
+    # Fragmentation ratio before.
+    fragmentation_before: float
+    # Fragmentation ratio after.
+    fragmentation_after: float
+    # Bytes given back to the system.
+    memory_freed_bytes: int
+    # Blocks, as a count.
+    blocks_moved: int
+    # Blocks, as a count.
+    blocks_skipped: int
+    # Time taken.
+    time_taken_ns: int
+    reserved: Any
+
+class ferrum_placement(ctypes.Structure):
+    """A placement strategy: chooses the device for a request."""
+
+    # 0 is no strategy
+    id: int
+
+class ferrum_placement_request(ctypes.Structure):
+    """What a device is looked for. All zero but the size asks for nothing more."""
+
+    struct_size: int
+    # FERRUM_MEMORY_GENERAL to FERRUM_MEMORY_MANAGED.
+    memory_type: int
+    # Not 0.
+    size_bytes: int
+    # A power of two up to FERRUM_ALIGNMENT_MAX; 0: any.
+    alignment_bytes: int
+    # How long the memory is expected to be used; 0: not known. From 60 s on a device that would
+    # come to HIGH is treated as one that would come to CRITICAL.
+    expected_lifetime_ns: int
+    # Devices in the order of preference; may be NULL when there are none.
+    preferred: Any
+    # The candidates, in the order in which equal ones are taken; NULL: all open devices, by id.
+    devices: Any
+    # How many preferred there are.
+    preferred_count: int
+    # How many candidates there are.
+    device_count: int
+    # FERRUM_PLACEMENT_* flags.
+    flags: int
+    # What levels are by.
+    profile: int
+    @classmethod
+    def init(cls) -> ferrum_placement_request:
+        """A struct with the values of FERRUM_PLACEMENT_REQUEST_INIT."""
+
+class ferrum_placement_option(ctypes.Structure):
+    """A candidate as weighed for a request."""
+
+    # The candidate.
+    device: ferrum_device
+    # Size and worst padding; UINT64_MAX when that overflows.
+    needed_bytes: int
+    # Its capacity; 0 means unknown.
+    total_bytes: int
+    # What is used of it.
+    used_bytes: int
+    # What can still be handed out.
+    free_bytes: int
+    # Longest run that can be handed out as things are.
+    largest_free_bytes: int
+    # 0, or why it cannot serve the request.
+    reason: int
+    # 0 for no trouble, 1 more when the request would bring the device to CRITICAL, 2 more when it
+    # would have to give up memory first.
+    tier: int
+    # Place among the preferred devices, from 1 on; 0: none.
+    preferred_rank: int
+    # The level that the device would come to.
+    level_after: int
+    reserved: Any
+
+class ferrum_model_shape(ctypes.Structure):
+    """The numbers of a model, for the short formulas."""
+
+    struct_size: int
+    reserved: int
+    # Width of the model.
+    hidden_size: int
+    # Width of the MLPs.
+    intermediate_size: int
+    # Layers.
+    num_layers: int
+    # Tokens of the vocabulary.
+    vocab_size: int
+    # Heads of attention, not 0.
+    num_heads: int
+    # Heads of keys and values.
+    num_kv_heads: int
+    # Tokens of the sequence, for ferrum_estimate_inference_memory only.
+    max_seq_len: int
+    # Size of one element.
+    dtype_bytes: int
+    @classmethod
+    def init(cls) -> ferrum_model_shape:
+        """A struct with the values of FERRUM_MODEL_SHAPE_INIT."""
+
+class ferrum_kv_cache_shape(ctypes.Structure):
+    """The numbers of a KV cache, for the short formula."""
+
+    struct_size: int
+    reserved: int
+    # Layers.
+    num_layers: int
+    # Heads of keys and values.
+    num_kv_heads: int
+    # Elements of a head.
+    head_dim: int
+    # Tokens of the sequence.
+    max_seq_len: int
+    # Size of one element.
+    dtype_bytes: int
+    @classmethod
+    def init(cls) -> ferrum_kv_cache_shape:
+        """A struct with the values of FERRUM_KV_CACHE_SHAPE_INIT."""
+
+class ferrum_inference_estimate(ctypes.Structure):
+    """What ferrum_estimate_inference_memory found."""
+
+    struct_size: int
+    reserved: int
+    # The weights.
+    model_bytes: int
+    # Keys and values of the sequence.
+    kv_cache_bytes: int
+    # The activations of one token.
+    activation_bytes: int
+    # The sum of the three.
+    total_bytes: int
+    @classmethod
+    def init(cls) -> ferrum_inference_estimate:
+        """A struct with the values of FERRUM_INFERENCE_ESTIMATE_INIT."""
+
+class ferrum_estimate_request(ctypes.Structure):
+    """How a model is to be served."""
+
+    struct_size: int
+    # FERRUM_ESTIMATE_ bits.
+    flags: int
+    # Tokens of one sequence, prompt and answer; 0: what the model was made for.
+    context: int
+    # Sequences at a time, at least 1.
+    batch: int
+    # Devices that the model is spread over, 1 to 65536; the estimate is of that which holds most.
+    tensor_parallel: int
+    # Tokens of prompts that are computed at once; 0: whole prompts.
+    prefill_tokens: int
+    # The allocator's share, in thousandths of the rest, at most 1000.
+    overhead_permille: int
+    # Free memory that it is to fit into; 0: the answer is left out.
+    free_bytes: int
+    # Type of the KV cache: f32, f16, bf16, f8, int8, int4; NULL or empty: that of the activations.
+    kv_dtype: bytes | None
+    # Type that weights are converted to; NULL or empty: as they are stored.
+    weight_dtype: bytes | None
+    @classmethod
+    def init(cls) -> ferrum_estimate_request:
+        """A struct with the values of FERRUM_ESTIMATE_REQUEST_INIT."""
+
+class ferrum_fallback_manager(ctypes.Structure):
+    """A fallback manager: memory of a device, with a second place to go to."""
+
+    # 0 is no manager
+    id: int
+
+class ferrum_fallback_buffer(ctypes.Structure):
+    """A buffer of a fallback manager, on its device or on its host."""
+
+    # 0 is no buffer
+    id: int
+
+class ferrum_tracker(ctypes.Structure):
+    """A tracker: what is known of live buffers."""
+
+    # 0 is no tracker
+    id: int
+
+class ferrum_generic_pool(ctypes.Structure):
+    """A pool of free buffers of the caller's own."""
+
+    # 0 is no pool
+    id: int
+
+class ferrum_memory_config(ctypes.Structure):
+    """Settings of a fallback manager or a generic pool."""
+
+    struct_size: int
+    # FERRUM_MEMORY_* flags.
+    flags: int
+    # The share of the device's capacity that may be held, 0.1 to 1, decided by millionths; no bound
+    # where the capacity is unknown.
+    gpu_memory_fraction: float
+    # What stays free on the device: no more is taken from it when less would be left.
+    min_free_bytes: int
+    # Free buffers that a bucket keeps, as a count; 0: none.
+    max_pooled_per_bucket: int
+    # Free buffers of all buckets together; 0: no bound.
+    max_pooled_bytes: int
+    # pre_allocate_count sizes; may be NULL when there are none.
+    pre_allocate_sizes: Any
+    # How many there are.
+    pre_allocate_count: int
+    @classmethod
+    def init(cls) -> ferrum_memory_config:
+        """A struct with the values of FERRUM_MEMORY_CONFIG_INIT."""
+
+class ferrum_memory_stats(ctypes.Structure):
+    """Counters of a fallback manager or a generic pool. Nothing but its own buffers is in them:
+    the device may be full while the pool is not.
+    """
+
+    struct_size: int
+    reserved: int
+    # Buffers had and not given back: those in use and those pooled.
+    total_allocated_bytes: int
+    # Buffers in use.
+    in_use_bytes: int
+    # Free buffers in the buckets.
+    pooled_bytes: int
+    # The highest value of in_use_bytes.
+    peak_bytes: int
+    # Requests that were served from the buckets, as a count.
+    pool_hits: int
+    # Requests that were not, as a count.
+    pool_misses: int
+    # Buffers that were made on the host for want of room, as a count.
+    cpu_fallbacks: int
+    # Buffers in use, tracked or not, as a count.
+    active_buffers: int
+    @classmethod
+    def init(cls) -> ferrum_memory_stats:
+        """A struct with the values of FERRUM_MEMORY_STATS_INIT."""
+
+class ferrum_memory_ratios(ctypes.Structure):
+    """Ratios of a ferrum_memory_stats. They are of the pool, not of the device."""
+
+    struct_size: int
+    reserved: int
+    # hits / (hits + misses); 0 when nothing was asked for.
+    hit_rate: float
+    # in_use / total_allocated; 0 when that is 0.
+    utilization: float
+    # The same, but 1 when that is 0: nothing is wasted.
+    efficiency: float
+    @classmethod
+    def init(cls) -> ferrum_memory_ratios:
+        """A struct with the values of FERRUM_MEMORY_RATIOS_INIT."""
+
+class ferrum_buffer_metadata(ctypes.Structure):
+    """What a tracker knows of a buffer."""
+
+    # Not 0.
+    buffer_id: int
+    # Size of the buffer.
+    size_bytes: int
+    # Elements, as a count.
+    num_elements: int
+    # The time since it was made.
+    age_ns: int
+    # Where it is; {0}: on no device that is known.
+    device: ferrum_device
+    # Which side it is on.
+    location: int
+    reserved: int
+    # Text with its NUL; empty: none.
+    tag: bytes
+
+class ferrum_tracker_totals(ctypes.Structure):
+    """Numbers of a tracker."""
+
+    struct_size: int
+    reserved: int
+    # Buffers, as a count.
+    count: int
+    # The sum of their sizes.
+    total_bytes: int
+    # The highest value of total_bytes.
+    peak_bytes: int
+    @classmethod
+    def init(cls) -> ferrum_tracker_totals:
+        """A struct with the values of FERRUM_TRACKER_TOTALS_INIT."""
+
+class ferrum_buffer_use(ctypes.Structure):
+    """What a buffer of a generic pool is taken for; for its tracker only."""
+
+    struct_size: int
+    # Which side it is on.
+    location: int
+    # Elements, as a count.
+    num_elements: int
+    # At most 63 bytes; NULL: none.
+    tag: bytes | None
+    @classmethod
+    def init(cls) -> ferrum_buffer_use:
+        """A struct with the values of FERRUM_BUFFER_USE_INIT."""
+
+class ferrum_buffer_lease(ctypes.Structure):
+    """A buffer of a generic pool."""
+
+    # The caller's word for it: a pointer, a handle, an index.
+    buffer: int
+    # Its size, which may be more than was asked for.
+    size_bytes: int
+    # 0 unless the pool tracks.
+    buffer_id: int
+
+class ferrum_fallback_stats(ctypes.Structure):
+    """What of a fallback manager is or was on the host."""
+
+    struct_size: int
+    reserved: int
+    # On the host now.
+    cpu_bytes: int
+    # Buffers on the host now, as a count.
+    cpu_buffers: int
+    # Moves to the host so far, as a count.
+    moved_to_cpu: int
+    # Moves to the device so far, as a count.
+    moved_to_gpu: int
+    @classmethod
+    def init(cls) -> ferrum_fallback_stats:
+        """A struct with the values of FERRUM_FALLBACK_STATS_INIT."""
+
+class ferrum_buffer_request(ctypes.Structure):
+    """A buffer as asked for."""
+
+    struct_size: int
+    # What the elements are.
+    dtype: int
+    # Elements, as a count; not 0.
+    num_elements: int
+    # Where it may be made.
+    place: int
+    # FERRUM_BUFFER_* flags.
+    flags: int
+    # Of the device, that uses the buffer first; {0}: the default one.
+    stream: ferrum_stream
+    # For the tracker, at most 63 bytes; NULL: none.
+    tag: bytes | None
+    @classmethod
+    def init(cls) -> ferrum_buffer_request:
+        """A struct with the values of FERRUM_BUFFER_REQUEST_INIT."""
+
+class ferrum_fallback_buffer_info(ctypes.Structure):
+    """A buffer of a fallback manager."""
+
+    struct_size: int
+    # What the elements are.
+    dtype: int
+    # Stays the same when the buffer moves.
+    buffer_id: int
+    # Elements, as a count.
+    num_elements: int
+    # What they take.
+    size_bytes: int
+    # Where the buffer is: in the device, or on the CPU side a pointer. Good until it moves.
+    address: int
+    # The manager that it is of.
+    manager: ferrum_fallback_manager
+    # Of that side.
+    device: ferrum_device
+    # Which side it is on.
+    location: int
+    # How often it is pinned.
+    pins: int
+    # FERRUM_BUFFER_* flags.
+    flags: int
+    reserved: int
+    @classmethod
+    def init(cls) -> ferrum_fallback_buffer_info:
+        """A struct with the values of FERRUM_FALLBACK_BUFFER_INFO_INIT."""
+
+class ferrum_map_request(ctypes.Structure):
+    """A range of a block that the host is to address."""
+
+    struct_size: int
+    # FERRUM_HOST_*
+    access: int
+    # The block.
+    memory: ferrum_memory
+    # First byte.
+    offset_bytes: int
+    # Not 0; FERRUM_MAP_TO_END: the rest of the block.
+    size_bytes: int
+    @classmethod
+    def init(cls) -> ferrum_map_request:
+        """A struct with the values of FERRUM_MAP_REQUEST_INIT."""
+
+class ferrum_mapping(ctypes.Structure):
+    """A range of a block that the host addresses."""
+
+    struct_size: int
+    # host_pointer is a copy, which ferrum_memory_unmap writes back (1), not the block.
+    is_staged: int
+    # Names the mapping among those of its block; never 0.
+    mapping_id: int
+    # Valid until the mapping has ended; size_bytes from there on.
+    host_pointer: int | None
+    # Length of the range.
+    size_bytes: int
+    @classmethod
+    def init(cls) -> ferrum_mapping:
+        """A struct with the values of FERRUM_MAPPING_INIT."""
+
+class ferrum_link_request(ctypes.Structure):
+    """Memory for two devices, as asked for."""
+
+    struct_size: int
+    reserved: int
+    # Not 0.
+    size_bytes: int
+    # Of the first address: a power of two up to FERRUM_ALIGNMENT_MAX; 0: the pool's.
+    alignment_bytes: int
+    # Name for the books, at most 63 bytes; NULL: none.
+    tag: bytes | None
+    @classmethod
+    def init(cls) -> ferrum_link_request:
+        """A struct with the values of FERRUM_LINK_REQUEST_INIT."""
+
+class ferrum_usage_hints(ctypes.Structure):
+    """The last hint of each axis; FERRUM_USAGE_NONE where none was given."""
+
+    struct_size: int
+    # FERRUM_USAGE_SEQUENTIAL, FERRUM_USAGE_RANDOM or none.
+    order: int
+    # FERRUM_USAGE_READ_MOSTLY, FERRUM_USAGE_WRITE_MOSTLY or none.
+    direction: int
+    # FERRUM_USAGE_TEMPORARY, FERRUM_USAGE_RESIDENT or none.
+    lifetime: int
+    @classmethod
+    def init(cls) -> ferrum_usage_hints:
+        """A struct with the values of FERRUM_USAGE_HINTS_INIT."""
+
+class ferrum_access_stats(ctypes.Structure):
+    """What copies, fills, writes, reads and mappings did with a block."""
+
+    struct_size: int
+    # The manager tracks (1); else all below is 0.
+    is_tracked: int
+    # There was an access (1); else last_access_ns means nothing.
+    is_accessed: int
+    # Pattern of the last accesses.
+    pattern: int
+    # How many reads there were.
+    read_count: int
+    # How many writes there were.
+    write_count: int
+    # Mean size of a read, rounded down; 0 when there was none.
+    average_read_bytes: int
+    # Mean size of a write, rounded down; 0 when there was none.
+    average_write_bytes: int
+    # Monotonic time of the last access since ferrum_init.
+    last_access_ns: int
+    @classmethod
+    def init(cls) -> ferrum_access_stats:
+        """A struct with the values of FERRUM_ACCESS_STATS_INIT."""
+
+class ferrum_adoption(ctypes.Structure):
+    """Memory of somebody else's that is to get a handle."""
+
+    struct_size: int
+    # FERRUM_MEMORY_*, what it is used for.
+    memory_type: int
+    # Where the manager's device has it; on a host device a pointer. Where
+    # FERRUM_CAPABILITY_REGISTERED_MEMORY is there, that of FERRUM_MEMORY_PINNED and
+    # FERRUM_MEMORY_MAPPED may be a pointer to any memory of the process.
+    address: int
+    # Not 0.
+    size_bytes: int
+    # Name for the books, at most 63 bytes; NULL: none.
+    tag: bytes | None
+    @classmethod
+    def init(cls) -> ferrum_adoption:
+        """A struct with the values of FERRUM_ADOPTION_INIT."""
+
+class ferrum_foreign_stream(ctypes.Structure):
+    """A stream that somebody else made."""
+
+    struct_size: int
+    reserved: int
+    # Handle in the runtime of the device's vendor, such as a CUstream; 0 on host devices, where
+    # enqueue is given. It names one queue, whichever thread uses it.
+    native_handle: int
+    # Queues work in it; NULL with a native_handle.
+    enqueue: Any
+    # For enqueue.
+    user_data: int | None
+    @classmethod
+    def init(cls) -> ferrum_foreign_stream:
+        """A struct with the values of FERRUM_FOREIGN_STREAM_INIT."""
+
+class ferrum_page_import(ctypes.Structure):
+    """Pages that a process exported."""
+
+    struct_size: int
+    reserved: int
+    # One for each page, in the order in which they are to lie; they stay the caller's.
+    descriptors: Any
+    # How many pages there are.
+    count: int
+    # Of the pool that they come from: not less, and not more.
+    page_bytes: int
+    # Name for the books, at most 63 bytes; NULL: none.
+    tag: bytes | None
+    @classmethod
+    def init(cls) -> ferrum_page_import:
+        """A struct with the values of FERRUM_PAGE_IMPORT_INIT."""
+
+class ferrum_shared_memory(ctypes.Structure):
+    """A range of one process's device memory, as bytes that mean it in another."""
+
+    struct_size: int
+    reserved: int
+    # Where the range begins in what the handle names.
+    offset_bytes: int
+    # Its size.
+    size_bytes: int
+    # Opaque.
+    handle: Any
+    @classmethod
+    def init(cls) -> ferrum_shared_memory:
+        """A struct with the values of FERRUM_SHARED_MEMORY_INIT."""
+
+class ferrum_shared_event(ctypes.Structure):
+    """An event of one process, as bytes that mean it in another."""
+
+    struct_size: int
+    reserved: int
+    # Opaque.
+    handle: Any
+    @classmethod
+    def init(cls) -> ferrum_shared_event:
+        """A struct with the values of FERRUM_SHARED_EVENT_INIT."""
+
+# Receives log messages. Runs on a thread of the library, one call at a time, with no lock held; it
+# may call the library but ferrum_shutdown. The message is valid during the call only.
+ferrum_log_fn = ctypes.CFUNCTYPE(None, ferrum_log_level, ctypes.c_char_p, ctypes.c_void_p)
+# Work of the caller in a stream. Runs on a thread of the library, in the stream's order, with no
+# lock held. It may call the library, but no function that may wait for a stream: synchronize, copy
+# (also ferrum_memory_copy_async, which waits for its turn), read, write, map, unmap, defragment,
+# measure, destroy and close answer FERRUM_ERROR_INVALID_STATE there, as does ferrum_shutdown. An
+# allocation there does not wait for memory.
+ferrum_host_fn = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+# Hears of a change of the pressure level. Runs on a thread of the library, one call at a time, with
+# no lock held; it may call the library but ferrum_shutdown. A level is left downwards only once the
+# use is 1 % of the device below its bound, so that it cannot flap.
+ferrum_pressure_fn = ctypes.CFUNCTYPE(None, ferrum_device, ferrum_pressure_level, ctypes.c_void_p)
+# Asked to free memory when an allocation would otherwise fail. Runs on a thread of the library,
+# with no lock held; it may free and trim through the library; an allocation inside it fails instead
+# of asking again.
+#
+# @return bytes that were freed, 0 if none.
+ferrum_reclaim_fn = ctypes.CFUNCTYPE(
+    ctypes.c_uint64, ferrum_device, ctypes.c_uint64, ctypes.c_void_p
+)
+# Asked to free memory of a model when pages are short. Runs on a thread of the library, with no
+# lock held; it may call the library, mostly to free ranges of its model. What it frees after its
+# deadline goes to who waits then.
+#
+# @param model id of the model, valid during the call only. @return bytes that were freed, 0 if
+# none.
+ferrum_model_reclaim_fn = ctypes.CFUNCTYPE(
+    ctypes.c_uint64, ferrum_elastic_pool, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_void_p
+)
+# Hears of a change: the levels of all watched devices, in the order of their coming; a device that
+# comes or goes is a change, too. Runs on a thread of the library, one call at a time, with no lock
+# held; it may call the library but ferrum_shutdown. Every change is told, in order and once; only
+# when more than 1024 wait does the last one give way to the next.
+#
+# @param levels count of them, valid during the call only.
+ferrum_monitor_fn = ctypes.CFUNCTYPE(
+    None, ferrum_monitor, ctypes.POINTER(ferrum_device_level), ctypes.c_size_t, ctypes.c_void_p
+)
+# A strategy of the caller's. Runs on the thread of the selection with no lock held, on several at
+# once if they select; it may call the library but ferrum_shutdown.
+#
+# @param request of the selection; devices is NULL. Valid during the call only. @param options count
+# candidates, also those that cannot serve the request. @param chosen_out is -1, for none, until the
+# callback sets the index of its choice. @return FERRUM_OK, or an error that the selection then
+# fails with; its message names the strategy.
+ferrum_placement_fn = ctypes.CFUNCTYPE(
+    ferrum_status,
+    ctypes.POINTER(ferrum_placement_request),
+    ctypes.POINTER(ferrum_placement_option),
+    ctypes.c_size_t,
+    ctypes.POINTER(ctypes.c_int64),
+    ctypes.c_void_p,
+)
+# Queues work in a stream of the caller's. It must have work(work_data) called once, on any thread,
+# after what was queued before and before what is queued later; at once is right too. It is called
+# on the threads that use the stream, and must not call the library: that may hold locks.
+#
+# @return FERRUM_OK, or an error when the work will not be called.
+ferrum_enqueue_fn = ctypes.CFUNCTYPE(
+    ferrum_status, ferrum_host_fn, ctypes.c_void_p, ctypes.c_void_p
+)
+
+class Functions:
+    """Every function of the header, with its types, of a loaded library.
+
+    Raises AttributeError, which names it, if the library lacks one.
+    """
+
+    # () Version of the binary interface of the loaded library.
+    ferrum_abi_version: Callable[..., int]
+    # () Version of the loaded library as text, for example "0.1.0". The text is constant and lives
+    # as long as the process. Works at any time; never fails.
+    ferrum_version_string: Callable[..., bytes | None]
+    # (status) Name of a status code, for example "FERRUM_ERROR_BUSY"; "FERRUM_ERROR_UNKNOWN" for a
+    # number that is none. The text is constant. Works at any time.
+    ferrum_status_name: Callable[..., bytes | None]
+    # (status) What a status code means, in a few words of English. The text is constant. Works at
+    # any time.
+    ferrum_status_text: Callable[..., bytes | None]
+    # (config) Starts the library, or joins it when it runs already: each successful call is undone
+    # by one ferrum_shutdown.
+    ferrum_init: Callable[..., int]
+    # (flags) Undoes one ferrum_init; the last one stops the library, its threads and its streams
+    # and gives all memory back. It waits for callbacks that still run, also for those that have
+    # removed themselves: what they use may be freed afterwards.
+    ferrum_shutdown: Callable[..., int]
+    # (error_out) Copies out the detail of the calling thread's latest failure, which stays until
+    # the thread's next failing call. Works at any time.
+    ferrum_last_error: Callable[..., int]
+    # (minimum_level, callback, user_data) Sets the receiver of log messages; without one, messages
+    # go nowhere, or to stderr if the environment has FERRUM_LOG=debug|info|warning|error, or from
+    # warnings on if it has FERRUM_DEBUG.
+    ferrum_log_set_callback: Callable[..., int]
+    # (buffer, capacity, length_out) Every backend with its devices, or the reason why it cannot be
+    # used here, as JSON; the host comes first, then cuda, rocm, metal and opencl:
+    ferrum_backends_json: Callable[..., int]
+    # () Asks all backends again. Callers at the same time share one asking.
+    ferrum_backends_refresh: Callable[..., int]
+    # (buffer, capacity, length_out) What ferrum_backends_json says, as text for people: a header
+    # line, a tick or a cross for each backend with its devices or its error, and the backend to
+    # prefer.
+    ferrum_backends_summary: Callable[..., int]
+    # (backend) Name of a backend as in device ids, for example "cuda"; "auto" for
+    # FERRUM_BACKEND_AUTO, "" for a number that is none. The text is constant. Works at any time;
+    # never fails.
+    ferrum_backend_name: Callable[..., bytes | None]
+    # (backend) Name of a backend for people, for example "ROCm"; otherwise as ferrum_backend_name.
+    ferrum_backend_display_name: Callable[..., bytes | None]
+    # (backend_out) The backend that FERRUM_BACKEND_AUTO tries first: the first of CUDA, ROCm, Metal
+    # and OpenCL that is usable and has a device, else the CPU.
+    ferrum_backend_best: Callable[..., int]
+    # (preference, required_bytes, choice_out) Finds the first device that has room for that many
+    # bytes: free memory or, where that is not known, 80 % of the capacity. It opens none. What is
+    # known of vendors' devices is of the last discovery.
+    ferrum_backend_select: Callable[..., int]
+    # (preference, required_bytes, device_out, choice_out) Opens the first device that has room, by
+    # what ferrum_backend_select looks at and by what the device itself says once it is open; one
+    # that cannot be opened or has too little is passed over. There is no choice without that check.
+    # The device is closed by ferrum_device_close.
+    ferrum_backend_open: Callable[..., int]
+    # (id, bytes, fits_out) Whether that many bytes fit into a device, as ferrum_backend_select
+    # counts.
+    ferrum_device_can_fit: Callable[..., int]
+    # (info_out) Reads what is known of this machine; works also before ferrum_init.
+    ferrum_host_get_info: Callable[..., int]
+    # (id, device_out) Opens a device. Opening one that is open gives the same handle again; each
+    # open is undone by one ferrum_device_close.
+    ferrum_device_open: Callable[..., int]
+    # (device, flags) Undoes one ferrum_device_open; the last one closes the device, and waits for
+    # callbacks of it that have removed themselves and still run, unless it is called from inside a
+    # callback.
+    ferrum_device_close: Callable[..., int]
+    # (device, info_out) Describes an open device.
+    ferrum_device_get_info: Callable[..., int]
+    # (device, timeout_ns) Waits until every stream of the device has run dry.
+    ferrum_device_synchronize: Callable[..., int]
+    # (device, limit_bytes) Limits what this library takes from the device, all pools and managers
+    # together. 0 takes the limit away. Lowering it below what is held releases cached memory; what
+    # is live stays, and no more is taken until it fits again.
+    ferrum_device_set_limit: Callable[..., int]
+    # (device, gbps_out) Measures the device's copy bandwidth by timed copies between two scratch
+    # segments (at most 64 MiB each; given back at once), for some tens of milliseconds.
+    # ferrum_device_get_memory_info reports it from then on.
+    ferrum_device_measure_bandwidth: Callable[..., int]
+    # (device, info_out) Asks a device for its memory, all uses of it together.
+    ferrum_device_get_memory_info: Callable[..., int]
+    # (device, max_age_ns, info_out) As ferrum_device_get_memory_info, from the books and the last
+    # reading of the device, if that is no older than max_age_ns; else the device is asked. Much
+    # quicker: no driver and no other thread is disturbed.
+    ferrum_device_get_recent_memory_info: Callable[..., int]
+    # (device, statistics_out) Books of a device: the sum over its pools and managers.
+    ferrum_device_get_statistics: Callable[..., int]
+    # (buffer, capacity, length_out) All books as JSON, for tools:
+    ferrum_snapshot_json: Callable[..., int]
+    # (buffer, capacity, length_out) What is alive now or, after ferrum_shutdown, what was alive at
+    # its end, as JSON:
+    ferrum_leak_report_json: Callable[..., int]
+    # (device, stream_out) Makes a stream on a device. Its thread starts with its first work.
+    ferrum_stream_create: Callable[..., int]
+    # (stream, flags) Destroys a stream.
+    ferrum_stream_destroy: Callable[..., int]
+    # (device, stream_out) Gives the device's default stream. The same handle each time.
+    ferrum_stream_default: Callable[..., int]
+    # (stream, timeout_ns) Waits until all work that was queued before the call is done, and returns
+    # the first failure of queued work since the last time it was asked.
+    ferrum_stream_synchronize: Callable[..., int]
+    # (stream, ready_out) Says without waiting whether all work queued so far is done (1) or not
+    # (0).
+    ferrum_stream_is_ready: Callable[..., int]
+    # (stream, function, user_data) Queues a call of the caller's function on a stream.
+    ferrum_stream_host_function: Callable[..., int]
+    # (stream, event_out) Marks the present end of the stream's queue with a new event.
+    ferrum_event_record: Callable[..., int]
+    # (event) Forgets an event. Streams that wait for it still do.
+    ferrum_event_destroy: Callable[..., int]
+    # (event, ready_out) Says without waiting whether the event's point has been passed (1) or not.
+    ferrum_event_is_ready: Callable[..., int]
+    # (event, timeout_ns) Waits until the event's point has been passed.
+    ferrum_event_synchronize: Callable[..., int]
+    # (start, end, elapsed_ns_out) Time between two events of one device, as exact as the device
+    # tells it: CUDA does so in single precision.
+    ferrum_event_elapsed: Callable[..., int]
+    # (stream, event) Makes all later work of the stream wait for the event, which may be another
+    # stream's, or another device's of the same backend.
+    ferrum_stream_wait_event: Callable[..., int]
+    # (device, config, pool_out) Makes a pool on a device.
+    ferrum_pool_create: Callable[..., int]
+    # (pool, flags) Destroys a pool and gives its memory back to the system.
+    ferrum_pool_destroy: Callable[..., int]
+    # (pool, size_bytes, stream, address_out) Takes a block from a pool. The block is of the stream
+    # that it is asked for on: its free waits for what is queued there, whoever frees it and
+    # however.
+    ferrum_pool_alloc: Callable[..., int]
+    # (pool, request, address_out) As ferrum_pool_alloc, with all that can be asked for.
+    ferrum_pool_alloc_with: Callable[..., int]
+    # (pool, size_bytes, count, stream, addresses_out) Takes count blocks of one size: all of them
+    # or none.
+    ferrum_pool_alloc_batch: Callable[..., int]
+    # (pool, name, tag_out) Gives a tag of the pool its number, which stays while the pool lives.
+    ferrum_pool_get_tag: Callable[..., int]
+    # (pool, address, stream) Gives a block back. Its memory is handed out again once the work is
+    # done that is queued now
+    ferrum_pool_free: Callable[..., int]
+    # (pool, address, size_bytes, stream) As ferrum_pool_free, with the size that was asked for as a
+    # check. It waits for the same streams.
+    ferrum_pool_free_sized: Callable[..., int]
+    # (pool, addresses, count, stream) Gives count blocks back: all of them or none. Each waits for
+    # its own stream, those that were named for it and the stream of this call, as in
+    # ferrum_pool_free. A large batch is gone over in slices, and others wait for one of them at
+    # most: a call of another thread for one of its blocks may find that freed already, also when
+    # the batch then fails.
+    ferrum_pool_free_batch: Callable[..., int]
+    # (pool, address, stream) Says that a stream uses a block too, other than the one that it was
+    # asked for on, for which it waits without this: once freed, the block waits for the work that
+    # is queued on this stream at the time of its free as well.
+    ferrum_pool_record_stream: Callable[..., int]
+    # (pool, address, size_bytes_out) How many bytes of a live block may be used: at least what was
+    # asked for. All of them belong to the block.
+    ferrum_pool_usable_size: Callable[..., int]
+    # (pool, stream, shared_graph, graph_out) Has allocations for the streams of a capture come from
+    # a private pool of the graph, until ferrum_pool_capture_end. To be called when the capture has
+    # begun, for each pool that is used in it: streams that join the capture later are recognised. A
+    # stream captures by its vendor's calls (cuStreamBeginCapture), and is known here by
+    # ferrum_stream_adopt, or through ferrum_stream_get_native.
+    ferrum_pool_capture_begin: Callable[..., int]
+    # (pool, graph) Ends what ferrum_pool_capture_begin began; to be called when the capture itself
+    # has ended. Live blocks stay live.
+    ferrum_pool_capture_end: Callable[..., int]
+    # (pool, graph, stream) Says that a graph will not run again once the work that is queued on the
+    # stream now is done. With the last graph of a private pool its memory goes back to the system,
+    # as soon as that work is done and none of its blocks is live any more; the call does not wait
+    # for it. A capture that has failed, and has no graph, is released as well, with or without
+    # ferrum_pool_capture_end.
+    ferrum_pool_capture_release: Callable[..., int]
+    # (pool, graph, info_out) Describes a graph that was not released: FERRUM_ERROR_NOT_FOUND for
+    # any other.
+    ferrum_pool_capture_get_info: Callable[..., int]
+    # (pool, stream) Gives back every live block of the pool, as ferrum_pool_free does on the
+    # stream, each after its own as well; those of graphs stay. It goes over the blocks in slices,
+    # so that it needs the same memory however many there are and others wait for one slice at most:
+    # a block that another thread takes meanwhile may go with them or stay.
+    ferrum_pool_reset: Callable[..., int]
+    # (pool) Looks now at every block of a pool that debugs: beside live ones, and into freed ones
+    # that are in quarantine. Damage that it reports is repaired, so it is reported once.
+    ferrum_pool_check: Callable[..., int]
+    # (pool, keep_bytes, released_bytes_out) Takes back what thread caches keep, and gives segments
+    # that hold no live block back to the system, until no more than keep_bytes (or the pool's
+    # min_held_bytes) are held or none is left to give.
+    ferrum_pool_trim: Callable[..., int]
+    # (pool, max_size_bytes) Changes the pool's upper bound; 0 takes it away. Lowering it below what
+    # is held releases what is cached; what is live stays.
+    ferrum_pool_set_limit: Callable[..., int]
+    # (pool, min_held_bytes) Changes min_held_bytes of the pool's settings.
+    ferrum_pool_set_min_held: Callable[..., int]
+    # (pool, release_threshold_bytes) Changes release_threshold_bytes of the pool's settings, and
+    # gives back what is held above it and holds no block. UINT64_MAX: never.
+    ferrum_pool_set_release_threshold: Callable[..., int]
+    # (pool, info_out) Describes how a pool has its memory.
+    ferrum_pool_get_info: Callable[..., int]
+    # (pool, statistics_out) Books of a pool.
+    ferrum_pool_get_statistics: Callable[..., int]
+    # (device, address, info_out) Says which pool and block an address of a device belongs to; for
+    # debuggers: it may look at every block of a pool, in slices: others go on meanwhile.
+    ferrum_device_get_owner: Callable[..., int]
+    # (device, config, manager_out) Makes a memory manager on a device. It holds no memory before
+    # the first allocation, unless a pool setting says so.
+    ferrum_manager_create: Callable[..., int]
+    # (manager, flags) Destroys a manager and gives its memory back to the system.
+    ferrum_manager_destroy: Callable[..., int]
+    # (manager, memory_type, config) Sets the pool settings of a memory type from now on. A type
+    # that has live blocks keeps the pool they are in until they are freed; new blocks come from a
+    # pool with the new settings.
+    ferrum_manager_configure_pool: Callable[..., int]
+    # (manager, statistics_out) Books of a manager: the sum over its pools.
+    ferrum_manager_get_statistics: Callable[..., int]
+    # (manager, size_bytes, memory_out) Allocates a block of type FERRUM_MEMORY_GENERAL.
+    ferrum_manager_alloc: Callable[..., int]
+    # (manager, request, memory_out) Allocates a block as described.
+    ferrum_manager_alloc_with: Callable[..., int]
+    # (memory) Gives a block back; its handle is dead at once. Copies that are in flight finish
+    # undisturbed: the memory is handed out again after them. Does not wait, but for a move of the
+    # block that is under way.
+    ferrum_memory_free: Callable[..., int]
+    # (memory, info_out) Describes a block; FERRUM_ERROR_INVALID_HANDLE for an unknown one.
+    ferrum_memory_get_handle_info: Callable[..., int]
+    # (memory, address_out) Gives the address of a block and has it stay there until
+    # ferrum_memory_unpin has been called as often as ferrum_memory_pin: for work of the caller's
+    # own on the address that the library does not know of. Any block can be pinned. Waits for a
+    # move of the block that is under way. A pinned block cannot be freed; destroying its manager
+    # with FERRUM_FORCE frees it.
+    ferrum_memory_pin: Callable[..., int]
+    # (memory) Ends one call of ferrum_memory_pin.
+    ferrum_memory_unpin: Callable[..., int]
+    # (transfer) Copies bytes from one block to another, or within one (with the meaning of
+    # memmove), and returns when they are there. Work that was queued before on streams that use the
+    # two blocks is waited for.
+    ferrum_memory_copy: Callable[..., int]
+    # (transfer, stream) Queues a copy on a stream and returns. Both blocks stay until it is done,
+    # also when they are freed meanwhile. At most max_concurrent_transfers are in flight per manager
+    # of the destination; the call waits for its turn.
+    ferrum_memory_copy_async: Callable[..., int]
+    # (memory, offset_bytes, source, size_bytes) Copies from the caller's memory into a block and
+    # returns when it is done.
+    ferrum_memory_write: Callable[..., int]
+    # (memory, offset_bytes, destination_out, size_bytes) Copies from a block into the caller's
+    # memory and returns when it is done.
+    ferrum_memory_read: Callable[..., int]
+    # (fill, stream) Queues a fill on a stream and returns. The block stays until it is done.
+    ferrum_memory_fill_async: Callable[..., int]
+    # (manager, stats_out) Moves blocks so that pages come free (segments, in pools that take them
+    # whole), the cheapest first, and gives back to the system what the manager's pools hold without
+    # use. Only blocks of FERRUM_ALLOCATE_RELOCATABLE move, and of these none that is pinned,
+    # mapped, or was used on a stream on which work is queued. Their handles, bytes, tags and ages
+    # stay, their addresses do not. No pool grows for it.
+    ferrum_manager_defragment: Callable[..., int]
+    # (manager, budget_ns, stats_out) ferrum_manager_defragment within a time: no move is started
+    # when it is over, and one that is under way is given up at the next 8 MiB of its copy. What is
+    # free is given back in any case. A second call for a manager waits for the first, within its
+    # time.
+    ferrum_manager_defragment_within: Callable[..., int]
+    # (device, callback, user_data, registration_out) Registers a pressure callback on a device;
+    # each registration hears of every change from then on.
+    ferrum_device_pressure_callback_add: Callable[..., int]
+    # (device, config, callback, user_data, registration_out) Registers a reclaim callback on a
+    # device.
+    ferrum_device_reclaim_callback_add: Callable[..., int]
+    # (registration) Removes a callback. Waits for a running call of it, unless it is called from
+    # inside that call; afterwards it is not called again. Two callbacks that each remove the other
+    # while both run would wait for each other for ever.
+    ferrum_registration_remove: Callable[..., int]
+    # (device, sizes_out) Asks a device for its page sizes.
+    ferrum_device_get_page_sizes: Callable[..., int]
+    # (device, config, vpool_out) Makes a virtual pool. It takes address space, and memory only for
+    # its tables.
+    ferrum_vpool_create: Callable[..., int]
+    # (vpool, flags) Destroys a virtual pool: waits for queued work that uses freed ranges, unmaps
+    # everything and gives memory and address space back.
+    ferrum_vpool_destroy: Callable[..., int]
+    # (vpool, offset_bytes, size_bytes, address_out) Puts memory, readable and writable, behind
+    # every page that a range touches: all of them or none. The first bytes are zeros, or what this
+    # pool had written there before.
+    ferrum_vpool_alloc: Callable[..., int]
+    # (vpool, request, address_out) As ferrum_vpool_alloc, with all that can be asked for.
+    ferrum_vpool_alloc_with: Callable[..., int]
+    # (vpool, offset_bytes, size_bytes, stream) Takes the memory of a range away, once the work is
+    # done that is queued now
+    ferrum_vpool_free: Callable[..., int]
+    # (vpool, offset_bytes, size_bytes, stream) Says that a stream uses every page that a range
+    # touches too, besides the one that the range was asked for on: once freed, the pages wait for
+    # the work that is queued on this stream at the time of their free as well. The range may be a
+    # part of an allocation, or of several.
+    ferrum_vpool_record_stream: Callable[..., int]
+    # (vpool, offset_bytes, size_bytes, mapped_out) Says whether every page that a range touches is
+    # mapped (1) or not (0); 0 for one that ends outside or has no bytes.
+    ferrum_vpool_is_mapped: Callable[..., int]
+    # (vpool, info_out) Describes a virtual pool. Does not wait for queued work.
+    ferrum_vpool_get_info: Callable[..., int]
+    # (vpool, statistics_out) Books of a virtual pool: its live blocks are ranges.
+    ferrum_vpool_get_statistics: Callable[..., int]
+    # (vpool, report_out) Brings together what nobody uses: parked pages leave their ranges, of the
+    # free pages those that lie together are kept, as many as are kept ready, and the others go back
+    # to the device. What is mapped stays where it is.
+    ferrum_vpool_compact: Callable[..., int]
+    # (vpool, keep_bytes, released_bytes_out) Gives parked and ready pages back to the device until
+    # no more than keep_bytes of them are held.
+    ferrum_vpool_trim: Callable[..., int]
+    # (vpool, limit_bytes) Changes the limit while the pool works; 0: what the device has. What is
+    # mapped stays; free pages above the limit go back to the device, movable ones by the pool's
+    # worker and after the call.
+    ferrum_vpool_set_limit: Callable[..., int]
+    # (vpool, timeout_ns) Waits until no range of the pool is retiring any more.
+    ferrum_vpool_synchronize: Callable[..., int]
+    # (vpool) Has the pool's worker make no more pages ready, until ferrum_vpool_resume. What it is
+    # at, it has ended when the call returns.
+    ferrum_vpool_pause: Callable[..., int]
+    # (vpool) Ends a ferrum_vpool_pause.
+    ferrum_vpool_resume: Callable[..., int]
+    # (device, config, pool_out) Makes an elastic pool without models. It takes nothing from the
+    # device yet.
+    ferrum_elastic_pool_create: Callable[..., int]
+    # (pool, flags) Destroys an elastic pool with its models, as ferrum_vpool_destroy. Registrations
+    # of reclaim callbacks stay until they are removed, but are not called any more.
+    ferrum_elastic_pool_destroy: Callable[..., int]
+    # (pool, model, config) Adds a model, while others run. It takes address space, and memory only
+    # for its tables.
+    ferrum_elastic_pool_register_model: Callable[..., int]
+    # (pool, model, flags) Takes a model out, while others run: waits for queued work that uses its
+    # freed ranges and for running calls of its reclaim callbacks, which are not called any more.
+    # What it had goes to the others.
+    ferrum_elastic_pool_unregister_model: Callable[..., int]
+    # (pool, model, size_bytes, address_out, offset_bytes_out) Puts memory behind the first range of
+    # the model's address space that is free and long enough, in whole pages. The first bytes are
+    # zeros, or what this model had written there before. Where no free range is long enough, and
+    # freed ones that queued work still uses would make one, it waits for that work, ten seconds at
+    # most.
+    ferrum_elastic_pool_alloc: Callable[..., int]
+    # (pool, model, request, address_out, offset_bytes_out) As ferrum_elastic_pool_alloc, with all
+    # that can be asked for.
+    ferrum_elastic_pool_alloc_with: Callable[..., int]
+    # (pool, model, offset_bytes, size_bytes, stream) Takes the memory of a range of a model away,
+    # as ferrum_vpool_free.
+    ferrum_elastic_pool_free: Callable[..., int]
+    # (pool, model, offset_bytes, size_bytes, stream) As ferrum_vpool_record_stream, for a range of
+    # a model.
+    ferrum_elastic_pool_record_stream: Callable[..., int]
+    # (pool, model, offset_bytes, size_bytes, mapped_out) As ferrum_vpool_is_mapped, for a range of
+    # a model.
+    ferrum_elastic_pool_is_mapped: Callable[..., int]
+    # (pool, model, info_out) Describes a model; FERRUM_ERROR_MODEL_NOT_FOUND for an unknown one.
+    ferrum_elastic_pool_get_model_info: Callable[..., int]
+    # (pool, model, limits) Changes guarantee, maximum and priority of a model, all of them or none,
+    # while it and others run. What is mapped stays. A guarantee that is raised keeps what of it is
+    # in effect.
+    ferrum_elastic_pool_set_model_limits: Callable[..., int]
+    # (pool, info_out) Describes an elastic pool.
+    ferrum_elastic_pool_get_info: Callable[..., int]
+    # (pool, statistics_out) Books of an elastic pool: its live blocks are the ranges of all models.
+    ferrum_elastic_pool_get_statistics: Callable[..., int]
+    # (pool, buffer, capacity, length_out) Every model of a pool, of one moment and in the order of
+    # registration, as JSON:
+    ferrum_elastic_pool_models_json: Callable[..., int]
+    # (pool, limit_bytes) Changes the limit of all models together while they run; 0: what the
+    # device has. What is mapped stays, and free pages above the limit go back to the device, as
+    # with ferrum_vpool_set_limit. Below what the models use or are guaranteed, one that stays
+    # within its guarantee may have to wait until those above theirs have given.
+    ferrum_elastic_pool_set_limit: Callable[..., int]
+    # (pool, report_out) As ferrum_vpool_compact.
+    ferrum_elastic_pool_compact: Callable[..., int]
+    # (pool, keep_bytes, released_bytes_out) As ferrum_vpool_trim.
+    ferrum_elastic_pool_trim: Callable[..., int]
+    # (pool, timeout_ns) As ferrum_vpool_synchronize, for the ranges of all models.
+    ferrum_elastic_pool_synchronize: Callable[..., int]
+    # (pool) As ferrum_vpool_pause.
+    ferrum_elastic_pool_pause: Callable[..., int]
+    # (pool) Ends a ferrum_elastic_pool_pause.
+    ferrum_elastic_pool_resume: Callable[..., int]
+    # (pool, model, config, callback, user_data, registration_out) Registers a reclaim callback of a
+    # model. It is called only while the model has more than its guarantee, or is at its own maximum
+    # and needs pages itself. End it with ferrum_registration_remove, also after its model is gone.
+    ferrum_elastic_pool_reclaim_callback_add: Callable[..., int]
+    # (vpool, config, report_out) Puts ranges of a virtual pool to sleep, when the work is done that
+    # the settings name. What slept before stays as it is. A call that fails changes nothing and may
+    # be repeated. Where the device refuses to unmap a part, and also to take that back, the call
+    # goes on instead and works: all of it sleeps, and that part is not given up.
+    ferrum_vpool_sleep: Callable[..., int]
+    # (vpool, config, report_out) Wakes ranges of a virtual pool at the addresses that they had.
+    # When it fails all of them sleep as before, with all that is kept of them, and the call may be
+    # repeated. Pages that the device then refuses to unmap count as used until they are.
+    ferrum_vpool_wake: Callable[..., int]
+    # (vpool, tag, asleep_out) Says whether a tag of a virtual pool sleeps (1) or not (0).
+    ferrum_vpool_is_asleep: Callable[..., int]
+    # (pool, model, config, report_out) Puts a model, or ranges of it, to sleep, as
+    # ferrum_vpool_sleep. Others may have its pages then; what the model is guaranteed stays kept
+    # for it.
+    ferrum_elastic_pool_sleep_model: Callable[..., int]
+    # (pool, model, config, report_out) Wakes a model, or ranges of it, as ferrum_vpool_wake. It has
+    # its memory as ferrum_elastic_pool_alloc has it: within the limits, in line, and from others
+    # that give.
+    ferrum_elastic_pool_wake_model: Callable[..., int]
+    # (pool, model, tag, asleep_out) As ferrum_vpool_is_asleep, for a model.
+    ferrum_elastic_pool_is_model_asleep: Callable[..., int]
+    # (profile, total_bytes, free_bytes, level_out) The level of a device with that capacity of
+    # which so much is free, decided in integers and without hysteresis. A capacity of 0 means
+    # unknown and is LOW; more free than there is counts as all free.
+    ferrum_pressure_level_of: Callable[..., int]
+    # (profile, ratio, level_out) The level of a ratio, 0 for empty and 1 for full, for callers who
+    # have no more than that. Above 1 is as full as 1.
+    ferrum_pressure_from_utilization: Callable[..., int]
+    # (config, monitor_out) Makes a monitor that watches nothing yet. It belongs to no device.
+    ferrum_monitor_create: Callable[..., int]
+    # (monitor) Destroys a monitor; managers stay as they are. Waits for a running callback, unless
+    # it is called from inside that.
+    ferrum_monitor_destroy: Callable[..., int]
+    # (monitor, manager) Has the monitor watch a manager and its device. The registration is weak:
+    # it keeps neither from being destroyed, and a manager that is destroyed leaves by itself before
+    # that call returns. Several managers of one device are one device to the monitor.
+    ferrum_monitor_register: Callable[..., int]
+    # (monitor, manager) Ends the watch over a manager. FERRUM_ERROR_NOT_FOUND: it is not
+    # registered.
+    ferrum_monitor_unregister: Callable[..., int]
+    # (monitor, device) Ends the watch over all managers of a device. FERRUM_ERROR_NOT_FOUND: none
+    # is registered.
+    ferrum_monitor_unregister_device: Callable[..., int]
+    # (monitor, callback, user_data) Sets the receiver of changes from now on, in the place of the
+    # former one; NULL removes that. Waits for a running call of the former one, unless it is called
+    # from inside that; afterwards it is not called again.
+    ferrum_monitor_set_callback: Callable[..., int]
+    # (monitor, max_age_ns, pressure_out) Gives the pressure of all devices together.
+    ferrum_monitor_get_pressure: Callable[..., int]
+    # (monitor, max_age_ns, levels_out, capacity, count_out) Gives the level of every device.
+    ferrum_monitor_get_levels: Callable[..., int]
+    # (monitor, max_age_ns, buffer, capacity, length_out) All that a monitor knows, as JSON:
+    ferrum_monitor_info_json: Callable[..., int]
+    # (monitor, collected_out, capacity, count_out) Defragments every watched manager, one after
+    # another, as ferrum_manager_defragment. One that is destroyed meanwhile is left out.
+    ferrum_monitor_collect: Callable[..., int]
+    # (strategy, placement_out) Makes a built-in strategy.
+    ferrum_placement_create: Callable[..., int]
+    # (name, callback, user_data, placement_out) Makes a strategy of the caller's.
+    ferrum_placement_create_own: Callable[..., int]
+    # (placement) Destroys a strategy. Waits for running calls of a callback, unless it is called
+    # from inside one.
+    ferrum_placement_destroy: Callable[..., int]
+    # (placement, buffer, capacity, length_out) Gives the name of a strategy as text.
+    ferrum_placement_get_name: Callable[..., int]
+    # (placement, request, device_out) Chooses a device for a request, by readings no older than 0.1
+    # s.
+    ferrum_placement_select: Callable[..., int]
+    # (placement, request, buffer, capacity, length_out) Says which device ferrum_placement_select
+    # would choose now, and why each is or is not chosen, as JSON:
+    ferrum_placement_explain_json: Callable[..., int]
+    # (shape, bytes_out) Bytes of the weights. With h = hidden_size, i = intermediate_size, n heads
+    # and kv heads of keys and values, each layer has 2h^2 + 2h(kv (h/n)) + 3hi + 2h elements, h/n
+    # rounded down, and the rest 2 vocab_size h + h.
+    ferrum_estimate_model_memory: Callable[..., int]
+    # (shape, bytes_out) Bytes of the keys and values of one sequence: 2 x num_layers x max_seq_len
+    # x num_kv_heads x head_dim x dtype_bytes.
+    ferrum_estimate_kv_cache_memory: Callable[..., int]
+    # (shape, estimate_out) Both, with a head of h/n elements, and the activations of one token, 2 x
+    # dtype_bytes x (h + 2i).
+    ferrum_estimate_inference_memory: Callable[..., int]
+    # (path, request, buffer, capacity, length_out) What serving a model takes, as JSON with the
+    # fields of docs/estimate.md: those of `ferrum-mem fit --json` but device and devices, and
+    # without free_bytes also but the answer (fits, free_bytes, left_bytes, missing_bytes,
+    # max_context, max_batch and what they are limited by). The longest context and the largest
+    # batch are exact.
+    ferrum_estimate_file_json: Callable[..., int]
+    # (config_text, config_bytes, request, buffer, capacity, length_out) As
+    # ferrum_estimate_file_json, of the text of a config.json.
+    ferrum_estimate_config_json: Callable[..., int]
+    # (preset, config_out) Gives ready-made settings. Needs no ferrum_init.
+    ferrum_memory_config_preset: Callable[..., int]
+    # (config) Says whether settings make sense. Needs no ferrum_init.
+    ferrum_memory_config_check: Callable[..., int]
+    # (stats, ratios_out) Reckons the ratios of counters. Needs no ferrum_init.
+    ferrum_memory_stats_ratios: Callable[..., int]
+    # (stats, other, merged_out) Adds the counters of two pools; what does not fit 64 bits is
+    # UINT64_MAX. The peak is the larger of the two: a lower bound of that of both. Needs no
+    # ferrum_init.
+    ferrum_memory_stats_merge: Callable[..., int]
+    # (stats, buffer, capacity, length_out) Counters as one line for people, sizes in MB of 2^20
+    # bytes. Needs no ferrum_init.
+    ferrum_memory_stats_text: Callable[..., int]
+    # (id_out) Gives an id that no buffer of the process has had. Ids grow, from 1 on; 0 is none.
+    # Needs no ferrum_init.
+    ferrum_buffer_id_new: Callable[..., int]
+    # (buffer_id, buffer, capacity, length_out) The form of an id in messages: "Buffer#7". Needs no
+    # ferrum_init.
+    ferrum_buffer_id_text: Callable[..., int]
+    # (tracker_out) Makes a tracker that knows nothing. It belongs to no device.
+    ferrum_tracker_create: Callable[..., int]
+    # (tracker) Destroys a tracker.
+    ferrum_tracker_destroy: Callable[..., int]
+    # (tracker, metadata) Adds a buffer, made age_ns ago. One whose id is known replaces that.
+    ferrum_tracker_track: Callable[..., int]
+    # (tracker, buffer_id, metadata_out) Removes a buffer.
+    ferrum_tracker_untrack: Callable[..., int]
+    # (tracker, buffer_id, metadata_out) Gives what is known of a buffer. FERRUM_ERROR_NOT_FOUND:
+    # nothing.
+    ferrum_tracker_get: Callable[..., int]
+    # (tracker, metadata_out, capacity, count_out) Lists all buffers, the oldest first.
+    ferrum_tracker_get_all: Callable[..., int]
+    # (tracker, age_ns, metadata_out, capacity, count_out) Lists the buffers that are strictly older
+    # than age_ns, as ferrum_tracker_get_all: what may have been forgotten.
+    ferrum_tracker_find_old: Callable[..., int]
+    # (tracker, totals_out) Gives the numbers of a tracker.
+    ferrum_tracker_get_totals: Callable[..., int]
+    # (tracker) Forgets all buffers; the peak stays.
+    ferrum_tracker_clear: Callable[..., int]
+    # (config, pool_out) Makes a pool of free buffers of any kind. It makes and ends none itself:
+    # the caller does, and gives the pool a word for each. A buffer is filed under the power of two
+    # at or above its size; it serves no request that is larger than itself, and none that is less
+    # than a quarter of it. Of the settings those of the device mean nothing to it. It belongs to no
+    # device.
+    ferrum_generic_pool_create: Callable[..., int]
+    # (pool, flags) Destroys a pool. Its free buffers are not ended: take them out first.
+    ferrum_generic_pool_destroy: Callable[..., int]
+    # (pool, size_bytes, use, id_out) Accounts for a buffer that the caller has made, for want of a
+    # free one, and uses.
+    ferrum_generic_pool_record_allocation: Callable[..., int]
+    # (pool, min_bytes, use, lease_out, found_out) Takes the smallest free buffer that will do.
+    ferrum_generic_pool_try_get: Callable[..., int]
+    # (pool, lease, kept_out) Ends the use of a buffer, given with the size and id that it was
+    # recorded or taken with.
+    ferrum_generic_pool_return: Callable[..., int]
+    # (pool, buffer, size_bytes) Files a buffer that nobody has used yet.
+    # FERRUM_ERROR_RESOURCE_EXHAUSTED: its bucket is full.
+    ferrum_generic_pool_add_free: Callable[..., int]
+    # (pool, leases_out, capacity, count_out) Takes free buffers out of the pool, for the caller to
+    # end: all of them when capacity is at least ferrum_generic_pool_get_pooled_count.
+    ferrum_generic_pool_drain: Callable[..., int]
+    # (pool, count_out) Gives the number of free buffers.
+    ferrum_generic_pool_get_pooled_count: Callable[..., int]
+    # (pool, stats_out) Gives the counters of a pool.
+    ferrum_generic_pool_get_stats: Callable[..., int]
+    # (pool) Counts a request that the caller has served on the host.
+    ferrum_generic_pool_record_cpu_fallback: Callable[..., int]
+    # (pool, tracker_out) Gives the tracker of a pool, which is only read.
+    # FERRUM_ERROR_INVALID_STATE: it does not track.
+    ferrum_generic_pool_get_tracker: Callable[..., int]
+    # (device, host, config, manager_out) Makes a fallback manager on a device, of any backend.
+    ferrum_fallback_manager_create: Callable[..., int]
+    # (manager, flags) Destroys a fallback manager and gives its memory back, on both devices.
+    ferrum_fallback_manager_destroy: Callable[..., int]
+    # (manager, buffer, capacity, length_out) Gives the name of the device's backend, such as "cpu"
+    # or "cuda", as text.
+    ferrum_fallback_manager_get_backend_name: Callable[..., int]
+    # (manager, stats_out) Gives the counters of a fallback manager: of the buffers on the device,
+    # but for active_buffers, which is of both sides. Takes no lock.
+    ferrum_fallback_manager_get_stats: Callable[..., int]
+    # (manager, stats_out) Gives what of a fallback manager is or was on the host.
+    ferrum_fallback_manager_get_fallback_stats: Callable[..., int]
+    # (manager, total_out, free_out) Asks the device for its memory.
+    ferrum_fallback_manager_get_memory: Callable[..., int]
+    # (manager, level_out) The level of the device by FERRUM_PRESSURE_PROFILE_EARLY, of this moment.
+    ferrum_fallback_manager_get_pressure: Callable[..., int]
+    # (manager, callback, user_data, registration_out) As ferrum_device_pressure_callback_add for
+    # the device of a fallback manager, by FERRUM_PRESSURE_PROFILE_EARLY.
+    ferrum_fallback_manager_pressure_callback_add: Callable[..., int]
+    # (manager) Empties the buckets. The memory is ready for buffers of any size, and may still be
+    # held from the device.
+    ferrum_fallback_manager_clear_pool: Callable[..., int]
+    # (manager, released_out) Empties the buckets and gives what holds no buffer back, on both
+    # sides.
+    ferrum_fallback_manager_shrink: Callable[..., int]
+    # (manager, tracker_out) Gives the tracker of a fallback manager, which is only read, with the
+    # buffers of both sides. FERRUM_ERROR_INVALID_STATE: it does not track.
+    ferrum_fallback_manager_get_tracker: Callable[..., int]
+    # (manager, request, buffer_out) Makes a buffer. What is in it is not defined.
+    ferrum_fallback_manager_alloc: Callable[..., int]
+    # (manager, moved_out) Brings the buffers that fell back to the device, the oldest first, until
+    # it has no room for the next. Pinned ones stay, and nobody is asked to give anything up. The
+    # addresses of buffers that are not pinned may change. While another thread is at it, it brings
+    # none.
+    ferrum_fallback_manager_return_buffers: Callable[..., int]
+    # (buffer, stream) Ends a buffer after what is queued on a stream of the device. Movable buffers
+    # that fell back may come to the device then, which waits for the device's default stream.
+    ferrum_fallback_buffer_free: Callable[..., int]
+    # (buffer, info_out) Describes a buffer.
+    ferrum_fallback_buffer_get_info: Callable[..., int]
+    # (buffer, location, address_out) Gives where a buffer is on that side.
+    # FERRUM_ERROR_INVALID_STATE: it is on the other.
+    ferrum_fallback_buffer_get_address: Callable[..., int]
+    # (buffer, location) Moves a buffer, after what the device's default stream has queued; on that
+    # side already it does nothing. Whoever moves a buffer to the CPU has it stay there. A failed
+    # call leaves it whole where it was.
+    ferrum_fallback_buffer_move: Callable[..., int]
+    # (buffer, address_out, location_out) Keeps a buffer where it is until it has been unpinned as
+    # often.
+    ferrum_fallback_buffer_pin: Callable[..., int]
+    # (buffer) Ends one ferrum_fallback_buffer_pin. FERRUM_ERROR_INVALID_STATE: there is none.
+    ferrum_fallback_buffer_unpin: Callable[..., int]
+    # (buffer, offset_bytes, source, size_bytes) Copies memory of the process into a buffer,
+    # wherever it is, after what the default stream of that side has queued, and returns when it is
+    # there.
+    ferrum_fallback_buffer_write: Callable[..., int]
+    # (buffer, offset_bytes, destination, size_bytes) As ferrum_fallback_buffer_write, the other
+    # way.
+    ferrum_fallback_buffer_read: Callable[..., int]
+    # (buffer, location, address_out) Ends a buffer on that side and gives its storage to the
+    # caller, who gives it back with ferrum_fallback_manager_release or makes another buffer of it
+    # with ferrum_fallback_manager_adopt.
+    ferrum_fallback_buffer_take: Callable[..., int]
+    # (manager, location, address, request, buffer_out) Makes a buffer of storage that was taken
+    # from one of the same manager.
+    ferrum_fallback_manager_adopt: Callable[..., int]
+    # (manager, location, address, stream) Ends storage that was taken, after what is queued on a
+    # stream of the device, which is optional. FERRUM_ERROR_INVALID_ARGUMENT for a location that is
+    # none, FERRUM_ERROR_INVALID_ADDRESS for storage that is none.
+    ferrum_fallback_manager_release: Callable[..., int]
+    # (n, result_out) The least power of two that is n or more; 1 for 0.
+    ferrum_round_up_power_of_2: Callable[..., int]
+    # (size_bytes, class_bytes_out) Bucket that a size belongs to: the next power of two, as
+    # ferrum_round_up_power_of_2.
+    ferrum_size_class: Callable[..., int]
+    # (count, bytes_out) Bytes of that many 32-bit floats; FERRUM_ERROR_OVERFLOW if they do not fit
+    # 64 bits.
+    ferrum_f32_bytes: Callable[..., int]
+    # (count, bytes_out) As ferrum_f32_bytes, for 16-bit floats.
+    ferrum_f16_bytes: Callable[..., int]
+    # (request, mapping_out) Makes a range of a block addressable by the host, and waits for what is
+    # queued on the streams that have used the block. On a device that the host can address, and for
+    # page-locked memory, the pointer is to the block itself; on any other one it is to a copy,
+    # which ferrum_memory_unmap writes back: never for FERRUM_HOST_READ_ONLY.
+    ferrum_memory_map: Callable[..., int]
+    # (memory, mapping_id) Ends one call of ferrum_memory_map. The last one for a mapping that
+    # writes to a copy writes it back and returns when that is done; when it fails, the mapping is
+    # as it was. Destroying the manager with FERRUM_FORCE ends mappings without writing back.
+    ferrum_memory_unmap: Callable[..., int]
+    # (first, second, request, first_out, second_out) Makes two blocks of FERRUM_MEMORY_MAPPED, for
+    # managers of two devices, that are the same memory: what one device writes the other reads, in
+    # the order that streams and events give. The memory counts as the first manager's and goes back
+    # to it when both blocks are freed, in either order. Destroying the first manager with
+    # FERRUM_FORCE ends both blocks.
+    ferrum_manager_create_mapping: Callable[..., int]
+    # (memory, target, stream) Queues that a block is brought near a device before it is used there,
+    # and returns. The bytes stay as they are, and it counts as no access. On the host it has the
+    # system put memory behind the block. On other devices FERRUM_MEMORY_MANAGED goes where it is
+    # said, a host device being the host, and other memory stays.
+    ferrum_memory_prefetch: Callable[..., int]
+    # (memory, hint) Keeps a hint with a block, in place of an earlier one of the same axis;
+    # FERRUM_USAGE_NONE takes all back. Hints are for those who decide about the block
+    # (ferrum_memory_get_usage_hints) and change nothing by themselves, but that for
+    # FERRUM_MEMORY_MANAGED the device is told of FERRUM_USAGE_READ_MOSTLY (who reads may have a
+    # copy) and FERRUM_USAGE_RESIDENT (it is to stay at the device); where it refuses, the hints are
+    # as they were.
+    ferrum_memory_set_usage_hint: Callable[..., int]
+    # (memory, hints_out) Gives the hints of a block.
+    ferrum_memory_get_usage_hints: Callable[..., int]
+    # (memory, stats_out) Gives the access statistics of a block of a manager with enable_tracking;
+    # others keep none, and pay nothing.
+    ferrum_memory_get_access_stats: Callable[..., int]
+    # (manager, adoption, memory_out) Gives a handle to memory that the caller or somebody else
+    # owns. It is used like any other block and counts as live, but is in no pool's books, never
+    # moved and never freed: ferrum_memory_free only ends the handle, and is FERRUM_ERROR_BUSY while
+    # work is queued on it. The memory must stay valid until then. Destroying the manager with
+    # FERRUM_FORCE waits for that work.
+    ferrum_manager_adopt: Callable[..., int]
+    # (device, foreign, stream_out) Gives a handle to a stream that somebody else made, for every
+    # call that takes one. What its owner has queued there is waited for like the rest of it, but
+    # that ferrum_stream_is_ready tells only of what was queued by the handle.
+    ferrum_stream_adopt: Callable[..., int]
+    # (device, native_handle, event_out) Gives a handle to an event that somebody else made, for
+    # every call that takes one. It stands for what its owner recorded last, and has no time.
+    ferrum_event_adopt: Callable[..., int]
+    # (id, native_context, device_out) Opens a device on a context that the program made in the
+    # runtime of the device's vendor, such as a CUcontext, and keeps until the device is closed. All
+    # that the library does there is done in it. Closing leaves the context alone.
+    # ferrum_device_open of an open device gives its handle, whatever it is on.
+    ferrum_device_open_native: Callable[..., int]
+    # (device, native_out) Gives the context that all is done in on a device, such as the CUcontext.
+    # It stays the library's, and is gone when the device is closed.
+    ferrum_device_get_native: Callable[..., int]
+    # (stream, native_out) As ferrum_device_get_native, for a stream: such as the CUstream.
+    ferrum_stream_get_native: Callable[..., int]
+    # (event, native_out) As ferrum_device_get_native, for an event: such as the CUevent, which has
+    # been recorded. The program may wait for it, and must not record it again.
+    ferrum_event_get_native: Callable[..., int]
+    # (device, peer) Lets work of another device, such as a kernel that the library does not know
+    # of, use the memory of a device: what is allocated, and what is mapped in virtual memory now
+    # and later, with the access that the device has. It holds until one of them is closed. On
+    # devices whose memory the process addresses there is nothing to do.
+    ferrum_device_grant_peer: Callable[..., int]
+    # (vpool, offset_bytes, size_bytes, descriptors_out, capacity, count_out) Gives a file
+    # descriptor for each page of a range of a virtual pool with FERRUM_BACKING_SHAREABLE, in order:
+    # all of them or none. The caller closes them; another process, which gets them through a socket
+    # or as an heir, has the same memory by ferrum_manager_import_pages. The memory goes back to the
+    # system when no process has it any more.
+    ferrum_vpool_export: Callable[..., int]
+    # (manager, pages, memory_out) Gives a handle to pages of another process, or of this one,
+    # readable and writable, one after the other at an address of the manager's device
+    # (ferrum_memory_get_handle_info). It is used like any other block, and counts as adopted
+    # memory. ferrum_memory_free ends it, and is FERRUM_ERROR_BUSY while work is queued on it.
+    ferrum_manager_import_pages: Callable[..., int]
+    # (device, address, size_bytes, shared_out) Describes a range of plain device memory for other
+    # processes, by the vendor's handles for that (CUDA's IPC). Memory of pools over pages has none:
+    # that is ferrum_vpool_export, and a pool with FERRUM_PAGING_OFF has plain memory. It stays
+    # allocated while others have it open.
+    ferrum_device_share_memory: Callable[..., int]
+    # (manager, shared, tag, memory_out) Gives a handle to memory that another process shared. It is
+    # used like any other block, and counts as adopted memory. ferrum_memory_free ends it, and is
+    # FERRUM_ERROR_BUSY while work is queued on it.
+    ferrum_manager_import_memory: Callable[..., int]
+    # (stream, shared_out, event_out) Records an event that other processes can open, too. It is
+    # kept until they have.
+    ferrum_event_share: Callable[..., int]
+    # (device, shared, event_out) Gives a handle to an event that another process shared, for every
+    # call that takes one.
+    ferrum_event_open: Callable[..., int]
+
+    def __init__(self, library: ctypes.CDLL) -> None: ...
+    def without_conversions(self, function: Callable[..., int]) -> Callable[..., int]:
+        """The same function, which takes arguments of ctypes as they are; see _quick."""
