@@ -83,7 +83,6 @@ def _imports(names: Names, body: str) -> str:
     kinds = {type_name(s) for s in names.header.structs if arguments.is_class(s)}
     records = sorted(k for k in kinds if re.search(rf"\b{k}(\.from_abi\(|[],)| ])", body))
     text += "from ._owned import Resource\n"
-    text += f"from ._records import {', '.join(records)}\n" if records else ""
     words = ["NS_PER_SECOND"] if "NS_PER_SECOND" in body else []
     words += [name for name in ("i32", "nanoseconds", "u32", "u64") if f"{name}(" in body]
     text += f"from ._values import {', '.join(words)}\n" if words else ""
@@ -92,7 +91,7 @@ def _imports(names: Names, body: str) -> str:
     text += "from ._waits import wait\n"
     found = set(re.findall(r"\b\w+: (\w+)(?: \| None = None)?[,)]", body))
     classes = sorted(found & {camel(kind) for kind in handle_kinds(names.header)})
-    if not classes:
+    if not classes and not records:
         return text
     typing = "from typing import Any\n"
     checked = typing.replace("Any", "TYPE_CHECKING, Any")
@@ -100,7 +99,9 @@ def _imports(names: Names, body: str) -> str:
         text = text.replace(typing, checked)
     else:
         text = text.replace("\n\nfrom .", "\nfrom typing import TYPE_CHECKING\n\nfrom .", 1)
-    return text + f"\nif TYPE_CHECKING:\n    from . import {', '.join(classes)}\n"
+    text += "\nif TYPE_CHECKING:\n"
+    text += f"    from . import {', '.join(classes)}\n" if classes else ""
+    return text + (f"    from ._records import {', '.join(records)}\n" if records else "")
 
 
 def _class(names: Names, kind: str, shapes: list[Shape]) -> str:
@@ -142,7 +143,10 @@ def _method(names: Names, shape: Shape) -> str:
         kind = f"tuple[{kind}]" if len(told) > 1 else kind
     parameters = ", ".join(["self", *(given.parameter for given in inputs)])
     body = "".join(f"        {line}\n" for line in before + after)
-    return f"\n    def {name}({parameters}) -> {kind}:\n{doc}{body}"
+    # Records take long to import, and many programs ask for none.
+    records = sorted(set(re.findall(r"\b(\w+)\.from_abi\(", body)))
+    first = f"        from ._records import {', '.join(records)}\n\n" if records else ""
+    return f"\n    def {name}({parameters}) -> {kind}:\n{doc}{first}{body}"
 
 
 def _nones(shape: Shape) -> dict[str, str]:

@@ -10,22 +10,22 @@ from . import _abi, _native
 from ._enums import MemoryType, UsageHint
 from ._enums_by_hand import BufferLocation, PressureLevel
 from ._owned import Resource
-from ._records import (
-    CompactReport,
-    ElasticPoolInfo,
-    FallbackStats,
-    MonitorPressure,
-    PoolConfig,
-    PoolInfo,
-    Statistics,
-    UsageHints,
-    VirtualPoolInfo,
-)
 from ._values import i32, nanoseconds, u64
 from ._waits import wait
 
 if TYPE_CHECKING:
     from . import Device, Event, Manager, Stream
+    from ._records import (
+        CompactReport,
+        ElasticPoolInfo,
+        FallbackStats,
+        MonitorPressure,
+        PoolConfig,
+        PoolInfo,
+        Statistics,
+        UsageHints,
+        VirtualPoolInfo,
+    )
 
 
 class DeviceCalls(Resource):
@@ -74,6 +74,8 @@ class DeviceCalls(Resource):
 
     def statistics(self) -> Statistics:
         """Books of a device: the sum over its pools and managers."""
+        from ._records import Statistics
+
         raw = _abi.ferrum_statistics.init()
         _native.check(
             _native.library().ferrum_device_get_statistics(self._handle, ctypes.byref(raw))
@@ -201,12 +203,16 @@ class PoolCalls(Resource):
 
     def info(self) -> PoolInfo:
         """Describes how a pool has its memory."""
+        from ._records import PoolInfo
+
         raw = _abi.ferrum_pool_info.init()
         _native.check(_native.library().ferrum_pool_get_info(self._handle, ctypes.byref(raw)))
         return PoolInfo.from_abi(raw)
 
     def statistics(self) -> Statistics:
         """Books of a pool."""
+        from ._records import Statistics
+
         raw = _abi.ferrum_statistics.init()
         _native.check(_native.library().ferrum_pool_get_statistics(self._handle, ctypes.byref(raw)))
         return Statistics.from_abi(raw)
@@ -228,6 +234,8 @@ class ManagerCalls(Resource):
 
     def statistics(self) -> Statistics:
         """Books of a manager: the sum over its pools."""
+        from ._records import Statistics
+
         raw = _abi.ferrum_statistics.init()
         _native.check(
             _native.library().ferrum_manager_get_statistics(self._handle, ctypes.byref(raw))
@@ -296,6 +304,8 @@ class MemoryCalls(Resource):
 
     def usage_hints(self) -> UsageHints:
         """Gives the hints of a block."""
+        from ._records import UsageHints
+
         raw = _abi.ferrum_usage_hints.init()
         _native.check(
             _native.library().ferrum_memory_get_usage_hints(self._handle, ctypes.byref(raw))
@@ -350,12 +360,16 @@ class VirtualPoolCalls(Resource):
 
     def info(self) -> VirtualPoolInfo:
         """Describes a virtual pool. Does not wait for queued work."""
+        from ._records import VirtualPoolInfo
+
         raw = _abi.ferrum_vpool_info.init()
         _native.check(_native.library().ferrum_vpool_get_info(self._handle, ctypes.byref(raw)))
         return VirtualPoolInfo.from_abi(raw)
 
     def statistics(self) -> Statistics:
         """Books of a virtual pool: its live blocks are ranges."""
+        from ._records import Statistics
+
         raw = _abi.ferrum_statistics.init()
         _native.check(
             _native.library().ferrum_vpool_get_statistics(self._handle, ctypes.byref(raw))
@@ -367,6 +381,8 @@ class VirtualPoolCalls(Resource):
         those that lie together are kept, as many as are kept ready, and the others go back to
         the device. What is mapped stays where it is.
         """
+        from ._records import CompactReport
+
         raw = _abi.ferrum_compact_report.init()
         _native.check(_native.library().ferrum_vpool_compact(self._handle, ctypes.byref(raw)))
         return CompactReport.from_abi(raw)
@@ -457,6 +473,8 @@ class ElasticPoolCalls(Resource):
 
     def info(self) -> ElasticPoolInfo:
         """Describes an elastic pool."""
+        from ._records import ElasticPoolInfo
+
         raw = _abi.ferrum_elastic_pool_info.init()
         _native.check(
             _native.library().ferrum_elastic_pool_get_info(self._handle, ctypes.byref(raw))
@@ -465,6 +483,8 @@ class ElasticPoolCalls(Resource):
 
     def statistics(self) -> Statistics:
         """Books of an elastic pool: its live blocks are the ranges of all models."""
+        from ._records import Statistics
+
         raw = _abi.ferrum_statistics.init()
         _native.check(
             _native.library().ferrum_elastic_pool_get_statistics(self._handle, ctypes.byref(raw))
@@ -490,6 +510,8 @@ class ElasticPoolCalls(Resource):
 
     def compact(self) -> CompactReport:
         """As VirtualPool.compact()."""
+        from ._records import CompactReport
+
         raw = _abi.ferrum_compact_report.init()
         _native.check(
             _native.library().ferrum_elastic_pool_compact(self._handle, ctypes.byref(raw))
@@ -542,6 +564,8 @@ class MonitorCalls(Resource):
         Args:
             max_age_s: as for Device.memory_info(), for the system, too.
         """
+        from ._records import MonitorPressure
+
         raw = _abi.ferrum_monitor_pressure.init()
         _native.check(
             _native.library().ferrum_monitor_get_pressure(
@@ -564,6 +588,8 @@ class FallbackManagerCalls(Resource):
 
     def fallback_stats(self) -> FallbackStats:
         """Gives what of a fallback manager is or was on the host."""
+        from ._records import FallbackStats
+
         raw = _abi.ferrum_fallback_stats.init()
         _native.check(
             _native.library().ferrum_fallback_manager_get_fallback_stats(

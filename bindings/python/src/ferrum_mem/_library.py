@@ -9,13 +9,15 @@ from __future__ import annotations
 import atexit
 import ctypes
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _abi, _callbacks, _native
 from ._owned import Node, Owned, doom
 from ._values import u32, u64
 from .errors import NotInitializedError
-from .types import LeakReport
+
+if TYPE_CHECKING:
+    from .types import LeakReport
 
 # The open devices; everything else hangs on one of them.
 opens = Node()
@@ -143,6 +145,9 @@ def snapshot() -> dict[str, Any]:
 
 def leak_report() -> LeakReport:
     """What is alive now or, after shutdown(), what was alive at its end."""
+    # Records take long to import, and many programs ask for none.
+    from .types import LeakReport
+
     return LeakReport.from_json(_native.read_json(_native.library().ferrum_leak_report_json))
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 from . import _abi
 
@@ -32,14 +31,14 @@ def load() -> _abi.Functions:
     """Loads the library and checks that it can serve this package."""
     tried: list[str] = []
     for origin, path in _candidates():
-        if not path.exists() and origin != VARIABLE:
+        if not os.path.exists(path) and origin != VARIABLE:
             tried.append(f"{path} ({origin}): no such file")
             continue
         try:
-            return _bind(str(path))
+            return _bind(path)
         except OSError as problem:
             raise LibraryLoadError(
-                f"ferrum_mem: cannot load {path} ({origin}): {problem}", path=str(path)
+                f"ferrum_mem: cannot load {path} ({origin}): {problem}", path=path
             ) from problem
     try:
         return _bind(FILE_NAME)
@@ -52,16 +51,16 @@ def load() -> _abi.Functions:
     )
 
 
-def _candidates() -> Iterator[tuple[str, Path]]:
+def _candidates() -> Iterator[tuple[str, str]]:
     named = os.environ.get(VARIABLE)
     if named:
-        yield VARIABLE, Path(named)
-    package = Path(__file__).resolve().parent
-    yield "in the package", package / "lib" / FILE_NAME
+        yield VARIABLE, named
+    package = os.path.dirname(os.path.realpath(__file__))
+    yield "in the package", os.path.join(package, "lib", FILE_NAME)
     # src/ferrum_mem, src, python, bindings: the checkout is above them.
-    checkout = package.parents[3] if len(package.parents) > 3 else package
-    if (checkout / "include" / "ferrum_mem.h").exists():
-        yield "in the checkout", checkout / "build" / "lib" / FILE_NAME
+    checkout = os.path.normpath(os.path.join(package, *[os.pardir] * 4))
+    if os.path.exists(os.path.join(checkout, "include", "ferrum_mem.h")):
+        yield "in the checkout", os.path.join(checkout, "build", "lib", FILE_NAME)
 
 
 def _bind(name: str) -> _abi.Functions:

@@ -7,7 +7,6 @@ child, and which threads are inside a callback of the library.
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import threading
 from collections.abc import Callable
@@ -94,6 +93,8 @@ def status_text(status: int) -> str:
 
 def read_json(function: Callable[..., int]) -> Any:
     """What one of the JSON functions writes, decoded."""
+    import json
+
     return json.loads(read_text(function))
 
 

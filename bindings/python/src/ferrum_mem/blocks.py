@@ -14,7 +14,6 @@ from ._buffers import HostBuffer
 from ._dlpack import DeviceArray
 from ._owned import Node, Owned, Resource, in_background, views_lock
 from ._quick import new_slip, put_slip_back, take_slip
-from ._records import BlockOwner
 from ._values import u64
 from .errors import InvalidHandleError
 from .streams import NO_STREAM, Stream, optional_handle
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from ._records import BlockOwner
     from .devices import Device
     from .pools import Pool
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import threading
 import weakref
 from collections.abc import Callable, Iterable
@@ -12,13 +13,13 @@ from . import _abi, _callbacks, _library, _native
 from ._calls import DeviceCalls
 from ._enums_by_hand import PressureLevel
 from ._owned import Node, Owned, Resource
-from ._records import BlockOwner, MemoryInfo
 from ._values import i32, nanoseconds, u64
 from ._waits import SLICE_NS
-from .types import BackendInfo, DeviceInfo, PageSizes
 
 if TYPE_CHECKING:
+    from ._records import BlockOwner, MemoryInfo
     from .streams import Stream
+    from .types import BackendInfo, DeviceInfo, PageSizes
 
 # What hangs on a device hangs on the native device, which several Device objects
 # may have open: one node for each handle.
@@ -28,6 +29,8 @@ _nodes_lock = threading.Lock()
 
 def backends() -> tuple[BackendInfo, ...]:
     """Every backend with its devices, or why it cannot be used here."""
+    from .types import BackendInfo
+
     _library.ensure_started()
     raw = _native.read_json(_native.library().ferrum_backends_json)
     return tuple(BackendInfo.from_json(entry) for entry in raw["backends"])
@@ -110,19 +113,33 @@ class Device(DeviceCalls):
                 node = _nodes[handle.id] = Node()
         self._node = node
         self._own(_OpenDevice(f"Device {device_id}", handle, node), handle)
-        self._info = self.info()
-        self._owned.label = f"Device {self._info.id}"
+        self._told = self._tell()
+        self._id: str = self._told.id.decode("utf-8", "replace")
+        self._owned.label = f"Device {self._id}"
 
     @property
     def id(self) -> str:
         """For example "cpu:0"."""
-        return self._info.id
+        return self._id
 
     def info(self) -> DeviceInfo:
         """Describes the device."""
+        # Records take long to import, and many programs ask for none.
+        from .types import DeviceInfo
+
+        return DeviceInfo.from_abi(self._tell())
+
+    def _tell(self) -> _abi.ferrum_device_info:
         raw = _abi.ferrum_device_info.init()
         _native.check(_native.library().ferrum_device_get_info(self._handle, ctypes.byref(raw)))
-        return DeviceInfo.from_abi(raw)
+        return raw
+
+    @functools.cached_property
+    def _info(self) -> DeviceInfo:
+        """As it was opened, also of a device that was closed since."""
+        from .types import DeviceInfo
+
+        return DeviceInfo.from_abi(self._told)
 
     def close(self, *, force: bool = False) -> None:
         """Closes the device.
@@ -145,6 +162,8 @@ class Device(DeviceCalls):
                 quicker; what threads hold in their caches may then be counted as it
                 was a little earlier. 0 asks the device.
         """
+        from ._records import MemoryInfo
+
         raw = _abi.ferrum_memory_info.init()
         if max_age_s == 0:
             status = _native.library().ferrum_device_get_memory_info(
@@ -163,6 +182,8 @@ class Device(DeviceCalls):
         Raises:
             UnsupportedDeviceError: the device has no virtual memory.
         """
+        from .types import PageSizes
+
         raw = _abi.ferrum_page_sizes.init()
         _native.check(
             _native.library().ferrum_device_get_page_sizes(self._handle, ctypes.byref(raw))
@@ -176,6 +197,8 @@ class Device(DeviceCalls):
         Raises:
             NotFoundError: no pool of the device holds it.
         """
+        from ._records import BlockOwner
+
         raw = _abi.ferrum_block_info.init()
         _native.check(
             _native.library().ferrum_device_get_owner(

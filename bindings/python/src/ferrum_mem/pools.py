@@ -6,18 +6,20 @@ import contextlib
 import ctypes
 import operator
 from collections.abc import Iterable
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from . import _abi, _native, _quick
 from ._calls import PoolCalls
 from ._owned import doom
 from ._quick import new_slip, put_slip_back, take_slip
-from ._records import PoolConfig
 from ._values import alignment, lifetime, u64
 from .blocks import LivePool, PoolBatch, PoolBlock, address_array, free_together
 from .devices import Device
 from .errors import InvalidArgumentError
 from .streams import NO_STREAM, Stream, optional_handle
+
+if TYPE_CHECKING:
+    from ._records import PoolConfig
 
 __all__ = ["Pool", "PoolBatch", "PoolBlock"]
 
