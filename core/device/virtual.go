@@ -32,11 +32,15 @@ const (
 )
 
 // Granularity is what the sizes of pages, and the sizes and offsets in
-// reservations, are multiples of. Both are powers of two.
+// reservations, are multiples of, and which sizes of pages suit the device. All are
+// powers of two.
 type Granularity struct {
 	MinimumBytes uint64
 	// RecommendedBytes is the page size that works best.
 	RecommendedBytes uint64
+	// LargeBytes is a size of pages for long ranges: a page of it costs as many calls of
+	// the driver as one of any other size. 0: there is no such size.
+	LargeBytes uint64
 }
 
 // VirtualMemory is the capability of address space that is apart from the memory

@@ -24,19 +24,25 @@ type bench struct {
 	engine *engine.Engine
 }
 
-// All tests run twice: over segments that are taken whole, and over pages.
-// onPages says which of the two runs.
-var onPages bool
+// All tests run three times: over segments that are taken whole, over pages, and over
+// pages of a device that has large ones too. onPages says which of them runs, and
+// testLargeBytes how long a large page is; 0: there are none.
+var (
+	onPages        bool
+	testLargeBytes uint64
+)
 
 // testPageBytes is the page that the tests' pools have then.
 const testPageBytes = 64 * kib
 
-// RunTwice runs all tests.
-func RunTwice(m *testing.M) int {
+// RunThrice runs all tests.
+func RunThrice(m *testing.M) int {
 	code := m.Run()
-	onPages = true
-	if code == 0 {
-		code = m.Run()
+	for _, testLargeBytes = range []uint64{0, 4 * testPageBytes} {
+		onPages = true
+		if code == 0 {
+			code = m.Run()
+		}
 	}
 	return code
 }
@@ -62,6 +68,7 @@ func onSegments(t *testing.T, why string) {
 func newBench(config devicetest.Config, options engine.Options) *bench {
 	if config.NoVirtualMemory = !onPages; onPages && config.PageMinimumBytes == 0 {
 		config.PageMinimumBytes, config.PageRecommendedBytes = testPageBytes, testPageBytes
+		config.PageLargeBytes = testLargeBytes
 	}
 	if config.TotalBytes == 0 {
 		config.TotalBytes = 64 * mib

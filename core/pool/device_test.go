@@ -26,7 +26,7 @@ const hostPage = 64 << 10
 
 func TestMain(m *testing.M) {
 	if testdevice.OnHost() {
-		os.Exit(pool.RunTwice(m))
+		os.Exit(pool.RunThrice(m))
 	}
 	os.Exit(testdevice.Main(m, nil))
 }

@@ -52,5 +52,5 @@
 // brief.go, retire.go, wait.go, lease.go, close.go, graph_parked.go, record.go, relocate.go,
 // retire_many.go, graphs.go, snapshot.go, page_batch.go, page_caches.go, batch.go, free.go,
 // relocate_steps.go, relocate_survey.go, relocate_choose.go, trim.go, slow.go, page_choosy.go,
-// alloc.go, page_grow.go, new.go, reset.go, relocate_holes.go, relocate_place.go.
+// alloc.go, page_map.go, page_grow.go, new.go, reset.go, relocate_holes.go, relocate_place.go.
 package pool

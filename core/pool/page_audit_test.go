@@ -14,18 +14,23 @@ func (p *Pool) auditPages() (heldBytes uint64, err error) {
 	if g == nil {
 		return 0, nil
 	}
-	pages, idle := uint64(len(g.spares)), uint64(0)
+	pages, idle := g.sparePages(), uint64(0)
 	for _, run := range g.stuck {
 		pages += run.Count()
 	}
 	seen := map[device.Page]bool{}
 	for _, s := range p.heap.segments {
 		t := s.pages
-		ends, touched := map[uint64]uint64{}, map[uint64]bool{}
+		ends, touched, split := map[uint64]uint64{}, map[uint64]bool{}, false
 		s.eachBlock(func(l located) bool {
 			run := s.pagesOf(l.Offset, l.Size)
 			for page := run.First; page <= run.Last; page++ {
 				touched[page] = true
+				if t.IsLarge(page) {
+					large := pageRun{s, t.Whole(page)}
+					from := uint64(large.addr() - s.base)
+					split = split || from < l.Offset || from+large.bytes() > l.Offset+l.Size
+				}
 			}
 			ends[run.First]++
 			if run.Last != run.First {
@@ -33,6 +38,9 @@ func (p *Pool) auditPages() (heldBytes uint64, err error) {
 			}
 			return true
 		})
+		if split {
+			return 0, fmt.Errorf("a block has a part of a large page")
+		}
 		for at := range t.Len() {
 			mapped, count := t.Page(at), t.Ends(at)
 			switch {
@@ -44,7 +52,7 @@ func (p *Pool) auditPages() (heldBytes uint64, err error) {
 				return 0, fmt.Errorf("page %d has %d ends of blocks, counts %d", at, ends[at], count)
 			case t.IsMapped(at) != (mapped != 0):
 				return 0, fmt.Errorf("page %d: mapped %v, has page %d", at, t.IsMapped(at), mapped)
-			case mapped != 0 && seen[mapped]:
+			case mapped != 0 && seen[mapped] && (!t.IsLarge(at) || t.Page(at-1) != mapped):
 				return 0, fmt.Errorf("page %d: %d is mapped twice", at, mapped)
 			}
 			delete(touched, at)

@@ -10,7 +10,7 @@ func (s *segment) touchRuns(runs []rangealloc.Run, size uint64) bool {
 		}
 		s.releaseRuns(runs[:i], size)
 		for _, run := range runs[i:] {
-			s.paging.note(s.pagesOf(run.Offset, size*uint64(run.Count)))
+			s.paging.note(wantedBlocks{s, run.Offset, size, uint64(run.Count)})
 		}
 		return false
 	}
@@ -31,7 +31,7 @@ func (s *segment) touchRanges(blocks []rangealloc.Range) bool {
 		}
 		s.releaseRanges(blocks[:i])
 		for _, block := range blocks[i:] {
-			s.paging.note(s.pagesOf(block.Offset, block.Size))
+			s.paging.note(wantedBlocks{s, block.Offset, block.Size, 1})
 		}
 		return false
 	}

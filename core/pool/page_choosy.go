@@ -38,7 +38,7 @@ func (u *supply) tryChoosy(search *search) (found bool, err error) {
 // allocUnmapped ends an alloc that got a place whose pages are not all mapped.
 func (s *segment) allocUnmapped(r *rangealloc.Request, got rangealloc.Range) (rangealloc.Range, error) {
 	g := s.paging
-	g.note(s.pagesOf(got.Offset, got.Size))
+	g.note(wantedBlocks{s, got.Offset, got.Size, 1})
 	if !g.choosy {
 		s.retract(got.Offset)
 		return rangealloc.Range{}, errUnmapped
@@ -55,6 +55,10 @@ func (s *segment) allocUnmapped(r *rangealloc.Request, got rangealloc.Range) (ra
 func (s *segment) allocMapped(size, align uint64) (rangealloc.Range, error) {
 	g, t := s.paging, s.pages
 	found, best, shortest := false, uint64(0), ^uint64(0)
+	each := t.EachSmall
+	if size >= g.largeBytes {
+		each = t.EachMapped
+	}
 	s.strategy.Walk(func(b rangealloc.Block) bool {
 		if g.visits--; g.visits < 0 {
 			return false
@@ -62,7 +66,7 @@ func (s *segment) allocMapped(size, align uint64) (rangealloc.Range, error) {
 		if b.Live || b.Size < size {
 			return true
 		}
-		t.EachMapped(b.Offset, b.Size, func(offset, length uint64) {
+		each(b.Offset, b.Size, func(offset, length uint64) {
 			pad := -(uint64(s.base) + offset) & (align - 1)
 			if length < shortest && pad <= length && length-pad >= size {
 				found, best, shortest = true, offset+pad, length
@@ -80,7 +84,10 @@ func (s *segment) allocMapped(size, align uint64) (rangealloc.Range, error) {
 	if err != nil {
 		return rangealloc.Range{}, err
 	}
-	s.pages.Touch(got.Offset, got.Size)
+	if !s.pages.Touch(got.Offset, got.Size) {
+		s.retract(got.Offset)
+		return rangealloc.Range{}, errUnmapped
+	}
 	return got, nil
 }
 

@@ -27,7 +27,7 @@ func (u *supply) growPaged(search *search) (found bool, err error) {
 	u.layout.Lock()
 	defer u.layout.Unlock()
 	for spaces, tries := 0, 0; tries < mapTries; tries++ {
-		runs, err := u.tryNoting(search)
+		need, err := u.tryNoting(search)
 		switch {
 		case err == nil:
 			return true, nil
@@ -44,7 +44,7 @@ func (u *supply) growPaged(search *search) (found bool, err error) {
 		case err != errUnmapped:
 			return false, err
 		}
-		err = u.mapMissing(runs)
+		err = u.mapMissing(&need)
 		if err != nil {
 			return u.makeDo(search, err)
 		}
@@ -72,45 +72,86 @@ func (u *supply) makeDo(search *search, failure error) (found bool, err error) {
 // somewhere else, because other threads were faster.
 const mapTries = 1000
 
-// tryNoting tries to take blocks, and gives the pages that are missing when the
-// error is errUnmapped. The caller holds layout.
-func (u *supply) tryNoting(search *search) ([]pageRun, error) {
+// growth is what an allocation needs to have mapped.
+type growth struct {
+	// runs lack pages, and are count pages together.
+	runs  []pageRun
+	count uint64
+	// larges are the places in them that get large pages, in order.
+	larges []pageRun
+	// split are idle large pages of which blocks want a part: they are given back first.
+	split chosenPages
+}
+
+// tryNoting tries to take blocks, and gives what is missing when the error is
+// errUnmapped. The caller holds layout.
+func (u *supply) tryNoting(search *search) (growth, error) {
 	u.heap.lock()
 	defer u.heap.mu.Unlock()
 	if u.heap.state != stateOpen {
-		return nil, u.heap.closedError(opAlloc)
+		return growth{}, u.heap.closedError(opAlloc)
 	}
 	g := u.heap.paged
 	g.noting, g.wanted = true, g.wanted[:0]
 	err := search.take(inflight.Fits)
 	g.noting = false
 	if err != errUnmapped {
-		return nil, err
+		return growth{}, err
 	}
-	return g.missingRuns(), err
+	need := growth{split: u.takeSplit(), larges: g.largePlaces()}
+	need.runs = g.missingRuns()
+	for _, run := range need.runs {
+		need.count += run.Count()
+	}
+	return need, err
+}
+
+// takeSplit takes the large pages out of the tables of which wanted blocks would have a
+// part. Where the pool may not hold less than it does, all of such a page is wanted in
+// its place. The caller holds layout and mu.
+func (u *supply) takeSplit() (c chosenPages) {
+	g := u.heap.paged
+	if g.largeBytes == 0 {
+		return c
+	}
+	for _, w := range slices.Clone(g.wanted) {
+		for page := range w.segment.pages.Split(w.offset, w.size, w.count) {
+			whole := w.segment.pages.Whole(page)
+			c.take(w.segment, page)
+			if u.heap.held-min(u.heap.held, c.count()*g.pageBytes) < u.heap.leastHeld() {
+				g.wanted = append(g.wanted, wantedBlocks{w.segment, whole.First * g.pageBytes, g.pageBytes, whole.Count()})
+			}
+		}
+	}
+	return c
 }
 
 // mapMissing maps pages that an allocation needs. Idle pages that lie elsewhere
 // are given up for them where the bound or the device leave no room. The caller
 // holds layout.
-func (u *supply) mapMissing(runs []pageRun) error {
-	g, count := u.heap.paged, uint64(0)
-	for _, run := range runs {
-		count += run.Count()
+func (u *supply) mapMissing(need *growth) error {
+	g := u.heap.paged
+	if need.split.count() > 0 {
+		if _, err := u.returnPages(need.split); err != nil {
+			return err
+		}
+	}
+	if _, err := u.releaseLargeSpares(); err != nil {
+		return err
 	}
 	u.heap.mu.Lock()
 	room := u.heap.bound()
 	room -= min(room, u.heap.held)
 	room = room/g.pageBytes + uint64(len(g.spares))
 	u.heap.mu.Unlock()
-	if count > room {
-		if err := u.giveUpIdle(count - room); err != nil {
+	if need.count > room {
+		if err := u.giveUpIdle(need.count - room); err != nil {
 			return err
 		}
 	}
-	err := u.mapRuns(runs, count)
-	if err != nil && errors.Is(err, device.CodeOutOfMemory) && u.giveUpIdle(count) == nil {
-		err = u.mapRuns(runs, count)
+	err := u.mapRuns(need)
+	if err != nil && errors.Is(err, device.CodeOutOfMemory) && u.giveUpIdle(need.count) == nil {
+		err = u.mapRuns(need)
 	}
 	return err
 }
@@ -120,8 +161,8 @@ func (u *supply) mapMissing(runs []pageRun) error {
 func (u *supply) giveUpIdle(count uint64) error {
 	g := u.heap.paged
 	u.heap.mu.Lock()
-	given := g.chooseIdle(u.heap.segments, func(taken uint64, s *segment, page uint64) bool {
-		return taken < count && !g.isWanted(s, page)
+	given := g.chooseIdle(u.heap.segments, func(taken uint64, run pageRun) bool {
+		return taken < count && !g.isWanted(run)
 	})
 	u.heap.mu.Unlock()
 	enough := given.count() >= count
@@ -133,121 +174,6 @@ func (u *supply) giveUpIdle(count uint64) error {
 	}
 	_, err := u.returnPages(given)
 	return err
-}
-
-// mapRuns has pages created and mapped at all the runs, which lack them, or
-// changes nothing. The caller holds layout.
-func (u *supply) mapRuns(runs []pageRun, count uint64) error {
-	g := u.heap.paged
-	if err := u.freeStuck(); err != nil {
-		return err
-	}
-	u.heap.mu.Lock()
-	for _, run := range runs {
-		if err := run.segment.pages.Reach(run.Last); err != nil {
-			u.heap.mu.Unlock()
-			return err
-		}
-	}
-	reused := min(uint64(len(g.spares)), count)
-	mapped := make([]device.Page, count)
-	copy(mapped, g.spares[uint64(len(g.spares))-reused:])
-	u.heap.mu.Unlock()
-	created := mapped[reused:]
-	if len(created) > 0 {
-		if err := u.heap.engine.CreatePages(created, g.pageBytes, device.BackingPrivate); err != nil {
-			return err
-		}
-	}
-	if err := u.install(runs, mapped); err != nil {
-		u.endMapping(mapped, reused)
-		return err
-	}
-	u.heap.lock()
-	defer u.heap.mu.Unlock()
-	g.spares = g.spares[:uint64(len(g.spares))-reused]
-	u.enterPages(uint64(len(created)))
-	g.keeper.Created(count, g.clock())
-	for _, run := range runs {
-		run.segment.pages.Set(run.First, mapped[:run.Count()])
-		mapped = mapped[run.Count():]
-	}
-	return nil
-}
-
-// enterPages counts new pages. The caller holds layout and mu.
-func (u *supply) enterPages(count uint64) {
-	bytes := count * u.heap.paged.pageBytes
-	u.heap.held += bytes
-	u.heap.paged.held += count
-	u.heap.books.AddPages(bytes)
-}
-
-// install maps pages at the runs and makes them accessible, or takes out again
-// what it has mapped.
-func (u *supply) install(runs []pageRun, pages []device.Page) error {
-	virtual, at := u.heap.paged.device, uint64(0)
-	for i, run := range runs {
-		err := virtual.Map(run.addr(), pages[at:at+run.Count()])
-		if err == nil {
-			at += run.Count()
-			if err = virtual.SetAccess(run.addr(), run.bytes(), device.AccessReadWrite); err == nil {
-				continue
-			}
-			i++
-		}
-		u.uninstall(runs[:i], pages)
-		return err
-	}
-	return nil
-}
-
-// uninstall takes pages out again. What the device does not let go of now is kept
-// apart.
-func (u *supply) uninstall(runs []pageRun, pages []device.Page) {
-	for _, run := range runs {
-		if u.heap.paged.device.Unmap(run.addr(), run.bytes()) != nil {
-			u.heap.mu.Lock()
-			u.heap.paged.stuck = append(u.heap.paged.stuck, stuckRun{run, slices.Clone(pages[:run.Count()])})
-			u.heap.mu.Unlock()
-		}
-		pages = pages[run.Count():]
-	}
-}
-
-// endMapping ends a mapping that failed, of pages of which the first reused are
-// spares and the others new. New ones are given back to the device; what it does
-// not take stays in the pool.
-func (u *supply) endMapping(pages []device.Page, reused uint64) {
-	g, created := u.heap.paged, pages[reused:]
-	if len(g.stuck) == 0 && (len(created) == 0 || u.heap.engine.ReleasePages(created, g.pageBytes) == nil) {
-		return
-	}
-	u.heap.lock()
-	defer u.heap.mu.Unlock()
-	g.spares = g.spares[:uint64(len(g.spares))-reused]
-	u.enterPages(uint64(len(created)))
-	for _, page := range pages {
-		if !slices.ContainsFunc(g.stuck, func(s stuckRun) bool { return slices.Contains(s.pages, page) }) {
-			g.spares = append(g.spares, page)
-		}
-	}
-}
-
-// freeStuck tries again to take out pages that a mapping left behind when it
-// failed. The caller holds layout.
-func (u *supply) freeStuck() error {
-	g := u.heap.paged
-	for n := len(g.stuck); n > 0; n = len(g.stuck) {
-		run := g.stuck[n-1]
-		if err := g.device.Unmap(run.addr(), run.bytes()); err != nil {
-			return err
-		}
-		u.heap.mu.Lock()
-		g.stuck, g.spares = g.stuck[:n-1], append(g.spares, run.pages...)
-		u.heap.mu.Unlock()
-	}
-	return nil
 }
 
 // ceilPowerOfTwo is 0 where that overflows.
@@ -269,7 +195,8 @@ func (u *supply) mapFirst(bytes uint64) (bool, error) {
 		}
 	}
 	s, count := u.heap.segments[0], bytes/u.heap.paged.pageBytes
-	if err := u.mapRuns([]pageRun{{s, pages.Run{Last: count - 1}}}, count); err != nil {
+	first := growth{runs: []pageRun{{s, pages.Run{Last: count - 1}}}, count: count}
+	if err := u.mapRuns(&first); err != nil {
 		return false, err
 	}
 	u.heap.mu.Lock()

@@ -11,20 +11,38 @@ import (
 // chosenPages are idle pages on their way back to the device: nobody is handed
 // what lies on them any more. They still count as cached and held.
 type chosenPages struct {
-	// runs are from the highest address down, as are pages.
-	runs  []pageRun
-	pages []device.Page
+	// runs are those that follow each other, each unmapped by one call.
+	runs []chosenRun
+	// pages are in the order of the runs, and from the highest address down in each.
+	pages []chosenPage
+	total uint64
 }
 
-func (c *chosenPages) count() uint64 { return uint64(len(c.pages)) }
+// chosenRun is a run of which the next so many of the chosen pages are.
+type chosenRun struct {
+	pageRun
+	pages int
+}
+
+// chosenPage is a page of the device, and the pages of the table that it is behind.
+type chosenPage struct {
+	pages.Run
+	page device.Page
+}
+
+// isLarge says that a page is not of the table's size.
+func (p *chosenPage) isLarge() bool { return p.First != p.Last }
+
+// count is how many pages of the tables are chosen.
+func (c *chosenPages) count() uint64 { return c.total }
 
 // chooseIdle takes idle pages out of the tables, from the highest address down,
-// as long as wants, told how many are taken already, takes them. The caller holds
-// layout and mu.
-func (g *paging) chooseIdle(segments []*segment, wants func(taken uint64, s *segment, page uint64) bool) (c chosenPages) {
+// as long as wants, told how many are taken already, takes them: one, or all that a
+// large page is behind. The caller holds layout and mu.
+func (g *paging) chooseIdle(segments []*segment, wants func(taken uint64, run pageRun) bool) (c chosenPages) {
 	for _, s := range slices.Backward(segments) {
 		for page := range s.pages.IdleFromTheTop() {
-			if wants(c.count(), s, page) {
+			if wants(c.count(), pageRun{s, s.pages.Whole(page)}) {
 				c.take(s, page)
 			}
 		}
@@ -33,21 +51,28 @@ func (g *paging) chooseIdle(segments []*segment, wants func(taken uint64, s *seg
 }
 
 func (c *chosenPages) take(s *segment, page uint64) {
-	if n := len(c.runs); n > 0 && c.runs[n-1].segment == s && c.runs[n-1].First == page+1 {
-		c.runs[n-1].First = page
+	whole := s.pages.Whole(page)
+	if n := len(c.runs); n > 0 && c.runs[n-1].segment == s && c.runs[n-1].First == whole.Last+1 {
+		c.runs[n-1].First = whole.First
+		c.runs[n-1].pages++
 	} else {
-		c.runs = append(c.runs, pageRun{s, pages.Run{First: page, Last: page}})
+		c.runs = append(c.runs, chosenRun{pageRun{s, whole}, 1})
 	}
-	c.pages = append(c.pages, s.pages.Drop(page))
+	c.pages = append(c.pages, chosenPage{whole, s.pages.Drop(page)})
+	c.total += whole.Count()
 }
 
 // restore puts pages back of the runs that the device did not take.
 func (c *chosenPages) restore() {
 	for _, run := range c.runs {
-		some := slices.Clone(c.pages[:run.Count()])
-		slices.Reverse(some)
-		run.segment.pages.Set(run.First, some)
-		c.pages = c.pages[run.Count():]
+		for _, p := range c.pages[:run.pages] {
+			if p.isLarge() {
+				run.segment.pages.SetLarge(p.First, p.page)
+			} else {
+				run.segment.pages.Set(p.First, []device.Page{p.page})
+			}
+		}
+		c.pages = c.pages[run.pages:]
 	}
 }
 
@@ -58,9 +83,9 @@ func (u *supply) returnPages(c chosenPages) (releasedBytes uint64, err error) {
 	err = u.freeStuck()
 	var kept chosenPages
 	at := 0
-	free := make([]device.Page, 0, len(c.pages))
+	free := make([]chosenPage, 0, len(c.pages))
 	for _, run := range c.runs {
-		some := c.pages[at : at+int(run.Count())]
+		some := c.pages[at : at+run.pages]
 		at += len(some)
 		if failure := g.device.Unmap(run.addr(), run.bytes()); failure != nil {
 			err = errors.Join(err, failure)
@@ -71,37 +96,58 @@ func (u *supply) returnPages(c chosenPages) (releasedBytes uint64, err error) {
 	}
 	u.heap.lock()
 	kept.restore()
-	g.spares = append(g.spares, free...)
-	// No other thread uses spares without layout.
-	spares := g.spares
+	for _, p := range free {
+		g.spare(p.page, p.isLarge())
+	}
 	u.heap.mu.Unlock()
-	if len(spares) == 0 {
+	for _, release := range [...]func() (uint64, error){u.releaseSpares, u.releaseLargeSpares} {
+		bytes, failure := release()
+		releasedBytes, err = releasedBytes+bytes, errors.Join(err, failure)
+	}
+	return releasedBytes, err
+}
+
+// releaseSpares gives the spares to the device, all of them or none. The caller holds
+// layout.
+func (u *supply) releaseSpares() (bytes uint64, err error) {
+	return u.releaseList(&u.heap.paged.spares, u.heap.paged.pageBytes)
+}
+
+// releaseLargeSpares is releaseSpares for the large ones.
+func (u *supply) releaseLargeSpares() (bytes uint64, err error) {
+	return u.releaseList(&u.heap.paged.largeSpares, u.heap.paged.largeBytes)
+}
+
+// releaseList gives the pages of a list of spares, of one size, to the device. No other
+// thread uses it without layout.
+func (u *supply) releaseList(list *[]device.Page, pageBytes uint64) (bytes uint64, err error) {
+	if len(*list) == 0 {
+		return 0, nil
+	}
+	if err := u.heap.engine.ReleasePages(*list, pageBytes); err != nil {
 		return 0, err
 	}
-	if failure := u.heap.engine.ReleasePages(spares, g.pageBytes); failure != nil {
-		return 0, errors.Join(err, failure)
-	}
-	bytes := uint64(len(spares)) * g.pageBytes
+	bytes = uint64(len(*list)) * pageBytes
 	u.heap.lock()
-	g.spares = nil
+	defer u.heap.mu.Unlock()
+	*list = nil
 	u.heap.held -= bytes
-	g.held -= uint64(len(spares))
+	u.heap.paged.held -= bytes / u.heap.paged.pageBytes
 	u.heap.books.RemovePages(bytes)
-	u.heap.mu.Unlock()
-	return bytes, err
+	return bytes, nil
 }
 
 // chooseCached is chooseEmpty for a pool with pages. Pages that a driver call has
 // left over go first.
 func (u *supply) chooseCached(more func(taken uint64) bool) chosenPages {
 	g := u.heap.paged
-	first := uint64(len(g.spares))
+	first := g.sparePages()
 	for _, run := range g.stuck {
 		first += run.Count()
 	}
-	return g.chooseIdle(u.heap.segments, func(taken uint64, _ *segment, _ uint64) bool {
-		bytes := (first + taken) * g.pageBytes
-		return more(bytes) && u.heap.held-bytes >= g.pageBytes && u.heap.held-bytes-g.pageBytes >= u.heap.minHeld
+	return g.chooseIdle(u.heap.segments, func(taken uint64, run pageRun) bool {
+		bytes, next := (first+taken)*g.pageBytes, run.bytes()
+		return more(bytes) && u.heap.held-bytes >= next && u.heap.held-bytes-next >= u.heap.minHeld
 	})
 }
 
@@ -124,13 +170,15 @@ func (u *supply) returnAll(s *segment) error {
 		}
 		u.heap.dropBlocks(s)
 		u.heap.lock()
-		for page := first.First; page <= first.Last; page++ {
-			u.heap.paged.spares = append(u.heap.paged.spares, s.pages.Drop(page))
+		for page := first.First; page <= first.Last; {
+			whole := s.pages.Whole(page)
+			u.heap.paged.spare(s.pages.Drop(page), whole.Count() > 1)
+			page = whole.Last + 1
 		}
 		u.heap.mu.Unlock()
 	}
 	u.heap.lock()
-	rest := u.heap.paged.chooseIdle([]*segment{s}, func(uint64, *segment, uint64) bool { return true })
+	rest := u.heap.paged.chooseIdle([]*segment{s}, func(uint64, pageRun) bool { return true })
 	u.heap.mu.Unlock()
 	if _, err := u.returnPages(rest); err != nil {
 		return err

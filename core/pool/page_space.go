@@ -147,6 +147,6 @@ func (u *supply) newVirtualSegment(had engine.Segment) (*segment, error) {
 		u.heap.engine.DiscardAddresses(had)
 		return nil, err
 	}
-	s.pages, s.paging = pages.New(u.heap.paged.pageBytes, &u.heap.paged.counts), u.heap.paged
+	s.pages, s.paging = pages.New(u.heap.paged.pageBytes, u.heap.paged.largeBytes, &u.heap.paged.counts), u.heap.paged
 	return s, nil
 }

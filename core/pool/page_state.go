@@ -29,14 +29,16 @@ type paging struct {
 	// wanted is where blocks would lie that found no mapped pages, noted while
 	// noting is set.
 	noting bool
-	wanted []pageRun
+	wanted []wantedBlocks
 	// missing is where missingRuns puts its answer.
 	missing []pageRun
+	// largeBytes is how long a large page is; 0: there are none.
+	largeBytes uint64
 	// spares are pages that are not mapped: a driver call failed on their way to
-	// the device. They are held, and cached.
-	spares []device.Page
+	// the device. They are held, and cached. largeSpares are the large ones.
+	spares, largeSpares []device.Page
 	// stuck are pages that a failed mapping left mapped without access.
-	stuck  []stuckRun
+	stuck  []piece
 	worker pageWorker
 	caches cacheWatch
 	keeper pages.Keeper
@@ -56,10 +58,38 @@ func (r pageRun) addr() device.Addr {
 
 func (r pageRun) bytes() uint64 { return r.Count() << r.segment.pages.Shift() }
 
-// stuckRun is pages that could not be unmapped.
-type stuckRun struct {
+// wantedBlocks is where count blocks of a size would lie, one behind the other.
+type wantedBlocks struct {
+	segment             *segment
+	offset, size, count uint64
+}
+
+// run is the pages that the blocks would lie in.
+func (w *wantedBlocks) run() pageRun { return w.segment.pagesOf(w.offset, w.size*w.count) }
+
+// piece is pages of the device that are mapped by one call: those of a run, or one large
+// page behind all of it.
+type piece struct {
 	pageRun
+	large bool
 	pages []device.Page
+}
+
+// largePages is how many pages a large one is long.
+func (g *paging) largePages() uint64 { return g.largeBytes / g.pageBytes }
+
+// sparePages is how many pages the spares are, large ones by their length.
+func (g *paging) sparePages() uint64 {
+	return uint64(len(g.spares)) + uint64(len(g.largeSpares))*g.largePages()
+}
+
+// spare keeps a page that is not mapped any more.
+func (g *paging) spare(page device.Page, large bool) {
+	if large {
+		g.largeSpares = append(g.largeSpares, page)
+	} else {
+		g.spares = append(g.spares, page)
+	}
 }
 
 // readyNow is how many idle pages the worker leaves, with as many in use as now.
@@ -73,10 +103,10 @@ func (g *paging) readyNow() uint64 {
 // surplus is how many of so many idle pages are too many.
 func (g *paging) surplus(idle uint64) uint64 { return idle - min(idle, g.readyNow()) }
 
-// note remembers where a block would lie that has no mapped pages.
-func (g *paging) note(run pageRun) {
+// note remembers where blocks would lie that have no mapped pages.
+func (g *paging) note(blocks wantedBlocks) {
 	if g.noting {
-		g.wanted = append(g.wanted, run)
+		g.wanted = append(g.wanted, blocks)
 	}
 }
 
@@ -84,17 +114,13 @@ func (g *paging) note(run pageRun) {
 // the next call.
 func (g *paging) missingRuns() []pageRun {
 	all := g.missing[:0]
-	for _, run := range g.wanted {
+	for _, blocks := range g.wanted {
+		run := blocks.run()
 		for missing := range run.segment.pages.Missing(run.Run) {
 			all = append(all, pageRun{run.segment, missing})
 		}
 	}
-	slices.SortFunc(all, func(a, b pageRun) int {
-		if a.segment != b.segment {
-			return compareSegment(a.segment, b.segment.had.Addr)
-		}
-		return int(a.First) - int(b.First)
-	})
+	slices.SortFunc(all, comparePageRun)
 	runs := all[:0]
 	for _, run := range all {
 		if n := len(runs); n > 0 && runs[n-1].segment == run.segment && run.First <= runs[n-1].Last+1 {
@@ -107,10 +133,19 @@ func (g *paging) missingRuns() []pageRun {
 	return runs
 }
 
-// isWanted says that a page belongs to what is wanted.
-func (g *paging) isWanted(s *segment, page uint64) bool {
-	return slices.ContainsFunc(g.wanted, func(run pageRun) bool {
-		return run.segment == s && run.First <= page && page <= run.Last
+// comparePageRun is the order of runs by their addresses.
+func comparePageRun(a, b pageRun) int {
+	if a.segment != b.segment {
+		return compareSegment(a.segment, b.segment.had.Addr)
+	}
+	return int(a.First) - int(b.First)
+}
+
+// isWanted says that a page of a run belongs to what is wanted.
+func (g *paging) isWanted(run pageRun) bool {
+	return slices.ContainsFunc(g.wanted, func(w wantedBlocks) bool {
+		of := w.run()
+		return of.segment == run.segment && of.First <= run.Last && run.First <= of.Last
 	})
 }
 

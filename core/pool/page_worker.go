@@ -129,7 +129,8 @@ func (u *supply) endWindow() (releasedBytes uint64, err error) {
 			continue
 		}
 		g.keeper.GaveBack(releasedBytes/g.pageBytes, g.clock())
-		g.worker.watches = u.heap.tooManyIdle()
+		// What is left of a surplus is of large pages that would go below the pool's least.
+		g.worker.watches = u.heap.tooManyIdle() && (released > 0 || surplus == 0)
 		g.worker.since = g.clock()
 		g.counts.BeginWindow()
 		u.heap.mu.Unlock()
@@ -158,13 +159,14 @@ func (p *Pool) Tick() (due time.Duration, again bool, err error) {
 	return due, again, err
 }
 
-// returnSurplus gives back so many idle pages, as far as the pool's least allows.
-// The caller holds layout and mu, which it lets go of.
+// returnSurplus gives back so many idle pages, as far as the pool's least allows, and all
+// of a large one where a part is too many: to keep the rest would be for blocks that
+// contain all of it. The caller holds layout and mu, which it lets go of.
 func (u *supply) returnSurplus(pages uint64) (releasedBytes uint64, err error) {
 	g := u.heap.paged
 	spare := (u.heap.held - min(u.heap.held, u.heap.leastHeld())) / g.pageBytes
 	low := g.counts.Low
-	chosen := g.chooseHighest(u.heap.segments, min(pages, spare))
+	chosen := g.chooseHighest(u.heap.segments, pages, spare)
 	g.counts.Low = low - min(low, chosen.count())
 	u.heap.mu.Unlock()
 	if chosen.count() == 0 {
@@ -173,15 +175,18 @@ func (u *supply) returnSurplus(pages uint64) (releasedBytes uint64, err error) {
 	return u.returnPages(chosen)
 }
 
-// chooseHighest takes so many idle pages, or all, out of the tables, from the
-// highest address down. The caller holds layout and mu.
-func (g *paging) chooseHighest(segments []*segment, count uint64) (c chosenPages) {
+// chooseHighest takes so many idle pages, or all, out of the tables, from the highest
+// address down: the last may be a large one, but no more than most come together. The
+// caller holds layout and mu.
+func (g *paging) chooseHighest(segments []*segment, count, most uint64) (c chosenPages) {
 	for _, s := range slices.Backward(segments) {
 		for page := range s.pages.IdleFromTheTop() {
-			if c.count() == count {
+			if c.count() >= min(count, most) {
 				return c
 			}
-			c.take(s, page)
+			if c.count()+s.pages.Whole(page).Count() <= most {
+				c.take(s, page)
+			}
 		}
 	}
 	return c

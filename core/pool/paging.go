@@ -59,6 +59,9 @@ func (u *supply) startPaging() error {
 		device: virtual, pageBytes: pageBytes, ready: readyPages(c.ReadyPages), shared: c.ReadyPages == 0,
 		clock: c.Clock,
 	}
+	if c.PhysicalPageBytes == 0 {
+		u.heap.paged.largeBytes = size.LargeBytes
+	}
 	if u.heap.paged.clock == nil {
 		u.heap.paged.clock = track.Now
 	}

@@ -145,7 +145,7 @@ func (v *survey) idleRegion(s *segment) (key regionKey, ok bool) {
 	v.run.looks += int(s.pages.Len() / 64 / regions.LooksPerWord)
 	for page := range s.pages.Idle() {
 		key = regionKey{Segment: s, Page: page}
-		if !v.IsOpen(key) && startOf(key)+s.regionBytes() <= s.usable {
+		if !s.pages.IsLarge(page) && !v.IsOpen(key) && startOf(key)+s.regionBytes() <= s.usable {
 			return key, true
 		}
 	}

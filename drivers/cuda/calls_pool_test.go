@@ -55,6 +55,31 @@ func pooledOperations(t *testing.T, o *openDevice) []operation {
 	}
 }
 
+// largeOperations are those of a pool over pages whose blocks are long: two large pages,
+// and a page for the rest.
+func largeOperations(t *testing.T, o *openDevice) []operation {
+	const long = 66 << 20
+	e := engine.New(o, engine.Options{})
+	c := pool.DefaultConfig()
+	c.Paging, c.ReadyPages = pool.PagingOn, noneReady
+	p, err := pool.New(e, c)
+	require.NoError(t, err)
+	p.PauseReturn()
+	var block pool.Block
+	allocate := func(size uint64) func() error {
+		return func() (err error) { block, err = p.Alloc(pool.Request{SizeBytes: size}); return err }
+	}
+	free := operation{do: func() error { return p.Free(block.Addr, nil) }}
+	return []operation{
+		{name: "pool over pages: allocate 66 MiB that are new", do: allocate(long)},
+		free,
+		{name: "pool over pages: allocate 1 MiB in their place", do: allocate(1 << 20)},
+		free,
+		{name: "pool over pages: trim a page of 32 MiB and two of 2 MiB", do: func() error { _, err := p.Trim(0); return err }},
+		{do: func() error { return p.Close(false) }},
+	}
+}
+
 // pagedOperations are those of a model in an elastic pool, with four pages at a time.
 func pagedOperations(t *testing.T, o *openDevice) []operation {
 	const run, page, id = 8 << 20, 2 << 20, "model"

@@ -130,7 +130,7 @@ func countCalls(t *testing.T) {
 		if !elsewhere {
 			sim.must("cuCtxPushCurrent_v2", o.ctx.context)
 		}
-		for _, one := range slices.Concat(countedOperations(t, o), pooledOperations(t, o), pagedOperations(t, o)) {
+		for _, one := range slices.Concat(countedOperations(t, o), pooledOperations(t, o), largeOperations(t, o), pagedOperations(t, o)) {
 			var err error
 			made := sim.callsOf(func() { err = one.do() })
 			require.NoError(t, err, one.name)

@@ -61,9 +61,16 @@ func (v *virtualMemory) measure(op string) error {
 				return v.ctx.errorf(device.CodeUnsupported, op, "the driver gives the granularity %d, which is no power of two", *out)
 			}
 		}
+		if v.granularity.RecommendedBytes < largePageBytes {
+			v.granularity.LargeBytes = largePageBytes
+		}
 		return nil
 	})
 }
+
+// largePageBytes is how long a page for long ranges is: a handle of 32 MiB takes the same
+// calls as one of 2 MiB, and a pool that could use only a part of it would lose little.
+const largePageBytes = 32 << 20
 
 // Granularity is what the driver says: usually 2 MiB.
 func (o *openDevice) Granularity() device.Granularity { return o.virtual.granularity }

@@ -133,8 +133,9 @@ typedef struct ferrum_pool_config {
      *  @read idlePages */
     uint32_t ready_pages;
     /** Size of the memory's pages, a power of two of at least
-     *  ferrum_page_sizes.minimum_bytes; 0: what the device recommends. Not heeded
-     *  over segments. */
+     *  ferrum_page_sizes.minimum_bytes; 0: what the device recommends, and on
+     *  CUDA pages of 32 MiB as well where a block contains them as a whole. Not
+     *  heeded over segments. */
     uint64_t physical_page_bytes;
     /** FERRUM_SEGMENTS_*. With FERRUM_SEGMENTS_STREAM_ORDERED, FERRUM_PAGING_AUTO is
      *  off and FERRUM_PAGING_ON is FERRUM_ERROR_INVALID_CONFIG.

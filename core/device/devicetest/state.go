@@ -27,6 +27,8 @@ type Config struct {
 	// memory; when 0 they are 64 KiB and 2 MiB.
 	PageMinimumBytes     uint64
 	PageRecommendedBytes uint64
+	// PageLargeBytes is the size of pages for long ranges; 0: there is none.
+	PageLargeBytes uint64
 	// VirtualBytes bounds the address space that can be reserved; 0 is 128 TiB.
 	VirtualBytes uint64
 	// PinnedBytes bounds page-locked memory of each device; 0: it has none.

@@ -80,6 +80,7 @@ func (d *Device) refuse(call Call, code device.Code, format string, args ...any)
 func (d *Device) Granularity() device.Granularity {
 	return device.Granularity{
 		MinimumBytes: d.driver.config.PageMinimumBytes, RecommendedBytes: d.driver.config.PageRecommendedBytes,
+		LargeBytes: d.driver.config.PageLargeBytes,
 	}
 }
 

@@ -7,7 +7,7 @@ import "math/bits"
 func (t *Table) TouchMany(offset, size, count uint64) bool {
 	end := offset + size*count
 	first, last := offset>>t.shift, (end-1)>>t.shift
-	if last >= uint64(len(t.entries)) {
+	if last >= uint64(len(t.entries)) || t.splitsMany(offset, size, count) {
 		return false
 	}
 	if t.wholePages(offset, size) {
@@ -103,6 +103,30 @@ func (t *Table) EachMapped(offset, size uint64, visit func(offset, length uint64
 		}
 		at = next
 	}
+}
+
+// EachSmall is EachMapped without the large pages.
+func (t *Table) EachSmall(offset, size uint64, visit func(offset, length uint64)) {
+	t.EachMapped(offset, size, func(from, length uint64) {
+		if t.largeBytes == 0 {
+			visit(from, length)
+			return
+		}
+		end := from + length
+		for at := from; at < end; {
+			next := min((at|(t.largeBytes-1))+1, end)
+			if t.IsLarge(at >> t.shift) {
+				if from < at {
+					visit(from, at-from)
+				}
+				from = next
+			}
+			at = next
+		}
+		if from < end {
+			visit(from, end-from)
+		}
+	})
 }
 
 // nextChange is a page above a page, up to which all are mapped or all are not: the

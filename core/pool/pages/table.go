@@ -36,10 +36,15 @@ func (r Run) Count() uint64 { return r.Last - r.First + 1 }
 // Only the first and the last page of a block can have another block in it, so
 // only they are counted. The pages between are busy as a run of bits: to touch
 // and to leave a block of any size costs one operation for 64 of its pages.
+//
+// A large page is one page of the device behind as many pages of the table as it is
+// long (large.go).
 type Table struct {
-	counts  *Counts
-	shift   uint
-	entries []entry
+	counts *Counts
+	shift  uint
+	// largeBytes is how long a large page is; 0: the table has none.
+	largeBytes uint64
+	entries    []entry
 	// mapped and busy have a bit for each page. A page that is mapped and not busy
 	// is idle.
 	mapped, busy []uint64
@@ -52,14 +57,17 @@ type Table struct {
 type entry struct {
 	// page is what is mapped; 0: nothing.
 	page device.Page
+	// large says that it is a part of a large page.
+	large bool
 	// blocks counts those that start or end in the page.
 	blocks uint32
 }
 
 // New makes a table of pages of a size, a power of two, whose idle pages are counted in
-// counts.
-func New(pageBytes uint64, counts *Counts) *Table {
-	return &Table{counts: counts, shift: uint(bits.TrailingZeros64(pageBytes))}
+// counts. largeBytes, a larger power of two, is the size of its large pages; 0: it has
+// none.
+func New(pageBytes, largeBytes uint64, counts *Counts) *Table {
+	return &Table{counts: counts, shift: uint(bits.TrailingZeros64(pageBytes)), largeBytes: largeBytes}
 }
 
 // Shift is the logarithm of the size of a page.
@@ -71,7 +79,7 @@ func (t *Table) RunOf(offset, size uint64) Run {
 }
 
 // Touch counts a block in; false, and nothing is changed, when not all of its
-// pages are mapped.
+// pages are mapped, or it would have a part of a large one.
 func (t *Table) Touch(offset, size uint64) bool {
 	first, last := offset>>t.shift, (offset+size-1)>>t.shift
 	if first == last && first < uint64(len(t.entries)) {
@@ -80,13 +88,13 @@ func (t *Table) Touch(offset, size uint64) bool {
 			return true
 		}
 	}
+	if last >= uint64(len(t.entries)) || t.largeBytes != 0 && t.splits(offset, offset+size) {
+		return false
+	}
 	return t.touchRun(first, last)
 }
 
 func (t *Table) touchRun(first, last uint64) bool {
-	if last >= uint64(len(t.entries)) {
-		return false
-	}
 	from, to := t.fresh(first, last)
 	if from < to {
 		if !allSet(t.mapped, from, to) {
@@ -117,6 +125,40 @@ func (t *Table) Release(offset, size uint64) {
 		clearBits(t.busy, from, to)
 		t.counts.Idle += to - from
 	}
+}
+
+// IsLarge says that a page is a part of a large one.
+func (t *Table) IsLarge(page uint64) bool {
+	return page < uint64(len(t.entries)) && t.entries[page].large
+}
+
+// Whole is the pages that are dropped with a page: those of the large page that it is a
+// part of, or only itself.
+func (t *Table) Whole(page uint64) Run {
+	if !t.entries[page].large {
+		return Run{page, page}
+	}
+	first := page &^ (t.largePages() - 1)
+	return Run{first, first + t.largePages() - 1}
+}
+
+// largePages is how many pages of the table a large page is long.
+func (t *Table) largePages() uint64 { return t.largeBytes >> t.shift }
+
+// SetLarge notes a large page that was mapped: it is idle.
+func (t *Table) SetLarge(first uint64, page device.Page) {
+	end := first + t.largePages()
+	for at := first; at < end; at++ {
+		t.entries[at].page, t.entries[at].large = page, true
+	}
+	setBits(t.mapped, first, end)
+	t.counts.Idle += end - first
+}
+
+// splits says that a block from offset to end would have a part of a large page.
+func (t *Table) splits(offset, end uint64) bool {
+	inside := t.largeBytes - 1
+	return offset&inside != 0 && t.IsLarge(offset>>t.shift) || end&inside != 0 && t.IsLarge((end-1)>>t.shift)
 }
 
 // fresh is the part [from, to) of a block's pages that no other block is in.
@@ -189,12 +231,14 @@ func (t *Table) Set(first uint64, pages []device.Page) {
 	t.counts.Idle += uint64(len(pages))
 }
 
-// Drop forgets a mapped, idle page and gives it.
+// Drop forgets a mapped, idle page and gives it; of a large one, all of it.
 func (t *Table) Drop(page uint64) device.Page {
-	was := t.entries[page].page
-	t.entries[page].page = 0
-	t.mapped[page>>6] &^= 1 << (page & 63)
-	t.counts.took(1)
+	was, run := t.entries[page].page, t.Whole(page)
+	for at := run.First; at <= run.Last; at++ {
+		t.entries[at].page, t.entries[at].large = 0, false
+	}
+	clearBits(t.mapped, run.First, run.Last+1)
+	t.counts.took(run.Count())
 	return was
 }
 
@@ -205,7 +249,7 @@ func (t *Table) idleIn(word int) uint64 { return t.mapped[word] &^ t.busy[word] 
 func (t *Table) Idle() iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		for word := range t.mapped {
-			for idle := t.idleIn(word); idle != 0; idle &= idle - 1 {
+			for idle := t.idleIn(word); idle != 0; idle &= (idle - 1) & t.idleIn(word) {
 				if !yield(uint64(word)<<6 + uint64(bits.TrailingZeros64(idle))) {
 					return
 				}
@@ -221,10 +265,10 @@ func (t *Table) IdleFromTheTop() iter.Seq[uint64] {
 		for word := len(t.mapped) - 1; word >= 0; word-- {
 			for idle := t.idleIn(word); idle != 0; {
 				bit := uint64(bits.Len64(idle) - 1)
-				idle &^= 1 << bit
 				if !yield(uint64(word)<<6 + bit) {
 					return
 				}
+				idle &= (1<<bit - 1) & t.idleIn(word)
 			}
 		}
 	}
@@ -233,7 +277,8 @@ func (t *Table) IdleFromTheTop() iter.Seq[uint64] {
 // Len is how many pages the table has entries for.
 func (t *Table) Len() uint64 { return uint64(len(t.entries)) }
 
-// Page is what is mapped at a page of the table; 0: nothing.
+// Page is what is mapped at a page of the table; 0: nothing. All parts of a large page
+// have the same.
 func (t *Table) Page(page uint64) device.Page { return t.entries[page].page }
 
 // Ends counts the blocks that start or end in a page of the table.

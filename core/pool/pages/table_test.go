@@ -19,7 +19,31 @@ type span struct{ offset, size uint64 }
 // naive is the obvious form of a table: what is mapped by page, and all blocks.
 type naive struct {
 	mapped map[uint64]device.Page
+	// large is the first pages of large ones.
+	large  map[uint64]bool
 	blocks []span
+}
+
+// largePages is how many pages a large one is long.
+const largePages = 4
+
+// whole is the pages that go with a page.
+func (n *naive) whole(page uint64) Run {
+	if first := page / largePages * largePages; n.large[first] {
+		return Run{first, first + largePages - 1}
+	}
+	return Run{page, page}
+}
+
+// splits says that a block would have a part of a large page.
+func (n *naive) splits(offset, size uint64) bool {
+	for page := offset / pageBytes; page <= (offset+size-1)/pageBytes; page++ {
+		if whole := n.whole(page); whole.Count() > 1 &&
+			(whole.First*pageBytes < offset || (whole.Last+1)*pageBytes > offset+size) {
+			return true
+		}
+	}
+	return false
 }
 
 // of says how many blocks touch a page, and how many start or end in it.
@@ -62,6 +86,7 @@ func agrees(t *testing.T, n *naive, table *Table, counts *Counts) {
 		require.Equal(t, touch > 0, table.IsBusy(page), "page %d", page)
 		require.Equal(t, ends, table.Ends(page), "page %d", page)
 		require.Equal(t, n.mapped[page], table.Page(page), "page %d", page)
+		require.Equal(t, n.whole(page), table.Whole(page), "page %d", page)
 		if touch > 0 {
 			busy++
 		} else if n.mapped[page] != 0 {
@@ -100,25 +125,33 @@ func agreeStretches(t *testing.T, n *naive, table *Table) {
 	t.Helper()
 	const step = 64
 	from, to := uint64(7*step), table.Len()*pageBytes+pageBytes
-	seen := map[uint64]bool{}
-	table.EachMapped(from, to-from, func(offset, length uint64) {
-		for at := offset; at < offset+length; at += step {
-			seen[at] = true
+	seen, small := map[uint64]bool{}, map[uint64]bool{}
+	note := func(in map[uint64]bool) func(offset, length uint64) {
+		return func(offset, length uint64) {
+			for at := offset; at < offset+length; at += step {
+				in[at] = true
+			}
 		}
-	})
+	}
+	table.EachMapped(from, to-from, note(seen))
+	table.EachSmall(from, to-from, note(small))
 	for at := from; at < to; at += step {
 		if want := n.mapped[at/pageBytes] != 0; want != seen[at] {
 			require.Equal(t, want, seen[at], "byte %d", at)
+		}
+		if want := n.mapped[at/pageBytes] != 0 && n.whole(at/pageBytes).Count() == 1; want != small[at] {
+			require.Equal(t, want, small[at], "byte %d", at)
 		}
 	}
 }
 
 // TestTableIsANaiveOne maps, touches, leaves and drops at random.
 func TestTableIsANaiveOne(t *testing.T) {
-	for seed := range uint64(12) {
+	for seed := range uint64(24) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		counts := &Counts{}
-		table, n := New(pageBytes, counts), &naive{mapped: map[uint64]device.Page{}}
+		large := seed % 2 * largePages * pageBytes
+		table, n := New(pageBytes, large, counts), &naive{mapped: map[uint64]device.Page{}, large: map[uint64]bool{}}
 		const last = 150
 		serial := device.Page(0)
 		for step := range 400 {
@@ -127,6 +160,18 @@ func TestTableIsANaiveOne(t *testing.T) {
 				first := random.Uint64N(last)
 				run := Run{first, min(first+random.Uint64N(70), last)}
 				require.NoError(t, table.Reach(run.Last))
+				for first := range table.Bare(run.First*pageBytes+random.Uint64N(2)*64, run.Count()*pageBytes-64*random.Uint64N(2)) {
+					if first+largePages-1 > run.Last || random.IntN(3) == 0 {
+						continue
+					}
+					serial++
+					table.SetLarge(first, serial)
+					n.large[first] = true
+					for page := first; page < first+largePages; page++ {
+						require.Zero(t, n.mapped[page])
+						n.mapped[page] = serial
+					}
+				}
 				for missing := range table.Missing(run) {
 					pages := make([]device.Page, missing.Count())
 					for i := range pages {
@@ -141,13 +186,13 @@ func TestTableIsANaiveOne(t *testing.T) {
 				for page := range table.Idle() {
 					if random.IntN(8) == 0 {
 						require.Equal(t, n.mapped[page], table.Drop(page))
-						delete(n.mapped, page)
+						n.drop(page)
 					}
 				}
 			case 2, 3:
 				size := 64 * (1 + random.Uint64N([...]uint64{3, 100, 700}[random.IntN(3)]))
 				if random.IntN(3) == 0 {
-					size = pageBytes * (1 + random.Uint64N(3))
+					size = pageBytes * (1 + random.Uint64N(3+large/pageBytes))
 				}
 				offset := 64 * random.Uint64N(last*pageBytes/64)
 				if random.IntN(2) == 0 {
@@ -166,12 +211,39 @@ func TestTableIsANaiveOne(t *testing.T) {
 	}
 }
 
+// drop forgets a page, and the others of a large one.
+func (n *naive) drop(page uint64) {
+	whole := n.whole(page)
+	for at := whole.First; at <= whole.Last; at++ {
+		delete(n.mapped, at)
+	}
+	delete(n.large, whole.First)
+}
+
 func touchSome(t *testing.T, n *naive, table *Table, offset, size, count uint64) {
 	t.Helper()
 	if !n.isFree(offset, size*count) {
 		return
 	}
 	want := n.isMapped(offset, size*count)
+	for i := range count {
+		want = want && !n.splits(offset+i*size, size)
+	}
+	var split []Run
+	for page := range table.Split(offset, size, count) {
+		split = append(split, table.Whole(page))
+	}
+	for page := offset / pageBytes; page <= (offset+size*count-1)/pageBytes; page++ {
+		cut := false
+		for i := range count {
+			from, end := offset+i*size, offset+(i+1)*size
+			if from < (page+1)*pageBytes && page*pageBytes < end {
+				whole := n.whole(page)
+				cut = cut || whole.Count() > 1 && (whole.First*pageBytes < from || (whole.Last+1)*pageBytes > end)
+			}
+		}
+		require.Equal(t, cut, slices.Contains(split, n.whole(page)), "page %d", page)
+	}
 	if count == 1 {
 		require.Equal(t, want, table.Touch(offset, size))
 	} else {
@@ -204,7 +276,7 @@ func TestATableThatCannotGrowStaysAsItIs(t *testing.T) {
 	if !offheap.Pages {
 		t.Skip("tables are on the Go heap")
 	}
-	table := New(pageBytes, &Counts{})
+	table := New(pageBytes, 0, &Counts{})
 	require.NoError(t, table.Reach(10))
 	long := table.Len()
 	before := offheap.SetLimit(offheap.Mapped())

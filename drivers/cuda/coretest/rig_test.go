@@ -149,6 +149,7 @@ type program struct {
 var programs = []program{
 	{"pool over pages", poolProgram(true)},
 	{"pool over segments", poolProgram(false)},
+	{"pool with large pages", largeProgram},
 	{"virtual pool", virtualProgram},
 	{"elastic pool", sharedProgram},
 	{"manager", managerProgram},

@@ -741,7 +741,8 @@ class ferrum_pool_config(ctypes.Structure):
     # (they go back only when they are asked for).
     ready_pages: int
     # Size of the memory's pages, a power of two of at least ferrum_page_sizes.minimum_bytes; 0:
-    # what the device recommends. Not heeded over segments.
+    # what the device recommends, and on CUDA pages of 32 MiB as well where a block contains them as
+    # a whole. Not heeded over segments.
     physical_page_bytes: int
     # FERRUM_SEGMENTS_*. With FERRUM_SEGMENTS_STREAM_ORDERED, FERRUM_PAGING_AUTO is off and
     # FERRUM_PAGING_ON is FERRUM_ERROR_INVALID_CONFIG.

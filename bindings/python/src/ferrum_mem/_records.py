@@ -271,7 +271,8 @@ class PoolConfig:
             None (8, and at most one for 64 pages in use), or READY_PAGES_ALL (they go back only
             when they are asked for).
         physical_page_bytes: size of the memory's pages, a power of two of at least
-            PageSizes.minimum_bytes; 0: what the device recommends. Not heeded over segments.
+            PageSizes.minimum_bytes; 0: what the device recommends, and on CUDA pages of 32 MiB as
+            well where a block contains them as a whole. Not heeded over segments.
         segment_source: SegmentSource. With SegmentSource.STREAM_ORDERED, Paging.AUTO is off and
             Paging.ON is InvalidConfigError.
     """

@@ -1112,8 +1112,9 @@ pub struct ferrum_pool_config {
     /// or FERRUM_READY_PAGES_ALL (they go back only when they are asked for).
     pub ready_pages: u32,
     /// Size of the memory's pages, a power of two of at least
-    /// ferrum_page_sizes.minimum_bytes; 0: what the device recommends. Not heeded
-    /// over segments.
+    /// ferrum_page_sizes.minimum_bytes; 0: what the device recommends, and on
+    /// CUDA pages of 32 MiB as well where a block contains them as a whole. Not
+    /// heeded over segments.
     pub physical_page_bytes: u64,
     /// FERRUM_SEGMENTS_\*. With FERRUM_SEGMENTS_STREAM_ORDERED, FERRUM_PAGING_AUTO is
     /// off and FERRUM_PAGING_ON is FERRUM_ERROR_INVALID_CONFIG.

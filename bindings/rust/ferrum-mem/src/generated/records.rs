@@ -367,8 +367,9 @@ pub struct PoolConfig {
     /// or [`ReadyPages::All`](crate::ReadyPages::All) (they go back only when they are asked for).
     pub ready_pages: ReadyPages,
     /// Size of the memory's pages, a power of two of at least
-    /// [`PageSizes::minimum_bytes`](crate::PageSizes::minimum_bytes); 0: what the device recommends. Not heeded
-    /// over segments.
+    /// [`PageSizes::minimum_bytes`](crate::PageSizes::minimum_bytes); 0: what the device recommends, and on
+    /// CUDA pages of 32 MiB as well where a block contains them as a whole. Not
+    /// heeded over segments.
     pub physical_page_bytes: u64,
     /// [`SegmentSource`](crate::SegmentSource). With [`SegmentSource::StreamOrdered`](crate::SegmentSource::StreamOrdered), [`Paging::Auto`](crate::Paging::Auto) is
     /// off and [`Paging::On`](crate::Paging::On) is [`ErrorKind::InvalidConfig`](crate::ErrorKind::InvalidConfig).
