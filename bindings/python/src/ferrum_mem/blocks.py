@@ -351,9 +351,34 @@ class PoolBlock(HostBuffer, DeviceArray):
                 overwritten; the block is free all the same.
             ViewExistsError: a view still looks into the block; nothing has changed.
         """
-        if size_bytes is None and self._record is None:
-            self._free_plainly(stream)
+        if size_bytes is not None or self._record is not None:
+            self._free_by_record(stream, size_bytes)
             return
+        named = None if stream is None else optional_handle(stream)
+        try:
+            blocks = self._blocks
+            del self._blocks
+        except AttributeError:
+            # It was freed before, or somebody has just made its record.
+            self._free_by_record(stream, None)
+            return
+        self._is_freed = True
+        if not blocks.ended:
+            status = blocks.free(self.address, self._stream, named)
+            if status < 0:
+                self._free_failed(blocks, status)
+
+    def _free_failed(self, blocks: LiveBlocks, status: int) -> None:
+        if status == _abi.FERRUM_ERROR_FORKED:
+            # The block is the parent process's.
+            return
+        if status != _abi.FERRUM_ERROR_CORRUPTED:
+            # What is damaged is gone all the same; any other one is as live as before.
+            self._is_freed = False
+            self._blocks = blocks
+        _native.check(status)
+
+    def _free_by_record(self, stream: Stream | None, size_bytes: int | None) -> None:
         record = self._owned
         record.size_bytes = None if size_bytes is None else u64("size_bytes", size_bytes)
         try:
@@ -378,29 +403,6 @@ class PoolBlock(HostBuffer, DeviceArray):
             self.free()
         else:
             super().__exit__(kind, error, traceback)
-
-    def _free_plainly(self, stream: Stream | None) -> None:
-        """Frees a block that has no record."""
-        named = None if stream is None else optional_handle(stream)
-        try:
-            blocks = self._blocks
-            del self._blocks
-        except AttributeError:
-            # Freed before, or somebody has just made its record.
-            if self._record is not None:
-                self._record.close_on(stream)
-            return
-        self._is_freed = True
-        if blocks.ended:
-            return
-        status = blocks.free(self.address, self._stream, named)
-        if status >= 0 or status == _abi.FERRUM_ERROR_FORKED:
-            return
-        if status != _abi.FERRUM_ERROR_CORRUPTED:
-            # What is damaged is gone all the same; any other one is as live as before.
-            self._is_freed = False
-            self._blocks = blocks
-        _native.check(status)
 
     def __del__(self, _is_exiting: Callable[[], bool] = sys.is_finalizing) -> None:
         # Not at the exit of the interpreter: whatever is in use stays in use.
