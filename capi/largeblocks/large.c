@@ -188,7 +188,7 @@ static bool fm_loan_alloc(struct fm_loan *loan, uint64_t size_bytes,
     struct fm_page_run pages =
         fm_pages_of(&loan->pages, offset, sizes.allocated);
     if (loan->pages.entries != 0) {
-        if (!fm_pages_may_touch(&loan->pages, &pages))
+        if (!fm_pages_may_touch(&loan->pages, &pages, offset, sizes.allocated))
             return false;
         fm_pages_touch(&loan->pages, &pages);
     }

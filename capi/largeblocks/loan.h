@@ -39,7 +39,17 @@ struct fm_loan_places {
     struct fm_few_run few[FM_LOAN_FEW];
 };
 
+/** A page: what is mapped, how many blocks start or end in it, and whether it is a part
+ *  of a large one. */
+struct fm_page {
+    uint64_t page;
+    uint32_t blocks;
+    uint8_t large;
+};
+
 struct fm_loan_pages {
+    /** 0: there are no large pages. */
+    uint64_t large_bytes;
     uint64_t shift, count;
     /** 0: the segment has no pages. */
     uint64_t entries, mapped, busy;

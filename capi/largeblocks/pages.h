@@ -10,12 +10,6 @@
 
 #include "loan.h"
 
-/** A page: what is mapped, and how many blocks start or end in it. */
-struct fm_page {
-    uint64_t page;
-    uint32_t blocks;
-};
-
 /** The pages of a block, and those of them that no other block is in: [from, to). */
 struct fm_page_run {
     uint64_t first, last;
@@ -72,10 +66,24 @@ static inline void fm_bits_write(uint64_t *words, uint64_t from, uint64_t to,
     }
 }
 
-/** Says whether all pages of a new block are mapped. */
+/* Says whether a block would have a part of a large page. */
+static inline bool fm_pages_splits(const struct fm_loan_pages *pages,
+                                   const struct fm_page_run *run,
+                                   uint64_t offset, uint64_t size) {
+    const struct fm_page *entries = fm_pages(pages);
+    uint64_t inside = pages->large_bytes - 1;
+    return ((offset & inside) != 0 && entries[run->first].large) ||
+           (((offset + size) & inside) != 0 && entries[run->last].large);
+}
+
+/** Says whether all pages of a new block are mapped, and none of them is large of which
+ *  it would have a part. */
 static inline bool fm_pages_may_touch(const struct fm_loan_pages *pages,
-                                      struct fm_page_run *run) {
+                                      struct fm_page_run *run, uint64_t offset,
+                                      uint64_t size) {
     if (run->last >= pages->count)
+        return false;
+    if (pages->large_bytes != 0 && fm_pages_splits(pages, run, offset, size))
         return false;
     fm_pages_fresh(pages, run, 0);
     return run->from >= run->to ||

@@ -82,9 +82,21 @@ type FewRun struct {
 	At           uint64
 }
 
-// Pages is the table of the pages of the segment: Entries has 16 bytes for each, and Mapped
-// and Busy a bit.
+// Page is a page of a segment.
+type Page struct {
+	// Page is what is mapped; 0: nothing.
+	Page uint64
+	// Blocks counts those that start or end in the page.
+	Blocks uint32
+	// Large says that it is a part of a large page.
+	Large bool
+}
+
+// Pages is the table of the pages of the segment: Entries has a Page for each, and Mapped
+// and Busy a bit. LargeBytes is how long a large page is, of which a block has all or
+// nothing; 0: there are none.
 type Pages struct {
+	LargeBytes            uint64
 	Shift, Count          uint64
 	Entries, Mapped, Busy uint64
 	// Idle is how many mapped pages of the pool no block touches, and Low the least of it

@@ -1,12 +1,12 @@
 package rangealloc_test
 
 import (
-	"math/rand/v2"
 	"bytes"
 	"cmp"
 	"fmt"
 	"math"
 	"math/bits"
+	"math/rand/v2"
 	"slices"
 	"testing"
 

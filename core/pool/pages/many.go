@@ -20,7 +20,7 @@ func (t *Table) TouchMany(offset, size, count uint64) bool {
 		return true
 	}
 	for page := first; page <= last; page++ {
-		if t.entries[page].blocks == 0 && !t.IsMapped(page) {
+		if t.entries[page].Blocks == 0 && !t.IsMapped(page) {
 			return false
 		}
 	}
@@ -32,11 +32,11 @@ func (t *Table) TouchMany(offset, size, count uint64) bool {
 	}
 	for page := first; page <= last; page++ {
 		e := &t.entries[page]
-		if e.blocks == 0 {
+		if e.Blocks == 0 {
 			setBits(t.busy, page, page+1)
 			t.counts.took(1)
 		}
-		e.blocks += t.inPage(page, offset, size, end)
+		e.Blocks += t.inPage(page, offset, size, end)
 	}
 	return true
 }
@@ -59,7 +59,7 @@ func (t *Table) ReleaseMany(offset, size, count uint64) {
 	}
 	for page := offset >> t.shift; page <= (end-1)>>t.shift; page++ {
 		e := &t.entries[page]
-		if e.blocks -= t.inPage(page, offset, size, end); e.blocks == 0 {
+		if e.Blocks -= t.inPage(page, offset, size, end); e.Blocks == 0 {
 			clearBits(t.busy, page, page+1)
 			t.counts.Idle++
 		}
@@ -75,9 +75,9 @@ func (t *Table) wholePages(offset, size uint64) bool {
 func (t *Table) countWhole(first, last, size uint64, more uint32) {
 	entries, pages := t.entries[first:last+1], size>>t.shift
 	for at := uint64(0); at < uint64(len(entries)); at += pages {
-		entries[at].blocks += more
+		entries[at].Blocks += more
 		if pages > 1 {
-			entries[at+pages-1].blocks += more
+			entries[at+pages-1].Blocks += more
 		}
 	}
 }

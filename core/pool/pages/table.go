@@ -44,23 +44,13 @@ type Table struct {
 	shift  uint
 	// largeBytes is how long a large page is; 0: the table has none.
 	largeBytes uint64
-	entries    []entry
+	entries    []lending.Page
 	// mapped and busy have a bit for each page. A page that is mapped and not busy
 	// is idle.
 	mapped, busy []uint64
 
-	entryMemory              offheap.Table[entry]
+	entryMemory              offheap.Table[lending.Page]
 	mappedMemory, busyMemory offheap.Table[uint64]
-}
-
-// entry is one page.
-type entry struct {
-	// page is what is mapped; 0: nothing.
-	page device.Page
-	// large says that it is a part of a large page.
-	large bool
-	// blocks counts those that start or end in the page.
-	blocks uint32
 }
 
 // New makes a table of pages of a size, a power of two, whose idle pages are counted in
@@ -83,8 +73,8 @@ func (t *Table) RunOf(offset, size uint64) Run {
 func (t *Table) Touch(offset, size uint64) bool {
 	first, last := offset>>t.shift, (offset+size-1)>>t.shift
 	if first == last && first < uint64(len(t.entries)) {
-		if e := &t.entries[first]; e.blocks != 0 {
-			e.blocks++
+		if e := &t.entries[first]; e.Blocks != 0 {
+			e.Blocks++
 			return true
 		}
 	}
@@ -103,9 +93,9 @@ func (t *Table) touchRun(first, last uint64) bool {
 		setBits(t.busy, from, to)
 		t.counts.took(to - from)
 	}
-	t.entries[first].blocks++
+	t.entries[first].Blocks++
 	if first != last {
-		t.entries[last].blocks++
+		t.entries[last].Blocks++
 	}
 	return true
 }
@@ -113,13 +103,13 @@ func (t *Table) touchRun(first, last uint64) bool {
 // Release counts a block out.
 func (t *Table) Release(offset, size uint64) {
 	first, last := offset>>t.shift, (offset+size-1)>>t.shift
-	if e := &t.entries[first]; first == last && e.blocks > 1 {
-		e.blocks--
+	if e := &t.entries[first]; first == last && e.Blocks > 1 {
+		e.Blocks--
 		return
 	}
-	t.entries[first].blocks--
+	t.entries[first].Blocks--
 	if first != last {
-		t.entries[last].blocks--
+		t.entries[last].Blocks--
 	}
 	if from, to := t.fresh(first, last); from < to {
 		clearBits(t.busy, from, to)
@@ -129,13 +119,13 @@ func (t *Table) Release(offset, size uint64) {
 
 // IsLarge says that a page is a part of a large one.
 func (t *Table) IsLarge(page uint64) bool {
-	return page < uint64(len(t.entries)) && t.entries[page].large
+	return page < uint64(len(t.entries)) && t.entries[page].Large
 }
 
 // Whole is the pages that are dropped with a page: those of the large page that it is a
 // part of, or only itself.
 func (t *Table) Whole(page uint64) Run {
-	if !t.entries[page].large {
+	if !t.entries[page].Large {
 		return Run{page, page}
 	}
 	first := page &^ (t.largePages() - 1)
@@ -149,7 +139,7 @@ func (t *Table) largePages() uint64 { return t.largeBytes >> t.shift }
 func (t *Table) SetLarge(first uint64, page device.Page) {
 	end := first + t.largePages()
 	for at := first; at < end; at++ {
-		t.entries[at].page, t.entries[at].large = page, true
+		t.entries[at].Page, t.entries[at].Large = uint64(page), true
 	}
 	setBits(t.mapped, first, end)
 	t.counts.Idle += end - first
@@ -164,10 +154,10 @@ func (t *Table) splits(offset, end uint64) bool {
 // fresh is the part [from, to) of a block's pages that no other block is in.
 func (t *Table) fresh(first, last uint64) (from, to uint64) {
 	from, to = first, last+1
-	if t.entries[first].blocks != 0 {
+	if t.entries[first].Blocks != 0 {
 		from++
 	}
-	if first != last && t.entries[last].blocks != 0 {
+	if first != last && t.entries[last].Blocks != 0 {
 		to--
 	}
 	return from, to
@@ -225,7 +215,7 @@ func (t *Table) Missing(r Run) iter.Seq[Run] {
 // Set notes pages that were mapped: they are idle.
 func (t *Table) Set(first uint64, pages []device.Page) {
 	for i, page := range pages {
-		t.entries[first+uint64(i)].page = page
+		t.entries[first+uint64(i)].Page = uint64(page)
 	}
 	setBits(t.mapped, first, first+uint64(len(pages)))
 	t.counts.Idle += uint64(len(pages))
@@ -233,9 +223,9 @@ func (t *Table) Set(first uint64, pages []device.Page) {
 
 // Drop forgets a mapped, idle page and gives it; of a large one, all of it.
 func (t *Table) Drop(page uint64) device.Page {
-	was, run := t.entries[page].page, t.Whole(page)
+	was, run := device.Page(t.entries[page].Page), t.Whole(page)
 	for at := run.First; at <= run.Last; at++ {
-		t.entries[at].page, t.entries[at].large = 0, false
+		t.entries[at].Page, t.entries[at].Large = 0, false
 	}
 	clearBits(t.mapped, run.First, run.Last+1)
 	t.counts.took(run.Count())
@@ -279,10 +269,10 @@ func (t *Table) Len() uint64 { return uint64(len(t.entries)) }
 
 // Page is what is mapped at a page of the table; 0: nothing. All parts of a large page
 // have the same.
-func (t *Table) Page(page uint64) device.Page { return t.entries[page].page }
+func (t *Table) Page(page uint64) device.Page { return device.Page(t.entries[page].Page) }
 
 // Ends counts the blocks that start or end in a page of the table.
-func (t *Table) Ends(page uint64) uint64 { return uint64(t.entries[page].blocks) }
+func (t *Table) Ends(page uint64) uint64 { return uint64(t.entries[page].Blocks) }
 
 // MappedCount counts the mapped pages.
 func (t *Table) MappedCount() uint64 { return count(t.mapped) }
@@ -314,7 +304,7 @@ func (t *Table) Lend(to *lending.Pages) bool {
 	if !entriesShared || !mappedShared || !busyShared {
 		return false
 	}
-	to.Shift, to.Count = uint64(t.shift), t.Len()
+	to.Shift, to.Count, to.LargeBytes = uint64(t.shift), t.Len(), t.largeBytes
 	to.Entries, to.Mapped, to.Busy = entries, mapped, busy
 	to.Idle, to.Low = t.counts.Idle, t.counts.Low
 	return true
