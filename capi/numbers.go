@@ -33,4 +33,5 @@ var (
 var (
 	_ = [1]struct{}{}[device.BackingMovable-C.FERRUM_BACKING_MOVABLE]
 	_ = [1]struct{}{}[device.BackingPrivate-C.FERRUM_BACKING_PRIVATE]
+	_ = [1]struct{}{}[device.BackingRDMA-C.FERRUM_BACKING_RDMA]
 )

@@ -52,6 +52,8 @@ type Info struct {
 	Managed       bool
 	Registrar     bool
 	StreamOrdered bool
+	// RDMAPages says that pages can have BackingRDMA.
+	RDMAPages bool
 }
 
 // MemoryReading is what the device itself reports, everybody's use included.

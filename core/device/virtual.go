@@ -19,6 +19,10 @@ const (
 	// BackingShareable pages are movable ones that Exporter can give to other
 	// processes. A device without that capability has none: CodeUnsupported.
 	BackingShareable
+	// BackingRDMA pages are movable ones that cards of other makers, such as those of a
+	// network, read and write without the host. A device where Info().RDMAPages is false has
+	// none: CodeUnsupported.
+	BackingRDMA
 )
 
 // Access is what may be done with mapped memory.

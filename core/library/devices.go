@@ -25,6 +25,7 @@ const (
 	CapabilityManagedMemory    uint64 = 1 << 8
 	CapabilityRegisteredMemory uint64 = 1 << 9
 	CapabilityStreamOrdered    uint64 = 1 << 10
+	CapabilityRDMAPages        uint64 = 1 << 11
 )
 
 // DeviceInfo describes an open device.
@@ -241,6 +242,9 @@ func capabilities(info device.Info) uint64 {
 	}
 	if info.StreamOrdered {
 		set |= CapabilityStreamOrdered
+	}
+	if info.RDMAPages {
+		set |= CapabilityRDMAPages
 	}
 	return set
 }

@@ -74,11 +74,16 @@ func (c *PhysicalConfig) check(op string, e *engine.Engine, granularity device.G
 		return device.Errorf(device.CodeInvalidConfig, op, "name %q has %d bytes, at most %d are allowed",
 			c.Name, len(c.Name), MaxNameBytes).On(e.ID())
 	}
-	if c.Backing < device.BackingMovable || c.Backing > device.BackingShareable {
+	if c.Backing < device.BackingMovable || c.Backing > device.BackingRDMA {
 		return device.Errorf(device.CodeInvalidConfig, op, "backing %d is not known", c.Backing).On(e.ID())
 	}
 	if c.Backing == device.BackingShareable && !e.Info().Exporter {
 		return device.Errorf(device.CodeUnsupported, op, "backing %d: the device has no pages for other processes",
+			c.Backing).On(e.ID())
+	}
+	if c.Backing == device.BackingRDMA && !e.Info().RDMAPages {
+		return device.Errorf(device.CodeUnsupported, op,
+			"backing %d: the device has no pages that cards of other makers read and write (GPUDirect RDMA for virtual memory)",
 			c.Backing).On(e.ID())
 	}
 	if c.PageBytes == 0 {

@@ -189,6 +189,7 @@ func (d *Driver) describe(index int32) (found, error) {
 	one.info.Linker = one.info.PinnedHost || one.info.Peer && len(d.lacking[groupPeerAccess]) == 0
 	one.info.Exporter = shareDescriptors && one.info.VirtualMemory && len(d.lacking[groupShareable]) == 0 &&
 		d.attribute(one.handle, attributeDescriptor) != 0
+	one.info.RDMAPages = one.info.VirtualMemory && d.attribute(one.handle, attributeRDMA) != 0
 	one.info.ProcessSharer = dl.HasStructs && len(d.lacking[groupIPC]) == 0 &&
 		d.attribute(one.handle, attributeUnified) != 0
 	return one, nil

@@ -15,9 +15,11 @@ type pageProperties struct {
 	kind     int32    // type
 	handles  int32    // requestedHandleTypes
 	location location // location
-	// A pointer for Windows, and flags.
-	_ uintptr
-	_ [8]byte
+	// A pointer for Windows, and how the memory is compressed.
+	_    uintptr
+	_    uint8
+	rdma uint8 // allocFlags.gpuDirectRDMACapable
+	_    [6]byte
 }
 
 // poolProperties is CUmemPoolProps: 88 bytes, of which later versions use more.
@@ -109,5 +111,6 @@ const (
 	attributeConcurrent = 89  // CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS
 	attributeRegister   = 99  // CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED
 	attributeMapHost    = 19  // CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY
+	attributeRDMA       = 110 // CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED
 	attributeOrdered    = 115 // CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED
 )

@@ -42,6 +42,9 @@ func (v *virtualMemory) pageProperties(backing device.Backing) *pageProperties {
 	if backing == device.BackingShareable {
 		properties.handles = handleFileDescriptor
 	}
+	if backing == device.BackingRDMA {
+		properties.rdma = 1
+	}
 	return properties
 }
 

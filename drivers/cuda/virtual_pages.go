@@ -23,9 +23,11 @@ func (o *openDevice) Create(pages []device.Page, pageBytes uint64, backing devic
 	case bits.OnesCount64(pageBytes) != 1 || pageBytes < v.granularity.MinimumBytes:
 		return o.ctx.errorf(device.CodeInvalidPageSize, op,
 			"page size %d: want a power of two of at least %d", pageBytes, v.granularity.MinimumBytes)
-	case backing < device.BackingMovable || backing > device.BackingShareable:
-		return o.ctx.errorf(device.CodeInvalidArgument, op, "backing %d: want %d (movable), %d (private) or %d (shareable)",
-			backing, device.BackingMovable, device.BackingPrivate, device.BackingShareable)
+	case backing < device.BackingMovable || backing > device.BackingRDMA:
+		return o.ctx.errorf(device.CodeInvalidArgument, op, "backing %d: want %d (movable), %d (private), %d (shareable) or %d (RDMA)",
+			backing, device.BackingMovable, device.BackingPrivate, device.BackingShareable, device.BackingRDMA)
+	case backing == device.BackingRDMA && !o.info.RDMAPages:
+		return o.ctx.errorf(device.CodeUnsupported, op, "the device or its driver has no GPUDirect RDMA for virtual memory")
 	case backing == device.BackingShareable && !o.info.Exporter:
 		return o.startExport(op)
 	case pageBytes > o.info.TotalBytes/uint64(len(pages)):

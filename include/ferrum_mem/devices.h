@@ -236,6 +236,8 @@ FERRUM_API ferrum_status ferrum_host_get_info(ferrum_host_info *info_out);
 #define FERRUM_CAPABILITY_REGISTERED_MEMORY (UINT64_C(1) << 9)
 /** Pools can have FERRUM_SEGMENTS_STREAM_ORDERED. */
 #define FERRUM_CAPABILITY_STREAM_ORDERED (UINT64_C(1) << 10)
+/** Virtual and elastic pools can have FERRUM_BACKING_RDMA. */
+#define FERRUM_CAPABILITY_RDMA_PAGES (UINT64_C(1) << 11)
 
 /** Description of an open device.
  *  @go library.DeviceInfo */

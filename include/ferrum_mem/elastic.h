@@ -59,7 +59,7 @@ typedef struct ferrum_elastic_pool_config {
      *  @none FERRUM_READY_PAGES_AUTO
      *  @read readyPages */
     uint32_t ready_pages;
-    /** FERRUM_BACKING_MOVABLE or FERRUM_BACKING_PRIVATE */
+    /** FERRUM_BACKING_MOVABLE, FERRUM_BACKING_PRIVATE or FERRUM_BACKING_RDMA */
     ferrum_backing backing;
 } ferrum_elastic_pool_config;
 

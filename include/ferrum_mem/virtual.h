@@ -61,6 +61,11 @@ typedef int32_t ferrum_backing;
 /** Movable, and ferrum_vpool_export() gives it to other processes; a device without
  *  FERRUM_CAPABILITY_EXPORTED_PAGES has none. On the host each page is a file. */
 #define FERRUM_BACKING_SHAREABLE 2
+/** Movable, and cards of other makers, such as those of a network, read and write it
+ *  without the host (GPUDirect RDMA) once they are told of it; a device without
+ *  FERRUM_CAPABILITY_RDMA_PAGES has none. Such a card has to let go of a range before
+ *  its pages go. */
+#define FERRUM_BACKING_RDMA 3
 
 /** Settings of a virtual pool.
  *  @go vmm.Config */

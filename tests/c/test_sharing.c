@@ -274,6 +274,13 @@ static void peers_and_capabilities(void **data) {
     assert_ok(ferrum_device_get_info(s->devices[0], &info));
     assert_true(info.capabilities & FERRUM_CAPABILITY_EXPORTED_PAGES);
     assert_false(info.capabilities & FERRUM_CAPABILITY_SHARED_MEMORY);
+    assert_false(info.capabilities & FERRUM_CAPABILITY_RDMA_PAGES);
+    ferrum_vpool_config config = FERRUM_VPOOL_CONFIG_INIT;
+    config.capacity_bytes = 8 << 20;
+    config.backing = FERRUM_BACKING_RDMA;
+    ferrum_vpool pool;
+    assert_error(ferrum_vpool_create(s->devices[0], &config, &pool),
+                 FERRUM_ERROR_UNSUPPORTED, "GPUDirect RDMA");
     assert_ok(ferrum_device_grant_peer(s->devices[0], s->devices[1]));
     assert_ok(ferrum_device_grant_peer(s->devices[0], s->devices[1]));
     ferrum_device device;

@@ -60,6 +60,7 @@ static void take_away(Config *config) {
         {"concurrent", &config->without_concurrent},
         {"peer", &config->without_peer},
         {"fd", &config->without_fd},
+        {"rdma", &config->without_rdma},
         {"ipc", &config->without_ipc},
         {"mapped", &config->without_mapped},
         {"unified", &config->without_unified},

@@ -70,7 +70,8 @@ static CUresult look_at(const CUmemAllocationProp *prop, const char *call,
     if ((int)prop->requestedHandleTypes > 1 ||
         (prop->requestedHandleTypes ==
              CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR &&
-         sim.config.without_fd))
+         sim.config.without_fd) ||
+        (prop->allocFlags.gpuDirectRDMACapable != 0 && sim.config.without_rdma))
         return CUDA_ERROR_NOT_SUPPORTED;
     return device_find(prop->location.id, call, device);
 }

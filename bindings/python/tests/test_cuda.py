@@ -31,7 +31,10 @@ with fm.Device("cuda:0") as device, fm.Device("cuda:1") as other:
                 assert c.read() == bytes_
         can = device.info().capabilities
         assert fm.Capability.MANAGED_MEMORY | fm.Capability.REGISTERED_MEMORY in can
-        assert fm.Capability.STREAM_ORDERED in can
+        assert fm.Capability.STREAM_ORDERED | fm.Capability.RDMA_PAGES in can
+        reachable = fm.VirtualPoolConfig(capacity_bytes=8 << 20, backing=fm.Backing.RDMA)
+        with fm.VirtualPool(device, reachable) as pool, pool.alloc(0, 2 << 20):
+            assert pool.info().page_bytes == 2 << 20
         start = stream.record_event()
         with manager.alloc(1 << 20, memory_type=fm.MemoryType.MANAGED) as both:
             both.set_usage_hint(fm.UsageHint.RESIDENT)

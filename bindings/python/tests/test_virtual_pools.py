@@ -138,6 +138,14 @@ def test_errors_name_their_values(device, vpool):
         fm.VirtualPool(device, fm.VirtualPoolConfig(capacity_bytes=1, ready_pages=65537))
 
 
+def test_pages_for_other_cards_are_of_gpus(device):
+    assert fm.Capability.RDMA_PAGES not in device.info().capabilities
+    with pytest.raises(fm.UnsupportedError, match="GPUDirect RDMA"):
+        fm.VirtualPool(
+            device, fm.VirtualPoolConfig(capacity_bytes=1 << 20, backing=fm.Backing.RDMA)
+        )
+
+
 def test_a_pool_that_is_forgotten_ends(device):
     pool = fm.VirtualPool(device, fm.VirtualPoolConfig(capacity_bytes=MIB, page_bytes=PAGE))
     kept = [pool.alloc(0, 1)]

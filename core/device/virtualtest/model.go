@@ -32,10 +32,11 @@ type reservation struct {
 // model is what a device must have, by the rules and nothing else.
 type model struct {
 	granule uint64
-	// exports says that there are shareable pages.
-	exports      bool
-	reservations []reservation
-	pages        []*page
+	// exports says that there are shareable pages, and rdma that there are such for other
+	// cards.
+	exports, rdma bool
+	reservations  []reservation
+	pages         []*page
 	// at has the page behind each granule of address space.
 	at map[device.Addr]*page
 }
@@ -111,8 +112,10 @@ func (m *model) createCode(count int, pageBytes uint64, backing device.Backing) 
 		return device.CodeInvalidSize
 	case pageBytes == 0 || pageBytes&(pageBytes-1) != 0 || pageBytes < m.granule:
 		return device.CodeInvalidPageSize
-	case backing < device.BackingMovable || backing > device.BackingShareable:
+	case backing < device.BackingMovable || backing > device.BackingRDMA:
 		return device.CodeInvalidArgument
+	case backing == device.BackingRDMA && !m.rdma:
+		return device.CodeUnsupported
 	case backing == device.BackingShareable && !m.exports:
 		return device.CodeUnsupported
 	}

@@ -142,12 +142,12 @@ func (p *program) unreserve(*rapid.T) {
 func (p *program) create(*rapid.T) {
 	pages := make([]device.Page, rapid.IntRange(0, maxListed).Draw(p.t, "count"))
 	bytes := p.model.granule << rapid.IntRange(0, 2).Draw(p.t, "size")
-	backing := device.Backing(rapid.IntRange(0, 2).Draw(p.t, "backing"))
+	backing := device.Backing(rapid.IntRange(0, 3).Draw(p.t, "backing"))
 	switch rapid.IntRange(0, 20).Draw(p.t, "wrong") {
 	case 0:
 		bytes = rapid.SampledFrom([]uint64{0, 1, p.model.granule / 2, 3 * p.model.granule}).Draw(p.t, "wrong size")
 	case 1:
-		backing = device.Backing(rapid.SampledFrom([]int{-1, 3}).Draw(p.t, "wrong backing"))
+		backing = device.Backing(rapid.SampledFrom([]int{-1, 4}).Draw(p.t, "wrong backing"))
 	}
 	if len(p.model.pages)+len(pages) > maxPages {
 		return

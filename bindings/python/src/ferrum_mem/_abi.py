@@ -179,7 +179,7 @@ FERRUM_VERSION_PATCH = 0
 # Version of the binary interface: grows when something is added, once from one recorded baseline to
 # the next (docs/abi.md). A library whose ferrum_abi_version() is at least the header's can serve a
 # caller built with that header, as long as the SONAME is the same.
-FERRUM_ABI_VERSION = 7
+FERRUM_ABI_VERSION = 8
 # Timeout that waits without an end.
 FERRUM_WAIT_FOREVER = 0xFFFFFFFFFFFFFFFF
 # Flag of the destroy, close and shutdown calls: do it although something is in use. Whatever is in
@@ -245,6 +245,8 @@ FERRUM_CAPABILITY_MANAGED_MEMORY = 256
 FERRUM_CAPABILITY_REGISTERED_MEMORY = 512
 # Pools can have FERRUM_SEGMENTS_STREAM_ORDERED.
 FERRUM_CAPABILITY_STREAM_ORDERED = 1024
+# Virtual and elastic pools can have FERRUM_BACKING_RDMA.
+FERRUM_CAPABILITY_RDMA_PAGES = 2048
 # Below 70 %, or unknown (total_bytes 0).
 FERRUM_PRESSURE_LOW = 0
 # From 70 %.
@@ -335,6 +337,10 @@ FERRUM_BACKING_PRIVATE = 1
 # Movable, and ferrum_vpool_export() gives it to other processes; a device without
 # FERRUM_CAPABILITY_EXPORTED_PAGES has none. On the host each page is a file.
 FERRUM_BACKING_SHAREABLE = 2
+# Movable, and cards of other makers, such as those of a network, read and write it without the host
+# (GPUDirect RDMA) once they are told of it; a device without FERRUM_CAPABILITY_RDMA_PAGES has none.
+# Such a card has to let go of a range before its pages go.
+FERRUM_BACKING_RDMA = 3
 # In ordinary memory of this process.
 FERRUM_SLEEP_HOST = 0
 # In a file, with checksums that are compared at waking. It is the process's own: it is removed when

@@ -113,11 +113,16 @@ class Backing(enum.IntEnum):
             devices. On the host, a child made by fork() has the bytes of that moment.
         SHAREABLE: movable, and VirtualPool.export() gives it to other processes; a device without
             Capability.EXPORTED_PAGES has none. On the host each page is a file.
+        RDMA: movable, and cards of other makers, such as those of a network, read and write it
+            without the host (GPUDirect RDMA) once they are told of it; a device without
+            Capability.RDMA_PAGES has none. Such a card has to let go of a range before its pages
+            go.
     """
 
     MOVABLE = _abi.FERRUM_BACKING_MOVABLE
     PRIVATE = _abi.FERRUM_BACKING_PRIVATE
     SHAREABLE = _abi.FERRUM_BACKING_SHAREABLE
+    RDMA = _abi.FERRUM_BACKING_RDMA
 
 
 class SleepBacking(enum.IntEnum):
@@ -312,6 +317,7 @@ class Capability(enum.IntFlag):
             is the device's own on a device that is Capability.HOST_ADDRESSABLE, else there is none.
         REGISTERED_MEMORY: Manager.adopt() page-locks memory of the process.
         STREAM_ORDERED: pools can have SegmentSource.STREAM_ORDERED.
+        RDMA_PAGES: virtual and elastic pools can have Backing.RDMA.
     """
 
     NONE = 0
@@ -326,6 +332,7 @@ class Capability(enum.IntFlag):
     MANAGED_MEMORY = _abi.FERRUM_CAPABILITY_MANAGED_MEMORY
     REGISTERED_MEMORY = _abi.FERRUM_CAPABILITY_REGISTERED_MEMORY
     STREAM_ORDERED = _abi.FERRUM_CAPABILITY_STREAM_ORDERED
+    RDMA_PAGES = _abi.FERRUM_CAPABILITY_RDMA_PAGES
 
 
 class DebugFlags(enum.IntFlag):

@@ -781,7 +781,7 @@ class ElasticPoolConfig:
         page_bytes: as in VirtualPoolConfig.
         name: name in reports; None: none. At most 63 bytes.
         ready_pages: as in VirtualPoolConfig.
-        backing: Backing.MOVABLE or Backing.PRIVATE
+        backing: Backing.MOVABLE, Backing.PRIVATE or Backing.RDMA
     """
 
     limit_bytes: int = 0

@@ -174,7 +174,7 @@ pub const FERRUM_VERSION_PATCH: u32 = 0;
 /// recorded baseline to the next (docs/abi.md). A library whose
 /// ferrum_abi_version() is at least the header's can serve a caller built with
 /// that header, as long as the SONAME is the same.
-pub const FERRUM_ABI_VERSION: u32 = 7;
+pub const FERRUM_ABI_VERSION: u32 = 8;
 /// Timeout that waits without an end.
 pub const FERRUM_WAIT_FOREVER: u64 = u64::MAX;
 /// Flag of the destroy, close and shutdown calls: do it although something is
@@ -242,6 +242,8 @@ pub const FERRUM_CAPABILITY_MANAGED_MEMORY: u64 = 256;
 pub const FERRUM_CAPABILITY_REGISTERED_MEMORY: u64 = 512;
 /// Pools can have FERRUM_SEGMENTS_STREAM_ORDERED.
 pub const FERRUM_CAPABILITY_STREAM_ORDERED: u64 = 1024;
+/// Virtual and elastic pools can have FERRUM_BACKING_RDMA.
+pub const FERRUM_CAPABILITY_RDMA_PAGES: u64 = 2048;
 /// Below 70 %, or unknown (total_bytes 0).
 pub const FERRUM_PRESSURE_LOW: ferrum_pressure_level = 0;
 /// From 70 %.
@@ -334,6 +336,11 @@ pub const FERRUM_BACKING_PRIVATE: ferrum_backing = 1;
 /// Movable, and ferrum_vpool_export() gives it to other processes; a device without
 /// FERRUM_CAPABILITY_EXPORTED_PAGES has none. On the host each page is a file.
 pub const FERRUM_BACKING_SHAREABLE: ferrum_backing = 2;
+/// Movable, and cards of other makers, such as those of a network, read and write it
+/// without the host (GPUDirect RDMA) once they are told of it; a device without
+/// FERRUM_CAPABILITY_RDMA_PAGES has none. Such a card has to let go of a range before
+/// its pages go.
+pub const FERRUM_BACKING_RDMA: ferrum_backing = 3;
 /// In ordinary memory of this process.
 pub const FERRUM_SLEEP_HOST: ferrum_sleep_backing = 0;
 /// In a file, with checksums that are compared at waking. It is the process's own: it
@@ -1955,7 +1962,7 @@ pub struct ferrum_elastic_pool_config {
     pub name: *const c_char,
     /// As in ferrum_vpool_config.
     pub ready_pages: u32,
-    /// FERRUM_BACKING_MOVABLE or FERRUM_BACKING_PRIVATE
+    /// FERRUM_BACKING_MOVABLE, FERRUM_BACKING_PRIVATE or FERRUM_BACKING_RDMA
     pub backing: ferrum_backing,
 }
 

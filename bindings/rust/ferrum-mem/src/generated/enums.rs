@@ -268,6 +268,11 @@ pub enum Backing {
     /// Movable, and [`ferrum_vpool_export`](crate::sys::ferrum_vpool_export) gives it to other processes; a device without
     /// [`DeviceInfo::exported_pages`](crate::DeviceInfo::exported_pages) has none. On the host each page is a file.
     Shareable = sys::FERRUM_BACKING_SHAREABLE,
+    /// Movable, and cards of other makers, such as those of a network, read and write it
+    /// without the host (GPUDirect RDMA) once they are told of it; a device without
+    /// [`DeviceInfo::rdma_pages`](crate::DeviceInfo::rdma_pages) has none. Such a card has to let go of a range before
+    /// its pages go.
+    Rdma = sys::FERRUM_BACKING_RDMA,
 }
 
 impl Backing {
@@ -276,6 +281,7 @@ impl Backing {
         match raw {
             sys::FERRUM_BACKING_PRIVATE => Self::Private,
             sys::FERRUM_BACKING_SHAREABLE => Self::Shareable,
+            sys::FERRUM_BACKING_RDMA => Self::Rdma,
             _ => Self::Movable,
         }
     }

@@ -129,6 +129,8 @@ pub struct DeviceInfo {
     pub registered_memory: bool,
     /// Pools can have [`SegmentSource::StreamOrdered`](crate::SegmentSource::StreamOrdered).
     pub stream_ordered: bool,
+    /// Virtual and elastic pools can have [`Backing::Rdma`](crate::Backing::Rdma).
+    pub rdma_pages: bool,
     /// Capacity; 0 means unknown.
     pub total_bytes: u64,
     /// Segments taken from the device are multiples of this.
@@ -158,6 +160,7 @@ impl From<&sys::ferrum_device_info> for DeviceInfo {
             managed_memory: raw.capabilities & sys::FERRUM_CAPABILITY_MANAGED_MEMORY != 0,
             registered_memory: raw.capabilities & sys::FERRUM_CAPABILITY_REGISTERED_MEMORY != 0,
             stream_ordered: raw.capabilities & sys::FERRUM_CAPABILITY_STREAM_ORDERED != 0,
+            rdma_pages: raw.capabilities & sys::FERRUM_CAPABILITY_RDMA_PAGES != 0,
             total_bytes: raw.total_bytes,
             granularity_bytes: raw.granularity_bytes,
             alignment_bytes: raw.alignment_bytes,
@@ -984,7 +987,7 @@ pub struct ElasticPoolConfig {
     pub name: Option<String>,
     /// As in [`VirtualPoolConfig`](crate::VirtualPoolConfig).
     pub ready_pages: Option<u32>,
-    /// [`Backing::Movable`](crate::Backing::Movable) or [`Backing::Private`](crate::Backing::Private)
+    /// [`Backing::Movable`](crate::Backing::Movable), [`Backing::Private`](crate::Backing::Private) or [`Backing::Rdma`](crate::Backing::Rdma)
     pub backing: Backing,
 }
 
