@@ -75,6 +75,16 @@ func take(p *lending.Places, granules uint64) (slot uint32, done bool) {
 	return slot, slot != 0
 }
 
+// taken is take, and says at which granule the block starts.
+func taken(p *lending.Places, granules uint64) (granule uint64, done bool) {
+	slot, done := take(p, granules)
+	if !done {
+		return 0, false
+	}
+	records := unsafe.Slice(C.fm_records((*C.struct_fm_loan_places)(unsafe.Pointer(p))), p.RecordCount)
+	return uint64(records[slot].start), true
+}
+
 func give(p *lending.Places, granule uint64) (runGranules uint64, done bool) {
 	places := (*C.struct_fm_loan_places)(unsafe.Pointer(p))
 	at := C.fm_places_find_live(places, C.uint64_t(granule))
