@@ -375,8 +375,14 @@ build/test/simcuda/test_%: tests/simcuda/test_%.c $(SIMCUDA_HEADERS) $(SIMCUDA_L
 	$(CC) $(SIMCUDA_FLAGS) $< -o $@ -Wl,--as-needed build/test/simcuda/12090/libcuda.so.1 \
 	    -lpthread -ldl '-Wl,-rpath,$(ROOT)/build/test/simcuda/12090'
 
+# A simulated libnvidia-ml.so.1, which tells of the same devices.
+SIMNVML := build/test/simnvml/libnvidia-ml.so.1
+$(SIMNVML): tests/simnvml/nvml.c | ready-test
+	@mkdir -p $(dir $@)
+	$(CC) -std=gnu11 $(C_WARNINGS) $(CFLAGS) -fPIC -fvisibility=hidden -shared -Wl,-soname,libnvidia-ml.so.1 $< -o $@
+
 .PHONY: simcuda
-simcuda: $(SIMCUDA_LIBRARIES)
+simcuda: $(SIMCUDA_LIBRARIES) $(SIMNVML)
 test-simcuda: ready-test $(SIMCUDA_TESTS)
 	@$(SUITE) $@ c -- scripts/run_programs.sh $(SIMCUDA_TESTS)
 # The suites of core that run on any device.

@@ -22,6 +22,20 @@ func TestThePathOfTheLibraryIsTheOnlyOneTried(t *testing.T) {
 	}
 }
 
+// The system's NVML would tell of other devices than a driver that is named.
+func TestNamesOfNVML(t *testing.T) {
+	t.Setenv(EnvLibrary, "")
+	t.Setenv(EnvMeters, "")
+	if runtime.GOOS == "linux" {
+		require.Equal(t, "libnvidia-ml.so.1", meterNames()[0])
+	}
+	t.Setenv(EnvLibrary, "/nowhere/libcuda.so.1")
+	require.Empty(t, meterNames())
+	t.Setenv(EnvMeters, "/nowhere/libnvidia-ml.so.1")
+	require.Equal(t, []string{"/nowhere/libnvidia-ml.so.1"}, meterNames())
+	require.Nil(t, openMeters())
+}
+
 func TestNamesOfTheLibrary(t *testing.T) {
 	const wsl = "/usr/lib/wsl/lib/libcuda.so.1"
 	require.Equal(t, []string{"libcuda.so.1", "libcuda.so", wsl}, namesOn("linux", false))

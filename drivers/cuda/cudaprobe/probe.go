@@ -73,8 +73,11 @@ type driver struct {
 
 	initialize, driverVersion, deviceCount, deviceGet, deviceName, deviceTotal, deviceAttribute uintptr
 	contextRetain, contextRelease, contextPush, contextPop, memoryInfo                          uintptr
-	// errorName is optional.
-	errorName uintptr
+	// errorName is optional, and of the UUIDs the newer one, which tells instances of MIG
+	// apart, comes first.
+	errorName  uintptr
+	deviceUUID uintptr
+	meters     *meters
 }
 
 func open() (*driver, error) {
@@ -94,13 +97,17 @@ func open() (*driver, error) {
 		return nil, err
 	}
 	d.errorName, _ = library.Symbol("cuGetErrorName")
+	var found bool
+	if d.deviceUUID, found = library.Symbol("cuDeviceGetUuid_v2"); !found {
+		d.deviceUUID, _ = library.Symbol("cuDeviceGetUuid")
+	}
 	return d, nil
 }
 
-// Survey loads the driver's library and asks it. Free memory is what a process that
-// opens a context on the device has left, so it is less than what the device has by
-// the size of a context; it is unknown where no context can be had, as on a device
-// that another process has for itself.
+// Survey loads the driver's library and asks it. Free memory is what NVML says, which
+// makes no context. Where it does not tell, the memory is read in a context: it is what a
+// process that opens one has left then, so it is less by the size of a context, and unknown
+// where none can be had, as on a device that another process has for itself.
 func (p Prober) Survey() device.Survey {
 	if absent, is := p.Unsupported(); is {
 		return absent
@@ -112,6 +119,8 @@ func (p Prober) Survey() device.Survey {
 	// Contexts are current per thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	d.meters = openMeters()
+	defer d.meters.close()
 	found := d.survey()
 	found.Library = d.library.Name
 	return found
@@ -186,7 +195,10 @@ func (d *driver) describe(index int32) (device.Surveyed, *device.Survey) {
 	}
 	integrated, known := d.attribute(handle, attributeIntegrated)
 	one.UnifiedMemory = known && integrated != 0
-	one.FreeBytes, one.FreeKnown = d.free(handle, total)
+	one.FreeBytes, one.FreeKnown = d.metered(handle, total)
+	if !one.FreeKnown {
+		one.FreeBytes, one.FreeKnown = d.free(handle, total)
+	}
 	return one, nil
 }
 
@@ -194,6 +206,15 @@ func (d *driver) attribute(handle, which int32) (int32, bool) {
 	var value int32
 	code := dl.Call(d.deviceAttribute, dl.Pointer(&value), uintptr(which), uintptr(handle))
 	return value, code == 0
+}
+
+// metered is the free memory as NVML knows it; false: it does not.
+func (d *driver) metered(handle int32, total uint64) (uint64, bool) {
+	var uuid [16]byte
+	if d.meters == nil || d.deviceUUID == 0 || dl.Call(d.deviceUUID, dl.Pointer(&uuid), uintptr(handle)) != 0 {
+		return 0, false
+	}
+	return d.meters.free(uuid, total)
 }
 
 // free reads the free memory in the device's primary context.

@@ -1,0 +1,88 @@
+/*
+ * A simulated libnvidia-ml.so.1 for tests: the memory of the devices of the simulated
+ * CUDA driver, by their UUIDs.
+ *
+ *   SIMNVML_TOTAL     bytes of each device
+ *   SIMNVML_FREE      of these, what is free
+ *   SIMNVML_KIND      the first letters of a UUID that are known: GPU- (the default) or MIG-
+ *   SIMNVML_FAULT     the name of a function that fails
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define API __attribute__((visibility("default")))
+
+enum {
+    NVML_SUCCESS = 0,
+    NVML_ERROR_UNINITIALIZED = 1,
+    NVML_ERROR_INVALID_ARGUMENT = 2,
+    NVML_ERROR_NOT_FOUND = 6,
+    NVML_ERROR_UNKNOWN = 999
+};
+
+/** nvmlMemory_t. */
+struct memory {
+    unsigned long long total, free, used;
+};
+
+static int users;
+static struct device {
+    int unused;
+} the_device;
+
+static unsigned long long number(const char *name) {
+    const char *text = getenv(name);
+    return text != NULL ? strtoull(text, NULL, 10) : 0;
+}
+
+static int fails(const char *function) {
+    const char *fault = getenv("SIMNVML_FAULT");
+    return fault != NULL && strcmp(fault, function) == 0;
+}
+
+API int nvmlInit_v2(void) {
+    if (fails("nvmlInit_v2"))
+        return NVML_ERROR_UNKNOWN;
+    users++;
+    return NVML_SUCCESS;
+}
+
+API int nvmlShutdown(void) {
+    if (users == 0)
+        return NVML_ERROR_UNINITIALIZED;
+    users--;
+    return NVML_SUCCESS;
+}
+
+/* The simulated driver's devices are 53494dNN-1111-..., or 2222 in an instance of MIG. */
+API int nvmlDeviceGetHandleByUUID(const char *uuid, struct device **out) {
+    const char *kind = getenv("SIMNVML_KIND");
+    if (users == 0)
+        return NVML_ERROR_UNINITIALIZED;
+    if (uuid == NULL || out == NULL || strlen(uuid) != 40)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    if (fails("nvmlDeviceGetHandleByUUID") ||
+        strncmp(uuid, kind != NULL ? kind : "GPU-", 4) != 0 ||
+        strncmp(uuid + 4, "53494d", 6) != 0 || uuid[12] != '-' ||
+        uuid[17] != '-' || uuid[22] != '-' || uuid[27] != '-')
+        return NVML_ERROR_NOT_FOUND;
+    *out = &the_device;
+    return NVML_SUCCESS;
+}
+
+API int nvmlDeviceGetMemoryInfo(struct device *device, struct memory *out) {
+    if (users == 0)
+        return NVML_ERROR_UNINITIALIZED;
+    if (device != &the_device || out == NULL)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    if (fails("nvmlDeviceGetMemoryInfo"))
+        return NVML_ERROR_UNKNOWN;
+    out->total = number("SIMNVML_TOTAL");
+    out->free = number("SIMNVML_FREE");
+    out->used = out->total - out->free;
+    return NVML_SUCCESS;
+}
+
+/** For tests: how often it was begun and not ended. */
+API int simnvml_users(void) { return users; }
