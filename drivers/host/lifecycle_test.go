@@ -24,7 +24,8 @@ func TestWorkersStartLateAndStop(t *testing.T) {
 		require.NoError(t, s.Synchronize(device.Forever))
 		queues = append(queues, s)
 	}
-	require.Equal(t, before, runtime.NumGoroutine(), "a stream without work has no worker")
+	// Fewer where one of an earlier test was still counted.
+	require.LessOrEqual(t, runtime.NumGoroutine(), before, "a stream without work has no worker")
 	var ran atomic.Int32
 	for _, s := range queues {
 		for range 10 {

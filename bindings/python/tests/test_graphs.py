@@ -130,7 +130,20 @@ with fm.Device("cuda:0") as device:
         except KeyError as problem:
             assert "still captures" in problem.__notes__[0]
         gc.collect()
+        pool.trim()
         assert pools() == ["pool"], pools()
+        # Collected while it is captured; the next graph of the pool, or its end, is late
+        # enough.
+        for _ in range(2):
+            call("cuStreamBeginCapture_v2", raw, 0)
+            left = fm.Graph(pool, stream=stream)
+            pool.alloc(4096, stream=stream).free(stream)
+            left.held = left  # for the collector
+            del left
+            gc.collect()
+            assert pools().count("graph") == 1, pools()
+            call("cuStreamEndCapture", raw, ctypes.byref(template))
+            call("cuGraphDestroy", template)
     call("cuStreamDestroy_v2", raw)
 """
 
@@ -153,7 +166,8 @@ def test_the_host_captures_nothing():
 
 
 def test_an_exception_in_the_middle_of_a_capture():
-    """It goes on, and the graph is released once its capture has ended."""
+    """It goes on, and the graph is released once its capture has ended. So is one that is
+    dropped while it is captured."""
     if not SIMULATOR.exists():
         pytest.skip("the simulated driver is not built (make simcuda)")
     own = {"FERRUM_CUDA_LIBRARY": str(SIMULATOR), "SIMCUDA_LEAKS": ""}

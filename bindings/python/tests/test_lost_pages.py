@@ -181,7 +181,7 @@ import numpy
 PAGE = 1 << 16
 device = fm.Device("cpu:0")
 def made():
-    for backing in fm.Backing:
+    for backing in (fm.Backing.MOVABLE, fm.Backing.PRIVATE, fm.Backing.SHAREABLE):
         yield fm.VirtualPool(device, fm.VirtualPoolConfig(
             capacity_bytes=16 << 20, page_bytes=PAGE, backing=backing))
     shared = fm.ElasticPool(device, fm.ElasticPoolConfig(page_bytes=PAGE))
@@ -201,7 +201,7 @@ def test_a_forked_child_looks_into_memory(run_python):
         PRELUDE
         + FORK
         + """
-for space, expected in zip(spaces, (0, 7, 0)):
+for space, expected in zip(spaces, (0, 7, 0, 0), strict=True):
     block = place(space, 0); asleep = place(space, 3); asleep.view()[0] = 5; gc.collect()
     if isinstance(space, fm.VirtualPool):
         place(space, 8).free()

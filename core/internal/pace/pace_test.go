@@ -10,11 +10,14 @@ import (
 )
 
 // TestWorkStandsBack has one processor only: another goroutine runs when the work rests.
+// Now and then Go's scheduler takes up first what has just stood back, but not twice.
 func TestWorkStandsBack(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var ran atomic.Bool
 	go ran.Store(true)
-	over := Pace{since: time.Now().Add(-turn)}
-	over.Rest()
+	for range 2 {
+		over := Pace{since: time.Now().Add(-turn)}
+		over.Rest()
+	}
 	require.True(t, ran.Load())
 }

@@ -73,8 +73,8 @@ class Node:
 
 
 class LateEnds:
-    """Objects that nobody has any more and whose end was BUSY because a call on what they
-    hang on was under way: they are ended when it is over.
+    """Objects that nobody has any more and that could not be ended because a call on what
+    they hang on, or a capture, was under way: they are ended when it is over.
 
     Takes no lock, as finalisers use it.
 
@@ -93,7 +93,7 @@ class LateEnds:
             self._retry()
 
     def call_ended(self) -> None:
-        """Says that a call has ended, which made ends BUSY."""
+        """Says that a call has ended, or perhaps a capture, which kept others from ending."""
         self.mark = object()
         self._retry()
 
@@ -118,6 +118,8 @@ class Owned(Node):
 
     # Whether an end that was BUSY may be forced once nobody has the wrapper.
     may_force = True
+    # Failures of an end that may come about later.
+    not_yet: tuple[int, ...] = (_abi.FERRUM_ERROR_BUSY,)
 
     def __init__(
         self,
@@ -230,7 +232,7 @@ class Owned(Node):
             if self.ended:
                 return
             status = self._end(0)
-            if status != _abi.FERRUM_ERROR_BUSY:
+            if status not in self.not_yet:
                 self.finish()
                 return
         finally:

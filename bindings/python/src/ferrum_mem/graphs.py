@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 
 from . import _abi, _native
-from ._owned import Owned, Resource
+from ._owned import LateEnds, Node, Owned, Resource
 from ._records import GraphInfo
 from .pools import Pool
 from .streams import Stream, optional_handle
@@ -13,9 +14,30 @@ from .streams import Stream, optional_handle
 __all__ = ["Graph", "GraphInfo"]
 
 
+class _Graph(Owned):
+    """What ends a graph: one that nobody has any more while it is captured, later."""
+
+    may_force = False
+    not_yet = (_abi.FERRUM_ERROR_BUSY, _abi.FERRUM_ERROR_INVALID_STATE)
+
+    def __init__(self, label: str, end: Callable[[int], int], parent: Node, late: LateEnds) -> None:
+        self._late = late
+        super().__init__(label, end, parent)
+
+    def end_quietly(self, may_wait: bool = False) -> None:
+        """As Owned.end_quietly(); a graph that is captured, when that has ended."""
+        mark = self._late.mark
+        super().end_quietly(may_wait)
+        if not self.ended:
+            self._late.add(self, mark)
+
+
 class Graph(Resource):
     """What a pool keeps for a graph: made when the capture has begun, closed when the
     graph will not run again.
+
+    One that is dropped while it is captured is released once that has ended: with the next
+    graph of the pool, its trim() or its end.
 
     In between, allocations for the streams of the capture come from a private pool of
     the graph, and what it uses stays where it is, freed or not.
@@ -46,6 +68,7 @@ class Graph(Resource):
         self, pool: Pool, *, stream: Stream | None = None, shared: Graph | None = None
     ) -> None:
         handle = pool._handle
+        pool._late.call_ended()
         number = ctypes.c_uint64()
         other = 0 if shared is None else shared._handle
         _native.check(
@@ -61,7 +84,8 @@ class Graph(Resource):
             return release(handle, number, optional_handle(last[0]))
 
         self._pool, self._last = pool, last
-        self._own(Owned(f"Graph {number.value} of {pool!r}", end, pool._owned), number.value)
+        label = f"Graph {number.value} of {pool!r}"
+        self._own(_Graph(label, end, pool._owned, pool._late), number.value)
 
     @property
     def pool(self) -> Pool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from . import _abi, _native, _quick
 from ._calls import PoolCalls
-from ._owned import doom
+from ._owned import LateEnds, doom
 from ._quick import new_slip, put_slip_back, take_slip
 from ._values import alignment, lifetime, u64
 from .blocks import LivePool, PoolBatch, PoolBlock, address_array, free_together
@@ -51,8 +51,14 @@ class Pool(PoolCalls):
         self._tags: dict[str, int] = {}
         name = f" {config.name!r}" if config is not None and config.name else ""
         label = f"Pool{name} on {device.id}"
-        live = LivePool(label, lambda flags: end(handle, flags), device._node, handle)
-        self._own(live, handle)
+        # Graphs that were dropped while they were captured.
+        self._late = late = LateEnds()
+
+        def destroy(flags: int) -> int:
+            late.call_ended()
+            return end(handle, flags)
+
+        self._own(LivePool(label, destroy, device._node, handle), handle)
         library = _native.library()
         self._alloc_function = library.without_conversions(library.ferrum_pool_alloc)
         self._argument = _quick.argument(handle)
@@ -73,6 +79,11 @@ class Pool(PoolCalls):
             ViewExistsError: with force, a view still looks into a block.
         """
         self._owned.close(_abi.FERRUM_FORCE if force else 0)
+
+    def trim(self, keep_bytes: int = 0) -> int:
+        """As PoolCalls.trim(), once graphs that were dropped are released."""
+        self._late.call_ended()
+        return super().trim(keep_bytes)
 
     def alloc(
         self,
