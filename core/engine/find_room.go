@@ -119,7 +119,6 @@ func (c *climb) release(p Pool) (over bool) {
 // asking pool may be room by itself; one of a sibling only if a segment comes
 // free with it.
 func (c *climb) waitFor(p Pool, own bool) (over bool) {
-	waited := false
 	for c.waited < flightWait {
 		start := time.Now()
 		landed, err := p.WaitForFlight(flightWait - c.waited)
@@ -131,7 +130,6 @@ func (c *climb) waitFor(p Pool, own bool) (over bool) {
 		if !landed {
 			break
 		}
-		waited = true
 		if own && c.try() {
 			return true
 		}
@@ -139,7 +137,9 @@ func (c *climb) waitFor(p Pool, own bool) (over bool) {
 			return true
 		}
 	}
-	return waited && own && c.release(p)
+	// Nothing is in flight any more. Another call may have taken in the last of it since
+	// this search looked.
+	return own && c.try() || c.release(p)
 }
 
 // askAll asks the callbacks in their order, one at a time, with a look for room

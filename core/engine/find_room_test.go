@@ -1,0 +1,55 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/track"
+)
+
+// lateLanding is a pool whose block in flight another thread takes in at the moment in
+// which the search asks what there is to wait for.
+type lateLanding struct {
+	books
+	landed bool
+	// cached is what the block leaves to be given back.
+	cached uint64
+}
+
+func (p *lateLanding) WaitForFlight(time.Duration) (bool, error) {
+	p.landed = true
+	return false, nil
+}
+
+func (p *lateLanding) ReleaseCached(uint64) (uint64, error) {
+	if !p.landed {
+		return 0, nil
+	}
+	released := p.cached
+	p.cached = 0
+	return released, nil
+}
+
+func TestASearchSeesWhatAnotherThreadHasLanded(t *testing.T) {
+	t.Run("in the pool that searches", func(t *testing.T) {
+		_, e := open(1 << 20)
+		p := &lateLanding{}
+		require.NoError(t, e.FindRoom(Need{Pool: p, SizeBytes: 1}, func() (bool, error) { return p.landed, nil }))
+	})
+	t.Run("in another pool of the device", func(t *testing.T) {
+		_, e := open(1 << 20)
+		asking, other := newBooks(t, e, "asking"), &lateLanding{cached: 1}
+		other.books.books = track.NewBooks(true, e.Totals())
+		require.NoError(t, e.Register(other))
+		retry := func() (bool, error) { return other.landed && other.cached == 0, nil }
+		require.NoError(t, e.FindRoom(Need{Pool: asking, SizeBytes: 1}, retry))
+	})
+	t.Run("none", func(t *testing.T) {
+		_, e := open(1 << 20)
+		err := e.FindRoom(Need{Pool: newBooks(t, e, "asking"), SizeBytes: 1}, func() (bool, error) { return false, nil })
+		require.ErrorIs(t, err, device.CodeOutOfMemory)
+	})
+}
