@@ -55,6 +55,21 @@ func TestEventsPassWithTheQueue(t *testing.T) {
 	requireCode(t, device.CodeInvalidState, s.WaitEvent(early))
 }
 
+func TestAStreamWhoseLastEventHasPassedIsIdle(t *testing.T) {
+	o := openOne(t)
+	s := newQueue(t, o)
+	for range 5000 {
+		g := holdUp(t, s)
+		last := record(t, s)
+		g.open()
+		for !last.(*event).passed.Load() {
+		}
+		idle, err := s.Idle()
+		require.NoError(t, err)
+		require.True(t, idle)
+	}
+}
+
 // TestWaitingHoldsBackOneStreamOnly covers streams of one device and of two, and
 // an event that is closed while a stream waits for it.
 func TestWaitingHoldsBackOneStreamOnly(t *testing.T) {

@@ -131,12 +131,7 @@ func (s *Stream) runTurns(atOnce bool) {
 		if s.queue.count == 0 {
 			continue
 		}
-		next := s.queue.pop()
-		s.mu.Unlock()
-		err := s.execute(&next)
-		next.Release()
-		s.mu.Lock()
-		s.finish(err)
+		s.runNext()
 		f.executing = false
 		s.skip()
 		f.executing = true

@@ -131,13 +131,24 @@ func (s *Stream) work() {
 			}
 			s.wake.Wait()
 		}
-		next := s.queue.pop()
-		s.mu.Unlock()
-		err := s.execute(&next)
-		next.Release()
-		s.mu.Lock()
-		s.finish(err)
+		s.runNext()
 	}
+}
+
+// runNext executes the oldest operation. The caller holds mu, which is let go of
+// meanwhile, but for a mark: whoever sees it passed sees it counted as done as well.
+func (s *Stream) runNext() {
+	next := s.queue.pop()
+	if next.kind == kindRecord {
+		next.mark.pass(s.set.start)
+		s.finish(nil)
+		return
+	}
+	s.mu.Unlock()
+	err := s.execute(&next)
+	next.Release()
+	s.mu.Lock()
+	s.finish(err)
 }
 
 // finish counts an operation as done and wakes who waited for it. The caller
@@ -186,15 +197,19 @@ func (s *Stream) await(target uint64, wait *deadline) error {
 		"stream %d: %d operations are not done after %v", s.number, target-done, wait.timeout)
 }
 
-// Idle reads two counters.
+// Idle reads two counters. It is true once an event that was recorded last has passed.
 func (s *Stream) Idle() (bool, error) {
 	// Completed first: equal to a later reading of submitted, it covers all that
 	// was submitted up to then.
 	completed := s.completed.Load()
-	if completed == s.submitted.Load() {
-		return true, s.check("host.idle")
+	if completed != s.submitted.Load() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.completed.Load() != s.submitted.Load() {
+			return false, nil
+		}
 	}
-	return false, nil
+	return true, s.check("host.idle")
 }
 
 // QueueCounts is where the counts of Idle are, until the stream is closed; nowhere for one of
@@ -306,15 +321,13 @@ func (s *Stream) execute(o *operation) error {
 		move(o.dst, o.src, o.size)
 	case kindFill:
 		Fill(mapping.Bytes(o.dst, o.size), device.Pattern{Value: o.value, WidthBytes: int(o.width)})
-	case kindRecord:
-		o.mark.pass(s.set.start)
 	case kindWait:
 		<-o.mark.signalled()
 	case kindHost:
 		return s.callHost(o.function)
 	case kindPrefetch:
 		s.set.memory.Populate(o.dst, o.size)
-	case kindNothing:
+	case kindRecord, kindNothing:
 	}
 	return nil
 }
