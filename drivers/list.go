@@ -33,7 +33,7 @@ type backend struct {
 func list() []backend {
 	return []backend{
 		{onHost, nil, []string{host.EnvMemory, host.EnvDevices}},
-		{onCUDA, cudaprobe.Prober{}, []string{cudaprobe.EnvLibrary}},
+		{onCUDA, cudaprobe.Prober{}, []string{cudaprobe.EnvLibrary, cudaprobe.EnvMeters}},
 		{nil, rocmprobe.Prober{}, nil},
 		{nil, metalprobe.Prober{}, nil},
 		{nil, openclprobe.Prober{}, nil},

@@ -57,7 +57,7 @@ func (m *meters) close() {
 }
 
 // nvmlMemory is nvmlMemory_t.
-type nvmlMemory struct{ total, free, used uint64 }
+type nvmlMemory struct{ total, free, _ uint64 }
 
 // moreThan is the part of a device by which NVML's total may be above the driver's: what the
 // driver keeps for itself. More than that is of another device, such as the one that an
