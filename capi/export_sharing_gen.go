@@ -83,6 +83,22 @@ func fmgo_vpool_export(vpool C.uint64_t, offsetBytes C.uint64_t, sizeBytes C.uin
 	return 0
 }
 
+//export fmgo_vpool_export_fabric
+func fmgo_vpool_export_fabric(vpool C.uint64_t, offsetBytes C.uint64_t, sizeBytes C.uint64_t, handlesOut *C.uint8_t, capacity C.size_t, countOut *C.size_t) (status C.int32_t) {
+	defer guard(&status)
+	object, err := lib.VPool("vpool.export_fabric", uint64(vpool))
+	if err != nil {
+		return fail(err)
+	}
+	handles, handlesCount, err := object.ExportFabric(rangeOf(offsetBytes, sizeBytes), uint64(capacity))
+	*countOut = C.size_t(handlesCount)
+	if err != nil {
+		return fail(library.CallError(err, object))
+	}
+	fillArray(handlesOut, handles, putNumber)
+	return 0
+}
+
 //export fmgo_manager_import_pages
 func fmgo_manager_import_pages(manager C.uint64_t, pages *C.ferrum_page_import, memoryOut *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)

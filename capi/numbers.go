@@ -34,4 +34,5 @@ var (
 	_ = [1]struct{}{}[device.BackingMovable-C.FERRUM_BACKING_MOVABLE]
 	_ = [1]struct{}{}[device.BackingPrivate-C.FERRUM_BACKING_PRIVATE]
 	_ = [1]struct{}{}[device.BackingRDMA-C.FERRUM_BACKING_RDMA]
+	_ = [1]struct{}{}[device.BackingFabric-C.FERRUM_BACKING_FABRIC]
 )

@@ -56,6 +56,20 @@ ferrum_status ferrum_vpool_export(ferrum_vpool vpool, uint64_t offset_bytes,
                                 descriptors_out, capacity, count_out));
 }
 
+ferrum_status ferrum_vpool_export_fabric(ferrum_vpool vpool,
+                                         uint64_t offset_bytes,
+                                         uint64_t size_bytes,
+                                         uint8_t *handles_out, size_t capacity,
+                                         size_t *count_out) {
+    FM_ENTER();
+    FM_REQUIRE(count_out);
+    *count_out = 0;
+    if (capacity > 0)
+        FM_REQUIRE(handles_out);
+    FM_RETURN(fmgo_vpool_export_fabric(vpool.id, offset_bytes, size_bytes,
+                                       handles_out, capacity, count_out));
+}
+
 ferrum_status ferrum_manager_import_pages(ferrum_manager manager,
                                           const ferrum_page_import *pages,
                                           ferrum_memory *memory_out) {

@@ -20,6 +20,7 @@ func pageImportOf(argument string, from *C.ferrum_page_import) (to manager.Impor
 	readList(&f, &to.Files, from.descriptors, listLength{uint64(from.count), 1048576, "count", device.CodeInvalidArgument}, "descriptors")
 	read(&to.PageBytes, from.page_bytes)
 	f.text(&to.Tag, from.tag, "tag")
+	readList(&f, &to.FabricHandles, from.fabric_handles, listLength{uint64(from.fabric_handle_bytes), 4194304, "fabric_handle_bytes", device.CodeInvalidArgument}, "fabric_handles")
 	return to, f.err
 }
 

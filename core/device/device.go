@@ -54,6 +54,8 @@ type Info struct {
 	StreamOrdered bool
 	// RDMAPages says that pages can have BackingRDMA.
 	RDMAPages bool
+	// FabricExporter says that the open device has that capability.
+	FabricExporter bool
 }
 
 // MemoryReading is what the device itself reports, everybody's use included.

@@ -29,6 +29,30 @@ type Exporter interface {
 	ImportPage(fd int, pageBytes uint64) (Page, error)
 }
 
+// FabricHandleBytes is the size of a FabricHandle.
+const FabricHandleBytes = 64
+
+// FabricHandle names a page in every process of the hosts that a fabric of the vendor's
+// connects (NVLink between hosts). It is bytes that can be sent in any way.
+type FabricHandle [FabricHandleBytes]byte
+
+// FabricExporter is the capability of pages that processes of other hosts can map;
+// Info().FabricExporter says whether the open device has it. All methods are safe for
+// concurrent use. The memory goes back to the system when every process has released
+// its page: a handle keeps nothing.
+type FabricExporter interface {
+	// ExportFabricPage gives the handle of a page. A page that was not created as
+	// BackingFabric, and was not imported by a handle, is CodeInvalidArgument, one that is
+	// not there CodeInvalidHandle.
+	ExportFabricPage(page Page) (FabricHandle, error)
+	// ImportFabricPage makes a page of memory that a process exported, this one included.
+	// A handle that names nothing, or memory that is gone, is CodeInvalidArgument, one of
+	// hosts that this process may not reach CodePermissionDenied or CodeInvalidArgument; a
+	// size that is not the page's is CodeInvalidPageSize. The page is used and released as
+	// any other; Zero makes zeros for everyone who has the memory.
+	ImportFabricPage(handle FabricHandle, pageBytes uint64) (Page, error)
+}
+
 // ProcessHandleBytes is the size of a ProcessHandle.
 const ProcessHandleBytes = 64
 

@@ -23,6 +23,9 @@ const (
 	// network, read and write without the host. A device where Info().RDMAPages is false has
 	// none: CodeUnsupported.
 	BackingRDMA
+	// BackingFabric pages are movable ones that FabricExporter can give to processes of other
+	// hosts as well. A device without that capability has none: CodeUnsupported.
+	BackingFabric
 )
 
 // Access is what may be done with mapped memory.

@@ -26,6 +26,7 @@ const (
 	CapabilityRegisteredMemory uint64 = 1 << 9
 	CapabilityStreamOrdered    uint64 = 1 << 10
 	CapabilityRDMAPages        uint64 = 1 << 11
+	CapabilityFabricPages      uint64 = 1 << 12
 )
 
 // DeviceInfo describes an open device.
@@ -245,6 +246,9 @@ func capabilities(info device.Info) uint64 {
 	}
 	if info.RDMAPages {
 		set |= CapabilityRDMAPages
+	}
+	if info.FabricExporter {
+		set |= CapabilityFabricPages
 	}
 	return set
 }

@@ -63,6 +63,12 @@ func (p *VPool) Export(r ByteRange, most uint64) (files []int, count uint64, err
 	return p.Pool.Export(r.OffsetBytes, r.SizeBytes, most)
 }
 
+// ExportFabric gives the fabric handles of the pages of a range of the pool, if they take no
+// more than most bytes.
+func (p *VPool) ExportFabric(r ByteRange, most uint64) (handles []byte, count uint64, err error) {
+	return p.Pool.ExportFabric(r.OffsetBytes, r.SizeBytes, most)
+}
+
 // ImportMemory gives a handle to memory that another process shares.
 func (m *Manager) ImportMemory(shared device.SharedMemory, tag string) (manager.MemoryHandle, error) {
 	return m.Import(manager.Importation{Shared: &shared, Tag: tag})

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
 	"ferrum_mem/core/pool"
 	"ferrum_mem/core/track"
 )
@@ -16,10 +17,13 @@ const maxImportedPages = 1 << 16
 // exported, or memory that it shared.
 type Importation struct {
 	// Files are descriptors of pages, in the order in which they are to lie, each of
-	// PageBytes; they stay the caller's. nil: Shared.
-	Files     []int
-	PageBytes uint64
-	Shared    *device.SharedMemory
+	// PageBytes; they stay the caller's.
+	Files []int
+	// FabricHandles are handles of such pages instead, FabricHandleBytes for each.
+	FabricHandles []byte
+	PageBytes     uint64
+	// Shared is memory instead of pages.
+	Shared *device.SharedMemory
 	// Tag is a name for the books, at most TagMax bytes; "": none.
 	Tag string
 }
@@ -38,17 +42,17 @@ type imported interface {
 // memory. Free is CodeBusy while work is queued on it; closing the manager by
 // force waits for that.
 //
-// Errors: CodeInvalidSize for no pages, CodeInvalidArgument for neither or both kinds and
-// for descriptors of something else, CodeInvalidPageSize, CodeUnsupported, those of
-// device.Exporter and device.ProcessSharer. When it fails, nothing is left.
+// Errors: CodeInvalidSize for too many pages, CodeInvalidArgument for none of the three
+// kinds or several, for a part of a handle and for descriptors and handles of something
+// else, CodeInvalidPageSize, CodeUnsupported, those of device.Exporter,
+// device.FabricExporter and device.ProcessSharer. When it fails, nothing is left.
 func (m *Manager) Import(i Importation) (MemoryHandle, error) {
 	const op = "manager.import"
 	if err := checkTag(op, m.owner.engine.ID(), i.Tag); err != nil {
 		return 0, err
 	}
-	if (len(i.Files) > 0) == (i.Shared != nil) {
-		return 0, device.Errorf(device.CodeInvalidArgument, op,
-			"%d descriptors of pages, shared memory %v: want one of the two", len(i.Files), i.Shared != nil).On(m.owner.engine.ID())
+	if err := i.check(op); err != nil {
+		return 0, device.About(m.owner.engine.ID(), err)
 	}
 	if err := m.begin(op); err != nil {
 		return 0, err
@@ -87,26 +91,70 @@ func (m *Manager) importMemory(op string, i Importation) (imported, error) {
 		}
 		return &sharedRange{sharer: sharer, at: addr, bytes: i.Shared.SizeBytes}, nil
 	}
-	exporter, ok := e.Device().(device.Exporter)
 	virtual, err := e.VirtualMemory()
-	if !ok || err != nil || !e.Info().Exporter {
+	if err != nil {
 		return nil, lacks(op, e, "import pages")
 	}
-	if len(i.Files) > maxImportedPages {
-		return nil, device.Errorf(device.CodeInvalidSize, op, "%d pages: at most %d are possible",
-			len(i.Files), maxImportedPages).On(e.ID())
+	count, importPage, err := i.pages(op, e)
+	if err != nil {
+		return nil, err
 	}
-	high, size := bits.Mul64(uint64(len(i.Files)), i.PageBytes)
+	if count > maxImportedPages {
+		return nil, device.Errorf(device.CodeInvalidSize, op, "%d pages: at most %d are possible",
+			count, maxImportedPages).On(e.ID())
+	}
+	high, size := bits.Mul64(uint64(count), i.PageBytes)
 	if high != 0 || size == 0 {
 		return nil, device.Errorf(device.CodeInvalidPageSize, op, "%d pages of %d bytes: the sum does not fit 64 bits, or is 0",
-			len(i.Files), i.PageBytes).On(e.ID())
+			count, i.PageBytes).On(e.ID())
 	}
 	r := &importedPages{virtual: virtual, bytes: size}
-	if err := r.take(exporter, i); err != nil {
+	if err := r.take(count, i.PageBytes, importPage); err != nil {
 		m.logFailure("pages of another process that could not be mapped", r.close())
 		return nil, err
 	}
 	return r, nil
+}
+
+// check refuses what is no one kind of memory.
+func (i *Importation) check(op string) error {
+	kinds := 0
+	for _, is := range []bool{len(i.Files) > 0, len(i.FabricHandles) > 0, i.Shared != nil} {
+		if is {
+			kinds++
+		}
+	}
+	if kinds != 1 {
+		return device.Errorf(device.CodeInvalidArgument, op,
+			"%d descriptors of pages, %d bytes of fabric handles, shared memory %v: want one of the three",
+			len(i.Files), len(i.FabricHandles), i.Shared != nil)
+	}
+	if len(i.FabricHandles)%device.FabricHandleBytes != 0 {
+		return device.Errorf(device.CodeInvalidArgument, op, "%d bytes of fabric handles: want a multiple of %d",
+			len(i.FabricHandles), device.FabricHandleBytes)
+	}
+	return nil
+}
+
+// pages is how many pages there are, and what imports each of them.
+func (i *Importation) pages(op string, e *engine.Engine) (int, func(int) (device.Page, error), error) {
+	if len(i.Files) > 0 {
+		exporter, ok := e.Device().(device.Exporter)
+		if !ok || !e.Info().Exporter {
+			return 0, nil, lacks(op, e, "import pages")
+		}
+		return len(i.Files), func(at int) (device.Page, error) {
+			return exporter.ImportPage(i.Files[at], i.PageBytes)
+		}, nil
+	}
+	exporter, ok := e.Device().(device.FabricExporter)
+	if !ok || !e.Info().FabricExporter {
+		return 0, nil, lacks(op, e, "import pages by fabric handles")
+	}
+	return len(i.FabricHandles) / device.FabricHandleBytes, func(at int) (device.Page, error) {
+		handle := i.FabricHandles[at*device.FabricHandleBytes:]
+		return exporter.ImportFabricPage(device.FabricHandle(handle[:device.FabricHandleBytes]), i.PageBytes)
+	}, nil
 }
 
 // sharedRange is memory that another process shared.
@@ -132,15 +180,15 @@ type importedPages struct {
 func (r *importedPages) addr() device.Addr { return r.at }
 func (r *importedPages) size() uint64      { return r.bytes }
 
-func (r *importedPages) take(exporter device.Exporter, i Importation) (err error) {
-	for _, file := range i.Files {
-		page, err := exporter.ImportPage(file, i.PageBytes)
+func (r *importedPages) take(count int, pageBytes uint64, importPage func(int) (device.Page, error)) (err error) {
+	for at := range count {
+		page, err := importPage(at)
 		if err != nil {
 			return err
 		}
 		r.pages = append(r.pages, page)
 	}
-	if r.at, err = r.virtual.Reserve(r.bytes, i.PageBytes); err != nil {
+	if r.at, err = r.virtual.Reserve(r.bytes, pageBytes); err != nil {
 		return err
 	}
 	if err = r.virtual.Map(r.at, r.pages); err != nil {

@@ -133,6 +133,57 @@ func TestOnDeviceLinksEnd(t *testing.T) {
 	require.NoError(t, b.Close(false))
 }
 
+// Pages that a virtual pool exports are blocks of a manager by their fabric handles, too.
+func TestOnDeviceImportedFabricPages(t *testing.T) {
+	r := openReal(t, 1)
+	defer r.close(t)
+	e := r.engines[0]
+	if !e.Info().FabricExporter {
+		t.Skip("the device has no pages for other hosts")
+	}
+	page := r.pageBytes()
+	p, err := vmm.NewPool(e, vmm.Config{
+		Name: "exported", CapacityBytes: 8 * page, PageBytes: page, ReadyPages: -1, Backing: device.BackingFabric,
+	})
+	require.NoError(t, err)
+	addr, err := p.Alloc(page, 3*page)
+	if code := device.CodeOf(err); code == device.CodePermissionDenied || code == device.CodeUnsupported {
+		require.NoError(t, p.Close(true))
+		t.Skipf("no channel of the fabric is open to this process: %v", err)
+	}
+	require.NoError(t, err)
+	_, count, err := p.ExportFabric(page, 3*page, 3*device.FabricHandleBytes-1)
+	require.Equal(t, device.CodeBufferTooSmall, device.CodeOf(err))
+	require.EqualValues(t, 3*device.FabricHandleBytes, count)
+	_, _, err = p.Export(page, 3*page, 3)
+	require.Equal(t, device.CodeInvalidArgument, device.CodeOf(err))
+	handles, count, err := p.ExportFabric(page, 3*page, 3*device.FabricHandleBytes)
+	require.NoError(t, err)
+	require.Len(t, handles, int(count))
+	m := r.manager(t, 0, false)
+	h, err := m.Import(manager.Importation{FabricHandles: handles, PageBytes: page, Tag: "theirs"})
+	require.NoError(t, err)
+	require.Equal(t, manager.Adopted{Blocks: 1, Bytes: 3 * page}, m.Adopted())
+	looks := testdevice.NewBytes(e.Device())
+	require.NoError(t, r.factory.FillAsync(manager.Fill{Memory: h, SizeBytes: 3 * page,
+		Pattern: device.Pattern{Value: 7, WidthBytes: 1}}, 0))
+	require.NoError(t, e.Synchronize(device.Forever))
+	_, other, err := looks.FirstOther(addr, 7, 3*page)
+	require.NoError(t, err)
+	require.False(t, other, "the pool's range has what was written to the block")
+	for words, i := range map[string]manager.Importation{
+		"want a multiple of 64": {FabricHandles: handles[:100], PageBytes: page},
+		"want one of the three": {FabricHandles: handles, Files: []int{0}, PageBytes: page},
+	} {
+		_, err := m.Import(i)
+		require.Equal(t, device.CodeInvalidArgument, device.CodeOf(err))
+		require.ErrorContains(t, err, words)
+	}
+	require.NoError(t, r.factory.Free(h))
+	require.NoError(t, m.Close(false))
+	require.NoError(t, p.Close(true))
+}
+
 // Pages that a virtual pool exports are blocks of a manager by their descriptors: the
 // same memory, as long as anybody has it.
 func TestOnDeviceImportedPages(t *testing.T) {

@@ -74,7 +74,7 @@ func (c *PhysicalConfig) check(op string, e *engine.Engine, granularity device.G
 		return device.Errorf(device.CodeInvalidConfig, op, "name %q has %d bytes, at most %d are allowed",
 			c.Name, len(c.Name), MaxNameBytes).On(e.ID())
 	}
-	if c.Backing < device.BackingMovable || c.Backing > device.BackingRDMA {
+	if c.Backing < device.BackingMovable || c.Backing > device.BackingFabric {
 		return device.Errorf(device.CodeInvalidConfig, op, "backing %d is not known", c.Backing).On(e.ID())
 	}
 	if c.Backing == device.BackingShareable && !e.Info().Exporter {
@@ -85,6 +85,10 @@ func (c *PhysicalConfig) check(op string, e *engine.Engine, granularity device.G
 		return device.Errorf(device.CodeUnsupported, op,
 			"backing %d: the device has no pages that cards of other makers read and write (GPUDirect RDMA for virtual memory)",
 			c.Backing).On(e.ID())
+	}
+	if c.Backing == device.BackingFabric && !e.Info().FabricExporter {
+		return device.Errorf(device.CodeUnsupported, op,
+			"backing %d: the device has no pages for processes of other hosts (fabric handles)", c.Backing).On(e.ID())
 	}
 	if c.PageBytes == 0 {
 		c.PageBytes = max(granularity.RecommendedBytes, MinPageBytes)

@@ -66,7 +66,7 @@ func NewElastic(e *engine.Engine, c ElasticConfig) (*Elastic, error) {
 
 func newElastic(e *engine.Engine, c ElasticConfig, hands bool) (*Elastic, error) {
 	const op = "shared.new"
-	if c.Backing == device.BackingShareable {
+	if c.Backing == device.BackingShareable || c.Backing == device.BackingFabric {
 		return nil, device.Errorf(device.CodeInvalidConfig, op,
 			"backing %d: pages of models go from one to the other, so no process else may have them", c.Backing).On(e.ID())
 	}

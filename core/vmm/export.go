@@ -19,44 +19,83 @@ import (
 // CodeInvalidOffset for what is no whole pages or ends outside, CodeNotMapped with the
 // first page that is not mapped, those of the device.
 func (p *Pool) Export(offset, size, most uint64) (files []int, count uint64, err error) {
-	return p.space.export("export", extent.Span{Offset: offset, Size: size}, most)
-}
-
-func (s *space) export(op string, b extent.Span, most uint64) (files []int, count uint64, err error) {
-	exporter, is := s.physical.virtual.(device.Exporter)
-	if backing := s.physical.config.Backing; backing != device.BackingShareable || !is {
-		return nil, 0, s.table.extent.Fault(device.CodeInvalidArgument, op, "the pool's backing is %d, and pages of backing %d can be exported",
-			backing, device.BackingShareable)
-	}
-	r, err := s.table.extent.RunOf(op, b)
+	const op = "export"
+	exporter, is := p.space.physical.virtual.(device.Exporter)
+	pages, err := p.space.exported(op, device.BackingShareable, is, extent.Span{Offset: offset, Size: size})
 	if err != nil {
 		return nil, 0, err
 	}
-	if b.Offset%s.table.extent.PageBytes != 0 || b.Size%s.table.extent.PageBytes != 0 {
-		return nil, 0, s.table.extent.BadRange(op, b, "offset %d, size %d: want multiples of the page size %d", b.Offset, b.Size, s.table.extent.PageBytes)
+	defer p.space.mu.Unlock()
+	count = uint64(len(pages))
+	if count > most {
+		return nil, count, p.space.table.extent.Fault(device.CodeBufferTooSmall, op, "room for %d descriptors: there are %d pages", most, count)
 	}
-	// The lock keeps the pages where they are.
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.table.state != stateOpen {
-		return nil, 0, s.table.extent.Closed(op)
-	}
-	if page, hole := s.table.live.FirstNotIn(r); hole {
-		return nil, 0, s.table.notLive(op, b, r, page)
-	}
-	if r.Pages > most {
-		return nil, r.Pages, s.table.extent.Fault(device.CodeBufferTooSmall, op, "room for %d descriptors: there are %d pages", most, r.Pages)
-	}
-	files = make([]int, 0, r.Pages)
-	for page := r.Start; page < r.Start+r.Pages; page++ {
-		file, err := exporter.ExportPage(s.table.numbers[page])
+	files = make([]int, 0, count)
+	for _, page := range pages {
+		file, err := exporter.ExportPage(page)
 		if err != nil {
 			closeAll(files)
 			return nil, 0, err
 		}
 		files = append(files, file)
 	}
-	return files, r.Pages, nil
+	return files, count, nil
+}
+
+// ExportFabric is Export by fabric handles: processes of other hosts map the memory, too.
+// Where the handles take more than most bytes none are given, but the number of bytes,
+// with CodeBufferTooSmall. There is nothing to close.
+func (p *Pool) ExportFabric(offset, size, most uint64) (handles []byte, count uint64, err error) {
+	const op = "export_fabric"
+	exporter, is := p.space.physical.virtual.(device.FabricExporter)
+	pages, err := p.space.exported(op, device.BackingFabric, is, extent.Span{Offset: offset, Size: size})
+	if err != nil {
+		return nil, 0, err
+	}
+	defer p.space.mu.Unlock()
+	count = uint64(len(pages)) * device.FabricHandleBytes
+	if count > most {
+		return nil, count, p.space.table.extent.Fault(device.CodeBufferTooSmall, op, "room for %d bytes of handles: %d pages have %d", most, len(pages), count)
+	}
+	handles = make([]byte, 0, count)
+	for _, page := range pages {
+		handle, err := exporter.ExportFabricPage(page)
+		if err != nil {
+			return nil, 0, err
+		}
+		handles = append(handles, handle[:]...)
+	}
+	return handles, count, nil
+}
+
+// exported is the pages of a range of a pool with the backing that is wanted, if the device
+// is an exporter of them. Without an error the caller holds mu, which keeps them where they
+// are.
+func (s *space) exported(op string, wanted device.Backing, is bool, b extent.Span) (pages []device.Page, err error) {
+	if backing := s.physical.config.Backing; backing != wanted || !is {
+		return nil, s.table.extent.Fault(device.CodeInvalidArgument, op, "the pool's backing is %d, and pages of backing %d can be exported",
+			backing, wanted)
+	}
+	r, err := s.table.extent.RunOf(op, b)
+	if err != nil {
+		return nil, err
+	}
+	if b.Offset%s.table.extent.PageBytes != 0 || b.Size%s.table.extent.PageBytes != 0 {
+		return nil, s.table.extent.BadRange(op, b, "offset %d, size %d: want multiples of the page size %d", b.Offset, b.Size, s.table.extent.PageBytes)
+	}
+	s.mu.Lock()
+	defer func() {
+		if err != nil {
+			s.mu.Unlock()
+		}
+	}()
+	if s.table.state != stateOpen {
+		return nil, s.table.extent.Closed(op)
+	}
+	if page, hole := s.table.live.FirstNotIn(r); hole {
+		return nil, s.table.notLive(op, b, r, page)
+	}
+	return s.table.numbers[r.Start : r.Start+r.Pages], nil
 }
 
 // closeAll closes descriptors that nobody was given.

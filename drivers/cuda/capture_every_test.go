@@ -297,6 +297,18 @@ func pageAttempts() []attempt {
 			return closeDescriptor(fd)
 		}},
 		{"openDevice.ImportPage", device.CodeInvalidArgument, func(b *besideCapture) error { return second(b.o.ImportPage(-1, everyBytes)) }},
+		{"openDevice.ExportFabricPage", done, func(b *besideCapture) error {
+			pages := make([]device.Page, 1)
+			require.NoError(b.t, b.o.Create(pages, everyBytes, device.BackingFabric))
+			handle, err := b.o.ExportFabricPage(pages[0])
+			require.NoError(b.t, err)
+			page, err := b.o.ImportFabricPage(handle, everyBytes)
+			require.NoError(b.t, err)
+			return b.o.Release(append(pages, page))
+		}},
+		{"openDevice.ImportFabricPage", device.CodeInvalidArgument, func(b *besideCapture) error {
+			return second(b.o.ImportFabricPage(device.FabricHandle{}, everyBytes))
+		}},
 		{"openDevice.Map", done, func(b *besideCapture) error { return b.o.Map(b.space, b.pages[:1]) }},
 		{"openDevice.SetAccess", done, func(b *besideCapture) error {
 			return b.o.SetAccess(b.space, everyBytes, device.AccessReadWrite)

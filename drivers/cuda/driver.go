@@ -110,6 +110,9 @@ func (d *Driver) load() error {
 	return d.find()
 }
 
+// firstWithFabric is the first interface of the driver that knows of fabric handles.
+const firstWithFabric = 12030
+
 func versionText(version int32) string { return fmt.Sprintf("%d.%d", version/1000, version%1000/10) }
 
 // refused is a failure of a call before there is a device: the backend is not there.
@@ -190,6 +193,8 @@ func (d *Driver) describe(index int32) (found, error) {
 	one.info.Exporter = shareDescriptors && one.info.VirtualMemory && len(d.lacking[groupShareable]) == 0 &&
 		d.attribute(one.handle, attributeDescriptor) != 0
 	one.info.RDMAPages = one.info.VirtualMemory && d.attribute(one.handle, attributeRDMA) != 0
+	one.info.FabricExporter = d.version >= firstWithFabric && one.info.VirtualMemory && len(d.lacking[groupShareable]) == 0 &&
+		d.attribute(one.handle, attributeFabric) != 0
 	one.info.ProcessSharer = dl.HasStructs && len(d.lacking[groupIPC]) == 0 &&
 		d.attribute(one.handle, attributeUnified) != 0
 	return one, nil

@@ -10,29 +10,19 @@ import (
 	"ferrum_mem/drivers/internal/gpu/virtual"
 )
 
-var _ device.Exporter = (*openDevice)(nil)
+var (
+	_ device.Exporter       = (*openDevice)(nil)
+	_ device.FabricExporter = (*openDevice)(nil)
+)
 
 // ExportPage asks the driver for a descriptor.
 func (o *openDevice) ExportPage(number device.Page) (int, error) {
 	const op = "cuda.export_page"
-	if err := o.startExport(op); err != nil {
-		return -1, err
-	}
-	p, err := o.virtual.book.Find(op, number)
-	if err != nil {
-		return -1, err
-	}
-	if p.Backing != device.BackingShareable {
-		return -1, o.ctx.errorf(device.CodeInvalidArgument, op,
-			"page %d: was created with backing %d, and only pages of backing %d can be exported",
-			number, p.Backing, device.BackingShareable)
-	}
 	fd := int32(-1)
-	err = o.ctx.within(op, func() error {
-		return o.ctx.call(op, fmt.Sprintf("page %d", number), &o.ctx.api.pageExport,
-			dl.Pointer(&fd), uintptr(p.Handle), handleFileDescriptor, 0)
-	})
-	if err != nil {
+	if err := o.startExport(op, device.BackingShareable); err != nil {
+		return -1, err
+	}
+	if err := o.virtual.export(op, number, device.BackingShareable, dl.Pointer(&fd)); err != nil {
 		return -1, err
 	}
 	if err := keepFromPrograms(int(fd)); err != nil {
@@ -42,27 +32,82 @@ func (o *openDevice) ExportPage(number device.Page) (int, error) {
 	return int(fd), nil
 }
 
-// ImportPage imports the memory and holds what it can against the driver: the device,
-// and that a page of this size can be mapped. The driver does not tell a size that is
-// too small.
+// ExportFabricPage asks the driver for a fabric handle.
+func (o *openDevice) ExportFabricPage(number device.Page) (device.FabricHandle, error) {
+	const op = "cuda.export_fabric_page"
+	handle := new(device.FabricHandle)
+	if err := o.startExport(op, device.BackingFabric); err != nil {
+		return *handle, err
+	}
+	err := o.virtual.export(op, number, device.BackingFabric, dl.Pointer(handle))
+	runtime.KeepAlive(handle)
+	return *handle, err
+}
+
+// handleKind is the kind of the driver's handles by which pages of a backing are exported;
+// 0: by none.
+func handleKind(backing device.Backing) uintptr {
+	switch backing {
+	case device.BackingShareable:
+		return handleFileDescriptor
+	case device.BackingFabric:
+		return handleFabric
+	}
+	return 0
+}
+
+// export has the driver write a handle of a page.
+func (v *virtualMemory) export(op string, number device.Page, backing device.Backing, to uintptr) error {
+	p, err := v.book.Find(op, number)
+	if err != nil {
+		return err
+	}
+	if p.Backing != backing {
+		return v.ctx.errorf(device.CodeInvalidArgument, op,
+			"page %d: was created with backing %d, and only pages of backing %d can be exported", number, p.Backing, backing)
+	}
+	return v.ctx.within(op, func() error {
+		return v.ctx.call(op, fmt.Sprintf("page %d", number), &v.ctx.api.pageExport,
+			to, uintptr(p.Handle), handleKind(backing), 0)
+	})
+}
+
+// ImportPage imports the memory of a descriptor.
 func (o *openDevice) ImportPage(fd int, pageBytes uint64) (device.Page, error) {
 	const op = "cuda.import_page"
-	if err := o.startExport(op); err != nil {
+	if err := o.startExport(op, device.BackingShareable); err != nil {
 		return 0, err
 	}
+	if err := checkDescriptor(fd); err != nil {
+		return 0, o.ctx.errorf(device.CodeInvalidArgument, op, "descriptor %d: %v", fd, err)
+	}
+	return o.importPage(op, fmt.Sprintf("descriptor %d", fd), pageBytes, device.BackingShareable, uintptr(fd))
+}
+
+// ImportFabricPage imports the memory of a fabric handle.
+func (o *openDevice) ImportFabricPage(handle device.FabricHandle, pageBytes uint64) (device.Page, error) {
+	const op = "cuda.import_fabric_page"
+	if err := o.startExport(op, device.BackingFabric); err != nil {
+		return 0, err
+	}
+	defer runtime.KeepAlive(&handle)
+	return o.importPage(op, fmt.Sprintf("fabric handle %x", handle[:8]), pageBytes, device.BackingFabric, dl.Pointer(&handle))
+}
+
+// importPage imports memory and holds what it can against the driver: the device, and
+// that a page of this size can be mapped. The driver does not tell a size that is too
+// small.
+func (o *openDevice) importPage(op, what string, pageBytes uint64, backing device.Backing, shared uintptr) (device.Page, error) {
 	v := &o.virtual
 	if bits.OnesCount64(pageBytes) != 1 || pageBytes < v.granularity.MinimumBytes || pageBytes > mostReserved {
 		return 0, o.ctx.errorf(device.CodeInvalidPageSize, op,
 			"page size %d: want a power of two of at least %d", pageBytes, v.granularity.MinimumBytes)
 	}
-	if err := checkDescriptor(fd); err != nil {
-		return 0, o.ctx.errorf(device.CodeInvalidArgument, op, "descriptor %d: %v", fd, err)
-	}
 	if err := o.hold(op, 1); err != nil {
 		return 0, err
 	}
-	p := &virtual.Page{Bytes: pageBytes, Backing: device.BackingShareable, Imported: true}
-	if err := o.ctx.within(op, func() error { return o.virtual.importPage(op, fd, p) }); err != nil {
+	p := &virtual.Page{Bytes: pageBytes, Backing: backing, Imported: true}
+	if err := o.ctx.within(op, func() error { return v.importPage(op, what, p, shared) }); err != nil {
 		o.drop(1)
 		return 0, err
 	}
@@ -70,10 +115,9 @@ func (o *openDevice) ImportPage(fd int, pageBytes uint64) (device.Page, error) {
 	return p.Number, nil
 }
 
-// importPage makes a handle of a descriptor, or nothing.
-func (v *virtualMemory) importPage(op string, fd int, p *virtual.Page) error {
-	what := fmt.Sprintf("descriptor %d", fd)
-	number := v.ctx.api.pageImport.Call(dl.Pointer(&p.Handle), uintptr(fd), handleFileDescriptor)
+// importPage makes a driver's handle of an exported one, or nothing.
+func (v *virtualMemory) importPage(op, what string, p *virtual.Page, shared uintptr) error {
+	number := v.ctx.api.pageImport.Call(dl.Pointer(&p.Handle), shared, handleKind(p.Backing))
 	if number != 0 {
 		err := v.ctx.failure(op, &v.ctx.api.pageImport, number, what)
 		switch number {

@@ -21,6 +21,7 @@ type message struct {
 	Memory device.SharedMemory
 	Event  device.ProcessHandle
 	Addr   device.Addr
+	Fabric device.FabricHandle
 }
 
 // isOther says that this is the second process of a test, and gives what it was told.

@@ -39,9 +39,7 @@ func (v *virtualMemory) init(ctx *driverContext, scrub *scrubber) {
 
 func (v *virtualMemory) pageProperties(backing device.Backing) *pageProperties {
 	properties := &pageProperties{kind: allocationPinned, location: location{locationDevice, v.ctx.cuDevice}}
-	if backing == device.BackingShareable {
-		properties.handles = handleFileDescriptor
-	}
+	properties.handles = int32(handleKind(backing))
 	if backing == device.BackingRDMA {
 		properties.rdma = 1
 	}
@@ -194,12 +192,16 @@ func (c *driverContext) callBack(op, what string, f *dl.Function, arguments ...u
 	return err
 }
 
-func (o *openDevice) startExport(op string) error {
+// startExport begins a call that exports or imports pages of the backing.
+func (o *openDevice) startExport(op string, backing device.Backing) error {
 	if err := o.startVirtual(op); err != nil {
 		return err
 	}
-	if !o.info.Exporter {
+	switch {
+	case backing == device.BackingShareable && !o.info.Exporter:
 		return o.ctx.errorf(device.CodeUnsupported, op, "the device or its driver has no memory that is shared by descriptors")
+	case backing == device.BackingFabric && !o.info.FabricExporter:
+		return o.ctx.errorf(device.CodeUnsupported, op, "the device or its driver has no memory that is shared by fabric handles")
 	}
 	return nil
 }

@@ -23,16 +23,18 @@ func (o *openDevice) Create(pages []device.Page, pageBytes uint64, backing devic
 	case bits.OnesCount64(pageBytes) != 1 || pageBytes < v.granularity.MinimumBytes:
 		return o.ctx.errorf(device.CodeInvalidPageSize, op,
 			"page size %d: want a power of two of at least %d", pageBytes, v.granularity.MinimumBytes)
-	case backing < device.BackingMovable || backing > device.BackingRDMA:
-		return o.ctx.errorf(device.CodeInvalidArgument, op, "backing %d: want %d (movable), %d (private), %d (shareable) or %d (RDMA)",
-			backing, device.BackingMovable, device.BackingPrivate, device.BackingShareable, device.BackingRDMA)
+	case backing < device.BackingMovable || backing > device.BackingFabric:
+		return o.ctx.errorf(device.CodeInvalidArgument, op,
+			"backing %d: want %d (movable), %d (private), %d (shareable), %d (RDMA) or %d (fabric)", backing,
+			device.BackingMovable, device.BackingPrivate, device.BackingShareable, device.BackingRDMA, device.BackingFabric)
 	case backing == device.BackingRDMA && !o.info.RDMAPages:
 		return o.ctx.errorf(device.CodeUnsupported, op, "the device or its driver has no GPUDirect RDMA for virtual memory")
-	case backing == device.BackingShareable && !o.info.Exporter:
-		return o.startExport(op)
 	case pageBytes > o.info.TotalBytes/uint64(len(pages)):
 		return o.ctx.errorf(device.CodeOutOfMemory, op, "%d pages of %d bytes: the device has %d",
 			len(pages), pageBytes, o.info.TotalBytes)
+	}
+	if err := o.startExport(op, backing); err != nil {
+		return err
 	}
 	if err := o.hold(op, len(pages)); err != nil {
 		return err

@@ -238,6 +238,8 @@ FERRUM_API ferrum_status ferrum_host_get_info(ferrum_host_info *info_out);
 #define FERRUM_CAPABILITY_STREAM_ORDERED (UINT64_C(1) << 10)
 /** Virtual and elastic pools can have FERRUM_BACKING_RDMA. */
 #define FERRUM_CAPABILITY_RDMA_PAGES (UINT64_C(1) << 11)
+/** Virtual pools can have FERRUM_BACKING_FABRIC. */
+#define FERRUM_CAPABILITY_FABRIC_PAGES (UINT64_C(1) << 12)
 
 /** Description of an open device.
  *  @go library.DeviceInfo */

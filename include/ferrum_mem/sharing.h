@@ -92,7 +92,32 @@ FERRUM_API ferrum_status ferrum_vpool_export(
     ferrum_vpool vpool, uint64_t offset_bytes, uint64_t size_bytes,
     int32_t *descriptors_out, size_t capacity, size_t *count_out);
 
-/** Pages that a process exported.
+/**
+ * As ferrum_vpool_export, by fabric handles: bytes that mean the pages in processes of
+ * other hosts as well, as far as a fabric connects them (NVLink between hosts). They can be
+ * sent in any way, and there is nothing to close; a handle keeps no memory. For a pool with
+ * FERRUM_BACKING_FABRIC.
+ *
+ * @param offset_bytes,size_bytes  whole pages, mapped throughout.
+ * @param handles_out              room for capacity bytes; may be NULL when that is 0. Each
+ *                                 page has FERRUM_FABRIC_HANDLE_BYTES, in order.
+ * @param count_out                how many bytes there are.
+ * @return FERRUM_ERROR_BUFFER_TOO_SMALL, with *count_out set and nothing given, when they
+ *         do not fit; FERRUM_ERROR_INVALID_ARGUMENT for a pool with another backing;
+ *         FERRUM_ERROR_INVALID_OFFSET, FERRUM_ERROR_INVALID_SIZE,
+ *         FERRUM_ERROR_NOT_MAPPED.
+ * @fills handles_out
+ * @by-hand python its handles are one text
+ * @by-hand rust its handles are one text
+ */
+FERRUM_API ferrum_status ferrum_vpool_export_fabric(
+    ferrum_vpool vpool, uint64_t offset_bytes, uint64_t size_bytes,
+    uint8_t *handles_out, size_t capacity, size_t *count_out);
+
+/** How many bytes name one page. */
+#define FERRUM_FABRIC_HANDLE_BYTES 64
+
+/** Pages that a process exported, by descriptors or by fabric handles.
  *  @by-hand rust refers to a list of files
  *  @go manager.Importation */
 typedef struct ferrum_page_import {
@@ -109,10 +134,16 @@ typedef struct ferrum_page_import {
     uint64_t page_bytes;
     /** Name for the books, at most 63 bytes; NULL: none. */
     const char *tag;
+    /** As ferrum_vpool_export_fabric gave them, in the order in which the pages are to lie;
+     *  NULL: descriptors.
+     *  @list fabric_handle_bytes 4194304 */
+    const uint8_t *fabric_handles;
+    /** FERRUM_FABRIC_HANDLE_BYTES for each page. */
+    uint64_t fabric_handle_bytes;
 } ferrum_page_import;
 
 /* clang-format off */
-#define FERRUM_PAGE_IMPORT_INIT {(uint32_t)sizeof(ferrum_page_import), 0, NULL, 0, 0, NULL}
+#define FERRUM_PAGE_IMPORT_INIT {(uint32_t)sizeof(ferrum_page_import), 0, NULL, 0, 0, NULL, NULL, 0}
 /* clang-format on */
 
 /**
@@ -121,10 +152,11 @@ typedef struct ferrum_page_import {
  * used like any other block, and counts as adopted memory. ferrum_memory_free ends it, and
  * is FERRUM_ERROR_BUSY while work is queued on it.
  *
- * @return FERRUM_ERROR_INVALID_ARGUMENT for no pages, and for a descriptor that is closed,
- *         of something else, or of another device's memory;
+ * @return FERRUM_ERROR_INVALID_ARGUMENT for no pages, for descriptors and handles at once,
+ *         and for a descriptor that is closed, of something else, or of another device's
+ *         memory, or a handle that names none;
  *         FERRUM_ERROR_INVALID_PAGE_SIZE; FERRUM_ERROR_UNSUPPORTED for a device without
- *         FERRUM_CAPABILITY_EXPORTED_PAGES.
+ *         FERRUM_CAPABILITY_EXPORTED_PAGES, or FERRUM_CAPABILITY_FABRIC_PAGES for handles.
  *
  * @go .Import
  */

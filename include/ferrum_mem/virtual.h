@@ -66,6 +66,9 @@ typedef int32_t ferrum_backing;
  *  FERRUM_CAPABILITY_RDMA_PAGES has none. Such a card has to let go of a range before
  *  its pages go. */
 #define FERRUM_BACKING_RDMA 3
+/** Movable, and ferrum_vpool_export_fabric gives it to processes of other hosts; a device
+ *  without FERRUM_CAPABILITY_FABRIC_PAGES has none. */
+#define FERRUM_BACKING_FABRIC 4
 
 /** Settings of a virtual pool.
  *  @go vmm.Config */

@@ -19,7 +19,7 @@ static const struct_field fields_ferrum_elastic_pool_config[] = {
     FIELD(ferrum_elastic_pool_config, name, TEXT),
     FIELD(ferrum_elastic_pool_config, ready_pages, VALUE),
     FIELD(ferrum_elastic_pool_config, backing, ENUMERATION,
-          .unknown = {-1, 4})};
+          .unknown = {-1, 5})};
 static const ferrum_elastic_pool_config init_ferrum_elastic_pool_config =
     FERRUM_ELASTIC_POOL_CONFIG_INIT;
 static const struct_type type_ferrum_elastic_pool_config = {

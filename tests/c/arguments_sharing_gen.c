@@ -6,12 +6,14 @@ static const struct_field fields_ferrum_page_import[] = {
     FIELD(ferrum_page_import, descriptors, LIST),
     FIELD(ferrum_page_import, count, VALUE),
     FIELD(ferrum_page_import, page_bytes, VALUE),
-    FIELD(ferrum_page_import, tag, TEXT)};
+    FIELD(ferrum_page_import, tag, TEXT),
+    FIELD(ferrum_page_import, fabric_handles, LIST),
+    FIELD(ferrum_page_import, fabric_handle_bytes, VALUE)};
 static const ferrum_page_import init_ferrum_page_import =
     FERRUM_PAGE_IMPORT_INIT;
 static const struct_type type_ferrum_page_import = {
     sizeof(ferrum_page_import), &init_ferrum_page_import,
-    fields_ferrum_page_import, 5};
+    fields_ferrum_page_import, 7};
 
 static const struct_field fields_ferrum_shared_memory[] = {
     FIELD(ferrum_shared_memory, reserved, RESERVED),
@@ -81,6 +83,19 @@ static const parameter parameters_vpool_export[] = {
     PARAMETER(capacity, CAPACITY),
     PARAMETER(count_out, OUT, .size = sizeof(size_t))};
 
+static ferrum_status call_vpool_export_fabric(const argument *a) {
+    return ferrum_vpool_export_fabric(
+        (ferrum_vpool){a[0].number}, (uint64_t)a[1].number,
+        (uint64_t)a[2].number, a[3].pointer, (size_t)a[4].number, a[5].pointer);
+}
+static const parameter parameters_vpool_export_fabric[] = {
+    PARAMETER(vpool, HANDLE, .kind = VPOOL),
+    PARAMETER(offset_bytes, VALUE),
+    PARAMETER(size_bytes, VALUE),
+    PARAMETER(handles_out, PLACES),
+    PARAMETER(capacity, CAPACITY),
+    PARAMETER(count_out, OUT, .size = sizeof(size_t))};
+
 static ferrum_status call_manager_import_pages(const argument *a) {
     return ferrum_manager_import_pages((ferrum_manager){a[0].number},
                                        a[1].pointer, a[2].pointer);
@@ -141,6 +156,8 @@ const function arguments_sharing[] = {
     FUNCTION(device_grant_peer, .parameters = parameters_device_grant_peer,
              .count = 2),
     FUNCTION(vpool_export, .parameters = parameters_vpool_export, .count = 6),
+    FUNCTION(vpool_export_fabric, .parameters = parameters_vpool_export_fabric,
+             .count = 6),
     FUNCTION(manager_import_pages,
              .parameters = parameters_manager_import_pages, .count = 3),
     FUNCTION(device_share_memory, .parameters = parameters_device_share_memory,

@@ -12,7 +12,7 @@ static const struct_field fields_ferrum_vpool_config[] = {
     FIELD(ferrum_vpool_config, limit_bytes, VALUE),
     FIELD(ferrum_vpool_config, name, TEXT),
     FIELD(ferrum_vpool_config, ready_pages, VALUE),
-    FIELD(ferrum_vpool_config, backing, ENUMERATION, .unknown = {-1, 4})};
+    FIELD(ferrum_vpool_config, backing, ENUMERATION, .unknown = {-1, 5})};
 static const ferrum_vpool_config init_ferrum_vpool_config =
     FERRUM_VPOOL_CONFIG_INIT;
 static const struct_type type_ferrum_vpool_config = {

@@ -269,6 +269,7 @@ TEST(CppCalls, test_vpool) {
     REFUSED(sleep(nullptr));
     REFUSED(wake(nullptr));
     REFUSED(is_asleep("none"));
+    REFUSED(export_fabric(std::uint64_t{}, std::uint64_t{}));
 }
 
 TEST(CppCalls, test_functions) {

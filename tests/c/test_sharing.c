@@ -281,6 +281,10 @@ static void peers_and_capabilities(void **data) {
     ferrum_vpool pool;
     assert_error(ferrum_vpool_create(s->devices[0], &config, &pool),
                  FERRUM_ERROR_UNSUPPORTED, "GPUDirect RDMA");
+    assert_false(info.capabilities & FERRUM_CAPABILITY_FABRIC_PAGES);
+    config.backing = FERRUM_BACKING_FABRIC;
+    assert_error(ferrum_vpool_create(s->devices[0], &config, &pool),
+                 FERRUM_ERROR_UNSUPPORTED, "fabric handles");
     assert_ok(ferrum_device_grant_peer(s->devices[0], s->devices[1]));
     assert_ok(ferrum_device_grant_peer(s->devices[0], s->devices[1]));
     ferrum_device device;

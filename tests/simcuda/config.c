@@ -61,6 +61,7 @@ static void take_away(Config *config) {
         {"peer", &config->without_peer},
         {"fd", &config->without_fd},
         {"rdma", &config->without_rdma},
+        {"fabric", &config->without_fabric},
         {"ipc", &config->without_ipc},
         {"mapped", &config->without_mapped},
         {"unified", &config->without_unified},

@@ -219,6 +219,8 @@ static int attribute(const Device *device, CUdevice_attribute which) {
         return !config->without_vmm;
     case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
         return fd;
+    case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED:
+        return !config->without_fabric && !config->without_vmm;
     case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED:
         return !config->without_rdma && !config->without_vmm;
     case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:

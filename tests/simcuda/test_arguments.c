@@ -254,7 +254,7 @@ static void of_virtual_memory(void) {
     wrong.win32HandleMetaData = &wrong;
     INVALID(cuMemCreate(&handle, PAGE, &wrong, 0));
     wrong = prop;
-    wrong.requestedHandleTypes = CU_MEM_HANDLE_TYPE_FABRIC;
+    wrong.requestedHandleTypes = CU_MEM_HANDLE_TYPE_WIN32;
     GIVES(CUDA_ERROR_NOT_SUPPORTED, cuMemCreate(&handle, PAGE, &wrong, 0));
     INVALID(cuMemGetAllocationGranularity(NONE, &prop,
                                           CU_MEM_ALLOC_GRANULARITY_MINIMUM));

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool there_is_none(void) { return sim.config.without_vmm; }
@@ -67,10 +68,13 @@ static CUresult look_at(const CUmemAllocationProp *prop, const char *call,
     if (prop->win32HandleMetaData != NULL)
         return fail(call, CUDA_ERROR_INVALID_VALUE,
                     "win32HandleMetaData is not NULL");
-    if ((int)prop->requestedHandleTypes > 1 ||
-        (prop->requestedHandleTypes ==
-             CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR &&
+    CUmemAllocationHandleType handles = prop->requestedHandleTypes;
+    if ((handles & ~(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR |
+                     CU_MEM_HANDLE_TYPE_FABRIC)) != 0 ||
+        ((handles & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0 &&
          sim.config.without_fd) ||
+        ((handles & CU_MEM_HANDLE_TYPE_FABRIC) != 0 &&
+         sim.config.without_fabric) ||
         (prop->allocFlags.gpuDirectRDMACapable != 0 && sim.config.without_rdma))
         return CUDA_ERROR_NOT_SUPPORTED;
     return device_find(prop->location.id, call, device);
@@ -376,7 +380,49 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *out,
     return CUDA_SUCCESS;
 }
 
-/* --- sharing by file descriptor --------------------------------------------- */
+/* --- sharing by file descriptor and fabric handle --------------------------- */
+
+/* What a fabric handle has: a process, a descriptor of its own, and the inode of
+ * that file, which tells that it is still the same. The hosts of the fabric are
+ * this one. */
+typedef struct FabricTicket {
+    char mark[8];
+    int pid, fd;
+    uint64_t inode;
+} FabricTicket;
+_Static_assert(sizeof(FabricTicket) <= sizeof(CUmemFabricHandle), "it fits");
+
+static const char fabric_mark[8] = "simfabr";
+
+static uint64_t inode_of(int fd) {
+    struct stat about;
+    return fstat(fd, &about) == 0 ? (uint64_t)about.st_ino : 0;
+}
+
+static void write_fabric_handle(const Physical *physical,
+                                CUmemFabricHandle *out) {
+    FabricTicket ticket = {
+        .pid = getpid(), .fd = physical->fd, .inode = inode_of(physical->fd)};
+    memcpy(ticket.mark, fabric_mark, sizeof ticket.mark);
+    memset(out, 0, sizeof *out);
+    memcpy(out, &ticket, sizeof ticket);
+}
+
+/* A descriptor of the memory that a handle names, or -1. */
+static int open_fabric_handle(const CUmemFabricHandle *handle) {
+    FabricTicket ticket;
+    char path[64];
+    memcpy(&ticket, handle, sizeof ticket);
+    if (memcmp(ticket.mark, fabric_mark, sizeof ticket.mark) != 0)
+        return -1;
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", ticket.pid, ticket.fd);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd >= 0 && inode_of(fd) != ticket.inode) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
 
 CUresult cuMemExportToShareableHandle(void *out,
                                       CUmemGenericAllocationHandle handle,
@@ -389,11 +435,16 @@ CUresult cuMemExportToShareableHandle(void *out,
     if (code != CUDA_SUCCESS)
         return code;
     if (out == NULL || flags != 0 ||
-        type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+        (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR &&
+         type != CU_MEM_HANDLE_TYPE_FABRIC))
         return INVALID("shareableHandle is NULL, type %d or flags %llu",
                        (int)type, flags);
-    if (!physical->exportable)
-        return INVALID("the memory was not created to be exported");
+    if ((physical->properties.requestedHandleTypes & type) == 0)
+        return INVALID("the memory was not created to be exported so");
+    if (type == CU_MEM_HANDLE_TYPE_FABRIC) {
+        write_fabric_handle(physical, out);
+        return CUDA_SUCCESS;
+    }
     int fd = fcntl(physical->fd, F_DUPFD_CLOEXEC, 0);
     if (fd < 0)
         return CUDA_ERROR_OPERATING_SYSTEM;
@@ -408,22 +459,34 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *out,
     NEED_VMM();
     int fd = (int)(intptr_t)shared, number = -1;
     char link[64], target[128] = "";
-    if (out == NULL || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+    bool fabric = type == CU_MEM_HANDLE_TYPE_FABRIC;
+    if (out == NULL ||
+        (!fabric && type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
         return INVALID("handle is NULL or type is %d", (int)type);
+    if (fabric && sim.config.without_fabric)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if (fabric && (shared == NULL || (fd = open_fabric_handle(shared)) < 0))
+        return INVALID("the fabric handle names no memory");
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     if (readlink(link, target, sizeof target - 1) < 0 ||
-        sscanf(target, "/memfd:simcuda-physical-%d", &number) != 1)
+        sscanf(target, "/memfd:simcuda-physical-%d", &number) != 1) {
+        if (fabric)
+            close(fd);
         return INVALID("%d is no descriptor of exported memory", fd);
+    }
     Device *device = NULL;
     for (int i = 0; i < sim.device_count; i++)
         if (sim.devices[i].number == number)
             device = &sim.devices[i];
-    if (device == NULL)
+    if (device == NULL) {
+        if (fabric)
+            close(fd);
         return FAIL(CUDA_ERROR_NOT_SUPPORTED,
                     "the memory is of device %d, which is not visible", number);
+    }
     Physical *physical =
         object_new(KIND_PHYSICAL, sizeof *physical, NULL, __func__);
-    physical->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    physical->fd = fabric ? fd : fcntl(fd, F_DUPFD_CLOEXEC, 0);
     physical->object.size = physical->size =
         (size_t)lseek(physical->fd, 0, SEEK_END);
     physical->device = device;

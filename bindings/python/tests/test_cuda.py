@@ -150,6 +150,49 @@ def test_the_library_over_the_simulated_driver():
     assert done.stderr == ""
 
 
+FABRIC = """
+import sys
+import ferrum_mem as fm
+
+PAGE = 2 << 20
+with fm.Device("cuda:0") as device, fm.Manager(device) as manager:
+    with manager.import_fabric_pages(bytes.fromhex(sys.argv[1]), PAGE, tag="theirs") as block:
+        assert len(block) == 2 * PAGE and block.read(5, offset_bytes=PAGE) == b"first"
+        block.write(b"other", offset_bytes=PAGE)
+fm.shutdown()
+"""
+EXPORTS = f"""
+import subprocess, sys
+import ferrum_mem as fm
+
+PAGE = 2 << 20
+config = fm.VirtualPoolConfig(capacity_bytes=8 * PAGE, page_bytes=PAGE, backing=fm.Backing.FABRIC)
+with fm.Device("cuda:0") as device, fm.Manager(device) as manager:
+    with fm.VirtualPool(device, config) as pool, pool.alloc(PAGE, 2 * PAGE):
+        handles = pool.export_fabric(PAGE, 2 * PAGE)
+        assert type(handles) is bytes and len(handles) == 2 * 64
+        with manager.import_fabric_pages(handles[64:], PAGE) as mine:
+            mine.write(b"first")
+            subprocess.run([sys.executable, "-c", {FABRIC!r}, handles.hex()], check=True)
+            assert mine.read(5) == b"other"
+        for wrong in (handles[:63], bytes(64)):
+            try:
+                manager.import_fabric_pages(wrong, PAGE)
+            except fm.InvalidArgumentError as error:
+                assert "fabric handle" in str(error)
+            else:
+                raise AssertionError(wrong)
+fm.shutdown()
+"""
+
+
+def test_pages_by_fabric_handles_of_another_process():
+    if not SIMULATOR.exists():
+        pytest.skip("the simulated driver is not built (make simcuda)")
+    done = run(EXPORTS, FERRUM_CUDA_LIBRARY=str(SIMULATOR))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_debug_mode_on_a_cuda_device():
     if not SIMULATOR.exists():
         pytest.skip("the simulated driver is not built (make simcuda)")

@@ -146,6 +146,27 @@ def test_pages_for_other_cards_are_of_gpus(device):
         )
 
 
+def test_pages_for_other_hosts_are_of_gpus(device):
+    assert fm.Capability.FABRIC_PAGES not in device.info().capabilities
+    with pytest.raises(fm.UnsupportedError, match="fabric handles"):
+        fm.VirtualPool(
+            device, fm.VirtualPoolConfig(capacity_bytes=1 << 20, backing=fm.Backing.FABRIC)
+        )
+    plain = fm.VirtualPoolConfig(capacity_bytes=MIB, page_bytes=PAGE)
+    with (
+        fm.VirtualPool(device, plain) as pool,
+        pool.alloc(0, PAGE),
+        pytest.raises(fm.InvalidArgumentError, match="backing"),
+    ):
+        pool.export_fabric(0, PAGE)
+    with fm.Manager(device) as manager:
+        with pytest.raises(fm.UnsupportedError, match="fabric handles"):
+            manager.import_fabric_pages(bytes(64), PAGE)
+        for wrong in (b"", bytes(65)):
+            with pytest.raises(fm.InvalidArgumentError, match="fabric handles"):
+                manager.import_fabric_pages(wrong, PAGE)
+
+
 def test_a_pool_that_is_forgotten_ends(device):
     pool = fm.VirtualPool(device, fm.VirtualPoolConfig(capacity_bytes=MIB, page_bytes=PAGE))
     kept = [pool.alloc(0, 1)]

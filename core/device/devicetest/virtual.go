@@ -162,8 +162,8 @@ func (d *Device) Create(pages []device.Page, pageBytes uint64, backing device.Ba
 			"page size %d is not a power of two of at least %d", pageBytes, least)
 	case backing == device.BackingShareable:
 		return d.refuse(Create, device.CodeUnsupported, "the device has no pages for other processes")
-	case backing == device.BackingRDMA:
-		return d.refuse(Create, device.CodeUnsupported, "the device has no pages for other cards")
+	case backing == device.BackingRDMA || backing == device.BackingFabric:
+		return d.refuse(Create, device.CodeUnsupported, "the device has no pages for other cards or hosts")
 	case backing != device.BackingMovable && backing != device.BackingPrivate:
 		return d.refuse(Create, device.CodeInvalidArgument, "backing %d is not known", backing)
 	}

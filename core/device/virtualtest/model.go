@@ -32,11 +32,11 @@ type reservation struct {
 // model is what a device must have, by the rules and nothing else.
 type model struct {
 	granule uint64
-	// exports says that there are shareable pages, and rdma that there are such for other
-	// cards.
-	exports, rdma bool
-	reservations  []reservation
-	pages         []*page
+	// exports says that there are shareable pages, rdma that there are such for other
+	// cards, and fabric for other hosts.
+	exports, rdma, fabric bool
+	reservations          []reservation
+	pages                 []*page
 	// at has the page behind each granule of address space.
 	at map[device.Addr]*page
 }
@@ -112,9 +112,9 @@ func (m *model) createCode(count int, pageBytes uint64, backing device.Backing) 
 		return device.CodeInvalidSize
 	case pageBytes == 0 || pageBytes&(pageBytes-1) != 0 || pageBytes < m.granule:
 		return device.CodeInvalidPageSize
-	case backing < device.BackingMovable || backing > device.BackingRDMA:
+	case backing < device.BackingMovable || backing > device.BackingFabric:
 		return device.CodeInvalidArgument
-	case backing == device.BackingRDMA && !m.rdma:
+	case backing == device.BackingRDMA && !m.rdma, backing == device.BackingFabric && !m.fabric:
 		return device.CodeUnsupported
 	case backing == device.BackingShareable && !m.exports:
 		return device.CodeUnsupported

@@ -61,7 +61,7 @@ func (p *program) around(unit uint64) device.Addr {
 func (p *program) spread() (device.Addr, uint64) {
 	g := p.model.granule
 	mapped := slices.DeleteFunc(slices.Clone(p.model.pages), func(x *page) bool { return !x.mapped })
-	if len(mapped) == 0 || rapid.IntRange(0, 3).Draw(p.t, "anywhere") == 0 {
+	if len(mapped) == 0 || rapid.IntRange(0, 4).Draw(p.t, "anywhere") == 0 {
 		return p.around(g), uint64(rapid.IntRange(0, 6).Draw(p.t, "granules")) * g
 	}
 	x := rapid.SampledFrom(mapped).Draw(p.t, "from page")
@@ -147,7 +147,7 @@ func (p *program) create(*rapid.T) {
 	case 0:
 		bytes = rapid.SampledFrom([]uint64{0, 1, p.model.granule / 2, 3 * p.model.granule}).Draw(p.t, "wrong size")
 	case 1:
-		backing = device.Backing(rapid.SampledFrom([]int{-1, 4}).Draw(p.t, "wrong backing"))
+		backing = device.Backing(rapid.SampledFrom([]int{-1, 5}).Draw(p.t, "wrong backing"))
 	}
 	if len(p.model.pages)+len(pages) > maxPages {
 		return

@@ -74,7 +74,7 @@ func randomPrograms(t *testing.T, dev subject) {
 	before := free(t, dev)
 	rapid.Check(t, func(t *rapid.T) {
 		p := &program{t: t, dev: dev, model: model{
-			granule: dev.Granularity().MinimumBytes, exports: dev.Info().Exporter, rdma: dev.Info().RDMAPages, at: map[device.Addr]*page{},
+			granule: dev.Granularity().MinimumBytes, exports: dev.Info().Exporter, rdma: dev.Info().RDMAPages, fabric: dev.Info().FabricExporter, at: map[device.Addr]*page{},
 		}}
 		// Also where a check fails half-way, so that the search for a smaller
 		// program can go on.

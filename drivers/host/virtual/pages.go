@@ -24,9 +24,9 @@ func (v *Memory) Create(pages []device.Page, pageBytes uint64, backing device.Ba
 	case bits.OnesCount64(pageBytes) != 1 || pageBytes < v.system.granularity:
 		return v.errorf(device.CodeInvalidPageSize, op,
 			"page size %d: want a power of two of at least %d", pageBytes, v.system.granularity)
-	case backing < device.BackingMovable || backing > device.BackingRDMA:
+	case backing < device.BackingMovable || backing > device.BackingFabric:
 		return v.errorf(device.CodeInvalidArgument, op, "backing %d: not known", backing)
-	case backing == device.BackingRDMA:
+	case backing == device.BackingRDMA || backing == device.BackingFabric:
 		return v.errorf(device.CodeUnsupported, op, "backing %d: is memory of a GPU", backing)
 	}
 	high, size := bits.Mul64(pageBytes, uint64(len(pages)))

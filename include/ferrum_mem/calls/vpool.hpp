@@ -222,6 +222,28 @@ template <class Self> class vpool_calls {
         return try_is_asleep(tag).value();
     }
 
+    /**
+     * As ferrum_vpool_export, by fabric handles: bytes that mean the pages in
+     * processes of other hosts as well, as far as a fabric connects them
+     * (NVLink between hosts). They can be sent in any way, and there is nothing
+     * to close; a handle keeps no memory. For a pool with
+     * FERRUM_BACKING_FABRIC.
+     */
+    result<std::vector<std::uint8_t>>
+    try_export_fabric(std::uint64_t offset_bytes,
+                      std::uint64_t size_bytes) const {
+        return detail::list<std::uint8_t>(
+            std::uint8_t{},
+            [&](std::uint8_t *to, std::size_t room, std::size_t *count) {
+                return ferrum_vpool_export_fabric(handle(), offset_bytes,
+                                                  size_bytes, to, room, count);
+            });
+    }
+    std::vector<std::uint8_t> export_fabric(std::uint64_t offset_bytes,
+                                            std::uint64_t size_bytes) const {
+        return try_export_fabric(offset_bytes, size_bytes).value();
+    }
+
   private:
     ferrum_vpool handle() const noexcept {
         return static_cast<const Self &>(*this).get();

@@ -179,7 +179,7 @@ FERRUM_VERSION_PATCH = 0
 # Version of the binary interface: grows when something is added, once from one recorded baseline to
 # the next (docs/abi.md). A library whose ferrum_abi_version() is at least the header's can serve a
 # caller built with that header, as long as the SONAME is the same.
-FERRUM_ABI_VERSION = 8
+FERRUM_ABI_VERSION = 9
 # Timeout that waits without an end.
 FERRUM_WAIT_FOREVER = 0xFFFFFFFFFFFFFFFF
 # Flag of the destroy, close and shutdown calls: do it although something is in use. Whatever is in
@@ -247,6 +247,8 @@ FERRUM_CAPABILITY_REGISTERED_MEMORY = 512
 FERRUM_CAPABILITY_STREAM_ORDERED = 1024
 # Virtual and elastic pools can have FERRUM_BACKING_RDMA.
 FERRUM_CAPABILITY_RDMA_PAGES = 2048
+# Virtual pools can have FERRUM_BACKING_FABRIC.
+FERRUM_CAPABILITY_FABRIC_PAGES = 4096
 # Below 70 %, or unknown (total_bytes 0).
 FERRUM_PRESSURE_LOW = 0
 # From 70 %.
@@ -341,6 +343,9 @@ FERRUM_BACKING_SHAREABLE = 2
 # (GPUDirect RDMA) once they are told of it; a device without FERRUM_CAPABILITY_RDMA_PAGES has none.
 # Such a card has to let go of a range before its pages go.
 FERRUM_BACKING_RDMA = 3
+# Movable, and ferrum_vpool_export_fabric gives it to processes of other hosts; a device without
+# FERRUM_CAPABILITY_FABRIC_PAGES has none.
+FERRUM_BACKING_FABRIC = 4
 # In ordinary memory of this process.
 FERRUM_SLEEP_HOST = 0
 # In a file, with checksums that are compared at waking. It is the process's own: it is removed when
@@ -476,6 +481,8 @@ FERRUM_PATTERN_RANDOM = 2
 FERRUM_PATTERN_BURST = 3
 # More than one kind.
 FERRUM_PATTERN_MIXED = 4
+# How many bytes name one page.
+FERRUM_FABRIC_HANDLE_BYTES = 64
 
 # A text is one of the caller; a buffer to be filled is passed as one, too.
 _KINDS = {
@@ -1434,7 +1441,7 @@ STRUCTS = {
         ),
     ),
     "ferrum_page_import": (
-        40,
+        56,
         8,
         (
             ("struct_size", "uint32_t", 0),
@@ -1443,6 +1450,8 @@ STRUCTS = {
             ("count", "uint64_t", 16),
             ("page_bytes", "uint64_t", 24),
             ("tag", "char *", 32),
+            ("fabric_handles", "uint8_t *", 40),
+            ("fabric_handle_bytes", "uint64_t", 48),
         ),
     ),
     "ferrum_shared_memory": (
@@ -1553,7 +1562,7 @@ INITIAL = {
     "ferrum_access_stats": {"struct_size": 56},
     "ferrum_adoption": {"struct_size": 32},
     "ferrum_foreign_stream": {"struct_size": 32},
-    "ferrum_page_import": {"struct_size": 40},
+    "ferrum_page_import": {"struct_size": 56},
     "ferrum_shared_memory": {"struct_size": 88},
     "ferrum_shared_event": {"struct_size": 72},
 }
@@ -2855,6 +2864,15 @@ PROTOTYPES = {
         "uint64_t",
         "uint64_t",
         "int32_t *",
+        "size_t",
+        "size_t *",
+    ),
+    "ferrum_vpool_export_fabric": (
+        "ferrum_status",
+        "ferrum_vpool",
+        "uint64_t",
+        "uint64_t",
+        "uint8_t *",
         "size_t",
         "size_t *",
     ),

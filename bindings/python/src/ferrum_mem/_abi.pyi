@@ -120,7 +120,7 @@ FERRUM_VERSION_PATCH = 0
 # Version of the binary interface: grows when something is added, once from one recorded baseline to
 # the next (docs/abi.md). A library whose ferrum_abi_version() is at least the header's can serve a
 # caller built with that header, as long as the SONAME is the same.
-FERRUM_ABI_VERSION = 8
+FERRUM_ABI_VERSION = 9
 # Timeout that waits without an end.
 FERRUM_WAIT_FOREVER = 0xFFFFFFFFFFFFFFFF
 # Flag of the destroy, close and shutdown calls: do it although something is in use. Whatever is in
@@ -188,6 +188,8 @@ FERRUM_CAPABILITY_REGISTERED_MEMORY = 512
 FERRUM_CAPABILITY_STREAM_ORDERED = 1024
 # Virtual and elastic pools can have FERRUM_BACKING_RDMA.
 FERRUM_CAPABILITY_RDMA_PAGES = 2048
+# Virtual pools can have FERRUM_BACKING_FABRIC.
+FERRUM_CAPABILITY_FABRIC_PAGES = 4096
 # Below 70 %, or unknown (total_bytes 0).
 FERRUM_PRESSURE_LOW = 0
 # From 70 %.
@@ -282,6 +284,9 @@ FERRUM_BACKING_SHAREABLE = 2
 # (GPUDirect RDMA) once they are told of it; a device without FERRUM_CAPABILITY_RDMA_PAGES has none.
 # Such a card has to let go of a range before its pages go.
 FERRUM_BACKING_RDMA = 3
+# Movable, and ferrum_vpool_export_fabric gives it to processes of other hosts; a device without
+# FERRUM_CAPABILITY_FABRIC_PAGES has none.
+FERRUM_BACKING_FABRIC = 4
 # In ordinary memory of this process.
 FERRUM_SLEEP_HOST = 0
 # In a file, with checksums that are compared at waking. It is the process's own: it is removed when
@@ -417,6 +422,8 @@ FERRUM_PATTERN_RANDOM = 2
 FERRUM_PATTERN_BURST = 3
 # More than one kind.
 FERRUM_PATTERN_MIXED = 4
+# How many bytes name one page.
+FERRUM_FABRIC_HANDLE_BYTES = 64
 
 # Size and alignment of each struct, and type and offset of each field, as the header's
 # compiler lays them out.
@@ -2020,7 +2027,7 @@ class ferrum_foreign_stream(ctypes.Structure):
         """A struct with the values of FERRUM_FOREIGN_STREAM_INIT."""
 
 class ferrum_page_import(ctypes.Structure):
-    """Pages that a process exported."""
+    """Pages that a process exported, by descriptors or by fabric handles."""
 
     struct_size: int
     reserved: int
@@ -2032,6 +2039,11 @@ class ferrum_page_import(ctypes.Structure):
     page_bytes: int
     # Name for the books, at most 63 bytes; NULL: none.
     tag: bytes | None
+    # As ferrum_vpool_export_fabric gave them, in the order in which the pages are to lie; NULL:
+    # descriptors.
+    fabric_handles: Any
+    # FERRUM_FABRIC_HANDLE_BYTES for each page.
+    fabric_handle_bytes: int
     @classmethod
     def init(cls) -> ferrum_page_import:
         """A struct with the values of FERRUM_PAGE_IMPORT_INIT."""
@@ -2812,6 +2824,11 @@ class Functions:
     # or as an heir, has the same memory by ferrum_manager_import_pages. The memory goes back to the
     # system when no process has it any more.
     ferrum_vpool_export: Callable[..., int]
+    # (vpool, offset_bytes, size_bytes, handles_out, capacity, count_out) As ferrum_vpool_export, by
+    # fabric handles: bytes that mean the pages in processes of other hosts as well, as far as a
+    # fabric connects them (NVLink between hosts). They can be sent in any way, and there is nothing
+    # to close; a handle keeps no memory. For a pool with FERRUM_BACKING_FABRIC.
+    ferrum_vpool_export_fabric: Callable[..., int]
     # (manager, pages, memory_out) Gives a handle to pages of another process, or of this one,
     # readable and writable, one after the other at an address of the manager's device
     # (ferrum_memory_get_handle_info). It is used like any other block, and counts as adopted

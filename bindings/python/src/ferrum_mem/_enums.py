@@ -117,12 +117,15 @@ class Backing(enum.IntEnum):
             without the host (GPUDirect RDMA) once they are told of it; a device without
             Capability.RDMA_PAGES has none. Such a card has to let go of a range before its pages
             go.
+        FABRIC: movable, and VirtualPool.export_fabric() gives it to processes of other hosts; a
+            device without Capability.FABRIC_PAGES has none.
     """
 
     MOVABLE = _abi.FERRUM_BACKING_MOVABLE
     PRIVATE = _abi.FERRUM_BACKING_PRIVATE
     SHAREABLE = _abi.FERRUM_BACKING_SHAREABLE
     RDMA = _abi.FERRUM_BACKING_RDMA
+    FABRIC = _abi.FERRUM_BACKING_FABRIC
 
 
 class SleepBacking(enum.IntEnum):
@@ -318,6 +321,7 @@ class Capability(enum.IntFlag):
         REGISTERED_MEMORY: Manager.adopt() page-locks memory of the process.
         STREAM_ORDERED: pools can have SegmentSource.STREAM_ORDERED.
         RDMA_PAGES: virtual and elastic pools can have Backing.RDMA.
+        FABRIC_PAGES: virtual pools can have Backing.FABRIC.
     """
 
     NONE = 0
@@ -333,6 +337,7 @@ class Capability(enum.IntFlag):
     REGISTERED_MEMORY = _abi.FERRUM_CAPABILITY_REGISTERED_MEMORY
     STREAM_ORDERED = _abi.FERRUM_CAPABILITY_STREAM_ORDERED
     RDMA_PAGES = _abi.FERRUM_CAPABILITY_RDMA_PAGES
+    FABRIC_PAGES = _abi.FERRUM_CAPABILITY_FABRIC_PAGES
 
 
 class DebugFlags(enum.IntFlag):

@@ -121,6 +121,18 @@ class AdoptedEvent(Event):
         self._keep(device, event)
 
 
+def _import_pages(manager: Any, raw: Any, count: int, page_bytes: int, tag: str | None) -> Memory:
+    raw.page_bytes = u64("page_bytes", page_bytes)
+    raw.tag = _native.encode("tag", tag)
+    handle = _abi.ferrum_memory()
+    _native.check(
+        _native.library().ferrum_manager_import_pages(
+            manager._handle, ctypes.byref(raw), ctypes.byref(handle)
+        )
+    )
+    return Memory(manager, handle, count * page_bytes)
+
+
 class ImportingManager(Resource):
     """What a manager can with memory of other processes."""
 
@@ -144,15 +156,30 @@ class ImportingManager(Resource):
         raw = _abi.ferrum_page_import.init()
         raw.descriptors = (ctypes.c_int32 * len(files))(*files)
         raw.count = len(files)
-        raw.page_bytes = u64("page_bytes", page_bytes)
-        raw.tag = _native.encode("tag", tag)
-        handle = _abi.ferrum_memory()
-        _native.check(
-            _native.library().ferrum_manager_import_pages(
-                self._handle, ctypes.byref(raw), ctypes.byref(handle)
-            )
-        )
-        return Memory(self, handle, len(files) * page_bytes)
+        return _import_pages(self, raw, len(files), page_bytes, tag)
+
+    def import_fabric_pages(
+        self: Any, handles: bytes, page_bytes: int, *, tag: str | None = None
+    ) -> Memory:
+        """Makes a block of pages that a process of this host, or of another one, exported
+        with VirtualPool.export_fabric(), one after the other.
+
+        Args:
+            handles: what export_fabric() gave, or whole handles of it.
+            page_bytes: the page size of the pool that they come from.
+            tag: name for the books.
+
+        Raises:
+            InvalidArgumentError: no handles, a part of one, or one that names no memory.
+            InvalidPageSizeError: the pages have another size.
+            UnsupportedError: a device without Capability.FABRIC_PAGES.
+        """
+        given = bytes(memoryview(handles))
+        raw = _abi.ferrum_page_import.init()
+        raw.fabric_handles = (ctypes.c_uint8 * len(given)).from_buffer_copy(given)
+        raw.fabric_handle_bytes = len(given)
+        count = len(given) // _abi.FERRUM_FABRIC_HANDLE_BYTES
+        return _import_pages(self, raw, count, page_bytes, tag)
 
     def import_memory(self: Any, shared: SharedMemory, *, tag: str | None = None) -> Memory:
         """Makes a block of memory that another process shared.

@@ -85,6 +85,32 @@ class VirtualPool(VirtualPoolCalls, Sleeper):
         """
         self._owned.close(_abi.FERRUM_FORCE if force else 0)
 
+    def export_fabric(self, offset_bytes: int, size_bytes: int) -> bytes:
+        """Gives fabric handles of the pages of a range, one after the other:
+        Manager.import_fabric_pages() has the same memory by them, in processes of this host
+        and of others that a fabric connects with it. They keep no memory.
+
+        When the range is freed its pages stay with the pool, which uses them for its next
+        ranges: whoever has imported them ends that before.
+
+        Args:
+            offset_bytes,size_bytes: whole pages, mapped throughout.
+
+        Raises:
+            InvalidArgumentError: the pool's backing is not Backing.FABRIC.
+            InvalidOffsetError, InvalidSizeError, NotMappedError: it is so.
+        """
+        cells = _native.read_array(
+            ctypes.c_uint8,
+            lambda *room: _native.library().ferrum_vpool_export_fabric(
+                self._handle,
+                u64("offset_bytes", offset_bytes),
+                u64("size_bytes", size_bytes),
+                *room,
+            ),
+        )
+        return bytes(cells)
+
     def alloc(
         self,
         offset_bytes: int,

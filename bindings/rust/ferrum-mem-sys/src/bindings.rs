@@ -174,7 +174,7 @@ pub const FERRUM_VERSION_PATCH: u32 = 0;
 /// recorded baseline to the next (docs/abi.md). A library whose
 /// ferrum_abi_version() is at least the header's can serve a caller built with
 /// that header, as long as the SONAME is the same.
-pub const FERRUM_ABI_VERSION: u32 = 8;
+pub const FERRUM_ABI_VERSION: u32 = 9;
 /// Timeout that waits without an end.
 pub const FERRUM_WAIT_FOREVER: u64 = u64::MAX;
 /// Flag of the destroy, close and shutdown calls: do it although something is
@@ -244,6 +244,8 @@ pub const FERRUM_CAPABILITY_REGISTERED_MEMORY: u64 = 512;
 pub const FERRUM_CAPABILITY_STREAM_ORDERED: u64 = 1024;
 /// Virtual and elastic pools can have FERRUM_BACKING_RDMA.
 pub const FERRUM_CAPABILITY_RDMA_PAGES: u64 = 2048;
+/// Virtual pools can have FERRUM_BACKING_FABRIC.
+pub const FERRUM_CAPABILITY_FABRIC_PAGES: u64 = 4096;
 /// Below 70 %, or unknown (total_bytes 0).
 pub const FERRUM_PRESSURE_LOW: ferrum_pressure_level = 0;
 /// From 70 %.
@@ -341,6 +343,9 @@ pub const FERRUM_BACKING_SHAREABLE: ferrum_backing = 2;
 /// FERRUM_CAPABILITY_RDMA_PAGES has none. Such a card has to let go of a range before
 /// its pages go.
 pub const FERRUM_BACKING_RDMA: ferrum_backing = 3;
+/// Movable, and ferrum_vpool_export_fabric gives it to processes of other hosts; a device
+/// without FERRUM_CAPABILITY_FABRIC_PAGES has none.
+pub const FERRUM_BACKING_FABRIC: ferrum_backing = 4;
 /// In ordinary memory of this process.
 pub const FERRUM_SLEEP_HOST: ferrum_sleep_backing = 0;
 /// In a file, with checksums that are compared at waking. It is the process's own: it
@@ -481,6 +486,8 @@ pub const FERRUM_PATTERN_RANDOM: ferrum_access_pattern = 2;
 pub const FERRUM_PATTERN_BURST: ferrum_access_pattern = 3;
 /// More than one kind.
 pub const FERRUM_PATTERN_MIXED: ferrum_access_pattern = 4;
+/// How many bytes name one page.
+pub const FERRUM_FABRIC_HANDLE_BYTES: u32 = 64;
 
 /// Receives log messages. Runs on a thread of the library, one call at a time,
 /// with no lock held; it may call the library but ferrum_shutdown. The message
@@ -3414,7 +3421,7 @@ impl Default for ferrum_foreign_stream {
     }
 }
 
-/// Pages that a process exported.
+/// Pages that a process exported, by descriptors or by fabric handles.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_page_import {
@@ -3429,6 +3436,11 @@ pub struct ferrum_page_import {
     pub page_bytes: u64,
     /// Name for the books, at most 63 bytes; NULL: none.
     pub tag: *const c_char,
+    /// As ferrum_vpool_export_fabric gave them, in the order in which the pages are to lie;
+    /// NULL: descriptors.
+    pub fabric_handles: *const u8,
+    /// FERRUM_FABRIC_HANDLE_BYTES for each page.
+    pub fabric_handle_bytes: u64,
 }
 
 impl ferrum_page_import {
@@ -3440,6 +3452,8 @@ impl ferrum_page_import {
         count: 0,
         page_bytes: 0,
         tag: core::ptr::null(),
+        fabric_handles: core::ptr::null(),
+        fabric_handle_bytes: 0,
     };
 }
 
@@ -4223,7 +4237,7 @@ const _: () = {
     assert!(offset_of!(ferrum_foreign_stream, native_handle) == 8);
     assert!(offset_of!(ferrum_foreign_stream, enqueue) == 16);
     assert!(offset_of!(ferrum_foreign_stream, user_data) == 24);
-    assert!(size_of::<ferrum_page_import>() == 40);
+    assert!(size_of::<ferrum_page_import>() == 56);
     assert!(align_of::<ferrum_page_import>() == 8);
     assert!(offset_of!(ferrum_page_import, struct_size) == 0);
     assert!(offset_of!(ferrum_page_import, reserved) == 4);
@@ -4231,6 +4245,8 @@ const _: () = {
     assert!(offset_of!(ferrum_page_import, count) == 16);
     assert!(offset_of!(ferrum_page_import, page_bytes) == 24);
     assert!(offset_of!(ferrum_page_import, tag) == 32);
+    assert!(offset_of!(ferrum_page_import, fabric_handles) == 40);
+    assert!(offset_of!(ferrum_page_import, fabric_handle_bytes) == 48);
     assert!(size_of::<ferrum_shared_memory>() == 88);
     assert!(align_of::<ferrum_shared_memory>() == 8);
     assert!(offset_of!(ferrum_shared_memory, struct_size) == 0);
@@ -6658,15 +6674,39 @@ extern "C" {
         count_out: *mut usize,
     ) -> ferrum_status;
 
+    /// As ferrum_vpool_export, by fabric handles: bytes that mean the pages in processes of
+    /// other hosts as well, as far as a fabric connects them (NVLink between hosts). They can be
+    /// sent in any way, and there is nothing to close; a handle keeps no memory. For a pool with
+    /// FERRUM_BACKING_FABRIC.
+    ///
+    /// - `offset_bytes,size_bytes`: whole pages, mapped throughout.
+    /// - `handles_out`: room for capacity bytes; may be NULL when that is 0. Each
+    ///   page has FERRUM_FABRIC_HANDLE_BYTES, in order.
+    /// - `count_out`: how many bytes there are.
+    ///
+    /// Returns FERRUM_ERROR_BUFFER_TOO_SMALL, with \*count_out set and nothing given, when they
+    /// do not fit; FERRUM_ERROR_INVALID_ARGUMENT for a pool with another backing;
+    /// FERRUM_ERROR_INVALID_OFFSET, FERRUM_ERROR_INVALID_SIZE,
+    /// FERRUM_ERROR_NOT_MAPPED.
+    pub fn ferrum_vpool_export_fabric(
+        vpool: ferrum_vpool,
+        offset_bytes: u64,
+        size_bytes: u64,
+        handles_out: *mut u8,
+        capacity: usize,
+        count_out: *mut usize,
+    ) -> ferrum_status;
+
     /// Gives a handle to pages of another process, or of this one, readable and writable, one
     /// after the other at an address of the manager's device (ferrum_memory_get_handle_info). It is
     /// used like any other block, and counts as adopted memory. ferrum_memory_free ends it, and
     /// is FERRUM_ERROR_BUSY while work is queued on it.
     ///
-    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for no pages, and for a descriptor that is closed,
-    /// of something else, or of another device's memory;
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for no pages, for descriptors and handles at once,
+    /// and for a descriptor that is closed, of something else, or of another device's
+    /// memory, or a handle that names none;
     /// FERRUM_ERROR_INVALID_PAGE_SIZE; FERRUM_ERROR_UNSUPPORTED for a device without
-    /// FERRUM_CAPABILITY_EXPORTED_PAGES.
+    /// FERRUM_CAPABILITY_EXPORTED_PAGES, or FERRUM_CAPABILITY_FABRIC_PAGES for handles.
     pub fn ferrum_manager_import_pages(
         manager: ferrum_manager,
         pages: *const ferrum_page_import,

@@ -86,6 +86,39 @@ impl VirtualPool {
     }
 }
 
+impl VirtualPool {
+    /// Fabric handles of the pages of a range, in order, for
+    /// [`Manager::import_fabric_pages`] in a process of this host or of another one: 64
+    /// bytes for each page. They keep no memory. When the range is freed the pool uses the
+    /// pages again: who has imported them ends that before.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a pool with another
+    /// backing, and those of [`VirtualPool::export`] for the range. C function:
+    /// `ferrum_vpool_export_fabric`.
+    pub fn export_fabric(&self, offset_bytes: u64, size_bytes: u64) -> Result<Vec<u8>> {
+        let info = self.info()?;
+        let pages = size_bytes.min(info.virtual_capacity_bytes) / info.page_bytes;
+        let room = pages.max(1) * u64::from(sys::FERRUM_FABRIC_HANDLE_BYTES);
+        let mut handles = vec![0_u8; usize::try_from(room).unwrap_or(usize::MAX)];
+        let mut count = 0;
+        // SAFETY: there is room for as many bytes as are said.
+        check(unsafe {
+            sys::ferrum_vpool_export_fabric(
+                self.raw(),
+                offset_bytes,
+                size_bytes,
+                handles.as_mut_ptr(),
+                handles.len(),
+                &mut count,
+            )
+        })?;
+        handles.truncate(count);
+        Ok(handles)
+    }
+}
+
 impl Manager {
     /// Makes a block of pages that a process exported, one after the other.
     ///
@@ -107,6 +140,40 @@ impl Manager {
             count: files.len() as u64,
             page_bytes,
             tag: tag.as_ref().map_or(std::ptr::null(), |t| t.as_ptr()),
+            ..Default::default()
+        };
+        let mut raw = Default::default();
+        // SAFETY: the request and its list live through the call, raw is an output of it.
+        check(unsafe { sys::ferrum_manager_import_pages(self.raw(), &request, &mut raw) })?;
+        Ok(Memory::own(raw, self))
+    }
+
+    /// Makes a block of pages of this host or of another one by the handles of
+    /// [`VirtualPool::export_fabric`], one after the other.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for no handles, a part of one
+    /// and one that names no memory; [`ErrorKind::InvalidPageSize`](crate::ErrorKind::InvalidPageSize);
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a device without
+    /// fabric pages. C function: `ferrum_manager_import_pages`.
+    ///
+    /// # Safety
+    /// As for [`Manager::import_pages`].
+    pub unsafe fn import_fabric_pages(
+        &self,
+        handles: &[u8],
+        page_bytes: u64,
+        tag: Option<&str>,
+    ) -> Result<Memory> {
+        let tag = tag
+            .map(|t| c_text("ferrum_manager_import_pages", "tag", t))
+            .transpose()?;
+        let request = sys::ferrum_page_import {
+            page_bytes,
+            tag: tag.as_ref().map_or(std::ptr::null(), |t| t.as_ptr()),
+            fabric_handles: handles.as_ptr(),
+            fabric_handle_bytes: handles.len() as u64,
             ..Default::default()
         };
         let mut raw = Default::default();

@@ -273,6 +273,9 @@ pub enum Backing {
     /// [`DeviceInfo::rdma_pages`](crate::DeviceInfo::rdma_pages) has none. Such a card has to let go of a range before
     /// its pages go.
     Rdma = sys::FERRUM_BACKING_RDMA,
+    /// Movable, and [`ferrum_vpool_export_fabric`](crate::sys::ferrum_vpool_export_fabric) gives it to processes of other hosts; a device
+    /// without [`DeviceInfo::fabric_pages`](crate::DeviceInfo::fabric_pages) has none.
+    Fabric = sys::FERRUM_BACKING_FABRIC,
 }
 
 impl Backing {
@@ -282,6 +285,7 @@ impl Backing {
             sys::FERRUM_BACKING_PRIVATE => Self::Private,
             sys::FERRUM_BACKING_SHAREABLE => Self::Shareable,
             sys::FERRUM_BACKING_RDMA => Self::Rdma,
+            sys::FERRUM_BACKING_FABRIC => Self::Fabric,
             _ => Self::Movable,
         }
     }

@@ -131,6 +131,8 @@ pub struct DeviceInfo {
     pub stream_ordered: bool,
     /// Virtual and elastic pools can have [`Backing::Rdma`](crate::Backing::Rdma).
     pub rdma_pages: bool,
+    /// Virtual pools can have [`Backing::Fabric`](crate::Backing::Fabric).
+    pub fabric_pages: bool,
     /// Capacity; 0 means unknown.
     pub total_bytes: u64,
     /// Segments taken from the device are multiples of this.
@@ -161,6 +163,7 @@ impl From<&sys::ferrum_device_info> for DeviceInfo {
             registered_memory: raw.capabilities & sys::FERRUM_CAPABILITY_REGISTERED_MEMORY != 0,
             stream_ordered: raw.capabilities & sys::FERRUM_CAPABILITY_STREAM_ORDERED != 0,
             rdma_pages: raw.capabilities & sys::FERRUM_CAPABILITY_RDMA_PAGES != 0,
+            fabric_pages: raw.capabilities & sys::FERRUM_CAPABILITY_FABRIC_PAGES != 0,
             total_bytes: raw.total_bytes,
             granularity_bytes: raw.granularity_bytes,
             alignment_bytes: raw.alignment_bytes,
