@@ -56,6 +56,7 @@ func putHandleInfo(to *C.ferrum_handle_info, from *library.HandleInfo) {
 	set(&to.pin_count, from.Pins)
 	set(&to.linked.id, from.Linked)
 	setTruth(&to.is_adopted, from.Adopted)
+	setTruth(&to.is_read_only, from.ReadOnly)
 }
 
 // transferOf reads a ferrum_transfer.

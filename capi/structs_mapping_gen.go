@@ -65,5 +65,7 @@ func adoptionOf(argument string, from *C.ferrum_adoption) (to manager.Adoption, 
 	read(&to.Addr, from.address)
 	read(&to.SizeBytes, from.size_bytes)
 	f.text(&to.Tag, from.tag, "tag")
+	f.truth(&to.ReadOnly, from.is_read_only, "is_read_only")
+	f.reserved(from.reserved, "reserved")
 	return to, f.err
 }

@@ -4,11 +4,12 @@ package device
 // methods are safe for concurrent use.
 type Adopter interface {
 	// Adopt lets work of this device use a range that somebody else owns and keeps
-	// valid until Disown. A range that cannot be read and written throughout is
-	// CodeInvalidAddress, one that overlaps what was adopted before or is this
-	// device's own CodeAlreadyExists, a size of 0 CodeInvalidSize, an end beyond 64
-	// bits CodeOverflow.
-	Adopt(addr Addr, size uint64) error
+	// valid until Disown. Access is AccessReadWrite, or AccessRead: then work that
+	// writes there is CodePermissionDenied. A range that does not allow that access
+	// throughout is CodeInvalidAddress, one that overlaps what was adopted before or
+	// is this device's own CodeAlreadyExists, a size of 0 CodeInvalidSize, an end
+	// beyond 64 bits CodeOverflow, another access CodeInvalidArgument.
+	Adopt(addr Addr, size uint64, access Access) error
 	// Disown ends what one Adopt began: CodeInvalidAddress for anything else. Work
 	// that still uses the range must have been waited for; a device that knows of it
 	// says CodeBusy.

@@ -9,8 +9,10 @@ type Registrar interface {
 	// it in one piece, is taken as it is. What cannot be page-locked is
 	// CodeInvalidAddress, what overlaps memory that the device has already
 	// CodeAlreadyExists, a size of 0 CodeInvalidSize, an end beyond 64 bits
-	// CodeOverflow; the system's bound on page-locked memory is CodeOutOfMemory.
-	Register(host HostAddr, size uint64) (Addr, error)
+	// CodeOverflow; the system's bound on page-locked memory is CodeOutOfMemory. Access
+	// is as for Adopter.Adopt. Where the device cannot page-lock memory that the
+	// process may only read, such memory is CodeInvalidAddress.
+	Register(host HostAddr, size uint64, access Access) (Addr, error)
 	// Unregister ends what one Register began: CodeInvalidAddress for anything else. Work
 	// that still uses it must have been waited for. When it fails, the memory is as it
 	// was.

@@ -30,6 +30,8 @@ type HandleInfo struct {
 	// Linked is the block of another device that is the same memory, or 0.
 	Linked  uint64
 	Adopted bool
+	// ReadOnly says that it was adopted so.
+	ReadOnly bool
 }
 
 // ManagerCreate makes a memory manager on a device; nil is
@@ -79,7 +81,7 @@ func (l *Library) MemoryGetHandleInfo(memory uint64) (HandleInfo, error) {
 		SizeBytes: found.SizeBytes, AllocatedBytes: found.AllocatedBytes,
 		AlignmentBytes: found.AlignmentBytes, Addr: found.Addr, HostAddr: found.HostAddr,
 		Mapped: found.IsMapped, OperationsInFlight: found.OperationsInFlight, Tag: found.Tag,
-		Relocatable: found.Relocatable, Pins: found.Pins, Linked: found.Linked.ID(), Adopted: found.Adopted,
+		Relocatable: found.Relocatable, Pins: found.Pins, Linked: found.Linked.ID(), Adopted: found.Adopted, ReadOnly: found.ReadOnly,
 	}
 	if found.AllocatedAt != 0 {
 		info.AllocatedAt = max(found.AllocatedAt-r.startedClock, 0)

@@ -19,6 +19,10 @@ type Adoption struct {
 	Addr device.Addr
 	// SizeBytes is not 0.
 	SizeBytes uint64
+	// ReadOnly says that the block is never written: by copies, fills and mappings that
+	// write, which are CodePermissionDenied. Memory that the process can only read, such
+	// as a file mapped so, is adopted this way.
+	ReadOnly bool
 	// Tag is a name for the books, at most TagMax bytes; "": none.
 	Tag string
 }
@@ -45,8 +49,8 @@ func (m *Manager) Adopted() Adopted {
 // page-locked memory and the device can do that; memory that is page-locked already is
 // used as it is.
 //
-// Errors: CodeInvalidSize for 0, CodeInvalidAddress for what cannot be read and
-// written throughout, as far as the device can tell, CodeAlreadyExists for what the
+// Errors: CodeInvalidSize for 0, CodeInvalidAddress for what cannot be read, and unless
+// it is ReadOnly written, throughout, as far as the device can tell, CodeAlreadyExists for what the
 // device has already, CodeOverflow, CodeUnsupported.
 func (m *Manager) Adopt(a Adoption) (MemoryHandle, error) {
 	const op = "manager.adopt"
@@ -66,7 +70,7 @@ func (m *Manager) Adopt(a Adoption) (MemoryHandle, error) {
 		a.Tag = ""
 	}
 	b := &block{
-		manager: m, adopted: true, kind: a.Type, tag: a.Tag, order: m.factory.blocks.Add(1), hostAddr: memory.HostAddr,
+		manager: m, adopted: true, readOnly: a.ReadOnly, kind: a.Type, tag: a.Tag, order: m.factory.blocks.Add(1), hostAddr: memory.HostAddr,
 		memory: pool.Block{
 			Addr: memory.Addr, SizeBytes: a.SizeBytes, RequestedBytes: a.SizeBytes, Tag: a.Tag, AllocatedAt: track.Now(),
 		},
@@ -82,16 +86,20 @@ func (m *Manager) Adopt(a Adoption) (MemoryHandle, error) {
 // is what it is for, else as what the device knows it to be.
 func (m *Manager) enterForeign(adopter device.Adopter, a Adoption) (device.PinnedMemory, error) {
 	e := m.owner.engine
+	access := device.AccessReadWrite
+	if a.ReadOnly {
+		access = device.AccessRead
+	}
 	var refused error
 	if registrar, ok := e.Device().(device.Registrar); ok && e.Info().Registrar && a.Type.sourceOn(e) == engine.SourcePinned {
 		host := device.HostAddr(a.Addr)
-		addr, err := registrar.Register(host, a.SizeBytes)
+		addr, err := registrar.Register(host, a.SizeBytes, access)
 		if !errors.Is(err, device.CodeInvalidAddress) {
 			return device.PinnedMemory{Addr: addr, HostAddr: host}, err
 		}
 		refused = err
 	}
-	err := adopter.Adopt(a.Addr, a.SizeBytes)
+	err := adopter.Adopt(a.Addr, a.SizeBytes, access)
 	if refused != nil && errors.Is(err, device.CodeInvalidAddress) {
 		err = refused
 	}
@@ -121,6 +129,15 @@ func (m *Manager) checkAdoption(op string, a Adoption) (device.Adopter, error) {
 		return nil, lacks(op, e, "use memory of others")
 	}
 	return adopter, nil
+}
+
+// writable refuses a block that is never written.
+func (b *block) writable(op string, h MemoryHandle) error {
+	if !b.readOnly {
+		return nil
+	}
+	return device.Errorf(device.CodePermissionDenied, op,
+		"memory handle %#x was adopted to be read only", uint64(h)).On(b.manager.owner.engine.ID())
 }
 
 // disown gives an adopted block back that nobody uses. The caller holds b.mu.

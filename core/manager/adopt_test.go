@@ -54,7 +54,7 @@ func TestAdoptedBlocksAreUsedAndNeverFreed(t *testing.T) {
 	require.NoError(t, m.Close(true))
 	_, err = r.factory.HandleInfo(again)
 	requireError(t, err, device.CodeInvalidHandle)
-	require.NoError(t, r.dev.Adopt(foreignAddr, 100), "it was left to its owner")
+	require.NoError(t, r.dev.Adopt(foreignAddr, 100, device.AccessReadWrite), "it was left to its owner")
 	require.NoError(t, r.dev.Disown(foreignAddr, 100))
 }
 
@@ -171,4 +171,42 @@ func TestAPrefetchIsWorkOnItsBlock(t *testing.T) {
 	elsewhere := cleanRig(t, devicetest.Config{Backend: "other"})
 	requireError(t, f.Prefetch(h, elsewhere.engine, DefaultStream), device.CodeUnsupported)
 	require.NoError(t, f.Free(h))
+}
+
+// A block that is only read is read, copied from and mapped to read; whatever would write
+// is refused, and changes nothing.
+func TestAdoptedToBeReadOnly(t *testing.T) {
+	r := cleanRig(t, devicetest.Config{Backed: true})
+	m := r.manager(t, nil)
+	copiesOn(r)
+	h, err := m.Adopt(Adoption{Addr: foreignAddr, SizeBytes: 100, ReadOnly: true})
+	require.NoError(t, err)
+	info, err := r.factory.HandleInfo(h)
+	require.NoError(t, err)
+	require.True(t, info.ReadOnly && info.Adopted)
+	own := m.mustAlloc(t, 100)
+	r.write(t, own, counting(100))
+	source := r.dev.HostBuffer(counting(100))
+	mapping := func(access HostAccess) error {
+		_, err := r.factory.Map(MapRequest{Memory: h, SizeBytes: MapToEnd, Access: access})
+		return err
+	}
+	for name, err := range map[string]error{
+		"copy":        r.factory.Copy(NewTransfer(own, h, 100)),
+		"copy itself": r.factory.Copy(NewTransfer(h, h, 10)),
+		"copy async":  r.factory.CopyAsync(NewTransfer(own, h, 100), 0),
+		"write":       r.factory.Write(h, 0, source, 100),
+		"fill":        r.factory.FillAsync(Fill{Memory: h, SizeBytes: 100, Pattern: device.Pattern{Value: 1, WidthBytes: 1}}, 0),
+		"map":         mapping(HostReadWrite),
+		"map write":   mapping(HostWrite),
+	} {
+		require.NotNil(t, err, name)
+		requireError(t, err, device.CodePermissionDenied, "read only")
+	}
+	require.NoError(t, r.factory.Copy(NewTransfer(h, own, 100)))
+	require.Equal(t, make([]byte, 100), r.bytes(t, own), "what was there")
+	mapped, err := r.factory.Map(MapRequest{Memory: h, SizeBytes: MapToEnd, Access: HostRead})
+	require.NoError(t, err)
+	require.NoError(t, r.factory.Unmap(h, mapped.ID))
+	require.NoError(t, r.factory.Free(h))
 }

@@ -31,6 +31,8 @@ type block struct {
 	link *link
 	// adopted says that the memory is somebody else's.
 	adopted bool
+	// readOnly says that nothing may write to it.
+	readOnly bool
 	// imported is how memory of another process is given back, or nil.
 	imported imported
 	kind     MemoryType
@@ -94,6 +96,8 @@ type HandleInfo struct {
 	Linked MemoryHandle
 	// Adopted says that the memory is somebody else's.
 	Adopted bool
+	// ReadOnly says that it was adopted so.
+	ReadOnly bool
 }
 
 // lookUp finds a live block.
@@ -127,7 +131,7 @@ func (b *block) info() HandleInfo {
 		SizeBytes: b.memory.RequestedBytes, AllocatedBytes: b.memory.SizeBytes,
 		AlignmentBytes: alignmentOf(b.memory.Addr), Addr: b.memory.Addr,
 		Tag: b.tag, Relocatable: b.relocatable, Pins: b.pins,
-		IsMapped: b.mappings.Len() > 0, HostAddr: b.hostSide(), Adopted: b.adopted, Linked: b.linkedHandle(),
+		IsMapped: b.mappings.Len() > 0, HostAddr: b.hostSide(), Adopted: b.adopted, ReadOnly: b.readOnly, Linked: b.linkedHandle(),
 	}
 	if b.manager.config.EnableTracking {
 		info.AllocatedAt = b.memory.AllocatedAt

@@ -24,7 +24,10 @@ func (f *Factory) ends(op string, t Transfer) (transferEnds, error) {
 		return ends, err
 	}
 	to := span{offsetName: "dst_offset_bytes", offset: t.DstOffsetBytes, size: t.SizeBytes}
-	return ends, to.within(op, ends.dst.memory.RequestedBytes)
+	if err := to.within(op, ends.dst.memory.RequestedBytes); err != nil {
+		return ends, err
+	}
+	return ends, ends.dst.writable(op, t.Dst)
 }
 
 // uses is the two blocks, the destination first.
@@ -122,6 +125,9 @@ func (f *Factory) reach(op string, h MemoryHandle, offset, size uint64, host hos
 func (f *Factory) Write(h MemoryHandle, offset uint64, src device.HostAddr, size uint64) error {
 	const op = "manager.write"
 	b, err := f.reach(op, h, offset, size, hostRange{"source", src})
+	if err == nil {
+		err = b.writable(op, h)
+	}
 	if err != nil {
 		return err
 	}
@@ -155,6 +161,9 @@ func (f *Factory) Read(h MemoryHandle, offset uint64, dst device.HostAddr, size 
 func (f *Factory) FillAsync(fill Fill, on StreamHandle) error {
 	const op = "manager.fill_async"
 	b, err := f.lookUp(op, "memory", fill.Memory)
+	if err == nil {
+		err = b.writable(op, fill.Memory)
+	}
 	if err != nil {
 		return err
 	}

@@ -77,6 +77,11 @@ func (f *Factory) Map(r MapRequest) (Mapping, error) {
 		return Mapping{}, device.Errorf(device.CodeInvalidArgument, op,
 			"access %d is none of 0 to %d", int32(r.Access), len(hostAccessNames)-1).On(id)
 	}
+	if r.Access.writes() {
+		if err := b.writable(op, r.Memory); err != nil {
+			return Mapping{}, err
+		}
+	}
 	if r.SizeBytes == MapToEnd {
 		if r.OffsetBytes >= b.memory.RequestedBytes {
 			return Mapping{}, device.Errorf(device.CodeInvalidOffset, op,

@@ -220,7 +220,7 @@ func countedOperations(t *testing.T, o *openDevice) []operation {
 		{name: "advise about managed memory", do: func() error { return o.Advise(managed.Addr, 64<<10, device.Advice{}) }},
 		{name: "give managed memory back", do: func() error { return o.FreeManaged(managed.Addr, 64<<10) }},
 		{name: "page-lock memory of the program", do: func() (err error) {
-			locked, err = o.Register(device.HostAddr(dl.Pointer(&own[0])), uint64(len(own)))
+			locked, err = o.Register(device.HostAddr(dl.Pointer(&own[0])), uint64(len(own)), device.AccessReadWrite)
 			return err
 		}},
 		{name: "end that", do: func() error { return o.Unregister(locked, uint64(len(own))) }},

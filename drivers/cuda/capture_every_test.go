@@ -245,7 +245,7 @@ func memoryAttempts() []attempt {
 			b.p.sim.must("cuThreadExchangeStreamCaptureMode", dl.Pointer(&[]int32{captureRelaxed}[0]))
 			b.p.sim.must("cuMemAlloc_v2", dl.Pointer(&b.ordered), everyBytes)
 			b.p.sim.must("cuThreadExchangeStreamCaptureMode", dl.Pointer(&[]int32{captureGlobal}[0]))
-			return b.o.Adopt(b.ordered, everyBytes)
+			return b.o.Adopt(b.ordered, everyBytes, device.AccessReadWrite)
 		}},
 		{"openDevice.Disown", done, func(b *besideCapture) error {
 			err := b.o.Disown(b.ordered, everyBytes)
@@ -269,7 +269,7 @@ func memoryAttempts() []attempt {
 		{"openDevice.Prefetch", refused, func(b *besideCapture) error { return b.o.Prefetch(b.joined, b.managed.Addr, 4096, b.o) }},
 		{"openDevice.Prefetch", done, func(b *besideCapture) error { return b.o.Prefetch(b.quiet, b.managed.Addr, 4096, b.o) }},
 		{"openDevice.Register", done, func(b *besideCapture) (err error) {
-			b.space, err = b.o.Register(device.HostAddr(dl.Pointer(&b.host[0])), everyBytes)
+			b.space, err = b.o.Register(device.HostAddr(dl.Pointer(&b.host[0])), everyBytes, device.AccessReadWrite)
 			return err
 		}},
 		{"openDevice.Unregister", done, func(b *besideCapture) error { return b.o.Unregister(b.space, everyBytes) }},

@@ -58,7 +58,10 @@ func steps(o *openDevice) []step {
 			func() error { return o.FreeManaged(managed.Addr, 64<<10) }},
 		{"prefetch", func() error { return o.Prefetch(s, managed.Addr, 64<<10, o) }, nothing},
 		{"advise", func() error { return o.Advise(managed.Addr, 64<<10, device.Advice{ReadMostly: true}) }, nothing},
-		{"register", func() (err error) { locked, err = o.Register(device.HostAddr(dl.Pointer(&own[0])), 4096); return err },
+		{"register", func() (err error) {
+			locked, err = o.Register(device.HostAddr(dl.Pointer(&own[0])), 4096, device.AccessReadWrite)
+			return err
+		},
 			func() error { return o.Unregister(locked, 4096) }},
 		{"ordered", func() (err error) { ordered, err = o.AllocOrdered(1 << 20); return err },
 			func() error { return o.FreeOrdered(ordered, 1<<20) }},

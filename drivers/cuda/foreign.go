@@ -25,7 +25,7 @@ const (
 
 // Adopt asks the driver whose memory it is, and takes what this device, or the process
 // as page-locked or managed memory, has in one piece.
-func (o *openDevice) Adopt(addr device.Addr, size uint64) error {
+func (o *openDevice) Adopt(addr device.Addr, size uint64, access device.Access) error {
 	const op = "cuda.adopt"
 	if err := o.ctx.checkOpen(op); err != nil {
 		return err
@@ -36,17 +36,29 @@ func (o *openDevice) Adopt(addr device.Addr, size uint64) error {
 	if size > math.MaxUint64-uint64(addr) {
 		return o.ctx.errorf(device.CodeOverflow, op, "address %#x, size %d: the end does not fit 64 bits", uint64(addr), size)
 	}
+	readOnly, err := o.ctx.readOnly(op, access)
+	if err != nil {
+		return err
+	}
 	if err := o.hold(op, 1); err != nil {
 		return err
 	}
-	err := o.ctx.within(op, func() error { return o.checkForeign(op, uint64(addr), size) })
+	err = o.ctx.within(op, func() error { return o.checkForeign(op, uint64(addr), size) })
 	if err == nil {
-		err = o.insertOther(op, span{Base: uint64(addr), Size: size, Kind: ranges.Foreign})
+		err = o.insertOther(op, span{Base: uint64(addr), Size: size, Kind: ranges.Foreign, ReadOnly: readOnly})
 	}
 	if err != nil {
 		o.drop(1)
 	}
 	return err
+}
+
+// readOnly says whether an access of Adopt or Register is to read only.
+func (c *driverContext) readOnly(op string, access device.Access) (bool, error) {
+	if access != device.AccessRead && access != device.AccessReadWrite {
+		return false, c.errorf(device.CodeInvalidArgument, op, "access %d: want %d or %d", access, device.AccessRead, device.AccessReadWrite)
+	}
+	return access == device.AccessRead, nil
 }
 
 // checkForeign holds a range against what the driver knows of its start.

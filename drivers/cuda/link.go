@@ -131,6 +131,9 @@ func (o *openDevice) reach(op string, other *openDevice, addr, size uint64) (uin
 	if !whole {
 		return addr, o.reachVirtual(op, other)
 	}
+	if s.ReadOnly {
+		return 0, o.ctx.errorf(device.CodePermissionDenied, op, "memory %#x, size %d: device %v adopted it to be read only", addr, size, other.info.ID)
+	}
 	if s.Kind == ranges.Foreign {
 		// Whose and what it is, the driver knows.
 		if o.mayManage(addr) {

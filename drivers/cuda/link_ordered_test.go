@@ -84,7 +84,7 @@ func TestHostMemoryIsLinkedWithoutPeers(t *testing.T) {
 	a, b := openTwo(t)
 	sim := newSimulator(t)
 	own := make([]byte, size)
-	registered, err := a.Register(device.HostAddr(dl.Pointer(&own[0])), size)
+	registered, err := a.Register(device.HostAddr(dl.Pointer(&own[0])), size, device.AccessReadWrite)
 	require.NoError(t, err)
 	managed, err := a.AllocManaged(size)
 	require.NoError(t, err)
@@ -96,7 +96,7 @@ func TestHostMemoryIsLinkedWithoutPeers(t *testing.T) {
 		sim.must("cuMemHostAlloc", dl.Pointer(&theirs), size, portable|2)
 		return nil
 	}))
-	require.NoError(t, a.Adopt(device.Addr(theirs), size))
+	require.NoError(t, a.Adopt(device.Addr(theirs), size, device.AccessReadWrite))
 	for name, addr := range map[string]device.Addr{
 		"registered": registered, "managed": managed.Addr, "pinned": pinned.Addr, "adopted": device.Addr(theirs),
 	} {

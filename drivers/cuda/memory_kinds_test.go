@@ -89,7 +89,7 @@ func managedMemory(t *testing.T, o, other *openDevice) {
 		require.Equal(t, preferred, sim.said(rangePreferred, made.Addr, size))
 	}
 	// Another device uses it too, and moves nothing by that.
-	require.NoError(t, other.Adopt(made.Addr, size))
+	require.NoError(t, other.Adopt(made.Addr, size, device.AccessReadWrite))
 	require.NoError(t, other.DefaultStream().Fill(made.Addr, device.Pattern{Value: '=', WidthBytes: 1}, 4))
 	require.NoError(t, other.DefaultStream().Synchronize(device.Forever))
 	require.Equal(t, "====--- by the host", string(bytes[:19]))
@@ -145,7 +145,7 @@ func registeredMemory(t *testing.T, o *openDevice) {
 	sim, s := newSimulator(t), o.DefaultStream()
 	bytes := make([]byte, 64<<10)
 	at, size := device.HostAddr(dl.Pointer(&bytes[0])), uint64(len(bytes))
-	addr, err := o.Register(at, size)
+	addr, err := o.Register(at, size, device.AccessReadWrite)
 	require.NoError(t, err)
 	require.NoError(t, s.Fill(addr, device.Pattern{Value: '*', WidthBytes: 1}, 3))
 	require.NoError(t, s.Copy(addr+device.Addr(size/2), addr, 3))
@@ -163,7 +163,7 @@ func registeredMemory(t *testing.T, o *openDevice) {
 		{device.CodeAlreadyExists, at + 8, 8},
 		{device.CodeInvalidAddress, at + 8, size},
 	} {
-		_, err := o.Register(c.at, c.size)
+		_, err := o.Register(c.at, c.size, device.AccessReadWrite)
 		requireCode(t, c.code, err)
 	}
 	requireCode(t, device.CodeInvalidAddress, o.Unregister(addr, size-1))
@@ -177,7 +177,7 @@ func registeredMemory(t *testing.T, o *openDevice) {
 		sim.must("cuMemHostRegister_v2", uintptr(at), uintptr(size), registerPortable|registerDeviceMap)
 		return nil
 	}))
-	addr, err = o.Register(at+16, 1024)
+	addr, err = o.Register(at+16, 1024, device.AccessReadWrite)
 	require.NoError(t, err)
 	require.NoError(t, s.Fill(addr, device.Pattern{Value: '+', WidthBytes: 1}, 3))
 	require.NoError(t, s.Synchronize(device.Forever))
@@ -242,7 +242,7 @@ func TestKindsOfMemoryThatLack(t *testing.T) {
 			requireCode(t, device.CodeUnsupported, o.Advise(0, 64<<10, device.Advice{}))
 			if lacks != "concurrent" {
 				require.False(t, o.Info().Registrar || o.Info().StreamOrdered)
-				_, err = o.Register(4096, 4096)
+				_, err = o.Register(4096, 4096, device.AccessReadWrite)
 				requireCode(t, device.CodeUnsupported, err)
 				_, err = o.AllocOrdered(64 << 10)
 				requireCode(t, device.CodeUnsupported, err)
@@ -285,7 +285,7 @@ func TestKindsOfMemoryOfALostDevice(t *testing.T) {
 	bytes := make([]byte, 4096)
 	managed, err := o.AllocManaged(64 << 10)
 	require.NoError(t, err)
-	locked, err := o.Register(device.HostAddr(dl.Pointer(&bytes[0])), 4096)
+	locked, err := o.Register(device.HostAddr(dl.Pointer(&bytes[0])), 4096, device.AccessReadWrite)
 	require.NoError(t, err)
 	ordered, err := o.AllocOrdered(64 << 10)
 	require.NoError(t, err)
@@ -294,7 +294,7 @@ func TestKindsOfMemoryOfALostDevice(t *testing.T) {
 	requireCode(t, device.CodeDeviceLost, err)
 	_, err = o.AllocManaged(64 << 10)
 	requireCode(t, device.CodeDeviceLost, err)
-	_, err = o.Register(4096, 4096)
+	_, err = o.Register(4096, 4096, device.AccessReadWrite)
 	requireCode(t, device.CodeDeviceLost, err)
 	_, err = o.AllocOrdered(64 << 10)
 	requireCode(t, device.CodeDeviceLost, err)

@@ -18,7 +18,10 @@ func (o *openDevice) check(op, what string, addr device.Addr, size uint64, need 
 	if size > math.MaxUint64-uint64(addr) {
 		return o.ctx.errorf(device.CodeOverflow, op, "%s %#x, size %d: the end does not fit 64 bits", what, uint64(addr), size)
 	}
-	if o.ranges.Holds(uint64(addr), size) {
+	if s, whole := o.ranges.Holding(uint64(addr), size); whole {
+		if s.ReadOnly && need != device.AccessRead {
+			return o.ctx.errorf(device.CodePermissionDenied, op, "%s %#x, size %d: was adopted to be read only", what, uint64(addr), size)
+		}
 		return nil
 	}
 	return o.virtual.book.Check(op, what, uint64(addr), size, need)

@@ -12,7 +12,7 @@ import (
 var _ device.Registrar = (*openDevice)(nil)
 
 // Register page-locks memory for all devices of the process.
-func (o *openDevice) Register(host device.HostAddr, size uint64) (device.Addr, error) {
+func (o *openDevice) Register(host device.HostAddr, size uint64, access device.Access) (device.Addr, error) {
 	const op = "cuda.register"
 	if err := o.ctx.checkOpen(op); err != nil {
 		return 0, err
@@ -30,10 +30,14 @@ func (o *openDevice) Register(host device.HostAddr, size uint64) (device.Addr, e
 	case size > math.MaxUint64-uint64(host):
 		return 0, o.ctx.errorf(device.CodeOverflow, op, "address %#x, size %d: the end does not fit 64 bits", uint64(host), size)
 	}
+	readOnly, err := o.ctx.readOnly(op, access)
+	if err != nil {
+		return 0, err
+	}
 	if err := o.hold(op, 1); err != nil {
 		return 0, err
 	}
-	made, err := o.lock(op, uint64(host), size)
+	made, err := o.lock(op, span{Size: size, Kind: ranges.Registered, Host: uint64(host), ReadOnly: readOnly})
 	if err == nil {
 		err = o.insertPinned(op, made)
 	}
@@ -45,12 +49,16 @@ func (o *openDevice) Register(host device.HostAddr, size uint64) (device.Addr, e
 }
 
 // lock page-locks memory, or finds that it is, and where the device has it.
-func (o *openDevice) lock(op string, host, size uint64) (made span, err error) {
+func (o *openDevice) lock(op string, made span) (span, error) {
+	host, size := made.Host, made.Size
 	what := fmt.Sprintf("address %#x, size %d", host, size)
-	made = span{Size: size, Kind: ranges.Registered, Host: host}
-	err = o.ctx.within(op, func() error {
+	flags := uintptr(registerPortable | registerDeviceMap)
+	if made.ReadOnly && o.driver.attribute(o.ctx.cuDevice, attributeReadOnly) != 0 {
+		flags |= registerReadOnly
+	}
+	err := o.ctx.within(op, func() error {
 		f := &o.ctx.api.hostRegister
-		switch number := f.Call(uintptr(host), uintptr(size), registerPortable|registerDeviceMap); number {
+		switch number := f.Call(uintptr(host), uintptr(size), flags); number {
 		case 0:
 		case resultHostRegistered:
 			made.Kind = ranges.Locked

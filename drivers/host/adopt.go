@@ -8,16 +8,23 @@ import (
 )
 
 // Adopt lets work use memory of this process that somebody else has.
-func (o *openDevice) Adopt(addr device.Addr, size uint64) error {
+func (o *openDevice) Adopt(addr device.Addr, size uint64, access device.Access) error {
 	const op = "host.adopt"
 	if err := o.foreign.Check(op, addr, size); err != nil {
 		return err
 	}
-	if !o.driver.system.isWritable(uint64(addr), size) {
-		return o.errorf(device.CodeInvalidAddress, op,
-			"address %#x, size %d: not readable and writable throughout", uint64(addr), size)
+	protection, words := "rw", "readable and writable"
+	switch access {
+	case device.AccessRead:
+		protection, words = "r", "readable"
+	case device.AccessReadWrite:
+	default:
+		return o.errorf(device.CodeInvalidArgument, op, "access %d: want %d or %d", access, device.AccessRead, device.AccessReadWrite)
 	}
-	return o.foreign.Add(op, addr, size, o.overlaps)
+	if !o.driver.system.allows(protection, uint64(addr), size) {
+		return o.errorf(device.CodeInvalidAddress, op, "address %#x, size %d: not %s throughout", uint64(addr), size, words)
+	}
+	return o.foreign.Add(op, addr, size, access, o.overlaps)
 }
 
 // Disown ends what Adopt began. The memory is left alone.
@@ -47,7 +54,7 @@ func (o *openDevice) Link(from device.Device, addr device.Addr, size uint64) (de
 		return 0, err
 	}
 	defer held.Release()
-	return addr, o.foreign.Add(op, addr, size, o.overlaps)
+	return addr, o.foreign.Add(op, addr, size, device.AccessReadWrite, o.overlaps)
 }
 
 // Unlink ends what Link began.
@@ -60,9 +67,9 @@ func (o *openDevice) overlaps(base, size uint64) bool {
 	return o.Allocator.Overlaps(base, size) || o.virtual.Overlaps(base, size)
 }
 
-// isWritable says whether the process may read and write all of a range, as far as
-// the system says.
-func (s *system) isWritable(base, size uint64) bool {
+// allows says whether the protection of all of a range begins with those letters, as far
+// as the system tells.
+func (s *system) allows(protection string, base, size uint64) bool {
 	listed := s.read("proc/self/maps")
 	if listed == "" || len(listed) >= maxReadingBytes {
 		return true
@@ -82,7 +89,7 @@ func (s *system) isWritable(base, size uint64) bool {
 		if last <= next {
 			continue
 		}
-		if first > next || !strings.HasPrefix(rest, "rw") {
+		if first > next || !strings.HasPrefix(rest, protection) {
 			return false
 		}
 		if next = last; next >= end {

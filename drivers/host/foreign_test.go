@@ -17,7 +17,7 @@ func TestAdoptedMemoryThatIsGone(t *testing.T) {
 	const size = 1 << 16
 	host, bytes := hostBuffer(t, size)
 	addr := device.Addr(host)
-	require.NoError(t, o.Adopt(addr, size))
+	require.NoError(t, o.Adopt(addr, size, device.AccessReadWrite))
 	own := allocate(t, o, size)
 	s := newQueue(t, o)
 	gate := holdUp(t, s)
@@ -64,7 +64,31 @@ func TestARangeIsWritableWhereTheSystemListsItSo(t *testing.T) {
 		{0x1000, 0x2000, true}, {0x1fff, 2, true}, {0x2fff, 1, true}, {0x2fff, 2, false}, {0xfff, 2, false},
 		{0x3000, 1, false}, {0x4000, 1, false}, {0x5000, 0x1000, true}, {0x5000, 0x1001, false}, {0x7000, 1, false},
 	} {
-		require.Equal(t, c.want, s.isWritable(c.base, c.size), "%#x %#x", c.base, c.size)
+		require.Equal(t, c.want, s.allows("rw", c.base, c.size), "%#x %#x", c.base, c.size)
 	}
-	require.True(t, newSystem(t.TempDir()).isWritable(1, 1), "what is not known is not refused")
+	require.True(t, newSystem(t.TempDir()).allows("rw", 1, 1), "what is not known is not refused")
+}
+
+// What the process can only read is used to read, and a write is refused before it
+// reaches the memory, where it would end the process.
+func TestAdoptedMemoryThatCanOnlyBeRead(t *testing.T) {
+	o := openOne(t)
+	const size = 1 << 16
+	host, bytes := hostBuffer(t, size)
+	bytes[size-1] = 7
+	require.NoError(t, mapping.System().Virtual.Protect(uint64(host), size, device.AccessRead))
+	addr, s := device.Addr(host), newQueue(t, o)
+	requireCode(t, device.CodeInvalidAddress, o.Adopt(addr, size, device.AccessReadWrite), "not readable and writable")
+	require.NoError(t, o.Adopt(addr, size, device.AccessRead))
+	own := allocate(t, o, size)
+	require.NoError(t, s.Copy(own, addr, size))
+	require.NoError(t, o.Prefetch(s, addr, size, o))
+	requireCode(t, device.CodePermissionDenied, s.Fill(addr, device.Pattern{Value: 1, WidthBytes: 1}, 1), "read only")
+	requireCode(t, device.CodePermissionDenied, s.Copy(addr, own, size), "destination")
+	require.NoError(t, s.Synchronize(device.Forever))
+	require.EqualValues(t, 7, view(own, size)[size-1])
+	require.NoError(t, o.Disown(addr, size))
+	require.NoError(t, mapping.System().Virtual.Protect(uint64(host), size, device.AccessNone))
+	requireCode(t, device.CodeInvalidAddress, o.Adopt(addr, size, device.AccessRead), "not readable")
+	require.NoError(t, mapping.System().Virtual.Protect(uint64(host), size, device.AccessReadWrite))
 }

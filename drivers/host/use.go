@@ -22,7 +22,7 @@ func (o *openDevice) Acquire(op, what string, addr device.Addr, size uint64, nee
 	if errors.Is(err, device.CodeInvalidAddress) {
 		// Memory of others comes last: where its owner has given it back all the same,
 		// the system may have given the addresses to this device since.
-		if theirs, known, theirErr := o.foreign.Acquire(op, what, addr, size); theirErr != nil {
+		if theirs, known, theirErr := o.foreign.Acquire(op, what, addr, size, need); theirErr != nil {
 			return nil, theirErr
 		} else if known {
 			return theirs, nil

@@ -227,7 +227,10 @@ typedef struct ferrum_handle_info {
     /** The memory is somebody else's (ferrum_manager_adopt).
      *  @bool */
     uint32_t is_adopted;
-    uint32_t reserved_end;
+    /** It was adopted to be read only.
+     *  @bool
+     *  @go ReadOnly */
+    uint32_t is_read_only;
 } ferrum_handle_info;
 
 /* clang-format off */

@@ -303,10 +303,17 @@ typedef struct ferrum_adoption {
     uint64_t size_bytes;
     /** Name for the books, at most 63 bytes; NULL: none. */
     const char *tag;
+    /** The block is never written (1): copies, fills and mappings that write to it are
+     *  FERRUM_ERROR_PERMISSION_DENIED. Memory that the process may only read, such as a file
+     *  of weights that is mapped so, is adopted this way.
+     *  @bool
+     *  @go ReadOnly */
+    uint32_t is_read_only;
+    uint32_t reserved;
 } ferrum_adoption;
 
 /* clang-format off */
-#define FERRUM_ADOPTION_INIT {(uint32_t)sizeof(ferrum_adoption), FERRUM_MEMORY_GENERAL, 0, 0, NULL}
+#define FERRUM_ADOPTION_INIT {(uint32_t)sizeof(ferrum_adoption), FERRUM_MEMORY_GENERAL, 0, 0, NULL, 0, 0}
 /* clang-format on */
 
 /**
@@ -321,8 +328,9 @@ typedef struct ferrum_adoption {
  * the handle; ferrum_handle_info tells where the device has it. What is page-locked
  * already is used as it is.
  *
- * @return FERRUM_ERROR_INVALID_ADDRESS for memory that cannot be read and written
- *         throughout, as far as can be told; FERRUM_ERROR_ALREADY_EXISTS for memory
+ * @return FERRUM_ERROR_INVALID_ADDRESS for memory that cannot be read, and unless
+ *         is_read_only is set written, throughout, as far as can be told, and for such
+ *         memory that the device cannot page-lock; FERRUM_ERROR_ALREADY_EXISTS for memory
  *         that the device has already; FERRUM_ERROR_INVALID_SIZE,
  *         FERRUM_ERROR_OVERFLOW, FERRUM_ERROR_UNSUPPORTED.
  */

@@ -41,10 +41,12 @@ static const struct_field fields_ferrum_adoption[] = {
     FIELD(ferrum_adoption, memory_type, ENUMERATION, .unknown = {-1, 8}),
     FIELD(ferrum_adoption, address, VALUE),
     FIELD(ferrum_adoption, size_bytes, VALUE),
-    FIELD(ferrum_adoption, tag, TEXT)};
+    FIELD(ferrum_adoption, tag, TEXT),
+    FIELD(ferrum_adoption, is_read_only, TRUTH),
+    FIELD(ferrum_adoption, reserved, RESERVED)};
 static const ferrum_adoption init_ferrum_adoption = FERRUM_ADOPTION_INIT;
 static const struct_type type_ferrum_adoption = {
-    sizeof(ferrum_adoption), &init_ferrum_adoption, fields_ferrum_adoption, 4};
+    sizeof(ferrum_adoption), &init_ferrum_adoption, fields_ferrum_adoption, 6};
 
 static const struct_field fields_ferrum_foreign_stream[] = {
     FIELD(ferrum_foreign_stream, reserved, RESERVED),

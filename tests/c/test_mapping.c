@@ -262,6 +262,57 @@ static void adopted_memory_stays_its_owners(void **data) {
     free(own);
 }
 
+/* Memory that the process can only read is read; a call that would write to it is an
+ * error, where the write itself would end the process. */
+static void what_can_only_be_read_is_never_written(void **data) {
+    state *s = *data;
+    enum { SIZE = 8192 };
+    char *own = mmap(NULL, SIZE, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(own, MAP_FAILED);
+    own[SIZE - 1] = 7;
+    assert_int_equal(mprotect(own, SIZE, PROT_READ), 0);
+    ferrum_adoption adoption = FERRUM_ADOPTION_INIT;
+    adoption.address = (ferrum_address)(uintptr_t)own;
+    adoption.size_bytes = SIZE;
+    ferrum_memory block, copied;
+    assert_status(ferrum_manager_adopt(s->managers[0], &adoption, &block),
+                  FERRUM_ERROR_INVALID_ADDRESS);
+    adoption.is_read_only = 1;
+    assert_ok(ferrum_manager_adopt(s->managers[0], &adoption, &block));
+    assert_int_equal(info_of(block).is_read_only, 1);
+    assert_ok(ferrum_manager_alloc(s->managers[1], SIZE, &copied));
+    ferrum_transfer transfer = FERRUM_TRANSFER_INIT;
+    transfer.src = block;
+    transfer.dst = copied;
+    transfer.size_bytes = SIZE;
+    assert_ok(ferrum_memory_copy(&transfer));
+    char last = 0;
+    assert_ok(ferrum_memory_read(copied, SIZE - 1, &last, 1));
+    assert_int_equal(last, 7);
+    transfer.src = copied;
+    transfer.dst = block;
+    assert_status(ferrum_memory_copy(&transfer),
+                  FERRUM_ERROR_PERMISSION_DENIED);
+    assert_status(ferrum_memory_copy_async(&transfer, (ferrum_stream){0}),
+                  FERRUM_ERROR_PERMISSION_DENIED);
+    assert_status(ferrum_memory_write(block, 0, "x", 1),
+                  FERRUM_ERROR_PERMISSION_DENIED);
+    ferrum_map_request request = FERRUM_MAP_REQUEST_INIT;
+    ferrum_mapping mapping = FERRUM_MAPPING_INIT;
+    request.memory = block;
+    assert_status(ferrum_memory_map(&request, &mapping),
+                  FERRUM_ERROR_PERMISSION_DENIED);
+    request.access = FERRUM_HOST_READ_ONLY;
+    assert_ok(ferrum_memory_map(&request, &mapping));
+    assert_ptr_equal(mapping.host_pointer, own);
+    assert_ok(ferrum_memory_unmap(block, 0));
+    assert_ok(ferrum_memory_prefetch(block, s->devices[0], (ferrum_stream){0}));
+    assert_ok(ferrum_memory_free(copied));
+    assert_ok(ferrum_memory_free(block));
+    assert_int_equal(munmap(own, SIZE), 0);
+}
+
 /* A queue of the caller's with a thread of its own. */
 typedef struct {
     pthread_mutex_t mutex;
@@ -452,6 +503,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(pinned_memory_is_bounded, begin, end),
         cmocka_unit_test_setup_teardown(adopted_memory_stays_its_owners, begin,
                                         end),
+        cmocka_unit_test_setup_teardown(what_can_only_be_read_is_never_written,
+                                        begin, end),
         cmocka_unit_test_setup_teardown(adopted_streams_keep_their_owners_order,
                                         begin, end),
         cmocka_unit_test(linked_devices_close_in_any_order),

@@ -66,6 +66,7 @@ static void take_away(Config *config) {
         {"mapped", &config->without_mapped},
         {"unified", &config->without_unified},
         {"register", &config->without_register},
+        {"readonly", &config->without_readonly},
         {"alignment", &config->without_alignment},
         {"protection", &config->without_protection},
     };

@@ -215,6 +215,8 @@ static int attribute(const Device *device, CUdevice_attribute which) {
         return !config->without_register;
     case CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED:
         return !config->without_register;
+    case CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED:
+        return !config->without_register && !config->without_readonly;
     case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
         return !config->without_vmm;
     case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:

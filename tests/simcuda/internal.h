@@ -216,8 +216,8 @@ typedef struct Config {
     unsigned jitter_us;
     uint64_t seed;
     bool without_vmm, without_pools, without_managed, without_concurrent;
-    bool without_peer, without_fd, without_rdma, without_fabric, without_ipc,
-        without_mapped, without_unified;
+    bool without_peer, without_fd, without_rdma, without_readonly,
+        without_fabric, without_ipc, without_mapped, without_unified;
     bool without_register, without_alignment, without_protection;
     bool integrated, mig;
     CUresult stale_stream; /* what a call with a destroyed stream gives */

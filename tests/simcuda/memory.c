@@ -1,6 +1,7 @@
 /* Plain memory of a device: allocated, freed and asked about. */
 #include "internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -145,6 +146,21 @@ CUresult cuMemFreeHost(void *host) {
     return CUDA_SUCCESS;
 }
 
+/* Whether the process may write to a page, as the system lists it. */
+static bool is_writable(CUdeviceptr address) {
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[512], mode[8];
+    unsigned long long first, last;
+    bool writable = maps == NULL;
+    while (maps != NULL && fgets(line, sizeof line, maps) != NULL)
+        if (sscanf(line, "%llx-%llx %7s", &first, &last, mode) == 3 &&
+            address >= first && address < last)
+            writable = mode[1] == 'w';
+    if (maps != NULL)
+        fclose(maps);
+    return writable;
+}
+
 CUresult cuMemHostRegister_v2(void *host, size_t size, unsigned flags) {
     SIM_CALL(IN_CONTEXT | UNSAFE);
     CUdeviceptr address = (CUdeviceptr)(uintptr_t)host;
@@ -155,6 +171,13 @@ CUresult cuMemHostRegister_v2(void *host, size_t size, unsigned flags) {
         return CUDA_ERROR_NOT_SUPPORTED;
     if (address_is_device(address))
         return INVALID("p %p is memory of a device", host);
+    bool read_only = (flags & CU_MEMHOSTREGISTER_READ_ONLY) != 0;
+    if (read_only && sim.config.without_readonly)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    /* As the system refuses to the driver to have the pages for writing. */
+    if (!read_only &&
+        (!is_writable(address) || !is_writable(address + size - 1)))
+        return CUDA_ERROR_INVALID_VALUE;
     if (range_overlaps(address, size))
         return FAIL(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
                     "p %p is registered already, or a part of it", host);

@@ -189,6 +189,9 @@ const char *range_forbids(Context *context, CUdeviceptr address, size_t size,
         if ((range->flags & CU_MEMHOSTALLOC_PORTABLE) == 0 &&
             sim.config.without_unified && range->context != context)
             return "it is pinned for another context";
+        if (range->kind == RANGE_REGISTERED && access == WRITE &&
+            (range->flags & CU_MEMHOSTREGISTER_READ_ONLY) != 0)
+            return "it was registered to be read only";
         break;
     default:
         break;

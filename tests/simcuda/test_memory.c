@@ -2,6 +2,8 @@
  * refused, and what is left behind. */
 #include "rules.h"
 
+#include <sys/mman.h>
+
 static void bytes_travel(void) {
     begin();
     CUdeviceptr a, b;
@@ -158,6 +160,31 @@ static void pinned_rules(void) {
     OK(cuMemHostUnregister(own));
     BREAKS(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(own));
     INVALID(cuMemHostGetDevicePointer(&device, own, 0));
+    end();
+}
+
+static void registered_to_be_read(void) {
+    begin();
+    void *own = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT(own != MAP_FAILED);
+    CUdeviceptr device, there;
+    OK(cuMemAlloc(&device, 4096));
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuMemHostRegister(own, 4096, 0));
+    OK(cuMemHostRegister(own, 4096, CU_MEMHOSTREGISTER_READ_ONLY));
+    OK(cuMemHostGetDevicePointer(&there, own, 0));
+    OK(cuMemcpyHtoD(device, own, 4096));
+    INVALID(cuMemsetD8(there, 1, 4096));
+    OK(cuMemHostUnregister(own));
+    OK(cuMemFree(device));
+    EXPECT(munmap(own, 4096) == 0);
+    end();
+}
+
+static void nothing_registered_to_be_read(void) {
+    static char own[4096];
+    begin();
+    GIVES(CUDA_ERROR_NOT_SUPPORTED,
+          cuMemHostRegister(own, 4096, CU_MEMHOSTREGISTER_READ_ONLY));
     end();
 }
 
@@ -402,6 +429,9 @@ static const Case cases[] = {
     {"device memory is apart", device_memory_is_apart, 128 + 11, NULL},
     {"fresh memory is not zero", fresh_memory_is_not_zero, 0, NULL},
     {"pinned rules", pinned_rules, 0, NULL},
+    {"registered to be read", registered_to_be_read, 0, NULL},
+    {"nothing registered to be read", nothing_registered_to_be_read, 0,
+     "SIMCUDA_WITHOUT=readonly"},
     {"no registered memory", no_registered_memory, 0,
      "SIMCUDA_WITHOUT=register"},
     {"mapped only if asked", mapped_only_if_asked, 0,

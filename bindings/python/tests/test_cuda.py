@@ -51,6 +51,16 @@ with fm.Device("cuda:0") as device, fm.Device("cuda:1") as other:
             with locked.map(size_bytes=6) as mapping:
                 assert not mapping.is_staged and bytes(mapping.view()) == b"locked"
         assert mine[:6] == b"locked" and mine[6:] == bytes_[6:]
+        with manager.alloc(len(bytes_)) as copy:
+            with manager.adopt(bytes_, memory_type=fm.MemoryType.PINNED) as constant:
+                copy.copy_from(constant)
+                try:
+                    constant.copy_from(copy)
+                except fm.PermissionDeniedError:
+                    pass
+                else:
+                    raise AssertionError(constant)
+            assert copy.read() == bytes_
         end = stream.record_event()
         end.synchronize()
         assert 0 <= start.elapsed_ns(end) < 120 * 10**9

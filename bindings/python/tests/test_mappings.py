@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import mmap
 import queue
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import ferrum_mem as fm
 import numpy as np
@@ -181,8 +183,8 @@ def test_adopted_memory_stays_its_owners(manager: fm.Manager) -> None:
     assert owned[999] == 0x0605
     with manager.adopt_address(address, 2000) as block:
         assert block.read(2, 1998) == b"\x05\x06"
-    with pytest.raises(TypeError, match="writable"):
-        manager.adopt(b"read-only")
+    with pytest.raises(TypeError, match="bytes-like"):
+        manager.adopt("text")
     with pytest.raises(fm.InvalidAddressError):
         manager.adopt_address(4096, 1)
     # A block that nobody has any more waits for the work on it.
@@ -198,6 +200,59 @@ def test_adopted_memory_stays_its_owners(manager: fm.Manager) -> None:
     with manager.adopt(held), pytest.raises(BufferError):
         held.extend(b"x")
     held.extend(b"x")
+
+
+def test_a_file_that_is_only_read_is_adopted(manager: fm.Manager, tmp_path: Path) -> None:
+    file = tmp_path / "weights"
+    file.write_bytes(bytes(range(256)) * 64)
+    with (
+        file.open("rb") as opened,
+        mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as weights,
+        manager.alloc(len(weights)) as copy,
+        manager.adopt(weights, tag="weights") as block,
+    ):
+        assert block.info().is_read_only
+        copy.copy_from(block)
+        assert copy.read() == file.read_bytes() == block.read()
+        for write in (
+            lambda: block.write(b"x"),
+            lambda: block.fill_async(0),
+            lambda: block.copy_from(copy),
+            lambda: block.map(fm.HostAccess.READ_WRITE),
+            lambda: block.buffer,
+        ):
+            with pytest.raises(fm.PermissionDeniedError, match="read only"):
+                write()
+        with block.map(fm.HostAccess.READ_ONLY) as mapping:
+            assert bytes(mapping.view()[:3]) == b"\0\1\2"
+        view = block.view()
+        assert view.readonly
+        assert view[5] == 5
+        array = block.as_numpy("uint16")
+        assert array[1] == 0x0302
+        assert not array.flags.writeable
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            array.flags.writeable = True
+        assert not np.asarray(block).flags.writeable
+        shared = np.from_dlpack(block)
+        assert shared[255] == 255
+        assert not shared.flags.writeable
+        with pytest.raises(BufferError, match="read only"):
+            block.__dlpack__()
+        del view, array, shared
+        gc.collect()
+        with pytest.raises(BufferError):
+            weights.close()
+    owned = bytearray(b"mine")
+    with manager.adopt(owned, read_only=True) as block, pytest.raises(fm.PermissionDeniedError):
+        block.write(b"x")
+    with manager.adopt(b"constant") as block:
+        assert block.read() == b"constant"
+        with manager.alloc(8) as copy, pytest.raises(fm.PermissionDeniedError):
+            block.copy_from(copy)
+    with manager.adopt(owned) as block:
+        block.write(b"ours")
+    assert owned == b"ours"
 
 
 def test_adopted_stream_runs_in_its_owners_queue(device: fm.Device, manager: fm.Manager) -> None:

@@ -48,7 +48,7 @@ func (d *Device) Advice(addr device.Addr) device.Advice {
 }
 
 // Register enters memory of the process that HostBuffer named.
-func (d *Device) Register(host device.HostAddr, size uint64) (device.Addr, error) {
+func (d *Device) Register(host device.HostAddr, size uint64, access device.Access) (device.Addr, error) {
 	err := d.enter(Register)
 	defer d.driver.mu.Unlock()
 	if err != nil {
@@ -67,7 +67,7 @@ func (d *Device) Register(host device.HostAddr, size uint64) (device.Addr, error
 		}
 	}
 	addr := d.place(size)
-	d.segments[addr] = segment{size: size, bytes: bytes, host: host, made: Register}
+	d.segments[addr] = segment{size: size, bytes: bytes, host: host, made: Register, readOnly: access == device.AccessRead}
 	return addr, nil
 }
 

@@ -55,6 +55,10 @@ func (d *Device) locate(op string, addr device.Addr, size uint64, need device.Ac
 		if other := s.linked.dev; other != nil {
 			return other.locate(op, s.linked.addr+(addr-start), size, need)
 		}
+		if s.readOnly && need != device.AccessRead {
+			return place{}, device.Errorf(device.CodePermissionDenied, op,
+				"%d bytes at %#x are adopted to be read only", size, uint64(addr)).On(d.info.ID)
+		}
 		found := place{size: size, backed: s.bytes != nil}
 		if found.backed {
 			found.bytes = s.bytes[addr-start:][:size]

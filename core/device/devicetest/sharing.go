@@ -73,18 +73,21 @@ func (d *Device) HostBytes(addr device.HostAddr, size uint64) []byte {
 }
 
 // Adopt enters a range that no segment overlaps. On a backed device it has bytes.
-func (d *Device) Adopt(addr device.Addr, size uint64) error {
+func (d *Device) Adopt(addr device.Addr, size uint64, access device.Access) error {
 	err := d.enterSharing(Adopt, addr, size)
 	defer d.driver.mu.Unlock()
 	if err != nil {
 		return err
+	}
+	if access != device.AccessRead && access != device.AccessReadWrite {
+		return d.refuse(Adopt, device.CodeInvalidArgument, "access %d", access)
 	}
 	for start, s := range d.segments {
 		if uint64(start) < uint64(addr)+size && uint64(addr) < uint64(start)+s.size {
 			return d.refuse(Adopt, device.CodeAlreadyExists, "%d bytes at %#x overlap a segment", size, uint64(addr))
 		}
 	}
-	made := segment{size: size, adopted: true}
+	made := segment{size: size, adopted: true, readOnly: access == device.AccessRead}
 	if d.driver.config.Backed {
 		made.bytes = make([]byte, size)
 	}

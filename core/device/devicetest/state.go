@@ -71,6 +71,8 @@ type segment struct {
 	linked use
 	// adopted says that somebody else owns the memory.
 	adopted bool
+	// readOnly says that the memory of others is not to be written.
+	readOnly bool
 	// made is the call that gave it, for the kinds of memory of kinds.go.
 	made Call
 	// advice is the last that was given for a part of it.

@@ -24,7 +24,7 @@ const adoptedBytes = 64 << 10
 // Run runs the suite.
 func (a Adopted) Run(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, device.Device, device.Adopter){
-		"use": a.use, "refusals": a.refusals, "queued work": a.queued, "ends": a.ends,
+		"use": a.use, "read only": a.readOnly, "refusals": a.refusals, "queued work": a.queued, "ends": a.ends,
 	} {
 		t.Run(name, func(t *testing.T) {
 			dev := a.Open(t)
@@ -41,11 +41,11 @@ func (a Adopted) use(t *testing.T, dev device.Device, adopter device.Adopter) {
 	at, s := a.Theirs(t, dev, adoptedBytes), dev.DefaultStream()
 	requireCode(t, device.CodeInvalidAddress, s.Fill(at, one(1), 1))
 	const half = adoptedBytes / 2
-	require.NoError(t, adopter.Adopt(at, half))
+	require.NoError(t, adopter.Adopt(at, half, device.AccessReadWrite))
 	fill(t, dev, at, 1, half)
 	requireCode(t, device.CodeInvalidAddress, s.Fill(at, one(9), half+1))
 	requireCode(t, device.CodeInvalidAddress, s.Fill(at+half, one(9), 1))
-	require.NoError(t, adopter.Adopt(at+half, half))
+	require.NoError(t, adopter.Adopt(at+half, half, device.AccessReadWrite))
 	fill(t, dev, at+half, 2, half)
 	plain, size := segment(t, dev, adoptedBytes)
 	require.NoError(t, s.Copy(plain, at, half))
@@ -57,10 +57,45 @@ func (a Adopted) use(t *testing.T, dev device.Device, adopter device.Adopter) {
 	requireCode(t, device.CodeInvalidAddress, s.Fill(at, one(9), 1))
 	requireBytes(t, dev, at+half, 2, half)
 	require.NoError(t, adopter.Disown(at+half, half))
-	require.NoError(t, adopter.Adopt(at, adoptedBytes))
+	require.NoError(t, adopter.Adopt(at, adoptedBytes, device.AccessReadWrite))
 	requireBytes(t, dev, at, 1, half)
 	requireBytes(t, dev, at+half, 2, half)
 	require.NoError(t, adopter.Disown(at, adoptedBytes))
+	require.NoError(t, dev.Free(plain, size))
+	closed(t, dev)
+}
+
+// readOnly: what was adopted to be read is not written, by whatever work.
+func (a Adopted) readOnly(t *testing.T, dev device.Device, adopter device.Adopter) {
+	const half = adoptedBytes / 2
+	at, s := a.Theirs(t, dev, adoptedBytes), dev.DefaultStream()
+	plain, size := segment(t, dev, adoptedBytes)
+	require.NoError(t, adopter.Adopt(at, adoptedBytes, device.AccessReadWrite))
+	fill(t, dev, at, 3, adoptedBytes)
+	fill(t, dev, plain, 4, adoptedBytes)
+	require.NoError(t, adopter.Disown(at, adoptedBytes))
+	for _, wrong := range []device.Access{-1, device.AccessNone, device.AccessReadWrite + 1} {
+		requireCode(t, device.CodeInvalidArgument, adopter.Adopt(at, half, wrong))
+	}
+	require.NoError(t, adopter.Adopt(at, half, device.AccessRead))
+	requireCode(t, device.CodeAlreadyExists, adopter.Adopt(at, half, device.AccessReadWrite))
+	require.NoError(t, adopter.Adopt(at+half, half, device.AccessReadWrite))
+	bytes := make([]byte, 8)
+	requireCode(t, device.CodePermissionDenied, s.Fill(at, one(9), 1))
+	requireCode(t, device.CodePermissionDenied, s.Fill(at+half-1, one(9), 1))
+	requireCode(t, device.CodePermissionDenied, s.Copy(at, plain, half))
+	requireCode(t, device.CodePermissionDenied, s.Copy(at, at+8, 8))
+	requireCode(t, device.CodePermissionDenied, s.CopyFromHost(at, hostAddr(bytes), 8))
+	require.NoError(t, s.Copy(at+half, at, half/2))
+	require.NoError(t, s.Copy(plain, at, half))
+	require.NoError(t, s.Synchronize(device.Forever))
+	requireBytes(t, dev, plain, 3, half)
+	requireBytes(t, dev, at, 3, half)
+	require.NoError(t, adopter.Disown(at, half))
+	require.NoError(t, adopter.Disown(at+half, half))
+	require.NoError(t, adopter.Adopt(at, half, device.AccessReadWrite))
+	fill(t, dev, at, 5, half)
+	require.NoError(t, adopter.Disown(at, half))
 	require.NoError(t, dev.Free(plain, size))
 	closed(t, dev)
 }
@@ -69,7 +104,7 @@ func (a Adopted) refusals(t *testing.T, dev device.Device, adopter device.Adopte
 	at := a.Theirs(t, dev, adoptedBytes)
 	own, size := segment(t, dev, adoptedBytes)
 	const part, half = 1024, adoptedBytes / 2
-	require.NoError(t, adopter.Adopt(at+half, part))
+	require.NoError(t, adopter.Adopt(at+half, part, device.AccessReadWrite))
 	for _, c := range []struct {
 		code device.Code
 		addr device.Addr
@@ -85,11 +120,11 @@ func (a Adopted) refusals(t *testing.T, dev device.Device, adopter device.Adopte
 		{device.CodeAlreadyExists, own, size},
 		{device.CodeAlreadyExists, own + 64, 64},
 	} {
-		requireCode(t, c.code, adopter.Adopt(c.addr, c.size))
+		requireCode(t, c.code, adopter.Adopt(c.addr, c.size, device.AccessReadWrite))
 	}
-	requireCode(t, device.CodeInvalidAddress, adopter.Adopt(0, 16))
-	requireCode(t, device.CodeInvalidAddress, adopter.Adopt(4096, 16))
-	requireCode(t, device.CodeInvalidAddress, adopter.Adopt(at, 1<<60))
+	requireCode(t, device.CodeInvalidAddress, adopter.Adopt(0, 16, device.AccessReadWrite))
+	requireCode(t, device.CodeInvalidAddress, adopter.Adopt(4096, 16, device.AccessReadWrite))
+	requireCode(t, device.CodeInvalidAddress, adopter.Adopt(at, 1<<60, device.AccessReadWrite))
 	nothingThere(t, dev, adopter)
 	for _, err := range []error{
 		adopter.Disown(at, half), adopter.Disown(at+half, part-1), adopter.Disown(at+half, part+1),
@@ -116,14 +151,14 @@ func nothingThere(t *testing.T, dev device.Device, adopter device.Adopter) {
 	size := virtual.Granularity().RecommendedBytes
 	space, err := virtual.Reserve(size, size)
 	require.NoError(t, err)
-	requireCode(t, device.CodeInvalidAddress, adopter.Adopt(space, 1))
+	requireCode(t, device.CodeInvalidAddress, adopter.Adopt(space, 1, device.AccessReadWrite))
 	require.NoError(t, virtual.Unreserve(space, size))
 }
 
 // queued: what work uses is not disowned where the device can tell, and that work ends.
 func (a Adopted) queued(t *testing.T, dev device.Device, adopter device.Adopter) {
 	at := a.Theirs(t, dev, adoptedBytes)
-	require.NoError(t, adopter.Adopt(at, adoptedBytes))
+	require.NoError(t, adopter.Adopt(at, adoptedBytes, device.AccessReadWrite))
 	s, err := dev.NewStream()
 	require.NoError(t, err)
 	g := holdUp(t, s)
@@ -141,11 +176,11 @@ func (a Adopted) queued(t *testing.T, dev device.Device, adopter device.Adopter)
 
 func (a Adopted) ends(t *testing.T, dev device.Device, adopter device.Adopter) {
 	at := a.Theirs(t, dev, adoptedBytes)
-	require.NoError(t, adopter.Adopt(at, adoptedBytes))
+	require.NoError(t, adopter.Adopt(at, adoptedBytes, device.AccessReadWrite))
 	requireCode(t, device.CodeBusy, dev.Close())
 	fill(t, dev, at, 1, adoptedBytes)
 	require.NoError(t, adopter.Disown(at, adoptedBytes))
 	closed(t, dev)
-	requireCode(t, device.CodeInvalidState, adopter.Adopt(at, adoptedBytes))
+	requireCode(t, device.CodeInvalidState, adopter.Adopt(at, adoptedBytes, device.AccessReadWrite))
 	requireCode(t, device.CodeInvalidState, adopter.Disown(at, adoptedBytes))
 }

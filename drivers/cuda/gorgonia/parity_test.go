@@ -158,7 +158,7 @@ func TestMemoryAndDefaultStreamOfCu(t *testing.T) {
 	require.NoError(t, cu.MemsetD8(addr, 7, 1<<20))
 	require.NoError(t, cu.Synchronize())
 	adopter := p.dev.(device.Adopter)
-	require.NoError(t, adopter.Adopt(device.Addr(addr), 1<<20))
+	require.NoError(t, adopter.Adopt(device.Addr(addr), 1<<20, device.AccessReadWrite))
 	s, err := AdoptStream(p.dev, cu.Stream{})
 	require.NoError(t, err)
 	require.NoError(t, s.Fill(device.Addr(addr)+1, device.Pattern{Value: 9, WidthBytes: 1}, 1))

@@ -41,14 +41,16 @@ func (f *Foreign) Check(op string, addr device.Addr, size uint64) error {
 	return nil
 }
 
-// Add enters a range that has been checked; taken says whether the device has some of
-// it already, and is asked while the device cannot be closed.
-func (f *Foreign) Add(op string, addr device.Addr, size uint64, taken func(base, size uint64) bool) error {
+// Add enters a range that has been checked, for work with that access; taken says whether
+// the device has some of it already, and is asked while the device cannot be closed.
+func (f *Foreign) Add(
+	op string, addr device.Addr, size uint64, access device.Access, taken func(base, size uint64) bool,
+) error {
 	if err := f.gate.Add(op, gate.Foreign, 1); err != nil {
 		return err
 	}
 	base := uint64(addr)
-	if taken(base, size) || !f.ranges.insertAlone(&Segment{Range: mapping.Range{Base: base, Size: size}, foreign: f}) {
+	if taken(base, size) || !f.ranges.insertAlone(&Segment{Range: mapping.Range{Base: base, Size: size}, foreign: f, access: access}) {
 		f.gate.Remove(gate.Foreign, 1)
 		return f.errorf(device.CodeAlreadyExists, op,
 			"address %#x, size %d: overlaps memory that the device has already", base, size)
@@ -70,10 +72,16 @@ func (f *Foreign) Remove(op string, addr device.Addr, size uint64) error {
 
 // Acquire is known for what lies in one of the ranges, and counts an operation in flight
 // on it.
-func (f *Foreign) Acquire(op, what string, addr device.Addr, size uint64) (found *Segment, known bool, err error) {
+func (f *Foreign) Acquire(
+	op, what string, addr device.Addr, size uint64, need device.Access,
+) (found *Segment, known bool, err error) {
 	found, err = f.ranges.acquire(op, what, addr, size)
 	if err != nil {
 		return nil, false, nil
+	}
+	if found.access < need {
+		found.Release()
+		return nil, true, f.errorf(device.CodePermissionDenied, op, "%s %#x, size %d: was adopted to be read only", what, uint64(addr), size)
 	}
 	if err := found.Check(op, uint64(addr), size); err != nil {
 		found.Release()

@@ -18,6 +18,8 @@ type Segment struct {
 	locked bool
 	// foreign is what it belongs to where it is somebody else's, or nil.
 	foreign *Foreign
+	// access is what work may do there where it is somebody else's.
+	access device.Access
 	// inFlight counts queued operations that touch the segment.
 	inFlight atomic.Int64
 }

@@ -80,7 +80,7 @@ func TestForeignRangesAgainstANaiveList(t *testing.T) {
 				continue
 			}
 			require.NoError(t, r.foreign.Check("enter", device.Addr(base), size))
-			err := r.foreign.Add("enter", device.Addr(base), size, isTaken)
+			err := r.foreign.Add("enter", device.Addr(base), size, device.AccessReadWrite, isTaken)
 			if overlap(base, size) || isTaken(base, size) {
 				requireCode(t, device.CodeAlreadyExists, err)
 			} else {
@@ -91,13 +91,13 @@ func TestForeignRangesAgainstANaiveList(t *testing.T) {
 			for b, n := range entered {
 				inside = inside || base >= b && base+size <= b+n
 			}
-			found, known, err := r.foreign.Acquire("use", "range", device.Addr(base), size)
+			found, known, err := r.foreign.Acquire("use", "range", device.Addr(base), size, device.AccessReadWrite)
 			require.NoError(t, err)
 			require.Equal(t, inside, known)
 			if known {
 				r.gone[base] = true
 				requireCode(t, device.CodeInvalidAddress, found.Check("execute", base, size), "not mapped any more")
-				_, known, err = r.foreign.Acquire("use", "range", device.Addr(base), size)
+				_, known, err = r.foreign.Acquire("use", "range", device.Addr(base), size, device.AccessReadWrite)
 				require.True(t, known)
 				requireCode(t, device.CodeInvalidAddress, err, "not mapped any more")
 				delete(r.gone, base)
@@ -120,5 +120,5 @@ func TestARangeOfOthersIsChecked(t *testing.T) {
 	requireCode(t, device.CodeInvalidAddress, f.Remove("test", 8, 1))
 	require.NoError(t, f.gate.Close("close"))
 	requireCode(t, device.CodeInvalidState, f.Remove("test", 8, 1))
-	requireCode(t, device.CodeInvalidState, f.Add("test", 8, 1, nil))
+	requireCode(t, device.CodeInvalidState, f.Add("test", 8, 1, device.AccessReadWrite, nil))
 }

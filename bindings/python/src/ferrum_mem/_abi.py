@@ -773,7 +773,7 @@ STRUCTS = {
             ("pin_count", "uint32_t", 156),
             ("linked", "ferrum_memory", 160),
             ("is_adopted", "uint32_t", 168),
-            ("reserved_end", "uint32_t", 172),
+            ("is_read_only", "uint32_t", 172),
         ),
     ),
     "ferrum_transfer": (
@@ -1419,7 +1419,7 @@ STRUCTS = {
         ),
     ),
     "ferrum_adoption": (
-        32,
+        40,
         8,
         (
             ("struct_size", "uint32_t", 0),
@@ -1427,6 +1427,8 @@ STRUCTS = {
             ("address", "ferrum_address", 8),
             ("size_bytes", "uint64_t", 16),
             ("tag", "char *", 24),
+            ("is_read_only", "uint32_t", 32),
+            ("reserved", "uint32_t", 36),
         ),
     ),
     "ferrum_foreign_stream": (
@@ -1560,7 +1562,7 @@ INITIAL = {
     "ferrum_link_request": {"struct_size": 32},
     "ferrum_usage_hints": {"struct_size": 16},
     "ferrum_access_stats": {"struct_size": 56},
-    "ferrum_adoption": {"struct_size": 32},
+    "ferrum_adoption": {"struct_size": 40},
     "ferrum_foreign_stream": {"struct_size": 32},
     "ferrum_page_import": {"struct_size": 56},
     "ferrum_shared_memory": {"struct_size": 88},

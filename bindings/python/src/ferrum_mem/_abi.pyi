@@ -945,7 +945,8 @@ class ferrum_handle_info(ctypes.Structure):
     linked: ferrum_memory
     # The memory is somebody else's (ferrum_manager_adopt).
     is_adopted: int
-    reserved_end: int
+    # It was adopted to be read only.
+    is_read_only: int
     @classmethod
     def init(cls) -> ferrum_handle_info:
         """A struct with the values of FERRUM_HANDLE_INFO_INIT."""
@@ -2006,6 +2007,11 @@ class ferrum_adoption(ctypes.Structure):
     size_bytes: int
     # Name for the books, at most 63 bytes; NULL: none.
     tag: bytes | None
+    # The block is never written (1): copies, fills and mappings that write to it are
+    # FERRUM_ERROR_PERMISSION_DENIED. Memory that the process may only read, such as a file of
+    # weights that is mapped so, is adopted this way.
+    is_read_only: int
+    reserved: int
     @classmethod
     def init(cls) -> ferrum_adoption:
         """A struct with the values of FERRUM_ADOPTION_INIT."""

@@ -15,7 +15,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, _forked, _native, _owned
-from .errors import InvalidArgumentError, InvalidHandleError, InvalidOffsetError, UnsupportedError
+from .errors import (
+    InvalidArgumentError,
+    InvalidHandleError,
+    InvalidOffsetError,
+    PermissionDeniedError,
+    UnsupportedError,
+)
 
 if TYPE_CHECKING:
     import numpy
@@ -33,6 +39,9 @@ class HostBuffer(_owned.Resource):
     Whoever looks into a block must wait for the asynchronous work on it himself.
     """
 
+    # Memory that was adopted so: a write through a view could end the process.
+    _read_only = False
+
     def _postpone(self) -> None:
         """Nothing: somebody may look into it by the time that it could be ended."""
 
@@ -42,7 +51,19 @@ class HostBuffer(_owned.Resource):
 
     @property
     def buffer(self) -> Any:
-        """A ctypes array of bytes over the block, which it keeps alive."""
+        """A ctypes array of bytes over the block, which it keeps alive.
+
+        Raises:
+            PermissionDeniedError: the block was adopted to be read only: view() shows it.
+        """
+        if self._read_only:
+            raise PermissionDeniedError(
+                _abi.FERRUM_ERROR_PERMISSION_DENIED,
+                f"the {self._owned.label} is read only, and this could be written: use view()",
+            )
+        return self._array()
+
+    def _array(self) -> Any:
         _native.refuse_forked()
         address, size_bytes = self._host_range()
         if address is None:
@@ -63,8 +84,9 @@ class HostBuffer(_owned.Resource):
         return array
 
     def view(self) -> memoryview:
-        """The block as a writable memoryview of bytes."""
-        return memoryview(self.buffer).cast("B")
+        """The block as a memoryview of bytes, writable unless it was adopted to be read only."""
+        whole = memoryview(self._array()).cast("B")
+        return whole.toreadonly() if self._read_only else whole
 
     if sys.version_info >= (3, 12):
 
@@ -73,7 +95,7 @@ class HostBuffer(_owned.Resource):
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
-        array = self.buffer
+        array = self.view() if self._read_only else self.buffer
         return {"version": 3, "shape": (len(array),), "typestr": "|u1", "data": array}
 
     def as_numpy(
@@ -83,7 +105,8 @@ class HostBuffer(_owned.Resource):
         *,
         offset_bytes: int = 0,
     ) -> numpy.ndarray[Any, Any]:
-        """The block, or a part of it, as a NumPy array without a copy.
+        """The block, or a part of it, as a NumPy array without a copy. It is writable
+        unless the block was adopted to be read only.
 
         Args:
             dtype: of the elements.
@@ -93,7 +116,8 @@ class HostBuffer(_owned.Resource):
         import numpy
 
         element = numpy.dtype(dtype)
-        array = self.buffer
+        # NumPy keeps what a memoryview looks into, which is writable, but for frombuffer().
+        array = numpy.frombuffer(self.view(), "uint8") if self._read_only else self.buffer
         room = len(array) - offset_bytes
         if shape is None:
             shape = max(room, 0) // max(element.itemsize, 1)

@@ -66,6 +66,9 @@ _is_valid = ctypes.pythonapi.PyCapsule_IsValid
 _is_valid.restype = ctypes.c_int
 _is_valid.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
+# DLPACK_FLAG_BITMASK_READ_ONLY
+_READ_ONLY = 1
+
 _exports: set[_Export] = set()
 # Their deleters may be running still: they are dropped when the next one is made.
 _ended: list[_Export] = []
@@ -84,6 +87,7 @@ class _Export:
         managed: Any = _ManagedVersioned() if versioned else _Managed()
         if versioned:
             managed.major, managed.minor = 1, 0
+            managed.flags = _READ_ONLY if block._read_only else 0
         managed.tensor.data = address
         managed.tensor.device_type, managed.tensor.device_id = kind, ordinal
         managed.tensor.code, managed.tensor.bits, managed.tensor.lanes = _UINT, 8, 1
@@ -121,6 +125,9 @@ class DeviceArray(_owned.Resource):
     Both give its bytes as a vector of uint8. Work of other streams than the consumer's
     is waited for when DLPack asks for the block; by the CUDA array interface it is not.
     """
+
+    # Memory that was adopted so.
+    _read_only = False
 
     def _array_range(self) -> tuple[int, int, Device]:
         """Address on the device, length and device."""
@@ -162,7 +169,8 @@ class DeviceArray(_owned.Resource):
         Args:
             stream: -1: nothing is waited for; else all work that is queued on streams of
                 this package on the device is.
-            max_version: from (1, 0) on the array may be written to in any consumer.
+            max_version: from (1, 0) on the array may be written to in any consumer,
+                unless the block was adopted to be read only; below, such a block is refused.
             dl_device: none but the block's own.
             copy: True is refused.
         """
@@ -170,6 +178,11 @@ class DeviceArray(_owned.Resource):
         own = self.__dlpack_device__()
         if copy or (dl_device is not None and tuple(dl_device) != own):
             raise BufferError(f"the {self._owned.label} is on {own}, and is shared, not copied")
+        versioned = max_version is not None and tuple(max_version) >= (1, 0)
+        if self._read_only and not versioned:
+            raise BufferError(
+                f"the {self._owned.label} is read only, which DLPack tells from version 1.0 on"
+            )
         if stream != -1:
             self._array_range()[2].synchronize()
         with _owned.views_lock:
@@ -178,7 +191,7 @@ class DeviceArray(_owned.Resource):
             for export in list(_exports):
                 if export.is_abandoned():
                     export.end()
-            return _Export(self, max_version is not None and tuple(max_version) >= (1, 0)).capsule
+            return _Export(self, versioned).capsule
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
@@ -192,7 +205,7 @@ class DeviceArray(_owned.Resource):
             "version": 3,
             "shape": (size_bytes,),
             "typestr": "|u1",
-            "data": (address, False),
+            "data": (address, self._read_only),
             "strides": None,
             "stream": None,
         }

@@ -482,6 +482,7 @@ class BlockInfo:
         linked: the block of another device that is the same memory (Manager.create_mapping()); 0:
             none, or it is gone.
         is_adopted: the memory is somebody else's (Manager.adopt()).
+        is_read_only: it was adopted to be read only.
     """
 
     memory_type: MemoryType
@@ -501,6 +502,7 @@ class BlockInfo:
     pin_count: int
     linked: int
     is_adopted: bool
+    is_read_only: bool
 
     @classmethod
     def from_abi(cls, raw: _abi.ferrum_handle_info) -> Self:
@@ -523,6 +525,7 @@ class BlockInfo:
             pin_count=raw.pin_count,
             linked=raw.linked.id,
             is_adopted=bool(raw.is_adopted),
+            is_read_only=bool(raw.is_read_only),
         )
 
 

@@ -40,8 +40,10 @@ class Memory(AdvancedBlock, DeviceArray):
         *,
         relocatable: bool = False,
         at_end: Callable[[], None] | None = None,
+        read_only: bool = False,
     ) -> None:
         self.size_bytes = size_bytes
+        self._read_only = read_only
         self.relocatable = relocatable
         self._manager = manager
         label = f"Memory of {size_bytes} bytes on {manager.device.id}"
@@ -66,15 +68,13 @@ class Memory(AdvancedBlock, DeviceArray):
         with ending(self.pin(), f"a pin of the {self._owned.label}", self.unpin) as address:
             yield address
 
-    @property
-    def buffer(self) -> Any:
-        """A ctypes array of bytes over the block, which it keeps alive, and, if it is
-        relocatable, where it is."""
+    def _array(self) -> Any:
+        # A view keeps a relocatable block where it is.
         if not self.relocatable:
-            return super().buffer
+            return super()._array()
         self.pin()
         try:
-            array = super().buffer
+            array = super()._array()
         except BaseException as error:
             end_beside(error, f"a pin of the {self._owned.label}", self.unpin)
             raise

@@ -123,13 +123,12 @@ class MappedRange(HostBuffer, DeviceArray):
         """As free()."""
         self._owned.close()
 
-    @property
-    def buffer(self) -> Any:
-        """A ctypes array of bytes over the range; refuses while it sleeps."""
+    def _array(self) -> Any:
+        # Refuses while the range sleeps.
         _native.refuse_forked()
         with views_lock:
             self._space._refuse_dozing(self._owned.tag, self._owned.label)
-            array = super().buffer
+            array = super()._array()
         if not self._space.is_mapped(self.offset_bytes, self.size_bytes):
             raise refuse_asleep(self._owned)
         return array

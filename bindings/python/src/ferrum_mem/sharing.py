@@ -62,24 +62,36 @@ class SharingManager(ImportingManager):
         *,
         memory_type: MemoryType = MemoryType.GENERAL,
         tag: str | None = None,
+        read_only: bool = False,
     ) -> Memory:
         """Makes a block of memory that a Python object has, without a copy. The object
         is kept alive until the block is closed, and its memory is never freed here.
         A device with Capability.REGISTERED_MEMORY takes memory of types PINNED and MAPPED,
         and page-locks it meanwhile.
 
+        A buffer that can only be read, such as a file of weights under mmap with
+        ACCESS_READ, makes a block that is only read: what would write to it is a
+        PermissionDeniedError, and its views are not writable.
+
         Args:
-            data: anything with a writable contiguous buffer, such as a NumPy array.
+            data: anything with a contiguous buffer, such as a NumPy array.
             memory_type: what it is used for.
             tag: name for the books.
+            read_only: the block is only read, although the buffer could be written.
         """
-        with memoryview(data) as view:
-            if view.readonly:
-                raise TypeError(f"data is a writable buffer, not {type(data).__name__}")
-            size = view.nbytes
-            held = [(ctypes.c_char * size).from_buffer(view.cast("B"))] if size else []
-        address = ctypes.addressof(held[0]) if held else 0
-        return _adopt(self, address, size, memory_type, tag, held.clear)
+        held = _Held()
+        _get_buffer(data, ctypes.byref(held), 0)
+
+        def let_go() -> None:
+            _release_buffer(ctypes.byref(held))
+
+        try:
+            adoption = _adoption(held.buf or 0, held.len, memory_type, tag)
+            adoption.is_read_only = bool(held.readonly or read_only)
+            return _adopt(self, adoption, let_go)
+        except BaseException:
+            let_go()
+            raise
 
     def adopt_address(
         self: Any,
@@ -88,37 +100,70 @@ class SharingManager(ImportingManager):
         *,
         memory_type: MemoryType = MemoryType.GENERAL,
         tag: str | None = None,
+        read_only: bool = False,
     ) -> Memory:
         """As adopt(), of memory at an address of the manager's device, which its owner
         keeps valid until the block is closed.
 
         Raises:
-            InvalidAddressError: it cannot be read and written throughout.
+            InvalidAddressError: it cannot be read, and unless it is read_only written,
+                throughout.
             AlreadyExistsError: the device has that memory already.
         """
-        return _adopt(self, address, size_bytes, memory_type, tag, None)
+        adoption = _adoption(address, size_bytes, memory_type, tag)
+        adoption.is_read_only = bool(read_only)
+        return _adopt(self, adoption, None)
 
 
-def _adopt(
-    manager: Any,
-    address: int,
-    size_bytes: int,
-    memory_type: MemoryType,
-    tag: str | None,
-    at_end: Callable[[], None] | None,
-) -> Memory:
+class _Held(ctypes.Structure):
+    """Python's Py_buffer: what an object was asked to keep where it is."""
+
+    _fields_ = (
+        ("buf", ctypes.c_void_p),
+        ("obj", ctypes.c_void_p),
+        ("len", ctypes.c_ssize_t),
+        ("itemsize", ctypes.c_ssize_t),
+        ("readonly", ctypes.c_int),
+        ("ndim", ctypes.c_int),
+        ("format", ctypes.c_void_p),
+        ("shape", ctypes.c_void_p),
+        ("strides", ctypes.c_void_p),
+        ("suboffsets", ctypes.c_void_p),
+        ("internal", ctypes.c_void_p),
+    )
+
+
+_get_buffer = ctypes.pythonapi.PyObject_GetBuffer
+_get_buffer.argtypes = [ctypes.py_object, ctypes.POINTER(_Held), ctypes.c_int]
+_get_buffer.restype = ctypes.c_int
+_release_buffer = ctypes.pythonapi.PyBuffer_Release
+_release_buffer.argtypes = [ctypes.POINTER(_Held)]
+_release_buffer.restype = None
+
+
+def _adoption(address: int, size_bytes: int, memory_type: MemoryType, tag: str | None) -> Any:
     adoption = _abi.ferrum_adoption.init()
     adoption.memory_type = int(memory_type)
     adoption.address = u64("address", address)
     adoption.size_bytes = u64("size_bytes", size_bytes)
     adoption.tag = _native.encode("tag", tag)
+    return adoption
+
+
+def _adopt(manager: Any, adoption: Any, at_end: Callable[[], None] | None) -> Memory:
     handle = _abi.ferrum_memory()
     _native.check(
         _native.library().ferrum_manager_adopt(
             manager._handle, ctypes.byref(adoption), ctypes.byref(handle)
         )
     )
-    return Memory(manager, handle, size_bytes, at_end=at_end)
+    return Memory(
+        manager,
+        handle,
+        adoption.size_bytes,
+        at_end=at_end,
+        read_only=bool(adoption.is_read_only),
+    )
 
 
 class AdoptedStream(Stream):

@@ -1472,7 +1472,8 @@ pub struct ferrum_handle_info {
     pub linked: ferrum_memory,
     /// The memory is somebody else's (ferrum_manager_adopt).
     pub is_adopted: u32,
-    pub reserved_end: u32,
+    /// It was adopted to be read only.
+    pub is_read_only: u32,
 }
 
 impl ferrum_handle_info {
@@ -1496,7 +1497,7 @@ impl ferrum_handle_info {
         pin_count: 0,
         linked: ferrum_memory { id: 0 },
         is_adopted: 0,
-        reserved_end: 0,
+        is_read_only: 0,
     };
 }
 
@@ -3370,6 +3371,11 @@ pub struct ferrum_adoption {
     pub size_bytes: u64,
     /// Name for the books, at most 63 bytes; NULL: none.
     pub tag: *const c_char,
+    /// The block is never written (1): copies, fills and mappings that write to it are
+    /// FERRUM_ERROR_PERMISSION_DENIED. Memory that the process may only read, such as a file
+    /// of weights that is mapped so, is adopted this way.
+    pub is_read_only: u32,
+    pub reserved: u32,
 }
 
 impl ferrum_adoption {
@@ -3380,6 +3386,8 @@ impl ferrum_adoption {
         address: 0,
         size_bytes: 0,
         tag: core::ptr::null(),
+        is_read_only: 0,
+        reserved: 0,
     };
 }
 
@@ -3744,7 +3752,7 @@ const _: () = {
     assert!(offset_of!(ferrum_handle_info, pin_count) == 156);
     assert!(offset_of!(ferrum_handle_info, linked) == 160);
     assert!(offset_of!(ferrum_handle_info, is_adopted) == 168);
-    assert!(offset_of!(ferrum_handle_info, reserved_end) == 172);
+    assert!(offset_of!(ferrum_handle_info, is_read_only) == 172);
     assert!(size_of::<ferrum_transfer>() == 48);
     assert!(align_of::<ferrum_transfer>() == 8);
     assert!(offset_of!(ferrum_transfer, struct_size) == 0);
@@ -4223,13 +4231,15 @@ const _: () = {
     assert!(offset_of!(ferrum_access_stats, average_read_bytes) == 32);
     assert!(offset_of!(ferrum_access_stats, average_write_bytes) == 40);
     assert!(offset_of!(ferrum_access_stats, last_access_ns) == 48);
-    assert!(size_of::<ferrum_adoption>() == 32);
+    assert!(size_of::<ferrum_adoption>() == 40);
     assert!(align_of::<ferrum_adoption>() == 8);
     assert!(offset_of!(ferrum_adoption, struct_size) == 0);
     assert!(offset_of!(ferrum_adoption, memory_type) == 4);
     assert!(offset_of!(ferrum_adoption, address) == 8);
     assert!(offset_of!(ferrum_adoption, size_bytes) == 16);
     assert!(offset_of!(ferrum_adoption, tag) == 24);
+    assert!(offset_of!(ferrum_adoption, is_read_only) == 32);
+    assert!(offset_of!(ferrum_adoption, reserved) == 36);
     assert!(size_of::<ferrum_foreign_stream>() == 32);
     assert!(align_of::<ferrum_foreign_stream>() == 8);
     assert!(offset_of!(ferrum_foreign_stream, struct_size) == 0);
@@ -6554,8 +6564,9 @@ extern "C" {
     /// the handle; ferrum_handle_info tells where the device has it. What is page-locked
     /// already is used as it is.
     ///
-    /// Returns FERRUM_ERROR_INVALID_ADDRESS for memory that cannot be read and written
-    /// throughout, as far as can be told; FERRUM_ERROR_ALREADY_EXISTS for memory
+    /// Returns FERRUM_ERROR_INVALID_ADDRESS for memory that cannot be read, and unless
+    /// is_read_only is set written, throughout, as far as can be told, and for such
+    /// memory that the device cannot page-lock; FERRUM_ERROR_ALREADY_EXISTS for memory
     /// that the device has already; FERRUM_ERROR_INVALID_SIZE,
     /// FERRUM_ERROR_OVERFLOW, FERRUM_ERROR_UNSUPPORTED.
     pub fn ferrum_manager_adopt(

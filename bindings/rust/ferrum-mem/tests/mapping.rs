@@ -168,6 +168,31 @@ fn what_others_own_stays_theirs() {
 }
 
 #[test]
+fn what_is_only_read_is_never_written() {
+    let (device, _) = devices();
+    let manager = manager(&device);
+    static WEIGHTS: [u8; 4096] = [7; 4096];
+    let adoption = Adoption {
+        address: WEIGHTS.as_ptr() as u64,
+        size_bytes: 4096,
+        is_read_only: true,
+        ..Default::default()
+    };
+    // SAFETY: nobody writes to it.
+    let block = unsafe { manager.adopt(&adoption) }.unwrap();
+    assert!(block.info().unwrap().is_read_only);
+    let mut bytes = [0; 2];
+    block.read(4094, &mut bytes).unwrap();
+    assert_eq!(bytes, [7, 7]);
+    for error in [
+        block.write(0, b"x").unwrap_err(),
+        block.fill_async(&fill(1, 4096), None).unwrap_err(),
+    ] {
+        assert_eq!(error.kind, ErrorKind::PermissionDenied, "{error}");
+    }
+}
+
+#[test]
 fn an_adopted_stream_runs_in_its_owners_queue() {
     let (device, _) = devices();
     let manager = manager(&device);

@@ -25,6 +25,8 @@ const (
 type Span[O any] struct {
 	Base, Size uint64
 	Kind       Kind
+	// ReadOnly says that work may not write there.
+	ReadOnly bool
 	// Host is where this process has the memory; 0: nowhere.
 	Host uint64
 	// Opened is the address by which memory of another process is closed.
@@ -84,12 +86,6 @@ func (t *Table[O]) Remove(of Kind, base, size uint64) (Span[O], bool) {
 	s := t.spans[at]
 	t.spans = slices.Delete(t.spans, at, at+1)
 	return s, true
-}
-
-// Holds says whether a range lies in one span.
-func (t *Table[O]) Holds(addr, size uint64) bool {
-	_, whole := t.Holding(addr, size)
-	return whole
 }
 
 // Holding is the span that an address lies in, if whole is true with the whole range.

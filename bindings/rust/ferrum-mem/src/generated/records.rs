@@ -637,6 +637,8 @@ pub struct BlockInfo {
     pub linked: Option<sys::ferrum_memory>,
     /// The memory is somebody else's ([`ferrum_manager_adopt`](crate::sys::ferrum_manager_adopt)).
     pub is_adopted: bool,
+    /// It was adopted to be read only.
+    pub is_read_only: bool,
 }
 
 impl From<&sys::ferrum_handle_info> for BlockInfo {
@@ -659,6 +661,7 @@ impl From<&sys::ferrum_handle_info> for BlockInfo {
             pin_count: raw.pin_count,
             linked: (raw.linked.id != 0).then_some(raw.linked),
             is_adopted: raw.is_adopted != 0,
+            is_read_only: raw.is_read_only != 0,
         }
     }
 }
@@ -1953,6 +1956,10 @@ pub struct Adoption<'a> {
     pub size_bytes: u64,
     /// Name for the books, at most 63 bytes; `None`: none.
     pub tag: Option<&'a str>,
+    /// The block is never written: copies, fills and mappings that write to it are
+    /// [`ErrorKind::PermissionDenied`](crate::ErrorKind::PermissionDenied). Memory that the process may only read, such as a file
+    /// of weights that is mapped so, is adopted this way.
+    pub is_read_only: bool,
 }
 
 impl Adoption<'_> {
@@ -1968,6 +1975,7 @@ impl Adoption<'_> {
             address: self.address,
             size_bytes: self.size_bytes,
             tag: pointer(&tag),
+            is_read_only: self.is_read_only.into(),
             ..Default::default()
         })
     }
