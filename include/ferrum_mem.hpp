@@ -28,6 +28,7 @@
 #include "ferrum_mem/monitor.hpp"
 #include "ferrum_mem/placement.hpp"
 #include "ferrum_mem/pool.hpp"
+#include "ferrum_mem/pool_block.hpp"
 #include "ferrum_mem/pool_resource.hpp"
 #include "ferrum_mem/registration.hpp"
 #include "ferrum_mem/stream.hpp"

@@ -23,6 +23,7 @@ from genabi import (
     c_arguments,
     c_calls,
     cpp,
+    cpp_names,
     cpp_test,
     go_exports,
     go_structs,
@@ -48,6 +49,7 @@ HEADER = ROOT / "include" / "ferrum_mem.h"
 FAMILIES = sorted(set(families(HEADER).values()))
 
 OUTPUTS: dict[str, Callable[[Header], str]] = {
+    "include/ferrum_mem/calls/names.hpp": cpp_names.emit,
     "tests/c/test_cpp_calls.cpp": cpp_test.emit,
     "core/device/codes_gen.go": golang.emit,
     "core/discover/backends_gen.go": backends.emit_go,

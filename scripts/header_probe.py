@@ -1,21 +1,31 @@
 #!/usr/bin/env python3
-"""Prints a C program that includes a header twice and uses every FERRUM_*_INIT macro of it.
+"""Prints a program that includes a header twice and uses every FERRUM_*_INIT macro of the C header.
 
 Usage: header_probe.py HEADER. FERRUM_POOL_CONFIG_INIT sets up a ferrum_pool_config; a macro whose
-type the header does not define fails the compilation, and so the check.
+type the header does not define fails the compilation, and so the check. Of ferrum_mem.hpp the
+program also instantiates the calls of every class, which are templates.
 """
 
 import pathlib
 import re
 import sys
 
+from genabi.cpp_test import CLASSES
 from genabi.text import whole_header
 
 header = pathlib.Path(sys.argv[1])
-macros = re.findall(r"^#define (FERRUM_\w+)_INIT\b", whole_header(header), re.M)
+macros = re.findall(r"^#define (FERRUM_\w+)_INIT\b", whole_header(header.with_suffix(".h")), re.M)
 if not macros:
     sys.exit(f"{header}: no FERRUM_*_INIT macro was found")
 print(f'#include "{header.name}"\n#include "{header.name}"\n')
+if header.suffix == ".hpp":
+    kinds = sorted({path.stem for path in header.parent.glob("ferrum_mem/calls/*.hpp")})
+    for kind in kinds:
+        if kind not in ("functions", "names"):
+            name = CLASSES.get(kind, kind)
+            print(f"template class ferrum::{kind}_calls<ferrum::{name}>;")
+            if name != kind:
+                print(f"template class ferrum::{name};")
 print("int main(void);\nint main(void) {\n    uint32_t total = 0;")
 for macro in macros:
     name = macro.removeprefix("FERRUM_").lower()

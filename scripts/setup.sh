@@ -147,7 +147,7 @@ setup_check() {
     setup_build
     need_rust clippy fmt
     rust_workspace
-    packages abidw=abigail-tools c++=g++ readelf=binutils git=git
+    packages abidw=abigail-tools c++=g++ clang++=clang readelf=binutils git=git
     [ -x build/tools/staticcheck ] || rm -f "$stamps/go-tools"
     once go-tools scripts/requirements-go.txt -- go_tools
     python_venv dev

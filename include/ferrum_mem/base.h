@@ -35,6 +35,13 @@ extern "C" {
 #define FERRUM_API
 #endif
 
+/** Size of a struct as its struct_size has it: the first value of each FERRUM_..._INIT. */
+#ifdef __cplusplus
+#define FERRUM_SIZE_OF(type) static_cast<uint32_t>(sizeof(type))
+#else
+#define FERRUM_SIZE_OF(type) ((uint32_t)sizeof(type))
+#endif
+
 /**
  * Version of the binary interface of the loaded library.
  *
@@ -234,7 +241,7 @@ typedef struct ferrum_config {
  *  the same. */
 #define FERRUM_CONFIG_LEAVE_SIGNAL_HANDLERS UINT32_C(4)
 
-#define FERRUM_CONFIG_INIT {(uint32_t)sizeof(ferrum_config), 0, 0, 0, 0}
+#define FERRUM_CONFIG_INIT {FERRUM_SIZE_OF(ferrum_config), 0, 0, 0, 0}
 
 /**
  * Starts the library, or joins it when it runs already: each successful call
@@ -338,7 +345,7 @@ typedef struct ferrum_error_info {
 } ferrum_error_info;
 
 /* clang-format off */
-#define FERRUM_ERROR_INFO_INIT {(uint32_t)sizeof(ferrum_error_info), 0, 0, {0}, {0}, {0}, {0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}}
+#define FERRUM_ERROR_INFO_INIT {FERRUM_SIZE_OF(ferrum_error_info), 0, 0, {0}, {0}, {0}, {0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}}
 /* clang-format on */
 
 /**

@@ -67,7 +67,7 @@ typedef struct ferrum_memory_info {
 } ferrum_memory_info;
 
 /* clang-format off */
-#define FERRUM_MEMORY_INFO_INIT {(uint32_t)sizeof(ferrum_memory_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define FERRUM_MEMORY_INFO_INIT {FERRUM_SIZE_OF(ferrum_memory_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /** Asks a device for its memory, all uses of it together.
@@ -138,7 +138,7 @@ typedef struct ferrum_statistics {
 } ferrum_statistics;
 
 /* clang-format off */
-#define FERRUM_STATISTICS_INIT {(uint32_t)sizeof(ferrum_statistics), 0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, 0, 0, 0, 0, 0}
+#define FERRUM_STATISTICS_INIT {FERRUM_SIZE_OF(ferrum_statistics), 0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /** Books of a device: the sum over its pools and managers.

@@ -59,7 +59,7 @@ typedef struct ferrum_reclaim_config {
 } ferrum_reclaim_config;
 
 /* clang-format off */
-#define FERRUM_RECLAIM_CONFIG_INIT {(uint32_t)sizeof(ferrum_reclaim_config), 0, 0}
+#define FERRUM_RECLAIM_CONFIG_INIT {FERRUM_SIZE_OF(ferrum_reclaim_config), 0, 0}
 /* clang-format on */
 
 /**

@@ -91,6 +91,10 @@ class device : public detail::unique_handle<ferrum_device, detail::end_device>,
                const ferrum_reclaim_config *config = nullptr) const {
         return try_on_reclaim(std::move(give), config).value();
     }
+    /** Undoes one open; the last one closes the device, unless something of it is
+     *  left (BUSY, nothing has changed). */
+    result<done> try_close() { return ended(ferrum_device_close(get(), 0)); }
+    void close() { try_close().value(); }
 };
 
 } // namespace ferrum

@@ -138,7 +138,7 @@ typedef struct ferrum_backend_choice {
 } ferrum_backend_choice;
 
 /* clang-format off */
-#define FERRUM_BACKEND_CHOICE_INIT {(uint32_t)sizeof(ferrum_backend_choice), 0, 0, 0, 0, 0, {0}, {0}}
+#define FERRUM_BACKEND_CHOICE_INIT {FERRUM_SIZE_OF(ferrum_backend_choice), 0, 0, 0, 0, 0, {0}, {0}}
 /* clang-format on */
 
 /**
@@ -205,7 +205,7 @@ typedef struct ferrum_host_info {
 } ferrum_host_info;
 
 /* clang-format off */
-#define FERRUM_HOST_INFO_INIT {(uint32_t)sizeof(ferrum_host_info), 0, 0, 0, {0}}
+#define FERRUM_HOST_INFO_INIT {FERRUM_SIZE_OF(ferrum_host_info), 0, 0, 0, {0}}
 /* clang-format on */
 
 /** Reads what is known of this machine; works also before ferrum_init.
@@ -268,7 +268,7 @@ typedef struct ferrum_device_info {
 } ferrum_device_info;
 
 /* clang-format off */
-#define FERRUM_DEVICE_INFO_INIT {(uint32_t)sizeof(ferrum_device_info), 0, 0, 0, 0, 0, {0}, {0}, {0}}
+#define FERRUM_DEVICE_INFO_INIT {FERRUM_SIZE_OF(ferrum_device_info), 0, 0, 0, 0, 0, {0}, {0}, {0}}
 /* clang-format on */
 
 /**

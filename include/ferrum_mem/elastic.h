@@ -64,7 +64,7 @@ typedef struct ferrum_elastic_pool_config {
 } ferrum_elastic_pool_config;
 
 /* clang-format off */
-#define FERRUM_ELASTIC_POOL_CONFIG_INIT {(uint32_t)sizeof(ferrum_elastic_pool_config), 0, 0, 0, NULL, FERRUM_READY_PAGES_AUTO, FERRUM_BACKING_MOVABLE}
+#define FERRUM_ELASTIC_POOL_CONFIG_INIT {FERRUM_SIZE_OF(ferrum_elastic_pool_config), 0, 0, 0, NULL, FERRUM_READY_PAGES_AUTO, FERRUM_BACKING_MOVABLE}
 /* clang-format on */
 
 /**
@@ -124,7 +124,7 @@ typedef struct ferrum_model_config {
 } ferrum_model_config;
 
 /* clang-format off */
-#define FERRUM_MODEL_CONFIG_INIT {(uint32_t)sizeof(ferrum_model_config), 0, 0, 0, 0, 0, 0}
+#define FERRUM_MODEL_CONFIG_INIT {FERRUM_SIZE_OF(ferrum_model_config), 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /**
@@ -220,7 +220,7 @@ typedef struct ferrum_model_request {
 } ferrum_model_request;
 
 /* clang-format off */
-#define FERRUM_MODEL_REQUEST_INIT {(uint32_t)sizeof(ferrum_model_request), 0, 0, 0, NULL, 0, {0}}
+#define FERRUM_MODEL_REQUEST_INIT {FERRUM_SIZE_OF(ferrum_model_request), 0, 0, 0, NULL, 0, {0}}
 /* clang-format on */
 
 /**
@@ -359,7 +359,7 @@ typedef struct ferrum_model_info {
 } ferrum_model_info;
 
 /* clang-format off */
-#define FERRUM_MODEL_INFO_INIT {(uint32_t)sizeof(ferrum_model_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define FERRUM_MODEL_INFO_INIT {FERRUM_SIZE_OF(ferrum_model_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /** Describes a model; FERRUM_ERROR_MODEL_NOT_FOUND for an unknown one.
@@ -385,7 +385,7 @@ typedef struct ferrum_model_limits {
 } ferrum_model_limits;
 
 /* clang-format off */
-#define FERRUM_MODEL_LIMITS_INIT {(uint32_t)sizeof(ferrum_model_limits), 0, 0, 0, 0, 0}
+#define FERRUM_MODEL_LIMITS_INIT {FERRUM_SIZE_OF(ferrum_model_limits), 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /**
@@ -435,7 +435,7 @@ typedef struct ferrum_elastic_pool_info {
 } ferrum_elastic_pool_info;
 
 /* clang-format off */
-#define FERRUM_ELASTIC_POOL_INFO_INIT {(uint32_t)sizeof(ferrum_elastic_pool_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define FERRUM_ELASTIC_POOL_INFO_INIT {FERRUM_SIZE_OF(ferrum_elastic_pool_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /** Describes an elastic pool.

@@ -51,7 +51,7 @@ typedef struct ferrum_model_shape {
 } ferrum_model_shape;
 
 /* clang-format off */
-#define FERRUM_MODEL_SHAPE_INIT {(uint32_t)sizeof(ferrum_model_shape), 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define FERRUM_MODEL_SHAPE_INIT {FERRUM_SIZE_OF(ferrum_model_shape), 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /** The numbers of a KV cache, for the short formula.
@@ -74,7 +74,7 @@ typedef struct ferrum_kv_cache_shape {
 } ferrum_kv_cache_shape;
 
 /* clang-format off */
-#define FERRUM_KV_CACHE_SHAPE_INIT {(uint32_t)sizeof(ferrum_kv_cache_shape), 0, 0, 0, 0, 0, 0}
+#define FERRUM_KV_CACHE_SHAPE_INIT {FERRUM_SIZE_OF(ferrum_kv_cache_shape), 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /** What ferrum_estimate_inference_memory found.
@@ -94,7 +94,7 @@ typedef struct ferrum_inference_estimate {
 } ferrum_inference_estimate;
 
 /* clang-format off */
-#define FERRUM_INFERENCE_ESTIMATE_INIT {(uint32_t)sizeof(ferrum_inference_estimate), 0, 0, 0, 0, 0}
+#define FERRUM_INFERENCE_ESTIMATE_INIT {FERRUM_SIZE_OF(ferrum_inference_estimate), 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /**
@@ -170,7 +170,7 @@ typedef struct ferrum_estimate_request {
 } ferrum_estimate_request;
 
 /* clang-format off */
-#define FERRUM_ESTIMATE_REQUEST_INIT {(uint32_t)sizeof(ferrum_estimate_request), 0, 0, 1, 1, 2048, 16, 0, NULL, NULL}
+#define FERRUM_ESTIMATE_REQUEST_INIT {FERRUM_SIZE_OF(ferrum_estimate_request), 0, 0, 1, 1, 2048, 16, 0, NULL, NULL}
 /* clang-format on */
 
 /**

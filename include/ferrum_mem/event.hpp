@@ -22,6 +22,9 @@ class event : public detail::unique_handle<ferrum_event, detail::end_event>,
               public event_calls<event> {
   public:
     using unique_handle::unique_handle;
+    /** Destroys it. */
+    result<done> try_destroy() { return ended(ferrum_event_destroy(get())); }
+    void destroy() { try_destroy().value(); }
 };
 
 } // namespace ferrum

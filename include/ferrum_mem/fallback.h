@@ -89,7 +89,7 @@ typedef struct ferrum_memory_config {
 } ferrum_memory_config;
 
 /* clang-format off */
-#define FERRUM_MEMORY_CONFIG_INIT {(uint32_t)sizeof(ferrum_memory_config), FERRUM_MEMORY_CPU_FALLBACK, 0.9, UINT64_C(536870912), 8, 0, NULL, 0}
+#define FERRUM_MEMORY_CONFIG_INIT {FERRUM_SIZE_OF(ferrum_memory_config), FERRUM_MEMORY_CPU_FALLBACK, 0.9, UINT64_C(536870912), 8, 0, NULL, 0}
 /* clang-format on */
 
 /** Settings that are ready made: fraction, fallback, min_free_bytes, per bucket.
@@ -151,7 +151,7 @@ typedef struct ferrum_memory_stats {
 } ferrum_memory_stats;
 
 /* clang-format off */
-#define FERRUM_MEMORY_STATS_INIT {(uint32_t)sizeof(ferrum_memory_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define FERRUM_MEMORY_STATS_INIT {FERRUM_SIZE_OF(ferrum_memory_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /** Ratios of a ferrum_memory_stats. They are of the pool, not of the device.
@@ -170,7 +170,7 @@ typedef struct ferrum_memory_ratios {
 } ferrum_memory_ratios;
 
 /* clang-format off */
-#define FERRUM_MEMORY_RATIOS_INIT {(uint32_t)sizeof(ferrum_memory_ratios), 0, 0, 0, 0}
+#define FERRUM_MEMORY_RATIOS_INIT {FERRUM_SIZE_OF(ferrum_memory_ratios), 0, 0, 0, 0}
 /* clang-format on */
 
 /**
@@ -352,7 +352,7 @@ typedef struct ferrum_tracker_totals {
 } ferrum_tracker_totals;
 
 /* clang-format off */
-#define FERRUM_TRACKER_TOTALS_INIT {(uint32_t)sizeof(ferrum_tracker_totals), 0, 0, 0, 0}
+#define FERRUM_TRACKER_TOTALS_INIT {FERRUM_SIZE_OF(ferrum_tracker_totals), 0, 0, 0, 0}
 /* clang-format on */
 
 /** Gives the numbers of a tracker.
@@ -379,7 +379,7 @@ typedef struct ferrum_buffer_use {
 } ferrum_buffer_use;
 
 /* clang-format off */
-#define FERRUM_BUFFER_USE_INIT {(uint32_t)sizeof(ferrum_buffer_use), 0, 0, NULL}
+#define FERRUM_BUFFER_USE_INIT {FERRUM_SIZE_OF(ferrum_buffer_use), 0, 0, NULL}
 /* clang-format on */
 
 /** A buffer of a generic pool.
@@ -599,7 +599,7 @@ typedef struct ferrum_fallback_stats {
 } ferrum_fallback_stats;
 
 /* clang-format off */
-#define FERRUM_FALLBACK_STATS_INIT {(uint32_t)sizeof(ferrum_fallback_stats), 0, 0, 0, 0, 0}
+#define FERRUM_FALLBACK_STATS_INIT {FERRUM_SIZE_OF(ferrum_fallback_stats), 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /** Gives what of a fallback manager is or was on the host.
@@ -711,7 +711,7 @@ typedef struct ferrum_buffer_request {
 } ferrum_buffer_request;
 
 /* clang-format off */
-#define FERRUM_BUFFER_REQUEST_INIT {(uint32_t)sizeof(ferrum_buffer_request), 0, 0, 0, 0, {0}, NULL}
+#define FERRUM_BUFFER_REQUEST_INIT {FERRUM_SIZE_OF(ferrum_buffer_request), 0, 0, 0, 0, {0}, NULL}
 /* clang-format on */
 
 /**
@@ -789,7 +789,7 @@ typedef struct ferrum_fallback_buffer_info {
 } ferrum_fallback_buffer_info;
 
 /* clang-format off */
-#define FERRUM_FALLBACK_BUFFER_INFO_INIT {(uint32_t)sizeof(ferrum_fallback_buffer_info), 0, 0, 0, 0, 0, {0}, {0}, 0, 0, 0, 0}
+#define FERRUM_FALLBACK_BUFFER_INFO_INIT {FERRUM_SIZE_OF(ferrum_fallback_buffer_info), 0, 0, 0, 0, 0, {0}, {0}, 0, 0, 0, 0}
 /* clang-format on */
 
 /** Describes a buffer. */

@@ -118,6 +118,11 @@ class fallback_manager
                      ferrum_stream stream = {}) {
         try_end_storage(side, address, stream).value();
     }
+    /** Destroys it unless buffers are live (BUSY, nothing has changed). */
+    result<done> try_destroy() {
+        return ended(ferrum_fallback_manager_destroy(get(), 0));
+    }
+    void destroy() { try_destroy().value(); }
 };
 
 } // namespace ferrum

@@ -39,7 +39,10 @@ class generic_pool : public generic_pool_calls<generic_pool<Buffer>> {
     static generic_pool create(const memory_config &config = memory_config()) {
         return try_create(config).value();
     }
+    /** None: to be assigned one. */
+    generic_pool() = default;
     ferrum_generic_pool get() const noexcept { return handle_.get(); }
+    explicit operator bool() const noexcept { return bool(handle_); }
 
     /** Accounts for a buffer that the program has made and uses. */
     result<lease> try_record(Buffer buffer, std::uint64_t size_bytes,
@@ -116,6 +119,18 @@ class generic_pool : public generic_pool_calls<generic_pool<Buffer>> {
     }
     memory_stats stats() const { return try_stats().value(); }
 
+    /** Destroys the free buffers, and the pool unless buffers are in use (BUSY). */
+    result<done> try_destroy() {
+        result<std::uint64_t> cleared = try_clear();
+        if (!cleared)
+            return cleared.why();
+        const ferrum_status status = ferrum_generic_pool_destroy(get(), 0);
+        if (status == FERRUM_OK)
+            handle_.release();
+        return detail::outcome(status);
+    }
+    void destroy() { try_destroy().value(); }
+
   private:
     explicit generic_pool(ferrum_generic_pool id) : handle_(id) {}
 
@@ -124,7 +139,7 @@ class generic_pool : public generic_pool_calls<generic_pool<Buffer>> {
         return reinterpret_cast<std::uintptr_t>(waiting);
     }
     static Buffer *at(std::uint64_t word) noexcept {
-        return reinterpret_cast<Buffer *>(static_cast<std::uintptr_t>(word));
+        return reinterpret_cast<Buffer *>(word);
     }
     static Buffer own(std::uint64_t word) {
         std::unique_ptr<Buffer> held(at(word));

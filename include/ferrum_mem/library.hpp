@@ -6,6 +6,7 @@
 #ifndef FERRUM_MEM_LIBRARY_HPP
 #define FERRUM_MEM_LIBRARY_HPP
 
+#include "calls/names.hpp"
 #include "result.hpp"
 
 #include <utility>
@@ -58,6 +59,27 @@ class library {
     explicit library(bool started) : started_(started) {}
     bool started_;
 };
+
+/** Version of the binary interface of the loaded library; works at any time. */
+inline std::uint32_t abi_version() noexcept { return ferrum_abi_version(); }
+/** Version of the loaded library, such as "0.1.0"; works at any time. */
+inline const char *version_string() noexcept { return ferrum_version_string(); }
+/** Name of a status, such as "FERRUM_ERROR_BUSY"; works at any time. */
+inline const char *status_name(ferrum_status status) noexcept {
+    return ferrum_status_name(status);
+}
+/** A status in a few words; works at any time. */
+inline const char *status_text(ferrum_status status) noexcept {
+    return ferrum_status_text(status);
+}
+/** Name of a backend, such as "cuda"; works at any time. */
+inline const char *backend_name(ferrum_backend backend) noexcept {
+    return ferrum_backend_name(backend);
+}
+/** Name of a backend for people, such as "CUDA"; works at any time. */
+inline const char *backend_display_name(ferrum_backend backend) noexcept {
+    return ferrum_backend_display_name(backend);
+}
 
 } // namespace ferrum
 

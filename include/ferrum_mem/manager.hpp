@@ -26,6 +26,22 @@ class manager
   public:
     using unique_handle::unique_handle;
 
+    /** A handle to memory of the process, which is page-locked while this lives where
+     *  the device can do that; the memory has to outlive it. Copies from it and to it
+     *  overlap with other work. */
+    result<memory> try_page_lock(void *start, std::uint64_t size,
+                                 detail::c_text tag = nullptr) const {
+        ferrum_adoption adoption = FERRUM_ADOPTION_INIT;
+        adoption.memory_type = FERRUM_MEMORY_PINNED;
+        adoption.address = reinterpret_cast<std::uintptr_t>(start);
+        adoption.size_bytes = size;
+        adoption.tag = tag.data();
+        return try_adopt(adoption);
+    }
+    memory page_lock(void *start, std::uint64_t size,
+                     detail::c_text tag = nullptr) const {
+        return try_page_lock(start, size, tag).value();
+    }
     /** Destroys it unless blocks are live (BUSY, nothing has changed). */
     result<done> try_destroy() {
         return ended(ferrum_manager_destroy(get(), 0));

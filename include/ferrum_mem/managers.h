@@ -72,7 +72,7 @@ typedef struct ferrum_manager_config {
 } ferrum_manager_config;
 
 /* clang-format off */
-#define FERRUM_MANAGER_CONFIG_INIT {(uint32_t)sizeof(ferrum_manager_config), 1, 1, 0, 0.85f, 4, {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}}
+#define FERRUM_MANAGER_CONFIG_INIT {FERRUM_SIZE_OF(ferrum_manager_config), 1, 1, 0, 0.85f, 4, {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}}
 /* clang-format on */
 
 /**
@@ -142,7 +142,7 @@ typedef struct ferrum_allocation_request {
 } ferrum_allocation_request;
 
 /* clang-format off */
-#define FERRUM_ALLOCATION_REQUEST_INIT {(uint32_t)sizeof(ferrum_allocation_request), FERRUM_MEMORY_GENERAL, 0, 0, NULL, 0, 0}
+#define FERRUM_ALLOCATION_REQUEST_INIT {FERRUM_SIZE_OF(ferrum_allocation_request), FERRUM_MEMORY_GENERAL, 0, 0, NULL, 0, 0}
 /* clang-format on */
 
 /**
@@ -234,7 +234,7 @@ typedef struct ferrum_handle_info {
 } ferrum_handle_info;
 
 /* clang-format off */
-#define FERRUM_HANDLE_INFO_INIT {(uint32_t)sizeof(ferrum_handle_info), 0, {0}, {0}, {0}, 0, 0, 0, 0, NULL, 0, 0, 0, {0}, 0, 0, {0}, 0, 0}
+#define FERRUM_HANDLE_INFO_INIT {FERRUM_SIZE_OF(ferrum_handle_info), 0, {0}, {0}, {0}, 0, 0, 0, 0, NULL, 0, 0, 0, {0}, 0, 0, {0}, 0, 0}
 /* clang-format on */
 
 /** Describes a block; FERRUM_ERROR_INVALID_HANDLE for an unknown one.
@@ -286,7 +286,7 @@ typedef struct ferrum_transfer {
 } ferrum_transfer;
 
 /* clang-format off */
-#define FERRUM_TRANSFER_INIT {(uint32_t)sizeof(ferrum_transfer), 0, {0}, {0}, 0, 0, 0}
+#define FERRUM_TRANSFER_INIT {FERRUM_SIZE_OF(ferrum_transfer), 0, {0}, {0}, 0, 0, 0}
 /* clang-format on */
 
 /**
@@ -365,7 +365,7 @@ typedef struct ferrum_fill {
 } ferrum_fill;
 
 /* clang-format off */
-#define FERRUM_FILL_INIT {(uint32_t)sizeof(ferrum_fill), 1, {0}, 0, 0, 0, 0}
+#define FERRUM_FILL_INIT {FERRUM_SIZE_OF(ferrum_fill), 1, {0}, 0, 0, 0, 0}
 /* clang-format on */
 
 /**
@@ -438,7 +438,7 @@ typedef struct ferrum_defragmentation_stats {
 } ferrum_defragmentation_stats;
 
 /* clang-format off */
-#define FERRUM_DEFRAGMENTATION_STATS_INIT {(uint32_t)sizeof(ferrum_defragmentation_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define FERRUM_DEFRAGMENTATION_STATS_INIT {FERRUM_SIZE_OF(ferrum_defragmentation_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /**

@@ -44,7 +44,7 @@ typedef struct ferrum_map_request {
 } ferrum_map_request;
 
 /* clang-format off */
-#define FERRUM_MAP_REQUEST_INIT {(uint32_t)sizeof(ferrum_map_request), FERRUM_HOST_READ_WRITE, {0}, 0, FERRUM_MAP_TO_END}
+#define FERRUM_MAP_REQUEST_INIT {FERRUM_SIZE_OF(ferrum_map_request), FERRUM_HOST_READ_WRITE, {0}, 0, FERRUM_MAP_TO_END}
 /* clang-format on */
 
 /** A range of a block that the host addresses.
@@ -67,7 +67,7 @@ typedef struct ferrum_mapping {
 } ferrum_mapping;
 
 /* clang-format off */
-#define FERRUM_MAPPING_INIT {(uint32_t)sizeof(ferrum_mapping), 0, 0, NULL, 0}
+#define FERRUM_MAPPING_INIT {FERRUM_SIZE_OF(ferrum_mapping), 0, 0, NULL, 0}
 /* clang-format on */
 
 /**
@@ -128,7 +128,7 @@ typedef struct ferrum_link_request {
 } ferrum_link_request;
 
 /* clang-format off */
-#define FERRUM_LINK_REQUEST_INIT {(uint32_t)sizeof(ferrum_link_request), 0, 0, 0, NULL}
+#define FERRUM_LINK_REQUEST_INIT {FERRUM_SIZE_OF(ferrum_link_request), 0, 0, 0, NULL}
 /* clang-format on */
 
 /**
@@ -197,7 +197,7 @@ typedef struct ferrum_usage_hints {
 } ferrum_usage_hints;
 
 /* clang-format off */
-#define FERRUM_USAGE_HINTS_INIT {(uint32_t)sizeof(ferrum_usage_hints), 0, 0, 0}
+#define FERRUM_USAGE_HINTS_INIT {FERRUM_SIZE_OF(ferrum_usage_hints), 0, 0, 0}
 /* clang-format on */
 
 /**
@@ -261,7 +261,7 @@ typedef struct ferrum_access_stats {
 } ferrum_access_stats;
 
 /* clang-format off */
-#define FERRUM_ACCESS_STATS_INIT {(uint32_t)sizeof(ferrum_access_stats), 0, 0, 0, 0, 0, 0, 0, 0}
+#define FERRUM_ACCESS_STATS_INIT {FERRUM_SIZE_OF(ferrum_access_stats), 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /**
@@ -313,7 +313,7 @@ typedef struct ferrum_adoption {
 } ferrum_adoption;
 
 /* clang-format off */
-#define FERRUM_ADOPTION_INIT {(uint32_t)sizeof(ferrum_adoption), FERRUM_MEMORY_GENERAL, 0, 0, NULL, 0, 0}
+#define FERRUM_ADOPTION_INIT {FERRUM_SIZE_OF(ferrum_adoption), FERRUM_MEMORY_GENERAL, 0, 0, NULL, 0, 0}
 /* clang-format on */
 
 /**
@@ -364,7 +364,7 @@ typedef struct ferrum_foreign_stream {
 } ferrum_foreign_stream;
 
 /* clang-format off */
-#define FERRUM_FOREIGN_STREAM_INIT {(uint32_t)sizeof(ferrum_foreign_stream), 0, 0, NULL, NULL}
+#define FERRUM_FOREIGN_STREAM_INIT {FERRUM_SIZE_OF(ferrum_foreign_stream), 0, 0, NULL, NULL}
 /* clang-format on */
 
 /**

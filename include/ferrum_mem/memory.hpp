@@ -17,6 +17,8 @@ namespace ferrum {
  *  outlive it. */
 class mapping {
   public:
+    /** None: to be assigned one. */
+    mapping() noexcept = default;
     mapping(mapping &&other) noexcept
         : block_(std::exchange(other.block_, ferrum_memory{})),
           raw_(other.raw_) {}
@@ -30,6 +32,7 @@ class mapping {
     }
     ~mapping() { end(); }
 
+    explicit operator bool() const noexcept { return block_.id != 0; }
     void *data() const noexcept { return raw_.host_pointer; }
     std::uint64_t size() const noexcept { return raw_.size_bytes; }
     /** Whether data is a copy, which is written back at the end. */

@@ -80,7 +80,7 @@ typedef struct ferrum_monitor_config {
 #define FERRUM_MONITOR_IGNORE_SYSTEM UINT32_C(1)
 
 /* clang-format off */
-#define FERRUM_MONITOR_CONFIG_INIT {(uint32_t)sizeof(ferrum_monitor_config), 0, 0, 0, 0}
+#define FERRUM_MONITOR_CONFIG_INIT {FERRUM_SIZE_OF(ferrum_monitor_config), 0, 0, 0, 0}
 /* clang-format on */
 
 /**
@@ -204,7 +204,7 @@ typedef struct ferrum_monitor_pressure {
 } ferrum_monitor_pressure;
 
 /* clang-format off */
-#define FERRUM_MONITOR_PRESSURE_INIT {(uint32_t)sizeof(ferrum_monitor_pressure), 0, 0, 0, 0, 0, 0, 0}
+#define FERRUM_MONITOR_PRESSURE_INIT {FERRUM_SIZE_OF(ferrum_monitor_pressure), 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /**
@@ -367,7 +367,7 @@ typedef struct ferrum_placement_request {
 } ferrum_placement_request;
 
 /* clang-format off */
-#define FERRUM_PLACEMENT_REQUEST_INIT {(uint32_t)sizeof(ferrum_placement_request), 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0}
+#define FERRUM_PLACEMENT_REQUEST_INIT {FERRUM_SIZE_OF(ferrum_placement_request), 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0}
 /* clang-format on */
 
 /** Why a device is or is not chosen. From 16 on it cannot serve the request. */

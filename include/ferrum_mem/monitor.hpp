@@ -42,9 +42,16 @@ class monitor : public monitor_calls<monitor> {
     static monitor create(const ferrum_monitor_config *config = nullptr) {
         return try_create(config).value();
     }
-    monitor(monitor &&) = default;
-    /* It would free the callable before the library lets go of it. */
-    monitor &operator=(monitor &&) = delete;
+    /** None: to be assigned one. */
+    monitor() = default;
+    monitor(monitor &&) noexcept = default;
+    /* The library lets go of the former callable before it is freed. */
+    monitor &operator=(monitor &&other) noexcept {
+        handle_ = std::move(other.handle_);
+        callable_ = std::move(other.callable_);
+        return *this;
+    }
+    explicit operator bool() const noexcept { return bool(handle_); }
 
     ferrum_monitor get() const noexcept { return handle_.get(); }
 
@@ -84,6 +91,17 @@ class monitor : public monitor_calls<monitor> {
     void on_change(levels_function hear) {
         try_on_change(std::move(hear)).value();
     }
+
+    /** Destroys it; the managers stay. Not from the callable. */
+    result<done> try_destroy() {
+        const ferrum_status status = ferrum_monitor_destroy(get());
+        if (status == FERRUM_OK) {
+            handle_.release();
+            callable_.reset();
+        }
+        return detail::outcome(status);
+    }
+    void destroy() { try_destroy().value(); }
 
   private:
     explicit monitor(ferrum_monitor id) : handle_(id) {}

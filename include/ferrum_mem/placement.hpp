@@ -41,6 +41,11 @@ class placement
                                 void *user_data) {
         return try_create_own(name, choose, user_data).value();
     }
+    /** Destroys it. */
+    result<done> try_destroy() {
+        return ended(ferrum_placement_destroy(get()));
+    }
+    void destroy() { try_destroy().value(); }
 };
 
 } // namespace ferrum

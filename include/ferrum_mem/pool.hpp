@@ -7,6 +7,7 @@
 #define FERRUM_MEM_POOL_HPP
 
 #include "calls/pool.hpp"
+#include "pool_block.hpp"
 #include "unique_handle.hpp"
 
 namespace ferrum {
@@ -76,6 +77,28 @@ class pool : public detail::unique_handle<ferrum_pool, detail::end_pool>,
     using unique_handle::unique_handle;
     /* That of the handle is hidden: this one frees the blocks. */
     using pool_calls<pool>::reset;
+
+    /** As alloc, with an owner, whose end frees the block. */
+    result<pool_block> try_block(std::uint64_t size,
+                                 ferrum_stream on = {}) const {
+        ferrum_address out = 0;
+        const ferrum_status status = ferrum_pool_alloc(get(), size, on, &out);
+        return detail::made<pool_block>(status, get(), out, on);
+    }
+    pool_block block(std::uint64_t size, ferrum_stream on = {}) const {
+        return try_block(size, on).value();
+    }
+    /** As alloc_with, with an owner, whose end frees the block. */
+    result<pool_block>
+    try_block_with(const ferrum_pool_request &request) const {
+        ferrum_address out = 0;
+        const ferrum_status status =
+            ferrum_pool_alloc_with(get(), &request, &out);
+        return detail::made<pool_block>(status, get(), out, request.stream);
+    }
+    pool_block block_with(const ferrum_pool_request &request) const {
+        return try_block_with(request).value();
+    }
 
     /** Fills count addresses with blocks of one size: all of them or none. */
     result<done> try_alloc_batch(std::uint64_t size, ferrum_address *addresses,

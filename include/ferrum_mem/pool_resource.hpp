@@ -45,7 +45,7 @@ class pool_resource : public std::pmr::memory_resource {
             throw std::bad_alloc();
         if (status != FERRUM_OK)
             throw error(failure::last(status));
-        return reinterpret_cast<void *>(static_cast<std::uintptr_t>(out));
+        return reinterpret_cast<void *>(out);
     }
     void do_deallocate(void *block, std::size_t, std::size_t) override {
         ferrum_status status = ferrum_pool_free(

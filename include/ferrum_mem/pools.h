@@ -167,7 +167,7 @@ typedef struct ferrum_pool_config {
 #define FERRUM_DEBUG_ALL 0xfu
 
 /* clang-format off */
-#define FERRUM_POOL_CONFIG_INIT {(uint32_t)sizeof(ferrum_pool_config), 1, UINT64_C(1) << 30, 0, UINT64_C(1) << 29, 256, 0, 1, NULL, NULL, 0, 0, FERRUM_THREAD_CACHE_AUTO, 0, UINT64_MAX, 0, 0, FERRUM_PAGING_AUTO, FERRUM_READY_PAGES_AUTO, 0, FERRUM_SEGMENTS_PLAIN, 0}
+#define FERRUM_POOL_CONFIG_INIT {FERRUM_SIZE_OF(ferrum_pool_config), 1, UINT64_C(1) << 30, 0, UINT64_C(1) << 29, 256, 0, 1, NULL, NULL, 0, 0, FERRUM_THREAD_CACHE_AUTO, 0, UINT64_MAX, 0, 0, FERRUM_PAGING_AUTO, FERRUM_READY_PAGES_AUTO, 0, FERRUM_SEGMENTS_PLAIN, 0}
 /* clang-format on */
 
 /**
@@ -264,7 +264,7 @@ typedef struct ferrum_pool_request {
 } ferrum_pool_request;
 
 /* clang-format off */
-#define FERRUM_POOL_REQUEST_INIT {(uint32_t)sizeof(ferrum_pool_request), 0, 0, 0, {0}, 0, 0}
+#define FERRUM_POOL_REQUEST_INIT {FERRUM_SIZE_OF(ferrum_pool_request), 0, 0, 0, {0}, 0, 0}
 /* clang-format on */
 
 /**
@@ -503,7 +503,7 @@ typedef struct ferrum_graph_info {
 
 /** Initial value of a ferrum_graph_info. */
 /* clang-format off */
-#define FERRUM_GRAPH_INFO_INIT {(uint32_t)sizeof(ferrum_graph_info), 0, 0, 0, 0, 0, 0}
+#define FERRUM_GRAPH_INFO_INIT {FERRUM_SIZE_OF(ferrum_graph_info), 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /** Describes a graph that was not released: FERRUM_ERROR_NOT_FOUND for any other.
@@ -594,7 +594,7 @@ typedef struct ferrum_pool_info {
 } ferrum_pool_info;
 
 /* clang-format off */
-#define FERRUM_POOL_INFO_INIT {(uint32_t)sizeof(ferrum_pool_info), 0, 0, 0, 0, 0, 0, 0, 0}
+#define FERRUM_POOL_INFO_INIT {FERRUM_SIZE_OF(ferrum_pool_info), 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /** Describes how a pool has its memory.
@@ -662,7 +662,7 @@ typedef struct ferrum_block_info {
 } ferrum_block_info;
 
 /* clang-format off */
-#define FERRUM_BLOCK_INFO_INIT {(uint32_t)sizeof(ferrum_block_info), 0, {0}, 0, 0, 0, 0, 0, {0}, {0}, {0}, {0}, {0}}
+#define FERRUM_BLOCK_INFO_INIT {FERRUM_SIZE_OF(ferrum_block_info), 0, {0}, 0, 0, 0, 0, 0, {0}, {0}, {0}, {0}, {0}}
 /* clang-format on */
 
 /**

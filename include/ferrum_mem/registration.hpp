@@ -24,6 +24,8 @@ inline void end_registration(ferrum_registration h) noexcept {
 /** A callback, registered while this lives. It owns the callable. */
 class registration {
   public:
+    /** None: to be assigned one. */
+    registration() noexcept = default;
     registration(registration &&) noexcept = default;
     /* The library lets go of the former callable before it is freed. */
     registration &operator=(registration &&other) noexcept {
@@ -31,8 +33,16 @@ class registration {
         callable_ = std::move(other.callable_);
         return *this;
     }
-    /** Removes the callback and waits for a running call of it. */
-    void remove() { handle_.reset(); }
+    explicit operator bool() const noexcept { return bool(handle_); }
+    /** Removes the callback, if there is one, and waits for a running call of it. */
+    result<done> try_remove() {
+        const ferrum_status status =
+            handle_ ? ferrum_registration_remove(handle_.get()) : FERRUM_OK;
+        if (status == FERRUM_OK)
+            handle_.release();
+        return detail::outcome(status);
+    }
+    void remove() { try_remove().value(); }
 
   private:
     friend class device;

@@ -143,7 +143,7 @@ typedef struct ferrum_page_import {
 } ferrum_page_import;
 
 /* clang-format off */
-#define FERRUM_PAGE_IMPORT_INIT {(uint32_t)sizeof(ferrum_page_import), 0, NULL, 0, 0, NULL, NULL, 0}
+#define FERRUM_PAGE_IMPORT_INIT {FERRUM_SIZE_OF(ferrum_page_import), 0, NULL, 0, 0, NULL, NULL, 0}
 /* clang-format on */
 
 /**
@@ -179,7 +179,7 @@ typedef struct ferrum_shared_memory {
 } ferrum_shared_memory;
 
 /* clang-format off */
-#define FERRUM_SHARED_MEMORY_INIT {(uint32_t)sizeof(ferrum_shared_memory), 0, 0, 0, {0}}
+#define FERRUM_SHARED_MEMORY_INIT {FERRUM_SIZE_OF(ferrum_shared_memory), 0, 0, 0, {0}}
 /* clang-format on */
 
 /**
@@ -227,7 +227,7 @@ typedef struct ferrum_shared_event {
 } ferrum_shared_event;
 
 /* clang-format off */
-#define FERRUM_SHARED_EVENT_INIT {(uint32_t)sizeof(ferrum_shared_event), 0, {0}}
+#define FERRUM_SHARED_EVENT_INIT {FERRUM_SIZE_OF(ferrum_shared_event), 0, {0}}
 /* clang-format on */
 
 /**

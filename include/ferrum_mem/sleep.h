@@ -98,7 +98,7 @@ typedef struct ferrum_sleep_config {
 } ferrum_sleep_config;
 
 /* clang-format off */
-#define FERRUM_SLEEP_CONFIG_INIT {(uint32_t)sizeof(ferrum_sleep_config), FERRUM_SLEEP_HOST, NULL, NULL, {0}, FERRUM_WAIT_FOREVER, 0, 0}
+#define FERRUM_SLEEP_CONFIG_INIT {FERRUM_SIZE_OF(ferrum_sleep_config), FERRUM_SLEEP_HOST, NULL, NULL, {0}, FERRUM_WAIT_FOREVER, 0, 0}
 /* clang-format on */
 
 /** What has gone to sleep.
@@ -121,7 +121,7 @@ typedef struct ferrum_sleep_report {
 } ferrum_sleep_report;
 
 /* clang-format off */
-#define FERRUM_SLEEP_REPORT_INIT {(uint32_t)sizeof(ferrum_sleep_report), 0, 0, 0, {0}}
+#define FERRUM_SLEEP_REPORT_INIT {FERRUM_SIZE_OF(ferrum_sleep_report), 0, 0, 0, {0}}
 /* clang-format on */
 
 /** What is to wake.
@@ -144,7 +144,7 @@ typedef struct ferrum_wake_config {
 } ferrum_wake_config;
 
 /* clang-format off */
-#define FERRUM_WAKE_CONFIG_INIT {(uint32_t)sizeof(ferrum_wake_config), 0, NULL, FERRUM_WAIT_FOREVER}
+#define FERRUM_WAKE_CONFIG_INIT {FERRUM_SIZE_OF(ferrum_wake_config), 0, NULL, FERRUM_WAIT_FOREVER}
 /* clang-format on */
 
 /** What has woken.
@@ -161,7 +161,7 @@ typedef struct ferrum_wake_report {
 } ferrum_wake_report;
 
 /* clang-format off */
-#define FERRUM_WAKE_REPORT_INIT {(uint32_t)sizeof(ferrum_wake_report), 0, 0, 0}
+#define FERRUM_WAKE_REPORT_INIT {FERRUM_SIZE_OF(ferrum_wake_report), 0, 0, 0}
 /* clang-format on */
 
 /**

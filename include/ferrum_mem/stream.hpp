@@ -48,6 +48,11 @@ class stream : public detail::unique_handle<ferrum_stream, detail::end_stream>,
     void call(std::function<void()> work) const {
         try_call(std::move(work)).value();
     }
+    /** Destroys it unless work is queued (BUSY, nothing has changed). */
+    result<done> try_destroy() {
+        return ended(ferrum_stream_destroy(get(), 0));
+    }
+    void destroy() { try_destroy().value(); }
 };
 
 } // namespace ferrum

@@ -47,6 +47,9 @@ class tracker
     using unique_handle::unique_handle;
 
     tracker_view view() const noexcept { return tracker_view(get()); }
+    /** Destroys it. */
+    result<done> try_destroy() { return ended(ferrum_tracker_destroy(get())); }
+    void destroy() { try_destroy().value(); }
 };
 
 } // namespace ferrum

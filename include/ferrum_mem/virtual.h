@@ -39,7 +39,7 @@ typedef struct ferrum_page_sizes {
 } ferrum_page_sizes;
 
 /* clang-format off */
-#define FERRUM_PAGE_SIZES_INIT {(uint32_t)sizeof(ferrum_page_sizes), 0, 0, 0}
+#define FERRUM_PAGE_SIZES_INIT {FERRUM_SIZE_OF(ferrum_page_sizes), 0, 0, 0}
 /* clang-format on */
 
 /**
@@ -97,7 +97,7 @@ typedef struct ferrum_vpool_config {
 } ferrum_vpool_config;
 
 /* clang-format off */
-#define FERRUM_VPOOL_CONFIG_INIT {(uint32_t)sizeof(ferrum_vpool_config), 0, 0, 0, 0, NULL, FERRUM_READY_PAGES_AUTO, FERRUM_BACKING_MOVABLE}
+#define FERRUM_VPOOL_CONFIG_INIT {FERRUM_SIZE_OF(ferrum_vpool_config), 0, 0, 0, 0, NULL, FERRUM_READY_PAGES_AUTO, FERRUM_BACKING_MOVABLE}
 /* clang-format on */
 
 /**
@@ -182,7 +182,7 @@ typedef struct ferrum_vpool_request {
 } ferrum_vpool_request;
 
 /* clang-format off */
-#define FERRUM_VPOOL_REQUEST_INIT {(uint32_t)sizeof(ferrum_vpool_request), 0, 0, 0, NULL, 0, {0}}
+#define FERRUM_VPOOL_REQUEST_INIT {FERRUM_SIZE_OF(ferrum_vpool_request), 0, 0, 0, NULL, 0, {0}}
 /* clang-format on */
 
 /**
@@ -332,7 +332,7 @@ typedef struct ferrum_vpool_info {
 } ferrum_vpool_info;
 
 /* clang-format off */
-#define FERRUM_VPOOL_INFO_INIT {(uint32_t)sizeof(ferrum_vpool_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define FERRUM_VPOOL_INFO_INIT {FERRUM_SIZE_OF(ferrum_vpool_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /** Describes a virtual pool. Does not wait for queued work.
@@ -364,7 +364,7 @@ typedef struct ferrum_compact_report {
 } ferrum_compact_report;
 
 /* clang-format off */
-#define FERRUM_COMPACT_REPORT_INIT {(uint32_t)sizeof(ferrum_compact_report), 0, 0, 0, 0, 0, 0}
+#define FERRUM_COMPACT_REPORT_INIT {FERRUM_SIZE_OF(ferrum_compact_report), 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /**

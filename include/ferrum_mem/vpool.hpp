@@ -36,8 +36,7 @@ class vpool : public detail::unique_handle<ferrum_vpool, detail::end_vpool>,
                                        ? about.virtual_capacity_bytes
                                        : size;
         std::size_t count = 0;
-        std::vector<std::int32_t> out(
-            static_cast<std::size_t>(most / about.page_bytes) + 1);
+        std::vector<std::int32_t> out(most / about.page_bytes + 1);
         status = ferrum_vpool_export(get(), offset, size, out.data(),
                                      out.size(), &count);
         if (status != FERRUM_OK)

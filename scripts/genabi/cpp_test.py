@@ -6,9 +6,8 @@ from .clang_format import formatted
 from .cpp_calls import Argument, Call, calls_of
 from .model import Header
 
-# Classes that are templates, or of which there is no empty object.
+# Classes that are templates.
 CLASSES = {"generic_pool": "generic_pool<int>"}
-WITHOUT_EMPTY = {"generic_pool", "monitor"}
 
 HEAD = """\
 // Generated from include/ferrum_mem.h by scripts/genabi.py; do not edit.
@@ -63,12 +62,6 @@ def emit(header: Header) -> str:
 def _kind(kind: str, calls: list[Call]) -> str:
     name = f"ferrum::{CLASSES.get(kind, kind)}"
     text = f"static_assert(has<{name}, ferrum::{kind}_calls>);\n"
-    if kind in WITHOUT_EMPTY:
-        text += (
-            f"struct no_{kind} : ferrum::{kind}_calls<no_{kind}> {{\n"
-            f"    ferrum_{kind} get() const {{ return {{}}; }}\n}};\n"
-        )
-        name = f"no_{kind}"
     text += f"TEST(CppCalls, test_{kind}) {{\n    ferrum::library started;\n    {name} object;\n"
     for call in calls:
         if call.is_static:

@@ -367,7 +367,7 @@ def _split_braces(text: str) -> list[Tree]:
     return tree
 
 
-SIZEOF = re.compile(r"\( uint32_t \) sizeof \( (\w+) \)")
+SIZEOF = re.compile(r"FERRUM_SIZE_OF \( (\w+) \)")
 FLOAT = re.compile(r"(\d+\.\d*)f?")
 
 

@@ -172,3 +172,15 @@ class Header:
     structs: tuple[Struct, ...]
     callbacks: tuple[Callback, ...]
     functions: tuple[Function, ...]
+
+    def values(self, alias: Alias) -> tuple[str, tuple[Constant, ...]]:
+        """The values of an enumeration and the start that their names share; none for a number."""
+        own = [c for c in self.constants if c.alias == alias.name]
+        if len(own) < 2:
+            return "", ()
+        first, second = own[0].name, own[1].name
+        length = next(i for i in range(len(first)) if first[i] != second[i : i + 1])
+        prefix = first[: first.rindex("_", 0, length) + 1]
+        return prefix, tuple(
+            c for c in own if c.name.startswith(prefix) and not c.name.endswith("_COUNT")
+        )

@@ -157,15 +157,11 @@ class Names:
 
 
 def _enumeration(header: Header, alias: Alias) -> Enumeration | None:
-    own = [c for c in header.constants if c.alias == alias.name]
-    if len(own) < 2:
+    prefix, values = header.values(alias)
+    if not values:
         return None
-    first, second = own[0].name, own[1].name
-    length = next(i for i in range(len(first)) if first[i] != second[i : i + 1])
-    prefix = first[: first.rindex("_", 0, length) + 1]
-    kept = [c for c in own if c.name.startswith(prefix) and not c.name.endswith("_COUNT")]
     return Enumeration(
-        type_name(alias), prefix, alias.doc, tuple(kept), is_by_hand=alias.by_hand("python")
+        type_name(alias), prefix, alias.doc, values, is_by_hand=alias.by_hand("python")
     )
 
 

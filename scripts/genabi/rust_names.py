@@ -154,14 +154,8 @@ class Names:
 
 def enumeration(header: Header, alias: Alias) -> Enumeration | None:
     """The values of an alias; None for one that has none of its own."""
-    own = [c for c in header.constants if c.alias == alias.name]
-    if len(own) < 2:
-        return None
-    first, second = own[0].name, own[1].name
-    length = next(i for i in range(len(first)) if first[i] != second[i : i + 1])
-    prefix = first[: first.rindex("_", 0, length) + 1]
-    kept = [c for c in own if c.name.startswith(prefix) and not c.name.endswith("_COUNT")]
-    return Enumeration(alias, type_name(alias), prefix, tuple(kept))
+    prefix, values = header.values(alias)
+    return Enumeration(alias, type_name(alias), prefix, values) if values else None
 
 
 def doc_lines(text: str, indent: str) -> str:

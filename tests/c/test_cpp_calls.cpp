@@ -130,12 +130,9 @@ TEST(CppCalls, test_fallback_manager) {
 }
 
 static_assert(has<ferrum::generic_pool<int>, ferrum::generic_pool_calls>);
-struct no_generic_pool : ferrum::generic_pool_calls<no_generic_pool> {
-    ferrum_generic_pool get() const { return {}; }
-};
 TEST(CppCalls, test_generic_pool) {
     ferrum::library started;
-    no_generic_pool object;
+    ferrum::generic_pool<int> object;
     REFUSED(pooled_count());
     REFUSED(record_cpu_fallback());
     REFUSED(tracker());
@@ -176,12 +173,9 @@ TEST(CppCalls, test_memory) {
 }
 
 static_assert(has<ferrum::monitor, ferrum::monitor_calls>);
-struct no_monitor : ferrum::monitor_calls<no_monitor> {
-    ferrum_monitor get() const { return {}; }
-};
 TEST(CppCalls, test_monitor) {
     ferrum::library started;
-    no_monitor object;
+    ferrum::monitor object;
     REFUSED(pressure(std::chrono::nanoseconds{}));
     REFUSED(levels(std::chrono::nanoseconds{}));
     REFUSED(info_json(std::chrono::nanoseconds{}));

@@ -33,7 +33,7 @@ typedef struct ferrum_box_config {
     uint32_t struct_size;
     uint32_t reserved;
 } ferrum_box_config;
-#define FERRUM_BOX_CONFIG_INIT { (uint32_t)sizeof(ferrum_box_config), 0 }
+#define FERRUM_BOX_CONFIG_INIT { FERRUM_SIZE_OF(ferrum_box_config), 0 }
 /** A plain record. */
 typedef struct ferrum_item {
     uint64_t bytes;
@@ -80,7 +80,7 @@ typedef struct ferrum_parcel {
      *  @read spot */
     uint64_t spot;
 } ferrum_parcel;
-#define FERRUM_PARCEL_INIT { (uint32_t)sizeof(ferrum_parcel), 0, 0, 0, 0, 0, 0, 0, NULL, NULL, \\
+#define FERRUM_PARCEL_INIT { FERRUM_SIZE_OF(ferrum_parcel), 0, 0, 0, 0, 0, 0, 0, NULL, NULL, \\
     NULL, 0, {0}, {0}, {0}, {0}, 0 }
 /** What a box says of itself.
  *  @go boxes.Report */
@@ -92,7 +92,7 @@ typedef struct ferrum_report {
     char id[32];
     void *host_pointer;
 } ferrum_report;
-#define FERRUM_REPORT_INIT { (uint32_t)sizeof(ferrum_report), 0, {0}, NULL }
+#define FERRUM_REPORT_INIT { FERRUM_SIZE_OF(ferrum_report), 0, {0}, NULL }
 """
 
 

@@ -77,7 +77,7 @@ typedef struct ferrum_dummy_config {
 } ferrum_dummy_config;
 
 /* clang-format off */
-#define FERRUM_DUMMY_CONFIG_INIT {(uint32_t)sizeof(ferrum_dummy_config), 0, NULL, {0, 0}, 0, 0}
+#define FERRUM_DUMMY_CONFIG_INIT {FERRUM_SIZE_OF(ferrum_dummy_config), 0, NULL, {0, 0}, 0, 0}
 /* clang-format on */
 
 /** What is known of a dummy.
@@ -101,7 +101,7 @@ typedef struct ferrum_dummy_info {
 } ferrum_dummy_info;
 
 /* clang-format off */
-#define FERRUM_DUMMY_INFO_INIT {(uint32_t)sizeof(ferrum_dummy_info), 0, {0}, {0, 0}, 0, 0, 0}
+#define FERRUM_DUMMY_INFO_INIT {FERRUM_SIZE_OF(ferrum_dummy_info), 0, {0}, {0, 0}, 0, 0, 0}
 /* clang-format on */
 
 /**
@@ -259,7 +259,7 @@ typedef struct ferrum_dummy_job_progress {
 } ferrum_dummy_job_progress;
 
 /* clang-format off */
-#define FERRUM_DUMMY_JOB_PROGRESS_INIT {(uint32_t)sizeof(ferrum_dummy_job_progress), 0, 0, 0}
+#define FERRUM_DUMMY_JOB_PROGRESS_INIT {FERRUM_SIZE_OF(ferrum_dummy_job_progress), 0, 0, 0}
 /* clang-format on */
 
 /** What a sort did.
@@ -272,7 +272,7 @@ typedef struct ferrum_dummy_job_result {
 } ferrum_dummy_job_result;
 
 /* clang-format off */
-#define FERRUM_DUMMY_JOB_RESULT_INIT {(uint32_t)sizeof(ferrum_dummy_job_result), 0, 0}
+#define FERRUM_DUMMY_JOB_RESULT_INIT {FERRUM_SIZE_OF(ferrum_dummy_job_result), 0, 0}
 /* clang-format on */
 
 /** Gives how far a job is.

@@ -1,0 +1,324 @@
+/*
+ * Generated from include/ferrum_mem.h by scripts/genabi.py; do not edit.
+ *
+ * The names of the values of enumerations, for logs: FERRUM_PRESSURE_HIGH is "high".
+ * The texts are constant. A number that is no value of the enumeration is "unknown".
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef FERRUM_MEM_CALLS_NAMES_HPP
+#define FERRUM_MEM_CALLS_NAMES_HPP
+
+#include "../../ferrum_mem.h"
+
+namespace ferrum {
+
+/** Name of a ferrum_log_level. */
+constexpr const char *log_level_name(ferrum_log_level value) noexcept {
+    switch (value) {
+    case FERRUM_LOG_DEBUG:
+        return "debug";
+    case FERRUM_LOG_INFO:
+        return "info";
+    case FERRUM_LOG_WARNING:
+        return "warning";
+    case FERRUM_LOG_ERROR:
+        return "error";
+    default:
+        return "unknown";
+    }
+}
+
+/** Name of a ferrum_pressure_level. */
+constexpr const char *
+pressure_level_name(ferrum_pressure_level value) noexcept {
+    switch (value) {
+    case FERRUM_PRESSURE_LOW:
+        return "low";
+    case FERRUM_PRESSURE_MEDIUM:
+        return "medium";
+    case FERRUM_PRESSURE_HIGH:
+        return "high";
+    case FERRUM_PRESSURE_CRITICAL:
+        return "critical";
+    default:
+        return "unknown";
+    }
+}
+
+/** Name of a ferrum_paging. */
+constexpr const char *paging_name(ferrum_paging value) noexcept {
+    switch (value) {
+    case FERRUM_PAGING_AUTO:
+        return "auto";
+    case FERRUM_PAGING_OFF:
+        return "off";
+    case FERRUM_PAGING_ON:
+        return "on";
+    default:
+        return "unknown";
+    }
+}
+
+/** Name of a ferrum_segment_source. */
+constexpr const char *
+segment_source_name(ferrum_segment_source value) noexcept {
+    switch (value) {
+    case FERRUM_SEGMENTS_PLAIN:
+        return "plain";
+    case FERRUM_SEGMENTS_STREAM_ORDERED:
+        return "stream_ordered";
+    default:
+        return "unknown";
+    }
+}
+
+/** Name of a ferrum_block_state. */
+constexpr const char *block_state_name(ferrum_block_state value) noexcept {
+    switch (value) {
+    case FERRUM_BLOCK_LIVE:
+        return "live";
+    case FERRUM_BLOCK_IN_FLIGHT:
+        return "in_flight";
+    case FERRUM_BLOCK_CACHED:
+        return "cached";
+    case FERRUM_BLOCK_FREE:
+        return "free";
+    case FERRUM_BLOCK_UNUSABLE:
+        return "unusable";
+    case FERRUM_BLOCK_ASLEEP:
+        return "asleep";
+    default:
+        return "unknown";
+    }
+}
+
+/** Name of a ferrum_memory_type. */
+constexpr const char *memory_type_name(ferrum_memory_type value) noexcept {
+    switch (value) {
+    case FERRUM_MEMORY_GENERAL:
+        return "general";
+    case FERRUM_MEMORY_TENSOR:
+        return "tensor";
+    case FERRUM_MEMORY_CACHE:
+        return "cache";
+    case FERRUM_MEMORY_TEMPORARY:
+        return "temporary";
+    case FERRUM_MEMORY_PINNED:
+        return "pinned";
+    case FERRUM_MEMORY_MAPPED:
+        return "mapped";
+    case FERRUM_MEMORY_MANAGED:
+        return "managed";
+    default:
+        return "unknown";
+    }
+}
+
+/** Name of a ferrum_backing. */
+constexpr const char *backing_name(ferrum_backing value) noexcept {
+    switch (value) {
+    case FERRUM_BACKING_MOVABLE:
+        return "movable";
+    case FERRUM_BACKING_PRIVATE:
+        return "private";
+    case FERRUM_BACKING_SHAREABLE:
+        return "shareable";
+    case FERRUM_BACKING_RDMA:
+        return "rdma";
+    case FERRUM_BACKING_FABRIC:
+        return "fabric";
+    default:
+        return "unknown";
+    }
+}
+
+/** Name of a ferrum_sleep_backing. */
+constexpr const char *sleep_backing_name(ferrum_sleep_backing value) noexcept {
+    switch (value) {
+    case FERRUM_SLEEP_HOST:
+        return "host";
+    case FERRUM_SLEEP_FILE:
+        return "file";
+    case FERRUM_SLEEP_DISCARD:
+        return "discard";
+    default:
+        return "unknown";
+    }
+}
+
+/** Name of a ferrum_pressure_profile. */
+constexpr const char *
+pressure_profile_name(ferrum_pressure_profile value) noexcept {
+    switch (value) {
+    case FERRUM_PRESSURE_PROFILE_STANDARD:
+        return "standard";
+    case FERRUM_PRESSURE_PROFILE_EARLY:
+        return "early";
+    default:
+        return "unknown";
+    }
+}
+
+/** Name of a ferrum_placement_reason. */
+constexpr const char *
+placement_reason_name(ferrum_placement_reason value) noexcept {
+    switch (value) {
+    case FERRUM_PLACEMENT_CHOSEN:
+        return "chosen";
+    case FERRUM_PLACEMENT_OUTSCORED:
+        return "outscored";
+    case FERRUM_PLACEMENT_LOWER_TIER:
+        return "lower_tier";
+    case FERRUM_PLACEMENT_NOT_PREFERRED:
+        return "not_preferred";
+    case FERRUM_PLACEMENT_NOT_ITS_TURN:
+        return "not_its_turn";
+    case FERRUM_PLACEMENT_NOT_TAKEN:
+        return "not_taken";
+    case FERRUM_PLACEMENT_NO_INFORMATION:
+        return "no_information";
+    case FERRUM_PLACEMENT_TOO_SMALL:
+        return "too_small";
+    case FERRUM_PLACEMENT_WRONG_MEMORY_TYPE:
+        return "wrong_memory_type";
+    case FERRUM_PLACEMENT_NEEDS_EVICTION:
+        return "needs_eviction";
+    case FERRUM_PLACEMENT_WOULD_BE_CRITICAL:
+        return "would_be_critical";
+    case FERRUM_PLACEMENT_UNSCORED:
+        return "unscored";
+    default:
+        return "unknown";
+    }
+}
+
+/** Name of a ferrum_memory_preset. */
+constexpr const char *memory_preset_name(ferrum_memory_preset value) noexcept {
+    switch (value) {
+    case FERRUM_MEMORY_PRESET_DEFAULT:
+        return "default";
+    case FERRUM_MEMORY_PRESET_INFERENCE:
+        return "inference";
+    case FERRUM_MEMORY_PRESET_TRAINING:
+        return "training";
+    case FERRUM_MEMORY_PRESET_CONSTRAINED:
+        return "constrained";
+    default:
+        return "unknown";
+    }
+}
+
+/** Name of a ferrum_buffer_location. */
+constexpr const char *
+buffer_location_name(ferrum_buffer_location value) noexcept {
+    switch (value) {
+    case FERRUM_LOCATION_GPU:
+        return "gpu";
+    case FERRUM_LOCATION_CPU:
+        return "cpu";
+    default:
+        return "unknown";
+    }
+}
+
+/** Name of a ferrum_dtype. */
+constexpr const char *dtype_name(ferrum_dtype value) noexcept {
+    switch (value) {
+    case FERRUM_DTYPE_F32:
+        return "f32";
+    case FERRUM_DTYPE_F16:
+        return "f16";
+    case FERRUM_DTYPE_BF16:
+        return "bf16";
+    case FERRUM_DTYPE_F64:
+        return "f64";
+    case FERRUM_DTYPE_F8:
+        return "f8";
+    case FERRUM_DTYPE_I8:
+        return "i8";
+    case FERRUM_DTYPE_U8:
+        return "u8";
+    case FERRUM_DTYPE_I16:
+        return "i16";
+    case FERRUM_DTYPE_I32:
+        return "i32";
+    case FERRUM_DTYPE_I64:
+        return "i64";
+    default:
+        return "unknown";
+    }
+}
+
+/** Name of a ferrum_buffer_place. */
+constexpr const char *buffer_place_name(ferrum_buffer_place value) noexcept {
+    switch (value) {
+    case FERRUM_PLACE_EITHER:
+        return "either";
+    case FERRUM_PLACE_GPU:
+        return "gpu";
+    case FERRUM_PLACE_CPU:
+        return "cpu";
+    default:
+        return "unknown";
+    }
+}
+
+/** Name of a ferrum_host_access. */
+constexpr const char *host_access_name(ferrum_host_access value) noexcept {
+    switch (value) {
+    case FERRUM_HOST_READ_ONLY:
+        return "read_only";
+    case FERRUM_HOST_WRITE_ONLY:
+        return "write_only";
+    case FERRUM_HOST_READ_WRITE:
+        return "read_write";
+    default:
+        return "unknown";
+    }
+}
+
+/** Name of a ferrum_usage_hint. */
+constexpr const char *usage_hint_name(ferrum_usage_hint value) noexcept {
+    switch (value) {
+    case FERRUM_USAGE_NONE:
+        return "none";
+    case FERRUM_USAGE_SEQUENTIAL:
+        return "sequential";
+    case FERRUM_USAGE_RANDOM:
+        return "random";
+    case FERRUM_USAGE_READ_MOSTLY:
+        return "read_mostly";
+    case FERRUM_USAGE_WRITE_MOSTLY:
+        return "write_mostly";
+    case FERRUM_USAGE_TEMPORARY:
+        return "temporary";
+    case FERRUM_USAGE_RESIDENT:
+        return "resident";
+    default:
+        return "unknown";
+    }
+}
+
+/** Name of a ferrum_access_pattern. */
+constexpr const char *
+access_pattern_name(ferrum_access_pattern value) noexcept {
+    switch (value) {
+    case FERRUM_PATTERN_UNKNOWN:
+        return "unknown";
+    case FERRUM_PATTERN_SEQUENTIAL:
+        return "sequential";
+    case FERRUM_PATTERN_RANDOM:
+        return "random";
+    case FERRUM_PATTERN_BURST:
+        return "burst";
+    case FERRUM_PATTERN_MIXED:
+        return "mixed";
+    default:
+        return "unknown";
+    }
+}
+
+} // namespace ferrum
+
+#endif /* FERRUM_MEM_CALLS_NAMES_HPP */
