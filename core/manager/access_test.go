@@ -95,6 +95,32 @@ func TestAccessPatternsAreToldApart(t *testing.T) {
 	}
 }
 
+// A pause is at least 1 ms and at least 10 times the median of the steps, as the header
+// says; what is a nanosecond shorter is none.
+func TestAPauseIsTenTimesTheMedian(t *testing.T) {
+	for name, c := range map[string]struct {
+		median, pause time.Duration
+		want          AccessPattern
+	}{
+		"ten times":               {time.Millisecond, 10 * time.Millisecond, PatternBurst},
+		"a little less":           {time.Millisecond, 10*time.Millisecond - 1, PatternRandom},
+		"slow, and ten times":     {time.Second, 10 * time.Second, PatternBurst},
+		"slow, and nine times":    {time.Second, 9 * time.Second, PatternRandom},
+		"a millisecond":           {100 * time.Microsecond, time.Millisecond, PatternBurst},
+		"less than a millisecond": {time.Microsecond, time.Millisecond - 1, PatternRandom},
+	} {
+		t.Run(name, func(t *testing.T) {
+			visits := walk(17, never, c.pause)
+			for i := range visits {
+				if visits[i].after != c.pause {
+					visits[i].after = c.median
+				}
+			}
+			require.Equal(t, c.want, logOf(visits).pattern())
+		})
+	}
+}
+
 func TestAccessCountsDoNotOverflow(t *testing.T) {
 	a := &accessLog{}
 	a.kinds[0] = accessKind{count: 2, bytes: math.MaxUint64 - 1}

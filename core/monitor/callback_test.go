@@ -17,6 +17,26 @@ import (
 	"ferrum_mem/core/pressure"
 )
 
+// plainLevel is the level that a use in eighths of a percent leads to, by the rules as
+// the header of the library states them: a bound counts once it is reached, and a level
+// is left downwards once the use is 1 % below its bound. It shares nothing with the
+// package pressure but the names.
+func plainLevel(profile pressure.Profile, present pressure.Level, eighths uint64) pressure.Level {
+	medium, high, critical := uint64(8*70), uint64(8*85), uint64(8*95)
+	if profile == pressure.Early {
+		medium, high = 8*60, 8*80
+	}
+	switch {
+	case eighths >= critical, present == pressure.Critical && eighths > critical-8:
+		return pressure.Critical
+	case eighths >= high, present >= pressure.High && eighths > high-8:
+		return pressure.High
+	case eighths >= medium, present >= pressure.Medium && eighths > medium-8:
+		return pressure.Medium
+	}
+	return pressure.Low
+}
+
 // Every crossing of every device is told, in order and once, and nothing else is:
 // the levels of a model with the rules written out.
 func TestCallbackAgainstAModel(t *testing.T) {
@@ -29,12 +49,11 @@ func TestCallbackAgainstAModel(t *testing.T) {
 		for i := range count {
 			managers[i] = f.manager(i)
 		}
-		bounds := profile.Bounds(100 * mib)
 		var heard, want [][]pressure.Level
 		require.NoError(t, m.SetCallback(func(levels []DeviceLevel) { heard = append(heard, levelsOf(levels)) }, false))
 		registered := []int{}
 		levels := make([]pressure.Level, count)
-		percent := make([]uint64, count)
+		eighths := make([]uint64, count)
 		tell := func() {
 			now := []pressure.Level(nil)
 			for _, i := range registered {
@@ -52,7 +71,7 @@ func TestCallbackAgainstAModel(t *testing.T) {
 			case 0:
 				if at < 0 {
 					require.NoError(t, m.Register(managers[i]))
-					levels[i] = bounds.LevelOf(percent[i] * mib)
+					levels[i] = plainLevel(profile, pressure.Low, eighths[i])
 					registered = append(registered, i)
 					tell()
 				}
@@ -63,10 +82,14 @@ func TestCallbackAgainstAModel(t *testing.T) {
 					tell()
 				}
 			default:
-				percent[i] = rapid.Uint64Range(50, 100).Draw(t, "percent")
-				f.use(i, percent[i])
+				eighths[i] = rapid.Uint64Range(8*50, 8*100).Draw(t, "eighths")
+				if rapid.Bool().Draw(t, "near") {
+					bound := rapid.SampledFrom([]uint64{60, 70, 80, 85, 95}).Draw(t, "bound")
+					eighths[i] = rapid.Uint64Range(8*bound-9, 8*bound+1).Draw(t, "eighths near a bound")
+				}
+				f.useBytes(i, eighths[i]*mib/8)
 				if at >= 0 {
-					levels[i] = bounds.Next(levels[i], percent[i]*mib)
+					levels[i] = plainLevel(profile, levels[i], eighths[i])
 					if len(want) > 0 {
 						tell()
 					}

@@ -89,7 +89,11 @@ func (f *floor) close() {
 
 // use has others use so many percent of a device, and looks.
 func (f *floor) use(index int, percent uint64) {
-	f.devices[index].SetOthersBytes(percent * mib)
+	f.useBytes(index, percent*mib)
+}
+
+func (f *floor) useBytes(index int, bytes uint64) {
+	f.devices[index].SetOthersBytes(bytes)
 	f.engines[index].SegmentsChanged()
 }
 
