@@ -44,6 +44,17 @@ type Surveyed struct {
 	MaxAllocationBytes uint64 `json:"max_allocation_bytes,omitempty"`
 	// AlignmentBytes is what addresses are multiples of; 0 means unknown.
 	AlignmentBytes uint64 `json:"alignment_bytes,omitempty"`
+	// Processes are those that have a context on the device; nil means unknown.
+	Processes []ProcessUse `json:"processes"`
+}
+
+// ProcessUse is what a process has of a device.
+type ProcessUse struct {
+	// PID is the process's number as the driver's host counts.
+	PID uint32 `json:"pid"`
+	// UsedBytes is its memory on the device, contexts included; nil: the driver does not
+	// tell.
+	UsedBytes *uint64 `json:"used_bytes"`
 }
 
 // Absence is a reason for which a backend cannot be used.

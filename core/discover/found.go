@@ -51,6 +51,9 @@ type Device struct {
 	UnifiedMemory bool
 	// MaxAllocationBytes bounds one allocation; 0 means nothing but the capacity.
 	MaxAllocationBytes uint64
+	// Processes are those that have a context on the device, at the time of discovery;
+	// nil means unknown.
+	Processes []device.ProcessUse
 }
 
 // CanFit says whether that many bytes fit: into what is free or, where that is not

@@ -186,6 +186,7 @@ func fromSurvey(name string, s device.Survey) Backend {
 			},
 			FreeBytes: one.FreeBytes, FreeKnown: one.FreeKnown, ComputeCapability: one.ComputeCapability,
 			UnifiedMemory: one.UnifiedMemory, MaxAllocationBytes: one.MaxAllocationBytes,
+			Processes: one.Processes,
 		})
 	}
 	found.Available = true

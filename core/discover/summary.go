@@ -3,7 +3,16 @@ package discover
 import (
 	"fmt"
 	"strings"
+
+	"ferrum_mem/core/device"
 )
+
+func usedText(process device.ProcessUse) string {
+	if process.UsedBytes == nil {
+		return "unknown memory"
+	}
+	return fmt.Sprintf("%.2f GB", gigabytes(*process.UsedBytes))
+}
 
 // Best is the backend that automatic choice tries first: the first of CUDA, ROCm,
 // Metal and OpenCL that can be used here and has a device, else the CPU.
@@ -21,6 +30,7 @@ func (d *Discovery) Best() BackendType {
 //	=== Available Backends ===
 //	✓ CPU (CPU)
 //	    [0] name: 32.00 GB (28.50 GB free)
+//	        process 4711: 3.50 GB
 //	✗ CUDA (CUDA)
 //	    Error: library not found, tried: libcuda.so.1, libcuda.so
 //
@@ -37,6 +47,9 @@ func (d *Discovery) Summary() string {
 		fmt.Fprintf(&text, "%s %s (%s)\n", mark, b.DisplayName(), b.DisplayName())
 		for j := range b.Devices {
 			fmt.Fprintf(&text, "    %s\n", b.Devices[j].String())
+			for _, process := range b.Devices[j].Processes {
+				fmt.Fprintf(&text, "        process %d: %s\n", process.PID, usedText(process))
+			}
 		}
 		switch {
 		case !b.Available:

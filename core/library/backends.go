@@ -42,6 +42,8 @@ type deviceReport struct {
 	RecommendedFractionPercent int      `json:"recommended_fraction_percent"`
 	HostAddressable            bool     `json:"host_addressable"`
 	Capabilities               []string `json:"capabilities"`
+	// Processes is null where they are not known.
+	Processes []device.ProcessUse `json:"processes"`
 }
 
 // BackendsJSON describes every backend with its devices, or the reason why it cannot
@@ -85,7 +87,7 @@ func describeDevice(found *discover.Device) deviceReport {
 		ComputeCapability: textOrNull(found.ComputeCapability), UnifiedMemory: found.UnifiedMemory,
 		GranularityBytes: found.GranularityBytes, AlignmentBytes: found.AlignmentBytes,
 		RecommendedFractionPercent: found.RecommendedFractionPercent(),
-		HostAddressable:            found.HostAddressable, Capabilities: []string{},
+		HostAddressable:            found.HostAddressable, Capabilities: []string{}, Processes: found.Processes,
 	}
 	if found.FreeKnown {
 		d.FreeBytes = &found.FreeBytes

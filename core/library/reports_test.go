@@ -41,7 +41,7 @@ func TestBackendsJSON(t *testing.T) {
 		return fmt.Sprintf(`{"id": "test:%d", "index": %d, "name": "test device", "total_bytes": 67108864, "free_bytes": null,
 			"compute_capability": null, "unified_memory": false, "max_allocation_bytes": null,
 			"granularity_bytes": 4096, "alignment_bytes": 4096, "recommended_fraction_percent": 90,
-			"host_addressable": false, "capabilities": ["peer", "virtual_memory"]}`, index, index)
+			"host_addressable": false, "capabilities": ["peer", "virtual_memory"], "processes": null}`, index, index)
 	}
 	require.JSONEq(t, `{"recommended": "cpu", "backends": [{"backend": "test", "name": "test", "available": true,
 		"usable": true, "reason": null, "error": null, "native_code": 0, "library": null, "version": null,

@@ -179,3 +179,28 @@ def test_a_program_that_may_start_no_other(driver):
     assert seen == [False, "helper_unavailable", 1, [], "CPU"]
     whole = [True, None, 0, ["cuda:0", "cuda:1"], "CUDA"]
     assert look(driver, "normal", *forbidden, FERRUM_PROBE="in_process") == whole
+
+
+def test_processes_of_a_device_are_told():
+    build = Path(__file__).parents[3] / "build/test"
+    simulators = build / "simcuda/12090/libcuda.so.1", build / "simnvml/libnvidia-ml.so.1"
+    if not all(path.exists() for path in simulators):
+        pytest.skip("the simulated driver is not built (make simcuda)")
+    program = "import ferrum_mem as fm; print(fm.backends()[1].devices[0].processes)"
+
+    def asked(**more: str) -> str:
+        environment = {
+            **os.environ,
+            "FERRUM_CUDA_LIBRARY": str(simulators[0]),
+            "FERRUM_NVML_LIBRARY": str(simulators[1]),
+            "SIMCUDA_LEAKS": "",
+            **more,
+        }
+        command = [sys.executable, "-c", program]
+        done = subprocess.run(command, env=environment, capture_output=True, check=True, text=True)
+        return done.stdout.strip()
+
+    first, second = "ProcessUse(pid=1000, used_bytes=1)", "ProcessUse(pid=1001, used_bytes=None)"
+    assert asked(SIMNVML_PROCESSES="2") == f"({first}, {second})"
+    assert asked() == "()"
+    assert asked(SIMNVML_FAULT="nvmlDeviceGetComputeRunningProcesses_v3") == "None"

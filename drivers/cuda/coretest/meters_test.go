@@ -17,6 +17,40 @@ func metersPath() string {
 	return filepath.Join(filepath.Dir(libraryPath), "..", "..", "simnvml", "libnvidia-ml.so.1")
 }
 
+// Who uses a device is told by NVML, however many there are, and not known where it does
+// not tell.
+func TestProcessesOfADevice(t *testing.T) {
+	for name, one := range map[string]struct {
+		variables []string
+		want      int
+	}{
+		"none":    {nil, 0},
+		"some":    {[]string{"SIMNVML_PROCESSES=3"}, 3},
+		"many":    {[]string{"SIMNVML_PROCESSES=1000"}, 1000},
+		"refused": {[]string{"SIMNVML_PROCESSES=3", "SIMNVML_FAULT=nvmlDeviceGetComputeRunningProcesses_v3"}, -1},
+		"no_uuid": {[]string{"SIMNVML_PROCESSES=3", "SIMNVML_KIND=XYZ-"}, -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if !alone(t, append(one.variables, "SIMCUDA_DEVICES=1", cuda.EnvLibrary+"="+libraryPath, cudaprobe.EnvMeters+"="+metersPath())...) {
+				return
+			}
+			found := cudaprobe.Prober{}.Survey()
+			require.Len(t, found.Devices, 1)
+			processes := found.Devices[0].Processes
+			require.Equal(t, one.want < 0, processes == nil, "unknown is not none")
+			require.Len(t, processes, max(one.want, 0))
+			for i, process := range processes {
+				require.EqualValues(t, 1000+i, process.PID)
+				if i == 1 {
+					require.Nil(t, process.UsedBytes)
+					continue
+				}
+				require.EqualValues(t, i+1, *process.UsedBytes)
+			}
+		})
+	}
+}
+
 // Looking makes no context where NVML tells how much is free. Where it does not, or tells of
 // something else, the memory is read in a context, as without it.
 func TestLookingMakesNoContext(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 
+	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/internal/dl"
 )
 
@@ -13,7 +14,11 @@ import (
 const EnvMeters = "FERRUM_NVML_LIBRARY"
 
 // meters is what is asked of NVML.
-type meters struct{ end, byUUID, memory uintptr }
+type meters struct {
+	end, byUUID, memory uintptr
+	// running is optional.
+	running uintptr
+}
 
 // meterNames are those under which NVML is looked for. Where another driver is named, it is
 // not that of the system, which would tell of other devices.
@@ -47,6 +52,11 @@ func openMeters() *meters {
 	if err != nil || dl.Call(begin) != 0 {
 		return nil
 	}
+	for _, name := range []string{"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"} {
+		if m.running == 0 {
+			m.running, _ = library.Symbol(name)
+		}
+	}
 	return m
 }
 
@@ -64,25 +74,72 @@ type nvmlMemory struct{ total, free, _ uint64 }
 // instance is a part of.
 const moreThan = 8
 
-// free is the free memory of the device with that UUID, whose driver says how much it has;
-// false: NVML does not tell, or tells of something else.
-func (m *meters) free(uuid [16]byte, total uint64) (uint64, bool) {
+// find is the handle of the device with that UUID; 0: NVML has none.
+func (m *meters) find(uuid [16]byte) uintptr {
 	for _, kind := range []string{"GPU", "MIG"} {
 		text := append(fmt.Appendf(nil, "%s-%x-%x-%x-%x-%x", kind, uuid[:4], uuid[4:6], uuid[6:8], uuid[8:10], uuid[10:]), 0)
 		var handle uintptr
 		code := dl.Call(m.byUUID, dl.Pointer(&text[0]), dl.Pointer(&handle))
 		runtime.KeepAlive(text)
-		if code != 0 {
+		if code == 0 {
+			return handle
+		}
+	}
+	return 0
+}
+
+// free is the free memory of a device whose driver says how much it has; false: NVML does
+// not tell, or tells of something else.
+func (m *meters) free(handle uintptr, total uint64) (uint64, bool) {
+	var of nvmlMemory
+	if dl.Call(m.memory, handle, dl.Pointer(&of)) != 0 {
+		return 0, false
+	}
+	if of.total < total || of.total-total > total/moreThan || of.free > of.total {
+		return 0, false
+	}
+	return min(of.free, total), true
+}
+
+// nvmlProcess is nvmlProcessInfo_v2_t, which the third form of the call has too.
+type nvmlProcess struct {
+	pid  uint32
+	used uint64
+	_, _ uint32
+}
+
+const (
+	nvmlInsufficientSize = 7          // NVML_ERROR_INSUFFICIENT_SIZE
+	nvmlNotAvailable     = ^uint64(0) // NVML_VALUE_NOT_AVAILABLE
+	mostProcesses        = 1 << 16
+)
+
+// processes are those with a context on a device; nil: NVML does not tell. Processes
+// come while it is asked how many there are, so there is room for some more.
+func (m *meters) processes(handle uintptr) []device.ProcessUse {
+	if m.running == 0 {
+		return nil
+	}
+	for count := uint32(64); count <= mostProcesses; {
+		list := make([]nvmlProcess, count)
+		code := dl.Call(m.running, handle, dl.Pointer(&count), dl.Pointer(&list[0]))
+		runtime.KeepAlive(list)
+		if code == nvmlInsufficientSize {
+			count = max(count, uint32(len(list))) * 2
 			continue
 		}
-		var of nvmlMemory
-		if dl.Call(m.memory, handle, dl.Pointer(&of)) != 0 {
-			return 0, false
+		if code != 0 || int(count) > len(list) {
+			return nil
 		}
-		if of.total < total || of.total-total > total/moreThan || of.free > of.total {
-			return 0, false
+		found := make([]device.ProcessUse, 0, count)
+		for _, p := range list[:count] {
+			use := device.ProcessUse{PID: p.pid}
+			if p.used != nvmlNotAvailable {
+				use.UsedBytes = &p.used
+			}
+			found = append(found, use)
 		}
-		return min(of.free, total), true
+		return found
 	}
-	return 0, false
+	return nil
 }

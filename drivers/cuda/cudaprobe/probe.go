@@ -195,7 +195,10 @@ func (d *driver) describe(index int32) (device.Surveyed, *device.Survey) {
 	}
 	integrated, known := d.attribute(handle, attributeIntegrated)
 	one.UnifiedMemory = known && integrated != 0
-	one.FreeBytes, one.FreeKnown = d.metered(handle, total)
+	if meter := d.meterOf(handle); meter != 0 {
+		one.FreeBytes, one.FreeKnown = d.meters.free(meter, total)
+		one.Processes = d.meters.processes(meter)
+	}
 	if !one.FreeKnown {
 		one.FreeBytes, one.FreeKnown = d.free(handle, total)
 	}
@@ -208,13 +211,13 @@ func (d *driver) attribute(handle, which int32) (int32, bool) {
 	return value, code == 0
 }
 
-// metered is the free memory as NVML knows it; false: it does not.
-func (d *driver) metered(handle int32, total uint64) (uint64, bool) {
+// meterOf is NVML's handle of a device; 0: it has none.
+func (d *driver) meterOf(handle int32) uintptr {
 	var uuid [16]byte
 	if d.meters == nil || d.deviceUUID == 0 || dl.Call(d.deviceUUID, dl.Pointer(&uuid), uintptr(handle)) != 0 {
-		return 0, false
+		return 0
 	}
-	return d.meters.free(uuid, total)
+	return d.meters.find(uuid)
 }
 
 // free reads the free memory in the device's primary context.

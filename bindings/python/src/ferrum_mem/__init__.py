@@ -186,6 +186,7 @@ if TYPE_CHECKING:
         LeakReportEntry,
         ManagerConfig,
         PageSizes,
+        ProcessUse,
     )
     from .virtual_pools import VirtualPool
 
@@ -318,6 +319,7 @@ __all__ = [
     "PoolInfo",
     "PressureLevel",
     "PressureProfile",
+    "ProcessUse",
     "RateLimitedError",
     "Registration",
     "ResourceExhaustedError",
@@ -586,6 +588,7 @@ _HOMES = {
         "LeakReportEntry",
         "ManagerConfig",
         "PageSizes",
+        "ProcessUse",
     ),
     "virtual_pools": ("VirtualPool",),
 }

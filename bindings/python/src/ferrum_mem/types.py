@@ -53,6 +53,19 @@ class DeviceInfo(_records.DeviceInfo):
 
 
 @dataclass(frozen=True)
+class ProcessUse:
+    """What a process has of a device.
+
+    Attributes:
+        pid: the process's number as the driver's host counts.
+        used_bytes: its memory on the device, contexts included; None if not known.
+    """
+
+    pid: int
+    used_bytes: int | None
+
+
+@dataclass(frozen=True)
 class BackendDevice:
     """A device that a backend has found, before it is opened; capabilities in words.
 
@@ -63,6 +76,7 @@ class BackendDevice:
         unified_memory: the memory is shared with the host.
         max_allocation_bytes: bound of one allocation; None: nothing but the capacity.
         recommended_fraction_percent: how much of the capacity an engine should take.
+        processes: those that have a context on the device; None if not known.
     """
 
     id: str
@@ -78,6 +92,21 @@ class BackendDevice:
     recommended_fraction_percent: int
     host_addressable: bool
     capabilities: tuple[str, ...]
+    processes: tuple[ProcessUse, ...] | None
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> BackendDevice:
+        """Reads the library's JSON."""
+        processes = raw["processes"]
+        return cls(
+            **{
+                **raw,
+                "capabilities": tuple(raw["capabilities"]),
+                "processes": None
+                if processes is None
+                else tuple(ProcessUse(**entry) for entry in processes),
+            }
+        )
 
     def can_fit(self, size_bytes: int) -> bool:
         """Whether it fits what is free or, where that is unknown, 80 % of the capacity."""
@@ -123,10 +152,7 @@ class BackendInfo:
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> BackendInfo:
         """Reads the library's JSON."""
-        devices = tuple(
-            BackendDevice(**{**entry, "capabilities": tuple(entry["capabilities"])})
-            for entry in raw["devices"]
-        )
+        devices = tuple(map(BackendDevice.from_json, raw["devices"]))
         return cls(**{**raw, "devices": devices})
 
 

@@ -4366,7 +4366,8 @@ extern "C" {
     ///         "unified_memory": true, "max_allocation_bytes": null,
     ///         "granularity_bytes": 0, "alignment_bytes": 0,
     ///         "recommended_fraction_percent": 70, "host_addressable": true,
-    ///         "capabilities": ["peer", "virtual_memory"]}]}],
+    ///         "capabilities": ["peer", "virtual_memory"],
+    ///         "processes": [{"pid": 0, "used_bytes": 0}]}]}],
     ///    "recommended": "cpu", "discovered_at_unix_ns": 0,
     ///    "discovery_took_ns": 0}
     /// ```
@@ -4378,7 +4379,9 @@ extern "C" {
     /// switched_off and unusable, and "native_code" is the number that the vendor's
     /// library, the system, or the signal of a crash gave. A total of 0 and a free
     /// of null are unknown. The recommended fraction is 70 % of memory that is
-    /// shared with the host, else 90 %.
+    /// shared with the host, else 90 %. "processes" are those that have a context on
+    /// the device, numbered as the driver's host does; null where that, or the memory
+    /// of one, is not known. CUDA's are asked of NVML.
     ///
     /// The first call asks all backends, each vendor's library in a short-lived
     /// process of its own, so that a broken driver cannot harm this one; it takes as
