@@ -36,8 +36,8 @@
 //
 // # Files in reading order
 //
-// memory_symbols.go, layout.go, descriptor_linux.go, sharing_symbols.go, symbols.go,
-// errors.go, context.go, device.go, ranges.go, wait.go, driver.go, memory.go, capture.go,
+// groups.go, memory_symbols.go, layout.go, descriptor_linux.go, sharing_symbols.go,
+// symbols.go, errors.go, context.go, device.go, ranges.go, wait.go, driver.go, memory.go, capture.go,
 // thread_linux.go, ptx.go, identity.go, stream.go, enqueue.go, kernel.go, module.go,
 // host_function.go, visible.go, peer.go, event.go, context_caller.go, virtual.go,
 // virtual_access.go, virtual_pages.go, virtual_map.go, event_spare.go, foreign.go, ipc.go,

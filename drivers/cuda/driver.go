@@ -34,7 +34,7 @@ type Driver struct {
 	version int32
 	api     *api
 	// lacking is what the library does not have, by group.
-	lacking map[string][]string
+	lacking map[dl.Group][]string
 	devices []found
 
 	capturable capturable
@@ -91,7 +91,7 @@ func (d *Driver) load() error {
 	if d.lacking, err = library.Load(d.api.table()); err != nil {
 		return unavailable("%w", err)
 	}
-	for _, forms := range [][]string{{groupUUID, groupUUID2}, {groupTimes, groupTimes2}} {
+	for _, forms := range [][]dl.Group{{groupUUID, groupUUID2}, {groupTimes, groupTimes2}} {
 		if !d.has(forms...) {
 			return unavailable("%s lacks %v", d.library, d.lacking[forms[0]])
 		}
@@ -201,8 +201,8 @@ func (d *Driver) describe(index int32) (found, error) {
 }
 
 // has says whether the library has one group at least, whole.
-func (d *Driver) has(groups ...string) bool {
-	return slices.ContainsFunc(groups, func(group string) bool { return len(d.lacking[group]) == 0 })
+func (d *Driver) has(groups ...dl.Group) bool {
+	return slices.ContainsFunc(groups, func(group dl.Group) bool { return len(d.lacking[group]) == 0 })
 }
 
 // attribute is 0 where the driver does not know it.

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/drivers/cuda/cudaprobe"
+	"ferrum_mem/drivers/internal/dl"
 )
 
 // headerText is C that compiles only where the header agrees with what this package
@@ -147,7 +148,7 @@ func TestLayoutsAndNumbersAreThoseOfTheVendorsHeader(t *testing.T) {
 	// An implicit declaration is an error, and so is a function of another type.
 	for _, row := range new(api).table() {
 		require.NotZero(t, row.Since, "%s: say Since in the table: N of PFN_..._vN in cudaTypedefs.h", row.Name)
-		require.True(t, row.Group != "" || row.Since <= cudaprobe.MinimumVersion,
+		require.True(t, row.Group != dl.Required || row.Since <= cudaprobe.MinimumVersion,
 			"%s is of interface %d, so that it has to be one that can be done without", row.Name, row.Since)
 		fmt.Fprintf(text, "PFN_%s_v%d use_%s = %s;\n", suffix.ReplaceAllString(row.Name, ""), row.Since, row.Name, row.Name)
 	}

@@ -2,15 +2,6 @@ package cuda
 
 import "ferrum_mem/drivers/internal/dl"
 
-// Groups of functions for kinds of memory that a driver may lack.
-const (
-	groupManaged    = "managed"
-	groupAdvice     = "advice"
-	groupLocations  = "locations"
-	groupRegistered = "registered"
-	groupPools      = "pools"
-)
-
 // memoryAPI is the functions for memory of other kinds than the plain one.
 type memoryAPI struct {
 	managedAlloc dl.Function

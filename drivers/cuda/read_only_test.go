@@ -32,8 +32,8 @@ func TestMemoryThatIsOnlyReadIsPageLocked(t *testing.T) {
 		return
 	}
 	const size = 64 << 10
-	o, sim, at := open(t, 0), newSimulator(t), fileToRead(t, size)
-	other := open(t, 1)
+	sim, at := newSimulator(t), fileToRead(t, size)
+	o, other := openTwo(t)
 	_, err := o.Register(at, size, device.AccessReadWrite)
 	requireCode(t, device.CodeInvalidAddress, err)
 	_, err = o.Register(at, size, device.AccessNone)

@@ -2,13 +2,6 @@ package cuda
 
 import "ferrum_mem/drivers/internal/dl"
 
-// More groups of functions that a driver may lack.
-const (
-	groupPeerAccess = "peer_access"
-	groupShareable  = "shareable"
-	groupIPC        = "ipc"
-)
-
 // sharingAPI is the functions by which devices and processes use each other's memory.
 type sharingAPI struct {
 	contextDevice, enablePeer                   dl.Function

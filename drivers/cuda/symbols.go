@@ -2,27 +2,6 @@ package cuda
 
 import "ferrum_mem/drivers/internal/dl"
 
-// Groups of functions that a driver may lack.
-const (
-	// Of what the header 13 has only the later form of, either will do.
-	groupUUID         = "uuid"
-	groupUUID2        = "uuid_v2"
-	groupTimes        = "times"
-	groupTimes2       = "times_v2"
-	groupGreen        = "green_contexts"
-	groupCaptureInfo3 = "capture_info_v3"
-	groupID           = "context_id"
-	groupPinned       = "pinned"
-	groupVirtual      = "virtual"
-	groupPeer         = "peer"
-	groupHostFn       = "host_function"
-	groupCapture      = "capture"
-	// groupCaptureInfo numbers captures.
-	groupCaptureInfo = "capture_info"
-	groupOrdered     = "stream_ordered"
-	groupKernels     = "kernels"
-)
-
 // api is the functions of the driver's library that are called here.
 type api struct {
 	sharingAPI

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/drivers/internal/dl"
 )
 
 // droppedBy are the forms of calls that the simulated driver of a version has no more,
@@ -25,8 +27,8 @@ func droppedBy(t *testing.T, version int32) map[string]bool {
 }
 
 // lackingIn is what a driver of a version does not have, by the versions in the table.
-func lackingIn(version int32, dropped map[string]bool) map[string][]string {
-	lacking := map[string][]string{}
+func lackingIn(version int32, dropped map[string]bool) map[dl.Group][]string {
+	lacking := map[dl.Group][]string{}
 	for _, row := range new(api).table() {
 		if row.Since > version || dropped[row.Name] {
 			lacking[row.Group] = append(lacking[row.Group], row.Name)
@@ -48,7 +50,7 @@ func TestFunctionsOfEachGeneration(t *testing.T) {
 			d := testDriver(t)
 			require.EqualValues(t, version, d.version)
 			require.Equal(t, lackingIn(d.version, droppedBy(t, d.version)), d.lacking)
-			require.Empty(t, d.lacking[""])
+			require.Empty(t, d.lacking[dl.Required])
 		})
 	}
 }

@@ -308,6 +308,7 @@ static void what_can_only_be_read_is_never_written(void **data) {
     assert_ptr_equal(mapping.host_pointer, own);
     assert_ok(ferrum_memory_unmap(block, 0));
     assert_ok(ferrum_memory_prefetch(block, s->devices[0], (ferrum_stream){0}));
+    assert_ok(ferrum_device_synchronize(s->devices[0], FERRUM_WAIT_FOREVER));
     assert_ok(ferrum_memory_free(copied));
     assert_ok(ferrum_memory_free(block));
     assert_int_equal(munmap(own, SIZE), 0);

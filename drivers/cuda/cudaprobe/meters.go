@@ -52,10 +52,9 @@ func openMeters() *meters {
 	if err != nil || dl.Call(begin) != 0 {
 		return nil
 	}
-	for _, name := range []string{"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"} {
-		if m.running == 0 {
-			m.running, _ = library.Symbol(name)
-		}
+	var found bool
+	if m.running, found = library.Symbol("nvmlDeviceGetComputeRunningProcesses_v3"); !found {
+		m.running, _ = library.Symbol("nvmlDeviceGetComputeRunningProcesses_v2")
 	}
 	return m
 }
@@ -76,16 +75,21 @@ const moreThan = 8
 
 // find is the handle of the device with that UUID; 0: NVML has none.
 func (m *meters) find(uuid [16]byte) uintptr {
-	for _, kind := range []string{"GPU", "MIG"} {
-		text := append(fmt.Appendf(nil, "%s-%x-%x-%x-%x-%x", kind, uuid[:4], uuid[4:6], uuid[6:8], uuid[8:10], uuid[10:]), 0)
-		var handle uintptr
-		code := dl.Call(m.byUUID, dl.Pointer(&text[0]), dl.Pointer(&handle))
-		runtime.KeepAlive(text)
-		if code == 0 {
-			return handle
-		}
+	if handle := m.named("GPU", uuid); handle != 0 {
+		return handle
 	}
-	return 0
+	return m.named("MIG", uuid)
+}
+
+func (m *meters) named(kind string, uuid [16]byte) uintptr {
+	text := append(fmt.Appendf(nil, "%s-%x-%x-%x-%x-%x", kind, uuid[:4], uuid[4:6], uuid[6:8], uuid[8:10], uuid[10:]), 0)
+	var handle uintptr
+	code := dl.Call(m.byUUID, dl.Pointer(&text[0]), dl.Pointer(&handle))
+	runtime.KeepAlive(text)
+	if code != 0 {
+		return 0
+	}
+	return handle
 }
 
 // free is the free memory of a device whose driver says how much it has; false: NVML does

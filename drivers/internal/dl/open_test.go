@@ -65,17 +65,17 @@ func TestATableIsFilledOrNamesWhatIsMissing(t *testing.T) {
 	require.NoError(t, err)
 	var zero, one, two, more, none Function
 	lacking, err := found.Load([]Row{
-		{Name: "zero", To: &zero}, {Name: "one", To: &one, Group: "a"}, {Name: "two", To: &two, Group: "b"},
-		{Name: "more", To: &more, Group: "b"}, {Name: "none", To: &none, Group: "c"},
+		{Name: "zero", To: &zero}, {Name: "one", To: &one, Group: 1}, {Name: "two", To: &two, Group: 2},
+		{Name: "more", To: &more, Group: 2}, {Name: "none", To: &none, Group: 3},
 	})
 	require.NoError(t, err)
-	require.Equal(t, map[string][]string{"b": {"more"}, "c": {"none"}}, lacking)
+	require.Equal(t, map[Group][]string{2: {"more"}, 3: {"none"}}, lacking)
 	require.True(t, zero.Found() && one.Found() && two.Found())
 	require.False(t, more.Found() || none.Found())
 	require.EqualValues(t, 2, two.Call())
 	require.Equal(t, "more", more.Name, "also what is missing has its name")
 
-	_, err = found.Load([]Row{{Name: "zero", To: &zero}, {Name: "zero_v2", To: &one}, {Name: "absent", To: &two}, {Name: "more", To: &more, Group: "b"}})
+	_, err = found.Load([]Row{{Name: "zero", To: &zero}, {Name: "zero_v2", To: &one}, {Name: "absent", To: &two}, {Name: "more", To: &more, Group: 2}})
 	requireAbsence(t, device.AbsenceSymbolMissing, err, "lacks absent, zero_v2")
 	require.NotContains(t, err.Error(), "more")
 

@@ -26,15 +26,21 @@ func (f *Function) Text(code uintptr) (string, bool) {
 	return CallText(f.address, code)
 }
 
+// Group is a number that the caller chose for functions that lack together. It is no text,
+// which would be a relocation for each row.
+type Group int
+
+// Required is the group of what nothing works without.
+const Required Group = 0
+
 // Row is a line of a table of symbols.
 type Row struct {
 	// Name is the exact one, with the suffix of its version.
 	Name string
 	// To is filled in.
 	To *Function
-	// Group is what lacks when the function does: a name that the caller chose, or ""
-	// for a function that nothing works without.
-	Group string
+	// Group is what lacks when the function does, or Required.
+	Group Group
 	// Since is the version of the interface that has it first, in the vendor's numbers;
 	// 0: not known.
 	Since int32
@@ -42,8 +48,8 @@ type Row struct {
 
 // Load looks up every row. It fails with the names of all required functions that
 // are not there; what is missing of the other groups is its result, by group.
-func (l *Library) Load(table []Row) (map[string][]string, error) {
-	lacking := make(map[string][]string)
+func (l *Library) Load(table []Row) (map[Group][]string, error) {
+	lacking := make(map[Group][]string)
 	for _, row := range table {
 		address, _ := l.Symbol(row.Name)
 		*row.To = Function{Name: row.Name, address: address}
@@ -51,7 +57,7 @@ func (l *Library) Load(table []Row) (map[string][]string, error) {
 			lacking[row.Group] = append(lacking[row.Group], row.Name)
 		}
 	}
-	if needed := lacking[""]; len(needed) > 0 {
+	if needed := lacking[Required]; len(needed) > 0 {
 		return nil, l.lacks(needed)
 	}
 	return lacking, nil
