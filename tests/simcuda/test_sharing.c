@@ -287,6 +287,13 @@ static void shared_by_descriptor(void) {
         &fd, plain, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     INVALID(cuMemImportFromShareableHandle(
         &none, (void *)(intptr_t)0, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    CUmemFabricHandle nothing = {{0}};
+    int fabric = 0;
+    OK(cuDeviceGetAttribute(
+        &fabric, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, 0));
+    if (fabric)
+        INVALID(cuMemImportFromShareableHandle(&none, &nothing,
+                                               CU_MEM_HANDLE_TYPE_FABRIC));
     OK(cuMemExportToShareableHandle(
         &fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     CUdeviceptr at = reserve(PAGE);
