@@ -735,7 +735,8 @@ static void try_stale(worker *w) {
         WORKS(ferrum_pool_free(pool, address, (ferrum_stream){0}));
 }
 
-/* A block that another device was let in to can be reached from there. */
+/* A block that another device was let in to can be reached from there. The block comes in
+ * the order of the default stream, which the other device does not wait for. */
 static void try_peer(worker *w) {
     ferrum_pool pool = {p.places[draw(w, POOLS)].id};
     uint64_t size = any_size(w);
@@ -744,6 +745,7 @@ static void try_peer(worker *w) {
         FERRUM_OK)
         return;
     WORKS(ferrum_device_grant_peer(p.device, p.peer));
+    WORKS(ferrum_stream_synchronize(p.streams[0].handle, WAIT_NS));
     int code = native_fill_in(p.peer_context, address, size);
     if (code != 0) {
         char text[64];
