@@ -27,7 +27,7 @@ extern "C" {
  * ferrum_abi_version() is at least the header's can serve a caller built with
  * that header, as long as the SONAME is the same.
  */
-#define FERRUM_ABI_VERSION 9
+#define FERRUM_ABI_VERSION 10
 
 #if defined(__GNUC__) || defined(__clang__)
 #define FERRUM_API __attribute__((visibility("default")))

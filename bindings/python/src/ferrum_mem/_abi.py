@@ -179,7 +179,7 @@ FERRUM_VERSION_PATCH = 0
 # Version of the binary interface: grows when something is added, once from one recorded baseline to
 # the next (docs/abi.md). A library whose ferrum_abi_version() is at least the header's can serve a
 # caller built with that header, as long as the SONAME is the same.
-FERRUM_ABI_VERSION = 9
+FERRUM_ABI_VERSION = 10
 # Timeout that waits without an end.
 FERRUM_WAIT_FOREVER = 0xFFFFFFFFFFFFFFFF
 # Flag of the destroy, close and shutdown calls: do it although something is in use. Whatever is in

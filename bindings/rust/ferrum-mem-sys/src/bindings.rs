@@ -174,7 +174,7 @@ pub const FERRUM_VERSION_PATCH: u32 = 0;
 /// recorded baseline to the next (docs/abi.md). A library whose
 /// ferrum_abi_version() is at least the header's can serve a caller built with
 /// that header, as long as the SONAME is the same.
-pub const FERRUM_ABI_VERSION: u32 = 9;
+pub const FERRUM_ABI_VERSION: u32 = 10;
 /// Timeout that waits without an end.
 pub const FERRUM_WAIT_FOREVER: u64 = u64::MAX;
 /// Flag of the destroy, close and shutdown calls: do it although something is
