@@ -55,6 +55,7 @@ func putCollected(to *C.ferrum_collected, from *library.MonitorCollected) {
 	set(&to.blocks_moved, from.Stats.BlocksMoved)
 	set(&to.blocks_skipped, from.Stats.BlocksSkipped)
 	set(&to.time_taken_ns, from.Stats.TimeTakenNs)
+	set(&to.time_taken_ms, from.Stats.TimeTakenMs)
 }
 
 // placementRequestOf reads a ferrum_placement_request.

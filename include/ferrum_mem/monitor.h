@@ -293,7 +293,10 @@ typedef struct ferrum_collected {
     /** Time taken.
      *  @go Stats.TimeTakenNs */
     uint64_t time_taken_ns;
-    uint64_t reserved[4];
+    /** The sum of the managers' times in milliseconds, each of them rounded up.
+     *  @go Stats.TimeTakenMs */
+    uint64_t time_taken_ms;
+    uint64_t reserved[3];
 } ferrum_collected;
 
 /**

@@ -119,14 +119,11 @@ def _class(names: Names, struct: Struct, is_input: bool, is_output: bool) -> str
 
 
 def _is_said(struct: Struct, field: Field) -> bool:
-    """Not what is reserved, what is said by another field's None, or a part of it again."""
+    """Not what is reserved, or what is said by another field's None."""
     conditions = {t.words[0] for f in struct.fields for t in f.tags if t.name == "if"}
     is_reserved = field.name in UNSAID or (field.name == "reserved" and not _is_record(field))
     is_empty_set = field.name == "flags" and not field.tag("flags")
-    is_again = field.name.endswith("_ms") and any(
-        other.name == field.name.removesuffix("_ms") + "_ns" for other in struct.fields
-    )
-    return not (is_reserved or is_empty_set or is_again or field.name in conditions)
+    return not (is_reserved or is_empty_set or field.name in conditions)
 
 
 def _is_record(field: Field) -> bool:

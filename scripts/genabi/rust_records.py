@@ -195,9 +195,8 @@ def _directions(header: Header) -> tuple[set[str], set[str]]:
 def _members(struct: Struct, names: Names, is_input: bool) -> Iterable[Member]:
     initial = dict(zip([f.name for f in struct.fields], struct.initial, strict=False))
     conditions = {tag.words[0] for f in struct.fields if (tag := f.tag("if"))}
-    fields = {field.name: field for field in struct.fields}
     for before, field in zip((None, *struct.fields), struct.fields, strict=False):
-        if _is_left_out(field, fields, conditions):
+        if _is_left_out(field, conditions):
             continue
         if before and _is_count(before, field):
             continue
@@ -210,7 +209,7 @@ def _members(struct: Struct, names: Names, is_input: bool) -> Iterable[Member]:
         yield replace(member, is_default=_is_default(struct, field, value, names))
 
 
-def _is_left_out(field: Field, fields: dict[str, Field], conditions: set[str]) -> bool:
+def _is_left_out(field: Field, conditions: set[str]) -> bool:
     is_number = isinstance(field.type, Scalar) or (
         isinstance(field.type, Array) and isinstance(field.type.element, Scalar)
     )
@@ -219,7 +218,6 @@ def _is_left_out(field: Field, fields: dict[str, Field], conditions: set[str]) -
         or (field.name in {"reserved", "reserved_field", "reserved_end"} and is_number)
         or field.name in conditions
         or (field.name == "flags" and not field.tag("flags"))
-        or (field.name.endswith("_ms") and field.name.removesuffix("_ms") + "_ns" in fields)
     )
 
 

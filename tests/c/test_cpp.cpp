@@ -48,6 +48,22 @@ class Cpp : public ::testing::Test {
     ferrum::device other = ferrum::device::open("cpu:1");
 };
 
+// Where the program that asks vendors' libraries cannot be started, the flag does
+// without it.
+TEST(CppSettings, test_probe_in_process) {
+    ASSERT_EQ(setenv("FERRUM_PROBE_HELPER", "/nonexistent/helper", 1), 0);
+    auto misses_helper = [](std::uint32_t flags) {
+        ferrum_config config = FERRUM_CONFIG_INIT;
+        config.flags = flags;
+        ferrum::library started{&config};
+        auto found = ferrum::backends_json();
+        return found.find("helper_unavailable") != std::string::npos;
+    };
+    EXPECT_TRUE(misses_helper(0));
+    EXPECT_FALSE(misses_helper(FERRUM_CONFIG_PROBE_IN_PROCESS));
+    ASSERT_EQ(unsetenv("FERRUM_PROBE_HELPER"), 0);
+}
+
 TEST_F(Cpp, test_errors_as_values_and_as_exceptions) {
     auto none = ferrum::device::try_open("cpu:9");
     ASSERT_FALSE(none.ok());
@@ -289,6 +305,7 @@ TEST_F(Cpp, test_relocatable_blocks_and_pins) {
     EXPECT_EQ(last.try_unpin().status(), FERRUM_ERROR_INVALID_STATE);
     EXPECT_EQ(manager.defragment_within({}).skipped_over_budget, 2u);
     auto stats = manager.defragment_within(ferrum::forever);
+    EXPECT_EQ(stats.time_taken_ms, (stats.time_taken_ns + 999999) / 1000000);
     EXPECT_EQ(stats.blocks_moved, 1u);
     EXPECT_EQ(stats.pages_emptied, 1u);
     EXPECT_NE(pinned, last.handle_info().address);

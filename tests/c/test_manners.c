@@ -268,6 +268,24 @@ static void check_late_environment(void) {
     EXPECT(strstr(error.message, "FERRUM_LOG=\"loud\"") != NULL);
 }
 
+/* Where the program that asks vendors' libraries cannot be started, the flag does without. */
+static int is_helper_missed(uint32_t flags) {
+    static char text[1 << 16];
+    ferrum_config config = FERRUM_CONFIG_INIT;
+    config.flags = flags;
+    size_t length;
+    EXPECT(lib.ferrum_init(&config) == FERRUM_OK);
+    EXPECT(lib.ferrum_backends_json(text, sizeof text, &length) == FERRUM_OK);
+    EXPECT(lib.ferrum_shutdown(0) == FERRUM_OK);
+    return strstr(text, "helper_unavailable") != NULL;
+}
+static void check_probe_in_process(void) {
+    load();
+    EXPECT(setenv("FERRUM_PROBE_HELPER", "/nonexistent/helper", 1) == 0);
+    EXPECT(is_helper_missed(0));
+    EXPECT(!is_helper_missed(FERRUM_CONFIG_PROBE_IN_PROCESS));
+}
+
 /* Loading keeps no file open, starting the two of the runtime's timers for good, and
  * both leave alone how many may be: the host may count its own. */
 static int open_files(void) {
@@ -505,6 +523,7 @@ static const check checks[] = {
      {"GOGC=off", "GOMEMLIMIT=1", "GOMAXPROCS=1"},
      0},
     {"late_environment", check_late_environment, 0, {NULL}, 0},
+    {"probe_in_process", check_probe_in_process, 0, {NULL}, 0},
     {"few_files", check_few_files, 0, {NULL}, 0},
     {"silent", check_silent, 0, {NULL}, 1},
     {"log_on_request", check_silent, 0, {"FERRUM_LOG=info"}, 2},

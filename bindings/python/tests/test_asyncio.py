@@ -118,7 +118,7 @@ def test_the_loop_goes_on_while_streams_are_waited_for(device, manager, gate):
             assert not any(wait.done() for wait in waits)
             for waiting in (stream.synchronize_async, event.synchronize_async):
                 for timeout_s in (0, 0.02):
-                    with pytest.raises(fm.TimeoutError, match="not done in"):
+                    with pytest.raises(fm.FerrumTimeoutError, match="not done in"):
                         await waiting(timeout_s)
             gate.open()
             await asyncio.gather(*waits)
@@ -187,7 +187,7 @@ def test_errors_are_the_same(device, manager, stream):
                 (manager.alloc_async(-1), fm.InvalidArgumentError),
                 (manager.copy_async(b, a), fm.InvalidOffsetError),
                 (manager.copy_async(b, a, 0), fm.InvalidSizeError),
-                (manager.copy_async(b, a, 8, offset_bytes=2**64 - 1), fm.OverflowError),
+                (manager.copy_async(b, a, 8, offset_bytes=2**64 - 1), fm.FerrumOverflowError),
                 (manager.fill_async(a, 1, 3, pattern_bytes=2), fm.InvalidSizeError),
                 (manager.fill_async(a, 256), fm.InvalidArgumentError),
                 (a.write_async(bytes(65)), fm.InvalidOffsetError),

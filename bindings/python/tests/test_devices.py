@@ -135,7 +135,7 @@ def test_synchronize(device, gate):
     with fm.Stream(device) as stream:
         stream.host_function(gate.wait)
         gate.reached.wait(30)
-        with pytest.raises(fm.TimeoutError):
+        with pytest.raises(fm.FerrumTimeoutError):
             device.synchronize(0)
         gate.open()
         device.synchronize()

@@ -165,6 +165,24 @@ def test_modes_of_asking(driver):
     assert missing[:3] == [False, "helper_unavailable", 2]
 
 
+def test_asking_in_the_process_is_a_setting(run_python):
+    program = """
+import ferrum_mem as fm
+fm.init(probe_in_process=FLAG)
+print([each.reason for each in fm.backends() if each.backend != "cpu"])
+fm.shutdown()
+"""
+
+    def reasons(flag: bool) -> str:
+        text = program.replace("FLAG", str(flag))
+        done = run_python(text, FERRUM_PROBE_HELPER="/nonexistent/helper")
+        assert done.returncode == 0, done.stderr
+        return str(done.stdout)
+
+    assert "helper_unavailable" in reasons(False)
+    assert "helper_unavailable" not in reasons(True)
+
+
 def test_a_program_that_may_start_no_other(driver):
     numbers = STARTING.get(platform.machine())
     if numbers is None:

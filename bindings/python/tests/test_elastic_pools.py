@@ -140,7 +140,7 @@ def test_bad_settings(device, shared):
             model(shared, model_id)
     with pytest.raises(fm.InvalidConfigError, match="guaranteed_bytes"):
         model(shared, "new", guaranteed_bytes=9 * PAGE)
-    with pytest.raises(fm.OverflowError):
+    with pytest.raises(fm.FerrumOverflowError):
         model(shared, "new", priority=2**31)
     with pytest.raises(fm.InvalidConfigError):
         fm.ElasticPool(device, fm.ElasticPoolConfig(limit_bytes=1))

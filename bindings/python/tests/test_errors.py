@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import pickle
 import threading
 
@@ -40,8 +39,8 @@ def test_a_status_of_a_newer_library_is_a_plain_error():
     [
         (fm.OutOfMemoryError, MemoryError),
         (fm.OutOfPhysicalMemoryError, fm.OutOfMemoryError),
-        (fm.TimeoutError, builtins.TimeoutError),
-        (fm.OverflowError, builtins.OverflowError),
+        (fm.FerrumTimeoutError, TimeoutError),
+        (fm.FerrumOverflowError, OverflowError),
         (fm.UnsupportedError, NotImplementedError),
         (fm.InvalidSizeError, ValueError),
         (fm.InvalidHandleError, fm.InvalidArgumentError),
@@ -108,7 +107,7 @@ def test_a_detail_that_a_finaliser_overwrote_is_not_used(device):
 
 
 NEGATIVE = fm.InvalidArgumentError
-TOO_LARGE = fm.OverflowError
+TOO_LARGE = fm.FerrumOverflowError
 
 
 @pytest.mark.parametrize(

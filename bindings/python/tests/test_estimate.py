@@ -42,9 +42,9 @@ def test_units_and_text():
 def test_short_formulas_refuse():
     with pytest.raises(fm.InvalidArgumentError, match="n_heads is 0"):
         fm.estimate_model_memory(1, 1, 1, 1, 0, 1, 1)
-    with pytest.raises(fm.OverflowError, match="size of the model"):
+    with pytest.raises(fm.FerrumOverflowError, match="size of the model"):
         fm.estimate_model_memory(2**63, 1, 1, 1, 1, 1, 1)
-    with pytest.raises(fm.OverflowError, match="KV cache"):
+    with pytest.raises(fm.FerrumOverflowError, match="KV cache"):
         fm.estimate_kv_cache_memory(2**32, 2**32, 1, 1, 1)
     with pytest.raises(fm.InvalidArgumentError, match="vocab_size -1 is negative"):
         fm.estimate_model_memory(1, 1, 1, -1, 1, 1, 1)

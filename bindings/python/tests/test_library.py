@@ -44,7 +44,7 @@ def test_snapshot_and_leak_report_see_what_is_alive(device, manager):
         assert (tag["requested_bytes"], tag["blocks"]) == (1000, 1)
         report = fm.leak_report()
         (leak,) = [entry for entry in report.leaks if entry.kind == "memory"]
-        assert (leak.device, leak.tag, leak.bytes) == ("cpu:0", "kv", 1000)
+        assert (leak.device, leak.tag, leak.size_bytes) == ("cpu:0", "kv", 1000)
         assert report.omitted == 0
         assert report.total_bytes == 1000
 

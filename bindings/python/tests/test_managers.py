@@ -134,7 +134,7 @@ def test_ranges_that_leave_the_block(manager):
             lambda: block.copy_from(block, 8, source_offset_bytes=2**64 - 4),
             lambda: block.copy_from_async(block, 9, source_offset_bytes=8),
         ):
-            with pytest.raises((fm.InvalidOffsetError, fm.OverflowError)):
+            with pytest.raises((fm.InvalidOffsetError, fm.FerrumOverflowError)):
                 call()
         block.manager.device.synchronize()
         assert block.read() == bytes(range(16))
@@ -278,6 +278,7 @@ def test_configure_pool_and_defragment(manager, paging, taken):
         assert done.memory_freed_bytes >= taken
         assert (done.blocks_moved, done.blocks_skipped) == (0, 1)
         assert done.time_taken_ns > 0
+        assert done.time_taken_ms == -(-done.time_taken_ns // 1_000_000)
     with pytest.raises(fm.InvalidArgumentError):
         manager.configure_pool(99, SMALL)
 

@@ -188,13 +188,28 @@ def test_strategies_choose(device, other_device):
 def test_a_strategy_of_ones_own(device, other_device, monkeypatch):
     seen = []
 
-    def last(size_bytes, options):
-        seen.append((size_bytes, [option.device for option in options]))
+    def last(question, options):
+        seen.append((question, [option.device for option in options]))
         return options[-1].index
 
+    devices = [device, other_device]
+    wish = fm.PlacementRequest(
+        preferred=[other_device, device],
+        strict=True,
+        memory_type=fm.MemoryType.TENSOR,
+        alignment_bytes=4096,
+        critical=True,
+        refuse_critical=True,
+        expected_lifetime_s=2.5,
+        profile=fm.PressureProfile.EARLY,
+    )
     with fm.Placement("last", last) as placement:
-        assert placement.select(7, [device, other_device]) is other_device
-    assert seen == [(7, ["cpu:0", "cpu:1"])]
+        assert placement.select(7, devices) is other_device
+        assert placement.select(8, devices, wish) is other_device
+    assert [names for _, names in seen] == [["cpu:0", "cpu:1"]] * 2
+    assert seen[0][0] == fm.PlacementQuestion(size_bytes=7)
+    whole = {**vars(wish), "preferred": ("cpu:1", "cpu:0"), "size_bytes": 8}
+    assert seen[1][0] == fm.PlacementQuestion(**whole)
     with (
         fm.Placement("none", lambda _size, _options: None) as placement,
         pytest.raises(fm.NotFoundError, match="not_taken"),

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import contextlib
 import importlib
+import inspect
 import subprocess
 import sys
+import types
+from collections.abc import Iterator
 from pathlib import Path
 
 import ferrum_mem as fm
@@ -122,3 +127,47 @@ with fm.Device("cpu:0") as device, fm.Pool(device) as pool:
     assert "ferrum_mem.pools" in found
     assert not (SLOW - {"re", "typing"}) & found
     assert not {"ferrum_mem._records", "ferrum_mem.managers"} & found
+
+
+def test_no_public_name_is_that_of_a_builtin():
+    """A star import, or an import of one name, changes what no builtin means."""
+    taken = set(dir(builtins))
+    assert not taken & set(fm.__all__)
+    for module in modules():
+        for name, value in vars(module).items():
+            if not name.startswith("_") and name in taken:
+                assert value is getattr(builtins, name), f"{module.__name__}.{name}"
+
+
+# The id of an object is called so everywhere, as the method map() is in every language.
+USUAL = {"id", "map", "type"}
+
+
+def public_members() -> Iterator[tuple[str, object]]:
+    """Each public function, class, method and property of the package with its name."""
+    for module in modules():
+        for name, value in vars(module).items():
+            if name[0] == "_" or getattr(value, "__module__", "") != module.__name__:
+                continue
+            yield f"{module.__name__}.{name}", value
+            if inspect.isclass(value):
+                for at, of in vars(value).items():
+                    if at[0] != "_":
+                        yield f"{module.__name__}.{name}.{at}", getattr(of, "__func__", of)
+
+
+def test_no_parameter_or_member_is_named_like_a_builtin():
+    taken, found = set(dir(builtins)) - USUAL, []
+    for name, value in public_members():
+        found += [name] if name.rpartition(".")[2] in taken else []
+        if inspect.isfunction(value) or inspect.isclass(value):
+            with contextlib.suppress(ValueError):
+                found += [
+                    f"{name}({at})" for at in inspect.signature(value).parameters if at in taken
+                ]
+    assert not found
+
+
+def modules() -> list[types.ModuleType]:
+    names = [path.stem for path in sorted(ROOT.parent.glob("[!_]*.py"))]
+    return [fm, *(importlib.import_module(f"ferrum_mem.{name}") for name in names)]

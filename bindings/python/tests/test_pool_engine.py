@@ -208,7 +208,7 @@ def test_strategies(device, strategy):
         ({"debug": 0x40}, fm.InvalidArgumentError),
         ({"debug": -1}, fm.InvalidArgumentError),
         ({"thread_cache_bytes": -1}, fm.InvalidArgumentError),
-        ({"release_threshold_bytes": 2**64}, fm.OverflowError),
+        ({"release_threshold_bytes": 2**64}, fm.FerrumOverflowError),
     ],
 )
 def test_settings_that_cannot_be(device, settings, expected):

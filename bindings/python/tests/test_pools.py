@@ -66,7 +66,7 @@ def test_a_block_freed_on_a_stream_waits_for_it(device, gate):
 @pytest.mark.parametrize("size", [0, 2**63, 2**64 - 1])
 def test_sizes_that_cannot_be(pool, size):
     before = pool.statistics().reserved
-    with pytest.raises((fm.InvalidSizeError, fm.OverflowError, fm.OutOfMemoryError)):
+    with pytest.raises((fm.InvalidSizeError, fm.FerrumOverflowError, fm.OutOfMemoryError)):
         pool.alloc(size)
     assert pool.statistics().reserved == before
 
@@ -145,7 +145,7 @@ def test_idle_pages_go_back(device):
         ({"physical_page_bytes": 4096}, fm.InvalidPageSizeError),
         ({"physical_page_bytes": -1}, fm.InvalidArgumentError),
         ({"ready_pages": -1}, fm.InvalidArgumentError),
-        ({"ready_pages": 2**32}, fm.OverflowError),
+        ({"ready_pages": 2**32}, fm.FerrumOverflowError),
         ({"paging": 3}, ValueError),
     ],
 )

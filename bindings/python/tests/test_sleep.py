@@ -139,7 +139,7 @@ def test_calls_that_are_cut_short_change_nothing(device):
             try:
                 vpool.sleep(timeout_s=time_s)
                 break
-            except fm.TimeoutError:
+            except fm.FerrumTimeoutError:
                 pass
             assert vpool.info().mapped_pages == 16 * MIB // PAGE
             assert whole()
@@ -191,7 +191,7 @@ def test_two_models_under_a_limit_for_one(shared):
             assert other.is_asleep("weights")
             with pytest.raises(fm.InvalidStateError, match="asleep"):
                 other.alloc(PAGE, tag="weights")
-            with pytest.raises(fm.TimeoutError):
+            with pytest.raises(fm.FerrumTimeoutError):
                 other.alloc(PAGE, tag="weights", asleep_wait_s=0.001)
             model.sleep(tag="weights")
         assert chat.info().wakes == 2
@@ -234,7 +234,7 @@ def test_bad_arguments(vpool, tmp_path):
             (fm.InvalidArgumentError, {"directory": tmp_path}),
             (fm.InvalidArgumentError, {"num_streams": 65}),
             (fm.InvalidArgumentError, {"timeout_s": -1}),
-            (fm.TimeoutError, {"timeout_s": 1e-9}),
+            (fm.FerrumTimeoutError, {"timeout_s": 1e-9}),
             (fm.IoError, {"backing": fm.SleepBacking.FILE, "directory": tmp_path / "none"}),
             (ValueError, {"backing": 3}),
         ):

@@ -21,9 +21,9 @@ def test_a_held_stream_is_busy(device, gate):
     stream = fm.Stream(device)
     stream.host_function(gate.wait)
     assert not stream.is_ready()
-    with pytest.raises(fm.TimeoutError):
+    with pytest.raises(fm.FerrumTimeoutError):
         stream.synchronize(0)
-    with pytest.raises(fm.TimeoutError, match=r"0\.12 s"):
+    with pytest.raises(fm.FerrumTimeoutError, match=r"0\.12 s"):
         stream.synchronize(0.12)
     with pytest.raises(fm.BusyError):
         stream.close()
@@ -42,7 +42,7 @@ def test_a_timeout_in_another_thread(stream, gate):
     def wait() -> None:
         try:
             stream.synchronize(0.06)
-        except fm.TimeoutError as error:
+        except fm.FerrumTimeoutError as error:
             caught.append(error)
 
     thread = threading.Thread(target=wait)
@@ -106,7 +106,7 @@ def test_events(device, gate):
                 start.synchronize()
                 assert start.is_ready()
                 assert not end.is_ready()
-                with pytest.raises(fm.TimeoutError):
+                with pytest.raises(fm.FerrumTimeoutError):
                     end.synchronize(0.06)
                 with pytest.raises(fm.InvalidStateError):
                     start.elapsed_ns(end)

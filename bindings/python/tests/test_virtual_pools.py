@@ -106,7 +106,7 @@ def test_a_free_waits_for_its_stream(vpool, stream, gate):
     stream.host_function(gate.wait)
     block.free(stream)
     assert vpool.info().retiring_pages == 1
-    with pytest.raises(fm.TimeoutError):
+    with pytest.raises(fm.FerrumTimeoutError):
         vpool.synchronize(0)
     gate.open()
     vpool.synchronize()
@@ -126,7 +126,7 @@ def test_errors_name_their_values(device, vpool):
         vpool.alloc(64 * MIB, 1)
     with pytest.raises(fm.InvalidSizeError):
         vpool.alloc(0, 0)
-    with pytest.raises(fm.OverflowError):
+    with pytest.raises(fm.FerrumOverflowError):
         vpool.alloc(2**64, 1)
     with pytest.raises(fm.InvalidArgumentError):
         vpool.alloc(0, 1, tag="t" * 64)

@@ -107,6 +107,8 @@ if TYPE_CHECKING:
         DeviceNotFoundError,
         DoubleFreeError,
         FerrumError,
+        FerrumOverflowError,
+        FerrumTimeoutError,
         ForkedError,
         InternalError,
         InvalidAddressError,
@@ -134,13 +136,11 @@ if TYPE_CHECKING:
         OutOfMemoryError,
         OutOfPhysicalMemoryError,
         OutOfVirtualMemoryError,
-        OverflowError,  # noqa: A004
         PermissionDeniedError,
         PoisonedError,
         RateLimitedError,
         ResourceExhaustedError,
         SerializationError,
-        TimeoutError,  # noqa: A004
         UnmappingFailedError,
         UnsupportedDeviceError,
         UnsupportedError,
@@ -163,7 +163,7 @@ if TYPE_CHECKING:
     from .memory import Memory
     from .memory_config import MemoryConfig, MemoryStats
     from .monitor import Collected, Monitor, pressure_from_utilization, pressure_level_of
-    from .placement import Placement, PlacementOption, PlacementRequest
+    from .placement import Placement, PlacementOption, PlacementQuestion, PlacementRequest
     from .pools import Pool, PoolBatch, PoolBlock
     from .processes import (
         AdoptedEvent,
@@ -250,6 +250,8 @@ __all__ = [
     "FallbackManager",
     "FallbackStats",
     "FerrumError",
+    "FerrumOverflowError",
+    "FerrumTimeoutError",
     "ForkedError",
     "Gauge",
     "GenericMemoryPool",
@@ -304,12 +306,12 @@ __all__ = [
     "OutOfMemoryError",
     "OutOfPhysicalMemoryError",
     "OutOfVirtualMemoryError",
-    "OverflowError",
     "PageSizes",
     "Paging",
     "PermissionDeniedError",
     "Placement",
     "PlacementOption",
+    "PlacementQuestion",
     "PlacementRequest",
     "PoisonedError",
     "Pool",
@@ -331,7 +333,6 @@ __all__ = [
     "SleepReport",
     "Statistics",
     "Stream",
-    "TimeoutError",
     "TrackerTotals",
     "TrackerView",
     "UnmappingFailedError",
@@ -478,6 +479,8 @@ _HOMES = {
         "DeviceNotFoundError",
         "DoubleFreeError",
         "FerrumError",
+        "FerrumOverflowError",
+        "FerrumTimeoutError",
         "ForkedError",
         "InternalError",
         "InvalidAddressError",
@@ -505,13 +508,11 @@ _HOMES = {
         "OutOfMemoryError",
         "OutOfPhysicalMemoryError",
         "OutOfVirtualMemoryError",
-        "OverflowError",
         "PermissionDeniedError",
         "PoisonedError",
         "RateLimitedError",
         "ResourceExhaustedError",
         "SerializationError",
-        "TimeoutError",
         "UnmappingFailedError",
         "UnsupportedDeviceError",
         "UnsupportedError",
@@ -552,6 +553,7 @@ _HOMES = {
     "placement": (
         "Placement",
         "PlacementOption",
+        "PlacementQuestion",
         "PlacementRequest",
     ),
     "pools": (

@@ -1545,6 +1545,8 @@ class ferrum_collected(ctypes.Structure):
     blocks_skipped: int
     # Time taken.
     time_taken_ns: int
+    # The sum of the managers' times in milliseconds, each of them rounded up.
+    time_taken_ms: int
     reserved: Any
 
 class ferrum_placement(ctypes.Structure):

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from . import _abi, _callbacks, _native
 from ._owned import end_beside, in_background
 from ._values import NS_PER_SECOND, nanoseconds
-from .errors import TimeoutError  # noqa: A004
+from .errors import FerrumTimeoutError
 
 if TYPE_CHECKING:
     import asyncio
@@ -176,7 +176,7 @@ async def within(timeout_s: float | None, waiting: Callable[[], Awaitable[None]]
         if not task.done():
             task.cancel()
     if not done:
-        raise TimeoutError(_abi.FERRUM_ERROR_TIMEOUT, f"not done in {timeout_s} s")
+        raise FerrumTimeoutError(_abi.FERRUM_ERROR_TIMEOUT, f"not done in {timeout_s} s")
     task.result()
 
 

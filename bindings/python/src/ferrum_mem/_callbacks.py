@@ -33,7 +33,7 @@ _pressure_functions: dict[int, Callable[[PressureLevel], object]] = {}
 _reclaim_functions: dict[int, Callable[[int], int]] = {}
 _monitor_functions: dict[int, Callable[[Any, int], object]] = {}
 _enqueue_functions: dict[int, Callable[[Callable[[], None]], object]] = {}
-_placement_functions: dict[int, Callable[[int, Any, int], int | None]] = {}
+_placement_functions: dict[int, Callable[[Any, Any, int], int | None]] = {}
 
 # Whether a host function was ever queued: only then the exit has to wait.
 _host_functions_used = False
@@ -150,7 +150,7 @@ def _run_placement(request: Any, options: Any, count: int, chosen: Any, key: int
         return _abi.FERRUM_ERROR_INVALID_STATE
     # The thread is the caller's own: it may be inside a callback already.
     try:
-        answer = function(request[0].size_bytes, options, count)
+        answer = function(request[0], options, count)
         chosen[0] = -1 if answer is None else i32("the chosen index", answer)
     except BaseException as error:
         _report(function, error)
@@ -276,7 +276,7 @@ def forget_monitor(key: int) -> None:
 
 
 def create_placement(
-    name: bytes | None, function: Callable[[int, Any, int], int | None], handle: Any
+    name: bytes | None, function: Callable[[Any, Any, int], int | None], handle: Any
 ) -> int:
     """Makes a strategy that asks the function, and gives its key."""
     key = next(_keys)

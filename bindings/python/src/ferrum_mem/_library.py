@@ -33,6 +33,7 @@ def init(
     host_memory_bytes: int = 0,
     host_memory_forced: bool = False,
     leave_signal_handlers: bool = False,
+    probe_in_process: bool = False,
 ) -> None:
     """Starts the library, or joins it; each call is undone by one shutdown().
 
@@ -48,6 +49,9 @@ def init(
         leave_signal_handlers: add SA_ONSTACK to no handler of a signal. Python's own
             handlers have it; one of an extension module that has not overwrites
             memory of the library.
+        probe_in_process: ask vendors' libraries for devices in this process, not in one
+            of their own: where the system forbids to start programs. A broken driver may
+            then end this process.
 
     Raises:
         InvalidStateError: the library runs with other settings.
@@ -63,6 +67,8 @@ def init(
         config.flags |= _abi.FERRUM_CONFIG_HOST_MEMORY_FORCED
     if leave_signal_handlers:
         config.flags |= _abi.FERRUM_CONFIG_LEAVE_SIGNAL_HANDLERS
+    if probe_in_process:
+        config.flags |= _abi.FERRUM_CONFIG_PROBE_IN_PROCESS
     has_settings = bool(host_devices or host_memory_bytes or config.flags)
     library = _native.library()
     _native.refuse_forked()

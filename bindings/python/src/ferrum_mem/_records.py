@@ -541,6 +541,7 @@ class DefragmentationStats:
         blocks_moved: blocks moved to another address.
         blocks_skipped: blocks that could not be moved: the sum of the reasons below.
         time_taken_ns: time taken.
+        time_taken_ms: the same in milliseconds, rounded up.
         bytes_moved: size, as asked for, of the blocks that were moved.
         pages_emptied: pages that all blocks were moved out of.
         segments_emptied: the same of segments, in pools that take them whole.
@@ -564,6 +565,7 @@ class DefragmentationStats:
     blocks_moved: int
     blocks_skipped: int
     time_taken_ns: int
+    time_taken_ms: int
     bytes_moved: int
     pages_emptied: int
     segments_emptied: int
@@ -587,6 +589,7 @@ class DefragmentationStats:
             blocks_moved=raw.blocks_moved,
             blocks_skipped=raw.blocks_skipped,
             time_taken_ns=raw.time_taken_ns,
+            time_taken_ms=raw.time_taken_ms,
             bytes_moved=raw.bytes_moved,
             pages_emptied=raw.pages_emptied,
             segments_emptied=raw.segments_emptied,

@@ -11,7 +11,7 @@ import operator
 from typing import SupportsIndex
 
 from . import _abi
-from .errors import InvalidAlignmentError, InvalidArgumentError, OverflowError  # noqa: A004
+from .errors import FerrumOverflowError, InvalidAlignmentError, InvalidArgumentError
 
 NS_PER_SECOND = 1_000_000_000
 
@@ -50,7 +50,7 @@ def _integer(name: str, value: SupportsIndex, least: int, most: int) -> int:
             _abi.FERRUM_ERROR_INVALID_ARGUMENT, f"{name} {number} is negative"
         )
     if not least <= number <= most:
-        raise OverflowError(
+        raise FerrumOverflowError(
             _abi.FERRUM_ERROR_OVERFLOW, f"{name} {number} is not from {least} to {most}"
         )
     return number

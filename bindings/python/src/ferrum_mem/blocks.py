@@ -168,9 +168,14 @@ class LivePool(Owned):
     """
 
     def __init__(
-        self, label: str, end: Callable[[int], int], parent: Node, handle: _abi.ferrum_pool
+        self,
+        label: str,
+        end: Callable[[int], int],
+        parent: Node,
+        handle: _abi.ferrum_pool,
+        at_end: Callable[[], None] | None,
     ) -> None:
-        super().__init__(label, end, parent)
+        super().__init__(label, end, parent, at_end)
         self._pool_handle = handle
         self.blocks = LiveBlocks(self, handle)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from . import _abi, _callbacks, _library, _native
@@ -39,6 +40,8 @@ def backends() -> tuple[BackendInfo, ...]:
 class _OpenDevice(Owned):
     # Others may have the device open as well; what they have there is not ours.
     may_force = False
+    # An object was made with the id of a device, opened this, and closes it.
+    has_keeper = False
 
     def __init__(self, label: str, handle: _abi.ferrum_device, node: Node) -> None:
         self.node = node
@@ -57,6 +60,10 @@ class _OpenDevice(Owned):
             while synchronize(self.handle, SLICE_NS) == _abi.FERRUM_ERROR_TIMEOUT:
                 # Between two waits Python looks at Ctrl-C.
                 continue
+
+    def abandon(self) -> None:
+        if not self.has_keeper:
+            super().abandon()
 
     def finish(self, doomed: Iterable[Owned] = ()) -> None:
         others = [owned for owned in doomed if owned is not self]
@@ -82,6 +89,9 @@ def device_id_of(handle: _abi.ferrum_device) -> str | None:
 class Device(DeviceCalls):
     """An open device, for example Device("cpu:0").
 
+    A class that takes a device also takes its id: Pool("cpu:0") opens the device and
+    closes it with the pool, or with the last object that was made on it since.
+
     Several objects may have one device open; the last one closes it. Opening the
     first device starts the library with its defaults, unless init() has.
 
@@ -96,6 +106,8 @@ class Device(DeviceCalls):
         InvalidArgumentError: the id is not of that form, or the context another device's.
         AlreadyExistsError: the device is open on another context.
     """
+
+    _owned: _OpenDevice
 
     def __init__(self, device_id: str, *, native_context: int = 0) -> None:
         text = _native.encode("device_id", device_id)
@@ -248,6 +260,29 @@ class Device(DeviceCalls):
             self._handle, config, lambda needed_bytes: callback(self, needed_bytes)
         )
         return Registration(self, "reclaim callback", registration, forget)
+
+
+@contextlib.contextmanager
+def device_for(device: Device | str) -> Iterator[tuple[Device, Callable[[], None] | None]]:
+    """The device of an object that is made inside of the context, and what is to be called
+    once that object has ended.
+
+    Opens the device if it is given by its id. If the context fails, it is closed again.
+    """
+    if isinstance(device, Device):
+        yield device, None
+        return
+    if not isinstance(device, str):
+        raise TypeError(f'device is a Device or an id such as "cpu:0", not {type(device).__name__}')
+    opened = Device(device)
+    # The record, as what ends an object must not refer to wrappers.
+    record = opened._owned
+    record.has_keeper = True
+    try:
+        yield opened, record.end_quietly
+    except BaseException:
+        record.end_quietly()
+        raise
 
 
 class _Registered(Owned):

@@ -15,7 +15,7 @@ from ._records import (
     ModelInfo,
 )
 from ._values import i32, nanoseconds, u64
-from .devices import Device, Registration
+from .devices import Device, Registration, device_for
 from .ranges import MappedRange, unmap_pages
 from .sleep import Sleeper
 from .streams import Stream, optional_handle
@@ -26,7 +26,8 @@ class ElasticPool(ElasticPoolCalls):
     served first, stands in ferrum_mem.h.
 
     Args:
-        device: where its memory is.
+        device: where its memory is, or the id of that device: then the pool opens and
+            closes it.
         config: settings; None: the defaults of ElasticPoolConfig.
 
     Raises:
@@ -35,25 +36,21 @@ class ElasticPool(ElasticPoolCalls):
         OutOfPhysicalMemoryError: the limit is above what the device has.
     """
 
-    def __init__(self, device: Device, config: ElasticPoolConfig | None = None) -> None:
+    def __init__(self, device: Device | str, config: ElasticPoolConfig | None = None) -> None:
         config = config or ElasticPoolConfig()
         raw = config.to_abi()
         handle = _abi.ferrum_elastic_pool()
-        library = _native.library()
-        _native.check(
-            library.ferrum_elastic_pool_create(
-                device._handle, ctypes.byref(raw), ctypes.byref(handle)
-            )
-        )
-        end = library.ferrum_elastic_pool_destroy
-        self._device = device
         name = f" {config.name!r}" if config.name else ""
-        self._own(
-            Owned(
-                f"ElasticPool{name} on {device.id}", lambda flags: end(handle, flags), device._node
-            ),
-            handle,
-        )
+        with device_for(device) as (device, at_end):
+            library = _native.library()
+            _native.check(
+                library.ferrum_elastic_pool_create(
+                    device._handle, ctypes.byref(raw), ctypes.byref(handle)
+                )
+            )
+            end, label = library.ferrum_elastic_pool_destroy, f"ElasticPool{name} on {device.id}"
+            self._device = device
+            self._own(Owned(label, lambda flags: end(handle, flags), device._node, at_end), handle)
 
     @property
     def device(self) -> Device:

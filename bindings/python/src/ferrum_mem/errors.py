@@ -2,8 +2,9 @@
 
 Every exception is a FerrumError. Where Python has a class for the same thing
 the exception is one of those as well: OutOfMemoryError is a MemoryError,
-InvalidArgumentError and its kin are ValueErrors, TimeoutError is the builtin
-TimeoutError, and so on.
+InvalidArgumentError and its kin are ValueErrors, FerrumTimeoutError is a
+TimeoutError, and so on. No class has the name of a builtin: where the name of a
+status would be one, it begins with Ferrum.
 """
 
 from __future__ import annotations
@@ -164,7 +165,7 @@ class BufferTooSmallError(InvalidArgumentError):
     """The caller's buffer is too small."""
 
 
-class OverflowError(FerrumError, builtins.OverflowError):  # noqa: A001
+class FerrumOverflowError(FerrumError, OverflowError):
     """Arithmetic on the arguments overflows, or a number does not fit its type."""
 
 
@@ -192,7 +193,7 @@ class ViewExistsError(BusyError, BufferError):
     """A memoryview or an array still looks into the memory; nothing has changed."""
 
 
-class TimeoutError(FerrumError, builtins.TimeoutError):  # noqa: A001
+class FerrumTimeoutError(FerrumError, TimeoutError):
     """Not done in time."""
 
 
@@ -293,13 +294,15 @@ class CorruptedError(FerrumError):
 
 
 def _table() -> dict[int, type[FerrumError]]:
-    """FERRUM_ERROR_OUT_OF_MEMORY is OutOfMemoryError, and so on for every row."""
+    """FERRUM_ERROR_OUT_OF_MEMORY is OutOfMemoryError, and so on for every row;
+    FERRUM_ERROR_TIMEOUT is FerrumTimeoutError, as TimeoutError is a builtin."""
     table = {}
     for row in _abi.STATUSES:
         if row.value == _abi.FERRUM_OK:
             continue
         words = row.name.removeprefix("FERRUM_ERROR_").split("_")
-        table[row.value] = globals()["".join(word.capitalize() for word in words) + "Error"]
+        name = "".join(word.capitalize() for word in words) + "Error"
+        table[row.value] = globals()[f"Ferrum{name}" if hasattr(builtins, name) else name]
     return table
 
 

@@ -13,7 +13,7 @@ from ._enums import BufferPlace, DType
 from ._enums_by_hand import BufferLocation, PressureLevel
 from ._owned import Owned, end_beside, ending
 from ._values import u64
-from .devices import Device, Registration
+from .devices import Device, Registration, device_for
 from .errors import InvalidOffsetError
 from .memory import _address_of
 from .memory_config import MemoryConfig, MemoryStats, abi_memory_config, stats_of
@@ -53,7 +53,8 @@ class FallbackManager(FallbackManagerCalls):
     GpuMemoryPool. Safe for use by several threads.
 
     Args:
-        device: of any backend.
+        device: of any backend. One that is given by its id is opened and closed by the
+            manager; so is the host.
         host: where buffers fall back to; None only with settings that forbid that.
         config: settings; None: those of MemoryConfig.
 
@@ -64,7 +65,24 @@ class FallbackManager(FallbackManagerCalls):
     """
 
     def __init__(
-        self, device: Device, host: Device | None = None, config: MemoryConfig | None = None
+        self,
+        device: Device | str,
+        host: Device | str | None = None,
+        config: MemoryConfig | None = None,
+    ) -> None:
+        with device_for(device) as (device, device_end):
+            if host is None:
+                self._make(device, None, config, [device_end])
+                return
+            with device_for(host) as (host, host_end):
+                self._make(device, host, config, [device_end, host_end])
+
+    def _make(
+        self,
+        device: Device,
+        host: Device | None,
+        config: MemoryConfig | None,
+        ends: list[Callable[[], None] | None],
     ) -> None:
         raw, _kept = abi_memory_config(config or MemoryConfig())
         handle = _abi.ferrum_fallback_manager()
@@ -79,11 +97,19 @@ class FallbackManager(FallbackManagerCalls):
         )
         self._device, self._host = device, host
         node = host._node if host is not None else None
+
+        def at_end() -> None:
+            if node is not None:
+                node.remove(owned)
+            for end in ends:
+                if end is not None:
+                    end()
+
         owned = Owned(
             f"FallbackManager on {device.id}",
             lambda flags: library.ferrum_fallback_manager_destroy(handle, flags),
             device._node,
-            lambda: node.remove(owned) if node is not None else None,
+            at_end,
         )
         if node is not None:
             # It hangs on both devices.

@@ -13,7 +13,7 @@ from ._enums import MemoryType
 from ._owned import Owned
 from ._records import DefragmentationStats
 from ._values import alignment, nanoseconds, u32, u64
-from .devices import Device
+from .devices import Device, device_for
 from .errors import InvalidConfigError
 from .memory import Memory
 from .sharing import SharingManager
@@ -45,33 +45,33 @@ class Manager(ManagerCalls, SharingManager):
     """A memory manager of a device: hands out blocks by handle.
 
     Args:
-        device: where its memory is.
+        device: where its memory is, or the id of that device: then the manager opens
+            and closes it.
         config: settings; None: the defaults of ManagerConfig.
 
     Raises:
         InvalidConfigError: the settings contradict each other.
     """
 
-    def __init__(self, device: Device, config: ManagerConfig | None = None) -> None:
+    def __init__(self, device: Device | str, config: ManagerConfig | None = None) -> None:
         handle = _abi.ferrum_manager()
         raw, _kept = _abi_config(config) if config is not None else (None, [])
-        _native.check(
-            _native.library().ferrum_manager_create(
-                device._handle,
-                ctypes.byref(raw) if raw is not None else None,
-                ctypes.byref(handle),
-            )
-        )
-        end = _native.library().ferrum_manager_destroy
-        self._device = device
         settings = config if config is not None else ManagerConfig()
         self._turns = _async.Turns(settings.max_concurrent_transfers)
         # The threads that defragment it now.
         self._moving: set[int] = set()
-        self._own(
-            Owned(f"Manager on {device.id}", lambda flags: end(handle, flags), device._node),
-            handle,
-        )
+        with device_for(device) as (device, at_end):
+            library = _native.library()
+            _native.check(
+                library.ferrum_manager_create(
+                    device._handle,
+                    ctypes.byref(raw) if raw is not None else None,
+                    ctypes.byref(handle),
+                )
+            )
+            end, label = library.ferrum_manager_destroy, f"Manager on {device.id}"
+            self._device = device
+            self._own(Owned(label, lambda flags: end(handle, flags), device._node, at_end), handle)
 
     @property
     def device(self) -> Device:

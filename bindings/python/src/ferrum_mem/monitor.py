@@ -25,6 +25,7 @@ class Collected:
 
     Attributes:
         device: its id.
+        time_taken_ms: the sum of the managers' times, each rounded up to milliseconds.
         error: the class of the first failure; None: there was none.
     """
 
@@ -36,6 +37,7 @@ class Collected:
     blocks_moved: int
     blocks_skipped: int
     time_taken_ns: int
+    time_taken_ms: int
     error: type[Exception] | None
 
 
@@ -198,5 +200,6 @@ def _collected(raw: _abi.ferrum_collected) -> Collected:
         blocks_moved=raw.blocks_moved,
         blocks_skipped=raw.blocks_skipped,
         time_taken_ns=raw.time_taken_ns,
+        time_taken_ms=raw.time_taken_ms,
         error=class_of(raw.status) if raw.status < 0 else None,
     )

@@ -11,18 +11,32 @@ from . import _abi, _callbacks, _library, _native
 from ._enums import MemoryType, PressureProfile
 from ._enums_by_hand import PressureLevel
 from ._owned import Owned, Resource
-from ._values import lifetime, u64
+from ._values import NS_PER_SECOND, lifetime, u64
 from .devices import Device, device_id_of
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlacementRequest:
+class _Wishes:
+    """What PlacementRequest and PlacementQuestion both say."""
+
+    strict: bool = False
+    memory_type: MemoryType = MemoryType.GENERAL
+    alignment_bytes: int = 0
+    critical: bool = False
+    refuse_critical: bool = False
+    expected_lifetime_s: float | None = None
+    profile: PressureProfile = PressureProfile.STANDARD
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacementRequest(_Wishes):
     """What a request asks for beyond its size. The defaults ask for nothing.
 
     Attributes:
         preferred: devices in the order of preference.
         strict: the first of them that can serve the request is chosen, whatever else
             speaks for or against it; otherwise preference adds to the score.
+        memory_type: what the memory is used for.
         alignment_bytes: a power of two; 0: any.
         critical: devices that would have to give up memory first do not count.
         refuse_critical: devices that would come to the level CRITICAL do not count;
@@ -32,13 +46,20 @@ class PlacementRequest:
     """
 
     preferred: Sequence[Device] = ()
-    strict: bool = False
-    memory_type: MemoryType = MemoryType.GENERAL
-    alignment_bytes: int = 0
-    critical: bool = False
-    refuse_critical: bool = False
-    expected_lifetime_s: float | None = None
-    profile: PressureProfile = PressureProfile.STANDARD
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacementQuestion(_Wishes):
+    """A whole request, for a strategy of one's own. What is not described here means
+    the same as in PlacementRequest.
+
+    Attributes:
+        size_bytes: how much memory is asked for.
+        preferred: ids of devices in the order of preference.
+    """
+
+    size_bytes: int
+    preferred: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -63,7 +84,7 @@ class PlacementOption:
     level_after: PressureLevel
 
 
-Chooser = Callable[[int, list[PlacementOption]], "int | None"]
+Chooser = Callable[[PlacementQuestion, list[PlacementOption]], "int | None"]
 
 
 def _array(devices: Sequence[Device]) -> Any:
@@ -93,6 +114,22 @@ def _request(
     return raw
 
 
+def _question(raw: _abi.ferrum_placement_request) -> PlacementQuestion:
+    """The request as the library hands it on. It is valid during that call only."""
+    lifetime_ns = raw.expected_lifetime_ns
+    return PlacementQuestion(
+        size_bytes=raw.size_bytes,
+        preferred=tuple(device_id_of(raw.preferred[i]) or "" for i in range(raw.preferred_count)),
+        strict=bool(raw.flags & _abi.FERRUM_PLACEMENT_STRICT),
+        memory_type=MemoryType(raw.memory_type),
+        alignment_bytes=raw.alignment_bytes,
+        critical=bool(raw.flags & _abi.FERRUM_PLACEMENT_CRITICAL),
+        refuse_critical=bool(raw.flags & _abi.FERRUM_PLACEMENT_REFUSE_CRITICAL),
+        expected_lifetime_s=lifetime_ns / NS_PER_SECOND if lifetime_ns else None,
+        profile=PressureProfile(raw.profile),
+    )
+
+
 def _option(index: int, raw: _abi.ferrum_placement_option) -> PlacementOption:
     return PlacementOption(
         index=index,
@@ -115,9 +152,10 @@ class Placement(Resource):
     Args:
         name: "best_fit", "best_fit_original", "spread", "pack" or "round_robin"; with
             choose, any other name.
-        choose: a strategy of one's own: choose(size_bytes, options) gives the index
-            of an option, or None. An exception there fails the selection with
-            InternalError and goes to sys.unraisablehook.
+        choose: a strategy of one's own: choose(question, options) gives the index
+            of an option, or None; question is the whole request, a PlacementQuestion.
+            An exception there fails the selection with InternalError and goes to
+            sys.unraisablehook.
 
     Raises:
         NotFoundError: no built-in strategy has the name.
@@ -134,7 +172,9 @@ class Placement(Resource):
             asked = choose
             key = _callbacks.create_placement(
                 text,
-                lambda size, raw, count: asked(size, [_option(i, raw[i]) for i in range(count)]),
+                lambda request, raw, count: asked(
+                    _question(request), [_option(i, raw[i]) for i in range(count)]
+                ),
                 handle,
             )
         end = _native.library().ferrum_placement_destroy

@@ -14,7 +14,7 @@ from ._owned import LateEnds, doom
 from ._quick import new_slip, put_slip_back, take_slip
 from ._values import alignment, lifetime, u64
 from .blocks import LivePool, PoolBatch, PoolBlock, address_array, free_together
-from .devices import Device
+from .devices import Device, device_for
 from .errors import InvalidArgumentError
 from .streams import NO_STREAM, Stream, optional_handle
 
@@ -28,7 +28,8 @@ class Pool(PoolCalls):
     """A pool on a device: hands out blocks by address.
 
     Args:
-        device: where its memory is.
+        device: where its memory is, or the id of that device: then the pool opens and
+            closes it.
         config: settings; None: the defaults of PoolConfig.
 
     Raises:
@@ -39,18 +40,14 @@ class Pool(PoolCalls):
 
     _owned: LivePool
 
-    def __init__(self, device: Device, config: PoolConfig | None = None) -> None:
+    def __init__(self, device: Device | str, config: PoolConfig | None = None) -> None:
         handle = _abi.ferrum_pool()
         raw = ctypes.byref(config.to_abi()) if config is not None else None
-        _native.check(
-            _native.library().ferrum_pool_create(device._handle, raw, ctypes.byref(handle))
-        )
-        end = _native.library().ferrum_pool_destroy
-        self._device = device
+        library = _native.library()
+        end = library.ferrum_pool_destroy
         # Numbers of tags, which stay while the pool lives.
         self._tags: dict[str, int] = {}
         name = f" {config.name!r}" if config is not None and config.name else ""
-        label = f"Pool{name} on {device.id}"
         # Graphs that were dropped while they were captured.
         self._late = late = LateEnds()
 
@@ -58,8 +55,11 @@ class Pool(PoolCalls):
             late.call_ended()
             return end(handle, flags)
 
-        self._own(LivePool(label, destroy, device._node, handle), handle)
-        library = _native.library()
+        with device_for(device) as (device, at_end):
+            _native.check(library.ferrum_pool_create(device._handle, raw, ctypes.byref(handle)))
+            self._device = device
+            label = f"Pool{name} on {device.id}"
+            self._own(LivePool(label, destroy, device._node, handle, at_end), handle)
         self._alloc_function = library.without_conversions(library.ferrum_pool_alloc)
         self._argument = _quick.argument(handle)
 

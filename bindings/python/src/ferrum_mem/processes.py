@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from . import _abi, _native
 from ._owned import Resource
 from ._values import i32, u64
+from .devices import Device, device_for
 from .memory import Memory
 from .streams import Event
 
 if TYPE_CHECKING:
-    from .devices import Device
     from .streams import Stream
 
 _HANDLE_BYTES = 64
@@ -83,20 +83,25 @@ class SharedEvent(Event):
 class OpenedEvent(Event):
     """An event that another process has shared, by the handle of its SharedEvent.
 
+    Args:
+        device: the device, or its id: then the event opens and closes it.
+        handle: of the SharedEvent.
+
     Raises:
         InvalidArgumentError: it is gone, or the handle names none.
         InvalidStateError: it is one of this process.
     """
 
-    def __init__(self, device: Device, handle: bytes) -> None:
+    def __init__(self, device: Device | str, handle: bytes) -> None:
         raw, event = _abi.ferrum_shared_event.init(), _abi.ferrum_event()
         raw.handle = _handle_of(handle)
-        _native.check(
-            _native.library().ferrum_event_open(
-                device._handle, ctypes.byref(raw), ctypes.byref(event)
+        with device_for(device) as (device, at_end):
+            _native.check(
+                _native.library().ferrum_event_open(
+                    device._handle, ctypes.byref(raw), ctypes.byref(event)
+                )
             )
-        )
-        self._keep(device, event)
+            self._keep(device, event, at_end)
 
 
 class AdoptedEvent(Event):
@@ -104,21 +109,21 @@ class AdoptedEvent(Event):
     its owner recorded last. close() leaves it alone.
 
     Args:
-        device: the device that waits for it.
+        device: the device that waits for it, or its id: then the event opens and closes
+            it.
         native_handle: in the runtime of the device's vendor, such as a CUevent.
 
     Raises:
         UnsupportedError: a device without such handles.
     """
 
-    def __init__(self, device: Device, native_handle: int) -> None:
-        event = _abi.ferrum_event()
-        _native.check(
-            _native.library().ferrum_event_adopt(
-                device._handle, u64("native_handle", native_handle), ctypes.byref(event)
+    def __init__(self, device: Device | str, native_handle: int) -> None:
+        event, native = _abi.ferrum_event(), u64("native_handle", native_handle)
+        with device_for(device) as (device, at_end):
+            _native.check(
+                _native.library().ferrum_event_adopt(device._handle, native, ctypes.byref(event))
             )
-        )
-        self._keep(device, event)
+            self._keep(device, event, at_end)
 
 
 def _import_pages(manager: Any, raw: Any, count: int, page_bytes: int, tag: str | None) -> Memory:

@@ -10,7 +10,7 @@ from . import _abi, _callbacks, _native
 from ._enums import MemoryType
 from ._owned import Owned
 from ._values import u64
-from .devices import Device
+from .devices import Device, device_for
 from .memory import Memory
 from .processes import ImportingManager
 from .streams import Stream
@@ -173,7 +173,8 @@ class AdoptedStream(Stream):
     has queued there is waited for as well, but is_ready() does not know of it.
 
     Args:
-        device: whose stream it is.
+        device: whose stream it is, or the id of that device: then the stream opens and
+            closes it.
         enqueue: for a host device: called with a function that it has called once, on
             any thread, after what was queued before and before what is queued later. It
             must not call this package.
@@ -182,7 +183,7 @@ class AdoptedStream(Stream):
 
     def __init__(
         self,
-        device: Device,
+        device: Device | str,
         enqueue: Callable[[Callable[[], None]], object] | None = None,
         *,
         native_handle: int = 0,
@@ -190,15 +191,14 @@ class AdoptedStream(Stream):
         foreign = _abi.ferrum_foreign_stream.init()
         foreign.native_handle = u64("native_handle", native_handle)
         handle = _abi.ferrum_stream()
-        forget = _callbacks.adopt_stream(device._handle, foreign, enqueue, handle)
-        end = _native.library().ferrum_stream_destroy
-        self._device = device
-        self._own(
-            Owned(
-                f"adopted stream on {device.id}",
-                lambda flags: end(handle, flags),
-                device._node,
-                at_end=forget,
-            ),
-            handle,
-        )
+        with device_for(device) as (device, close_device):
+            forget = _callbacks.adopt_stream(device._handle, foreign, enqueue, handle)
+            end, label = _native.library().ferrum_stream_destroy, f"adopted stream on {device.id}"
+
+            def at_end() -> None:
+                forget()
+                if close_device is not None:
+                    close_device()
+
+            self._device = device
+            self._own(Owned(label, lambda flags: end(handle, flags), device._node, at_end), handle)

@@ -10,7 +10,7 @@ from . import _abi, _async, _callbacks, _native
 from ._calls import EventCalls, StreamCalls
 from ._owned import Owned, end_beside
 from ._waits import wait
-from .devices import Device
+from .devices import Device, device_for
 from .errors import FerrumError
 
 NO_STREAM = _abi.ferrum_stream()
@@ -32,16 +32,20 @@ def named_handle(stream: Stream | None, device: Device) -> _abi.ferrum_stream:
 
 
 class Stream(StreamCalls):
-    """An ordered queue of work on a device. Its thread starts with its first work."""
+    """An ordered queue of work on a device. Its thread starts with its first work.
 
-    def __init__(self, device: Device) -> None:
+    Args:
+        device: the device, or its id: then the stream opens and closes it.
+    """
+
+    def __init__(self, device: Device | str) -> None:
         handle = _abi.ferrum_stream()
-        _native.check(_native.library().ferrum_stream_create(device._handle, ctypes.byref(handle)))
-        end = _native.library().ferrum_stream_destroy
-        self._device = device
-        self._own(
-            Owned(f"Stream on {device.id}", lambda flags: end(handle, flags), device._node), handle
-        )
+        with device_for(device) as (device, at_end):
+            library = _native.library()
+            _native.check(library.ferrum_stream_create(device._handle, ctypes.byref(handle)))
+            end, label = library.ferrum_stream_destroy, f"Stream on {device.id}"
+            self._device = device
+            self._own(Owned(label, lambda flags: end(handle, flags), device._node, at_end), handle)
 
     @property
     def device(self) -> Device:
@@ -147,10 +151,15 @@ class Event(EventCalls):
         _native.check(_native.library().ferrum_event_record(stream._handle, ctypes.byref(handle)))
         self._keep(stream.device, handle)
 
-    def _keep(self, device: Device, handle: _abi.ferrum_event) -> None:
-        end = _native.library().ferrum_event_destroy
+    def _keep(
+        self,
+        device: Device,
+        handle: _abi.ferrum_event,
+        at_end: Callable[[], None] | None = None,
+    ) -> None:
+        end, label = _native.library().ferrum_event_destroy, f"Event on {device.id}"
         self._device = device
-        self._own(Owned(f"Event on {device.id}", lambda _flags: end(handle), device._node), handle)
+        self._own(Owned(label, lambda _flags: end(handle), device._node, at_end), handle)
 
     async def synchronize_async(self, timeout_s: float | None = None) -> None:
         """As synchronize()."""

@@ -170,7 +170,7 @@ class LeakReportEntry:
     device: str
     handle: int
     address: int
-    bytes: int
+    size_bytes: int
     tag: str
     age_ns: int
     call_site: tuple[str, ...] = ()
@@ -194,7 +194,7 @@ class LeakReport:
                 device=entry["device"],
                 handle=entry["handle"],
                 address=entry["address"],
-                bytes=entry["bytes"],
+                size_bytes=entry["bytes"],
                 tag=entry["tag"],
                 age_ns=entry["age_ns"],
                 call_site=tuple(entry.get("call_site", ())),

@@ -10,7 +10,7 @@ from ._calls import VirtualPoolCalls
 from ._owned import LateEnds, Owned
 from ._records import VirtualPoolConfig
 from ._values import nanoseconds, u64
-from .devices import Device
+from .devices import Device, device_for
 from .ranges import MappedRange, unmap_pages
 from .sleep import Sleeper
 from .streams import Stream, optional_handle
@@ -20,7 +20,8 @@ class VirtualPool(VirtualPoolCalls, Sleeper):
     """Address space that is reserved as a whole, and memory behind it by offset.
 
     Args:
-        device: where its memory is.
+        device: where its memory is, or the id of that device: then the pool opens and
+            closes it.
         config: settings.
 
     Raises:
@@ -30,25 +31,21 @@ class VirtualPool(VirtualPoolCalls, Sleeper):
         OutOfPhysicalMemoryError: the limit is above what the device has.
     """
 
-    def __init__(self, device: Device, config: VirtualPoolConfig) -> None:
+    def __init__(self, device: Device | str, config: VirtualPoolConfig) -> None:
         raw = config.to_abi()
         handle = _abi.ferrum_vpool()
-        library = _native.library()
-        _native.check(
-            library.ferrum_vpool_create(device._handle, ctypes.byref(raw), ctypes.byref(handle))
-        )
-        end = library.ferrum_vpool_destroy
-        self._device = device
         self._own_tag = config.name or ""
         self._dozing = []
         self._late = LateEnds()
         name = f" {config.name!r}" if config.name else ""
-        self._own(
-            Owned(
-                f"VirtualPool{name} on {device.id}", lambda flags: end(handle, flags), device._node
-            ),
-            handle,
-        )
+        with device_for(device) as (device, at_end):
+            library = _native.library()
+            _native.check(
+                library.ferrum_vpool_create(device._handle, ctypes.byref(raw), ctypes.byref(handle))
+            )
+            end, label = library.ferrum_vpool_destroy, f"VirtualPool{name} on {device.id}"
+            self._device = device
+            self._own(Owned(label, lambda flags: end(handle, flags), device._node, at_end), handle)
         self._page_bytes = self.info().page_bytes
 
     def _place(self) -> tuple[Any, ...]:

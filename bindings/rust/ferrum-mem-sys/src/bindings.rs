@@ -2552,7 +2552,9 @@ pub struct ferrum_collected {
     pub blocks_skipped: u64,
     /// Time taken.
     pub time_taken_ns: u64,
-    pub reserved: [u64; 4],
+    /// The sum of the managers' times in milliseconds, each of them rounded up.
+    pub time_taken_ms: u64,
+    pub reserved: [u64; 3],
 }
 
 /// A placement strategy: chooses the device for a request.
@@ -4022,7 +4024,8 @@ const _: () = {
     assert!(offset_of!(ferrum_collected, blocks_moved) == 32);
     assert!(offset_of!(ferrum_collected, blocks_skipped) == 40);
     assert!(offset_of!(ferrum_collected, time_taken_ns) == 48);
-    assert!(offset_of!(ferrum_collected, reserved) == 56);
+    assert!(offset_of!(ferrum_collected, time_taken_ms) == 56);
+    assert!(offset_of!(ferrum_collected, reserved) == 64);
     assert!(size_of::<ferrum_placement>() == 8);
     assert!(align_of::<ferrum_placement>() == 8);
     assert!(offset_of!(ferrum_placement, id) == 0);

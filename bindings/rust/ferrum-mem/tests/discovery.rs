@@ -1,8 +1,8 @@
 //! Discovery and the choice of a backend by memory.
 
 use ferrum_mem::{
-    compute_f16_bytes, compute_f32_bytes, host_info, round_up_power_of_2, size_class, BackendType,
-    ErrorKind, Library,
+    backends_json, compute_f16_bytes, compute_f32_bytes, host_info, round_up_power_of_2, size_class,
+    BackendType, Config, ErrorKind, Library,
 };
 
 #[test]
@@ -48,6 +48,38 @@ fn backends_are_chosen_by_memory() {
     assert!(library.device_can_fit("cpu:0", 1).unwrap());
     assert!(!library.device_can_fit("cpu:0", 1 << 60).unwrap());
     assert!(library.device_can_fit("cpu:0\0", 1).is_err());
+}
+
+/// Set in the process that the test starts: one of its own, for the library reads
+/// the environment when it starts.
+const ALONE: &str = "FERRUM_TEST_PROBE_ALONE";
+
+#[test]
+fn the_process_itself_may_ask_vendors_libraries() {
+    if std::env::var_os(ALONE).is_some() {
+        let misses_helper = |probe_in_process| {
+            let config = Config {
+                probe_in_process,
+                ..Config::default()
+            };
+            let library = Library::start_with(&config).unwrap();
+            let found = backends_json().unwrap();
+            drop(library);
+            found.contains("helper_unavailable")
+        };
+        assert!(misses_helper(false));
+        assert!(!misses_helper(true));
+        return;
+    }
+    let done = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "the_process_itself_may_ask_vendors_libraries"])
+        .env(ALONE, "1")
+        .env("FERRUM_PROBE_HELPER", "/nonexistent/helper")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success(), "{said}");
+    assert!(said.contains("1 passed"), "{said}");
 }
 
 #[test]

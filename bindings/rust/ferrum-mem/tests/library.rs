@@ -450,6 +450,8 @@ fn test_blocks_and_copies() {
         (2 * MIB, 0, 0)
     );
     assert!(done.time_taken > Duration::ZERO);
+    let whole = done.time_taken.as_nanos().div_ceil(1_000_000);
+    assert_eq!(u128::from(done.time_taken_ms), whole);
     here.configure_pool(MemoryType::Tensor, &small()).unwrap();
     assert_eq!(there.statistics().unwrap().live_blocks.current, 1);
 }

@@ -682,6 +682,8 @@ pub struct DefragmentationStats {
     pub blocks_skipped: u64,
     /// Time taken.
     pub time_taken: Duration,
+    /// The same in milliseconds, rounded up.
+    pub time_taken_ms: u64,
     /// Size, as asked for, of the blocks that were moved.
     pub bytes_moved: u64,
     /// Pages that all blocks were moved out of.
@@ -720,6 +722,7 @@ impl From<&sys::ferrum_defragmentation_stats> for DefragmentationStats {
             blocks_moved: raw.blocks_moved,
             blocks_skipped: raw.blocks_skipped,
             time_taken: Duration::from_nanos(raw.time_taken_ns),
+            time_taken_ms: raw.time_taken_ms,
             bytes_moved: raw.bytes_moved,
             pages_emptied: raw.pages_emptied,
             segments_emptied: raw.segments_emptied,
@@ -1398,6 +1401,8 @@ pub struct Collected {
     pub blocks_skipped: u64,
     /// Time taken.
     pub time_taken: Duration,
+    /// The sum of the managers' times in milliseconds, each of them rounded up.
+    pub time_taken_ms: u64,
 }
 
 impl From<&sys::ferrum_collected> for Collected {
@@ -1413,6 +1418,7 @@ impl From<&sys::ferrum_collected> for Collected {
             blocks_moved: raw.blocks_moved,
             blocks_skipped: raw.blocks_skipped,
             time_taken: Duration::from_nanos(raw.time_taken_ns),
+            time_taken_ms: raw.time_taken_ms,
         }
     }
 }

@@ -87,7 +87,7 @@ def jobs() -> None:
     job = dummy.sort(DummyOrder.SIZE)
     progress = job.progress()
     assert (progress.done, progress.total, progress.is_over) == (0, 2, False)
-    with refused(errors.TimeoutError):
+    with refused(errors.FerrumTimeoutError):
         job.wait(0)
     with refused(errors.InvalidStateError):
         job.result()
