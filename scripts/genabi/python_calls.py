@@ -115,7 +115,7 @@ def _method(names: Names, shape: Shape) -> str:
     name, function = method_name(shape), shape.function.name
     if [a.role for a in shape.inputs] == [Role.WAIT]:
         text = f"\n    def {name}(self, timeout_s: float | None = None) -> None:\n{doc}"
-        text += f"        handle, function = self._handle, _native.library().{function}\n"
+        text += f"        handle, function = self._handle, _native.functions().{function}\n"
         return text + "        wait(lambda timeout_ns: function(handle, timeout_ns), timeout_s)\n"
     defaults = {t.words[0]: t.words[1] for t in shape.function.tags if t.name == "default"}
     nones = _nones(shape)
@@ -132,7 +132,7 @@ def _method(names: Names, shape: Shape) -> str:
         told = [arguments.told(a, raw) for a, raw in zip(shape.outputs, raws, strict=True)]
         before += [output.before for output in told]
         values += [output.value for output in told]
-        call = f"_native.library().{function}({', '.join(values)})"
+        call = f"_native.functions().{function}({', '.join(values)})"
         released = next((a.name for a in shape.inputs if a.role is Role.RELEASE), "")
         if released:
             call = f"releasing({released}, lambda *given: {call})"
@@ -157,7 +157,7 @@ def _nones(shape: Shape) -> dict[str, str]:
 def _listed(arguments: Arguments, shape: Shape, values: list[str]) -> tuple[str, list[str]]:
     """The type and the lines of what has a length of its own."""
     (output,) = shape.outputs
-    function = f"_native.library().{shape.function.name}"
+    function = f"_native.functions().{shape.function.name}"
     call = f"lambda *room: {function}({', '.join([*values, '*room'])})"
     if output.role is Role.TEXT:
         reader = "read_json" if shape.name.endswith("_json") else "read_text"

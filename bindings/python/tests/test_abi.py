@@ -112,7 +112,7 @@ def test_what_the_tables_do_not_have_is_not_there():
     with pytest.raises(AttributeError, match="ferrum_nothing"):
         getattr(_abi, "ferrum_" + "nothing")
     with pytest.raises(AttributeError, match="ferrum_nothing"):
-        getattr(_native.library(), "ferrum_" + "nothing")
+        getattr(_native.functions(), "ferrum_" + "nothing")
 
 
 def test_threads_make_one_type():

@@ -283,7 +283,7 @@ def test_a_free_that_fails_leaves_the_block_live(pool):
 
     block = pool.alloc(100)
     free = (pool._handle, block.address, fm.streams.NO_STREAM)
-    assert _native.library().ferrum_pool_free(*free) == 0
+    assert _native.functions().ferrum_pool_free(*free) == 0
     for _ in range(2):
         with pytest.raises(fm.DoubleFreeError):
             block.free()

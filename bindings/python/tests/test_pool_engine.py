@@ -104,7 +104,7 @@ def test_a_batch_underneath_that_fails_changes_nothing(pool):
     from ferrum_mem import _native
 
     blocks = [pool.alloc(100) for _ in range(3)]
-    library = _native.library()
+    library = _native.functions()
     free = (pool._handle, blocks[1].address, fm.streams.NO_STREAM)
     assert library.ferrum_pool_free(*free) == 0
     with pytest.raises(fm.DoubleFreeError):

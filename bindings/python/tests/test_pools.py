@@ -38,7 +38,7 @@ def test_a_double_free_underneath_is_reported(pool):
     from ferrum_mem import _native
 
     block = pool.alloc(10)
-    library = _native.library()
+    library = _native.functions()
     free = (pool._handle, block.address, fm.streams.NO_STREAM)
     assert library.ferrum_pool_free(*free) == 0
     with pytest.raises(fm.DoubleFreeError):

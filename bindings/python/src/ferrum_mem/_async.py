@@ -122,14 +122,14 @@ class Mark:
         # The library counts the call of the mark as work until it has returned; this is
         # passed when it has.
         self._fence = _abi.ferrum_event()
-        _native.library().ferrum_event_record(stream, ctypes.byref(self._fence))
+        _native.functions().ferrum_event_record(stream, ctypes.byref(self._fence))
 
     async def wait(self) -> None:
         """Waits, and raises the first failure of the stream's work. When further work
         was queued meanwhile that may be left to the next who asks."""
         import asyncio
 
-        library = _native.library()
+        library = _native.functions()
         try:
             await self._reached
             await self._settled()
@@ -146,7 +146,7 @@ class Mark:
         import asyncio
 
         ready = ctypes.c_uint32()
-        is_ready = _native.library().ferrum_event_is_ready
+        is_ready = _native.functions().ferrum_event_is_ready
         # An event that could not be recorded is refused here, and is not waited for.
         while is_ready(self._fence, ctypes.byref(ready)) == _abi.FERRUM_OK and not ready.value:
             await asyncio.sleep(0)
@@ -154,7 +154,7 @@ class Mark:
 
 async def drained(stream: Any) -> None:
     """Waits until the work of a stream is done that is queued now."""
-    status = _native.library().ferrum_stream_synchronize(stream, 0)
+    status = _native.functions().ferrum_stream_synchronize(stream, 0)
     if status != _abi.FERRUM_ERROR_TIMEOUT:
         _native.check(status)
         return

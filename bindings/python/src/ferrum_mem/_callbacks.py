@@ -188,7 +188,7 @@ def queue_host_function(stream: Any, function: HostFunction) -> None:
     _host_functions_used = True
     key = next(_keys)
     _host_functions[key] = function
-    status = _native.library().ferrum_stream_host_function(stream, _host_trampoline, key)
+    status = _native.functions().ferrum_stream_host_function(stream, _host_trampoline, key)
     if status < 0:
         error = _native.error_of(status)
         _host_functions.pop(key, None)
@@ -205,7 +205,7 @@ def add_pressure(
     key = next(_keys)
     registration = _abi.ferrum_registration()
     _pressure_functions[key] = function
-    add = add or _native.library().ferrum_device_pressure_callback_add
+    add = add or _native.functions().ferrum_device_pressure_callback_add
     status = add(watched, _pressure_trampoline, key, ctypes.byref(registration))
     if status < 0:
         error = _native.error_of(status)
@@ -221,7 +221,7 @@ def add_reclaim(
     key = next(_keys)
     registration = _abi.ferrum_registration()
     _reclaim_functions[key] = function
-    status = _native.library().ferrum_device_reclaim_callback_add(
+    status = _native.functions().ferrum_device_reclaim_callback_add(
         device, ctypes.byref(config), _reclaim_trampoline, key, ctypes.byref(registration)
     )
     if status < 0:
@@ -241,7 +241,7 @@ def add_model_reclaim(
     key = next(_keys)
     registration = _abi.ferrum_registration()
     _reclaim_functions[key] = function
-    status = _native.library().ferrum_elastic_pool_reclaim_callback_add(
+    status = _native.functions().ferrum_elastic_pool_reclaim_callback_add(
         pool,
         model,
         ctypes.byref(config),
@@ -262,7 +262,7 @@ def set_monitor(monitor: Any, former: int, function: Callable[[Any, int], object
     if function is not None:
         _monitor_functions[key] = function
     trampoline = _monitor_trampoline if function is not None else _abi.ferrum_monitor_fn()
-    status = _native.library().ferrum_monitor_set_callback(monitor, trampoline, key)
+    status = _native.functions().ferrum_monitor_set_callback(monitor, trampoline, key)
     if status < 0:
         error = _native.error_of(status)
         forget_monitor(key)
@@ -281,7 +281,7 @@ def create_placement(
     """Makes a strategy that asks the function, and gives its key."""
     key = next(_keys)
     _placement_functions[key] = function
-    status = _native.library().ferrum_placement_create_own(
+    status = _native.functions().ferrum_placement_create_own(
         name, _placement_trampoline, key, ctypes.byref(handle)
     )
     if status < 0:
@@ -303,7 +303,7 @@ def adopt_stream(
         _enqueue_functions[key] = function
         foreign.enqueue = _enqueue_trampoline
         foreign.user_data = key
-    status = _native.library().ferrum_stream_adopt(
+    status = _native.functions().ferrum_stream_adopt(
         device, ctypes.byref(foreign), ctypes.byref(handle)
     )
     if status < 0:
@@ -341,7 +341,7 @@ def set_log_callback(callback: LogFunction | None, minimum_level: LogLevel = Log
     # be held meanwhile: the library waits for a running call, which may set one too.
     replaced = list(_log_keys_set)
     trampoline = _log_trampoline if callback is not None else _abi.ferrum_log_fn()
-    status = _native.library().ferrum_log_set_callback(level, trampoline, key)
+    status = _native.functions().ferrum_log_set_callback(level, trampoline, key)
     if status < 0:
         error = _native.error_of(status)
         _log_functions.pop(key, None)

@@ -44,7 +44,7 @@ class DeviceCalls(Resource):
             InvalidStateError: when streams are capturing, which cannot be waited for, and the
                 others have run dry.
         """
-        handle, function = self._handle, _native.library().ferrum_device_synchronize
+        handle, function = self._handle, _native.functions().ferrum_device_synchronize
         wait(lambda timeout_ns: function(handle, timeout_ns), timeout_s)
 
     def set_limit(self, limit_bytes: int | None) -> None:
@@ -53,7 +53,7 @@ class DeviceCalls(Resource):
         stays, and no more is taken until it fits again.
         """
         _native.check(
-            _native.library().ferrum_device_set_limit(
+            _native.functions().ferrum_device_set_limit(
                 self._handle, 0 if limit_bytes is None else u64("limit_bytes", limit_bytes)
             )
         )
@@ -68,7 +68,7 @@ class DeviceCalls(Resource):
         """
         raw = ctypes.c_double()
         _native.check(
-            _native.library().ferrum_device_measure_bandwidth(self._handle, ctypes.byref(raw))
+            _native.functions().ferrum_device_measure_bandwidth(self._handle, ctypes.byref(raw))
         )
         return raw.value
 
@@ -78,7 +78,7 @@ class DeviceCalls(Resource):
 
         raw = _abi.ferrum_statistics.init()
         _native.check(
-            _native.library().ferrum_device_get_statistics(self._handle, ctypes.byref(raw))
+            _native.functions().ferrum_device_get_statistics(self._handle, ctypes.byref(raw))
         )
         return Statistics.from_abi(raw)
 
@@ -95,7 +95,7 @@ class DeviceCalls(Resource):
             UnsupportedError: where the one does not reach the other's memory.
             InvalidArgumentError: for the device itself.
         """
-        _native.check(_native.library().ferrum_device_grant_peer(self._handle, peer._handle))
+        _native.check(_native.functions().ferrum_device_grant_peer(self._handle, peer._handle))
 
 
 class StreamCalls(Resource):
@@ -104,7 +104,7 @@ class StreamCalls(Resource):
     def is_ready(self) -> bool:
         """Says without waiting whether all work queued so far is done or not."""
         raw = ctypes.c_uint32()
-        _native.check(_native.library().ferrum_stream_is_ready(self._handle, ctypes.byref(raw)))
+        _native.check(_native.functions().ferrum_stream_is_ready(self._handle, ctypes.byref(raw)))
         return bool(raw.value)
 
     def wait_event(self, event: Event) -> None:
@@ -114,7 +114,7 @@ class StreamCalls(Resource):
         Raises:
             UnsupportedError: for an event of another backend.
         """
-        _native.check(_native.library().ferrum_stream_wait_event(self._handle, event._handle))
+        _native.check(_native.functions().ferrum_stream_wait_event(self._handle, event._handle))
 
 
 class EventCalls(Resource):
@@ -123,7 +123,7 @@ class EventCalls(Resource):
     def is_ready(self) -> bool:
         """Says without waiting whether the event's point has been passed or not."""
         raw = ctypes.c_uint32()
-        _native.check(_native.library().ferrum_event_is_ready(self._handle, ctypes.byref(raw)))
+        _native.check(_native.functions().ferrum_event_is_ready(self._handle, ctypes.byref(raw)))
         return bool(raw.value)
 
     def synchronize(self, timeout_s: float | None = None) -> None:
@@ -137,7 +137,7 @@ class EventCalls(Resource):
         Raises:
             TimeoutError: when it takes longer.
         """
-        handle, function = self._handle, _native.library().ferrum_event_synchronize
+        handle, function = self._handle, _native.functions().ferrum_event_synchronize
         wait(lambda timeout_ns: function(handle, timeout_ns), timeout_s)
 
 
@@ -152,7 +152,7 @@ class PoolCalls(Resource):
             CorruptedError: for the first damage; all of it is in the log. A pool that does not
                 debug is not looked at.
         """
-        _native.check(_native.library().ferrum_pool_check(self._handle))
+        _native.check(_native.functions().ferrum_pool_check(self._handle))
 
     def trim(self, keep_bytes: int = 0) -> int:
         """Takes back what thread caches keep, and gives segments that hold no live block back to
@@ -164,7 +164,7 @@ class PoolCalls(Resource):
         """
         raw = ctypes.c_uint64()
         _native.check(
-            _native.library().ferrum_pool_trim(
+            _native.functions().ferrum_pool_trim(
                 self._handle, u64("keep_bytes", keep_bytes), ctypes.byref(raw)
             )
         )
@@ -175,7 +175,7 @@ class PoolCalls(Resource):
         releases what is cached; what is live stays.
         """
         _native.check(
-            _native.library().ferrum_pool_set_limit(
+            _native.functions().ferrum_pool_set_limit(
                 self._handle, 0 if max_size_bytes is None else u64("max_size_bytes", max_size_bytes)
             )
         )
@@ -183,7 +183,7 @@ class PoolCalls(Resource):
     def set_min_held(self, min_held_bytes: int) -> None:
         """Changes min_held_bytes of the pool's settings."""
         _native.check(
-            _native.library().ferrum_pool_set_min_held(
+            _native.functions().ferrum_pool_set_min_held(
                 self._handle, u64("min_held_bytes", min_held_bytes)
             )
         )
@@ -193,7 +193,7 @@ class PoolCalls(Resource):
         it and holds no block. None: never.
         """
         _native.check(
-            _native.library().ferrum_pool_set_release_threshold(
+            _native.functions().ferrum_pool_set_release_threshold(
                 self._handle,
                 2**64 - 1
                 if release_threshold_bytes is None
@@ -206,7 +206,7 @@ class PoolCalls(Resource):
         from ._records import PoolInfo
 
         raw = _abi.ferrum_pool_info.init()
-        _native.check(_native.library().ferrum_pool_get_info(self._handle, ctypes.byref(raw)))
+        _native.check(_native.functions().ferrum_pool_get_info(self._handle, ctypes.byref(raw)))
         return PoolInfo.from_abi(raw)
 
     def statistics(self) -> Statistics:
@@ -214,7 +214,9 @@ class PoolCalls(Resource):
         from ._records import Statistics
 
         raw = _abi.ferrum_statistics.init()
-        _native.check(_native.library().ferrum_pool_get_statistics(self._handle, ctypes.byref(raw)))
+        _native.check(
+            _native.functions().ferrum_pool_get_statistics(self._handle, ctypes.byref(raw))
+        )
         return Statistics.from_abi(raw)
 
 
@@ -227,7 +229,7 @@ class ManagerCalls(Resource):
         settings.
         """
         _native.check(
-            _native.library().ferrum_manager_configure_pool(
+            _native.functions().ferrum_manager_configure_pool(
                 self._handle, i32("memory_type", memory_type), ctypes.byref(config.to_abi())
             )
         )
@@ -238,7 +240,7 @@ class ManagerCalls(Resource):
 
         raw = _abi.ferrum_statistics.init()
         _native.check(
-            _native.library().ferrum_manager_get_statistics(self._handle, ctypes.byref(raw))
+            _native.functions().ferrum_manager_get_statistics(self._handle, ctypes.byref(raw))
         )
         return Statistics.from_abi(raw)
 
@@ -256,7 +258,7 @@ class MemoryCalls(Resource):
             ResourceExhaustedError: for a block that is pinned 2^32 - 1 times.
         """
         raw = ctypes.c_uint64()
-        _native.check(_native.library().ferrum_memory_pin(self._handle, ctypes.byref(raw)))
+        _native.check(_native.functions().ferrum_memory_pin(self._handle, ctypes.byref(raw)))
         return raw.value
 
     def unpin(self) -> None:
@@ -265,7 +267,7 @@ class MemoryCalls(Resource):
         Raises:
             InvalidStateError: for a block that is not pinned.
         """
-        _native.check(_native.library().ferrum_memory_unpin(self._handle))
+        _native.check(_native.functions().ferrum_memory_unpin(self._handle))
 
     def prefetch(self, target: Device, stream: Stream | None = None) -> None:
         """Queues that a block is brought near a device before it is used there, and returns. The
@@ -281,7 +283,7 @@ class MemoryCalls(Resource):
             UnsupportedError: for a device that the block cannot be brought to.
         """
         _native.check(
-            _native.library().ferrum_memory_prefetch(
+            _native.functions().ferrum_memory_prefetch(
                 self._handle,
                 target._handle,
                 _abi.ferrum_stream() if stream is None else stream._handle,
@@ -299,7 +301,7 @@ class MemoryCalls(Resource):
             InvalidArgumentError: for what is no hint.
         """
         _native.check(
-            _native.library().ferrum_memory_set_usage_hint(self._handle, i32("hint", hint))
+            _native.functions().ferrum_memory_set_usage_hint(self._handle, i32("hint", hint))
         )
 
     def usage_hints(self) -> UsageHints:
@@ -308,7 +310,7 @@ class MemoryCalls(Resource):
 
         raw = _abi.ferrum_usage_hints.init()
         _native.check(
-            _native.library().ferrum_memory_get_usage_hints(self._handle, ctypes.byref(raw))
+            _native.functions().ferrum_memory_get_usage_hints(self._handle, ctypes.byref(raw))
         )
         return UsageHints.from_abi(raw)
 
@@ -335,7 +337,7 @@ class VirtualPoolCalls(Resource):
                 sleep or woken.
         """
         _native.check(
-            _native.library().ferrum_vpool_record_stream(
+            _native.functions().ferrum_vpool_record_stream(
                 self._handle,
                 u64("offset_bytes", offset_bytes),
                 u64("size_bytes", size_bytes),
@@ -349,7 +351,7 @@ class VirtualPoolCalls(Resource):
         """
         raw = ctypes.c_uint32()
         _native.check(
-            _native.library().ferrum_vpool_is_mapped(
+            _native.functions().ferrum_vpool_is_mapped(
                 self._handle,
                 u64("offset_bytes", offset_bytes),
                 u64("size_bytes", size_bytes),
@@ -363,7 +365,7 @@ class VirtualPoolCalls(Resource):
         from ._records import VirtualPoolInfo
 
         raw = _abi.ferrum_vpool_info.init()
-        _native.check(_native.library().ferrum_vpool_get_info(self._handle, ctypes.byref(raw)))
+        _native.check(_native.functions().ferrum_vpool_get_info(self._handle, ctypes.byref(raw)))
         return VirtualPoolInfo.from_abi(raw)
 
     def statistics(self) -> Statistics:
@@ -372,7 +374,7 @@ class VirtualPoolCalls(Resource):
 
         raw = _abi.ferrum_statistics.init()
         _native.check(
-            _native.library().ferrum_vpool_get_statistics(self._handle, ctypes.byref(raw))
+            _native.functions().ferrum_vpool_get_statistics(self._handle, ctypes.byref(raw))
         )
         return Statistics.from_abi(raw)
 
@@ -384,7 +386,7 @@ class VirtualPoolCalls(Resource):
         from ._records import CompactReport
 
         raw = _abi.ferrum_compact_report.init()
-        _native.check(_native.library().ferrum_vpool_compact(self._handle, ctypes.byref(raw)))
+        _native.check(_native.functions().ferrum_vpool_compact(self._handle, ctypes.byref(raw)))
         return CompactReport.from_abi(raw)
 
     def trim(self, keep_bytes: int = 0) -> int:
@@ -396,7 +398,7 @@ class VirtualPoolCalls(Resource):
         """
         raw = ctypes.c_uint64()
         _native.check(
-            _native.library().ferrum_vpool_trim(
+            _native.functions().ferrum_vpool_trim(
                 self._handle, u64("keep_bytes", keep_bytes), ctypes.byref(raw)
             )
         )
@@ -411,7 +413,7 @@ class VirtualPoolCalls(Resource):
             OutOfPhysicalMemoryError: for more than the device has.
         """
         _native.check(
-            _native.library().ferrum_vpool_set_limit(
+            _native.functions().ferrum_vpool_set_limit(
                 self._handle, 0 if limit_bytes is None else u64("limit_bytes", limit_bytes)
             )
         )
@@ -427,18 +429,18 @@ class VirtualPoolCalls(Resource):
         Raises:
             TimeoutError: when it takes longer.
         """
-        handle, function = self._handle, _native.library().ferrum_vpool_synchronize
+        handle, function = self._handle, _native.functions().ferrum_vpool_synchronize
         wait(lambda timeout_ns: function(handle, timeout_ns), timeout_s)
 
     def pause(self) -> None:
         """Has the pool's worker make no more pages ready, until VirtualPool.resume(). What it is
         at, it has ended when the call returns.
         """
-        _native.check(_native.library().ferrum_vpool_pause(self._handle))
+        _native.check(_native.functions().ferrum_vpool_pause(self._handle))
 
     def resume(self) -> None:
         """Ends a VirtualPool.pause()."""
-        _native.check(_native.library().ferrum_vpool_resume(self._handle))
+        _native.check(_native.functions().ferrum_vpool_resume(self._handle))
 
     def export(self, offset_bytes: int, size_bytes: int) -> list[int]:
         """Gives a file descriptor for each page of a range of a virtual pool with
@@ -459,7 +461,7 @@ class VirtualPoolCalls(Resource):
         """
         return _native.read_array(
             ctypes.c_int32,
-            lambda *room: _native.library().ferrum_vpool_export(
+            lambda *room: _native.functions().ferrum_vpool_export(
                 self._handle,
                 u64("offset_bytes", offset_bytes),
                 u64("size_bytes", size_bytes),
@@ -477,7 +479,7 @@ class ElasticPoolCalls(Resource):
 
         raw = _abi.ferrum_elastic_pool_info.init()
         _native.check(
-            _native.library().ferrum_elastic_pool_get_info(self._handle, ctypes.byref(raw))
+            _native.functions().ferrum_elastic_pool_get_info(self._handle, ctypes.byref(raw))
         )
         return ElasticPoolInfo.from_abi(raw)
 
@@ -487,7 +489,7 @@ class ElasticPoolCalls(Resource):
 
         raw = _abi.ferrum_statistics.init()
         _native.check(
-            _native.library().ferrum_elastic_pool_get_statistics(self._handle, ctypes.byref(raw))
+            _native.functions().ferrum_elastic_pool_get_statistics(self._handle, ctypes.byref(raw))
         )
         return Statistics.from_abi(raw)
 
@@ -503,7 +505,7 @@ class ElasticPoolCalls(Resource):
             OutOfPhysicalMemoryError: for more than the device has.
         """
         _native.check(
-            _native.library().ferrum_elastic_pool_set_limit(
+            _native.functions().ferrum_elastic_pool_set_limit(
                 self._handle, 0 if limit_bytes is None else u64("limit_bytes", limit_bytes)
             )
         )
@@ -514,7 +516,7 @@ class ElasticPoolCalls(Resource):
 
         raw = _abi.ferrum_compact_report.init()
         _native.check(
-            _native.library().ferrum_elastic_pool_compact(self._handle, ctypes.byref(raw))
+            _native.functions().ferrum_elastic_pool_compact(self._handle, ctypes.byref(raw))
         )
         return CompactReport.from_abi(raw)
 
@@ -522,7 +524,7 @@ class ElasticPoolCalls(Resource):
         """As VirtualPool.trim()."""
         raw = ctypes.c_uint64()
         _native.check(
-            _native.library().ferrum_elastic_pool_trim(
+            _native.functions().ferrum_elastic_pool_trim(
                 self._handle, u64("keep_bytes", keep_bytes), ctypes.byref(raw)
             )
         )
@@ -533,16 +535,16 @@ class ElasticPoolCalls(Resource):
 
         In the main thread a long wait is done in slices, so that Ctrl-C ends it.
         """
-        handle, function = self._handle, _native.library().ferrum_elastic_pool_synchronize
+        handle, function = self._handle, _native.functions().ferrum_elastic_pool_synchronize
         wait(lambda timeout_ns: function(handle, timeout_ns), timeout_s)
 
     def pause(self) -> None:
         """As VirtualPool.pause()."""
-        _native.check(_native.library().ferrum_elastic_pool_pause(self._handle))
+        _native.check(_native.functions().ferrum_elastic_pool_pause(self._handle))
 
     def resume(self) -> None:
         """Ends a ElasticPool.pause()."""
-        _native.check(_native.library().ferrum_elastic_pool_resume(self._handle))
+        _native.check(_native.functions().ferrum_elastic_pool_resume(self._handle))
 
 
 class MonitorCalls(Resource):
@@ -556,7 +558,7 @@ class MonitorCalls(Resource):
         Raises:
             AlreadyExistsError: for one that is registered.
         """
-        _native.check(_native.library().ferrum_monitor_register(self._handle, manager._handle))
+        _native.check(_native.functions().ferrum_monitor_register(self._handle, manager._handle))
 
     def pressure(self, *, max_age_s: float = 0.0) -> MonitorPressure:
         """Gives the pressure of all devices together.
@@ -568,7 +570,7 @@ class MonitorCalls(Resource):
 
         raw = _abi.ferrum_monitor_pressure.init()
         _native.check(
-            _native.library().ferrum_monitor_get_pressure(
+            _native.functions().ferrum_monitor_get_pressure(
                 self._handle, nanoseconds("max_age_s", max_age_s), ctypes.byref(raw)
             )
         )
@@ -580,7 +582,7 @@ class GenericPoolCalls(Resource):
 
     def record_cpu_fallback(self) -> None:
         """Counts a request that the caller has served on the host."""
-        _native.check(_native.library().ferrum_generic_pool_record_cpu_fallback(self._handle))
+        _native.check(_native.functions().ferrum_generic_pool_record_cpu_fallback(self._handle))
 
 
 class FallbackManagerCalls(Resource):
@@ -592,7 +594,7 @@ class FallbackManagerCalls(Resource):
 
         raw = _abi.ferrum_fallback_stats.init()
         _native.check(
-            _native.library().ferrum_fallback_manager_get_fallback_stats(
+            _native.functions().ferrum_fallback_manager_get_fallback_stats(
                 self._handle, ctypes.byref(raw)
             )
         )
@@ -602,7 +604,9 @@ class FallbackManagerCalls(Resource):
         """The level of the device by PressureProfile.EARLY, of this moment."""
         raw = _abi.ferrum_pressure_level()
         _native.check(
-            _native.library().ferrum_fallback_manager_get_pressure(self._handle, ctypes.byref(raw))
+            _native.functions().ferrum_fallback_manager_get_pressure(
+                self._handle, ctypes.byref(raw)
+            )
         )
         return PressureLevel(raw.value)
 
@@ -610,7 +614,7 @@ class FallbackManagerCalls(Resource):
         """Empties the buckets. The memory is ready for buffers of any size, and may still be held
         from the device.
         """
-        _native.check(_native.library().ferrum_fallback_manager_clear_pool(self._handle))
+        _native.check(_native.functions().ferrum_fallback_manager_clear_pool(self._handle))
 
     def shrink(self) -> int:
         """Empties the buckets and gives what holds no buffer back, on both sides.
@@ -620,7 +624,7 @@ class FallbackManagerCalls(Resource):
         """
         raw = ctypes.c_uint64()
         _native.check(
-            _native.library().ferrum_fallback_manager_shrink(self._handle, ctypes.byref(raw))
+            _native.functions().ferrum_fallback_manager_shrink(self._handle, ctypes.byref(raw))
         )
         return raw.value
 
@@ -634,7 +638,7 @@ class FallbackManagerCalls(Resource):
         """
         raw = ctypes.c_uint64()
         _native.check(
-            _native.library().ferrum_fallback_manager_return_buffers(
+            _native.functions().ferrum_fallback_manager_return_buffers(
                 self._handle, ctypes.byref(raw)
             )
         )
@@ -646,7 +650,7 @@ class FallbackManagerCalls(Resource):
         storage that is none.
         """
         _native.check(
-            _native.library().ferrum_fallback_manager_release(
+            _native.functions().ferrum_fallback_manager_release(
                 self._handle,
                 i32("location", location),
                 u64("address", address),
@@ -662,7 +666,7 @@ class FallbackBufferCalls(Resource):
         """Gives where a buffer is on that side. InvalidStateError: it is on the other."""
         raw = ctypes.c_uint64()
         _native.check(
-            _native.library().ferrum_fallback_buffer_get_address(
+            _native.functions().ferrum_fallback_buffer_get_address(
                 self._handle, i32("location", location), ctypes.byref(raw)
             )
         )
@@ -670,4 +674,4 @@ class FallbackBufferCalls(Resource):
 
     def unpin(self) -> None:
         """Ends one FallbackBuffer.pin(). InvalidStateError: there is none."""
-        _native.check(_native.library().ferrum_fallback_buffer_unpin(self._handle))
+        _native.check(_native.functions().ferrum_fallback_buffer_unpin(self._handle))

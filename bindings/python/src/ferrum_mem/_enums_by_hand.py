@@ -49,10 +49,10 @@ class BackendType(enum.IntEnum):
     @property
     def backend(self) -> str:
         """The name in device ids, for example "cuda"."""
-        return _constant(_native.library().ferrum_backend_name(self))
+        return _constant(_native.functions().ferrum_backend_name(self))
 
     def __str__(self) -> str:
-        return _constant(_native.library().ferrum_backend_display_name(self))
+        return _constant(_native.functions().ferrum_backend_display_name(self))
 
 
 def _constant(text: bytes | None) -> str:

@@ -70,7 +70,7 @@ def init(
     if probe_in_process:
         config.flags |= _abi.FERRUM_CONFIG_PROBE_IN_PROCESS
     has_settings = bool(host_devices or host_memory_bytes or config.flags)
-    library = _native.library()
+    library = _native.functions()
     _native.refuse_forked()
     with _lock:
         _native.check(library.ferrum_init(ctypes.byref(config) if has_settings else None))
@@ -90,7 +90,7 @@ def ensure_started() -> None:
     _native.refuse_forked()
     with _lock:
         if not _starts:
-            _native.check(_native.library().ferrum_init(None))
+            _native.check(_native.functions().ferrum_init(None))
             _starts += 1
             _started_by_itself = True
 
@@ -108,7 +108,7 @@ def shutdown(*, force: bool = False) -> None:
         NotInitializedError: there is no init() to undo.
     """
     global _starts, _started_by_itself
-    library = _native.library()
+    library = _native.functions()
     _native.refuse_forked()
     with _lock:
         if not _starts:
@@ -138,14 +138,14 @@ def _everything() -> list[Owned]:
 
 def _is_running() -> bool:
     length = ctypes.c_size_t()
-    status = _native.library().ferrum_snapshot_json(None, 0, ctypes.byref(length))
+    status = _native.functions().ferrum_snapshot_json(None, 0, ctypes.byref(length))
     return status != _abi.FERRUM_ERROR_NOT_INITIALIZED
 
 
 def snapshot() -> dict[str, Any]:
     """All books of the library; the header says what is in it."""
     ensure_started()
-    books: dict[str, Any] = _native.read_json(_native.library().ferrum_snapshot_json)
+    books: dict[str, Any] = _native.read_json(_native.functions().ferrum_snapshot_json)
     return books
 
 
@@ -154,23 +154,23 @@ def leak_report() -> LeakReport:
     # Records take long to import, and many programs ask for none.
     from .types import LeakReport
 
-    return LeakReport.from_json(_native.read_json(_native.library().ferrum_leak_report_json))
+    return LeakReport.from_json(_native.read_json(_native.functions().ferrum_leak_report_json))
 
 
 def abi_version() -> int:
     """Version of the binary interface of the loaded library."""
-    return _native.library().ferrum_abi_version()
+    return _native.functions().ferrum_abi_version()
 
 
 def library_version() -> str:
     """Version of the loaded library, for example "0.1.0"."""
-    text = _native.library().ferrum_version_string()
+    text = _native.functions().ferrum_version_string()
     return text.decode() if text else ""
 
 
 def status_name(status: int) -> str:
     """Name of a status, for example "FERRUM_ERROR_BUSY"."""
-    text = _native.library().ferrum_status_name(status)
+    text = _native.functions().ferrum_status_name(status)
     return text.decode() if text else ""
 
 
@@ -189,7 +189,7 @@ def _at_exit() -> None:
     """
     if not _native.is_loaded() or _native.is_forked():
         return
-    library = _native.library()
+    library = _native.functions()
     if _callbacks.has_log_callback():
         library.ferrum_log_set_callback(_abi.FERRUM_LOG_ERROR, _abi.ferrum_log_fn(), None)
     for opened in list(opens.below):

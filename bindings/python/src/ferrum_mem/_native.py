@@ -23,7 +23,7 @@ _owner_pid = 0
 callback_threads: set[int] = set()
 
 
-def library() -> _abi.Functions:
+def functions() -> _abi.Functions:
     """The functions of the library, which is loaded at the first call."""
     if _functions is None:
         _load()
@@ -70,7 +70,7 @@ def check(status: int) -> None:
 def error_of(status: int) -> FerrumError:
     """The exception of a call of this thread that has just failed."""
     info = _abi.ferrum_error_info.init()
-    library().ferrum_last_error(ctypes.byref(info))
+    functions().ferrum_last_error(ctypes.byref(info))
     if info.status != status:
         # A finaliser that ran in between has failed as well: its detail is not ours.
         return class_of(status)(status, status_text(status))
@@ -87,7 +87,7 @@ def error_of(status: int) -> FerrumError:
 
 
 def status_text(status: int) -> str:
-    text = library().ferrum_status_text(status)
+    text = functions().ferrum_status_text(status)
     return text.decode() if text else ""
 
 

@@ -77,7 +77,7 @@ class LiveBlocks(Owned):
     """
 
     def __init__(self, pool: LivePool, handle: _abi.ferrum_pool) -> None:
-        library = _native.library()
+        library = _native.functions()
         self.addresses: set[int] = set()
         self.pool_free = library.without_conversions(library.ferrum_pool_free)
         self.pool_argument = _quick.argument(handle)
@@ -229,7 +229,7 @@ class _LiveBlock(_StreamOwned):
         return status
 
     def _free_on(self, stream: _abi.ferrum_stream) -> int:
-        library = _native.library()
+        library = _native.functions()
         pool_handle = self.blocks.pool_handle
         if self.size_bytes is None:
             return library.ferrum_pool_free(pool_handle, self.address, stream)
@@ -319,7 +319,7 @@ class PoolBlock(HostBuffer, DeviceArray):
         """How many bytes of the block may be used: at least size_bytes."""
         size = ctypes.c_uint64()
         _native.check(
-            _native.library().ferrum_pool_usable_size(
+            _native.functions().ferrum_pool_usable_size(
                 self._pool._handle, self._handle, ctypes.byref(size)
             )
         )
@@ -333,7 +333,7 @@ class PoolBlock(HostBuffer, DeviceArray):
         """Says that a stream uses the block too: once freed, the block waits for the
         work that is queued on that stream at the time of its free as well."""
         _native.check(
-            _native.library().ferrum_pool_record_stream(
+            _native.functions().ferrum_pool_record_stream(
                 self._pool._handle, self._handle, optional_handle(stream)
             )
         )
@@ -442,7 +442,7 @@ class _LiveBatch(_StreamOwned):
         super().__init__(label, pool._owned, stream)
 
     def _free_on(self, stream: _abi.ferrum_stream) -> int:
-        return _native.library().ferrum_pool_free_batch(
+        return _native.functions().ferrum_pool_free_batch(
             self._pool_handle, self._addresses, len(self._addresses), stream
         )
 
@@ -492,7 +492,7 @@ def free_together(pool_handle: Any, live: list[_LiveBlock], stream: Stream | Non
     queue = optional_handle(stream)
     if stream is None and len({record.stream.id for record in live}) == 1:
         queue = live[0].stream
-    free = _native.library().ferrum_pool_free_batch
+    free = _native.functions().ferrum_pool_free_batch
     status: int = free(pool_handle, addresses, len(live), queue)
     if stream is None and queue.id != 0 and status in _STREAM_OF_NO_USE:
         status = free(pool_handle, addresses, len(live), optional_handle(None))

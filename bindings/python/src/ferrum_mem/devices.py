@@ -33,7 +33,7 @@ def backends() -> tuple[BackendInfo, ...]:
     from .types import BackendInfo
 
     _library.ensure_started()
-    raw = _native.read_json(_native.library().ferrum_backends_json)
+    raw = _native.read_json(_native.functions().ferrum_backends_json)
     return tuple(BackendInfo.from_json(entry) for entry in raw["backends"])
 
 
@@ -46,7 +46,7 @@ class _OpenDevice(Owned):
     def __init__(self, label: str, handle: _abi.ferrum_device, node: Node) -> None:
         self.node = node
         self.handle = handle
-        end = _native.library().ferrum_device_close
+        end = _native.functions().ferrum_device_close
         super().__init__(label, lambda flags: end(handle, flags), _library.opens)
 
     def subject(self) -> Node:
@@ -56,7 +56,7 @@ class _OpenDevice(Owned):
         for owned in list(self.node.below):
             owned.at_exit()
         if _callbacks.host_functions_used():
-            synchronize = _native.library().ferrum_device_synchronize
+            synchronize = _native.functions().ferrum_device_synchronize
             while synchronize(self.handle, SLICE_NS) == _abi.FERRUM_ERROR_TIMEOUT:
                 # Between two waits Python looks at Ctrl-C.
                 continue
@@ -69,7 +69,7 @@ class _OpenDevice(Owned):
         others = [owned for owned in doomed if owned is not self]
         info = _abi.ferrum_device_info.init()
         if others and (
-            _native.library().ferrum_device_get_info(self.handle, ctypes.byref(info)) >= 0
+            _native.functions().ferrum_device_get_info(self.handle, ctypes.byref(info)) >= 0
         ):
             # Not the last to close it: everything on the device goes on.
             for owned in others:
@@ -81,7 +81,7 @@ class _OpenDevice(Owned):
 def device_id_of(handle: _abi.ferrum_device) -> str | None:
     """The id of an open device; None for no device, and for one that has been closed."""
     info = _abi.ferrum_device_info.init()
-    if not handle.id or _native.library().ferrum_device_get_info(handle, ctypes.byref(info)) < 0:
+    if not handle.id or _native.functions().ferrum_device_get_info(handle, ctypes.byref(info)) < 0:
         return None
     return info.id.decode()
 
@@ -113,7 +113,7 @@ class Device(DeviceCalls):
         text = _native.encode("device_id", device_id)
         native = u64("native_context", native_context)
         _library.ensure_started()
-        handle, library = _abi.ferrum_device(), _native.library()
+        handle, library = _abi.ferrum_device(), _native.functions()
         if native:
             status = library.ferrum_device_open_native(text, native, ctypes.byref(handle))
         else:
@@ -143,7 +143,7 @@ class Device(DeviceCalls):
 
     def _tell(self) -> _abi.ferrum_device_info:
         raw = _abi.ferrum_device_info.init()
-        _native.check(_native.library().ferrum_device_get_info(self._handle, ctypes.byref(raw)))
+        _native.check(_native.functions().ferrum_device_get_info(self._handle, ctypes.byref(raw)))
         return raw
 
     @functools.cached_property
@@ -178,11 +178,11 @@ class Device(DeviceCalls):
 
         raw = _abi.ferrum_memory_info.init()
         if max_age_s == 0:
-            status = _native.library().ferrum_device_get_memory_info(
+            status = _native.functions().ferrum_device_get_memory_info(
                 self._handle, ctypes.byref(raw)
             )
         else:
-            status = _native.library().ferrum_device_get_recent_memory_info(
+            status = _native.functions().ferrum_device_get_recent_memory_info(
                 self._handle, nanoseconds("max_age_s", max_age_s), ctypes.byref(raw)
             )
         _native.check(status)
@@ -198,7 +198,7 @@ class Device(DeviceCalls):
 
         raw = _abi.ferrum_page_sizes.init()
         _native.check(
-            _native.library().ferrum_device_get_page_sizes(self._handle, ctypes.byref(raw))
+            _native.functions().ferrum_device_get_page_sizes(self._handle, ctypes.byref(raw))
         )
         return PageSizes(raw.minimum_bytes, raw.recommended_bytes)
 
@@ -213,7 +213,7 @@ class Device(DeviceCalls):
 
         raw = _abi.ferrum_block_info.init()
         _native.check(
-            _native.library().ferrum_device_get_owner(
+            _native.functions().ferrum_device_get_owner(
                 self._handle, u64("address", address), ctypes.byref(raw)
             )
         )
@@ -302,7 +302,7 @@ class Registration(Resource):
         forget: Callable[[], None],
     ) -> None:
         self._device = device
-        end = _native.library().ferrum_registration_remove
+        end = _native.functions().ferrum_registration_remove
         self._own(
             _Registered(f"{kind} on {device.id}", lambda _flags: end(handle), device._node, forget),
             handle,

@@ -36,13 +36,13 @@ class BackendChoice:
 def refresh_backends() -> None:
     """Asks all backends again; backends() and all here give what was found last."""
     _library.ensure_started()
-    _native.check(_native.library().ferrum_backends_refresh())
+    _native.check(_native.functions().ferrum_backends_refresh())
 
 
 def backend_summary() -> str:
     """All backends with their devices or errors, for people."""
     _library.ensure_started()
-    return _native.read_text(_native.library().ferrum_backends_summary)
+    return _native.read_text(_native.functions().ferrum_backends_summary)
 
 
 def print_backend_summary() -> None:
@@ -54,7 +54,7 @@ def best_available_backend() -> BackendType:
     """The backend that an automatic choice tries first."""
     _library.ensure_started()
     out = ctypes.c_int32()
-    _native.check(_native.library().ferrum_backend_best(ctypes.byref(out)))
+    _native.check(_native.functions().ferrum_backend_best(ctypes.byref(out)))
     return BackendType(out.value)
 
 
@@ -70,7 +70,7 @@ def select_backend_for_model(
     _library.ensure_started()
     raw = _abi.ferrum_backend_choice.init()
     _native.check(
-        _native.library().ferrum_backend_select(
+        _native.functions().ferrum_backend_select(
             i32("preference", preference), u64("required_bytes", required_bytes), ctypes.byref(raw)
         )
     )
@@ -87,7 +87,7 @@ def init_backend_with_memory_check(
         BackendUnavailableError: there is no device to look at.
     """
     _library.ensure_started()
-    functions = _native.library()
+    functions = _native.functions()
     raw = _abi.ferrum_backend_choice.init()
     handle = _abi.ferrum_device()
     _native.check(
@@ -115,21 +115,21 @@ def device_can_fit(device_id: str, size_bytes: int) -> bool:
     out = ctypes.c_uint32()
     text = _native.encode("device_id", device_id)
     size = u64("size_bytes", size_bytes)
-    _native.check(_native.library().ferrum_device_can_fit(text, size, ctypes.byref(out)))
+    _native.check(_native.functions().ferrum_device_can_fit(text, size, ctypes.byref(out)))
     return bool(out.value)
 
 
 def host_info() -> HostInfo:
     """What is known of this machine; the library need not run."""
     raw = _abi.ferrum_host_info.init()
-    _native.check(_native.library().ferrum_host_get_info(ctypes.byref(raw)))
+    _native.check(_native.functions().ferrum_host_get_info(ctypes.byref(raw)))
     return HostInfo.from_abi(raw)
 
 
 def round_up_power_of_2(n: int) -> int:
     """The least power of two that is n or more; 1 for 0. OverflowError above 2**63."""
     out = ctypes.c_uint64()
-    _native.check(_native.library().ferrum_round_up_power_of_2(u64("n", n), ctypes.byref(out)))
+    _native.check(_native.functions().ferrum_round_up_power_of_2(u64("n", n), ctypes.byref(out)))
     return out.value
 
 
@@ -137,21 +137,21 @@ def size_class(size_bytes: int) -> int:
     """The bucket of a size: the next power of two."""
     out = ctypes.c_uint64()
     size = u64("size_bytes", size_bytes)
-    _native.check(_native.library().ferrum_size_class(size, ctypes.byref(out)))
+    _native.check(_native.functions().ferrum_size_class(size, ctypes.byref(out)))
     return out.value
 
 
 def compute_f32_bytes(count: int) -> int:
     """Bytes of that many 32-bit floats."""
     out = ctypes.c_uint64()
-    _native.check(_native.library().ferrum_f32_bytes(u64("count", count), ctypes.byref(out)))
+    _native.check(_native.functions().ferrum_f32_bytes(u64("count", count), ctypes.byref(out)))
     return out.value
 
 
 def compute_f16_bytes(count: int) -> int:
     """Bytes of that many 16-bit floats."""
     out = ctypes.c_uint64()
-    _native.check(_native.library().ferrum_f16_bytes(u64("count", count), ctypes.byref(out)))
+    _native.check(_native.functions().ferrum_f16_bytes(u64("count", count), ctypes.byref(out)))
     return out.value
 
 

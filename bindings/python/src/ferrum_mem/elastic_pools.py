@@ -42,7 +42,7 @@ class ElasticPool(ElasticPoolCalls):
         handle = _abi.ferrum_elastic_pool()
         name = f" {config.name!r}" if config.name else ""
         with device_for(device) as (device, at_end):
-            library = _native.library()
+            library = _native.functions()
             _native.check(
                 library.ferrum_elastic_pool_create(
                     device._handle, ctypes.byref(raw), ctypes.byref(handle)
@@ -80,7 +80,7 @@ class ElasticPool(ElasticPoolCalls):
     def models(self) -> list[dict[str, Any]]:
         """All models of one moment, in the order of registration: "id" and the
         fields of ModelInfo."""
-        handle, function = self._handle, _native.library().ferrum_elastic_pool_models_json
+        handle, function = self._handle, _native.functions().ferrum_elastic_pool_models_json
         found = _native.read_json(lambda to, room, length: function(handle, to, room, length))
         models: list[dict[str, Any]] = found["models"]
         return models
@@ -95,7 +95,7 @@ class Model(Sleeper):
         text, handle, library = (
             _native.encode("model_id", model_id),
             pool._handle,
-            _native.library(),
+            _native.functions(),
         )
         _native.check(library.ferrum_elastic_pool_register_model(handle, text, ctypes.byref(raw)))
         end = library.ferrum_elastic_pool_unregister_model
@@ -119,7 +119,7 @@ class Model(Sleeper):
         return (self._handle, self._text)
 
     def _functions(self) -> tuple[Any, Any, Any]:
-        library = _native.library()
+        library = _native.functions()
         return (
             library.ferrum_elastic_pool_sleep_model,
             library.ferrum_elastic_pool_wake_model,
@@ -184,7 +184,7 @@ class Model(Sleeper):
         """
         size, address = u64("size_bytes", size_bytes), _abi.ferrum_address()
         offset = ctypes.c_uint64(0 if offset_bytes is None else u64("offset_bytes", offset_bytes))
-        library, handle, text = _native.library(), self._handle, self._text
+        library, handle, text = _native.functions(), self._handle, self._text
         wait_ns = nanoseconds("asleep_wait_s", asleep_wait_s)
         if (offset_bytes, tag, stream) != (None, None, None) or wait_ns != 0:
             request = _abi.ferrum_model_request.init()
@@ -216,7 +216,7 @@ class Model(Sleeper):
         """As VirtualPool.free()."""
         offset, size = u64("offset_bytes", offset_bytes), u64("size_bytes", size_bytes)
         handle, text, queue = self._handle, self._text, optional_handle(stream)
-        unmap = _native.library().ferrum_elastic_pool_free
+        unmap = _native.functions().ferrum_elastic_pool_free
         unmap_pages(
             self._owned,
             offset,
@@ -228,7 +228,7 @@ class Model(Sleeper):
     def record_stream(self, offset_bytes: int, size_bytes: int, stream: Stream | None) -> None:
         """As VirtualPool.record_stream()."""
         _native.check(
-            _native.library().ferrum_elastic_pool_record_stream(
+            _native.functions().ferrum_elastic_pool_record_stream(
                 self._handle,
                 self._text,
                 u64("offset_bytes", offset_bytes),
@@ -241,7 +241,7 @@ class Model(Sleeper):
         """Whether every page that a range touches is mapped; False outside."""
         mapped = ctypes.c_uint32()
         _native.check(
-            _native.library().ferrum_elastic_pool_is_mapped(
+            _native.functions().ferrum_elastic_pool_is_mapped(
                 self._handle,
                 self._text,
                 u64("offset_bytes", offset_bytes),
@@ -255,7 +255,7 @@ class Model(Sleeper):
         """Describes the model."""
         raw = _abi.ferrum_model_info.init()
         _native.check(
-            _native.library().ferrum_elastic_pool_get_model_info(
+            _native.functions().ferrum_elastic_pool_get_model_info(
                 self._handle, self._text, ctypes.byref(raw)
             )
         )
@@ -281,7 +281,7 @@ class Model(Sleeper):
         raw.priority = i32("priority", priority)
         raw.guarantee_may_wait = bool(guarantee_may_wait)
         _native.check(
-            _native.library().ferrum_elastic_pool_set_model_limits(
+            _native.functions().ferrum_elastic_pool_set_model_limits(
                 self._handle, self._text, ctypes.byref(raw)
             )
         )

@@ -71,7 +71,7 @@ def estimate_model_memory(
         dtype_bytes=dtype_bytes,
     )
     out = ctypes.c_uint64()
-    library = _native.library()
+    library = _native.functions()
     _native.check(library.ferrum_estimate_model_memory(ctypes.byref(shape), ctypes.byref(out)))
     return out.value
 
@@ -90,7 +90,7 @@ def estimate_kv_cache_memory(
         dtype_bytes=dtype_bytes,
     )
     out = ctypes.c_uint64()
-    library = _native.library()
+    library = _native.functions()
     _native.check(library.ferrum_estimate_kv_cache_memory(ctypes.byref(shape), ctypes.byref(out)))
     return out.value
 
@@ -117,7 +117,7 @@ def estimate_inference_memory(
         dtype_bytes=dtype_bytes,
     )
     out = _abi.ferrum_inference_estimate.init()
-    library = _native.library()
+    library = _native.functions()
     _native.check(library.ferrum_estimate_inference_memory(ctypes.byref(shape), ctypes.byref(out)))
     return InferenceMemoryEstimate.from_abi(out)
 
@@ -210,7 +210,7 @@ def estimate_file(
             _abi.FERRUM_ERROR_INVALID_ARGUMENT, f"path {path!r} has a NUL character in it"
         )
     raw = (request or EstimateRequest())._raw()
-    function = _native.library().ferrum_estimate_file_json
+    function = _native.functions().ferrum_estimate_file_json
     found: dict[str, Any] = _native.read_json(
         lambda to, room, length: function(name, ctypes.byref(raw), to, room, length)
     )
@@ -229,7 +229,7 @@ def estimate_config(
         raise TypeError(f"config is a str, bytes or a mapping, not {type(config).__name__}")
     text = config
     raw = (request or EstimateRequest())._raw()
-    function = _native.library().ferrum_estimate_config_json
+    function = _native.functions().ferrum_estimate_config_json
     found: dict[str, Any] = _native.read_json(
         lambda to, room, length: function(text, len(text), ctypes.byref(raw), to, room, length)
     )

@@ -86,7 +86,7 @@ class FallbackManager(FallbackManagerCalls):
     ) -> None:
         raw, _kept = abi_memory_config(config or MemoryConfig())
         handle = _abi.ferrum_fallback_manager()
-        library = _native.library()
+        library = _native.functions()
         _native.check(
             library.ferrum_fallback_manager_create(
                 device._handle,
@@ -140,17 +140,17 @@ class FallbackManager(FallbackManagerCalls):
     @property
     def backend_name(self) -> str:
         """The backend of the device, such as "cpu" or "cuda"."""
-        function = _native.library().ferrum_fallback_manager_get_backend_name
+        function = _native.functions().ferrum_fallback_manager_get_backend_name
         return _native.read_text(lambda *buffer: function(self._handle, *buffer))
 
     def stats(self) -> MemoryStats:
         """The counters, of buffers on the device but for active_buffers."""
-        return stats_of(self._handle, _native.library().ferrum_fallback_manager_get_stats)
+        return stats_of(self._handle, _native.functions().ferrum_fallback_manager_get_stats)
 
     def _memory(self) -> tuple[int, int]:
         total, free = ctypes.c_uint64(), ctypes.c_uint64()
         _native.check(
-            _native.library().ferrum_fallback_manager_get_memory(
+            _native.functions().ferrum_fallback_manager_get_memory(
                 self._handle, ctypes.byref(total), ctypes.byref(free)
             )
         )
@@ -172,7 +172,7 @@ class FallbackManager(FallbackManagerCalls):
         registration, forget = _callbacks.add_pressure(
             self._handle,
             callback,
-            _native.library().ferrum_fallback_manager_pressure_callback_add,
+            _native.functions().ferrum_fallback_manager_pressure_callback_add,
         )
         return Registration(self._device, "pressure callback", registration, forget)
 
@@ -182,7 +182,7 @@ class FallbackManager(FallbackManagerCalls):
         Raises:
             InvalidStateError: the manager does not track.
         """
-        return tracker_of(self, _native.library().ferrum_fallback_manager_get_tracker)
+        return tracker_of(self, _native.functions().ferrum_fallback_manager_get_tracker)
 
     def alloc(
         self,
@@ -213,7 +213,7 @@ class FallbackManager(FallbackManagerCalls):
         raw.stream = optional_handle(stream)
         handle = _abi.ferrum_fallback_buffer()
         _native.check(
-            _native.library().ferrum_fallback_manager_alloc(
+            _native.functions().ferrum_fallback_manager_alloc(
                 self._handle, ctypes.byref(raw), ctypes.byref(handle)
             )
         )
@@ -252,7 +252,7 @@ class FallbackManager(FallbackManagerCalls):
         raw = _request(num_elements, dtype, tag)
         handle = _abi.ferrum_fallback_buffer()
         _native.check(
-            _native.library().ferrum_fallback_manager_adopt(
+            _native.functions().ferrum_fallback_manager_adopt(
                 self._handle,
                 int(location),
                 u64("address", address),
@@ -279,7 +279,7 @@ def _request(num_elements: int, dtype: DType, tag: str | None) -> _abi.ferrum_bu
 
 def _end(handle: _abi.ferrum_fallback_buffer, flags: int) -> int:
     """Ends a buffer; with force also one that is pinned."""
-    library, stream = _native.library(), optional_handle(None)
+    library, stream = _native.functions(), optional_handle(None)
     status: int = library.ferrum_fallback_buffer_free(handle, stream)
     if flags & _abi.FERRUM_FORCE:
         while (
@@ -311,7 +311,7 @@ class FallbackBuffer(FallbackBufferCalls):
     def _info(self) -> _abi.ferrum_fallback_buffer_info:
         raw = _abi.ferrum_fallback_buffer_info.init()
         _native.check(
-            _native.library().ferrum_fallback_buffer_get_info(self._handle, ctypes.byref(raw))
+            _native.functions().ferrum_fallback_buffer_get_info(self._handle, ctypes.byref(raw))
         )
         return raw
 
@@ -360,7 +360,7 @@ class FallbackBuffer(FallbackBufferCalls):
         return pins
 
     def _move(self, location: BufferLocation) -> None:
-        _native.check(_native.library().ferrum_fallback_buffer_move(self._handle, int(location)))
+        _native.check(_native.functions().ferrum_fallback_buffer_move(self._handle, int(location)))
 
     def to_cpu(self) -> None:
         """Moves the buffer to the host, where it stays. Fails whole.
@@ -392,7 +392,7 @@ class FallbackBuffer(FallbackBufferCalls):
         address."""
         out = ctypes.c_uint64()
         _native.check(
-            _native.library().ferrum_fallback_buffer_pin(self._handle, ctypes.byref(out), None)
+            _native.functions().ferrum_fallback_buffer_pin(self._handle, ctypes.byref(out), None)
         )
         return out.value
 
@@ -413,7 +413,7 @@ class FallbackBuffer(FallbackBufferCalls):
         with memoryview(data) as view:
             source = _address_of(view)
             _native.check(
-                _native.library().ferrum_fallback_buffer_write(
+                _native.functions().ferrum_fallback_buffer_write(
                     self._handle, offset, source, view.nbytes
                 )
             )
@@ -432,7 +432,7 @@ class FallbackBuffer(FallbackBufferCalls):
         target = bytearray(u64("size_bytes", size_bytes))
         with memoryview(target) as view:
             _native.check(
-                _native.library().ferrum_fallback_buffer_read(
+                _native.functions().ferrum_fallback_buffer_read(
                     self._handle, offset, _address_of(view), view.nbytes
                 )
             )
@@ -448,7 +448,7 @@ class FallbackBuffer(FallbackBufferCalls):
         """
         out = ctypes.c_uint64()
         _native.check(
-            _native.library().ferrum_fallback_buffer_take(
+            _native.functions().ferrum_fallback_buffer_take(
                 self._handle, int(location), ctypes.byref(out)
             )
         )

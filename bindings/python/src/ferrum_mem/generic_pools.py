@@ -53,7 +53,7 @@ class GenericMemoryPool(GenericPoolCalls, Generic[B]):
         _library.ensure_started()
         raw, _kept = abi_memory_config(config or MemoryConfig())
         handle = _abi.ferrum_generic_pool()
-        library = _native.library()
+        library = _native.functions()
         _native.check(library.ferrum_generic_pool_create(ctypes.byref(raw), ctypes.byref(handle)))
         self._buffers: dict[int, B] = {}
         self._last_word = 0
@@ -82,7 +82,7 @@ class GenericMemoryPool(GenericPoolCalls, Generic[B]):
         size = u64("size_bytes", size_bytes)
         number = ctypes.c_uint64()
         _native.check(
-            _native.library().ferrum_generic_pool_record_allocation(
+            _native.functions().ferrum_generic_pool_record_allocation(
                 self._handle, size, ctypes.byref(use), ctypes.byref(number)
             )
         )
@@ -100,7 +100,7 @@ class GenericMemoryPool(GenericPoolCalls, Generic[B]):
         use = _use(num_elements, location, tag)
         raw, found = _abi.ferrum_buffer_lease(), ctypes.c_uint32()
         _native.check(
-            _native.library().ferrum_generic_pool_try_get(
+            _native.functions().ferrum_generic_pool_try_get(
                 self._handle,
                 u64("min_bytes", min_bytes),
                 ctypes.byref(use),
@@ -121,7 +121,7 @@ class GenericMemoryPool(GenericPoolCalls, Generic[B]):
         kept = ctypes.c_uint32()
         try:
             _native.check(
-                _native.library().ferrum_generic_pool_return(
+                _native.functions().ferrum_generic_pool_return(
                     self._handle, ctypes.byref(raw), ctypes.byref(kept)
                 )
             )
@@ -139,7 +139,7 @@ class GenericMemoryPool(GenericPoolCalls, Generic[B]):
         word = self._wait(buffer)
         try:
             _native.check(
-                _native.library().ferrum_generic_pool_add_free(
+                _native.functions().ferrum_generic_pool_add_free(
                     self._handle, word, u64("size_bytes", size_bytes)
                 )
             )
@@ -161,7 +161,7 @@ class GenericMemoryPool(GenericPoolCalls, Generic[B]):
         while count.value:
             gone = (_abi.ferrum_buffer_lease * 64)()
             _native.check(
-                _native.library().ferrum_generic_pool_drain(
+                _native.functions().ferrum_generic_pool_drain(
                     self._handle, gone, 64, ctypes.byref(count)
                 )
             )
@@ -179,7 +179,7 @@ class GenericMemoryPool(GenericPoolCalls, Generic[B]):
         """How many free buffers there are."""
         count = ctypes.c_uint64()
         _native.check(
-            _native.library().ferrum_generic_pool_get_pooled_count(
+            _native.functions().ferrum_generic_pool_get_pooled_count(
                 self._handle, ctypes.byref(count)
             )
         )
@@ -187,7 +187,7 @@ class GenericMemoryPool(GenericPoolCalls, Generic[B]):
 
     def stats(self) -> MemoryStats:
         """The counters."""
-        return stats_of(self._handle, _native.library().ferrum_generic_pool_get_stats)
+        return stats_of(self._handle, _native.functions().ferrum_generic_pool_get_stats)
 
     def tracker(self) -> TrackerView:
         """The tracker of the buffers in use.
@@ -195,4 +195,4 @@ class GenericMemoryPool(GenericPoolCalls, Generic[B]):
         Raises:
             InvalidStateError: the pool does not track.
         """
-        return tracker_of(self, _native.library().ferrum_generic_pool_get_tracker)
+        return tracker_of(self, _native.functions().ferrum_generic_pool_get_tracker)

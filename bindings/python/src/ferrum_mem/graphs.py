@@ -72,11 +72,11 @@ class Graph(Resource):
         number = ctypes.c_uint64()
         other = 0 if shared is None else shared._handle
         _native.check(
-            _native.library().ferrum_pool_capture_begin(
+            _native.functions().ferrum_pool_capture_begin(
                 handle, optional_handle(stream), other, ctypes.byref(number)
             )
         )
-        release = _native.library().ferrum_pool_capture_release
+        release = _native.functions().ferrum_pool_capture_release
         # Where it ran last, as close() is told; the record refers to no wrapper.
         last: list[Stream | None] = [None]
 
@@ -103,7 +103,7 @@ class Graph(Resource):
         Raises:
             InvalidStateError: the stream still captures, or it was said before.
         """
-        _native.check(_native.library().ferrum_pool_capture_end(self._pool._handle, self._handle))
+        _native.check(_native.functions().ferrum_pool_capture_end(self._pool._handle, self._handle))
 
     def close(self, *, stream: Stream | None = None) -> None:
         """Says that the graph will not run again once what is queued on the stream now
@@ -120,7 +120,7 @@ class Graph(Resource):
         """Describes the graph."""
         raw = _abi.ferrum_graph_info.init()
         _native.check(
-            _native.library().ferrum_pool_capture_get_info(
+            _native.functions().ferrum_pool_capture_get_info(
                 self._pool._handle, self._handle, ctypes.byref(raw)
             )
         )

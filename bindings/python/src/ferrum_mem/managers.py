@@ -61,7 +61,7 @@ class Manager(ManagerCalls, SharingManager):
         # The threads that defragment it now.
         self._moving: set[int] = set()
         with device_for(device) as (device, at_end):
-            library = _native.library()
+            library = _native.functions()
             _native.check(
                 library.ferrum_manager_create(
                     device._handle,
@@ -115,7 +115,7 @@ class Manager(ManagerCalls, SharingManager):
             UnsupportedError: memory of that type cannot be had.
         """
         size = u64("size_bytes", size_bytes)
-        library = _native.library()
+        library = _native.functions()
         handle = _abi.ferrum_memory()
         out = ctypes.byref(handle)
         if (memory_type, alignment_bytes, tag, relocatable) == (
@@ -144,7 +144,7 @@ class Manager(ManagerCalls, SharingManager):
             budget_s: seconds after which no further block is moved; None: no bound; 0:
                 none is moved.
         """
-        library = _native.library()
+        library = _native.functions()
         raw = _abi.ferrum_defragmentation_stats.init()
         thread = threading.get_ident()
         self._moving.add(thread)
@@ -206,7 +206,7 @@ class Manager(ManagerCalls, SharingManager):
                 two blocks, on the default stream.
         """
         transfer = destination._transfer(source, size_bytes, source_offset_bytes, offset_bytes)
-        copy = _native.library().ferrum_memory_copy
+        copy = _native.functions().ferrum_memory_copy
         owner = destination.manager
         is_moving = owner._moving or source.manager._moving
         if stream is None and (is_moving or destination.is_in_use() or source.is_in_use()):
@@ -217,7 +217,7 @@ class Manager(ManagerCalls, SharingManager):
         await owner._turns.take()
         end = None
         try:
-            queue = _native.library().ferrum_memory_copy_async
+            queue = _native.functions().ferrum_memory_copy_async
             await _when_unmoved(
                 lambda: _native.check(queue(ctypes.byref(transfer), handle)),
                 owner,

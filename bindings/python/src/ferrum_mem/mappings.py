@@ -32,7 +32,7 @@ class HostMapping(HostBuffer):
         self.size_bytes: int = raw.size_bytes
         self._pointer = raw.host_pointer
         memory, mapping_id = block._handle, raw.mapping_id
-        end = _native.library().ferrum_memory_unmap
+        end = _native.functions().ferrum_memory_unmap
         label = f"mapping of {self.size_bytes} bytes of the {block._owned.label}"
         self._own(Owned(label, lambda _flags: end(memory, mapping_id), block._owned), mapping_id)
 
@@ -91,7 +91,7 @@ class AdvancedBlock(MemoryCalls, HostBuffer):
         if size_bytes is not None:
             request.size_bytes = u64("size_bytes", size_bytes)
         raw = _abi.ferrum_mapping.init()
-        library = _native.library()
+        library = _native.functions()
         _native.check(library.ferrum_memory_map(ctypes.byref(request), ctypes.byref(raw)))
         return HostMapping(self, raw, HostAccess(access))
 
@@ -112,7 +112,7 @@ class AdvancedBlock(MemoryCalls, HostBuffer):
         """How the block was used; None when its manager does not track."""
         raw = _abi.ferrum_access_stats.init()
         _native.check(
-            _native.library().ferrum_memory_get_access_stats(self._handle, ctypes.byref(raw))
+            _native.functions().ferrum_memory_get_access_stats(self._handle, ctypes.byref(raw))
         )
         return AccessStats.from_abi(raw) if raw.is_tracked else None
 
@@ -120,7 +120,7 @@ class AdvancedBlock(MemoryCalls, HostBuffer):
 def end_block(handle: _abi.ferrum_memory, flags: int) -> int:
     """Gives a block back; with force also one that is pinned or mapped, and one of
     somebody else's memory after the work that is queued on it."""
-    library = _native.library()
+    library = _native.functions()
     status: int = library.ferrum_memory_free(handle)
     if flags & _abi.FERRUM_FORCE:
         while status == _abi.FERRUM_ERROR_BUSY and _loosen(library, handle):

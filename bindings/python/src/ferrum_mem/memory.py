@@ -79,7 +79,7 @@ class Memory(AdvancedBlock, DeviceArray):
             end_beside(error, f"a pin of the {self._owned.label}", self.unpin)
             raise
         # Called before what counts the view, so that close() after the view works.
-        unpin = _native.library().ferrum_memory_unpin
+        unpin = _native.functions().ferrum_memory_unpin
         weakref.finalize(array, unpin, self._handle).atexit = False
         return array
 
@@ -97,7 +97,7 @@ class Memory(AdvancedBlock, DeviceArray):
         """Describes the block."""
         raw = _abi.ferrum_handle_info.init()
         _native.check(
-            _native.library().ferrum_memory_get_handle_info(self._handle, ctypes.byref(raw))
+            _native.functions().ferrum_memory_get_handle_info(self._handle, ctypes.byref(raw))
         )
         return BlockInfo.from_abi(raw)
 
@@ -112,7 +112,9 @@ class Memory(AdvancedBlock, DeviceArray):
         with memoryview(data) as view:
             size = view.nbytes
             source = _address_of(view)
-            _native.check(_native.library().ferrum_memory_write(self._handle, offset, source, size))
+            _native.check(
+                _native.functions().ferrum_memory_write(self._handle, offset, source, size)
+            )
 
     def read(self, size_bytes: int | None = None, offset_bytes: int = 0) -> bytes:
         """Copies bytes out of the block, when the work queued on it before is done.
@@ -147,7 +149,9 @@ class Memory(AdvancedBlock, DeviceArray):
                 raise TypeError(f"target is a writable buffer, not {type(target).__name__}")
             destination = _address_of(view)
             _native.check(
-                _native.library().ferrum_memory_read(self._handle, offset, destination, view.nbytes)
+                _native.functions().ferrum_memory_read(
+                    self._handle, offset, destination, view.nbytes
+                )
             )
 
     def copy_from(
@@ -167,7 +171,7 @@ class Memory(AdvancedBlock, DeviceArray):
             offset_bytes: where in this block to start.
         """
         transfer = self._transfer(source, size_bytes, source_offset_bytes, offset_bytes)
-        _native.check(_native.library().ferrum_memory_copy(ctypes.byref(transfer)))
+        _native.check(_native.functions().ferrum_memory_copy(ctypes.byref(transfer)))
 
     def copy_from_async(
         self,
@@ -188,7 +192,7 @@ class Memory(AdvancedBlock, DeviceArray):
         """
         transfer = self._transfer(source, size_bytes, source_offset_bytes, offset_bytes)
         _native.check(
-            _native.library().ferrum_memory_copy_async(
+            _native.functions().ferrum_memory_copy_async(
                 ctypes.byref(transfer), optional_handle(stream)
             )
         )
@@ -237,7 +241,9 @@ class Memory(AdvancedBlock, DeviceArray):
             size_bytes = max(self.size_bytes - offset_bytes, 0)
         fill.size_bytes = u64("size_bytes", size_bytes)
         _native.check(
-            _native.library().ferrum_memory_fill_async(ctypes.byref(fill), optional_handle(stream))
+            _native.functions().ferrum_memory_fill_async(
+                ctypes.byref(fill), optional_handle(stream)
+            )
         )
         return self._queued(stream)
 

@@ -42,7 +42,7 @@ class MemoryConfig:
     @classmethod
     def _preset(cls, which: int) -> MemoryConfig:
         raw = _abi.ferrum_memory_config.init()
-        _native.check(_native.library().ferrum_memory_config_preset(which, ctypes.byref(raw)))
+        _native.check(_native.functions().ferrum_memory_config_preset(which, ctypes.byref(raw)))
         return cls(
             gpu_memory_fraction=raw.gpu_memory_fraction,
             cpu_fallback_enabled=bool(raw.flags & _abi.FERRUM_MEMORY_CPU_FALLBACK),
@@ -101,7 +101,7 @@ class MemoryConfig:
             InvalidConfigError: a setting, with its value.
         """
         raw, _kept = abi_memory_config(self)
-        _native.check(_native.library().ferrum_memory_config_check(ctypes.byref(raw)))
+        _native.check(_native.functions().ferrum_memory_config_check(ctypes.byref(raw)))
 
 
 def abi_memory_config(config: MemoryConfig) -> tuple[_abi.ferrum_memory_config, Any]:
@@ -131,7 +131,7 @@ class MemoryStats(_records.MemoryStats):
     def _ratios(self) -> _abi.ferrum_memory_ratios:
         raw, ratios = self.to_abi(), _abi.ferrum_memory_ratios.init()
         _native.check(
-            _native.library().ferrum_memory_stats_ratios(ctypes.byref(raw), ctypes.byref(ratios))
+            _native.functions().ferrum_memory_stats_ratios(ctypes.byref(raw), ctypes.byref(ratios))
         )
         return ratios
 
@@ -154,7 +154,7 @@ class MemoryStats(_records.MemoryStats):
         """The counters of two pools together; the peak is the larger of the two."""
         one, two, merged = self.to_abi(), other.to_abi(), _abi.ferrum_memory_stats.init()
         _native.check(
-            _native.library().ferrum_memory_stats_merge(
+            _native.functions().ferrum_memory_stats_merge(
                 ctypes.byref(one), ctypes.byref(two), ctypes.byref(merged)
             )
         )
@@ -162,7 +162,7 @@ class MemoryStats(_records.MemoryStats):
 
     def __str__(self) -> str:
         raw = self.to_abi()
-        function = _native.library().ferrum_memory_stats_text
+        function = _native.functions().ferrum_memory_stats_text
         return _native.read_text(lambda *buffer: function(ctypes.byref(raw), *buffer))
 
 

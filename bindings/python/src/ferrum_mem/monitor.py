@@ -49,7 +49,7 @@ def pressure_level_of(
     _library.ensure_started()
     level = _abi.ferrum_pressure_level()
     _native.check(
-        _native.library().ferrum_pressure_level_of(
+        _native.functions().ferrum_pressure_level_of(
             int(profile),
             u64("total_bytes", total_bytes),
             u64("free_bytes", free_bytes),
@@ -70,7 +70,7 @@ def pressure_from_utilization(
     _library.ensure_started()
     level = _abi.ferrum_pressure_level()
     _native.check(
-        _native.library().ferrum_pressure_from_utilization(
+        _native.functions().ferrum_pressure_from_utilization(
             int(profile), float(ratio), ctypes.byref(level)
         )
     )
@@ -84,7 +84,7 @@ def _levels(raw: Any, count: int) -> dict[str, PressureLevel]:
 
 class _OpenMonitor(Owned):
     def __init__(self, handle: _abi.ferrum_monitor) -> None:
-        library = _native.library()
+        library = _native.functions()
         self.handle = handle
         self.key = 0
         super().__init__(
@@ -129,7 +129,7 @@ class Monitor(MonitorCalls):
         config.flags = _abi.FERRUM_MONITOR_IGNORE_SYSTEM if ignore_system else 0
         handle = _abi.ferrum_monitor()
         _native.check(
-            _native.library().ferrum_monitor_create(ctypes.byref(config), ctypes.byref(handle))
+            _native.functions().ferrum_monitor_create(ctypes.byref(config), ctypes.byref(handle))
         )
         self._own(_OpenMonitor(handle), handle)
 
@@ -139,7 +139,7 @@ class Monitor(MonitorCalls):
         Raises:
             NotFoundError: it is not registered.
         """
-        library = _native.library()
+        library = _native.functions()
         if isinstance(which, Device):
             end = library.ferrum_monitor_unregister_device
         else:
@@ -164,7 +164,7 @@ class Monitor(MonitorCalls):
     def levels(self, *, max_age_s: float = 0.0) -> dict[str, PressureLevel]:
         """The level of every device, by its id."""
         age = nanoseconds("max_age_s", max_age_s)
-        function = _native.library().ferrum_monitor_get_levels
+        function = _native.functions().ferrum_monitor_get_levels
         found = _native.read_array(
             _abi.ferrum_device_level, lambda *room: function(self._handle, age, *room)
         )
@@ -174,7 +174,7 @@ class Monitor(MonitorCalls):
         """All that the monitor knows, as the header describes it for
         C's ``ferrum_monitor_info_json``."""
         age = nanoseconds("max_age_s", max_age_s)
-        function = _native.library().ferrum_monitor_info_json
+        function = _native.functions().ferrum_monitor_info_json
         found: dict[str, Any] = _native.read_json(
             lambda *buffer: function(self._handle, age, *buffer)
         )
@@ -183,7 +183,7 @@ class Monitor(MonitorCalls):
     def collect(self) -> list[Collected]:
         """Defragments every watched manager, one after another. What fails on one
         device is in its record."""
-        function = _native.library().ferrum_monitor_collect
+        function = _native.functions().ferrum_monitor_collect
         found = _native.read_array(
             _abi.ferrum_collected, lambda *room: function(self._handle, *room)
         )

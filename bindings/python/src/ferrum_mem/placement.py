@@ -167,7 +167,7 @@ class Placement(Resource):
         text = _native.encode("name", name)
         key = 0
         if choose is None:
-            _native.check(_native.library().ferrum_placement_create(text, ctypes.byref(handle)))
+            _native.check(_native.functions().ferrum_placement_create(text, ctypes.byref(handle)))
         else:
             asked = choose
             key = _callbacks.create_placement(
@@ -177,7 +177,7 @@ class Placement(Resource):
                 ),
                 handle,
             )
-        end = _native.library().ferrum_placement_destroy
+        end = _native.functions().ferrum_placement_destroy
         self._own(
             Owned(
                 f"Placement {name}",
@@ -193,7 +193,7 @@ class Placement(Resource):
         """The name of the strategy."""
         buffer, length = ctypes.create_string_buffer(64), ctypes.c_size_t()
         _native.check(
-            _native.library().ferrum_placement_get_name(
+            _native.functions().ferrum_placement_get_name(
                 self._handle, buffer, len(buffer), ctypes.byref(length)
             )
         )
@@ -213,7 +213,7 @@ class Placement(Resource):
         raw = _request(size_bytes, requirements or PlacementRequest(), devices)
         chosen = _abi.ferrum_device()
         _native.check(
-            _native.library().ferrum_placement_select(
+            _native.functions().ferrum_placement_select(
                 self._handle, ctypes.byref(raw), ctypes.byref(chosen)
             )
         )
@@ -232,7 +232,7 @@ class Placement(Resource):
             devices: None: all that this process has open.
         """
         raw = _request(size_bytes, requirements or PlacementRequest(), devices)
-        function = _native.library().ferrum_placement_explain_json
+        function = _native.functions().ferrum_placement_explain_json
         found: dict[str, Any] = _native.read_json(
             lambda *buffer: function(self._handle, ctypes.byref(raw), *buffer)
         )

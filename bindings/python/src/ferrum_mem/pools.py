@@ -43,7 +43,7 @@ class Pool(PoolCalls):
     def __init__(self, device: Device | str, config: PoolConfig | None = None) -> None:
         handle = _abi.ferrum_pool()
         raw = ctypes.byref(config.to_abi()) if config is not None else None
-        library = _native.library()
+        library = _native.functions()
         end = library.ferrum_pool_destroy
         # Numbers of tags, which stay while the pool lives.
         self._tags: dict[str, int] = {}
@@ -127,7 +127,7 @@ class Pool(PoolCalls):
             request.group = u64("group", group)
             request.alignment_bytes = alignment(alignment_bytes)
             _native.check(
-                _native.library().ferrum_pool_alloc_with(
+                _native.functions().ferrum_pool_alloc_with(
                     self._handle, ctypes.byref(request), ctypes.byref(raw)
                 )
             )
@@ -239,7 +239,9 @@ class Pool(PoolCalls):
         addresses = address_array(number if number <= _abi.FERRUM_BATCH_MAX else 0)
         queue = optional_handle(stream)
         _native.check(
-            _native.library().ferrum_pool_alloc_batch(self._handle, size, number, queue, addresses)
+            _native.functions().ferrum_pool_alloc_batch(
+                self._handle, size, number, queue, addresses
+            )
         )
         return PoolBatch(self, addresses, size, queue)
 
@@ -292,7 +294,7 @@ class Pool(PoolCalls):
         if number is None:
             out = ctypes.c_uint32()
             _native.check(
-                _native.library().ferrum_pool_get_tag(
+                _native.functions().ferrum_pool_get_tag(
                     self._handle, _native.encode("name", name), ctypes.byref(out)
                 )
             )
@@ -310,7 +312,7 @@ class Pool(PoolCalls):
         handle = self._handle
         blocks = list(self._owned.everything_below())
         doom(blocks, f"reset of {self._owned.label}")
-        status = _native.library().ferrum_pool_reset(handle, queue)
+        status = _native.functions().ferrum_pool_reset(handle, queue)
         if status < 0 and status != _abi.FERRUM_ERROR_CORRUPTED:
             for block in blocks:
                 block.doomed = False

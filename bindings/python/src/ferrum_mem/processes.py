@@ -52,7 +52,7 @@ def share_memory(device: Device, address: int, size_bytes: int) -> SharedMemory:
     """
     raw = _abi.ferrum_shared_memory.init()
     _native.check(
-        _native.library().ferrum_device_share_memory(
+        _native.functions().ferrum_device_share_memory(
             device._handle,
             u64("address", address),
             u64("size_bytes", size_bytes),
@@ -72,7 +72,7 @@ class SharedEvent(Event):
     def __init__(self, stream: Stream) -> None:
         raw, event = _abi.ferrum_shared_event.init(), _abi.ferrum_event()
         _native.check(
-            _native.library().ferrum_event_share(
+            _native.functions().ferrum_event_share(
                 stream._handle, ctypes.byref(raw), ctypes.byref(event)
             )
         )
@@ -97,7 +97,7 @@ class OpenedEvent(Event):
         raw.handle = _handle_of(handle)
         with device_for(device) as (device, at_end):
             _native.check(
-                _native.library().ferrum_event_open(
+                _native.functions().ferrum_event_open(
                     device._handle, ctypes.byref(raw), ctypes.byref(event)
                 )
             )
@@ -121,7 +121,7 @@ class AdoptedEvent(Event):
         event, native = _abi.ferrum_event(), u64("native_handle", native_handle)
         with device_for(device) as (device, at_end):
             _native.check(
-                _native.library().ferrum_event_adopt(device._handle, native, ctypes.byref(event))
+                _native.functions().ferrum_event_adopt(device._handle, native, ctypes.byref(event))
             )
             self._keep(device, event, at_end)
 
@@ -131,7 +131,7 @@ def _import_pages(manager: Any, raw: Any, count: int, page_bytes: int, tag: str 
     raw.tag = _native.encode("tag", tag)
     handle = _abi.ferrum_memory()
     _native.check(
-        _native.library().ferrum_manager_import_pages(
+        _native.functions().ferrum_manager_import_pages(
             manager._handle, ctypes.byref(raw), ctypes.byref(handle)
         )
     )
@@ -201,7 +201,7 @@ class ImportingManager(Resource):
         raw.size_bytes = u64("size_bytes", shared.size_bytes)
         handle = _abi.ferrum_memory()
         _native.check(
-            _native.library().ferrum_manager_import_memory(
+            _native.functions().ferrum_manager_import_memory(
                 self._handle, ctypes.byref(raw), _native.encode("tag", tag), ctypes.byref(handle)
             )
         )
@@ -215,7 +215,7 @@ def native_handle(of: Device | Stream | Event) -> int:
     Raises:
         UnsupportedError: the backend has none.
     """
-    library = _native.library()
+    library = _native.functions()
     ask = {
         _abi.ferrum_stream: library.ferrum_stream_get_native,
         _abi.ferrum_event: library.ferrum_event_get_native,

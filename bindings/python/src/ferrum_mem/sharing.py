@@ -46,7 +46,7 @@ class SharingManager(ImportingManager):
         request.tag = _native.encode("tag", tag)
         first, second = _abi.ferrum_memory(), _abi.ferrum_memory()
         _native.check(
-            _native.library().ferrum_manager_create_mapping(
+            _native.functions().ferrum_manager_create_mapping(
                 self._handle,
                 other._handle,
                 ctypes.byref(request),
@@ -153,7 +153,7 @@ def _adoption(address: int, size_bytes: int, memory_type: MemoryType, tag: str |
 def _adopt(manager: Any, adoption: Any, at_end: Callable[[], None] | None) -> Memory:
     handle = _abi.ferrum_memory()
     _native.check(
-        _native.library().ferrum_manager_adopt(
+        _native.functions().ferrum_manager_adopt(
             manager._handle, ctypes.byref(adoption), ctypes.byref(handle)
         )
     )
@@ -193,7 +193,7 @@ class AdoptedStream(Stream):
         handle = _abi.ferrum_stream()
         with device_for(device) as (device, close_device):
             forget = _callbacks.adopt_stream(device._handle, foreign, enqueue, handle)
-            end, label = _native.library().ferrum_stream_destroy, f"adopted stream on {device.id}"
+            end, label = _native.functions().ferrum_stream_destroy, f"adopted stream on {device.id}"
 
             def at_end() -> None:
                 forget()

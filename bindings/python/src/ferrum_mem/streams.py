@@ -41,7 +41,7 @@ class Stream(StreamCalls):
     def __init__(self, device: Device | str) -> None:
         handle = _abi.ferrum_stream()
         with device_for(device) as (device, at_end):
-            library = _native.library()
+            library = _native.functions()
             _native.check(library.ferrum_stream_create(device._handle, ctypes.byref(handle)))
             end, label = library.ferrum_stream_destroy, f"Stream on {device.id}"
             self._device = device
@@ -83,7 +83,7 @@ class Stream(StreamCalls):
             InvalidStateError: called from a host function of this stream.
         """
         handle = self._handle
-        function = _native.library().ferrum_stream_synchronize
+        function = _native.functions().ferrum_stream_synchronize
         wait(lambda timeout_ns: function(handle, timeout_ns), timeout_s)
 
     async def synchronize_async(self, timeout_s: float | None = None) -> None:
@@ -126,9 +126,11 @@ class DefaultStream(Stream):
 
     def __init__(self, device: Device) -> None:
         handle = _abi.ferrum_stream()
-        _native.check(_native.library().ferrum_stream_default(device._handle, ctypes.byref(handle)))
+        _native.check(
+            _native.functions().ferrum_stream_default(device._handle, ctypes.byref(handle))
+        )
         self._device = device
-        end = _native.library().ferrum_stream_destroy
+        end = _native.functions().ferrum_stream_destroy
         self._own(
             _NotOwned(
                 f"default stream of {device.id}", lambda flags: end(handle, flags), device._node
@@ -148,7 +150,7 @@ class Event(EventCalls):
 
     def __init__(self, stream: Stream) -> None:
         handle = _abi.ferrum_event()
-        _native.check(_native.library().ferrum_event_record(stream._handle, ctypes.byref(handle)))
+        _native.check(_native.functions().ferrum_event_record(stream._handle, ctypes.byref(handle)))
         self._keep(stream.device, handle)
 
     def _keep(
@@ -157,7 +159,7 @@ class Event(EventCalls):
         handle: _abi.ferrum_event,
         at_end: Callable[[], None] | None = None,
     ) -> None:
-        end, label = _native.library().ferrum_event_destroy, f"Event on {device.id}"
+        end, label = _native.functions().ferrum_event_destroy, f"Event on {device.id}"
         self._device = device
         self._own(Owned(label, lambda _flags: end(handle), device._node, at_end), handle)
 
@@ -187,6 +189,8 @@ class Event(EventCalls):
         """
         elapsed = ctypes.c_int64()
         _native.check(
-            _native.library().ferrum_event_elapsed(self._handle, end._handle, ctypes.byref(elapsed))
+            _native.functions().ferrum_event_elapsed(
+                self._handle, end._handle, ctypes.byref(elapsed)
+            )
         )
         return elapsed.value

@@ -24,11 +24,11 @@ class BufferId(int):
         """An id that no buffer has had."""
         _native.refuse_forked()
         raw = ctypes.c_uint64()
-        _native.check(_native.library().ferrum_buffer_id_new(ctypes.byref(raw)))
+        _native.check(_native.functions().ferrum_buffer_id_new(ctypes.byref(raw)))
         return cls(raw.value)
 
     def __str__(self) -> str:
-        function = _native.library().ferrum_buffer_id_text
+        function = _native.functions().ferrum_buffer_id_text
         return _native.read_text(lambda *buffer: function(int(self), *buffer))
 
 
@@ -100,7 +100,7 @@ class TrackerView:
         number = u64("buffer_id", buffer_id)
         try:
             _native.check(
-                _native.library().ferrum_tracker_get(self._tracker, number, ctypes.byref(raw))
+                _native.functions().ferrum_tracker_get(self._tracker, number, ctypes.byref(raw))
             )
         except NotFoundError:
             return None
@@ -108,19 +108,21 @@ class TrackerView:
 
     def all_allocations(self) -> list[BufferMetadata]:
         """All buffers, the oldest first."""
-        function = _native.library().ferrum_tracker_get_all
+        function = _native.functions().ferrum_tracker_get_all
         return _listed(lambda *room: function(self._tracker, *room))
 
     def find_old_allocations(self, age_s: float) -> list[BufferMetadata]:
         """Those that are strictly older, the oldest first: what may be forgotten."""
         age = nanoseconds("age_s", age_s)
-        function = _native.library().ferrum_tracker_find_old
+        function = _native.functions().ferrum_tracker_find_old
         return _listed(lambda *room: function(self._tracker, age, *room))
 
     def totals(self) -> TrackerTotals:
         """How many buffers there are, their bytes, and the most that these were."""
         raw = _abi.ferrum_tracker_totals.init()
-        _native.check(_native.library().ferrum_tracker_get_totals(self._tracker, ctypes.byref(raw)))
+        _native.check(
+            _native.functions().ferrum_tracker_get_totals(self._tracker, ctypes.byref(raw))
+        )
         return TrackerTotals.from_abi(raw)
 
     @property
@@ -145,8 +147,8 @@ class AllocationTracker(TrackerView, Resource):
     def __init__(self) -> None:
         _library.ensure_started()
         handle = _abi.ferrum_tracker()
-        _native.check(_native.library().ferrum_tracker_create(ctypes.byref(handle)))
-        end = _native.library().ferrum_tracker_destroy
+        _native.check(_native.functions().ferrum_tracker_create(ctypes.byref(handle)))
+        end = _native.functions().ferrum_tracker_destroy
         self._own(Owned("AllocationTracker", lambda _flags: end(handle), _library.opens), handle)
         TrackerView.__init__(self, self, handle)
 
@@ -168,7 +170,7 @@ class AllocationTracker(TrackerView, Resource):
         raw.tag = tag[:64]
         if device is not None:
             raw.device = device._handle
-        _native.check(_native.library().ferrum_tracker_track(self._handle, ctypes.byref(raw)))
+        _native.check(_native.functions().ferrum_tracker_track(self._handle, ctypes.byref(raw)))
 
     def untrack(self, buffer_id: int) -> BufferMetadata | None:
         """Removes a buffer and gives what was known of it."""
@@ -176,7 +178,7 @@ class AllocationTracker(TrackerView, Resource):
         number = u64("buffer_id", buffer_id)
         try:
             _native.check(
-                _native.library().ferrum_tracker_untrack(self._handle, number, ctypes.byref(raw))
+                _native.functions().ferrum_tracker_untrack(self._handle, number, ctypes.byref(raw))
             )
         except NotFoundError:
             return None
@@ -184,4 +186,4 @@ class AllocationTracker(TrackerView, Resource):
 
     def clear(self) -> None:
         """Forgets all buffers; the peak stays."""
-        _native.check(_native.library().ferrum_tracker_clear(self._handle))
+        _native.check(_native.functions().ferrum_tracker_clear(self._handle))

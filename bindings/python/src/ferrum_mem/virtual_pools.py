@@ -39,7 +39,7 @@ class VirtualPool(VirtualPoolCalls, Sleeper):
         self._late = LateEnds()
         name = f" {config.name!r}" if config.name else ""
         with device_for(device) as (device, at_end):
-            library = _native.library()
+            library = _native.functions()
             _native.check(
                 library.ferrum_vpool_create(device._handle, ctypes.byref(raw), ctypes.byref(handle))
             )
@@ -52,7 +52,7 @@ class VirtualPool(VirtualPoolCalls, Sleeper):
         return (self._handle,)
 
     def _functions(self) -> tuple[Any, Any, Any]:
-        library = _native.library()
+        library = _native.functions()
         return (
             library.ferrum_vpool_sleep,
             library.ferrum_vpool_wake,
@@ -99,7 +99,7 @@ class VirtualPool(VirtualPoolCalls, Sleeper):
         """
         cells = _native.read_array(
             ctypes.c_uint8,
-            lambda *room: _native.library().ferrum_vpool_export_fabric(
+            lambda *room: _native.functions().ferrum_vpool_export_fabric(
                 self._handle,
                 u64("offset_bytes", offset_bytes),
                 u64("size_bytes", size_bytes),
@@ -138,7 +138,7 @@ class VirtualPool(VirtualPoolCalls, Sleeper):
         """
         offset, size = u64("offset_bytes", offset_bytes), u64("size_bytes", size_bytes)
         address = _abi.ferrum_address()
-        library, text = _native.library(), _native.encode("tag", tag)
+        library, text = _native.functions(), _native.encode("tag", tag)
         wait_ns = nanoseconds("asleep_wait_s", asleep_wait_s)
         if wait_ns != 0 or stream is not None or text is not None:
             request = _abi.ferrum_vpool_request.init()
@@ -177,7 +177,7 @@ class VirtualPool(VirtualPoolCalls, Sleeper):
         """
         offset, size = u64("offset_bytes", offset_bytes), u64("size_bytes", size_bytes)
         handle, queue = self._handle, optional_handle(stream)
-        unmap = _native.library().ferrum_vpool_free
+        unmap = _native.functions().ferrum_vpool_free
         unmap_pages(
             self._owned, offset, size, self._page_bytes, lambda: unmap(handle, offset, size, queue)
         )

@@ -15,7 +15,7 @@ class DummyJob(DummyJobCalls):
     """Work on a dummy."""
 
     def __init__(self, handle: _abi.ferrum_dummy_job, parent: Owned) -> None:
-        end = _native.library().ferrum_dummy_job_destroy
+        end = _native.functions().ferrum_dummy_job_destroy
         self._own(Owned("DummyJob", lambda flags: end(handle, flags), parent), handle)
 
     def close(self, force: bool = False) -> None:
@@ -28,7 +28,7 @@ class Dummy(DummyCalls):
 
     def __init__(self, config: DummyConfig | None = None) -> None:
         _library.ensure_started()
-        library, handle = _native.library(), _abi.ferrum_dummy()
+        library, handle = _native.functions(), _abi.ferrum_dummy()
         raw = None if config is None else ctypes.byref(config.to_abi())
         _native.check(library.ferrum_dummy_create(raw, ctypes.byref(handle)))
         end = library.ferrum_dummy_destroy
@@ -42,6 +42,6 @@ class Dummy(DummyCalls):
         """Begins to sort the items."""
         job = _abi.ferrum_dummy_job()
         _native.check(
-            _native.library().ferrum_dummy_sort(self._handle, int(order), ctypes.byref(job))
+            _native.functions().ferrum_dummy_sort(self._handle, int(order), ctypes.byref(job))
         )
         return DummyJob(job, self._owned)
