@@ -83,7 +83,7 @@ GO_PACKAGES = ./core/replay/... ./core/vmm/... ./core/pool/... ./cmd/... ./drive
 CHECKS := check-house check-go check-c check-python check-rust check-abi check-generated check-contract
 # Suites that use all processors by themselves, and such as run beside one another.
 TESTS_ALONE  := test-go test-race test-tables test-c test-asan test-cache test-simcuda test-cuda
-TESTS_BESIDE := test-bench test-python test-report test-gpu-parts test-rust test-fuzz test-examples test-consumers test-gorgonia
+TESTS_BESIDE := test-bench test-python test-report test-gpu-parts test-rust test-fuzz test-examples test-consumers test-wheel test-gorgonia
 TESTS        := $(TESTS_ALONE) $(TESTS_BESIDE)
 
 PROCESSORS := $(shell nproc 2>/dev/null || echo 1)
@@ -160,6 +160,11 @@ bench-docs: ## write docs/performance.md and what is beside it from build/bench/
 test-gpu: ## run PART=conformance, torch, differential, cupy or bench on a GPU (DEVICE=cuda:0), or all of them
 	@DEVICE="$(DEVICE)" scripts/test_gpu.sh $(PART)
 
+.PHONY: wheel wheel-package
+wheel: build ## build the Python wheel into build/wheel, for glibc 2.28 and later where Zig can be had
+	@scripts/setup.sh wheel
+	@$(MAKE) wheel-package
+
 .PHONY: install
 install: build ## install under PREFIX (and DESTDIR)
 	@VERSION='$(VERSION)' MAJOR='$(MAJOR)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' INCLUDEDIR='$(INCLUDEDIR)' \
@@ -183,11 +188,11 @@ HEADER_SUM := $(firstword $(shell cat $(HEADERS) $(wildcard capi/*/*.h) | cksum)
 ALIGNED    := -falign-functions=64 -falign-loops=32
 CGO_FLAGS   = CGO_CFLAGS="$${CGO_CFLAGS:--O2 -g} $(ALIGNED) -DFERRUM_HEADER_SUM=$(HEADER_SUM)"
 
-# $(call build_library,OUTPUT,FLAGS): the shared library and its two links.
+# $(call build_library,OUTPUT,FLAGS,ENVIRONMENT): the shared library and its two links.
 define build_library
 @scripts/setup.sh build
 @mkdir -p $(dir $(1))
-CGO_ENABLED=1 $(CGO_FLAGS) $(GO) build -trimpath -buildmode=c-shared $(2) -ldflags "$(GO_LINK)" -o $(1) ./capi
+CGO_ENABLED=1 $(CGO_FLAGS) $(3) $(GO) build -trimpath -buildmode=c-shared $(2) -ldflags "$(GO_LINK)" -o $(1) ./capi
 @rm -f $(dir $(1))*.h
 @$(call link_names,$(dir $(1)))
 endef
@@ -220,6 +225,39 @@ $(HELPER): $(COMMAND_SOURCES)
 build/lib/libferrum_mem_allocator.so: $(wildcard bindings/frameworks/*.cpp bindings/frameworks/*.h) $(HEADERS) $(LIBRARY)
 	$(CXX) -std=c++17 $(C_WARNINGS) $(CXXFLAGS) -fPIC -shared -fvisibility=hidden -Iinclude $(filter %.cpp,$^) -o $@ -Lbuild/lib -lferrum_mem -ldl \
 	    -Wl,-soname,$(@F),-z,defs,-s '-Wl,-rpath,$$ORIGIN'
+
+# --- the wheel ------------------------------------------------------------------
+
+# What the wheel carries is linked with the names of an older glibc, which Zig brings
+# along. The allocator throws into its host: g++ compiles it, for its C++ library to be
+# the host's, and only its last step is Zig's.
+WHEEL_GLIBC := 2.28
+ZIG         ?= $(firstword $(wildcard build/venv/lib/python3*/site-packages/ziglang/zig))
+ZIG_CC       = $(abspath $(ZIG)) cc -target $(shell uname -m)-linux-gnu.$(WHEEL_GLIBC)
+export ZIG_GLOBAL_CACHE_DIR := $(ROOT)/build/zig
+export ZIG_LOCAL_CACHE_DIR  := $(ROOT)/build/zig
+WHEEL_LIBRARY   := build/wheel/lib/$(FILE)
+WHEEL_ALLOCATOR := $(if $(ALLOCATOR),build/wheel/lib/libferrum_mem_allocator.so)
+WHEEL_COPIES    := $(patsubst build/%,build/wheel/%,$(HELPER) $(COMMAND) $(LICENSES))
+
+$(WHEEL_LIBRARY): $(LIBRARY_SOURCES)
+	$(call build_library,$@,,CC="$(ZIG_CC)")
+	@strip --strip-unneeded $@
+
+ALLOCATOR_OBJECTS := $(patsubst %.cpp,build/wheel/objects/%.o,$(wildcard bindings/frameworks/*.cpp))
+build/wheel/objects/%.o: %.cpp $(wildcard bindings/frameworks/*.h) $(HEADERS)
+	@mkdir -p $(dir $@)
+	$(CXX) -std=c++17 $(C_WARNINGS) $(CXXFLAGS) -fPIC -fvisibility=hidden -Iinclude -c $< -o $@
+build/wheel/lib/libferrum_mem_allocator.so: $(ALLOCATOR_OBJECTS) $(WHEEL_LIBRARY)
+	$(ZIG_CC) -shared $^ $$($(CXX) -print-file-name=libstdc++.so) $$($(CXX) -print-file-name=libgcc_s.so.1) -lpthread -ldl -o $@ \
+	    -Wl,-soname,$(@F),-z,defs,-s '-Wl,-rpath,$$ORIGIN'
+
+$(WHEEL_COPIES): build/wheel/%: build/%
+	@mkdir -p $(dir $@)
+	cp -p $< $@
+
+wheel-package: $(if $(ZIG),$(WHEEL_LIBRARY) $(WHEEL_ALLOCATOR) $(WHEEL_COPIES)) $(COMMAND)
+	@ZIG='$(ZIG)' GLIBC='$(WHEEL_GLIBC)' VERSION='$(VERSION)' scripts/wheel.sh build/wheel
 
 $(LICENSES): go.mod go.sum scripts/third_party_licenses.sh
 	@mkdir -p $(dir $@)
@@ -418,6 +456,9 @@ test-examples: ready-test $(LIBRARY)
 	@$(SUITE) $@ steps -- scripts/test_examples.sh $(ROOT)/build/test/examples
 test-consumers: ready-test build simcuda
 	@$(SUITE) $@ steps -- scripts/test_consumers.sh $(ROOT)/build/test/consumers
+
+test-wheel: ready-test build
+	@$(SUITE) $@ steps -- scripts/test_wheel.sh build/wheel
 
 # What the suites are made of, built beforehand: several at a time, and one thing once.
 .PHONY: test-files

@@ -2,10 +2,10 @@
 # Installs what is missing to build, demo, check, test or bench; quick when
 # nothing is missing.
 #
-#   scripts/setup.sh [demo|build|check|test|bench]      (default: build)
+#   scripts/setup.sh [demo|build|check|test|bench|wheel]      (default: build)
 #
 # demo and build need Go, a C compiler, make and Python 3 on the machine and
-# fetch Go modules only. check, test and bench also install Python packages into
+# fetch Go modules only. check, test, bench and wheel also install Python packages into
 # build/venv and Go tools into build/tools, and need packages of the system:
 # as root these are installed through apt-get, otherwise they are named.
 set -euo pipefail
@@ -232,10 +232,21 @@ setup_bench() {
     once bench-crates tests/bench/peers/Cargo.toml tests/bench/peers/Cargo.lock -- bench_crates
 }
 
+# Without Zig the wheel is built with the compiler of this machine; `make wheel` says so.
+setup_wheel() {
+    setup_build
+    python_venv dev
+    if compgen -G 'build/venv/lib/python3*/site-packages/ziglang/zig' >/dev/null; then return; fi
+    say "installing the compiler of the wheel into build/venv"
+    build/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
+        --requirement scripts/requirements-wheel.txt >/dev/null 2>&1 </dev/null || say "it cannot be had"
+}
+
 case $level in
 demo | build) setup_build ;;
 check) setup_check ;;
 test) setup_test ;;
 bench) setup_bench ;;
-*) die "unknown level '$level': demo, build, check, test or bench" ;;
+wheel) setup_wheel ;;
+*) die "unknown level '$level': demo, build, check, test, bench or wheel" ;;
 esac

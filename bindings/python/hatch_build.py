@@ -1,13 +1,17 @@
 """Puts the library into the wheel and tags the wheel for where it can run.
 
 The library is the file that FERRUM_MEM_LIBRARY names, or build/lib of the
-checkout, which `make build` writes if it is not there. The helper that looks for
-devices and the allocator for PyTorch and CuPy travel with it if they lie beside it.
+checkout, which `make build` writes if it is not there. With it travel, if they are
+there, the helper that looks for devices and the allocator for PyTorch and CuPy, which
+lie beside it, the command from the folder bin next to that of the library, the headers
+and the pages of docs.
 The tag says for which processor they are and which glibc they need at least: the
 highest GLIBC_x.y among the symbol versions that they ask for, or the first one with
-which systems bring the C++ library that the allocator asks for.
+which systems bring the C++ library that the allocator asks for. It names no glibc
+before 2.28: the package was not tried with an older one.
 """
 
+import importlib.util
 import os
 import re
 import shutil
@@ -15,6 +19,7 @@ import struct
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
@@ -23,7 +28,11 @@ ROOT = Path(__file__).resolve().parents[2]
 FILE_NAME = "libferrum_mem.so.0"
 HELPER_NAME = "ferrum-mem-probe"
 ALLOCATOR_NAME = "libferrum_mem_allocator.so"
+COMMAND_NAME = "ferrum-mem"
 MACHINES = {62: "x86_64", 183: "aarch64"}
+
+# Wheels are made for this one or later ones.
+OLDEST_GLIBC = (2, 28)
 
 SHT_DYNAMIC = 6
 SHT_GNU_VERNEED = 0x6FFFFFFE
@@ -41,27 +50,72 @@ class LibraryBuildHook(BuildHookInterface[Any]):
             return
         library = find_library()
         needs = read_needs(library.read_bytes())
-        foreign = sorted(needs.libraries - SYSTEM_LIBRARIES)
-        if foreign:
-            raise RuntimeError(f"{library} needs {', '.join(foreign)}, which a wheel must not")
-        build_data["force_include"][str(library)] = f"ferrum_mem/lib/{FILE_NAME}"
-        for name, known in ((HELPER_NAME, None), (ALLOCATOR_NAME, ALLOCATOR_LIBRARIES)):
-            beside = library.parent / name
-            if not beside.exists():
+        refuse_libraries(library, needs, SYSTEM_LIBRARIES)
+        package = {library: f"lib/{FILE_NAME}"}
+        command = library.parent.parent / "bin" / COMMAND_NAME
+        for file, place, known in (
+            (library.parent / HELPER_NAME, "lib", SYSTEM_LIBRARIES),
+            (library.parent / ALLOCATOR_NAME, "lib", ALLOCATOR_LIBRARIES),
+            (command, "bin", SYSTEM_LIBRARIES),
+        ):
+            if not file.exists():
                 continue
-            own = read_needs(beside.read_bytes())
+            own = read_needs(file.read_bytes())
             if own.machine != needs.machine:
-                raise RuntimeError(f"{beside} is for {own.machine}, not {needs.machine}")
-            if known is not None and (strange := sorted(own.libraries - known)):
-                raise RuntimeError(f"{beside} needs {', '.join(strange)}, which a wheel must not")
+                raise RuntimeError(f"{file} is for {own.machine}, not {needs.machine}")
+            refuse_libraries(file, own, known)
             needs = Needs(needs.machine, max(needs.glibc, own.glibc), needs.libraries)
-            build_data["force_include"][str(beside)] = f"ferrum_mem/lib/{name}"
+            package[file] = f"{place}/{file.name}"
         licenses = library.parent.parent / "share" / "THIRD_PARTY_LICENSES.txt"
         if licenses.exists():
-            build_data["force_include"][str(licenses)] = f"ferrum_mem/lib/{licenses.name}"
+            package[licenses] = f"lib/{licenses.name}"
+        package |= headers_and_pages(Path(self.directory) / "pages")
+        for file, name in package.items():
+            build_data["force_include"][str(file)] = f"ferrum_mem/{name}"
         build_data["pure_python"] = False
-        major, minor = needs.glibc
+        major, minor = max(needs.glibc, OLDEST_GLIBC)
         build_data["tag"] = f"py3-none-manylinux_{major}_{minor}_{needs.machine}"
+
+
+def refuse_libraries(file: Path, needs: "Needs", known: set[str]) -> None:
+    """Refuses a file that needs what not every system of its tag has."""
+    if strange := sorted(needs.libraries - known):
+        raise RuntimeError(f"{file} needs {', '.join(strange)}, which a wheel must not")
+
+
+def headers_and_pages(scratch: Path) -> dict[Path, str]:
+    """The headers and the pages, by their places in the package.
+
+    A page is rewritten into a folder, for its links to find what came along.
+    """
+    package = {
+        file: str(file.relative_to(ROOT))
+        for folder in ("include", "docs")
+        for file in sorted((ROOT / folder).rglob("*"))
+        if file.is_file() and file.suffix != ".md"
+    }
+    # docs/results has what the last run on a GPU left, not a page.
+    pages = {file: str(file.relative_to(ROOT)) for file in sorted((ROOT / "docs").glob("*.md"))}
+    pages[ROOT / "bindings" / "frameworks" / "README.md"] = "docs/frameworks.md"
+    places = {str(file.relative_to(ROOT)): name for file, name in (package | pages).items()}
+    rewritten = load_pages().rewritten
+    for file, name in pages.items():
+        page = scratch / name
+        page.parent.mkdir(parents=True, exist_ok=True)
+        text = file.read_text(encoding="utf-8")
+        page.write_text(rewritten(text, str(file.relative_to(ROOT)), places), encoding="utf-8")
+        package[page] = name
+    return package
+
+
+def load_pages() -> ModuleType:
+    """The module of the checkout that rewrites links."""
+    spec = importlib.util.spec_from_file_location("pages", ROOT / "scripts" / "pages.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 # What glibc is made of; the loader's name differs by processor.
@@ -79,15 +133,24 @@ SYSTEM_LIBRARIES = {
 # What every system with these brings along besides.
 ALLOCATOR_LIBRARIES = SYSTEM_LIBRARIES | {FILE_NAME, "libstdc++.so.6", "libgcc_s.so.1"}
 
-# The last GLIBCXX_3.4.x that systems of a glibc bring along, as the tags promise it.
-CXX_FLOORS = (
-    (19, (2, 17)),
-    (24, (2, 28)),
-    (28, (2, 31)),
-    (29, (2, 34)),
-    (30, (2, 35)),
-    (33, (2, 39)),
-)
+# The last version of each kind that systems of a glibc bring along, as the tags promise it.
+CXX_FLOORS = {
+    "GLIBCXX_3.4.": (
+        (19, (2, 17)),
+        (24, (2, 28)),
+        (28, (2, 31)),
+        (29, (2, 34)),
+        (30, (2, 35)),
+        (33, (2, 39)),
+    ),
+    "CXXABI_1.3.": (
+        (7, (2, 17)),
+        (11, (2, 28)),
+        (12, (2, 31)),
+        (13, (2, 34)),
+        (15, (2, 39)),
+    ),
+}
 
 
 def find_library() -> Path:
@@ -146,16 +209,18 @@ def read_needs(image: bytes) -> Needs:
     found = (re.fullmatch(r"GLIBC_(\d+)\.(\d+)(\.\d+)?", version) for version in versions)
     # 2.5 is the oldest that the tag knows.
     floors = [(2, 5)] + [(int(match[1]), int(match[2])) for match in found if match]
-    floors += [cxx_floor(version) for version in versions if version.startswith("GLIBCXX_3.4.")]
+    floors += [cxx_floor(version) for version in versions if version.startswith(tuple(CXX_FLOORS))]
     return Needs(MACHINES[machine], max(floors), libraries)
 
 
 def cxx_floor(version: str) -> tuple[int, int]:
     """The first glibc whose systems have a version of the C++ library, "GLIBCXX_3.4.29"."""
-    wanted = int(version.removeprefix("GLIBCXX_3.4.").split(".")[0])
-    for last, glibc in CXX_FLOORS:
-        if wanted <= last:
-            return glibc
+    for kind, floors in CXX_FLOORS.items():
+        if version.startswith(kind):
+            wanted = int(version.removeprefix(kind).split(".")[0])
+            for last, glibc in floors:
+                if wanted <= last:
+                    return glibc
     raise RuntimeError(f"{version}: no tag of wheels promises it; build with an older compiler")
 
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         UsageHint,
     )
     from ._enums_by_hand import BackendType, BufferLocation, PressureLevel
+    from ._installed import get_include, get_library
     from ._library import (
         abi_version,
         init,
@@ -358,6 +359,8 @@ __all__ = [
     "estimate_inference_memory",
     "estimate_kv_cache_memory",
     "estimate_model_memory",
+    "get_include",
+    "get_library",
     "host_info",
     "init",
     "init_backend_with_memory_check",
@@ -405,6 +408,7 @@ _HOMES = {
         "BufferLocation",
         "PressureLevel",
     ),
+    "_installed": ("get_include", "get_library"),
     "_library": (
         "abi_version",
         "init",

@@ -30,7 +30,7 @@ class LibraryLoadError(ImportError):
 def load() -> _abi.Functions:
     """Loads the library and checks that it can serve this package."""
     tried: list[str] = []
-    for origin, path in _candidates():
+    for origin, path in candidates():
         if not os.path.exists(path) and origin != VARIABLE:
             tried.append(f"{path} ({origin}): no such file")
             continue
@@ -51,16 +51,22 @@ def load() -> _abi.Functions:
     )
 
 
-def _candidates() -> Iterator[tuple[str, str]]:
+def candidates() -> Iterator[tuple[str, str]]:
+    """The files of 1 to 3, each with where it comes from."""
     named = os.environ.get(VARIABLE)
     if named:
         yield VARIABLE, named
     package = os.path.dirname(os.path.realpath(__file__))
     yield "in the package", os.path.join(package, "lib", FILE_NAME)
-    # src/ferrum_mem, src, python, bindings: the checkout is above them.
-    checkout = os.path.normpath(os.path.join(package, *[os.pardir] * 4))
-    if os.path.exists(os.path.join(checkout, "include", "ferrum_mem.h")):
-        yield "in the checkout", os.path.join(checkout, "build", "lib", FILE_NAME)
+    if os.path.exists(os.path.join(checkout(), "include", "ferrum_mem.h")):
+        yield "in the checkout", os.path.join(checkout(), "build", "lib", FILE_NAME)
+
+
+def checkout() -> str:
+    """Where a checkout is if the package lies in one."""
+    # src/ferrum_mem, src, python, bindings: it is above them.
+    package = os.path.dirname(os.path.realpath(__file__))
+    return os.path.normpath(os.path.join(package, *[os.pardir] * 4))
 
 
 def _bind(name: str) -> _abi.Functions:

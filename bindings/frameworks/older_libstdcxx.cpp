@@ -1,0 +1,12 @@
+// The one function that headers of g++ 11 and later call and a libstdc++ of before
+// GLIBCXX_3.4.29 does not have. Defined here, it is found at link time, so that the
+// allocator runs with the C++ library of any process that loads it. It is hidden: other
+// libraries of the process keep their own.
+
+#include <new>
+
+extern "C" [[noreturn]] __attribute__((visibility("hidden"))) void
+ferrum_throw_bad_array_new_length() __asm__(
+    "_ZSt28__throw_bad_array_new_lengthv");
+
+void ferrum_throw_bad_array_new_length() { throw std::bad_array_new_length(); }

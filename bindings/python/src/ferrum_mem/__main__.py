@@ -1,0 +1,33 @@
+"""The command ferrum-mem, which the wheel carries.
+
+`python -m ferrum_mem` and the script `ferrum-mem` become the command: it takes over the
+process, so that signals reach it and its exit status is that of the process.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import NoReturn
+
+from ._installed import command
+
+# As the command has it for an error of the machine.
+_EXIT_MACHINE = 3
+
+
+def main() -> NoReturn:
+    """Runs the command with the arguments of this process."""
+    try:
+        file = command()
+        # The interpreter ignores it, and the command would inherit that.
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        os.execv(file, ["ferrum-mem", *sys.argv[1:]])
+    except OSError as problem:
+        print(f"ferrum-mem: {problem}", file=sys.stderr)
+    sys.exit(_EXIT_MACHINE)
+
+
+if __name__ == "__main__":
+    main()

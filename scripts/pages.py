@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Rewrites the links of pages that are copied to another place.
+
+A page is copied to where it is installed, or into a wheel, and what it links to lies
+elsewhere there, or is not there at all. A link to a file that came along points to it; of
+a link to one that did not come along the text stays.
+
+    scripts/pages.py FOLDER...    names the links of the pages below that find nothing
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+
+# [text](target) and ![text](target); the text may have a link's brackets in code.
+LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^()\s]+)\)")
+# What starts with a scheme, such as https:.
+ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:")
+
+
+def rewritten(text: str, source: str, places: Mapping[str, str]) -> str:
+    """A page with links for its new place.
+
+    places has every file that came along: its path in the checkout, and its new one. Both
+    are relative to one folder each.
+    """
+    here = PurePosixPath(places[source]).parent
+
+    def link(found: re.Match[str]) -> str:
+        image, words, target = found.groups()
+        path, hash_sign, section = target.partition("#")
+        if ELSEWHERE.match(target) or not path:
+            return found.group(0)
+        place = places.get(os.path.normpath(PurePosixPath(source).parent / path))
+        if place is None:
+            return words
+        return f"{image}[{words}]({os.path.relpath(place, here)}{hash_sign}{section})"
+
+    lines = text.splitlines(keepends=True)
+    inside = False
+    for number, line in enumerate(lines):
+        if line.lstrip().startswith("```"):
+            inside = not inside
+        elif not inside:
+            lines[number] = LINK.sub(link, line)
+    return "".join(lines)
+
+
+def sections(text: str) -> set[str]:
+    """The names by which links point to the headings of a page."""
+    found, inside = set(), False
+    for line in text.splitlines():
+        if line.startswith("```"):
+            inside = not inside
+        elif not inside and (heading := re.match(r"#+ (.*)", line)):
+            words = LINK.sub(r"\2", heading.group(1)).strip().lower()
+            found.add(re.sub(r"[^\w\- ]", "", words).replace(" ", "-"))
+    return found
+
+
+def broken_links(page: Path) -> list[str]:
+    """What the links of a page do not find on this machine."""
+    found = []
+    # Whatever looks like a link, also where rewritten() would not see one.
+    for target in re.findall(r"\]\(([^)\s]*)\)", page.read_text(encoding="utf-8")):
+        path, _, section = target.partition("#")
+        if ELSEWHERE.match(target):
+            continue
+        file = page.parent / path if path else page
+        if path.startswith("/") or not file.exists():
+            found.append(f"{page}: {target} is not there")
+        elif section and section not in sections(file.read_text(encoding="utf-8")):
+            found.append(f"{page}: {target} is no section of {file.name}")
+    return found
+
+
+def main() -> int:
+    """Checks the links of the pages below folders."""
+    pages = [page for folder in sys.argv[1:] for page in sorted(Path(folder).rglob("*.md"))]
+    broken = [line for page in pages for line in broken_links(page)]
+    print(*broken, f"{len(pages)} pages, {len(broken)} broken links", sep="\n")
+    return int(bool(broken) or not pages)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
