@@ -16,11 +16,12 @@
 // a device without virtual memory the pool is one plain range, which gives no page
 // back: both are the highest address used so far, rounded up to a page.
 //
-// With a limit the pool grows by segments as it does in service, and its
-// maximum is the limit. Reserved is the sum of its segments. Physical is the
-// same, because a device gives a segment its memory whole. A request is failed
-// when it was not served at once; it is then dropped, and what blocks it had
-// are freed.
+// With a limit the pool is as it is in service, and its maximum is the limit. Over pages
+// the limit is of the pages that the pool has mapped, and reserved and physical are
+// these. With pool.PagingOff, and where the device cannot map pages, the pool grows by
+// segments. Reserved is then the sum of the segments, and physical is the same, because
+// a device gives a segment its memory whole. A request has failed when it was not
+// served at once. It is then dropped, and its blocks are freed.
 //
 // High water is the highest address used, counted from the start of the
 // segment; where the pool has several segments, as if they lay end to end, each
@@ -41,6 +42,13 @@
 // times of calls depends on the machine. A request that waits for its memory starts, or
 // goes on, later by as long as it waited. FindLimits finds the smallest limits.
 //
+// # Map of addresses
+//
+// The map has a rectangle for each block: its addresses, and the time from its
+// allocation to its free. Blocks that lie side by side and were allocated and freed
+// together for one request are one rectangle. The map keeps a bounded number of
+// rectangles, those with the largest bytes × time, and says how much it leaves out.
+//
 // # What the package owns
 //
 // A run owns the engine that Options.Open made for it, its pool and all blocks,
@@ -51,7 +59,7 @@
 //
 // # Files in reading order
 //
-// histogram.go, result.go, player.go, pool_memory.go, meter.go, replay.go, feed.go,
+// histogram.go, result.go, address_map.go, player.go, pool_memory.go, meter.go, replay.go, feed.go,
 // models.go, models_player.go, models_demand.go, models_result.go, models_meter.go,
 // models_run.go, models_limits.go.
 package replay

@@ -23,6 +23,8 @@ type blockRequest struct {
 	// end is when the block will be freed, 0 if not told; group is a number of the
 	// request whose pages the block is one of, 0 outside paged mode.
 	end, group uint64
+	// request is the place of the request in order of arrival.
+	request int
 }
 
 // memory is where blocks come from: a pool, or nowhere when a trace is only
@@ -137,7 +139,7 @@ func (p *player) add(s trace.Step) error {
 // blockRequest is what a step asks for, many times perhaps. A block that several requests
 // come to share is expected to end with the first of them.
 func (p *player) blockRequest(s trace.Step) blockRequest {
-	w := blockRequest{size: s.BlockBytes}
+	w := blockRequest{size: s.BlockBytes, request: s.Request}
 	if p.hints {
 		w.end = uint64(p.schedule.EndNS(s.Request))
 	}

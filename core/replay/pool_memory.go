@@ -1,7 +1,9 @@
 package replay
 
 import (
+	"cmp"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -25,9 +27,12 @@ type span struct {
 	base   device.Addr
 	size   uint64
 	water  uint64
+	// place is where the segment starts in the map of addresses.
+	place uint64
 }
 
-// PageBytes is what physical memory is counted in without a limit.
+// PageBytes is the size of a pool's pages, and what physical memory is counted in
+// without a limit.
 const PageBytes = 2 << 20
 
 // poolMemory takes blocks from a pool, times the calls and keeps account of
@@ -51,6 +56,8 @@ type poolMemory struct {
 	clock       clock
 	pairs       histogram
 	allocations uint64
+	// recorder, if not nil, draws the map of addresses.
+	recorder *recorder
 }
 
 func newPoolMemory(limit uint64) *poolMemory {
@@ -82,6 +89,9 @@ func (m *poolMemory) alloc(w blockRequest) (block, *refusal, error) {
 		s.water = end
 		m.highWater = max(m.highWater, m.water)
 	}
+	if m.recorder != nil {
+		m.recorder.allocated(got.Addr, s.place+uint64(got.Addr-s.base), got.SizeBytes, w.request)
+	}
 	return block{addr: got.Addr, size: w.size, tookNS: took}, nil, nil
 }
 
@@ -90,6 +100,9 @@ func (m *poolMemory) free(b block) error {
 	err := m.pool.Free(b.addr, nil)
 	took := m.clock.now() - start
 	m.live -= b.size
+	if m.recorder != nil {
+		m.recorder.freed(b.addr)
+	}
 	m.pairs.add(b.tookNS + took - 2*m.clock.overheadNS)
 	return err
 }
@@ -135,16 +148,50 @@ func (m *poolMemory) learn() {
 		return
 	}
 	m.changes = changes
-	water := make(map[uint64]uint64, len(m.spans))
+	known := make(map[uint64]span, len(m.spans))
 	for _, s := range m.spans {
-		water[s.number] = s.water
+		known[s.number] = s
 	}
 	m.spans, m.water, m.reserved = nil, 0, 0
 	for _, segment := range m.pool.Snapshot().Segments {
-		s := span{number: segment.Number, base: segment.Address, size: segment.SizeBytes, water: water[segment.Number]}
+		s, ok := known[segment.Number]
+		if !ok {
+			s = span{number: segment.Number, base: segment.Address, place: unplaced}
+		}
+		s.size = segment.SizeBytes
 		m.spans = append(m.spans, s)
 		m.water += s.water
 		m.reserved += s.size
+	}
+	placeSpans(m.spans)
+}
+
+// unplaced is the place of a segment that has none yet.
+const unplaced = math.MaxUint64
+
+// placeSpans gives each new segment the lowest place in the map that no other has.
+func placeSpans(spans []span) {
+	placed := make([]span, 0, len(spans))
+	for _, s := range spans {
+		if s.place != unplaced {
+			placed = append(placed, s)
+		}
+	}
+	byPlace := func(a, b span) int { return cmp.Compare(a.place, b.place) }
+	for i := range spans {
+		if spans[i].place != unplaced {
+			continue
+		}
+		slices.SortFunc(placed, byPlace)
+		place := uint64(0)
+		for _, other := range placed {
+			if other.place >= place+spans[i].size {
+				break
+			}
+			place = max(place, other.place+other.size)
+		}
+		spans[i].place = place
+		placed = append(placed, spans[i])
 	}
 }
 
@@ -180,7 +227,10 @@ func (m *poolMemory) settle(now, until int64) (reserved uint64, next int64) {
 
 // describe fills in what only the memory knows.
 func (m *poolMemory) describe(r *Result) {
-	r.LimitBytes = m.limit
+	r.LimitBytes, r.PageBytes = m.limit, m.pool.PhysicalPageBytes()
+	if m.recorder != nil {
+		r.AddressMap = m.recorder.finish()
+	}
 	r.Allocations = m.allocations
 	r.HighWaterBytes = m.highWater
 	if r.PeakLiveBytes > 0 {

@@ -28,6 +28,12 @@ type Options struct {
 	Strategy string
 	// LimitBytes is the most that the pool may hold; 0 is no limit.
 	LimitBytes uint64
+	// Paging says whether the pool maps pages behind its blocks, as pool.Config has it.
+	// With pool.PagingOff and a limit the pool takes whole segments; with pool.PagingOff
+	// and no limit it is one plain range.
+	Paging pool.Paging
+	// AddressMap records where each block lay and when, for Result.AddressMap.
+	AddressMap bool
 	// LifetimeHints tells the pool with every block when the trace will free it.
 	// Which request a block belongs to is told in paged mode without it: a server
 	// knows that.
@@ -92,6 +98,9 @@ func runOn(ctx context.Context, e *engine.Engine, config pool.Config, schedule *
 	}
 	p.PauseReturn()
 	memory.pool = p
+	if o.AddressMap {
+		memory.recorder = newRecorder(func() int64 { return meter.now })
+	}
 	schedule.Restart()
 	player := newPlayer(schedule, memory, meter)
 	player.hints = o.LifetimeHints
@@ -159,8 +168,9 @@ func poolConfig(o Options, rules trace.Rules, d demand) (pool.Config, error) {
 	if o.LimitBytes != 0 {
 		c.MaxSizeBytes = o.LimitBytes
 		c.InitialSizeBytes = min(c.InitialSizeBytes, o.LimitBytes)
-		// The limit is of addresses as well, so that it shows what fragments.
-		c.Paging = pool.PagingOff
+		if c.Paging = o.Paging; c.Paging != pool.PagingOff {
+			c.PhysicalPageBytes = PageBytes
+		}
 		return c, nil
 	}
 	if d.peakBytes > MaxRangeBytes {
@@ -174,13 +184,18 @@ func poolConfig(o Options, rules trace.Rules, d demand) (pool.Config, error) {
 	// All of the range or nothing: a smaller one would give other figures.
 	c.AutoExpansion, c.PreAlloc = false, true
 	c.InitialSizeBytes = roundUpToPowerOfTwo(min(most, MaxRangeBytes/rangeFactor) * rangeFactor)
+	c.Paging = o.Paging
 	return c, nil
 }
 
-// withPages has the pool of a replay without a limit map pages where blocks lie, if
-// the device can: its addresses are as good as endless then.
+// withPages has the pool of a replay without a limit map pages where blocks lie, unless
+// paging is off or the device cannot: its addresses are as good as endless then.
 func withPages(e *engine.Engine, c pool.Config) pool.Config {
-	if _, err := e.VirtualMemory(); err != nil {
+	if c.Paging == pool.PagingOff {
+		return c
+	}
+	if _, err := e.VirtualMemory(); err != nil && c.Paging == pool.PagingAuto {
+		c.Paging = pool.PagingOff
 		return c
 	}
 	c.Paging, c.PhysicalPageBytes = pool.PagingOn, PageBytes

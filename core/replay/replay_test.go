@@ -13,6 +13,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/pool"
 	"ferrum_mem/core/trace"
 )
 
@@ -130,11 +131,18 @@ func TestLimit(t *testing.T) {
 		tr := drawTrace(t)
 		mode := rapid.SampledFrom([]trace.Mode{trace.Contiguous, trace.Paged}).Draw(t, "mode")
 		free := must(t, tr, Options{Rules: trace.Rules{Mode: mode, BytesPerToken: 4096}})
-		limit := rapid.Uint64Range(64<<10, 32<<20).Draw(t, "limit")
-		r := must(t, tr, Options{Rules: trace.Rules{Mode: mode, BytesPerToken: 4096}, LimitBytes: limit})
+		paging := rapid.SampledFrom([]pool.Paging{pool.PagingAuto, pool.PagingOff}).Draw(t, "paging")
+		limit := rapid.Uint64Range(64<<10, 96<<20).Draw(t, "limit")
+		options := Options{Rules: trace.Rules{Mode: mode, BytesPerToken: 4096}, LimitBytes: limit, Paging: paging}
+		r := must(t, tr, options)
 		require.LessOrEqual(t, r.ReservedPeakBytes, limit)
 		require.LessOrEqual(t, r.PeakLiveBytes, limit)
-		require.LessOrEqual(t, r.HighWaterBytes, limit)
+		if r.PageBytes == 0 {
+			require.LessOrEqual(t, r.HighWaterBytes, limit)
+		}
+		if paging == pool.PagingOff {
+			require.Zero(t, r.PageBytes)
+		}
 		require.Equal(t, free.PeakLiveBytes, r.DemandPeakBytes)
 		require.LessOrEqual(t, r.Failed, uint64(r.Requests))
 		if r.DemandPeakBytes > limit {
@@ -153,8 +161,10 @@ func TestLimit(t *testing.T) {
 			}
 			require.Equal(t, f.Line, f.Request+1, "the drawn trace is in order of arrival")
 		}
-		roomy := must(t, tr, Options{Rules: trace.Rules{Mode: mode, BytesPerToken: 4096}, LimitBytes: 8 << 30})
+		options.LimitBytes = 8 << 30
+		roomy := must(t, tr, options)
 		require.Zero(t, roomy.Failed)
+		require.Equal(t, paging == pool.PagingAuto, roomy.PageBytes == PageBytes)
 		require.Equal(t, free.PeakLiveBytes, roomy.PeakLiveBytes)
 	})
 }
@@ -163,14 +173,42 @@ func TestLimit(t *testing.T) {
 func TestLimitOverManySegments(t *testing.T) {
 	tr := exampleTrace(t)
 	for _, limit := range []uint64{3 << 30, 12 << 30, 20 << 30} {
-		r := must(t, tr, Options{LimitBytes: limit})
+		r := must(t, tr, Options{LimitBytes: limit, Paging: pool.PagingOff})
 		assert.NotZero(t, r.Failed)
 		assert.LessOrEqual(t, r.ReservedPeakBytes, limit)
 		assert.Equal(t, uint64(8819), r.Allocations+r.Failed)
 	}
-	r := must(t, tr, Options{LimitBytes: 60 << 30})
+	r := must(t, tr, Options{LimitBytes: 60 << 30, Paging: pool.PagingOff})
 	assert.Zero(t, r.Failed)
 	assert.EqualValues(t, 26861371392, r.PeakLiveBytes)
+}
+
+// Over pages a limit just above the demand serves every request, where whole segments
+// refuse some, and the memory follows the live bytes.
+func TestLimitOverPages(t *testing.T) {
+	tr := exampleTrace(t)
+	const limit = 25<<30 + 256<<20
+	r := must(t, tr, Options{LimitBytes: limit})
+	assert.EqualValues(t, PageBytes, r.PageBytes)
+	assert.Zero(t, r.Failed)
+	assert.LessOrEqual(t, r.PhysicalPeakBytes, uint64(limit))
+	assert.LessOrEqual(t, r.PhysicalOverLiveArea, 1.02)
+	assert.NotZero(t, must(t, tr, Options{LimitBytes: limit, Paging: pool.PagingOff}).Failed)
+
+	// A limit below the demand refuses requests, and never gives more than it.
+	r = must(t, tr, Options{LimitBytes: 12 << 30})
+	assert.NotZero(t, r.Failed)
+	assert.LessOrEqual(t, r.PhysicalPeakBytes, uint64(12<<30))
+	assert.LessOrEqual(t, r.PhysicalOverLiveArea, 1.02)
+}
+
+// Without a limit and without pages the pool is one plain range.
+func TestPlainRange(t *testing.T) {
+	tr := readTrace(t, "id,lower,upper,size\na,0,9,3000000\nb,9,20,3000000\n")
+	r := must(t, tr, Options{Paging: pool.PagingOff})
+	assert.Zero(t, r.PageBytes)
+	assert.EqualValues(t, 2*PageBytes, r.PhysicalPeakBytes)
+	assert.Equal(t, "lifetimes", r.Mode)
 }
 
 func TestLimitWhatFails(t *testing.T) {

@@ -11,6 +11,8 @@ type Result struct {
 	Device        string `json:"device"`
 	// LimitBytes is 0 without a limit.
 	LimitBytes uint64 `json:"limit_bytes"`
+	// PageBytes is the size of the pages that the pool mapped; 0: it took whole segments.
+	PageBytes uint64 `json:"page_bytes"`
 	// BytesPerToken is 0 for lifetimes.
 	BytesPerToken uint64 `json:"bytes_per_token"`
 	JitterNS      int64  `json:"jitter_ns"`
@@ -51,6 +53,10 @@ type Result struct {
 	// Moments are the highest peaks of live memory, highest first.
 	Moments []Moment `json:"moments"`
 	Series  Series   `json:"series"`
+
+	// AddressMap is nil unless Options.AddressMap asked for it. It is for pictures and
+	// too large for the JSON.
+	AddressMap *AddressMap `json:"-"`
 }
 
 // MaxFailures bounds Result.Failures.

@@ -70,7 +70,7 @@ func checkResult(t require.TestingT, r *Result) {
 	}
 	require.Equal(t, r.Failed, byReason)
 	require.Len(t, r.Failures, int(min(r.Failed, MaxFailures)))
-	if r.LimitBytes != 0 { // otherwise pages come and go below it
+	if r.PageBytes == 0 { // otherwise pages come and go below it
 		require.LessOrEqual(t, r.HighWaterBytes, r.ReservedPeakBytes)
 	}
 	require.GreaterOrEqual(t, r.HighWaterBytes, r.PeakLiveBytes)
@@ -148,6 +148,8 @@ type naiveResult struct {
 	peakLive, highWater, allocations uint64
 	physicalPeak                     uint64
 	physicalOverLive                 float64
+	// rectangles are one for each block.
+	rectangles []Rectangle
 }
 
 // naivePages is pages that come when a block touches them and go when time passes
@@ -197,6 +199,7 @@ func naiveReplay(events []naiveEvent) naiveResult {
 	free := []naiveRun{{0, 1 << 62}}
 	placed := map[string]naiveRun{}
 	holders := map[string]int{}
+	born := map[string]Rectangle{}
 	pages := naivePages{blocks: map[uint64]int{}, idle: map[uint64]bool{}}
 	var live, liveArea, physicalArea float64
 	for i, e := range events {
@@ -210,6 +213,11 @@ func naiveReplay(events []naiveEvent) naiveResult {
 		}
 		if !e.alloc {
 			if holders[e.key]--; holders[e.key] == 0 {
+				block := born[e.key]
+				block.To = e.time
+				if block.From < block.To {
+					result.rectangles = append(result.rectangles, block)
+				}
 				live -= float64(e.size)
 				free = naiveFree(free, placed[e.key])
 				pages.leave(placed[e.key])
@@ -227,6 +235,7 @@ func naiveReplay(events []naiveEvent) naiveResult {
 			}
 		}
 		placed[e.key] = naiveRun{free[best].offset, size}
+		born[e.key] = Rectangle{From: e.time, OffsetBytes: free[best].offset, SizeBytes: size, Request: e.owner}
 		result.highWater = max(result.highWater, free[best].offset+size)
 		pages.touch(placed[e.key])
 		result.physicalPeak = max(result.physicalPeak, pages.bytes())
