@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,6 +16,10 @@ import (
 const (
 	chartWidth  = 1000.0
 	chartHeight = 300.0
+	// memoryColumns and modelColumns are how many bars a chart has at most. A bar is
+	// then wider than a pixel and needs no line around it, which would cover its neighbour.
+	memoryColumns = 500
+	modelColumns  = 250
 )
 
 type chart struct {
@@ -43,10 +48,10 @@ func charts(r *replay.Result) (memory, unused, failed chart) {
 	top := max(r.ReservedPeakBytes, r.PhysicalPeakBytes, r.PeakLiveBytes, r.LimitBytes)
 	yTicks, yTop := byteTicks(top)
 	xTicks := timeTicks(r)
+	// Live lies in front of reserved and is never more than it.
 	memory = chart{X: xTicks, Y: yTicks, Lines: []line{
-		{"live", area(scaled(s.LiveBytes, yTop))},
-		{"reserved", steps(scaled(s.ReservedBytes, yTop))},
-		{"physical", steps(scaled(s.PhysicalBytes, yTop))},
+		{"reserved", area(highest(scaled(s.ReservedBytes, yTop), memoryColumns))},
+		{"live", area(highest(scaled(s.LiveBytes, yTop), memoryColumns))},
 	}}
 	if r.LimitBytes > 0 {
 		memory.Lines = append(memory.Lines, line{"limit", steps([]float64{float64(r.LimitBytes) / yTop})})
@@ -58,7 +63,7 @@ func charts(r *replay.Result) (memory, unused, failed chart) {
 			share[i] = 1 - float64(s.LiveBytes[i])/float64(s.ReservedBytes[i])
 		}
 	}
-	unused = chart{X: xTicks, Lines: []line{{"unused", area(share)}}}
+	unused = chart{X: xTicks, Lines: []line{{"unused", area(highest(share, memoryColumns))}}}
 	for percent := 0.0; percent <= 100; percent += 25 {
 		unused.Y = append(unused.Y, tick{percent, fmt.Sprintf("%.0f %%", percent)})
 	}
@@ -68,7 +73,7 @@ func charts(r *replay.Result) (memory, unused, failed chart) {
 		most = max(most, n)
 	}
 	countTicks, countTop := countTicks(most)
-	failed = chart{X: xTicks, Y: countTicks, Lines: []line{{"failed", area(scaled(s.Failed, countTop))}}}
+	failed = chart{X: xTicks, Y: countTicks, Lines: []line{{"failed", area(highest(scaled(s.Failed, countTop), memoryColumns))}}}
 	return memory, unused, failed
 }
 
@@ -76,6 +81,21 @@ func scaled(values []uint64, top float64) []float64 {
 	out := make([]float64, len(values))
 	for i, v := range values {
 		out[i] = float64(v) / top
+	}
+	return out
+}
+
+// perColumn is how many intervals one bar of a chart shows.
+func perColumn(intervals, columns int) int { return (intervals + columns - 1) / columns }
+
+// highest gives each interval the highest value of those that share its bar.
+func highest(values []float64, columns int) []float64 {
+	out := make([]float64, 0, len(values))
+	for bar := range slices.Chunk(values, perColumn(len(values), columns)) {
+		most := slices.Max(bar)
+		for range bar {
+			out = append(out, most)
+		}
 	}
 	return out
 }
@@ -104,6 +124,17 @@ func steps(shares []float64) string {
 // area is steps closed along the bottom.
 func area(shares []float64) string {
 	return steps(shares) + fmt.Sprintf("V%sH0Z", coordinate(chartHeight))
+}
+
+// band is the area between two rows of steps, so that what is below stays in sight.
+func band(lower, upper []float64) string {
+	var b strings.Builder
+	b.WriteString(steps(upper))
+	width := chartWidth / float64(len(lower))
+	for i, share := range slices.Backward(lower) {
+		fmt.Fprintf(&b, "V%sH%s", coordinate(chartHeight*(1-share)), coordinate(width*float64(i)))
+	}
+	return b.String() + "Z"
 }
 
 func coordinate(v float64) string {

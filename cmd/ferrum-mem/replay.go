@@ -13,6 +13,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/discover"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/pool"
 	"ferrum_mem/core/rangealloc"
 	"ferrum_mem/core/replay"
 	"ferrum_mem/core/trace"
@@ -22,11 +23,11 @@ import (
 
 // replayFlags are the flags of replay as typed.
 type replayFlags struct {
-	device, limit, strategy, mode, format, report string
-	bytesPerToken, seed                           uint64
-	jitter                                        time.Duration
-	lifetimeHints, asJSON                         bool
-	several                                       modelFlags
+	device, limit, paging, strategy, mode, format, report string
+	bytesPerToken, seed                                   uint64
+	jitter                                                time.Duration
+	lifetimeHints, asJSON                                 bool
+	several                                               modelFlags
 }
 
 func newReplay(s streams) *cobra.Command {
@@ -61,6 +62,7 @@ share. With --find-limit it finds how small the limit can be.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.device, "device", "cpu:0", "the `ID` of the device to replay on")
 	flags.StringVar(&f.limit, "limit", "", "the most that the pool may hold, a `SIZE` such as 24GiB (default: no limit)")
+	flags.StringVar(&f.paging, "paging", "auto", "whether the pool maps pages behind its blocks: auto, on, or off for whole segments, `CHOICE`")
 	flags.StringVar(&f.strategy, "strategy", rangealloc.Default, "the placement `NAME`: "+strings.Join(rangealloc.Names(), ", "))
 	flags.BoolVar(&f.lifetimeHints, "lifetime-hints", false, "tell the pool with each block when the trace will free it")
 	flags.StringVar(&f.mode, "mode", "", "how requests become memory, a `MODE`: contiguous, paged or lifetimes (default: by the trace's kind)")
@@ -134,15 +136,22 @@ func (f replayFlags) options(cmd *cobra.Command) (replay.Options, error) {
 			return o, usagef(cmd, "--limit %q: the pool must be allowed to hold something", f.limit)
 		}
 	}
+	paging, ok := pagings[f.paging]
+	if !ok {
+		return o, usagef(cmd, "--paging %q is none of auto, on, off", f.paging)
+	}
 	id, err := device.ParseID(f.device)
 	if err != nil {
 		return o, usagef(cmd, "--device: %s", message(err))
 	}
 	o.Rules = trace.Rules{Mode: mode, BytesPerToken: f.bytesPerToken, JitterNS: int64(f.jitter), Seed: f.seed}
 	o.Strategy, o.LifetimeHints = f.strategy, f.lifetimeHints
+	o.Paging, o.AddressMap = paging, f.report != ""
 	o.Open = func(capacityBytes uint64) (*engine.Engine, error) { return openForReplay(id, capacityBytes) }
 	return o, nil
 }
+
+var pagings = map[string]pool.Paging{"auto": pool.PagingAuto, "on": pool.PagingOn, "off": pool.PagingOff}
 
 // openForReplay opens a device to replay on. A host device takes any capacity
 // untouched, and the number of them is the environment's. One with memory of its own

@@ -25,7 +25,7 @@ type modelFlags struct {
 // Flags that only make sense with --model, and those that make none with it.
 var (
 	flagsForModels = []string{"policy", "share", "guarantee", "wait", "page", "find-limit"}
-	flagsForOne    = []string{"strategy", "lifetime-hints"}
+	flagsForOne    = []string{"strategy", "lifetime-hints", "paging"}
 )
 
 const policyBoth = "both"

@@ -22,12 +22,17 @@ func summary(r *replay.Result) []fact {
 	if r.LimitBytes > 0 {
 		limit = formatBytes(r.LimitBytes)
 	}
+	pages := "none, whole segments"
+	if r.PageBytes > 0 {
+		pages = formatBytes(r.PageBytes)
+	}
 	facts := []fact{
 		{"trace", "Trace", r.Trace},
 		{"mode", "Mode", r.Mode},
 		{"strategy", "Strategy", r.Strategy},
 		{"device", "Device", r.Device},
 		{"limit_bytes", "Limit", limit},
+		{"page_bytes", "Pages", pages},
 	}
 	if r.LifetimeHints {
 		facts = append(facts, fact{"lifetime_hints", "Lifetime hints", "yes"})
@@ -57,14 +62,17 @@ func summary(r *replay.Result) []fact {
 	)
 }
 
-// reasonText says why requests failed.
-func reasonText(reason string) string {
+// reasonText says why requests failed, in a pool with pages or without.
+func reasonText(reason string, pageBytes uint64) string {
 	switch reason {
 	case replay.ReasonTooLarge:
 		return "the block alone is above the limit"
 	case replay.ReasonLimit:
 		return "the limit is reached"
 	case replay.ReasonFragmentation:
+		if pageBytes > 0 {
+			return "too many pages are only partly used (fragmentation)"
+		}
 		return "no free run is long enough (fragmentation)"
 	}
 	return reason
@@ -81,7 +89,7 @@ func printReplay(out io.Writer, r *replay.Result, reportPath string) error {
 	if len(r.FailuresByReason) > 0 {
 		fmt.Fprintln(out, "\nNot served at once, by reason:")
 		for _, reason := range r.FailuresByReason {
-			fmt.Fprintf(table, "  %d\t%s\n", reason.Count, reasonText(reason.Reason))
+			fmt.Fprintf(table, "  %d\t%s\n", reason.Count, reasonText(reason.Reason, r.PageBytes))
 		}
 		if err := table.Flush(); err != nil {
 			return err

@@ -93,6 +93,22 @@ func TestReplayLimit(t *testing.T) {
 	assert.Contains(t, o.out, "1  the limit is reached")
 }
 
+// With a limit the pool has pages, unless whole segments are asked for.
+func TestReplayPaging(t *testing.T) {
+	r, o := result(t, exampleTrace, "--limit", "26GiB")
+	assert.Equal(t, exitDone, o.status)
+	assert.Zero(t, r.Failed)
+	assert.EqualValues(t, 2<<20, r.PageBytes)
+	assert.LessOrEqual(t, r.PhysicalOverLiveArea, 1.02)
+	r, o = result(t, exampleTrace, "--limit", "26GiB", "--paging", "off")
+	assert.Equal(t, exitNo, o.status)
+	assert.NotZero(t, r.Failed)
+	assert.Zero(t, r.PageBytes)
+	o = invoke(t, "replay", exampleTrace, "--limit", "26GiB", "--paging", "off")
+	assert.Contains(t, o.out, "no free run is long enough (fragmentation)")
+	assert.Contains(t, o.out, "Pages                                   none, whole segments\n")
+}
+
 func TestReplayTable(t *testing.T) {
 	o := invoke(t, "replay", exampleTrace)
 	require.Equal(t, exitDone, o.status)
@@ -169,6 +185,8 @@ func TestReplayRefuses(t *testing.T) {
 		{[]string{small, "--limit", "1KiB"}, "max_size_bytes 1024"},
 		{[]string{small, "--limit", "17179869184GiB"}, "does not fit 64 bits"},
 		{[]string{small, "--limit", "65TiB"}, "limit of 71468255805440 bytes"},
+		{[]string{small, "--paging", "maybe"}, `--paging "maybe" is none of auto, on, off`},
+		{[]string{small, "--limit", "1MiB", "--paging", "on"}, "less than a page of 2097152"},
 		{[]string{small, "--device", "gpu zero"}, `device id "gpu zero"`},
 		{[]string{small, "--device", "tpu:0"}, `no backend "tpu"`},
 		{[]string{small, "--device", "cpu:7"}, "device cpu:7: there are 1 host devices"},

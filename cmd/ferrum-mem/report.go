@@ -26,6 +26,9 @@ var reportStyle string
 //go:embed report.js
 var reportScript string
 
+//go:embed report_map.js
+var mapScript string
+
 // page is what the template shows.
 type page struct {
 	Title   string
@@ -42,6 +45,7 @@ type page struct {
 	Memory  chart
 	Unused  chart
 	Failed  chart
+	Map     mapPlot
 	Limited bool
 	// Fragmentation is as in the facts.
 	Fragmentation string
@@ -60,7 +64,7 @@ var keyFields = []string{
 func renderReport(w io.Writer, r *replay.Result) error {
 	functions := template.FuncMap{
 		"bytes":  formatBytes,
-		"reason": reasonText,
+		"reason": func(reason string) string { return reasonText(reason, r.PageBytes) },
 		"plot":   func(id string, c chart) plot { return plot{id, c} },
 		"time":   func(at int64) string { return formatTime(at, r.TimeUnit) },
 		"ratio": func(m replay.Moment) string {
@@ -74,11 +78,12 @@ func renderReport(w io.Writer, r *replay.Result) error {
 	p := page{
 		Title: "Replay of " + r.Trace, Version: library.Version,
 		Written: time.Now().UTC().Format("2006-01-02 15:04 UTC"),
-		Style:   template.CSS(reportStyle), Script: template.JS(reportScript),
+		Style:   template.CSS(reportStyle), Script: template.JS(reportScript + mapScript),
 		Result: r, Facts: summary(r), Limited: r.LimitBytes > 0,
 		Fragmentation: formatRatio(r.Fragmentation),
 	}
 	p.Memory, p.Unused, p.Failed = charts(r)
+	p.Map = addressMapPlot(r)
 	if p.Raw, err = rawFields(r); err != nil {
 		return err
 	}

@@ -3,7 +3,7 @@
   var result = JSON.parse(document.getElementById("replay").textContent);
   var series = result.series;
   var count = series.time.length;
-  var boxes = Array.prototype.slice.call(document.querySelectorAll("[data-chart]"));
+  var boxes = Array.prototype.slice.call(document.querySelectorAll('[data-chart]:not([data-chart="map"])'));
   var at = -1;
 
   // Two digits, ties to even like those of the tables.
@@ -39,6 +39,9 @@
     var text = Math.floor(whole / 60) % 60 + " min " + whole % 60 + " s";
     return whole >= 3600 ? Math.floor(whole / 3600) + " h " + text : text;
   }
+
+  // The map of addresses writes sizes and times in the same way.
+  window.ferrumFormat = { bytes: bytes, time: time };
 
   function text(chart, i) {
     var from = "From " + time(series.time[i]) + ": ";

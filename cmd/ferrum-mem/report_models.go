@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"time"
 
 	"ferrum_mem/core/library"
@@ -62,7 +63,7 @@ func writeModelsReport(ctx context.Context, path string, r *replay.ModelsResult)
 
 func renderModelsReport(w io.Writer, r *replay.ModelsResult) error {
 	functions := template.FuncMap{
-		"bytes": formatBytes, "inc": func(n int) int { return n + 1 }, "reason": reasonText, "ratio": func(replay.Moment) string { return "" },
+		"bytes": formatBytes, "inc": func(n int) int { return n + 1 }, "reason": func(string) string { return "" }, "ratio": func(replay.Moment) string { return "" },
 		"plot": func(id string, c chart) plot { return plot{id, c} },
 		"time": func(at int64) string { return formatTime(at, r.TimeUnit) },
 	}
@@ -104,8 +105,9 @@ func renderModelsReport(w io.Writer, r *replay.ModelsResult) error {
 	return t.Execute(w, p)
 }
 
-// modelsChart stacks the models' physical memory, the last one lowest in the drawing
-// order so that each is seen above the ones before it. All policies have one scale.
+// modelsChart stacks the models' physical memory: each model is a band above the ones
+// before it. A bar shows the interval in which all together used most. All policies have
+// one scale.
 func modelsChart(r *replay.ModelsResult, run *replay.PolicyRun) chart {
 	top := r.LimitBytes
 	for _, other := range r.Runs {
@@ -113,40 +115,79 @@ func modelsChart(r *replay.ModelsResult, run *replay.PolicyRun) chart {
 	}
 	yTicks, yTop := byteTicks(top)
 	c := chart{X: modelsTimeTicks(r, run), Y: yTicks}
-	sum := make([]uint64, len(run.Series.Time))
-	stack := make([]line, len(run.Series.Models))
-	for i, m := range run.Series.Models {
-		for at, v := range m.PhysicalBytes {
-			sum[at] += v
-		}
-		stack[len(stack)-1-i] = line{modelClass(i), area(scaled(sum, yTop))}
-	}
-	c.Lines = append(stack, line{"limit", steps([]float64{float64(r.LimitBytes) / yTop})})
+	bars := fullest(run.Series.Models)
+	c.Lines = stack(run.Series.Models, yTop, func(m replay.ModelSeries, at int) uint64 { return m.PhysicalBytes[bars[at]] })
+	c.Lines = append(c.Lines, line{"limit", steps([]float64{float64(r.LimitBytes) / yTop})})
 	return c
 }
 
-// failedChart stacks the failures.
+// fullest gives for each interval the one, of those that share its bar, in which the
+// models together used most.
+func fullest(models []replay.ModelSeries) []int {
+	total := make([]uint64, len(models[0].PhysicalBytes))
+	for _, m := range models {
+		for at, v := range m.PhysicalBytes {
+			total[at] += v
+		}
+	}
+	out := make([]int, len(total))
+	size := perColumn(len(total), modelColumns)
+	for first := 0; first < len(total); first += size {
+		last := min(first+size, len(total))
+		most := first
+		for at := first; at < last; at++ {
+			if total[at] > total[most] {
+				most = at
+			}
+		}
+		for at := first; at < last; at++ {
+			out[at] = most
+		}
+	}
+	return out
+}
+
+// stack draws a band for each model, one above the other.
+func stack(models []replay.ModelSeries, top float64, value func(m replay.ModelSeries, at int) uint64) []line {
+	lower := make([]uint64, len(models[0].PhysicalBytes))
+	var lines []line
+	for i, m := range models {
+		upper := slices.Clone(lower)
+		for at := range upper {
+			upper[at] += value(m, at)
+		}
+		lines = append(lines, line{modelClass(i), band(scaled(lower, top), scaled(upper, top))})
+		lower = upper
+	}
+	return lines
+}
+
+// failedChart stacks the failures of each bar. All policies have one scale.
 func failedChart(r *replay.ModelsResult, run *replay.PolicyRun) chart {
 	var most uint64
 	for _, other := range r.Runs {
 		for at := range other.Series.Time {
 			n := uint64(0)
 			for _, m := range other.Series.Models {
-				n += m.Failed[at]
+				n += failedInBar(m, at)
 			}
 			most = max(most, n)
 		}
 	}
 	ticks, top := countTicks(most)
-	sum := make([]uint64, len(run.Series.Time))
-	stack := make([]line, len(run.Series.Models))
-	for i, m := range run.Series.Models {
-		for at, v := range m.Failed {
-			sum[at] += v
-		}
-		stack[len(stack)-1-i] = line{modelClass(i), area(scaled(sum, top))}
+	return chart{X: modelsTimeTicks(r, run), Y: ticks, Lines: stack(run.Series.Models, top, failedInBar)}
+}
+
+// failedInBar is how many requests of a model failed in the intervals of the bar that
+// has this one.
+func failedInBar(m replay.ModelSeries, at int) uint64 {
+	size := perColumn(len(m.Failed), modelColumns)
+	first := at / size * size
+	var sum uint64
+	for _, n := range m.Failed[first:min(first+size, len(m.Failed))] {
+		sum += n
 	}
-	return chart{X: modelsTimeTicks(r, run), Y: ticks, Lines: stack}
+	return sum
 }
 
 func modelsTimeTicks(r *replay.ModelsResult, run *replay.PolicyRun) []tick {

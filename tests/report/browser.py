@@ -41,7 +41,7 @@ class Element:
     tag: str
     attributes: dict[str, str]
     text: str = ""
-    parents: list[Element] = field(default_factory=list)
+    parents: list[Element] = field(default_factory=list, repr=False)
 
     def inside(self, tag: str, identity: str) -> bool:
         """Say whether a parent has that tag and id."""
@@ -77,7 +77,7 @@ class _Collector(HTMLParser):
 class Page:
     """A page after its scripts have run."""
 
-    elements: list[Element]
+    elements: list[Element] = field(repr=False)
     console: list[str]
 
     def all(self, tag: str | None = None, **attributes: str) -> list[Element]:

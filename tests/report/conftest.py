@@ -48,6 +48,7 @@ def command() -> str:
 CASES: dict[str, tuple[Path | str, tuple[str, ...]]] = {
     "no limit": (AZURE, ()),
     "limit": (AZURE, ("--limit", "12GiB")),
+    "segments": (AZURE, ("--limit", "28GiB", "--paging", "off")),
     "paged": (AZURE, ("--mode", "paged", "--jitter", "50ms", "--seed", "3")),
     "lifetimes": (SMALL, ("--limit", "1MiB")),
     "nothing": (NOTHING, ()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from .conftest import AZURE, Replay
 from .test_report import FRAME, PROBE, contrast, heights, rows, seen_by, size_text
 
 POLICIES = ("static", "elastic")
+# Bars of a chart; each shows several intervals where there are more of these.
+COLUMNS = 250
 # Fields of the table of figures that are counts, shown as they are.
 COUNTS = ("requests", "failed", "moved_pages", "waits")
 
@@ -24,9 +27,8 @@ LOOK = (
     PROBE[: PROBE.index("box.dispatchEvent")].replace("seen = { hint: readout() }", "seen = {}")
     + PROBE[PROBE.index("seen.scheme") :]
 ).replace('[data-chart="memory"]', '[data-chart="memory-static"]')
-LOOK = LOOK.replace('["live", "reserved", "physical"]', '["limit"]').replace(
-    '".key"', '".policies"'
-)
+LOOK = LOOK.replace('["live", "reserved"]', '["limit"]').replace('"fill"', '"stroke"')
+LOOK = LOOK.replace('".key"', '".policies"')
 
 
 @pytest.fixture(scope="module", params=["12GiB", "64GiB"])
@@ -123,19 +125,48 @@ def chart(page: Page, identity: str) -> tuple[dict[str, str], float]:
     return paths, float(number) * 1024**power
 
 
+def edges(path: str, count: int) -> tuple[list[float], list[float]]:
+    """Read the upper and the lower edge of a band, a level for each interval."""
+    upper: list[float] = []
+    lower: list[float] = []
+    level, before = 0.0, 0.0
+    for command, text in re.findall(r"(M0,|V|H)([\d.]+)", path):
+        if command != "H":
+            level = 1 - float(text) / 300
+            continue
+        end = round(float(text) * count / 1000)
+        if len(upper) < count:
+            upper += [level] * (end - len(upper))
+            before = count
+        else:
+            lower += [level] * int(before - end)
+            before = end
+    return upper, lower[::-1]
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 def test_pictures_show_the_series(page: Page, replay: Replay, policy: str) -> None:
     run = runs(replay)[policy]
     models = run["series"]["models"]
     paths, top = chart(page, f"memory-{policy}")
     assert set(paths) == {"model-0", "model-1", "limit"}
-    # One model on top of the other, so the last one's line is that of both.
-    stacked = [0] * len(run["series"]["time"])
+    # One model on top of the other. A bar shows the interval in which they used most.
+    count = len(run["series"]["time"])
+    width = -(-count // COLUMNS)
+    totals = [sum(at) for at in zip(*(m["physical_bytes"] for m in models), strict=True)]
+    lower = [0.0] * count
     for i, model in enumerate(models):
-        stacked = [a + b for a, b in zip(stacked, model["physical_bytes"], strict=True)]
-        shown = max(heights(paths[f"model-{i}"])) * top
-        assert shown == pytest.approx(max(stacked), rel=0.001, abs=top / 10000)
-    assert max(stacked) == run["physical_peak_bytes"]
+        upper, under = edges(paths[f"model-{i}"], count)
+        for at in range(count):
+            bar = range(at // width * width, min(count, at // width * width + width))
+            fullest = max(bar, key=lambda j: (totals[j], -j))
+            shown = (upper[at] - under[at]) * top
+            assert shown == pytest.approx(model["physical_bytes"][fullest], abs=top / 5000)
+            assert under[at] == pytest.approx(lower[at], abs=1e-4), (
+                "no band lies in front of another"
+            )
+        lower = upper
+    assert max(totals) == run["physical_peak_bytes"]
     limit = replay.result["limit_bytes"]
     assert max(heights(paths["limit"])) * top == pytest.approx(limit, rel=0.001)
     tops = {chart(page, f"memory-{other}")[1] for other in POLICIES}
@@ -147,7 +178,8 @@ def test_pictures_show_the_series(page: Page, replay: Replay, policy: str) -> No
         paths, top = chart(page, f"failed-{policy}")
         failed = [sum(at) for at in zip(*(m["failed"] for m in models), strict=True)]
         assert sum(failed) == run["failed"]
-        assert max(heights(paths["model-1"])) * top == pytest.approx(max(failed), abs=top / 1000)
+        bars = [sum(failed[at : at + width]) for at in range(0, count, width)]
+        assert max(heights(paths["model-1"])) * top == pytest.approx(max(bars), abs=top / 1000)
 
 
 def test_is_accessible(page: Page) -> None:

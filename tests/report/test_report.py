@@ -23,6 +23,8 @@ KEY_FIELDS = {
     "physical_peak_bytes",
     "failed",
 }
+# Bars of a chart; each shows several intervals where there are more of these.
+COLUMNS = 500
 
 
 def size_text(n: int) -> str:
@@ -43,6 +45,8 @@ def expected_text(field: str, result: dict[str, Any]) -> str | None:
     value = result[field]
     if field == "limit_bytes":
         return size_text(value) if value else "none"
+    if field == "page_bytes":
+        return size_text(value) if value else "none, whole segments"
     if field.endswith("_bytes") or field == "bytes_per_token":
         return size_text(value)
     if field in ("fragmentation", "physical_over_live_area"):
@@ -140,16 +144,181 @@ def test_charts_show_the_series(page: Page, replay: Replay) -> None:
     number, unit = top_label.split()
     top = float(number) * 1024 ** ["B", "KiB", "MiB", "GiB", "TiB"].index(unit)
     series = replay.result["series"]
-    for name, values in (
-        ("live", series["live_bytes"]),
-        ("reserved", series["reserved_bytes"]),
-        ("physical", series["physical_bytes"]),
-    ):
+    assert series["physical_bytes"] == series["reserved_bytes"], "one colour shows both"
+    for name, values in (("live", series["live_bytes"]), ("reserved", series["reserved_bytes"])):
         shown = heights(page.one("path", **{"class": name}).attributes["d"])
         assert max(shown) * top == pytest.approx(max(values), rel=0.001, abs=top / 10000)
         assert max(shown) <= 1
     assert len(page.all("path", **{"class": "limit"})) == (replay.result["limit_bytes"] > 0)
     assert len(page.all("path", **{"class": "failed"})) == (replay.result["failed"] > 0)
+
+
+def levels(path: str, count: int) -> list[float]:
+    """Read the level of each interval off a stepped path that starts at the left."""
+    found: list[float] = []
+    level = 0.0
+    upper = path.split("V300H0Z")[0]
+    for command, text in re.findall(r"(M0,|V|H)([\d.]+)", upper):
+        if command == "H":
+            end = round(float(text) * count / 1000)
+            found += [level] * (end - len(found))
+        else:
+            level = 1 - float(text) / 300
+    return found
+
+
+def test_bars_hide_nothing(page: Page, replay: Replay) -> None:
+    """Each bar has the highest value of its intervals, live lies in front of reserved and
+    is nowhere above it, and no bar has a line around it."""
+    series = replay.result["series"]
+    count = len(series["time"])
+    width = -(-count // COLUMNS)
+    top_label = page.all("span", style="bottom: 100%")[0].text
+    number, unit = top_label.split()
+    top = float(number) * 1024 ** ["B", "KiB", "MiB", "GiB", "TiB"].index(unit)
+    drawn = {
+        name: levels(page.one("path", **{"class": name}).attributes["d"], count)
+        for name in ("reserved", "live")
+    }
+    for name, shown in drawn.items():
+        values = series[f"{name}_bytes"]
+        assert len(shown) == count
+        for at in range(count):
+            bar = values[at // width * width : at // width * width + width]
+            assert shown[at] * top == pytest.approx(max(bar), abs=top / 10000), (name, at)
+    assert all(a <= b for a, b in zip(drawn["live"], drawn["reserved"], strict=True))
+    box = page.one("div", data_chart="memory")
+    classes = [e.attributes["class"] for e in page.all("path") if box in e.parents]
+    assert classes[:2] == ["reserved", "live"], "what is drawn last lies in front"
+
+
+def test_captions_are_true(page: Page, replay: Replay) -> None:
+    text = " ".join(page.one("p", id="memory-text").text.split())
+    result = replay.result
+    assert ("pages of 2.00 MiB that the pool has mapped" in text) == (result["page_bytes"] > 0)
+    if not result["page_bytes"]:
+        assert ("segments of the pool" in text) == (result["limit_bytes"] > 0)
+    if result["limit_bytes"] and result["page_bytes"]:
+        assert result["physical_over_live_area"] <= 1.02, "pages follow what is live"
+
+
+def map_rectangles(page: Page) -> list[tuple[int, int, int, int]]:
+    found = []
+    for path in page.all("path"):
+        if path.attributes["class"].startswith("block-"):
+            found += re.findall(r"M(\d+) (\d+)h(\d+)v(\d+)h-\d+z", path.attributes["d"])
+    return [(int(x), int(y), int(w), int(h)) for x, y, w, h in found]
+
+
+def test_map_shows_the_blocks(page: Page, replay: Replay) -> None:
+    """At the time of the highest peak the map has as many bytes as were live then."""
+    plot = next(e for e in page.elements if "data-map" in e.attributes)
+    side, top, first, last = (
+        int(plot.attributes[f"data-{name}"]) for name in ("side", "top", "first", "last")
+    )
+    rectangles = map_rectangles(page)
+    assert page.one("html").attributes["data-map-ready"] == str(len(rectangles))
+    for x, y, w, h in rectangles:
+        assert 0 <= x < x + w <= side + 1
+        assert 0 <= y < y + h <= side
+    if not replay.result["moments"]:
+        assert not rectangles
+        return
+    peak = replay.result["moments"][0]
+    at = (peak["time"] - first) / (last - first) * side
+    # A rectangle that ends in the unit of the peak may or may not be there.
+    least = sum(h for x, _, w, h in rectangles if x + 1 <= at < x + w - 1)
+    most = sum(h for x, _, w, h in rectangles if x - 1 <= at <= x + w + 1)
+    assert least * top / side <= peak["live_bytes"] * 1.01
+    left_out = "leaves out" in page.one("p", id="map-text").text
+    assert most * top / side >= peak["live_bytes"] * (0.95 if left_out else 0.99)
+
+
+MAP_PROBE = """
+<script>
+var map = document.querySelector("[data-map]");
+var box = map.querySelector(".box");
+var svg = map.querySelector("svg");
+var out = document.createElement("pre");
+out.id = "probe";
+var seen = {};
+function view() { return svg.getAttribute("viewBox").split(" ").map(Number); }
+function labels() {
+  return Array.from(map.querySelectorAll(".x-axis span, .y-axis span"))
+    .map(function (s) { return s.textContent; });
+}
+function point(kind, x, y) {
+  var place = box.getBoundingClientRect();
+  (kind === "pointerup" ? window : box).dispatchEvent(new PointerEvent(kind, {
+    clientX: place.left + place.width * x, clientY: place.top + place.height * y,
+    pointerType: "mouse", button: 0
+  }));
+}
+function readout() { return document.querySelector('[data-readout="map"]').textContent; }
+function press(name) { document.querySelector('[data-zoom="' + name + '"]').click(); }
+seen.buttons = getComputedStyle(document.querySelector(".zoom")).display;
+seen.whole = view();
+seen.labels = labels();
+// The middle of the rectangle with the largest area, before and after zooming into it.
+var largest = { area: 0 };
+map.querySelectorAll("path").forEach(function (path) {
+  path.getAttribute("d").replace(/M(\\d+) (\\d+)h(\\d+)v(\\d+)/g, function (_, x, y, w, h) {
+    if (w * h > largest.area) { largest = { area: w * h, x: +x, y: +y, w: +w, h: +h }; }
+  });
+});
+seen.largest = largest;
+var x = (largest.x + largest.w / 2) / 1e6, y = (largest.y + largest.h / 2) / 1e6;
+point("pointermove", x, y);
+seen.middle = readout();
+press("in");
+seen.closer = view();
+seen.closerLabels = labels();
+press("whole");
+seen.again = view();
+seen.labelsAgain = labels();
+point("pointerdown", largest.x / 1e6 - 0.02, largest.y / 1e6 - 0.02);
+point("pointermove", (largest.x + largest.w) / 1e6 + 0.02, (largest.y + largest.h) / 1e6 + 0.02);
+seen.selecting = !map.querySelector(".selection").hidden;
+point("pointerup", (largest.x + largest.w) / 1e6 + 0.02, (largest.y + largest.h) / 1e6 + 0.02);
+seen.dragged = view();
+point("pointermove", ((x * 1e6) - seen.dragged[0]) / seen.dragged[2],
+  ((y * 1e6) - seen.dragged[1]) / seen.dragged[3]);
+seen.middleAgain = readout();
+box.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight" }));
+seen.moved = view();
+box.dispatchEvent(new KeyboardEvent("keydown", { key: "0" }));
+seen.end = view();
+out.textContent = JSON.stringify(seen);
+document.body.appendChild(out);
+</script>
+</body>
+"""
+
+
+def test_map_can_be_zoomed(browser: str, command: str, tmp_path: Path) -> None:
+    replay = run_case("limit", command, tmp_path)
+    probed = tmp_path / "probed.html"
+    probed.write_text(replay.report.read_text().replace("</body>", MAP_PROBE))
+    seen = seen_by(render(browser, probed))
+    assert seen["buttons"] == "flex", "without the script there are no buttons"
+    side = 1_000_000
+    whole = [0, 0, side, side]
+    assert seen["whole"] == seen["again"] == seen["end"] == whole
+    assert seen["closer"] == [side / 4, side / 4, side / 2, side / 2]
+    assert seen["labels"] == seen["labelsAgain"] != seen["closerLabels"]
+    assert seen["selecting"]
+    x, y, width, height = seen["dragged"]
+    largest = seen["largest"]
+    assert width < side / 2
+    assert height < side / 2
+    assert x <= largest["x"]
+    assert y <= largest["y"]
+    assert x + width >= largest["x"] + largest["w"]
+    assert seen["moved"][0] > x
+    assert seen["moved"][2:] == [width, height]
+    about = re.search(r": about ([\d.]+ \w+) from (.*) to (.*)$", seen["middle"])
+    assert about, seen["middle"]
+    assert about[0] in seen["middleAgain"], "the same rectangle after zooming"
 
 
 def test_is_accessible(page: Page) -> None:
@@ -196,8 +365,8 @@ seen.pairs = [[color("color", "body"), color("backgroundColor", "body")],
   [color("color", "header p"), color("backgroundColor", "body")],
   [color("color", ".note"), color("backgroundColor", "section")],
   [color("color", "h2"), color("backgroundColor", "section")]];
-seen.lines = ["live", "reserved", "physical"].map(function (name) {
-  return [color("stroke", "path." + name), color("backgroundColor", "section")];
+seen.lines = ["live", "reserved"].map(function (name) {
+  return [color("fill", "path." + name), color("backgroundColor", "section")];
 });
 out.textContent = JSON.stringify(seen);
 document.body.appendChild(out);
