@@ -55,6 +55,41 @@ with_pkg_config() {
         "$build/consumer_c" && "$build/consumer_cpp" && allocates "$build" "$2" "$3"
 }
 
+# cargo_finds FOLDER ASSIGNMENT...  A crate of a reader's, with the program of the README: `cargo run` needs
+# nothing of the environment but what tells where the library is when it is built. The program finds the library
+# by itself as well, with the lines of bindings/rust/README.md as its build script.
+cargo_finds() {
+    local crate=$1
+    shift
+    mkdir -p "$crate/src"
+    cat >"$crate/Cargo.toml" <<TOML
+[package]
+name = "reader"
+version = "0.0.0"
+edition = "2021"
+
+[dependencies]
+ferrum-mem = { path = "$PWD/bindings/rust/ferrum-mem" }
+
+[workspace]
+TOML
+    block_of rust README.md "Ten lines of Rust" "$crate/src/main.rs" || return
+    local -a cargo=(env -u LD_LIBRARY_PATH -u FERRUM_MEM_LIB_DIR "CARGO_TARGET_DIR=$crate/target" "$@" "${CARGO:-cargo}")
+    "${cargo[@]}" run --quiet --manifest-path "$crate/Cargo.toml" || return
+    block_of rust bindings/rust/README.md "Finding the library" "$crate/build.rs" || return
+    "${cargo[@]}" build --quiet --manifest-path "$crate/Cargo.toml" && env -u LD_LIBRARY_PATH "$crate/target/debug/reader"
+}
+
+# block_of LANGUAGE PAGE HEADING FILE  The first block of that language in a section of a page.
+block_of() {
+    awk -v fence="\`\`\`$1" -v heading="## $3" '
+        $0 == "```" { inside = 0 }
+        inside
+        !inside && /^## / { here = $0 == heading }
+        here && $0 == fence && !seen { inside = seen = 1 }' "$2" >"$4"
+    test -s "$4"
+}
+
 # consumers NAME PREFIX LIBDIR
 consumers() {
     step "$1: the tree is whole" whole "$2" "$3"
@@ -67,6 +102,10 @@ consumers prefix "$out/prefix" lib
 
 step "make install DESTDIR" make_install "DESTDIR=$out/stage" PREFIX=/opt/ferrum "LIBDIR=/opt/ferrum/lib/multi/arch"
 consumers staged "$out/stage/opt/ferrum" lib/multi/arch
+
+step "prefix: cargo by pkg-config" cargo_finds "$out/cargo-pkgconfig" "PKG_CONFIG_PATH=$out/prefix/lib/pkgconfig"
+step "prefix: cargo by FERRUM_MEM_LIB_DIR" cargo_finds "$out/cargo-folder" "FERRUM_MEM_LIB_DIR=$out/prefix/lib"
+step "checkout: cargo by the build folder" cargo_finds "$out/cargo-checkout" PKG_CONFIG_LIBDIR=
 
 mv "$out/prefix" "$out/moved"
 consumers moved "$out/moved" lib

@@ -60,7 +60,7 @@ ferrum-mem = { path = "$PWD/bindings/rust/ferrum-mem" }
 
 [workspace]
 TOML
-    LD_LIBRARY_PATH=build/lib "${CARGO:-cargo}" run --quiet --manifest-path "$folder/$1/Cargo.toml"
+    env -u LD_LIBRARY_PATH -u FERRUM_MEM_LIB_DIR "${CARGO:-cargo}" run --quiet --manifest-path "$folder/$1/Cargo.toml"
 }
 readme_rust() {
     mkdir -p "$folder/readme_rust/src" &&

@@ -2,11 +2,14 @@
 //! `FERRUM_MEM_LIB_DIR`, pkg-config, the build folder of a checkout.
 
 use std::env;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 const VARIABLE: &str = "FERRUM_MEM_LIB_DIR";
+const NAMES: [&str; 2] = ["libferrum_mem.so", "libferrum_mem.so.0"];
 
 fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed={VARIABLE}");
     println!("cargo:rerun-if-env-changed=DOCS_RS");
     if env::var_os("DOCS_RS").is_some() {
@@ -41,7 +44,7 @@ fn main() {
         checkout.join("libferrum_mem.so").display()
     );
     if has_library(&checkout) {
-        return link(&checkout.canonicalize().unwrap_or(checkout));
+        return link(&checkout);
     }
     println!(
         "cargo:warning=libferrum_mem was not found: set {VARIABLE} to its folder, or install it so that \
@@ -55,8 +58,26 @@ fn has_library(folder: &Path) -> bool {
 }
 
 fn link(folder: &Path) {
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     println!("cargo:rustc-link-search=native={}", folder.display());
     println!("cargo:rustc-link-lib=dylib=ferrum_mem");
     // For the build scripts of crates above: DEP_FERRUM_MEM_LIBDIR.
     println!("cargo:libdir={}", folder.display());
+    let_cargo_find(&folder);
+}
+
+/// Links to the library in the folder of this build. Cargo has the programs that it runs look for libraries in
+/// the search paths that lie in its target folder, and in no other.
+fn let_cargo_find(library: &Path) {
+    let Some(out) = env::var_os("OUT_DIR").map(PathBuf::from) else {
+        return;
+    };
+    for name in NAMES {
+        let place = out.join(name);
+        let _ = std::fs::remove_file(&place);
+        if let Err(error) = symlink(library.join(name), &place) {
+            println!("cargo:warning={}: {error}", place.display());
+        }
+    }
+    println!("cargo:rustc-link-search=native={}", out.display());
 }

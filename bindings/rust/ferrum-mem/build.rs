@@ -1,10 +1,11 @@
-//! Lets the tests and examples of this crate find the library at run time.
+//! Lets the tests and examples of this crate find the library at run time, and tells the
+//! build scripts of crates above where it is: `DEP_FERRUM_MEM_SAFE_LIBDIR`.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     if let Ok(folder) = std::env::var("DEP_FERRUM_MEM_LIBDIR") {
-        for kind in ["tests", "examples"] {
-            println!("cargo:rustc-link-arg-{kind}=-Wl,-rpath,{folder}");
-        }
+        // For all of the package's programs: its own tests use the library, too.
+        println!("cargo:rustc-link-arg=-Wl,-rpath,{folder}");
+        println!("cargo:libdir={folder}");
     }
 }

@@ -138,7 +138,8 @@ impl MemoryManagerFactory for FerrumMem {
     }
 
     async fn create_stream_manager(&self, device: &Device) -> Result<Box<dyn StreamManager>> {
-        self.hub.opened(device).await?;
+        // The hub keeps it open.
+        drop(self.hub.opened(device).await?);
         let id = self.made.fetch_add(1, Ordering::Relaxed);
         let made = FerrumStreamManager::new(self.hub.clone(), id, device.clone());
         Ok(Box::new(made))

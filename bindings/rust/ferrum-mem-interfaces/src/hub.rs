@@ -202,8 +202,12 @@ impl Hub {
                 let Err(failed) = memory.free() else {
                     return Ok(());
                 };
-                let (memory, error) = *failed;
-                (Arc::new(Block { memory, ..block }), error_of(error))
+                let error = error_of(*failed.error);
+                // A block whose neighbourhood was overwritten is gone all the same.
+                let Some(memory) = failed.object else {
+                    return Err(error);
+                };
+                (Arc::new(Block { memory, ..block }), error)
             }
             Err(shared) => {
                 let info = match shared.memory.info() {

@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::elastic_pool::Model;
+use crate::ending::dropped;
 use crate::error::check;
 use crate::fallback_manager::FallbackManager;
 use crate::library::Library;
+use crate::rejected::{ended, Rejected};
 use crate::{sys, LogLevel, PressureLevel, ReclaimConfig, Result};
 
 /// Runs a closure of the caller for C. A panic stops here; the panic hook has
@@ -36,6 +38,7 @@ enum Held {
 
 /// A callback on a device; dropping it removes the callback and waits for a
 /// running call of it, unless it is dropped by that call.
+#[must_use = "dropping it removes the callback"]
 pub struct Registration {
     raw: sys::ferrum_registration,
     held: Held,
@@ -58,8 +61,12 @@ impl Drop for Registration {
         // SAFETY: the handle is ours. Afterwards the library does not call
         // again, and a call that runs now has a reference of its own.
         unsafe {
-            if !has_let_go(sys::ferrum_registration_remove(self.raw)) {
-                return;
+            let status = match self.raw.id {
+                0 => sys::FERRUM_OK,
+                _ => sys::ferrum_registration_remove(self.raw),
+            };
+            if !has_let_go(status) {
+                return dropped("ferrum_registration_remove", status);
             }
             match self.held {
                 Held::Pressure(closure) => drop(Arc::from_raw(closure)),
@@ -105,6 +112,21 @@ unsafe extern "C" fn ask_model_reclaim(
 }
 
 impl Registration {
+    /// Removes the callback, as a drop does: it waits for a running call, unless that calls this.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::NotInitialized`](crate::ErrorKind::NotInitialized). It comes back with the error.
+    /// C function: [`ferrum_registration_remove`](crate::sys::ferrum_registration_remove).
+    pub fn close(mut self) -> std::result::Result<(), Rejected<Self>> {
+        // SAFETY: the handle is ours.
+        let closed = check(unsafe { sys::ferrum_registration_remove(self.raw) });
+        if closed.is_ok() {
+            self.raw = Default::default();
+        }
+        ended(closed, self)
+    }
+
     pub(crate) fn model_reclaim(
         model: &Model,
         deadline: Option<Duration>,
@@ -252,7 +274,17 @@ type LogFn = Arc<dyn Fn(LogLevel, &str) + Send + Sync>;
 
 /// The receiver of the process's log. It is reached through here, and not
 /// through `user_data`, so that a running call keeps it alive by itself.
-static LOG: Mutex<Option<LogFn>> = Mutex::new(None);
+static LOG: Mutex<Option<(LogLevel, LogFn)>> = Mutex::new(None);
+
+/// Gives the receiver of the log a message of this crate's own, on this thread.
+pub(crate) fn log(level: LogLevel, message: impl FnOnce() -> String) {
+    let receiver = LOG.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    if let Some((minimum, receiver)) = receiver {
+        if level >= minimum {
+            run(|| receiver(level, &message()));
+        }
+    }
+}
 
 unsafe extern "C" fn hear_log(
     level: sys::ferrum_log_level,
@@ -260,20 +292,21 @@ unsafe extern "C" fn hear_log(
     _: *mut c_void,
 ) {
     let receiver = LOG.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    if let Some(receiver) = receiver {
+    if let Some((_, receiver)) = receiver {
         // SAFETY: the message is a text that lives through this call.
         let text = unsafe { CStr::from_ptr(message) }.to_string_lossy();
         run(|| receiver(LogLevel::from_raw(level), &text));
     }
 }
 
-/// Sets the receiver of log messages from a level on. It runs on a thread of
-/// the library, one call at a time.
+/// Sets the receiver of log messages from a level on. It runs on a thread of the library, one call at a
+/// time. The drop of an object cannot return an error: when the library refuses it, the receiver hears of
+/// it on the thread of the drop.
 pub fn on_log(
     minimum: LogLevel,
     receiver: impl Fn(LogLevel, &str) + Send + Sync + 'static,
 ) -> Result<()> {
-    *LOG.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(receiver));
+    *LOG.lock().unwrap_or_else(PoisonError::into_inner) = Some((minimum, Arc::new(receiver)));
     // SAFETY: hear_log needs no user_data.
     check(unsafe {
         sys::ferrum_log_set_callback(minimum.to_raw(), Some(hear_log), std::ptr::null_mut())

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use crate::callback::Registration;
 use crate::elastic_pool::ElasticPool;
+use crate::ending::shared_handle;
 use crate::error::check;
 use crate::library::{c_text, Library};
 use crate::manager::{Manager, ManagerConfig};
@@ -16,6 +17,7 @@ use crate::{
 /// An open device. Clones share one opening; it closes after the last of them
 /// and of the objects on it.
 #[derive(Clone, Debug)]
+#[must_use = "dropping it closes the device"]
 pub struct Device {
     opened: Arc<Opened>,
 }
@@ -26,12 +28,7 @@ struct Opened {
     library: Library,
 }
 
-impl Drop for Opened {
-    fn drop(&mut self) {
-        // SAFETY: undoes the one opening of this value.
-        unsafe { sys::ferrum_device_close(self.raw, sys::FERRUM_FORCE) };
-    }
-}
+shared_handle!(Device { opened: Opened } of ferrum_device, "device", ferrum_device_close);
 
 impl Device {
     /// Opens a device by its id, such as "cpu:0".
@@ -40,12 +37,25 @@ impl Device {
         let mut raw = Default::default();
         // SAFETY: text lives through the call, raw is an output of it.
         check(unsafe { sys::ferrum_device_open(text.as_ptr(), &mut raw) })?;
-        Ok(Self {
+        Ok(Self::own(library, raw))
+    }
+
+    fn own(library: &Library, raw: sys::ferrum_device) -> Self {
+        Self {
             opened: Arc::new(Opened {
                 raw,
                 library: library.clone(),
             }),
-        })
+        }
+    }
+
+    /// Makes a device of a handle, one opening of which it owns from then on.
+    ///
+    /// # Safety
+    ///
+    /// The handle is one of `ferrum_device_open` or [`Device::into_raw`], and nobody else closes that opening.
+    pub unsafe fn from_raw(library: &Library, raw: sys::ferrum_device) -> Self {
+        Self::own(library, raw)
     }
 
     /// As [`Device::open`], on a context that the program made in the runtime of the
@@ -59,12 +69,7 @@ impl Device {
         // SAFETY: text lives through the call, raw is an output of it; the context is the
         // caller's promise.
         check(unsafe { sys::ferrum_device_open_native(text.as_ptr(), native_context, &mut raw) })?;
-        Ok(Self {
-            opened: Arc::new(Opened {
-                raw,
-                library: library.clone(),
-            }),
-        })
+        Ok(Self::own(library, raw))
     }
 
     pub(crate) fn library(&self) -> &Library {

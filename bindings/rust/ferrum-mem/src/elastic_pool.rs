@@ -4,15 +4,19 @@ use std::time::Duration;
 
 use crate::callback::Registration;
 use crate::device::Device;
+use crate::ending::{self, dropped, shared_handle, Owned};
 use crate::error::check;
 use crate::library::c_text;
 use crate::mapped_range::{Late, MappedRange, Space};
 use crate::stream::{raw_of, Stream};
-use crate::{sys, ElasticPoolConfig, ModelConfig, ModelInfo, ModelLimits, ModelRequest, Result};
+use crate::{
+    sys, ElasticPoolConfig, ModelConfig, ModelInfo, ModelLimits, ModelRequest, Rejected, Result,
+};
 
 /// Several models under one physical limit. Clones share one pool; it goes after
 /// the last of them, of its models and of their ranges.
 #[derive(Clone, Debug)]
+#[must_use = "dropping it destroys the pool"]
 pub struct ElasticPool {
     made: Arc<Made>,
 }
@@ -21,14 +25,10 @@ pub struct ElasticPool {
 struct Made {
     raw: sys::ferrum_elastic_pool,
     device: Device,
+    page_bytes: u64,
 }
 
-impl Drop for Made {
-    fn drop(&mut self) {
-        // SAFETY: the handle is ours, and every Model has gone before.
-        unsafe { sys::ferrum_elastic_pool_destroy(self.raw, sys::FERRUM_FORCE) };
-    }
-}
+shared_handle!(ElasticPool { made: Made } of ferrum_elastic_pool, "pool", ferrum_elastic_pool_destroy);
 
 impl ElasticPool {
     pub(crate) fn create(device: &Device, config: &ElasticPoolConfig) -> Result<Self> {
@@ -37,12 +37,43 @@ impl ElasticPool {
             // SAFETY: the settings live through the call, raw is an output of it.
             check(unsafe { sys::ferrum_elastic_pool_create(device.raw(), config, &mut raw) })
         })?;
+        Self::own(device, raw).inspect_err(|_| {
+            // SAFETY: the pool was made above, and nobody else has it.
+            unsafe { sys::ferrum_elastic_pool_destroy(raw, sys::FERRUM_FORCE) };
+        })
+    }
+
+    /// The object of a pool, which owns it.
+    fn own(device: &Device, raw: sys::ferrum_elastic_pool) -> Result<Self> {
+        let mut info = sys::ferrum_elastic_pool_info::default();
+        // SAFETY: info is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_elastic_pool_get_info(raw, &mut info) })?;
         Ok(Self {
             made: Arc::new(Made {
                 raw,
                 device: device.clone(),
+                page_bytes: info.page_bytes,
             }),
         })
+    }
+
+    /// Makes a pool of a handle, which it owns from then on.
+    ///
+    /// # Safety
+    ///
+    /// The handle is that of a live elastic pool of the device, and nobody else destroys it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle) for a handle that names no pool.
+    /// C function: [`ferrum_elastic_pool_get_info`](crate::sys::ferrum_elastic_pool_get_info).
+    pub unsafe fn from_raw(device: &Device, raw: sys::ferrum_elastic_pool) -> Result<Self> {
+        Self::own(device, raw)
+    }
+
+    /// Size of its pages. It calls nothing: the size never changes.
+    pub fn page_bytes(&self) -> u64 {
+        self.made.page_bytes
     }
 
     /// The C handle.
@@ -61,19 +92,58 @@ impl ElasticPool {
         let raw = config.raw();
         // SAFETY: id and settings live through the call.
         check(unsafe { sys::ferrum_elastic_pool_register_model(self.raw(), text.as_ptr(), &raw) })?;
+        self.own_model(&text).inspect_err(|_| {
+            // SAFETY: the id lives through the call; the model was registered above.
+            unsafe {
+                sys::ferrum_elastic_pool_unregister_model(
+                    self.raw(),
+                    text.as_ptr(),
+                    sys::FERRUM_FORCE,
+                )
+            };
+        })
+    }
+
+    /// The object of a model, which owns its registration.
+    fn own_model(&self, id: &CStr) -> Result<Model> {
+        let mut info = sys::ferrum_model_info::default();
+        // SAFETY: the id lives through the call, info is an output of it with its size set.
+        check(unsafe {
+            sys::ferrum_elastic_pool_get_model_info(self.raw(), id.as_ptr(), &mut info)
+        })?;
         Ok(Model {
             registered: Arc::new(Registered {
-                id: text,
+                id: id.to_owned(),
+                is_owned: true,
                 pool: self.clone(),
                 late: Late::default(),
+                base_address: info.base_address,
+                capacity_bytes: info.virtual_capacity_bytes,
             }),
         })
+    }
+
+    /// Makes the object of a model that is registered, such as one that [`Model::into_id`] gave up. The object
+    /// owns the registration from then on.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else unregisters the model.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::ModelNotFound`](crate::ErrorKind::ModelNotFound) for an id that names no model.
+    /// C function: [`ferrum_elastic_pool_get_model_info`](crate::sys::ferrum_elastic_pool_get_model_info).
+    pub unsafe fn model_from_id(&self, id: &str) -> Result<Model> {
+        let text = c_text("ferrum_elastic_pool_get_model_info", "model", id)?;
+        self.own_model(&text)
     }
 }
 
 /// A model of an elastic pool. Clones share one registration; the model is
 /// unregistered after the last of them and of its ranges.
 #[derive(Clone, Debug)]
+#[must_use = "dropping it unregisters the model and unmaps its memory"]
 pub struct Model {
     registered: Arc<Registered>,
 }
@@ -81,20 +151,34 @@ pub struct Model {
 #[derive(Debug)]
 struct Registered {
     id: CString,
+    /// Whether a drop unregisters it.
+    is_owned: bool,
     pool: ElasticPool,
     late: Late,
+    base_address: u64,
+    capacity_bytes: u64,
+}
+
+impl Owned for Registered {
+    const END: &'static str = "ferrum_elastic_pool_unregister_model";
+
+    fn end(&self, flags: u32) -> sys::ferrum_status {
+        // SAFETY: the model is ours, and every MappedRange has gone before.
+        unsafe {
+            sys::ferrum_elastic_pool_unregister_model(self.pool.raw(), self.id.as_ptr(), flags)
+        }
+    }
+
+    fn release(&mut self) {
+        self.is_owned = false;
+    }
 }
 
 impl Drop for Registered {
     fn drop(&mut self) {
-        // SAFETY: the model is ours, and every MappedRange has gone before.
-        unsafe {
-            sys::ferrum_elastic_pool_unregister_model(
-                self.pool.raw(),
-                self.id.as_ptr(),
-                sys::FERRUM_FORCE,
-            )
-        };
+        if self.is_owned {
+            dropped(Self::END, self.end(sys::FERRUM_FORCE));
+        }
     }
 }
 
@@ -105,6 +189,40 @@ impl Model {
 
     pub(crate) fn late(&self) -> &Late {
         &self.registered.late
+    }
+
+    /// Unregisters the model without `FERRUM_FORCE`, which a drop uses.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while a clone or a range of it is alive: the model comes back
+    /// with the error.
+    /// C function: [`ferrum_elastic_pool_unregister_model`](crate::sys::ferrum_elastic_pool_unregister_model).
+    pub fn close(self) -> std::result::Result<(), Rejected<Self>> {
+        ending::close(self.registered, |registered| Self { registered })
+    }
+
+    /// Gives up the object and leaves the model registered, under the id that it gives.
+    /// [`ElasticPool::model_from_id`] makes an object of it again.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while a clone or a range of it is alive: the model comes back
+    /// with the error. It calls no C function.
+    pub fn into_id(self) -> std::result::Result<String, Rejected<Self>> {
+        let id = self.id().to_owned();
+        let again = |registered| Self { registered };
+        ending::take(self.registered, again, |_| id)
+    }
+
+    /// Where its address space begins. This and the next call nothing: they never change.
+    pub fn base_address(&self) -> u64 {
+        self.registered.base_address
+    }
+
+    /// Size of its address space, whole pages.
+    pub fn capacity_bytes(&self) -> u64 {
+        self.registered.capacity_bytes
     }
 
     /// The id that it was registered with.
@@ -151,7 +269,7 @@ impl Model {
         Ok(self.range(address, offset, request.size_bytes))
     }
 
-    fn range(&self, address: u64, offset_bytes: u64, size_bytes: u64) -> MappedRange {
+    pub(crate) fn range(&self, address: u64, offset_bytes: u64, size_bytes: u64) -> MappedRange {
         MappedRange::new(
             Space::Model(self.clone()),
             address,

@@ -8,6 +8,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// Why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Error {
     /// The kind of the failure.
     pub kind: ErrorKind,
@@ -179,7 +180,7 @@ impl std::error::Error for Error {}
 
 impl Error {
     /// The detail of this thread's failure with the given status.
-    fn last(status: i32) -> Self {
+    pub(crate) fn last(status: i32) -> Self {
         let mut info = sys::ferrum_error_info::default();
         // SAFETY: info is a struct of the library's own, with its size set.
         unsafe { sys::ferrum_last_error(&mut info) };

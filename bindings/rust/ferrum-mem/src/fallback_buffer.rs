@@ -1,12 +1,14 @@
-use std::mem::ManuallyDrop;
-
+use crate::ending::dropped;
 use crate::error::check;
 use crate::fallback_manager::FallbackManager;
+use crate::rejected::{ended, Rejected};
+use crate::stream::{raw_of, Stream};
 use crate::tracker::BufferId;
 use crate::{sys, BufferLocation, Result};
 
 /// A buffer of a [`FallbackManager`], on its device or on its host.
 #[derive(Debug)]
+#[must_use = "dropping it ends the buffer"]
 pub struct FallbackBuffer {
     raw: sys::ferrum_fallback_buffer,
     manager: FallbackManager,
@@ -14,18 +16,27 @@ pub struct FallbackBuffer {
 
 impl Drop for FallbackBuffer {
     fn drop(&mut self) {
-        // SAFETY: the handle is ours. Nobody is left who could unpin it.
-        unsafe {
-            while sys::ferrum_fallback_buffer_free(self.raw, Default::default())
-                == sys::FERRUM_ERROR_BUSY
-                && sys::ferrum_fallback_buffer_unpin(self.raw) == sys::FERRUM_OK
-            {}
+        if self.raw.id == 0 {
+            return;
         }
+        // SAFETY: the handle is ours. Nobody is left who could unpin it.
+        let status = unsafe {
+            let free = || sys::ferrum_fallback_buffer_free(self.raw, Default::default());
+            let mut status = free();
+            while status == sys::FERRUM_ERROR_BUSY
+                && sys::ferrum_fallback_buffer_unpin(self.raw) == sys::FERRUM_OK
+            {
+                status = free();
+            }
+            status
+        };
+        dropped("ferrum_fallback_buffer_free", status);
     }
 }
 
 /// Keeps a buffer where it is while it lives.
 #[derive(Debug)]
+#[must_use = "dropping it ends the pin: the buffer may move"]
 pub struct PinnedBuffer<'a> {
     buffer: &'a FallbackBuffer,
     /// Where that is: an address of the device, or one of the process's memory.
@@ -37,7 +48,8 @@ pub struct PinnedBuffer<'a> {
 impl Drop for PinnedBuffer<'_> {
     fn drop(&mut self) {
         // SAFETY: undoes the one pin of this value.
-        unsafe { sys::ferrum_fallback_buffer_unpin(self.buffer.raw) };
+        let status = unsafe { sys::ferrum_fallback_buffer_unpin(self.buffer.raw) };
+        dropped("ferrum_fallback_buffer_unpin", status);
     }
 }
 
@@ -168,24 +180,55 @@ impl FallbackBuffer {
         })
     }
 
+    /// Ends the buffer, after what is queued on a stream of its device: none stands for the default one.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while it is pinned: the buffer comes back.
+    /// C function: [`ferrum_fallback_buffer_free`](crate::sys::ferrum_fallback_buffer_free).
+    pub fn free(mut self, stream: Option<&Stream>) -> std::result::Result<(), Rejected<Self>> {
+        // SAFETY: the handle is ours.
+        let freed = check(unsafe { sys::ferrum_fallback_buffer_free(self.raw, raw_of(stream)) });
+        if freed.is_ok() {
+            self.raw = Default::default();
+        }
+        ended(freed, self)
+    }
+
+    /// Gives up the buffer without ending it: whoever has the handle does that with
+    /// [`ferrum_fallback_buffer_free`](crate::sys::ferrum_fallback_buffer_free), or as the object that
+    /// [`FallbackBuffer::from_raw`] makes of it.
+    pub fn into_raw(mut self) -> sys::ferrum_fallback_buffer {
+        std::mem::take(&mut self.raw)
+    }
+
+    /// Makes a buffer of a handle, which it owns from then on.
+    ///
+    /// # Safety
+    ///
+    /// The handle is that of a live buffer of the manager, and nobody else frees it.
+    pub unsafe fn from_raw(manager: &FallbackManager, raw: sys::ferrum_fallback_buffer) -> Self {
+        Self::own(manager, raw)
+    }
+
     /// Ends the buffer on that side and gives the address of its storage, which
-    /// [`FallbackManager::release`] ends. On failure the buffer is given back.
-    pub fn take(
-        self,
-        location: BufferLocation,
-    ) -> std::result::Result<u64, Box<(crate::Error, Self)>> {
+    /// [`FallbackManager::release`] ends.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) when it is on the other side, and
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while it is pinned: the buffer comes back.
+    /// C function: [`ferrum_fallback_buffer_take`](crate::sys::ferrum_fallback_buffer_take).
+    pub fn take(mut self, location: BufferLocation) -> std::result::Result<u64, Rejected<Self>> {
         let mut address = 0;
         // SAFETY: address is an output of the call.
         let taken = check(unsafe {
             sys::ferrum_fallback_buffer_take(self.raw, location.to_raw(), &mut address)
         });
         if let Err(error) = taken {
-            return Err(Box::new((error, self)));
+            return Err(Rejected::new(error, self));
         }
-        // It has no handle any more; only its manager is let go of.
-        let mut ended = ManuallyDrop::new(self);
-        // SAFETY: the field is not used again.
-        unsafe { std::ptr::drop_in_place(&mut ended.manager) };
+        self.raw = Default::default();
         Ok(address)
     }
 }

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use crate::callback::Registration;
 use crate::device::Device;
+use crate::ending::shared_handle;
 use crate::error::check;
 use crate::fallback_buffer::FallbackBuffer;
 use crate::tracker::TrackerView;
@@ -28,6 +29,7 @@ pub trait GpuMemoryPool: Send + Sync {
 /// Makes buffers on a device, and on a host device while that has no room. Clones share
 /// one manager; it goes after the last of them and of its buffers.
 #[derive(Clone, Debug)]
+#[must_use = "dropping it destroys the manager"]
 pub struct FallbackManager {
     made: Arc<Made>,
 }
@@ -39,12 +41,7 @@ struct Made {
     _host: Option<Device>,
 }
 
-impl Drop for Made {
-    fn drop(&mut self) {
-        // SAFETY: the handle is ours, and every FallbackBuffer has gone before.
-        unsafe { sys::ferrum_fallback_manager_destroy(self.raw, sys::FERRUM_FORCE) };
-    }
-}
+shared_handle!(FallbackManager { made: Made } of ferrum_fallback_manager, "manager", ferrum_fallback_manager_destroy);
 
 impl FallbackManager {
     /// Makes a manager; no host only with settings that forbid to fall back.
@@ -55,13 +52,30 @@ impl FallbackManager {
         check(unsafe {
             sys::ferrum_fallback_manager_create(device.raw(), second, &config.raw(), &mut raw)
         })?;
-        Ok(Self {
+        Ok(Self::own(device, host, raw))
+    }
+
+    fn own(device: &Device, host: Option<&Device>, raw: sys::ferrum_fallback_manager) -> Self {
+        Self {
             made: Arc::new(Made {
                 raw,
                 device: device.clone(),
                 _host: host.cloned(),
             }),
-        })
+        }
+    }
+
+    /// Makes a manager of a handle, which it owns from then on.
+    ///
+    /// # Safety
+    ///
+    /// The handle is that of a live manager of these devices, and nobody else destroys it.
+    pub unsafe fn from_raw(
+        device: &Device,
+        host: Option<&Device>,
+        raw: sys::ferrum_fallback_manager,
+    ) -> Self {
+        Self::own(device, host, raw)
     }
 
     /// The device that buffers are made on.

@@ -1,13 +1,16 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use crate::ending::dropped;
 use crate::error::check;
 use crate::library::Library;
+use crate::rejected::{ended, Rejected};
 use crate::tracker::{BufferId, TrackerView};
 use crate::{sys, BufferUse, MemoryConfig, MemoryStats, Result};
 
 /// A buffer of a generic pool that is in use.
 #[derive(Debug)]
+#[must_use = "the pool counts the buffer as in use until it is returned"]
 pub struct BufferLease<B> {
     /// The buffer.
     pub buffer: B,
@@ -16,9 +19,6 @@ pub struct BufferLease<B> {
     /// 0 unless the pool tracks.
     pub id: BufferId,
 }
-
-/// Why a buffer was not taken back, and the buffer.
-pub type NotReturned<B> = Box<(crate::Error, Option<BufferLease<B>>)>;
 
 #[derive(Debug)]
 struct Waiting<B> {
@@ -30,6 +30,7 @@ struct Waiting<B> {
 /// when [`GenericMemoryPool::try_get`] has none, and says so. One that the pool does not
 /// keep is dropped, and so are all that wait when the pool is.
 #[derive(Debug)]
+#[must_use = "dropping it drops the free buffers"]
 pub struct GenericMemoryPool<B> {
     raw: sys::ferrum_generic_pool,
     waiting: Mutex<Waiting<B>>,
@@ -38,8 +39,11 @@ pub struct GenericMemoryPool<B> {
 
 impl<B> Drop for GenericMemoryPool<B> {
     fn drop(&mut self) {
-        // SAFETY: the handle is ours.
-        unsafe { sys::ferrum_generic_pool_destroy(self.raw, sys::FERRUM_FORCE) };
+        if self.raw.id != 0 {
+            // SAFETY: the handle is ours.
+            let status = unsafe { sys::ferrum_generic_pool_destroy(self.raw, sys::FERRUM_FORCE) };
+            dropped("ferrum_generic_pool_destroy", status);
+        }
     }
 }
 
@@ -114,11 +118,34 @@ impl<B> GenericMemoryPool<B> {
         }))
     }
 
-    /// Ends the use of a buffer; whether the pool keeps it. On failure it is given back.
+    /// Drops all free buffers and ends the pool.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while buffers are in use: the pool comes back.
+    /// C function: [`ferrum_generic_pool_destroy`](crate::sys::ferrum_generic_pool_destroy).
+    pub fn close(mut self) -> std::result::Result<(), Rejected<Self>> {
+        let closed = self.shrink().and_then(|_| {
+            // SAFETY: the handle is ours.
+            check(unsafe { sys::ferrum_generic_pool_destroy(self.raw, 0) })
+        });
+        if closed.is_ok() {
+            self.raw = Default::default();
+        }
+        ended(closed, self)
+    }
+
+    /// Ends the use of a buffer; whether the pool keeps it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a buffer that the pool has not given:
+    /// the buffer comes back.
+    /// C function: [`ferrum_generic_pool_return`](crate::sys::ferrum_generic_pool_return).
     pub fn return_buffer(
         &self,
         lease: BufferLease<B>,
-    ) -> std::result::Result<bool, NotReturned<B>> {
+    ) -> std::result::Result<bool, Rejected<Option<BufferLease<B>>>> {
         let word = self.put(lease.buffer);
         let raw = sys::ferrum_buffer_lease {
             buffer: word,
@@ -138,7 +165,7 @@ impl<B> GenericMemoryPool<B> {
             Err(error) => {
                 let buffer = self.take(word);
                 let lease = buffer.map(|buffer| BufferLease { buffer, ..lease });
-                Err(Box::new((error, lease)))
+                Err(Rejected::new(error, lease))
             }
         }
     }

@@ -1,7 +1,7 @@
 use crate::error::check;
 use crate::pool::Pool;
 use crate::stream::{raw_of, Stream};
-use crate::{sys, Error, GraphInfo, Result};
+use crate::{sys, GraphInfo, Rejected, Result};
 
 /// What a pool keeps for a graph, from the beginning of its capture until it is dropped,
 /// which says that the graph does not run any more after what is queued on the default
@@ -9,6 +9,7 @@ use crate::{sys, Error, GraphInfo, Result};
 /// the pool until the capture has ended and another graph of the pool is made or dropped, or
 /// [`Pool::trim`] is called.
 #[derive(Debug)]
+#[must_use = "dropping it ends the graph: its memory goes to others"]
 pub struct Graph {
     number: u64,
     pool: Pool,
@@ -58,12 +59,14 @@ impl Graph {
         check(unsafe { sys::ferrum_pool_capture_end(self.pool.raw(), self.number) })
     }
 
-    /// Says that the graph does not run any more once what is queued on the stream now is
-    /// done. When that fails the graph is still there.
-    pub fn release(
-        mut self,
-        stream: Option<&Stream>,
-    ) -> std::result::Result<(), Box<(Self, Error)>> {
+    /// Says that the graph does not run any more once what is queued on the stream now is done.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) while the capture goes on: the graph is still
+    /// there and comes back.
+    /// C function: [`ferrum_pool_capture_release`](crate::sys::ferrum_pool_capture_release).
+    pub fn release(mut self, stream: Option<&Stream>) -> std::result::Result<(), Rejected<Self>> {
         // SAFETY: plain values.
         let released = check(unsafe {
             sys::ferrum_pool_capture_release(self.pool.raw(), self.number, raw_of(stream))
@@ -73,7 +76,7 @@ impl Graph {
                 self.number = 0;
                 Ok(())
             }
-            Err(error) => Err(Box::new((self, error))),
+            Err(error) => Err(Rejected::new(error, self)),
         }
     }
 

@@ -30,6 +30,7 @@ mod callback;
 mod device;
 mod discovery;
 mod elastic_pool;
+mod ending;
 mod error;
 mod estimate;
 mod fallback_buffer;
@@ -51,6 +52,7 @@ mod pressure;
 #[cfg(unix)]
 mod processes;
 mod raw;
+mod rejected;
 mod sharing;
 mod sleep;
 mod stream;
@@ -84,7 +86,7 @@ pub use generated::records::{
     PageSizes, PlacementOption, PoolConfig, PoolInfo, ReclaimConfig, SharedMemory, Statistics,
     TrackerTotals, UsageHints, VirtualPoolConfig, VirtualPoolInfo, VirtualPoolRequest, WakeReport,
 };
-pub use generic_pool::{BufferLease, GenericMemoryPool, NotReturned};
+pub use generic_pool::{BufferLease, GenericMemoryPool};
 pub use graph::Graph;
 pub use library::{abi_version, backends_json, leak_report_json, snapshot_json, version, Library};
 pub use manager::{Fill, Manager, ManagerConfig, Memory, PinnedMemory, Transfer};
@@ -93,8 +95,9 @@ pub use mapping::HostMapping;
 pub use monitor::Monitor;
 pub use placement::{Placement, PlacementRequest};
 pub use pool::Pool;
-pub use pool_block::{PoolBatch, PoolBlock};
+pub use pool_block::{PoolBatch, PoolBatchBlocks, PoolBlock};
 pub use pool_request::{PoolRequest, PoolTag};
+pub use rejected::Rejected;
 pub use sharing::StreamWork;
 pub use sleep::{SleepBacking, SleepReport, SleepRequest, WakeRequest};
 pub use stream::{Event, Stream};

@@ -1,24 +1,43 @@
 use std::ffi::{c_char, CStr, CString};
 use std::sync::Arc;
 
+use crate::ending::{self, dropped, Owned};
 use crate::error::{check, Error};
+use crate::rejected::Rejected;
 use crate::{sys, Config, Result};
 
 /// Keeps the library started. Clones share one start; devices hold one too, so
 /// that the library stops after the last of them.
 #[derive(Clone, Debug)]
+#[must_use = "dropping it stops the library"]
 pub struct Library {
     started: Arc<Started>,
 }
 
 #[derive(Debug)]
-struct Started;
+struct Started {
+    /// Whether the start is to be undone.
+    is_owned: bool,
+}
+
+impl Owned for Started {
+    const END: &'static str = "ferrum_shutdown";
+
+    fn end(&self, flags: u32) -> sys::ferrum_status {
+        // SAFETY: undoes the one start of this value.
+        unsafe { sys::ferrum_shutdown(flags) }
+    }
+
+    fn release(&mut self) {
+        self.is_owned = false;
+    }
+}
 
 impl Drop for Started {
     fn drop(&mut self) {
-        // SAFETY: undoes the one start of this value. A failure here means that
-        // another language of the process holds objects of its own start.
-        unsafe { sys::ferrum_shutdown(sys::FERRUM_FORCE) };
+        if self.is_owned {
+            dropped(Self::END, self.end(sys::FERRUM_FORCE));
+        }
     }
 }
 
@@ -28,7 +47,7 @@ impl Library {
         // SAFETY: a NULL config is allowed.
         check(unsafe { sys::ferrum_init(std::ptr::null()) })?;
         Ok(Self {
-            started: Arc::new(Started),
+            started: Arc::new(Started { is_owned: true }),
         })
     }
 
@@ -37,8 +56,18 @@ impl Library {
         // SAFETY: the config lives through the call.
         check(unsafe { sys::ferrum_init(&config.raw()) })?;
         Ok(Self {
-            started: Arc::new(Started),
+            started: Arc::new(Started { is_owned: true }),
         })
+    }
+
+    /// Undoes the start without `FERRUM_FORCE`, which a drop uses.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while a clone of it is alive, or an object of the library: it
+    /// comes back with the error. C function: [`ferrum_shutdown`](crate::sys::ferrum_shutdown).
+    pub fn close(self) -> std::result::Result<(), Rejected<Self>> {
+        ending::close(self.started, |started| Self { started })
     }
 
     /// How many values share this start.

@@ -1,13 +1,14 @@
 use std::ffi::c_void;
-use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::device::Device;
+use crate::ending::{dropped, shared_handle};
 use crate::error::check;
 use crate::stream::{raw_of, timeout_ns, Stream};
 use crate::{
-    sys, AllocationRequest, BlockInfo, DefragmentationStats, MemoryType, PoolConfig, Result,
+    sys, AllocationRequest, BlockInfo, DefragmentationStats, ErrorKind, MemoryType, PoolConfig,
+    Rejected, Result,
 };
 
 /// Settings of a manager.
@@ -44,6 +45,7 @@ impl Default for ManagerConfig {
 /// Memory by handle. Clones share one manager; it goes after the last of them
 /// and of its blocks.
 #[derive(Clone, Debug)]
+#[must_use = "dropping it destroys the manager"]
 pub struct Manager {
     made: Arc<Made>,
 }
@@ -54,12 +56,7 @@ struct Made {
     _device: Device,
 }
 
-impl Drop for Made {
-    fn drop(&mut self) {
-        // SAFETY: the handle is ours, and every Memory has gone before.
-        unsafe { sys::ferrum_manager_destroy(self.raw, sys::FERRUM_FORCE) };
-    }
-}
+shared_handle!(Manager { made: Made } of ferrum_manager, "manager", ferrum_manager_destroy);
 
 impl Manager {
     pub(crate) fn create(device: &Device, config: &ManagerConfig) -> Result<Self> {
@@ -73,12 +70,25 @@ impl Manager {
             ..Default::default()
         };
         create_with(device, settings, &config.pools, &mut raw)?;
-        Ok(Self {
+        Ok(Self::own(device, raw))
+    }
+
+    fn own(device: &Device, raw: sys::ferrum_manager) -> Self {
+        Self {
             made: Arc::new(Made {
                 raw,
                 _device: device.clone(),
             }),
-        })
+        }
+    }
+
+    /// Makes a manager of a handle, which it owns from then on.
+    ///
+    /// # Safety
+    ///
+    /// The handle is that of a live manager of the device, and nobody else destroys it.
+    pub unsafe fn from_raw(device: &Device, raw: sys::ferrum_manager) -> Self {
+        Self::own(device, raw)
     }
 
     /// The C handle.
@@ -141,12 +151,32 @@ fn create_with(
 
 /// Keeps a block where it is until it is dropped.
 #[derive(Debug)]
+#[must_use = "dropping it ends the pin: the block may move"]
 pub struct PinnedMemory<'a> {
     memory: &'a Memory,
     address: u64,
 }
 
 impl PinnedMemory<'_> {
+    /// Ends the pin, as a drop does.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle) for a block that
+    /// is gone. The pin comes back with the error.
+    /// C function: [`ferrum_memory_unpin`](crate::sys::ferrum_memory_unpin).
+    pub fn unpin(self) -> std::result::Result<(), Rejected<Self>> {
+        let pin = std::mem::ManuallyDrop::new(self);
+        // SAFETY: the block is alive, and was pinned when this was made.
+        match check(unsafe { sys::ferrum_memory_unpin(pin.memory.raw) }) {
+            Ok(()) => Ok(()),
+            Err(error) => Err(Rejected::new(
+                error,
+                std::mem::ManuallyDrop::into_inner(pin),
+            )),
+        }
+    }
+
     /// The block's address.
     pub fn address(&self) -> u64 {
         self.address
@@ -156,13 +186,15 @@ impl PinnedMemory<'_> {
 impl Drop for PinnedMemory<'_> {
     fn drop(&mut self) {
         // SAFETY: the block is alive, and was pinned when this was made.
-        unsafe { sys::ferrum_memory_unpin(self.memory.raw) };
+        let status = unsafe { sys::ferrum_memory_unpin(self.memory.raw) };
+        dropped("ferrum_memory_unpin", status);
     }
 }
 
 /// A block of a manager, given back when it is dropped: its memory is handed
 /// out again after the work that is in flight on it.
 #[derive(Debug)]
+#[must_use = "dropping it gives the block back"]
 pub struct Memory {
     raw: sys::ferrum_memory,
     _manager: Manager,
@@ -170,14 +202,23 @@ pub struct Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
+        if self.raw.id == 0 {
+            return;
+        }
         // A pin or mapping that was forgotten has nobody left who could end it, and
         // the work on adopted memory must be over before its owner has it back.
         // SAFETY: the handle is ours.
-        while unsafe { sys::ferrum_memory_free(self.raw) } == sys::FERRUM_ERROR_BUSY
+        let free = || unsafe { sys::ferrum_memory_free(self.raw) };
+        let mut status = free();
+        // SAFETY: as above.
+        while status == sys::FERRUM_ERROR_BUSY
             && (unsafe { sys::ferrum_memory_unpin(self.raw) } == sys::FERRUM_OK
                 || unsafe { sys::ferrum_memory_unmap(self.raw, 0) } == sys::FERRUM_OK
                 || self.settle())
-        {}
+        {
+            status = free();
+        }
+        dropped("ferrum_memory_free", status);
     }
 }
 
@@ -260,21 +301,44 @@ impl Memory {
         check(unsafe { sys::ferrum_memory_fill_async(&raw, raw_of(stream)) })
     }
 
-    /// Gives the block back now. When that fails the block is still there, and as usable as
-    /// before, but for [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted), which a manager
-    /// that debugs gives when bytes beside the block were overwritten: it is gone all the same.
-    pub fn free(self) -> std::result::Result<(), Box<(Self, crate::Error)>> {
-        let block = ManuallyDrop::new(self);
+    /// Gives the block back now.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while the block is pinned or mapped: it comes back with the
+    /// error and is as usable as before. [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted) from a manager that
+    /// debugs, when bytes beside the block were overwritten: the block is gone all the same, and does not come
+    /// back. C function: [`ferrum_memory_free`](crate::sys::ferrum_memory_free).
+    pub fn free(mut self) -> std::result::Result<(), Rejected<Option<Self>>> {
         // SAFETY: the handle is ours, and is not given back again.
-        match check(unsafe { sys::ferrum_memory_free(block.raw) }) {
-            Ok(()) => {
-                let Self { raw: _, _manager } = &*block;
-                // SAFETY: block is not dropped, so this is the one reading.
-                drop(unsafe { std::ptr::read(_manager) });
-                Ok(())
-            }
-            Err(error) => Err(Box::new((ManuallyDrop::into_inner(block), error))),
-        }
+        let freed = check(unsafe { sys::ferrum_memory_free(self.raw) });
+        let Err(error) = freed else {
+            self.raw = Default::default();
+            return Ok(());
+        };
+        let object = if error.kind == ErrorKind::Corrupted {
+            self.raw = Default::default();
+            None
+        } else {
+            Some(self)
+        };
+        Err(Rejected::new(error, object))
+    }
+
+    /// Gives up the block without giving its memory back: whoever has the handle does that with
+    /// [`ferrum_memory_free`](crate::sys::ferrum_memory_free), or as the object that
+    /// [`Memory::from_raw`] makes of it. It ends with its manager at the latest.
+    pub fn into_raw(mut self) -> sys::ferrum_memory {
+        std::mem::take(&mut self.raw)
+    }
+
+    /// Makes a block of a handle, which it owns from then on.
+    ///
+    /// # Safety
+    ///
+    /// The handle is that of a live block of the manager, and nobody else frees it.
+    pub unsafe fn from_raw(manager: &Manager, raw: sys::ferrum_memory) -> Self {
+        Self::own(raw, manager)
     }
 }
 

@@ -2,7 +2,9 @@ use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 
 use crate::elastic_pool::Model;
+use crate::ending::dropped;
 use crate::error::check;
+use crate::rejected::{ended, Rejected};
 use crate::stream::{raw_of, Stream};
 use crate::virtual_pool::VirtualPool;
 use crate::{sys, Device, Error, ErrorKind, Result};
@@ -30,8 +32,27 @@ impl Space {
     /// Unmaps a range that nobody has any more, now or when a sleep or wake has ended.
     fn unmap_or_later(&self, offset_bytes: u64, size_bytes: u64) {
         let mut late = self.late().0.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.unmap(offset_bytes, size_bytes, Default::default()) == sys::FERRUM_ERROR_BUSY {
+        let status = self.unmap(offset_bytes, size_bytes, Default::default());
+        if status == sys::FERRUM_ERROR_BUSY {
             late.push((offset_bytes, size_bytes));
+            return;
+        }
+        drop(late);
+        dropped(self.unmapper(), status);
+    }
+
+    /// The C function that unmaps.
+    fn unmapper(&self) -> &'static str {
+        match self {
+            Self::Pool(_) => "ferrum_vpool_free",
+            Self::Model(_) => "ferrum_elastic_pool_free",
+        }
+    }
+
+    fn page_bytes(&self) -> u64 {
+        match self {
+            Self::Pool(pool) => pool.page_bytes(),
+            Self::Model(model) => model.pool().page_bytes(),
         }
     }
 
@@ -75,18 +96,21 @@ impl Space {
 /// that `record_stream` named, and on the default stream; one that is being put to sleep
 /// or woken just then, when that has ended. A stream that is dropped first has run dry.
 #[derive(Debug)]
+#[must_use = "dropping it unmaps the range"]
 pub struct MappedRange {
     address: u64,
     offset_bytes: u64,
     size_bytes: u64,
+    /// What an unmap of it names, by offset and size: the range as it was asked for, or whole pages for a part
+    /// of a range that was split.
+    unmapped: (u64, u64),
     space: Space,
 }
 
 impl Drop for MappedRange {
     fn drop(&mut self) {
         if self.address != 0 {
-            self.space
-                .unmap_or_later(self.offset_bytes, self.size_bytes);
+            self.space.unmap_or_later(self.unmapped.0, self.unmapped.1);
         }
     }
 }
@@ -97,8 +121,31 @@ impl MappedRange {
             address,
             offset_bytes,
             size_bytes,
+            unmapped: (offset_bytes, size_bytes),
             space,
         }
+    }
+
+    /// Makes an object of a range that is mapped in a pool, which it owns from then on.
+    ///
+    /// # Safety
+    ///
+    /// The range is one of [`VirtualPool::alloc`], or whole pages of some, and nobody else unmaps them.
+    pub unsafe fn from_offset(pool: &VirtualPool, offset_bytes: u64, size_bytes: u64) -> Self {
+        pool.range(pool.base_address() + offset_bytes, offset_bytes, size_bytes)
+    }
+
+    /// The same in a model.
+    ///
+    /// # Safety
+    ///
+    /// As for [`MappedRange::from_offset`], of [`Model::alloc`].
+    pub unsafe fn from_model_offset(model: &Model, offset_bytes: u64, size_bytes: u64) -> Self {
+        model.range(
+            model.base_address() + offset_bytes,
+            offset_bytes,
+            size_bytes,
+        )
     }
 
     /// Where it starts in the device's memory.
@@ -156,8 +203,79 @@ impl MappedRange {
         }
     }
 
+    /// Splits the range in two at a number of bytes from its start. Each part is freed, dropped or split for
+    /// itself. The place has to lie on the border of two pages of the pool or model, and inside of the range.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidOffset`] for another place: the range comes back as it was. It calls no C function;
+    /// the parts are unmapped by [`ferrum_vpool_free`](crate::sys::ferrum_vpool_free) or
+    /// [`ferrum_elastic_pool_free`](crate::sys::ferrum_elastic_pool_free).
+    pub fn split_at(mut self, bytes: u64) -> std::result::Result<(Self, Self), Rejected<Self>> {
+        let page = self.space.page_bytes();
+        let middle = self.offset_bytes.saturating_add(bytes);
+        if bytes == 0 || bytes >= self.size_bytes || middle % page != 0 {
+            return Err(self.not_on_a_border("MappedRange::split_at", bytes));
+        }
+        let (begin, size) = self.unmapped;
+        let end = (begin + size).div_ceil(page) * page;
+        let begin = begin / page * page;
+        let second = Self {
+            address: self.address + bytes,
+            offset_bytes: middle,
+            size_bytes: self.size_bytes - bytes,
+            unmapped: (middle, end - middle),
+            space: self.space.clone(),
+        };
+        self.size_bytes = bytes;
+        self.unmapped = (begin, middle - begin);
+        Ok((self, second))
+    }
+
+    fn not_on_a_border(self, function: &str, bytes: u64) -> Rejected<Self> {
+        let message = format!(
+            "{bytes} bytes into the range of {} bytes at offset {} two of its pages of {} bytes do not meet",
+            self.size_bytes,
+            self.offset_bytes,
+            self.space.page_bytes()
+        );
+        let error = Error::found(ErrorKind::InvalidOffset, function, message);
+        Rejected::new(error, self)
+    }
+
+    /// Splits the range into parts of that many bytes, in order; the last one may be shorter.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MappedRange::split_at`], for a size that is no multiple of the page or 0: the range comes back
+    /// as it was. It calls no C function.
+    pub fn split_every(self, bytes: u64) -> std::result::Result<Vec<Self>, Rejected<Self>> {
+        let page = self.space.page_bytes();
+        let is_aligned = self.offset_bytes % page == 0 && bytes % page == 0;
+        if bytes == 0 || (bytes < self.size_bytes && !is_aligned) {
+            return Err(self.not_on_a_border("MappedRange::split_every", bytes));
+        }
+        let mut rest = self;
+        let mut parts = Vec::new();
+        while rest.size_bytes > bytes {
+            let (part, more) = rest.split_at(bytes)?;
+            parts.push(part);
+            rest = more;
+        }
+        parts.push(rest);
+        Ok(parts)
+    }
+
+    /// The addresses of the pages of the range, in order; the first is the one that the range begins in.
+    pub fn pages(&self) -> impl Iterator<Item = u64> + '_ {
+        let page = self.space.page_bytes();
+        let into = self.offset_bytes % page;
+        let count = (into + self.size_bytes).div_ceil(page);
+        (0..count).map(move |i| self.address - into + i * page)
+    }
+
     /// Unmaps it once the work is done that is queued now on the streams that use it, and
-    /// on this one. When that fails it is still there. Nobody has the range afterwards:
+    /// on this one. Nobody has the range afterwards:
     ///
     /// ```compile_fail,E0382
     /// # fn f(range: ferrum_mem::MappedRange) {
@@ -165,14 +283,22 @@ impl MappedRange {
     /// range.as_ptr().unwrap(); // moved by free
     /// # }
     /// ```
-    pub fn free(mut self, stream: Option<&Stream>) -> std::result::Result<(), Box<(Self, Error)>> {
-        let status = self
-            .space
-            .unmap(self.offset_bytes, self.size_bytes, raw_of(stream));
-        if status >= 0 {
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Busy`] while a call puts it to sleep or wakes it; [`ErrorKind::InvalidState`] where a part of it
+    /// sleeps and a part does not, and while a stream that uses it captures; [`ErrorKind::InvalidArgument`] for a
+    /// stream of another device. The range is still there and comes back with the error.
+    /// C functions: [`ferrum_vpool_free`](crate::sys::ferrum_vpool_free) and
+    /// [`ferrum_elastic_pool_free`](crate::sys::ferrum_elastic_pool_free).
+    pub fn free(mut self, stream: Option<&Stream>) -> std::result::Result<(), Rejected<Self>> {
+        let (offset_bytes, size_bytes) = self.unmapped;
+        let status = self.space.unmap(offset_bytes, size_bytes, raw_of(stream));
+        let result = check(status);
+        if result.is_ok() {
             self.address = 0;
         }
-        check(status).map_err(|error| Box::new((self, error)))
+        ended(result, self)
     }
 
     /// Gives the range up without unmapping it: it is unmapped by offset, or when

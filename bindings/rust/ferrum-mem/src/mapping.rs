@@ -1,13 +1,15 @@
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
+use crate::ending::dropped;
 use crate::error::check;
 use crate::manager::Memory;
-use crate::{sys, AccessStats, Error, HostAccess, Result};
+use crate::{sys, AccessStats, HostAccess, Rejected, Result};
 
 /// A range of a block that the host addresses, until it is dropped. A copy is
 /// written back then; [`HostMapping::unmap`] tells whether that succeeded.
 #[derive(Debug)]
+#[must_use = "dropping it ends the mapping"]
 pub struct HostMapping<'a> {
     memory: &'a Memory,
     id: u64,
@@ -24,7 +26,8 @@ unsafe impl Sync for HostMapping<'_> {}
 impl Drop for HostMapping<'_> {
     fn drop(&mut self) {
         // SAFETY: plain values.
-        unsafe { sys::ferrum_memory_unmap(self.memory.raw(), self.id) };
+        let status = unsafe { sys::ferrum_memory_unmap(self.memory.raw(), self.id) };
+        dropped("ferrum_memory_unmap", status);
     }
 }
 
@@ -65,13 +68,18 @@ impl HostMapping<'_> {
         unsafe { std::slice::from_raw_parts_mut(self.pointer.as_ptr(), self.size_bytes as usize) }
     }
 
-    /// Ends the mapping now. When that fails it has not ended.
-    pub fn unmap(self) -> std::result::Result<(), Box<(Self, Error)>> {
+    /// Ends the mapping now.
+    ///
+    /// # Errors
+    ///
+    /// Those of the device that a copy is written back to. The mapping has not ended then, and comes back.
+    /// C function: [`ferrum_memory_unmap`](crate::sys::ferrum_memory_unmap).
+    pub fn unmap(self) -> std::result::Result<(), Rejected<Self>> {
         let mapping = ManuallyDrop::new(self);
         // SAFETY: plain values.
         match check(unsafe { sys::ferrum_memory_unmap(mapping.memory.raw(), mapping.id) }) {
             Ok(()) => Ok(()),
-            Err(error) => Err(Box::new((ManuallyDrop::into_inner(mapping), error))),
+            Err(error) => Err(Rejected::new(error, ManuallyDrop::into_inner(mapping))),
         }
     }
 }

@@ -2,8 +2,10 @@ use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::callback::{has_let_go, run, share};
+use crate::ending::dropped;
 use crate::error::check;
 use crate::library::Library;
+use crate::rejected::{ended, Rejected};
 use crate::{sys, DeviceLevel, MonitorConfig, PressureLevel, PressureProfile, Result};
 
 impl PressureProfile {
@@ -35,6 +37,7 @@ type Slot = Mutex<Option<LevelsFn>>;
 
 /// Watches the memory of several devices as one. A registration is weak: a manager
 /// that is dropped leaves by itself.
+#[must_use = "dropping it destroys the monitor"]
 pub struct Monitor {
     raw: sys::ferrum_monitor,
     slot: *const Slot,
@@ -51,9 +54,14 @@ impl Drop for Monitor {
         // SAFETY: the handle is ours. Afterwards the library does not call again, and
         // a call that runs now has a reference of its own.
         unsafe {
-            if has_let_go(sys::ferrum_monitor_destroy(self.raw)) {
+            let status = match self.raw.id {
+                0 => sys::FERRUM_OK,
+                _ => sys::ferrum_monitor_destroy(self.raw),
+            };
+            if has_let_go(status) {
                 drop(Arc::from_raw(self.slot));
             }
+            dropped("ferrum_monitor_destroy", status);
         }
     }
 }
@@ -94,6 +102,21 @@ impl Monitor {
             slot: Arc::into_raw(Arc::new(Slot::new(None))),
             _library: library.clone(),
         })
+    }
+
+    /// Destroys the monitor, as a drop does: it waits for a running call of its closure.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::NotInitialized`](crate::ErrorKind::NotInitialized). It comes back with the error.
+    /// C function: [`ferrum_monitor_destroy`](crate::sys::ferrum_monitor_destroy).
+    pub fn close(mut self) -> std::result::Result<(), Rejected<Self>> {
+        // SAFETY: the handle is ours.
+        let closed = check(unsafe { sys::ferrum_monitor_destroy(self.raw) });
+        if closed.is_ok() {
+            self.raw = Default::default();
+        }
+        ended(closed, self)
     }
 
     /// The handle.

@@ -3,9 +3,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::callback::{has_let_go, run, share};
+use crate::ending::dropped;
 use crate::error::{check, Error};
 use crate::library::{c_text, json_of, Library};
 use crate::raw::{flag, optional_ns};
+use crate::rejected::{ended, Rejected};
 use crate::{sys, Device, MemoryType, PlacementOption, PressureProfile, Result};
 
 /// What a device is looked for. All but the size asks for nothing by default.
@@ -35,6 +37,7 @@ pub struct PlacementRequest<'a> {
 type ChooseFn = Box<dyn Fn(u64, &[PlacementOption]) -> Option<usize> + Send + Sync>;
 
 /// A placement strategy: chooses the device for a request.
+#[must_use = "dropping it destroys the strategy"]
 pub struct Placement {
     raw: sys::ferrum_placement,
     /// A closure of the caller's, as a counted reference.
@@ -51,10 +54,14 @@ impl Drop for Placement {
     fn drop(&mut self) {
         // SAFETY: the handle is ours; afterwards the library does not call again.
         unsafe {
-            let ended = sys::ferrum_placement_destroy(self.raw);
-            if let Some(closure) = self.held.filter(|_| has_let_go(ended)) {
+            let status = match self.raw.id {
+                0 => sys::FERRUM_OK,
+                _ => sys::ferrum_placement_destroy(self.raw),
+            };
+            if let Some(closure) = self.held.filter(|_| has_let_go(status)) {
                 drop(Arc::from_raw(closure));
             }
+            dropped("ferrum_placement_destroy", status);
         }
     }
 }
@@ -137,6 +144,21 @@ impl Placement {
             held: Some(held),
             _library: library.clone(),
         })
+    }
+
+    /// Destroys the strategy, as a drop does: it waits for running calls of its closure.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::NotInitialized`](crate::ErrorKind::NotInitialized). It comes back with the error.
+    /// C function: [`ferrum_placement_destroy`](crate::sys::ferrum_placement_destroy).
+    pub fn close(mut self) -> std::result::Result<(), Rejected<Self>> {
+        // SAFETY: the handle is ours.
+        let closed = check(unsafe { sys::ferrum_placement_destroy(self.raw) });
+        if closed.is_ok() {
+            self.raw = Default::default();
+        }
+        ended(closed, self)
     }
 
     /// The handle.

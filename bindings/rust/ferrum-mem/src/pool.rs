@@ -1,16 +1,19 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::device::Device;
+use crate::ending::shared_handle;
 use crate::error::check;
 use crate::library::c_text;
 use crate::pool_block::{free_on, PoolBatch, PoolBlock};
 use crate::pool_request::{PoolRequest, PoolTag};
+use crate::rejected::{ended, Rejected};
 use crate::stream::{raw_of, Stream};
 use crate::{sys, Error, PoolConfig, Result};
 
 /// Memory by address. Clones share one pool; it goes after the last of them and
 /// of its blocks.
 #[derive(Clone, Debug)]
+#[must_use = "dropping it destroys the pool"]
 pub struct Pool {
     made: Arc<Made>,
 }
@@ -19,12 +22,17 @@ pub struct Pool {
 struct Made {
     raw: sys::ferrum_pool,
     host_addressable: bool,
+    page_bytes: Option<u64>,
     device: Device,
     /// Graphs that were dropped while their captures went on.
     left: Mutex<Vec<u64>>,
 }
 
 impl Made {
+    fn release_left(&self) {
+        self.release_graphs(None);
+    }
+
     /// Releases what was left, and one graph more, as far as captures have ended.
     fn release_graphs(&self, more: Option<u64>) {
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
@@ -38,30 +46,55 @@ impl Made {
     }
 }
 
-impl Drop for Made {
-    fn drop(&mut self) {
-        self.release_graphs(None);
-        // SAFETY: the handle is ours, and every PoolBlock has gone before.
-        unsafe { sys::ferrum_pool_destroy(self.raw, sys::FERRUM_FORCE) };
-    }
-}
+shared_handle!(Pool { made: Made } of ferrum_pool, "pool", ferrum_pool_destroy, before Made::release_left);
 
 impl Pool {
     pub(crate) fn create(device: &Device, config: &PoolConfig) -> Result<Self> {
-        let host_addressable = device.info()?.host_addressable;
         let mut raw = Default::default();
         config.with_raw("ferrum_pool_create", |config| {
             // SAFETY: config lives through the call, raw is an output of it.
             check(unsafe { sys::ferrum_pool_create(device.raw(), config, &mut raw) })
         })?;
+        Self::own(device, raw).inspect_err(|_| {
+            // SAFETY: the pool was made above, and nobody else has it.
+            unsafe { sys::ferrum_pool_destroy(raw, sys::FERRUM_FORCE) };
+        })
+    }
+
+    /// The object of a pool, which owns it.
+    fn own(device: &Device, raw: sys::ferrum_pool) -> Result<Self> {
+        let mut info = sys::ferrum_pool_info::default();
+        // SAFETY: info is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_pool_get_info(raw, &mut info) })?;
         Ok(Self {
             made: Arc::new(Made {
                 raw,
-                host_addressable,
+                host_addressable: device.info()?.host_addressable,
+                page_bytes: (info.page_bytes != 0).then_some(info.page_bytes),
                 device: device.clone(),
                 left: Mutex::default(),
             }),
         })
+    }
+
+    /// Makes a pool of a handle, which it owns from then on.
+    ///
+    /// # Safety
+    ///
+    /// The handle is that of a live pool of the device, and nobody else destroys it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle) for a handle that names no pool.
+    /// C function: [`ferrum_pool_get_info`](crate::sys::ferrum_pool_get_info).
+    pub unsafe fn from_raw(device: &Device, raw: sys::ferrum_pool) -> Result<Self> {
+        Self::own(device, raw)
+    }
+
+    /// Size of the pages that the pool puts behind its blocks; none where it takes segments whole. It calls
+    /// nothing.
+    pub fn page_bytes(&self) -> Option<u64> {
+        self.made.page_bytes
     }
 
     /// The C handle.
@@ -80,7 +113,8 @@ impl Pool {
         &self.made.device
     }
 
-    pub(crate) fn host_addressable(&self) -> bool {
+    /// Whether the host addresses its blocks. It calls nothing: that never changes.
+    pub fn host_addressable(&self) -> bool {
         self.made.host_addressable
     }
 
@@ -134,14 +168,19 @@ impl Pool {
         Ok(PoolBatch::new(self, addresses, size_bytes, raw_of(stream)))
     }
 
-    /// Gives blocks of this pool back in one call, as [`PoolBlock::free`]: all of
-    /// them or none. When that fails they are still there, but for
-    /// [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted).
+    /// Gives blocks of this pool back in one call, as [`PoolBlock::free`]: all of them or none.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a block of another pool, and those of
+    /// [`PoolBlock::free`]. The blocks come back, but for [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted):
+    /// they are free then, and the list that comes back is empty.
+    /// C function: [`ferrum_pool_free_batch`](crate::sys::ferrum_pool_free_batch).
     pub fn free_batch(
         &self,
         blocks: Vec<PoolBlock>,
         stream: Option<&Stream>,
-    ) -> std::result::Result<(), Box<(Vec<PoolBlock>, Error)>> {
+    ) -> std::result::Result<(), Rejected<Vec<PoolBlock>>> {
         if blocks.is_empty() {
             return Ok(());
         }
@@ -149,7 +188,7 @@ impl Pool {
         if let Some(other) = blocks.iter().position(|block| !own(block)) {
             let message = format!("blocks[{other}] is of another pool");
             let error = Error::argument("ferrum_pool_free_batch", message);
-            return Err(Box::new((blocks, error)));
+            return Err(Rejected::new(error, blocks));
         }
         let addresses: Vec<u64> = blocks.iter().map(PoolBlock::address).collect();
         let first = blocks[0].stream_raw();
@@ -169,12 +208,12 @@ impl Pool {
         let gone = if status >= 0 || status == sys::FERRUM_ERROR_CORRUPTED {
             blocks
         } else {
-            return check(status).map_err(|error| Box::new((blocks, error)));
+            return ended(check(status), blocks);
         };
         for block in gone {
             block.into_address();
         }
-        check(status).map_err(|error| Box::new((Vec::new(), error)))
+        ended(check(status), Vec::new())
     }
 
     /// The tag of a name, 1 to 63 bytes, which stays while the pool lives.

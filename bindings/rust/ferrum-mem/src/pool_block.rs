@@ -1,9 +1,11 @@
 use std::ptr::NonNull;
 
+use crate::ending::dropped;
 use crate::error::check;
 use crate::pool::Pool;
+use crate::rejected::{ended, Rejected};
 use crate::stream::{raw_of, Stream};
-use crate::{sys, BlockOwner, Error, Result};
+use crate::{sys, BlockOwner, Result};
 
 /// Frees on the stream that is named, or on the blocks' own one. That may have been
 /// destroyed, and so has run dry, or capture: the library knows then what is to be
@@ -28,6 +30,7 @@ pub(crate) fn free_on(
 /// freed, on whatever thread, its memory goes to nobody else before the work is done that
 /// was queued on that stream by then. The stream may go first: it waits for its work.
 #[derive(Debug)]
+#[must_use = "dropping it frees the block"]
 pub struct PoolBlock {
     address: u64,
     size_bytes: u64,
@@ -38,7 +41,7 @@ pub struct PoolBlock {
 impl Drop for PoolBlock {
     fn drop(&mut self) {
         if self.address != 0 {
-            self.free_raw(None);
+            dropped("ferrum_pool_free", self.free_raw(None));
         }
     }
 }
@@ -120,22 +123,31 @@ impl PoolBlock {
     /// one is named. Its memory is handed out again once the work is done that is queued
     /// now on the stream that it was asked for on, on those of
     /// [`record_stream`](PoolBlock::record_stream) and on the named one; where only one of
-    /// them has any, that stream may have it at once. When that fails the block is still
-    /// there, but for
-    /// [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted), which a pool with red zones
-    /// gives when bytes beside the block were overwritten: it is free all the same,
-    /// and what comes back has the address 0.
-    pub fn free(self, stream: Option<&Stream>) -> std::result::Result<(), Box<(Self, Error)>> {
+    /// them has any, that stream may have it at once.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a stream of another device: the block
+    /// is still there and comes back. [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted) from a pool with red
+    /// zones, when bytes beside the block were overwritten: it is free all the same, and does not come back.
+    /// C function: [`ferrum_pool_free`](crate::sys::ferrum_pool_free).
+    pub fn free(self, stream: Option<&Stream>) -> std::result::Result<(), Rejected<Option<Self>>> {
         let status = self.free_raw(stream);
         self.ended(status)
     }
 
     /// As `free`, with the size that was asked for as a check.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`PoolBlock::free`], and [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize) for another size
+    /// than the block was asked for with.
+    /// C function: [`ferrum_pool_free_sized`](crate::sys::ferrum_pool_free_sized).
     pub fn free_sized(
         self,
         size_bytes: u64,
         stream: Option<&Stream>,
-    ) -> std::result::Result<(), Box<(Self, Error)>> {
+    ) -> std::result::Result<(), Rejected<Option<Self>>> {
         let status = free_on(stream, self.stream, |stream| {
             // SAFETY: the block is ours.
             unsafe {
@@ -145,23 +157,45 @@ impl PoolBlock {
         self.ended(status)
     }
 
-    fn ended(mut self, status: sys::ferrum_status) -> std::result::Result<(), Box<(Self, Error)>> {
+    fn ended(
+        mut self,
+        status: sys::ferrum_status,
+    ) -> std::result::Result<(), Rejected<Option<Self>>> {
+        let result = check(status);
         if status >= 0 || status == sys::FERRUM_ERROR_CORRUPTED {
             self.address = 0;
         }
-        check(status).map_err(|error| Box::new((self, error)))
+        let object = (self.address != 0).then_some(self);
+        ended(result, object)
     }
 
-    /// Gives up the block without freeing it: it stays until the pool is reset or
-    /// goes.
+    /// Gives up the block without freeing it: it stays until somebody frees its address, as with
+    /// [`PoolBlock::from_address`], or until the pool is reset or goes.
     pub fn into_address(mut self) -> u64 {
         std::mem::take(&mut self.address)
+    }
+
+    /// Makes an object of a live block of a pool, which it owns from then on. The block belongs to the stream:
+    /// none stands for the default one.
+    ///
+    /// # Safety
+    ///
+    /// The address is that of a live block of the pool of that size, nobody else frees it, and the stream is the
+    /// one that it was asked for on.
+    pub unsafe fn from_address(
+        pool: &Pool,
+        address: u64,
+        size_bytes: u64,
+        stream: Option<&Stream>,
+    ) -> Self {
+        Self::new(pool, address, size_bytes, raw_of(stream))
     }
 }
 
 /// Blocks of one size that come and go together. They belong to the stream that they were
 /// asked for on, as a [`PoolBlock`] does.
 #[derive(Debug)]
+#[must_use = "dropping it frees the blocks"]
 pub struct PoolBatch {
     addresses: Vec<u64>,
     size_bytes: u64,
@@ -172,7 +206,7 @@ pub struct PoolBatch {
 impl Drop for PoolBatch {
     fn drop(&mut self) {
         if !self.addresses.is_empty() {
-            self.free_raw(None);
+            dropped("ferrum_pool_free_batch", self.free_raw(None));
         }
     }
 }
@@ -202,14 +236,62 @@ impl PoolBatch {
         self.size_bytes
     }
 
-    /// Gives all of them back, as [`PoolBlock::free`]. When that fails they are
-    /// still there, but for [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted).
-    pub fn free(mut self, stream: Option<&Stream>) -> std::result::Result<(), Box<(Self, Error)>> {
+    /// How many blocks there are.
+    pub fn len(&self) -> usize {
+        self.addresses.len()
+    }
+
+    /// Whether there is no block: [`PoolBatch::split_off`] has taken all of them.
+    pub fn is_empty(&self) -> bool {
+        self.addresses.is_empty()
+    }
+
+    /// The pool that they are of.
+    pub fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// The addresses, in the order of the batch.
+    pub fn iter(&self) -> std::iter::Copied<std::slice::Iter<'_, u64>> {
+        self.addresses.iter().copied()
+    }
+
+    /// Takes the blocks from that place on out of the batch, as a batch of their own. Each of the two is freed
+    /// for itself.
+    ///
+    /// # Panics
+    ///
+    /// When the place is behind the last block.
+    pub fn split_off(&mut self, at: usize) -> Self {
+        Self {
+            addresses: self.addresses.split_off(at),
+            size_bytes: self.size_bytes,
+            stream: self.stream,
+            pool: self.pool.clone(),
+        }
+    }
+
+    /// Gives all of them back, as [`PoolBlock::free`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`PoolBlock::free`]: the batch is still there and comes back, but for
+    /// [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted), when all blocks are free.
+    /// C function: [`ferrum_pool_free_batch`](crate::sys::ferrum_pool_free_batch).
+    pub fn free(
+        mut self,
+        stream: Option<&Stream>,
+    ) -> std::result::Result<(), Rejected<Option<Self>>> {
+        if self.addresses.is_empty() {
+            return Ok(());
+        }
         let status = self.free_raw(stream);
+        let result = check(status);
         if status >= 0 || status == sys::FERRUM_ERROR_CORRUPTED {
             self.addresses.clear();
         }
-        check(status).map_err(|error| Box::new((self, error)))
+        let object = (!self.addresses.is_empty()).then_some(self);
+        ended(result, object)
     }
 
     /// Gives up the blocks without freeing them: they stay until the pool is reset
@@ -230,5 +312,53 @@ impl PoolBatch {
                 )
             }
         })
+    }
+}
+
+/// The blocks of a batch, each as an object of its own.
+#[derive(Debug)]
+#[must_use = "dropping it frees the blocks that were not taken"]
+pub struct PoolBatchBlocks {
+    left: PoolBatch,
+}
+
+impl Iterator for PoolBatchBlocks {
+    type Item = PoolBlock;
+
+    fn next(&mut self) -> Option<PoolBlock> {
+        let address = self.left.addresses.pop()?;
+        let left = &self.left;
+        Some(PoolBlock::new(
+            &left.pool,
+            address,
+            left.size_bytes,
+            left.stream,
+        ))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left.len(), Some(self.left.len()))
+    }
+}
+
+impl ExactSizeIterator for PoolBatchBlocks {}
+
+impl IntoIterator for PoolBatch {
+    type Item = PoolBlock;
+    type IntoIter = PoolBatchBlocks;
+
+    /// Takes the batch apart: its blocks, in its order.
+    fn into_iter(mut self) -> PoolBatchBlocks {
+        self.addresses.reverse();
+        PoolBatchBlocks { left: self }
+    }
+}
+
+impl<'a> IntoIterator for &'a PoolBatch {
+    type Item = u64;
+    type IntoIter = std::iter::Copied<std::slice::Iter<'a, u64>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
     }
 }

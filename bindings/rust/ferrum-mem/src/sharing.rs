@@ -53,6 +53,7 @@ impl Manager {
 /// A piece of work for a stream of somebody else's. It is done by `run`, or when it
 /// is dropped.
 #[derive(Debug)]
+#[must_use = "dropping it does the work at once, on this thread"]
 pub struct StreamWork {
     function: unsafe extern "C" fn(*mut c_void),
     data: *mut c_void,

@@ -3,10 +3,12 @@ use std::time::Duration;
 
 use crate::callback;
 use crate::device::Device;
-use crate::error::check;
+use crate::ending::dropped;
+use crate::error::{check, Error};
 use crate::raw::optional_ns;
+use crate::rejected::{ended, Rejected};
 use crate::sharing::EnqueueFn;
-use crate::{sys, Result};
+use crate::{sys, ErrorKind, Result};
 
 /// Nanoseconds for C; none waits for ever.
 pub(crate) fn timeout_ns(timeout: Option<Duration>) -> u64 {
@@ -19,6 +21,7 @@ pub(crate) fn raw_of(stream: Option<&Stream>) -> sys::ferrum_stream {
 }
 
 /// An ordered queue of work on a device. Dropping it waits for its work.
+#[must_use = "dropping it waits for its work and destroys the stream"]
 pub struct Stream {
     raw: sys::ferrum_stream,
     /// The default stream belongs to its device.
@@ -32,7 +35,8 @@ impl Drop for Stream {
     fn drop(&mut self) {
         if self.owned {
             // SAFETY: the handle is ours.
-            unsafe { sys::ferrum_stream_destroy(self.raw, sys::FERRUM_FORCE) };
+            let status = unsafe { sys::ferrum_stream_destroy(self.raw, sys::FERRUM_FORCE) };
+            dropped("ferrum_stream_destroy", status);
         }
     }
 }
@@ -92,6 +96,52 @@ impl Stream {
         self.raw
     }
 
+    /// Ends the stream without waiting, unlike a drop. The default stream ends with its device: nothing happens.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while work is queued: the stream comes back.
+    /// C function: [`ferrum_stream_destroy`](crate::sys::ferrum_stream_destroy).
+    pub fn close(mut self) -> std::result::Result<(), Rejected<Self>> {
+        if !self.owned {
+            return Ok(());
+        }
+        // SAFETY: the handle is ours.
+        let closed = check(unsafe { sys::ferrum_stream_destroy(self.raw, 0) });
+        self.owned = closed.is_err();
+        ended(closed, self)
+    }
+
+    /// Gives up the stream without ending it: whoever has the handle does that with
+    /// [`ferrum_stream_destroy`](crate::sys::ferrum_stream_destroy), or as the object that
+    /// [`Stream::from_raw`] makes of it. It ends with its device at the latest.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) for one of [`Stream::adopt`], whose closure has
+    /// to go with it, and for a default stream, which belongs to its device: the stream comes back. It calls no
+    /// C function.
+    pub fn into_raw(mut self) -> std::result::Result<sys::ferrum_stream, Rejected<Self>> {
+        if !self.owned || self._closure.is_some() {
+            let message =
+                "the stream has a closure of its own, or belongs to its device".to_owned();
+            let error = Error::found(ErrorKind::InvalidState, "Stream::into_raw", message);
+            return Err(Rejected::new(error, self));
+        }
+        self.owned = false;
+        Ok(self.raw)
+    }
+
+    /// Makes a stream of a handle, which it owns from then on.
+    ///
+    /// # Safety
+    ///
+    /// The handle is that of a live stream of the device which is not its default one, and nobody else destroys
+    /// it.
+    pub unsafe fn from_raw(device: &Device, raw: sys::ferrum_stream) -> Self {
+        Self::own(raw, device, None)
+    }
+
     /// Marks the present end of the queue.
     pub fn record(&self) -> Result<Event> {
         let mut raw = Default::default();
@@ -112,6 +162,7 @@ impl Stream {
 
 /// A point in a stream's queue.
 #[derive(Debug)]
+#[must_use = "dropping it forgets the event"]
 pub struct Event {
     raw: sys::ferrum_event,
     _device: Device,
@@ -119,8 +170,11 @@ pub struct Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // SAFETY: the handle is ours.
-        unsafe { sys::ferrum_event_destroy(self.raw) };
+        if self.raw.id != 0 {
+            // SAFETY: the handle is ours.
+            let status = unsafe { sys::ferrum_event_destroy(self.raw) };
+            dropped("ferrum_event_destroy", status);
+        }
     }
 }
 
@@ -134,6 +188,37 @@ impl Event {
 
     pub(crate) fn raw(&self) -> sys::ferrum_event {
         self.raw
+    }
+
+    /// Forgets the event, as a drop does.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::NotInitialized`](crate::ErrorKind::NotInitialized). It comes back with the error.
+    /// C function: [`ferrum_event_destroy`](crate::sys::ferrum_event_destroy).
+    pub fn close(mut self) -> std::result::Result<(), Rejected<Self>> {
+        // SAFETY: the handle is ours.
+        let closed = check(unsafe { sys::ferrum_event_destroy(self.raw) });
+        if closed.is_ok() {
+            self.raw = Default::default();
+        }
+        ended(closed, self)
+    }
+
+    /// Gives up the event without ending it: whoever has the handle does that with
+    /// [`ferrum_event_destroy`](crate::sys::ferrum_event_destroy), or as the object that
+    /// [`Event::from_raw`] makes of it. It ends with its device at the latest.
+    pub fn into_raw(mut self) -> sys::ferrum_event {
+        std::mem::take(&mut self.raw)
+    }
+
+    /// Makes an event of a handle, which it owns from then on.
+    ///
+    /// # Safety
+    ///
+    /// The handle is that of a live event of the device, and nobody else destroys it.
+    pub unsafe fn from_raw(device: &Device, raw: sys::ferrum_event) -> Self {
+        Self::own(raw, device)
     }
 
     /// Nanoseconds from this event to another of the same device; negative when

@@ -1,9 +1,11 @@
 use std::ffi::{c_char, CStr};
 use std::time::Duration;
 
+use crate::ending::dropped;
 use crate::error::{check, Error};
 use crate::library::{json_of, listed, Library};
 use crate::raw::ns;
+use crate::rejected::{ended, Rejected};
 use crate::{sys, BufferLocation, Result, TrackerTotals};
 
 impl std::fmt::Display for BufferLocation {
@@ -167,6 +169,7 @@ impl TrackerView {
 
 /// A tracker of the program's own.
 #[derive(Debug)]
+#[must_use = "dropping it destroys the tracker"]
 pub struct AllocationTracker {
     view: TrackerView,
     _library: Library,
@@ -174,8 +177,11 @@ pub struct AllocationTracker {
 
 impl Drop for AllocationTracker {
     fn drop(&mut self) {
-        // SAFETY: the handle is ours.
-        unsafe { sys::ferrum_tracker_destroy(self.view.raw) };
+        if self.view.raw.id != 0 {
+            // SAFETY: the handle is ours.
+            let status = unsafe { sys::ferrum_tracker_destroy(self.view.raw) };
+            dropped("ferrum_tracker_destroy", status);
+        }
     }
 }
 
@@ -197,6 +203,21 @@ impl AllocationTracker {
             view: TrackerView::new(raw),
             _library: library.clone(),
         })
+    }
+
+    /// Destroys the tracker, as a drop does.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::NotInitialized`](crate::ErrorKind::NotInitialized). It comes back with the error.
+    /// C function: [`ferrum_tracker_destroy`](crate::sys::ferrum_tracker_destroy).
+    pub fn close(mut self) -> std::result::Result<(), Rejected<Self>> {
+        // SAFETY: the handle is ours.
+        let closed = check(unsafe { sys::ferrum_tracker_destroy(self.view.raw) });
+        if closed.is_ok() {
+            self.view.raw = Default::default();
+        }
+        ended(closed, self)
     }
 
     /// Adds a buffer; one whose id is known replaces that.

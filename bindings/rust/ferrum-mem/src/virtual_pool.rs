@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use crate::device::Device;
+use crate::ending::shared_handle;
 use crate::error::check;
 use crate::mapped_range::{Late, MappedRange, Space};
 use crate::stream::{raw_of, Stream};
@@ -9,6 +10,7 @@ use crate::{sys, Result, VirtualPoolConfig};
 /// Address space that is reserved as a whole, and memory behind it by offset. Clones
 /// share one pool; it goes after the last of them and of its ranges.
 #[derive(Clone, Debug)]
+#[must_use = "dropping it destroys the pool and unmaps its memory"]
 pub struct VirtualPool {
     made: Arc<Made>,
 }
@@ -18,14 +20,12 @@ struct Made {
     raw: sys::ferrum_vpool,
     device: Device,
     late: Late,
+    base_address: u64,
+    capacity_bytes: u64,
+    page_bytes: u64,
 }
 
-impl Drop for Made {
-    fn drop(&mut self) {
-        // SAFETY: the handle is ours, and every MappedRange has gone before.
-        unsafe { sys::ferrum_vpool_destroy(self.raw, sys::FERRUM_FORCE) };
-    }
-}
+shared_handle!(VirtualPool { made: Made } of ferrum_vpool, "pool", ferrum_vpool_destroy);
 
 impl VirtualPool {
     pub(crate) fn create(device: &Device, config: &VirtualPoolConfig) -> Result<Self> {
@@ -34,13 +34,56 @@ impl VirtualPool {
             // SAFETY: the settings live through the call, raw is an output of it.
             check(unsafe { sys::ferrum_vpool_create(device.raw(), config, &mut raw) })
         })?;
+        Self::own(device, raw).inspect_err(|_| {
+            // SAFETY: the pool was made above, and nobody else has it.
+            unsafe { sys::ferrum_vpool_destroy(raw, sys::FERRUM_FORCE) };
+        })
+    }
+
+    /// The object of a pool, which owns it.
+    fn own(device: &Device, raw: sys::ferrum_vpool) -> Result<Self> {
+        let mut info = sys::ferrum_vpool_info::default();
+        // SAFETY: info is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_vpool_get_info(raw, &mut info) })?;
         Ok(Self {
             made: Arc::new(Made {
                 raw,
                 device: device.clone(),
                 late: Late::default(),
+                base_address: info.base_address,
+                capacity_bytes: info.virtual_capacity_bytes,
+                page_bytes: info.page_bytes,
             }),
         })
+    }
+
+    /// Makes a pool of a handle, which it owns from then on.
+    ///
+    /// # Safety
+    ///
+    /// The handle is that of a live virtual pool of the device, and nobody else destroys it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle) for a handle that names no pool.
+    /// C function: [`ferrum_vpool_get_info`](crate::sys::ferrum_vpool_get_info).
+    pub unsafe fn from_raw(device: &Device, raw: sys::ferrum_vpool) -> Result<Self> {
+        Self::own(device, raw)
+    }
+
+    /// Where its address space begins. This and the next two call nothing: they never change.
+    pub fn base_address(&self) -> u64 {
+        self.made.base_address
+    }
+
+    /// Size of its address space, whole pages.
+    pub fn capacity_bytes(&self) -> u64 {
+        self.made.capacity_bytes
+    }
+
+    /// Size of its pages.
+    pub fn page_bytes(&self) -> u64 {
+        self.made.page_bytes
     }
 
     pub(crate) fn late(&self) -> &Late {

@@ -36,7 +36,7 @@ fn fails_early(pool: &Pool, size: u64, stream: &Stream, address: &mut u64) -> Re
     let block = pool.alloc_with(&PoolRequest::new(size).on(stream))?;
     *address = block.address();
     stream.call(|| ())?;
-    pool.alloc(0, Some(stream))?.free(None).map_err(|e| e.1)
+    Ok(pool.alloc(0, Some(stream))?.free(None)?)
 }
 
 type Way = fn(&Pool, u64, &Stream, &Stream) -> u64;

@@ -3,18 +3,18 @@
 
 use ferrum_mem::{
     leak_report_json, BufferLocation, BufferRequest, Config, DType, Device, ElasticPoolConfig,
-    Error, ErrorKind, FallbackManager, Library, ManagerConfig, MemoryConfig, ModelConfig,
-    PoolConfig, Stream, VirtualPoolConfig,
+    ErrorKind, FallbackManager, Library, ManagerConfig, MemoryConfig, ModelConfig, PoolConfig,
+    Rejected, Stream, VirtualPoolConfig,
 };
 
 const MIB: u64 = 1 << 20;
 const PAGE: u64 = 1 << 16;
 
 /// An end that has to fail in that way, and what it was called on.
-fn refused<T>(ended: Result<(), Box<(T, Error)>>, kind: ErrorKind) -> T {
-    let (object, error) = *ended.expect_err("it ended");
-    assert_eq!(error.kind, kind, "{error}");
-    object
+fn refused<T>(ended: Result<(), Rejected<T>>, kind: ErrorKind) -> T {
+    let rejected = ended.expect_err("it ended");
+    assert_eq!(rejected.kind(), kind, "{rejected}");
+    rejected.object
 }
 
 // One library of one process: the tests would see each other's objects.
@@ -45,14 +45,14 @@ fn blocks(device: &Device, foreign: &Stream) {
     let pool = device.create_pool(&PoolConfig::default()).unwrap();
     let block = pool.alloc(1000, None).unwrap();
     let address = block.address();
-    let block = refused(block.free_sized(999, None), ErrorKind::InvalidSize);
-    let block = refused(block.free(Some(foreign)), ErrorKind::InvalidArgument);
+    let block = refused(block.free_sized(999, None), ErrorKind::InvalidSize).unwrap();
+    let block = refused(block.free(Some(foreign)), ErrorKind::InvalidArgument).unwrap();
     assert_eq!(block.address(), address);
     assert!(block.usable_bytes().unwrap() >= 1000);
     block.free(None).unwrap();
 
     let batch = pool.alloc_batch(100, 3, None).unwrap();
-    let batch = refused(batch.free(Some(foreign)), ErrorKind::InvalidArgument);
+    let batch = refused(batch.free(Some(foreign)), ErrorKind::InvalidArgument).unwrap();
     assert_eq!(batch.addresses().len(), 3);
     batch.free(None).unwrap();
 
@@ -110,8 +110,8 @@ fn memory(device: &Device) {
     block.write(0, &[7; 1000]).unwrap();
     // A pin that nobody ends any more.
     std::mem::forget(block.pin().unwrap());
-    let block = refused(block.free(), ErrorKind::Busy);
-    let block = refused(block.free(), ErrorKind::Busy);
+    let block = refused(block.free(), ErrorKind::Busy).unwrap();
+    let block = refused(block.free(), ErrorKind::Busy).unwrap();
     let mut seen = [0; 1000];
     block.read(0, &mut seen).unwrap();
     assert_eq!(seen, [7; 1000]);
@@ -135,11 +135,13 @@ fn buffers(device: &Device, host: &Device) {
         ..Default::default()
     };
     let buffer = manager.alloc(&request).unwrap();
-    let (error, buffer) = *buffer.take(BufferLocation::Cpu).unwrap_err();
-    assert_eq!(error.kind, ErrorKind::InvalidState);
+    let rejected = buffer.take(BufferLocation::Cpu).unwrap_err();
+    assert_eq!(rejected.kind(), ErrorKind::InvalidState);
+    let buffer = rejected.object;
     std::mem::forget(buffer.pin().unwrap());
-    let (error, buffer) = *buffer.take(BufferLocation::Gpu).unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Busy);
+    let rejected = buffer.take(BufferLocation::Gpu).unwrap_err();
+    assert_eq!(rejected.kind(), ErrorKind::Busy);
+    let buffer = refused(rejected.object.free(None), ErrorKind::Busy);
     buffer.write(0, &[1, 2, 3]).unwrap();
     drop(buffer);
     assert_eq!(manager.stats().unwrap().active_buffers, 0);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ferrum_mem::{
     AllocationTracker, BufferId, BufferLocation, BufferMetadata, BufferPlace, BufferRequest,
     BufferUse, Config, DType, Device, ErrorKind, FallbackManager, GenericMemoryPool, GpuMemoryPool,
-    Library, MemoryConfig, MemoryStats, PressureLevel,
+    Library, MemoryConfig, MemoryStats, PressureLevel, Rejected,
 };
 
 const MIB: u64 = 1 << 20;
@@ -112,7 +112,10 @@ fn storage(gpu: &Device, host: &Device) {
     };
     let buffer = manager.alloc(&request).unwrap();
     buffer.write(0, b"sixteen bytes it").unwrap();
-    let (error, buffer) = *buffer.take(BufferLocation::Gpu).unwrap_err();
+    let Rejected {
+        error,
+        object: buffer,
+    } = buffer.take(BufferLocation::Gpu).unwrap_err();
     assert_eq!(error.kind, ErrorKind::InvalidState);
     let address = buffer.take(BufferLocation::Cpu).unwrap();
     let again = manager
@@ -163,7 +166,7 @@ fn generic_pool(library: &Library) {
     let mut got = pool.try_get(500, &any).unwrap().unwrap();
     assert_eq!(got.size_bytes, 1000);
     got.size_bytes = 7;
-    let (error, got) = *pool.return_buffer(got).unwrap_err();
+    let Rejected { error, object: got } = pool.return_buffer(got).unwrap_err();
     assert_eq!(error.kind, ErrorKind::InvalidArgument);
     let mut got = got.unwrap();
     got.size_bytes = 1000;

@@ -9,7 +9,7 @@ use ferrum_mem::{
     abi_version, backends_json, leak_report_json, no_log, on_log, snapshot_json, version,
     AllocationRequest, BlockState, Config, DebugFlags, Device, ErrorKind, Fill, Library, LogLevel,
     ManagerConfig, Memory, MemoryType, Paging, PoolConfig, PoolRequest, PressureLevel, ReadyPages,
-    ReclaimConfig, ThreadCache, Transfer,
+    ReclaimConfig, Rejected, ThreadCache, Transfer,
 };
 use proptest::prelude::*;
 
@@ -258,8 +258,9 @@ fn test_pool_requests_and_owners() {
     let (open, gate) = mpsc::channel::<()>();
     second.call(move || gate.recv().unwrap()).unwrap();
     let address = block.address();
-    let (block, error) = *block.free_sized(999, Some(&stream)).unwrap_err();
-    assert_eq!(error.kind, ErrorKind::InvalidSize);
+    let rejected = block.free_sized(999, Some(&stream)).unwrap_err();
+    assert_eq!(rejected.kind(), ErrorKind::InvalidSize);
+    let block = rejected.object.unwrap();
     block.free_sized(1000, Some(&stream)).unwrap();
     let state = s.device.owner_of(address).unwrap().state;
     assert_eq!(state, BlockState::InFlight);
@@ -293,7 +294,10 @@ fn test_pool_batches() {
         .map(|i| pool.alloc(i * 100, None).unwrap())
         .collect();
     blocks.push(other.alloc(1, None).unwrap());
-    let (mut blocks, error) = *pool.free_batch(blocks, None).unwrap_err();
+    let Rejected {
+        error,
+        object: mut blocks,
+    } = pool.free_batch(blocks, None).unwrap_err();
     assert_eq!(error.kind, ErrorKind::InvalidArgument);
     assert!(error.message.contains("blocks[19]"));
     drop(blocks.pop());
@@ -352,9 +356,12 @@ fn test_pool_settings() {
     let usable = block.usable_bytes().unwrap() as usize;
     // SAFETY: the zone behind the block is host memory of the same pool.
     unsafe { block.as_ptr().unwrap().as_ptr().add(usable).write(1) };
-    let (gone, error) = *block.free(None).unwrap_err();
+    let Rejected {
+        error,
+        object: gone,
+    } = block.free(None).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Corrupted);
-    assert_eq!(gone.address(), 0);
+    assert!(gone.is_none());
     assert_eq!(pool.statistics().unwrap().live_blocks.current, 0);
     pool.check().unwrap();
     let blocks = vec![pool.alloc(100, None).unwrap()];
@@ -364,7 +371,10 @@ fn test_pool_settings() {
     assert_eq!(pool.check().unwrap_err().kind, ErrorKind::Corrupted);
     pool.check().unwrap();
     damage();
-    let (gone, error) = *pool.free_batch(blocks, None).unwrap_err();
+    let Rejected {
+        error,
+        object: gone,
+    } = pool.free_batch(blocks, None).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Corrupted);
     assert!(gone.is_empty());
 }

@@ -278,9 +278,9 @@ impl Worker<'_> {
         };
         let Block { taken, part, .. } = block;
         match taken {
-            Taken::Block(taken) => taken.free(stream).map_err(|failed| failed.1)?,
-            Taken::Batch(taken) => taken.free(stream).map_err(|failed| failed.1)?,
-            Taken::Range(taken) => taken.free(stream).map_err(|failed| failed.1)?,
+            Taken::Block(taken) => taken.free(stream)?,
+            Taken::Batch(taken) => taken.free(stream)?,
+            Taken::Range(taken) => taken.free(stream)?,
         }
         drop(part);
         Ok(())
@@ -300,7 +300,7 @@ impl Worker<'_> {
 
 /// The block is dropped by the `?`.
 fn leave_early(block: Block, pool: &Pool) -> Result<()> {
-    pool.alloc(0, None)?;
+    drop(pool.alloc(0, None)?);
     drop(block);
     Ok(())
 }

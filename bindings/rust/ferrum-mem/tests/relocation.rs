@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ferrum_mem::{
     AllocationRequest, Config, Device, ErrorKind, HostAccess, Library, Manager, ManagerConfig,
-    Memory, MemoryType, Paging, PoolConfig,
+    Memory, MemoryType, Paging, PoolConfig, Rejected,
 };
 
 const KIB: u64 = 1 << 10;
@@ -108,7 +108,10 @@ fn a_pin_that_is_forgotten_ends_with_its_block() {
     assert!(!block.info().unwrap().is_relocatable);
     std::mem::forget(block.pin().unwrap());
     std::mem::forget(block.pin().unwrap());
-    let (block, error) = *block.free().unwrap_err();
+    let Rejected {
+        error,
+        object: block,
+    } = block.free().unwrap_err();
     assert_eq!(error.kind, ErrorKind::Busy);
     assert_eq!(manager.statistics().unwrap().live_blocks.current, 1);
     drop(block);

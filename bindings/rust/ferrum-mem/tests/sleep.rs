@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ferrum_mem::{
     BlockState, Config, Device, ElasticPool, ElasticPoolConfig, ErrorKind, Library, MappedRange,
-    Model, ModelConfig, ModelRequest, SleepBacking, SleepRequest, Stream, VirtualPool,
+    Model, ModelConfig, ModelRequest, Rejected, SleepBacking, SleepRequest, Stream, VirtualPool,
     VirtualPoolConfig, VirtualPoolRequest, WakeRequest,
 };
 
@@ -178,7 +178,10 @@ fn ranges_are_busy_while_they_fall_asleep() {
                 std::thread::yield_now();
             }
             let mut ranges = ranges.into_iter();
-            let (kept, error) = *ranges.next().unwrap().free(None).unwrap_err();
+            let Rejected {
+                error,
+                object: kept,
+            } = ranges.next().unwrap().free(None).unwrap_err();
             assert_eq!(error.kind, ErrorKind::Busy);
             // One that is dropped is unmapped when the call has ended.
             drop(ranges);
@@ -276,7 +279,10 @@ fn nobody_gets_a_pointer_into_what_is_not_there() {
     for gone in [kept, range] {
         let error = gone.as_ptr().unwrap_err();
         assert_eq!(error.kind, ErrorKind::InvalidHandle);
-        let (again, error) = *gone.free(None).unwrap_err();
+        let Rejected {
+            error,
+            object: again,
+        } = gone.free(None).unwrap_err();
         assert_eq!(error.kind, ErrorKind::InvalidHandle);
         drop(again);
     }

@@ -1,0 +1,131 @@
+//! How objects end: by a call that can fail, or by a drop.
+
+use std::sync::Arc;
+
+use crate::callback::log;
+use crate::error::{check, Error};
+use crate::rejected::Rejected;
+use crate::{sys, ErrorKind, LogLevel};
+
+/// What the clones of an object share: a handle that it owns.
+pub(crate) trait Owned: Sized {
+    /// The C function that ends it.
+    const END: &'static str;
+    /// Calls that function, with 0 or `FERRUM_FORCE`.
+    fn end(&self, flags: u32) -> sys::ferrum_status;
+    /// Lets go of the handle: a drop ends nothing any more.
+    fn release(&mut self);
+}
+
+/// Ends what clones share, if this is the last of them; otherwise gives it back.
+pub(crate) fn close<M: Owned, T>(
+    shared: Arc<M>,
+    again: impl Fn(Arc<M>) -> T,
+) -> Result<(), Rejected<T>> {
+    let mut owned = last(shared, M::END, &again)?;
+    if let Err(error) = check(owned.end(0)) {
+        return Err(Rejected::new(error, again(Arc::new(owned))));
+    }
+    owned.release();
+    Ok(())
+}
+
+/// Takes the handle out of what clones share, if this is the last of them.
+pub(crate) fn take<M: Owned, T, H>(
+    shared: Arc<M>,
+    again: impl Fn(Arc<M>) -> T,
+    handle: impl FnOnce(&M) -> H,
+) -> Result<H, Rejected<T>> {
+    let mut owned = last(shared, M::END, &again)?;
+    let taken = handle(&owned);
+    owned.release();
+    Ok(taken)
+}
+
+fn last<M, T>(
+    shared: Arc<M>,
+    function: &str,
+    again: impl Fn(Arc<M>) -> T,
+) -> Result<M, Rejected<T>> {
+    Arc::try_unwrap(shared).map_err(|shared| {
+        let others = Arc::strong_count(&shared) - 1;
+        let message =
+            format!("{others} clones of the object, or objects that belong to it, are alive");
+        Rejected::new(
+            Error::found(ErrorKind::Busy, function, message),
+            again(shared),
+        )
+    })
+}
+
+/// Tells the receiver of the log that the end of a dropped object has failed.
+pub(crate) fn dropped(function: &str, status: sys::ferrum_status) {
+    if status >= 0 || status == sys::FERRUM_ERROR_FORKED {
+        return;
+    }
+    let error = Error::last(status);
+    log(LogLevel::Error, || {
+        format!("{function} failed while an object was dropped: {error}")
+    });
+}
+
+/// The end of an object whose clones share a handle: by `close`, by `into_raw` or by a drop.
+///
+/// `$made` is what they share; it has the handle as `raw`. `$before` is called before the handle ends.
+macro_rules! shared_handle {
+    ($object:ident { $field:ident: $made:ident } of $raw:ident, $what:literal, $end:ident
+     $(, before $before:path)?) => {
+        impl crate::ending::Owned for $made {
+            const END: &'static str = stringify!($end);
+
+            fn end(&self, flags: u32) -> sys::ferrum_status {
+                $($before(self);)?
+                // SAFETY: the handle is ours, and what belongs to the object has gone before.
+                unsafe { sys::$end(self.raw, flags) }
+            }
+
+            fn release(&mut self) {
+                self.raw = Default::default();
+            }
+        }
+
+        impl Drop for $made {
+            fn drop(&mut self) {
+                use crate::ending::Owned;
+                if self.raw.id != 0 {
+                    crate::ending::dropped(Self::END, self.end(sys::FERRUM_FORCE));
+                }
+            }
+        }
+
+        impl $object {
+            #[doc = concat!("Ends the ", $what, " without `FERRUM_FORCE`, which a drop uses.")]
+            ///
+            /// # Errors
+            ///
+            /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while a clone of it is alive, or an object that
+            #[doc = concat!("belongs to it: the ", $what, " comes back with the error.")]
+            #[doc = concat!("C function: [`", stringify!($end), "`](crate::sys::", stringify!($end), ").")]
+            pub fn close(self) -> std::result::Result<(), crate::Rejected<Self>> {
+                crate::ending::close(self.$field, |$field| Self { $field })
+            }
+
+            #[doc = concat!("Gives up the ", $what, " without ending it. Whoever has the handle ends it, with")]
+            #[doc = concat!("[`", stringify!($end), "`](crate::sys::", stringify!($end), ") or as the object")]
+            #[doc = concat!("that [`", stringify!($object), "::from_raw`] makes of it.")]
+            ///
+            /// What the object belongs to has to stay: when its device is closed by force, the handle ends.
+            ///
+            /// # Errors
+            ///
+            /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while a clone of it is alive, or an object that
+            #[doc = concat!("belongs to it: the ", $what, " comes back with the error.")]
+            /// It calls no C function.
+            pub fn into_raw(self) -> std::result::Result<sys::$raw, crate::Rejected<Self>> {
+                crate::ending::take(self.$field, |$field| Self { $field }, |$field| $field.raw)
+            }
+        }
+    };
+}
+
+pub(crate) use shared_handle;
