@@ -1,4 +1,4 @@
-"""Blocks of a pool, one by one and many at once; Pool makes them."""
+"""Blocks of a pool, one by one; Pool makes them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from . import _abi, _native, _quick
 from ._buffers import HostBuffer
 from ._dlpack import DeviceArray
-from ._owned import Node, Owned, Resource, in_background, views_lock
+from ._owned import Node, Owned, in_background, views_lock
 from ._quick import new_slip, put_slip_back, take_slip
 from ._values import u64
 from .errors import InvalidHandleError
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .pools import Pool
 
 
-class _StreamOwned(Owned):
+class StreamOwned(Owned):
     """A record of what belongs to the stream that it was asked for on. A free waits
     for the work of that stream in any case."""
 
@@ -194,7 +194,7 @@ class LivePool(Owned):
         self.blocks.finish()
 
 
-class _LiveBlock(_StreamOwned):
+class LiveBlock(StreamOwned):
     """The record of a pool block, which remembers how it is to be freed."""
 
     def __init__(
@@ -257,7 +257,9 @@ class PoolBlock(HostBuffer, DeviceArray):
     # record, which is one thread only.
     _blocks: LiveBlocks
     # Its record, where it has one.
-    _record: _LiveBlock | None = None
+    _record: LiveBlock | None = None
+    # What it is one of, which it keeps.
+    _batch: object | None = None
     # It was freed, or is being freed, without a record.
     _is_freed = False
 
@@ -271,7 +273,7 @@ class PoolBlock(HostBuffer, DeviceArray):
 
     # What the base classes know is an attribute.
     @property
-    def _owned(self) -> _LiveBlock:  # type: ignore[override]
+    def _owned(self) -> LiveBlock:  # type: ignore[override]
         """The record, which is made when it is asked for first."""
         record = self._record
         if record is not None:
@@ -282,16 +284,16 @@ class PoolBlock(HostBuffer, DeviceArray):
         with views_lock:
             return self._record or self._new_record()
 
-    def _new_record(self) -> _LiveBlock:
+    def _new_record(self) -> LiveBlock:
         try:
             blocks = self._blocks
             del self._blocks
         except AttributeError:
             # It was freed. Whoever asks is told so by a record that is not kept.
-            record = _LiveBlock(self._label(), self._pool._owned.blocks, self.address, self._stream)
+            record = LiveBlock(self._label(), self._pool._owned.blocks, self.address, self._stream)
             record.finish()
             return record
-        record = self._record = _LiveBlock(self._label(), blocks, self.address, self._stream)
+        record = self._record = LiveBlock(self._label(), blocks, self.address, self._stream)
         if blocks.ended:
             record.finish()
         return record
@@ -433,55 +435,7 @@ class PoolBlock(HostBuffer, DeviceArray):
         return self._handle if host else None, self.size_bytes
 
 
-class _LiveBatch(_StreamOwned):
-    """The record of a batch."""
-
-    def __init__(self, label: str, pool: Pool, addresses: Any, stream: _abi.ferrum_stream) -> None:
-        self._addresses = addresses
-        self._pool_handle = pool._handle
-        super().__init__(label, pool._owned, stream)
-
-    def _free_on(self, stream: _abi.ferrum_stream) -> int:
-        return _native.functions().ferrum_pool_free_batch(
-            self._pool_handle, self._addresses, len(self._addresses), stream
-        )
-
-
-class PoolBatch(Resource):
-    """Blocks of one size that come and go together; Pool.alloc_batch() makes them. They
-    belong to the stream that they were asked for on, as a PoolBlock does.
-
-    Attributes:
-        addresses: where each starts on the device.
-        size_bytes: of each, as asked for.
-    """
-
-    _owned: _LiveBatch
-
-    def __init__(
-        self, pool: Pool, addresses: Any, size_bytes: int, stream: _abi.ferrum_stream
-    ) -> None:
-        self.addresses: tuple[int, ...] = tuple(addresses)
-        self.size_bytes = size_bytes
-        self._pool = pool
-        label = f"PoolBatch of {len(addresses)} blocks of {size_bytes} bytes on {pool.device.id}"
-        self._own(_LiveBatch(label, pool, addresses, stream), self.addresses)
-
-    @property
-    def pool(self) -> Pool:
-        """The pool that the blocks are of."""
-        return self._pool
-
-    def free(self, stream: Stream | None = None) -> None:
-        """Gives all the blocks back, as PoolBlock.free(); nothing if that was done
-        before."""
-        self._owned.close_on(stream)
-
-    def __len__(self) -> int:
-        return len(self.addresses)
-
-
-def free_together(pool_handle: Any, live: list[_LiveBlock], stream: Stream | None) -> int:
+def free_together(pool_handle: Any, live: list[LiveBlock], stream: Stream | None) -> int:
     """Has the library free blocks at once, and gives its status: on their own stream if
     they have the same one and the caller names none."""
     addresses = address_array(len(live))

@@ -13,7 +13,8 @@ from ._calls import PoolCalls
 from ._owned import LateEnds, doom
 from ._quick import new_slip, put_slip_back, take_slip
 from ._values import alignment, lifetime, u64
-from .blocks import LivePool, PoolBatch, PoolBlock, address_array, free_together
+from .batches import PoolBatch
+from .blocks import LivePool, PoolBlock, address_array, free_together
 from .devices import Device, device_for
 from .errors import InvalidArgumentError
 from .streams import NO_STREAM, Stream, optional_handle
@@ -223,7 +224,8 @@ class Pool(PoolCalls):
     def alloc_batch(
         self, size_bytes: int, count: int, *, stream: Stream | None = None
     ) -> PoolBatch:
-        """Takes count blocks of one size, which are freed together: all or none.
+        """Takes count blocks of one size in one call: all or none. The batch is a
+        sequence of them, and frees what was not freed before.
 
         Args:
             size_bytes: of each, as for alloc().
@@ -260,8 +262,10 @@ class Pool(PoolCalls):
         """
         records = {id(block._owned): block._owned for block in self._own_blocks(blocks)}
         with contextlib.ExitStack() as locks:
-            for key in sorted(records):
-                locks.enter_context(records[key]._closing)
+            # Blocks of one batch share a lock.
+            closings = {id(record._closing): record._closing for record in records.values()}
+            for key in sorted(closings):
+                locks.enter_context(closings[key])
             live = [record for record in records.values() if not record.ended]
             if not live or _native.is_forked():
                 return
