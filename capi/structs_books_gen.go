@@ -26,6 +26,9 @@ func putMemoryInfo(to *C.ferrum_memory_info, from *engine.MemoryInfo) {
 	set(&to.bandwidth_gbps, from.Bandwidth())
 	set(&to.reading_age_ns, from.ReadingAge)
 	set(&to.largest_free_bytes, from.LargestFreeBytes)
+	set(&to.limit_bytes, from.LimitBytes)
+	set(&to.device_total_bytes, from.DeviceTotalBytes)
+	set(&to.device_free_bytes, from.DeviceFreeBytes)
 }
 
 // putGauge fills a ferrum_gauge.

@@ -166,6 +166,9 @@ enum fm_mirror_reading fm_mirror_read(uint64_t device, uint64_t max_age_ns,
         return FM_MIRROR_ASK;
     uint64_t total = fm_shown(&mirror->total_bytes);
     uint64_t available = fm_shown(&mirror->available_bytes);
+    uint64_t limit = fm_shown(&mirror->limit_bytes);
+    uint64_t device_total = fm_shown(&mirror->device_total_bytes);
+    uint64_t device_free = fm_shown(&mirror->device_free_bytes);
     uint64_t bandwidth = fm_shown(&mirror->bandwidth);
     uint64_t taken_at = fm_shown(&mirror->taken_at);
     struct fm_books books = {0};
@@ -182,6 +185,9 @@ enum fm_mirror_reading fm_mirror_read(uint64_t device, uint64_t max_age_ns,
     if (age > max_age_ns)
         return FM_MIRROR_ASK;
     fm_fill(info_out, total, available, &books);
+    info_out->limit_bytes = limit;
+    info_out->device_total_bytes = device_total;
+    info_out->device_free_bytes = device_free;
     fm_bandwidth(info_out, bandwidth);
     info_out->reading_age_ns = age == 0 ? 1 : age;
     return FM_MIRROR_READ;

@@ -36,11 +36,12 @@ struct fm_mirror {
     uint64_t version;
     uint64_t handle;
     uint64_t total_bytes, available_bytes;
+    uint64_t limit_bytes, device_total_bytes, device_free_bytes;
     uint64_t taken_at;
     uint64_t bandwidth;
     uint64_t pools;
     uint64_t partial;
-    uint64_t unused[8];
+    uint64_t unused[5];
     struct fm_mirror_pool pool[FM_MIRROR_POOLS];
 };
 

@@ -62,7 +62,7 @@ type Info struct {
 type MemoryReading struct {
 	// TotalBytes is the capacity; 0 means unknown.
 	TotalBytes uint64
-	// FreeBytes is what could still be had from Alloc.
+	// FreeBytes is what could still be had from Alloc. Where both are 0 nothing is known.
 	FreeBytes uint64
 }
 

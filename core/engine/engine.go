@@ -56,8 +56,8 @@ type Engine struct {
 	// addressBytes is the address space of ReserveAddresses.
 	addressBytes atomic.Uint64
 	discards     discards
-	// limit bounds held; 0: none.
-	limit       uint64
+	// limit bounds held; 0: none. It is written under mu.
+	limit       atomic.Uint64
 	subscribers subscribers
 
 	refusals refusals

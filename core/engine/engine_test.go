@@ -129,7 +129,7 @@ func TestMemoryInfoAlwaysAddsUp(t *testing.T) {
 		info, err := e.MemoryInfo()
 		require.NoError(t, err)
 		require.Equal(t, pressure.LevelOf(info.TotalBytes, info.FreeBytes), info.Pressure)
-		if reading.TotalBytes == 0 {
+		if info.TotalBytes == 0 {
 			require.Equal(t, active+3, info.UsedBytes)
 			require.Zero(t, info.ReservedBytes)
 			require.Equal(t, pressure.Low, info.Pressure)
@@ -144,7 +144,7 @@ func TestMemoryInfoAlwaysAddsUp(t *testing.T) {
 	})
 }
 
-func TestMemoryInfoCountsWhatTheLimitForbidsAsReserved(t *testing.T) {
+func TestMemoryInfoIsOfWhatTheLimitAllows(t *testing.T) {
 	dev, e := open(100 * mib)
 	dev.SetOthersBytes(10 * mib)
 	require.NoError(t, e.SetLimit(30*mib))
@@ -157,9 +157,9 @@ func TestMemoryInfoCountsWhatTheLimitForbidsAsReserved(t *testing.T) {
 	})
 	info, err := e.MemoryInfo()
 	require.NoError(t, err)
-	require.Equal(t, MemoryInfo{TotalBytes: 100 * mib, UsedBytes: 5 * mib, FreeBytes: 25 * mib,
-		ReservedBytes: 70 * mib, ActiveAllocations: 1, LargestFreeBytes: 10 * mib, FragmentationRatio: 1,
-		Pressure: pressure.Medium}, info)
+	require.Equal(t, MemoryInfo{TotalBytes: 30 * mib, UsedBytes: 5 * mib, FreeBytes: 25 * mib,
+		ActiveAllocations: 1, LargestFreeBytes: 10 * mib, FragmentationRatio: 1, Pressure: pressure.Low,
+		LimitBytes: 30 * mib, DeviceTotalBytes: 100 * mib, DeviceFreeBytes: 70 * mib}, info)
 	require.NoError(t, e.Release(s))
 	dev.FailNth(devicetest.Memory, 1, nil)
 	_, err = e.MemoryInfo()
@@ -294,7 +294,9 @@ func TestPressureSeesOthersWhenSegmentsChange(t *testing.T) {
 	e.SegmentsChanged()
 	require.Equal(t, pressure.High, <-heard)
 	require.NoError(t, e.SetLimit(mib))
-	require.Equal(t, pressure.Critical, <-heard)
+	require.Equal(t, pressure.Low, <-heard, "all of the limit can be had")
+	require.NoError(t, e.SetLimit(40*mib))
+	require.Equal(t, pressure.Medium, <-heard, "others leave 10 of 40 MiB")
 	require.NoError(t, e.SetLimit(0))
 	require.Equal(t, pressure.High, <-heard)
 }

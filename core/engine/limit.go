@@ -23,24 +23,50 @@ func (e *Engine) RoundDown(size uint64) uint64 {
 	return size - size%e.info.GranularityBytes
 }
 
-// Limit is the present limit; 0: none.
-func (e *Engine) Limit() uint64 {
-	e.mu.Peek()
-	defer e.mu.Unlock()
-	return e.limit
+// Limit is the present limit; 0: none. It takes no lock.
+func (e *Engine) Limit() uint64 { return e.limit.Load() }
+
+// Capacity is TotalBytes for a bound: math.MaxUint64 when that is not known.
+func (e *Engine) Capacity() uint64 {
+	if total := e.TotalBytes(); total != 0 {
+		return total
+	}
+	return math.MaxUint64
 }
 
-// Capacity is the most that this library may ever hold of the device: its size
-// or the limit, whichever is less; math.MaxUint64 when neither is known.
-func (e *Engine) Capacity() uint64 {
-	capacity := uint64(math.MaxUint64)
-	if e.info.TotalBytes != 0 {
-		capacity = e.info.TotalBytes
+// TotalBytes is the most that this library may ever hold of the device: its size or
+// the limit, whichever is less; 0 when neither is known.
+func (e *Engine) TotalBytes() uint64 { return totalWithin(e.info.TotalBytes, e.Limit()) }
+
+// totalWithin is what utilization and pressure are computed from: the limit (0: none),
+// or the size of the device (0: not known) where that is less.
+func totalWithin(deviceBytes, limitBytes uint64) uint64 {
+	if deviceBytes == 0 || limitBytes == 0 {
+		return max(deviceBytes, limitBytes)
 	}
-	if limit := e.Limit(); limit != 0 {
-		capacity = min(capacity, limit)
+	return min(deviceBytes, limitBytes)
+}
+
+// room is a reading of the device as far as the limit lets this library use it.
+type room struct {
+	device     device.MemoryReading
+	limitBytes uint64
+	// totalBytes is the whole, availableBytes what of it can still be had from the device.
+	totalBytes, availableBytes uint64
+}
+
+// roomOf compares a reading with the limit. A device that knows neither its size nor
+// what is free has what the limit still allows. The caller holds Engine.mu.
+func roomOf(reading device.MemoryReading, e *Engine) room {
+	limit, headroom := e.limit.Load(), e.headroom()
+	r := room{
+		device: reading, limitBytes: limit, totalBytes: totalWithin(reading.TotalBytes, limit),
+		availableBytes: min(reading.FreeBytes, headroom),
 	}
-	return capacity
+	if limit != 0 && reading == (device.MemoryReading{}) {
+		r.availableBytes = headroom
+	}
+	return r
 }
 
 // NeverFits says why a segment of that size can never be had from this device:
@@ -71,13 +97,13 @@ func (e *Engine) charge(want Want) (uint64, error) {
 		return want.PreferredBytes, nil
 	}
 	granted := want.PreferredBytes
-	if e.limit != 0 {
+	if e.limit.Load() != 0 {
 		granted = min(granted, e.RoundDown(e.headroom()))
 	}
 	if granted < want.MinBytes {
 		return 0, device.Errorf(device.CodeOutOfMemory, "engine.reserve",
 			"a segment of %d bytes: the limit of the device is %d and %d are held",
-			want.MinBytes, e.limit, e.held).On(e.ID()).Stating(device.FactRequestedBytes, want.MinBytes).
+			want.MinBytes, e.limit.Load(), e.held).On(e.ID()).Stating(device.FactRequestedBytes, want.MinBytes).
 			Stating(device.FactAvailableBytes, e.headroom())
 	}
 	after, carry := bits.Add64(e.held, granted, 0)
@@ -97,20 +123,11 @@ func (e *Engine) discharge(size uint64) {
 
 // headroom is what the limit still allows to be taken. The caller holds mu.
 func (e *Engine) headroom() uint64 {
-	if e.limit == 0 {
-		return ^uint64(0)
+	limit := e.limit.Load()
+	if limit == 0 {
+		return math.MaxUint64
 	}
-	return e.limit - min(e.held, e.limit)
-}
-
-// overLimit is what is held above the limit.
-func (e *Engine) overLimit() uint64 {
-	e.mu.Peek()
-	defer e.mu.Unlock()
-	if e.limit == 0 || e.held <= e.limit {
-		return 0
-	}
-	return e.held - e.limit
+	return limit - min(e.held, limit)
 }
 
 // uncharge takes a segment out of what is held.

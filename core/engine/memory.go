@@ -3,23 +3,26 @@ package engine
 import (
 	"time"
 
-	"ferrum_mem/core/device"
 	"ferrum_mem/core/pressure"
 	"ferrum_mem/core/track"
 )
 
-// MemoryInfo is a device's memory at one moment. When the capacity is known,
+// MemoryInfo is a device's memory at one moment. When the total is known,
 // used + free + reserved = total.
 type MemoryInfo struct {
-	// TotalBytes is the capacity; 0 means unknown, and ReservedBytes is then 0.
+	// TotalBytes is what this library may hold: LimitBytes, or DeviceTotalBytes
+	// where there is no limit or the device has less. Utilization and pressure are
+	// computed from it. 0 means unknown, and ReservedBytes is then 0.
 	TotalBytes uint64 `json:"total_bytes"`
 	// UsedBytes is blocks that are live or in use by queued work, and what
-	// cannot be handed out.
+	// cannot be handed out. A limit that was lowered below that cuts it: it is never
+	// above TotalBytes.
 	UsedBytes uint64 `json:"used_bytes"`
 	// FreeBytes can still be handed out: free in the device as far as the limit
 	// allows, and cached here.
 	FreeBytes uint64 `json:"free_bytes"`
-	// ReservedBytes is the rest: the driver's, other processes', above the limit.
+	// ReservedBytes is the rest of TotalBytes: it cannot be had, because the driver or
+	// other processes hold that much of the device.
 	ReservedBytes     uint64 `json:"reserved_bytes"`
 	ActiveAllocations uint64 `json:"active_allocations"`
 	// LargestFreeBytes is the longest run that can be handed out as things are: of
@@ -35,6 +38,12 @@ type MemoryInfo struct {
 	// ReadingAge is how long ago the device was asked; what this library has taken
 	// and given back since is reckoned in.
 	ReadingAge time.Duration `json:"reading_age_ns"`
+	// LimitBytes is the limit of the device; 0: none.
+	LimitBytes uint64 `json:"limit_bytes"`
+	// DeviceTotalBytes and DeviceFreeBytes are what the device says of itself, without
+	// the limit and with everybody's use. A total of 0 means unknown.
+	DeviceTotalBytes uint64 `json:"device_total_bytes"`
+	DeviceFreeBytes  uint64 `json:"device_free_bytes"`
 }
 
 // Bandwidth is BandwidthGBps, and 0 where that is not known.
@@ -66,17 +75,17 @@ func (e *Engine) MemoryInfo() (info MemoryInfo, err error) {
 		return info, err
 	}
 	e.mu.Peek()
-	headroom := e.headroom()
+	room := roomOf(reading, e)
 	e.mu.Unlock()
-	info.fill(reading, headroom, e.Statistics().Brief(), e.bandwidth.measured.Load())
+	info.fill(room, e.Statistics().Brief(), e.bandwidth.measured.Load())
 	return info, nil
 }
 
-// fill makes one record of a reading, of what the limit still allows and of the
-// books. It writes where the caller has the record: for a call that has to be
-// short, handing it from one to the next took longer than making it.
-func (info *MemoryInfo) fill(reading device.MemoryReading, headroom uint64, books track.Brief, measured *float64) {
-	total, available := reading.TotalBytes, min(reading.FreeBytes, headroom)
+// fill makes one record of the room in the device and of the books. It writes where
+// the caller has the record: for a call that has to be short, handing it from one to
+// the next took longer than making it.
+func (info *MemoryInfo) fill(room room, books track.Brief, measured *float64) {
+	total, available := room.totalBytes, room.availableBytes
 	used := books.ActiveBytes + books.UnusableBytes
 	free := saturatingAdd(available, books.CachedBytes)
 	largest := max(books.LargestFreeBytes, available)
@@ -89,6 +98,8 @@ func (info *MemoryInfo) fill(reading device.MemoryReading, headroom uint64, book
 		info.ReservedBytes = total - used - free
 	}
 	info.TotalBytes, info.UsedBytes, info.FreeBytes, info.LargestFreeBytes = total, used, free, largest
+	info.LimitBytes = room.limitBytes
+	info.DeviceTotalBytes, info.DeviceFreeBytes = room.device.TotalBytes, room.device.FreeBytes
 	info.ActiveAllocations = books.LiveBlocks
 	info.FragmentationRatio = books.Fragmentation()
 	info.Pressure = pressure.LevelOf(total, free)
@@ -151,7 +162,7 @@ func (e *Engine) RecentMemoryInfo(maxAge time.Duration) (info MemoryInfo, err er
 		return e.MemoryInfo()
 	}
 	e.mu.Peek()
-	pools, held, headroom, closed := e.pools.All(), e.held, e.headroom(), e.closed
+	pools, room, closed := e.pools.All(), roomOf(last.now(e.held), e), e.closed
 	e.mu.Unlock()
 	if closed {
 		return info, e.closedError("engine.memory_info")
@@ -164,7 +175,7 @@ func (e *Engine) RecentMemoryInfo(maxAge time.Duration) (info MemoryInfo, err er
 			books = books.Plus(p.Statistics().Brief())
 		}
 	}
-	info.fill(last.now(held), headroom, books, e.bandwidth.measured.Load())
+	info.fill(room, books, e.bandwidth.measured.Load())
 	info.ReadingAge = max(age, 1)
 	return info, nil
 }

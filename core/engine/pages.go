@@ -67,7 +67,7 @@ func (e *Engine) chargePages(size, pages, pageBytes uint64) error {
 	if e.headroom() < size {
 		return device.Errorf(device.CodeOutOfMemory, "engine.create_pages",
 			"%d pages of %d bytes: the limit of the device is %d and %d are held",
-			pages, pageBytes, e.limit, e.held).On(e.ID()).Stating(device.FactRequestedBytes, size).
+			pages, pageBytes, e.limit.Load(), e.held).On(e.ID()).Stating(device.FactRequestedBytes, size).
 			Stating(device.FactAvailableBytes, e.headroom())
 	}
 	after, carry := bits.Add64(e.held, size, 0)

@@ -71,13 +71,12 @@ func (e *Engine) look() {
 		return
 	}
 	e.mu.Peek()
-	free, held := min(reading.FreeBytes, e.headroom()), e.held
+	room, held := roomOf(reading, e), e.held
 	e.mu.Unlock()
 	w := &e.watch
-	w.total = reading.TotalBytes
-	w.others = w.total - min(saturatingAdd(free, held), w.total)
+	w.others = room.totalBytes - min(saturatingAdd(room.availableBytes, held), room.totalBytes)
 	for profile := range w.meters {
-		w.meters[profile].bounds = pressure.Profile(profile).Bounds(w.total)
+		w.meters[profile].bounds = pressure.Profile(profile).Bounds(room.totalBytes)
 	}
 }
 

@@ -40,7 +40,7 @@ func (e *Engine) outOfMemory(need Need, refused *device.Error) error {
 		room = min(room, need.BoundRoomBytes)
 	}
 	e.mu.Peek()
-	limit, held := e.limit, e.held
+	limit, held := e.limit.Load(), e.held
 	room = min(room, e.headroom())
 	e.mu.Unlock()
 	if limit != 0 {

@@ -50,15 +50,19 @@ func (e *Engine) SetLimit(limitBytes uint64) error {
 		defer e.mu.Unlock()
 		return e.closedError("engine.set_limit")
 	}
-	e.limit = limitBytes
+	e.limit.Store(limitBytes)
 	e.mu.Unlock()
 	for _, p := range e.Pools(nil) {
-		over := e.overLimit()
-		if over == 0 {
-			break
-		}
+		// What a pool shows of its largest free run was computed with the former limit:
+		// Land hides it.
 		p.Land()
-		if _, err := p.ReleaseCached(over); err != nil {
+		e.mu.Peek()
+		limit, held := e.limit.Load(), e.held
+		e.mu.Unlock()
+		if limit == 0 || held <= limit {
+			continue
+		}
+		if _, err := p.ReleaseCached(held - limit); err != nil {
 			// The limit holds all the same: nothing more is taken.
 			e.Log(Warning, fmt.Sprintf("set_limit %d: pool %q could not give back memory: %v",
 				limitBytes, p.Name(), err))

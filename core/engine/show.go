@@ -44,9 +44,10 @@ func (e *Engine) shownBooks() mirror.DeviceBooks {
 	if last == nil || e.shown.others > 0 {
 		return b
 	}
-	now := last.now(e.held)
+	room := roomOf(last.now(e.held), e)
 	b.Partial = 0
-	b.TotalBytes, b.AvailableBytes = now.TotalBytes, min(now.FreeBytes, e.headroom())
+	b.TotalBytes, b.AvailableBytes, b.LimitBytes = room.totalBytes, room.availableBytes, room.limitBytes
+	b.DeviceTotalBytes, b.DeviceFreeBytes = room.device.TotalBytes, room.device.FreeBytes
 	b.TakenAt = uint64(last.at)
 	for i, p := range e.shown.pools {
 		if p != nil {

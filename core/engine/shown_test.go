@@ -55,6 +55,7 @@ func TestADeviceIsShownUntilItChanges(t *testing.T) {
 	e.Show()
 	require.Equal(t, mirror.DeviceBooks{
 		Handle: 5, TotalBytes: 100 * mib, AvailableBytes: info.FreeBytes, TakenAt: uint64(e.last.Load().at),
+		DeviceTotalBytes: 100 * mib, DeviceFreeBytes: info.FreeBytes,
 	}, place.Books)
 
 	var segment Segment

@@ -24,10 +24,10 @@ type watch struct {
 	mu sync.Mutex
 	// watching says that the totals are watched for the listeners.
 	watching bool
-	// total is the capacity and others what is neither ours nor free, as of the
-	// last look at the device.
-	total, others uint64
-	meters        [pressure.ProfileCount]meter
+	// others is what of the total is neither ours nor free, as of the last look at the
+	// device.
+	others uint64
+	meters [pressure.ProfileCount]meter
 }
 
 // meter is the level by one profile.

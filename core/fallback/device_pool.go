@@ -201,13 +201,16 @@ func (p *DevicePool) decideBound() (uint64, error) {
 // readings bounds how often the device is asked because the pool grew meanwhile.
 const readings = 8
 
-// boundNow is what the pool may hold: its share of the device, and no more than it
-// holds already where less than the wanted minimum would be left free.
+// boundNow is what the pool may hold: its share of the device, or of its limit, and no
+// more than it holds already where less than the wanted minimum would be left free in the
+// device.
 func (p *DevicePool) boundNow() (uint64, error) {
-	share := p.config.bound(p.engine.Info().TotalBytes)
+	share := p.config.bound(p.engine.TotalBytes())
 	if share != math.MaxUint64 {
 		share = p.engine.RoundDown(share)
 	}
+	// To core/pool 0 is no bound.
+	share = max(share, 1)
 	if p.config.MinFreeBytes == 0 {
 		return share, nil
 	}
@@ -224,7 +227,6 @@ func (p *DevicePool) boundNow() (uint64, error) {
 		now := p.inner.HeldBytes()
 		if now == held {
 			spare := reading.FreeBytes - min(p.config.MinFreeBytes, reading.FreeBytes)
-			// To core/pool 0 is no bound.
 			return max(min(share, capped(held, p.engine.RoundDown(spare))), 1), nil
 		}
 		held = now
@@ -313,8 +315,9 @@ func (p *DevicePool) BackendName() string { return p.engine.ID().Backend }
 // Stats is the counters of the pool's buffers.
 func (p *DevicePool) Stats() MemoryStats { return p.free.Stats() }
 
-// TotalMemory is the capacity of the device; 0 means unknown.
-func (p *DevicePool) TotalMemory() uint64 { return p.engine.Info().TotalBytes }
+// TotalMemory is the capacity of the device, or its limit where that is less; 0 means
+// unknown.
+func (p *DevicePool) TotalMemory() uint64 { return p.engine.TotalBytes() }
 
 // FreeMemory asks the device what can still be had, by any pool. Buffers in buckets
 // are not free in that sense.

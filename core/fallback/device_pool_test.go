@@ -98,6 +98,35 @@ func TestFractionBoundsWhatIsHeld(t *testing.T) {
 	require.EqualValues(t, 70*mib, p.Stats().InUseBytes)
 }
 
+// The limit of the device is the total that the level and the fraction are of, also when
+// it comes later.
+func TestADevicePoolGoesByTheLimitOfItsDevice(t *testing.T) {
+	dev, e := openPaged(t, 1000*mib)
+	p := newPool(t, e, plainConfig().WithGPUMemoryFraction(0.7))
+	take(t, p, 10*mib)
+	require.NoError(t, e.SetLimit(60*mib))
+	require.EqualValues(t, 60*mib, p.TotalMemory())
+	for taken := uint64(10); taken < 42; taken++ {
+		take(t, p, mib)
+	}
+	_, err := p.Alloc(mib, nil, fallback.Use{})
+	require.ErrorIs(t, err, device.CodeOutOfMemory, "0.7 of 60 MiB are held")
+	require.LessOrEqual(t, dev.HeldBytes(), uint64(42*mib))
+	free, err := p.FreeMemory()
+	require.NoError(t, err)
+	require.EqualValues(t, 18*mib, free)
+	level, err := p.Pressure()
+	require.NoError(t, err)
+	require.Equal(t, pressure.Medium, level, "42 of 60 MiB are not free")
+	require.NoError(t, e.SetLimit(50*mib))
+	level, err = p.Pressure()
+	require.NoError(t, err)
+	require.Equal(t, pressure.High, level, "42 of 50 MiB are not free")
+	require.NoError(t, e.SetLimit(0))
+	require.EqualValues(t, 1000*mib, p.TotalMemory())
+	take(t, p, 100*mib)
+}
+
 func TestMinimumStaysFree(t *testing.T) {
 	dev, e := openPaged(t, 100*mib)
 	p := newPool(t, e, plainConfig().WithMinFreeBytes(30*mib))

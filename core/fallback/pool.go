@@ -10,7 +10,8 @@ type GpuMemoryPool interface {
 	// BackendName is the backend of the device, such as "cpu" or "cuda".
 	BackendName() string
 	Stats() MemoryStats
-	// TotalMemory is the capacity of the device; 0 means unknown.
+	// TotalMemory is the capacity of the device, or its limit where that is less; 0 means
+	// unknown.
 	TotalMemory() uint64
 	// FreeMemory is what can still be had from the device, now.
 	FreeMemory() (uint64, error)

@@ -210,8 +210,9 @@ func TestLimitsAndBooksOfADevice(t *testing.T) {
 	require.NoError(t, at(b.Device, dev).SetLimit(2<<20))
 	info, err := at(b.Device, dev).MemoryInfo()
 	require.NoError(t, err)
-	require.EqualValues(t, capacity, info.TotalBytes)
+	require.EqualValues(t, 2<<20, info.TotalBytes)
 	require.EqualValues(t, 2<<20, info.FreeBytes)
+	require.EqualValues(t, capacity, info.DeviceTotalBytes)
 	_, err = b.PoolAlloc(p, 3<<20, 0)
 	requireCode(t, device.CodeOutOfMemory, err)
 	var typed *device.Error

@@ -51,6 +51,27 @@ func TestAStrategyIsNamedAndChosenByHandle(t *testing.T) {
 	}
 }
 
+// A device with a small limit is not one with much room, whatever it has itself.
+func TestAPlacementGoesByTheLimits(t *testing.T) {
+	b := startBench(t)
+	here, there := b.open("test:0"), b.open("test:1")
+	require.NoError(t, at(b.Device, here).SetLimit(2<<20))
+	spread := b.strategy(placement.Spread)
+	chosen, err := at(b.Placement, spread).Select(sized(1 << 20))
+	require.NoError(t, err)
+	require.Equal(t, there, chosen, "half of the limit would be free")
+	chosen, err = at(b.Placement, b.strategy(placement.Pack)).Select(sized(1 << 20))
+	require.NoError(t, err)
+	require.Equal(t, here, chosen)
+	_, err = at(b.Placement, spread).Select(sized(3<<20, here))
+	requireCode(t, device.CodeNotFound, err)
+	text, err := at(b.Placement, spread).ExplainJSON(sized(2<<20, here))
+	require.NoError(t, err)
+	of := decode(t, text)["devices"].([]any)[0].(map[string]any)
+	require.EqualValues(t, 2<<20, of["total_bytes"])
+	require.Equal(t, "critical", of["level_after"])
+}
+
 func TestAPlacementSaysWhyADeviceWasChosen(t *testing.T) {
 	b := startBench(t)
 	here := b.open("test:0")

@@ -97,7 +97,7 @@ func snapshotHasItsKeys(t *testing.T) {
 		memory := d["memory"].(map[string]any)
 		require.ElementsMatch(t, []string{"pressure", "total_bytes", "used_bytes", "free_bytes", "reserved_bytes",
 			"active_allocations", "fragmentation_ratio", "utilization_percent", "bandwidth_known", "bandwidth_gbps",
-			"largest_free_bytes", "reading_age_ns"},
+			"largest_free_bytes", "reading_age_ns", "limit_bytes", "device_total_bytes", "device_free_bytes"},
 			keysOf(memory))
 		require.Equal(t, "low", memory["pressure"])
 		require.Nil(t, memory["bandwidth_gbps"])

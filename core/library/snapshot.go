@@ -45,6 +45,9 @@ type memorySnapshot struct {
 	BandwidthKnown     bool     `json:"bandwidth_known"`
 	BandwidthGBps      *float32 `json:"bandwidth_gbps"`
 	ReadingAgeNS       uint64   `json:"reading_age_ns"`
+	LimitBytes         uint64   `json:"limit_bytes"`
+	DeviceTotalBytes   uint64   `json:"device_total_bytes"`
+	DeviceFreeBytes    uint64   `json:"device_free_bytes"`
 }
 
 // poolSnapshot adds to a pool's own who has made it: "pool" (PoolCreate), "manager",
@@ -130,5 +133,6 @@ func snapshotMemory(m engine.MemoryInfo) memorySnapshot {
 		FragmentationRatio: m.FragmentationRatio, UtilizationPercent: m.UtilizationPercent(),
 		BandwidthKnown: m.BandwidthGBps != nil, BandwidthGBps: m.BandwidthGBps,
 		LargestFreeBytes: m.LargestFreeBytes, ReadingAgeNS: uint64(m.ReadingAge),
+		LimitBytes: m.LimitBytes, DeviceTotalBytes: m.DeviceTotalBytes, DeviceFreeBytes: m.DeviceFreeBytes,
 	}
 }

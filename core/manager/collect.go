@@ -1,7 +1,6 @@
 package manager
 
 import (
-	"math"
 	"sync"
 	"sync/atomic"
 )
@@ -14,8 +13,9 @@ import (
 // something, and for twice as many as before, up to maxBackoff, after one that
 // did not.
 type collector struct {
-	// bytes is the least use of the device that starts a collection.
-	bytes uint64
+	// share of what the device may give that starts a collection when it is used, in
+	// parts of gcShare; 0: none does.
+	share uint64
 	// freed counts the blocks that were given back so far.
 	freed atomic.Uint64
 	// next is the value of freed from which on the next collection may run.
@@ -28,21 +28,21 @@ type collector struct {
 
 const maxBackoff = 1024
 
-func (c *collector) init(bytes uint64) {
-	c.bytes = bytes
+func (c *collector) init(share uint64) {
+	c.share = share
 	c.next.Store(1)
 	c.backoff = 1
 }
 
 // wanted says that some use starts a collection.
-func (c *collector) wanted() bool { return c.bytes != math.MaxUint64 }
+func (c *collector) wanted() bool { return c.share != 0 }
 
 // collect runs a collection if one is due. It is called after an allocation,
 // with no lock held.
 func (m *Manager) collect() {
 	c := &m.collector
 	if !c.wanted() || c.freed.Load() < c.next.Load() ||
-		m.owner.engine.Totals().Used() < c.bytes {
+		m.owner.engine.Totals().Used() < gcBytes(c.share, m.owner.engine.TotalBytes()) {
 		return
 	}
 	// Whoever finds a collection running has nothing to add to it.

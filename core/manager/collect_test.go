@@ -26,6 +26,27 @@ func TestCollectionRunsAtTheThreshold(t *testing.T) {
 	require.Equal(t, 3, r.dev.Segments())
 }
 
+// The threshold is a share of the limit, as it is at that moment.
+func TestCollectionGoesByTheLimit(t *testing.T) {
+	r := cleanRig(t, devicetest.Config{TotalBytes: 64 << 20})
+	m := r.manager(t, func(c *Config) { c.GCThreshold = 0.5 })
+	for range 2 {
+		cached := m.mustAlloc(t, 64*kib)
+		m.mustAlloc(t, 256*kib)
+		require.NoError(t, r.factory.Free(cached))
+	}
+	m.mustAlloc(t, 65*kib)
+	require.Zero(t, m.collector.runs.Load(), "1 % of the device is in use")
+	require.NoError(t, r.engine.SetLimit(1<<20))
+	m.mustAlloc(t, 65*kib)
+	require.EqualValues(t, 1, m.collector.runs.Load(), "more than half of the limit is in use")
+	require.NoError(t, r.engine.SetLimit(0))
+	for range 9 {
+		require.NoError(t, r.factory.Free(m.mustAlloc(t, 65*kib)))
+	}
+	require.EqualValues(t, 1, m.collector.runs.Load())
+}
+
 func TestCollectionBacksOffWhenNothingCanBeReleased(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{TotalBytes: 1 << 20})
 	m := r.manager(t, func(c *Config) { c.GCThreshold = 0.1 })

@@ -96,13 +96,21 @@ func (c Config) forPool(kind MemoryType, settings pool.Config) pool.Config {
 // so that 0.85, which no float32 is exactly, means 85 %.
 const gcShare = 1_000_000
 
-// gcBytes is the least use of a device that starts a collection; a device of
-// unknown capacity has none.
-func (c Config) gcBytes(totalBytes uint64) uint64 {
-	if !c.EnableAutoGC || totalBytes == 0 {
+// shareToCollect is the used share of a device that starts a collection, in parts of
+// gcShare; 0: none does.
+func (c Config) shareToCollect() uint64 {
+	if !c.EnableAutoGC {
+		return 0
+	}
+	return max(uint64(math.Round(float64(c.GCThreshold)*gcShare)), 1)
+}
+
+// gcBytes is the least use that is such a share of a total; of an unknown total, and
+// for the share 0, there is none.
+func gcBytes(share, totalBytes uint64) uint64 {
+	if share == 0 || totalBytes == 0 {
 		return math.MaxUint64
 	}
-	share := max(uint64(math.Round(float64(c.GCThreshold)*gcShare)), 1)
 	hi, lo := bits.Mul64(totalBytes, share)
 	quotient, rest := bits.Div64(hi, lo, gcShare)
 	if rest != 0 {

@@ -122,11 +122,11 @@ func TestCollectionThresholdIsExact(t *testing.T) {
 		c := Config{EnableAutoGC: true, GCThreshold: float32(millionths) / 1e6}
 		exact := new(big.Int).Mul(new(big.Int).SetUint64(total), new(big.Int).SetUint64(millionths))
 		exact.Add(exact, big.NewInt(999_999)).Div(exact, big.NewInt(1_000_000))
-		require.Equal(t, exact.Uint64(), c.gcBytes(total))
+		require.Equal(t, exact.Uint64(), gcBytes(c.shareToCollect(), total))
 	})
 	eighty := Config{EnableAutoGC: true, GCThreshold: 0.85}
-	require.EqualValues(t, 73014444032, eighty.gcBytes(80<<30), "one byte less is below 85 %")
-	require.EqualValues(t, uint64(math.MaxUint64), eighty.gcBytes(0), "an unknown capacity has no share")
+	require.EqualValues(t, 73014444032, gcBytes(eighty.shareToCollect(), 80<<30), "one byte less is below 85 %")
+	require.EqualValues(t, uint64(math.MaxUint64), gcBytes(eighty.shareToCollect(), 0), "an unknown capacity has no share")
 	eighty.EnableAutoGC = false
-	require.EqualValues(t, uint64(math.MaxUint64), eighty.gcBytes(80<<30))
+	require.EqualValues(t, uint64(math.MaxUint64), gcBytes(eighty.shareToCollect(), 80<<30))
 }

@@ -101,7 +101,7 @@ func (f *Factory) build(d *openDevice, c Config) (*Manager, error) {
 	m.changed = sync.NewCond(&m.mu)
 	m.transfers.init(c.MaxConcurrentTransfers)
 	m.relocator, m.mover.Manager = relocation.New[*block, blockPool](), m
-	m.collector.init(c.gcBytes(d.engine.Info().TotalBytes))
+	m.collector.init(c.shareToCollect())
 	for kind := range MemoryType(MemoryTypeCount) {
 		settings, ok := c.PoolConfigs[kind]
 		if !ok {

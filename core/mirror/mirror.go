@@ -10,7 +10,7 @@ type Device struct {
 	// Version is odd while Books is the present state.
 	Version atomic.Uint64
 	Books   DeviceBooks
-	_       [8]uint64
+	_       [5]uint64
 	Pool    [PoolCount]Pool
 }
 
@@ -23,6 +23,9 @@ type DeviceBooks struct {
 	// TotalBytes and AvailableBytes are the last reading of the device, brought up to
 	// date with what was taken since and cut at what the limit allows.
 	TotalBytes, AvailableBytes uint64
+	// LimitBytes is the limit, DeviceTotalBytes and DeviceFreeBytes that reading without
+	// it.
+	LimitBytes, DeviceTotalBytes, DeviceFreeBytes uint64
 	// TakenAt is when the device was asked, in nanoseconds on the clock of track.Now.
 	TakenAt uint64
 	// Bandwidth is BandwidthKnown and, in the low half, the bits of a float32.

@@ -14,7 +14,7 @@ type Candidate struct {
 	// Known says that the numbers below are there; without them the device cannot
 	// be chosen, as there is no telling what it has.
 	Known bool
-	// Memory of the device: TotalBytes 0 means unknown.
+	// Memory of the device as far as its limit allows: TotalBytes 0 means unknown.
 	TotalBytes, UsedBytes, FreeBytes uint64
 	// LargestFreeBytes is the longest run that can be handed out as things are; 0:
 	// not known, and taken to be FreeBytes.

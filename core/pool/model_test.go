@@ -20,8 +20,6 @@ type shadow struct {
 	live    []shadowBlock
 	// flying is in the order of the frees.
 	flying []shadowBlock
-	// deviceLimit is the engine's; 0: none.
-	deviceLimit uint64
 }
 
 type shadowBlock struct {
@@ -96,13 +94,8 @@ func (s *shadow) alloc(t *rapid.T) {
 		after := p.Statistics()
 		require.Equal(t, before.Active.Current, after.Active.Current)
 		require.Equal(t, before.Failures+1, after.Failures)
-		// Nothing cached may be left that the request would fit into, and that the limit of
-		// the device allows, of which a pool knows nothing.
-		largest := after.LargestFreeBytes
-		if s.deviceLimit != 0 {
-			largest = min(largest, s.deviceLimit)
-		}
-		require.Less(t, largest, r.SizeBytes+max(r.AlignmentBytes, 256))
+		// Nothing cached may be left that the request would fit into.
+		require.Less(t, after.LargestFreeBytes, r.SizeBytes+max(r.AlignmentBytes, 256))
 		return
 	}
 	require.GreaterOrEqual(t, got.SizeBytes, r.SizeBytes)
@@ -176,7 +169,6 @@ func (s *shadow) actions() map[string]func(*rapid.T) {
 		"deviceLimit": func(t *rapid.T) {
 			limit := rapid.SampledFrom([]uint64{0, 0, 4 * mib, 8 * mib}).Draw(t, "limit")
 			require.NoError(t, s.engine.SetLimit(limit))
-			s.deviceLimit = limit
 		},
 		"": func(t *rapid.T) {
 			s.check(t, s.pools...)

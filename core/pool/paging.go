@@ -99,8 +99,9 @@ func (c *Config) mostHeld(e *engine.Engine) uint64 {
 // block that could be had without more memory: idle pages can be put behind any
 // range of addresses, so they count together, with the rest of the page that they
 // would continue. A hole between two blocks that is shorter than a page is in pages
-// that those touch. A pool whose bound was lowered below what it holds hands out no block
-// that is longer than the bound, but where one lies on mapped pages by chance.
+// that those touch. A pool whose bound, or whose device's limit, was lowered below what it
+// holds hands out no block that is longer than that, but where one lies on mapped pages
+// by chance.
 func (h *heap) largestFreeOf(s *segment, stats *rangealloc.Stats) uint64 {
 	if s.pages == nil {
 		return stats.LargestFreeBytes
@@ -113,6 +114,9 @@ func (h *heap) largestFreeOf(s *segment, stats *rangealloc.Stats) uint64 {
 		}
 	}
 	largest = min(largest, h.bound())
+	if limit := h.engine.Limit(); limit != 0 {
+		largest = min(largest, h.boundOf(limit))
+	}
 	if s.holeFinder != nil && largest < h.paged.pageBytes {
 		largest = max(largest, s.holeFinder.LargestBelow(h.paged.pageBytes))
 	}

@@ -2,7 +2,6 @@ package vmm
 
 import (
 	"cmp"
-	"math"
 	"sync"
 
 	"ferrum_mem/core/device"
@@ -123,8 +122,8 @@ func (ph *Physical) PageBytes() uint64 { return ph.pageBytes }
 // Engine is the engine that the pages come from.
 func (ph *Physical) Engine() *engine.Engine { return ph.engine }
 
-// Limit is the present limit in bytes: the device's capacity where none is set,
-// math.MaxUint64 where that is not known.
+// Limit is the present limit in bytes: the device's capacity, or its own limit if that
+// is less, where none is set; math.MaxUint64 where neither is known.
 func (ph *Physical) Limit() uint64 {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
@@ -136,10 +135,7 @@ func (ph *Physical) limitLocked() uint64 {
 	if ph.limitBytes != 0 {
 		return ph.limitBytes
 	}
-	if total := ph.engine.Info().TotalBytes; total != 0 {
-		return total
-	}
-	return math.MaxUint64
+	return ph.engine.Capacity()
 }
 
 // limitPages is how many pages the limit allows.

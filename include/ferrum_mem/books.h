@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/** Pressure levels, by the share of the device that is not free.
+/** Pressure levels, by the share of total_bytes that is not free.
  *  @unknown FERRUM_PRESSURE_CRITICAL
  *  @by-hand python it can be asked what is to be done */
 typedef int32_t ferrum_pressure_level;
@@ -26,20 +26,25 @@ typedef int32_t ferrum_pressure_level;
 /** From 95 %. */
 #define FERRUM_PRESSURE_CRITICAL 3
 
-/** A device's memory; used + free + reserved = total at any time.
+/** A device's memory; used + free + reserved = total at any time. With a limit of the
+ *  device (ferrum_device_set_limit) the total is the limit.
  *  @go engine.MemoryInfo */
 typedef struct ferrum_memory_info {
     uint32_t struct_size;
     /** Level of (total - free) / total, decided in integers. */
     ferrum_pressure_level pressure;
-    /** Capacity; 0 means unknown. */
+    /** What this library may hold: limit_bytes, or device_total_bytes where there is
+     *  no limit or the device has less. Utilization and pressure are computed from it.
+     *  0 means unknown. */
     uint64_t total_bytes;
-    /** Live blocks of this library and what it cannot hand out. */
+    /** Live blocks of this library and what it cannot hand out; at most total_bytes,
+     *  also while more is live than a lowered limit allows. */
     uint64_t used_bytes;
     /** What can still be handed out: free in the device and cached here, as far
      *  as the limit allows. */
     uint64_t free_bytes;
-    /** Everything else: the driver's, other processes', above the limit. */
+    /** The rest of total_bytes: it cannot be had, because the driver or other processes
+     *  hold that much of the device. */
     uint64_t reserved_bytes;
     /** Live blocks of all pools and managers. */
     uint64_t active_allocations;
@@ -64,10 +69,17 @@ typedef struct ferrum_memory_info {
     /** Longest run that can be handed out as things are: of what is cached, or of
      *  what is free in the device as far as the limit allows. */
     uint64_t largest_free_bytes;
+    /** The limit of the device; 0: none. */
+    uint64_t limit_bytes;
+    /** Capacity of the device itself, without the limit; 0 means unknown. */
+    uint64_t device_total_bytes;
+    /** What is free in the device itself, without the limit: what neither this library
+     *  nor anybody else holds. */
+    uint64_t device_free_bytes;
 } ferrum_memory_info;
 
 /* clang-format off */
-#define FERRUM_MEMORY_INFO_INIT {FERRUM_SIZE_OF(ferrum_memory_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define FERRUM_MEMORY_INFO_INIT {FERRUM_SIZE_OF(ferrum_memory_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /** Asks a device for its memory, all uses of it together.

@@ -327,6 +327,11 @@ FERRUM_API ferrum_status ferrum_device_synchronize(ferrum_device device,
  * Limits what this library takes from the device, all pools and managers
  * together. 0 takes the limit away. Lowering it below what is held releases
  * cached memory; what is live stays, and no more is taken until it fits again.
+ *
+ * Where the limit is below the capacity it is the total of ferrum_memory_info, which
+ * utilization and pressure levels are computed from, and of all that goes by it:
+ * pressure callbacks, monitors, placement, gc_threshold and gpu_memory_fraction.
+ * Pressure callbacks hear of a level that a new limit leads to.
  * @none limit_bytes 0
  */
 FERRUM_API ferrum_status ferrum_device_set_limit(ferrum_device device,

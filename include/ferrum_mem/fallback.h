@@ -70,11 +70,11 @@ typedef struct ferrum_memory_config {
     /** FERRUM_MEMORY_* flags.
      *  @flags FERRUM_MEMORY */
     uint32_t flags;
-    /** The share of the device's capacity that may be held, 0.1 to 1, decided by
-     *  millionths; no bound where the capacity is unknown. */
+    /** The share of the device's capacity, or of its limit where that is less, that
+     *  may be held, 0.1 to 1, decided by millionths; no bound where neither is known. */
     double gpu_memory_fraction;
-    /** What stays free on the device: no more is taken from it when less would be
-     *  left. */
+    /** What stays free on the device, whatever its limit: no more is taken from it when
+     *  less would be left. */
     uint64_t min_free_bytes;
     /** Free buffers that a bucket keeps, as a count; 0: none. */
     uint64_t max_pooled_per_bucket;
@@ -610,7 +610,8 @@ FERRUM_API ferrum_status ferrum_fallback_manager_get_fallback_stats(
 /**
  * Asks the device for its memory.
  *
- * @param total_out  the capacity; 0 means unknown.
+ * @param total_out  the capacity, or the limit of the device where that is less; 0 means
+ *                   unknown.
  * @param free_out   what can still be had, by anybody; free buffers in buckets are
  *                   not free in that sense.
  *

@@ -59,8 +59,8 @@ typedef struct ferrum_manager_config {
      *  wait for the fill.
      *  @bool */
     uint32_t enable_debug;
-    /** Used share of the device, from 0 (exclusive) to 1, that starts a
-     *  collection. */
+    /** Used share of the device, or of its limit where that is less, from 0
+     *  (exclusive) to 1, that starts a collection. */
     float gc_threshold;
     /** Asynchronous copies in flight at once, 1 to 1024. */
     uint32_t max_concurrent_transfers;

@@ -197,7 +197,8 @@ typedef struct ferrum_monitor_pressure {
      *  @go Unknown */
     uint32_t unknown_devices;
     uint32_t reserved;
-    /** Of the known devices; a sum above UINT64_MAX is that. */
+    /** total_bytes of ferrum_memory_info of the known devices, so their limits count;
+     *  a sum above UINT64_MAX is that. */
     uint64_t total_bytes;
     /** total - free of them. */
     uint64_t used_bytes;
@@ -409,7 +410,7 @@ typedef struct ferrum_placement_option {
     /** Size and worst padding; UINT64_MAX when that overflows.
      *  @go NeedBytes */
     uint64_t needed_bytes;
-    /** Its capacity; 0 means unknown. */
+    /** Its capacity, or its limit where that is less; 0 means unknown. */
     uint64_t total_bytes;
     /** What is used of it. */
     uint64_t used_bytes;

@@ -134,6 +134,11 @@ TEST_F(Cpp, test_devices_and_books) {
     EXPECT_EQ(device.memory_info().total_bytes, 256 * MiB);
     EXPECT_GT(device.measure_bandwidth(), 0.0);
     device.set_limit(MiB);
+    auto limited = device.memory_info();
+    EXPECT_EQ(limited.total_bytes, MiB);
+    EXPECT_EQ(limited.limit_bytes, MiB);
+    EXPECT_EQ(limited.device_total_bytes, 256 * MiB);
+    EXPECT_EQ(limited.pressure, FERRUM_PRESSURE_LOW);
     ferrum_pool_config config = small();
     auto pool = device.create_pool(&config);
     EXPECT_EQ(pool.try_alloc(2 * MiB).status(), FERRUM_ERROR_OUT_OF_MEMORY);

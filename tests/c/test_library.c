@@ -163,6 +163,48 @@ static void test_device_limit(void **state) {
     assert_ok(ferrum_pool_free(f.pool, big, default_stream));
 }
 
+/* With a limit the total is the limit, and the device's own figures stand beside it. */
+static void test_limit_is_the_total(void **state) {
+    (void)state;
+    ferrum_memory_info before = FERRUM_MEMORY_INFO_INIT;
+    assert_ok(ferrum_device_get_memory_info(f.device, &before));
+    assert_int_equal(before.limit_bytes, 0);
+    assert_int_equal(before.device_total_bytes, 256 * MIB);
+    const uint64_t limit = 64 * MIB;
+    assert_ok(ferrum_device_set_limit(f.device, limit));
+    ferrum_address address;
+    assert_ok(
+        ferrum_pool_alloc(f.pool, 40 * MIB, default_stream, &address));
+    ferrum_memory_info info = FERRUM_MEMORY_INFO_INIT;
+    assert_ok(ferrum_device_get_memory_info(f.device, &info));
+    assert_int_equal(info.total_bytes, limit);
+    assert_int_equal(info.limit_bytes, limit);
+    assert_int_equal(info.device_total_bytes, 256 * MIB);
+    assert_true(info.device_free_bytes < 256 * MIB - 40 * MIB + 1);
+    assert_true(info.used_bytes >= 40 * MIB);
+    assert_true(info.utilization_percent >= 62.5F &&
+                info.utilization_percent < 64);
+    assert_int_equal(info.pressure, FERRUM_PRESSURE_LOW);
+    assert_int_equal(info.used_bytes + info.free_bytes + info.reserved_bytes,
+                     limit);
+    /* What is read without entering Go says the same. */
+    for (int i = 0; i < 3; i++) {
+        ferrum_memory_info recent = FERRUM_MEMORY_INFO_INIT;
+        assert_ok(ferrum_device_get_recent_memory_info(f.device, UINT64_MAX,
+                                                       &recent));
+        assert_true(recent.reading_age_ns > 0);
+        recent.reading_age_ns = 0;
+        assert_memory_equal(&recent, &info, sizeof info);
+    }
+    assert_ok(ferrum_device_set_limit(f.device, 41 * MIB));
+    assert_ok(ferrum_device_get_memory_info(f.device, &info));
+    assert_int_equal(info.pressure, FERRUM_PRESSURE_CRITICAL);
+    assert_ok(ferrum_device_set_limit(f.device, 0));
+    assert_ok(ferrum_pool_free(f.pool, address, default_stream));
+    assert_ok(ferrum_device_get_memory_info(f.device, &info));
+    assert_int_equal(info.total_bytes, 256 * MIB);
+}
+
 static void test_struct_sizes(void **state) {
     (void)state;
     /* A caller of an older header, whose struct ended after the second size. */
@@ -730,6 +772,7 @@ int main(void) {
         WITH_FIXTURE(test_devices),
         WITH_FIXTURE(test_memory_info),
         WITH_FIXTURE(test_device_limit),
+        WITH_FIXTURE(test_limit_is_the_total),
         WITH_FIXTURE(test_struct_sizes),
         WITH_FIXTURE(test_streams_keep_their_order),
         WITH_FIXTURE(test_events_order_two_streams),

@@ -30,6 +30,9 @@ static void show_device(void) {
     put(&mirror->handle, device);
     put(&mirror->total_bytes, 100 * MIB);
     put(&mirror->available_bytes, 50 * MIB);
+    put(&mirror->limit_bytes, 100 * MIB);
+    put(&mirror->device_total_bytes, 200 * MIB);
+    put(&mirror->device_free_bytes, 60 * MIB);
     fm_mirror_since(0);
     put(&mirror->taken_at, fm_clock_ns() - 1000);
     turn(&mirror->version);
@@ -110,6 +113,9 @@ static void what_does_not_fit_is_cut(void) {
     show_device();
     CHECK(reading(device, UINT64_MAX) == FM_MIRROR_READ);
     CHECK(info.free_bytes == 50 * MIB && info.reserved_bytes == 50 * MIB);
+    CHECK(info.limit_bytes == 100 * MIB);
+    CHECK(info.device_total_bytes == 200 * MIB);
+    CHECK(info.device_free_bytes == 60 * MIB);
     CHECK(info.fragmentation_ratio == 0 && info.bandwidth_known == 0);
     CHECK(info.pressure == FERRUM_PRESSURE_LOW);
     show_pool(0, 0, 20 * MIB, 10 * MIB);

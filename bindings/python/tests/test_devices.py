@@ -98,6 +98,27 @@ def test_memory_info_adds_up(device, manager):
         assert info.utilization_percent == pytest.approx(info.used_bytes / info.total_bytes * 100)
 
 
+def test_the_limit_is_the_total(device):
+    device.set_limit(64 * MIB)
+    empty = device.memory_info()
+    assert empty.total_bytes == empty.limit_bytes == 64 * MIB
+    assert (empty.pressure, empty.utilization_percent) == (fm.PressureLevel.LOW, 0)
+    assert empty.device_total_bytes == 512 * MIB
+    with fm.Pool(device, SMALL) as pool, pool.alloc(40 * MIB):
+        info = device.memory_info()
+        assert info.used_bytes >= 40 * MIB
+        assert 62.5 <= info.utilization_percent < 64
+        assert info.device_free_bytes <= (512 - 40) * MIB
+        device.set_limit(41 * MIB)
+        assert device.memory_info().pressure == fm.PressureLevel.CRITICAL
+        memory = fm.snapshot()["devices"][0]["memory"]
+        assert memory["total_bytes"] == memory["limit_bytes"] == 41 * MIB
+        assert memory["device_total_bytes"] == 512 * MIB
+    device.set_limit(None)
+    info = device.memory_info()
+    assert (info.limit_bytes, info.total_bytes) == (0, 512 * MIB)
+
+
 def test_statistics(device, manager):
     with manager.alloc(1000):
         books = device.statistics()

@@ -136,7 +136,7 @@ ferrum_log_level = ctypes.c_int32
 # A backend; as a preference also FERRUM_BACKEND_AUTO. They are in the order in which they are
 # listed and, but for the CPU, which comes last, preferred.
 ferrum_backend = ctypes.c_int32
-# Pressure levels, by the share of the device that is not free.
+# Pressure levels, by the share of total_bytes that is not free.
 ferrum_pressure_level = ctypes.c_int32
 # How a pool takes its memory.
 ferrum_paging = ctypes.c_int32
@@ -590,7 +590,7 @@ STRUCTS = {
         ),
     ),
     "ferrum_memory_info": (
-        80,
+        104,
         8,
         (
             ("struct_size", "uint32_t", 0),
@@ -606,6 +606,9 @@ STRUCTS = {
             ("bandwidth_gbps", "float", 60),
             ("reading_age_ns", "uint64_t", 64),
             ("largest_free_bytes", "uint64_t", 72),
+            ("limit_bytes", "uint64_t", 80),
+            ("device_total_bytes", "uint64_t", 88),
+            ("device_free_bytes", "uint64_t", 96),
         ),
     ),
     "ferrum_gauge": (
@@ -1486,7 +1489,7 @@ INITIAL = {
     "ferrum_backend_choice": {"struct_size": 1088},
     "ferrum_host_info": {"struct_size": 152},
     "ferrum_device_info": {"struct_size": 232},
-    "ferrum_memory_info": {"struct_size": 80},
+    "ferrum_memory_info": {"struct_size": 104},
     "ferrum_statistics": {"struct_size": 176},
     "ferrum_pool_config": {
         "struct_size": 136,

@@ -77,7 +77,7 @@ ferrum_log_level = ctypes.c_int32
 # A backend; as a preference also FERRUM_BACKEND_AUTO. They are in the order in which they are
 # listed and, but for the CPU, which comes last, preferred.
 ferrum_backend = ctypes.c_int32
-# Pressure levels, by the share of the device that is not free.
+# Pressure levels, by the share of total_bytes that is not free.
 ferrum_pressure_level = ctypes.c_int32
 # How a pool takes its memory.
 ferrum_paging = ctypes.c_int32
@@ -610,18 +610,23 @@ class ferrum_device_info(ctypes.Structure):
         """A struct with the values of FERRUM_DEVICE_INFO_INIT."""
 
 class ferrum_memory_info(ctypes.Structure):
-    """A device's memory; used + free + reserved = total at any time."""
+    """A device's memory; used + free + reserved = total at any time. With a limit of the device
+    (ferrum_device_set_limit) the total is the limit.
+    """
 
     struct_size: int
     # Level of (total - free) / total, decided in integers.
     pressure: int
-    # Capacity; 0 means unknown.
+    # What this library may hold: limit_bytes, or device_total_bytes where there is no limit or the
+    # device has less. Utilization and pressure are computed from it. 0 means unknown.
     total_bytes: int
-    # Live blocks of this library and what it cannot hand out.
+    # Live blocks of this library and what it cannot hand out; at most total_bytes, also while more
+    # is live than a lowered limit allows.
     used_bytes: int
     # What can still be handed out: free in the device and cached here, as far as the limit allows.
     free_bytes: int
-    # Everything else: the driver's, other processes', above the limit.
+    # The rest of total_bytes: it cannot be had, because the driver or other processes hold that
+    # much of the device.
     reserved_bytes: int
     # Live blocks of all pools and managers.
     active_allocations: int
@@ -640,6 +645,13 @@ class ferrum_memory_info(ctypes.Structure):
     # Longest run that can be handed out as things are: of what is cached, or of what is free in the
     # device as far as the limit allows.
     largest_free_bytes: int
+    # The limit of the device; 0: none.
+    limit_bytes: int
+    # Capacity of the device itself, without the limit; 0 means unknown.
+    device_total_bytes: int
+    # What is free in the device itself, without the limit: what neither this library nor anybody
+    # else holds.
+    device_free_bytes: int
     @classmethod
     def init(cls) -> ferrum_memory_info:
         """A struct with the values of FERRUM_MEMORY_INFO_INIT."""
@@ -873,7 +885,8 @@ class ferrum_manager_config(ctypes.Structure):
     enable_auto_gc: int
     # Fill new blocks with 0xCD and freed ones with 0xDD (1); allocations then wait for the fill.
     enable_debug: int
-    # Used share of the device, from 0 (exclusive) to 1, that starts a collection.
+    # Used share of the device, or of its limit where that is less, from 0 (exclusive) to 1, that
+    # starts a collection.
     gc_threshold: float
     # Asynchronous copies in flight at once, 1 to 1024.
     max_concurrent_transfers: int
@@ -1514,7 +1527,8 @@ class ferrum_monitor_pressure(ctypes.Structure):
     # Devices of unknown capacity, or that could not be asked.
     unknown_devices: int
     reserved: int
-    # Of the known devices; a sum above UINT64_MAX is that.
+    # total_bytes of ferrum_memory_info of the known devices, so their limits count; a sum above
+    # UINT64_MAX is that.
     total_bytes: int
     # total - free of them.
     used_bytes: int
@@ -1591,7 +1605,7 @@ class ferrum_placement_option(ctypes.Structure):
     device: ferrum_device
     # Size and worst padding; UINT64_MAX when that overflows.
     needed_bytes: int
-    # Its capacity; 0 means unknown.
+    # Its capacity, or its limit where that is less; 0 means unknown.
     total_bytes: int
     # What is used of it.
     used_bytes: int
@@ -1727,10 +1741,11 @@ class ferrum_memory_config(ctypes.Structure):
     struct_size: int
     # FERRUM_MEMORY_* flags.
     flags: int
-    # The share of the device's capacity that may be held, 0.1 to 1, decided by millionths; no bound
-    # where the capacity is unknown.
+    # The share of the device's capacity, or of its limit where that is less, that may be held, 0.1
+    # to 1, decided by millionths; no bound where neither is known.
     gpu_memory_fraction: float
-    # What stays free on the device: no more is taken from it when less would be left.
+    # What stays free on the device, whatever its limit: no more is taken from it when less would be
+    # left.
     min_free_bytes: int
     # Free buffers that a bucket keeps, as a count; 0: none.
     max_pooled_per_bucket: int

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         CompactReport,
         ElasticPoolInfo,
         FallbackStats,
+        MemoryInfo,
         MonitorPressure,
         PoolConfig,
         PoolInfo,
@@ -51,6 +52,11 @@ class DeviceCalls(Resource):
         """Limits what this library takes from the device, all pools and managers together. None
         takes the limit away. Lowering it below what is held releases cached memory; what is live
         stays, and no more is taken until it fits again.
+
+        Where the limit is below the capacity it is the total of MemoryInfo, which utilization
+        and pressure levels are computed from, and of all that goes by it: pressure callbacks,
+        monitors, placement, gc_threshold and gpu_memory_fraction. Pressure callbacks hear of a
+        level that a new limit leads to.
         """
         _native.check(
             _native.functions().ferrum_device_set_limit(

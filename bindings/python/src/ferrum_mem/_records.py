@@ -92,15 +92,20 @@ class DeviceInfo:
 
 @dataclass(frozen=True)
 class MemoryInfo:
-    """A device's memory; used + free + reserved = total at any time.
+    """A device's memory; used + free + reserved = total at any time. With a limit of the device
+    (Device.set_limit()) the total is the limit.
 
     Attributes:
         pressure: level of (total - free) / total, decided in integers.
-        total_bytes: capacity; 0 means unknown.
-        used_bytes: live blocks of this library and what it cannot hand out.
+        total_bytes: what this library may hold: limit_bytes, or device_total_bytes where there is
+            no limit or the device has less. Utilization and pressure are computed from it. 0 means
+            unknown.
+        used_bytes: live blocks of this library and what it cannot hand out; at most total_bytes,
+            also while more is live than a lowered limit allows.
         free_bytes: what can still be handed out: free in the device and cached here, as far as the
             limit allows.
-        reserved_bytes: everything else: the driver's, other processes', above the limit.
+        reserved_bytes: the rest of total_bytes: it cannot be had, because the driver or other
+            processes hold that much of the device.
         active_allocations: live blocks of all pools and managers.
         fragmentation_ratio: 1 - largest free run / total free, over the memory had from the driver;
             0 when nothing is free.
@@ -110,6 +115,10 @@ class MemoryInfo:
             and given back since is reckoned in.
         largest_free_bytes: longest run that can be handed out as things are: of what is cached, or
             of what is free in the device as far as the limit allows.
+        limit_bytes: the limit of the device; 0: none.
+        device_total_bytes: capacity of the device itself, without the limit; 0 means unknown.
+        device_free_bytes: what is free in the device itself, without the limit: what neither this
+            library nor anybody else holds.
     """
 
     pressure: PressureLevel
@@ -123,6 +132,9 @@ class MemoryInfo:
     bandwidth_gbps: float | None
     reading_age_ns: int
     largest_free_bytes: int
+    limit_bytes: int
+    device_total_bytes: int
+    device_free_bytes: int
 
     @classmethod
     def from_abi(cls, raw: _abi.ferrum_memory_info) -> Self:
@@ -139,6 +151,9 @@ class MemoryInfo:
             bandwidth_gbps=raw.bandwidth_gbps if raw.bandwidth_known else None,
             reading_age_ns=raw.reading_age_ns,
             largest_free_bytes=raw.largest_free_bytes,
+            limit_bytes=raw.limit_bytes,
+            device_total_bytes=raw.device_total_bytes,
+            device_free_bytes=raw.device_free_bytes,
         )
 
 
@@ -1054,7 +1069,8 @@ class MonitorPressure:
         weighted_level: the level of all known bytes together, without hysteresis.
         devices: how many devices there are.
         unknown_devices: devices of unknown capacity, or that could not be asked.
-        total_bytes: of the known devices; a sum above UINT64_MAX is that.
+        total_bytes: total_bytes of MemoryInfo of the known devices, so their limits count; a sum
+            above UINT64_MAX is that.
         used_bytes: total - free of them.
     """
 

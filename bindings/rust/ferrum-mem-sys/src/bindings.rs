@@ -18,7 +18,7 @@ pub type ferrum_log_level = i32;
 /// which they are listed and, but for the CPU, which comes last, preferred.
 pub type ferrum_backend = i32;
 
-/// Pressure levels, by the share of the device that is not free.
+/// Pressure levels, by the share of total_bytes that is not free.
 pub type ferrum_pressure_level = i32;
 
 /// How a pool takes its memory.
@@ -888,21 +888,26 @@ impl Default for ferrum_device_info {
     }
 }
 
-/// A device's memory; used + free + reserved = total at any time.
+/// A device's memory; used + free + reserved = total at any time. With a limit of the
+/// device (ferrum_device_set_limit) the total is the limit.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_memory_info {
     pub struct_size: u32,
     /// Level of (total - free) / total, decided in integers.
     pub pressure: ferrum_pressure_level,
-    /// Capacity; 0 means unknown.
+    /// What this library may hold: limit_bytes, or device_total_bytes where there is
+    /// no limit or the device has less. Utilization and pressure are computed from it.
+    /// 0 means unknown.
     pub total_bytes: u64,
-    /// Live blocks of this library and what it cannot hand out.
+    /// Live blocks of this library and what it cannot hand out; at most total_bytes,
+    /// also while more is live than a lowered limit allows.
     pub used_bytes: u64,
     /// What can still be handed out: free in the device and cached here, as far
     /// as the limit allows.
     pub free_bytes: u64,
-    /// Everything else: the driver's, other processes', above the limit.
+    /// The rest of total_bytes: it cannot be had, because the driver or other processes
+    /// hold that much of the device.
     pub reserved_bytes: u64,
     /// Live blocks of all pools and managers.
     pub active_allocations: u64,
@@ -921,6 +926,13 @@ pub struct ferrum_memory_info {
     /// Longest run that can be handed out as things are: of what is cached, or of
     /// what is free in the device as far as the limit allows.
     pub largest_free_bytes: u64,
+    /// The limit of the device; 0: none.
+    pub limit_bytes: u64,
+    /// Capacity of the device itself, without the limit; 0 means unknown.
+    pub device_total_bytes: u64,
+    /// What is free in the device itself, without the limit: what neither this library
+    /// nor anybody else holds.
+    pub device_free_bytes: u64,
 }
 
 impl ferrum_memory_info {
@@ -939,6 +951,9 @@ impl ferrum_memory_info {
         bandwidth_gbps: 0.0,
         reading_age_ns: 0,
         largest_free_bytes: 0,
+        limit_bytes: 0,
+        device_total_bytes: 0,
+        device_free_bytes: 0,
     };
 }
 
@@ -1362,8 +1377,8 @@ pub struct ferrum_manager_config {
     /// Fill new blocks with 0xCD and freed ones with 0xDD (1); allocations then
     /// wait for the fill.
     pub enable_debug: u32,
-    /// Used share of the device, from 0 (exclusive) to 1, that starts a
-    /// collection.
+    /// Used share of the device, or of its limit where that is less, from 0
+    /// (exclusive) to 1, that starts a collection.
     pub gc_threshold: f32,
     /// Asynchronous copies in flight at once, 1 to 1024.
     pub max_concurrent_transfers: u32,
@@ -2503,7 +2518,8 @@ pub struct ferrum_monitor_pressure {
     /// Devices of unknown capacity, or that could not be asked.
     pub unknown_devices: u32,
     pub reserved: u32,
-    /// Of the known devices; a sum above UINT64_MAX is that.
+    /// total_bytes of ferrum_memory_info of the known devices, so their limits count;
+    /// a sum above UINT64_MAX is that.
     pub total_bytes: u64,
     /// total - free of them.
     pub used_bytes: u64,
@@ -2625,7 +2641,7 @@ pub struct ferrum_placement_option {
     pub device: ferrum_device,
     /// Size and worst padding; UINT64_MAX when that overflows.
     pub needed_bytes: u64,
-    /// Its capacity; 0 means unknown.
+    /// Its capacity, or its limit where that is less; 0 means unknown.
     pub total_bytes: u64,
     /// What is used of it.
     pub used_bytes: u64,
@@ -2850,11 +2866,11 @@ pub struct ferrum_memory_config {
     pub struct_size: u32,
     /// FERRUM_MEMORY_\* flags.
     pub flags: u32,
-    /// The share of the device's capacity that may be held, 0.1 to 1, decided by
-    /// millionths; no bound where the capacity is unknown.
+    /// The share of the device's capacity, or of its limit where that is less, that
+    /// may be held, 0.1 to 1, decided by millionths; no bound where neither is known.
     pub gpu_memory_fraction: f64,
-    /// What stays free on the device: no more is taken from it when less would be
-    /// left.
+    /// What stays free on the device, whatever its limit: no more is taken from it when
+    /// less would be left.
     pub min_free_bytes: u64,
     /// Free buffers that a bucket keeps, as a count; 0: none.
     pub max_pooled_per_bucket: u64,
@@ -3612,7 +3628,7 @@ const _: () = {
     assert!(offset_of!(ferrum_device_info, id) == 40);
     assert!(offset_of!(ferrum_device_info, backend) == 72);
     assert!(offset_of!(ferrum_device_info, name) == 104);
-    assert!(size_of::<ferrum_memory_info>() == 80);
+    assert!(size_of::<ferrum_memory_info>() == 104);
     assert!(align_of::<ferrum_memory_info>() == 8);
     assert!(offset_of!(ferrum_memory_info, struct_size) == 0);
     assert!(offset_of!(ferrum_memory_info, pressure) == 4);
@@ -3627,6 +3643,9 @@ const _: () = {
     assert!(offset_of!(ferrum_memory_info, bandwidth_gbps) == 60);
     assert!(offset_of!(ferrum_memory_info, reading_age_ns) == 64);
     assert!(offset_of!(ferrum_memory_info, largest_free_bytes) == 72);
+    assert!(offset_of!(ferrum_memory_info, limit_bytes) == 80);
+    assert!(offset_of!(ferrum_memory_info, device_total_bytes) == 88);
+    assert!(offset_of!(ferrum_memory_info, device_free_bytes) == 96);
     assert!(size_of::<ferrum_gauge>() == 16);
     assert!(align_of::<ferrum_gauge>() == 8);
     assert!(offset_of!(ferrum_gauge, current) == 0);
@@ -4513,6 +4532,11 @@ extern "C" {
     /// Limits what this library takes from the device, all pools and managers
     /// together. 0 takes the limit away. Lowering it below what is held releases
     /// cached memory; what is live stays, and no more is taken until it fits again.
+    ///
+    /// Where the limit is below the capacity it is the total of ferrum_memory_info, which
+    /// utilization and pressure levels are computed from, and of all that goes by it:
+    /// pressure callbacks, monitors, placement, gc_threshold and gpu_memory_fraction.
+    /// Pressure callbacks hear of a level that a new limit leads to.
     pub fn ferrum_device_set_limit(device: ferrum_device, limit_bytes: u64) -> ferrum_status;
 
     /// Measures the device's copy bandwidth by timed copies between two scratch
@@ -6267,7 +6291,8 @@ extern "C" {
 
     /// Asks the device for its memory.
     ///
-    /// - `total_out`: the capacity; 0 means unknown.
+    /// - `total_out`: the capacity, or the limit of the device where that is less; 0 means
+    ///   unknown.
     /// - `free_out`: what can still be had, by anybody; free buffers in buckets are
     ///   not free in that sense.
     pub fn ferrum_fallback_manager_get_memory(

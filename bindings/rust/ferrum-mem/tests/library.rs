@@ -102,6 +102,15 @@ fn test_devices_and_books() {
     assert_eq!(memory.bandwidth_gbps, None);
     assert!(s.device.measure_bandwidth().unwrap() > 0.0);
     assert!(s.device.memory_info().unwrap().bandwidth_gbps.unwrap() > 0.0);
+    s.device.set_limit(100 * MIB).unwrap();
+    let limited = s.device.memory_info().unwrap();
+    assert_eq!(
+        (limited.total_bytes, limited.limit_bytes),
+        (100 * MIB, 100 * MIB)
+    );
+    assert_eq!(limited.device_total_bytes, 256 * MIB);
+    assert!(limited.device_free_bytes < 256 * MIB);
+    s.device.set_limit(0).unwrap();
     let books = s.device.statistics().unwrap();
     assert_eq!(books.requested.current, 1000);
     assert_eq!(

@@ -33,6 +33,11 @@ impl crate::Device {
     /// Limits what this library takes from the device, all pools and managers
     /// together. 0 takes the limit away. Lowering it below what is held releases
     /// cached memory; what is live stays, and no more is taken until it fits again.
+    ///
+    /// Where the limit is below the capacity it is the total of [`MemoryInfo`](crate::MemoryInfo), which
+    /// utilization and pressure levels are computed from, and of all that goes by it:
+    /// pressure callbacks, monitors, placement, `gc_threshold` and `gpu_memory_fraction`.
+    /// Pressure callbacks hear of a level that a new limit leads to.
     pub fn set_limit(&self, limit_bytes: u64) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_device_set_limit(self.raw(), limit_bytes) })

@@ -77,7 +77,7 @@ impl BackendType {
     }
 }
 
-/// Pressure levels, by the share of the device that is not free.
+/// Pressure levels, by the share of `total_bytes` that is not free.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
 pub enum PressureLevel {

@@ -174,19 +174,24 @@ impl From<&sys::ferrum_device_info> for DeviceInfo {
     }
 }
 
-/// A device's memory; used + free + reserved = total at any time.
+/// A device's memory; used + free + reserved = total at any time. With a limit of the
+/// device ([`ferrum_device_set_limit`](crate::sys::ferrum_device_set_limit)) the total is the limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MemoryInfo {
     /// Level of (total - free) / total, decided in integers.
     pub pressure: PressureLevel,
-    /// Capacity; 0 means unknown.
+    /// What this library may hold: `limit_bytes`, or `device_total_bytes` where there is
+    /// no limit or the device has less. Utilization and pressure are computed from it.
+    /// 0 means unknown.
     pub total_bytes: u64,
-    /// Live blocks of this library and what it cannot hand out.
+    /// Live blocks of this library and what it cannot hand out; at most `total_bytes`,
+    /// also while more is live than a lowered limit allows.
     pub used_bytes: u64,
     /// What can still be handed out: free in the device and cached here, as far
     /// as the limit allows.
     pub free_bytes: u64,
-    /// Everything else: the driver's, other processes', above the limit.
+    /// The rest of `total_bytes`: it cannot be had, because the driver or other processes
+    /// hold that much of the device.
     pub reserved_bytes: u64,
     /// Live blocks of all pools and managers.
     pub active_allocations: u64,
@@ -203,6 +208,13 @@ pub struct MemoryInfo {
     /// Longest run that can be handed out as things are: of what is cached, or of
     /// what is free in the device as far as the limit allows.
     pub largest_free_bytes: u64,
+    /// The limit of the device; 0: none.
+    pub limit_bytes: u64,
+    /// Capacity of the device itself, without the limit; 0 means unknown.
+    pub device_total_bytes: u64,
+    /// What is free in the device itself, without the limit: what neither this library
+    /// nor anybody else holds.
+    pub device_free_bytes: u64,
 }
 
 impl From<&sys::ferrum_memory_info> for MemoryInfo {
@@ -219,6 +231,9 @@ impl From<&sys::ferrum_memory_info> for MemoryInfo {
             bandwidth_gbps: (raw.bandwidth_known != 0).then_some(raw.bandwidth_gbps),
             reading_age: Duration::from_nanos(raw.reading_age_ns),
             largest_free_bytes: raw.largest_free_bytes,
+            limit_bytes: raw.limit_bytes,
+            device_total_bytes: raw.device_total_bytes,
+            device_free_bytes: raw.device_free_bytes,
         }
     }
 }
@@ -1360,7 +1375,8 @@ pub struct MonitorPressure {
     pub devices: u32,
     /// Devices of unknown capacity, or that could not be asked.
     pub unknown_devices: u32,
-    /// Of the known devices; a sum above UINT64_MAX is that.
+    /// `total_bytes` of [`MemoryInfo`](crate::MemoryInfo) of the known devices, so their limits count;
+    /// a sum above UINT64_MAX is that.
     pub total_bytes: u64,
     /// total - free of them.
     pub used_bytes: u64,
@@ -1430,7 +1446,7 @@ pub struct PlacementOption {
     pub device: sys::ferrum_device,
     /// Size and worst padding; UINT64_MAX when that overflows.
     pub needed_bytes: u64,
-    /// Its capacity; 0 means unknown.
+    /// Its capacity, or its limit where that is less; 0 means unknown.
     pub total_bytes: u64,
     /// What is used of it.
     pub used_bytes: u64,
@@ -1638,11 +1654,11 @@ pub struct MemoryConfig {
     /// The pool is made with a free buffer of each of `pre_allocate_sizes`, or not at
     /// all.
     pub pre_allocate: bool,
-    /// The share of the device's capacity that may be held, 0.1 to 1, decided by
-    /// millionths; no bound where the capacity is unknown.
+    /// The share of the device's capacity, or of its limit where that is less, that
+    /// may be held, 0.1 to 1, decided by millionths; no bound where neither is known.
     pub gpu_memory_fraction: f64,
-    /// What stays free on the device: no more is taken from it when less would be
-    /// left.
+    /// What stays free on the device, whatever its limit: no more is taken from it when
+    /// less would be left.
     pub min_free_bytes: u64,
     /// Free buffers that a bucket keeps, as a count; 0: none.
     pub max_pooled_per_bucket: u64,
