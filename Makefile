@@ -63,6 +63,9 @@ HELPER        := build/lib/ferrum-mem-probe
 ALLOCATOR     := $(if $(shell command -v $(firstword $(CXX))),build/lib/libferrum_mem_allocator.so)
 LICENSES      := build/share/THIRD_PARTY_LICENSES.txt
 
+# What the command writes about itself: its manual page, and what completes it in a shell.
+SHARE         := build/share/man/ferrum-mem.1 $(addprefix build/share/completion/,bash zsh fish)
+
 # Folders are prerequisites as well, so that a deleted file is noticed.
 CORE_SOURCES    := go.mod go.sum $(shell find core drivers -type d -o -name '*.ptx' -o -name '*.go' ! -name '*_test.go')
 LIBRARY_SOURCES := $(CORE_SOURCES) $(shell find capi include -type f -o -type d)
@@ -89,6 +92,8 @@ TESTS        := $(TESTS_ALONE) $(TESTS_BESIDE)
 PROCESSORS := $(shell nproc 2>/dev/null || echo 1)
 
 SUITE := $(PYTHON) scripts/suite.py
+INSTALL = VERSION='$(VERSION)' MAJOR='$(MAJOR)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' INCLUDEDIR='$(INCLUDEDIR)' \
+    BINDIR='$(BINDIR)' DATADIR='$(DATADIR)' DESTDIR='$(DESTDIR)' $(PYTHON) -B scripts/install.py
 
 # --- verbs --------------------------------------------------------------------
 
@@ -106,7 +111,7 @@ setup: ## install what building, checking and testing need
 	@scripts/setup.sh test
 
 .PHONY: build
-build: $(LIBRARY) $(HELPER) $(ALLOCATOR) $(COMMAND) $(LICENSES) ## build the library and the command
+build: $(LIBRARY) $(HELPER) $(ALLOCATOR) $(COMMAND) $(LICENSES) $(SHARE) ## build the library and the command
 	$(if $(ALLOCATOR),,@echo "there is no C++ compiler $(CXX): the allocator for PyTorch and CuPy was not built")
 
 .PHONY: demo
@@ -165,10 +170,11 @@ wheel: build ## build the Python wheel into build/wheel, for glibc 2.28 and late
 	@scripts/setup.sh wheel
 	@$(MAKE) wheel-package
 
-.PHONY: install
+.PHONY: install uninstall
 install: build ## install under PREFIX (and DESTDIR)
-	@VERSION='$(VERSION)' MAJOR='$(MAJOR)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' INCLUDEDIR='$(INCLUDEDIR)' \
-	    BINDIR='$(BINDIR)' DATADIR='$(DATADIR)' DESTDIR='$(DESTDIR)' scripts/install.sh
+	@$(INSTALL) install
+uninstall: ## remove what install put under PREFIX (and DESTDIR)
+	@$(INSTALL) uninstall
 
 .PHONY: clean
 clean: ## remove everything that was built
@@ -262,6 +268,13 @@ wheel-package: $(if $(ZIG),$(WHEEL_LIBRARY) $(WHEEL_ALLOCATOR) $(WHEEL_COPIES)) 
 $(LICENSES): go.mod go.sum scripts/third_party_licenses.sh
 	@mkdir -p $(dir $@)
 	@scripts/third_party_licenses.sh >$@
+
+build/share/man/ferrum-mem.1: $(COMMAND)
+	@mkdir -p $(dir $@)
+	@$(COMMAND) manual >$@
+build/share/completion/%: $(COMMAND)
+	@mkdir -p $(dir $@)
+	@$(COMMAND) completion $* >$@
 
 build/demo/quickstart: examples/c/quickstart.c $(LIBRARY) $(HEADERS)
 	@mkdir -p $(dir $@)

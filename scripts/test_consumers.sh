@@ -21,7 +21,9 @@ whole() {
     for file in include/ferrum_mem.h include/ferrum_mem_allocator.h "$2"/libferrum_mem_allocator.so \
         "$2"/pkgconfig/ferrum_mem_allocator.pc "$2"/libferrum_mem.so "$2"/libferrum_mem.so.0 \
         "$2"/pkgconfig/ferrum_mem.pc "$2"/cmake/ferrum_mem/ferrum_mem-{config,config-version,targets}.cmake \
-        "$2"/ferrum_mem/ferrum-mem-probe bin/ferrum-mem share/doc/ferrum_mem/{LICENSE,NOTICE,THIRD_PARTY_LICENSES.txt}; do
+        "$2"/ferrum_mem/ferrum-mem-probe bin/ferrum-mem share/doc/ferrum_mem/{LICENSE,NOTICE,THIRD_PARTY_LICENSES.txt} \
+        share/man/man1/ferrum-mem.1 share/bash-completion/completions/ferrum-mem share/zsh/site-functions/_ferrum-mem \
+        share/fish/vendor_completions.d/ferrum-mem.fish; do
         [ -e "$1/$file" ] || { echo "$1/$file is missing"; return 1; }
     done
     if grep -rlF -e "$out" -e "$PWD/" "$1"; then
@@ -97,8 +99,53 @@ consumers() {
     step "$1: pkg-config, C and C++" with_pkg_config "$1" "$2" "$3"
 }
 
+# pages_of PREFIX  Every link of the installed pages finds what it names, and nothing is
+# linked to that lies elsewhere.
+pages_of() {
+    "${PYTHON:-python3}" -B scripts/pages.py "$1/share/doc/ferrum_mem" || return 1
+    # What a reader expects to follow has not become plain text.
+    grep -q '](docs/choosing.md)' "$1/share/doc/ferrum_mem/README.md" &&
+        grep -q '/include/ferrum_mem.h)' "$1/share/doc/ferrum_mem/README.md"
+}
+
+# uninstalls  Install, install again, uninstall: what others put there stays, and nothing
+# else does.
+uninstalls() {
+    local stage=$out/uninstall settings=(PREFIX=/opt/ferrum LIBDIR=/opt/ferrum/lib/multi/arch) list
+    local -a others=(lib/multi/arch/cmake/ferrum_mem/other.cmake share/doc/ferrum_mem/docs/other.md bin/other include/other.h)
+    mkdir -p "$stage/opt/ferrum/bin"
+    echo other >"$stage/opt/ferrum/bin/other"
+    make_install "DESTDIR=$stage" "${settings[@]}" || return 1
+    # A file that only an older version had.
+    list=$stage/opt/ferrum/lib/multi/arch/ferrum_mem/installed.txt
+    mkdir "$stage/opt/ferrum/include/ferrum_mem/older"
+    echo older | tee "$stage/opt/ferrum/include/older.h" >"$stage/opt/ferrum/include/ferrum_mem/older/older.h"
+    printf '%s\n' ../../../../include/{older.h,ferrum_mem/older/older.h,ferrum_mem/older/} >>"$list"
+    make_install "DESTDIR=$stage" "${settings[@]}" || return 1
+    if find "$stage" -name 'older*' | grep .; then echo "the older version's file is still there"; return 1; fi
+    for other in "${others[@]}"; do echo other >"$stage/opt/ferrum/$other"; done
+    make --no-print-directory uninstall "DESTDIR=$stage" "${settings[@]}" || return 1
+    diff <(cd "$stage/opt/ferrum" && find . -type f -o -type l | sort) <(printf './%s\n' "${others[@]}" | sort) || return 1
+    for other in "${others[@]}"; do rm "$stage/opt/ferrum/$other"; done
+    # Folders that were there before stay as well.
+    find "$stage" -type d -empty | grep -q "^$stage/opt/ferrum/bin\$" || return 1
+    if make --no-print-directory uninstall "DESTDIR=$stage" "${settings[@]}"; then
+        echo "what is not installed was uninstalled"
+        return 1
+    fi
+}
+
+# nothing_left  A tree that was made by installing is gone after uninstalling.
+nothing_left() {
+    make_install "DESTDIR=$out/gone" PREFIX=/usr && make --no-print-directory uninstall "DESTDIR=$out/gone" PREFIX=/usr || return 1
+    if [ -e "$out/gone" ]; then find "$out/gone"; return 1; fi
+}
+
 step "make install PREFIX" make_install "PREFIX=$out/prefix"
 consumers prefix "$out/prefix" lib
+step "prefix: the links of the installed pages" pages_of "$out/prefix"
+step "make uninstall: what is of others stays" uninstalls
+step "make uninstall: nothing is left" nothing_left
 
 step "make install DESTDIR" make_install "DESTDIR=$out/stage" PREFIX=/opt/ferrum "LIBDIR=/opt/ferrum/lib/multi/arch"
 consumers staged "$out/stage/opt/ferrum" lib/multi/arch

@@ -77,7 +77,7 @@ func newDoctor(s streams) *cobra.Command {
 		},
 	}
 	addJSONFlag(cmd, &asJSON)
-	cmd.Flags().StringVar(&snapshot, "snapshot", "", "file with what ferrum_snapshot_json gave in a program")
+	cmd.Flags().StringVar(&snapshot, "snapshot", "", "a `FILE` with what ferrum_snapshot_json gave in a program")
 	return cmd
 }
 

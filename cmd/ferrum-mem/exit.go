@@ -21,6 +21,18 @@ const (
 	exitInterrupted = 130
 )
 
+// exitStatuses says what they mean, for the manual.
+var exitStatuses = []struct {
+	number  int
+	meaning string
+}{
+	{exitDone, "Done; the answer is yes where there is a question."},
+	{exitNo, "The answer is no: a model does not fit, a request was not served, a check found a problem."},
+	{exitUsage, "Bad usage or bad input."},
+	{exitMachine, "An error of the machine."},
+	{exitInterrupted, "Interrupted."},
+}
+
 // errNo is the answer no: everything has been printed already.
 var errNo = errors.New("no")
 

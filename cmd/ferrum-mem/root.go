@@ -31,8 +31,12 @@ func run(ctx context.Context, args []string, s streams) int {
 
 func newRoot(s streams) *cobra.Command {
 	root := &cobra.Command{
-		Use:           "ferrum-mem",
-		Short:         "The memory of LLM inference engines: devices, checks, replays",
+		Use:   "ferrum-mem",
+		Short: "The memory of LLM inference engines: devices, checks, replays",
+		Long: `The operator's tool of ferrum_mem: which devices there are, whether this machine is set
+up well, whether a model fits, and what a pool would have done under a recorded workload.
+Answers go to the standard output: for people, or with --json as one object for programs.
+Messages and progress go to the standard error.`,
 		Version:       library.Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -47,7 +51,8 @@ func newRoot(s streams) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef(cmd, "%w", err) })
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetVersionTemplate("ferrum-mem {{.Version}}\n")
-	root.AddCommand(newDevices(s), newDoctor(s), newFit(s), newReplay(s), newVersion(s))
+	root.AddCommand(newDevices(s), newDoctor(s), newFit(s), newReplay(s), newVersion(s), newCompletion(s), newManual(s))
+	addCompletions(root, s)
 	return root
 }
 

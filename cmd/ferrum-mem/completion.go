@@ -1,0 +1,99 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"ferrum_mem/core/estimate"
+	"ferrum_mem/core/library"
+	"ferrum_mem/core/rangealloc"
+	"ferrum_mem/core/replay"
+)
+
+// completions are the values that a shell offers for flags of these names, whichever
+// verb they belong to.
+var completions = map[string][]string{
+	"strategy":  rangealloc.Names(),
+	"mode":      {"contiguous", "paged", "lifetimes"},
+	"format":    slices.Sorted(maps.Keys(formats)),
+	"policy":    {string(replay.PolicyStatic), string(replay.PolicyElastic), policyBoth},
+	"kv-dtype":  strings.Split(estimate.DTypeNames, ", "),
+	"dtype":     strings.Split(estimate.DTypeNames, ", "),
+	"attention": {"fused", "eager"},
+	"logits":    {"last", "all"},
+}
+
+// flagsOfFiles are those whose value is a file, which a shell completes by itself.
+var flagsOfFiles = []string{"snapshot", "report", "model"}
+
+// addCompletions tells the shell of every verb what its flags and arguments may be.
+func addCompletions(root *cobra.Command, s streams) {
+	for _, cmd := range root.Commands() {
+		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+			complete := cobra.NoFileCompletions
+			if values, ok := completions[flag.Name]; ok {
+				complete = cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+			} else if flag.Name == "device" {
+				complete = completeDevices(s)
+			} else if slices.Contains(flagsOfFiles, flag.Name) || flag.Value.Type() == "bool" {
+				return
+			}
+			// It fails for a flag that has values already, and each comes once.
+			_ = cmd.RegisterFlagCompletionFunc(flag.Name, complete)
+		})
+		// Only the verbs whose usage names an argument take one.
+		if !strings.Contains(cmd.Use, " ") && cmd.ValidArgsFunction == nil {
+			cmd.ValidArgsFunction = cobra.NoFileCompletions
+		}
+	}
+}
+
+// completeDevices offers the devices of this machine, each with its name. What fails
+// offers none: a shell has no place for errors.
+func completeDevices(s streams) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		text, err := ask(streams{in: s.in, out: io.Discard, err: io.Discard}, (*library.Library).BackendsJSON)
+		var found backends
+		if err == nil {
+			err = json.Unmarshal(text, &found)
+		}
+		var ids []string
+		for _, b := range found.Backends {
+			for _, d := range b.Devices {
+				ids = append(ids, cobra.CompletionWithDesc(d.ID, d.Name))
+			}
+		}
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		return ids, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+func newCompletion(s streams) *cobra.Command {
+	write := map[string]func(root *cobra.Command, out io.Writer) error{
+		"bash": func(root *cobra.Command, out io.Writer) error { return root.GenBashCompletionV2(out, true) },
+		"zsh":  func(root *cobra.Command, out io.Writer) error { return root.GenZshCompletion(out) },
+		"fish": func(root *cobra.Command, out io.Writer) error { return root.GenFishCompletion(out, true) },
+	}
+	shells := slices.Sorted(maps.Keys(write))
+	return &cobra.Command{
+		Use:   "completion " + strings.Join(shells, "|"),
+		Short: "Print what completes the command in a shell",
+		Long: `Print what completes verbs, flags, devices and the values of flags in a shell.
+make install puts it where shells look for it. For one session:
+
+  source <(ferrum-mem completion bash)
+  source <(ferrum-mem completion zsh)
+  ferrum-mem completion fish | source`,
+		ValidArgs: shells,
+		Args:      usageArgs(cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs)),
+		RunE:      func(cmd *cobra.Command, args []string) error { return write[args[0]](cmd.Root(), s.out) },
+	}
+}
