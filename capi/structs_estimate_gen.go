@@ -58,5 +58,6 @@ func estimateRequestOf(argument string, from *C.ferrum_estimate_request) (to est
 	read(&to.FreeBytes, from.free_bytes)
 	f.text(&to.KVDTypeName, from.kv_dtype, "kv_dtype")
 	f.text(&to.WeightDTypeName, from.weight_dtype, "weight_dtype")
+	read(&to.BlockTokens, from.block_tokens)
 	return to, f.err
 }

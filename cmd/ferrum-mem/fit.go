@@ -13,6 +13,7 @@ type fitFlags struct {
 	devices                                        []string
 	limit, memory                                  string
 	context, batch, tensorParallel, prefill, extra uint64
+	block                                          uint64
 	kvDType, dtype, attention, logits              string
 	asJSON                                         bool
 }
@@ -68,6 +69,7 @@ of them. With --tensor-parallel the answer is for each of that many devices.`,
 	flags.StringVar(&f.attention, "attention", "fused", "how attention is computed, a `KIND`: fused, or eager, which keeps all scores")
 	flags.StringVar(&f.logits, "logits", "last", "of `WHICH` tokens logits are made: last, or all")
 	flags.Uint64Var(&f.extra, "overhead-permille", estimate.DefaultOverheadPermille, "the allocator's share, in thousandths `N` of the rest")
+	flags.Uint64Var(&f.block, "block-tokens", estimate.DefaultBlockTokens, "the tokens of a block of the KV cache, a number `N`: layers with a window keep whole blocks")
 	addJSONFlag(cmd, &f.asJSON)
 	return cmd
 }
@@ -109,12 +111,12 @@ func runFit(cmd *cobra.Command, s streams, f fitFlags, path string) error {
 func (f fitFlags) serving(cmd *cobra.Command) (estimate.Serving, error) {
 	v := estimate.Serving{
 		Context: f.context, Batch: f.batch, TensorParallel: f.tensorParallel, PrefillTokens: f.prefill, OverheadPermille: f.extra,
-		EagerAttention: f.attention == "eager", AllLogits: f.logits == "all",
+		BlockTokens: f.block, EagerAttention: f.attention == "eager", AllLogits: f.logits == "all",
 	}
 	for _, flag := range []struct {
 		name  string
 		value uint64
-	}{{"context", f.context}, {"batch", f.batch}, {"tensor-parallel", f.tensorParallel}} {
+	}{{"context", f.context}, {"batch", f.batch}, {"tensor-parallel", f.tensorParallel}, {"block-tokens", f.block}} {
 		if flag.value == 0 && cmd.Flags().Changed(flag.name) {
 			return v, usagef(cmd, "--%s 0: at least 1 is needed", flag.name)
 		}

@@ -22,6 +22,13 @@ func printFit(out io.Writer, r fitReport) error {
 		fmt.Fprintf(table, "buffers\t%s\n", formatBytes(r.BufferBytes))
 	}
 	fmt.Fprintf(table, "KV cache\t%s\t%s\n", formatBytes(r.KVCacheBytes), cacheText(r.Report))
+	if r.KVCacheLowerBytes != r.KVCacheFullBytes {
+		fmt.Fprintf(table, "  tokens in reach alone\t%s\tthe least that layers with a window need\n", formatBytes(r.KVCacheLowerBytes))
+		fmt.Fprintf(table, "  without windows\t%s\twhat engines need that keep the whole context\n", formatBytes(r.KVCacheFullBytes))
+	}
+	if r.StateBytes > 0 {
+		fmt.Fprintf(table, "states\t%s\t%d x, however long a sequence is\n", formatBytes(r.StateBytes), r.Batch)
+	}
 	fmt.Fprintf(table, "activations\t%s\t%s\n", formatBytes(r.ActivationBytes), prefillText(r.Report))
 	fmt.Fprintf(table, "allocator\t%s\t%d in a thousand\n", formatBytes(r.OverheadBytes), r.OverheadPermille)
 	total := formatBytes(r.TotalBytes)
@@ -43,7 +50,7 @@ func printFit(out io.Writer, r fitReport) error {
 			fits, left = "no", "short of "+formatBytes(d.MissingBytes)
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", d.Device, formatBytes(d.FreeBytes), fits, left,
-			mostText(d.MaxContext, d.MaxContextLimitedBy), mostText(d.MaxBatch, d.MaxBatchLimitedBy))
+			contextText(d.Answer, r.ModelContext), mostText(d.MaxBatch, d.MaxBatchLimitedBy))
 	}
 	return table.Flush()
 }
@@ -52,14 +59,28 @@ func cacheText(r estimate.Report) string {
 	if r.KVDType == "none" {
 		return "none is kept"
 	}
-	return fmt.Sprintf("%s, %d x %d tokens", r.KVDType, r.Batch, r.Context)
+	text := fmt.Sprintf("%s, %d x %d tokens", r.KVDType, r.Batch, r.Context)
+	if r.KVCacheLowerBytes != r.KVCacheFullBytes {
+		text += fmt.Sprintf(", in blocks of %d where there is a window", r.BlockTokens)
+	}
+	return text
 }
 
 func prefillText(r estimate.Report) string {
-	if r.PrefillTokens == 0 || r.KVDType == "none" {
+	encoder := r.KVDType == "none" && r.StateBytes == 0
+	if r.PrefillTokens == 0 || encoder {
 		return "whole texts at once"
 	}
 	return fmt.Sprintf("up to %d tokens at once", r.PrefillTokens)
+}
+
+// contextText is the longest context, with the model's own where that is shorter.
+func contextText(a estimate.Answer, model *uint64) string {
+	text := mostText(a.MaxContext, a.MaxContextLimitedBy)
+	if a.MaxContextBeyondModel {
+		text += fmt.Sprintf(" (made for %d)", *model)
+	}
+	return text
 }
 
 func mostText(most *uint64, by estimate.LimitedBy) string {

@@ -117,7 +117,15 @@ func TestFitPrintsForPeople(t *testing.T) {
 	assert.Contains(t, o.out, "deepseek_v3, 671026419200 parameters, from config")
 	assert.Regexp(t, `(?m)^together +\S+ GiB +on each of 8 devices$`, o.out)
 	assert.Regexp(t, `(?m)^note: the layers for predicting further tokens`, o.out)
-	assert.Regexp(t, `(?m)^memory +100\.00 GiB +yes +\S+ GiB +\d+ +\d+$`, o.out)
+	assert.Regexp(t, `(?m)^memory +100\.00 GiB +yes +\S+ GiB +\d+ \(made for 163840\) +\d+$`, o.out)
+	o = invoke(t, "fit", configs+"gpt-oss-20b.json", "--memory", "24GiB", "--context", "200000", "--block-tokens", "32")
+	assert.Regexp(t, `(?m)^KV cache +\S+ GiB +bf16, 1 x 200000 tokens, in blocks of 32 where there is a window$`, o.out)
+	assert.Regexp(t, `(?m)^  tokens in reach alone +\S+ GiB +the least that layers with a window need$`, o.out)
+	assert.Regexp(t, `(?m)^  without windows +\S+ GiB +what engines need that keep the whole context$`, o.out)
+	assert.Regexp(t, `(?m)^note: the context of 200000 tokens is beyond the 131072 that the model was made for`, o.out)
+	o = invoke(t, "fit", configs+"mamba-codestral-7b.json", "--memory", "24GiB", "--context", "4096", "--batch", "4")
+	assert.Regexp(t, `(?m)^KV cache +0 B +none is kept$`, o.out)
+	assert.Regexp(t, `(?m)^states +\S+ GiB +4 x, however long a sequence is$`, o.out)
 	o = invoke(t, "fit", miniLM, "--memory", "1MiB")
 	assert.Equal(t, exitNo, o.status)
 	assert.Regexp(t, `(?m)^KV cache +0 B +none is kept$`, o.out)
@@ -140,6 +148,8 @@ func TestFitRefusesBadInput(t *testing.T) {
 		{[]string{llama, "--context", "0"}, "--context 0"},
 		{[]string{llama, "--context", "-5"}, "-5"},
 		{[]string{llama, "--tensor-parallel", "0"}, "--tensor-parallel 0"},
+		{[]string{llama, "--block-tokens", "0"}, "--block-tokens 0"},
+		{[]string{llama, "--tensor-parallel", "5", "--memory", "1GiB"}, "tensor_parallel 5: the 32 attention heads cannot be divided by 5"},
 		{[]string{llama, "--tensor-parallel", "70000", "--memory", "1GiB"}, "tensor_parallel 70000"},
 		{[]string{llama, "--kv-dtype", "f7"}, `--kv-dtype: dtype "f7" is none of`},
 		{[]string{llama, "--dtype", "f7"}, `--dtype: dtype "f7" is none of`},

@@ -18,13 +18,24 @@ type pass struct {
 // attention, MLP and output layer the largest counts.
 func (c *calculation) activations(m *Model, s Serving) uint64 {
 	p := pass{calculation: c, model: m, s: s, element: m.computeType(s).Bits / 8}
+	// Encoders compute whole texts.
 	p.tokens = c.product(s.Batch, s.Context)
-	if s.PrefillTokens > 0 && !m.Encoder {
-		// Even in the smallest step each sequence goes on by one token.
-		p.tokens = max(s.Batch, min(p.tokens, s.PrefillTokens))
+	if !m.Encoder {
+		p.tokens = c.stepTokens(s)
 	}
 	stream := c.product(2, p.tokens, m.Hidden, p.element)
-	return c.sum(stream, max(p.attention(), p.mlp(), p.logits()))
+	return c.sum(stream, max(p.attention(), p.mixers(), p.mlp(), p.logits()))
+}
+
+// mixers is the widest one's inner activations.
+func (p pass) mixers() uint64 {
+	var most uint64
+	for _, x := range p.model.Mixers {
+		if x.Layers > 0 {
+			most = max(most, p.product(p.tokens, x.Inner.on(p.calculation, p.s.TensorParallel), p.element))
+		}
+	}
+	return most
 }
 
 // attention is queries, keys, values and their outcome, and the workspace: with
@@ -33,6 +44,9 @@ func (c *calculation) activations(m *Model, s Serving) uint64 {
 // activations.
 func (p pass) attention() uint64 {
 	a := p.model.Attention
+	if a.Copies == 0 {
+		return 0
+	}
 	heads, kvHeads := a.split(p.s.TensorParallel)
 	var widths uint64
 	if l := a.Latent; l != nil {
@@ -42,6 +56,9 @@ func (p pass) attention() uint64 {
 			l.QueryRank, l.KVRank, l.RopeDim)
 	} else {
 		widths = p.product(2, p.sum(heads, kvHeads), a.HeadDim)
+		if a.QueryGate {
+			widths = p.sum(widths, p.product(heads, a.HeadDim))
+		}
 	}
 	workspace := p.product(p.tokens, heads, scoreBytes)
 	if p.s.EagerAttention {

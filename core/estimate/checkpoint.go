@@ -90,7 +90,7 @@ func openIndex(path string) (*Checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := readIndex(filepath.Base(path), text)
+	in, err := readIndex(path, text)
 	if err != nil {
 		return nil, err
 	}
@@ -160,15 +160,14 @@ func openFiles(paths []string, in *index) (*Checkpoint, error) {
 		if err != nil {
 			return nil, err
 		}
-		name := filepath.Base(path)
 		for _, t := range tensors {
 			if other, twice := placed[t.Name]; twice {
-				return nil, malformed(opSafetensors, name, "%s: the tensor is in %s too", quoteKey(t.Name), other)
+				return nil, malformed(opSafetensors, path, "%s: the tensor is in %s too", quoteKey(t.Name), other)
 			}
 			if len(placed) >= MaxTensors {
-				return nil, malformed(opSafetensors, name, "with it there are more than %d tensors", MaxTensors)
+				return nil, malformed(opSafetensors, path, "with it there are more than %d tensors", MaxTensors)
 			}
-			placed[t.Name] = name
+			placed[t.Name] = filepath.Base(path)
 		}
 		if err := k.add(tensors); err != nil {
 			return nil, err
@@ -191,7 +190,7 @@ func readHeaderFile(path string) ([]Tensor, error) {
 		return nil, err
 	}
 	defer file.Close()
-	return ReadHeader(filepath.Base(path), file, size)
+	return ReadHeader(path, file, size)
 }
 
 // add counts the tensors of a file.

@@ -1,8 +1,11 @@
 package estimate
 
 import (
+	"errors"
+	"io/fs"
+	"maps"
 	"os"
-	"path/filepath"
+	"slices"
 
 	"ferrum_mem/core/device"
 )
@@ -35,7 +38,7 @@ func ReadConfig(name string, text []byte) (*Model, error) {
 	}
 	r := reader{object: o, family: f}
 	m := &Model{Type: typ, Encoder: f.encoder}
-	for _, read := range []func(*Model) error{r.sizes, r.embeddings, r.attention, r.mlp, r.windows, r.storage} {
+	for _, read := range []func(*Model) error{r.sizes, r.embeddings, r.attention, r.mlp, r.layers, r.windows, r.storage} {
 		if err := read(m); err != nil {
 			return nil, err
 		}
@@ -68,55 +71,19 @@ func ReadConfigFile(path string) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ReadConfig(filepath.Base(path), text)
-}
-
-// reader reads the fields of one configuration as its family means them.
-type reader struct {
-	*object
-	family family
-}
-
-// name is what the family calls a field.
-func (r reader) name(field string) string {
-	if other, ok := r.family.names[field]; ok {
-		return other
-	}
-	return field
-}
-
-// get reads a field that is at least 1, with the family's default.
-func (r reader) get(field string) (uint64, error) {
-	name := r.name(field)
-	if otherwise, ok := r.family.defaults[field]; ok {
-		return r.numberOr(name, 1, otherwise)
-	}
-	return r.number(name, 1)
-}
-
-// into reads fields one after the other into the places beside them.
-func (r reader) into(places []place) error {
-	for _, p := range places {
-		value, err := r.get(p.field)
-		if err != nil {
-			return err
-		}
-		*p.value = value
-	}
-	return nil
-}
-
-type place struct {
-	field string
-	value *uint64
+	return ReadConfig(path, text)
 }
 
 func (r reader) sizes(m *Model) error {
-	err := r.into([]place{
-		{"hidden_size", &m.Hidden}, {"num_hidden_layers", &m.Layers}, {"vocab_size", &m.Vocab}, {"num_attention_heads", &m.Attention.Heads},
-	})
+	err := r.into([]place{{"hidden_size", &m.Hidden}, {"num_hidden_layers", &m.Layers}, {"vocab_size", &m.Vocab}})
 	if err != nil {
 		return err
+	}
+	if !r.family.noAttention {
+		m.AttentionLayers = m.Layers
+		if m.Attention.Heads, err = r.get("num_attention_heads"); err != nil {
+			return err
+		}
 	}
 	if m.Layers > maxLayers {
 		return r.wrong(r.name("num_hidden_layers"), "is %d and not within 1 to %d", m.Layers, maxLayers)
@@ -128,8 +95,15 @@ func (r reader) sizes(m *Model) error {
 }
 
 func (r reader) embeddings(m *Model) (err error) {
-	m.Positions, err = r.numberOr("max_position_embeddings", 1, r.family.defaults["max_position_embeddings"])
+	m.Positions, err = r.numberOr(r.name("max_position_embeddings"), 1, r.family.defaults["max_position_embeddings"])
 	if err != nil {
+		return err
+	}
+	if r.family.positionsLearned && m.Positions == 0 {
+		return r.wrong(r.name("max_position_embeddings"), "is missing, and a %s model has no default for it", r.modelType())
+	}
+	m.PositionsMore = r.family.positionsMore
+	if err := r.stretch(m); err != nil {
 		return err
 	}
 	m.PositionsLearned = r.family.positionsLearned
@@ -145,19 +119,21 @@ func (r reader) embeddings(m *Model) (err error) {
 }
 
 func (r reader) attention(m *Model) (err error) {
-	a := &m.Attention
-	a.QKVBias, a.OutputBias, a.HeadNorms = r.family.qkvBias, r.family.outputBias, r.family.headNorms
-	switch {
-	case m.Type == "qwen2_moe":
-		a.QKVBias, err = r.flagOr("qkv_bias", a.QKVBias)
-	case !r.family.biasFixed:
-		a.QKVBias, err = r.flagOr("attention_bias", a.QKVBias)
-		a.OutputBias = a.QKVBias
+	a, f := &m.Attention, r.family
+	if f.noAttention {
+		return nil
 	}
-	if err != nil {
+	a.QKVBias, a.OutputBias, a.HeadNorms = f.qkvBias, f.outputBias, f.headNorms
+	a.QueryGate, a.WideNorms, a.Sinks, a.Inputs = f.queryGate, f.wideNorms, f.sinks, m.Hidden
+	if err := r.attentionBias(a); err != nil {
 		return err
 	}
-	if r.family.latent {
+	if m.Type == "cohere" {
+		if a.WideNorms, err = r.flagOr("use_qk_norm", false); err != nil {
+			return err
+		}
+	}
+	if f.latent {
 		a.KVHeads = a.Heads
 		return r.latent(a)
 	}
@@ -167,14 +143,70 @@ func (r reader) attention(m *Model) (err error) {
 	if a.KVHeads == 0 {
 		a.KVHeads = a.Heads
 	}
-	if a.HeadDim, err = r.numberOr("head_dim", 1, r.family.defaults["head_dim"]); err != nil {
+	headDim := "head_dim"
+	if m.Type == "nemotron_h" && !r.has(headDim) {
+		headDim = "attention_head_dim"
+	}
+	if a.HeadDim, err = r.numberOr(headDim, 1, f.defaults["head_dim"]); err != nil {
 		return err
 	}
-	if a.HeadDim == 0 {
+	// The heads of zamba2 share twice the hidden size, which its layers see to.
+	if a.HeadDim == 0 && m.Type != "zamba2" {
 		if m.Hidden%a.Heads != 0 {
 			return r.wrong(r.name("num_attention_heads"), "%d does not divide the hidden size of %d, and there is no head_dim", a.Heads, m.Hidden)
 		}
 		a.HeadDim = m.Hidden / a.Heads
+	}
+	return nil
+}
+
+// attentionBias reads which projections have a bias, where the family lets the
+// file say it.
+func (r reader) attentionBias(a *Attention) (err error) {
+	f := r.family
+	field := f.biasField
+	switch {
+	case f.allBias != "":
+		a.QKVBias, err = r.flagOr(f.allBias, a.QKVBias)
+		a.OutputBias = a.QKVBias
+		return err
+	case f.biasFixed && field == "":
+		return nil
+	case field == "":
+		field = "attention_bias"
+	}
+	if a.QKVBias, err = r.flagOr(field, a.QKVBias); err != nil {
+		return err
+	}
+	if !f.qkvOnly {
+		a.OutputBias = a.QKVBias
+	}
+	if r.has("attention_out_bias") {
+		a.OutputBias, err = r.flagOr("attention_out_bias", false)
+	}
+	return err
+}
+
+// layers reads which layers have attention; the families of plain transformers
+// have it in all.
+func (r reader) layers(m *Model) error {
+	for _, field := range slices.Sorted(maps.Keys(r.family.only)) {
+		value, known := false, r.family.only[field]
+		var err error
+		if value, err = r.flagOr(field, known); err != nil {
+			return err
+		}
+		if value != known {
+			return r.wrong(field, "is %t, and only %t is known for this family", value, known)
+		}
+	}
+	if r.family.layers != nil {
+		if err := r.family.layers(r, m); err != nil {
+			return err
+		}
+	}
+	if m.Attention.Copies == 0 {
+		m.Attention.Copies = m.AttentionLayers
 	}
 	return nil
 }
@@ -236,11 +268,14 @@ func openRegular(op, path string) (*os.File, int64, error) {
 
 // fileError is an error of opening or reading a file.
 func fileError(op, path string, err error) error {
+	var inner *fs.PathError
 	switch {
 	case os.IsNotExist(err):
-		return device.Errorf(device.CodeNotFound, op, "%w", err)
+		return device.Errorf(device.CodeNotFound, op, "%s: there is no such file or folder", path)
 	case os.IsPermission(err):
-		return device.Errorf(device.CodePermissionDenied, op, "%w", err)
+		return device.Errorf(device.CodePermissionDenied, op, "%s: reading it is not permitted", path)
+	case errors.As(err, &inner):
+		err = inner.Err
 	}
 	return device.Errorf(device.CodeIO, op, "%s: %w", path, err)
 }

@@ -6,16 +6,24 @@ import "fmt"
 func (r reader) mlp(m *Model) (err error) {
 	p := &m.MLP
 	p.Gated = r.family.gated
-	if p.Bias, err = r.flagOr("mlp_bias", r.family.mlpBias); err != nil {
+	if r.family.noAttention {
+		return nil
+	}
+	biases := "mlp_bias"
+	if r.family.allBias != "" {
+		biases = r.family.allBias
+	}
+	if p.Bias, err = r.flagOr(biases, r.family.mlpBias); err != nil {
 		return err
 	}
-	if p.Intermediate, err = r.get("intermediate_size"); err != nil {
+	p.ExpertBias = r.family.expertBias
+	if p.Intermediate, err = r.width(m); err != nil {
 		return err
 	}
 	switch r.family.experts {
 	case expertsNever:
 	case expertsAll:
-		p.ExpertLayers, p.ExpertIntermediate = m.Layers, p.Intermediate
+		p.ExpertLayers, p.ExpertIntermediate, p.RouterBias = m.Layers, p.Intermediate, r.family.routerBias
 		err = r.into([]place{{"num_local_experts", &p.Experts}, {"num_experts_per_tok", &p.PerToken}})
 	case expertsStep:
 		err = r.stepExperts(m)
@@ -25,11 +33,29 @@ func (r reader) mlp(m *Model) (err error) {
 	if err != nil {
 		return err
 	}
-	if p.Experts > maxLayers {
-		return r.wrong("num_experts", "is %d and not within 1 to %d", p.Experts, maxLayers)
-	}
 	p.DenseLayers = m.Layers - p.ExpertLayers
+	return r.expertBounds(m)
+}
+
+func (r reader) expertBounds(m *Model) error {
+	if m.MLP.Experts > maxLayers {
+		return r.wrong("num_experts", "is %d and not within 1 to %d", m.MLP.Experts, maxLayers)
+	}
 	return nil
+}
+
+// width reads how wide the MLPs are.
+func (r reader) width(m *Model) (uint64, error) {
+	times, field := r.family.innerTimes, r.name("intermediate_size")
+	if times == 0 || r.has(field) {
+		return r.get("intermediate_size")
+	}
+	var c calculation
+	width := c.product(times, m.Hidden)
+	if width > maxNumber {
+		return 0, r.wrong(r.name("hidden_size"), "is %d, too wide for an MLP of %d times that", m.Hidden, times)
+	}
+	return width, nil
 }
 
 func (r reader) stepExperts(m *Model) error {
@@ -126,11 +152,12 @@ func (r reader) slidingLayers(m *Model) error {
 		return nil
 	}
 	// null switches the window off, where leaving it out may not.
-	if value, ok := r.fields["sliding_window"]; ok && value == nil {
+	field := r.name("sliding_window")
+	if value, ok := r.fields[field]; ok && value == nil {
 		return nil
 	}
 	var err error
-	if m.Window, err = r.numberOr("sliding_window", 1, r.family.defaults["sliding_window"]); err != nil || m.Window == 0 {
+	if m.Window, err = r.numberOr(field, 1, r.family.defaults["sliding_window"]); err != nil || m.Window == 0 {
 		return err
 	}
 	if r.has("layer_types") {
@@ -139,7 +166,7 @@ func (r reader) slidingLayers(m *Model) error {
 	}
 	switch r.family.window {
 	case windowAll:
-		m.SlidingLayers = m.Layers
+		m.SlidingLayers = m.AttentionLayers
 	case windowEven:
 		m.SlidingLayers = ceilDiv(m.Layers, 2)
 	case windowPattern:
@@ -168,6 +195,11 @@ func (r reader) patternWindows(m *Model) error {
 	field := "sliding_window_pattern"
 	if r.has("_" + field) {
 		field = "_" + field
+	}
+	// Some write the pattern itself, such as LLLG.
+	if letters, ok := r.fields[field].(string); ok && letters != "" {
+		m.SlidingLayers = m.Layers - m.Layers/uint64(len(letters))
+		return nil
 	}
 	every, err := r.numberOr(field, 1, r.family.defaults["sliding_window_pattern"])
 	if err != nil {

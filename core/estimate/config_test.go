@@ -163,6 +163,81 @@ func TestQuantisedWeights(t *testing.T) {
 	require.False(t, c.overflowed)
 }
 
+// Fields of the mixers that cannot be are refused by their names.
+func TestMixerErrorsNameTheField(t *testing.T) {
+	for _, c := range []struct {
+		family  string
+		changes map[string]any
+		says    string
+	}{
+		{"mamba", map[string]any{"intermediate_size": absent{}, "expand": 1 << 39}, "expand: is 549755813888, too much for a hidden size of 64"},
+		{"mamba", map[string]any{"state_size": 1 << 30}, "state_size: is 1073741824 and not within 1 to 16777216"},
+		{"mamba", map[string]any{"time_step_rank": "many"}, `time_step_rank: is the text "many" and not`},
+		{"mamba2", map[string]any{"num_heads": 7, "head_dim": 64}, "num_heads: 7 heads of 64 are 448 and not the inner width of 128"},
+		{"mamba2", map[string]any{"num_heads": 2, "n_groups": 3}, "n_groups: 3 does not divide the 2 heads"},
+		{"bamba", map[string]any{"mamba_n_heads": 7, "mamba_d_head": "auto"}, "mamba_n_heads: 7 does not divide the inner width of 128"},
+		{"bamba", map[string]any{"mamba_n_heads": 8, "attn_layer_indices": []int{-1}}, "attn_layer_indices[0]: is the number -1"},
+		{"jamba", map[string]any{"attn_layer_period": 0}, "attn_layer_period: is 0"},
+		{"granitemoehybrid", map[string]any{"mamba_n_heads": 8, "layer_types": []string{"mamba"}}, "layer_types: has 1 entries for 4 layers"},
+		{"granitemoehybrid", map[string]any{"mamba_n_heads": 8, "layer_types": []string{"mamba", "mamba", "mamba", "x"}}, `layer_types[3]: is the text "x" and not a kind of layer`},
+		{"nemotron_h", map[string]any{}, "hybrid_override_pattern: is missing"},
+		{"nemotron_h", map[string]any{"hybrid_override_pattern": "M-"}, "hybrid_override_pattern: has 2 letters for 4 layers"},
+		{"nemotron_h", map[string]any{"hybrid_override_pattern": "M-x*"}, `hybrid_override_pattern: letter 2 is "x"`},
+		{"nemotron_h", map[string]any{"hybrid_override_pattern": "MEM*"}, "hybrid_override_pattern: layers with experts (E) are not known"},
+		{"lfm2", map[string]any{"block_ffn_dim_multiplier": 1.5}, "block_ffn_dim_multiplier: is the number 1.5, and only 1 is known"},
+		{"qwen3_next", map[string]any{"linear_num_key_heads": 5}, "linear_num_key_heads: 5 does not divide the 32 heads of values"},
+		{"recurrent_gemma", map[string]any{"lru_width": 63}, "lru_width: the 8 attention heads do not divide its 63"},
+		{"recurrent_gemma", map[string]any{"block_types": []int{}}, "block_types: is empty"},
+		{"recurrent_gemma", map[string]any{"lru_width": 1 << 30}, "lru_width: is 1073741824 and not within"},
+		{"zamba2", map[string]any{"num_attention_heads": 7}, "num_attention_heads: 7 does not divide the width of 128, twice the hidden size"},
+	} {
+		t.Run(c.family+" "+c.says, func(t *testing.T) {
+			c.changes["model_type"] = c.family
+			if _, ok := c.changes["num_key_value_heads"]; !ok {
+				c.changes["num_key_value_heads"] = c.changes["num_attention_heads"]
+			}
+			_, err := ReadConfig("my.json", configText(t, c.changes))
+			assert.Equal(t, device.CodeInvalidFormat, device.CodeOf(err), "%v", err)
+			assert.ErrorContains(t, err, "my.json: "+c.says)
+		})
+	}
+}
+
+// How far a model reaches, with the scaling of its positions.
+func TestTheModelsOwnContext(t *testing.T) {
+	scaling := func(kind string, factor any, from any) map[string]any {
+		return map[string]any{"type": kind, "factor": factor, "original_max_position_embeddings": from}
+	}
+	for _, c := range []struct {
+		name    string
+		changes map[string]any
+		reach   uint64
+		stretch Stretch
+	}{
+		{"plain", nil, 128, Stretch{}},
+		{"default", map[string]any{"rope_scaling": map[string]any{"rope_type": "default"}}, 128, Stretch{}},
+		{"linear", map[string]any{"rope_scaling": scaling("linear", 4.0, nil)}, 512, Stretch{"linear", 128}},
+		{"dynamic", map[string]any{"rope_scaling": scaling("dynamic", 2, nil)}, 256, Stretch{"dynamic", 128}},
+		{"a fraction", map[string]any{"rope_scaling": scaling("linear", 1.55, nil)}, 198, Stretch{"linear", 128}},
+		{"yarn, already in the number", map[string]any{"rope_scaling": scaling("yarn", 4.0, 32)}, 128, Stretch{"yarn", 32}},
+		{"yarn, not in the number", map[string]any{"rope_scaling": scaling("yarn", 4.0, 128)}, 512, Stretch{"yarn", 128}},
+		{"yarn, no original", map[string]any{"rope_scaling": scaling("yarn", 4.0, nil)}, 512, Stretch{"yarn", 128}},
+		{"llama3", map[string]any{"rope_scaling": scaling("llama3", 8.0, 16)}, 128, Stretch{"llama3", 16}},
+		{"longrope", map[string]any{"rope_scaling": scaling("longrope", nil, 64)}, 128, Stretch{"longrope", 64}},
+		{"parameters", map[string]any{"rope_parameters": scaling("linear", 2.0, nil)}, 256, Stretch{"linear", 128}},
+		{"gemma3", map[string]any{"model_type": "gemma3_text", "num_key_value_heads": 8, "rope_scaling": scaling("linear", 8.0, nil)}, 128, Stretch{}},
+		{"cohere", map[string]any{"model_type": "cohere", "model_max_length": 4096}, 4096, Stretch{}},
+	} {
+		m := parse(t, c.changes)
+		assert.Equal(t, c.reach, m.Positions, c.name)
+		assert.Equal(t, c.stretch, m.Stretch, c.name)
+		assert.Empty(t, m.Notes, c.name)
+	}
+	m := parse(t, map[string]any{"rope_scaling": scaling("spiral", 8.0, 16)})
+	assert.EqualValues(t, 128, m.Positions)
+	assert.Equal(t, []string{`rope_scaling of the kind "spiral" is not known: the model's own context is told without it`}, m.Notes)
+}
+
 // Every error names the file and the field.
 func TestConfigErrorsNameTheField(t *testing.T) {
 	quant := func(fields map[string]any) map[string]any { return map[string]any{"quantization_config": fields} }
@@ -176,7 +251,24 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 	}{
 		{map[string]any{"model_type": absent{}}, "model_type: is missing"},
 		{map[string]any{"model_type": 7}, "model_type: is the number 7 and not a text"},
-		{map[string]any{"model_type": "mamba"}, `model_type: "mamba" is not known; known are bert, camembert, `},
+		{
+			map[string]any{"model_type": "lama2"},
+			`model_type: "lama2" is not a known family, so what its layers hold is not known; the nearest known are llama, lfm2 and mamba2; ` +
+				"a model like llama needs hidden_size, num_hidden_layers, vocab_size, num_attention_heads and intermediate_size, and this file has all of them",
+		},
+		{
+			map[string]any{"model_type": "qwen3.9_moe", "vocab_size": absent{}, "hidden_size": nil},
+			`model_type: "qwen3.9_moe" is not a known family, so what its layers hold is not known; the nearest known are qwen3_moe, qwen2_moe and qwen3; ` +
+				"a model like qwen3_moe needs hidden_size, num_hidden_layers, vocab_size, num_attention_heads and intermediate_size, and this file lacks hidden_size and vocab_size",
+		},
+		{map[string]any{"model_type": "distilbrt"}, `model_type: "distilbrt" is not a known family`},
+		{map[string]any{"model_type": "opt", "ffn_dim": 8, "word_embed_proj_dim": 32}, "word_embed_proj_dim: is 32, and only the hidden size of 64 is known"},
+		{map[string]any{"model_type": "opt", "ffn_dim": 8, "do_layer_norm_before": false}, "do_layer_norm_before: is false, and only true is known"},
+		{map[string]any{"model_type": "stablelm", "qk_layernorm": true}, "qk_layernorm: is true, and only false is known"},
+		{map[string]any{"rope_scaling": map[string]any{"type": "yarn"}}, "rope_scaling.factor: is null and not a number"},
+		{map[string]any{"rope_scaling": map[string]any{"type": "linear", "factor": 0.5}}, "rope_scaling.factor: is the number 0.5 and not within 1 to 1048576"},
+		{map[string]any{"rope_scaling": map[string]any{"type": "linear", "factor": json.Number("1e999")}}, "rope_scaling.factor: is the number 1e999 and not within"},
+		{map[string]any{"rope_scaling": []int{1}}, "rope_scaling: is a list and not an object"},
 		{map[string]any{"hidden_size": absent{}}, `hidden_size: is missing, and a "llama" model`},
 		{map[string]any{"hidden_size": nil}, "hidden_size: is missing"},
 		{map[string]any{"hidden_size": -64}, "hidden_size: is the number -64 and not a whole number"},

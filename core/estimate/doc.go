@@ -20,7 +20,9 @@
 //
 // # Files in reading order
 //
-// arithmetic.go, json.go, model.go, families.go, config_layers.go, config.go, seed.go,
-// safetensors.go, parameters.go, checkpoint.go, subject.go, dtype.go, plan.go, fit.go,
-// report.go, vision.go, activations.go.
+// arithmetic.go, json.go, dtype.go, mixers.go, model.go, family.go, config_context.go,
+// config_layers.go, config_mixers.go, vision.go, families_linear.go, families_zamba.go,
+// families_hybrid.go, families_plain.go, nearest.go, families.go, config.go,
+// parameters.go, storage.go, seed.go, safetensors.go, checkpoint.go, subject.go,
+// serving.go, cache.go, activations.go, plan.go, fit.go, report.go.
 package estimate

@@ -3,77 +3,7 @@ package estimate
 import (
 	"maps"
 	"slices"
-	"strings"
 	"sync"
-)
-
-// family is what a model_type implies: the structure of its layers, and the
-// values that transformers 4.57 takes for fields that a config.json leaves out,
-// which published ones do. The structure follows the modelling files of the same
-// release.
-type family struct {
-	encoder bool
-	// names are other names of fields.
-	names map[string]string
-	// defaults are the fields that may be left out; a field that is in no
-	// default must be there. kvHeads 0 and headDim 0 mean: by the heads.
-	defaults map[string]uint64
-	tied     bool
-
-	gated         bool
-	mlpBias       bool
-	normsPerLayer uint64
-	normsLeftOut  uint64
-	normBias      bool
-	finalNorm     bool
-	embeddingNorm bool
-	headNorms     uint64
-	// qkvBias and outputBias are what holds if attention_bias is not there or
-	// the family does not read it (biasFixed).
-	qkvBias    bool
-	outputBias bool
-	biasFixed  bool
-	lmHeadBias bool
-	// latent: multi-head latent attention.
-	latent bool
-	// positionsLearned: a table of positions; pooler: a dense layer at the end.
-	positionsLearned bool
-	pooler           bool
-
-	window  windowRule
-	experts expertRule
-}
-
-// windowRule is how a family says which layers look back over a window only.
-type windowRule int
-
-const (
-	// windowNever: no layer, whatever sliding_window says.
-	windowNever windowRule = iota
-	// windowAll: every layer, if sliding_window is there.
-	windowAll
-	// windowFromLayer: the layers from max_window_layers on, if use_sliding_window is
-	// set.
-	windowFromLayer
-	// windowEven: every second layer, beginning with the first.
-	windowEven
-	// windowPattern: all but every sliding_window_pattern-th layer.
-	windowPattern
-)
-
-// expertRule is how a family says which layers have experts.
-type expertRule int
-
-const (
-	expertsNever expertRule = iota
-	// expertsAll: num_local_experts of the width intermediate_size in each layer.
-	expertsAll
-	// expertsStep: num_experts in every decoder_sparse_step-th layer but those
-	// of mlp_only_layers.
-	expertsStep
-	// expertsDeepSeek: n_routed_experts in the layers from
-	// first_k_dense_replace on, every moe_layer_freq-th.
-	expertsDeepSeek
 )
 
 // decoder is the plain decoder with a gated MLP, two norms and no bias.
@@ -97,7 +27,7 @@ func bertLike(positions, types uint64) family {
 // families are the model types that are known. They are made when the first is asked
 // for: a program that estimates nothing does not wait for them when it starts.
 var families = sync.OnceValue(func() map[string]family {
-	return map[string]family{
+	all := map[string]family{
 		"llama":   decoder(func(f *family) {}),
 		"mistral": decoder(func(f *family) { f.biasFixed, f.window = true, windowAll; f.defaults = mistralDefaults() }),
 		"mixtral": decoder(func(f *family) {
@@ -153,6 +83,10 @@ var families = sync.OnceValue(func() map[string]family {
 		"distilbert":  distilBERT(),
 		"modernbert":  modernBERT(),
 	}
+	maps.Copy(all, olderFamilies())
+	maps.Copy(all, gatedFamilies())
+	maps.Copy(all, hybridFamilies())
+	return all
 })
 
 func mistralDefaults() map[string]uint64 {
@@ -212,7 +146,7 @@ func familyOf(o *object) (string, family, error) {
 	}
 	f, ok := families()[name]
 	if !ok {
-		return "", family{}, o.wrong("model_type", "%s is not known; known are %s", quote(name), strings.Join(ModelTypes(), ", "))
+		return "", family{}, unknownFamily(o, name)
 	}
 	return name, f, nil
 }

@@ -1,6 +1,10 @@
 package estimate
 
-import "ferrum_mem/core/device"
+import (
+	"fmt"
+
+	"ferrum_mem/core/device"
+)
 
 // Model is what a configuration says of a model, with every default filled in:
 // widths and counts in elements, none of which depends on how it is served.
@@ -19,6 +23,11 @@ type Model struct {
 	// which the model cannot go; otherwise Positions is what it was trained for,
 	// 0 where that is not known.
 	PositionsLearned bool
+	// Stretch says how Positions were got from those that the model was trained
+	// for at first; zero: they were not.
+	Stretch Stretch
+	// PositionsMore are rows of that table that no token has.
+	PositionsMore uint64
 	// TokenTypes is the rows of the table of token types, 0 for none.
 	TokenTypes uint64
 	// TiedEmbeddings says that the output layer is the table of the embeddings.
@@ -38,8 +47,13 @@ type Model struct {
 	NormsLeftOut  uint64
 	NormBias      bool
 
-	Attention Attention
-	MLP       MLP
+	// AttentionLayers are the layers that keep keys and values.
+	AttentionLayers uint64
+	Attention       Attention
+	MLP             MLP
+	// Mixers are what other layers have in place of attention, or beside it:
+	// each keeps a state of fixed size for each sequence.
+	Mixers []Mixer
 
 	// SlidingLayers are the layers whose cache keeps the last Window tokens
 	// only.
@@ -56,16 +70,42 @@ type Model struct {
 	Notes []string
 }
 
+// Stretch is a way to make rotary positions reach further.
+type Stretch struct {
+	// Method is its name, such as yarn; From is the context before it.
+	Method string
+	From   uint64
+}
+
+// String is an addition to a sentence that names the context.
+func (s Stretch) String() string {
+	if s.From == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d before its positions were scaled by %s)", s.From, s.Method)
+}
+
 // Attention is the attention of one layer.
 type Attention struct {
 	Heads   uint64
 	KVHeads uint64
 	HeadDim uint64
+	// Copies is how often its weights are there: once for each layer, unless
+	// layers share them.
+	Copies uint64
+	// Inputs is the width that queries, keys and values are made from.
+	Inputs uint64
+	// QueryGate says that queries are made with a gate of the same width.
+	QueryGate bool
 	// QKVBias and OutputBias say which projections have a bias.
 	QKVBias    bool
 	OutputBias bool
-	// HeadNorms are vectors of HeadDim elements over queries and keys.
+	// HeadNorms are vectors of HeadDim elements over queries and keys; WideNorms
+	// says that there are norms over all heads of both together.
 	HeadNorms uint64
+	WideNorms bool
+	// Sinks says that each head has a number that takes part in its softmax.
+	Sinks bool
 	// Latent is set where keys and values are compressed into one latent vector
 	// for all heads (multi-head latent attention); HeadDim is then 0.
 	Latent *Latent
@@ -102,8 +142,10 @@ type MLP struct {
 	ExpertIntermediate uint64
 	SharedIntermediate uint64
 	SharedGate         bool
-	// RouterBias says that the router has a number more for each expert.
+	// RouterBias says that the router has a number more for each expert;
+	// ExpertBias that each expert's matrices have biases.
 	RouterBias bool
+	ExpertBias bool
 }
 
 // QueryWidth is the elements of one token's queries.
@@ -118,7 +160,7 @@ func (a Attention) QueryWidth() uint64 {
 // of two widths fits, counts of layers add up, and heads can be grouped.
 func (m *Model) validate(o *object) error {
 	a := m.Attention
-	if a.Latent == nil && a.Heads%a.KVHeads != 0 {
+	if a.Heads > 0 && a.Latent == nil && a.Heads%a.KVHeads != 0 {
 		return o.wrong("num_key_value_heads", "%d does not divide the %d attention heads", a.KVHeads, a.Heads)
 	}
 	if m.MLP.ExpertLayers > 0 && m.MLP.PerToken > m.MLP.Experts {

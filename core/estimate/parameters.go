@@ -1,5 +1,7 @@
 package estimate
 
+import "fmt"
+
 // tally counts parameters: linear those of the matrices in the layers, which
 // quantisation makes smaller, with the number of their outputs, and other the
 // rest.
@@ -7,6 +9,8 @@ type tally struct {
 	linear uint64
 	rows   uint64
 	other  uint64
+	// experts are those of linear that are matrices of experts.
+	experts uint64
 }
 
 func (t tally) total(c *calculation) uint64 { return c.sum(t.linear, t.other) }
@@ -26,6 +30,7 @@ func (c *calculation) count(m *Model, tp uint64) tally {
 	k := counter{calculation: c, model: m, tp: tp}
 	k.embeddings()
 	k.attention()
+	k.mixers()
 	k.mlp()
 	k.norms()
 	k.vision()
@@ -52,7 +57,7 @@ func (k *counter) embeddings() {
 	h, vocab := m.Hidden, ceilDiv(m.Vocab, k.tp)
 	k.rest(vocab, h)
 	if m.PositionsLearned {
-		k.rest(m.Positions, h)
+		k.rest(k.sum(m.Positions, m.PositionsMore), h)
 	}
 	k.rest(m.TokenTypes, h)
 	if m.PoolerDense {
@@ -72,28 +77,50 @@ func (k *counter) embeddings() {
 
 func (k *counter) attention() {
 	m := k.model
-	a, h, layers := m.Attention, m.Hidden, m.Layers
+	a, h, layers := m.Attention, m.Hidden, m.Attention.Copies
+	if layers == 0 {
+		return
+	}
 	heads, kvHeads := a.split(k.tp)
 	if a.Latent != nil {
 		k.latentAttention(heads)
 		return
 	}
 	query, kv := k.product(heads, a.HeadDim), k.product(kvHeads, a.HeadDim)
-	k.matrix(layers, h, query)
-	k.matrix(k.product(2, layers), h, kv)
+	queries := query
+	if a.QueryGate {
+		queries = k.product(2, query)
+	}
+	k.matrix(layers, a.Inputs, queries)
+	k.matrix(k.product(2, layers), a.Inputs, kv)
 	k.matrix(layers, query, h)
 	if a.QKVBias {
-		k.rest(layers, k.sum(query, kv, kv))
+		k.rest(layers, k.sum(queries, kv, kv))
 	}
 	if a.OutputBias {
 		k.rest(layers, h)
 	}
 	k.rest(layers, a.HeadNorms, a.HeadDim)
+	if a.WideNorms {
+		k.rest(layers, k.sum(query, kv))
+	}
+	if a.Sinks {
+		k.rest(layers, heads)
+	}
+}
+
+func (k *counter) mixers() {
+	for _, x := range k.model.Mixers {
+		for _, w := range x.Matrices {
+			k.matrix(x.Layers, w.Inputs.on(k.calculation, k.tp), w.Outputs.on(k.calculation, k.tp))
+		}
+		k.rest(x.Layers, x.Vectors.on(k.calculation, k.tp))
+	}
 }
 
 func (k *counter) latentAttention(heads uint64) {
 	m := k.model
-	a, l, h, layers := m.Attention, m.Attention.Latent, m.Hidden, m.Layers
+	a, l, h, layers := m.Attention, m.Attention.Latent, m.Hidden, m.Attention.Copies
 	query := k.product(heads, k.sum(l.NopeDim, l.RopeDim))
 	if l.QueryRank > 0 {
 		k.matrix(layers, h, l.QueryRank)
@@ -116,7 +143,7 @@ func (k *counter) latentAttention(heads uint64) {
 
 func (k *counter) mlp() {
 	p, h := k.model.MLP, k.model.Hidden
-	k.feedForward(p.DenseLayers, p.Intermediate)
+	k.feedForward(p.DenseLayers, p.Intermediate, p.Bias)
 	if p.ExpertLayers == 0 {
 		return
 	}
@@ -124,15 +151,17 @@ func (k *counter) mlp() {
 	if p.RouterBias {
 		k.rest(p.ExpertLayers, p.Experts)
 	}
-	k.feedForward(k.product(p.ExpertLayers, p.Experts), p.ExpertIntermediate)
-	k.feedForward(p.ExpertLayers, p.SharedIntermediate)
+	before := k.tally
+	k.feedForward(k.product(p.ExpertLayers, p.Experts), p.ExpertIntermediate, p.ExpertBias)
+	k.experts = k.linear - before.linear
+	k.feedForward(p.ExpertLayers, p.SharedIntermediate, p.Bias)
 	if p.SharedGate {
 		k.rest(p.ExpertLayers, h)
 	}
 }
 
 // feedForward is copies of one MLP.
-func (k *counter) feedForward(copies, width uint64) {
+func (k *counter) feedForward(copies, width uint64, bias bool) {
 	if width == 0 {
 		return
 	}
@@ -144,7 +173,7 @@ func (k *counter) feedForward(copies, width uint64) {
 	}
 	k.matrix(k.product(copies, inputs), h, width)
 	k.matrix(copies, width, h)
-	if p.Bias {
+	if bias {
 		k.rest(copies, k.sum(k.product(inputs, width), h))
 	}
 }
@@ -166,19 +195,31 @@ func (k *counter) norms() {
 	k.rest(vectors, width)
 }
 
-// split is the heads on one of tp devices, the one that has most. Up to as many
-// devices as there are heads of keys and values these are shared out with their
-// queries, unevenly where tp does not divide them; beyond that each device has
-// one, held by several devices, which share out its queries.
+// split is the heads on one of tp devices, which divide them: see divides. Beyond
+// as many devices as there are heads of keys and values several devices hold the
+// same one and share out its queries.
 func (a Attention) split(tp uint64) (heads, kvHeads uint64) {
+	heads = a.Heads / tp
 	if a.Latent != nil {
-		heads = ceilDiv(a.Heads, tp)
 		return heads, heads
 	}
-	group := a.Heads / a.KVHeads
-	if tp <= a.KVHeads {
-		kvHeads = ceilDiv(a.KVHeads, tp)
-		return kvHeads * group, kvHeads
+	return heads, ceilDiv(a.KVHeads, tp)
+}
+
+// divides says in words why heads cannot be shared out to tp devices, or "".
+func (m *Model) divides(tp uint64) string {
+	a := m.Attention
+	switch {
+	case a.Heads%tp != 0:
+		return fmt.Sprintf("the %d attention heads cannot be divided by %d", a.Heads, tp)
+	case a.Heads == 0 || a.Latent != nil:
+	case tp <= a.KVHeads && a.KVHeads%tp != 0, tp > a.KVHeads && tp%a.KVHeads != 0:
+		return fmt.Sprintf("the %d heads of keys and values and %d devices do not divide each other", a.KVHeads, tp)
 	}
-	return ceilDiv(group, tp/a.KVHeads), 1
+	for _, x := range m.Mixers {
+		if x.Heads%tp != 0 {
+			return fmt.Sprintf("the %d heads of the %s layers cannot be divided by %d", x.Heads, x.Kind, tp)
+		}
+	}
+	return ""
 }

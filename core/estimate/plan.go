@@ -4,44 +4,6 @@ import "ferrum_mem/core/device"
 
 const opPlan = "estimate.plan"
 
-// Defaults of Serving.
-const (
-	// DefaultPrefillTokens is how many tokens engines that cut long prompts
-	// commonly compute at once.
-	DefaultPrefillTokens = 2048
-	// DefaultOverheadPermille is what the pools of this library take beyond what
-	// is alive in them: 1.6 %, the area of physical over live memory measured on
-	// the Azure code trace, paged with groups, 4 blocks a page (docs/rationale.md).
-	DefaultOverheadPermille = 16
-	// MaxTensorParallel bounds the devices that a model is spread over.
-	MaxTensorParallel = 1 << 16
-)
-
-// Serving is how a model is to be served.
-type Serving struct {
-	// Context is the tokens of one sequence, prompt and answer; Batch the
-	// sequences at a time. Both are at least 1.
-	Context uint64
-	Batch   uint64
-	// KVDType is the type of the cache; zero: that of the activations.
-	KVDType DType
-	// WeightDType is the type that weights are converted to; zero: as stored.
-	WeightDType DType
-	// TensorParallel is the devices that the model is spread over; 0: 1.
-	TensorParallel uint64
-	// PrefillTokens is the most tokens computed at once, over all sequences,
-	// but one of each; 0: whole prompts. Encoders compute whole texts.
-	PrefillTokens uint64
-	// EagerAttention keeps the scores of all pairs of tokens, which fused
-	// kernels do not.
-	EagerAttention bool
-	// AllLogits makes the logits of every token, not of the last of each
-	// sequence.
-	AllLogits bool
-	// OverheadPermille is the allocator's share, in thousandths of the rest.
-	OverheadPermille uint64
-}
-
 // Plan is what one device needs, in bytes: of several the one that holds most.
 type Plan struct {
 	// Parameters are the floating-point elements of the weights of the whole
@@ -51,38 +13,21 @@ type Plan struct {
 	// such as tables of positions.
 	WeightsBytes uint64
 	BufferBytes  uint64
-	KVCacheBytes uint64
+	// KVCacheBytes are keys and values in whole blocks where a layer has a window.
+	// KVCacheLeastBytes has the tokens in reach and no others, KVCacheMostBytes the
+	// whole context in every layer.
+	KVCacheBytes      uint64
+	KVCacheLeastBytes uint64
+	KVCacheMostBytes  uint64
+	// StateBytes is what layers without attention keep of each sequence, however
+	// long it is.
+	StateBytes uint64
 	// ActivationBytes is the peak within one pass through the model.
 	ActivationBytes uint64
 	// OverheadBytes is the allocator's share.
 	OverheadBytes uint64
 	// TotalBytes is the sum.
 	TotalBytes uint64
-}
-
-// check holds a serving to its bounds and fills its defaults in.
-func (s *Serving) check(x *Subject) error {
-	if s.TensorParallel == 0 {
-		s.TensorParallel = 1
-	}
-	bounds := []struct {
-		name            string
-		value, low, top uint64
-	}{
-		{"context", s.Context, 1, maxNumber}, {"batch", s.Batch, 1, maxNumber},
-		{"tensor_parallel", s.TensorParallel, 1, MaxTensorParallel},
-		{"prefill_tokens", s.PrefillTokens, 0, maxNumber}, {"overhead_permille", s.OverheadPermille, 0, 1000},
-	}
-	for _, b := range bounds {
-		if b.value < b.low || b.value > b.top {
-			return device.Errorf(device.CodeInvalidArgument, opPlan, "%s %d is not within %d to %d", b.name, b.value, b.low, b.top)
-		}
-	}
-	m := x.Model
-	if m != nil && m.PositionsLearned && s.Context > m.Positions {
-		return device.Errorf(device.CodeInvalidArgument, opPlan, "context %d: this model has a table of %d positions and can go no further", s.Context, m.Positions)
-	}
-	return nil
 }
 
 // Plan puts together what one device needs. A serving out of its bounds is
@@ -102,8 +47,13 @@ func (x *Subject) Plan(s Serving) (Plan, error) {
 		return Plan{}, err
 	}
 	if x.Model != nil {
-		p.KVCacheBytes = c.cache(x.Model, s)
+		cache := c.cache(x.Model, s)
+		p.KVCacheBytes, p.KVCacheLeastBytes, p.KVCacheMostBytes = cache.paged, cache.least, cache.most
 		if err := c.err(opPlan, "the size of the KV cache"); err != nil {
+			return Plan{}, err
+		}
+		p.StateBytes = c.states(x.Model, s)
+		if err := c.err(opPlan, "the size of the recurrent states"); err != nil {
 			return Plan{}, err
 		}
 		p.ActivationBytes = c.activations(x.Model, s)
@@ -111,7 +61,7 @@ func (x *Subject) Plan(s Serving) (Plan, error) {
 			return Plan{}, err
 		}
 	}
-	live := c.sum(p.WeightsBytes, p.BufferBytes, p.KVCacheBytes, p.ActivationBytes)
+	live := c.sum(p.WeightsBytes, p.BufferBytes, p.KVCacheBytes, p.StateBytes, p.ActivationBytes)
 	p.OverheadBytes = c.share(live, s.OverheadPermille, 1000)
 	p.TotalBytes = c.sum(live, p.OverheadBytes)
 	if err := c.err(opPlan, "the total"); err != nil {
@@ -186,22 +136,4 @@ func (m *Model) cacheType(s Serving) DType {
 		return s.KVDType
 	}
 	return m.computeType(s)
-}
-
-// cache is the keys and values of all sequences on one device. A head's vector
-// ends with a whole byte.
-func (c *calculation) cache(m *Model, s Serving) uint64 {
-	if m.Encoder {
-		return 0
-	}
-	t := m.cacheType(s)
-	a := m.Attention
-	_, kvHeads := a.split(s.TensorParallel)
-	token := c.product(2, kvHeads, c.stored(t, a.HeadDim))
-	if a.Latent != nil {
-		token = c.sum(c.stored(t, a.Latent.KVRank), c.stored(t, a.Latent.RopeDim))
-	}
-	full := c.product(m.Layers-m.SlidingLayers, s.Context)
-	sliding := c.product(m.SlidingLayers, min(s.Context, m.Window))
-	return c.product(c.sum(full, sliding), s.Batch, token)
 }

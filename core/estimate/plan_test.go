@@ -1,11 +1,10 @@
 package estimate
 
 import (
-	"encoding/json"
 	"math/big"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -48,7 +47,7 @@ func TestKVCacheOfPublishedModels(t *testing.T) {
 		{"deepseek-v2-lite", 1, 27 * (512 + 64) * 2},
 		{"bert-base-uncased", 512, 0},
 	} {
-		assert.Equal(t, c.bytes, planOf(t, subject(t, c.name), Serving{Context: c.context, Batch: 1}).KVCacheBytes, c.name)
+		assert.Equal(t, c.bytes, planOf(t, subject(t, c.name), Serving{Context: c.context, Batch: 1}).KVCacheLeastBytes, c.name)
 	}
 	x := subject(t, "llama-3.1-8b")
 	for _, c := range []struct {
@@ -100,13 +99,30 @@ func TestActivations(t *testing.T) {
 
 func TestHeadsOnSeveralDevices(t *testing.T) {
 	for _, c := range []struct{ heads, kv, tp, wantHeads, wantKV uint64 }{
-		{32, 8, 1, 32, 8}, {32, 8, 2, 16, 4}, {32, 8, 8, 4, 1}, {32, 8, 16, 2, 1}, {32, 8, 64, 1, 1},
-		{14, 2, 2, 7, 1}, {14, 2, 4, 4, 1}, {40, 10, 4, 12, 3}, {40, 10, 8, 8, 2}, {28, 4, 5, 7, 1}, {12, 12, 5, 3, 3},
+		{32, 8, 1, 32, 8}, {32, 8, 2, 16, 4}, {32, 8, 8, 4, 1}, {32, 8, 16, 2, 1}, {32, 8, 32, 1, 1},
+		{14, 2, 2, 7, 1}, {40, 10, 5, 8, 2}, {40, 10, 20, 2, 1}, {28, 4, 28, 1, 1}, {12, 12, 6, 2, 2},
 	} {
-		heads, kv := Attention{Heads: c.heads, KVHeads: c.kv}.split(c.tp)
+		m := Model{Attention: Attention{Heads: c.heads, KVHeads: c.kv}}
+		assert.Empty(t, m.divides(c.tp), c)
+		heads, kv := m.Attention.split(c.tp)
 		assert.Equal(t, [2]uint64{c.wantHeads, c.wantKV}, [2]uint64{heads, kv}, c)
 	}
+	for _, c := range []struct {
+		heads, kv, tp uint64
+		says          string
+	}{
+		{32, 8, 3, "the 32 attention heads cannot be divided by 3"},
+		{32, 8, 64, "the 32 attention heads cannot be divided by 64"},
+		{40, 10, 4, "the 10 heads of keys and values and 4 devices do not divide each other"},
+		{48, 6, 16, "the 6 heads of keys and values and 16 devices do not divide each other"},
+	} {
+		m := Model{Attention: Attention{Heads: c.heads, KVHeads: c.kv}}
+		assert.Equal(t, c.says, m.divides(c.tp))
+	}
 	x := subject(t, "llama-3.1-8b")
+	_, err := x.Fit(Serving{Context: 1, Batch: 1, TensorParallel: 5}, 1<<40)
+	assert.Equal(t, device.CodeInvalidArgument, device.CodeOf(err))
+	assert.ErrorContains(t, err, "tensor_parallel 5: the 32 attention heads cannot be divided by 5")
 	one, eight := planOf(t, x, Serving{Context: 1000, Batch: 1}), planOf(t, x, Serving{Context: 1000, Batch: 1, TensorParallel: 8})
 	assert.Equal(t, one.Parameters, eight.Parameters, "of the whole model")
 	assert.Equal(t, one.KVCacheBytes/8, eight.KVCacheBytes)
@@ -151,10 +167,21 @@ func serving(t *rapid.T, m *Model) Serving {
 	return Serving{
 		Context: rapid.Uint64Range(1, top).Draw(t, "context"), Batch: rapid.Uint64Range(1, 1<<12).Draw(t, "batch"),
 		KVDType: rapid.SampledFrom(dtypes).Draw(t, "kv"), WeightDType: rapid.SampledFrom(dtypes).Draw(t, "weights"),
-		TensorParallel: rapid.Uint64Range(1, 64).Draw(t, "devices"), PrefillTokens: rapid.Uint64Range(1, 1<<16).Draw(t, "prefill"),
+		TensorParallel: rapid.SampledFrom(devicesOf(m)).Draw(t, "devices"), BlockTokens: rapid.Uint64Range(1, 1024).Draw(t, "block"),
+		PrefillTokens:  rapid.Uint64Range(1, 1<<16).Draw(t, "prefill"),
 		EagerAttention: rapid.Bool().Draw(t, "eager"), AllLogits: rapid.Bool().Draw(t, "logits"),
 		OverheadPermille: rapid.Uint64Range(0, 1000).Draw(t, "overhead"),
 	}
+}
+
+// devicesOf are the numbers of devices up to 128 that a model can be spread over.
+func devicesOf(m *Model) (list []uint64) {
+	for n := range uint64(128) {
+		if m.divides(n+1) == "" {
+			list = append(list, n+1)
+		}
+	}
+	return list
 }
 
 func anyModel(t *testing.T) *rapid.Generator[*Subject] {
@@ -198,7 +225,8 @@ func TestPlansAreMonotone(t *testing.T) {
 			before, err = x.Plan(s)
 			require.NoError(t, err)
 		case 7:
-			more.TensorParallel += rapid.Uint64Range(1, 64).Draw(t, "devices more")
+			list := devicesOf(x.Model)
+			more.TensorParallel = rapid.SampledFrom(list[slices.Index(list, s.TensorParallel):]).Draw(t, "devices more")
 			fewer = true
 		}
 		after, err := x.Plan(more)
@@ -207,8 +235,11 @@ func TestPlansAreMonotone(t *testing.T) {
 			before, after = after, before
 		}
 		require.Equal(t, before.Parameters, after.Parameters)
+		require.LessOrEqual(t, before.KVCacheLeastBytes, before.KVCacheBytes)
+		require.LessOrEqual(t, before.KVCacheBytes, before.KVCacheMostBytes)
 		for _, pair := range [][2]uint64{
 			{before.WeightsBytes, after.WeightsBytes}, {before.KVCacheBytes, after.KVCacheBytes},
+			{before.KVCacheLeastBytes, after.KVCacheLeastBytes}, {before.KVCacheMostBytes, after.KVCacheMostBytes}, {before.StateBytes, after.StateBytes},
 			{before.ActivationBytes, after.ActivationBytes}, {before.OverheadBytes, after.OverheadBytes}, {before.TotalBytes, after.TotalBytes},
 		} {
 			require.LessOrEqual(t, pair[0], pair[1], "%+v then %+v: %+v then %+v", s, more, before, after)
@@ -359,58 +390,4 @@ func TestSubjectsThatAreNotThere(t *testing.T) {
 	writeIndex(t, folder, map[string]string{"a": "gone.safetensors"})
 	_, err = Open(folder)
 	assert.Equal(t, device.CodeNotFound, device.CodeOf(err), "but an index names files that must be there")
-}
-
-func TestReports(t *testing.T) {
-	x := subject(t, "gemma-3-1b")
-	r, err := x.FitReport(Serving{Context: 40000, Batch: 2, KVDType: Int8, PrefillTokens: 512}, 8<<30)
-	require.NoError(t, err)
-	text, err := json.Marshal(r)
-	require.NoError(t, err)
-	var fields map[string]any
-	require.NoError(t, json.Unmarshal(text, &fields))
-	for _, name := range strings.Fields("fits parameters weights_bytes kv_cache_bytes activation_bytes free_bytes max_context max_batch total_bytes notes") {
-		assert.Contains(t, fields, name)
-	}
-	assert.Equal(t, "gemma3_text", fields["model_type"])
-	assert.Equal(t, "int8", fields["kv_dtype"])
-	assert.Equal(t, "bf16", fields["weight_dtype"])
-	assert.Equal(t, "config", fields["source"])
-	assert.Equal(t, true, fields["fits"])
-	assert.Equal(t, []any{"the context is longer than the model was made for"}, fields["notes"])
-	e, err := subject(t, "all-minilm-l6-v2").FitReport(Serving{Context: 512, Batch: 1}, 1<<50)
-	require.NoError(t, err)
-	assert.Equal(t, "none", e.KVDType)
-	assert.Equal(t, ByModel, e.MaxContextLimitedBy)
-	assert.EqualValues(t, 512, *e.MaxContext)
-}
-
-func TestRequests(t *testing.T) {
-	x := subject(t, "llama-3.1-8b")
-	ask := func(r Request) map[string]any {
-		text, err := x.JSON(r)
-		require.NoError(t, err)
-		var fields map[string]any
-		require.NoError(t, json.Unmarshal(text, &fields))
-		return fields
-	}
-	fields := ask(Request{Serving: Serving{Batch: 1}, KVDTypeName: "int8", WeightDTypeName: "torch.float16"})
-	assert.EqualValues(t, 131072, fields["context"], "what the model was made for")
-	assert.Equal(t, "int8", fields["kv_dtype"])
-	assert.Equal(t, "f16", fields["weight_dtype"])
-	assert.NotContains(t, fields, "fits", "nothing was asked")
-	assert.Equal(t, false, ask(Request{Serving: Serving{Batch: 1}, FreeBytes: 1})["fits"])
-	for says, r := range map[string]Request{
-		`dtype "f7" is none of`: {Serving: Serving{Batch: 1}, KVDTypeName: "f7"},
-		`dtype "x" is none of`:  {Serving: Serving{Batch: 1}, WeightDTypeName: "x"},
-		"batch 0 is not within": {},
-	} {
-		_, err := x.JSON(r)
-		assert.Equal(t, device.CodeInvalidArgument, device.CodeOf(err))
-		assert.ErrorContains(t, err, says)
-	}
-	x, err := OpenConfig("c", configText(t, map[string]any{"max_position_embeddings": absent{}}))
-	require.NoError(t, err)
-	_, err = x.JSON(Request{Serving: Serving{Batch: 1}})
-	assert.ErrorContains(t, err, "context 0: c does not say")
 }

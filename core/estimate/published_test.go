@@ -14,10 +14,14 @@ import (
 // down from the config.json at https://huggingface.co/ID, and whose number of
 // parameters is published: for the decoders as safetensors.total in
 // https://huggingface.co/api/models/ID unless the line says otherwise.
-var published = []struct {
+var published = append(plainModels, moreModels...)
+
+type publishedModel struct {
 	file, id   string
 	parameters uint64
-}{
+}
+
+var plainModels = []publishedModel{
 	{"llama-3.1-8b", "meta-llama/Llama-3.1-8B", 8030261248},
 	{"llama-3.1-70b", "meta-llama/Llama-3.1-70B", 70553706496},
 	{"llama-3.1-405b", "meta-llama/Llama-3.1-405B", 405853388800},

@@ -2,6 +2,7 @@ package estimate
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"ferrum_mem/core/device"
 )
@@ -13,13 +14,18 @@ type Report struct {
 	ModelType *string `json:"model_type"`
 	Source    string  `json:"source"`
 
-	Parameters      uint64 `json:"parameters"`
-	WeightsBytes    uint64 `json:"weights_bytes"`
-	BufferBytes     uint64 `json:"buffer_bytes"`
-	KVCacheBytes    uint64 `json:"kv_cache_bytes"`
-	ActivationBytes uint64 `json:"activation_bytes"`
-	OverheadBytes   uint64 `json:"overhead_bytes"`
-	TotalBytes      uint64 `json:"total_bytes"`
+	Parameters   uint64 `json:"parameters"`
+	WeightsBytes uint64 `json:"weights_bytes"`
+	BufferBytes  uint64 `json:"buffer_bytes"`
+	KVCacheBytes uint64 `json:"kv_cache_bytes"`
+	// KVCacheLowerBytes and KVCacheFullBytes are what other rules for layers with a
+	// window come to: the tokens in reach alone, and the whole context.
+	KVCacheLowerBytes uint64 `json:"kv_cache_lower_bytes"`
+	KVCacheFullBytes  uint64 `json:"kv_cache_full_bytes"`
+	StateBytes        uint64 `json:"state_bytes"`
+	ActivationBytes   uint64 `json:"activation_bytes"`
+	OverheadBytes     uint64 `json:"overhead_bytes"`
+	TotalBytes        uint64 `json:"total_bytes"`
 
 	Context          uint64 `json:"context"`
 	Batch            uint64 `json:"batch"`
@@ -28,9 +34,14 @@ type Report struct {
 	WeightDType      string `json:"weight_dtype"`
 	KVDType          string `json:"kv_dtype"`
 	OverheadPermille uint64 `json:"overhead_permille"`
-	// ModelContext is the context that the model was made for, if that is known.
-	ModelContext *uint64  `json:"model_context"`
-	Notes        []string `json:"notes"`
+	BlockTokens      uint64 `json:"block_tokens"`
+	// ModelContext is the context that the model was made for, with the scaling of
+	// its positions, and TrainedContext that before it, where they are known.
+	ModelContext   *uint64 `json:"model_context"`
+	TrainedContext *uint64 `json:"trained_context"`
+	// BeyondModelContext: Context is longer than ModelContext.
+	BeyondModelContext bool     `json:"beyond_model_context"`
+	Notes              []string `json:"notes"`
 }
 
 // Answer is the part of a report that is about some free memory.
@@ -42,8 +53,10 @@ type Answer struct {
 	// MaxContext and MaxBatch are null where nothing limits them.
 	MaxContext          *uint64   `json:"max_context"`
 	MaxContextLimitedBy LimitedBy `json:"max_context_limited_by"`
-	MaxBatch            *uint64   `json:"max_batch"`
-	MaxBatchLimitedBy   LimitedBy `json:"max_batch_limited_by"`
+	// MaxContextBeyondModel: there is room for more than the model was made for.
+	MaxContextBeyondModel bool      `json:"max_context_beyond_model"`
+	MaxBatch              *uint64   `json:"max_batch"`
+	MaxBatchLimitedBy     LimitedBy `json:"max_batch_limited_by"`
 }
 
 // FitReport is a report with its answer.
@@ -82,7 +95,11 @@ func (x *Subject) FitReport(s Serving, freeBytes uint64) (FitReport, error) {
 		MaxContext: v.MaxContext.known(), MaxContextLimitedBy: v.MaxContext.LimitedBy,
 		MaxBatch: v.MaxBatch.known(), MaxBatchLimitedBy: v.MaxBatch.LimitedBy,
 	}
-	return FitReport{Report: x.describe(s, v.Plan), Answer: a}, nil
+	r := x.describe(s, v.Plan)
+	if r.ModelContext != nil {
+		a.MaxContextBeyondModel = a.MaxContext == nil || *a.MaxContext > *r.ModelContext
+	}
+	return FitReport{Report: r, Answer: a}, nil
 }
 
 func (m Most) known() *uint64 {
@@ -93,13 +110,17 @@ func (m Most) known() *uint64 {
 }
 
 func (x *Subject) describe(s Serving, p Plan) Report {
+	if s.BlockTokens == 0 {
+		s.BlockTokens = DefaultBlockTokens
+	}
 	r := Report{
 		Model: x.Name, Parameters: p.Parameters,
 		WeightsBytes: p.WeightsBytes, BufferBytes: p.BufferBytes, KVCacheBytes: p.KVCacheBytes,
+		KVCacheLowerBytes: p.KVCacheLeastBytes, KVCacheFullBytes: p.KVCacheMostBytes, StateBytes: p.StateBytes,
 		ActivationBytes: p.ActivationBytes, OverheadBytes: p.OverheadBytes, TotalBytes: p.TotalBytes,
 		Context: s.Context, Batch: s.Batch, TensorParallel: max(1, s.TensorParallel), PrefillTokens: s.PrefillTokens,
 		WeightDType: x.weightName(s), KVDType: "none", OverheadPermille: s.OverheadPermille,
-		Source: "config", Notes: append([]string{}, x.Notes...),
+		BlockTokens: s.BlockTokens, Source: "config", Notes: append([]string{}, x.Notes...),
 	}
 	switch {
 	case x.Model == nil:
@@ -115,11 +136,15 @@ func (x *Subject) describe(s Serving, p Plan) Report {
 	if m.Positions > 0 {
 		r.ModelContext = &m.Positions
 	}
-	if !m.Encoder {
+	if m.Stretch.From > 0 {
+		r.TrainedContext = &m.Stretch.From
+	}
+	if !m.Encoder && m.AttentionLayers > 0 {
 		r.KVDType = m.cacheType(s).Name
 	}
 	if r.ModelContext != nil && s.Context > m.Positions {
-		r.Notes = append(r.Notes, "the context is longer than the model was made for")
+		r.BeyondModelContext = true
+		r.Notes = append(r.Notes, fmt.Sprintf("the context of %d tokens is beyond the %d that the model was made for%s", s.Context, m.Positions, m.Stretch))
 	}
 	return r
 }
@@ -151,6 +176,9 @@ type Request struct {
 func (r *Request) check() error {
 	if r.TensorParallel == 0 {
 		return device.Errorf(device.CodeInvalidArgument, opPlan, "request->tensor_parallel is 0: at least 1 device is needed")
+	}
+	if r.BlockTokens == 0 {
+		return device.Errorf(device.CodeInvalidArgument, opPlan, "request->block_tokens is 0: a block has at least 1 token")
 	}
 	return nil
 }

@@ -167,10 +167,13 @@ typedef struct ferrum_estimate_request {
     /** Type that weights are converted to; NULL or empty: as they are stored.
      *  @go WeightDTypeName */
     const char *weight_dtype;
+    /** Tokens of one layer that a block of a paged KV cache holds, 1 to 1048576.
+     *  Layers with a window keep whole blocks. */
+    uint64_t block_tokens;
 } ferrum_estimate_request;
 
 /* clang-format off */
-#define FERRUM_ESTIMATE_REQUEST_INIT {FERRUM_SIZE_OF(ferrum_estimate_request), 0, 0, 1, 1, 2048, 16, 0, NULL, NULL}
+#define FERRUM_ESTIMATE_REQUEST_INIT {FERRUM_SIZE_OF(ferrum_estimate_request), 0, 0, 1, 1, 2048, 16, 0, NULL, NULL, 16}
 /* clang-format on */
 
 /**

@@ -45,12 +45,13 @@ static const struct_field fields_ferrum_estimate_request[] = {
     FIELD(ferrum_estimate_request, overhead_permille, VALUE),
     FIELD(ferrum_estimate_request, free_bytes, VALUE),
     FIELD(ferrum_estimate_request, kv_dtype, TEXT),
-    FIELD(ferrum_estimate_request, weight_dtype, TEXT)};
+    FIELD(ferrum_estimate_request, weight_dtype, TEXT),
+    FIELD(ferrum_estimate_request, block_tokens, VALUE)};
 static const ferrum_estimate_request init_ferrum_estimate_request =
     FERRUM_ESTIMATE_REQUEST_INIT;
 static const struct_type type_ferrum_estimate_request = {
     sizeof(ferrum_estimate_request), &init_ferrum_estimate_request,
-    fields_ferrum_estimate_request, 9};
+    fields_ferrum_estimate_request, 10};
 
 static ferrum_status call_estimate_model_memory(const argument *a) {
     return ferrum_estimate_model_memory(a[0].pointer, a[1].pointer);

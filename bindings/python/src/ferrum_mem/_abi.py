@@ -1217,7 +1217,7 @@ STRUCTS = {
         ),
     ),
     "ferrum_estimate_request": (
-        72,
+        80,
         8,
         (
             ("struct_size", "uint32_t", 0),
@@ -1230,6 +1230,7 @@ STRUCTS = {
             ("free_bytes", "uint64_t", 48),
             ("kv_dtype", "char *", 56),
             ("weight_dtype", "char *", 64),
+            ("block_tokens", "uint64_t", 72),
         ),
     ),
     "ferrum_fallback_manager": (8, 8, (("id", "uint64_t", 0),)),
@@ -1541,11 +1542,12 @@ INITIAL = {
     "ferrum_kv_cache_shape": {"struct_size": 48},
     "ferrum_inference_estimate": {"struct_size": 40},
     "ferrum_estimate_request": {
-        "struct_size": 72,
+        "struct_size": 80,
         "batch": 1,
         "tensor_parallel": 1,
         "prefill_tokens": 2048,
         "overhead_permille": 16,
+        "block_tokens": 16,
     },
     "ferrum_memory_config": {
         "struct_size": 56,

@@ -1707,6 +1707,9 @@ class ferrum_estimate_request(ctypes.Structure):
     kv_dtype: bytes | None
     # Type that weights are converted to; NULL or empty: as they are stored.
     weight_dtype: bytes | None
+    # Tokens of one layer that a block of a paged KV cache holds, 1 to 1048576. Layers with a window
+    # keep whole blocks.
+    block_tokens: int
     @classmethod
     def init(cls) -> ferrum_estimate_request:
         """A struct with the values of FERRUM_ESTIMATE_REQUEST_INIT."""

@@ -151,6 +151,8 @@ class EstimateRequest:
         all_logits: make logits of every token, not of the last of each sequence.
         overhead_permille: the allocator's share, in thousandths of the rest.
         free_bytes: free memory that it is to fit into; None: the answer is left out.
+        block_tokens: tokens of one layer that a block of a paged KV cache holds; layers
+            with a window keep whole blocks.
     """
 
     context: int | None = None
@@ -163,6 +165,7 @@ class EstimateRequest:
     all_logits: bool = False
     overhead_permille: int = 16
     free_bytes: int | None = None
+    block_tokens: int = 16
 
     def _raw(self) -> Any:
         for name in ("context", "free_bytes"):
@@ -179,6 +182,7 @@ class EstimateRequest:
             prefill_tokens=self.prefill_tokens,
             overhead_permille=self.overhead_permille,
             free_bytes=self.free_bytes or 0,
+            block_tokens=self.block_tokens,
         )
         if self.eager_attention:
             request.flags |= _abi.FERRUM_ESTIMATE_EAGER_ATTENTION

@@ -2803,6 +2803,9 @@ pub struct ferrum_estimate_request {
     pub kv_dtype: *const c_char,
     /// Type that weights are converted to; NULL or empty: as they are stored.
     pub weight_dtype: *const c_char,
+    /// Tokens of one layer that a block of a paged KV cache holds, 1 to 1048576.
+    /// Layers with a window keep whole blocks.
+    pub block_tokens: u64,
 }
 
 impl ferrum_estimate_request {
@@ -2818,6 +2821,7 @@ impl ferrum_estimate_request {
         free_bytes: 0,
         kv_dtype: core::ptr::null(),
         weight_dtype: core::ptr::null(),
+        block_tokens: 16,
     };
 }
 
@@ -4103,7 +4107,7 @@ const _: () = {
     assert!(offset_of!(ferrum_inference_estimate, kv_cache_bytes) == 16);
     assert!(offset_of!(ferrum_inference_estimate, activation_bytes) == 24);
     assert!(offset_of!(ferrum_inference_estimate, total_bytes) == 32);
-    assert!(size_of::<ferrum_estimate_request>() == 72);
+    assert!(size_of::<ferrum_estimate_request>() == 80);
     assert!(align_of::<ferrum_estimate_request>() == 8);
     assert!(offset_of!(ferrum_estimate_request, struct_size) == 0);
     assert!(offset_of!(ferrum_estimate_request, flags) == 4);
@@ -4115,6 +4119,7 @@ const _: () = {
     assert!(offset_of!(ferrum_estimate_request, free_bytes) == 48);
     assert!(offset_of!(ferrum_estimate_request, kv_dtype) == 56);
     assert!(offset_of!(ferrum_estimate_request, weight_dtype) == 64);
+    assert!(offset_of!(ferrum_estimate_request, block_tokens) == 72);
     assert!(size_of::<ferrum_fallback_manager>() == 8);
     assert!(align_of::<ferrum_fallback_manager>() == 8);
     assert!(offset_of!(ferrum_fallback_manager, id) == 0);

@@ -1599,6 +1599,9 @@ pub struct EstimateRequest<'a> {
     pub kv_dtype: Option<&'a str>,
     /// Type that weights are converted to; `None` or empty: as they are stored.
     pub weight_dtype: Option<&'a str>,
+    /// Tokens of one layer that a block of a paged KV cache holds, 1 to 1048576.
+    /// Layers with a window keep whole blocks.
+    pub block_tokens: u64,
 }
 
 impl Default for EstimateRequest<'_> {
@@ -1615,6 +1618,7 @@ impl Default for EstimateRequest<'_> {
             free_bytes: raw.free_bytes,
             kv_dtype: None,
             weight_dtype: None,
+            block_tokens: raw.block_tokens,
         }
     }
 }
@@ -1639,6 +1643,7 @@ impl EstimateRequest<'_> {
             free_bytes: self.free_bytes,
             kv_dtype: pointer(&kv_dtype),
             weight_dtype: pointer(&weight_dtype),
+            block_tokens: self.block_tokens,
             ..Default::default()
         })
     }

@@ -1,0 +1,93 @@
+package estimate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// unknownFamily says what is not known, what the file would need and lacks if it
+// were built like the nearest known families, and which those are.
+func unknownFamily(o *object, name string) error {
+	near := nearest(name, slices.Sorted(maps.Keys(families())))
+	r := reader{object: o, family: families()[near[0]]}
+	needed := r.needed()
+	missing := slices.DeleteFunc(slices.Clone(needed), func(field string) bool { return o.has(field) })
+	lacks := "has all of them"
+	if len(missing) > 0 {
+		lacks = "lacks " + listed(missing)
+	}
+	return o.wrong("model_type", "%s is not a known family, so what its layers hold is not known; the nearest known are %s; a model like %s needs %s, and this file %s",
+		quote(name), listed(near), near[0], listed(needed), lacks)
+}
+
+// needed are the fields that a family has no default for, by its names for them.
+func (r reader) needed() []string {
+	fields := []string{"hidden_size", "num_hidden_layers", "vocab_size"}
+	if !r.family.noAttention {
+		fields = append(fields, "num_attention_heads")
+		if r.family.innerTimes == 0 {
+			fields = append(fields, "intermediate_size")
+		}
+	}
+	var names []string
+	for _, field := range fields {
+		if _, ok := r.family.defaults[field]; !ok {
+			names = append(names, r.name(field))
+		}
+	}
+	if names == nil {
+		names = []string{"model_type"}
+	}
+	return names
+}
+
+// nearest are the three names that look most like one.
+func nearest(name string, known []string) []string {
+	if len(name) > 60 {
+		name = name[:60]
+	}
+	far := make(map[string]int, len(known))
+	for _, k := range known {
+		far[k] = distance(plain(name), plain(k))
+	}
+	by := slices.Clone(known)
+	slices.SortStableFunc(by, func(a, b string) int { return far[a] - far[b] })
+	return by[:min(3, len(by))]
+}
+
+// plain is a name without what names are written apart with.
+func plain(name string) string {
+	return strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(strings.ToLower(name))
+}
+
+// distance is how far two names lie apart: 2 for each letter that one has more than
+// the other, 3 for each that differs.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = 2 * j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = 2 * (i + 1)
+		for j := range len(b) {
+			change := before
+			if a[i] != b[j] {
+				change += 3
+			}
+			before = row[j+1]
+			row[j+1] = min(change, row[j]+2, row[j+1]+2)
+		}
+	}
+	return row[len(b)]
+}
+
+// listed is names as a sentence has them.
+func listed(names []string) string {
+	if len(names) == 1 {
+		return names[0]
+	}
+	return fmt.Sprintf("%s and %s", strings.Join(names[:len(names)-1], ", "), names[len(names)-1])
+}
