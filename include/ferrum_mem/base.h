@@ -22,10 +22,10 @@ extern "C" {
 #define FERRUM_VERSION_PATCH 0
 
 /**
- * Version of the binary interface: grows when something is added, once from one
- * recorded baseline to the next (docs/abi.md). A library whose
- * ferrum_abi_version() is at least the header's can serve a caller built with
- * that header, as long as the SONAME is the same.
+ * Version of the binary interface. It grows by one with the first addition after a
+ * recorded baseline (docs/abi.md). A library whose ferrum_abi_version() is at least
+ * the header's can serve a program that was built with that header, as long as the
+ * SONAME is the same.
  */
 #define FERRUM_ABI_VERSION 10
 
@@ -35,7 +35,7 @@ extern "C" {
 #define FERRUM_API
 #endif
 
-/** Size of a struct as its struct_size has it: the first value of each FERRUM_..._INIT. */
+/** Value of struct_size for a struct: the first value of each FERRUM_..._INIT. */
 #ifdef __cplusplus
 #define FERRUM_SIZE_OF(type) static_cast<uint32_t>(sizeof(type))
 #else
@@ -43,10 +43,10 @@ extern "C" {
 #endif
 
 /**
- * Version of the binary interface of the loaded library.
+ * Returns the version of the binary interface of the loaded library.
  *
- * Works at any time, also before ferrum_init, after fork and when the library
- * is poisoned. Never fails.
+ * Works at any time: also before ferrum_init, after fork, and when the library is
+ * poisoned. Never fails.
  *
  * @by-hand c,go answers at any time and without Go
  * @always
@@ -54,8 +54,9 @@ extern "C" {
 FERRUM_API uint32_t ferrum_abi_version(void);
 
 /**
- * Version of the loaded library as text, for example "0.1.0". The text is
- * constant and lives as long as the process. Works at any time; never fails.
+ * Returns the version of the loaded library as text, for example "0.1.0". The text
+ * is constant and stays valid until the process ends. Works at any time. Never
+ * fails.
  *
  * @by-hand c,go answers at any time and without Go
  * @always
@@ -65,8 +66,8 @@ FERRUM_API const char *ferrum_version_string(void);
 /* --- Status codes --- */
 
 /**
- * The one table of status codes: X(name, value, text). The other languages'
- * codes are generated from it. A value, once given, never changes.
+ * The table of all status codes: X(name, value, text). The codes of the other
+ * languages are generated from it. A value keeps its meaning forever.
  */
 /* clang-format off */
 #define FERRUM_STATUS_TABLE(X) \
@@ -133,8 +134,9 @@ enum ferrum_status_code {
 };
 
 /**
- * Name of a status code, for example "FERRUM_ERROR_BUSY"; "FERRUM_ERROR_UNKNOWN"
- * for a number that is none. The text is constant. Works at any time.
+ * Returns the name of a status code, for example "FERRUM_ERROR_BUSY", or
+ * "FERRUM_ERROR_UNKNOWN" for a number that is not a status code. The text is
+ * constant. Works at any time.
  *
  * @by-hand c,go answers at any time and without Go
  * @always
@@ -142,8 +144,8 @@ enum ferrum_status_code {
 FERRUM_API const char *ferrum_status_name(ferrum_status status);
 
 /**
- * What a status code means, in a few words of English. The text is constant.
- * Works at any time.
+ * Returns the meaning of a status code in a few English words. The text is
+ * constant. Works at any time.
  *
  * @by-hand c,go answers at any time and without Go
  * @always
@@ -172,7 +174,7 @@ typedef struct ferrum_pool {
     uint64_t id; /**< 0 is no pool */
 } ferrum_pool;
 
-/** A virtual pool: address space, and memory behind it by offset. */
+/** A virtual pool: reserved address space, with memory behind parts of it. */
 typedef struct ferrum_vpool {
     uint64_t id; /**< 0 is no virtual pool */
 } ferrum_vpool;
@@ -205,9 +207,9 @@ typedef uint64_t ferrum_address;
 #define FERRUM_WAIT_FOREVER UINT64_MAX
 
 /**
- * Flag of the destroy, close and shutdown calls: do it although something is
- * in use. Whatever is in use is freed as well and reported through the log; its
- * handles die.
+ * Flag of the destroy, close and shutdown calls: end the object although it is in
+ * use. The call also frees everything that uses the object, and logs it. Handles of
+ * freed objects become invalid.
  */
 #define FERRUM_FORCE UINT32_C(1)
 
@@ -217,12 +219,12 @@ typedef uint64_t ferrum_address;
  *  @by-hand python the arguments of init() */
 typedef struct ferrum_config {
     uint32_t struct_size;
-    /** Host devices cpu:0, cpu:1, ... (1 to 64), sharing the capacity equally;
-     *  0: FERRUM_HOST_DEVICES of the environment, or 1. */
+    /** Number of host devices cpu:0, cpu:1, ... (1 to 64), which share the capacity
+     *  equally; 0: FERRUM_HOST_DEVICES of the environment, or 1. */
     uint32_t host_devices;
     /** Capacity of all host devices together; 0: FERRUM_HOST_MEMORY of the
-     *  environment, or what the process may really use: the memory of the
-     *  machine or of its control group, whichever is less. */
+     *  environment, or the memory that the process may use. That is the memory of
+     *  the machine or of its control group, whichever is less. */
     uint64_t host_memory_bytes;
     /** FERRUM_CONFIG_* flags.
      *  @flags FERRUM_CONFIG */
@@ -232,42 +234,44 @@ typedef struct ferrum_config {
 
 /** Accept a host_memory_bytes above the memory of the machine. */
 #define FERRUM_CONFIG_HOST_MEMORY_FORCED UINT32_C(1)
-/** Ask vendors' libraries for devices in this process, not in one of their own:
- *  where the system forbids to start programs. A broken driver may then end
- *  this process. FERRUM_PROBE=in_process of the environment does the same. */
+/** Query vendor libraries for devices in this process, instead of in short-lived
+ *  processes of their own. Use it where the system forbids starting programs. A
+ *  broken driver may then end this process. FERRUM_PROBE=in_process in the
+ *  environment has the same effect. */
 #define FERRUM_CONFIG_PROBE_IN_PROCESS UINT32_C(2)
-/** Add SA_ONSTACK to no handler of a signal; see ferrum_init. A handler without it
- *  is then the program's risk. FERRUM_SIGNAL_HANDLERS=leave of the environment does
- *  the same. */
+/** Do not add SA_ONSTACK to signal handlers; see ferrum_init. The program then has
+ *  to make sure that each handler has the flag. FERRUM_SIGNAL_HANDLERS=leave in the
+ *  environment has the same effect. */
 #define FERRUM_CONFIG_LEAVE_SIGNAL_HANDLERS UINT32_C(4)
 
 #define FERRUM_CONFIG_INIT {FERRUM_SIZE_OF(ferrum_config), 0, 0, 0, 0}
 
 /**
- * Starts the library, or joins it when it runs already: each successful call
- * is undone by one ferrum_shutdown.
+ * Starts the library. If the library runs already, the call joins it. Each
+ * successful call must be undone by one ferrum_shutdown.
  *
- * It gets ahead what the runtime inside needs of the process, which that would end
- * the process for when it could not have it later: two descriptors, threads (as many
- * as there are processors, and 10), 32 MiB of untouched memory. They stay after
- * ferrum_shutdown. docs/hosts.md says what a program has to keep free besides.
+ * The Go runtime inside the library ends the process when it cannot get what it
+ * needs. So ferrum_init preallocates it: two file descriptors, as many threads as
+ * there are processors and 10 more, and 32 MiB of untouched memory. They stay after
+ * ferrum_shutdown. docs/hosts.md says what else a program has to keep available.
  *
- * A handler of a signal that was installed without SA_ONSTACK would run on a stack of
- * the runtime's that has no room for it, and overwrite memory. ferrum_init and every
- * call that opens or creates a device, stream, pool, manager, monitor or the like add
- * the flag to the handlers that they find, keep the rest of each, and name it in the log
- * and in the snapshot. One that is installed later is a danger until the next such call:
- * install handlers with SA_ONSTACK.
+ * A signal handler without SA_ONSTACK runs on a stack of the runtime that is too
+ * small for it, and overwrites memory. So ferrum_init adds the flag to the
+ * installed handlers, and so does every later call that opens or creates a device,
+ * stream, pool, manager, monitor or another object. The rest of each handler stays
+ * as it was. The log and the snapshot name each changed handler. A handler that is
+ * installed later is dangerous until the next such call: install handlers with
+ * SA_ONSTACK.
  *
- * @param config  settings, or NULL for all defaults. When the library runs,
+ * @param config  settings, or NULL for all defaults. If the library runs already,
  *                NULL joins it as it is.
- * @return FERRUM_ERROR_INVALID_STATE when it runs with other settings;
- *         FERRUM_ERROR_INVALID_CONFIG for a setting, also one of the
- *         environment, that makes no sense (the message names it);
+ * @return FERRUM_ERROR_INVALID_STATE when the library runs with other settings;
+ *         FERRUM_ERROR_INVALID_CONFIG for a setting, or a variable of the
+ *         environment, that is not valid (the message names it);
  *         FERRUM_ERROR_RESOURCE_EXHAUSTED, FERRUM_ERROR_OUT_OF_MEMORY,
- *         FERRUM_ERROR_PERMISSION_DENIED or FERRUM_ERROR_UNSUPPORTED when the system
- *         does not give what is got ahead (the message says what); the library is not
- *         started then.
+ *         FERRUM_ERROR_PERMISSION_DENIED or FERRUM_ERROR_UNSUPPORTED when the
+ *         preallocation fails (the message says what is missing). The library does
+ *         not run after an error.
  *
  * @optional config
  * @by-hand c,go tries first what the start of Go will take
@@ -276,22 +280,22 @@ typedef struct ferrum_config {
 FERRUM_API ferrum_status ferrum_init(const ferrum_config *config);
 
 /**
- * Undoes one ferrum_init; the last one stops the library, its threads and its
- * streams and gives all memory back. It waits for callbacks that still run, also
- * for those that have removed themselves: what they use may be freed afterwards.
+ * Undoes one ferrum_init. The last call stops the library, its threads and its
+ * streams, and releases all memory. It waits for running callbacks, also for those
+ * that removed themselves; afterwards the program may free what its callbacks use.
  *
  * @param flags  0 or FERRUM_FORCE.
- * @return FERRUM_ERROR_BUSY, and nothing has changed, when the last user leaves
- *         while devices, pools, managers, streams, events, blocks or
- *         registrations are left (ferrum_leak_report_json lists them).
- *         With FERRUM_FORCE they are freed, reported through the log, and kept
- *         in the leak report. FERRUM_ERROR_INVALID_STATE when called from a
- *         callback of the library.
+ * @return FERRUM_ERROR_BUSY when this is the last call and devices, pools,
+ *         managers, streams, events, blocks or registrations still exist; nothing
+ *         has changed then, and ferrum_leak_report_json lists them. With
+ *         FERRUM_FORCE they are freed, logged, and kept in the leak report.
+ *         FERRUM_ERROR_INVALID_STATE when a callback of the library makes the call.
+ *
  * @by-hand cpp the class library calls it
  */
 FERRUM_API ferrum_status ferrum_shutdown(uint32_t flags);
 
-/** Numbers of ferrum_error_info that a failure states. */
+/** Flags of the numbers in ferrum_error_info that a failure states. */
 #define FERRUM_FACT_OFFSET_BYTES UINT32_C(1)
 #define FERRUM_FACT_SIZE_BYTES UINT32_C(2)
 #define FERRUM_FACT_CAPACITY_BYTES UINT32_C(4)
@@ -300,44 +304,44 @@ FERRUM_API ferrum_status ferrum_shutdown(uint32_t flags);
 #define FERRUM_FACT_AVAILABLE_BYTES UINT32_C(32)
 #define FERRUM_FACT_LARGEST_FREE_BYTES UINT32_C(64)
 
-/** Detail of a failure, as ferrum_last_error copies it out.
+/** Detail of a failure, which ferrum_last_error copies out.
  *  @by-hand python it is an exception
  *  @by-hand rust an Error is made of it */
 typedef struct ferrum_error_info {
     uint32_t struct_size;
     /** Status that the failing call returned. */
     ferrum_status status;
-    /** Number that the vendor's runtime or the system gave, or 0. */
+    /** Error number of the vendor's runtime or of the system, or 0. */
     int64_t native_code;
     /** Public name of the function that failed. */
     char function[64];
     /** Operation inside the library, for example "pool.alloc". */
     char operation[64];
-    /** Device concerned, for example "cpu:0", or empty. */
+    /** Device of the failing call, for example "cpu:0", or empty. */
     char device[32];
-    /** What was wrong, with the argument and its value. Cut off at a
-     *  character's end if it is longer. */
+    /** What was wrong, with the name and the value of the argument. A longer text
+     *  is cut at the end of a character. */
     char message[1024];
-    /** FERRUM_FACT_* flags of the numbers below that the failure states; the others
-     *  are 0. Of virtual and elastic pools, INVALID_OFFSET states offset, size and
-     *  capacity; ALREADY_MAPPED and NOT_MAPPED state offset and size of the first
-     *  page that is, or is not, mapped; INVALID_PAGE_SIZE the page size that was
-     *  asked for; OUT_OF_PHYSICAL_MEMORY what was requested and what is available;
-     *  OUT_OF_VIRTUAL_MEMORY what was requested and, where it is known, the capacity
-     *  and the largest free run. OUT_OF_MEMORY states what was requested, and either
-     *  what was free, or could still be had, and the largest free run, or the
-     *  capacity that the request is above.
+    /** FERRUM_FACT_* flags of the numbers below that the failure states; the other
+     *  numbers are 0. For virtual and elastic pools, INVALID_OFFSET states offset,
+     *  size and capacity. ALREADY_MAPPED and NOT_MAPPED state offset and size of
+     *  the first page that is, or is not, mapped. INVALID_PAGE_SIZE states the
+     *  rejected page size. OUT_OF_PHYSICAL_MEMORY states the requested and the
+     *  available size. OUT_OF_VIRTUAL_MEMORY states the requested size and, where
+     *  they are known, the capacity and the largest free run. OUT_OF_MEMORY states
+     *  the requested size; besides that, either the available size and the largest
+     *  free run, or the capacity that is smaller than the request.
      *  @flags FERRUM_FACT */
     uint32_t facts;
     uint32_t reserved;
     uint64_t offset_bytes;
     uint64_t size_bytes;
-    /** The most that there could be. */
+    /** The largest possible size. */
     uint64_t capacity_bytes;
     uint64_t page_bytes;
     uint64_t requested_bytes;
-    /** Of a pool: free in it, and what it could still have from the device, in
-     *  however many pieces. */
+    /** For a pool: the free bytes in the pool and the bytes that the pool could
+     *  still get from the device, in however many pieces. */
     uint64_t available_bytes;
     uint64_t largest_free_bytes;
     /** Model of an elastic pool that the failure is about, or empty. */
@@ -349,10 +353,10 @@ typedef struct ferrum_error_info {
 /* clang-format on */
 
 /**
- * Copies out the detail of the calling thread's latest failure, which stays
- * until the thread's next failing call. Works at any time.
+ * Copies out the detail of the latest failure on the calling thread. The detail
+ * stays until the next failing call of this thread. Works at any time.
  *
- * @param error_out  filled; status is 0 when no call of this thread failed.
+ * @param error_out  filled; its status is 0 when no call of this thread has failed.
  *
  * @by-hand c,go the record of the thread is kept in C
  * @by-hand cpp the class failure holds it
@@ -360,38 +364,40 @@ typedef struct ferrum_error_info {
  */
 FERRUM_API ferrum_status ferrum_last_error(ferrum_error_info *error_out);
 
-/** Weight of a log message.
+/** Severity of a log message.
  *  @unknown FERRUM_LOG_ERROR */
 typedef int32_t ferrum_log_level;
-/** For those who work on the library. */
+/** Details for developers of the library. */
 #define FERRUM_LOG_DEBUG 0
-/** What happens. */
+/** Normal events. */
 #define FERRUM_LOG_INFO 1
-/** What may be wrong. */
+/** Possible problems. */
 #define FERRUM_LOG_WARNING 2
-/** What is wrong. */
+/** Errors. */
 #define FERRUM_LOG_ERROR 3
 
 /**
- * Receives log messages. Runs on a thread of the library, one call at a time,
- * with no lock held; it may call the library but ferrum_shutdown. The message
- * is valid during the call only.
+ * Receives log messages. Runs on a thread of the library, one call at a time, with
+ * no lock held. It may call every function of the library except ferrum_shutdown.
+ * The message is valid during the call only.
  */
 typedef void (*ferrum_log_fn)(ferrum_log_level level, const char *message,
                               void *user_data);
 
 /**
- * Sets the receiver of log messages; without one, messages go nowhere, or to
- * stderr if the environment has FERRUM_LOG=debug|info|warning|error, or from
- * warnings on if it has FERRUM_DEBUG.
+ * Sets the receiver of log messages. Without a receiver, the library writes
+ * messages to stderr if the environment has FERRUM_LOG=debug|info|warning|error, or
+ * FERRUM_DEBUG (then from warnings on); otherwise it drops them.
  *
- * Works before ferrum_init and outlives ferrum_shutdown. Setting another
- * callback, or NULL, waits for a running call of the former one, unless it is
- * called from inside that callback. Messages that were queued before are
- * delivered first. A flood is cut: the number of dropped messages is reported.
+ * Works before ferrum_init. The receiver stays set after ferrum_shutdown. A call
+ * that sets another callback, or NULL, first delivers the queued messages to the
+ * former callback and waits for its running call, unless the call comes from inside
+ * that callback. When too many messages come at once, the library drops some and
+ * reports how many.
  *
- * @param callback   NULL removes the present one.
- * @param user_data  handed to the callback; must stay valid while it is set.
+ * @param callback  NULL removes the present one.
+ * @param user_data  passed to the callback; must stay valid while the callback is
+ *                set.
  *
  * @optional callback
  * @stateless

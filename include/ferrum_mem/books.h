@@ -62,12 +62,13 @@ typedef struct ferrum_memory_info {
      *  @if bandwidth_known
      *  @go Bandwidth() */
     float bandwidth_gbps;
-    /** How long ago the device was asked; 0: just now. What this library has
-     *  taken and given back since is reckoned in.
+    /** Age of the latest reading of the device; 0: it was read just now. The
+     *  numbers include what this library has allocated and released since that
+     *  reading.
      *  @go ReadingAge */
     uint64_t reading_age_ns;
-    /** Longest run that can be handed out as things are: of what is cached, or of
-     *  what is free in the device as far as the limit allows. */
+    /** Longest run that can be allocated now: from cached memory, or from the free
+     *  memory of the device as far as the limit allows. */
     uint64_t largest_free_bytes;
     /** The limit of the device; 0: none. */
     uint64_t limit_bytes;
@@ -82,21 +83,24 @@ typedef struct ferrum_memory_info {
 #define FERRUM_MEMORY_INFO_INIT {FERRUM_SIZE_OF(ferrum_memory_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
-/** Asks a device for its memory, all uses of it together.
+/** Queries the memory of a device, with all uses of it.
  *  @by-hand python memory_info() has both */
 FERRUM_API ferrum_status ferrum_device_get_memory_info(
     ferrum_device device, ferrum_memory_info *info_out);
 
 /**
- * As ferrum_device_get_memory_info, from the books and the last reading of the device, if
- * that is no older than max_age_ns; else the device is asked. Much quicker: no
- * driver and no other thread is disturbed.
+ * Returns the same as ferrum_device_get_memory_info, computed from the counters and
+ * the latest reading of the device, if that reading is no older than max_age_ns.
+ * Otherwise the call reads the device again. The call is much quicker with an old
+ * reading, and does not delay other threads.
  *
- * What others have changed since the reading does not show. In pools with thread
- * caches, neither does what other threads have done since their caches last asked
- * the pool for blocks or gave some back; what the calling thread has done does.
+ * The result does not contain changes that other processes made since the reading.
+ * In pools with thread caches it does not contain what another thread allocated or
+ * freed since the cache of that thread last exchanged blocks with the pool. It
+ * contains everything that the calling thread did.
  *
- * @param max_age_ns  0 asks the device; UINT64_MAX: a reading of any age will do.
+ * @param max_age_ns  greatest age of a reading that is used; 0 always reads the
+ *                device, UINT64_MAX uses a reading of any age.
  *
  * @by-hand c read from the mirror where that is shown
  * @by-hand python memory_info() has both
@@ -106,46 +110,48 @@ FERRUM_API ferrum_status ferrum_device_get_memory_info(
 FERRUM_API ferrum_status ferrum_device_get_recent_memory_info(
     ferrum_device device, uint64_t max_age_ns, ferrum_memory_info *info_out);
 
-/** A number of the books with the highest value that it had.
+/** A counter with its peak.
  *  @go track.Gauge */
 typedef struct ferrum_gauge {
     /** The value now. */
     uint64_t current;
-    /** The highest value that it had. */
+    /** The highest value so far. */
     uint64_t peak;
 } ferrum_gauge;
 
-/** Books of a device, a pool or a manager. Bytes but for the counts.
- *  reserved = active + cached + unusable in every record.
+/** Counters of a device, a pool or a manager. All are bytes except for the counts.
+ *  In every record reserved = active + cached + unusable.
  *  @go track.Statistics */
 typedef struct ferrum_statistics {
     uint32_t struct_size;
     uint32_t reserved_field;
-    /** Asked for by the live blocks. */
+    /** Bytes that callers requested for the live blocks. */
     ferrum_gauge requested;
-    /** Live blocks after rounding. */
+    /** Bytes of the live blocks, with rounding. */
     ferrum_gauge allocated;
-    /** Live, or freed and still in use by queued work. */
+    /** Bytes of the live blocks, and of freed blocks that queued work may still
+     *  use. */
     ferrum_gauge active;
-    /** Held and ready to be handed out. */
+    /** Free bytes that the pool holds and can allocate. */
     ferrum_gauge cached;
-    /** Held, but too small or badly placed to be handed out. */
+    /** Free bytes that the pool holds and cannot allocate now: the runs are too
+     *  short or at the wrong place. */
     ferrum_gauge unusable;
-    /** Had from the driver. */
+    /** Bytes that the pool holds from the driver. */
     ferrum_gauge reserved;
-    /** Live blocks, as a count. */
+    /** Number of live blocks. */
     ferrum_gauge live_blocks;
-    /** Segments had from the driver, as a count. */
+    /** Number of segments from the driver. */
     ferrum_gauge segments;
-    /** Successful allocations so far, as a count. */
+    /** Number of successful allocations so far. */
     uint64_t allocations;
-    /** Frees so far, as a count. */
+    /** Number of frees so far. */
     uint64_t frees;
-    /** Allocations that ran out of memory, as a count. */
+    /** Number of allocations that failed for lack of memory. */
     uint64_t failures;
     /** Longest free run. */
     uint64_t largest_free_bytes;
-    /** The part of cached that waits in thread caches. */
+    /** The part of cached that is in thread caches. */
     uint64_t thread_cached_bytes;
 } ferrum_statistics;
 
@@ -153,15 +159,15 @@ typedef struct ferrum_statistics {
 #define FERRUM_STATISTICS_INIT {FERRUM_SIZE_OF(ferrum_statistics), 0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, 0, 0, 0, 0, 0}
 /* clang-format on */
 
-/** Books of a device: the sum over its pools and managers.
+/** Returns the counters of a device: the sum over its pools and managers.
  *  @infallible */
 FERRUM_API ferrum_status ferrum_device_get_statistics(
     ferrum_device device, ferrum_statistics *statistics_out);
 
 /**
- * All books as JSON, for tools:
+ * Returns all counters as JSON, for tools:
  *
- *   {"version": "0.1.0", "uptime_ns": 0, "devices": [{
+ * {"version": "0.1.0", "uptime_ns": 0, "devices": [{
  *     "id": "cpu:0", "memory": {...}, "statistics": {...},
  *     "tags": [{"tag": "kv", "requested_bytes": 0, "allocated_bytes": 0,
  *       "blocks": 0}],
@@ -177,21 +183,23 @@ FERRUM_API ferrum_status ferrum_device_get_statistics(
  *     "fallback_managers": [{"in_use_bytes": 0, "cpu_bytes": 0}],
  *     "asleep": {"asleep_host_bytes": 0, "asleep_file_bytes": 0,
  *       "asleep_discarded_bytes": 0}}],
- *    "signal_handlers": [{"signal": 27, "name": "SIGPROF", "address": 0, "symbol": "...",
+ * "signal_handlers": [{"signal": 27, "name": "SIGPROF", "address": 0, "symbol":
+ * "...",
  *       "file": "...", "mended": true, "late": true}]}
  *
- * memory has the fields of ferrum_memory_info (bandwidth_gbps null when not
- * measured, pressure as a word), statistics those of ferrum_statistics with
- * {"current": 0, "peak": 0} for a gauge, and with virtual_reserved, the addresses
- * that were reserved without memory behind all of them; info those of
- * ferrum_pool_info, ferrum_vpool_info or ferrum_elastic_pool_info, a model those of
- * ferrum_model_info, a fallback manager those of ferrum_memory_stats and
- * ferrum_fallback_stats. mapped_bytes is what of a segment has memory behind it.
- * adopted is live memory of others, which is in no statistics. The owner of a pool is
- * "pool", "manager", "fallback_manager", or "graph": the private pool of a graph.
- * signal_handlers are those that were found without SA_ONSTACK (the first 256): mended
- * when the flag was added, late when it was installed after ferrum_init. Fields may be
- * added.
+ * memory has the fields of ferrum_memory_info. Its bandwidth_gbps is null when it
+ * was not measured, and its pressure is a word. statistics has the fields of
+ * ferrum_statistics, with {"current": 0, "peak": 0} for a gauge, and
+ * virtual_reserved, the size of the reserved address space that has no memory. info
+ * has the fields of ferrum_pool_info, ferrum_vpool_info or
+ * ferrum_elastic_pool_info. A model has the fields of ferrum_model_info. A fallback
+ * manager has the fields of ferrum_memory_stats and ferrum_fallback_stats.
+ * mapped_bytes is the part of a segment that has memory. adopted is live external
+ * memory, which no statistics contain. The owner of a pool is "pool", "manager",
+ * "fallback_manager" or "graph"; "graph" is the private pool of a graph.
+ * signal_handlers lists the first 256 handlers that were found without SA_ONSTACK:
+ * mended says that the library added the flag, late that the handler was installed
+ * after ferrum_init. Later versions may add fields.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  */
@@ -199,26 +207,30 @@ FERRUM_API ferrum_status ferrum_snapshot_json(char *buffer, size_t capacity,
                                               size_t *length_out);
 
 /**
- * What is alive now or, after ferrum_shutdown, what was alive at its end, as
- * JSON:
+ * Lists what is live now as JSON, or, after ferrum_shutdown, what was live when the
+ * library stopped:
  *
- *   {"leaks": [{"kind": "memory", "device": "cpu:0", "handle": 0, "address": 0,
+ * {"leaks": [{"kind": "memory", "device": "cpu:0", "handle": 0, "address": 0,
  *     "bytes": 0, "tag": "kv", "age_ns": 0, "call_site": ["engine+0x12f4
  *     (load)"]}], "omitted": 0, "total_bytes": 0}
  *
- * kind is device, monitor, placement, tracker, generic_pool, stream, event, pool, block
- * (of a pool), vpool, elastic_pool, range (that is mapped or sleeps in one of the two,
- * with "model" in an elastic pool), manager, memory, fallback_manager, buffer or registration
- * (whose "callback" says what it is of, and whether that has ended). bytes is what was
- * asked for; age_ns is the time since it was made or allocated, 0 for blocks of pools
- * without tracking;
- * call_site, the innermost function first, is there for blocks of pools with
- * FERRUM_DEBUG_CALL_SITES. At most 1000 entries;
- * "omitted" counts the rest. Memory that is cached is no leak. Works also when
- * the library is stopped. The blocks are gone over in slices, in the same memory
- * however many they are: one that is live all the while is counted once, one that
- * comes or goes meanwhile or not, and one that ferrum_manager_defragment moves may be
- * counted twice or not.
+ * kind is device, monitor, placement, tracker, generic_pool, stream, event, pool,
+ * block (of a pool), vpool, elastic_pool, range, manager, memory, fallback_manager,
+ * buffer or registration. A range is one of a virtual pool or an elastic pool that
+ * is mapped or asleep; in an elastic pool it has a "model". A registration has a
+ * "callback", which says what kind of callback it is, and whether the object that
+ * it belonged to has ended. bytes is the requested size. age_ns is the time since
+ * the object was created or allocated; it is 0 for blocks of pools without
+ * tracking. call_site is present for blocks of pools with FERRUM_DEBUG_CALL_SITES;
+ * the innermost function comes first. The list has at most 1000 entries; "omitted"
+ * is the number of further entries. Cached memory is not a leak.
+ *
+ * Works also when the library is stopped. The call traverses the blocks in slices
+ * and needs the same amount of memory for any number of blocks. It counts a block
+ * once if the block is live during the whole call. A block that is allocated or
+ * freed during the call may be counted or not. A block that
+ * ferrum_manager_defragment moves during the call may be counted twice or not at
+ * all.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  *

@@ -15,17 +15,17 @@ extern "C" {
 #endif
 
 /**
- * Hears of a change of the pressure level. Runs on a thread of the library,
- * one call at a time, with no lock held; it may call the library but
- * ferrum_shutdown. A level is left downwards only once the use is 1 % of the
- * device below its bound, so that it cannot flap.
+ * Called when the pressure level changes. Runs on a thread of the library, one call
+ * at a time, with no lock held. It may call every function of the library except
+ * ferrum_shutdown. The level falls only when the use is 1 % of the device below the
+ * bound of the level, so that the level does not change back and forth.
  */
 typedef void (*ferrum_pressure_fn)(ferrum_device device,
                                    ferrum_pressure_level level,
                                    void *user_data);
 
 /**
- * Registers a pressure callback on a device; each registration hears of every
+ * Registers a pressure callback on a device. Each registration receives every
  * change from then on.
  *
  * @param user_data  must stay valid until the registration is removed.
@@ -37,11 +37,11 @@ FERRUM_API ferrum_status ferrum_device_pressure_callback_add(
     ferrum_registration *registration_out);
 
 /**
- * Asked to free memory when an allocation would otherwise fail. Runs on a
- * thread of the library, with no lock held; it may free and trim through the
- * library; an allocation inside it fails instead of asking again.
+ * Called to free memory when an allocation would otherwise fail. Runs on a thread
+ * of the library, with no lock held. It may free and trim memory through the
+ * library. An allocation inside the callback fails without another reclaim call.
  *
- * @return bytes that were freed, 0 if none.
+ * @return number of freed bytes, 0 if none.
  */
 typedef uint64_t (*ferrum_reclaim_fn)(ferrum_device device,
                                       uint64_t needed_bytes, void *user_data);
@@ -50,10 +50,11 @@ typedef uint64_t (*ferrum_reclaim_fn)(ferrum_device device,
  *  @by-hand python the arguments of on_reclaim() */
 typedef struct ferrum_reclaim_config {
     uint32_t struct_size;
-    /** Lower ones are asked first; equal ones in the order of registration. */
+    /** Callbacks with a lower number are called first; those with equal numbers in
+     *  the order of registration. */
     int32_t priority;
-    /** How long an allocation waits for the callback at most; 0: 100 ms. Above
-     *  INT64_MAX is FERRUM_ERROR_INVALID_ARGUMENT.
+    /** The longest time that an allocation waits for the callback; 0: 100 ms. A
+     *  value above INT64_MAX is FERRUM_ERROR_INVALID_ARGUMENT.
      *  @none 0 */
     uint64_t deadline_ns;
 } ferrum_reclaim_config;
@@ -77,9 +78,10 @@ FERRUM_API ferrum_status ferrum_device_reclaim_callback_add(
     ferrum_registration *registration_out);
 
 /**
- * Removes a callback. Waits for a running call of it, unless it is called from
- * inside that call; afterwards it is not called again. Two callbacks that each
- * remove the other while both run would wait for each other for ever.
+ * Removes a callback. The call waits for a running call of the callback, unless it
+ * comes from inside that callback. The library does not call the callback
+ * afterwards. Two callbacks that run and remove each other would wait for each
+ * other forever.
  *
  * @ends
  * @by-hand go the callback that runs is told

@@ -26,8 +26,8 @@ namespace ferrum {
 template <class Self> class device_calls {
   public:
     /**
-     * Whether that many bytes fit into a device, as ferrum_backend_select
-     * counts.
+     * Returns whether a number of bytes fits into a device, with the rule of
+     * ferrum_backend_select.
      */
     static result<bool> try_can_fit(detail::c_text id, std::uint64_t bytes) {
         std::uint32_t fits_out = 0;
@@ -40,8 +40,8 @@ template <class Self> class device_calls {
     }
 
     /**
-     * Opens a device. Opening one that is open gives the same handle again;
-     * each open is undone by one ferrum_device_close.
+     * Opens a device. If the device is open already, the call returns the same
+     * handle. Each call must be undone by one ferrum_device_close.
      */
     static result<Self> try_open(detail::c_text id) {
         ferrum_device device_out{};
@@ -59,7 +59,7 @@ template <class Self> class device_calls {
     }
     ferrum_device_info info() const { return try_info().value(); }
 
-    /** Waits until every stream of the device has run dry. */
+    /** Waits until no stream of the device has queued work. */
     result<done>
     try_synchronize(std::chrono::nanoseconds timeout = forever) const {
         return detail::outcome(
@@ -70,10 +70,10 @@ template <class Self> class device_calls {
     }
 
     /**
-     * Limits what this library takes from the device, all pools and managers
-     * together. 0 takes the limit away. Lowering it below what is held releases
-     * cached memory; what is live stays, and no more is taken until it fits
-     * again.
+     * Limits the memory that this library holds from the device, for all pools
+     * and managers together. 0 removes the limit. A limit below the held memory
+     * releases cached memory. Live blocks stay, and no further memory is
+     * allocated from the device until the held memory is below the limit.
      */
     result<done> try_set_limit(std::uint64_t limit_bytes) const {
         return detail::outcome(ferrum_device_set_limit(handle(), limit_bytes));
@@ -83,9 +83,10 @@ template <class Self> class device_calls {
     }
 
     /**
-     * Measures the device's copy bandwidth by timed copies between two scratch
-     * segments (at most 64 MiB each; given back at once), for some tens of
-     * milliseconds. ferrum_device_get_memory_info reports it from then on.
+     * Measures the copy bandwidth of the device by timed copies between two
+     * temporary segments of at most 64 MiB each. The call takes some tens of
+     * milliseconds and then releases the segments. From then on
+     * ferrum_device_get_memory_info reports the bandwidth.
      */
     result<double> try_measure_bandwidth() const {
         double gbps_out = 0;
@@ -95,7 +96,7 @@ template <class Self> class device_calls {
     }
     double measure_bandwidth() const { return try_measure_bandwidth().value(); }
 
-    /** Asks a device for its memory, all uses of it together. */
+    /** Queries the memory of a device, with all uses of it. */
     result<ferrum_memory_info> try_memory_info() const {
         ferrum_memory_info info_out = FERRUM_MEMORY_INFO_INIT;
         const ferrum_status status =
@@ -105,9 +106,11 @@ template <class Self> class device_calls {
     ferrum_memory_info memory_info() const { return try_memory_info().value(); }
 
     /**
-     * As ferrum_device_get_memory_info, from the books and the last reading of
-     * the device, if that is no older than max_age_ns; else the device is
-     * asked. Much quicker: no driver and no other thread is disturbed.
+     * Returns the same as ferrum_device_get_memory_info, computed from the
+     * counters and the latest reading of the device, if that reading is no
+     * older than max_age_ns. Otherwise the call reads the device again. The
+     * call is much quicker with an old reading, and does not delay other
+     * threads.
      */
     result<ferrum_memory_info>
     try_recent_memory_info(std::chrono::nanoseconds max_age) const {
@@ -121,7 +124,9 @@ template <class Self> class device_calls {
         return try_recent_memory_info(max_age).value();
     }
 
-    /** Books of a device: the sum over its pools and managers. */
+    /**
+     * Returns the counters of a device: the sum over its pools and managers.
+     */
     result<ferrum_statistics> try_statistics() const {
         ferrum_statistics statistics_out = FERRUM_STATISTICS_INIT;
         const ferrum_status status =
@@ -130,7 +135,10 @@ template <class Self> class device_calls {
     }
     ferrum_statistics statistics() const { return try_statistics().value(); }
 
-    /** Makes a stream on a device. Its thread starts with its first work. */
+    /**
+     * Creates a stream on a device. The thread of the stream starts with the
+     * first work.
+     */
     result<stream> try_create_stream() const {
         ferrum_stream stream_out{};
         const ferrum_status status =
@@ -139,7 +147,7 @@ template <class Self> class device_calls {
     }
     stream create_stream() const { return try_create_stream().value(); }
 
-    /** Gives the device's default stream. The same handle each time. */
+    /** Returns the default stream of a device: the same handle each time. */
     result<ferrum_stream> try_default_stream() const {
         ferrum_stream stream_out{};
         const ferrum_status status =

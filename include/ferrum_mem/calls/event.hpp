@@ -20,8 +20,7 @@ namespace ferrum {
 template <class Self> class event_calls {
   public:
     /**
-     * Says without waiting whether the event's point has been passed (1) or
-     * not.
+     * Returns without waiting whether the event has completed (1) or not (0).
      */
     result<bool> try_is_ready() const {
         std::uint32_t ready_out = 0;
@@ -31,7 +30,7 @@ template <class Self> class event_calls {
     }
     bool is_ready() const { return try_is_ready().value(); }
 
-    /** Waits until the event's point has been passed. */
+    /** Waits until the event has completed. */
     result<done>
     try_synchronize(std::chrono::nanoseconds timeout = forever) const {
         return detail::outcome(
@@ -42,8 +41,8 @@ template <class Self> class event_calls {
     }
 
     /**
-     * Time between two events of one device, as exact as the device tells it:
-     * CUDA does so in single precision.
+     * Returns the time between two events of one device, with the resolution of
+     * the device. CUDA measures in single precision.
      */
     result<std::chrono::nanoseconds> try_elapsed(ferrum_event end) const {
         std::int64_t elapsed_ns_out = 0;

@@ -16,24 +16,27 @@
 namespace ferrum {
 
 /**
- * Every backend with its devices, or the reason why it cannot be used here, as
- * JSON; the host comes first, then cuda, rocm, metal and opencl.
+ * Lists every backend with its devices, or with the reason why the backend
+ * cannot be used here, as JSON. The host comes first, then cuda, rocm, metal
+ * and opencl.
  */
 inline result<std::string> try_backends_json() {
     return detail::text(ferrum_backends_json);
 }
 inline std::string backends_json() { return try_backends_json().value(); }
 
-/** Asks all backends again. Callers at the same time share one asking. */
+/**
+ * Queries all backends again. Calls that run at the same time share one query.
+ */
 inline result<done> try_backends_refresh() {
     return detail::outcome(ferrum_backends_refresh());
 }
 inline void backends_refresh() { try_backends_refresh().value(); }
 
 /**
- * What ferrum_backends_json says, as text for people: a header line, a tick or
- * a cross for each backend with its devices or its error, and the backend to
- * prefer.
+ * Returns the content of ferrum_backends_json as text for people: a header
+ * line, a tick or a cross for each backend with its devices or its error, and
+ * the recommended backend.
  */
 inline result<std::string> try_backends_summary() {
     return detail::text(ferrum_backends_summary);
@@ -41,8 +44,8 @@ inline result<std::string> try_backends_summary() {
 inline std::string backends_summary() { return try_backends_summary().value(); }
 
 /**
- * The backend that FERRUM_BACKEND_AUTO tries first: the first of CUDA, ROCm,
- * Metal and OpenCL that is usable and has a device, else the CPU.
+ * Returns the backend that FERRUM_BACKEND_AUTO tries first: the first of CUDA,
+ * ROCm, Metal and OpenCL that is usable and has a device, otherwise the CPU.
  */
 inline result<ferrum_backend> try_backend_best() {
     ferrum_backend backend_out = 0;
@@ -52,9 +55,9 @@ inline result<ferrum_backend> try_backend_best() {
 inline ferrum_backend backend_best() { return try_backend_best().value(); }
 
 /**
- * Finds the first device that has room for that many bytes: free memory or,
- * where that is not known, 80 % of the capacity. It opens none. What is known
- * of vendors' devices is of the last discovery.
+ * Finds the first device that has enough room: enough free memory or, where
+ * free memory is not known, enough of 80 % of the capacity. Opens no device.
+ * The data of vendors' devices comes from the last discovery.
  */
 inline result<ferrum_backend_choice>
 try_backend_select(ferrum_backend preference, std::uint64_t required_bytes) {
@@ -68,7 +71,9 @@ inline ferrum_backend_choice backend_select(ferrum_backend preference,
     return try_backend_select(preference, required_bytes).value();
 }
 
-/** Reads what is known of this machine; works also before ferrum_init. */
+/**
+ * Reads memory and processor of this machine. Works also before ferrum_init.
+ */
 inline result<ferrum_host_info> try_host_info() {
     ferrum_host_info info_out = FERRUM_HOST_INFO_INIT;
     const ferrum_status status = ferrum_host_get_info(&info_out);
@@ -76,15 +81,15 @@ inline result<ferrum_host_info> try_host_info() {
 }
 inline ferrum_host_info host_info() { return try_host_info().value(); }
 
-/** All books as JSON, for tools. */
+/** Returns all counters as JSON, for tools. */
 inline result<std::string> try_snapshot_json() {
     return detail::text(ferrum_snapshot_json);
 }
 inline std::string snapshot_json() { return try_snapshot_json().value(); }
 
 /**
- * What is alive now or, after ferrum_shutdown, what was alive at its end, as
- * JSON.
+ * Lists what is live now as JSON, or, after ferrum_shutdown, what was live when
+ * the library stopped.
  */
 inline result<std::string> try_leak_report_json() {
     return detail::text(ferrum_leak_report_json);

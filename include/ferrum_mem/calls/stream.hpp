@@ -21,8 +21,9 @@ namespace ferrum {
 template <class Self> class stream_calls {
   public:
     /**
-     * Waits until all work that was queued before the call is done, and returns
-     * the first failure of queued work since the last time it was asked.
+     * Waits until all work that was queued before the call has completed.
+     * Returns the first failure of queued work since the last
+     * ferrum_stream_synchronize.
      */
     result<done>
     try_synchronize(std::chrono::nanoseconds timeout = forever) const {
@@ -34,8 +35,8 @@ template <class Self> class stream_calls {
     }
 
     /**
-     * Says without waiting whether all work queued so far is done (1) or not
-     * (0).
+     * Returns without waiting whether all work queued so far has completed (1)
+     * or not (0).
      */
     result<bool> try_is_ready() const {
         std::uint32_t ready_out = 0;
@@ -45,7 +46,7 @@ template <class Self> class stream_calls {
     }
     bool is_ready() const { return try_is_ready().value(); }
 
-    /** Marks the present end of the stream's queue with a new event. */
+    /** Records a new event at the present end of the stream's queue. */
     result<event> try_record_event() const {
         ferrum_event event_out{};
         const ferrum_status status = ferrum_event_record(handle(), &event_out);
@@ -54,8 +55,8 @@ template <class Self> class stream_calls {
     event record_event() const { return try_record_event().value(); }
 
     /**
-     * Makes all later work of the stream wait for the event, which may be
-     * another stream's, or another device's of the same backend.
+     * Makes all later work of the stream wait for the event. The event may
+     * belong to another stream, or to another device of the same backend.
      */
     result<done> try_wait_event(ferrum_event event) const {
         return detail::outcome(ferrum_stream_wait_event(handle(), event));

@@ -131,10 +131,10 @@ STATUSES = (
 ferrum_status = ctypes.c_int32
 # An address in a device's memory; on a host device also a pointer.
 ferrum_address = ctypes.c_uint64
-# Weight of a log message.
+# Severity of a log message.
 ferrum_log_level = ctypes.c_int32
-# A backend; as a preference also FERRUM_BACKEND_AUTO. They are in the order in which they are
-# listed and, but for the CPU, which comes last, preferred.
+# A backend. FERRUM_BACKEND_AUTO is only a preference. The numbers are in the order of the lists.
+# The order of preference is the same, except that the CPU comes last.
 ferrum_backend = ctypes.c_int32
 # Pressure levels, by the share of total_bytes that is not free.
 ferrum_pressure_level = ctypes.c_int32
@@ -176,25 +176,25 @@ ferrum_access_pattern = ctypes.c_int32
 FERRUM_VERSION_MAJOR = 0
 FERRUM_VERSION_MINOR = 1
 FERRUM_VERSION_PATCH = 0
-# Version of the binary interface: grows when something is added, once from one recorded baseline to
-# the next (docs/abi.md). A library whose ferrum_abi_version() is at least the header's can serve a
-# caller built with that header, as long as the SONAME is the same.
+# Version of the binary interface. It grows by one with the first addition after a recorded baseline
+# (docs/abi.md). A library whose ferrum_abi_version() is at least the header's can serve a program
+# that was built with that header, as long as the SONAME is the same.
 FERRUM_ABI_VERSION = 10
 # Timeout that waits without an end.
 FERRUM_WAIT_FOREVER = 0xFFFFFFFFFFFFFFFF
-# Flag of the destroy, close and shutdown calls: do it although something is in use. Whatever is in
-# use is freed as well and reported through the log; its handles die.
+# Flag of the destroy, close and shutdown calls: end the object although it is in use. The call also
+# frees everything that uses the object, and logs it. Handles of freed objects become invalid.
 FERRUM_FORCE = 1
 # Accept a host_memory_bytes above the memory of the machine.
 FERRUM_CONFIG_HOST_MEMORY_FORCED = 1
-# Ask vendors' libraries for devices in this process, not in one of their own: where the system
-# forbids to start programs. A broken driver may then end this process. FERRUM_PROBE=in_process of
-# the environment does the same.
+# Query vendor libraries for devices in this process, instead of in short-lived processes of their
+# own. Use it where the system forbids starting programs. A broken driver may then end this process.
+# FERRUM_PROBE=in_process in the environment has the same effect.
 FERRUM_CONFIG_PROBE_IN_PROCESS = 2
-# Add SA_ONSTACK to no handler of a signal; see ferrum_init. A handler without it is then the
-# program's risk. FERRUM_SIGNAL_HANDLERS=leave of the environment does the same.
+# Do not add SA_ONSTACK to signal handlers; see ferrum_init. The program then has to make sure that
+# each handler has the flag. FERRUM_SIGNAL_HANDLERS=leave in the environment has the same effect.
 FERRUM_CONFIG_LEAVE_SIGNAL_HANDLERS = 4
-# Numbers of ferrum_error_info that a failure states.
+# Flags of the numbers in ferrum_error_info that a failure states.
 FERRUM_FACT_OFFSET_BYTES = 1
 FERRUM_FACT_SIZE_BYTES = 2
 FERRUM_FACT_CAPACITY_BYTES = 4
@@ -202,13 +202,13 @@ FERRUM_FACT_PAGE_BYTES = 8
 FERRUM_FACT_REQUESTED_BYTES = 16
 FERRUM_FACT_AVAILABLE_BYTES = 32
 FERRUM_FACT_LARGEST_FREE_BYTES = 64
-# For those who work on the library.
+# Details for developers of the library.
 FERRUM_LOG_DEBUG = 0
-# What happens.
+# Normal events.
 FERRUM_LOG_INFO = 1
-# What may be wrong.
+# Possible problems.
 FERRUM_LOG_WARNING = 2
-# What is wrong.
+# Errors.
 FERRUM_LOG_ERROR = 3
 # Auto: the library chooses.
 FERRUM_BACKEND_AUTO = 0
@@ -224,11 +224,12 @@ FERRUM_BACKEND_METAL = 4
 FERRUM_BACKEND_OPENCL = 5
 # An address of the device is also a pointer of the host.
 FERRUM_CAPABILITY_HOST_ADDRESSABLE = 1
-# The device copies from others of its backend directly.
+# The device copies directly from other devices of its backend.
 FERRUM_CAPABILITY_PEER = 2
 # Virtual and elastic pools work on the device.
 FERRUM_CAPABILITY_VIRTUAL_MEMORY = 4
-# FERRUM_MEMORY_PINNED and FERRUM_MEMORY_MAPPED can be had, within the system's limits.
+# The device supports FERRUM_MEMORY_PINNED and FERRUM_MEMORY_MAPPED, within the limits of the
+# system.
 FERRUM_CAPABILITY_PINNED_MEMORY = 8
 # ferrum_manager_create_mapping() works between the device and others of its backend.
 FERRUM_CAPABILITY_LINKED_MEMORY = 16
@@ -236,10 +237,11 @@ FERRUM_CAPABILITY_LINKED_MEMORY = 16
 FERRUM_CAPABILITY_EXPORTED_PAGES = 32
 # ferrum_device_share_memory() and ferrum_event_share() work between processes.
 FERRUM_CAPABILITY_SHARED_MEMORY = 64
-# ferrum_pool_capture_begin() works: streams can be captured, and say so.
+# ferrum_pool_capture_begin() works: streams can be captured.
 FERRUM_CAPABILITY_CAPTURE = 128
-# FERRUM_MEMORY_MANAGED is memory that moves to where it is used. Without it, it is the device's own
-# on a device that is FERRUM_CAPABILITY_HOST_ADDRESSABLE, else there is none.
+# FERRUM_MEMORY_MANAGED is memory that migrates to the processor that uses it. On a device without
+# this capability, managed memory is memory of the device itself if the device is
+# FERRUM_CAPABILITY_HOST_ADDRESSABLE; otherwise it is not supported.
 FERRUM_CAPABILITY_MANAGED_MEMORY = 256
 # ferrum_manager_adopt() page-locks memory of the process.
 FERRUM_CAPABILITY_REGISTERED_MEMORY = 512

@@ -72,10 +72,10 @@ STATUSES: tuple[Status, ...]
 ferrum_status = ctypes.c_int32
 # An address in a device's memory; on a host device also a pointer.
 ferrum_address = ctypes.c_uint64
-# Weight of a log message.
+# Severity of a log message.
 ferrum_log_level = ctypes.c_int32
-# A backend; as a preference also FERRUM_BACKEND_AUTO. They are in the order in which they are
-# listed and, but for the CPU, which comes last, preferred.
+# A backend. FERRUM_BACKEND_AUTO is only a preference. The numbers are in the order of the lists.
+# The order of preference is the same, except that the CPU comes last.
 ferrum_backend = ctypes.c_int32
 # Pressure levels, by the share of total_bytes that is not free.
 ferrum_pressure_level = ctypes.c_int32
@@ -117,25 +117,25 @@ ferrum_access_pattern = ctypes.c_int32
 FERRUM_VERSION_MAJOR = 0
 FERRUM_VERSION_MINOR = 1
 FERRUM_VERSION_PATCH = 0
-# Version of the binary interface: grows when something is added, once from one recorded baseline to
-# the next (docs/abi.md). A library whose ferrum_abi_version() is at least the header's can serve a
-# caller built with that header, as long as the SONAME is the same.
+# Version of the binary interface. It grows by one with the first addition after a recorded baseline
+# (docs/abi.md). A library whose ferrum_abi_version() is at least the header's can serve a program
+# that was built with that header, as long as the SONAME is the same.
 FERRUM_ABI_VERSION = 10
 # Timeout that waits without an end.
 FERRUM_WAIT_FOREVER = 0xFFFFFFFFFFFFFFFF
-# Flag of the destroy, close and shutdown calls: do it although something is in use. Whatever is in
-# use is freed as well and reported through the log; its handles die.
+# Flag of the destroy, close and shutdown calls: end the object although it is in use. The call also
+# frees everything that uses the object, and logs it. Handles of freed objects become invalid.
 FERRUM_FORCE = 1
 # Accept a host_memory_bytes above the memory of the machine.
 FERRUM_CONFIG_HOST_MEMORY_FORCED = 1
-# Ask vendors' libraries for devices in this process, not in one of their own: where the system
-# forbids to start programs. A broken driver may then end this process. FERRUM_PROBE=in_process of
-# the environment does the same.
+# Query vendor libraries for devices in this process, instead of in short-lived processes of their
+# own. Use it where the system forbids starting programs. A broken driver may then end this process.
+# FERRUM_PROBE=in_process in the environment has the same effect.
 FERRUM_CONFIG_PROBE_IN_PROCESS = 2
-# Add SA_ONSTACK to no handler of a signal; see ferrum_init. A handler without it is then the
-# program's risk. FERRUM_SIGNAL_HANDLERS=leave of the environment does the same.
+# Do not add SA_ONSTACK to signal handlers; see ferrum_init. The program then has to make sure that
+# each handler has the flag. FERRUM_SIGNAL_HANDLERS=leave in the environment has the same effect.
 FERRUM_CONFIG_LEAVE_SIGNAL_HANDLERS = 4
-# Numbers of ferrum_error_info that a failure states.
+# Flags of the numbers in ferrum_error_info that a failure states.
 FERRUM_FACT_OFFSET_BYTES = 1
 FERRUM_FACT_SIZE_BYTES = 2
 FERRUM_FACT_CAPACITY_BYTES = 4
@@ -143,13 +143,13 @@ FERRUM_FACT_PAGE_BYTES = 8
 FERRUM_FACT_REQUESTED_BYTES = 16
 FERRUM_FACT_AVAILABLE_BYTES = 32
 FERRUM_FACT_LARGEST_FREE_BYTES = 64
-# For those who work on the library.
+# Details for developers of the library.
 FERRUM_LOG_DEBUG = 0
-# What happens.
+# Normal events.
 FERRUM_LOG_INFO = 1
-# What may be wrong.
+# Possible problems.
 FERRUM_LOG_WARNING = 2
-# What is wrong.
+# Errors.
 FERRUM_LOG_ERROR = 3
 # Auto: the library chooses.
 FERRUM_BACKEND_AUTO = 0
@@ -165,11 +165,12 @@ FERRUM_BACKEND_METAL = 4
 FERRUM_BACKEND_OPENCL = 5
 # An address of the device is also a pointer of the host.
 FERRUM_CAPABILITY_HOST_ADDRESSABLE = 1
-# The device copies from others of its backend directly.
+# The device copies directly from other devices of its backend.
 FERRUM_CAPABILITY_PEER = 2
 # Virtual and elastic pools work on the device.
 FERRUM_CAPABILITY_VIRTUAL_MEMORY = 4
-# FERRUM_MEMORY_PINNED and FERRUM_MEMORY_MAPPED can be had, within the system's limits.
+# The device supports FERRUM_MEMORY_PINNED and FERRUM_MEMORY_MAPPED, within the limits of the
+# system.
 FERRUM_CAPABILITY_PINNED_MEMORY = 8
 # ferrum_manager_create_mapping() works between the device and others of its backend.
 FERRUM_CAPABILITY_LINKED_MEMORY = 16
@@ -177,10 +178,11 @@ FERRUM_CAPABILITY_LINKED_MEMORY = 16
 FERRUM_CAPABILITY_EXPORTED_PAGES = 32
 # ferrum_device_share_memory() and ferrum_event_share() work between processes.
 FERRUM_CAPABILITY_SHARED_MEMORY = 64
-# ferrum_pool_capture_begin() works: streams can be captured, and say so.
+# ferrum_pool_capture_begin() works: streams can be captured.
 FERRUM_CAPABILITY_CAPTURE = 128
-# FERRUM_MEMORY_MANAGED is memory that moves to where it is used. Without it, it is the device's own
-# on a device that is FERRUM_CAPABILITY_HOST_ADDRESSABLE, else there is none.
+# FERRUM_MEMORY_MANAGED is memory that migrates to the processor that uses it. On a device without
+# this capability, managed memory is memory of the device itself if the device is
+# FERRUM_CAPABILITY_HOST_ADDRESSABLE; otherwise it is not supported.
 FERRUM_CAPABILITY_MANAGED_MEMORY = 256
 # ferrum_manager_adopt() page-locks memory of the process.
 FERRUM_CAPABILITY_REGISTERED_MEMORY = 512
@@ -459,7 +461,7 @@ class ferrum_pool(ctypes.Structure):
     id: int
 
 class ferrum_vpool(ctypes.Structure):
-    """A virtual pool: address space, and memory behind it by offset."""
+    """A virtual pool: reserved address space, with memory behind parts of it."""
 
     # 0 is no virtual pool
     id: int
@@ -492,11 +494,12 @@ class ferrum_config(ctypes.Structure):
     """Settings of the library for ferrum_init."""
 
     struct_size: int
-    # Host devices cpu:0, cpu:1, ... (1 to 64), sharing the capacity equally; 0: FERRUM_HOST_DEVICES
-    # of the environment, or 1.
+    # Number of host devices cpu:0, cpu:1, ... (1 to 64), which share the capacity equally; 0:
+    # FERRUM_HOST_DEVICES of the environment, or 1.
     host_devices: int
-    # Capacity of all host devices together; 0: FERRUM_HOST_MEMORY of the environment, or what the
-    # process may really use: the memory of the machine or of its control group, whichever is less.
+    # Capacity of all host devices together; 0: FERRUM_HOST_MEMORY of the environment, or the memory
+    # that the process may use. That is the memory of the machine or of its control group, whichever
+    # is less.
     host_memory_bytes: int
     # FERRUM_CONFIG_* flags.
     flags: int
@@ -506,38 +509,40 @@ class ferrum_config(ctypes.Structure):
         """A struct with the values of FERRUM_CONFIG_INIT."""
 
 class ferrum_error_info(ctypes.Structure):
-    """Detail of a failure, as ferrum_last_error copies it out."""
+    """Detail of a failure, which ferrum_last_error copies out."""
 
     struct_size: int
     # Status that the failing call returned.
     status: int
-    # Number that the vendor's runtime or the system gave, or 0.
+    # Error number of the vendor's runtime or of the system, or 0.
     native_code: int
     # Public name of the function that failed.
     function: bytes
     # Operation inside the library, for example "pool.alloc".
     operation: bytes
-    # Device concerned, for example "cpu:0", or empty.
+    # Device of the failing call, for example "cpu:0", or empty.
     device: bytes
-    # What was wrong, with the argument and its value. Cut off at a character's end if it is longer.
+    # What was wrong, with the name and the value of the argument. A longer text is cut at the end
+    # of a character.
     message: bytes
-    # FERRUM_FACT_* flags of the numbers below that the failure states; the others are 0. Of virtual
-    # and elastic pools, INVALID_OFFSET states offset, size and capacity; ALREADY_MAPPED and
-    # NOT_MAPPED state offset and size of the first page that is, or is not, mapped;
-    # INVALID_PAGE_SIZE the page size that was asked for; OUT_OF_PHYSICAL_MEMORY what was requested
-    # and what is available; OUT_OF_VIRTUAL_MEMORY what was requested and, where it is known, the
-    # capacity and the largest free run. OUT_OF_MEMORY states what was requested, and either what
-    # was free, or could still be had, and the largest free run, or the capacity that the request is
-    # above.
+    # FERRUM_FACT_* flags of the numbers below that the failure states; the other numbers are 0. For
+    # virtual and elastic pools, INVALID_OFFSET states offset, size and capacity. ALREADY_MAPPED and
+    # NOT_MAPPED state offset and size of the first page that is, or is not, mapped.
+    # INVALID_PAGE_SIZE states the rejected page size. OUT_OF_PHYSICAL_MEMORY states the requested
+    # and the available size. OUT_OF_VIRTUAL_MEMORY states the requested size and, where they are
+    # known, the capacity and the largest free run. OUT_OF_MEMORY states the requested size; besides
+    # that, either the available size and the largest free run, or the capacity that is smaller than
+    # the request.
     facts: int
     reserved: int
     offset_bytes: int
     size_bytes: int
-    # The most that there could be.
+    # The largest possible size.
     capacity_bytes: int
     page_bytes: int
     requested_bytes: int
-    # Of a pool: free in it, and what it could still have from the device, in however many pieces.
+    # For a pool: the free bytes in the pool and the bytes that the pool could still get from the
+    # device, in however many pieces.
     available_bytes: int
     largest_free_bytes: int
     # Model of an elastic pool that the failure is about, or empty.
@@ -547,7 +552,7 @@ class ferrum_error_info(ctypes.Structure):
         """A struct with the values of FERRUM_ERROR_INFO_INIT."""
 
 class ferrum_backend_choice(ctypes.Structure):
-    """A device that was chosen."""
+    """The chosen device."""
 
     struct_size: int
     # Backend of the device.
@@ -557,27 +562,27 @@ class ferrum_backend_choice(ctypes.Structure):
     reserved: int
     # Capacity of the device; 0 means unknown.
     total_bytes: int
-    # What was free when it was looked at; 0 if not known.
+    # Free bytes when the device was queried; 0 if not known.
     free_bytes: int
     # For example "cuda:0".
     id: bytes
-    # What was looked at, the chosen one last: lines of "id: why not". Cut off at a character's end
-    # if it is longer.
+    # The devices that were considered, the chosen one last: lines of "id: reason". A longer text is
+    # cut at the end of a character.
     tried: bytes
     @classmethod
     def init(cls) -> ferrum_backend_choice:
         """A struct with the values of FERRUM_BACKEND_CHOICE_INIT."""
 
 class ferrum_host_info(ctypes.Structure):
-    """What is known of this machine."""
+    """Memory and processor of this machine."""
 
     struct_size: int
     # 1 if available_bytes is known, else 0.
     available_known: int
-    # Memory that this process may use: the machine's or its control group's, whichever is less; 0
-    # means unknown.
+    # Memory that this process may use: the memory of the machine or of its control group, whichever
+    # is less; 0 means unknown.
     total_bytes: int
-    # What of it can still be touched.
+    # The part of total_bytes that can still be used.
     available_bytes: int
     # Model of the processor, or "Unknown CPU".
     cpu_name: bytes
@@ -595,9 +600,9 @@ class ferrum_device_info(ctypes.Structure):
     capabilities: int
     # Capacity; 0 means unknown.
     total_bytes: int
-    # Segments taken from the device are multiples of this.
+    # The size of every segment is a multiple of this.
     granularity_bytes: int
-    # Every segment's address is a multiple of this.
+    # The address of every segment is a multiple of this.
     alignment_bytes: int
     # For example "cpu:0".
     id: bytes
@@ -639,10 +644,10 @@ class ferrum_memory_info(ctypes.Structure):
     bandwidth_known: int
     # Copy bandwidth in 10^9 bytes per second.
     bandwidth_gbps: float
-    # How long ago the device was asked; 0: just now. What this library has taken and given back
-    # since is reckoned in.
+    # Age of the latest reading of the device; 0: it was read just now. The numbers include what
+    # this library has allocated and released since that reading.
     reading_age_ns: int
-    # Longest run that can be handed out as things are: of what is cached, or of what is free in the
+    # Longest run that can be allocated now: from cached memory, or from the free memory of the
     # device as far as the limit allows.
     largest_free_bytes: int
     # The limit of the device; 0: none.
@@ -657,45 +662,46 @@ class ferrum_memory_info(ctypes.Structure):
         """A struct with the values of FERRUM_MEMORY_INFO_INIT."""
 
 class ferrum_gauge(ctypes.Structure):
-    """A number of the books with the highest value that it had."""
+    """A counter with its peak."""
 
     # The value now.
     current: int
-    # The highest value that it had.
+    # The highest value so far.
     peak: int
 
 class ferrum_statistics(ctypes.Structure):
-    """Books of a device, a pool or a manager. Bytes but for the counts. reserved = active +
-    cached + unusable in every record.
+    """Counters of a device, a pool or a manager. All are bytes except for the counts. In every
+    record reserved = active + cached + unusable.
     """
 
     struct_size: int
     reserved_field: int
-    # Asked for by the live blocks.
+    # Bytes that callers requested for the live blocks.
     requested: ferrum_gauge
-    # Live blocks after rounding.
+    # Bytes of the live blocks, with rounding.
     allocated: ferrum_gauge
-    # Live, or freed and still in use by queued work.
+    # Bytes of the live blocks, and of freed blocks that queued work may still use.
     active: ferrum_gauge
-    # Held and ready to be handed out.
+    # Free bytes that the pool holds and can allocate.
     cached: ferrum_gauge
-    # Held, but too small or badly placed to be handed out.
+    # Free bytes that the pool holds and cannot allocate now: the runs are too short or at the wrong
+    # place.
     unusable: ferrum_gauge
-    # Had from the driver.
+    # Bytes that the pool holds from the driver.
     reserved: ferrum_gauge
-    # Live blocks, as a count.
+    # Number of live blocks.
     live_blocks: ferrum_gauge
-    # Segments had from the driver, as a count.
+    # Number of segments from the driver.
     segments: ferrum_gauge
-    # Successful allocations so far, as a count.
+    # Number of successful allocations so far.
     allocations: int
-    # Frees so far, as a count.
+    # Number of frees so far.
     frees: int
-    # Allocations that ran out of memory, as a count.
+    # Number of allocations that failed for lack of memory.
     failures: int
     # Longest free run.
     largest_free_bytes: int
-    # The part of cached that waits in thread caches.
+    # The part of cached that is in thread caches.
     thread_cached_bytes: int
     @classmethod
     def init(cls) -> ferrum_statistics:
@@ -1056,10 +1062,11 @@ class ferrum_reclaim_config(ctypes.Structure):
     """Settings of a reclaim callback."""
 
     struct_size: int
-    # Lower ones are asked first; equal ones in the order of registration.
+    # Callbacks with a lower number are called first; those with equal numbers in the order of
+    # registration.
     priority: int
-    # How long an allocation waits for the callback at most; 0: 100 ms. Above INT64_MAX is
-    # FERRUM_ERROR_INVALID_ARGUMENT.
+    # The longest time that an allocation waits for the callback; 0: 100 ms. A value above INT64_MAX
+    # is FERRUM_ERROR_INVALID_ARGUMENT.
     deadline_ns: int
     @classmethod
     def init(cls) -> ferrum_reclaim_config:
@@ -2100,24 +2107,26 @@ class ferrum_shared_event(ctypes.Structure):
     def init(cls) -> ferrum_shared_event:
         """A struct with the values of FERRUM_SHARED_EVENT_INIT."""
 
-# Receives log messages. Runs on a thread of the library, one call at a time, with no lock held; it
-# may call the library but ferrum_shutdown. The message is valid during the call only.
+# Receives log messages. Runs on a thread of the library, one call at a time, with no lock held. It
+# may call every function of the library except ferrum_shutdown. The message is valid during the
+# call only.
 ferrum_log_fn = ctypes.CFUNCTYPE(None, ferrum_log_level, ctypes.c_char_p, ctypes.c_void_p)
-# Work of the caller in a stream. Runs on a thread of the library, in the stream's order, with no
-# lock held. It may call the library, but no function that may wait for a stream: synchronize, copy
-# (also ferrum_memory_copy_async, which waits for its turn), read, write, map, unmap, defragment,
-# measure, destroy and close answer FERRUM_ERROR_INVALID_STATE there, as does ferrum_shutdown. An
-# allocation there does not wait for memory.
+# A function of the caller that runs as work of a stream. Runs on a thread of the library, in the
+# order of the stream, with no lock held. It may call the library, except for functions that may
+# wait for a stream: synchronize, copy (also ferrum_memory_copy_async, which waits for a transfer
+# slot), read, write, map, unmap, defragment, measure, destroy, close and ferrum_shutdown return
+# FERRUM_ERROR_INVALID_STATE in it. An allocation in it does not wait for memory.
 ferrum_host_fn = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-# Hears of a change of the pressure level. Runs on a thread of the library, one call at a time, with
-# no lock held; it may call the library but ferrum_shutdown. A level is left downwards only once the
-# use is 1 % of the device below its bound, so that it cannot flap.
+# Called when the pressure level changes. Runs on a thread of the library, one call at a time, with
+# no lock held. It may call every function of the library except ferrum_shutdown. The level falls
+# only when the use is 1 % of the device below the bound of the level, so that the level does not
+# change back and forth.
 ferrum_pressure_fn = ctypes.CFUNCTYPE(None, ferrum_device, ferrum_pressure_level, ctypes.c_void_p)
-# Asked to free memory when an allocation would otherwise fail. Runs on a thread of the library,
-# with no lock held; it may free and trim through the library; an allocation inside it fails instead
-# of asking again.
+# Called to free memory when an allocation would otherwise fail. Runs on a thread of the library,
+# with no lock held. It may free and trim memory through the library. An allocation inside the
+# callback fails without another reclaim call.
 #
-# @return bytes that were freed, 0 if none.
+# @return number of freed bytes, 0 if none.
 ferrum_reclaim_fn = ctypes.CFUNCTYPE(
     ctypes.c_uint64, ferrum_device, ctypes.c_uint64, ctypes.c_void_p
 )
@@ -2169,122 +2178,130 @@ class Functions:
     Raises AttributeError, which names it, if the library lacks one.
     """
 
-    # () Version of the binary interface of the loaded library.
+    # () Returns the version of the binary interface of the loaded library.
     ferrum_abi_version: Callable[..., int]
-    # () Version of the loaded library as text, for example "0.1.0". The text is constant and lives
-    # as long as the process. Works at any time; never fails.
+    # () Returns the version of the loaded library as text, for example "0.1.0". The text is
+    # constant and stays valid until the process ends. Works at any time. Never fails.
     ferrum_version_string: Callable[..., bytes | None]
-    # (status) Name of a status code, for example "FERRUM_ERROR_BUSY"; "FERRUM_ERROR_UNKNOWN" for a
-    # number that is none. The text is constant. Works at any time.
-    ferrum_status_name: Callable[..., bytes | None]
-    # (status) What a status code means, in a few words of English. The text is constant. Works at
+    # (status) Returns the name of a status code, for example "FERRUM_ERROR_BUSY", or
+    # "FERRUM_ERROR_UNKNOWN" for a number that is not a status code. The text is constant. Works at
     # any time.
+    ferrum_status_name: Callable[..., bytes | None]
+    # (status) Returns the meaning of a status code in a few English words. The text is constant.
+    # Works at any time.
     ferrum_status_text: Callable[..., bytes | None]
-    # (config) Starts the library, or joins it when it runs already: each successful call is undone
-    # by one ferrum_shutdown.
+    # (config) Starts the library. If the library runs already, the call joins it. Each successful
+    # call must be undone by one ferrum_shutdown.
     ferrum_init: Callable[..., int]
-    # (flags) Undoes one ferrum_init; the last one stops the library, its threads and its streams
-    # and gives all memory back. It waits for callbacks that still run, also for those that have
-    # removed themselves: what they use may be freed afterwards.
+    # (flags) Undoes one ferrum_init. The last call stops the library, its threads and its streams,
+    # and releases all memory. It waits for running callbacks, also for those that removed
+    # themselves; afterwards the program may free what its callbacks use.
     ferrum_shutdown: Callable[..., int]
-    # (error_out) Copies out the detail of the calling thread's latest failure, which stays until
-    # the thread's next failing call. Works at any time.
+    # (error_out) Copies out the detail of the latest failure on the calling thread. The detail
+    # stays until the next failing call of this thread. Works at any time.
     ferrum_last_error: Callable[..., int]
-    # (minimum_level, callback, user_data) Sets the receiver of log messages; without one, messages
-    # go nowhere, or to stderr if the environment has FERRUM_LOG=debug|info|warning|error, or from
-    # warnings on if it has FERRUM_DEBUG.
+    # (minimum_level, callback, user_data) Sets the receiver of log messages. Without a receiver,
+    # the library writes messages to stderr if the environment has
+    # FERRUM_LOG=debug|info|warning|error, or FERRUM_DEBUG (then from warnings on); otherwise it
+    # drops them.
     ferrum_log_set_callback: Callable[..., int]
-    # (buffer, capacity, length_out) Every backend with its devices, or the reason why it cannot be
-    # used here, as JSON; the host comes first, then cuda, rocm, metal and opencl:
+    # (buffer, capacity, length_out) Lists every backend with its devices, or with the reason why
+    # the backend cannot be used here, as JSON. The host comes first, then cuda, rocm, metal and
+    # opencl:
     ferrum_backends_json: Callable[..., int]
-    # () Asks all backends again. Callers at the same time share one asking.
+    # () Queries all backends again. Calls that run at the same time share one query.
     ferrum_backends_refresh: Callable[..., int]
-    # (buffer, capacity, length_out) What ferrum_backends_json says, as text for people: a header
-    # line, a tick or a cross for each backend with its devices or its error, and the backend to
-    # prefer.
+    # (buffer, capacity, length_out) Returns the content of ferrum_backends_json as text for people:
+    # a header line, a tick or a cross for each backend with its devices or its error, and the
+    # recommended backend.
     ferrum_backends_summary: Callable[..., int]
-    # (backend) Name of a backend as in device ids, for example "cuda"; "auto" for
-    # FERRUM_BACKEND_AUTO, "" for a number that is none. The text is constant. Works at any time;
-    # never fails.
+    # (backend) Returns the name of a backend as in device ids, for example "cuda"; "auto" for
+    # FERRUM_BACKEND_AUTO; "" for a number that is not a backend. The text is constant. Works at any
+    # time. Never fails.
     ferrum_backend_name: Callable[..., bytes | None]
-    # (backend) Name of a backend for people, for example "ROCm"; otherwise as ferrum_backend_name.
+    # (backend) Returns the name of a backend for people, for example "ROCm". Otherwise the same as
+    # ferrum_backend_name.
     ferrum_backend_display_name: Callable[..., bytes | None]
-    # (backend_out) The backend that FERRUM_BACKEND_AUTO tries first: the first of CUDA, ROCm, Metal
-    # and OpenCL that is usable and has a device, else the CPU.
+    # (backend_out) Returns the backend that FERRUM_BACKEND_AUTO tries first: the first of CUDA,
+    # ROCm, Metal and OpenCL that is usable and has a device, otherwise the CPU.
     ferrum_backend_best: Callable[..., int]
-    # (preference, required_bytes, choice_out) Finds the first device that has room for that many
-    # bytes: free memory or, where that is not known, 80 % of the capacity. It opens none. What is
-    # known of vendors' devices is of the last discovery.
+    # (preference, required_bytes, choice_out) Finds the first device that has enough room: enough
+    # free memory or, where free memory is not known, enough of 80 % of the capacity. Opens no
+    # device. The data of vendors' devices comes from the last discovery.
     ferrum_backend_select: Callable[..., int]
-    # (preference, required_bytes, device_out, choice_out) Opens the first device that has room, by
-    # what ferrum_backend_select looks at and by what the device itself says once it is open; one
-    # that cannot be opened or has too little is passed over. There is no choice without that check.
-    # The device is closed by ferrum_device_close.
+    # (preference, required_bytes, device_out, choice_out) Opens the first device that has enough
+    # room. The call first considers the same data as ferrum_backend_select. It then opens the
+    # device and checks the memory that the device itself reports. It skips a device that cannot be
+    # opened or has too little memory. The device must be closed by ferrum_device_close.
     ferrum_backend_open: Callable[..., int]
-    # (id, bytes, fits_out) Whether that many bytes fit into a device, as ferrum_backend_select
-    # counts.
+    # (id, bytes, fits_out) Returns whether a number of bytes fits into a device, with the rule of
+    # ferrum_backend_select.
     ferrum_device_can_fit: Callable[..., int]
-    # (info_out) Reads what is known of this machine; works also before ferrum_init.
+    # (info_out) Reads memory and processor of this machine. Works also before ferrum_init.
     ferrum_host_get_info: Callable[..., int]
-    # (id, device_out) Opens a device. Opening one that is open gives the same handle again; each
-    # open is undone by one ferrum_device_close.
+    # (id, device_out) Opens a device. If the device is open already, the call returns the same
+    # handle. Each call must be undone by one ferrum_device_close.
     ferrum_device_open: Callable[..., int]
-    # (device, flags) Undoes one ferrum_device_open; the last one closes the device, and waits for
-    # callbacks of it that have removed themselves and still run, unless it is called from inside a
+    # (device, flags) Undoes one ferrum_device_open. The last call closes the device. It waits for
+    # running callbacks of the device that removed themselves, unless it is called from inside a
     # callback.
     ferrum_device_close: Callable[..., int]
     # (device, info_out) Describes an open device.
     ferrum_device_get_info: Callable[..., int]
-    # (device, timeout_ns) Waits until every stream of the device has run dry.
+    # (device, timeout_ns) Waits until no stream of the device has queued work.
     ferrum_device_synchronize: Callable[..., int]
-    # (device, limit_bytes) Limits what this library takes from the device, all pools and managers
-    # together. 0 takes the limit away. Lowering it below what is held releases cached memory; what
-    # is live stays, and no more is taken until it fits again.
+    # (device, limit_bytes) Limits the memory that this library holds from the device, for all pools
+    # and managers together. 0 removes the limit. A limit below the held memory releases cached
+    # memory. Live blocks stay, and no further memory is allocated from the device until the held
+    # memory is below the limit.
     ferrum_device_set_limit: Callable[..., int]
-    # (device, gbps_out) Measures the device's copy bandwidth by timed copies between two scratch
-    # segments (at most 64 MiB each; given back at once), for some tens of milliseconds.
-    # ferrum_device_get_memory_info reports it from then on.
+    # (device, gbps_out) Measures the copy bandwidth of the device by timed copies between two
+    # temporary segments of at most 64 MiB each. The call takes some tens of milliseconds and then
+    # releases the segments. From then on ferrum_device_get_memory_info reports the bandwidth.
     ferrum_device_measure_bandwidth: Callable[..., int]
-    # (device, info_out) Asks a device for its memory, all uses of it together.
+    # (device, info_out) Queries the memory of a device, with all uses of it.
     ferrum_device_get_memory_info: Callable[..., int]
-    # (device, max_age_ns, info_out) As ferrum_device_get_memory_info, from the books and the last
-    # reading of the device, if that is no older than max_age_ns; else the device is asked. Much
-    # quicker: no driver and no other thread is disturbed.
+    # (device, max_age_ns, info_out) Returns the same as ferrum_device_get_memory_info, computed
+    # from the counters and the latest reading of the device, if that reading is no older than
+    # max_age_ns. Otherwise the call reads the device again. The call is much quicker with an old
+    # reading, and does not delay other threads.
     ferrum_device_get_recent_memory_info: Callable[..., int]
-    # (device, statistics_out) Books of a device: the sum over its pools and managers.
+    # (device, statistics_out) Returns the counters of a device: the sum over its pools and
+    # managers.
     ferrum_device_get_statistics: Callable[..., int]
-    # (buffer, capacity, length_out) All books as JSON, for tools:
+    # (buffer, capacity, length_out) Returns all counters as JSON, for tools:
     ferrum_snapshot_json: Callable[..., int]
-    # (buffer, capacity, length_out) What is alive now or, after ferrum_shutdown, what was alive at
-    # its end, as JSON:
+    # (buffer, capacity, length_out) Lists what is live now as JSON, or, after ferrum_shutdown, what
+    # was live when the library stopped:
     ferrum_leak_report_json: Callable[..., int]
-    # (device, stream_out) Makes a stream on a device. Its thread starts with its first work.
+    # (device, stream_out) Creates a stream on a device. The thread of the stream starts with the
+    # first work.
     ferrum_stream_create: Callable[..., int]
     # (stream, flags) Destroys a stream.
     ferrum_stream_destroy: Callable[..., int]
-    # (device, stream_out) Gives the device's default stream. The same handle each time.
+    # (device, stream_out) Returns the default stream of a device: the same handle each time.
     ferrum_stream_default: Callable[..., int]
-    # (stream, timeout_ns) Waits until all work that was queued before the call is done, and returns
-    # the first failure of queued work since the last time it was asked.
+    # (stream, timeout_ns) Waits until all work that was queued before the call has completed.
+    # Returns the first failure of queued work since the last ferrum_stream_synchronize.
     ferrum_stream_synchronize: Callable[..., int]
-    # (stream, ready_out) Says without waiting whether all work queued so far is done (1) or not
-    # (0).
+    # (stream, ready_out) Returns without waiting whether all work queued so far has completed (1)
+    # or not (0).
     ferrum_stream_is_ready: Callable[..., int]
     # (stream, function, user_data) Queues a call of the caller's function on a stream.
     ferrum_stream_host_function: Callable[..., int]
-    # (stream, event_out) Marks the present end of the stream's queue with a new event.
+    # (stream, event_out) Records a new event at the present end of the stream's queue.
     ferrum_event_record: Callable[..., int]
-    # (event) Forgets an event. Streams that wait for it still do.
+    # (event) Destroys an event. Streams that wait for the event go on waiting.
     ferrum_event_destroy: Callable[..., int]
-    # (event, ready_out) Says without waiting whether the event's point has been passed (1) or not.
+    # (event, ready_out) Returns without waiting whether the event has completed (1) or not (0).
     ferrum_event_is_ready: Callable[..., int]
-    # (event, timeout_ns) Waits until the event's point has been passed.
+    # (event, timeout_ns) Waits until the event has completed.
     ferrum_event_synchronize: Callable[..., int]
-    # (start, end, elapsed_ns_out) Time between two events of one device, as exact as the device
-    # tells it: CUDA does so in single precision.
+    # (start, end, elapsed_ns_out) Returns the time between two events of one device, with the
+    # resolution of the device. CUDA measures in single precision.
     ferrum_event_elapsed: Callable[..., int]
-    # (stream, event) Makes all later work of the stream wait for the event, which may be another
-    # stream's, or another device's of the same backend.
+    # (stream, event) Makes all later work of the stream wait for the event. The event may belong to
+    # another stream, or to another device of the same backend.
     ferrum_stream_wait_event: Callable[..., int]
     # (device, config, pool_out) Makes a pool on a device.
     ferrum_pool_create: Callable[..., int]
@@ -2421,15 +2438,15 @@ class Functions:
     # free is given back in any case. A second call for a manager waits for the first, within its
     # time.
     ferrum_manager_defragment_within: Callable[..., int]
-    # (device, callback, user_data, registration_out) Registers a pressure callback on a device;
-    # each registration hears of every change from then on.
+    # (device, callback, user_data, registration_out) Registers a pressure callback on a device.
+    # Each registration receives every change from then on.
     ferrum_device_pressure_callback_add: Callable[..., int]
     # (device, config, callback, user_data, registration_out) Registers a reclaim callback on a
     # device.
     ferrum_device_reclaim_callback_add: Callable[..., int]
-    # (registration) Removes a callback. Waits for a running call of it, unless it is called from
-    # inside that call; afterwards it is not called again. Two callbacks that each remove the other
-    # while both run would wait for each other for ever.
+    # (registration) Removes a callback. The call waits for a running call of the callback, unless
+    # it comes from inside that callback. The library does not call the callback afterwards. Two
+    # callbacks that run and remove each other would wait for each other forever.
     ferrum_registration_remove: Callable[..., int]
     # (device, sizes_out) Asks a device for its page sizes.
     ferrum_device_get_page_sizes: Callable[..., int]

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
         CompactReport,
         ElasticPoolInfo,
         FallbackStats,
-        MemoryInfo,
         MonitorPressure,
         PoolConfig,
         PoolInfo,
@@ -33,7 +32,7 @@ class DeviceCalls(Resource):
     """What Device inherits."""
 
     def synchronize(self, timeout_s: float | None = None) -> None:
-        """Waits until every stream of the device has run dry.
+        """Waits until no stream of the device has queued work.
 
         In the main thread a long wait is done in slices, so that Ctrl-C ends it.
 
@@ -41,22 +40,22 @@ class DeviceCalls(Resource):
             timeout_s: seconds; None waits without an end, 0 only asks.
 
         Raises:
-            TimeoutError: when it takes longer.
-            InvalidStateError: when streams are capturing, which cannot be waited for, and the
-                others have run dry.
+            TimeoutError: when the work takes longer.
+            InvalidStateError: when the work of all other streams has completed and some streams
+                are capturing. A capturing stream cannot be waited for.
         """
         handle, function = self._handle, _native.functions().ferrum_device_synchronize
         wait(lambda timeout_ns: function(handle, timeout_ns), timeout_s)
 
     def set_limit(self, limit_bytes: int | None) -> None:
-        """Limits what this library takes from the device, all pools and managers together. None
-        takes the limit away. Lowering it below what is held releases cached memory; what is live
-        stays, and no more is taken until it fits again.
+        """Limits the memory that this library holds from the device, for all pools and managers
+        together. None removes the limit. A limit below the held memory releases cached memory.
+        Live blocks stay, and no further memory is allocated from the device until the held
+        memory is below the limit.
 
-        Where the limit is below the capacity it is the total of MemoryInfo, which utilization
-        and pressure levels are computed from, and of all that goes by it: pressure callbacks,
-        monitors, placement, gc_threshold and gpu_memory_fraction. Pressure callbacks hear of a
-        level that a new limit leads to.
+        A limit below the capacity is the total of MemoryInfo. Utilization, pressure levels,
+        pressure callbacks, monitors, placement, gc_threshold and gpu_memory_fraction are
+        computed from it. If a new limit changes the level, pressure callbacks are called.
         """
         _native.check(
             _native.functions().ferrum_device_set_limit(
@@ -65,12 +64,12 @@ class DeviceCalls(Resource):
         )
 
     def measure_bandwidth(self) -> float:
-        """Measures the device's copy bandwidth by timed copies between two scratch segments (at
-        most 64 MiB each; given back at once), for some tens of milliseconds.
-        Device.memory_info() reports it from then on.
+        """Measures the copy bandwidth of the device by timed copies between two temporary segments
+        of at most 64 MiB each. The call takes some tens of milliseconds and then releases the
+        segments. From then on Device.memory_info() reports the bandwidth.
 
         Returns:
-            10^9 bytes copied per second.
+            10^9 copied bytes per second.
         """
         raw = ctypes.c_double()
         _native.check(
@@ -79,7 +78,7 @@ class DeviceCalls(Resource):
         return raw.value
 
     def statistics(self) -> Statistics:
-        """Books of a device: the sum over its pools and managers."""
+        """Returns the counters of a device: the sum over its pools and managers."""
         from ._records import Statistics
 
         raw = _abi.ferrum_statistics.init()
@@ -108,14 +107,14 @@ class StreamCalls(Resource):
     """What Stream inherits."""
 
     def is_ready(self) -> bool:
-        """Says without waiting whether all work queued so far is done or not."""
+        """Returns without waiting whether all work queued so far has completed or not (0)."""
         raw = ctypes.c_uint32()
         _native.check(_native.functions().ferrum_stream_is_ready(self._handle, ctypes.byref(raw)))
         return bool(raw.value)
 
     def wait_event(self, event: Event) -> None:
-        """Makes all later work of the stream wait for the event, which may be another stream's, or
-        another device's of the same backend.
+        """Makes all later work of the stream wait for the event. The event may belong to another
+        stream, or to another device of the same backend.
 
         Raises:
             UnsupportedError: for an event of another backend.
@@ -127,13 +126,13 @@ class EventCalls(Resource):
     """What Event inherits."""
 
     def is_ready(self) -> bool:
-        """Says without waiting whether the event's point has been passed or not."""
+        """Returns without waiting whether the event has completed or not."""
         raw = ctypes.c_uint32()
         _native.check(_native.functions().ferrum_event_is_ready(self._handle, ctypes.byref(raw)))
         return bool(raw.value)
 
     def synchronize(self, timeout_s: float | None = None) -> None:
-        """Waits until the event's point has been passed.
+        """Waits until the event has completed.
 
         In the main thread a long wait is done in slices, so that Ctrl-C ends it.
 
@@ -141,7 +140,7 @@ class EventCalls(Resource):
             timeout_s: seconds; None waits without an end, 0 only asks.
 
         Raises:
-            TimeoutError: when it takes longer.
+            TimeoutError: when the event takes longer.
         """
         handle, function = self._handle, _native.functions().ferrum_event_synchronize
         wait(lambda timeout_ns: function(handle, timeout_ns), timeout_s)

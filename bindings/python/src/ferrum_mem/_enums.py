@@ -9,13 +9,13 @@ from . import _abi
 
 
 class LogLevel(enum.IntEnum):
-    """Weight of a log message.
+    """Severity of a log message.
 
     Attributes:
-        DEBUG: for those who work on the library.
-        INFO: what happens.
-        WARNING: what may be wrong.
-        ERROR: what is wrong.
+        DEBUG: details for developers of the library.
+        INFO: normal events.
+        WARNING: possible problems.
+        ERROR: Errors.
     """
 
     DEBUG = _abi.FERRUM_LOG_DEBUG
@@ -308,16 +308,17 @@ class Capability(enum.IntFlag):
 
     Attributes:
         HOST_ADDRESSABLE: an address of the device is also a pointer of the host.
-        PEER: the device copies from others of its backend directly.
+        PEER: the device copies directly from other devices of its backend.
         VIRTUAL_MEMORY: virtual and elastic pools work on the device.
-        PINNED_MEMORY: MemoryType.PINNED and MemoryType.MAPPED can be had, within the system's
-            limits.
+        PINNED_MEMORY: the device supports MemoryType.PINNED and MemoryType.MAPPED, within the
+            limits of the system.
         LINKED_MEMORY: Manager.create_mapping() works between the device and others of its backend.
         EXPORTED_PAGES: virtual pools can have Backing.SHAREABLE, and Manager.import_pages() works.
         SHARED_MEMORY: share_memory() and SharedEvent() work between processes.
-        CAPTURE: Graph() works: streams can be captured, and say so.
-        MANAGED_MEMORY: MemoryType.MANAGED is memory that moves to where it is used. Without it, it
-            is the device's own on a device that is Capability.HOST_ADDRESSABLE, else there is none.
+        CAPTURE: Graph() works: streams can be captured.
+        MANAGED_MEMORY: MemoryType.MANAGED is memory that migrates to the processor that uses it. On
+            a device without this capability, managed memory is memory of the device itself if the
+            device is Capability.HOST_ADDRESSABLE; otherwise it is not supported.
         REGISTERED_MEMORY: Manager.adopt() page-locks memory of the process.
         STREAM_ORDERED: pools can have SegmentSource.STREAM_ORDERED.
         RDMA_PAGES: virtual and elastic pools can have Backing.RDMA.

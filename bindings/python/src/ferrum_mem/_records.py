@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class HostInfo:
-    """What is known of this machine.
+    """Memory and processor of this machine.
 
     Attributes:
-        total_bytes: Memory that this process may use: the machine's or its control group's,
-            whichever is less; 0 means unknown.
-        available_bytes: what of it can still be touched.
+        total_bytes: Memory that this process may use: the memory of the machine or of its control
+            group, whichever is less; 0 means unknown.
+        available_bytes: the part of total_bytes that can still be used.
         cpu_name: model of the processor, or "Unknown CPU".
     """
 
@@ -59,8 +59,8 @@ class DeviceInfo:
         ordinal: number after the colon of the id.
         capabilities: Capability bits.
         total_bytes: capacity; 0 means unknown.
-        granularity_bytes: segments taken from the device are multiples of this.
-        alignment_bytes: every segment's address is a multiple of this.
+        granularity_bytes: the size of every segment is a multiple of this.
+        alignment_bytes: the address of every segment is a multiple of this.
         id: for example "cpu:0".
         backend: for example "cpu".
         name: name of the hardware.
@@ -111,10 +111,10 @@ class MemoryInfo:
             0 when nothing is free.
         utilization_percent: used / total * 100; 0 when total is unknown. For display.
         bandwidth_gbps: copy bandwidth in 10^9 bytes per second.
-        reading_age_ns: how long ago the device was asked; 0: just now. What this library has taken
-            and given back since is reckoned in.
-        largest_free_bytes: longest run that can be handed out as things are: of what is cached, or
-            of what is free in the device as far as the limit allows.
+        reading_age_ns: age of the latest reading of the device; 0: it was read just now. The
+            numbers include what this library has allocated and released since that reading.
+        largest_free_bytes: longest run that can be allocated now: from cached memory, or from the
+            free memory of the device as far as the limit allows.
         limit_bytes: the limit of the device; 0: none.
         device_total_bytes: capacity of the device itself, without the limit; 0 means unknown.
         device_free_bytes: what is free in the device itself, without the limit: what neither this
@@ -159,11 +159,11 @@ class MemoryInfo:
 
 @dataclass(frozen=True)
 class Gauge:
-    """A number of the books with the highest value that it had.
+    """A counter with its peak.
 
     Attributes:
         current: the value now.
-        peak: the highest value that it had.
+        peak: the highest value so far.
     """
 
     current: int
@@ -180,23 +180,24 @@ class Gauge:
 
 @dataclass(frozen=True)
 class Statistics:
-    """Books of a device, a pool or a manager. Bytes but for the counts. reserved = active + cached
-    + unusable in every record.
+    """Counters of a device, a pool or a manager. All are bytes except for the counts. In every
+    record reserved = active + cached + unusable.
 
     Attributes:
-        requested: asked for by the live blocks.
-        allocated: live blocks after rounding.
-        active: live, or freed and still in use by queued work.
-        cached: held and ready to be handed out.
-        unusable: held, but too small or badly placed to be handed out.
-        reserved: had from the driver.
-        live_blocks: live blocks, as a count.
-        segments: segments had from the driver, as a count.
-        allocations: successful allocations so far, as a count.
-        frees: frees so far, as a count.
-        failures: allocations that ran out of memory, as a count.
+        requested: bytes that callers requested for the live blocks.
+        allocated: bytes of the live blocks, with rounding.
+        active: bytes of the live blocks, and of freed blocks that queued work may still use.
+        cached: free bytes that the pool holds and can allocate.
+        unusable: free bytes that the pool holds and cannot allocate now: the runs are too short or
+            at the wrong place.
+        reserved: bytes that the pool holds from the driver.
+        live_blocks: number of live blocks.
+        segments: number of segments from the driver.
+        allocations: number of successful allocations so far.
+        frees: number of frees so far.
+        failures: number of allocations that failed for lack of memory.
         largest_free_bytes: longest free run.
-        thread_cached_bytes: the part of cached that waits in thread caches.
+        thread_cached_bytes: the part of cached that is in thread caches.
     """
 
     requested: Gauge

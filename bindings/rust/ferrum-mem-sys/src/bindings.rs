@@ -11,11 +11,12 @@ pub type ferrum_status = i32;
 /// An address in a device's memory; on a host device also a pointer.
 pub type ferrum_address = u64;
 
-/// Weight of a log message.
+/// Severity of a log message.
 pub type ferrum_log_level = i32;
 
-/// A backend; as a preference also FERRUM_BACKEND_AUTO. They are in the order in
-/// which they are listed and, but for the CPU, which comes last, preferred.
+/// A backend. FERRUM_BACKEND_AUTO is only a preference. The numbers are in the order
+/// of the lists. The order of preference is the same, except that the CPU comes
+/// last.
 pub type ferrum_backend = i32;
 
 /// Pressure levels, by the share of total_bytes that is not free.
@@ -170,28 +171,29 @@ pub const FERRUM_ERROR_CORRUPTED: ferrum_status = -48;
 pub const FERRUM_VERSION_MAJOR: u32 = 0;
 pub const FERRUM_VERSION_MINOR: u32 = 1;
 pub const FERRUM_VERSION_PATCH: u32 = 0;
-/// Version of the binary interface: grows when something is added, once from one
-/// recorded baseline to the next (docs/abi.md). A library whose
-/// ferrum_abi_version() is at least the header's can serve a caller built with
-/// that header, as long as the SONAME is the same.
+/// Version of the binary interface. It grows by one with the first addition after a
+/// recorded baseline (docs/abi.md). A library whose ferrum_abi_version() is at least
+/// the header's can serve a program that was built with that header, as long as the
+/// SONAME is the same.
 pub const FERRUM_ABI_VERSION: u32 = 10;
 /// Timeout that waits without an end.
 pub const FERRUM_WAIT_FOREVER: u64 = u64::MAX;
-/// Flag of the destroy, close and shutdown calls: do it although something is
-/// in use. Whatever is in use is freed as well and reported through the log; its
-/// handles die.
+/// Flag of the destroy, close and shutdown calls: end the object although it is in
+/// use. The call also frees everything that uses the object, and logs it. Handles of
+/// freed objects become invalid.
 pub const FERRUM_FORCE: u32 = 1;
 /// Accept a host_memory_bytes above the memory of the machine.
 pub const FERRUM_CONFIG_HOST_MEMORY_FORCED: u32 = 1;
-/// Ask vendors' libraries for devices in this process, not in one of their own:
-/// where the system forbids to start programs. A broken driver may then end
-/// this process. FERRUM_PROBE=in_process of the environment does the same.
+/// Query vendor libraries for devices in this process, instead of in short-lived
+/// processes of their own. Use it where the system forbids starting programs. A
+/// broken driver may then end this process. FERRUM_PROBE=in_process in the
+/// environment has the same effect.
 pub const FERRUM_CONFIG_PROBE_IN_PROCESS: u32 = 2;
-/// Add SA_ONSTACK to no handler of a signal; see ferrum_init. A handler without it
-/// is then the program's risk. FERRUM_SIGNAL_HANDLERS=leave of the environment does
-/// the same.
+/// Do not add SA_ONSTACK to signal handlers; see ferrum_init. The program then has
+/// to make sure that each handler has the flag. FERRUM_SIGNAL_HANDLERS=leave in the
+/// environment has the same effect.
 pub const FERRUM_CONFIG_LEAVE_SIGNAL_HANDLERS: u32 = 4;
-/// Numbers of ferrum_error_info that a failure states.
+/// Flags of the numbers in ferrum_error_info that a failure states.
 pub const FERRUM_FACT_OFFSET_BYTES: u32 = 1;
 pub const FERRUM_FACT_SIZE_BYTES: u32 = 2;
 pub const FERRUM_FACT_CAPACITY_BYTES: u32 = 4;
@@ -199,13 +201,13 @@ pub const FERRUM_FACT_PAGE_BYTES: u32 = 8;
 pub const FERRUM_FACT_REQUESTED_BYTES: u32 = 16;
 pub const FERRUM_FACT_AVAILABLE_BYTES: u32 = 32;
 pub const FERRUM_FACT_LARGEST_FREE_BYTES: u32 = 64;
-/// For those who work on the library.
+/// Details for developers of the library.
 pub const FERRUM_LOG_DEBUG: ferrum_log_level = 0;
-/// What happens.
+/// Normal events.
 pub const FERRUM_LOG_INFO: ferrum_log_level = 1;
-/// What may be wrong.
+/// Possible problems.
 pub const FERRUM_LOG_WARNING: ferrum_log_level = 2;
-/// What is wrong.
+/// Errors.
 pub const FERRUM_LOG_ERROR: ferrum_log_level = 3;
 /// Auto: the library chooses.
 pub const FERRUM_BACKEND_AUTO: ferrum_backend = 0;
@@ -221,11 +223,12 @@ pub const FERRUM_BACKEND_METAL: ferrum_backend = 4;
 pub const FERRUM_BACKEND_OPENCL: ferrum_backend = 5;
 /// An address of the device is also a pointer of the host.
 pub const FERRUM_CAPABILITY_HOST_ADDRESSABLE: u64 = 1;
-/// The device copies from others of its backend directly.
+/// The device copies directly from other devices of its backend.
 pub const FERRUM_CAPABILITY_PEER: u64 = 2;
 /// Virtual and elastic pools work on the device.
 pub const FERRUM_CAPABILITY_VIRTUAL_MEMORY: u64 = 4;
-/// FERRUM_MEMORY_PINNED and FERRUM_MEMORY_MAPPED can be had, within the system's limits.
+/// The device supports FERRUM_MEMORY_PINNED and FERRUM_MEMORY_MAPPED, within the
+/// limits of the system.
 pub const FERRUM_CAPABILITY_PINNED_MEMORY: u64 = 8;
 /// ferrum_manager_create_mapping() works between the device and others of its backend.
 pub const FERRUM_CAPABILITY_LINKED_MEMORY: u64 = 16;
@@ -233,10 +236,12 @@ pub const FERRUM_CAPABILITY_LINKED_MEMORY: u64 = 16;
 pub const FERRUM_CAPABILITY_EXPORTED_PAGES: u64 = 32;
 /// ferrum_device_share_memory() and ferrum_event_share() work between processes.
 pub const FERRUM_CAPABILITY_SHARED_MEMORY: u64 = 64;
-/// ferrum_pool_capture_begin() works: streams can be captured, and say so.
+/// ferrum_pool_capture_begin() works: streams can be captured.
 pub const FERRUM_CAPABILITY_CAPTURE: u64 = 128;
-/// FERRUM_MEMORY_MANAGED is memory that moves to where it is used. Without it, it is the
-/// device's own on a device that is FERRUM_CAPABILITY_HOST_ADDRESSABLE, else there is none.
+/// FERRUM_MEMORY_MANAGED is memory that migrates to the processor that uses it. On
+/// a device without this capability, managed memory is memory of the device itself
+/// if the device is FERRUM_CAPABILITY_HOST_ADDRESSABLE; otherwise it is not
+/// supported.
 pub const FERRUM_CAPABILITY_MANAGED_MEMORY: u64 = 256;
 /// ferrum_manager_adopt() page-locks memory of the process.
 pub const FERRUM_CAPABILITY_REGISTERED_MEMORY: u64 = 512;
@@ -489,25 +494,25 @@ pub const FERRUM_PATTERN_MIXED: ferrum_access_pattern = 4;
 /// How many bytes name one page.
 pub const FERRUM_FABRIC_HANDLE_BYTES: u32 = 64;
 
-/// Receives log messages. Runs on a thread of the library, one call at a time,
-/// with no lock held; it may call the library but ferrum_shutdown. The message
-/// is valid during the call only.
+/// Receives log messages. Runs on a thread of the library, one call at a time, with
+/// no lock held. It may call every function of the library except ferrum_shutdown.
+/// The message is valid during the call only.
 pub type ferrum_log_fn = Option<
     unsafe extern "C" fn(level: ferrum_log_level, message: *const c_char, user_data: *mut c_void),
 >;
 
-/// Work of the caller in a stream. Runs on a thread of the library, in the
-/// stream's order, with no lock held. It may call the library, but no function
-/// that may wait for a stream: synchronize, copy (also ferrum_memory_copy_async, which
-/// waits for its turn), read, write, map, unmap, defragment, measure, destroy and
-/// close answer FERRUM_ERROR_INVALID_STATE there, as does ferrum_shutdown. An
-/// allocation there does not wait for memory.
+/// A function of the caller that runs as work of a stream. Runs on a thread of the
+/// library, in the order of the stream, with no lock held. It may call the library,
+/// except for functions that may wait for a stream: synchronize, copy (also
+/// ferrum_memory_copy_async, which waits for a transfer slot), read, write, map,
+/// unmap, defragment, measure, destroy, close and ferrum_shutdown return
+/// FERRUM_ERROR_INVALID_STATE in it. An allocation in it does not wait for memory.
 pub type ferrum_host_fn = Option<unsafe extern "C" fn(user_data: *mut c_void)>;
 
-/// Hears of a change of the pressure level. Runs on a thread of the library,
-/// one call at a time, with no lock held; it may call the library but
-/// ferrum_shutdown. A level is left downwards only once the use is 1 % of the
-/// device below its bound, so that it cannot flap.
+/// Called when the pressure level changes. Runs on a thread of the library, one call
+/// at a time, with no lock held. It may call every function of the library except
+/// ferrum_shutdown. The level falls only when the use is 1 % of the device below the
+/// bound of the level, so that the level does not change back and forth.
 pub type ferrum_pressure_fn = Option<
     unsafe extern "C" fn(
         device: ferrum_device,
@@ -516,11 +521,11 @@ pub type ferrum_pressure_fn = Option<
     ),
 >;
 
-/// Asked to free memory when an allocation would otherwise fail. Runs on a
-/// thread of the library, with no lock held; it may free and trim through the
-/// library; an allocation inside it fails instead of asking again.
+/// Called to free memory when an allocation would otherwise fail. Runs on a thread
+/// of the library, with no lock held. It may free and trim memory through the
+/// library. An allocation inside the callback fails without another reclaim call.
 ///
-/// Returns bytes that were freed, 0 if none.
+/// Returns number of freed bytes, 0 if none.
 pub type ferrum_reclaim_fn = Option<
     unsafe extern "C" fn(device: ferrum_device, needed_bytes: u64, user_data: *mut c_void) -> u64,
 >;
@@ -624,7 +629,7 @@ pub struct ferrum_pool {
     pub id: u64,
 }
 
-/// A virtual pool: address space, and memory behind it by offset.
+/// A virtual pool: reserved address space, with memory behind parts of it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ferrum_vpool {
@@ -669,12 +674,12 @@ pub struct ferrum_registration {
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_config {
     pub struct_size: u32,
-    /// Host devices cpu:0, cpu:1, ... (1 to 64), sharing the capacity equally;
-    /// 0: FERRUM_HOST_DEVICES of the environment, or 1.
+    /// Number of host devices cpu:0, cpu:1, ... (1 to 64), which share the capacity
+    /// equally; 0: FERRUM_HOST_DEVICES of the environment, or 1.
     pub host_devices: u32,
     /// Capacity of all host devices together; 0: FERRUM_HOST_MEMORY of the
-    /// environment, or what the process may really use: the memory of the
-    /// machine or of its control group, whichever is less.
+    /// environment, or the memory that the process may use. That is the memory of
+    /// the machine or of its control group, whichever is less.
     pub host_memory_bytes: u64,
     /// FERRUM_CONFIG_\* flags.
     pub flags: u32,
@@ -698,43 +703,43 @@ impl Default for ferrum_config {
     }
 }
 
-/// Detail of a failure, as ferrum_last_error copies it out.
+/// Detail of a failure, which ferrum_last_error copies out.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_error_info {
     pub struct_size: u32,
     /// Status that the failing call returned.
     pub status: ferrum_status,
-    /// Number that the vendor's runtime or the system gave, or 0.
+    /// Error number of the vendor's runtime or of the system, or 0.
     pub native_code: i64,
     /// Public name of the function that failed.
     pub function: [c_char; 64],
     /// Operation inside the library, for example "pool.alloc".
     pub operation: [c_char; 64],
-    /// Device concerned, for example "cpu:0", or empty.
+    /// Device of the failing call, for example "cpu:0", or empty.
     pub device: [c_char; 32],
-    /// What was wrong, with the argument and its value. Cut off at a
-    /// character's end if it is longer.
+    /// What was wrong, with the name and the value of the argument. A longer text
+    /// is cut at the end of a character.
     pub message: [c_char; 1024],
-    /// FERRUM_FACT_\* flags of the numbers below that the failure states; the others
-    /// are 0. Of virtual and elastic pools, INVALID_OFFSET states offset, size and
-    /// capacity; ALREADY_MAPPED and NOT_MAPPED state offset and size of the first
-    /// page that is, or is not, mapped; INVALID_PAGE_SIZE the page size that was
-    /// asked for; OUT_OF_PHYSICAL_MEMORY what was requested and what is available;
-    /// OUT_OF_VIRTUAL_MEMORY what was requested and, where it is known, the capacity
-    /// and the largest free run. OUT_OF_MEMORY states what was requested, and either
-    /// what was free, or could still be had, and the largest free run, or the
-    /// capacity that the request is above.
+    /// FERRUM_FACT_\* flags of the numbers below that the failure states; the other
+    /// numbers are 0. For virtual and elastic pools, INVALID_OFFSET states offset,
+    /// size and capacity. ALREADY_MAPPED and NOT_MAPPED state offset and size of
+    /// the first page that is, or is not, mapped. INVALID_PAGE_SIZE states the
+    /// rejected page size. OUT_OF_PHYSICAL_MEMORY states the requested and the
+    /// available size. OUT_OF_VIRTUAL_MEMORY states the requested size and, where
+    /// they are known, the capacity and the largest free run. OUT_OF_MEMORY states
+    /// the requested size; besides that, either the available size and the largest
+    /// free run, or the capacity that is smaller than the request.
     pub facts: u32,
     pub reserved: u32,
     pub offset_bytes: u64,
     pub size_bytes: u64,
-    /// The most that there could be.
+    /// The largest possible size.
     pub capacity_bytes: u64,
     pub page_bytes: u64,
     pub requested_bytes: u64,
-    /// Of a pool: free in it, and what it could still have from the device, in
-    /// however many pieces.
+    /// For a pool: the free bytes in the pool and the bytes that the pool could
+    /// still get from the device, in however many pieces.
     pub available_bytes: u64,
     pub largest_free_bytes: u64,
     /// Model of an elastic pool that the failure is about, or empty.
@@ -770,7 +775,7 @@ impl Default for ferrum_error_info {
     }
 }
 
-/// A device that was chosen.
+/// The chosen device.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_backend_choice {
@@ -782,12 +787,12 @@ pub struct ferrum_backend_choice {
     pub reserved: u32,
     /// Capacity of the device; 0 means unknown.
     pub total_bytes: u64,
-    /// What was free when it was looked at; 0 if not known.
+    /// Free bytes when the device was queried; 0 if not known.
     pub free_bytes: u64,
     /// For example "cuda:0".
     pub id: [c_char; 32],
-    /// What was looked at, the chosen one last: lines of "id: why not". Cut
-    /// off at a character's end if it is longer.
+    /// The devices that were considered, the chosen one last: lines of "id:
+    /// reason". A longer text is cut at the end of a character.
     pub tried: [c_char; 1024],
 }
 
@@ -811,17 +816,17 @@ impl Default for ferrum_backend_choice {
     }
 }
 
-/// What is known of this machine.
+/// Memory and processor of this machine.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_host_info {
     pub struct_size: u32,
     /// 1 if available_bytes is known, else 0.
     pub available_known: u32,
-    /// Memory that this process may use: the machine's or its control group's,
-    /// whichever is less; 0 means unknown.
+    /// Memory that this process may use: the memory of the machine or of its
+    /// control group, whichever is less; 0 means unknown.
     pub total_bytes: u64,
-    /// What of it can still be touched.
+    /// The part of total_bytes that can still be used.
     pub available_bytes: u64,
     /// Model of the processor, or "Unknown CPU".
     pub cpu_name: [c_char; 128],
@@ -855,9 +860,9 @@ pub struct ferrum_device_info {
     pub capabilities: u64,
     /// Capacity; 0 means unknown.
     pub total_bytes: u64,
-    /// Segments taken from the device are multiples of this.
+    /// The size of every segment is a multiple of this.
     pub granularity_bytes: u64,
-    /// Every segment's address is a multiple of this.
+    /// The address of every segment is a multiple of this.
     pub alignment_bytes: u64,
     /// For example "cpu:0".
     pub id: [c_char; 32],
@@ -920,11 +925,12 @@ pub struct ferrum_memory_info {
     pub bandwidth_known: u32,
     /// Copy bandwidth in 10^9 bytes per second.
     pub bandwidth_gbps: f32,
-    /// How long ago the device was asked; 0: just now. What this library has
-    /// taken and given back since is reckoned in.
+    /// Age of the latest reading of the device; 0: it was read just now. The
+    /// numbers include what this library has allocated and released since that
+    /// reading.
     pub reading_age_ns: u64,
-    /// Longest run that can be handed out as things are: of what is cached, or of
-    /// what is free in the device as far as the limit allows.
+    /// Longest run that can be allocated now: from cached memory, or from the free
+    /// memory of the device as far as the limit allows.
     pub largest_free_bytes: u64,
     /// The limit of the device; 0: none.
     pub limit_bytes: u64,
@@ -963,48 +969,50 @@ impl Default for ferrum_memory_info {
     }
 }
 
-/// A number of the books with the highest value that it had.
+/// A counter with its peak.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ferrum_gauge {
     /// The value now.
     pub current: u64,
-    /// The highest value that it had.
+    /// The highest value so far.
     pub peak: u64,
 }
 
-/// Books of a device, a pool or a manager. Bytes but for the counts.
-/// reserved = active + cached + unusable in every record.
+/// Counters of a device, a pool or a manager. All are bytes except for the counts.
+/// In every record reserved = active + cached + unusable.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_statistics {
     pub struct_size: u32,
     pub reserved_field: u32,
-    /// Asked for by the live blocks.
+    /// Bytes that callers requested for the live blocks.
     pub requested: ferrum_gauge,
-    /// Live blocks after rounding.
+    /// Bytes of the live blocks, with rounding.
     pub allocated: ferrum_gauge,
-    /// Live, or freed and still in use by queued work.
+    /// Bytes of the live blocks, and of freed blocks that queued work may still
+    /// use.
     pub active: ferrum_gauge,
-    /// Held and ready to be handed out.
+    /// Free bytes that the pool holds and can allocate.
     pub cached: ferrum_gauge,
-    /// Held, but too small or badly placed to be handed out.
+    /// Free bytes that the pool holds and cannot allocate now: the runs are too
+    /// short or at the wrong place.
     pub unusable: ferrum_gauge,
-    /// Had from the driver.
+    /// Bytes that the pool holds from the driver.
     pub reserved: ferrum_gauge,
-    /// Live blocks, as a count.
+    /// Number of live blocks.
     pub live_blocks: ferrum_gauge,
-    /// Segments had from the driver, as a count.
+    /// Number of segments from the driver.
     pub segments: ferrum_gauge,
-    /// Successful allocations so far, as a count.
+    /// Number of successful allocations so far.
     pub allocations: u64,
-    /// Frees so far, as a count.
+    /// Number of frees so far.
     pub frees: u64,
-    /// Allocations that ran out of memory, as a count.
+    /// Number of allocations that failed for lack of memory.
     pub failures: u64,
     /// Longest free run.
     pub largest_free_bytes: u64,
-    /// The part of cached that waits in thread caches.
+    /// The part of cached that is in thread caches.
     pub thread_cached_bytes: u64,
 }
 
@@ -1686,10 +1694,11 @@ impl Default for ferrum_defragmentation_stats {
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_reclaim_config {
     pub struct_size: u32,
-    /// Lower ones are asked first; equal ones in the order of registration.
+    /// Callbacks with a lower number are called first; those with equal numbers in
+    /// the order of registration.
     pub priority: i32,
-    /// How long an allocation waits for the callback at most; 0: 100 ms. Above
-    /// INT64_MAX is FERRUM_ERROR_INVALID_ARGUMENT.
+    /// The longest time that an allocation waits for the callback; 0: 100 ms. A
+    /// value above INT64_MAX is FERRUM_ERROR_INVALID_ARGUMENT.
     pub deadline_ns: u64,
 }
 
@@ -4299,139 +4308,144 @@ const _: () = {
 };
 
 extern "C" {
-    /// Version of the binary interface of the loaded library.
+    /// Returns the version of the binary interface of the loaded library.
     ///
-    /// Works at any time, also before ferrum_init, after fork and when the library
-    /// is poisoned. Never fails.
+    /// Works at any time: also before ferrum_init, after fork, and when the library is
+    /// poisoned. Never fails.
     pub fn ferrum_abi_version() -> u32;
 
-    /// Version of the loaded library as text, for example "0.1.0". The text is
-    /// constant and lives as long as the process. Works at any time; never fails.
+    /// Returns the version of the loaded library as text, for example "0.1.0". The text
+    /// is constant and stays valid until the process ends. Works at any time. Never
+    /// fails.
     pub fn ferrum_version_string() -> *const c_char;
 
-    /// Name of a status code, for example "FERRUM_ERROR_BUSY"; "FERRUM_ERROR_UNKNOWN"
-    /// for a number that is none. The text is constant. Works at any time.
+    /// Returns the name of a status code, for example "FERRUM_ERROR_BUSY", or
+    /// "FERRUM_ERROR_UNKNOWN" for a number that is not a status code. The text is
+    /// constant. Works at any time.
     pub fn ferrum_status_name(status: ferrum_status) -> *const c_char;
 
-    /// What a status code means, in a few words of English. The text is constant.
-    /// Works at any time.
+    /// Returns the meaning of a status code in a few English words. The text is
+    /// constant. Works at any time.
     pub fn ferrum_status_text(status: ferrum_status) -> *const c_char;
 
-    /// Starts the library, or joins it when it runs already: each successful call
-    /// is undone by one ferrum_shutdown.
+    /// Starts the library. If the library runs already, the call joins it. Each
+    /// successful call must be undone by one ferrum_shutdown.
     ///
-    /// It gets ahead what the runtime inside needs of the process, which that would end
-    /// the process for when it could not have it later: two descriptors, threads (as many
-    /// as there are processors, and 10), 32 MiB of untouched memory. They stay after
-    /// ferrum_shutdown. docs/hosts.md says what a program has to keep free besides.
+    /// The Go runtime inside the library ends the process when it cannot get what it
+    /// needs. So ferrum_init preallocates it: two file descriptors, as many threads as
+    /// there are processors and 10 more, and 32 MiB of untouched memory. They stay after
+    /// ferrum_shutdown. docs/hosts.md says what else a program has to keep available.
     ///
-    /// A handler of a signal that was installed without SA_ONSTACK would run on a stack of
-    /// the runtime's that has no room for it, and overwrite memory. ferrum_init and every
-    /// call that opens or creates a device, stream, pool, manager, monitor or the like add
-    /// the flag to the handlers that they find, keep the rest of each, and name it in the log
-    /// and in the snapshot. One that is installed later is a danger until the next such call:
-    /// install handlers with SA_ONSTACK.
+    /// A signal handler without SA_ONSTACK runs on a stack of the runtime that is too
+    /// small for it, and overwrites memory. So ferrum_init adds the flag to the
+    /// installed handlers, and so does every later call that opens or creates a device,
+    /// stream, pool, manager, monitor or another object. The rest of each handler stays
+    /// as it was. The log and the snapshot name each changed handler. A handler that is
+    /// installed later is dangerous until the next such call: install handlers with
+    /// SA_ONSTACK.
     ///
-    /// - `config`: settings, or NULL for all defaults. When the library runs,
+    /// - `config`: settings, or NULL for all defaults. If the library runs already,
     ///   NULL joins it as it is.
     ///
-    /// Returns FERRUM_ERROR_INVALID_STATE when it runs with other settings;
-    /// FERRUM_ERROR_INVALID_CONFIG for a setting, also one of the
-    /// environment, that makes no sense (the message names it);
+    /// Returns FERRUM_ERROR_INVALID_STATE when the library runs with other settings;
+    /// FERRUM_ERROR_INVALID_CONFIG for a setting, or a variable of the
+    /// environment, that is not valid (the message names it);
     /// FERRUM_ERROR_RESOURCE_EXHAUSTED, FERRUM_ERROR_OUT_OF_MEMORY,
-    /// FERRUM_ERROR_PERMISSION_DENIED or FERRUM_ERROR_UNSUPPORTED when the system
-    /// does not give what is got ahead (the message says what); the library is not
-    /// started then.
+    /// FERRUM_ERROR_PERMISSION_DENIED or FERRUM_ERROR_UNSUPPORTED when the
+    /// preallocation fails (the message says what is missing). The library does
+    /// not run after an error.
     pub fn ferrum_init(config: *const ferrum_config) -> ferrum_status;
 
-    /// Undoes one ferrum_init; the last one stops the library, its threads and its
-    /// streams and gives all memory back. It waits for callbacks that still run, also
-    /// for those that have removed themselves: what they use may be freed afterwards.
+    /// Undoes one ferrum_init. The last call stops the library, its threads and its
+    /// streams, and releases all memory. It waits for running callbacks, also for those
+    /// that removed themselves; afterwards the program may free what its callbacks use.
     ///
     /// - `flags`: 0 or FERRUM_FORCE.
     ///
-    /// Returns FERRUM_ERROR_BUSY, and nothing has changed, when the last user leaves
-    /// while devices, pools, managers, streams, events, blocks or
-    /// registrations are left (ferrum_leak_report_json lists them).
-    /// With FERRUM_FORCE they are freed, reported through the log, and kept
-    /// in the leak report. FERRUM_ERROR_INVALID_STATE when called from a
-    /// callback of the library.
+    /// Returns FERRUM_ERROR_BUSY when this is the last call and devices, pools,
+    /// managers, streams, events, blocks or registrations still exist; nothing
+    /// has changed then, and ferrum_leak_report_json lists them. With
+    /// FERRUM_FORCE they are freed, logged, and kept in the leak report.
+    /// FERRUM_ERROR_INVALID_STATE when a callback of the library makes the call.
     pub fn ferrum_shutdown(flags: u32) -> ferrum_status;
 
-    /// Copies out the detail of the calling thread's latest failure, which stays
-    /// until the thread's next failing call. Works at any time.
+    /// Copies out the detail of the latest failure on the calling thread. The detail
+    /// stays until the next failing call of this thread. Works at any time.
     ///
-    /// - `error_out`: filled; status is 0 when no call of this thread failed.
+    /// - `error_out`: filled; its status is 0 when no call of this thread has failed.
     pub fn ferrum_last_error(error_out: *mut ferrum_error_info) -> ferrum_status;
 
-    /// Sets the receiver of log messages; without one, messages go nowhere, or to
-    /// stderr if the environment has FERRUM_LOG=debug|info|warning|error, or from
-    /// warnings on if it has FERRUM_DEBUG.
+    /// Sets the receiver of log messages. Without a receiver, the library writes
+    /// messages to stderr if the environment has FERRUM_LOG=debug|info|warning|error, or
+    /// FERRUM_DEBUG (then from warnings on); otherwise it drops them.
     ///
-    /// Works before ferrum_init and outlives ferrum_shutdown. Setting another
-    /// callback, or NULL, waits for a running call of the former one, unless it is
-    /// called from inside that callback. Messages that were queued before are
-    /// delivered first. A flood is cut: the number of dropped messages is reported.
+    /// Works before ferrum_init. The receiver stays set after ferrum_shutdown. A call
+    /// that sets another callback, or NULL, first delivers the queued messages to the
+    /// former callback and waits for its running call, unless the call comes from inside
+    /// that callback. When too many messages come at once, the library drops some and
+    /// reports how many.
     ///
     /// - `callback`: NULL removes the present one.
-    /// - `user_data`: handed to the callback; must stay valid while it is set.
+    /// - `user_data`: passed to the callback; must stay valid while the callback is
+    ///   set.
     pub fn ferrum_log_set_callback(
         minimum_level: ferrum_log_level,
         callback: ferrum_log_fn,
         user_data: *mut c_void,
     ) -> ferrum_status;
 
-    /// Every backend with its devices, or the reason why it cannot be used here, as
-    /// JSON; the host comes first, then cuda, rocm, metal and opencl:
+    /// Lists every backend with its devices, or with the reason why the backend cannot
+    /// be used here, as JSON. The host comes first, then cuda, rocm, metal and opencl:
     ///
-    /// ```text
-    ///   {"backends": [{"backend": "cpu", "name": "CPU", "available": true,
-    ///       "usable": true, "reason": null, "error": null, "native_code": 0,
-    ///       "library": null, "version": null,
-    ///       "devices": [{"id": "cpu:0", "index": 0, "name": "...",
-    ///         "total_bytes": 0, "free_bytes": null, "compute_capability": null,
-    ///         "unified_memory": true, "max_allocation_bytes": null,
-    ///         "granularity_bytes": 0, "alignment_bytes": 0,
-    ///         "recommended_fraction_percent": 70, "host_addressable": true,
-    ///         "capabilities": ["peer", "virtual_memory"],
-    ///         "processes": [{"pid": 0, "used_bytes": 0}]}]}],
-    ///    "recommended": "cpu", "discovered_at_unix_ns": 0,
-    ///    "discovery_took_ns": 0}
-    /// ```
+    /// {"backends": \[{"backend": "cpu", "name": "CPU", "available": true,
+    /// "usable": true, "reason": null, "error": null, "native_code": 0,
+    /// "library": null, "version": null,
+    /// "devices": \[{"id": "cpu:0", "index": 0, "name": "...",
+    /// "total_bytes": 0, "free_bytes": null, "compute_capability": null,
+    /// "unified_memory": true, "max_allocation_bytes": null,
+    /// "granularity_bytes": 0, "alignment_bytes": 0,
+    /// "recommended_fraction_percent": 70, "host_addressable": true,
+    /// "capabilities": \["peer", "virtual_memory"\],
+    /// "processes": \[{"pid": 0, "used_bytes": 0}\]}\]}\],
+    /// "recommended": "cpu", "discovered_at_unix_ns": 0, "discovery_took_ns": 0}
     ///
-    /// "available": it works here and has devices. "usable": this build can also
-    /// open them. Where it is not available, "error" says why, "reason" is one of
-    /// library_not_found, library_unusable, symbol_missing, too_old, no_device,
-    /// driver_error, unsupported_system, crashed, timed_out, helper_unavailable,
-    /// switched_off and unusable, and "native_code" is the number that the vendor's
-    /// library, the system, or the signal of a crash gave. A total of 0 and a free
-    /// of null are unknown. The recommended fraction is 70 % of memory that is
-    /// shared with the host, else 90 %. "processes" are those that have a context on
-    /// the device, numbered as the driver's host does; null where that, or the memory
-    /// of one, is not known. CUDA's are asked of NVML.
+    /// "available": the backend works here and has devices. "usable": this build can
+    /// also open them. For a backend that is not available, "error" is the reason as
+    /// text, and "reason" is one of library_not_found, library_unusable, symbol_missing,
+    /// too_old, no_device, driver_error, unsupported_system, crashed, timed_out,
+    /// helper_unavailable, switched_off and unusable. "native_code" is the error number
+    /// of the vendor's library or of the system, or the number of the signal of a crash.
+    /// A total of 0 and a free of null are unknown. The recommended fraction is 70 % for
+    /// memory that is shared with the host, otherwise 90 %. "processes" are the
+    /// processes that have a context on the device. Their numbers are those of the
+    /// machine that runs the driver. "processes" is null when the processes, or the
+    /// memory of one of them, are not known. The processes of CUDA devices come from
+    /// NVML.
     ///
-    /// The first call asks all backends, each vendor's library in a short-lived
-    /// process of its own, so that a broken driver cannot harm this one; it takes as
-    /// long as the slowest, at most FERRUM_PROBE_TIMEOUT. Later calls give what was
-    /// found then: ferrum_backends_refresh asks again. No device is opened.
+    /// The first call queries all backends. It queries each vendor's library in a
+    /// short-lived process of its own, so that a broken driver cannot harm this process.
+    /// The call takes as long as the slowest backend, at most FERRUM_PROBE_TIMEOUT.
+    /// Later calls return the same result; ferrum_backends_refresh queries again. No
+    /// device is opened.
     ///
-    /// All JSON functions share this form: with capacity 0 (buffer may be NULL) only
-    /// \*length_out is set, to the length in bytes without the closing NUL. Otherwise
-    /// the text and a NUL are written; FERRUM_ERROR_BUFFER_TOO_SMALL, with
-    /// \*length_out set and the buffer's first byte 0, if they do not fit. What is
-    /// described may change between two calls: call again with the new length.
+    /// All JSON functions share this form. With capacity 0 (buffer may be NULL) the call
+    /// only sets \*length_out to the length in bytes without the closing NUL. Otherwise
+    /// it writes the text and a NUL. If they do not fit, it returns
+    /// FERRUM_ERROR_BUFFER_TOO_SMALL, sets \*length_out, and sets the first byte of the
+    /// buffer to 0. The content may change between two calls: call again with the new
+    /// length.
     pub fn ferrum_backends_json(
         buffer: *mut c_char,
         capacity: usize,
         length_out: *mut usize,
     ) -> ferrum_status;
 
-    /// Asks all backends again. Callers at the same time share one asking.
+    /// Queries all backends again. Calls that run at the same time share one query.
     pub fn ferrum_backends_refresh() -> ferrum_status;
 
-    /// What ferrum_backends_json says, as text for people: a header line, a tick or
-    /// a cross for each backend with its devices or its error, and the backend to
-    /// prefer.
+    /// Returns the content of ferrum_backends_json as text for people: a header line, a
+    /// tick or a cross for each backend with its devices or its error, and the
+    /// recommended backend.
     ///
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
     pub fn ferrum_backends_summary(
@@ -4440,42 +4454,42 @@ extern "C" {
         length_out: *mut usize,
     ) -> ferrum_status;
 
-    /// Name of a backend as in device ids, for example "cuda"; "auto" for
-    /// FERRUM_BACKEND_AUTO, "" for a number that is none. The text is constant.
-    /// Works at any time; never fails.
+    /// Returns the name of a backend as in device ids, for example "cuda"; "auto" for
+    /// FERRUM_BACKEND_AUTO; "" for a number that is not a backend. The text is constant.
+    /// Works at any time. Never fails.
     pub fn ferrum_backend_name(backend: ferrum_backend) -> *const c_char;
 
-    /// Name of a backend for people, for example "ROCm"; otherwise as
-    /// ferrum_backend_name.
+    /// Returns the name of a backend for people, for example "ROCm". Otherwise the same
+    /// as ferrum_backend_name.
     pub fn ferrum_backend_display_name(backend: ferrum_backend) -> *const c_char;
 
-    /// The backend that FERRUM_BACKEND_AUTO tries first: the first of CUDA, ROCm,
-    /// Metal and OpenCL that is usable and has a device, else the CPU.
+    /// Returns the backend that FERRUM_BACKEND_AUTO tries first: the first of CUDA,
+    /// ROCm, Metal and OpenCL that is usable and has a device, otherwise the CPU.
     pub fn ferrum_backend_best(backend_out: *mut ferrum_backend) -> ferrum_status;
 
-    /// Finds the first device that has room for that many bytes: free memory or,
-    /// where that is not known, 80 % of the capacity. It opens none. What is known
-    /// of vendors' devices is of the last discovery.
+    /// Finds the first device that has enough room: enough free memory or, where free
+    /// memory is not known, enough of 80 % of the capacity. Opens no device. The data of
+    /// vendors' devices comes from the last discovery.
     ///
-    /// - `preference`: FERRUM_BACKEND_AUTO, or the one backend to look at.
+    /// - `preference`: FERRUM_BACKEND_AUTO, or the only backend to consider.
     ///
-    /// Returns FERRUM_ERROR_OUT_OF_MEMORY when no device has room,
-    /// FERRUM_ERROR_BACKEND_UNAVAILABLE when there is no device to look at;
-    /// the message says what was tried and why not.
+    /// Returns FERRUM_ERROR_OUT_OF_MEMORY when no device has enough room;
+    /// FERRUM_ERROR_BACKEND_UNAVAILABLE when there is no device to consider. The
+    /// message lists the considered devices with the reasons.
     pub fn ferrum_backend_select(
         preference: ferrum_backend,
         required_bytes: u64,
         choice_out: *mut ferrum_backend_choice,
     ) -> ferrum_status;
 
-    /// Opens the first device that has room, by what ferrum_backend_select looks at
-    /// and by what the device itself says once it is open; one that cannot be opened
-    /// or has too little is passed over. There is no choice without that check. The
-    /// device is closed by ferrum_device_close.
+    /// Opens the first device that has enough room. The call first considers the same
+    /// data as ferrum_backend_select. It then opens the device and checks the memory
+    /// that the device itself reports. It skips a device that cannot be opened or has
+    /// too little memory. The device must be closed by ferrum_device_close.
     ///
     /// - `choice_out`: may be NULL.
     ///
-    /// Returns as for ferrum_backend_select; no device stays open then.
+    /// Returns the same as ferrum_backend_select. No device stays open after an error.
     pub fn ferrum_backend_open(
         preference: ferrum_backend,
         required_bytes: u64,
@@ -4483,41 +4497,43 @@ extern "C" {
         choice_out: *mut ferrum_backend_choice,
     ) -> ferrum_status;
 
-    /// Whether that many bytes fit into a device, as ferrum_backend_select counts.
+    /// Returns whether a number of bytes fits into a device, with the rule of
+    /// ferrum_backend_select.
     ///
     /// - `fits_out`: 1 or 0.
     ///
-    /// Returns FERRUM_ERROR_DEVICE_NOT_FOUND; FERRUM_ERROR_BACKEND_UNAVAILABLE with
-    /// the reason for a device of a backend that is not available.
+    /// Returns FERRUM_ERROR_DEVICE_NOT_FOUND; FERRUM_ERROR_BACKEND_UNAVAILABLE, with the
+    /// reason in the message, for a device of a backend that is not available.
     pub fn ferrum_device_can_fit(
         id: *const c_char,
         bytes: u64,
         fits_out: *mut u32,
     ) -> ferrum_status;
 
-    /// Reads what is known of this machine; works also before ferrum_init.
+    /// Reads memory and processor of this machine. Works also before ferrum_init.
     pub fn ferrum_host_get_info(info_out: *mut ferrum_host_info) -> ferrum_status;
 
-    /// Opens a device. Opening one that is open gives the same handle again; each
-    /// open is undone by one ferrum_device_close.
+    /// Opens a device. If the device is open already, the call returns the same handle.
+    /// Each call must be undone by one ferrum_device_close.
     ///
-    /// - `id`: "cpu:0"; a bare "cpu" is its device 0. A CUDA device can also be named by
-    ///   its UUID, "cuda:GPU-...", and by its PCI address, "cuda:0000:65:00.0".
+    /// - `id`: "cpu:0"; "cpu" alone means "cpu:0". A CUDA device can also be named by
+    ///   its UUID, "cuda:GPU-...", and by its PCI address,
+    ///   "cuda:0000:65:00.0".
     ///
-    /// Returns FERRUM_ERROR_DEVICE_NOT_FOUND for an id that is well-formed but names
-    /// no device, FERRUM_ERROR_INVALID_ARGUMENT for one that is not.
+    /// Returns FERRUM_ERROR_DEVICE_NOT_FOUND when no device has this id;
+    /// FERRUM_ERROR_INVALID_ARGUMENT for a malformed id.
     pub fn ferrum_device_open(id: *const c_char, device_out: *mut ferrum_device) -> ferrum_status;
 
-    /// Undoes one ferrum_device_open; the last one closes the device, and waits for
-    /// callbacks of it that have removed themselves and still run, unless it is called
-    /// from inside a callback.
+    /// Undoes one ferrum_device_open. The last call closes the device. It waits for
+    /// running callbacks of the device that removed themselves, unless it is called from
+    /// inside a callback.
     ///
     /// - `flags`: 0 or FERRUM_FORCE.
     ///
-    /// Returns FERRUM_ERROR_BUSY, and nothing has changed, when pools of any kind, managers,
-    /// streams, events or registrations of the device are left. The message names
-    /// registrations, those first that are left of a model or a fallback manager that has
-    /// ended.
+    /// Returns FERRUM_ERROR_BUSY, and nothing has changed, when the device still has
+    /// pools of any kind, managers, streams, events or registrations. The
+    /// message names the registrations; those of a model or a fallback manager
+    /// that has ended come first.
     pub fn ferrum_device_close(device: ferrum_device, flags: u32) -> ferrum_status;
 
     /// Describes an open device.
@@ -4526,96 +4542,102 @@ extern "C" {
         info_out: *mut ferrum_device_info,
     ) -> ferrum_status;
 
-    /// Waits until every stream of the device has run dry.
+    /// Waits until no stream of the device has queued work.
     ///
-    /// - `timeout_ns`: nanoseconds, or FERRUM_WAIT_FOREVER; 0 only asks.
+    /// - `timeout_ns`: nanoseconds, or FERRUM_WAIT_FOREVER; 0 only checks.
     ///
-    /// Returns FERRUM_ERROR_TIMEOUT when it takes longer; FERRUM_ERROR_INVALID_STATE when
-    /// streams are capturing, which cannot be waited for, and the others have run dry.
+    /// Returns FERRUM_ERROR_TIMEOUT when the work takes longer;
+    /// FERRUM_ERROR_INVALID_STATE when the work of all other streams has
+    /// completed and some streams are capturing. A capturing stream cannot be
+    /// waited for.
     pub fn ferrum_device_synchronize(device: ferrum_device, timeout_ns: u64) -> ferrum_status;
 
-    /// Limits what this library takes from the device, all pools and managers
-    /// together. 0 takes the limit away. Lowering it below what is held releases
-    /// cached memory; what is live stays, and no more is taken until it fits again.
+    /// Limits the memory that this library holds from the device, for all pools and
+    /// managers together. 0 removes the limit. A limit below the held memory releases
+    /// cached memory. Live blocks stay, and no further memory is allocated from the
+    /// device until the held memory is below the limit.
     ///
-    /// Where the limit is below the capacity it is the total of ferrum_memory_info, which
-    /// utilization and pressure levels are computed from, and of all that goes by it:
-    /// pressure callbacks, monitors, placement, gc_threshold and gpu_memory_fraction.
-    /// Pressure callbacks hear of a level that a new limit leads to.
+    /// A limit below the capacity is the total of ferrum_memory_info. Utilization, pressure
+    /// levels, pressure callbacks, monitors, placement, gc_threshold and gpu_memory_fraction
+    /// are computed from it. If a new limit changes the level, pressure callbacks are called.
     pub fn ferrum_device_set_limit(device: ferrum_device, limit_bytes: u64) -> ferrum_status;
 
-    /// Measures the device's copy bandwidth by timed copies between two scratch
-    /// segments (at most 64 MiB each; given back at once), for some tens of
-    /// milliseconds. ferrum_device_get_memory_info reports it from then on.
+    /// Measures the copy bandwidth of the device by timed copies between two temporary
+    /// segments of at most 64 MiB each. The call takes some tens of milliseconds and
+    /// then releases the segments. From then on ferrum_device_get_memory_info reports
+    /// the bandwidth.
     ///
-    /// - `gbps_out`: 10^9 bytes copied per second.
+    /// - `gbps_out`: 10^9 copied bytes per second.
     pub fn ferrum_device_measure_bandwidth(
         device: ferrum_device,
         gbps_out: *mut f64,
     ) -> ferrum_status;
 
-    /// Asks a device for its memory, all uses of it together.
+    /// Queries the memory of a device, with all uses of it.
     pub fn ferrum_device_get_memory_info(
         device: ferrum_device,
         info_out: *mut ferrum_memory_info,
     ) -> ferrum_status;
 
-    /// As ferrum_device_get_memory_info, from the books and the last reading of the device, if
-    /// that is no older than max_age_ns; else the device is asked. Much quicker: no
-    /// driver and no other thread is disturbed.
+    /// Returns the same as ferrum_device_get_memory_info, computed from the counters and
+    /// the latest reading of the device, if that reading is no older than max_age_ns.
+    /// Otherwise the call reads the device again. The call is much quicker with an old
+    /// reading, and does not delay other threads.
     ///
-    /// What others have changed since the reading does not show. In pools with thread
-    /// caches, neither does what other threads have done since their caches last asked
-    /// the pool for blocks or gave some back; what the calling thread has done does.
+    /// The result does not contain changes that other processes made since the reading.
+    /// In pools with thread caches it does not contain what another thread allocated or
+    /// freed since the cache of that thread last exchanged blocks with the pool. It
+    /// contains everything that the calling thread did.
     ///
-    /// - `max_age_ns`: 0 asks the device; UINT64_MAX: a reading of any age will do.
+    /// - `max_age_ns`: greatest age of a reading that is used; 0 always reads the
+    ///   device, UINT64_MAX uses a reading of any age.
     pub fn ferrum_device_get_recent_memory_info(
         device: ferrum_device,
         max_age_ns: u64,
         info_out: *mut ferrum_memory_info,
     ) -> ferrum_status;
 
-    /// Books of a device: the sum over its pools and managers.
+    /// Returns the counters of a device: the sum over its pools and managers.
     pub fn ferrum_device_get_statistics(
         device: ferrum_device,
         statistics_out: *mut ferrum_statistics,
     ) -> ferrum_status;
 
-    /// All books as JSON, for tools:
+    /// Returns all counters as JSON, for tools:
     ///
-    /// ```text
-    ///   {"version": "0.1.0", "uptime_ns": 0, "devices": [{
-    ///     "id": "cpu:0", "memory": {...}, "statistics": {...},
-    ///     "tags": [{"tag": "kv", "requested_bytes": 0, "allocated_bytes": 0,
-    ///       "blocks": 0}],
-    ///     "pools": [{"name": "...", "strategy": "best_fit", "owner": "pool",
-    ///       "statistics": {...}, "info": {...}, "segments": [{"address": 0,
-    ///       "size_bytes": 0, "active_bytes": 0, "largest_free_bytes": 0,
-    ///       "mapped_bytes": 0}]}],
-    ///     "managers": [{"live_blocks": 0, "memory_types": {"general": 0},
-    ///       "statistics": {...}, "adopted": {"blocks": 0, "bytes": 0}}],
-    ///     "virtual_pools": [{"name": "...", "statistics": {...}, "info": {...}}],
-    ///     "elastic_pools": [{"name": "...", "statistics": {...}, "info": {...},
-    ///       "models": [{"id": "...", "physical_bytes": 0}]}],
-    ///     "fallback_managers": [{"in_use_bytes": 0, "cpu_bytes": 0}],
-    ///     "asleep": {"asleep_host_bytes": 0, "asleep_file_bytes": 0,
-    ///       "asleep_discarded_bytes": 0}}],
-    ///    "signal_handlers": [{"signal": 27, "name": "SIGPROF", "address": 0, "symbol": "...",
-    ///       "file": "...", "mended": true, "late": true}]}
-    /// ```
+    /// {"version": "0.1.0", "uptime_ns": 0, "devices": \[{
+    /// "id": "cpu:0", "memory": {...}, "statistics": {...},
+    /// "tags": \[{"tag": "kv", "requested_bytes": 0, "allocated_bytes": 0,
+    /// "blocks": 0}\],
+    /// "pools": \[{"name": "...", "strategy": "best_fit", "owner": "pool",
+    /// "statistics": {...}, "info": {...}, "segments": \[{"address": 0,
+    /// "size_bytes": 0, "active_bytes": 0, "largest_free_bytes": 0,
+    /// "mapped_bytes": 0}\]}\],
+    /// "managers": \[{"live_blocks": 0, "memory_types": {"general": 0},
+    /// "statistics": {...}, "adopted": {"blocks": 0, "bytes": 0}}\],
+    /// "virtual_pools": \[{"name": "...", "statistics": {...}, "info": {...}}\],
+    /// "elastic_pools": \[{"name": "...", "statistics": {...}, "info": {...},
+    /// "models": \[{"id": "...", "physical_bytes": 0}\]}\],
+    /// "fallback_managers": \[{"in_use_bytes": 0, "cpu_bytes": 0}\],
+    /// "asleep": {"asleep_host_bytes": 0, "asleep_file_bytes": 0,
+    /// "asleep_discarded_bytes": 0}}\],
+    /// "signal_handlers": \[{"signal": 27, "name": "SIGPROF", "address": 0, "symbol":
+    /// "...",
+    /// "file": "...", "mended": true, "late": true}\]}
     ///
-    /// memory has the fields of ferrum_memory_info (bandwidth_gbps null when not
-    /// measured, pressure as a word), statistics those of ferrum_statistics with
-    /// {"current": 0, "peak": 0} for a gauge, and with virtual_reserved, the addresses
-    /// that were reserved without memory behind all of them; info those of
-    /// ferrum_pool_info, ferrum_vpool_info or ferrum_elastic_pool_info, a model those of
-    /// ferrum_model_info, a fallback manager those of ferrum_memory_stats and
-    /// ferrum_fallback_stats. mapped_bytes is what of a segment has memory behind it.
-    /// adopted is live memory of others, which is in no statistics. The owner of a pool is
-    /// "pool", "manager", "fallback_manager", or "graph": the private pool of a graph.
-    /// signal_handlers are those that were found without SA_ONSTACK (the first 256): mended
-    /// when the flag was added, late when it was installed after ferrum_init. Fields may be
-    /// added.
+    /// memory has the fields of ferrum_memory_info. Its bandwidth_gbps is null when it
+    /// was not measured, and its pressure is a word. statistics has the fields of
+    /// ferrum_statistics, with {"current": 0, "peak": 0} for a gauge, and
+    /// virtual_reserved, the size of the reserved address space that has no memory. info
+    /// has the fields of ferrum_pool_info, ferrum_vpool_info or
+    /// ferrum_elastic_pool_info. A model has the fields of ferrum_model_info. A fallback
+    /// manager has the fields of ferrum_memory_stats and ferrum_fallback_stats.
+    /// mapped_bytes is the part of a segment that has memory. adopted is live external
+    /// memory, which no statistics contain. The owner of a pool is "pool", "manager",
+    /// "fallback_manager" or "graph"; "graph" is the private pool of a graph.
+    /// signal_handlers lists the first 256 handlers that were found without SA_ONSTACK:
+    /// mended says that the library added the flag, late that the handler was installed
+    /// after ferrum_init. Later versions may add fields.
     ///
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
     pub fn ferrum_snapshot_json(
@@ -4624,28 +4646,30 @@ extern "C" {
         length_out: *mut usize,
     ) -> ferrum_status;
 
-    /// What is alive now or, after ferrum_shutdown, what was alive at its end, as
-    /// JSON:
+    /// Lists what is live now as JSON, or, after ferrum_shutdown, what was live when the
+    /// library stopped:
     ///
-    /// ```text
-    ///   {"leaks": [{"kind": "memory", "device": "cpu:0", "handle": 0, "address": 0,
-    ///     "bytes": 0, "tag": "kv", "age_ns": 0, "call_site": ["engine+0x12f4
-    ///     (load)"]}], "omitted": 0, "total_bytes": 0}
-    /// ```
+    /// {"leaks": \[{"kind": "memory", "device": "cpu:0", "handle": 0, "address": 0,
+    /// "bytes": 0, "tag": "kv", "age_ns": 0, "call_site": \["engine+0x12f4
+    /// (load)"\]}\], "omitted": 0, "total_bytes": 0}
     ///
-    /// kind is device, monitor, placement, tracker, generic_pool, stream, event, pool, block
-    /// (of a pool), vpool, elastic_pool, range (that is mapped or sleeps in one of the two,
-    /// with "model" in an elastic pool), manager, memory, fallback_manager, buffer or registration
-    /// (whose "callback" says what it is of, and whether that has ended). bytes is what was
-    /// asked for; age_ns is the time since it was made or allocated, 0 for blocks of pools
-    /// without tracking;
-    /// call_site, the innermost function first, is there for blocks of pools with
-    /// FERRUM_DEBUG_CALL_SITES. At most 1000 entries;
-    /// "omitted" counts the rest. Memory that is cached is no leak. Works also when
-    /// the library is stopped. The blocks are gone over in slices, in the same memory
-    /// however many they are: one that is live all the while is counted once, one that
-    /// comes or goes meanwhile or not, and one that ferrum_manager_defragment moves may be
-    /// counted twice or not.
+    /// kind is device, monitor, placement, tracker, generic_pool, stream, event, pool,
+    /// block (of a pool), vpool, elastic_pool, range, manager, memory, fallback_manager,
+    /// buffer or registration. A range is one of a virtual pool or an elastic pool that
+    /// is mapped or asleep; in an elastic pool it has a "model". A registration has a
+    /// "callback", which says what kind of callback it is, and whether the object that
+    /// it belonged to has ended. bytes is the requested size. age_ns is the time since
+    /// the object was created or allocated; it is 0 for blocks of pools without
+    /// tracking. call_site is present for blocks of pools with FERRUM_DEBUG_CALL_SITES;
+    /// the innermost function comes first. The list has at most 1000 entries; "omitted"
+    /// is the number of further entries. Cached memory is not a leak.
+    ///
+    /// Works also when the library is stopped. The call traverses the blocks in slices
+    /// and needs the same amount of memory for any number of blocks. It counts a block
+    /// once if the block is live during the whole call. A block that is allocated or
+    /// freed during the call may be counted or not. A block that
+    /// ferrum_manager_defragment moves during the call may be counted twice or not at
+    /// all.
     ///
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
     pub fn ferrum_leak_report_json(
@@ -4654,7 +4678,8 @@ extern "C" {
         length_out: *mut usize,
     ) -> ferrum_status;
 
-    /// Makes a stream on a device. Its thread starts with its first work.
+    /// Creates a stream on a device. The thread of the stream starts with the first
+    /// work.
     pub fn ferrum_stream_create(
         device: ferrum_device,
         stream_out: *mut ferrum_stream,
@@ -4662,76 +4687,79 @@ extern "C" {
 
     /// Destroys a stream.
     ///
-    /// - `flags`: 0, or FERRUM_FORCE: wait for its work and destroy it.
+    /// - `flags`: 0, or FERRUM_FORCE: wait for the work of the stream, then destroy
+    ///   it.
     ///
     /// Returns FERRUM_ERROR_BUSY, and nothing has changed, while work is queued;
-    /// FERRUM_ERROR_INVALID_ARGUMENT
-    /// for a device's default stream, which goes with its device.
+    /// FERRUM_ERROR_INVALID_ARGUMENT for the default stream of a device, which
+    /// ends with its device.
     pub fn ferrum_stream_destroy(stream: ferrum_stream, flags: u32) -> ferrum_status;
 
-    /// Gives the device's default stream. The same handle each time.
+    /// Returns the default stream of a device: the same handle each time.
     pub fn ferrum_stream_default(
         device: ferrum_device,
         stream_out: *mut ferrum_stream,
     ) -> ferrum_status;
 
-    /// Waits until all work that was queued before the call is done, and returns the
-    /// first failure of queued work since the last time it was asked.
+    /// Waits until all work that was queued before the call has completed. Returns the
+    /// first failure of queued work since the last ferrum_stream_synchronize.
     ///
-    /// - `timeout_ns`: nanoseconds, or FERRUM_WAIT_FOREVER; 0 only asks.
+    /// - `timeout_ns`: nanoseconds, or FERRUM_WAIT_FOREVER; 0 only checks.
     ///
-    /// Returns FERRUM_ERROR_TIMEOUT when it takes longer.
+    /// Returns FERRUM_ERROR_TIMEOUT when the work takes longer.
     pub fn ferrum_stream_synchronize(stream: ferrum_stream, timeout_ns: u64) -> ferrum_status;
 
-    /// Says without waiting whether all work queued so far is done (1) or not (0).
+    /// Returns without waiting whether all work queued so far has completed (1) or not
+    /// (0).
     pub fn ferrum_stream_is_ready(stream: ferrum_stream, ready_out: *mut u32) -> ferrum_status;
 
     /// Queues a call of the caller's function on a stream.
     ///
-    /// Returns FERRUM_ERROR_RESOURCE_EXHAUSTED when 1,048,576 calls of the stream have not
-    /// begun, or, that or what the system says, when there is no thread that it could
-    /// run on; docs/hosts.md says how many are kept.
+    /// Returns FERRUM_ERROR_RESOURCE_EXHAUSTED when 1,048,576 queued calls of the stream
+    /// have not begun. The same status, or the status for the error of the
+    /// system, when no thread is available for the function; docs/hosts.md says
+    /// how many threads are kept.
     pub fn ferrum_stream_host_function(
         stream: ferrum_stream,
         function: ferrum_host_fn,
         user_data: *mut c_void,
     ) -> ferrum_status;
 
-    /// Marks the present end of the stream's queue with a new event.
+    /// Records a new event at the present end of the stream's queue.
     pub fn ferrum_event_record(
         stream: ferrum_stream,
         event_out: *mut ferrum_event,
     ) -> ferrum_status;
 
-    /// Forgets an event. Streams that wait for it still do.
+    /// Destroys an event. Streams that wait for the event go on waiting.
     pub fn ferrum_event_destroy(event: ferrum_event) -> ferrum_status;
 
-    /// Says without waiting whether the event's point has been passed (1) or not.
+    /// Returns without waiting whether the event has completed (1) or not (0).
     pub fn ferrum_event_is_ready(event: ferrum_event, ready_out: *mut u32) -> ferrum_status;
 
-    /// Waits until the event's point has been passed.
+    /// Waits until the event has completed.
     ///
-    /// - `timeout_ns`: nanoseconds, or FERRUM_WAIT_FOREVER; 0 only asks.
+    /// - `timeout_ns`: nanoseconds, or FERRUM_WAIT_FOREVER; 0 only checks.
     ///
-    /// Returns FERRUM_ERROR_TIMEOUT when it takes longer.
+    /// Returns FERRUM_ERROR_TIMEOUT when the event takes longer.
     pub fn ferrum_event_synchronize(event: ferrum_event, timeout_ns: u64) -> ferrum_status;
 
-    /// Time between two events of one device, as exact as the device tells it: CUDA does so
-    /// in single precision.
+    /// Returns the time between two events of one device, with the resolution of the
+    /// device. CUDA measures in single precision.
     ///
-    /// - `elapsed_ns_out`: nanoseconds from start to end; negative when end was
-    ///   passed first.
+    /// - `elapsed_ns_out`: nanoseconds from start to end; negative when end completed
+    ///   first.
     ///
-    /// Returns FERRUM_ERROR_INVALID_STATE when one has not been passed yet;
-    /// FERRUM_ERROR_INVALID_ARGUMENT when they are of two devices.
+    /// Returns FERRUM_ERROR_INVALID_STATE when one of the events has not completed;
+    /// FERRUM_ERROR_INVALID_ARGUMENT when they belong to two devices.
     pub fn ferrum_event_elapsed(
         start: ferrum_event,
         end: ferrum_event,
         elapsed_ns_out: *mut i64,
     ) -> ferrum_status;
 
-    /// Makes all later work of the stream wait for the event, which may be another
-    /// stream's, or another device's of the same backend.
+    /// Makes all later work of the stream wait for the event. The event may belong to
+    /// another stream, or to another device of the same backend.
     ///
     /// Returns FERRUM_ERROR_UNSUPPORTED for an event of another backend.
     pub fn ferrum_stream_wait_event(stream: ferrum_stream, event: ferrum_event) -> ferrum_status;
@@ -5195,7 +5223,7 @@ extern "C" {
         stats_out: *mut ferrum_defragmentation_stats,
     ) -> ferrum_status;
 
-    /// Registers a pressure callback on a device; each registration hears of every
+    /// Registers a pressure callback on a device. Each registration receives every
     /// change from then on.
     ///
     /// - `user_data`: must stay valid until the registration is removed.
@@ -5218,9 +5246,10 @@ extern "C" {
         registration_out: *mut ferrum_registration,
     ) -> ferrum_status;
 
-    /// Removes a callback. Waits for a running call of it, unless it is called from
-    /// inside that call; afterwards it is not called again. Two callbacks that each
-    /// remove the other while both run would wait for each other for ever.
+    /// Removes a callback. The call waits for a running call of the callback, unless it
+    /// comes from inside that callback. The library does not call the callback
+    /// afterwards. Two callbacks that run and remove each other would wait for each
+    /// other forever.
     pub fn ferrum_registration_remove(registration: ferrum_registration) -> ferrum_status;
 
     /// Asks a device for its page sizes.

@@ -20,32 +20,33 @@ impl crate::Device {
         Ok((&out).into())
     }
 
-    /// Waits until every stream of the device has run dry.
+    /// Waits until no stream of the device has queued work.
     ///
     /// Without a timeout it waits without an end.
     ///
-    /// Errors: [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) when it takes longer; [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) when streams are capturing, which cannot be waited for, and the others have run dry.
+    /// Errors: [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) when the work takes longer; [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) when the work of all other streams has completed and some streams are capturing. A capturing stream cannot be waited for.
     pub fn synchronize(&self, timeout: Option<Duration>) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_device_synchronize(self.raw(), timeout_ns(timeout)) })
     }
 
-    /// Limits what this library takes from the device, all pools and managers
-    /// together. 0 takes the limit away. Lowering it below what is held releases
-    /// cached memory; what is live stays, and no more is taken until it fits again.
+    /// Limits the memory that this library holds from the device, for all pools and
+    /// managers together. 0 removes the limit. A limit below the held memory releases
+    /// cached memory. Live blocks stay, and no further memory is allocated from the
+    /// device until the held memory is below the limit.
     ///
-    /// Where the limit is below the capacity it is the total of [`MemoryInfo`](crate::MemoryInfo), which
-    /// utilization and pressure levels are computed from, and of all that goes by it:
-    /// pressure callbacks, monitors, placement, `gc_threshold` and `gpu_memory_fraction`.
-    /// Pressure callbacks hear of a level that a new limit leads to.
+    /// A limit below the capacity is the total of [`MemoryInfo`](crate::MemoryInfo). Utilization, pressure
+    /// levels, pressure callbacks, monitors, placement, `gc_threshold` and `gpu_memory_fraction`
+    /// are computed from it. If a new limit changes the level, pressure callbacks are called.
     pub fn set_limit(&self, limit_bytes: u64) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_device_set_limit(self.raw(), limit_bytes) })
     }
 
-    /// Measures the device's copy bandwidth by timed copies between two scratch
-    /// segments (at most 64 MiB each; given back at once), for some tens of
-    /// milliseconds. [`Device::memory_info`](crate::Device::memory_info) reports it from then on.
+    /// Measures the copy bandwidth of the device by timed copies between two temporary
+    /// segments of at most 64 MiB each. The call takes some tens of milliseconds and
+    /// then releases the segments. From then on [`Device::memory_info`](crate::Device::memory_info) reports
+    /// the bandwidth.
     pub fn measure_bandwidth(&self) -> Result<f64> {
         let mut out = 0.0;
         // SAFETY: out is an output of the call.
@@ -53,7 +54,7 @@ impl crate::Device {
         Ok(out)
     }
 
-    /// Asks a device for its memory, all uses of it together.
+    /// Queries the memory of a device, with all uses of it.
     pub fn memory_info(&self) -> Result<MemoryInfo> {
         let mut out = sys::ferrum_memory_info::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -61,15 +62,17 @@ impl crate::Device {
         Ok((&out).into())
     }
 
-    /// As [`Device::memory_info`](crate::Device::memory_info), from the books and the last reading of the device, if
-    /// that is no older than `max_age`; else the device is asked. Much quicker: no
-    /// driver and no other thread is disturbed.
+    /// Returns the same as [`Device::memory_info`](crate::Device::memory_info), computed from the counters and
+    /// the latest reading of the device, if that reading is no older than `max_age`.
+    /// Otherwise the call reads the device again. The call is much quicker with an old
+    /// reading, and does not delay other threads.
     ///
-    /// What others have changed since the reading does not show. In pools with thread
-    /// caches, neither does what other threads have done since their caches last asked
-    /// the pool for blocks or gave some back; what the calling thread has done does.
+    /// The result does not contain changes that other processes made since the reading.
+    /// In pools with thread caches it does not contain what another thread allocated or
+    /// freed since the cache of that thread last exchanged blocks with the pool. It
+    /// contains everything that the calling thread did.
     ///
-    /// `max_age`: 0 asks the device; UINT64_MAX: a reading of any age will do.
+    /// `max_age`: greatest age of a reading that is used; 0 always reads the device, UINT64_MAX uses a reading of any age.
     pub fn recent_memory_info(&self, max_age: Duration) -> Result<MemoryInfo> {
         let mut out = sys::ferrum_memory_info::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -79,7 +82,7 @@ impl crate::Device {
         Ok((&out).into())
     }
 
-    /// Books of a device: the sum over its pools and managers.
+    /// Returns the counters of a device: the sum over its pools and managers.
     pub fn statistics(&self) -> Result<Statistics> {
         let mut out = sys::ferrum_statistics::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -200,7 +203,7 @@ impl crate::ElasticPool {
 }
 
 impl crate::Event {
-    /// Says without waiting whether the event's point has been passed (1) or not.
+    /// Returns without waiting whether the event has completed (1) or not (0).
     pub fn is_ready(&self) -> Result<bool> {
         let mut out = 0;
         // SAFETY: out is an output of the call.
@@ -208,11 +211,11 @@ impl crate::Event {
         Ok(out != 0)
     }
 
-    /// Waits until the event's point has been passed.
+    /// Waits until the event has completed.
     ///
     /// Without a timeout it waits without an end.
     ///
-    /// Errors: [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) when it takes longer.
+    /// Errors: [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) when the event takes longer.
     pub fn synchronize(&self, timeout: Option<Duration>) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_event_synchronize(self.raw(), timeout_ns(timeout)) })
@@ -524,18 +527,19 @@ impl crate::Pool {
 }
 
 impl crate::Stream {
-    /// Waits until all work that was queued before the call is done, and returns the
-    /// first failure of queued work since the last time it was asked.
+    /// Waits until all work that was queued before the call has completed. Returns the
+    /// first failure of queued work since the last [`Stream::synchronize`](crate::Stream::synchronize).
     ///
     /// Without a timeout it waits without an end.
     ///
-    /// Errors: [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) when it takes longer.
+    /// Errors: [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) when the work takes longer.
     pub fn synchronize(&self, timeout: Option<Duration>) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_stream_synchronize(self.raw(), timeout_ns(timeout)) })
     }
 
-    /// Says without waiting whether all work queued so far is done (1) or not (0).
+    /// Returns without waiting whether all work queued so far has completed (1) or not
+    /// (0).
     pub fn is_ready(&self) -> Result<bool> {
         let mut out = 0;
         // SAFETY: out is an output of the call.
@@ -543,8 +547,8 @@ impl crate::Stream {
         Ok(out != 0)
     }
 
-    /// Makes all later work of the stream wait for the event, which may be another
-    /// stream's, or another device's of the same backend.
+    /// Makes all later work of the stream wait for the event. The event may belong to
+    /// another stream, or to another device of the same backend.
     ///
     /// Errors: [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for an event of another backend.
     pub fn wait_event(&self, event: &crate::Event) -> Result<()> {

@@ -6,18 +6,18 @@ use std::ops::BitOr;
 
 use crate::sys;
 
-/// Weight of a log message.
+/// Severity of a log message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
 pub enum LogLevel {
-    /// For those who work on the library.
+    /// Details for developers of the library.
     #[default]
     Debug = sys::FERRUM_LOG_DEBUG,
-    /// What happens.
+    /// Normal events.
     Info = sys::FERRUM_LOG_INFO,
-    /// What may be wrong.
+    /// Possible problems.
     Warning = sys::FERRUM_LOG_WARNING,
-    /// What is wrong.
+    /// Errors.
     Error = sys::FERRUM_LOG_ERROR,
 }
 
@@ -38,8 +38,9 @@ impl LogLevel {
     }
 }
 
-/// A backend; as a preference also [`BackendType::Auto`](crate::BackendType::Auto). They are in the order in
-/// which they are listed and, but for the CPU, which comes last, preferred.
+/// A backend. [`BackendType::Auto`](crate::BackendType::Auto) is only a preference. The numbers are in the order
+/// of the lists. The order of preference is the same, except that the CPU comes
+/// last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
 pub enum BackendType {

@@ -10,22 +10,23 @@ use crate::{sys, Result, Stream};
 /// Settings of the library for [`ferrum_init`](crate::sys::ferrum_init).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Config {
-    /// Host devices cpu:0, cpu:1, ... (1 to 64), sharing the capacity equally;
-    /// 0: `FERRUM_HOST_DEVICES` of the environment, or 1.
+    /// Number of host devices cpu:0, cpu:1, ... (1 to 64), which share the capacity
+    /// equally; 0: `FERRUM_HOST_DEVICES` of the environment, or 1.
     pub host_devices: u32,
     /// Capacity of all host devices together; 0: `FERRUM_HOST_MEMORY` of the
-    /// environment, or what the process may really use: the memory of the
-    /// machine or of its control group, whichever is less.
+    /// environment, or the memory that the process may use. That is the memory of
+    /// the machine or of its control group, whichever is less.
     pub host_memory_bytes: u64,
     /// Accept a `host_memory_bytes` above the memory of the machine.
     pub host_memory_forced: bool,
-    /// Ask vendors' libraries for devices in this process, not in one of their own:
-    /// where the system forbids to start programs. A broken driver may then end
-    /// this process. `FERRUM_PROBE`=`in_process` of the environment does the same.
+    /// Query vendor libraries for devices in this process, instead of in short-lived
+    /// processes of their own. Use it where the system forbids starting programs. A
+    /// broken driver may then end this process. `FERRUM_PROBE`=`in_process` in the
+    /// environment has the same effect.
     pub probe_in_process: bool,
-    /// Add SA_ONSTACK to no handler of a signal; see [`ferrum_init`](crate::sys::ferrum_init). A handler without it
-    /// is then the program's risk. `FERRUM_SIGNAL_HANDLERS`=leave of the environment does
-    /// the same.
+    /// Do not add SA_ONSTACK to signal handlers; see [`ferrum_init`](crate::sys::ferrum_init). The program then has
+    /// to make sure that each handler has the flag. `FERRUM_SIGNAL_HANDLERS`=leave in the
+    /// environment has the same effect.
     pub leave_signal_handlers: bool,
 }
 
@@ -48,7 +49,7 @@ impl Config {
     }
 }
 
-/// A device that was chosen.
+/// The chosen device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BackendChoice {
     /// Backend of the device.
@@ -57,12 +58,12 @@ pub struct BackendChoice {
     pub device_index: u32,
     /// Capacity of the device; 0 means unknown.
     pub total_bytes: u64,
-    /// What was free when it was looked at; 0 if not known.
+    /// Free bytes when the device was queried; 0 if not known.
     pub free_bytes: u64,
     /// For example "cuda:0".
     pub id: String,
-    /// What was looked at, the chosen one last: lines of "id: why not". Cut
-    /// off at a character's end if it is longer.
+    /// The devices that were considered, the chosen one last: lines of "id:
+    /// reason". A longer text is cut at the end of a character.
     pub tried: String,
 }
 
@@ -79,13 +80,13 @@ impl From<&sys::ferrum_backend_choice> for BackendChoice {
     }
 }
 
-/// What is known of this machine.
+/// Memory and processor of this machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostInfo {
-    /// Memory that this process may use: the machine's or its control group's,
-    /// whichever is less; 0 means unknown.
+    /// Memory that this process may use: the memory of the machine or of its
+    /// control group, whichever is less; 0 means unknown.
     pub total_bytes: u64,
-    /// What of it can still be touched.
+    /// The part of `total_bytes` that can still be used.
     pub available_bytes: Option<u64>,
     /// Model of the processor, or "Unknown CPU".
     pub cpu_name: String,
@@ -108,11 +109,12 @@ pub struct DeviceInfo {
     pub ordinal: u32,
     /// An address of the device is also a pointer of the host.
     pub host_addressable: bool,
-    /// The device copies from others of its backend directly.
+    /// The device copies directly from other devices of its backend.
     pub peer: bool,
     /// Virtual and elastic pools work on the device.
     pub virtual_memory: bool,
-    /// [`MemoryType::Pinned`](crate::MemoryType::Pinned) and [`MemoryType::Mapped`](crate::MemoryType::Mapped) can be had, within the system's limits.
+    /// The device supports [`MemoryType::Pinned`](crate::MemoryType::Pinned) and [`MemoryType::Mapped`](crate::MemoryType::Mapped), within the
+    /// limits of the system.
     pub pinned_memory: bool,
     /// [`ferrum_manager_create_mapping`](crate::sys::ferrum_manager_create_mapping) works between the device and others of its backend.
     pub linked_memory: bool,
@@ -120,10 +122,12 @@ pub struct DeviceInfo {
     pub exported_pages: bool,
     /// [`ferrum_device_share_memory`](crate::sys::ferrum_device_share_memory) and [`ferrum_event_share`](crate::sys::ferrum_event_share) work between processes.
     pub shared_memory: bool,
-    /// [`ferrum_pool_capture_begin`](crate::sys::ferrum_pool_capture_begin) works: streams can be captured, and say so.
+    /// [`ferrum_pool_capture_begin`](crate::sys::ferrum_pool_capture_begin) works: streams can be captured.
     pub capture: bool,
-    /// [`MemoryType::Managed`](crate::MemoryType::Managed) is memory that moves to where it is used. Without it, it is the
-    /// device's own on a device that is [`DeviceInfo::host_addressable`](crate::DeviceInfo::host_addressable), else there is none.
+    /// [`MemoryType::Managed`](crate::MemoryType::Managed) is memory that migrates to the processor that uses it. On
+    /// a device without this capability, managed memory is memory of the device itself
+    /// if the device is [`DeviceInfo::host_addressable`](crate::DeviceInfo::host_addressable); otherwise it is not
+    /// supported.
     pub managed_memory: bool,
     /// [`ferrum_manager_adopt`](crate::sys::ferrum_manager_adopt) page-locks memory of the process.
     pub registered_memory: bool,
@@ -135,9 +139,9 @@ pub struct DeviceInfo {
     pub fabric_pages: bool,
     /// Capacity; 0 means unknown.
     pub total_bytes: u64,
-    /// Segments taken from the device are multiples of this.
+    /// The size of every segment is a multiple of this.
     pub granularity_bytes: u64,
-    /// Every segment's address is a multiple of this.
+    /// The address of every segment is a multiple of this.
     pub alignment_bytes: u64,
     /// For example "cpu:0".
     pub id: String,
@@ -202,11 +206,12 @@ pub struct MemoryInfo {
     pub utilization_percent: f32,
     /// Copy bandwidth in 10^9 bytes per second.
     pub bandwidth_gbps: Option<f32>,
-    /// How long ago the device was asked; 0: just now. What this library has
-    /// taken and given back since is reckoned in.
+    /// Age of the latest reading of the device; 0: it was read just now. The
+    /// numbers include what this library has allocated and released since that
+    /// reading.
     pub reading_age: Duration,
-    /// Longest run that can be handed out as things are: of what is cached, or of
-    /// what is free in the device as far as the limit allows.
+    /// Longest run that can be allocated now: from cached memory, or from the free
+    /// memory of the device as far as the limit allows.
     pub largest_free_bytes: u64,
     /// The limit of the device; 0: none.
     pub limit_bytes: u64,
@@ -238,12 +243,12 @@ impl From<&sys::ferrum_memory_info> for MemoryInfo {
     }
 }
 
-/// A number of the books with the highest value that it had.
+/// A counter with its peak.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gauge {
     /// The value now.
     pub current: u64,
-    /// The highest value that it had.
+    /// The highest value so far.
     pub peak: u64,
 }
 
@@ -256,35 +261,37 @@ impl From<&sys::ferrum_gauge> for Gauge {
     }
 }
 
-/// Books of a device, a pool or a manager. Bytes but for the counts.
-/// reserved = active + cached + unusable in every record.
+/// Counters of a device, a pool or a manager. All are bytes except for the counts.
+/// In every record reserved = active + cached + unusable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Asked for by the live blocks.
+    /// Bytes that callers requested for the live blocks.
     pub requested: Gauge,
-    /// Live blocks after rounding.
+    /// Bytes of the live blocks, with rounding.
     pub allocated: Gauge,
-    /// Live, or freed and still in use by queued work.
+    /// Bytes of the live blocks, and of freed blocks that queued work may still
+    /// use.
     pub active: Gauge,
-    /// Held and ready to be handed out.
+    /// Free bytes that the pool holds and can allocate.
     pub cached: Gauge,
-    /// Held, but too small or badly placed to be handed out.
+    /// Free bytes that the pool holds and cannot allocate now: the runs are too
+    /// short or at the wrong place.
     pub unusable: Gauge,
-    /// Had from the driver.
+    /// Bytes that the pool holds from the driver.
     pub reserved: Gauge,
-    /// Live blocks, as a count.
+    /// Number of live blocks.
     pub live_blocks: Gauge,
-    /// Segments had from the driver, as a count.
+    /// Number of segments from the driver.
     pub segments: Gauge,
-    /// Successful allocations so far, as a count.
+    /// Number of successful allocations so far.
     pub allocations: u64,
-    /// Frees so far, as a count.
+    /// Number of frees so far.
     pub frees: u64,
-    /// Allocations that ran out of memory, as a count.
+    /// Number of allocations that failed for lack of memory.
     pub failures: u64,
     /// Longest free run.
     pub largest_free_bytes: u64,
-    /// The part of cached that waits in thread caches.
+    /// The part of cached that is in thread caches.
     pub thread_cached_bytes: u64,
 }
 
@@ -757,10 +764,11 @@ impl From<&sys::ferrum_defragmentation_stats> for DefragmentationStats {
 /// Settings of a reclaim callback.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReclaimConfig {
-    /// Lower ones are asked first; equal ones in the order of registration.
+    /// Callbacks with a lower number are called first; those with equal numbers in
+    /// the order of registration.
     pub priority: i32,
-    /// How long an allocation waits for the callback at most; `None`: 100 ms. Above
-    /// INT64_MAX is [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument).
+    /// The longest time that an allocation waits for the callback; `None`: 100 ms. A
+    /// value above INT64_MAX is [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument).
     pub deadline: Option<Duration>,
 }
 
