@@ -39,7 +39,10 @@ func newFrom(e *engine.Engine, c Config, group *track.Totals, source engine.Sour
 		return nil, device.Errorf(device.CodeInvalidConfig, op,
 			"segment_source is stream ordered: %v comes from elsewhere", source).On(e.ID())
 	}
-	c.Paging = PagingOff
+	// Any other value is refused with the rest of the settings.
+	if c.Paging == PagingAuto {
+		c.Paging = PagingOff
+	}
 	return newPool(e, c, group, source)
 }
 

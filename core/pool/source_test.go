@@ -63,6 +63,27 @@ func TestSourcesThatTheDeviceLacksAreUnsupported(t *testing.T) {
 	require.NoError(t, b.engine.Close())
 }
 
+// An unknown value of a setting is refused whatever memory the pool is made of, although
+// memory that is taken in segments has no pages.
+func TestUnknownPagingIsRefusedForEverySource(t *testing.T) {
+	b := newBench(devicetest.Config{Kinds: true, PinnedBytes: mib}, engine.Options{})
+	c := DefaultConfig()
+	c.Paging = PagingOn + 1
+	s := c
+	s.StreamOrdered = true
+	for name, open := range map[string]func() (*Pool, error){
+		"device":  func() (*Pool, error) { return New(b.engine, c) },
+		"pinned":  func() (*Pool, error) { return NewPinned(b.engine, c, nil) },
+		"managed": func() (*Pool, error) { return NewManaged(b.engine, c, nil) },
+		"ordered": func() (*Pool, error) { return New(b.engine, s) },
+	} {
+		_, err := open()
+		require.Equal(t, device.CodeInvalidConfig, device.CodeOf(err), "%s: %v", name, err)
+		require.ErrorContains(t, err, "paging is 3", name)
+	}
+	require.NoError(t, b.engine.Close())
+}
+
 // Whichever call fails, the pool of the runtime has what it had.
 func TestSegmentsFromThePoolOfTheRuntimeUnderFaults(t *testing.T) {
 	for n := 1; ; n++ {
