@@ -37,6 +37,9 @@ DESTDIR    ?=
 
 DEVICE ?=
 SHORT  ?=
+DURATION ?= 24h
+ONLY   ?=
+SEED   ?=
 PART   ?= conformance differential torch cupy bench
 
 # The version has one source, the header. Until 1.0 the SONAME ends in .0.
@@ -76,6 +79,7 @@ HEADERS        := include/ferrum_mem.h $(wildcard include/ferrum_mem/*.h)
 C_HEADERS      := $(wildcard tests/c/*.h tests/c/*.hpp include/*.* include/ferrum_mem/*.* include/ferrum_mem/calls/*.*)
 C_NAMES        := $(notdir $(basename $(wildcard tests/c/test_*.c tests/c/test_*.cpp)))
 # Those that take longest come first: the last one to run leaves processors idle.
+SOAK_PROGRAMS  := $(patsubst %,build/test/soak/%,calls programs)
 C_LONGEST      := test_bounded test_signals
 C_TESTS        := $(patsubst %,build/test/c/%,$(filter $(C_LONGEST),$(C_NAMES)) $(filter-out $(C_LONGEST),$(C_NAMES)))
 C_TESTS_ASAN   := $(C_TESTS:build/test/c/%=build/test/asan/c/%)
@@ -369,6 +373,10 @@ endef
 $(eval $(call test_rules,build/test/c,build/lib,))
 # The compiler takes three times as long for what it both watches and optimises.
 $(eval $(call test_rules,build/test/asan/c,build/test/asan,$$(ASAN),-O0))
+# What runs for hours: scripts/soak.py.
+build/test/soak/%: tests/soak/%.c tests/soak/hostile.c $(wildcard tests/soak/*.h) build/test/c/libsupport.a build/lib/$(FILE) $(C_HEADERS) | ready-test
+	@mkdir -p $(dir $@)
+	$(CC) $(C_FLAGS) -Itests/soak $< tests/soak/hostile.c build/test/c/libsupport.a -o $@ $(call test_link,build/lib,-lcmocka -lm)
 # The queued work of random programs in other languages.
 WORK_LIBRARY := build/test/c/libdevice_work.so
 $(WORK_LIBRARY): tests/c/on_device.c tests/c/fixture.c $(C_HEADERS) $(LIBRARY) | ready-test
@@ -476,6 +484,10 @@ test-wheel: ready-test build
 # What the suites are made of, built beforehand: several at a time, and one thing once.
 .PHONY: test-files
 test-files: build simcuda $(C_TESTS) $(WORK_LIBRARY) $(C_TESTS_ASAN) $(LIBRARY_TEST) $(CACHE_TESTS) $(SIMCUDA_TESTS) gpu-programs
+
+.PHONY: soak
+soak: build simcuda $(C_TESTS) $(SOAK_PROGRAMS) $(WORK_LIBRARY) ## random programs, hostile calls, properties and fuzzers for DURATION=24h (ONLY=DRILL SEED=N repeats one run)
+	@$(LIBRARY_ENV) $(PYTHON) scripts/soak.py --duration $(DURATION) $(if $(ONLY),--only '$(ONLY)') $(if $(SEED),--seed $(SEED))
 
 .PHONY: suites
 suites:

@@ -56,6 +56,51 @@ void attempt_end_check(void) {
     }
 }
 
+/* ---------------------------------------------------------------- the tables */
+
+const function *const attempt_families[] = {
+#define ROW(family) arguments_##family,
+    ARGUMENTS_FAMILIES(ROW)
+#undef ROW
+};
+const size_t attempt_family_count = COUNT(attempt_families);
+
+int attempt_is_pointer(const parameter *p) {
+    return p->role >= ROLE_TEXT && p->role != ROLE_DATA &&
+           p->role != ROLE_CAPACITY;
+}
+
+int attempt_has_size(const parameter *p) {
+    return p->role == ROLE_STRUCT_OUT ||
+           (p->role == ROLE_STRUCT_IN && p->type->init != NULL);
+}
+
+uint64_t attempt_bad_handle(const fixture *f, enum kind kind, size_t class) {
+    switch (class) {
+    case 0:
+        return 0;
+    case 1:
+        return f->live[(kind + 1) % KINDS];
+    case 2:
+        return f->dead[kind];
+    case 3: /* a generation that the slot has not had */
+        return f->live[kind] + (UINT64_C(1) << 40);
+    case 4:
+        return UINT64_C(0x0123456789abcdef);
+    default:
+        return UINT64_MAX;
+    }
+}
+
+int attempt_handle_is_free(const char *function, const char *name,
+                           size_t class) {
+    if (strcmp(function, "ferrum_fallback_manager_adopt") == 0)
+        return strcmp(name, "stream") == 0;
+    return class == 0 &&
+           strcmp(function, "ferrum_fallback_manager_create") == 0 &&
+           strcmp(name, "host") == 0;
+}
+
 /* ------------------------------------------------------------ good arguments */
 
 /* Numbers that a call needs before it looks at what is wrong. Others are 16. */

@@ -15,6 +15,26 @@ enum {
     UNTOUCHED = 0x5a
 };
 
+/** The functions of each family; the last row of a family has no name. */
+extern const function *const attempt_families[];
+extern const size_t attempt_family_count;
+
+/** Whether NULL can be handed for it. */
+int attempt_is_pointer(const parameter *p);
+/** Whether it is a struct with struct_size. */
+int attempt_has_size(const parameter *p);
+
+/** How many kinds of handles that are none there are. */
+enum { ATTEMPT_BAD_HANDLES = 6 };
+/** One of them; 0 is the handle 0. */
+uint64_t attempt_bad_handle(const fixture *f, enum kind kind, size_t class);
+/** Whether a function says that it does not look at this handle, or not at 0. */
+int attempt_handle_is_free(const char *function, const char *name,
+                           size_t class);
+
+/** How much longer than the library's a struct may be. */
+enum { TAIL_MAX = 1024 };
+
 /** A call, with the memory that its pointers point to. */
 typedef struct {
     const function *function;

@@ -15,12 +15,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const function *const families[] = {
-#define ROW(family) arguments_##family,
-    ARGUMENTS_FAMILIES(ROW)
-#undef ROW
-};
-
 /* Statuses that a case may have; 0 ends them. */
 typedef const ferrum_status statuses[3];
 static statuses null_pointer = {FERRUM_ERROR_NULL_POINTER};
@@ -56,8 +50,9 @@ static void over_functions(const fixture *f,
                            void (*check)(attempt *, const fixture *)) {
     static attempt a;
     static char before[REPORT_BYTES], after[REPORT_BYTES];
-    for (size_t family = 0; family < COUNT(families); family++)
-        for (const function *at = families[family]; at->name != NULL; at++) {
+    for (size_t family = 0; family < attempt_family_count; family++)
+        for (const function *at = attempt_families[family]; at->name != NULL;
+             at++) {
             attempt_prepare(&a, at, f);
             if (f != NULL)
                 read_report(before);
@@ -80,15 +75,10 @@ static void check_with_fixture(void (*check)(attempt *, const fixture *)) {
 
 /* --------------------------------------------------------------------- NULL */
 
-static int is_pointer(const parameter *p) {
-    return p->role >= ROLE_TEXT && p->role != ROLE_DATA &&
-           p->role != ROLE_CAPACITY;
-}
-
 static void with_null(attempt *a, const fixture *f) {
     for (size_t i = 0; i < a->function->count; i++) {
         const parameter *p = &a->function->parameters[i];
-        if (!is_pointer(p) || p->is_optional)
+        if (!attempt_is_pointer(p) || p->is_optional)
             continue;
         attempt_prepare(a, a->function, f);
         attempt_begin(a, "NULL:", p->name);
@@ -106,43 +96,17 @@ static void check_null(void) { check_with_fixture(with_null); }
 static const char *const handle_classes[] = {"zero",    "other-kind", "dead",
                                              "made-up", "garbage",    "ones"};
 
-static uint64_t bad_handle(const fixture *f, enum kind kind, size_t class) {
-    switch (class) {
-    case 0:
-        return 0;
-    case 1:
-        return f->live[(kind + 1) % KINDS];
-    case 2:
-        return f->dead[kind];
-    case 3: /* a generation that the slot has not had */
-        return f->live[kind] + (UINT64_C(1) << 40);
-    case 4:
-        return UINT64_C(0x0123456789abcdef);
-    default:
-        return UINT64_MAX;
-    }
-}
-
-/* Handles of which a function says that it does not look at them, or not at 0. */
-static int is_free(const char *function, const char *name, size_t class) {
-    if (strcmp(function, "ferrum_fallback_manager_adopt") == 0)
-        return strcmp(name, "stream") == 0;
-    return class == 0 &&
-           strcmp(function, "ferrum_fallback_manager_create") == 0 &&
-           strcmp(name, "host") == 0;
-}
-
 static void with_handle(attempt *a, const fixture *f, size_t i,
                         const struct_field *field) {
     const parameter *p = &a->function->parameters[i];
     enum kind kind = field != NULL ? field->kind : p->kind;
     int is_optional = field != NULL ? field->is_optional : p->is_optional;
-    for (size_t class = is_optional; class < COUNT(handle_classes); class++) {
+    for (size_t class = is_optional; class < ATTEMPT_BAD_HANDLES; class++) {
         const char *name = field != NULL ? field->name : p->name;
-        if (is_free(a->function->name, name, class))
+        if (attempt_handle_is_free(a->function->name, name, class))
             continue;
         attempt_prepare(a, a->function, f);
-        uint64_t id = bad_handle(f, kind, class);
+        uint64_t id = attempt_bad_handle(f, kind, class);
         a->arguments[i].number = id;
         if (field != NULL)
             attempt_set_field(a->scratch[i], field, id);
@@ -170,9 +134,6 @@ static void check_handles(void) { check_with_fixture(with_handles); }
 
 /* ----------------------------------------------------------- sizes of structs */
 
-/* How much longer than the library's a struct may be. */
-enum { TAIL_MAX = 1024 };
-
 static void set_size(attempt *a, size_t i, uint32_t size) {
     char what[64], number[16];
     snprintf(what, sizeof what,
@@ -180,11 +141,6 @@ static void set_size(attempt *a, size_t i, uint32_t size) {
     snprintf(number, sizeof number, "%u", (unsigned)size);
     attempt_begin(a, what, number);
     memcpy(a->scratch[i], &size, sizeof size);
-}
-
-static int has_size(const parameter *p) {
-    return p->role == ROLE_STRUCT_OUT ||
-           (p->role == ROLE_STRUCT_IN && p->type->init != NULL);
 }
 
 static void with_struct(attempt *a, const fixture *f, size_t i) {
@@ -207,7 +163,7 @@ static void with_struct(attempt *a, const fixture *f, size_t i) {
 
 static void with_structs(attempt *a, const fixture *f) {
     for (size_t i = 0; i < a->function->count; i++) {
-        if (has_size(&a->function->parameters[i]))
+        if (attempt_has_size(&a->function->parameters[i]))
             with_struct(a, f, i);
     }
 }
@@ -319,7 +275,7 @@ static void uninitialized(attempt *a, const fixture *f) {
     if (a->function->is_always || strcmp(a->function->name, "ferrum_init") == 0)
         return;
     for (size_t i = 0; i < a->function->count; i++)
-        if (has_size(&a->function->parameters[i]))
+        if (attempt_has_size(&a->function->parameters[i]))
             with_other_sizes(a, i);
     attempt_prepare(a, a->function, f);
     attempt_begin(a, "without", "ferrum_init");
@@ -358,9 +314,9 @@ static void check_forked(void) {
     EXPECT(pid >= 0);
     if (pid == 0) {
         static attempt a;
-        for (size_t family = 0; family < COUNT(families); family++)
-            for (const function *at = families[family]; at->name != NULL;
-                 at++) {
+        for (size_t family = 0; family < attempt_family_count; family++)
+            for (const function *at = attempt_families[family];
+                 at->name != NULL; at++) {
                 attempt_prepare(&a, at, &f);
                 in_child(&a, &f);
             }
@@ -380,8 +336,8 @@ static void check_forked(void) {
 static void with_optional(const function *at) {
     static attempt a;
     for (size_t i = 0; i <= at->count; i++) {
-        if (i < at->count &&
-            (!at->parameters[i].is_optional || !is_pointer(&at->parameters[i])))
+        if (i < at->count && (!at->parameters[i].is_optional ||
+                              !attempt_is_pointer(&at->parameters[i])))
             continue;
         fixture f;
         fixture_make(&f);
@@ -401,11 +357,12 @@ static void with_optional(const function *at) {
     }
 }
 static void check_optional(void) {
-    for (size_t family = 0; family < COUNT(families); family++)
-        for (const function *at = families[family]; at->name != NULL; at++)
+    for (size_t family = 0; family < attempt_family_count; family++)
+        for (const function *at = attempt_families[family]; at->name != NULL;
+             at++)
             for (size_t i = 0; i < at->count; i++)
                 if (at->parameters[i].is_optional &&
-                    is_pointer(&at->parameters[i])) {
+                    attempt_is_pointer(&at->parameters[i])) {
                     with_optional(at);
                     break;
                 }

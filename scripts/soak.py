@@ -1,0 +1,390 @@
+#!/usr/bin/env python3
+"""Runs random programs, hostile calls, property tests and fuzzers for hours.
+
+Usage: soak.py [--duration 24h] [--seed N] [--only PATTERN] [--output FILE]
+
+Each run is a process of its own that is given a seed and a time. A run that fails, crashes or
+hangs is a finding: it is printed with its seed and the command that repeats it, and the next
+run follows. What was run and what was found is written to FILE after each run, as JSON.
+
+A drill is one kind of run on one device: the host, or one generation of the simulated CUDA
+driver. The drill that had the least time so far, measured by its share, is the next.
+--only takes a pattern such as "calls" or "programs@12090". With --seed the drill is run once,
+with this seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import json
+import os
+import pathlib
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import asdict, dataclass, field
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TEST = ROOT / "build/test"
+GENERATIONS = ("11020", "12000", "12040", "12090", "13000")
+# So many findings of one drill, and it is not run again.
+FINDINGS_MOST = 5
+KEPT_LINES = 60
+
+
+@dataclass(frozen=True)
+class Drill:
+    """One kind of run. {seed} in a word of the command is the seed."""
+
+    name: str
+    command: tuple[str, ...]
+    environment: dict[str, str]
+    # What a run may take before it counts as hung.
+    seconds: int
+    # Its part of the time, beside the others.
+    share: float = 1.0
+    # Whether SOAK_TRACE=1 makes it tell each call.
+    traces: bool = False
+
+    def words(self, seed: int) -> list[str]:
+        """The command line of one run."""
+        return [word.format(seed=seed) for word in self.command]
+
+
+@dataclass
+class Tally:
+    """What the runs of one drill were."""
+
+    runs: int = 0
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    most_resident_mib: float = 0.0
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def add(self, counts: dict[str, int]) -> None:
+        """Adds what one run counted."""
+        for name, number in counts.items():
+            self.counts[name] = self.counts.get(name, 0) + number
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A run that failed, and how to repeat it."""
+
+    drill: str
+    seed: int
+    how: str
+    repeat: str
+    output: list[str]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one run ended."""
+
+    how: str
+    seconds: float
+    cpu_seconds: float
+    resident_mib: float
+    lines: list[str]
+
+
+# --- what is run ------------------------------------------------------------------
+
+
+def places() -> dict[str, dict[str, str]]:
+    """The devices: the host, and each generation of the simulated driver as others have it."""
+    found: dict[str, dict[str, str]] = {"host": {}}
+    kinds = {
+        generation: {
+            "SIMCUDA_GRANULARITY": "64K" if generation != "12090" else "2M",
+            "SIMCUDA_JITTER_US": "50",
+        }
+        for generation in GENERATIONS
+    }
+    kinds["12090-plain"] = {"SIMCUDA_WITHOUT": "vmm,pools,peer,fd,fabric", "SIMCUDA_JITTER_US": "5"}
+    for name, settings in kinds.items():
+        library = TEST / "simcuda" / name[:5] / "libcuda.so.1"
+        found[name] = {
+            "FERRUM_TEST_DEVICE": "cuda:0",
+            "FERRUM_CUDA_LIBRARY": str(library),
+            "SIMCUDA_DEVICES": "2",
+            "SIMCUDA_BYTES": "2G",
+            "SIMCUDA_LEAKS": "",
+            **settings,
+        }
+    return found
+
+
+def drills() -> list[Drill]:
+    """Everything that is run."""
+    found = [
+        Drill("calls", (str(TEST / "soak/calls"), "{seed}", "200000"), {}, 600, 36, traces=True)
+    ]
+    for place, environment in places().items():
+
+        def add(
+            name: str,
+            words: tuple[str, ...],
+            share: float = 1.0,
+            traces: bool = False,
+            place: str = place,
+            environment: dict[str, str] = environment,
+        ) -> None:
+            found.append(Drill(f"{name}@{place}", words, environment, 900, share, traces))
+
+        c = TEST / "c"
+        add("programs", (str(TEST / "soak/programs"), "{seed}0", "10"), 3, traces=True)
+        for name in ("programs", "pools", "virtual", "threads"):
+            add(f"random_{name}", (str(c / f"test_random_{name}"), "{seed}"))
+        add("random_owners", (str(c / "test_random_owners"), "2", "{seed}"))
+        corpus = str(ROOT / "tests/corpus/pool_calls")
+        add("pool_calls", (str(c / "test_pool_calls"), corpus, "1000", "{seed}"))
+        python = str(ROOT / "build/venv/bin/python")
+        owners = str(ROOT / "bindings/python/tests/owner_programs.py")
+        cargo = ("cargo", "test", "--quiet", "--locked", "-p", "ferrum-mem", "--test", "owners")
+        manifest = ("--manifest-path", "bindings/rust/Cargo.toml")
+        numbers = ("env", "OWNER_FIRST={seed}", "OWNER_PROGRAMS=3")
+        add("rust_owners", (*numbers, *cargo, *manifest, "--", "--ignored", "--exact", "programs"))
+        add("python_owners", (python, owners, str(c / "libdevice_work.so"), "3", "{seed}"))
+        for package in property_rooms(of_devices=place != "host"):
+            tests = ("go", "test", "-vet=off", "-count=1", "-timeout=30m", package)
+            checks = ("-rapid.checks=400", "-rapid.seed={seed}")
+            add(f"properties:{package[2:]}", (*tests, *checks), 0.5)
+    for package in property_rooms(of_devices=False):
+        raced = ("go", "test", "-race", "-vet=off", "-count=1", "-timeout=30m", package)
+        checks = ("-rapid.checks=60", "-rapid.seed={seed}")
+        found.append(Drill(f"race:{package[2:]}", (*raced, *checks), {}, 1900, 0.3))
+    for package in ("core/rangealloc", "core/estimate"):
+        words = ("scripts/fuzz.sh", "30", f"./{package}")
+        found.append(Drill(f"fuzz:{package}", words, {}, 900, 1))
+    return found
+
+
+def property_rooms(of_devices: bool) -> list[str]:
+    """The packages with property tests; of_devices: those that run on any device."""
+    sign = '"ferrum_mem/drivers/testdevice"' if of_devices else '"pgregory.net/rapid"'
+    rooms = {
+        "./" + str(path.parent.relative_to(ROOT))
+        for path in (ROOT / "core").rglob("*_test.go")
+        if sign in path.read_text()
+    }
+    rapid = {
+        "./" + str(path.parent.relative_to(ROOT))
+        for path in (ROOT / "core").rglob("*_test.go")
+        if '"pgregory.net/rapid"' in path.read_text()
+    }
+    return sorted(rooms & rapid)
+
+
+# --- one run ------------------------------------------------------------------------
+
+
+def run(drill: Drill, seed: int, seconds: float, more: dict[str, str]) -> Outcome:
+    """One run in a process group of its own, which is stopped when the time is over."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "bindings/python/src")}
+    for name in [name for name in environment if name.startswith("SIMCUDA_")]:
+        del environment[name]
+    environment |= drill.environment | more
+    late = threading.Event()
+    with tempfile.TemporaryFile() as output:
+        began = time.monotonic()
+        child = subprocess.Popen(
+            drill.words(seed),
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+        def stop() -> None:
+            late.set()
+            # A process of Go tells where its goroutines are.
+            os.killpg(child.pid, signal.SIGQUIT)
+            time.sleep(2)
+            os.killpg(child.pid, signal.SIGKILL)
+
+        clock = threading.Timer(seconds, stop)
+        clock.start()
+        try:
+            _, status, used = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+        except KeyboardInterrupt:
+            os.killpg(child.pid, signal.SIGKILL)
+            raise
+        finally:
+            clock.cancel()
+        took = time.monotonic() - began
+        size = output.tell()
+        output.seek(max(0, size - 200_000))
+        lines = output.read().decode(errors="replace").splitlines()
+    how = "" if child.returncode == 0 else f"exit status {child.returncode}"
+    if child.returncode < 0:
+        how = f"signal {signal.Signals(-child.returncode).name}"
+    if late.is_set():
+        how = f"hung: not done after {seconds:.0f} s"
+    cpu = used.ru_utime + used.ru_stime
+    return Outcome(how, took, cpu, used.ru_maxrss / 1024, lines)
+
+
+def counts_of(lines: list[str]) -> dict[str, int]:
+    """The numbers of the line `soak NAME=NUMBER ...`, or the programs of `N passed, N failed`."""
+    for line in reversed(lines):
+        if line.startswith("soak "):
+            return {k: int(v) for k, v in re.findall(r"(\w+)=(\d+)", line)}
+        if m := re.match(r"(\d+) passed, (\d+) failed", line):
+            return {"programs": int(m[1]) + int(m[2])}
+    return {}
+
+
+def repeat(drill: Drill, seed: int) -> str:
+    """What a person types to see it again."""
+    settings = [f"{name}={value!r}" for name, value in drill.environment.items()]
+    return " ".join([*settings, *drill.words(seed)])
+
+
+def excerpt(lines: list[str]) -> list[str]:
+    """The lines from the first that tells of a failure, or the last ones."""
+    sign = re.compile(r"finding: |panic|fatal error|FAIL|DATA RACE|SIG[A-Z]{3,4}|program \d+")
+    for number, line in enumerate(lines):
+        if sign.search(line):
+            return lines[number : number + KEPT_LINES]
+    return lines[-KEPT_LINES:]
+
+
+# --- all of it ------------------------------------------------------------------------
+
+
+class Soak:
+    """The runs so far."""
+
+    def __init__(self, chosen: list[Drill], seed: int, output: pathlib.Path) -> None:
+        self.chosen = chosen
+        self.seed = seed
+        self.output = output
+        self.began = time.time()
+        self.tallies = {drill.name: Tally() for drill in chosen}
+        self.findings: list[Finding] = []
+
+    def next(self) -> Drill | None:
+        """The drill that had the least time for its share; None: each has failed too often."""
+        names = [finding.drill for finding in self.findings]
+        left = [d for d in self.chosen if names.count(d.name) < FINDINGS_MOST]
+        return min(left, key=lambda d: self.tallies[d.name].seconds / d.share, default=None)
+
+    def once(self, drill: Drill) -> None:
+        """One run of a drill."""
+        tally = self.tallies[drill.name]
+        seed = self.seed + tally.runs
+        outcome = run(drill, seed, drill.seconds, {})
+        tally.runs += 1
+        tally.seconds += outcome.seconds
+        tally.cpu_seconds += outcome.cpu_seconds
+        tally.most_resident_mib = max(tally.most_resident_mib, outcome.resident_mib)
+        tally.add(counts_of(outcome.lines))
+        if outcome.how:
+            self.keep(drill, seed, outcome)
+        self.write()
+
+    def keep(self, drill: Drill, seed: int, outcome: Outcome) -> None:
+        """Prints a finding; a program that can tells its last call in a second run."""
+        lines = excerpt(outcome.lines)
+        if drill.traces and not any("finding: " in line for line in lines):
+            traced = run(drill, seed, drill.seconds, {"SOAK_TRACE": "1"})
+            lines += ["--- again, with each call:", *traced.lines[-KEPT_LINES:]]
+        finding = Finding(drill.name, seed, outcome.how, repeat(drill, seed), lines)
+        self.findings.append(finding)
+        print(f"\nfinding: {drill.name}, seed {seed}: {outcome.how}\n  {finding.repeat}")
+        print("\n".join(f"    {line[:400]}" for line in lines[:25]), flush=True)
+
+    def totals(self) -> dict[str, int]:
+        """The counts of all drills together."""
+        total = Tally()
+        for tally in self.tallies.values():
+            total.add({"runs": tally.runs} | tally.counts)
+        return total.counts
+
+    def write(self) -> None:
+        """Writes the results; a reader finds the last whole ones."""
+        results = {
+            "began": time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(self.began)),
+            "seconds": round(time.time() - self.began, 1),
+            "seed": self.seed,
+            "totals": self.totals() | {"findings": len(self.findings)},
+            "findings": [asdict(finding) for finding in self.findings],
+            "drills": {name: asdict(tally) for name, tally in self.tallies.items() if tally.runs},
+        }
+        self.output.parent.mkdir(parents=True, exist_ok=True)
+        beside = self.output.with_suffix(".new")
+        beside.write_text(json.dumps(results, indent=1) + "\n")
+        beside.replace(self.output)
+
+    def show(self) -> None:
+        """Prints what was run."""
+        print(f"\n{'drill':<40}{'runs':>7}{'seconds':>9}{'cpu':>9}  counts")
+        for name, tally in self.tallies.items():
+            counts = ", ".join(f"{number} {what}" for what, number in tally.counts.items())
+            if tally.runs:
+                print(
+                    f"{name:<40}{tally.runs:>7}{tally.seconds:>9.0f}{tally.cpu_seconds:>9.0f}  "
+                    f"{counts}"
+                )
+        totals = ", ".join(f"{number} {what}" for what, number in self.totals().items())
+        print(f"{totals}, {len(self.findings)} findings; in {self.output}")
+
+
+def seconds_of(text: str) -> float:
+    """90s, 5m, 24h."""
+    m = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text)
+    if m is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no duration such as 90s, 5m or 24h")
+    return float(m[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[m[2]]
+
+
+def main() -> int:
+    """Runs what the command line names."""
+    parser = argparse.ArgumentParser(description="Runs random programs for hours.")
+    parser.add_argument("--duration", type=seconds_of, default=seconds_of("24h"))
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--only", default="*")
+    parser.add_argument("--output", type=pathlib.Path, default=ROOT / "build/soak/results.json")
+    parser.add_argument("--list", action="store_true", help="name the drills and run none")
+    options = parser.parse_args()
+    chosen = [
+        drill
+        for drill in drills()
+        if fnmatch.fnmatch(drill.name, options.only) or drill.name.split("@")[0] == options.only
+    ]
+    if options.list or not chosen:
+        print("\n".join(drill.name for drill in chosen) or f"no drill is called {options.only}")
+        return 0 if chosen else 2
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # Small enough that a tenfold of it is a number of the programs in C.
+    soak = Soak(chosen, options.seed or int(time.time()) % 100_000_000, options.output)
+    print(f"seed {soak.seed}, {len(chosen)} drills", flush=True)
+    end = soak.began + options.duration
+    try:
+        if options.seed is not None:
+            for drill in chosen:
+                soak.once(drill)
+        while options.seed is None and time.time() < end:
+            following = soak.next()
+            if following is None:
+                break
+            soak.once(following)
+    except KeyboardInterrupt:
+        print("stopped")
+    soak.show()
+    return 1 if soak.findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,414 @@
+/*
+ * Random programs over all functions and all kinds of objects, in which calls of the
+ * driver fail. Nearly all arguments are allowed; some are bad, and those calls must be
+ * refused. There is no model of what a call gives: after each program, faults cleared
+ * and all objects destroyed, nothing may be left. The leak report is empty, the books of
+ * each device are zero and add up, the device and the library end without force, and the
+ * simulated driver has nothing back to get.
+ *
+ *     programs FIRST COUNT [STEPS]
+ *
+ * On the host the faults are descriptors that the system refuses. FERRUM_TEST_DEVICE=cuda:0
+ * with FERRUM_CUDA_LIBRARY of a simulated driver is a device whose calls fail. The last
+ * line has the numbers of programs, calls, refusals and faults.
+ */
+#include "alone.h"
+#include "hostile.h"
+#include "on_device.h"
+
+#include <dlfcn.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "../simcuda/simcuda.h"
+
+enum { STEPS = 400, SHELF = 8, WHAT_BYTES = 160, REPORT_BYTES = 1 << 18 };
+
+static struct {
+    unsigned long program, step;
+    ferrum_device devices[2];
+    uint64_t shelf[KINDS][SHELF];
+    uint64_t addresses[SHELF];
+    uint64_t dead[KINDS];
+    fixture good;
+} m;
+
+static struct {
+    unsigned long programs, calls, refused, faults;
+} sum;
+
+static void found(const char *what, const char *detail) {
+    fprintf(stderr, "finding: seed %lu, step %lu: %s: %s\n", m.program, m.step,
+            what, detail);
+    exit(1);
+}
+
+/* -------------------------------------------------------------------- faults */
+
+static struct {
+    int (*set)(const char *, uint64_t, int);
+    void (*clear)(void);
+    int (*left)(void);
+    size_t (*leaks)(char *, size_t);
+    size_t (*violations)(char *, size_t);
+    void (*clear_violations)(void);
+    struct rlimit files;
+    int armed;
+} faults;
+
+static void find_faults(void) {
+    EXPECT(getrlimit(RLIMIT_NOFILE, &faults.files) == 0);
+    if (on_host())
+        return;
+    void *driver = dlopen(getenv("FERRUM_CUDA_LIBRARY"), RTLD_NOW);
+    EXPECT(driver != NULL);
+    *(void **)&faults.set = dlsym(driver, "simcuda_fault");
+    *(void **)&faults.clear = dlsym(driver, "simcuda_clear_faults");
+    *(void **)&faults.left = dlsym(driver, "simcuda_faults_left");
+    *(void **)&faults.leaks = dlsym(driver, "simcuda_leaks");
+    *(void **)&faults.violations = dlsym(driver, "simcuda_violations");
+    *(void **)&faults.clear_violations =
+        dlsym(driver, "simcuda_clear_violations");
+    EXPECT(faults.set != NULL);
+}
+
+/* What makes, copies or asks. What gives back is not refused: what cannot be given back
+ * stays, and is no leak. */
+static const char *const refusing[] = {
+    "cuMemAlloc_v2",         "cuMemAllocFromPoolAsync",
+    "cuMemAllocManaged",     "cuMemHostAlloc",
+    "cuMemCreate",           "cuMemMap",
+    "cuMemSetAccess",        "cuMemAddressReserve",
+    "cuStreamCreate",        "cuEventCreate",
+    "cuEventRecord",         "cuEventQuery",
+    "cuStreamWaitEvent",     "cuLaunchHostFunc",
+    "cuMemcpyAsync",         "cuMemcpyDtoHAsync_v2",
+    "cuMemcpyHtoDAsync_v2",  "cuMemcpyDtoDAsync_v2",
+    "cuMemsetD8Async",       "cuMemGetInfo_v2",
+    "cuCtxPushCurrent_v2",   "cuMemHostRegister_v2",
+    "cuMemPoolCreate",       "cuMemExportToShareableHandle",
+    "cuStreamSynchronize",   "cuPointerGetAttribute",
+    "cuMemPrefetchAsync_v2", "cuMemHostGetDevicePointer_v2"};
+
+/* Out of memory, of the operating system, not supported, unknown. */
+static const int codes[] = {2, 304, 801, 999};
+
+static void arm_faults(void) {
+    if (faults.armed != 0 || draw(6) != 0)
+        return;
+    faults.armed = 1;
+    if (on_host()) {
+        struct rlimit none = {3, faults.files.rlim_max};
+        EXPECT(setrlimit(RLIMIT_NOFILE, &none) == 0);
+        sum.faults++;
+        return;
+    }
+    faults.armed = 8;
+    for (int i = 0; i < faults.armed; i++)
+        faults.set(m.program % 4 == 0 ? "*" : refusing[draw(COUNT(refusing))],
+                   1 + draw(m.program % 4 == 0 ? 40 : 3),
+                   codes[draw(COUNT(codes))]);
+}
+
+static void clear_faults(void) {
+    if (faults.armed == 0 || (!on_host() && m.step != 0 && draw(12) != 0))
+        return;
+    if (on_host()) {
+        EXPECT(setrlimit(RLIMIT_NOFILE, &faults.files) == 0);
+    } else {
+        sum.faults += (unsigned long)(faults.armed - faults.left());
+        faults.clear();
+    }
+    faults.armed = 0;
+}
+
+/* ------------------------------------------------------------------- objects */
+
+static uint64_t *any_place(enum kind kind) {
+    return &m.shelf[kind][draw(SHELF)];
+}
+
+/* What lives, for the arguments of the next call. */
+static void pick_objects(void) {
+    for (int kind = 0; kind < KINDS; kind++) {
+        m.good.live[kind] = 0;
+        for (int tries = 0; tries < 6 && m.good.live[kind] == 0; tries++)
+            m.good.live[kind] = *any_place((enum kind)kind);
+        m.good.dead[kind] = m.dead[kind];
+    }
+    if (m.good.live[DEVICE] == 0 || draw(3) == 0)
+        m.good.live[DEVICE] = m.devices[draw(2)].id;
+    m.good.block = m.addresses[draw(SHELF)];
+}
+
+/* The kind of a handle stands in its first byte. */
+static void keep(const char *name, uint64_t value) {
+    uint64_t kind = value >> 56;
+    if (strcmp(name, "address_out") == 0 && value != 0)
+        m.addresses[draw(SHELF)] = value;
+    else if (kind > 0 && kind <= KINDS)
+        *any_place((enum kind)(kind - 1)) = value;
+}
+
+static int ends_something(const char *name) {
+    static const char *const ends[] = {"_destroy", "_close", "_remove",
+                                       "memory_free", "buffer_free"};
+    for (size_t i = 0; i < COUNT(ends); i++)
+        if (strstr(name, ends[i]) != NULL)
+            return 1;
+    return 0;
+}
+
+static void forget(uint64_t handle) {
+    enum kind kind = (enum kind)((handle >> 56) - 1);
+    ferrum_device_info info = FERRUM_DEVICE_INFO_INIT;
+    /* A device lives until it is closed as often as it was opened. */
+    if (kind == DEVICE &&
+        ferrum_device_get_info((ferrum_device){handle}, &info) == FERRUM_OK)
+        return;
+    m.dead[kind] = handle;
+    for (int i = 0; i < SHELF; i++)
+        if (m.shelf[kind][i] == handle)
+            m.shelf[kind][i] = 0;
+}
+
+static void take_results(const attempt *a) {
+    for (size_t i = 0; i < a->function->count; i++) {
+        const parameter *p = &a->function->parameters[i];
+        uint64_t value = 0;
+        if (p->role != ROLE_OUT || p->size != sizeof value ||
+            a->arguments[i].pointer == NULL)
+            continue;
+        memcpy(&value, a->arguments[i].pointer, sizeof value);
+        keep(p->name, value);
+    }
+    if (a->function->count > 0 && ends_something(a->function->name))
+        forget(a->arguments[0].number);
+}
+
+/* --------------------------------------------------------------------- calls */
+
+/* The driver has to believe what is said of objects of others. */
+static int takes_what_is_foreign(const char *name) {
+    static const char *const functions[] = {
+        "ferrum_stream_adopt",          "ferrum_event_adopt",
+        "ferrum_device_open_native",    "ferrum_event_open",
+        "ferrum_manager_import_memory", "ferrum_manager_import_pages"};
+    for (size_t i = 0; i < COUNT(functions); i++)
+        if (strcmp(name, functions[i]) == 0)
+            return 1;
+    return 0;
+}
+
+/* What would end the program before it is over, or takes a second. */
+static int is_left_out(const char *name) {
+    return strcmp(name, "ferrum_shutdown") == 0 ||
+           strcmp(name, "ferrum_init") == 0 ||
+           strcmp(name, "ferrum_device_measure_bandwidth") == 0 ||
+           (strcmp(name, "ferrum_device_close") == 0 && draw(50) != 0) ||
+           (!on_host() && takes_what_is_foreign(name));
+}
+
+static void tell(const attempt *a, const char *what, const char *why,
+                 ferrum_status status) {
+    char text[1400];
+    ferrum_error_info error = FERRUM_ERROR_INFO_INIT;
+    ferrum_last_error(&error);
+    snprintf(text, sizeof text, "%s with %s (%s: %s)", a->function->name, what,
+             ferrum_status_name(status), error.message);
+    found(why, text);
+}
+
+/* Models are what the functions of elastic pools are about. */
+static void register_model(void) {
+    static const char *const models[] = {"chat", "code", "draft"};
+    ferrum_model_config config = FERRUM_MODEL_CONFIG_INIT;
+    config.virtual_bytes = UINT64_C(64) << 20;
+    ferrum_elastic_pool_register_model(
+        (ferrum_elastic_pool){m.good.live[ELASTIC_POOL]},
+        models[draw(COUNT(models))], &config);
+}
+
+static void step(void) {
+    static attempt a;
+    char what[WHAT_BYTES] = "allowed arguments";
+    const function *f = draw_function();
+    pick_objects();
+    if (m.good.live[ELASTIC_POOL] != 0 && draw(20) == 0)
+        register_model();
+    if (is_left_out(f->name))
+        return;
+    attempt_prepare(&a, f, &m.good);
+    if (draw(3) == 0)
+        draw_values(&a);
+    int is_bad = draw(8) == 0 && draw_bad(&a, what, sizeof what);
+    arm_faults();
+    ferrum_status status;
+    const char *why = call_it(&a, is_bad, &status);
+    clear_faults();
+    sum.calls++;
+    sum.refused += status != FERRUM_OK;
+    if (why != NULL)
+        tell(&a, what, why, status);
+    if (status == FERRUM_OK)
+        take_results(&a);
+}
+
+/* ------------------------------------------------------------------- the end */
+
+static ferrum_status destroy(uint64_t id) {
+    static const ferrum_stream none;
+    switch ((enum kind)((id >> 56) - 1)) {
+    case STREAM:
+        return ferrum_stream_destroy((ferrum_stream){id}, FERRUM_FORCE);
+    case EVENT:
+        return ferrum_event_destroy((ferrum_event){id});
+    case POOL:
+        return ferrum_pool_destroy((ferrum_pool){id}, FERRUM_FORCE);
+    case MANAGER:
+        return ferrum_manager_destroy((ferrum_manager){id}, FERRUM_FORCE);
+    case MEMORY:
+        while (ferrum_memory_unmap((ferrum_memory){id}, 0) == FERRUM_OK)
+            ;
+        return ferrum_memory_free((ferrum_memory){id});
+    case REGISTRATION:
+        return ferrum_registration_remove((ferrum_registration){id});
+    case VPOOL:
+        return ferrum_vpool_destroy((ferrum_vpool){id}, FERRUM_FORCE);
+    case ELASTIC_POOL:
+        return ferrum_elastic_pool_destroy((ferrum_elastic_pool){id},
+                                           FERRUM_FORCE);
+    case MONITOR:
+        return ferrum_monitor_destroy((ferrum_monitor){id});
+    case PLACEMENT:
+        return ferrum_placement_destroy((ferrum_placement){id});
+    case FALLBACK_MANAGER:
+        return ferrum_fallback_manager_destroy((ferrum_fallback_manager){id},
+                                               FERRUM_FORCE);
+    case FALLBACK_BUFFER:
+        return ferrum_fallback_buffer_free((ferrum_fallback_buffer){id}, none);
+    case TRACKER:
+        return ferrum_tracker_destroy((ferrum_tracker){id});
+    case GENERIC_POOL:
+        return ferrum_generic_pool_destroy((ferrum_generic_pool){id},
+                                           FERRUM_FORCE);
+    default:
+        return FERRUM_OK;
+    }
+}
+
+static const char *leak_report(void) {
+    static char text[REPORT_BYTES];
+    size_t length = 0;
+    ferrum_status status = ferrum_leak_report_json(text, sizeof text, &length);
+    if (status != FERRUM_OK && status != FERRUM_ERROR_BUFFER_TOO_SMALL)
+        found("the leak report cannot be read", ferrum_status_name(status));
+    return text;
+}
+
+/* Destroys all that the leak report names, until that is nothing but devices. */
+static void destroy_all(void) {
+    static const char key[] = "\"kind\":\"", handle[] = "\"handle\":";
+    for (int rounds = 0;; rounds++) {
+        const char *report = leak_report();
+        int left = 0;
+        for (const char *at = report; (at = strstr(at, key)) != NULL;) {
+            at = strstr(at, handle);
+            uint64_t id = strtoull(at + sizeof handle - 1, NULL, 10);
+            if ((id >> 56) - 1 == DEVICE)
+                continue;
+            left++;
+            destroy(id);
+        }
+        if (left == 0)
+            return;
+        if (rounds > 50)
+            found("objects cannot be destroyed", report);
+    }
+}
+
+static void check_device(ferrum_device device) {
+    ferrum_statistics s = FERRUM_STATISTICS_INIT;
+    char text[400];
+    ferrum_status status = ferrum_device_get_statistics(device, &s);
+    if (status != FERRUM_OK)
+        found("the books cannot be read", ferrum_status_name(status));
+    snprintf(text, sizeof text,
+             "reserved %llu, active %llu, cached %llu, unusable %llu, "
+             "requested %llu, blocks %llu",
+             (unsigned long long)s.reserved.current,
+             (unsigned long long)s.active.current,
+             (unsigned long long)s.cached.current,
+             (unsigned long long)s.unusable.current,
+             (unsigned long long)s.requested.current,
+             (unsigned long long)s.live_blocks.current);
+    if (s.reserved.current != 0 || s.active.current != 0 ||
+        s.cached.current != 0 || s.unusable.current != 0 ||
+        s.requested.current != 0 || s.live_blocks.current != 0)
+        found("the books of a device are not empty", text);
+}
+
+/* Every device that is open, also those that programs opened. */
+static void close_devices(void) {
+    static const char key[] = "\"handle\":";
+    const char *at;
+    while ((at = strstr(leak_report(), key)) != NULL) {
+        ferrum_device device = {strtoull(at + sizeof key - 1, NULL, 10)};
+        check_device(device);
+        ferrum_status status = ferrum_device_close(device, 0);
+        if (status != FERRUM_OK)
+            found("a device does not close", ferrum_status_name(status));
+    }
+}
+
+static void check_driver(void) {
+    static char text[1 << 14];
+    if (on_host())
+        return;
+    if (faults.violations(text, sizeof text) != 0)
+        found("a rule of the driver was broken", text);
+    if (faults.leaks(text, sizeof text) != 0)
+        found("the driver has memory or objects that were not given back",
+              text);
+}
+
+static void end_program(void) {
+    m.step = 0;
+    clear_faults();
+    destroy_all();
+    close_devices();
+    ferrum_status status;
+    while ((status = ferrum_shutdown(0)) == FERRUM_OK)
+        ;
+    if (status != FERRUM_ERROR_NOT_INITIALIZED)
+        found("the library does not stop", leak_report());
+    check_driver();
+}
+
+static void run_program(unsigned long program, unsigned long steps) {
+    memset(&m, 0, sizeof m);
+    m.program = program;
+    draw_seed(program);
+    ferrum_config config = FERRUM_CONFIG_INIT;
+    config.host_devices = 2;
+    config.host_memory_bytes = UINT64_C(512) << 20;
+    MUST(ferrum_init(&config));
+    MUST(ferrum_device_open(first_device(), &m.devices[0]));
+    MUST(ferrum_device_open(other_device(), &m.devices[1]));
+    for (m.step = 1; m.step <= steps; m.step++)
+        step();
+    end_program();
+    sum.programs++;
+}
+
+int main(int argc, char **argv) {
+    unsigned long first = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
+    unsigned long count = argc > 2 ? strtoul(argv[2], NULL, 10) : 1;
+    unsigned long steps = argc > 3 ? strtoul(argv[3], NULL, 10) : STEPS;
+    find_faults();
+    for (unsigned long i = 0; i < count; i++)
+        run_program(first + i, steps);
+    printf("soak programs=%lu calls=%lu refused=%lu faults=%lu\n", sum.programs,
+           sum.calls, sum.refused, sum.faults);
+    return 0;
+}
