@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import functools
 import json
 import os
 import pathlib
@@ -36,6 +37,8 @@ GENERATIONS = ("11020", "12000", "12040", "12090", "13000")
 # So many findings of one drill, and it is not run again.
 FINDINGS_MOST = 5
 KEPT_LINES = 60
+# What a process that hangs has to tell where it is.
+GRACE_SECONDS = 1
 
 
 @dataclass(frozen=True)
@@ -169,18 +172,17 @@ def drills() -> list[Drill]:
 
 def property_rooms(of_devices: bool) -> list[str]:
     """The packages with property tests; of_devices: those that run on any device."""
-    sign = '"ferrum_mem/drivers/testdevice"' if of_devices else '"pgregory.net/rapid"'
-    rooms = {
-        "./" + str(path.parent.relative_to(ROOT))
-        for path in (ROOT / "core").rglob("*_test.go")
-        if sign in path.read_text()
-    }
-    rapid = {
-        "./" + str(path.parent.relative_to(ROOT))
-        for path in (ROOT / "core").rglob("*_test.go")
-        if '"pgregory.net/rapid"' in path.read_text()
-    }
-    return sorted(rooms & rapid)
+    rooms = rooms_with('"pgregory.net/rapid"')
+    return sorted(rooms & rooms_with('"ferrum_mem/drivers/testdevice"') if of_devices else rooms)
+
+
+@functools.cache
+def rooms_with(text: str) -> frozenset[str]:
+    """The packages of core in whose tests this stands."""
+    tests = (ROOT / "core").rglob("*_test.go")
+    return frozenset(
+        f"./{path.parent.relative_to(ROOT)}" for path in tests if text in path.read_text()
+    )
 
 
 # --- one run ------------------------------------------------------------------------
@@ -209,7 +211,7 @@ def run(drill: Drill, seed: int, seconds: float, more: dict[str, str]) -> Outcom
             late.set()
             # A process of Go tells where its goroutines are.
             os.killpg(child.pid, signal.SIGQUIT)
-            time.sleep(2)
+            time.sleep(GRACE_SECONDS)
             os.killpg(child.pid, signal.SIGKILL)
 
         clock = threading.Timer(seconds, stop)

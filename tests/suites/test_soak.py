@@ -1,0 +1,87 @@
+"""The runner of `make soak`: what it counts, what it calls a finding, and how that is repeated."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentTypeError
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+# Before the folder tests, in which another soak lies.
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+import soak
+
+
+def drill(name: str, script: str, seconds: int = 60, *, traces: bool = False) -> soak.Drill:
+    """A drill that is a line of the shell, which is given the seed."""
+    return soak.Drill(name, ("sh", "-c", script, "sh", "{seed}"), {"A": "b c"}, seconds, 1, traces)
+
+
+def run_all(tmp_path: Path, *drills: soak.Drill) -> Any:
+    runner = soak.Soak(list(drills), 41, tmp_path / "results.json")
+    for chosen in drills:
+        runner.once(chosen)
+    return json.loads((tmp_path / "results.json").read_text())
+
+
+def test_what_was_run_is_counted(tmp_path: Path) -> None:
+    results = run_all(
+        tmp_path,
+        drill("calls", "echo soak calls=7 refused=$1"),
+        drill("old", "echo 5 passed, 0 failed"),
+    )
+    assert results["totals"] == {
+        "runs": 2, "calls": 7, "refused": 41, "programs": 5, "findings": 0
+    }  # fmt: skip
+    assert results["drills"]["calls"]["cpu_seconds"] >= 0
+
+
+@pytest.mark.parametrize(
+    ("script", "how"),
+    [
+        ("echo finding: here; exit 3", "exit status 3"),
+        ("kill -SEGV $$", "signal SIGSEGV"),
+        ("trap '' QUIT; sleep 60", "hung: not done after 1 s"),
+    ],
+)
+def test_each_bad_end_is_a_finding(tmp_path: Path, script: str, how: str) -> None:
+    results = run_all(tmp_path, drill("bad", script, 1 if "sleep" in script else 60))
+    (finding,) = results["findings"]
+    assert finding["how"] == how
+    assert finding["seed"] == 41
+    assert finding["repeat"].startswith("A='b c' sh -c ")
+    assert finding["repeat"].endswith(" 41")
+
+
+def test_a_crash_is_run_again_with_each_call(tmp_path: Path) -> None:
+    script = '[ -z "$SOAK_TRACE" ] || echo "the last call"; exit 1'
+    results = run_all(tmp_path, drill("crash", script, traces=True))
+    assert results["findings"][0]["output"][-1] == "the last call"
+
+
+def test_the_time_is_shared(tmp_path: Path) -> None:
+    often, seldom = drill("often", "true"), soak.Drill("seldom", ("true",), {}, 60, 0.5)
+    runner = soak.Soak([often, seldom], 1, tmp_path / "results.json")
+    runner.tallies["often"].seconds = runner.tallies["seldom"].seconds = 3
+    assert runner.next() is often
+    runner.tallies["often"].seconds = 7
+    assert runner.next() is seldom
+    runner.findings = [soak.Finding("seldom", 1, "", "", [])] * soak.FINDINGS_MOST
+    assert runner.next() is often
+
+
+def test_every_drill_can_be_named_and_repeated() -> None:
+    drills = soak.drills()
+    names = [found.name for found in drills]
+    assert len(names) == len(set(names))
+    assert {"calls", "programs@host", "programs@13000"} <= set(names)
+    assert all("12" in "".join(found.words(12)) for found in drills if found.name[:5] != "fuzz:")
+
+
+def test_durations() -> None:
+    assert soak.seconds_of("1.5h") == 5400
+    with pytest.raises(ArgumentTypeError, match="90s, 5m or 24h"):
+        soak.seconds_of("1 day")
