@@ -44,18 +44,20 @@ extern "C" {
  *  @go vmm.ElasticConfig */
 typedef struct ferrum_elastic_pool_config {
     uint32_t struct_size;
-    /** None is known: 0. */
+    /** No flag is defined: 0. */
     uint32_t flags;
-    /** Upper bound of the memory of all models together, in whole pages; 0: what
-     *  the device has. More than that is refused: 32 GiB on a device of 24 are, so
-     *  a number for all machines is the smaller of it and total_bytes. The models'
-     *  virtual_bytes have no such bound: together they may be above the limit. */
+    /** Upper bound of the memory of all models together, in whole pages; 0: the
+     *  memory of the device. A limit above the memory of the device is rejected.
+     *  For example, 32 GiB is rejected on a device with 24 GiB. A program that runs
+     *  on several machines can use the smaller of its number and total_bytes. The
+     *  virtual_bytes of the models have no such bound: together they may exceed the
+     *  limit. */
     uint64_t limit_bytes;
-    /** As in ferrum_vpool_config. */
+    /** The same as in ferrum_vpool_config. */
     uint64_t page_bytes;
     /** Name in reports; NULL: none. At most 63 bytes. */
     const char *name;
-    /** As in ferrum_vpool_config.
+    /** The same as in ferrum_vpool_config.
      *  @none FERRUM_READY_PAGES_AUTO
      *  @read readyPages */
     uint32_t ready_pages;
@@ -68,13 +70,14 @@ typedef struct ferrum_elastic_pool_config {
 /* clang-format on */
 
 /**
- * Makes an elastic pool without models. It takes nothing from the device yet.
+ * Creates an elastic pool without models. The pool allocates nothing from the
+ * device yet.
  *
  * @param config  settings, or NULL for FERRUM_ELASTIC_POOL_CONFIG_INIT.
  * @return FERRUM_ERROR_UNSUPPORTED_DEVICE when the device has no virtual memory;
- *         FERRUM_ERROR_INVALID_PAGE_SIZE; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for
- *         a limit above what the device has; FERRUM_ERROR_INVALID_CONFIG for one
- *         of less than a page.
+ *         FERRUM_ERROR_INVALID_PAGE_SIZE; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for a
+ *         limit above the memory of the device; FERRUM_ERROR_INVALID_CONFIG for a
+ *         limit below one page.
  *
  * @opens
  * @optional config
@@ -84,12 +87,13 @@ FERRUM_API ferrum_status ferrum_elastic_pool_create(
     ferrum_elastic_pool *pool_out);
 
 /**
- * Destroys an elastic pool with its models, as ferrum_vpool_destroy. Registrations
- * of reclaim callbacks stay until they are removed, but are not called any more.
+ * Destroys an elastic pool with its models, like ferrum_vpool_destroy.
+ * Registrations of reclaim callbacks stay until they are removed, but the library
+ * does not call them again.
  *
  * @param flags  0 or FERRUM_FORCE.
- * @return FERRUM_ERROR_BUSY, and nothing has changed for any model, while one has ranges
- *         or allocations under way or that wait, or is being registered or unregistered.
+ * @return FERRUM_ERROR_BUSY, and no model has changed, while a model has ranges or
+ *         running or waiting allocations, or is being registered or unregistered.
  *
  * @waits
  * @ends
@@ -101,24 +105,27 @@ FERRUM_API ferrum_status ferrum_elastic_pool_destroy(ferrum_elastic_pool pool,
  *  @go vmm.ModelConfig */
 typedef struct ferrum_model_config {
     uint32_t struct_size;
-    /** When pages are short, models of lower priority give first, and those of
-     *  higher priority are served first. */
+    /** When pages are short, models of lower priority release pages first, and
+     *  allocations of models of higher priority are served first. */
     int32_t priority;
     /** Address space, rounded up to whole pages; not 0.
      *  @required */
     uint64_t virtual_bytes;
-    /** What is kept of the limit for this model, rounded up to whole pages. The
-     *  guarantees of all models together are within the limit, and each is backed by
-     *  pages that no other model uses or is guaranteed. */
+    /** The part of the limit that is kept for this model, rounded up to whole
+     *  pages. The guarantees of all models together are within the limit. Each
+     *  guarantee is backed by pages that no other model uses or has as its
+     *  guarantee. */
     uint64_t guaranteed_bytes;
-    /** What the model may have at most, in whole pages; 0: no bound of its own. */
+    /** Upper bound of the memory of the model, in whole pages; 0: no bound of its
+     *  own. */
     uint64_t max_bytes;
-    /** Its pages may go to another model that is unscrubbed as well without being
-     *  made zeros (1).
+    /** Pages of this model may pass to another unscrubbed model without being set
+     *  to zero (1).
      *  @bool */
     uint32_t unscrubbed;
-    /** What is not backed of guaranteed_bytes waits, and becomes effective as pages come
-     *  back, before allocations that stand in line get them (1); or the call fails (0).
+    /** The part of guaranteed_bytes that has no pages yet waits (1), or the call
+     *  fails (0). A waiting part takes effect as pages become free, before waiting
+     *  allocations get these pages.
      *  @bool */
     uint32_t guarantee_may_wait;
 } ferrum_model_config;
@@ -128,18 +135,19 @@ typedef struct ferrum_model_config {
 /* clang-format on */
 
 /**
- * Adds a model, while others run. It takes address space, and memory only for its
- * tables.
+ * Adds a model while other models run. The model gets address space, and memory
+ * only for its tables.
  *
- * @param model   its id, 1 to 63 bytes.
+ * @param model  its id, 1 to 63 bytes.
  * @param config  required.
  * @return FERRUM_ERROR_MODEL_ALREADY_EXISTS, with the id in the message;
- *         FERRUM_ERROR_INVALID_ARGUMENT for an id that is none;
- *         FERRUM_ERROR_INVALID_SIZE and FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY for
- *         its address space; FERRUM_ERROR_INVALID_CONFIG for guarantees above the
+ *         FERRUM_ERROR_INVALID_ARGUMENT for an invalid id;
+ *         FERRUM_ERROR_INVALID_SIZE and FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY for its
+ *         address space; FERRUM_ERROR_INVALID_CONFIG for guarantees above the
  *         limit, or a guarantee above the model's own maximum or address space;
- *         FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY, with how much is backed, for a guarantee
- *         that is not and may not wait: nobody's present guarantee is weakened for it.
+ *         FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY, with the number of backed bytes, for
+ *         a guarantee that has too few pages and may not wait. The library does not
+ *         weaken the guarantee of another model for it.
  *
  * @opens
  * @by-hand python,rust it makes an object
@@ -149,15 +157,17 @@ ferrum_elastic_pool_register_model(ferrum_elastic_pool pool, const char *model,
                                    const ferrum_model_config *config);
 
 /**
- * Takes a model out, while others run: waits for queued work that uses its freed
- * ranges and for running calls of its reclaim callbacks, which are not called any
- * more. What it had goes to the others.
+ * Removes a model while other models run. The call waits for queued work that uses
+ * freed ranges of the model, and for running calls of its reclaim callbacks; these
+ * are not called again. The memory of the model becomes available to the other
+ * models.
  *
- * @param flags  0, or FERRUM_FORCE: also while it has ranges; then waits for all
- *               work of the device first, and its allocations that wait fail.
- * @return FERRUM_ERROR_BUSY, and nothing has changed, while it has ranges, or allocations
- *         under way or that wait;
- *         FERRUM_ERROR_MODEL_NOT_FOUND, with the id in the message.
+ * @param flags  0, or FERRUM_FORCE: remove the model also while it has ranges. The
+ *                call then first waits for all work of the device, and waiting
+ *                allocations of the model fail.
+ * @return FERRUM_ERROR_BUSY, and nothing has changed, while the model has ranges,
+ *         or running or waiting allocations; FERRUM_ERROR_MODEL_NOT_FOUND, with the
+ *         id in the message.
  *
  * @waits
  */
@@ -165,22 +175,23 @@ FERRUM_API ferrum_status ferrum_elastic_pool_unregister_model(
     ferrum_elastic_pool pool, const char *model, uint32_t flags);
 
 /**
- * Puts memory behind the first range of the model's address space that is free and
- * long enough, in whole pages. The first bytes are zeros, or what this model had
- * written there before. Where no free range is long enough, and freed ones that queued
- * work still uses would make one, it waits for that work, ten seconds at most.
+ * Allocates the first free range of the model's address space that is long enough,
+ * in whole pages, and maps memory there. The first bytes are zeros, or what this
+ * model had written there before. If no free range is long enough, but freed ranges
+ * that queued work still uses would make one, the call waits for that work for at
+ * most ten seconds.
  *
- * @param size_bytes        not 0.
- * @param address_out       where it starts.
- * @param offset_bytes_out  optional, may be NULL: the same from the model's base
- *                          address.
+ * @param size_bytes  not 0.
+ * @param address_out  address of the range.
+ * @param offset_bytes_out  optional, may be NULL: offset of the range from the
+ *                model's base address.
  * @return FERRUM_ERROR_MODEL_NOT_FOUND; FERRUM_ERROR_INVALID_SIZE;
  *         FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY when no range is long enough;
- *         FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY when the limits allow no more and
- *         no room was found, with what was requested and what was available;
+ *         FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY, with the requested and the available
+ *         size, when the limits allow no more and reclaiming freed too little;
  *         FERRUM_ERROR_OUT_OF_MEMORY when the device has less than the limits
- *         allow. In a host function or a reclaim callback it does not wait for
- *         room.
+ *         allow. In a host function or a reclaim callback the call does not wait
+ *         for memory.
  *
  * @optional offset_bytes_out
  * @by-hand cpp its result has a type of its own
@@ -192,28 +203,29 @@ FERRUM_API ferrum_status ferrum_elastic_pool_alloc(ferrum_elastic_pool pool,
                                                    ferrum_address *address_out,
                                                    uint64_t *offset_bytes_out);
 
-/** A range of a model, as asked for.
+/** A request for a range of a model.
  *  @go library.ModelRequest */
 typedef struct ferrum_model_request {
     uint32_t struct_size;
-    /** The range starts at offset_bytes (1), behind every page that it touches, or
-     *  where there is room (0).
+    /** The range starts at offset_bytes and contains every page that it touches
+     *  (1), or the library chooses the offset (0).
      *  @bool
      *  @go Placed */
     uint32_t at_offset;
-    /** From the model's base address; 0 where at_offset is.
+    /** Offset from the model's base address; 0 where at_offset is 0.
      *  @if at_offset */
     uint64_t offset_bytes;
     /** Not 0. */
     uint64_t size_bytes;
-    /** Name for the books, at most 63 bytes; NULL or empty: the model's id. */
+    /** Name for the counters, at most 63 bytes; NULL or empty: the model's id. */
     const char *tag;
-    /** How long to wait while the tag, the model or what is at that place sleeps,
-     *  in nanoseconds, or FERRUM_WAIT_FOREVER; 0: such a call fails at once.
+    /** How long to wait while the tag, the model or the ranges at that offset are
+     *  asleep, in nanoseconds, or FERRUM_WAIT_FOREVER; 0: such a call fails at
+     *  once.
      *  @go Wait */
     uint64_t asleep_wait_ns;
-    /** What uses the range first: it is freed behind the work of this stream. {0}: the
-     *  default stream.
+    /** The first stream that uses the range. A free of the range waits for the work
+     *  of this stream. {0}: the default stream.
      *  @optional
      *  @go StreamHandle */
     ferrum_stream stream;
@@ -224,9 +236,9 @@ typedef struct ferrum_model_request {
 /* clang-format on */
 
 /**
- * As ferrum_elastic_pool_alloc, with all that can be asked for.
+ * The same as ferrum_elastic_pool_alloc, with all options.
  *
- * @return besides, where at_offset is 1: FERRUM_ERROR_INVALID_OFFSET and
+ * @return also, where at_offset is 1: FERRUM_ERROR_INVALID_OFFSET and
  *         FERRUM_ERROR_ALREADY_MAPPED as ferrum_vpool_alloc.
  *
  * @optional offset_bytes_out
@@ -239,11 +251,11 @@ FERRUM_API ferrum_status ferrum_elastic_pool_alloc_with(
     uint64_t *offset_bytes_out);
 
 /**
- * Takes the memory of a range of a model away, as ferrum_vpool_free.
+ * Frees a range of a model, like ferrum_vpool_free.
  *
  * @param offset_bytes,size_bytes,stream  as for ferrum_vpool_free.
- * @return as ferrum_vpool_free, FERRUM_ERROR_BUSY during a sleep or wake of the
- *         range included; FERRUM_ERROR_MODEL_NOT_FOUND.
+ * @return as ferrum_vpool_free, with FERRUM_ERROR_BUSY during a sleep or wake of
+ *         the range; FERRUM_ERROR_MODEL_NOT_FOUND.
  *
  * @optional stream
  * @by-hand python,rust a method of the model
@@ -255,9 +267,9 @@ FERRUM_API ferrum_status ferrum_elastic_pool_free(ferrum_elastic_pool pool,
                                                   ferrum_stream stream);
 
 /**
- * As ferrum_vpool_record_stream, for a range of a model.
+ * The same as ferrum_vpool_record_stream, for a range of a model.
  *
- * @return besides: FERRUM_ERROR_MODEL_NOT_FOUND.
+ * @return also FERRUM_ERROR_MODEL_NOT_FOUND.
  *
  * @optional stream
  * @by-hand python,rust a method of the model
@@ -267,7 +279,7 @@ FERRUM_API ferrum_status ferrum_elastic_pool_record_stream(
     uint64_t size_bytes, ferrum_stream stream);
 
 /**
- * As ferrum_vpool_is_mapped, for a range of a model.
+ * The same as ferrum_vpool_is_mapped, for a range of a model.
  *
  * @bool mapped_out
  * @by-hand python,rust a method of the model
@@ -278,7 +290,7 @@ FERRUM_API ferrum_status ferrum_elastic_pool_is_mapped(ferrum_elastic_pool pool,
                                                        uint64_t size_bytes,
                                                        uint32_t *mapped_out);
 
-/** A model at one moment. Pages are counts.
+/** A model at one moment. Fields that end in _pages are counts.
  *  @go library.ModelInfo */
 typedef struct ferrum_model_info {
     uint32_t struct_size;
@@ -288,31 +300,31 @@ typedef struct ferrum_model_info {
     float unmapped_share;
     /** 1 - longest free run / free address space; 0 when nothing is free. */
     float fragmentation;
-    /** Where its address space starts. */
+    /** Start of its address space. */
     ferrum_address base_address;
     /** Size of a page. */
     uint64_t page_bytes;
-    /** Its address space, in whole pages. */
+    /** Size of its address space, in whole pages. */
     uint64_t virtual_capacity_bytes;
-    /** Memory behind mapped and retiring pages. */
+    /** Memory of mapped and retiring pages. */
     uint64_t physical_bytes;
-    /** The most that physical_bytes was. */
+    /** The highest physical_bytes so far. */
     uint64_t peak_physical_bytes;
-    /** What the mapped pages were asked for with. */
+    /** The sizes that were requested for the mapped pages. */
     uint64_t requested_bytes;
-    /** Pages that ranges have. */
+    /** Pages of live ranges. */
     uint64_t mapped_pages;
-    /** Freed, and queued work may still use them. */
+    /** Pages of freed ranges that queued work may still use. */
     uint64_t retiring_pages;
-    /** Freed, but still mapped where they were. */
+    /** Pages of freed ranges that stay mapped for reuse. */
     uint64_t parked_pages;
-    /** Memory that the model had last and nobody uses now. */
+    /** Unused memory that this model was the last to use. */
     uint64_t cached_bytes;
-    /** Its guarantee that is in effect. */
+    /** The part of its guarantee that is in effect. */
     uint64_t guaranteed_bytes;
     /** 0: no bound of its own. */
     uint64_t max_bytes;
-    /** What the model may still have at once, without anybody giving. */
+    /** Bytes that the model can allocate at once, without pages of other models. */
     uint64_t available_bytes;
     /** Longest run of free address space. */
     uint64_t largest_free_run_bytes;
@@ -320,41 +332,41 @@ typedef struct ferrum_model_info {
     uint64_t allocations;
     /** Frees so far. */
     uint64_t frees;
-    /** Allocations so far that found no memory. */
+    /** Allocations so far that failed for lack of memory. */
     uint64_t failures;
-    /** Allocations so far that stood in line. */
+    /** Allocations so far that had to wait. */
     uint64_t waits;
-    /** How long they did in all. */
+    /** Time that they waited in all. */
     uint64_t waited_ns;
     /** Calls so far of its reclaim callbacks. */
     uint64_t reclaim_calls;
-    /** What they said to have freed. */
+    /** Bytes that its reclaim callbacks reported as freed. */
     uint64_t reclaimed_bytes;
-    /** Address space of its tables; only what was used has memory. */
+    /** Address space of its tables. Only used parts have memory. */
     uint64_t table_bytes;
-    /** Pages of ranges that sleep; they have no memory. */
+    /** Pages of ranges that are asleep. They have no memory. */
     uint64_t asleep_pages;
-    /** Their bytes. */
+    /** Bytes of ranges that are asleep. */
     uint64_t asleep_bytes;
-    /** Host memory that holds bytes of what sleeps. */
+    /** Host memory with the contents of ranges that are asleep. */
     uint64_t asleep_host_bytes;
-    /** Disk space that does. */
+    /** Disk space with the contents of ranges that are asleep. */
     uint64_t asleep_file_bytes;
-    /** Of ranges of which nothing is kept. */
+    /** Bytes of ranges that are asleep and whose contents were discarded. */
     uint64_t asleep_discarded_bytes;
-    /** Calls so far that put to sleep. */
+    /** Sleep calls so far. */
     uint64_t sleeps;
-    /** Calls so far that woke. */
+    /** Wake calls so far. */
     uint64_t wakes;
-    /** How long those took in all that put to sleep. */
+    /** Time of all sleep calls. */
     uint64_t sleep_ns;
-    /** How long those took in all that woke. */
+    /** Time of all wake calls. */
     uint64_t wake_ns;
-    /** Calls so far that were to put to sleep and failed once they had begun. */
+    /** Sleep calls so far that failed after they had begun. */
     uint64_t sleep_failures;
-    /** Calls so far that were to wake and failed once they had begun. */
+    /** Wake calls so far that failed after they had begun. */
     uint64_t wake_failures;
-    /** The guarantee that it asked for: what is above guaranteed_bytes waits for pages. */
+    /** The requested guarantee. The part above guaranteed_bytes waits for pages. */
     uint64_t requested_guarantee_bytes;
 } ferrum_model_info;
 
@@ -362,9 +374,8 @@ typedef struct ferrum_model_info {
 #define FERRUM_MODEL_INFO_INIT {FERRUM_SIZE_OF(ferrum_model_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
-/** Describes a model; FERRUM_ERROR_MODEL_NOT_FOUND for an unknown one.
- *  @by-hand python,rust a method of the model
- */
+/** Describes a model. FERRUM_ERROR_MODEL_NOT_FOUND for an unknown model.
+ *  @by-hand python,rust a method of the model */
 FERRUM_API ferrum_status ferrum_elastic_pool_get_model_info(
     ferrum_elastic_pool pool, const char *model, ferrum_model_info *info_out);
 
@@ -372,13 +383,13 @@ FERRUM_API ferrum_status ferrum_elastic_pool_get_model_info(
  *  @go vmm.ModelLimits */
 typedef struct ferrum_model_limits {
     uint32_t struct_size;
-    /** As in ferrum_model_config. */
+    /** The same as in ferrum_model_config. */
     int32_t priority;
-    /** As in ferrum_model_config. */
+    /** The same as in ferrum_model_config. */
     uint64_t guaranteed_bytes;
-    /** As in ferrum_model_config. */
+    /** The same as in ferrum_model_config. */
     uint64_t max_bytes;
-    /** As in ferrum_model_config.
+    /** The same as in ferrum_model_config.
      *  @bool */
     uint32_t guarantee_may_wait;
     uint32_t reserved;
@@ -389,9 +400,9 @@ typedef struct ferrum_model_limits {
 /* clang-format on */
 
 /**
- * Changes guarantee, maximum and priority of a model, all of them or none, while
- * it and others run. What is mapped stays. A guarantee that is raised keeps what of it
- * is in effect.
+ * Changes guarantee, maximum and priority of a model while it and others run: all
+ * of them, or none on failure. Mapped ranges stay. If the guarantee rises, the part
+ * of it that is in effect stays in effect.
  *
  * @param limits  required; fields as in ferrum_model_config.
  * @return FERRUM_ERROR_INVALID_CONFIG and FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY as
@@ -412,25 +423,25 @@ typedef struct ferrum_elastic_pool_info {
     uint64_t page_bytes;
     /** The limit of all models together. */
     uint64_t physical_limit_bytes;
-    /** Used by the models: mapped, retiring, or granted to allocations on their
-     *  way. Above the limit only after that was lowered. */
+    /** Memory that the models use: mapped, retiring, or granted to running
+     *  allocations. It is above the limit only after the limit was lowered. */
     uint64_t physical_bytes;
-    /** The most that physical_bytes was. */
+    /** The highest physical_bytes so far. */
     uint64_t peak_physical_bytes;
-    /** How many models are registered.
+    /** Number of registered models.
      *  @go Models */
     uint64_t num_models;
     /** Address space of all models together. */
     uint64_t virtual_bytes;
     /** Guarantees of all models together. */
     uint64_t guaranteed_bytes;
-    /** Freed, and queued work may still use it. */
+    /** Memory of freed ranges that queued work may still use. */
     uint64_t retiring_bytes;
-    /** Had from the device, and nobody uses it. */
+    /** Memory that the pool holds from the device and no model uses. */
     uint64_t cached_bytes;
-    /** Had from the device. */
+    /** Memory that the pool holds from the device. */
     uint64_t held_bytes;
-    /** Allocations that stand in line now. */
+    /** Allocations that wait now. */
     uint64_t waiting;
 } ferrum_elastic_pool_info;
 
@@ -443,17 +454,19 @@ typedef struct ferrum_elastic_pool_info {
 FERRUM_API ferrum_status ferrum_elastic_pool_get_info(
     ferrum_elastic_pool pool, ferrum_elastic_pool_info *info_out);
 
-/** Books of an elastic pool: its live blocks are the ranges of all models.
+/** Returns the counters of an elastic pool. Its live blocks are the ranges of all
+ *  models.
  *  @infallible */
 FERRUM_API ferrum_status ferrum_elastic_pool_get_statistics(
     ferrum_elastic_pool pool, ferrum_statistics *statistics_out);
 
 /**
- * Every model of a pool, of one moment and in the order of registration, as JSON:
+ * Describes every model of a pool at one moment, in the order of registration, as
+ * JSON:
  *
- *   {"models": [{"id": "chat", "physical_bytes": 0}]}
+ * {"models": [{"id": "chat", "physical_bytes": 0}]}
  *
- * with all fields of ferrum_model_info.
+ * Each model has all fields of ferrum_model_info.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  *
@@ -464,25 +477,27 @@ ferrum_elastic_pool_models_json(ferrum_elastic_pool pool, char *buffer,
                                 size_t capacity, size_t *length_out);
 
 /**
- * Changes the limit of all models together while they run; 0: what the device
- * has. What is mapped stays, and free pages above the limit go back to the device,
- * as with ferrum_vpool_set_limit. Below what the models use or are guaranteed, one that
- * stays within its guarantee may have to wait until those above theirs have given.
+ * Changes the limit of all models together while they run; 0: the memory of the
+ * device. Mapped ranges stay. Free pages above the limit are released to the
+ * device, as with ferrum_vpool_set_limit. If the limit falls below what the models
+ * use or have as guarantees, a model within its guarantee may have to wait until
+ * models above their guarantees have released pages.
  *
- * @return FERRUM_ERROR_INVALID_CONFIG for less than the models have asked to be
- *         guaranteed, or than a page; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for more than the
- *         device has.
+ * @return FERRUM_ERROR_INVALID_CONFIG for a limit below the requested guarantees or
+ *         below one page; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for a limit above the
+ *         memory of the device.
+ *
  * @none limit_bytes 0
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_set_limit(ferrum_elastic_pool pool,
                                                        uint64_t limit_bytes);
 
-/** As ferrum_vpool_compact. */
+/** The same as ferrum_vpool_compact. */
 FERRUM_API ferrum_status ferrum_elastic_pool_compact(
     ferrum_elastic_pool pool, ferrum_compact_report *report_out);
 
 /**
- * As ferrum_vpool_trim.
+ * The same as ferrum_vpool_trim.
  *
  * @default keep_bytes 0
  */
@@ -491,14 +506,14 @@ FERRUM_API ferrum_status ferrum_elastic_pool_trim(ferrum_elastic_pool pool,
                                                   uint64_t *released_bytes_out);
 
 /**
- * As ferrum_vpool_synchronize, for the ranges of all models.
+ * The same as ferrum_vpool_synchronize, for the ranges of all models.
  *
  * @waits
  */
 FERRUM_API ferrum_status
 ferrum_elastic_pool_synchronize(ferrum_elastic_pool pool, uint64_t timeout_ns);
 
-/** As ferrum_vpool_pause.
+/** The same as ferrum_vpool_pause.
  *  @infallible */
 FERRUM_API ferrum_status ferrum_elastic_pool_pause(ferrum_elastic_pool pool);
 
@@ -507,12 +522,13 @@ FERRUM_API ferrum_status ferrum_elastic_pool_pause(ferrum_elastic_pool pool);
 FERRUM_API ferrum_status ferrum_elastic_pool_resume(ferrum_elastic_pool pool);
 
 /**
- * Asked to free memory of a model when pages are short. Runs on a thread of the
- * library, with no lock held; it may call the library, mostly to free ranges of
- * its model. What it frees after its deadline goes to who waits then.
+ * Called to free memory of a model when pages are short. Runs on a thread of the
+ * library, with no lock held. It may call the library, usually to free ranges of
+ * its model. Memory that it frees after its deadline goes to the allocations that
+ * wait then.
  *
  * @param model  id of the model, valid during the call only.
- * @return bytes that were freed, 0 if none.
+ * @return number of freed bytes, 0 if none.
  */
 typedef uint64_t (*ferrum_model_reclaim_fn)(ferrum_elastic_pool pool,
                                             const char *model,
@@ -520,12 +536,13 @@ typedef uint64_t (*ferrum_model_reclaim_fn)(ferrum_elastic_pool pool,
                                             void *user_data);
 
 /**
- * Registers a reclaim callback of a model. It is called only while the model has
- * more than its guarantee, or is at its own maximum and needs pages itself. End it
- * with ferrum_registration_remove, also after its model is gone.
+ * Registers a reclaim callback of a model. The library calls it only while the
+ * model holds more than its guarantee, or when the model itself needs pages and is
+ * at its own maximum. Remove it with ferrum_registration_remove, also after the
+ * model has ended.
  *
- * @param config     deadline_ns of it; priority is the model's, and 0 here. NULL
- *                   for FERRUM_RECLAIM_CONFIG_INIT.
+ * @param config  its deadline_ns is used; its priority must be 0, because the
+ *                priority of the model counts. NULL for FERRUM_RECLAIM_CONFIG_INIT.
  * @param user_data  must stay valid until the registration is removed.
  *
  * @optional config

@@ -45,24 +45,25 @@ extern "C" {
  * would have to is FERRUM_ERROR_BUSY.
  */
 
-/** Where the bytes of what sleeps are kept.
+/** Place of the contents of ranges that are asleep.
  *  @by-hand rust has the directory of a file with it */
 typedef int32_t ferrum_sleep_backing;
-/** In ordinary memory of this process. */
+/** Memory of this process. */
 #define FERRUM_SLEEP_HOST 0
-/** In a file, with checksums that are compared at waking. It is the process's own: it
- *  is removed when all of it has woken or was freed, or its pool or model ends, unless
- *  another file has its name by then. That of a process that was killed is removed by
- *  the next sleep with a file there, which knows it by how it begins and by its lock:
- *  no other file is touched, whatever it is called. */
+/** A file with checksums, which a wake compares. The file belongs to this process.
+ *  It is removed when all of its contents have been woken or freed, or when its
+ *  pool or model ends, unless another file has its name by then. The next sleep in
+ *  the same directory removes the file of a process that was killed; the library
+ *  recognizes such a file by its first bytes and by its lock. It touches no other
+ *  file. */
 #define FERRUM_SLEEP_FILE 1
-/** Nowhere: what wakes is zeros. */
+/** Nowhere: a wake returns zeros. */
 #define FERRUM_SLEEP_DISCARD 2
 
-/** Length of a path with the NUL at its end. */
+/** Largest length of a path, with the closing NUL. */
 #define FERRUM_PATH_MAX 4096
 
-/** What is to sleep, and how.
+/** Settings of a sleep.
  *  @by-hand python the arguments of sleep()
  *  @by-hand rust the directory goes with the backing
  *  @go library.SleepRequest */
@@ -70,28 +71,29 @@ typedef struct ferrum_sleep_config {
     uint32_t struct_size;
     /** FERRUM_SLEEP_* */
     ferrum_sleep_backing backing;
-    /** Ranges of this tag, at most 63 bytes; NULL or empty: everything. */
+    /** Ranges with this tag, at most 63 bytes; NULL or empty: all ranges. */
     const char *tag;
-    /** Where FERRUM_SLEEP_FILE makes its file, less than FERRUM_PATH_MAX bytes; NULL or
-     *  empty: the system's directory for temporary files. NULL with other backings.
+    /** Directory for the file of FERRUM_SLEEP_FILE, less than FERRUM_PATH_MAX
+     *  bytes; NULL or empty: the system's directory for temporary files. NULL for
+     *  other places.
      *  @go Dir
      *  @path */
     const char *directory;
-    /** Only the work is waited for that is queued now on this stream and on those that
-     *  use the ranges; {0}: all work of the device.
+    /** The call waits only for the work that is queued now on this stream and on
+     *  the streams that use the ranges; {0}: for all work of the device.
      *  @optional
      *  @go StreamHandle */
     ferrum_stream stream;
-    /** How long the call may take until all is copied, in nanoseconds, or
-     *  FERRUM_WAIT_FOREVER. When it is over everything is as before, and the call
-     *  FERRUM_ERROR_TIMEOUT. 0: the call takes the time of its copies, but is
-     *  FERRUM_ERROR_TIMEOUT at once if it has to wait for queued work, another call or
-     *  an allocation under way.
+    /** The longest time of the call until everything is copied, in nanoseconds, or
+     *  FERRUM_WAIT_FOREVER. When the time is over, the call returns
+     *  FERRUM_ERROR_TIMEOUT and nothing has changed. 0: the call may copy as long
+     *  as it needs, but returns FERRUM_ERROR_TIMEOUT at once if it has to wait for
+     *  queued work, another call or a running allocation.
      *  @none FERRUM_WAIT_FOREVER
      *  @go Timeout */
     uint64_t timeout_ns;
-    /** Copies that run at once, each on a stream of its own, at most 64; 0: the library
-     *  chooses.
+    /** Number of simultaneous copies, each on a stream of its own, at most 64; 0:
+     *  the library chooses.
      *  @go Streams */
     uint32_t num_streams;
     uint32_t reserved;
@@ -101,21 +103,21 @@ typedef struct ferrum_sleep_config {
 #define FERRUM_SLEEP_CONFIG_INIT {FERRUM_SIZE_OF(ferrum_sleep_config), FERRUM_SLEEP_HOST, NULL, NULL, {0}, FERRUM_WAIT_FOREVER, 0, 0}
 /* clang-format on */
 
-/** What has gone to sleep.
+/** Result of a sleep.
  *  @by-hand python its path may have any bytes
  *  @by-hand rust has a path of the system
  *  @go vmm.SleepReport */
 typedef struct ferrum_sleep_report {
     uint32_t struct_size;
     uint32_t reserved;
-    /** Memory that was given up: that of all that went to sleep, but for pages that the
-     *  device refused to unmap.
+    /** Memory that was released: all memory of the ranges, except for pages that
+     *  the device failed to unmap.
      *  @go Bytes */
     uint64_t released_bytes;
-    /** How long it took.
+    /** Duration of the call.
      *  @go Ns */
     uint64_t elapsed_ns;
-    /** The file of FERRUM_SLEEP_FILE; empty with other backings, and where there was
+    /** The file of FERRUM_SLEEP_FILE; empty for other places, and when there was
      *  nothing to write. */
     char path[FERRUM_PATH_MAX];
 } ferrum_sleep_report;
@@ -124,20 +126,22 @@ typedef struct ferrum_sleep_report {
 #define FERRUM_SLEEP_REPORT_INIT {FERRUM_SIZE_OF(ferrum_sleep_report), 0, 0, 0, {0}}
 /* clang-format on */
 
-/** What is to wake.
+/** Settings of a wake.
  *  @by-hand python the arguments of wake()
  *  @by-hand rust goes with ferrum_sleep_config
  *  @go library.WakeRequest */
 typedef struct ferrum_wake_config {
     uint32_t struct_size;
-    /** As in ferrum_sleep_config.
+    /** The same as in ferrum_sleep_config.
      *  @go Streams */
     uint32_t num_streams;
-    /** What sleeps of this tag, at most 63 bytes; NULL or empty: everything. */
+    /** Ranges with this tag that are asleep, at most 63 bytes; NULL or empty: all
+     *  of them. */
     const char *tag;
-    /** How long the call may take, in nanoseconds, or FERRUM_WAIT_FOREVER. When it is
-     *  over all of it sleeps as before, and the call is FERRUM_ERROR_TIMEOUT. 0: as in
-     *  ferrum_sleep_config, and memory that is not free is not waited for.
+    /** The longest time of the call, in nanoseconds, or FERRUM_WAIT_FOREVER. When
+     *  the time is over, the call returns FERRUM_ERROR_TIMEOUT, and all ranges are
+     *  asleep as before. 0: as in ferrum_sleep_config, and the call does not wait
+     *  for memory.
      *  @none FERRUM_WAIT_FOREVER
      *  @go Timeout */
     uint64_t timeout_ns;
@@ -147,15 +151,15 @@ typedef struct ferrum_wake_config {
 #define FERRUM_WAKE_CONFIG_INIT {FERRUM_SIZE_OF(ferrum_wake_config), 0, NULL, FERRUM_WAIT_FOREVER}
 /* clang-format on */
 
-/** What has woken.
+/** Result of a wake.
  *  @go vmm.WakeReport */
 typedef struct ferrum_wake_report {
     uint32_t struct_size;
     uint32_t reserved;
-    /** Memory that was had for it.
+    /** Memory that was allocated for the ranges.
      *  @go Bytes */
     uint64_t restored_bytes;
-    /** How long it took.
+    /** Duration of the call.
      *  @go Ns */
     uint64_t elapsed_ns;
 } ferrum_wake_report;
@@ -165,18 +169,20 @@ typedef struct ferrum_wake_report {
 /* clang-format on */
 
 /**
- * Puts ranges of a virtual pool to sleep, when the work is done that the settings
- * name. What slept before stays as it is. A call that fails changes nothing and may be
- * repeated. Where the device refuses to unmap a part, and also to take that back, the
- * call goes on instead and works: all of it sleeps, and that part is not given up.
+ * Puts ranges of a virtual pool to sleep, after the work that the settings name has
+ * completed. Ranges that were asleep before stay as they are. A failed call changes
+ * nothing and may be repeated. There is one exception to failing: when the device
+ * fails to unmap some pages, and also fails to map the others again, the call
+ * succeeds. All ranges are asleep then, and the memory of these pages is not
+ * released.
  *
- * @param config      settings, or NULL for FERRUM_SLEEP_CONFIG_INIT.
+ * @param config  settings, or NULL for FERRUM_SLEEP_CONFIG_INIT.
  * @param report_out  optional, may be NULL.
- * @return FERRUM_ERROR_INVALID_STATE when the tag, or everything, sleeps already, and
- *         in a host function; FERRUM_ERROR_NOT_FOUND for a tag that no range has;
- *         FERRUM_ERROR_RESOURCE_EXHAUSTED when host memory, the disk or the process's
- *         bound on the size of files (RLIMIT_FSIZE) is used up; FERRUM_ERROR_IO and
- *         FERRUM_ERROR_PERMISSION_DENIED for the file, with its name;
+ * @return FERRUM_ERROR_INVALID_STATE when the tag, or everything, is asleep
+ *         already, and in a host function; FERRUM_ERROR_NOT_FOUND for a tag without
+ *         ranges; FERRUM_ERROR_RESOURCE_EXHAUSTED when host memory, the disk or the
+ *         process's limit on file sizes (RLIMIT_FSIZE) is used up; FERRUM_ERROR_IO
+ *         and FERRUM_ERROR_PERMISSION_DENIED for the file, with its name;
  *         FERRUM_ERROR_TIMEOUT; FERRUM_ERROR_INVALID_ARGUMENT.
  *
  * @waits
@@ -188,18 +194,18 @@ FERRUM_API ferrum_status ferrum_vpool_sleep(ferrum_vpool vpool,
                                             ferrum_sleep_report *report_out);
 
 /**
- * Wakes ranges of a virtual pool at the addresses that they had. When it fails all of
- * them sleep as before, with all that is kept of them, and the call may be repeated.
- * Pages that the device then refuses to unmap count as used until they are.
+ * Wakes ranges of a virtual pool at the addresses that they had. After a failure
+ * all of them are asleep as before, with their contents, and the call may be
+ * repeated. Pages that the device then fails to unmap count as used until they are
+ * unmapped.
  *
- * @param config      settings, or NULL for FERRUM_WAKE_CONFIG_INIT.
+ * @param config  settings, or NULL for FERRUM_WAKE_CONFIG_INIT.
  * @param report_out  optional, may be NULL.
- * @return FERRUM_ERROR_INVALID_STATE when nothing of the tag, or nothing at all,
- *         sleeps, and in a host function; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY and
- *         FERRUM_ERROR_OUT_OF_MEMORY as ferrum_vpool_alloc;
- *         FERRUM_ERROR_CORRUPTED when a file is not what was written, with its name and
- *         the place; FERRUM_ERROR_IO; FERRUM_ERROR_TIMEOUT;
- *         FERRUM_ERROR_INVALID_ARGUMENT.
+ * @return FERRUM_ERROR_INVALID_STATE when no range, or no range of the tag, is
+ *         asleep, and in a host function; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY and
+ *         FERRUM_ERROR_OUT_OF_MEMORY as ferrum_vpool_alloc; FERRUM_ERROR_CORRUPTED
+ *         when the contents of the file have changed, with its name and the offset;
+ *         FERRUM_ERROR_IO; FERRUM_ERROR_TIMEOUT; FERRUM_ERROR_INVALID_ARGUMENT.
  *
  * @waits
  * @optional config
@@ -210,9 +216,10 @@ FERRUM_API ferrum_status ferrum_vpool_wake(ferrum_vpool vpool,
                                            ferrum_wake_report *report_out);
 
 /**
- * Says whether a tag of a virtual pool sleeps (1) or not (0).
+ * Returns whether a tag of a virtual pool is asleep (1) or not (0).
  *
- * @param tag  NULL or empty: whether everything sleeps, with what may still come.
+ * @param tag  NULL or empty: whether the whole pool is asleep, with ranges that may
+ *                still be allocated.
  *
  * @optional tag
  * @bool asleep_out
@@ -224,10 +231,10 @@ FERRUM_API ferrum_status ferrum_vpool_is_asleep(ferrum_vpool vpool,
                                                 uint32_t *asleep_out);
 
 /**
- * Puts a model, or ranges of it, to sleep, as ferrum_vpool_sleep. Others may have its
- * pages then; what the model is guaranteed stays kept for it.
+ * Puts a model, or ranges of it, to sleep, like ferrum_vpool_sleep. Other models
+ * may use its pages then. The guarantee of the model stays reserved for it.
  *
- * @return besides: FERRUM_ERROR_MODEL_NOT_FOUND.
+ * @return also FERRUM_ERROR_MODEL_NOT_FOUND.
  *
  * @waits
  * @optional config
@@ -238,11 +245,11 @@ FERRUM_API ferrum_status ferrum_elastic_pool_sleep_model(
     const ferrum_sleep_config *config, ferrum_sleep_report *report_out);
 
 /**
- * Wakes a model, or ranges of it, as ferrum_vpool_wake. It has its memory as
- * ferrum_elastic_pool_alloc has it: within the limits, in line, and from others that
- * give.
+ * Wakes a model, or ranges of it, like ferrum_vpool_wake. It gets its memory by the
+ * rules of ferrum_elastic_pool_alloc: within the limits, in turn, and also from
+ * models above their guarantees.
  *
- * @return besides: FERRUM_ERROR_MODEL_NOT_FOUND.
+ * @return also FERRUM_ERROR_MODEL_NOT_FOUND.
  *
  * @waits
  * @optional config
@@ -253,7 +260,7 @@ FERRUM_API ferrum_status ferrum_elastic_pool_wake_model(
     const ferrum_wake_config *config, ferrum_wake_report *report_out);
 
 /**
- * As ferrum_vpool_is_asleep, for a model.
+ * The same as ferrum_vpool_is_asleep, for a model.
  *
  * @optional tag
  * @bool asleep_out

@@ -26,15 +26,16 @@ extern "C" {
  * than that goes back to the device after a while.
  */
 
-/** What sizes of pages a device has.
+/** The page sizes of a device.
  *  @by-hand python a pair of two numbers
  *  @go device.Granularity */
 typedef struct ferrum_page_sizes {
     uint32_t struct_size;
     uint32_t reserved;
-    /** The smallest page of a virtual pool; larger ones are powers of two. */
+    /** The smallest page size of a virtual pool. Larger page sizes are powers of
+     *  two. */
     uint64_t minimum_bytes;
-    /** The page size that works best, which 0 stands for. */
+    /** The page size that works best. page_bytes 0 selects it. */
     uint64_t recommended_bytes;
 } ferrum_page_sizes;
 
@@ -43,52 +44,54 @@ typedef struct ferrum_page_sizes {
 /* clang-format on */
 
 /**
- * Asks a device for its page sizes.
+ * Returns the page sizes of a device.
  *
  * @return FERRUM_ERROR_UNSUPPORTED_DEVICE when the device has no virtual memory.
  */
 FERRUM_API ferrum_status ferrum_device_get_page_sizes(
     ferrum_device device, ferrum_page_sizes *sizes_out);
 
-/** What the memory behind pages can do. */
+/** Kind of the physical memory of pages. */
 typedef int32_t ferrum_backing;
-/** It can be mapped elsewhere. On the host, a child made by fork() has no memory
- *  there: it would share the parent's. */
+/** The memory can be mapped at another address. On the host, a child made by fork()
+ *  does not inherit this memory, because parent and child would share it. */
 #define FERRUM_BACKING_MOVABLE 0
-/** Its bytes are lost when a page leaves its place; quicker to come and go on
- *  some devices. On the host, a child made by fork() has the bytes of that moment. */
+/** The contents are lost when a page is mapped elsewhere. On some devices mapping
+ *  and unmapping are quicker. On the host, a child made by fork() has a copy of the
+ *  contents at that moment. */
 #define FERRUM_BACKING_PRIVATE 1
-/** Movable, and ferrum_vpool_export() gives it to other processes; a device without
- *  FERRUM_CAPABILITY_EXPORTED_PAGES has none. On the host each page is a file. */
+/** Movable, and ferrum_vpool_export() passes the memory to other processes. A
+ *  device without FERRUM_CAPABILITY_EXPORTED_PAGES does not support it. On the host
+ *  each page is a file. */
 #define FERRUM_BACKING_SHAREABLE 2
-/** Movable, and cards of other makers, such as those of a network, read and write it
- *  without the host (GPUDirect RDMA) once they are told of it; a device without
- *  FERRUM_CAPABILITY_RDMA_PAGES has none. Such a card has to let go of a range before
- *  its pages go. */
+/** Movable, and other hardware such as network cards can read and write the memory
+ *  without the host (GPUDirect RDMA) after the program has registered it there. A
+ *  device without FERRUM_CAPABILITY_RDMA_PAGES does not support it. The program has
+ *  to remove that registration before it frees the range. */
 #define FERRUM_BACKING_RDMA 3
-/** Movable, and ferrum_vpool_export_fabric gives it to processes of other hosts; a device
- *  without FERRUM_CAPABILITY_FABRIC_PAGES has none. */
+/** Movable, and ferrum_vpool_export_fabric passes the memory to processes on other
+ *  hosts. A device without FERRUM_CAPABILITY_FABRIC_PAGES does not support it. */
 #define FERRUM_BACKING_FABRIC 4
 
 /** Settings of a virtual pool.
  *  @go vmm.Config */
 typedef struct ferrum_vpool_config {
     uint32_t struct_size;
-    /** None is known: 0. */
+    /** No flag is defined: 0. */
     uint32_t flags;
     /** Address space, rounded up to whole pages; not 0.
      *  @required */
     uint64_t capacity_bytes;
-    /** A power of two of at least ferrum_page_sizes.minimum_bytes; 0: what the
-     *  device recommends. */
+    /** A power of two of at least ferrum_page_sizes.minimum_bytes; 0: the
+     *  recommended size of the device. */
     uint64_t page_bytes;
-    /** Upper bound of the memory; 0: what the device has. */
+    /** Upper bound of the memory; 0: the memory of the device. */
     uint64_t limit_bytes;
-    /** Name in reports, and tag of ranges without one; NULL: none. At most 63
+    /** Name in reports, and tag of ranges without a tag; NULL: none. At most 63
      *  bytes. */
     const char *name;
-    /** How many pages are kept ready while nothing asks for any: up to 65536, or
-     *  FERRUM_READY_PAGES_AUTO.
+    /** Number of pages that are kept ready while no allocation needs them: up to
+     *  65536, or FERRUM_READY_PAGES_AUTO.
      *  @none FERRUM_READY_PAGES_AUTO
      *  @read readyPages */
     uint32_t ready_pages;
@@ -101,15 +104,16 @@ typedef struct ferrum_vpool_config {
 /* clang-format on */
 
 /**
- * Makes a virtual pool. It takes address space, and memory only for its tables.
+ * Creates a virtual pool. It reserves address space, and allocates memory only for
+ * its tables.
  *
  * @param config  required.
  * @return FERRUM_ERROR_UNSUPPORTED_DEVICE when the device has no virtual memory;
- *         FERRUM_ERROR_INVALID_PAGE_SIZE; FERRUM_ERROR_INVALID_SIZE for a
- *         capacity that is 0 or cannot be rounded up;
- *         FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY when there is no such address
- *         space; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for a limit above what the
- *         device has.
+ *         FERRUM_ERROR_INVALID_PAGE_SIZE; FERRUM_ERROR_INVALID_SIZE for a capacity
+ *         that is 0 or cannot be rounded up; FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY
+ *         when the address space is not available;
+ *         FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for a limit above the memory of the
+ *         device.
  *
  * @opens
  */
@@ -118,13 +122,13 @@ FERRUM_API ferrum_status ferrum_vpool_create(ferrum_device device,
                                              ferrum_vpool *vpool_out);
 
 /**
- * Destroys a virtual pool: waits for queued work that uses freed ranges, unmaps
- * everything and gives memory and address space back.
+ * Destroys a virtual pool. The call waits for queued work that uses freed ranges,
+ * unmaps everything and releases memory and address space.
  *
- * @param flags  0, or FERRUM_FORCE: also while ranges are mapped; then waits for
- *               all work of the device first.
- * @return FERRUM_ERROR_BUSY, and nothing has changed, while ranges are mapped or a call
- *         is under way that maps some.
+ * @param flags  0, or FERRUM_FORCE: destroy the pool although ranges are live. The
+ *                call then first waits for all work of the device.
+ * @return FERRUM_ERROR_BUSY, and nothing has changed, while ranges are live or a
+ *         running call allocates some.
  *
  * @waits
  * @ends
@@ -133,23 +137,23 @@ FERRUM_API ferrum_status ferrum_vpool_destroy(ferrum_vpool vpool,
                                               uint32_t flags);
 
 /**
- * Puts memory, readable and writable, behind every page that a range touches:
- * all of them or none. The first bytes are zeros, or what this pool had written
- * there before.
+ * Maps readable and writable memory at every page that a range touches: at all of
+ * them, or at none on failure. The first bytes are zeros, or what this pool had
+ * written there before.
  *
- * @param offset_bytes  from the base address; need not be a multiple of a page.
- * @param size_bytes    not 0.
- * @param address_out   base address + offset_bytes.
- * @return FERRUM_ERROR_INVALID_OFFSET for a range that ends outside, with
+ * @param offset_bytes  offset from the base address; any number of bytes.
+ * @param size_bytes  not 0.
+ * @param address_out  base address + offset_bytes.
+ * @return FERRUM_ERROR_INVALID_OFFSET for a range that ends outside the pool, with
  *         offset, size and capacity in the message; FERRUM_ERROR_INVALID_SIZE;
- *         FERRUM_ERROR_ALREADY_MAPPED, with offset and size of the first page
- *         that is mapped; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY over the limit,
- *         with what was requested and what was available;
- *         FERRUM_ERROR_OUT_OF_MEMORY when the device has no more, after all that
- *         ferrum_pool_alloc tries too; FERRUM_ERROR_RESOURCE_EXHAUSTED where the
- *         system allows no more mappings. Where queued work still uses a freed
- *         range, it is waited for; in a host function or a reclaim callback that
- *         is FERRUM_ERROR_BUSY.
+ *         FERRUM_ERROR_ALREADY_MAPPED, with offset and size of the first mapped
+ *         page; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY above the limit, with the
+ *         requested and the available size; FERRUM_ERROR_OUT_OF_MEMORY when the
+ *         device has no more memory, after the same reclaim path as
+ *         ferrum_pool_alloc; FERRUM_ERROR_RESOURCE_EXHAUSTED when the system allows
+ *         no more mappings. If queued work still uses a freed range there, the call
+ *         waits for that work; in a host function or a reclaim callback it returns
+ *         FERRUM_ERROR_BUSY instead.
  *
  * @by-hand rust the range is a value
  * @by-hand python it makes a range
@@ -159,23 +163,24 @@ FERRUM_API ferrum_status ferrum_vpool_alloc(ferrum_vpool vpool,
                                             uint64_t size_bytes,
                                             ferrum_address *address_out);
 
-/** A range of a virtual pool, as asked for.
+/** A request for a range of a virtual pool.
  *  @go library.RangeRequest */
 typedef struct ferrum_vpool_request {
     uint32_t struct_size;
     uint32_t reserved;
-    /** From the base address. */
+    /** Offset from the base address. */
     uint64_t offset_bytes;
     /** Not 0. */
     uint64_t size_bytes;
-    /** Name for the books, at most 63 bytes; NULL or empty: the pool's name. */
+    /** Name for the counters, at most 63 bytes; NULL or empty: the pool's name. */
     const char *tag;
-    /** How long to wait while the tag, everything or a range at that place sleeps, in
-     *  nanoseconds, or FERRUM_WAIT_FOREVER; 0: such a call fails at once.
+    /** How long to wait while the tag, the whole pool or a range at that offset is
+     *  asleep, in nanoseconds, or FERRUM_WAIT_FOREVER; 0: such a call fails at
+     *  once.
      *  @go Wait */
     uint64_t asleep_wait_ns;
-    /** What uses the range first: it is freed behind the work of this stream. {0}: the
-     *  default stream.
+    /** The first stream that uses the range. A free of the range waits for the work
+     *  of this stream. {0}: the default stream.
      *  @optional
      *  @go StreamHandle */
     ferrum_stream stream;
@@ -186,12 +191,12 @@ typedef struct ferrum_vpool_request {
 /* clang-format on */
 
 /**
- * As ferrum_vpool_alloc, with all that can be asked for.
+ * The same as ferrum_vpool_alloc, with all options.
  *
- * @return besides: FERRUM_ERROR_INVALID_STATE while the tag, everything, or a range at
- *         that place sleeps; FERRUM_ERROR_TIMEOUT when it does so longer than
- *         asleep_wait_ns; FERRUM_ERROR_RESOURCE_EXHAUSTED while about a million
- *         other tags are in use.
+ * @return also FERRUM_ERROR_INVALID_STATE while the tag, the whole pool, or a range
+ *         at that offset is asleep; FERRUM_ERROR_TIMEOUT when that lasts longer
+ *         than asleep_wait_ns; FERRUM_ERROR_RESOURCE_EXHAUSTED while about a
+ *         million other tags are in use.
  *
  * @by-hand rust it makes a range
  */
@@ -200,28 +205,30 @@ ferrum_vpool_alloc_with(ferrum_vpool vpool, const ferrum_vpool_request *request,
                         ferrum_address *address_out);
 
 /**
- * Takes the memory of a range away, once the work is done that is queued now
+ * Frees a range. The pool reuses its memory when the work has completed that is
+ * queued now
  *
- *   - on the stream of the range, which it was asked for on (ferrum_vpool_request),
- *   - on the streams that ferrum_vpool_record_stream named for a page of it,
- *   - and on the stream of this call, {0} being the default one as everywhere.
+ *   - on the stream that the range belongs to (ferrum_vpool_request),
+ *   - on the streams that ferrum_vpool_record_stream named for a page of the range,
+ *   - and on the stream of this call; {0} is the default stream, as everywhere.
  *
- * Until then its pages count as used. Does not wait. The caller does not touch the
- * range any more from this call on. A stream of the range that was destroyed has run
- * dry, and is no reason to fail.
+ * Until then its pages count as used. The call does not wait. The host must not
+ * touch the range after the call. The free succeeds also when the stream of the
+ * range was destroyed; such a stream has no queued work.
  *
- * @param offset_bytes,size_bytes  whole pages, of one allocation or of several,
- *                                 or exactly those of one allocation. Once a part
- *                                 of it was freed, what is left is freed by whole
- *                                 pages: its pages may be another one's by then.
- * @param stream                   optional: a further stream that used the range.
- * @return FERRUM_ERROR_INVALID_OFFSET for a range that is neither, or that ends
- *         outside; FERRUM_ERROR_INVALID_SIZE for a size of 0;
+ * @param offset_bytes,size_bytes  whole pages of one or several allocations, or
+ *                exactly the range of one allocation. After a part of an allocation
+ *                was freed, the rest must be freed in whole pages, because other
+ *                allocations may use the freed pages.
+ * @param stream  optional: a further stream that used the range.
+ * @return FERRUM_ERROR_INVALID_OFFSET for any other range, or a range that ends
+ *         outside the pool; FERRUM_ERROR_INVALID_SIZE for a size of 0;
  *         FERRUM_ERROR_NOT_MAPPED, with offset and size of the first page that is
- *         not mapped; FERRUM_ERROR_BUSY while a call that puts a part of it to sleep
- *         or wakes it is under way: once that has ended it can be freed, asleep or
- *         awake; FERRUM_ERROR_INVALID_STATE where a part of it sleeps and a part does
- *         not, and while one of the streams captures. Then nothing has changed.
+ *         not mapped; FERRUM_ERROR_BUSY while a running call puts a part of the
+ *         range to sleep or wakes it: free the range after that call, asleep or
+ *         awake; FERRUM_ERROR_INVALID_STATE when one part of the range is asleep
+ *         and another is not, and while one of the streams captures. Nothing has
+ *         changed after an error.
  *
  * @optional stream
  * @by-hand python it ends objects
@@ -233,17 +240,17 @@ FERRUM_API ferrum_status ferrum_vpool_free(ferrum_vpool vpool,
                                            ferrum_stream stream);
 
 /**
- * Says that a stream uses every page that a range touches too, besides the one that
- * the range was asked for on: once freed, the pages wait for the work that is queued
- * on this stream at the time of their free as well. The range may be a part of an
- * allocation, or of several.
+ * Records a further stream that uses every page that a range touches. When the
+ * pages are freed, the free also waits for the work that is queued on this stream
+ * at that time. The range may be a part of an allocation, or of several
+ * allocations. The stream that a range belongs to does not need this call.
  *
  * @param stream  {0}: the default stream.
- * @return FERRUM_ERROR_INVALID_OFFSET for a range that ends outside;
+ * @return FERRUM_ERROR_INVALID_OFFSET for a range that ends outside the pool;
  *         FERRUM_ERROR_INVALID_SIZE for a size of 0; FERRUM_ERROR_NOT_MAPPED, with
  *         offset and size of the first page that is not mapped;
- *         FERRUM_ERROR_INVALID_STATE for a page that sleeps, and FERRUM_ERROR_BUSY for
- *         one that is being put to sleep or woken.
+ *         FERRUM_ERROR_INVALID_STATE for a page that is asleep; FERRUM_ERROR_BUSY
+ *         for a page that a running call puts to sleep or wakes.
  *
  * @optional stream
  * @by-hand rust the stream is always named
@@ -254,8 +261,8 @@ FERRUM_API ferrum_status ferrum_vpool_record_stream(ferrum_vpool vpool,
                                                     ferrum_stream stream);
 
 /**
- * Says whether every page that a range touches is mapped (1) or not (0); 0 for
- * one that ends outside or has no bytes.
+ * Returns whether every page that a range touches is mapped (1) or not (0). The
+ * result is 0 for a range that ends outside the pool or has no bytes.
  *
  * @bool mapped_out
  * @infallible
@@ -265,7 +272,7 @@ FERRUM_API ferrum_status ferrum_vpool_is_mapped(ferrum_vpool vpool,
                                                 uint64_t size_bytes,
                                                 uint32_t *mapped_out);
 
-/** A virtual pool at one moment. Pages are counts.
+/** A virtual pool at one moment. Fields that end in _pages are counts.
  *  @go library.VPoolInfo */
 typedef struct ferrum_vpool_info {
     uint32_t struct_size;
@@ -274,60 +281,61 @@ typedef struct ferrum_vpool_info {
     /** 1 - longest free run / free address space; 0 when nothing is free. */
     float fragmentation;
     uint32_t reserved;
-    /** Where the address space starts. */
+    /** Start of the address space. */
     ferrum_address base_address;
     /** Size of a page. */
     uint64_t page_bytes;
-    /** The address space, in whole pages. */
+    /** Size of the address space, in whole pages. */
     uint64_t virtual_capacity_bytes;
-    /** Memory behind mapped and retiring pages. */
+    /** Memory of mapped and retiring pages. */
     uint64_t physical_bytes;
-    /** The most that physical_bytes was. */
+    /** The highest physical_bytes so far. */
     uint64_t peak_physical_bytes;
-    /** What the mapped pages were asked for with. */
+    /** The sizes that were requested for the mapped pages. */
     uint64_t requested_bytes;
-    /** Pages that ranges have. */
+    /** Pages of live ranges. */
     uint64_t mapped_pages;
-    /** Freed, and queued work may still use them. */
+    /** Pages of freed ranges that queued work may still use. */
     uint64_t retiring_pages;
-    /** Freed, but still mapped where they were: their range has them again at
-     *  once, any other after an unmapping. */
+    /** Pages of freed ranges that stay mapped. An allocation at the same place
+     *  reuses them at once; any other allocation has to unmap them first. */
     uint64_t parked_pages;
-    /** Mapped nowhere, ready for any range. */
+    /** Pages that are mapped nowhere and are ready for any range. */
     uint64_t ready_pages;
-    /** Had from the device: mapped, retiring, parked and ready ones. */
+    /** Memory that the pool holds from the device: mapped, retiring, parked and
+     *  ready pages. */
     uint64_t held_bytes;
     /** The present limit. */
     uint64_t limit_bytes;
-    /** What the limit still allows to be mapped. */
+    /** Bytes that can still be mapped within the limit. */
     uint64_t available_bytes;
     /** Longest run of free address space. */
     uint64_t largest_free_run_bytes;
     /** Successful allocations so far. */
     uint64_t allocations;
-    /** Address space of the pool's tables; only what was used has memory. */
+    /** Address space of the pool's tables. Only used parts have memory. */
     uint64_t table_bytes;
-    /** Pages of ranges that sleep; they have no memory. */
+    /** Pages of ranges that are asleep. They have no memory. */
     uint64_t asleep_pages;
-    /** Their bytes. */
+    /** Bytes of ranges that are asleep. */
     uint64_t asleep_bytes;
-    /** Host memory that holds bytes of what sleeps. */
+    /** Host memory with the contents of ranges that are asleep. */
     uint64_t asleep_host_bytes;
-    /** Disk space that does. */
+    /** Disk space with the contents of ranges that are asleep. */
     uint64_t asleep_file_bytes;
-    /** Of ranges of which nothing is kept. */
+    /** Bytes of ranges that are asleep and whose contents were discarded. */
     uint64_t asleep_discarded_bytes;
-    /** Calls so far that put to sleep. */
+    /** Sleep calls so far. */
     uint64_t sleeps;
-    /** Calls so far that woke. */
+    /** Wake calls so far. */
     uint64_t wakes;
-    /** How long those took in all that put to sleep. */
+    /** Time of all sleep calls. */
     uint64_t sleep_ns;
-    /** How long those took in all that woke. */
+    /** Time of all wake calls. */
     uint64_t wake_ns;
-    /** Calls so far that were to put to sleep and failed once they had begun. */
+    /** Sleep calls so far that failed after they had begun. */
     uint64_t sleep_failures;
-    /** Calls so far that were to wake and failed once they had begun. */
+    /** Wake calls so far that failed after they had begun. */
     uint64_t wake_failures;
 } ferrum_vpool_info;
 
@@ -340,26 +348,26 @@ typedef struct ferrum_vpool_info {
 FERRUM_API ferrum_status ferrum_vpool_get_info(ferrum_vpool vpool,
                                                ferrum_vpool_info *info_out);
 
-/** Books of a virtual pool: its live blocks are ranges.
+/** Returns the counters of a virtual pool. Its live blocks are ranges.
  *  @infallible */
 FERRUM_API ferrum_status ferrum_vpool_get_statistics(
     ferrum_vpool vpool, ferrum_statistics *statistics_out);
 
-/** What a compaction did.
+/** Result of a compaction.
  *  @go vmm.CompactReport */
 typedef struct ferrum_compact_report {
     uint32_t struct_size;
     uint32_t reserved;
-    /** Pages that were retiring, and whose work was done. */
+    /** Pages that were retiring and whose work had completed. */
     uint64_t landed_pages;
-    /** Pages that were parked, and are ready for any range now. */
+    /** Pages that were parked and are now ready for any range. */
     uint64_t unmapped_pages;
-    /** What went back to the device. */
+    /** Memory that was released to the device. */
     uint64_t released_bytes;
-    /** Runs of pages that lie one after the other among those that no range
-     *  uses: an allocation needs a mapping of the system for each run. */
+    /** Runs of adjacent pages among the unused pages, before. An allocation needs
+     *  one mapping of the system for each run. */
     uint64_t runs_before;
-    /** The same, after. */
+    /** The same after the compaction. */
     uint64_t runs_after;
 } ferrum_compact_report;
 
@@ -368,18 +376,19 @@ typedef struct ferrum_compact_report {
 /* clang-format on */
 
 /**
- * Brings together what nobody uses: parked pages leave their ranges, of the free
- * pages those that lie together are kept, as many as are kept ready, and the
- * others go back to the device. What is mapped stays where it is.
+ * Joins unused pages. The call unmaps parked pages. It keeps as many free pages as
+ * are kept ready, preferring adjacent ones, and releases the others to the device.
+ * Mapped ranges keep their places.
  */
 FERRUM_API ferrum_status
 ferrum_vpool_compact(ferrum_vpool vpool, ferrum_compact_report *report_out);
 
 /**
- * Gives parked and ready pages back to the device until no more than keep_bytes
- * of them are held.
+ * Releases parked and ready pages to the device, until the pool holds no more than
+ * keep_bytes of them.
  *
- * @param released_bytes_out  what was given back.
+ * @param released_bytes_out  number of released bytes.
+ *
  * @default keep_bytes 0
  */
 FERRUM_API ferrum_status ferrum_vpool_trim(ferrum_vpool vpool,
@@ -387,20 +396,22 @@ FERRUM_API ferrum_status ferrum_vpool_trim(ferrum_vpool vpool,
                                            uint64_t *released_bytes_out);
 
 /**
- * Changes the limit while the pool works; 0: what the device has. What is mapped
- * stays; free pages above the limit go back to the device, movable ones by the
- * pool's worker and after the call.
+ * Changes the limit while the pool is in use; 0: the memory of the device. Mapped
+ * ranges stay. Free pages above the limit are released to the device. For movable
+ * pages the worker of the pool does that after the call.
  *
- * @return FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for more than the device has.
+ * @return FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for a limit above the memory of the
+ *         device.
+ *
  * @none limit_bytes 0
  */
 FERRUM_API ferrum_status ferrum_vpool_set_limit(ferrum_vpool vpool,
                                                 uint64_t limit_bytes);
 
 /**
- * Waits until no range of the pool is retiring any more.
+ * Waits until the pool has no retiring range.
  *
- * @param timeout_ns  nanoseconds, or FERRUM_WAIT_FOREVER; 0 only asks.
+ * @param timeout_ns  nanoseconds, or FERRUM_WAIT_FOREVER; 0 only checks.
  * @return FERRUM_ERROR_TIMEOUT when it takes longer.
  *
  * @waits
@@ -408,12 +419,12 @@ FERRUM_API ferrum_status ferrum_vpool_set_limit(ferrum_vpool vpool,
 FERRUM_API ferrum_status ferrum_vpool_synchronize(ferrum_vpool vpool,
                                                   uint64_t timeout_ns);
 
-/** Has the pool's worker make no more pages ready, until ferrum_vpool_resume.
- *  What it is at, it has ended when the call returns.
+/** Stops the worker of the pool from making pages ready, until ferrum_vpool_resume.
+ *  The call returns when the worker has finished its present step.
  *  @infallible */
 FERRUM_API ferrum_status ferrum_vpool_pause(ferrum_vpool vpool);
 
-/** Ends a ferrum_vpool_pause.
+/** Undoes a ferrum_vpool_pause.
  *  @infallible */
 FERRUM_API ferrum_status ferrum_vpool_resume(ferrum_vpool vpool);
 

@@ -158,7 +158,7 @@ template <class Self> class device_calls {
         return try_default_stream().value();
     }
 
-    /** Makes a pool on a device. */
+    /** Creates a pool on a device. */
     result<pool>
     try_create_pool(const ferrum_pool_config *config = nullptr) const {
         ferrum_pool pool_out{};
@@ -171,9 +171,9 @@ template <class Self> class device_calls {
     }
 
     /**
-     * Says which pool and block an address of a device belongs to; for
-     * debuggers: it may look at every block of a pool, in slices: others go on
-     * meanwhile.
+     * Finds the pool and the block that an address of a device belongs to. It
+     * is meant for debuggers: it may traverse every block of a pool, in slices,
+     * while other threads continue.
      */
     result<ferrum_block_info> try_owner(ferrum_address address) const {
         ferrum_block_info info_out = FERRUM_BLOCK_INFO_INIT;
@@ -186,8 +186,8 @@ template <class Self> class device_calls {
     }
 
     /**
-     * Makes a memory manager on a device. It holds no memory before the first
-     * allocation, unless a pool setting says so.
+     * Creates a memory manager on a device. It holds no memory before the first
+     * allocation, unless a pool setting requests it.
      */
     result<manager>
     try_create_manager(const ferrum_manager_config *config = nullptr) const {
@@ -201,7 +201,7 @@ template <class Self> class device_calls {
         return try_create_manager(config).value();
     }
 
-    /** Asks a device for its page sizes. */
+    /** Returns the page sizes of a device. */
     result<ferrum_page_sizes> try_page_sizes() const {
         ferrum_page_sizes sizes_out = FERRUM_PAGE_SIZES_INIT;
         const ferrum_status status =
@@ -211,8 +211,8 @@ template <class Self> class device_calls {
     ferrum_page_sizes page_sizes() const { return try_page_sizes().value(); }
 
     /**
-     * Makes a virtual pool. It takes address space, and memory only for its
-     * tables.
+     * Creates a virtual pool. It reserves address space, and allocates memory
+     * only for its tables.
      */
     result<vpool> try_create_vpool(const ferrum_vpool_config &config) const {
         ferrum_vpool vpool_out{};
@@ -225,8 +225,8 @@ template <class Self> class device_calls {
     }
 
     /**
-     * Makes an elastic pool without models. It takes nothing from the device
-     * yet.
+     * Creates an elastic pool without models. The pool allocates nothing from
+     * the device yet.
      */
     result<elastic_pool> try_create_elastic_pool(
         const ferrum_elastic_pool_config *config = nullptr) const {

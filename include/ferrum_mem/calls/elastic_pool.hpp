@@ -20,8 +20,8 @@ namespace ferrum {
 template <class Self> class elastic_pool_calls {
   public:
     /**
-     * Adds a model, while others run. It takes address space, and memory only
-     * for its tables.
+     * Adds a model while other models run. The model gets address space, and
+     * memory only for its tables.
      */
     result<done> try_register_model(detail::c_text model,
                                     const ferrum_model_config &config) const {
@@ -34,9 +34,10 @@ template <class Self> class elastic_pool_calls {
     }
 
     /**
-     * Takes a model out, while others run: waits for queued work that uses its
-     * freed ranges and for running calls of its reclaim callbacks, which are
-     * not called any more. What it had goes to the others.
+     * Removes a model while other models run. The call waits for queued work
+     * that uses freed ranges of the model, and for running calls of its reclaim
+     * callbacks; these are not called again. The memory of the model becomes
+     * available to the other models.
      */
     result<done> try_unregister_model(detail::c_text model,
                                       std::uint32_t flags = 0) const {
@@ -47,7 +48,7 @@ template <class Self> class elastic_pool_calls {
         try_unregister_model(model, flags).value();
     }
 
-    /** Takes the memory of a range of a model away, as ferrum_vpool_free. */
+    /** Frees a range of a model, like ferrum_vpool_free. */
     result<done> try_free(detail::c_text model, std::uint64_t offset_bytes,
                           std::uint64_t size_bytes,
                           ferrum_stream stream = {}) const {
@@ -59,7 +60,7 @@ template <class Self> class elastic_pool_calls {
         try_free(model, offset_bytes, size_bytes, stream).value();
     }
 
-    /** As ferrum_vpool_record_stream, for a range of a model. */
+    /** The same as ferrum_vpool_record_stream, for a range of a model. */
     result<done> try_record_stream(detail::c_text model,
                                    std::uint64_t offset_bytes,
                                    std::uint64_t size_bytes,
@@ -73,7 +74,7 @@ template <class Self> class elastic_pool_calls {
         try_record_stream(model, offset_bytes, size_bytes, stream).value();
     }
 
-    /** As ferrum_vpool_is_mapped, for a range of a model. */
+    /** The same as ferrum_vpool_is_mapped, for a range of a model. */
     result<bool> try_is_mapped(detail::c_text model, std::uint64_t offset_bytes,
                                std::uint64_t size_bytes) const {
         std::uint32_t mapped_out = 0;
@@ -86,7 +87,7 @@ template <class Self> class elastic_pool_calls {
         return try_is_mapped(model, offset_bytes, size_bytes).value();
     }
 
-    /** Describes a model; FERRUM_ERROR_MODEL_NOT_FOUND for an unknown one. */
+    /** Describes a model. FERRUM_ERROR_MODEL_NOT_FOUND for an unknown model. */
     result<ferrum_model_info> try_model_info(detail::c_text model) const {
         ferrum_model_info info_out = FERRUM_MODEL_INFO_INIT;
         const ferrum_status status = ferrum_elastic_pool_get_model_info(
@@ -98,9 +99,9 @@ template <class Self> class elastic_pool_calls {
     }
 
     /**
-     * Changes guarantee, maximum and priority of a model, all of them or none,
-     * while it and others run. What is mapped stays. A guarantee that is raised
-     * keeps what of it is in effect.
+     * Changes guarantee, maximum and priority of a model while it and others
+     * run: all of them, or none on failure. Mapped ranges stay. If the
+     * guarantee rises, the part of it that is in effect stays in effect.
      */
     result<done> try_set_model_limits(detail::c_text model,
                                       const ferrum_model_limits &limits) const {
@@ -122,7 +123,8 @@ template <class Self> class elastic_pool_calls {
     ferrum_elastic_pool_info info() const { return try_info().value(); }
 
     /**
-     * Books of an elastic pool: its live blocks are the ranges of all models.
+     * Returns the counters of an elastic pool. Its live blocks are the ranges
+     * of all models.
      */
     result<ferrum_statistics> try_statistics() const {
         ferrum_statistics statistics_out = FERRUM_STATISTICS_INIT;
@@ -133,8 +135,8 @@ template <class Self> class elastic_pool_calls {
     ferrum_statistics statistics() const { return try_statistics().value(); }
 
     /**
-     * Every model of a pool, of one moment and in the order of registration, as
-     * JSON.
+     * Describes every model of a pool at one moment, in the order of
+     * registration, as JSON.
      */
     result<std::string> try_models_json() const {
         return detail::text([&](char *to, std::size_t room,
@@ -145,11 +147,11 @@ template <class Self> class elastic_pool_calls {
     std::string models_json() const { return try_models_json().value(); }
 
     /**
-     * Changes the limit of all models together while they run; 0: what the
-     * device has. What is mapped stays, and free pages above the limit go back
-     * to the device, as with ferrum_vpool_set_limit. Below what the models use
-     * or are guaranteed, one that stays within its guarantee may have to wait
-     * until those above theirs have given.
+     * Changes the limit of all models together while they run; 0: the memory of
+     * the device. Mapped ranges stay. Free pages above the limit are released
+     * to the device, as with ferrum_vpool_set_limit. If the limit falls below
+     * what the models use or have as guarantees, a model within its guarantee
+     * may have to wait until models above their guarantees have released pages.
      */
     result<done> try_set_limit(std::uint64_t limit_bytes) const {
         return detail::outcome(
@@ -159,7 +161,7 @@ template <class Self> class elastic_pool_calls {
         try_set_limit(limit_bytes).value();
     }
 
-    /** As ferrum_vpool_compact. */
+    /** The same as ferrum_vpool_compact. */
     result<ferrum_compact_report> try_compact() const {
         ferrum_compact_report report_out = FERRUM_COMPACT_REPORT_INIT;
         const ferrum_status status =
@@ -168,7 +170,7 @@ template <class Self> class elastic_pool_calls {
     }
     ferrum_compact_report compact() const { return try_compact().value(); }
 
-    /** As ferrum_vpool_trim. */
+    /** The same as ferrum_vpool_trim. */
     result<std::uint64_t> try_trim(std::uint64_t keep_bytes = 0) const {
         std::uint64_t released_bytes_out = 0;
         const ferrum_status status =
@@ -179,7 +181,7 @@ template <class Self> class elastic_pool_calls {
         return try_trim(keep_bytes).value();
     }
 
-    /** As ferrum_vpool_synchronize, for the ranges of all models. */
+    /** The same as ferrum_vpool_synchronize, for the ranges of all models. */
     result<done>
     try_synchronize(std::chrono::nanoseconds timeout = forever) const {
         return detail::outcome(ferrum_elastic_pool_synchronize(
@@ -189,7 +191,7 @@ template <class Self> class elastic_pool_calls {
         try_synchronize(timeout).value();
     }
 
-    /** As ferrum_vpool_pause. */
+    /** The same as ferrum_vpool_pause. */
     result<done> try_pause() const {
         return detail::outcome(ferrum_elastic_pool_pause(handle()));
     }
@@ -202,8 +204,9 @@ template <class Self> class elastic_pool_calls {
     void resume() const { try_resume().value(); }
 
     /**
-     * Puts a model, or ranges of it, to sleep, as ferrum_vpool_sleep. Others
-     * may have its pages then; what the model is guaranteed stays kept for it.
+     * Puts a model, or ranges of it, to sleep, like ferrum_vpool_sleep. Other
+     * models may use its pages then. The guarantee of the model stays reserved
+     * for it.
      */
     result<ferrum_sleep_report>
     try_sleep_model(detail::c_text model,
@@ -220,9 +223,9 @@ template <class Self> class elastic_pool_calls {
     }
 
     /**
-     * Wakes a model, or ranges of it, as ferrum_vpool_wake. It has its memory
-     * as ferrum_elastic_pool_alloc has it: within the limits, in line, and from
-     * others that give.
+     * Wakes a model, or ranges of it, like ferrum_vpool_wake. It gets its
+     * memory by the rules of ferrum_elastic_pool_alloc: within the limits, in
+     * turn, and also from models above their guarantees.
      */
     result<ferrum_wake_report>
     try_wake_model(detail::c_text model,
@@ -238,7 +241,7 @@ template <class Self> class elastic_pool_calls {
         return try_wake_model(model, config).value();
     }
 
-    /** As ferrum_vpool_is_asleep, for a model. */
+    /** The same as ferrum_vpool_is_asleep, for a model. */
     result<bool> try_is_model_asleep(detail::c_text model,
                                      detail::c_text tag = nullptr) const {
         std::uint32_t asleep_out = 0;

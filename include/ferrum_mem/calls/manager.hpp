@@ -21,9 +21,9 @@ namespace ferrum {
 template <class Self> class manager_calls {
   public:
     /**
-     * Sets the pool settings of a memory type from now on. A type that has live
-     * blocks keeps the pool they are in until they are freed; new blocks come
-     * from a pool with the new settings.
+     * Sets the pool settings of a memory type from now on. Live blocks of the
+     * type stay in their pool until they are freed. New blocks come from a pool
+     * with the new settings.
      */
     result<done> try_configure_pool(ferrum_memory_type memory_type,
                                     const ferrum_pool_config &config) const {
@@ -35,7 +35,7 @@ template <class Self> class manager_calls {
         try_configure_pool(memory_type, config).value();
     }
 
-    /** Books of a manager: the sum over its pools. */
+    /** Returns the counters of a manager: the sum over its pools. */
     result<ferrum_statistics> try_statistics() const {
         ferrum_statistics statistics_out = FERRUM_STATISTICS_INIT;
         const ferrum_status status =
@@ -55,7 +55,7 @@ template <class Self> class manager_calls {
         return try_alloc(size_bytes).value();
     }
 
-    /** Allocates a block as described. */
+    /** Allocates a block as described by the request. */
     result<memory>
     try_alloc_with(const ferrum_allocation_request &request) const {
         ferrum_memory memory_out{};
@@ -68,12 +68,12 @@ template <class Self> class manager_calls {
     }
 
     /**
-     * Moves blocks so that pages come free (segments, in pools that take them
-     * whole), the cheapest first, and gives back to the system what the
-     * manager's pools hold without use. Only blocks of
-     * FERRUM_ALLOCATE_RELOCATABLE move, and of these none that is pinned,
-     * mapped, or was used on a stream on which work is queued. Their handles,
-     * bytes, tags and ages stay, their addresses do not. No pool grows for it.
+     * Moves blocks so that pages become free (segments, in segmented pools). It
+     * starts with the pages that cost least, and releases unused memory of the
+     * manager's pools to the system. It moves only blocks with
+     * FERRUM_ALLOCATE_RELOCATABLE that are not pinned, not mapped, and were not
+     * used on a stream with queued work. A move changes the address of a block;
+     * its handle, contents, tag and age stay. No pool grows for it.
      */
     result<ferrum_defragmentation_stats> try_defragment() const {
         ferrum_defragmentation_stats stats_out =
@@ -87,10 +87,11 @@ template <class Self> class manager_calls {
     }
 
     /**
-     * ferrum_manager_defragment within a time: no move is started when it is
-     * over, and one that is under way is given up at the next 8 MiB of its
-     * copy. What is free is given back in any case. A second call for a manager
-     * waits for the first, within its time.
+     * The same as ferrum_manager_defragment, within a time budget. After the
+     * budget ends, the call starts no further move and gives up a running move
+     * at the next 8 MiB of its copy. The call releases unused memory in any
+     * case. A second call for the same manager waits for the first one, within
+     * its own budget.
      */
     result<ferrum_defragmentation_stats>
     try_defragment_within(std::chrono::nanoseconds budget) const {

@@ -19,7 +19,7 @@ namespace ferrum {
  *  `get()`. */
 template <class Self> class memory_calls {
   public:
-    /** Describes a block; FERRUM_ERROR_INVALID_HANDLE for an unknown one. */
+    /** Describes a block. FERRUM_ERROR_INVALID_HANDLE for an unknown one. */
     result<ferrum_handle_info> try_handle_info() const {
         ferrum_handle_info info_out = FERRUM_HANDLE_INFO_INIT;
         const ferrum_status status =
@@ -29,12 +29,11 @@ template <class Self> class memory_calls {
     ferrum_handle_info handle_info() const { return try_handle_info().value(); }
 
     /**
-     * Gives the address of a block and has it stay there until
-     * ferrum_memory_unpin has been called as often as ferrum_memory_pin: for
-     * work of the caller's own on the address that the library does not know
-     * of. Any block can be pinned. Waits for a move of the block that is under
-     * way. A pinned block cannot be freed; destroying its manager with
-     * FERRUM_FORCE frees it.
+     * Returns the address of a block, and keeps the block at this address until
+     * ferrum_memory_unpin has been called as often as ferrum_memory_pin. Use it
+     * for work on the address that the library does not know of. Every block
+     * can be pinned. The call waits for a running move of the block. A pinned
+     * block cannot be freed. Destroying its manager with FERRUM_FORCE frees it.
      */
     result<ferrum_address> try_pin() const {
         ferrum_address address_out = 0;
@@ -43,16 +42,16 @@ template <class Self> class memory_calls {
     }
     ferrum_address pin() const { return try_pin().value(); }
 
-    /** Ends one call of ferrum_memory_pin. */
+    /** Undoes one ferrum_memory_pin. */
     result<done> try_unpin() const {
         return detail::outcome(ferrum_memory_unpin(handle()));
     }
     void unpin() const { try_unpin().value(); }
 
     /**
-     * Copies bytes from one block to another, or within one (with the meaning
-     * of memmove), and returns when they are there. Work that was queued before
-     * on streams that use the two blocks is waited for.
+     * Copies bytes from one block to another, or within one block (like
+     * memmove), and returns when the copy has completed. The call waits for
+     * earlier work on streams that use the two blocks.
      */
     static result<done> try_copy(const ferrum_transfer &transfer) {
         return detail::outcome(ferrum_memory_copy(&transfer));
@@ -62,9 +61,10 @@ template <class Self> class memory_calls {
     }
 
     /**
-     * Queues a copy on a stream and returns. Both blocks stay until it is done,
-     * also when they are freed meanwhile. At most max_concurrent_transfers are
-     * in flight per manager of the destination; the call waits for its turn.
+     * Queues a copy on a stream and returns. The memory of both blocks stays
+     * valid until the copy has completed, also when a block is freed meanwhile.
+     * At most max_concurrent_transfers copies of the destination's manager are
+     * in flight; the call waits for a transfer slot.
      */
     static result<done> try_copy_async(const ferrum_transfer &transfer,
                                        ferrum_stream stream = {}) {
@@ -76,7 +76,8 @@ template <class Self> class memory_calls {
     }
 
     /**
-     * Copies from the caller's memory into a block and returns when it is done.
+     * Copies from the caller's memory into a block, and returns when the copy
+     * has completed.
      */
     result<done> try_write(std::uint64_t offset_bytes, const void *source,
                            std::uint64_t size_bytes) const {
@@ -89,7 +90,8 @@ template <class Self> class memory_calls {
     }
 
     /**
-     * Copies from a block into the caller's memory and returns when it is done.
+     * Copies from a block into the caller's memory, and returns when the copy
+     * has completed.
      */
     result<done> try_read(std::uint64_t offset_bytes, void *destination,
                           std::uint64_t size_bytes) const {
@@ -102,7 +104,8 @@ template <class Self> class memory_calls {
     }
 
     /**
-     * Queues a fill on a stream and returns. The block stays until it is done.
+     * Queues a fill on a stream and returns. The memory of the block stays
+     * valid until the fill has completed.
      */
     static result<done> try_fill_async(const ferrum_fill &fill,
                                        ferrum_stream stream = {}) {

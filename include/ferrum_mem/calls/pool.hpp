@@ -20,9 +20,9 @@ namespace ferrum {
 template <class Self> class pool_calls {
   public:
     /**
-     * Takes a block from a pool. The block is of the stream that it is asked
-     * for on: its free waits for what is queued there, whoever frees it and
-     * however.
+     * Allocates a block from a pool. The block belongs to the stream of the
+     * request. Every free of the block waits for the work that is queued on
+     * that stream at the time of the free.
      */
     result<ferrum_address> try_alloc(std::uint64_t size_bytes,
                                      ferrum_stream stream = {}) const {
@@ -36,7 +36,7 @@ template <class Self> class pool_calls {
         return try_alloc(size_bytes, stream).value();
     }
 
-    /** As ferrum_pool_alloc, with all that can be asked for. */
+    /** The same as ferrum_pool_alloc, with all options. */
     result<ferrum_address>
     try_alloc_with(const ferrum_pool_request &request) const {
         ferrum_address address_out = 0;
@@ -49,7 +49,7 @@ template <class Self> class pool_calls {
     }
 
     /**
-     * Gives a block back. Its memory is handed out again once the work is done
+     * Frees a block. The pool reuses its memory when the work has completed
      * that is queued now
      */
     result<done> try_free(ferrum_address address,
@@ -61,7 +61,7 @@ template <class Self> class pool_calls {
     }
 
     /**
-     * As ferrum_pool_free, with the size that was asked for as a check. It
+     * The same as ferrum_pool_free, with a check of the requested size. It
      * waits for the same streams.
      */
     result<done> try_free_sized(ferrum_address address,
@@ -76,11 +76,11 @@ template <class Self> class pool_calls {
     }
 
     /**
-     * Gives count blocks back: all of them or none. Each waits for its own
-     * stream, those that were named for it and the stream of this call, as in
-     * ferrum_pool_free. A large batch is gone over in slices, and others wait
-     * for one of them at most: a call of another thread for one of its blocks
-     * may find that freed already, also when the batch then fails.
+     * Frees count blocks: all of them, or none on failure. Each free waits for
+     * the same streams as ferrum_pool_free. The call frees a large batch in
+     * slices, and other threads wait for one slice at most. Meanwhile a call of
+     * another thread may find a block of the batch already freed, also when the
+     * batch fails in the end.
      */
     result<done> try_free_batch(const ferrum_address *addresses,
                                 std::size_t count,
@@ -102,9 +102,9 @@ template <class Self> class pool_calls {
     }
 
     /**
-     * Says that a stream uses a block too, other than the one that it was asked
-     * for on, for which it waits without this: once freed, the block waits for
-     * the work that is queued on this stream at the time of its free as well.
+     * Records a further stream that uses a block. When the block is freed, the
+     * free also waits for the work that is queued on this stream at that time.
+     * The stream that the block belongs to does not need this call.
      */
     result<done> try_record_stream(ferrum_address address,
                                    ferrum_stream stream = {}) const {
@@ -117,8 +117,8 @@ template <class Self> class pool_calls {
     }
 
     /**
-     * How many bytes of a live block may be used: at least what was asked for.
-     * All of them belong to the block.
+     * Returns the usable size of a live block: at least the requested size. All
+     * of these bytes belong to the block.
      */
     result<std::uint64_t> try_usable_size(ferrum_address address) const {
         std::uint64_t size_bytes_out = 0;
@@ -131,12 +131,12 @@ template <class Self> class pool_calls {
     }
 
     /**
-     * Has allocations for the streams of a capture come from a private pool of
-     * the graph, until ferrum_pool_capture_end. To be called when the capture
-     * has begun, for each pool that is used in it: streams that join the
-     * capture later are recognised. A stream captures by its vendor's calls
-     * (cuStreamBeginCapture), and is known here by ferrum_stream_adopt, or
-     * through ferrum_stream_get_native.
+     * From now until ferrum_pool_capture_end, allocations for the streams of a
+     * capture come from a private pool of the graph. Call it after the capture
+     * has begun, for each pool that the capture uses. The library recognizes
+     * streams that join the capture later. The program starts the capture with
+     * the calls of the vendor (cuStreamBeginCapture). The stream is known to
+     * the library by ferrum_stream_adopt or ferrum_stream_get_native.
      */
     result<std::uint64_t>
     try_capture_begin(ferrum_stream stream = {},
@@ -152,7 +152,7 @@ template <class Self> class pool_calls {
     }
 
     /**
-     * Ends what ferrum_pool_capture_begin began; to be called when the capture
+     * Ends what ferrum_pool_capture_begin started. Call it after the capture
      * itself has ended. Live blocks stay live.
      */
     result<done> try_capture_end(std::uint64_t graph) const {
@@ -163,12 +163,12 @@ template <class Self> class pool_calls {
     }
 
     /**
-     * Says that a graph will not run again once the work that is queued on the
-     * stream now is done. With the last graph of a private pool its memory goes
-     * back to the system, as soon as that work is done and none of its blocks
-     * is live any more; the call does not wait for it. A capture that has
-     * failed, and has no graph, is released as well, with or without
-     * ferrum_pool_capture_end.
+     * Releases a graph. The program states that the graph will not run again
+     * after the work that is queued on the stream now. When the last graph of a
+     * private pool is released, that work has completed and no block of the
+     * private pool is live, the memory of the private pool is released to the
+     * system. The call does not wait for it. A failed capture without a graph
+     * must be released too, with or without ferrum_pool_capture_end.
      */
     result<done> try_capture_release(std::uint64_t graph,
                                      ferrum_stream stream = {}) const {
@@ -180,8 +180,8 @@ template <class Self> class pool_calls {
     }
 
     /**
-     * Describes a graph that was not released: FERRUM_ERROR_NOT_FOUND for any
-     * other.
+     * Describes a graph. FERRUM_ERROR_NOT_FOUND for a released or unknown
+     * graph.
      */
     result<ferrum_graph_info> try_capture_info(std::uint64_t graph) const {
         ferrum_graph_info info_out = FERRUM_GRAPH_INFO_INIT;
@@ -194,11 +194,12 @@ template <class Self> class pool_calls {
     }
 
     /**
-     * Gives back every live block of the pool, as ferrum_pool_free does on the
-     * stream, each after its own as well; those of graphs stay. It goes over
-     * the blocks in slices, so that it needs the same memory however many there
-     * are and others wait for one slice at most: a block that another thread
-     * takes meanwhile may go with them or stay.
+     * Frees every live block of the pool, except for those of graphs, as
+     * ferrum_pool_free does with this stream. Each block also waits for its own
+     * stream. The call frees the blocks in slices. It needs the same amount of
+     * memory for any number of blocks, and other threads wait for one slice at
+     * most. A block that another thread allocates during the call may be freed
+     * or not.
      */
     result<done> try_reset(ferrum_stream stream = {}) const {
         return detail::outcome(ferrum_pool_reset(handle(), stream));
@@ -206,9 +207,9 @@ template <class Self> class pool_calls {
     void reset(ferrum_stream stream = {}) const { try_reset(stream).value(); }
 
     /**
-     * Looks now at every block of a pool that debugs: beside live ones, and
-     * into freed ones that are in quarantine. Damage that it reports is
-     * repaired, so it is reported once.
+     * Checks every block of a pool in debug mode: the red zones of live blocks,
+     * and the contents of blocks in quarantine. The call repairs the damage
+     * that it reports, so each damage is reported once.
      */
     result<done> try_check() const {
         return detail::outcome(ferrum_pool_check(handle()));
@@ -216,9 +217,10 @@ template <class Self> class pool_calls {
     void check() const { try_check().value(); }
 
     /**
-     * Takes back what thread caches keep, and gives segments that hold no live
-     * block back to the system, until no more than keep_bytes (or the pool's
-     * min_held_bytes) are held or none is left to give.
+     * Takes back the blocks of the thread caches, and releases segments and
+     * pages without a live block to the system. It stops when the pool holds no
+     * more than keep_bytes (or the pool's min_held_bytes), or when no free
+     * segment or page is left.
      */
     result<std::uint64_t> try_trim(std::uint64_t keep_bytes = 0) const {
         std::uint64_t released_bytes_out = 0;
@@ -231,8 +233,8 @@ template <class Self> class pool_calls {
     }
 
     /**
-     * Changes the pool's upper bound; 0 takes it away. Lowering it below what
-     * is held releases what is cached; what is live stays.
+     * Changes the upper bound of the pool; 0 removes it. A bound below the held
+     * memory releases cached memory. Live blocks stay.
      */
     result<done> try_set_limit(std::uint64_t max_size_bytes) const {
         return detail::outcome(ferrum_pool_set_limit(handle(), max_size_bytes));
@@ -241,7 +243,7 @@ template <class Self> class pool_calls {
         try_set_limit(max_size_bytes).value();
     }
 
-    /** Changes min_held_bytes of the pool's settings. */
+    /** Changes min_held_bytes of the pool. */
     result<done> try_set_min_held(std::uint64_t min_held_bytes) const {
         return detail::outcome(
             ferrum_pool_set_min_held(handle(), min_held_bytes));
@@ -251,8 +253,8 @@ template <class Self> class pool_calls {
     }
 
     /**
-     * Changes release_threshold_bytes of the pool's settings, and gives back
-     * what is held above it and holds no block. UINT64_MAX: never.
+     * Changes release_threshold_bytes of the pool, and releases free memory
+     * above the threshold. UINT64_MAX: no threshold.
      */
     result<done>
     try_set_release_threshold(std::uint64_t release_threshold_bytes) const {
@@ -263,7 +265,7 @@ template <class Self> class pool_calls {
         try_set_release_threshold(release_threshold_bytes).value();
     }
 
-    /** Describes how a pool has its memory. */
+    /** Describes the memory of a pool. */
     result<ferrum_pool_info> try_info() const {
         ferrum_pool_info info_out = FERRUM_POOL_INFO_INIT;
         const ferrum_status status = ferrum_pool_get_info(handle(), &info_out);
@@ -271,7 +273,7 @@ template <class Self> class pool_calls {
     }
     ferrum_pool_info info() const { return try_info().value(); }
 
-    /** Books of a pool. */
+    /** Returns the counters of a pool. */
     result<ferrum_statistics> try_statistics() const {
         ferrum_statistics statistics_out = FERRUM_STATISTICS_INIT;
         const ferrum_status status =

@@ -20,9 +20,9 @@ namespace ferrum {
 template <class Self> class vpool_calls {
   public:
     /**
-     * Puts memory, readable and writable, behind every page that a range
-     * touches: all of them or none. The first bytes are zeros, or what this
-     * pool had written there before.
+     * Maps readable and writable memory at every page that a range touches: at
+     * all of them, or at none on failure. The first bytes are zeros, or what
+     * this pool had written there before.
      */
     result<ferrum_address> try_alloc(std::uint64_t offset_bytes,
                                      std::uint64_t size_bytes) const {
@@ -36,7 +36,7 @@ template <class Self> class vpool_calls {
         return try_alloc(offset_bytes, size_bytes).value();
     }
 
-    /** As ferrum_vpool_alloc, with all that can be asked for. */
+    /** The same as ferrum_vpool_alloc, with all options. */
     result<ferrum_address>
     try_alloc_with(const ferrum_vpool_request &request) const {
         ferrum_address address_out = 0;
@@ -49,8 +49,8 @@ template <class Self> class vpool_calls {
     }
 
     /**
-     * Takes the memory of a range away, once the work is done that is queued
-     * now
+     * Frees a range. The pool reuses its memory when the work has completed
+     * that is queued now
      */
     result<done> try_free(std::uint64_t offset_bytes, std::uint64_t size_bytes,
                           ferrum_stream stream = {}) const {
@@ -63,10 +63,11 @@ template <class Self> class vpool_calls {
     }
 
     /**
-     * Says that a stream uses every page that a range touches too, besides the
-     * one that the range was asked for on: once freed, the pages wait for the
-     * work that is queued on this stream at the time of their free as well. The
-     * range may be a part of an allocation, or of several.
+     * Records a further stream that uses every page that a range touches. When
+     * the pages are freed, the free also waits for the work that is queued on
+     * this stream at that time. The range may be a part of an allocation, or of
+     * several allocations. The stream that a range belongs to does not need
+     * this call.
      */
     result<done> try_record_stream(std::uint64_t offset_bytes,
                                    std::uint64_t size_bytes,
@@ -80,8 +81,8 @@ template <class Self> class vpool_calls {
     }
 
     /**
-     * Says whether every page that a range touches is mapped (1) or not (0); 0
-     * for one that ends outside or has no bytes.
+     * Returns whether every page that a range touches is mapped (1) or not (0).
+     * The result is 0 for a range that ends outside the pool or has no bytes.
      */
     result<bool> try_is_mapped(std::uint64_t offset_bytes,
                                std::uint64_t size_bytes) const {
@@ -102,7 +103,7 @@ template <class Self> class vpool_calls {
     }
     ferrum_vpool_info info() const { return try_info().value(); }
 
-    /** Books of a virtual pool: its live blocks are ranges. */
+    /** Returns the counters of a virtual pool. Its live blocks are ranges. */
     result<ferrum_statistics> try_statistics() const {
         ferrum_statistics statistics_out = FERRUM_STATISTICS_INIT;
         const ferrum_status status =
@@ -112,9 +113,9 @@ template <class Self> class vpool_calls {
     ferrum_statistics statistics() const { return try_statistics().value(); }
 
     /**
-     * Brings together what nobody uses: parked pages leave their ranges, of the
-     * free pages those that lie together are kept, as many as are kept ready,
-     * and the others go back to the device. What is mapped stays where it is.
+     * Joins unused pages. The call unmaps parked pages. It keeps as many free
+     * pages as are kept ready, preferring adjacent ones, and releases the
+     * others to the device. Mapped ranges keep their places.
      */
     result<ferrum_compact_report> try_compact() const {
         ferrum_compact_report report_out = FERRUM_COMPACT_REPORT_INIT;
@@ -125,8 +126,8 @@ template <class Self> class vpool_calls {
     ferrum_compact_report compact() const { return try_compact().value(); }
 
     /**
-     * Gives parked and ready pages back to the device until no more than
-     * keep_bytes of them are held.
+     * Releases parked and ready pages to the device, until the pool holds no
+     * more than keep_bytes of them.
      */
     result<std::uint64_t> try_trim(std::uint64_t keep_bytes = 0) const {
         std::uint64_t released_bytes_out = 0;
@@ -139,9 +140,10 @@ template <class Self> class vpool_calls {
     }
 
     /**
-     * Changes the limit while the pool works; 0: what the device has. What is
-     * mapped stays; free pages above the limit go back to the device, movable
-     * ones by the pool's worker and after the call.
+     * Changes the limit while the pool is in use; 0: the memory of the device.
+     * Mapped ranges stay. Free pages above the limit are released to the
+     * device. For movable pages the worker of the pool does that after the
+     * call.
      */
     result<done> try_set_limit(std::uint64_t limit_bytes) const {
         return detail::outcome(ferrum_vpool_set_limit(handle(), limit_bytes));
@@ -150,7 +152,7 @@ template <class Self> class vpool_calls {
         try_set_limit(limit_bytes).value();
     }
 
-    /** Waits until no range of the pool is retiring any more. */
+    /** Waits until the pool has no retiring range. */
     result<done>
     try_synchronize(std::chrono::nanoseconds timeout = forever) const {
         return detail::outcome(
@@ -161,26 +163,28 @@ template <class Self> class vpool_calls {
     }
 
     /**
-     * Has the pool's worker make no more pages ready, until
-     * ferrum_vpool_resume. What it is at, it has ended when the call returns.
+     * Stops the worker of the pool from making pages ready, until
+     * ferrum_vpool_resume. The call returns when the worker has finished its
+     * present step.
      */
     result<done> try_pause() const {
         return detail::outcome(ferrum_vpool_pause(handle()));
     }
     void pause() const { try_pause().value(); }
 
-    /** Ends a ferrum_vpool_pause. */
+    /** Undoes a ferrum_vpool_pause. */
     result<done> try_resume() const {
         return detail::outcome(ferrum_vpool_resume(handle()));
     }
     void resume() const { try_resume().value(); }
 
     /**
-     * Puts ranges of a virtual pool to sleep, when the work is done that the
-     * settings name. What slept before stays as it is. A call that fails
-     * changes nothing and may be repeated. Where the device refuses to unmap a
-     * part, and also to take that back, the call goes on instead and works: all
-     * of it sleeps, and that part is not given up.
+     * Puts ranges of a virtual pool to sleep, after the work that the settings
+     * name has completed. Ranges that were asleep before stay as they are. A
+     * failed call changes nothing and may be repeated. There is one exception
+     * to failing: when the device fails to unmap some pages, and also fails to
+     * map the others again, the call succeeds. All ranges are asleep then, and
+     * the memory of these pages is not released.
      */
     result<ferrum_sleep_report>
     try_sleep(const ferrum_sleep_config *config = nullptr) const {
@@ -195,10 +199,10 @@ template <class Self> class vpool_calls {
     }
 
     /**
-     * Wakes ranges of a virtual pool at the addresses that they had. When it
-     * fails all of them sleep as before, with all that is kept of them, and the
-     * call may be repeated. Pages that the device then refuses to unmap count
-     * as used until they are.
+     * Wakes ranges of a virtual pool at the addresses that they had. After a
+     * failure all of them are asleep as before, with their contents, and the
+     * call may be repeated. Pages that the device then fails to unmap count as
+     * used until they are unmapped.
      */
     result<ferrum_wake_report>
     try_wake(const ferrum_wake_config *config = nullptr) const {
@@ -211,7 +215,7 @@ template <class Self> class vpool_calls {
         return try_wake(config).value();
     }
 
-    /** Says whether a tag of a virtual pool sleeps (1) or not (0). */
+    /** Returns whether a tag of a virtual pool is asleep (1) or not (0). */
     result<bool> try_is_asleep(detail::c_text tag = nullptr) const {
         std::uint32_t asleep_out = 0;
         const ferrum_status status =

@@ -138,17 +138,17 @@ ferrum_log_level = ctypes.c_int32
 ferrum_backend = ctypes.c_int32
 # Pressure levels, by the share of total_bytes that is not free.
 ferrum_pressure_level = ctypes.c_int32
-# How a pool takes its memory.
+# How a pool allocates memory from its device.
 ferrum_paging = ctypes.c_int32
-# Where a pool has its segments from.
+# Source of the segments of a pool.
 ferrum_segment_source = ctypes.c_int32
-# What is at an address.
+# State of the memory at an address.
 ferrum_block_state = ctypes.c_int32
-# What a block is used for. Each type may have a pool of its own.
+# Purpose of a block. Each type may have a pool of its own.
 ferrum_memory_type = ctypes.c_int32
-# What the memory behind pages can do.
+# Kind of the physical memory of pages.
 ferrum_backing = ctypes.c_int32
-# Where the bytes of what sleeps are kept.
+# Place of the contents of ranges that are asleep.
 ferrum_sleep_backing = ctypes.c_int32
 # Names the bounds of the pressure levels, each inclusive.
 ferrum_pressure_profile = ctypes.c_int32
@@ -259,51 +259,52 @@ FERRUM_PRESSURE_MEDIUM = 1
 FERRUM_PRESSURE_HIGH = 2
 # From 95 %.
 FERRUM_PRESSURE_CRITICAL = 3
-# Largest alignment that can be asked for: 1 GiB.
+# Largest alignment of a request: 1 GiB.
 FERRUM_ALIGNMENT_MAX = 0x40000000
-# Page by page where the device can do it and the pool may hold 32 pages at least, else in segments.
+# Page by page, if the device supports it and the pool may hold at least 32 pages; otherwise in
+# segments.
 FERRUM_PAGING_AUTO = 0
-# In segments, whole.
+# In whole segments.
 FERRUM_PAGING_OFF = 1
 # Page by page.
 FERRUM_PAGING_ON = 2
 # The device.
 FERRUM_SEGMENTS_PLAIN = 0
-# A pool of the vendor's runtime, from which memory is had in the order of a stream. To give a
-# segment back then waits for no work that does not use it, as the runtime may do otherwise. The
-# runtime's pool is the device's alone, and keeps nothing.
+# A pool of the vendor's runtime that allocates in the order of a stream. Releasing a segment then
+# waits only for work that uses the segment; otherwise the runtime may wait for other work too. The
+# runtime's pool belongs to this device alone and caches nothing.
 FERRUM_SEGMENTS_STREAM_ORDERED = 1
 # The library chooses.
 FERRUM_READY_PAGES_AUTO = 0xFFFFFFFF
-# All of them, in a pool; they go back only when they are asked for.
+# All idle pages stay in the pool. They are released only on request.
 FERRUM_READY_PAGES_ALL = 0xFFFFFFFE
 # The library chooses.
 FERRUM_THREAD_CACHE_AUTO = 0xFFFFFFFFFFFFFFFF
 # Nothing.
 FERRUM_THREAD_CACHE_OFF = 0
-# Puts a zone before and behind every block and checks both when it is freed.
+# Puts a red zone before and after every block, and checks both when the block is freed.
 FERRUM_DEBUG_RED_ZONES = 1
-# Overwrites blocks when they are handed out and when they are freed.
+# Overwrites blocks when they are allocated and when they are freed.
 FERRUM_DEBUG_POISON = 2
-# Keeps freed blocks back for a while and looks for writes into them.
+# Keeps freed blocks for a while and checks them for late writes.
 FERRUM_DEBUG_QUARANTINE = 4
-# Keeps where each block was allocated and freed, for reports.
+# Records the call sites of allocation and free of each block, for reports.
 FERRUM_DEBUG_CALL_SITES = 8
-# All of them.
+# All debug flags.
 FERRUM_DEBUG_ALL = 15
-# How many blocks a batch may have.
+# Largest number of blocks in a batch.
 FERRUM_BATCH_MAX = 0x100000
 # A live block.
 FERRUM_BLOCK_LIVE = 0
-# A freed block that queued work may still use, or that quarantine holds.
+# A freed block that queued work may still use, or that is in quarantine.
 FERRUM_BLOCK_IN_FLIGHT = 1
 # A freed block in a thread cache, or a freed page that is still mapped.
 FERRUM_BLOCK_CACHED = 2
-# Free memory of a pool, or address space of a virtual one.
+# Free memory of a pool, or free address space of a virtual pool.
 FERRUM_BLOCK_FREE = 3
-# Memory of a pool that it cannot hand out.
+# Memory of a pool that the pool cannot allocate.
 FERRUM_BLOCK_UNUSABLE = 4
-# A range that sleeps: it has its address, and no memory.
+# A range that is asleep: it has its address and no memory.
 FERRUM_BLOCK_ASLEEP = 5
 # Anything.
 FERRUM_MEMORY_GENERAL = 0
@@ -311,53 +312,55 @@ FERRUM_MEMORY_GENERAL = 0
 FERRUM_MEMORY_TENSOR = 1
 # The KV cache.
 FERRUM_MEMORY_CACHE = 2
-# Scratch.
+# Scratch memory.
 FERRUM_MEMORY_TEMPORARY = 3
-# Page-locked memory of the host, which is never swapped out. The system bounds it: beyond that it
-# is FERRUM_ERROR_RESOURCE_EXHAUSTED, and the message has the bound. It is never moved. A device
-# without it: FERRUM_ERROR_UNSUPPORTED.
+# Page-locked host memory, which the system does not swap. The system limits its size; above that
+# limit the call returns FERRUM_ERROR_RESOURCE_EXHAUSTED, and the message states the limit. A
+# defragmentation does not move it. FERRUM_ERROR_UNSUPPORTED on a device without it.
 FERRUM_MEMORY_PINNED = 4
-# Memory that the host and other devices can address: the device's own where it is the host's, else
-# page-locked.
+# Memory that the host and other devices can address: memory of the device if the host can address
+# that, otherwise page-locked host memory.
 FERRUM_MEMORY_MAPPED = 5
-# Memory that the host and devices address at the same time, and that the system moves to where it
-# is used; ferrum_memory_prefetch and ferrum_memory_set_usage_hint say where that will be. On a
-# device whose own memory is the host's it is that. Elsewhere its address never changes, it counts
-# in the books of its manager only, and it need not be anywhere before it is touched: more of it
-# than a device has is possible, and slow. A device without FERRUM_CAPABILITY_MANAGED_MEMORY:
-# FERRUM_ERROR_UNSUPPORTED.
+# Memory that the host and devices address at the same time. The system migrates it to the processor
+# that uses it; ferrum_memory_prefetch and ferrum_memory_set_usage_hint announce that use. On a
+# device whose memory the host can address, it is memory of the device. Elsewhere its address never
+# changes, only the counters of its manager contain it, and it needs no physical memory before its
+# first use. More of it than the memory of the device is possible, and slow.
+# FERRUM_ERROR_UNSUPPORTED on a device without FERRUM_CAPABILITY_MANAGED_MEMORY.
 FERRUM_MEMORY_MANAGED = 6
 # Number of memory types.
 FERRUM_MEMORY_TYPE_COUNT = 7
-# A defragmentation may move the block while nobody uses it, so that its address is another one
-# afterwards. ferrum_memory_pin keeps it where it is.
+# A defragmentation may move the block while nothing uses it. Its address changes then.
+# ferrum_memory_pin prevents the move.
 FERRUM_ALLOCATE_RELOCATABLE = 1
-# It can be mapped elsewhere. On the host, a child made by fork() has no memory there: it would
-# share the parent's.
+# The memory can be mapped at another address. On the host, a child made by fork() does not inherit
+# this memory, because parent and child would share it.
 FERRUM_BACKING_MOVABLE = 0
-# Its bytes are lost when a page leaves its place; quicker to come and go on some devices. On the
-# host, a child made by fork() has the bytes of that moment.
+# The contents are lost when a page is mapped elsewhere. On some devices mapping and unmapping are
+# quicker. On the host, a child made by fork() has a copy of the contents at that moment.
 FERRUM_BACKING_PRIVATE = 1
-# Movable, and ferrum_vpool_export() gives it to other processes; a device without
-# FERRUM_CAPABILITY_EXPORTED_PAGES has none. On the host each page is a file.
+# Movable, and ferrum_vpool_export() passes the memory to other processes. A device without
+# FERRUM_CAPABILITY_EXPORTED_PAGES does not support it. On the host each page is a file.
 FERRUM_BACKING_SHAREABLE = 2
-# Movable, and cards of other makers, such as those of a network, read and write it without the host
-# (GPUDirect RDMA) once they are told of it; a device without FERRUM_CAPABILITY_RDMA_PAGES has none.
-# Such a card has to let go of a range before its pages go.
+# Movable, and other hardware such as network cards can read and write the memory without the host
+# (GPUDirect RDMA) after the program has registered it there. A device without
+# FERRUM_CAPABILITY_RDMA_PAGES does not support it. The program has to remove that registration
+# before it frees the range.
 FERRUM_BACKING_RDMA = 3
-# Movable, and ferrum_vpool_export_fabric gives it to processes of other hosts; a device without
-# FERRUM_CAPABILITY_FABRIC_PAGES has none.
+# Movable, and ferrum_vpool_export_fabric passes the memory to processes on other hosts. A device
+# without FERRUM_CAPABILITY_FABRIC_PAGES does not support it.
 FERRUM_BACKING_FABRIC = 4
-# In ordinary memory of this process.
+# Memory of this process.
 FERRUM_SLEEP_HOST = 0
-# In a file, with checksums that are compared at waking. It is the process's own: it is removed when
-# all of it has woken or was freed, or its pool or model ends, unless another file has its name by
-# then. That of a process that was killed is removed by the next sleep with a file there, which
-# knows it by how it begins and by its lock: no other file is touched, whatever it is called.
+# A file with checksums, which a wake compares. The file belongs to this process. It is removed when
+# all of its contents have been woken or freed, or when its pool or model ends, unless another file
+# has its name by then. The next sleep in the same directory removes the file of a process that was
+# killed; the library recognizes such a file by its first bytes and by its lock. It touches no other
+# file.
 FERRUM_SLEEP_FILE = 1
-# Nowhere: what wakes is zeros.
+# Nowhere: a wake returns zeros.
 FERRUM_SLEEP_DISCARD = 2
-# Length of a path with the NUL at its end.
+# Largest length of a path, with the closing NUL.
 FERRUM_PATH_MAX = 4096
 # MEDIUM from 70 %, HIGH from 85 %, CRITICAL from 95 %.
 FERRUM_PRESSURE_PROFILE_STANDARD = 0

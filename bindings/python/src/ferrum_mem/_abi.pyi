@@ -79,17 +79,17 @@ ferrum_log_level = ctypes.c_int32
 ferrum_backend = ctypes.c_int32
 # Pressure levels, by the share of total_bytes that is not free.
 ferrum_pressure_level = ctypes.c_int32
-# How a pool takes its memory.
+# How a pool allocates memory from its device.
 ferrum_paging = ctypes.c_int32
-# Where a pool has its segments from.
+# Source of the segments of a pool.
 ferrum_segment_source = ctypes.c_int32
-# What is at an address.
+# State of the memory at an address.
 ferrum_block_state = ctypes.c_int32
-# What a block is used for. Each type may have a pool of its own.
+# Purpose of a block. Each type may have a pool of its own.
 ferrum_memory_type = ctypes.c_int32
-# What the memory behind pages can do.
+# Kind of the physical memory of pages.
 ferrum_backing = ctypes.c_int32
-# Where the bytes of what sleeps are kept.
+# Place of the contents of ranges that are asleep.
 ferrum_sleep_backing = ctypes.c_int32
 # Names the bounds of the pressure levels, each inclusive.
 ferrum_pressure_profile = ctypes.c_int32
@@ -200,51 +200,52 @@ FERRUM_PRESSURE_MEDIUM = 1
 FERRUM_PRESSURE_HIGH = 2
 # From 95 %.
 FERRUM_PRESSURE_CRITICAL = 3
-# Largest alignment that can be asked for: 1 GiB.
+# Largest alignment of a request: 1 GiB.
 FERRUM_ALIGNMENT_MAX = 0x40000000
-# Page by page where the device can do it and the pool may hold 32 pages at least, else in segments.
+# Page by page, if the device supports it and the pool may hold at least 32 pages; otherwise in
+# segments.
 FERRUM_PAGING_AUTO = 0
-# In segments, whole.
+# In whole segments.
 FERRUM_PAGING_OFF = 1
 # Page by page.
 FERRUM_PAGING_ON = 2
 # The device.
 FERRUM_SEGMENTS_PLAIN = 0
-# A pool of the vendor's runtime, from which memory is had in the order of a stream. To give a
-# segment back then waits for no work that does not use it, as the runtime may do otherwise. The
-# runtime's pool is the device's alone, and keeps nothing.
+# A pool of the vendor's runtime that allocates in the order of a stream. Releasing a segment then
+# waits only for work that uses the segment; otherwise the runtime may wait for other work too. The
+# runtime's pool belongs to this device alone and caches nothing.
 FERRUM_SEGMENTS_STREAM_ORDERED = 1
 # The library chooses.
 FERRUM_READY_PAGES_AUTO = 0xFFFFFFFF
-# All of them, in a pool; they go back only when they are asked for.
+# All idle pages stay in the pool. They are released only on request.
 FERRUM_READY_PAGES_ALL = 0xFFFFFFFE
 # The library chooses.
 FERRUM_THREAD_CACHE_AUTO = 0xFFFFFFFFFFFFFFFF
 # Nothing.
 FERRUM_THREAD_CACHE_OFF = 0
-# Puts a zone before and behind every block and checks both when it is freed.
+# Puts a red zone before and after every block, and checks both when the block is freed.
 FERRUM_DEBUG_RED_ZONES = 1
-# Overwrites blocks when they are handed out and when they are freed.
+# Overwrites blocks when they are allocated and when they are freed.
 FERRUM_DEBUG_POISON = 2
-# Keeps freed blocks back for a while and looks for writes into them.
+# Keeps freed blocks for a while and checks them for late writes.
 FERRUM_DEBUG_QUARANTINE = 4
-# Keeps where each block was allocated and freed, for reports.
+# Records the call sites of allocation and free of each block, for reports.
 FERRUM_DEBUG_CALL_SITES = 8
-# All of them.
+# All debug flags.
 FERRUM_DEBUG_ALL = 15
-# How many blocks a batch may have.
+# Largest number of blocks in a batch.
 FERRUM_BATCH_MAX = 0x100000
 # A live block.
 FERRUM_BLOCK_LIVE = 0
-# A freed block that queued work may still use, or that quarantine holds.
+# A freed block that queued work may still use, or that is in quarantine.
 FERRUM_BLOCK_IN_FLIGHT = 1
 # A freed block in a thread cache, or a freed page that is still mapped.
 FERRUM_BLOCK_CACHED = 2
-# Free memory of a pool, or address space of a virtual one.
+# Free memory of a pool, or free address space of a virtual pool.
 FERRUM_BLOCK_FREE = 3
-# Memory of a pool that it cannot hand out.
+# Memory of a pool that the pool cannot allocate.
 FERRUM_BLOCK_UNUSABLE = 4
-# A range that sleeps: it has its address, and no memory.
+# A range that is asleep: it has its address and no memory.
 FERRUM_BLOCK_ASLEEP = 5
 # Anything.
 FERRUM_MEMORY_GENERAL = 0
@@ -252,53 +253,55 @@ FERRUM_MEMORY_GENERAL = 0
 FERRUM_MEMORY_TENSOR = 1
 # The KV cache.
 FERRUM_MEMORY_CACHE = 2
-# Scratch.
+# Scratch memory.
 FERRUM_MEMORY_TEMPORARY = 3
-# Page-locked memory of the host, which is never swapped out. The system bounds it: beyond that it
-# is FERRUM_ERROR_RESOURCE_EXHAUSTED, and the message has the bound. It is never moved. A device
-# without it: FERRUM_ERROR_UNSUPPORTED.
+# Page-locked host memory, which the system does not swap. The system limits its size; above that
+# limit the call returns FERRUM_ERROR_RESOURCE_EXHAUSTED, and the message states the limit. A
+# defragmentation does not move it. FERRUM_ERROR_UNSUPPORTED on a device without it.
 FERRUM_MEMORY_PINNED = 4
-# Memory that the host and other devices can address: the device's own where it is the host's, else
-# page-locked.
+# Memory that the host and other devices can address: memory of the device if the host can address
+# that, otherwise page-locked host memory.
 FERRUM_MEMORY_MAPPED = 5
-# Memory that the host and devices address at the same time, and that the system moves to where it
-# is used; ferrum_memory_prefetch and ferrum_memory_set_usage_hint say where that will be. On a
-# device whose own memory is the host's it is that. Elsewhere its address never changes, it counts
-# in the books of its manager only, and it need not be anywhere before it is touched: more of it
-# than a device has is possible, and slow. A device without FERRUM_CAPABILITY_MANAGED_MEMORY:
-# FERRUM_ERROR_UNSUPPORTED.
+# Memory that the host and devices address at the same time. The system migrates it to the processor
+# that uses it; ferrum_memory_prefetch and ferrum_memory_set_usage_hint announce that use. On a
+# device whose memory the host can address, it is memory of the device. Elsewhere its address never
+# changes, only the counters of its manager contain it, and it needs no physical memory before its
+# first use. More of it than the memory of the device is possible, and slow.
+# FERRUM_ERROR_UNSUPPORTED on a device without FERRUM_CAPABILITY_MANAGED_MEMORY.
 FERRUM_MEMORY_MANAGED = 6
 # Number of memory types.
 FERRUM_MEMORY_TYPE_COUNT = 7
-# A defragmentation may move the block while nobody uses it, so that its address is another one
-# afterwards. ferrum_memory_pin keeps it where it is.
+# A defragmentation may move the block while nothing uses it. Its address changes then.
+# ferrum_memory_pin prevents the move.
 FERRUM_ALLOCATE_RELOCATABLE = 1
-# It can be mapped elsewhere. On the host, a child made by fork() has no memory there: it would
-# share the parent's.
+# The memory can be mapped at another address. On the host, a child made by fork() does not inherit
+# this memory, because parent and child would share it.
 FERRUM_BACKING_MOVABLE = 0
-# Its bytes are lost when a page leaves its place; quicker to come and go on some devices. On the
-# host, a child made by fork() has the bytes of that moment.
+# The contents are lost when a page is mapped elsewhere. On some devices mapping and unmapping are
+# quicker. On the host, a child made by fork() has a copy of the contents at that moment.
 FERRUM_BACKING_PRIVATE = 1
-# Movable, and ferrum_vpool_export() gives it to other processes; a device without
-# FERRUM_CAPABILITY_EXPORTED_PAGES has none. On the host each page is a file.
+# Movable, and ferrum_vpool_export() passes the memory to other processes. A device without
+# FERRUM_CAPABILITY_EXPORTED_PAGES does not support it. On the host each page is a file.
 FERRUM_BACKING_SHAREABLE = 2
-# Movable, and cards of other makers, such as those of a network, read and write it without the host
-# (GPUDirect RDMA) once they are told of it; a device without FERRUM_CAPABILITY_RDMA_PAGES has none.
-# Such a card has to let go of a range before its pages go.
+# Movable, and other hardware such as network cards can read and write the memory without the host
+# (GPUDirect RDMA) after the program has registered it there. A device without
+# FERRUM_CAPABILITY_RDMA_PAGES does not support it. The program has to remove that registration
+# before it frees the range.
 FERRUM_BACKING_RDMA = 3
-# Movable, and ferrum_vpool_export_fabric gives it to processes of other hosts; a device without
-# FERRUM_CAPABILITY_FABRIC_PAGES has none.
+# Movable, and ferrum_vpool_export_fabric passes the memory to processes on other hosts. A device
+# without FERRUM_CAPABILITY_FABRIC_PAGES does not support it.
 FERRUM_BACKING_FABRIC = 4
-# In ordinary memory of this process.
+# Memory of this process.
 FERRUM_SLEEP_HOST = 0
-# In a file, with checksums that are compared at waking. It is the process's own: it is removed when
-# all of it has woken or was freed, or its pool or model ends, unless another file has its name by
-# then. That of a process that was killed is removed by the next sleep with a file there, which
-# knows it by how it begins and by its lock: no other file is touched, whatever it is called.
+# A file with checksums, which a wake compares. The file belongs to this process. It is removed when
+# all of its contents have been woken or freed, or when its pool or model ends, unless another file
+# has its name by then. The next sleep in the same directory removes the file of a process that was
+# killed; the library recognizes such a file by its first bytes and by its lock. It touches no other
+# file.
 FERRUM_SLEEP_FILE = 1
-# Nowhere: what wakes is zeros.
+# Nowhere: a wake returns zeros.
 FERRUM_SLEEP_DISCARD = 2
-# Length of a path with the NUL at its end.
+# Largest length of a path, with the closing NUL.
 FERRUM_PATH_MAX = 4096
 # MEDIUM from 70 %, HIGH from 85 %, CRITICAL from 95 %.
 FERRUM_PRESSURE_PROFILE_STANDARD = 0
@@ -711,71 +714,71 @@ class ferrum_pool_config(ctypes.Structure):
     """Settings of a pool."""
 
     struct_size: int
-    # Grow when full (1), or never beyond the initial size (0).
+    # Grow when full (1), or stay within the initial size (0).
     enable_auto_expansion: int
-    # Size of the first segment, taken at the first allocation; 0: as large as the growth increment.
-    # Smaller where the device has less, and an eighth of the device where it would take more than
-    # half of it. Over pages nothing is taken ahead: it is the bound of a pool that does not grow,
-    # and what pre_allocate takes.
+    # Size of the first segment, which the first allocation takes from the device; 0:
+    # growth_increment_bytes. It is smaller where the device has less memory, and an eighth of the
+    # device where it would be more than half of the device. A paged pool takes nothing beforehand:
+    # for a paged pool this is the upper bound if it does not grow, and the size for pre_allocate.
     initial_size_bytes: int
-    # Upper bound of what the pool holds; 0: none.
+    # Upper bound of the memory that the pool holds; 0: none.
     max_size_bytes: int
-    # Size of each further segment, larger if a request needs it, smaller as the first one. A pool
-    # over pages grows by the pages that it lacks.
+    # Size of each further segment. A segment is larger if a request needs it, and smaller under the
+    # same conditions as the first segment. A paged pool grows by the missing pages.
     growth_increment_bytes: int
-    # Alignment of every block, a power of two; 0: 256. Sizes are rounded up to it; some strategies
-    # and the thread caches round further, and ferrum_pool_usable_size tells what a block has.
+    # Alignment of every block, a power of two; 0: 256. Sizes are rounded up to it. Some strategies
+    # and the thread caches round further; ferrum_pool_usable_size returns the size of a block.
     alignment_bytes: int
-    # Take the memory when the pool is created (1): max_size_bytes, or initial_size_bytes where that
-    # is unlimited. It is then all or nothing. Over pages it stays until it is asked back, by a trim
-    # or another pool.
+    # Allocate the memory when the pool is created (1): max_size_bytes, or initial_size_bytes if
+    # there is no upper bound. The creation fails if not all of it is available. A paged pool keeps
+    # these pages until a trim or another pool requests them.
     pre_allocate: int
-    # Keep peaks and counts (1). Current values are always kept.
+    # Record peaks and counts (1). Current values are always recorded.
     enable_stats: int
-    # Placement strategy; NULL: the default. All keep their tables outside the memory that they
-    # manage.
+    # Placement strategy; NULL: the default. All strategies keep their tables outside the memory
+    # that they manage.
     #
-    # "best_fit" the smallest free run that holds the request; heeds the expected lifetime of a
-    # request "size_class" small blocks in slabs of size classes, large ones as best_fit "tlsf"
-    # two-level segregated fit: constant time in the worst case "buddy" powers of two "arena" one
-    # after the other; the room comes back when the last block is freed "fixed" blocks of
-    # fixed_block_bytes, such as KV blocks, placed so that pages of page_bytes empty out
+    # "best_fit" the smallest free run that is large enough; uses the expected lifetime of a request
+    # "size_class" small blocks in slabs of size classes, large ones as best_fit "tlsf" two-level
+    # segregated fit: constant time in the worst case "buddy" powers of two "arena" one block after
+    # the other; all memory is free again when the last block is freed "fixed" blocks of
+    # fixed_block_bytes, such as KV blocks, placed so that pages of page_bytes become empty
     strategy: bytes | None
     # Name of the pool in reports, and tag of its blocks; NULL: none. At most 63 bytes.
     name: bytes | None
-    # Keep the time of every allocation (1), for ages in reports. Costs some time a block, and every
-    # call then goes past the thread caches.
+    # Record the time of every allocation (1), for ages in reports. It makes each call slower, and
+    # every call then bypasses the thread caches.
     tracking: int
-    # Sum of FERRUM_DEBUG_*, to which FERRUM_DEBUG of the environment adds for all pools; 0: none.
-    # Every call of a pool that debugs goes past the thread caches.
+    # Sum of FERRUM_DEBUG_* flags; 0: none. FERRUM_DEBUG in the environment adds flags for all
+    # pools. Every call of a pool in debug mode bypasses the thread caches.
     debug: int
-    # How much each thread may keep of freed small and medium blocks for its own next calls:
-    # FERRUM_THREAD_CACHE_AUTO, 0 (off), or bytes. What threads keep is counted as cached and is
-    # taken back before memory runs out.
+    # Size of the freed small and medium blocks that each thread may keep for its own next calls:
+    # FERRUM_THREAD_CACHE_AUTO, 0 (off), or bytes. The counters count these blocks as cached. The
+    # library takes them back before memory runs out.
     thread_cache_bytes: int
-    # What the pool keeps in any case: no trim, no other pool's want and no release threshold makes
-    # it hold less.
+    # Memory that the pool always keeps: no trim, no request of another pool and no release
+    # threshold reduces the pool below it.
     min_held_bytes: int
-    # While more than this is held, a segment (a page) that a free leaves without a block is given
-    # back at once; UINT64_MAX: never at once. A block that waits in a thread cache still is in its
+    # While the pool holds more than this, a segment or a page that a free leaves without a block is
+    # released at once; UINT64_MAX: never at once. A block in a thread cache still occupies its
     # segment.
     release_threshold_bytes: int
-    # Block size of "fixed", which needs it; 0 for every other strategy.
+    # Block size of "fixed", which requires it; 0 for every other strategy.
     fixed_block_bytes: int
-    # Page of "fixed", a power of two; 0: that of the memory, or 2 MiB over segments. 0 for every
-    # other strategy.
+    # Page size of "fixed", a power of two; 0: the page size of the memory, or 2 MiB in segments. 0
+    # for every other strategy.
     page_bytes: int
     # FERRUM_PAGING_*
     paging: int
-    # How many pages that no block touches stay for the next allocations: a number,
-    # FERRUM_READY_PAGES_AUTO (8, and at most one for 64 pages in use), or FERRUM_READY_PAGES_ALL
-    # (they go back only when they are asked for).
+    # Number of idle pages that stay mapped for the next allocations: a number,
+    # FERRUM_READY_PAGES_AUTO (8, but at most one for each 64 pages in use), or
+    # FERRUM_READY_PAGES_ALL (idle pages are released only on request).
     ready_pages: int
-    # Size of the memory's pages, a power of two of at least ferrum_page_sizes.minimum_bytes; 0:
-    # what the device recommends, and on CUDA pages of 32 MiB as well where a block contains them as
-    # a whole. Not heeded over segments.
+    # Page size of the memory, a power of two of at least ferrum_page_sizes.minimum_bytes; 0: the
+    # size that the device recommends, and on CUDA also pages of 32 MiB where a block contains a
+    # whole one. A segmented pool ignores it.
     physical_page_bytes: int
-    # FERRUM_SEGMENTS_*. With FERRUM_SEGMENTS_STREAM_ORDERED, FERRUM_PAGING_AUTO is off and
+    # FERRUM_SEGMENTS_*. With FERRUM_SEGMENTS_STREAM_ORDERED, FERRUM_PAGING_AUTO means off, and
     # FERRUM_PAGING_ON is FERRUM_ERROR_INVALID_CONFIG.
     segment_source: int
     reserved: int
@@ -784,96 +787,96 @@ class ferrum_pool_config(ctypes.Structure):
         """A struct with the values of FERRUM_POOL_CONFIG_INIT."""
 
 class ferrum_pool_request(ctypes.Structure):
-    """What a block is wanted for, beyond its size."""
+    """A request for a block, with all options."""
 
     struct_size: int
     # A number of ferrum_pool_get_tag; 0: the pool's name.
     tag: int
     # Not 0; rounded up to the pool's alignment.
     size_bytes: int
-    # A power of two up to FERRUM_ALIGNMENT_MAX; 0: the pool's.
+    # A power of two up to FERRUM_ALIGNMENT_MAX; 0: the pool's alignment.
     alignment_bytes: int
-    # Optional: the stream that will use the block first, and that it is of.
+    # Optional: the first stream that uses the block. The block belongs to it.
     stream: ferrum_stream
-    # How long the block is expected to live from now; 0: not known. A hint for the placement only:
-    # it may be wrong.
+    # Expected lifetime of the block from now on; 0: not known. It only affects the placement, and
+    # may be wrong.
     expected_lifetime_ns: int
-    # A number that blocks share which are expected to be freed together, such as that of a request;
-    # 0: none. A hint for the placement only.
+    # A number that is equal for blocks that will probably be freed together, such as the number of
+    # a request; 0: none. It only affects the placement.
     group: int
     @classmethod
     def init(cls) -> ferrum_pool_request:
         """A struct with the values of FERRUM_POOL_REQUEST_INIT."""
 
 class ferrum_graph_info(ctypes.Structure):
-    """A graph at one moment. What is told of the private pool is of all graphs that share it."""
+    """A graph at one moment. Graphs that share a private pool have the same numbers for it."""
 
     struct_size: int
-    # Until ferrum_pool_capture_end (1).
+    # 1 until ferrum_pool_capture_end.
     capturing: int
     # Graphs of the private pool, this one included.
     sharing: int
-    # What the private pool has of the device.
+    # Memory that the private pool holds from the device.
     held_bytes: int
     # Size of the live blocks of the private pool.
     live_bytes: int
-    # How many they are.
+    # Number of live blocks of the private pool.
     live_blocks: int
-    # Freed blocks from before the capture that stay until the graph is released.
+    # Freed blocks from before the capture that wait until the graph is released.
     parked_bytes: int
     @classmethod
     def init(cls) -> ferrum_graph_info:
         """A struct with the values of FERRUM_GRAPH_INFO_INIT."""
 
 class ferrum_pool_info(ctypes.Structure):
-    """How a pool has its memory, at one moment."""
+    """Memory of a pool at one moment."""
 
     struct_size: int
     reserved: int
-    # What the pool has of the device.
+    # Memory that the pool holds from the device.
     held_bytes: int
-    # Size of its pages; 0: it takes segments whole, and the counts of pages are 0 too.
+    # Size of its pages; 0: the pool allocates whole segments, and the counts of pages are 0.
     page_bytes: int
-    # Pages that are mapped.
+    # Number of mapped pages.
     mapped_pages: int
-    # Mapped pages that no block touches: the next allocations have them.
+    # Number of mapped pages without a block. The next allocations use them.
     idle_pages: int
-    # How many idle pages stay, with as many in use as now.
+    # Number of idle pages that stay mapped, for the present number of pages in use.
     ready_pages: int
-    # Segments, or ranges of addresses that pages are mapped in.
+    # Number of segments, or of address ranges in which pages are mapped.
     segments: int
-    # Their addresses.
+    # Size of their addresses.
     address_bytes: int
     @classmethod
     def init(cls) -> ferrum_pool_info:
         """A struct with the values of FERRUM_POOL_INFO_INIT."""
 
 class ferrum_block_info(ctypes.Structure):
-    """Whom an address belongs to."""
+    """The owner of an address."""
 
     struct_size: int
-    # What is there.
+    # State of the memory at the address.
     state: int
-    # The pool, or {0} when it is another one.
+    # The pool, or {0} when the owner is not a pool.
     pool: ferrum_pool
-    # The manager whose pool it is, or 0.
+    # The manager that owns the pool, or 0.
     manager: int
-    # Start of the block or of the free run; in a virtual pool, of the range or, where none is
-    # mapped, of the page.
+    # Start of the block or of the free run. In a virtual pool, start of the range or, where no
+    # range is mapped, of the page.
     address: int
-    # Its length after rounding.
+    # Its size with rounding.
     size_bytes: int
-    # What was asked for; 0 when not live or asleep.
+    # The requested size; 0 when the block is neither live nor asleep.
     requested_bytes: int
-    # Time since the allocation; 0 without tracking or when not live or asleep.
+    # Time since the allocation; 0 without tracking, or when the block is neither live nor asleep.
     age_ns: int
     # Name of the pool.
     pool_name: bytes
-    # Tag of the block; empty when not live or asleep.
+    # Tag of the block; empty when the block is neither live nor asleep.
     tag: bytes
-    # The virtual pool, or {0} when it is another one.
+    # The virtual pool, or {0} when the owner is not a virtual pool.
     vpool: ferrum_vpool
-    # The elastic pool, or {0} when it is another one.
+    # The elastic pool, or {0} when the owner is not an elastic pool.
     elastic_pool: ferrum_elastic_pool
     # Id of the model of the elastic pool, or empty.
     model: bytes
@@ -885,27 +888,27 @@ class ferrum_manager_config(ctypes.Structure):
     """Settings of a manager."""
 
     struct_size: int
-    # Keep age and tag of each block and statistics (1).
+    # Record the age and the tag of each block, and statistics (1).
     enable_tracking: int
-    # Give back what is cached when gc_threshold is reached (1).
+    # Release cached memory when gc_threshold is reached (1).
     enable_auto_gc: int
-    # Fill new blocks with 0xCD and freed ones with 0xDD (1); allocations then wait for the fill.
+    # Fill new blocks with 0xCD and freed blocks with 0xDD (1). Allocations then wait for the fill.
     enable_debug: int
     # Used share of the device, or of its limit where that is less, from 0 (exclusive) to 1, that
     # starts a collection.
     gc_threshold: float
-    # Asynchronous copies in flight at once, 1 to 1024.
+    # Number of asynchronous copies in flight at once, 1 to 1024.
     max_concurrent_transfers: int
     # Pool settings by FERRUM_MEMORY_*. NULL for a type: its blocks come from the pool of
-    # FERRUM_MEMORY_GENERAL. NULL for that one: the defaults. Entries beyond the known types must be
-    # NULL.
+    # FERRUM_MEMORY_GENERAL. NULL for FERRUM_MEMORY_GENERAL: the defaults. Entries beyond the known
+    # types must be NULL.
     pool_configs: Any
     @classmethod
     def init(cls) -> ferrum_manager_config:
         """A struct with the values of FERRUM_MANAGER_CONFIG_INIT."""
 
 class ferrum_allocation_request(ctypes.Structure):
-    """A block, as asked for."""
+    """A request for a block."""
 
     struct_size: int
     # FERRUM_MEMORY_*
@@ -914,7 +917,7 @@ class ferrum_allocation_request(ctypes.Structure):
     size_bytes: int
     # A power of two up to FERRUM_ALIGNMENT_MAX; 0: the pool's.
     alignment_bytes: int
-    # Name for the books, at most 63 bytes; NULL: none.
+    # Name for the counters, at most 63 bytes; NULL: none.
     tag: bytes | None
     # 0, or FERRUM_ALLOCATE_RELOCATABLE.
     flags: int
@@ -935,49 +938,49 @@ class ferrum_handle_info(ctypes.Structure):
     manager: ferrum_manager
     # The device of its manager.
     device: ferrum_device
-    # As asked for.
+    # The requested size.
     size_bytes: int
-    # After rounding.
+    # The size with rounding.
     allocated_bytes: int
     # Largest power of two that divides the address, at most FERRUM_ALIGNMENT_MAX.
     alignment_bytes: int
-    # Of a relocatable block that is not pinned it is valid until the next ferrum_manager_defragment
-    # of the manager; host_pointer too.
+    # Address of the block. For a relocatable block that is not pinned, address and host_pointer are
+    # valid until the next ferrum_manager_defragment of the manager.
     address: int
-    # The block as the host sees it, or NULL where it cannot. ferrum_memory_map gives a pointer in
-    # any case.
+    # Address of the block for the host, or NULL if the host cannot address the block.
+    # ferrum_memory_map returns a pointer for every block.
     host_pointer: int | None
     # Monotonic time of the allocation since ferrum_init.
     allocated_at_ns: int
-    # Mapped for host access by a call of this library.
+    # 1 while a call of this library has mapped the block for the host.
     is_mapped: int
     # Asynchronous operations in flight on the block.
     operations_in_flight: int
-    # Name in the books, or empty.
+    # Name in the counters, or empty.
     tag: bytes
-    # Asked for with FERRUM_ALLOCATE_RELOCATABLE.
+    # 1 if it was requested with FERRUM_ALLOCATE_RELOCATABLE.
     is_relocatable: int
-    # Calls of ferrum_memory_pin that ferrum_memory_unpin has not ended.
+    # Number of ferrum_memory_pin calls without a ferrum_memory_unpin.
     pin_count: int
     # The block of another device that is the same memory (ferrum_manager_create_mapping); {0}:
-    # none, or it is gone.
+    # none, or it has ended.
     linked: ferrum_memory
-    # The memory is somebody else's (ferrum_manager_adopt).
+    # 1 if the memory is external (ferrum_manager_adopt).
     is_adopted: int
-    # It was adopted to be read only.
+    # 1 if it was adopted as read-only memory.
     is_read_only: int
     @classmethod
     def init(cls) -> ferrum_handle_info:
         """A struct with the values of FERRUM_HANDLE_INFO_INIT."""
 
 class ferrum_transfer(ctypes.Structure):
-    """A copy between two blocks, of one device or of two."""
+    """A copy between two blocks of one device or of two devices."""
 
     struct_size: int
     reserved: int
-    # The block that is read.
+    # The block to read.
     src: ferrum_memory
-    # The block that is written.
+    # The block to write.
     dst: ferrum_memory
     # Not 0.
     size_bytes: int
@@ -990,7 +993,7 @@ class ferrum_transfer(ctypes.Structure):
         """A struct with the values of FERRUM_TRANSFER_INIT."""
 
 class ferrum_fill(ctypes.Structure):
-    """A range of a block to fill with a pattern."""
+    """A range of a block, and a pattern to fill it with."""
 
     struct_size: int
     # Bytes of the pattern: 1, 2 or 4.
@@ -1009,8 +1012,8 @@ class ferrum_fill(ctypes.Structure):
         """A struct with the values of FERRUM_FILL_INIT."""
 
 class ferrum_defragmentation_stats(ctypes.Structure):
-    """What a defragmentation did. Every block that was live counts once: as moved, as skipped
-    for the first of these reasons that held, or as kept.
+    """Result of a defragmentation. Each block that was live counts once: as moved, as kept, or
+    as skipped for the first reason that applies.
     """
 
     struct_size: int
@@ -1019,7 +1022,7 @@ class ferrum_defragmentation_stats(ctypes.Structure):
     # Fragmentation ratio after.
     fragmentation_after: float
     reserved: int
-    # Bytes given back to the system.
+    # Bytes released to the system.
     memory_freed_bytes: int
     # Blocks moved to another address.
     blocks_moved: int
@@ -1029,30 +1032,33 @@ class ferrum_defragmentation_stats(ctypes.Structure):
     time_taken_ns: int
     # The same in milliseconds, rounded up.
     time_taken_ms: int
-    # Size, as asked for, of the blocks that were moved.
+    # Requested size of the moved blocks.
     bytes_moved: int
-    # Pages that all blocks were moved out of.
+    # Pages without a block after the moves.
     pages_emptied: int
-    # The same of segments, in pools that take them whole.
+    # Segments without a block after the moves, in segmented pools.
     segments_emptied: int
-    # Blocks that could have been moved, but no page would have come free for it.
+    # Blocks that could have been moved, but whose move would not have freed a page.
     blocks_kept: int
     # Blocks without FERRUM_ALLOCATE_RELOCATABLE.
     skipped_not_relocatable: int
-    # Blocks that a debug mode of the manager or the pool has filled or surrounded with patterns.
+    # Blocks that a debug mode of the manager or the pool has filled with patterns or surrounded
+    # with red zones.
     skipped_debugged: int
     # Pinned blocks.
     skipped_pinned: int
-    # Blocks that were used on a stream on which work is queued.
+    # Blocks that were used on a stream with queued work.
     skipped_in_use: int
-    # Blocks of pages whose blocks found no place outside of them, though as much is free there.
+    # Blocks of pages that could not be emptied: there were enough free bytes outside the page, but
+    # no free run that was long enough.
     skipped_no_room: int
-    # Blocks that were not looked at any more when the budget was over.
+    # Blocks that were not considered before the budget ended.
     skipped_over_budget: int
-    # The budget was over before all was done (1).
+    # 1 if the budget ended before the defragmentation was complete.
     budget_ended: int
     reserved_end: int
-    # Blocks that the host has mapped (ferrum_memory_map); this reason comes after skipped_pinned.
+    # Blocks that are mapped for the host (ferrum_memory_map). This reason comes after
+    # skipped_pinned.
     skipped_mapped: int
     @classmethod
     def init(cls) -> ferrum_defragmentation_stats:
@@ -1073,13 +1079,13 @@ class ferrum_reclaim_config(ctypes.Structure):
         """A struct with the values of FERRUM_RECLAIM_CONFIG_INIT."""
 
 class ferrum_page_sizes(ctypes.Structure):
-    """What sizes of pages a device has."""
+    """The page sizes of a device."""
 
     struct_size: int
     reserved: int
-    # The smallest page of a virtual pool; larger ones are powers of two.
+    # The smallest page size of a virtual pool. Larger page sizes are powers of two.
     minimum_bytes: int
-    # The page size that works best, which 0 stands for.
+    # The page size that works best. page_bytes 0 selects it.
     recommended_bytes: int
     @classmethod
     def init(cls) -> ferrum_page_sizes:
@@ -1089,17 +1095,18 @@ class ferrum_vpool_config(ctypes.Structure):
     """Settings of a virtual pool."""
 
     struct_size: int
-    # None is known: 0.
+    # No flag is defined: 0.
     flags: int
     # Address space, rounded up to whole pages; not 0.
     capacity_bytes: int
-    # A power of two of at least ferrum_page_sizes.minimum_bytes; 0: what the device recommends.
+    # A power of two of at least ferrum_page_sizes.minimum_bytes; 0: the recommended size of the
+    # device.
     page_bytes: int
-    # Upper bound of the memory; 0: what the device has.
+    # Upper bound of the memory; 0: the memory of the device.
     limit_bytes: int
-    # Name in reports, and tag of ranges without one; NULL: none. At most 63 bytes.
+    # Name in reports, and tag of ranges without a tag; NULL: none. At most 63 bytes.
     name: bytes | None
-    # How many pages are kept ready while nothing asks for any: up to 65536, or
+    # Number of pages that are kept ready while no allocation needs them: up to 65536, or
     # FERRUM_READY_PAGES_AUTO.
     ready_pages: int
     # FERRUM_BACKING_*
@@ -1109,28 +1116,28 @@ class ferrum_vpool_config(ctypes.Structure):
         """A struct with the values of FERRUM_VPOOL_CONFIG_INIT."""
 
 class ferrum_vpool_request(ctypes.Structure):
-    """A range of a virtual pool, as asked for."""
+    """A request for a range of a virtual pool."""
 
     struct_size: int
     reserved: int
-    # From the base address.
+    # Offset from the base address.
     offset_bytes: int
     # Not 0.
     size_bytes: int
-    # Name for the books, at most 63 bytes; NULL or empty: the pool's name.
+    # Name for the counters, at most 63 bytes; NULL or empty: the pool's name.
     tag: bytes | None
-    # How long to wait while the tag, everything or a range at that place sleeps, in nanoseconds, or
-    # FERRUM_WAIT_FOREVER; 0: such a call fails at once.
+    # How long to wait while the tag, the whole pool or a range at that offset is asleep, in
+    # nanoseconds, or FERRUM_WAIT_FOREVER; 0: such a call fails at once.
     asleep_wait_ns: int
-    # What uses the range first: it is freed behind the work of this stream. {0}: the default
-    # stream.
+    # The first stream that uses the range. A free of the range waits for the work of this stream.
+    # {0}: the default stream.
     stream: ferrum_stream
     @classmethod
     def init(cls) -> ferrum_vpool_request:
         """A struct with the values of FERRUM_VPOOL_REQUEST_INIT."""
 
 class ferrum_vpool_info(ctypes.Structure):
-    """A virtual pool at one moment. Pages are counts."""
+    """A virtual pool at one moment. Fields that end in _pages are counts."""
 
     struct_size: int
     # 1 - mapped pages / all pages.
@@ -1138,80 +1145,80 @@ class ferrum_vpool_info(ctypes.Structure):
     # 1 - longest free run / free address space; 0 when nothing is free.
     fragmentation: float
     reserved: int
-    # Where the address space starts.
+    # Start of the address space.
     base_address: int
     # Size of a page.
     page_bytes: int
-    # The address space, in whole pages.
+    # Size of the address space, in whole pages.
     virtual_capacity_bytes: int
-    # Memory behind mapped and retiring pages.
+    # Memory of mapped and retiring pages.
     physical_bytes: int
-    # The most that physical_bytes was.
+    # The highest physical_bytes so far.
     peak_physical_bytes: int
-    # What the mapped pages were asked for with.
+    # The sizes that were requested for the mapped pages.
     requested_bytes: int
-    # Pages that ranges have.
+    # Pages of live ranges.
     mapped_pages: int
-    # Freed, and queued work may still use them.
+    # Pages of freed ranges that queued work may still use.
     retiring_pages: int
-    # Freed, but still mapped where they were: their range has them again at once, any other after
-    # an unmapping.
+    # Pages of freed ranges that stay mapped. An allocation at the same place reuses them at once;
+    # any other allocation has to unmap them first.
     parked_pages: int
-    # Mapped nowhere, ready for any range.
+    # Pages that are mapped nowhere and are ready for any range.
     ready_pages: int
-    # Had from the device: mapped, retiring, parked and ready ones.
+    # Memory that the pool holds from the device: mapped, retiring, parked and ready pages.
     held_bytes: int
     # The present limit.
     limit_bytes: int
-    # What the limit still allows to be mapped.
+    # Bytes that can still be mapped within the limit.
     available_bytes: int
     # Longest run of free address space.
     largest_free_run_bytes: int
     # Successful allocations so far.
     allocations: int
-    # Address space of the pool's tables; only what was used has memory.
+    # Address space of the pool's tables. Only used parts have memory.
     table_bytes: int
-    # Pages of ranges that sleep; they have no memory.
+    # Pages of ranges that are asleep. They have no memory.
     asleep_pages: int
-    # Their bytes.
+    # Bytes of ranges that are asleep.
     asleep_bytes: int
-    # Host memory that holds bytes of what sleeps.
+    # Host memory with the contents of ranges that are asleep.
     asleep_host_bytes: int
-    # Disk space that does.
+    # Disk space with the contents of ranges that are asleep.
     asleep_file_bytes: int
-    # Of ranges of which nothing is kept.
+    # Bytes of ranges that are asleep and whose contents were discarded.
     asleep_discarded_bytes: int
-    # Calls so far that put to sleep.
+    # Sleep calls so far.
     sleeps: int
-    # Calls so far that woke.
+    # Wake calls so far.
     wakes: int
-    # How long those took in all that put to sleep.
+    # Time of all sleep calls.
     sleep_ns: int
-    # How long those took in all that woke.
+    # Time of all wake calls.
     wake_ns: int
-    # Calls so far that were to put to sleep and failed once they had begun.
+    # Sleep calls so far that failed after they had begun.
     sleep_failures: int
-    # Calls so far that were to wake and failed once they had begun.
+    # Wake calls so far that failed after they had begun.
     wake_failures: int
     @classmethod
     def init(cls) -> ferrum_vpool_info:
         """A struct with the values of FERRUM_VPOOL_INFO_INIT."""
 
 class ferrum_compact_report(ctypes.Structure):
-    """What a compaction did."""
+    """Result of a compaction."""
 
     struct_size: int
     reserved: int
-    # Pages that were retiring, and whose work was done.
+    # Pages that were retiring and whose work had completed.
     landed_pages: int
-    # Pages that were parked, and are ready for any range now.
+    # Pages that were parked and are now ready for any range.
     unmapped_pages: int
-    # What went back to the device.
+    # Memory that was released to the device.
     released_bytes: int
-    # Runs of pages that lie one after the other among those that no range uses: an allocation needs
-    # a mapping of the system for each run.
+    # Runs of adjacent pages among the unused pages, before. An allocation needs one mapping of the
+    # system for each run.
     runs_before: int
-    # The same, after.
+    # The same after the compaction.
     runs_after: int
     @classmethod
     def init(cls) -> ferrum_compact_report:
@@ -1221,18 +1228,19 @@ class ferrum_elastic_pool_config(ctypes.Structure):
     """Settings of an elastic pool."""
 
     struct_size: int
-    # None is known: 0.
+    # No flag is defined: 0.
     flags: int
-    # Upper bound of the memory of all models together, in whole pages; 0: what the device has. More
-    # than that is refused: 32 GiB on a device of 24 are, so a number for all machines is the
-    # smaller of it and total_bytes. The models' virtual_bytes have no such bound: together they may
-    # be above the limit.
+    # Upper bound of the memory of all models together, in whole pages; 0: the memory of the device.
+    # A limit above the memory of the device is rejected. For example, 32 GiB is rejected on a
+    # device with 24 GiB. A program that runs on several machines can use the smaller of its number
+    # and total_bytes. The virtual_bytes of the models have no such bound: together they may exceed
+    # the limit.
     limit_bytes: int
-    # As in ferrum_vpool_config.
+    # The same as in ferrum_vpool_config.
     page_bytes: int
     # Name in reports; NULL: none. At most 63 bytes.
     name: bytes | None
-    # As in ferrum_vpool_config.
+    # The same as in ferrum_vpool_config.
     ready_pages: int
     # FERRUM_BACKING_MOVABLE, FERRUM_BACKING_PRIVATE or FERRUM_BACKING_RDMA
     backing: int
@@ -1244,51 +1252,51 @@ class ferrum_model_config(ctypes.Structure):
     """Settings of a model."""
 
     struct_size: int
-    # When pages are short, models of lower priority give first, and those of higher priority are
-    # served first.
+    # When pages are short, models of lower priority release pages first, and allocations of models
+    # of higher priority are served first.
     priority: int
     # Address space, rounded up to whole pages; not 0.
     virtual_bytes: int
-    # What is kept of the limit for this model, rounded up to whole pages. The guarantees of all
-    # models together are within the limit, and each is backed by pages that no other model uses or
-    # is guaranteed.
+    # The part of the limit that is kept for this model, rounded up to whole pages. The guarantees
+    # of all models together are within the limit. Each guarantee is backed by pages that no other
+    # model uses or has as its guarantee.
     guaranteed_bytes: int
-    # What the model may have at most, in whole pages; 0: no bound of its own.
+    # Upper bound of the memory of the model, in whole pages; 0: no bound of its own.
     max_bytes: int
-    # Its pages may go to another model that is unscrubbed as well without being made zeros (1).
+    # Pages of this model may pass to another unscrubbed model without being set to zero (1).
     unscrubbed: int
-    # What is not backed of guaranteed_bytes waits, and becomes effective as pages come back, before
-    # allocations that stand in line get them (1); or the call fails (0).
+    # The part of guaranteed_bytes that has no pages yet waits (1), or the call fails (0). A waiting
+    # part takes effect as pages become free, before waiting allocations get these pages.
     guarantee_may_wait: int
     @classmethod
     def init(cls) -> ferrum_model_config:
         """A struct with the values of FERRUM_MODEL_CONFIG_INIT."""
 
 class ferrum_model_request(ctypes.Structure):
-    """A range of a model, as asked for."""
+    """A request for a range of a model."""
 
     struct_size: int
-    # The range starts at offset_bytes (1), behind every page that it touches, or where there is
-    # room (0).
+    # The range starts at offset_bytes and contains every page that it touches (1), or the library
+    # chooses the offset (0).
     at_offset: int
-    # From the model's base address; 0 where at_offset is.
+    # Offset from the model's base address; 0 where at_offset is 0.
     offset_bytes: int
     # Not 0.
     size_bytes: int
-    # Name for the books, at most 63 bytes; NULL or empty: the model's id.
+    # Name for the counters, at most 63 bytes; NULL or empty: the model's id.
     tag: bytes | None
-    # How long to wait while the tag, the model or what is at that place sleeps, in nanoseconds, or
-    # FERRUM_WAIT_FOREVER; 0: such a call fails at once.
+    # How long to wait while the tag, the model or the ranges at that offset are asleep, in
+    # nanoseconds, or FERRUM_WAIT_FOREVER; 0: such a call fails at once.
     asleep_wait_ns: int
-    # What uses the range first: it is freed behind the work of this stream. {0}: the default
-    # stream.
+    # The first stream that uses the range. A free of the range waits for the work of this stream.
+    # {0}: the default stream.
     stream: ferrum_stream
     @classmethod
     def init(cls) -> ferrum_model_request:
         """A struct with the values of FERRUM_MODEL_REQUEST_INIT."""
 
 class ferrum_model_info(ctypes.Structure):
-    """A model at one moment. Pages are counts."""
+    """A model at one moment. Fields that end in _pages are counts."""
 
     struct_size: int
     # Its priority.
@@ -1297,31 +1305,31 @@ class ferrum_model_info(ctypes.Structure):
     unmapped_share: float
     # 1 - longest free run / free address space; 0 when nothing is free.
     fragmentation: float
-    # Where its address space starts.
+    # Start of its address space.
     base_address: int
     # Size of a page.
     page_bytes: int
-    # Its address space, in whole pages.
+    # Size of its address space, in whole pages.
     virtual_capacity_bytes: int
-    # Memory behind mapped and retiring pages.
+    # Memory of mapped and retiring pages.
     physical_bytes: int
-    # The most that physical_bytes was.
+    # The highest physical_bytes so far.
     peak_physical_bytes: int
-    # What the mapped pages were asked for with.
+    # The sizes that were requested for the mapped pages.
     requested_bytes: int
-    # Pages that ranges have.
+    # Pages of live ranges.
     mapped_pages: int
-    # Freed, and queued work may still use them.
+    # Pages of freed ranges that queued work may still use.
     retiring_pages: int
-    # Freed, but still mapped where they were.
+    # Pages of freed ranges that stay mapped for reuse.
     parked_pages: int
-    # Memory that the model had last and nobody uses now.
+    # Unused memory that this model was the last to use.
     cached_bytes: int
-    # Its guarantee that is in effect.
+    # The part of its guarantee that is in effect.
     guaranteed_bytes: int
     # 0: no bound of its own.
     max_bytes: int
-    # What the model may still have at once, without anybody giving.
+    # Bytes that the model can allocate at once, without pages of other models.
     available_bytes: int
     # Longest run of free address space.
     largest_free_run_bytes: int
@@ -1329,41 +1337,41 @@ class ferrum_model_info(ctypes.Structure):
     allocations: int
     # Frees so far.
     frees: int
-    # Allocations so far that found no memory.
+    # Allocations so far that failed for lack of memory.
     failures: int
-    # Allocations so far that stood in line.
+    # Allocations so far that had to wait.
     waits: int
-    # How long they did in all.
+    # Time that they waited in all.
     waited_ns: int
     # Calls so far of its reclaim callbacks.
     reclaim_calls: int
-    # What they said to have freed.
+    # Bytes that its reclaim callbacks reported as freed.
     reclaimed_bytes: int
-    # Address space of its tables; only what was used has memory.
+    # Address space of its tables. Only used parts have memory.
     table_bytes: int
-    # Pages of ranges that sleep; they have no memory.
+    # Pages of ranges that are asleep. They have no memory.
     asleep_pages: int
-    # Their bytes.
+    # Bytes of ranges that are asleep.
     asleep_bytes: int
-    # Host memory that holds bytes of what sleeps.
+    # Host memory with the contents of ranges that are asleep.
     asleep_host_bytes: int
-    # Disk space that does.
+    # Disk space with the contents of ranges that are asleep.
     asleep_file_bytes: int
-    # Of ranges of which nothing is kept.
+    # Bytes of ranges that are asleep and whose contents were discarded.
     asleep_discarded_bytes: int
-    # Calls so far that put to sleep.
+    # Sleep calls so far.
     sleeps: int
-    # Calls so far that woke.
+    # Wake calls so far.
     wakes: int
-    # How long those took in all that put to sleep.
+    # Time of all sleep calls.
     sleep_ns: int
-    # How long those took in all that woke.
+    # Time of all wake calls.
     wake_ns: int
-    # Calls so far that were to put to sleep and failed once they had begun.
+    # Sleep calls so far that failed after they had begun.
     sleep_failures: int
-    # Calls so far that were to wake and failed once they had begun.
+    # Wake calls so far that failed after they had begun.
     wake_failures: int
-    # The guarantee that it asked for: what is above guaranteed_bytes waits for pages.
+    # The requested guarantee. The part above guaranteed_bytes waits for pages.
     requested_guarantee_bytes: int
     @classmethod
     def init(cls) -> ferrum_model_info:
@@ -1373,13 +1381,13 @@ class ferrum_model_limits(ctypes.Structure):
     """Limits of a model that can be changed while it runs."""
 
     struct_size: int
-    # As in ferrum_model_config.
+    # The same as in ferrum_model_config.
     priority: int
-    # As in ferrum_model_config.
+    # The same as in ferrum_model_config.
     guaranteed_bytes: int
-    # As in ferrum_model_config.
+    # The same as in ferrum_model_config.
     max_bytes: int
-    # As in ferrum_model_config.
+    # The same as in ferrum_model_config.
     guarantee_may_wait: int
     reserved: int
     @classmethod
@@ -1395,49 +1403,50 @@ class ferrum_elastic_pool_info(ctypes.Structure):
     page_bytes: int
     # The limit of all models together.
     physical_limit_bytes: int
-    # Used by the models: mapped, retiring, or granted to allocations on their way. Above the limit
-    # only after that was lowered.
+    # Memory that the models use: mapped, retiring, or granted to running allocations. It is above
+    # the limit only after the limit was lowered.
     physical_bytes: int
-    # The most that physical_bytes was.
+    # The highest physical_bytes so far.
     peak_physical_bytes: int
-    # How many models are registered.
+    # Number of registered models.
     num_models: int
     # Address space of all models together.
     virtual_bytes: int
     # Guarantees of all models together.
     guaranteed_bytes: int
-    # Freed, and queued work may still use it.
+    # Memory of freed ranges that queued work may still use.
     retiring_bytes: int
-    # Had from the device, and nobody uses it.
+    # Memory that the pool holds from the device and no model uses.
     cached_bytes: int
-    # Had from the device.
+    # Memory that the pool holds from the device.
     held_bytes: int
-    # Allocations that stand in line now.
+    # Allocations that wait now.
     waiting: int
     @classmethod
     def init(cls) -> ferrum_elastic_pool_info:
         """A struct with the values of FERRUM_ELASTIC_POOL_INFO_INIT."""
 
 class ferrum_sleep_config(ctypes.Structure):
-    """What is to sleep, and how."""
+    """Settings of a sleep."""
 
     struct_size: int
     # FERRUM_SLEEP_*
     backing: int
-    # Ranges of this tag, at most 63 bytes; NULL or empty: everything.
+    # Ranges with this tag, at most 63 bytes; NULL or empty: all ranges.
     tag: bytes | None
-    # Where FERRUM_SLEEP_FILE makes its file, less than FERRUM_PATH_MAX bytes; NULL or empty: the
-    # system's directory for temporary files. NULL with other backings.
+    # Directory for the file of FERRUM_SLEEP_FILE, less than FERRUM_PATH_MAX bytes; NULL or empty:
+    # the system's directory for temporary files. NULL for other places.
     directory: bytes | None
-    # Only the work is waited for that is queued now on this stream and on those that use the
-    # ranges; {0}: all work of the device.
+    # The call waits only for the work that is queued now on this stream and on the streams that use
+    # the ranges; {0}: for all work of the device.
     stream: ferrum_stream
-    # How long the call may take until all is copied, in nanoseconds, or FERRUM_WAIT_FOREVER. When
-    # it is over everything is as before, and the call FERRUM_ERROR_TIMEOUT. 0: the call takes the
-    # time of its copies, but is FERRUM_ERROR_TIMEOUT at once if it has to wait for queued work,
-    # another call or an allocation under way.
+    # The longest time of the call until everything is copied, in nanoseconds, or
+    # FERRUM_WAIT_FOREVER. When the time is over, the call returns FERRUM_ERROR_TIMEOUT and nothing
+    # has changed. 0: the call may copy as long as it needs, but returns FERRUM_ERROR_TIMEOUT at
+    # once if it has to wait for queued work, another call or a running allocation.
     timeout_ns: int
-    # Copies that run at once, each on a stream of its own, at most 64; 0: the library chooses.
+    # Number of simultaneous copies, each on a stream of its own, at most 64; 0: the library
+    # chooses.
     num_streams: int
     reserved: int
     @classmethod
@@ -1445,46 +1454,45 @@ class ferrum_sleep_config(ctypes.Structure):
         """A struct with the values of FERRUM_SLEEP_CONFIG_INIT."""
 
 class ferrum_sleep_report(ctypes.Structure):
-    """What has gone to sleep."""
+    """Result of a sleep."""
 
     struct_size: int
     reserved: int
-    # Memory that was given up: that of all that went to sleep, but for pages that the device
-    # refused to unmap.
+    # Memory that was released: all memory of the ranges, except for pages that the device failed to
+    # unmap.
     released_bytes: int
-    # How long it took.
+    # Duration of the call.
     elapsed_ns: int
-    # The file of FERRUM_SLEEP_FILE; empty with other backings, and where there was nothing to
-    # write.
+    # The file of FERRUM_SLEEP_FILE; empty for other places, and when there was nothing to write.
     path: bytes
     @classmethod
     def init(cls) -> ferrum_sleep_report:
         """A struct with the values of FERRUM_SLEEP_REPORT_INIT."""
 
 class ferrum_wake_config(ctypes.Structure):
-    """What is to wake."""
+    """Settings of a wake."""
 
     struct_size: int
-    # As in ferrum_sleep_config.
+    # The same as in ferrum_sleep_config.
     num_streams: int
-    # What sleeps of this tag, at most 63 bytes; NULL or empty: everything.
+    # Ranges with this tag that are asleep, at most 63 bytes; NULL or empty: all of them.
     tag: bytes | None
-    # How long the call may take, in nanoseconds, or FERRUM_WAIT_FOREVER. When it is over all of it
-    # sleeps as before, and the call is FERRUM_ERROR_TIMEOUT. 0: as in ferrum_sleep_config, and
-    # memory that is not free is not waited for.
+    # The longest time of the call, in nanoseconds, or FERRUM_WAIT_FOREVER. When the time is over,
+    # the call returns FERRUM_ERROR_TIMEOUT, and all ranges are asleep as before. 0: as in
+    # ferrum_sleep_config, and the call does not wait for memory.
     timeout_ns: int
     @classmethod
     def init(cls) -> ferrum_wake_config:
         """A struct with the values of FERRUM_WAKE_CONFIG_INIT."""
 
 class ferrum_wake_report(ctypes.Structure):
-    """What has woken."""
+    """Result of a wake."""
 
     struct_size: int
     reserved: int
-    # Memory that was had for it.
+    # Memory that was allocated for the ranges.
     restored_bytes: int
-    # How long it took.
+    # Duration of the call.
     elapsed_ns: int
     @classmethod
     def init(cls) -> ferrum_wake_report:
@@ -2130,11 +2138,11 @@ ferrum_pressure_fn = ctypes.CFUNCTYPE(None, ferrum_device, ferrum_pressure_level
 ferrum_reclaim_fn = ctypes.CFUNCTYPE(
     ctypes.c_uint64, ferrum_device, ctypes.c_uint64, ctypes.c_void_p
 )
-# Asked to free memory of a model when pages are short. Runs on a thread of the library, with no
-# lock held; it may call the library, mostly to free ranges of its model. What it frees after its
-# deadline goes to who waits then.
+# Called to free memory of a model when pages are short. Runs on a thread of the library, with no
+# lock held. It may call the library, usually to free ranges of its model. Memory that it frees
+# after its deadline goes to the allocations that wait then.
 #
-# @param model id of the model, valid during the call only. @return bytes that were freed, 0 if
+# @param model id of the model, valid during the call only. @return number of freed bytes, 0 if
 # none.
 ferrum_model_reclaim_fn = ctypes.CFUNCTYPE(
     ctypes.c_uint64, ferrum_elastic_pool, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_void_p
@@ -2303,140 +2311,146 @@ class Functions:
     # (stream, event) Makes all later work of the stream wait for the event. The event may belong to
     # another stream, or to another device of the same backend.
     ferrum_stream_wait_event: Callable[..., int]
-    # (device, config, pool_out) Makes a pool on a device.
+    # (device, config, pool_out) Creates a pool on a device.
     ferrum_pool_create: Callable[..., int]
-    # (pool, flags) Destroys a pool and gives its memory back to the system.
+    # (pool, flags) Destroys a pool and releases its memory to the system.
     ferrum_pool_destroy: Callable[..., int]
-    # (pool, size_bytes, stream, address_out) Takes a block from a pool. The block is of the stream
-    # that it is asked for on: its free waits for what is queued there, whoever frees it and
-    # however.
+    # (pool, size_bytes, stream, address_out) Allocates a block from a pool. The block belongs to
+    # the stream of the request. Every free of the block waits for the work that is queued on that
+    # stream at the time of the free.
     ferrum_pool_alloc: Callable[..., int]
-    # (pool, request, address_out) As ferrum_pool_alloc, with all that can be asked for.
+    # (pool, request, address_out) The same as ferrum_pool_alloc, with all options.
     ferrum_pool_alloc_with: Callable[..., int]
-    # (pool, size_bytes, count, stream, addresses_out) Takes count blocks of one size: all of them
-    # or none.
+    # (pool, size_bytes, count, stream, addresses_out) Allocates count blocks of one size: all of
+    # them, or none on failure.
     ferrum_pool_alloc_batch: Callable[..., int]
-    # (pool, name, tag_out) Gives a tag of the pool its number, which stays while the pool lives.
+    # (pool, name, tag_out) Returns the number of a tag of the pool. The number stays the same while
+    # the pool exists.
     ferrum_pool_get_tag: Callable[..., int]
-    # (pool, address, stream) Gives a block back. Its memory is handed out again once the work is
-    # done that is queued now
+    # (pool, address, stream) Frees a block. The pool reuses its memory when the work has completed
+    # that is queued now
     ferrum_pool_free: Callable[..., int]
-    # (pool, address, size_bytes, stream) As ferrum_pool_free, with the size that was asked for as a
-    # check. It waits for the same streams.
+    # (pool, address, size_bytes, stream) The same as ferrum_pool_free, with a check of the
+    # requested size. It waits for the same streams.
     ferrum_pool_free_sized: Callable[..., int]
-    # (pool, addresses, count, stream) Gives count blocks back: all of them or none. Each waits for
-    # its own stream, those that were named for it and the stream of this call, as in
-    # ferrum_pool_free. A large batch is gone over in slices, and others wait for one of them at
-    # most: a call of another thread for one of its blocks may find that freed already, also when
-    # the batch then fails.
+    # (pool, addresses, count, stream) Frees count blocks: all of them, or none on failure. Each
+    # free waits for the same streams as ferrum_pool_free. The call frees a large batch in slices,
+    # and other threads wait for one slice at most. Meanwhile a call of another thread may find a
+    # block of the batch already freed, also when the batch fails in the end.
     ferrum_pool_free_batch: Callable[..., int]
-    # (pool, address, stream) Says that a stream uses a block too, other than the one that it was
-    # asked for on, for which it waits without this: once freed, the block waits for the work that
-    # is queued on this stream at the time of its free as well.
+    # (pool, address, stream) Records a further stream that uses a block. When the block is freed,
+    # the free also waits for the work that is queued on this stream at that time. The stream that
+    # the block belongs to does not need this call.
     ferrum_pool_record_stream: Callable[..., int]
-    # (pool, address, size_bytes_out) How many bytes of a live block may be used: at least what was
-    # asked for. All of them belong to the block.
+    # (pool, address, size_bytes_out) Returns the usable size of a live block: at least the
+    # requested size. All of these bytes belong to the block.
     ferrum_pool_usable_size: Callable[..., int]
-    # (pool, stream, shared_graph, graph_out) Has allocations for the streams of a capture come from
-    # a private pool of the graph, until ferrum_pool_capture_end. To be called when the capture has
-    # begun, for each pool that is used in it: streams that join the capture later are recognised. A
-    # stream captures by its vendor's calls (cuStreamBeginCapture), and is known here by
-    # ferrum_stream_adopt, or through ferrum_stream_get_native.
+    # (pool, stream, shared_graph, graph_out) From now until ferrum_pool_capture_end, allocations
+    # for the streams of a capture come from a private pool of the graph. Call it after the capture
+    # has begun, for each pool that the capture uses. The library recognizes streams that join the
+    # capture later. The program starts the capture with the calls of the vendor
+    # (cuStreamBeginCapture). The stream is known to the library by ferrum_stream_adopt or
+    # ferrum_stream_get_native.
     ferrum_pool_capture_begin: Callable[..., int]
-    # (pool, graph) Ends what ferrum_pool_capture_begin began; to be called when the capture itself
+    # (pool, graph) Ends what ferrum_pool_capture_begin started. Call it after the capture itself
     # has ended. Live blocks stay live.
     ferrum_pool_capture_end: Callable[..., int]
-    # (pool, graph, stream) Says that a graph will not run again once the work that is queued on the
-    # stream now is done. With the last graph of a private pool its memory goes back to the system,
-    # as soon as that work is done and none of its blocks is live any more; the call does not wait
-    # for it. A capture that has failed, and has no graph, is released as well, with or without
-    # ferrum_pool_capture_end.
+    # (pool, graph, stream) Releases a graph. The program states that the graph will not run again
+    # after the work that is queued on the stream now. When the last graph of a private pool is
+    # released, that work has completed and no block of the private pool is live, the memory of the
+    # private pool is released to the system. The call does not wait for it. A failed capture
+    # without a graph must be released too, with or without ferrum_pool_capture_end.
     ferrum_pool_capture_release: Callable[..., int]
-    # (pool, graph, info_out) Describes a graph that was not released: FERRUM_ERROR_NOT_FOUND for
-    # any other.
+    # (pool, graph, info_out) Describes a graph. FERRUM_ERROR_NOT_FOUND for a released or unknown
+    # graph.
     ferrum_pool_capture_get_info: Callable[..., int]
-    # (pool, stream) Gives back every live block of the pool, as ferrum_pool_free does on the
-    # stream, each after its own as well; those of graphs stay. It goes over the blocks in slices,
-    # so that it needs the same memory however many there are and others wait for one slice at most:
-    # a block that another thread takes meanwhile may go with them or stay.
+    # (pool, stream) Frees every live block of the pool, except for those of graphs, as
+    # ferrum_pool_free does with this stream. Each block also waits for its own stream. The call
+    # frees the blocks in slices. It needs the same amount of memory for any number of blocks, and
+    # other threads wait for one slice at most. A block that another thread allocates during the
+    # call may be freed or not.
     ferrum_pool_reset: Callable[..., int]
-    # (pool) Looks now at every block of a pool that debugs: beside live ones, and into freed ones
-    # that are in quarantine. Damage that it reports is repaired, so it is reported once.
+    # (pool) Checks every block of a pool in debug mode: the red zones of live blocks, and the
+    # contents of blocks in quarantine. The call repairs the damage that it reports, so each damage
+    # is reported once.
     ferrum_pool_check: Callable[..., int]
-    # (pool, keep_bytes, released_bytes_out) Takes back what thread caches keep, and gives segments
-    # that hold no live block back to the system, until no more than keep_bytes (or the pool's
-    # min_held_bytes) are held or none is left to give.
+    # (pool, keep_bytes, released_bytes_out) Takes back the blocks of the thread caches, and
+    # releases segments and pages without a live block to the system. It stops when the pool holds
+    # no more than keep_bytes (or the pool's min_held_bytes), or when no free segment or page is
+    # left.
     ferrum_pool_trim: Callable[..., int]
-    # (pool, max_size_bytes) Changes the pool's upper bound; 0 takes it away. Lowering it below what
-    # is held releases what is cached; what is live stays.
+    # (pool, max_size_bytes) Changes the upper bound of the pool; 0 removes it. A bound below the
+    # held memory releases cached memory. Live blocks stay.
     ferrum_pool_set_limit: Callable[..., int]
-    # (pool, min_held_bytes) Changes min_held_bytes of the pool's settings.
+    # (pool, min_held_bytes) Changes min_held_bytes of the pool.
     ferrum_pool_set_min_held: Callable[..., int]
-    # (pool, release_threshold_bytes) Changes release_threshold_bytes of the pool's settings, and
-    # gives back what is held above it and holds no block. UINT64_MAX: never.
+    # (pool, release_threshold_bytes) Changes release_threshold_bytes of the pool, and releases free
+    # memory above the threshold. UINT64_MAX: no threshold.
     ferrum_pool_set_release_threshold: Callable[..., int]
-    # (pool, info_out) Describes how a pool has its memory.
+    # (pool, info_out) Describes the memory of a pool.
     ferrum_pool_get_info: Callable[..., int]
-    # (pool, statistics_out) Books of a pool.
+    # (pool, statistics_out) Returns the counters of a pool.
     ferrum_pool_get_statistics: Callable[..., int]
-    # (device, address, info_out) Says which pool and block an address of a device belongs to; for
-    # debuggers: it may look at every block of a pool, in slices: others go on meanwhile.
+    # (device, address, info_out) Finds the pool and the block that an address of a device belongs
+    # to. It is meant for debuggers: it may traverse every block of a pool, in slices, while other
+    # threads continue.
     ferrum_device_get_owner: Callable[..., int]
-    # (device, config, manager_out) Makes a memory manager on a device. It holds no memory before
-    # the first allocation, unless a pool setting says so.
+    # (device, config, manager_out) Creates a memory manager on a device. It holds no memory before
+    # the first allocation, unless a pool setting requests it.
     ferrum_manager_create: Callable[..., int]
-    # (manager, flags) Destroys a manager and gives its memory back to the system.
+    # (manager, flags) Destroys a manager and releases its memory to the system.
     ferrum_manager_destroy: Callable[..., int]
-    # (manager, memory_type, config) Sets the pool settings of a memory type from now on. A type
-    # that has live blocks keeps the pool they are in until they are freed; new blocks come from a
-    # pool with the new settings.
+    # (manager, memory_type, config) Sets the pool settings of a memory type from now on. Live
+    # blocks of the type stay in their pool until they are freed. New blocks come from a pool with
+    # the new settings.
     ferrum_manager_configure_pool: Callable[..., int]
-    # (manager, statistics_out) Books of a manager: the sum over its pools.
+    # (manager, statistics_out) Returns the counters of a manager: the sum over its pools.
     ferrum_manager_get_statistics: Callable[..., int]
     # (manager, size_bytes, memory_out) Allocates a block of type FERRUM_MEMORY_GENERAL.
     ferrum_manager_alloc: Callable[..., int]
-    # (manager, request, memory_out) Allocates a block as described.
+    # (manager, request, memory_out) Allocates a block as described by the request.
     ferrum_manager_alloc_with: Callable[..., int]
-    # (memory) Gives a block back; its handle is dead at once. Copies that are in flight finish
-    # undisturbed: the memory is handed out again after them. Does not wait, but for a move of the
-    # block that is under way.
+    # (memory) Frees a block. Its handle becomes invalid at once. Copies in flight complete; the
+    # memory is reused after them. The call waits only for a running move of the block.
     ferrum_memory_free: Callable[..., int]
-    # (memory, info_out) Describes a block; FERRUM_ERROR_INVALID_HANDLE for an unknown one.
+    # (memory, info_out) Describes a block. FERRUM_ERROR_INVALID_HANDLE for an unknown one.
     ferrum_memory_get_handle_info: Callable[..., int]
-    # (memory, address_out) Gives the address of a block and has it stay there until
-    # ferrum_memory_unpin has been called as often as ferrum_memory_pin: for work of the caller's
-    # own on the address that the library does not know of. Any block can be pinned. Waits for a
-    # move of the block that is under way. A pinned block cannot be freed; destroying its manager
-    # with FERRUM_FORCE frees it.
+    # (memory, address_out) Returns the address of a block, and keeps the block at this address
+    # until ferrum_memory_unpin has been called as often as ferrum_memory_pin. Use it for work on
+    # the address that the library does not know of. Every block can be pinned. The call waits for a
+    # running move of the block. A pinned block cannot be freed. Destroying its manager with
+    # FERRUM_FORCE frees it.
     ferrum_memory_pin: Callable[..., int]
-    # (memory) Ends one call of ferrum_memory_pin.
+    # (memory) Undoes one ferrum_memory_pin.
     ferrum_memory_unpin: Callable[..., int]
-    # (transfer) Copies bytes from one block to another, or within one (with the meaning of
-    # memmove), and returns when they are there. Work that was queued before on streams that use the
-    # two blocks is waited for.
+    # (transfer) Copies bytes from one block to another, or within one block (like memmove), and
+    # returns when the copy has completed. The call waits for earlier work on streams that use the
+    # two blocks.
     ferrum_memory_copy: Callable[..., int]
-    # (transfer, stream) Queues a copy on a stream and returns. Both blocks stay until it is done,
-    # also when they are freed meanwhile. At most max_concurrent_transfers are in flight per manager
-    # of the destination; the call waits for its turn.
+    # (transfer, stream) Queues a copy on a stream and returns. The memory of both blocks stays
+    # valid until the copy has completed, also when a block is freed meanwhile. At most
+    # max_concurrent_transfers copies of the destination's manager are in flight; the call waits for
+    # a transfer slot.
     ferrum_memory_copy_async: Callable[..., int]
-    # (memory, offset_bytes, source, size_bytes) Copies from the caller's memory into a block and
-    # returns when it is done.
+    # (memory, offset_bytes, source, size_bytes) Copies from the caller's memory into a block, and
+    # returns when the copy has completed.
     ferrum_memory_write: Callable[..., int]
     # (memory, offset_bytes, destination_out, size_bytes) Copies from a block into the caller's
-    # memory and returns when it is done.
+    # memory, and returns when the copy has completed.
     ferrum_memory_read: Callable[..., int]
-    # (fill, stream) Queues a fill on a stream and returns. The block stays until it is done.
+    # (fill, stream) Queues a fill on a stream and returns. The memory of the block stays valid
+    # until the fill has completed.
     ferrum_memory_fill_async: Callable[..., int]
-    # (manager, stats_out) Moves blocks so that pages come free (segments, in pools that take them
-    # whole), the cheapest first, and gives back to the system what the manager's pools hold without
-    # use. Only blocks of FERRUM_ALLOCATE_RELOCATABLE move, and of these none that is pinned,
-    # mapped, or was used on a stream on which work is queued. Their handles, bytes, tags and ages
-    # stay, their addresses do not. No pool grows for it.
+    # (manager, stats_out) Moves blocks so that pages become free (segments, in segmented pools). It
+    # starts with the pages that cost least, and releases unused memory of the manager's pools to
+    # the system. It moves only blocks with FERRUM_ALLOCATE_RELOCATABLE that are not pinned, not
+    # mapped, and were not used on a stream with queued work. A move changes the address of a block;
+    # its handle, contents, tag and age stay. No pool grows for it.
     ferrum_manager_defragment: Callable[..., int]
-    # (manager, budget_ns, stats_out) ferrum_manager_defragment within a time: no move is started
-    # when it is over, and one that is under way is given up at the next 8 MiB of its copy. What is
-    # free is given back in any case. A second call for a manager waits for the first, within its
-    # time.
+    # (manager, budget_ns, stats_out) The same as ferrum_manager_defragment, within a time budget.
+    # After the budget ends, the call starts no further move and gives up a running move at the next
+    # 8 MiB of its copy. The call releases unused memory in any case. A second call for the same
+    # manager waits for the first one, within its own budget.
     ferrum_manager_defragment_within: Callable[..., int]
     # (device, callback, user_data, registration_out) Registers a pressure callback on a device.
     # Each registration receives every change from then on.
@@ -2448,136 +2462,142 @@ class Functions:
     # it comes from inside that callback. The library does not call the callback afterwards. Two
     # callbacks that run and remove each other would wait for each other forever.
     ferrum_registration_remove: Callable[..., int]
-    # (device, sizes_out) Asks a device for its page sizes.
+    # (device, sizes_out) Returns the page sizes of a device.
     ferrum_device_get_page_sizes: Callable[..., int]
-    # (device, config, vpool_out) Makes a virtual pool. It takes address space, and memory only for
-    # its tables.
+    # (device, config, vpool_out) Creates a virtual pool. It reserves address space, and allocates
+    # memory only for its tables.
     ferrum_vpool_create: Callable[..., int]
-    # (vpool, flags) Destroys a virtual pool: waits for queued work that uses freed ranges, unmaps
-    # everything and gives memory and address space back.
+    # (vpool, flags) Destroys a virtual pool. The call waits for queued work that uses freed ranges,
+    # unmaps everything and releases memory and address space.
     ferrum_vpool_destroy: Callable[..., int]
-    # (vpool, offset_bytes, size_bytes, address_out) Puts memory, readable and writable, behind
-    # every page that a range touches: all of them or none. The first bytes are zeros, or what this
-    # pool had written there before.
+    # (vpool, offset_bytes, size_bytes, address_out) Maps readable and writable memory at every page
+    # that a range touches: at all of them, or at none on failure. The first bytes are zeros, or
+    # what this pool had written there before.
     ferrum_vpool_alloc: Callable[..., int]
-    # (vpool, request, address_out) As ferrum_vpool_alloc, with all that can be asked for.
+    # (vpool, request, address_out) The same as ferrum_vpool_alloc, with all options.
     ferrum_vpool_alloc_with: Callable[..., int]
-    # (vpool, offset_bytes, size_bytes, stream) Takes the memory of a range away, once the work is
-    # done that is queued now
+    # (vpool, offset_bytes, size_bytes, stream) Frees a range. The pool reuses its memory when the
+    # work has completed that is queued now
     ferrum_vpool_free: Callable[..., int]
-    # (vpool, offset_bytes, size_bytes, stream) Says that a stream uses every page that a range
-    # touches too, besides the one that the range was asked for on: once freed, the pages wait for
-    # the work that is queued on this stream at the time of their free as well. The range may be a
-    # part of an allocation, or of several.
+    # (vpool, offset_bytes, size_bytes, stream) Records a further stream that uses every page that a
+    # range touches. When the pages are freed, the free also waits for the work that is queued on
+    # this stream at that time. The range may be a part of an allocation, or of several allocations.
+    # The stream that a range belongs to does not need this call.
     ferrum_vpool_record_stream: Callable[..., int]
-    # (vpool, offset_bytes, size_bytes, mapped_out) Says whether every page that a range touches is
-    # mapped (1) or not (0); 0 for one that ends outside or has no bytes.
+    # (vpool, offset_bytes, size_bytes, mapped_out) Returns whether every page that a range touches
+    # is mapped (1) or not (0). The result is 0 for a range that ends outside the pool or has no
+    # bytes.
     ferrum_vpool_is_mapped: Callable[..., int]
     # (vpool, info_out) Describes a virtual pool. Does not wait for queued work.
     ferrum_vpool_get_info: Callable[..., int]
-    # (vpool, statistics_out) Books of a virtual pool: its live blocks are ranges.
+    # (vpool, statistics_out) Returns the counters of a virtual pool. Its live blocks are ranges.
     ferrum_vpool_get_statistics: Callable[..., int]
-    # (vpool, report_out) Brings together what nobody uses: parked pages leave their ranges, of the
-    # free pages those that lie together are kept, as many as are kept ready, and the others go back
-    # to the device. What is mapped stays where it is.
+    # (vpool, report_out) Joins unused pages. The call unmaps parked pages. It keeps as many free
+    # pages as are kept ready, preferring adjacent ones, and releases the others to the device.
+    # Mapped ranges keep their places.
     ferrum_vpool_compact: Callable[..., int]
-    # (vpool, keep_bytes, released_bytes_out) Gives parked and ready pages back to the device until
-    # no more than keep_bytes of them are held.
+    # (vpool, keep_bytes, released_bytes_out) Releases parked and ready pages to the device, until
+    # the pool holds no more than keep_bytes of them.
     ferrum_vpool_trim: Callable[..., int]
-    # (vpool, limit_bytes) Changes the limit while the pool works; 0: what the device has. What is
-    # mapped stays; free pages above the limit go back to the device, movable ones by the pool's
-    # worker and after the call.
+    # (vpool, limit_bytes) Changes the limit while the pool is in use; 0: the memory of the device.
+    # Mapped ranges stay. Free pages above the limit are released to the device. For movable pages
+    # the worker of the pool does that after the call.
     ferrum_vpool_set_limit: Callable[..., int]
-    # (vpool, timeout_ns) Waits until no range of the pool is retiring any more.
+    # (vpool, timeout_ns) Waits until the pool has no retiring range.
     ferrum_vpool_synchronize: Callable[..., int]
-    # (vpool) Has the pool's worker make no more pages ready, until ferrum_vpool_resume. What it is
-    # at, it has ended when the call returns.
+    # (vpool) Stops the worker of the pool from making pages ready, until ferrum_vpool_resume. The
+    # call returns when the worker has finished its present step.
     ferrum_vpool_pause: Callable[..., int]
-    # (vpool) Ends a ferrum_vpool_pause.
+    # (vpool) Undoes a ferrum_vpool_pause.
     ferrum_vpool_resume: Callable[..., int]
-    # (device, config, pool_out) Makes an elastic pool without models. It takes nothing from the
-    # device yet.
+    # (device, config, pool_out) Creates an elastic pool without models. The pool allocates nothing
+    # from the device yet.
     ferrum_elastic_pool_create: Callable[..., int]
-    # (pool, flags) Destroys an elastic pool with its models, as ferrum_vpool_destroy. Registrations
-    # of reclaim callbacks stay until they are removed, but are not called any more.
+    # (pool, flags) Destroys an elastic pool with its models, like ferrum_vpool_destroy.
+    # Registrations of reclaim callbacks stay until they are removed, but the library does not call
+    # them again.
     ferrum_elastic_pool_destroy: Callable[..., int]
-    # (pool, model, config) Adds a model, while others run. It takes address space, and memory only
-    # for its tables.
+    # (pool, model, config) Adds a model while other models run. The model gets address space, and
+    # memory only for its tables.
     ferrum_elastic_pool_register_model: Callable[..., int]
-    # (pool, model, flags) Takes a model out, while others run: waits for queued work that uses its
-    # freed ranges and for running calls of its reclaim callbacks, which are not called any more.
-    # What it had goes to the others.
+    # (pool, model, flags) Removes a model while other models run. The call waits for queued work
+    # that uses freed ranges of the model, and for running calls of its reclaim callbacks; these are
+    # not called again. The memory of the model becomes available to the other models.
     ferrum_elastic_pool_unregister_model: Callable[..., int]
-    # (pool, model, size_bytes, address_out, offset_bytes_out) Puts memory behind the first range of
-    # the model's address space that is free and long enough, in whole pages. The first bytes are
-    # zeros, or what this model had written there before. Where no free range is long enough, and
-    # freed ones that queued work still uses would make one, it waits for that work, ten seconds at
-    # most.
+    # (pool, model, size_bytes, address_out, offset_bytes_out) Allocates the first free range of the
+    # model's address space that is long enough, in whole pages, and maps memory there. The first
+    # bytes are zeros, or what this model had written there before. If no free range is long enough,
+    # but freed ranges that queued work still uses would make one, the call waits for that work for
+    # at most ten seconds.
     ferrum_elastic_pool_alloc: Callable[..., int]
-    # (pool, model, request, address_out, offset_bytes_out) As ferrum_elastic_pool_alloc, with all
-    # that can be asked for.
+    # (pool, model, request, address_out, offset_bytes_out) The same as ferrum_elastic_pool_alloc,
+    # with all options.
     ferrum_elastic_pool_alloc_with: Callable[..., int]
-    # (pool, model, offset_bytes, size_bytes, stream) Takes the memory of a range of a model away,
-    # as ferrum_vpool_free.
+    # (pool, model, offset_bytes, size_bytes, stream) Frees a range of a model, like
+    # ferrum_vpool_free.
     ferrum_elastic_pool_free: Callable[..., int]
-    # (pool, model, offset_bytes, size_bytes, stream) As ferrum_vpool_record_stream, for a range of
-    # a model.
+    # (pool, model, offset_bytes, size_bytes, stream) The same as ferrum_vpool_record_stream, for a
+    # range of a model.
     ferrum_elastic_pool_record_stream: Callable[..., int]
-    # (pool, model, offset_bytes, size_bytes, mapped_out) As ferrum_vpool_is_mapped, for a range of
-    # a model.
+    # (pool, model, offset_bytes, size_bytes, mapped_out) The same as ferrum_vpool_is_mapped, for a
+    # range of a model.
     ferrum_elastic_pool_is_mapped: Callable[..., int]
-    # (pool, model, info_out) Describes a model; FERRUM_ERROR_MODEL_NOT_FOUND for an unknown one.
+    # (pool, model, info_out) Describes a model. FERRUM_ERROR_MODEL_NOT_FOUND for an unknown model.
     ferrum_elastic_pool_get_model_info: Callable[..., int]
-    # (pool, model, limits) Changes guarantee, maximum and priority of a model, all of them or none,
-    # while it and others run. What is mapped stays. A guarantee that is raised keeps what of it is
-    # in effect.
+    # (pool, model, limits) Changes guarantee, maximum and priority of a model while it and others
+    # run: all of them, or none on failure. Mapped ranges stay. If the guarantee rises, the part of
+    # it that is in effect stays in effect.
     ferrum_elastic_pool_set_model_limits: Callable[..., int]
     # (pool, info_out) Describes an elastic pool.
     ferrum_elastic_pool_get_info: Callable[..., int]
-    # (pool, statistics_out) Books of an elastic pool: its live blocks are the ranges of all models.
+    # (pool, statistics_out) Returns the counters of an elastic pool. Its live blocks are the ranges
+    # of all models.
     ferrum_elastic_pool_get_statistics: Callable[..., int]
-    # (pool, buffer, capacity, length_out) Every model of a pool, of one moment and in the order of
-    # registration, as JSON:
+    # (pool, buffer, capacity, length_out) Describes every model of a pool at one moment, in the
+    # order of registration, as JSON:
     ferrum_elastic_pool_models_json: Callable[..., int]
-    # (pool, limit_bytes) Changes the limit of all models together while they run; 0: what the
-    # device has. What is mapped stays, and free pages above the limit go back to the device, as
-    # with ferrum_vpool_set_limit. Below what the models use or are guaranteed, one that stays
-    # within its guarantee may have to wait until those above theirs have given.
+    # (pool, limit_bytes) Changes the limit of all models together while they run; 0: the memory of
+    # the device. Mapped ranges stay. Free pages above the limit are released to the device, as with
+    # ferrum_vpool_set_limit. If the limit falls below what the models use or have as guarantees, a
+    # model within its guarantee may have to wait until models above their guarantees have released
+    # pages.
     ferrum_elastic_pool_set_limit: Callable[..., int]
-    # (pool, report_out) As ferrum_vpool_compact.
+    # (pool, report_out) The same as ferrum_vpool_compact.
     ferrum_elastic_pool_compact: Callable[..., int]
-    # (pool, keep_bytes, released_bytes_out) As ferrum_vpool_trim.
+    # (pool, keep_bytes, released_bytes_out) The same as ferrum_vpool_trim.
     ferrum_elastic_pool_trim: Callable[..., int]
-    # (pool, timeout_ns) As ferrum_vpool_synchronize, for the ranges of all models.
+    # (pool, timeout_ns) The same as ferrum_vpool_synchronize, for the ranges of all models.
     ferrum_elastic_pool_synchronize: Callable[..., int]
-    # (pool) As ferrum_vpool_pause.
+    # (pool) The same as ferrum_vpool_pause.
     ferrum_elastic_pool_pause: Callable[..., int]
     # (pool) Ends a ferrum_elastic_pool_pause.
     ferrum_elastic_pool_resume: Callable[..., int]
     # (pool, model, config, callback, user_data, registration_out) Registers a reclaim callback of a
-    # model. It is called only while the model has more than its guarantee, or is at its own maximum
-    # and needs pages itself. End it with ferrum_registration_remove, also after its model is gone.
+    # model. The library calls it only while the model holds more than its guarantee, or when the
+    # model itself needs pages and is at its own maximum. Remove it with ferrum_registration_remove,
+    # also after the model has ended.
     ferrum_elastic_pool_reclaim_callback_add: Callable[..., int]
-    # (vpool, config, report_out) Puts ranges of a virtual pool to sleep, when the work is done that
-    # the settings name. What slept before stays as it is. A call that fails changes nothing and may
-    # be repeated. Where the device refuses to unmap a part, and also to take that back, the call
-    # goes on instead and works: all of it sleeps, and that part is not given up.
+    # (vpool, config, report_out) Puts ranges of a virtual pool to sleep, after the work that the
+    # settings name has completed. Ranges that were asleep before stay as they are. A failed call
+    # changes nothing and may be repeated. There is one exception to failing: when the device fails
+    # to unmap some pages, and also fails to map the others again, the call succeeds. All ranges are
+    # asleep then, and the memory of these pages is not released.
     ferrum_vpool_sleep: Callable[..., int]
     # (vpool, config, report_out) Wakes ranges of a virtual pool at the addresses that they had.
-    # When it fails all of them sleep as before, with all that is kept of them, and the call may be
-    # repeated. Pages that the device then refuses to unmap count as used until they are.
+    # After a failure all of them are asleep as before, with their contents, and the call may be
+    # repeated. Pages that the device then fails to unmap count as used until they are unmapped.
     ferrum_vpool_wake: Callable[..., int]
-    # (vpool, tag, asleep_out) Says whether a tag of a virtual pool sleeps (1) or not (0).
+    # (vpool, tag, asleep_out) Returns whether a tag of a virtual pool is asleep (1) or not (0).
     ferrum_vpool_is_asleep: Callable[..., int]
-    # (pool, model, config, report_out) Puts a model, or ranges of it, to sleep, as
-    # ferrum_vpool_sleep. Others may have its pages then; what the model is guaranteed stays kept
-    # for it.
+    # (pool, model, config, report_out) Puts a model, or ranges of it, to sleep, like
+    # ferrum_vpool_sleep. Other models may use its pages then. The guarantee of the model stays
+    # reserved for it.
     ferrum_elastic_pool_sleep_model: Callable[..., int]
-    # (pool, model, config, report_out) Wakes a model, or ranges of it, as ferrum_vpool_wake. It has
-    # its memory as ferrum_elastic_pool_alloc has it: within the limits, in line, and from others
-    # that give.
+    # (pool, model, config, report_out) Wakes a model, or ranges of it, like ferrum_vpool_wake. It
+    # gets its memory by the rules of ferrum_elastic_pool_alloc: within the limits, in turn, and
+    # also from models above their guarantees.
     ferrum_elastic_pool_wake_model: Callable[..., int]
-    # (pool, model, tag, asleep_out) As ferrum_vpool_is_asleep, for a model.
+    # (pool, model, tag, asleep_out) The same as ferrum_vpool_is_asleep, for a model.
     ferrum_elastic_pool_is_model_asleep: Callable[..., int]
     # (profile, total_bytes, free_bytes, level_out) The level of a device with that capacity of
     # which so much is free, decided in integers and without hysteresis. A capacity of 0 means

@@ -150,22 +150,23 @@ class PoolCalls(Resource):
     """What Pool inherits."""
 
     def check(self) -> None:
-        """Looks now at every block of a pool that debugs: beside live ones, and into freed ones
-        that are in quarantine. Damage that it reports is repaired, so it is reported once.
+        """Checks every block of a pool in debug mode: the red zones of live blocks, and the
+        contents of blocks in quarantine. The call repairs the damage that it reports, so each
+        damage is reported once.
 
         Raises:
-            CorruptedError: for the first damage; all of it is in the log. A pool that does not
-                debug is not looked at.
+            CorruptedError: for the first damage; the log has all of it. A pool without debug mode
+                is not checked.
         """
         _native.check(_native.functions().ferrum_pool_check(self._handle))
 
     def trim(self, keep_bytes: int = 0) -> int:
-        """Takes back what thread caches keep, and gives segments that hold no live block back to
-        the system, until no more than keep_bytes (or the pool's min_held_bytes) are held or none
-        is left to give.
+        """Takes back the blocks of the thread caches, and releases segments and pages without a
+        live block to the system. It stops when the pool holds no more than keep_bytes (or the
+        pool's min_held_bytes), or when no free segment or page is left.
 
         Returns:
-            What was given back.
+            Number of released bytes.
         """
         raw = ctypes.c_uint64()
         _native.check(
@@ -176,8 +177,8 @@ class PoolCalls(Resource):
         return raw.value
 
     def set_limit(self, max_size_bytes: int | None) -> None:
-        """Changes the pool's upper bound; None takes it away. Lowering it below what is held
-        releases what is cached; what is live stays.
+        """Changes the upper bound of the pool; None removes it. A bound below the held memory
+        releases cached memory. Live blocks stay.
         """
         _native.check(
             _native.functions().ferrum_pool_set_limit(
@@ -186,7 +187,7 @@ class PoolCalls(Resource):
         )
 
     def set_min_held(self, min_held_bytes: int) -> None:
-        """Changes min_held_bytes of the pool's settings."""
+        """Changes min_held_bytes of the pool."""
         _native.check(
             _native.functions().ferrum_pool_set_min_held(
                 self._handle, u64("min_held_bytes", min_held_bytes)
@@ -194,8 +195,8 @@ class PoolCalls(Resource):
         )
 
     def set_release_threshold(self, release_threshold_bytes: int | None) -> None:
-        """Changes release_threshold_bytes of the pool's settings, and gives back what is held above
-        it and holds no block. None: never.
+        """Changes release_threshold_bytes of the pool, and releases free memory above the
+        threshold. None: no threshold.
         """
         _native.check(
             _native.functions().ferrum_pool_set_release_threshold(
@@ -207,7 +208,7 @@ class PoolCalls(Resource):
         )
 
     def info(self) -> PoolInfo:
-        """Describes how a pool has its memory."""
+        """Describes the memory of a pool."""
         from ._records import PoolInfo
 
         raw = _abi.ferrum_pool_info.init()
@@ -215,7 +216,7 @@ class PoolCalls(Resource):
         return PoolInfo.from_abi(raw)
 
     def statistics(self) -> Statistics:
-        """Books of a pool."""
+        """Returns the counters of a pool."""
         from ._records import Statistics
 
         raw = _abi.ferrum_statistics.init()
@@ -229,9 +230,8 @@ class ManagerCalls(Resource):
     """What Manager inherits."""
 
     def configure_pool(self, memory_type: MemoryType, config: PoolConfig) -> None:
-        """Sets the pool settings of a memory type from now on. A type that has live blocks keeps
-        the pool they are in until they are freed; new blocks come from a pool with the new
-        settings.
+        """Sets the pool settings of a memory type from now on. Live blocks of the type stay in
+        their pool until they are freed. New blocks come from a pool with the new settings.
         """
         _native.check(
             _native.functions().ferrum_manager_configure_pool(
@@ -240,7 +240,7 @@ class ManagerCalls(Resource):
         )
 
     def statistics(self) -> Statistics:
-        """Books of a manager: the sum over its pools."""
+        """Returns the counters of a manager: the sum over its pools."""
         from ._records import Statistics
 
         raw = _abi.ferrum_statistics.init()
@@ -254,10 +254,10 @@ class MemoryCalls(Resource):
     """What Memory inherits."""
 
     def pin(self) -> int:
-        """Gives the address of a block and has it stay there until Memory.unpin() has been called
-        as often as Memory.pin(): for work of the caller's own on the address that the library
-        does not know of. Any block can be pinned. Waits for a move of the block that is under
-        way. A pinned block cannot be freed; destroying its manager with FORCE frees it.
+        """Returns the address of a block, and keeps the block at this address until Memory.unpin()
+        has been called as often as Memory.pin(). Use it for work on the address that the library
+        does not know of. Every block can be pinned. The call waits for a running move of the
+        block. A pinned block cannot be freed. Destroying its manager with FORCE frees it.
 
         Raises:
             ResourceExhaustedError: for a block that is pinned 2^32 - 1 times.
@@ -267,7 +267,7 @@ class MemoryCalls(Resource):
         return raw.value
 
     def unpin(self) -> None:
-        """Ends one call of Memory.pin().
+        """Undoes one Memory.pin().
 
         Raises:
             InvalidStateError: for a block that is not pinned.
@@ -326,20 +326,20 @@ class VirtualPoolCalls(Resource):
     def record_stream(
         self, offset_bytes: int, size_bytes: int, stream: Stream | None = None
     ) -> None:
-        """Says that a stream uses every page that a range touches too, besides the one that the
-        range was asked for on: once freed, the pages wait for the work that is queued on this
-        stream at the time of their free as well. The range may be a part of an allocation, or of
-        several.
+        """Records a further stream that uses every page that a range touches. When the pages are
+        freed, the free also waits for the work that is queued on this stream at that time. The
+        range may be a part of an allocation, or of several allocations. The stream that a range
+        belongs to does not need this call.
 
         Args:
             stream: None: the default stream.
 
         Raises:
-            InvalidOffsetError: for a range that ends outside.
+            InvalidOffsetError: for a range that ends outside the pool.
             InvalidSizeError: for a size of 0.
             NotMappedError: with offset and size of the first page that is not mapped.
-            InvalidStateError: for a page that sleeps, and BusyError for one that is being put to
-                sleep or woken.
+            InvalidStateError: for a page that is asleep.
+            BusyError: for a page that a running call puts to sleep or wakes.
         """
         _native.check(
             _native.functions().ferrum_vpool_record_stream(
@@ -351,8 +351,8 @@ class VirtualPoolCalls(Resource):
         )
 
     def is_mapped(self, offset_bytes: int, size_bytes: int) -> bool:
-        """Says whether every page that a range touches is mapped or not; 0 for one that ends
-        outside or has no bytes.
+        """Returns whether every page that a range touches is mapped or not. The result is 0 for a
+        range that ends outside the pool or has no bytes.
         """
         raw = ctypes.c_uint32()
         _native.check(
@@ -374,7 +374,7 @@ class VirtualPoolCalls(Resource):
         return VirtualPoolInfo.from_abi(raw)
 
     def statistics(self) -> Statistics:
-        """Books of a virtual pool: its live blocks are ranges."""
+        """Returns the counters of a virtual pool. Its live blocks are ranges."""
         from ._records import Statistics
 
         raw = _abi.ferrum_statistics.init()
@@ -384,9 +384,9 @@ class VirtualPoolCalls(Resource):
         return Statistics.from_abi(raw)
 
     def compact(self) -> CompactReport:
-        """Brings together what nobody uses: parked pages leave their ranges, of the free pages
-        those that lie together are kept, as many as are kept ready, and the others go back to
-        the device. What is mapped stays where it is.
+        """Joins unused pages. The call unmaps parked pages. It keeps as many free pages as are kept
+        ready, preferring adjacent ones, and releases the others to the device. Mapped ranges
+        keep their places.
         """
         from ._records import CompactReport
 
@@ -395,11 +395,11 @@ class VirtualPoolCalls(Resource):
         return CompactReport.from_abi(raw)
 
     def trim(self, keep_bytes: int = 0) -> int:
-        """Gives parked and ready pages back to the device until no more than keep_bytes of them are
-        held.
+        """Releases parked and ready pages to the device, until the pool holds no more than
+        keep_bytes of them.
 
         Returns:
-            What was given back.
+            Number of released bytes.
         """
         raw = ctypes.c_uint64()
         _native.check(
@@ -410,12 +410,12 @@ class VirtualPoolCalls(Resource):
         return raw.value
 
     def set_limit(self, limit_bytes: int | None) -> None:
-        """Changes the limit while the pool works; None: what the device has. What is mapped stays;
-        free pages above the limit go back to the device, movable ones by the pool's worker and
-        after the call.
+        """Changes the limit while the pool is in use; None: the memory of the device. Mapped ranges
+        stay. Free pages above the limit are released to the device. For movable pages the worker
+        of the pool does that after the call.
 
         Raises:
-            OutOfPhysicalMemoryError: for more than the device has.
+            OutOfPhysicalMemoryError: for a limit above the memory of the device.
         """
         _native.check(
             _native.functions().ferrum_vpool_set_limit(
@@ -424,7 +424,7 @@ class VirtualPoolCalls(Resource):
         )
 
     def synchronize(self, timeout_s: float | None = None) -> None:
-        """Waits until no range of the pool is retiring any more.
+        """Waits until the pool has no retiring range.
 
         In the main thread a long wait is done in slices, so that Ctrl-C ends it.
 
@@ -438,13 +438,13 @@ class VirtualPoolCalls(Resource):
         wait(lambda timeout_ns: function(handle, timeout_ns), timeout_s)
 
     def pause(self) -> None:
-        """Has the pool's worker make no more pages ready, until VirtualPool.resume(). What it is
-        at, it has ended when the call returns.
+        """Stops the worker of the pool from making pages ready, until VirtualPool.resume(). The
+        call returns when the worker has finished its present step.
         """
         _native.check(_native.functions().ferrum_vpool_pause(self._handle))
 
     def resume(self) -> None:
-        """Ends a VirtualPool.pause()."""
+        """Undoes a VirtualPool.pause()."""
         _native.check(_native.functions().ferrum_vpool_resume(self._handle))
 
     def export(self, offset_bytes: int, size_bytes: int) -> list[int]:
@@ -489,7 +489,7 @@ class ElasticPoolCalls(Resource):
         return ElasticPoolInfo.from_abi(raw)
 
     def statistics(self) -> Statistics:
-        """Books of an elastic pool: its live blocks are the ranges of all models."""
+        """Returns the counters of an elastic pool. Its live blocks are the ranges of all models."""
         from ._records import Statistics
 
         raw = _abi.ferrum_statistics.init()
@@ -499,15 +499,15 @@ class ElasticPoolCalls(Resource):
         return Statistics.from_abi(raw)
 
     def set_limit(self, limit_bytes: int | None) -> None:
-        """Changes the limit of all models together while they run; None: what the device has. What
-        is mapped stays, and free pages above the limit go back to the device, as with
-        VirtualPool.set_limit(). Below what the models use or are guaranteed, one that stays
-        within its guarantee may have to wait until those above theirs have given.
+        """Changes the limit of all models together while they run; None: the memory of the device.
+        Mapped ranges stay. Free pages above the limit are released to the device, as with
+        VirtualPool.set_limit(). If the limit falls below what the models use or have as
+        guarantees, a model within its guarantee may have to wait until models above their
+        guarantees have released pages.
 
         Raises:
-            InvalidConfigError: for less than the models have asked to be guaranteed, or than a
-                page.
-            OutOfPhysicalMemoryError: for more than the device has.
+            InvalidConfigError: for a limit below the requested guarantees or below one page.
+            OutOfPhysicalMemoryError: for a limit above the memory of the device.
         """
         _native.check(
             _native.functions().ferrum_elastic_pool_set_limit(
@@ -516,7 +516,7 @@ class ElasticPoolCalls(Resource):
         )
 
     def compact(self) -> CompactReport:
-        """As VirtualPool.compact()."""
+        """The same as VirtualPool.compact()."""
         from ._records import CompactReport
 
         raw = _abi.ferrum_compact_report.init()
@@ -526,7 +526,7 @@ class ElasticPoolCalls(Resource):
         return CompactReport.from_abi(raw)
 
     def trim(self, keep_bytes: int = 0) -> int:
-        """As VirtualPool.trim()."""
+        """The same as VirtualPool.trim()."""
         raw = ctypes.c_uint64()
         _native.check(
             _native.functions().ferrum_elastic_pool_trim(
@@ -536,7 +536,7 @@ class ElasticPoolCalls(Resource):
         return raw.value
 
     def synchronize(self, timeout_s: float | None = None) -> None:
-        """As VirtualPool.synchronize(), for the ranges of all models.
+        """The same as VirtualPool.synchronize(), for the ranges of all models.
 
         In the main thread a long wait is done in slices, so that Ctrl-C ends it.
         """
@@ -544,7 +544,7 @@ class ElasticPoolCalls(Resource):
         wait(lambda timeout_ns: function(handle, timeout_ns), timeout_s)
 
     def pause(self) -> None:
-        """As VirtualPool.pause()."""
+        """The same as VirtualPool.pause()."""
         _native.check(_native.functions().ferrum_elastic_pool_pause(self._handle))
 
     def resume(self) -> None:

@@ -25,12 +25,12 @@ class LogLevel(enum.IntEnum):
 
 
 class Paging(enum.IntEnum):
-    """How a pool takes its memory.
+    """How a pool allocates memory from its device.
 
     Attributes:
-        AUTO: page by page where the device can do it and the pool may hold 32 pages at least, else
-            in segments.
-        OFF: in segments, whole.
+        AUTO: page by page, if the device supports it and the pool may hold at least 32 pages;
+            otherwise in segments.
+        OFF: in whole segments.
         ON: page by page.
     """
 
@@ -40,13 +40,14 @@ class Paging(enum.IntEnum):
 
 
 class SegmentSource(enum.IntEnum):
-    """Where a pool has its segments from.
+    """Source of the segments of a pool.
 
     Attributes:
         PLAIN: the device.
-        STREAM_ORDERED: a pool of the vendor's runtime, from which memory is had in the order of a
-            stream. To give a segment back then waits for no work that does not use it, as the
-            runtime may do otherwise. The runtime's pool is the device's alone, and keeps nothing.
+        STREAM_ORDERED: a pool of the vendor's runtime that allocates in the order of a stream.
+            Releasing a segment then waits only for work that uses the segment; otherwise the
+            runtime may wait for other work too. The runtime's pool belongs to this device alone and
+            caches nothing.
     """
 
     PLAIN = _abi.FERRUM_SEGMENTS_PLAIN
@@ -54,15 +55,15 @@ class SegmentSource(enum.IntEnum):
 
 
 class BlockState(enum.IntEnum):
-    """What is at an address.
+    """State of the memory at an address.
 
     Attributes:
         LIVE: a live block.
-        IN_FLIGHT: a freed block that queued work may still use, or that quarantine holds.
+        IN_FLIGHT: a freed block that queued work may still use, or that is in quarantine.
         CACHED: a freed block in a thread cache, or a freed page that is still mapped.
-        FREE: free memory of a pool, or address space of a virtual one.
-        UNUSABLE: Memory of a pool that it cannot hand out.
-        ASLEEP: a range that sleeps: it has its address, and no memory.
+        FREE: free memory of a pool, or free address space of a virtual pool.
+        UNUSABLE: Memory of a pool that the pool cannot allocate.
+        ASLEEP: a range that is asleep: it has its address and no memory.
     """
 
     LIVE = _abi.FERRUM_BLOCK_LIVE
@@ -74,24 +75,24 @@ class BlockState(enum.IntEnum):
 
 
 class MemoryType(enum.IntEnum):
-    """What a block is used for. Each type may have a pool of its own.
+    """Purpose of a block. Each type may have a pool of its own.
 
     Attributes:
         GENERAL: Anything.
         TENSOR: Tensors.
         CACHE: the KV cache.
-        TEMPORARY: Scratch.
-        PINNED: Page-locked memory of the host, which is never swapped out. The system bounds it:
-            beyond that it is ResourceExhaustedError, and the message has the bound. It is never
-            moved. A device without it: UnsupportedError.
-        MAPPED: Memory that the host and other devices can address: the device's own where it is the
-            host's, else page-locked.
-        MANAGED: Memory that the host and devices address at the same time, and that the system
-            moves to where it is used; Memory.prefetch() and Memory.set_usage_hint() say where that
-            will be. On a device whose own memory is the host's it is that. Elsewhere its address
-            never changes, it counts in the books of its manager only, and it need not be anywhere
-            before it is touched: more of it than a device has is possible, and slow. A device
-            without Capability.MANAGED_MEMORY: UnsupportedError.
+        TEMPORARY: scratch memory.
+        PINNED: Page-locked host memory, which the system does not swap. The system limits its size;
+            above that limit the call returns ResourceExhaustedError, and the message states the
+            limit. A defragmentation does not move it. UnsupportedError on a device without it.
+        MAPPED: Memory that the host and other devices can address: memory of the device if the host
+            can address that, otherwise page-locked host memory.
+        MANAGED: Memory that the host and devices address at the same time. The system migrates it
+            to the processor that uses it; Memory.prefetch() and Memory.set_usage_hint() announce
+            that use. On a device whose memory the host can address, it is memory of the device.
+            Elsewhere its address never changes, only the counters of its manager contain it, and it
+            needs no physical memory before its first use. More of it than the memory of the device
+            is possible, and slow. UnsupportedError on a device without Capability.MANAGED_MEMORY.
     """
 
     GENERAL = _abi.FERRUM_MEMORY_GENERAL
@@ -104,21 +105,22 @@ class MemoryType(enum.IntEnum):
 
 
 class Backing(enum.IntEnum):
-    """What the memory behind pages can do.
+    """Kind of the physical memory of pages.
 
     Attributes:
-        MOVABLE: it can be mapped elsewhere. On the host, a child made by fork() has no memory
-            there: it would share the parent's.
-        PRIVATE: its bytes are lost when a page leaves its place; quicker to come and go on some
-            devices. On the host, a child made by fork() has the bytes of that moment.
-        SHAREABLE: movable, and VirtualPool.export() gives it to other processes; a device without
-            Capability.EXPORTED_PAGES has none. On the host each page is a file.
-        RDMA: movable, and cards of other makers, such as those of a network, read and write it
-            without the host (GPUDirect RDMA) once they are told of it; a device without
-            Capability.RDMA_PAGES has none. Such a card has to let go of a range before its pages
-            go.
-        FABRIC: movable, and VirtualPool.export_fabric() gives it to processes of other hosts; a
-            device without Capability.FABRIC_PAGES has none.
+        MOVABLE: the memory can be mapped at another address. On the host, a child made by fork()
+            does not inherit this memory, because parent and child would share it.
+        PRIVATE: the contents are lost when a page is mapped elsewhere. On some devices mapping and
+            unmapping are quicker. On the host, a child made by fork() has a copy of the contents at
+            that moment.
+        SHAREABLE: movable, and VirtualPool.export() passes the memory to other processes. A device
+            without Capability.EXPORTED_PAGES does not support it. On the host each page is a file.
+        RDMA: movable, and other hardware such as network cards can read and write the memory
+            without the host (GPUDirect RDMA) after the program has registered it there. A device
+            without Capability.RDMA_PAGES does not support it. The program has to remove that
+            registration before it frees the range.
+        FABRIC: movable, and VirtualPool.export_fabric() passes the memory to processes on other
+            hosts. A device without Capability.FABRIC_PAGES does not support it.
     """
 
     MOVABLE = _abi.FERRUM_BACKING_MOVABLE
@@ -129,16 +131,16 @@ class Backing(enum.IntEnum):
 
 
 class SleepBacking(enum.IntEnum):
-    """Where the bytes of what sleeps are kept.
+    """Place of the contents of ranges that are asleep.
 
     Attributes:
-        HOST: in ordinary memory of this process.
-        FILE: in a file, with checksums that are compared at waking. It is the process's own: it is
-            removed when all of it has woken or was freed, or its pool or model ends, unless another
-            file has its name by then. That of a process that was killed is removed by the next
-            sleep with a file there, which knows it by how it begins and by its lock: no other file
-            is touched, whatever it is called.
-        DISCARD: nowhere: what wakes is zeros.
+        HOST: Memory of this process.
+        FILE: a file with checksums, which a wake compares. The file belongs to this process. It is
+            removed when all of its contents have been woken or freed, or when its pool or model
+            ends, unless another file has its name by then. The next sleep in the same directory
+            removes the file of a process that was killed; the library recognizes such a file by its
+            first bytes and by its lock. It touches no other file.
+        DISCARD: nowhere: a wake returns zeros.
     """
 
     HOST = _abi.FERRUM_SLEEP_HOST
@@ -342,15 +344,16 @@ class Capability(enum.IntFlag):
 
 
 class DebugFlags(enum.IntFlag):
-    """Sum of DebugFlags, to which FERRUM_DEBUG of the environment adds for all pools; 0: none.
-    Every call of a pool that debugs goes past the thread caches.
+    """Sum of DebugFlags flags; 0: none. FERRUM_DEBUG in the environment adds flags for all pools.
+    Every call of a pool in debug mode bypasses the thread caches.
 
     Attributes:
-        RED_ZONES: puts a zone before and behind every block and checks both when it is freed.
-        POISON: overwrites blocks when they are handed out and when they are freed.
-        QUARANTINE: keeps freed blocks back for a while and looks for writes into them.
-        CALL_SITES: keeps where each block was allocated and freed, for reports.
-        ALL: all of them.
+        RED_ZONES: puts a red zone before and after every block, and checks both when the block is
+            freed.
+        POISON: overwrites blocks when they are allocated and when they are freed.
+        QUARANTINE: keeps freed blocks for a while and checks them for late writes.
+        CALL_SITES: records the call sites of allocation and free of each block, for reports.
+        ALL: all debug flags.
     """
 
     NONE = 0

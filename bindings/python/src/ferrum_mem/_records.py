@@ -238,58 +238,61 @@ class Statistics:
 class PoolConfig:
     """Settings of a pool.
 
-    A pool over pages has addresses in plenty and memory only where its blocks lie: an allocation
-    maps the pages that it lacks, and pages that no block touches any more go back to the device,
-    wherever they are, all but ready_pages of them, when nothing has needed them for some tens of
-    milliseconds. So what it holds follows its blocks. A pool over segments takes memory in large
-    pieces and gives back those that are empty.
+    A paged pool reserves far more addresses than it needs, and has memory only where its blocks
+    lie. An allocation maps the missing pages. The pool releases pages without a block to the
+    device, wherever they lie, when no allocation has needed them for some tens of milliseconds.
+    It keeps ready_pages of them. So the memory of the pool follows its blocks.
+
+    A segmented pool allocates memory in large segments and releases empty segments.
 
     Attributes:
-        enable_auto_expansion: grow when full, or never beyond the initial size.
-        initial_size_bytes: size of the first segment, taken at the first allocation; 0: as large as
-            the growth increment. Smaller where the device has less, and an eighth of the device
-            where it would take more than half of it. Over pages nothing is taken ahead: it is the
-            bound of a pool that does not grow, and what pre_allocate takes.
-        max_size_bytes: upper bound of what the pool holds; 0: none.
-        growth_increment_bytes: size of each further segment, larger if a request needs it, smaller
-            as the first one. A pool over pages grows by the pages that it lacks.
+        enable_auto_expansion: grow when full, or stay within the initial size.
+        initial_size_bytes: size of the first segment, which the first allocation takes from the
+            device; 0: growth_increment_bytes. It is smaller where the device has less memory, and
+            an eighth of the device where it would be more than half of the device. A paged pool
+            takes nothing beforehand: for a paged pool this is the upper bound if it does not grow,
+            and the size for pre_allocate.
+        max_size_bytes: upper bound of the memory that the pool holds; 0: none.
+        growth_increment_bytes: size of each further segment. A segment is larger if a request needs
+            it, and smaller under the same conditions as the first segment. A paged pool grows by
+            the missing pages.
         alignment_bytes: alignment of every block, a power of two; 0: 256. Sizes are rounded up to
-            it; some strategies and the thread caches round further, and PoolBlock.usable_bytes
-            tells what a block has.
-        pre_allocate: take the memory when the pool is created: max_size_bytes, or
-            initial_size_bytes where that is unlimited. It is then all or nothing. Over pages it
-            stays until it is asked back, by a trim or another pool.
-        enable_stats: keep peaks and counts. Current values are always kept.
-        strategy: Placement strategy; None: the default. All keep their tables outside the memory
-            that they manage. "best_fit": the smallest free run that holds the request; heeds the
-            expected lifetime of a request "size_class": small blocks in slabs of size classes,
-            large ones as best_fit "tlsf": two-level segregated fit: constant time in the worst case
-            "buddy": powers of two "arena": one after the other; the room comes back when the last
-            block is freed "fixed": blocks of fixed_block_bytes, such as KV blocks, placed so that
-            pages of page_bytes empty out
+            it. Some strategies and the thread caches round further; PoolBlock.usable_bytes returns
+            the size of a block.
+        pre_allocate: allocate the memory when the pool is created: max_size_bytes, or
+            initial_size_bytes if there is no upper bound. The creation fails if not all of it is
+            available. A paged pool keeps these pages until a trim or another pool requests them.
+        enable_stats: record peaks and counts. Current values are always recorded.
+        strategy: Placement strategy; None: the default. All strategies keep their tables outside
+            the memory that they manage. "best_fit": the smallest free run that is large enough;
+            uses the expected lifetime of a request "size_class": small blocks in slabs of size
+            classes, large ones as best_fit "tlsf": two-level segregated fit: constant time in the
+            worst case "buddy": powers of two "arena": one block after the other; all memory is free
+            again when the last block is freed "fixed": blocks of fixed_block_bytes, such as KV
+            blocks, placed so that pages of page_bytes become empty
         name: name of the pool in reports, and tag of its blocks; None: none. At most 63 bytes.
-        tracking: keep the time of every allocation, for ages in reports. Costs some time a block,
-            and every call then goes past the thread caches.
-        debug: sum of DebugFlags, to which FERRUM_DEBUG of the environment adds for all pools; 0:
-            none. Every call of a pool that debugs goes past the thread caches.
-        thread_cache_bytes: how much each thread may keep of freed small and medium blocks for its
-            own next calls: None, 0 (off), or bytes. What threads keep is counted as cached and is
-            taken back before memory runs out.
-        min_held_bytes: what the pool keeps in any case: no trim, no other pool's want and no
-            release threshold makes it hold less.
-        release_threshold_bytes: while more than this is held, a segment (a page) that a free leaves
-            without a block is given back at once; None: never at once. A block that waits in a
-            thread cache still is in its segment.
-        fixed_block_bytes: block size of "fixed", which needs it; 0 for every other strategy.
-        page_bytes: page of "fixed", a power of two; 0: that of the memory, or 2 MiB over segments.
-            0 for every other strategy.
-        ready_pages: how many pages that no block touches stay for the next allocations: a number,
-            None (8, and at most one for 64 pages in use), or READY_PAGES_ALL (they go back only
-            when they are asked for).
-        physical_page_bytes: size of the memory's pages, a power of two of at least
-            PageSizes.minimum_bytes; 0: what the device recommends, and on CUDA pages of 32 MiB as
-            well where a block contains them as a whole. Not heeded over segments.
-        segment_source: SegmentSource. With SegmentSource.STREAM_ORDERED, Paging.AUTO is off and
+        tracking: record the time of every allocation, for ages in reports. It makes each call
+            slower, and every call then bypasses the thread caches.
+        debug: sum of DebugFlags flags; 0: none. FERRUM_DEBUG in the environment adds flags for all
+            pools. Every call of a pool in debug mode bypasses the thread caches.
+        thread_cache_bytes: size of the freed small and medium blocks that each thread may keep for
+            its own next calls: None, 0 (off), or bytes. The counters count these blocks as cached.
+            The library takes them back before memory runs out.
+        min_held_bytes: Memory that the pool always keeps: no trim, no request of another pool and
+            no release threshold reduces the pool below it.
+        release_threshold_bytes: while the pool holds more than this, a segment or a page that a
+            free leaves without a block is released at once; None: never at once. A block in a
+            thread cache still occupies its segment.
+        fixed_block_bytes: block size of "fixed", which requires it; 0 for every other strategy.
+        page_bytes: page size of "fixed", a power of two; 0: the page size of the memory, or 2 MiB
+            in segments. 0 for every other strategy.
+        ready_pages: number of idle pages that stay mapped for the next allocations: a number, None
+            (8, but at most one for each 64 pages in use), or READY_PAGES_ALL (idle pages are
+            released only on request).
+        physical_page_bytes: page size of the memory, a power of two of at least
+            PageSizes.minimum_bytes; 0: the size that the device recommends, and on CUDA also pages
+            of 32 MiB where a block contains a whole one. A segmented pool ignores it.
+        segment_source: SegmentSource. With SegmentSource.STREAM_ORDERED, Paging.AUTO means off, and
             Paging.ON is InvalidConfigError.
     """
 
@@ -354,15 +357,15 @@ class PoolConfig:
 
 @dataclass(frozen=True)
 class GraphInfo:
-    """A graph at one moment. What is told of the private pool is of all graphs that share it.
+    """A graph at one moment. Graphs that share a private pool have the same numbers for it.
 
     Attributes:
-        capturing: until Graph.end().
+        capturing: 1 until Graph.end().
         sharing: graphs of the private pool, this one included.
-        held_bytes: what the private pool has of the device.
+        held_bytes: Memory that the private pool holds from the device.
         live_bytes: size of the live blocks of the private pool.
-        live_blocks: how many they are.
-        parked_bytes: freed blocks from before the capture that stay until the graph is released.
+        live_blocks: number of live blocks of the private pool.
+        parked_bytes: freed blocks from before the capture that wait until the graph is released.
     """
 
     capturing: bool
@@ -387,17 +390,17 @@ class GraphInfo:
 
 @dataclass(frozen=True)
 class PoolInfo:
-    """How a pool has its memory, at one moment.
+    """Memory of a pool at one moment.
 
     Attributes:
-        held_bytes: what the pool has of the device.
-        page_bytes: size of its pages; 0: it takes segments whole, and the counts of pages are 0
-            too.
-        mapped_pages: pages that are mapped.
-        idle_pages: mapped pages that no block touches: the next allocations have them.
-        ready_pages: how many idle pages stay, with as many in use as now.
-        segments: segments, or ranges of addresses that pages are mapped in.
-        address_bytes: their addresses.
+        held_bytes: Memory that the pool holds from the device.
+        page_bytes: size of its pages; 0: the pool allocates whole segments, and the counts of pages
+            are 0.
+        mapped_pages: number of mapped pages.
+        idle_pages: number of mapped pages without a block. The next allocations use them.
+        ready_pages: number of idle pages that stay mapped, for the present number of pages in use.
+        segments: number of segments, or of address ranges in which pages are mapped.
+        address_bytes: size of their addresses.
     """
 
     held_bytes: int
@@ -424,21 +427,22 @@ class PoolInfo:
 
 @dataclass(frozen=True)
 class BlockOwner:
-    """Whom an address belongs to.
+    """The owner of an address.
 
     Attributes:
-        state: what is there.
-        pool: the pool, or 0 when it is another one.
-        manager: the manager whose pool it is, or 0.
-        address: start of the block or of the free run; in a virtual pool, of the range or, where
-            none is mapped, of the page.
-        size_bytes: its length after rounding.
-        requested_bytes: what was asked for; 0 when not live or asleep.
-        age_ns: time since the allocation; 0 without tracking or when not live or asleep.
+        state: state of the memory at the address.
+        pool: the pool, or 0 when the owner is not a pool.
+        manager: the manager that owns the pool, or 0.
+        address: start of the block or of the free run. In a virtual pool, start of the range or,
+            where no range is mapped, of the page.
+        size_bytes: its size with rounding.
+        requested_bytes: the requested size; 0 when the block is neither live nor asleep.
+        age_ns: time since the allocation; 0 without tracking, or when the block is neither live nor
+            asleep.
         pool_name: name of the pool.
-        tag: tag of the block; empty when not live or asleep.
-        vpool: the virtual pool, or 0 when it is another one.
-        elastic_pool: the elastic pool, or 0 when it is another one.
+        tag: tag of the block; empty when the block is neither live nor asleep.
+        vpool: the virtual pool, or 0 when the owner is not a virtual pool.
+        elastic_pool: the elastic pool, or 0 when the owner is not an elastic pool.
         model: id of the model of the elastic pool, or empty.
     """
 
@@ -482,23 +486,23 @@ class BlockInfo:
         memory: the block.
         manager: its manager.
         device: the device of its manager.
-        size_bytes: as asked for.
-        allocated_bytes: after rounding.
+        size_bytes: the requested size.
+        allocated_bytes: the size with rounding.
         alignment_bytes: largest power of two that divides the address, at most ALIGNMENT_MAX.
-        address: of a relocatable block that is not pinned it is valid until the next
-            Manager.defragment() of the manager; host_pointer too.
-        host_pointer: the block as the host sees it, or None where it cannot. Memory.map() gives a
-            pointer in any case.
+        address: address of the block. For a relocatable block that is not pinned, address and
+            host_pointer are valid until the next Manager.defragment() of the manager.
+        host_pointer: address of the block for the host, or None if the host cannot address the
+            block. Memory.map() returns a pointer for every block.
         allocated_at_ns: monotonic time of the allocation since init().
-        is_mapped: mapped for host access by a call of this library.
+        is_mapped: 1 while a call of this library has mapped the block for the host.
         operations_in_flight: asynchronous operations in flight on the block.
-        tag: name in the books, or empty.
-        is_relocatable: asked for with ALLOCATE_RELOCATABLE.
-        pin_count: calls of Memory.pin() that Memory.unpin() has not ended.
+        tag: name in the counters, or empty.
+        is_relocatable: 1 if it was requested with ALLOCATE_RELOCATABLE.
+        pin_count: number of Memory.pin() calls without a Memory.unpin().
         linked: the block of another device that is the same memory (Manager.create_mapping()); 0:
-            none, or it is gone.
-        is_adopted: the memory is somebody else's (Manager.adopt()).
-        is_read_only: it was adopted to be read only.
+            none, or it has ended.
+        is_adopted: 1 if the memory is external (Manager.adopt()).
+        is_read_only: 1 if it was adopted as read-only memory.
     """
 
     memory_type: MemoryType
@@ -547,31 +551,31 @@ class BlockInfo:
 
 @dataclass(frozen=True)
 class DefragmentationStats:
-    """What a defragmentation did. Every block that was live counts once: as moved, as skipped for
-    the first of these reasons that held, or as kept.
+    """Result of a defragmentation. Each block that was live counts once: as moved, as kept, or as
+    skipped for the first reason that applies.
 
     Attributes:
         fragmentation_before: fragmentation ratio before.
         fragmentation_after: fragmentation ratio after.
-        memory_freed_bytes: bytes given back to the system.
+        memory_freed_bytes: bytes released to the system.
         blocks_moved: blocks moved to another address.
         blocks_skipped: blocks that could not be moved: the sum of the reasons below.
         time_taken_ns: time taken.
         time_taken_ms: the same in milliseconds, rounded up.
-        bytes_moved: size, as asked for, of the blocks that were moved.
-        pages_emptied: pages that all blocks were moved out of.
-        segments_emptied: the same of segments, in pools that take them whole.
-        blocks_kept: blocks that could have been moved, but no page would have come free for it.
+        bytes_moved: requested size of the moved blocks.
+        pages_emptied: pages without a block after the moves.
+        segments_emptied: segments without a block after the moves, in segmented pools.
+        blocks_kept: blocks that could have been moved, but whose move would not have freed a page.
         skipped_not_relocatable: blocks without ALLOCATE_RELOCATABLE.
-        skipped_debugged: blocks that a debug mode of the manager or the pool has filled or
-            surrounded with patterns.
+        skipped_debugged: blocks that a debug mode of the manager or the pool has filled with
+            patterns or surrounded with red zones.
         skipped_pinned: pinned blocks.
-        skipped_in_use: blocks that were used on a stream on which work is queued.
-        skipped_no_room: blocks of pages whose blocks found no place outside of them, though as much
-            is free there.
-        skipped_over_budget: blocks that were not looked at any more when the budget was over.
-        budget_ended: the budget was over before all was done.
-        skipped_mapped: blocks that the host has mapped (Memory.map()); this reason comes after
+        skipped_in_use: blocks that were used on a stream with queued work.
+        skipped_no_room: blocks of pages that could not be emptied: there were enough free bytes
+            outside the page, but no free run that was long enough.
+        skipped_over_budget: blocks that were not considered before the budget ended.
+        budget_ended: 1 if the budget ended before the defragmentation was complete.
+        skipped_mapped: blocks that are mapped for the host (Memory.map()). This reason comes after
             skipped_pinned.
     """
 
@@ -627,11 +631,12 @@ class VirtualPoolConfig:
 
     Attributes:
         capacity_bytes: address space, rounded up to whole pages; not 0.
-        page_bytes: a power of two of at least PageSizes.minimum_bytes; 0: what the device
-            recommends.
-        limit_bytes: upper bound of the memory; 0: what the device has.
-        name: name in reports, and tag of ranges without one; None: none. At most 63 bytes.
-        ready_pages: how many pages are kept ready while nothing asks for any: up to 65536, or None.
+        page_bytes: a power of two of at least PageSizes.minimum_bytes; 0: the recommended size of
+            the device.
+        limit_bytes: upper bound of the memory; 0: the memory of the device.
+        name: name in reports, and tag of ranges without a tag; None: none. At most 63 bytes.
+        ready_pages: number of pages that are kept ready while no allocation needs them: up to
+            65536, or None.
     """
 
     capacity_bytes: int
@@ -659,39 +664,40 @@ class VirtualPoolConfig:
 
 @dataclass(frozen=True)
 class VirtualPoolInfo:
-    """A virtual pool at one moment. Pages are counts.
+    """A virtual pool at one moment. Fields that end in _pages are counts.
 
     Attributes:
         unmapped_share: 1 - mapped pages / all pages.
         fragmentation: 1 - longest free run / free address space; 0 when nothing is free.
-        base_address: where the address space starts.
+        base_address: start of the address space.
         page_bytes: size of a page.
-        virtual_capacity_bytes: the address space, in whole pages.
-        physical_bytes: Memory behind mapped and retiring pages.
-        peak_physical_bytes: the most that physical_bytes was.
-        requested_bytes: what the mapped pages were asked for with.
-        mapped_pages: pages that ranges have.
-        retiring_pages: freed, and queued work may still use them.
-        parked_pages: freed, but still mapped where they were: their range has them again at once,
-            any other after an unmapping.
-        ready_pages: mapped nowhere, ready for any range.
-        held_bytes: had from the device: mapped, retiring, parked and ready ones.
+        virtual_capacity_bytes: size of the address space, in whole pages.
+        physical_bytes: Memory of mapped and retiring pages.
+        peak_physical_bytes: the highest physical_bytes so far.
+        requested_bytes: the sizes that were requested for the mapped pages.
+        mapped_pages: pages of live ranges.
+        retiring_pages: pages of freed ranges that queued work may still use.
+        parked_pages: pages of freed ranges that stay mapped. An allocation at the same place reuses
+            them at once; any other allocation has to unmap them first.
+        ready_pages: pages that are mapped nowhere and are ready for any range.
+        held_bytes: Memory that the pool holds from the device: mapped, retiring, parked and ready
+            pages.
         limit_bytes: the present limit.
-        available_bytes: what the limit still allows to be mapped.
+        available_bytes: bytes that can still be mapped within the limit.
         largest_free_run_bytes: longest run of free address space.
         allocations: successful allocations so far.
-        table_bytes: address space of the pool's tables; only what was used has memory.
-        asleep_pages: pages of ranges that sleep; they have no memory.
-        asleep_bytes: their bytes.
-        asleep_host_bytes: host memory that holds bytes of what sleeps.
-        asleep_file_bytes: disk space that does.
-        asleep_discarded_bytes: of ranges of which nothing is kept.
-        sleeps: calls so far that put to sleep.
-        wakes: calls so far that woke.
-        sleep_ns: how long those took in all that put to sleep.
-        wake_ns: how long those took in all that woke.
-        sleep_failures: calls so far that were to put to sleep and failed once they had begun.
-        wake_failures: calls so far that were to wake and failed once they had begun.
+        table_bytes: address space of the pool's tables. Only used parts have memory.
+        asleep_pages: pages of ranges that are asleep. They have no memory.
+        asleep_bytes: bytes of ranges that are asleep.
+        asleep_host_bytes: host memory with the contents of ranges that are asleep.
+        asleep_file_bytes: disk space with the contents of ranges that are asleep.
+        asleep_discarded_bytes: bytes of ranges that are asleep and whose contents were discarded.
+        sleeps: sleep calls so far.
+        wakes: wake calls so far.
+        sleep_ns: time of all sleep calls.
+        wake_ns: time of all wake calls.
+        sleep_failures: sleep calls so far that failed after they had begun.
+        wake_failures: wake calls so far that failed after they had begun.
     """
 
     unmapped_share: float
@@ -762,15 +768,15 @@ class VirtualPoolInfo:
 
 @dataclass(frozen=True)
 class CompactReport:
-    """What a compaction did.
+    """Result of a compaction.
 
     Attributes:
-        landed_pages: pages that were retiring, and whose work was done.
-        unmapped_pages: pages that were parked, and are ready for any range now.
-        released_bytes: what went back to the device.
-        runs_before: runs of pages that lie one after the other among those that no range uses: an
-            allocation needs a mapping of the system for each run.
-        runs_after: the same, after.
+        landed_pages: pages that were retiring and whose work had completed.
+        unmapped_pages: pages that were parked and are now ready for any range.
+        released_bytes: Memory that was released to the device.
+        runs_before: runs of adjacent pages among the unused pages, before. An allocation needs one
+            mapping of the system for each run.
+        runs_after: the same after the compaction.
     """
 
     landed_pages: int
@@ -796,13 +802,14 @@ class ElasticPoolConfig:
     """Settings of an elastic pool.
 
     Attributes:
-        limit_bytes: upper bound of the memory of all models together, in whole pages; 0: what the
-            device has. More than that is refused: 32 GiB on a device of 24 are, so a number for all
-            machines is the smaller of it and total_bytes. The models' virtual_bytes have no such
-            bound: together they may be above the limit.
-        page_bytes: as in VirtualPoolConfig.
+        limit_bytes: upper bound of the memory of all models together, in whole pages; 0: the memory
+            of the device. A limit above the memory of the device is rejected. For example, 32 GiB
+            is rejected on a device with 24 GiB. A program that runs on several machines can use the
+            smaller of its number and total_bytes. The virtual_bytes of the models have no such
+            bound: together they may exceed the limit.
+        page_bytes: the same as in VirtualPoolConfig.
         name: name in reports; None: none. At most 63 bytes.
-        ready_pages: as in VirtualPoolConfig.
+        ready_pages: the same as in VirtualPoolConfig.
         backing: Backing.MOVABLE, Backing.PRIVATE or Backing.RDMA
     """
 
@@ -832,17 +839,18 @@ class ModelConfig:
     """Settings of a model.
 
     Attributes:
-        priority: when pages are short, models of lower priority give first, and those of higher
-            priority are served first.
+        priority: when pages are short, models of lower priority release pages first, and
+            allocations of models of higher priority are served first.
         virtual_bytes: address space, rounded up to whole pages; not 0.
-        guaranteed_bytes: what is kept of the limit for this model, rounded up to whole pages. The
-            guarantees of all models together are within the limit, and each is backed by pages that
-            no other model uses or is guaranteed.
-        max_bytes: what the model may have at most, in whole pages; 0: no bound of its own.
-        unscrubbed: its pages may go to another model that is unscrubbed as well without being made
-            zeros.
-        guarantee_may_wait: what is not backed of guaranteed_bytes waits, and becomes effective as
-            pages come back, before allocations that stand in line get them; or the call fails.
+        guaranteed_bytes: the part of the limit that is kept for this model, rounded up to whole
+            pages. The guarantees of all models together are within the limit. Each guarantee is
+            backed by pages that no other model uses or has as its guarantee.
+        max_bytes: upper bound of the memory of the model, in whole pages; 0: no bound of its own.
+        unscrubbed: pages of this model may pass to another unscrubbed model without being set to
+            zero.
+        guarantee_may_wait: the part of guaranteed_bytes that has no pages yet waits, or the call
+            fails. A waiting part takes effect as pages become free, before waiting allocations get
+            these pages.
     """
 
     priority: int = 0
@@ -866,47 +874,47 @@ class ModelConfig:
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """A model at one moment. Pages are counts.
+    """A model at one moment. Fields that end in _pages are counts.
 
     Attributes:
         priority: its priority.
         unmapped_share: 1 - mapped pages / all pages of its address space.
         fragmentation: 1 - longest free run / free address space; 0 when nothing is free.
-        base_address: where its address space starts.
+        base_address: start of its address space.
         page_bytes: size of a page.
-        virtual_capacity_bytes: its address space, in whole pages.
-        physical_bytes: Memory behind mapped and retiring pages.
-        peak_physical_bytes: the most that physical_bytes was.
-        requested_bytes: what the mapped pages were asked for with.
-        mapped_pages: pages that ranges have.
-        retiring_pages: freed, and queued work may still use them.
-        parked_pages: freed, but still mapped where they were.
-        cached_bytes: Memory that the model had last and nobody uses now.
-        guaranteed_bytes: its guarantee that is in effect.
+        virtual_capacity_bytes: size of its address space, in whole pages.
+        physical_bytes: Memory of mapped and retiring pages.
+        peak_physical_bytes: the highest physical_bytes so far.
+        requested_bytes: the sizes that were requested for the mapped pages.
+        mapped_pages: pages of live ranges.
+        retiring_pages: pages of freed ranges that queued work may still use.
+        parked_pages: pages of freed ranges that stay mapped for reuse.
+        cached_bytes: unused memory that this model was the last to use.
+        guaranteed_bytes: the part of its guarantee that is in effect.
         max_bytes: 0: no bound of its own.
-        available_bytes: what the model may still have at once, without anybody giving.
+        available_bytes: bytes that the model can allocate at once, without pages of other models.
         largest_free_run_bytes: longest run of free address space.
         allocations: successful allocations so far.
         frees: frees so far.
-        failures: allocations so far that found no memory.
-        waits: allocations so far that stood in line.
-        waited_ns: how long they did in all.
+        failures: allocations so far that failed for lack of memory.
+        waits: allocations so far that had to wait.
+        waited_ns: time that they waited in all.
         reclaim_calls: calls so far of its reclaim callbacks.
-        reclaimed_bytes: what they said to have freed.
-        table_bytes: address space of its tables; only what was used has memory.
-        asleep_pages: pages of ranges that sleep; they have no memory.
-        asleep_bytes: their bytes.
-        asleep_host_bytes: host memory that holds bytes of what sleeps.
-        asleep_file_bytes: disk space that does.
-        asleep_discarded_bytes: of ranges of which nothing is kept.
-        sleeps: calls so far that put to sleep.
-        wakes: calls so far that woke.
-        sleep_ns: how long those took in all that put to sleep.
-        wake_ns: how long those took in all that woke.
-        sleep_failures: calls so far that were to put to sleep and failed once they had begun.
-        wake_failures: calls so far that were to wake and failed once they had begun.
-        requested_guarantee_bytes: the guarantee that it asked for: what is above guaranteed_bytes
-            waits for pages.
+        reclaimed_bytes: bytes that its reclaim callbacks reported as freed.
+        table_bytes: address space of its tables. Only used parts have memory.
+        asleep_pages: pages of ranges that are asleep. They have no memory.
+        asleep_bytes: bytes of ranges that are asleep.
+        asleep_host_bytes: host memory with the contents of ranges that are asleep.
+        asleep_file_bytes: disk space with the contents of ranges that are asleep.
+        asleep_discarded_bytes: bytes of ranges that are asleep and whose contents were discarded.
+        sleeps: sleep calls so far.
+        wakes: wake calls so far.
+        sleep_ns: time of all sleep calls.
+        wake_ns: time of all wake calls.
+        sleep_failures: sleep calls so far that failed after they had begun.
+        wake_failures: wake calls so far that failed after they had begun.
+        requested_guarantee_bytes: the requested guarantee. The part above guaranteed_bytes waits
+            for pages.
     """
 
     priority: int
@@ -998,16 +1006,16 @@ class ElasticPoolInfo:
     Attributes:
         page_bytes: size of a page.
         physical_limit_bytes: the limit of all models together.
-        physical_bytes: used by the models: mapped, retiring, or granted to allocations on their
-            way. Above the limit only after that was lowered.
-        peak_physical_bytes: the most that physical_bytes was.
-        num_models: how many models are registered.
+        physical_bytes: Memory that the models use: mapped, retiring, or granted to running
+            allocations. It is above the limit only after the limit was lowered.
+        peak_physical_bytes: the highest physical_bytes so far.
+        num_models: number of registered models.
         virtual_bytes: address space of all models together.
         guaranteed_bytes: guarantees of all models together.
-        retiring_bytes: freed, and queued work may still use it.
-        cached_bytes: had from the device, and nobody uses it.
-        held_bytes: had from the device.
-        waiting: allocations that stand in line now.
+        retiring_bytes: Memory of freed ranges that queued work may still use.
+        cached_bytes: Memory that the pool holds from the device and no model uses.
+        held_bytes: Memory that the pool holds from the device.
+        waiting: allocations that wait now.
     """
 
     page_bytes: int
@@ -1042,11 +1050,11 @@ class ElasticPoolInfo:
 
 @dataclass(frozen=True)
 class WakeReport:
-    """What has woken.
+    """Result of a wake.
 
     Attributes:
-        restored_bytes: Memory that was had for it.
-        elapsed_ns: how long it took.
+        restored_bytes: Memory that was allocated for the ranges.
+        elapsed_ns: duration of the call.
     """
 
     restored_bytes: int

@@ -22,22 +22,22 @@ pub type ferrum_backend = i32;
 /// Pressure levels, by the share of total_bytes that is not free.
 pub type ferrum_pressure_level = i32;
 
-/// How a pool takes its memory.
+/// How a pool allocates memory from its device.
 pub type ferrum_paging = i32;
 
-/// Where a pool has its segments from.
+/// Source of the segments of a pool.
 pub type ferrum_segment_source = i32;
 
-/// What is at an address.
+/// State of the memory at an address.
 pub type ferrum_block_state = i32;
 
-/// What a block is used for. Each type may have a pool of its own.
+/// Purpose of a block. Each type may have a pool of its own.
 pub type ferrum_memory_type = i32;
 
-/// What the memory behind pages can do.
+/// Kind of the physical memory of pages.
 pub type ferrum_backing = i32;
 
-/// Where the bytes of what sleeps are kept.
+/// Place of the contents of ranges that are asleep.
 pub type ferrum_sleep_backing = i32;
 
 /// Names the bounds of the pressure levels, each inclusive.
@@ -259,52 +259,54 @@ pub const FERRUM_PRESSURE_MEDIUM: ferrum_pressure_level = 1;
 pub const FERRUM_PRESSURE_HIGH: ferrum_pressure_level = 2;
 /// From 95 %.
 pub const FERRUM_PRESSURE_CRITICAL: ferrum_pressure_level = 3;
-/// Largest alignment that can be asked for: 1 GiB.
+/// Largest alignment of a request: 1 GiB.
 pub const FERRUM_ALIGNMENT_MAX: u64 = 1_073_741_824;
-/// Page by page where the device can do it and the pool may hold 32 pages at
-/// least, else in segments.
+/// Page by page, if the device supports it and the pool may hold at least 32 pages;
+/// otherwise in segments.
 pub const FERRUM_PAGING_AUTO: ferrum_paging = 0;
-/// In segments, whole.
+/// In whole segments.
 pub const FERRUM_PAGING_OFF: ferrum_paging = 1;
 /// Page by page.
 pub const FERRUM_PAGING_ON: ferrum_paging = 2;
 /// The device.
 pub const FERRUM_SEGMENTS_PLAIN: ferrum_segment_source = 0;
-/// A pool of the vendor's runtime, from which memory is had in the order of a stream. To
-/// give a segment back then waits for no work that does not use it, as the runtime may do
-/// otherwise. The runtime's pool is the device's alone, and keeps nothing.
+/// A pool of the vendor's runtime that allocates in the order of a stream.
+/// Releasing a segment then waits only for work that uses the segment; otherwise
+/// the runtime may wait for other work too. The runtime's pool belongs to this
+/// device alone and caches nothing.
 pub const FERRUM_SEGMENTS_STREAM_ORDERED: ferrum_segment_source = 1;
 /// The library chooses.
 pub const FERRUM_READY_PAGES_AUTO: u32 = 4_294_967_295;
-/// All of them, in a pool; they go back only when they are asked for.
+/// All idle pages stay in the pool. They are released only on request.
 pub const FERRUM_READY_PAGES_ALL: u32 = 4_294_967_294;
 /// The library chooses.
 pub const FERRUM_THREAD_CACHE_AUTO: u64 = u64::MAX;
 /// Nothing.
 pub const FERRUM_THREAD_CACHE_OFF: u64 = 0;
-/// Puts a zone before and behind every block and checks both when it is freed.
+/// Puts a red zone before and after every block, and checks both when the block is
+/// freed.
 pub const FERRUM_DEBUG_RED_ZONES: u32 = 1;
-/// Overwrites blocks when they are handed out and when they are freed.
+/// Overwrites blocks when they are allocated and when they are freed.
 pub const FERRUM_DEBUG_POISON: u32 = 2;
-/// Keeps freed blocks back for a while and looks for writes into them.
+/// Keeps freed blocks for a while and checks them for late writes.
 pub const FERRUM_DEBUG_QUARANTINE: u32 = 4;
-/// Keeps where each block was allocated and freed, for reports.
+/// Records the call sites of allocation and free of each block, for reports.
 pub const FERRUM_DEBUG_CALL_SITES: u32 = 8;
-/// All of them.
+/// All debug flags.
 pub const FERRUM_DEBUG_ALL: u32 = 15;
-/// How many blocks a batch may have.
+/// Largest number of blocks in a batch.
 pub const FERRUM_BATCH_MAX: u64 = 1_048_576;
 /// A live block.
 pub const FERRUM_BLOCK_LIVE: ferrum_block_state = 0;
-/// A freed block that queued work may still use, or that quarantine holds.
+/// A freed block that queued work may still use, or that is in quarantine.
 pub const FERRUM_BLOCK_IN_FLIGHT: ferrum_block_state = 1;
 /// A freed block in a thread cache, or a freed page that is still mapped.
 pub const FERRUM_BLOCK_CACHED: ferrum_block_state = 2;
-/// Free memory of a pool, or address space of a virtual one.
+/// Free memory of a pool, or free address space of a virtual pool.
 pub const FERRUM_BLOCK_FREE: ferrum_block_state = 3;
-/// Memory of a pool that it cannot hand out.
+/// Memory of a pool that the pool cannot allocate.
 pub const FERRUM_BLOCK_UNUSABLE: ferrum_block_state = 4;
-/// A range that sleeps: it has its address, and no memory.
+/// A range that is asleep: it has its address and no memory.
 pub const FERRUM_BLOCK_ASLEEP: ferrum_block_state = 5;
 /// Anything.
 pub const FERRUM_MEMORY_GENERAL: ferrum_memory_type = 0;
@@ -312,56 +314,61 @@ pub const FERRUM_MEMORY_GENERAL: ferrum_memory_type = 0;
 pub const FERRUM_MEMORY_TENSOR: ferrum_memory_type = 1;
 /// The KV cache.
 pub const FERRUM_MEMORY_CACHE: ferrum_memory_type = 2;
-/// Scratch.
+/// Scratch memory.
 pub const FERRUM_MEMORY_TEMPORARY: ferrum_memory_type = 3;
-/// Page-locked memory of the host, which is never swapped out. The system bounds
-/// it: beyond that it is FERRUM_ERROR_RESOURCE_EXHAUSTED, and the message has the
-/// bound. It is never moved. A device without it: FERRUM_ERROR_UNSUPPORTED.
+/// Page-locked host memory, which the system does not swap. The system limits its
+/// size; above that limit the call returns FERRUM_ERROR_RESOURCE_EXHAUSTED, and the
+/// message states the limit. A defragmentation does not move it.
+/// FERRUM_ERROR_UNSUPPORTED on a device without it.
 pub const FERRUM_MEMORY_PINNED: ferrum_memory_type = 4;
-/// Memory that the host and other devices can address: the device's own where it
-/// is the host's, else page-locked.
+/// Memory that the host and other devices can address: memory of the device if the
+/// host can address that, otherwise page-locked host memory.
 pub const FERRUM_MEMORY_MAPPED: ferrum_memory_type = 5;
-/// Memory that the host and devices address at the same time, and that the system moves
-/// to where it is used; ferrum_memory_prefetch and ferrum_memory_set_usage_hint say where that will be.
-/// On a device whose own memory is the host's it is that. Elsewhere its address never
-/// changes, it counts in the books of its manager only, and it need not be anywhere
-/// before it is touched: more of it than a device has is possible, and slow. A device
-/// without FERRUM_CAPABILITY_MANAGED_MEMORY: FERRUM_ERROR_UNSUPPORTED.
+/// Memory that the host and devices address at the same time. The system migrates
+/// it to the processor that uses it; ferrum_memory_prefetch and
+/// ferrum_memory_set_usage_hint announce that use. On a device whose memory the
+/// host can address, it is memory of the device. Elsewhere its address never
+/// changes, only the counters of its manager contain it, and it needs no physical
+/// memory before its first use. More of it than the memory of the device is
+/// possible, and slow. FERRUM_ERROR_UNSUPPORTED on a device without
+/// FERRUM_CAPABILITY_MANAGED_MEMORY.
 pub const FERRUM_MEMORY_MANAGED: ferrum_memory_type = 6;
 /// Number of memory types.
 pub const FERRUM_MEMORY_TYPE_COUNT: ferrum_memory_type = 7;
-/// A defragmentation may move the block while
-/// nobody uses it, so that its address is another one afterwards. ferrum_memory_pin keeps
-/// it where it is.
+/// A defragmentation may move the block while nothing uses it. Its address changes
+/// then. ferrum_memory_pin prevents the move.
 pub const FERRUM_ALLOCATE_RELOCATABLE: u32 = 1;
-/// It can be mapped elsewhere. On the host, a child made by fork() has no memory
-/// there: it would share the parent's.
+/// The memory can be mapped at another address. On the host, a child made by fork()
+/// does not inherit this memory, because parent and child would share it.
 pub const FERRUM_BACKING_MOVABLE: ferrum_backing = 0;
-/// Its bytes are lost when a page leaves its place; quicker to come and go on
-/// some devices. On the host, a child made by fork() has the bytes of that moment.
+/// The contents are lost when a page is mapped elsewhere. On some devices mapping
+/// and unmapping are quicker. On the host, a child made by fork() has a copy of the
+/// contents at that moment.
 pub const FERRUM_BACKING_PRIVATE: ferrum_backing = 1;
-/// Movable, and ferrum_vpool_export() gives it to other processes; a device without
-/// FERRUM_CAPABILITY_EXPORTED_PAGES has none. On the host each page is a file.
+/// Movable, and ferrum_vpool_export() passes the memory to other processes. A
+/// device without FERRUM_CAPABILITY_EXPORTED_PAGES does not support it. On the host
+/// each page is a file.
 pub const FERRUM_BACKING_SHAREABLE: ferrum_backing = 2;
-/// Movable, and cards of other makers, such as those of a network, read and write it
-/// without the host (GPUDirect RDMA) once they are told of it; a device without
-/// FERRUM_CAPABILITY_RDMA_PAGES has none. Such a card has to let go of a range before
-/// its pages go.
+/// Movable, and other hardware such as network cards can read and write the memory
+/// without the host (GPUDirect RDMA) after the program has registered it there. A
+/// device without FERRUM_CAPABILITY_RDMA_PAGES does not support it. The program has
+/// to remove that registration before it frees the range.
 pub const FERRUM_BACKING_RDMA: ferrum_backing = 3;
-/// Movable, and ferrum_vpool_export_fabric gives it to processes of other hosts; a device
-/// without FERRUM_CAPABILITY_FABRIC_PAGES has none.
+/// Movable, and ferrum_vpool_export_fabric passes the memory to processes on other
+/// hosts. A device without FERRUM_CAPABILITY_FABRIC_PAGES does not support it.
 pub const FERRUM_BACKING_FABRIC: ferrum_backing = 4;
-/// In ordinary memory of this process.
+/// Memory of this process.
 pub const FERRUM_SLEEP_HOST: ferrum_sleep_backing = 0;
-/// In a file, with checksums that are compared at waking. It is the process's own: it
-/// is removed when all of it has woken or was freed, or its pool or model ends, unless
-/// another file has its name by then. That of a process that was killed is removed by
-/// the next sleep with a file there, which knows it by how it begins and by its lock:
-/// no other file is touched, whatever it is called.
+/// A file with checksums, which a wake compares. The file belongs to this process.
+/// It is removed when all of its contents have been woken or freed, or when its
+/// pool or model ends, unless another file has its name by then. The next sleep in
+/// the same directory removes the file of a process that was killed; the library
+/// recognizes such a file by its first bytes and by its lock. It touches no other
+/// file.
 pub const FERRUM_SLEEP_FILE: ferrum_sleep_backing = 1;
-/// Nowhere: what wakes is zeros.
+/// Nowhere: a wake returns zeros.
 pub const FERRUM_SLEEP_DISCARD: ferrum_sleep_backing = 2;
-/// Length of a path with the NUL at its end.
+/// Largest length of a path, with the closing NUL.
 pub const FERRUM_PATH_MAX: ferrum_sleep_backing = 4096;
 /// MEDIUM from 70 %, HIGH from 85 %, CRITICAL from 95 %.
 pub const FERRUM_PRESSURE_PROFILE_STANDARD: ferrum_pressure_profile = 0;
@@ -530,13 +537,14 @@ pub type ferrum_reclaim_fn = Option<
     unsafe extern "C" fn(device: ferrum_device, needed_bytes: u64, user_data: *mut c_void) -> u64,
 >;
 
-/// Asked to free memory of a model when pages are short. Runs on a thread of the
-/// library, with no lock held; it may call the library, mostly to free ranges of
-/// its model. What it frees after its deadline goes to who waits then.
+/// Called to free memory of a model when pages are short. Runs on a thread of the
+/// library, with no lock held. It may call the library, usually to free ranges of
+/// its model. Memory that it frees after its deadline goes to the allocations that
+/// wait then.
 ///
 /// - `model`: id of the model, valid during the call only.
 ///
-/// Returns bytes that were freed, 0 if none.
+/// Returns number of freed bytes, 0 if none.
 pub type ferrum_model_reclaim_fn = Option<
     unsafe extern "C" fn(
         pool: ferrum_elastic_pool,
@@ -1069,92 +1077,96 @@ impl Default for ferrum_statistics {
 
 /// Settings of a pool.
 ///
-/// A pool over pages has addresses in plenty and memory only where its blocks lie:
-/// an allocation maps the pages that it lacks, and pages that no block touches any
-/// more go back to the device, wherever they are, all but ready_pages of them, when
-/// nothing has needed them for some tens of milliseconds. So what it holds follows
-/// its blocks. A pool over segments takes memory in large pieces and gives back
-/// those that are empty.
+/// A paged pool reserves far more addresses than it needs, and has memory only where
+/// its blocks lie. An allocation maps the missing pages. The pool releases pages
+/// without a block to the device, wherever they lie, when no allocation has needed
+/// them for some tens of milliseconds. It keeps ready_pages of them. So the memory
+/// of the pool follows its blocks.
+///
+/// A segmented pool allocates memory in large segments and releases empty segments.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_pool_config {
     pub struct_size: u32,
-    /// Grow when full (1), or never beyond the initial size (0).
+    /// Grow when full (1), or stay within the initial size (0).
     pub enable_auto_expansion: u32,
-    /// Size of the first segment, taken at the first allocation; 0: as large
-    /// as the growth increment. Smaller where the device has less, and an
-    /// eighth of the device where it would take more than half of it. Over pages
-    /// nothing is taken ahead: it is the bound of a pool that does not grow, and
-    /// what pre_allocate takes.
+    /// Size of the first segment, which the first allocation takes from the device;
+    /// 0: growth_increment_bytes. It is smaller where the device has less memory,
+    /// and an eighth of the device where it would be more than half of the device.
+    /// A paged pool takes nothing beforehand: for a paged pool this is the upper
+    /// bound if it does not grow, and the size for pre_allocate.
     pub initial_size_bytes: u64,
-    /// Upper bound of what the pool holds; 0: none.
+    /// Upper bound of the memory that the pool holds; 0: none.
     pub max_size_bytes: u64,
-    /// Size of each further segment, larger if a request needs it, smaller as
-    /// the first one. A pool over pages grows by the pages that it lacks.
+    /// Size of each further segment. A segment is larger if a request needs it, and
+    /// smaller under the same conditions as the first segment. A paged pool grows
+    /// by the missing pages.
     pub growth_increment_bytes: u64,
     /// Alignment of every block, a power of two; 0: 256. Sizes are rounded up to
-    /// it; some strategies and the thread caches round further, and
-    /// ferrum_pool_usable_size tells what a block has.
+    /// it. Some strategies and the thread caches round further;
+    /// ferrum_pool_usable_size returns the size of a block.
     pub alignment_bytes: u64,
-    /// Take the memory when the pool is created (1): max_size_bytes, or
-    /// initial_size_bytes where that is unlimited. It is then all or nothing.
-    /// Over pages it stays until it is asked back, by a trim or another pool.
+    /// Allocate the memory when the pool is created (1): max_size_bytes, or
+    /// initial_size_bytes if there is no upper bound. The creation fails if not all
+    /// of it is available. A paged pool keeps these pages until a trim or another
+    /// pool requests them.
     pub pre_allocate: u32,
-    /// Keep peaks and counts (1). Current values are always kept.
+    /// Record peaks and counts (1). Current values are always recorded.
     pub enable_stats: u32,
-    /// Placement strategy; NULL: the default. All keep their tables outside the
-    /// memory that they manage.
+    /// Placement strategy; NULL: the default. All strategies keep their tables
+    /// outside the memory that they manage.
     ///
-    /// "best_fit"    the smallest free run that holds the request; heeds the
+    /// "best_fit"    the smallest free run that is large enough; uses the
     /// expected lifetime of a request
     /// "size_class"  small blocks in slabs of size classes, large ones as
     /// best_fit
     /// "tlsf"        two-level segregated fit: constant time in the worst case
     /// "buddy"       powers of two
-    /// "arena"       one after the other; the room comes back when the last
-    /// block is freed
+    /// "arena"       one block after the other; all memory is free again when
+    /// the last block is freed
     /// "fixed"       blocks of fixed_block_bytes, such as KV blocks, placed so
-    /// that pages of page_bytes empty out
+    /// that pages of page_bytes become empty
     pub strategy: *const c_char,
-    /// Name of the pool in reports, and tag of its blocks; NULL: none. At most
-    /// 63 bytes.
+    /// Name of the pool in reports, and tag of its blocks; NULL: none. At most 63
+    /// bytes.
     pub name: *const c_char,
-    /// Keep the time of every allocation (1), for ages in reports. Costs some
-    /// time a block, and every call then goes past the thread caches.
+    /// Record the time of every allocation (1), for ages in reports. It makes each
+    /// call slower, and every call then bypasses the thread caches.
     pub tracking: u32,
-    /// Sum of FERRUM_DEBUG_\*, to which FERRUM_DEBUG of the environment adds for
-    /// all pools; 0: none. Every call of a pool that debugs goes past the thread
+    /// Sum of FERRUM_DEBUG_\* flags; 0: none. FERRUM_DEBUG in the environment adds
+    /// flags for all pools. Every call of a pool in debug mode bypasses the thread
     /// caches.
     pub debug: u32,
-    /// How much each thread may keep of freed small and medium blocks for its
-    /// own next calls: FERRUM_THREAD_CACHE_AUTO, 0 (off), or bytes. What threads
-    /// keep is counted as cached and is taken back before memory runs out.
+    /// Size of the freed small and medium blocks that each thread may keep for its
+    /// own next calls: FERRUM_THREAD_CACHE_AUTO, 0 (off), or bytes. The counters
+    /// count these blocks as cached. The library takes them back before memory runs
+    /// out.
     pub thread_cache_bytes: u64,
-    /// What the pool keeps in any case: no trim, no other pool's want and no
-    /// release threshold makes it hold less.
+    /// Memory that the pool always keeps: no trim, no request of another pool and
+    /// no release threshold reduces the pool below it.
     pub min_held_bytes: u64,
-    /// While more than this is held, a segment (a page) that a free leaves
-    /// without a block is given back at once; UINT64_MAX: never at once. A block
-    /// that waits in a thread cache still is in its segment.
+    /// While the pool holds more than this, a segment or a page that a free leaves
+    /// without a block is released at once; UINT64_MAX: never at once. A block in a
+    /// thread cache still occupies its segment.
     pub release_threshold_bytes: u64,
-    /// Block size of "fixed", which needs it; 0 for every other strategy.
+    /// Block size of "fixed", which requires it; 0 for every other strategy.
     pub fixed_block_bytes: u64,
-    /// Page of "fixed", a power of two; 0: that of the memory, or 2 MiB over
-    /// segments. 0 for every other strategy.
+    /// Page size of "fixed", a power of two; 0: the page size of the memory, or 2
+    /// MiB in segments. 0 for every other strategy.
     pub page_bytes: u64,
     /// FERRUM_PAGING_\*
     pub paging: ferrum_paging,
-    /// How many pages that no block touches stay for the next allocations: a
-    /// number, FERRUM_READY_PAGES_AUTO (8, and at most one for 64 pages in use),
-    /// or FERRUM_READY_PAGES_ALL (they go back only when they are asked for).
+    /// Number of idle pages that stay mapped for the next allocations: a number,
+    /// FERRUM_READY_PAGES_AUTO (8, but at most one for each 64 pages in use), or
+    /// FERRUM_READY_PAGES_ALL (idle pages are released only on request).
     pub ready_pages: u32,
-    /// Size of the memory's pages, a power of two of at least
-    /// ferrum_page_sizes.minimum_bytes; 0: what the device recommends, and on
-    /// CUDA pages of 32 MiB as well where a block contains them as a whole. Not
-    /// heeded over segments.
+    /// Page size of the memory, a power of two of at least
+    /// ferrum_page_sizes.minimum_bytes; 0: the size that the device recommends, and
+    /// on CUDA also pages of 32 MiB where a block contains a whole one. A segmented
+    /// pool ignores it.
     pub physical_page_bytes: u64,
-    /// FERRUM_SEGMENTS_\*. With FERRUM_SEGMENTS_STREAM_ORDERED, FERRUM_PAGING_AUTO is
-    /// off and FERRUM_PAGING_ON is FERRUM_ERROR_INVALID_CONFIG.
+    /// FERRUM_SEGMENTS_\*. With FERRUM_SEGMENTS_STREAM_ORDERED, FERRUM_PAGING_AUTO
+    /// means off, and FERRUM_PAGING_ON is FERRUM_ERROR_INVALID_CONFIG.
     pub segment_source: ferrum_segment_source,
     pub reserved: u32,
 }
@@ -1193,7 +1205,7 @@ impl Default for ferrum_pool_config {
     }
 }
 
-/// What a block is wanted for, beyond its size.
+/// A request for a block, with all options.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_pool_request {
@@ -1202,15 +1214,15 @@ pub struct ferrum_pool_request {
     pub tag: u32,
     /// Not 0; rounded up to the pool's alignment.
     pub size_bytes: u64,
-    /// A power of two up to FERRUM_ALIGNMENT_MAX; 0: the pool's.
+    /// A power of two up to FERRUM_ALIGNMENT_MAX; 0: the pool's alignment.
     pub alignment_bytes: u64,
-    /// Optional: the stream that will use the block first, and that it is of.
+    /// Optional: the first stream that uses the block. The block belongs to it.
     pub stream: ferrum_stream,
-    /// How long the block is expected to live from now; 0: not known. A hint for
-    /// the placement only: it may be wrong.
+    /// Expected lifetime of the block from now on; 0: not known. It only affects
+    /// the placement, and may be wrong.
     pub expected_lifetime_ns: u64,
-    /// A number that blocks share which are expected to be freed together, such
-    /// as that of a request; 0: none. A hint for the placement only.
+    /// A number that is equal for blocks that will probably be freed together, such
+    /// as the number of a request; 0: none. It only affects the placement.
     pub group: u64,
 }
 
@@ -1233,23 +1245,23 @@ impl Default for ferrum_pool_request {
     }
 }
 
-/// A graph at one moment. What is told of the private pool is of all graphs that share
-/// it.
+/// A graph at one moment. Graphs that share a private pool have the same numbers
+/// for it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_graph_info {
     pub struct_size: u32,
-    /// Until ferrum_pool_capture_end (1).
+    /// 1 until ferrum_pool_capture_end.
     pub capturing: u32,
     /// Graphs of the private pool, this one included.
     pub sharing: u64,
-    /// What the private pool has of the device.
+    /// Memory that the private pool holds from the device.
     pub held_bytes: u64,
     /// Size of the live blocks of the private pool.
     pub live_bytes: u64,
-    /// How many they are.
+    /// Number of live blocks of the private pool.
     pub live_blocks: u64,
-    /// Freed blocks from before the capture that stay until the graph is released.
+    /// Freed blocks from before the capture that wait until the graph is released.
     pub parked_bytes: u64,
 }
 
@@ -1272,26 +1284,27 @@ impl Default for ferrum_graph_info {
     }
 }
 
-/// How a pool has its memory, at one moment.
+/// Memory of a pool at one moment.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_pool_info {
     pub struct_size: u32,
     pub reserved: u32,
-    /// What the pool has of the device.
+    /// Memory that the pool holds from the device.
     pub held_bytes: u64,
-    /// Size of its pages; 0: it takes segments whole, and the counts of pages
-    /// are 0 too.
+    /// Size of its pages; 0: the pool allocates whole segments, and the counts of
+    /// pages are 0.
     pub page_bytes: u64,
-    /// Pages that are mapped.
+    /// Number of mapped pages.
     pub mapped_pages: u64,
-    /// Mapped pages that no block touches: the next allocations have them.
+    /// Number of mapped pages without a block. The next allocations use them.
     pub idle_pages: u64,
-    /// How many idle pages stay, with as many in use as now.
+    /// Number of idle pages that stay mapped, for the present number of pages in
+    /// use.
     pub ready_pages: u64,
-    /// Segments, or ranges of addresses that pages are mapped in.
+    /// Number of segments, or of address ranges in which pages are mapped.
     pub segments: u64,
-    /// Their addresses.
+    /// Size of their addresses.
     pub address_bytes: u64,
 }
 
@@ -1316,33 +1329,34 @@ impl Default for ferrum_pool_info {
     }
 }
 
-/// Whom an address belongs to.
+/// The owner of an address.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_block_info {
     pub struct_size: u32,
-    /// What is there.
+    /// State of the memory at the address.
     pub state: ferrum_block_state,
-    /// The pool, or {0} when it is another one.
+    /// The pool, or {0} when the owner is not a pool.
     pub pool: ferrum_pool,
-    /// The manager whose pool it is, or 0.
+    /// The manager that owns the pool, or 0.
     pub manager: u64,
-    /// Start of the block or of the free run; in a virtual pool, of the range or,
-    /// where none is mapped, of the page.
+    /// Start of the block or of the free run. In a virtual pool, start of the range
+    /// or, where no range is mapped, of the page.
     pub address: u64,
-    /// Its length after rounding.
+    /// Its size with rounding.
     pub size_bytes: u64,
-    /// What was asked for; 0 when not live or asleep.
+    /// The requested size; 0 when the block is neither live nor asleep.
     pub requested_bytes: u64,
-    /// Time since the allocation; 0 without tracking or when not live or asleep.
+    /// Time since the allocation; 0 without tracking, or when the block is neither
+    /// live nor asleep.
     pub age_ns: u64,
     /// Name of the pool.
     pub pool_name: [c_char; 64],
-    /// Tag of the block; empty when not live or asleep.
+    /// Tag of the block; empty when the block is neither live nor asleep.
     pub tag: [c_char; 64],
-    /// The virtual pool, or {0} when it is another one.
+    /// The virtual pool, or {0} when the owner is not a virtual pool.
     pub vpool: ferrum_vpool,
-    /// The elastic pool, or {0} when it is another one.
+    /// The elastic pool, or {0} when the owner is not an elastic pool.
     pub elastic_pool: ferrum_elastic_pool,
     /// Id of the model of the elastic pool, or empty.
     pub model: [c_char; 64],
@@ -1378,20 +1392,20 @@ impl Default for ferrum_block_info {
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_manager_config {
     pub struct_size: u32,
-    /// Keep age and tag of each block and statistics (1).
+    /// Record the age and the tag of each block, and statistics (1).
     pub enable_tracking: u32,
-    /// Give back what is cached when gc_threshold is reached (1).
+    /// Release cached memory when gc_threshold is reached (1).
     pub enable_auto_gc: u32,
-    /// Fill new blocks with 0xCD and freed ones with 0xDD (1); allocations then
+    /// Fill new blocks with 0xCD and freed blocks with 0xDD (1). Allocations then
     /// wait for the fill.
     pub enable_debug: u32,
     /// Used share of the device, or of its limit where that is less, from 0
     /// (exclusive) to 1, that starts a collection.
     pub gc_threshold: f32,
-    /// Asynchronous copies in flight at once, 1 to 1024.
+    /// Number of asynchronous copies in flight at once, 1 to 1024.
     pub max_concurrent_transfers: u32,
-    /// Pool settings by FERRUM_MEMORY_\*. NULL for a type: its blocks come from
-    /// the pool of FERRUM_MEMORY_GENERAL. NULL for that one: the defaults.
+    /// Pool settings by FERRUM_MEMORY_\*. NULL for a type: its blocks come from the
+    /// pool of FERRUM_MEMORY_GENERAL. NULL for FERRUM_MEMORY_GENERAL: the defaults.
     /// Entries beyond the known types must be NULL.
     pub pool_configs: [*const ferrum_pool_config; 8],
 }
@@ -1415,7 +1429,7 @@ impl Default for ferrum_manager_config {
     }
 }
 
-/// A block, as asked for.
+/// A request for a block.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_allocation_request {
@@ -1426,7 +1440,7 @@ pub struct ferrum_allocation_request {
     pub size_bytes: u64,
     /// A power of two up to FERRUM_ALIGNMENT_MAX; 0: the pool's.
     pub alignment_bytes: u64,
-    /// Name for the books, at most 63 bytes; NULL: none.
+    /// Name for the counters, at most 63 bytes; NULL: none.
     pub tag: *const c_char,
     /// 0, or FERRUM_ALLOCATE_RELOCATABLE.
     pub flags: u32,
@@ -1465,37 +1479,38 @@ pub struct ferrum_handle_info {
     pub manager: ferrum_manager,
     /// The device of its manager.
     pub device: ferrum_device,
-    /// As asked for.
+    /// The requested size.
     pub size_bytes: u64,
-    /// After rounding.
+    /// The size with rounding.
     pub allocated_bytes: u64,
     /// Largest power of two that divides the address, at most
     /// FERRUM_ALIGNMENT_MAX.
     pub alignment_bytes: u64,
-    /// Of a relocatable block that is not pinned it is valid until the next
-    /// ferrum_manager_defragment of the manager; host_pointer too.
+    /// Address of the block. For a relocatable block that is not pinned, address
+    /// and host_pointer are valid until the next ferrum_manager_defragment of the
+    /// manager.
     pub address: ferrum_address,
-    /// The block as the host sees it, or NULL where it cannot. ferrum_memory_map gives a
-    /// pointer in any case.
+    /// Address of the block for the host, or NULL if the host cannot address the
+    /// block. ferrum_memory_map returns a pointer for every block.
     pub host_pointer: *mut c_void,
     /// Monotonic time of the allocation since ferrum_init.
     pub allocated_at_ns: u64,
-    /// Mapped for host access by a call of this library.
+    /// 1 while a call of this library has mapped the block for the host.
     pub is_mapped: u32,
     /// Asynchronous operations in flight on the block.
     pub operations_in_flight: u32,
-    /// Name in the books, or empty.
+    /// Name in the counters, or empty.
     pub tag: [c_char; 64],
-    /// Asked for with FERRUM_ALLOCATE_RELOCATABLE.
+    /// 1 if it was requested with FERRUM_ALLOCATE_RELOCATABLE.
     pub is_relocatable: u32,
-    /// Calls of ferrum_memory_pin that ferrum_memory_unpin has not ended.
+    /// Number of ferrum_memory_pin calls without a ferrum_memory_unpin.
     pub pin_count: u32,
-    /// The block of another device that is the same memory (ferrum_manager_create_mapping);
-    /// {0}: none, or it is gone.
+    /// The block of another device that is the same memory
+    /// (ferrum_manager_create_mapping); {0}: none, or it has ended.
     pub linked: ferrum_memory,
-    /// The memory is somebody else's (ferrum_manager_adopt).
+    /// 1 if the memory is external (ferrum_manager_adopt).
     pub is_adopted: u32,
-    /// It was adopted to be read only.
+    /// 1 if it was adopted as read-only memory.
     pub is_read_only: u32,
 }
 
@@ -1530,15 +1545,15 @@ impl Default for ferrum_handle_info {
     }
 }
 
-/// A copy between two blocks, of one device or of two.
+/// A copy between two blocks of one device or of two devices.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_transfer {
     pub struct_size: u32,
     pub reserved: u32,
-    /// The block that is read.
+    /// The block to read.
     pub src: ferrum_memory,
-    /// The block that is written.
+    /// The block to write.
     pub dst: ferrum_memory,
     /// Not 0.
     pub size_bytes: u64,
@@ -1567,7 +1582,7 @@ impl Default for ferrum_transfer {
     }
 }
 
-/// A range of a block to fill with a pattern.
+/// A range of a block, and a pattern to fill it with.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_fill {
@@ -1604,8 +1619,8 @@ impl Default for ferrum_fill {
     }
 }
 
-/// What a defragmentation did. Every block that was live counts once: as moved, as
-/// skipped for the first of these reasons that held, or as kept.
+/// Result of a defragmentation. Each block that was live counts once: as moved, as
+/// kept, or as skipped for the first reason that applies.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_defragmentation_stats {
@@ -1615,7 +1630,7 @@ pub struct ferrum_defragmentation_stats {
     /// Fragmentation ratio after.
     pub fragmentation_after: f32,
     pub reserved: u32,
-    /// Bytes given back to the system.
+    /// Bytes released to the system.
     pub memory_freed_bytes: u64,
     /// Blocks moved to another address.
     pub blocks_moved: u64,
@@ -1625,33 +1640,34 @@ pub struct ferrum_defragmentation_stats {
     pub time_taken_ns: u64,
     /// The same in milliseconds, rounded up.
     pub time_taken_ms: u64,
-    /// Size, as asked for, of the blocks that were moved.
+    /// Requested size of the moved blocks.
     pub bytes_moved: u64,
-    /// Pages that all blocks were moved out of.
+    /// Pages without a block after the moves.
     pub pages_emptied: u64,
-    /// The same of segments, in pools that take them whole.
+    /// Segments without a block after the moves, in segmented pools.
     pub segments_emptied: u64,
-    /// Blocks that could have been moved, but no page would have come free for it.
+    /// Blocks that could have been moved, but whose move would not have freed a
+    /// page.
     pub blocks_kept: u64,
     /// Blocks without FERRUM_ALLOCATE_RELOCATABLE.
     pub skipped_not_relocatable: u64,
-    /// Blocks that a debug mode of the manager or the pool has filled or surrounded
-    /// with patterns.
+    /// Blocks that a debug mode of the manager or the pool has filled with patterns
+    /// or surrounded with red zones.
     pub skipped_debugged: u64,
     /// Pinned blocks.
     pub skipped_pinned: u64,
-    /// Blocks that were used on a stream on which work is queued.
+    /// Blocks that were used on a stream with queued work.
     pub skipped_in_use: u64,
-    /// Blocks of pages whose blocks found no place outside of them, though as much is
-    /// free there.
+    /// Blocks of pages that could not be emptied: there were enough free bytes
+    /// outside the page, but no free run that was long enough.
     pub skipped_no_room: u64,
-    /// Blocks that were not looked at any more when the budget was over.
+    /// Blocks that were not considered before the budget ended.
     pub skipped_over_budget: u64,
-    /// The budget was over before all was done (1).
+    /// 1 if the budget ended before the defragmentation was complete.
     pub budget_ended: u32,
     pub reserved_end: u32,
-    /// Blocks that the host has mapped (ferrum_memory_map); this reason comes after
-    /// skipped_pinned.
+    /// Blocks that are mapped for the host (ferrum_memory_map). This reason comes
+    /// after skipped_pinned.
     pub skipped_mapped: u64,
 }
 
@@ -1717,15 +1733,16 @@ impl Default for ferrum_reclaim_config {
     }
 }
 
-/// What sizes of pages a device has.
+/// The page sizes of a device.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_page_sizes {
     pub struct_size: u32,
     pub reserved: u32,
-    /// The smallest page of a virtual pool; larger ones are powers of two.
+    /// The smallest page size of a virtual pool. Larger page sizes are powers of
+    /// two.
     pub minimum_bytes: u64,
-    /// The page size that works best, which 0 stands for.
+    /// The page size that works best. page_bytes 0 selects it.
     pub recommended_bytes: u64,
 }
 
@@ -1750,20 +1767,20 @@ impl Default for ferrum_page_sizes {
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_vpool_config {
     pub struct_size: u32,
-    /// None is known: 0.
+    /// No flag is defined: 0.
     pub flags: u32,
     /// Address space, rounded up to whole pages; not 0.
     pub capacity_bytes: u64,
-    /// A power of two of at least ferrum_page_sizes.minimum_bytes; 0: what the
-    /// device recommends.
+    /// A power of two of at least ferrum_page_sizes.minimum_bytes; 0: the
+    /// recommended size of the device.
     pub page_bytes: u64,
-    /// Upper bound of the memory; 0: what the device has.
+    /// Upper bound of the memory; 0: the memory of the device.
     pub limit_bytes: u64,
-    /// Name in reports, and tag of ranges without one; NULL: none. At most 63
+    /// Name in reports, and tag of ranges without a tag; NULL: none. At most 63
     /// bytes.
     pub name: *const c_char,
-    /// How many pages are kept ready while nothing asks for any: up to 65536, or
-    /// FERRUM_READY_PAGES_AUTO.
+    /// Number of pages that are kept ready while no allocation needs them: up to
+    /// 65536, or FERRUM_READY_PAGES_AUTO.
     pub ready_pages: u32,
     /// FERRUM_BACKING_\*
     pub backing: ferrum_backing,
@@ -1789,23 +1806,24 @@ impl Default for ferrum_vpool_config {
     }
 }
 
-/// A range of a virtual pool, as asked for.
+/// A request for a range of a virtual pool.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_vpool_request {
     pub struct_size: u32,
     pub reserved: u32,
-    /// From the base address.
+    /// Offset from the base address.
     pub offset_bytes: u64,
     /// Not 0.
     pub size_bytes: u64,
-    /// Name for the books, at most 63 bytes; NULL or empty: the pool's name.
+    /// Name for the counters, at most 63 bytes; NULL or empty: the pool's name.
     pub tag: *const c_char,
-    /// How long to wait while the tag, everything or a range at that place sleeps, in
-    /// nanoseconds, or FERRUM_WAIT_FOREVER; 0: such a call fails at once.
+    /// How long to wait while the tag, the whole pool or a range at that offset is
+    /// asleep, in nanoseconds, or FERRUM_WAIT_FOREVER; 0: such a call fails at
+    /// once.
     pub asleep_wait_ns: u64,
-    /// What uses the range first: it is freed behind the work of this stream. {0}: the
-    /// default stream.
+    /// The first stream that uses the range. A free of the range waits for the work
+    /// of this stream. {0}: the default stream.
     pub stream: ferrum_stream,
 }
 
@@ -1828,7 +1846,7 @@ impl Default for ferrum_vpool_request {
     }
 }
 
-/// A virtual pool at one moment. Pages are counts.
+/// A virtual pool at one moment. Fields that end in _pages are counts.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_vpool_info {
@@ -1838,60 +1856,61 @@ pub struct ferrum_vpool_info {
     /// 1 - longest free run / free address space; 0 when nothing is free.
     pub fragmentation: f32,
     pub reserved: u32,
-    /// Where the address space starts.
+    /// Start of the address space.
     pub base_address: ferrum_address,
     /// Size of a page.
     pub page_bytes: u64,
-    /// The address space, in whole pages.
+    /// Size of the address space, in whole pages.
     pub virtual_capacity_bytes: u64,
-    /// Memory behind mapped and retiring pages.
+    /// Memory of mapped and retiring pages.
     pub physical_bytes: u64,
-    /// The most that physical_bytes was.
+    /// The highest physical_bytes so far.
     pub peak_physical_bytes: u64,
-    /// What the mapped pages were asked for with.
+    /// The sizes that were requested for the mapped pages.
     pub requested_bytes: u64,
-    /// Pages that ranges have.
+    /// Pages of live ranges.
     pub mapped_pages: u64,
-    /// Freed, and queued work may still use them.
+    /// Pages of freed ranges that queued work may still use.
     pub retiring_pages: u64,
-    /// Freed, but still mapped where they were: their range has them again at
-    /// once, any other after an unmapping.
+    /// Pages of freed ranges that stay mapped. An allocation at the same place
+    /// reuses them at once; any other allocation has to unmap them first.
     pub parked_pages: u64,
-    /// Mapped nowhere, ready for any range.
+    /// Pages that are mapped nowhere and are ready for any range.
     pub ready_pages: u64,
-    /// Had from the device: mapped, retiring, parked and ready ones.
+    /// Memory that the pool holds from the device: mapped, retiring, parked and
+    /// ready pages.
     pub held_bytes: u64,
     /// The present limit.
     pub limit_bytes: u64,
-    /// What the limit still allows to be mapped.
+    /// Bytes that can still be mapped within the limit.
     pub available_bytes: u64,
     /// Longest run of free address space.
     pub largest_free_run_bytes: u64,
     /// Successful allocations so far.
     pub allocations: u64,
-    /// Address space of the pool's tables; only what was used has memory.
+    /// Address space of the pool's tables. Only used parts have memory.
     pub table_bytes: u64,
-    /// Pages of ranges that sleep; they have no memory.
+    /// Pages of ranges that are asleep. They have no memory.
     pub asleep_pages: u64,
-    /// Their bytes.
+    /// Bytes of ranges that are asleep.
     pub asleep_bytes: u64,
-    /// Host memory that holds bytes of what sleeps.
+    /// Host memory with the contents of ranges that are asleep.
     pub asleep_host_bytes: u64,
-    /// Disk space that does.
+    /// Disk space with the contents of ranges that are asleep.
     pub asleep_file_bytes: u64,
-    /// Of ranges of which nothing is kept.
+    /// Bytes of ranges that are asleep and whose contents were discarded.
     pub asleep_discarded_bytes: u64,
-    /// Calls so far that put to sleep.
+    /// Sleep calls so far.
     pub sleeps: u64,
-    /// Calls so far that woke.
+    /// Wake calls so far.
     pub wakes: u64,
-    /// How long those took in all that put to sleep.
+    /// Time of all sleep calls.
     pub sleep_ns: u64,
-    /// How long those took in all that woke.
+    /// Time of all wake calls.
     pub wake_ns: u64,
-    /// Calls so far that were to put to sleep and failed once they had begun.
+    /// Sleep calls so far that failed after they had begun.
     pub sleep_failures: u64,
-    /// Calls so far that were to wake and failed once they had begun.
+    /// Wake calls so far that failed after they had begun.
     pub wake_failures: u64,
 }
 
@@ -1938,22 +1957,22 @@ impl Default for ferrum_vpool_info {
     }
 }
 
-/// What a compaction did.
+/// Result of a compaction.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_compact_report {
     pub struct_size: u32,
     pub reserved: u32,
-    /// Pages that were retiring, and whose work was done.
+    /// Pages that were retiring and whose work had completed.
     pub landed_pages: u64,
-    /// Pages that were parked, and are ready for any range now.
+    /// Pages that were parked and are now ready for any range.
     pub unmapped_pages: u64,
-    /// What went back to the device.
+    /// Memory that was released to the device.
     pub released_bytes: u64,
-    /// Runs of pages that lie one after the other among those that no range
-    /// uses: an allocation needs a mapping of the system for each run.
+    /// Runs of adjacent pages among the unused pages, before. An allocation needs
+    /// one mapping of the system for each run.
     pub runs_before: u64,
-    /// The same, after.
+    /// The same after the compaction.
     pub runs_after: u64,
 }
 
@@ -1981,18 +2000,20 @@ impl Default for ferrum_compact_report {
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_elastic_pool_config {
     pub struct_size: u32,
-    /// None is known: 0.
+    /// No flag is defined: 0.
     pub flags: u32,
-    /// Upper bound of the memory of all models together, in whole pages; 0: what
-    /// the device has. More than that is refused: 32 GiB on a device of 24 are, so
-    /// a number for all machines is the smaller of it and total_bytes. The models'
-    /// virtual_bytes have no such bound: together they may be above the limit.
+    /// Upper bound of the memory of all models together, in whole pages; 0: the
+    /// memory of the device. A limit above the memory of the device is rejected.
+    /// For example, 32 GiB is rejected on a device with 24 GiB. A program that runs
+    /// on several machines can use the smaller of its number and total_bytes. The
+    /// virtual_bytes of the models have no such bound: together they may exceed the
+    /// limit.
     pub limit_bytes: u64,
-    /// As in ferrum_vpool_config.
+    /// The same as in ferrum_vpool_config.
     pub page_bytes: u64,
     /// Name in reports; NULL: none. At most 63 bytes.
     pub name: *const c_char,
-    /// As in ferrum_vpool_config.
+    /// The same as in ferrum_vpool_config.
     pub ready_pages: u32,
     /// FERRUM_BACKING_MOVABLE, FERRUM_BACKING_PRIVATE or FERRUM_BACKING_RDMA
     pub backing: ferrum_backing,
@@ -2022,22 +2043,25 @@ impl Default for ferrum_elastic_pool_config {
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_model_config {
     pub struct_size: u32,
-    /// When pages are short, models of lower priority give first, and those of
-    /// higher priority are served first.
+    /// When pages are short, models of lower priority release pages first, and
+    /// allocations of models of higher priority are served first.
     pub priority: i32,
     /// Address space, rounded up to whole pages; not 0.
     pub virtual_bytes: u64,
-    /// What is kept of the limit for this model, rounded up to whole pages. The
-    /// guarantees of all models together are within the limit, and each is backed by
-    /// pages that no other model uses or is guaranteed.
+    /// The part of the limit that is kept for this model, rounded up to whole
+    /// pages. The guarantees of all models together are within the limit. Each
+    /// guarantee is backed by pages that no other model uses or has as its
+    /// guarantee.
     pub guaranteed_bytes: u64,
-    /// What the model may have at most, in whole pages; 0: no bound of its own.
+    /// Upper bound of the memory of the model, in whole pages; 0: no bound of its
+    /// own.
     pub max_bytes: u64,
-    /// Its pages may go to another model that is unscrubbed as well without being
-    /// made zeros (1).
+    /// Pages of this model may pass to another unscrubbed model without being set
+    /// to zero (1).
     pub unscrubbed: u32,
-    /// What is not backed of guaranteed_bytes waits, and becomes effective as pages come
-    /// back, before allocations that stand in line get them (1); or the call fails (0).
+    /// The part of guaranteed_bytes that has no pages yet waits (1), or the call
+    /// fails (0). A waiting part takes effect as pages become free, before waiting
+    /// allocations get these pages.
     pub guarantee_may_wait: u32,
 }
 
@@ -2060,25 +2084,26 @@ impl Default for ferrum_model_config {
     }
 }
 
-/// A range of a model, as asked for.
+/// A request for a range of a model.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_model_request {
     pub struct_size: u32,
-    /// The range starts at offset_bytes (1), behind every page that it touches, or
-    /// where there is room (0).
+    /// The range starts at offset_bytes and contains every page that it touches
+    /// (1), or the library chooses the offset (0).
     pub at_offset: u32,
-    /// From the model's base address; 0 where at_offset is.
+    /// Offset from the model's base address; 0 where at_offset is 0.
     pub offset_bytes: u64,
     /// Not 0.
     pub size_bytes: u64,
-    /// Name for the books, at most 63 bytes; NULL or empty: the model's id.
+    /// Name for the counters, at most 63 bytes; NULL or empty: the model's id.
     pub tag: *const c_char,
-    /// How long to wait while the tag, the model or what is at that place sleeps,
-    /// in nanoseconds, or FERRUM_WAIT_FOREVER; 0: such a call fails at once.
+    /// How long to wait while the tag, the model or the ranges at that offset are
+    /// asleep, in nanoseconds, or FERRUM_WAIT_FOREVER; 0: such a call fails at
+    /// once.
     pub asleep_wait_ns: u64,
-    /// What uses the range first: it is freed behind the work of this stream. {0}: the
-    /// default stream.
+    /// The first stream that uses the range. A free of the range waits for the work
+    /// of this stream. {0}: the default stream.
     pub stream: ferrum_stream,
 }
 
@@ -2101,7 +2126,7 @@ impl Default for ferrum_model_request {
     }
 }
 
-/// A model at one moment. Pages are counts.
+/// A model at one moment. Fields that end in _pages are counts.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_model_info {
@@ -2112,31 +2137,31 @@ pub struct ferrum_model_info {
     pub unmapped_share: f32,
     /// 1 - longest free run / free address space; 0 when nothing is free.
     pub fragmentation: f32,
-    /// Where its address space starts.
+    /// Start of its address space.
     pub base_address: ferrum_address,
     /// Size of a page.
     pub page_bytes: u64,
-    /// Its address space, in whole pages.
+    /// Size of its address space, in whole pages.
     pub virtual_capacity_bytes: u64,
-    /// Memory behind mapped and retiring pages.
+    /// Memory of mapped and retiring pages.
     pub physical_bytes: u64,
-    /// The most that physical_bytes was.
+    /// The highest physical_bytes so far.
     pub peak_physical_bytes: u64,
-    /// What the mapped pages were asked for with.
+    /// The sizes that were requested for the mapped pages.
     pub requested_bytes: u64,
-    /// Pages that ranges have.
+    /// Pages of live ranges.
     pub mapped_pages: u64,
-    /// Freed, and queued work may still use them.
+    /// Pages of freed ranges that queued work may still use.
     pub retiring_pages: u64,
-    /// Freed, but still mapped where they were.
+    /// Pages of freed ranges that stay mapped for reuse.
     pub parked_pages: u64,
-    /// Memory that the model had last and nobody uses now.
+    /// Unused memory that this model was the last to use.
     pub cached_bytes: u64,
-    /// Its guarantee that is in effect.
+    /// The part of its guarantee that is in effect.
     pub guaranteed_bytes: u64,
     /// 0: no bound of its own.
     pub max_bytes: u64,
-    /// What the model may still have at once, without anybody giving.
+    /// Bytes that the model can allocate at once, without pages of other models.
     pub available_bytes: u64,
     /// Longest run of free address space.
     pub largest_free_run_bytes: u64,
@@ -2144,41 +2169,41 @@ pub struct ferrum_model_info {
     pub allocations: u64,
     /// Frees so far.
     pub frees: u64,
-    /// Allocations so far that found no memory.
+    /// Allocations so far that failed for lack of memory.
     pub failures: u64,
-    /// Allocations so far that stood in line.
+    /// Allocations so far that had to wait.
     pub waits: u64,
-    /// How long they did in all.
+    /// Time that they waited in all.
     pub waited_ns: u64,
     /// Calls so far of its reclaim callbacks.
     pub reclaim_calls: u64,
-    /// What they said to have freed.
+    /// Bytes that its reclaim callbacks reported as freed.
     pub reclaimed_bytes: u64,
-    /// Address space of its tables; only what was used has memory.
+    /// Address space of its tables. Only used parts have memory.
     pub table_bytes: u64,
-    /// Pages of ranges that sleep; they have no memory.
+    /// Pages of ranges that are asleep. They have no memory.
     pub asleep_pages: u64,
-    /// Their bytes.
+    /// Bytes of ranges that are asleep.
     pub asleep_bytes: u64,
-    /// Host memory that holds bytes of what sleeps.
+    /// Host memory with the contents of ranges that are asleep.
     pub asleep_host_bytes: u64,
-    /// Disk space that does.
+    /// Disk space with the contents of ranges that are asleep.
     pub asleep_file_bytes: u64,
-    /// Of ranges of which nothing is kept.
+    /// Bytes of ranges that are asleep and whose contents were discarded.
     pub asleep_discarded_bytes: u64,
-    /// Calls so far that put to sleep.
+    /// Sleep calls so far.
     pub sleeps: u64,
-    /// Calls so far that woke.
+    /// Wake calls so far.
     pub wakes: u64,
-    /// How long those took in all that put to sleep.
+    /// Time of all sleep calls.
     pub sleep_ns: u64,
-    /// How long those took in all that woke.
+    /// Time of all wake calls.
     pub wake_ns: u64,
-    /// Calls so far that were to put to sleep and failed once they had begun.
+    /// Sleep calls so far that failed after they had begun.
     pub sleep_failures: u64,
-    /// Calls so far that were to wake and failed once they had begun.
+    /// Wake calls so far that failed after they had begun.
     pub wake_failures: u64,
-    /// The guarantee that it asked for: what is above guaranteed_bytes waits for pages.
+    /// The requested guarantee. The part above guaranteed_bytes waits for pages.
     pub requested_guarantee_bytes: u64,
 }
 
@@ -2237,13 +2262,13 @@ impl Default for ferrum_model_info {
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_model_limits {
     pub struct_size: u32,
-    /// As in ferrum_model_config.
+    /// The same as in ferrum_model_config.
     pub priority: i32,
-    /// As in ferrum_model_config.
+    /// The same as in ferrum_model_config.
     pub guaranteed_bytes: u64,
-    /// As in ferrum_model_config.
+    /// The same as in ferrum_model_config.
     pub max_bytes: u64,
-    /// As in ferrum_model_config.
+    /// The same as in ferrum_model_config.
     pub guarantee_may_wait: u32,
     pub reserved: u32,
 }
@@ -2276,24 +2301,24 @@ pub struct ferrum_elastic_pool_info {
     pub page_bytes: u64,
     /// The limit of all models together.
     pub physical_limit_bytes: u64,
-    /// Used by the models: mapped, retiring, or granted to allocations on their
-    /// way. Above the limit only after that was lowered.
+    /// Memory that the models use: mapped, retiring, or granted to running
+    /// allocations. It is above the limit only after the limit was lowered.
     pub physical_bytes: u64,
-    /// The most that physical_bytes was.
+    /// The highest physical_bytes so far.
     pub peak_physical_bytes: u64,
-    /// How many models are registered.
+    /// Number of registered models.
     pub num_models: u64,
     /// Address space of all models together.
     pub virtual_bytes: u64,
     /// Guarantees of all models together.
     pub guaranteed_bytes: u64,
-    /// Freed, and queued work may still use it.
+    /// Memory of freed ranges that queued work may still use.
     pub retiring_bytes: u64,
-    /// Had from the device, and nobody uses it.
+    /// Memory that the pool holds from the device and no model uses.
     pub cached_bytes: u64,
-    /// Had from the device.
+    /// Memory that the pool holds from the device.
     pub held_bytes: u64,
-    /// Allocations that stand in line now.
+    /// Allocations that wait now.
     pub waiting: u64,
 }
 
@@ -2322,29 +2347,30 @@ impl Default for ferrum_elastic_pool_info {
     }
 }
 
-/// What is to sleep, and how.
+/// Settings of a sleep.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_sleep_config {
     pub struct_size: u32,
     /// FERRUM_SLEEP_\*
     pub backing: ferrum_sleep_backing,
-    /// Ranges of this tag, at most 63 bytes; NULL or empty: everything.
+    /// Ranges with this tag, at most 63 bytes; NULL or empty: all ranges.
     pub tag: *const c_char,
-    /// Where FERRUM_SLEEP_FILE makes its file, less than FERRUM_PATH_MAX bytes; NULL or
-    /// empty: the system's directory for temporary files. NULL with other backings.
+    /// Directory for the file of FERRUM_SLEEP_FILE, less than FERRUM_PATH_MAX
+    /// bytes; NULL or empty: the system's directory for temporary files. NULL for
+    /// other places.
     pub directory: *const c_char,
-    /// Only the work is waited for that is queued now on this stream and on those that
-    /// use the ranges; {0}: all work of the device.
+    /// The call waits only for the work that is queued now on this stream and on
+    /// the streams that use the ranges; {0}: for all work of the device.
     pub stream: ferrum_stream,
-    /// How long the call may take until all is copied, in nanoseconds, or
-    /// FERRUM_WAIT_FOREVER. When it is over everything is as before, and the call
-    /// FERRUM_ERROR_TIMEOUT. 0: the call takes the time of its copies, but is
-    /// FERRUM_ERROR_TIMEOUT at once if it has to wait for queued work, another call or
-    /// an allocation under way.
+    /// The longest time of the call until everything is copied, in nanoseconds, or
+    /// FERRUM_WAIT_FOREVER. When the time is over, the call returns
+    /// FERRUM_ERROR_TIMEOUT and nothing has changed. 0: the call may copy as long
+    /// as it needs, but returns FERRUM_ERROR_TIMEOUT at once if it has to wait for
+    /// queued work, another call or a running allocation.
     pub timeout_ns: u64,
-    /// Copies that run at once, each on a stream of its own, at most 64; 0: the library
-    /// chooses.
+    /// Number of simultaneous copies, each on a stream of its own, at most 64; 0:
+    /// the library chooses.
     pub num_streams: u32,
     pub reserved: u32,
 }
@@ -2369,18 +2395,18 @@ impl Default for ferrum_sleep_config {
     }
 }
 
-/// What has gone to sleep.
+/// Result of a sleep.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_sleep_report {
     pub struct_size: u32,
     pub reserved: u32,
-    /// Memory that was given up: that of all that went to sleep, but for pages that the
-    /// device refused to unmap.
+    /// Memory that was released: all memory of the ranges, except for pages that
+    /// the device failed to unmap.
     pub released_bytes: u64,
-    /// How long it took.
+    /// Duration of the call.
     pub elapsed_ns: u64,
-    /// The file of FERRUM_SLEEP_FILE; empty with other backings, and where there was
+    /// The file of FERRUM_SLEEP_FILE; empty for other places, and when there was
     /// nothing to write.
     pub path: [c_char; 4096],
 }
@@ -2402,18 +2428,20 @@ impl Default for ferrum_sleep_report {
     }
 }
 
-/// What is to wake.
+/// Settings of a wake.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_wake_config {
     pub struct_size: u32,
-    /// As in ferrum_sleep_config.
+    /// The same as in ferrum_sleep_config.
     pub num_streams: u32,
-    /// What sleeps of this tag, at most 63 bytes; NULL or empty: everything.
+    /// Ranges with this tag that are asleep, at most 63 bytes; NULL or empty: all
+    /// of them.
     pub tag: *const c_char,
-    /// How long the call may take, in nanoseconds, or FERRUM_WAIT_FOREVER. When it is
-    /// over all of it sleeps as before, and the call is FERRUM_ERROR_TIMEOUT. 0: as in
-    /// ferrum_sleep_config, and memory that is not free is not waited for.
+    /// The longest time of the call, in nanoseconds, or FERRUM_WAIT_FOREVER. When
+    /// the time is over, the call returns FERRUM_ERROR_TIMEOUT, and all ranges are
+    /// asleep as before. 0: as in ferrum_sleep_config, and the call does not wait
+    /// for memory.
     pub timeout_ns: u64,
 }
 
@@ -2433,15 +2461,15 @@ impl Default for ferrum_wake_config {
     }
 }
 
-/// What has woken.
+/// Result of a wake.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_wake_report {
     pub struct_size: u32,
     pub reserved: u32,
-    /// Memory that was had for it.
+    /// Memory that was allocated for the ranges.
     pub restored_bytes: u64,
-    /// How long it took.
+    /// Duration of the call.
     pub elapsed_ns: u64,
 }
 
@@ -4764,54 +4792,54 @@ extern "C" {
     /// Returns FERRUM_ERROR_UNSUPPORTED for an event of another backend.
     pub fn ferrum_stream_wait_event(stream: ferrum_stream, event: ferrum_event) -> ferrum_status;
 
-    /// Makes a pool on a device.
+    /// Creates a pool on a device.
     ///
     /// - `config`: settings, or NULL for FERRUM_POOL_CONFIG_INIT.
     ///
-    /// Returns FERRUM_ERROR_INVALID_CONFIG when the settings contradict each other
-    /// (initial above max, expansion with no increment);
+    /// Returns FERRUM_ERROR_INVALID_CONFIG when the settings contradict each other (an
+    /// initial size above the maximum, expansion without an increment);
     /// FERRUM_ERROR_INVALID_ALIGNMENT; FERRUM_ERROR_NOT_FOUND for an unknown
-    /// strategy (the message lists them); FERRUM_ERROR_OUT_OF_MEMORY when
-    /// pre_allocate cannot be had; FERRUM_ERROR_UNSUPPORTED for
-    /// FERRUM_PAGING_ON on a device without virtual memory, and for
-    /// FERRUM_SEGMENTS_STREAM_ORDERED on one without
-    /// FERRUM_CAPABILITY_STREAM_ORDERED;
-    /// FERRUM_ERROR_INVALID_PAGE_SIZE for a physical_page_bytes that the device
-    /// does not have.
+    /// strategy (the message lists the strategies); FERRUM_ERROR_OUT_OF_MEMORY
+    /// when there is too little memory for pre_allocate;
+    /// FERRUM_ERROR_UNSUPPORTED for FERRUM_PAGING_ON on a device without virtual
+    /// memory, and for FERRUM_SEGMENTS_STREAM_ORDERED on a device without
+    /// FERRUM_CAPABILITY_STREAM_ORDERED; FERRUM_ERROR_INVALID_PAGE_SIZE for a
+    /// physical_page_bytes that the device does not support.
     pub fn ferrum_pool_create(
         device: ferrum_device,
         config: *const ferrum_pool_config,
         pool_out: *mut ferrum_pool,
     ) -> ferrum_status;
 
-    /// Destroys a pool and gives its memory back to the system.
+    /// Destroys a pool and releases its memory to the system.
     ///
-    /// - `flags`: 0, or FERRUM_FORCE: also while blocks are live, in the same memory
-    ///   however many they are. Waits for queued work that uses its freed
-    ///   blocks. Calls of other threads for the pool do not wait for that:
-    ///   they are FERRUM_ERROR_INVALID_STATE, and FERRUM_ERROR_INVALID_HANDLE
-    ///   from its end on.
+    /// - `flags`: 0, or FERRUM_FORCE: destroy the pool although blocks are live. The
+    ///   call needs the same amount of memory for any number of blocks. It
+    ///   waits for queued work that uses freed blocks of the pool.
+    ///   Meanwhile calls of other threads for the pool return
+    ///   FERRUM_ERROR_INVALID_STATE, and after the end
+    ///   FERRUM_ERROR_INVALID_HANDLE.
     ///
     /// Returns FERRUM_ERROR_BUSY, and nothing has changed, while blocks are live.
     pub fn ferrum_pool_destroy(pool: ferrum_pool, flags: u32) -> ferrum_status;
 
-    /// Takes a block from a pool. The block is of the stream that it is asked for on: its
-    /// free waits for what is queued there, whoever frees it and however.
+    /// Allocates a block from a pool. The block belongs to the stream of the request.
+    /// Every free of the block waits for the work that is queued on that stream at the
+    /// time of the free.
     ///
     /// - `size_bytes`: not 0; rounded up to the pool's alignment or further.
-    /// - `stream`: optional: the stream that will use the block first. The
-    ///   memory may be such as was freed on it with work still
-    ///   queued: who else uses the block, the host too, has to come
-    ///   after that work. It may be destroyed while the block is live:
-    ///   what was queued on it is done then.
-    /// - `address_out`: where it starts.
+    /// - `stream`: optional: the first stream that uses the block. The pool may
+    ///   return memory that was freed on this stream and that queued work
+    ///   of the stream still uses. So every other user of the block, also
+    ///   the host, has to wait for that work. The stream may be destroyed
+    ///   while the block is live: its queued work has completed then.
+    /// - `address_out`: address of the block.
     ///
-    /// Returns FERRUM_ERROR_OUT_OF_MEMORY when, after everything that is cached
-    /// has been given up and the reclaim callbacks have been called, there
-    /// is no room; the message names the request, what was free, the largest
-    /// run and the holders by tag. A request that can never fit fails at
-    /// once. Freed blocks whose stream work is still queued are waited for,
-    /// at most 10 s.
+    /// Returns FERRUM_ERROR_OUT_OF_MEMORY when there is no room after the library
+    /// released all cached memory and called the reclaim callbacks. The message
+    /// states the request, the free bytes, the longest free run and the holders
+    /// by tag. A request that can never fit fails at once. The call waits at
+    /// most 10 s for freed blocks that queued work still uses.
     pub fn ferrum_pool_alloc(
         pool: ferrum_pool,
         size_bytes: u64,
@@ -4819,20 +4847,20 @@ extern "C" {
         address_out: *mut ferrum_address,
     ) -> ferrum_status;
 
-    /// As ferrum_pool_alloc, with all that can be asked for.
+    /// The same as ferrum_pool_alloc, with all options.
     pub fn ferrum_pool_alloc_with(
         pool: ferrum_pool,
         request: *const ferrum_pool_request,
         address_out: *mut ferrum_address,
     ) -> ferrum_status;
 
-    /// Takes count blocks of one size: all of them or none.
+    /// Allocates count blocks of one size: all of them, or none on failure.
     ///
     /// - `count`: 1 to FERRUM_BATCH_MAX.
-    /// - `addresses_out`: room for count addresses; all zero on failure, but for a
-    ///   count that is out of bounds.
+    /// - `addresses_out`: room for count addresses. All are zero on failure, unless
+    ///   count is out of bounds.
     ///
-    /// Returns as ferrum_pool_alloc; FERRUM_ERROR_INVALID_ARGUMENT for the count.
+    /// Returns as ferrum_pool_alloc; FERRUM_ERROR_INVALID_ARGUMENT for count.
     pub fn ferrum_pool_alloc_batch(
         pool: ferrum_pool,
         size_bytes: u64,
@@ -4841,7 +4869,8 @@ extern "C" {
         addresses_out: *mut ferrum_address,
     ) -> ferrum_status;
 
-    /// Gives a tag of the pool its number, which stays while the pool lives.
+    /// Returns the number of a tag of the pool. The number stays the same while the pool
+    /// exists.
     ///
     /// - `name`: 1 to 63 bytes.
     /// - `tag_out`: the same number for the same name.
@@ -4853,37 +4882,39 @@ extern "C" {
         tag_out: *mut u32,
     ) -> ferrum_status;
 
-    /// Gives a block back. Its memory is handed out again once the work is done that is
+    /// Frees a block. The pool reuses its memory when the work has completed that is
     /// queued now
     ///
-    /// - on the stream of the block, which it was asked for on,
-    /// - on the streams that ferrum_pool_record_stream named for it,
-    /// - and on the stream of this call, {0} being the default one as everywhere.
+    /// - on the stream that the block belongs to,
+    /// - on the streams that ferrum_pool_record_stream named for the block,
+    /// - and on the stream of this call; {0} is the default stream, as everywhere.
     ///
-    /// A stream that has nothing queued adds nothing. Where only one of them has, a later
-    /// allocation for that stream may have the memory at once, for the order of the stream
-    /// keeps their work apart. A stream of the block that was destroyed has run dry, but for
-    /// what the owner of an adopted one had queued, and is no reason to fail. Does not wait.
+    /// A stream without queued work adds no wait. If only one of the streams has queued
+    /// work, a later allocation for that stream may get the memory at once, because the
+    /// order of the stream separates the two uses. The free succeeds also when the
+    /// stream of the block was destroyed. Such a stream has no queued work, except for
+    /// work that the owner of an adopted stream had queued. The call does not wait.
     ///
     /// - `stream`: optional: a further stream that used the block.
     ///
-    /// Returns FERRUM_ERROR_RESOURCE_EXHAUSTED when there is no memory to note the block
-    /// behind queued work: it is as live as before, and can be freed when that is
-    /// done; FERRUM_ERROR_DOUBLE_FREE for an address that is free in this pool;
-    /// FERRUM_ERROR_INVALID_ADDRESS for one inside a block or outside the
-    /// pool. With FERRUM_DEBUG_RED_ZONES, FERRUM_ERROR_CORRUPTED when bytes
-    /// beside the block were overwritten; the block is free all the same.
+    /// Returns FERRUM_ERROR_RESOURCE_EXHAUSTED when there is no memory to record the
+    /// deferred free; the block stays live and can be freed when the work has
+    /// completed. FERRUM_ERROR_DOUBLE_FREE for an address that is free in this
+    /// pool; FERRUM_ERROR_INVALID_ADDRESS for an address inside a block or
+    /// outside the pool. With FERRUM_DEBUG_RED_ZONES, FERRUM_ERROR_CORRUPTED
+    /// when bytes beside the block were overwritten; the block is free
+    /// nevertheless.
     pub fn ferrum_pool_free(
         pool: ferrum_pool,
         address: ferrum_address,
         stream: ferrum_stream,
     ) -> ferrum_status;
 
-    /// As ferrum_pool_free, with the size that was asked for as a check. It waits for the
-    /// same streams.
+    /// The same as ferrum_pool_free, with a check of the requested size. It waits for
+    /// the same streams.
     ///
-    /// Returns FERRUM_ERROR_INVALID_SIZE when the block was asked for with another
-    /// size; it is as live as before.
+    /// Returns FERRUM_ERROR_INVALID_SIZE when the block was requested with another size;
+    /// the block stays live.
     pub fn ferrum_pool_free_sized(
         pool: ferrum_pool,
         address: ferrum_address,
@@ -4891,18 +4922,17 @@ extern "C" {
         stream: ferrum_stream,
     ) -> ferrum_status;
 
-    /// Gives count blocks back: all of them or none. Each waits for its own stream, those
-    /// that were named for it and the stream of this call, as in ferrum_pool_free. A large
-    /// batch is gone over in slices, and others wait for one of them at most: a call of
-    /// another thread for one of its blocks may find that freed already, also when the
-    /// batch then fails.
+    /// Frees count blocks: all of them, or none on failure. Each free waits for the same
+    /// streams as ferrum_pool_free. The call frees a large batch in slices, and other
+    /// threads wait for one slice at most. Meanwhile a call of another thread may find a
+    /// block of the batch already freed, also when the batch fails in the end.
     ///
     /// - `count`: 1 to FERRUM_BATCH_MAX.
     ///
-    /// Returns as ferrum_pool_free, for the first address that is wrong, with its
-    /// index in the message; an address that is named twice is
-    /// FERRUM_ERROR_DOUBLE_FREE. FERRUM_ERROR_RESOURCE_EXHAUSTED when there is no
-    /// memory to note all of them behind queued work: they are as live as before.
+    /// Returns as ferrum_pool_free for the first wrong address; the message states its
+    /// index. An address that occurs twice is FERRUM_ERROR_DOUBLE_FREE.
+    /// FERRUM_ERROR_RESOURCE_EXHAUSTED when there is no memory to record all
+    /// deferred frees; all blocks stay live.
     pub fn ferrum_pool_free_batch(
         pool: ferrum_pool,
         addresses: *const ferrum_address,
@@ -4910,9 +4940,9 @@ extern "C" {
         stream: ferrum_stream,
     ) -> ferrum_status;
 
-    /// Says that a stream uses a block too, other than the one that it was asked for on,
-    /// for which it waits without this: once freed, the block waits for the work that is
-    /// queued on this stream at the time of its free as well.
+    /// Records a further stream that uses a block. When the block is freed, the free
+    /// also waits for the work that is queued on this stream at that time. The stream
+    /// that the block belongs to does not need this call.
     ///
     /// - `stream`: optional.
     ///
@@ -4924,41 +4954,47 @@ extern "C" {
         stream: ferrum_stream,
     ) -> ferrum_status;
 
-    /// How many bytes of a live block may be used: at least what was asked for. All
-    /// of them belong to the block.
+    /// Returns the usable size of a live block: at least the requested size. All of
+    /// these bytes belong to the block.
     pub fn ferrum_pool_usable_size(
         pool: ferrum_pool,
         address: ferrum_address,
         size_bytes_out: *mut u64,
     ) -> ferrum_status;
 
-    /// Has allocations for the streams of a capture come from a private pool of the graph,
-    /// until ferrum_pool_capture_end. To be called when the capture has begun, for each pool
-    /// that is used in it: streams that join the capture later are recognised. A stream
-    /// captures by its vendor's calls (cuStreamBeginCapture), and is known here by
-    /// ferrum_stream_adopt, or through ferrum_stream_get_native.
+    /// From now until ferrum_pool_capture_end, allocations for the streams of a capture
+    /// come from a private pool of the graph. Call it after the capture has begun, for
+    /// each pool that the capture uses. The library recognizes streams that join the
+    /// capture later. The program starts the capture with the calls of the vendor
+    /// (cuStreamBeginCapture). The stream is known to the library by ferrum_stream_adopt
+    /// or ferrum_stream_get_native.
     ///
-    /// What the graph uses stays where it is until ferrum_pool_capture_release: memory that is
-    /// freed on a stream of the capture goes to that stream at once, and to others of the same
-    /// private pool when the capture has ended, but never to anybody else. A block from before the
-    /// capture that is freed on such a stream, is of one, or was named for one by
-    /// ferrum_pool_record_stream, is freed when the graph is released. Other streams go on as
-    /// ever; thread caches of the pool stand still until the end of its captures.
+    /// Memory of the graph keeps its place until ferrum_pool_capture_release. Memory
+    /// that is freed on a stream of the capture can be allocated for that stream at
+    /// once, and for other streams of the same private pool when the capture has ended,
+    /// but never outside the private pool. A block from before the capture waits until
+    /// the graph is released if it is freed on a stream of the capture, belongs to such
+    /// a stream, or was recorded for one by ferrum_pool_record_stream. Other streams are
+    /// not affected. The thread caches of the pool are not used until the end of its
+    /// captures.
     ///
-    /// Graphs may share a private pool. They lie on the same memory then: they have to run in
-    /// the order in which they were captured, one after the other, and what one of them has
-    /// left in a block that is not live is gone when another one has run.
+    /// Graphs may share a private pool. They then use the same memory. They have to run
+    /// one after the other, in the order of their captures. A run of one graph
+    /// overwrites what another graph left in blocks that are not live.
     ///
-    /// - `stream`: optional: one that captures now.
-    /// - `shared_graph`: a graph of this pool whose private pool it is to be; 0: a new one,
-    ///   which takes memory by itself, at most the max_size_bytes of the pool.
-    /// - `graph_out`: number of the graph in this pool. No two have the same.
+    /// - `stream`: optional: a stream that captures now.
+    /// - `shared_graph`: a graph of this pool whose private pool the new graph
+    ///   shares; 0: a new private pool, which allocates memory of its own,
+    ///   at most the max_size_bytes of the pool.
+    /// - `graph_out`: number of the graph in this pool. Every graph has a different
+    ///   number.
     ///
     /// Returns FERRUM_ERROR_UNSUPPORTED without FERRUM_CAPABILITY_CAPTURE;
-    /// FERRUM_ERROR_INVALID_STATE when the stream does not capture, or an error has
-    /// spoilt its capture; FERRUM_ERROR_ALREADY_EXISTS when this capture has begun in
-    /// the pool before; FERRUM_ERROR_NOT_FOUND for the shared_graph;
-    /// FERRUM_ERROR_BUSY while another graph of its private pool is being captured.
+    /// FERRUM_ERROR_INVALID_STATE when the stream does not capture, or an error
+    /// has invalidated its capture; FERRUM_ERROR_ALREADY_EXISTS when this
+    /// capture has already begun in the pool; FERRUM_ERROR_NOT_FOUND for
+    /// shared_graph; FERRUM_ERROR_BUSY while another graph of its private pool
+    /// is being captured.
     pub fn ferrum_pool_capture_begin(
         pool: ferrum_pool,
         stream: ferrum_stream,
@@ -4966,105 +5002,110 @@ extern "C" {
         graph_out: *mut u64,
     ) -> ferrum_status;
 
-    /// Ends what ferrum_pool_capture_begin began; to be called when the capture itself has ended.
-    /// Live blocks stay live.
+    /// Ends what ferrum_pool_capture_begin started. Call it after the capture itself has
+    /// ended. Live blocks stay live.
     ///
-    /// Returns FERRUM_ERROR_NOT_FOUND; FERRUM_ERROR_INVALID_STATE while the stream captures,
-    /// or when it was called before.
+    /// Returns FERRUM_ERROR_NOT_FOUND; FERRUM_ERROR_INVALID_STATE while the stream
+    /// captures, or after an earlier call for this graph.
     pub fn ferrum_pool_capture_end(pool: ferrum_pool, graph: u64) -> ferrum_status;
 
-    /// Says that a graph will not run again once the work that is queued on the stream now is
-    /// done. With the last graph of a private pool its memory goes back to the system, as soon
-    /// as that work is done and none of its blocks is live any more; the call does not wait
-    /// for it. A capture that has failed, and has no graph, is released as well, with or without
+    /// Releases a graph. The program states that the graph will not run again after the
+    /// work that is queued on the stream now. When the last graph of a private pool is
+    /// released, that work has completed and no block of the private pool is live, the
+    /// memory of the private pool is released to the system. The call does not wait for
+    /// it. A failed capture without a graph must be released too, with or without
     /// ferrum_pool_capture_end.
     ///
-    /// - `stream`: optional: where the graph ran last.
+    /// - `stream`: optional: the stream of the last run.
     ///
-    /// Returns FERRUM_ERROR_NOT_FOUND; FERRUM_ERROR_INVALID_STATE while the graph is being
-    /// captured, or the stream captures. Then nothing has changed.
+    /// Returns FERRUM_ERROR_NOT_FOUND; FERRUM_ERROR_INVALID_STATE while the graph is
+    /// being captured, or while the stream captures. Nothing has changed then.
     pub fn ferrum_pool_capture_release(
         pool: ferrum_pool,
         graph: u64,
         stream: ferrum_stream,
     ) -> ferrum_status;
 
-    /// Describes a graph that was not released: FERRUM_ERROR_NOT_FOUND for any other.
+    /// Describes a graph. FERRUM_ERROR_NOT_FOUND for a released or unknown graph.
     pub fn ferrum_pool_capture_get_info(
         pool: ferrum_pool,
         graph: u64,
         info_out: *mut ferrum_graph_info,
     ) -> ferrum_status;
 
-    /// Gives back every live block of the pool, as ferrum_pool_free does on the stream, each
-    /// after its own as well; those of graphs stay. It goes over the blocks in slices, so
-    /// that it needs the same memory however many there are and others wait for one slice
-    /// at most: a block that another thread takes meanwhile may go with them or stay.
+    /// Frees every live block of the pool, except for those of graphs, as
+    /// ferrum_pool_free does with this stream. Each block also waits for its own stream.
+    /// The call frees the blocks in slices. It needs the same amount of memory for any
+    /// number of blocks, and other threads wait for one slice at most. A block that
+    /// another thread allocates during the call may be freed or not.
     ///
-    /// Returns FERRUM_ERROR_RESOURCE_EXHAUSTED when there is no memory to note the blocks
-    /// behind queued work: they are as live as before, unless another thread takes
-    /// blocks or that memory meanwhile; then what was not freed is live.
+    /// Returns FERRUM_ERROR_RESOURCE_EXHAUSTED when there is no memory to record the
+    /// deferred frees. All blocks stay live then, unless other threads allocate
+    /// blocks or use up memory during the call; in that case some of the blocks
+    /// may be free.
     pub fn ferrum_pool_reset(pool: ferrum_pool, stream: ferrum_stream) -> ferrum_status;
 
-    /// Looks now at every block of a pool that debugs: beside live ones, and into
-    /// freed ones that are in quarantine. Damage that it reports is repaired, so it
-    /// is reported once.
+    /// Checks every block of a pool in debug mode: the red zones of live blocks, and the
+    /// contents of blocks in quarantine. The call repairs the damage that it reports, so
+    /// each damage is reported once.
     ///
-    /// Returns FERRUM_ERROR_CORRUPTED for the first damage; all of it is in the log.
-    /// A pool that does not debug is not looked at.
+    /// Returns FERRUM_ERROR_CORRUPTED for the first damage; the log has all of it. A
+    /// pool without debug mode is not checked.
     pub fn ferrum_pool_check(pool: ferrum_pool) -> ferrum_status;
 
-    /// Takes back what thread caches keep, and gives segments that hold no live block
-    /// back to the system, until no more than keep_bytes (or the pool's
-    /// min_held_bytes) are held or none is left to give.
+    /// Takes back the blocks of the thread caches, and releases segments and pages
+    /// without a live block to the system. It stops when the pool holds no more than
+    /// keep_bytes (or the pool's min_held_bytes), or when no free segment or page is
+    /// left.
     ///
-    /// - `released_bytes_out`: what was given back.
+    /// - `released_bytes_out`: number of released bytes.
     pub fn ferrum_pool_trim(
         pool: ferrum_pool,
         keep_bytes: u64,
         released_bytes_out: *mut u64,
     ) -> ferrum_status;
 
-    /// Changes the pool's upper bound; 0 takes it away. Lowering it below what is
-    /// held releases what is cached; what is live stays.
+    /// Changes the upper bound of the pool; 0 removes it. A bound below the held memory
+    /// releases cached memory. Live blocks stay.
     pub fn ferrum_pool_set_limit(pool: ferrum_pool, max_size_bytes: u64) -> ferrum_status;
 
-    /// Changes min_held_bytes of the pool's settings.
+    /// Changes min_held_bytes of the pool.
     pub fn ferrum_pool_set_min_held(pool: ferrum_pool, min_held_bytes: u64) -> ferrum_status;
 
-    /// Changes release_threshold_bytes of the pool's settings, and gives back what is
-    /// held above it and holds no block. UINT64_MAX: never.
+    /// Changes release_threshold_bytes of the pool, and releases free memory above the
+    /// threshold. UINT64_MAX: no threshold.
     pub fn ferrum_pool_set_release_threshold(
         pool: ferrum_pool,
         release_threshold_bytes: u64,
     ) -> ferrum_status;
 
-    /// Describes how a pool has its memory.
+    /// Describes the memory of a pool.
     pub fn ferrum_pool_get_info(
         pool: ferrum_pool,
         info_out: *mut ferrum_pool_info,
     ) -> ferrum_status;
 
-    /// Books of a pool.
+    /// Returns the counters of a pool.
     pub fn ferrum_pool_get_statistics(
         pool: ferrum_pool,
         statistics_out: *mut ferrum_statistics,
     ) -> ferrum_status;
 
-    /// Says which pool and block an address of a device belongs to; for debuggers:
-    /// it may look at every block of a pool, in slices: others go on meanwhile.
+    /// Finds the pool and the block that an address of a device belongs to. It is meant
+    /// for debuggers: it may traverse every block of a pool, in slices, while other
+    /// threads continue.
     ///
     /// - `address`: any address, also inside a block.
     ///
-    /// Returns FERRUM_ERROR_NOT_FOUND when no pool holds it.
+    /// Returns FERRUM_ERROR_NOT_FOUND when no pool holds the address.
     pub fn ferrum_device_get_owner(
         device: ferrum_device,
         address: ferrum_address,
         info_out: *mut ferrum_block_info,
     ) -> ferrum_status;
 
-    /// Makes a memory manager on a device. It holds no memory before the first
-    /// allocation, unless a pool setting says so.
+    /// Creates a memory manager on a device. It holds no memory before the first
+    /// allocation, unless a pool setting requests it.
     ///
     /// - `config`: settings, or NULL for FERRUM_MANAGER_CONFIG_INIT.
     pub fn ferrum_manager_create(
@@ -5073,24 +5114,24 @@ extern "C" {
         manager_out: *mut ferrum_manager,
     ) -> ferrum_status;
 
-    /// Destroys a manager and gives its memory back to the system.
+    /// Destroys a manager and releases its memory to the system.
     ///
-    /// - `flags`: 0, or FERRUM_FORCE: also while blocks are live or being copied;
-    ///   waits for the copies.
+    /// - `flags`: 0, or FERRUM_FORCE: destroy the manager although blocks are live or
+    ///   in use by copies. The call waits for the copies.
     ///
     /// Returns FERRUM_ERROR_BUSY, and nothing has changed, while blocks are live.
     pub fn ferrum_manager_destroy(manager: ferrum_manager, flags: u32) -> ferrum_status;
 
-    /// Sets the pool settings of a memory type from now on. A type that has live
-    /// blocks keeps the pool they are in until they are freed; new blocks come from
-    /// a pool with the new settings.
+    /// Sets the pool settings of a memory type from now on. Live blocks of the type stay
+    /// in their pool until they are freed. New blocks come from a pool with the new
+    /// settings.
     pub fn ferrum_manager_configure_pool(
         manager: ferrum_manager,
         memory_type: ferrum_memory_type,
         config: *const ferrum_pool_config,
     ) -> ferrum_status;
 
-    /// Books of a manager: the sum over its pools.
+    /// Returns the counters of a manager: the sum over its pools.
     pub fn ferrum_manager_get_statistics(
         manager: ferrum_manager,
         statistics_out: *mut ferrum_statistics,
@@ -5107,58 +5148,59 @@ extern "C" {
         memory_out: *mut ferrum_memory,
     ) -> ferrum_status;
 
-    /// Allocates a block as described.
+    /// Allocates a block as described by the request.
     pub fn ferrum_manager_alloc_with(
         manager: ferrum_manager,
         request: *const ferrum_allocation_request,
         memory_out: *mut ferrum_memory,
     ) -> ferrum_status;
 
-    /// Gives a block back; its handle is dead at once. Copies that are in flight
-    /// finish undisturbed: the memory is handed out again after them. Does not wait,
-    /// but for a move of the block that is under way.
+    /// Frees a block. Its handle becomes invalid at once. Copies in flight complete; the
+    /// memory is reused after them. The call waits only for a running move of the block.
     ///
-    /// Returns FERRUM_ERROR_BUSY for a block that is pinned or mapped, and for an adopted
-    /// one on which work is queued; as ferrum_pool_free for
-    /// FERRUM_ERROR_CORRUPTED, which can come from a pool that debugs.
+    /// Returns FERRUM_ERROR_BUSY for a block that is pinned or mapped, and for an
+    /// adopted block that queued work uses; FERRUM_ERROR_CORRUPTED as
+    /// ferrum_pool_free, for a pool in debug mode.
     pub fn ferrum_memory_free(memory: ferrum_memory) -> ferrum_status;
 
-    /// Describes a block; FERRUM_ERROR_INVALID_HANDLE for an unknown one.
+    /// Describes a block. FERRUM_ERROR_INVALID_HANDLE for an unknown one.
     pub fn ferrum_memory_get_handle_info(
         memory: ferrum_memory,
         info_out: *mut ferrum_handle_info,
     ) -> ferrum_status;
 
-    /// Gives the address of a block and has it stay there until ferrum_memory_unpin has been
-    /// called as often as ferrum_memory_pin: for work of the caller's own on the address that
-    /// the library does not know of. Any block can be pinned. Waits for a move of the
-    /// block that is under way. A pinned block cannot be freed; destroying its
-    /// manager with FERRUM_FORCE frees it.
+    /// Returns the address of a block, and keeps the block at this address until
+    /// ferrum_memory_unpin has been called as often as ferrum_memory_pin. Use it for
+    /// work on the address that the library does not know of. Every block can be pinned.
+    /// The call waits for a running move of the block. A pinned block cannot be freed.
+    /// Destroying its manager with FERRUM_FORCE frees it.
     ///
-    /// Returns FERRUM_ERROR_RESOURCE_EXHAUSTED for a block that is pinned 2^32 - 1 times.
+    /// Returns FERRUM_ERROR_RESOURCE_EXHAUSTED for a block that is pinned 2^32 - 1
+    /// times.
     pub fn ferrum_memory_pin(
         memory: ferrum_memory,
         address_out: *mut ferrum_address,
     ) -> ferrum_status;
 
-    /// Ends one call of ferrum_memory_pin.
+    /// Undoes one ferrum_memory_pin.
     ///
     /// Returns FERRUM_ERROR_INVALID_STATE for a block that is not pinned.
     pub fn ferrum_memory_unpin(memory: ferrum_memory) -> ferrum_status;
 
-    /// Copies bytes from one block to another, or within one (with the meaning of
-    /// memmove), and returns when they are there. Work that was queued before on
-    /// streams that use the two blocks is waited for.
+    /// Copies bytes from one block to another, or within one block (like memmove), and
+    /// returns when the copy has completed. The call waits for earlier work on streams
+    /// that use the two blocks.
     ///
-    /// Returns FERRUM_ERROR_INVALID_OFFSET when a range leaves its block,
-    /// FERRUM_ERROR_OVERFLOW when offset + size does not fit 64 bits. This
-    /// call, ferrum_memory_write and ferrum_memory_read use the default stream of the
-    /// device and also return a failure of work queued there before.
+    /// Returns FERRUM_ERROR_INVALID_OFFSET when a range leaves its block;
+    /// FERRUM_ERROR_OVERFLOW when offset + size does not fit 64 bits. This call,
+    /// ferrum_memory_write and ferrum_memory_read use the default stream of the
+    /// device, and also return a failure of work that was queued there before.
     pub fn ferrum_memory_copy(transfer: *const ferrum_transfer) -> ferrum_status;
 
-    /// Queues a copy on a stream and returns. Both blocks stay until it is done,
-    /// also when they are freed meanwhile. At most max_concurrent_transfers
-    /// are in flight per manager of the destination; the call waits for its turn.
+    /// Queues a copy on a stream and returns. The memory of both blocks stays valid
+    /// until the copy has completed, also when a block is freed meanwhile. At most
+    /// max_concurrent_transfers copies of the destination's manager are in flight; the
+    /// call waits for a transfer slot.
     ///
     /// - `stream`: optional, of the destination's device.
     pub fn ferrum_memory_copy_async(
@@ -5166,7 +5208,8 @@ extern "C" {
         stream: ferrum_stream,
     ) -> ferrum_status;
 
-    /// Copies from the caller's memory into a block and returns when it is done.
+    /// Copies from the caller's memory into a block, and returns when the copy has
+    /// completed.
     ///
     /// - `source`: at least size_bytes long.
     pub fn ferrum_memory_write(
@@ -5176,7 +5219,8 @@ extern "C" {
         size_bytes: u64,
     ) -> ferrum_status;
 
-    /// Copies from a block into the caller's memory and returns when it is done.
+    /// Copies from a block into the caller's memory, and returns when the copy has
+    /// completed.
     ///
     /// - `destination_out`: at least size_bytes long. Not zeroed on failure.
     pub fn ferrum_memory_read(
@@ -5186,7 +5230,8 @@ extern "C" {
         size_bytes: u64,
     ) -> ferrum_status;
 
-    /// Queues a fill on a stream and returns. The block stays until it is done.
+    /// Queues a fill on a stream and returns. The memory of the block stays valid until
+    /// the fill has completed.
     ///
     /// - `stream`: optional, of the block's device.
     pub fn ferrum_memory_fill_async(
@@ -5194,27 +5239,31 @@ extern "C" {
         stream: ferrum_stream,
     ) -> ferrum_status;
 
-    /// Moves blocks so that pages come free (segments, in pools that take them whole),
-    /// the cheapest first, and gives back to the system what the manager's pools hold
-    /// without use. Only blocks of FERRUM_ALLOCATE_RELOCATABLE move, and of these none
-    /// that is pinned, mapped, or was used on a stream on which work is queued. Their
-    /// handles, bytes, tags and ages stay, their addresses do not. No pool grows for it.
+    /// Moves blocks so that pages become free (segments, in segmented pools). It starts
+    /// with the pages that cost least, and releases unused memory of the manager's pools
+    /// to the system. It moves only blocks with FERRUM_ALLOCATE_RELOCATABLE that are not
+    /// pinned, not mapped, and were not used on a stream with queued work. A move
+    /// changes the address of a block; its handle, contents, tag and age stay. No pool
+    /// grows for it.
     ///
-    /// Other threads may go on using the blocks by their handles: a call that wants one
-    /// that is being moved waits for the move. When the device fails, the block that was
-    /// to be moved is as it was, and those that were moved before stay moved.
+    /// Other threads may use the blocks by their handles during the call. A call for a
+    /// block that is being moved waits for the move. When the device fails, the block of
+    /// that move is unchanged, and the blocks of earlier moves stay at their new
+    /// addresses.
     pub fn ferrum_manager_defragment(
         manager: ferrum_manager,
         stats_out: *mut ferrum_defragmentation_stats,
     ) -> ferrum_status;
 
-    /// ferrum_manager_defragment within a time: no move is started when it is over, and one that
-    /// is under way is given up at the next 8 MiB of its copy. What is free is given back
-    /// in any case. A second call for a manager waits for the first, within its time.
+    /// The same as ferrum_manager_defragment, within a time budget. After the budget
+    /// ends, the call starts no further move and gives up a running move at the next 8
+    /// MiB of its copy. The call releases unused memory in any case. A second call for
+    /// the same manager waits for the first one, within its own budget.
     ///
-    /// A call that its budget ends (budget_ended) leaves what it has found out to the next
-    /// one with a budget, which goes on there: so small budgets get somewhere in a manager
-    /// of many blocks. Such a call counts blocks as they were when they were looked at.
+    /// When the budget ends a call (budget_ended), the next call with a budget continues
+    /// where this one stopped. So several small budgets also complete the work in a
+    /// manager with many blocks. Such a call counts blocks in the state in which it
+    /// considered them.
     ///
     /// - `budget_ns`: nanoseconds, or FERRUM_WAIT_FOREVER; 0: nothing is moved.
     pub fn ferrum_manager_defragment_within(
@@ -5252,7 +5301,7 @@ extern "C" {
     /// other forever.
     pub fn ferrum_registration_remove(registration: ferrum_registration) -> ferrum_status;
 
-    /// Asks a device for its page sizes.
+    /// Returns the page sizes of a device.
     ///
     /// Returns FERRUM_ERROR_UNSUPPORTED_DEVICE when the device has no virtual memory.
     pub fn ferrum_device_get_page_sizes(
@@ -5260,50 +5309,51 @@ extern "C" {
         sizes_out: *mut ferrum_page_sizes,
     ) -> ferrum_status;
 
-    /// Makes a virtual pool. It takes address space, and memory only for its tables.
+    /// Creates a virtual pool. It reserves address space, and allocates memory only for
+    /// its tables.
     ///
     /// - `config`: required.
     ///
     /// Returns FERRUM_ERROR_UNSUPPORTED_DEVICE when the device has no virtual memory;
-    /// FERRUM_ERROR_INVALID_PAGE_SIZE; FERRUM_ERROR_INVALID_SIZE for a
-    /// capacity that is 0 or cannot be rounded up;
-    /// FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY when there is no such address
-    /// space; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for a limit above what the
-    /// device has.
+    /// FERRUM_ERROR_INVALID_PAGE_SIZE; FERRUM_ERROR_INVALID_SIZE for a capacity
+    /// that is 0 or cannot be rounded up; FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY
+    /// when the address space is not available;
+    /// FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for a limit above the memory of the
+    /// device.
     pub fn ferrum_vpool_create(
         device: ferrum_device,
         config: *const ferrum_vpool_config,
         vpool_out: *mut ferrum_vpool,
     ) -> ferrum_status;
 
-    /// Destroys a virtual pool: waits for queued work that uses freed ranges, unmaps
-    /// everything and gives memory and address space back.
+    /// Destroys a virtual pool. The call waits for queued work that uses freed ranges,
+    /// unmaps everything and releases memory and address space.
     ///
-    /// - `flags`: 0, or FERRUM_FORCE: also while ranges are mapped; then waits for
-    ///   all work of the device first.
+    /// - `flags`: 0, or FERRUM_FORCE: destroy the pool although ranges are live. The
+    ///   call then first waits for all work of the device.
     ///
-    /// Returns FERRUM_ERROR_BUSY, and nothing has changed, while ranges are mapped or a call
-    /// is under way that maps some.
+    /// Returns FERRUM_ERROR_BUSY, and nothing has changed, while ranges are live or a
+    /// running call allocates some.
     pub fn ferrum_vpool_destroy(vpool: ferrum_vpool, flags: u32) -> ferrum_status;
 
-    /// Puts memory, readable and writable, behind every page that a range touches:
-    /// all of them or none. The first bytes are zeros, or what this pool had written
-    /// there before.
+    /// Maps readable and writable memory at every page that a range touches: at all of
+    /// them, or at none on failure. The first bytes are zeros, or what this pool had
+    /// written there before.
     ///
-    /// - `offset_bytes`: from the base address; need not be a multiple of a page.
+    /// - `offset_bytes`: offset from the base address; any number of bytes.
     /// - `size_bytes`: not 0.
     /// - `address_out`: base address + offset_bytes.
     ///
-    /// Returns FERRUM_ERROR_INVALID_OFFSET for a range that ends outside, with
+    /// Returns FERRUM_ERROR_INVALID_OFFSET for a range that ends outside the pool, with
     /// offset, size and capacity in the message; FERRUM_ERROR_INVALID_SIZE;
-    /// FERRUM_ERROR_ALREADY_MAPPED, with offset and size of the first page
-    /// that is mapped; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY over the limit,
-    /// with what was requested and what was available;
-    /// FERRUM_ERROR_OUT_OF_MEMORY when the device has no more, after all that
-    /// ferrum_pool_alloc tries too; FERRUM_ERROR_RESOURCE_EXHAUSTED where the
-    /// system allows no more mappings. Where queued work still uses a freed
-    /// range, it is waited for; in a host function or a reclaim callback that
-    /// is FERRUM_ERROR_BUSY.
+    /// FERRUM_ERROR_ALREADY_MAPPED, with offset and size of the first mapped
+    /// page; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY above the limit, with the
+    /// requested and the available size; FERRUM_ERROR_OUT_OF_MEMORY when the
+    /// device has no more memory, after the same reclaim path as
+    /// ferrum_pool_alloc; FERRUM_ERROR_RESOURCE_EXHAUSTED when the system allows
+    /// no more mappings. If queued work still uses a freed range there, the call
+    /// waits for that work; in a host function or a reclaim callback it returns
+    /// FERRUM_ERROR_BUSY instead.
     pub fn ferrum_vpool_alloc(
         vpool: ferrum_vpool,
         offset_bytes: u64,
@@ -5311,41 +5361,43 @@ extern "C" {
         address_out: *mut ferrum_address,
     ) -> ferrum_status;
 
-    /// As ferrum_vpool_alloc, with all that can be asked for.
+    /// The same as ferrum_vpool_alloc, with all options.
     ///
-    /// Returns besides: FERRUM_ERROR_INVALID_STATE while the tag, everything, or a range at
-    /// that place sleeps; FERRUM_ERROR_TIMEOUT when it does so longer than
-    /// asleep_wait_ns; FERRUM_ERROR_RESOURCE_EXHAUSTED while about a million
-    /// other tags are in use.
+    /// Returns also FERRUM_ERROR_INVALID_STATE while the tag, the whole pool, or a range
+    /// at that offset is asleep; FERRUM_ERROR_TIMEOUT when that lasts longer
+    /// than asleep_wait_ns; FERRUM_ERROR_RESOURCE_EXHAUSTED while about a
+    /// million other tags are in use.
     pub fn ferrum_vpool_alloc_with(
         vpool: ferrum_vpool,
         request: *const ferrum_vpool_request,
         address_out: *mut ferrum_address,
     ) -> ferrum_status;
 
-    /// Takes the memory of a range away, once the work is done that is queued now
+    /// Frees a range. The pool reuses its memory when the work has completed that is
+    /// queued now
     ///
-    /// - on the stream of the range, which it was asked for on (ferrum_vpool_request),
-    /// - on the streams that ferrum_vpool_record_stream named for a page of it,
-    /// - and on the stream of this call, {0} being the default one as everywhere.
+    /// - on the stream that the range belongs to (ferrum_vpool_request),
+    /// - on the streams that ferrum_vpool_record_stream named for a page of the range,
+    /// - and on the stream of this call; {0} is the default stream, as everywhere.
     ///
-    /// Until then its pages count as used. Does not wait. The caller does not touch the
-    /// range any more from this call on. A stream of the range that was destroyed has run
-    /// dry, and is no reason to fail.
+    /// Until then its pages count as used. The call does not wait. The host must not
+    /// touch the range after the call. The free succeeds also when the stream of the
+    /// range was destroyed; such a stream has no queued work.
     ///
-    /// - `offset_bytes,size_bytes`: whole pages, of one allocation or of several,
-    ///   or exactly those of one allocation. Once a part
-    ///   of it was freed, what is left is freed by whole
-    ///   pages: its pages may be another one's by then.
+    /// - `offset_bytes,size_bytes`: whole pages of one or several allocations, or
+    ///   exactly the range of one allocation. After a part of an allocation
+    ///   was freed, the rest must be freed in whole pages, because other
+    ///   allocations may use the freed pages.
     /// - `stream`: optional: a further stream that used the range.
     ///
-    /// Returns FERRUM_ERROR_INVALID_OFFSET for a range that is neither, or that ends
-    /// outside; FERRUM_ERROR_INVALID_SIZE for a size of 0;
+    /// Returns FERRUM_ERROR_INVALID_OFFSET for any other range, or a range that ends
+    /// outside the pool; FERRUM_ERROR_INVALID_SIZE for a size of 0;
     /// FERRUM_ERROR_NOT_MAPPED, with offset and size of the first page that is
-    /// not mapped; FERRUM_ERROR_BUSY while a call that puts a part of it to sleep
-    /// or wakes it is under way: once that has ended it can be freed, asleep or
-    /// awake; FERRUM_ERROR_INVALID_STATE where a part of it sleeps and a part does
-    /// not, and while one of the streams captures. Then nothing has changed.
+    /// not mapped; FERRUM_ERROR_BUSY while a running call puts a part of the
+    /// range to sleep or wakes it: free the range after that call, asleep or
+    /// awake; FERRUM_ERROR_INVALID_STATE when one part of the range is asleep
+    /// and another is not, and while one of the streams captures. Nothing has
+    /// changed after an error.
     pub fn ferrum_vpool_free(
         vpool: ferrum_vpool,
         offset_bytes: u64,
@@ -5353,18 +5405,18 @@ extern "C" {
         stream: ferrum_stream,
     ) -> ferrum_status;
 
-    /// Says that a stream uses every page that a range touches too, besides the one that
-    /// the range was asked for on: once freed, the pages wait for the work that is queued
-    /// on this stream at the time of their free as well. The range may be a part of an
-    /// allocation, or of several.
+    /// Records a further stream that uses every page that a range touches. When the
+    /// pages are freed, the free also waits for the work that is queued on this stream
+    /// at that time. The range may be a part of an allocation, or of several
+    /// allocations. The stream that a range belongs to does not need this call.
     ///
     /// - `stream`: {0}: the default stream.
     ///
-    /// Returns FERRUM_ERROR_INVALID_OFFSET for a range that ends outside;
+    /// Returns FERRUM_ERROR_INVALID_OFFSET for a range that ends outside the pool;
     /// FERRUM_ERROR_INVALID_SIZE for a size of 0; FERRUM_ERROR_NOT_MAPPED, with
     /// offset and size of the first page that is not mapped;
-    /// FERRUM_ERROR_INVALID_STATE for a page that sleeps, and FERRUM_ERROR_BUSY for
-    /// one that is being put to sleep or woken.
+    /// FERRUM_ERROR_INVALID_STATE for a page that is asleep; FERRUM_ERROR_BUSY
+    /// for a page that a running call puts to sleep or wakes.
     pub fn ferrum_vpool_record_stream(
         vpool: ferrum_vpool,
         offset_bytes: u64,
@@ -5372,8 +5424,8 @@ extern "C" {
         stream: ferrum_stream,
     ) -> ferrum_status;
 
-    /// Says whether every page that a range touches is mapped (1) or not (0); 0 for
-    /// one that ends outside or has no bytes.
+    /// Returns whether every page that a range touches is mapped (1) or not (0). The
+    /// result is 0 for a range that ends outside the pool or has no bytes.
     pub fn ferrum_vpool_is_mapped(
         vpool: ferrum_vpool,
         offset_bytes: u64,
@@ -5387,126 +5439,133 @@ extern "C" {
         info_out: *mut ferrum_vpool_info,
     ) -> ferrum_status;
 
-    /// Books of a virtual pool: its live blocks are ranges.
+    /// Returns the counters of a virtual pool. Its live blocks are ranges.
     pub fn ferrum_vpool_get_statistics(
         vpool: ferrum_vpool,
         statistics_out: *mut ferrum_statistics,
     ) -> ferrum_status;
 
-    /// Brings together what nobody uses: parked pages leave their ranges, of the free
-    /// pages those that lie together are kept, as many as are kept ready, and the
-    /// others go back to the device. What is mapped stays where it is.
+    /// Joins unused pages. The call unmaps parked pages. It keeps as many free pages as
+    /// are kept ready, preferring adjacent ones, and releases the others to the device.
+    /// Mapped ranges keep their places.
     pub fn ferrum_vpool_compact(
         vpool: ferrum_vpool,
         report_out: *mut ferrum_compact_report,
     ) -> ferrum_status;
 
-    /// Gives parked and ready pages back to the device until no more than keep_bytes
-    /// of them are held.
+    /// Releases parked and ready pages to the device, until the pool holds no more than
+    /// keep_bytes of them.
     ///
-    /// - `released_bytes_out`: what was given back.
+    /// - `released_bytes_out`: number of released bytes.
     pub fn ferrum_vpool_trim(
         vpool: ferrum_vpool,
         keep_bytes: u64,
         released_bytes_out: *mut u64,
     ) -> ferrum_status;
 
-    /// Changes the limit while the pool works; 0: what the device has. What is mapped
-    /// stays; free pages above the limit go back to the device, movable ones by the
-    /// pool's worker and after the call.
+    /// Changes the limit while the pool is in use; 0: the memory of the device. Mapped
+    /// ranges stay. Free pages above the limit are released to the device. For movable
+    /// pages the worker of the pool does that after the call.
     ///
-    /// Returns FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for more than the device has.
+    /// Returns FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for a limit above the memory of the
+    /// device.
     pub fn ferrum_vpool_set_limit(vpool: ferrum_vpool, limit_bytes: u64) -> ferrum_status;
 
-    /// Waits until no range of the pool is retiring any more.
+    /// Waits until the pool has no retiring range.
     ///
-    /// - `timeout_ns`: nanoseconds, or FERRUM_WAIT_FOREVER; 0 only asks.
+    /// - `timeout_ns`: nanoseconds, or FERRUM_WAIT_FOREVER; 0 only checks.
     ///
     /// Returns FERRUM_ERROR_TIMEOUT when it takes longer.
     pub fn ferrum_vpool_synchronize(vpool: ferrum_vpool, timeout_ns: u64) -> ferrum_status;
 
-    /// Has the pool's worker make no more pages ready, until ferrum_vpool_resume.
-    /// What it is at, it has ended when the call returns.
+    /// Stops the worker of the pool from making pages ready, until ferrum_vpool_resume.
+    /// The call returns when the worker has finished its present step.
     pub fn ferrum_vpool_pause(vpool: ferrum_vpool) -> ferrum_status;
 
-    /// Ends a ferrum_vpool_pause.
+    /// Undoes a ferrum_vpool_pause.
     pub fn ferrum_vpool_resume(vpool: ferrum_vpool) -> ferrum_status;
 
-    /// Makes an elastic pool without models. It takes nothing from the device yet.
+    /// Creates an elastic pool without models. The pool allocates nothing from the
+    /// device yet.
     ///
     /// - `config`: settings, or NULL for FERRUM_ELASTIC_POOL_CONFIG_INIT.
     ///
     /// Returns FERRUM_ERROR_UNSUPPORTED_DEVICE when the device has no virtual memory;
-    /// FERRUM_ERROR_INVALID_PAGE_SIZE; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for
-    /// a limit above what the device has; FERRUM_ERROR_INVALID_CONFIG for one
-    /// of less than a page.
+    /// FERRUM_ERROR_INVALID_PAGE_SIZE; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for a
+    /// limit above the memory of the device; FERRUM_ERROR_INVALID_CONFIG for a
+    /// limit below one page.
     pub fn ferrum_elastic_pool_create(
         device: ferrum_device,
         config: *const ferrum_elastic_pool_config,
         pool_out: *mut ferrum_elastic_pool,
     ) -> ferrum_status;
 
-    /// Destroys an elastic pool with its models, as ferrum_vpool_destroy. Registrations
-    /// of reclaim callbacks stay until they are removed, but are not called any more.
+    /// Destroys an elastic pool with its models, like ferrum_vpool_destroy.
+    /// Registrations of reclaim callbacks stay until they are removed, but the library
+    /// does not call them again.
     ///
     /// - `flags`: 0 or FERRUM_FORCE.
     ///
-    /// Returns FERRUM_ERROR_BUSY, and nothing has changed for any model, while one has ranges
-    /// or allocations under way or that wait, or is being registered or unregistered.
+    /// Returns FERRUM_ERROR_BUSY, and no model has changed, while a model has ranges or
+    /// running or waiting allocations, or is being registered or unregistered.
     pub fn ferrum_elastic_pool_destroy(pool: ferrum_elastic_pool, flags: u32) -> ferrum_status;
 
-    /// Adds a model, while others run. It takes address space, and memory only for its
-    /// tables.
+    /// Adds a model while other models run. The model gets address space, and memory
+    /// only for its tables.
     ///
     /// - `model`: its id, 1 to 63 bytes.
     /// - `config`: required.
     ///
     /// Returns FERRUM_ERROR_MODEL_ALREADY_EXISTS, with the id in the message;
-    /// FERRUM_ERROR_INVALID_ARGUMENT for an id that is none;
-    /// FERRUM_ERROR_INVALID_SIZE and FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY for
-    /// its address space; FERRUM_ERROR_INVALID_CONFIG for guarantees above the
+    /// FERRUM_ERROR_INVALID_ARGUMENT for an invalid id;
+    /// FERRUM_ERROR_INVALID_SIZE and FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY for its
+    /// address space; FERRUM_ERROR_INVALID_CONFIG for guarantees above the
     /// limit, or a guarantee above the model's own maximum or address space;
-    /// FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY, with how much is backed, for a guarantee
-    /// that is not and may not wait: nobody's present guarantee is weakened for it.
+    /// FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY, with the number of backed bytes, for
+    /// a guarantee that has too few pages and may not wait. The library does not
+    /// weaken the guarantee of another model for it.
     pub fn ferrum_elastic_pool_register_model(
         pool: ferrum_elastic_pool,
         model: *const c_char,
         config: *const ferrum_model_config,
     ) -> ferrum_status;
 
-    /// Takes a model out, while others run: waits for queued work that uses its freed
-    /// ranges and for running calls of its reclaim callbacks, which are not called any
-    /// more. What it had goes to the others.
+    /// Removes a model while other models run. The call waits for queued work that uses
+    /// freed ranges of the model, and for running calls of its reclaim callbacks; these
+    /// are not called again. The memory of the model becomes available to the other
+    /// models.
     ///
-    /// - `flags`: 0, or FERRUM_FORCE: also while it has ranges; then waits for all
-    ///   work of the device first, and its allocations that wait fail.
+    /// - `flags`: 0, or FERRUM_FORCE: remove the model also while it has ranges. The
+    ///   call then first waits for all work of the device, and waiting
+    ///   allocations of the model fail.
     ///
-    /// Returns FERRUM_ERROR_BUSY, and nothing has changed, while it has ranges, or allocations
-    /// under way or that wait;
-    /// FERRUM_ERROR_MODEL_NOT_FOUND, with the id in the message.
+    /// Returns FERRUM_ERROR_BUSY, and nothing has changed, while the model has ranges,
+    /// or running or waiting allocations; FERRUM_ERROR_MODEL_NOT_FOUND, with the
+    /// id in the message.
     pub fn ferrum_elastic_pool_unregister_model(
         pool: ferrum_elastic_pool,
         model: *const c_char,
         flags: u32,
     ) -> ferrum_status;
 
-    /// Puts memory behind the first range of the model's address space that is free and
-    /// long enough, in whole pages. The first bytes are zeros, or what this model had
-    /// written there before. Where no free range is long enough, and freed ones that queued
-    /// work still uses would make one, it waits for that work, ten seconds at most.
+    /// Allocates the first free range of the model's address space that is long enough,
+    /// in whole pages, and maps memory there. The first bytes are zeros, or what this
+    /// model had written there before. If no free range is long enough, but freed ranges
+    /// that queued work still uses would make one, the call waits for that work for at
+    /// most ten seconds.
     ///
     /// - `size_bytes`: not 0.
-    /// - `address_out`: where it starts.
-    /// - `offset_bytes_out`: optional, may be NULL: the same from the model's base
-    ///   address.
+    /// - `address_out`: address of the range.
+    /// - `offset_bytes_out`: optional, may be NULL: offset of the range from the
+    ///   model's base address.
     ///
     /// Returns FERRUM_ERROR_MODEL_NOT_FOUND; FERRUM_ERROR_INVALID_SIZE;
     /// FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY when no range is long enough;
-    /// FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY when the limits allow no more and
-    /// no room was found, with what was requested and what was available;
+    /// FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY, with the requested and the available
+    /// size, when the limits allow no more and reclaiming freed too little;
     /// FERRUM_ERROR_OUT_OF_MEMORY when the device has less than the limits
-    /// allow. In a host function or a reclaim callback it does not wait for
-    /// room.
+    /// allow. In a host function or a reclaim callback the call does not wait
+    /// for memory.
     pub fn ferrum_elastic_pool_alloc(
         pool: ferrum_elastic_pool,
         model: *const c_char,
@@ -5515,9 +5574,9 @@ extern "C" {
         offset_bytes_out: *mut u64,
     ) -> ferrum_status;
 
-    /// As ferrum_elastic_pool_alloc, with all that can be asked for.
+    /// The same as ferrum_elastic_pool_alloc, with all options.
     ///
-    /// Returns besides, where at_offset is 1: FERRUM_ERROR_INVALID_OFFSET and
+    /// Returns also, where at_offset is 1: FERRUM_ERROR_INVALID_OFFSET and
     /// FERRUM_ERROR_ALREADY_MAPPED as ferrum_vpool_alloc.
     pub fn ferrum_elastic_pool_alloc_with(
         pool: ferrum_elastic_pool,
@@ -5527,12 +5586,12 @@ extern "C" {
         offset_bytes_out: *mut u64,
     ) -> ferrum_status;
 
-    /// Takes the memory of a range of a model away, as ferrum_vpool_free.
+    /// Frees a range of a model, like ferrum_vpool_free.
     ///
     /// - `offset_bytes,size_bytes,stream`: as for ferrum_vpool_free.
     ///
-    /// Returns as ferrum_vpool_free, FERRUM_ERROR_BUSY during a sleep or wake of the
-    /// range included; FERRUM_ERROR_MODEL_NOT_FOUND.
+    /// Returns as ferrum_vpool_free, with FERRUM_ERROR_BUSY during a sleep or wake of
+    /// the range; FERRUM_ERROR_MODEL_NOT_FOUND.
     pub fn ferrum_elastic_pool_free(
         pool: ferrum_elastic_pool,
         model: *const c_char,
@@ -5541,9 +5600,9 @@ extern "C" {
         stream: ferrum_stream,
     ) -> ferrum_status;
 
-    /// As ferrum_vpool_record_stream, for a range of a model.
+    /// The same as ferrum_vpool_record_stream, for a range of a model.
     ///
-    /// Returns besides: FERRUM_ERROR_MODEL_NOT_FOUND.
+    /// Returns also FERRUM_ERROR_MODEL_NOT_FOUND.
     pub fn ferrum_elastic_pool_record_stream(
         pool: ferrum_elastic_pool,
         model: *const c_char,
@@ -5552,7 +5611,7 @@ extern "C" {
         stream: ferrum_stream,
     ) -> ferrum_status;
 
-    /// As ferrum_vpool_is_mapped, for a range of a model.
+    /// The same as ferrum_vpool_is_mapped, for a range of a model.
     pub fn ferrum_elastic_pool_is_mapped(
         pool: ferrum_elastic_pool,
         model: *const c_char,
@@ -5561,16 +5620,16 @@ extern "C" {
         mapped_out: *mut u32,
     ) -> ferrum_status;
 
-    /// Describes a model; FERRUM_ERROR_MODEL_NOT_FOUND for an unknown one.
+    /// Describes a model. FERRUM_ERROR_MODEL_NOT_FOUND for an unknown model.
     pub fn ferrum_elastic_pool_get_model_info(
         pool: ferrum_elastic_pool,
         model: *const c_char,
         info_out: *mut ferrum_model_info,
     ) -> ferrum_status;
 
-    /// Changes guarantee, maximum and priority of a model, all of them or none, while
-    /// it and others run. What is mapped stays. A guarantee that is raised keeps what of it
-    /// is in effect.
+    /// Changes guarantee, maximum and priority of a model while it and others run: all
+    /// of them, or none on failure. Mapped ranges stay. If the guarantee rises, the part
+    /// of it that is in effect stays in effect.
     ///
     /// - `limits`: required; fields as in ferrum_model_config.
     ///
@@ -5588,19 +5647,19 @@ extern "C" {
         info_out: *mut ferrum_elastic_pool_info,
     ) -> ferrum_status;
 
-    /// Books of an elastic pool: its live blocks are the ranges of all models.
+    /// Returns the counters of an elastic pool. Its live blocks are the ranges of all
+    /// models.
     pub fn ferrum_elastic_pool_get_statistics(
         pool: ferrum_elastic_pool,
         statistics_out: *mut ferrum_statistics,
     ) -> ferrum_status;
 
-    /// Every model of a pool, of one moment and in the order of registration, as JSON:
+    /// Describes every model of a pool at one moment, in the order of registration, as
+    /// JSON:
     ///
-    /// ```text
-    ///   {"models": [{"id": "chat", "physical_bytes": 0}]}
-    /// ```
+    /// {"models": \[{"id": "chat", "physical_bytes": 0}\]}
     ///
-    /// with all fields of ferrum_model_info.
+    /// Each model has all fields of ferrum_model_info.
     ///
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
     pub fn ferrum_elastic_pool_models_json(
@@ -5610,50 +5669,52 @@ extern "C" {
         length_out: *mut usize,
     ) -> ferrum_status;
 
-    /// Changes the limit of all models together while they run; 0: what the device
-    /// has. What is mapped stays, and free pages above the limit go back to the device,
-    /// as with ferrum_vpool_set_limit. Below what the models use or are guaranteed, one that
-    /// stays within its guarantee may have to wait until those above theirs have given.
+    /// Changes the limit of all models together while they run; 0: the memory of the
+    /// device. Mapped ranges stay. Free pages above the limit are released to the
+    /// device, as with ferrum_vpool_set_limit. If the limit falls below what the models
+    /// use or have as guarantees, a model within its guarantee may have to wait until
+    /// models above their guarantees have released pages.
     ///
-    /// Returns FERRUM_ERROR_INVALID_CONFIG for less than the models have asked to be
-    /// guaranteed, or than a page; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for more than the
-    /// device has.
+    /// Returns FERRUM_ERROR_INVALID_CONFIG for a limit below the requested guarantees or
+    /// below one page; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for a limit above the
+    /// memory of the device.
     pub fn ferrum_elastic_pool_set_limit(
         pool: ferrum_elastic_pool,
         limit_bytes: u64,
     ) -> ferrum_status;
 
-    /// As ferrum_vpool_compact.
+    /// The same as ferrum_vpool_compact.
     pub fn ferrum_elastic_pool_compact(
         pool: ferrum_elastic_pool,
         report_out: *mut ferrum_compact_report,
     ) -> ferrum_status;
 
-    /// As ferrum_vpool_trim.
+    /// The same as ferrum_vpool_trim.
     pub fn ferrum_elastic_pool_trim(
         pool: ferrum_elastic_pool,
         keep_bytes: u64,
         released_bytes_out: *mut u64,
     ) -> ferrum_status;
 
-    /// As ferrum_vpool_synchronize, for the ranges of all models.
+    /// The same as ferrum_vpool_synchronize, for the ranges of all models.
     pub fn ferrum_elastic_pool_synchronize(
         pool: ferrum_elastic_pool,
         timeout_ns: u64,
     ) -> ferrum_status;
 
-    /// As ferrum_vpool_pause.
+    /// The same as ferrum_vpool_pause.
     pub fn ferrum_elastic_pool_pause(pool: ferrum_elastic_pool) -> ferrum_status;
 
     /// Ends a ferrum_elastic_pool_pause.
     pub fn ferrum_elastic_pool_resume(pool: ferrum_elastic_pool) -> ferrum_status;
 
-    /// Registers a reclaim callback of a model. It is called only while the model has
-    /// more than its guarantee, or is at its own maximum and needs pages itself. End it
-    /// with ferrum_registration_remove, also after its model is gone.
+    /// Registers a reclaim callback of a model. The library calls it only while the
+    /// model holds more than its guarantee, or when the model itself needs pages and is
+    /// at its own maximum. Remove it with ferrum_registration_remove, also after the
+    /// model has ended.
     ///
-    /// - `config`: deadline_ns of it; priority is the model's, and 0 here. NULL
-    ///   for FERRUM_RECLAIM_CONFIG_INIT.
+    /// - `config`: its deadline_ns is used; its priority must be 0, because the
+    ///   priority of the model counts. NULL for FERRUM_RECLAIM_CONFIG_INIT.
     /// - `user_data`: must stay valid until the registration is removed.
     pub fn ferrum_elastic_pool_reclaim_callback_add(
         pool: ferrum_elastic_pool,
@@ -5664,19 +5725,21 @@ extern "C" {
         registration_out: *mut ferrum_registration,
     ) -> ferrum_status;
 
-    /// Puts ranges of a virtual pool to sleep, when the work is done that the settings
-    /// name. What slept before stays as it is. A call that fails changes nothing and may be
-    /// repeated. Where the device refuses to unmap a part, and also to take that back, the
-    /// call goes on instead and works: all of it sleeps, and that part is not given up.
+    /// Puts ranges of a virtual pool to sleep, after the work that the settings name has
+    /// completed. Ranges that were asleep before stay as they are. A failed call changes
+    /// nothing and may be repeated. There is one exception to failing: when the device
+    /// fails to unmap some pages, and also fails to map the others again, the call
+    /// succeeds. All ranges are asleep then, and the memory of these pages is not
+    /// released.
     ///
     /// - `config`: settings, or NULL for FERRUM_SLEEP_CONFIG_INIT.
     /// - `report_out`: optional, may be NULL.
     ///
-    /// Returns FERRUM_ERROR_INVALID_STATE when the tag, or everything, sleeps already, and
-    /// in a host function; FERRUM_ERROR_NOT_FOUND for a tag that no range has;
-    /// FERRUM_ERROR_RESOURCE_EXHAUSTED when host memory, the disk or the process's
-    /// bound on the size of files (RLIMIT_FSIZE) is used up; FERRUM_ERROR_IO and
-    /// FERRUM_ERROR_PERMISSION_DENIED for the file, with its name;
+    /// Returns FERRUM_ERROR_INVALID_STATE when the tag, or everything, is asleep
+    /// already, and in a host function; FERRUM_ERROR_NOT_FOUND for a tag without
+    /// ranges; FERRUM_ERROR_RESOURCE_EXHAUSTED when host memory, the disk or the
+    /// process's limit on file sizes (RLIMIT_FSIZE) is used up; FERRUM_ERROR_IO
+    /// and FERRUM_ERROR_PERMISSION_DENIED for the file, with its name;
     /// FERRUM_ERROR_TIMEOUT; FERRUM_ERROR_INVALID_ARGUMENT.
     pub fn ferrum_vpool_sleep(
         vpool: ferrum_vpool,
@@ -5684,38 +5747,39 @@ extern "C" {
         report_out: *mut ferrum_sleep_report,
     ) -> ferrum_status;
 
-    /// Wakes ranges of a virtual pool at the addresses that they had. When it fails all of
-    /// them sleep as before, with all that is kept of them, and the call may be repeated.
-    /// Pages that the device then refuses to unmap count as used until they are.
+    /// Wakes ranges of a virtual pool at the addresses that they had. After a failure
+    /// all of them are asleep as before, with their contents, and the call may be
+    /// repeated. Pages that the device then fails to unmap count as used until they are
+    /// unmapped.
     ///
     /// - `config`: settings, or NULL for FERRUM_WAKE_CONFIG_INIT.
     /// - `report_out`: optional, may be NULL.
     ///
-    /// Returns FERRUM_ERROR_INVALID_STATE when nothing of the tag, or nothing at all,
-    /// sleeps, and in a host function; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY and
-    /// FERRUM_ERROR_OUT_OF_MEMORY as ferrum_vpool_alloc;
-    /// FERRUM_ERROR_CORRUPTED when a file is not what was written, with its name and
-    /// the place; FERRUM_ERROR_IO; FERRUM_ERROR_TIMEOUT;
-    /// FERRUM_ERROR_INVALID_ARGUMENT.
+    /// Returns FERRUM_ERROR_INVALID_STATE when no range, or no range of the tag, is
+    /// asleep, and in a host function; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY and
+    /// FERRUM_ERROR_OUT_OF_MEMORY as ferrum_vpool_alloc; FERRUM_ERROR_CORRUPTED
+    /// when the contents of the file have changed, with its name and the offset;
+    /// FERRUM_ERROR_IO; FERRUM_ERROR_TIMEOUT; FERRUM_ERROR_INVALID_ARGUMENT.
     pub fn ferrum_vpool_wake(
         vpool: ferrum_vpool,
         config: *const ferrum_wake_config,
         report_out: *mut ferrum_wake_report,
     ) -> ferrum_status;
 
-    /// Says whether a tag of a virtual pool sleeps (1) or not (0).
+    /// Returns whether a tag of a virtual pool is asleep (1) or not (0).
     ///
-    /// - `tag`: NULL or empty: whether everything sleeps, with what may still come.
+    /// - `tag`: NULL or empty: whether the whole pool is asleep, with ranges that may
+    ///   still be allocated.
     pub fn ferrum_vpool_is_asleep(
         vpool: ferrum_vpool,
         tag: *const c_char,
         asleep_out: *mut u32,
     ) -> ferrum_status;
 
-    /// Puts a model, or ranges of it, to sleep, as ferrum_vpool_sleep. Others may have its
-    /// pages then; what the model is guaranteed stays kept for it.
+    /// Puts a model, or ranges of it, to sleep, like ferrum_vpool_sleep. Other models
+    /// may use its pages then. The guarantee of the model stays reserved for it.
     ///
-    /// Returns besides: FERRUM_ERROR_MODEL_NOT_FOUND.
+    /// Returns also FERRUM_ERROR_MODEL_NOT_FOUND.
     pub fn ferrum_elastic_pool_sleep_model(
         pool: ferrum_elastic_pool,
         model: *const c_char,
@@ -5723,11 +5787,11 @@ extern "C" {
         report_out: *mut ferrum_sleep_report,
     ) -> ferrum_status;
 
-    /// Wakes a model, or ranges of it, as ferrum_vpool_wake. It has its memory as
-    /// ferrum_elastic_pool_alloc has it: within the limits, in line, and from others that
-    /// give.
+    /// Wakes a model, or ranges of it, like ferrum_vpool_wake. It gets its memory by the
+    /// rules of ferrum_elastic_pool_alloc: within the limits, in turn, and also from
+    /// models above their guarantees.
     ///
-    /// Returns besides: FERRUM_ERROR_MODEL_NOT_FOUND.
+    /// Returns also FERRUM_ERROR_MODEL_NOT_FOUND.
     pub fn ferrum_elastic_pool_wake_model(
         pool: ferrum_elastic_pool,
         model: *const c_char,
@@ -5735,7 +5799,7 @@ extern "C" {
         report_out: *mut ferrum_wake_report,
     ) -> ferrum_status;
 
-    /// As ferrum_vpool_is_asleep, for a model.
+    /// The same as ferrum_vpool_is_asleep, for a model.
     pub fn ferrum_elastic_pool_is_model_asleep(
         pool: ferrum_elastic_pool,
         model: *const c_char,

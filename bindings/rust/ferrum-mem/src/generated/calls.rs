@@ -90,7 +90,7 @@ impl crate::Device {
         Ok((&out).into())
     }
 
-    /// Asks a device for its page sizes.
+    /// Returns the page sizes of a device.
     ///
     /// Errors: [`ErrorKind::UnsupportedDevice`](crate::ErrorKind::UnsupportedDevice) when the device has no virtual memory.
     pub fn page_sizes(&self) -> Result<PageSizes> {
@@ -134,7 +134,8 @@ impl crate::ElasticPool {
         Ok((&out).into())
     }
 
-    /// Books of an elastic pool: its live blocks are the ranges of all models.
+    /// Returns the counters of an elastic pool. Its live blocks are the ranges of all
+    /// models.
     pub fn statistics(&self) -> Result<Statistics> {
         let mut out = sys::ferrum_statistics::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -142,11 +143,12 @@ impl crate::ElasticPool {
         Ok((&out).into())
     }
 
-    /// Every model of a pool, of one moment and in the order of registration, as JSON:
+    /// Describes every model of a pool at one moment, in the order of registration, as
+    /// JSON:
     ///
-    ///   {"models": \[{"id": "chat", "physical_bytes": 0}\]}
+    /// {"models": \[{"id": "chat", "physical_bytes": 0}\]}
     ///
-    /// with all fields of [`ModelInfo`](crate::ModelInfo).
+    /// Each model has all fields of [`ModelInfo`](crate::ModelInfo).
     pub fn models_json(&self) -> Result<String> {
         // SAFETY: the buffer has the room that is told.
         json_of(|to, room, length| unsafe {
@@ -154,18 +156,19 @@ impl crate::ElasticPool {
         })
     }
 
-    /// Changes the limit of all models together while they run; 0: what the device
-    /// has. What is mapped stays, and free pages above the limit go back to the device,
-    /// as with [`VirtualPool::set_limit`](crate::VirtualPool::set_limit). Below what the models use or are guaranteed, one that
-    /// stays within its guarantee may have to wait until those above theirs have given.
+    /// Changes the limit of all models together while they run; 0: the memory of the
+    /// device. Mapped ranges stay. Free pages above the limit are released to the
+    /// device, as with [`VirtualPool::set_limit`](crate::VirtualPool::set_limit). If the limit falls below what the models
+    /// use or have as guarantees, a model within its guarantee may have to wait until
+    /// models above their guarantees have released pages.
     ///
-    /// Errors: [`ErrorKind::InvalidConfig`](crate::ErrorKind::InvalidConfig) for less than the models have asked to be guaranteed, or than a page; [`ErrorKind::OutOfPhysicalMemory`](crate::ErrorKind::OutOfPhysicalMemory) for more than the device has.
+    /// Errors: [`ErrorKind::InvalidConfig`](crate::ErrorKind::InvalidConfig) for a limit below the requested guarantees or below one page; [`ErrorKind::OutOfPhysicalMemory`](crate::ErrorKind::OutOfPhysicalMemory) for a limit above the memory of the device.
     pub fn set_limit(&self, limit_bytes: u64) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_elastic_pool_set_limit(self.raw(), limit_bytes) })
     }
 
-    /// As [`VirtualPool::compact`](crate::VirtualPool::compact).
+    /// The same as [`VirtualPool::compact`](crate::VirtualPool::compact).
     pub fn compact(&self) -> Result<CompactReport> {
         let mut out = sys::ferrum_compact_report::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -173,7 +176,7 @@ impl crate::ElasticPool {
         Ok((&out).into())
     }
 
-    /// As [`VirtualPool::trim`](crate::VirtualPool::trim).
+    /// The same as [`VirtualPool::trim`](crate::VirtualPool::trim).
     pub fn trim(&self, keep_bytes: u64) -> Result<u64> {
         let mut out = 0;
         // SAFETY: out is an output of the call.
@@ -181,7 +184,7 @@ impl crate::ElasticPool {
         Ok(out)
     }
 
-    /// As [`VirtualPool::synchronize`](crate::VirtualPool::synchronize), for the ranges of all models.
+    /// The same as [`VirtualPool::synchronize`](crate::VirtualPool::synchronize), for the ranges of all models.
     ///
     /// Without a timeout it waits without an end.
     pub fn synchronize(&self, timeout: Option<Duration>) -> Result<()> {
@@ -189,7 +192,7 @@ impl crate::ElasticPool {
         check(unsafe { sys::ferrum_elastic_pool_synchronize(self.raw(), timeout_ns(timeout)) })
     }
 
-    /// As [`VirtualPool::pause`](crate::VirtualPool::pause).
+    /// The same as [`VirtualPool::pause`](crate::VirtualPool::pause).
     pub fn pause(&self) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_elastic_pool_pause(self.raw()) })
@@ -326,9 +329,9 @@ impl crate::FallbackManager {
 }
 
 impl crate::Manager {
-    /// Sets the pool settings of a memory type from now on. A type that has live
-    /// blocks keeps the pool they are in until they are freed; new blocks come from
-    /// a pool with the new settings.
+    /// Sets the pool settings of a memory type from now on. Live blocks of the type stay
+    /// in their pool until they are freed. New blocks come from a pool with the new
+    /// settings.
     pub fn configure_pool(&self, memory_type: MemoryType, config: &PoolConfig) -> Result<()> {
         config.with_raw("ferrum_manager_configure_pool", |config| {
             // SAFETY: what goes in lives through the call.
@@ -338,7 +341,7 @@ impl crate::Manager {
         })
     }
 
-    /// Books of a manager: the sum over its pools.
+    /// Returns the counters of a manager: the sum over its pools.
     pub fn statistics(&self) -> Result<Statistics> {
         let mut out = sys::ferrum_statistics::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -486,30 +489,30 @@ impl crate::Placement {
 }
 
 impl crate::Pool {
-    /// Looks now at every block of a pool that debugs: beside live ones, and into
-    /// freed ones that are in quarantine. Damage that it reports is repaired, so it
-    /// is reported once.
+    /// Checks every block of a pool in debug mode: the red zones of live blocks, and the
+    /// contents of blocks in quarantine. The call repairs the damage that it reports, so
+    /// each damage is reported once.
     ///
-    /// Errors: [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted) for the first damage; all of it is in the log. A pool that does not debug is not looked at.
+    /// Errors: [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted) for the first damage; the log has all of it. A pool without debug mode is not checked.
     pub fn check(&self) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_pool_check(self.raw()) })
     }
 
-    /// Changes the pool's upper bound; 0 takes it away. Lowering it below what is
-    /// held releases what is cached; what is live stays.
+    /// Changes the upper bound of the pool; 0 removes it. A bound below the held memory
+    /// releases cached memory. Live blocks stay.
     pub fn set_limit(&self, max_size_bytes: u64) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_pool_set_limit(self.raw(), max_size_bytes) })
     }
 
-    /// Changes `min_held_bytes` of the pool's settings.
+    /// Changes `min_held_bytes` of the pool.
     pub fn set_min_held(&self, min_held_bytes: u64) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_pool_set_min_held(self.raw(), min_held_bytes) })
     }
 
-    /// Describes how a pool has its memory.
+    /// Describes the memory of a pool.
     pub fn info(&self) -> Result<PoolInfo> {
         let mut out = sys::ferrum_pool_info::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -517,7 +520,7 @@ impl crate::Pool {
         Ok((&out).into())
     }
 
-    /// Books of a pool.
+    /// Returns the counters of a pool.
     pub fn statistics(&self) -> Result<Statistics> {
         let mut out = sys::ferrum_statistics::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -566,8 +569,8 @@ impl crate::Stream {
 }
 
 impl crate::VirtualPool {
-    /// Says whether every page that a range touches is mapped (1) or not (0); 0 for
-    /// one that ends outside or has no bytes.
+    /// Returns whether every page that a range touches is mapped (1) or not (0). The
+    /// result is 0 for a range that ends outside the pool or has no bytes.
     pub fn is_mapped(&self, offset_bytes: u64, size_bytes: u64) -> Result<bool> {
         let mut out = 0;
         // SAFETY: out is an output of the call.
@@ -585,7 +588,7 @@ impl crate::VirtualPool {
         Ok((&out).into())
     }
 
-    /// Books of a virtual pool: its live blocks are ranges.
+    /// Returns the counters of a virtual pool. Its live blocks are ranges.
     pub fn statistics(&self) -> Result<Statistics> {
         let mut out = sys::ferrum_statistics::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -593,9 +596,9 @@ impl crate::VirtualPool {
         Ok((&out).into())
     }
 
-    /// Brings together what nobody uses: parked pages leave their ranges, of the free
-    /// pages those that lie together are kept, as many as are kept ready, and the
-    /// others go back to the device. What is mapped stays where it is.
+    /// Joins unused pages. The call unmaps parked pages. It keeps as many free pages as
+    /// are kept ready, preferring adjacent ones, and releases the others to the device.
+    /// Mapped ranges keep their places.
     pub fn compact(&self) -> Result<CompactReport> {
         let mut out = sys::ferrum_compact_report::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -603,8 +606,8 @@ impl crate::VirtualPool {
         Ok((&out).into())
     }
 
-    /// Gives parked and ready pages back to the device until no more than `keep_bytes`
-    /// of them are held.
+    /// Releases parked and ready pages to the device, until the pool holds no more than
+    /// `keep_bytes` of them.
     pub fn trim(&self, keep_bytes: u64) -> Result<u64> {
         let mut out = 0;
         // SAFETY: out is an output of the call.
@@ -612,17 +615,17 @@ impl crate::VirtualPool {
         Ok(out)
     }
 
-    /// Changes the limit while the pool works; 0: what the device has. What is mapped
-    /// stays; free pages above the limit go back to the device, movable ones by the
-    /// pool's worker and after the call.
+    /// Changes the limit while the pool is in use; 0: the memory of the device. Mapped
+    /// ranges stay. Free pages above the limit are released to the device. For movable
+    /// pages the worker of the pool does that after the call.
     ///
-    /// Errors: [`ErrorKind::OutOfPhysicalMemory`](crate::ErrorKind::OutOfPhysicalMemory) for more than the device has.
+    /// Errors: [`ErrorKind::OutOfPhysicalMemory`](crate::ErrorKind::OutOfPhysicalMemory) for a limit above the memory of the device.
     pub fn set_limit(&self, limit_bytes: u64) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_vpool_set_limit(self.raw(), limit_bytes) })
     }
 
-    /// Waits until no range of the pool is retiring any more.
+    /// Waits until the pool has no retiring range.
     ///
     /// Without a timeout it waits without an end.
     ///
@@ -632,14 +635,14 @@ impl crate::VirtualPool {
         check(unsafe { sys::ferrum_vpool_synchronize(self.raw(), timeout_ns(timeout)) })
     }
 
-    /// Has the pool's worker make no more pages ready, until [`VirtualPool::resume`](crate::VirtualPool::resume).
-    /// What it is at, it has ended when the call returns.
+    /// Stops the worker of the pool from making pages ready, until [`VirtualPool::resume`](crate::VirtualPool::resume).
+    /// The call returns when the worker has finished its present step.
     pub fn pause(&self) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_vpool_pause(self.raw()) })
     }
 
-    /// Ends a [`VirtualPool::pause`](crate::VirtualPool::pause).
+    /// Undoes a [`VirtualPool::pause`](crate::VirtualPool::pause).
     pub fn resume(&self) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_vpool_resume(self.raw()) })

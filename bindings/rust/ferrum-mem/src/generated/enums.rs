@@ -110,15 +110,15 @@ impl PressureLevel {
     }
 }
 
-/// How a pool takes its memory.
+/// How a pool allocates memory from its device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
 pub enum Paging {
-    /// Page by page where the device can do it and the pool may hold 32 pages at
-    /// least, else in segments.
+    /// Page by page, if the device supports it and the pool may hold at least 32 pages;
+    /// otherwise in segments.
     #[default]
     Auto = sys::FERRUM_PAGING_AUTO,
-    /// In segments, whole.
+    /// In whole segments.
     Off = sys::FERRUM_PAGING_OFF,
     /// Page by page.
     On = sys::FERRUM_PAGING_ON,
@@ -140,16 +140,17 @@ impl Paging {
     }
 }
 
-/// Where a pool has its segments from.
+/// Source of the segments of a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
 pub enum SegmentSource {
     /// The device.
     #[default]
     Plain = sys::FERRUM_SEGMENTS_PLAIN,
-    /// A pool of the vendor's runtime, from which memory is had in the order of a stream. To
-    /// give a segment back then waits for no work that does not use it, as the runtime may do
-    /// otherwise. The runtime's pool is the device's alone, and keeps nothing.
+    /// A pool of the vendor's runtime that allocates in the order of a stream.
+    /// Releasing a segment then waits only for work that uses the segment; otherwise
+    /// the runtime may wait for other work too. The runtime's pool belongs to this
+    /// device alone and caches nothing.
     StreamOrdered = sys::FERRUM_SEGMENTS_STREAM_ORDERED,
 }
 
@@ -168,22 +169,22 @@ impl SegmentSource {
     }
 }
 
-/// What is at an address.
+/// State of the memory at an address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
 pub enum BlockState {
     /// A live block.
     #[default]
     Live = sys::FERRUM_BLOCK_LIVE,
-    /// A freed block that queued work may still use, or that quarantine holds.
+    /// A freed block that queued work may still use, or that is in quarantine.
     InFlight = sys::FERRUM_BLOCK_IN_FLIGHT,
     /// A freed block in a thread cache, or a freed page that is still mapped.
     Cached = sys::FERRUM_BLOCK_CACHED,
-    /// Free memory of a pool, or address space of a virtual one.
+    /// Free memory of a pool, or free address space of a virtual pool.
     Free = sys::FERRUM_BLOCK_FREE,
-    /// Memory of a pool that it cannot hand out.
+    /// Memory of a pool that the pool cannot allocate.
     Unusable = sys::FERRUM_BLOCK_UNUSABLE,
-    /// A range that sleeps: it has its address, and no memory.
+    /// A range that is asleep: it has its address and no memory.
     Asleep = sys::FERRUM_BLOCK_ASLEEP,
 }
 
@@ -206,7 +207,7 @@ impl BlockState {
     }
 }
 
-/// What a block is used for. Each type may have a pool of its own.
+/// Purpose of a block. Each type may have a pool of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
 pub enum MemoryType {
@@ -217,21 +218,24 @@ pub enum MemoryType {
     Tensor = sys::FERRUM_MEMORY_TENSOR,
     /// The KV cache.
     Cache = sys::FERRUM_MEMORY_CACHE,
-    /// Scratch.
+    /// Scratch memory.
     Temporary = sys::FERRUM_MEMORY_TEMPORARY,
-    /// Page-locked memory of the host, which is never swapped out. The system bounds
-    /// it: beyond that it is [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted), and the message has the
-    /// bound. It is never moved. A device without it: [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
+    /// Page-locked host memory, which the system does not swap. The system limits its
+    /// size; above that limit the call returns [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted), and the
+    /// message states the limit. A defragmentation does not move it.
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) on a device without it.
     Pinned = sys::FERRUM_MEMORY_PINNED,
-    /// Memory that the host and other devices can address: the device's own where it
-    /// is the host's, else page-locked.
+    /// Memory that the host and other devices can address: memory of the device if the
+    /// host can address that, otherwise page-locked host memory.
     Mapped = sys::FERRUM_MEMORY_MAPPED,
-    /// Memory that the host and devices address at the same time, and that the system moves
-    /// to where it is used; [`ferrum_memory_prefetch`](crate::sys::ferrum_memory_prefetch) and [`ferrum_memory_set_usage_hint`](crate::sys::ferrum_memory_set_usage_hint) say where that will be.
-    /// On a device whose own memory is the host's it is that. Elsewhere its address never
-    /// changes, it counts in the books of its manager only, and it need not be anywhere
-    /// before it is touched: more of it than a device has is possible, and slow. A device
-    /// without [`DeviceInfo::managed_memory`](crate::DeviceInfo::managed_memory): [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
+    /// Memory that the host and devices address at the same time. The system migrates
+    /// it to the processor that uses it; [`ferrum_memory_prefetch`](crate::sys::ferrum_memory_prefetch) and
+    /// [`ferrum_memory_set_usage_hint`](crate::sys::ferrum_memory_set_usage_hint) announce that use. On a device whose memory the
+    /// host can address, it is memory of the device. Elsewhere its address never
+    /// changes, only the counters of its manager contain it, and it needs no physical
+    /// memory before its first use. More of it than the memory of the device is
+    /// possible, and slow. [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) on a device without
+    /// [`DeviceInfo::managed_memory`](crate::DeviceInfo::managed_memory).
     Managed = sys::FERRUM_MEMORY_MANAGED,
 }
 
@@ -255,27 +259,29 @@ impl MemoryType {
     }
 }
 
-/// What the memory behind pages can do.
+/// Kind of the physical memory of pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
 pub enum Backing {
-    /// It can be mapped elsewhere. On the host, a child made by fork() has no memory
-    /// there: it would share the parent's.
+    /// The memory can be mapped at another address. On the host, a child made by fork()
+    /// does not inherit this memory, because parent and child would share it.
     #[default]
     Movable = sys::FERRUM_BACKING_MOVABLE,
-    /// Its bytes are lost when a page leaves its place; quicker to come and go on
-    /// some devices. On the host, a child made by fork() has the bytes of that moment.
+    /// The contents are lost when a page is mapped elsewhere. On some devices mapping
+    /// and unmapping are quicker. On the host, a child made by fork() has a copy of the
+    /// contents at that moment.
     Private = sys::FERRUM_BACKING_PRIVATE,
-    /// Movable, and [`ferrum_vpool_export`](crate::sys::ferrum_vpool_export) gives it to other processes; a device without
-    /// [`DeviceInfo::exported_pages`](crate::DeviceInfo::exported_pages) has none. On the host each page is a file.
+    /// Movable, and [`ferrum_vpool_export`](crate::sys::ferrum_vpool_export) passes the memory to other processes. A
+    /// device without [`DeviceInfo::exported_pages`](crate::DeviceInfo::exported_pages) does not support it. On the host
+    /// each page is a file.
     Shareable = sys::FERRUM_BACKING_SHAREABLE,
-    /// Movable, and cards of other makers, such as those of a network, read and write it
-    /// without the host (GPUDirect RDMA) once they are told of it; a device without
-    /// [`DeviceInfo::rdma_pages`](crate::DeviceInfo::rdma_pages) has none. Such a card has to let go of a range before
-    /// its pages go.
+    /// Movable, and other hardware such as network cards can read and write the memory
+    /// without the host (GPUDirect RDMA) after the program has registered it there. A
+    /// device without [`DeviceInfo::rdma_pages`](crate::DeviceInfo::rdma_pages) does not support it. The program has
+    /// to remove that registration before it frees the range.
     Rdma = sys::FERRUM_BACKING_RDMA,
-    /// Movable, and [`ferrum_vpool_export_fabric`](crate::sys::ferrum_vpool_export_fabric) gives it to processes of other hosts; a device
-    /// without [`DeviceInfo::fabric_pages`](crate::DeviceInfo::fabric_pages) has none.
+    /// Movable, and [`ferrum_vpool_export_fabric`](crate::sys::ferrum_vpool_export_fabric) passes the memory to processes on other
+    /// hosts. A device without [`DeviceInfo::fabric_pages`](crate::DeviceInfo::fabric_pages) does not support it.
     Fabric = sys::FERRUM_BACKING_FABRIC,
 }
 
@@ -622,8 +628,8 @@ impl AccessPattern {
     }
 }
 
-/// Sum of [`DebugFlags`](crate::DebugFlags), to which `FERRUM_DEBUG` of the environment adds for
-/// all pools; 0: none. Every call of a pool that debugs goes past the thread
+/// Sum of [`DebugFlags`](crate::DebugFlags) flags; 0: none. `FERRUM_DEBUG` in the environment adds
+/// flags for all pools. Every call of a pool in debug mode bypasses the thread
 /// caches.
 ///
 /// `|` joins.
@@ -633,15 +639,16 @@ pub struct DebugFlags(u32);
 impl DebugFlags {
     /// None of it.
     pub const NONE: Self = Self(0);
-    /// Puts a zone before and behind every block and checks both when it is freed.
+    /// Puts a red zone before and after every block, and checks both when the block is
+    /// freed.
     pub const RED_ZONES: Self = Self(sys::FERRUM_DEBUG_RED_ZONES);
-    /// Overwrites blocks when they are handed out and when they are freed.
+    /// Overwrites blocks when they are allocated and when they are freed.
     pub const POISON: Self = Self(sys::FERRUM_DEBUG_POISON);
-    /// Keeps freed blocks back for a while and looks for writes into them.
+    /// Keeps freed blocks for a while and checks them for late writes.
     pub const QUARANTINE: Self = Self(sys::FERRUM_DEBUG_QUARANTINE);
-    /// Keeps where each block was allocated and freed, for reports.
+    /// Records the call sites of allocation and free of each block, for reports.
     pub const CALL_SITES: Self = Self(sys::FERRUM_DEBUG_CALL_SITES);
-    /// All of them.
+    /// All debug flags.
     pub const ALL: Self = Self(sys::FERRUM_DEBUG_ALL);
 
     /// The flags as C has them.
@@ -662,9 +669,10 @@ impl BitOr for DebugFlags {
     }
 }
 
-/// How much each thread may keep of freed small and medium blocks for its
-/// own next calls: [`ThreadCache::Auto`](crate::ThreadCache::Auto), 0 (off), or bytes. What threads
-/// keep is counted as cached and is taken back before memory runs out.
+/// Size of the freed small and medium blocks that each thread may keep for its
+/// own next calls: [`ThreadCache::Auto`](crate::ThreadCache::Auto), 0 (off), or bytes. The counters
+/// count these blocks as cached. The library takes them back before memory runs
+/// out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ThreadCache {
     /// The library chooses.
@@ -694,15 +702,15 @@ impl ThreadCache {
     }
 }
 
-/// How many pages that no block touches stay for the next allocations: a
-/// number, [`ReadyPages::Auto`](crate::ReadyPages::Auto) (8, and at most one for 64 pages in use),
-/// or [`ReadyPages::All`](crate::ReadyPages::All) (they go back only when they are asked for).
+/// Number of idle pages that stay mapped for the next allocations: a number,
+/// [`ReadyPages::Auto`](crate::ReadyPages::Auto) (8, but at most one for each 64 pages in use), or
+/// [`ReadyPages::All`](crate::ReadyPages::All) (idle pages are released only on request).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ReadyPages {
     /// The library chooses.
     #[default]
     Auto,
-    /// All of them, in a pool; they go back only when they are asked for.
+    /// All idle pages stay in the pool. They are released only on request.
     All,
     /// So many.
     Count(u32),

@@ -317,90 +317,94 @@ impl From<&sys::ferrum_statistics> for Statistics {
 
 /// Settings of a pool.
 ///
-/// A pool over pages has addresses in plenty and memory only where its blocks lie:
-/// an allocation maps the pages that it lacks, and pages that no block touches any
-/// more go back to the device, wherever they are, all but `ready_pages` of them, when
-/// nothing has needed them for some tens of milliseconds. So what it holds follows
-/// its blocks. A pool over segments takes memory in large pieces and gives back
-/// those that are empty.
+/// A paged pool reserves far more addresses than it needs, and has memory only where
+/// its blocks lie. An allocation maps the missing pages. The pool releases pages
+/// without a block to the device, wherever they lie, when no allocation has needed
+/// them for some tens of milliseconds. It keeps `ready_pages` of them. So the memory
+/// of the pool follows its blocks.
+///
+/// A segmented pool allocates memory in large segments and releases empty segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolConfig {
-    /// Grow when full, or never beyond the initial size.
+    /// Grow when full, or stay within the initial size.
     pub auto_expansion: bool,
-    /// Size of the first segment, taken at the first allocation; 0: as large
-    /// as the growth increment. Smaller where the device has less, and an
-    /// eighth of the device where it would take more than half of it. Over pages
-    /// nothing is taken ahead: it is the bound of a pool that does not grow, and
-    /// what `pre_allocate` takes.
+    /// Size of the first segment, which the first allocation takes from the device;
+    /// 0: `growth_increment_bytes`. It is smaller where the device has less memory,
+    /// and an eighth of the device where it would be more than half of the device.
+    /// A paged pool takes nothing beforehand: for a paged pool this is the upper
+    /// bound if it does not grow, and the size for `pre_allocate`.
     pub initial_size_bytes: u64,
-    /// Upper bound of what the pool holds; `None`: none.
+    /// Upper bound of the memory that the pool holds; `None`: none.
     pub max_size_bytes: Option<u64>,
-    /// Size of each further segment, larger if a request needs it, smaller as
-    /// the first one. A pool over pages grows by the pages that it lacks.
+    /// Size of each further segment. A segment is larger if a request needs it, and
+    /// smaller under the same conditions as the first segment. A paged pool grows
+    /// by the missing pages.
     pub growth_increment_bytes: u64,
     /// Alignment of every block, a power of two; 0: 256. Sizes are rounded up to
-    /// it; some strategies and the thread caches round further, and
-    /// [`ferrum_pool_usable_size`](crate::sys::ferrum_pool_usable_size) tells what a block has.
+    /// it. Some strategies and the thread caches round further;
+    /// [`ferrum_pool_usable_size`](crate::sys::ferrum_pool_usable_size) returns the size of a block.
     pub alignment_bytes: u64,
-    /// Take the memory when the pool is created: `max_size_bytes`, or
-    /// `initial_size_bytes` where that is unlimited. It is then all or nothing.
-    /// Over pages it stays until it is asked back, by a trim or another pool.
+    /// Allocate the memory when the pool is created: `max_size_bytes`, or
+    /// `initial_size_bytes` if there is no upper bound. The creation fails if not all
+    /// of it is available. A paged pool keeps these pages until a trim or another
+    /// pool requests them.
     pub pre_allocate: bool,
-    /// Keep peaks and counts. Current values are always kept.
+    /// Record peaks and counts. Current values are always recorded.
     pub stats: bool,
-    /// Placement strategy; `None`: the default. All keep their tables outside the
-    /// memory that they manage.
+    /// Placement strategy; `None`: the default. All strategies keep their tables
+    /// outside the memory that they manage.
     ///
-    /// - "best_fit": the smallest free run that holds the request; heeds the
+    /// - "best_fit": the smallest free run that is large enough; uses the
     ///   expected lifetime of a request
     /// - "size_class": small blocks in slabs of size classes, large ones as
     ///   `best_fit`
     /// - "tlsf": two-level segregated fit: constant time in the worst case
     /// - "buddy": powers of two
-    /// - "arena": one after the other; the room comes back when the last
-    ///   block is freed
+    /// - "arena": one block after the other; all memory is free again when
+    ///   the last block is freed
     /// - "fixed": blocks of `fixed_block_bytes`, such as KV blocks, placed so
-    ///   that pages of `page_bytes` empty out
+    ///   that pages of `page_bytes` become empty
     pub strategy: Option<String>,
-    /// Name of the pool in reports, and tag of its blocks; `None`: none. At most
-    /// 63 bytes.
+    /// Name of the pool in reports, and tag of its blocks; `None`: none. At most 63
+    /// bytes.
     pub name: Option<String>,
-    /// Keep the time of every allocation, for ages in reports. Costs some
-    /// time a block, and every call then goes past the thread caches.
+    /// Record the time of every allocation, for ages in reports. It makes each
+    /// call slower, and every call then bypasses the thread caches.
     pub tracking: bool,
-    /// Sum of [`DebugFlags`](crate::DebugFlags), to which `FERRUM_DEBUG` of the environment adds for
-    /// all pools; 0: none. Every call of a pool that debugs goes past the thread
+    /// Sum of [`DebugFlags`](crate::DebugFlags) flags; 0: none. `FERRUM_DEBUG` in the environment adds
+    /// flags for all pools. Every call of a pool in debug mode bypasses the thread
     /// caches.
     pub debug: DebugFlags,
-    /// How much each thread may keep of freed small and medium blocks for its
-    /// own next calls: [`ThreadCache::Auto`](crate::ThreadCache::Auto), 0 (off), or bytes. What threads
-    /// keep is counted as cached and is taken back before memory runs out.
+    /// Size of the freed small and medium blocks that each thread may keep for its
+    /// own next calls: [`ThreadCache::Auto`](crate::ThreadCache::Auto), 0 (off), or bytes. The counters
+    /// count these blocks as cached. The library takes them back before memory runs
+    /// out.
     pub thread_cache: ThreadCache,
-    /// What the pool keeps in any case: no trim, no other pool's want and no
-    /// release threshold makes it hold less.
+    /// Memory that the pool always keeps: no trim, no request of another pool and
+    /// no release threshold reduces the pool below it.
     pub min_held_bytes: u64,
-    /// While more than this is held, a segment (a page) that a free leaves
-    /// without a block is given back at once; `None`: never at once. A block
-    /// that waits in a thread cache still is in its segment.
+    /// While the pool holds more than this, a segment or a page that a free leaves
+    /// without a block is released at once; `None`: never at once. A block in a
+    /// thread cache still occupies its segment.
     pub release_threshold_bytes: Option<u64>,
-    /// Block size of "fixed", which needs it; 0 for every other strategy.
+    /// Block size of "fixed", which requires it; 0 for every other strategy.
     pub fixed_block_bytes: u64,
-    /// Page of "fixed", a power of two; 0: that of the memory, or 2 MiB over
-    /// segments. 0 for every other strategy.
+    /// Page size of "fixed", a power of two; 0: the page size of the memory, or 2
+    /// MiB in segments. 0 for every other strategy.
     pub page_bytes: u64,
-    /// How a pool takes its memory.
+    /// How a pool allocates memory from its device.
     pub paging: Paging,
-    /// How many pages that no block touches stay for the next allocations: a
-    /// number, [`ReadyPages::Auto`](crate::ReadyPages::Auto) (8, and at most one for 64 pages in use),
-    /// or [`ReadyPages::All`](crate::ReadyPages::All) (they go back only when they are asked for).
+    /// Number of idle pages that stay mapped for the next allocations: a number,
+    /// [`ReadyPages::Auto`](crate::ReadyPages::Auto) (8, but at most one for each 64 pages in use), or
+    /// [`ReadyPages::All`](crate::ReadyPages::All) (idle pages are released only on request).
     pub ready_pages: ReadyPages,
-    /// Size of the memory's pages, a power of two of at least
-    /// [`PageSizes::minimum_bytes`](crate::PageSizes::minimum_bytes); 0: what the device recommends, and on
-    /// CUDA pages of 32 MiB as well where a block contains them as a whole. Not
-    /// heeded over segments.
+    /// Page size of the memory, a power of two of at least
+    /// [`PageSizes::minimum_bytes`](crate::PageSizes::minimum_bytes); 0: the size that the device recommends, and
+    /// on CUDA also pages of 32 MiB where a block contains a whole one. A segmented
+    /// pool ignores it.
     pub physical_page_bytes: u64,
-    /// [`SegmentSource`](crate::SegmentSource). With [`SegmentSource::StreamOrdered`](crate::SegmentSource::StreamOrdered), [`Paging::Auto`](crate::Paging::Auto) is
-    /// off and [`Paging::On`](crate::Paging::On) is [`ErrorKind::InvalidConfig`](crate::ErrorKind::InvalidConfig).
+    /// [`SegmentSource`](crate::SegmentSource). With [`SegmentSource::StreamOrdered`](crate::SegmentSource::StreamOrdered), [`Paging::Auto`](crate::Paging::Auto)
+    /// means off, and [`Paging::On`](crate::Paging::On) is [`ErrorKind::InvalidConfig`](crate::ErrorKind::InvalidConfig).
     pub segment_source: SegmentSource,
 }
 
@@ -468,21 +472,21 @@ impl PoolConfig {
     }
 }
 
-/// A graph at one moment. What is told of the private pool is of all graphs that share
-/// it.
+/// A graph at one moment. Graphs that share a private pool have the same numbers
+/// for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GraphInfo {
-    /// Until [`ferrum_pool_capture_end`](crate::sys::ferrum_pool_capture_end).
+    /// 1 until [`ferrum_pool_capture_end`](crate::sys::ferrum_pool_capture_end).
     pub capturing: bool,
     /// Graphs of the private pool, this one included.
     pub sharing: u64,
-    /// What the private pool has of the device.
+    /// Memory that the private pool holds from the device.
     pub held_bytes: u64,
     /// Size of the live blocks of the private pool.
     pub live_bytes: u64,
-    /// How many they are.
+    /// Number of live blocks of the private pool.
     pub live_blocks: u64,
-    /// Freed blocks from before the capture that stay until the graph is released.
+    /// Freed blocks from before the capture that wait until the graph is released.
     pub parked_bytes: u64,
 }
 
@@ -499,23 +503,24 @@ impl From<&sys::ferrum_graph_info> for GraphInfo {
     }
 }
 
-/// How a pool has its memory, at one moment.
+/// Memory of a pool at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolInfo {
-    /// What the pool has of the device.
+    /// Memory that the pool holds from the device.
     pub held_bytes: u64,
-    /// Size of its pages; 0: it takes segments whole, and the counts of pages
-    /// are 0 too.
+    /// Size of its pages; 0: the pool allocates whole segments, and the counts of
+    /// pages are 0.
     pub page_bytes: u64,
-    /// Pages that are mapped.
+    /// Number of mapped pages.
     pub mapped_pages: u64,
-    /// Mapped pages that no block touches: the next allocations have them.
+    /// Number of mapped pages without a block. The next allocations use them.
     pub idle_pages: u64,
-    /// How many idle pages stay, with as many in use as now.
+    /// Number of idle pages that stay mapped, for the present number of pages in
+    /// use.
     pub ready_pages: u64,
-    /// Segments, or ranges of addresses that pages are mapped in.
+    /// Number of segments, or of address ranges in which pages are mapped.
     pub segments: u64,
-    /// Their addresses.
+    /// Size of their addresses.
     pub address_bytes: u64,
 }
 
@@ -533,31 +538,32 @@ impl From<&sys::ferrum_pool_info> for PoolInfo {
     }
 }
 
-/// Whom an address belongs to.
+/// The owner of an address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockOwner {
-    /// What is there.
+    /// State of the memory at the address.
     pub state: BlockState,
-    /// The pool, or `None` when it is another one.
+    /// The pool, or `None` when the owner is not a pool.
     pub pool: Option<sys::ferrum_pool>,
-    /// The manager whose pool it is, or `None`.
+    /// The manager that owns the pool, or `None`.
     pub manager: Option<sys::ferrum_manager>,
-    /// Start of the block or of the free run; in a virtual pool, of the range or,
-    /// where none is mapped, of the page.
+    /// Start of the block or of the free run. In a virtual pool, start of the range
+    /// or, where no range is mapped, of the page.
     pub address: u64,
-    /// Its length after rounding.
+    /// Its size with rounding.
     pub size_bytes: u64,
-    /// What was asked for; 0 when not live or asleep.
+    /// The requested size; 0 when the block is neither live nor asleep.
     pub requested_bytes: u64,
-    /// Time since the allocation; 0 without tracking or when not live or asleep.
+    /// Time since the allocation; 0 without tracking, or when the block is neither
+    /// live nor asleep.
     pub age: Duration,
     /// Name of the pool.
     pub pool_name: String,
-    /// Tag of the block; empty when not live or asleep.
+    /// Tag of the block; empty when the block is neither live nor asleep.
     pub tag: String,
-    /// The virtual pool, or `None` when it is another one.
+    /// The virtual pool, or `None` when the owner is not a virtual pool.
     pub virtual_pool: Option<sys::ferrum_vpool>,
-    /// The elastic pool, or `None` when it is another one.
+    /// The elastic pool, or `None` when the owner is not an elastic pool.
     pub elastic_pool: Option<sys::ferrum_elastic_pool>,
     /// Id of the model of the elastic pool, or empty.
     pub model: String,
@@ -582,20 +588,19 @@ impl From<&sys::ferrum_block_info> for BlockOwner {
     }
 }
 
-/// A block, as asked for.
+/// A request for a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AllocationRequest<'a> {
-    /// What a block is used for. Each type may have a pool of its own.
+    /// Purpose of a block. Each type may have a pool of its own.
     pub memory_type: MemoryType,
     /// Not 0.
     pub size_bytes: u64,
     /// A power of two up to [`FERRUM_ALIGNMENT_MAX`](crate::sys::FERRUM_ALIGNMENT_MAX); `None`: the pool's.
     pub alignment_bytes: Option<u64>,
-    /// Name for the books, at most 63 bytes; `None`: none.
+    /// Name for the counters, at most 63 bytes; `None`: none.
     pub tag: Option<&'a str>,
-    /// A defragmentation may move the block while
-    /// nobody uses it, so that its address is another one afterwards. [`ferrum_memory_pin`](crate::sys::ferrum_memory_pin) keeps
-    /// it where it is.
+    /// A defragmentation may move the block while nothing uses it. Its address changes
+    /// then. [`ferrum_memory_pin`](crate::sys::ferrum_memory_pin) prevents the move.
     pub relocatable: bool,
 }
 
@@ -621,7 +626,7 @@ impl AllocationRequest<'_> {
 /// Description of a block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockInfo {
-    /// What a block is used for. Each type may have a pool of its own.
+    /// Purpose of a block. Each type may have a pool of its own.
     pub memory_type: MemoryType,
     /// The block.
     pub memory: sys::ferrum_memory,
@@ -629,37 +634,38 @@ pub struct BlockInfo {
     pub manager: sys::ferrum_manager,
     /// The device of its manager.
     pub device: sys::ferrum_device,
-    /// As asked for.
+    /// The requested size.
     pub size_bytes: u64,
-    /// After rounding.
+    /// The size with rounding.
     pub allocated_bytes: u64,
     /// Largest power of two that divides the address, at most
     /// [`FERRUM_ALIGNMENT_MAX`](crate::sys::FERRUM_ALIGNMENT_MAX).
     pub alignment_bytes: u64,
-    /// Of a relocatable block that is not pinned it is valid until the next
-    /// [`ferrum_manager_defragment`](crate::sys::ferrum_manager_defragment) of the manager; `host_pointer` too.
+    /// Address of the block. For a relocatable block that is not pinned, address
+    /// and `host_pointer` are valid until the next [`ferrum_manager_defragment`](crate::sys::ferrum_manager_defragment) of the
+    /// manager.
     pub address: u64,
-    /// The block as the host sees it, or `None` where it cannot. [`ferrum_memory_map`](crate::sys::ferrum_memory_map) gives a
-    /// pointer in any case.
+    /// Address of the block for the host, or `None` if the host cannot address the
+    /// block. [`ferrum_memory_map`](crate::sys::ferrum_memory_map) returns a pointer for every block.
     pub host_pointer: Option<std::ptr::NonNull<u8>>,
     /// Monotonic time of the allocation since [`ferrum_init`](crate::sys::ferrum_init).
     pub allocated_at: Duration,
-    /// Mapped for host access by a call of this library.
+    /// 1 while a call of this library has mapped the block for the host.
     pub is_mapped: bool,
     /// Asynchronous operations in flight on the block.
     pub operations_in_flight: u32,
-    /// Name in the books, or empty.
+    /// Name in the counters, or empty.
     pub tag: String,
-    /// Asked for with [`AllocationRequest::relocatable`](crate::AllocationRequest::relocatable).
+    /// 1 if it was requested with [`AllocationRequest::relocatable`](crate::AllocationRequest::relocatable).
     pub is_relocatable: bool,
-    /// Calls of [`ferrum_memory_pin`](crate::sys::ferrum_memory_pin) that [`ferrum_memory_unpin`](crate::sys::ferrum_memory_unpin) has not ended.
+    /// Number of [`ferrum_memory_pin`](crate::sys::ferrum_memory_pin) calls without a [`ferrum_memory_unpin`](crate::sys::ferrum_memory_unpin).
     pub pin_count: u32,
-    /// The block of another device that is the same memory ([`ferrum_manager_create_mapping`](crate::sys::ferrum_manager_create_mapping));
-    /// `None`: none, or it is gone.
+    /// The block of another device that is the same memory
+    /// ([`ferrum_manager_create_mapping`](crate::sys::ferrum_manager_create_mapping)); `None`: none, or it has ended.
     pub linked: Option<sys::ferrum_memory>,
-    /// The memory is somebody else's ([`ferrum_manager_adopt`](crate::sys::ferrum_manager_adopt)).
+    /// 1 if the memory is external ([`ferrum_manager_adopt`](crate::sys::ferrum_manager_adopt)).
     pub is_adopted: bool,
-    /// It was adopted to be read only.
+    /// 1 if it was adopted as read-only memory.
     pub is_read_only: bool,
 }
 
@@ -688,15 +694,15 @@ impl From<&sys::ferrum_handle_info> for BlockInfo {
     }
 }
 
-/// What a defragmentation did. Every block that was live counts once: as moved, as
-/// skipped for the first of these reasons that held, or as kept.
+/// Result of a defragmentation. Each block that was live counts once: as moved, as
+/// kept, or as skipped for the first reason that applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DefragmentationStats {
     /// Fragmentation ratio before.
     pub fragmentation_before: f32,
     /// Fragmentation ratio after.
     pub fragmentation_after: f32,
-    /// Bytes given back to the system.
+    /// Bytes released to the system.
     pub memory_freed_bytes: u64,
     /// Blocks moved to another address.
     pub blocks_moved: u64,
@@ -706,32 +712,33 @@ pub struct DefragmentationStats {
     pub time_taken: Duration,
     /// The same in milliseconds, rounded up.
     pub time_taken_ms: u64,
-    /// Size, as asked for, of the blocks that were moved.
+    /// Requested size of the moved blocks.
     pub bytes_moved: u64,
-    /// Pages that all blocks were moved out of.
+    /// Pages without a block after the moves.
     pub pages_emptied: u64,
-    /// The same of segments, in pools that take them whole.
+    /// Segments without a block after the moves, in segmented pools.
     pub segments_emptied: u64,
-    /// Blocks that could have been moved, but no page would have come free for it.
+    /// Blocks that could have been moved, but whose move would not have freed a
+    /// page.
     pub blocks_kept: u64,
     /// Blocks without [`AllocationRequest::relocatable`](crate::AllocationRequest::relocatable).
     pub skipped_not_relocatable: u64,
-    /// Blocks that a debug mode of the manager or the pool has filled or surrounded
-    /// with patterns.
+    /// Blocks that a debug mode of the manager or the pool has filled with patterns
+    /// or surrounded with red zones.
     pub skipped_debugged: u64,
     /// Pinned blocks.
     pub skipped_pinned: u64,
-    /// Blocks that were used on a stream on which work is queued.
+    /// Blocks that were used on a stream with queued work.
     pub skipped_in_use: u64,
-    /// Blocks of pages whose blocks found no place outside of them, though as much is
-    /// free there.
+    /// Blocks of pages that could not be emptied: there were enough free bytes
+    /// outside the page, but no free run that was long enough.
     pub skipped_no_room: u64,
-    /// Blocks that were not looked at any more when the budget was over.
+    /// Blocks that were not considered before the budget ended.
     pub skipped_over_budget: u64,
-    /// The budget was over before all was done.
+    /// 1 if the budget ended before the defragmentation was complete.
     pub budget_ended: bool,
-    /// Blocks that the host has mapped ([`ferrum_memory_map`](crate::sys::ferrum_memory_map)); this reason comes after
-    /// `skipped_pinned`.
+    /// Blocks that are mapped for the host ([`ferrum_memory_map`](crate::sys::ferrum_memory_map)). This reason comes
+    /// after `skipped_pinned`.
     pub skipped_mapped: u64,
 }
 
@@ -783,12 +790,13 @@ impl ReclaimConfig {
     }
 }
 
-/// What sizes of pages a device has.
+/// The page sizes of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PageSizes {
-    /// The smallest page of a virtual pool; larger ones are powers of two.
+    /// The smallest page size of a virtual pool. Larger page sizes are powers of
+    /// two.
     pub minimum_bytes: u64,
-    /// The page size that works best, which 0 stands for.
+    /// The page size that works best. `page_bytes` 0 selects it.
     pub recommended_bytes: u64,
 }
 
@@ -806,18 +814,18 @@ impl From<&sys::ferrum_page_sizes> for PageSizes {
 pub struct VirtualPoolConfig {
     /// Address space, rounded up to whole pages; not 0.
     pub capacity_bytes: u64,
-    /// A power of two of at least [`PageSizes::minimum_bytes`](crate::PageSizes::minimum_bytes); 0: what the
-    /// device recommends.
+    /// A power of two of at least [`PageSizes::minimum_bytes`](crate::PageSizes::minimum_bytes); 0: the
+    /// recommended size of the device.
     pub page_bytes: u64,
-    /// Upper bound of the memory; 0: what the device has.
+    /// Upper bound of the memory; 0: the memory of the device.
     pub limit_bytes: u64,
-    /// Name in reports, and tag of ranges without one; `None`: none. At most 63
+    /// Name in reports, and tag of ranges without a tag; `None`: none. At most 63
     /// bytes.
     pub name: Option<String>,
-    /// How many pages are kept ready while nothing asks for any: up to 65536, or
-    /// `None`.
+    /// Number of pages that are kept ready while no allocation needs them: up to
+    /// 65536, or `None`.
     pub ready_pages: Option<u32>,
-    /// What the memory behind pages can do.
+    /// Kind of the physical memory of pages.
     pub backing: Backing,
 }
 
@@ -841,20 +849,21 @@ impl VirtualPoolConfig {
     }
 }
 
-/// A range of a virtual pool, as asked for.
+/// A request for a range of a virtual pool.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct VirtualPoolRequest<'a> {
-    /// From the base address.
+    /// Offset from the base address.
     pub offset_bytes: u64,
     /// Not 0.
     pub size_bytes: u64,
-    /// Name for the books, at most 63 bytes; `None` or empty: the pool's name.
+    /// Name for the counters, at most 63 bytes; `None` or empty: the pool's name.
     pub tag: Option<&'a str>,
-    /// How long to wait while the tag, everything or a range at that place sleeps, in
-    /// nanoseconds, or [`FERRUM_WAIT_FOREVER`](crate::sys::FERRUM_WAIT_FOREVER); 0: such a call fails at once.
+    /// How long to wait while the tag, the whole pool or a range at that offset is
+    /// asleep, in nanoseconds, or [`FERRUM_WAIT_FOREVER`](crate::sys::FERRUM_WAIT_FOREVER); 0: such a call fails at
+    /// once.
     pub asleep_wait: Duration,
-    /// What uses the range first: it is freed behind the work of this stream. `None`: the
-    /// default stream.
+    /// The first stream that uses the range. A free of the range waits for the work
+    /// of this stream. `None`: the default stream.
     pub stream: Option<&'a Stream>,
 }
 
@@ -877,67 +886,68 @@ impl VirtualPoolRequest<'_> {
     }
 }
 
-/// A virtual pool at one moment. Pages are counts.
+/// A virtual pool at one moment. Fields that end in _pages are counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct VirtualPoolInfo {
     /// 1 - mapped pages / all pages.
     pub unmapped_share: f32,
     /// 1 - longest free run / free address space; 0 when nothing is free.
     pub fragmentation: f32,
-    /// Where the address space starts.
+    /// Start of the address space.
     pub base_address: u64,
     /// Size of a page.
     pub page_bytes: u64,
-    /// The address space, in whole pages.
+    /// Size of the address space, in whole pages.
     pub virtual_capacity_bytes: u64,
-    /// Memory behind mapped and retiring pages.
+    /// Memory of mapped and retiring pages.
     pub physical_bytes: u64,
-    /// The most that `physical_bytes` was.
+    /// The highest `physical_bytes` so far.
     pub peak_physical_bytes: u64,
-    /// What the mapped pages were asked for with.
+    /// The sizes that were requested for the mapped pages.
     pub requested_bytes: u64,
-    /// Pages that ranges have.
+    /// Pages of live ranges.
     pub mapped_pages: u64,
-    /// Freed, and queued work may still use them.
+    /// Pages of freed ranges that queued work may still use.
     pub retiring_pages: u64,
-    /// Freed, but still mapped where they were: their range has them again at
-    /// once, any other after an unmapping.
+    /// Pages of freed ranges that stay mapped. An allocation at the same place
+    /// reuses them at once; any other allocation has to unmap them first.
     pub parked_pages: u64,
-    /// Mapped nowhere, ready for any range.
+    /// Pages that are mapped nowhere and are ready for any range.
     pub ready_pages: u64,
-    /// Had from the device: mapped, retiring, parked and ready ones.
+    /// Memory that the pool holds from the device: mapped, retiring, parked and
+    /// ready pages.
     pub held_bytes: u64,
     /// The present limit.
     pub limit_bytes: u64,
-    /// What the limit still allows to be mapped.
+    /// Bytes that can still be mapped within the limit.
     pub available_bytes: u64,
     /// Longest run of free address space.
     pub largest_free_run_bytes: u64,
     /// Successful allocations so far.
     pub allocations: u64,
-    /// Address space of the pool's tables; only what was used has memory.
+    /// Address space of the pool's tables. Only used parts have memory.
     pub table_bytes: u64,
-    /// Pages of ranges that sleep; they have no memory.
+    /// Pages of ranges that are asleep. They have no memory.
     pub asleep_pages: u64,
-    /// Their bytes.
+    /// Bytes of ranges that are asleep.
     pub asleep_bytes: u64,
-    /// Host memory that holds bytes of what sleeps.
+    /// Host memory with the contents of ranges that are asleep.
     pub asleep_host_bytes: u64,
-    /// Disk space that does.
+    /// Disk space with the contents of ranges that are asleep.
     pub asleep_file_bytes: u64,
-    /// Of ranges of which nothing is kept.
+    /// Bytes of ranges that are asleep and whose contents were discarded.
     pub asleep_discarded_bytes: u64,
-    /// Calls so far that put to sleep.
+    /// Sleep calls so far.
     pub sleeps: u64,
-    /// Calls so far that woke.
+    /// Wake calls so far.
     pub wakes: u64,
-    /// How long those took in all that put to sleep.
+    /// Time of all sleep calls.
     pub sleep: Duration,
-    /// How long those took in all that woke.
+    /// Time of all wake calls.
     pub wake: Duration,
-    /// Calls so far that were to put to sleep and failed once they had begun.
+    /// Sleep calls so far that failed after they had begun.
     pub sleep_failures: u64,
-    /// Calls so far that were to wake and failed once they had begun.
+    /// Wake calls so far that failed after they had begun.
     pub wake_failures: u64,
 }
 
@@ -977,19 +987,19 @@ impl From<&sys::ferrum_vpool_info> for VirtualPoolInfo {
     }
 }
 
-/// What a compaction did.
+/// Result of a compaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CompactReport {
-    /// Pages that were retiring, and whose work was done.
+    /// Pages that were retiring and whose work had completed.
     pub landed_pages: u64,
-    /// Pages that were parked, and are ready for any range now.
+    /// Pages that were parked and are now ready for any range.
     pub unmapped_pages: u64,
-    /// What went back to the device.
+    /// Memory that was released to the device.
     pub released_bytes: u64,
-    /// Runs of pages that lie one after the other among those that no range
-    /// uses: an allocation needs a mapping of the system for each run.
+    /// Runs of adjacent pages among the unused pages, before. An allocation needs
+    /// one mapping of the system for each run.
     pub runs_before: u64,
-    /// The same, after.
+    /// The same after the compaction.
     pub runs_after: u64,
 }
 
@@ -1008,16 +1018,18 @@ impl From<&sys::ferrum_compact_report> for CompactReport {
 /// Settings of an elastic pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ElasticPoolConfig {
-    /// Upper bound of the memory of all models together, in whole pages; 0: what
-    /// the device has. More than that is refused: 32 GiB on a device of 24 are, so
-    /// a number for all machines is the smaller of it and `total_bytes`. The models'
-    /// `virtual_bytes` have no such bound: together they may be above the limit.
+    /// Upper bound of the memory of all models together, in whole pages; 0: the
+    /// memory of the device. A limit above the memory of the device is rejected.
+    /// For example, 32 GiB is rejected on a device with 24 GiB. A program that runs
+    /// on several machines can use the smaller of its number and `total_bytes`. The
+    /// `virtual_bytes` of the models have no such bound: together they may exceed the
+    /// limit.
     pub limit_bytes: u64,
-    /// As in [`VirtualPoolConfig`](crate::VirtualPoolConfig).
+    /// The same as in [`VirtualPoolConfig`](crate::VirtualPoolConfig).
     pub page_bytes: u64,
     /// Name in reports; `None`: none. At most 63 bytes.
     pub name: Option<String>,
-    /// As in [`VirtualPoolConfig`](crate::VirtualPoolConfig).
+    /// The same as in [`VirtualPoolConfig`](crate::VirtualPoolConfig).
     pub ready_pages: Option<u32>,
     /// [`Backing::Movable`](crate::Backing::Movable), [`Backing::Private`](crate::Backing::Private) or [`Backing::Rdma`](crate::Backing::Rdma)
     pub backing: Backing,
@@ -1045,22 +1057,25 @@ impl ElasticPoolConfig {
 /// Settings of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ModelConfig {
-    /// When pages are short, models of lower priority give first, and those of
-    /// higher priority are served first.
+    /// When pages are short, models of lower priority release pages first, and
+    /// allocations of models of higher priority are served first.
     pub priority: i32,
     /// Address space, rounded up to whole pages; not 0.
     pub virtual_bytes: u64,
-    /// What is kept of the limit for this model, rounded up to whole pages. The
-    /// guarantees of all models together are within the limit, and each is backed by
-    /// pages that no other model uses or is guaranteed.
+    /// The part of the limit that is kept for this model, rounded up to whole
+    /// pages. The guarantees of all models together are within the limit. Each
+    /// guarantee is backed by pages that no other model uses or has as its
+    /// guarantee.
     pub guaranteed_bytes: u64,
-    /// What the model may have at most, in whole pages; 0: no bound of its own.
+    /// Upper bound of the memory of the model, in whole pages; 0: no bound of its
+    /// own.
     pub max_bytes: u64,
-    /// Its pages may go to another model that is unscrubbed as well without being
-    /// made zeros.
+    /// Pages of this model may pass to another unscrubbed model without being set
+    /// to zero.
     pub unscrubbed: bool,
-    /// What is not backed of `guaranteed_bytes` waits, and becomes effective as pages come
-    /// back, before allocations that stand in line get them; or the call fails.
+    /// The part of `guaranteed_bytes` that has no pages yet waits, or the call
+    /// fails. A waiting part takes effect as pages become free, before waiting
+    /// allocations get these pages.
     pub guarantee_may_wait: bool,
 }
 
@@ -1079,20 +1094,21 @@ impl ModelConfig {
     }
 }
 
-/// A range of a model, as asked for.
+/// A request for a range of a model.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ModelRequest<'a> {
-    /// From the model's base address; 0 where `at_offset` is.
+    /// Offset from the model's base address; 0 where `at_offset` is 0.
     pub offset_bytes: Option<u64>,
     /// Not 0.
     pub size_bytes: u64,
-    /// Name for the books, at most 63 bytes; `None` or empty: the model's id.
+    /// Name for the counters, at most 63 bytes; `None` or empty: the model's id.
     pub tag: Option<&'a str>,
-    /// How long to wait while the tag, the model or what is at that place sleeps,
-    /// in nanoseconds, or [`FERRUM_WAIT_FOREVER`](crate::sys::FERRUM_WAIT_FOREVER); 0: such a call fails at once.
+    /// How long to wait while the tag, the model or the ranges at that offset are
+    /// asleep, in nanoseconds, or [`FERRUM_WAIT_FOREVER`](crate::sys::FERRUM_WAIT_FOREVER); 0: such a call fails at
+    /// once.
     pub asleep_wait: Duration,
-    /// What uses the range first: it is freed behind the work of this stream. `None`: the
-    /// default stream.
+    /// The first stream that uses the range. A free of the range waits for the work
+    /// of this stream. `None`: the default stream.
     pub stream: Option<&'a Stream>,
 }
 
@@ -1116,7 +1132,7 @@ impl ModelRequest<'_> {
     }
 }
 
-/// A model at one moment. Pages are counts.
+/// A model at one moment. Fields that end in _pages are counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ModelInfo {
     /// Its priority.
@@ -1125,31 +1141,31 @@ pub struct ModelInfo {
     pub unmapped_share: f32,
     /// 1 - longest free run / free address space; 0 when nothing is free.
     pub fragmentation: f32,
-    /// Where its address space starts.
+    /// Start of its address space.
     pub base_address: u64,
     /// Size of a page.
     pub page_bytes: u64,
-    /// Its address space, in whole pages.
+    /// Size of its address space, in whole pages.
     pub virtual_capacity_bytes: u64,
-    /// Memory behind mapped and retiring pages.
+    /// Memory of mapped and retiring pages.
     pub physical_bytes: u64,
-    /// The most that `physical_bytes` was.
+    /// The highest `physical_bytes` so far.
     pub peak_physical_bytes: u64,
-    /// What the mapped pages were asked for with.
+    /// The sizes that were requested for the mapped pages.
     pub requested_bytes: u64,
-    /// Pages that ranges have.
+    /// Pages of live ranges.
     pub mapped_pages: u64,
-    /// Freed, and queued work may still use them.
+    /// Pages of freed ranges that queued work may still use.
     pub retiring_pages: u64,
-    /// Freed, but still mapped where they were.
+    /// Pages of freed ranges that stay mapped for reuse.
     pub parked_pages: u64,
-    /// Memory that the model had last and nobody uses now.
+    /// Unused memory that this model was the last to use.
     pub cached_bytes: u64,
-    /// Its guarantee that is in effect.
+    /// The part of its guarantee that is in effect.
     pub guaranteed_bytes: u64,
     /// 0: no bound of its own.
     pub max_bytes: u64,
-    /// What the model may still have at once, without anybody giving.
+    /// Bytes that the model can allocate at once, without pages of other models.
     pub available_bytes: u64,
     /// Longest run of free address space.
     pub largest_free_run_bytes: u64,
@@ -1157,41 +1173,41 @@ pub struct ModelInfo {
     pub allocations: u64,
     /// Frees so far.
     pub frees: u64,
-    /// Allocations so far that found no memory.
+    /// Allocations so far that failed for lack of memory.
     pub failures: u64,
-    /// Allocations so far that stood in line.
+    /// Allocations so far that had to wait.
     pub waits: u64,
-    /// How long they did in all.
+    /// Time that they waited in all.
     pub waited: Duration,
     /// Calls so far of its reclaim callbacks.
     pub reclaim_calls: u64,
-    /// What they said to have freed.
+    /// Bytes that its reclaim callbacks reported as freed.
     pub reclaimed_bytes: u64,
-    /// Address space of its tables; only what was used has memory.
+    /// Address space of its tables. Only used parts have memory.
     pub table_bytes: u64,
-    /// Pages of ranges that sleep; they have no memory.
+    /// Pages of ranges that are asleep. They have no memory.
     pub asleep_pages: u64,
-    /// Their bytes.
+    /// Bytes of ranges that are asleep.
     pub asleep_bytes: u64,
-    /// Host memory that holds bytes of what sleeps.
+    /// Host memory with the contents of ranges that are asleep.
     pub asleep_host_bytes: u64,
-    /// Disk space that does.
+    /// Disk space with the contents of ranges that are asleep.
     pub asleep_file_bytes: u64,
-    /// Of ranges of which nothing is kept.
+    /// Bytes of ranges that are asleep and whose contents were discarded.
     pub asleep_discarded_bytes: u64,
-    /// Calls so far that put to sleep.
+    /// Sleep calls so far.
     pub sleeps: u64,
-    /// Calls so far that woke.
+    /// Wake calls so far.
     pub wakes: u64,
-    /// How long those took in all that put to sleep.
+    /// Time of all sleep calls.
     pub sleep: Duration,
-    /// How long those took in all that woke.
+    /// Time of all wake calls.
     pub wake: Duration,
-    /// Calls so far that were to put to sleep and failed once they had begun.
+    /// Sleep calls so far that failed after they had begun.
     pub sleep_failures: u64,
-    /// Calls so far that were to wake and failed once they had begun.
+    /// Wake calls so far that failed after they had begun.
     pub wake_failures: u64,
-    /// The guarantee that it asked for: what is above `guaranteed_bytes` waits for pages.
+    /// The requested guarantee. The part above `guaranteed_bytes` waits for pages.
     pub requested_guarantee_bytes: u64,
 }
 
@@ -1242,13 +1258,13 @@ impl From<&sys::ferrum_model_info> for ModelInfo {
 /// Limits of a model that can be changed while it runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ModelLimits {
-    /// As in [`ModelConfig`](crate::ModelConfig).
+    /// The same as in [`ModelConfig`](crate::ModelConfig).
     pub priority: i32,
-    /// As in [`ModelConfig`](crate::ModelConfig).
+    /// The same as in [`ModelConfig`](crate::ModelConfig).
     pub guaranteed_bytes: u64,
-    /// As in [`ModelConfig`](crate::ModelConfig).
+    /// The same as in [`ModelConfig`](crate::ModelConfig).
     pub max_bytes: u64,
-    /// As in [`ModelConfig`](crate::ModelConfig).
+    /// The same as in [`ModelConfig`](crate::ModelConfig).
     pub guarantee_may_wait: bool,
 }
 
@@ -1272,24 +1288,24 @@ pub struct ElasticPoolInfo {
     pub page_bytes: u64,
     /// The limit of all models together.
     pub physical_limit_bytes: u64,
-    /// Used by the models: mapped, retiring, or granted to allocations on their
-    /// way. Above the limit only after that was lowered.
+    /// Memory that the models use: mapped, retiring, or granted to running
+    /// allocations. It is above the limit only after the limit was lowered.
     pub physical_bytes: u64,
-    /// The most that `physical_bytes` was.
+    /// The highest `physical_bytes` so far.
     pub peak_physical_bytes: u64,
-    /// How many models are registered.
+    /// Number of registered models.
     pub num_models: u64,
     /// Address space of all models together.
     pub virtual_bytes: u64,
     /// Guarantees of all models together.
     pub guaranteed_bytes: u64,
-    /// Freed, and queued work may still use it.
+    /// Memory of freed ranges that queued work may still use.
     pub retiring_bytes: u64,
-    /// Had from the device, and nobody uses it.
+    /// Memory that the pool holds from the device and no model uses.
     pub cached_bytes: u64,
-    /// Had from the device.
+    /// Memory that the pool holds from the device.
     pub held_bytes: u64,
-    /// Allocations that stand in line now.
+    /// Allocations that wait now.
     pub waiting: u64,
 }
 
@@ -1311,12 +1327,12 @@ impl From<&sys::ferrum_elastic_pool_info> for ElasticPoolInfo {
     }
 }
 
-/// What has woken.
+/// Result of a wake.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WakeReport {
-    /// Memory that was had for it.
+    /// Memory that was allocated for the ranges.
     pub restored_bytes: u64,
-    /// How long it took.
+    /// Duration of the call.
     pub elapsed: Duration,
 }
 
