@@ -139,7 +139,8 @@ test: ## run every test suite: Go, C, C++, Python, Rust, report, bench, consumer
 	@rm -f $(TESTS:%=build/test/results/%)
 	@scripts/setup.sh test
 	@mkdir -p build/test/logs
-	@$(MAKE) -k -j$(PROCESSORS) test-files 2>&1 | tee build/test/logs/make-test.log || true
+	@TIMEFORMAT='--- what the suites are made of was built in %R s, %U + %S s of processors'; time \
+	    $(MAKE) -k -j$(PROCESSORS) test-files 2>&1 | tee build/test/logs/make-test.log || true
 	@$(MAKE) -k $(TESTS_ALONE) 2>&1 | tee -a build/test/logs/make-test.log || true
 	@$(MAKE) -k -j$(PROCESSORS) -Otarget $(TESTS_BESIDE) 2>&1 | tee -a build/test/logs/make-test.log || true
 	@$(PYTHON) scripts/summary.py --log build/test/logs/make-test.log $(TESTS)

@@ -10,15 +10,18 @@ KIND says how the counts are read from the output:
   cargo   the `test result:` lines of cargo test
   steps   lines `ok - NAME`, `not ok - NAME` and `skip - NAME`
 
-The counts go to build/test/results/NAME, the failed tests with their output beside them to
-NAME.failed, the whole output to build/test/logs/NAME.log. The exit status is the command's; a
-suite that fails without a failed test counts one failure, and so does one that ran no test.
+The counts go to build/test/results/NAME, with the seconds by the clock and the seconds of
+processors that the command and what it waited for have used. The failed tests with their output
+go beside them to NAME.failed, the whole output to build/test/logs/NAME.log. The exit status is
+the command's; a suite that fails without a failed test counts one failure, and so does one that
+ran no test.
 """
 
 from __future__ import annotations
 
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import sys
@@ -112,7 +115,10 @@ def main(arguments: list[str]) -> int:
     seconds = time.monotonic() - began
     if reader.failures:
         failed_path.write_text(to_json(reader.failures))
-    result.write_text(f"{reader.passed} {reader.failed} {reader.skipped} {seconds:.1f}\n")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = used.ru_utime + used.ru_stime
+    counts = f"{reader.passed} {reader.failed} {reader.skipped}"
+    result.write_text(f"{counts} {seconds:.1f} {cpu:.1f}\n")
     return status or int(reader.failed > 0)
 
 

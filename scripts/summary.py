@@ -3,7 +3,8 @@
 
 Usage: summary.py [--closing-line] [--log FILE]... SUITE...
 
-Prints a line for each suite, then every failed test with the part of its output that matters,
+Prints a line for each suite, with its seconds by the clock and the seconds of processors that
+it used, then every failed test with the part of its output that matters,
 then the names of these alone, and exits 1 if a test failed. A suite without a result did not
 run, which counts as one failure: what make said of it is looked for in FILE, the output of make.
 With --closing-line the last line is `N passed, N failed`.
@@ -64,16 +65,18 @@ def main(arguments: list[str]) -> int:
         at = arguments.index("--log")
         logs.append(pathlib.Path(arguments[at + 1]))
         del arguments[at : at + 2]
-    total = [0, 0, 0]
+    total, cpu = [0, 0, 0], 0.0
     failures: list[tuple[str, Failure]] = []
-    print(f"\n{'suite':<18}{'passed':>8}{'failed':>8}{'skipped':>9}{'seconds':>9}")
+    print(f"\n{'suite':<18}{'passed':>8}{'failed':>8}{'skipped':>9}{'seconds':>9}{'cpu':>9}")
     for suite in arguments:
         path = RESULTS / suite
         fields = path.read_text().split() if path.exists() else []
         counts = [int(f) for f in fields[:3]] if fields else [0, 1, 0]
         seconds = fields[3] if fields else "did not run"
+        used = float(fields[4]) if fields else 0.0
+        cpu += used
         total = [t + c for t, c in zip(total, counts, strict=True)]
-        print(f"{suite:<18}{counts[0]:>8}{counts[1]:>8}{counts[2]:>9}  {seconds:>7}")
+        print(f"{suite:<18}{counts[0]:>8}{counts[1]:>8}{counts[2]:>9}  {seconds:>7}{used:>9.1f}")
         told = path.with_suffix(".failed")
         if not fields:
             # What one suite lacks, others lack too: once is enough.
@@ -81,7 +84,7 @@ def main(arguments: list[str]) -> int:
             failures.append((suite, Failure("did not run", why_not_run(logs) if first else [])))
         elif told.exists():
             failures += [(suite, failure) for failure in from_json(told.read_text())]
-    print(f"{'all':<18}{total[0]:>8}{total[1]:>8}{total[2]:>9}")
+    print(f"{'all':<18}{total[0]:>8}{total[1]:>8}{total[2]:>9}{'':>9}{cpu:>9.1f}")
     if failures:
         show(failures)
     if closing:

@@ -294,6 +294,19 @@ def test_steps(suites: Suites) -> None:
     assert shown(lines, "check: four") == "    fuzz: begun\n        it said so"
 
 
+def test_the_time_of_processors(suites: Suites) -> None:
+    busy = "import time\nwhile time.process_time() < 0.3: pass\nprint('ok - busy')\n"
+    program = suites.file("busy.py", busy)
+    # That of what the command starts counts as well.
+    suites.run("suite", "steps", "sh", "-c", f"{sys.executable} {program}; echo 'not ok - two'")
+    fields = (suites.folder / "build/test/results/suite").read_text().split()
+    assert float(fields[4]) >= 0.3
+    head, line, all_of_them = suites.summary("suite")[1:4]
+    assert head.split() == ["suite", "passed", "failed", "skipped", "seconds", "cpu"]
+    assert line.split() == ["suite", *fields]
+    assert all_of_them.split() == ["all", "1", "1", "0", fields[4]]
+
+
 @pytest.mark.parametrize(
     ("kind", "text", "status", "name"),
     [
