@@ -102,7 +102,7 @@ CUresult context_release(Device *device, const char *call) {
 }
 
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev) {
-    SIM_CALL(0);
+    SIM_CALL_KEY(IS_RELEASE, REFERENCE_KEY(dev));
     Device *device;
     FIND_DEVICE(dev, &device);
     return context_release(device, __func__);

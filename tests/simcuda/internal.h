@@ -248,6 +248,8 @@ typedef enum {
     IS_RELEASE = 8,  /* key is given back: forgiven if it is told to fail */
     EVEN_SPOILT = 16 /* with IN_CONTEXT: works after a sticky error */
 } CallFlags;
+/* The key of the references to a device's primary context. */
+#define REFERENCE_KEY(device) (~(uint64_t)(device))
 
 typedef struct CallSite {
     const char *name;

@@ -287,6 +287,18 @@ static void leak_module(void) {
     EXPECT(simcuda_leaks(NULL, 0) == 2);
 }
 
+/* A reference that could not be given back, although the caller tried, is no leak. */
+static void a_release_fails(void) {
+    begin();
+    OK(cuCtxSetCurrent(NULL));
+    EXPECT(simcuda_leaks(NULL, 0) == 1);
+    EXPECT(simcuda_fault("cuDevicePrimaryCtxRelease_v2", 1,
+                         CUDA_ERROR_UNKNOWN) == 0);
+    GIVES(CUDA_ERROR_UNKNOWN, cuDevicePrimaryCtxRelease(0));
+    EXPECT(simcuda_leaks(NULL, 0) == 0);
+    OK(cuDevicePrimaryCtxRelease(0));
+}
+
 static const Case cases[] = {
     {"kernels run", kernels_run, 0, NULL},
     {"limits of a kernel", limits_of_a_kernel, 0, NULL},
@@ -301,6 +313,7 @@ static const Case cases[] = {
      "SIMCUDA_FAULT=cuInit:1:304,cuMemAlloc_v2:1:2"},
     {"calls take longer", calls_take_longer, 0,
      "SIMCUDA_DELAY=cuCtxSynchronize:20000"},
+    {"a release fails", a_release_fails, 0, NULL},
     {"leaked module", leak_module, LEAKS, NULL},
 };
 
