@@ -8,7 +8,7 @@ hangs is a finding: it is printed with its seed and the command that repeats it,
 run follows. What was run and what was found is written to FILE after each run, as JSON.
 
 A drill is one kind of run on one device: the host, or one generation of the simulated CUDA
-driver. The drill that had the least time so far, measured by its share, is the next.
+driver. The drill that had the least time for its share, with that of its next run, is the next.
 --only takes a pattern such as "calls" or "programs@12090". With --seed the drill is run once,
 with this seed.
 """
@@ -29,6 +29,7 @@ import sys
 import tempfile
 import threading
 import time
+import zlib
 from dataclasses import asdict, dataclass, field
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -37,6 +38,8 @@ GENERATIONS = ("11020", "12000", "12040", "12090", "13000")
 # So many findings of one drill, and it is not run again.
 FINDINGS_MOST = 5
 KEPT_LINES = 60
+# What the first run of a drill is taken to cost.
+FIRST_SECONDS = 10
 # What a process that hangs has to tell where it is.
 GRACE_SECONDS = 1
 
@@ -268,9 +271,13 @@ def excerpt(lines: list[str]) -> list[str]:
 class Soak:
     """The runs so far."""
 
-    def __init__(self, chosen: list[Drill], seed: int, output: pathlib.Path) -> None:
+    def __init__(
+        self, chosen: list[Drill], seed: int, output: pathlib.Path, is_repeat: bool = False
+    ) -> None:
         self.chosen = chosen
         self.seed = seed
+        # The seed is that of one run.
+        self.is_repeat = is_repeat
         self.output = output
         self.began = time.time()
         self.tallies = {drill.name: Tally() for drill in chosen}
@@ -280,12 +287,19 @@ class Soak:
         """The drill that had the least time for its share; None: each has failed too often."""
         names = [finding.drill for finding in self.findings]
         left = [d for d in self.chosen if names.count(d.name) < FINDINGS_MOST]
-        return min(left, key=lambda d: self.tallies[d.name].seconds / d.share, default=None)
+        return min(left, key=lambda d: self.cost(d) / d.share, default=None)
+
+    def cost(self, drill: Drill) -> float:
+        """The seconds of the drill so far and of one run more."""
+        tally = self.tallies[drill.name]
+        return tally.seconds + (tally.seconds / tally.runs if tally.runs else FIRST_SECONDS)
 
     def once(self, drill: Drill) -> None:
-        """One run of a drill."""
+        """One run of a drill. Each has seeds of its own, so that devices run other programs."""
         tally = self.tallies[drill.name]
         seed = self.seed + tally.runs
+        if not self.is_repeat:
+            seed += zlib.crc32(drill.name.encode()) % 1_000_000
         outcome = run(drill, seed, drill.seconds, {})
         tally.runs += 1
         tally.seconds += outcome.seconds
@@ -370,14 +384,15 @@ def main() -> int:
         return 0 if chosen else 2
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # Small enough that a tenfold of it is a number of the programs in C.
-    soak = Soak(chosen, options.seed or int(time.time()) % 100_000_000, options.output)
+    is_repeat = options.seed is not None
+    seed = options.seed if is_repeat else int(time.time()) % 100_000_000
+    soak = Soak(chosen, seed, options.output, is_repeat)
     print(f"seed {soak.seed}, {len(chosen)} drills", flush=True)
     end = soak.began + options.duration
     try:
-        if options.seed is not None:
-            for drill in chosen:
-                soak.once(drill)
-        while options.seed is None and time.time() < end:
+        for drill in chosen if is_repeat else []:
+            soak.once(drill)
+        while not is_repeat and time.time() < end:
             following = soak.next()
             if following is None:
                 break

@@ -21,7 +21,7 @@ def drill(name: str, script: str, seconds: int = 60, *, traces: bool = False) ->
 
 
 def run_all(tmp_path: Path, *drills: soak.Drill) -> Any:
-    runner = soak.Soak(list(drills), 41, tmp_path / "results.json")
+    runner = soak.Soak(list(drills), 41, tmp_path / "results.json", is_repeat=True)
     for chosen in drills:
         runner.once(chosen)
     return json.loads((tmp_path / "results.json").read_text())
@@ -65,12 +65,22 @@ def test_a_crash_is_run_again_with_each_call(tmp_path: Path) -> None:
 def test_the_time_is_shared(tmp_path: Path) -> None:
     often, seldom = drill("often", "true"), soak.Drill("seldom", ("true",), {}, 60, 0.5)
     runner = soak.Soak([often, seldom], 1, tmp_path / "results.json")
-    runner.tallies["often"].seconds = runner.tallies["seldom"].seconds = 3
+    assert runner.next() is often
+    for tally in runner.tallies.values():
+        tally.runs, tally.seconds = 3, 3
     assert runner.next() is often
     runner.tallies["often"].seconds = 7
     assert runner.next() is seldom
     runner.findings = [soak.Finding("seldom", 1, "", "", [])] * soak.FINDINGS_MOST
     assert runner.next() is often
+
+
+def test_drills_have_seeds_of_their_own(tmp_path: Path) -> None:
+    drills = [drill("a", "exit 1"), drill("b", "exit 1")]
+    runner = soak.Soak(drills, 41, tmp_path / "results.json")
+    for chosen in drills * 2:
+        runner.once(chosen)
+    assert len({finding.seed for finding in runner.findings}) == 4
 
 
 def test_every_drill_can_be_named_and_repeated() -> None:
