@@ -75,46 +75,86 @@ func (v *survey) takePlace(s *segment, at rangealloc.Place) (got rangealloc.Rang
 	return got, err
 }
 
-// maxOffers bounds the places that are passed over for one block while the lock is
-// held. The segments share them; each gets leastOffers at least, while there are some.
+// The search for one place asks about searchLooks places at most, in all segments together,
+// which is what the search among known holes may look at as well. The segments share them.
+// A strategy that cannot be asked offers places instead, and those that do not suit are held
+// meanwhile: mostOffers of one segment are enough, as it offers what is near its blocks first.
 const (
-	maxOffers   = 4096
-	leastOffers = 256
+	searchLooks = regions.FindLooks
+	leastLooks  = 16
+	mostOffers  = 64
 )
 
-// placeByStrategy takes the first place that a strategy offers which chooses
-// itself. Those that do not suit are kept in passed, so that it offers others.
+// placeByStrategy takes the first place that suits in a strategy which chooses itself.
 func (v *survey) placeByStrategy(victim *regions.Region[*segment], r rangealloc.Request) (placed, bool) {
-	run := v.run
-	share := max(leastOffers, maxOffers/len(run.pool.heap.segments))
-	for _, s := range run.pool.heap.segments {
-		for range min(share, maxOffers-run.looks) {
-			run.looks++
-			got, err := s.strategy.Alloc(r)
-			if err == nil && got.Slot >= s.slots {
-				got, err = s.allocExtended(got)
-			}
-			if err != nil {
-				break
-			}
-			l := located{s, got}
-			if to := v.suits(victim, l); to != nil && got.Size == r.Size &&
-				(s.pages == nil || s.pages.Touch(got.Offset, got.Size)) {
-				return placed{located: l, Place: v.TakeIn(to, got.Size)}, true
-			}
-			run.passed = append(run.passed, l)
+	segments, end := v.run.pool.heap.segments, v.run.looks+searchLooks
+	for at, s := range segments {
+		share := min(max((end-v.run.looks)/(len(segments)-at), leastLooks), end-v.run.looks)
+		if share == 0 {
+			break
+		}
+		take := v.placeOffered
+		if s.asker != nil {
+			take = v.placeAsked
+		}
+		if got, ok := take(victim, s, r, share); ok {
+			return got, true
 		}
 	}
 	return placed{}, false
 }
 
-// suits is the region of a place that blocks of a victim may go to, or nil.
-func (v *survey) suits(victim *regions.Region[*segment], l located) *regions.Region[*segment] {
-	shift := l.regionShift()
-	if l.Offset>>shift != (l.Offset+l.Size-1)>>shift {
+// placeAsked takes a place of a strategy that asks whether it suits.
+func (v *survey) placeAsked(victim *regions.Region[*segment], s *segment, r rangealloc.Request, most int) (placed, bool) {
+	got, asked, err := s.asker.AllocWhere(r, most, func(offset, size uint64) bool {
+		return v.suits(victim, s, offset, size) != nil
+	})
+	v.run.looks += asked
+	if err == nil && got.Slot >= s.slots {
+		got, err = s.allocExtended(got)
+	}
+	if err != nil {
+		return placed{}, false
+	}
+	return v.accept(victim, located{s, got}, r)
+}
+
+// placeOffered takes the first place that suits of those that a strategy offers. The others
+// are kept in passed, so that it offers further ones.
+func (v *survey) placeOffered(victim *regions.Region[*segment], s *segment, r rangealloc.Request, most int) (placed, bool) {
+	for range min(most, mostOffers) {
+		v.run.looks++
+		got, err := s.strategy.Alloc(r)
+		if err == nil && got.Slot >= s.slots {
+			got, err = s.allocExtended(got)
+		}
+		if err != nil {
+			break
+		}
+		if to, ok := v.accept(victim, located{s, got}, r); ok {
+			return to, true
+		}
+	}
+	return placed{}, false
+}
+
+// accept takes a place that a strategy has chosen, or passes it over.
+func (v *survey) accept(victim *regions.Region[*segment], l located, r rangealloc.Request) (placed, bool) {
+	to := v.suits(victim, l.segment, l.Offset, l.Size)
+	if to != nil && l.Size == r.Size && (l.pages == nil || l.pages.Touch(l.Offset, l.Size)) {
+		return placed{located: l, Place: v.TakeIn(to, l.Size)}, true
+	}
+	v.run.passed = append(v.run.passed, l)
+	return placed{}, false
+}
+
+// suits is the region of a stretch that blocks of a victim may go to, or nil.
+func (v *survey) suits(victim *regions.Region[*segment], s *segment, offset, size uint64) *regions.Region[*segment] {
+	shift := s.regionShift()
+	if offset>>shift != (offset+size-1)>>shift {
 		return nil
 	}
-	key := regionKey{Segment: l.segment, Page: l.Offset >> shift}
+	key := regionKey{Segment: s, Page: offset >> shift}
 	if !isUsed(key) && !v.IsOpen(key) {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 
 // holdLooks bounds what a relocation looks at with heap.mu held: other threads wait
 // meanwhile. A look is at a block, a hole or a page. The search for one place may
-// take regions.FindLooks more, or maxOffers (relocate_place.go).
+// take regions.FindLooks more.
 const holdLooks = 256
 
 // steps cuts the work of a relocation so that heap.mu is held for a short time only

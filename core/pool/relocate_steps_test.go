@@ -65,7 +65,7 @@ func TestTheLockIsHeldForAFewLooksOnly(t *testing.T) {
 			require.True(t, r.Ended())
 			require.Greater(t, gaps, 20/step, "5000 blocks are looked at in this many steps at least")
 			// The search for one place may begin with the last look that is left.
-			require.LessOrEqual(t, r.mostLooks, maxOffers+holdLooks)
+			require.LessOrEqual(t, r.mostLooks, searchLooks+2*holdLooks)
 			if _, tells := m.p.heap.segments[0].strategy.(rangealloc.PlaceTaker); tells {
 				require.LessOrEqual(t, r.mostLooks, regions.FindLooks+2*holdLooks)
 			}
@@ -222,5 +222,50 @@ func TestAPoolThatIsClosedBetweenTheSteps(t *testing.T) {
 			require.Equal(t, device.CodeInvalidState, device.CodeOf(err))
 			require.Empty(t, next.Claims)
 		}
+	}
+}
+
+// counted counts what a strategy is asked for.
+type counted struct {
+	rangealloc.Strategy
+	allocs *int
+}
+
+func (c counted) Alloc(r rangealloc.Request) (rangealloc.Range, error) {
+	*c.allocs++
+	return c.Strategy.Alloc(r)
+}
+
+// One block that has no place costs a bounded number of places, however many there are
+// that do not suit.
+func TestTheSearchForOnePlaceIsBounded(t *testing.T) {
+	for _, strategy := range []string{"buddy", "size_class", "arena"} {
+		m := thinned(t, strategy, 5_000)
+		r, err := m.p.Relocate(m.all())
+		require.NoError(t, err)
+		r.beginSteps(never)
+		h := &m.p.heap
+		h.lock()
+		v := r.newSurvey()
+		require.True(t, v.look())
+		victim := v.Candidate()
+		require.NotNil(t, victim)
+		allocs := 0
+		for _, s := range h.segments {
+			s.strategy = counted{s.strategy, &allocs}
+		}
+		before := r.looks
+		// No region may be used by the last candidate: all others are emptied before.
+		for ; v.Candidate() != nil; v.Pass(true) {
+			victim = v.Candidate()
+		}
+		_, found := v.placeByStrategy(victim, rangealloc.Request{Size: 256, Align: 256})
+		require.False(t, found, strategy)
+		require.LessOrEqual(t, r.looks-before, 1024, strategy)
+		require.LessOrEqual(t, allocs, 64*len(h.segments), strategy)
+		require.LessOrEqual(t, len(r.passed), 64*len(h.segments), strategy)
+		r.endSteps()
+		h.mu.Unlock()
+		require.NoError(t, m.p.audit())
 	}
 }

@@ -25,6 +25,7 @@ type segment struct {
 	slotFreer  rangealloc.SlotFreer
 	retractor  rangealloc.Retractor
 	ender      rangealloc.Ender
+	asker      rangealloc.Asker
 	holeFinder rangealloc.HoleFinder
 	placer     rangealloc.PlaceTaker
 	// sizeOrdered says that the strategy is a rangealloc.SizeOrdered.
@@ -89,6 +90,7 @@ func (h *heap) newSegment(had engine.Segment) (*segment, error) {
 	s.slotFreer, _ = strategy.(rangealloc.SlotFreer)
 	s.retractor, _ = strategy.(rangealloc.Retractor)
 	s.ender, _ = strategy.(rangealloc.Ender)
+	s.asker, _ = strategy.(rangealloc.Asker)
 	s.holeFinder, _ = strategy.(rangealloc.HoleFinder)
 	s.placer, _ = strategy.(rangealloc.PlaceTaker)
 	_, s.sizeOrdered = strategy.(rangealloc.SizeOrdered)

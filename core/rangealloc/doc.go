@@ -21,6 +21,6 @@
 // fixed_tables.go, fixed.go, fixed_check.go, fixed_place.go, tlsf_classes.go, tlsf.go,
 // tlsf_check.go, arena.go, buddy.go, buddy_check.go, few_runs.go, free_index.go,
 // best_fit_hints.go, best_fit.go, best_fit_lend.go, best_fit_check.go, place.go, size_class_tables.go,
-// size_class.go, size_class_slab.go, size_class_walk.go, size_class_batch.go,
+// size_class.go, size_class_slab.go, size_class_where.go, size_class_walk.go, size_class_batch.go,
 // size_class_check.go, scan.go.
 package rangealloc

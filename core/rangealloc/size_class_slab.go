@@ -29,27 +29,40 @@ func (s *sizeClass) fullest(class int) uint32 {
 
 func (s *sizeClass) newSlab(class int) (uint32, error) {
 	c := &s.classes[class]
-	if err := s.slabs.reserve(); err != nil {
+	if err := s.reserveSlab(c); err != nil {
 		return noSlab, err
 	}
-	if err := s.slots.reserve(int(c.count+slotChunk-1) / slotChunk); err != nil {
-		return noSlab, err
-	}
-	run, err := s.inner.Alloc(Request{
-		Size:  c.granules * uint64(c.count) << s.shift,
-		Align: 1 << (s.slabShift + s.shift),
-	})
+	run, err := s.inner.Alloc(s.slabRequest(c))
 	if err == ErrNoRoom { //nolint:errorlint // the very value, in the hot path of a full range
 		return noSlab, nil
 	}
 	if err != nil {
 		return noSlab, err
 	}
+	return s.addSlab(class, run), nil
+}
+
+// slabRequest is what best_fit is asked for to make a slab of a class.
+func (s *sizeClass) slabRequest(c *slabClass) Request {
+	return Request{Size: c.granules * uint64(c.count) << s.shift, Align: 1 << (s.slabShift + s.shift)}
+}
+
+// reserveSlab makes sure that addSlab succeeds.
+func (s *sizeClass) reserveSlab(c *slabClass) error {
+	if err := s.slabs.reserve(); err != nil {
+		return err
+	}
+	return s.slots.reserve(int(c.count+slotChunk-1) / slotChunk)
+}
+
+// addSlab makes a slab of a run of best_fit. The caller has reserved it.
+func (s *sizeClass) addSlab(class int, run Range) uint32 {
+	c := &s.classes[class]
 	id := s.slabs.add(run.Offset>>s.shift, run.Slot, class, c.count)
 	s.slots.take(s.slabs.chunksOf(id, c.count))
 	c.slabs++
 	s.relist(id)
-	return id, nil
+	return id
 }
 
 // giveBack returns an empty slab, which is not kept, to best_fit.

@@ -163,6 +163,16 @@ type Retractor interface {
 	Retract(offset uint64) error
 }
 
+// Asker is a strategy that can ask whether a place suits before it takes a block there.
+// Callers ask for it by type assertion.
+type Asker interface {
+	// AllocWhere is Alloc at a place that suits. It asks about stretches in which all of
+	// the block would lie, at most so many (most, 1 or more), and says how many. Errors:
+	// those of Alloc; ErrNoRoom also when none suits. A failed call changes nothing but
+	// the order in which later blocks are placed. suits must not use the strategy.
+	AllocWhere(r Request, most int, suits func(offset, size uint64) bool) (got Range, asked int, err error)
+}
+
 // Ender is a strategy that knows where the free rest of its range starts.
 type Ender interface {
 	// End is the lowest offset from which on all is free.
