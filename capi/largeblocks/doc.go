@@ -12,8 +12,8 @@
 //
 // # Files in reading order
 //
-// Of C: large.h is what others call, loan.h the layout; places.h and places.c are the table of
-// blocks and the index of free runs, pages.h the table of pages, large.c one placement. Of Go:
+// Of C: large.h is what others call, loan.h the layout; places.h is the table of blocks and the
+// index of free runs, pages.h the table of pages, large.c one placement. Of Go:
 // largeblocks.go.
 //
 // Nobody waits for it but for moments, and it waits for nobody: a thread that finds another at

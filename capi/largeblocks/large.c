@@ -3,17 +3,17 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#if defined(__GNUC__) && !defined(__clang__)
+/* Numbers that were written one by one could not be forwarded to a load of two. */
+#pragma GCC optimize("no-tree-slp-vectorize")
+#endif
+
 #include "loan.h"
 #include "pages.h"
 #include "places.h"
 
 #define FM_LIKELY(truth) __builtin_expect(!!(truth), 1)
 #define FM_UNLIKELY(truth) __builtin_expect(!!(truth), 0)
-
-#if defined(__GNUC__) && !defined(__clang__)
-/* Numbers that were written one by one could not be forwarded to a load of two. */
-#pragma GCC optimize("no-tree-slp-vectorize")
-#endif
 
 /* ------------------------------------------------------------------- loans */
 
@@ -187,11 +187,9 @@ static bool fm_loan_alloc(struct fm_loan *loan, uint64_t size_bytes,
                       << places->granule_shift;
     struct fm_page_run pages =
         fm_pages_of(&loan->pages, offset, sizes.allocated);
-    if (loan->pages.entries != 0) {
-        if (!fm_pages_may_touch(&loan->pages, &pages, offset, sizes.allocated))
-            return false;
-        fm_pages_touch(&loan->pages, &pages);
-    }
+    if (loan->pages.entries != 0 &&
+        !fm_pages_touch(&loan->pages, &pages, offset, sizes.allocated))
+        return false;
     fm_places_take(places, run, need);
     *fm_info(loan, slot) = FM_INFO_LIVE | tag << FM_INFO_TAG_SHIFT |
                            (uint32_t)slack << FM_INFO_SLACK_SHIFT;

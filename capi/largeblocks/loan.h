@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-enum { FM_LOAN_TAGS = 64, FM_LOAN_FEW = 12 };
+enum { FM_LOAN_TAGS = 64, FM_LOAN_FEW = 16 };
 
 /** Who owns a loan: lending.Owned and so on. */
 enum { FM_LOAN_OWNED = 0, FM_LOAN_LENT = 1, FM_LOAN_WORKING = 2 };
@@ -17,11 +17,6 @@ struct fm_loan_segment {
     uint64_t blocks;
     uint64_t full;
     uint64_t infos, slots;
-};
-
-struct fm_few_run {
-    uint64_t size, offset;
-    uint64_t at;
 };
 
 struct fm_loan_places {
@@ -36,7 +31,9 @@ struct fm_loan_places {
     uint64_t bins, filled_words, filled_sums, filled_top;
     uint64_t sub, region, last_region;
     uint64_t few_count;
-    struct fm_few_run few[FM_LOAN_FEW];
+    /** The size of a run above its offset; UINT64_MAX: none is here. */
+    uint64_t few_order[FM_LOAN_FEW];
+    uint32_t few_at[FM_LOAN_FEW];
 };
 
 /** A page: what is mapped, how many blocks start or end in it, and whether it is a part

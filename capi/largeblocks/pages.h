@@ -27,43 +27,46 @@ static inline struct fm_page_run fm_pages_of(const struct fm_loan_pages *pages,
 }
 
 /* What is [from, to) if so many blocks are in the first and the last page, this one not
- * counted. */
+ * counted. Which it is cannot be foreseen: there is no branch. */
 static inline void fm_pages_fresh(const struct fm_loan_pages *pages,
                                   struct fm_page_run *run, uint32_t own) {
     const struct fm_page *entries = fm_pages(pages);
-    run->from = run->first;
-    run->to = run->last + 1;
-    if (entries[run->first].blocks != own)
-        run->from++;
-    if (run->first != run->last && entries[run->last].blocks != own)
-        run->to--;
+    run->from = run->first + (entries[run->first].blocks != own);
+    run->to = run->last + 1 -
+              ((entries[run->last].blocks != own) & (run->first != run->last));
 }
 
-static inline bool fm_bits_all_set(const uint64_t *words, uint64_t from,
-                                   uint64_t to) {
-    uint64_t word = from >> 6, last = (to - 1) >> 6;
-    uint64_t low = UINT64_MAX << (from & 63);
-    uint64_t high = UINT64_MAX >> (63 - ((to - 1) & 63));
-    if (word == last)
-        return (~words[word] & low & high) == 0;
-    if (((~words[word] & low) | (~words[last] & high)) != 0)
-        return false;
-    for (word++; word < last; word++)
-        if (words[word] != UINT64_MAX)
-            return false;
-    return true;
+/* The bits from one up in its word, and those up to the one before another. */
+static inline uint64_t fm_bits_from(uint64_t from) {
+    return UINT64_MAX << (from & 63);
 }
 
-/** Sets the bits [from, to), or clears them. */
-static inline void fm_bits_write(uint64_t *words, uint64_t from, uint64_t to,
-                                 bool set) {
+static inline uint64_t fm_bits_to(uint64_t to) {
+    return UINT64_MAX >> (63 - ((to - 1) & 63));
+}
+
+/** Clears the bits [from, to), of which there are some. */
+static inline void fm_bits_clear(uint64_t *words, uint64_t from, uint64_t to) {
     uint64_t word = from >> 6, last = (to - 1) >> 6;
-    uint64_t mask = UINT64_MAX << (from & 63);
-    for (; word <= last; word++, mask = UINT64_MAX) {
-        if (word == last)
-            mask &= UINT64_MAX >> (63 - ((to - 1) & 63));
-        words[word] = set ? words[word] | mask : words[word] & ~mask;
+    uint64_t mask = fm_bits_from(from);
+    for (; word < last; word++, mask = UINT64_MAX)
+        words[word] &= ~mask;
+    words[last] &= ~(mask & fm_bits_to(to));
+}
+
+/** Sets the bits [from, to), of which there are some, and says whether all of these are
+ *  set in other words too. */
+static inline bool fm_bits_set(uint64_t *words, const uint64_t *others,
+                               uint64_t from, uint64_t to) {
+    uint64_t word = from >> 6, last = (to - 1) >> 6;
+    uint64_t mask = fm_bits_from(from), lacking = 0;
+    for (; word < last; word++, mask = UINT64_MAX) {
+        words[word] |= mask;
+        lacking |= ~others[word] & mask;
     }
+    mask &= fm_bits_to(to);
+    words[last] |= mask;
+    return (lacking | (~others[last] & mask)) == 0;
 }
 
 /* Says whether a block would have a part of a large page. */
@@ -76,35 +79,32 @@ static inline bool fm_pages_splits(const struct fm_loan_pages *pages,
            (((offset + size) & inside) != 0 && entries[run->last].large);
 }
 
-/** Says whether all pages of a new block are mapped, and none of them is large of which
- *  it would have a part. */
-static inline bool fm_pages_may_touch(const struct fm_loan_pages *pages,
-                                      struct fm_page_run *run, uint64_t offset,
-                                      uint64_t size) {
+/** Counts a new block in; false, and nothing is changed, when not all of its pages are
+ *  mapped, or it would have a part of a large one. */
+static inline bool fm_pages_touch(struct fm_loan_pages *pages,
+                                  struct fm_page_run *run, uint64_t offset,
+                                  uint64_t size) {
     if (run->last >= pages->count)
         return false;
     if (pages->large_bytes != 0 && fm_pages_splits(pages, run, offset, size))
         return false;
     fm_pages_fresh(pages, run, 0);
-    return run->from >= run->to ||
-           fm_bits_all_set((const uint64_t *)(uintptr_t)pages->mapped,
-                           run->from, run->to);
-}
-
-/** Counts a block in. */
-static inline void fm_pages_touch(struct fm_loan_pages *pages,
-                                  const struct fm_page_run *run) {
-    struct fm_page *entries = fm_pages(pages);
     if (run->from < run->to) {
-        fm_bits_write((uint64_t *)(uintptr_t)pages->busy, run->from, run->to,
-                      true);
+        uint64_t *busy = (uint64_t *)(uintptr_t)pages->busy;
+        if (!fm_bits_set(busy, (const uint64_t *)(uintptr_t)pages->mapped,
+                         run->from, run->to)) {
+            fm_bits_clear(busy, run->from, run->to);
+            return false;
+        }
         pages->idle -= run->to - run->from;
         if (pages->idle < pages->low)
             pages->low = pages->idle;
     }
+    struct fm_page *entries = fm_pages(pages);
     entries[run->first].blocks++;
     if (run->first != run->last)
         entries[run->last].blocks++;
+    return true;
 }
 
 /** Says whether so many pages may become idle as do when a block goes. */
@@ -123,8 +123,7 @@ static inline void fm_pages_release(struct fm_loan_pages *pages,
     if (run->first != run->last)
         entries[run->last].blocks--;
     if (run->from < run->to) {
-        fm_bits_write((uint64_t *)(uintptr_t)pages->busy, run->from, run->to,
-                      false);
+        fm_bits_clear((uint64_t *)(uintptr_t)pages->busy, run->from, run->to);
         pages->idle += run->to - run->from;
     }
 }

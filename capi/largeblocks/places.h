@@ -32,20 +32,472 @@ static inline bool fm_record_is_free(const struct fm_record *record) {
     return record->left < FM_RECORD_SPARE;
 }
 
+/* ------------------------------------------------------------------ bitset */
+
+static inline uint64_t *fm_words(const struct fm_loan_places *p) {
+    return (uint64_t *)(uintptr_t)p->filled_words;
+}
+
+static inline uint64_t *fm_sums(const struct fm_loan_places *p) {
+    return (uint64_t *)(uintptr_t)p->filled_sums;
+}
+
+static inline void fm_filled_add(struct fm_loan_places *p, uint64_t bin) {
+    uint64_t *word = &fm_words(p)[bin >> 6];
+    if (*word == 0) {
+        fm_sums(p)[bin >> 12] |= UINT64_C(1) << (bin >> 6 & 63);
+        p->filled_top |= UINT64_C(1) << (bin >> 12 & 63);
+    }
+    *word |= UINT64_C(1) << (bin & 63);
+}
+
+static inline void fm_filled_remove(struct fm_loan_places *p, uint64_t bin) {
+    uint64_t *word = &fm_words(p)[bin >> 6];
+    uint64_t *sum = &fm_sums(p)[bin >> 12];
+    *word &= ~(UINT64_C(1) << (bin & 63));
+    if (*word != 0)
+        return;
+    *sum &= ~(UINT64_C(1) << (bin >> 6 & 63));
+    if (*sum == 0)
+        p->filled_top &= ~(UINT64_C(1) << (bin >> 12 & 63));
+}
+
+static inline uint64_t fm_lowest(uint64_t word) {
+    return (uint64_t)__builtin_ctzll(word);
+}
+
+/* The least member above a bin. */
+static inline bool fm_filled_after(const struct fm_loan_places *p, uint64_t bin,
+                                   uint64_t *next_out) {
+    const uint64_t *words = fm_words(p);
+    uint64_t rest = words[bin >> 6] >> (bin & 63) >> 1;
+    if (rest != 0) {
+        *next_out = bin + 1 + fm_lowest(rest);
+        return true;
+    }
+    uint64_t word = bin >> 6, sum = bin >> 12;
+    rest = fm_sums(p)[sum] >> (word & 63) >> 1;
+    if (rest != 0) {
+        word += 1 + fm_lowest(rest);
+    } else {
+        rest = p->filled_top >> (sum & 63) >> 1;
+        if (rest == 0)
+            return false;
+        sum += 1 + fm_lowest(rest);
+        word = (sum << 6) + fm_lowest(fm_sums(p)[sum]);
+    }
+    *next_out = (word << 6) + fm_lowest(words[word]);
+    return true;
+}
+
+/* ------------------------------------------------------------------- trees */
+
+/* Orders free runs by size, and runs of one size by address. */
+static inline uint64_t fm_order_of(uint64_t size, uint64_t offset) {
+    return size << 32 | offset;
+}
+
+static inline bool fm_before(const struct fm_record *a,
+                             const struct fm_record *b) {
+    return fm_order_of(a->units, a->start) < fm_order_of(b->units, b->start);
+}
+
+static inline uint32_t fm_priority(uint32_t at) {
+    at ^= at >> 16;
+    at *= UINT32_C(0x85ebca6b);
+    at ^= at >> 13;
+    at *= UINT32_C(0xc2b2ae35);
+    return at ^ at >> 16;
+}
+
+static inline uint32_t *fm_bins(const struct fm_loan_places *p) {
+    return (uint32_t *)(uintptr_t)p->bins;
+}
+
+static inline uint64_t fm_bin_of(const struct fm_loan_places *p, uint64_t size,
+                                 uint64_t offset) {
+    uint64_t power = 63 - (uint64_t)__builtin_clzll(size);
+    uint64_t below = size << (63 - power) << 1 >> (64 - p->sub);
+    uint64_t region = offset >> p->region;
+    if (region > p->last_region)
+        region = p->last_region;
+    return (power << p->sub) + (below | region >> power);
+}
+
+/* Puts a run into the tree of its bin. */
+static inline void fm_plant(struct fm_record *all, uint32_t *link,
+                            uint32_t at) {
+    struct fm_record *n = &all[at];
+    uint32_t cur = *link, rank = fm_priority(at);
+    while (cur != FM_RECORD_NONE && fm_priority(cur) > rank) {
+        struct fm_record *c = &all[cur];
+        link = fm_before(n, c) ? &c->left : &c->right;
+        cur = *link;
+    }
+    *link = at;
+    uint32_t *low = &n->left, *high = &n->right;
+    while (cur != FM_RECORD_NONE) {
+        struct fm_record *c = &all[cur];
+        if (fm_before(c, n)) {
+            *low = cur;
+            low = &c->right;
+            cur = *low;
+        } else {
+            *high = cur;
+            high = &c->left;
+            cur = *high;
+        }
+    }
+    *low = *high = FM_RECORD_NONE;
+}
+
+/* Takes a run out of the tree of its bin. */
+static inline void fm_uproot(struct fm_record *all, uint32_t *link,
+                             uint32_t at) {
+    struct fm_record *n = &all[at];
+    while (*link != at) {
+        struct fm_record *c = &all[*link];
+        link = fm_before(n, c) ? &c->left : &c->right;
+    }
+    uint32_t low = n->left, high = n->right;
+    while (low != FM_RECORD_NONE && high != FM_RECORD_NONE) {
+        if (fm_priority(low) > fm_priority(high)) {
+            *link = low;
+            link = &all[low].right;
+            low = *link;
+        } else {
+            *link = high;
+            link = &all[high].left;
+            high = *link;
+        }
+    }
+    *link = low | high; /* one of them is none, which is 0 */
+}
+
+/* The first run of a tree at or after (size, offset). */
+static inline uint32_t fm_least(const struct fm_record *all, uint32_t cur,
+                                uint64_t size, uint64_t offset) {
+    uint32_t best = FM_RECORD_NONE;
+    while (cur != FM_RECORD_NONE) {
+        const struct fm_record *c = &all[cur];
+        if (c->units > size || (c->units == size && c->start >= offset)) {
+            best = cur;
+            cur = c->left;
+        } else {
+            cur = c->right;
+        }
+    }
+    return best;
+}
+
+/* --------------------------------------------------------------- free runs */
+
+static inline void fm_bin_add(struct fm_loan_places *p, uint64_t bin,
+                              uint32_t at) {
+    struct fm_record *all = fm_records(p), *n = &all[at];
+    uint32_t *root = &fm_bins(p)[bin];
+    if (*root != FM_RECORD_NONE) {
+        fm_plant(all, root, at);
+        return;
+    }
+    *root = at;
+    n->left = n->right = FM_RECORD_NONE;
+    fm_filled_add(p, bin);
+}
+
+/* Takes a run out of its bin; true: it was alone there, and the bin is as it was. */
+static inline bool fm_bin_remove(struct fm_loan_places *p, uint64_t bin,
+                                 uint32_t at) {
+    struct fm_record *all = fm_records(p), *n = &all[at];
+    uint32_t *root = &fm_bins(p)[bin];
+    if (*root == at && (n->left | n->right) == FM_RECORD_NONE)
+        return true;
+    fm_uproot(all, root, at);
+    return false;
+}
+
+static inline void fm_bin_clear(struct fm_loan_places *p, uint64_t bin) {
+    fm_bins(p)[bin] = FM_RECORD_NONE;
+    fm_filled_remove(p, bin);
+}
+
+static inline void fm_index_insert(struct fm_loan_places *p, uint32_t at) {
+    struct fm_record *n = &fm_records(p)[at];
+    p->count++;
+    if (p->binned) {
+        fm_bin_add(p, fm_bin_of(p, n->units, n->start), at);
+        return;
+    }
+    p->few_order[p->few_count] = fm_order_of(n->units, n->start);
+    p->few_at[p->few_count] = at;
+    n->left = (uint32_t)p->few_count++;
+    n->right = FM_RECORD_NONE;
+}
+
+static inline void fm_index_remove(struct fm_loan_places *p, uint32_t at) {
+    struct fm_record *all = fm_records(p), *n = &all[at];
+    p->count--;
+    if (p->binned) {
+        uint64_t bin = fm_bin_of(p, n->units, n->start);
+        p->binned = p->count != 0;
+        if (fm_bin_remove(p, bin, at))
+            fm_bin_clear(p, bin);
+        return;
+    }
+    uint32_t place = n->left;
+    uint64_t last = --p->few_count;
+    p->few_order[place] = p->few_order[last];
+    p->few_at[place] = p->few_at[last];
+    all[p->few_at[place]].left = place;
+    p->few_order[last] = UINT64_MAX;
+}
+
+static inline void fm_index_resize(struct fm_loan_places *p, uint32_t at,
+                                   uint64_t offset, uint64_t size) {
+    struct fm_record *n = &fm_records(p)[at];
+    if (!p->binned) {
+        n->start = (uint32_t)offset;
+        n->units = (uint32_t)size;
+        p->few_order[n->left] = fm_order_of(size, offset);
+        return;
+    }
+    uint64_t was = fm_bin_of(p, n->units, n->start);
+    uint64_t bin = fm_bin_of(p, size, offset);
+    bool alone = fm_bin_remove(p, was, at);
+    n->start = (uint32_t)offset;
+    n->units = (uint32_t)size;
+    if (alone && was == bin)
+        return;
+    if (alone)
+        fm_bin_clear(p, was);
+    fm_bin_add(p, bin, at);
+}
+
+/* Goes by four places at a time, filled or not, and without a branch for each: which run it
+ * comes to cannot be foreseen. What is before the least order is far behind it once that is
+ * taken off. */
+static inline uint32_t fm_few_ceil(const struct fm_loan_places *p,
+                                   uint64_t size) {
+    uint64_t least = fm_order_of(size, 0), best = UINT64_MAX - least;
+    uint64_t place = FM_LOAN_FEW;
+    for (uint64_t i = 0; i < p->few_count; i += 4) {
+        const uint64_t *order = &p->few_order[i];
+#pragma GCC unroll 4
+        for (uint64_t j = 0; j < 4; j++) {
+            uint64_t beyond = order[j] - least;
+            place = beyond < best ? i + j : place;
+            best = beyond < best ? beyond : best;
+        }
+    }
+    return place != FM_LOAN_FEW ? p->few_at[place] : FM_RECORD_NONE;
+}
+
+/* The smallest run in the index that holds a size, of several the lowest. */
+static inline uint32_t fm_index_ceil(const struct fm_loan_places *p,
+                                     uint64_t size) {
+    if (size > p->total)
+        return FM_RECORD_NONE;
+    if (!p->binned)
+        return fm_few_ceil(p, size);
+    const struct fm_record *all = fm_records(p);
+    uint64_t bin = fm_bin_of(p, size, 0);
+    if (fm_words(p)[bin >> 6] >> (bin & 63) & 1) {
+        uint32_t at = fm_least(all, fm_bins(p)[bin], size, 0);
+        if (at != FM_RECORD_NONE)
+            return at;
+    }
+    if (!fm_filled_after(p, bin, &bin))
+        return FM_RECORD_NONE;
+    uint32_t at = fm_bins(p)[bin];
+    while (all[at].left != FM_RECORD_NONE)
+        at = all[at].left;
+    return at;
+}
+
+/* Makes a run findable. The one at the end of the range is found without the index. */
+static inline void fm_keep(struct fm_loan_places *p, uint32_t at) {
+    struct fm_record *n = &fm_records(p)[at];
+    if (n->next == 0)
+        n->left = n->right = FM_RECORD_NONE;
+    else
+        fm_index_insert(p, at);
+}
+
+static inline void fm_forget(struct fm_loan_places *p, uint32_t at) {
+    if (fm_records(p)[at].next != 0)
+        fm_index_remove(p, at);
+}
+
+/* ------------------------------------------------------------------ blocks */
+
+static inline uint32_t *fm_head(const struct fm_loan_places *p,
+                                uint64_t offset) {
+    uint32_t *heads = (uint32_t *)(uintptr_t)p->heads;
+    return &heads[offset * UINT64_C(0x9e3779b97f4a7c15) >> p->head_shift];
+}
+
 /** Finds the live block that starts at an offset, or FM_RECORD_NONE. */
-uint32_t fm_places_find_live(const struct fm_loan_places *p, uint64_t offset);
+static inline uint32_t fm_places_find_live(const struct fm_loan_places *p,
+                                           uint64_t offset) {
+    const struct fm_record *all = fm_records(p);
+    uint32_t at = *fm_head(p, offset);
+    while (at != FM_RECORD_NONE && all[at].start != offset)
+        at = all[at].right;
+    return at;
+}
+
 /** Finds the run that a block of so many granules is to be taken from, or
  *  FM_RECORD_NONE. */
-uint32_t fm_places_find(const struct fm_loan_places *p, uint64_t need);
+static inline uint32_t fm_places_find(const struct fm_loan_places *p,
+                                      uint64_t need) {
+    const struct fm_record *all = fm_records(p);
+    uint32_t at = p->count != 0 ? fm_index_ceil(p, need) : FM_RECORD_NONE;
+    const struct fm_record *last = &all[all[0].prev];
+    if (fm_record_is_free(last) && last->units >= need &&
+        (at == FM_RECORD_NONE || fm_before(last, &all[at])))
+        return all[0].prev;
+    return at;
+}
+
 /** Gives the record that a block taken from a run would have; FM_RECORD_NONE: the tables
  *  would have to grow or to be made anew. */
-uint32_t fm_places_slot(const struct fm_loan_places *p, uint32_t run,
-                        uint64_t need);
+static inline uint32_t fm_places_slot(const struct fm_loan_places *p,
+                                      uint32_t run, uint64_t need) {
+    const struct fm_record *r = &fm_records(p)[run];
+    uint64_t end = (uint64_t)r->start + need;
+    if (p->live_count >= p->head_count / 2 * 3 ||
+        (end > p->high_water && end > p->extent))
+        return FM_RECORD_NONE;
+    if (r->units == need)
+        return run;
+    if (p->spare != FM_RECORD_NONE)
+        return (uint32_t)p->spare;
+    return p->record_count < p->record_room ? (uint32_t)p->record_count
+                                            : FM_RECORD_NONE;
+}
+
+/* Puts a block behind its neighbour in address order; there is a record for it. */
+static inline uint32_t fm_insert_after(struct fm_loan_places *p, uint32_t at,
+                                       uint64_t offset, uint64_t size) {
+    struct fm_record *all = fm_records(p);
+    uint32_t fresh = (uint32_t)p->spare;
+    if (fresh != FM_RECORD_NONE) {
+        p->spare = all[fresh].right;
+        p->spare_count--;
+    } else {
+        fresh = (uint32_t)p->record_count++;
+    }
+    uint32_t next = all[at].next;
+    all[fresh] = (struct fm_record){.start = (uint32_t)offset,
+                                    .units = (uint32_t)size,
+                                    .prev = at,
+                                    .next = next};
+    all[at].next = fresh;
+    all[next].prev = fresh;
+    return fresh;
+}
+
+/* Takes a record out of the ring and keeps it for reuse. */
+static inline void fm_drop(struct fm_loan_places *p, uint32_t at) {
+    struct fm_record *all = fm_records(p), *r = &all[at];
+    all[r->prev].next = r->next;
+    all[r->next].prev = r->prev;
+    *r = (struct fm_record){.left = FM_RECORD_SPARE,
+                            .right = (uint32_t)p->spare};
+    p->spare = at;
+    p->spare_count++;
+}
+
 /** Makes the first granules of a run live, after fm_places_slot has given the record. */
-void fm_places_take(struct fm_loan_places *p, uint32_t run, uint64_t need);
+static inline void fm_places_take(struct fm_loan_places *p, uint32_t run,
+                                  uint64_t need) {
+    struct fm_record *all = fm_records(p), *r = &all[run];
+    uint64_t start = r->start, rest = r->units - need;
+    uint32_t at = run;
+    if (rest == 0) {
+        fm_forget(p, run);
+    } else {
+        if (r->next == 0) {
+            r->start = (uint32_t)(start + need);
+            r->units = (uint32_t)rest;
+        } else {
+            fm_index_resize(p, run, start + need, rest);
+        }
+        at = fm_insert_after(p, r->prev, start, need);
+    }
+    uint32_t *head = fm_head(p, start);
+    p->live_count++;
+    all[at].left = FM_RECORD_LIVE;
+    all[at].right = *head;
+    *head = at;
+    p->free_units -= need;
+    if (start + need > p->high_water)
+        p->high_water = start + need;
+}
+
 /** Says whether a live block can be given back without making tables anew. */
-bool fm_places_may_give(const struct fm_loan_places *p, uint32_t at);
+static inline bool fm_places_may_give(const struct fm_loan_places *p,
+                                      uint32_t at) {
+    if (p->count < p->most && (p->binned || p->few_count < FM_LOAN_FEW))
+        return true;
+    const struct fm_record *all = fm_records(p), *r = &all[at];
+    return fm_record_is_free(&all[r->prev]) ||
+           fm_record_is_free(&all[r->next]) || r->next == 0;
+}
+
+/* Makes a run longer by what is between it and the block next. */
+static inline void fm_grow(struct fm_loan_places *p, uint32_t at, uint32_t next,
+                           uint64_t more) {
+    struct fm_record *r = &fm_records(p)[at];
+    if (next != 0) {
+        fm_index_resize(p, at, r->start, r->units + more);
+        return;
+    }
+    fm_index_remove(p, at); /* it comes to be the run at the end */
+    r->units += (uint32_t)more;
+    r->left = r->right = FM_RECORD_NONE;
+}
+
+static inline void fm_unlink_live(struct fm_loan_places *p, uint32_t at) {
+    struct fm_record *all = fm_records(p);
+    uint32_t *link = fm_head(p, all[at].start);
+    while (*link != at)
+        link = &all[*link].right;
+    *link = all[at].right;
+    p->live_count--;
+}
+
 /** Makes a live block free, and says how long the run is that it is part of then. */
-uint64_t fm_places_give(struct fm_loan_places *p, uint32_t at);
+static inline uint64_t fm_places_give(struct fm_loan_places *p, uint32_t at) {
+    struct fm_record *all = fm_records(p), *r = &all[at];
+    uint32_t prev = r->prev, next = r->next;
+    uint64_t size = r->units;
+    struct fm_record *before = &all[prev], *behind = &all[next];
+    fm_unlink_live(p, at);
+    p->free_units += size;
+    if (fm_record_is_free(behind) && fm_record_is_free(before)) {
+        fm_forget(p, next);
+        fm_grow(p, prev, behind->next, size + behind->units);
+        size = before->units;
+        fm_drop(p, next);
+        fm_drop(p, at);
+    } else if (fm_record_is_free(behind)) {
+        size += behind->units;
+        if (behind->next == 0) {
+            behind->start = r->start;
+            behind->units = (uint32_t)size;
+        } else {
+            fm_index_resize(p, next, r->start, size);
+        }
+        fm_drop(p, at);
+    } else if (fm_record_is_free(before)) {
+        fm_grow(p, prev, next, size);
+        size = before->units;
+        fm_drop(p, at);
+    } else {
+        fm_keep(p, at);
+    }
+    return size;
+}
 
 #endif

@@ -61,7 +61,7 @@ type Places struct {
 	// The index of free runs. Extent is as far as HighWater may go before it is renewed,
 	// and Most how many runs there may be.
 	Total, Extent, Count, Most uint64
-	// Binned says whether the runs are in bins: Few has them otherwise.
+	// Binned says whether the runs are in bins: FewOrder has them otherwise.
 	Binned      uint64
 	Bins        uint64
 	FilledWords uint64
@@ -70,17 +70,14 @@ type Places struct {
 	Sub, Region uint64
 	LastRegion  uint64
 	FewCount    uint64
-	Few         [FewMost]FewRun
+	// FewOrder has the size of each run above its offset, each in 32 bits, in a place that
+	// FewAt has its record for; all bits are set where no run is.
+	FewOrder [FewMost]uint64
+	FewAt    [FewMost]uint32
 }
 
 // FewMost is how many runs are few.
-const FewMost = 12
-
-// FewRun is a free run that is in no bin.
-type FewRun struct {
-	Size, Offset uint64
-	At           uint64
-}
+const FewMost = 16
 
 // Page is a page of a segment.
 type Page struct {

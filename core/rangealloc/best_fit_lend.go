@@ -1,6 +1,10 @@
 package rangealloc
 
-import "ferrum_mem/core/lending"
+import (
+	"math"
+
+	"ferrum_mem/core/lending"
+)
 
 // Lend implements Lender, for a range of fewer than 2^32 granules in which no block has an
 // expected end.
@@ -24,10 +28,27 @@ func (b *bestFit[U]) Lend(to *lending.Places) bool {
 	if f.binned {
 		to.Binned = 1
 	}
-	for i, run := range f.few.runs[:f.few.count] {
-		to.Few[i] = lending.FewRun{Size: run.size, Offset: run.offset, At: uint64(run.at)}
-	}
+	f.few.lend(to)
 	return true
+}
+
+// lend writes the runs as they are lent.
+func (f *fewRuns[U]) lend(to *lending.Places) {
+	for i := range f.runs {
+		if run := &f.runs[i]; uint32(i) < f.count {
+			to.FewOrder[i], to.FewAt[i] = run.size<<32|run.offset, run.at
+		} else {
+			to.FewOrder[i] = math.MaxUint64
+		}
+	}
+}
+
+// absorb takes in what has become of them.
+func (f *fewRuns[U]) absorb(from *lending.Places) {
+	f.count = uint32(from.FewCount)
+	for i, order := range from.FewOrder[:f.count] {
+		f.runs[i] = fewRun{size: order >> 32, offset: order & math.MaxUint32, at: from.FewAt[i]}
+	}
 }
 
 // lendBins is Lend for what runs in bins need.
@@ -48,11 +69,9 @@ func (b *bestFit[U]) Absorb(from *lending.Places) {
 	t.all = t.all[:from.RecordCount]
 	t.spare, t.spareCount = uint32(from.Spare), from.SpareCount
 	b.live.count, b.freeUnits, b.highWater = from.LiveCount, from.FreeUnits, from.HighWater
-	f.count, f.few.count = from.Count, uint32(from.FewCount)
+	f.count = from.Count
+	f.few.absorb(from)
 	if f.binned {
 		f.binned, f.filled.top = from.Binned != 0, from.FilledTop
-	}
-	for i, run := range from.Few[:from.FewCount] {
-		f.few.runs[i] = fewRun{size: run.Size, offset: run.Offset, at: uint32(run.At)}
 	}
 }
