@@ -36,6 +36,7 @@ var (
 	_ = [1]struct{}{}[unsafe.Offsetof(lending.Page{}.Large)-unsafe.Offsetof(C.struct_fm_page{}.large)]
 	_ = [1]struct{}{}[lending.TagsMost-C.FM_LOAN_TAGS]
 	_ = [1]struct{}{}[lending.FewMost-C.FM_LOAN_FEW]
+	_ = [1]struct{}{}[lending.FewAgain-C.FM_LOAN_FEW_AGAIN]
 	_ = [1]struct{}{}[lending.Working-C.FM_LOAN_WORKING]
 )
 

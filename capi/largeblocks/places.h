@@ -221,17 +221,52 @@ static inline void fm_bin_clear(struct fm_loan_places *p, uint64_t bin) {
     fm_filled_remove(p, bin);
 }
 
-static inline void fm_index_insert(struct fm_loan_places *p, uint32_t at) {
-    struct fm_record *n = &fm_records(p)[at];
-    p->count++;
-    if (p->binned) {
-        fm_bin_add(p, fm_bin_of(p, n->units, n->start), at);
-        return;
+/* Puts the few runs, which are about to be more, into bins. */
+static inline void fm_index_bin(struct fm_loan_places *p) {
+    for (uint64_t i = 0; i < p->few_count; i++) {
+        const struct fm_record *n = &fm_records(p)[p->few_at[i]];
+        fm_bin_add(p, fm_bin_of(p, n->units, n->start), p->few_at[i]);
+        p->few_order[i] = UINT64_MAX;
     }
+    p->few_count = 0;
+    p->binned = 1;
+}
+
+static inline void fm_few_add(struct fm_loan_places *p, uint32_t at) {
+    struct fm_record *n = &fm_records(p)[at];
     p->few_order[p->few_count] = fm_order_of(n->units, n->start);
     p->few_at[p->few_count] = at;
     n->left = (uint32_t)p->few_count++;
     n->right = FM_RECORD_NONE;
+}
+
+/* Takes the runs, which are few again, out of their bins. */
+static inline void fm_index_unbin(struct fm_loan_places *p) {
+    p->binned = 0;
+    while (p->filled_top != 0) {
+        uint64_t sum = fm_lowest(p->filled_top);
+        uint64_t word = (sum << 6) + fm_lowest(fm_sums(p)[sum]);
+        uint64_t bin = (word << 6) + fm_lowest(fm_words(p)[word]);
+        uint32_t *root = &fm_bins(p)[bin];
+        while (*root != FM_RECORD_NONE) {
+            uint32_t at = *root;
+            fm_uproot(fm_records(p), root, at);
+            fm_few_add(p, at);
+        }
+        fm_filled_remove(p, bin);
+    }
+}
+
+static inline void fm_index_insert(struct fm_loan_places *p, uint32_t at) {
+    struct fm_record *n = &fm_records(p)[at];
+    p->count++;
+    if (!p->binned && p->few_count < FM_LOAN_FEW) {
+        fm_few_add(p, at);
+        return;
+    }
+    if (!p->binned)
+        fm_index_bin(p);
+    fm_bin_add(p, fm_bin_of(p, n->units, n->start), at);
 }
 
 static inline void fm_index_remove(struct fm_loan_places *p, uint32_t at) {
@@ -239,9 +274,10 @@ static inline void fm_index_remove(struct fm_loan_places *p, uint32_t at) {
     p->count--;
     if (p->binned) {
         uint64_t bin = fm_bin_of(p, n->units, n->start);
-        p->binned = p->count != 0;
         if (fm_bin_remove(p, bin, at))
             fm_bin_clear(p, bin);
+        if (p->count <= FM_LOAN_FEW_AGAIN)
+            fm_index_unbin(p);
         return;
     }
     uint32_t place = n->left;
@@ -438,7 +474,7 @@ static inline void fm_places_take(struct fm_loan_places *p, uint32_t run,
 /** Says whether a live block can be given back without making tables anew. */
 static inline bool fm_places_may_give(const struct fm_loan_places *p,
                                       uint32_t at) {
-    if (p->count < p->most && (p->binned || p->few_count < FM_LOAN_FEW))
+    if (p->count < p->most)
         return true;
     const struct fm_record *all = fm_records(p), *r = &all[at];
     return fm_record_is_free(&all[r->prev]) ||

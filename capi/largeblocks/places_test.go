@@ -191,3 +191,33 @@ func TestRefusedPlacesChangeNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, w.lent.(rangealloc.Lender).Lend(&w.places), "a block has an expected end")
 }
+
+// C puts runs into bins when they are more than a few, and takes them out when they are few
+// again, without a call into Go.
+func TestPlacesBinRunsAndTakeThemOut(t *testing.T) {
+	skipWithoutPages(t)
+	w := newTwins(t, 1<<20)
+	defer w.close()
+	const blocks = 2 * (lending.FewMost + 4)
+	var offsets []uint64
+	for range blocks {
+		offset, ok := w.alloc(512)
+		require.True(t, ok)
+		offsets = append(offsets, offset)
+	}
+	calls := w.calls
+	for i := 0; i < blocks; i += 2 {
+		w.free(offsets[i])
+		runs := i/2 + 1
+		require.Equal(t, runs > lending.FewMost, w.places.Binned != 0, "%d runs", runs)
+	}
+	for i := 0; i < blocks; i += 2 {
+		offset, ok := w.alloc(512)
+		require.True(t, ok)
+		require.Equal(t, offsets[i], offset)
+		runs := blocks/2 - i/2 - 1
+		require.Equal(t, runs > lending.FewAgain, w.places.Binned != 0, "%d runs", runs)
+	}
+	require.Equal(t, calls+blocks, w.calls, "C did all of it")
+	w.same()
+}

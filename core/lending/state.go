@@ -76,8 +76,8 @@ type Places struct {
 	FewAt    [FewMost]uint32
 }
 
-// FewMost is how many runs are few.
-const FewMost = 16
+// FewMost is how many runs are few, and FewAgain how many are few again once they are in bins.
+const FewMost, FewAgain = 16, 8
 
 // Page is a page of a segment.
 type Page struct {

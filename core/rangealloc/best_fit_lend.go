@@ -15,7 +15,7 @@ func (b *bestFit[U]) Lend(to *lending.Places) bool {
 	t, f := &b.records, &b.free
 	records, recordsShared := t.memory.Share(&t.all)
 	heads, headsShared := b.live.memory.Share(&b.live.heads)
-	if !recordsShared || !headsShared || f.binned && !f.lendBins(to) {
+	if !recordsShared || !headsShared || !f.lendBins(to) {
 		return false
 	}
 	to.GranuleShift = uint64(b.shift)
@@ -24,16 +24,13 @@ func (b *bestFit[U]) Lend(to *lending.Places) bool {
 	to.Heads, to.HeadCount, to.HeadShift = heads, uint64(len(b.live.heads)), uint64(b.live.shift)
 	to.LiveCount, to.FreeUnits, to.HighWater = b.live.count, b.freeUnits, b.highWater
 	to.Total, to.Extent, to.Count, to.Most = f.total, f.extent, f.count, f.most
-	to.Binned, to.FewCount = 0, uint64(f.few.count)
-	if f.binned {
-		to.Binned = 1
-	}
 	f.few.lend(to)
 	return true
 }
 
 // lend writes the runs as they are lent.
 func (f *fewRuns[U]) lend(to *lending.Places) {
+	to.FewCount = uint64(f.count)
 	for i := range f.runs {
 		if run := &f.runs[i]; uint32(i) < f.count {
 			to.FewOrder[i], to.FewAt[i] = run.size<<32|run.offset, run.at
@@ -51,7 +48,7 @@ func (f *fewRuns[U]) absorb(from *lending.Places) {
 	}
 }
 
-// lendBins is Lend for what runs in bins need.
+// lendBins is Lend for what runs in bins need, now or later.
 func (f *freeIndex[U]) lendBins(to *lending.Places) bool {
 	bins, ok := f.memory.Share(&f.bins)
 	if !ok || !f.filled.share() {
@@ -60,6 +57,10 @@ func (f *freeIndex[U]) lendBins(to *lending.Places) bool {
 	words, sums := f.filled.addresses()
 	to.Bins, to.FilledWords, to.FilledSums, to.FilledTop = bins, words, sums, f.filled.top
 	to.Sub, to.Region, to.LastRegion = uint64(f.sub), uint64(f.region), f.lastRegion
+	to.Binned = 0
+	if f.binned {
+		to.Binned = 1
+	}
 	return true
 }
 
@@ -71,7 +72,5 @@ func (b *bestFit[U]) Absorb(from *lending.Places) {
 	b.live.count, b.freeUnits, b.highWater = from.LiveCount, from.FreeUnits, from.HighWater
 	f.count = from.Count
 	f.few.absorb(from)
-	if f.binned {
-		f.binned, f.filled.top = from.Binned != 0, from.FilledTop
-	}
+	f.binned, f.filled.top = from.Binned != 0, from.FilledTop
 }

@@ -13,6 +13,10 @@ type fewRuns[U unit] struct {
 // mostFew is how many runs are few.
 const mostFew = lending.FewMost
 
+// fewAgain is how many runs are few enough to come out of their bins: half of mostFew, so
+// that they do not go in and out all the time.
+const fewAgain = lending.FewAgain
+
 // fewRun is what the search needs of a record.
 type fewRun struct {
 	size, offset uint64

@@ -21,7 +21,7 @@ import (
 // runs outgrow the bins, or the range that is in use outgrows the regions, the
 // bins are made anew, as those of a hash table would be.
 //
-// Until there have been more than a few runs, they are in no bin: see fewRuns.
+// As long as there are a few runs, they are in no bin: see fewRuns.
 //
 // A tree is a treap: its shape is that of a binary search tree filled in the
 // order of the nodes' priorities, which are a hash of the record's index. So
@@ -127,6 +127,20 @@ func (f *freeIndex[U]) binAll(all []record[U]) {
 	f.few.count = 0
 }
 
+// unbin takes the runs, which are few again, out of their bins.
+func (f *freeIndex[U]) unbin(all []record[U]) {
+	f.binned = false
+	for bin, ok := f.filled.last(); ok; bin, ok = f.filled.last() {
+		root := &f.bins[bin]
+		for *root != none {
+			at := *root
+			uproot(all, root, at)
+			f.few.add(all, at)
+		}
+		f.filled.remove(bin)
+	}
+}
+
 // enter puts a run into its bin.
 func (f *freeIndex[U]) enter(all []record[U], at uint32) {
 	n := &all[at]
@@ -179,19 +193,19 @@ func (f *freeIndex[U]) remove(all []record[U], at uint32) {
 		f.few.remove(all, at)
 		return
 	}
-	f.binned = f.count != 0
 	n := &all[at]
 	bin := f.binOf(n.size(), n.offset())
 	root := &f.bins[bin]
-	if *root != at || n.left|n.right != none {
-		uproot(all, root, at)
-		return
+	uproot(all, root, at)
+	if *root == none {
+		f.filled.remove(bin)
 	}
-	*root = none
-	f.filled.remove(bin)
+	if f.count <= fewAgain {
+		f.unbin(all)
+	}
 }
 
-// uproot takes a run out of the tree of its bin, of which it is not all.
+// uproot takes a run out of the tree of its bin.
 func uproot[U unit](all []record[U], link *uint32, at uint32) {
 	n := &all[at]
 	for *link != at {
