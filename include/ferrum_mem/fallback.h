@@ -28,7 +28,8 @@ extern "C" {
  * manager may wait for a stream, and is FERRUM_ERROR_INVALID_STATE in a host function.
  */
 
-/** A fallback manager: memory of a device, with a second place to go to. */
+/** A fallback manager: allocates buffers on a device, and on a host when the device
+ *  is full. */
 typedef struct ferrum_fallback_manager {
     uint64_t id; /**< 0 is no manager */
 } ferrum_fallback_manager;
@@ -39,27 +40,27 @@ typedef struct ferrum_fallback_buffer {
     uint64_t id; /**< 0 is no buffer */
 } ferrum_fallback_buffer;
 
-/** A tracker: what is known of live buffers.
+/** A tracker: a list of live buffers.
  *  @by-hand rust a tracker and a view of one share the calls */
 typedef struct ferrum_tracker {
     uint64_t id; /**< 0 is no tracker */
 } ferrum_tracker;
 
-/** A pool of free buffers of the caller's own.
+/** A cache of free buffers that the caller created.
  *  @by-hand rust its calls are written by hand */
 typedef struct ferrum_generic_pool {
     uint64_t id; /**< 0 is no pool */
 } ferrum_generic_pool;
 
-/** Buffers that the device has no room for are made on the host. */
+/** Create buffers on the host when the device has no room. */
 #define FERRUM_MEMORY_CPU_FALLBACK UINT32_C(1)
-/** Every buffer in use is kept in a tracker. */
+/** Record every buffer in use in a tracker. */
 #define FERRUM_MEMORY_TRACK_ALLOCATIONS UINT32_C(2)
-/** The pool is made with a free buffer of each of pre_allocate_sizes, or not at
- *  all. */
+/** Create the pool with a free buffer of each of pre_allocate_sizes. The creation
+ *  fails if one of them fails. */
 #define FERRUM_MEMORY_PRE_ALLOCATE UINT32_C(4)
 
-/** How many sizes may be allocated ahead. */
+/** Largest number of preallocated sizes. */
 #define FERRUM_PRE_ALLOCATE_MAX 4096
 
 /** Settings of a fallback manager or a generic pool.
@@ -70,21 +71,22 @@ typedef struct ferrum_memory_config {
     /** FERRUM_MEMORY_* flags.
      *  @flags FERRUM_MEMORY */
     uint32_t flags;
-    /** The share of the device's capacity, or of its limit where that is less, that
-     *  may be held, 0.1 to 1, decided by millionths; no bound where neither is known. */
+    /** The share of the device's capacity, or of its limit if that is less, that
+     *  the manager may hold: 0.1 to 1, computed in millionths. There is no bound
+     *  when neither is known. */
     double gpu_memory_fraction;
-    /** What stays free on the device, whatever its limit: no more is taken from it when
-     *  less would be left. */
+    /** Bytes that stay free on the device, independent of its limit. The manager
+     *  allocates no memory from the device that would leave less. */
     uint64_t min_free_bytes;
-    /** Free buffers that a bucket keeps, as a count; 0: none. */
+    /** Number of free buffers that a bucket keeps; 0: none. */
     uint64_t max_pooled_per_bucket;
-    /** Free buffers of all buckets together; 0: no bound. */
+    /** Size of the free buffers of all buckets together; 0: no bound. */
     uint64_t max_pooled_bytes;
     /** pre_allocate_count sizes; may be NULL when there are none.
      *  @go PreAllocSizes
      *  @list pre_allocate_count FERRUM_PRE_ALLOCATE_MAX INVALID_CONFIG */
     const uint64_t *pre_allocate_sizes;
-    /** How many there are. */
+    /** Number of sizes. */
     uint64_t pre_allocate_count;
 } ferrum_memory_config;
 
@@ -92,20 +94,22 @@ typedef struct ferrum_memory_config {
 #define FERRUM_MEMORY_CONFIG_INIT {FERRUM_SIZE_OF(ferrum_memory_config), FERRUM_MEMORY_CPU_FALLBACK, 0.9, UINT64_C(536870912), 8, 0, NULL, 0}
 /* clang-format on */
 
-/** Settings that are ready made: fraction, fallback, min_free_bytes, per bucket.
+/** Ready-made settings. Each lists fraction, fallback, min_free_bytes, free buffers
+ *  of a bucket.
  *  @go fallback.Preset */
 typedef int32_t ferrum_memory_preset;
 /** 0.9, fallback, 512 MiB, 8: FERRUM_MEMORY_CONFIG_INIT. */
 #define FERRUM_MEMORY_PRESET_DEFAULT 0
 /** 0.95, fallback, 256 MiB, 4: the most memory. */
 #define FERRUM_MEMORY_PRESET_INFERENCE 1
-/** 0.8, no fallback, 1 GiB, 16: says that there is no room rather than go slow. */
+/** 0.8, no fallback, 1 GiB, 16: an allocation fails when the device has no room,
+ *  instead of becoming slow. */
 #define FERRUM_MEMORY_PRESET_TRAINING 2
 /** 0.7, fallback, 128 MiB, 2: for devices with little memory. */
 #define FERRUM_MEMORY_PRESET_CONSTRAINED 3
 
 /**
- * Gives ready-made settings. Needs no ferrum_init.
+ * Returns ready-made settings. Needs no ferrum_init.
  *
  * @by-hand cpp its settings have a class
  * @stateless
@@ -115,10 +119,11 @@ FERRUM_API ferrum_status ferrum_memory_config_preset(
     ferrum_memory_preset preset, ferrum_memory_config *config_out);
 
 /**
- * Says whether settings make sense. Needs no ferrum_init.
+ * Checks settings. Needs no ferrum_init.
  *
- * @return FERRUM_ERROR_INVALID_CONFIG with the setting and its value, also for a
- *         size to allocate ahead that its bucket has no place for.
+ * @return FERRUM_ERROR_INVALID_CONFIG with the name and the value of the setting,
+ *         also for a preallocated size that does not fit into its bucket.
+ *
  * @by-hand cpp its settings have a class
  * @stateless
  * @go fallback.MemoryConfig.Check
@@ -126,13 +131,13 @@ FERRUM_API ferrum_status ferrum_memory_config_preset(
 FERRUM_API ferrum_status
 ferrum_memory_config_check(const ferrum_memory_config *config);
 
-/** Counters of a fallback manager or a generic pool. Nothing but its own buffers is in
- *  them: the device may be full while the pool is not.
+/** Counters of a fallback manager or a generic pool. They contain only its own
+ *  buffers, so the device may be full while the pool is not.
  *  @go fallback.MemoryStats */
 typedef struct ferrum_memory_stats {
     uint32_t struct_size;
     uint32_t reserved;
-    /** Buffers had and not given back: those in use and those pooled. */
+    /** Buffers that exist: those in use and those in buckets. */
     uint64_t total_allocated_bytes;
     /** Buffers in use. */
     uint64_t in_use_bytes;
@@ -140,13 +145,14 @@ typedef struct ferrum_memory_stats {
     uint64_t pooled_bytes;
     /** The highest value of in_use_bytes. */
     uint64_t peak_bytes;
-    /** Requests that were served from the buckets, as a count. */
+    /** Number of requests that were served from the buckets. */
     uint64_t pool_hits;
-    /** Requests that were not, as a count. */
+    /** Number of requests that were not served from the buckets. */
     uint64_t pool_misses;
-    /** Buffers that were made on the host for want of room, as a count. */
+    /** Number of buffers that were created on the host because the device had no
+     *  room. */
     uint64_t cpu_fallbacks;
-    /** Buffers in use, tracked or not, as a count. */
+    /** Number of buffers in use, tracked or not. */
     uint64_t active_buffers;
 } ferrum_memory_stats;
 
@@ -154,18 +160,18 @@ typedef struct ferrum_memory_stats {
 #define FERRUM_MEMORY_STATS_INIT {FERRUM_SIZE_OF(ferrum_memory_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
-/** Ratios of a ferrum_memory_stats. They are of the pool, not of the device.
+/** Ratios of a ferrum_memory_stats. They describe the pool, not the device.
  *  @by-hand python methods of the counters
  *  @by-hand rust each is a method
  *  @go fallback.MemoryRatios */
 typedef struct ferrum_memory_ratios {
     uint32_t struct_size;
     uint32_t reserved;
-    /** hits / (hits + misses); 0 when nothing was asked for. */
+    /** hits / (hits + misses); 0 without requests. */
     double hit_rate;
     /** in_use / total_allocated; 0 when that is 0. */
     double utilization;
-    /** The same, but 1 when that is 0: nothing is wasted. */
+    /** The same, but 1 when total_allocated is 0. */
     double efficiency;
 } ferrum_memory_ratios;
 
@@ -174,7 +180,7 @@ typedef struct ferrum_memory_ratios {
 /* clang-format on */
 
 /**
- * Reckons the ratios of counters. Needs no ferrum_init.
+ * Computes the ratios of counters. Needs no ferrum_init.
  *
  * @by-hand cpp its result has a class
  * @stateless
@@ -185,8 +191,9 @@ FERRUM_API ferrum_status ferrum_memory_stats_ratios(
     const ferrum_memory_stats *stats, ferrum_memory_ratios *ratios_out);
 
 /**
- * Adds the counters of two pools; what does not fit 64 bits is UINT64_MAX. The peak
- * is the larger of the two: a lower bound of that of both. Needs no ferrum_init.
+ * Adds the counters of two pools. A sum that does not fit 64 bits is UINT64_MAX.
+ * The peak is the larger of the two peaks, which is a lower bound of the common
+ * peak. Needs no ferrum_init.
  *
  * @by-hand cpp its result has a class
  * @stateless
@@ -198,7 +205,8 @@ FERRUM_API ferrum_status ferrum_memory_stats_merge(
     ferrum_memory_stats *merged_out);
 
 /**
- * Counters as one line for people, sizes in MB of 2^20 bytes. Needs no ferrum_init.
+ * Returns counters as one line for people, with sizes in MB of 2^20 bytes. Needs no
+ * ferrum_init.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  * @by-hand cpp its result has a class
@@ -210,7 +218,7 @@ FERRUM_API ferrum_status
 ferrum_memory_stats_text(const ferrum_memory_stats *stats, char *buffer,
                          size_t capacity, size_t *length_out);
 
-/** Which side a buffer is on.
+/** Side of a buffer.
  *  @by-hand python its text is its name
  *  @go fallback.Side */
 typedef int32_t ferrum_buffer_location;
@@ -220,8 +228,8 @@ typedef int32_t ferrum_buffer_location;
 #define FERRUM_LOCATION_CPU 1
 
 /**
- * Gives an id that no buffer of the process has had. Ids grow, from 1 on; 0 is none.
- * Needs no ferrum_init.
+ * Returns an id that no buffer of the process has had. Ids increase from 1; 0 is no
+ * id. Needs no ferrum_init.
  *
  * @stateless
  * @go fallback.NewBufferID
@@ -230,7 +238,7 @@ typedef int32_t ferrum_buffer_location;
 FERRUM_API ferrum_status ferrum_buffer_id_new(uint64_t *id_out);
 
 /**
- * The form of an id in messages: "Buffer#7". Needs no ferrum_init.
+ * Returns an id as text for messages: "Buffer#7". Needs no ferrum_init.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  *
@@ -243,7 +251,7 @@ FERRUM_API ferrum_status ferrum_buffer_id_text(uint64_t buffer_id, char *buffer,
                                                size_t capacity,
                                                size_t *length_out);
 
-/** What a tracker knows of a buffer.
+/** Entry of a tracker for a buffer.
  *  @by-hand python it names its device
  *  @by-hand rust its text has a bound, its id a type
  *  @go library.BufferRecord */
@@ -253,24 +261,24 @@ typedef struct ferrum_buffer_metadata {
     uint64_t buffer_id;
     /** Size of the buffer. */
     uint64_t size_bytes;
-    /** Elements, as a count. */
+    /** Number of elements. */
     uint64_t num_elements;
-    /** The time since it was made.
+    /** Time since the buffer was created.
      *  @go Age */
     uint64_t age_ns;
-    /** Where it is; {0}: on no device that is known.
+    /** Device of the buffer; {0}: not known.
      *  @optional */
     ferrum_device device;
-    /** Which side it is on.
+    /** Side of the buffer.
      *  @go Side */
     ferrum_buffer_location location;
     uint32_t reserved;
-    /** Text with its NUL; empty: none. */
+    /** Text with its NUL; empty: no tag. */
     char tag[64];
 } ferrum_buffer_metadata;
 
 /**
- * Makes a tracker that knows nothing. It belongs to no device.
+ * Creates an empty tracker. It belongs to no device.
  *
  * @opens
  */
@@ -279,18 +287,20 @@ FERRUM_API ferrum_status ferrum_tracker_create(ferrum_tracker *tracker_out);
 /**
  * Destroys a tracker.
  *
- * @return FERRUM_ERROR_INVALID_STATE for one of a manager or a pool, which goes with
- *         that. Neither can the caller track, untrack or clear in it.
+ * @return FERRUM_ERROR_INVALID_STATE for the tracker of a manager or a pool, which
+ *         ends with its owner. The caller cannot add, remove or clear entries of
+ *         such a tracker either.
+ *
  * @ends
  */
 FERRUM_API ferrum_status ferrum_tracker_destroy(ferrum_tracker tracker);
 
 /**
- * Adds a buffer, made age_ns ago. One whose id is known replaces that.
+ * Adds a buffer that was created age_ns ago. An entry with the same id is replaced.
  *
- * @return FERRUM_ERROR_INVALID_ARGUMENT for id 0, a location that is none, a tag
- *         without a NUL or that is not UTF-8; FERRUM_ERROR_OVERFLOW when the sum of
- *         all sizes does not fit 64 bits.
+ * @return FERRUM_ERROR_INVALID_ARGUMENT for id 0, an unknown location, a tag
+ *         without a NUL or a tag that is not UTF-8; FERRUM_ERROR_OVERFLOW when the
+ *         sum of all sizes does not fit 64 bits.
  */
 FERRUM_API ferrum_status ferrum_tracker_track(
     ferrum_tracker tracker, const ferrum_buffer_metadata *metadata);
@@ -298,8 +308,8 @@ FERRUM_API ferrum_status ferrum_tracker_track(
 /**
  * Removes a buffer.
  *
- * @param metadata_out  what was known of it; may be NULL.
- * @return FERRUM_ERROR_NOT_FOUND when it is not known.
+ * @param metadata_out  the removed entry; may be NULL.
+ * @return FERRUM_ERROR_NOT_FOUND for an unknown buffer.
  *
  * @optional metadata_out
  * @go buffer_id fallback.BufferID
@@ -309,7 +319,7 @@ ferrum_tracker_untrack(ferrum_tracker tracker, uint64_t buffer_id,
                        ferrum_buffer_metadata *metadata_out);
 
 /**
- * Gives what is known of a buffer. FERRUM_ERROR_NOT_FOUND: nothing.
+ * Returns the entry of a buffer. FERRUM_ERROR_NOT_FOUND for an unknown buffer.
  *
  * @by-hand cpp get() gives the handle
  * @go buffer_id fallback.BufferID
@@ -321,18 +331,19 @@ ferrum_tracker_get(ferrum_tracker tracker, uint64_t buffer_id,
 /**
  * Lists all buffers, the oldest first.
  *
- * @param metadata_out  room for capacity of them; may be NULL when that is 0.
- * @param count_out     how many there are.
- * @return FERRUM_ERROR_BUFFER_TOO_SMALL, with *count_out set, when capacity is not 0
- *         and they do not fit.
+ * @param metadata_out  room for capacity entries; may be NULL when capacity is 0.
+ * @param count_out  number of entries.
+ * @return FERRUM_ERROR_BUFFER_TOO_SMALL, with *count_out set, when capacity is not
+ *         0 and too small.
+ *
  * @infallible
  */
 FERRUM_API ferrum_status ferrum_tracker_get_all(
     ferrum_tracker tracker, ferrum_buffer_metadata *metadata_out,
     size_t capacity, size_t *count_out);
 
-/** Lists the buffers that are strictly older than age_ns, as ferrum_tracker_get_all:
- *  what may have been forgotten.
+/** Lists the buffers that are older than age_ns, like ferrum_tracker_get_all:
+ *  buffers that may be leaks.
  *  @infallible */
 FERRUM_API ferrum_status ferrum_tracker_find_old(
     ferrum_tracker tracker, uint64_t age_ns,
@@ -343,7 +354,7 @@ FERRUM_API ferrum_status ferrum_tracker_find_old(
 typedef struct ferrum_tracker_totals {
     uint32_t struct_size;
     uint32_t reserved;
-    /** Buffers, as a count. */
+    /** Number of buffers. */
     uint64_t count;
     /** The sum of their sizes. */
     uint64_t total_bytes;
@@ -355,24 +366,24 @@ typedef struct ferrum_tracker_totals {
 #define FERRUM_TRACKER_TOTALS_INIT {FERRUM_SIZE_OF(ferrum_tracker_totals), 0, 0, 0, 0}
 /* clang-format on */
 
-/** Gives the numbers of a tracker.
+/** Returns the numbers of a tracker.
  *  @by-hand python a view is of its owner
  *  @infallible */
 FERRUM_API ferrum_status ferrum_tracker_get_totals(
     ferrum_tracker tracker, ferrum_tracker_totals *totals_out);
 
-/** Forgets all buffers; the peak stays.
+/** Removes all entries. The peak stays.
  *  @by-hand python only of a tracker of its own */
 FERRUM_API ferrum_status ferrum_tracker_clear(ferrum_tracker tracker);
 
-/** What a buffer of a generic pool is taken for; for its tracker only.
+/** Details of a buffer of a generic pool, for its tracker.
  *  @go fallback.Use */
 typedef struct ferrum_buffer_use {
     uint32_t struct_size;
-    /** Which side it is on.
+    /** Side of the buffer.
      *  @go Location.Side */
     ferrum_buffer_location location;
-    /** Elements, as a count. */
+    /** Number of elements. */
     uint64_t num_elements;
     /** At most 63 bytes; NULL: none. */
     const char *tag;
@@ -387,9 +398,9 @@ typedef struct ferrum_buffer_use {
  *  @by-hand rust holds the buffer itself
  *  @go library.Lease */
 typedef struct ferrum_buffer_lease {
-    /** The caller's word for it: a pointer, a handle, an index. */
+    /** The caller's value for the buffer: a pointer, a handle, an index. */
     uint64_t buffer;
-    /** Its size, which may be more than was asked for.
+    /** Its size, which may be larger than the requested size.
      *  @go Bytes */
     uint64_t size_bytes;
     /** 0 unless the pool tracks.
@@ -398,11 +409,11 @@ typedef struct ferrum_buffer_lease {
 } ferrum_buffer_lease;
 
 /**
- * Makes a pool of free buffers of any kind. It makes and ends none itself: the caller
- * does, and gives the pool a word for each. A buffer is filed under the power of two
- * at or above its size; it serves no request that is larger than itself, and none
- * that is less than a quarter of it. Of the settings those of the device mean nothing
- * to it. It belongs to no device.
+ * Creates a cache of free buffers of any kind. The pool creates and destroys no
+ * buffers: the caller does, and gives the pool a value for each buffer. A buffer
+ * belongs to the bucket of the smallest power of two that is not below its size. A
+ * buffer serves requests from a quarter of its size up to its size. Settings for
+ * the device have no effect. The pool belongs to no device.
  *
  * @param config  settings, or NULL for FERRUM_MEMORY_CONFIG_INIT.
  *
@@ -414,20 +425,21 @@ FERRUM_API ferrum_status ferrum_generic_pool_create(
     const ferrum_memory_config *config, ferrum_generic_pool *pool_out);
 
 /**
- * Destroys a pool. Its free buffers are not ended: take them out first.
+ * Destroys a pool. It does not destroy the free buffers: remove them first.
  *
  * @param flags  0 or FERRUM_FORCE.
- * @return FERRUM_ERROR_BUSY, and nothing has changed, while it has buffers or
- *         buffers are in use, unless forced.
+ * @return FERRUM_ERROR_BUSY, and nothing has changed, while the pool has free
+ *         buffers or buffers are in use, unless forced.
+ *
  * @ends
  */
 FERRUM_API ferrum_status ferrum_generic_pool_destroy(ferrum_generic_pool pool,
                                                      uint32_t flags);
 
 /**
- * Accounts for a buffer that the caller has made, for want of a free one, and uses.
+ * Records a buffer in use that the caller created because there was no free one.
  *
- * @param use     what for, or NULL for FERRUM_BUFFER_USE_INIT.
+ * @param use  details, or NULL for FERRUM_BUFFER_USE_INIT.
  * @param id_out  0 unless the pool tracks.
  * @return FERRUM_ERROR_INVALID_SIZE for 0; FERRUM_ERROR_OVERFLOW.
  *
@@ -439,13 +451,13 @@ FERRUM_API ferrum_status ferrum_generic_pool_record_allocation(
     uint64_t *id_out);
 
 /**
- * Takes the smallest free buffer that will do.
+ * Returns the smallest free buffer that serves the request, and marks it as in use.
  *
- * @param use        as for ferrum_generic_pool_record_allocation.
- * @param lease_out  the buffer, all zero without one.
- * @param found_out  1, or 0 when there is none: the caller makes one.
- * @return FERRUM_ERROR_INVALID_SIZE for 0; FERRUM_ERROR_OVERFLOW for a size that has
- *         no power of two above it.
+ * @param use  as for ferrum_generic_pool_record_allocation.
+ * @param lease_out  the buffer; all zero when there is none.
+ * @param found_out  1, or 0 when there is none: the caller then creates one.
+ * @return FERRUM_ERROR_INVALID_SIZE for 0; FERRUM_ERROR_OVERFLOW for a size above
+ *         the largest power of two.
  *
  * @optional use
  * @bool found_out
@@ -456,14 +468,14 @@ FERRUM_API ferrum_status ferrum_generic_pool_try_get(
     ferrum_buffer_lease *lease_out, uint32_t *found_out);
 
 /**
- * Ends the use of a buffer, given with the size and id that it was recorded or taken
- * with.
+ * Ends the use of a buffer. The size and the id must be those of its recording or
+ * of its lease.
  *
- * @param kept_out  1; or 0 when its bucket is full: the buffer is the pool's no more,
- *                  and the caller's to end.
+ * @param kept_out  1; or 0 when its bucket is full: the pool does not keep the
+ *                buffer, and the caller has to destroy it.
  * @return FERRUM_ERROR_INVALID_SIZE for 0 and for more than is in use;
- *         FERRUM_ERROR_INVALID_ARGUMENT for an id that is not in use or whose size is
- *         another.
+ *         FERRUM_ERROR_INVALID_ARGUMENT for an id that is not in use or has another
+ *         size.
  *
  * @bool kept_out
  * @by-hand cpp buffers of the pool have a type of their own
@@ -473,7 +485,7 @@ FERRUM_API ferrum_status ferrum_generic_pool_return(
     uint32_t *kept_out);
 
 /**
- * Files a buffer that nobody has used yet. FERRUM_ERROR_RESOURCE_EXHAUSTED: its
+ * Adds a free buffer that was never used. FERRUM_ERROR_RESOURCE_EXHAUSTED when its
  * bucket is full.
  *
  * @by-hand cpp buffers of the pool have a type of their own
@@ -484,11 +496,12 @@ FERRUM_API ferrum_status ferrum_generic_pool_add_free(ferrum_generic_pool pool,
                                                       uint64_t size_bytes);
 
 /**
- * Takes free buffers out of the pool, for the caller to end: all of them when capacity
- * is at least ferrum_generic_pool_get_pooled_count.
+ * Removes free buffers from the pool, so that the caller can destroy them: all of
+ * them if capacity is at least ferrum_generic_pool_get_pooled_count.
  *
- * @param leases_out  room for capacity of them; may be NULL when that is 0.
- * @param count_out   how many were taken.
+ * @param leases_out  room for capacity buffers; may be NULL when capacity is 0.
+ * @param count_out  number of removed buffers.
+ *
  * @by-hand cpp buffers of the pool have a type of their own
  * @fills leases_out
  */
@@ -497,7 +510,7 @@ FERRUM_API ferrum_status ferrum_generic_pool_drain(
     size_t *count_out);
 
 /**
- * Gives the number of free buffers.
+ * Returns the number of free buffers.
  *
  * @by-hand python a property
  */
@@ -505,7 +518,7 @@ FERRUM_API ferrum_status ferrum_generic_pool_get_pooled_count(
     ferrum_generic_pool pool, uint64_t *count_out);
 
 /**
- * Gives the counters of a pool.
+ * Returns the counters of a pool.
  *
  * @by-hand cpp its result has a class
  * @by-hand python the counters can do more
@@ -513,13 +526,13 @@ FERRUM_API ferrum_status ferrum_generic_pool_get_pooled_count(
 FERRUM_API ferrum_status ferrum_generic_pool_get_stats(
     ferrum_generic_pool pool, ferrum_memory_stats *stats_out);
 
-/** Counts a request that the caller has served on the host. */
+/** Counts a request that the caller served on the host. */
 FERRUM_API ferrum_status
 ferrum_generic_pool_record_cpu_fallback(ferrum_generic_pool pool);
 
 /**
- * Gives the tracker of a pool, which is only read. FERRUM_ERROR_INVALID_STATE: it
- * does not track.
+ * Returns the tracker of a pool, for reading only. FERRUM_ERROR_INVALID_STATE when
+ * the pool does not track.
  *
  * @borrowed tracker_out
  */
@@ -527,17 +540,17 @@ FERRUM_API ferrum_status ferrum_generic_pool_get_tracker(
     ferrum_generic_pool pool, ferrum_tracker *tracker_out);
 
 /**
- * Makes a fallback manager on a device, of any backend.
+ * Creates a fallback manager on a device of any backend.
  *
- * @param host    where buffers go that the device has no room for, another device
- *                that is FERRUM_CAPABILITY_HOST_ADDRESSABLE; {0} only with settings
- *                that forbid to fall back. Neither device can be closed before the
- *                manager is destroyed, unless forced.
+ * @param host  the device for buffers when the first device has no room. It must be
+ *                another device with FERRUM_CAPABILITY_HOST_ADDRESSABLE; {0} only
+ *                with settings that do not allow a fallback. Neither device can be
+ *                closed without force before the manager is destroyed.
  * @param config  settings, or NULL for FERRUM_MEMORY_CONFIG_INIT.
- * @return FERRUM_ERROR_INVALID_CONFIG, also without a host that is needed;
- *         FERRUM_ERROR_INVALID_ARGUMENT for a host that is the device itself or that
- *         the process cannot address; FERRUM_ERROR_OUT_OF_MEMORY for what is
- *         allocated ahead.
+ * @return FERRUM_ERROR_INVALID_CONFIG, also without a required host;
+ *         FERRUM_ERROR_INVALID_ARGUMENT for a host that is the device itself or
+ *         that the process cannot address; FERRUM_ERROR_OUT_OF_MEMORY for the
+ *         preallocated buffers.
  *
  * @opens
  * @optional config
@@ -548,11 +561,11 @@ FERRUM_API ferrum_status ferrum_fallback_manager_create(
     const ferrum_memory_config *config, ferrum_fallback_manager *manager_out);
 
 /**
- * Destroys a fallback manager and gives its memory back, on both devices.
+ * Destroys a fallback manager and releases its memory on both devices.
  *
- * @param flags  0 or FERRUM_FORCE, which ends live buffers, pinned or not.
- * @return FERRUM_ERROR_BUSY, and nothing has changed, while buffers are live or
- *         storage is taken, unless forced.
+ * @param flags  0, or FERRUM_FORCE: also ends live buffers, pinned or not.
+ * @return FERRUM_ERROR_BUSY, and nothing has changed, while buffers are live or the
+ *         caller holds storage, unless forced.
  *
  * @waits
  * @ends
@@ -561,7 +574,7 @@ FERRUM_API ferrum_status ferrum_fallback_manager_destroy(
     ferrum_fallback_manager manager, uint32_t flags);
 
 /**
- * Gives the name of the device's backend, such as "cpu" or "cuda", as text.
+ * Returns the name of the device's backend as text, such as "cpu" or "cuda".
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  *
@@ -573,8 +586,8 @@ FERRUM_API ferrum_status ferrum_fallback_manager_get_backend_name(
     size_t *length_out);
 
 /**
- * Gives the counters of a fallback manager: of the buffers on the device, but for
- * active_buffers, which is of both sides. Takes no lock.
+ * Returns the counters of a fallback manager. They count the buffers on the device;
+ * only active_buffers counts both sides. Takes no lock.
  *
  * @by-hand cpp its result has a class
  * @by-hand python the counters can do more
@@ -583,18 +596,18 @@ FERRUM_API ferrum_status ferrum_fallback_manager_get_backend_name(
 FERRUM_API ferrum_status ferrum_fallback_manager_get_stats(
     ferrum_fallback_manager manager, ferrum_memory_stats *stats_out);
 
-/** What of a fallback manager is or was on the host.
+/** Counters of a fallback manager for the host.
  *  @go fallback.Stats */
 typedef struct ferrum_fallback_stats {
     uint32_t struct_size;
     uint32_t reserved;
-    /** On the host now. */
+    /** Bytes on the host now. */
     uint64_t cpu_bytes;
-    /** Buffers on the host now, as a count. */
+    /** Number of buffers on the host now. */
     uint64_t cpu_buffers;
-    /** Moves to the host so far, as a count. */
+    /** Number of moves to the host so far. */
     uint64_t moved_to_cpu;
-    /** Moves to the device so far, as a count. */
+    /** Number of moves to the device so far. */
     uint64_t moved_to_gpu;
 } ferrum_fallback_stats;
 
@@ -602,112 +615,113 @@ typedef struct ferrum_fallback_stats {
 #define FERRUM_FALLBACK_STATS_INIT {FERRUM_SIZE_OF(ferrum_fallback_stats), 0, 0, 0, 0, 0}
 /* clang-format on */
 
-/** Gives what of a fallback manager is or was on the host.
+/** Returns the counters of a fallback manager for the host.
  *  @infallible */
 FERRUM_API ferrum_status ferrum_fallback_manager_get_fallback_stats(
     ferrum_fallback_manager manager, ferrum_fallback_stats *stats_out);
 
 /**
- * Asks the device for its memory.
+ * Queries the memory of the device.
  *
- * @param total_out  the capacity, or the limit of the device where that is less; 0 means
- *                   unknown.
- * @param free_out   what can still be had, by anybody; free buffers in buckets are
- *                   not free in that sense.
+ * @param total_out  the capacity, or the limit of the device if that is less; 0
+ *                means unknown.
+ * @param free_out  bytes that can still be allocated from the device. Free buffers
+ *                in buckets do not count as free here.
  *
  * @by-hand python a method for each
  */
 FERRUM_API ferrum_status ferrum_fallback_manager_get_memory(
     ferrum_fallback_manager manager, uint64_t *total_out, uint64_t *free_out);
 
-/** The level of the device by FERRUM_PRESSURE_PROFILE_EARLY, of this moment. */
+/** Returns the present level of the device by FERRUM_PRESSURE_PROFILE_EARLY. */
 FERRUM_API ferrum_status ferrum_fallback_manager_get_pressure(
     ferrum_fallback_manager manager, ferrum_pressure_level *level_out);
 
-/** As ferrum_device_pressure_callback_add for the device of a fallback manager, by
- *  FERRUM_PRESSURE_PROFILE_EARLY.
+/** The same as ferrum_device_pressure_callback_add for the device of a fallback
+ *  manager, by FERRUM_PRESSURE_PROFILE_EARLY.
  *  @by-hand go it hands on a function of the caller */
 FERRUM_API ferrum_status ferrum_fallback_manager_pressure_callback_add(
     ferrum_fallback_manager manager, ferrum_pressure_fn callback,
     void *user_data, ferrum_registration *registration_out);
 
-/** Empties the buckets. The memory is ready for buffers of any size, and may still be
- *  held from the device. */
+/** Empties the buckets. The memory can then be allocated for buffers of any size,
+ *  and may still be held from the device. */
 FERRUM_API ferrum_status
 ferrum_fallback_manager_clear_pool(ferrum_fallback_manager manager);
 
 /**
- * Empties the buckets and gives what holds no buffer back, on both sides.
+ * Empties the buckets and releases free memory on both sides.
  *
- * @param released_out  what the device has taken back.
+ * @param released_out  number of bytes released to the device.
  */
 FERRUM_API ferrum_status ferrum_fallback_manager_shrink(
     ferrum_fallback_manager manager, uint64_t *released_out);
 
 /**
- * Gives the tracker of a fallback manager, which is only read, with the buffers of both
- * sides. FERRUM_ERROR_INVALID_STATE: it does not track.
+ * Returns the tracker of a fallback manager, for reading only, with the buffers of
+ * both sides. FERRUM_ERROR_INVALID_STATE when the manager does not track.
  *
  * @borrowed tracker_out
  */
 FERRUM_API ferrum_status ferrum_fallback_manager_get_tracker(
     ferrum_fallback_manager manager, ferrum_tracker *tracker_out);
 
-/** What the elements of a buffer are. */
+/** Type of the elements of a buffer. */
 typedef int32_t ferrum_dtype;
 /** 32-bit floating point. */
 #define FERRUM_DTYPE_F32 0
 /** 16-bit floating point. */
 #define FERRUM_DTYPE_F16 1
-/** 16 bits with the exponent of 32. */
+/** 16-bit floating point with the exponent of the 32-bit type (bfloat16). */
 #define FERRUM_DTYPE_BF16 2
 /** 64-bit floating point. */
 #define FERRUM_DTYPE_F64 3
 /** 8-bit floating point. */
 #define FERRUM_DTYPE_F8 4
-/** 8-bit signed. */
+/** 8-bit signed integer. */
 #define FERRUM_DTYPE_I8 5
-/** 8-bit unsigned. */
+/** 8-bit unsigned integer. */
 #define FERRUM_DTYPE_U8 6
-/** 16-bit signed. */
+/** 16-bit signed integer. */
 #define FERRUM_DTYPE_I16 7
-/** 32-bit signed. */
+/** 32-bit signed integer. */
 #define FERRUM_DTYPE_I32 8
-/** 64-bit signed. */
+/** 64-bit signed integer. */
 #define FERRUM_DTYPE_I64 9
 
-/** Where a buffer may be made. */
+/** Allowed sides of a new buffer. */
 typedef int32_t ferrum_buffer_place;
-/** On the device or, when that has no room, on the host. */
+/** On the device, or on the host when the device has no room. */
 #define FERRUM_PLACE_EITHER 0
 /** On the device only. */
 #define FERRUM_PLACE_GPU 1
-/** On the host, which is no falling back. */
+/** On the host; it does not count as a fallback. */
 #define FERRUM_PLACE_CPU 2
 
-/** Should the buffer fall back, the manager may bring it to the device by itself,
- *  whenever another is freed and it is not pinned. */
+/** After a fallback, the manager may move the buffer to the device when another
+ *  buffer is freed and this one is not pinned. */
 #define FERRUM_BUFFER_MOVABLE UINT32_C(1)
 
-/** A buffer as asked for.
+/** A request for a buffer.
  *  @go library.BufferRequest */
 typedef struct ferrum_buffer_request {
     uint32_t struct_size;
-    /** What the elements are. */
+    /** Type of the elements. */
     ferrum_dtype dtype;
-    /** Elements, as a count; not 0.
+    /** Number of elements; not 0.
      *  @go Len */
     uint64_t num_elements;
-    /** Where it may be made. */
+    /** Allowed sides. */
     ferrum_buffer_place place;
     /** FERRUM_BUFFER_* flags.
      *  @flags FERRUM_BUFFER */
     uint32_t flags;
-    /** Of the device, that uses the buffer first; {0}: the default one.
+    /** The first stream of the device that uses the buffer; {0}: the default
+     *  stream.
      *  @optional
      *  @go StreamHandle */
     ferrum_stream stream;
-    /** For the tracker, at most 63 bytes; NULL: none. */
+    /** Tag for the tracker, at most 63 bytes; NULL: none. */
     const char *tag;
 } ferrum_buffer_request;
 
@@ -716,24 +730,24 @@ typedef struct ferrum_buffer_request {
 /* clang-format on */
 
 /**
- * Makes a buffer. What is in it is not defined.
+ * Creates a buffer. Its contents are not defined.
  *
  * @return FERRUM_ERROR_INVALID_SIZE for no elements; FERRUM_ERROR_OVERFLOW;
- *         FERRUM_ERROR_OUT_OF_MEMORY when no side that may be used has room;
- *         FERRUM_ERROR_INVALID_STATE for FERRUM_PLACE_CPU with a manager that does
- *         not fall back.
+ *         FERRUM_ERROR_OUT_OF_MEMORY when no allowed side has room;
+ *         FERRUM_ERROR_INVALID_STATE for FERRUM_PLACE_CPU with a manager without
+ *         fallback.
  */
 FERRUM_API ferrum_status ferrum_fallback_manager_alloc(
     ferrum_fallback_manager manager, const ferrum_buffer_request *request,
     ferrum_fallback_buffer *buffer_out);
 
 /**
- * Brings the buffers that fell back to the device, the oldest first, until it has no
- * room for the next. Pinned ones stay, and nobody is asked to give anything up. The
- * addresses of buffers that are not pinned may change. While another thread is at it,
- * it brings none.
+ * Moves the buffers that fell back to the device, the oldest first, until the
+ * device has no room for the next one. Pinned buffers stay, and no memory is
+ * reclaimed for it. The addresses of buffers that are not pinned may change. The
+ * call moves none while another thread does the same.
  *
- * @param moved_out  how many came.
+ * @param moved_out  number of moved buffers.
  *
  * @waits
  */
@@ -741,11 +755,12 @@ FERRUM_API ferrum_status ferrum_fallback_manager_return_buffers(
     ferrum_fallback_manager manager, uint64_t *moved_out);
 
 /**
- * Ends a buffer after what is queued on a stream of the device. Movable buffers that
- * fell back may come to the device then, which waits for the device's default stream.
+ * Destroys a buffer after the work that is queued on a stream of the device. The
+ * manager may then move movable buffers back to the device, which waits for the
+ * device's default stream.
  *
  * @param stream  optional.
- * @return FERRUM_ERROR_BUSY while it is pinned.
+ * @return FERRUM_ERROR_BUSY while the buffer is pinned.
  *
  * @waits
  * @optional stream
@@ -760,28 +775,28 @@ FERRUM_API ferrum_status ferrum_fallback_buffer_free(
  *  @go library.BufferInfo */
 typedef struct ferrum_fallback_buffer_info {
     uint32_t struct_size;
-    /** What the elements are. */
+    /** Type of the elements. */
     ferrum_dtype dtype;
     /** Stays the same when the buffer moves.
      *  @go ID */
     uint64_t buffer_id;
-    /** Elements, as a count.
+    /** Number of elements.
      *  @go Len */
     uint64_t num_elements;
-    /** What they take. */
+    /** Size of the elements. */
     uint64_t size_bytes;
-    /** Where the buffer is: in the device, or on the CPU side a pointer. Good until
-     *  it moves.
+    /** Address of the buffer on the device, or on the host a pointer. Valid until
+     *  the buffer moves.
      *  @go Addr */
     ferrum_address address;
-    /** The manager that it is of. */
+    /** The manager of the buffer. */
     ferrum_fallback_manager manager;
-    /** Of that side. */
+    /** The device of the buffer's present side. */
     ferrum_device device;
-    /** Which side it is on.
+    /** Present side of the buffer.
      *  @go Side */
     ferrum_buffer_location location;
-    /** How often it is pinned. */
+    /** Number of pins. */
     uint32_t pins;
     /** FERRUM_BUFFER_* flags.
      *  @flags FERRUM_BUFFER */
@@ -797,20 +812,20 @@ typedef struct ferrum_fallback_buffer_info {
 FERRUM_API ferrum_status ferrum_fallback_buffer_get_info(
     ferrum_fallback_buffer buffer, ferrum_fallback_buffer_info *info_out);
 
-/** Gives where a buffer is on that side. FERRUM_ERROR_INVALID_STATE: it is on the
- *  other. */
+/** Returns the address of a buffer on a side. FERRUM_ERROR_INVALID_STATE when the
+ *  buffer is on the other side. */
 FERRUM_API ferrum_status ferrum_fallback_buffer_get_address(
     ferrum_fallback_buffer buffer, ferrum_buffer_location location,
     ferrum_address *address_out);
 
 /**
- * Moves a buffer, after what the device's default stream has queued; on that side
- * already it does nothing. Whoever moves a buffer to the CPU has it stay there. A
- * failed call leaves it whole where it was.
+ * Moves a buffer after the work that is queued on the device's default stream. It
+ * does nothing when the buffer is already on that side. A buffer that was moved to
+ * the host by this call stays there. After a failed call the buffer is unchanged.
  *
- * @return FERRUM_ERROR_BUSY while it is pinned; FERRUM_ERROR_OUT_OF_MEMORY;
- *         FERRUM_ERROR_INVALID_STATE for the CPU with a manager that does not fall
- *         back, and from a host function.
+ * @return FERRUM_ERROR_BUSY while the buffer is pinned; FERRUM_ERROR_OUT_OF_MEMORY;
+ *         FERRUM_ERROR_INVALID_STATE for the host with a manager without fallback,
+ *         and in a host function.
  *
  * @waits
  * @by-hand python a method for each side
@@ -819,10 +834,10 @@ FERRUM_API ferrum_status ferrum_fallback_buffer_move(
     ferrum_fallback_buffer buffer, ferrum_buffer_location location);
 
 /**
- * Keeps a buffer where it is until it has been unpinned as often.
+ * Keeps a buffer at its place until it has been unpinned as often as it was pinned.
  *
- * @param address_out   where that is; may be NULL.
- * @param location_out  on which side; may be NULL.
+ * @param address_out  its address; may be NULL.
+ * @param location_out  its side; may be NULL.
  *
  * @waits
  * @optional address_out
@@ -834,16 +849,18 @@ FERRUM_API ferrum_status ferrum_fallback_buffer_pin(
     ferrum_fallback_buffer buffer, ferrum_address *address_out,
     ferrum_buffer_location *location_out);
 
-/** Ends one ferrum_fallback_buffer_pin. FERRUM_ERROR_INVALID_STATE: there is none. */
+/** Undoes one ferrum_fallback_buffer_pin. FERRUM_ERROR_INVALID_STATE when the
+ *  buffer is not pinned. */
 FERRUM_API ferrum_status
 ferrum_fallback_buffer_unpin(ferrum_fallback_buffer buffer);
 
 /**
- * Copies memory of the process into a buffer, wherever it is, after what the default
- * stream of that side has queued, and returns when it is there.
+ * Copies memory of the process into a buffer on either side, after the work that is
+ * queued on the default stream of that side, and returns when the copy has
+ * completed.
  *
  * @return FERRUM_ERROR_INVALID_SIZE for no bytes; FERRUM_ERROR_INVALID_OFFSET for a
- *         part that leaves the buffer; FERRUM_ERROR_INVALID_STATE from a host
+ *         range that leaves the buffer; FERRUM_ERROR_INVALID_STATE in a host
  *         function.
  *
  * @waits
@@ -853,7 +870,8 @@ FERRUM_API ferrum_status ferrum_fallback_buffer_write(
     uint64_t size_bytes);
 
 /**
- * As ferrum_fallback_buffer_write, the other way.
+ * Copies from a buffer into memory of the process; otherwise the same as
+ * ferrum_fallback_buffer_write.
  *
  * @waits
  */
@@ -862,12 +880,12 @@ FERRUM_API ferrum_status ferrum_fallback_buffer_read(
     uint64_t size_bytes);
 
 /**
- * Ends a buffer on that side and gives its storage to the caller, who gives it back
- * with ferrum_fallback_manager_release or makes another buffer of it with
- * ferrum_fallback_manager_adopt.
+ * Ends a buffer on a side and passes its storage to the caller. The caller releases
+ * the storage with ferrum_fallback_manager_release, or creates another buffer from
+ * it with ferrum_fallback_manager_adopt.
  *
- * @return FERRUM_ERROR_BUSY while it is pinned; FERRUM_ERROR_INVALID_STATE when it is
- *         on the other side.
+ * @return FERRUM_ERROR_BUSY while the buffer is pinned; FERRUM_ERROR_INVALID_STATE
+ *         when it is on the other side.
  *
  * @waits
  * @ends
@@ -877,12 +895,12 @@ FERRUM_API ferrum_status ferrum_fallback_buffer_take(
     ferrum_address *address_out);
 
 /**
- * Makes a buffer of storage that was taken from one of the same manager.
+ * Creates a buffer from storage that was taken from a buffer of the same manager.
  *
- * @param request  place and stream of it mean nothing.
- * @return FERRUM_ERROR_INVALID_ARGUMENT for a location that is none;
- *         FERRUM_ERROR_INVALID_ADDRESS for what is no such storage;
- *         FERRUM_ERROR_INVALID_SIZE when it is smaller than the elements.
+ * @param request  its place and stream are not used.
+ * @return FERRUM_ERROR_INVALID_ARGUMENT for an unknown location;
+ *         FERRUM_ERROR_INVALID_ADDRESS for an address without such storage;
+ *         FERRUM_ERROR_INVALID_SIZE when the storage is smaller than the elements.
  */
 FERRUM_API ferrum_status ferrum_fallback_manager_adopt(
     ferrum_fallback_manager manager, ferrum_buffer_location location,
@@ -890,9 +908,9 @@ FERRUM_API ferrum_status ferrum_fallback_manager_adopt(
     ferrum_fallback_buffer *buffer_out);
 
 /**
- * Ends storage that was taken, after what is queued on a stream of the device,
- * which is optional. FERRUM_ERROR_INVALID_ARGUMENT for a location that is none,
- * FERRUM_ERROR_INVALID_ADDRESS for storage that is none.
+ * Releases taken storage after the work that is queued on a stream of the device,
+ * which is optional. FERRUM_ERROR_INVALID_ARGUMENT for an unknown location;
+ * FERRUM_ERROR_INVALID_ADDRESS for an address without such storage.
  *
  * @optional stream
  * @by-hand cpp release() gives the handle up
@@ -902,7 +920,7 @@ FERRUM_API ferrum_status ferrum_fallback_manager_release(
     ferrum_address address, ferrum_stream stream);
 
 /**
- * The least power of two that is n or more; 1 for 0.
+ * Returns the smallest power of two that is not below n; 1 for 0.
  *
  * @return FERRUM_ERROR_OVERFLOW above 2^63.
  *
@@ -913,7 +931,7 @@ FERRUM_API ferrum_status ferrum_round_up_power_of_2(uint64_t n,
                                                     uint64_t *result_out);
 
 /**
- * Bucket that a size belongs to: the next power of two, as
+ * Returns the bucket of a size: the next power of two, like
  * ferrum_round_up_power_of_2.
  *
  * @stateless
@@ -923,8 +941,8 @@ FERRUM_API ferrum_status ferrum_size_class(uint64_t size_bytes,
                                            uint64_t *class_bytes_out);
 
 /**
- * Bytes of that many 32-bit floats; FERRUM_ERROR_OVERFLOW if they do not fit
- * 64 bits.
+ * Returns the size of a number of 32-bit floats. FERRUM_ERROR_OVERFLOW when it does
+ * not fit 64 bits.
  *
  * @stateless
  * @go fallback.F32Bytes
@@ -932,7 +950,7 @@ FERRUM_API ferrum_status ferrum_size_class(uint64_t size_bytes,
 FERRUM_API ferrum_status ferrum_f32_bytes(uint64_t count, uint64_t *bytes_out);
 
 /**
- * As ferrum_f32_bytes, for 16-bit floats.
+ * The same as ferrum_f32_bytes, for 16-bit floats.
  *
  * @stateless
  * @go fallback.F16Bytes

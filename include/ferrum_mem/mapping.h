@@ -15,19 +15,19 @@
 extern "C" {
 #endif
 
-/** What a program does through a mapping. */
+/** How a program uses a mapping. */
 typedef int32_t ferrum_host_access;
 /** Reads only. */
 #define FERRUM_HOST_READ_ONLY 0
-/** Writes only: what is not written has no defined value afterwards. */
+/** Writes only. Bytes that are not written have no defined value afterwards. */
 #define FERRUM_HOST_WRITE_ONLY 1
-/** Both. */
+/** Reads and writes. */
 #define FERRUM_HOST_READ_WRITE 2
 
-/** As the size of a mapping: all of the block from the offset on. */
+/** Size of a mapping from the offset to the end of the block. */
 #define FERRUM_MAP_TO_END UINT64_MAX
 
-/** A range of a block that the host is to address.
+/** A range of a block to map for the host.
  *  @by-hand rust a method of the block that it names
  *  @go manager.MapRequest */
 typedef struct ferrum_map_request {
@@ -47,19 +47,20 @@ typedef struct ferrum_map_request {
 #define FERRUM_MAP_REQUEST_INIT {FERRUM_SIZE_OF(ferrum_map_request), FERRUM_HOST_READ_WRITE, {0}, 0, FERRUM_MAP_TO_END}
 /* clang-format on */
 
-/** A range of a block that the host addresses.
+/** A range of a block that is mapped for the host.
  *  @by-hand python it is an object with an end
  *  @by-hand rust owns the mapping
  *  @go manager.Mapping */
 typedef struct ferrum_mapping {
     uint32_t struct_size;
-    /** host_pointer is a copy, which ferrum_memory_unmap writes back (1), not the block.
+    /** host_pointer is a staging copy, which ferrum_memory_unmap writes back (1),
+     *  or the block itself (0).
      *  @bool */
     uint32_t is_staged;
-    /** Names the mapping among those of its block; never 0.
+    /** Number of the mapping within its block; never 0.
      *  @go ID */
     uint64_t mapping_id;
-    /** Valid until the mapping has ended; size_bytes from there on.
+    /** Pointer to size_bytes bytes. Valid until the mapping has ended.
      *  @go HostAddr */
     void *host_pointer;
     /** Length of the range. */
@@ -71,21 +72,24 @@ typedef struct ferrum_mapping {
 /* clang-format on */
 
 /**
- * Makes a range of a block addressable by the host, and waits for what is queued on
- * the streams that have used the block. On a device that the host can address, and
- * for page-locked memory, the pointer is to the block itself; on any other one it
- * is to a copy, which ferrum_memory_unmap writes back: never for FERRUM_HOST_READ_ONLY.
+ * Maps a range of a block for the host. The call waits for the queued work of the
+ * streams that have used the block. On a device that the host can address, and for
+ * page-locked memory, the pointer is to the block itself. On any other device it is
+ * to a staging copy, which ferrum_memory_unmap writes back; it is not written back
+ * for FERRUM_HOST_READ_ONLY.
  *
- * The same range with the same access nests: it is the same mapping, which ends with
- * as many calls of ferrum_memory_unmap. A mapping that reads may overlap one that writes,
- * and sees of that what was written before its ferrum_memory_unmap only where both are the
- * block itself. While a block is mapped it is neither moved nor given back; work may
- * be queued on it, with the caller's own order against what goes through the pointer.
+ * A second call for the same range with the same access returns the same mapping.
+ * That mapping ends with as many calls of ferrum_memory_unmap. A mapping for
+ * reading may overlap a mapping for writing. If both are the block itself, the
+ * reader sees what was written; otherwise it sees that only after
+ * ferrum_memory_unmap. While a block is mapped, it is neither moved nor freed. Work
+ * may be queued on it; the program has to order that work and its own accesses.
  *
- * @return FERRUM_ERROR_BUSY for a range that is to be written and overlaps another
- *         one that is mapped for writing; FERRUM_ERROR_INVALID_OFFSET when it leaves
- *         the block, FERRUM_ERROR_OVERFLOW when offset + size does not fit 64 bits;
- *         FERRUM_ERROR_OUT_OF_MEMORY when the host has no memory for a copy.
+ * @return FERRUM_ERROR_BUSY for a range for writing that overlaps another mapping
+ *         for writing; FERRUM_ERROR_INVALID_OFFSET when the range leaves the block;
+ *         FERRUM_ERROR_OVERFLOW when offset + size does not fit 64 bits;
+ *         FERRUM_ERROR_OUT_OF_MEMORY when the host has no memory for a staging
+ *         copy.
  *
  * @waits
  * @by-hand cpp a mapping has a class that ends it
@@ -96,12 +100,14 @@ FERRUM_API ferrum_status ferrum_memory_map(const ferrum_map_request *request,
                                            ferrum_mapping *mapping_out);
 
 /**
- * Ends one call of ferrum_memory_map. The last one for a mapping that writes to a copy
- * writes it back and returns when that is done; when it fails, the mapping is as it
- * was. Destroying the manager with FERRUM_FORCE ends mappings without writing back.
+ * Undoes one ferrum_memory_map. The last call for a mapping for writing with a
+ * staging copy writes the copy back, and returns when that has completed. If it
+ * fails, the mapping stays as it was. Destroying the manager with FERRUM_FORCE ends
+ * mappings without writing back.
  *
- * @param mapping_id  of ferrum_mapping; 0: the block's mapping that was made last.
- * @return FERRUM_ERROR_NOT_MAPPED for a block that has no such mapping.
+ * @param mapping_id  the number in ferrum_mapping; 0: the newest mapping of the
+ *                block.
+ * @return FERRUM_ERROR_NOT_MAPPED for a block without such a mapping.
  *
  * @waits
  * @by-hand cpp a mapping has a class that ends it
@@ -112,18 +118,18 @@ FERRUM_API ferrum_status ferrum_memory_map(const ferrum_map_request *request,
 FERRUM_API ferrum_status ferrum_memory_unmap(ferrum_memory memory,
                                              uint64_t mapping_id);
 
-/** Memory for two devices, as asked for.
+/** A request for memory of two devices.
  *  @go manager.LinkRequest */
 typedef struct ferrum_link_request {
     uint32_t struct_size;
     uint32_t reserved;
     /** Not 0. */
     uint64_t size_bytes;
-    /** Of the first address: a power of two up to FERRUM_ALIGNMENT_MAX; 0: the
-     *  pool's.
+    /** Alignment of the first address: a power of two up to FERRUM_ALIGNMENT_MAX;
+     *  0: the pool's.
      *  @none 0 */
     uint64_t alignment_bytes;
-    /** Name for the books, at most 63 bytes; NULL: none. */
+    /** Name for the counters, at most 63 bytes; NULL: none. */
     const char *tag;
 } ferrum_link_request;
 
@@ -132,16 +138,16 @@ typedef struct ferrum_link_request {
 /* clang-format on */
 
 /**
- * Makes two blocks of FERRUM_MEMORY_MAPPED, for managers of two devices, that are
- * the same memory: what one device writes the other reads, in the order that streams
- * and events give. The memory counts as the first manager's and goes back to it when
- * both blocks are freed, in either order. Destroying the first manager with
- * FERRUM_FORCE ends both blocks.
+ * Allocates two blocks of FERRUM_MEMORY_MAPPED, for managers of two devices, that
+ * are the same memory. What one device writes, the other reads; streams and events
+ * give the order. The counters of the first manager contain the memory. It is
+ * released to the first manager when both blocks are freed, in either order.
+ * Destroying the first manager with FERRUM_FORCE ends both blocks.
  *
  * @param first_out,second_out  the blocks of the first and the second manager.
  * @return FERRUM_ERROR_INVALID_ARGUMENT for two managers of one device;
  *         FERRUM_ERROR_UNSUPPORTED for devices that cannot address the same memory;
- *         else as ferrum_manager_alloc_with.
+ *         otherwise as ferrum_manager_alloc_with.
  */
 FERRUM_API ferrum_status ferrum_manager_create_mapping(
     ferrum_manager first, ferrum_manager second,
@@ -149,14 +155,15 @@ FERRUM_API ferrum_status ferrum_manager_create_mapping(
     ferrum_memory *second_out);
 
 /**
- * Queues that a block is brought near a device before it is used there, and
- * returns. The bytes stay as they are, and it counts as no access. On the host it
- * has the system put memory behind the block. On other devices FERRUM_MEMORY_MANAGED
- * goes where it is said, a host device being the host, and other memory stays.
+ * Queues a prefetch of a block to a device that will use it, and returns. The
+ * contents stay the same. A prefetch is not counted as an access. On the host, the
+ * system allocates the physical memory of the block. On other devices,
+ * FERRUM_MEMORY_MANAGED migrates to the target (a host device means the host);
+ * other memory stays.
  *
  * @param target  the block's own device, or another.
- * @param stream  of the block's device; {0}: its default one.
- * @return FERRUM_ERROR_UNSUPPORTED for a device that the block cannot be brought to.
+ * @param stream  a stream of the block's device; {0}: its default stream.
+ * @return FERRUM_ERROR_UNSUPPORTED for a device that the block cannot migrate to.
  *
  * @optional stream
  * @go lib.MemoryPrefetch
@@ -165,26 +172,26 @@ FERRUM_API ferrum_status ferrum_memory_prefetch(ferrum_memory memory,
                                                 ferrum_device target,
                                                 ferrum_stream stream);
 
-/** What a program expects of a block. There are three axes, order, direction and
- *  lifetime, and a block has one hint of each.
+/** Expected use of a block. There are three groups of hints: order, direction and
+ *  lifetime. A block has one hint of each group.
  *  @go manager.UsageHint */
 typedef int32_t ferrum_usage_hint;
-/** Nothing; as a hint, it takes all others back. */
+/** No hint. Setting it removes all other hints. */
 #define FERRUM_USAGE_NONE 0
-/** Order: one after the other. */
+/** Order: sequential accesses. */
 #define FERRUM_USAGE_SEQUENTIAL 1
-/** Order: scattered. */
+/** Order: accesses at random places. */
 #define FERRUM_USAGE_RANDOM 2
 /** Direction: mostly read. */
 #define FERRUM_USAGE_READ_MOSTLY 3
 /** Direction: mostly written. */
 #define FERRUM_USAGE_WRITE_MOSTLY 4
-/** Lifetime: may be dropped eagerly. */
+/** Lifetime: temporary; it may be released early. */
 #define FERRUM_USAGE_TEMPORARY 5
 /** Lifetime: to be kept resident. */
 #define FERRUM_USAGE_RESIDENT 6
 
-/** The last hint of each axis; FERRUM_USAGE_NONE where none was given.
+/** The last hint of each group; FERRUM_USAGE_NONE where none was set.
  *  @go manager.Hints */
 typedef struct ferrum_usage_hints {
     uint32_t struct_size;
@@ -201,52 +208,53 @@ typedef struct ferrum_usage_hints {
 /* clang-format on */
 
 /**
- * Keeps a hint with a block, in place of an earlier one of the same axis;
- * FERRUM_USAGE_NONE takes all back. Hints are for those who decide about the block
- * (ferrum_memory_get_usage_hints) and change nothing by themselves, but that for
- * FERRUM_MEMORY_MANAGED the device is told of FERRUM_USAGE_READ_MOSTLY (who reads may
- * have a copy) and FERRUM_USAGE_RESIDENT (it is to stay at the device); where it refuses,
- * the hints are as they were.
+ * Stores a hint with a block, in place of an earlier hint of the same group.
+ * FERRUM_USAGE_NONE removes all hints. Programs read hints with
+ * ferrum_memory_get_usage_hints. The library itself uses them only for
+ * FERRUM_MEMORY_MANAGED: it passes FERRUM_USAGE_READ_MOSTLY (each reader may have a
+ * copy) and FERRUM_USAGE_RESIDENT (the memory stays at the device) to the device.
+ * If the device rejects one, the hints stay as they were.
  *
- * @return FERRUM_ERROR_INVALID_ARGUMENT for what is no hint.
+ * @return FERRUM_ERROR_INVALID_ARGUMENT for an unknown hint.
+ *
  * @go factory.SetUsageHint
  */
 FERRUM_API ferrum_status ferrum_memory_set_usage_hint(ferrum_memory memory,
                                                       ferrum_usage_hint hint);
 
-/** Gives the hints of a block.
+/** Returns the hints of a block.
  *  @go factory.UsageHints */
 FERRUM_API ferrum_status ferrum_memory_get_usage_hints(
     ferrum_memory memory, ferrum_usage_hints *hints_out);
 
-/** How a block is used, as far as its last accesses show. */
+/** Observed pattern of the latest accesses to a block. */
 typedef int32_t ferrum_access_pattern;
 /** Too few accesses. */
 #define FERRUM_PATTERN_UNKNOWN 0
-/** One after the other. */
+/** Sequential accesses. */
 #define FERRUM_PATTERN_SEQUENTIAL 1
-/** Scattered. */
+/** Accesses at random places. */
 #define FERRUM_PATTERN_RANDOM 2
-/** Clusters in time. */
+/** Accesses that come in clusters. */
 #define FERRUM_PATTERN_BURST 3
-/** More than one kind. */
+/** More than one of these. */
 #define FERRUM_PATTERN_MIXED 4
 
-/** What copies, fills, writes, reads and mappings did with a block.
+/** Numbers about copies, fills, writes, reads and mappings of a block.
  *  @go library.AccessStats */
 typedef struct ferrum_access_stats {
     uint32_t struct_size;
-    /** The manager tracks (1); else all below is 0.
+    /** 1 if the manager tracks accesses; otherwise all numbers below are 0.
      *  @bool */
     uint32_t is_tracked;
-    /** There was an access (1); else last_access_ns means nothing.
+    /** 1 if there was an access; otherwise last_access_ns has no meaning.
      *  @bool */
     uint32_t is_accessed;
     /** Pattern of the last accesses. */
     ferrum_access_pattern pattern;
-    /** How many reads there were. */
+    /** Number of reads. */
     uint64_t read_count;
-    /** How many writes there were. */
+    /** Number of writes. */
     uint64_t write_count;
     /** Mean size of a read, rounded down; 0 when there was none.
      *  @go AvgReadBytes */
@@ -265,21 +273,24 @@ typedef struct ferrum_access_stats {
 /* clang-format on */
 
 /**
- * Gives the access statistics of a block of a manager with enable_tracking; others
- * keep none, and pay nothing.
+ * Returns the access statistics of a block. Only managers with enable_tracking
+ * record them; other managers have no cost for them.
  *
- * A copy counts as a read of its source and a write of its destination when it is
- * queued; a mapping as a read when it is made, if it reads, and as a write when it
- * has ended, if it writes. What programs do through an address is not seen.
+ * A copy counts as a read of its source and a write of its destination, at the time
+ * it is queued. A mapping counts as a read when it begins, if it reads, and as a
+ * write when it ends, if it writes. Accesses of the program through an address are
+ * not counted.
  *
- * The pattern is told from the last 16 steps; a step is from one access to the next
- * of the same kind, read or write. Less than 4 steps are UNKNOWN. A step is in order
- * when an access starts where the last one of its kind ended, or at the block's start
- * after one that ended at its end. A pause is a step whose access came at least 1 ms
- * after the access before it, and at least 10 times the median of the steps later.
- * Two pauses or more, in at most a quarter of the steps, are bursts. Three quarters
- * or more in order are SEQUENTIAL, a quarter or less RANDOM. Bursts that are
- * sequential, and what is none of these, are MIXED; other bursts are BURST.
+ * The pattern comes from the last 16 steps. A step is from one access to the next
+ * of the same kind, read or write. With fewer than 4 steps the pattern is UNKNOWN.
+ * A step is in order when an access starts where the previous one of its kind
+ * ended, or at the start of the block after one that ended at the end of the block.
+ * A pause is a step whose access came at least 1 ms after the previous access, and
+ * after at least 10 times the median of all steps. Two or more pauses, in at most a
+ * quarter of the steps, are a burst. Three quarters or more in order are
+ * SEQUENTIAL, a quarter or less are RANDOM. Bursts that are sequential, and
+ * everything else, are MIXED; other bursts are BURST.
+ *
  * @by-hand rust none without tracking
  * @by-hand python None where it is not tracked
  * @go lib.MemoryGetAccessStats
@@ -287,25 +298,25 @@ typedef struct ferrum_access_stats {
 FERRUM_API ferrum_status ferrum_memory_get_access_stats(
     ferrum_memory memory, ferrum_access_stats *stats_out);
 
-/** Memory of somebody else's that is to get a handle.
+/** External memory that gets a handle.
  *  @go manager.Adoption */
 typedef struct ferrum_adoption {
     uint32_t struct_size;
-    /** FERRUM_MEMORY_*, what it is used for.
+    /** FERRUM_MEMORY_*, its purpose.
      *  @go Type */
     ferrum_memory_type memory_type;
-    /** Where the manager's device has it; on a host device a pointer. Where
-     *  FERRUM_CAPABILITY_REGISTERED_MEMORY is there, that of FERRUM_MEMORY_PINNED and
-     *  FERRUM_MEMORY_MAPPED may be a pointer to any memory of the process.
+    /** Address of the memory on the manager's device; on a host device a pointer.
+     *  With FERRUM_CAPABILITY_REGISTERED_MEMORY, FERRUM_MEMORY_PINNED and
+     *  FERRUM_MEMORY_MAPPED also accept a pointer to any memory of the process.
      *  @go Addr */
     ferrum_address address;
     /** Not 0. */
     uint64_t size_bytes;
-    /** Name for the books, at most 63 bytes; NULL: none. */
+    /** Name for the counters, at most 63 bytes; NULL: none. */
     const char *tag;
-    /** The block is never written (1): copies, fills and mappings that write to it are
-     *  FERRUM_ERROR_PERMISSION_DENIED. Memory that the process may only read, such as a file
-     *  of weights that is mapped so, is adopted this way.
+    /** The block is never written (1): copies, fills and mappings that would write
+     *  to it return FERRUM_ERROR_PERMISSION_DENIED. Use it for memory that the
+     *  process may only read, such as a mapped file of weights.
      *  @bool
      *  @go ReadOnly */
     uint32_t is_read_only;
@@ -317,49 +328,50 @@ typedef struct ferrum_adoption {
 /* clang-format on */
 
 /**
- * Gives a handle to memory that the caller or somebody else owns. It is used like any
- * other block and counts as live, but is in no pool's books, never moved and never
- * freed: ferrum_memory_free only ends the handle, and is FERRUM_ERROR_BUSY while work
- * is queued on it. The memory must stay valid until then. Destroying the manager with
- * FERRUM_FORCE waits for that work.
+ * Gives a handle to external memory. The block is used like any other block and
+ * counts as live. It is in the counters of no pool, and it is never moved or freed:
+ * ferrum_memory_free only ends the handle, and returns FERRUM_ERROR_BUSY while
+ * queued work uses the block. The memory must stay valid until then. Destroying the
+ * manager with FERRUM_FORCE waits for that work.
  *
- * A device with FERRUM_CAPABILITY_REGISTERED_MEMORY page-locks memory of the process
- * that is adopted as FERRUM_MEMORY_PINNED or FERRUM_MEMORY_MAPPED, for as long as it has
- * the handle; ferrum_handle_info tells where the device has it. What is page-locked
- * already is used as it is.
+ * A device with FERRUM_CAPABILITY_REGISTERED_MEMORY page-locks memory of the
+ * process that is adopted as FERRUM_MEMORY_PINNED or FERRUM_MEMORY_MAPPED, as long
+ * as the handle exists. ferrum_handle_info has its address on the device. Memory
+ * that is already page-locked is used as it is.
  *
- * @return FERRUM_ERROR_INVALID_ADDRESS for memory that cannot be read, and unless
- *         is_read_only is set written, throughout, as far as can be told, and for such
- *         memory that the device cannot page-lock; FERRUM_ERROR_ALREADY_EXISTS for memory
- *         that the device has already; FERRUM_ERROR_INVALID_SIZE,
- *         FERRUM_ERROR_OVERFLOW, FERRUM_ERROR_UNSUPPORTED.
+ * @return FERRUM_ERROR_INVALID_ADDRESS for memory that the process cannot read
+ *         throughout, or cannot write throughout unless is_read_only is set, as far
+ *         as the library can find out, and for memory that the device cannot
+ *         page-lock; FERRUM_ERROR_ALREADY_EXISTS for memory that the device has
+ *         already; FERRUM_ERROR_INVALID_SIZE, FERRUM_ERROR_OVERFLOW,
+ *         FERRUM_ERROR_UNSUPPORTED.
  */
 FERRUM_API ferrum_status ferrum_manager_adopt(ferrum_manager manager,
                                               const ferrum_adoption *adoption,
                                               ferrum_memory *memory_out);
 
 /**
- * Queues work in a stream of the caller's. It must have work(work_data) called
- * once, on any thread, after what was queued before and before what is queued later;
- * at once is right too. It is called on the threads that use the stream, and must not
- * call the library: that may hold locks.
+ * Queues work in a stream of the caller. It must arrange that work(work_data) is
+ * called once, on any thread, after the work that was queued before and before the
+ * work that is queued later; an immediate call is allowed too. It is called on the
+ * threads that use the stream. It must not call the library, which may hold locks.
  *
  * @return FERRUM_OK, or an error when the work will not be called.
  */
 typedef ferrum_status (*ferrum_enqueue_fn)(ferrum_host_fn work, void *work_data,
                                            void *user_data);
 
-/** A stream that somebody else made.
+/** An external stream.
  *  @by-hand rust owns a closure */
 typedef struct ferrum_foreign_stream {
     uint32_t struct_size;
     uint32_t reserved;
     /** Handle in the runtime of the device's vendor, such as a CUstream; 0 on host
-     *  devices, where enqueue is given. It names one queue, whichever thread uses it. */
+     *  devices, which use enqueue. It must mean the same queue on every thread. */
     uint64_t native_handle;
-    /** Queues work in it; NULL with a native_handle. */
+    /** Queues work in the stream; NULL with a native_handle. */
     ferrum_enqueue_fn enqueue;
-    /** For enqueue. */
+    /** Passed to enqueue. */
     void *user_data;
 } ferrum_foreign_stream;
 
@@ -368,21 +380,23 @@ typedef struct ferrum_foreign_stream {
 /* clang-format on */
 
 /**
- * Gives a handle to a stream that somebody else made, for every call that takes one.
- * What its owner has queued there is waited for like the rest of it, but that
- * ferrum_stream_is_ready tells only of what was queued by the handle.
+ * Gives a handle to an external stream, for every call that takes a stream. Calls
+ * that wait for the stream also wait for the work that its owner queued there. Only
+ * ferrum_stream_is_ready covers just the work that was queued through the handle.
  *
- * ferrum_stream_destroy runs dry what was queued by the handle, with FERRUM_FORCE also
- * what its owner has queued by then, and leaves the stream alone; it must stay valid until
- * then, as must user_data. Memory that is of the stream, or was recorded for it, and is
- * freed later waits for what its owner had queued when it was destroyed: on a host device
- * enqueue is called a last time for that, and that work may come after
- * ferrum_stream_destroy has returned. A queue that refuses it is taken to be empty. A
- * stream that never calls the work is waited for for ever.
+ * ferrum_stream_destroy waits for the work that was queued through the handle, with
+ * FERRUM_FORCE also for the work that its owner has queued by then. It does not
+ * destroy the external stream. The stream and user_data must stay valid until then.
+ * Memory that belongs to the stream, or was recorded for it, and is freed later
+ * waits for the work that its owner had queued when the handle was destroyed. On a
+ * host device, enqueue is called a last time for that, and this work may run after
+ * ferrum_stream_destroy has returned. If enqueue returns an error, the queue is
+ * taken as empty. If a stream never calls the work, the library waits for it
+ * forever.
  *
- * @return FERRUM_ERROR_UNSUPPORTED for a device that cannot, and for a handle that is
- *         another queue in each thread, as CUDA's 2 is: what one thread freed would be
- *         another's at once;
+ * @return FERRUM_ERROR_UNSUPPORTED for a device that cannot do it, and for a handle
+ *         that means another queue on each thread, such as CUDA's 2: memory that
+ *         one thread frees could be allocated on another thread at once.
  *         FERRUM_ERROR_NULL_POINTER without enqueue on a host device.
  *
  * @opens
@@ -393,20 +407,24 @@ ferrum_stream_adopt(ferrum_device device, const ferrum_foreign_stream *foreign,
                     ferrum_stream *stream_out);
 
 /**
- * Gives a handle to an event that somebody else made, for every call that takes one. It
- * stands for what its owner recorded last, and has no time.
+ * Gives a handle to an external event, for every call that takes an event. The
+ * handle stands for the latest recording by the owner, and has no time.
  *
- * ferrum_event_destroy leaves the event alone; it must stay valid until then.
+ * ferrum_event_destroy does not destroy the external event, which must stay valid
+ * until then.
  *
- * @param native_handle  handle in the runtime of the device's vendor, such as a CUevent.
- *                       What is no event may end the process in the vendor's library.
- * The runtime is not asked about it: that would spoil a capture in which the event was
- * recorded. For the same reason ferrum_event_is_ready and ferrum_event_synchronize are
- * FERRUM_ERROR_INVALID_STATE while a stream captures that the library knows. Of others it
- * cannot know: do not ask then after an event that was recorded in their capture.
+ * The library does not query the event at the runtime here, because that would
+ * invalidate a capture in which the event was recorded. For the same reason
+ * ferrum_event_is_ready and ferrum_event_synchronize return
+ * FERRUM_ERROR_INVALID_STATE while a stream captures that the library knows. The
+ * library cannot know of other captures: do not call these functions for an event
+ * that was recorded in such a capture.
  *
- * @return FERRUM_ERROR_UNSUPPORTED for a device that cannot, as those of the host;
- *         FERRUM_ERROR_INVALID_ARGUMENT for 0.
+ * @param native_handle  handle in the runtime of the device's vendor, such as a
+ *                CUevent. An invalid handle may end the process inside the vendor's
+ *                library.
+ * @return FERRUM_ERROR_UNSUPPORTED for a device that cannot do it, such as host
+ *         devices; FERRUM_ERROR_INVALID_ARGUMENT for 0.
  */
 FERRUM_API ferrum_status ferrum_event_adopt(ferrum_device device,
                                             uint64_t native_handle,

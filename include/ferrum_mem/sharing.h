@@ -14,17 +14,19 @@ extern "C" {
 #endif
 
 /**
- * Opens a device on a context that the program made in the runtime of the device's
- * vendor, such as a CUcontext, and keeps until the device is closed. All that the library
- * does there is done in it. Closing leaves the context alone. ferrum_device_open of an
- * open device gives its handle, whatever it is on.
+ * Opens a device on a context that the program created in the runtime of the
+ * device's vendor, such as a CUcontext. The program must keep the context until the
+ * device is closed. The library uses only this context for the device, and closing
+ * the device does not destroy it. ferrum_device_open of a device that is open
+ * returns its handle, with either kind of context.
  *
- * @param id              as for ferrum_device_open.
- * @param native_context  the handle as a number, not 0. What is no context may end the
- *                        process in the vendor's library.
+ * @param id  as for ferrum_device_open.
+ * @param native_context  the handle as a number, not 0. An invalid handle may end
+ *                the process inside the vendor's library.
  * @return FERRUM_ERROR_ALREADY_EXISTS for a device that is open on another context;
- *         FERRUM_ERROR_INVALID_ARGUMENT for a context of another device, or one that is
- *         gone; FERRUM_ERROR_UNSUPPORTED for a backend without contexts.
+ *         FERRUM_ERROR_INVALID_ARGUMENT for a context of another device, or one
+ *         that was destroyed; FERRUM_ERROR_UNSUPPORTED for a backend without
+ *         contexts.
  *
  * @opens
  */
@@ -33,57 +35,63 @@ FERRUM_API ferrum_status ferrum_device_open_native(const char *id,
                                                    ferrum_device *device_out);
 
 /**
- * Gives the context that all is done in on a device, such as the CUcontext. It stays the
- * library's, and is gone when the device is closed.
+ * Returns the context that the library uses for a device, such as the CUcontext.
+ * The library owns it, and destroys it when the device is closed.
  *
  * @return FERRUM_ERROR_UNSUPPORTED for a backend without such handles.
+ *
  * @by-hand python native_handle() asks objects of all kinds
  */
 FERRUM_API ferrum_status ferrum_device_get_native(ferrum_device device,
                                                   uint64_t *native_out);
 
-/** As ferrum_device_get_native, for a stream: such as the CUstream.
+/** The same as ferrum_device_get_native, for a stream: for example the CUstream.
  *  @by-hand python native_handle() asks objects of all kinds
  *  @go factory.StreamNative */
 FERRUM_API ferrum_status ferrum_stream_get_native(ferrum_stream stream,
                                                   uint64_t *native_out);
 
-/** As ferrum_device_get_native, for an event: such as the CUevent, which has been
- *  recorded. The program may wait for it, and must not record it again.
+/** The same as ferrum_device_get_native, for an event: for example the CUevent,
+ *  which has been recorded. The program may wait for it, and must not record it
+ *  again.
  *  @by-hand python native_handle() asks objects of all kinds
  *  @go factory.EventNative */
 FERRUM_API ferrum_status ferrum_event_get_native(ferrum_event event,
                                                  uint64_t *native_out);
 
 /**
- * Lets work of another device, such as a kernel that the library does not know of, use
- * the memory of a device: what is allocated, and what is mapped in virtual memory now and
- * later, with the access that the device has. It holds until one of them is closed. On
- * devices whose memory the process addresses there is nothing to do.
+ * Allows work of another device, such as a kernel that the library does not know
+ * of, to use the memory of a device: its allocations, and what is mapped in virtual
+ * memory now and later, with the access rights of the device itself. It holds until
+ * one of the devices is closed. On devices whose memory the process can address,
+ * the call has no effect.
  *
- * @param peer  who gets the access.
- * @return FERRUM_ERROR_UNSUPPORTED where the one does not reach the other's memory;
- *         FERRUM_ERROR_INVALID_ARGUMENT for the device itself.
+ * @param peer  the device that gets the access.
+ * @return FERRUM_ERROR_UNSUPPORTED when the peer cannot reach the memory of the
+ *         device; FERRUM_ERROR_INVALID_ARGUMENT for the device itself.
  */
 FERRUM_API ferrum_status ferrum_device_grant_peer(ferrum_device device,
                                                   ferrum_device peer);
 
 /**
- * Gives a file descriptor for each page of a range of a virtual pool with
- * FERRUM_BACKING_SHAREABLE, in order: all of them or none. The caller closes them; another
- * process, which gets them through a socket or as an heir, has the same memory by
- * ferrum_manager_import_pages. The memory goes back to the system when no process has it any more.
+ * Creates a file descriptor for each page of a range of a virtual pool with
+ * FERRUM_BACKING_SHAREABLE, in order: for all pages, or for none on failure. The
+ * caller closes them. Another process gets the descriptors through a socket or by
+ * inheritance, and maps the same memory with ferrum_manager_import_pages. The
+ * memory is released to the system when no process uses it.
  *
- * When the range is freed its pages stay with the pool, which uses them for its next
- * ranges: whoever has imported them ends that before.
+ * When the range is freed, its pages stay in the pool, which reuses them for its
+ * next ranges. Importing processes must free their blocks before that.
  *
- * @param offset_bytes,size_bytes  whole pages, mapped throughout.
- * @param descriptors_out          room for capacity of them; may be NULL when that is 0.
- * @param count_out                how many there are.
- * @return FERRUM_ERROR_BUFFER_TOO_SMALL, with *count_out set and nothing given, when they
- *         do not fit; FERRUM_ERROR_INVALID_ARGUMENT for a pool with another backing;
- *         FERRUM_ERROR_INVALID_OFFSET, FERRUM_ERROR_INVALID_SIZE,
- *         FERRUM_ERROR_NOT_MAPPED.
+ * @param offset_bytes,size_bytes  whole pages, all of them mapped.
+ * @param descriptors_out  room for capacity descriptors; may be NULL when capacity
+ *                is 0.
+ * @param count_out  number of pages.
+ * @return FERRUM_ERROR_BUFFER_TOO_SMALL, with *count_out set and no descriptor
+ *         created, when capacity is too small; FERRUM_ERROR_INVALID_ARGUMENT for a
+ *         pool with another backing; FERRUM_ERROR_INVALID_OFFSET,
+ *         FERRUM_ERROR_INVALID_SIZE, FERRUM_ERROR_NOT_MAPPED.
+ *
  * @by-hand cpp its name is a word of the language
  * @fills descriptors_out
  * @by-hand rust each file has an owner
@@ -93,19 +101,20 @@ FERRUM_API ferrum_status ferrum_vpool_export(
     int32_t *descriptors_out, size_t capacity, size_t *count_out);
 
 /**
- * As ferrum_vpool_export, by fabric handles: bytes that mean the pages in processes of
- * other hosts as well, as far as a fabric connects them (NVLink between hosts). They can be
- * sent in any way, and there is nothing to close; a handle keeps no memory. For a pool with
- * FERRUM_BACKING_FABRIC.
+ * The same as ferrum_vpool_export, with fabric handles: bytes that name the pages
+ * also for processes on other hosts, as far as a fabric connects them (NVLink
+ * between hosts). They can be sent in any way and need not be closed. A handle does
+ * not keep the memory allocated. For a pool with FERRUM_BACKING_FABRIC.
  *
- * @param offset_bytes,size_bytes  whole pages, mapped throughout.
- * @param handles_out              room for capacity bytes; may be NULL when that is 0. Each
- *                                 page has FERRUM_FABRIC_HANDLE_BYTES, in order.
- * @param count_out                how many bytes there are.
- * @return FERRUM_ERROR_BUFFER_TOO_SMALL, with *count_out set and nothing given, when they
- *         do not fit; FERRUM_ERROR_INVALID_ARGUMENT for a pool with another backing;
- *         FERRUM_ERROR_INVALID_OFFSET, FERRUM_ERROR_INVALID_SIZE,
+ * @param offset_bytes,size_bytes  whole pages, all of them mapped.
+ * @param handles_out  room for capacity bytes; may be NULL when capacity is 0. Each
+ *                page has FERRUM_FABRIC_HANDLE_BYTES bytes, in order.
+ * @param count_out  number of bytes.
+ * @return FERRUM_ERROR_BUFFER_TOO_SMALL, with *count_out set and no handle created,
+ *         when capacity is too small; FERRUM_ERROR_INVALID_ARGUMENT for a pool with
+ *         another backing; FERRUM_ERROR_INVALID_OFFSET, FERRUM_ERROR_INVALID_SIZE,
  *         FERRUM_ERROR_NOT_MAPPED.
+ *
  * @fills handles_out
  * @by-hand python its handles are one text
  * @by-hand rust its handles are one text
@@ -114,28 +123,28 @@ FERRUM_API ferrum_status ferrum_vpool_export_fabric(
     ferrum_vpool vpool, uint64_t offset_bytes, uint64_t size_bytes,
     uint8_t *handles_out, size_t capacity, size_t *count_out);
 
-/** How many bytes name one page. */
+/** Number of bytes of the handle of one page. */
 #define FERRUM_FABRIC_HANDLE_BYTES 64
 
-/** Pages that a process exported, by descriptors or by fabric handles.
+/** Pages that a process exported, by file descriptors or by fabric handles.
  *  @by-hand rust refers to a list of files
  *  @go manager.Importation */
 typedef struct ferrum_page_import {
     uint32_t struct_size;
     uint32_t reserved;
-    /** One for each page, in the order in which they are to lie; they stay the
+    /** A descriptor for each page, in the order of the addresses. They stay the
      *  caller's.
      *  @go Files
      *  @list count 1048576 */
     const int32_t *descriptors;
-    /** How many pages there are. */
+    /** Number of pages. */
     uint64_t count;
-    /** Of the pool that they come from: not less, and not more. */
+    /** Page size of the pool that exported the pages, exactly. */
     uint64_t page_bytes;
-    /** Name for the books, at most 63 bytes; NULL: none. */
+    /** Name for the counters, at most 63 bytes; NULL: none. */
     const char *tag;
-    /** As ferrum_vpool_export_fabric gave them, in the order in which the pages are to lie;
-     *  NULL: descriptors.
+    /** The handles of ferrum_vpool_export_fabric, in the order of the addresses;
+     *  NULL: use the descriptors.
      *  @list fabric_handle_bytes 4194304 */
     const uint8_t *fabric_handles;
     /** FERRUM_FABRIC_HANDLE_BYTES for each page. */
@@ -147,16 +156,17 @@ typedef struct ferrum_page_import {
 /* clang-format on */
 
 /**
- * Gives a handle to pages of another process, or of this one, readable and writable, one
- * after the other at an address of the manager's device (ferrum_memory_get_handle_info). It is
- * used like any other block, and counts as adopted memory. ferrum_memory_free ends it, and
- * is FERRUM_ERROR_BUSY while work is queued on it.
+ * Maps pages of another process, or of this one, as a readable and writable block
+ * at an address of the manager's device (ferrum_memory_get_handle_info). The block
+ * is used like any other block and counts as adopted memory. ferrum_memory_free
+ * ends it, and returns FERRUM_ERROR_BUSY while queued work uses it.
  *
- * @return FERRUM_ERROR_INVALID_ARGUMENT for no pages, for descriptors and handles at once,
- *         and for a descriptor that is closed, of something else, or of another device's
- *         memory, or a handle that names none;
- *         FERRUM_ERROR_INVALID_PAGE_SIZE; FERRUM_ERROR_UNSUPPORTED for a device without
- *         FERRUM_CAPABILITY_EXPORTED_PAGES, or FERRUM_CAPABILITY_FABRIC_PAGES for handles.
+ * @return FERRUM_ERROR_INVALID_ARGUMENT for no pages, for descriptors and handles
+ *         at once, for a descriptor that is closed, is not of exported memory or is
+ *         of another device's memory, and for a handle that names no memory;
+ *         FERRUM_ERROR_INVALID_PAGE_SIZE; FERRUM_ERROR_UNSUPPORTED for a device
+ *         without FERRUM_CAPABILITY_EXPORTED_PAGES, or for handles without
+ *         FERRUM_CAPABILITY_FABRIC_PAGES.
  *
  * @go .Import
  */
@@ -164,13 +174,14 @@ FERRUM_API ferrum_status ferrum_manager_import_pages(
     ferrum_manager manager, const ferrum_page_import *pages,
     ferrum_memory *memory_out);
 
-/** A range of one process's device memory, as bytes that mean it in another.
+/** A range of device memory of one process, as bytes that name it in another
+ *  process.
  *  @by-hand python its handle is text
  *  @go device.SharedMemory */
 typedef struct ferrum_shared_memory {
     uint32_t struct_size;
     uint32_t reserved;
-    /** Where the range begins in what the handle names. */
+    /** Start of the range in the memory that the handle names. */
     uint64_t offset_bytes;
     /** Its size. */
     uint64_t size_bytes;
@@ -183,14 +194,15 @@ typedef struct ferrum_shared_memory {
 /* clang-format on */
 
 /**
- * Describes a range of plain device memory for other processes, by the vendor's handles
- * for that (CUDA's IPC). Memory of pools over pages has none: that is
- * ferrum_vpool_export, and a pool with FERRUM_PAGING_OFF has plain memory. It stays
- * allocated while others have it open.
+ * Describes a range of plain device memory for other processes, with the vendor's
+ * handles (CUDA's IPC). Memory of paged pools has no such handle: use
+ * ferrum_vpool_export, or a pool with FERRUM_PAGING_OFF, which has plain memory.
+ * The memory stays allocated while other processes have it open.
  *
- * @return FERRUM_ERROR_INVALID_ADDRESS for a range that lies in no one segment;
+ * @return FERRUM_ERROR_INVALID_ADDRESS for a range that is not inside one segment;
  *         FERRUM_ERROR_UNSUPPORTED for a device without
  *         FERRUM_CAPABILITY_SHARED_MEMORY.
+ *
  * @by-hand rust on Unix only
  * @form python share_memory()
  */
@@ -199,15 +211,15 @@ FERRUM_API ferrum_status ferrum_device_share_memory(
     ferrum_shared_memory *shared_out);
 
 /**
- * Gives a handle to memory that another process shared. It is used like any other block,
- * and counts as adopted memory. ferrum_memory_free ends it, and is FERRUM_ERROR_BUSY while
- * work is queued on it.
+ * Opens memory that another process shared, as a block. The block is used like any
+ * other block and counts as adopted memory. ferrum_memory_free ends it, and returns
+ * FERRUM_ERROR_BUSY while queued work uses it.
  *
- * @param tag  name for the books, at most 63 bytes; NULL: none.
- * @return FERRUM_ERROR_INVALID_ARGUMENT for memory that is gone and for bytes that name
- *         none; FERRUM_ERROR_INVALID_STATE for memory of this process;
- *         FERRUM_ERROR_INVALID_SIZE for a range beyond the memory;
- *         FERRUM_ERROR_ALREADY_EXISTS for one that is open.
+ * @param tag  name for the counters, at most 63 bytes; NULL: none.
+ * @return FERRUM_ERROR_INVALID_ARGUMENT for memory that does not exist any more,
+ *         and for bytes that name no memory; FERRUM_ERROR_INVALID_STATE for memory
+ *         of this process; FERRUM_ERROR_INVALID_SIZE for a range beyond the memory;
+ *         FERRUM_ERROR_ALREADY_EXISTS for memory that is open already.
  *
  * @optional tag
  */
@@ -215,7 +227,7 @@ FERRUM_API ferrum_status ferrum_manager_import_memory(
     ferrum_manager manager, const ferrum_shared_memory *shared, const char *tag,
     ferrum_memory *memory_out);
 
-/** An event of one process, as bytes that mean it in another.
+/** An event of one process, as bytes that name it in another process.
  *  @by-hand python its handle is text
  *  @by-hand rust is its bytes
  *  @go library.SharedEvent */
@@ -231,10 +243,12 @@ typedef struct ferrum_shared_event {
 /* clang-format on */
 
 /**
- * Records an event that other processes can open, too. It is kept until they have.
+ * Records an event that other processes can open. It is kept until they have opened
+ * it.
  *
  * @return FERRUM_ERROR_UNSUPPORTED for a device without
  *         FERRUM_CAPABILITY_SHARED_MEMORY.
+ *
  * @form python SharedEvent()
  */
 FERRUM_API ferrum_status ferrum_event_share(ferrum_stream stream,
@@ -242,10 +256,12 @@ FERRUM_API ferrum_status ferrum_event_share(ferrum_stream stream,
                                             ferrum_event *event_out);
 
 /**
- * Gives a handle to an event that another process shared, for every call that takes one.
+ * Gives a handle to an event that another process shared, for every call that takes
+ * an event.
  *
- * @return FERRUM_ERROR_INVALID_ARGUMENT for an event that is gone and for bytes that name
- *         none; FERRUM_ERROR_INVALID_STATE for one of this process.
+ * @return FERRUM_ERROR_INVALID_ARGUMENT for an event that does not exist any more,
+ *         and for bytes that name no event; FERRUM_ERROR_INVALID_STATE for an event
+ *         of this process.
  */
 FERRUM_API ferrum_status ferrum_event_open(ferrum_device device,
                                            const ferrum_shared_event *shared,

@@ -241,10 +241,10 @@ template <class Self> class device_calls {
     }
 
     /**
-     * Gives a handle to a stream that somebody else made, for every call that
-     * takes one. What its owner has queued there is waited for like the rest of
-     * it, but that ferrum_stream_is_ready tells only of what was queued by the
-     * handle.
+     * Gives a handle to an external stream, for every call that takes a stream.
+     * Calls that wait for the stream also wait for the work that its owner
+     * queued there. Only ferrum_stream_is_ready covers just the work that was
+     * queued through the handle.
      */
     result<stream>
     try_adopt_stream(const ferrum_foreign_stream &foreign) const {
@@ -258,8 +258,8 @@ template <class Self> class device_calls {
     }
 
     /**
-     * Gives a handle to an event that somebody else made, for every call that
-     * takes one. It stands for what its owner recorded last, and has no time.
+     * Gives a handle to an external event, for every call that takes an event.
+     * The handle stands for the latest recording by the owner, and has no time.
      */
     result<event> try_adopt_event(std::uint64_t native_handle) const {
         ferrum_event event_out{};
@@ -272,11 +272,12 @@ template <class Self> class device_calls {
     }
 
     /**
-     * Opens a device on a context that the program made in the runtime of the
-     * device's vendor, such as a CUcontext, and keeps until the device is
-     * closed. All that the library does there is done in it. Closing leaves the
-     * context alone. ferrum_device_open of an open device gives its handle,
-     * whatever it is on.
+     * Opens a device on a context that the program created in the runtime of
+     * the device's vendor, such as a CUcontext. The program must keep the
+     * context until the device is closed. The library uses only this context
+     * for the device, and closing the device does not destroy it.
+     * ferrum_device_open of a device that is open returns its handle, with
+     * either kind of context.
      */
     static result<Self> try_open_native(detail::c_text id,
                                         std::uint64_t native_context) {
@@ -290,8 +291,9 @@ template <class Self> class device_calls {
     }
 
     /**
-     * Gives the context that all is done in on a device, such as the CUcontext.
-     * It stays the library's, and is gone when the device is closed.
+     * Returns the context that the library uses for a device, such as the
+     * CUcontext. The library owns it, and destroys it when the device is
+     * closed.
      */
     result<std::uint64_t> try_native() const {
         std::uint64_t native_out = 0;
@@ -302,11 +304,11 @@ template <class Self> class device_calls {
     std::uint64_t native() const { return try_native().value(); }
 
     /**
-     * Lets work of another device, such as a kernel that the library does not
-     * know of, use the memory of a device: what is allocated, and what is
-     * mapped in virtual memory now and later, with the access that the device
-     * has. It holds until one of them is closed. On devices whose memory the
-     * process addresses there is nothing to do.
+     * Allows work of another device, such as a kernel that the library does not
+     * know of, to use the memory of a device: its allocations, and what is
+     * mapped in virtual memory now and later, with the access rights of the
+     * device itself. It holds until one of the devices is closed. On devices
+     * whose memory the process can address, the call has no effect.
      */
     result<done> try_grant_peer(ferrum_device peer) const {
         return detail::outcome(ferrum_device_grant_peer(handle(), peer));
@@ -314,10 +316,11 @@ template <class Self> class device_calls {
     void grant_peer(ferrum_device peer) const { try_grant_peer(peer).value(); }
 
     /**
-     * Describes a range of plain device memory for other processes, by the
-     * vendor's handles for that (CUDA's IPC). Memory of pools over pages has
-     * none: that is ferrum_vpool_export, and a pool with FERRUM_PAGING_OFF has
-     * plain memory. It stays allocated while others have it open.
+     * Describes a range of plain device memory for other processes, with the
+     * vendor's handles (CUDA's IPC). Memory of paged pools has no such handle:
+     * use ferrum_vpool_export, or a pool with FERRUM_PAGING_OFF, which has
+     * plain memory. The memory stays allocated while other processes have it
+     * open.
      */
     result<ferrum_shared_memory>
     try_share_memory(ferrum_address address, std::uint64_t size_bytes) const {
@@ -333,7 +336,7 @@ template <class Self> class device_calls {
 
     /**
      * Gives a handle to an event that another process shared, for every call
-     * that takes one.
+     * that takes an event.
      */
     result<event> try_open_event(const ferrum_shared_event &shared) const {
         ferrum_event event_out{};

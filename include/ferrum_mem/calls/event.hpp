@@ -56,8 +56,9 @@ template <class Self> class event_calls {
     }
 
     /**
-     * As ferrum_device_get_native, for an event: such as the CUevent, which has
-     * been recorded. The program may wait for it, and must not record it again.
+     * The same as ferrum_device_get_native, for an event: for example the
+     * CUevent, which has been recorded. The program may wait for it, and must
+     * not record it again.
      */
     result<std::uint64_t> try_native() const {
         std::uint64_t native_out = 0;

@@ -29,8 +29,8 @@ template <class Self> class fallback_buffer_calls {
     ferrum_fallback_buffer_info info() const { return try_info().value(); }
 
     /**
-     * Gives where a buffer is on that side. FERRUM_ERROR_INVALID_STATE: it is
-     * on the other.
+     * Returns the address of a buffer on a side. FERRUM_ERROR_INVALID_STATE
+     * when the buffer is on the other side.
      */
     result<ferrum_address> try_address(ferrum_buffer_location location) const {
         ferrum_address address_out = 0;
@@ -43,9 +43,10 @@ template <class Self> class fallback_buffer_calls {
     }
 
     /**
-     * Moves a buffer, after what the device's default stream has queued; on
-     * that side already it does nothing. Whoever moves a buffer to the CPU has
-     * it stay there. A failed call leaves it whole where it was.
+     * Moves a buffer after the work that is queued on the device's default
+     * stream. It does nothing when the buffer is already on that side. A buffer
+     * that was moved to the host by this call stays there. After a failed call
+     * the buffer is unchanged.
      */
     result<done> try_move(ferrum_buffer_location location) const {
         return detail::outcome(ferrum_fallback_buffer_move(handle(), location));
@@ -55,8 +56,8 @@ template <class Self> class fallback_buffer_calls {
     }
 
     /**
-     * Keeps a buffer where it is until it has been unpinned as often. The pair
-     * holds address and location.
+     * Keeps a buffer at its place until it has been unpinned as often as it was
+     * pinned. The pair holds address and location.
      */
     result<std::pair<ferrum_address, ferrum_buffer_location>> try_pin() const {
         ferrum_address address_out = 0;
@@ -71,8 +72,8 @@ template <class Self> class fallback_buffer_calls {
     }
 
     /**
-     * Ends one ferrum_fallback_buffer_pin. FERRUM_ERROR_INVALID_STATE: there is
-     * none.
+     * Undoes one ferrum_fallback_buffer_pin. FERRUM_ERROR_INVALID_STATE when
+     * the buffer is not pinned.
      */
     result<done> try_unpin() const {
         return detail::outcome(ferrum_fallback_buffer_unpin(handle()));
@@ -80,8 +81,9 @@ template <class Self> class fallback_buffer_calls {
     void unpin() const { try_unpin().value(); }
 
     /**
-     * Copies memory of the process into a buffer, wherever it is, after what
-     * the default stream of that side has queued, and returns when it is there.
+     * Copies memory of the process into a buffer on either side, after the work
+     * that is queued on the default stream of that side, and returns when the
+     * copy has completed.
      */
     result<done> try_write(std::uint64_t offset_bytes, const void *source,
                            std::uint64_t size_bytes) const {
@@ -93,7 +95,10 @@ template <class Self> class fallback_buffer_calls {
         try_write(offset_bytes, source, size_bytes).value();
     }
 
-    /** As ferrum_fallback_buffer_write, the other way. */
+    /**
+     * Copies from a buffer into memory of the process; otherwise the same as
+     * ferrum_fallback_buffer_write.
+     */
     result<done> try_read(std::uint64_t offset_bytes, void *destination,
                           std::uint64_t size_bytes) const {
         return detail::outcome(ferrum_fallback_buffer_read(

@@ -22,7 +22,8 @@ namespace ferrum {
 template <class Self> class fallback_manager_calls {
   public:
     /**
-     * Gives the name of the device's backend, such as "cpu" or "cuda", as text.
+     * Returns the name of the device's backend as text, such as "cpu" or
+     * "cuda".
      */
     result<std::string> try_backend_name() const {
         return detail::text(
@@ -33,7 +34,7 @@ template <class Self> class fallback_manager_calls {
     }
     std::string backend_name() const { return try_backend_name().value(); }
 
-    /** Gives what of a fallback manager is or was on the host. */
+    /** Returns the counters of a fallback manager for the host. */
     result<ferrum_fallback_stats> try_fallback_stats() const {
         ferrum_fallback_stats stats_out = FERRUM_FALLBACK_STATS_INIT;
         const ferrum_status status =
@@ -44,7 +45,7 @@ template <class Self> class fallback_manager_calls {
         return try_fallback_stats().value();
     }
 
-    /** Asks the device for its memory. The pair holds total and free. */
+    /** Queries the memory of the device. The pair holds total and free. */
     result<std::pair<std::uint64_t, std::uint64_t>> try_memory() const {
         std::uint64_t total_out = 0;
         std::uint64_t free_out = 0;
@@ -57,7 +58,7 @@ template <class Self> class fallback_manager_calls {
     }
 
     /**
-     * The level of the device by FERRUM_PRESSURE_PROFILE_EARLY, of this moment.
+     * Returns the present level of the device by FERRUM_PRESSURE_PROFILE_EARLY.
      */
     result<ferrum_pressure_level> try_pressure() const {
         ferrum_pressure_level level_out = 0;
@@ -68,17 +69,15 @@ template <class Self> class fallback_manager_calls {
     ferrum_pressure_level pressure() const { return try_pressure().value(); }
 
     /**
-     * Empties the buckets. The memory is ready for buffers of any size, and may
-     * still be held from the device.
+     * Empties the buckets. The memory can then be allocated for buffers of any
+     * size, and may still be held from the device.
      */
     result<done> try_clear_pool() const {
         return detail::outcome(ferrum_fallback_manager_clear_pool(handle()));
     }
     void clear_pool() const { try_clear_pool().value(); }
 
-    /**
-     * Empties the buckets and gives what holds no buffer back, on both sides.
-     */
+    /** Empties the buckets and releases free memory on both sides. */
     result<std::uint64_t> try_shrink() const {
         std::uint64_t released_out = 0;
         const ferrum_status status =
@@ -88,8 +87,9 @@ template <class Self> class fallback_manager_calls {
     std::uint64_t shrink() const { return try_shrink().value(); }
 
     /**
-     * Gives the tracker of a fallback manager, which is only read, with the
-     * buffers of both sides. FERRUM_ERROR_INVALID_STATE: it does not track.
+     * Returns the tracker of a fallback manager, for reading only, with the
+     * buffers of both sides. FERRUM_ERROR_INVALID_STATE when the manager does
+     * not track.
      */
     result<tracker_view> try_tracker() const {
         ferrum_tracker tracker_out{};
@@ -99,7 +99,7 @@ template <class Self> class fallback_manager_calls {
     }
     tracker_view tracker() const { return try_tracker().value(); }
 
-    /** Makes a buffer. What is in it is not defined. */
+    /** Creates a buffer. Its contents are not defined. */
     result<fallback_buffer>
     try_alloc(const ferrum_buffer_request &request) const {
         ferrum_fallback_buffer buffer_out{};
@@ -112,10 +112,10 @@ template <class Self> class fallback_manager_calls {
     }
 
     /**
-     * Brings the buffers that fell back to the device, the oldest first, until
-     * it has no room for the next. Pinned ones stay, and nobody is asked to
-     * give anything up. The addresses of buffers that are not pinned may
-     * change. While another thread is at it, it brings none.
+     * Moves the buffers that fell back to the device, the oldest first, until
+     * the device has no room for the next one. Pinned buffers stay, and no
+     * memory is reclaimed for it. The addresses of buffers that are not pinned
+     * may change. The call moves none while another thread does the same.
      */
     result<std::uint64_t> try_return_buffers() const {
         std::uint64_t moved_out = 0;
@@ -128,7 +128,8 @@ template <class Self> class fallback_manager_calls {
     }
 
     /**
-     * Makes a buffer of storage that was taken from one of the same manager.
+     * Creates a buffer from storage that was taken from a buffer of the same
+     * manager.
      */
     result<fallback_buffer>
     try_adopt(ferrum_buffer_location location, ferrum_address address,

@@ -97,9 +97,9 @@ inline result<std::string> try_leak_report_json() {
 inline std::string leak_report_json() { return try_leak_report_json().value(); }
 
 /**
- * The level of a device with that capacity of which so much is free, decided in
- * integers and without hysteresis. A capacity of 0 means unknown and is LOW;
- * more free than there is counts as all free.
+ * Returns the pressure level for a capacity and a number of free bytes,
+ * computed with integers and without hysteresis. A capacity of 0 means unknown
+ * and gives LOW. More free bytes than the capacity count as an empty device.
  */
 inline result<ferrum_pressure_level>
 try_pressure_level_of(ferrum_pressure_profile profile,
@@ -116,8 +116,8 @@ inline ferrum_pressure_level pressure_level_of(ferrum_pressure_profile profile,
 }
 
 /**
- * The level of a ratio, 0 for empty and 1 for full, for callers who have no
- * more than that. Above 1 is as full as 1.
+ * Returns the pressure level for a ratio, 0 for empty and 1 for full, for
+ * callers that have only the ratio. A ratio above 1 counts as 1.
  */
 inline result<ferrum_pressure_level>
 try_pressure_from_utilization(ferrum_pressure_profile profile, double ratio) {
@@ -215,8 +215,8 @@ estimate_config_json(std::string_view config_text,
 }
 
 /**
- * Gives an id that no buffer of the process has had. Ids grow, from 1 on; 0 is
- * none. Needs no ferrum_init.
+ * Returns an id that no buffer of the process has had. Ids increase from 1; 0
+ * is no id. Needs no ferrum_init.
  */
 inline result<std::uint64_t> try_buffer_id_new() {
     std::uint64_t id_out = 0;
@@ -225,7 +225,7 @@ inline result<std::uint64_t> try_buffer_id_new() {
 }
 inline std::uint64_t buffer_id_new() { return try_buffer_id_new().value(); }
 
-/** The form of an id in messages: "Buffer#7". Needs no ferrum_init. */
+/** Returns an id as text for messages: "Buffer#7". Needs no ferrum_init. */
 inline result<std::string> try_buffer_id_text(std::uint64_t buffer_id) {
     return detail::text([&](char *to, std::size_t room, std::size_t *count) {
         return ferrum_buffer_id_text(buffer_id, to, room, count);
@@ -235,7 +235,7 @@ inline std::string buffer_id_text(std::uint64_t buffer_id) {
     return try_buffer_id_text(buffer_id).value();
 }
 
-/** The least power of two that is n or more; 1 for 0. */
+/** Returns the smallest power of two that is not below n; 1 for 0. */
 inline result<std::uint64_t> try_round_up_power_of_2(std::uint64_t n) {
     std::uint64_t result_out = 0;
     const ferrum_status status = ferrum_round_up_power_of_2(n, &result_out);
@@ -246,7 +246,7 @@ inline std::uint64_t round_up_power_of_2(std::uint64_t n) {
 }
 
 /**
- * Bucket that a size belongs to: the next power of two, as
+ * Returns the bucket of a size: the next power of two, like
  * ferrum_round_up_power_of_2.
  */
 inline result<std::uint64_t> try_size_class(std::uint64_t size_bytes) {
@@ -260,8 +260,8 @@ inline std::uint64_t size_class(std::uint64_t size_bytes) {
 }
 
 /**
- * Bytes of that many 32-bit floats; FERRUM_ERROR_OVERFLOW if they do not fit 64
- * bits.
+ * Returns the size of a number of 32-bit floats. FERRUM_ERROR_OVERFLOW when it
+ * does not fit 64 bits.
  */
 inline result<std::uint64_t> try_f32_bytes(std::uint64_t count) {
     std::uint64_t bytes_out = 0;
@@ -272,7 +272,7 @@ inline std::uint64_t f32_bytes(std::uint64_t count) {
     return try_f32_bytes(count).value();
 }
 
-/** As ferrum_f32_bytes, for 16-bit floats. */
+/** The same as ferrum_f32_bytes, for 16-bit floats. */
 inline result<std::uint64_t> try_f16_bytes(std::uint64_t count) {
     std::uint64_t bytes_out = 0;
     const ferrum_status status = ferrum_f16_bytes(count, &bytes_out);

@@ -20,7 +20,7 @@ namespace ferrum {
  *  `get()`. */
 template <class Self> class generic_pool_calls {
   public:
-    /** Gives the number of free buffers. */
+    /** Returns the number of free buffers. */
     result<std::uint64_t> try_pooled_count() const {
         std::uint64_t count_out = 0;
         const ferrum_status status =
@@ -29,7 +29,7 @@ template <class Self> class generic_pool_calls {
     }
     std::uint64_t pooled_count() const { return try_pooled_count().value(); }
 
-    /** Counts a request that the caller has served on the host. */
+    /** Counts a request that the caller served on the host. */
     result<done> try_record_cpu_fallback() const {
         return detail::outcome(
             ferrum_generic_pool_record_cpu_fallback(handle()));
@@ -37,8 +37,8 @@ template <class Self> class generic_pool_calls {
     void record_cpu_fallback() const { try_record_cpu_fallback().value(); }
 
     /**
-     * Gives the tracker of a pool, which is only read.
-     * FERRUM_ERROR_INVALID_STATE: it does not track.
+     * Returns the tracker of a pool, for reading only.
+     * FERRUM_ERROR_INVALID_STATE when the pool does not track.
      */
     result<tracker_view> try_tracker() const {
         ferrum_tracker tracker_out{};

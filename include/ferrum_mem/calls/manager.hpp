@@ -107,12 +107,12 @@ template <class Self> class manager_calls {
     }
 
     /**
-     * Makes two blocks of FERRUM_MEMORY_MAPPED, for managers of two devices,
-     * that are the same memory: what one device writes the other reads, in the
-     * order that streams and events give. The memory counts as the first
-     * manager's and goes back to it when both blocks are freed, in either
-     * order. Destroying the first manager with FERRUM_FORCE ends both blocks.
-     * The pair holds first and second.
+     * Allocates two blocks of FERRUM_MEMORY_MAPPED, for managers of two
+     * devices, that are the same memory. What one device writes, the other
+     * reads; streams and events give the order. The counters of the first
+     * manager contain the memory. It is released to the first manager when both
+     * blocks are freed, in either order. Destroying the first manager with
+     * FERRUM_FORCE ends both blocks. The pair holds first and second.
      */
     result<std::pair<memory, memory>>
     try_create_mapping(ferrum_manager second,
@@ -131,10 +131,10 @@ template <class Self> class manager_calls {
     }
 
     /**
-     * Gives a handle to memory that the caller or somebody else owns. It is
-     * used like any other block and counts as live, but is in no pool's books,
-     * never moved and never freed: ferrum_memory_free only ends the handle, and
-     * is FERRUM_ERROR_BUSY while work is queued on it. The memory must stay
+     * Gives a handle to external memory. The block is used like any other block
+     * and counts as live. It is in the counters of no pool, and it is never
+     * moved or freed: ferrum_memory_free only ends the handle, and returns
+     * FERRUM_ERROR_BUSY while queued work uses the block. The memory must stay
      * valid until then. Destroying the manager with FERRUM_FORCE waits for that
      * work.
      */
@@ -149,11 +149,11 @@ template <class Self> class manager_calls {
     }
 
     /**
-     * Gives a handle to pages of another process, or of this one, readable and
-     * writable, one after the other at an address of the manager's device
-     * (ferrum_memory_get_handle_info). It is used like any other block, and
-     * counts as adopted memory. ferrum_memory_free ends it, and is
-     * FERRUM_ERROR_BUSY while work is queued on it.
+     * Maps pages of another process, or of this one, as a readable and writable
+     * block at an address of the manager's device
+     * (ferrum_memory_get_handle_info). The block is used like any other block
+     * and counts as adopted memory. ferrum_memory_free ends it, and returns
+     * FERRUM_ERROR_BUSY while queued work uses it.
      */
     result<memory> try_import_pages(const ferrum_page_import &pages) const {
         ferrum_memory memory_out{};
@@ -166,9 +166,9 @@ template <class Self> class manager_calls {
     }
 
     /**
-     * Gives a handle to memory that another process shared. It is used like any
-     * other block, and counts as adopted memory. ferrum_memory_free ends it,
-     * and is FERRUM_ERROR_BUSY while work is queued on it.
+     * Opens memory that another process shared, as a block. The block is used
+     * like any other block and counts as adopted memory. ferrum_memory_free
+     * ends it, and returns FERRUM_ERROR_BUSY while queued work uses it.
      */
     result<memory> try_import_memory(const ferrum_shared_memory &shared,
                                      detail::c_text tag = nullptr) const {

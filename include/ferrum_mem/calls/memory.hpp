@@ -116,11 +116,11 @@ template <class Self> class memory_calls {
     }
 
     /**
-     * Queues that a block is brought near a device before it is used there, and
-     * returns. The bytes stay as they are, and it counts as no access. On the
-     * host it has the system put memory behind the block. On other devices
-     * FERRUM_MEMORY_MANAGED goes where it is said, a host device being the
-     * host, and other memory stays.
+     * Queues a prefetch of a block to a device that will use it, and returns.
+     * The contents stay the same. A prefetch is not counted as an access. On
+     * the host, the system allocates the physical memory of the block. On other
+     * devices, FERRUM_MEMORY_MANAGED migrates to the target (a host device
+     * means the host); other memory stays.
      */
     result<done> try_prefetch(ferrum_device target,
                               ferrum_stream stream = {}) const {
@@ -132,13 +132,13 @@ template <class Self> class memory_calls {
     }
 
     /**
-     * Keeps a hint with a block, in place of an earlier one of the same axis;
-     * FERRUM_USAGE_NONE takes all back. Hints are for those who decide about
-     * the block (ferrum_memory_get_usage_hints) and change nothing by
-     * themselves, but that for FERRUM_MEMORY_MANAGED the device is told of
-     * FERRUM_USAGE_READ_MOSTLY (who reads may have a copy) and
-     * FERRUM_USAGE_RESIDENT (it is to stay at the device); where it refuses,
-     * the hints are as they were.
+     * Stores a hint with a block, in place of an earlier hint of the same
+     * group. FERRUM_USAGE_NONE removes all hints. Programs read hints with
+     * ferrum_memory_get_usage_hints. The library itself uses them only for
+     * FERRUM_MEMORY_MANAGED: it passes FERRUM_USAGE_READ_MOSTLY (each reader
+     * may have a copy) and FERRUM_USAGE_RESIDENT (the memory stays at the
+     * device) to the device. If the device rejects one, the hints stay as they
+     * were.
      */
     result<done> try_set_usage_hint(ferrum_usage_hint hint) const {
         return detail::outcome(ferrum_memory_set_usage_hint(handle(), hint));
@@ -147,7 +147,7 @@ template <class Self> class memory_calls {
         try_set_usage_hint(hint).value();
     }
 
-    /** Gives the hints of a block. */
+    /** Returns the hints of a block. */
     result<ferrum_usage_hints> try_usage_hints() const {
         ferrum_usage_hints hints_out = FERRUM_USAGE_HINTS_INIT;
         const ferrum_status status =
@@ -157,8 +157,8 @@ template <class Self> class memory_calls {
     ferrum_usage_hints usage_hints() const { return try_usage_hints().value(); }
 
     /**
-     * Gives the access statistics of a block of a manager with enable_tracking;
-     * others keep none, and pay nothing.
+     * Returns the access statistics of a block. Only managers with
+     * enable_tracking record them; other managers have no cost for them.
      */
     result<ferrum_access_stats> try_access_stats() const {
         ferrum_access_stats stats_out = FERRUM_ACCESS_STATS_INIT;

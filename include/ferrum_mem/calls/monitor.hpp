@@ -19,7 +19,7 @@ namespace ferrum {
  *  `get()`. */
 template <class Self> class monitor_calls {
   public:
-    /** Gives the pressure of all devices together. */
+    /** Returns the pressure of all devices together. */
     result<ferrum_monitor_pressure> try_pressure(
         std::chrono::nanoseconds max_age = std::chrono::nanoseconds(0)) const {
         ferrum_monitor_pressure pressure_out = FERRUM_MONITOR_PRESSURE_INIT;
@@ -32,7 +32,7 @@ template <class Self> class monitor_calls {
         return try_pressure(max_age).value();
     }
 
-    /** Gives the level of every device. */
+    /** Returns the level of every device. */
     result<std::vector<ferrum_device_level>> try_levels(
         std::chrono::nanoseconds max_age = std::chrono::nanoseconds(0)) const {
         return detail::list<ferrum_device_level>(
@@ -47,7 +47,7 @@ template <class Self> class monitor_calls {
         return try_levels(max_age).value();
     }
 
-    /** All that a monitor knows, as JSON. */
+    /** Returns the state of a monitor as JSON. */
     result<std::string> try_info_json(
         std::chrono::nanoseconds max_age = std::chrono::nanoseconds(0)) const {
         return detail::text(
@@ -62,8 +62,9 @@ template <class Self> class monitor_calls {
     }
 
     /**
-     * Defragments every watched manager, one after another, as
-     * ferrum_manager_defragment. One that is destroyed meanwhile is left out.
+     * Defragments every registered manager, one after another, like
+     * ferrum_manager_defragment. It skips a manager that is destroyed
+     * meanwhile.
      */
     result<std::vector<ferrum_collected>> try_collect() const {
         return detail::list<ferrum_collected>(

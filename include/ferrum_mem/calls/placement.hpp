@@ -19,7 +19,7 @@ namespace ferrum {
  *  `get()`. */
 template <class Self> class placement_calls {
   public:
-    /** Makes a built-in strategy. */
+    /** Creates a built-in strategy. */
     static result<Self> try_create(detail::c_text strategy) {
         ferrum_placement placement_out{};
         const ferrum_status status =
@@ -30,7 +30,7 @@ template <class Self> class placement_calls {
         return try_create(strategy).value();
     }
 
-    /** Gives the name of a strategy as text. */
+    /** Returns the name of a strategy as text. */
     result<std::string> try_name() const {
         return detail::text(
             [&](char *to, std::size_t room, std::size_t *count) {
@@ -39,7 +39,10 @@ template <class Self> class placement_calls {
     }
     std::string name() const { return try_name().value(); }
 
-    /** Chooses a device for a request, by readings no older than 0.1 s. */
+    /**
+     * Chooses a device for a request, from readings that are no older than 0.1
+     * s.
+     */
     result<ferrum_device>
     try_select(const ferrum_placement_request &request) const {
         ferrum_device device_out{};
@@ -52,8 +55,8 @@ template <class Self> class placement_calls {
     }
 
     /**
-     * Says which device ferrum_placement_select would choose now, and why each
-     * is or is not chosen, as JSON.
+     * Returns the device that ferrum_placement_select would choose now, with
+     * the reason for each device, as JSON.
      */
     result<std::string>
     try_explain_json(const ferrum_placement_request &request) const {

@@ -63,7 +63,10 @@ template <class Self> class stream_calls {
     }
     void wait_event(ferrum_event event) const { try_wait_event(event).value(); }
 
-    /** As ferrum_device_get_native, for a stream: such as the CUstream. */
+    /**
+     * The same as ferrum_device_get_native, for a stream: for example the
+     * CUstream.
+     */
     result<std::uint64_t> try_native() const {
         std::uint64_t native_out = 0;
         const ferrum_status status =
@@ -73,8 +76,8 @@ template <class Self> class stream_calls {
     std::uint64_t native() const { return try_native().value(); }
 
     /**
-     * Records an event that other processes can open, too. It is kept until
-     * they have. The pair holds shared and event.
+     * Records an event that other processes can open. It is kept until they
+     * have opened it. The pair holds shared and event.
      */
     result<std::pair<ferrum_shared_event, event>> try_share_event() const {
         ferrum_shared_event shared_out = FERRUM_SHARED_EVENT_INIT;

@@ -19,7 +19,7 @@ namespace ferrum {
  *  `get()`. */
 template <class Self> class tracker_calls {
   public:
-    /** Makes a tracker that knows nothing. It belongs to no device. */
+    /** Creates an empty tracker. It belongs to no device. */
     static result<Self> try_create() {
         ferrum_tracker tracker_out{};
         const ferrum_status status = ferrum_tracker_create(&tracker_out);
@@ -27,7 +27,10 @@ template <class Self> class tracker_calls {
     }
     static Self create() { return try_create().value(); }
 
-    /** Adds a buffer, made age_ns ago. One whose id is known replaces that. */
+    /**
+     * Adds a buffer that was created age_ns ago. An entry with the same id is
+     * replaced.
+     */
     result<done> try_track(const ferrum_buffer_metadata &metadata) const {
         return detail::outcome(ferrum_tracker_track(handle(), &metadata));
     }
@@ -60,8 +63,8 @@ template <class Self> class tracker_calls {
     }
 
     /**
-     * Lists the buffers that are strictly older than age_ns, as
-     * ferrum_tracker_get_all: what may have been forgotten.
+     * Lists the buffers that are older than age_ns, like
+     * ferrum_tracker_get_all: buffers that may be leaks.
      */
     result<std::vector<ferrum_buffer_metadata>>
     try_find_old(std::chrono::nanoseconds age) const {
@@ -78,7 +81,7 @@ template <class Self> class tracker_calls {
         return try_find_old(age).value();
     }
 
-    /** Gives the numbers of a tracker. */
+    /** Returns the numbers of a tracker. */
     result<ferrum_tracker_totals> try_totals() const {
         ferrum_tracker_totals totals_out = FERRUM_TRACKER_TOTALS_INIT;
         const ferrum_status status =
@@ -87,7 +90,7 @@ template <class Self> class tracker_calls {
     }
     ferrum_tracker_totals totals() const { return try_totals().value(); }
 
-    /** Forgets all buffers; the peak stays. */
+    /** Removes all entries. The peak stays. */
     result<done> try_clear() const {
         return detail::outcome(ferrum_tracker_clear(handle()));
     }

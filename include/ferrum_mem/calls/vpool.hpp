@@ -227,10 +227,10 @@ template <class Self> class vpool_calls {
     }
 
     /**
-     * As ferrum_vpool_export, by fabric handles: bytes that mean the pages in
-     * processes of other hosts as well, as far as a fabric connects them
-     * (NVLink between hosts). They can be sent in any way, and there is nothing
-     * to close; a handle keeps no memory. For a pool with
+     * The same as ferrum_vpool_export, with fabric handles: bytes that name the
+     * pages also for processes on other hosts, as far as a fabric connects them
+     * (NVLink between hosts). They can be sent in any way and need not be
+     * closed. A handle does not keep the memory allocated. For a pool with
      * FERRUM_BACKING_FABRIC.
      */
     result<std::vector<std::uint8_t>>

@@ -150,24 +150,24 @@ ferrum_memory_type = ctypes.c_int32
 ferrum_backing = ctypes.c_int32
 # Place of the contents of ranges that are asleep.
 ferrum_sleep_backing = ctypes.c_int32
-# Names the bounds of the pressure levels, each inclusive.
+# The bounds of the pressure levels. Each bound belongs to the higher level.
 ferrum_pressure_profile = ctypes.c_int32
-# Why a device is or is not chosen. From 16 on it cannot serve the request.
+# Reason why a device was chosen or not. A device with a reason from 16 on cannot serve the request.
 ferrum_placement_reason = ctypes.c_int32
-# Settings that are ready made: fraction, fallback, min_free_bytes, per bucket.
+# Ready-made settings. Each lists fraction, fallback, min_free_bytes, free buffers of a bucket.
 ferrum_memory_preset = ctypes.c_int32
-# Which side a buffer is on.
+# Side of a buffer.
 ferrum_buffer_location = ctypes.c_int32
-# What the elements of a buffer are.
+# Type of the elements of a buffer.
 ferrum_dtype = ctypes.c_int32
-# Where a buffer may be made.
+# Allowed sides of a new buffer.
 ferrum_buffer_place = ctypes.c_int32
-# What a program does through a mapping.
+# How a program uses a mapping.
 ferrum_host_access = ctypes.c_int32
-# What a program expects of a block. There are three axes, order, direction and lifetime, and a
-# block has one hint of each.
+# Expected use of a block. There are three groups of hints: order, direction and lifetime. A block
+# has one hint of each group.
 ferrum_usage_hint = ctypes.c_int32
-# How a block is used, as far as its last accesses show.
+# Observed pattern of the latest accesses to a block.
 ferrum_access_pattern = ctypes.c_int32
 
 # Constants
@@ -366,58 +366,60 @@ FERRUM_PATH_MAX = 4096
 FERRUM_PRESSURE_PROFILE_STANDARD = 0
 # MEDIUM from 60 %, HIGH from 80 %, CRITICAL from 95 %.
 FERRUM_PRESSURE_PROFILE_EARLY = 1
-# Leave the system's own pressure out.
+# Ignore the memory pressure that the system reports.
 FERRUM_MONITOR_IGNORE_SYSTEM = 1
-# The request must not wait: devices that would have to give up memory first do not count.
+# The request must not wait: devices that would have to release memory first are not considered.
 FERRUM_PLACEMENT_CRITICAL = 1
-# The first preferred device that can serve the request is chosen, whatever else speaks for or
-# against it. Otherwise preference adds to the score.
+# Chooses the first preferred device that can serve the request, independent of its score. Without
+# this flag, preference is a part of the score.
 FERRUM_PLACEMENT_STRICT = 2
-# Devices that the request would bring to the level CRITICAL do not count. Otherwise they come last.
+# Devices that would reach the level CRITICAL are not considered. Without this flag they come last.
 FERRUM_PLACEMENT_REFUSE_CRITICAL = 4
-# How many devices a request may name, in each of its lists.
+# Largest number of devices in each list of a request.
 FERRUM_PLACEMENT_DEVICES_MAX = 1024
-# It is the chosen one.
+# This device is chosen.
 FERRUM_PLACEMENT_CHOSEN = 0
-# Another one has a better score, or the same and an earlier place.
+# Another device has a higher score, or the same score and an earlier position.
 FERRUM_PLACEMENT_OUTSCORED = 1
-# Another one can serve it with less trouble.
+# Another device is in a better tier.
 FERRUM_PLACEMENT_LOWER_TIER = 2
-# The order of preference has another one.
+# The order of preference selects another device.
 FERRUM_PLACEMENT_NOT_PREFERRED = 3
-# Round robin is at another one.
+# Round robin selects another device now.
 FERRUM_PLACEMENT_NOT_ITS_TURN = 4
-# The caller's own strategy took another one, or none.
+# The caller's strategy chose another device, or none.
 FERRUM_PLACEMENT_NOT_TAKEN = 5
-# Nothing is known of the device.
+# The state of the device is not known.
 FERRUM_PLACEMENT_NO_INFORMATION = 16
-# Less is free than the request needs.
+# The device has fewer free bytes than the request needs.
 FERRUM_PLACEMENT_TOO_SMALL = 17
-# It has no memory of the type.
+# The device has no memory of the type.
 FERRUM_PLACEMENT_WRONG_MEMORY_TYPE = 18
-# It would have to give up memory first, and the request is critical.
+# The device would have to release memory first, and the request is critical.
 FERRUM_PLACEMENT_NEEDS_EVICTION = 19
-# It would come to FERRUM_PRESSURE_CRITICAL, and the request refuses that.
+# The device would reach FERRUM_PRESSURE_CRITICAL, which the request does not allow.
 FERRUM_PLACEMENT_WOULD_BE_CRITICAL = 20
-# The original formula has no number for it.
+# The original formula gives no score for the device.
 FERRUM_PLACEMENT_UNSCORED = 21
 # Keep the scores of each token with all of its sequence, as attention does that is not fused.
 FERRUM_ESTIMATE_EAGER_ATTENTION = 1
 # Make logits of every token, not of the last of each sequence.
 FERRUM_ESTIMATE_ALL_LOGITS = 2
-# Buffers that the device has no room for are made on the host.
+# Create buffers on the host when the device has no room.
 FERRUM_MEMORY_CPU_FALLBACK = 1
-# Every buffer in use is kept in a tracker.
+# Record every buffer in use in a tracker.
 FERRUM_MEMORY_TRACK_ALLOCATIONS = 2
-# The pool is made with a free buffer of each of pre_allocate_sizes, or not at all.
+# Create the pool with a free buffer of each of pre_allocate_sizes. The creation fails if one of
+# them fails.
 FERRUM_MEMORY_PRE_ALLOCATE = 4
-# How many sizes may be allocated ahead.
+# Largest number of preallocated sizes.
 FERRUM_PRE_ALLOCATE_MAX = 4096
 # 0.9, fallback, 512 MiB, 8: FERRUM_MEMORY_CONFIG_INIT.
 FERRUM_MEMORY_PRESET_DEFAULT = 0
 # 0.95, fallback, 256 MiB, 4: the most memory.
 FERRUM_MEMORY_PRESET_INFERENCE = 1
-# 0.8, no fallback, 1 GiB, 16: says that there is no room rather than go slow.
+# 0.8, no fallback, 1 GiB, 16: an allocation fails when the device has no room, instead of becoming
+# slow.
 FERRUM_MEMORY_PRESET_TRAINING = 2
 # 0.7, fallback, 128 MiB, 2: for devices with little memory.
 FERRUM_MEMORY_PRESET_CONSTRAINED = 3
@@ -429,64 +431,64 @@ FERRUM_LOCATION_CPU = 1
 FERRUM_DTYPE_F32 = 0
 # 16-bit floating point.
 FERRUM_DTYPE_F16 = 1
-# 16 bits with the exponent of 32.
+# 16-bit floating point with the exponent of the 32-bit type (bfloat16).
 FERRUM_DTYPE_BF16 = 2
 # 64-bit floating point.
 FERRUM_DTYPE_F64 = 3
 # 8-bit floating point.
 FERRUM_DTYPE_F8 = 4
-# 8-bit signed.
+# 8-bit signed integer.
 FERRUM_DTYPE_I8 = 5
-# 8-bit unsigned.
+# 8-bit unsigned integer.
 FERRUM_DTYPE_U8 = 6
-# 16-bit signed.
+# 16-bit signed integer.
 FERRUM_DTYPE_I16 = 7
-# 32-bit signed.
+# 32-bit signed integer.
 FERRUM_DTYPE_I32 = 8
-# 64-bit signed.
+# 64-bit signed integer.
 FERRUM_DTYPE_I64 = 9
-# On the device or, when that has no room, on the host.
+# On the device, or on the host when the device has no room.
 FERRUM_PLACE_EITHER = 0
 # On the device only.
 FERRUM_PLACE_GPU = 1
-# On the host, which is no falling back.
+# On the host; it does not count as a fallback.
 FERRUM_PLACE_CPU = 2
-# Should the buffer fall back, the manager may bring it to the device by itself, whenever another is
-# freed and it is not pinned.
+# After a fallback, the manager may move the buffer to the device when another buffer is freed and
+# this one is not pinned.
 FERRUM_BUFFER_MOVABLE = 1
 # Reads only.
 FERRUM_HOST_READ_ONLY = 0
-# Writes only: what is not written has no defined value afterwards.
+# Writes only. Bytes that are not written have no defined value afterwards.
 FERRUM_HOST_WRITE_ONLY = 1
-# Both.
+# Reads and writes.
 FERRUM_HOST_READ_WRITE = 2
-# As the size of a mapping: all of the block from the offset on.
+# Size of a mapping from the offset to the end of the block.
 FERRUM_MAP_TO_END = 0xFFFFFFFFFFFFFFFF
-# Nothing; as a hint, it takes all others back.
+# No hint. Setting it removes all other hints.
 FERRUM_USAGE_NONE = 0
-# Order: one after the other.
+# Order: sequential accesses.
 FERRUM_USAGE_SEQUENTIAL = 1
-# Order: scattered.
+# Order: accesses at random places.
 FERRUM_USAGE_RANDOM = 2
 # Direction: mostly read.
 FERRUM_USAGE_READ_MOSTLY = 3
 # Direction: mostly written.
 FERRUM_USAGE_WRITE_MOSTLY = 4
-# Lifetime: may be dropped eagerly.
+# Lifetime: temporary; it may be released early.
 FERRUM_USAGE_TEMPORARY = 5
 # Lifetime: to be kept resident.
 FERRUM_USAGE_RESIDENT = 6
 # Too few accesses.
 FERRUM_PATTERN_UNKNOWN = 0
-# One after the other.
+# Sequential accesses.
 FERRUM_PATTERN_SEQUENTIAL = 1
-# Scattered.
+# Accesses at random places.
 FERRUM_PATTERN_RANDOM = 2
-# Clusters in time.
+# Accesses that come in clusters.
 FERRUM_PATTERN_BURST = 3
-# More than one kind.
+# More than one of these.
 FERRUM_PATTERN_MIXED = 4
-# How many bytes name one page.
+# Number of bytes of the handle of one page.
 FERRUM_FABRIC_HANDLE_BYTES = 64
 
 # A text is one of the caller; a buffer to be filled is passed as one, too.

@@ -91,24 +91,24 @@ ferrum_memory_type = ctypes.c_int32
 ferrum_backing = ctypes.c_int32
 # Place of the contents of ranges that are asleep.
 ferrum_sleep_backing = ctypes.c_int32
-# Names the bounds of the pressure levels, each inclusive.
+# The bounds of the pressure levels. Each bound belongs to the higher level.
 ferrum_pressure_profile = ctypes.c_int32
-# Why a device is or is not chosen. From 16 on it cannot serve the request.
+# Reason why a device was chosen or not. A device with a reason from 16 on cannot serve the request.
 ferrum_placement_reason = ctypes.c_int32
-# Settings that are ready made: fraction, fallback, min_free_bytes, per bucket.
+# Ready-made settings. Each lists fraction, fallback, min_free_bytes, free buffers of a bucket.
 ferrum_memory_preset = ctypes.c_int32
-# Which side a buffer is on.
+# Side of a buffer.
 ferrum_buffer_location = ctypes.c_int32
-# What the elements of a buffer are.
+# Type of the elements of a buffer.
 ferrum_dtype = ctypes.c_int32
-# Where a buffer may be made.
+# Allowed sides of a new buffer.
 ferrum_buffer_place = ctypes.c_int32
-# What a program does through a mapping.
+# How a program uses a mapping.
 ferrum_host_access = ctypes.c_int32
-# What a program expects of a block. There are three axes, order, direction and lifetime, and a
-# block has one hint of each.
+# Expected use of a block. There are three groups of hints: order, direction and lifetime. A block
+# has one hint of each group.
 ferrum_usage_hint = ctypes.c_int32
-# How a block is used, as far as its last accesses show.
+# Observed pattern of the latest accesses to a block.
 ferrum_access_pattern = ctypes.c_int32
 
 # Constants
@@ -307,58 +307,60 @@ FERRUM_PATH_MAX = 4096
 FERRUM_PRESSURE_PROFILE_STANDARD = 0
 # MEDIUM from 60 %, HIGH from 80 %, CRITICAL from 95 %.
 FERRUM_PRESSURE_PROFILE_EARLY = 1
-# Leave the system's own pressure out.
+# Ignore the memory pressure that the system reports.
 FERRUM_MONITOR_IGNORE_SYSTEM = 1
-# The request must not wait: devices that would have to give up memory first do not count.
+# The request must not wait: devices that would have to release memory first are not considered.
 FERRUM_PLACEMENT_CRITICAL = 1
-# The first preferred device that can serve the request is chosen, whatever else speaks for or
-# against it. Otherwise preference adds to the score.
+# Chooses the first preferred device that can serve the request, independent of its score. Without
+# this flag, preference is a part of the score.
 FERRUM_PLACEMENT_STRICT = 2
-# Devices that the request would bring to the level CRITICAL do not count. Otherwise they come last.
+# Devices that would reach the level CRITICAL are not considered. Without this flag they come last.
 FERRUM_PLACEMENT_REFUSE_CRITICAL = 4
-# How many devices a request may name, in each of its lists.
+# Largest number of devices in each list of a request.
 FERRUM_PLACEMENT_DEVICES_MAX = 1024
-# It is the chosen one.
+# This device is chosen.
 FERRUM_PLACEMENT_CHOSEN = 0
-# Another one has a better score, or the same and an earlier place.
+# Another device has a higher score, or the same score and an earlier position.
 FERRUM_PLACEMENT_OUTSCORED = 1
-# Another one can serve it with less trouble.
+# Another device is in a better tier.
 FERRUM_PLACEMENT_LOWER_TIER = 2
-# The order of preference has another one.
+# The order of preference selects another device.
 FERRUM_PLACEMENT_NOT_PREFERRED = 3
-# Round robin is at another one.
+# Round robin selects another device now.
 FERRUM_PLACEMENT_NOT_ITS_TURN = 4
-# The caller's own strategy took another one, or none.
+# The caller's strategy chose another device, or none.
 FERRUM_PLACEMENT_NOT_TAKEN = 5
-# Nothing is known of the device.
+# The state of the device is not known.
 FERRUM_PLACEMENT_NO_INFORMATION = 16
-# Less is free than the request needs.
+# The device has fewer free bytes than the request needs.
 FERRUM_PLACEMENT_TOO_SMALL = 17
-# It has no memory of the type.
+# The device has no memory of the type.
 FERRUM_PLACEMENT_WRONG_MEMORY_TYPE = 18
-# It would have to give up memory first, and the request is critical.
+# The device would have to release memory first, and the request is critical.
 FERRUM_PLACEMENT_NEEDS_EVICTION = 19
-# It would come to FERRUM_PRESSURE_CRITICAL, and the request refuses that.
+# The device would reach FERRUM_PRESSURE_CRITICAL, which the request does not allow.
 FERRUM_PLACEMENT_WOULD_BE_CRITICAL = 20
-# The original formula has no number for it.
+# The original formula gives no score for the device.
 FERRUM_PLACEMENT_UNSCORED = 21
 # Keep the scores of each token with all of its sequence, as attention does that is not fused.
 FERRUM_ESTIMATE_EAGER_ATTENTION = 1
 # Make logits of every token, not of the last of each sequence.
 FERRUM_ESTIMATE_ALL_LOGITS = 2
-# Buffers that the device has no room for are made on the host.
+# Create buffers on the host when the device has no room.
 FERRUM_MEMORY_CPU_FALLBACK = 1
-# Every buffer in use is kept in a tracker.
+# Record every buffer in use in a tracker.
 FERRUM_MEMORY_TRACK_ALLOCATIONS = 2
-# The pool is made with a free buffer of each of pre_allocate_sizes, or not at all.
+# Create the pool with a free buffer of each of pre_allocate_sizes. The creation fails if one of
+# them fails.
 FERRUM_MEMORY_PRE_ALLOCATE = 4
-# How many sizes may be allocated ahead.
+# Largest number of preallocated sizes.
 FERRUM_PRE_ALLOCATE_MAX = 4096
 # 0.9, fallback, 512 MiB, 8: FERRUM_MEMORY_CONFIG_INIT.
 FERRUM_MEMORY_PRESET_DEFAULT = 0
 # 0.95, fallback, 256 MiB, 4: the most memory.
 FERRUM_MEMORY_PRESET_INFERENCE = 1
-# 0.8, no fallback, 1 GiB, 16: says that there is no room rather than go slow.
+# 0.8, no fallback, 1 GiB, 16: an allocation fails when the device has no room, instead of becoming
+# slow.
 FERRUM_MEMORY_PRESET_TRAINING = 2
 # 0.7, fallback, 128 MiB, 2: for devices with little memory.
 FERRUM_MEMORY_PRESET_CONSTRAINED = 3
@@ -370,64 +372,64 @@ FERRUM_LOCATION_CPU = 1
 FERRUM_DTYPE_F32 = 0
 # 16-bit floating point.
 FERRUM_DTYPE_F16 = 1
-# 16 bits with the exponent of 32.
+# 16-bit floating point with the exponent of the 32-bit type (bfloat16).
 FERRUM_DTYPE_BF16 = 2
 # 64-bit floating point.
 FERRUM_DTYPE_F64 = 3
 # 8-bit floating point.
 FERRUM_DTYPE_F8 = 4
-# 8-bit signed.
+# 8-bit signed integer.
 FERRUM_DTYPE_I8 = 5
-# 8-bit unsigned.
+# 8-bit unsigned integer.
 FERRUM_DTYPE_U8 = 6
-# 16-bit signed.
+# 16-bit signed integer.
 FERRUM_DTYPE_I16 = 7
-# 32-bit signed.
+# 32-bit signed integer.
 FERRUM_DTYPE_I32 = 8
-# 64-bit signed.
+# 64-bit signed integer.
 FERRUM_DTYPE_I64 = 9
-# On the device or, when that has no room, on the host.
+# On the device, or on the host when the device has no room.
 FERRUM_PLACE_EITHER = 0
 # On the device only.
 FERRUM_PLACE_GPU = 1
-# On the host, which is no falling back.
+# On the host; it does not count as a fallback.
 FERRUM_PLACE_CPU = 2
-# Should the buffer fall back, the manager may bring it to the device by itself, whenever another is
-# freed and it is not pinned.
+# After a fallback, the manager may move the buffer to the device when another buffer is freed and
+# this one is not pinned.
 FERRUM_BUFFER_MOVABLE = 1
 # Reads only.
 FERRUM_HOST_READ_ONLY = 0
-# Writes only: what is not written has no defined value afterwards.
+# Writes only. Bytes that are not written have no defined value afterwards.
 FERRUM_HOST_WRITE_ONLY = 1
-# Both.
+# Reads and writes.
 FERRUM_HOST_READ_WRITE = 2
-# As the size of a mapping: all of the block from the offset on.
+# Size of a mapping from the offset to the end of the block.
 FERRUM_MAP_TO_END = 0xFFFFFFFFFFFFFFFF
-# Nothing; as a hint, it takes all others back.
+# No hint. Setting it removes all other hints.
 FERRUM_USAGE_NONE = 0
-# Order: one after the other.
+# Order: sequential accesses.
 FERRUM_USAGE_SEQUENTIAL = 1
-# Order: scattered.
+# Order: accesses at random places.
 FERRUM_USAGE_RANDOM = 2
 # Direction: mostly read.
 FERRUM_USAGE_READ_MOSTLY = 3
 # Direction: mostly written.
 FERRUM_USAGE_WRITE_MOSTLY = 4
-# Lifetime: may be dropped eagerly.
+# Lifetime: temporary; it may be released early.
 FERRUM_USAGE_TEMPORARY = 5
 # Lifetime: to be kept resident.
 FERRUM_USAGE_RESIDENT = 6
 # Too few accesses.
 FERRUM_PATTERN_UNKNOWN = 0
-# One after the other.
+# Sequential accesses.
 FERRUM_PATTERN_SEQUENTIAL = 1
-# Scattered.
+# Accesses at random places.
 FERRUM_PATTERN_RANDOM = 2
-# Clusters in time.
+# Accesses that come in clusters.
 FERRUM_PATTERN_BURST = 3
-# More than one kind.
+# More than one of these.
 FERRUM_PATTERN_MIXED = 4
-# How many bytes name one page.
+# Number of bytes of the handle of one page.
 FERRUM_FABRIC_HANDLE_BYTES = 64
 
 # Size and alignment of each struct, and type and offset of each field, as the header's
@@ -1499,7 +1501,7 @@ class ferrum_wake_report(ctypes.Structure):
         """A struct with the values of FERRUM_WAKE_REPORT_INIT."""
 
 class ferrum_monitor(ctypes.Structure):
-    """Watches the memory of several devices as one."""
+    """Monitors the memory of several devices as one."""
 
     # 0 is no monitor
     id: int
@@ -1508,10 +1510,10 @@ class ferrum_monitor_config(ctypes.Structure):
     """Settings of a monitor."""
 
     struct_size: int
-    # What levels are by.
+    # The bounds of its levels.
     profile: int
-    # How often, while a callback is set, devices and system are looked at for what others have
-    # changed; what this library itself changes is heard of at once. 0: 1 s; UINT64_MAX: never.
+    # How often the monitor queries devices and system for changes of other processes while a
+    # callback is set. It learns of changes by this library at once. 0: 1 s; UINT64_MAX: never.
     interval_ns: int
     # FERRUM_MONITOR_* flags.
     flags: int
@@ -1533,48 +1535,48 @@ class ferrum_monitor_pressure(ctypes.Structure):
     """The pressure of all devices of a monitor together."""
 
     struct_size: int
-    # The worst level of any device; LOW when there is none.
+    # The highest level of all devices; LOW when there is none.
     level: int
-    # The level of all known bytes together, without hysteresis.
+    # The level of the sum of all known bytes, without hysteresis.
     weighted_level: int
-    # How many devices there are.
+    # Number of devices.
     devices: int
-    # Devices of unknown capacity, or that could not be asked.
+    # Number of devices with unknown capacity, or that could not be queried.
     unknown_devices: int
     reserved: int
-    # total_bytes of ferrum_memory_info of the known devices, so their limits count; a sum above
-    # UINT64_MAX is that.
+    # Sum of total_bytes of ferrum_memory_info over the known devices, so limits count. A sum above
+    # UINT64_MAX is UINT64_MAX.
     total_bytes: int
-    # total - free of them.
+    # Sum of total - free over the known devices.
     used_bytes: int
     @classmethod
     def init(cls) -> ferrum_monitor_pressure:
         """A struct with the values of FERRUM_MONITOR_PRESSURE_INIT."""
 
 class ferrum_collected(ctypes.Structure):
-    """What a collection did on one device: the sum over its managers, but for the fragmentation,
-    which is the worst of them.
+    """Result of a collection on one device: the sum over its managers; the fragmentation is the
+    highest of them.
     """
 
     # The device.
     device: ferrum_device
-    # FERRUM_OK, or the first failure; the rest was done all the same.
+    # FERRUM_OK, or the first failure. The collection goes on after a failure.
     status: int
-    # How many managers were collected.
+    # Number of managers.
     managers: int
     # Fragmentation ratio before.
     fragmentation_before: float
     # Fragmentation ratio after.
     fragmentation_after: float
-    # Bytes given back to the system.
+    # Bytes released to the system.
     memory_freed_bytes: int
-    # Blocks, as a count.
+    # Number of moved blocks.
     blocks_moved: int
-    # Blocks, as a count.
+    # Number of skipped blocks.
     blocks_skipped: int
     # Time taken.
     time_taken_ns: int
-    # The sum of the managers' times in milliseconds, each of them rounded up.
+    # Sum of the managers' times in milliseconds, each rounded up.
     time_taken_ms: int
     reserved: Any
 
@@ -1585,7 +1587,7 @@ class ferrum_placement(ctypes.Structure):
     id: int
 
 class ferrum_placement_request(ctypes.Structure):
-    """What a device is looked for. All zero but the size asks for nothing more."""
+    """A request for a device. All fields but the size may be zero."""
 
     struct_size: int
     # FERRUM_MEMORY_GENERAL to FERRUM_MEMORY_MANAGED.
@@ -1594,48 +1596,49 @@ class ferrum_placement_request(ctypes.Structure):
     size_bytes: int
     # A power of two up to FERRUM_ALIGNMENT_MAX; 0: any.
     alignment_bytes: int
-    # How long the memory is expected to be used; 0: not known. From 60 s on a device that would
-    # come to HIGH is treated as one that would come to CRITICAL.
+    # Expected time of use; 0: not known. From 60 s on, a device that would reach HIGH is treated
+    # like one that would reach CRITICAL.
     expected_lifetime_ns: int
-    # Devices in the order of preference; may be NULL when there are none.
+    # Preferred devices, the most preferred first; may be NULL when there are none.
     preferred: Any
-    # The candidates, in the order in which equal ones are taken; NULL: all open devices, by id.
+    # The candidates, in the order in which the strategy prefers equal ones; NULL: all open devices,
+    # by id.
     devices: Any
-    # How many preferred there are.
+    # Number of preferred devices.
     preferred_count: int
-    # How many candidates there are.
+    # Number of candidates.
     device_count: int
     # FERRUM_PLACEMENT_* flags.
     flags: int
-    # What levels are by.
+    # The bounds of the levels.
     profile: int
     @classmethod
     def init(cls) -> ferrum_placement_request:
         """A struct with the values of FERRUM_PLACEMENT_REQUEST_INIT."""
 
 class ferrum_placement_option(ctypes.Structure):
-    """A candidate as weighed for a request."""
+    """A candidate, with its numbers for a request."""
 
     # The candidate.
     device: ferrum_device
-    # Size and worst padding; UINT64_MAX when that overflows.
+    # Size with the largest possible padding; UINT64_MAX when that overflows.
     needed_bytes: int
-    # Its capacity, or its limit where that is less; 0 means unknown.
+    # Capacity of the device, or its limit if that is less; 0 means unknown.
     total_bytes: int
-    # What is used of it.
+    # Used bytes of the device.
     used_bytes: int
-    # What can still be handed out.
+    # Bytes that can still be allocated.
     free_bytes: int
-    # Longest run that can be handed out as things are.
+    # Longest run that can be allocated now.
     largest_free_bytes: int
-    # 0, or why it cannot serve the request.
+    # 0, or the reason why the device cannot serve the request.
     reason: int
-    # 0 for no trouble, 1 more when the request would bring the device to CRITICAL, 2 more when it
-    # would have to give up memory first.
+    # 0, plus 1 when the request would bring the device to CRITICAL, plus 2 when the device would
+    # have to release memory first. Lower is better.
     tier: int
-    # Place among the preferred devices, from 1 on; 0: none.
+    # Position among the preferred devices, from 1 on; 0: not preferred.
     preferred_rank: int
-    # The level that the device would come to.
+    # Level of the device after the request.
     level_after: int
     reserved: Any
 
@@ -1730,7 +1733,7 @@ class ferrum_estimate_request(ctypes.Structure):
         """A struct with the values of FERRUM_ESTIMATE_REQUEST_INIT."""
 
 class ferrum_fallback_manager(ctypes.Structure):
-    """A fallback manager: memory of a device, with a second place to go to."""
+    """A fallback manager: allocates buffers on a device, and on a host when the device is full."""
 
     # 0 is no manager
     id: int
@@ -1742,13 +1745,13 @@ class ferrum_fallback_buffer(ctypes.Structure):
     id: int
 
 class ferrum_tracker(ctypes.Structure):
-    """A tracker: what is known of live buffers."""
+    """A tracker: a list of live buffers."""
 
     # 0 is no tracker
     id: int
 
 class ferrum_generic_pool(ctypes.Structure):
-    """A pool of free buffers of the caller's own."""
+    """A cache of free buffers that the caller created."""
 
     # 0 is no pool
     id: int
@@ -1759,32 +1762,32 @@ class ferrum_memory_config(ctypes.Structure):
     struct_size: int
     # FERRUM_MEMORY_* flags.
     flags: int
-    # The share of the device's capacity, or of its limit where that is less, that may be held, 0.1
-    # to 1, decided by millionths; no bound where neither is known.
+    # The share of the device's capacity, or of its limit if that is less, that the manager may
+    # hold: 0.1 to 1, computed in millionths. There is no bound when neither is known.
     gpu_memory_fraction: float
-    # What stays free on the device, whatever its limit: no more is taken from it when less would be
-    # left.
+    # Bytes that stay free on the device, independent of its limit. The manager allocates no memory
+    # from the device that would leave less.
     min_free_bytes: int
-    # Free buffers that a bucket keeps, as a count; 0: none.
+    # Number of free buffers that a bucket keeps; 0: none.
     max_pooled_per_bucket: int
-    # Free buffers of all buckets together; 0: no bound.
+    # Size of the free buffers of all buckets together; 0: no bound.
     max_pooled_bytes: int
     # pre_allocate_count sizes; may be NULL when there are none.
     pre_allocate_sizes: Any
-    # How many there are.
+    # Number of sizes.
     pre_allocate_count: int
     @classmethod
     def init(cls) -> ferrum_memory_config:
         """A struct with the values of FERRUM_MEMORY_CONFIG_INIT."""
 
 class ferrum_memory_stats(ctypes.Structure):
-    """Counters of a fallback manager or a generic pool. Nothing but its own buffers is in them:
+    """Counters of a fallback manager or a generic pool. They contain only its own buffers, so
     the device may be full while the pool is not.
     """
 
     struct_size: int
     reserved: int
-    # Buffers had and not given back: those in use and those pooled.
+    # Buffers that exist: those in use and those in buckets.
     total_allocated_bytes: int
     # Buffers in use.
     in_use_bytes: int
@@ -1792,50 +1795,50 @@ class ferrum_memory_stats(ctypes.Structure):
     pooled_bytes: int
     # The highest value of in_use_bytes.
     peak_bytes: int
-    # Requests that were served from the buckets, as a count.
+    # Number of requests that were served from the buckets.
     pool_hits: int
-    # Requests that were not, as a count.
+    # Number of requests that were not served from the buckets.
     pool_misses: int
-    # Buffers that were made on the host for want of room, as a count.
+    # Number of buffers that were created on the host because the device had no room.
     cpu_fallbacks: int
-    # Buffers in use, tracked or not, as a count.
+    # Number of buffers in use, tracked or not.
     active_buffers: int
     @classmethod
     def init(cls) -> ferrum_memory_stats:
         """A struct with the values of FERRUM_MEMORY_STATS_INIT."""
 
 class ferrum_memory_ratios(ctypes.Structure):
-    """Ratios of a ferrum_memory_stats. They are of the pool, not of the device."""
+    """Ratios of a ferrum_memory_stats. They describe the pool, not the device."""
 
     struct_size: int
     reserved: int
-    # hits / (hits + misses); 0 when nothing was asked for.
+    # hits / (hits + misses); 0 without requests.
     hit_rate: float
     # in_use / total_allocated; 0 when that is 0.
     utilization: float
-    # The same, but 1 when that is 0: nothing is wasted.
+    # The same, but 1 when total_allocated is 0.
     efficiency: float
     @classmethod
     def init(cls) -> ferrum_memory_ratios:
         """A struct with the values of FERRUM_MEMORY_RATIOS_INIT."""
 
 class ferrum_buffer_metadata(ctypes.Structure):
-    """What a tracker knows of a buffer."""
+    """Entry of a tracker for a buffer."""
 
     # Not 0.
     buffer_id: int
     # Size of the buffer.
     size_bytes: int
-    # Elements, as a count.
+    # Number of elements.
     num_elements: int
-    # The time since it was made.
+    # Time since the buffer was created.
     age_ns: int
-    # Where it is; {0}: on no device that is known.
+    # Device of the buffer; {0}: not known.
     device: ferrum_device
-    # Which side it is on.
+    # Side of the buffer.
     location: int
     reserved: int
-    # Text with its NUL; empty: none.
+    # Text with its NUL; empty: no tag.
     tag: bytes
 
 class ferrum_tracker_totals(ctypes.Structure):
@@ -1843,7 +1846,7 @@ class ferrum_tracker_totals(ctypes.Structure):
 
     struct_size: int
     reserved: int
-    # Buffers, as a count.
+    # Number of buffers.
     count: int
     # The sum of their sizes.
     total_bytes: int
@@ -1854,12 +1857,12 @@ class ferrum_tracker_totals(ctypes.Structure):
         """A struct with the values of FERRUM_TRACKER_TOTALS_INIT."""
 
 class ferrum_buffer_use(ctypes.Structure):
-    """What a buffer of a generic pool is taken for; for its tracker only."""
+    """Details of a buffer of a generic pool, for its tracker."""
 
     struct_size: int
-    # Which side it is on.
+    # Side of the buffer.
     location: int
-    # Elements, as a count.
+    # Number of elements.
     num_elements: int
     # At most 63 bytes; NULL: none.
     tag: bytes | None
@@ -1870,45 +1873,45 @@ class ferrum_buffer_use(ctypes.Structure):
 class ferrum_buffer_lease(ctypes.Structure):
     """A buffer of a generic pool."""
 
-    # The caller's word for it: a pointer, a handle, an index.
+    # The caller's value for the buffer: a pointer, a handle, an index.
     buffer: int
-    # Its size, which may be more than was asked for.
+    # Its size, which may be larger than the requested size.
     size_bytes: int
     # 0 unless the pool tracks.
     buffer_id: int
 
 class ferrum_fallback_stats(ctypes.Structure):
-    """What of a fallback manager is or was on the host."""
+    """Counters of a fallback manager for the host."""
 
     struct_size: int
     reserved: int
-    # On the host now.
+    # Bytes on the host now.
     cpu_bytes: int
-    # Buffers on the host now, as a count.
+    # Number of buffers on the host now.
     cpu_buffers: int
-    # Moves to the host so far, as a count.
+    # Number of moves to the host so far.
     moved_to_cpu: int
-    # Moves to the device so far, as a count.
+    # Number of moves to the device so far.
     moved_to_gpu: int
     @classmethod
     def init(cls) -> ferrum_fallback_stats:
         """A struct with the values of FERRUM_FALLBACK_STATS_INIT."""
 
 class ferrum_buffer_request(ctypes.Structure):
-    """A buffer as asked for."""
+    """A request for a buffer."""
 
     struct_size: int
-    # What the elements are.
+    # Type of the elements.
     dtype: int
-    # Elements, as a count; not 0.
+    # Number of elements; not 0.
     num_elements: int
-    # Where it may be made.
+    # Allowed sides.
     place: int
     # FERRUM_BUFFER_* flags.
     flags: int
-    # Of the device, that uses the buffer first; {0}: the default one.
+    # The first stream of the device that uses the buffer; {0}: the default stream.
     stream: ferrum_stream
-    # For the tracker, at most 63 bytes; NULL: none.
+    # Tag for the tracker, at most 63 bytes; NULL: none.
     tag: bytes | None
     @classmethod
     def init(cls) -> ferrum_buffer_request:
@@ -1918,23 +1921,23 @@ class ferrum_fallback_buffer_info(ctypes.Structure):
     """A buffer of a fallback manager."""
 
     struct_size: int
-    # What the elements are.
+    # Type of the elements.
     dtype: int
     # Stays the same when the buffer moves.
     buffer_id: int
-    # Elements, as a count.
+    # Number of elements.
     num_elements: int
-    # What they take.
+    # Size of the elements.
     size_bytes: int
-    # Where the buffer is: in the device, or on the CPU side a pointer. Good until it moves.
+    # Address of the buffer on the device, or on the host a pointer. Valid until the buffer moves.
     address: int
-    # The manager that it is of.
+    # The manager of the buffer.
     manager: ferrum_fallback_manager
-    # Of that side.
+    # The device of the buffer's present side.
     device: ferrum_device
-    # Which side it is on.
+    # Present side of the buffer.
     location: int
-    # How often it is pinned.
+    # Number of pins.
     pins: int
     # FERRUM_BUFFER_* flags.
     flags: int
@@ -1944,7 +1947,7 @@ class ferrum_fallback_buffer_info(ctypes.Structure):
         """A struct with the values of FERRUM_FALLBACK_BUFFER_INFO_INIT."""
 
 class ferrum_map_request(ctypes.Structure):
-    """A range of a block that the host is to address."""
+    """A range of a block to map for the host."""
 
     struct_size: int
     # FERRUM_HOST_*
@@ -1960,14 +1963,15 @@ class ferrum_map_request(ctypes.Structure):
         """A struct with the values of FERRUM_MAP_REQUEST_INIT."""
 
 class ferrum_mapping(ctypes.Structure):
-    """A range of a block that the host addresses."""
+    """A range of a block that is mapped for the host."""
 
     struct_size: int
-    # host_pointer is a copy, which ferrum_memory_unmap writes back (1), not the block.
+    # host_pointer is a staging copy, which ferrum_memory_unmap writes back (1), or the block itself
+    # (0).
     is_staged: int
-    # Names the mapping among those of its block; never 0.
+    # Number of the mapping within its block; never 0.
     mapping_id: int
-    # Valid until the mapping has ended; size_bytes from there on.
+    # Pointer to size_bytes bytes. Valid until the mapping has ended.
     host_pointer: int | None
     # Length of the range.
     size_bytes: int
@@ -1976,22 +1980,22 @@ class ferrum_mapping(ctypes.Structure):
         """A struct with the values of FERRUM_MAPPING_INIT."""
 
 class ferrum_link_request(ctypes.Structure):
-    """Memory for two devices, as asked for."""
+    """A request for memory of two devices."""
 
     struct_size: int
     reserved: int
     # Not 0.
     size_bytes: int
-    # Of the first address: a power of two up to FERRUM_ALIGNMENT_MAX; 0: the pool's.
+    # Alignment of the first address: a power of two up to FERRUM_ALIGNMENT_MAX; 0: the pool's.
     alignment_bytes: int
-    # Name for the books, at most 63 bytes; NULL: none.
+    # Name for the counters, at most 63 bytes; NULL: none.
     tag: bytes | None
     @classmethod
     def init(cls) -> ferrum_link_request:
         """A struct with the values of FERRUM_LINK_REQUEST_INIT."""
 
 class ferrum_usage_hints(ctypes.Structure):
-    """The last hint of each axis; FERRUM_USAGE_NONE where none was given."""
+    """The last hint of each group; FERRUM_USAGE_NONE where none was set."""
 
     struct_size: int
     # FERRUM_USAGE_SEQUENTIAL, FERRUM_USAGE_RANDOM or none.
@@ -2005,18 +2009,18 @@ class ferrum_usage_hints(ctypes.Structure):
         """A struct with the values of FERRUM_USAGE_HINTS_INIT."""
 
 class ferrum_access_stats(ctypes.Structure):
-    """What copies, fills, writes, reads and mappings did with a block."""
+    """Numbers about copies, fills, writes, reads and mappings of a block."""
 
     struct_size: int
-    # The manager tracks (1); else all below is 0.
+    # 1 if the manager tracks accesses; otherwise all numbers below are 0.
     is_tracked: int
-    # There was an access (1); else last_access_ns means nothing.
+    # 1 if there was an access; otherwise last_access_ns has no meaning.
     is_accessed: int
     # Pattern of the last accesses.
     pattern: int
-    # How many reads there were.
+    # Number of reads.
     read_count: int
-    # How many writes there were.
+    # Number of writes.
     write_count: int
     # Mean size of a read, rounded down; 0 when there was none.
     average_read_bytes: int
@@ -2029,22 +2033,22 @@ class ferrum_access_stats(ctypes.Structure):
         """A struct with the values of FERRUM_ACCESS_STATS_INIT."""
 
 class ferrum_adoption(ctypes.Structure):
-    """Memory of somebody else's that is to get a handle."""
+    """External memory that gets a handle."""
 
     struct_size: int
-    # FERRUM_MEMORY_*, what it is used for.
+    # FERRUM_MEMORY_*, its purpose.
     memory_type: int
-    # Where the manager's device has it; on a host device a pointer. Where
-    # FERRUM_CAPABILITY_REGISTERED_MEMORY is there, that of FERRUM_MEMORY_PINNED and
-    # FERRUM_MEMORY_MAPPED may be a pointer to any memory of the process.
+    # Address of the memory on the manager's device; on a host device a pointer. With
+    # FERRUM_CAPABILITY_REGISTERED_MEMORY, FERRUM_MEMORY_PINNED and FERRUM_MEMORY_MAPPED also accept
+    # a pointer to any memory of the process.
     address: int
     # Not 0.
     size_bytes: int
-    # Name for the books, at most 63 bytes; NULL: none.
+    # Name for the counters, at most 63 bytes; NULL: none.
     tag: bytes | None
-    # The block is never written (1): copies, fills and mappings that write to it are
-    # FERRUM_ERROR_PERMISSION_DENIED. Memory that the process may only read, such as a file of
-    # weights that is mapped so, is adopted this way.
+    # The block is never written (1): copies, fills and mappings that would write to it return
+    # FERRUM_ERROR_PERMISSION_DENIED. Use it for memory that the process may only read, such as a
+    # mapped file of weights.
     is_read_only: int
     reserved: int
     @classmethod
@@ -2052,35 +2056,35 @@ class ferrum_adoption(ctypes.Structure):
         """A struct with the values of FERRUM_ADOPTION_INIT."""
 
 class ferrum_foreign_stream(ctypes.Structure):
-    """A stream that somebody else made."""
+    """An external stream."""
 
     struct_size: int
     reserved: int
-    # Handle in the runtime of the device's vendor, such as a CUstream; 0 on host devices, where
-    # enqueue is given. It names one queue, whichever thread uses it.
+    # Handle in the runtime of the device's vendor, such as a CUstream; 0 on host devices, which use
+    # enqueue. It must mean the same queue on every thread.
     native_handle: int
-    # Queues work in it; NULL with a native_handle.
+    # Queues work in the stream; NULL with a native_handle.
     enqueue: Any
-    # For enqueue.
+    # Passed to enqueue.
     user_data: int | None
     @classmethod
     def init(cls) -> ferrum_foreign_stream:
         """A struct with the values of FERRUM_FOREIGN_STREAM_INIT."""
 
 class ferrum_page_import(ctypes.Structure):
-    """Pages that a process exported, by descriptors or by fabric handles."""
+    """Pages that a process exported, by file descriptors or by fabric handles."""
 
     struct_size: int
     reserved: int
-    # One for each page, in the order in which they are to lie; they stay the caller's.
+    # A descriptor for each page, in the order of the addresses. They stay the caller's.
     descriptors: Any
-    # How many pages there are.
+    # Number of pages.
     count: int
-    # Of the pool that they come from: not less, and not more.
+    # Page size of the pool that exported the pages, exactly.
     page_bytes: int
-    # Name for the books, at most 63 bytes; NULL: none.
+    # Name for the counters, at most 63 bytes; NULL: none.
     tag: bytes | None
-    # As ferrum_vpool_export_fabric gave them, in the order in which the pages are to lie; NULL:
+    # The handles of ferrum_vpool_export_fabric, in the order of the addresses; NULL: use the
     # descriptors.
     fabric_handles: Any
     # FERRUM_FABRIC_HANDLE_BYTES for each page.
@@ -2090,11 +2094,11 @@ class ferrum_page_import(ctypes.Structure):
         """A struct with the values of FERRUM_PAGE_IMPORT_INIT."""
 
 class ferrum_shared_memory(ctypes.Structure):
-    """A range of one process's device memory, as bytes that mean it in another."""
+    """A range of device memory of one process, as bytes that name it in another process."""
 
     struct_size: int
     reserved: int
-    # Where the range begins in what the handle names.
+    # Start of the range in the memory that the handle names.
     offset_bytes: int
     # Its size.
     size_bytes: int
@@ -2105,7 +2109,7 @@ class ferrum_shared_memory(ctypes.Structure):
         """A struct with the values of FERRUM_SHARED_MEMORY_INIT."""
 
 class ferrum_shared_event(ctypes.Structure):
-    """An event of one process, as bytes that mean it in another."""
+    """An event of one process, as bytes that name it in another process."""
 
     struct_size: int
     reserved: int
@@ -2147,22 +2151,23 @@ ferrum_reclaim_fn = ctypes.CFUNCTYPE(
 ferrum_model_reclaim_fn = ctypes.CFUNCTYPE(
     ctypes.c_uint64, ferrum_elastic_pool, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_void_p
 )
-# Hears of a change: the levels of all watched devices, in the order of their coming; a device that
-# comes or goes is a change, too. Runs on a thread of the library, one call at a time, with no lock
-# held; it may call the library but ferrum_shutdown. Every change is told, in order and once; only
-# when more than 1024 wait does the last one give way to the next.
+# Called when something changes, with the levels of all monitored devices in the order of their
+# registration. The addition or removal of a device is a change too. Runs on a thread of the
+# library, one call at a time, with no lock held. It may call every function of the library except
+# ferrum_shutdown. The library reports every change once and in order. Only when more than 1024
+# changes wait, the newest one replaces the one before it.
 #
-# @param levels count of them, valid during the call only.
+# @param levels count entries, valid during the call only.
 ferrum_monitor_fn = ctypes.CFUNCTYPE(
     None, ferrum_monitor, ctypes.POINTER(ferrum_device_level), ctypes.c_size_t, ctypes.c_void_p
 )
-# A strategy of the caller's. Runs on the thread of the selection with no lock held, on several at
-# once if they select; it may call the library but ferrum_shutdown.
+# A strategy of the caller. Runs on the thread of the selection with no lock held; several threads
+# may run it at once. It may call every function of the library except ferrum_shutdown.
 #
-# @param request of the selection; devices is NULL. Valid during the call only. @param options count
-# candidates, also those that cannot serve the request. @param chosen_out is -1, for none, until the
-# callback sets the index of its choice. @return FERRUM_OK, or an error that the selection then
-# fails with; its message names the strategy.
+# @param request the request, with devices NULL. Valid during the call only. @param options count
+# candidates, also those that cannot serve the request. @param chosen_out -1 for no device, until
+# the callback sets the index of its choice. @return FERRUM_OK, or an error, which the selection
+# then returns; its message names the strategy.
 ferrum_placement_fn = ctypes.CFUNCTYPE(
     ferrum_status,
     ctypes.POINTER(ferrum_placement_request),
@@ -2171,9 +2176,10 @@ ferrum_placement_fn = ctypes.CFUNCTYPE(
     ctypes.POINTER(ctypes.c_int64),
     ctypes.c_void_p,
 )
-# Queues work in a stream of the caller's. It must have work(work_data) called once, on any thread,
-# after what was queued before and before what is queued later; at once is right too. It is called
-# on the threads that use the stream, and must not call the library: that may hold locks.
+# Queues work in a stream of the caller. It must arrange that work(work_data) is called once, on any
+# thread, after the work that was queued before and before the work that is queued later; an
+# immediate call is allowed too. It is called on the threads that use the stream. It must not call
+# the library, which may hold locks.
 #
 # @return FERRUM_OK, or an error when the work will not be called.
 ferrum_enqueue_fn = ctypes.CFUNCTYPE(
@@ -2599,55 +2605,54 @@ class Functions:
     ferrum_elastic_pool_wake_model: Callable[..., int]
     # (pool, model, tag, asleep_out) The same as ferrum_vpool_is_asleep, for a model.
     ferrum_elastic_pool_is_model_asleep: Callable[..., int]
-    # (profile, total_bytes, free_bytes, level_out) The level of a device with that capacity of
-    # which so much is free, decided in integers and without hysteresis. A capacity of 0 means
-    # unknown and is LOW; more free than there is counts as all free.
+    # (profile, total_bytes, free_bytes, level_out) Returns the pressure level for a capacity and a
+    # number of free bytes, computed with integers and without hysteresis. A capacity of 0 means
+    # unknown and gives LOW. More free bytes than the capacity count as an empty device.
     ferrum_pressure_level_of: Callable[..., int]
-    # (profile, ratio, level_out) The level of a ratio, 0 for empty and 1 for full, for callers who
-    # have no more than that. Above 1 is as full as 1.
+    # (profile, ratio, level_out) Returns the pressure level for a ratio, 0 for empty and 1 for
+    # full, for callers that have only the ratio. A ratio above 1 counts as 1.
     ferrum_pressure_from_utilization: Callable[..., int]
-    # (config, monitor_out) Makes a monitor that watches nothing yet. It belongs to no device.
+    # (config, monitor_out) Creates a monitor without managers. It belongs to no device.
     ferrum_monitor_create: Callable[..., int]
-    # (monitor) Destroys a monitor; managers stay as they are. Waits for a running callback, unless
-    # it is called from inside that.
+    # (monitor) Destroys a monitor. Its managers stay. The call waits for a running callback, unless
+    # it is called from inside that callback.
     ferrum_monitor_destroy: Callable[..., int]
-    # (monitor, manager) Has the monitor watch a manager and its device. The registration is weak:
-    # it keeps neither from being destroyed, and a manager that is destroyed leaves by itself before
-    # that call returns. Several managers of one device are one device to the monitor.
+    # (monitor, manager) Adds a manager and its device to the monitor. The registration does not
+    # prevent the destruction of either. Destroying a manager removes it from the monitor before the
+    # destroy call returns. Several managers of one device count as one device.
     ferrum_monitor_register: Callable[..., int]
-    # (monitor, manager) Ends the watch over a manager. FERRUM_ERROR_NOT_FOUND: it is not
-    # registered.
+    # (monitor, manager) Removes a manager. FERRUM_ERROR_NOT_FOUND when it is not registered.
     ferrum_monitor_unregister: Callable[..., int]
-    # (monitor, device) Ends the watch over all managers of a device. FERRUM_ERROR_NOT_FOUND: none
-    # is registered.
+    # (monitor, device) Removes all managers of a device. FERRUM_ERROR_NOT_FOUND when none is
+    # registered.
     ferrum_monitor_unregister_device: Callable[..., int]
-    # (monitor, callback, user_data) Sets the receiver of changes from now on, in the place of the
-    # former one; NULL removes that. Waits for a running call of the former one, unless it is called
-    # from inside that; afterwards it is not called again.
+    # (monitor, callback, user_data) Sets the receiver of changes from now on, in place of the
+    # former receiver; NULL removes it. The call waits for a running call of the former receiver,
+    # unless it comes from inside that receiver. The former receiver is not called afterwards.
     ferrum_monitor_set_callback: Callable[..., int]
-    # (monitor, max_age_ns, pressure_out) Gives the pressure of all devices together.
+    # (monitor, max_age_ns, pressure_out) Returns the pressure of all devices together.
     ferrum_monitor_get_pressure: Callable[..., int]
-    # (monitor, max_age_ns, levels_out, capacity, count_out) Gives the level of every device.
+    # (monitor, max_age_ns, levels_out, capacity, count_out) Returns the level of every device.
     ferrum_monitor_get_levels: Callable[..., int]
-    # (monitor, max_age_ns, buffer, capacity, length_out) All that a monitor knows, as JSON:
+    # (monitor, max_age_ns, buffer, capacity, length_out) Returns the state of a monitor as JSON:
     ferrum_monitor_info_json: Callable[..., int]
-    # (monitor, collected_out, capacity, count_out) Defragments every watched manager, one after
-    # another, as ferrum_manager_defragment. One that is destroyed meanwhile is left out.
+    # (monitor, collected_out, capacity, count_out) Defragments every registered manager, one after
+    # another, like ferrum_manager_defragment. It skips a manager that is destroyed meanwhile.
     ferrum_monitor_collect: Callable[..., int]
-    # (strategy, placement_out) Makes a built-in strategy.
+    # (strategy, placement_out) Creates a built-in strategy.
     ferrum_placement_create: Callable[..., int]
-    # (name, callback, user_data, placement_out) Makes a strategy of the caller's.
+    # (name, callback, user_data, placement_out) Creates a strategy of the caller.
     ferrum_placement_create_own: Callable[..., int]
-    # (placement) Destroys a strategy. Waits for running calls of a callback, unless it is called
-    # from inside one.
+    # (placement) Destroys a strategy. The call waits for running calls of a callback, unless it
+    # comes from inside one.
     ferrum_placement_destroy: Callable[..., int]
-    # (placement, buffer, capacity, length_out) Gives the name of a strategy as text.
+    # (placement, buffer, capacity, length_out) Returns the name of a strategy as text.
     ferrum_placement_get_name: Callable[..., int]
-    # (placement, request, device_out) Chooses a device for a request, by readings no older than 0.1
-    # s.
+    # (placement, request, device_out) Chooses a device for a request, from readings that are no
+    # older than 0.1 s.
     ferrum_placement_select: Callable[..., int]
-    # (placement, request, buffer, capacity, length_out) Says which device ferrum_placement_select
-    # would choose now, and why each is or is not chosen, as JSON:
+    # (placement, request, buffer, capacity, length_out) Returns the device that
+    # ferrum_placement_select would choose now, with the reason for each device, as JSON:
     ferrum_placement_explain_json: Callable[..., int]
     # (shape, bytes_out) Bytes of the weights. With h = hidden_size, i = intermediate_size, n heads
     # and kv heads of keys and values, each layer has 2h^2 + 2h(kv (h/n)) + 3hi + 2h elements, h/n
@@ -2668,249 +2673,256 @@ class Functions:
     # (config_text, config_bytes, request, buffer, capacity, length_out) As
     # ferrum_estimate_file_json, of the text of a config.json.
     ferrum_estimate_config_json: Callable[..., int]
-    # (preset, config_out) Gives ready-made settings. Needs no ferrum_init.
+    # (preset, config_out) Returns ready-made settings. Needs no ferrum_init.
     ferrum_memory_config_preset: Callable[..., int]
-    # (config) Says whether settings make sense. Needs no ferrum_init.
+    # (config) Checks settings. Needs no ferrum_init.
     ferrum_memory_config_check: Callable[..., int]
-    # (stats, ratios_out) Reckons the ratios of counters. Needs no ferrum_init.
+    # (stats, ratios_out) Computes the ratios of counters. Needs no ferrum_init.
     ferrum_memory_stats_ratios: Callable[..., int]
-    # (stats, other, merged_out) Adds the counters of two pools; what does not fit 64 bits is
-    # UINT64_MAX. The peak is the larger of the two: a lower bound of that of both. Needs no
-    # ferrum_init.
+    # (stats, other, merged_out) Adds the counters of two pools. A sum that does not fit 64 bits is
+    # UINT64_MAX. The peak is the larger of the two peaks, which is a lower bound of the common
+    # peak. Needs no ferrum_init.
     ferrum_memory_stats_merge: Callable[..., int]
-    # (stats, buffer, capacity, length_out) Counters as one line for people, sizes in MB of 2^20
-    # bytes. Needs no ferrum_init.
+    # (stats, buffer, capacity, length_out) Returns counters as one line for people, with sizes in
+    # MB of 2^20 bytes. Needs no ferrum_init.
     ferrum_memory_stats_text: Callable[..., int]
-    # (id_out) Gives an id that no buffer of the process has had. Ids grow, from 1 on; 0 is none.
+    # (id_out) Returns an id that no buffer of the process has had. Ids increase from 1; 0 is no id.
     # Needs no ferrum_init.
     ferrum_buffer_id_new: Callable[..., int]
-    # (buffer_id, buffer, capacity, length_out) The form of an id in messages: "Buffer#7". Needs no
-    # ferrum_init.
+    # (buffer_id, buffer, capacity, length_out) Returns an id as text for messages: "Buffer#7".
+    # Needs no ferrum_init.
     ferrum_buffer_id_text: Callable[..., int]
-    # (tracker_out) Makes a tracker that knows nothing. It belongs to no device.
+    # (tracker_out) Creates an empty tracker. It belongs to no device.
     ferrum_tracker_create: Callable[..., int]
     # (tracker) Destroys a tracker.
     ferrum_tracker_destroy: Callable[..., int]
-    # (tracker, metadata) Adds a buffer, made age_ns ago. One whose id is known replaces that.
+    # (tracker, metadata) Adds a buffer that was created age_ns ago. An entry with the same id is
+    # replaced.
     ferrum_tracker_track: Callable[..., int]
     # (tracker, buffer_id, metadata_out) Removes a buffer.
     ferrum_tracker_untrack: Callable[..., int]
-    # (tracker, buffer_id, metadata_out) Gives what is known of a buffer. FERRUM_ERROR_NOT_FOUND:
-    # nothing.
+    # (tracker, buffer_id, metadata_out) Returns the entry of a buffer. FERRUM_ERROR_NOT_FOUND for
+    # an unknown buffer.
     ferrum_tracker_get: Callable[..., int]
     # (tracker, metadata_out, capacity, count_out) Lists all buffers, the oldest first.
     ferrum_tracker_get_all: Callable[..., int]
-    # (tracker, age_ns, metadata_out, capacity, count_out) Lists the buffers that are strictly older
-    # than age_ns, as ferrum_tracker_get_all: what may have been forgotten.
+    # (tracker, age_ns, metadata_out, capacity, count_out) Lists the buffers that are older than
+    # age_ns, like ferrum_tracker_get_all: buffers that may be leaks.
     ferrum_tracker_find_old: Callable[..., int]
-    # (tracker, totals_out) Gives the numbers of a tracker.
+    # (tracker, totals_out) Returns the numbers of a tracker.
     ferrum_tracker_get_totals: Callable[..., int]
-    # (tracker) Forgets all buffers; the peak stays.
+    # (tracker) Removes all entries. The peak stays.
     ferrum_tracker_clear: Callable[..., int]
-    # (config, pool_out) Makes a pool of free buffers of any kind. It makes and ends none itself:
-    # the caller does, and gives the pool a word for each. A buffer is filed under the power of two
-    # at or above its size; it serves no request that is larger than itself, and none that is less
-    # than a quarter of it. Of the settings those of the device mean nothing to it. It belongs to no
-    # device.
+    # (config, pool_out) Creates a cache of free buffers of any kind. The pool creates and destroys
+    # no buffers: the caller does, and gives the pool a value for each buffer. A buffer belongs to
+    # the bucket of the smallest power of two that is not below its size. A buffer serves requests
+    # from a quarter of its size up to its size. Settings for the device have no effect. The pool
+    # belongs to no device.
     ferrum_generic_pool_create: Callable[..., int]
-    # (pool, flags) Destroys a pool. Its free buffers are not ended: take them out first.
+    # (pool, flags) Destroys a pool. It does not destroy the free buffers: remove them first.
     ferrum_generic_pool_destroy: Callable[..., int]
-    # (pool, size_bytes, use, id_out) Accounts for a buffer that the caller has made, for want of a
-    # free one, and uses.
+    # (pool, size_bytes, use, id_out) Records a buffer in use that the caller created because there
+    # was no free one.
     ferrum_generic_pool_record_allocation: Callable[..., int]
-    # (pool, min_bytes, use, lease_out, found_out) Takes the smallest free buffer that will do.
+    # (pool, min_bytes, use, lease_out, found_out) Returns the smallest free buffer that serves the
+    # request, and marks it as in use.
     ferrum_generic_pool_try_get: Callable[..., int]
-    # (pool, lease, kept_out) Ends the use of a buffer, given with the size and id that it was
-    # recorded or taken with.
+    # (pool, lease, kept_out) Ends the use of a buffer. The size and the id must be those of its
+    # recording or of its lease.
     ferrum_generic_pool_return: Callable[..., int]
-    # (pool, buffer, size_bytes) Files a buffer that nobody has used yet.
-    # FERRUM_ERROR_RESOURCE_EXHAUSTED: its bucket is full.
+    # (pool, buffer, size_bytes) Adds a free buffer that was never used.
+    # FERRUM_ERROR_RESOURCE_EXHAUSTED when its bucket is full.
     ferrum_generic_pool_add_free: Callable[..., int]
-    # (pool, leases_out, capacity, count_out) Takes free buffers out of the pool, for the caller to
-    # end: all of them when capacity is at least ferrum_generic_pool_get_pooled_count.
+    # (pool, leases_out, capacity, count_out) Removes free buffers from the pool, so that the caller
+    # can destroy them: all of them if capacity is at least ferrum_generic_pool_get_pooled_count.
     ferrum_generic_pool_drain: Callable[..., int]
-    # (pool, count_out) Gives the number of free buffers.
+    # (pool, count_out) Returns the number of free buffers.
     ferrum_generic_pool_get_pooled_count: Callable[..., int]
-    # (pool, stats_out) Gives the counters of a pool.
+    # (pool, stats_out) Returns the counters of a pool.
     ferrum_generic_pool_get_stats: Callable[..., int]
-    # (pool) Counts a request that the caller has served on the host.
+    # (pool) Counts a request that the caller served on the host.
     ferrum_generic_pool_record_cpu_fallback: Callable[..., int]
-    # (pool, tracker_out) Gives the tracker of a pool, which is only read.
-    # FERRUM_ERROR_INVALID_STATE: it does not track.
+    # (pool, tracker_out) Returns the tracker of a pool, for reading only.
+    # FERRUM_ERROR_INVALID_STATE when the pool does not track.
     ferrum_generic_pool_get_tracker: Callable[..., int]
-    # (device, host, config, manager_out) Makes a fallback manager on a device, of any backend.
+    # (device, host, config, manager_out) Creates a fallback manager on a device of any backend.
     ferrum_fallback_manager_create: Callable[..., int]
-    # (manager, flags) Destroys a fallback manager and gives its memory back, on both devices.
+    # (manager, flags) Destroys a fallback manager and releases its memory on both devices.
     ferrum_fallback_manager_destroy: Callable[..., int]
-    # (manager, buffer, capacity, length_out) Gives the name of the device's backend, such as "cpu"
-    # or "cuda", as text.
+    # (manager, buffer, capacity, length_out) Returns the name of the device's backend as text, such
+    # as "cpu" or "cuda".
     ferrum_fallback_manager_get_backend_name: Callable[..., int]
-    # (manager, stats_out) Gives the counters of a fallback manager: of the buffers on the device,
-    # but for active_buffers, which is of both sides. Takes no lock.
+    # (manager, stats_out) Returns the counters of a fallback manager. They count the buffers on the
+    # device; only active_buffers counts both sides. Takes no lock.
     ferrum_fallback_manager_get_stats: Callable[..., int]
-    # (manager, stats_out) Gives what of a fallback manager is or was on the host.
+    # (manager, stats_out) Returns the counters of a fallback manager for the host.
     ferrum_fallback_manager_get_fallback_stats: Callable[..., int]
-    # (manager, total_out, free_out) Asks the device for its memory.
+    # (manager, total_out, free_out) Queries the memory of the device.
     ferrum_fallback_manager_get_memory: Callable[..., int]
-    # (manager, level_out) The level of the device by FERRUM_PRESSURE_PROFILE_EARLY, of this moment.
+    # (manager, level_out) Returns the present level of the device by FERRUM_PRESSURE_PROFILE_EARLY.
     ferrum_fallback_manager_get_pressure: Callable[..., int]
-    # (manager, callback, user_data, registration_out) As ferrum_device_pressure_callback_add for
-    # the device of a fallback manager, by FERRUM_PRESSURE_PROFILE_EARLY.
+    # (manager, callback, user_data, registration_out) The same as
+    # ferrum_device_pressure_callback_add for the device of a fallback manager, by
+    # FERRUM_PRESSURE_PROFILE_EARLY.
     ferrum_fallback_manager_pressure_callback_add: Callable[..., int]
-    # (manager) Empties the buckets. The memory is ready for buffers of any size, and may still be
-    # held from the device.
+    # (manager) Empties the buckets. The memory can then be allocated for buffers of any size, and
+    # may still be held from the device.
     ferrum_fallback_manager_clear_pool: Callable[..., int]
-    # (manager, released_out) Empties the buckets and gives what holds no buffer back, on both
-    # sides.
+    # (manager, released_out) Empties the buckets and releases free memory on both sides.
     ferrum_fallback_manager_shrink: Callable[..., int]
-    # (manager, tracker_out) Gives the tracker of a fallback manager, which is only read, with the
-    # buffers of both sides. FERRUM_ERROR_INVALID_STATE: it does not track.
+    # (manager, tracker_out) Returns the tracker of a fallback manager, for reading only, with the
+    # buffers of both sides. FERRUM_ERROR_INVALID_STATE when the manager does not track.
     ferrum_fallback_manager_get_tracker: Callable[..., int]
-    # (manager, request, buffer_out) Makes a buffer. What is in it is not defined.
+    # (manager, request, buffer_out) Creates a buffer. Its contents are not defined.
     ferrum_fallback_manager_alloc: Callable[..., int]
-    # (manager, moved_out) Brings the buffers that fell back to the device, the oldest first, until
-    # it has no room for the next. Pinned ones stay, and nobody is asked to give anything up. The
-    # addresses of buffers that are not pinned may change. While another thread is at it, it brings
-    # none.
+    # (manager, moved_out) Moves the buffers that fell back to the device, the oldest first, until
+    # the device has no room for the next one. Pinned buffers stay, and no memory is reclaimed for
+    # it. The addresses of buffers that are not pinned may change. The call moves none while another
+    # thread does the same.
     ferrum_fallback_manager_return_buffers: Callable[..., int]
-    # (buffer, stream) Ends a buffer after what is queued on a stream of the device. Movable buffers
-    # that fell back may come to the device then, which waits for the device's default stream.
+    # (buffer, stream) Destroys a buffer after the work that is queued on a stream of the device.
+    # The manager may then move movable buffers back to the device, which waits for the device's
+    # default stream.
     ferrum_fallback_buffer_free: Callable[..., int]
     # (buffer, info_out) Describes a buffer.
     ferrum_fallback_buffer_get_info: Callable[..., int]
-    # (buffer, location, address_out) Gives where a buffer is on that side.
-    # FERRUM_ERROR_INVALID_STATE: it is on the other.
+    # (buffer, location, address_out) Returns the address of a buffer on a side.
+    # FERRUM_ERROR_INVALID_STATE when the buffer is on the other side.
     ferrum_fallback_buffer_get_address: Callable[..., int]
-    # (buffer, location) Moves a buffer, after what the device's default stream has queued; on that
-    # side already it does nothing. Whoever moves a buffer to the CPU has it stay there. A failed
-    # call leaves it whole where it was.
+    # (buffer, location) Moves a buffer after the work that is queued on the device's default
+    # stream. It does nothing when the buffer is already on that side. A buffer that was moved to
+    # the host by this call stays there. After a failed call the buffer is unchanged.
     ferrum_fallback_buffer_move: Callable[..., int]
-    # (buffer, address_out, location_out) Keeps a buffer where it is until it has been unpinned as
-    # often.
+    # (buffer, address_out, location_out) Keeps a buffer at its place until it has been unpinned as
+    # often as it was pinned.
     ferrum_fallback_buffer_pin: Callable[..., int]
-    # (buffer) Ends one ferrum_fallback_buffer_pin. FERRUM_ERROR_INVALID_STATE: there is none.
+    # (buffer) Undoes one ferrum_fallback_buffer_pin. FERRUM_ERROR_INVALID_STATE when the buffer is
+    # not pinned.
     ferrum_fallback_buffer_unpin: Callable[..., int]
-    # (buffer, offset_bytes, source, size_bytes) Copies memory of the process into a buffer,
-    # wherever it is, after what the default stream of that side has queued, and returns when it is
-    # there.
+    # (buffer, offset_bytes, source, size_bytes) Copies memory of the process into a buffer on
+    # either side, after the work that is queued on the default stream of that side, and returns
+    # when the copy has completed.
     ferrum_fallback_buffer_write: Callable[..., int]
-    # (buffer, offset_bytes, destination, size_bytes) As ferrum_fallback_buffer_write, the other
-    # way.
+    # (buffer, offset_bytes, destination, size_bytes) Copies from a buffer into memory of the
+    # process; otherwise the same as ferrum_fallback_buffer_write.
     ferrum_fallback_buffer_read: Callable[..., int]
-    # (buffer, location, address_out) Ends a buffer on that side and gives its storage to the
-    # caller, who gives it back with ferrum_fallback_manager_release or makes another buffer of it
-    # with ferrum_fallback_manager_adopt.
+    # (buffer, location, address_out) Ends a buffer on a side and passes its storage to the caller.
+    # The caller releases the storage with ferrum_fallback_manager_release, or creates another
+    # buffer from it with ferrum_fallback_manager_adopt.
     ferrum_fallback_buffer_take: Callable[..., int]
-    # (manager, location, address, request, buffer_out) Makes a buffer of storage that was taken
-    # from one of the same manager.
+    # (manager, location, address, request, buffer_out) Creates a buffer from storage that was taken
+    # from a buffer of the same manager.
     ferrum_fallback_manager_adopt: Callable[..., int]
-    # (manager, location, address, stream) Ends storage that was taken, after what is queued on a
-    # stream of the device, which is optional. FERRUM_ERROR_INVALID_ARGUMENT for a location that is
-    # none, FERRUM_ERROR_INVALID_ADDRESS for storage that is none.
+    # (manager, location, address, stream) Releases taken storage after the work that is queued on a
+    # stream of the device, which is optional. FERRUM_ERROR_INVALID_ARGUMENT for an unknown
+    # location; FERRUM_ERROR_INVALID_ADDRESS for an address without such storage.
     ferrum_fallback_manager_release: Callable[..., int]
-    # (n, result_out) The least power of two that is n or more; 1 for 0.
+    # (n, result_out) Returns the smallest power of two that is not below n; 1 for 0.
     ferrum_round_up_power_of_2: Callable[..., int]
-    # (size_bytes, class_bytes_out) Bucket that a size belongs to: the next power of two, as
+    # (size_bytes, class_bytes_out) Returns the bucket of a size: the next power of two, like
     # ferrum_round_up_power_of_2.
     ferrum_size_class: Callable[..., int]
-    # (count, bytes_out) Bytes of that many 32-bit floats; FERRUM_ERROR_OVERFLOW if they do not fit
-    # 64 bits.
+    # (count, bytes_out) Returns the size of a number of 32-bit floats. FERRUM_ERROR_OVERFLOW when
+    # it does not fit 64 bits.
     ferrum_f32_bytes: Callable[..., int]
-    # (count, bytes_out) As ferrum_f32_bytes, for 16-bit floats.
+    # (count, bytes_out) The same as ferrum_f32_bytes, for 16-bit floats.
     ferrum_f16_bytes: Callable[..., int]
-    # (request, mapping_out) Makes a range of a block addressable by the host, and waits for what is
-    # queued on the streams that have used the block. On a device that the host can address, and for
-    # page-locked memory, the pointer is to the block itself; on any other one it is to a copy,
-    # which ferrum_memory_unmap writes back: never for FERRUM_HOST_READ_ONLY.
+    # (request, mapping_out) Maps a range of a block for the host. The call waits for the queued
+    # work of the streams that have used the block. On a device that the host can address, and for
+    # page-locked memory, the pointer is to the block itself. On any other device it is to a staging
+    # copy, which ferrum_memory_unmap writes back; it is not written back for FERRUM_HOST_READ_ONLY.
     ferrum_memory_map: Callable[..., int]
-    # (memory, mapping_id) Ends one call of ferrum_memory_map. The last one for a mapping that
-    # writes to a copy writes it back and returns when that is done; when it fails, the mapping is
-    # as it was. Destroying the manager with FERRUM_FORCE ends mappings without writing back.
+    # (memory, mapping_id) Undoes one ferrum_memory_map. The last call for a mapping for writing
+    # with a staging copy writes the copy back, and returns when that has completed. If it fails,
+    # the mapping stays as it was. Destroying the manager with FERRUM_FORCE ends mappings without
+    # writing back.
     ferrum_memory_unmap: Callable[..., int]
-    # (first, second, request, first_out, second_out) Makes two blocks of FERRUM_MEMORY_MAPPED, for
-    # managers of two devices, that are the same memory: what one device writes the other reads, in
-    # the order that streams and events give. The memory counts as the first manager's and goes back
-    # to it when both blocks are freed, in either order. Destroying the first manager with
-    # FERRUM_FORCE ends both blocks.
+    # (first, second, request, first_out, second_out) Allocates two blocks of FERRUM_MEMORY_MAPPED,
+    # for managers of two devices, that are the same memory. What one device writes, the other
+    # reads; streams and events give the order. The counters of the first manager contain the
+    # memory. It is released to the first manager when both blocks are freed, in either order.
+    # Destroying the first manager with FERRUM_FORCE ends both blocks.
     ferrum_manager_create_mapping: Callable[..., int]
-    # (memory, target, stream) Queues that a block is brought near a device before it is used there,
-    # and returns. The bytes stay as they are, and it counts as no access. On the host it has the
-    # system put memory behind the block. On other devices FERRUM_MEMORY_MANAGED goes where it is
-    # said, a host device being the host, and other memory stays.
+    # (memory, target, stream) Queues a prefetch of a block to a device that will use it, and
+    # returns. The contents stay the same. A prefetch is not counted as an access. On the host, the
+    # system allocates the physical memory of the block. On other devices, FERRUM_MEMORY_MANAGED
+    # migrates to the target (a host device means the host); other memory stays.
     ferrum_memory_prefetch: Callable[..., int]
-    # (memory, hint) Keeps a hint with a block, in place of an earlier one of the same axis;
-    # FERRUM_USAGE_NONE takes all back. Hints are for those who decide about the block
-    # (ferrum_memory_get_usage_hints) and change nothing by themselves, but that for
-    # FERRUM_MEMORY_MANAGED the device is told of FERRUM_USAGE_READ_MOSTLY (who reads may have a
-    # copy) and FERRUM_USAGE_RESIDENT (it is to stay at the device); where it refuses, the hints are
-    # as they were.
+    # (memory, hint) Stores a hint with a block, in place of an earlier hint of the same group.
+    # FERRUM_USAGE_NONE removes all hints. Programs read hints with ferrum_memory_get_usage_hints.
+    # The library itself uses them only for FERRUM_MEMORY_MANAGED: it passes
+    # FERRUM_USAGE_READ_MOSTLY (each reader may have a copy) and FERRUM_USAGE_RESIDENT (the memory
+    # stays at the device) to the device. If the device rejects one, the hints stay as they were.
     ferrum_memory_set_usage_hint: Callable[..., int]
-    # (memory, hints_out) Gives the hints of a block.
+    # (memory, hints_out) Returns the hints of a block.
     ferrum_memory_get_usage_hints: Callable[..., int]
-    # (memory, stats_out) Gives the access statistics of a block of a manager with enable_tracking;
-    # others keep none, and pay nothing.
+    # (memory, stats_out) Returns the access statistics of a block. Only managers with
+    # enable_tracking record them; other managers have no cost for them.
     ferrum_memory_get_access_stats: Callable[..., int]
-    # (manager, adoption, memory_out) Gives a handle to memory that the caller or somebody else
-    # owns. It is used like any other block and counts as live, but is in no pool's books, never
-    # moved and never freed: ferrum_memory_free only ends the handle, and is FERRUM_ERROR_BUSY while
-    # work is queued on it. The memory must stay valid until then. Destroying the manager with
+    # (manager, adoption, memory_out) Gives a handle to external memory. The block is used like any
+    # other block and counts as live. It is in the counters of no pool, and it is never moved or
+    # freed: ferrum_memory_free only ends the handle, and returns FERRUM_ERROR_BUSY while queued
+    # work uses the block. The memory must stay valid until then. Destroying the manager with
     # FERRUM_FORCE waits for that work.
     ferrum_manager_adopt: Callable[..., int]
-    # (device, foreign, stream_out) Gives a handle to a stream that somebody else made, for every
-    # call that takes one. What its owner has queued there is waited for like the rest of it, but
-    # that ferrum_stream_is_ready tells only of what was queued by the handle.
+    # (device, foreign, stream_out) Gives a handle to an external stream, for every call that takes
+    # a stream. Calls that wait for the stream also wait for the work that its owner queued there.
+    # Only ferrum_stream_is_ready covers just the work that was queued through the handle.
     ferrum_stream_adopt: Callable[..., int]
-    # (device, native_handle, event_out) Gives a handle to an event that somebody else made, for
-    # every call that takes one. It stands for what its owner recorded last, and has no time.
+    # (device, native_handle, event_out) Gives a handle to an external event, for every call that
+    # takes an event. The handle stands for the latest recording by the owner, and has no time.
     ferrum_event_adopt: Callable[..., int]
-    # (id, native_context, device_out) Opens a device on a context that the program made in the
-    # runtime of the device's vendor, such as a CUcontext, and keeps until the device is closed. All
-    # that the library does there is done in it. Closing leaves the context alone.
-    # ferrum_device_open of an open device gives its handle, whatever it is on.
+    # (id, native_context, device_out) Opens a device on a context that the program created in the
+    # runtime of the device's vendor, such as a CUcontext. The program must keep the context until
+    # the device is closed. The library uses only this context for the device, and closing the
+    # device does not destroy it. ferrum_device_open of a device that is open returns its handle,
+    # with either kind of context.
     ferrum_device_open_native: Callable[..., int]
-    # (device, native_out) Gives the context that all is done in on a device, such as the CUcontext.
-    # It stays the library's, and is gone when the device is closed.
+    # (device, native_out) Returns the context that the library uses for a device, such as the
+    # CUcontext. The library owns it, and destroys it when the device is closed.
     ferrum_device_get_native: Callable[..., int]
-    # (stream, native_out) As ferrum_device_get_native, for a stream: such as the CUstream.
+    # (stream, native_out) The same as ferrum_device_get_native, for a stream: for example the
+    # CUstream.
     ferrum_stream_get_native: Callable[..., int]
-    # (event, native_out) As ferrum_device_get_native, for an event: such as the CUevent, which has
-    # been recorded. The program may wait for it, and must not record it again.
+    # (event, native_out) The same as ferrum_device_get_native, for an event: for example the
+    # CUevent, which has been recorded. The program may wait for it, and must not record it again.
     ferrum_event_get_native: Callable[..., int]
-    # (device, peer) Lets work of another device, such as a kernel that the library does not know
-    # of, use the memory of a device: what is allocated, and what is mapped in virtual memory now
-    # and later, with the access that the device has. It holds until one of them is closed. On
-    # devices whose memory the process addresses there is nothing to do.
+    # (device, peer) Allows work of another device, such as a kernel that the library does not know
+    # of, to use the memory of a device: its allocations, and what is mapped in virtual memory now
+    # and later, with the access rights of the device itself. It holds until one of the devices is
+    # closed. On devices whose memory the process can address, the call has no effect.
     ferrum_device_grant_peer: Callable[..., int]
-    # (vpool, offset_bytes, size_bytes, descriptors_out, capacity, count_out) Gives a file
+    # (vpool, offset_bytes, size_bytes, descriptors_out, capacity, count_out) Creates a file
     # descriptor for each page of a range of a virtual pool with FERRUM_BACKING_SHAREABLE, in order:
-    # all of them or none. The caller closes them; another process, which gets them through a socket
-    # or as an heir, has the same memory by ferrum_manager_import_pages. The memory goes back to the
-    # system when no process has it any more.
+    # for all pages, or for none on failure. The caller closes them. Another process gets the
+    # descriptors through a socket or by inheritance, and maps the same memory with
+    # ferrum_manager_import_pages. The memory is released to the system when no process uses it.
     ferrum_vpool_export: Callable[..., int]
-    # (vpool, offset_bytes, size_bytes, handles_out, capacity, count_out) As ferrum_vpool_export, by
-    # fabric handles: bytes that mean the pages in processes of other hosts as well, as far as a
-    # fabric connects them (NVLink between hosts). They can be sent in any way, and there is nothing
-    # to close; a handle keeps no memory. For a pool with FERRUM_BACKING_FABRIC.
+    # (vpool, offset_bytes, size_bytes, handles_out, capacity, count_out) The same as
+    # ferrum_vpool_export, with fabric handles: bytes that name the pages also for processes on
+    # other hosts, as far as a fabric connects them (NVLink between hosts). They can be sent in any
+    # way and need not be closed. A handle does not keep the memory allocated. For a pool with
+    # FERRUM_BACKING_FABRIC.
     ferrum_vpool_export_fabric: Callable[..., int]
-    # (manager, pages, memory_out) Gives a handle to pages of another process, or of this one,
-    # readable and writable, one after the other at an address of the manager's device
-    # (ferrum_memory_get_handle_info). It is used like any other block, and counts as adopted
-    # memory. ferrum_memory_free ends it, and is FERRUM_ERROR_BUSY while work is queued on it.
+    # (manager, pages, memory_out) Maps pages of another process, or of this one, as a readable and
+    # writable block at an address of the manager's device (ferrum_memory_get_handle_info). The
+    # block is used like any other block and counts as adopted memory. ferrum_memory_free ends it,
+    # and returns FERRUM_ERROR_BUSY while queued work uses it.
     ferrum_manager_import_pages: Callable[..., int]
     # (device, address, size_bytes, shared_out) Describes a range of plain device memory for other
-    # processes, by the vendor's handles for that (CUDA's IPC). Memory of pools over pages has none:
-    # that is ferrum_vpool_export, and a pool with FERRUM_PAGING_OFF has plain memory. It stays
-    # allocated while others have it open.
+    # processes, with the vendor's handles (CUDA's IPC). Memory of paged pools has no such handle:
+    # use ferrum_vpool_export, or a pool with FERRUM_PAGING_OFF, which has plain memory. The memory
+    # stays allocated while other processes have it open.
     ferrum_device_share_memory: Callable[..., int]
-    # (manager, shared, tag, memory_out) Gives a handle to memory that another process shared. It is
-    # used like any other block, and counts as adopted memory. ferrum_memory_free ends it, and is
-    # FERRUM_ERROR_BUSY while work is queued on it.
+    # (manager, shared, tag, memory_out) Opens memory that another process shared, as a block. The
+    # block is used like any other block and counts as adopted memory. ferrum_memory_free ends it,
+    # and returns FERRUM_ERROR_BUSY while queued work uses it.
     ferrum_manager_import_memory: Callable[..., int]
-    # (stream, shared_out, event_out) Records an event that other processes can open, too. It is
-    # kept until they have.
+    # (stream, shared_out, event_out) Records an event that other processes can open. It is kept
+    # until they have opened it.
     ferrum_event_share: Callable[..., int]
     # (device, shared, event_out) Gives a handle to an event that another process shared, for every
-    # call that takes one.
+    # call that takes an event.
     ferrum_event_open: Callable[..., int]
 
     def __init__(self, library: ctypes.CDLL) -> None: ...

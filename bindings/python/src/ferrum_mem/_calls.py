@@ -88,16 +88,16 @@ class DeviceCalls(Resource):
         return Statistics.from_abi(raw)
 
     def grant_peer(self, peer: Device) -> None:
-        """Lets work of another device, such as a kernel that the library does not know of, use the
-        memory of a device: what is allocated, and what is mapped in virtual memory now and
-        later, with the access that the device has. It holds until one of them is closed. On
-        devices whose memory the process addresses there is nothing to do.
+        """Allows work of another device, such as a kernel that the library does not know of, to use
+        the memory of a device: its allocations, and what is mapped in virtual memory now and
+        later, with the access rights of the device itself. It holds until one of the devices is
+        closed. On devices whose memory the process can address, the call has no effect.
 
         Args:
-            peer: who gets the access.
+            peer: the device that gets the access.
 
         Raises:
-            UnsupportedError: where the one does not reach the other's memory.
+            UnsupportedError: when the peer cannot reach the memory of the device.
             InvalidArgumentError: for the device itself.
         """
         _native.check(_native.functions().ferrum_device_grant_peer(self._handle, peer._handle))
@@ -275,17 +275,17 @@ class MemoryCalls(Resource):
         _native.check(_native.functions().ferrum_memory_unpin(self._handle))
 
     def prefetch(self, target: Device, stream: Stream | None = None) -> None:
-        """Queues that a block is brought near a device before it is used there, and returns. The
-        bytes stay as they are, and it counts as no access. On the host it has the system put
-        memory behind the block. On other devices MemoryType.MANAGED goes where it is said, a
-        host device being the host, and other memory stays.
+        """Queues a prefetch of a block to a device that will use it, and returns. The contents stay
+        the same. A prefetch is not counted as an access. On the host, the system allocates the
+        physical memory of the block. On other devices, MemoryType.MANAGED migrates to the target
+        (a host device means the host); other memory stays.
 
         Args:
             target: the block's own device, or another.
-            stream: of the block's device; None: its default one.
+            stream: a stream of the block's device; None: its default stream.
 
         Raises:
-            UnsupportedError: for a device that the block cannot be brought to.
+            UnsupportedError: for a device that the block cannot migrate to.
         """
         _native.check(
             _native.functions().ferrum_memory_prefetch(
@@ -296,21 +296,21 @@ class MemoryCalls(Resource):
         )
 
     def set_usage_hint(self, hint: UsageHint) -> None:
-        """Keeps a hint with a block, in place of an earlier one of the same axis; UsageHint.NONE
-        takes all back. Hints are for those who decide about the block (Memory.usage_hints()) and
-        change nothing by themselves, but that for MemoryType.MANAGED the device is told of
-        UsageHint.READ_MOSTLY (who reads may have a copy) and UsageHint.RESIDENT (it is to stay
-        at the device); where it refuses, the hints are as they were.
+        """Stores a hint with a block, in place of an earlier hint of the same group. UsageHint.NONE
+        removes all hints. Programs read hints with Memory.usage_hints(). The library itself uses
+        them only for MemoryType.MANAGED: it passes UsageHint.READ_MOSTLY (each reader may have a
+        copy) and UsageHint.RESIDENT (the memory stays at the device) to the device. If the
+        device rejects one, the hints stay as they were.
 
         Raises:
-            InvalidArgumentError: for what is no hint.
+            InvalidArgumentError: for an unknown hint.
         """
         _native.check(
             _native.functions().ferrum_memory_set_usage_hint(self._handle, i32("hint", hint))
         )
 
     def usage_hints(self) -> UsageHints:
-        """Gives the hints of a block."""
+        """Returns the hints of a block."""
         from ._records import UsageHints
 
         raw = _abi.ferrum_usage_hints.init()
@@ -448,17 +448,17 @@ class VirtualPoolCalls(Resource):
         _native.check(_native.functions().ferrum_vpool_resume(self._handle))
 
     def export(self, offset_bytes: int, size_bytes: int) -> list[int]:
-        """Gives a file descriptor for each page of a range of a virtual pool with
-        Backing.SHAREABLE, in order: all of them or none. The caller closes them; another
-        process, which gets them through a socket or as an heir, has the same memory by
-        Manager.import_pages(). The memory goes back to the system when no process has it any
-        more.
+        """Creates a file descriptor for each page of a range of a virtual pool with
+        Backing.SHAREABLE, in order: for all pages, or for none on failure. The caller closes
+        them. Another process gets the descriptors through a socket or by inheritance, and maps
+        the same memory with Manager.import_pages(). The memory is released to the system when no
+        process uses it.
 
-        When the range is freed its pages stay with the pool, which uses them for its next
-        ranges: whoever has imported them ends that before.
+        When the range is freed, its pages stay in the pool, which reuses them for its next
+        ranges. Importing processes must free their blocks before that.
 
         Args:
-            offset_bytes,size_bytes: whole pages, mapped throughout.
+            offset_bytes,size_bytes: whole pages, all of them mapped.
 
         Raises:
             InvalidArgumentError: for a pool with another backing.
@@ -556,20 +556,20 @@ class MonitorCalls(Resource):
     """What Monitor inherits."""
 
     def register(self, manager: Manager) -> None:
-        """Has the monitor watch a manager and its device. The registration is weak: it keeps
-        neither from being destroyed, and a manager that is destroyed leaves by itself before
-        that call returns. Several managers of one device are one device to the monitor.
+        """Adds a manager and its device to the monitor. The registration does not prevent the
+        destruction of either. Destroying a manager removes it from the monitor before the
+        destroy call returns. Several managers of one device count as one device.
 
         Raises:
-            AlreadyExistsError: for one that is registered.
+            AlreadyExistsError: for a manager that is registered.
         """
         _native.check(_native.functions().ferrum_monitor_register(self._handle, manager._handle))
 
     def pressure(self, *, max_age_s: float = 0.0) -> MonitorPressure:
-        """Gives the pressure of all devices together.
+        """Returns the pressure of all devices together.
 
         Args:
-            max_age_s: as for Device.memory_info(), for the system, too.
+            max_age_s: as for Device.memory_info(), also for the reading of the system.
         """
         from ._records import MonitorPressure
 
@@ -586,7 +586,7 @@ class GenericPoolCalls(Resource):
     """What GenericPool inherits."""
 
     def record_cpu_fallback(self) -> None:
-        """Counts a request that the caller has served on the host."""
+        """Counts a request that the caller served on the host."""
         _native.check(_native.functions().ferrum_generic_pool_record_cpu_fallback(self._handle))
 
 
@@ -594,7 +594,7 @@ class FallbackManagerCalls(Resource):
     """What FallbackManager inherits."""
 
     def fallback_stats(self) -> FallbackStats:
-        """Gives what of a fallback manager is or was on the host."""
+        """Returns the counters of a fallback manager for the host."""
         from ._records import FallbackStats
 
         raw = _abi.ferrum_fallback_stats.init()
@@ -606,7 +606,7 @@ class FallbackManagerCalls(Resource):
         return FallbackStats.from_abi(raw)
 
     def pressure(self) -> PressureLevel:
-        """The level of the device by PressureProfile.EARLY, of this moment."""
+        """Returns the present level of the device by PressureProfile.EARLY."""
         raw = _abi.ferrum_pressure_level()
         _native.check(
             _native.functions().ferrum_fallback_manager_get_pressure(
@@ -616,16 +616,16 @@ class FallbackManagerCalls(Resource):
         return PressureLevel(raw.value)
 
     def clear_pool(self) -> None:
-        """Empties the buckets. The memory is ready for buffers of any size, and may still be held
-        from the device.
+        """Empties the buckets. The memory can then be allocated for buffers of any size, and may
+        still be held from the device.
         """
         _native.check(_native.functions().ferrum_fallback_manager_clear_pool(self._handle))
 
     def shrink(self) -> int:
-        """Empties the buckets and gives what holds no buffer back, on both sides.
+        """Empties the buckets and releases free memory on both sides.
 
         Returns:
-            What the device has taken back.
+            Number of bytes released to the device.
         """
         raw = ctypes.c_uint64()
         _native.check(
@@ -634,12 +634,13 @@ class FallbackManagerCalls(Resource):
         return raw.value
 
     def return_buffers(self) -> int:
-        """Brings the buffers that fell back to the device, the oldest first, until it has no room
-        for the next. Pinned ones stay, and nobody is asked to give anything up. The addresses of
-        buffers that are not pinned may change. While another thread is at it, it brings none.
+        """Moves the buffers that fell back to the device, the oldest first, until the device has no
+        room for the next one. Pinned buffers stay, and no memory is reclaimed for it. The
+        addresses of buffers that are not pinned may change. The call moves none while another
+        thread does the same.
 
         Returns:
-            How many came.
+            Number of moved buffers.
         """
         raw = ctypes.c_uint64()
         _native.check(
@@ -650,9 +651,9 @@ class FallbackManagerCalls(Resource):
         return raw.value
 
     def release(self, location: BufferLocation, address: int, stream: Stream | None = None) -> None:
-        """Ends storage that was taken, after what is queued on a stream of the device, which is
-        optional. InvalidArgumentError for a location that is none, InvalidAddressError for
-        storage that is none.
+        """Releases taken storage after the work that is queued on a stream of the device, which is
+        optional. InvalidArgumentError for an unknown location; InvalidAddressError for an
+        address without such storage.
         """
         _native.check(
             _native.functions().ferrum_fallback_manager_release(
@@ -668,7 +669,9 @@ class FallbackBufferCalls(Resource):
     """What FallbackBuffer inherits."""
 
     def address(self, location: BufferLocation) -> int:
-        """Gives where a buffer is on that side. InvalidStateError: it is on the other."""
+        """Returns the address of a buffer on a side. InvalidStateError when the buffer is on the
+        other side.
+        """
         raw = ctypes.c_uint64()
         _native.check(
             _native.functions().ferrum_fallback_buffer_get_address(
@@ -678,5 +681,5 @@ class FallbackBufferCalls(Resource):
         return raw.value
 
     def unpin(self) -> None:
-        """Ends one FallbackBuffer.pin(). InvalidStateError: there is none."""
+        """Undoes one FallbackBuffer.pin(). InvalidStateError when the buffer is not pinned."""
         _native.check(_native.functions().ferrum_fallback_buffer_unpin(self._handle))

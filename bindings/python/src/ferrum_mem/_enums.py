@@ -149,7 +149,7 @@ class SleepBacking(enum.IntEnum):
 
 
 class PressureProfile(enum.IntEnum):
-    """Names the bounds of the pressure levels, each inclusive.
+    """The bounds of the pressure levels. Each bound belongs to the higher level.
 
     Attributes:
         STANDARD: MEDIUM from 70 %, HIGH from 85 %, CRITICAL from 95 %.
@@ -161,21 +161,23 @@ class PressureProfile(enum.IntEnum):
 
 
 class PlacementReason(enum.IntEnum):
-    """Why a device is or is not chosen. From 16 on it cannot serve the request.
+    """Reason why a device was chosen or not. A device with a reason from 16 on cannot serve the
+    request.
 
     Attributes:
-        CHOSEN: it is the chosen one.
-        OUTSCORED: another one has a better score, or the same and an earlier place.
-        LOWER_TIER: another one can serve it with less trouble.
-        NOT_PREFERRED: the order of preference has another one.
-        NOT_ITS_TURN: round robin is at another one.
-        NOT_TAKEN: the caller's own strategy took another one, or none.
-        NO_INFORMATION: nothing is known of the device.
-        TOO_SMALL: less is free than the request needs.
-        WRONG_MEMORY_TYPE: it has no memory of the type.
-        NEEDS_EVICTION: it would have to give up memory first, and the request is critical.
-        WOULD_BE_CRITICAL: it would come to PressureLevel.CRITICAL, and the request refuses that.
-        UNSCORED: the original formula has no number for it.
+        CHOSEN: this device is chosen.
+        OUTSCORED: another device has a higher score, or the same score and an earlier position.
+        LOWER_TIER: another device is in a better tier.
+        NOT_PREFERRED: the order of preference selects another device.
+        NOT_ITS_TURN: round robin selects another device now.
+        NOT_TAKEN: the caller's strategy chose another device, or none.
+        NO_INFORMATION: the state of the device is not known.
+        TOO_SMALL: the device has fewer free bytes than the request needs.
+        WRONG_MEMORY_TYPE: the device has no memory of the type.
+        NEEDS_EVICTION: the device would have to release memory first, and the request is critical.
+        WOULD_BE_CRITICAL: the device would reach PressureLevel.CRITICAL, which the request does not
+            allow.
+        UNSCORED: the original formula gives no score for the device.
     """
 
     CHOSEN = _abi.FERRUM_PLACEMENT_CHOSEN
@@ -193,12 +195,13 @@ class PlacementReason(enum.IntEnum):
 
 
 class MemoryPreset(enum.IntEnum):
-    """Settings that are ready made: fraction, fallback, min_free_bytes, per bucket.
+    """Ready-made settings. Each lists fraction, fallback, min_free_bytes, free buffers of a bucket.
 
     Attributes:
         DEFAULT: 0.9, fallback, 512 MiB, 8: MemoryConfig().
         INFERENCE: 0.95, fallback, 256 MiB, 4: the most memory.
-        TRAINING: 0.8, no fallback, 1 GiB, 16: says that there is no room rather than go slow.
+        TRAINING: 0.8, no fallback, 1 GiB, 16: an allocation fails when the device has no room,
+            instead of becoming slow.
         CONSTRAINED: 0.7, fallback, 128 MiB, 2: for devices with little memory.
     """
 
@@ -209,19 +212,19 @@ class MemoryPreset(enum.IntEnum):
 
 
 class DType(enum.IntEnum):
-    """What the elements of a buffer are.
+    """Type of the elements of a buffer.
 
     Attributes:
         F32: 32-bit floating point.
         F16: 16-bit floating point.
-        BF16: 16 bits with the exponent of 32.
+        BF16: 16-bit floating point with the exponent of the 32-bit type (bfloat16).
         F64: 64-bit floating point.
         F8: 8-bit floating point.
-        I8: 8-bit signed.
-        U8: 8-bit unsigned.
-        I16: 16-bit signed.
-        I32: 32-bit signed.
-        I64: 64-bit signed.
+        I8: 8-bit signed integer.
+        U8: 8-bit unsigned integer.
+        I16: 16-bit signed integer.
+        I32: 32-bit signed integer.
+        I64: 64-bit signed integer.
     """
 
     F32 = _abi.FERRUM_DTYPE_F32
@@ -237,12 +240,12 @@ class DType(enum.IntEnum):
 
 
 class BufferPlace(enum.IntEnum):
-    """Where a buffer may be made.
+    """Allowed sides of a new buffer.
 
     Attributes:
-        EITHER: on the device or, when that has no room, on the host.
+        EITHER: on the device, or on the host when the device has no room.
         GPU: on the device only.
-        CPU: on the host, which is no falling back.
+        CPU: on the host; it does not count as a fallback.
     """
 
     EITHER = _abi.FERRUM_PLACE_EITHER
@@ -251,12 +254,12 @@ class BufferPlace(enum.IntEnum):
 
 
 class HostAccess(enum.IntEnum):
-    """What a program does through a mapping.
+    """How a program uses a mapping.
 
     Attributes:
         READ_ONLY: reads only.
-        WRITE_ONLY: writes only: what is not written has no defined value afterwards.
-        READ_WRITE: Both.
+        WRITE_ONLY: writes only. Bytes that are not written have no defined value afterwards.
+        READ_WRITE: reads and writes.
     """
 
     READ_ONLY = _abi.FERRUM_HOST_READ_ONLY
@@ -265,16 +268,16 @@ class HostAccess(enum.IntEnum):
 
 
 class UsageHint(enum.IntEnum):
-    """What a program expects of a block. There are three axes, order, direction and lifetime, and a
-    block has one hint of each.
+    """Expected use of a block. There are three groups of hints: order, direction and lifetime. A
+    block has one hint of each group.
 
     Attributes:
-        NONE: nothing; as a hint, it takes all others back.
-        SEQUENTIAL: order: one after the other.
-        RANDOM: order: scattered.
+        NONE: no hint. Setting it removes all other hints.
+        SEQUENTIAL: order: sequential accesses.
+        RANDOM: order: accesses at random places.
         READ_MOSTLY: direction: mostly read.
         WRITE_MOSTLY: direction: mostly written.
-        TEMPORARY: lifetime: may be dropped eagerly.
+        TEMPORARY: lifetime: temporary; it may be released early.
         RESIDENT: lifetime: to be kept resident.
     """
 
@@ -288,14 +291,14 @@ class UsageHint(enum.IntEnum):
 
 
 class AccessPattern(enum.IntEnum):
-    """How a block is used, as far as its last accesses show.
+    """Observed pattern of the latest accesses to a block.
 
     Attributes:
         UNKNOWN: too few accesses.
-        SEQUENTIAL: one after the other.
-        RANDOM: Scattered.
-        BURST: clusters in time.
-        MIXED: more than one kind.
+        SEQUENTIAL: sequential accesses.
+        RANDOM: accesses at random places.
+        BURST: accesses that come in clusters.
+        MIXED: more than one of these.
     """
 
     UNKNOWN = _abi.FERRUM_PATTERN_UNKNOWN

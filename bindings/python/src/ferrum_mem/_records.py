@@ -1074,13 +1074,13 @@ class MonitorPressure:
     """The pressure of all devices of a monitor together.
 
     Attributes:
-        level: the worst level of any device; LOW when there is none.
-        weighted_level: the level of all known bytes together, without hysteresis.
-        devices: how many devices there are.
-        unknown_devices: devices of unknown capacity, or that could not be asked.
-        total_bytes: total_bytes of MemoryInfo of the known devices, so their limits count; a sum
-            above UINT64_MAX is that.
-        used_bytes: total - free of them.
+        level: the highest level of all devices; LOW when there is none.
+        weighted_level: the level of the sum of all known bytes, without hysteresis.
+        devices: number of devices.
+        unknown_devices: number of devices with unknown capacity, or that could not be queried.
+        total_bytes: sum of total_bytes of MemoryInfo over the known devices, so limits count. A sum
+            above UINT64_MAX is UINT64_MAX.
+        used_bytes: sum of total - free over the known devices.
     """
 
     level: PressureLevel
@@ -1132,18 +1132,19 @@ class InferenceMemoryEstimate:
 
 @dataclass(frozen=True)
 class MemoryStats:
-    """Counters of a fallback manager or a generic pool. Nothing but its own buffers is in them: the
+    """Counters of a fallback manager or a generic pool. They contain only its own buffers, so the
     device may be full while the pool is not.
 
     Attributes:
-        total_allocated_bytes: buffers had and not given back: those in use and those pooled.
+        total_allocated_bytes: buffers that exist: those in use and those in buckets.
         in_use_bytes: buffers in use.
         pooled_bytes: free buffers in the buckets.
         peak_bytes: the highest value of in_use_bytes.
-        pool_hits: requests that were served from the buckets, as a count.
-        pool_misses: requests that were not, as a count.
-        cpu_fallbacks: buffers that were made on the host for want of room, as a count.
-        active_buffers: buffers in use, tracked or not, as a count.
+        pool_hits: number of requests that were served from the buckets.
+        pool_misses: number of requests that were not served from the buckets.
+        cpu_fallbacks: number of buffers that were created on the host because the device had no
+            room.
+        active_buffers: number of buffers in use, tracked or not.
     """
 
     total_allocated_bytes: int = 0
@@ -1188,7 +1189,7 @@ class TrackerTotals:
     """Numbers of a tracker.
 
     Attributes:
-        count: buffers, as a count.
+        count: number of buffers.
         total_bytes: the sum of their sizes.
         peak_bytes: the highest value of total_bytes.
     """
@@ -1209,13 +1210,13 @@ class TrackerTotals:
 
 @dataclass(frozen=True)
 class FallbackStats:
-    """What of a fallback manager is or was on the host.
+    """Counters of a fallback manager for the host.
 
     Attributes:
-        cpu_bytes: on the host now.
-        cpu_buffers: buffers on the host now, as a count.
-        moved_to_cpu: moves to the host so far, as a count.
-        moved_to_gpu: moves to the device so far, as a count.
+        cpu_bytes: bytes on the host now.
+        cpu_buffers: number of buffers on the host now.
+        moved_to_cpu: number of moves to the host so far.
+        moved_to_gpu: number of moves to the device so far.
     """
 
     cpu_bytes: int
@@ -1236,7 +1237,7 @@ class FallbackStats:
 
 @dataclass(frozen=True)
 class UsageHints:
-    """The last hint of each axis; UsageHint.NONE where none was given.
+    """The last hint of each group; UsageHint.NONE where none was set.
 
     Attributes:
         order: UsageHint.SEQUENTIAL, UsageHint.RANDOM or none.
@@ -1260,13 +1261,13 @@ class UsageHints:
 
 @dataclass(frozen=True)
 class AccessStats:
-    """What copies, fills, writes, reads and mappings did with a block.
+    """Numbers about copies, fills, writes, reads and mappings of a block.
 
     Attributes:
-        is_tracked: the manager tracks; else all below is 0.
+        is_tracked: 1 if the manager tracks accesses; otherwise all numbers below are 0.
         pattern: pattern of the last accesses.
-        read_count: how many reads there were.
-        write_count: how many writes there were.
+        read_count: number of reads.
+        write_count: number of writes.
         average_read_bytes: mean size of a read, rounded down; 0 when there was none.
         average_write_bytes: mean size of a write, rounded down; 0 when there was none.
         last_access_ns: monotonic time of the last access since init().

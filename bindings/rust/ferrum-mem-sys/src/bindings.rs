@@ -40,32 +40,34 @@ pub type ferrum_backing = i32;
 /// Place of the contents of ranges that are asleep.
 pub type ferrum_sleep_backing = i32;
 
-/// Names the bounds of the pressure levels, each inclusive.
+/// The bounds of the pressure levels. Each bound belongs to the higher level.
 pub type ferrum_pressure_profile = i32;
 
-/// Why a device is or is not chosen. From 16 on it cannot serve the request.
+/// Reason why a device was chosen or not. A device with a reason from 16 on cannot
+/// serve the request.
 pub type ferrum_placement_reason = i32;
 
-/// Settings that are ready made: fraction, fallback, min_free_bytes, per bucket.
+/// Ready-made settings. Each lists fraction, fallback, min_free_bytes, free buffers
+/// of a bucket.
 pub type ferrum_memory_preset = i32;
 
-/// Which side a buffer is on.
+/// Side of a buffer.
 pub type ferrum_buffer_location = i32;
 
-/// What the elements of a buffer are.
+/// Type of the elements of a buffer.
 pub type ferrum_dtype = i32;
 
-/// Where a buffer may be made.
+/// Allowed sides of a new buffer.
 pub type ferrum_buffer_place = i32;
 
-/// What a program does through a mapping.
+/// How a program uses a mapping.
 pub type ferrum_host_access = i32;
 
-/// What a program expects of a block. There are three axes, order, direction and
-/// lifetime, and a block has one hint of each.
+/// Expected use of a block. There are three groups of hints: order, direction and
+/// lifetime. A block has one hint of each group.
 pub type ferrum_usage_hint = i32;
 
-/// How a block is used, as far as its last accesses show.
+/// Observed pattern of the latest accesses to a block.
 pub type ferrum_access_pattern = i32;
 
 /// success
@@ -374,62 +376,64 @@ pub const FERRUM_PATH_MAX: ferrum_sleep_backing = 4096;
 pub const FERRUM_PRESSURE_PROFILE_STANDARD: ferrum_pressure_profile = 0;
 /// MEDIUM from 60 %, HIGH from 80 %, CRITICAL from 95 %.
 pub const FERRUM_PRESSURE_PROFILE_EARLY: ferrum_pressure_profile = 1;
-/// Leave the system's own pressure out.
+/// Ignore the memory pressure that the system reports.
 pub const FERRUM_MONITOR_IGNORE_SYSTEM: u32 = 1;
-/// The request must not wait: devices that would have to give up memory first do
-/// not count.
+/// The request must not wait: devices that would have to release memory first are
+/// not considered.
 pub const FERRUM_PLACEMENT_CRITICAL: u32 = 1;
-/// The first preferred device that can serve the request is chosen, whatever else
-/// speaks for or against it. Otherwise preference adds to the score.
+/// Chooses the first preferred device that can serve the request, independent of
+/// its score. Without this flag, preference is a part of the score.
 pub const FERRUM_PLACEMENT_STRICT: u32 = 2;
-/// Devices that the request would bring to the level CRITICAL do not count.
-/// Otherwise they come last.
+/// Devices that would reach the level CRITICAL are not considered. Without this
+/// flag they come last.
 pub const FERRUM_PLACEMENT_REFUSE_CRITICAL: u32 = 4;
-/// How many devices a request may name, in each of its lists.
+/// Largest number of devices in each list of a request.
 pub const FERRUM_PLACEMENT_DEVICES_MAX: u32 = 1024;
-/// It is the chosen one.
+/// This device is chosen.
 pub const FERRUM_PLACEMENT_CHOSEN: ferrum_placement_reason = 0;
-/// Another one has a better score, or the same and an earlier place.
+/// Another device has a higher score, or the same score and an earlier position.
 pub const FERRUM_PLACEMENT_OUTSCORED: ferrum_placement_reason = 1;
-/// Another one can serve it with less trouble.
+/// Another device is in a better tier.
 pub const FERRUM_PLACEMENT_LOWER_TIER: ferrum_placement_reason = 2;
-/// The order of preference has another one.
+/// The order of preference selects another device.
 pub const FERRUM_PLACEMENT_NOT_PREFERRED: ferrum_placement_reason = 3;
-/// Round robin is at another one.
+/// Round robin selects another device now.
 pub const FERRUM_PLACEMENT_NOT_ITS_TURN: ferrum_placement_reason = 4;
-/// The caller's own strategy took another one, or none.
+/// The caller's strategy chose another device, or none.
 pub const FERRUM_PLACEMENT_NOT_TAKEN: ferrum_placement_reason = 5;
-/// Nothing is known of the device.
+/// The state of the device is not known.
 pub const FERRUM_PLACEMENT_NO_INFORMATION: ferrum_placement_reason = 16;
-/// Less is free than the request needs.
+/// The device has fewer free bytes than the request needs.
 pub const FERRUM_PLACEMENT_TOO_SMALL: ferrum_placement_reason = 17;
-/// It has no memory of the type.
+/// The device has no memory of the type.
 pub const FERRUM_PLACEMENT_WRONG_MEMORY_TYPE: ferrum_placement_reason = 18;
-/// It would have to give up memory first, and the request is critical.
+/// The device would have to release memory first, and the request is critical.
 pub const FERRUM_PLACEMENT_NEEDS_EVICTION: ferrum_placement_reason = 19;
-/// It would come to FERRUM_PRESSURE_CRITICAL, and the request refuses that.
+/// The device would reach FERRUM_PRESSURE_CRITICAL, which the request does not
+/// allow.
 pub const FERRUM_PLACEMENT_WOULD_BE_CRITICAL: ferrum_placement_reason = 20;
-/// The original formula has no number for it.
+/// The original formula gives no score for the device.
 pub const FERRUM_PLACEMENT_UNSCORED: ferrum_placement_reason = 21;
 /// Keep the scores of each token with all of its sequence, as attention does that is
 /// not fused.
 pub const FERRUM_ESTIMATE_EAGER_ATTENTION: u32 = 1;
 /// Make logits of every token, not of the last of each sequence.
 pub const FERRUM_ESTIMATE_ALL_LOGITS: u32 = 2;
-/// Buffers that the device has no room for are made on the host.
+/// Create buffers on the host when the device has no room.
 pub const FERRUM_MEMORY_CPU_FALLBACK: u32 = 1;
-/// Every buffer in use is kept in a tracker.
+/// Record every buffer in use in a tracker.
 pub const FERRUM_MEMORY_TRACK_ALLOCATIONS: u32 = 2;
-/// The pool is made with a free buffer of each of pre_allocate_sizes, or not at
-/// all.
+/// Create the pool with a free buffer of each of pre_allocate_sizes. The creation
+/// fails if one of them fails.
 pub const FERRUM_MEMORY_PRE_ALLOCATE: u32 = 4;
-/// How many sizes may be allocated ahead.
+/// Largest number of preallocated sizes.
 pub const FERRUM_PRE_ALLOCATE_MAX: u32 = 4096;
 /// 0.9, fallback, 512 MiB, 8: FERRUM_MEMORY_CONFIG_INIT.
 pub const FERRUM_MEMORY_PRESET_DEFAULT: ferrum_memory_preset = 0;
 /// 0.95, fallback, 256 MiB, 4: the most memory.
 pub const FERRUM_MEMORY_PRESET_INFERENCE: ferrum_memory_preset = 1;
-/// 0.8, no fallback, 1 GiB, 16: says that there is no room rather than go slow.
+/// 0.8, no fallback, 1 GiB, 16: an allocation fails when the device has no room,
+/// instead of becoming slow.
 pub const FERRUM_MEMORY_PRESET_TRAINING: ferrum_memory_preset = 2;
 /// 0.7, fallback, 128 MiB, 2: for devices with little memory.
 pub const FERRUM_MEMORY_PRESET_CONSTRAINED: ferrum_memory_preset = 3;
@@ -441,64 +445,64 @@ pub const FERRUM_LOCATION_CPU: ferrum_buffer_location = 1;
 pub const FERRUM_DTYPE_F32: ferrum_dtype = 0;
 /// 16-bit floating point.
 pub const FERRUM_DTYPE_F16: ferrum_dtype = 1;
-/// 16 bits with the exponent of 32.
+/// 16-bit floating point with the exponent of the 32-bit type (bfloat16).
 pub const FERRUM_DTYPE_BF16: ferrum_dtype = 2;
 /// 64-bit floating point.
 pub const FERRUM_DTYPE_F64: ferrum_dtype = 3;
 /// 8-bit floating point.
 pub const FERRUM_DTYPE_F8: ferrum_dtype = 4;
-/// 8-bit signed.
+/// 8-bit signed integer.
 pub const FERRUM_DTYPE_I8: ferrum_dtype = 5;
-/// 8-bit unsigned.
+/// 8-bit unsigned integer.
 pub const FERRUM_DTYPE_U8: ferrum_dtype = 6;
-/// 16-bit signed.
+/// 16-bit signed integer.
 pub const FERRUM_DTYPE_I16: ferrum_dtype = 7;
-/// 32-bit signed.
+/// 32-bit signed integer.
 pub const FERRUM_DTYPE_I32: ferrum_dtype = 8;
-/// 64-bit signed.
+/// 64-bit signed integer.
 pub const FERRUM_DTYPE_I64: ferrum_dtype = 9;
-/// On the device or, when that has no room, on the host.
+/// On the device, or on the host when the device has no room.
 pub const FERRUM_PLACE_EITHER: ferrum_buffer_place = 0;
 /// On the device only.
 pub const FERRUM_PLACE_GPU: ferrum_buffer_place = 1;
-/// On the host, which is no falling back.
+/// On the host; it does not count as a fallback.
 pub const FERRUM_PLACE_CPU: ferrum_buffer_place = 2;
-/// Should the buffer fall back, the manager may bring it to the device by itself,
-/// whenever another is freed and it is not pinned.
+/// After a fallback, the manager may move the buffer to the device when another
+/// buffer is freed and this one is not pinned.
 pub const FERRUM_BUFFER_MOVABLE: u32 = 1;
 /// Reads only.
 pub const FERRUM_HOST_READ_ONLY: ferrum_host_access = 0;
-/// Writes only: what is not written has no defined value afterwards.
+/// Writes only. Bytes that are not written have no defined value afterwards.
 pub const FERRUM_HOST_WRITE_ONLY: ferrum_host_access = 1;
-/// Both.
+/// Reads and writes.
 pub const FERRUM_HOST_READ_WRITE: ferrum_host_access = 2;
-/// As the size of a mapping: all of the block from the offset on.
+/// Size of a mapping from the offset to the end of the block.
 pub const FERRUM_MAP_TO_END: u64 = u64::MAX;
-/// Nothing; as a hint, it takes all others back.
+/// No hint. Setting it removes all other hints.
 pub const FERRUM_USAGE_NONE: ferrum_usage_hint = 0;
-/// Order: one after the other.
+/// Order: sequential accesses.
 pub const FERRUM_USAGE_SEQUENTIAL: ferrum_usage_hint = 1;
-/// Order: scattered.
+/// Order: accesses at random places.
 pub const FERRUM_USAGE_RANDOM: ferrum_usage_hint = 2;
 /// Direction: mostly read.
 pub const FERRUM_USAGE_READ_MOSTLY: ferrum_usage_hint = 3;
 /// Direction: mostly written.
 pub const FERRUM_USAGE_WRITE_MOSTLY: ferrum_usage_hint = 4;
-/// Lifetime: may be dropped eagerly.
+/// Lifetime: temporary; it may be released early.
 pub const FERRUM_USAGE_TEMPORARY: ferrum_usage_hint = 5;
 /// Lifetime: to be kept resident.
 pub const FERRUM_USAGE_RESIDENT: ferrum_usage_hint = 6;
 /// Too few accesses.
 pub const FERRUM_PATTERN_UNKNOWN: ferrum_access_pattern = 0;
-/// One after the other.
+/// Sequential accesses.
 pub const FERRUM_PATTERN_SEQUENTIAL: ferrum_access_pattern = 1;
-/// Scattered.
+/// Accesses at random places.
 pub const FERRUM_PATTERN_RANDOM: ferrum_access_pattern = 2;
-/// Clusters in time.
+/// Accesses that come in clusters.
 pub const FERRUM_PATTERN_BURST: ferrum_access_pattern = 3;
-/// More than one kind.
+/// More than one of these.
 pub const FERRUM_PATTERN_MIXED: ferrum_access_pattern = 4;
-/// How many bytes name one page.
+/// Number of bytes of the handle of one page.
 pub const FERRUM_FABRIC_HANDLE_BYTES: u32 = 64;
 
 /// Receives log messages. Runs on a thread of the library, one call at a time, with
@@ -554,13 +558,14 @@ pub type ferrum_model_reclaim_fn = Option<
     ) -> u64,
 >;
 
-/// Hears of a change: the levels of all watched devices, in the order of their
-/// coming; a device that comes or goes is a change, too. Runs on a thread of the
-/// library, one call at a time, with no lock held; it may call the library but
-/// ferrum_shutdown. Every change is told, in order and once; only when more than
-/// 1024 wait does the last one give way to the next.
+/// Called when something changes, with the levels of all monitored devices in the
+/// order of their registration. The addition or removal of a device is a change too.
+/// Runs on a thread of the library, one call at a time, with no lock held. It may
+/// call every function of the library except ferrum_shutdown. The library reports
+/// every change once and in order. Only when more than 1024 changes wait, the newest
+/// one replaces the one before it.
 ///
-/// - `levels`: count of them, valid during the call only.
+/// - `levels`: count entries, valid during the call only.
 pub type ferrum_monitor_fn = Option<
     unsafe extern "C" fn(
         monitor: ferrum_monitor,
@@ -570,16 +575,16 @@ pub type ferrum_monitor_fn = Option<
     ),
 >;
 
-/// A strategy of the caller's. Runs on the thread of the selection with no lock
-/// held, on several at once if they select; it may call the library but
-/// ferrum_shutdown.
+/// A strategy of the caller. Runs on the thread of the selection with no lock held;
+/// several threads may run it at once. It may call every function of the library
+/// except ferrum_shutdown.
 ///
-/// - `request`: of the selection; devices is NULL. Valid during the call only.
+/// - `request`: the request, with devices NULL. Valid during the call only.
 /// - `options`: count candidates, also those that cannot serve the request.
-/// - `chosen_out`: is -1, for none, until the callback sets the index of its
+/// - `chosen_out`: -1 for no device, until the callback sets the index of its
 ///   choice.
 ///
-/// Returns FERRUM_OK, or an error that the selection then fails with; its message
+/// Returns FERRUM_OK, or an error, which the selection then returns; its message
 /// names the strategy.
 pub type ferrum_placement_fn = Option<
     unsafe extern "C" fn(
@@ -591,10 +596,10 @@ pub type ferrum_placement_fn = Option<
     ) -> ferrum_status,
 >;
 
-/// Queues work in a stream of the caller's. It must have work(work_data) called
-/// once, on any thread, after what was queued before and before what is queued later;
-/// at once is right too. It is called on the threads that use the stream, and must not
-/// call the library: that may hold locks.
+/// Queues work in a stream of the caller. It must arrange that work(work_data) is
+/// called once, on any thread, after the work that was queued before and before the
+/// work that is queued later; an immediate call is allowed too. It is called on the
+/// threads that use the stream. It must not call the library, which may hold locks.
 ///
 /// Returns FERRUM_OK, or an error when the work will not be called.
 pub type ferrum_enqueue_fn = Option<
@@ -2489,7 +2494,7 @@ impl Default for ferrum_wake_report {
     }
 }
 
-/// Watches the memory of several devices as one.
+/// Monitors the memory of several devices as one.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ferrum_monitor {
@@ -2502,10 +2507,10 @@ pub struct ferrum_monitor {
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_monitor_config {
     pub struct_size: u32,
-    /// What levels are by.
+    /// The bounds of its levels.
     pub profile: ferrum_pressure_profile,
-    /// How often, while a callback is set, devices and system are looked at for
-    /// what others have changed; what this library itself changes is heard of at
+    /// How often the monitor queries devices and system for changes of other
+    /// processes while a callback is set. It learns of changes by this library at
     /// once. 0: 1 s; UINT64_MAX: never.
     pub interval_ns: u64,
     /// FERRUM_MONITOR_\* flags.
@@ -2546,19 +2551,19 @@ pub struct ferrum_device_level {
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_monitor_pressure {
     pub struct_size: u32,
-    /// The worst level of any device; LOW when there is none.
+    /// The highest level of all devices; LOW when there is none.
     pub level: ferrum_pressure_level,
-    /// The level of all known bytes together, without hysteresis.
+    /// The level of the sum of all known bytes, without hysteresis.
     pub weighted_level: ferrum_pressure_level,
-    /// How many devices there are.
+    /// Number of devices.
     pub devices: u32,
-    /// Devices of unknown capacity, or that could not be asked.
+    /// Number of devices with unknown capacity, or that could not be queried.
     pub unknown_devices: u32,
     pub reserved: u32,
-    /// total_bytes of ferrum_memory_info of the known devices, so their limits count;
-    /// a sum above UINT64_MAX is that.
+    /// Sum of total_bytes of ferrum_memory_info over the known devices, so limits
+    /// count. A sum above UINT64_MAX is UINT64_MAX.
     pub total_bytes: u64,
-    /// total - free of them.
+    /// Sum of total - free over the known devices.
     pub used_bytes: u64,
 }
 
@@ -2582,30 +2587,30 @@ impl Default for ferrum_monitor_pressure {
     }
 }
 
-/// What a collection did on one device: the sum over its managers, but for the
-/// fragmentation, which is the worst of them.
+/// Result of a collection on one device: the sum over its managers; the
+/// fragmentation is the highest of them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ferrum_collected {
     /// The device.
     pub device: ferrum_device,
-    /// FERRUM_OK, or the first failure; the rest was done all the same.
+    /// FERRUM_OK, or the first failure. The collection goes on after a failure.
     pub status: ferrum_status,
-    /// How many managers were collected.
+    /// Number of managers.
     pub managers: u32,
     /// Fragmentation ratio before.
     pub fragmentation_before: f32,
     /// Fragmentation ratio after.
     pub fragmentation_after: f32,
-    /// Bytes given back to the system.
+    /// Bytes released to the system.
     pub memory_freed_bytes: u64,
-    /// Blocks, as a count.
+    /// Number of moved blocks.
     pub blocks_moved: u64,
-    /// Blocks, as a count.
+    /// Number of skipped blocks.
     pub blocks_skipped: u64,
     /// Time taken.
     pub time_taken_ns: u64,
-    /// The sum of the managers' times in milliseconds, each of them rounded up.
+    /// Sum of the managers' times in milliseconds, each rounded up.
     pub time_taken_ms: u64,
     pub reserved: [u64; 3],
 }
@@ -2618,7 +2623,7 @@ pub struct ferrum_placement {
     pub id: u64,
 }
 
-/// What a device is looked for. All zero but the size asks for nothing more.
+/// A request for a device. All fields but the size may be zero.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_placement_request {
@@ -2629,21 +2634,22 @@ pub struct ferrum_placement_request {
     pub size_bytes: u64,
     /// A power of two up to FERRUM_ALIGNMENT_MAX; 0: any.
     pub alignment_bytes: u64,
-    /// How long the memory is expected to be used; 0: not known. From 60 s on a
-    /// device that would come to HIGH is treated as one that would come to CRITICAL.
+    /// Expected time of use; 0: not known. From 60 s on, a device that would reach
+    /// HIGH is treated like one that would reach CRITICAL.
     pub expected_lifetime_ns: u64,
-    /// Devices in the order of preference; may be NULL when there are none.
+    /// Preferred devices, the most preferred first; may be NULL when there are
+    /// none.
     pub preferred: *const ferrum_device,
-    /// The candidates, in the order in which equal ones are taken; NULL: all open
-    /// devices, by id.
+    /// The candidates, in the order in which the strategy prefers equal ones; NULL:
+    /// all open devices, by id.
     pub devices: *const ferrum_device,
-    /// How many preferred there are.
+    /// Number of preferred devices.
     pub preferred_count: u32,
-    /// How many candidates there are.
+    /// Number of candidates.
     pub device_count: u32,
     /// FERRUM_PLACEMENT_\* flags.
     pub flags: u32,
-    /// What levels are by.
+    /// The bounds of the levels.
     pub profile: ferrum_pressure_profile,
 }
 
@@ -2670,30 +2676,30 @@ impl Default for ferrum_placement_request {
     }
 }
 
-/// A candidate as weighed for a request.
+/// A candidate, with its numbers for a request.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ferrum_placement_option {
     /// The candidate.
     pub device: ferrum_device,
-    /// Size and worst padding; UINT64_MAX when that overflows.
+    /// Size with the largest possible padding; UINT64_MAX when that overflows.
     pub needed_bytes: u64,
-    /// Its capacity, or its limit where that is less; 0 means unknown.
+    /// Capacity of the device, or its limit if that is less; 0 means unknown.
     pub total_bytes: u64,
-    /// What is used of it.
+    /// Used bytes of the device.
     pub used_bytes: u64,
-    /// What can still be handed out.
+    /// Bytes that can still be allocated.
     pub free_bytes: u64,
-    /// Longest run that can be handed out as things are.
+    /// Longest run that can be allocated now.
     pub largest_free_bytes: u64,
-    /// 0, or why it cannot serve the request.
+    /// 0, or the reason why the device cannot serve the request.
     pub reason: ferrum_placement_reason,
-    /// 0 for no trouble, 1 more when the request would bring the device to
-    /// CRITICAL, 2 more when it would have to give up memory first.
+    /// 0, plus 1 when the request would bring the device to CRITICAL, plus 2 when
+    /// the device would have to release memory first. Lower is better.
     pub tier: i32,
-    /// Place among the preferred devices, from 1 on; 0: none.
+    /// Position among the preferred devices, from 1 on; 0: not preferred.
     pub preferred_rank: u32,
-    /// The level that the device would come to.
+    /// Level of the device after the request.
     pub level_after: ferrum_pressure_level,
     pub reserved: [u64; 2],
 }
@@ -2868,7 +2874,8 @@ impl Default for ferrum_estimate_request {
     }
 }
 
-/// A fallback manager: memory of a device, with a second place to go to.
+/// A fallback manager: allocates buffers on a device, and on a host when the device
+/// is full.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ferrum_fallback_manager {
@@ -2884,7 +2891,7 @@ pub struct ferrum_fallback_buffer {
     pub id: u64,
 }
 
-/// A tracker: what is known of live buffers.
+/// A tracker: a list of live buffers.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ferrum_tracker {
@@ -2892,7 +2899,7 @@ pub struct ferrum_tracker {
     pub id: u64,
 }
 
-/// A pool of free buffers of the caller's own.
+/// A cache of free buffers that the caller created.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ferrum_generic_pool {
@@ -2907,19 +2914,20 @@ pub struct ferrum_memory_config {
     pub struct_size: u32,
     /// FERRUM_MEMORY_\* flags.
     pub flags: u32,
-    /// The share of the device's capacity, or of its limit where that is less, that
-    /// may be held, 0.1 to 1, decided by millionths; no bound where neither is known.
+    /// The share of the device's capacity, or of its limit if that is less, that
+    /// the manager may hold: 0.1 to 1, computed in millionths. There is no bound
+    /// when neither is known.
     pub gpu_memory_fraction: f64,
-    /// What stays free on the device, whatever its limit: no more is taken from it when
-    /// less would be left.
+    /// Bytes that stay free on the device, independent of its limit. The manager
+    /// allocates no memory from the device that would leave less.
     pub min_free_bytes: u64,
-    /// Free buffers that a bucket keeps, as a count; 0: none.
+    /// Number of free buffers that a bucket keeps; 0: none.
     pub max_pooled_per_bucket: u64,
-    /// Free buffers of all buckets together; 0: no bound.
+    /// Size of the free buffers of all buckets together; 0: no bound.
     pub max_pooled_bytes: u64,
     /// pre_allocate_count sizes; may be NULL when there are none.
     pub pre_allocate_sizes: *const u64,
-    /// How many there are.
+    /// Number of sizes.
     pub pre_allocate_count: u64,
 }
 
@@ -2943,14 +2951,14 @@ impl Default for ferrum_memory_config {
     }
 }
 
-/// Counters of a fallback manager or a generic pool. Nothing but its own buffers is in
-/// them: the device may be full while the pool is not.
+/// Counters of a fallback manager or a generic pool. They contain only its own
+/// buffers, so the device may be full while the pool is not.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_memory_stats {
     pub struct_size: u32,
     pub reserved: u32,
-    /// Buffers had and not given back: those in use and those pooled.
+    /// Buffers that exist: those in use and those in buckets.
     pub total_allocated_bytes: u64,
     /// Buffers in use.
     pub in_use_bytes: u64,
@@ -2958,13 +2966,14 @@ pub struct ferrum_memory_stats {
     pub pooled_bytes: u64,
     /// The highest value of in_use_bytes.
     pub peak_bytes: u64,
-    /// Requests that were served from the buckets, as a count.
+    /// Number of requests that were served from the buckets.
     pub pool_hits: u64,
-    /// Requests that were not, as a count.
+    /// Number of requests that were not served from the buckets.
     pub pool_misses: u64,
-    /// Buffers that were made on the host for want of room, as a count.
+    /// Number of buffers that were created on the host because the device had no
+    /// room.
     pub cpu_fallbacks: u64,
-    /// Buffers in use, tracked or not, as a count.
+    /// Number of buffers in use, tracked or not.
     pub active_buffers: u64,
 }
 
@@ -2990,17 +2999,17 @@ impl Default for ferrum_memory_stats {
     }
 }
 
-/// Ratios of a ferrum_memory_stats. They are of the pool, not of the device.
+/// Ratios of a ferrum_memory_stats. They describe the pool, not the device.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_memory_ratios {
     pub struct_size: u32,
     pub reserved: u32,
-    /// hits / (hits + misses); 0 when nothing was asked for.
+    /// hits / (hits + misses); 0 without requests.
     pub hit_rate: f64,
     /// in_use / total_allocated; 0 when that is 0.
     pub utilization: f64,
-    /// The same, but 1 when that is 0: nothing is wasted.
+    /// The same, but 1 when total_allocated is 0.
     pub efficiency: f64,
 }
 
@@ -3021,7 +3030,7 @@ impl Default for ferrum_memory_ratios {
     }
 }
 
-/// What a tracker knows of a buffer.
+/// Entry of a tracker for a buffer.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ferrum_buffer_metadata {
@@ -3029,16 +3038,16 @@ pub struct ferrum_buffer_metadata {
     pub buffer_id: u64,
     /// Size of the buffer.
     pub size_bytes: u64,
-    /// Elements, as a count.
+    /// Number of elements.
     pub num_elements: u64,
-    /// The time since it was made.
+    /// Time since the buffer was created.
     pub age_ns: u64,
-    /// Where it is; {0}: on no device that is known.
+    /// Device of the buffer; {0}: not known.
     pub device: ferrum_device,
-    /// Which side it is on.
+    /// Side of the buffer.
     pub location: ferrum_buffer_location,
     pub reserved: u32,
-    /// Text with its NUL; empty: none.
+    /// Text with its NUL; empty: no tag.
     pub tag: [c_char; 64],
 }
 
@@ -3055,7 +3064,7 @@ impl Default for ferrum_buffer_metadata {
 pub struct ferrum_tracker_totals {
     pub struct_size: u32,
     pub reserved: u32,
-    /// Buffers, as a count.
+    /// Number of buffers.
     pub count: u64,
     /// The sum of their sizes.
     pub total_bytes: u64,
@@ -3080,14 +3089,14 @@ impl Default for ferrum_tracker_totals {
     }
 }
 
-/// What a buffer of a generic pool is taken for; for its tracker only.
+/// Details of a buffer of a generic pool, for its tracker.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_buffer_use {
     pub struct_size: u32,
-    /// Which side it is on.
+    /// Side of the buffer.
     pub location: ferrum_buffer_location,
-    /// Elements, as a count.
+    /// Number of elements.
     pub num_elements: u64,
     /// At most 63 bytes; NULL: none.
     pub tag: *const c_char,
@@ -3113,27 +3122,27 @@ impl Default for ferrum_buffer_use {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ferrum_buffer_lease {
-    /// The caller's word for it: a pointer, a handle, an index.
+    /// The caller's value for the buffer: a pointer, a handle, an index.
     pub buffer: u64,
-    /// Its size, which may be more than was asked for.
+    /// Its size, which may be larger than the requested size.
     pub size_bytes: u64,
     /// 0 unless the pool tracks.
     pub buffer_id: u64,
 }
 
-/// What of a fallback manager is or was on the host.
+/// Counters of a fallback manager for the host.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_fallback_stats {
     pub struct_size: u32,
     pub reserved: u32,
-    /// On the host now.
+    /// Bytes on the host now.
     pub cpu_bytes: u64,
-    /// Buffers on the host now, as a count.
+    /// Number of buffers on the host now.
     pub cpu_buffers: u64,
-    /// Moves to the host so far, as a count.
+    /// Number of moves to the host so far.
     pub moved_to_cpu: u64,
-    /// Moves to the device so far, as a count.
+    /// Number of moves to the device so far.
     pub moved_to_gpu: u64,
 }
 
@@ -3155,22 +3164,23 @@ impl Default for ferrum_fallback_stats {
     }
 }
 
-/// A buffer as asked for.
+/// A request for a buffer.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_buffer_request {
     pub struct_size: u32,
-    /// What the elements are.
+    /// Type of the elements.
     pub dtype: ferrum_dtype,
-    /// Elements, as a count; not 0.
+    /// Number of elements; not 0.
     pub num_elements: u64,
-    /// Where it may be made.
+    /// Allowed sides.
     pub place: ferrum_buffer_place,
     /// FERRUM_BUFFER_\* flags.
     pub flags: u32,
-    /// Of the device, that uses the buffer first; {0}: the default one.
+    /// The first stream of the device that uses the buffer; {0}: the default
+    /// stream.
     pub stream: ferrum_stream,
-    /// For the tracker, at most 63 bytes; NULL: none.
+    /// Tag for the tracker, at most 63 bytes; NULL: none.
     pub tag: *const c_char,
 }
 
@@ -3198,24 +3208,24 @@ impl Default for ferrum_buffer_request {
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_fallback_buffer_info {
     pub struct_size: u32,
-    /// What the elements are.
+    /// Type of the elements.
     pub dtype: ferrum_dtype,
     /// Stays the same when the buffer moves.
     pub buffer_id: u64,
-    /// Elements, as a count.
+    /// Number of elements.
     pub num_elements: u64,
-    /// What they take.
+    /// Size of the elements.
     pub size_bytes: u64,
-    /// Where the buffer is: in the device, or on the CPU side a pointer. Good until
-    /// it moves.
+    /// Address of the buffer on the device, or on the host a pointer. Valid until
+    /// the buffer moves.
     pub address: ferrum_address,
-    /// The manager that it is of.
+    /// The manager of the buffer.
     pub manager: ferrum_fallback_manager,
-    /// Of that side.
+    /// The device of the buffer's present side.
     pub device: ferrum_device,
-    /// Which side it is on.
+    /// Present side of the buffer.
     pub location: ferrum_buffer_location,
-    /// How often it is pinned.
+    /// Number of pins.
     pub pins: u32,
     /// FERRUM_BUFFER_\* flags.
     pub flags: u32,
@@ -3246,7 +3256,7 @@ impl Default for ferrum_fallback_buffer_info {
     }
 }
 
-/// A range of a block that the host is to address.
+/// A range of a block to map for the host.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_map_request {
@@ -3278,16 +3288,17 @@ impl Default for ferrum_map_request {
     }
 }
 
-/// A range of a block that the host addresses.
+/// A range of a block that is mapped for the host.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_mapping {
     pub struct_size: u32,
-    /// host_pointer is a copy, which ferrum_memory_unmap writes back (1), not the block.
+    /// host_pointer is a staging copy, which ferrum_memory_unmap writes back (1),
+    /// or the block itself (0).
     pub is_staged: u32,
-    /// Names the mapping among those of its block; never 0.
+    /// Number of the mapping within its block; never 0.
     pub mapping_id: u64,
-    /// Valid until the mapping has ended; size_bytes from there on.
+    /// Pointer to size_bytes bytes. Valid until the mapping has ended.
     pub host_pointer: *mut c_void,
     /// Length of the range.
     pub size_bytes: u64,
@@ -3310,7 +3321,7 @@ impl Default for ferrum_mapping {
     }
 }
 
-/// Memory for two devices, as asked for.
+/// A request for memory of two devices.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_link_request {
@@ -3318,10 +3329,10 @@ pub struct ferrum_link_request {
     pub reserved: u32,
     /// Not 0.
     pub size_bytes: u64,
-    /// Of the first address: a power of two up to FERRUM_ALIGNMENT_MAX; 0: the
-    /// pool's.
+    /// Alignment of the first address: a power of two up to FERRUM_ALIGNMENT_MAX;
+    /// 0: the pool's.
     pub alignment_bytes: u64,
-    /// Name for the books, at most 63 bytes; NULL: none.
+    /// Name for the counters, at most 63 bytes; NULL: none.
     pub tag: *const c_char,
 }
 
@@ -3342,7 +3353,7 @@ impl Default for ferrum_link_request {
     }
 }
 
-/// The last hint of each axis; FERRUM_USAGE_NONE where none was given.
+/// The last hint of each group; FERRUM_USAGE_NONE where none was set.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_usage_hints {
@@ -3371,20 +3382,20 @@ impl Default for ferrum_usage_hints {
     }
 }
 
-/// What copies, fills, writes, reads and mappings did with a block.
+/// Numbers about copies, fills, writes, reads and mappings of a block.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_access_stats {
     pub struct_size: u32,
-    /// The manager tracks (1); else all below is 0.
+    /// 1 if the manager tracks accesses; otherwise all numbers below are 0.
     pub is_tracked: u32,
-    /// There was an access (1); else last_access_ns means nothing.
+    /// 1 if there was an access; otherwise last_access_ns has no meaning.
     pub is_accessed: u32,
     /// Pattern of the last accesses.
     pub pattern: ferrum_access_pattern,
-    /// How many reads there were.
+    /// Number of reads.
     pub read_count: u64,
-    /// How many writes there were.
+    /// Number of writes.
     pub write_count: u64,
     /// Mean size of a read, rounded down; 0 when there was none.
     pub average_read_bytes: u64,
@@ -3415,24 +3426,24 @@ impl Default for ferrum_access_stats {
     }
 }
 
-/// Memory of somebody else's that is to get a handle.
+/// External memory that gets a handle.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_adoption {
     pub struct_size: u32,
-    /// FERRUM_MEMORY_\*, what it is used for.
+    /// FERRUM_MEMORY_\*, its purpose.
     pub memory_type: ferrum_memory_type,
-    /// Where the manager's device has it; on a host device a pointer. Where
-    /// FERRUM_CAPABILITY_REGISTERED_MEMORY is there, that of FERRUM_MEMORY_PINNED and
-    /// FERRUM_MEMORY_MAPPED may be a pointer to any memory of the process.
+    /// Address of the memory on the manager's device; on a host device a pointer.
+    /// With FERRUM_CAPABILITY_REGISTERED_MEMORY, FERRUM_MEMORY_PINNED and
+    /// FERRUM_MEMORY_MAPPED also accept a pointer to any memory of the process.
     pub address: ferrum_address,
     /// Not 0.
     pub size_bytes: u64,
-    /// Name for the books, at most 63 bytes; NULL: none.
+    /// Name for the counters, at most 63 bytes; NULL: none.
     pub tag: *const c_char,
-    /// The block is never written (1): copies, fills and mappings that write to it are
-    /// FERRUM_ERROR_PERMISSION_DENIED. Memory that the process may only read, such as a file
-    /// of weights that is mapped so, is adopted this way.
+    /// The block is never written (1): copies, fills and mappings that would write
+    /// to it return FERRUM_ERROR_PERMISSION_DENIED. Use it for memory that the
+    /// process may only read, such as a mapped file of weights.
     pub is_read_only: u32,
     pub reserved: u32,
 }
@@ -3456,18 +3467,18 @@ impl Default for ferrum_adoption {
     }
 }
 
-/// A stream that somebody else made.
+/// An external stream.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_foreign_stream {
     pub struct_size: u32,
     pub reserved: u32,
     /// Handle in the runtime of the device's vendor, such as a CUstream; 0 on host
-    /// devices, where enqueue is given. It names one queue, whichever thread uses it.
+    /// devices, which use enqueue. It must mean the same queue on every thread.
     pub native_handle: u64,
-    /// Queues work in it; NULL with a native_handle.
+    /// Queues work in the stream; NULL with a native_handle.
     pub enqueue: ferrum_enqueue_fn,
-    /// For enqueue.
+    /// Passed to enqueue.
     pub user_data: *mut c_void,
 }
 
@@ -3488,23 +3499,23 @@ impl Default for ferrum_foreign_stream {
     }
 }
 
-/// Pages that a process exported, by descriptors or by fabric handles.
+/// Pages that a process exported, by file descriptors or by fabric handles.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_page_import {
     pub struct_size: u32,
     pub reserved: u32,
-    /// One for each page, in the order in which they are to lie; they stay the
+    /// A descriptor for each page, in the order of the addresses. They stay the
     /// caller's.
     pub descriptors: *const i32,
-    /// How many pages there are.
+    /// Number of pages.
     pub count: u64,
-    /// Of the pool that they come from: not less, and not more.
+    /// Page size of the pool that exported the pages, exactly.
     pub page_bytes: u64,
-    /// Name for the books, at most 63 bytes; NULL: none.
+    /// Name for the counters, at most 63 bytes; NULL: none.
     pub tag: *const c_char,
-    /// As ferrum_vpool_export_fabric gave them, in the order in which the pages are to lie;
-    /// NULL: descriptors.
+    /// The handles of ferrum_vpool_export_fabric, in the order of the addresses;
+    /// NULL: use the descriptors.
     pub fabric_handles: *const u8,
     /// FERRUM_FABRIC_HANDLE_BYTES for each page.
     pub fabric_handle_bytes: u64,
@@ -3530,13 +3541,14 @@ impl Default for ferrum_page_import {
     }
 }
 
-/// A range of one process's device memory, as bytes that mean it in another.
+/// A range of device memory of one process, as bytes that name it in another
+/// process.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_shared_memory {
     pub struct_size: u32,
     pub reserved: u32,
-    /// Where the range begins in what the handle names.
+    /// Start of the range in the memory that the handle names.
     pub offset_bytes: u64,
     /// Its size.
     pub size_bytes: u64,
@@ -3561,7 +3573,7 @@ impl Default for ferrum_shared_memory {
     }
 }
 
-/// An event of one process, as bytes that mean it in another.
+/// An event of one process, as bytes that name it in another process.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_shared_event {
@@ -5807,9 +5819,9 @@ extern "C" {
         asleep_out: *mut u32,
     ) -> ferrum_status;
 
-    /// The level of a device with that capacity of which so much is free, decided in
-    /// integers and without hysteresis. A capacity of 0 means unknown and is LOW; more
-    /// free than there is counts as all free.
+    /// Returns the pressure level for a capacity and a number of free bytes, computed
+    /// with integers and without hysteresis. A capacity of 0 means unknown and gives
+    /// LOW. More free bytes than the capacity count as an empty device.
     pub fn ferrum_pressure_level_of(
         profile: ferrum_pressure_profile,
         total_bytes: u64,
@@ -5817,27 +5829,28 @@ extern "C" {
         level_out: *mut ferrum_pressure_level,
     ) -> ferrum_status;
 
-    /// The level of a ratio, 0 for empty and 1 for full, for callers who have no more
-    /// than that. Above 1 is as full as 1.
+    /// Returns the pressure level for a ratio, 0 for empty and 1 for full, for callers
+    /// that have only the ratio. A ratio above 1 counts as 1.
     ///
-    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for a ratio that is negative or no number.
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for a negative ratio or NaN.
     pub fn ferrum_pressure_from_utilization(
         profile: ferrum_pressure_profile,
         ratio: f64,
         level_out: *mut ferrum_pressure_level,
     ) -> ferrum_status;
 
-    /// Makes a monitor that watches nothing yet. It belongs to no device.
+    /// Creates a monitor without managers. It belongs to no device.
     ///
-    /// A device's level is the worse of two. By bytes it is that of total - free, by
-    /// the monitor's profile; it is left downwards only once the use is 1 % of the
-    /// device below its bound. By the system, for host devices on Linux, it follows
-    /// from the share of the last 10 s in which tasks waited for memory (of
-    /// /proc/pressure/memory, and memory.pressure of the process's control group): MEDIUM
-    /// from 10 % of some tasks, HIGH from 40 % of some or 10 % of all, CRITICAL from 40 %
-    /// of all, each left below half of that; and from the counts of the group's
-    /// memory.events, for 10 s after a rise: high is MEDIUM, max is HIGH, oom and
-    /// oom_kill are CRITICAL.
+    /// The level of a device is the higher of two levels. The first is the level of
+    /// total - free, with the monitor's profile; it falls only when the use is 1 % of
+    /// the device below the bound of the level. The second is the level of the system,
+    /// for host devices on Linux. It comes from the share of the last 10 s in which
+    /// tasks waited for memory (/proc/pressure/memory, and memory.pressure of the
+    /// process's control group): MEDIUM from 10 % of some tasks, HIGH from 40 % of some
+    /// or 10 % of all, CRITICAL from 40 % of all; each level ends below half of its
+    /// bound. It also comes from the counts in memory.events of the control group, for
+    /// 10 s after an increase: high is MEDIUM, max is HIGH, oom and oom_kill are
+    /// CRITICAL.
     ///
     /// - `config`: settings, or NULL for FERRUM_MONITOR_CONFIG_INIT.
     pub fn ferrum_monitor_create(
@@ -5845,61 +5858,62 @@ extern "C" {
         monitor_out: *mut ferrum_monitor,
     ) -> ferrum_status;
 
-    /// Destroys a monitor; managers stay as they are. Waits for a running callback,
-    /// unless it is called from inside that.
+    /// Destroys a monitor. Its managers stay. The call waits for a running callback,
+    /// unless it is called from inside that callback.
     pub fn ferrum_monitor_destroy(monitor: ferrum_monitor) -> ferrum_status;
 
-    /// Has the monitor watch a manager and its device. The registration is weak: it
-    /// keeps neither from being destroyed, and a manager that is destroyed leaves by
-    /// itself before that call returns. Several managers of one device are one device
-    /// to the monitor.
+    /// Adds a manager and its device to the monitor. The registration does not prevent
+    /// the destruction of either. Destroying a manager removes it from the monitor
+    /// before the destroy call returns. Several managers of one device count as one
+    /// device.
     ///
-    /// Returns FERRUM_ERROR_ALREADY_EXISTS for one that is registered.
+    /// Returns FERRUM_ERROR_ALREADY_EXISTS for a manager that is registered.
     pub fn ferrum_monitor_register(
         monitor: ferrum_monitor,
         manager: ferrum_manager,
     ) -> ferrum_status;
 
-    /// Ends the watch over a manager. FERRUM_ERROR_NOT_FOUND: it is not registered.
+    /// Removes a manager. FERRUM_ERROR_NOT_FOUND when it is not registered.
     pub fn ferrum_monitor_unregister(
         monitor: ferrum_monitor,
         manager: ferrum_manager,
     ) -> ferrum_status;
 
-    /// Ends the watch over all managers of a device. FERRUM_ERROR_NOT_FOUND: none is
-    /// registered.
+    /// Removes all managers of a device. FERRUM_ERROR_NOT_FOUND when none is registered.
     pub fn ferrum_monitor_unregister_device(
         monitor: ferrum_monitor,
         device: ferrum_device,
     ) -> ferrum_status;
 
-    /// Sets the receiver of changes from now on, in the place of the former one; NULL
-    /// removes that. Waits for a running call of the former one, unless it is called
-    /// from inside that; afterwards it is not called again.
+    /// Sets the receiver of changes from now on, in place of the former receiver; NULL
+    /// removes it. The call waits for a running call of the former receiver, unless it
+    /// comes from inside that receiver. The former receiver is not called afterwards.
     ///
-    /// - `user_data`: handed to the callback; must stay valid while it is set.
+    /// - `user_data`: passed to the callback; must stay valid while the callback is
+    ///   set.
     pub fn ferrum_monitor_set_callback(
         monitor: ferrum_monitor,
         callback: ferrum_monitor_fn,
         user_data: *mut c_void,
     ) -> ferrum_status;
 
-    /// Gives the pressure of all devices together.
+    /// Returns the pressure of all devices together.
     ///
-    /// - `max_age_ns`: as for ferrum_device_get_recent_memory_info, for the system, too.
+    /// - `max_age_ns`: as for ferrum_device_get_recent_memory_info, also for the
+    ///   reading of the system.
     pub fn ferrum_monitor_get_pressure(
         monitor: ferrum_monitor,
         max_age_ns: u64,
         pressure_out: *mut ferrum_monitor_pressure,
     ) -> ferrum_status;
 
-    /// Gives the level of every device.
+    /// Returns the level of every device.
     ///
-    /// - `levels_out`: room for capacity of them; may be NULL when that is 0.
-    /// - `count_out`: how many there are.
+    /// - `levels_out`: room for capacity entries; may be NULL when capacity is 0.
+    /// - `count_out`: number of devices.
     ///
     /// Returns FERRUM_ERROR_BUFFER_TOO_SMALL, with \*count_out set, when capacity is not
-    /// 0 and they do not fit.
+    /// 0 and too small.
     pub fn ferrum_monitor_get_levels(
         monitor: ferrum_monitor,
         max_age_ns: u64,
@@ -5908,28 +5922,27 @@ extern "C" {
         count_out: *mut usize,
     ) -> ferrum_status;
 
-    /// All that a monitor knows, as JSON:
+    /// Returns the state of a monitor as JSON:
     ///
-    /// ```text
-    ///   {"profile": "standard", "pressure": {"level": "low", "weighted_level": "low",
-    ///     "devices": 1, "unknown": 0, "total_bytes": 0, "used_bytes": 0},
-    ///    "devices": [{"id": "cpu:0", "managers": 1, "level": "low",
-    ///      "level_by_bytes": "low", "level_by_system": "low", "memory": {...},
-    ///      "error": null, "system": {
-    ///        "machine": {"some": {"avg10_hundredths": 0, "avg60_hundredths": 0,
-    ///          "avg300_hundredths": 0, "total_ns": 0}, "full": {...},
-    ///          "reason": null},
-    ///        "group": {"some": null, "full": null, "reason": {
-    ///          "status": "FERRUM_ERROR_UNSUPPORTED", "message": "..."}},
-    ///        "events": {"counts": {"low": 0, "high": 0, "max": 0, "oom": 0,
-    ///          "oom_kill": 0}, "reason": null},
-    ///        "high": {"bytes": null, "reason": null}}}]}
-    /// ```
+    /// {"profile": "standard", "pressure": {"level": "low", "weighted_level": "low",
+    /// "devices": 1, "unknown": 0, "total_bytes": 0, "used_bytes": 0},
+    /// "devices": \[{"id": "cpu:0", "managers": 1, "level": "low",
+    /// "level_by_bytes": "low", "level_by_system": "low", "memory": {...},
+    /// "error": null, "system": {
+    /// "machine": {"some": {"avg10_hundredths": 0, "avg60_hundredths": 0,
+    /// "avg300_hundredths": 0, "total_ns": 0}, "full": {...},
+    /// "reason": null},
+    /// "group": {"some": null, "full": null, "reason": {
+    /// "status": "FERRUM_ERROR_UNSUPPORTED", "message": "..."}},
+    /// "events": {"counts": {"low": 0, "high": 0, "max": 0, "oom": 0,
+    /// "oom_kill": 0}, "reason": null},
+    /// "high": {"bytes": null, "reason": null}}}\]}
     ///
-    /// memory is as in ferrum_snapshot_json, and null when nothing could be had yet;
-    /// error has status and message when the device could not be asked just now. system
-    /// is null for a device without one. hundredths are of a percent of the time; bytes
-    /// of high is null for no limit. Fields may be added.
+    /// memory has the form of ferrum_snapshot_json; it is null when the device was never
+    /// read. error has status and message when the latest query of the device failed.
+    /// system is null for a device without one. The unit of hundredths is a hundredth of
+    /// a percent of the time. bytes of high is null when there is no limit. Later
+    /// versions may add fields.
     ///
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
     pub fn ferrum_monitor_info_json(
@@ -5940,14 +5953,14 @@ extern "C" {
         length_out: *mut usize,
     ) -> ferrum_status;
 
-    /// Defragments every watched manager, one after another, as ferrum_manager_defragment. One
-    /// that is destroyed meanwhile is left out.
+    /// Defragments every registered manager, one after another, like
+    /// ferrum_manager_defragment. It skips a manager that is destroyed meanwhile.
     ///
     /// - `collected_out`: room for capacity devices.
-    /// - `count_out`: how many devices there are.
+    /// - `count_out`: number of devices.
     ///
     /// Returns FERRUM_ERROR_BUFFER_TOO_SMALL, with \*count_out set and nothing done, when
-    /// more devices are watched than there is room for.
+    /// capacity is below the number of devices.
     pub fn ferrum_monitor_collect(
         monitor: ferrum_monitor,
         collected_out: *mut ferrum_collected,
@@ -5955,37 +5968,39 @@ extern "C" {
         count_out: *mut usize,
     ) -> ferrum_status;
 
-    /// Makes a built-in strategy.
+    /// Creates a built-in strategy.
     ///
-    /// Every strategy but the original one first leaves out devices that cannot serve
-    /// the request: of which nothing is known, that lack the memory type, that have less
-    /// free than the size and, where the request asks for more alignment than every
-    /// block has, its worst padding; and what the flags refuse. Of the rest it keeps
-    /// those of the best tier, and then chooses; of equal ones the first.
+    /// Every strategy except best_fit_original first removes devices that cannot serve
+    /// the request: devices whose state is not known, devices without the memory type,
+    /// devices with fewer free bytes than the size (plus the largest padding, where the
+    /// request has a larger alignment than every block), and devices that the flags
+    /// exclude. It then keeps the devices of the best tier and chooses one of them;
+    /// among equal devices the first.
     ///
     /// "best_fit"     the largest 1 - waste - |use - 0.5| \* 0.5 + 0.2 / rank, with
     /// waste = (free - size) / total, use = used / total, and rank the
-    /// place among the preferred devices (without one the last term is
-    /// 0), in single precision; unknown capacity is no waste, no use
+    /// position among the preferred devices (without one the last term
+    /// is 0), in single precision; with unknown capacity waste and use
+    /// are 0
     /// "best_fit_original"  the same formula over every device with enough free bytes,
     /// with its known defects: it fills a device up to the last byte
-    /// and never takes one of unknown capacity
+    /// and never chooses one of unknown capacity
     /// "spread"       the largest free share after the request, in millionths, plus
     /// 200000 / rank
     /// "pack"         the smallest free share, with the same bonus
-    /// "round_robin"  the next one in the list; among the preferred ones, if any of
-    /// them can
+    /// "round_robin"  the next device in the list; among the preferred devices, if
+    /// one of them can serve the request
     ///
-    /// Returns FERRUM_ERROR_NOT_FOUND for an unknown name (the message lists them).
+    /// Returns FERRUM_ERROR_NOT_FOUND for an unknown name (the message lists the names).
     pub fn ferrum_placement_create(
         strategy: *const c_char,
         placement_out: *mut ferrum_placement,
     ) -> ferrum_status;
 
-    /// Makes a strategy of the caller's.
+    /// Creates a strategy of the caller.
     ///
-    /// - `name`: 1 to 63 bytes, no built-in one.
-    /// - `user_data`: handed to the callback; must stay valid until the strategy is
+    /// - `name`: 1 to 63 bytes, different from the built-in names.
+    /// - `user_data`: passed to the callback; must stay valid until the strategy is
     ///   destroyed.
     pub fn ferrum_placement_create_own(
         name: *const c_char,
@@ -5994,11 +6009,11 @@ extern "C" {
         placement_out: *mut ferrum_placement,
     ) -> ferrum_status;
 
-    /// Destroys a strategy. Waits for running calls of a callback, unless it is called
-    /// from inside one.
+    /// Destroys a strategy. The call waits for running calls of a callback, unless it
+    /// comes from inside one.
     pub fn ferrum_placement_destroy(placement: ferrum_placement) -> ferrum_status;
 
-    /// Gives the name of a strategy as text.
+    /// Returns the name of a strategy as text.
     ///
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
     pub fn ferrum_placement_get_name(
@@ -6008,29 +6023,27 @@ extern "C" {
         length_out: *mut usize,
     ) -> ferrum_status;
 
-    /// Chooses a device for a request, by readings no older than 0.1 s.
+    /// Chooses a device for a request, from readings that are no older than 0.1 s.
     ///
-    /// Returns FERRUM_ERROR_NOT_FOUND when no device can serve it; the message has the
-    /// reason for each.
+    /// Returns FERRUM_ERROR_NOT_FOUND when no device can serve the request; the message
+    /// has the reason for each device.
     pub fn ferrum_placement_select(
         placement: ferrum_placement,
         request: *const ferrum_placement_request,
         device_out: *mut ferrum_device,
     ) -> ferrum_status;
 
-    /// Says which device ferrum_placement_select would choose now, and why each is or
-    /// is not chosen, as JSON:
+    /// Returns the device that ferrum_placement_select would choose now, with the reason
+    /// for each device, as JSON:
     ///
-    /// ```text
-    ///   {"strategy": "best_fit", "chosen": "cpu:0", "devices": [{"id": "cpu:0",
-    ///     "chosen": true, "reason": "chosen", "score": 0.51, "tier": 0,
-    ///     "preferred_rank": 0, "needed_bytes": 0, "total_bytes": 0, "used_bytes": 0,
-    ///     "free_bytes": 0, "largest_free_bytes": 0, "level_after": "low"}]}
-    /// ```
+    /// {"strategy": "best_fit", "chosen": "cpu:0", "devices": \[{"id": "cpu:0",
+    /// "chosen": true, "reason": "chosen", "score": 0.51, "tier": 0,
+    /// "preferred_rank": 0, "needed_bytes": 0, "total_bytes": 0, "used_bytes": 0,
+    /// "free_bytes": 0, "largest_free_bytes": 0, "level_after": "low"}\]}
     ///
-    /// chosen is null when none can serve the request, score where there is none; reason
-    /// is the constant's name in lower case. Takes no turn of round robin; a callback is
-    /// called.
+    /// chosen is null when no device can serve the request, and score is null when there
+    /// is none. reason is the name of the constant in lower case. The call does not
+    /// advance round robin. It calls a callback of the caller's strategy.
     ///
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
     pub fn ferrum_placement_explain_json(
@@ -6108,33 +6121,35 @@ extern "C" {
         length_out: *mut usize,
     ) -> ferrum_status;
 
-    /// Gives ready-made settings. Needs no ferrum_init.
+    /// Returns ready-made settings. Needs no ferrum_init.
     pub fn ferrum_memory_config_preset(
         preset: ferrum_memory_preset,
         config_out: *mut ferrum_memory_config,
     ) -> ferrum_status;
 
-    /// Says whether settings make sense. Needs no ferrum_init.
+    /// Checks settings. Needs no ferrum_init.
     ///
-    /// Returns FERRUM_ERROR_INVALID_CONFIG with the setting and its value, also for a
-    /// size to allocate ahead that its bucket has no place for.
+    /// Returns FERRUM_ERROR_INVALID_CONFIG with the name and the value of the setting,
+    /// also for a preallocated size that does not fit into its bucket.
     pub fn ferrum_memory_config_check(config: *const ferrum_memory_config) -> ferrum_status;
 
-    /// Reckons the ratios of counters. Needs no ferrum_init.
+    /// Computes the ratios of counters. Needs no ferrum_init.
     pub fn ferrum_memory_stats_ratios(
         stats: *const ferrum_memory_stats,
         ratios_out: *mut ferrum_memory_ratios,
     ) -> ferrum_status;
 
-    /// Adds the counters of two pools; what does not fit 64 bits is UINT64_MAX. The peak
-    /// is the larger of the two: a lower bound of that of both. Needs no ferrum_init.
+    /// Adds the counters of two pools. A sum that does not fit 64 bits is UINT64_MAX.
+    /// The peak is the larger of the two peaks, which is a lower bound of the common
+    /// peak. Needs no ferrum_init.
     pub fn ferrum_memory_stats_merge(
         stats: *const ferrum_memory_stats,
         other: *const ferrum_memory_stats,
         merged_out: *mut ferrum_memory_stats,
     ) -> ferrum_status;
 
-    /// Counters as one line for people, sizes in MB of 2^20 bytes. Needs no ferrum_init.
+    /// Returns counters as one line for people, with sizes in MB of 2^20 bytes. Needs no
+    /// ferrum_init.
     ///
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
     pub fn ferrum_memory_stats_text(
@@ -6144,11 +6159,11 @@ extern "C" {
         length_out: *mut usize,
     ) -> ferrum_status;
 
-    /// Gives an id that no buffer of the process has had. Ids grow, from 1 on; 0 is none.
-    /// Needs no ferrum_init.
+    /// Returns an id that no buffer of the process has had. Ids increase from 1; 0 is no
+    /// id. Needs no ferrum_init.
     pub fn ferrum_buffer_id_new(id_out: *mut u64) -> ferrum_status;
 
-    /// The form of an id in messages: "Buffer#7". Needs no ferrum_init.
+    /// Returns an id as text for messages: "Buffer#7". Needs no ferrum_init.
     ///
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
     pub fn ferrum_buffer_id_text(
@@ -6158,20 +6173,21 @@ extern "C" {
         length_out: *mut usize,
     ) -> ferrum_status;
 
-    /// Makes a tracker that knows nothing. It belongs to no device.
+    /// Creates an empty tracker. It belongs to no device.
     pub fn ferrum_tracker_create(tracker_out: *mut ferrum_tracker) -> ferrum_status;
 
     /// Destroys a tracker.
     ///
-    /// Returns FERRUM_ERROR_INVALID_STATE for one of a manager or a pool, which goes with
-    /// that. Neither can the caller track, untrack or clear in it.
+    /// Returns FERRUM_ERROR_INVALID_STATE for the tracker of a manager or a pool, which
+    /// ends with its owner. The caller cannot add, remove or clear entries of
+    /// such a tracker either.
     pub fn ferrum_tracker_destroy(tracker: ferrum_tracker) -> ferrum_status;
 
-    /// Adds a buffer, made age_ns ago. One whose id is known replaces that.
+    /// Adds a buffer that was created age_ns ago. An entry with the same id is replaced.
     ///
-    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for id 0, a location that is none, a tag
-    /// without a NUL or that is not UTF-8; FERRUM_ERROR_OVERFLOW when the sum of
-    /// all sizes does not fit 64 bits.
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for id 0, an unknown location, a tag
+    /// without a NUL or a tag that is not UTF-8; FERRUM_ERROR_OVERFLOW when the
+    /// sum of all sizes does not fit 64 bits.
     pub fn ferrum_tracker_track(
         tracker: ferrum_tracker,
         metadata: *const ferrum_buffer_metadata,
@@ -6179,16 +6195,16 @@ extern "C" {
 
     /// Removes a buffer.
     ///
-    /// - `metadata_out`: what was known of it; may be NULL.
+    /// - `metadata_out`: the removed entry; may be NULL.
     ///
-    /// Returns FERRUM_ERROR_NOT_FOUND when it is not known.
+    /// Returns FERRUM_ERROR_NOT_FOUND for an unknown buffer.
     pub fn ferrum_tracker_untrack(
         tracker: ferrum_tracker,
         buffer_id: u64,
         metadata_out: *mut ferrum_buffer_metadata,
     ) -> ferrum_status;
 
-    /// Gives what is known of a buffer. FERRUM_ERROR_NOT_FOUND: nothing.
+    /// Returns the entry of a buffer. FERRUM_ERROR_NOT_FOUND for an unknown buffer.
     pub fn ferrum_tracker_get(
         tracker: ferrum_tracker,
         buffer_id: u64,
@@ -6197,11 +6213,11 @@ extern "C" {
 
     /// Lists all buffers, the oldest first.
     ///
-    /// - `metadata_out`: room for capacity of them; may be NULL when that is 0.
-    /// - `count_out`: how many there are.
+    /// - `metadata_out`: room for capacity entries; may be NULL when capacity is 0.
+    /// - `count_out`: number of entries.
     ///
-    /// Returns FERRUM_ERROR_BUFFER_TOO_SMALL, with \*count_out set, when capacity is not 0
-    /// and they do not fit.
+    /// Returns FERRUM_ERROR_BUFFER_TOO_SMALL, with \*count_out set, when capacity is not
+    /// 0 and too small.
     pub fn ferrum_tracker_get_all(
         tracker: ferrum_tracker,
         metadata_out: *mut ferrum_buffer_metadata,
@@ -6209,8 +6225,8 @@ extern "C" {
         count_out: *mut usize,
     ) -> ferrum_status;
 
-    /// Lists the buffers that are strictly older than age_ns, as ferrum_tracker_get_all:
-    /// what may have been forgotten.
+    /// Lists the buffers that are older than age_ns, like ferrum_tracker_get_all:
+    /// buffers that may be leaks.
     pub fn ferrum_tracker_find_old(
         tracker: ferrum_tracker,
         age_ns: u64,
@@ -6219,20 +6235,20 @@ extern "C" {
         count_out: *mut usize,
     ) -> ferrum_status;
 
-    /// Gives the numbers of a tracker.
+    /// Returns the numbers of a tracker.
     pub fn ferrum_tracker_get_totals(
         tracker: ferrum_tracker,
         totals_out: *mut ferrum_tracker_totals,
     ) -> ferrum_status;
 
-    /// Forgets all buffers; the peak stays.
+    /// Removes all entries. The peak stays.
     pub fn ferrum_tracker_clear(tracker: ferrum_tracker) -> ferrum_status;
 
-    /// Makes a pool of free buffers of any kind. It makes and ends none itself: the caller
-    /// does, and gives the pool a word for each. A buffer is filed under the power of two
-    /// at or above its size; it serves no request that is larger than itself, and none
-    /// that is less than a quarter of it. Of the settings those of the device mean nothing
-    /// to it. It belongs to no device.
+    /// Creates a cache of free buffers of any kind. The pool creates and destroys no
+    /// buffers: the caller does, and gives the pool a value for each buffer. A buffer
+    /// belongs to the bucket of the smallest power of two that is not below its size. A
+    /// buffer serves requests from a quarter of its size up to its size. Settings for
+    /// the device have no effect. The pool belongs to no device.
     ///
     /// - `config`: settings, or NULL for FERRUM_MEMORY_CONFIG_INIT.
     pub fn ferrum_generic_pool_create(
@@ -6240,17 +6256,17 @@ extern "C" {
         pool_out: *mut ferrum_generic_pool,
     ) -> ferrum_status;
 
-    /// Destroys a pool. Its free buffers are not ended: take them out first.
+    /// Destroys a pool. It does not destroy the free buffers: remove them first.
     ///
     /// - `flags`: 0 or FERRUM_FORCE.
     ///
-    /// Returns FERRUM_ERROR_BUSY, and nothing has changed, while it has buffers or
-    /// buffers are in use, unless forced.
+    /// Returns FERRUM_ERROR_BUSY, and nothing has changed, while the pool has free
+    /// buffers or buffers are in use, unless forced.
     pub fn ferrum_generic_pool_destroy(pool: ferrum_generic_pool, flags: u32) -> ferrum_status;
 
-    /// Accounts for a buffer that the caller has made, for want of a free one, and uses.
+    /// Records a buffer in use that the caller created because there was no free one.
     ///
-    /// - `use`: what for, or NULL for FERRUM_BUFFER_USE_INIT.
+    /// - `use`: details, or NULL for FERRUM_BUFFER_USE_INIT.
     /// - `id_out`: 0 unless the pool tracks.
     ///
     /// Returns FERRUM_ERROR_INVALID_SIZE for 0; FERRUM_ERROR_OVERFLOW.
@@ -6261,14 +6277,14 @@ extern "C" {
         id_out: *mut u64,
     ) -> ferrum_status;
 
-    /// Takes the smallest free buffer that will do.
+    /// Returns the smallest free buffer that serves the request, and marks it as in use.
     ///
     /// - `use`: as for ferrum_generic_pool_record_allocation.
-    /// - `lease_out`: the buffer, all zero without one.
-    /// - `found_out`: 1, or 0 when there is none: the caller makes one.
+    /// - `lease_out`: the buffer; all zero when there is none.
+    /// - `found_out`: 1, or 0 when there is none: the caller then creates one.
     ///
-    /// Returns FERRUM_ERROR_INVALID_SIZE for 0; FERRUM_ERROR_OVERFLOW for a size that has
-    /// no power of two above it.
+    /// Returns FERRUM_ERROR_INVALID_SIZE for 0; FERRUM_ERROR_OVERFLOW for a size above
+    /// the largest power of two.
     pub fn ferrum_generic_pool_try_get(
         pool: ferrum_generic_pool,
         min_bytes: u64,
@@ -6277,22 +6293,22 @@ extern "C" {
         found_out: *mut u32,
     ) -> ferrum_status;
 
-    /// Ends the use of a buffer, given with the size and id that it was recorded or taken
-    /// with.
+    /// Ends the use of a buffer. The size and the id must be those of its recording or
+    /// of its lease.
     ///
-    /// - `kept_out`: 1; or 0 when its bucket is full: the buffer is the pool's no more,
-    ///   and the caller's to end.
+    /// - `kept_out`: 1; or 0 when its bucket is full: the pool does not keep the
+    ///   buffer, and the caller has to destroy it.
     ///
     /// Returns FERRUM_ERROR_INVALID_SIZE for 0 and for more than is in use;
-    /// FERRUM_ERROR_INVALID_ARGUMENT for an id that is not in use or whose size is
-    /// another.
+    /// FERRUM_ERROR_INVALID_ARGUMENT for an id that is not in use or has another
+    /// size.
     pub fn ferrum_generic_pool_return(
         pool: ferrum_generic_pool,
         lease: *const ferrum_buffer_lease,
         kept_out: *mut u32,
     ) -> ferrum_status;
 
-    /// Files a buffer that nobody has used yet. FERRUM_ERROR_RESOURCE_EXHAUSTED: its
+    /// Adds a free buffer that was never used. FERRUM_ERROR_RESOURCE_EXHAUSTED when its
     /// bucket is full.
     pub fn ferrum_generic_pool_add_free(
         pool: ferrum_generic_pool,
@@ -6300,11 +6316,11 @@ extern "C" {
         size_bytes: u64,
     ) -> ferrum_status;
 
-    /// Takes free buffers out of the pool, for the caller to end: all of them when capacity
-    /// is at least ferrum_generic_pool_get_pooled_count.
+    /// Removes free buffers from the pool, so that the caller can destroy them: all of
+    /// them if capacity is at least ferrum_generic_pool_get_pooled_count.
     ///
-    /// - `leases_out`: room for capacity of them; may be NULL when that is 0.
-    /// - `count_out`: how many were taken.
+    /// - `leases_out`: room for capacity buffers; may be NULL when capacity is 0.
+    /// - `count_out`: number of removed buffers.
     pub fn ferrum_generic_pool_drain(
         pool: ferrum_generic_pool,
         leases_out: *mut ferrum_buffer_lease,
@@ -6312,40 +6328,40 @@ extern "C" {
         count_out: *mut usize,
     ) -> ferrum_status;
 
-    /// Gives the number of free buffers.
+    /// Returns the number of free buffers.
     pub fn ferrum_generic_pool_get_pooled_count(
         pool: ferrum_generic_pool,
         count_out: *mut u64,
     ) -> ferrum_status;
 
-    /// Gives the counters of a pool.
+    /// Returns the counters of a pool.
     pub fn ferrum_generic_pool_get_stats(
         pool: ferrum_generic_pool,
         stats_out: *mut ferrum_memory_stats,
     ) -> ferrum_status;
 
-    /// Counts a request that the caller has served on the host.
+    /// Counts a request that the caller served on the host.
     pub fn ferrum_generic_pool_record_cpu_fallback(pool: ferrum_generic_pool) -> ferrum_status;
 
-    /// Gives the tracker of a pool, which is only read. FERRUM_ERROR_INVALID_STATE: it
-    /// does not track.
+    /// Returns the tracker of a pool, for reading only. FERRUM_ERROR_INVALID_STATE when
+    /// the pool does not track.
     pub fn ferrum_generic_pool_get_tracker(
         pool: ferrum_generic_pool,
         tracker_out: *mut ferrum_tracker,
     ) -> ferrum_status;
 
-    /// Makes a fallback manager on a device, of any backend.
+    /// Creates a fallback manager on a device of any backend.
     ///
-    /// - `host`: where buffers go that the device has no room for, another device
-    ///   that is FERRUM_CAPABILITY_HOST_ADDRESSABLE; {0} only with settings
-    ///   that forbid to fall back. Neither device can be closed before the
-    ///   manager is destroyed, unless forced.
+    /// - `host`: the device for buffers when the first device has no room. It must be
+    ///   another device with FERRUM_CAPABILITY_HOST_ADDRESSABLE; {0} only
+    ///   with settings that do not allow a fallback. Neither device can be
+    ///   closed without force before the manager is destroyed.
     /// - `config`: settings, or NULL for FERRUM_MEMORY_CONFIG_INIT.
     ///
-    /// Returns FERRUM_ERROR_INVALID_CONFIG, also without a host that is needed;
-    /// FERRUM_ERROR_INVALID_ARGUMENT for a host that is the device itself or that
-    /// the process cannot address; FERRUM_ERROR_OUT_OF_MEMORY for what is
-    /// allocated ahead.
+    /// Returns FERRUM_ERROR_INVALID_CONFIG, also without a required host;
+    /// FERRUM_ERROR_INVALID_ARGUMENT for a host that is the device itself or
+    /// that the process cannot address; FERRUM_ERROR_OUT_OF_MEMORY for the
+    /// preallocated buffers.
     pub fn ferrum_fallback_manager_create(
         device: ferrum_device,
         host: ferrum_device,
@@ -6353,18 +6369,18 @@ extern "C" {
         manager_out: *mut ferrum_fallback_manager,
     ) -> ferrum_status;
 
-    /// Destroys a fallback manager and gives its memory back, on both devices.
+    /// Destroys a fallback manager and releases its memory on both devices.
     ///
-    /// - `flags`: 0 or FERRUM_FORCE, which ends live buffers, pinned or not.
+    /// - `flags`: 0, or FERRUM_FORCE: also ends live buffers, pinned or not.
     ///
-    /// Returns FERRUM_ERROR_BUSY, and nothing has changed, while buffers are live or
-    /// storage is taken, unless forced.
+    /// Returns FERRUM_ERROR_BUSY, and nothing has changed, while buffers are live or the
+    /// caller holds storage, unless forced.
     pub fn ferrum_fallback_manager_destroy(
         manager: ferrum_fallback_manager,
         flags: u32,
     ) -> ferrum_status;
 
-    /// Gives the name of the device's backend, such as "cpu" or "cuda", as text.
+    /// Returns the name of the device's backend as text, such as "cpu" or "cuda".
     ///
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
     pub fn ferrum_fallback_manager_get_backend_name(
@@ -6374,39 +6390,39 @@ extern "C" {
         length_out: *mut usize,
     ) -> ferrum_status;
 
-    /// Gives the counters of a fallback manager: of the buffers on the device, but for
-    /// active_buffers, which is of both sides. Takes no lock.
+    /// Returns the counters of a fallback manager. They count the buffers on the device;
+    /// only active_buffers counts both sides. Takes no lock.
     pub fn ferrum_fallback_manager_get_stats(
         manager: ferrum_fallback_manager,
         stats_out: *mut ferrum_memory_stats,
     ) -> ferrum_status;
 
-    /// Gives what of a fallback manager is or was on the host.
+    /// Returns the counters of a fallback manager for the host.
     pub fn ferrum_fallback_manager_get_fallback_stats(
         manager: ferrum_fallback_manager,
         stats_out: *mut ferrum_fallback_stats,
     ) -> ferrum_status;
 
-    /// Asks the device for its memory.
+    /// Queries the memory of the device.
     ///
-    /// - `total_out`: the capacity, or the limit of the device where that is less; 0 means
-    ///   unknown.
-    /// - `free_out`: what can still be had, by anybody; free buffers in buckets are
-    ///   not free in that sense.
+    /// - `total_out`: the capacity, or the limit of the device if that is less; 0
+    ///   means unknown.
+    /// - `free_out`: bytes that can still be allocated from the device. Free buffers
+    ///   in buckets do not count as free here.
     pub fn ferrum_fallback_manager_get_memory(
         manager: ferrum_fallback_manager,
         total_out: *mut u64,
         free_out: *mut u64,
     ) -> ferrum_status;
 
-    /// The level of the device by FERRUM_PRESSURE_PROFILE_EARLY, of this moment.
+    /// Returns the present level of the device by FERRUM_PRESSURE_PROFILE_EARLY.
     pub fn ferrum_fallback_manager_get_pressure(
         manager: ferrum_fallback_manager,
         level_out: *mut ferrum_pressure_level,
     ) -> ferrum_status;
 
-    /// As ferrum_device_pressure_callback_add for the device of a fallback manager, by
-    /// FERRUM_PRESSURE_PROFILE_EARLY.
+    /// The same as ferrum_device_pressure_callback_add for the device of a fallback
+    /// manager, by FERRUM_PRESSURE_PROFILE_EARLY.
     pub fn ferrum_fallback_manager_pressure_callback_add(
         manager: ferrum_fallback_manager,
         callback: ferrum_pressure_fn,
@@ -6414,54 +6430,55 @@ extern "C" {
         registration_out: *mut ferrum_registration,
     ) -> ferrum_status;
 
-    /// Empties the buckets. The memory is ready for buffers of any size, and may still be
-    /// held from the device.
+    /// Empties the buckets. The memory can then be allocated for buffers of any size,
+    /// and may still be held from the device.
     pub fn ferrum_fallback_manager_clear_pool(manager: ferrum_fallback_manager) -> ferrum_status;
 
-    /// Empties the buckets and gives what holds no buffer back, on both sides.
+    /// Empties the buckets and releases free memory on both sides.
     ///
-    /// - `released_out`: what the device has taken back.
+    /// - `released_out`: number of bytes released to the device.
     pub fn ferrum_fallback_manager_shrink(
         manager: ferrum_fallback_manager,
         released_out: *mut u64,
     ) -> ferrum_status;
 
-    /// Gives the tracker of a fallback manager, which is only read, with the buffers of both
-    /// sides. FERRUM_ERROR_INVALID_STATE: it does not track.
+    /// Returns the tracker of a fallback manager, for reading only, with the buffers of
+    /// both sides. FERRUM_ERROR_INVALID_STATE when the manager does not track.
     pub fn ferrum_fallback_manager_get_tracker(
         manager: ferrum_fallback_manager,
         tracker_out: *mut ferrum_tracker,
     ) -> ferrum_status;
 
-    /// Makes a buffer. What is in it is not defined.
+    /// Creates a buffer. Its contents are not defined.
     ///
     /// Returns FERRUM_ERROR_INVALID_SIZE for no elements; FERRUM_ERROR_OVERFLOW;
-    /// FERRUM_ERROR_OUT_OF_MEMORY when no side that may be used has room;
-    /// FERRUM_ERROR_INVALID_STATE for FERRUM_PLACE_CPU with a manager that does
-    /// not fall back.
+    /// FERRUM_ERROR_OUT_OF_MEMORY when no allowed side has room;
+    /// FERRUM_ERROR_INVALID_STATE for FERRUM_PLACE_CPU with a manager without
+    /// fallback.
     pub fn ferrum_fallback_manager_alloc(
         manager: ferrum_fallback_manager,
         request: *const ferrum_buffer_request,
         buffer_out: *mut ferrum_fallback_buffer,
     ) -> ferrum_status;
 
-    /// Brings the buffers that fell back to the device, the oldest first, until it has no
-    /// room for the next. Pinned ones stay, and nobody is asked to give anything up. The
-    /// addresses of buffers that are not pinned may change. While another thread is at it,
-    /// it brings none.
+    /// Moves the buffers that fell back to the device, the oldest first, until the
+    /// device has no room for the next one. Pinned buffers stay, and no memory is
+    /// reclaimed for it. The addresses of buffers that are not pinned may change. The
+    /// call moves none while another thread does the same.
     ///
-    /// - `moved_out`: how many came.
+    /// - `moved_out`: number of moved buffers.
     pub fn ferrum_fallback_manager_return_buffers(
         manager: ferrum_fallback_manager,
         moved_out: *mut u64,
     ) -> ferrum_status;
 
-    /// Ends a buffer after what is queued on a stream of the device. Movable buffers that
-    /// fell back may come to the device then, which waits for the device's default stream.
+    /// Destroys a buffer after the work that is queued on a stream of the device. The
+    /// manager may then move movable buffers back to the device, which waits for the
+    /// device's default stream.
     ///
     /// - `stream`: optional.
     ///
-    /// Returns FERRUM_ERROR_BUSY while it is pinned.
+    /// Returns FERRUM_ERROR_BUSY while the buffer is pinned.
     pub fn ferrum_fallback_buffer_free(
         buffer: ferrum_fallback_buffer,
         stream: ferrum_stream,
@@ -6473,44 +6490,46 @@ extern "C" {
         info_out: *mut ferrum_fallback_buffer_info,
     ) -> ferrum_status;
 
-    /// Gives where a buffer is on that side. FERRUM_ERROR_INVALID_STATE: it is on the
-    /// other.
+    /// Returns the address of a buffer on a side. FERRUM_ERROR_INVALID_STATE when the
+    /// buffer is on the other side.
     pub fn ferrum_fallback_buffer_get_address(
         buffer: ferrum_fallback_buffer,
         location: ferrum_buffer_location,
         address_out: *mut ferrum_address,
     ) -> ferrum_status;
 
-    /// Moves a buffer, after what the device's default stream has queued; on that side
-    /// already it does nothing. Whoever moves a buffer to the CPU has it stay there. A
-    /// failed call leaves it whole where it was.
+    /// Moves a buffer after the work that is queued on the device's default stream. It
+    /// does nothing when the buffer is already on that side. A buffer that was moved to
+    /// the host by this call stays there. After a failed call the buffer is unchanged.
     ///
-    /// Returns FERRUM_ERROR_BUSY while it is pinned; FERRUM_ERROR_OUT_OF_MEMORY;
-    /// FERRUM_ERROR_INVALID_STATE for the CPU with a manager that does not fall
-    /// back, and from a host function.
+    /// Returns FERRUM_ERROR_BUSY while the buffer is pinned; FERRUM_ERROR_OUT_OF_MEMORY;
+    /// FERRUM_ERROR_INVALID_STATE for the host with a manager without fallback,
+    /// and in a host function.
     pub fn ferrum_fallback_buffer_move(
         buffer: ferrum_fallback_buffer,
         location: ferrum_buffer_location,
     ) -> ferrum_status;
 
-    /// Keeps a buffer where it is until it has been unpinned as often.
+    /// Keeps a buffer at its place until it has been unpinned as often as it was pinned.
     ///
-    /// - `address_out`: where that is; may be NULL.
-    /// - `location_out`: on which side; may be NULL.
+    /// - `address_out`: its address; may be NULL.
+    /// - `location_out`: its side; may be NULL.
     pub fn ferrum_fallback_buffer_pin(
         buffer: ferrum_fallback_buffer,
         address_out: *mut ferrum_address,
         location_out: *mut ferrum_buffer_location,
     ) -> ferrum_status;
 
-    /// Ends one ferrum_fallback_buffer_pin. FERRUM_ERROR_INVALID_STATE: there is none.
+    /// Undoes one ferrum_fallback_buffer_pin. FERRUM_ERROR_INVALID_STATE when the
+    /// buffer is not pinned.
     pub fn ferrum_fallback_buffer_unpin(buffer: ferrum_fallback_buffer) -> ferrum_status;
 
-    /// Copies memory of the process into a buffer, wherever it is, after what the default
-    /// stream of that side has queued, and returns when it is there.
+    /// Copies memory of the process into a buffer on either side, after the work that is
+    /// queued on the default stream of that side, and returns when the copy has
+    /// completed.
     ///
     /// Returns FERRUM_ERROR_INVALID_SIZE for no bytes; FERRUM_ERROR_INVALID_OFFSET for a
-    /// part that leaves the buffer; FERRUM_ERROR_INVALID_STATE from a host
+    /// range that leaves the buffer; FERRUM_ERROR_INVALID_STATE in a host
     /// function.
     pub fn ferrum_fallback_buffer_write(
         buffer: ferrum_fallback_buffer,
@@ -6519,7 +6538,8 @@ extern "C" {
         size_bytes: u64,
     ) -> ferrum_status;
 
-    /// As ferrum_fallback_buffer_write, the other way.
+    /// Copies from a buffer into memory of the process; otherwise the same as
+    /// ferrum_fallback_buffer_write.
     pub fn ferrum_fallback_buffer_read(
         buffer: ferrum_fallback_buffer,
         offset_bytes: u64,
@@ -6527,25 +6547,25 @@ extern "C" {
         size_bytes: u64,
     ) -> ferrum_status;
 
-    /// Ends a buffer on that side and gives its storage to the caller, who gives it back
-    /// with ferrum_fallback_manager_release or makes another buffer of it with
-    /// ferrum_fallback_manager_adopt.
+    /// Ends a buffer on a side and passes its storage to the caller. The caller releases
+    /// the storage with ferrum_fallback_manager_release, or creates another buffer from
+    /// it with ferrum_fallback_manager_adopt.
     ///
-    /// Returns FERRUM_ERROR_BUSY while it is pinned; FERRUM_ERROR_INVALID_STATE when it is
-    /// on the other side.
+    /// Returns FERRUM_ERROR_BUSY while the buffer is pinned; FERRUM_ERROR_INVALID_STATE
+    /// when it is on the other side.
     pub fn ferrum_fallback_buffer_take(
         buffer: ferrum_fallback_buffer,
         location: ferrum_buffer_location,
         address_out: *mut ferrum_address,
     ) -> ferrum_status;
 
-    /// Makes a buffer of storage that was taken from one of the same manager.
+    /// Creates a buffer from storage that was taken from a buffer of the same manager.
     ///
-    /// - `request`: place and stream of it mean nothing.
+    /// - `request`: its place and stream are not used.
     ///
-    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for a location that is none;
-    /// FERRUM_ERROR_INVALID_ADDRESS for what is no such storage;
-    /// FERRUM_ERROR_INVALID_SIZE when it is smaller than the elements.
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for an unknown location;
+    /// FERRUM_ERROR_INVALID_ADDRESS for an address without such storage;
+    /// FERRUM_ERROR_INVALID_SIZE when the storage is smaller than the elements.
     pub fn ferrum_fallback_manager_adopt(
         manager: ferrum_fallback_manager,
         location: ferrum_buffer_location,
@@ -6554,9 +6574,9 @@ extern "C" {
         buffer_out: *mut ferrum_fallback_buffer,
     ) -> ferrum_status;
 
-    /// Ends storage that was taken, after what is queued on a stream of the device,
-    /// which is optional. FERRUM_ERROR_INVALID_ARGUMENT for a location that is none,
-    /// FERRUM_ERROR_INVALID_ADDRESS for storage that is none.
+    /// Releases taken storage after the work that is queued on a stream of the device,
+    /// which is optional. FERRUM_ERROR_INVALID_ARGUMENT for an unknown location;
+    /// FERRUM_ERROR_INVALID_ADDRESS for an address without such storage.
     pub fn ferrum_fallback_manager_release(
         manager: ferrum_fallback_manager,
         location: ferrum_buffer_location,
@@ -6564,62 +6584,67 @@ extern "C" {
         stream: ferrum_stream,
     ) -> ferrum_status;
 
-    /// The least power of two that is n or more; 1 for 0.
+    /// Returns the smallest power of two that is not below n; 1 for 0.
     ///
     /// Returns FERRUM_ERROR_OVERFLOW above 2^63.
     pub fn ferrum_round_up_power_of_2(n: u64, result_out: *mut u64) -> ferrum_status;
 
-    /// Bucket that a size belongs to: the next power of two, as
+    /// Returns the bucket of a size: the next power of two, like
     /// ferrum_round_up_power_of_2.
     pub fn ferrum_size_class(size_bytes: u64, class_bytes_out: *mut u64) -> ferrum_status;
 
-    /// Bytes of that many 32-bit floats; FERRUM_ERROR_OVERFLOW if they do not fit
-    /// 64 bits.
+    /// Returns the size of a number of 32-bit floats. FERRUM_ERROR_OVERFLOW when it does
+    /// not fit 64 bits.
     pub fn ferrum_f32_bytes(count: u64, bytes_out: *mut u64) -> ferrum_status;
 
-    /// As ferrum_f32_bytes, for 16-bit floats.
+    /// The same as ferrum_f32_bytes, for 16-bit floats.
     pub fn ferrum_f16_bytes(count: u64, bytes_out: *mut u64) -> ferrum_status;
 
-    /// Makes a range of a block addressable by the host, and waits for what is queued on
-    /// the streams that have used the block. On a device that the host can address, and
-    /// for page-locked memory, the pointer is to the block itself; on any other one it
-    /// is to a copy, which ferrum_memory_unmap writes back: never for FERRUM_HOST_READ_ONLY.
+    /// Maps a range of a block for the host. The call waits for the queued work of the
+    /// streams that have used the block. On a device that the host can address, and for
+    /// page-locked memory, the pointer is to the block itself. On any other device it is
+    /// to a staging copy, which ferrum_memory_unmap writes back; it is not written back
+    /// for FERRUM_HOST_READ_ONLY.
     ///
-    /// The same range with the same access nests: it is the same mapping, which ends with
-    /// as many calls of ferrum_memory_unmap. A mapping that reads may overlap one that writes,
-    /// and sees of that what was written before its ferrum_memory_unmap only where both are the
-    /// block itself. While a block is mapped it is neither moved nor given back; work may
-    /// be queued on it, with the caller's own order against what goes through the pointer.
+    /// A second call for the same range with the same access returns the same mapping.
+    /// That mapping ends with as many calls of ferrum_memory_unmap. A mapping for
+    /// reading may overlap a mapping for writing. If both are the block itself, the
+    /// reader sees what was written; otherwise it sees that only after
+    /// ferrum_memory_unmap. While a block is mapped, it is neither moved nor freed. Work
+    /// may be queued on it; the program has to order that work and its own accesses.
     ///
-    /// Returns FERRUM_ERROR_BUSY for a range that is to be written and overlaps another
-    /// one that is mapped for writing; FERRUM_ERROR_INVALID_OFFSET when it leaves
-    /// the block, FERRUM_ERROR_OVERFLOW when offset + size does not fit 64 bits;
-    /// FERRUM_ERROR_OUT_OF_MEMORY when the host has no memory for a copy.
+    /// Returns FERRUM_ERROR_BUSY for a range for writing that overlaps another mapping
+    /// for writing; FERRUM_ERROR_INVALID_OFFSET when the range leaves the block;
+    /// FERRUM_ERROR_OVERFLOW when offset + size does not fit 64 bits;
+    /// FERRUM_ERROR_OUT_OF_MEMORY when the host has no memory for a staging
+    /// copy.
     pub fn ferrum_memory_map(
         request: *const ferrum_map_request,
         mapping_out: *mut ferrum_mapping,
     ) -> ferrum_status;
 
-    /// Ends one call of ferrum_memory_map. The last one for a mapping that writes to a copy
-    /// writes it back and returns when that is done; when it fails, the mapping is as it
-    /// was. Destroying the manager with FERRUM_FORCE ends mappings without writing back.
+    /// Undoes one ferrum_memory_map. The last call for a mapping for writing with a
+    /// staging copy writes the copy back, and returns when that has completed. If it
+    /// fails, the mapping stays as it was. Destroying the manager with FERRUM_FORCE ends
+    /// mappings without writing back.
     ///
-    /// - `mapping_id`: of ferrum_mapping; 0: the block's mapping that was made last.
+    /// - `mapping_id`: the number in ferrum_mapping; 0: the newest mapping of the
+    ///   block.
     ///
-    /// Returns FERRUM_ERROR_NOT_MAPPED for a block that has no such mapping.
+    /// Returns FERRUM_ERROR_NOT_MAPPED for a block without such a mapping.
     pub fn ferrum_memory_unmap(memory: ferrum_memory, mapping_id: u64) -> ferrum_status;
 
-    /// Makes two blocks of FERRUM_MEMORY_MAPPED, for managers of two devices, that are
-    /// the same memory: what one device writes the other reads, in the order that streams
-    /// and events give. The memory counts as the first manager's and goes back to it when
-    /// both blocks are freed, in either order. Destroying the first manager with
-    /// FERRUM_FORCE ends both blocks.
+    /// Allocates two blocks of FERRUM_MEMORY_MAPPED, for managers of two devices, that
+    /// are the same memory. What one device writes, the other reads; streams and events
+    /// give the order. The counters of the first manager contain the memory. It is
+    /// released to the first manager when both blocks are freed, in either order.
+    /// Destroying the first manager with FERRUM_FORCE ends both blocks.
     ///
     /// - `first_out,second_out`: the blocks of the first and the second manager.
     ///
     /// Returns FERRUM_ERROR_INVALID_ARGUMENT for two managers of one device;
     /// FERRUM_ERROR_UNSUPPORTED for devices that cannot address the same memory;
-    /// else as ferrum_manager_alloc_with.
+    /// otherwise as ferrum_manager_alloc_with.
     pub fn ferrum_manager_create_mapping(
         first: ferrum_manager,
         second: ferrum_manager,
@@ -6628,97 +6653,103 @@ extern "C" {
         second_out: *mut ferrum_memory,
     ) -> ferrum_status;
 
-    /// Queues that a block is brought near a device before it is used there, and
-    /// returns. The bytes stay as they are, and it counts as no access. On the host it
-    /// has the system put memory behind the block. On other devices FERRUM_MEMORY_MANAGED
-    /// goes where it is said, a host device being the host, and other memory stays.
+    /// Queues a prefetch of a block to a device that will use it, and returns. The
+    /// contents stay the same. A prefetch is not counted as an access. On the host, the
+    /// system allocates the physical memory of the block. On other devices,
+    /// FERRUM_MEMORY_MANAGED migrates to the target (a host device means the host);
+    /// other memory stays.
     ///
     /// - `target`: the block's own device, or another.
-    /// - `stream`: of the block's device; {0}: its default one.
+    /// - `stream`: a stream of the block's device; {0}: its default stream.
     ///
-    /// Returns FERRUM_ERROR_UNSUPPORTED for a device that the block cannot be brought to.
+    /// Returns FERRUM_ERROR_UNSUPPORTED for a device that the block cannot migrate to.
     pub fn ferrum_memory_prefetch(
         memory: ferrum_memory,
         target: ferrum_device,
         stream: ferrum_stream,
     ) -> ferrum_status;
 
-    /// Keeps a hint with a block, in place of an earlier one of the same axis;
-    /// FERRUM_USAGE_NONE takes all back. Hints are for those who decide about the block
-    /// (ferrum_memory_get_usage_hints) and change nothing by themselves, but that for
-    /// FERRUM_MEMORY_MANAGED the device is told of FERRUM_USAGE_READ_MOSTLY (who reads may
-    /// have a copy) and FERRUM_USAGE_RESIDENT (it is to stay at the device); where it refuses,
-    /// the hints are as they were.
+    /// Stores a hint with a block, in place of an earlier hint of the same group.
+    /// FERRUM_USAGE_NONE removes all hints. Programs read hints with
+    /// ferrum_memory_get_usage_hints. The library itself uses them only for
+    /// FERRUM_MEMORY_MANAGED: it passes FERRUM_USAGE_READ_MOSTLY (each reader may have a
+    /// copy) and FERRUM_USAGE_RESIDENT (the memory stays at the device) to the device.
+    /// If the device rejects one, the hints stay as they were.
     ///
-    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for what is no hint.
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for an unknown hint.
     pub fn ferrum_memory_set_usage_hint(
         memory: ferrum_memory,
         hint: ferrum_usage_hint,
     ) -> ferrum_status;
 
-    /// Gives the hints of a block.
+    /// Returns the hints of a block.
     pub fn ferrum_memory_get_usage_hints(
         memory: ferrum_memory,
         hints_out: *mut ferrum_usage_hints,
     ) -> ferrum_status;
 
-    /// Gives the access statistics of a block of a manager with enable_tracking; others
-    /// keep none, and pay nothing.
+    /// Returns the access statistics of a block. Only managers with enable_tracking
+    /// record them; other managers have no cost for them.
     ///
-    /// A copy counts as a read of its source and a write of its destination when it is
-    /// queued; a mapping as a read when it is made, if it reads, and as a write when it
-    /// has ended, if it writes. What programs do through an address is not seen.
+    /// A copy counts as a read of its source and a write of its destination, at the time
+    /// it is queued. A mapping counts as a read when it begins, if it reads, and as a
+    /// write when it ends, if it writes. Accesses of the program through an address are
+    /// not counted.
     ///
-    /// The pattern is told from the last 16 steps; a step is from one access to the next
-    /// of the same kind, read or write. Less than 4 steps are UNKNOWN. A step is in order
-    /// when an access starts where the last one of its kind ended, or at the block's start
-    /// after one that ended at its end. A pause is a step whose access came at least 1 ms
-    /// after the access before it, and at least 10 times the median of the steps later.
-    /// Two pauses or more, in at most a quarter of the steps, are bursts. Three quarters
-    /// or more in order are SEQUENTIAL, a quarter or less RANDOM. Bursts that are
-    /// sequential, and what is none of these, are MIXED; other bursts are BURST.
+    /// The pattern comes from the last 16 steps. A step is from one access to the next
+    /// of the same kind, read or write. With fewer than 4 steps the pattern is UNKNOWN.
+    /// A step is in order when an access starts where the previous one of its kind
+    /// ended, or at the start of the block after one that ended at the end of the block.
+    /// A pause is a step whose access came at least 1 ms after the previous access, and
+    /// after at least 10 times the median of all steps. Two or more pauses, in at most a
+    /// quarter of the steps, are a burst. Three quarters or more in order are
+    /// SEQUENTIAL, a quarter or less are RANDOM. Bursts that are sequential, and
+    /// everything else, are MIXED; other bursts are BURST.
     pub fn ferrum_memory_get_access_stats(
         memory: ferrum_memory,
         stats_out: *mut ferrum_access_stats,
     ) -> ferrum_status;
 
-    /// Gives a handle to memory that the caller or somebody else owns. It is used like any
-    /// other block and counts as live, but is in no pool's books, never moved and never
-    /// freed: ferrum_memory_free only ends the handle, and is FERRUM_ERROR_BUSY while work
-    /// is queued on it. The memory must stay valid until then. Destroying the manager with
-    /// FERRUM_FORCE waits for that work.
+    /// Gives a handle to external memory. The block is used like any other block and
+    /// counts as live. It is in the counters of no pool, and it is never moved or freed:
+    /// ferrum_memory_free only ends the handle, and returns FERRUM_ERROR_BUSY while
+    /// queued work uses the block. The memory must stay valid until then. Destroying the
+    /// manager with FERRUM_FORCE waits for that work.
     ///
-    /// A device with FERRUM_CAPABILITY_REGISTERED_MEMORY page-locks memory of the process
-    /// that is adopted as FERRUM_MEMORY_PINNED or FERRUM_MEMORY_MAPPED, for as long as it has
-    /// the handle; ferrum_handle_info tells where the device has it. What is page-locked
-    /// already is used as it is.
+    /// A device with FERRUM_CAPABILITY_REGISTERED_MEMORY page-locks memory of the
+    /// process that is adopted as FERRUM_MEMORY_PINNED or FERRUM_MEMORY_MAPPED, as long
+    /// as the handle exists. ferrum_handle_info has its address on the device. Memory
+    /// that is already page-locked is used as it is.
     ///
-    /// Returns FERRUM_ERROR_INVALID_ADDRESS for memory that cannot be read, and unless
-    /// is_read_only is set written, throughout, as far as can be told, and for such
-    /// memory that the device cannot page-lock; FERRUM_ERROR_ALREADY_EXISTS for memory
-    /// that the device has already; FERRUM_ERROR_INVALID_SIZE,
-    /// FERRUM_ERROR_OVERFLOW, FERRUM_ERROR_UNSUPPORTED.
+    /// Returns FERRUM_ERROR_INVALID_ADDRESS for memory that the process cannot read
+    /// throughout, or cannot write throughout unless is_read_only is set, as far
+    /// as the library can find out, and for memory that the device cannot
+    /// page-lock; FERRUM_ERROR_ALREADY_EXISTS for memory that the device has
+    /// already; FERRUM_ERROR_INVALID_SIZE, FERRUM_ERROR_OVERFLOW,
+    /// FERRUM_ERROR_UNSUPPORTED.
     pub fn ferrum_manager_adopt(
         manager: ferrum_manager,
         adoption: *const ferrum_adoption,
         memory_out: *mut ferrum_memory,
     ) -> ferrum_status;
 
-    /// Gives a handle to a stream that somebody else made, for every call that takes one.
-    /// What its owner has queued there is waited for like the rest of it, but that
-    /// ferrum_stream_is_ready tells only of what was queued by the handle.
+    /// Gives a handle to an external stream, for every call that takes a stream. Calls
+    /// that wait for the stream also wait for the work that its owner queued there. Only
+    /// ferrum_stream_is_ready covers just the work that was queued through the handle.
     ///
-    /// ferrum_stream_destroy runs dry what was queued by the handle, with FERRUM_FORCE also
-    /// what its owner has queued by then, and leaves the stream alone; it must stay valid until
-    /// then, as must user_data. Memory that is of the stream, or was recorded for it, and is
-    /// freed later waits for what its owner had queued when it was destroyed: on a host device
-    /// enqueue is called a last time for that, and that work may come after
-    /// ferrum_stream_destroy has returned. A queue that refuses it is taken to be empty. A
-    /// stream that never calls the work is waited for for ever.
+    /// ferrum_stream_destroy waits for the work that was queued through the handle, with
+    /// FERRUM_FORCE also for the work that its owner has queued by then. It does not
+    /// destroy the external stream. The stream and user_data must stay valid until then.
+    /// Memory that belongs to the stream, or was recorded for it, and is freed later
+    /// waits for the work that its owner had queued when the handle was destroyed. On a
+    /// host device, enqueue is called a last time for that, and this work may run after
+    /// ferrum_stream_destroy has returned. If enqueue returns an error, the queue is
+    /// taken as empty. If a stream never calls the work, the library waits for it
+    /// forever.
     ///
-    /// Returns FERRUM_ERROR_UNSUPPORTED for a device that cannot, and for a handle that is
-    /// another queue in each thread, as CUDA's 2 is: what one thread freed would be
-    /// another's at once;
+    /// Returns FERRUM_ERROR_UNSUPPORTED for a device that cannot do it, and for a handle
+    /// that means another queue on each thread, such as CUDA's 2: memory that
+    /// one thread frees could be allocated on another thread at once.
     /// FERRUM_ERROR_NULL_POINTER without enqueue on a host device.
     pub fn ferrum_stream_adopt(
         device: ferrum_device,
@@ -6726,85 +6757,95 @@ extern "C" {
         stream_out: *mut ferrum_stream,
     ) -> ferrum_status;
 
-    /// Gives a handle to an event that somebody else made, for every call that takes one. It
-    /// stands for what its owner recorded last, and has no time.
+    /// Gives a handle to an external event, for every call that takes an event. The
+    /// handle stands for the latest recording by the owner, and has no time.
     ///
-    /// ferrum_event_destroy leaves the event alone; it must stay valid until then.
+    /// ferrum_event_destroy does not destroy the external event, which must stay valid
+    /// until then.
     ///
-    /// - `native_handle`: handle in the runtime of the device's vendor, such as a CUevent.
-    ///   What is no event may end the process in the vendor's library.
-    ///   The runtime is not asked about it: that would spoil a capture in which the event was
-    ///   recorded. For the same reason ferrum_event_is_ready and ferrum_event_synchronize are
-    ///   FERRUM_ERROR_INVALID_STATE while a stream captures that the library knows. Of others it
-    ///   cannot know: do not ask then after an event that was recorded in their capture.
+    /// The library does not query the event at the runtime here, because that would
+    /// invalidate a capture in which the event was recorded. For the same reason
+    /// ferrum_event_is_ready and ferrum_event_synchronize return
+    /// FERRUM_ERROR_INVALID_STATE while a stream captures that the library knows. The
+    /// library cannot know of other captures: do not call these functions for an event
+    /// that was recorded in such a capture.
     ///
+    /// - `native_handle`: handle in the runtime of the device's vendor, such as a
+    ///   CUevent. An invalid handle may end the process inside the vendor's
+    ///   library.
     ///
-    /// Returns FERRUM_ERROR_UNSUPPORTED for a device that cannot, as those of the host;
-    /// FERRUM_ERROR_INVALID_ARGUMENT for 0.
+    /// Returns FERRUM_ERROR_UNSUPPORTED for a device that cannot do it, such as host
+    /// devices; FERRUM_ERROR_INVALID_ARGUMENT for 0.
     pub fn ferrum_event_adopt(
         device: ferrum_device,
         native_handle: u64,
         event_out: *mut ferrum_event,
     ) -> ferrum_status;
 
-    /// Opens a device on a context that the program made in the runtime of the device's
-    /// vendor, such as a CUcontext, and keeps until the device is closed. All that the library
-    /// does there is done in it. Closing leaves the context alone. ferrum_device_open of an
-    /// open device gives its handle, whatever it is on.
+    /// Opens a device on a context that the program created in the runtime of the
+    /// device's vendor, such as a CUcontext. The program must keep the context until the
+    /// device is closed. The library uses only this context for the device, and closing
+    /// the device does not destroy it. ferrum_device_open of a device that is open
+    /// returns its handle, with either kind of context.
     ///
     /// - `id`: as for ferrum_device_open.
-    /// - `native_context`: the handle as a number, not 0. What is no context may end the
-    ///   process in the vendor's library.
+    /// - `native_context`: the handle as a number, not 0. An invalid handle may end
+    ///   the process inside the vendor's library.
     ///
     /// Returns FERRUM_ERROR_ALREADY_EXISTS for a device that is open on another context;
-    /// FERRUM_ERROR_INVALID_ARGUMENT for a context of another device, or one that is
-    /// gone; FERRUM_ERROR_UNSUPPORTED for a backend without contexts.
+    /// FERRUM_ERROR_INVALID_ARGUMENT for a context of another device, or one
+    /// that was destroyed; FERRUM_ERROR_UNSUPPORTED for a backend without
+    /// contexts.
     pub fn ferrum_device_open_native(
         id: *const c_char,
         native_context: u64,
         device_out: *mut ferrum_device,
     ) -> ferrum_status;
 
-    /// Gives the context that all is done in on a device, such as the CUcontext. It stays the
-    /// library's, and is gone when the device is closed.
+    /// Returns the context that the library uses for a device, such as the CUcontext.
+    /// The library owns it, and destroys it when the device is closed.
     ///
     /// Returns FERRUM_ERROR_UNSUPPORTED for a backend without such handles.
     pub fn ferrum_device_get_native(device: ferrum_device, native_out: *mut u64) -> ferrum_status;
 
-    /// As ferrum_device_get_native, for a stream: such as the CUstream.
+    /// The same as ferrum_device_get_native, for a stream: for example the CUstream.
     pub fn ferrum_stream_get_native(stream: ferrum_stream, native_out: *mut u64) -> ferrum_status;
 
-    /// As ferrum_device_get_native, for an event: such as the CUevent, which has been
-    /// recorded. The program may wait for it, and must not record it again.
+    /// The same as ferrum_device_get_native, for an event: for example the CUevent,
+    /// which has been recorded. The program may wait for it, and must not record it
+    /// again.
     pub fn ferrum_event_get_native(event: ferrum_event, native_out: *mut u64) -> ferrum_status;
 
-    /// Lets work of another device, such as a kernel that the library does not know of, use
-    /// the memory of a device: what is allocated, and what is mapped in virtual memory now and
-    /// later, with the access that the device has. It holds until one of them is closed. On
-    /// devices whose memory the process addresses there is nothing to do.
+    /// Allows work of another device, such as a kernel that the library does not know
+    /// of, to use the memory of a device: its allocations, and what is mapped in virtual
+    /// memory now and later, with the access rights of the device itself. It holds until
+    /// one of the devices is closed. On devices whose memory the process can address,
+    /// the call has no effect.
     ///
-    /// - `peer`: who gets the access.
+    /// - `peer`: the device that gets the access.
     ///
-    /// Returns FERRUM_ERROR_UNSUPPORTED where the one does not reach the other's memory;
-    /// FERRUM_ERROR_INVALID_ARGUMENT for the device itself.
+    /// Returns FERRUM_ERROR_UNSUPPORTED when the peer cannot reach the memory of the
+    /// device; FERRUM_ERROR_INVALID_ARGUMENT for the device itself.
     pub fn ferrum_device_grant_peer(device: ferrum_device, peer: ferrum_device) -> ferrum_status;
 
-    /// Gives a file descriptor for each page of a range of a virtual pool with
-    /// FERRUM_BACKING_SHAREABLE, in order: all of them or none. The caller closes them; another
-    /// process, which gets them through a socket or as an heir, has the same memory by
-    /// ferrum_manager_import_pages. The memory goes back to the system when no process has it any more.
+    /// Creates a file descriptor for each page of a range of a virtual pool with
+    /// FERRUM_BACKING_SHAREABLE, in order: for all pages, or for none on failure. The
+    /// caller closes them. Another process gets the descriptors through a socket or by
+    /// inheritance, and maps the same memory with ferrum_manager_import_pages. The
+    /// memory is released to the system when no process uses it.
     ///
-    /// When the range is freed its pages stay with the pool, which uses them for its next
-    /// ranges: whoever has imported them ends that before.
+    /// When the range is freed, its pages stay in the pool, which reuses them for its
+    /// next ranges. Importing processes must free their blocks before that.
     ///
-    /// - `offset_bytes,size_bytes`: whole pages, mapped throughout.
-    /// - `descriptors_out`: room for capacity of them; may be NULL when that is 0.
-    /// - `count_out`: how many there are.
+    /// - `offset_bytes,size_bytes`: whole pages, all of them mapped.
+    /// - `descriptors_out`: room for capacity descriptors; may be NULL when capacity
+    ///   is 0.
+    /// - `count_out`: number of pages.
     ///
-    /// Returns FERRUM_ERROR_BUFFER_TOO_SMALL, with \*count_out set and nothing given, when they
-    /// do not fit; FERRUM_ERROR_INVALID_ARGUMENT for a pool with another backing;
-    /// FERRUM_ERROR_INVALID_OFFSET, FERRUM_ERROR_INVALID_SIZE,
-    /// FERRUM_ERROR_NOT_MAPPED.
+    /// Returns FERRUM_ERROR_BUFFER_TOO_SMALL, with \*count_out set and no descriptor
+    /// created, when capacity is too small; FERRUM_ERROR_INVALID_ARGUMENT for a
+    /// pool with another backing; FERRUM_ERROR_INVALID_OFFSET,
+    /// FERRUM_ERROR_INVALID_SIZE, FERRUM_ERROR_NOT_MAPPED.
     pub fn ferrum_vpool_export(
         vpool: ferrum_vpool,
         offset_bytes: u64,
@@ -6814,19 +6855,19 @@ extern "C" {
         count_out: *mut usize,
     ) -> ferrum_status;
 
-    /// As ferrum_vpool_export, by fabric handles: bytes that mean the pages in processes of
-    /// other hosts as well, as far as a fabric connects them (NVLink between hosts). They can be
-    /// sent in any way, and there is nothing to close; a handle keeps no memory. For a pool with
-    /// FERRUM_BACKING_FABRIC.
+    /// The same as ferrum_vpool_export, with fabric handles: bytes that name the pages
+    /// also for processes on other hosts, as far as a fabric connects them (NVLink
+    /// between hosts). They can be sent in any way and need not be closed. A handle does
+    /// not keep the memory allocated. For a pool with FERRUM_BACKING_FABRIC.
     ///
-    /// - `offset_bytes,size_bytes`: whole pages, mapped throughout.
-    /// - `handles_out`: room for capacity bytes; may be NULL when that is 0. Each
-    ///   page has FERRUM_FABRIC_HANDLE_BYTES, in order.
-    /// - `count_out`: how many bytes there are.
+    /// - `offset_bytes,size_bytes`: whole pages, all of them mapped.
+    /// - `handles_out`: room for capacity bytes; may be NULL when capacity is 0. Each
+    ///   page has FERRUM_FABRIC_HANDLE_BYTES bytes, in order.
+    /// - `count_out`: number of bytes.
     ///
-    /// Returns FERRUM_ERROR_BUFFER_TOO_SMALL, with \*count_out set and nothing given, when they
-    /// do not fit; FERRUM_ERROR_INVALID_ARGUMENT for a pool with another backing;
-    /// FERRUM_ERROR_INVALID_OFFSET, FERRUM_ERROR_INVALID_SIZE,
+    /// Returns FERRUM_ERROR_BUFFER_TOO_SMALL, with \*count_out set and no handle created,
+    /// when capacity is too small; FERRUM_ERROR_INVALID_ARGUMENT for a pool with
+    /// another backing; FERRUM_ERROR_INVALID_OFFSET, FERRUM_ERROR_INVALID_SIZE,
     /// FERRUM_ERROR_NOT_MAPPED.
     pub fn ferrum_vpool_export_fabric(
         vpool: ferrum_vpool,
@@ -6837,28 +6878,29 @@ extern "C" {
         count_out: *mut usize,
     ) -> ferrum_status;
 
-    /// Gives a handle to pages of another process, or of this one, readable and writable, one
-    /// after the other at an address of the manager's device (ferrum_memory_get_handle_info). It is
-    /// used like any other block, and counts as adopted memory. ferrum_memory_free ends it, and
-    /// is FERRUM_ERROR_BUSY while work is queued on it.
+    /// Maps pages of another process, or of this one, as a readable and writable block
+    /// at an address of the manager's device (ferrum_memory_get_handle_info). The block
+    /// is used like any other block and counts as adopted memory. ferrum_memory_free
+    /// ends it, and returns FERRUM_ERROR_BUSY while queued work uses it.
     ///
-    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for no pages, for descriptors and handles at once,
-    /// and for a descriptor that is closed, of something else, or of another device's
-    /// memory, or a handle that names none;
-    /// FERRUM_ERROR_INVALID_PAGE_SIZE; FERRUM_ERROR_UNSUPPORTED for a device without
-    /// FERRUM_CAPABILITY_EXPORTED_PAGES, or FERRUM_CAPABILITY_FABRIC_PAGES for handles.
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for no pages, for descriptors and handles
+    /// at once, for a descriptor that is closed, is not of exported memory or is
+    /// of another device's memory, and for a handle that names no memory;
+    /// FERRUM_ERROR_INVALID_PAGE_SIZE; FERRUM_ERROR_UNSUPPORTED for a device
+    /// without FERRUM_CAPABILITY_EXPORTED_PAGES, or for handles without
+    /// FERRUM_CAPABILITY_FABRIC_PAGES.
     pub fn ferrum_manager_import_pages(
         manager: ferrum_manager,
         pages: *const ferrum_page_import,
         memory_out: *mut ferrum_memory,
     ) -> ferrum_status;
 
-    /// Describes a range of plain device memory for other processes, by the vendor's handles
-    /// for that (CUDA's IPC). Memory of pools over pages has none: that is
-    /// ferrum_vpool_export, and a pool with FERRUM_PAGING_OFF has plain memory. It stays
-    /// allocated while others have it open.
+    /// Describes a range of plain device memory for other processes, with the vendor's
+    /// handles (CUDA's IPC). Memory of paged pools has no such handle: use
+    /// ferrum_vpool_export, or a pool with FERRUM_PAGING_OFF, which has plain memory.
+    /// The memory stays allocated while other processes have it open.
     ///
-    /// Returns FERRUM_ERROR_INVALID_ADDRESS for a range that lies in no one segment;
+    /// Returns FERRUM_ERROR_INVALID_ADDRESS for a range that is not inside one segment;
     /// FERRUM_ERROR_UNSUPPORTED for a device without
     /// FERRUM_CAPABILITY_SHARED_MEMORY.
     pub fn ferrum_device_share_memory(
@@ -6868,16 +6910,16 @@ extern "C" {
         shared_out: *mut ferrum_shared_memory,
     ) -> ferrum_status;
 
-    /// Gives a handle to memory that another process shared. It is used like any other block,
-    /// and counts as adopted memory. ferrum_memory_free ends it, and is FERRUM_ERROR_BUSY while
-    /// work is queued on it.
+    /// Opens memory that another process shared, as a block. The block is used like any
+    /// other block and counts as adopted memory. ferrum_memory_free ends it, and returns
+    /// FERRUM_ERROR_BUSY while queued work uses it.
     ///
-    /// - `tag`: name for the books, at most 63 bytes; NULL: none.
+    /// - `tag`: name for the counters, at most 63 bytes; NULL: none.
     ///
-    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for memory that is gone and for bytes that name
-    /// none; FERRUM_ERROR_INVALID_STATE for memory of this process;
-    /// FERRUM_ERROR_INVALID_SIZE for a range beyond the memory;
-    /// FERRUM_ERROR_ALREADY_EXISTS for one that is open.
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for memory that does not exist any more,
+    /// and for bytes that name no memory; FERRUM_ERROR_INVALID_STATE for memory
+    /// of this process; FERRUM_ERROR_INVALID_SIZE for a range beyond the memory;
+    /// FERRUM_ERROR_ALREADY_EXISTS for memory that is open already.
     pub fn ferrum_manager_import_memory(
         manager: ferrum_manager,
         shared: *const ferrum_shared_memory,
@@ -6885,7 +6927,8 @@ extern "C" {
         memory_out: *mut ferrum_memory,
     ) -> ferrum_status;
 
-    /// Records an event that other processes can open, too. It is kept until they have.
+    /// Records an event that other processes can open. It is kept until they have opened
+    /// it.
     ///
     /// Returns FERRUM_ERROR_UNSUPPORTED for a device without
     /// FERRUM_CAPABILITY_SHARED_MEMORY.
@@ -6895,10 +6938,12 @@ extern "C" {
         event_out: *mut ferrum_event,
     ) -> ferrum_status;
 
-    /// Gives a handle to an event that another process shared, for every call that takes one.
+    /// Gives a handle to an event that another process shared, for every call that takes
+    /// an event.
     ///
-    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for an event that is gone and for bytes that name
-    /// none; FERRUM_ERROR_INVALID_STATE for one of this process.
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for an event that does not exist any more,
+    /// and for bytes that name no event; FERRUM_ERROR_INVALID_STATE for an event
+    /// of this process.
     pub fn ferrum_event_open(
         device: ferrum_device,
         shared: *const ferrum_shared_event,

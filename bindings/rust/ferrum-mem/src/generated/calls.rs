@@ -100,8 +100,8 @@ impl crate::Device {
         Ok((&out).into())
     }
 
-    /// Gives the context that all is done in on a device, such as the CUcontext. It stays the
-    /// library's, and is gone when the device is closed.
+    /// Returns the context that the library uses for a device, such as the CUcontext.
+    /// The library owns it, and destroys it when the device is closed.
     ///
     /// Errors: [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a backend without such handles.
     pub fn native(&self) -> Result<u64> {
@@ -111,14 +111,15 @@ impl crate::Device {
         Ok(out)
     }
 
-    /// Lets work of another device, such as a kernel that the library does not know of, use
-    /// the memory of a device: what is allocated, and what is mapped in virtual memory now and
-    /// later, with the access that the device has. It holds until one of them is closed. On
-    /// devices whose memory the process addresses there is nothing to do.
+    /// Allows work of another device, such as a kernel that the library does not know
+    /// of, to use the memory of a device: its allocations, and what is mapped in virtual
+    /// memory now and later, with the access rights of the device itself. It holds until
+    /// one of the devices is closed. On devices whose memory the process can address,
+    /// the call has no effect.
     ///
-    /// `peer`: who gets the access.
+    /// `peer`: the device that gets the access.
     ///
-    /// Errors: [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the one does not reach the other's memory; [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for the device itself.
+    /// Errors: [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) when the peer cannot reach the memory of the device; [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for the device itself.
     pub fn grant_peer(&self, peer: &crate::Device) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_device_grant_peer(self.raw(), peer.raw()) })
@@ -224,8 +225,9 @@ impl crate::Event {
         check(unsafe { sys::ferrum_event_synchronize(self.raw(), timeout_ns(timeout)) })
     }
 
-    /// As [`Device::native`](crate::Device::native), for an event: such as the CUevent, which has been
-    /// recorded. The program may wait for it, and must not record it again.
+    /// The same as [`Device::native`](crate::Device::native), for an event: for example the CUevent,
+    /// which has been recorded. The program may wait for it, and must not record it
+    /// again.
     pub fn native(&self) -> Result<u64> {
         let mut out = 0;
         // SAFETY: out is an output of the call.
@@ -235,7 +237,7 @@ impl crate::Event {
 }
 
 impl crate::FallbackManager {
-    /// Gives the name of the device's backend, such as "cpu" or "cuda", as text.
+    /// Returns the name of the device's backend as text, such as "cpu" or "cuda".
     pub fn backend_name(&self) -> Result<String> {
         // SAFETY: the buffer has the room that is told.
         json_of(|to, room, length| unsafe {
@@ -243,8 +245,8 @@ impl crate::FallbackManager {
         })
     }
 
-    /// Gives the counters of a fallback manager: of the buffers on the device, but for
-    /// `active_buffers`, which is of both sides. Takes no lock.
+    /// Returns the counters of a fallback manager. They count the buffers on the device;
+    /// only `active_buffers` counts both sides. Takes no lock.
     pub fn stats(&self) -> Result<MemoryStats> {
         let mut out = sys::ferrum_memory_stats::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -252,7 +254,7 @@ impl crate::FallbackManager {
         Ok((&out).into())
     }
 
-    /// Gives what of a fallback manager is or was on the host.
+    /// Returns the counters of a fallback manager for the host.
     pub fn fallback_stats(&self) -> Result<FallbackStats> {
         let mut out = sys::ferrum_fallback_stats::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -260,7 +262,7 @@ impl crate::FallbackManager {
         Ok((&out).into())
     }
 
-    /// Asks the device for its memory.
+    /// Queries the memory of the device.
     pub fn memory(&self) -> Result<(u64, u64)> {
         let mut total = 0;
         let mut free = 0;
@@ -271,7 +273,7 @@ impl crate::FallbackManager {
         Ok((total, free))
     }
 
-    /// The level of the device by [`PressureProfile::Early`](crate::PressureProfile::Early), of this moment.
+    /// Returns the present level of the device by [`PressureProfile::Early`](crate::PressureProfile::Early).
     pub fn pressure(&self) -> Result<PressureLevel> {
         let mut out = 0;
         // SAFETY: out is an output of the call.
@@ -279,14 +281,14 @@ impl crate::FallbackManager {
         Ok(PressureLevel::from_raw(out))
     }
 
-    /// Empties the buckets. The memory is ready for buffers of any size, and may still be
-    /// held from the device.
+    /// Empties the buckets. The memory can then be allocated for buffers of any size,
+    /// and may still be held from the device.
     pub fn clear_pool(&self) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_fallback_manager_clear_pool(self.raw()) })
     }
 
-    /// Empties the buckets and gives what holds no buffer back, on both sides.
+    /// Empties the buckets and releases free memory on both sides.
     pub fn shrink(&self) -> Result<u64> {
         let mut out = 0;
         // SAFETY: out is an output of the call.
@@ -294,10 +296,10 @@ impl crate::FallbackManager {
         Ok(out)
     }
 
-    /// Brings the buffers that fell back to the device, the oldest first, until it has no
-    /// room for the next. Pinned ones stay, and nobody is asked to give anything up. The
-    /// addresses of buffers that are not pinned may change. While another thread is at it,
-    /// it brings none.
+    /// Moves the buffers that fell back to the device, the oldest first, until the
+    /// device has no room for the next one. Pinned buffers stay, and no memory is
+    /// reclaimed for it. The addresses of buffers that are not pinned may change. The
+    /// call moves none while another thread does the same.
     pub fn return_buffers(&self) -> Result<u64> {
         let mut out = 0;
         // SAFETY: out is an output of the call.
@@ -305,9 +307,9 @@ impl crate::FallbackManager {
         Ok(out)
     }
 
-    /// Ends storage that was taken, after what is queued on a stream of the device,
-    /// which is optional. [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a location that is none,
-    /// [`ErrorKind::InvalidAddress`](crate::ErrorKind::InvalidAddress) for storage that is none.
+    /// Releases taken storage after the work that is queued on a stream of the device,
+    /// which is optional. [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for an unknown location;
+    /// [`ErrorKind::InvalidAddress`](crate::ErrorKind::InvalidAddress) for an address without such storage.
     ///
     /// Without a stream it is the default one of the device.
     pub fn release(
@@ -351,18 +353,19 @@ impl crate::Manager {
 }
 
 impl crate::Memory {
-    /// Queues that a block is brought near a device before it is used there, and
-    /// returns. The bytes stay as they are, and it counts as no access. On the host it
-    /// has the system put memory behind the block. On other devices [`MemoryType::Managed`](crate::MemoryType::Managed)
-    /// goes where it is said, a host device being the host, and other memory stays.
+    /// Queues a prefetch of a block to a device that will use it, and returns. The
+    /// contents stay the same. A prefetch is not counted as an access. On the host, the
+    /// system allocates the physical memory of the block. On other devices,
+    /// [`MemoryType::Managed`](crate::MemoryType::Managed) migrates to the target (a host device means the host);
+    /// other memory stays.
     ///
     /// `target`: the block's own device, or another.
     ///
-    /// `stream`: of the block's device; `None`: its default one.
+    /// `stream`: a stream of the block's device; `None`: its default stream.
     ///
     /// Without a stream it is the default one of the device.
     ///
-    /// Errors: [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a device that the block cannot be brought to.
+    /// Errors: [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a device that the block cannot migrate to.
     pub fn prefetch(&self, target: &crate::Device, stream: Option<&crate::Stream>) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe {
@@ -374,20 +377,20 @@ impl crate::Memory {
         })
     }
 
-    /// Keeps a hint with a block, in place of an earlier one of the same axis;
-    /// [`UsageHint::None`](crate::UsageHint::None) takes all back. Hints are for those who decide about the block
-    /// ([`Memory::usage_hints`](crate::Memory::usage_hints)) and change nothing by themselves, but that for
-    /// [`MemoryType::Managed`](crate::MemoryType::Managed) the device is told of [`UsageHint::ReadMostly`](crate::UsageHint::ReadMostly) (who reads may
-    /// have a copy) and [`UsageHint::Resident`](crate::UsageHint::Resident) (it is to stay at the device); where it refuses,
-    /// the hints are as they were.
+    /// Stores a hint with a block, in place of an earlier hint of the same group.
+    /// [`UsageHint::None`](crate::UsageHint::None) removes all hints. Programs read hints with
+    /// [`Memory::usage_hints`](crate::Memory::usage_hints). The library itself uses them only for
+    /// [`MemoryType::Managed`](crate::MemoryType::Managed): it passes [`UsageHint::ReadMostly`](crate::UsageHint::ReadMostly) (each reader may have a
+    /// copy) and [`UsageHint::Resident`](crate::UsageHint::Resident) (the memory stays at the device) to the device.
+    /// If the device rejects one, the hints stay as they were.
     ///
-    /// Errors: [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for what is no hint.
+    /// Errors: [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for an unknown hint.
     pub fn set_usage_hint(&self, hint: UsageHint) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_memory_set_usage_hint(self.raw(), hint.to_raw()) })
     }
 
-    /// Gives the hints of a block.
+    /// Returns the hints of a block.
     pub fn usage_hints(&self) -> Result<UsageHints> {
         let mut out = sys::ferrum_usage_hints::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -397,33 +400,32 @@ impl crate::Memory {
 }
 
 impl crate::Monitor {
-    /// Has the monitor watch a manager and its device. The registration is weak: it
-    /// keeps neither from being destroyed, and a manager that is destroyed leaves by
-    /// itself before that call returns. Several managers of one device are one device
-    /// to the monitor.
+    /// Adds a manager and its device to the monitor. The registration does not prevent
+    /// the destruction of either. Destroying a manager removes it from the monitor
+    /// before the destroy call returns. Several managers of one device count as one
+    /// device.
     ///
-    /// Errors: [`ErrorKind::AlreadyExists`](crate::ErrorKind::AlreadyExists) for one that is registered.
+    /// Errors: [`ErrorKind::AlreadyExists`](crate::ErrorKind::AlreadyExists) for a manager that is registered.
     pub fn register(&self, manager: &crate::Manager) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_monitor_register(self.raw(), manager.raw()) })
     }
 
-    /// Ends the watch over a manager. [`ErrorKind::NotFound`](crate::ErrorKind::NotFound): it is not registered.
+    /// Removes a manager. [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) when it is not registered.
     pub fn unregister(&self, manager: &crate::Manager) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_monitor_unregister(self.raw(), manager.raw()) })
     }
 
-    /// Ends the watch over all managers of a device. [`ErrorKind::NotFound`](crate::ErrorKind::NotFound): none is
-    /// registered.
+    /// Removes all managers of a device. [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) when none is registered.
     pub fn unregister_device(&self, device: &crate::Device) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_monitor_unregister_device(self.raw(), device.raw()) })
     }
 
-    /// Gives the pressure of all devices together.
+    /// Returns the pressure of all devices together.
     ///
-    /// `max_age`: as for [`Device::recent_memory_info`](crate::Device::recent_memory_info), for the system, too.
+    /// `max_age`: as for [`Device::recent_memory_info`](crate::Device::recent_memory_info), also for the reading of the system.
     pub fn pressure(&self, max_age: Duration) -> Result<MonitorPressure> {
         let mut out = sys::ferrum_monitor_pressure::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -431,7 +433,7 @@ impl crate::Monitor {
         Ok((&out).into())
     }
 
-    /// Gives the level of every device.
+    /// Returns the level of every device.
     pub fn levels(&self, max_age: Duration) -> Result<Vec<DeviceLevel>> {
         // SAFETY: the buffer has the room that is told.
         let found = listed(|to, room, count| unsafe {
@@ -440,11 +442,11 @@ impl crate::Monitor {
         Ok(found.iter().map(Into::into).collect())
     }
 
-    /// All that a monitor knows, as JSON:
+    /// Returns the state of a monitor as JSON:
     ///
-    ///   {"profile": "standard", "pressure": {"level": "low", "weighted_level": "low",
+    /// {"profile": "standard", "pressure": {"level": "low", "weighted_level": "low",
     ///     "devices": 1, "unknown": 0, "total_bytes": 0, "used_bytes": 0},
-    ///    "devices": \[{"id": "cpu:0", "managers": 1, "level": "low",
+    /// "devices": \[{"id": "cpu:0", "managers": 1, "level": "low",
     ///      "level_by_bytes": "low", "level_by_system": "low", "memory": {...},
     ///      "error": null, "system": {
     ///   "machine": {"some": {"avg10_hundredths": 0, "avg60_hundredths": 0,
@@ -456,10 +458,11 @@ impl crate::Monitor {
     ///   "oom_kill": 0}, "reason": null},
     ///   "high": {"bytes": null, "reason": null}}}\]}
     ///
-    /// memory is as in [`ferrum_snapshot_json`](crate::sys::ferrum_snapshot_json), and null when nothing could be had yet;
-    /// error has status and message when the device could not be asked just now. system
-    /// is null for a device without one. hundredths are of a percent of the time; bytes
-    /// of high is null for no limit. Fields may be added.
+    /// memory has the form of [`ferrum_snapshot_json`](crate::sys::ferrum_snapshot_json); it is null when the device was never
+    /// read. error has status and message when the latest query of the device failed.
+    /// system is null for a device without one. The unit of hundredths is a hundredth of
+    /// a percent of the time. bytes of high is null when there is no limit. Later
+    /// versions may add fields.
     pub fn info_json(&self, max_age: Duration) -> Result<String> {
         // SAFETY: the buffer has the room that is told.
         json_of(|to, room, length| unsafe {
@@ -467,8 +470,8 @@ impl crate::Monitor {
         })
     }
 
-    /// Defragments every watched manager, one after another, as [`ferrum_manager_defragment`](crate::sys::ferrum_manager_defragment). One
-    /// that is destroyed meanwhile is left out.
+    /// Defragments every registered manager, one after another, like
+    /// [`ferrum_manager_defragment`](crate::sys::ferrum_manager_defragment). It skips a manager that is destroyed meanwhile.
     pub fn collect(&self) -> Result<Vec<Collected>> {
         // SAFETY: the buffer has the room that is told.
         let found = listed(|to, room, count| unsafe {
@@ -479,7 +482,7 @@ impl crate::Monitor {
 }
 
 impl crate::Placement {
-    /// Gives the name of a strategy as text.
+    /// Returns the name of a strategy as text.
     pub fn name(&self) -> Result<String> {
         // SAFETY: the buffer has the room that is told.
         json_of(|to, room, length| unsafe {
@@ -559,7 +562,7 @@ impl crate::Stream {
         check(unsafe { sys::ferrum_stream_wait_event(self.raw(), event.raw()) })
     }
 
-    /// As [`Device::native`](crate::Device::native), for a stream: such as the CUstream.
+    /// The same as [`Device::native`](crate::Device::native), for a stream: for example the CUstream.
     pub fn native(&self) -> Result<u64> {
         let mut out = 0;
         // SAFETY: out is an output of the call.

@@ -303,7 +303,7 @@ impl Backing {
     }
 }
 
-/// Names the bounds of the pressure levels, each inclusive.
+/// The bounds of the pressure levels. Each bound belongs to the higher level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
 pub enum PressureProfile {
@@ -329,34 +329,36 @@ impl PressureProfile {
     }
 }
 
-/// Why a device is or is not chosen. From 16 on it cannot serve the request.
+/// Reason why a device was chosen or not. A device with a reason from 16 on cannot
+/// serve the request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
 pub enum PlacementReason {
-    /// It is the chosen one.
+    /// This device is chosen.
     #[default]
     Chosen = sys::FERRUM_PLACEMENT_CHOSEN,
-    /// Another one has a better score, or the same and an earlier place.
+    /// Another device has a higher score, or the same score and an earlier position.
     Outscored = sys::FERRUM_PLACEMENT_OUTSCORED,
-    /// Another one can serve it with less trouble.
+    /// Another device is in a better tier.
     LowerTier = sys::FERRUM_PLACEMENT_LOWER_TIER,
-    /// The order of preference has another one.
+    /// The order of preference selects another device.
     NotPreferred = sys::FERRUM_PLACEMENT_NOT_PREFERRED,
-    /// Round robin is at another one.
+    /// Round robin selects another device now.
     NotItsTurn = sys::FERRUM_PLACEMENT_NOT_ITS_TURN,
-    /// The caller's own strategy took another one, or none.
+    /// The caller's strategy chose another device, or none.
     NotTaken = sys::FERRUM_PLACEMENT_NOT_TAKEN,
-    /// Nothing is known of the device.
+    /// The state of the device is not known.
     NoInformation = sys::FERRUM_PLACEMENT_NO_INFORMATION,
-    /// Less is free than the request needs.
+    /// The device has fewer free bytes than the request needs.
     TooSmall = sys::FERRUM_PLACEMENT_TOO_SMALL,
-    /// It has no memory of the type.
+    /// The device has no memory of the type.
     WrongMemoryType = sys::FERRUM_PLACEMENT_WRONG_MEMORY_TYPE,
-    /// It would have to give up memory first, and the request is critical.
+    /// The device would have to release memory first, and the request is critical.
     NeedsEviction = sys::FERRUM_PLACEMENT_NEEDS_EVICTION,
-    /// It would come to [`PressureLevel::Critical`](crate::PressureLevel::Critical), and the request refuses that.
+    /// The device would reach [`PressureLevel::Critical`](crate::PressureLevel::Critical), which the request does not
+    /// allow.
     WouldBeCritical = sys::FERRUM_PLACEMENT_WOULD_BE_CRITICAL,
-    /// The original formula has no number for it.
+    /// The original formula gives no score for the device.
     Unscored = sys::FERRUM_PLACEMENT_UNSCORED,
 }
 
@@ -385,7 +387,8 @@ impl PlacementReason {
     }
 }
 
-/// Settings that are ready made: fraction, fallback, `min_free_bytes`, per bucket.
+/// Ready-made settings. Each lists fraction, fallback, `min_free_bytes`, free buffers
+/// of a bucket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
 pub enum MemoryPreset {
@@ -394,7 +397,8 @@ pub enum MemoryPreset {
     Default = sys::FERRUM_MEMORY_PRESET_DEFAULT,
     /// 0.95, fallback, 256 MiB, 4: the most memory.
     Inference = sys::FERRUM_MEMORY_PRESET_INFERENCE,
-    /// 0.8, no fallback, 1 GiB, 16: says that there is no room rather than go slow.
+    /// 0.8, no fallback, 1 GiB, 16: an allocation fails when the device has no room,
+    /// instead of becoming slow.
     Training = sys::FERRUM_MEMORY_PRESET_TRAINING,
     /// 0.7, fallback, 128 MiB, 2: for devices with little memory.
     Constrained = sys::FERRUM_MEMORY_PRESET_CONSTRAINED,
@@ -417,7 +421,7 @@ impl MemoryPreset {
     }
 }
 
-/// Which side a buffer is on.
+/// Side of a buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
 pub enum BufferLocation {
@@ -443,7 +447,7 @@ impl BufferLocation {
     }
 }
 
-/// What the elements of a buffer are.
+/// Type of the elements of a buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
 pub enum DType {
@@ -452,21 +456,21 @@ pub enum DType {
     F32 = sys::FERRUM_DTYPE_F32,
     /// 16-bit floating point.
     F16 = sys::FERRUM_DTYPE_F16,
-    /// 16 bits with the exponent of 32.
+    /// 16-bit floating point with the exponent of the 32-bit type (bfloat16).
     Bf16 = sys::FERRUM_DTYPE_BF16,
     /// 64-bit floating point.
     F64 = sys::FERRUM_DTYPE_F64,
     /// 8-bit floating point.
     F8 = sys::FERRUM_DTYPE_F8,
-    /// 8-bit signed.
+    /// 8-bit signed integer.
     I8 = sys::FERRUM_DTYPE_I8,
-    /// 8-bit unsigned.
+    /// 8-bit unsigned integer.
     U8 = sys::FERRUM_DTYPE_U8,
-    /// 16-bit signed.
+    /// 16-bit signed integer.
     I16 = sys::FERRUM_DTYPE_I16,
-    /// 32-bit signed.
+    /// 32-bit signed integer.
     I32 = sys::FERRUM_DTYPE_I32,
-    /// 64-bit signed.
+    /// 64-bit signed integer.
     I64 = sys::FERRUM_DTYPE_I64,
 }
 
@@ -493,16 +497,16 @@ impl DType {
     }
 }
 
-/// Where a buffer may be made.
+/// Allowed sides of a new buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
 pub enum BufferPlace {
-    /// On the device or, when that has no room, on the host.
+    /// On the device, or on the host when the device has no room.
     #[default]
     Either = sys::FERRUM_PLACE_EITHER,
     /// On the device only.
     Gpu = sys::FERRUM_PLACE_GPU,
-    /// On the host, which is no falling back.
+    /// On the host; it does not count as a fallback.
     Cpu = sys::FERRUM_PLACE_CPU,
 }
 
@@ -522,16 +526,16 @@ impl BufferPlace {
     }
 }
 
-/// What a program does through a mapping.
+/// How a program uses a mapping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
 pub enum HostAccess {
     /// Reads only.
     #[default]
     ReadOnly = sys::FERRUM_HOST_READ_ONLY,
-    /// Writes only: what is not written has no defined value afterwards.
+    /// Writes only. Bytes that are not written have no defined value afterwards.
     WriteOnly = sys::FERRUM_HOST_WRITE_ONLY,
-    /// Both.
+    /// Reads and writes.
     ReadWrite = sys::FERRUM_HOST_READ_WRITE,
 }
 
@@ -551,23 +555,23 @@ impl HostAccess {
     }
 }
 
-/// What a program expects of a block. There are three axes, order, direction and
-/// lifetime, and a block has one hint of each.
+/// Expected use of a block. There are three groups of hints: order, direction and
+/// lifetime. A block has one hint of each group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
 pub enum UsageHint {
-    /// Nothing; as a hint, it takes all others back.
+    /// No hint. Setting it removes all other hints.
     #[default]
     None = sys::FERRUM_USAGE_NONE,
-    /// Order: one after the other.
+    /// Order: sequential accesses.
     Sequential = sys::FERRUM_USAGE_SEQUENTIAL,
-    /// Order: scattered.
+    /// Order: accesses at random places.
     Random = sys::FERRUM_USAGE_RANDOM,
     /// Direction: mostly read.
     ReadMostly = sys::FERRUM_USAGE_READ_MOSTLY,
     /// Direction: mostly written.
     WriteMostly = sys::FERRUM_USAGE_WRITE_MOSTLY,
-    /// Lifetime: may be dropped eagerly.
+    /// Lifetime: temporary; it may be released early.
     Temporary = sys::FERRUM_USAGE_TEMPORARY,
     /// Lifetime: to be kept resident.
     Resident = sys::FERRUM_USAGE_RESIDENT,
@@ -593,20 +597,20 @@ impl UsageHint {
     }
 }
 
-/// How a block is used, as far as its last accesses show.
+/// Observed pattern of the latest accesses to a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
 pub enum AccessPattern {
     /// Too few accesses.
     #[default]
     Unknown = sys::FERRUM_PATTERN_UNKNOWN,
-    /// One after the other.
+    /// Sequential accesses.
     Sequential = sys::FERRUM_PATTERN_SEQUENTIAL,
-    /// Scattered.
+    /// Accesses at random places.
     Random = sys::FERRUM_PATTERN_RANDOM,
-    /// Clusters in time.
+    /// Accesses that come in clusters.
     Burst = sys::FERRUM_PATTERN_BURST,
-    /// More than one kind.
+    /// More than one of these.
     Mixed = sys::FERRUM_PATTERN_MIXED,
 }
 

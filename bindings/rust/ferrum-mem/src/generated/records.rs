@@ -1348,13 +1348,13 @@ impl From<&sys::ferrum_wake_report> for WakeReport {
 /// Settings of a monitor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MonitorConfig {
-    /// What levels are by.
+    /// The bounds of its levels.
     pub profile: PressureProfile,
-    /// How often, while a callback is set, devices and system are looked at for
-    /// what others have changed; what this library itself changes is heard of at
+    /// How often the monitor queries devices and system for changes of other
+    /// processes while a callback is set. It learns of changes by this library at
     /// once. `None`: 1 s; UINT64_MAX: never.
     pub interval: Option<Duration>,
-    /// Leave the system's own pressure out.
+    /// Ignore the memory pressure that the system reports.
     pub ignore_system: bool,
 }
 
@@ -1391,18 +1391,18 @@ impl From<&sys::ferrum_device_level> for DeviceLevel {
 /// The pressure of all devices of a monitor together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MonitorPressure {
-    /// The worst level of any device; LOW when there is none.
+    /// The highest level of all devices; LOW when there is none.
     pub level: PressureLevel,
-    /// The level of all known bytes together, without hysteresis.
+    /// The level of the sum of all known bytes, without hysteresis.
     pub weighted_level: PressureLevel,
-    /// How many devices there are.
+    /// Number of devices.
     pub devices: u32,
-    /// Devices of unknown capacity, or that could not be asked.
+    /// Number of devices with unknown capacity, or that could not be queried.
     pub unknown_devices: u32,
-    /// `total_bytes` of [`MemoryInfo`](crate::MemoryInfo) of the known devices, so their limits count;
-    /// a sum above UINT64_MAX is that.
+    /// Sum of `total_bytes` of [`MemoryInfo`](crate::MemoryInfo) over the known devices, so limits
+    /// count. A sum above UINT64_MAX is UINT64_MAX.
     pub total_bytes: u64,
-    /// total - free of them.
+    /// Sum of total - free over the known devices.
     pub used_bytes: u64,
 }
 
@@ -1419,29 +1419,29 @@ impl From<&sys::ferrum_monitor_pressure> for MonitorPressure {
     }
 }
 
-/// What a collection did on one device: the sum over its managers, but for the
-/// fragmentation, which is the worst of them.
+/// Result of a collection on one device: the sum over its managers; the
+/// fragmentation is the highest of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Collected {
     /// The device.
     pub device: sys::ferrum_device,
-    /// `None`, or the first failure; the rest was done all the same.
+    /// `None`, or the first failure. The collection goes on after a failure.
     pub status: Option<crate::ErrorKind>,
-    /// How many managers were collected.
+    /// Number of managers.
     pub managers: u32,
     /// Fragmentation ratio before.
     pub fragmentation_before: f32,
     /// Fragmentation ratio after.
     pub fragmentation_after: f32,
-    /// Bytes given back to the system.
+    /// Bytes released to the system.
     pub memory_freed_bytes: u64,
-    /// Blocks, as a count.
+    /// Number of moved blocks.
     pub blocks_moved: u64,
-    /// Blocks, as a count.
+    /// Number of skipped blocks.
     pub blocks_skipped: u64,
     /// Time taken.
     pub time_taken: Duration,
-    /// The sum of the managers' times in milliseconds, each of them rounded up.
+    /// Sum of the managers' times in milliseconds, each rounded up.
     pub time_taken_ms: u64,
 }
 
@@ -1463,29 +1463,29 @@ impl From<&sys::ferrum_collected> for Collected {
     }
 }
 
-/// A candidate as weighed for a request.
+/// A candidate, with its numbers for a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PlacementOption {
     /// The candidate.
     pub device: sys::ferrum_device,
-    /// Size and worst padding; UINT64_MAX when that overflows.
+    /// Size with the largest possible padding; UINT64_MAX when that overflows.
     pub needed_bytes: u64,
-    /// Its capacity, or its limit where that is less; 0 means unknown.
+    /// Capacity of the device, or its limit if that is less; 0 means unknown.
     pub total_bytes: u64,
-    /// What is used of it.
+    /// Used bytes of the device.
     pub used_bytes: u64,
-    /// What can still be handed out.
+    /// Bytes that can still be allocated.
     pub free_bytes: u64,
-    /// Longest run that can be handed out as things are.
+    /// Longest run that can be allocated now.
     pub largest_free_bytes: u64,
-    /// 0, or why it cannot serve the request.
+    /// 0, or the reason why the device cannot serve the request.
     pub reason: PlacementReason,
-    /// 0 for no trouble, 1 more when the request would bring the device to
-    /// CRITICAL, 2 more when it would have to give up memory first.
+    /// 0, plus 1 when the request would bring the device to CRITICAL, plus 2 when
+    /// the device would have to release memory first. Lower is better.
     pub tier: i32,
-    /// Place among the preferred devices, from 1 on; 0: none.
+    /// Position among the preferred devices, from 1 on; 0: not preferred.
     pub preferred_rank: u32,
-    /// The level that the device would come to.
+    /// Level of the device after the request.
     pub level_after: PressureLevel,
 }
 
@@ -1676,22 +1676,23 @@ impl EstimateRequest<'_> {
 /// Settings of a fallback manager or a generic pool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemoryConfig {
-    /// Buffers that the device has no room for are made on the host.
+    /// Create buffers on the host when the device has no room.
     pub cpu_fallback: bool,
-    /// Every buffer in use is kept in a tracker.
+    /// Record every buffer in use in a tracker.
     pub track_allocations: bool,
-    /// The pool is made with a free buffer of each of `pre_allocate_sizes`, or not at
-    /// all.
+    /// Create the pool with a free buffer of each of `pre_allocate_sizes`. The creation
+    /// fails if one of them fails.
     pub pre_allocate: bool,
-    /// The share of the device's capacity, or of its limit where that is less, that
-    /// may be held, 0.1 to 1, decided by millionths; no bound where neither is known.
+    /// The share of the device's capacity, or of its limit if that is less, that
+    /// the manager may hold: 0.1 to 1, computed in millionths. There is no bound
+    /// when neither is known.
     pub gpu_memory_fraction: f64,
-    /// What stays free on the device, whatever its limit: no more is taken from it when
-    /// less would be left.
+    /// Bytes that stay free on the device, independent of its limit. The manager
+    /// allocates no memory from the device that would leave less.
     pub min_free_bytes: u64,
-    /// Free buffers that a bucket keeps, as a count; 0: none.
+    /// Number of free buffers that a bucket keeps; 0: none.
     pub max_pooled_per_bucket: u64,
-    /// Free buffers of all buckets together; 0: no bound.
+    /// Size of the free buffers of all buckets together; 0: no bound.
     pub max_pooled_bytes: u64,
     /// `pre_allocate_count` sizes; may be `None` when there are none.
     pub pre_allocate_sizes: Vec<u64>,
@@ -1746,11 +1747,11 @@ impl MemoryConfig {
     }
 }
 
-/// Counters of a fallback manager or a generic pool. Nothing but its own buffers is in
-/// them: the device may be full while the pool is not.
+/// Counters of a fallback manager or a generic pool. They contain only its own
+/// buffers, so the device may be full while the pool is not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryStats {
-    /// Buffers had and not given back: those in use and those pooled.
+    /// Buffers that exist: those in use and those in buckets.
     pub total_allocated_bytes: u64,
     /// Buffers in use.
     pub in_use_bytes: u64,
@@ -1758,13 +1759,14 @@ pub struct MemoryStats {
     pub pooled_bytes: u64,
     /// The highest value of `in_use_bytes`.
     pub peak_bytes: u64,
-    /// Requests that were served from the buckets, as a count.
+    /// Number of requests that were served from the buckets.
     pub pool_hits: u64,
-    /// Requests that were not, as a count.
+    /// Number of requests that were not served from the buckets.
     pub pool_misses: u64,
-    /// Buffers that were made on the host for want of room, as a count.
+    /// Number of buffers that were created on the host because the device had no
+    /// room.
     pub cpu_fallbacks: u64,
-    /// Buffers in use, tracked or not, as a count.
+    /// Number of buffers in use, tracked or not.
     pub active_buffers: u64,
 }
 
@@ -1803,7 +1805,7 @@ impl MemoryStats {
 /// Numbers of a tracker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TrackerTotals {
-    /// Buffers, as a count.
+    /// Number of buffers.
     pub count: u64,
     /// The sum of their sizes.
     pub total_bytes: u64,
@@ -1821,12 +1823,12 @@ impl From<&sys::ferrum_tracker_totals> for TrackerTotals {
     }
 }
 
-/// What a buffer of a generic pool is taken for; for its tracker only.
+/// Details of a buffer of a generic pool, for its tracker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BufferUse<'a> {
-    /// Which side it is on.
+    /// Side of the buffer.
     pub location: BufferLocation,
-    /// Elements, as a count.
+    /// Number of elements.
     pub num_elements: u64,
     /// At most 63 bytes; `None`: none.
     pub tag: Option<&'a str>,
@@ -1849,16 +1851,16 @@ impl BufferUse<'_> {
     }
 }
 
-/// What of a fallback manager is or was on the host.
+/// Counters of a fallback manager for the host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FallbackStats {
-    /// On the host now.
+    /// Bytes on the host now.
     pub cpu_bytes: u64,
-    /// Buffers on the host now, as a count.
+    /// Number of buffers on the host now.
     pub cpu_buffers: u64,
-    /// Moves to the host so far, as a count.
+    /// Number of moves to the host so far.
     pub moved_to_cpu: u64,
-    /// Moves to the device so far, as a count.
+    /// Number of moves to the device so far.
     pub moved_to_gpu: u64,
 }
 
@@ -1873,21 +1875,22 @@ impl From<&sys::ferrum_fallback_stats> for FallbackStats {
     }
 }
 
-/// A buffer as asked for.
+/// A request for a buffer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BufferRequest<'a> {
-    /// What the elements are.
+    /// Type of the elements.
     pub dtype: DType,
-    /// Elements, as a count; not 0.
+    /// Number of elements; not 0.
     pub num_elements: u64,
-    /// Where it may be made.
+    /// Allowed sides.
     pub place: BufferPlace,
-    /// Should the buffer fall back, the manager may bring it to the device by itself,
-    /// whenever another is freed and it is not pinned.
+    /// After a fallback, the manager may move the buffer to the device when another
+    /// buffer is freed and this one is not pinned.
     pub movable: bool,
-    /// Of the device, that uses the buffer first; `None`: the default one.
+    /// The first stream of the device that uses the buffer; `None`: the default
+    /// stream.
     pub stream: Option<&'a Stream>,
-    /// For the tracker, at most 63 bytes; `None`: none.
+    /// Tag for the tracker, at most 63 bytes; `None`: none.
     pub tag: Option<&'a str>,
 }
 
@@ -1911,15 +1914,15 @@ impl BufferRequest<'_> {
     }
 }
 
-/// Memory for two devices, as asked for.
+/// A request for memory of two devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkRequest<'a> {
     /// Not 0.
     pub size_bytes: u64,
-    /// Of the first address: a power of two up to [`FERRUM_ALIGNMENT_MAX`](crate::sys::FERRUM_ALIGNMENT_MAX); `None`: the
-    /// pool's.
+    /// Alignment of the first address: a power of two up to [`FERRUM_ALIGNMENT_MAX`](crate::sys::FERRUM_ALIGNMENT_MAX);
+    /// `None`: the pool's.
     pub alignment_bytes: Option<u64>,
-    /// Name for the books, at most 63 bytes; `None`: none.
+    /// Name for the counters, at most 63 bytes; `None`: none.
     pub tag: Option<&'a str>,
 }
 
@@ -1940,7 +1943,7 @@ impl LinkRequest<'_> {
     }
 }
 
-/// The last hint of each axis; [`UsageHint::None`](crate::UsageHint::None) where none was given.
+/// The last hint of each group; [`UsageHint::None`](crate::UsageHint::None) where none was set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UsageHints {
     /// [`UsageHint::Sequential`](crate::UsageHint::Sequential), [`UsageHint::Random`](crate::UsageHint::Random) or none.
@@ -1961,16 +1964,16 @@ impl From<&sys::ferrum_usage_hints> for UsageHints {
     }
 }
 
-/// What copies, fills, writes, reads and mappings did with a block.
+/// Numbers about copies, fills, writes, reads and mappings of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AccessStats {
-    /// The manager tracks; else all below is 0.
+    /// 1 if the manager tracks accesses; otherwise all numbers below are 0.
     pub is_tracked: bool,
     /// Pattern of the last accesses.
     pub pattern: AccessPattern,
-    /// How many reads there were.
+    /// Number of reads.
     pub read_count: u64,
-    /// How many writes there were.
+    /// Number of writes.
     pub write_count: u64,
     /// Mean size of a read, rounded down; 0 when there was none.
     pub average_read_bytes: u64,
@@ -1994,22 +1997,22 @@ impl From<&sys::ferrum_access_stats> for AccessStats {
     }
 }
 
-/// Memory of somebody else's that is to get a handle.
+/// External memory that gets a handle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Adoption<'a> {
-    /// [`MemoryType`](crate::MemoryType), what it is used for.
+    /// [`MemoryType`](crate::MemoryType), its purpose.
     pub memory_type: MemoryType,
-    /// Where the manager's device has it; on a host device a pointer. Where
-    /// [`DeviceInfo::registered_memory`](crate::DeviceInfo::registered_memory) is there, that of [`MemoryType::Pinned`](crate::MemoryType::Pinned) and
-    /// [`MemoryType::Mapped`](crate::MemoryType::Mapped) may be a pointer to any memory of the process.
+    /// Address of the memory on the manager's device; on a host device a pointer.
+    /// With [`DeviceInfo::registered_memory`](crate::DeviceInfo::registered_memory), [`MemoryType::Pinned`](crate::MemoryType::Pinned) and
+    /// [`MemoryType::Mapped`](crate::MemoryType::Mapped) also accept a pointer to any memory of the process.
     pub address: u64,
     /// Not 0.
     pub size_bytes: u64,
-    /// Name for the books, at most 63 bytes; `None`: none.
+    /// Name for the counters, at most 63 bytes; `None`: none.
     pub tag: Option<&'a str>,
-    /// The block is never written: copies, fills and mappings that write to it are
-    /// [`ErrorKind::PermissionDenied`](crate::ErrorKind::PermissionDenied). Memory that the process may only read, such as a file
-    /// of weights that is mapped so, is adopted this way.
+    /// The block is never written: copies, fills and mappings that would write
+    /// to it return [`ErrorKind::PermissionDenied`](crate::ErrorKind::PermissionDenied). Use it for memory that the
+    /// process may only read, such as a mapped file of weights.
     pub is_read_only: bool,
 }
 
@@ -2032,10 +2035,11 @@ impl Adoption<'_> {
     }
 }
 
-/// A range of one process's device memory, as bytes that mean it in another.
+/// A range of device memory of one process, as bytes that name it in another
+/// process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedMemory {
-    /// Where the range begins in what the handle names.
+    /// Start of the range in the memory that the handle names.
     pub offset_bytes: u64,
     /// Its size.
     pub size_bytes: u64,
