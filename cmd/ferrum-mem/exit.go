@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"ferrum_mem/core/device"
 )
@@ -50,6 +51,26 @@ func (u *usageError) Unwrap() error { return u.err }
 func usagef(cmd *cobra.Command, format string, args ...any) error {
 	return &usageError{verb: cmd.CommandPath(), err: fmt.Errorf(format, args...)}
 }
+
+// flagFault says what is wrong with a flag as it was typed.
+func flagFault(err error) string {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err.Error()
+	}
+	flag, wanted := invalid.GetFlag(), "not a value that it takes"
+	switch flag.Value.Type() {
+	case "uint64":
+		wanted = "not a whole number from 0 on that fits 64 bits"
+	case "duration":
+		wanted = notADuration
+	case "bool":
+		wanted = "neither true nor false"
+	}
+	return fmt.Sprintf("--%s %q is %s", flag.Name, invalid.GetValue(), wanted)
+}
+
+const notADuration = "not a duration such as 250ms, 30s or 15m"
 
 // report says what went wrong, and gives the exit status.
 func report(stderr io.Writer, err error) int {

@@ -196,7 +196,7 @@ func readTrace(ctx context.Context, s streams, format, path string) (*trace.Trac
 			return nil, err
 		}
 		defer file.Close()
-		input, name = file, filepath.Base(path)
+		input, name = file, path
 	}
 	var t *trace.Trace
 	var err error
@@ -209,7 +209,7 @@ func readTrace(ctx context.Context, s streams, format, path string) (*trace.Trac
 	case <-done:
 		return t, err
 	case <-ctx.Done():
-		return nil, device.Errorf(device.CodeCancelled, "replay.read", "stopped while reading %s: %w", name, context.Cause(ctx))
+		return nil, device.Errorf(device.CodeCancelled, "replay.read", "stopped while reading %s", name)
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -207,7 +208,7 @@ func splitDelay(text string) (string, time.Duration, error) {
 	}
 	delay, err := time.ParseDuration(text[at+1:])
 	if err != nil {
-		return "", 0, err
+		return "", 0, fmt.Errorf("%q is %s", text[at+1:], notADuration)
 	}
 	if at == 0 || delay < 0 {
 		return "", 0, errors.New("a trace is needed, and a delay that is not negative")

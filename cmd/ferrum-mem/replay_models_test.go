@@ -145,7 +145,7 @@ func TestReplayModelsRefuses(t *testing.T) {
 		{[]string{model, limit, "--page", "3MiB"}, "page size 3145728 is not a power of two"},
 		{[]string{model, limit, "--page", "4KiB"}, "page_bytes 4096"},
 		{[]string{"--model", requests, limit}, "is not ID=TRACE[@DELAY]"},
-		{[]string{"--model", "a=" + requests + "@soon", limit}, `invalid duration "soon"`},
+		{[]string{"--model", "a=" + requests + "@soon", limit}, `"soon" is not a duration`},
 		{[]string{"--model", "a=" + requests + "@-5s", limit}, "a delay that is not negative"},
 		{[]string{"--model", "a=nowhere.csv@5s", limit}, "open nowhere.csv: no such file"},
 		{[]string{"--model", "a=-", "--model", "b=-", limit}, "the standard input can be read only once"},

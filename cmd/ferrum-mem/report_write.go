@@ -48,7 +48,7 @@ func writeAtomically(ctx context.Context, path string, write func(io.Writer) err
 		err = closeErr
 	}
 	if err == nil && ctx.Err() != nil {
-		err = device.Errorf(device.CodeCancelled, "replay.report", "stopped before the report was written: %w", context.Cause(ctx))
+		err = device.Errorf(device.CodeCancelled, "replay.report", "stopped before the report was written")
 	}
 	if err != nil {
 		return err

@@ -48,7 +48,7 @@ Messages and progress go to the standard error.`,
 			return usagef(cmd, "a verb is needed")
 		},
 	}
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef(cmd, "%w", err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef(cmd, "%s", flagFault(err)) })
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetVersionTemplate("ferrum-mem {{.Version}}\n")
 	root.AddCommand(newDevices(s), newDoctor(s), newFit(s), newReplay(s), newVersion(s), newCompletion(s), newManual(s))

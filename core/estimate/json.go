@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math/bits"
 	"strconv"
@@ -31,6 +32,19 @@ const (
 // names the field.
 func malformed(op, file, format string, args ...any) *device.Error {
 	return device.Errorf(device.CodeInvalidFormat, op, file+": "+format, args...)
+}
+
+// notJSON says where a decoder cannot read on, and why.
+func notJSON(decoder *json.Decoder, err error) string {
+	at := fmt.Sprintf("is not JSON at byte %d", decoder.InputOffset())
+	var syntax *json.SyntaxError
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return at + ": the text ends there"
+	case errors.As(err, &syntax):
+		return at
+	}
+	return at + ": " + err.Error()
 }
 
 // object is a JSON object with the place that it stands in, for errors. A value
@@ -95,10 +109,7 @@ func (p *parser) value() (any, error) {
 	for {
 		token, err := p.decoder.Token()
 		if err != nil {
-			if errors.Is(err, io.EOF) {
-				err = io.ErrUnexpectedEOF
-			}
-			return nil, malformed(p.op, p.file, "is not JSON at byte %d: %w", p.decoder.InputOffset(), err)
+			return nil, malformed(p.op, p.file, "%s", notJSON(p.decoder, err))
 		}
 		if p.values++; p.values > p.most {
 			return nil, malformed(p.op, p.file, "has more than %d values", p.most)

@@ -101,15 +101,12 @@ func (h *header) wrong(format string, args ...any) error {
 
 func (h *header) token() (json.Token, error) {
 	token, err := h.decoder.Token()
-	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
-	}
 	if err != nil {
 		var typed *device.Error
 		if errors.As(err, &typed) {
 			return nil, err
 		}
-		return nil, h.wrong("the header is not JSON at byte %d: %w", h.decoder.InputOffset(), err)
+		return nil, h.wrong("the header %s", notJSON(h.decoder, err))
 	}
 	return token, nil
 }

@@ -79,7 +79,7 @@ func (r *rig) play(ctx context.Context, arrived func(int)) error {
 	for steps := 0; ; steps++ {
 		if steps%lookUpEvery == 0 {
 			if ctx.Err() != nil {
-				return device.Errorf(device.CodeCancelled, modelsOp, "stopped after %d requests: %w", r.arrived, context.Cause(ctx))
+				return device.Errorf(device.CodeCancelled, modelsOp, "stopped after %d requests", r.arrived)
 			}
 			arrived(r.arrived)
 		}

@@ -1,5 +1,7 @@
 package replay
 
+import "path/filepath"
+
 // ModelsResult is what a replay of several models measured; its JSON is what
 // `ferrum-mem replay --model … --json` prints.
 type ModelsResult struct {
@@ -177,7 +179,7 @@ func (b *bill) inputs() []ModelInput {
 	var inputs []ModelInput
 	for i, m := range b.models {
 		inputs = append(inputs, ModelInput{
-			ID: m.ID, Trace: m.Trace.Name, DelayNS: m.DelayNS, Requests: m.Trace.Len(),
+			ID: m.ID, Trace: filepath.Base(m.Trace.Name), DelayNS: m.DelayNS, Requests: m.Trace.Len(),
 			DemandPeakBytes: b.demand.each[i].live, DemandPeakPagesBytes: b.demand.each[i].paged,
 		})
 	}

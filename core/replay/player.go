@@ -245,8 +245,8 @@ func play(ctx context.Context, p *player, arrived func(int)) error {
 	for steps := 0; ; steps++ {
 		if steps%lookUpEvery == 0 {
 			if ctx.Err() != nil {
-				return device.Errorf(device.CodeCancelled, op, "stopped after %d of %d requests: %w",
-					p.arrived, p.schedule.Len(), context.Cause(ctx))
+				return device.Errorf(device.CodeCancelled, op, "stopped after %d of %d requests",
+					p.arrived, p.schedule.Len())
 			}
 			arrived(p.arrived)
 		}

@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"math/bits"
+	"path/filepath"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
@@ -77,7 +78,7 @@ func Run(ctx context.Context, t *trace.Trace, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	result.Trace, result.Requests = t.Name, t.Len()
+	result.Trace, result.Requests = filepath.Base(t.Name), t.Len()
 	return result, nil
 }
 

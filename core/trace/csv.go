@@ -76,7 +76,7 @@ func (tab *table) next() error {
 		return invalid(name, parse.Line, "%d fields (%s) where the header has %d: the line is cut short or has a comma too many",
 			len(record), quoted(strings.Join(record, ",")), tab.reader.FieldsPerRecord)
 	case errors.As(err, &parse):
-		return invalid(name, parse.StartLine, "column %d: %s", parse.Column, parse.Err.Error())
+		return invalid(name, parse.StartLine, "column %d: a quote stands inside a field, or is not closed", parse.Column)
 	}
 	return readFailed(name, err)
 }

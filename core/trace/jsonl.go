@@ -101,14 +101,23 @@ func (t *Trace) jsonError(line int, text []byte, err error) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	switch {
-	case errors.As(err, &syntax) && syntax.Offset >= int64(len(text)):
-		return invalid(t.Name, line, "the line is cut short after %s: %s", quoted(tail(text)), err.Error())
+	case errors.As(err, &syntax) && isCutShort(text):
+		return invalid(t.Name, line, "the line is cut short after %s", quoted(tail(text)))
 	case errors.As(err, &syntax):
-		return invalid(t.Name, line, "column %d: %s", syntax.Offset, err.Error())
+		at := max(syntax.Offset, 1)
+		return invalid(t.Name, line, "column %d: this is not JSON: %s", at, quoted(string(text[at-1:])))
 	case errors.As(err, &kind) && kind.Field != "":
 		return invalid(t.Name, line, "%s is a JSON %s: it must be a list of whole numbers", kind.Field, kind.Value)
 	}
 	return invalid(t.Name, line, "%s is not a JSON object with the fields of a request", quoted(string(text)))
+}
+
+// isCutShort says that the JSON would go on where the line ends: with one more space the
+// fault is found behind the line, and not at its last character.
+func isCutShort(text []byte) bool {
+	var syntax *json.SyntaxError
+	err := json.Unmarshal(append(bytes.Clone(text), ' '), &mooncakeLine{})
+	return errors.As(err, &syntax) && syntax.Offset > int64(len(text))
 }
 
 func tail(text []byte) string {

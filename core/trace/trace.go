@@ -74,7 +74,7 @@ type Lifetime struct {
 // and Lifetimes in order of Lower, ties in the order of the file; one of the
 // two is empty.
 type Trace struct {
-	// Name is what messages call the trace, usually the file's name.
+	// Name is what messages call the trace, usually the path of the file.
 	Name      string
 	Kind      Kind
 	Requests  []Request

@@ -45,9 +45,8 @@ func (t Turn) End() { <-t.taken }
 
 // Ended is the error of a call whose context is over.
 func Ended(ctx context.Context, e *extent.Extent, op string) error {
-	code := device.CodeCancelled
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		code = device.CodeTimeout
+		return e.Fault(device.CodeTimeout, op, "%q: the time that the call had is over", e.Name)
 	}
-	return e.Fault(code, op, "%q: %v", e.Name, context.Cause(ctx))
+	return e.Fault(device.CodeCancelled, op, "%q: the call was cancelled", e.Name)
 }
