@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/discover"
 	"ferrum_mem/core/library"
 	"ferrum_mem/drivers"
 	"ferrum_mem/drivers/host"
@@ -23,10 +24,14 @@ type backends struct {
 		Reason    *string `json:"reason"`
 		Error     *string `json:"error"`
 		Devices   []struct {
-			ID           string   `json:"id"`
-			Name         string   `json:"name"`
-			TotalBytes   uint64   `json:"total_bytes"`
-			Capabilities []string `json:"capabilities"`
+			ID                string              `json:"id"`
+			Name              string              `json:"name"`
+			TotalBytes        uint64              `json:"total_bytes"`
+			FreeBytes         *uint64             `json:"free_bytes"`
+			ComputeCapability *string             `json:"compute_capability"`
+			UnifiedMemory     bool                `json:"unified_memory"`
+			Capabilities      []string            `json:"capabilities"`
+			Processes         []device.ProcessUse `json:"processes"`
 		} `json:"devices"`
 	} `json:"backends"`
 }
@@ -40,19 +45,24 @@ func newDevices(s streams) *cobra.Command {
 			"Each vendor's library is asked in a process of its own; see FERRUM_PROBE in docs/environment.md.",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			question := (*library.Library).BackendsSummary
-			if asJSON {
-				question = (*library.Library).BackendsJSON
-			}
-			text, err := ask(s, question)
+			var best discover.BackendType
+			text, err := ask(s, func(l *library.Library) (text []byte, err error) {
+				if text, err = l.BackendsJSON(); err == nil {
+					best, err = l.BackendBest()
+				}
+				return text, err
+			})
 			if err != nil {
 				return err
 			}
 			if asJSON {
 				return printJSON(s, json.RawMessage(text))
 			}
-			_, err = s.out.Write(text)
-			return err
+			var found backends
+			if err := json.Unmarshal(text, &found); err != nil {
+				return err
+			}
+			return printDevices(s.out, found, best.String())
 		},
 	}
 	addJSONFlag(cmd, &asJSON)

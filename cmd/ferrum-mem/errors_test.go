@@ -19,7 +19,7 @@ var innerWords = regexp.MustCompile(`strconv\.|json: |json\.|invalid character|u
 	`context (deadline|canceled)|deadline exceeded|invalid syntax|value out of range|time: |parsing "|csv|in quoted-field|non-quoted|` +
 	`runtime error|\*[a-z]+\.[A-Z]|%!|<nil>|0x[0-9a-f]{6,}|\bslice\b|unmarshal|reflect|goroutine`)
 
-var nameOfFile = regexp.MustCompile(`[\w./-]+\.(json|csv|trace|safetensors)\b`)
+var nameOfFile = regexp.MustCompile(`[\w./-]+\.(json|csv|trace|safetensors|gguf)\b`)
 
 // badFile writes a file into a folder whose name is in every message about it.
 func badFile(t *testing.T, name, text string) string {
@@ -122,6 +122,13 @@ func TestErrorsOfFiles(t *testing.T) {
 			said(t, invoke(t, "fit", path, "--memory", "1GiB", "--context", "1"), path)
 			said(t, invoke(t, "fit", filepath.Dir(path), "--memory", "1GiB", "--context", "1"), path)
 		})
+	}
+	for what, text := range map[string]string{
+		"empty": "", "magic": "GGUF", "other": "nothing of the kind", "version": "GGUF\xff\xff\xff\xff", "cut": "GGUF\x03\x00\x00\x00\x01\x00\x00\x00",
+		"too many": "GGUF\x03\x00\x00\x00" + strings.Repeat("\xff", 16),
+	} {
+		path := badFile(t, "model.gguf", text)
+		t.Run("fit gguf "+what, func(t *testing.T) { said(t, invoke(t, "fit", path, "--memory", "1GiB", "--context", "1"), path) })
 	}
 	for what, text := range map[string]string{
 		"empty": "", "word": "nothing", "list": `{"weight_map": [1]}`, "cut": `{"weight_map": {"a": `, "a number": `{"weight_map": {"a": 1}}`,

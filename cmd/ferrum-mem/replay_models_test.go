@@ -154,9 +154,9 @@ func TestReplayModelsRefuses(t *testing.T) {
 		{[]string{model, limit, "--share", "b=1GiB"}, `--share "b=1GiB" is not ID=SIZE with the id of a model`},
 		{[]string{model, limit, "--share", "a=much"}, `--share "a=much": size "much"`},
 		{[]string{model, limit, "--share", "a=0"}, `--share "a=0": a size above 0`},
-		{[]string{model, limit, "--share", "a=2GiB"}, `model "a": with its share of 2147483648 bytes`},
-		{[]string{model, limit, "--guarantee", "a=2GiB"}, `model "a": with its guarantee of 2147483648 bytes`},
-		{[]string{model, limit, "--mode", "paged", "--bytes-per-token", "4096"}, "no multiple of the page size 2097152"},
+		{[]string{model, limit, "--share", "a=2GiB"}, `model "a": with its share of 2.00 GiB`},
+		{[]string{model, limit, "--guarantee", "a=2GiB"}, `model "a": with its guarantee of 2.00 GiB`},
+		{[]string{model, limit, "--mode", "paged", "--bytes-per-token", "4096"}, "no multiple of the page size of 2.00 MiB"},
 		{[]string{model, limit, "--report", requests}, "this is the trace itself"},
 	} {
 		o := invoke(t, append([]string{"replay"}, c.args...)...)

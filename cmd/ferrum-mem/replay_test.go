@@ -184,7 +184,7 @@ func TestReplayRefuses(t *testing.T) {
 		{[]string{small, "--limit", "0"}, `--limit "0"`},
 		{[]string{small, "--limit", "1KiB"}, "max_size_bytes 1024"},
 		{[]string{small, "--limit", "17179869184GiB"}, "does not fit 64 bits"},
-		{[]string{small, "--limit", "65TiB"}, "limit of 71468255805440 bytes"},
+		{[]string{small, "--limit", "65TiB"}, "limit of 65.00 TiB"},
 		{[]string{small, "--paging", "maybe"}, `--paging "maybe" is none of auto, on, off`},
 		{[]string{small, "--limit", "1MiB", "--paging", "on"}, "less than a page of 2097152"},
 		{[]string{small, "--device", "gpu zero"}, `device id "gpu zero"`},

@@ -94,8 +94,8 @@ func plan(ctx context.Context, models []ModelTrace, o *ModelsOptions) (*bill, er
 	}
 	b.rules = feeds[0].schedule.Rules()
 	if block := b.rules.BytesPerToken * trace.BlockTokens; b.rules.Mode == trace.Paged && block%o.PageBytes != 0 {
-		return nil, refuse("a block of %d tokens of %d bytes each has %d bytes, which is no multiple of the page size %d: choose a smaller page, or more bytes per token",
-			trace.BlockTokens, b.rules.BytesPerToken, block, o.PageBytes)
+		return nil, refuse("a block of %d tokens of %s each has %s, which is no multiple of the page size of %s: choose a smaller page, or more bytes per token",
+			trace.BlockTokens, device.FormatBytes(b.rules.BytesPerToken), device.FormatBytes(block), device.FormatBytes(o.PageBytes))
 	}
 	if b.demand, err = surveyModels(ctx, feeds, o.PageBytes); err != nil {
 		return nil, err
@@ -168,9 +168,9 @@ func (b *bill) checkLimit(limitBytes uint64) error {
 	case limitBytes == 0:
 		return refuse("several models need a limit that they share, and it is 0")
 	case limitBytes > MaxRangeBytes:
-		return refuse("limit of %d bytes is above the %d bytes that can be replayed", limitBytes, uint64(MaxRangeBytes))
+		return refuse("limit of %s is above the %s that can be replayed", device.FormatBytes(limitBytes), device.FormatBytes(MaxRangeBytes))
 	case limitBytes < b.options.PageBytes:
-		return refuse("limit of %d bytes is less than a page of %d", limitBytes, b.options.PageBytes)
+		return refuse("limit of %s is less than a page of %s", device.FormatBytes(limitBytes), device.FormatBytes(b.options.PageBytes))
 	}
 	return nil
 }
@@ -192,11 +192,11 @@ func (b *bill) bounds(policy Policy, limitBytes uint64) ([]modelBounds, error) {
 			pages = equal
 		}
 		if policy == PolicyStatic && pages == 0 {
-			return nil, refuse("model %q: its share of the limit of %d bytes is less than a page of %d", m.ID, limitBytes, page)
+			return nil, refuse("model %q: its share of the limit of %s is less than a page of %s", m.ID, device.FormatBytes(limitBytes), device.FormatBytes(page))
 		}
 		if pages > left {
-			return nil, refuse("model %q: with its %s of %d bytes the models have more than the limit of %d bytes in pages of %d",
-				m.ID, what, max(m.ShareBytes, m.GuaranteedBytes), limitBytes, page)
+			return nil, refuse("model %q: with its %s of %s the models have more than the limit of %s in pages of %s",
+				m.ID, what, device.FormatBytes(max(m.ShareBytes, m.GuaranteedBytes)), device.FormatBytes(limitBytes), device.FormatBytes(page))
 		}
 		left -= pages
 		bounds[i].guaranteed = pages * page

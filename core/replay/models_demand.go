@@ -37,7 +37,8 @@ func surveyModels(ctx context.Context, feeds []*feed, pageBytes uint64) (modelsD
 		d.each = append(d.each, need{meter.each[i].peakLive, meter.each[i].peakPhysical})
 	}
 	if d.all.paged > MaxRangeBytes {
-		return d, refuse("the traces have %d bytes alive at one time, above the %d bytes that can be replayed", d.all.paged, uint64(MaxRangeBytes))
+		return d, refuse("the traces have %s alive at one time, above the %s that can be replayed",
+			device.FormatBytes(d.all.paged), device.FormatBytes(MaxRangeBytes))
 	}
 	return d, nil
 }

@@ -1,6 +1,10 @@
 package replay
 
-import "context"
+import (
+	"context"
+
+	"ferrum_mem/core/device"
+)
 
 // LimitsResult is the smallest limits at which every request is served; its JSON is
 // what `ferrum-mem replay --model … --find-limit --json` prints.
@@ -113,7 +117,7 @@ func (s *limitSearch) smallest(ctx context.Context, b *bill) (uint64, error) {
 			break
 		}
 		if enough > MaxRangeBytes/2 {
-			return 0, refuse("requests fail even with a limit of %d bytes", enough)
+			return 0, refuse("requests fail even with a limit of %s", device.FormatBytes(enough))
 		}
 		short, enough = enough, 2*enough
 	}

@@ -163,8 +163,8 @@ func poolConfig(o Options, rules trace.Rules, d demand) (pool.Config, error) {
 		c.FixedBlockBytes = (block + c.AlignmentBytes - 1) / c.AlignmentBytes * c.AlignmentBytes
 	}
 	if o.LimitBytes > MaxRangeBytes {
-		return c, device.Errorf(device.CodeInvalidArgument, op, "limit of %d bytes is above the %d bytes that can be replayed",
-			o.LimitBytes, uint64(MaxRangeBytes))
+		return c, device.Errorf(device.CodeInvalidArgument, op, "limit of %s is above the %s that can be replayed",
+			device.FormatBytes(o.LimitBytes), device.FormatBytes(MaxRangeBytes))
 	}
 	if o.LimitBytes != 0 {
 		c.MaxSizeBytes = o.LimitBytes
@@ -176,7 +176,7 @@ func poolConfig(o Options, rules trace.Rules, d demand) (pool.Config, error) {
 	}
 	if d.peakBytes > MaxRangeBytes {
 		return c, device.Errorf(device.CodeInvalidArgument, op,
-			"the trace has %d bytes alive at one time, above the %d bytes of addresses that can be replayed", d.peakBytes, uint64(MaxRangeBytes))
+			"the trace has %s alive at one time, above the %s of addresses that can be replayed", device.FormatBytes(d.peakBytes), device.FormatBytes(MaxRangeBytes))
 	}
 	most := max(d.peakBytes, PageBytes)
 	if rangealloc.TraitsOf(o.Strategy).Monotonic {

@@ -228,7 +228,7 @@ def test_the_command_of_the_wheel(installed, way):
     assert re.match(r"ferrum-mem \d+\.\d+\.\d+ \(go", version.stdout)
     devices = run("devices")
     assert devices.returncode == 0
-    assert "[1]" in devices.stdout
+    assert "cpu:1  " in devices.stdout
     refused = run("frobnicate")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr.startswith('ferrum-mem: there is no verb "frobnicate"')

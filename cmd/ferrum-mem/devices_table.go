@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"ferrum_mem/core/device"
+)
+
+// printDevices shows what was found, each device by the id that --device takes.
+func printDevices(out io.Writer, found backends, best string) error {
+	for _, b := range found.Backends {
+		if !b.Available {
+			fmt.Fprintf(out, "✗ %s\n    %s\n", b.Name, *b.Error)
+			continue
+		}
+		fmt.Fprintf(out, "✓ %s\n", b.Name)
+		for _, d := range b.Devices {
+			fmt.Fprintf(out, "    %s  %s: %s", d.ID, d.Name, totalText(d.TotalBytes))
+			if d.FreeBytes != nil {
+				fmt.Fprintf(out, " (%s free)", device.FormatBytes(*d.FreeBytes))
+			}
+			if d.ComputeCapability != nil {
+				fmt.Fprintf(out, " (compute %s)", *d.ComputeCapability)
+			}
+			// Of the host's own memory that goes without saying.
+			if d.UnifiedMemory && b.Backend != "cpu" {
+				fmt.Fprint(out, " (unified memory)")
+			}
+			fmt.Fprintln(out)
+			for _, process := range d.Processes {
+				used := "unknown memory"
+				if process.UsedBytes != nil {
+					used = device.FormatBytes(*process.UsedBytes)
+				}
+				fmt.Fprintf(out, "        process %d: %s\n", process.PID, used)
+			}
+		}
+		if !b.Usable {
+			fmt.Fprintln(out, "    Note: this build has no driver that opens them")
+		}
+	}
+	_, err := fmt.Fprintf(out, "\nRecommended backend: %s\n", best)
+	return err
+}
