@@ -54,6 +54,20 @@ func fmgo_stream_is_ready(stream C.uint64_t, readyOut *C.uint32_t) (status C.int
 	return giveTruth(readyOut, ready, err)
 }
 
+//export fmgo_stream_copy_batch
+func fmgo_stream_copy_batch(stream C.uint64_t, copies *C.ferrum_address_copy, count C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	copiesGiven, err := recordsOf("copies", copies, count, addressCopyOf)
+	if err != nil {
+		return fail(err)
+	}
+	made, err := lib.Factory("stream.copy_batch")
+	if err != nil {
+		return fail(err)
+	}
+	return done(made.CopyBatch(manager.StreamHandle(stream), copiesGiven))
+}
+
 //export fmgo_event_record
 func fmgo_event_record(stream C.uint64_t, eventOut *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)

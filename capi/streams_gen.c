@@ -50,6 +50,15 @@ ferrum_status ferrum_stream_host_function(ferrum_stream stream,
         fmgo_stream_host_function(stream.id, function, (uintptr_t)user_data));
 }
 
+ferrum_status ferrum_stream_copy_batch(ferrum_stream stream,
+                                       const ferrum_address_copy *copies,
+                                       uint64_t count) {
+    FM_ENTER();
+    FM_REQUIRE(copies);
+    FM_RETURN(fmgo_stream_copy_batch(stream.id, (ferrum_address_copy *)copies,
+                                     count));
+}
+
 ferrum_status ferrum_event_record(ferrum_stream stream,
                                   ferrum_event *event_out) {
     FM_ENTER();

@@ -275,6 +275,21 @@ func arrayOf[To, From integer](name string, array *From, count C.uint64_t) ([]To
 	return structsOf(name, (*To)(unsafe.Pointer(array)), count)
 }
 
+// recordsOf reads the structs of a caller's array.
+func recordsOf[To, From any](name string, array *From, count C.uint64_t, read func(string, *From) (To, error)) ([]To, error) {
+	given, err := structsOf(name, array, count)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]To, len(given))
+	for i := range given {
+		if all[i], err = read(name, &given[i]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
 // bytesOf is the caller's bytes as they lie there.
 func bytesOf(name string, text *C.char, size C.size_t) ([]byte, error) {
 	if uint64(size) > math.MaxInt32 {

@@ -101,6 +101,13 @@ type Pattern struct {
 	WidthBytes int
 }
 
+// Move is a copy within one device.
+type Move struct {
+	Dst, Src Addr
+	// SizeBytes is not 0.
+	SizeBytes uint64
+}
+
 // MaxQueued bounds what of one stream waits in memory of this process, and so the memory
 // that a caller who never waits can make a driver use. Beyond it a queueing call is
 // CodeResourceExhausted.
@@ -113,6 +120,12 @@ type Stream interface {
 	// Copy moves size bytes within the device, with the meaning of memmove
 	// when the ranges overlap.
 	Copy(dst, src Addr, size uint64) error
+	// CopyBatch queues copies within the device, in an order of its own. Every range is
+	// checked before the first copy is queued, and an error names the first copy that was
+	// wrong by its index. When the driver refuses a copy later, the error says that those
+	// before it are queued. The caller has seen to it that no destination overlaps the
+	// source or the destination of another copy.
+	CopyBatch(copies []Move) error
 	// CopyFromHost and CopyToHost move bytes between the process's memory and
 	// the device's; the host range must stay valid until the copy has run.
 	CopyFromHost(dst Addr, src HostAddr, size uint64) error

@@ -50,6 +50,17 @@ func About(id ID, err error) error {
 	return err
 }
 
+// AtIndex names the element of a list in the error that is about it.
+func AtIndex(list string, index int, err error) error {
+	var typed *Error
+	if !errors.As(err, &typed) {
+		return err
+	}
+	named := *typed
+	named.Message = fmt.Sprintf("%s[%d]: %s", list, index, typed.Message)
+	return &named
+}
+
 // WithNative sets the vendor's or system's own number, and returns the error.
 func (e *Error) WithNative(native int64) *Error {
 	e.Native = native

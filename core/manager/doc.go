@@ -82,5 +82,5 @@
 // transfers.go, memory_type.go, config.go, block.go, manager.go, books.go, configure.go,
 // defragment.go, collect.go, debug.go, support.go, pin.go, hint.go, pinned.go, allocate.go,
 // access.go, link.go, event.go, native.go, close_hook.go, import.go, adopt.go, deallocate.go,
-// queue.go, copy.go, prefetch.go, map.go, relocate.go, close.go, close_device.go, map_copy.go.
+// queue.go, copy.go, copy_batch.go, prefetch.go, map.go, relocate.go, close.go, close_device.go, map_copy.go.
 package manager

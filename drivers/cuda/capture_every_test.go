@@ -339,6 +339,9 @@ func streamAttempts() []attempt {
 			{"stream.Capture", done, func(b *besideCapture) error { return second(of(b).Capture()) }},
 			{"stream.Copy", done, func(b *besideCapture) error { return of(b).Copy(b.addr, b.addr+4096, 4096) }},
 			{"stream.Copy", done, func(b *besideCapture) error { return of(b).Copy(b.addr, b.addr+1, 4096) }},
+			{"stream.CopyBatch", done, func(b *besideCapture) error {
+				return of(b).CopyBatch([]device.Move{{Dst: b.addr, Src: b.addr + 4096, SizeBytes: 4096}})
+			}},
 			{"stream.CopyFromHost", asked, func(b *besideCapture) error { return of(b).CopyFromHost(b.addr, host(b), 4096) }},
 			{"stream.CopyToHost", asked, func(b *besideCapture) error { return of(b).CopyToHost(host(b), b.addr, 4096) }},
 			{"stream.CopyFromHost", done, func(b *besideCapture) error { return of(b).CopyFromHost(b.addr, b.locked.HostAddr, 4096) }},

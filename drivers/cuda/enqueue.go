@@ -94,6 +94,32 @@ func (s *stream) moveOverlapping(op string, dst, src, size uint64) (err error) {
 	return nil
 }
 
+// CopyBatch checks all copies, and queues them one after the other.
+func (s *stream) CopyBatch(copies []device.Move) error {
+	const op = "cuda.copy_batch"
+	o := s.owner
+	if err := s.check(op); err != nil {
+		return err
+	}
+	for i, c := range copies {
+		err := o.check(op, "destination", c.Dst, c.SizeBytes, device.AccessReadWrite)
+		if err == nil {
+			err = o.check(op, "source", c.Src, c.SizeBytes, device.AccessRead)
+		}
+		if err != nil {
+			return device.AtIndex("copies", i, err)
+		}
+	}
+	return s.use(op, func() error {
+		for i, c := range copies {
+			if err := s.moveAnyhow(op, uint64(c.Dst), uint64(c.Src), c.SizeBytes); err != nil {
+				return device.AtIndex(fmt.Sprintf("%d copies are queued already; copies", i), i, err)
+			}
+		}
+		return nil
+	})
+}
+
 func (s *stream) CopyFromHost(dst device.Addr, src device.HostAddr, size uint64) error {
 	const op = "cuda.copy_from_host"
 	if err := s.checkTransfer(op, dst, src, size, device.AccessReadWrite); err != nil {

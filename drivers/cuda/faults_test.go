@@ -37,6 +37,9 @@ func steps(o *openDevice) []step {
 		{"fill 2", func() error { return s.Fill(addr, device.Pattern{Value: 3, WidthBytes: 2}, 1<<20) }, nothing},
 		{"fill 4", func() error { return s.Fill(addr, device.Pattern{Value: 3, WidthBytes: 4}, 1<<20) }, nothing},
 		{"overlap", func() error { return s.Copy(addr+1, addr, 64<<10) }, nothing},
+		{"batch", func() error {
+			return s.CopyBatch([]device.Move{{Dst: addr, Src: addr + 4096, SizeBytes: 64}, {Dst: addr + 64, Src: addr + 8192, SizeBytes: 64}})
+		}, nothing},
 		{"from host", func() error { return s.CopyFromHost(addr, pinned.HostAddr, 64<<10) }, nothing},
 		{"to host", func() error { return s.CopyToHost(pinned.HostAddr, addr, 64<<10) }, nothing},
 		{"function", func() error { return s.HostFunction(func() {}) }, nothing},

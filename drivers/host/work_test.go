@@ -110,6 +110,9 @@ func TestASegmentInUseCannotBeFreed(t *testing.T) {
 	for _, queue := range []func() error{
 		func() error { return s.Copy(a, b, 64) },
 		func() error { return s.Copy(a, a+128, 64) },
+		func() error {
+			return s.CopyBatch([]device.Move{{Dst: b, Src: b + 64, SizeBytes: 64}, {Dst: b + 128, Src: a, SizeBytes: 64}})
+		},
 		func() error { return s.Fill(a, device.Pattern{WidthBytes: 1}, 64) },
 		func() error { return s.CopyFromHost(a, host, 64) },
 		func() error { return s.CopyToHost(host, a, 64) },

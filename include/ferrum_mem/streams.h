@@ -92,6 +92,47 @@ FERRUM_API ferrum_status ferrum_stream_host_function(ferrum_stream stream,
                                                      ferrum_host_fn function,
                                                      void *user_data);
 
+/** A copy by address, within one device.
+ *  @go device.Move */
+typedef struct ferrum_address_copy {
+    /** Where it reads.
+     *  @go Src */
+    ferrum_address source;
+    /** Where it writes.
+     *  @go Dst */
+    ferrum_address destination;
+    /** How much it copies; not 0. */
+    uint64_t size_bytes;
+} ferrum_address_copy;
+
+/**
+ * Queues many copies by address on a stream and returns, such as those of KV blocks
+ * from one table to another. All of them are within the device of the stream. Every copy
+ * is checked before the first one is queued.
+ *
+ * The copies run in no order that is said. No destination may overlap the source or the
+ * destination of another copy; sources may overlap. The source and the destination of
+ * one copy may overlap, as with memmove.
+ *
+ * The memory has to stay allocated and mapped until the copies are done. Free it on this
+ * stream, or name the stream first, as with ferrum_pool_record_stream.
+ *
+ * @param count  at most FERRUM_BATCH_MAX; 0 queues nothing.
+ * @return errors that name the first copy that was wrong by its index, such as
+ *         copies[3]: FERRUM_ERROR_INVALID_SIZE for a size of 0; FERRUM_ERROR_OVERFLOW;
+ *         FERRUM_ERROR_INVALID_ARGUMENT for an overlap; FERRUM_ERROR_INVALID_ADDRESS for
+ *         memory that is not the device's or is not mapped. Then nothing is queued;
+ *         neither is it with FERRUM_ERROR_RESOURCE_EXHAUSTED, when the queue has no
+ *         room for all of them. When the vendor's runtime refuses a copy, the error
+ *         says how many were queued before it.
+ *
+ * @by-hand python it takes tuples
+ * @by-hand rust unsafe, for it writes by address
+ * @go factory.CopyBatch
+ */
+FERRUM_API ferrum_status ferrum_stream_copy_batch(
+    ferrum_stream stream, const ferrum_address_copy *copies, uint64_t count);
+
 /** Records a new event at the present end of the stream's queue.
  *  @go factory.RecordEvent */
 FERRUM_API ferrum_status ferrum_event_record(ferrum_stream stream,

@@ -49,6 +49,15 @@ static const parameter parameters_stream_host_function[] = {
               .nothing = (any_function)nothing_ferrum_host_fn),
     PARAMETER(user_data, DATA)};
 
+static ferrum_status call_stream_copy_batch(const argument *a) {
+    return ferrum_stream_copy_batch((ferrum_stream){a[0].number}, a[1].pointer,
+                                    (uint64_t)a[2].number);
+}
+static const parameter parameters_stream_copy_batch[] = {
+    PARAMETER(stream, HANDLE, .kind = STREAM),
+    PARAMETER(copies, ARRAY, .size = sizeof(ferrum_address_copy)),
+    PARAMETER(count, VALUE)};
+
 static ferrum_status call_event_record(const argument *a) {
     return ferrum_event_record((ferrum_stream){a[0].number}, a[1].pointer);
 }
@@ -105,6 +114,8 @@ const function arguments_streams[] = {
              .count = 2),
     FUNCTION(stream_host_function,
              .parameters = parameters_stream_host_function, .count = 3),
+    FUNCTION(stream_copy_batch, .parameters = parameters_stream_copy_batch,
+             .count = 3),
     FUNCTION(event_record, .parameters = parameters_event_record, .count = 2),
     FUNCTION(event_destroy, .parameters = parameters_event_destroy, .count = 1),
     FUNCTION(event_is_ready, .parameters = parameters_event_is_ready,

@@ -64,6 +64,25 @@ TEST(CppSettings, test_probe_in_process) {
     ASSERT_EQ(unsetenv("FERRUM_PROBE_HELPER"), 0);
 }
 
+TEST_F(Cpp, test_copies_by_address) {
+    auto stream = device.create_stream();
+    auto pool = device.create_pool();
+    auto from = pool.alloc_batch(64, 2), to = pool.alloc_batch(64, 2);
+    std::memset(reinterpret_cast<void *>(from[0]), 1, 64);
+    std::memset(reinterpret_cast<void *>(from[1]), 2, 64);
+    std::vector<ferrum_address_copy> copies{{from[0], to[1], 64},
+                                            {from[1], to[1], 64}};
+    EXPECT_EQ(stream.try_copy_batch(copies).status(),
+              FERRUM_ERROR_INVALID_ARGUMENT);
+    copies[1].destination = to[0];
+    stream.copy_batch(copies);
+    stream.synchronize();
+    EXPECT_EQ(*reinterpret_cast<char *>(to[0]), 2);
+    EXPECT_EQ(*reinterpret_cast<char *>(to[1] + 63), 1);
+    pool.free_batch(from);
+    pool.free_batch(to);
+}
+
 TEST_F(Cpp, test_errors_as_values_and_as_exceptions) {
     auto none = ferrum::device::try_open("cpu:9");
     ASSERT_FALSE(none.ok());

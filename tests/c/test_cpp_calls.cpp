@@ -224,6 +224,8 @@ TEST(CppCalls, test_stream) {
     ferrum::stream object;
     REFUSED(synchronize(std::chrono::nanoseconds{}));
     REFUSED(is_ready());
+    REFUSED(copy_batch(nullptr, std::size_t{}));
+    REFUSED(copy_batch(std::vector<ferrum_address_copy>(1)));
     REFUSED(record_event());
     REFUSED(wait_event(ferrum_event{}));
     REFUSED(native());

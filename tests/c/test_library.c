@@ -294,6 +294,44 @@ static void test_events_order_two_streams(void **state) {
     assert_ok(ferrum_event_destroy(event));
 }
 
+static void test_copies_by_address(void **state) {
+    (void)state;
+    ferrum_pool pool;
+    ferrum_address from[4], to[4];
+    assert_ok(ferrum_pool_create(f.device, NULL, &pool));
+    assert_ok(ferrum_pool_alloc_batch(pool, 4096, 4, f.stream, from));
+    assert_ok(ferrum_pool_alloc_batch(pool, 4096, 4, f.stream, to));
+    ferrum_address_copy copies[4];
+    for (int i = 0; i < 4; i++) {
+        memset((void *)(uintptr_t)from[i], i + 1, 4096);
+        memset((void *)(uintptr_t)to[i], 9, 4096);
+        copies[i] = (ferrum_address_copy){from[3 - i], to[i], 4096};
+    }
+    assert_ok(ferrum_stream_copy_batch(f.stream, copies, 0));
+    assert_status(
+        ferrum_stream_copy_batch(f.stream, copies, FERRUM_BATCH_MAX + 1),
+        FERRUM_ERROR_INVALID_ARGUMENT);
+    assert_status(ferrum_stream_copy_batch(f.stream, NULL, 4),
+                  FERRUM_ERROR_NULL_POINTER);
+    copies[2].destination = to[1] + 4095;
+    assert_status(ferrum_stream_copy_batch(f.stream, copies, 4),
+                  FERRUM_ERROR_INVALID_ARGUMENT);
+    assert_message("copies[2]: the destination of 4096 bytes");
+    copies[2].destination = 64;
+    assert_status(ferrum_stream_copy_batch(f.stream, copies, 4),
+                  FERRUM_ERROR_INVALID_ADDRESS);
+    assert_message("copies[2]: destination");
+    assert_ok(ferrum_stream_synchronize(f.stream, FERRUM_WAIT_FOREVER));
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(*(char *)(uintptr_t)to[i], 9);
+    copies[2].destination = to[2];
+    assert_ok(ferrum_stream_copy_batch(f.stream, copies, 4));
+    assert_ok(ferrum_stream_synchronize(f.stream, FERRUM_WAIT_FOREVER));
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(((char *)(uintptr_t)to[i])[4095], 4 - i);
+    assert_ok(ferrum_pool_destroy(pool, FERRUM_FORCE));
+}
+
 static void test_default_stream(void **state) {
     (void)state;
     ferrum_stream one, two, other;
@@ -776,6 +814,7 @@ int main(void) {
         WITH_FIXTURE(test_struct_sizes),
         WITH_FIXTURE(test_streams_keep_their_order),
         WITH_FIXTURE(test_events_order_two_streams),
+        WITH_FIXTURE(test_copies_by_address),
         WITH_FIXTURE(test_default_stream),
         WITH_FIXTURE(test_no_wait_inside_a_host_function),
         WITH_FIXTURE(test_pool_by_address),

@@ -150,3 +150,43 @@ def test_events_of_two_devices(device, other_device):
 def test_only_callables_are_queued(stream):
     with pytest.raises(TypeError):
         stream.host_function(None)
+
+
+def test_copies_by_address(pool, stream):
+    """KV blocks of one table go to places of another, in one call."""
+    with pool.alloc_batch(4096, 6, stream=stream) as old, pool.alloc_batch(4096, 6) as new:
+        for i, block in enumerate(old):
+            block.as_numpy()[:] = i
+        for block in new:
+            block.as_numpy()[:] = 255
+        order = [3, 0, 3, 5, 1]
+        stream.copy_batch((old.addresses[at], new.addresses[i], 4096) for i, at in enumerate(order))
+        stream.copy_batch([])
+        stream.synchronize()
+        assert [int(block.as_numpy()[4095]) for block in new] == [*order, 255]
+
+
+def test_copies_that_are_refused(pool, stream):
+    with pool.alloc_batch(4096, 2) as batch:
+        first, second = batch.addresses
+        batch[0].as_numpy()[:] = 1
+        batch[1].as_numpy()[:] = 2
+        good = (first, second, 100)
+        for wrong, error, text in [
+            ((first, second + 200, 0), fm.InvalidSizeError, r"copies\[1\]: size_bytes is 0"),
+            ((first, second + 99, 4), fm.InvalidArgumentError, r"copies\[1\]: the destination"),
+            ((8, second + 200, 4), fm.InvalidAddressError, r"copies\[1\]: source"),
+            ((first, 8, 4), fm.InvalidAddressError, r"copies\[1\]: destination"),
+            ((first, 2**64 - 1, 4), fm.FerrumOverflowError, r"copies\[1\]"),
+            ((first, 2**64, 4), fm.FerrumOverflowError, r"destination of copies\[1\]"),
+        ]:
+            with pytest.raises(error, match=text):
+                stream.copy_batch([good, wrong, (first + 300, second + 300, 4)])
+        stream.synchronize()
+        assert bytes(batch[1].view()[:8]) == b"\2" * 8
+    with pytest.raises(ValueError, match="values to unpack"):
+        stream.copy_batch([(1, 2)])
+    stream.close()
+    for copies in ([good], []):
+        with pytest.raises(fm.InvalidHandleError, match="has been closed"):
+            stream.copy_batch(copies)

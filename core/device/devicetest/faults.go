@@ -13,6 +13,7 @@ const (
 	DeviceSynchronize Call = "device_synchronize"
 	DeviceClose       Call = "device_close"
 	Copy              Call = "copy"
+	CopyBatch         Call = "copy_batch"
 	CopyFromHost      Call = "copy_from_host"
 	CopyToHost        Call = "copy_to_host"
 	CopyFromPeer      Call = "copy_from_peer"

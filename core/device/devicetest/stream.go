@@ -132,6 +132,22 @@ func (s *Stream) Copy(dst, src device.Addr, size uint64) error {
 	})
 }
 
+// CopyBatch queues copies within the device, one after the other.
+func (s *Stream) CopyBatch(copies []device.Move) error {
+	err := s.enter(CopyBatch)
+	defer s.dev.driver.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	for _, c := range copies {
+		s.pushLocked(work{
+			cost: time.Duration(c.SizeBytes), uses: [2]use{s.within(c.Src, c.SizeBytes), s.within(c.Dst, c.SizeBytes)},
+			run: func() error { return s.dev.transfer("devicetest.copy_batch", c.Dst, s.dev, c.Src, c.SizeBytes) },
+		})
+	}
+	return nil
+}
+
 // CopyFromHost queues a copy from a buffer of Device.HostBuffer.
 func (s *Stream) CopyFromHost(dst device.Addr, src device.HostAddr, size uint64) error {
 	return s.push(CopyFromHost, work{

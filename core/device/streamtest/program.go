@@ -83,7 +83,9 @@ func (p *program) step() {
 	s, owner := p.streams[stream], p.owners[stream]
 	own := p.pick("own", func(x *slot) bool { return x.owner == owner })
 	host := func(x *slot) device.HostAddr { return device.HostAddr(reflect.ValueOf(x.bytes).Pointer()) }
-	switch rapid.IntRange(0, 5).Draw(p.t, "what") {
+	switch rapid.IntRange(0, 6).Draw(p.t, "what") {
+	case 6:
+		p.batch(stream, own, p.pick("source", func(x *slot) bool { return x.owner == owner }))
 	case 0:
 		src := p.pick("source", func(x *slot) bool { return x.owner == owner })
 		p.transfer(stream, own, src, func(to, from int, size uint64) error {
@@ -118,6 +120,27 @@ func (p *program) step() {
 			require.NoError(p.t, s.Synchronize(device.Forever))
 		}
 	}
+}
+
+// batch copies from the front halves of pieces of one slot to the back halves of pieces
+// of another, or of the same: no destination meets another copy.
+func (p *program) batch(stream int, dst, src *slot) {
+	p.use(stream, src)
+	p.use(stream, dst)
+	n := rapid.IntRange(1, 8).Draw(p.t, "copies")
+	half := slotBytes / n / 2
+	before := append([]byte(nil), src.model...)
+	var copies []device.Move
+	for i := range n {
+		from := 2*half*rapid.IntRange(0, n-1).Draw(p.t, "piece") + rapid.IntRange(0, half-1).Draw(p.t, "from")
+		to := 2*half*i + half + rapid.IntRange(0, half-1).Draw(p.t, "to")
+		size := rapid.IntRange(1, min(2*half*(from/(2*half))+half-from, 2*half*(i+1)-to)).Draw(p.t, "size")
+		copies = append(copies, device.Move{
+			Dst: dst.addr + device.Addr(to), Src: src.addr + device.Addr(from), SizeBytes: uint64(size),
+		})
+		copy(dst.model[to:to+size], before[from:from+size])
+	}
+	require.NoError(p.t, p.streams[stream].CopyBatch(copies))
 }
 
 func (p *program) fill(stream int, dst *slot) {

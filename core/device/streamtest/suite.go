@@ -1,6 +1,7 @@
 package streamtest
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -104,6 +105,23 @@ func refusals(t *testing.T, dev device.Device) {
 	refused(device.CodeInvalidSize, s.Copy(addr, addr, 0))
 	refused(device.CodeInvalidAddress, s.Copy(end, addr, 8))
 	refused(device.CodeInvalidAddress, s.Copy(addr, end-1, 2))
+	good := device.Move{Dst: addr, Src: addr + 64, SizeBytes: 8}
+	require.NoError(t, s.Fill(addr, device.Pattern{Value: 1, WidthBytes: 1}, 64))
+	require.NoError(t, s.Fill(addr+64, device.Pattern{Value: 2, WidthBytes: 1}, 64))
+	for code, bad := range map[device.Code]device.Move{
+		device.CodeInvalidSize:    {Dst: addr, Src: addr + 64},
+		device.CodeInvalidAddress: {Dst: end - 4, Src: addr, SizeBytes: 8},
+		device.CodeOverflow:       {Dst: addr, Src: addr + 64, SizeBytes: 1<<64 - 1},
+	} {
+		err := s.CopyBatch([]device.Move{good, bad, good})
+		refused(code, err)
+		require.ErrorContains(t, err, "copies[1]: ")
+	}
+	require.NoError(t, s.CopyBatch(nil))
+	word := make([]byte, 8)
+	require.NoError(t, s.CopyToHost(device.HostAddr(reflect.ValueOf(word).Pointer()), addr, 8))
+	require.NoError(t, s.Synchronize(device.Forever))
+	require.Equal(t, []byte{1, 1, 1, 1, 1, 1, 1, 1}, word, "nothing of a refused batch was copied")
 	refused(device.CodeNullPointer, s.CopyToHost(0, addr, 8))
 	refused(device.CodeNullPointer, s.CopyFromHost(addr, 0, 8))
 	refused(device.CodeNullPointer, s.WaitEvent(nil))

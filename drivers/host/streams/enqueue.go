@@ -20,18 +20,48 @@ func (s *Stream) CopyFrom(op string, dst device.Addr, from Memory, src device.Ad
 	if err := s.check(op); err != nil {
 		return err
 	}
-	dstHeld, err := s.set.memory.Acquire(op, "destination", dst, size, device.AccessReadWrite)
+	o, err := s.hold(op, dst, from, src, size)
 	if err != nil {
 		return err
+	}
+	return s.push(op, o)
+}
+
+// hold is the operation of a copy, which holds the memory of its ranges.
+func (s *Stream) hold(op string, dst device.Addr, from Memory, src device.Addr, size uint64) (operation, error) {
+	dstHeld, err := s.set.memory.Acquire(op, "destination", dst, size, device.AccessReadWrite)
+	if err != nil {
+		return operation{}, err
 	}
 	srcHeld, err := from.Acquire(op, "source", src, size, device.AccessRead)
 	if err != nil {
 		dstHeld.Release()
+		return operation{}, err
+	}
+	return operation{
+		kind: kindMove, dst: uint64(dst), src: uint64(src), size: size, dstHeld: dstHeld, srcHeld: srcHeld,
+	}, nil
+}
+
+// CopyBatch queues the copies as one entry: all of them or none.
+func (s *Stream) CopyBatch(copies []device.Move) error {
+	const op = "host.copy_batch"
+	if err := s.check(op); err != nil {
 		return err
 	}
-	return s.push(op, operation{
-		kind: kindMove, dst: uint64(dst), src: uint64(src), size: size, dstHeld: dstHeld, srcHeld: srcHeld,
-	})
+	held := make(moves, 0, len(copies))
+	for i, c := range copies {
+		o, err := s.hold(op, c.Dst, s.set.memory, c.Src, c.SizeBytes)
+		if err != nil {
+			held.Release()
+			return device.AtIndex("copies", i, err)
+		}
+		held = append(held, o)
+	}
+	if len(held) == 0 {
+		return nil
+	}
+	return s.push(op, operation{kind: kindMoves, dstHeld: held})
 }
 
 func (s *Stream) CopyFromHost(dst device.Addr, src device.HostAddr, size uint64) error {

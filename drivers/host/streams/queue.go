@@ -22,6 +22,8 @@ type kind uint8
 
 const (
 	kindMove kind = iota
+	// kindMoves is a batch of copies; what it holds is its moves.
+	kindMoves
 	kindFill
 	kindRecord
 	kindWait
@@ -107,14 +109,45 @@ func (o *operation) check() error {
 	return nil
 }
 
+// moves are the copies of a batch, which are one entry of the queue. As what that entry
+// holds, they hold the memory of all of them.
+type moves []operation
+
+// Release lets go of the memory of all copies.
+func (m moves) Release() {
+	for i := range m {
+		m[i].Release()
+	}
+}
+
+// Check refuses copies of which a range is not there any more; the range given here
+// means nothing.
+func (m moves) Check(string, uint64, uint64) error {
+	for i := range m {
+		if err := m[i].check(); err != nil {
+			return device.AtIndex("copies", i, err)
+		}
+	}
+	return nil
+}
+
 // ring is a first-in first-out queue that reuses its slots. It grows by whole chunks, so
 // that nothing moves and no more is held than is queued.
 type ring struct {
 	first, last *chunk
 	// head is the oldest operation in the first chunk, tail the first free slot of the last.
 	head, tail, count int
-	// marks is how many of the operations are of kindRecord.
-	marks int
+	// marks is how many of the operations are of kindRecord, batched how many copies the
+	// batches have beyond one each.
+	marks, batched int
+}
+
+// weight is what an operation counts for where the queue is bounded.
+func (o *operation) weight() int {
+	if o.kind == kindMoves {
+		return len(o.dstHeld.(moves))
+	}
+	return 1
 }
 
 type chunk struct {
@@ -133,6 +166,7 @@ func (r *ring) push(o operation) {
 	r.last.slots[r.tail] = o
 	r.tail++
 	r.count++
+	r.batched += o.weight() - 1
 	if o.kind == kindRecord {
 		r.marks++
 	}
@@ -144,6 +178,7 @@ func (r *ring) pop() operation {
 	r.first.slots[r.head] = operation{}
 	r.head++
 	r.count--
+	r.batched -= o.weight() - 1
 	if o.kind == kindRecord {
 		r.marks--
 	}
@@ -185,5 +220,6 @@ func (r *ring) takeBack(o *operation) {
 	if o.kind == kindRecord {
 		r.marks--
 	}
+	r.batched -= o.weight() - 1
 	*o = operation{kind: kindNothing}
 }

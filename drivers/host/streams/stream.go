@@ -99,11 +99,11 @@ func (s *Stream) pushLocked(op string, o operation) error {
 		o.Release()
 		return err
 	}
-	queued := s.queue.count - s.queue.marks
+	queued := s.queue.count - s.queue.marks + s.queue.batched
 	if o.kind == kindRecord {
 		queued = s.queue.marks - 1
 	}
-	if queued >= maxQueued {
+	if queued+o.weight() > maxQueued {
 		o.Release()
 		return s.errorf(device.CodeResourceExhausted, op,
 			"stream %d: %d operations are queued already, as many as may be", s.number, queued)
@@ -319,6 +319,10 @@ func (s *Stream) execute(o *operation) error {
 	switch o.kind {
 	case kindMove:
 		move(o.dst, o.src, o.size)
+	case kindMoves:
+		for _, m := range o.dstHeld.(moves) {
+			move(m.dst, m.src, m.size)
+		}
 	case kindFill:
 		Fill(mapping.Bytes(o.dst, o.size), device.Pattern{Value: o.value, WidthBytes: int(o.width)})
 	case kindWait:

@@ -46,6 +46,28 @@ template <class Self> class stream_calls {
     }
     bool is_ready() const { return try_is_ready().value(); }
 
+    /**
+     * Queues many copies by address on a stream and returns, such as those of
+     * KV blocks from one table to another. All of them are within the device of
+     * the stream. Every copy is checked before the first one is queued.
+     */
+    result<done> try_copy_batch(const ferrum_address_copy *copies,
+                                std::size_t count) const {
+        return detail::outcome(
+            ferrum_stream_copy_batch(handle(), copies, count));
+    }
+    void copy_batch(const ferrum_address_copy *copies,
+                    std::size_t count) const {
+        try_copy_batch(copies, count).value();
+    }
+    result<done>
+    try_copy_batch(const std::vector<ferrum_address_copy> &copies) const {
+        return try_copy_batch(copies.data(), copies.size());
+    }
+    void copy_batch(const std::vector<ferrum_address_copy> &copies) const {
+        try_copy_batch(copies).value();
+    }
+
     /** Records a new event at the present end of the stream's queue. */
     result<event> try_record_event() const {
         ferrum_event event_out{};

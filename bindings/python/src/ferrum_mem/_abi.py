@@ -647,6 +647,15 @@ STRUCTS = {
             ("thread_cached_bytes", "uint64_t", 168),
         ),
     ),
+    "ferrum_address_copy": (
+        24,
+        8,
+        (
+            ("source", "ferrum_address", 0),
+            ("destination", "ferrum_address", 8),
+            ("size_bytes", "uint64_t", 16),
+        ),
+    ),
     "ferrum_pool_config": (
         136,
         8,
@@ -1802,6 +1811,12 @@ PROTOTYPES = {
         "ferrum_stream",
         "ferrum_host_fn",
         "void *",
+    ),
+    "ferrum_stream_copy_batch": (
+        "ferrum_status",
+        "ferrum_stream",
+        "ferrum_address_copy *",
+        "uint64_t",
     ),
     "ferrum_event_record": (
         "ferrum_status",

@@ -712,6 +712,16 @@ class ferrum_statistics(ctypes.Structure):
     def init(cls) -> ferrum_statistics:
         """A struct with the values of FERRUM_STATISTICS_INIT."""
 
+class ferrum_address_copy(ctypes.Structure):
+    """A copy by address, within one device."""
+
+    # Where it reads.
+    source: int
+    # Where it writes.
+    destination: int
+    # How much it copies; not 0.
+    size_bytes: int
+
 class ferrum_pool_config(ctypes.Structure):
     """Settings of a pool."""
 
@@ -2303,6 +2313,10 @@ class Functions:
     ferrum_stream_is_ready: Callable[..., int]
     # (stream, function, user_data) Queues a call of the caller's function on a stream.
     ferrum_stream_host_function: Callable[..., int]
+    # (stream, copies, count) Queues many copies by address on a stream and returns, such as those
+    # of KV blocks from one table to another. All of them are within the device of the stream. Every
+    # copy is checked before the first one is queued.
+    ferrum_stream_copy_batch: Callable[..., int]
     # (stream, event_out) Records a new event at the present end of the stream's queue.
     ferrum_event_record: Callable[..., int]
     # (event) Destroys an event. Streams that wait for the event go on waiting.

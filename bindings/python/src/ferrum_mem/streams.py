@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from . import _abi, _async, _callbacks, _native
 from ._calls import EventCalls, StreamCalls
 from ._owned import Owned, end_beside
+from ._values import u64
 from ._waits import wait
 from .devices import Device, device_for
 from .errors import FerrumError
@@ -108,6 +109,38 @@ class Stream(StreamCalls):
         if not callable(function):
             raise TypeError(f"function is a callable, not {type(function).__name__}")
         _callbacks.queue_host_function(self._handle, function)
+
+    def copy_batch(self, copies: Iterable[tuple[int, int, int]]) -> None:
+        """Queues many copies by address, all within the device, and returns. All of them
+        are checked before the first is queued.
+
+        They run in no order that is said. No destination may overlap the source or the
+        destination of another copy; sources may overlap. The memory has to stay until the
+        copies are done: free it on this stream, or call record_stream() of its owner.
+
+        Args:
+            copies: (source, destination, size_bytes) of each; at most BATCH_MAX. None at
+                all queues nothing.
+
+        Raises:
+            InvalidSizeError, InvalidArgumentError: a size is 0; copies overlap. The
+                message has the index of the first that was wrong.
+            InvalidAddressError: memory that is not the device's, or is not mapped.
+            ResourceExhaustedError: the queue has no room for all of them.
+        """
+        cells: list[_abi.ferrum_address_copy] = []
+        for i, (source, destination, size_bytes) in enumerate(copies):
+            cells.append(
+                _abi.ferrum_address_copy(
+                    u64(f"source of copies[{i}]", source),
+                    u64(f"destination of copies[{i}]", destination),
+                    u64(f"size_bytes of copies[{i}]", size_bytes),
+                )
+            )
+        handle = self._handle
+        if cells:
+            array = (_abi.ferrum_address_copy * len(cells))(*cells)
+            _native.check(_native.functions().ferrum_stream_copy_batch(handle, array, len(cells)))
 
     def record_event(self) -> Event:
         """Marks the present end of the queue."""

@@ -1080,6 +1080,18 @@ impl Default for ferrum_statistics {
     }
 }
 
+/// A copy by address, within one device.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ferrum_address_copy {
+    /// Where it reads.
+    pub source: ferrum_address,
+    /// Where it writes.
+    pub destination: ferrum_address,
+    /// How much it copies; not 0.
+    pub size_bytes: u64,
+}
+
 /// Settings of a pool.
 ///
 /// A paged pool reserves far more addresses than it needs, and has memory only where
@@ -3720,6 +3732,11 @@ const _: () = {
     assert!(offset_of!(ferrum_statistics, failures) == 152);
     assert!(offset_of!(ferrum_statistics, largest_free_bytes) == 160);
     assert!(offset_of!(ferrum_statistics, thread_cached_bytes) == 168);
+    assert!(size_of::<ferrum_address_copy>() == 24);
+    assert!(align_of::<ferrum_address_copy>() == 8);
+    assert!(offset_of!(ferrum_address_copy, source) == 0);
+    assert!(offset_of!(ferrum_address_copy, destination) == 8);
+    assert!(offset_of!(ferrum_address_copy, size_bytes) == 16);
     assert!(size_of::<ferrum_pool_config>() == 136);
     assert!(align_of::<ferrum_pool_config>() == 8);
     assert!(offset_of!(ferrum_pool_config, struct_size) == 0);
@@ -4763,6 +4780,32 @@ extern "C" {
         stream: ferrum_stream,
         function: ferrum_host_fn,
         user_data: *mut c_void,
+    ) -> ferrum_status;
+
+    /// Queues many copies by address on a stream and returns, such as those of KV blocks
+    /// from one table to another. All of them are within the device of the stream. Every copy
+    /// is checked before the first one is queued.
+    ///
+    /// The copies run in no order that is said. No destination may overlap the source or the
+    /// destination of another copy; sources may overlap. The source and the destination of
+    /// one copy may overlap, as with memmove.
+    ///
+    /// The memory has to stay allocated and mapped until the copies are done. Free it on this
+    /// stream, or name the stream first, as with ferrum_pool_record_stream.
+    ///
+    /// - `count`: at most FERRUM_BATCH_MAX; 0 queues nothing.
+    ///
+    /// Returns errors that name the first copy that was wrong by its index, such as
+    /// copies\[3\]: FERRUM_ERROR_INVALID_SIZE for a size of 0; FERRUM_ERROR_OVERFLOW;
+    /// FERRUM_ERROR_INVALID_ARGUMENT for an overlap; FERRUM_ERROR_INVALID_ADDRESS for
+    /// memory that is not the device's or is not mapped. Then nothing is queued;
+    /// neither is it with FERRUM_ERROR_RESOURCE_EXHAUSTED, when the queue has no
+    /// room for all of them. When the vendor's runtime refuses a copy, the error
+    /// says how many were queued before it.
+    pub fn ferrum_stream_copy_batch(
+        stream: ferrum_stream,
+        copies: *const ferrum_address_copy,
+        count: u64,
     ) -> ferrum_status;
 
     /// Records a new event at the present end of the stream's queue.

@@ -8,7 +8,7 @@ use crate::error::{check, Error};
 use crate::raw::optional_ns;
 use crate::rejected::{ended, Rejected};
 use crate::sharing::EnqueueFn;
-use crate::{sys, ErrorKind, Result};
+use crate::{sys, AddressCopy, ErrorKind, Result};
 
 /// Nanoseconds for C; none waits for ever.
 pub(crate) fn timeout_ns(timeout: Option<Duration>) -> u64 {
@@ -61,6 +61,31 @@ impl Stream {
             device: device.clone(),
             _closure: closure,
         }
+    }
+
+    /// Queues many copies by address on the stream and returns. All of them are within its
+    /// device. Every copy is checked before the first one is queued.
+    ///
+    /// The copies run in no order that is said. No destination may overlap the source or
+    /// the destination of another copy; sources may overlap.
+    ///
+    /// # Safety
+    ///
+    /// The memory stays allocated and mapped until the copies are done. Until then nobody
+    /// else reads or writes the destinations, and nobody writes the sources; no reference
+    /// looks into a destination.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidSize`] for a size of 0, [`ErrorKind::InvalidArgument`] for an
+    /// overlap, [`ErrorKind::InvalidAddress`] for memory that is not the
+    /// device's or is not mapped. The message has the index of the first copy that was
+    /// wrong. [`ErrorKind::ResourceExhausted`] when the queue has no room. See
+    /// [`ferrum_stream_copy_batch`](crate::sys::ferrum_stream_copy_batch).
+    pub unsafe fn copy_batch(&self, copies: &[AddressCopy]) -> Result<()> {
+        let raw: Vec<_> = copies.iter().map(AddressCopy::raw).collect();
+        // SAFETY: the list has the length that is told; the rest is the caller's word.
+        check(unsafe { sys::ferrum_stream_copy_batch(self.raw, raw.as_ptr(), raw.len() as u64) })
     }
 
     pub(crate) fn device(&self) -> &Device {

@@ -1,8 +1,8 @@
 //! Discovery and the choice of a backend by memory.
 
 use ferrum_mem::{
-    backends_json, compute_f16_bytes, compute_f32_bytes, host_info, round_up_power_of_2, size_class,
-    BackendType, Config, ErrorKind, Library,
+    backends_json, compute_f16_bytes, compute_f32_bytes, host_info, round_up_power_of_2,
+    size_class, BackendType, Config, ErrorKind, Library,
 };
 
 #[test]

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use ferrum_mem::{
     abi_version, backends_json, leak_report_json, no_log, on_log, snapshot_json, version,
-    AllocationRequest, BlockState, Config, DebugFlags, Device, ErrorKind, Fill, Library, LogLevel,
-    ManagerConfig, Memory, MemoryType, Paging, PoolConfig, PoolRequest, PressureLevel, ReadyPages,
-    ReclaimConfig, Rejected, ThreadCache, Transfer,
+    AddressCopy, AllocationRequest, BlockState, Config, DebugFlags, Device, ErrorKind, Fill,
+    Library, LogLevel, ManagerConfig, Memory, MemoryType, Paging, PoolConfig, PoolRequest,
+    PressureLevel, ReadyPages, ReclaimConfig, Rejected, ThreadCache, Transfer,
 };
 use proptest::prelude::*;
 
@@ -473,6 +473,33 @@ fn test_blocks_and_copies() {
     assert_eq!(u128::from(done.time_taken_ms), whole);
     here.configure_pool(MemoryType::Tensor, &small()).unwrap();
     assert_eq!(there.statistics().unwrap().live_blocks.current, 1);
+}
+
+#[test]
+fn test_copies_by_address() {
+    let s = session();
+    let stream = s.device.create_stream().unwrap();
+    let pool = s.device.create_pool(&PoolConfig::default()).unwrap();
+    let blocks: Vec<_> = (0..4).map(|_| pool.alloc(64, None).unwrap()).collect();
+    let at = |i: usize| blocks[i].address() as *mut u8;
+    let copy = |from: usize, to: usize| AddressCopy {
+        source: blocks[from].address(),
+        destination: blocks[to].address(),
+        size_bytes: 64,
+    };
+    // SAFETY: the blocks are live, of 64 bytes, and of the host; nothing else uses them.
+    unsafe {
+        for i in 0..4 {
+            at(i).write_bytes(i as u8, 64);
+        }
+        let error = stream.copy_batch(&[copy(0, 2), copy(1, 2)]).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::InvalidArgument);
+        assert!(error.to_string().contains("copies[1]"), "{error}");
+        stream.copy_batch(&[]).unwrap();
+        stream.copy_batch(&[copy(0, 2), copy(1, 3)]).unwrap();
+        stream.synchronize(None).unwrap();
+        assert_eq!((*at(2).add(63), *at(3)), (0, 1));
+    }
 }
 
 #[test]

@@ -315,6 +315,29 @@ impl From<&sys::ferrum_statistics> for Statistics {
     }
 }
 
+/// A copy by address, within one device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AddressCopy {
+    /// Where it reads.
+    pub source: u64,
+    /// Where it writes.
+    pub destination: u64,
+    /// How much it copies; not 0.
+    pub size_bytes: u64,
+}
+
+impl AddressCopy {
+    /// As C has it.
+    pub(crate) fn raw(&self) -> sys::ferrum_address_copy {
+        sys::ferrum_address_copy {
+            source: self.source,
+            destination: self.destination,
+            size_bytes: self.size_bytes,
+            ..Default::default()
+        }
+    }
+}
+
 /// Settings of a pool.
 ///
 /// A paged pool reserves far more addresses than it needs, and has memory only where

@@ -1,0 +1,392 @@
+"""Types of results that are read as JSON: dictionaries with known keys.
+
+They are plain dictionaries at run time, as tools want them; checkers of types know
+their keys. The header describes each field (``ferrum_snapshot_json`` and its like,
+and the struct that a part is named after). Later versions may add keys.
+"""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+__all__ = ["Estimate", "ModelBooks", "MonitorInfo", "PlacementExplanation", "Snapshot"]
+
+
+class GaugeBooks(TypedDict):
+    """A number with the highest value that it had."""
+
+    current: int
+    peak: int
+
+
+class StatisticsBooks(TypedDict):
+    """The fields of Statistics, and the addresses that are reserved in all."""
+
+    requested: GaugeBooks
+    allocated: GaugeBooks
+    active: GaugeBooks
+    cached: GaugeBooks
+    unusable: GaugeBooks
+    reserved: GaugeBooks
+    virtual_reserved: GaugeBooks
+    live_blocks: GaugeBooks
+    segments: GaugeBooks
+    allocations: int
+    frees: int
+    failures: int
+    largest_free_bytes: int
+    thread_cached_bytes: int
+
+
+class MemoryBooks(TypedDict):
+    """The fields of MemoryInfo; the pressure is a word."""
+
+    pressure: str
+    total_bytes: int
+    used_bytes: int
+    free_bytes: int
+    reserved_bytes: int
+    active_allocations: int
+    largest_free_bytes: int
+    fragmentation_ratio: float
+    utilization_percent: float
+    bandwidth_known: bool
+    bandwidth_gbps: float | None
+    reading_age_ns: int
+
+
+class TagBooks(TypedDict):
+    """What is live with a tag; blocks is a count."""
+
+    tag: str
+    requested_bytes: int
+    allocated_bytes: int
+    blocks: int
+
+
+class SegmentBooks(TypedDict):
+    """A segment of a pool; mapped_bytes is what of it has memory behind it."""
+
+    address: int
+    size_bytes: int
+    active_bytes: int
+    largest_free_bytes: int
+    mapped_bytes: int
+
+
+class PoolPages(TypedDict):
+    """The fields of PoolInfo."""
+
+    held_bytes: int
+    page_bytes: int
+    mapped_pages: int
+    idle_pages: int
+    ready_pages: int
+    segments: int
+    address_bytes: int
+
+
+class PoolBooks(TypedDict):
+    """A pool. Its owner is "pool", "manager", "fallback_manager", or "graph"."""
+
+    name: str
+    strategy: str
+    owner: str
+    statistics: StatisticsBooks
+    info: PoolPages
+    segments: list[SegmentBooks]
+    high_water_bytes: int
+
+
+class AdoptedBooks(TypedDict):
+    """Live memory of others, which is in no statistics; blocks is a count."""
+
+    blocks: int
+    bytes: int
+
+
+class ManagerBooks(TypedDict):
+    """A manager; memory_types counts its live blocks by the type of memory."""
+
+    live_blocks: int
+    memory_types: dict[str, int]
+    statistics: StatisticsBooks
+    adopted: AdoptedBooks
+
+
+class SpaceBooks(TypedDict):
+    """What VirtualPoolInfo and ModelInfo have in common."""
+
+    base_address: int
+    virtual_capacity_bytes: int
+    page_bytes: int
+    physical_bytes: int
+    peak_physical_bytes: int
+    requested_bytes: int
+    mapped_pages: int
+    retiring_pages: int
+    parked_pages: int
+    ready_pages: int
+    held_bytes: int
+    limit_bytes: int
+    available_bytes: int
+    table_bytes: int
+    allocations: int
+    moved_pages: int
+    fragmentation: float
+    unmapped_share: float
+    largest_free_run_bytes: int
+    asleep_pages: int
+    asleep_bytes: int
+    asleep_host_bytes: int
+    asleep_file_bytes: int
+    asleep_discarded_bytes: int
+    sleeps: int
+    wakes: int
+    sleep_ns: int
+    wake_ns: int
+    sleep_failures: int
+    wake_failures: int
+
+
+class VirtualPoolBooks(TypedDict):
+    """A virtual pool; info has the fields of VirtualPoolInfo."""
+
+    name: str
+    statistics: StatisticsBooks
+    info: SpaceBooks
+
+
+class ModelBooks(SpaceBooks):
+    """A model of an elastic pool: its id and the fields of ModelInfo."""
+
+    id: str
+    guaranteed_bytes: int
+    requested_guarantee_bytes: int
+    max_bytes: int
+    priority: int
+    cached_bytes: int
+    frees: int
+    failures: int
+    waits: int
+    waited_ns: int
+    reclaim_calls: int
+    reclaimed_bytes: int
+
+
+class ElasticPages(TypedDict):
+    """The fields of ElasticPoolInfo."""
+
+    page_bytes: int
+    physical_limit_bytes: int
+    physical_bytes: int
+    peak_physical_bytes: int
+    pending_bytes: int
+    virtual_bytes: int
+    guaranteed_bytes: int
+    retiring_bytes: int
+    cached_bytes: int
+    held_bytes: int
+    waiting: int
+    num_models: int
+
+
+class ElasticPoolBooks(TypedDict):
+    """An elastic pool with its models."""
+
+    name: str
+    statistics: StatisticsBooks
+    info: ElasticPages
+    models: list[ModelBooks]
+
+
+class AsleepBooks(TypedDict):
+    """Where the bytes are of what sleeps on a device."""
+
+    asleep_host_bytes: int
+    asleep_file_bytes: int
+    asleep_discarded_bytes: int
+
+
+class DeviceBooks(TypedDict):
+    """A device with everything on it. A fallback manager has the fields of
+    FallbackStats and the counters of MemoryStats."""
+
+    id: str
+    memory: MemoryBooks
+    statistics: StatisticsBooks
+    tags: list[TagBooks]
+    pools: list[PoolBooks]
+    managers: list[ManagerBooks]
+    virtual_pools: list[VirtualPoolBooks]
+    elastic_pools: list[ElasticPoolBooks]
+    fallback_managers: list[dict[str, int | float | str]]
+    asleep: AsleepBooks
+
+
+class SignalHandler(TypedDict):
+    """A handler that was found without SA_ONSTACK: mended if the flag was added, late if
+    it was installed after init()."""
+
+    signal: int
+    name: str
+    address: int
+    symbol: str
+    file: str
+    mended: bool
+    late: bool
+
+
+class Snapshot(TypedDict):
+    """All books of the library; snapshot() gives it."""
+
+    version: str
+    uptime_ns: int
+    devices: list[DeviceBooks]
+    signal_handlers: list[SignalHandler]
+
+
+class Failure(TypedDict):
+    """Why something is not known: the name of a status, and a message."""
+
+    status: str
+    message: str
+
+
+class Stall(TypedDict):
+    """Time in which tasks waited for memory, in hundredths of a percent."""
+
+    avg10_hundredths: int
+    avg60_hundredths: int
+    avg300_hundredths: int
+    total_ns: int
+
+
+class StallInfo(TypedDict):
+    """Stalls of some tasks and of all at once; None, with the reason, if not known."""
+
+    some: Stall | None
+    full: Stall | None
+    reason: Failure | None
+
+
+class EventsInfo(TypedDict):
+    """Events of the control group by name; None, with the reason, if not known."""
+
+    counts: dict[str, int] | None
+    reason: Failure | None
+
+
+class HighInfo(TypedDict):
+    """The soft limit of the control group; bytes is None for no limit, or with the
+    reason if it is not known."""
+
+    bytes: int | None
+    reason: Failure | None
+
+
+class SystemInfo(TypedDict):
+    """What the system says of its own pressure: of the machine and the control group."""
+
+    machine: StallInfo
+    group: StallInfo
+    events: EventsInfo
+    high: HighInfo
+
+
+class WatchedDevice(TypedDict):
+    """A device of a monitor. memory is None until it could be read, error None unless the
+    device could not be asked just now, system None for a device without one."""
+
+    id: str
+    managers: int
+    level: str
+    level_by_bytes: str
+    level_by_system: str
+    memory: MemoryBooks | None
+    error: Failure | None
+    system: SystemInfo | None
+
+
+class WatchedPressure(TypedDict):
+    """The fields of MonitorPressure; unknown counts devices of unknown capacity."""
+
+    level: str
+    weighted_level: str
+    devices: int
+    unknown: int
+    total_bytes: int
+    used_bytes: int
+
+
+class MonitorInfo(TypedDict):
+    """All that a monitor knows; Monitor.info() gives it."""
+
+    profile: str
+    pressure: WatchedPressure
+    devices: list[WatchedDevice]
+
+
+class PlacementCandidate(TypedDict):
+    """A device and why it is or is not chosen; the score is None where there is none."""
+
+    id: str
+    chosen: bool
+    reason: str
+    score: float | None
+    tier: int
+    preferred_rank: int
+    needed_bytes: int
+    total_bytes: int
+    used_bytes: int
+    free_bytes: int
+    largest_free_bytes: int
+    level_after: str
+
+
+class PlacementExplanation(TypedDict):
+    """What a strategy would choose; Placement.explain() gives it. chosen is None if no
+    device can serve the request."""
+
+    strategy: str
+    chosen: str | None
+    devices: list[PlacementCandidate]
+
+
+class _Fit(TypedDict, total=False):
+    """What is there if free_bytes was given. max_context and max_batch are None where
+    nothing limits them."""
+
+    fits: bool
+    free_bytes: int
+    left_bytes: int
+    missing_bytes: int
+    max_context: int | None
+    max_context_limited_by: str
+    max_batch: int | None
+    max_batch_limited_by: str
+
+
+class Estimate(_Fit):
+    """What serving a model takes, as docs/estimate.md describes it; estimate_file() and
+    estimate_config() give it."""
+
+    model: str
+    model_type: str | None
+    source: str
+    parameters: int
+    weights_bytes: int
+    buffer_bytes: int
+    kv_cache_bytes: int
+    activation_bytes: int
+    overhead_bytes: int
+    total_bytes: int
+    context: int
+    batch: int
+    tensor_parallel: int
+    prefill_tokens: int
+    weight_dtype: str
+    kv_dtype: str
+    overhead_permille: int
+    model_context: int | None
+    notes: list[str]
