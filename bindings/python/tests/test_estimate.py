@@ -62,14 +62,14 @@ def test_a_configuration_as_file_text_and_object():
     text = LLAMA.read_text()
     for config in (text, text.encode(), json.loads(text)):
         same = fm.estimate_config(config, request)
-        assert same.pop("model") == "config.json"
-        assert same == {k: v for k, v in found.items() if k != "model"}
+        assert same == {**found, "model": "config.json"}
 
 
 def test_the_answer_is_exact():
     found = fm.estimate_file(LLAMA, fm.EstimateRequest(context=1, free_bytes=24 << 30))
     assert found["fits"]
     longest = found["max_context"]
+    assert longest is not None
     for context, fits in ((longest, True), (longest + 1, False)):
         again = fm.estimate_file(LLAMA, fm.EstimateRequest(context=context, free_bytes=24 << 30))
         assert again["fits"] is fits

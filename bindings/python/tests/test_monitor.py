@@ -159,6 +159,7 @@ def test_info_has_the_system_or_the_reason(manager):
         info = monitor.info()
         assert info["profile"] == "early"
         (device,) = info["devices"]
+        assert device["system"] is not None
         machine = device["system"]["machine"]
         assert (machine["some"] is None) == (machine["reason"] is not None)
 

@@ -174,7 +174,14 @@ if TYPE_CHECKING:
         native_handle,
         share_memory,
     )
-    from .ranges import MappedRange
+    from .ranges import MappedRange, MappedSpan
+    from .results import (
+        Estimate,
+        ModelBooks,
+        MonitorInfo,
+        PlacementExplanation,
+        Snapshot,
+    )
     from .sharing import AdoptedStream
     from .sleep import SleepReport
     from .streams import Event, Stream
@@ -245,6 +252,7 @@ __all__ = [
     "ElasticPool",
     "ElasticPoolConfig",
     "ElasticPoolInfo",
+    "Estimate",
     "EstimateRequest",
     "Event",
     "FallbackBuffer",
@@ -283,6 +291,7 @@ __all__ = [
     "Manager",
     "ManagerConfig",
     "MappedRange",
+    "MappedSpan",
     "MappingError",
     "MappingFailedError",
     "Memory",
@@ -292,11 +301,13 @@ __all__ = [
     "MemoryType",
     "Model",
     "ModelAlreadyExistsError",
+    "ModelBooks",
     "ModelConfig",
     "ModelError",
     "ModelInfo",
     "ModelNotFoundError",
     "Monitor",
+    "MonitorInfo",
     "MonitorPressure",
     "NetworkError",
     "NotFoundError",
@@ -311,6 +322,7 @@ __all__ = [
     "Paging",
     "PermissionDeniedError",
     "Placement",
+    "PlacementExplanation",
     "PlacementOption",
     "PlacementQuestion",
     "PlacementRequest",
@@ -332,6 +344,7 @@ __all__ = [
     "SharedMemory",
     "SleepBacking",
     "SleepReport",
+    "Snapshot",
     "Statistics",
     "Stream",
     "TrackerTotals",
@@ -573,7 +586,17 @@ _HOMES = {
         "native_handle",
         "share_memory",
     ),
-    "ranges": ("MappedRange",),
+    "ranges": (
+        "MappedRange",
+        "MappedSpan",
+    ),
+    "results": (
+        "Estimate",
+        "ModelBooks",
+        "MonitorInfo",
+        "PlacementExplanation",
+        "Snapshot",
+    ),
     "sharing": ("AdoptedStream",),
     "sleep": ("SleepReport",),
     "streams": (

@@ -9,7 +9,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import _abi, _callbacks, _native
 from ._owned import Node, Owned, doom
@@ -17,6 +17,7 @@ from ._values import u32, u64
 from .errors import NotInitializedError
 
 if TYPE_CHECKING:
+    from .results import Snapshot
     from .types import LeakReport
 
 # The open devices; everything else hangs on one of them.
@@ -25,6 +26,8 @@ opens = Node()
 _lock = threading.RLock()
 _starts = 0
 _started_by_itself = False
+# Call sites of what a stop by force has ended, for the leak report.
+_sites_at_end: dict[tuple[str, int], tuple[str, ...]] = {}
 
 
 def init(
@@ -107,7 +110,7 @@ def shutdown(*, force: bool = False) -> None:
         ViewExistsError: with force, a view still looks into memory.
         NotInitializedError: there is no init() to undo.
     """
-    global _starts, _started_by_itself
+    global _starts, _started_by_itself, _sites_at_end
     library = _native.functions()
     _native.refuse_forked()
     with _lock:
@@ -116,6 +119,7 @@ def shutdown(*, force: bool = False) -> None:
                 _abi.FERRUM_ERROR_NOT_INITIALIZED, "shutdown() without an init() to undo"
             )
         everything = _everything() if force else []
+        sites = _python_sites() if force else {}
         doom(everything, "shutdown(force=True)")
         status = library.ferrum_shutdown(_abi.FERRUM_FORCE if force else 0)
         if status < 0 or _is_running():
@@ -127,6 +131,7 @@ def shutdown(*, force: bool = False) -> None:
         _native.check(status)
         _starts -= 1
         _started_by_itself = False
+        _sites_at_end = sites
 
 
 def _everything() -> list[Owned]:
@@ -142,10 +147,10 @@ def _is_running() -> bool:
     return status != _abi.FERRUM_ERROR_NOT_INITIALIZED
 
 
-def snapshot() -> dict[str, Any]:
+def snapshot() -> Snapshot:
     """All books of the library; the header says what is in it."""
     ensure_started()
-    books: dict[str, Any] = _native.read_json(_native.functions().ferrum_snapshot_json)
+    books: Snapshot = _native.read_json(_native.functions().ferrum_snapshot_json)
     return books
 
 
@@ -154,7 +159,18 @@ def leak_report() -> LeakReport:
     # Records take long to import, and many programs ask for none.
     from .types import LeakReport
 
-    return LeakReport.from_json(_native.read_json(_native.functions().ferrum_leak_report_json))
+    raw = _native.read_json(_native.functions().ferrum_leak_report_json)
+    return LeakReport.from_json(raw, {**_sites_at_end, **_python_sites()})
+
+
+def _python_sites() -> dict[tuple[str, int], tuple[str, ...]]:
+    """Where blocks were allocated, by device and address, as far as pools keep that."""
+    found = {}
+    for owned in _everything():
+        sites = getattr(owned, "python_sites", None)
+        if sites is not None:
+            found.update(sites())
+    return found
 
 
 def abi_version() -> int:

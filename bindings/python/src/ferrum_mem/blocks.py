@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from ._records import BlockOwner
+    from ._sites import CallSites
     from .devices import Device
     from .pools import Pool
 
@@ -165,7 +166,12 @@ class LivePool(Owned):
 
     Attributes:
         blocks: its live blocks.
+        sites: where they were allocated; None: that is not kept.
+        device_id: of the device, where sites are kept.
     """
+
+    sites: CallSites | None = None
+    device_id = ""
 
     def __init__(
         self,
@@ -182,6 +188,11 @@ class LivePool(Owned):
     def is_in_use(self) -> bool:
         """Whether anything hangs on it that is live."""
         return self.blocks.is_in_use() or any(owned is not self.blocks for owned in self.below)
+
+    def python_sites(self) -> dict[tuple[str, int], tuple[str, ...]]:
+        """The call sites of its blocks, by device and address."""
+        kept = self.sites.all() if self.sites is not None else ()
+        return {(self.device_id, address): site for address, site in kept}
 
     def reset(self) -> None:
         """Says that no block is live any more."""
@@ -326,6 +337,13 @@ class PoolBlock(HostBuffer, DeviceArray):
             )
         )
         return size.value
+
+    @property
+    def call_site(self) -> tuple[str, ...]:
+        """The lines of Python that allocated the block, the innermost first, such as
+        "engine.py:12 (load)"; empty unless its pool has DebugFlags.CALL_SITES."""
+        sites = self._pool._sites
+        return () if sites is None else sites.of(self.address)
 
     def owner(self) -> BlockOwner:
         """What the books say of the block: its pool, size, tag and age."""

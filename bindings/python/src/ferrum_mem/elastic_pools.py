@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _abi, _callbacks, _native
 from ._calls import ElasticPoolCalls
@@ -16,9 +16,12 @@ from ._records import (
 )
 from ._values import i32, nanoseconds, u64
 from .devices import Device, Registration, device_for
-from .ranges import MappedRange, unmap_pages
+from .ranges import MappedRange, Spanning, unmap_pages
 from .sleep import Sleeper
 from .streams import Stream, optional_handle
+
+if TYPE_CHECKING:
+    from .results import ModelBooks
 
 
 class ElasticPool(ElasticPoolCalls):
@@ -77,16 +80,16 @@ class ElasticPool(ElasticPoolCalls):
         """
         return Model(self, model_id, config)
 
-    def models(self) -> list[dict[str, Any]]:
+    def models(self) -> list[ModelBooks]:
         """All models of one moment, in the order of registration: "id" and the
         fields of ModelInfo."""
         handle, function = self._handle, _native.functions().ferrum_elastic_pool_models_json
         found = _native.read_json(lambda to, room, length: function(handle, to, room, length))
-        models: list[dict[str, Any]] = found["models"]
+        models: list[ModelBooks] = found["models"]
         return models
 
 
-class Model(Sleeper):
+class Model(Spanning, Sleeper):
     """A model of an elastic pool; ElasticPool.register_model() makes it, and closing it
     unregisters it."""
 

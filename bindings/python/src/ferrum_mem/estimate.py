@@ -10,11 +10,14 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _abi, _native, _records
 from ._values import u64
 from .errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from .results import Estimate
 
 _MB = 1 << 20
 _GB = 1 << 30
@@ -193,9 +196,7 @@ class EstimateRequest:
         return request
 
 
-def estimate_file(
-    path: str | os.PathLike[str], request: EstimateRequest | None = None
-) -> dict[str, Any]:
+def estimate_file(path: str | os.PathLike[str], request: EstimateRequest | None = None) -> Estimate:
     """What serving a model takes, with the fields of docs/estimate.md.
 
     Args:
@@ -215,7 +216,7 @@ def estimate_file(
         )
     raw = (request or EstimateRequest())._raw()
     function = _native.functions().ferrum_estimate_file_json
-    found: dict[str, Any] = _native.read_json(
+    found: Estimate = _native.read_json(
         lambda to, room, length: function(name, ctypes.byref(raw), to, room, length)
     )
     return found
@@ -223,7 +224,7 @@ def estimate_file(
 
 def estimate_config(
     config: str | bytes | Mapping[str, Any], request: EstimateRequest | None = None
-) -> dict[str, Any]:
+) -> Estimate:
     """As estimate_file, of a config.json: its text, or the object that it is."""
     if isinstance(config, Mapping):
         config = json.dumps(dict(config))
@@ -234,7 +235,7 @@ def estimate_config(
     text = config
     raw = (request or EstimateRequest())._raw()
     function = _native.functions().ferrum_estimate_config_json
-    found: dict[str, Any] = _native.read_json(
+    found: Estimate = _native.read_json(
         lambda to, room, length: function(text, len(text), ctypes.byref(raw), to, room, length)
     )
     return found

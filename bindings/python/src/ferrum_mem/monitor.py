@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _abi, _callbacks, _library, _native
 from ._calls import MonitorCalls
@@ -16,6 +16,9 @@ from ._values import nanoseconds, u64
 from .devices import Device, device_id_of
 from .errors import class_of
 from .managers import Manager
+
+if TYPE_CHECKING:
+    from .results import MonitorInfo
 
 
 @dataclass(frozen=True)
@@ -170,14 +173,12 @@ class Monitor(MonitorCalls):
         )
         return _levels(found, len(found))
 
-    def info(self, *, max_age_s: float = 0.0) -> dict[str, Any]:
+    def info(self, *, max_age_s: float = 0.0) -> MonitorInfo:
         """All that the monitor knows, as the header describes it for
         C's ``ferrum_monitor_info_json``."""
         age = nanoseconds("max_age_s", max_age_s)
         function = _native.functions().ferrum_monitor_info_json
-        found: dict[str, Any] = _native.read_json(
-            lambda *buffer: function(self._handle, age, *buffer)
-        )
+        found: MonitorInfo = _native.read_json(lambda *buffer: function(self._handle, age, *buffer))
         return found
 
     def collect(self) -> list[Collected]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _abi, _callbacks, _library, _native
 from ._enums import MemoryType, PressureProfile
@@ -13,6 +13,9 @@ from ._enums_by_hand import PressureLevel
 from ._owned import Owned, Resource
 from ._values import NS_PER_SECOND, lifetime, u64
 from .devices import Device, device_id_of
+
+if TYPE_CHECKING:
+    from .results import PlacementExplanation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,7 +227,7 @@ class Placement(Resource):
         size_bytes: int,
         devices: Sequence[Device] | None = None,
         requirements: PlacementRequest | None = None,
-    ) -> dict[str, Any]:
+    ) -> PlacementExplanation:
         """What select() would choose now and why, as the header describes it for
         C's ``ferrum_placement_explain_json``.
 
@@ -233,7 +236,7 @@ class Placement(Resource):
         """
         raw = _request(size_bytes, requirements or PlacementRequest(), devices)
         function = _native.functions().ferrum_placement_explain_json
-        found: dict[str, Any] = _native.read_json(
+        found: PlacementExplanation = _native.read_json(
             lambda *buffer: function(self._handle, ctypes.byref(raw), *buffer)
         )
         return found

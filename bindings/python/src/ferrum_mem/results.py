@@ -48,6 +48,9 @@ class MemoryBooks(TypedDict):
     reserved_bytes: int
     active_allocations: int
     largest_free_bytes: int
+    limit_bytes: int
+    device_total_bytes: int
+    device_free_bytes: int
     fragmentation_ratio: float
     utilization_percent: float
     bandwidth_known: bool
@@ -362,6 +365,7 @@ class _Fit(TypedDict, total=False):
     left_bytes: int
     missing_bytes: int
     max_context: int | None
+    max_context_beyond_model: bool
     max_context_limited_by: str
     max_batch: int | None
     max_batch_limited_by: str
@@ -378,6 +382,9 @@ class Estimate(_Fit):
     weights_bytes: int
     buffer_bytes: int
     kv_cache_bytes: int
+    kv_cache_lower_bytes: int
+    kv_cache_full_bytes: int
+    state_bytes: int
     activation_bytes: int
     overhead_bytes: int
     total_bytes: int
@@ -388,5 +395,8 @@ class Estimate(_Fit):
     weight_dtype: str
     kv_dtype: str
     overhead_permille: int
+    block_tokens: int
     model_context: int | None
+    trained_context: int | None
+    beyond_model_context: bool
     notes: list[str]

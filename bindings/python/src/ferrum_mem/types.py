@@ -161,8 +161,9 @@ class LeakReportEntry:
     """Something that is alive, or was when the library was stopped.
 
     Attributes:
-        call_site: where a block was allocated, the innermost function first; empty
-            unless its pool has DebugFlags.CALL_SITES.
+        call_site: where a block was allocated, the innermost function first: lines of
+            Python, as "engine.py:12 (load)", then native functions. Empty unless its
+            pool has DebugFlags.CALL_SITES.
         model: id of the model that a range of an elastic pool is of, or "".
     """
 
@@ -177,6 +178,15 @@ class LeakReportEntry:
     model: str = ""
 
 
+def _lines_of(
+    entry: Mapping[str, Any], lines: Mapping[tuple[str, int], tuple[str, ...]]
+) -> tuple[str, ...]:
+    """The lines of Python that allocated what an entry is about, if they are known."""
+    if entry["kind"] != "block":
+        return ()
+    return lines.get((entry["device"], entry["address"]), ())
+
+
 @dataclass(frozen=True)
 class LeakReport:
     """What is or was alive; omitted counts what the list has no room for."""
@@ -186,8 +196,14 @@ class LeakReport:
     total_bytes: int
 
     @classmethod
-    def from_json(cls, raw: Mapping[str, Any]) -> LeakReport:
-        """Reads the library\'s JSON."""
+    def from_json(
+        cls,
+        raw: Mapping[str, Any],
+        sites: Mapping[tuple[str, int], tuple[str, ...]] | None = None,
+    ) -> LeakReport:
+        """Reads the library's JSON. sites are call sites in Python, by device and
+        address."""
+        lines = sites or {}
         leaks = (
             LeakReportEntry(
                 kind=entry["kind"],
@@ -197,7 +213,7 @@ class LeakReport:
                 size_bytes=entry["bytes"],
                 tag=entry["tag"],
                 age_ns=entry["age_ns"],
-                call_site=tuple(entry.get("call_site", ())),
+                call_site=(*_lines_of(entry, lines), *entry.get("call_site", ())),
                 model=entry.get("model", ""),
             )
             for entry in raw["leaks"]

@@ -11,12 +11,12 @@ from ._owned import LateEnds, Owned
 from ._records import VirtualPoolConfig
 from ._values import nanoseconds, u64
 from .devices import Device, device_for
-from .ranges import MappedRange, unmap_pages
+from .ranges import MappedRange, Spanning, unmap_pages
 from .sleep import Sleeper
 from .streams import Stream, optional_handle
 
 
-class VirtualPool(VirtualPoolCalls, Sleeper):
+class VirtualPool(Spanning, VirtualPoolCalls, Sleeper):
     """Address space that is reserved as a whole, and memory behind it by offset.
 
     Args:
