@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ferrum_mem/core/device"
 	"ferrum_mem/core/estimate"
 )
 
@@ -43,9 +44,10 @@ func newFit(s streams) *cobra.Command {
 		Long: `Say whether a model fits into a device, how much memory is left, and the longest
 context and largest batch that do fit.
 
-CONFIG is a config.json as published beside a model, FILE a safetensors file or the
-index of several, DIR a folder with a config.json, safetensors files, or both. Only
-headers are read. Without safetensors files the weights are worked out from the
+CONFIG is a config.json as published beside a model. FILE is a GGUF file (any part of a
+model that is split), a safetensors file, or the index of several. DIR is a folder with
+a config.json and safetensors files, one of them or both, or with the GGUF files of one
+model. Only headers are read. Without safetensors files the weights are worked out from the
 configuration; without a configuration there are weights only.
 
 Every device is asked unless --device names some. Exits 1 if the model fits on none
@@ -84,6 +86,10 @@ func runFit(cmd *cobra.Command, s streams, f fitFlags, path string) error {
 		return err
 	}
 	x, err := estimate.Open(path)
+	// What a file is not read for is the file's fault, not the machine's.
+	if device.CodeOf(err) == device.CodeUnsupported {
+		return usagef(cmd, "%s", message(err))
+	}
 	if err != nil {
 		return err
 	}

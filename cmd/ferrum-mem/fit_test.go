@@ -222,3 +222,15 @@ func TestFitOfDevicesThatCannotBeOpened(t *testing.T) {
 		assert.Equal(t, why, err, id)
 	}
 }
+
+func TestFitReadsGGUF(t *testing.T) {
+	cleanEnvironment(t)
+	r, o := fitting(t, "../../core/estimate/testdata/gguf/split-00003-of-00003.gguf", "--memory", "1GiB")
+	assert.Equal(t, exitDone, o.status)
+	assert.Equal(t, "gguf", r.Source)
+	assert.EqualValues(t, 16256, r.WeightsBytes)
+	bad := writeFile(t, "m.gguf", "GGUF but not really a header")
+	o = invoke(t, "fit", bad, "--memory", "1GiB")
+	assert.Equal(t, exitUsage, o.status)
+	assert.Contains(t, o.err, bad+": version ", "with its whole path")
+}

@@ -19,12 +19,14 @@ const (
 // IndexName is the file that says which tensors lie in which file.
 const IndexName = "model.safetensors.index.json"
 
-// Checkpoint is what the headers of safetensors files say, all together.
+// Checkpoint is what the headers of safetensors or GGUF files say, all together.
 type Checkpoint struct {
 	Files   int
 	Tensors int
+	// GGUF says that the files are of that format.
+	GGUF bool
 	// FloatElements are the elements of floating-point weights, FloatBytes their
-	// bytes.
+	// bytes. Those that GGUF keeps in blocks are among them.
 	FloatElements uint64
 	FloatBytes    uint64
 	// PackedBytes are weights kept as integers, as quantisation does.

@@ -25,6 +25,11 @@ func ReadConfig(name string, text []byte) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	return readModel(top)
+}
+
+// readModel reads the fields of a configuration.
+func readModel(top *object) (*Model, error) {
 	o := top
 	if inner, err := top.objectOr("text_config"); err != nil {
 		return nil, err
@@ -273,7 +278,7 @@ func fileError(op, path string, err error) error {
 	case os.IsNotExist(err):
 		return device.Errorf(device.CodeNotFound, op, "%s: there is no such file or folder", path)
 	case os.IsPermission(err):
-		return device.Errorf(device.CodePermissionDenied, op, "%s: reading it is not permitted", path)
+		return device.Errorf(device.CodePermissionDenied, op, "%s: %w", path, fs.ErrPermission)
 	case errors.As(err, &inner):
 		err = inner.Err
 	}

@@ -143,7 +143,15 @@ func (r reader) jambaLayers(m *Model) error {
 	if err != nil {
 		return err
 	}
-	m.mix(every(period, offset, m.Layers), r.mamba(m.Hidden, n))
+	// A list of the layers goes before the numbers.
+	kinds, err := r.kinds("layers_block_type", m.Layers)
+	if err != nil {
+		return err
+	}
+	if kinds == nil {
+		kinds = every(period, offset, m.Layers)
+	}
+	m.mix(kinds, r.mamba(m.Hidden, n))
 	p := &m.MLP
 	if err := r.into([]place{{"num_experts", &p.Experts}, {"num_experts_per_tok", &p.PerToken}, {"expert_layer_period", &period}}); err != nil {
 		return err

@@ -54,6 +54,8 @@ type object struct {
 	// path is "" for the whole file, else ends with a dot.
 	path   string
 	fields map[string]any
+	// keys are what the file calls fields that were translated; nil: as they are.
+	keys map[string]string
 }
 
 // parser reads values within bounds and without recursion: the depth of the
@@ -218,6 +220,9 @@ func shorten(text string) string {
 }
 
 func (o *object) wrong(field, format string, args ...any) *device.Error {
+	if key, ok := o.keys[field]; ok {
+		field = key
+	}
 	return malformed(o.op, o.file, o.path+field+": "+format, args...)
 }
 

@@ -123,6 +123,8 @@ func (x *Subject) describe(s Serving, p Plan) Report {
 		BlockTokens: s.BlockTokens, Source: "config", Notes: append([]string{}, x.Notes...),
 	}
 	switch {
+	case x.Checkpoint != nil && x.Checkpoint.GGUF:
+		r.Source = "gguf"
 	case x.Model == nil:
 		r.Source = "safetensors"
 	case x.Checkpoint != nil:

@@ -24,7 +24,8 @@ type Subject struct {
 }
 
 // Open reads what a path leads to. A folder: its config.json and its safetensors
-// files, of which one may be missing. A safetensors file or the index of several:
+// files, of which one may be missing, or the one model that its GGUF files hold. A
+// GGUF file: it and those that belong to it. A safetensors file or the index of several:
 // these, and a config.json beside them if there is one. Any other file is read
 // as a configuration, alone. Errors are those of ReadConfigFile and
 // OpenCheckpoint.
@@ -38,6 +39,8 @@ func Open(path string) (*Subject, error) {
 	switch {
 	case info.IsDir():
 		err = x.openFolder(path)
+	case strings.HasSuffix(path, ggufEnding):
+		err = x.openGGUF(path)
 	case weights:
 		if x.Checkpoint, err = OpenCheckpoint(path); err == nil {
 			err = x.openConfig(filepath.Join(filepath.Dir(path), ConfigName))
@@ -66,12 +69,64 @@ func (x *Subject) openFolder(folder string) error {
 		return err
 	}
 	var err error
-	if x.Checkpoint, err = OpenCheckpoint(folder); device.CodeOf(err) == device.CodeNotFound && x.Model != nil {
-		if _, statErr := os.Stat(filepath.Join(folder, IndexName)); os.IsNotExist(statErr) {
-			x.Checkpoint, err = nil, nil
-		}
+	if x.Checkpoint, err = OpenCheckpoint(folder); device.CodeOf(err) != device.CodeNotFound {
+		return err
+	}
+	if _, statErr := os.Stat(filepath.Join(folder, IndexName)); !os.IsNotExist(statErr) {
+		return err
+	}
+	model, ggufErr := findGGUF(folder)
+	switch {
+	case ggufErr != nil:
+		return ggufErr
+	case model != "":
+		return x.openGGUF(model)
+	case x.Model != nil:
+		return nil
 	}
 	return err
+}
+
+// findGGUF is the one model in GGUF files of a folder, or "".
+func findGGUF(folder string) (string, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return "", fileError(opGGUF, folder, err)
+	}
+	var names []string
+	for _, entry := range entries {
+		if !entry.IsDir() {
+			names = append(names, entry.Name())
+		}
+	}
+	return onlyGGUF(folder, names)
+}
+
+// openGGUF reads GGUF files, whose metadata say what a configuration does. One beside
+// them is read where they are of an architecture that is not known.
+func (x *Subject) openGGUF(path string) error {
+	k, h, err := openGGUF(path)
+	if err != nil {
+		return err
+	}
+	m, note, err := h.model()
+	if err != nil {
+		return err
+	}
+	x.Checkpoint = k
+	if m != nil {
+		x.Model = m
+		return nil
+	}
+	if x.Model == nil {
+		if err := x.openConfig(filepath.Join(filepath.Dir(path), ConfigName)); err != nil {
+			return err
+		}
+	}
+	if x.Model == nil {
+		x.Notes = append(x.Notes, note)
+	}
+	return nil
 }
 
 // openConfig reads a configuration if it is there.
@@ -88,7 +143,9 @@ func (x *Subject) openConfig(path string) error {
 // configuration says.
 func (x *Subject) compare() error {
 	if x.Model == nil {
-		x.Notes = append(x.Notes, "there is no "+ConfigName+": KV cache and activations are not in the numbers")
+		if len(x.Notes) == 0 {
+			x.Notes = append(x.Notes, "there is no "+ConfigName+": KV cache and activations are not in the numbers")
+		}
 		return nil
 	}
 	x.Notes = append(x.Notes, x.Model.Notes...)
@@ -102,7 +159,11 @@ func (x *Subject) compare() error {
 	held := x.Checkpoint.FloatElements
 	// A thousandth is what heads for training and the like come to.
 	if max(held, implied)-min(held, implied) > implied/1000 {
-		x.Notes = append(x.Notes, fmt.Sprintf("the files hold %d parameters, the configuration implies %d", held, implied))
+		says := "the configuration implies"
+		if x.Checkpoint.GGUF {
+			says = "their metadata imply"
+		}
+		x.Notes = append(x.Notes, fmt.Sprintf("the files hold %d parameters, %s %d", held, says, implied))
 	}
 	return nil
 }

@@ -149,3 +149,30 @@ def test_bad_input_is_named(tmp_path):
             fm.estimate_file(LLAMA, request)
     with pytest.raises(fm.InvalidArgumentError, match="table of 512 positions"):
         fm.estimate_file(CONFIGS / "all-minilm-l6-v2.json", fm.EstimateRequest(context=513))
+
+
+def test_gguf_files():
+    folder = CONFIGS.parent / "gguf"
+    found = fm.estimate_file(folder / "granitehybrid.gguf")
+    assert found["source"] == "gguf"
+    assert found["model_type"] == "granitemoehybrid"
+    assert found["parameters"] == 51520
+    assert found["state_bytes"] == 3 * ((128 + 2 * 16) * 4 * 2 + 128 * 16 * 4)
+    split = fm.estimate_file(folder / "split-00002-of-00003.gguf")
+    assert split["weights_bytes"] == 16256
+    with pytest.raises(fm.InvalidArgumentError, match="holds 6 models in GGUF files"):
+        fm.estimate_file(folder)
+
+
+def test_windows_in_whole_blocks():
+    def kept(block_tokens):
+        request = fm.EstimateRequest(context=8192, prefill_tokens=1, block_tokens=block_tokens)
+        return fm.estimate_file(CONFIGS / "gemma-3-1b.json", request)
+
+    token = 2 * 1 * 256 * 2
+    found = kept(1024)
+    assert found["kv_cache_bytes"] == token * (4 * 8192 + 22 * 2048)
+    assert found["kv_cache_lower_bytes"] == token * (4 * 8192 + 22 * 512)
+    assert found["kv_cache_full_bytes"] == token * 26 * 8192
+    with pytest.raises(fm.InvalidArgumentError, match="block_tokens is 0"):
+        kept(0)

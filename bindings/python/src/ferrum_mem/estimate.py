@@ -200,13 +200,16 @@ def estimate_file(path: str | os.PathLike[str], request: EstimateRequest | None 
     """What serving a model takes, with the fields of docs/estimate.md.
 
     Args:
-        path: a folder with a config.json, safetensors files, or both; a safetensors
-            file or the index of several; or a configuration. Only headers are read.
+        path: a folder with a config.json, safetensors files, or both, or with the GGUF
+            files of one model; a GGUF file, also one part of a split model; a
+            safetensors file or the index of several; or a configuration. Only headers
+            are read.
         request: how it is to be served; None: EstimateRequest().
 
     Raises:
         NotFoundError, PermissionDeniedError, IoError: for the file.
         InvalidFormatError: for its content, naming file and field.
+        UnsupportedError: for a GGUF file of another version, or with an unknown type.
         InvalidArgumentError, OverflowError: of the request.
     """
     name = os.fsencode(path)

@@ -6130,19 +6130,23 @@ extern "C" {
     /// answer (fits, free_bytes, left_bytes, missing_bytes, max_context, max_batch and what
     /// they are limited by). The longest context and the largest batch are exact.
     ///
-    /// Only headers of safetensors files are read, never a tensor. What is read is not
+    /// Only headers of safetensors and GGUF files are read, never a tensor. What is read is not
     /// trusted: it is bounded, and errors name the file and the field.
     ///
-    /// - `path`: a folder with a config.json, safetensors files, or both; a
-    ///   safetensors file or the index of several; or a configuration.
-    ///   Shorter than FERRUM_PATH_MAX.
+    /// - `path`: a folder with a config.json, safetensors files, or both, or with
+    ///   the GGUF files of one model; a GGUF file, also one part of a split
+    ///   model; a safetensors file or the index of several; or a
+    ///   configuration. Shorter than FERRUM_PATH_MAX.
     /// - `request`: how it is to be served, or NULL for FERRUM_ESTIMATE_REQUEST_INIT.
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
     ///
     /// Returns FERRUM_ERROR_NOT_FOUND, FERRUM_ERROR_PERMISSION_DENIED and FERRUM_ERROR_IO
     /// for the file; FERRUM_ERROR_INVALID_FORMAT for its content;
-    /// FERRUM_ERROR_INVALID_ARGUMENT for the request, also for a context beyond a
-    /// model's table of positions; FERRUM_ERROR_OVERFLOW.
+    /// FERRUM_ERROR_UNSUPPORTED for a GGUF file of another version or byte order,
+    /// or with a type that is not known; FERRUM_ERROR_INVALID_ARGUMENT
+    /// for the request, also for a context beyond a model's table of positions and
+    /// for a number of devices that does not divide the heads;
+    /// FERRUM_ERROR_OVERFLOW.
     pub fn ferrum_estimate_file_json(
         path: *const c_char,
         request: *const ferrum_estimate_request,

@@ -79,8 +79,9 @@ pub fn estimate_inference_memory(shape: &ModelShape) -> Result<InferenceMemoryEs
 }
 
 /// What serving a model takes, as JSON with the fields of docs/estimate.md. The path
-/// is a folder with a config.json, safetensors files, or both; a safetensors file or
-/// the index of several; or a configuration. Only headers are read.
+/// is a folder with a config.json, safetensors files, or both, or with the GGUF files of
+/// one model; a GGUF file, also one part of a split model; a safetensors file or the
+/// index of several; or a configuration. Only headers are read.
 pub fn estimate_file_json(path: impl AsRef<Path>, request: &EstimateRequest<'_>) -> Result<String> {
     const FUNCTION: &str = "ferrum_estimate_file_json";
     let path = path.as_ref();
