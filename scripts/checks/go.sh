@@ -12,5 +12,14 @@ step "go.sum is complete" "$GO" mod verify
 step "go vet" "$GO" vet ./...
 step "go vet, moving tables" "$GO" vet -tags ferrum_moving_tables ./core/internal/...
 step "go vet, test exports" "$GO" vet -tags ferrum_test_exports ./capi
+step "go vet, host backend for darwin" env GOOS=darwin CGO_ENABLED=0 "$GO" vet ./drivers/host/...
+# A build for Windows has one error, which says why.
+refuses_windows() {
+    local said
+    said=$(GOOS=windows CGO_ENABLED=0 "$GO" build ./drivers/host 2>&1) && return 1
+    [ "$(grep -c '^drivers/' <<<"$said")" = 1 ] &&
+        grep -q needs_a_unix_system_and_does_not_build_for_windows <<<"$said"
+}
+step "the host backend says that it does not build for windows" refuses_windows
 step "staticcheck" build/tools/staticcheck ./...
 finish

@@ -8,5 +8,5 @@
 // # Files in reading order
 //
 // address.go, virtual.go, errno.go, resident_linux.go, calls_linux.go, virtual_linux.go,
-// calls.go.
+// calls.go, windows.go.
 package mapping
