@@ -256,3 +256,21 @@ func TestGenericPoolUnderThreads(t *testing.T) {
 	require.NoError(t, pool.Clear())
 	require.Zero(t, pool.Stats().TotalAllocatedBytes)
 }
+
+// Without tracking nothing is recorded and nothing is allocated for a record; with it a
+// record of each buffer in use is.
+func TestTrackingCostsNothingWhenItIsOff(t *testing.T) {
+	for _, tracks := range []bool{false, true} {
+		p, err := fallback.NewGenericMemoryPool(plainConfig().WithTracking(tracks), func(int, uint64) error { return nil })
+		require.NoError(t, err)
+		require.Equal(t, tracks, p.Tracker() != nil)
+		cost := testing.AllocsPerRun(1, func() {
+			for range 1000 {
+				if id, err := p.RecordAllocation(4096, fallback.Use{}); err != nil || tracks != (id != 0) {
+					t.Error("a record too many or too few")
+				}
+			}
+		})
+		require.Equal(t, tracks, cost > 0, "%v allocations for 1000 buffers", cost)
+	}
+}

@@ -394,3 +394,21 @@ func TestManyThreadsTakeTurns(t *testing.T) {
 	}
 	require.Equal(t, [3]int{threads * each / 3, threads * each / 3, threads * each / 3}, sum)
 }
+
+// Of candidates with one score the earliest in the list is taken, in whatever order they
+// come; nothing is taken when none qualifies.
+func TestTiesKeepTheEarliest(t *testing.T) {
+	for _, name := range []string{BestFit, Original, Spread, Pack} {
+		s := built(t, name)
+		for _, order := range [][]int{{0, 1, 2}, {2, 0, 1}, {1, 2, 0}} {
+			var candidates []Candidate
+			for _, index := range order {
+				candidates = append(candidates, full(index, 30))
+			}
+			require.Equal(t, id(order[0]), choose(t, s, Request{SizeBytes: gib}, candidates...), name)
+			d, err := s.Select(Request{SizeBytes: 71 * gib}, candidates)
+			require.ErrorIs(t, err, device.CodeNotFound, name)
+			require.Equal(t, None, d.Chosen, name)
+		}
+	}
+}
