@@ -101,6 +101,7 @@ func ofDevice(id string, err error) error {
 
 // ask starts the library for one question.
 func ask(s streams, question func(*library.Library) ([]byte, error)) ([]byte, error) {
+	defer busy(s.progress, "looking for devices")()
 	l := newLibrary(s)
 	if err := l.Init(nil); err != nil {
 		return nil, err

@@ -83,6 +83,7 @@ func newDoctor(s streams) *cobra.Command {
 
 // examine looks at everything.
 func examine(s streams, handlers []library.Handler) doctorReport {
+	defer busy(s.progress, "checking this machine")()
 	r := doctorReport{Version: library.Version, Limits: host.ReadLimits(), Environment: environment()}
 	r.Findings = append(r.Findings, finding{Check: "version", Status: statusOK, Found: library.Version})
 	r.examineLibrary(s)

@@ -67,6 +67,7 @@ type found struct {
 
 // readRooms asks the devices of those ids, or all, for their free memory.
 func readRooms(s streams, ids []string) (rooms []room, err error) {
+	defer busy(s.progress, "looking for devices")()
 	l := newLibrary(s)
 	if err := l.Init(nil); err != nil {
 		return nil, err

@@ -1,12 +1,48 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
+
+	"ferrum_mem/core/device"
 )
+
+// busyAfter is how long something takes before busy says so.
+const busyAfter = 500 * time.Millisecond
+
+// busy says what is going on and for how long, on a line that is gone when the function
+// that it gives is called; nothing where there is no terminal.
+func busy(out io.Writer, what string) (end func()) {
+	if out == nil {
+		return func() {}
+	}
+	ended := make(chan struct{})
+	gone := device.Go("progress", func() {
+		started := time.Now()
+		tick := time.NewTicker(busyAfter)
+		defer tick.Stop()
+		const clear = "\r\x1b[K"
+		for shown := false; ; shown = true {
+			select {
+			case <-tick.C:
+				fmt.Fprintf(out, "%s%s … %s", clear, what, time.Since(started).Round(time.Second))
+			case <-ended:
+				if shown {
+					fmt.Fprint(out, clear)
+				}
+				return
+			}
+		}
+	})
+	return func() {
+		close(ended)
+		<-gone
+	}
+}
 
 // bar is a progress bar, or nothing where there is no terminal.
 type bar struct {

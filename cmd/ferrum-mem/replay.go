@@ -99,7 +99,7 @@ func runReplay(cmd *cobra.Command, s streams, f replayFlags, path string) error 
 		return err
 	}
 	if f.report != "" {
-		if err := writeReport(cmd.Context(), f.report, result); err != nil {
+		if err := writeReport(cmd.Context(), s, f.report, result); err != nil {
 			return err
 		}
 	}
@@ -198,6 +198,7 @@ func readTrace(ctx context.Context, s streams, format, path string) (*trace.Trac
 		defer file.Close()
 		input, name = file, path
 	}
+	defer busy(s.progress, "reading "+name)()
 	var t *trace.Trace
 	var err error
 	// A pipe may keep a read waiting for ever, and a read cannot be called off:

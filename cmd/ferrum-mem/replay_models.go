@@ -138,7 +138,7 @@ func runReplayModels(cmd *cobra.Command, s streams, f replayFlags) error {
 func (f replayFlags) showModels(cmd *cobra.Command, s streams, r *replay.ModelsResult) error {
 	var err error
 	if f.report != "" {
-		if err := writeModelsReport(cmd.Context(), f.report, r); err != nil {
+		if err := writeModelsReport(cmd.Context(), s, f.report, r); err != nil {
 			return err
 		}
 	}

@@ -57,8 +57,8 @@ type modelsCell struct{ Policy, Model, Field, Text string }
 
 func modelClass(i int) string { return fmt.Sprintf("model-%d", i%modelColours) }
 
-func writeModelsReport(ctx context.Context, path string, r *replay.ModelsResult) error {
-	return writeAtomically(ctx, path, func(w io.Writer) error { return renderModelsReport(w, r) })
+func writeModelsReport(ctx context.Context, s streams, path string, r *replay.ModelsResult) error {
+	return writeShowing(ctx, s, path, func(w io.Writer) error { return renderModelsReport(w, r) })
 }
 
 func renderModelsReport(w io.Writer, r *replay.ModelsResult) error {

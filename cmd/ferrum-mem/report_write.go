@@ -17,8 +17,14 @@ import (
 // writeReport writes the report under a name of its own and gives it its real
 // one when it is complete, so that nobody ever sees a part of it and a report
 // that is there already stays as it is when this one fails.
-func writeReport(ctx context.Context, path string, r *replay.Result) error {
-	return writeAtomically(ctx, path, func(w io.Writer) error { return renderReport(w, r) })
+func writeReport(ctx context.Context, s streams, path string, r *replay.Result) error {
+	return writeShowing(ctx, s, path, func(w io.Writer) error { return renderReport(w, r) })
+}
+
+// writeShowing is writeAtomically, with its progress.
+func writeShowing(ctx context.Context, s streams, path string, write func(io.Writer) error) error {
+	defer busy(s.progress, "writing "+path)()
+	return writeAtomically(ctx, path, write)
 }
 
 func writeAtomically(ctx context.Context, path string, write func(io.Writer) error) (err error) {

@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -30,22 +32,120 @@ func openTerminal(t *testing.T) (*os.File, string) {
 	return terminal, fmt.Sprintf("/dev/pts/%d", number)
 }
 
-// On a terminal there is a progress bar, on the standard error only.
-func TestProcessProgressOnTerminal(t *testing.T) {
+// onTerminal starts the command with its standard error on a terminal. What the terminal
+// shows can be waited for.
+func onTerminal(t *testing.T, args ...string) (cmd *exec.Cmd, shown *display, out *bytes.Buffer) {
 	terminal, name := openTerminal(t)
 	side, err := os.OpenFile(name, os.O_RDWR|syscall.O_NOCTTY, 0)
 	require.NoError(t, err)
-	cmd := command(t, "replay", exampleTrace, "--json")
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, side
-	require.NoError(t, cmd.Start())
-	require.NoError(t, side.Close())
-	var shown strings.Builder
+	cmd, out = command(t, args...), &bytes.Buffer{}
+	cmd.Stdout, cmd.Stderr = out, side
+	cmd.Stdin = strings.NewReader("")
+	t.Cleanup(func() { side.Close() })
+	return cmd, &display{terminal: terminal, side: side}, out
+}
+
+// display is what a terminal has shown so far.
+type display struct {
+	terminal, side *os.File
+	text           strings.Builder
+}
+
+// until reads on until the text is there; it fails when the command ends before that.
+func (d *display) until(t *testing.T, text string) {
+	t.Helper()
+	buffer := make([]byte, 4096)
+	for !strings.Contains(d.text.String(), text) {
+		n, err := d.terminal.Read(buffer)
+		d.text.Write(buffer[:n])
+		require.NoError(t, err, "%q is not in %q", text, d.text.String())
+	}
+}
+
+// rest is all that was shown when the command has ended.
+func (d *display) rest() string {
 	// Reading ends with an error when the last writer is gone.
-	_, _ = bufio.NewReader(terminal).WriteTo(&shown)
+	_, _ = bufio.NewReader(d.terminal).WriteTo(&d.text)
+	return d.text.String()
+}
+
+// On a terminal there is a progress bar, on the standard error only.
+func TestProcessProgressOnTerminal(t *testing.T) {
+	for _, args := range [][]string{
+		{"replay", exampleTrace, "--json"},
+		{"replay", "--model", "a=" + exampleTrace, "--limit", "28GiB", "--policy", "static", "--json"},
+	} {
+		cmd, shown, out := onTerminal(t, args...)
+		require.NoError(t, cmd.Start())
+		require.NoError(t, shown.side.Close())
+		text := shown.rest()
+		require.NoError(t, cmd.Wait())
+		assert.Contains(t, text, "replay [")
+		assert.Contains(t, text, "8819 / 8819 requests")
+		assert.True(t, strings.HasPrefix(out.String(), "{\n"))
+		assert.NotContains(t, out.String(), "requests [")
+	}
+}
+
+// A trace that is a long time coming: the terminal says what is waited for, and no longer
+// when it has come.
+func TestProcessProgressOfReading(t *testing.T) {
+	cmd, shown, out := onTerminal(t, "replay", "-", "--json")
+	cmd.Stdin = nil
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	require.NoError(t, shown.side.Close())
+	shown.until(t, "reading standard input … ")
+	_, err = io.WriteString(in, smallTrace)
+	require.NoError(t, err)
+	require.NoError(t, in.Close())
+	text := shown.rest()
 	require.NoError(t, cmd.Wait())
-	assert.Contains(t, shown.String(), "replay [")
-	assert.Contains(t, shown.String(), "8819 / 8819 requests")
+	assert.Greater(t, strings.LastIndex(text, "\r\x1b[K"), strings.LastIndex(text, "reading standard input"), "the line is cleared")
 	assert.True(t, strings.HasPrefix(out.String(), "{\n"))
-	assert.NotContains(t, out.String(), "requests [")
+}
+
+// A driver that hangs: every verb that asks for devices says that it is busy, to a terminal
+// and to nothing else.
+func TestProcessProgressOfDevices(t *testing.T) {
+	simulatedCards(t, "sleep")
+	t.Setenv("FERRUM_PROBE_TIMEOUT", "2s")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"devices"}, "looking for devices … "},
+		{[]string{"fit", llama, "--context", "8"}, "looking for devices … "},
+		{[]string{"doctor"}, "checking this machine … "},
+	} {
+		cmd, shown, out := onTerminal(t, c.args...)
+		require.NoError(t, cmd.Start())
+		require.NoError(t, shown.side.Close())
+		shown.until(t, c.want)
+		shown.rest()
+		_ = cmd.Wait()
+		assert.NotEmpty(t, out.String(), c.args)
+		assert.NotContains(t, out.String(), c.want)
+	}
+	var errs bytes.Buffer
+	cmd := command(t, "devices")
+	cmd.Stderr = &errs
+	require.NoError(t, cmd.Run())
+	assert.Empty(t, errs.String(), "no progress where there is no terminal")
+}
+
+// A report that takes long to write; no part of the test waits for a time.
+func TestProgressOfWriting(t *testing.T) {
+	terminal, name := openTerminal(t)
+	side, err := os.OpenFile(name, os.O_RDWR|syscall.O_NOCTTY, 0)
+	require.NoError(t, err)
+	defer side.Close()
+	shown := &display{terminal: terminal, side: side}
+	path := t.TempDir() + "/report.html"
+	require.NoError(t, writeShowing(t.Context(), streams{progress: side}, path, func(io.Writer) error {
+		shown.until(t, "writing "+path+" … ")
+		return nil
+	}))
+	shown.until(t, "\x1b[K")
 }
