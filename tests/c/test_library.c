@@ -173,8 +173,7 @@ static void test_limit_is_the_total(void **state) {
     const uint64_t limit = 64 * MIB;
     assert_ok(ferrum_device_set_limit(f.device, limit));
     ferrum_address address;
-    assert_ok(
-        ferrum_pool_alloc(f.pool, 40 * MIB, default_stream, &address));
+    assert_ok(ferrum_pool_alloc(f.pool, 40 * MIB, default_stream, &address));
     ferrum_memory_info info = FERRUM_MEMORY_INFO_INIT;
     assert_ok(ferrum_device_get_memory_info(f.device, &info));
     assert_int_equal(info.total_bytes, limit);
