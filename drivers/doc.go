@@ -1,8 +1,8 @@
-// Package drivers is the list of the backends of this product: the one place that names
-// every driver and every surveyor. A new one is its folder and its line in list.
+// Package drivers is the list of the backends of this product: the only place that names
+// every driver and every surveyor. A new backend is its folder and its line in the list.
 //
-// It owns nothing, and whoever asks it loads no vendor's library by that: drivers load
-// theirs when a device is opened or asked for.
+// It owns nothing. Using the package loads no vendor library: a driver loads its library
+// when a device is opened or queried.
 //
 // Lock order: the package has no locks.
 package drivers

@@ -1,14 +1,19 @@
-// Package largeblocks places blocks that are too large for the thread caches, in C, in the
-// tables that a pool has lent (core/lending tells why and how): most allocations and frees of
-// such blocks need not enter Go.
+// Package largeblocks places blocks that are too large for the thread caches. It does so
+// in C, in the tables that a pool has lent, so that most allocations and frees of such
+// blocks do not enter Go. core/lending explains why and how.
 //
-// It owns the places where pools lend, one for each by the slot of its handle, and the rules
-// of one placement: best fit as core/rangealloc has it, with pages, books and tags as the pool
-// keeps them. It keeps nothing between two calls. What it does not do it passes on with
-// nothing changed: when the pool has its tables itself; when there is no room, or its pages
-// are not mapped; when a table would have to grow, a page be given back or the totals be
-// brought up to date; for another stream than the default one, one that has work queued, and
-// a block that another stream uses; for an alignment beyond the pool's; and for every error.
+// It owns a record for each lending pool, by the slot of the pool's handle, and the rules
+// of one placement: best fit as in core/rangealloc, with the pages, counters and tags of
+// the pool. It keeps no state between two calls. It passes a call on to Go, with nothing
+// changed, in these cases: the pool has its tables itself; there is no room, or the pages
+// are not mapped; a table would have to grow, a page would have to be released, or the
+// totals have to be updated; the call names another stream than the default one, or a
+// stream with queued work, or another stream uses the block; the alignment is larger than
+// the pool's; and for every error.
+//
+// No other thread waits long for a placement, and a placement waits for no other thread: a
+// thread that finds another one at work retries for a short time, and then passes the call
+// on to Go.
 //
 // # Files in reading order
 //

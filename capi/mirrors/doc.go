@@ -1,11 +1,11 @@
-// Package mirrors is the books of devices where C can read them: the places that the core
-// shows them in (core/mirror), and the call that reads them without entering Go.
+// Package mirrors holds the published counters of devices in C memory, where the core
+// writes them (core/mirror), and the call that reads them without entering Go.
 //
-// It owns these places, one for each device by the slot of its handle, and says whether
-// they may be read. It writes none of them and asks nobody for the books: a call that
-// finds them hidden or too old says so. mirror.h is what others call, mirror.c how it is
-// read.
+// It owns a record for each device, by the slot of the device's handle, and decides
+// whether the record may be read. It never writes counters. A call that finds them invalid
+// or too old returns that, and the caller then enters Go. mirror.h is the interface,
+// mirror.c the reader.
 //
-// It takes no lock and nobody waits for it. What the thread caches of a pool hold it asks
-// them, who take their mutex for that.
+// The package takes no lock and nobody waits for it. For the bytes that thread caches hold
+// it calls the thread caches, which take their mutex for that.
 package mirrors

@@ -1,10 +1,9 @@
-// Package device is the driver seam: the interfaces that a vendor runtime is
-// hidden behind, the identity of a device ("cpu:0"), addresses, and the one
-// typed error of the whole product.
+// Package device is the driver interface: the interfaces that each driver implements, the
+// identity of a device ("cpu:0"), addresses, and the one typed error of the product.
 //
-// It owns no memory and no state but the hook that worker panics are reported
-// to. It never imports another room, never names a vendor and never uses
-// unsafe: an address is a number here, because device memory is not Go memory.
+// It owns no memory and no state except the hook for panics of workers. It never imports
+// another package of core, never names a vendor and never uses unsafe. An address is a
+// number here, because device memory is not Go memory.
 //
 // Lock order: the package has no locks.
 //

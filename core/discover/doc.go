@@ -1,19 +1,18 @@
-// Package discover knows the backends of this build: which can be used here, why
-// not, with what devices and memory; which of them a model of some size fits; and how
-// to open one by its id.
+// Package discover finds the backends of this build: which of them can be used here, the
+// reason if one cannot, and its devices with their memory. It also finds a device with
+// enough memory, and opens a device by its id.
 //
-// It owns the list of drivers that the caller gives, what was found last, and the
-// short-lived processes in which the libraries of vendors are asked: a driver that
-// crashes or hangs takes such a process with it and not this one. It never imports a
-// driver, never loads a vendor's library unless it is told to do so in this process,
-// and keeps no device open.
+// It owns the list of drivers from its caller, the result of the last discovery, and the
+// short-lived processes that query vendor libraries. A driver that crashes or hangs ends
+// such a process, and not this one. The package never imports a driver, loads a vendor's
+// library in this process only on request, and keeps no device open.
 //
-// A process that cannot even be killed, because it hangs inside the kernel, is left
-// behind with the one goroutine that will take its status; the caller has its answer
-// in time.
+// A process may hang inside the kernel and cannot be killed then. The package leaves it
+// behind, with one goroutine that reads its exit status; the caller gets its result in
+// time.
 //
-// Lock order: Registry.discovering, then Registry.mu. The first is held while
-// libraries are asked, the second never.
+// Lock order: Registry.discovering, then Registry.mu. The first is held while libraries
+// are queried, the second never.
 //
 // # Files in reading order
 //

@@ -1,17 +1,16 @@
-// Package handle turns 64-bit words into objects of this process and back.
+// Package handle maps 64-bit words to objects of this process.
 //
-// A handle carries its kind in the top 8 bits, a generation in the next 24 and
-// an index in the low 32. The index finds a slot; the generation says which
-// tenant of the slot is meant. So a handle of 0, one of another kind, one whose
-// object is gone and one that was made up are told apart from a live one, and
-// from each other. No handle is ever given out twice: a slot whose generations
-// are used up is retired.
+// A handle has its kind in the top 8 bits, a generation in the next 24 bits and an index
+// in the low 32 bits. The index selects a slot. The generation tells apart the objects
+// that used the slot one after the other. So the package detects 0, a handle of another
+// kind, a handle whose object has ended, and an invented number. No handle is issued
+// twice: a slot whose generations are used up is retired.
 //
-// The package owns its tables and nothing that is put into them. It never
-// calls what it holds. An object found by Get stays in memory as long as the
-// caller has it, also when the handle is removed meanwhile; whether it is still
-// to be used is for the object to say.
+// The package owns its tables and nothing that is stored in them. It never calls the
+// stored objects. An object that Get returned stays in memory as long as the caller refers
+// to it, also when its handle is removed meanwhile. The object itself decides whether it
+// can still be used.
 //
-// Lock order: one mutex per table, held by Insert and Remove only, while
-// nothing else is called. Get, Len and Each take no lock.
+// Lock order: one mutex per table, held only by Insert and Remove, which call nothing
+// else. Get, Len and Each take no lock.
 package handle

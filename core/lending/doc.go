@@ -1,28 +1,27 @@
-// Package lending lets code outside of Go place large blocks of a pool while nothing in
-// Go touches the pool: the pool lends its tables out, and recalls them before it looks at
-// them again.
+// Package lending lets C code place large blocks of a pool while no Go code uses the pool.
+// The pool lends its tables to C, and recalls them before it uses them again.
 //
-// A call from C into Go costs more than a placement. So a pool that is asked for a large
-// block by C, and that has nothing unusual going on, writes what a placement needs into a
-// State, in memory of C: where its tables lie, and the few numbers beside them. From then
-// on C places blocks and takes them back in the very same tables, by the same rules. The
-// lock of the pool (mirror.Lock) recalls the loan before anybody in Go has it: the numbers
-// come back to their owners. So there is one truth at any time, and it has one owner:
+// A call from C into Go costs more than a placement. So when C requests a large block and
+// the pool is in its normal state, the pool writes what a placement needs into a State in
+// C memory: the addresses of its tables, and a few numbers. From then on C places and
+// frees blocks in the same tables, by the same rules. The lock of the pool (mirror.Lock)
+// recalls the loan before any Go code gets the lock: the numbers are then written back to
+// their owners. So the tables and numbers have one owner at any time:
 //
 //	Word     the owner of tables and numbers
 //	Owned    the pool, under its lock
 //	Lent     nobody; C may take them
 //	Working  one thread of C, for the time of one placement
 //
-// C goes from Lent to Working and back, each with one instruction; Go goes from Owned to
-// Lent, with the pool's lock held, and from Lent to Owned. Whoever finds Working waits for
-// moments: a placement calls nothing and waits for nothing.
+// C changes Lent to Working and back, each with one instruction. Go changes Owned to Lent
+// with the pool's lock held, and Lent to Owned. A thread that finds Working waits for a
+// very short time, because a placement calls nothing and waits for nothing.
 //
-// The package owns the layout, which capi and core agree on, and the change of owners. It
-// knows no pool and computes nothing; what is written into a State, and what the numbers
-// mean, is told by the packages that lend: rangealloc (Places), pages, track and pool.
+// The package owns the layout, which capi and core share, and the change of owners. It
+// knows no pool and computes nothing. The packages that lend document what they write into
+// a State: rangealloc (Places), pages, track and pool.
 //
-// Lock order: none is taken here.
+// Lock order: the package takes no lock.
 //
 // # Files in reading order
 //

@@ -1,36 +1,36 @@
-// Package library is what has to be one for each process: it starts and stops, opens
-// devices, makes objects (pools, managers, monitors, ...) and finds them by their handles.
-// An object embeds what it is of its room, and adds the calls that take further handles.
+// Package library is what exists once in a process. It starts and stops, opens devices,
+// creates objects (pools, managers, monitors, ...) and finds them by their handles. An
+// object embeds the type of its package and adds the calls that take further handles.
 //
-// It owns starting and stopping (counted), the handle tables of devices, pools,
-// virtual and elastic pools, managers and registrations, the log, and the reports: backends, snapshot and
-// leaks. The handles of memory, streams and events are the manager factory's.
-// Tables and factory live as long as the Library, across stops and starts, so
-// no handle is ever given out twice.
+// The package owns the counted start and stop, the handle tables of devices, pools,
+// virtual and elastic pools, managers and registrations, the log, and the reports:
+// backends, snapshot and leaks. The manager factory owns the handles of memory, streams
+// and events. Tables and factory exist as long as the Library, across stops and starts, so
+// that no handle is issued twice.
 //
-// What goes over everything that is alive (the close of a device, the stop, the count of
-// what is left, the leak report, the snapshot, the search for an address) walks a registry
-// of kinds in its order, or in the reverse one to end things: registry.go. A kind says in
-// a file of its own, kind_*.go, what its objects are to these walks: whether they are over,
-// of which device, what is live of them, what their records are, how they end by force.
-// A new kind is such a file, a handle table and a line of the registry; life.go makes and
-// ends its objects. Whoever calls an object that a handle has found asks CallError what
-// its caller is to hear: the object may have ended meanwhile.
+// Some operations visit everything that is live: the close of a device, the stop, the
+// count of what is left, the leak report, the snapshot, the search for an address. They
+// traverse a registry of kinds in order (registry.go), and in the reverse order to end
+// things. A kind describes its objects for these operations in a file of its own,
+// kind_*.go: whether they have ended, their device, what is live of them, their records,
+// and how a forced end works. A new kind is such a file, a handle table and a line of the
+// registry; life.go creates and ends its objects. A caller that has found an object by its
+// handle passes the object's error through CallError, because the object may have ended
+// meanwhile.
 //
-// It never allocates device memory itself, never names a driver and never
-// decodes anything of the C ABI. It calls the caller's callbacks with no lock
-// held, and holds no lock of its own while it waits for a stream, a callback
-// or a pool.
+// The package never allocates device memory itself, never names a driver and never decodes
+// the C ABI. It calls callbacks with no lock held, and holds no lock of its own while it
+// waits for a stream, a callback or a pool.
 //
-// Every method may be called from any goroutine at any time. Between starts
-// every call but Init, SetLog, Log, ReportDefect and LeakReportJSON is
-// CodeNotInitialized; while a forced stop runs, too.
+// Every method may be called from any goroutine at any time. Between two starts, and
+// during a forced stop, every call returns CodeNotInitialized, except for Init, SetLog,
+// Log, ReportDefect and LeakReportJSON.
 //
-// Lock order: object.destroying, then Library.mu, then Device.gate, then the
-// locks of the rooms below; logger.mu comes last and is a leaf but for the
-// dispatcher's own lock, and running.mu is a leaf. Library.mu is held while a driver
-// opens a device and while what is alive is counted, and never while anything is
-// waited for but a stop or the closing of a device, on a condition that lets go of it.
+// Lock order: object.destroying, then Library.mu, then Device.gate, then the locks of the
+// packages below. logger.mu comes last and is a leaf except for the dispatcher's own lock;
+// running.mu is a leaf. Library.mu is held while a driver opens a device and while live
+// objects are counted. The only waits with Library.mu are those for a stop or for the
+// closing of a device, on a condition that releases it.
 //
 // # Files in reading order
 //

@@ -1,20 +1,19 @@
-// Package memcheck is the debug mode of pools: what finds overruns, writes
-// after a free, double frees and foreign addresses, and names the places in the
-// program that they came from.
+// Package memcheck is the debug mode of pools. It finds overruns, writes after a free,
+// double frees and unknown addresses, and names the call sites in the program.
 //
-// It owns, for each pool that debugs, a record of every block with the place of
-// its allocation and of its free, the zones around blocks, the poison in them,
-// the quarantine of freed blocks, and a short memory of those that left it. It
-// writes and reads memory only through device.HostVisible; on a device without
-// that, zones and poison are left out. It never takes or gives back memory, and
-// never decides what a call of the pool does: the pool asks and acts.
+// For each pool in debug mode it owns a record of every block with the call sites of its
+// allocation and its free, the red zones, the poison, the quarantine of freed blocks, and
+// a short history of blocks that left the quarantine. It reads and writes memory only
+// through device.HostVisible; a device without that has no zones and no poison. It never
+// allocates or frees memory and never decides what a call of the pool does: the pool calls
+// the package and acts on the result.
 //
 // # Lock order
 //
-// A Checker has no lock: its methods are called with the lock of its pool held,
-// unless their comments say otherwise. Reports are made under that lock and told
-// after it, since naming a place asks the dynamic linker, which may at that
-// moment wait for a library that waits for the pool.
+// A Checker has no lock: its methods are called with the lock of its pool held, unless
+// their comments say otherwise. Reports are created under that lock and sent after it.
+// Naming a call site calls the dynamic linker, which may be waiting for a library that
+// waits for the pool.
 //
 // # Files in reading order
 //

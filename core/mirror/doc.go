@@ -1,19 +1,19 @@
-// Package mirror shows the books of a device where they can be read without a lock
-// and from outside of Go: a call from C that wants no more than to read numbers does
-// not have to enter Go for them.
+// Package mirror publishes the counters of a device where they can be read without a lock
+// and from outside Go. A call from C that only reads numbers does not have to enter Go.
 //
-// What is shown is the present state, or it says that it is not. Whoever owns the
-// numbers keeps them under a Lock, shows them when somebody asks (with the lock held),
-// and every later change hides them again before it begins, because it takes the lock.
-// So a change costs a look at one flag, and an atomic addition if somebody has read
-// since the last one.
+// The published numbers are either the present state or marked as invalid. The owner of
+// the numbers keeps them under a Lock and publishes them on request, with the lock held.
+// Every later change invalidates them before it begins, because it takes the lock. So a
+// change costs one read of a flag, and an atomic addition if the numbers were published
+// since the last change.
 //
-// A reader, which is never one of Go's, takes the version of a Device or Pool, which is odd while the numbers are
-// shown; reads the numbers; and takes the version again: they belong together, and were
-// the present ones at some moment in between, if it is the same odd number.
+// A reader is never Go code. It reads the version of a Device or a Pool, which is odd
+// while the numbers are valid; then the numbers; then the version again. If both versions
+// are the same odd number, the numbers belong together, and they were the present state at
+// some moment in between.
 //
-// The package owns the layout, which is part of what capi and core agree on, and the
-// lock. It never computes anything and knows no pool.
+// The package owns the layout, which capi and core share, and the lock. It computes
+// nothing and knows no pool.
 //
-// Lock order: a Lock has the place that its owner gives it; nothing is called under it.
+// Lock order: the owner of a Lock defines its place; nothing is called under it.
 package mirror

@@ -1,11 +1,10 @@
-// Package notify delivers calls to callbacks in order, on one worker, off the
-// thread that has the news.
+// Package notify delivers calls to callbacks in order, on one worker, and not on the
+// thread that posts them.
 //
-// It owns a bounded queue and the goroutine that empties it, which starts with
-// the first Post, sleeps without a timer when there is nothing to do, and ends
-// with Stop or Close. It never runs a delivery on the thread of Post, never
-// runs two at once and never blocks a Post: when the queue is full the news is
-// dropped and counted.
+// It owns a bounded queue and the goroutine that empties it. The goroutine starts with the
+// first Post, sleeps without a timer while the queue is empty, and ends with Stop or
+// Close. The package never runs a delivery on the thread of Post, never runs two at once
+// and never blocks a Post: when the queue is full, the call is dropped and counted.
 //
 // Lock order: Dispatcher.mu is a leaf. It is never held while a delivery runs.
 package notify

@@ -1,16 +1,15 @@
-// Package rangealloc is the strategy seam: it hands out aligned ranges of
-// [0, n) and takes them back.
+// Package rangealloc is the strategy interface: it allocates and frees aligned ranges of
+// [0, n).
 //
-// A strategy knows nothing of devices, streams or time, and keeps no byte of
-// metadata inside the range that it manages: device memory may not be readable
-// from here at all. Its metadata is in tables without pointers, so the garbage
-// collector never scans them; large ones are outside of the Go heap (package
-// offheap), so whoever drops a strategy closes it. An operation allocates no Go
-// memory except when a table grows, and may not keep a slice of a table or a
-// pointer into one over a call that may grow it.
+// A strategy knows nothing of devices, streams or time, and keeps no byte of metadata
+// inside its range, because device memory may not be readable from here. Its metadata is
+// in tables without pointers, so that the garbage collector never scans them. Large tables
+// are outside the Go heap (package offheap), so the owner of a strategy must close it. An
+// operation allocates no Go memory except when a table grows. It must not keep a slice of
+// a table, or a pointer into one, over a call that may grow the table.
 //
-// The room never talks to a device, never starts a goroutine and holds no lock:
-// a Strategy belongs to one caller at a time, which is the pool that locks it.
+// The package never calls a device, never starts a goroutine and holds no lock: a Strategy
+// belongs to one caller at a time, the pool that locks it.
 //
 // Lock order: the package has no locks.
 //

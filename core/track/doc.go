@@ -1,22 +1,19 @@
-// Package track keeps the books: what is asked for, allocated, active, cached,
-// unusable and had from the driver, now and at most, with counts and use by tag.
+// Package track keeps the counters: requested, allocated, active, cached, unusable and
+// reserved bytes, with peaks, counts and use by tag.
 //
-// It owns numbers only. Books belongs to one pool, is guarded by that pool's
-// lock, and has plain fields: a change costs no atomic operation. Every number is
-// counted by itself, none is derived from another; Books.Check compares them.
-// What caches in front of a pool hold is a part of the books that is replaced as
-// a whole (Books.SetOutside). Totals sums over many pools (a device, or a group
-// of pools); the books bring it up to date when they are read, and on their own
-// when they have moved far or somebody watches. Nothing here allocates memory per
-// operation.
+// It owns numbers only. Books belongs to one pool, is guarded by that pool's lock, and has
+// plain fields: a change costs no atomic operation. Every number is counted separately,
+// and none is derived from another; Books.Check compares them. The bytes that thread
+// caches hold are a part of the counters that is replaced as a whole (Books.SetOutside).
+// Totals adds up many pools (of a device, or of a group). The counters update their Totals
+// when they are read, and also when they have changed by much or are monitored. No
+// operation allocates memory.
 //
-// A device's present record is the sum of the records of its pools, each taken
-// under its pool's lock, and so balances at any time (reserved = active +
-// cached + unusable). Totals gives the peaks, within the bound that its comment
-// states.
+// The present record of a device is the sum of the records of its pools, each read under
+// its pool's lock. So it is consistent at any time (reserved = active + cached +
+// unusable). Totals has the peaks, within the bound that its comment states.
 //
-// Lock order: the lock of Totals is below all others and is held for some
-// additions only.
+// Lock order: the lock of Totals is below all others and is held only for a few additions.
 //
 // # Files in reading order
 //

@@ -1,38 +1,38 @@
-// Package cuda is the driver for NVIDIA's devices: device.Driver and the capabilities
-// of an open device over libcuda, which is loaded when the driver is first asked for
-// something, without the toolkit and without C code of its own.
+// Package cuda is the driver for NVIDIA devices: device.Driver and the capabilities of an
+// open device, by calls of libcuda. It loads libcuda on first use, without the toolkit and
+// without C code of its own.
 //
-// It owns the retained primary contexts of the devices that are open, the streams and
-// events that it made, and the books of what was allocated, reserved, created and
-// mapped. Every range that work is queued on is held against the books first: on a
-// device a wrong address spoils the context for the whole process.
+// It owns the retained primary contexts of the open devices, the streams and events that
+// it created, and the lists of what was allocated, reserved, created and mapped. It checks
+// every range of queued work against these lists first, because a wrong address on a
+// device breaks the context for the whole process.
 //
-// The context that is current on the caller's thread is the same after every call as
-// before it, and so is the thread's mode for calls while a stream captures, which is
-// relaxed inside of all calls that a capture may forbid. An error that the device does not recover from marks it as lost:
-// then every call fails with device.CodeDeviceLost, except those that give something
-// back, which succeed so that the device can be closed.
+// After every call the current context of the caller's thread is the same as before, and
+// so is the thread's capture mode. Calls that a capture may forbid run in relaxed mode. An
+// error that the device does not recover from marks the device as lost. Then every call
+// fails with device.CodeDeviceLost, except for calls that release something, which succeed
+// so that the device can be closed.
 //
-// It never ends a stream or memory that somebody else made and that was adopted, and never
-// makes the device wait where the caller did not ask for that. It has one kernel of its own,
-// which looks through memory for debug mode: kernels/NAME.cu is the source, kernels/NAME.ptx
-// what the driver gets, written by scripts/kernels.py.
+// The package never destroys an adopted stream or frees adopted memory, and never makes
+// the device wait unless the caller requests it. It has one kernel of its own, which
+// searches memory for debug mode: kernels/NAME.cu is the source, and scripts/kernels.py
+// compiles it to kernels/NAME.ptx for the driver.
 //
-// What differs between versions of the driver's interface is data: symbols.go says which
-// function is there since which version, layout.go and errors.go hold the numbers and
+// The differences between versions of the vendor's interface are data: symbols.go states
+// since which version each function exists; layout.go and errors.go have the numbers and
 // structs, each with its name in the vendor's header.
 //
-// What needs no call of the driver has packages of its own below drivers/internal/gpu, which
-// other runtimes built like this one can use: the books of virtual memory (virtual), what a
-// device may use by address (ranges), spare events (events) and the functions that streams
-// will run (hostcalls).
+// What needs no call of the vendor driver is in packages below drivers/internal/gpu, which
+// other similar runtimes can use: the state of virtual memory (virtual), the ranges that a
+// device may use by address (ranges), spare events (events) and the host functions of
+// streams (hostcalls).
 //
 // Lock order: looker.mu, module.using or orderedPool.mu, then event.using (of two events
-// in the order of their numbers), virtualMemory.opening or, after the former, stream.using;
-// then driverContext.gate; then, each alone, openDevice.mu, deviceEvents.mu, stream.mu and
-// the locks of those packages. The first of these are held over calls of the driver, so that
-// a handle is not destroyed while it is in use, and no page is mapped while another device is
-// let in.
+// in the order of their numbers), virtualMemory.opening or, after the former,
+// stream.using; then driverContext.gate; then, each alone, openDevice.mu, deviceEvents.mu,
+// stream.mu and the locks of those packages. The first of these are held during calls of
+// the vendor driver, so that a handle is not destroyed while it is in use, and no page is
+// mapped while another device gets access.
 //
 // # Files in reading order
 //

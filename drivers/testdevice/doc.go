@@ -1,12 +1,12 @@
-// Package testdevice opens the devices that suites of core run on: the host's memory,
-// or what FERRUM_TEST_DEVICE names ("cuda:0"), so that one and the same suite is run on
-// the host, over a simulated driver, and on a real device. It is linked into tests only.
+// Package testdevice opens the device that the suites of core run on: the host, or the
+// device that FERRUM_TEST_DEVICE names ("cuda:0"). So the same suite runs on the host, on
+// a simulated driver, and on a real device. Only tests link it.
 //
-// It owns the choice of the device, the list of tests that a device other than the host
-// leaves out, and how a test looks at bytes that the process cannot address. It knows
-// of the simulated driver only how to ask it what was left behind.
+// It owns the choice of the device, the list of tests that other devices than the host
+// skip, and the way in which a test reads bytes that the process cannot address. It knows
+// about the simulated driver only how to query what was left behind.
 //
-// Lock order: the package has one lock, for the list of what was left out.
+// Lock order: the package has one lock, for the list of skipped tests.
 //
 // # Files in reading order
 //

@@ -1,8 +1,8 @@
-// Package house holds the house rules against the code: who may import whom,
-// where unsafe and C may stand, how goroutines start, how long a file may be,
-// how many methods a type may have, who may use a mutex, and that every package
-// says what it owns.
+// Package house tests the rules of the source tree: which package may import which, where
+// unsafe and C may be used, how goroutines start, how long a file may be, how many methods
+// a type may have, which package may use a mutex, and that every package documents what it
+// owns.
 //
-// It reads source, checks its types and asks `go list`; it never runs the code it
-// looks at and has no locks.
+// It reads source, checks its types and runs `go list`. It never runs the code that it
+// reads, and has no locks.
 package house

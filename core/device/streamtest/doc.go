@@ -1,7 +1,7 @@
-// Package streamtest is a suite that holds any device to what package device says of
-// segments, streams and events: random programs on several streams of several devices
-// against a model that does one operation after the other, and what is refused. It
-// looks at memory by copies only. It is linked into tests only.
+// Package streamtest is the conformance suite for segments, streams and events of any
+// device. It runs random programs on several streams of several devices and compares them
+// with a reference model that runs one operation after the other. It also tests what a
+// device must reject. It reads memory by copies only. Only tests link it.
 //
 // Lock order: the package has no locks.
 package streamtest

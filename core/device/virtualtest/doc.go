@@ -1,11 +1,10 @@
-// Package virtualtest is the conformance suite of device.VirtualMemory: a driver
-// is done when Run passes on its device.
+// Package virtualtest is the conformance suite of device.VirtualMemory. A driver is
+// complete when Run passes on its device.
 //
-// It holds the calls of a device against a naive model, which knows for each
-// small piece of address space which page is there and for each page what was
-// written to it: random programs with right and wrong calls, the exact code of
-// each refusal, and the bytes. It owns what it makes and leaves the device as it
-// was. It is linked into tests only.
+// The suite compares the calls of a device with a reference model. The model knows the
+// page at each small piece of address space, and the contents of each page. The suite
+// tests random programs with valid and invalid calls, the exact code of each error, and
+// the bytes. It owns what it creates and leaves the device as it was. Only tests link it.
 //
 // Lock order: the package has no locks and starts no goroutine.
 //

@@ -1,8 +1,8 @@
-// Package roster keeps who is there, in the order in which they came.
+// Package roster keeps lists of members in the order in which they joined.
 //
-// It owns lists of which many members come and go: a List is visited in that order,
-// and a Ranked in an order of its members' own. To come and to go costs the same
-// however many there are; only who visits all pays for all.
+// Many members of a list join and leave. A List is traversed in the order of joining, a
+// Ranked in an order that its members define. Joining and leaving cost the same for any
+// number of members; only a traversal depends on that number.
 //
-// Lock order: the package has no locks; whoever owns a list guards it.
+// Lock order: the package has no locks; the owner of a list guards it.
 package roster

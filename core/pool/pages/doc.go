@@ -1,12 +1,12 @@
-// Package pages keeps what a pool over virtual memory knows of its pages: which are mapped,
-// which of them a block touches, and how long idle ones stay.
+// Package pages keeps the state of the pages of a paged pool: which pages are mapped,
+// which of them contain a part of a block, and how long idle pages stay.
 //
-// A Table is of one reservation of addresses, whose idle pages are counted together with
-// those of the pool's other tables in Counts. A Keeper is the rule by which idle pages are
-// given back, from what became of those that were. Nothing here calls a device: the owner
-// maps and unmaps, and says so.
+// A Table describes one reservation of addresses. Counts has the number of its idle pages
+// together with those of the pool's other tables. A Keeper is the retention policy: it
+// decides when idle pages are released, from the use of the pages that it released before.
+// The package calls no device: the owner maps and unmaps pages, and reports it.
 //
-// There is no lock: the owner's guards tables and counts, all the time that a call lasts.
+// There is no lock: the owner's lock guards tables and counts during every call.
 //
 // # Files in reading order
 //

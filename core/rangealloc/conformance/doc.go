@@ -1,13 +1,13 @@
-// Package conformance is the suite that every strategy of rangealloc must pass:
-// Run for the properties and tables, Fuzz for the fuzzer.
+// Package conformance is the suite that every strategy of rangealloc must pass: Run for
+// the properties and tables, Fuzz for the fuzzer.
 //
-// It owns a naive model of a range, a sorted slice of blocks, and a Pair that
-// does every operation on a strategy and on the model and compares results,
-// errors, statistics and the whole walk after each step. Its own tests feed it
-// broken strategies and expect it to find every one of them.
+// It owns a reference model of a range, which is a sorted slice of blocks, and a Pair,
+// which runs every operation on a strategy and on the model. After each step the Pair
+// compares results, errors, statistics and the list of all blocks. The tests of this
+// package run broken strategies and require that the suite detects each of them.
 //
-// It is imported by tests only, and never looks inside a strategy: Check, which
-// every strategy has, does that.
+// Only tests import it. It never reads inside a strategy: Check, which every strategy has,
+// does that.
 //
 // Lock order: the package has no locks.
 //

@@ -1,13 +1,14 @@
-// Package pageset is what is known of the pages of one piece of address space by their
-// numbers: a Set of pages is a bit for each, FreeRuns the pages that nobody has as runs, and
-// Users which streams use which pages. A Run is pages one after the other.
+// Package pageset keeps the state of the pages of one piece of address space by their
+// numbers. A Set has a bit for each page, FreeRuns has the free pages as runs, and Users
+// has the streams that use each page. A Run is a sequence of adjacent pages.
 //
-// It never calls a device (a stream is a name to it), and allocates nothing for a page but
-// what its tables hold outside of the Go heap. What was never written there costs no memory.
+// The package never calls a device (a stream is only a name to it), and allocates for a
+// page only in its tables outside the Go heap. Parts of the tables that were never written
+// use no memory.
 //
 // # Lock order
 //
-// It has no lock: every value is guarded by its user's.
+// It has no lock: every value is guarded by the lock of its user.
 //
 // # Files in reading order
 //

@@ -1,10 +1,9 @@
-// Package cudaprobe looks for CUDA devices through the driver library, without the
-// toolkit.
+// Package cudaprobe finds CUDA devices through the driver library, without the toolkit.
 //
-// It owns nothing after a call: NVML tells of free memory without a context, and a
-// context that is needed where it does not is given back before the call returns. The
-// libraries stay loaded. A process that must
-// not be harmed by a broken driver runs it in a child.
+// It owns nothing after a call. NVML reports free memory without a context. Where NVML is
+// missing, the package creates a context and releases it before the call returns. The
+// libraries stay loaded. A process that must not be harmed by a broken driver runs it in a
+// child process.
 //
 // Lock order: the package has no locks.
 //

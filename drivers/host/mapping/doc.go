@@ -1,9 +1,10 @@
-// Package mapping is what the host backend asks of the system: memory and address space
-// of this process, files of memory, and how much of them is really there. The calls are
-// values, so that tests put in one that fails.
+// Package mapping has the calls of the system that the host backend uses: memory and
+// address space of this process, files of memory, and how much of it is resident. The
+// calls are values, so that tests can replace one by a call that fails.
 //
-// It keeps no books and has no locks: who calls knows what is mapped where. What a system
-// lacks is nil (VirtualCalls, which only Linux has) or does nothing (advice).
+// It keeps no state and has no locks: the caller knows what is mapped where. A capability
+// that the system lacks is nil (VirtualCalls, which only Linux has) or has no effect
+// (advice).
 //
 // # Files in reading order
 //

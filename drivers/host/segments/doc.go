@@ -1,12 +1,12 @@
-// Package segments is the memory that the host maps for callers, and the ranges of memory
-// that belongs to others and that work may use (adopted or linked). It knows no device,
-// only its gate, what segments are counted against (Capacity) and the calls of the system.
+// Package segments keeps the memory that the host maps for callers, and the external
+// ranges that work may use (adopted or linked). It knows no device, only its gate, the
+// capacity that segments count against (Capacity), and the calls of the system.
 //
-// Queued work holds what it touches (Acquire), so none with work in flight is unmapped or
-// left. The owner of a foreign range may take it away all the same; that is asked before
-// each use (Check).
+// Queued work holds the memory that it uses (Acquire), so that memory with work in flight
+// is neither unmapped nor removed. The owner of an external range may still unmap it; the
+// package checks that before each use (Check).
 //
-// The lock of a table is a leaf, and not held while the system is called.
+// The lock of a table is a leaf. It is not held during calls of the system.
 //
 // # Files in reading order
 //

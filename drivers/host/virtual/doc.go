@@ -1,26 +1,25 @@
-// Package virtual is the virtual memory of the host: address space, pages, and where the
-// pages are mapped. It knows no device, only what its pages are paid from (Capacity) and
-// the calls of the system.
+// Package virtual is the virtual memory of the host: address space, pages, and the
+// mappings of the pages. It knows no device, only the capacity that its pages count
+// against (Capacity) and the calls of the system.
 //
-// A reservation is address space that nobody may touch. Private pages are memory that
-// comes into being in place, in the reservation itself. Movable pages are parts of one
-// file of memory for each page size, mapped over the reservation; shareable ones have a
-// file each.
+// A reservation is address space without access. Private pages are anonymous memory in the
+// reservation itself. Movable pages are parts of one memory file for each page size,
+// mapped into the reservation; each shareable page has a file of its own.
 //
-// What a page can be accessed by is what the system has: a range without access is the
-// bare reservation or, for private pages, protected. So Map is notes only, and SetAccess
-// is one call of the system for each run of private pages or of pages that follow each
-// other in their file.
+// Access rights are those of the system: a range without access is the bare reservation
+// or, for private pages, protected memory. So Map only records the mapping, and SetAccess
+// makes one call of the system for each run of private pages, or of pages that are
+// adjacent in their file.
 //
-// Calls mark what they change, and let go of the lock while the system works; who meets
-// a mark meanwhile is CodeBusy. When the system refuses in the middle, what was done is
-// undone from the notes, which are brought up to date only at the end.
+// Calls mark what they change and release the lock during calls of the system. Another
+// call that meets a mark returns CodeBusy. When the system fails in the middle, the call
+// undoes the earlier steps from its records, which are updated only at the end.
 //
-// Queued work holds the pages that it touches (Acquire), so none with work in flight is
-// unmapped or loses an access under it.
+// Queued work holds the pages that it uses (Acquire), so that a page with work in flight
+// is neither unmapped nor loses its access rights.
 //
 // Lock order: Memory.mu, then memoryFiles.mu or the lock of the spare mappings. Under
-// Memory.mu the system is only asked to open or copy a file, never to map or unmap.
+// Memory.mu the only calls of the system open or copy a file; none maps or unmaps.
 //
 // # Files in reading order
 //

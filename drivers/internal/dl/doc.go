@@ -1,11 +1,11 @@
-// Package dl opens shared libraries of vendors at run time and calls functions in
-// them, without cgo.
+// Package dl opens shared libraries of vendors at run time and calls functions in them,
+// without cgo.
 //
-// It owns the rule by which a library counts as found: the first of its versioned
-// names that loads, with every required symbol or none. Libraries are never
-// unloaded: their threads and exit handlers would be left without code.
+// It owns the rule for finding a library: the first of its versioned names that loads,
+// with every required symbol or none. Libraries are never unloaded, because their threads
+// and exit handlers would lose their code.
 //
-// It never decides what a missing library means and knows no vendor.
+// It never decides what a missing library means, and knows no vendor.
 //
 // Lock order: the package has no locks.
 //

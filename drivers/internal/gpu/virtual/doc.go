@@ -1,12 +1,12 @@
-// Package virtual is the books of the virtual memory of one device whose runtime has handles
-// of physical memory that are mapped whole: which addresses are reserved, which pages there
-// are, where they are mapped and with which access. It makes no call of a runtime.
+// Package virtual keeps the state of the virtual memory of one device whose runtime has
+// handles of physical memory that are mapped whole: reserved addresses, pages, their
+// mappings and their access rights. It makes no call of a runtime.
 //
-// A runtime spoils the context where work touches what is not mapped, so work is held
-// against these books first (Check). A call of a runtime can take long: pages that one works
-// on are claimed by their state with the lock let go of, and a second call that names them
-// meanwhile is CodeBusy. Who has claimed pages ends that by telling what became of them, and
-// until then alone reads and writes what they are.
+// A runtime breaks the context when work uses an unmapped address, so work is checked
+// against this state first (Check). A call of a runtime can take long. Its pages are
+// claimed by their state while it runs, with the lock released, and a second call for them
+// returns CodeBusy. The caller that claimed pages ends the claim by reporting the result.
+// Until then only this caller reads and writes their state.
 //
 // The lock of a Book is a leaf.
 //
