@@ -36,14 +36,14 @@ func pooledOperations(t *testing.T, o *openDevice) []operation {
 	idle := func() error { release(); return s.Synchronize(device.Forever) }
 	return []operation{
 		{name: "pool: allocate, with a new segment", do: allocate},
-		{name: "pool: free on a stream that is idle", do: free},
-		{name: "pool: allocate what is cached", do: allocate},
+		{name: "pool: free on an idle stream", do: free},
+		{name: "pool: allocate a cached block", do: allocate},
 		{do: busy},
-		{name: "pool: free behind work, the first time", do: free},
-		{name: "pool: allocate it again for the same stream", do: allocate},
-		{name: "pool: free behind work", do: free},
+		{name: "pool: free behind queued work, the first time", do: free},
+		{name: "pool: reuse the block on the same stream", do: allocate},
+		{name: "pool: free behind queued work", do: free},
 		{do: idle},
-		{name: "pool: allocate it for another stream, after the work", do: func() (err error) {
+		{name: "pool: reuse the block on another stream, after the work", do: func() (err error) {
 			block, err = p.Alloc(pool.Request{SizeBytes: 1 << 20})
 			return err
 		}},
@@ -71,11 +71,11 @@ func largeOperations(t *testing.T, o *openDevice) []operation {
 	}
 	free := operation{do: func() error { return p.Free(block.Addr, nil) }}
 	return []operation{
-		{name: "pool over pages: allocate 66 MiB that are new", do: allocate(long)},
+		{name: "paged pool: allocate 66 MiB of new pages", do: allocate(long)},
 		free,
-		{name: "pool over pages: allocate 1 MiB in their place", do: allocate(1 << 20)},
+		{name: "paged pool: allocate 1 MiB at the same address", do: allocate(1 << 20)},
 		free,
-		{name: "pool over pages: trim a page of 32 MiB and two of 2 MiB", do: func() error { _, err := p.Trim(0); return err }},
+		{name: "paged pool: trim a page of 32 MiB and two of 2 MiB", do: func() error { _, err := p.Trim(0); return err }},
 		{do: func() error { return p.Close(false) }},
 	}
 }
@@ -96,13 +96,13 @@ func pagedOperations(t *testing.T, o *openDevice) []operation {
 	}
 	settle := operation{do: model.Synchronize}
 	return []operation{
-		{name: "elastic pool: allocate 4 pages that are new", do: allocate(0)},
+		{name: "elastic pool: allocate 4 new pages", do: allocate(0)},
 		{name: "elastic pool: free 4 pages", do: free(0)},
 		settle,
-		{name: "elastic pool: allocate 4 pages that are still mapped there", do: allocate(0)},
+		{name: "elastic pool: allocate 4 parked pages", do: allocate(0)},
 		{do: free(0)},
 		settle,
-		{name: "elastic pool: allocate 4 recycled pages elsewhere", do: allocate(run)},
+		{name: "elastic pool: allocate 4 reused pages at another address", do: allocate(run)},
 		{name: "elastic pool: put 4 pages to sleep", byWorkers: true, do: func() error {
 			_, err := p.Sleep(context.Background(), id, vmm.SleepRequest{Streams: 1, Stream: o.DefaultStream()})
 			return err

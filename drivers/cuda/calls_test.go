@@ -70,13 +70,13 @@ func costOf(t *testing.T, made map[string]int, elsewhere, byWorkers bool) cost {
 }
 
 // pageOfCosts is where the costs are stated.
-const pageOfCosts = "../../docs/performance.md"
+const pageOfCosts = "../../docs/driver_calls.md"
 
 // statedCosts reads the table of the page.
 func statedCosts(t *testing.T) map[string]cost {
 	text, err := os.ReadFile(pageOfCosts)
 	require.NoError(t, err)
-	_, text2, found := strings.Cut(string(text), "\n## Driver calls per operation (CUDA)\n")
+	_, text2, found := strings.Cut(string(text), "\n## Calls\n")
 	require.True(t, found, "%s has no section about driver calls", pageOfCosts)
 	section, _, _ := strings.Cut(text2, "\n## ")
 	stated := map[string]cost{}
@@ -175,60 +175,60 @@ func countedOperations(t *testing.T, o *openDevice) []operation {
 	own := make([]byte, 4096)
 	uncounted := func(do func() error) operation { return operation{do: do} }
 	return []operation{
-		{name: "take a segment", do: func() (err error) { addr, err = o.Alloc(1 << 20); return err }},
-		{name: "take page-locked memory", do: func() (err error) { pinned, err = o.AllocPinned(64 << 10); return err }},
-		{name: "read the memory of the device", do: func() error { _, err := o.Memory(); return err }},
-		{name: "make a stream", do: func() (err error) { s, err = o.NewPriorityStream(0); return err }},
+		{name: "allocate a segment", do: func() (err error) { addr, err = o.Alloc(1 << 20); return err }},
+		{name: "allocate page-locked memory", do: func() (err error) { pinned, err = o.AllocPinned(64 << 10); return err }},
+		{name: "query the memory of the device", do: func() error { _, err := o.Memory(); return err }},
+		{name: "create a stream", do: func() (err error) { s, err = o.NewPriorityStream(0); return err }},
 		{name: "fill", do: func() error { return s.Fill(addr, one, 4096) }},
 		{name: "copy within the device", do: func() error { return s.Copy(addr, addr+4096, 4096) }},
 		{name: "copy from the host", do: func() error { return s.CopyFromHost(addr, pinned.HostAddr, 4096) }},
 		{name: "copy to the host", do: func() error { return s.CopyToHost(pinned.HostAddr, addr, 4096) }},
 		{name: "queue a host function", do: func() error { return s.HostFunction(func() {}) }},
 		{name: "record an event, the first time", do: func() (err error) { e, err = s.RecordEvent(); return err }},
-		{name: "wait for an event in another stream", do: func() error { return o.DefaultStream().WaitEvent(e) }},
+		{name: "let another stream wait for an event", do: func() error { return o.DefaultStream().WaitEvent(e) }},
 		{name: "wait for an event", do: func() error { return e.Synchronize(device.Forever) }},
-		{name: "ask whether an event has passed", do: func() error { _, err := e.Done(); return err }},
-		{name: "forget an event", do: func() error { return e.Close() }},
+		{name: "query an event", do: func() error { _, err := e.Done(); return err }},
+		{name: "discard an event", do: func() error { return e.Close() }},
 		uncounted(func() error { release = blocked(t, s.(*stream)); return nil }),
 		{name: "record an event", do: func() (err error) { e, err = s.RecordEvent(); return err }},
-		{name: "forget an event", do: func() error { return e.Close() }},
+		{name: "discard an event", do: func() error { return e.Close() }},
 		{name: "record an event", do: func() (err error) { e, err = s.RecordEvent(); return err }},
-		{name: "forget an event", do: func() error { return e.Close() }},
+		{name: "discard an event", do: func() error { return e.Close() }},
 		uncounted(func() error { release(); return nil }),
 		{name: "record an event with its time, the first time",
 			do: func() (err error) { e, err = device.RecordTimed(s); return err }},
 		uncounted(func() (err error) { last, err = device.RecordTimed(s); return err }),
 		{name: "wait for a stream", do: func() error { return s.Synchronize(device.Forever) }},
 		{name: "time between two events", do: func() error { _, err := device.Elapsed(e, last); return err }},
-		{name: "forget an event", do: func() error { return e.Close() }},
+		{name: "discard an event", do: func() error { return e.Close() }},
 		{name: "record an event with its time", do: func() (err error) { e, err = device.RecordTimed(s); return err }},
 		uncounted(func() error { return s.Synchronize(device.Forever) }),
 		uncounted(func() error { return last.Close() }),
 		uncounted(func() error { return e.Close() }),
-		{name: "ask whether a stream is idle", do: func() error { _, err := s.Idle(); return err }},
-		{name: "end a stream", do: func() error { return s.Close() }},
+		{name: "query a stream", do: func() error { _, err := s.Idle(); return err }},
+		{name: "destroy a stream", do: func() error { return s.Close() }},
 		{name: "reserve addresses", do: func() (err error) { space, err = o.Reserve(8<<20, 2<<20); return err }},
-		{name: "make 4 pages", do: func() error { return o.Create(pages, 2<<20, device.BackingMovable) }},
+		{name: "create 4 pages", do: func() error { return o.Create(pages, 2<<20, device.BackingMovable) }},
 		{name: "map 4 pages", do: func() error { return o.Map(space, pages) }},
-		{name: "give access to 4 pages in a row", do: func() error { return o.SetAccess(space, 8<<20, device.AccessReadWrite) }},
-		{name: "unmap 4 pages in a row", do: func() error { return o.Unmap(space, 8<<20) }},
-		{name: "make 4 pages zeros", do: func() error { return o.Zero(pages) }},
+		{name: "grant access to 4 adjacent pages", do: func() error { return o.SetAccess(space, 8<<20, device.AccessReadWrite) }},
+		{name: "unmap 4 adjacent pages", do: func() error { return o.Unmap(space, 8<<20) }},
+		{name: "fill 4 pages with zeros", do: func() error { return o.Zero(pages) }},
 		{name: "release 4 pages", do: func() error { return o.Release(pages) }},
-		{name: "give addresses back", do: func() error { return o.Unreserve(space, 8<<20) }},
-		{name: "take managed memory", do: func() (err error) { managed, err = o.AllocManaged(64 << 10); return err }},
-		{name: "bring managed memory near", do: func() error { return o.Prefetch(o.DefaultStream(), managed.Addr, 64<<10, o) }},
+		{name: "free addresses", do: func() error { return o.Unreserve(space, 8<<20) }},
+		{name: "allocate managed memory", do: func() (err error) { managed, err = o.AllocManaged(64 << 10); return err }},
+		{name: "prefetch managed memory", do: func() error { return o.Prefetch(o.DefaultStream(), managed.Addr, 64<<10, o) }},
 		{name: "advise about managed memory", do: func() error { return o.Advise(managed.Addr, 64<<10, device.Advice{}) }},
-		{name: "give managed memory back", do: func() error { return o.FreeManaged(managed.Addr, 64<<10) }},
+		{name: "free managed memory", do: func() error { return o.FreeManaged(managed.Addr, 64<<10) }},
 		{name: "page-lock memory of the program", do: func() (err error) {
 			locked, err = o.Register(device.HostAddr(dl.Pointer(&own[0])), uint64(len(own)), device.AccessReadWrite)
 			return err
 		}},
-		{name: "end that", do: func() error { return o.Unregister(locked, uint64(len(own))) }},
+		{name: "unregister memory of the program", do: func() error { return o.Unregister(locked, uint64(len(own))) }},
 		uncounted(func() (err error) { ordered, err = o.AllocOrdered(1 << 20); return err }),
 		uncounted(func() error { return o.FreeOrdered(ordered, 1<<20) }),
-		{name: "take a segment from the driver's pool", do: func() (err error) { ordered, err = o.AllocOrdered(1 << 20); return err }},
-		{name: "give it back to the driver's pool", do: func() error { return o.FreeOrdered(ordered, 1<<20) }},
-		{name: "give page-locked memory back", do: func() error { return o.FreePinned(pinned.Addr, 64<<10) }},
-		{name: "give a segment back", do: func() error { return o.Free(addr, 1<<20) }},
+		{name: "allocate a segment from the driver's pool", do: func() (err error) { ordered, err = o.AllocOrdered(1 << 20); return err }},
+		{name: "free a segment to the driver's pool", do: func() error { return o.FreeOrdered(ordered, 1<<20) }},
+		{name: "free page-locked memory", do: func() error { return o.FreePinned(pinned.Addr, 64<<10) }},
+		{name: "free a segment", do: func() error { return o.Free(addr, 1<<20) }},
 	}
 }

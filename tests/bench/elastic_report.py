@@ -9,25 +9,25 @@ from elastic_targets import MICROSECONDS, PAGES, delays
 TEXTS = {
     "pair_same": "allocate and free one page, same range",
     "pair_other": "allocate and free one page, another range",
-    "many_contiguous": f"map {PAGES} pages, one run",
-    "many_scattered": f"map {PAGES} pages, scattered",
-    "tenants_rested": "a page that another model had, 0.3 s later",
-    "tenants": "a page that another model had, at once",
+    "many_contiguous": f"map {PAGES} adjacent pages",
+    "many_scattered": f"map {PAGES} scattered pages",
+    "tenants_rested": "a page that another model used, 0.3 s later",
+    "tenants": "a page that another model used, immediately",
     "wake": "wake from host memory",
     "limit": "limit lowered",
     "reserve": "reserve 1 TiB",
 }
 FIGURES = {
-    "pair": "caller's path",
-    "write": "first write of the page after it",
+    "pair": "calls",
+    "write": "first write of the page after the calls",
     "map": "one call",
     "wake": "one call",
     "call": "the call",
-    "done": "until given back",
+    "done": "until the pages are released",
     "pool": "a virtual pool",
     "model": "a model",
-    "memory": "resident memory for it",
-    "page_table": "page tables for it",
+    "memory": "resident memory",
+    "page_table": "page tables",
 }
 UNITS = {"us": MICROSECONDS}
 
@@ -65,5 +65,5 @@ def model_lines(book: Book) -> list[str]:
         [f"{d} s", *(precise(book.ours(f"pages_replay_models_{d}_{key}")) for key in keys)]
         for d in delays(book)
     ]
-    header = ["second model starts after", "÷ static split", "÷ peak of the summed live bytes"]
+    header = ["second model starts after", "limit ÷ limit of a static split", "limit ÷ peak of the live bytes"]
     return table(header, rows) if rows else []

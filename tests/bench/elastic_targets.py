@@ -107,19 +107,19 @@ TARGETS = (
     *(
         Target(f"page_{place}_{backing}", f"allocate and free one page, {text}, {backing}",
                pair(f"pair_{place}_{backing}_pair"), 10, MICROSECONDS)
-        for place, text in (("same", "where it was"), ("other", "at another address"))
+        for place, text in (("same", "at the same address"), ("other", "at another address"))
         for backing in BACKINGS
     ),
     *(
         Target(f"pages_run_{backing}",
-               f"{PAGES} pages in one run, {backing}: above 1.2 × one mmap, a page",
+               f"map {PAGES} adjacent pages, {backing}: time above 1.2 × one mmap, a page",
                many(backing), 0.2, MICROSECONDS)
         for backing in BACKINGS
     ),
-    Target("pages_scattered", f"{PAGES} scattered pages ÷ {PAGES} bare maps",
+    Target("pages_scattered", f"map {PAGES} scattered pages ÷ {PAGES} calls of mmap",
            lambda book: float(measured(book, "many_scattered_movable_map")["ratio"]), 1.2),
     *(
-        Target(f"reserve_{key}", f"{what} of 1 TiB", reserved(key), 100, MICROSECONDS)
+        Target(f"reserve_{key}", f"reserve 1 TiB: {what}", reserved(key), 100, MICROSECONDS)
         for key, what in (("pool", "a virtual pool"), ("model", "a model"))
     ),
     *(
@@ -133,7 +133,7 @@ TARGETS = (
                limit(backing, key), most, "ms")
         for backing, key, most, what in (
             ("private", "call", 50, "the call"),
-            ("movable", "done", 2500, "until it is given back, behind the caller"),
+            ("movable", "done", 2500, "until the pages are released in the background"),
         )
     ),
     *(
@@ -146,10 +146,10 @@ TARGETS = (
         )
     ),
     *(
-        Target(f"models_{key}", f"two models, elastic limit ÷ {what}, mean", models(key), most)
+        Target(f"models_{key}", f"two models: limit of the elastic pool ÷ {what}, mean", models(key), most)
         for key, what, most in (
-            ("over_static", "static split", 0.58),
-            ("over_peak", "peak of the summed live bytes", 1.02),
+            ("over_static", "limit of a static split", 0.58),
+            ("over_peak", "peak of the live bytes", 1.02),
         )
     ),
 )  # fmt: skip

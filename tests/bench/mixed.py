@@ -111,21 +111,21 @@ def workloads(folder: pathlib.Path, quick: bool) -> tuple[list[Workload], list[s
 
 # Of a model's answer: how its table calls it, and whether it is of time.
 MODEL_TIMES = {
-    "load_ms": "load, with first write ms",
-    "load_calls_ms": "its calls ms",
-    "serve_pair_ns": "serve: a pair ns",
-    "sleep_ms": "sleep ms",
-    "wake_ms": "wake, with first write ms",
-    "wake_calls_ms": "its calls ms",
-    "serve_again_pair_ns": "serve again: a pair ns",
+    "load_ms": "load with first write, ms",
+    "load_calls_ms": "calls of the load, ms",
+    "serve_pair_ns": "serve: a pair, ns",
+    "sleep_ms": "sleep, ms",
+    "wake_ms": "wake with first write, ms",
+    "wake_calls_ms": "calls of the wake, ms",
+    "serve_again_pair_ns": "serve again: a pair, ns",
 }
 MODEL_MEMORY = {
     "serve_held_over_live": "serving",
     "load_held_over_live": "loaded",
-    "sleep_held_over_peak": "asleep ÷ peak",
+    "sleep_held_over_peak": "asleep: held ÷ peak",
     "wake_held_over_live": "awake",
     "serve_again_held_over_live": "serving again",
-    "sleep_again_held_over_peak": "asleep again ÷ peak",
+    "sleep_again_held_over_peak": "asleep again: held ÷ peak",
 }
 
 

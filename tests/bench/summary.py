@@ -22,10 +22,9 @@ def run_lines(machine: dict[str, Any]) -> list[str]:
     busy = "" if others is None else f"; other processes used {others} of them on average"
     return [
         f"{kind} of {machine['date']}, version {machine['version']}, commit {commit}, on "
-        f"{machine['cpu']} with {machine['cores']} cores{busy}. This and every table between the "
-        "page's markers is written by the bench from the results of that one run, which lie "
-        "beside the pictures ([results](performance/results.json), "
-        "[machine](performance/machine.json)).",
+        f"{machine['cpu']} with {machine['cores']} cores{busy}.",
+        "The benchmark wrote the tables of this page from the results of this run: "
+        "[results](performance/results.json), [machine](performance/machine.json).",
         "",
     ]
 
@@ -40,7 +39,7 @@ def summary_lines(book: Book, machine: dict[str, Any]) -> list[str]:
     if short:
         lines += [f"### Short of the target ({len(short)})", ""]
         rows = [[v.what, v.measured, v.target, v.text] for v in short]
-        lines += table(["what", "measured", "target", "by how much"], rows)
+        lines += table(["what", "measured", "target", "shortfall"], rows)
     if met:
         lines += [f"### Met ({len(met)})", ""]
         lines += table(

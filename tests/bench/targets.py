@@ -47,7 +47,7 @@ def scaling(name: str) -> Callable[[Book], Reading]:
     def read(book: Book) -> Reading:
         loop = book.peer(name, "arithmetic loop")
         share = book.ours(name) / loop
-        doubt = "" if loop >= FREE_CORES else f"the loop itself reached {number(loop)}"
+        doubt = "" if loop >= FREE_CORES else f"the plain loop reached only {number(loop)}"
         return Reading(share, number(share), doubt)
 
     return read
@@ -108,8 +108,8 @@ def pair_targets() -> list[Target]:
         *(
             Target(f"request_{key}", f"{what} ÷ the plain hot pair", against_plain(variant), 1.5)
             for key, what, variant in (
-                ("aligned", "requests with an alignment within the pool's own", ALIGNED),
-                ("tagged", "requests with a tag", TAGGED),
+                ("aligned", "request with an alignment of at most the pool's", ALIGNED),
+                ("tagged", "request with a tag", TAGGED),
                 ("pmr", "std::pmr", PMR),
             )
         ),
@@ -120,7 +120,7 @@ def thread_targets() -> list[Target]:
     """Several threads."""
     return [
         *(
-            Target(f"two_threads_{key}", f"two threads, {what}, ÷ the loop's", scaling(name), limit,
+            Target(f"two_threads_{key}", f"two threads, {what}: scaling ÷ scaling of a plain loop", scaling(name), limit,
                    least=True)
             for key, what, name, limit in (
                 ("hot", "hot pair", "two_threads_hot_256b_scaling", 0.95),
@@ -128,7 +128,7 @@ def thread_targets() -> list[Target]:
             )
         ),
         *(
-            Target(f"queue_{key}", f"producer and consumer, {what}, above the queue",
+            Target(f"queue_{key}", f"producer and consumer, {what}, without the queue's time",
                    ours(f"queue_{key}_above_queue"), 60, "ns")
             for key, what in (("256b", "256 B"), ("random", "random"))
         ),
@@ -207,7 +207,7 @@ def lead(book: Book) -> tuple[float, float, int]:
 def minimalloc_each(book: Book) -> Reading:
     """The file on which ours does worst."""
     _, worst, files = lead(book)
-    return Reading(worst, f"at most {precise(worst)} times it, {files} files")
+    return Reading(worst, f"at most {precise(worst)} of the best peer, {files} files")
 
 
 def memory_targets() -> list[Target]:
@@ -231,24 +231,24 @@ def memory_targets() -> list[Target]:
         ]
     return [
         *found,
-        Target("minimalloc_each", "minimalloc, with hints", minimalloc_each, 1,
+        Target("minimalloc_each", "high water on minimalloc, with hints", minimalloc_each, 1,
                text="≤ the best peer on each"),
-        Target("minimalloc_mean", "minimalloc, mean of ours ÷ the best peer",
+        Target("minimalloc_mean", "high water on minimalloc, mean of ours ÷ the best peer",
                lambda book: lead(book)[0], 0.95),
-        Target("tables", "core memory a live block, 100,000 blocks", tables_per_block, 64, "B"),
+        Target("tables", "table memory a live block, 100,000 blocks", tables_per_block, 64, "B"),
     ]  # fmt: skip
 
 
 def call_targets() -> list[Target]:
     """Single calls, discovery, loading, and what Python waits for."""
     return [
-        Target("memory_recent", "memory of a device from the books", ours("call_memory_recent"),
+        Target("memory_recent", "device memory from the counters", ours("call_memory_recent"),
                300, "ns"),
-        Target("handle", "a call that looks a handle up, above a bare crossing", handle, 15, "ns"),
-        Target("cached_handle", "a call that looks a handle up without entering Go",
+        Target("handle", "call with a handle lookup in Go, less a bare C-to-Go call", handle, 15, "ns"),
+        Target("cached_handle", "call with a handle lookup in C",
                ours("call_cached_handle"), 20, "ns"),
-        Target("discovery_cold", "first look at all backends", ours("discovery_cold"), 1500, "ms"),
-        Target("discovery_cached", "later looks at all backends", ours("discovery_cached"),
+        Target("discovery_cold", "first discovery of all backends", ours("discovery_cold"), 1500, "ms"),
+        Target("discovery_cached", "repeated discovery, from the cache", ours("discovery_cached"),
                1000, "µs"),
         Target("library_size", "library, stripped", ours("library_size"), 16, "MB"),
         Target("library_init", "dlopen and ferrum_init", ours("library_init"), 5, "ms"),

@@ -42,7 +42,7 @@ class Verdict:
         """How far off it is."""
         if self.off is None:
             return self.reason
-        return "met" if self.met else f"{number(self.off)} times off"
+        return "met" if self.met else f"factor {number(self.off)}"
 
 
 @dataclass(frozen=True)
