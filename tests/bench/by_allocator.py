@@ -8,7 +8,6 @@ from book import Book, Result, label, number, spread, table
 from harness import OURS
 from mixed import CHANGES, MODEL_MEMORY, MODEL_TIMES, change, size_text
 
-
 LOOP = "arithmetic loop"
 
 
@@ -106,7 +105,7 @@ def entries_of(book: Book, column: Column) -> dict[str, tuple[Result, str]]:
 
 
 def in_order(columns: list[dict[str, tuple[Result, str]]]) -> list[str]:
-    """Every allocator once: our pool, our other variants, then the peers in the order of the run."""
+    """Every allocator once: our pool, our other variants, then the peers."""
     order: list[str] = []
     for column in columns:
         place = 0

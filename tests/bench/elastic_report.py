@@ -65,5 +65,5 @@ def model_lines(book: Book) -> list[str]:
         [f"{d} s", *(precise(book.ours(f"pages_replay_models_{d}_{key}")) for key in keys)]
         for d in delays(book)
     ]
-    header = ["second model starts after", "limit ÷ limit of a static split", "limit ÷ peak of the live bytes"]
+    header = ["second model starts after", "limit ÷ a static split's", "limit ÷ peak live"]
     return table(header, rows) if rows else []

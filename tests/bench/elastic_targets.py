@@ -146,7 +146,7 @@ TARGETS = (
         )
     ),
     *(
-        Target(f"models_{key}", f"two models: limit of the elastic pool ÷ {what}, mean", models(key), most)
+        Target(f"models_{key}", f"two models: elastic limit ÷ {what}, mean", models(key), most)
         for key, what, most in (
             ("over_static", "limit of a static split", 0.58),
             ("over_peak", "peak of the live bytes", 1.02),

@@ -21,9 +21,9 @@ def run_lines(machine: dict[str, Any]) -> list[str]:
     others = machine["cores_used_by_others"]
     busy = "" if others is None else f"; other processes used {others} of them on average"
     return [
-        f"{kind} of {machine['date']}, version {machine['version']}, commit {commit}, on "
+        f"{kind} of {machine['date']}, version {machine['version']}, commit {commit}, on",
         f"{machine['cpu']} with {machine['cores']} cores{busy}.",
-        "The benchmark wrote the tables of this page from the results of this run: "
+        "The benchmark wrote the tables of this page from the results of this run:",
         "[results](performance/results.json), [machine](performance/machine.json).",
         "",
     ]

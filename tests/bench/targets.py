@@ -120,7 +120,8 @@ def thread_targets() -> list[Target]:
     """Several threads."""
     return [
         *(
-            Target(f"two_threads_{key}", f"two threads, {what}: scaling ÷ scaling of a plain loop", scaling(name), limit,
+            Target(f"two_threads_{key}", f"two threads, {what}: scaling ÷ a plain loop's",
+                   scaling(name), limit,
                    least=True)
             for key, what, name, limit in (
                 ("hot", "hot pair", "two_threads_hot_256b_scaling", 0.95),
@@ -244,10 +245,12 @@ def call_targets() -> list[Target]:
     return [
         Target("memory_recent", "device memory from the counters", ours("call_memory_recent"),
                300, "ns"),
-        Target("handle", "call with a handle lookup in Go, less a bare C-to-Go call", handle, 15, "ns"),
+        Target("handle", "call with a handle lookup in Go, less a bare C-to-Go call",
+               handle, 15, "ns"),
         Target("cached_handle", "call with a handle lookup in C",
                ours("call_cached_handle"), 20, "ns"),
-        Target("discovery_cold", "first discovery of all backends", ours("discovery_cold"), 1500, "ms"),
+        Target("discovery_cold", "first discovery of all backends", ours("discovery_cold"),
+               1500, "ms"),
         Target("discovery_cached", "repeated discovery, from the cache", ours("discovery_cached"),
                1000, "µs"),
         Target("library_size", "library, stripped", ours("library_size"), 16, "MB"),
