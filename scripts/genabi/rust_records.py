@@ -385,7 +385,8 @@ def _record(record: Record) -> str:
     if not record.is_input:
         return text
     sets = [f"{word(name)}: {value}" for m in record.members for name, value in m.to_c]
-    sets.append("..Default::default()")
+    if len(sets) < len(record.struct.fields):
+        sets.append("..Default::default()")
     literal = f"sys::{raw} {{ {', '.join(sets)} }}"
     text += f"impl {record.name}{shown} {{ "
     if not record.holds:

@@ -333,7 +333,6 @@ impl AddressCopy {
             source: self.source,
             destination: self.destination,
             size_bytes: self.size_bytes,
-            ..Default::default()
         }
     }
 }
