@@ -83,6 +83,9 @@ quickstart_cpp() {
 quickstart_rust() {
     "${CARGO:-cargo}" run --quiet --locked --manifest-path bindings/rust/Cargo.toml -p ferrum-mem --example quickstart
 }
+phases_rust() {
+    "${CARGO:-cargo}" run --quiet --locked --manifest-path bindings/rust/Cargo.toml -p ferrum-mem --example phases
+}
 engine_rust() {
     "${CARGO:-cargo}" run --quiet --locked --manifest-path bindings/rust/Cargo.toml -p ferrum-mem-interfaces --example engine
 }
@@ -98,5 +101,6 @@ step "docs/choosing.md, staging buffers" choosing_c choosing_staging "Staging bu
 step "examples/c/quickstart.c" quickstart_c
 step "examples/cpp/quickstart.cpp" quickstart_cpp
 step "ferrum-mem's example quickstart.rs" quickstart_rust
+step "ferrum-mem's example phases.rs" phases_rust
 step "ferrum-mem-interfaces' example engine.rs" engine_rust
 finish

@@ -98,6 +98,8 @@ typedef struct ferrum_pool_config {
      *                 the last block is freed
      *   "fixed"       blocks of fixed_block_bytes, such as KV blocks, placed so
      *                 that pages of page_bytes become empty
+     *
+     *  @words strategy
      */
     const char *strategy;
     /** Name of the pool in reports, and tag of its blocks; NULL: none. At most 63

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .model import Named, Pointer, Scalar
+from .model import Function, Named, Pointer, Scalar
 from .rust import SCALARS
 from .rust_names import Names
-from .rust_records import Record, flag_sets, link, set_name
+from .rust_records import Record, constant_of, flag_sets, link, set_name
 from .shapes import Argument, Role
 
 PLAIN = {Role.NUMBER, Role.TRUTH, Role.ENUMERATION, Role.DURATION}
@@ -94,8 +94,9 @@ class Arguments:
 
     # Inputs
 
-    def given(self, argument: Argument, function: str) -> Given:
+    def given(self, argument: Argument, of: Function) -> Given:
         """The parameter of an input of a function."""
+        function = of.name
         name, said = argument.name, f'"{function}", "{argument.name}", {argument.name}'
         if argument.role is Role.WAIT:
             return Given("timeout: Option<Duration>", "timeout_ns(timeout)")
@@ -127,6 +128,10 @@ class Arguments:
         if argument.role in {Role.STRUCT, Role.RECORD}:
             within = f'{name}.with_raw("{function}", |{name}| '
             return Given(f"{name}: &{self._type(argument)}", name, "", within)
+        for tag in of.tags:
+            if tag.name == "none" and tag.words[0] == name:
+                value = f"{name}.unwrap_or({constant_of(tag.words[1])})"
+                return Given(f"{name}: Option<{self._number(argument)}>", value)
         return Given(f"{name}: {self._number(argument)}", name)
 
     def _handle(self, argument: Argument) -> Given:

@@ -8,6 +8,7 @@ written by hand.
 from __future__ import annotations
 
 import re
+import textwrap
 
 from .model import Header
 from .rust_arguments import LISTS, Arguments, Given
@@ -79,12 +80,12 @@ def _method(shape: Shape) -> str:
 
 
 def _call(shape: Shape, names: Names, arguments: Arguments) -> str:
-    inputs = [arguments.given(a, shape.function.name) for a in shape.inputs]
+    inputs = [arguments.given(a, shape.function) for a in shape.inputs]
     parameters = ", ".join(["&self", *(given.parameter for given in inputs)])
     values = ["self.raw()", *(given.values for given in inputs)]
     start = "".join(given.before for given in inputs)
     result, body = _body(shape, arguments, inputs, values)
-    text = doc_lines(names.text(_described(shape)), "    ")
+    text = doc_lines(f"{names.text(_described(shape))}\n\n{_errors(shape, names)}", "    ")
     text += f"    pub fn {_method(shape)}({parameters}) -> Result<{result}> {{\n"
     return f"{text}{start}{body} }}\n"
 
@@ -168,10 +169,12 @@ def _listed(
 
 def _described(shape: Shape) -> str:
     """The text of a function, what is said of its inputs, and what a wait may be."""
-    text, _, rest = shape.function.doc.partition("@param")
-    text, _, returned = text.partition("@return")
-    returned = returned or rest.partition("@return")[2]
+    text = shape.function.doc.partition("@param")[0].partition("@return")[0]
     parts = [text.strip(), *_inputs_described(shape)]
+    for tag in shape.function.tags:
+        if tag.name == "none":
+            stands = rf"\b{tag.words[1]}\b(?=[:.,]| \(| \w+s )"
+            parts = [re.sub(stands, "NULL", part) for part in parts]
     for argument in shape.inputs:
         if argument.role is Role.DURATION:
             short = argument.name.removesuffix("_ns")
@@ -180,9 +183,21 @@ def _described(shape: Shape) -> str:
         parts.append("Without a timeout it waits without an end.")
     if any(a.role is Role.HANDLE and a.is_optional for a in shape.inputs):
         parts.append("Without a stream it is the default one of the device.")
+    return "\n\n".join(parts)
+
+
+def _errors(shape: Shape, names: Names) -> str:
+    """What a function fails with, and the function of the header that does."""
+    function = shape.function
+    returned = function.doc.partition("@return")[2].partition("@param")[0]
     # How a list is got is not the caller's.
     never = "FERRUM_ERROR_BUFFER_TOO_SMALL" if any(a.role in LISTS for a in shape.outputs) else "-"
     errors = re.split(r"; (?=FERRUM_ERROR_)", " ".join(returned.split()))
-    if said := "; ".join(e for e in errors if not e.startswith(never)):
-        parts.append("Errors: " + said)
-    return "\n\n".join(parts)
+    said = "; ".join(e for e in errors if not e.startswith(never))
+    has_handle = any(a.role is Role.HANDLE and not a.is_output for a in shape.arguments)
+    every = "FERRUM_ERROR_INVALID_HANDLE" if has_handle else "FERRUM_ERROR_POISONED"
+    said = said or f"those of every call, such as {every}."
+    text = names.text(said[0].upper() + said[1:])
+    lines = textwrap.wrap(text, 100, break_long_words=False, break_on_hyphens=False)
+    name = f"C function: [`{function.name}`](crate::sys::{function.name})."
+    return "\n".join(["# Errors", "", *lines, "", name])

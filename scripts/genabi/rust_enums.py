@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from .model import Alias, Header, Scalar
 from .rust_format import formatted
 from .rust_names import Enumeration, Names, camel, doc_lines
-from .rust_records import choice_fields, flag_sets, link
+from .rust_records import choice_fields, flag_sets, link, worded_fields
 
 HEAD = """\
 // Generated from include/ferrum_mem.h by scripts/genabi.py; do not edit.
@@ -26,13 +28,14 @@ def emit(header: Header) -> str:
     parts += [_enumeration(e, names) for e in names.enumerations.values()]
     parts += [_flags(prefix, doc, names) for prefix, doc in flag_sets(names)]
     parts += [_choice(field, names) for field in choice_fields(names)]
+    parts += [_words(name, field.doc, names) for name, field in worded_fields(names)]
     return formatted("".join(parts))
 
 
 def _enumeration(e: Enumeration, names: Names) -> str:
     derives = "Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash"
     text = f"\n{doc_lines(names.text(e.alias.doc), '')}#[derive({derives})]\n"
-    text += f"#[repr(i32)]\npub enum {e.name} {{\n"
+    text += f"#[repr(i32)]\n#[non_exhaustive]\npub enum {e.name} {{\n"
     for constant in e.constants:
         text += doc_lines(names.text(constant.doc), "    ")
         if constant.value == 0:
@@ -84,7 +87,7 @@ def _choice(field: Alias, names: Names) -> str:
     variants = [(camel(c.name.removeprefix(prefix)), c) for c in constants]
     text = f"\n{doc_lines(names.text(field.doc), '')}"
     text += "#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]\n"
-    text += f"pub enum {name} {{\n"
+    text += f"#[non_exhaustive]\npub enum {name} {{\n"
     for variant, constant in variants:
         text += doc_lines(names.text(constant.doc), "    ")
         text += ("    #[default]\n" if variant == "Auto" else "") + f"    {variant},\n"
@@ -97,3 +100,27 @@ def _choice(field: Alias, names: Names) -> str:
     for variant, constant in variants:
         text += f"            Self::{variant} => sys::{constant.name},\n"
     return text + f"            Self::{number}(number) => number,\n        }}\n    }}\n}}\n"
+
+
+# A word of a list, and what is said of it.
+WORD = re.compile(r'^ *"(\w+)" +(.*(?:\n {6,}.*)*)', re.MULTILINE)
+
+
+def _words(name: str, doc: str, names: Names) -> str:
+    """The words that a text may be, as its comment lists them."""
+    described = WORD.split(doc, maxsplit=1)[0].strip()
+    words = [(word, " ".join(said.split())) for word, said in WORD.findall(doc)]
+    text = f"\n{doc_lines(names.text(described), '')}"
+    text += "#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]\n#[non_exhaustive]\n"
+    text += f"pub enum {name} {{\n"
+    for word, said in words:
+        text += doc_lines(names.text(said[0].upper() + said[1:] + "."), "    ")
+        text += f"    {camel(word)},\n"
+    text += f"}}\n\nimpl {name} {{\n    /// All of them.\n"
+    every = ", ".join(f"Self::{camel(word)}" for word, _ in words)
+    text += f"    pub const ALL: [Self; {len(words)}] = [{every}];\n\n"
+    text += "    /// The text that stands for it.\n    pub fn name(self) -> &'static str {\n"
+    text += "        match self {\n"
+    for word, _ in words:
+        text += f'            Self::{camel(word)} => "{word}",\n'
+    return text + "        }\n    }\n}\n"

@@ -139,6 +139,12 @@ def flag_sets(names: Names) -> list[tuple[str, str]]:
     return list(found.items())
 
 
+def worded_fields(names: Names) -> list[tuple[str, Field]]:
+    """Texts that are one of some words, with the name of the type of these."""
+    fields = [field for struct in names.header.structs for field in struct.fields]
+    return [(camel(tag.words[0]), field) for field in fields if (tag := field.tag("words"))]
+
+
 def choice_fields(names: Names) -> list[Alias]:
     """Numbers that may be one of some words instead, as a type of their own each."""
     found: dict[str, Alias] = {}
@@ -277,7 +283,7 @@ def _member(struct: Struct, field: Field, names: Names, is_input: bool) -> Membe
         sets = ((known, f"self.{new}.is_some().into()"), (name, given))
         return Member(new, f"Option<{type_}>", doc, meant, sets)
     if none:
-        constant = _constant(none.words[0])
+        constant = constant_of(none.words[0])
         if type_ == "Duration":
             sets_to = f"optional_ns(self.{new}, {constant})"
             return member(
@@ -306,7 +312,8 @@ def _member(struct: Struct, field: Field, names: Names, is_input: bool) -> Membe
     return Member(new, type_, doc, from_c, ((name, to_c),), holds if is_input else "")
 
 
-def _constant(text: str) -> str:
+def constant_of(text: str) -> str:
+    """A number or constant of the header's tags."""
     if text == "UINT64_MAX":
         return "u64::MAX"
     return f"sys::{text}" if text.startswith("FERRUM_") else text
@@ -316,6 +323,14 @@ def _pointer(struct: Struct, field: Field, doc: str) -> Member:
     name, kind = field.name, field.type
     assert isinstance(kind, Pointer)
     if kind.target == Scalar("char"):
+        if words := field.tag("words"):
+            # The texts of an enumeration are constant.
+            kind_name = camel(words.words[0])
+            text = f"self.{name}.map({kind_name}::name)"
+            holds = f'let {name} = optional_text(function, "{name}", {text})?;'
+            return Member(
+                name, f"Option<{kind_name}>", doc, "None", ((name, f"pointer(&{name})"),), holds
+            )
         owns = struct.name.endswith("_config")
         given = f"self.{name}.as_deref()" if owns else f"self.{name}"
         type_ = "Option<String>" if owns else "Option<&'a str>"
@@ -385,7 +400,8 @@ def _record(record: Record) -> str:
     if not record.is_input:
         return text
     sets = [f"{word(name)}: {value}" for m in record.members for name, value in m.to_c]
-    if len(sets) < len(record.struct.fields):
+    given = {name for m in record.members for name, _ in m.to_c}
+    if any(field.name not in given for field in record.struct.fields):
         sets.append("..Default::default()")
     literal = f"sys::{raw} {{ {', '.join(sets)} }}"
     text += f"impl {record.name}{shown} {{ "
@@ -419,6 +435,9 @@ def _struct(record: Record) -> str:
             derives.append("Eq")
     life = "<'a>" if record.borrows else ""
     text = "\n" + doc_lines(record.doc, "") + f"#[derive({', '.join(derives)})]\n"
+    if not record.is_input:
+        # The library makes it, and a later one may tell more.
+        text += "#[non_exhaustive]\n"
     text += f"pub struct {record.name}{life} {{\n"
     for member in record.members:
         text += doc_lines(member.doc, "    ") + f"    pub {word(member.name)}: {member.type},\n"

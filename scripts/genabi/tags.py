@@ -41,6 +41,7 @@ TAGS = {
     "stateless": 0,
     "unknown": 1,
     "waits": 0,
+    "words": 1,
 }
 
 

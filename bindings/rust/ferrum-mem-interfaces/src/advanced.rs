@@ -32,11 +32,11 @@ fn hint_to(hint: MemoryUsageHint) -> UsageHint {
 
 fn pattern_of(pattern: AccessPattern) -> AccessPatternType {
     match pattern {
-        AccessPattern::Unknown => AccessPatternType::Unknown,
         AccessPattern::Sequential => AccessPatternType::Sequential,
         AccessPattern::Random => AccessPatternType::Random,
         AccessPattern::Burst => AccessPatternType::Burst,
         AccessPattern::Mixed => AccessPatternType::Mixed,
+        _ => AccessPatternType::Unknown,
     }
 }
 

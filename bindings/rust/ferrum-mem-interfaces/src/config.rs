@@ -26,7 +26,7 @@ fn memory_type_of(kind: ferrum_mem::MemoryType) -> MemoryType {
         ferrum_mem::MemoryType::Temporary => MemoryType::Temporary,
         ferrum_mem::MemoryType::Pinned => MemoryType::Pinned,
         // The traits have no word for memory that moves: devices share it.
-        ferrum_mem::MemoryType::Mapped | ferrum_mem::MemoryType::Managed => MemoryType::Mapped,
+        _ => MemoryType::Mapped,
     }
 }
 
@@ -68,7 +68,8 @@ pub(crate) fn pressure_of(level: PressureLevel) -> MemoryPressure {
         PressureLevel::Low => MemoryPressure::Low,
         PressureLevel::Medium => MemoryPressure::Medium,
         PressureLevel::High => MemoryPressure::High,
-        PressureLevel::Critical => MemoryPressure::Critical,
+        // The traits have no level above it.
+        _ => MemoryPressure::Critical,
     }
 }
 

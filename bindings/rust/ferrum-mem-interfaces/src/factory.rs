@@ -7,7 +7,7 @@ use ferrum_interfaces::memory::{
     AdvancedMemoryManager, DeviceMemoryManager, MemoryHandle, MemoryManagerConfig,
     MemoryManagerFactory, StreamManager,
 };
-use ferrum_mem::Library;
+use ferrum_mem::{Library, PlacementStrategy};
 use ferrum_types::{Device, Result};
 
 use crate::config::manager_config;
@@ -16,6 +16,7 @@ use crate::error::{check, error_of};
 use crate::hub::Hub;
 use crate::manager::FerrumMemoryManager;
 use crate::monitor::FerrumMemoryMonitor;
+use crate::strategy::FerrumAllocationStrategy;
 use crate::stream::FerrumStreamManager;
 
 /// What the traits do not say.
@@ -62,11 +63,19 @@ impl std::fmt::Debug for FerrumMem {
 
 impl FerrumMem {
     /// Starts the library with all defaults, or joins it when it runs.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FerrumMem::start_with`].
     pub fn start() -> Result<Self> {
         Self::start_with(&Settings::default())
     }
 
     /// Starts the library, or joins it when it runs with these settings.
+    ///
+    /// # Errors
+    ///
+    /// [`ferrum_types::FerrumError::Config`] for settings that make no sense, and those of `ferrum_init`.
     pub fn start_with(settings: &Settings) -> Result<Self> {
         let library = Library::start_with(&settings.library).map_err(error_of)?;
         Ok(Self {
@@ -76,18 +85,35 @@ impl FerrumMem {
         })
     }
 
+    /// Makes a strategy that chooses a device for an allocation.
+    ///
+    /// # Errors
+    ///
+    /// Those of `ferrum_placement_create`.
+    pub fn create_strategy(&self, strategy: PlacementStrategy) -> Result<FerrumAllocationStrategy> {
+        FerrumAllocationStrategy::new(self.hub.clone(), strategy)
+    }
+
     #[cfg(test)]
     pub(crate) fn hub(&self) -> &Arc<Hub> {
         &self.hub
     }
 
     /// Makes a monitor, which watches nothing yet.
+    ///
+    /// # Errors
+    ///
+    /// Those of `ferrum_monitor_create`.
     pub fn create_monitor(&self) -> Result<FerrumMemoryMonitor> {
         FerrumMemoryMonitor::new(self.hub.clone())
     }
 
     /// The address of a block on its device, which stays until [`FerrumMem::unpin`] was
     /// called as often. A pinned block cannot be deallocated.
+    ///
+    /// # Errors
+    ///
+    /// [`ferrum_types::FerrumError::NotFound`] for a handle that names no block, and those of `ferrum_memory_pin`.
     pub async fn pin(&self, handle: MemoryHandle) -> Result<u64> {
         let call = move |hub: &Hub| {
             let block = hub.block(handle)?;
@@ -101,6 +127,11 @@ impl FerrumMem {
     }
 
     /// Ends one call of [`FerrumMem::pin`].
+    ///
+    /// # Errors
+    ///
+    /// [`ferrum_types::FerrumError::NotFound`] for a handle that names no block, and those of
+    /// `ferrum_memory_unpin`.
     pub fn unpin(&self, handle: MemoryHandle) -> Result<()> {
         let block = self.hub.block(handle)?;
         // SAFETY: a plain handle; its pins are counted.
@@ -108,6 +139,11 @@ impl FerrumMem {
     }
 
     /// The manager as its own type, which is an advanced one, too.
+    ///
+    /// # Errors
+    ///
+    /// [`ferrum_types::FerrumError::Config`] for settings that make no sense,
+    /// [`ferrum_types::FerrumError::NotFound`] for a device that the library does not have.
     pub async fn create_manager(
         &self,
         device: &Device,

@@ -1,7 +1,7 @@
 //! The memory traits of `ferrum-interfaces` on ferrum_mem.
 //!
 //! An engine that is written against [`DeviceMemoryManager`], [`AdvancedMemoryManager`],
-//! [`StreamManager`], [`MemoryManagerFactory`] and [`GlobalMemoryMonitor`] runs on
+//! [`StreamManager`], [`MemoryManagerFactory`], [`GlobalMemoryMonitor`] and [`AllocationStrategy`] runs on
 //! ferrum_mem when its factory is made by [`FerrumMem::start`]:
 //!
 //! ```no_run
@@ -43,6 +43,7 @@
 //! [`StreamManager`]: ferrum_interfaces::memory::StreamManager
 //! [`MemoryManagerFactory`]: ferrum_interfaces::memory::MemoryManagerFactory
 //! [`GlobalMemoryMonitor`]: ferrum_interfaces::memory::GlobalMemoryMonitor
+//! [`AllocationStrategy`]: ferrum_interfaces::memory::AllocationStrategy
 
 mod advanced;
 mod completion;
@@ -57,6 +58,7 @@ mod hub;
 mod manager;
 mod monitor;
 mod pressure;
+mod strategy;
 mod stream;
 #[cfg(test)]
 mod testing;
@@ -66,4 +68,5 @@ mod workers;
 pub use factory::{FerrumMem, Settings};
 pub use manager::FerrumMemoryManager;
 pub use monitor::FerrumMemoryMonitor;
+pub use strategy::FerrumAllocationStrategy;
 pub use stream::FerrumStreamManager;

@@ -302,6 +302,12 @@ unsafe extern "C" fn hear_log(
 /// Sets the receiver of log messages from a level on. It runs on a thread of the library, one call at a
 /// time. The drop of an object cannot return an error: when the library refuses it, the receiver hears of
 /// it on the thread of the drop.
+///
+/// # Errors
+///
+/// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+///
+/// C function: [`ferrum_log_set_callback`](crate::sys::ferrum_log_set_callback).
 pub fn on_log(
     minimum: LogLevel,
     receiver: impl Fn(LogLevel, &str) + Send + Sync + 'static,
@@ -314,6 +320,12 @@ pub fn on_log(
 }
 
 /// Takes the receiver of log messages away and waits for a running call of it.
+///
+/// # Errors
+///
+/// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+///
+/// C function: [`ferrum_log_set_callback`](crate::sys::ferrum_log_set_callback).
 pub fn no_log() -> Result<()> {
     // SAFETY: a NULL callback is allowed.
     check(unsafe {

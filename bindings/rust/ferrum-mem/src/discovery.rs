@@ -29,6 +29,12 @@ unsafe fn constant(text: *const c_char) -> &'static str {
 }
 
 /// Reads what is known of this machine; the library need not run.
+///
+/// # Errors
+///
+/// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+///
+/// C function: [`ferrum_host_get_info`](crate::sys::ferrum_host_get_info).
 pub fn host_info() -> Result<HostInfo> {
     let mut raw = sys::ferrum_host_info::default();
     // SAFETY: raw is an output of the call, with its size set.
@@ -38,18 +44,36 @@ pub fn host_info() -> Result<HostInfo> {
 
 impl Library {
     /// Asks all backends again.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    ///
+    /// C function: [`ferrum_backends_refresh`](crate::sys::ferrum_backends_refresh).
     pub fn refresh_backends(&self) -> Result<()> {
         // SAFETY: no arguments.
         check(unsafe { sys::ferrum_backends_refresh() })
     }
 
     /// All backends with their devices or errors, for people.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    ///
+    /// C function: [`ferrum_backends_summary`](crate::sys::ferrum_backends_summary).
     pub fn backend_summary(&self) -> Result<String> {
         // SAFETY: the buffer has the capacity that is told.
         json_of(|to, room, length| unsafe { sys::ferrum_backends_summary(to, room, length) })
     }
 
     /// The backend that an automatic choice tries first.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    ///
+    /// C function: [`ferrum_backend_best`](crate::sys::ferrum_backend_best).
     pub fn best_available_backend(&self) -> Result<BackendType> {
         let mut raw = 0;
         // SAFETY: raw is an output of the call.
@@ -59,6 +83,14 @@ impl Library {
 
     /// The first device that has room for that many bytes; it is not opened. When none
     /// has, the error says what was tried.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) when no device has room,
+    /// [`ErrorKind::BackendUnavailable`](crate::ErrorKind::BackendUnavailable) when there is no device to
+    /// look at; the message says what was tried and why not.
+    ///
+    /// C function: [`ferrum_backend_select`](crate::sys::ferrum_backend_select).
     pub fn select_backend_for_model(
         &self,
         preference: BackendType,
@@ -71,6 +103,12 @@ impl Library {
     }
 
     /// Opens the first device that has room, also by its own word once it is open.
+    ///
+    /// # Errors
+    ///
+    /// As for [`ferrum_backend_select`](crate::sys::ferrum_backend_select); no device stays open then.
+    ///
+    /// C function: [`ferrum_backend_open`](crate::sys::ferrum_backend_open).
     pub fn init_backend_with_memory_check(
         &self,
         preference: BackendType,
@@ -92,6 +130,14 @@ impl Library {
 
     /// Whether so much fits into what is free on a device or, where that is not known,
     /// into 80 % of its capacity.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::DeviceNotFound`](crate::ErrorKind::DeviceNotFound);
+    /// [`ErrorKind::BackendUnavailable`](crate::ErrorKind::BackendUnavailable) with the reason for a device
+    /// of a backend that is not available.
+    ///
+    /// C function: [`ferrum_device_can_fit`](crate::sys::ferrum_device_can_fit).
     pub fn device_can_fit(&self, id: &str, bytes: u64) -> Result<bool> {
         let text = c_text("ferrum_device_can_fit", "id", id)?;
         let mut fits = 0;
@@ -111,21 +157,45 @@ fn size(call: SizeCall, of: u64) -> Result<u64> {
 }
 
 /// The least power of two that is n or more; 1 for 0.
+///
+/// # Errors
+///
+/// [`ErrorKind::Overflow`](crate::ErrorKind::Overflow) above 2^63.
+///
+/// C function: [`ferrum_round_up_power_of_2`](crate::sys::ferrum_round_up_power_of_2).
 pub fn round_up_power_of_2(n: u64) -> Result<u64> {
     size(sys::ferrum_round_up_power_of_2, n)
 }
 
 /// The bucket of a size: the next power of two.
+///
+/// # Errors
+///
+/// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+///
+/// C function: [`ferrum_size_class`](crate::sys::ferrum_size_class).
 pub fn size_class(size_bytes: u64) -> Result<u64> {
     size(sys::ferrum_size_class, size_bytes)
 }
 
 /// Bytes of that many 32-bit floats.
+///
+/// # Errors
+///
+/// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+///
+/// C function: [`ferrum_f32_bytes`](crate::sys::ferrum_f32_bytes).
 pub fn compute_f32_bytes(count: u64) -> Result<u64> {
     size(sys::ferrum_f32_bytes, count)
 }
 
 /// Bytes of that many 16-bit floats.
+///
+/// # Errors
+///
+/// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+///
+/// C function: [`ferrum_f16_bytes`](crate::sys::ferrum_f16_bytes).
 pub fn compute_f16_bytes(count: u64) -> Result<u64> {
     size(sys::ferrum_f16_bytes, count)
 }

@@ -87,6 +87,19 @@ impl ElasticPool {
     }
 
     /// Adds a model with an id of 1 to 63 bytes, while others run.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::ModelAlreadyExists`](crate::ErrorKind::ModelAlreadyExists), with the id in the message;
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for an id that is none;
+    /// [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize) and
+    /// [`ErrorKind::OutOfVirtualMemory`](crate::ErrorKind::OutOfVirtualMemory) for its address space;
+    /// [`ErrorKind::InvalidConfig`](crate::ErrorKind::InvalidConfig) for guarantees above the limit, or a
+    /// guarantee above the model's own maximum or address space;
+    /// [`ErrorKind::OutOfPhysicalMemory`](crate::ErrorKind::OutOfPhysicalMemory), with how much is backed,
+    /// for a guarantee that is not and may not wait: nobody's present guarantee is weakened for it.
+    ///
+    /// C function: [`ferrum_elastic_pool_register_model`](crate::sys::ferrum_elastic_pool_register_model).
     pub fn register_model(&self, id: &str, config: &ModelConfig) -> Result<Model> {
         let text = c_text("ferrum_elastic_pool_register_model", "model", id)?;
         let raw = config.raw();
@@ -236,6 +249,18 @@ impl Model {
     }
 
     /// Puts memory behind the first range that is free and long enough.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::ModelNotFound`](crate::ErrorKind::ModelNotFound);
+    /// [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize);
+    /// [`ErrorKind::OutOfVirtualMemory`](crate::ErrorKind::OutOfVirtualMemory) when no range is long
+    /// enough; [`ErrorKind::OutOfPhysicalMemory`](crate::ErrorKind::OutOfPhysicalMemory) when the limits
+    /// allow no more and no room was found, with what was requested and what was available;
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) when the device has less than the limits
+    /// allow. In a host function or a reclaim callback it does not wait for room.
+    ///
+    /// C function: [`ferrum_elastic_pool_alloc`](crate::sys::ferrum_elastic_pool_alloc).
     pub fn alloc(&self, size_bytes: u64) -> Result<MappedRange> {
         let (mut address, mut offset) = (0, 0);
         // SAFETY: the id lives through the call, the others are outputs of it.
@@ -252,6 +277,14 @@ impl Model {
     }
 
     /// Puts memory behind a range as described.
+    ///
+    /// # Errors
+    ///
+    /// besides, where `at_offset` is 1: [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) and
+    /// [`ErrorKind::AlreadyMapped`](crate::ErrorKind::AlreadyMapped) as
+    /// [`ferrum_vpool_alloc`](crate::sys::ferrum_vpool_alloc).
+    ///
+    /// C function: [`ferrum_elastic_pool_alloc_with`](crate::sys::ferrum_elastic_pool_alloc_with).
     pub fn alloc_with(&self, request: &ModelRequest<'_>) -> Result<MappedRange> {
         let (mut address, mut offset) = (0, 0);
         request.with_raw("ferrum_elastic_pool_alloc_with", |request| {
@@ -283,6 +316,14 @@ impl Model {
     /// # Safety
     ///
     /// As for [`VirtualPool::free`](crate::VirtualPool::free).
+    ///
+    /// # Errors
+    ///
+    /// as [`ferrum_vpool_free`](crate::sys::ferrum_vpool_free), [`ErrorKind::Busy`](crate::ErrorKind::Busy)
+    /// during a sleep or wake of the range included;
+    /// [`ErrorKind::ModelNotFound`](crate::ErrorKind::ModelNotFound).
+    ///
+    /// C function: [`ferrum_elastic_pool_free`](crate::sys::ferrum_elastic_pool_free).
     pub unsafe fn free(
         &self,
         offset_bytes: u64,
@@ -302,6 +343,12 @@ impl Model {
     }
 
     /// As [`VirtualPool::record_stream`](crate::VirtualPool::record_stream).
+    ///
+    /// # Errors
+    ///
+    /// besides: [`ErrorKind::ModelNotFound`](crate::ErrorKind::ModelNotFound).
+    ///
+    /// C function: [`ferrum_elastic_pool_record_stream`](crate::sys::ferrum_elastic_pool_record_stream).
     pub fn record_stream(&self, offset_bytes: u64, size_bytes: u64, stream: &Stream) -> Result<()> {
         // SAFETY: the id lives through the call.
         check(unsafe {
@@ -316,6 +363,12 @@ impl Model {
     }
 
     /// Whether every page that a range touches is mapped; false outside.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_elastic_pool_is_mapped`](crate::sys::ferrum_elastic_pool_is_mapped).
     pub fn is_mapped(&self, offset_bytes: u64, size_bytes: u64) -> Result<bool> {
         let mut mapped = 0;
         // SAFETY: the id lives through the call, mapped is an output of it.
@@ -332,6 +385,12 @@ impl Model {
     }
 
     /// Describes the model.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_elastic_pool_get_model_info`](crate::sys::ferrum_elastic_pool_get_model_info).
     pub fn info(&self) -> Result<ModelInfo> {
         let mut raw = Default::default();
         // SAFETY: the id lives through the call, raw is an output with its size set.
@@ -346,6 +405,15 @@ impl Model {
     }
 
     /// Changes its limits, all of them or none, while it and others run.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidConfig`](crate::ErrorKind::InvalidConfig) and
+    /// [`ErrorKind::OutOfPhysicalMemory`](crate::ErrorKind::OutOfPhysicalMemory) as
+    /// [`ferrum_elastic_pool_register_model`](crate::sys::ferrum_elastic_pool_register_model);
+    /// [`ErrorKind::ModelNotFound`](crate::ErrorKind::ModelNotFound).
+    ///
+    /// C function: [`ferrum_elastic_pool_set_model_limits`](crate::sys::ferrum_elastic_pool_set_model_limits).
     pub fn set_limits(&self, limits: &ModelLimits) -> Result<()> {
         let raw = limits.raw();
         // SAFETY: id and limits live through the call.
@@ -358,6 +426,12 @@ impl Model {
     /// bytes needed and returns the bytes that it freed. An allocation waits for it
     /// no longer than the deadline; none: 100 ms. A closure that holds the model
     /// keeps it registered.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_elastic_pool_reclaim_callback_add`](crate::sys::ferrum_elastic_pool_reclaim_callback_add).
     pub fn on_reclaim(
         &self,
         deadline: Option<Duration>,

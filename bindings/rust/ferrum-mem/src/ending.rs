@@ -71,10 +71,10 @@ pub(crate) fn dropped(function: &str, status: sys::ferrum_status) {
 
 /// The end of an object whose clones share a handle: by `close`, by `into_raw` or by a drop.
 ///
-/// `$made` is what they share; it has the handle as `raw`. `$before` is called before the handle ends.
+/// `$made` is what they share; it has the handle as `raw`. `$before` is called before the handle ends. An object with `$borrowed` ends nothing.
 macro_rules! shared_handle {
     ($object:ident { $field:ident: $made:ident } of $raw:ident, $what:literal, $end:ident
-     $(, before $before:path)?) => {
+     $(, before $before:path)? $(, unless $borrowed:ident)?) => {
         impl crate::ending::Owned for $made {
             const END: &'static str = stringify!($end);
 
@@ -92,7 +92,7 @@ macro_rules! shared_handle {
         impl Drop for $made {
             fn drop(&mut self) {
                 use crate::ending::Owned;
-                if self.raw.id != 0 {
+                if self.raw.id != 0 $(&& !self.$borrowed)? {
                     crate::ending::dropped(Self::END, self.end(sys::FERRUM_FORCE));
                 }
             }
@@ -107,6 +107,9 @@ macro_rules! shared_handle {
             #[doc = concat!("belongs to it: the ", $what, " comes back with the error.")]
             #[doc = concat!("C function: [`", stringify!($end), "`](crate::sys::", stringify!($end), ").")]
             pub fn close(self) -> std::result::Result<(), crate::Rejected<Self>> {
+                $(if self.$field.$borrowed {
+                    return Ok(());
+                })?
                 crate::ending::close(self.$field, |$field| Self { $field })
             }
 

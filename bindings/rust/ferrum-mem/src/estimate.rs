@@ -55,6 +55,13 @@ impl fmt::Display for InferenceMemoryEstimate {
 }
 
 /// Bytes of the weights of a transformer with gated MLPs, by the short formula.
+///
+/// # Errors
+///
+/// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) when `num_heads` is 0;
+/// [`ErrorKind::Overflow`](crate::ErrorKind::Overflow).
+///
+/// C function: [`ferrum_estimate_model_memory`](crate::sys::ferrum_estimate_model_memory).
 pub fn estimate_model_memory(shape: &ModelShape) -> Result<u64> {
     let mut bytes = 0;
     // SAFETY: both live through the call.
@@ -63,6 +70,12 @@ pub fn estimate_model_memory(shape: &ModelShape) -> Result<u64> {
 }
 
 /// Bytes of the keys and values of one sequence, by the short formula.
+///
+/// # Errors
+///
+/// [`ErrorKind::Overflow`](crate::ErrorKind::Overflow).
+///
+/// C function: [`ferrum_estimate_kv_cache_memory`](crate::sys::ferrum_estimate_kv_cache_memory).
 pub fn estimate_kv_cache_memory(shape: &KvCacheShape) -> Result<u64> {
     let mut bytes = 0;
     // SAFETY: both live through the call.
@@ -71,6 +84,12 @@ pub fn estimate_kv_cache_memory(shape: &KvCacheShape) -> Result<u64> {
 }
 
 /// Weights, KV cache and activations, by the short formulas.
+///
+/// # Errors
+///
+/// as [`ferrum_estimate_model_memory`](crate::sys::ferrum_estimate_model_memory).
+///
+/// C function: [`ferrum_estimate_inference_memory`](crate::sys::ferrum_estimate_inference_memory).
 pub fn estimate_inference_memory(shape: &ModelShape) -> Result<InferenceMemoryEstimate> {
     let mut found = sys::ferrum_inference_estimate::default();
     // SAFETY: both live through the call.
@@ -82,6 +101,17 @@ pub fn estimate_inference_memory(shape: &ModelShape) -> Result<InferenceMemoryEs
 /// is a folder with a config.json, safetensors files, or both, or with the GGUF files of
 /// one model; a GGUF file, also one part of a split model; a safetensors file or the
 /// index of several; or a configuration. Only headers are read.
+///
+/// # Errors
+///
+/// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound),
+/// [`ErrorKind::PermissionDenied`](crate::ErrorKind::PermissionDenied) and
+/// [`ErrorKind::Io`](crate::ErrorKind::Io) for the file;
+/// [`ErrorKind::InvalidFormat`](crate::ErrorKind::InvalidFormat) for its content;
+/// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for the request, also for a
+/// context beyond a model's table of positions; [`ErrorKind::Overflow`](crate::ErrorKind::Overflow).
+///
+/// C function: [`ferrum_estimate_file_json`](crate::sys::ferrum_estimate_file_json).
 pub fn estimate_file_json(path: impl AsRef<Path>, request: &EstimateRequest<'_>) -> Result<String> {
     const FUNCTION: &str = "ferrum_estimate_file_json";
     let path = path.as_ref();
@@ -97,6 +127,12 @@ pub fn estimate_file_json(path: impl AsRef<Path>, request: &EstimateRequest<'_>)
 }
 
 /// As [`estimate_file_json`], of the text of a config.json.
+///
+/// # Errors
+///
+/// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+///
+/// C function: [`ferrum_estimate_config_json`](crate::sys::ferrum_estimate_config_json).
 pub fn estimate_config_json(config: &str, request: &EstimateRequest<'_>) -> Result<String> {
     request.with_raw("ferrum_estimate_config_json", |request| {
         json_of(|to, room, length| {

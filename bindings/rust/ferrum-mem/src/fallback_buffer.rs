@@ -74,31 +74,67 @@ impl FallbackBuffer {
     }
 
     /// Stays the same when the buffer moves.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_fallback_buffer_get_info`](crate::sys::ferrum_fallback_buffer_get_info).
     pub fn id(&self) -> Result<BufferId> {
         Ok(BufferId(self.info()?.buffer_id))
     }
 
     /// How many elements there are.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_fallback_buffer_get_info`](crate::sys::ferrum_fallback_buffer_get_info).
     pub fn num_elements(&self) -> Result<u64> {
         Ok(self.info()?.num_elements)
     }
 
     /// What they take.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_fallback_buffer_get_info`](crate::sys::ferrum_fallback_buffer_get_info).
     pub fn size_bytes(&self) -> Result<u64> {
         Ok(self.info()?.size_bytes)
     }
 
     /// Where the buffer is now.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_fallback_buffer_get_info`](crate::sys::ferrum_fallback_buffer_get_info).
     pub fn location(&self) -> Result<BufferLocation> {
         Ok(BufferLocation::from_raw(self.info()?.location))
     }
 
     /// Whether it is on the device.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_fallback_buffer_get_info`](crate::sys::ferrum_fallback_buffer_get_info).
     pub fn is_gpu(&self) -> Result<bool> {
         Ok(self.location()? == BufferLocation::Gpu)
     }
 
     /// Whether it is on the host.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_fallback_buffer_get_info`](crate::sys::ferrum_fallback_buffer_get_info).
     pub fn is_cpu_fallback(&self) -> Result<bool> {
         Ok(self.location()? == BufferLocation::Cpu)
     }
@@ -117,12 +153,24 @@ impl FallbackBuffer {
     }
 
     /// Its address on the device, good until it moves; none when it is on the host.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_fallback_buffer_get_address`](crate::sys::ferrum_fallback_buffer_get_address).
     pub fn as_gpu(&self) -> Result<Option<u64>> {
         self.address(BufferLocation::Gpu)
     }
 
     /// Its address in the process's memory, good until it moves; none when it is on the
     /// device.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_fallback_buffer_get_address`](crate::sys::ferrum_fallback_buffer_get_address).
     pub fn as_cpu(&self) -> Result<Option<u64>> {
         self.address(BufferLocation::Cpu)
     }
@@ -133,16 +181,40 @@ impl FallbackBuffer {
     }
 
     /// Moves the buffer to the host, where it stays. A failed call leaves it whole.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while it is pinned;
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory);
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) for the CPU with a manager that does not
+    /// fall back, and from a host function.
+    ///
+    /// C function: [`ferrum_fallback_buffer_move`](crate::sys::ferrum_fallback_buffer_move).
     pub fn to_cpu(&self) -> Result<()> {
         self.move_to(BufferLocation::Cpu)
     }
 
     /// Moves the buffer to the device. A failed call leaves it whole.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while it is pinned;
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory);
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) for the CPU with a manager that does not
+    /// fall back, and from a host function.
+    ///
+    /// C function: [`ferrum_fallback_buffer_move`](crate::sys::ferrum_fallback_buffer_move).
     pub fn to_gpu(&self) -> Result<()> {
         self.move_to(BufferLocation::Gpu)
     }
 
     /// Keeps the buffer where it is while the value lives.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_fallback_buffer_pin`](crate::sys::ferrum_fallback_buffer_pin).
     pub fn pin(&self) -> Result<PinnedBuffer<'_>> {
         let (mut address, mut location) = (0, 0);
         // SAFETY: both are outputs of the call.
@@ -155,6 +227,14 @@ impl FallbackBuffer {
     }
 
     /// Copies bytes into the buffer, wherever it is.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize) for no bytes;
+    /// [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) for a part that leaves the buffer;
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) from a host function.
+    ///
+    /// C function: [`ferrum_fallback_buffer_write`](crate::sys::ferrum_fallback_buffer_write).
     pub fn write(&self, offset_bytes: u64, data: &[u8]) -> Result<()> {
         // SAFETY: data has as many bytes as is told.
         check(unsafe {
@@ -168,6 +248,12 @@ impl FallbackBuffer {
     }
 
     /// Copies bytes out of the buffer.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_fallback_buffer_read`](crate::sys::ferrum_fallback_buffer_read).
     pub fn read(&self, offset_bytes: u64, to: &mut [u8]) -> Result<()> {
         // SAFETY: to has room for as many bytes as is told.
         check(unsafe {

@@ -11,18 +11,52 @@ use crate::{sys, BufferLocation, BufferRequest, MemoryConfig, MemoryStats, Press
 /// What the pools of all backends have in common.
 pub trait GpuMemoryPool: Send + Sync {
     /// Such as "cpu" or "cuda".
+    ///
+    /// # Errors
+    ///
+    /// Those of the pool. C function: [`ferrum_fallback_manager_get_backend_name`](crate::sys::ferrum_fallback_manager_get_backend_name).
     fn backend_name(&self) -> Result<String>;
+
     /// The counters.
+    ///
+    /// # Errors
+    ///
+    /// Those of the pool. C function: [`ferrum_fallback_manager_get_stats`](crate::sys::ferrum_fallback_manager_get_stats).
     fn stats(&self) -> Result<MemoryStats>;
-    /// The capacity of the device; 0 means unknown.
-    fn total_memory(&self) -> Result<u64>;
+
+    /// The capacity of the device; none where it is not known.
+    ///
+    /// # Errors
+    ///
+    /// Those of the device. C function: [`ferrum_fallback_manager_get_memory`](crate::sys::ferrum_fallback_manager_get_memory).
+    fn total_memory(&self) -> Result<Option<u64>>;
+
     /// What can still be had from the device, by anybody.
+    ///
+    /// # Errors
+    ///
+    /// Those of the device. C function: [`ferrum_fallback_manager_get_memory`](crate::sys::ferrum_fallback_manager_get_memory).
     fn free_memory(&self) -> Result<u64>;
+
     /// The level of the device by [`crate::PressureProfile::Early`].
+    ///
+    /// # Errors
+    ///
+    /// Those of the device. C function: [`ferrum_fallback_manager_get_pressure`](crate::sys::ferrum_fallback_manager_get_pressure).
     fn pressure(&self) -> Result<PressureLevel>;
+
     /// Empties the buckets; the memory may still be held from the device.
+    ///
+    /// # Errors
+    ///
+    /// Those of the pool. C function: [`ferrum_fallback_manager_clear_pool`](crate::sys::ferrum_fallback_manager_clear_pool).
     fn clear_pool(&self) -> Result<()>;
+
     /// Gives what holds no buffer back; what the device took, in bytes.
+    ///
+    /// # Errors
+    ///
+    /// Those of the device. C function: [`ferrum_fallback_manager_shrink`](crate::sys::ferrum_fallback_manager_shrink).
     fn shrink(&self) -> Result<u64>;
 }
 
@@ -45,6 +79,15 @@ shared_handle!(FallbackManager { made: Made } of ferrum_fallback_manager, "manag
 
 impl FallbackManager {
     /// Makes a manager; no host only with settings that forbid to fall back.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidConfig`](crate::ErrorKind::InvalidConfig), also without a host that is needed;
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a host that is the device
+    /// itself or that the process cannot address; [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory)
+    /// for what is allocated ahead.
+    ///
+    /// C function: [`ferrum_fallback_manager_create`](crate::sys::ferrum_fallback_manager_create).
     pub fn new(device: &Device, host: Option<&Device>, config: &MemoryConfig) -> Result<Self> {
         let mut raw = Default::default();
         let second = host.map_or_else(Default::default, Device::raw);
@@ -89,6 +132,12 @@ impl FallbackManager {
     }
 
     /// Tells the closure of every change of the device's level.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_fallback_manager_pressure_callback_add`](crate::sys::ferrum_fallback_manager_pressure_callback_add).
     pub fn on_pressure(
         &self,
         closure: impl Fn(PressureLevel) + Send + Sync + 'static,
@@ -98,6 +147,12 @@ impl FallbackManager {
 
     /// The tracker of the buffers of both sides; an error when the manager does not
     /// track.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_fallback_manager_get_tracker`](crate::sys::ferrum_fallback_manager_get_tracker).
     pub fn tracker(&self) -> Result<TrackerView> {
         let mut raw = Default::default();
         // SAFETY: raw is an output of the call.
@@ -106,6 +161,16 @@ impl FallbackManager {
     }
 
     /// Makes a buffer, whose contents are not defined.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize) for no elements;
+    /// [`ErrorKind::Overflow`](crate::ErrorKind::Overflow);
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) when no side that may be used has room;
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) for
+    /// [`BufferPlace::Cpu`](crate::BufferPlace::Cpu) with a manager that does not fall back.
+    ///
+    /// C function: [`ferrum_fallback_manager_alloc`](crate::sys::ferrum_fallback_manager_alloc).
     pub fn alloc(&self, request: &BufferRequest<'_>) -> Result<FallbackBuffer> {
         request.with_raw("ferrum_fallback_manager_alloc", |raw| {
             let mut out = Default::default();
@@ -117,6 +182,14 @@ impl FallbackManager {
 
     /// A buffer of storage that [`FallbackBuffer::take`] has given, of a buffer of this
     /// manager.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a location that is none;
+    /// [`ErrorKind::InvalidAddress`](crate::ErrorKind::InvalidAddress) for what is no such storage;
+    /// [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize) when it is smaller than the elements.
+    ///
+    /// C function: [`ferrum_fallback_manager_adopt`](crate::sys::ferrum_fallback_manager_adopt).
     pub fn adopt(
         &self,
         location: BufferLocation,
@@ -149,8 +222,8 @@ impl GpuMemoryPool for FallbackManager {
         FallbackManager::stats(self)
     }
 
-    fn total_memory(&self) -> Result<u64> {
-        Ok(self.memory()?.0)
+    fn total_memory(&self) -> Result<Option<u64>> {
+        Ok(Some(self.memory()?.0).filter(|total| *total != 0))
     }
 
     fn free_memory(&self) -> Result<u64> {

@@ -11,6 +11,7 @@ use crate::{sys, BufferUse, MemoryConfig, MemoryStats, Result};
 /// A buffer of a generic pool that is in use.
 #[derive(Debug)]
 #[must_use = "the pool counts the buffer as in use until it is returned"]
+#[non_exhaustive]
 pub struct BufferLease<B> {
     /// The buffer.
     pub buffer: B,
@@ -49,6 +50,12 @@ impl<B> Drop for GenericMemoryPool<B> {
 
 impl<B> GenericMemoryPool<B> {
     /// Makes an empty pool; settings of the device mean nothing to it.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    ///
+    /// C function: [`ferrum_generic_pool_create`](crate::sys::ferrum_generic_pool_create).
     pub fn new(library: &Library, config: &MemoryConfig) -> Result<Self> {
         let mut raw = Default::default();
         // SAFETY: the settings live through the call, raw is an output of it.
@@ -78,6 +85,13 @@ impl<B> GenericMemoryPool<B> {
     }
 
     /// Accounts for a buffer that the program has made and uses.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize) for 0;
+    /// [`ErrorKind::Overflow`](crate::ErrorKind::Overflow).
+    ///
+    /// C function: [`ferrum_generic_pool_record_allocation`](crate::sys::ferrum_generic_pool_record_allocation).
     pub fn record_allocation(
         &self,
         buffer: B,
@@ -99,6 +113,13 @@ impl<B> GenericMemoryPool<B> {
     }
 
     /// The smallest free buffer that will do, at most four times as large.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize) for 0;
+    /// [`ErrorKind::Overflow`](crate::ErrorKind::Overflow) for a size that has no power of two above it.
+    ///
+    /// C function: [`ferrum_generic_pool_try_get`](crate::sys::ferrum_generic_pool_try_get).
     pub fn try_get(&self, min_bytes: u64, what: &BufferUse<'_>) -> Result<Option<BufferLease<B>>> {
         let mut lease = sys::ferrum_buffer_lease::default();
         let mut found = 0;
@@ -171,6 +192,12 @@ impl<B> GenericMemoryPool<B> {
     }
 
     /// Files a buffer that nobody has used yet.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_generic_pool_add_free`](crate::sys::ferrum_generic_pool_add_free).
     pub fn add_free(&self, buffer: B, size_bytes: u64) -> Result<()> {
         let word = self.put(buffer);
         // SAFETY: plain numbers.
@@ -182,6 +209,12 @@ impl<B> GenericMemoryPool<B> {
     }
 
     /// Drops all free buffers; the sum of their sizes.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_generic_pool_drain`](crate::sys::ferrum_generic_pool_drain).
     pub fn shrink(&self) -> Result<u64> {
         let mut dropped = 0;
         loop {
@@ -202,11 +235,23 @@ impl<B> GenericMemoryPool<B> {
     }
 
     /// Drops all free buffers.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_generic_pool_drain`](crate::sys::ferrum_generic_pool_drain).
     pub fn clear(&self) -> Result<()> {
         self.shrink().map(|_| ())
     }
 
     /// How many free buffers there are.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_generic_pool_get_pooled_count`](crate::sys::ferrum_generic_pool_get_pooled_count).
     pub fn pooled_count(&self) -> Result<u64> {
         let mut count = 0;
         // SAFETY: count is an output of the call.
@@ -215,6 +260,12 @@ impl<B> GenericMemoryPool<B> {
     }
 
     /// The counters.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_generic_pool_get_stats`](crate::sys::ferrum_generic_pool_get_stats).
     pub fn stats(&self) -> Result<MemoryStats> {
         let mut raw = Default::default();
         // SAFETY: raw is an output of the call, with its size set.
@@ -223,12 +274,24 @@ impl<B> GenericMemoryPool<B> {
     }
 
     /// Counts a request that was served on the host.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_generic_pool_record_cpu_fallback`](crate::sys::ferrum_generic_pool_record_cpu_fallback).
     pub fn record_cpu_fallback(&self) -> Result<()> {
         // SAFETY: a plain handle.
         check(unsafe { sys::ferrum_generic_pool_record_cpu_fallback(self.raw) })
     }
 
     /// The tracker of the buffers in use; an error when the pool does not track.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_generic_pool_get_tracker`](crate::sys::ferrum_generic_pool_get_tracker).
     pub fn tracker(&self) -> Result<TrackerView> {
         let mut raw = Default::default();
         // SAFETY: raw is an output of the call.

@@ -27,6 +27,18 @@ impl Pool {
     /// Has allocations for the streams of a capture come from a private pool of the
     /// graph, or from that of another one: the two then run in the order of their
     /// captures, never at once. The stream, or the default one, captures already.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) without
+    /// [`DeviceInfo::capture`](crate::DeviceInfo::capture);
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) when the stream does not capture, or an
+    /// error has spoilt its capture; [`ErrorKind::AlreadyExists`](crate::ErrorKind::AlreadyExists) when
+    /// this capture has begun in the pool before; [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) for
+    /// the `shared_graph`; [`ErrorKind::Busy`](crate::ErrorKind::Busy) while another graph of its private
+    /// pool is being captured.
+    ///
+    /// C function: [`ferrum_pool_capture_begin`](crate::sys::ferrum_pool_capture_begin).
     pub fn capture(&self, stream: Option<&Stream>, shared: Option<&Graph>) -> Result<Graph> {
         self.release_graphs(None);
         let mut number = 0;
@@ -54,6 +66,14 @@ impl Graph {
     }
 
     /// Says that the capture has ended. Live blocks stay live.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound);
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) while the stream captures, or when it
+    /// was called before.
+    ///
+    /// C function: [`ferrum_pool_capture_end`](crate::sys::ferrum_pool_capture_end).
     pub fn end(&self) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_pool_capture_end(self.pool.raw(), self.number) })
@@ -81,6 +101,12 @@ impl Graph {
     }
 
     /// Describes it.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_pool_capture_get_info`](crate::sys::ferrum_pool_capture_get_info).
     pub fn info(&self) -> Result<GraphInfo> {
         let mut raw = sys::ferrum_graph_info::default();
         // SAFETY: raw is an output of the call, with its size set.

@@ -19,6 +19,37 @@
 //! they are dropped. What a call means, its units and its errors stand with the
 //! C functions in [`sys`].
 //!
+//! A drop cannot return an error, so every object can also be ended by a call: `close`, `free`, `unmap`. When that
+//! fails it gives a [`Rejected`], with the error and the object. What a drop undoes is `#[must_use]`:
+//!
+//! ```compile_fail
+//! #![deny(unused_must_use)]
+//! # use ferrum_mem::{Device, Result};
+//! fn listen(device: &Device) -> Result<()> {
+//!     device.on_pressure(|level| println!("{level:?}"))?; // removed at once
+//!     Ok(())
+//! }
+//! ```
+//!
+//! What the library gives may get further fields and values, so only the library makes it, and a `match` has an arm
+//! for the rest:
+//!
+//! ```compile_fail,E0639
+//! # use ferrum_mem::InferenceMemoryEstimate;
+//! let (model_bytes, kv_cache_bytes, activation_bytes, total_bytes) = (5, 2, 1, 8);
+//! let mine = InferenceMemoryEstimate { model_bytes, kv_cache_bytes, activation_bytes, total_bytes };
+//! ```
+//!
+//! ```compile_fail,E0004
+//! # use ferrum_mem::PressureLevel;
+//! # fn short(level: PressureLevel) -> &'static str {
+//! match level {
+//!     PressureLevel::Low | PressureLevel::Medium => "go on",
+//!     PressureLevel::High | PressureLevel::Critical => "free",
+//! }
+//! # }
+//! ```
+//!
 //! Every object is `Send` and `Sync`: it holds a handle, which is a number, and
 //! every function of the library may be called from any thread at any time.
 //! Where the library calls a closure, it does so on a thread of its own, so
@@ -75,7 +106,7 @@ pub use fallback_manager::{FallbackManager, GpuMemoryPool};
 pub use generated::enums::{
     AccessPattern, BackendType, Backing, BlockState, BufferLocation, BufferPlace, DType,
     DebugFlags, HostAccess, LogLevel, MemoryType, Paging, PlacementReason, PressureLevel,
-    PressureProfile, ReadyPages, SegmentSource, ThreadCache, UsageHint,
+    PressureProfile, ReadyPages, SegmentSource, Strategy, ThreadCache, UsageHint,
 };
 pub use generated::records::{
     AccessStats, AddressCopy, Adoption, AllocationRequest, BackendChoice, BlockInfo, BlockOwner,
@@ -94,7 +125,7 @@ pub use manager::{Fill, Manager, ManagerConfig, Memory, PinnedMemory, Transfer};
 pub use mapped_range::MappedRange;
 pub use mapping::HostMapping;
 pub use monitor::Monitor;
-pub use placement::{Placement, PlacementRequest};
+pub use placement::{Placement, PlacementCandidate, PlacementRequest, PlacementStrategy};
 pub use pool::Pool;
 pub use pool_block::{PoolBatch, PoolBatchBlocks, PoolBlock};
 pub use pool_request::{PoolRequest, PoolTag};

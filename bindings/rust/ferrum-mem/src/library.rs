@@ -43,6 +43,19 @@ impl Drop for Started {
 
 impl Library {
     /// Starts the library with all defaults, or joins it when it runs.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) when it runs with other settings;
+    /// [`ErrorKind::InvalidConfig`](crate::ErrorKind::InvalidConfig) for a setting, also one of the
+    /// environment, that makes no sense (the message names it);
+    /// [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted),
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory),
+    /// [`ErrorKind::PermissionDenied`](crate::ErrorKind::PermissionDenied) or
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) when the system does not give what is got
+    /// ahead (the message says what); the library is not started then.
+    ///
+    /// C function: [`ferrum_init`](crate::sys::ferrum_init).
     pub fn start() -> Result<Self> {
         // SAFETY: a NULL config is allowed.
         check(unsafe { sys::ferrum_init(std::ptr::null()) })?;
@@ -52,6 +65,19 @@ impl Library {
     }
 
     /// Starts the library, or joins it when it runs with these settings.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) when it runs with other settings;
+    /// [`ErrorKind::InvalidConfig`](crate::ErrorKind::InvalidConfig) for a setting, also one of the
+    /// environment, that makes no sense (the message names it);
+    /// [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted),
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory),
+    /// [`ErrorKind::PermissionDenied`](crate::ErrorKind::PermissionDenied) or
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) when the system does not give what is got
+    /// ahead (the message says what); the library is not started then.
+    ///
+    /// C function: [`ferrum_init`](crate::sys::ferrum_init).
     pub fn start_with(config: &Config) -> Result<Self> {
         // SAFETY: the config lives through the call.
         check(unsafe { sys::ferrum_init(&config.raw()) })?;
@@ -118,17 +144,35 @@ pub(crate) fn json_of(
 }
 
 /// Every backend with its devices, or why it cannot be used, as JSON.
+///
+/// # Errors
+///
+/// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+///
+/// C function: [`ferrum_backends_json`](crate::sys::ferrum_backends_json).
 pub fn backends_json() -> Result<String> {
     json(sys::ferrum_backends_json)
 }
 
 /// All books as JSON.
+///
+/// # Errors
+///
+/// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+///
+/// C function: [`ferrum_snapshot_json`](crate::sys::ferrum_snapshot_json).
 pub fn snapshot_json() -> Result<String> {
     json(sys::ferrum_snapshot_json)
 }
 
 /// What is alive now or, when the library is stopped, what was at its end, as
 /// JSON.
+///
+/// # Errors
+///
+/// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+///
+/// C function: [`ferrum_leak_report_json`](crate::sys::ferrum_leak_report_json).
 pub fn leak_report_json() -> Result<String> {
     json(sys::ferrum_leak_report_json)
 }

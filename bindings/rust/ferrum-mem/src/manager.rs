@@ -97,6 +97,12 @@ impl Manager {
     }
 
     /// Allocates a block of the general type.
+    ///
+    /// # Errors
+    ///
+    /// as [`ferrum_pool_alloc`](crate::sys::ferrum_pool_alloc).
+    ///
+    /// C function: [`ferrum_manager_alloc`](crate::sys::ferrum_manager_alloc).
     pub fn alloc(&self, size_bytes: u64) -> Result<Memory> {
         let mut raw = Default::default();
         // SAFETY: raw is an output of the call.
@@ -105,6 +111,12 @@ impl Manager {
     }
 
     /// Allocates a block as described.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_manager_alloc_with`](crate::sys::ferrum_manager_alloc_with).
     pub fn alloc_with(&self, request: &AllocationRequest<'_>) -> Result<Memory> {
         let mut raw = Default::default();
         request.with_raw("ferrum_manager_alloc_with", |request| {
@@ -116,11 +128,23 @@ impl Manager {
 
     /// Moves relocatable blocks that nobody uses so that pages come free, and gives
     /// back to the system what the manager's pools hold without use.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_manager_defragment_within`](crate::sys::ferrum_manager_defragment_within).
     pub fn defragment(&self) -> Result<DefragmentationStats> {
         self.defragment_within(None)
     }
 
     /// As `defragment`, and moves no further block when the time is over.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_manager_defragment_within`](crate::sys::ferrum_manager_defragment_within).
     pub fn defragment_within(&self, budget: Option<Duration>) -> Result<DefragmentationStats> {
         let mut raw = Default::default();
         // SAFETY: raw is an output of the call, with its size set.
@@ -251,6 +275,12 @@ impl Memory {
     }
 
     /// Describes the block.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_memory_get_handle_info`](crate::sys::ferrum_memory_get_handle_info).
     pub fn info(&self) -> Result<BlockInfo> {
         let mut raw = sys::ferrum_handle_info::default();
         // SAFETY: raw is an output of the call, with its size set.
@@ -259,6 +289,13 @@ impl Memory {
     }
 
     /// Gives the block's address and keeps it there as long as the pin lives.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted) for a block that is pinned
+    /// 2^32 - 1 times.
+    ///
+    /// C function: [`ferrum_memory_pin`](crate::sys::ferrum_memory_pin).
     pub fn pin(&self) -> Result<PinnedMemory<'_>> {
         let mut address = 0;
         // SAFETY: address is an output of the call.
@@ -270,6 +307,12 @@ impl Memory {
     }
 
     /// Copies bytes into the block.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_memory_write`](crate::sys::ferrum_memory_write).
     pub fn write(&self, offset_bytes: u64, source: &[u8]) -> Result<()> {
         let data = source.as_ptr().cast::<c_void>();
         // SAFETY: source is as long as is told.
@@ -279,6 +322,12 @@ impl Memory {
     }
 
     /// Copies bytes out of the block.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_memory_read`](crate::sys::ferrum_memory_read).
     pub fn read(&self, offset_bytes: u64, destination: &mut [u8]) -> Result<()> {
         let data = destination.as_mut_ptr().cast::<c_void>();
         // SAFETY: destination is as long as is told.
@@ -288,6 +337,12 @@ impl Memory {
     }
 
     /// Queues a fill on a stream, or on the default one.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_memory_fill_async`](crate::sys::ferrum_memory_fill_async).
     pub fn fill_async(&self, fill: &Fill, stream: Option<&Stream>) -> Result<()> {
         let raw = sys::ferrum_fill {
             pattern_bytes: fill.pattern_bytes,
@@ -403,6 +458,16 @@ impl<'a> Transfer<'a> {
 
 impl Memory {
     /// Copies from one block to another, and returns when the bytes are there.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) when a range leaves its block,
+    /// [`ErrorKind::Overflow`](crate::ErrorKind::Overflow) when offset + size does not fit 64 bits. This
+    /// call, [`ferrum_memory_write`](crate::sys::ferrum_memory_write) and
+    /// [`ferrum_memory_read`](crate::sys::ferrum_memory_read) use the default stream of the device and also
+    /// return a failure of work queued there before.
+    ///
+    /// C function: [`ferrum_memory_copy`](crate::sys::ferrum_memory_copy).
     pub fn copy(transfer: Transfer<'_>) -> Result<()> {
         // SAFETY: the struct lives through the call.
         check(unsafe { sys::ferrum_memory_copy(&transfer.to_raw()) })
@@ -410,6 +475,12 @@ impl Memory {
 
     /// Queues a copy on a stream of the destination's device, or on its default
     /// one. Both blocks' memory stays until it is done, also when they are dropped.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_memory_copy_async`](crate::sys::ferrum_memory_copy_async).
     pub fn copy_async(transfer: Transfer<'_>, stream: Option<&Stream>) -> Result<()> {
         // SAFETY: the struct lives through the call.
         check(unsafe { sys::ferrum_memory_copy_async(&transfer.to_raw(), raw_of(stream)) })

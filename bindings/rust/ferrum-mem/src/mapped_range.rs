@@ -177,6 +177,12 @@ impl MappedRange {
     ///
     /// [`ErrorKind::InvalidState`]: there is no memory behind the range, for it sleeps,
     /// or pages of it were unmapped by offset.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_vpool_is_mapped`](crate::sys::ferrum_vpool_is_mapped).
     pub fn as_ptr(&self) -> Result<Option<NonNull<u8>>> {
         if !self.device().info()?.host_addressable {
             return Ok(None);
@@ -196,6 +202,16 @@ impl MappedRange {
 
     /// Says that a stream uses the range too: once freed, it waits for the work that is
     /// queued on that stream at the time of its free as well.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) for a range that ends outside;
+    /// [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize) for a size of 0;
+    /// [`ErrorKind::NotMapped`](crate::ErrorKind::NotMapped), with offset and size of the first page that
+    /// is not mapped; [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) for a page that sleeps,
+    /// and [`ErrorKind::Busy`](crate::ErrorKind::Busy) for one that is being put to sleep or woken.
+    ///
+    /// C function: [`ferrum_vpool_record_stream`](crate::sys::ferrum_vpool_record_stream).
     pub fn record_stream(&self, stream: &Stream) -> Result<()> {
         match &self.space {
             Space::Pool(pool) => pool.record_stream(self.offset_bytes, self.size_bytes, stream),

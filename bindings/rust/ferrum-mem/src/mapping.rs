@@ -87,11 +87,31 @@ impl HostMapping<'_> {
 impl Memory {
     /// Makes the whole block addressable by the host, after what is queued on the
     /// streams that have used it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) for a range that is to be written and overlaps another
+    /// one that is mapped for writing; [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) when
+    /// it leaves the block, [`ErrorKind::Overflow`](crate::ErrorKind::Overflow) when offset + size does not
+    /// fit 64 bits; [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) when the host has no memory
+    /// for a copy.
+    ///
+    /// C function: [`ferrum_memory_map`](crate::sys::ferrum_memory_map).
     pub fn map(&self, access: HostAccess) -> Result<HostMapping<'_>> {
         self.map_range(access, 0, None)
     }
 
     /// As `map`, for a range; without a size, all from the offset on.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) for a range that is to be written and overlaps another
+    /// one that is mapped for writing; [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) when
+    /// it leaves the block, [`ErrorKind::Overflow`](crate::ErrorKind::Overflow) when offset + size does not
+    /// fit 64 bits; [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) when the host has no memory
+    /// for a copy.
+    ///
+    /// C function: [`ferrum_memory_map`](crate::sys::ferrum_memory_map).
     pub fn map_range(
         &self,
         access: HostAccess,
@@ -118,6 +138,12 @@ impl Memory {
     }
 
     /// How the block was used; none when its manager does not track.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_memory_get_access_stats`](crate::sys::ferrum_memory_get_access_stats).
     pub fn access_stats(&self) -> Result<Option<AccessStats>> {
         let mut raw = sys::ferrum_access_stats::default();
         // SAFETY: raw is an output of the call, with its size set.

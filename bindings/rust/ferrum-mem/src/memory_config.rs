@@ -12,16 +12,34 @@ impl MemoryConfig {
     }
 
     /// The most memory.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    ///
+    /// C function: [`ferrum_memory_config_preset`](crate::sys::ferrum_memory_config_preset).
     pub fn for_inference() -> Result<Self> {
         Self::preset(MemoryPreset::Inference)
     }
 
     /// More left free, and no falling back.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    ///
+    /// C function: [`ferrum_memory_config_preset`](crate::sys::ferrum_memory_config_preset).
     pub fn for_training() -> Result<Self> {
         Self::preset(MemoryPreset::Training)
     }
 
     /// For devices with little memory.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    ///
+    /// C function: [`ferrum_memory_config_preset`](crate::sys::ferrum_memory_config_preset).
     pub fn for_constrained() -> Result<Self> {
         Self::preset(MemoryPreset::Constrained)
     }
@@ -70,6 +88,13 @@ impl MemoryConfig {
     }
 
     /// Says what makes no sense.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidConfig`](crate::ErrorKind::InvalidConfig) with the setting and its value, also
+    /// for a size to allocate ahead that its bucket has no place for.
+    ///
+    /// C function: [`ferrum_memory_config_check`](crate::sys::ferrum_memory_config_check).
     pub fn check(&self) -> Result<()> {
         let raw = self.raw();
         // SAFETY: the sizes live through the call.
@@ -86,21 +111,45 @@ impl MemoryStats {
     }
 
     /// hits / (hits + misses); 0 when nothing was asked for.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    ///
+    /// C function: [`ferrum_memory_stats_ratios`](crate::sys::ferrum_memory_stats_ratios).
     pub fn hit_rate(self) -> Result<f64> {
         Ok(self.ratios()?.hit_rate)
     }
 
     /// in use / total allocated; 0 when that is 0.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    ///
+    /// C function: [`ferrum_memory_stats_ratios`](crate::sys::ferrum_memory_stats_ratios).
     pub fn utilization(self) -> Result<f64> {
         Ok(self.ratios()?.utilization)
     }
 
     /// The same, but 1 when nothing was allocated.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    ///
+    /// C function: [`ferrum_memory_stats_ratios`](crate::sys::ferrum_memory_stats_ratios).
     pub fn efficiency(self) -> Result<f64> {
         Ok(self.ratios()?.efficiency)
     }
 
     /// The counters of two pools together; the peak is the larger of the two.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    ///
+    /// C function: [`ferrum_memory_stats_merge`](crate::sys::ferrum_memory_stats_merge).
     pub fn merge(self, other: Self) -> Result<Self> {
         let mut merged = Default::default();
         // SAFETY: merged is an output of the call, with its size set.
@@ -109,6 +158,12 @@ impl MemoryStats {
     }
 
     /// One line for people.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    ///
+    /// C function: [`ferrum_memory_stats_text`](crate::sys::ferrum_memory_stats_text).
     pub fn text(self) -> Result<String> {
         // SAFETY: the buffer has the room that is told.
         json_of(|to, room, length| unsafe {

@@ -11,6 +11,12 @@ use crate::{sys, DeviceLevel, MonitorConfig, PressureLevel, PressureProfile, Res
 impl PressureProfile {
     /// The level of a device with that capacity of which so much is free, without
     /// hysteresis; a capacity of 0 is unknown and low.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    ///
+    /// C function: [`ferrum_pressure_level_of`](crate::sys::ferrum_pressure_level_of).
     pub fn level_of(self, total_bytes: u64, free_bytes: u64) -> Result<PressureLevel> {
         let mut level = 0;
         // SAFETY: level is an output of the call.
@@ -21,6 +27,13 @@ impl PressureProfile {
     }
 
     /// The level of a ratio, 0 for empty and 1 for full.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a ratio that is negative or no
+    /// number.
+    ///
+    /// C function: [`ferrum_pressure_from_utilization`](crate::sys::ferrum_pressure_from_utilization).
     pub fn from_utilization(self, ratio: f64) -> Result<PressureLevel> {
         let mut level = 0;
         // SAFETY: level is an output of the call.
@@ -93,6 +106,12 @@ unsafe extern "C" fn hear_levels(
 
 impl Monitor {
     /// Makes a monitor that watches nothing yet.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    ///
+    /// C function: [`ferrum_monitor_create`](crate::sys::ferrum_monitor_create).
     pub fn new(library: &Library, config: &MonitorConfig) -> Result<Self> {
         let mut raw = sys::ferrum_monitor::default();
         // SAFETY: raw is an output of the call.
@@ -126,6 +145,12 @@ impl Monitor {
 
     /// Has the closure hear of every change of the levels from now on, in the place of
     /// the former one. It runs on a thread of the library.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_monitor_set_callback`](crate::sys::ferrum_monitor_set_callback).
     pub fn on_change(
         &self,
         closure: impl Fn(&[DeviceLevel]) + Send + Sync + 'static,
@@ -134,6 +159,12 @@ impl Monitor {
     }
 
     /// Takes the closure away and waits for a running call of it.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_monitor_set_callback`](crate::sys::ferrum_monitor_set_callback).
     pub fn no_callback(&self) -> Result<()> {
         self.replace(None)
     }

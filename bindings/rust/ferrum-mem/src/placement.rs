@@ -15,8 +15,8 @@ use crate::{sys, Device, MemoryType, PlacementOption, PressureProfile, Result};
 pub struct PlacementRequest<'a> {
     /// Not 0.
     pub size_bytes: u64,
-    /// A power of two; 0: any.
-    pub alignment_bytes: u64,
+    /// A power of two; none: any.
+    pub alignment_bytes: Option<u64>,
     /// Type of the memory.
     pub memory_type: MemoryType,
     /// Devices in the order of preference.
@@ -34,14 +34,68 @@ pub struct PlacementRequest<'a> {
     pub profile: PressureProfile,
 }
 
-type ChooseFn = Box<dyn Fn(u64, &[PlacementOption]) -> Option<usize> + Send + Sync>;
+/// A device that may be chosen, and what the library knows of it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PlacementCandidate {
+    /// The device, to ask for more. It is open as long as its owner has it open.
+    pub device: Device,
+    /// How it would serve the request.
+    pub option: PlacementOption,
+}
+
+/// The strategies of the library; [`sys::ferrum_placement_create`] has their formulas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PlacementStrategy {
+    /// The device that is filled best, with a share for the order of preference.
+    BestFit,
+    /// The formula of the crate `ferrum-interfaces`, with its known defects.
+    BestFitOriginal,
+    /// The device with the largest free share afterwards.
+    Spread,
+    /// The device with the smallest free share afterwards.
+    Pack,
+    /// The next device in the list.
+    RoundRobin,
+}
+
+impl PlacementStrategy {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::BestFit,
+        Self::BestFitOriginal,
+        Self::Spread,
+        Self::Pack,
+        Self::RoundRobin,
+    ];
+
+    /// The name in the C ABI, such as "best_fit".
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::BestFit => "best_fit",
+            Self::BestFitOriginal => "best_fit_original",
+            Self::Spread => "spread",
+            Self::Pack => "pack",
+            Self::RoundRobin => "round_robin",
+        }
+    }
+}
+
+type ChooseFn = dyn Fn(&PlacementRequest<'_>, &[PlacementCandidate]) -> Option<usize> + Send + Sync;
+
+/// What the library calls an own strategy with.
+struct Own {
+    closure: Box<ChooseFn>,
+    started: Library,
+}
 
 /// A placement strategy: chooses the device for a request.
 #[must_use = "dropping it destroys the strategy"]
 pub struct Placement {
     raw: sys::ferrum_placement,
     /// A closure of the caller's, as a counted reference.
-    held: Option<*const ChooseFn>,
+    held: Option<*const Own>,
     _library: Library,
 }
 
@@ -82,14 +136,37 @@ unsafe extern "C" fn choose(
     data: *mut c_void,
 ) -> sys::ferrum_status {
     // SAFETY: data is the strategy's closure.
-    let closure: Arc<ChooseFn> = unsafe { share(data) };
-    let options: Vec<PlacementOption> = (0..count)
+    let own: Arc<Own> = unsafe { share(data) };
+    let candidates: Vec<PlacementCandidate> = (0..count)
         // SAFETY: there are count entries.
-        .map(|i| unsafe { &*options.add(i) }.into())
+        .map(|i| PlacementOption::from(unsafe { &*options.add(i) }))
+        .map(|option| PlacementCandidate {
+            device: Device::borrowed(&own.started, option.device),
+            option,
+        })
         .collect();
-    let size_bytes = unsafe { (*request).size_bytes };
+    // SAFETY: the request lives through this call, and has as many preferred as it says.
+    let (asked, preferred) = unsafe {
+        let asked = &*request;
+        let preferred: Vec<Device> = (0..asked.preferred_count as usize)
+            .map(|i| Device::borrowed(&own.started, *asked.preferred.add(i)))
+            .collect();
+        (asked, preferred)
+    };
+    let request = PlacementRequest {
+        size_bytes: asked.size_bytes,
+        alignment_bytes: (asked.alignment_bytes != 0).then_some(asked.alignment_bytes),
+        memory_type: MemoryType::from_raw(asked.memory_type),
+        preferred: &preferred,
+        strict: asked.flags & sys::FERRUM_PLACEMENT_STRICT != 0,
+        critical: asked.flags & sys::FERRUM_PLACEMENT_CRITICAL != 0,
+        refuse_critical: asked.flags & sys::FERRUM_PLACEMENT_REFUSE_CRITICAL != 0,
+        expected_lifetime: (asked.expected_lifetime_ns != 0)
+            .then(|| Duration::from_nanos(asked.expected_lifetime_ns)),
+        profile: PressureProfile::from_raw(asked.profile),
+    };
     // A panic gives the default: no answer at all.
-    let Some(answer) = run(|| Some(closure(size_bytes, &options))) else {
+    let Some(answer) = run(|| Some((own.closure)(&request, &candidates))) else {
         return sys::FERRUM_ERROR_INTERNAL;
     };
     if let Some(index) = answer {
@@ -100,10 +177,15 @@ unsafe extern "C" fn choose(
 }
 
 impl Placement {
-    /// Makes a built-in strategy: "best_fit", "best_fit_original", "spread", "pack" or
-    /// "round_robin".
-    pub fn new(library: &Library, strategy: &str) -> Result<Self> {
-        let name = c_text("ferrum_placement_create", "name", strategy)?;
+    /// Makes a strategy of the library.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) for an unknown name (the message lists them).
+    ///
+    /// C function: [`ferrum_placement_create`](crate::sys::ferrum_placement_create).
+    pub fn new(library: &Library, strategy: PlacementStrategy) -> Result<Self> {
+        let name = c_text("ferrum_placement_create", "strategy", strategy.name())?;
         let mut raw = sys::ferrum_placement::default();
         // SAFETY: the name lives through the call.
         check(unsafe { sys::ferrum_placement_create(name.as_ptr(), &mut raw) })?;
@@ -114,16 +196,41 @@ impl Placement {
         })
     }
 
-    /// Makes a strategy of one's own: the closure gives the index of the candidate
-    /// that it takes. A panic in it fails the selection.
+    /// Makes a strategy of one's own: the closure gets the whole request and the candidates, and gives the index of
+    /// the candidate that it takes, or none. It may ask the devices. A panic in it fails the selection.
+    ///
+    /// ```no_run
+    /// # use ferrum_mem::{Library, Placement, Result};
+    /// # fn f(library: &Library) -> Result<()> {
+    /// // The emptiest device for what lives long, the first one for the rest.
+    /// let own = Placement::with(library, "by_lifetime", |request, candidates| {
+    ///     if request.expected_lifetime.is_none() {
+    ///         return (!candidates.is_empty()).then_some(0);
+    ///     }
+    ///     (0..candidates.len()).max_by_key(|&i| candidates[i].option.free_bytes)
+    /// })?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    ///
+    /// C function: [`ferrum_placement_create_own`](crate::sys::ferrum_placement_create_own).
     pub fn with(
         library: &Library,
         name: &str,
-        closure: impl Fn(u64, &[PlacementOption]) -> Option<usize> + Send + Sync + 'static,
+        closure: impl Fn(&PlacementRequest<'_>, &[PlacementCandidate]) -> Option<usize>
+            + Send
+            + Sync
+            + 'static,
     ) -> Result<Self> {
         let name = c_text("ferrum_placement_create_own", "name", name)?;
-        let boxed: ChooseFn = Box::new(closure);
-        let held = Arc::into_raw(Arc::new(boxed));
+        let held = Arc::into_raw(Arc::new(Own {
+            closure: Box::new(closure),
+            started: library.clone(),
+        }));
         let mut raw = sys::ferrum_placement::default();
         // SAFETY: the closure lives until the strategy is destroyed.
         let made = check(unsafe {
@@ -167,6 +274,13 @@ impl Placement {
     }
 
     /// Chooses one of the devices; of equal ones the first.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) when no device can serve it; the message has the
+    /// reason for each.
+    ///
+    /// C function: [`ferrum_placement_select`](crate::sys::ferrum_placement_select).
     pub fn select<'d>(
         &self,
         request: &PlacementRequest<'_>,
@@ -190,6 +304,12 @@ impl Placement {
 
     /// What [`Placement::select`] would choose now and why, as the header describes it
     /// for `ferrum_placement_explain_json`.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_placement_explain_json`](crate::sys::ferrum_placement_explain_json).
     pub fn explain_json(
         &self,
         request: &PlacementRequest<'_>,
@@ -217,7 +337,7 @@ fn with_raw<T>(
     call(&sys::ferrum_placement_request {
         memory_type: request.memory_type.to_raw(),
         size_bytes: request.size_bytes,
-        alignment_bytes: request.alignment_bytes,
+        alignment_bytes: request.alignment_bytes.unwrap_or(0),
         expected_lifetime_ns: optional_ns(request.expected_lifetime, 0),
         preferred: preferred.as_ptr(),
         preferred_count: count(&preferred),

@@ -119,6 +119,15 @@ impl Pool {
     }
 
     /// Takes a block; the stream, or the default one, uses it first.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) when, after everything that is cached has
+    /// been given up and the reclaim callbacks have been called, there is no room; the message names the
+    /// request, what was free, the largest run and the holders by tag. A request that can never fit fails
+    /// at once. Freed blocks whose stream work is still queued are waited for, at most 10 s.
+    ///
+    /// C function: [`ferrum_pool_alloc`](crate::sys::ferrum_pool_alloc).
     pub fn alloc(&self, size_bytes: u64, stream: Option<&Stream>) -> Result<PoolBlock> {
         let mut address = 0;
         // SAFETY: address is an output of the call.
@@ -129,6 +138,12 @@ impl Pool {
     }
 
     /// Takes a block as described.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_pool_alloc_with`](crate::sys::ferrum_pool_alloc_with).
     pub fn alloc_with(&self, request: &PoolRequest<'_>) -> Result<PoolBlock> {
         let (raw, mut address) = (request.raw(), 0);
         // SAFETY: raw lives through the call, address is an output of it.
@@ -142,6 +157,13 @@ impl Pool {
     }
 
     /// Takes `count` blocks of one size: all of them or none.
+    ///
+    /// # Errors
+    ///
+    /// as [`ferrum_pool_alloc`](crate::sys::ferrum_pool_alloc);
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for the count.
+    ///
+    /// C function: [`ferrum_pool_alloc_batch`](crate::sys::ferrum_pool_alloc_batch).
     pub fn alloc_batch(
         &self,
         size_bytes: u64,
@@ -217,6 +239,12 @@ impl Pool {
     }
 
     /// The tag of a name, 1 to 63 bytes, which stays while the pool lives.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted) after 4095 names.
+    ///
+    /// C function: [`ferrum_pool_get_tag`](crate::sys::ferrum_pool_get_tag).
     pub fn tag(&self, name: &str) -> Result<PoolTag> {
         let text = c_text("ferrum_pool_get_tag", "name", name)?;
         let mut number = 0;
@@ -232,6 +260,14 @@ impl Pool {
     /// No [`PoolBlock`] and no [`PoolBatch`] of the pool may be alive: give them up
     /// with their `into_address` and `into_addresses`. Else their drop would free
     /// what is somebody else's by then.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted) when there is no memory to
+    /// note the blocks behind queued work: they are as live as before, unless another thread takes blocks
+    /// or that memory meanwhile; then what was not freed is live.
+    ///
+    /// C function: [`ferrum_pool_reset`](crate::sys::ferrum_pool_reset).
     pub unsafe fn reset(&self, stream: Option<&Stream>) -> Result<()> {
         // SAFETY: plain values; the blocks are the caller's word.
         check(unsafe { sys::ferrum_pool_reset(self.raw(), raw_of(stream)) })
@@ -239,6 +275,12 @@ impl Pool {
 
     /// Takes back what thread caches keep, and gives unused segments back until no
     /// more than `keep_bytes` are held.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_pool_trim`](crate::sys::ferrum_pool_trim).
     pub fn trim(&self, keep_bytes: u64) -> Result<u64> {
         self.release_graphs(None);
         let mut released = 0;
@@ -249,6 +291,12 @@ impl Pool {
 
     /// Changes above how many bytes held an empty segment is given back at once;
     /// none: never.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_pool_set_release_threshold`](crate::sys::ferrum_pool_set_release_threshold).
     pub fn set_release_threshold(&self, release_threshold_bytes: Option<u64>) -> Result<()> {
         let threshold = release_threshold_bytes.unwrap_or(u64::MAX);
         // SAFETY: plain values.

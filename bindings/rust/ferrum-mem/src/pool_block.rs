@@ -89,6 +89,12 @@ impl PoolBlock {
     }
 
     /// How many of its bytes may be used: at least what was asked for.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_pool_usable_size`](crate::sys::ferrum_pool_usable_size).
     pub fn usable_bytes(&self) -> Result<u64> {
         let mut size = 0;
         // SAFETY: size is an output of the call.
@@ -97,6 +103,12 @@ impl PoolBlock {
     }
 
     /// What the books say of it: its pool, size, tag and age.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) when no pool holds it.
+    ///
+    /// C function: [`ferrum_device_get_owner`](crate::sys::ferrum_device_get_owner).
     pub fn owner(&self) -> Result<BlockOwner> {
         self.pool.device().owner_of(self.address)
     }
@@ -112,6 +124,14 @@ impl PoolBlock {
 
     /// Says that a stream uses the block too: once freed, the block waits for the
     /// work that is queued on that stream at the time of its free as well.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::DoubleFree`](crate::ErrorKind::DoubleFree) or
+    /// [`ErrorKind::InvalidAddress`](crate::ErrorKind::InvalidAddress) when no live block starts at the
+    /// address.
+    ///
+    /// C function: [`ferrum_pool_record_stream`](crate::sys::ferrum_pool_record_stream).
     pub fn record_stream(&self, stream: &Stream) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe {

@@ -11,6 +11,14 @@ use crate::{sys, Result, SharedMemory};
 impl Device {
     /// Describes a range of plain device memory for other processes. It stays allocated
     /// while they have it open.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidAddress`](crate::ErrorKind::InvalidAddress) for a range that lies in no one
+    /// segment; [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a device without
+    /// [`DeviceInfo::shared_memory`](crate::DeviceInfo::shared_memory).
+    ///
+    /// C function: [`ferrum_device_share_memory`](crate::sys::ferrum_device_share_memory).
     pub fn share_memory(&self, address: u64, size_bytes: u64) -> Result<SharedMemory> {
         let mut raw = Default::default();
         // SAFETY: raw is an output of the call, with its size set.
@@ -21,6 +29,14 @@ impl Device {
     }
 
     /// An event that another process has shared, by the bytes that it got for it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for an event that is gone and for
+    /// bytes that name none; [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) for one of this
+    /// process.
+    ///
+    /// C function: [`ferrum_event_open`](crate::sys::ferrum_event_open).
     pub fn open_event(&self, handle: &[u8; 64]) -> Result<Event> {
         let shared = sys::ferrum_shared_event {
             handle: *handle,
@@ -38,6 +54,13 @@ impl Device {
     /// # Safety
     ///
     /// The handle is an event's, which stays valid as long as the result lives.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a device that cannot, as those of the
+    /// host; [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for 0.
+    ///
+    /// C function: [`ferrum_event_adopt`](crate::sys::ferrum_event_adopt).
     pub unsafe fn adopt_event(&self, native_handle: u64) -> Result<Event> {
         let mut raw = Default::default();
         // SAFETY: raw is an output of the call; the rest is the caller's promise.
@@ -49,6 +72,13 @@ impl Device {
 impl Stream {
     /// Records an event that other processes can open by these bytes, too. Keep it until
     /// they have.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a device without
+    /// [`DeviceInfo::shared_memory`](crate::DeviceInfo::shared_memory).
+    ///
+    /// C function: [`ferrum_event_share`](crate::sys::ferrum_event_share).
     pub fn share_event(&self) -> Result<(Event, [u8; 64])> {
         let (mut shared, mut raw) = (sys::ferrum_shared_event::default(), Default::default());
         // SAFETY: both are outputs of the call, the first with its size set.
@@ -61,6 +91,15 @@ impl VirtualPool {
     /// A file descriptor for each page of a range, in order, for
     /// [`Manager::import_pages`] in another process. When the range is freed the pool uses
     /// the pages again: who has imported them ends that before.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a pool with another backing;
+    /// [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset),
+    /// [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize),
+    /// [`ErrorKind::NotMapped`](crate::ErrorKind::NotMapped).
+    ///
+    /// C function: [`ferrum_vpool_export`](crate::sys::ferrum_vpool_export).
     pub fn export(&self, offset_bytes: u64, size_bytes: u64) -> Result<Vec<OwnedFd>> {
         let info = self.info()?;
         let room = size_bytes.min(info.virtual_capacity_bytes) / info.page_bytes;
@@ -125,6 +164,18 @@ impl Manager {
     /// # Safety
     /// Nobody who has the pages changes them while they are looked at here other than by
     /// copies.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for no pages, for descriptors and
+    /// handles at once, and for a descriptor that is closed, of something else, or of another device's
+    /// memory, or a handle that names none;
+    /// [`ErrorKind::InvalidPageSize`](crate::ErrorKind::InvalidPageSize);
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a device without
+    /// [`DeviceInfo::exported_pages`](crate::DeviceInfo::exported_pages), or
+    /// [`DeviceInfo::fabric_pages`](crate::DeviceInfo::fabric_pages) for handles.
+    ///
+    /// C function: [`ferrum_manager_import_pages`](crate::sys::ferrum_manager_import_pages).
     pub unsafe fn import_pages(
         &self,
         pages: &[BorrowedFd<'_>],
@@ -186,6 +237,15 @@ impl Manager {
     ///
     /// # Safety
     /// As for [`Manager::import_pages`], and the other process keeps the memory allocated.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for memory that is gone and for
+    /// bytes that name none; [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) for memory of this
+    /// process; [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize) for a range beyond the memory;
+    /// [`ErrorKind::AlreadyExists`](crate::ErrorKind::AlreadyExists) for one that is open.
+    ///
+    /// C function: [`ferrum_manager_import_memory`](crate::sys::ferrum_manager_import_memory).
     pub unsafe fn import_memory(&self, shared: &SharedMemory, tag: Option<&str>) -> Result<Memory> {
         let tag = tag
             .map(|t| c_text("ferrum_manager_import_memory", "tag", t))

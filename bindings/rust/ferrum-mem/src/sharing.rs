@@ -12,6 +12,14 @@ use crate::{sys, Adoption, LinkRequest, Result};
 impl Manager {
     /// Makes two blocks, of this manager and of one of another device, that are the
     /// same memory. It counts as this manager's and is free when both are dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for two managers of one device;
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for devices that cannot address the same
+    /// memory; else as [`ferrum_manager_alloc_with`](crate::sys::ferrum_manager_alloc_with).
+    ///
+    /// C function: [`ferrum_manager_create_mapping`](crate::sys::ferrum_manager_create_mapping).
     pub fn create_mapping(
         &self,
         other: &Manager,
@@ -39,6 +47,17 @@ impl Manager {
     /// # Safety
     /// The memory stays valid, and is not used in any other way that work on the
     /// block would disturb, until the block is dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidAddress`](crate::ErrorKind::InvalidAddress) for memory that cannot be read, and
+    /// unless `is_read_only` is set written, throughout, as far as can be told, and for such memory that
+    /// the device cannot page-lock; [`ErrorKind::AlreadyExists`](crate::ErrorKind::AlreadyExists) for
+    /// memory that the device has already; [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize),
+    /// [`ErrorKind::Overflow`](crate::ErrorKind::Overflow),
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
+    ///
+    /// C function: [`ferrum_manager_adopt`](crate::sys::ferrum_manager_adopt).
     pub unsafe fn adopt(&self, adoption: &Adoption<'_>) -> Result<Memory> {
         let mut raw = Default::default();
         adoption.with_raw("ferrum_manager_adopt", |adoption| {
@@ -106,6 +125,14 @@ impl Stream {
     /// closure has each piece of work run after what was queued before and before
     /// what is queued later, or gives it back to refuse it. It must not call the
     /// library. Dropping the stream waits for what was queued by it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a device that cannot, and for a handle
+    /// that is another queue in each thread, as CUDA's 2 is: what one thread freed would be another's at
+    /// once; [`ErrorKind::NullPointer`](crate::ErrorKind::NullPointer) without enqueue on a host device.
+    ///
+    /// C function: [`ferrum_stream_adopt`](crate::sys::ferrum_stream_adopt).
     pub fn adopt(
         device: &Device,
         closure: impl Fn(StreamWork) -> std::result::Result<(), StreamWork> + Send + Sync + 'static,
@@ -124,6 +151,14 @@ impl Stream {
     ///
     /// # Safety
     /// The handle is one of the device, and valid until this stream is dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a device that cannot, and for a handle
+    /// that is another queue in each thread, as CUDA's 2 is: what one thread freed would be another's at
+    /// once; [`ErrorKind::NullPointer`](crate::ErrorKind::NullPointer) without enqueue on a host device.
+    ///
+    /// C function: [`ferrum_stream_adopt`](crate::sys::ferrum_stream_adopt).
     pub unsafe fn adopt_native(device: &Device, native_handle: u64) -> Result<Self> {
         let foreign = sys::ferrum_foreign_stream {
             native_handle,

@@ -13,6 +13,7 @@ use crate::{sys, Error, Result, VirtualPoolRequest, WakeReport};
 
 /// Where the bytes of what sleeps are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum SleepBacking<'a> {
     /// In memory of this process.
     #[default]
@@ -43,6 +44,7 @@ pub struct SleepRequest<'a> {
 
 /// What has gone to sleep.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SleepReport {
     /// Memory that was given up.
     pub released_bytes: u64,
@@ -135,6 +137,19 @@ impl VirtualPool {
     /// those that are dropped are unmapped then.
     ///
     /// [`ErrorKind::Busy`]: crate::ErrorKind::Busy
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) when the tag, or everything, sleeps
+    /// already, and in a host function; [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) for a tag that
+    /// no range has; [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted) when host
+    /// memory, the disk or the process's bound on the size of files (RLIMIT_FSIZE) is used up;
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) and
+    /// [`ErrorKind::PermissionDenied`](crate::ErrorKind::PermissionDenied) for the file, with its name;
+    /// [`ErrorKind::Timeout`](crate::ErrorKind::Timeout);
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument).
+    ///
+    /// C function: [`ferrum_vpool_sleep`](crate::sys::ferrum_vpool_sleep).
     pub fn sleep(&self, request: &SleepRequest<'_>) -> Result<SleepReport> {
         let space = Space::Pool(self.clone());
         sleep("ferrum_vpool_sleep", &space, request, |config, report| {
@@ -145,6 +160,20 @@ impl VirtualPool {
 
     /// Has what sleeps get memory at its addresses, and its bytes back. When it fails
     /// all of it sleeps as before.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) when nothing of the tag, or nothing at
+    /// all, sleeps, and in a host function;
+    /// [`ErrorKind::OutOfPhysicalMemory`](crate::ErrorKind::OutOfPhysicalMemory) and
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) as
+    /// [`ferrum_vpool_alloc`](crate::sys::ferrum_vpool_alloc);
+    /// [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted) when a file is not what was written, with its
+    /// name and the place; [`ErrorKind::Io`](crate::ErrorKind::Io);
+    /// [`ErrorKind::Timeout`](crate::ErrorKind::Timeout);
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument).
+    ///
+    /// C function: [`ferrum_vpool_wake`](crate::sys::ferrum_vpool_wake).
     pub fn wake(&self, request: &WakeRequest<'_>) -> Result<WakeReport> {
         let space = Space::Pool(self.clone());
         wake("ferrum_vpool_wake", &space, request, |config, report| {
@@ -154,6 +183,12 @@ impl VirtualPool {
     }
 
     /// Whether a tag sleeps; none: everything, with what may still come.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_vpool_is_asleep`](crate::sys::ferrum_vpool_is_asleep).
     pub fn is_asleep(&self, tag: Option<&str>) -> Result<bool> {
         let tag = optional_text("ferrum_vpool_is_asleep", "tag", tag)?;
         let mut asleep = 0;
@@ -163,6 +198,15 @@ impl VirtualPool {
     }
 
     /// Puts memory behind a range as described.
+    ///
+    /// # Errors
+    ///
+    /// besides: [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) while the tag, everything, or a
+    /// range at that place sleeps; [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) when it does so longer
+    /// than `asleep_wait_ns`; [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted) while
+    /// about a million other tags are in use.
+    ///
+    /// C function: [`ferrum_vpool_alloc_with`](crate::sys::ferrum_vpool_alloc_with).
     pub fn alloc_with(&self, request: &VirtualPoolRequest<'_>) -> Result<MappedRange> {
         let mut address = 0;
         request.with_raw("ferrum_vpool_alloc_with", |request| {
@@ -175,6 +219,12 @@ impl VirtualPool {
 
 impl Model {
     /// As [`VirtualPool::sleep`]; others may have the model's pages then.
+    ///
+    /// # Errors
+    ///
+    /// besides: [`ErrorKind::ModelNotFound`](crate::ErrorKind::ModelNotFound).
+    ///
+    /// C function: [`ferrum_elastic_pool_sleep_model`](crate::sys::ferrum_elastic_pool_sleep_model).
     pub fn sleep(&self, request: &SleepRequest<'_>) -> Result<SleepReport> {
         let (pool, id) = (self.pool().raw(), self.c_id().as_ptr());
         sleep(
@@ -189,6 +239,12 @@ impl Model {
     }
 
     /// As [`VirtualPool::wake`], with memory as `alloc` has it.
+    ///
+    /// # Errors
+    ///
+    /// besides: [`ErrorKind::ModelNotFound`](crate::ErrorKind::ModelNotFound).
+    ///
+    /// C function: [`ferrum_elastic_pool_wake_model`](crate::sys::ferrum_elastic_pool_wake_model).
     pub fn wake(&self, request: &WakeRequest<'_>) -> Result<WakeReport> {
         let (pool, id) = (self.pool().raw(), self.c_id().as_ptr());
         wake(
@@ -203,6 +259,12 @@ impl Model {
     }
 
     /// As [`VirtualPool::is_asleep`].
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_elastic_pool_is_model_asleep`](crate::sys::ferrum_elastic_pool_is_model_asleep).
     pub fn is_asleep(&self, tag: Option<&str>) -> Result<bool> {
         let tag = optional_text("ferrum_elastic_pool_is_model_asleep", "tag", tag)?;
         let mut asleep = 0;

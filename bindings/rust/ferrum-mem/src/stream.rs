@@ -168,6 +168,12 @@ impl Stream {
     }
 
     /// Marks the present end of the queue.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_event_record`](crate::sys::ferrum_event_record).
     pub fn record(&self) -> Result<Event> {
         let mut raw = Default::default();
         // SAFETY: raw is an output of the call.
@@ -180,6 +186,14 @@ impl Stream {
 
     /// Queues a call of the closure, once, on a thread of the library. The
     /// closure may not wait for a stream.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted) when 1,048,576 calls of the
+    /// stream have not begun, or, that or what the system says, when there is no thread that it could run
+    /// on; docs/hosts.md says how many are kept.
+    ///
+    /// C function: [`ferrum_stream_host_function`](crate::sys::ferrum_stream_host_function).
     pub fn call(&self, closure: impl FnOnce() + Send + 'static) -> Result<()> {
         callback::host_function(self.raw, Box::new(closure))
     }
@@ -248,6 +262,13 @@ impl Event {
 
     /// Nanoseconds from this event to another of the same device; negative when
     /// the other was passed first.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) when one has not been passed yet;
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) when they are of two devices.
+    ///
+    /// C function: [`ferrum_event_elapsed`](crate::sys::ferrum_event_elapsed).
     pub fn nanoseconds_until(&self, end: &Event) -> Result<i64> {
         let mut elapsed = 0;
         // SAFETY: elapsed is an output of the call.

@@ -23,6 +23,12 @@ pub struct BufferId(pub u64);
 
 impl BufferId {
     /// An id that no buffer has had.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    ///
+    /// C function: [`ferrum_buffer_id_new`](crate::sys::ferrum_buffer_id_new).
     pub fn new() -> Result<Self> {
         let mut id = 0;
         // SAFETY: id is an output of the call.
@@ -129,6 +135,12 @@ impl TrackerView {
     }
 
     /// What is known of a buffer.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_tracker_get`](crate::sys::ferrum_tracker_get).
     pub fn get(&self, id: BufferId) -> Result<Option<BufferMetadata>> {
         let mut raw = Default::default();
         // SAFETY: raw is an output of the call.
@@ -143,6 +155,12 @@ impl TrackerView {
     }
 
     /// All buffers, the oldest first.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_tracker_get_all`](crate::sys::ferrum_tracker_get_all).
     pub fn all_allocations(&self) -> Result<Vec<BufferMetadata>> {
         // SAFETY: there is room for as many as is told.
         Self::list(|to, room, count| unsafe {
@@ -151,6 +169,12 @@ impl TrackerView {
     }
 
     /// Those that are strictly older, the oldest first: what may be forgotten.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_tracker_find_old`](crate::sys::ferrum_tracker_find_old).
     pub fn find_old_allocations(&self, age: Duration) -> Result<Vec<BufferMetadata>> {
         // SAFETY: there is room for as many as is told.
         Self::list(|to, room, count| unsafe {
@@ -159,6 +183,12 @@ impl TrackerView {
     }
 
     /// Numbers of the tracker.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_tracker_get_totals`](crate::sys::ferrum_tracker_get_totals).
     pub fn totals(&self) -> Result<TrackerTotals> {
         let mut raw = sys::ferrum_tracker_totals::default();
         // SAFETY: raw is an output of the call, with its size set.
@@ -195,6 +225,12 @@ impl std::ops::Deref for AllocationTracker {
 
 impl AllocationTracker {
     /// Makes one that knows nothing.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    ///
+    /// C function: [`ferrum_tracker_create`](crate::sys::ferrum_tracker_create).
     pub fn new(library: &Library) -> Result<Self> {
         let mut raw = Default::default();
         // SAFETY: raw is an output of the call.
@@ -221,6 +257,14 @@ impl AllocationTracker {
     }
 
     /// Adds a buffer; one whose id is known replaces that.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for id 0, a location that is none,
+    /// a tag without a NUL or that is not UTF-8; [`ErrorKind::Overflow`](crate::ErrorKind::Overflow) when
+    /// the sum of all sizes does not fit 64 bits.
+    ///
+    /// C function: [`ferrum_tracker_track`](crate::sys::ferrum_tracker_track).
     pub fn track(&self, metadata: &BufferMetadata) -> Result<()> {
         let raw = metadata.to_raw()?;
         // SAFETY: raw lives through the call.
@@ -228,6 +272,12 @@ impl AllocationTracker {
     }
 
     /// Removes a buffer and gives what was known of it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) when it is not known.
+    ///
+    /// C function: [`ferrum_tracker_untrack`](crate::sys::ferrum_tracker_untrack).
     pub fn untrack(&self, id: BufferId) -> Result<Option<BufferMetadata>> {
         let mut raw = Default::default();
         // SAFETY: raw is an output of the call.
@@ -236,6 +286,12 @@ impl AllocationTracker {
     }
 
     /// Forgets all buffers; the peak stays.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_tracker_clear`](crate::sys::ferrum_tracker_clear).
     pub fn clear(&self) -> Result<()> {
         // SAFETY: a plain handle.
         check(unsafe { sys::ferrum_tracker_clear(self.view.raw) })

@@ -101,6 +101,21 @@ impl VirtualPool {
     }
 
     /// Puts memory behind every page that a range touches: all or none.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) for a range that ends outside, with
+    /// offset, size and capacity in the message; [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize);
+    /// [`ErrorKind::AlreadyMapped`](crate::ErrorKind::AlreadyMapped), with offset and size of the first
+    /// page that is mapped; [`ErrorKind::OutOfPhysicalMemory`](crate::ErrorKind::OutOfPhysicalMemory) over
+    /// the limit, with what was requested and what was available;
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) when the device has no more, after all
+    /// that [`ferrum_pool_alloc`](crate::sys::ferrum_pool_alloc) tries too;
+    /// [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted) where the system allows no
+    /// more mappings. Where queued work still uses a freed range, it is waited for; in a host function or a
+    /// reclaim callback that is [`ErrorKind::Busy`](crate::ErrorKind::Busy).
+    ///
+    /// C function: [`ferrum_vpool_alloc`](crate::sys::ferrum_vpool_alloc).
     pub fn alloc(&self, offset_bytes: u64, size_bytes: u64) -> Result<MappedRange> {
         let mut address = 0;
         // SAFETY: address is an output of the call.
@@ -120,6 +135,18 @@ impl VirtualPool {
     ///
     /// No [`MappedRange`] that it touches may be alive: give them up with
     /// `into_address`. Else their drop would unmap what is somebody else's by then.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) for a range that is neither, or that
+    /// ends outside; [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize) for a size of 0;
+    /// [`ErrorKind::NotMapped`](crate::ErrorKind::NotMapped), with offset and size of the first page that
+    /// is not mapped; [`ErrorKind::Busy`](crate::ErrorKind::Busy) while a call that puts a part of it to
+    /// sleep or wakes it is under way: once that has ended it can be freed, asleep or awake;
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) where a part of it sleeps and a part
+    /// does not, and while one of the streams captures. Then nothing has changed.
+    ///
+    /// C function: [`ferrum_vpool_free`](crate::sys::ferrum_vpool_free).
     pub unsafe fn free(
         &self,
         offset_bytes: u64,
@@ -135,6 +162,16 @@ impl VirtualPool {
     /// Says that a stream uses every page that a range touches too: once freed, they
     /// wait for the work that is queued on that stream at the time of their free as
     /// well. The range may be a part of a [`MappedRange`], or of several.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) for a range that ends outside;
+    /// [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize) for a size of 0;
+    /// [`ErrorKind::NotMapped`](crate::ErrorKind::NotMapped), with offset and size of the first page that
+    /// is not mapped; [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) for a page that sleeps,
+    /// and [`ErrorKind::Busy`](crate::ErrorKind::Busy) for one that is being put to sleep or woken.
+    ///
+    /// C function: [`ferrum_vpool_record_stream`](crate::sys::ferrum_vpool_record_stream).
     pub fn record_stream(&self, offset_bytes: u64, size_bytes: u64, stream: &Stream) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe {

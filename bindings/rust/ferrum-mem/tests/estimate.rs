@@ -2,8 +2,7 @@
 
 use ferrum_mem::{
     estimate_config_json, estimate_file_json, estimate_inference_memory, estimate_kv_cache_memory,
-    estimate_model_memory, ErrorKind, EstimateRequest, InferenceMemoryEstimate, KvCacheShape,
-    ModelShape,
+    estimate_model_memory, ErrorKind, EstimateRequest, KvCacheShape, ModelShape,
 };
 
 fn mistral(dtype_bytes: u64) -> ModelShape {
@@ -29,13 +28,10 @@ fn config(name: &str) -> String {
 #[test]
 fn the_worked_example_of_the_short_formulas() {
     let found = estimate_inference_memory(&mistral(4)).unwrap();
-    let want = InferenceMemoryEstimate {
-        model_bytes: 28966928384,
-        kv_cache_bytes: 1073741824,
-        activation_bytes: 262144,
-        total_bytes: 30040932352,
-    };
-    assert_eq!(found, want);
+    assert_eq!(found.model_bytes, 28966928384);
+    assert_eq!(found.kv_cache_bytes, 1073741824);
+    assert_eq!(found.activation_bytes, 262144);
+    assert_eq!(found.total_bytes, 30040932352);
     assert_eq!(estimate_model_memory(&mistral(4)).unwrap(), 28966928384);
     let cache = KvCacheShape {
         num_layers: 32,

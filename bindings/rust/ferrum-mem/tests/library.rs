@@ -9,7 +9,7 @@ use ferrum_mem::{
     abi_version, backends_json, leak_report_json, no_log, on_log, snapshot_json, version,
     AddressCopy, AllocationRequest, BlockState, Config, DebugFlags, Device, ErrorKind, Fill,
     Library, LogLevel, ManagerConfig, Memory, MemoryType, Paging, PoolConfig, PoolRequest,
-    PressureLevel, ReadyPages, ReclaimConfig, Rejected, ThreadCache, Transfer,
+    PressureLevel, ReadyPages, ReclaimConfig, Rejected, Strategy, ThreadCache, Transfer,
 };
 use proptest::prelude::*;
 
@@ -102,7 +102,7 @@ fn test_devices_and_books() {
     assert_eq!(memory.bandwidth_gbps, None);
     assert!(s.device.measure_bandwidth().unwrap() > 0.0);
     assert!(s.device.memory_info().unwrap().bandwidth_gbps.unwrap() > 0.0);
-    s.device.set_limit(100 * MIB).unwrap();
+    s.device.set_limit(Some(100 * MIB)).unwrap();
     let limited = s.device.memory_info().unwrap();
     assert_eq!(
         (limited.total_bytes, limited.limit_bytes),
@@ -110,7 +110,7 @@ fn test_devices_and_books() {
     );
     assert_eq!(limited.device_total_bytes, 256 * MIB);
     assert!(limited.device_free_bytes < 256 * MIB);
-    s.device.set_limit(0).unwrap();
+    s.device.set_limit(None).unwrap();
     let books = s.device.statistics().unwrap();
     assert_eq!(books.requested.current, 1000);
     assert_eq!(
@@ -207,7 +207,7 @@ fn test_pools() {
     // SAFETY: the block is a MiB of host memory that nothing else uses.
     unsafe { pointer.as_ptr().write_bytes(7, MIB as usize) };
     block.free(None).unwrap();
-    pool.set_limit(16 * MIB).unwrap();
+    pool.set_limit(Some(16 * MIB)).unwrap();
     assert_eq!(
         pool.alloc(32 * MIB, None).unwrap_err().kind,
         ErrorKind::OutOfMemory
@@ -216,12 +216,12 @@ fn test_pools() {
     assert_eq!(pool.info().unwrap().idle_pages, 1);
     assert_eq!(pool.trim(0).unwrap(), 2 * MIB);
     assert_eq!(pool.info().unwrap().held_bytes, 0);
-    s.device.set_limit(MIB).unwrap();
+    s.device.set_limit(Some(MIB)).unwrap();
     assert_eq!(
         pool.alloc(2 * MIB, None).unwrap_err().kind,
         ErrorKind::OutOfMemory
     );
-    s.device.set_limit(0).unwrap();
+    s.device.set_limit(None).unwrap();
 }
 
 #[test]
@@ -323,11 +323,15 @@ fn test_pool_batches() {
 #[test]
 fn test_pool_settings() {
     let s = session();
-    let strategies = ["best_fit", "size_class", "tlsf", "buddy", "arena", "fixed"];
-    for (strategy, (paging, piece)) in strategies.iter().flat_map(|s| WAYS.map(|w| (*s, w))) {
-        let fixed = strategy == "fixed";
+    let names = Strategy::ALL.map(Strategy::name);
+    assert_eq!(
+        names,
+        ["best_fit", "size_class", "tlsf", "buddy", "arena", "fixed"]
+    );
+    for (strategy, (paging, piece)) in Strategy::ALL.iter().flat_map(|s| WAYS.map(|w| (*s, w))) {
+        let fixed = strategy == Strategy::Fixed;
         let config = PoolConfig {
-            strategy: Some(strategy.into()),
+            strategy: Some(strategy),
             fixed_block_bytes: if fixed { 16384 } else { 0 },
             page_bytes: if fixed { 65536 } else { 0 },
             thread_cache: ThreadCache::Off,

@@ -1,11 +1,11 @@
 //! The global monitor and placement over three host devices.
 
-use std::sync::mpsc;
+use std::sync::{mpsc, Arc, Mutex};
 use std::time::Duration;
 
 use ferrum_mem::{
-    Config, Device, ErrorKind, Library, Monitor, MonitorConfig, Placement, PlacementRequest,
-    PoolConfig, PressureLevel, PressureProfile,
+    sys, Config, Device, ErrorKind, Library, MemoryType, Monitor, MonitorConfig, Placement,
+    PlacementRequest, PlacementStrategy, PoolConfig, PressureLevel, PressureProfile,
 };
 
 const MIB: u64 = 1 << 20;
@@ -132,12 +132,12 @@ fn placed(library: &Library, devices: &[Device]) {
         size_bytes: MIB,
         ..Default::default()
     };
-    let turns = Placement::new(library, "round_robin").unwrap();
+    let turns = Placement::new(library, PlacementStrategy::RoundRobin).unwrap();
     for want in [0, 1, 2, 0] {
         let chosen = turns.select(&request, devices).unwrap();
         assert_eq!(chosen.raw().id, devices[want].raw().id);
     }
-    let best = Placement::new(library, "best_fit").unwrap();
+    let best = Placement::new(library, PlacementStrategy::BestFit).unwrap();
     assert_eq!(best.name().unwrap(), "best_fit");
     let strict = PlacementRequest {
         preferred: &devices[2..],
@@ -155,8 +155,27 @@ fn placed(library: &Library, devices: &[Device]) {
     assert!(error.message.contains("cpu:2: too_small"), "{error}");
     let why = best.explain_json(&large, devices).unwrap();
     assert!(why.contains("\"chosen\":null"), "{why}");
-    let unknown = Placement::new(library, "first_fit").unwrap_err();
-    assert_eq!(unknown.kind, ErrorKind::NotFound);
+    for strategy in PlacementStrategy::ALL {
+        let made = Placement::new(library, strategy).unwrap();
+        assert_eq!(made.name().unwrap(), strategy.name());
+        assert!(made.select(&request, devices).is_ok());
+    }
+    // The library has no other one: it lists them for a name that it does not know.
+    let mut raw = sys::ferrum_placement::default();
+    // SAFETY: the name lives through the call, raw is an output of it.
+    let status = unsafe { sys::ferrum_placement_create(c"first_fit".as_ptr(), &mut raw) };
+    assert_eq!(status, sys::FERRUM_ERROR_NOT_FOUND);
+    let mut info = sys::ferrum_error_info::default();
+    // SAFETY: info is an output of the call, with its size set.
+    unsafe { sys::ferrum_last_error(&mut info) };
+    let listed: Vec<u8> = info.message.iter().map(|c| *c as u8).collect();
+    let listed = String::from_utf8_lossy(&listed);
+    let (_, names) = listed
+        .trim_end_matches('\0')
+        .split_once("want one of ")
+        .unwrap();
+    let ours = PlacementStrategy::ALL.map(PlacementStrategy::name);
+    assert_eq!(names.split(", ").collect::<Vec<_>>(), ours);
 }
 
 fn own_strategies(library: &Library, devices: &[Device]) {
@@ -164,14 +183,78 @@ fn own_strategies(library: &Library, devices: &[Device]) {
         size_bytes: MIB,
         ..Default::default()
     };
-    let last = Placement::with(library, "last", |_, options| Some(options.len() - 1)).unwrap();
+    let last = Placement::with(library, "last", |_, all| Some(all.len() - 1)).unwrap();
     let chosen = last.select(&request, devices).unwrap();
     assert_eq!(chosen.raw().id, devices[2].raw().id);
     let none = Placement::with(library, "none", |_, _| None).unwrap();
     let error = none.select(&request, devices).unwrap_err();
     assert_eq!(error.kind, ErrorKind::NotFound);
+    the_whole_request(library, devices);
     let panics = Placement::with(library, "panics", |_, _| panic!("on purpose")).unwrap();
     let error = panics.select(&request, devices).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Internal);
     assert!(error.message.contains("panics"), "{error}");
+}
+
+/// An own strategy gets all that its caller asked for, and may ask the devices.
+fn the_whole_request(library: &Library, devices: &[Device]) {
+    type Seen = (String, Vec<u64>, Vec<(u64, String, u64)>);
+    let seen = Arc::new(Mutex::new(Vec::<Seen>::new()));
+    let kept = Arc::new(Mutex::new(None));
+    let (told, keep) = (seen.clone(), kept.clone());
+    let own = Placement::with(library, "asks", move |request, candidates| {
+        let preferred = request.preferred.iter().map(|it| it.raw().id).collect();
+        let known = candidates.iter().map(|it| {
+            let info = it.device.info().unwrap();
+            assert_eq!(it.option.device.id, it.device.raw().id);
+            assert_eq!(
+                it.device.memory_info().unwrap().total_bytes,
+                it.option.total_bytes
+            );
+            (it.device.raw().id, info.id, it.option.total_bytes)
+        });
+        let text = format!("{request:?}");
+        told.lock()
+            .unwrap()
+            .push((text, preferred, known.collect()));
+        *keep.lock().unwrap() = Some(candidates[0].device.clone());
+        Some(1)
+    })
+    .unwrap();
+    let request = PlacementRequest {
+        size_bytes: 3 * MIB,
+        alignment_bytes: Some(4096),
+        memory_type: MemoryType::Cache,
+        preferred: &devices[1..],
+        strict: true,
+        critical: true,
+        refuse_critical: true,
+        expected_lifetime: Some(Duration::from_secs(90)),
+        profile: PressureProfile::Early,
+    };
+    let chosen = own.select(&request, devices).unwrap();
+    assert_eq!(chosen.raw().id, devices[1].raw().id);
+    let nothing_asked = PlacementRequest {
+        size_bytes: 1,
+        ..Default::default()
+    };
+    own.select(&nothing_asked, devices).unwrap();
+    let seen = seen.lock().unwrap();
+    // The devices of the request are the same ones, whose owners are others: they say no more of themselves.
+    let shown = |text: &str| text.replace("is_borrowed: true", "is_borrowed: false");
+    assert_eq!(shown(&seen[0].0), format!("{request:?}"));
+    assert_eq!(shown(&seen[1].0), format!("{nothing_asked:?}"));
+    let handles: Vec<u64> = devices.iter().map(|it| it.raw().id).collect();
+    assert_eq!(seen[0].1, handles[1..]);
+    for (i, (handle, id, total)) in seen[0].2.iter().enumerate() {
+        assert_eq!(
+            (*handle, id.as_str(), *total),
+            (handles[i], ["cpu:0", "cpu:1", "cpu:2"][i], SHARE)
+        );
+    }
+    // One that is kept closes nothing.
+    let kept = kept.lock().unwrap().take().unwrap();
+    kept.clone().close().unwrap();
+    drop(kept);
+    assert!(devices[0].info().is_ok());
 }

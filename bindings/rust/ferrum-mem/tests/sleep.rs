@@ -215,7 +215,7 @@ fn calls_that_are_cut_short_change_nothing() {
         .unwrap();
     let range = pool.alloc(0, 16 << 20).unwrap();
     fill(&range, 6);
-    pool.set_limit(PAGE).unwrap();
+    pool.set_limit(Some(PAGE)).unwrap();
     let mut time = Duration::from_micros(1);
     loop {
         let request = SleepRequest {
@@ -233,7 +233,7 @@ fn calls_that_are_cut_short_change_nothing() {
     let short = pool.wake(&WakeRequest::default()).unwrap_err();
     assert_eq!(short.kind, ErrorKind::OutOfPhysicalMemory);
     assert!(pool.is_asleep(None).unwrap());
-    pool.set_limit(0).unwrap();
+    pool.set_limit(None).unwrap();
     pool.wake(&WakeRequest::default()).unwrap();
     assert!(holds(&range, 6));
 }

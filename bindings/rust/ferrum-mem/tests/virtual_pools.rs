@@ -98,7 +98,7 @@ fn test_ranges() {
             .contains("requested 458752 bytes, available 393216"),
         "{error}"
     );
-    pool.set_limit(0).unwrap();
+    pool.set_limit(None).unwrap();
     drop(pool.alloc(2 * PAGE, 7 * PAGE).unwrap());
     drop(range);
     assert!(!pool.is_mapped(0, 1).unwrap());
@@ -192,7 +192,7 @@ fn test_models() {
         ErrorKind::OutOfPhysicalMemory
     );
     assert_eq!(
-        pool.set_limit(1).unwrap_err().kind,
+        pool.set_limit(Some(1)).unwrap_err().kind,
         ErrorKind::InvalidConfig
     );
     // The model lives as long as its ranges.

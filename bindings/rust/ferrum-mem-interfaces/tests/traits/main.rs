@@ -5,6 +5,7 @@ mod cancellation;
 mod managers;
 mod mapped;
 mod monitor;
+mod strategies;
 mod streams;
 mod support;
 mod threads;

@@ -13,6 +13,12 @@ use crate::{sys, Result};
 
 impl crate::Device {
     /// Describes an open device.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_device_get_info`](crate::sys::ferrum_device_get_info).
     pub fn info(&self) -> Result<DeviceInfo> {
         let mut out = sys::ferrum_device_info::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -24,29 +30,47 @@ impl crate::Device {
     ///
     /// Without a timeout it waits without an end.
     ///
-    /// Errors: [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) when the work takes longer; [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) when the work of all other streams has completed and some streams are capturing. A capturing stream cannot be waited for.
+    /// # Errors
+    ///
+    /// [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) when the work takes longer;
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) when the work of all other streams has
+    /// completed and some streams are capturing. A capturing stream cannot be waited for.
+    ///
+    /// C function: [`ferrum_device_synchronize`](crate::sys::ferrum_device_synchronize).
     pub fn synchronize(&self, timeout: Option<Duration>) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_device_synchronize(self.raw(), timeout_ns(timeout)) })
     }
 
     /// Limits the memory that this library holds from the device, for all pools and
-    /// managers together. 0 removes the limit. A limit below the held memory releases
+    /// managers together. `None` removes the limit. A limit below the held memory releases
     /// cached memory. Live blocks stay, and no further memory is allocated from the
     /// device until the held memory is below the limit.
     ///
     /// A limit below the capacity is the total of [`MemoryInfo`](crate::MemoryInfo). Utilization, pressure
     /// levels, pressure callbacks, monitors, placement, `gc_threshold` and `gpu_memory_fraction`
     /// are computed from it. If a new limit changes the level, pressure callbacks are called.
-    pub fn set_limit(&self, limit_bytes: u64) -> Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_device_set_limit`](crate::sys::ferrum_device_set_limit).
+    pub fn set_limit(&self, limit_bytes: Option<u64>) -> Result<()> {
         // SAFETY: plain values.
-        check(unsafe { sys::ferrum_device_set_limit(self.raw(), limit_bytes) })
+        check(unsafe { sys::ferrum_device_set_limit(self.raw(), limit_bytes.unwrap_or(0)) })
     }
 
     /// Measures the copy bandwidth of the device by timed copies between two temporary
     /// segments of at most 64 MiB each. The call takes some tens of milliseconds and
     /// then releases the segments. From then on [`Device::memory_info`](crate::Device::memory_info) reports
     /// the bandwidth.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_device_measure_bandwidth`](crate::sys::ferrum_device_measure_bandwidth).
     pub fn measure_bandwidth(&self) -> Result<f64> {
         let mut out = 0.0;
         // SAFETY: out is an output of the call.
@@ -55,6 +79,12 @@ impl crate::Device {
     }
 
     /// Queries the memory of a device, with all uses of it.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_device_get_memory_info`](crate::sys::ferrum_device_get_memory_info).
     pub fn memory_info(&self) -> Result<MemoryInfo> {
         let mut out = sys::ferrum_memory_info::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -73,6 +103,12 @@ impl crate::Device {
     /// contains everything that the calling thread did.
     ///
     /// `max_age`: greatest age of a reading that is used; 0 always reads the device, UINT64_MAX uses a reading of any age.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_device_get_recent_memory_info`](crate::sys::ferrum_device_get_recent_memory_info).
     pub fn recent_memory_info(&self, max_age: Duration) -> Result<MemoryInfo> {
         let mut out = sys::ferrum_memory_info::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -83,6 +119,12 @@ impl crate::Device {
     }
 
     /// Returns the counters of a device: the sum over its pools and managers.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_device_get_statistics`](crate::sys::ferrum_device_get_statistics).
     pub fn statistics(&self) -> Result<Statistics> {
         let mut out = sys::ferrum_statistics::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -92,7 +134,12 @@ impl crate::Device {
 
     /// Returns the page sizes of a device.
     ///
-    /// Errors: [`ErrorKind::UnsupportedDevice`](crate::ErrorKind::UnsupportedDevice) when the device has no virtual memory.
+    /// # Errors
+    ///
+    /// [`ErrorKind::UnsupportedDevice`](crate::ErrorKind::UnsupportedDevice) when the device has no virtual
+    /// memory.
+    ///
+    /// C function: [`ferrum_device_get_page_sizes`](crate::sys::ferrum_device_get_page_sizes).
     pub fn page_sizes(&self) -> Result<PageSizes> {
         let mut out = sys::ferrum_page_sizes::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -103,7 +150,11 @@ impl crate::Device {
     /// Returns the context that the library uses for a device, such as the CUcontext.
     /// The library owns it, and destroys it when the device is closed.
     ///
-    /// Errors: [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a backend without such handles.
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a backend without such handles.
+    ///
+    /// C function: [`ferrum_device_get_native`](crate::sys::ferrum_device_get_native).
     pub fn native(&self) -> Result<u64> {
         let mut out = 0;
         // SAFETY: out is an output of the call.
@@ -119,7 +170,12 @@ impl crate::Device {
     ///
     /// `peer`: the device that gets the access.
     ///
-    /// Errors: [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) when the peer cannot reach the memory of the device; [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for the device itself.
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) when the peer cannot reach the memory of
+    /// the device; [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for the device itself.
+    ///
+    /// C function: [`ferrum_device_grant_peer`](crate::sys::ferrum_device_grant_peer).
     pub fn grant_peer(&self, peer: &crate::Device) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_device_grant_peer(self.raw(), peer.raw()) })
@@ -128,6 +184,12 @@ impl crate::Device {
 
 impl crate::ElasticPool {
     /// Describes an elastic pool.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_elastic_pool_get_info`](crate::sys::ferrum_elastic_pool_get_info).
     pub fn info(&self) -> Result<ElasticPoolInfo> {
         let mut out = sys::ferrum_elastic_pool_info::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -137,6 +199,12 @@ impl crate::ElasticPool {
 
     /// Returns the counters of an elastic pool. Its live blocks are the ranges of all
     /// models.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_elastic_pool_get_statistics`](crate::sys::ferrum_elastic_pool_get_statistics).
     pub fn statistics(&self) -> Result<Statistics> {
         let mut out = sys::ferrum_statistics::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -150,6 +218,12 @@ impl crate::ElasticPool {
     /// {"models": \[{"id": "chat", "physical_bytes": 0}\]}
     ///
     /// Each model has all fields of [`ModelInfo`](crate::ModelInfo).
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_elastic_pool_models_json`](crate::sys::ferrum_elastic_pool_models_json).
     pub fn models_json(&self) -> Result<String> {
         // SAFETY: the buffer has the room that is told.
         json_of(|to, room, length| unsafe {
@@ -157,19 +231,32 @@ impl crate::ElasticPool {
         })
     }
 
-    /// Changes the limit of all models together while they run; 0: the memory of the
+    /// Changes the limit of all models together while they run; `None`: the memory of the
     /// device. Mapped ranges stay. Free pages above the limit are released to the
     /// device, as with [`VirtualPool::set_limit`](crate::VirtualPool::set_limit). If the limit falls below what the models
     /// use or have as guarantees, a model within its guarantee may have to wait until
     /// models above their guarantees have released pages.
     ///
-    /// Errors: [`ErrorKind::InvalidConfig`](crate::ErrorKind::InvalidConfig) for a limit below the requested guarantees or below one page; [`ErrorKind::OutOfPhysicalMemory`](crate::ErrorKind::OutOfPhysicalMemory) for a limit above the memory of the device.
-    pub fn set_limit(&self, limit_bytes: u64) -> Result<()> {
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidConfig`](crate::ErrorKind::InvalidConfig) for a limit below the requested
+    /// guarantees or below one page;
+    /// [`ErrorKind::OutOfPhysicalMemory`](crate::ErrorKind::OutOfPhysicalMemory) for a limit above the
+    /// memory of the device.
+    ///
+    /// C function: [`ferrum_elastic_pool_set_limit`](crate::sys::ferrum_elastic_pool_set_limit).
+    pub fn set_limit(&self, limit_bytes: Option<u64>) -> Result<()> {
         // SAFETY: plain values.
-        check(unsafe { sys::ferrum_elastic_pool_set_limit(self.raw(), limit_bytes) })
+        check(unsafe { sys::ferrum_elastic_pool_set_limit(self.raw(), limit_bytes.unwrap_or(0)) })
     }
 
     /// The same as [`VirtualPool::compact`](crate::VirtualPool::compact).
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_elastic_pool_compact`](crate::sys::ferrum_elastic_pool_compact).
     pub fn compact(&self) -> Result<CompactReport> {
         let mut out = sys::ferrum_compact_report::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -178,6 +265,12 @@ impl crate::ElasticPool {
     }
 
     /// The same as [`VirtualPool::trim`](crate::VirtualPool::trim).
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_elastic_pool_trim`](crate::sys::ferrum_elastic_pool_trim).
     pub fn trim(&self, keep_bytes: u64) -> Result<u64> {
         let mut out = 0;
         // SAFETY: out is an output of the call.
@@ -188,18 +281,36 @@ impl crate::ElasticPool {
     /// The same as [`VirtualPool::synchronize`](crate::VirtualPool::synchronize), for the ranges of all models.
     ///
     /// Without a timeout it waits without an end.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_elastic_pool_synchronize`](crate::sys::ferrum_elastic_pool_synchronize).
     pub fn synchronize(&self, timeout: Option<Duration>) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_elastic_pool_synchronize(self.raw(), timeout_ns(timeout)) })
     }
 
     /// The same as [`VirtualPool::pause`](crate::VirtualPool::pause).
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_elastic_pool_pause`](crate::sys::ferrum_elastic_pool_pause).
     pub fn pause(&self) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_elastic_pool_pause(self.raw()) })
     }
 
     /// Ends a [`ElasticPool::pause`](crate::ElasticPool::pause).
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_elastic_pool_resume`](crate::sys::ferrum_elastic_pool_resume).
     pub fn resume(&self) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_elastic_pool_resume(self.raw()) })
@@ -208,6 +319,12 @@ impl crate::ElasticPool {
 
 impl crate::Event {
     /// Returns without waiting whether the event has completed (1) or not (0).
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_event_is_ready`](crate::sys::ferrum_event_is_ready).
     pub fn is_ready(&self) -> Result<bool> {
         let mut out = 0;
         // SAFETY: out is an output of the call.
@@ -219,7 +336,11 @@ impl crate::Event {
     ///
     /// Without a timeout it waits without an end.
     ///
-    /// Errors: [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) when the event takes longer.
+    /// # Errors
+    ///
+    /// [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) when the event takes longer.
+    ///
+    /// C function: [`ferrum_event_synchronize`](crate::sys::ferrum_event_synchronize).
     pub fn synchronize(&self, timeout: Option<Duration>) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_event_synchronize(self.raw(), timeout_ns(timeout)) })
@@ -228,6 +349,12 @@ impl crate::Event {
     /// The same as [`Device::native`](crate::Device::native), for an event: for example the CUevent,
     /// which has been recorded. The program may wait for it, and must not record it
     /// again.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_event_get_native`](crate::sys::ferrum_event_get_native).
     pub fn native(&self) -> Result<u64> {
         let mut out = 0;
         // SAFETY: out is an output of the call.
@@ -238,6 +365,12 @@ impl crate::Event {
 
 impl crate::FallbackManager {
     /// Returns the name of the device's backend as text, such as "cpu" or "cuda".
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_fallback_manager_get_backend_name`](crate::sys::ferrum_fallback_manager_get_backend_name).
     pub fn backend_name(&self) -> Result<String> {
         // SAFETY: the buffer has the room that is told.
         json_of(|to, room, length| unsafe {
@@ -247,6 +380,12 @@ impl crate::FallbackManager {
 
     /// Returns the counters of a fallback manager. They count the buffers on the device;
     /// only `active_buffers` counts both sides. Takes no lock.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_fallback_manager_get_stats`](crate::sys::ferrum_fallback_manager_get_stats).
     pub fn stats(&self) -> Result<MemoryStats> {
         let mut out = sys::ferrum_memory_stats::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -255,6 +394,12 @@ impl crate::FallbackManager {
     }
 
     /// Returns the counters of a fallback manager for the host.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_fallback_manager_get_fallback_stats`](crate::sys::ferrum_fallback_manager_get_fallback_stats).
     pub fn fallback_stats(&self) -> Result<FallbackStats> {
         let mut out = sys::ferrum_fallback_stats::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -263,6 +408,12 @@ impl crate::FallbackManager {
     }
 
     /// Queries the memory of the device.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_fallback_manager_get_memory`](crate::sys::ferrum_fallback_manager_get_memory).
     pub fn memory(&self) -> Result<(u64, u64)> {
         let mut total = 0;
         let mut free = 0;
@@ -274,6 +425,12 @@ impl crate::FallbackManager {
     }
 
     /// Returns the present level of the device by [`PressureProfile::Early`](crate::PressureProfile::Early).
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_fallback_manager_get_pressure`](crate::sys::ferrum_fallback_manager_get_pressure).
     pub fn pressure(&self) -> Result<PressureLevel> {
         let mut out = 0;
         // SAFETY: out is an output of the call.
@@ -283,12 +440,24 @@ impl crate::FallbackManager {
 
     /// Empties the buckets. The memory can then be allocated for buffers of any size,
     /// and may still be held from the device.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_fallback_manager_clear_pool`](crate::sys::ferrum_fallback_manager_clear_pool).
     pub fn clear_pool(&self) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_fallback_manager_clear_pool(self.raw()) })
     }
 
     /// Empties the buckets and releases free memory on both sides.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_fallback_manager_shrink`](crate::sys::ferrum_fallback_manager_shrink).
     pub fn shrink(&self) -> Result<u64> {
         let mut out = 0;
         // SAFETY: out is an output of the call.
@@ -300,6 +469,12 @@ impl crate::FallbackManager {
     /// device has no room for the next one. Pinned buffers stay, and no memory is
     /// reclaimed for it. The addresses of buffers that are not pinned may change. The
     /// call moves none while another thread does the same.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_fallback_manager_return_buffers`](crate::sys::ferrum_fallback_manager_return_buffers).
     pub fn return_buffers(&self) -> Result<u64> {
         let mut out = 0;
         // SAFETY: out is an output of the call.
@@ -312,6 +487,12 @@ impl crate::FallbackManager {
     /// [`ErrorKind::InvalidAddress`](crate::ErrorKind::InvalidAddress) for an address without such storage.
     ///
     /// Without a stream it is the default one of the device.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_fallback_manager_release`](crate::sys::ferrum_fallback_manager_release).
     pub fn release(
         &self,
         location: BufferLocation,
@@ -334,6 +515,12 @@ impl crate::Manager {
     /// Sets the pool settings of a memory type from now on. Live blocks of the type stay
     /// in their pool until they are freed. New blocks come from a pool with the new
     /// settings.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_manager_configure_pool`](crate::sys::ferrum_manager_configure_pool).
     pub fn configure_pool(&self, memory_type: MemoryType, config: &PoolConfig) -> Result<()> {
         config.with_raw("ferrum_manager_configure_pool", |config| {
             // SAFETY: what goes in lives through the call.
@@ -344,6 +531,12 @@ impl crate::Manager {
     }
 
     /// Returns the counters of a manager: the sum over its pools.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_manager_get_statistics`](crate::sys::ferrum_manager_get_statistics).
     pub fn statistics(&self) -> Result<Statistics> {
         let mut out = sys::ferrum_statistics::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -365,7 +558,12 @@ impl crate::Memory {
     ///
     /// Without a stream it is the default one of the device.
     ///
-    /// Errors: [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a device that the block cannot migrate to.
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a device that the block cannot migrate
+    /// to.
+    ///
+    /// C function: [`ferrum_memory_prefetch`](crate::sys::ferrum_memory_prefetch).
     pub fn prefetch(&self, target: &crate::Device, stream: Option<&crate::Stream>) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe {
@@ -384,13 +582,23 @@ impl crate::Memory {
     /// copy) and [`UsageHint::Resident`](crate::UsageHint::Resident) (the memory stays at the device) to the device.
     /// If the device rejects one, the hints stay as they were.
     ///
-    /// Errors: [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for an unknown hint.
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for an unknown hint.
+    ///
+    /// C function: [`ferrum_memory_set_usage_hint`](crate::sys::ferrum_memory_set_usage_hint).
     pub fn set_usage_hint(&self, hint: UsageHint) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_memory_set_usage_hint(self.raw(), hint.to_raw()) })
     }
 
     /// Returns the hints of a block.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_memory_get_usage_hints`](crate::sys::ferrum_memory_get_usage_hints).
     pub fn usage_hints(&self) -> Result<UsageHints> {
         let mut out = sys::ferrum_usage_hints::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -405,19 +613,35 @@ impl crate::Monitor {
     /// before the destroy call returns. Several managers of one device count as one
     /// device.
     ///
-    /// Errors: [`ErrorKind::AlreadyExists`](crate::ErrorKind::AlreadyExists) for a manager that is registered.
+    /// # Errors
+    ///
+    /// [`ErrorKind::AlreadyExists`](crate::ErrorKind::AlreadyExists) for a manager that is registered.
+    ///
+    /// C function: [`ferrum_monitor_register`](crate::sys::ferrum_monitor_register).
     pub fn register(&self, manager: &crate::Manager) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_monitor_register(self.raw(), manager.raw()) })
     }
 
     /// Removes a manager. [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) when it is not registered.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_monitor_unregister`](crate::sys::ferrum_monitor_unregister).
     pub fn unregister(&self, manager: &crate::Manager) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_monitor_unregister(self.raw(), manager.raw()) })
     }
 
     /// Removes all managers of a device. [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) when none is registered.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_monitor_unregister_device`](crate::sys::ferrum_monitor_unregister_device).
     pub fn unregister_device(&self, device: &crate::Device) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_monitor_unregister_device(self.raw(), device.raw()) })
@@ -426,6 +650,12 @@ impl crate::Monitor {
     /// Returns the pressure of all devices together.
     ///
     /// `max_age`: as for [`Device::recent_memory_info`](crate::Device::recent_memory_info), also for the reading of the system.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_monitor_get_pressure`](crate::sys::ferrum_monitor_get_pressure).
     pub fn pressure(&self, max_age: Duration) -> Result<MonitorPressure> {
         let mut out = sys::ferrum_monitor_pressure::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -434,6 +664,12 @@ impl crate::Monitor {
     }
 
     /// Returns the level of every device.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_monitor_get_levels`](crate::sys::ferrum_monitor_get_levels).
     pub fn levels(&self, max_age: Duration) -> Result<Vec<DeviceLevel>> {
         // SAFETY: the buffer has the room that is told.
         let found = listed(|to, room, count| unsafe {
@@ -463,6 +699,12 @@ impl crate::Monitor {
     /// system is null for a device without one. The unit of hundredths is a hundredth of
     /// a percent of the time. bytes of high is null when there is no limit. Later
     /// versions may add fields.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_monitor_info_json`](crate::sys::ferrum_monitor_info_json).
     pub fn info_json(&self, max_age: Duration) -> Result<String> {
         // SAFETY: the buffer has the room that is told.
         json_of(|to, room, length| unsafe {
@@ -472,6 +714,12 @@ impl crate::Monitor {
 
     /// Defragments every registered manager, one after another, like
     /// [`ferrum_manager_defragment`](crate::sys::ferrum_manager_defragment). It skips a manager that is destroyed meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_monitor_collect`](crate::sys::ferrum_monitor_collect).
     pub fn collect(&self) -> Result<Vec<Collected>> {
         // SAFETY: the buffer has the room that is told.
         let found = listed(|to, room, count| unsafe {
@@ -483,6 +731,12 @@ impl crate::Monitor {
 
 impl crate::Placement {
     /// Returns the name of a strategy as text.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_placement_get_name`](crate::sys::ferrum_placement_get_name).
     pub fn name(&self) -> Result<String> {
         // SAFETY: the buffer has the room that is told.
         json_of(|to, room, length| unsafe {
@@ -496,26 +750,49 @@ impl crate::Pool {
     /// contents of blocks in quarantine. The call repairs the damage that it reports, so
     /// each damage is reported once.
     ///
-    /// Errors: [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted) for the first damage; the log has all of it. A pool without debug mode is not checked.
+    /// # Errors
+    ///
+    /// [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted) for the first damage; the log has all of it. A
+    /// pool without debug mode is not checked.
+    ///
+    /// C function: [`ferrum_pool_check`](crate::sys::ferrum_pool_check).
     pub fn check(&self) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_pool_check(self.raw()) })
     }
 
-    /// Changes the upper bound of the pool; 0 removes it. A bound below the held memory
+    /// Changes the upper bound of the pool; `None` removes it. A bound below the held memory
     /// releases cached memory. Live blocks stay.
-    pub fn set_limit(&self, max_size_bytes: u64) -> Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_pool_set_limit`](crate::sys::ferrum_pool_set_limit).
+    pub fn set_limit(&self, max_size_bytes: Option<u64>) -> Result<()> {
         // SAFETY: plain values.
-        check(unsafe { sys::ferrum_pool_set_limit(self.raw(), max_size_bytes) })
+        check(unsafe { sys::ferrum_pool_set_limit(self.raw(), max_size_bytes.unwrap_or(0)) })
     }
 
     /// Changes `min_held_bytes` of the pool.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_pool_set_min_held`](crate::sys::ferrum_pool_set_min_held).
     pub fn set_min_held(&self, min_held_bytes: u64) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_pool_set_min_held(self.raw(), min_held_bytes) })
     }
 
     /// Describes the memory of a pool.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_pool_get_info`](crate::sys::ferrum_pool_get_info).
     pub fn info(&self) -> Result<PoolInfo> {
         let mut out = sys::ferrum_pool_info::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -524,6 +801,12 @@ impl crate::Pool {
     }
 
     /// Returns the counters of a pool.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_pool_get_statistics`](crate::sys::ferrum_pool_get_statistics).
     pub fn statistics(&self) -> Result<Statistics> {
         let mut out = sys::ferrum_statistics::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -538,7 +821,11 @@ impl crate::Stream {
     ///
     /// Without a timeout it waits without an end.
     ///
-    /// Errors: [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) when the work takes longer.
+    /// # Errors
+    ///
+    /// [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) when the work takes longer.
+    ///
+    /// C function: [`ferrum_stream_synchronize`](crate::sys::ferrum_stream_synchronize).
     pub fn synchronize(&self, timeout: Option<Duration>) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_stream_synchronize(self.raw(), timeout_ns(timeout)) })
@@ -546,6 +833,12 @@ impl crate::Stream {
 
     /// Returns without waiting whether all work queued so far has completed (1) or not
     /// (0).
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_stream_is_ready`](crate::sys::ferrum_stream_is_ready).
     pub fn is_ready(&self) -> Result<bool> {
         let mut out = 0;
         // SAFETY: out is an output of the call.
@@ -556,13 +849,23 @@ impl crate::Stream {
     /// Makes all later work of the stream wait for the event. The event may belong to
     /// another stream, or to another device of the same backend.
     ///
-    /// Errors: [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for an event of another backend.
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for an event of another backend.
+    ///
+    /// C function: [`ferrum_stream_wait_event`](crate::sys::ferrum_stream_wait_event).
     pub fn wait_event(&self, event: &crate::Event) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_stream_wait_event(self.raw(), event.raw()) })
     }
 
     /// The same as [`Device::native`](crate::Device::native), for a stream: for example the CUstream.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_stream_get_native`](crate::sys::ferrum_stream_get_native).
     pub fn native(&self) -> Result<u64> {
         let mut out = 0;
         // SAFETY: out is an output of the call.
@@ -574,6 +877,12 @@ impl crate::Stream {
 impl crate::VirtualPool {
     /// Returns whether every page that a range touches is mapped (1) or not (0). The
     /// result is 0 for a range that ends outside the pool or has no bytes.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_vpool_is_mapped`](crate::sys::ferrum_vpool_is_mapped).
     pub fn is_mapped(&self, offset_bytes: u64, size_bytes: u64) -> Result<bool> {
         let mut out = 0;
         // SAFETY: out is an output of the call.
@@ -584,6 +893,12 @@ impl crate::VirtualPool {
     }
 
     /// Describes a virtual pool. Does not wait for queued work.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_vpool_get_info`](crate::sys::ferrum_vpool_get_info).
     pub fn info(&self) -> Result<VirtualPoolInfo> {
         let mut out = sys::ferrum_vpool_info::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -592,6 +907,12 @@ impl crate::VirtualPool {
     }
 
     /// Returns the counters of a virtual pool. Its live blocks are ranges.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_vpool_get_statistics`](crate::sys::ferrum_vpool_get_statistics).
     pub fn statistics(&self) -> Result<Statistics> {
         let mut out = sys::ferrum_statistics::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -602,6 +923,12 @@ impl crate::VirtualPool {
     /// Joins unused pages. The call unmaps parked pages. It keeps as many free pages as
     /// are kept ready, preferring adjacent ones, and releases the others to the device.
     /// Mapped ranges keep their places.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_vpool_compact`](crate::sys::ferrum_vpool_compact).
     pub fn compact(&self) -> Result<CompactReport> {
         let mut out = sys::ferrum_compact_report::default();
         // SAFETY: out is an output of the call, with its size set.
@@ -611,6 +938,12 @@ impl crate::VirtualPool {
 
     /// Releases parked and ready pages to the device, until the pool holds no more than
     /// `keep_bytes` of them.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_vpool_trim`](crate::sys::ferrum_vpool_trim).
     pub fn trim(&self, keep_bytes: u64) -> Result<u64> {
         let mut out = 0;
         // SAFETY: out is an output of the call.
@@ -618,21 +951,30 @@ impl crate::VirtualPool {
         Ok(out)
     }
 
-    /// Changes the limit while the pool is in use; 0: the memory of the device. Mapped
+    /// Changes the limit while the pool is in use; `None`: the memory of the device. Mapped
     /// ranges stay. Free pages above the limit are released to the device. For movable
     /// pages the worker of the pool does that after the call.
     ///
-    /// Errors: [`ErrorKind::OutOfPhysicalMemory`](crate::ErrorKind::OutOfPhysicalMemory) for a limit above the memory of the device.
-    pub fn set_limit(&self, limit_bytes: u64) -> Result<()> {
+    /// # Errors
+    ///
+    /// [`ErrorKind::OutOfPhysicalMemory`](crate::ErrorKind::OutOfPhysicalMemory) for a limit above the
+    /// memory of the device.
+    ///
+    /// C function: [`ferrum_vpool_set_limit`](crate::sys::ferrum_vpool_set_limit).
+    pub fn set_limit(&self, limit_bytes: Option<u64>) -> Result<()> {
         // SAFETY: plain values.
-        check(unsafe { sys::ferrum_vpool_set_limit(self.raw(), limit_bytes) })
+        check(unsafe { sys::ferrum_vpool_set_limit(self.raw(), limit_bytes.unwrap_or(0)) })
     }
 
     /// Waits until the pool has no retiring range.
     ///
     /// Without a timeout it waits without an end.
     ///
-    /// Errors: [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) when it takes longer.
+    /// # Errors
+    ///
+    /// [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) when it takes longer.
+    ///
+    /// C function: [`ferrum_vpool_synchronize`](crate::sys::ferrum_vpool_synchronize).
     pub fn synchronize(&self, timeout: Option<Duration>) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_vpool_synchronize(self.raw(), timeout_ns(timeout)) })
@@ -640,12 +982,24 @@ impl crate::VirtualPool {
 
     /// Stops the worker of the pool from making pages ready, until [`VirtualPool::resume`](crate::VirtualPool::resume).
     /// The call returns when the worker has finished its present step.
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_vpool_pause`](crate::sys::ferrum_vpool_pause).
     pub fn pause(&self) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_vpool_pause(self.raw()) })
     }
 
     /// Undoes a [`VirtualPool::pause`](crate::VirtualPool::pause).
+    ///
+    /// # Errors
+    ///
+    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    ///
+    /// C function: [`ferrum_vpool_resume`](crate::sys::ferrum_vpool_resume).
     pub fn resume(&self) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_vpool_resume(self.raw()) })

@@ -9,6 +9,7 @@ use crate::sys;
 /// Severity of a log message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum LogLevel {
     /// Details for developers of the library.
     #[default]
@@ -43,6 +44,7 @@ impl LogLevel {
 /// last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum BackendType {
     /// Auto: the library chooses.
     #[default]
@@ -81,6 +83,7 @@ impl BackendType {
 /// Pressure levels, by the share of `total_bytes` that is not free.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum PressureLevel {
     /// Below 70 %, or unknown (`total_bytes` 0).
     #[default]
@@ -113,6 +116,7 @@ impl PressureLevel {
 /// How a pool allocates memory from its device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum Paging {
     /// Page by page, if the device supports it and the pool may hold at least 32 pages;
     /// otherwise in segments.
@@ -143,6 +147,7 @@ impl Paging {
 /// Source of the segments of a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum SegmentSource {
     /// The device.
     #[default]
@@ -172,6 +177,7 @@ impl SegmentSource {
 /// State of the memory at an address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum BlockState {
     /// A live block.
     #[default]
@@ -210,6 +216,7 @@ impl BlockState {
 /// Purpose of a block. Each type may have a pool of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum MemoryType {
     /// Anything.
     #[default]
@@ -262,6 +269,7 @@ impl MemoryType {
 /// Kind of the physical memory of pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum Backing {
     /// The memory can be mapped at another address. On the host, a child made by fork()
     /// does not inherit this memory, because parent and child would share it.
@@ -306,6 +314,7 @@ impl Backing {
 /// The bounds of the pressure levels. Each bound belongs to the higher level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum PressureProfile {
     /// MEDIUM from 70 %, HIGH from 85 %, CRITICAL from 95 %.
     #[default]
@@ -333,6 +342,7 @@ impl PressureProfile {
 /// serve the request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum PlacementReason {
     /// This device is chosen.
     #[default]
@@ -391,6 +401,7 @@ impl PlacementReason {
 /// of a bucket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum MemoryPreset {
     /// 0.9, fallback, 512 MiB, 8: `FERRUM_MEMORY_CONFIG_INIT`.
     #[default]
@@ -424,6 +435,7 @@ impl MemoryPreset {
 /// Side of a buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum BufferLocation {
     /// On the device.
     #[default]
@@ -450,6 +462,7 @@ impl BufferLocation {
 /// Type of the elements of a buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum DType {
     /// 32-bit floating point.
     #[default]
@@ -500,6 +513,7 @@ impl DType {
 /// Allowed sides of a new buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum BufferPlace {
     /// On the device, or on the host when the device has no room.
     #[default]
@@ -529,6 +543,7 @@ impl BufferPlace {
 /// How a program uses a mapping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum HostAccess {
     /// Reads only.
     #[default]
@@ -559,6 +574,7 @@ impl HostAccess {
 /// lifetime. A block has one hint of each group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum UsageHint {
     /// No hint. Setting it removes all other hints.
     #[default]
@@ -600,6 +616,7 @@ impl UsageHint {
 /// Observed pattern of the latest accesses to a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum AccessPattern {
     /// Too few accesses.
     #[default]
@@ -678,6 +695,7 @@ impl BitOr for DebugFlags {
 /// count these blocks as cached. The library takes them back before memory runs
 /// out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ThreadCache {
     /// The library chooses.
     #[default]
@@ -710,6 +728,7 @@ impl ThreadCache {
 /// [`ReadyPages::Auto`](crate::ReadyPages::Auto) (8, but at most one for each 64 pages in use), or
 /// [`ReadyPages::All`](crate::ReadyPages::All) (idle pages are released only on request).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ReadyPages {
     /// The library chooses.
     #[default]
@@ -734,6 +753,49 @@ impl ReadyPages {
             Self::Auto => sys::FERRUM_READY_PAGES_AUTO,
             Self::All => sys::FERRUM_READY_PAGES_ALL,
             Self::Count(number) => number,
+        }
+    }
+}
+
+/// Placement strategy; `None`: the default. All strategies keep their tables
+/// outside the memory that they manage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Strategy {
+    /// The smallest free run that is large enough; uses the expected lifetime of a request.
+    BestFit,
+    /// Small blocks in slabs of size classes, large ones as `best_fit`.
+    SizeClass,
+    /// Two-level segregated fit: constant time in the worst case.
+    Tlsf,
+    /// Powers of two.
+    Buddy,
+    /// One block after the other; all memory is free again when the last block is freed.
+    Arena,
+    /// Blocks of `fixed_block_bytes`, such as KV blocks, placed so that pages of `page_bytes` become empty.
+    Fixed,
+}
+
+impl Strategy {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::BestFit,
+        Self::SizeClass,
+        Self::Tlsf,
+        Self::Buddy,
+        Self::Arena,
+        Self::Fixed,
+    ];
+
+    /// The text that stands for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::BestFit => "best_fit",
+            Self::SizeClass => "size_class",
+            Self::Tlsf => "tlsf",
+            Self::Buddy => "buddy",
+            Self::Arena => "arena",
+            Self::Fixed => "fixed",
         }
     }
 }

@@ -51,6 +51,7 @@ impl Config {
 
 /// The chosen device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BackendChoice {
     /// Backend of the device.
     pub backend: BackendType,
@@ -82,6 +83,7 @@ impl From<&sys::ferrum_backend_choice> for BackendChoice {
 
 /// Memory and processor of this machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HostInfo {
     /// Memory that this process may use: the memory of the machine or of its
     /// control group, whichever is less; 0 means unknown.
@@ -104,6 +106,7 @@ impl From<&sys::ferrum_host_info> for HostInfo {
 
 /// Description of an open device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DeviceInfo {
     /// Number after the colon of the id.
     pub ordinal: u32,
@@ -181,6 +184,7 @@ impl From<&sys::ferrum_device_info> for DeviceInfo {
 /// A device's memory; used + free + reserved = total at any time. With a limit of the
 /// device ([`ferrum_device_set_limit`](crate::sys::ferrum_device_set_limit)) the total is the limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct MemoryInfo {
     /// Level of (total - free) / total, decided in integers.
     pub pressure: PressureLevel,
@@ -245,6 +249,7 @@ impl From<&sys::ferrum_memory_info> for MemoryInfo {
 
 /// A counter with its peak.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Gauge {
     /// The value now.
     pub current: u64,
@@ -264,6 +269,7 @@ impl From<&sys::ferrum_gauge> for Gauge {
 /// Counters of a device, a pool or a manager. All are bytes except for the counts.
 /// In every record reserved = active + cached + unusable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Statistics {
     /// Bytes that callers requested for the live blocks.
     pub requested: Gauge,
@@ -386,7 +392,7 @@ pub struct PoolConfig {
     ///   the last block is freed
     /// - "fixed": blocks of `fixed_block_bytes`, such as KV blocks, placed so
     ///   that pages of `page_bytes` become empty
-    pub strategy: Option<String>,
+    pub strategy: Option<Strategy>,
     /// Name of the pool in reports, and tag of its blocks; `None`: none. At most 63
     /// bytes.
     pub name: Option<String>,
@@ -466,7 +472,7 @@ impl PoolConfig {
         function: &str,
         call: impl FnOnce(&sys::ferrum_pool_config) -> Result<T>,
     ) -> Result<T> {
-        let strategy = optional_text(function, "strategy", self.strategy.as_deref())?;
+        let strategy = optional_text(function, "strategy", self.strategy.map(Strategy::name))?;
         let name = optional_text(function, "name", self.name.as_deref())?;
         call(&sys::ferrum_pool_config {
             enable_auto_expansion: self.auto_expansion.into(),
@@ -497,6 +503,7 @@ impl PoolConfig {
 /// A graph at one moment. Graphs that share a private pool have the same numbers
 /// for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct GraphInfo {
     /// 1 until [`ferrum_pool_capture_end`](crate::sys::ferrum_pool_capture_end).
     pub capturing: bool,
@@ -527,6 +534,7 @@ impl From<&sys::ferrum_graph_info> for GraphInfo {
 
 /// Memory of a pool at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PoolInfo {
     /// Memory that the pool holds from the device.
     pub held_bytes: u64,
@@ -562,6 +570,7 @@ impl From<&sys::ferrum_pool_info> for PoolInfo {
 
 /// The owner of an address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BlockOwner {
     /// State of the memory at the address.
     pub state: BlockState,
@@ -647,6 +656,7 @@ impl AllocationRequest<'_> {
 
 /// Description of a block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BlockInfo {
     /// Purpose of a block. Each type may have a pool of its own.
     pub memory_type: MemoryType,
@@ -719,6 +729,7 @@ impl From<&sys::ferrum_handle_info> for BlockInfo {
 /// Result of a defragmentation. Each block that was live counts once: as moved, as
 /// kept, or as skipped for the first reason that applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct DefragmentationStats {
     /// Fragmentation ratio before.
     pub fragmentation_before: f32,
@@ -814,6 +825,7 @@ impl ReclaimConfig {
 
 /// The page sizes of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PageSizes {
     /// The smallest page size of a virtual pool. Larger page sizes are powers of
     /// two.
@@ -910,6 +922,7 @@ impl VirtualPoolRequest<'_> {
 
 /// A virtual pool at one moment. Fields that end in _pages are counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct VirtualPoolInfo {
     /// 1 - mapped pages / all pages.
     pub unmapped_share: f32,
@@ -1011,6 +1024,7 @@ impl From<&sys::ferrum_vpool_info> for VirtualPoolInfo {
 
 /// Result of a compaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CompactReport {
     /// Pages that were retiring and whose work had completed.
     pub landed_pages: u64,
@@ -1156,6 +1170,7 @@ impl ModelRequest<'_> {
 
 /// A model at one moment. Fields that end in _pages are counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct ModelInfo {
     /// Its priority.
     pub priority: i32,
@@ -1305,6 +1320,7 @@ impl ModelLimits {
 
 /// An elastic pool at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ElasticPoolInfo {
     /// Size of a page.
     pub page_bytes: u64,
@@ -1351,6 +1367,7 @@ impl From<&sys::ferrum_elastic_pool_info> for ElasticPoolInfo {
 
 /// Result of a wake.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WakeReport {
     /// Memory that was allocated for the ranges.
     pub restored_bytes: u64,
@@ -1394,6 +1411,7 @@ impl MonitorConfig {
 
 /// The pressure level of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DeviceLevel {
     /// The device.
     pub device: sys::ferrum_device,
@@ -1412,6 +1430,7 @@ impl From<&sys::ferrum_device_level> for DeviceLevel {
 
 /// The pressure of all devices of a monitor together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MonitorPressure {
     /// The highest level of all devices; LOW when there is none.
     pub level: PressureLevel,
@@ -1444,6 +1463,7 @@ impl From<&sys::ferrum_monitor_pressure> for MonitorPressure {
 /// Result of a collection on one device: the sum over its managers; the
 /// fragmentation is the highest of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Collected {
     /// The device.
     pub device: sys::ferrum_device,
@@ -1487,6 +1507,7 @@ impl From<&sys::ferrum_collected> for Collected {
 
 /// A candidate, with its numbers for a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PlacementOption {
     /// The candidate.
     pub device: sys::ferrum_device,
@@ -1597,6 +1618,7 @@ impl KvCacheShape {
 
 /// What [`ferrum_estimate_inference_memory`](crate::sys::ferrum_estimate_inference_memory) found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct InferenceMemoryEstimate {
     /// The weights.
     pub model_bytes: u64,
@@ -1826,6 +1848,7 @@ impl MemoryStats {
 
 /// Numbers of a tracker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TrackerTotals {
     /// Number of buffers.
     pub count: u64,
@@ -1875,6 +1898,7 @@ impl BufferUse<'_> {
 
 /// Counters of a fallback manager for the host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FallbackStats {
     /// Bytes on the host now.
     pub cpu_bytes: u64,
@@ -1967,6 +1991,7 @@ impl LinkRequest<'_> {
 
 /// The last hint of each group; [`UsageHint::None`](crate::UsageHint::None) where none was set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UsageHints {
     /// [`UsageHint::Sequential`](crate::UsageHint::Sequential), [`UsageHint::Random`](crate::UsageHint::Random) or none.
     pub order: UsageHint,
@@ -1988,6 +2013,7 @@ impl From<&sys::ferrum_usage_hints> for UsageHints {
 
 /// Numbers about copies, fills, writes, reads and mappings of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AccessStats {
     /// 1 if the manager tracks accesses; otherwise all numbers below are 0.
     pub is_tracked: bool,
