@@ -9,5 +9,5 @@
 // # Files in reading order
 //
 // address.go, virtual.go, errno.go, resident_linux.go, calls_linux.go, virtual_linux.go,
-// calls.go, windows.go.
+// calls.go.
 package mapping
