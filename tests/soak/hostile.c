@@ -271,6 +271,9 @@ static int bad_argument(attempt *a, size_t i, char *what, size_t capacity) {
     if (attempt_is_pointer(p) && !p->is_optional && draw(3) == 0) {
         a->arguments[i].pointer = NULL;
         a->arguments[i].function = NULL;
+        /* Without places NULL asks how many there have to be. */
+        if (p->role == ROLE_BUFFER || p->role == ROLE_PLACES)
+            a->arguments[i + 1].number |= 1;
         snprintf(what, capacity, "%s = NULL", p->name);
         return 1;
     }
