@@ -331,12 +331,13 @@ test-go: ready-test simcuda
 # Rooms that know neither goroutines nor locks have no races to look for.
 ONE_THREAD := rangealloc|trace
 # The race detector has every process that ends well sleep for a second, and some suites are
-# made of many.
+# made of many. -short: a fifth of the programs of properties, of half the length; test-go runs
+# all of them, and `make soak` all of them under the detector and with moving tables.
 test-race: ready-test simcuda
-	@GORACE=atexit_sleep_ms=10 $(SUITE) $@ go -- $(GO_TEST) -race $$($(GO) list $(GO_PACKAGES) | grep -vE '/core/($(ONE_THREAD))(/|$$)')
+	@GORACE=atexit_sleep_ms=10 $(SUITE) $@ go -- $(GO_TEST) -race -short $$($(GO) list $(GO_PACKAGES) | grep -vE '/core/($(ONE_THREAD))(/|$$)')
 # Tables that move whenever they grow: a use of where they were ends the test.
 test-tables: ready-test
-	@$(SUITE) $@ go -- $(GO_TEST) -tags ferrum_moving_tables ./core/internal/... ./core/rangealloc/... ./core/pool/... ./core/replay/...
+	@$(SUITE) $@ go -- $(GO_TEST) -short -tags ferrum_moving_tables ./core/internal/... ./core/rangealloc/... ./core/pool/... ./core/replay/...
 # Two seconds a target are for what a change breaks at once.
 test-fuzz: ready-test
 	@$(SUITE) $@ steps -- scripts/fuzz.sh 2 ./core/rangealloc ./core/estimate

@@ -38,6 +38,8 @@ GENERATIONS = ("11020", "12000", "12040", "12090", "13000")
 # So many findings of one drill, and it is not run again.
 FINDINGS_MOST = 5
 KEPT_LINES = 60
+# Rooms whose tables can be made to move with each growth.
+TABLES = ("core/internal", "core/rangealloc", "core/pool", "core/replay")
 # What the first run of a drill is taken to cost.
 FIRST_SECONDS = 10
 # What a process that hangs has to tell where it is.
@@ -164,9 +166,16 @@ def drills() -> list[Drill]:
             checks = ("-rapid.checks=400", "-rapid.seed={seed}")
             add(f"properties:{package[2:]}", (*tests, *checks), 0.5)
     for package in property_rooms(of_devices=False):
-        raced = ("go", "test", "-race", "-vet=off", "-count=1", "-timeout=30m", package)
-        checks = ("-rapid.checks=60", "-rapid.seed={seed}")
-        found.append(Drill(f"race:{package[2:]}", (*raced, *checks), {}, 1900, 0.3))
+        room, checks = package[2:], ("-rapid.checks=100", "-rapid.seed={seed}")
+        ways = {"race": ("-race",), "tables": ("-tags", "ferrum_moving_tables")}
+        if not room.startswith(TABLES):
+            del ways["tables"]
+        for way, flags in ways.items():
+            words = ("go", "test", *flags, "-vet=off", "-count=1", "-timeout=30m", package)
+            found.append(Drill(f"{way}:{room}", (*words, *checks), {}, 1900, 0.3))
+    # What make test runs in less time, or with less memory.
+    for name in ("test_signals", "test_bounded"):
+        found.append(Drill(f"long:{name}", (str(TEST / "c" / name),), {"SOAK": "1"}, 900, 0.3))
     for package in ("core/rangealloc", "core/estimate"):
         words = ("scripts/fuzz.sh", "30", f"./{package}")
         found.append(Drill(f"fuzz:{package}", words, {}, 900, 1))

@@ -73,7 +73,11 @@ var walks = []struct {
 // for 4n: less than 16 bytes for each block more, which is what slices throw away and pages are listed in. A list of them takes 40 to 200.
 func TestWhatGoesOverAllBlocksNeedsBoundedMemory(t *testing.T) {
 	const few = 4096
-	for _, strategy := range []string{"best_fit", "size_class", "tlsf", "buddy"} {
+	strategies := []string{"best_fit", "size_class", "tlsf", "buddy"}
+	if testing.Short() {
+		strategies = strategies[:1]
+	}
+	for _, strategy := range strategies {
 		for _, walk := range walks {
 			t.Run(strategy+"/"+walk.name, func(t *testing.T) {
 				var bytes [2]uint64
