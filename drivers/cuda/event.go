@@ -181,7 +181,8 @@ func (e *event) ElapsedSince(start device.Event) (time.Duration, error) {
 }
 
 // Close keeps the driver's event for the next who records one; streams that wait for
-// it still do: they wait for what was recorded when they were told to.
+// it still do: they wait for what was recorded when they were told to. Where it fails the
+// event is open as before.
 func (e *event) Close() error {
 	const op = "cuda.close_event"
 	o := e.owner
@@ -195,12 +196,16 @@ func (e *event) Close() error {
 	if e.closed {
 		return o.ctx.errorf(device.CodeInvalidState, op, "the event is closed already")
 	}
-	e.closed = true
-	handle := e.release()
-	if handle == 0 || e.foreign || !e.shared && o.ctx.lost.Load() == nil && o.events.spare.Put(handle, e.timed) {
-		return nil
+	isKept := e.handle == 0 || e.foreign || !e.shared && o.ctx.lost.Load() == nil && o.events.spare.Put(e.handle, e.timed)
+	if !isKept {
+		err := o.ctx.current(op, func() error { return o.ctx.call(op, "", &o.ctx.api.eventDestroy, e.handle) })
+		if err := o.ctx.returned(err); err != nil {
+			return err
+		}
 	}
-	return o.ctx.returned(o.ctx.current(op, func() error { return o.ctx.call(op, "", &o.ctx.api.eventDestroy, handle) }))
+	e.closed = true
+	e.release()
+	return nil
 }
 
 // gone says that the event has nothing of the driver's any more. The caller holds

@@ -100,6 +100,25 @@ func sharesWithOther(t *testing.T) {
 	require.Empty(t, newSimulator(t).text("simcuda_leaks"))
 }
 
+// An event for other processes is given back to the driver. Where that is refused the event
+// is there as before, and the next close ends it.
+func TestSharedEventThatTheDriverKeeps(t *testing.T) {
+	o := open(t, 0)
+	sim := newSimulator(t)
+	e, _, err := o.ShareEvent(o.DefaultStream())
+	require.NoError(t, err)
+	for _, call := range []string{"cuEventDestroy_v2", "cuCtxPushCurrent_v2"} {
+		sim.fault(call, 1, 304)
+		require.Error(t, e.Close(), call)
+		require.Zero(t, sim.call("simcuda_faults_left"), call)
+		require.NoError(t, e.Synchronize(device.Forever), call)
+	}
+	require.NoError(t, e.Close())
+	requireCode(t, device.CodeInvalidState, e.Close())
+	require.NoError(t, o.Close())
+	sim.clean()
+}
+
 func TestSharingRefusesBadInput(t *testing.T) {
 	a, b := openTwo(t)
 	addr, err := a.Alloc(64 << 10)
