@@ -173,6 +173,9 @@ def drills() -> list[Drill]:
         for way, flags in ways.items():
             words = ("go", "test", *flags, "-vet=off", "-count=1", "-timeout=30m", package)
             found.append(Drill(f"{way}:{room}", (*words, *checks), {}, 1900, 0.3))
+    found.append(
+        Drill("long:test_cuda", ("scripts/test_cuda_suites.sh",), {"SOAK": "1"}, 1900, 0.3)
+    )
     # What make test runs in less time, or with less memory.
     for name in ("test_signals", "test_bounded"):
         found.append(Drill(f"long:{name}", (str(TEST / "c" / name),), {"SOAK": "1"}, 900, 0.3))
