@@ -26,30 +26,30 @@ typedef int32_t ferrum_pressure_level;
 /** From 95 %. */
 #define FERRUM_PRESSURE_CRITICAL 3
 
-/** A device's memory; used + free + reserved = total at any time. With a limit of the
- *  device (ferrum_device_set_limit) the total is the limit.
+/** Memory of a device; used + free + reserved = total at any time. With a limit of
+ *  the device (ferrum_device_set_limit) the total is the limit.
  *  @go engine.MemoryInfo */
 typedef struct ferrum_memory_info {
     uint32_t struct_size;
-    /** Level of (total - free) / total, decided in integers. */
+    /** Pressure level of (total - free) / total, computed with integers. */
     ferrum_pressure_level pressure;
     /** What this library may hold: limit_bytes, or device_total_bytes where there is
      *  no limit or the device has less. Utilization and pressure are computed from it.
      *  0 means unknown. */
     uint64_t total_bytes;
-    /** Live blocks of this library and what it cannot hand out; at most total_bytes,
-     *  also while more is live than a lowered limit allows. */
+    /** Live blocks of this library, and memory that it cannot allocate. At most
+     *  total_bytes, also when more is live than a lowered limit allows. */
     uint64_t used_bytes;
-    /** What can still be handed out: free in the device and cached here, as far
-     *  as the limit allows. */
+    /** Bytes that can still be allocated: free memory of the device and cached
+     *  memory of the pools, as far as the limit allows. */
     uint64_t free_bytes;
-    /** The rest of total_bytes: it cannot be had, because the driver or other processes
-     *  hold that much of the device. */
+    /** The rest of total_bytes. It cannot be allocated, because the driver or other
+     *  processes hold that much of the device. */
     uint64_t reserved_bytes;
-    /** Live blocks of all pools and managers. */
+    /** Number of live blocks of all pools and managers. */
     uint64_t active_allocations;
-    /** 1 - largest free run / total free, over the memory had from the driver;
-     *  0 when nothing is free. */
+    /** 1 - largest free run / total free, over the memory that the pools hold; 0
+     *  when nothing is free. */
     float fragmentation_ratio;
     /** used / total * 100; 0 when total is unknown. For display.
      *  @go UtilizationPercent() */

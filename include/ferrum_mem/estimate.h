@@ -24,7 +24,7 @@ extern "C" {
  * what is counted and how.
  */
 
-/** The numbers of a model, for the short formulas.
+/** Dimensions of a model, for the short formulas.
  *  @go estimate.InferenceShape */
 typedef struct ferrum_model_shape {
     uint32_t struct_size;
@@ -38,10 +38,10 @@ typedef struct ferrum_model_shape {
     uint64_t num_layers;
     /** Tokens of the vocabulary. */
     uint64_t vocab_size;
-    /** Heads of attention, not 0.
+    /** Attention heads, not 0.
      *  @go Heads */
     uint64_t num_heads;
-    /** Heads of keys and values.
+    /** Key and value heads.
      *  @go KVHeads */
     uint64_t num_kv_heads;
     /** Tokens of the sequence, for ferrum_estimate_inference_memory only. */
@@ -54,7 +54,7 @@ typedef struct ferrum_model_shape {
 #define FERRUM_MODEL_SHAPE_INIT {FERRUM_SIZE_OF(ferrum_model_shape), 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
-/** The numbers of a KV cache, for the short formula.
+/** Dimensions of a KV cache, for the short formula.
  *  @go estimate.KVCacheShape */
 typedef struct ferrum_kv_cache_shape {
     uint32_t struct_size;
@@ -62,7 +62,7 @@ typedef struct ferrum_kv_cache_shape {
     /** Layers.
      *  @go Layers */
     uint64_t num_layers;
-    /** Heads of keys and values.
+    /** Key and value heads.
      *  @go KVHeads */
     uint64_t num_kv_heads;
     /** Elements of a head. */
@@ -77,7 +77,7 @@ typedef struct ferrum_kv_cache_shape {
 #define FERRUM_KV_CACHE_SHAPE_INIT {FERRUM_SIZE_OF(ferrum_kv_cache_shape), 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
-/** What ferrum_estimate_inference_memory found.
+/** Result of ferrum_estimate_inference_memory.
  *  @name inference_memory_estimate
  *  @go estimate.InferenceMemoryEstimate */
 typedef struct ferrum_inference_estimate {
@@ -98,9 +98,9 @@ typedef struct ferrum_inference_estimate {
 /* clang-format on */
 
 /**
- * Bytes of the weights. With h = hidden_size, i = intermediate_size, n heads and kv
- * heads of keys and values, each layer has 2h^2 + 2h(kv (h/n)) + 3hi + 2h elements, h/n
- * rounded down, and the rest 2 vocab_size h + h.
+ * Returns the size of the weights. With h = hidden_size, i = intermediate_size, n
+ * heads and kv key and value heads, each layer has 2h^2 + 2h(kv (h/n)) + 3hi + 2h
+ * elements, with h/n rounded down, and the rest has 2 vocab_size h + h elements.
  *
  * @return FERRUM_ERROR_INVALID_ARGUMENT when num_heads is 0; FERRUM_ERROR_OVERFLOW.
  *
@@ -111,8 +111,8 @@ FERRUM_API ferrum_status ferrum_estimate_model_memory(
     const ferrum_model_shape *shape, uint64_t *bytes_out);
 
 /**
- * Bytes of the keys and values of one sequence: 2 x num_layers x max_seq_len x
- * num_kv_heads x head_dim x dtype_bytes.
+ * Returns the size of the keys and values of one sequence: 2 x num_layers x
+ * max_seq_len x num_kv_heads x head_dim x dtype_bytes.
  *
  * @return FERRUM_ERROR_OVERFLOW.
  *
@@ -123,8 +123,8 @@ FERRUM_API ferrum_status ferrum_estimate_kv_cache_memory(
     const ferrum_kv_cache_shape *shape, uint64_t *bytes_out);
 
 /**
- * Both, with a head of h/n elements, and the activations of one token, 2 x dtype_bytes
- * x (h + 2i).
+ * Returns the size of the weights, of the keys and values (with h/n elements in a
+ * head), and of the activations of one token, 2 x dtype_bytes x (h + 2i).
  *
  * @return as ferrum_estimate_model_memory.
  *
@@ -134,41 +134,44 @@ FERRUM_API ferrum_status ferrum_estimate_kv_cache_memory(
 FERRUM_API ferrum_status ferrum_estimate_inference_memory(
     const ferrum_model_shape *shape, ferrum_inference_estimate *estimate_out);
 
-/** Keep the scores of each token with all of its sequence, as attention does that is
- *  not fused. */
+/** Store the attention scores of each token with its whole sequence, as attention
+ *  without a fused kernel does. */
 #define FERRUM_ESTIMATE_EAGER_ATTENTION 1u
-/** Make logits of every token, not of the last of each sequence. */
+/** Compute logits for every token, instead of the last token of each sequence. */
 #define FERRUM_ESTIMATE_ALL_LOGITS 2u
 
-/** How a model is to be served.
+/** How a model will be served.
  *  @go estimate.Request */
 typedef struct ferrum_estimate_request {
     uint32_t struct_size;
     /** FERRUM_ESTIMATE_ bits.
      *  @flags FERRUM_ESTIMATE */
     uint32_t flags;
-    /** Tokens of one sequence, prompt and answer; 0: what the model was made for. */
+    /** Tokens of one sequence, prompt and answer; 0: the model's own context. */
     uint64_t context;
-    /** Sequences at a time, at least 1. */
+    /** Number of sequences at a time, at least 1. */
     uint64_t batch;
-    /** Devices that the model is spread over, 1 to 65536; the estimate is of that which
-     *  holds most. */
+    /** Number of devices that share the model, 1 to 65536. The estimate is for the
+     *  device that holds most. */
     uint64_t tensor_parallel;
-    /** Tokens of prompts that are computed at once; 0: whole prompts. */
+    /** Prompt tokens that are computed at once; 0: whole prompts. */
     uint64_t prefill_tokens;
-    /** The allocator's share, in thousandths of the rest, at most 1000. */
+    /** The share of the allocator, in thousandths of all other memory, at most
+     *  1000. */
     uint64_t overhead_permille;
-    /** Free memory that it is to fit into; 0: the answer is left out. */
+    /** Free memory that the model must fit into; 0: the result does not state
+     *  whether it fits. */
     uint64_t free_bytes;
-    /** Type of the KV cache: f32, f16, bf16, f8, int8, int4; NULL or empty: that of the
-     *  activations.
+    /** Type of the KV cache: f32, f16, bf16, f8, int8, int4; NULL or empty: the
+     *  type of the activations.
      *  @go KVDTypeName */
     const char *kv_dtype;
-    /** Type that weights are converted to; NULL or empty: as they are stored.
+    /** Type that the weights are converted to; NULL or empty: the type in the
+     *  files.
      *  @go WeightDTypeName */
     const char *weight_dtype;
-    /** Tokens of one layer that a block of a paged KV cache holds, 1 to 1048576.
-     *  Layers with a window keep whole blocks. */
+    /** Tokens of one layer in a block of a paged KV cache, 1 to 1048576. Layers
+     *  with a window keep whole blocks. */
     uint64_t block_tokens;
 } ferrum_estimate_request;
 
@@ -177,25 +180,28 @@ typedef struct ferrum_estimate_request {
 /* clang-format on */
 
 /**
- * What serving a model takes, as JSON with the fields of docs/estimate.md: those of
- * `ferrum-mem fit --json` but device and devices, and without free_bytes also but the
- * answer (fits, free_bytes, left_bytes, missing_bytes, max_context, max_batch and what
- * they are limited by). The longest context and the largest batch are exact.
+ * Estimates the memory for serving a model, as JSON with the fields of
+ * docs/estimate.md. These are the fields of `ferrum-mem fit --json` without device
+ * and devices. Without free_bytes, the fields of the answer are missing too (fits,
+ * free_bytes, left_bytes, missing_bytes, max_context, max_batch and their reasons).
+ * The longest context and the largest batch are exact.
  *
- * Only headers of safetensors and GGUF files are read, never a tensor. What is read is not
- * trusted: it is bounded, and errors name the file and the field.
+ * The call reads only headers of safetensors and GGUF files, never a tensor. It
+ * does not trust them: everything is bounded, and errors name the file and the
+ * field.
  *
- * @param path     a folder with a config.json, safetensors files, or both, or with
- *                 the GGUF files of one model; a GGUF file, also one part of a split
- *                 model; a safetensors file or the index of several; or a
- *                 configuration. Shorter than FERRUM_PATH_MAX.
- * @param request  how it is to be served, or NULL for FERRUM_ESTIMATE_REQUEST_INIT.
+ * @param path  a folder with a config.json, safetensors files, or both, or with the
+ *                GGUF files of one model; a GGUF file, also one part of a split
+ *                model; a safetensors file or the index of several; or a
+ *                configuration. Shorter than FERRUM_PATH_MAX.
+ * @param request  how the model will be served, or NULL for
+ *                FERRUM_ESTIMATE_REQUEST_INIT.
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
- * @return FERRUM_ERROR_NOT_FOUND, FERRUM_ERROR_PERMISSION_DENIED and FERRUM_ERROR_IO
- *         for the file; FERRUM_ERROR_INVALID_FORMAT for its content;
- *         FERRUM_ERROR_UNSUPPORTED for a GGUF file of another version or byte order,
- *         or with a type that is not known; FERRUM_ERROR_INVALID_ARGUMENT
- *         for the request, also for a context beyond a model's table of positions and
+ * @return FERRUM_ERROR_NOT_FOUND, FERRUM_ERROR_PERMISSION_DENIED and
+ *         FERRUM_ERROR_IO for the file; FERRUM_ERROR_INVALID_FORMAT for its
+ *         content; FERRUM_ERROR_UNSUPPORTED for a GGUF file of another version or
+ *         byte order, or with an unknown type; FERRUM_ERROR_INVALID_ARGUMENT for
+ *         the request, also for a context beyond a model's table of positions and
  *         for a number of devices that does not divide the heads;
  *         FERRUM_ERROR_OVERFLOW.
  *
@@ -209,9 +215,9 @@ FERRUM_API ferrum_status ferrum_estimate_file_json(
     size_t capacity, size_t *length_out);
 
 /**
- * As ferrum_estimate_file_json, of the text of a config.json.
+ * The same as ferrum_estimate_file_json, for the text of a config.json.
  *
- * @param config_text   UTF-8, needs no NUL.
+ * @param config_text  UTF-8, needs no NUL.
  * @param config_bytes  its length, at most 16 MiB.
  *
  * @optional request

@@ -95,36 +95,38 @@ FERRUM_API ferrum_status ferrum_stream_host_function(ferrum_stream stream,
 /** A copy by address, within one device.
  *  @go device.Move */
 typedef struct ferrum_address_copy {
-    /** Where it reads.
+    /** Address of the first byte to read.
      *  @go Src */
     ferrum_address source;
-    /** Where it writes.
+    /** Address of the first byte to write.
      *  @go Dst */
     ferrum_address destination;
-    /** How much it copies; not 0. */
+    /** Number of bytes; not 0. */
     uint64_t size_bytes;
 } ferrum_address_copy;
 
 /**
- * Queues many copies by address on a stream and returns, such as those of KV blocks
- * from one table to another. All of them are within the device of the stream. Every copy
- * is checked before the first one is queued.
+ * Queues many copies by address on a stream and returns. Use it for example for KV
+ * blocks that move from one table to another. All copies are within the device of
+ * the stream. The call checks every copy before it queues the first one.
  *
- * The copies run in no order that is said. No destination may overlap the source or the
- * destination of another copy; sources may overlap. The source and the destination of
- * one copy may overlap, as with memmove.
+ * The copies run in an undefined order. A destination must not overlap the source
+ * or the destination of another copy. Sources may overlap. The source and the
+ * destination of one copy may overlap, as with memmove.
  *
- * The memory has to stay allocated and mapped until the copies are done. Free it on this
- * stream, or name the stream first, as with ferrum_pool_record_stream.
+ * The memory must stay allocated and mapped until the copies have completed. Free
+ * it on this stream, or record the stream first, for example with
+ * ferrum_pool_record_stream.
  *
  * @param count  at most FERRUM_BATCH_MAX; 0 queues nothing.
- * @return errors that name the first copy that was wrong by its index, such as
- *         copies[3]: FERRUM_ERROR_INVALID_SIZE for a size of 0; FERRUM_ERROR_OVERFLOW;
- *         FERRUM_ERROR_INVALID_ARGUMENT for an overlap; FERRUM_ERROR_INVALID_ADDRESS for
- *         memory that is not the device's or is not mapped. Then nothing is queued;
- *         neither is it with FERRUM_ERROR_RESOURCE_EXHAUSTED, when the queue has no
- *         room for all of them. When the vendor's runtime refuses a copy, the error
- *         says how many were queued before it.
+ * @return an error that names the first wrong copy by its index, such as copies[3]:
+ *         FERRUM_ERROR_INVALID_SIZE for a size of 0; FERRUM_ERROR_OVERFLOW;
+ *         FERRUM_ERROR_INVALID_ARGUMENT for an overlap;
+ *         FERRUM_ERROR_INVALID_ADDRESS for memory of another device, or that is not
+ *         mapped. Nothing is queued then, and nothing is queued after
+ *         FERRUM_ERROR_RESOURCE_EXHAUSTED, when the queue has no room for all of
+ *         them. When the vendor's runtime fails a copy, the error states how many
+ *         copies were queued before it.
  *
  * @by-hand python it takes tuples
  * @by-hand rust unsafe, for it writes by address

@@ -132,9 +132,10 @@ pressure_from_utilization(ferrum_pressure_profile profile, double ratio) {
 }
 
 /**
- * Bytes of the weights. With h = hidden_size, i = intermediate_size, n heads
- * and kv heads of keys and values, each layer has 2h^2 + 2h(kv (h/n)) + 3hi +
- * 2h elements, h/n rounded down, and the rest 2 vocab_size h + h.
+ * Returns the size of the weights. With h = hidden_size, i = intermediate_size,
+ * n heads and kv key and value heads, each layer has 2h^2 + 2h(kv (h/n)) + 3hi
+ * + 2h elements, with h/n rounded down, and the rest has 2 vocab_size h + h
+ * elements.
  */
 inline result<std::uint64_t>
 try_estimate_model_memory(const ferrum_model_shape &shape) {
@@ -148,8 +149,8 @@ inline std::uint64_t estimate_model_memory(const ferrum_model_shape &shape) {
 }
 
 /**
- * Bytes of the keys and values of one sequence: 2 x num_layers x max_seq_len x
- * num_kv_heads x head_dim x dtype_bytes.
+ * Returns the size of the keys and values of one sequence: 2 x num_layers x
+ * max_seq_len x num_kv_heads x head_dim x dtype_bytes.
  */
 inline result<std::uint64_t>
 try_estimate_kv_cache_memory(const ferrum_kv_cache_shape &shape) {
@@ -164,8 +165,8 @@ estimate_kv_cache_memory(const ferrum_kv_cache_shape &shape) {
 }
 
 /**
- * Both, with a head of h/n elements, and the activations of one token, 2 x
- * dtype_bytes x (h + 2i).
+ * Returns the size of the weights, of the keys and values (with h/n elements in
+ * a head), and of the activations of one token, 2 x dtype_bytes x (h + 2i).
  */
 inline result<ferrum_inference_estimate>
 try_estimate_inference_memory(const ferrum_model_shape &shape) {
@@ -180,11 +181,11 @@ estimate_inference_memory(const ferrum_model_shape &shape) {
 }
 
 /**
- * What serving a model takes, as JSON with the fields of docs/estimate.md:
- * those of `ferrum-mem fit --json` but device and devices, and without
- * free_bytes also but the answer (fits, free_bytes, left_bytes, missing_bytes,
- * max_context, max_batch and what they are limited by). The longest context and
- * the largest batch are exact.
+ * Estimates the memory for serving a model, as JSON with the fields of
+ * docs/estimate.md. These are the fields of `ferrum-mem fit --json` without
+ * device and devices. Without free_bytes, the fields of the answer are missing
+ * too (fits, free_bytes, left_bytes, missing_bytes, max_context, max_batch and
+ * their reasons). The longest context and the largest batch are exact.
  */
 inline result<std::string>
 try_estimate_file_json(detail::c_text path,
@@ -199,7 +200,7 @@ estimate_file_json(detail::c_text path,
     return try_estimate_file_json(path, request).value();
 }
 
-/** As ferrum_estimate_file_json, of the text of a config.json. */
+/** The same as ferrum_estimate_file_json, for the text of a config.json. */
 inline result<std::string>
 try_estimate_config_json(std::string_view config_text,
                          const ferrum_estimate_request *request = nullptr) {

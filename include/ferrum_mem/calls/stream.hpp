@@ -47,9 +47,10 @@ template <class Self> class stream_calls {
     bool is_ready() const { return try_is_ready().value(); }
 
     /**
-     * Queues many copies by address on a stream and returns, such as those of
-     * KV blocks from one table to another. All of them are within the device of
-     * the stream. Every copy is checked before the first one is queued.
+     * Queues many copies by address on a stream and returns. Use it for example
+     * for KV blocks that move from one table to another. All copies are within
+     * the device of the stream. The call checks every copy before it queues the
+     * first one.
      */
     result<done> try_copy_batch(const ferrum_address_copy *copies,
                                 std::size_t count) const {

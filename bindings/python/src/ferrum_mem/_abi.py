@@ -401,9 +401,10 @@ FERRUM_PLACEMENT_NEEDS_EVICTION = 19
 FERRUM_PLACEMENT_WOULD_BE_CRITICAL = 20
 # The original formula gives no score for the device.
 FERRUM_PLACEMENT_UNSCORED = 21
-# Keep the scores of each token with all of its sequence, as attention does that is not fused.
+# Store the attention scores of each token with its whole sequence, as attention without a fused
+# kernel does.
 FERRUM_ESTIMATE_EAGER_ATTENTION = 1
-# Make logits of every token, not of the last of each sequence.
+# Compute logits for every token, instead of the last token of each sequence.
 FERRUM_ESTIMATE_ALL_LOGITS = 2
 # Create buffers on the host when the device has no room.
 FERRUM_MEMORY_CPU_FALLBACK = 1

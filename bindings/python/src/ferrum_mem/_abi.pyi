@@ -342,9 +342,10 @@ FERRUM_PLACEMENT_NEEDS_EVICTION = 19
 FERRUM_PLACEMENT_WOULD_BE_CRITICAL = 20
 # The original formula gives no score for the device.
 FERRUM_PLACEMENT_UNSCORED = 21
-# Keep the scores of each token with all of its sequence, as attention does that is not fused.
+# Store the attention scores of each token with its whole sequence, as attention without a fused
+# kernel does.
 FERRUM_ESTIMATE_EAGER_ATTENTION = 1
-# Make logits of every token, not of the last of each sequence.
+# Compute logits for every token, instead of the last token of each sequence.
 FERRUM_ESTIMATE_ALL_LOGITS = 2
 # Create buffers on the host when the device has no room.
 FERRUM_MEMORY_CPU_FALLBACK = 1
@@ -620,27 +621,28 @@ class ferrum_device_info(ctypes.Structure):
         """A struct with the values of FERRUM_DEVICE_INFO_INIT."""
 
 class ferrum_memory_info(ctypes.Structure):
-    """A device's memory; used + free + reserved = total at any time. With a limit of the device
+    """Memory of a device; used + free + reserved = total at any time. With a limit of the device
     (ferrum_device_set_limit) the total is the limit.
     """
 
     struct_size: int
-    # Level of (total - free) / total, decided in integers.
+    # Pressure level of (total - free) / total, computed with integers.
     pressure: int
     # What this library may hold: limit_bytes, or device_total_bytes where there is no limit or the
     # device has less. Utilization and pressure are computed from it. 0 means unknown.
     total_bytes: int
-    # Live blocks of this library and what it cannot hand out; at most total_bytes, also while more
-    # is live than a lowered limit allows.
+    # Live blocks of this library, and memory that it cannot allocate. At most total_bytes, also
+    # when more is live than a lowered limit allows.
     used_bytes: int
-    # What can still be handed out: free in the device and cached here, as far as the limit allows.
+    # Bytes that can still be allocated: free memory of the device and cached memory of the pools,
+    # as far as the limit allows.
     free_bytes: int
-    # The rest of total_bytes: it cannot be had, because the driver or other processes hold that
-    # much of the device.
+    # The rest of total_bytes. It cannot be allocated, because the driver or other processes hold
+    # that much of the device.
     reserved_bytes: int
-    # Live blocks of all pools and managers.
+    # Number of live blocks of all pools and managers.
     active_allocations: int
-    # 1 - largest free run / total free, over the memory had from the driver; 0 when nothing is
+    # 1 - largest free run / total free, over the memory that the pools hold; 0 when nothing is
     # free.
     fragmentation_ratio: float
     # used / total * 100; 0 when total is unknown. For display.
@@ -715,11 +717,11 @@ class ferrum_statistics(ctypes.Structure):
 class ferrum_address_copy(ctypes.Structure):
     """A copy by address, within one device."""
 
-    # Where it reads.
+    # Address of the first byte to read.
     source: int
-    # Where it writes.
+    # Address of the first byte to write.
     destination: int
-    # How much it copies; not 0.
+    # Number of bytes; not 0.
     size_bytes: int
 
 class ferrum_pool_config(ctypes.Structure):
@@ -1653,7 +1655,7 @@ class ferrum_placement_option(ctypes.Structure):
     reserved: Any
 
 class ferrum_model_shape(ctypes.Structure):
-    """The numbers of a model, for the short formulas."""
+    """Dimensions of a model, for the short formulas."""
 
     struct_size: int
     reserved: int
@@ -1665,9 +1667,9 @@ class ferrum_model_shape(ctypes.Structure):
     num_layers: int
     # Tokens of the vocabulary.
     vocab_size: int
-    # Heads of attention, not 0.
+    # Attention heads, not 0.
     num_heads: int
-    # Heads of keys and values.
+    # Key and value heads.
     num_kv_heads: int
     # Tokens of the sequence, for ferrum_estimate_inference_memory only.
     max_seq_len: int
@@ -1678,13 +1680,13 @@ class ferrum_model_shape(ctypes.Structure):
         """A struct with the values of FERRUM_MODEL_SHAPE_INIT."""
 
 class ferrum_kv_cache_shape(ctypes.Structure):
-    """The numbers of a KV cache, for the short formula."""
+    """Dimensions of a KV cache, for the short formula."""
 
     struct_size: int
     reserved: int
     # Layers.
     num_layers: int
-    # Heads of keys and values.
+    # Key and value heads.
     num_kv_heads: int
     # Elements of a head.
     head_dim: int
@@ -1697,7 +1699,7 @@ class ferrum_kv_cache_shape(ctypes.Structure):
         """A struct with the values of FERRUM_KV_CACHE_SHAPE_INIT."""
 
 class ferrum_inference_estimate(ctypes.Structure):
-    """What ferrum_estimate_inference_memory found."""
+    """Result of ferrum_estimate_inference_memory."""
 
     struct_size: int
     reserved: int
@@ -1714,29 +1716,31 @@ class ferrum_inference_estimate(ctypes.Structure):
         """A struct with the values of FERRUM_INFERENCE_ESTIMATE_INIT."""
 
 class ferrum_estimate_request(ctypes.Structure):
-    """How a model is to be served."""
+    """How a model will be served."""
 
     struct_size: int
     # FERRUM_ESTIMATE_ bits.
     flags: int
-    # Tokens of one sequence, prompt and answer; 0: what the model was made for.
+    # Tokens of one sequence, prompt and answer; 0: the model's own context.
     context: int
-    # Sequences at a time, at least 1.
+    # Number of sequences at a time, at least 1.
     batch: int
-    # Devices that the model is spread over, 1 to 65536; the estimate is of that which holds most.
+    # Number of devices that share the model, 1 to 65536. The estimate is for the device that holds
+    # most.
     tensor_parallel: int
-    # Tokens of prompts that are computed at once; 0: whole prompts.
+    # Prompt tokens that are computed at once; 0: whole prompts.
     prefill_tokens: int
-    # The allocator's share, in thousandths of the rest, at most 1000.
+    # The share of the allocator, in thousandths of all other memory, at most 1000.
     overhead_permille: int
-    # Free memory that it is to fit into; 0: the answer is left out.
+    # Free memory that the model must fit into; 0: the result does not state whether it fits.
     free_bytes: int
-    # Type of the KV cache: f32, f16, bf16, f8, int8, int4; NULL or empty: that of the activations.
+    # Type of the KV cache: f32, f16, bf16, f8, int8, int4; NULL or empty: the type of the
+    # activations.
     kv_dtype: bytes | None
-    # Type that weights are converted to; NULL or empty: as they are stored.
+    # Type that the weights are converted to; NULL or empty: the type in the files.
     weight_dtype: bytes | None
-    # Tokens of one layer that a block of a paged KV cache holds, 1 to 1048576. Layers with a window
-    # keep whole blocks.
+    # Tokens of one layer in a block of a paged KV cache, 1 to 1048576. Layers with a window keep
+    # whole blocks.
     block_tokens: int
     @classmethod
     def init(cls) -> ferrum_estimate_request:
@@ -2313,9 +2317,9 @@ class Functions:
     ferrum_stream_is_ready: Callable[..., int]
     # (stream, function, user_data) Queues a call of the caller's function on a stream.
     ferrum_stream_host_function: Callable[..., int]
-    # (stream, copies, count) Queues many copies by address on a stream and returns, such as those
-    # of KV blocks from one table to another. All of them are within the device of the stream. Every
-    # copy is checked before the first one is queued.
+    # (stream, copies, count) Queues many copies by address on a stream and returns. Use it for
+    # example for KV blocks that move from one table to another. All copies are within the device of
+    # the stream. The call checks every copy before it queues the first one.
     ferrum_stream_copy_batch: Callable[..., int]
     # (stream, event_out) Records a new event at the present end of the stream's queue.
     ferrum_event_record: Callable[..., int]
@@ -2668,24 +2672,24 @@ class Functions:
     # (placement, request, buffer, capacity, length_out) Returns the device that
     # ferrum_placement_select would choose now, with the reason for each device, as JSON:
     ferrum_placement_explain_json: Callable[..., int]
-    # (shape, bytes_out) Bytes of the weights. With h = hidden_size, i = intermediate_size, n heads
-    # and kv heads of keys and values, each layer has 2h^2 + 2h(kv (h/n)) + 3hi + 2h elements, h/n
-    # rounded down, and the rest 2 vocab_size h + h.
+    # (shape, bytes_out) Returns the size of the weights. With h = hidden_size, i =
+    # intermediate_size, n heads and kv key and value heads, each layer has 2h^2 + 2h(kv (h/n)) +
+    # 3hi + 2h elements, with h/n rounded down, and the rest has 2 vocab_size h + h elements.
     ferrum_estimate_model_memory: Callable[..., int]
-    # (shape, bytes_out) Bytes of the keys and values of one sequence: 2 x num_layers x max_seq_len
-    # x num_kv_heads x head_dim x dtype_bytes.
+    # (shape, bytes_out) Returns the size of the keys and values of one sequence: 2 x num_layers x
+    # max_seq_len x num_kv_heads x head_dim x dtype_bytes.
     ferrum_estimate_kv_cache_memory: Callable[..., int]
-    # (shape, estimate_out) Both, with a head of h/n elements, and the activations of one token, 2 x
-    # dtype_bytes x (h + 2i).
+    # (shape, estimate_out) Returns the size of the weights, of the keys and values (with h/n
+    # elements in a head), and of the activations of one token, 2 x dtype_bytes x (h + 2i).
     ferrum_estimate_inference_memory: Callable[..., int]
-    # (path, request, buffer, capacity, length_out) What serving a model takes, as JSON with the
-    # fields of docs/estimate.md: those of `ferrum-mem fit --json` but device and devices, and
-    # without free_bytes also but the answer (fits, free_bytes, left_bytes, missing_bytes,
-    # max_context, max_batch and what they are limited by). The longest context and the largest
-    # batch are exact.
+    # (path, request, buffer, capacity, length_out) Estimates the memory for serving a model, as
+    # JSON with the fields of docs/estimate.md. These are the fields of `ferrum-mem fit --json`
+    # without device and devices. Without free_bytes, the fields of the answer are missing too
+    # (fits, free_bytes, left_bytes, missing_bytes, max_context, max_batch and their reasons). The
+    # longest context and the largest batch are exact.
     ferrum_estimate_file_json: Callable[..., int]
-    # (config_text, config_bytes, request, buffer, capacity, length_out) As
-    # ferrum_estimate_file_json, of the text of a config.json.
+    # (config_text, config_bytes, request, buffer, capacity, length_out) The same as
+    # ferrum_estimate_file_json, for the text of a config.json.
     ferrum_estimate_config_json: Callable[..., int]
     # (preset, config_out) Returns ready-made settings. Needs no ferrum_init.
     ferrum_memory_config_preset: Callable[..., int]

@@ -92,22 +92,22 @@ class DeviceInfo:
 
 @dataclass(frozen=True)
 class MemoryInfo:
-    """A device's memory; used + free + reserved = total at any time. With a limit of the device
+    """Memory of a device; used + free + reserved = total at any time. With a limit of the device
     (Device.set_limit()) the total is the limit.
 
     Attributes:
-        pressure: level of (total - free) / total, decided in integers.
+        pressure: pressure level of (total - free) / total, computed with integers.
         total_bytes: what this library may hold: limit_bytes, or device_total_bytes where there is
             no limit or the device has less. Utilization and pressure are computed from it. 0 means
             unknown.
-        used_bytes: live blocks of this library and what it cannot hand out; at most total_bytes,
-            also while more is live than a lowered limit allows.
-        free_bytes: what can still be handed out: free in the device and cached here, as far as the
-            limit allows.
-        reserved_bytes: the rest of total_bytes: it cannot be had, because the driver or other
+        used_bytes: live blocks of this library, and memory that it cannot allocate. At most
+            total_bytes, also when more is live than a lowered limit allows.
+        free_bytes: bytes that can still be allocated: free memory of the device and cached memory
+            of the pools, as far as the limit allows.
+        reserved_bytes: the rest of total_bytes. It cannot be allocated, because the driver or other
             processes hold that much of the device.
-        active_allocations: live blocks of all pools and managers.
-        fragmentation_ratio: 1 - largest free run / total free, over the memory had from the driver;
+        active_allocations: number of live blocks of all pools and managers.
+        fragmentation_ratio: 1 - largest free run / total free, over the memory that the pools hold;
             0 when nothing is free.
         utilization_percent: used / total * 100; 0 when total is unknown. For display.
         bandwidth_gbps: copy bandwidth in 10^9 bytes per second.
@@ -1105,7 +1105,7 @@ class MonitorPressure:
 
 @dataclass(frozen=True)
 class InferenceMemoryEstimate:
-    """What estimate_inference_memory() found.
+    """Result of estimate_inference_memory().
 
     Attributes:
         model_bytes: the weights.

@@ -414,10 +414,10 @@ pub const FERRUM_PLACEMENT_NEEDS_EVICTION: ferrum_placement_reason = 19;
 pub const FERRUM_PLACEMENT_WOULD_BE_CRITICAL: ferrum_placement_reason = 20;
 /// The original formula gives no score for the device.
 pub const FERRUM_PLACEMENT_UNSCORED: ferrum_placement_reason = 21;
-/// Keep the scores of each token with all of its sequence, as attention does that is
-/// not fused.
+/// Store the attention scores of each token with its whole sequence, as attention
+/// without a fused kernel does.
 pub const FERRUM_ESTIMATE_EAGER_ATTENTION: u32 = 1;
-/// Make logits of every token, not of the last of each sequence.
+/// Compute logits for every token, instead of the last token of each sequence.
 pub const FERRUM_ESTIMATE_ALL_LOGITS: u32 = 2;
 /// Create buffers on the host when the device has no room.
 pub const FERRUM_MEMORY_CPU_FALLBACK: u32 = 1;
@@ -906,31 +906,31 @@ impl Default for ferrum_device_info {
     }
 }
 
-/// A device's memory; used + free + reserved = total at any time. With a limit of the
-/// device (ferrum_device_set_limit) the total is the limit.
+/// Memory of a device; used + free + reserved = total at any time. With a limit of
+/// the device (ferrum_device_set_limit) the total is the limit.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_memory_info {
     pub struct_size: u32,
-    /// Level of (total - free) / total, decided in integers.
+    /// Pressure level of (total - free) / total, computed with integers.
     pub pressure: ferrum_pressure_level,
     /// What this library may hold: limit_bytes, or device_total_bytes where there is
     /// no limit or the device has less. Utilization and pressure are computed from it.
     /// 0 means unknown.
     pub total_bytes: u64,
-    /// Live blocks of this library and what it cannot hand out; at most total_bytes,
-    /// also while more is live than a lowered limit allows.
+    /// Live blocks of this library, and memory that it cannot allocate. At most
+    /// total_bytes, also when more is live than a lowered limit allows.
     pub used_bytes: u64,
-    /// What can still be handed out: free in the device and cached here, as far
-    /// as the limit allows.
+    /// Bytes that can still be allocated: free memory of the device and cached
+    /// memory of the pools, as far as the limit allows.
     pub free_bytes: u64,
-    /// The rest of total_bytes: it cannot be had, because the driver or other processes
-    /// hold that much of the device.
+    /// The rest of total_bytes. It cannot be allocated, because the driver or other
+    /// processes hold that much of the device.
     pub reserved_bytes: u64,
-    /// Live blocks of all pools and managers.
+    /// Number of live blocks of all pools and managers.
     pub active_allocations: u64,
-    /// 1 - largest free run / total free, over the memory had from the driver;
-    /// 0 when nothing is free.
+    /// 1 - largest free run / total free, over the memory that the pools hold; 0
+    /// when nothing is free.
     pub fragmentation_ratio: f32,
     /// used / total \* 100; 0 when total is unknown. For display.
     pub utilization_percent: f32,
@@ -1084,11 +1084,11 @@ impl Default for ferrum_statistics {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ferrum_address_copy {
-    /// Where it reads.
+    /// Address of the first byte to read.
     pub source: ferrum_address,
-    /// Where it writes.
+    /// Address of the first byte to write.
     pub destination: ferrum_address,
-    /// How much it copies; not 0.
+    /// Number of bytes; not 0.
     pub size_bytes: u64,
 }
 
@@ -2716,7 +2716,7 @@ pub struct ferrum_placement_option {
     pub reserved: [u64; 2],
 }
 
-/// The numbers of a model, for the short formulas.
+/// Dimensions of a model, for the short formulas.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_model_shape {
@@ -2730,9 +2730,9 @@ pub struct ferrum_model_shape {
     pub num_layers: u64,
     /// Tokens of the vocabulary.
     pub vocab_size: u64,
-    /// Heads of attention, not 0.
+    /// Attention heads, not 0.
     pub num_heads: u64,
-    /// Heads of keys and values.
+    /// Key and value heads.
     pub num_kv_heads: u64,
     /// Tokens of the sequence, for ferrum_estimate_inference_memory only.
     pub max_seq_len: u64,
@@ -2762,7 +2762,7 @@ impl Default for ferrum_model_shape {
     }
 }
 
-/// The numbers of a KV cache, for the short formula.
+/// Dimensions of a KV cache, for the short formula.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_kv_cache_shape {
@@ -2770,7 +2770,7 @@ pub struct ferrum_kv_cache_shape {
     pub reserved: u32,
     /// Layers.
     pub num_layers: u64,
-    /// Heads of keys and values.
+    /// Key and value heads.
     pub num_kv_heads: u64,
     /// Elements of a head.
     pub head_dim: u64,
@@ -2799,7 +2799,7 @@ impl Default for ferrum_kv_cache_shape {
     }
 }
 
-/// What ferrum_estimate_inference_memory found.
+/// Result of ferrum_estimate_inference_memory.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_inference_estimate {
@@ -2833,33 +2833,36 @@ impl Default for ferrum_inference_estimate {
     }
 }
 
-/// How a model is to be served.
+/// How a model will be served.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_estimate_request {
     pub struct_size: u32,
     /// FERRUM_ESTIMATE_ bits.
     pub flags: u32,
-    /// Tokens of one sequence, prompt and answer; 0: what the model was made for.
+    /// Tokens of one sequence, prompt and answer; 0: the model's own context.
     pub context: u64,
-    /// Sequences at a time, at least 1.
+    /// Number of sequences at a time, at least 1.
     pub batch: u64,
-    /// Devices that the model is spread over, 1 to 65536; the estimate is of that which
-    /// holds most.
+    /// Number of devices that share the model, 1 to 65536. The estimate is for the
+    /// device that holds most.
     pub tensor_parallel: u64,
-    /// Tokens of prompts that are computed at once; 0: whole prompts.
+    /// Prompt tokens that are computed at once; 0: whole prompts.
     pub prefill_tokens: u64,
-    /// The allocator's share, in thousandths of the rest, at most 1000.
+    /// The share of the allocator, in thousandths of all other memory, at most
+    /// 1000.
     pub overhead_permille: u64,
-    /// Free memory that it is to fit into; 0: the answer is left out.
+    /// Free memory that the model must fit into; 0: the result does not state
+    /// whether it fits.
     pub free_bytes: u64,
-    /// Type of the KV cache: f32, f16, bf16, f8, int8, int4; NULL or empty: that of the
-    /// activations.
+    /// Type of the KV cache: f32, f16, bf16, f8, int8, int4; NULL or empty: the
+    /// type of the activations.
     pub kv_dtype: *const c_char,
-    /// Type that weights are converted to; NULL or empty: as they are stored.
+    /// Type that the weights are converted to; NULL or empty: the type in the
+    /// files.
     pub weight_dtype: *const c_char,
-    /// Tokens of one layer that a block of a paged KV cache holds, 1 to 1048576.
-    /// Layers with a window keep whole blocks.
+    /// Tokens of one layer in a block of a paged KV cache, 1 to 1048576. Layers
+    /// with a window keep whole blocks.
     pub block_tokens: u64,
 }
 
@@ -4782,26 +4785,28 @@ extern "C" {
         user_data: *mut c_void,
     ) -> ferrum_status;
 
-    /// Queues many copies by address on a stream and returns, such as those of KV blocks
-    /// from one table to another. All of them are within the device of the stream. Every copy
-    /// is checked before the first one is queued.
+    /// Queues many copies by address on a stream and returns. Use it for example for KV
+    /// blocks that move from one table to another. All copies are within the device of
+    /// the stream. The call checks every copy before it queues the first one.
     ///
-    /// The copies run in no order that is said. No destination may overlap the source or the
-    /// destination of another copy; sources may overlap. The source and the destination of
-    /// one copy may overlap, as with memmove.
+    /// The copies run in an undefined order. A destination must not overlap the source
+    /// or the destination of another copy. Sources may overlap. The source and the
+    /// destination of one copy may overlap, as with memmove.
     ///
-    /// The memory has to stay allocated and mapped until the copies are done. Free it on this
-    /// stream, or name the stream first, as with ferrum_pool_record_stream.
+    /// The memory must stay allocated and mapped until the copies have completed. Free
+    /// it on this stream, or record the stream first, for example with
+    /// ferrum_pool_record_stream.
     ///
     /// - `count`: at most FERRUM_BATCH_MAX; 0 queues nothing.
     ///
-    /// Returns errors that name the first copy that was wrong by its index, such as
-    /// copies\[3\]: FERRUM_ERROR_INVALID_SIZE for a size of 0; FERRUM_ERROR_OVERFLOW;
-    /// FERRUM_ERROR_INVALID_ARGUMENT for an overlap; FERRUM_ERROR_INVALID_ADDRESS for
-    /// memory that is not the device's or is not mapped. Then nothing is queued;
-    /// neither is it with FERRUM_ERROR_RESOURCE_EXHAUSTED, when the queue has no
-    /// room for all of them. When the vendor's runtime refuses a copy, the error
-    /// says how many were queued before it.
+    /// Returns an error that names the first wrong copy by its index, such as copies\[3\]:
+    /// FERRUM_ERROR_INVALID_SIZE for a size of 0; FERRUM_ERROR_OVERFLOW;
+    /// FERRUM_ERROR_INVALID_ARGUMENT for an overlap;
+    /// FERRUM_ERROR_INVALID_ADDRESS for memory of another device, or that is not
+    /// mapped. Nothing is queued then, and nothing is queued after
+    /// FERRUM_ERROR_RESOURCE_EXHAUSTED, when the queue has no room for all of
+    /// them. When the vendor's runtime fails a copy, the error states how many
+    /// copies were queued before it.
     pub fn ferrum_stream_copy_batch(
         stream: ferrum_stream,
         copies: *const ferrum_address_copy,
@@ -6097,9 +6102,9 @@ extern "C" {
         length_out: *mut usize,
     ) -> ferrum_status;
 
-    /// Bytes of the weights. With h = hidden_size, i = intermediate_size, n heads and kv
-    /// heads of keys and values, each layer has 2h^2 + 2h(kv (h/n)) + 3hi + 2h elements, h/n
-    /// rounded down, and the rest 2 vocab_size h + h.
+    /// Returns the size of the weights. With h = hidden_size, i = intermediate_size, n
+    /// heads and kv key and value heads, each layer has 2h^2 + 2h(kv (h/n)) + 3hi + 2h
+    /// elements, with h/n rounded down, and the rest has 2 vocab_size h + h elements.
     ///
     /// Returns FERRUM_ERROR_INVALID_ARGUMENT when num_heads is 0; FERRUM_ERROR_OVERFLOW.
     pub fn ferrum_estimate_model_memory(
@@ -6107,8 +6112,8 @@ extern "C" {
         bytes_out: *mut u64,
     ) -> ferrum_status;
 
-    /// Bytes of the keys and values of one sequence: 2 x num_layers x max_seq_len x
-    /// num_kv_heads x head_dim x dtype_bytes.
+    /// Returns the size of the keys and values of one sequence: 2 x num_layers x
+    /// max_seq_len x num_kv_heads x head_dim x dtype_bytes.
     ///
     /// Returns FERRUM_ERROR_OVERFLOW.
     pub fn ferrum_estimate_kv_cache_memory(
@@ -6116,8 +6121,8 @@ extern "C" {
         bytes_out: *mut u64,
     ) -> ferrum_status;
 
-    /// Both, with a head of h/n elements, and the activations of one token, 2 x dtype_bytes
-    /// x (h + 2i).
+    /// Returns the size of the weights, of the keys and values (with h/n elements in a
+    /// head), and of the activations of one token, 2 x dtype_bytes x (h + 2i).
     ///
     /// Returns as ferrum_estimate_model_memory.
     pub fn ferrum_estimate_inference_memory(
@@ -6125,26 +6130,29 @@ extern "C" {
         estimate_out: *mut ferrum_inference_estimate,
     ) -> ferrum_status;
 
-    /// What serving a model takes, as JSON with the fields of docs/estimate.md: those of
-    /// `ferrum-mem fit --json` but device and devices, and without free_bytes also but the
-    /// answer (fits, free_bytes, left_bytes, missing_bytes, max_context, max_batch and what
-    /// they are limited by). The longest context and the largest batch are exact.
+    /// Estimates the memory for serving a model, as JSON with the fields of
+    /// docs/estimate.md. These are the fields of `ferrum-mem fit --json` without device
+    /// and devices. Without free_bytes, the fields of the answer are missing too (fits,
+    /// free_bytes, left_bytes, missing_bytes, max_context, max_batch and their reasons).
+    /// The longest context and the largest batch are exact.
     ///
-    /// Only headers of safetensors and GGUF files are read, never a tensor. What is read is not
-    /// trusted: it is bounded, and errors name the file and the field.
+    /// The call reads only headers of safetensors and GGUF files, never a tensor. It
+    /// does not trust them: everything is bounded, and errors name the file and the
+    /// field.
     ///
-    /// - `path`: a folder with a config.json, safetensors files, or both, or with
-    ///   the GGUF files of one model; a GGUF file, also one part of a split
+    /// - `path`: a folder with a config.json, safetensors files, or both, or with the
+    ///   GGUF files of one model; a GGUF file, also one part of a split
     ///   model; a safetensors file or the index of several; or a
     ///   configuration. Shorter than FERRUM_PATH_MAX.
-    /// - `request`: how it is to be served, or NULL for FERRUM_ESTIMATE_REQUEST_INIT.
+    /// - `request`: how the model will be served, or NULL for
+    ///   FERRUM_ESTIMATE_REQUEST_INIT.
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
     ///
-    /// Returns FERRUM_ERROR_NOT_FOUND, FERRUM_ERROR_PERMISSION_DENIED and FERRUM_ERROR_IO
-    /// for the file; FERRUM_ERROR_INVALID_FORMAT for its content;
-    /// FERRUM_ERROR_UNSUPPORTED for a GGUF file of another version or byte order,
-    /// or with a type that is not known; FERRUM_ERROR_INVALID_ARGUMENT
-    /// for the request, also for a context beyond a model's table of positions and
+    /// Returns FERRUM_ERROR_NOT_FOUND, FERRUM_ERROR_PERMISSION_DENIED and
+    /// FERRUM_ERROR_IO for the file; FERRUM_ERROR_INVALID_FORMAT for its
+    /// content; FERRUM_ERROR_UNSUPPORTED for a GGUF file of another version or
+    /// byte order, or with an unknown type; FERRUM_ERROR_INVALID_ARGUMENT for
+    /// the request, also for a context beyond a model's table of positions and
     /// for a number of devices that does not divide the heads;
     /// FERRUM_ERROR_OVERFLOW.
     pub fn ferrum_estimate_file_json(
@@ -6155,7 +6163,7 @@ extern "C" {
         length_out: *mut usize,
     ) -> ferrum_status;
 
-    /// As ferrum_estimate_file_json, of the text of a config.json.
+    /// The same as ferrum_estimate_file_json, for the text of a config.json.
     ///
     /// - `config_text`: UTF-8, needs no NUL.
     /// - `config_bytes`: its length, at most 16 MiB.

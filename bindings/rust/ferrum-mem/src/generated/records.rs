@@ -181,30 +181,30 @@ impl From<&sys::ferrum_device_info> for DeviceInfo {
     }
 }
 
-/// A device's memory; used + free + reserved = total at any time. With a limit of the
-/// device ([`ferrum_device_set_limit`](crate::sys::ferrum_device_set_limit)) the total is the limit.
+/// Memory of a device; used + free + reserved = total at any time. With a limit of
+/// the device ([`ferrum_device_set_limit`](crate::sys::ferrum_device_set_limit)) the total is the limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct MemoryInfo {
-    /// Level of (total - free) / total, decided in integers.
+    /// Pressure level of (total - free) / total, computed with integers.
     pub pressure: PressureLevel,
     /// What this library may hold: `limit_bytes`, or `device_total_bytes` where there is
     /// no limit or the device has less. Utilization and pressure are computed from it.
     /// 0 means unknown.
     pub total_bytes: u64,
-    /// Live blocks of this library and what it cannot hand out; at most `total_bytes`,
-    /// also while more is live than a lowered limit allows.
+    /// Live blocks of this library, and memory that it cannot allocate. At most
+    /// `total_bytes`, also when more is live than a lowered limit allows.
     pub used_bytes: u64,
-    /// What can still be handed out: free in the device and cached here, as far
-    /// as the limit allows.
+    /// Bytes that can still be allocated: free memory of the device and cached
+    /// memory of the pools, as far as the limit allows.
     pub free_bytes: u64,
-    /// The rest of `total_bytes`: it cannot be had, because the driver or other processes
-    /// hold that much of the device.
+    /// The rest of `total_bytes`. It cannot be allocated, because the driver or other
+    /// processes hold that much of the device.
     pub reserved_bytes: u64,
-    /// Live blocks of all pools and managers.
+    /// Number of live blocks of all pools and managers.
     pub active_allocations: u64,
-    /// 1 - largest free run / total free, over the memory had from the driver;
-    /// 0 when nothing is free.
+    /// 1 - largest free run / total free, over the memory that the pools hold; 0
+    /// when nothing is free.
     pub fragmentation_ratio: f32,
     /// used / total \* 100; 0 when total is unknown. For display.
     pub utilization_percent: f32,
@@ -324,11 +324,11 @@ impl From<&sys::ferrum_statistics> for Statistics {
 /// A copy by address, within one device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AddressCopy {
-    /// Where it reads.
+    /// Address of the first byte to read.
     pub source: u64,
-    /// Where it writes.
+    /// Address of the first byte to write.
     pub destination: u64,
-    /// How much it copies; not 0.
+    /// Number of bytes; not 0.
     pub size_bytes: u64,
 }
 
@@ -1549,7 +1549,7 @@ impl From<&sys::ferrum_placement_option> for PlacementOption {
     }
 }
 
-/// The numbers of a model, for the short formulas.
+/// Dimensions of a model, for the short formulas.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ModelShape {
     /// Width of the model.
@@ -1560,9 +1560,9 @@ pub struct ModelShape {
     pub num_layers: u64,
     /// Tokens of the vocabulary.
     pub vocab_size: u64,
-    /// Heads of attention, not 0.
+    /// Attention heads, not 0.
     pub num_heads: u64,
-    /// Heads of keys and values.
+    /// Key and value heads.
     pub num_kv_heads: u64,
     /// Tokens of the sequence, for [`ferrum_estimate_inference_memory`](crate::sys::ferrum_estimate_inference_memory) only.
     pub max_seq_len: u64,
@@ -1587,12 +1587,12 @@ impl ModelShape {
     }
 }
 
-/// The numbers of a KV cache, for the short formula.
+/// Dimensions of a KV cache, for the short formula.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KvCacheShape {
     /// Layers.
     pub num_layers: u64,
-    /// Heads of keys and values.
+    /// Key and value heads.
     pub num_kv_heads: u64,
     /// Elements of a head.
     pub head_dim: u64,
@@ -1616,7 +1616,7 @@ impl KvCacheShape {
     }
 }
 
-/// What [`ferrum_estimate_inference_memory`](crate::sys::ferrum_estimate_inference_memory) found.
+/// Result of [`ferrum_estimate_inference_memory`](crate::sys::ferrum_estimate_inference_memory).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InferenceMemoryEstimate {
@@ -1641,34 +1641,37 @@ impl From<&sys::ferrum_inference_estimate> for InferenceMemoryEstimate {
     }
 }
 
-/// How a model is to be served.
+/// How a model will be served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EstimateRequest<'a> {
-    /// Keep the scores of each token with all of its sequence, as attention does that is
-    /// not fused.
+    /// Store the attention scores of each token with its whole sequence, as attention
+    /// without a fused kernel does.
     pub eager_attention: bool,
-    /// Make logits of every token, not of the last of each sequence.
+    /// Compute logits for every token, instead of the last token of each sequence.
     pub all_logits: bool,
-    /// Tokens of one sequence, prompt and answer; 0: what the model was made for.
+    /// Tokens of one sequence, prompt and answer; 0: the model's own context.
     pub context: u64,
-    /// Sequences at a time, at least 1.
+    /// Number of sequences at a time, at least 1.
     pub batch: u64,
-    /// Devices that the model is spread over, 1 to 65536; the estimate is of that which
-    /// holds most.
+    /// Number of devices that share the model, 1 to 65536. The estimate is for the
+    /// device that holds most.
     pub tensor_parallel: u64,
-    /// Tokens of prompts that are computed at once; 0: whole prompts.
+    /// Prompt tokens that are computed at once; 0: whole prompts.
     pub prefill_tokens: u64,
-    /// The allocator's share, in thousandths of the rest, at most 1000.
+    /// The share of the allocator, in thousandths of all other memory, at most
+    /// 1000.
     pub overhead_permille: u64,
-    /// Free memory that it is to fit into; 0: the answer is left out.
+    /// Free memory that the model must fit into; 0: the result does not state
+    /// whether it fits.
     pub free_bytes: u64,
-    /// Type of the KV cache: f32, f16, bf16, f8, int8, int4; `None` or empty: that of the
-    /// activations.
+    /// Type of the KV cache: f32, f16, bf16, f8, int8, int4; `None` or empty: the
+    /// type of the activations.
     pub kv_dtype: Option<&'a str>,
-    /// Type that weights are converted to; `None` or empty: as they are stored.
+    /// Type that the weights are converted to; `None` or empty: the type in the
+    /// files.
     pub weight_dtype: Option<&'a str>,
-    /// Tokens of one layer that a block of a paged KV cache holds, 1 to 1048576.
-    /// Layers with a window keep whole blocks.
+    /// Tokens of one layer in a block of a paged KV cache, 1 to 1048576. Layers
+    /// with a window keep whole blocks.
     pub block_tokens: u64,
 }
 
