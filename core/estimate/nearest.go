@@ -59,7 +59,12 @@ func nearest(name string, known []string) []string {
 
 // plain is a name without what names are written apart with.
 func plain(name string) string {
-	return strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(strings.ToLower(name))
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune("_-. ", r) {
+			return -1
+		}
+		return r
+	}, strings.ToLower(name))
 }
 
 // distance is how far two names lie apart: 2 for each letter that one has more than

@@ -13,4 +13,8 @@
 //
 // Lock order: one mutex per table, held only by Insert and Remove, which call nothing
 // else. Get, Len and Each take no lock.
+//
+// # Files in reading order
+//
+// id.go, store.go, table.go.
 package handle

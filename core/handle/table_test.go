@@ -68,7 +68,7 @@ func TestBadHandleIsExplained(t *testing.T) {
 
 func TestSlotIsRetiredWhenItsGenerationsAreUsedUp(t *testing.T) {
 	table := New[*int](Memory)
-	table.firstGeneration = generationMax - 2
+	table.store.firstGeneration = generationMax - 2
 	value := 3
 	seen := map[uint64]bool{}
 	for range 3 {
@@ -93,8 +93,8 @@ func TestSlotIsRetiredWhenItsGenerationsAreUsedUp(t *testing.T) {
 
 func TestFullTableSaysSo(t *testing.T) {
 	table := New[*int](Event)
-	table.capacity = 3
-	table.firstGeneration = generationMax
+	table.store.capacity = 3
+	table.store.firstGeneration = generationMax
 	value := 3
 	var ids []uint64
 	for range 3 {
@@ -116,7 +116,7 @@ func TestFullTableSaysSo(t *testing.T) {
 func TestTableAgainstMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		table := New[*int](Manager)
-		table.firstGeneration = uint32(rapid.SampledFrom([]int{1, generationMax - 3}).Draw(t, "first"))
+		table.store.firstGeneration = uint32(rapid.SampledFrom([]int{1, generationMax - 3}).Draw(t, "first"))
 		live, dead := map[uint64]*int{}, map[uint64]bool{}
 		var order []uint64
 		t.Repeat(map[string]func(*rapid.T){
