@@ -44,27 +44,27 @@ type MemoryConfig struct {
 // on how the library was built: tracking is off until asked for.
 func DefaultMemoryConfig() MemoryConfig {
 	return MemoryConfig{
-		GPUMemoryFraction: 0.9, CPUFallback: true, MinFreeBytes: 512 * mib, MaxPooledPerBucket: 8,
+		GPUMemoryFraction: 0.9, CPUFallback: true, MinFreeBytes: 512 * mib, MaxPooledPerBucket: 8, MaxPooledBytes: 1024 * mib,
 	}
 }
 
 // ForInference takes the most memory.
 func ForInference() MemoryConfig {
 	return MemoryConfig{
-		GPUMemoryFraction: 0.95, CPUFallback: true, MinFreeBytes: 256 * mib, MaxPooledPerBucket: 4,
+		GPUMemoryFraction: 0.95, CPUFallback: true, MinFreeBytes: 256 * mib, MaxPooledPerBucket: 4, MaxPooledBytes: 512 * mib,
 	}
 }
 
 // ForTraining leaves more free, and says so rather than to fall back. Add
 // WithTracking to find leaks.
 func ForTraining() MemoryConfig {
-	return MemoryConfig{GPUMemoryFraction: 0.8, MinFreeBytes: 1024 * mib, MaxPooledPerBucket: 16}
+	return MemoryConfig{GPUMemoryFraction: 0.8, MinFreeBytes: 1024 * mib, MaxPooledPerBucket: 16, MaxPooledBytes: 4096 * mib}
 }
 
 // ForConstrained is for devices with little memory.
 func ForConstrained() MemoryConfig {
 	return MemoryConfig{
-		GPUMemoryFraction: 0.7, CPUFallback: true, MinFreeBytes: 128 * mib, MaxPooledPerBucket: 2,
+		GPUMemoryFraction: 0.7, CPUFallback: true, MinFreeBytes: 128 * mib, MaxPooledPerBucket: 2, MaxPooledBytes: 64 * mib,
 	}
 }
 

@@ -13,10 +13,10 @@ import (
 func TestPresets(t *testing.T) {
 	const mib = 1 << 20
 	for name, c := range map[string]struct{ got, want fallback.MemoryConfig }{
-		"default":     {fallback.DefaultMemoryConfig(), fallback.MemoryConfig{GPUMemoryFraction: 0.9, CPUFallback: true, MinFreeBytes: 512 * mib, MaxPooledPerBucket: 8}},
-		"inference":   {fallback.ForInference(), fallback.MemoryConfig{GPUMemoryFraction: 0.95, CPUFallback: true, MinFreeBytes: 256 * mib, MaxPooledPerBucket: 4}},
-		"training":    {fallback.ForTraining(), fallback.MemoryConfig{GPUMemoryFraction: 0.8, MinFreeBytes: 1024 * mib, MaxPooledPerBucket: 16}},
-		"constrained": {fallback.ForConstrained(), fallback.MemoryConfig{GPUMemoryFraction: 0.7, CPUFallback: true, MinFreeBytes: 128 * mib, MaxPooledPerBucket: 2}},
+		"default":     {fallback.DefaultMemoryConfig(), fallback.MemoryConfig{GPUMemoryFraction: 0.9, CPUFallback: true, MinFreeBytes: 512 * mib, MaxPooledPerBucket: 8, MaxPooledBytes: 1024 * mib}},
+		"inference":   {fallback.ForInference(), fallback.MemoryConfig{GPUMemoryFraction: 0.95, CPUFallback: true, MinFreeBytes: 256 * mib, MaxPooledPerBucket: 4, MaxPooledBytes: 512 * mib}},
+		"training":    {fallback.ForTraining(), fallback.MemoryConfig{GPUMemoryFraction: 0.8, MinFreeBytes: 1024 * mib, MaxPooledPerBucket: 16, MaxPooledBytes: 4096 * mib}},
+		"constrained": {fallback.ForConstrained(), fallback.MemoryConfig{GPUMemoryFraction: 0.7, CPUFallback: true, MinFreeBytes: 128 * mib, MaxPooledPerBucket: 2, MaxPooledBytes: 64 * mib}},
 	} {
 		require.Equal(t, c.want, c.got, name)
 		require.NoError(t, c.got.Check(), name)

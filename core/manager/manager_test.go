@@ -182,6 +182,43 @@ func TestTypesWithoutSettingsShareTheGeneralPool(t *testing.T) {
 	require.Equal(t, 1, count)
 }
 
+// Scratch blocks have a pool of their own where that is configured: with the strategy and
+// the limit of scratch memory, which other types do not share.
+func TestTemporaryBlocksHaveAPoolOfTheirOwn(t *testing.T) {
+	r := cleanRig(t, devicetest.Config{})
+	scratch := smallPool()
+	scratch.Strategy, scratch.MaxSizeBytes = "arena", 64*kib
+	m := r.manager(t, func(c *Config) {
+		c.PoolConfigs[General], c.PoolConfigs[Temporary] = smallPool(), scratch
+	})
+	temporary := func(size uint64) (MemoryHandle, error) {
+		return m.AllocTyped(Request{Type: Temporary, SizeBytes: size})
+	}
+	kept := m.mustAlloc(t, 1000)
+	for range 3 {
+		first, err := temporary(20 * kib)
+		require.NoError(t, err)
+		second, err := temporary(40 * kib)
+		require.NoError(t, err)
+		a, err := r.factory.HandleInfo(first)
+		require.NoError(t, err)
+		b, err := r.factory.HandleInfo(second)
+		require.NoError(t, err)
+		require.Equal(t, Temporary, a.Type)
+		require.Equal(t, a.Addr+20*kib, b.Addr, "an arena places one block behind the other")
+		_, err = temporary(40 * kib)
+		requireError(t, err, device.CodeOutOfMemory, "temporary")
+		require.NoError(t, r.factory.Free(m.mustAlloc(t, 100*kib)), "the limit is of scratch memory alone")
+		require.NoError(t, r.factory.Free(first))
+		require.NoError(t, r.factory.Free(second))
+	}
+	info, err := r.factory.HandleInfo(kept)
+	require.NoError(t, err)
+	require.Equal(t, General, info.Type)
+	require.Equal(t, map[MemoryType]uint64{General: 1, Tensor: 0, Cache: 0, Temporary: 0, Pinned: 0, Mapped: 0, Managed: 0},
+		m.LiveByType())
+}
+
 func TestStatisticsAreTheSumOverThePools(t *testing.T) {
 	overBoth(t, sumOverPools)
 }

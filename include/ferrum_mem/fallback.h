@@ -91,21 +91,21 @@ typedef struct ferrum_memory_config {
 } ferrum_memory_config;
 
 /* clang-format off */
-#define FERRUM_MEMORY_CONFIG_INIT {FERRUM_SIZE_OF(ferrum_memory_config), FERRUM_MEMORY_CPU_FALLBACK, 0.9, UINT64_C(536870912), 8, 0, NULL, 0}
+#define FERRUM_MEMORY_CONFIG_INIT {FERRUM_SIZE_OF(ferrum_memory_config), FERRUM_MEMORY_CPU_FALLBACK, 0.9, UINT64_C(536870912), 8, UINT64_C(1073741824), NULL, 0}
 /* clang-format on */
 
 /** Ready-made settings. Each lists fraction, fallback, min_free_bytes, free buffers
- *  of a bucket.
+ *  of a bucket, and of all buckets together.
  *  @go fallback.Preset */
 typedef int32_t ferrum_memory_preset;
-/** 0.9, fallback, 512 MiB, 8: FERRUM_MEMORY_CONFIG_INIT. */
+/** 0.9, fallback, 512 MiB, 8, 1 GiB: FERRUM_MEMORY_CONFIG_INIT. */
 #define FERRUM_MEMORY_PRESET_DEFAULT 0
-/** 0.95, fallback, 256 MiB, 4: the most memory. */
+/** 0.95, fallback, 256 MiB, 4, 512 MiB: the most memory. */
 #define FERRUM_MEMORY_PRESET_INFERENCE 1
-/** 0.8, no fallback, 1 GiB, 16: an allocation fails when the device has no room,
- *  instead of becoming slow. */
+/** 0.8, no fallback, 1 GiB, 16, 4 GiB: an allocation fails when the device has no
+ *  room, instead of becoming slow. */
 #define FERRUM_MEMORY_PRESET_TRAINING 2
-/** 0.7, fallback, 128 MiB, 2: for devices with little memory. */
+/** 0.7, fallback, 128 MiB, 2, 64 MiB: for devices with little memory. */
 #define FERRUM_MEMORY_PRESET_CONSTRAINED 3
 
 /**

@@ -193,11 +193,13 @@ static void test_presets(void **state) {
     static const struct {
         double fraction;
         uint32_t flags;
-        uint64_t min_free_mib, per_bucket;
-    } want[] = {{0.9, FERRUM_MEMORY_CPU_FALLBACK, 512, 8},
-                {0.95, FERRUM_MEMORY_CPU_FALLBACK, 256, 4},
-                {0.8, 0, 1024, 16},
-                {0.7, FERRUM_MEMORY_CPU_FALLBACK, 128, 2}};
+        uint64_t min_free_mib, per_bucket, pooled_mib;
+    } want[] = {{0.9, FERRUM_MEMORY_CPU_FALLBACK, 512, 8, 1024},
+                {0.95, FERRUM_MEMORY_CPU_FALLBACK, 256, 4, 512},
+                {0.8, 0, 1024, 16, 4096},
+                {0.7, FERRUM_MEMORY_CPU_FALLBACK, 128, 2, 64}};
+    const ferrum_memory_config initial = FERRUM_MEMORY_CONFIG_INIT;
+    assert_true(initial.max_pooled_bytes == 1024 * MIB);
     for (int i = 0; i < 4; i++) {
         ferrum_memory_config c = FERRUM_MEMORY_CONFIG_INIT;
         assert_ok(ferrum_memory_config_preset(i, &c));
@@ -205,6 +207,7 @@ static void test_presets(void **state) {
         assert_int_equal(c.flags, want[i].flags);
         assert_true(c.min_free_bytes == want[i].min_free_mib * MIB);
         assert_true(c.max_pooled_per_bucket == want[i].per_bucket);
+        assert_true(c.max_pooled_bytes == want[i].pooled_mib * MIB);
         assert_ok(ferrum_memory_config_check(&c));
     }
 }

@@ -203,15 +203,16 @@ def test_tracker(device):
 def test_settings_and_counters():
     c = fm.MemoryConfig()
     assert (c.gpu_memory_fraction, c.min_free_bytes, c.max_pooled_per_bucket) == (0.9, 512 * MIB, 8)
+    assert c.max_pooled_bytes == 1024 * MIB
     presets = {
-        fm.MemoryConfig.for_inference: (0.95, True, 256 * MIB, 4),
-        fm.MemoryConfig.for_training: (0.8, False, 1024 * MIB, 16),
-        fm.MemoryConfig.for_constrained: (0.7, True, 128 * MIB, 2),
+        fm.MemoryConfig.for_inference: (0.95, True, 256 * MIB, 4, 512 * MIB),
+        fm.MemoryConfig.for_training: (0.8, False, 1024 * MIB, 16, 4096 * MIB),
+        fm.MemoryConfig.for_constrained: (0.7, True, 128 * MIB, 2, 64 * MIB),
     }
     for make, want in presets.items():
         c = make()
         assert want[:2] == (c.gpu_memory_fraction, c.cpu_fallback_enabled)
-        assert want[2:] == (c.min_free_bytes, c.max_pooled_per_bucket)
+        assert want[2:] == (c.min_free_bytes, c.max_pooled_per_bucket, c.max_pooled_bytes)
         c.check()
     assert c.with_gpu_memory_fraction(7).gpu_memory_fraction == 1.0
     assert c.with_gpu_memory_fraction(0).gpu_memory_fraction == 0.1

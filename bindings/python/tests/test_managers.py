@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import array
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
+from dataclasses import fields as dataclass_fields
 
 import ferrum_mem as fm
 import pytest
@@ -257,6 +259,29 @@ def test_settings_that_cannot_be(device, settings):
 
 
 @pytest.mark.parametrize(("paging", "taken"), [(fm.Paging.ON, 2 * MIB), (fm.Paging.OFF, 4 * MIB)])
+def test_defragmentation_stats_can_be_stored_as_text(manager):
+    """Every field survives JSON, and the sum of the reasons is what was skipped."""
+    manager.configure_pool(fm.MemoryType.GENERAL, replace(SMALL, paging=fm.Paging.ON))
+    blocks = [manager.alloc(256 << 10, relocatable=True) for _ in range(64)]
+    fixed = manager.alloc(1000)
+    for number, block in enumerate(blocks):
+        if number % 8:
+            block.close()
+    done = manager.defragment()
+    assert done.blocks_moved > 0
+    assert done.skipped_not_relocatable == 1
+    text = json.dumps(asdict(done))
+    back = fm.DefragmentationStats(**json.loads(text))
+    assert back == done
+    fields = {field.name for field in dataclass_fields(done)}
+    assert set(json.loads(text)) == fields
+    assert {"fragmentation_before", "memory_freed_bytes", "time_taken_ms"} <= fields
+    reasons = [value for name, value in asdict(done).items() if name.startswith("skipped_")]
+    assert sum(reasons) == done.blocks_skipped
+    for block in [fixed, *blocks[::8]]:
+        block.close()
+
+
 def test_configure_pool_and_defragment(manager, paging, taken):
     manager.configure_pool(fm.MemoryType.GENERAL, replace(SMALL, paging=paging))
     manager.configure_pool(

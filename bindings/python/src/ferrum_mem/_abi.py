@@ -154,7 +154,8 @@ ferrum_sleep_backing = ctypes.c_int32
 ferrum_pressure_profile = ctypes.c_int32
 # Reason why a device was chosen or not. A device with a reason from 16 on cannot serve the request.
 ferrum_placement_reason = ctypes.c_int32
-# Ready-made settings. Each lists fraction, fallback, min_free_bytes, free buffers of a bucket.
+# Ready-made settings. Each lists fraction, fallback, min_free_bytes, free buffers of a bucket, and
+# of all buckets together.
 ferrum_memory_preset = ctypes.c_int32
 # Side of a buffer.
 ferrum_buffer_location = ctypes.c_int32
@@ -415,14 +416,14 @@ FERRUM_MEMORY_TRACK_ALLOCATIONS = 2
 FERRUM_MEMORY_PRE_ALLOCATE = 4
 # Largest number of preallocated sizes.
 FERRUM_PRE_ALLOCATE_MAX = 4096
-# 0.9, fallback, 512 MiB, 8: FERRUM_MEMORY_CONFIG_INIT.
+# 0.9, fallback, 512 MiB, 8, 1 GiB: FERRUM_MEMORY_CONFIG_INIT.
 FERRUM_MEMORY_PRESET_DEFAULT = 0
-# 0.95, fallback, 256 MiB, 4: the most memory.
+# 0.95, fallback, 256 MiB, 4, 512 MiB: the most memory.
 FERRUM_MEMORY_PRESET_INFERENCE = 1
-# 0.8, no fallback, 1 GiB, 16: an allocation fails when the device has no room, instead of becoming
-# slow.
+# 0.8, no fallback, 1 GiB, 16, 4 GiB: an allocation fails when the device has no room, instead of
+# becoming slow.
 FERRUM_MEMORY_PRESET_TRAINING = 2
-# 0.7, fallback, 128 MiB, 2: for devices with little memory.
+# 0.7, fallback, 128 MiB, 2, 64 MiB: for devices with little memory.
 FERRUM_MEMORY_PRESET_CONSTRAINED = 3
 # On the device.
 FERRUM_LOCATION_GPU = 0
@@ -1572,6 +1573,7 @@ INITIAL = {
         "gpu_memory_fraction": 0.9,
         "min_free_bytes": 536870912,
         "max_pooled_per_bucket": 8,
+        "max_pooled_bytes": 1073741824,
     },
     "ferrum_memory_stats": {"struct_size": 72},
     "ferrum_memory_ratios": {"struct_size": 32},

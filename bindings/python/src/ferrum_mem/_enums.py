@@ -195,14 +195,15 @@ class PlacementReason(enum.IntEnum):
 
 
 class MemoryPreset(enum.IntEnum):
-    """Ready-made settings. Each lists fraction, fallback, min_free_bytes, free buffers of a bucket.
+    """Ready-made settings. Each lists fraction, fallback, min_free_bytes, free buffers of a bucket,
+    and of all buckets together.
 
     Attributes:
-        DEFAULT: 0.9, fallback, 512 MiB, 8: MemoryConfig().
-        INFERENCE: 0.95, fallback, 256 MiB, 4: the most memory.
-        TRAINING: 0.8, no fallback, 1 GiB, 16: an allocation fails when the device has no room,
-            instead of becoming slow.
-        CONSTRAINED: 0.7, fallback, 128 MiB, 2: for devices with little memory.
+        DEFAULT: 0.9, fallback, 512 MiB, 8, 1 GiB: MemoryConfig().
+        INFERENCE: 0.95, fallback, 256 MiB, 4, 512 MiB: the most memory.
+        TRAINING: 0.8, no fallback, 1 GiB, 16, 4 GiB: an allocation fails when the device has no
+            room, instead of becoming slow.
+        CONSTRAINED: 0.7, fallback, 128 MiB, 2, 64 MiB: for devices with little memory.
     """
 
     DEFAULT = _abi.FERRUM_MEMORY_PRESET_DEFAULT

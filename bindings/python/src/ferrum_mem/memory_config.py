@@ -35,7 +35,7 @@ class MemoryConfig:
     min_free_bytes: int = 512 * MIB
     track_allocations: bool = False
     max_pooled_per_bucket: int = 8
-    max_pooled_bytes: int = 0
+    max_pooled_bytes: int = 1024 * MIB
     pre_allocate: bool = False
     pre_allocate_sizes: tuple[int, ...] = ()
 

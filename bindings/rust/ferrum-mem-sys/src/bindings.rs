@@ -48,7 +48,7 @@ pub type ferrum_pressure_profile = i32;
 pub type ferrum_placement_reason = i32;
 
 /// Ready-made settings. Each lists fraction, fallback, min_free_bytes, free buffers
-/// of a bucket.
+/// of a bucket, and of all buckets together.
 pub type ferrum_memory_preset = i32;
 
 /// Side of a buffer.
@@ -428,14 +428,14 @@ pub const FERRUM_MEMORY_TRACK_ALLOCATIONS: u32 = 2;
 pub const FERRUM_MEMORY_PRE_ALLOCATE: u32 = 4;
 /// Largest number of preallocated sizes.
 pub const FERRUM_PRE_ALLOCATE_MAX: u32 = 4096;
-/// 0.9, fallback, 512 MiB, 8: FERRUM_MEMORY_CONFIG_INIT.
+/// 0.9, fallback, 512 MiB, 8, 1 GiB: FERRUM_MEMORY_CONFIG_INIT.
 pub const FERRUM_MEMORY_PRESET_DEFAULT: ferrum_memory_preset = 0;
-/// 0.95, fallback, 256 MiB, 4: the most memory.
+/// 0.95, fallback, 256 MiB, 4, 512 MiB: the most memory.
 pub const FERRUM_MEMORY_PRESET_INFERENCE: ferrum_memory_preset = 1;
-/// 0.8, no fallback, 1 GiB, 16: an allocation fails when the device has no room,
-/// instead of becoming slow.
+/// 0.8, no fallback, 1 GiB, 16, 4 GiB: an allocation fails when the device has no
+/// room, instead of becoming slow.
 pub const FERRUM_MEMORY_PRESET_TRAINING: ferrum_memory_preset = 2;
-/// 0.7, fallback, 128 MiB, 2: for devices with little memory.
+/// 0.7, fallback, 128 MiB, 2, 64 MiB: for devices with little memory.
 pub const FERRUM_MEMORY_PRESET_CONSTRAINED: ferrum_memory_preset = 3;
 /// On the device.
 pub const FERRUM_LOCATION_GPU: ferrum_buffer_location = 0;
@@ -2954,7 +2954,7 @@ impl ferrum_memory_config {
         gpu_memory_fraction: 0.9,
         min_free_bytes: 536_870_912,
         max_pooled_per_bucket: 8,
-        max_pooled_bytes: 0,
+        max_pooled_bytes: 1_073_741_824,
         pre_allocate_sizes: core::ptr::null(),
         pre_allocate_count: 0,
     };

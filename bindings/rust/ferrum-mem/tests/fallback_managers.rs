@@ -239,11 +239,12 @@ fn settings_and_counters() {
     let default = MemoryConfig::default();
     assert_eq!(default.gpu_memory_fraction, 0.9);
     assert_eq!(default.min_free_bytes, 512 * MIB);
+    assert_eq!(default.max_pooled_bytes, 1024 * MIB);
     assert!(default.cpu_fallback);
     for (made, want) in [
-        (MemoryConfig::for_inference(), (0.95, true, 256, 4)),
-        (MemoryConfig::for_training(), (0.8, false, 1024, 16)),
-        (MemoryConfig::for_constrained(), (0.7, true, 128, 2)),
+        (MemoryConfig::for_inference(), (0.95, true, 256, 4, 512)),
+        (MemoryConfig::for_training(), (0.8, false, 1024, 16, 4096)),
+        (MemoryConfig::for_constrained(), (0.7, true, 128, 2, 64)),
     ] {
         let c = made.unwrap();
         c.check().unwrap();
@@ -252,6 +253,7 @@ fn settings_and_counters() {
             c.cpu_fallback,
             c.min_free_bytes / MIB,
             c.max_pooled_per_bucket,
+            c.max_pooled_bytes / MIB,
         );
         assert_eq!(got, want);
     }

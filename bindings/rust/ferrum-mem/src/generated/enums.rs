@@ -398,20 +398,20 @@ impl PlacementReason {
 }
 
 /// Ready-made settings. Each lists fraction, fallback, `min_free_bytes`, free buffers
-/// of a bucket.
+/// of a bucket, and of all buckets together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i32)]
 #[non_exhaustive]
 pub enum MemoryPreset {
-    /// 0.9, fallback, 512 MiB, 8: `FERRUM_MEMORY_CONFIG_INIT`.
+    /// 0.9, fallback, 512 MiB, 8, 1 GiB: `FERRUM_MEMORY_CONFIG_INIT`.
     #[default]
     Default = sys::FERRUM_MEMORY_PRESET_DEFAULT,
-    /// 0.95, fallback, 256 MiB, 4: the most memory.
+    /// 0.95, fallback, 256 MiB, 4, 512 MiB: the most memory.
     Inference = sys::FERRUM_MEMORY_PRESET_INFERENCE,
-    /// 0.8, no fallback, 1 GiB, 16: an allocation fails when the device has no room,
-    /// instead of becoming slow.
+    /// 0.8, no fallback, 1 GiB, 16, 4 GiB: an allocation fails when the device has no
+    /// room, instead of becoming slow.
     Training = sys::FERRUM_MEMORY_PRESET_TRAINING,
-    /// 0.7, fallback, 128 MiB, 2: for devices with little memory.
+    /// 0.7, fallback, 128 MiB, 2, 64 MiB: for devices with little memory.
     Constrained = sys::FERRUM_MEMORY_PRESET_CONSTRAINED,
 }
 
