@@ -16,7 +16,7 @@ func TestReadIsolation(t *testing.T) {
 	i, err := read(nil)
 	require.NoError(t, err)
 	require.Equal(t, Isolation{}, i)
-	require.Equal(t, DefaultTimeout, i.timeout())
+	require.Equal(t, 10*time.Second, i.timeout())
 	i, err = read(map[string]string{EnvProbe: " in_process ", EnvProbeHelper: "/x", EnvProbeTimeout: " 1.5s "})
 	require.NoError(t, err)
 	require.Equal(t, Isolation{Mode: ModeInProcess, Helper: "/x", Timeout: 1500 * time.Millisecond}, i)

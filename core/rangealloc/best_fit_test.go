@@ -53,7 +53,8 @@ func FuzzStrategy(f *testing.F) {
 }
 
 func TestNames(t *testing.T) {
-	require.Equal(t, rangealloc.Default, rangealloc.Names()[0])
+	require.Equal(t, "best_fit", rangealloc.Default)
+	require.Equal(t, "best_fit", rangealloc.Names()[0])
 	for _, name := range rangealloc.Names() {
 		c := rangealloc.Config{SizeBytes: 4096, GranuleBytes: 256}
 		if name == "fixed" {
