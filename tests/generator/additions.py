@@ -47,7 +47,7 @@ def test_a_pool_says_what_it_holds(pool):
     ),
     "documentation": Edit(
         "CHANGELOG.md",
-        "### Added\n\n",
+        "### Library\n\n",
         "- `ferrum_pool_get_kept_bytes`: how many bytes a pool holds.\n",
     ),
 }

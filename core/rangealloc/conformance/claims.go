@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"fmt"
+	"math"
 
 	"ferrum_mem/core/rangealloc"
 )
@@ -62,8 +63,11 @@ func (k *claims) freedSlot(m *model, offset, runBytes uint64) error {
 	if run := m.blocks[m.at(offset)]; run.Size != runBytes {
 		return fmt.Errorf("free by slot gave a run of %d bytes, where %+v is due", runBytes, run)
 	}
-	if k.shortest != 0 {
-		k.shortest = max(k.shortest, runBytes/m.config.GranuleBytes+1)
+	// Longer than all addresses is no size: nothing is known then.
+	if run := runBytes / m.config.GranuleBytes; run == math.MaxUint64 {
+		k.shortest = 0
+	} else if k.shortest != 0 {
+		k.shortest = max(k.shortest, run+1)
 	}
 	return nil
 }
