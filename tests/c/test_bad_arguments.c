@@ -501,11 +501,15 @@ static void change_pre_zero(ferrum_memory_config *c) {
     c->pre_allocate_sizes = sizes;
     c->pre_allocate_count = 2;
 }
-static void change_pre_too_much(ferrum_memory_config *c) {
+static void change_pre_above_pooled(ferrum_memory_config *c) {
     static const uint64_t sizes[] = {16, UINT64_C(1) << 40};
     c->flags |= FERRUM_MEMORY_PRE_ALLOCATE;
     c->pre_allocate_sizes = sizes;
     c->pre_allocate_count = 2;
+}
+static void change_pre_too_much(ferrum_memory_config *c) {
+    change_pre_above_pooled(c);
+    c->max_pooled_bytes = 0;
 }
 static void change_track_id(ferrum_buffer_metadata *m) { m->buffer_id = 0; }
 static void change_track_tag(ferrum_buffer_metadata *m) {
@@ -819,6 +823,7 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(fallback_manager_create_fraction, INVALID_CONFIG, "gpu_memory_fraction 1.5", manage_with(f, change_fraction_large)) \
     X(fallback_manager_create_no_host, INVALID_CONFIG, "no host device", fallback_manager_on(f->other_device.id, 0)) \
     X(fallback_manager_create_own_host, INVALID_ARGUMENT, "cpu:1 is the device itself", fallback_manager_on(f->other_device.id, f->other_device.id)) \
+    X(fallback_manager_create_pre_above_pooled, INVALID_CONFIG, "max_pooled_bytes is 1073741824", manage_with(f, change_pre_above_pooled)) \
     X(fallback_manager_create_pre_too_much, OUT_OF_MEMORY, "min_free_bytes 536870912", manage_with(f, change_pre_too_much)) \
     X(fallback_manager_destroy_busy, BUSY, "1 buffers are live", ferrum_fallback_manager_destroy(f->fallback_manager, 0)) \
     X(fallback_manager_get_backend_name_small, BUFFER_TOO_SMALL, "capacity", ({ char t[2] = "a"; size_t n = 0; ferrum_status s = ferrum_fallback_manager_get_backend_name(f->fallback_manager, t, sizeof t, &n); n == 3 && t[0] == 0 ? s : FERRUM_OK; })) \
