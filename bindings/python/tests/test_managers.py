@@ -258,7 +258,6 @@ def test_settings_that_cannot_be(device, settings):
         fm.Manager(device, fm.ManagerConfig(**settings))
 
 
-@pytest.mark.parametrize(("paging", "taken"), [(fm.Paging.ON, 2 * MIB), (fm.Paging.OFF, 4 * MIB)])
 def test_defragmentation_stats_can_be_stored_as_text(manager):
     """Every field survives JSON, and the sum of the reasons is what was skipped."""
     manager.configure_pool(fm.MemoryType.GENERAL, replace(SMALL, paging=fm.Paging.ON))
@@ -282,6 +281,7 @@ def test_defragmentation_stats_can_be_stored_as_text(manager):
         block.close()
 
 
+@pytest.mark.parametrize(("paging", "taken"), [(fm.Paging.ON, 2 * MIB), (fm.Paging.OFF, 4 * MIB)])
 def test_configure_pool_and_defragment(manager, paging, taken):
     manager.configure_pool(fm.MemoryType.GENERAL, replace(SMALL, paging=paging))
     manager.configure_pool(
