@@ -1,7 +1,6 @@
 package estimate
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -154,18 +153,8 @@ func (r *ggufReader) tensor(h *ggufHeader, seen map[string]bool) {
 // checkLayout: tensors begin at multiples of the alignment and do not overlap, and
 // the file is there to the end of the last.
 func (h *ggufHeader) checkLayout() error {
-	byPlace := make([]*Tensor, len(h.tensors))
-	for i := range h.tensors {
-		byPlace[i] = &h.tensors[i]
-	}
-	slices.SortFunc(byPlace, func(a, b *Tensor) int {
-		if a.Begin != b.Begin {
-			return compare(a.Begin, b.Begin)
-		}
-		return compare(a.End, b.End)
-	})
 	var end uint64
-	for _, t := range byPlace {
+	for _, t := range byPlace(h.tensors) {
 		label := quoteKey(t.Name)
 		switch {
 		case t.Begin%h.alignment != 0:

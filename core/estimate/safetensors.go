@@ -303,18 +303,8 @@ func bytesOf(bits uint64) string {
 // checkLayout: tensors lie one behind the other, without overlap or hole, up to
 // the end of the file.
 func (h *header) checkLayout() error {
-	byPlace := make([]*Tensor, len(h.tensors))
-	for i := range h.tensors {
-		byPlace[i] = &h.tensors[i]
-	}
-	slices.SortFunc(byPlace, func(a, b *Tensor) int {
-		if a.Begin != b.Begin {
-			return compare(a.Begin, b.Begin)
-		}
-		return compare(a.End, b.End)
-	})
 	var end uint64
-	for _, t := range byPlace {
+	for _, t := range byPlace(h.tensors) {
 		if t.Begin < end {
 			return h.wrong("%s.data_offsets: begins at %d, inside the tensor before it, which ends at %d", quoteKey(t.Name), t.Begin, end)
 		}
@@ -337,4 +327,19 @@ func compare(a, b uint64) int {
 		return 1
 	}
 	return 0
+}
+
+// byPlace gives tensors in the order in which they lie in their file.
+func byPlace(tensors []Tensor) []*Tensor {
+	sorted := make([]*Tensor, len(tensors))
+	for i := range tensors {
+		sorted[i] = &tensors[i]
+	}
+	slices.SortFunc(sorted, func(a, b *Tensor) int {
+		if a.Begin != b.Begin {
+			return compare(a.Begin, b.Begin)
+		}
+		return compare(a.End, b.End)
+	})
+	return sorted
 }
