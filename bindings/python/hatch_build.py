@@ -1,14 +1,14 @@
-"""Puts the library into the wheel and tags the wheel for where it can run.
+"""Adds the library to the wheel and computes the wheel's tag.
 
-The library is the file that FERRUM_MEM_LIBRARY names, or build/lib of the
-checkout, which `make build` writes if it is not there. With it travel, if they are
-there, the helper that looks for devices and the allocator for PyTorch and CuPy, which
-lie beside it, the command from the folder bin next to that of the library, the headers
-and the pages of docs.
-The tag says for which processor they are and which glibc they need at least: the
-highest GLIBC_x.y among the symbol versions that they ask for, or the first one with
-which systems bring the C++ library that the allocator asks for. It names no glibc
-before 2.28: the package was not tried with an older one.
+The library is the file of FERRUM_MEM_LIBRARY, or build/lib of the checkout. `make build`
+builds it if it does not exist. The wheel also gets these, if they exist: the probe process
+and the allocator for PyTorch and CuPy from the library's folder, the command from the
+folder bin beside it, the headers, and the pages of docs.
+
+The tag states the processor and the oldest glibc. That is the highest GLIBC_x.y among the
+symbol versions that the files need, or the first glibc whose systems have the C++ library
+that the allocator needs. It is never below 2.28: the package is not tested with an older
+glibc.
 """
 
 import importlib.util
@@ -31,7 +31,7 @@ ALLOCATOR_NAME = "libferrum_mem_allocator.so"
 COMMAND_NAME = "ferrum-mem"
 MACHINES = {62: "x86_64", 183: "aarch64"}
 
-# Wheels are made for this one or later ones.
+# Wheels need at least this version.
 OLDEST_GLIBC = (2, 28)
 
 SHT_DYNAMIC = 6
@@ -45,7 +45,7 @@ class LibraryBuildHook(BuildHookInterface[Any]):
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Adds the library and the tag; an editable install uses the checkout's."""
+        """Adds the library and the tag. An editable install uses the checkout's library."""
         if version == "editable":
             return
         library = find_library()
@@ -78,15 +78,15 @@ class LibraryBuildHook(BuildHookInterface[Any]):
 
 
 def refuse_libraries(file: Path, needs: "Needs", known: set[str]) -> None:
-    """Refuses a file that needs what not every system of its tag has."""
+    """Fails for a file that needs libraries which not every system of its tag has."""
     if strange := sorted(needs.libraries - known):
         raise RuntimeError(f"{file} needs {', '.join(strange)}, which a wheel must not")
 
 
 def headers_and_pages(scratch: Path) -> dict[Path, str]:
-    """The headers and the pages, by their places in the package.
+    """The headers and the pages, by their paths in the package.
 
-    A page is rewritten into a folder, for its links to find what came along.
+    A page is rewritten into a folder, so that its links lead to files of the package.
     """
     package = {
         file: str(file.relative_to(ROOT))
@@ -94,7 +94,7 @@ def headers_and_pages(scratch: Path) -> dict[Path, str]:
         for file in sorted((ROOT / folder).rglob("*"))
         if file.is_file() and file.suffix != ".md"
     }
-    # docs/results has what the last run on a GPU left, not a page.
+    # docs/results has the results of the last run on a GPU; these are not pages.
     pages = {file: str(file.relative_to(ROOT)) for file in sorted((ROOT / "docs").glob("*.md"))}
     pages[ROOT / "bindings" / "frameworks" / "README.md"] = "docs/frameworks.md"
     places = {str(file.relative_to(ROOT)): name for file, name in (package | pages).items()}
@@ -118,7 +118,7 @@ def load_pages() -> ModuleType:
     return module
 
 
-# What glibc is made of; the loader's name differs by processor.
+# The libraries of glibc. The name of the loader depends on the processor.
 SYSTEM_LIBRARIES = {
     "libc.so.6",
     "libpthread.so.0",
@@ -130,10 +130,11 @@ SYSTEM_LIBRARIES = {
     "ld-linux-aarch64.so.1",
 }
 
-# What every system with these brings along besides.
+# Libraries that every system with glibc also has.
 ALLOCATOR_LIBRARIES = SYSTEM_LIBRARIES | {FILE_NAME, "libstdc++.so.6", "libgcc_s.so.1"}
 
-# The last version of each kind that systems of a glibc bring along, as the tags promise it.
+# The last version of each kind on systems with a glibc, as the definitions of the tags
+# state them.
 CXX_FLOORS = {
     "GLIBCXX_3.4.": (
         (19, (2, 17)),
@@ -154,7 +155,7 @@ CXX_FLOORS = {
 
 
 def find_library() -> Path:
-    """The library for the wheel, built if it is not there."""
+    """The library for the wheel. Builds it if it does not exist."""
     named = os.environ.get("FERRUM_MEM_LIBRARY")
     library = Path(named) if named else ROOT / "build" / "lib" / FILE_NAME
     if not library.exists() and not named:
@@ -171,7 +172,7 @@ def find_library() -> Path:
 
 @dataclass(frozen=True)
 class Needs:
-    """What a shared library needs to run."""
+    """The requirements of a shared library."""
 
     machine: str
     glibc: tuple[int, int]
@@ -180,7 +181,7 @@ class Needs:
 
 @dataclass(frozen=True)
 class Section:
-    """A section of an ELF file: its kind, place and the section that it refers to."""
+    """A section of an ELF file: its kind, offset, size, and the section that it refers to."""
 
     kind: int
     start: int
@@ -207,7 +208,7 @@ def read_needs(image: bytes) -> Needs:
         elif section.kind == SHT_DYNAMIC:
             libraries |= _needed_libraries(image, section, sections[section.link].start)
     found = (re.fullmatch(r"GLIBC_(\d+)\.(\d+)(\.\d+)?", version) for version in versions)
-    # 2.5 is the oldest that the tag knows.
+    # 2.5 is the oldest version of the tag.
     floors = [(2, 5)] + [(int(match[1]), int(match[2])) for match in found if match]
     floors += [cxx_floor(version) for version in versions if version.startswith(tuple(CXX_FLOORS))]
     return Needs(MACHINES[machine], max(floors), libraries)
@@ -242,7 +243,7 @@ def _text(image: bytes, start: int) -> str:
 
 
 def _needed_versions(image: bytes, section: Section, names: int) -> set[str]:
-    """The symbol versions of a verneed section: a list of files with a list each."""
+    """The symbol versions of a verneed section: a list of files, each with a list of versions."""
     found = set()
     file_at = section.start
     for _ in range(section.count):

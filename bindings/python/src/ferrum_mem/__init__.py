@@ -7,9 +7,9 @@
             block.write(b"hello")
             print(device.memory_info().used_bytes)
 
-Every object is a context manager with close(). Every error is a FerrumError.
-Everything may be used from any thread. In a forked child every call raises
-ForkedError, and closing does nothing.
+Every object is a context manager with close(). Every error is a FerrumError. All objects
+may be used from any thread. In a forked child every call raises ForkedError, and close()
+does nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import importlib
 
 from . import _abi
 
-# As typing has it, which takes longer to import than all of this.
+# Defined here, because importing typing takes longer than importing this package.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._callbacks import set_log_callback
@@ -200,11 +200,11 @@ if TYPE_CHECKING:
 
 __version__ = f"{_abi.FERRUM_VERSION_MAJOR}.{_abi.FERRUM_VERSION_MINOR}.{_abi.FERRUM_VERSION_PATCH}"
 
-# Largest alignment that can be asked for, in bytes.
+# The largest alignment of a request, in bytes.
 ALIGNMENT_MAX = _abi.FERRUM_ALIGNMENT_MAX
-# How many blocks a batch may have.
+# The largest number of blocks in a batch.
 BATCH_MAX = _abi.FERRUM_BATCH_MAX
-# PoolConfig.ready_pages: idle pages go back only when they are asked for.
+# PoolConfig.ready_pages: idle pages are released only on request (trim, reclaim).
 READY_PAGES_ALL = _abi.FERRUM_READY_PAGES_ALL
 
 __all__ = [
@@ -395,8 +395,8 @@ __all__ = [
     "status_text",
 ]
 
-# The module that each name is in. A module is imported when one of its names is asked for
-# first, so that a program does not wait for what it does not use.
+# The module of each name. A module is imported when one of its names is used first, so that
+# a program does not wait for modules that it does not use.
 _HOMES = {
     "_callbacks": ("set_log_callback",),
     "_enums": (

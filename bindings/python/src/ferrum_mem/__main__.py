@@ -1,7 +1,7 @@
-"""The command ferrum-mem, which the wheel carries.
+"""The command ferrum-mem of the wheel.
 
-`python -m ferrum_mem` and the script `ferrum-mem` become the command: it takes over the
-process, so that signals reach it and its exit status is that of the process.
+`python -m ferrum_mem` and the script `ferrum-mem` replace this process with the command. So
+signals reach the command, and its exit status is that of the process.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from ._installed import command
 
-# As the command has it for an error of the machine.
+# The command's own exit status for errors of the system.
 _EXIT_MACHINE = 3
 
 
@@ -21,7 +21,7 @@ def main() -> NoReturn:
     """Runs the command with the arguments of this process."""
     try:
         file = command()
-        # The interpreter ignores it, and the command would inherit that.
+        # The interpreter ignores SIGPIPE, and the command would inherit that.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         os.execv(file, ["ferrum-mem", *sys.argv[1:]])
     except OSError as problem:

@@ -1,14 +1,14 @@
-"""Waiting for the library in asyncio, without holding up the event loop.
+"""Waiting for the library in asyncio without blocking the event loop.
 
-Work of a stream tells that it is done by a host function behind it, which wakes the
-loop: no thread waits. A call that waits by itself, such as a defragmentation, runs in
+To wait for a stream, a host function is queued behind its work. The host function wakes the
+loop, and no thread waits. A call that waits by itself, such as a defragmentation, runs in
 the loop's executor.
 
-A task may be cancelled at any time. What it has begun is finished; what it would have
-been given is given back.
+A task may be cancelled at any time. A call that it has started runs to its end, and the
+result is released.
 
-asyncio is imported where it is needed: it takes longer than the rest of the package, and
-who waits here has it.
+asyncio is imported inside functions: importing it takes longer than importing the rest of
+the package, and a program that awaits has imported it already.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# What is waited between two questions to a stream for failures of work that is done,
-# while other work may be queued on it.
+# Pauses between two queries of a stream for the failure of completed work, while further
+# work may be queued on the stream.
 _PAUSES_S = (0.0, 0.0, 0.0005, 0.001)
 
 
 async def in_thread(call: Callable[[], T], undo: Callable[[T], object] | None = None) -> T:
-    """Runs a call that waits in the loop's executor and gives its result.
+    """Runs a call that waits in the loop's executor and returns its result.
 
     Args:
-        call: not begun when the task is cancelled before, else run to its end.
-        undo: takes the result that a cancelled task does not.
+        call: not started if the task is cancelled before; otherwise it runs to its end.
+        undo: called with the result if the task was cancelled meanwhile.
     """
     import asyncio
 
@@ -81,52 +81,53 @@ def mark(
     then: Callable[[], object] | None = None,
     end: Callable[[], None] | None = None,
 ) -> asyncio.Future[None]:
-    """Queues a mark on a stream, and gives what is done when the stream has come there.
+    """Queues a host function on a stream, and returns a future that is done when the stream
+    has reached it.
 
     Args:
         stream: its handle.
-        then: called there on a thread of the library, whether anybody waits or not.
-        end: called afterwards in the loop, and where that is closed on a thread of its
-            own.
+        then: called at that point on a thread of the library, whether or not a task waits.
+        end: called afterwards in the loop, or on a thread of its own if the loop is closed.
     """
     import asyncio
 
     loop = asyncio.get_running_loop()
     reached: asyncio.Future[None] = loop.create_future()
 
-    def tell() -> None:
+    def notify() -> None:
         if then is not None:
             then()
         try:
             loop.call_soon_threadsafe(_settle, reached, end)
         except RuntimeError:
-            # The loop is closed: nobody waits.
+            # The loop is closed, so no task waits.
             if end is not None:
                 in_background(end)
 
-    _callbacks.queue_host_function(stream, tell)
+    _callbacks.queue_host_function(stream, notify)
     return reached
 
 
 class Mark:
-    """The present end of a stream's queue, which can be waited for.
+    """The current end of a stream's queue. A task can wait for it.
 
     Args:
         stream: its handle.
-        then: called there on a thread of the library, whether anybody waits or not.
+        then: called at that point on a thread of the library, whether or not a task waits.
     """
 
     def __init__(self, stream: Any, then: Callable[[], object] | None = None) -> None:
         self._stream = stream
         self._reached = mark(stream, then)
-        # The library counts the call of the mark as work until it has returned; this is
-        # passed when it has.
+        # The library counts the host function as work until it has returned. This event
+        # completes after that.
         self._fence = _abi.ferrum_event()
         _native.functions().ferrum_event_record(stream, ctypes.byref(self._fence))
 
     async def wait(self) -> None:
-        """Waits, and raises the first failure of the stream's work. When further work
-        was queued meanwhile that may be left to the next who asks."""
+        """Waits, and raises the first failure of the stream's work. If further work was queued
+        meanwhile, a later call may raise the failure instead.
+        """
         import asyncio
 
         library = _native.functions()
@@ -147,13 +148,13 @@ class Mark:
 
         ready = ctypes.c_uint32()
         is_ready = _native.functions().ferrum_event_is_ready
-        # An event that could not be recorded is refused here, and is not waited for.
+        # If the event could not be recorded, the query fails and ends the loop.
         while is_ready(self._fence, ctypes.byref(ready)) == _abi.FERRUM_OK and not ready.value:
             await asyncio.sleep(0)
 
 
 async def drained(stream: Any) -> None:
-    """Waits until the work of a stream is done that is queued now."""
+    """Waits for the work that is queued on a stream at the call."""
     status = _native.functions().ferrum_stream_synchronize(stream, 0)
     if status != _abi.FERRUM_ERROR_TIMEOUT:
         _native.check(status)
@@ -162,7 +163,7 @@ async def drained(stream: Any) -> None:
 
 
 async def within(timeout_s: float | None, waiting: Callable[[], Awaitable[None]]) -> None:
-    """Awaits waiting(), but no longer than the timeout."""
+    """Awaits waiting() for at most timeout_s."""
     import asyncio
 
     timeout_ns = nanoseconds("timeout_s", timeout_s)
@@ -181,8 +182,9 @@ async def within(timeout_s: float | None, waiting: Callable[[], Awaitable[None]]
 
 
 class Queued:
-    """Work that was queued on a stream. It may be left alone, or awaited: then it is
-    done, or its failure is raised."""
+    """Work that was queued on a stream. It need not be awaited. Awaiting it waits for the work
+    and raises its failure.
+    """
 
     __slots__ = ("_stream",)
 
@@ -193,22 +195,22 @@ class Queued:
         return drained(self._stream()).__await__()
 
 
-class Turns:
-    """How many asynchronous copies may be in flight to one manager. The library has
-    the same bound, and would wait when it is reached.
+class TransferSlots:
+    """Transfer slots: how many asynchronous copies of one manager may be in flight. The
+    library has the same limit, and its calls would block at the limit.
 
     Args:
-        most: how many.
+        most: the number of slots.
     """
 
     def __init__(self, most: int) -> None:
         self._lock = threading.Lock()
         self._free = most
-        # One for each task that awaits its turn, and no more: it leaves as it is granted.
+        # One entry for each task that waits for a slot. A grant removes the entry.
         self._waiting: deque[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = deque()
 
-    async def take(self) -> None:
-        """Waits for a turn, behind those who wait already."""
+    async def acquire(self) -> None:
+        """Waits for a slot, behind the tasks that already wait."""
         import asyncio
 
         loop = asyncio.get_running_loop()
@@ -222,11 +224,11 @@ class Turns:
             await granted
         except asyncio.CancelledError:
             if granted.done() and not granted.cancelled():
-                self.give()
+                self.release()
             raise
 
-    def give(self) -> None:
-        """Gives a turn to who has waited longest. From any thread."""
+    def release(self) -> None:
+        """Passes a slot to the task that has waited longest. Callable from any thread."""
         while True:
             with self._lock:
                 if not self._waiting:
@@ -236,13 +238,13 @@ class Turns:
             try:
                 loop.call_soon_threadsafe(self._grant, granted)
             except RuntimeError:
-                # That loop is closed, and who waited there has gone.
+                # That loop is closed, so its task does not wait any more.
                 continue
             return
 
     def _grant(self, granted: asyncio.Future[None]) -> None:
         if granted.done():
-            # Cancelled meanwhile: the turn is for the next.
-            self.give()
+            # The task was cancelled meanwhile: pass the slot to the next one.
+            self.release()
         else:
             granted.set_result(None)

@@ -1,7 +1,7 @@
 """Memory of a host device as Python buffers, without a copy.
 
-A view is a ctypes array over the block that keeps the block's wrapper alive and
-is counted in the block's record: while one lives, the block cannot be freed.
+A view is a ctypes array over the block. It keeps the block's wrapper alive, and the block's
+record counts it: the block cannot be freed while a view exists.
 """
 
 from __future__ import annotations
@@ -36,25 +36,26 @@ def _array_type(size_bytes: int) -> Any:
 class HostBuffer(_owned.Resource):
     """The buffer side of a block: view(), NumPy and the buffer protocol.
 
-    Whoever looks into a block must wait for the asynchronous work on it himself.
+    The caller must wait for asynchronous work on the block before reading or writing it.
     """
 
-    # Memory that was adopted so: a write through a view could end the process.
+    # For memory that was adopted as read only. A write through a view could crash the
+    # process.
     _read_only = False
 
     def _postpone(self) -> None:
-        """Nothing: somebody may look into it by the time that it could be ended."""
+        """Does nothing: other code may have a view when the block could be freed."""
 
     def _host_range(self) -> tuple[int | None, int]:
-        """Host address, or None where the host cannot address it, and length."""
+        """Host address and length. The address is None where the host cannot address the block."""
         raise NotImplementedError
 
     @property
     def buffer(self) -> Any:
-        """A ctypes array of bytes over the block, which it keeps alive.
+        """A ctypes array of bytes over the block. The array keeps the block alive.
 
         Raises:
-            PermissionDeniedError: the block was adopted to be read only: view() shows it.
+            PermissionDeniedError: the block was adopted as read only. Use view().
         """
         if self._read_only:
             raise PermissionDeniedError(
@@ -84,7 +85,9 @@ class HostBuffer(_owned.Resource):
         return array
 
     def view(self) -> memoryview:
-        """The block as a memoryview of bytes, writable unless it was adopted to be read only."""
+        """The block as a memoryview of bytes. It is writable unless the block was adopted read
+        only.
+        """
         whole = memoryview(self._array()).cast("B")
         return whole.toreadonly() if self._read_only else whole
 
@@ -105,18 +108,19 @@ class HostBuffer(_owned.Resource):
         *,
         offset_bytes: int = 0,
     ) -> numpy.ndarray[Any, Any]:
-        """The block, or a part of it, as a NumPy array without a copy. It is writable
-        unless the block was adopted to be read only.
+        """The block, or a part of it, as a NumPy array without a copy. The array is writable
+        unless the block was adopted as read only.
 
         Args:
-            dtype: of the elements.
-            shape: of the array; None: one dimension with all that fits.
-            offset_bytes: where it starts in the block.
+            dtype: type of the elements.
+            shape: shape of the array; None: one dimension with all elements that fit.
+            offset_bytes: its start in the block.
         """
         import numpy
 
         element = numpy.dtype(dtype)
-        # NumPy keeps what a memoryview looks into, which is writable, but for frombuffer().
+        # NumPy keeps the object behind a memoryview, and that is writable. frombuffer()
+        # keeps the memoryview itself.
         array = numpy.frombuffer(self.view(), "uint8") if self._read_only else self.buffer
         room = len(array) - offset_bytes
         if shape is None:

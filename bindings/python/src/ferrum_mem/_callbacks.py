@@ -1,10 +1,10 @@
 """Python functions as callbacks of the library.
 
-The library gets one C function per kind of callback, made once and never freed,
-and a number as user_data; the number leads to the Python function here. So no
-C function is ever freed while the library may still call it.
+The library gets one C function for each kind of callback, and a number as user_data. The C
+function is created once and never freed, so the library never calls a freed function. The
+number is the key of the Python function in a dictionary here.
 
-An exception inside a callback goes to sys.unraisablehook and never into C.
+An exception in a callback goes to sys.unraisablehook and never into C.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from ._values import i32
 HostFunction = Callable[[], object]
 LogFunction = Callable[[LogLevel, str], object]
 
-# What these hold is bounded by the library: a function goes with its run, its
-# registration or the call that failed, and a stream refuses host functions beyond a bound.
+# The library bounds the size of these dictionaries. A function is removed after its run,
+# with its registration, or when the call that registers it fails. A stream rejects host
+# functions above a limit.
 _keys = itertools.count(1)
 _host_functions: dict[int, HostFunction] = {}
 _log_functions: dict[int, LogFunction] = {}
@@ -35,18 +36,18 @@ _monitor_functions: dict[int, Callable[[Any, int], object]] = {}
 _enqueue_functions: dict[int, Callable[[Callable[[], None]], object]] = {}
 _placement_functions: dict[int, Callable[[Any, Any, int], int | None]] = {}
 
-# Whether a host function was ever queued: only then the exit has to wait.
+# Whether a host function was ever queued. Only then does the exit wait for them.
 _host_functions_used = False
 
-# Keys of _log_functions whose setting is over: what is set next replaces them.
+# Keys of log functions that were set. The next log function replaces them.
 _log_keys_set: set[int] = set()
 
 
 class _Unraisable:
-    """Has the interpreter report an exception through sys.unraisablehook.
+    """Passes an exception to sys.unraisablehook.
 
-    It does so for an exception in a weak reference's callback; the reported
-    object is this one, which shows the user's function.
+    The interpreter does that for an exception in the callback of a weak reference. The
+    reported object is this one, and its repr() shows the user's function.
     """
 
     def __init__(self, function: object, error: BaseException) -> None:
@@ -61,7 +62,7 @@ class _Unraisable:
 
 
 class _Referent:
-    """Something to have a weak reference to."""
+    """The target of a weak reference."""
 
 
 def _report(function: object, error: BaseException) -> None:
@@ -83,7 +84,7 @@ class _Inside:
 
 
 def _run_host(key: int) -> None:
-    # Taken out, so that it is released after it ran.
+    # Removed from the dictionary, so that it is released after its run.
     function = _host_functions.pop(key, None)
     if function is None:
         return
@@ -148,7 +149,7 @@ def _run_placement(request: Any, options: Any, count: int, chosen: Any, key: int
     function = _placement_functions.get(key)
     if function is None:
         return _abi.FERRUM_ERROR_INVALID_STATE
-    # The thread is the caller's own: it may be inside a callback already.
+    # The library calls it on the caller's thread, which may be inside a callback already.
     try:
         answer = function(request[0], options, count)
         chosen[0] = -1 if answer is None else i32("the chosen index", answer)
@@ -162,7 +163,7 @@ def _run_enqueue(work: Any, work_data: int | None, key: int) -> int:
     function = _enqueue_functions.get(key)
     if function is None:
         return _abi.FERRUM_ERROR_INVALID_STATE
-    # The thread is the caller's own: it may be inside a callback already.
+    # The library calls it on the caller's thread, which may be inside a callback already.
     try:
         function(lambda: work(work_data))
     except BaseException as error:
@@ -171,8 +172,8 @@ def _run_enqueue(work: Any, work_data: int | None, key: int) -> int:
     return _abi.FERRUM_OK
 
 
-# These live as long as the module, which the library's threads may outlive only
-# after _library has seen to it that they call nothing any more.
+# These exist as long as the module. Threads of the library may run longer, but _library has
+# then removed all callbacks.
 _host_trampoline = _abi.ferrum_host_fn(_run_host)
 _log_trampoline = _abi.ferrum_log_fn(_run_log)
 _pressure_trampoline = _abi.ferrum_pressure_fn(_run_pressure)
@@ -200,8 +201,9 @@ def add_pressure(
     function: Callable[[PressureLevel], object],
     add: Callable[..., int] | None = None,
 ) -> tuple[_abi.ferrum_registration, Callable[[], None]]:
-    """Gives the registration and what forgets the function; watched is a device, unless
-    add, the function of the library, wants something else."""
+    """Returns the registration, and a function that removes the callback's entry. watched is a
+    device, unless the library's function add takes another object.
+    """
     key = next(_keys)
     registration = _abi.ferrum_registration()
     _pressure_functions[key] = function
@@ -217,7 +219,7 @@ def add_pressure(
 def add_reclaim(
     device: Any, config: _abi.ferrum_reclaim_config, function: Callable[[int], int]
 ) -> tuple[_abi.ferrum_registration, Callable[[], None]]:
-    """Gives the registration and what forgets the function."""
+    """Returns the registration, and a function that removes the callback's entry."""
     key = next(_keys)
     registration = _abi.ferrum_registration()
     _reclaim_functions[key] = function
@@ -237,7 +239,7 @@ def add_model_reclaim(
     config: _abi.ferrum_reclaim_config,
     function: Callable[[int], int],
 ) -> tuple[_abi.ferrum_registration, Callable[[], None]]:
-    """Gives the registration and what forgets the function."""
+    """Returns the registration, and a function that removes the callback's entry."""
     key = next(_keys)
     registration = _abi.ferrum_registration()
     _reclaim_functions[key] = function
@@ -257,7 +259,7 @@ def add_model_reclaim(
 
 
 def set_monitor(monitor: Any, former: int, function: Callable[[Any, int], object] | None) -> int:
-    """Replaces the function of a monitor, and gives the key of the new one."""
+    """Replaces the function of a monitor, and returns the key of the new one."""
     key = next(_keys) if function is not None else 0
     if function is not None:
         _monitor_functions[key] = function
@@ -278,7 +280,7 @@ def forget_monitor(key: int) -> None:
 def create_placement(
     name: bytes | None, function: Callable[[Any, Any, int], int | None], handle: Any
 ) -> int:
-    """Makes a strategy that asks the function, and gives its key."""
+    """Creates a strategy that calls the function, and returns the function's key."""
     key = next(_keys)
     _placement_functions[key] = function
     status = _native.functions().ferrum_placement_create_own(
@@ -297,7 +299,9 @@ def adopt_stream(
     function: Callable[[Callable[[], None]], object] | None,
     handle: Any,
 ) -> Callable[[], None]:
-    """Adopts a stream that queues through the function, and gives what forgets it."""
+    """Adopts a stream that queues work through the function. Returns a function that removes
+    its entry.
+    """
     key = next(_keys) if function is not None else 0
     if function is not None:
         _enqueue_functions[key] = function
@@ -324,21 +328,22 @@ def _forget(functions: dict[int, Any], key: int) -> None:
 def set_log_callback(callback: LogFunction | None, minimum_level: LogLevel = LogLevel.INFO) -> None:
     """Sets the receiver of the library's log messages.
 
-    It runs on a thread of the library, one call at a time, and may call this
-    package but shutdown(). Setting another one, or None, waits for a running call
-    of the former, unless it is done from inside that call. Works before init()
-    and outlives shutdown(). It is taken away when the interpreter exits.
+    It runs on a thread of the library, one call at a time. It may call this package except
+    shutdown(). Setting another receiver, or None, waits for a running call of the previous
+    one, except from inside that call. It works before init(), stays set after shutdown(),
+    and is removed when the interpreter exits.
 
     Args:
         callback: called with the level and the text; None: no receiver.
-        minimum_level: what is below is not delivered.
+        minimum_level: messages below this level are not delivered.
     """
     level = LogLevel(minimum_level)
     key = next(_keys) if callback is not None else 0
     if callback is not None:
         _log_functions[key] = callback
-    # Only what was set before this began is surely replaced by it, and no lock can
-    # be held meanwhile: the library waits for a running call, which may set one too.
+    # This call is sure to replace only the functions that were set before it began. No lock
+    # can be held during it: the library waits for a running receiver, and a receiver may
+    # set another.
     replaced = list(_log_keys_set)
     trampoline = _log_trampoline if callback is not None else _abi.ferrum_log_fn()
     status = _native.functions().ferrum_log_set_callback(level, trampoline, key)

@@ -1,9 +1,9 @@
-"""Memory of any device as arrays of other packages, without a copy: DLPack, and the
-CUDA array interface.
+"""Memory of any device as arrays of other packages, without a copy: DLPack and the CUDA array
+interface.
 
-A capsule of DLPack counts as a view: while an array looks into the block, the block
-cannot be freed. A capsule that nobody has taken is noticed when the block is to be
-freed, or when the next one is made.
+A capsule of DLPack counts as a view: the block cannot be freed while an array uses it. A
+capsule that no consumer has taken is detected when the block is freed, or when the next
+capsule is created.
 """
 
 from __future__ import annotations
@@ -70,12 +70,12 @@ _is_valid.argtypes = [ctypes.py_object, ctypes.c_char_p]
 _READ_ONLY = 1
 
 _exports: set[_Export] = set()
-# Their deleters may be running still: they are dropped when the next one is made.
+# Their deleters may still be running. They are released with the creation of the next one.
 _ended: list[_Export] = []
 
 
 class _Export:
-    """A capsule that was handed out, and the array that has taken it, if one has."""
+    """A capsule, and the array that has taken it, if one has."""
 
     def __init__(self, block: DeviceArray, versioned: bool) -> None:
         self._block: DeviceArray | None = block
@@ -95,8 +95,9 @@ class _Export:
         managed.tensor.shape, managed.tensor.strides = self._shape, self._stride
         managed.deleter = _Deleter(self._deleted)
         self._managed = managed
-        # Its destructor would have to run Python code with an exception pending, as
-        # when a consumer refuses it; so it has none, and this keeps it.
+        # The capsule has no destructor: the destructor would have to run Python code with
+        # an exception pending, for example when a consumer rejects the capsule. This object
+        # keeps it.
         self.capsule = _new_capsule(ctypes.addressof(managed), self._name, None)
         block._owned.views.add(self)
         _exports.add(self)
@@ -105,7 +106,7 @@ class _Export:
         self.end()
 
     def end(self) -> None:
-        """Nobody looks into the block by this any more."""
+        """Called when no array uses the block through this capsule any more."""
         block, self._block = self._block, None
         if block is not None:
             _ended.append(self)
@@ -114,19 +115,19 @@ class _Export:
             self._release()
 
     def is_abandoned(self) -> bool:
-        """Whether nobody has taken the capsule and nobody but this has it."""
-        # This attribute and the call's own argument refer to it.
+        """Whether no consumer has taken the capsule and only this object refers to it."""
+        # This attribute and the argument of the call refer to it.
         return bool(_is_valid(self.capsule, self._name)) and sys.getrefcount(self.capsule) <= 2
 
 
 class DeviceArray(_owned.Resource):
     """The array side of a block on any device: DLPack and the CUDA array interface.
 
-    Both give its bytes as a vector of uint8. Work of other streams than the consumer's
-    is waited for when DLPack asks for the block; by the CUDA array interface it is not.
+    Both show its bytes as a vector of uint8. DLPack waits for the work of other streams
+    than the consumer's when the capsule is created. The CUDA array interface does not wait.
     """
 
-    # Memory that was adopted so.
+    # For memory that was adopted as read only.
     _read_only = False
 
     def _array_range(self) -> tuple[int, int, Device]:
@@ -134,7 +135,7 @@ class DeviceArray(_owned.Resource):
         raise NotImplementedError
 
     def _held_range(self) -> tuple[int, int, Callable[[], None]]:
-        """Address, length, and what lets go of the address again."""
+        """Address, length, and a function that releases the address."""
         address, size_bytes, _ = self._array_range()
         return address, size_bytes, lambda: None
 
@@ -145,7 +146,7 @@ class DeviceArray(_owned.Resource):
             )
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """DLPack's number for the kind of the device, and which of them it is."""
+        """DLPack's number of the device type, and the ordinal of the device."""
         self._check_alive()
         info = self._array_range()[2]._info
         if info.backend == "cuda":
@@ -167,12 +168,13 @@ class DeviceArray(_owned.Resource):
         """The block as a capsule, for from_dlpack() of other packages.
 
         Args:
-            stream: -1: nothing is waited for; else all work that is queued on streams of
-                this package on the device is.
-            max_version: from (1, 0) on the array may be written to in any consumer,
-                unless the block was adopted to be read only; below, such a block is refused.
-            dl_device: none but the block's own.
-            copy: True is refused.
+            stream: -1: do not wait. Otherwise the call waits for all work that is queued on
+                streams of this package on the device.
+            max_version: from (1, 0) on, the array is writable in every consumer, unless
+                the block was adopted as read only. Below (1, 0) a read-only block is
+                rejected.
+            dl_device: only the block's own device.
+            copy: True is rejected.
         """
         _native.refuse_forked()
         own = self.__dlpack_device__()
@@ -195,8 +197,9 @@ class DeviceArray(_owned.Resource):
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """The block of a CUDA device for packages that know that interface. Whoever uses
-        it keeps the block open, and waits for the work on it."""
+        """The block of a CUDA device for packages that know that interface. The consumer must
+        keep the block open and wait for the work on it.
+        """
         self._check_alive()
         address, size_bytes, device = self._array_range()
         if device._info.backend != "cuda":

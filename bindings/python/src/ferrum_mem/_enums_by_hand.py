@@ -1,4 +1,4 @@
-"""The enumerations that can do more than the header says."""
+"""The enumerations that have methods."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from . import _abi, _native
 
 
 class PressureLevel(enum.IntEnum):
-    """How full a device is: from 0, 70, 85 and 95 % of it not free."""
+    """How full a device is. The levels start at 0, 70, 85 and 95 % of its total not free."""
 
     LOW = _abi.FERRUM_PRESSURE_LOW
     MEDIUM = _abi.FERRUM_PRESSURE_MEDIUM
@@ -17,17 +17,17 @@ class PressureLevel(enum.IntEnum):
 
     @property
     def should_free(self) -> bool:
-        """Whether memory ought to be freed: from HIGH on."""
+        """Whether the program should free memory: from HIGH on."""
         return self >= PressureLevel.HIGH
 
     @property
     def should_deny(self) -> bool:
-        """Whether requests ought to be denied: at CRITICAL."""
+        """Whether the program should deny requests: at CRITICAL."""
         return self >= PressureLevel.CRITICAL
 
 
 class BufferLocation(enum.IntEnum):
-    """Which side a buffer is on."""
+    """The side of a buffer."""
 
     GPU = _abi.FERRUM_LOCATION_GPU
     CPU = _abi.FERRUM_LOCATION_CPU
@@ -37,7 +37,7 @@ class BufferLocation(enum.IntEnum):
 
 
 class BackendType(enum.IntEnum):
-    """A backend; AUTO is a preference only."""
+    """A backend. AUTO is only a preference."""
 
     AUTO = _abi.FERRUM_BACKEND_AUTO
     CPU = _abi.FERRUM_BACKEND_CPU

@@ -1,9 +1,9 @@
-"""What views look into in a forked child.
+"""Memory behind views in a forked child.
 
-Movable pages, which virtual pools and models have by default, are not there in a
-child made by fork(): it must not see what the parent writes into them later. A view
-of the parent's that the child has inherited would end the child when it is touched.
-So at a fork memory of zeros is put where a view finds none.
+Relocatable pages, which virtual pools and models have by default, do not exist in a child
+of fork(): the child must not see later writes of the parent. A view that the child has
+inherited would crash the child at the first access. So after a fork the child maps zeroed
+memory where a view has none.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import os
 import sys
 import weakref
 
-# Not in the mmap module of all versions.
+# Some versions of the mmap module lack these.
 _MAP_FIXED_NOREPLACE = 0x100000
 _MAP_NORESERVE = 0x4000
 
@@ -22,7 +22,7 @@ _FAILED = ctypes.c_void_p(-1).value
 
 
 class Seen:
-    """Memory that a view looks into; it is gone with the view."""
+    """Memory that a view shows. The entry ends with the view."""
 
     def __init__(self, address: int, size_bytes: int) -> None:
         self.address = address
@@ -48,7 +48,7 @@ def _prepare() -> None:
             # Fails where there is memory.
             found = place(first, length, mmap.PROT_READ | mmap.PROT_WRITE, flags, -1, 0)
             if found not in (first, _FAILED):
-                # A kernel that does not know the flag has put it elsewhere.
+                # A kernel that does not know the flag has mapped it at another address.
                 take_away(found, length)
 
     os.register_at_fork(after_in_child=fill)

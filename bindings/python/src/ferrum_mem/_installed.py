@@ -1,7 +1,6 @@
-"""What lies beside the Python code: headers, the library and the command.
+"""Files beside the Python code: headers, the library and the command.
 
-A wheel has them inside the package; in a checkout they are where it keeps and builds
-them.
+A wheel has them inside the package. In a checkout they are in its own folders.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ def get_include() -> str:
 
 
 def get_library() -> str:
-    """The file of the C library that this package loads, to link a program with."""
+    """The file of the C library that this package loads, for linking a program."""
     files = [path for _, path in _loader.candidates()]
     for file in files:
         if os.path.exists(file):

@@ -1,7 +1,7 @@
-"""Starting and stopping the library, and what happens at exit.
+"""Starting and stopping the library, and the exit of the interpreter.
 
-Owns the number of init() calls of this package, which is not the library's own
-count: other users of the library in the process are none of our business.
+Owns the number of init() calls of this package. The library has a count of its own, which
+includes other users in the process.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from .results import Snapshot
     from .types import LeakReport
 
-# The open devices; everything else hangs on one of them.
+# The open devices. Every other object depends on one of them.
 opens = Node()
 
 _lock = threading.RLock()
 _starts = 0
 _started_by_itself = False
-# Call sites of what a stop by force has ended, for the leak report.
+# Call sites of blocks that a forced shutdown has ended, for the leak report.
 _sites_at_end: dict[tuple[str, int], tuple[str, ...]] = {}
 
 
@@ -38,28 +38,28 @@ def init(
     leave_signal_handlers: bool = False,
     probe_in_process: bool = False,
 ) -> None:
-    """Starts the library, or joins it; each call is undone by one shutdown().
+    """Starts the library, or joins it if it runs. Each call needs one shutdown().
 
-    Opening a device starts the library with its defaults by itself, and one
-    shutdown() undoes that; a later init() takes that start over.
+    Opening a device starts the library with its defaults. One shutdown() ends that start,
+    and a later init() takes it over.
 
     Args:
-        host_devices: devices cpu:0, cpu:1, ... that share the capacity; 0: what
-            the environment has in FERRUM_HOST_DEVICES, or 1.
-        host_memory_bytes: capacity of all host devices together; 0: what the
-            environment has in FERRUM_HOST_MEMORY, or what the process may use.
+        host_devices: number of devices cpu:0, cpu:1, ... that share the capacity; 0: the
+            value of FERRUM_HOST_DEVICES, or 1.
+        host_memory_bytes: capacity of all host devices together; 0: the value of
+            FERRUM_HOST_MEMORY, or what the process may use.
         host_memory_forced: accept more than the memory of the machine.
-        leave_signal_handlers: add SA_ONSTACK to no handler of a signal. Python's own
-            handlers have it; one of an extension module that has not overwrites
-            memory of the library.
-        probe_in_process: ask vendors' libraries for devices in this process, not in one
-            of their own: where the system forbids to start programs. A broken driver may
-            then end this process.
+        leave_signal_handlers: do not add SA_ONSTACK to signal handlers. Python's own
+            handlers have it. A handler of an extension module without it overwrites memory
+            of the library.
+        probe_in_process: load the vendors' libraries in this process to find devices, where
+            the system forbids starting a probe process. A broken driver can then crash this
+            process.
 
     Raises:
         InvalidStateError: the library runs with other settings.
-        InvalidConfigError: a setting, also one of the environment, makes no sense.
-        ResourceExhaustedError, OutOfMemoryError: the process cannot have the descriptors,
+        InvalidConfigError: a setting, also one of the environment, is not valid.
+        ResourceExhaustedError, OutOfMemoryError: the process cannot get the descriptors,
             threads or memory that the library needs.
     """
     global _starts, _started_by_itself
@@ -78,7 +78,7 @@ def init(
     with _lock:
         _native.check(library.ferrum_init(ctypes.byref(config) if has_settings else None))
         if _started_by_itself:
-            # Joined, so this cannot be the last one.
+            # init() has joined the running library, so this is not the last shutdown.
             _native.check(library.ferrum_shutdown(0))
             _started_by_itself = False
         else:
@@ -86,7 +86,7 @@ def init(
 
 
 def ensure_started() -> None:
-    """Starts the library with its defaults if nobody has started it from here."""
+    """Starts the library with its defaults if this package has not started it."""
     global _starts, _started_by_itself
     if _starts:
         return
@@ -148,15 +148,15 @@ def _is_running() -> bool:
 
 
 def snapshot() -> Snapshot:
-    """All books of the library; the header says what is in it."""
+    """All counters of the library. The header describes the keys."""
     ensure_started()
     books: Snapshot = _native.read_json(_native.functions().ferrum_snapshot_json)
     return books
 
 
 def leak_report() -> LeakReport:
-    """What is alive now or, after shutdown(), what was alive at its end."""
-    # Records take long to import, and many programs ask for none.
+    """The objects and blocks that exist now. After shutdown(): those that existed then."""
+    # Importing the records takes long, and many programs need none.
     from .types import LeakReport
 
     raw = _native.read_json(_native.functions().ferrum_leak_report_json)
@@ -164,7 +164,7 @@ def leak_report() -> LeakReport:
 
 
 def _python_sites() -> dict[tuple[str, int], tuple[str, ...]]:
-    """Where blocks were allocated, by device and address, as far as pools keep that."""
+    """The call sites of blocks by device and address, of pools that keep call sites."""
     found = {}
     for owned in _everything():
         sites = getattr(owned, "python_sites", None)
@@ -191,17 +191,17 @@ def status_name(status: int) -> str:
 
 
 def status_text(status: int) -> str:
-    """What a status means, in a few words."""
+    """The meaning of a status, in a few words."""
     return _native.status_text(status)
 
 
 @atexit.register
 def _at_exit() -> None:
-    """Leaves no thread of the library that could still call into the interpreter.
+    """Ends every callback, so that no thread of the library calls into the interpreter.
 
-    What is open stays as it is: the process's end frees it, and whoever runs
-    after this may still use it. Waits for queued host functions, as a program
-    waits for its threads; Ctrl-C ends that.
+    Open objects stay open: the system frees them with the process, and later exit handlers
+    may still use them. Waits for queued host functions, as a program waits for its threads.
+    Ctrl-C ends the wait.
     """
     if not _native.is_loaded() or _native.is_forked():
         return

@@ -1,14 +1,14 @@
 """Finds and loads libferrum_mem, once per process.
 
-The order, first found first taken:
+The first of these that exists:
 
 1. the file that the environment variable FERRUM_MEM_LIBRARY names;
-2. the library inside this package, as a wheel carries it;
-3. build/lib of the source checkout that this package lies in;
-4. what the system's loader finds as libferrum_mem.so.0.
+2. the library inside this package, as in a wheel;
+3. build/lib of the source checkout that contains this package;
+4. the libferrum_mem.so.0 that the system's loader finds.
 
-A file of 1 to 3 that is there but cannot be loaded is an error; a later place
-is not tried then. The library is never unloaded.
+If a file of 1 to 3 exists and cannot be loaded, that is an error, and no later place is
+tried. The library is never unloaded.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ VARIABLE = "FERRUM_MEM_LIBRARY"
 
 
 class LibraryLoadError(ImportError):
-    """libferrum_mem cannot be loaded; the message names what was tried."""
+    """libferrum_mem cannot be loaded. The message names the places that were tried."""
 
 
 def load() -> _abi.Functions:
@@ -52,7 +52,7 @@ def load() -> _abi.Functions:
 
 
 def candidates() -> Iterator[tuple[str, str]]:
-    """The files of 1 to 3, each with where it comes from."""
+    """The files of 1 to 3, each with its origin."""
     named = os.environ.get(VARIABLE)
     if named:
         yield VARIABLE, named
@@ -63,8 +63,8 @@ def candidates() -> Iterator[tuple[str, str]]:
 
 
 def checkout() -> str:
-    """Where a checkout is if the package lies in one."""
-    # src/ferrum_mem, src, python, bindings: it is above them.
+    """The folder of the checkout, if the package is in one."""
+    # The package is in bindings/python/src/ferrum_mem of the checkout.
     package = os.path.dirname(os.path.realpath(__file__))
     return os.path.normpath(os.path.join(package, *[os.pardir] * 4))
 

@@ -1,7 +1,7 @@
-"""The loaded library, and what every call of it shares.
+"""The loaded library, and the state that all calls share.
 
-Owns the one binding of the process, the knowledge whether this is a forked
-child, and which threads are inside a callback of the library.
+Owns the one binding of the process, the check for a forked child, and the list of threads
+inside a callback of the library.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _lock = threading.Lock()
 _functions: _abi.Functions | None = None
 _owner_pid = 0
 
-# Threads that run a callback just now: on them nothing may wait for a stream.
+# Threads that are inside a callback now. They must not wait for a stream.
 callback_threads: set[int] = set()
 
 
 def functions() -> _abi.Functions:
-    """The functions of the library, which is loaded at the first call."""
+    """The functions of the library. The first call loads it."""
     if _functions is None:
         _load()
     assert _functions is not None
@@ -35,7 +35,8 @@ def _load() -> None:
     global _functions, _owner_pid
     with _lock:
         if _functions is None:
-            # The process first: a finaliser must never see a library without one.
+            # Set before the functions: a finalizer must never see functions without a
+            # process id.
             _owner_pid = os.getpid()
             _functions = _loader.load()
 
@@ -50,11 +51,11 @@ def is_forked() -> bool:
 
 
 def refuse_forked() -> None:
-    """Raises in a forked child. Called before a lock is taken: a thread that there is
-    only in the parent process may hold it.
+    """Raises in a forked child. Called before a lock is taken: a thread that exists only in
+    the parent process may hold the lock.
 
     Raises:
-        ForkedError: this is one.
+        ForkedError: this is a forked child.
     """
     if is_forked():
         status = _abi.FERRUM_ERROR_FORKED
@@ -68,11 +69,11 @@ def check(status: int) -> None:
 
 
 def error_of(status: int) -> FerrumError:
-    """The exception of a call of this thread that has just failed."""
+    """The exception of the last failed call of this thread."""
     info = _abi.ferrum_error_info.init()
     functions().ferrum_last_error(ctypes.byref(info))
     if info.status != status:
-        # A finaliser that ran in between has failed as well: its detail is not ours.
+        # A finalizer that ran in between has failed too and replaced the details.
         return class_of(status)(status, status_text(status))
     return class_of(status)(
         status,
@@ -92,14 +93,14 @@ def status_text(status: int) -> str:
 
 
 def read_json(function: Callable[..., int]) -> Any:
-    """What one of the JSON functions writes, decoded."""
+    """The result of a function that writes JSON, decoded."""
     import json
 
     return json.loads(read_text(function))
 
 
 def read_text(function: Callable[..., int]) -> str:
-    """What one of the functions writes that give text."""
+    """The result of a function that writes text."""
     length = ctypes.c_size_t()
     capacity = 4096
     while True:
@@ -108,12 +109,12 @@ def read_text(function: Callable[..., int]) -> str:
         if status != _abi.FERRUM_ERROR_BUFFER_TOO_SMALL:
             check(status)
             return buffer.value.decode()
-        # It may have grown by the next call, so a little more than was said.
+        # The text may be longer at the next call, so add a little.
         capacity = length.value + length.value // 8 + 1
 
 
 def read_array(cell: type[Any], function: Callable[..., int]) -> list[Any]:
-    """What one of the functions gives that fill an array of cells: records or numbers."""
+    """The result of a function that fills an array with records or numbers."""
     count = ctypes.c_size_t()
     room = 16
     while True:
@@ -123,12 +124,12 @@ def read_array(cell: type[Any], function: Callable[..., int]) -> list[Any]:
             check(status)
             found: list[Any] = array[: count.value]
             return found
-        # It may have grown by the next call, so a little more than was said.
+        # The array may be longer at the next call, so add a little.
         room = count.value + count.value // 8 + 1
 
 
 def encode(name: str, text: str | None) -> bytes | None:
-    """Text as the library takes it; it must not have a NUL inside."""
+    """Encodes text for the library. The text must not contain a NUL character."""
     if text is None:
         return None
     if not isinstance(text, str):

@@ -1,20 +1,18 @@
-"""Ownership: who ends a native object, when, and what hangs on it.
+"""Ownership: who destroys a native object, when, and what depends on it.
 
-Each wrapper (Device, Memory, ...) owns one Owned record, which knows how to end
-the native object. A wrapper that is collected without close() warns and has its
-record end the object. A record refers to what it hangs on and never to its
-wrapper, so the order of ends is right even when the collector frees a whole
-cycle at once: an owner that is still in use is ended after the last of what
-hangs on it.
+Each wrapper (Device, Memory, ...) owns one Owned record, which can destroy the native
+object. If a wrapper is collected without close(), the record issues a warning and destroys
+the object. A record refers to its parent and never to its wrapper. So the order of
+destruction is right even when the collector frees a whole cycle at once: a parent that is
+still in use is destroyed after the last of its dependents.
 
-At the end of a with statement that an exception leaves, that exception goes on.
-What could not be closed then is told of in a note of it, and is ended with the
-last of what hangs on it, or when it is collected.
+If an exception leaves a with statement, that exception propagates. A failed close() adds a
+note to the exception. The object is then destroyed with the last of its dependents, or when
+its wrapper is collected.
 
-Finalisers run at any time on any thread, inside other code of this module too,
-so their path waits for no lock: it relies on single list and set operations, and
-on a thread of its own where a lock is taken. In a forked child nothing here
-touches the library.
+Finalizers run at any time and on any thread, also inside other code of this module. Their
+path never waits for a lock. It relies on single list and set operations, and starts a
+thread of its own where a lock is needed. In a forked child nothing here calls the library.
 """
 
 from __future__ import annotations
@@ -33,17 +31,17 @@ from .errors import InvalidHandleError, ViewExistsError
 
 V = TypeVar("V")
 
-# Held while it is decided that memory with no view on it goes away, and while a
-# view is made; never during a call of the library.
+# Held while a record is marked as ending after a check for views, and while a view is
+# created. Never held during a call of the library.
 views_lock = threading.RLock()
 
 
 class Node:
-    """Something that Owned records hang on."""
+    """A parent of Owned records."""
 
     def __init__(self) -> None:
         self.below: set[Owned] = set()
-        # Collected, or left with an exception, before what hangs here was ended.
+        # Dependents that were collected, or left with an exception, while they were in use.
         self.waiting: list[Owned] = []
 
     def add(self, owned: Owned) -> None:
@@ -54,7 +52,7 @@ class Node:
         self.retry()
 
     def is_in_use(self) -> bool:
-        """Whether anything hangs here."""
+        """Whether it has dependents."""
         return bool(self.below)
 
     def retry(self) -> None:
@@ -73,13 +71,13 @@ class Node:
 
 
 class LateEnds:
-    """Objects that nobody has any more and that could not be ended because a call on what
-    they hang on, or a capture, was under way: they are ended when it is over.
+    """Objects without a wrapper that could not be destroyed because a call or a capture was
+    running. They are destroyed when it has ended.
 
-    Takes no lock, as finalisers use it.
+    It takes no lock, because finalizers use it.
 
     Attributes:
-        mark: another one after each call.
+        mark: a new object after each call.
     """
 
     def __init__(self) -> None:
@@ -87,13 +85,13 @@ class LateEnds:
         self.mark = object()
 
     def add(self, owned: Owned, mark: object) -> None:
-        """Keeps an object in mind of which the end was tried under that mark."""
+        """Adds an object. mark is the mark from before its destruction was tried."""
         self._waiting.append(owned)
         if mark is not self.mark:
             self._retry()
 
     def call_ended(self) -> None:
-        """Says that a call has ended, or perhaps a capture, which kept others from ending."""
+        """Called when a call, or possibly a capture, has ended that kept objects from ending."""
         self.mark = object()
         self._retry()
 
@@ -107,18 +105,18 @@ class LateEnds:
 
 
 class Owned(Node):
-    """One native object that Python has to end.
+    """One native object that Python has to destroy.
 
     Args:
-        label: what it is, for messages: "Pool on cpu:0".
-        end: ends it; takes the flags, gives the status.
-        parent: what it hangs on.
+        label: its name in messages: "Pool on cpu:0".
+        end: destroys it; takes the flags and returns the status.
+        parent: the node that it depends on.
         at_end: called once it has ended, whoever ended it.
     """
 
-    # Whether an end that was BUSY may be forced once nobody has the wrapper.
+    # Whether to force the destruction of an object without a wrapper that was BUSY.
     may_force = True
-    # Failures of an end that may come about later.
+    # Errors after which the destruction can succeed later.
     not_yet: tuple[int, ...] = (_abi.FERRUM_ERROR_BUSY,)
 
     def __init__(
@@ -131,12 +129,13 @@ class Owned(Node):
         super().__init__()
         self.label = label
         self.ended = False
-        # Set while an end that views would make dangerous is on its way.
+        # Set during a destruction that would leave views without memory: no view is
+        # created.
         self.doomed = False
         self.views: set[object] = set()
-        # Nobody has the wrapper any more.
+        # The wrapper was collected.
         self.is_abandoned = False
-        # It is to be ended as soon as nothing hangs on it, and stands in a list for that.
+        # It is to be destroyed when its last dependent ends, and is in a list for that.
         self.is_postponed = False
         self.is_waiting = False
         self._end = end
@@ -146,13 +145,14 @@ class Owned(Node):
         parent.add(self)
 
     def subject(self) -> Node:
-        """What keeps this from ending while something hangs on it."""
+        """The node whose dependents keep this object from ending."""
         return self
 
     def close(self, flags: int = 0) -> None:
-        """Ends the object; nothing if that was done before."""
+        """Destroys the object. Does nothing if it has ended."""
         if _native.is_forked():
-            # The object is the parent process's, as is the lock, perhaps.
+            # The object belongs to the parent process. A thread of the parent may hold the
+            # lock.
             self.ended = True
             return
         with self._closing:
@@ -163,13 +163,13 @@ class Owned(Node):
             if status < 0 and status != _abi.FERRUM_ERROR_CORRUPTED:
                 for owned in doomed:
                     owned.doomed = False
-                # Before anything else of this thread may fail.
+                # Read the error first: another call of this thread would replace it.
                 failure = _native.error_of(status)
                 if self.is_postponed:
                     self._wait()
                 raise failure
             self.finish(doomed)
-            # What is damaged is gone all the same.
+            # A corrupted block is freed too, and then reported.
             _native.check(status)
 
     def _doom(self, flags: int) -> list[Owned]:
@@ -180,7 +180,7 @@ class Owned(Node):
         return doomed
 
     def finish(self, doomed: Iterable[Owned] = ()) -> None:
-        """Marks this and what went with it as ended."""
+        """Marks this object, and what ended with it, as ended."""
         for owned in doomed:
             if owned is not self:
                 owned.finish()
@@ -191,15 +191,15 @@ class Owned(Node):
                 self._at_end()
 
     def at_exit(self) -> None:
-        """Ends what could still call into the interpreter when it exits."""
+        """Ends what could still call into the interpreter when the interpreter exits."""
 
     def abandon(self) -> None:
-        """Called when the wrapper was collected: warns and ends the object."""
+        """Called when the wrapper was collected: warns and destroys the object."""
         if self.ended or _native.is_forked():
             return
         self.is_abandoned = True
         if self.is_waiting:
-            # A note has told of it.
+            # A note of an exception has reported it.
             return
         try:
             warnings.warn(f"unclosed ferrum_mem.{self.label}", ResourceWarning, stacklevel=2)
@@ -210,7 +210,7 @@ class Owned(Node):
                 self.end_quietly()
 
     def postpone(self) -> None:
-        """Has the object ended with the last of what hangs on it, if anything does."""
+        """Lets the object end with its last dependent, if it has dependents."""
         if not self.ended and self.subject().is_in_use() and not _native.is_forked():
             self.is_postponed = True
             self._wait()
@@ -223,8 +223,9 @@ class Owned(Node):
         subject.retry()
 
     def end_quietly(self, may_wait: bool = False) -> None:
-        """Ends what has no wrapper any more, or was postponed; there is nobody to tell of
-        a failure."""
+        """Destroys an object that has no wrapper or was postponed. There is no caller to
+        report a failure to.
+        """
         if not self._closing.acquire(blocking=may_wait):
             in_background(lambda: self.end_quietly(True))
             return
@@ -250,7 +251,11 @@ class Owned(Node):
 
 
 def doom(doomed: Iterable[Owned], label: str) -> None:
-    """Marks what is about to go away, so that no view is made; refuses for views."""
+    """Marks objects that are about to end, so that no view of them is created.
+
+    Raises:
+        ViewExistsError: one of them has a view.
+    """
     with views_lock:
         doomed = list(doomed)
         for owned in doomed:
@@ -268,22 +273,21 @@ def doom(doomed: Iterable[Owned], label: str) -> None:
 
 
 def in_background(action: Callable[[], None]) -> None:
-    """Runs what may wait on a thread of its own.
+    """Runs an action that may wait on a thread of its own.
 
-    threading.Thread takes locks when it starts, which a finaliser may not.
+    threading.Thread takes locks when it starts, and a finalizer must not.
     """
     try:
         _thread.start_new_thread(action, ())
     except RuntimeError:
-        # The interpreter is going away, and the process's memory with it.
+        # The interpreter is exiting; the system frees the memory of the process.
         return
 
 
 def end_beside(error: BaseException, label: str, end: Callable[[], object]) -> bool:
-    """Ends something while an exception is in flight, which is to go on.
+    """Runs end() while another exception propagates, and returns whether it succeeded.
 
-    A failure becomes a note of the exception, or a warning where exceptions have no
-    notes. Whether it was ended.
+    A failure becomes a note of that exception, or a warning where exceptions have no notes.
     """
     try:
         end()
@@ -301,7 +305,7 @@ def end_beside(error: BaseException, label: str, end: Callable[[], object]) -> b
 
 @contextlib.contextmanager
 def ending(value: V, label: str, end: Callable[[], object]) -> Iterator[V]:
-    """A context that gives a value and ends something."""
+    """A context that returns a value and calls end() when it is left."""
     try:
         yield value
     except BaseException as error:
@@ -314,15 +318,15 @@ R = TypeVar("R", bound="Resource")
 
 
 class Resource:
-    """A wrapper of a native object.
+    """A wrapper of a native object, and a context manager.
 
-    A context manager: its end closes the object. When that fails it raises, unless an
-    exception leaves the context: that one goes on, with a note of the failure, and the
-    object is ended with the last of what hangs on it.
+    Leaving the context closes the object. A failed close() raises, unless an exception
+    leaves the context: then that exception propagates with a note of the failure, and the
+    object is destroyed with the last of its dependents.
 
-    close() may be called again and again. Safe for use by
-    several threads. One that is collected without close() gives a
-    ResourceWarning and is closed then. In a forked child close() does nothing.
+    close() may be called repeatedly. A wrapper may be used by several threads. A wrapper
+    that is collected without close() issues a ResourceWarning and is closed. In a forked
+    child close() does nothing.
     """
 
     _owned: Owned
@@ -331,12 +335,12 @@ class Resource:
     def _own(self, owned: Owned, handle: Any) -> None:
         self._owned = owned
         self._native_handle = handle
-        # Not at the exit of the interpreter: whatever is in use stays in use.
+        # Not at the exit of the interpreter: other code may still use the object.
         weakref.finalize(self, owned.abandon).atexit = False
 
     @property
     def _handle(self) -> Any:
-        """The handle for a call; refuses after close()."""
+        """The handle for a call. Raises InvalidHandleError after close()."""
         if self._owned.ended and not _native.is_forked():
             raise InvalidHandleError(
                 _abi.FERRUM_ERROR_INVALID_HANDLE, f"the {self._owned.label} has been closed"
@@ -345,11 +349,11 @@ class Resource:
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed, or went when its owner was closed by force."""
+        """Whether it was closed, or ended with a forced close of its owner."""
         return self._owned.ended
 
     def close(self) -> None:
-        """Ends the native object."""
+        """Destroys the native object."""
         self._owned.close()
 
     def __enter__(self: R) -> R:
@@ -367,7 +371,7 @@ class Resource:
             self._postpone()
 
     def _postpone(self) -> None:
-        """Called when the object could not be closed and nobody is asked again."""
+        """Called when the object could not be closed and its context has ended."""
         self._owned.postpone()
 
     def __repr__(self) -> str:

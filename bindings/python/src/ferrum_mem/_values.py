@@ -1,7 +1,7 @@
 """Python values as the fixed-width numbers of the C ABI.
 
-ctypes cuts a number that does not fit without a word, so everything that goes
-into a call or a struct passes through here first.
+ctypes silently truncates a number that does not fit. So every number of a call or a struct
+is checked here first.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def u32(name: str, value: SupportsIndex) -> int:
 
 
 def alignment(value: SupportsIndex | None) -> int:
-    """An alignment for a request, whose 0 is the pool's; from a caller 0 is an error."""
+    """An alignment for a request. None becomes 0, the pool's alignment; 0 is an error."""
     if value is None:
         return 0
     number = u64("alignment_bytes", value)
@@ -57,7 +57,7 @@ def _integer(name: str, value: SupportsIndex, least: int, most: int) -> int:
 
 
 def nanoseconds(name: str, seconds: float | None) -> int:
-    """Seconds as nanoseconds; None and infinity wait without an end."""
+    """Seconds as nanoseconds. None and infinity become FERRUM_WAIT_FOREVER."""
     if seconds is None:
         return _abi.FERRUM_WAIT_FOREVER
     if math.isnan(seconds) or seconds < 0:
@@ -70,5 +70,5 @@ def nanoseconds(name: str, seconds: float | None) -> int:
 
 
 def lifetime(name: str, seconds: float | None) -> int:
-    """A span of time as nanoseconds; None is not known, which is 0."""
+    """A lifetime as nanoseconds. None becomes 0, which means unknown."""
     return 0 if seconds is None else nanoseconds(name, seconds)

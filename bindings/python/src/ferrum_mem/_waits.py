@@ -1,7 +1,7 @@
-"""Waiting so that Ctrl-C gets through.
+"""Waiting in a way that Ctrl-C can interrupt.
 
-Python runs signal handlers in the main thread between two of its own
-instructions, so there a long wait is done in slices.
+Python runs signal handlers in the main thread, between two of its own instructions. So in
+the main thread a long wait is split into slices.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ SLICE_NS = 50_000_000
 
 
 def wait(call: Callable[[int], int], timeout_s: float | None) -> None:
-    """Calls call(timeout_ns) until it is done or the timeout is over."""
+    """Calls call(timeout_ns) until it is done or the timeout has passed."""
     timeout_ns = nanoseconds("timeout_s", timeout_s)
-    # The ident, as current_thread() would make an entry for a foreign thread.
+    # get_ident(), because current_thread() would create an entry for an external thread.
     if threading.get_ident() != threading.main_thread().ident or timeout_ns <= SLICE_NS:
         _native.check(call(timeout_ns))
         return
@@ -34,6 +34,7 @@ def wait(call: Callable[[int], int], timeout_s: float | None) -> None:
             return
         if left_ns <= SLICE_NS:
             error = _native.error_of(status)
-            # The library speaks of the last slice; the caller asked for the whole.
+            # The library's message states the last slice; the caller passed the whole
+            # timeout.
             error.message = f"not done in {timeout_s} s"
             raise error

@@ -1,8 +1,8 @@
-"""Batches: blocks of a pool that are taken in one call; Pool.alloc_batch() makes them.
+"""Batches: blocks of a pool that are allocated in one call. Pool.alloc_batch() creates them.
 
-One record owns all blocks of a batch. A block gets a record of its own when it is
-asked for by its index. The two share one lock, so that a block is freed either with
-its batch or by itself, and never twice.
+One record owns all blocks of a batch. A block gets a record of its own at the first access
+by its index. The two share one lock, so that a block is freed once: with its batch or by
+itself.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _Member(LiveBlock):
-    """The record of a block of a batch. Only the batch ends what nobody frees."""
+    """The record of a block of a batch. If the caller does not free the block, the batch does."""
 
     def __init__(self, label: str, batch: _LiveBatch, address: int) -> None:
         self._batch = batch
@@ -30,7 +30,7 @@ class _Member(LiveBlock):
 
     @property
     def doomed(self) -> bool:
-        """Whether it is about to end, alone, with its batch or with all blocks."""
+        """Whether a destruction of it, its batch or all blocks is running."""
         return self._doomed or self._batch.doomed or self.blocks.doomed
 
     @doomed.setter
@@ -43,16 +43,16 @@ class _Member(LiveBlock):
         self._batch.forget(self.address)
 
     def abandon(self) -> None:
-        """Nothing: the block stays with its batch."""
+        """Does nothing: the batch still owns the block."""
 
 
 class _LiveBatch(StreamOwned):
     """The record of a batch.
 
     Attributes:
-        blocks: all blocks of the pool, of which these are.
-        left: the addresses of blocks that were not freed.
-        members: the records of blocks that were asked for, by address.
+        blocks: the record of all blocks of the pool.
+        left: the addresses of blocks that are not freed.
+        members: the records of single blocks, by address.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class _LiveBatch(StreamOwned):
 
     @property
     def stream(self) -> _abi.ferrum_stream:
-        """The stream that the blocks are of."""
+        """The stream of the blocks."""
         return self._stream
 
     def member(self, label: str, address: int) -> _Member:
@@ -79,7 +79,7 @@ class _LiveBatch(StreamOwned):
         return found
 
     def forget(self, address: int) -> None:
-        """Says that a block has ended."""
+        """Called when a block has ended."""
         self.left.pop(address, None)
         if not self.left and not self.ended:
             self.finish()
@@ -91,7 +91,7 @@ class _LiveBatch(StreamOwned):
 
     def _free(self, flags: int) -> int:
         left = list(self.left)
-        # First, as somebody else may have an address before the call returns.
+        # Before the call: another thread may get one of the addresses before it returns.
         self.blocks.addresses.difference_update(left)
         status = super()._free(flags)
         if status < 0 and status != _abi.FERRUM_ERROR_CORRUPTED:
@@ -114,15 +114,16 @@ class _LiveBatch(StreamOwned):
 
 
 class PoolBatch(Resource, Sequence[PoolBlock]):
-    """Blocks of one size that are taken in one call; Pool.alloc_batch() makes them. They
-    belong to the stream that they were asked for on, as a PoolBlock does.
+    """Blocks of one size that are allocated in one call. Pool.alloc_batch() creates them. They
+    belong to the stream of their allocation, as a PoolBlock does.
 
-    A sequence of PoolBlocks: batch[i] has views and can be freed by itself. The batch then
-    frees only the rest. A block that is dropped without free() stays with its batch.
+    A batch is a sequence of PoolBlocks: batch[i] has views and can be freed by itself. The
+    batch then frees only the rest. A PoolBlock that is collected without free() stays
+    allocated in its batch.
 
     Attributes:
-        addresses: where each starts on the device, also of those that were freed.
-        size_bytes: of each, as asked for.
+        addresses: the address of each block on the device, including freed ones.
+        size_bytes: requested size of each block.
     """
 
     _owned: _LiveBatch
@@ -133,7 +134,7 @@ class PoolBatch(Resource, Sequence[PoolBlock]):
         self.addresses: tuple[int, ...] = tuple(addresses)
         self.size_bytes = size_bytes
         self._pool = pool
-        # So that the same index gives the same object as long as somebody has it.
+        # While an object for an index exists, the index returns the same object.
         self._shown: weakref.WeakValueDictionary[int, PoolBlock] = weakref.WeakValueDictionary()
         label = f"PoolBatch of {len(addresses)} blocks of {size_bytes} bytes on {pool.device.id}"
         live = _LiveBatch(label, pool._owned.blocks, self.addresses, stream)
@@ -141,20 +142,20 @@ class PoolBatch(Resource, Sequence[PoolBlock]):
 
     @property
     def pool(self) -> Pool:
-        """The pool that the blocks are of."""
+        """The pool of the blocks."""
         return self._pool
 
     def free(self, stream: Stream | None = None) -> None:
-        """Gives all blocks back that were not freed by themselves, as PoolBlock.free():
-        all of them or none. Nothing if that was done before.
+        """Frees all blocks that are not freed yet, in the way of PoolBlock.free(). It frees
+        all of them or none. Does nothing if the batch was freed.
 
         Raises:
-            ViewExistsError: a view still looks into one of them; nothing has changed.
+            ViewExistsError: one of them has a view; nothing has changed.
         """
         self._owned.close_on(stream)
 
     def _postpone(self) -> None:
-        """Nothing: somebody may look into a block by the time that it could be ended."""
+        """Does nothing: other code may have a view when the blocks could be freed."""
 
     def __len__(self) -> int:
         return len(self.addresses)

@@ -1,4 +1,4 @@
-"""Blocks of a pool, one by one; Pool makes them."""
+"""Single blocks of a pool. Pool creates them."""
 
 from __future__ import annotations
 
@@ -30,17 +30,18 @@ if TYPE_CHECKING:
 
 
 class StreamOwned(Owned):
-    """A record of what belongs to the stream that it was asked for on. A free waits
-    for the work of that stream in any case."""
+    """The record of memory that belongs to the stream of its allocation. A free always waits
+    for the work of that stream.
+    """
 
     def __init__(self, label: str, parent: Node, stream: _abi.ferrum_stream) -> None:
         self._stream = stream
-        # The stream that the caller of free() names; None: it names none.
+        # The stream that the caller passed to free(); None: no stream.
         self._named: _abi.ferrum_stream | None = None
         super().__init__(label, self._free, parent)
 
     def close_on(self, stream: Stream | None) -> None:
-        """Ends it behind the work of a further stream as well."""
+        """Frees it, also behind the work of another stream."""
         self._named = None if stream is None else optional_handle(stream)
         try:
             self.close()
@@ -52,7 +53,8 @@ class StreamOwned(Owned):
             return self._free_on(self._named)
         status = self._free_on(self._stream)
         if self._stream.id != 0 and status in _STREAM_OF_NO_USE:
-            # It was destroyed, and so has run dry, or captures. The library knows.
+            # The stream captures, or was destroyed and so has no work. The library knows
+            # which work the free must wait for.
             status = self._free_on(optional_handle(None))
         return status
 
@@ -64,17 +66,17 @@ _STREAM_OF_NO_USE = (_abi.FERRUM_ERROR_INVALID_HANDLE, _abi.FERRUM_ERROR_INVALID
 
 
 class LiveBlocks(Owned):
-    """All live PoolBlocks of a pool. A block has no record of its own before it needs one,
-    as for a view: to make one takes longer than to allocate.
+    """The live PoolBlocks of a pool. A block has no record of its own until it needs one, for
+    example for a view: creating a record takes longer than an allocation.
 
-    They end with their pool, or when it is reset.
+    The blocks end with their pool, or when the pool is reset.
 
     Attributes:
-        addresses: where the blocks are.
-        pool_handle: of the pool.
+        addresses: the addresses of the blocks.
+        pool_handle: handle of the pool.
         pool_free: ferrum_pool_free, without conversions.
-        pool_argument: the pool as an argument of that.
-        ends_waiting: the pool's list of what is to be ended when nothing hangs on it.
+        pool_argument: the pool as an argument of pool_free.
+        ends_waiting: the pool's list of objects that end with its last dependent.
     """
 
     def __init__(self, pool: LivePool, handle: _abi.ferrum_pool) -> None:
@@ -91,19 +93,19 @@ class LiveBlocks(Owned):
         return bool(self.addresses or self.below)
 
     def remove(self, owned: Owned) -> None:
-        """Says that a record has ended."""
+        """Called when a record has ended."""
         super().remove(owned)
         self._parent.retry()
 
     def free(
         self, address: int, stream: _abi.ferrum_stream, named: _abi.ferrum_stream | None = None
     ) -> int:
-        """Has the library free a block without a record, and gives its status.
+        """Frees a block that has no record, and returns the status.
 
         Args:
             address: of the block.
             stream: the block's own.
-            named: a further one.
+            named: a further stream.
         """
         try:
             slip = take_slip()
@@ -111,7 +113,7 @@ class LiveBlocks(Owned):
             slip = new_slip()
         cells, number, _ = slip
         cells[0] = address
-        # First, as somebody else may have the address before the call returns.
+        # Before the call: another thread may get the address before it returns.
         self.addresses.discard(address)
         function = self.pool_free
         if named is not None:
@@ -121,7 +123,8 @@ class LiveBlocks(Owned):
         else:
             status = function(self.pool_argument, number, stream)
             if status in _STREAM_OF_NO_USE:
-                # It was destroyed, and so has run dry, or captures. The library knows.
+                # The stream captures, or was destroyed and so has no work. The library
+                # knows which work the free must wait for.
                 status = function(self.pool_argument, number, _quick.NO_STREAM)
         put_slip_back(slip)
         if status < 0 and status != _abi.FERRUM_ERROR_CORRUPTED:
@@ -131,7 +134,7 @@ class LiveBlocks(Owned):
         return status
 
     def abandon_one(self, block: PoolBlock) -> None:
-        """Called when a block without a record was collected: warns and ends it."""
+        """Called when a block without a record was collected: warns and frees it."""
         if self.ended or _native.is_forked():
             return
         address, stream = block.address, block._stream
@@ -145,7 +148,7 @@ class LiveBlocks(Owned):
 
     def _end_one(self, address: int, stream: _abi.ferrum_stream) -> None:
         self.free(address, stream)
-        # There is nobody to tell of a failure.
+        # Also after a failure: there is no caller to report it to.
         self.addresses.discard(address)
 
     def finish(self, doomed: Iterable[Owned] = ()) -> None:
@@ -157,7 +160,7 @@ class LiveBlocks(Owned):
 
 
 def _end_nothing(_flags: int) -> int:
-    """The end of LiveBlocks, which nobody asks for."""
+    """The destruction of LiveBlocks, which is never called."""
     return _abi.FERRUM_OK
 
 
@@ -166,8 +169,8 @@ class LivePool(Owned):
 
     Attributes:
         blocks: its live blocks.
-        sites: where they were allocated; None: that is not kept.
-        device_id: of the device, where sites are kept.
+        sites: their call sites; None: the pool does not record them.
+        device_id: id of the device, if call sites are recorded.
     """
 
     sites: CallSites | None = None
@@ -186,7 +189,7 @@ class LivePool(Owned):
         self.blocks = LiveBlocks(self, handle)
 
     def is_in_use(self) -> bool:
-        """Whether anything hangs on it that is live."""
+        """Whether it has live dependents."""
         return self.blocks.is_in_use() or any(owned is not self.blocks for owned in self.below)
 
     def python_sites(self) -> dict[tuple[str, int], tuple[str, ...]]:
@@ -195,36 +198,36 @@ class LivePool(Owned):
         return {(self.device_id, address): site for address, site in kept}
 
     def reset(self) -> None:
-        """Says that no block is live any more."""
+        """Called when the pool was reset: no block is live."""
         self.blocks.finish()
         self.blocks = LiveBlocks(self, self._pool_handle)
 
     def finish(self, doomed: Iterable[Owned] = ()) -> None:
-        """Marks this and what went with it as ended."""
+        """Marks this object, and what ended with it, as ended."""
         super().finish(doomed)
         self.blocks.finish()
 
 
 class LiveBlock(StreamOwned):
-    """The record of a pool block, which remembers how it is to be freed."""
+    """The record of a pool block. It knows how to free the block."""
 
     def __init__(
         self, label: str, blocks: LiveBlocks, address: int, stream: _abi.ferrum_stream
     ) -> None:
         self.address = address
         self.blocks = blocks
-        # What the caller of free() says that it asked for; None: nothing.
+        # The size that the caller passed to free() as a check; None: no check.
         self.size_bytes: int | None = None
         super().__init__(label, blocks, stream)
 
     @property
     def stream(self) -> _abi.ferrum_stream:
-        """The stream that the block is of."""
+        """The stream of the block."""
         return self._stream
 
     @property
     def doomed(self) -> bool:
-        """Whether it is about to end, alone or with all blocks."""
+        """Whether a destruction of it or of all blocks is running."""
         return self._doomed or self.blocks.doomed
 
     @doomed.setter
@@ -232,7 +235,7 @@ class LiveBlock(StreamOwned):
         self._doomed = is_so
 
     def _free(self, flags: int) -> int:
-        # First, as somebody else may have the address before the call returns.
+        # Before the call: another thread may get the address before it returns.
         self.blocks.addresses.discard(self.address)
         status = super()._free(flags)
         if status < 0 and status != _abi.FERRUM_ERROR_CORRUPTED:
@@ -248,49 +251,49 @@ class LiveBlock(StreamOwned):
 
 
 class PoolBlock(HostBuffer, DeviceArray):
-    """A block of a pool; Pool.alloc() makes it.
+    """A block of a pool. Pool.alloc() creates it.
 
-    It belongs to the stream that it was asked for on: however it is given back, by
-    free(), close(), a with statement or the collector, its memory goes to nobody else
-    before the work is done that was queued on that stream by then.
+    It belongs to the stream of its allocation. free(), close(), a with statement and the
+    collector free it in the same way: its memory is reused elsewhere only after the work
+    that is queued on that stream at this moment.
 
     Attributes:
-        address: where it starts on the device; a pointer if the host addresses it.
-        size_bytes: as asked for.
+        address: its address on the device; a pointer if the host can address the device.
+        size_bytes: the requested size.
     """
 
-    # Pool.alloc() sets these: a constructor would take longer than the library does.
+    # Pool.alloc() sets these: calling a constructor would take longer than the allocation.
     address: int
     size_bytes: int
     _pool: Pool
     _stream: _abi.ferrum_stream
-    # The blocks that it is one of. Taken away by whoever ends the block or makes its
-    # record, which is one thread only.
+    # The record of all blocks of the pool. The thread that frees the block or creates its
+    # record deletes this attribute; only one thread can.
     _blocks: LiveBlocks
-    # Its record, where it has one.
+    # The block's own record, if it has one.
     _record: LiveBlock | None = None
-    # What it is one of, which it keeps.
+    # Its batch, if it has one. The reference keeps the batch alive.
     _batch: object | None = None
     # It was freed, or is being freed, without a record.
     _is_freed = False
 
     @property
     def pool(self) -> Pool:
-        """The pool that the block is of."""
+        """The pool of the block."""
         return self._pool
 
     def _label(self) -> str:
         return f"PoolBlock of {self.size_bytes} bytes on {self._pool.device.id}"
 
-    # What the base classes know is an attribute.
+    # The base classes declare an attribute.
     @property
     def _owned(self) -> LiveBlock:  # type: ignore[override]
-        """The record, which is made when it is asked for first."""
+        """The record. The first access creates it."""
         record = self._record
         if record is not None:
             return record
         if _native.is_forked():
-            # A thread that there is only in the parent process may hold the lock.
+            # A thread that exists only in the parent process may hold the lock.
             return self._new_record()
         with views_lock:
             return self._record or self._new_record()
@@ -300,7 +303,7 @@ class PoolBlock(HostBuffer, DeviceArray):
             blocks = self._blocks
             del self._blocks
         except AttributeError:
-            # It was freed. Whoever asks is told so by a record that is not kept.
+            # The block was freed. This record reports that and is not stored.
             record = LiveBlock(self._label(), self._pool._owned.blocks, self.address, self._stream)
             record.finish()
             return record
@@ -311,16 +314,16 @@ class PoolBlock(HostBuffer, DeviceArray):
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed, or went when its owner was closed by force."""
+        """Whether it was closed, or ended with a forced close of its owner."""
         if self._is_freed:
             return True
         blocks = getattr(self, "_blocks", None)
-        # Without them it has a record, or is just given one.
+        # Without _blocks it has a record, or another thread is creating one.
         return self._owned.ended if blocks is None else blocks.ended
 
     @property
     def _handle(self) -> int:
-        """The address for a call; refuses after close()."""
+        """The address for a call. Raises InvalidHandleError after close()."""
         if self.closed and not _native.is_forked():
             raise InvalidHandleError(
                 _abi.FERRUM_ERROR_INVALID_HANDLE, f"the {self._label()} has been closed"
@@ -329,7 +332,7 @@ class PoolBlock(HostBuffer, DeviceArray):
 
     @property
     def usable_bytes(self) -> int:
-        """How many bytes of the block may be used: at least size_bytes."""
+        """The number of usable bytes: at least size_bytes."""
         size = ctypes.c_uint64()
         _native.check(
             _native.functions().ferrum_pool_usable_size(
@@ -340,18 +343,20 @@ class PoolBlock(HostBuffer, DeviceArray):
 
     @property
     def call_site(self) -> tuple[str, ...]:
-        """The lines of Python that allocated the block, the innermost first, such as
-        "engine.py:12 (load)"; empty unless its pool has DebugFlags.CALL_SITES."""
+        """The lines of Python that allocated the block, innermost first, such as "engine.py:12
+        (load)". Empty unless its pool has DebugFlags.CALL_SITES.
+        """
         sites = self._pool._sites
         return () if sites is None else sites.of(self.address)
 
     def owner(self) -> BlockOwner:
-        """What the books say of the block: its pool, size, tag and age."""
+        """The counters' entry of the block: its pool, size, tag and age."""
         return self._pool.device.owner_of(self._handle)
 
     def record_stream(self, stream: Stream) -> None:
-        """Says that a stream uses the block too: once freed, the block waits for the
-        work that is queued on that stream at the time of its free as well."""
+        """States that a stream uses the block too. A free of the block then also waits for the
+        work that is queued on that stream at the free.
+        """
         _native.check(
             _native.functions().ferrum_pool_record_stream(
                 self._pool._handle, self._handle, optional_handle(stream)
@@ -359,22 +364,22 @@ class PoolBlock(HostBuffer, DeviceArray):
         )
 
     def free(self, stream: Stream | None = None, *, size_bytes: int | None = None) -> None:
-        """Gives the block back; nothing if that was done before.
+        """Frees the block. Does nothing if it was freed.
 
-        Its memory is handed out again once the work is done that is queued now on the
-        stream that it was asked for on, on those of record_stream() and on the one
-        that is named here. Where only one of them has any, a later allocation for that
-        stream may have the memory at once. Does not wait.
+        Its memory is reused after the work that is queued now on the stream of its
+        allocation, on the streams of record_stream(), and on the stream argument. If only
+        one of these streams has work, an allocation on that stream may reuse the memory at
+        once. The call does not wait.
 
         Args:
-            stream: a further stream that used the block; None: there is none.
-            size_bytes: the size that was asked for, as a check; None: no check.
+            stream: a further stream that used the block; None: no further stream.
+            size_bytes: the requested size, as a check; None: no check.
 
         Raises:
-            InvalidSizeError: it was asked for with another size; nothing has changed.
+            InvalidSizeError: the requested size was different; nothing has changed.
             CorruptedError: with DebugFlags.RED_ZONES, bytes beside the block were
-                overwritten; the block is free all the same.
-            ViewExistsError: a view still looks into the block; nothing has changed.
+                overwritten; the block is freed.
+            ViewExistsError: the block has a view; nothing has changed.
         """
         if size_bytes is not None or self._record is not None:
             self._free_by_record(stream, size_bytes)
@@ -384,7 +389,7 @@ class PoolBlock(HostBuffer, DeviceArray):
             blocks = self._blocks
             del self._blocks
         except AttributeError:
-            # It was freed before, or somebody has just made its record.
+            # The block was freed before, or another thread has just created its record.
             self._free_by_record(stream, None)
             return
         self._is_freed = True
@@ -395,10 +400,10 @@ class PoolBlock(HostBuffer, DeviceArray):
 
     def _free_failed(self, blocks: LiveBlocks, status: int) -> None:
         if status == _abi.FERRUM_ERROR_FORKED:
-            # The block is the parent process's.
+            # The block belongs to the parent process.
             return
         if status != _abi.FERRUM_ERROR_CORRUPTED:
-            # What is damaged is gone all the same; any other one is as live as before.
+            # A corrupted block is freed too. After any other error the block is still live.
             self._is_freed = False
             self._blocks = blocks
         _native.check(status)
@@ -412,7 +417,7 @@ class PoolBlock(HostBuffer, DeviceArray):
             record.size_bytes = None
 
     def close(self) -> None:
-        """As free()."""
+        """Calls free()."""
         self.free()
 
     def __enter__(self) -> Self:
@@ -430,7 +435,7 @@ class PoolBlock(HostBuffer, DeviceArray):
             super().__exit__(kind, error, traceback)
 
     def __del__(self, _is_exiting: Callable[[], bool] = sys.is_finalizing) -> None:
-        # Not at the exit of the interpreter: whatever is in use stays in use.
+        # Not at the exit of the interpreter: other code may still use the block.
         if self._is_freed or _is_exiting():
             return
         try:
@@ -454,12 +459,13 @@ class PoolBlock(HostBuffer, DeviceArray):
 
 
 def free_together(pool_handle: Any, live: list[LiveBlock], stream: Stream | None) -> int:
-    """Has the library free blocks at once, and gives its status: on their own stream if
-    they have the same one and the caller names none."""
+    """Frees several blocks in one call of the library, and returns the status. If the caller
+    passes no stream and all blocks have the same one, they are freed on their own stream.
+    """
     addresses = address_array(len(live))
     for i, record in enumerate(live):
         addresses[i] = record.address
-        # First, as somebody else may have the address before the call returns.
+        # Before the call: another thread may get the address before it returns.
         record.blocks.addresses.discard(record.address)
     queue = optional_handle(stream)
     if stream is None and len({record.stream.id for record in live}) == 1:
@@ -475,5 +481,5 @@ def free_together(pool_handle: Any, live: list[LiveBlock], stream: Stream | None
 
 
 def address_array(count: int) -> Any:
-    """An array of so many addresses for a call of the library."""
+    """An array of count addresses for a call of the library."""
     return (_abi.ferrum_address * count)()

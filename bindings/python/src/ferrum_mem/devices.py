@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from .streams import Stream
     from .types import BackendInfo, DeviceInfo, PageSizes
 
-# What hangs on a device hangs on the native device, which several Device objects
-# may have open: one node for each handle.
+# The dependents of a device depend on the native device, which several Device objects may
+# have open. So there is one node for each handle.
 _nodes: weakref.WeakValueDictionary[int, Node] = weakref.WeakValueDictionary()
 _nodes_lock = threading.Lock()
 
 
 def backends() -> tuple[BackendInfo, ...]:
-    """Every backend with its devices, or why it cannot be used here."""
+    """All backends with their devices, or with the reason why one is unavailable here."""
     from .types import BackendInfo
 
     _library.ensure_started()
@@ -38,9 +38,9 @@ def backends() -> tuple[BackendInfo, ...]:
 
 
 class _OpenDevice(Owned):
-    # Others may have the device open as well; what they have there is not ours.
+    # Other code may have the device open, and its objects must stay.
     may_force = False
-    # An object was made with the id of a device, opened this, and closes it.
+    # Another object was created with the id of a device, opened this record and closes it.
     has_keeper = False
 
     def __init__(self, label: str, handle: _abi.ferrum_device, node: Node) -> None:
@@ -58,7 +58,7 @@ class _OpenDevice(Owned):
         if _callbacks.host_functions_used():
             synchronize = _native.functions().ferrum_device_synchronize
             while synchronize(self.handle, SLICE_NS) == _abi.FERRUM_ERROR_TIMEOUT:
-                # Between two waits Python looks at Ctrl-C.
+                # Python handles Ctrl-C between two waits.
                 continue
 
     def abandon(self) -> None:
@@ -71,7 +71,7 @@ class _OpenDevice(Owned):
         if others and (
             _native.functions().ferrum_device_get_info(self.handle, ctypes.byref(info)) >= 0
         ):
-            # Not the last to close it: everything on the device goes on.
+            # Other Device objects still have it open, so its objects stay.
             for owned in others:
                 owned.doomed = False
             others = []
@@ -79,7 +79,7 @@ class _OpenDevice(Owned):
 
 
 def device_id_of(handle: _abi.ferrum_device) -> str | None:
-    """The id of an open device; None for no device, and for one that has been closed."""
+    """The id of an open device. None for a NULL handle and for a closed device."""
     info = _abi.ferrum_device_info.init()
     if not handle.id or _native.functions().ferrum_device_get_info(handle, ctypes.byref(info)) < 0:
         return None
@@ -89,22 +89,23 @@ def device_id_of(handle: _abi.ferrum_device) -> str | None:
 class Device(DeviceCalls):
     """An open device, for example Device("cpu:0").
 
-    A class that takes a device also takes its id: Pool("cpu:0") opens the device and
-    closes it with the pool, or with the last object that was made on it since.
+    A class that takes a device also takes its id: Pool("cpu:0") opens the device, and
+    closes it with the pool or with the last object that was created on the device since.
 
-    Several objects may have one device open; the last one closes it. Opening the
-    first device starts the library with its defaults, unless init() has.
+    Several objects may have one device open, and the last one closes it. Opening the first
+    device starts the library with its defaults, unless init() has started it.
 
     Args:
-        device_id: "cpu:0"; a CUDA device also by UUID or PCI address, "cuda:GPU-...".
-        native_context: a context of the program's in the vendor's runtime, such as a
-            CUcontext, to do everything in; the program keeps it until the device is closed.
-            0: the device's own.
+        device_id: such as "cpu:0". A CUDA device also by UUID or PCI address:
+            "cuda:GPU-...".
+        native_context: a context of the program in the vendor's runtime, such as a
+            CUcontext. All work runs in it, and the program must keep it until the device is
+            closed. 0: the device's own context.
 
     Raises:
-        DeviceNotFoundError: there is no such device.
-        InvalidArgumentError: the id is not of that form, or the context another device's.
-        AlreadyExistsError: the device is open on another context.
+        DeviceNotFoundError: the device does not exist.
+        InvalidArgumentError: the id has another form, or the context is of another device.
+        AlreadyExistsError: the device is open with another context.
     """
 
     _owned: _OpenDevice
@@ -125,54 +126,53 @@ class Device(DeviceCalls):
                 node = _nodes[handle.id] = Node()
         self._node = node
         self._own(_OpenDevice(f"Device {device_id}", handle, node), handle)
-        self._told = self._tell()
-        self._id: str = self._told.id.decode("utf-8", "replace")
+        self._info_at_open = self._read_info()
+        self._id: str = self._info_at_open.id.decode("utf-8", "replace")
         self._owned.label = f"Device {self._id}"
 
     @property
     def id(self) -> str:
-        """For example "cpu:0"."""
+        """The id, for example "cpu:0"."""
         return self._id
 
     def info(self) -> DeviceInfo:
         """Describes the device."""
-        # Records take long to import, and many programs ask for none.
+        # Importing the records takes long, and many programs need none.
         from .types import DeviceInfo
 
-        return DeviceInfo.from_abi(self._tell())
+        return DeviceInfo.from_abi(self._read_info())
 
-    def _tell(self) -> _abi.ferrum_device_info:
+    def _read_info(self) -> _abi.ferrum_device_info:
         raw = _abi.ferrum_device_info.init()
         _native.check(_native.functions().ferrum_device_get_info(self._handle, ctypes.byref(raw)))
         return raw
 
     @functools.cached_property
     def _info(self) -> DeviceInfo:
-        """As it was opened, also of a device that was closed since."""
+        """The description from the opening of the device. Available after close()."""
         from .types import DeviceInfo
 
-        return DeviceInfo.from_abi(self._told)
+        return DeviceInfo.from_abi(self._info_at_open)
 
     def close(self, *, force: bool = False) -> None:
         """Closes the device.
 
         Args:
-            force: also while pools, managers, streams, events or registrations are
-                left; they are ended and reported through the log.
+            force: also while pools, managers, streams, events or registrations exist. They
+                are ended, and the log reports them.
 
         Raises:
-            BusyError: something is left on the device; nothing has changed.
-            ViewExistsError: with force, a view still looks into memory of the device.
+            BusyError: objects of the device exist; nothing has changed.
+            ViewExistsError: with force, memory of the device has a view.
         """
         self._owned.close(_abi.FERRUM_FORCE if force else 0)
 
     def memory_info(self, *, max_age_s: float = 0.0) -> MemoryInfo:
-        """The device's memory, all uses of it together.
+        """The memory of the device, for all uses together.
 
         Args:
-            max_age_s: a reading of the device that is no older will do, which is much
-                quicker; what threads hold in their caches may then be counted as it
-                was a little earlier. 0 asks the device.
+            max_age_s: accept a reading of the device up to this age, which is much faster.
+                The bytes in thread caches may then be slightly old. 0 queries the device.
         """
         from ._records import MemoryInfo
 
@@ -203,11 +203,11 @@ class Device(DeviceCalls):
         return PageSizes(raw.minimum_bytes, raw.recommended_bytes)
 
     def owner_of(self, address: int) -> BlockOwner:
-        """Which pool and block an address belongs to, also one inside a block. For
-        debuggers: it may look at every block of a pool.
+        """The pool and the block of an address, also of an address inside a block. For
+        debugging: it may visit every block of a pool.
 
         Raises:
-            NotFoundError: no pool of the device holds it.
+            NotFoundError: the address is in no pool of the device.
         """
         from ._records import BlockOwner
 
@@ -221,16 +221,16 @@ class Device(DeviceCalls):
 
     @property
     def default_stream(self) -> Stream:
-        """The stream that the device always has; it ends with the device."""
+        """The stream that every device has. It ends with the device."""
         from .streams import DefaultStream
 
         return DefaultStream(self)
 
     def on_pressure(self, callback: Callable[[Device, PressureLevel], object]) -> Registration:
-        """Has callback(device, level) called at every change of the pressure level.
+        """Registers callback(device, level) for changes of the pressure level.
 
-        It runs on a thread of the library, one call at a time, and may call this
-        package but shutdown(). Close what is returned to end it.
+        The callback runs on a thread of the library, one call at a time. It may call this
+        package except shutdown(). Closing the returned registration removes it.
         """
         registration, forget = _callbacks.add_pressure(
             self._handle, lambda level: callback(self, level)
@@ -244,14 +244,15 @@ class Device(DeviceCalls):
         priority: int = 0,
         deadline_s: float = 0,
     ) -> Registration:
-        """Has callback(device, needed_bytes) called before an allocation fails.
+        """Registers callback(device, needed_bytes), which is called before an allocation
+        fails.
 
-        It runs on a thread of the library, may free and trim, and returns how many
-        bytes it freed. Close what is returned to end it.
+        The callback runs on a thread of the library. It may free and trim, and returns the
+        number of bytes that it freed. Closing the returned registration removes it.
 
         Args:
-            priority: lower ones are asked first.
-            deadline_s: how long an allocation waits for it at most; 0: 0.1 s.
+            priority: callbacks with lower numbers are called first.
+            deadline_s: the longest time that an allocation waits for it; 0: 0.1 s.
         """
         config = _abi.ferrum_reclaim_config.init()
         config.priority = i32("priority", priority)
@@ -264,10 +265,10 @@ class Device(DeviceCalls):
 
 @contextlib.contextmanager
 def device_for(device: Device | str) -> Iterator[tuple[Device, Callable[[], None] | None]]:
-    """The device of an object that is made inside of the context, and what is to be called
-    once that object has ended.
+    """The device of an object that is created inside the context, and a function to call when
+    that object has ended.
 
-    Opens the device if it is given by its id. If the context fails, it is closed again.
+    Opens the device if its id is given. If the context fails, closes the device again.
     """
     if isinstance(device, Device):
         yield device, None
@@ -275,7 +276,7 @@ def device_for(device: Device | str) -> Iterator[tuple[Device, Callable[[], None
     if not isinstance(device, str):
         raise TypeError(f'device is a Device or an id such as "cpu:0", not {type(device).__name__}')
     opened = Device(device)
-    # The record, as what ends an object must not refer to wrappers.
+    # The record, because the end of an object must not refer to wrappers.
     record = opened._owned
     record.has_keeper = True
     try:
@@ -291,8 +292,9 @@ class _Registered(Owned):
 
 
 class Registration(Resource):
-    """A registered callback. close() waits for a running call of it, unless it is
-    called from inside that call; afterwards there is none."""
+    """A registered callback. close() waits for a running call of it, except from inside that
+    call. Afterwards it is not called any more.
+    """
 
     def __init__(
         self,

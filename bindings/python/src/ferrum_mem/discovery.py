@@ -1,4 +1,4 @@
-"""Which backends there are, and which of them to take."""
+"""The available backends, and the choice of a device."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .devices import Device
 
 @dataclass(frozen=True)
 class BackendChoice:
-    """A device that was chosen.
+    """A chosen device.
 
     Attributes:
-        device_index: position of the device within its backend.
+        device_index: index of the device in its backend.
         device_id: for example "cuda:0".
         total_bytes: its capacity; 0 means unknown.
-        free_bytes: what was free when it was looked at; 0 if not known.
-        tried: what was looked at, as (id, why not); the chosen one is the last.
+        free_bytes: free bytes at the time of the query; 0 means unknown.
+        tried: the devices that were checked, as (id, reason). The chosen one is last.
     """
 
     backend: BackendType
@@ -34,13 +34,13 @@ class BackendChoice:
 
 
 def refresh_backends() -> None:
-    """Asks all backends again; backends() and all here give what was found last."""
+    """Queries all backends again. Without it, backends() returns the last result."""
     _library.ensure_started()
     _native.check(_native.functions().ferrum_backends_refresh())
 
 
 def backend_summary() -> str:
-    """All backends with their devices or errors, for people."""
+    """All backends with their devices or errors, as text for people."""
     _library.ensure_started()
     return _native.read_text(_native.functions().ferrum_backends_summary)
 
@@ -61,11 +61,11 @@ def best_available_backend() -> BackendType:
 def select_backend_for_model(
     required_bytes: int, preference: BackendType = BackendType.AUTO
 ) -> BackendChoice:
-    """The first device that has room for that many bytes; it is not opened.
+    """The first device with that many free bytes. The device is not opened.
 
     Raises:
-        OutOfMemoryError: none has; the message says what was tried.
-        BackendUnavailableError: there is no device to look at.
+        OutOfMemoryError: no device has them; the message lists the devices.
+        BackendUnavailableError: no device exists.
     """
     _library.ensure_started()
     raw = _abi.ferrum_backend_choice.init()
@@ -80,11 +80,12 @@ def select_backend_for_model(
 def init_backend_with_memory_check(
     preference: BackendType, required_bytes: int
 ) -> tuple[Device, BackendChoice]:
-    """Opens the first device that has room, also by its own word once it is open.
+    """Opens the first device with that many free bytes. The device is checked again once it is
+    open.
 
     Raises:
-        OutOfMemoryError: none has; the message says what was tried.
-        BackendUnavailableError: there is no device to look at.
+        OutOfMemoryError: no device has them; the message lists the devices.
+        BackendUnavailableError: no device exists.
     """
     _library.ensure_started()
     functions = _native.functions()
@@ -103,14 +104,16 @@ def init_backend_with_memory_check(
     def close() -> None:
         _native.check(functions.ferrum_device_close(handle, 0))
 
-    # One device has one handle: the second open of it is what the caller gets.
+    # Both opens have the same handle; the caller gets the second one.
     with ending(choice, f"Device {choice.device_id}", close):
         device = Device(choice.device_id)
     return device, choice
 
 
 def device_can_fit(device_id: str, size_bytes: int) -> bool:
-    """Whether it fits what is free on a device or, where that is unknown, 80 % of it."""
+    """Whether size_bytes fit into the free memory of a device, or into 80 % of its capacity if
+    the free memory is unknown.
+    """
     _library.ensure_started()
     out = ctypes.c_uint32()
     text = _native.encode("device_id", device_id)
@@ -120,14 +123,14 @@ def device_can_fit(device_id: str, size_bytes: int) -> bool:
 
 
 def host_info() -> HostInfo:
-    """What is known of this machine; the library need not run."""
+    """Describes this machine. Does not need the library to run."""
     raw = _abi.ferrum_host_info.init()
     _native.check(_native.functions().ferrum_host_get_info(ctypes.byref(raw)))
     return HostInfo.from_abi(raw)
 
 
 def round_up_power_of_2(n: int) -> int:
-    """The least power of two that is n or more; 1 for 0. OverflowError above 2**63."""
+    """The smallest power of two that is at least n; 1 for 0. OverflowError above 2**63."""
     out = ctypes.c_uint64()
     _native.check(_native.functions().ferrum_round_up_power_of_2(u64("n", n), ctypes.byref(out)))
     return out.value
@@ -142,14 +145,14 @@ def size_class(size_bytes: int) -> int:
 
 
 def compute_f32_bytes(count: int) -> int:
-    """Bytes of that many 32-bit floats."""
+    """Bytes of count 32-bit floats."""
     out = ctypes.c_uint64()
     _native.check(_native.functions().ferrum_f32_bytes(u64("count", count), ctypes.byref(out)))
     return out.value
 
 
 def compute_f16_bytes(count: int) -> int:
-    """Bytes of that many 16-bit floats."""
+    """Bytes of count 16-bit floats."""
     out = ctypes.c_uint64()
     _native.check(_native.functions().ferrum_f16_bytes(u64("count", count), ctypes.byref(out)))
     return out.value

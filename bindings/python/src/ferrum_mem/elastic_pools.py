@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 
 class ElasticPool(ElasticPoolCalls):
-    """An elastic pool on a device. Which model gives when pages are short, and who is
-    served first, stands in ferrum_mem.h.
+    """An elastic pool on a device. The header ferrum_mem/elastic.h describes which model
+    releases pages when pages are short, and which waiter is served first.
 
     Args:
-        device: where its memory is, or the id of that device: then the pool opens and
-            closes it.
+        device: the device of its memory, or the id of the device. With an id the pool opens
+            and closes the device.
         config: settings; None: the defaults of ElasticPoolConfig.
 
     Raises:
         UnsupportedDeviceError: the device has no virtual memory.
-        InvalidPageSizeError, InvalidConfigError: of the settings.
-        OutOfPhysicalMemoryError: the limit is above what the device has.
+        InvalidPageSizeError, InvalidConfigError: for the settings.
+        OutOfPhysicalMemoryError: the limit is above the memory of the device.
     """
 
     def __init__(self, device: Device | str, config: ElasticPoolConfig | None = None) -> None:
@@ -57,32 +57,33 @@ class ElasticPool(ElasticPoolCalls):
 
     @property
     def device(self) -> Device:
-        """The device that the pool is on."""
+        """The device of the pool."""
         return self._device
 
     def close(self, *, force: bool = False) -> None:
-        """Ends the pool with its models.
+        """Destroys the pool and its models.
 
         Raises:
             BusyError: a model has ranges; nothing has changed.
-            ViewExistsError: with force, a view still looks into a range.
+            ViewExistsError: with force, a range has a view.
         """
         self._owned.close(_abi.FERRUM_FORCE if force else 0)
 
     def register_model(self, model_id: str, config: ModelConfig) -> Model:
-        """Adds a model, while others run.
+        """Adds a model. Other models may run meanwhile.
 
         Raises:
-            ModelAlreadyExistsError: there is one with the id.
-            InvalidConfigError: guarantees above the limit, or a guarantee above the
-                model's own maximum or address space.
-            OutOfVirtualMemoryError: its address space cannot be had.
+            ModelAlreadyExistsError: a model with this id exists.
+            InvalidConfigError: the guarantees are above the limit, or the guarantee is
+                above the model's own maximum or address space.
+            OutOfVirtualMemoryError: its address space cannot be reserved.
         """
         return Model(self, model_id, config)
 
     def models(self) -> list[ModelBooks]:
-        """All models of one moment, in the order of registration: "id" and the
-        fields of ModelInfo."""
+        """All models at one moment, in the order of registration: "id" and the fields of
+        ModelInfo.
+        """
         handle, function = self._handle, _native.functions().ferrum_elastic_pool_models_json
         found = _native.read_json(lambda to, room, length: function(handle, to, room, length))
         models: list[ModelBooks] = found["models"]
@@ -90,8 +91,9 @@ class ElasticPool(ElasticPoolCalls):
 
 
 class Model(Spanning, Sleeper):
-    """A model of an elastic pool; ElasticPool.register_model() makes it, and closing it
-    unregisters it."""
+    """A model of an elastic pool. ElasticPool.register_model() creates it, and close()
+    unregisters it.
+    """
 
     def __init__(self, pool: ElasticPool, model_id: str, config: ModelConfig) -> None:
         raw = config.to_abi()
@@ -131,28 +133,28 @@ class Model(Spanning, Sleeper):
 
     @property
     def id(self) -> str:
-        """The id that it was registered with."""
+        """The id of its registration."""
         return self._id
 
     @property
     def pool(self) -> ElasticPool:
-        """The pool that it is of."""
+        """The pool of the model."""
         return self._pool
 
     @property
     def device(self) -> Device:
-        """The device that it is on."""
+        """The device of the model."""
         return self._pool.device
 
     def close(self, *, force: bool = False) -> None:
-        """Unregisters the model, while others run.
+        """Unregisters the model. Other models may run meanwhile.
 
         Args:
             force: also while it has ranges; waits for all work of the device.
 
         Raises:
             BusyError: it has ranges; nothing has changed.
-            ViewExistsError: with force, a view still looks into a range.
+            ViewExistsError: with force, a range has a view.
         """
         self._owned.close(_abi.FERRUM_FORCE if force else 0)
 
@@ -165,25 +167,25 @@ class Model(Spanning, Sleeper):
         asleep_wait_s: float | None = 0,
         stream: Stream | None = None,
     ) -> MappedRange:
-        """Puts memory behind a range of the model's address space.
+        """Maps memory to a range of the model's address space.
 
         Args:
             size_bytes: not 0.
-            offset_bytes: from the model's base address; None: the first place that
-                is free and long enough.
-            tag: name for the books, at most 63 bytes; None: the model's id.
-            asleep_wait_s: how long to wait while the tag, the model or what is at that
-                place sleeps; None: without an end.
-            stream: what uses the range first, and is waited for when it is unmapped;
-                None: the default one.
+            offset_bytes: from the model's base address; None: the first free offset with
+                enough address space.
+            tag: name for the counters, at most 63 bytes; None: the model's id.
+            asleep_wait_s: how long to wait while the tag, the model or memory at that
+                offset is asleep; None: no time limit.
+            stream: the first stream that uses the range. An unmap waits for it. None: the
+                default stream.
 
         Raises:
-            InvalidStateError: it sleeps, and the call may not wait.
-            TimeoutError: it sleeps longer than the call may wait.
-            OutOfPhysicalMemoryError: the limits allow no more, and no room was
-                found; the message says what was requested and what was available.
-            OutOfVirtualMemoryError: no place is long enough.
-            AlreadyMappedError, InvalidOffsetError: of offset_bytes.
+            InvalidStateError: it is asleep, and the call may not wait.
+            TimeoutError: it is asleep longer than asleep_wait_s.
+            OutOfPhysicalMemoryError: the limits allow no more, and no memory could be
+                reclaimed; the message states requested and available bytes.
+            OutOfVirtualMemoryError: no free address range is long enough.
+            AlreadyMappedError, InvalidOffsetError: for offset_bytes.
         """
         size, address = u64("size_bytes", size_bytes), _abi.ferrum_address()
         offset = ctypes.c_uint64(0 if offset_bytes is None else u64("offset_bytes", offset_bytes))
@@ -216,7 +218,7 @@ class Model(Spanning, Sleeper):
         )
 
     def free(self, offset_bytes: int, size_bytes: int, *, stream: Stream | None = None) -> None:
-        """As VirtualPool.free()."""
+        """The same as VirtualPool.free()."""
         offset, size = u64("offset_bytes", offset_bytes), u64("size_bytes", size_bytes)
         handle, text, queue = self._handle, self._text, optional_handle(stream)
         unmap = _native.functions().ferrum_elastic_pool_free
@@ -229,7 +231,7 @@ class Model(Spanning, Sleeper):
         )
 
     def record_stream(self, offset_bytes: int, size_bytes: int, stream: Stream | None) -> None:
-        """As VirtualPool.record_stream()."""
+        """The same as VirtualPool.record_stream()."""
         _native.check(
             _native.functions().ferrum_elastic_pool_record_stream(
                 self._handle,
@@ -241,7 +243,7 @@ class Model(Spanning, Sleeper):
         )
 
     def is_mapped(self, offset_bytes: int, size_bytes: int) -> bool:
-        """Whether every page that a range touches is mapped; False outside."""
+        """Whether every page that a range touches is mapped; False outside the address space."""
         mapped = ctypes.c_uint32()
         _native.check(
             _native.functions().ferrum_elastic_pool_is_mapped(
@@ -272,11 +274,11 @@ class Model(Spanning, Sleeper):
         priority: int = 0,
         guarantee_may_wait: bool = False,
     ) -> None:
-        """Changes all three limits, as in ModelConfig, while the model and others run.
+        """Changes all three limits of ModelConfig while the model and others run.
 
         Raises:
-            InvalidConfigError, OutOfPhysicalMemoryError: as for register_model();
-                nothing has changed.
+            InvalidConfigError, OutOfPhysicalMemoryError: as for register_model(); nothing
+                has changed.
         """
         raw = _abi.ferrum_model_limits.init()
         raw.guaranteed_bytes = u64("guaranteed_bytes", guaranteed_bytes)
@@ -292,14 +294,15 @@ class Model(Spanning, Sleeper):
     def on_reclaim(
         self, callback: Callable[[Model, int], int], *, deadline_s: float = 0
     ) -> Registration:
-        """Has callback(model, needed_bytes) called when pages are short and the model
-        has more than its guarantee, or is at its own maximum.
+        """Registers callback(model, needed_bytes). It is called when pages are short and the
+        model has more than its guarantee, or when the model is at its own maximum.
 
-        It runs on a thread of the library, mostly frees ranges of the model, and
-        returns how many bytes it freed. Close what is returned to end it.
+        The callback runs on a thread of the library. It usually frees ranges of the model,
+        and returns the number of bytes that it freed. Closing the returned registration
+        removes it.
 
         Args:
-            deadline_s: how long an allocation waits for it at most; 0: 0.1 s.
+            deadline_s: the longest time that an allocation waits for it; 0: 0.1 s.
         """
         config = _abi.ferrum_reclaim_config.init()
         config.deadline_ns = nanoseconds("deadline_s", deadline_s)

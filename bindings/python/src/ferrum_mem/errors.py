@@ -1,10 +1,9 @@
-"""Exceptions: one tree, a class for each status of the library.
+"""Exceptions: one tree, with a class for each status of the library.
 
-Every exception is a FerrumError. Where Python has a class for the same thing
-the exception is one of those as well: OutOfMemoryError is a MemoryError,
-InvalidArgumentError and its kin are ValueErrors, FerrumTimeoutError is a
-TimeoutError, and so on. No class has the name of a builtin: where the name of a
-status would be one, it begins with Ferrum.
+Every exception is a FerrumError. If Python has a class with the same meaning, the exception
+is also one of that class: OutOfMemoryError is a MemoryError, InvalidArgumentError and its
+subclasses are ValueErrors, FerrumTimeoutError is a TimeoutError, and so on. No class has
+the name of a builtin: where the status would give such a name, the name begins with Ferrum.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from . import _abi
 
 _NAMES = {row.value: row.name for row in _abi.STATUSES}
 
-# The numbers that a failure may state, with their flags.
+# The numbers that an error can carry, with their flags.
 FACTS = {
     name.removeprefix("FERRUM_FACT_").lower(): flag
     for name, flag in vars(_abi).items()
@@ -31,15 +30,15 @@ class FerrumError(Exception):
     Attributes:
         status: number of the status, negative.
         name: its name, such as "FERRUM_ERROR_BUSY".
-        message: what was wrong, with the argument and its value.
+        message: the problem, with the argument and its value.
         function: C function that failed, or "".
         operation: operation inside the library, such as "pool.alloc", or "".
-        device: device concerned, such as "cpu:0", or "".
-        native_code: number that the vendor's runtime or the system gave, or 0.
-        model: model of an elastic pool that the failure is about, or "".
+        device: id of the device, such as "cpu:0", or "".
+        native_code: number from the vendor's runtime or the system, or 0.
+        model: model of an elastic pool, or "".
         offset_bytes, size_bytes, capacity_bytes, page_bytes, requested_bytes,
-        available_bytes, largest_free_bytes: the numbers that a failure of this
-            status states; None where it states none.
+        available_bytes, largest_free_bytes: the numbers of the error; None if the error
+            does not carry them.
     """
 
     offset_bytes: int | None
@@ -114,7 +113,7 @@ class NotInitializedError(InvalidStateError):
 
 
 class InvalidArgumentError(FerrumError, ValueError):
-    """An argument has no meaning; also the base of the statuses that say which."""
+    """An argument is not valid. Also the base of more specific errors."""
 
 
 class NullPointerError(InvalidArgumentError):
@@ -122,7 +121,7 @@ class NullPointerError(InvalidArgumentError):
 
 
 class InvalidHandleError(InvalidArgumentError):
-    """Not a live object of this kind: closed, freed, or ended with its owner."""
+    """Not a live object of this kind: it was closed, freed, or ended with its owner."""
 
 
 class InvalidSizeError(InvalidArgumentError):
@@ -138,7 +137,7 @@ class InvalidStructError(InvalidArgumentError):
 
 
 class InvalidOffsetError(InvalidArgumentError):
-    """An offset or range is out of bounds."""
+    """An offset or a range is out of bounds."""
 
 
 class InvalidAddressError(InvalidArgumentError):
@@ -146,7 +145,7 @@ class InvalidAddressError(InvalidArgumentError):
 
 
 class DoubleFreeError(InvalidAddressError):
-    """The block is free already."""
+    """The block was freed before."""
 
 
 class InvalidConfigError(InvalidArgumentError):
@@ -170,7 +169,7 @@ class FerrumOverflowError(FerrumError, OverflowError):
 
 
 class OutOfMemoryError(FerrumError, MemoryError):
-    """Not enough memory; the message says what was free and who holds the rest."""
+    """Not enough memory. The message states the free memory and who holds the rest."""
 
 
 class OutOfVirtualMemoryError(OutOfMemoryError):
@@ -190,7 +189,7 @@ class BusyError(FerrumError):
 
 
 class ViewExistsError(BusyError, BufferError):
-    """A memoryview or an array still looks into the memory; nothing has changed."""
+    """The memory has a memoryview or an array; nothing has changed."""
 
 
 class FerrumTimeoutError(FerrumError, TimeoutError):
@@ -282,7 +281,7 @@ class AuthenticationError(FerrumError):
 
 
 class RateLimitedError(FerrumError):
-    """Asked too often."""
+    """Too many requests."""
 
 
 class SerializationError(FerrumError, ValueError):
@@ -294,8 +293,9 @@ class CorruptedError(FerrumError):
 
 
 def _table() -> dict[int, type[FerrumError]]:
-    """FERRUM_ERROR_OUT_OF_MEMORY is OutOfMemoryError, and so on for every row;
-    FERRUM_ERROR_TIMEOUT is FerrumTimeoutError, as TimeoutError is a builtin."""
+    """The class of each status: FERRUM_ERROR_OUT_OF_MEMORY is OutOfMemoryError, and so on.
+    FERRUM_ERROR_TIMEOUT is FerrumTimeoutError, because TimeoutError is a builtin.
+    """
     table = {}
     for row in _abi.STATUSES:
         if row.value == _abi.FERRUM_OK:
@@ -310,5 +310,5 @@ _CLASSES = _table()
 
 
 def class_of(status: int) -> type[FerrumError]:
-    """The exception class of a status; FerrumError for one of a newer library."""
+    """The exception class of a status; FerrumError for a status of a newer library."""
     return _CLASSES.get(status, FerrumError)

@@ -1,6 +1,6 @@
-"""Estimation: what a model takes, before anything of it is loaded.
+"""Estimation: the memory of a model, computed before loading it.
 
-Nothing here starts the library or asks a device.
+Nothing here starts the library or queries a device.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _GB = 1 << 30
 
 
 class InferenceMemoryEstimate(_records.InferenceMemoryEstimate):
-    """What estimate_inference_memory found, with the fields of the library's record."""
+    """The result of estimate_inference_memory, with the fields of the library's record."""
 
     def total_gb(self) -> float:
         """The total in units of 2**30 bytes."""
@@ -138,24 +138,24 @@ def _fill(shape: Any, **numbers: int) -> None:
 
 @dataclass(frozen=True)
 class EstimateRequest:
-    """How a model is to be served.
+    """How a model is served.
 
     Attributes:
-        context: tokens of one sequence, prompt and answer; None: what the model was
-            made for.
-        batch: sequences at a time.
-        tensor_parallel: devices that the model is spread over; the estimate is of the
-            one that holds most.
-        prefill_tokens: tokens of prompts that are computed at once; 0: whole prompts.
-        kv_dtype: type of the KV cache ("f32", "f16", "bf16", "f8", "int8", "int4");
-            None: that of the activations.
-        weight_dtype: type that weights are converted to; None: as they are stored.
-        eager_attention: keep the scores of each token with all of its sequence.
-        all_logits: make logits of every token, not of the last of each sequence.
-        overhead_permille: the allocator's share, in thousandths of the rest.
-        free_bytes: free memory that it is to fit into; None: the answer is left out.
-        block_tokens: tokens of one layer that a block of a paged KV cache holds; layers
-            with a window keep whole blocks.
+        context: tokens of one sequence, prompt and answer; None: the model's own context.
+        batch: number of simultaneous sequences.
+        tensor_parallel: number of devices that share the model. The estimate is for the
+            device that holds most.
+        prefill_tokens: prompt tokens that are computed at once; 0: whole prompts.
+        kv_dtype: type of the KV cache ("f32", "f16", "bf16", "f8", "int8", "int4"); None:
+            the type of the activations.
+        weight_dtype: type that the weights are converted to; None: as stored.
+        eager_attention: store the attention scores of each token with its whole sequence.
+        all_logits: compute logits of every token; otherwise of the last token of each
+            sequence.
+        overhead_permille: overhead of the allocator, in thousandths of the rest.
+        free_bytes: free memory of the device; None: the result does not state what fits.
+        block_tokens: tokens of one layer in a block of a paged KV cache. Layers with a
+            window hold whole blocks.
     """
 
     context: int | None = None
@@ -197,20 +197,19 @@ class EstimateRequest:
 
 
 def estimate_file(path: str | os.PathLike[str], request: EstimateRequest | None = None) -> Estimate:
-    """What serving a model takes, with the fields of docs/estimate.md.
+    """The memory of a served model, with the fields of docs/estimate.md.
 
     Args:
         path: a folder with a config.json, safetensors files, or both, or with the GGUF
-            files of one model; a GGUF file, also one part of a split model; a
-            safetensors file or the index of several; or a configuration. Only headers
-            are read.
-        request: how it is to be served; None: EstimateRequest().
+            files of one model; a GGUF file, also one part of a split model; a safetensors
+            file or the index of several; or a configuration. Only headers are read.
+        request: how the model is served; None: EstimateRequest().
 
     Raises:
         NotFoundError, PermissionDeniedError, IoError: for the file.
-        InvalidFormatError: for its content, naming file and field.
+        InvalidFormatError: for its content; the message names file and field.
         UnsupportedError: for a GGUF file of another version, or with an unknown type.
-        InvalidArgumentError, OverflowError: of the request.
+        InvalidArgumentError, OverflowError: for the request.
     """
     name = os.fsencode(path)
     if b"\0" in name:
@@ -228,7 +227,7 @@ def estimate_file(path: str | os.PathLike[str], request: EstimateRequest | None 
 def estimate_config(
     config: str | bytes | Mapping[str, Any], request: EstimateRequest | None = None
 ) -> Estimate:
-    """As estimate_file, of a config.json: its text, or the object that it is."""
+    """The same as estimate_file, for the text of a config.json or its decoded object."""
     if isinstance(config, Mapping):
         config = json.dumps(dict(config))
     if isinstance(config, str):

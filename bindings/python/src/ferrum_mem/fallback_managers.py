@@ -1,4 +1,4 @@
-"""Fallback managers: memory of a device, with a second place to go to."""
+"""Fallback managers: buffers on a device that fall back to a host device."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .tracking import BufferId, TrackerView, tracker_of
 
 @runtime_checkable
 class GpuMemoryPool(Protocol):
-    """What the pools of all backends have in common."""
+    """The common interface of the pools of all backends."""
 
     @property
     def backend_name(self) -> str:
@@ -36,32 +36,33 @@ class GpuMemoryPool(Protocol):
         """The capacity of the device; 0 means unknown."""
 
     def free_memory(self) -> int:
-        """What can still be had from the device, by anybody."""
+        """Bytes that the device can still provide, to any user."""
 
     def pressure(self) -> PressureLevel:
-        """The level of the device by PressureProfile.EARLY."""
+        """The level of the device with PressureProfile.EARLY."""
 
     def clear_pool(self) -> None:
         """Empties the buckets."""
 
     def shrink(self) -> int:
-        """Gives what holds no buffer back; what the device took, in bytes."""
+        """Releases the memory without buffers, and returns the bytes that the device got back."""
 
 
 class FallbackManager(FallbackManagerCalls):
-    """Makes buffers on a device, and on a host device while that has no room. A
+    """Creates buffers on a device, or on a host device while the device has no memory. It is a
     GpuMemoryPool. Safe for use by several threads.
 
     Args:
-        device: of any backend. One that is given by its id is opened and closed by the
-            manager; so is the host.
-        host: where buffers fall back to; None only with settings that forbid that.
-        config: settings; None: those of MemoryConfig.
+        device: a device of any backend, or its id. With an id the manager opens and closes
+            the device; so for the host.
+        host: the device of fallback buffers. None is allowed only if the settings forbid
+            fallback.
+        config: settings; None: the defaults of MemoryConfig.
 
     Raises:
-        InvalidConfigError: a setting, or that a host is needed.
+        InvalidConfigError: for a setting, or if a host is needed.
         InvalidArgumentError: the host is the device itself, or cannot be addressed.
-        OutOfMemoryError: for what is allocated ahead.
+        OutOfMemoryError: for the memory that is preallocated.
     """
 
     def __init__(
@@ -112,25 +113,25 @@ class FallbackManager(FallbackManagerCalls):
             at_end,
         )
         if node is not None:
-            # It hangs on both devices.
+            # It depends on both devices.
             node.add(owned)
         self._own(owned, handle)
 
     @property
     def device(self) -> Device:
-        """The device that buffers are made on."""
+        """The device of the buffers."""
         return self._device
 
     @property
     def host(self) -> Device | None:
-        """The device that they fall back to."""
+        """The device of fallback buffers."""
         return self._host
 
     def close(self, *, force: bool = False) -> None:
-        """Gives the memory back on both devices.
+        """Releases the memory on both devices.
 
         Args:
-            force: also while buffers are live, or their storage is taken.
+            force: also while buffers are live, or the caller owns storage of taken buffers.
 
         Raises:
             BusyError: buffers are live; nothing has changed.
@@ -144,7 +145,7 @@ class FallbackManager(FallbackManagerCalls):
         return _native.read_text(lambda *buffer: function(self._handle, *buffer))
 
     def stats(self) -> MemoryStats:
-        """The counters, of buffers on the device but for active_buffers."""
+        """The counters. They count buffers on the device; active_buffers counts both sides."""
         return stats_of(self._handle, _native.functions().ferrum_fallback_manager_get_stats)
 
     def _memory(self) -> tuple[int, int]:
@@ -161,13 +162,14 @@ class FallbackManager(FallbackManagerCalls):
         return self._memory()[0]
 
     def free_memory(self) -> int:
-        """What can still be had from the device, by anybody."""
+        """Bytes that the device can still provide, to any user."""
         return self._memory()[1]
 
     def on_pressure(self, callback: Callable[[PressureLevel], object]) -> Registration:
-        """Has callback(level) called at every change of the device's level.
+        """Registers callback(level) for changes of the device's level.
 
-        It runs on a thread of the library. Close what is returned to end it.
+        The callback runs on a thread of the library. Closing the returned registration
+        removes it.
         """
         registration, forget = _callbacks.add_pressure(
             self._handle,
@@ -194,18 +196,18 @@ class FallbackManager(FallbackManagerCalls):
         stream: Stream | None = None,
         tag: str | None = None,
     ) -> FallbackBuffer:
-        """Makes a buffer, whose contents are not defined.
+        """Creates a buffer with undefined contents.
 
         Args:
             num_elements: not 0.
-            dtype: what they are.
-            place: CPU makes it on the host, which is no falling back.
-            movable: should it fall back, it may come to the device by itself.
-            stream: of the device, that uses it first.
+            dtype: type of the elements.
+            place: CPU creates it on the host; that does not count as a fallback.
+            movable: a fallback buffer may later be moved to the device automatically.
+            stream: the stream of the device that uses it first.
             tag: for the tracker.
 
         Raises:
-            OutOfMemoryError: no side that may be used has room.
+            OutOfMemoryError: no permitted side has enough memory.
         """
         raw = _request(num_elements, dtype, tag)
         raw.place = int(place)
@@ -220,11 +222,11 @@ class FallbackManager(FallbackManagerCalls):
         return FallbackBuffer(self, handle)
 
     def cpu(self, data: Any, dtype: DType = DType.U8, *, tag: str | None = None) -> FallbackBuffer:
-        """A buffer on the host with a copy of data.
+        """Creates a buffer on the host with a copy of data.
 
         Args:
-            data: bytes, or anything with a contiguous buffer of whole elements.
-            dtype: what its elements are.
+            data: bytes, or an object with a contiguous buffer of whole elements.
+            dtype: type of its elements.
             tag: for the tracker.
         """
         with memoryview(data) as view:
@@ -248,7 +250,7 @@ class FallbackManager(FallbackManagerCalls):
         *,
         tag: str | None = None,
     ) -> FallbackBuffer:
-        """A buffer of storage that FallbackBuffer.take() of this manager has given."""
+        """A buffer over storage from FallbackBuffer.take() of this manager."""
         raw = _request(num_elements, dtype, tag)
         handle = _abi.ferrum_fallback_buffer()
         _native.check(
@@ -278,7 +280,7 @@ def _request(num_elements: int, dtype: DType, tag: str | None) -> _abi.ferrum_bu
 
 
 def _end(handle: _abi.ferrum_fallback_buffer, flags: int) -> int:
-    """Ends a buffer; with force also one that is pinned."""
+    """Frees a buffer; with force also a pinned one."""
     library, stream = _native.functions(), optional_handle(None)
     status: int = library.ferrum_fallback_buffer_free(handle, stream)
     if flags & _abi.FERRUM_FORCE:
@@ -291,8 +293,9 @@ def _end(handle: _abi.ferrum_fallback_buffer, flags: int) -> int:
 
 
 class FallbackBuffer(FallbackBufferCalls):
-    """A buffer on the device or on the host; FallbackManager.alloc() makes it. Safe
-    for use by several threads."""
+    """A buffer on the device or on the host. FallbackManager.alloc() creates it. Safe for use
+    by several threads.
+    """
 
     def __init__(self, manager: FallbackManager, handle: _abi.ferrum_fallback_buffer) -> None:
         self._manager = manager
@@ -317,22 +320,22 @@ class FallbackBuffer(FallbackBufferCalls):
 
     @property
     def manager(self) -> FallbackManager:
-        """The manager that the buffer is of."""
+        """The manager of the buffer."""
         return self._manager
 
     @property
     def id(self) -> BufferId:
-        """Stays the same when the buffer moves."""
+        """The id. A move does not change it."""
         return self._id
 
     @property
     def dtype(self) -> DType:
-        """What the elements are."""
+        """Type of the elements."""
         return self._dtype
 
     @property
     def size_bytes(self) -> int:
-        """What they take."""
+        """Size of all elements in bytes."""
         return self._size_bytes
 
     def __len__(self) -> int:
@@ -340,7 +343,7 @@ class FallbackBuffer(FallbackBufferCalls):
 
     @property
     def location(self) -> BufferLocation:
-        """Where the buffer is now."""
+        """The side where the buffer is now."""
         return BufferLocation(self._info().location)
 
     @property
@@ -355,7 +358,7 @@ class FallbackBuffer(FallbackBufferCalls):
 
     @property
     def pins(self) -> int:
-        """How often it is pinned."""
+        """How many pins it has."""
         pins: int = self._info().pins
         return pins
 
@@ -363,7 +366,7 @@ class FallbackBuffer(FallbackBufferCalls):
         _native.check(_native.functions().ferrum_fallback_buffer_move(self._handle, int(location)))
 
     def to_cpu(self) -> None:
-        """Moves the buffer to the host, where it stays. Fails whole.
+        """Moves the buffer to the host, where it stays. A failed move changes nothing.
 
         Raises:
             BusyError: it is pinned.
@@ -371,25 +374,26 @@ class FallbackBuffer(FallbackBufferCalls):
         self._move(BufferLocation.CPU)
 
     def to_gpu(self) -> None:
-        """Moves the buffer to the device. Fails whole.
+        """Moves the buffer to the device. A failed move changes nothing.
 
         Raises:
-            OutOfMemoryError: there is no room.
+            OutOfMemoryError: the device has not enough memory.
             BusyError: it is pinned.
         """
         self._move(BufferLocation.GPU)
 
     async def to_cpu_async(self) -> None:
-        """As to_cpu(), without holding up the event loop."""
+        """The same as to_cpu(), without blocking the event loop."""
         await _async.in_thread(self.to_cpu)
 
     async def to_gpu_async(self) -> None:
-        """As to_gpu(), without holding up the event loop."""
+        """The same as to_gpu(), without blocking the event loop."""
         await _async.in_thread(self.to_gpu)
 
     def pin(self) -> int:
-        """Keeps the buffer where it is until unpin() has been called as often; its
-        address."""
+        """Pins the buffer and returns its address. The buffer does not move until unpin() has
+        been called as often as pin().
+        """
         out = ctypes.c_uint64()
         _native.check(
             _native.functions().ferrum_fallback_buffer_pin(self._handle, ctypes.byref(out), None)
@@ -398,16 +402,16 @@ class FallbackBuffer(FallbackBufferCalls):
 
     @contextmanager
     def pinned(self) -> Iterator[int]:
-        """The address, which stays as long as the context lasts."""
+        """A context with the address. The buffer is pinned inside it."""
         with ending(self.pin(), f"a pin of the {self._owned.label}", self.unpin) as address:
             yield address
 
     def write(self, data: Any, offset_bytes: int = 0) -> None:
-        """Copies bytes into the buffer, wherever it is.
+        """Copies bytes into the buffer, on either side.
 
         Args:
-            data: bytes, or anything with a contiguous buffer.
-            offset_bytes: where in the buffer to start.
+            data: bytes, or an object with a contiguous buffer.
+            offset_bytes: start in the buffer.
         """
         offset = u64("offset_bytes", offset_bytes)
         with memoryview(data) as view:
@@ -419,12 +423,12 @@ class FallbackBuffer(FallbackBufferCalls):
             )
 
     def read(self, size_bytes: int | None = None, offset_bytes: int = 0) -> bytes:
-        """Copies bytes out of the buffer; None: all from the offset on."""
+        """Copies bytes out of the buffer. size_bytes None: all from the offset on."""
         offset = u64("offset_bytes", offset_bytes)
         if size_bytes is None:
             size_bytes = max(self._size_bytes - offset, 0)
         if size_bytes > self._size_bytes:
-            # Before memory is made for it.
+            # Checked before the target is allocated.
             raise InvalidOffsetError(
                 _abi.FERRUM_ERROR_INVALID_OFFSET,
                 f"size_bytes {size_bytes} at offset_bytes {offset} leaves {self._id}",
@@ -439,11 +443,11 @@ class FallbackBuffer(FallbackBufferCalls):
         return bytes(target)
 
     def take(self, location: BufferLocation) -> int:
-        """Ends the buffer on that side and gives the address of its storage, which is
-        the caller's then: FallbackManager.release() ends it.
+        """Ends the buffer and returns the address of its storage. The caller then owns the
+        storage; FallbackManager.release() frees it.
 
         Raises:
-            InvalidStateError: it is on the other side.
+            InvalidStateError: the buffer is on the other side.
             BusyError: it is pinned.
         """
         out = ctypes.c_uint64()

@@ -1,12 +1,13 @@
 """Pools of the library as the allocator of PyTorch and CuPy.
 
     import ferrum_mem.frameworks
+
     ferrum_mem.frameworks.use_in_torch()  # before PyTorch has used a device
 
-Owns the way to libferrum_mem_allocator.so, which lies beside the library, and what
-the frameworks are told of it. Neither of them is imported before the function that
-is for it is called. There is one pool for each CUDA device, made at its first use;
-it and what the frameworks hold of it last until the process ends.
+Finds libferrum_mem_allocator.so beside the library, and registers it with the frameworks. A
+framework is imported only by the function for it. There is one pool for each CUDA device,
+created at its first use. The pool, and the memory that the frameworks hold from it, last
+until the process ends.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from .errors import InvalidArgumentError
 
 FILE_NAME = "libferrum_mem_allocator.so"
 
-# allocator.cpp has room for so many.
+# The size of the table in allocator.cpp.
 _DEVICES_MAX = 64
 
-# What PyTorch calls besides allocating and freeing, by the name that sets it. Its
-# versions do not have all of them.
+# The hooks that PyTorch calls besides allocate and free, by the name of their setter. Not
+# every version of PyTorch has all of them.
 _TORCH_HOOKS = {
     "set_record_stream_fn": "ferrum_torch_record_stream",
     "set_reset_fn": "ferrum_torch_reset",
@@ -68,8 +69,7 @@ def allocator_path() -> Path:
     """The file of the allocator, for frameworks that load it by its path.
 
     Raises:
-        LibraryLoadError: it does not lie beside the library; the message says where it
-            was looked for.
+        LibraryLoadError: it is not beside the library; the message lists the folders.
     """
     library = _library_file()
     folders = dict.fromkeys((library.parent.absolute(), library.resolve().parent))
@@ -96,12 +96,12 @@ def _allocator() -> ctypes.CDLL:
 
 
 def torch_allocator() -> tuple[Any, tuple[str, ...]]:
-    """The allocator as PyTorch takes it.
+    """The allocator for PyTorch.
 
     Returns:
         A torch.cuda.memory.CUDAPluggableAllocator, not in use yet, and the hooks that this
-        version of PyTorch does not have, without which record_stream does not keep memory
-        for other streams, or graphs have no memory of their own.
+        version of PyTorch lacks. Without them record_stream does not keep memory for
+        other streams, or graphs have no memory of their own.
     """
     import torch
 
@@ -119,10 +119,10 @@ def torch_allocator() -> tuple[Any, tuple[str, ...]]:
 
 
 def use_in_torch() -> tuple[str, ...]:
-    """Makes PyTorch allocate with the pools. It must not have used a device before.
+    """Makes PyTorch allocate with the pools. Must be called before PyTorch uses a device.
 
     Returns:
-        The hooks that this version of PyTorch does not have, as torch_allocator says.
+        The hooks that this version of PyTorch lacks, as in torch_allocator.
     """
     import torch
 
@@ -132,15 +132,15 @@ def use_in_torch() -> tuple[str, ...]:
 
 
 def cupy_allocator(stream: int = 0) -> Any:
-    """The allocator as CuPy takes it.
+    """The allocator for CuPy.
 
     Args:
-        stream: the one that CuPy works on while it allocates with this, such as
-            cupy.cuda.Stream.ptr; CuPy does not say so itself. 0: its default, which is
-            that of each thread where CUPY_CUDA_PER_THREAD_DEFAULT_STREAM says so.
+        stream: the stream that CuPy works on while it allocates, such as
+            cupy.cuda.Stream.ptr. CuPy does not pass it. 0: CuPy's default stream, which is
+            one for each thread if CUPY_CUDA_PER_THREAD_DEFAULT_STREAM is set.
 
     Returns:
-        A cupy.cuda.CFunctionAllocator, whose malloc is for cupy.cuda.set_allocator.
+        A cupy.cuda.CFunctionAllocator. Pass its malloc to cupy.cuda.set_allocator.
     """
     import cupy
 
@@ -158,13 +158,13 @@ def use_in_cupy() -> None:
 
 
 def trim(ordinal: int = 0) -> int:
-    """Gives back to a CUDA device what its pool holds and nothing uses.
+    """Releases unused memory of the pool of a CUDA device.
 
     Returns:
-        The bytes that were given back.
+        The number of released bytes.
 
     Raises:
-        InvalidArgumentError: frameworks have no such device.
+        InvalidArgumentError: the ordinal is out of range.
         FerrumError: the device cannot be opened, as for Device("cuda:0").
     """
     if not 0 <= ordinal < _DEVICES_MAX:

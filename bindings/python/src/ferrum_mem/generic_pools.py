@@ -1,4 +1,4 @@
-"""Generic pools: free buffers of any kind, kept for reuse."""
+"""Generic pools: caches of free objects of the caller."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class BufferLease(Generic[B]):
     """A buffer of a generic pool that is in use.
 
     Attributes:
-        size_bytes: of the buffer, which may be more than was asked for.
+        size_bytes: of the buffer; may be more than the request.
         buffer_id: 0 unless the pool tracks.
     """
 
@@ -41,12 +41,12 @@ def _use(num_elements: int, location: BufferLocation, tag: str | None) -> _abi.f
 
 
 class GenericMemoryPool(GenericPoolCalls, Generic[B]):
-    """Free buffers of any kind by powers of two. It makes none itself: the caller does
-    when try_get() has none, and says so with record_allocation(). One that the pool does
-    not keep is let go of. Safe for use by several threads.
+    """A cache of free buffers of any kind, in buckets of powers of two. It creates no buffers:
+    if try_get() returns None, the caller creates one and calls record_allocation(). A
+    buffer that the pool does not keep is dropped. Safe for use by several threads.
 
     Args:
-        config: settings, of which those of the device mean nothing here.
+        config: settings; those for a device are ignored.
     """
 
     def __init__(self, config: MemoryConfig | None = None) -> None:
@@ -58,7 +58,7 @@ class GenericMemoryPool(GenericPoolCalls, Generic[B]):
         self._buffers: dict[int, B] = {}
         self._last_word = 0
         self._lock = threading.Lock()
-        # Free buffers are no reason to stay: they are Python's.
+        # Free buffers do not delay the end of the pool: they belong to Python.
         self._own(
             Owned(
                 "GenericMemoryPool",
@@ -77,7 +77,7 @@ class GenericMemoryPool(GenericPoolCalls, Generic[B]):
         location: BufferLocation = BufferLocation.GPU,
         tag: str | None = None,
     ) -> BufferLease[B]:
-        """Accounts for a buffer that was made and is used."""
+        """Counts a new buffer that is in use."""
         use = _use(num_elements, location, tag)
         size = u64("size_bytes", size_bytes)
         number = ctypes.c_uint64()
@@ -96,7 +96,7 @@ class GenericMemoryPool(GenericPoolCalls, Generic[B]):
         location: BufferLocation = BufferLocation.GPU,
         tag: str | None = None,
     ) -> BufferLease[B] | None:
-        """The smallest free buffer that will do, at most four times as large."""
+        """The smallest free buffer with at least min_bytes and at most four times as much."""
         use = _use(num_elements, location, tag)
         raw, found = _abi.ferrum_buffer_lease(), ctypes.c_uint32()
         _native.check(
@@ -113,7 +113,7 @@ class GenericMemoryPool(GenericPoolCalls, Generic[B]):
         return BufferLease(self._buffers.pop(raw.buffer), raw.size_bytes, BufferId(raw.buffer_id))
 
     def return_buffer(self, lease: BufferLease[B]) -> bool:
-        """Ends the use of a buffer; whether the pool keeps it."""
+        """Ends the use of a buffer, and returns whether the pool keeps it."""
         word = self._wait(lease.buffer)
         raw = _abi.ferrum_buffer_lease()
         raw.buffer, raw.size_bytes = word, u64("size_bytes", lease.size_bytes)
@@ -131,7 +131,7 @@ class GenericMemoryPool(GenericPoolCalls, Generic[B]):
         return bool(kept.value)
 
     def add_free(self, buffer: B, size_bytes: int) -> None:
-        """Files a buffer that nobody has used yet.
+        """Adds a free buffer that was not used yet.
 
         Raises:
             ResourceExhaustedError: its bucket is full.
@@ -148,14 +148,14 @@ class GenericMemoryPool(GenericPoolCalls, Generic[B]):
             raise
 
     def _wait(self, buffer: B) -> int:
-        """Puts a buffer where it waits, before the pool may give it to anybody."""
+        """Stores a buffer before the pool can return it to another caller."""
         with self._lock:
             self._last_word += 1
             self._buffers[self._last_word] = buffer
             return self._last_word
 
     def shrink(self) -> int:
-        """Lets go of all free buffers; the sum of their sizes."""
+        """Drops all free buffers, and returns the sum of their sizes."""
         dropped = 0
         count = ctypes.c_size_t(64)
         while count.value:
@@ -171,12 +171,12 @@ class GenericMemoryPool(GenericPoolCalls, Generic[B]):
         return dropped
 
     def clear(self) -> None:
-        """Lets go of all free buffers."""
+        """Drops all free buffers."""
         self.shrink()
 
     @property
     def pooled_count(self) -> int:
-        """How many free buffers there are."""
+        """The number of free buffers."""
         count = ctypes.c_uint64()
         _native.check(
             _native.functions().ferrum_generic_pool_get_pooled_count(

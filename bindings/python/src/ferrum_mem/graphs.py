@@ -1,4 +1,4 @@
-"""Graphs: what a pool keeps for work that was captured."""
+"""Graphs: the memory that a pool keeps for captured work."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ __all__ = ["Graph", "GraphInfo"]
 
 
 class _Graph(Owned):
-    """What ends a graph: one that nobody has any more while it is captured, later."""
+    """The record of a graph. A graph that is collected during its capture is released after
+    the capture.
+    """
 
     may_force = False
     not_yet = (_abi.FERRUM_ERROR_BUSY, _abi.FERRUM_ERROR_INVALID_STATE)
@@ -25,7 +27,7 @@ class _Graph(Owned):
         super().__init__(label, end, parent)
 
     def end_quietly(self, may_wait: bool = False) -> None:
-        """As Owned.end_quietly(); a graph that is captured, when that has ended."""
+        """Like Owned.end_quietly(), but tries again after the capture of the graph."""
         mark = self._late.mark
         super().end_quietly(may_wait)
         if not self.ended:
@@ -33,14 +35,14 @@ class _Graph(Owned):
 
 
 class Graph(Resource):
-    """What a pool keeps for a graph: made when the capture has begun, closed when the
-    graph will not run again.
+    """The memory that a pool keeps for a graph. Create it when the capture has begun, and
+    close it when the graph will not run again.
 
-    One that is dropped while it is captured is released once that has ended: with the next
-    graph of the pool, its trim() or its end.
+    In between, allocations on the streams of the capture come from a private pool of the
+    graph. Blocks that the captured work uses keep their memory, freed or not.
 
-    In between, allocations for the streams of the capture come from a private pool of
-    the graph, and what it uses stays where it is, freed or not.
+    If a Graph is collected during its capture, it is released after the capture: with the
+    next graph of the pool, its trim() or its end.
 
         begin_capture(stream)              # of the device's own runtime
         graph = fm.Graph(pool, stream=stream)
@@ -51,14 +53,14 @@ class Graph(Resource):
         graph.close()
 
     Args:
-        pool: whose blocks the captured work uses.
-        stream: a stream that captures now; None: the default one.
-        shared: a graph of the pool whose private pool it is to have: the two run in
-            the order of their captures, never at once.
+        pool: the pool whose blocks the captured work uses.
+        stream: a stream that captures now; None: the default stream.
+        shared: a graph of the pool with which it shares a private pool. The two must run in
+            the order of their captures, never at the same time.
 
     Raises:
         UnsupportedError: streams of the device do not capture.
-        InvalidStateError: the stream does not capture, or its capture was spoilt.
+        InvalidStateError: the stream does not capture, or an error invalidated the capture.
         AlreadyExistsError: the capture has a graph in this pool already.
         NotFoundError: shared is no graph of this pool, or was released.
         BusyError: another graph of the private pool of shared is being captured.
@@ -77,7 +79,7 @@ class Graph(Resource):
             )
         )
         release = _native.functions().ferrum_pool_capture_release
-        # Where it ran last, as close() is told; the record refers to no wrapper.
+        # The stream of close(). The record must not refer to wrappers.
         last: list[Stream | None] = [None]
 
         def end(_flags: int) -> int:
@@ -89,7 +91,7 @@ class Graph(Resource):
 
     @property
     def pool(self) -> Pool:
-        """The pool that the work was captured for."""
+        """The pool of the captured work."""
         return self._pool
 
     @property
@@ -98,20 +100,20 @@ class Graph(Resource):
         return int(self._handle)
 
     def end(self) -> None:
-        """Says that the capture has ended. Live blocks stay live.
+        """States that the capture has ended. Live blocks stay live.
 
         Raises:
-            InvalidStateError: the stream still captures, or it was said before.
+            InvalidStateError: the stream still captures, or end() was called before.
         """
         _native.check(_native.functions().ferrum_pool_capture_end(self._pool._handle, self._handle))
 
     def close(self, *, stream: Stream | None = None) -> None:
-        """Says that the graph will not run again once what is queued on the stream now
-        (None: the default one) is done. Does not wait for that.
+        """States that the graph will not run again after the work that is queued on the stream
+        now (None: the default stream). Does not wait for that work.
 
         Raises:
-            InvalidStateError: the graph is being captured, or the stream captures;
-                nothing has changed.
+            InvalidStateError: the graph is being captured, or the stream captures; nothing
+                has changed.
         """
         self._last[0] = stream
         self._owned.close()

@@ -22,7 +22,7 @@ from .types import ManagerConfig
 
 
 def _abi_config(config: ManagerConfig) -> tuple[_abi.ferrum_manager_config, list[Any]]:
-    """The settings as the library takes them, and what they point to."""
+    """The settings as a struct of the library, and the objects that it points to."""
     raw = _abi.ferrum_manager_config.init()
     raw.enable_tracking = bool(config.enable_tracking)
     raw.enable_auto_gc = bool(config.enable_auto_gc)
@@ -42,11 +42,11 @@ def _abi_config(config: ManagerConfig) -> tuple[_abi.ferrum_manager_config, list
 
 
 class Manager(ManagerCalls, SharingManager):
-    """A memory manager of a device: hands out blocks by handle.
+    """A memory manager of a device. It allocates blocks by handle.
 
     Args:
-        device: where its memory is, or the id of that device: then the manager opens
-            and closes it.
+        device: the device of its memory, or the id of the device. With an id the manager
+            opens and closes the device.
         config: settings; None: the defaults of ManagerConfig.
 
     Raises:
@@ -57,8 +57,8 @@ class Manager(ManagerCalls, SharingManager):
         handle = _abi.ferrum_manager()
         raw, _kept = _abi_config(config) if config is not None else (None, [])
         settings = config if config is not None else ManagerConfig()
-        self._turns = _async.Turns(settings.max_concurrent_transfers)
-        # The threads that defragment it now.
+        self._transfer_slots = _async.TransferSlots(settings.max_concurrent_transfers)
+        # The threads that are defragmenting it.
         self._moving: set[int] = set()
         with device_for(device) as (device, at_end):
             library = _native.functions()
@@ -75,18 +75,18 @@ class Manager(ManagerCalls, SharingManager):
 
     @property
     def device(self) -> Device:
-        """The device that the manager is of."""
+        """The device of the manager."""
         return self._device
 
     def close(self, *, force: bool = False) -> None:
-        """Gives the manager's memory back to the system.
+        """Releases the memory of the manager to the system.
 
         Args:
             force: also while blocks are live or being copied; waits for the copies.
 
         Raises:
             BusyError: blocks are live; nothing has changed.
-            ViewExistsError: with force, a view still looks into a block.
+            ViewExistsError: with force, a block has a view.
         """
         self._owned.close(_abi.FERRUM_FORCE if force else 0)
 
@@ -103,16 +103,16 @@ class Manager(ManagerCalls, SharingManager):
 
         Args:
             size_bytes: not 0.
-            alignment_bytes: of the address, a power of two up to 1 GiB; None: the
-                pool's.
-            memory_type: what it is used for.
-            tag: name for the books, at most 63 bytes of UTF-8.
-            relocatable: defragment() may move it while nobody uses it.
+            alignment_bytes: of the address, a power of two up to 1 GiB; None: the pool's
+                alignment.
+            memory_type: the use of the memory.
+            tag: name for the counters, at most 63 bytes of UTF-8.
+            relocatable: defragment() may move it while it is not in use.
 
         Raises:
-            OutOfMemoryError: there is no room; the message says what was free and who
-                has the rest.
-            UnsupportedError: memory of that type cannot be had.
+            OutOfMemoryError: not enough memory; the message states the free memory and who
+                holds the rest.
+            UnsupportedError: the device has no memory of that type.
         """
         size = u64("size_bytes", size_bytes)
         library = _native.functions()
@@ -137,12 +137,12 @@ class Manager(ManagerCalls, SharingManager):
         return Memory(self, handle, size, relocatable=relocatable)
 
     def defragment(self, budget_s: float | None = None) -> DefragmentationStats:
-        """Moves relocatable blocks that nobody uses so that pages come free, and gives
-        back to the system what the manager's pools hold without use.
+        """Moves relocatable blocks that are not in use in order to empty pages. Releases the
+        memory that the manager's pools hold and do not use.
 
         Args:
-            budget_s: seconds after which no further block is moved; None: no bound; 0:
-                none is moved.
+            budget_s: no further block is moved after this time, in seconds; None: no limit;
+                0: move no block.
         """
         library = _native.functions()
         raw = _abi.ferrum_defragmentation_stats.init()
@@ -170,8 +170,9 @@ class Manager(ManagerCalls, SharingManager):
         tag: str | None = None,
         relocatable: bool = False,
     ) -> Memory:
-        """As alloc(), which may wait when memory is short. A block that a cancelled
-        task would have got is given back."""
+        """The same as alloc(), which may wait when memory is short. If the task is cancelled,
+        the block is freed.
+        """
         return await _async.in_thread(
             lambda: self.alloc(
                 size_bytes,
@@ -193,28 +194,28 @@ class Manager(ManagerCalls, SharingManager):
         offset_bytes: int = 0,
         stream: Stream | None = None,
     ) -> None:
-        """Copies between two blocks, or within one, and is done when the bytes are
-        there. A copy that has begun is finished, also when the task is cancelled or a
-        block is closed meanwhile.
+        """Copies between two blocks, or within one, and returns when the copy is done. A copy
+        that has begun runs to its end, also when the task is cancelled or a block is
+        closed.
 
         Args:
             destination, source: of this manager's device or of another.
-            size_bytes: how many; None: all of the source from its offset on.
-            source_offset_bytes: where in the source to start.
-            offset_bytes: where in the destination to start.
-            stream: of the destination's device. None: after all earlier work on the
-                two blocks, on the default stream.
+            size_bytes: number of bytes; None: the source from its offset on.
+            source_offset_bytes: start in the source.
+            offset_bytes: start in the destination.
+            stream: a stream of the destination's device. None: the default stream, after
+                all earlier work on the two blocks.
         """
         transfer = destination._transfer(source, size_bytes, source_offset_bytes, offset_bytes)
         copy = _native.functions().ferrum_memory_copy
         owner = destination.manager
         is_moving = owner._moving or source.manager._moving
         if stream is None and (is_moving or destination.is_in_use() or source.is_in_use()):
-            # The library knows which streams have to be waited for.
+            # The library knows the streams that the copy must wait for.
             await _async.in_thread(lambda: _native.check(copy(ctypes.byref(transfer))))
             return
         handle = named_handle(stream, owner.device)
-        await owner._turns.take()
+        await owner._transfer_slots.acquire()
         end = None
         try:
             queue = _native.functions().ferrum_memory_copy_async
@@ -223,10 +224,10 @@ class Manager(ManagerCalls, SharingManager):
                 owner,
                 source.manager,
             )
-            end = _async.Mark(handle, owner._turns.give)
+            end = _async.Mark(handle, owner._transfer_slots.release)
         finally:
             if end is None:
-                owner._turns.give()
+                owner._transfer_slots.release()
         await end.wait()
 
     async def fill_async(
@@ -239,8 +240,9 @@ class Manager(ManagerCalls, SharingManager):
         offset_bytes: int = 0,
         stream: Stream | None = None,
     ) -> None:
-        """Fills a range of a block, as Memory.fill_async(), and is done when the bytes
-        are there."""
+        """Fills a range of a block in the way of Memory.fill_async(), and returns when the
+        fill is done.
+        """
         handle = named_handle(stream, memory.manager.device)
         await _when_unmoved(
             lambda: memory.fill_async(
@@ -255,18 +257,20 @@ class Manager(ManagerCalls, SharingManager):
         await _async.drained(handle)
 
     async def defragment_async(self, budget_s: float | None = None) -> DefragmentationStats:
-        """As defragment(). One that has begun is finished, also when the task is
-        cancelled."""
+        """The same as defragment(). A defragmentation that has begun runs to its end, also
+        when the task is cancelled.
+        """
         return await _async.in_thread(lambda: self.defragment(budget_s))
 
     async def close_async(self, *, force: bool = False) -> None:
-        """As close(), which with force waits for copies."""
+        """The same as close(). With force it waits for copies."""
         await _async.in_thread(lambda: self.close(force=force))
 
 
 async def _when_unmoved(call: Callable[[], object], *managers: Manager) -> None:
-    """Makes a call that waits at most for the move of a block: here while none of the
-    managers is defragmented, else in a thread."""
+    """Makes a call that may wait for the move of a block. It runs here if none of the managers
+    is being defragmented, and otherwise in a thread.
+    """
     if any(manager._moving for manager in managers):
         await _async.in_thread(call)
     else:

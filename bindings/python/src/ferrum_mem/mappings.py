@@ -1,4 +1,4 @@
-"""Blocks mapped for the host, what is expected of them, and how they are used."""
+"""Host mappings of blocks, usage hints and access statistics."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ._values import u64
 
 
 class HostMapping(HostBuffer):
-    """A range of a block that the host addresses; Memory.map() makes it.
+    """A range of a block that the host can address. Memory.map() creates it.
 
-    view(), as_numpy() and buffer look into it. close(), or the end of the context,
-    ends it, and writes a copy back.
+    view(), as_numpy() and buffer show it. close(), or the end of the context, ends the
+    mapping and writes a staging copy back.
 
     Attributes:
-        access: what it was made for.
-        is_staged: it is a copy, not the block itself.
-        size_bytes: how long it is.
+        access: the access of the mapping.
+        is_staged: it is a staging copy, not the block itself.
+        size_bytes: its length.
     """
 
     def __init__(self, block: AdvancedBlock, raw: _abi.ferrum_mapping, access: HostAccess) -> None:
@@ -37,19 +37,19 @@ class HostMapping(HostBuffer):
         self._own(Owned(label, lambda _flags: end(memory, mapping_id), block._owned), mapping_id)
 
     def close(self) -> None:
-        """Ends the mapping; a copy that is not read-only is written back.
+        """Ends the mapping. A staging copy that is not read-only is written back.
 
         Raises:
-            ViewExistsError: a view still looks into it; nothing has changed.
+            ViewExistsError: the mapping has a view; nothing has changed.
         """
         self._owned.close()
 
     async def close_async(self) -> None:
-        """As close(), which may have a copy to write back."""
+        """The same as close(), which may have to write a staging copy back."""
         await _async.in_thread(self.close)
 
     def view(self) -> memoryview:
-        """The range as a memoryview of bytes, writable unless it is only read."""
+        """The range as a memoryview of bytes. It is writable unless the access is READ_ONLY."""
         whole = super().view()
         return whole.toreadonly() if self.access == HostAccess.READ_ONLY else whole
 
@@ -62,7 +62,7 @@ class HostMapping(HostBuffer):
 
 
 class AdvancedBlock(MemoryCalls, HostBuffer):
-    """What a block can besides copies: mappings, hints, statistics."""
+    """Mapping, hints and statistics of a block."""
 
     def map(
         self,
@@ -71,18 +71,18 @@ class AdvancedBlock(MemoryCalls, HostBuffer):
         offset_bytes: int = 0,
         size_bytes: int | None = None,
     ) -> HostMapping:
-        """Makes a range of the block addressable by the host, after what is queued on
-        the streams that have used it. While it is mapped the block is neither moved nor
-        given back. The same range with the same access can be mapped again.
+        """Maps a range of the block for the host, after the work that is queued on the streams
+        that have used the block. A mapped block is neither moved nor freed. The same range
+        can be mapped again with the same access.
 
         Args:
-            access: what is done through it; what WRITE_ONLY does not write has no
-                defined value afterwards.
-            offset_bytes: where in the block to start.
-            size_bytes: how many; None: all from the offset on.
+            access: the access through the mapping. With WRITE_ONLY, bytes that the host
+                does not write are undefined afterwards.
+            offset_bytes: start in the block.
+            size_bytes: number of bytes; None: all from the offset on.
 
         Raises:
-            BusyError: it is to be written, and overlaps what is mapped for writing.
+            BusyError: it is mapped for writing and overlaps another mapping for writing.
         """
         request = _abi.ferrum_map_request.init()
         request.memory = self._handle
@@ -102,14 +102,14 @@ class AdvancedBlock(MemoryCalls, HostBuffer):
         offset_bytes: int = 0,
         size_bytes: int | None = None,
     ) -> HostMapping:
-        """As map(). A mapping that a cancelled task would have got is ended."""
+        """The same as map(). If the task is cancelled, the mapping is ended."""
         return await _async.in_thread(
             lambda: self.map(access, offset_bytes=offset_bytes, size_bytes=size_bytes),
             HostMapping.close,
         )
 
     def access_stats(self) -> AccessStats | None:
-        """How the block was used; None when its manager does not track."""
+        """How the block was used. None if its manager does not track."""
         raw = _abi.ferrum_access_stats.init()
         _native.check(
             _native.functions().ferrum_memory_get_access_stats(self._handle, ctypes.byref(raw))
@@ -118,18 +118,19 @@ class AdvancedBlock(MemoryCalls, HostBuffer):
 
 
 def end_block(handle: _abi.ferrum_memory, flags: int) -> int:
-    """Gives a block back; with force also one that is pinned or mapped, and one of
-    somebody else's memory after the work that is queued on it."""
+    """Frees a block. With force also a pinned or mapped block, and a block of external memory
+    after the work that is queued on it.
+    """
     library = _native.functions()
     status: int = library.ferrum_memory_free(handle)
     if flags & _abi.FERRUM_FORCE:
-        while status == _abi.FERRUM_ERROR_BUSY and _loosen(library, handle):
+        while status == _abi.FERRUM_ERROR_BUSY and _unpin_or_unmap(library, handle):
             status = library.ferrum_memory_free(handle)
     return status
 
 
-def _loosen(library: Any, handle: _abi.ferrum_memory) -> bool:
-    """Ends one pin or mapping, or else waits for the work as a mapping does."""
+def _unpin_or_unmap(library: Any, handle: _abi.ferrum_memory) -> bool:
+    """Ends one pin or mapping, or else waits for the queued work in the way of a mapping."""
     if library.ferrum_memory_unpin(handle) == _abi.FERRUM_OK:
         return True
     if library.ferrum_memory_unmap(handle, 0) == _abi.FERRUM_OK:

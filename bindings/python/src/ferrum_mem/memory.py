@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 class Memory(AdvancedBlock, DeviceArray):
-    """A block of a manager; Manager.alloc() makes it.
+    """A block of a manager. Manager.alloc() creates it.
 
     Attributes:
-        size_bytes: as asked for.
-        relocatable: Manager.defragment() may move it while nobody uses it. Views of
-            it, and pin(), keep it where it is.
+        size_bytes: the requested size.
+        relocatable: Manager.defragment() may move it while it is not in use. A view and
+            pin() keep it at its address.
     """
 
     def __init__(
@@ -53,23 +53,24 @@ class Memory(AdvancedBlock, DeviceArray):
 
     @property
     def manager(self) -> Manager:
-        """The manager that the block is of."""
+        """The manager of the block."""
         return self._manager
 
     @property
     def address(self) -> int:
-        """Where the block starts on the device. If it is relocatable and not pinned,
-        that holds until the next defragment() of its manager."""
+        """The address of the block on the device. The address of a relocatable block without a
+        pin is valid until the next defragment() of its manager.
+        """
         return self.info().address
 
     @contextlib.contextmanager
     def pinned(self) -> Iterator[int]:
-        """The block's address, which stays as long as the context lasts."""
+        """A context with the block's address. The block is pinned inside it."""
         with ending(self.pin(), f"a pin of the {self._owned.label}", self.unpin) as address:
             yield address
 
     def _array(self) -> Any:
-        # A view keeps a relocatable block where it is.
+        # A view pins a relocatable block.
         if not self.relocatable:
             return super()._array()
         self.pin()
@@ -78,18 +79,19 @@ class Memory(AdvancedBlock, DeviceArray):
         except BaseException as error:
             end_beside(error, f"a pin of the {self._owned.label}", self.unpin)
             raise
-        # Called before what counts the view, so that close() after the view works.
+        # This finalizer runs before the one that counts the view, so that close() succeeds
+        # after the view has ended.
         unpin = _native.functions().ferrum_memory_unpin
         weakref.finalize(array, unpin, self._handle).atexit = False
         return array
 
     def close(self) -> None:
-        """Gives the block back. Copies that are in flight finish undisturbed.
+        """Frees the block. Copies in flight run to their end.
 
         Raises:
-            ViewExistsError: a view still looks into the block; nothing has changed.
-            BusyError: the block is pinned or mapped, or is somebody else's memory on
-                which work is queued; nothing has changed.
+            ViewExistsError: the block has a view; nothing has changed.
+            BusyError: the block is pinned or mapped, or is external memory with queued
+                work; nothing has changed.
         """
         self._owned.close()
 
@@ -102,11 +104,11 @@ class Memory(AdvancedBlock, DeviceArray):
         return BlockInfo.from_abi(raw)
 
     def write(self, data: Any, offset_bytes: int = 0) -> None:
-        """Copies bytes into the block and returns when that is done.
+        """Copies bytes into the block and returns when the copy is done.
 
         Args:
-            data: bytes, or anything with a contiguous buffer, such as a NumPy array.
-            offset_bytes: where in the block to start.
+            data: bytes, or an object with a contiguous buffer, such as a NumPy array.
+            offset_bytes: start in the block.
         """
         offset = u64("offset_bytes", offset_bytes)
         with memoryview(data) as view:
@@ -117,16 +119,16 @@ class Memory(AdvancedBlock, DeviceArray):
             )
 
     def read(self, size_bytes: int | None = None, offset_bytes: int = 0) -> bytes:
-        """Copies bytes out of the block, when the work queued on it before is done.
+        """Copies bytes out of the block, after the work that is queued on it.
 
         Args:
-            size_bytes: how many; None: all from the offset on.
-            offset_bytes: where in the block to start.
+            size_bytes: number of bytes; None: all from the offset on.
+            offset_bytes: start in the block.
         """
         if size_bytes is None:
             size_bytes = max(self.size_bytes - offset_bytes, 0)
         if size_bytes > self.size_bytes:
-            # Before a buffer is made for it.
+            # Checked before the target is allocated.
             raise InvalidOffsetError(
                 _abi.FERRUM_ERROR_INVALID_OFFSET,
                 f"size_bytes {size_bytes} at offset_bytes {offset_bytes} leaves the "
@@ -137,11 +139,11 @@ class Memory(AdvancedBlock, DeviceArray):
         return bytes(target)
 
     def read_into(self, target: Any, offset_bytes: int = 0) -> None:
-        """Copies as many bytes out of the block as the target has room for.
+        """Copies bytes out of the block until the target is full.
 
         Args:
-            target: anything with a writable contiguous buffer.
-            offset_bytes: where in the block to start.
+            target: an object with a writable contiguous buffer.
+            offset_bytes: start in the block.
         """
         offset = u64("offset_bytes", offset_bytes)
         with memoryview(target) as view:
@@ -162,13 +164,13 @@ class Memory(AdvancedBlock, DeviceArray):
         source_offset_bytes: int = 0,
         offset_bytes: int = 0,
     ) -> None:
-        """Copies from another block, or within this one, and returns when it is done.
+        """Copies from another block, or within this one, and returns when the copy is done.
 
         Args:
             source: of the same device or of another.
-            size_bytes: how many; None: all of the source from its offset on.
-            source_offset_bytes: where in the source to start.
-            offset_bytes: where in this block to start.
+            size_bytes: number of bytes; None: the source from its offset on.
+            source_offset_bytes: start in the source.
+            offset_bytes: start in this block.
         """
         transfer = self._transfer(source, size_bytes, source_offset_bytes, offset_bytes)
         _native.check(_native.functions().ferrum_memory_copy(ctypes.byref(transfer)))
@@ -182,13 +184,14 @@ class Memory(AdvancedBlock, DeviceArray):
         offset_bytes: int = 0,
         stream: Stream | None = None,
     ) -> Queued:
-        """Queues a copy on a stream of this block's device; None: its default one.
+        """Queues a copy on a stream of this block's device; None: its default stream.
 
-        Both blocks stay until it is done. Waits for its turn when the manager has
-        max_concurrent_transfers in flight; Manager.copy_async() does not.
+        Both blocks keep their memory until the copy is done. If max_concurrent_transfers
+        copies of the manager are in flight, this call waits for a transfer slot;
+        Manager.copy_async() does not block.
 
         Returns:
-            What can be awaited until the copy is done, or left alone.
+            An awaitable that waits for the copy. It need not be awaited.
         """
         transfer = self._transfer(source, size_bytes, source_offset_bytes, offset_bytes)
         _native.check(
@@ -220,17 +223,17 @@ class Memory(AdvancedBlock, DeviceArray):
         offset_bytes: int = 0,
         stream: Stream | None = None,
     ) -> Queued:
-        """Queues a fill on a stream of this block's device; None: its default one.
+        """Queues a fill on a stream of this block's device; None: its default stream.
 
         Args:
-            pattern: what to write over and over.
+            pattern: the value that is repeated.
             size_bytes: a multiple of pattern_bytes; None: all from the offset on.
             pattern_bytes: 1, 2 or 4.
             offset_bytes: a multiple of pattern_bytes.
             stream: the stream.
 
         Returns:
-            What can be awaited until the fill is done, or left alone.
+            An awaitable that waits for the fill. It need not be awaited.
         """
         fill = _abi.ferrum_fill.init()
         fill.memory = self._handle
@@ -256,21 +259,23 @@ class Memory(AdvancedBlock, DeviceArray):
         return self.info().operations_in_flight > 0
 
     async def write_async(self, data: Any, offset_bytes: int = 0) -> None:
-        """As write(). The data are kept alive, and must not change, until the bytes are
-        there, also when the task is cancelled."""
+        """The same as write(). The data are kept alive, and must not change, until the copy is
+        done, also when the task is cancelled.
+        """
         await _async.in_thread(lambda: self.write(data, offset_bytes))
 
     async def read_async(self, size_bytes: int | None = None, offset_bytes: int = 0) -> bytes:
-        """As read()."""
+        """The same as read()."""
         return await _async.in_thread(lambda: self.read(size_bytes, offset_bytes))
 
     async def read_into_async(self, target: Any, offset_bytes: int = 0) -> None:
-        """As read_into(). The target is kept alive, and may be written to, until that is
-        done, also when the task is cancelled."""
+        """The same as read_into(). The target is kept alive, and may be written, until the
+        copy is done, also when the task is cancelled.
+        """
         await _async.in_thread(lambda: self.read_into(target, offset_bytes))
 
     async def prefetch_async(self, target: Device, stream: Stream | None = None) -> None:
-        """As prefetch(), and is done when the block is there."""
+        """The same as prefetch(). Returns when the prefetch is done."""
         self.prefetch(target, stream)
         await self._queued(stream)
 
@@ -288,15 +293,15 @@ class Memory(AdvancedBlock, DeviceArray):
 
 
 def _address_of(view: memoryview) -> Any:
-    """A pointer argument to the bytes of a view, which it keeps alive.
+    """A pointer argument to the bytes of a view. The argument keeps the view alive.
 
-    ctypes points into a writable buffer of any format; of a read-only one it takes
-    only bytes, so another one is copied.
+    ctypes can point into a writable buffer of any format. Of read-only buffers it accepts
+    only bytes, so other read-only buffers are copied.
     """
     if not view.c_contiguous:
         raise TypeError("the buffer is not contiguous")
     if not view.nbytes:
-        # Not NULL: that no byte is meant is for the library to judge.
+        # Not NULL: the library checks a call with 0 bytes.
         return ctypes.byref(ctypes.c_char())
     if not view.readonly:
         return ctypes.byref(ctypes.c_char.from_buffer(view))

@@ -20,13 +20,12 @@ class MemoryConfig:
 
     Attributes:
         gpu_memory_fraction: share of the device that may be held, from 0.1 to 1.
-        cpu_fallback_enabled: buffers that the device has no room for are made on the
-            host.
-        min_free_bytes: what stays free on the device.
-        track_allocations: every buffer in use is kept in a tracker.
+        cpu_fallback_enabled: create buffers on the host when the device has no memory.
+        min_free_bytes: bytes of the device that stay free.
+        track_allocations: keep every buffer in use in a tracker.
         max_pooled_per_bucket: free buffers that a bucket keeps.
-        max_pooled_bytes: free buffers of all buckets together; 0: no bound.
-        pre_allocate: make the pool with a free buffer of each of pre_allocate_sizes.
+        max_pooled_bytes: bytes of free buffers in all buckets together; 0: no limit.
+        pre_allocate: create the pool with a free buffer of each of pre_allocate_sizes.
         pre_allocate_sizes: in bytes.
     """
 
@@ -53,59 +52,59 @@ class MemoryConfig:
 
     @classmethod
     def for_inference(cls) -> MemoryConfig:
-        """The most memory: 0.95, 256 MiB free, 4 per bucket."""
+        """For most memory: fraction 0.95, 256 MiB free, 4 buffers per bucket."""
         return cls._preset(_abi.FERRUM_MEMORY_PRESET_INFERENCE)
 
     @classmethod
     def for_training(cls) -> MemoryConfig:
-        """More left free, and no falling back: 0.8, 1 GiB free, 16 per bucket."""
+        """More free memory, and no fallback: fraction 0.8, 1 GiB free, 16 buffers per bucket."""
         return cls._preset(_abi.FERRUM_MEMORY_PRESET_TRAINING)
 
     @classmethod
     def for_constrained(cls) -> MemoryConfig:
-        """For little memory: 0.7, 128 MiB free, 2 per bucket."""
+        """For little memory: fraction 0.7, 128 MiB free, 2 buffers per bucket."""
         return cls._preset(_abi.FERRUM_MEMORY_PRESET_CONSTRAINED)
 
     def with_gpu_memory_fraction(self, fraction: float) -> MemoryConfig:
-        """The same with another share, brought to the nearest of 0.1 to 1."""
+        """A copy with another fraction, clamped to 0.1 to 1."""
         return dataclasses.replace(self, gpu_memory_fraction=min(max(fraction, 0.1), 1.0))
 
     def with_cpu_fallback(self, enabled: bool) -> MemoryConfig:
-        """The same with or without falling back."""
+        """A copy with or without fallback."""
         return dataclasses.replace(self, cpu_fallback_enabled=enabled)
 
     def with_min_free_bytes(self, size_bytes: int) -> MemoryConfig:
-        """The same with another minimum that stays free."""
+        """A copy with another min_free_bytes."""
         return dataclasses.replace(self, min_free_bytes=size_bytes)
 
     def with_tracking(self, enabled: bool) -> MemoryConfig:
-        """The same with or without a tracker."""
+        """A copy with or without a tracker."""
         return dataclasses.replace(self, track_allocations=enabled)
 
     def with_max_pooled(self, per_bucket: int) -> MemoryConfig:
-        """The same with another bound of each bucket."""
+        """A copy with another limit for each bucket."""
         return dataclasses.replace(self, max_pooled_per_bucket=per_bucket)
 
     def with_max_pooled_bytes(self, size_bytes: int) -> MemoryConfig:
-        """The same with another bound of all buckets together."""
+        """A copy with another limit for all buckets together."""
         return dataclasses.replace(self, max_pooled_bytes=size_bytes)
 
     def with_pre_allocation(self, sizes: Iterable[int]) -> MemoryConfig:
-        """The same with buffers that are made ahead."""
+        """A copy that preallocates buffers of these sizes."""
         return dataclasses.replace(self, pre_allocate=True, pre_allocate_sizes=tuple(sizes))
 
     def check(self) -> None:
-        """Says what makes no sense.
+        """Checks the settings.
 
         Raises:
-            InvalidConfigError: a setting, with its value.
+            InvalidConfigError: a setting is not valid; the message states its value.
         """
         raw, _kept = abi_memory_config(self)
         _native.check(_native.functions().ferrum_memory_config_check(ctypes.byref(raw)))
 
 
 def abi_memory_config(config: MemoryConfig) -> tuple[_abi.ferrum_memory_config, Any]:
-    """The settings as the library takes them, and what they point to."""
+    """The settings as a struct of the library, and the objects that it points to."""
     raw = _abi.ferrum_memory_config.init()
     raw.gpu_memory_fraction = config.gpu_memory_fraction
     raw.flags = (
@@ -125,8 +124,9 @@ def abi_memory_config(config: MemoryConfig) -> tuple[_abi.ferrum_memory_config, 
 
 
 class MemoryStats(_records.MemoryStats):
-    """Counters of a FallbackManager or a GenericMemoryPool, with the fields of the
-    library's record and what is reckoned from them."""
+    """Counters of a FallbackManager or a GenericMemoryPool, with the fields of the library's
+    record and ratios.
+    """
 
     def _ratios(self) -> _abi.ferrum_memory_ratios:
         raw, ratios = self.to_abi(), _abi.ferrum_memory_ratios.init()
@@ -136,22 +136,22 @@ class MemoryStats(_records.MemoryStats):
         return ratios
 
     def hit_rate(self) -> float:
-        """hits / (hits + misses); 0 when nothing was asked for."""
+        """hits / (hits + misses); 0 without requests."""
         rate: float = self._ratios().hit_rate
         return rate
 
     def utilization(self) -> float:
-        """in_use / total_allocated; 0 when that is 0."""
+        """in_use / total_allocated; 0 if total_allocated is 0."""
         share: float = self._ratios().utilization
         return share
 
     def efficiency(self) -> float:
-        """The same, but 1 when nothing was allocated."""
+        """Like utilization(), but 1 if total_allocated is 0."""
         share: float = self._ratios().efficiency
         return share
 
     def merge(self, other: MemoryStats) -> MemoryStats:
-        """The counters of two pools together; the peak is the larger of the two."""
+        """The sum of the counters of two pools. The peak is the larger one."""
         one, two, merged = self.to_abi(), other.to_abi(), _abi.ferrum_memory_stats.init()
         _native.check(
             _native.functions().ferrum_memory_stats_merge(
@@ -167,7 +167,7 @@ class MemoryStats(_records.MemoryStats):
 
 
 def stats_of(handle: Any, function: Callable[..., int]) -> MemoryStats:
-    """The counters that a function gives of an object."""
+    """The counters of an object, read with a function of the library."""
     raw = _abi.ferrum_memory_stats.init()
     _native.check(function(handle, ctypes.byref(raw)))
     return MemoryStats.from_abi(raw)

@@ -1,4 +1,4 @@
-"""The global monitor: the memory of several devices as one."""
+"""The global monitor: the memory of several devices together."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Collected:
-    """What a collection did on one device: the sum over its managers, but for the
-    fragmentation, which is the worst of them.
+    """The result of a collection on one device: the sum over its managers. The fragmentation
+    is the highest of the managers.
 
     Attributes:
         device: its id.
         time_taken_ms: the sum of the managers' times, each rounded up to milliseconds.
-        error: the class of the first failure; None: there was none.
+        error: the class of the first failure; None: no failure.
     """
 
     device: str
@@ -47,8 +47,9 @@ class Collected:
 def pressure_level_of(
     total_bytes: int, free_bytes: int, profile: PressureProfile = PressureProfile.STANDARD
 ) -> PressureLevel:
-    """The level of a device with that capacity of which so much is free, without
-    hysteresis; a capacity of 0 is unknown and LOW."""
+    """The level of a device with that capacity and that many free bytes, without hysteresis. A
+    capacity of 0 is unknown and gives LOW.
+    """
     _library.ensure_started()
     level = _abi.ferrum_pressure_level()
     _native.check(
@@ -65,10 +66,10 @@ def pressure_level_of(
 def pressure_from_utilization(
     ratio: float, profile: PressureProfile = PressureProfile.STANDARD
 ) -> PressureLevel:
-    """The level of a ratio, 0 for empty and 1 for full.
+    """The level for a used share, from 0 for empty to 1 for full.
 
     Raises:
-        InvalidArgumentError: it is negative or no number.
+        InvalidArgumentError: it is negative or not a number.
     """
     _library.ensure_started()
     level = _abi.ferrum_pressure_level()
@@ -105,17 +106,17 @@ class _OpenMonitor(Owned):
 
 
 class Monitor(MonitorCalls):
-    """Watches the memory of several devices, through their managers, as one.
+    """Watches the memory of several devices through their managers.
 
-    A registration is weak: it keeps no manager alive, and one that is closed leaves
-    by itself.
+    A registration is weak: it does not keep a manager alive, and a closed manager is
+    unregistered.
 
     Args:
-        profile: what levels are by.
-        interval_s: how often, while a callback is set, devices and system are looked
-            at for what others have changed; None: not at all. What this process
-            changes through the library is heard of at once.
-        ignore_system: leave out the pressure of the system itself.
+        profile: the profile of the levels.
+        interval_s: how often devices and system are queried for changes by others while a
+            callback is set; None: never. Changes by this process through the library are
+            noticed at once.
+        ignore_system: ignore the pressure of the system.
     """
 
     def __init__(
@@ -137,7 +138,7 @@ class Monitor(MonitorCalls):
         self._own(_OpenMonitor(handle), handle)
 
     def unregister(self, which: Manager | Device) -> None:
-        """Ends the watch over a manager, or over all managers of a device.
+        """Stops watching a manager, or all managers of a device.
 
         Raises:
             NotFoundError: it is not registered.
@@ -150,11 +151,11 @@ class Monitor(MonitorCalls):
         _native.check(end(self._handle, which._handle))
 
     def set_callback(self, callback: Callable[[dict[str, PressureLevel]], object] | None) -> None:
-        """Has callback(levels by device id) called at every change from now on, in
-        the place of the former one; None removes that.
+        """Sets callback(levels by device id), which is called at every change from now on. It
+        replaces the previous callback; None removes it.
 
-        It runs on a thread of the library. The call waits for a running call of the
-        former one, unless it is made from inside that.
+        The callback runs on a thread of the library. The call waits for a running call of
+        the previous callback, except from inside it.
         """
         owned = self._owned
         assert isinstance(owned, _OpenMonitor)
@@ -165,7 +166,7 @@ class Monitor(MonitorCalls):
         )
 
     def levels(self, *, max_age_s: float = 0.0) -> dict[str, PressureLevel]:
-        """The level of every device, by its id."""
+        """The level of each device, by device id."""
         age = nanoseconds("max_age_s", max_age_s)
         function = _native.functions().ferrum_monitor_get_levels
         found = _native.read_array(
@@ -174,16 +175,18 @@ class Monitor(MonitorCalls):
         return _levels(found, len(found))
 
     def info(self, *, max_age_s: float = 0.0) -> MonitorInfo:
-        """All that the monitor knows, as the header describes it for
-        C's ``ferrum_monitor_info_json``."""
+        """The state of the monitor. The header describes the keys at
+        ``ferrum_monitor_info_json``.
+        """
         age = nanoseconds("max_age_s", max_age_s)
         function = _native.functions().ferrum_monitor_info_json
         found: MonitorInfo = _native.read_json(lambda *buffer: function(self._handle, age, *buffer))
         return found
 
     def collect(self) -> list[Collected]:
-        """Defragments every watched manager, one after another. What fails on one
-        device is in its record."""
+        """Defragments every watched manager, one after another. The record of a device
+        contains its failure.
+        """
         function = _native.functions().ferrum_monitor_collect
         found = _native.read_array(
             _abi.ferrum_collected, lambda *room: function(self._handle, *room)

@@ -1,4 +1,4 @@
-"""Placement: which device a request goes to, and why."""
+"""Placement: choosing a device for a request, and the reasons."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Wishes:
-    """What PlacementRequest and PlacementQuestion both say."""
+class _Requirements:
+    """The common fields of PlacementRequest and PlacementQuestion."""
 
     strict: bool = False
     memory_type: MemoryType = MemoryType.GENERAL
@@ -32,32 +32,32 @@ class _Wishes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlacementRequest(_Wishes):
-    """What a request asks for beyond its size. The defaults ask for nothing.
+class PlacementRequest(_Requirements):
+    """The requirements of a request besides its size. The defaults require nothing.
 
     Attributes:
         preferred: devices in the order of preference.
-        strict: the first of them that can serve the request is chosen, whatever else
-            speaks for or against it; otherwise preference adds to the score.
-        memory_type: what the memory is used for.
+        strict: the first preferred device that can serve the request is chosen. Otherwise a
+            preference adds to the score.
+        memory_type: the use of the memory.
         alignment_bytes: a power of two; 0: any.
-        critical: devices that would have to give up memory first do not count.
-        refuse_critical: devices that would come to the level CRITICAL do not count;
-            otherwise they come last.
-        expected_lifetime_s: None: not known.
-        profile: what levels are by.
+        critical: exclude devices that would have to reclaim memory first.
+        refuse_critical: exclude devices that would reach the level CRITICAL. Otherwise they
+            come last.
+        expected_lifetime_s: None: unknown.
+        profile: the profile of the levels.
     """
 
     preferred: Sequence[Device] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlacementQuestion(_Wishes):
-    """A whole request, for a strategy of one's own. What is not described here means
-    the same as in PlacementRequest.
+class PlacementQuestion(_Requirements):
+    """A whole request, for a custom strategy. Fields that are not described here have the
+    meaning of PlacementRequest.
 
     Attributes:
-        size_bytes: how much memory is asked for.
+        size_bytes: the requested size.
         preferred: ids of devices in the order of preference.
     """
 
@@ -67,10 +67,10 @@ class PlacementQuestion(_Wishes):
 
 @dataclass(frozen=True)
 class PlacementOption:
-    """A candidate, for a strategy of one's own.
+    """A candidate, for a custom strategy.
 
     Attributes:
-        index: what a strategy returns to choose it.
+        index: the value that a strategy returns to choose it.
         serves: whether it can serve the request.
     """
 
@@ -97,7 +97,7 @@ def _array(devices: Sequence[Device]) -> Any:
 def _request(
     size_bytes: int, requirements: PlacementRequest, devices: Sequence[Device] | None
 ) -> _abi.ferrum_placement_request:
-    """The request as the library takes it; it keeps its lists alive."""
+    """The request as a struct of the library. The struct keeps its lists alive."""
     raw = _abi.ferrum_placement_request.init()
     raw.size_bytes = u64("size_bytes", size_bytes)
     raw.memory_type = int(requirements.memory_type)
@@ -118,7 +118,7 @@ def _request(
 
 
 def _question(raw: _abi.ferrum_placement_request) -> PlacementQuestion:
-    """The request as the library hands it on. It is valid during that call only."""
+    """Reads the request that the library passes. It is valid only during that call."""
     lifetime_ns = raw.expected_lifetime_ns
     return PlacementQuestion(
         size_bytes=raw.size_bytes,
@@ -155,10 +155,9 @@ class Placement(Resource):
     Args:
         name: "best_fit", "best_fit_original", "spread", "pack" or "round_robin"; with
             choose, any other name.
-        choose: a strategy of one's own: choose(question, options) gives the index
-            of an option, or None; question is the whole request, a PlacementQuestion.
-            An exception there fails the selection with InternalError and goes to
-            sys.unraisablehook.
+        choose: a custom strategy: choose(question, options) returns the index of an option,
+            or None. question is the whole request, a PlacementQuestion. An exception in it
+            fails the selection with InternalError and goes to sys.unraisablehook.
 
     Raises:
         NotFoundError: no built-in strategy has the name.
@@ -208,10 +207,10 @@ class Placement(Resource):
         devices: Sequence[Device],
         requirements: PlacementRequest | None = None,
     ) -> Device:
-        """Chooses a device for a request; of equal ones the first.
+        """Chooses a device for a request. Of equal devices it chooses the first.
 
         Raises:
-            NotFoundError: none can serve it; the message has the reason for each.
+            NotFoundError: no device can serve it; the message states the reason for each.
         """
         raw = _request(size_bytes, requirements or PlacementRequest(), devices)
         chosen = _abi.ferrum_device()
@@ -228,11 +227,11 @@ class Placement(Resource):
         devices: Sequence[Device] | None = None,
         requirements: PlacementRequest | None = None,
     ) -> PlacementExplanation:
-        """What select() would choose now and why, as the header describes it for
-        C's ``ferrum_placement_explain_json``.
+        """The device that select() would choose now, and the reasons. The header describes the
+        keys at ``ferrum_placement_explain_json``.
 
         Args:
-            devices: None: all that this process has open.
+            devices: None: all devices that this process has open.
         """
         raw = _request(size_bytes, requirements or PlacementRequest(), devices)
         function = _native.functions().ferrum_placement_explain_json

@@ -27,17 +27,17 @@ __all__ = ["Pool", "PoolBatch", "PoolBlock"]
 
 
 class Pool(PoolCalls):
-    """A pool on a device: hands out blocks by address.
+    """A pool on a device. It allocates blocks by address.
 
     Args:
-        device: where its memory is, or the id of that device: then the pool opens and
-            closes it.
+        device: the device of its memory, or the id of the device. With an id the pool opens
+            and closes the device.
         config: settings; None: the defaults of PoolConfig.
 
     Raises:
         InvalidConfigError: the settings contradict each other.
-        NotFoundError: there is no such strategy; the message lists them.
-        OutOfMemoryError: pre_allocate cannot be had.
+        NotFoundError: the strategy does not exist; the message lists all strategies.
+        OutOfMemoryError: there is not enough memory for pre_allocate.
     """
 
     _owned: LivePool
@@ -47,10 +47,10 @@ class Pool(PoolCalls):
         raw = ctypes.byref(config.to_abi()) if config is not None else None
         library = _native.functions()
         end = library.ferrum_pool_destroy
-        # Numbers of tags, which stay while the pool lives.
+        # Numbers of tags. A number is valid as long as the pool exists.
         self._tags: dict[str, int] = {}
         name = f" {config.name!r}" if config is not None and config.name else ""
-        # Graphs that were dropped while they were captured.
+        # Graphs that were collected during their capture.
         self._late = late = LateEnds()
 
         def destroy(flags: int) -> int:
@@ -72,23 +72,23 @@ class Pool(PoolCalls):
 
     @property
     def device(self) -> Device:
-        """The device that the pool is on."""
+        """The device of the pool."""
         return self._device
 
     def close(self, *, force: bool = False) -> None:
-        """Gives the pool's memory back to the system.
+        """Releases the memory of the pool to the system.
 
         Args:
             force: also while blocks are live; waits for queued work on freed blocks.
 
         Raises:
             BusyError: blocks are live; nothing has changed.
-            ViewExistsError: with force, a view still looks into a block.
+            ViewExistsError: with force, a block has a view.
         """
         self._owned.close(_abi.FERRUM_FORCE if force else 0)
 
     def trim(self, keep_bytes: int = 0) -> int:
-        """As PoolCalls.trim(), once graphs that were dropped are released."""
+        """Like PoolCalls.trim(), after the release of collected graphs."""
         self._late.call_ended()
         return super().trim(keep_bytes)
 
@@ -102,23 +102,23 @@ class Pool(PoolCalls):
         lifetime_s: float | None = None,
         group: int = 0,
     ) -> PoolBlock:
-        """Takes a block.
+        """Allocates a block.
 
         Args:
             size_bytes: not 0; rounded up to the pool's alignment.
-            alignment_bytes: of the address, a power of two up to 1 GiB; None: the
-                pool's.
-            stream: the stream that will use the block first; None: the default one.
-            tag: name for the books, 1 to 63 bytes; None: the pool's name. A pool
-                keeps at most 4095 of them, for its life.
-            lifetime_s: how long the block is expected to live, in seconds; None: not
-                known. A hint for the placement only: it may be wrong.
-            group: a number that blocks share which are expected to be freed
-                together; 0: none. A hint for the placement only.
+            alignment_bytes: of the address, a power of two up to 1 GiB; None: the pool's
+                alignment.
+            stream: the first stream that uses the block; None: the default stream.
+            tag: name for the counters, 1 to 63 bytes; None: the pool's name. A pool keeps
+                at most 4095 tags, as long as it exists.
+            lifetime_s: expected lifetime of the block in seconds; None: unknown. Only a
+                hint for the placement: it may be wrong.
+            group: a number that is common to blocks that will probably be freed together;
+                0: none. Only a hint for the placement.
 
         Raises:
-            OutOfMemoryError: there is no room, after all that is cached was given up
-                and the reclaim callbacks were called; the message says who has it.
+            OutOfMemoryError: not enough memory, after all caches were released and the
+                reclaim callbacks were called; the message states who holds it.
         """
         if alignment_bytes is None and tag is None and lifetime_s is None and group == 0:
             address = self.alloc_address(size_bytes, stream=stream)
@@ -152,17 +152,17 @@ class Pool(PoolCalls):
         return block
 
     def alloc_address(self, size_bytes: int, *, stream: Stream | None = None) -> int:
-        """Takes a block without an object for it, which is quicker than alloc().
+        """Allocates a block without an object for it, which is faster than alloc().
 
-        Nothing gives it back but free_address(), reset() and close(force=True): nobody
-        warns of one that was forgotten, and the pool is busy until then.
+        Only free_address(), reset() and close(force=True) free it. There is no warning for
+        a forgotten block, and until it is freed the pool is in use.
 
         Args:
             size_bytes: as for alloc().
             stream: as for alloc().
 
         Returns:
-            Where it starts on the device; a pointer if the host addresses it.
+            Its address on the device; a pointer if the host can address the device.
 
         Raises:
             OutOfMemoryError: as for alloc().
@@ -188,18 +188,19 @@ class Pool(PoolCalls):
         return address
 
     def free_address(self, address: int, *, stream: Stream | None = None) -> None:
-        """Gives back what alloc_address() took. Its memory is handed out again when that
-        of a PoolBlock would be; see PoolBlock.free().
+        """Frees a block of alloc_address(). Its memory is reused in the same order as the
+        memory of a PoolBlock; see PoolBlock.free().
 
         Args:
-            address: as alloc_address() gave it.
-            stream: a further stream that used the block; None: the default one. That
-                of alloc_address() is waited for in any case, and to name it is quickest.
+            address: the result of alloc_address().
+            stream: a further stream that used the block; None: the default stream. The free
+                always waits for the stream of alloc_address(), and passing that stream is
+                fastest.
 
         Raises:
-            DoubleFreeError: it is free already.
-            InvalidAddressError: no block of the pool starts there.
-            InvalidArgumentError: it is the address of a PoolBlock, which frees itself.
+            DoubleFreeError: the block was freed before.
+            InvalidAddressError: no block of the pool has this address.
+            InvalidArgumentError: it is the address of a PoolBlock. Use its free().
             CorruptedError: as for PoolBlock.free().
         """
         blocks = self._owned.blocks
@@ -227,7 +228,7 @@ class Pool(PoolCalls):
             self._refuse(status)
 
     def _refuse(self, status: int) -> NoReturn:
-        """Raises for a call that has failed; a closed pool says so by its name."""
+        """Raises for a failed call. The error of a closed pool names the pool."""
         failure = _native.error_of(status)
         # Raises if the pool was closed.
         _ = self._handle
@@ -236,20 +237,20 @@ class Pool(PoolCalls):
     def alloc_batch(
         self, size_bytes: int, count: int, *, stream: Stream | None = None
     ) -> PoolBatch:
-        """Takes count blocks of one size in one call: all or none. The batch is a
-        sequence of them, and frees what was not freed before.
+        """Allocates count blocks of one size in one call: all or none. The batch is a sequence
+        of the blocks. Freeing the batch frees the blocks that are not freed yet.
 
         Args:
-            size_bytes: of each, as for alloc().
+            size_bytes: of each block, as for alloc().
             count: 1 to BATCH_MAX.
-            stream: the stream that will use them first; None: the default one.
+            stream: the first stream that uses the blocks; None: the default stream.
 
         Raises:
             InvalidArgumentError: the count is out of bounds.
-            OutOfMemoryError: there is no room for all of them.
+            OutOfMemoryError: not enough memory for all of them.
         """
         size, number = u64("size_bytes", size_bytes), u64("count", count)
-        # The library refuses a count that is out of bounds before it looks at them.
+        # The library rejects a count that is out of bounds before it writes addresses.
         addresses = address_array(number if number <= _abi.FERRUM_BATCH_MAX else 0)
         queue = optional_handle(stream)
         _native.check(
@@ -262,17 +263,17 @@ class Pool(PoolCalls):
         return PoolBatch(self, addresses, size, queue)
 
     def free_batch(self, blocks: Iterable[PoolBlock], *, stream: Stream | None = None) -> None:
-        """Gives blocks of this pool back in one call: all of them or none. Those that
-        were given back before do not count.
+        """Frees blocks of this pool in one call: all or none. Blocks that were freed before
+        are ignored.
 
         Args:
             blocks: at most BATCH_MAX.
-            stream: a further stream that used them, besides those that they were asked
-                for on; None: there is none.
+            stream: a further stream that used the blocks, besides the streams of their
+                allocation; None: no further stream.
 
         Raises:
-            InvalidArgumentError: one is of another pool; nothing has changed.
-            ViewExistsError: a view still looks into one; nothing has changed.
+            InvalidArgumentError: a block is of another pool; nothing has changed.
+            ViewExistsError: a block has a view; nothing has changed.
         """
         records = {id(block._owned): block._owned for block in self._own_blocks(blocks)}
         with contextlib.ExitStack() as locks:
@@ -303,7 +304,7 @@ class Pool(PoolCalls):
             yield block
 
     def tag(self, name: str) -> int:
-        """The number of a tag, which stays while the pool lives.
+        """The number of a tag. It is valid as long as the pool exists.
 
         Raises:
             ResourceExhaustedError: the pool has 4095 tags already.
@@ -320,11 +321,11 @@ class Pool(PoolCalls):
         return number
 
     def reset(self, *, stream: Stream | None = None) -> None:
-        """Gives every live block back at once, as freed on the stream. Nothing else
-        may use the pool meanwhile.
+        """Frees all live blocks at once, as if freed on the stream. No other call may use the
+        pool meanwhile.
 
         Raises:
-            ViewExistsError: a view still looks into a block; nothing has changed.
+            ViewExistsError: a block has a view; nothing has changed.
         """
         queue = optional_handle(stream)
         handle = self._handle

@@ -1,5 +1,4 @@
-"""Memory and events of other processes, access for other devices, and the handles of the
-vendor's runtime."""
+"""Memory and events of other processes, and handles of the vendor's runtime."""
 
 from __future__ import annotations
 
@@ -23,12 +22,12 @@ _HANDLE_BYTES = 64
 
 @dataclass(frozen=True)
 class SharedMemory:
-    """A range of one process's device memory, as another opens it.
+    """A range of device memory of one process, for other processes to open.
 
     Attributes:
-        handle: 64 bytes that mean the memory in other processes.
-        offset_bytes: where the range begins in it.
-        size_bytes: its size.
+        handle: 64 bytes that name the memory in other processes.
+        offset_bytes: start of the range in that memory.
+        size_bytes: size of the range.
     """
 
     handle: bytes
@@ -43,12 +42,12 @@ def _handle_of(handle: bytes) -> Any:
 
 
 def share_memory(device: Device, address: int, size_bytes: int) -> SharedMemory:
-    """Describes a range of plain device memory for other processes, which open it with
-    Manager.import_memory(). It stays allocated while they have it.
+    """Describes a range of plain device memory for other processes. They open it with
+    Manager.import_memory(). The memory stays allocated while they have it open.
 
     Raises:
-        InvalidAddressError: it lies in no one segment, such as memory of pools over pages.
-        UnsupportedError: a device without Capability.SHARED_MEMORY.
+        InvalidAddressError: the range is not in one segment. Memory of paged pools is not.
+        UnsupportedError: the device lacks Capability.SHARED_MEMORY.
     """
     raw = _abi.ferrum_shared_memory.init()
     _native.check(
@@ -63,10 +62,11 @@ def share_memory(device: Device, address: int, size_bytes: int) -> SharedMemory:
 
 
 class SharedEvent(Event):
-    """A point in a stream's queue for other processes as well: they open it by handle.
+    """A point in a stream's queue that other processes can wait for. They open it by its
+    handle.
 
     Raises:
-        UnsupportedError: a device without Capability.SHARED_MEMORY.
+        UnsupportedError: the device lacks Capability.SHARED_MEMORY.
     """
 
     def __init__(self, stream: Stream) -> None:
@@ -81,15 +81,15 @@ class SharedEvent(Event):
 
 
 class OpenedEvent(Event):
-    """An event that another process has shared, by the handle of its SharedEvent.
+    """An event of another process, opened by the handle of its SharedEvent.
 
     Args:
-        device: the device, or its id: then the event opens and closes it.
+        device: the device, or its id. With an id the event opens and closes the device.
         handle: of the SharedEvent.
 
     Raises:
-        InvalidArgumentError: it is gone, or the handle names none.
-        InvalidStateError: it is one of this process.
+        InvalidArgumentError: the event was destroyed, or the handle names none.
+        InvalidStateError: it is an event of this process.
     """
 
     def __init__(self, device: Device | str, handle: bytes) -> None:
@@ -105,16 +105,16 @@ class OpenedEvent(Event):
 
 
 class AdoptedEvent(Event):
-    """An event that somebody else made, as one that every call takes: it stands for what
-    its owner recorded last. close() leaves it alone.
+    """An external event, usable in every call that takes an event. It completes with the point
+    that its owner recorded last. close() does not destroy the external event.
 
     Args:
-        device: the device that waits for it, or its id: then the event opens and closes
-            it.
-        native_handle: in the runtime of the device's vendor, such as a CUevent.
+        device: the device that waits for it, or its id. With an id the event opens and
+            closes the device.
+        native_handle: its handle in the vendor's runtime, such as a CUevent.
 
     Raises:
-        UnsupportedError: a device without such handles.
+        UnsupportedError: the device has no such handles.
     """
 
     def __init__(self, device: Device | str, native_handle: int) -> None:
@@ -139,22 +139,22 @@ def _import_pages(manager: Any, raw: Any, count: int, page_bytes: int, tag: str 
 
 
 class ImportingManager(Resource):
-    """What a manager can with memory of other processes."""
+    """Importing memory of other processes into a manager."""
 
     def import_pages(
         self: Any, descriptors: Sequence[int], page_bytes: int, *, tag: str | None = None
     ) -> Memory:
-        """Makes a block of pages that a process exported with VirtualPool.export(), one
-        after the other. The descriptors stay the caller's.
+        """Creates a block of pages that a process exported with VirtualPool.export(), in
+        order. The caller keeps the descriptors.
 
         Args:
             descriptors: one for each page.
-            page_bytes: the page size of the pool that they come from.
-            tag: name for the books.
+            page_bytes: the page size of the exporting pool.
+            tag: name for the counters.
 
         Raises:
-            InvalidArgumentError: no pages, or a descriptor that is closed, of something
-                else, or of another device's memory.
+            InvalidArgumentError: no pages, or a descriptor that is closed, of another kind,
+                or of another device's memory.
             InvalidPageSizeError: the pages have another size.
         """
         files = [i32("descriptors", file) for file in descriptors]
@@ -166,18 +166,19 @@ class ImportingManager(Resource):
     def import_fabric_pages(
         self: Any, handles: bytes, page_bytes: int, *, tag: str | None = None
     ) -> Memory:
-        """Makes a block of pages that a process of this host, or of another one, exported
-        with VirtualPool.export_fabric(), one after the other.
+        """Creates a block of pages that a process of this host, or of another host, exported
+        with VirtualPool.export_fabric(), in order.
 
         Args:
-            handles: what export_fabric() gave, or whole handles of it.
-            page_bytes: the page size of the pool that they come from.
-            tag: name for the books.
+            handles: the result of export_fabric(), or whole handles of it.
+            page_bytes: the page size of the exporting pool.
+            tag: name for the counters.
 
         Raises:
-            InvalidArgumentError: no handles, a part of one, or one that names no memory.
+            InvalidArgumentError: no handles, a part of a handle, or a handle that names no
+                memory.
             InvalidPageSizeError: the pages have another size.
-            UnsupportedError: a device without Capability.FABRIC_PAGES.
+            UnsupportedError: the device lacks Capability.FABRIC_PAGES.
         """
         given = bytes(memoryview(handles))
         raw = _abi.ferrum_page_import.init()
@@ -187,12 +188,12 @@ class ImportingManager(Resource):
         return _import_pages(self, raw, count, page_bytes, tag)
 
     def import_memory(self: Any, shared: SharedMemory, *, tag: str | None = None) -> Memory:
-        """Makes a block of memory that another process shared.
+        """Creates a block of memory that another process shared.
 
         Raises:
-            InvalidArgumentError: it is gone, or the handle names none.
+            InvalidArgumentError: the memory was freed, or the handle names none.
             InvalidStateError: it is memory of this process.
-            InvalidSizeError: the range reaches beyond the memory.
+            InvalidSizeError: the range ends outside the memory.
             AlreadyExistsError: the range is open.
         """
         raw = _abi.ferrum_shared_memory.init()
@@ -209,8 +210,8 @@ class ImportingManager(Resource):
 
 
 def native_handle(of: Device | Stream | Event) -> int:
-    """The object of the vendor's runtime that a device (its context), a stream or an event
-    stands for, such as a CUcontext. It is gone when what it was asked of is closed.
+    """The object of the vendor's runtime behind a device (its context), a stream or an event,
+    such as a CUcontext. It is valid until the argument is closed.
 
     Raises:
         UnsupportedError: the backend has none.

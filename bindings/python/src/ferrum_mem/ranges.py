@@ -1,10 +1,9 @@
-"""Ranges that are mapped in a virtual pool or in a model; these make them.
+"""Mapped ranges of virtual pools and models, which create them.
 
-A range and the views on it know of each other: while a view lives, the range is
-not unmapped by this package (ViewExistsError), and there is no view on one that
-was unmapped. That holds for what goes through these objects. Memory that somebody
-else unmaps, such as C code that has the pool's handle, is not seen, and touching
-it ends the process.
+A range and its views refer to each other. While a range has a view, this package does not
+unmap it (ViewExistsError), and an unmapped range gets no view. This covers only calls
+through these objects. If other code unmaps the memory, such as C code with the pool's
+handle, an access through a view crashes the process.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ from .streams import Stream, optional_handle
 if TYPE_CHECKING:
     from ._records import ModelInfo, VirtualPoolInfo
 
-# Takes the memory of offset and size away after the stream's work; gives a status.
+# Unmaps (offset, size) after the stream's work; returns a status.
 Unmap = Callable[[int, int, Any], int]
 
 
 class _MappedRange(Owned):
-    """The record of a range, which remembers where it is and how it is unmapped."""
+    """The record of a range. It knows the place of the range and how to unmap it."""
 
     may_force = False
 
@@ -53,26 +52,27 @@ class _MappedRange(Owned):
         super().__init__(label, lambda _flags: unmap(offset, size, self.stream), parent)
 
     def end_quietly(self, may_wait: bool = False) -> None:
-        """As Owned.end_quietly(); a range that is being put to sleep or woken is unmapped
-        when that has ended."""
+        """Like Owned.end_quietly(). A range that a sleep or a wake is working on is unmapped
+        when that has ended.
+        """
         mark = self._late.mark
         super().end_quietly(may_wait)
         if not self.ended:
             self._late.add(self, mark)
 
     def touches(self, offset: int, size: int, page: int) -> bool:
-        """Whether the range has a page in common with another."""
+        """Whether the range shares a page with another range."""
         first, end = self.offset // page, -(-(self.offset + self.size) // page)
         return first < -(-(offset + size) // page) and offset // page < end
 
 
 class MappedRange(HostBuffer, DeviceArray):
-    """Memory that is mapped; VirtualPool.alloc() and Model.alloc() make it.
+    """Mapped memory. VirtualPool.alloc() and Model.alloc() create it.
 
     Attributes:
-        address: where it starts on the device; a pointer if the host addresses it.
-        offset_bytes: the same from the base address of the pool or model.
-        size_bytes: as asked for.
+        address: its address on the device; a pointer if the host can address the device.
+        offset_bytes: its offset from the base address of the pool or model.
+        size_bytes: the requested size.
     """
 
     _owned: _MappedRange
@@ -95,41 +95,41 @@ class MappedRange(HostBuffer, DeviceArray):
 
     @property
     def device(self) -> Device:
-        """The device that it is on."""
+        """The device of the range."""
         return self._space.device
 
     def record_stream(self, stream: Stream | None) -> None:
-        """Says that a stream uses it too: once freed, or collected, it waits for the
-        work that is queued on that stream then as well.
+        """States that a stream uses the range too. A free of the range then also waits for the
+        work that is queued on that stream at the free.
 
         Args:
-            stream: None: the default one.
+            stream: None: the default stream.
         """
-        _ = self._handle  # refuses a range that was unmapped
+        _ = self._handle  # raises if the range was unmapped
         self._space.record_stream(self.offset_bytes, self.size_bytes, stream)
 
     def free(self, stream: Stream | None = None) -> None:
-        """Unmaps it once the work is done that is queued now on the stream that it was
-        asked for on, on those of record_stream(), and on this one; nothing if that was
-        done before. Does not wait.
+        """Unmaps the range after the work that is queued now on the stream of its allocation,
+        on the streams of record_stream(), and on the stream argument. Does nothing if it
+        was unmapped. The call does not wait.
 
         Args:
-            stream: a further stream that used it; None: the default one.
+            stream: a further stream that used it; None: the default stream.
 
         Raises:
-            ViewExistsError: a view still looks into it; nothing has changed.
-            BusyError: it is being put to sleep or woken; nothing has changed. (One that
-                is collected meanwhile is unmapped when that has ended.)
+            ViewExistsError: the range has a view; nothing has changed.
+            BusyError: a sleep or a wake is working on it; nothing has changed. A range that
+                is collected meanwhile is unmapped afterwards.
         """
         self._owned.stream = optional_handle(stream)
         self._owned.close()
 
     def close(self) -> None:
-        """As free()."""
+        """The same as free()."""
         self._owned.close()
 
     def _array(self) -> Any:
-        # Refuses while the range sleeps.
+        # Raises while the range is asleep.
         _native.refuse_forked()
         with views_lock:
             self._space._refuse_dozing(self._owned.tag, self._owned.label)
@@ -151,8 +151,8 @@ class MappedRange(HostBuffer, DeviceArray):
         return self._handle if host else None, self.size_bytes
 
 
-class _Together:
-    """Several ranges as one record, as far as views want one: a view is counted in each."""
+class _RangeGroup:
+    """Several ranges with the view interface of one record. A view counts in each range."""
 
     def __init__(self, label: str, ranges: list[_MappedRange]) -> None:
         self.label = label
@@ -177,17 +177,17 @@ class _Together:
 
 
 class MappedSpan(HostBuffer, DeviceArray):
-    """Memory that is mapped without a hole, by one range or by several that touch;
-    span() and spans() of a virtual pool or a model give it. It owns nothing: the ranges
-    are freed as before, but not while a view of the span lives.
+    """Contiguous mapped memory of one range or of several adjacent ranges. span() and spans()
+    of a virtual pool or a model create it. It owns no memory. The ranges are freed as
+    usual, but not while the span has a view.
 
     Attributes:
-        address: where it starts on the device; a pointer if the host addresses it.
-        offset_bytes: the same from the base address of the pool or model.
-        size_bytes: how long it is.
+        address: its address on the device; a pointer if the host can address the device.
+        offset_bytes: its offset from the base address of the pool or model.
+        size_bytes: its length.
     """
 
-    _owned: _Together  # type: ignore[assignment]
+    _owned: _RangeGroup  # type: ignore[assignment]
 
     def __init__(self, of: _Space, ranges: list[_MappedRange], offset: int, size: int) -> None:
         self.address = of.info().base_address + offset
@@ -196,18 +196,18 @@ class MappedSpan(HostBuffer, DeviceArray):
         self._space = of
         self._native_handle = self.address
         label = f"MappedSpan of {size} bytes at offset {offset} in {of._owned.label}"
-        self._owned = _Together(label, ranges)
+        self._owned = _RangeGroup(label, ranges)
 
     @property
     def device(self) -> Device:
-        """The device that it is on."""
+        """The device of the span."""
         return self._space.device
 
     def close(self) -> None:
-        """Nothing: the ranges are not the span's."""
+        """Does nothing: the span does not own the ranges."""
 
     def _array(self) -> Any:
-        # Refuses while a range of it sleeps.
+        # Raises while one of its ranges is asleep.
         _native.refuse_forked()
         with views_lock:
             for owned in self._owned.ranges:
@@ -234,21 +234,22 @@ class MappedSpan(HostBuffer, DeviceArray):
 
 
 class Spanning:
-    """What virtual pools and models have in common: views over several ranges."""
+    """Views over several ranges, for virtual pools and models."""
 
     _owned: Owned
     _page_bytes: int
 
     def span(self: _Space, offset_bytes: int, size_bytes: int) -> MappedSpan:
-        """A part of the address space as one array, over as many ranges as it touches.
+        """A part of the address space as one array, over all ranges that it touches.
 
         Args:
-            offset_bytes,size_bytes: mapped throughout. What is mapped is whole pages.
+            offset_bytes,size_bytes: must be mapped completely. Mapped memory is whole
+                pages.
 
         Raises:
-            NotMappedError: there is a hole in it; the message says where. Touching a hole
-                would end the process, so there is no view over one: spans() gives the
-                parts between them.
+            NotMappedError: a part of it is not mapped; the message states the offset. An
+                access to unmapped memory would crash the process, so no view covers it.
+                spans() returns the mapped parts.
         """
         offset, size = u64("offset_bytes", offset_bytes), u64("size_bytes", size_bytes)
         page, at, found = self._page_bytes, offset, []
@@ -269,8 +270,9 @@ class Spanning:
         return MappedSpan(self, found, offset, size)
 
     def spans(self: _Space) -> list[MappedSpan]:
-        """All that is mapped, in order of offsets: the longest parts of the address space
-        without a hole. What sleeps is left out."""
+        """All contiguous mapped parts of the address space, in the order of offsets. Memory
+        that is asleep is left out.
+        """
         page = self._page_bytes
         runs: list[tuple[int, int, list[_MappedRange]]] = []
         for owned in _live_ranges(self._owned):
@@ -286,7 +288,7 @@ class Spanning:
 
 
 def _pages_of(owned: _MappedRange, page: int) -> tuple[int, int]:
-    """Where the pages of a range begin and end."""
+    """The start and the end of the pages of a range."""
     return owned.offset // page * page, -(-(owned.offset + owned.size) // page) * page
 
 
@@ -307,21 +309,22 @@ class _Space(Protocol):
 
     @property
     def device(self) -> Device:
-        """The device that it is on."""
+        """The device of it."""
 
     def is_mapped(self, offset_bytes: int, size_bytes: int) -> bool:
         """Whether every page that a range touches is mapped."""
 
     def record_stream(self, offset_bytes: int, size_bytes: int, stream: Stream | None) -> None:
-        """Says that a stream uses the pages of a range too."""
+        """States that a stream uses the pages of a range too."""
 
     def _refuse_dozing(self, tag: str | None, label: str) -> None:
-        """Refuses a view into what is being put to sleep."""
+        """Raises if a sleep is working on the range."""
 
 
 def unmap_pages(space: Owned, offset: int, size: int, page: int, call: Callable[[], int]) -> None:
-    """Unmaps by offset what may be several ranges, or a part of one. Their objects
-    end with it, also that of a range of which a part is left."""
+    """Unmaps whole pages by offset: several ranges, or a part of one. The objects of all
+    touched ranges end, also if a part of a range stays mapped.
+    """
     _native.refuse_forked()
     with contextlib.ExitStack() as locks:
         hit = [

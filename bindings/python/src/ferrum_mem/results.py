@@ -1,8 +1,8 @@
 """Types of results that are read as JSON: dictionaries with known keys.
 
-They are plain dictionaries at run time, as tools want them; checkers of types know
-their keys. The header describes each field (``ferrum_snapshot_json`` and its like,
-and the struct that a part is named after). Later versions may add keys.
+They are plain dictionaries at run time, so that every tool accepts them, and type checkers
+know their keys. The header describes each field at ``ferrum_snapshot_json`` and the other
+JSON functions, and at the struct that a part is named after. Later versions may add keys.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ __all__ = ["Estimate", "ModelBooks", "MonitorInfo", "PlacementExplanation", "Sna
 
 
 class GaugeBooks(TypedDict):
-    """A number with the highest value that it had."""
+    """A number and its peak."""
 
     current: int
     peak: int
 
 
 class StatisticsBooks(TypedDict):
-    """The fields of Statistics, and the addresses that are reserved in all."""
+    """The fields of Statistics, and the reserved address space."""
 
     requested: GaugeBooks
     allocated: GaugeBooks
@@ -39,7 +39,7 @@ class StatisticsBooks(TypedDict):
 
 
 class MemoryBooks(TypedDict):
-    """The fields of MemoryInfo; the pressure is a word."""
+    """The fields of MemoryInfo. The pressure is a name."""
 
     pressure: str
     total_bytes: int
@@ -59,7 +59,7 @@ class MemoryBooks(TypedDict):
 
 
 class TagBooks(TypedDict):
-    """What is live with a tag; blocks is a count."""
+    """Live memory with a tag. blocks is a number."""
 
     tag: str
     requested_bytes: int
@@ -68,7 +68,7 @@ class TagBooks(TypedDict):
 
 
 class SegmentBooks(TypedDict):
-    """A segment of a pool; mapped_bytes is what of it has memory behind it."""
+    """A segment of a pool. mapped_bytes is the part of it with physical memory."""
 
     address: int
     size_bytes: int
@@ -102,14 +102,14 @@ class PoolBooks(TypedDict):
 
 
 class AdoptedBooks(TypedDict):
-    """Live memory of others, which is in no statistics; blocks is a count."""
+    """Live external memory, which no statistics include. blocks is a number."""
 
     blocks: int
     bytes: int
 
 
 class ManagerBooks(TypedDict):
-    """A manager; memory_types counts its live blocks by the type of memory."""
+    """A manager. memory_types has the number of live blocks for each type of memory."""
 
     live_blocks: int
     memory_types: dict[str, int]
@@ -118,7 +118,7 @@ class ManagerBooks(TypedDict):
 
 
 class SpaceBooks(TypedDict):
-    """What VirtualPoolInfo and ModelInfo have in common."""
+    """The common fields of VirtualPoolInfo and ModelInfo."""
 
     base_address: int
     virtual_capacity_bytes: int
@@ -153,7 +153,7 @@ class SpaceBooks(TypedDict):
 
 
 class VirtualPoolBooks(TypedDict):
-    """A virtual pool; info has the fields of VirtualPoolInfo."""
+    """A virtual pool. info has the fields of VirtualPoolInfo."""
 
     name: str
     statistics: StatisticsBooks
@@ -204,7 +204,7 @@ class ElasticPoolBooks(TypedDict):
 
 
 class AsleepBooks(TypedDict):
-    """Where the bytes are of what sleeps on a device."""
+    """Stored contents of the ranges that are asleep on a device."""
 
     asleep_host_bytes: int
     asleep_file_bytes: int
@@ -212,8 +212,9 @@ class AsleepBooks(TypedDict):
 
 
 class DeviceBooks(TypedDict):
-    """A device with everything on it. A fallback manager has the fields of
-    FallbackStats and the counters of MemoryStats."""
+    """A device and all its objects. A fallback manager has the fields of FallbackStats and the
+    counters of MemoryStats.
+    """
 
     id: str
     memory: MemoryBooks
@@ -228,8 +229,9 @@ class DeviceBooks(TypedDict):
 
 
 class SignalHandler(TypedDict):
-    """A handler that was found without SA_ONSTACK: mended if the flag was added, late if
-    it was installed after init()."""
+    """A signal handler without SA_ONSTACK. mended: the library added the flag. late: the
+    handler was installed after init().
+    """
 
     signal: int
     name: str
@@ -241,7 +243,7 @@ class SignalHandler(TypedDict):
 
 
 class Snapshot(TypedDict):
-    """All books of the library; snapshot() gives it."""
+    """All counters of the library; the result of snapshot()."""
 
     version: str
     uptime_ns: int
@@ -250,14 +252,14 @@ class Snapshot(TypedDict):
 
 
 class Failure(TypedDict):
-    """Why something is not known: the name of a status, and a message."""
+    """Why a value is unknown: the name of a status, and a message."""
 
     status: str
     message: str
 
 
 class Stall(TypedDict):
-    """Time in which tasks waited for memory, in hundredths of a percent."""
+    """Share of time in which tasks waited for memory, in hundredths of a percent."""
 
     avg10_hundredths: int
     avg60_hundredths: int
@@ -266,7 +268,7 @@ class Stall(TypedDict):
 
 
 class StallInfo(TypedDict):
-    """Stalls of some tasks and of all at once; None, with the reason, if not known."""
+    """Stalls of some tasks and of all tasks. None, with the reason, if unknown."""
 
     some: Stall | None
     full: Stall | None
@@ -274,22 +276,23 @@ class StallInfo(TypedDict):
 
 
 class EventsInfo(TypedDict):
-    """Events of the control group by name; None, with the reason, if not known."""
+    """Events of the control group by name. None, with the reason, if unknown."""
 
     counts: dict[str, int] | None
     reason: Failure | None
 
 
 class HighInfo(TypedDict):
-    """The soft limit of the control group; bytes is None for no limit, or with the
-    reason if it is not known."""
+    """The soft limit of the control group. bytes is None if there is no limit, or if it is
+    unknown; then there is a reason.
+    """
 
     bytes: int | None
     reason: Failure | None
 
 
 class SystemInfo(TypedDict):
-    """What the system says of its own pressure: of the machine and the control group."""
+    """The system's own pressure values, of the machine and of the control group."""
 
     machine: StallInfo
     group: StallInfo
@@ -298,8 +301,9 @@ class SystemInfo(TypedDict):
 
 
 class WatchedDevice(TypedDict):
-    """A device of a monitor. memory is None until it could be read, error None unless the
-    device could not be asked just now, system None for a device without one."""
+    """A device of a monitor. memory is None until it has been read. error is None if the last
+    query of the device succeeded. system is None for a device without one.
+    """
 
     id: str
     managers: int
@@ -312,7 +316,7 @@ class WatchedDevice(TypedDict):
 
 
 class WatchedPressure(TypedDict):
-    """The fields of MonitorPressure; unknown counts devices of unknown capacity."""
+    """The fields of MonitorPressure. unknown is the number of devices of unknown capacity."""
 
     level: str
     weighted_level: str
@@ -323,7 +327,7 @@ class WatchedPressure(TypedDict):
 
 
 class MonitorInfo(TypedDict):
-    """All that a monitor knows; Monitor.info() gives it."""
+    """The state of a monitor; the result of Monitor.info()."""
 
     profile: str
     pressure: WatchedPressure
@@ -331,7 +335,7 @@ class MonitorInfo(TypedDict):
 
 
 class PlacementCandidate(TypedDict):
-    """A device and why it is or is not chosen; the score is None where there is none."""
+    """A device, and why it is chosen or not. The score is None if it has none."""
 
     id: str
     chosen: bool
@@ -348,8 +352,9 @@ class PlacementCandidate(TypedDict):
 
 
 class PlacementExplanation(TypedDict):
-    """What a strategy would choose; Placement.explain() gives it. chosen is None if no
-    device can serve the request."""
+    """The choice of a strategy; the result of Placement.explain(). chosen is None if no device
+    can serve the request.
+    """
 
     strategy: str
     chosen: str | None
@@ -357,8 +362,9 @@ class PlacementExplanation(TypedDict):
 
 
 class _Fit(TypedDict, total=False):
-    """What is there if free_bytes was given. max_context and max_batch are None where
-    nothing limits them."""
+    """Present only if free_bytes was passed. max_context and max_batch are None if nothing
+    limits them.
+    """
 
     fits: bool
     free_bytes: int
@@ -372,8 +378,9 @@ class _Fit(TypedDict, total=False):
 
 
 class Estimate(_Fit):
-    """What serving a model takes, as docs/estimate.md describes it; estimate_file() and
-    estimate_config() give it."""
+    """The memory of a served model; the result of estimate_file() and estimate_config(). The
+    page docs/estimate.md describes it.
+    """
 
     model: str
     model_type: str | None

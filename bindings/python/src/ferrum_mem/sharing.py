@@ -1,4 +1,4 @@
-"""Memory of two devices, and memory and streams that somebody else owns."""
+"""Memory of two devices, and external memory and streams."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .streams import Stream
 
 
 class SharingManager(ImportingManager):
-    """What a manager can with memory that is not its own alone."""
+    """Linked blocks and external memory of a manager."""
 
     def create_mapping(
         self: Any,
@@ -27,14 +27,15 @@ class SharingManager(ImportingManager):
         alignment_bytes: int = 0,
         tag: str | None = None,
     ) -> tuple[Memory, Memory]:
-        """Makes two blocks, of this manager and of one of another device, that are the
-        same memory. It counts as this manager's and is free when both are closed.
+        """Creates two blocks with the same memory, one of this manager and one of a manager of
+        another device. The counters of this manager include it. It is freed when both are
+        closed.
 
         Args:
             other: the manager of the other device.
             size_bytes: not 0.
-            alignment_bytes: of the first address, a power of two; 0: the pool's.
-            tag: name for the books.
+            alignment_bytes: of the first address, a power of two; 0: the pool's alignment.
+            tag: name for the counters.
 
         Raises:
             InvalidArgumentError: both managers are of one device.
@@ -64,33 +65,34 @@ class SharingManager(ImportingManager):
         tag: str | None = None,
         read_only: bool = False,
     ) -> Memory:
-        """Makes a block of memory that a Python object has, without a copy. The object
-        is kept alive until the block is closed, and its memory is never freed here.
-        A device with Capability.REGISTERED_MEMORY takes memory of types PINNED and MAPPED,
-        and page-locks it meanwhile.
+        """Creates a block over the memory of a Python object, without a copy. The object is
+        kept alive until the block is closed. The block never frees the memory.
 
-        A buffer that can only be read, such as a file of weights under mmap with
-        ACCESS_READ, makes a block that is only read: what would write to it is a
-        PermissionDeniedError, and its views are not writable.
+        A device with Capability.REGISTERED_MEMORY accepts the types PINNED and MAPPED, and
+        page-locks the memory while the block exists.
+
+        A read-only buffer, such as a file of weights under mmap with ACCESS_READ, gives a
+        read-only block: a write to it raises PermissionDeniedError, and its views are not
+        writable.
 
         Args:
-            data: anything with a contiguous buffer, such as a NumPy array.
-            memory_type: what it is used for.
-            tag: name for the books.
-            read_only: the block is only read, although the buffer could be written.
+            data: an object with a contiguous buffer, such as a NumPy array.
+            memory_type: the use of the memory.
+            tag: name for the counters.
+            read_only: make the block read-only although the buffer is writable.
         """
         held = _Held()
         _get_buffer(data, ctypes.byref(held), 0)
 
-        def let_go() -> None:
+        def release() -> None:
             _release_buffer(ctypes.byref(held))
 
         try:
             adoption = _adoption(held.buf or 0, held.len, memory_type, tag)
             adoption.is_read_only = bool(held.readonly or read_only)
-            return _adopt(self, adoption, let_go)
+            return _adopt(self, adoption, release)
         except BaseException:
-            let_go()
+            release()
             raise
 
     def adopt_address(
@@ -102,12 +104,12 @@ class SharingManager(ImportingManager):
         tag: str | None = None,
         read_only: bool = False,
     ) -> Memory:
-        """As adopt(), of memory at an address of the manager's device, which its owner
-        keeps valid until the block is closed.
+        """The same as adopt(), for memory at an address of the manager's device. Its owner
+        must keep the memory valid until the block is closed.
 
         Raises:
-            InvalidAddressError: it cannot be read, and unless it is read_only written,
-                throughout.
+            InvalidAddressError: a part of it cannot be read, or cannot be written and
+                read_only is False.
             AlreadyExistsError: the device has that memory already.
         """
         adoption = _adoption(address, size_bytes, memory_type, tag)
@@ -116,7 +118,7 @@ class SharingManager(ImportingManager):
 
 
 class _Held(ctypes.Structure):
-    """Python's Py_buffer: what an object was asked to keep where it is."""
+    """Python's Py_buffer, which keeps a buffer of an object in place."""
 
     _fields_ = (
         ("buf", ctypes.c_void_p),
@@ -167,17 +169,18 @@ def _adopt(manager: Any, adoption: Any, at_end: Callable[[], None] | None) -> Me
 
 
 class AdoptedStream(Stream):
-    """A stream that somebody else made, as one that every call takes.
+    """An external stream, usable in every call that takes a stream.
 
-    close() runs dry what was queued by it and leaves the stream alone. What its owner
-    has queued there is waited for as well, but is_ready() does not know of it.
+    close() waits for the work that was queued through this object, and does not destroy the
+    external stream. Waits include work that the stream's owner has queued, but is_ready()
+    does not know of that work.
 
     Args:
-        device: whose stream it is, or the id of that device: then the stream opens and
-            closes it.
-        enqueue: for a host device: called with a function that it has called once, on
-            any thread, after what was queued before and before what is queued later. It
-            must not call this package.
+        device: the device of the stream, or its id. With an id the stream opens and closes
+            the device.
+        enqueue: for a host device: called with a function. It must arrange that the
+            function is called once, on any thread, after earlier work and before later
+            work. It must not call this package.
         native_handle: for other devices: the handle in the vendor's runtime.
     """
 

@@ -1,4 +1,4 @@
-"""Sleep and wake: ranges that give up their memory and keep their addresses."""
+"""Sleep and wake: ranges release their memory and keep their addresses."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .streams import Stream, optional_handle
 
 @dataclass(frozen=True)
 class SleepReport:
-    """What has gone to sleep.
+    """The result of a sleep.
 
     Attributes:
-        released_bytes: memory that was given up.
-        elapsed_ns: how long it took.
-        path: the file of SleepBacking.FILE; None with the others, and where there was
+        released_bytes: memory that was released.
+        elapsed_ns: duration.
+        path: the file of SleepBacking.FILE; None for other backings, and if there was
             nothing to write.
     """
 
@@ -35,29 +35,29 @@ class SleepReport:
 
 
 class Sleeper(Resource):
-    """What virtual pools and models have in common: ranges of them can sleep."""
+    """Sleep and wake of ranges, for virtual pools and models."""
 
-    # Tag of ranges that were given none.
+    # Tag of ranges that were allocated without one.
     _own_tag: str
-    # Tags that are being put to sleep, None for all; held under views_lock.
+    # Tags that a sleep is working on; None: all. Guarded by views_lock.
     _dozing: list[str | None]
-    # Ranges that were collected during a call.
+    # Ranges that were collected during a sleep or a wake.
     _late: LateEnds
 
     def _place(self) -> tuple[Any, ...]:
-        """The arguments that say what a call is about."""
+        """The arguments that identify the pool or the model."""
         raise NotImplementedError
 
     def _functions(self) -> tuple[Any, Any, Any]:
-        """The functions that put to sleep, wake, and say whether it sleeps."""
+        """The functions for sleep, wake, and the query whether it is asleep."""
         raise NotImplementedError
 
     def _takes(self, asked: str | None, tag: str | None) -> bool:
-        """Whether a call for a tag is about a range with that tag."""
+        """Whether a call for the tag asked includes a range with this tag."""
         return not asked or asked == (tag or self._own_tag)
 
     def _refuse_dozing(self, tag: str | None, label: str) -> None:
-        """Refuses a view into what is being put to sleep; under views_lock."""
+        """Raises if a sleep is working on the range. The caller holds views_lock."""
         if any(self._takes(asked, tag) for asked in self._dozing):
             raise InvalidStateError(
                 _abi.FERRUM_ERROR_INVALID_STATE, f"the {label} is being put to sleep"
@@ -65,7 +65,7 @@ class Sleeper(Resource):
 
     @contextmanager
     def _without_views(self, tag: str | None) -> Iterator[None]:
-        """Refuses for views into what a call is about, and has none made meanwhile."""
+        """Raises if a range of the call has a view, and prevents new views until it is left."""
         _native.refuse_forked()
         with views_lock:
             for owned in list(self._owned.below):
@@ -92,30 +92,30 @@ class Sleeper(Resource):
         timeout_s: float | None = None,
         num_streams: int = 0,
     ) -> SleepReport:
-        """Has ranges give up their memory and keep their addresses, until wake().
+        """Ranges release their memory and keep their addresses until wake().
 
-        Nobody may use them meanwhile: there is no memory behind them. When it fails
-        everything is as before, and it may be repeated. Until it has ended its ranges
-        cannot be freed (BusyError).
+        The ranges must not be used while they are asleep: they have no memory. A failed
+        call changes nothing and may be repeated. While it runs, its ranges cannot be freed
+        (BusyError).
 
         Args:
-            tag: ranges of this tag; None: everything. Those that were given none have
-                the pool's name, or the model's id.
-            backing: where their bytes are kept.
-            directory: of SleepBacking.FILE; None: the system's for temporary files.
-            stream: only its queued work is waited for; None: all of the device.
-            timeout_s: how long it may take; None: without an end; 0: as long as nothing
-                has to be waited for.
-            num_streams: copies at once, at most 64; 0: the library chooses.
+            tag: ranges of this tag; None: all ranges. Ranges without a tag have the pool's
+                name, or the model's id.
+            backing: where the contents are kept.
+            directory: of SleepBacking.FILE; None: the system's directory for temporary
+                files.
+            stream: wait only for the queued work of this stream; None: of the whole device.
+            timeout_s: maximum duration; None: no limit; 0: fail if the call has to wait.
+            num_streams: number of parallel copies, at most 64; 0: the library chooses.
 
         Raises:
-            InvalidStateError: the tag, or everything, sleeps already.
+            InvalidStateError: the tag, or everything, is asleep already.
             NotFoundError: no range has the tag.
-            ViewExistsError: a view still looks into a range of it.
-            ResourceExhaustedError: host memory, the disk or the process's bound on the
-                size of files is used up.
-            IoError, PermissionDeniedError: of the file.
-            TimeoutError: it takes longer.
+            ViewExistsError: one of the ranges has a view.
+            ResourceExhaustedError: host memory, disk space or the process's limit on file
+                size is exhausted.
+            IoError, PermissionDeniedError: for the file.
+            TimeoutError: the timeout has passed.
         """
         raw = _abi.ferrum_sleep_config.init()
         raw.backing = SleepBacking(backing)
@@ -142,18 +142,19 @@ class Sleeper(Resource):
         timeout_s: float | None = None,
         num_streams: int = 0,
     ) -> WakeReport:
-        """Has what sleeps get memory at its addresses, and its bytes back.
+        """Restores the memory of ranges that are asleep, at their addresses and with their
+        contents.
 
         Args:
-            tag: what sleeps of this tag; None: everything.
-            timeout_s, num_streams: as in sleep().
+            tag: ranges of this tag; None: all ranges.
+            timeout_s, num_streams: as for sleep().
 
         Raises:
-            InvalidStateError: nothing of it sleeps.
-            OutOfPhysicalMemoryError, OutOfMemoryError: there is no room; it sleeps as
-                before.
-            CorruptedError: a file is not what was written.
-            TimeoutError: it takes longer.
+            InvalidStateError: none of the ranges is asleep.
+            OutOfPhysicalMemoryError, OutOfMemoryError: not enough memory; the ranges stay
+                asleep.
+            CorruptedError: a file differs from what was written.
+            TimeoutError: the timeout has passed.
         """
         raw = _abi.ferrum_wake_config.init()
         raw.tag = _native.encode("tag", tag)
@@ -177,7 +178,9 @@ class Sleeper(Resource):
         timeout_s: float | None = None,
         num_streams: int = 0,
     ) -> SleepReport:
-        """As sleep(). What has begun is finished, also when the task is cancelled."""
+        """The same as sleep(). A sleep that has begun runs to its end, also when the task is
+        cancelled.
+        """
         return await _async.in_thread(
             lambda: self.sleep(
                 tag=tag,
@@ -196,13 +199,15 @@ class Sleeper(Resource):
         timeout_s: float | None = None,
         num_streams: int = 0,
     ) -> WakeReport:
-        """As wake(). What has begun is finished, also when the task is cancelled."""
+        """The same as wake(). A wake that has begun runs to its end, also when the task is
+        cancelled.
+        """
         return await _async.in_thread(
             lambda: self.wake(tag=tag, timeout_s=timeout_s, num_streams=num_streams)
         )
 
     def is_asleep(self, tag: str | None = None) -> bool:
-        """Whether a tag sleeps; None: everything, with what may still come."""
+        """Whether a tag is asleep. None: whether everything is, including ranges of later calls."""
         asleep = ctypes.c_uint32()
         function = self._functions()[2]
         text = _native.encode("tag", tag)
@@ -211,5 +216,5 @@ class Sleeper(Resource):
 
 
 def refuse_asleep(owned: Owned) -> InvalidStateError:
-    """The error of a view into what sleeps."""
+    """The error of a view of a range that is asleep."""
     return InvalidStateError(_abi.FERRUM_ERROR_INVALID_STATE, f"the {owned.label} is asleep")

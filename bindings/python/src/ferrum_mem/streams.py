@@ -18,7 +18,7 @@ NO_STREAM = _abi.ferrum_stream()
 
 
 def optional_handle(stream: Stream | None) -> _abi.ferrum_stream:
-    """The handle of an optional stream; none means the device's default one."""
+    """The handle of an optional stream. None gives the NULL handle, the default stream."""
     if stream is None:
         return NO_STREAM
     handle: _abi.ferrum_stream = stream._handle
@@ -26,17 +26,17 @@ def optional_handle(stream: Stream | None) -> _abi.ferrum_stream:
 
 
 def named_handle(stream: Stream | None, device: Device) -> _abi.ferrum_stream:
-    """The handle of an optional stream; of the device's default one its own handle."""
+    """The handle of an optional stream. None gives the real handle of the default stream."""
     named = device.default_stream if stream is None else stream
     handle: _abi.ferrum_stream = named._handle
     return handle
 
 
 class Stream(StreamCalls):
-    """An ordered queue of work on a device. Its thread starts with its first work.
+    """An ordered queue of work on a device. Its thread starts with the first work.
 
     Args:
-        device: the device, or its id: then the stream opens and closes it.
+        device: the device, or its id. With an id the stream opens and closes the device.
     """
 
     def __init__(self, device: Device | str) -> None:
@@ -50,11 +50,11 @@ class Stream(StreamCalls):
 
     @property
     def device(self) -> Device:
-        """The device that the stream is on."""
+        """The device of the stream."""
         return self._device
 
     def close(self, *, force: bool = False) -> None:
-        """Ends the stream.
+        """Destroys the stream.
 
         Args:
             force: wait for its work first.
@@ -65,22 +65,22 @@ class Stream(StreamCalls):
         self._owned.close(_abi.FERRUM_FORCE if force else 0)
 
     def _end_quietly(self) -> None:
-        """Ends the stream where nobody can be told of a failure."""
+        """Destroys the stream where no caller can handle a failure."""
         with contextlib.suppress(FerrumError):
             self.close(force=True)
 
     def synchronize(self, timeout_s: float | None = None) -> None:
-        """Waits until the work is done that is queued now, and raises the first
-        failure of queued work since the last time it was asked.
+        """Waits for the work that is queued now, and raises the first failure of queued work
+        since the last call.
 
-        In the main thread a long wait is done in slices, so that Ctrl-C ends it;
-        work that others queue meanwhile is then waited for as well.
+        In the main thread a long wait is split into slices, so that Ctrl-C ends it. The
+        wait then includes work that other threads queue meanwhile.
 
         Args:
-            timeout_s: seconds; None waits without an end, 0 only asks.
+            timeout_s: seconds; None: no limit; 0: do not wait, only check.
 
         Raises:
-            TimeoutError: it takes longer.
+            TimeoutError: the timeout has passed.
             InvalidStateError: called from a host function of this stream.
         """
         handle = self._handle
@@ -88,45 +88,49 @@ class Stream(StreamCalls):
         wait(lambda timeout_ns: function(handle, timeout_ns), timeout_s)
 
     async def synchronize_async(self, timeout_s: float | None = None) -> None:
-        """As synchronize(), for what is queued now. While others go on queueing work a
-        failure may be left to the next who asks."""
+        """The same as synchronize(), for the work that is queued now. If other threads queue
+        more work meanwhile, a later call may raise the failure instead.
+        """
         handle = self._handle
         await _async.within(timeout_s, lambda: _async.drained(handle))
 
     async def close_async(self) -> None:
-        """Ends the stream once its work is done, with the first failure of that. A
-        cancelled task leaves it as it is."""
+        """Destroys the stream after its work is done, and raises the first failure of that
+        work. If the task is cancelled, the stream stays.
+        """
         await self.synchronize_async()
         await _async.in_thread(lambda: self.close(force=True))
 
     def host_function(self, function: Callable[[], object]) -> None:
         """Queues a call of function().
 
-        It runs on a thread of the library, in the stream's order, and may call this
-        package, but not wait for its own stream, and not shut down. It is released
-        once it has run. An exception in it goes to sys.unraisablehook.
+        The function runs on a thread of the library, in the order of the stream. It may
+        call this package, but must not wait for its own stream and must not call
+        shutdown(). It is released after its run. An exception in it goes to
+        sys.unraisablehook.
         """
         if not callable(function):
             raise TypeError(f"function is a callable, not {type(function).__name__}")
         _callbacks.queue_host_function(self._handle, function)
 
     def copy_batch(self, copies: Iterable[tuple[int, int, int]]) -> None:
-        """Queues many copies by address, all within the device, and returns. All of them
-        are checked before the first is queued.
+        """Queues many copies by address, all within the device, and returns. All copies are
+        checked before the first is queued.
 
-        They run in no order that is said. No destination may overlap the source or the
-        destination of another copy; sources may overlap. The memory has to stay until the
-        copies are done: free it on this stream, or call record_stream() of its owner.
+        The copies run in any order. No destination may overlap the source or the
+        destination of another copy; sources may overlap. The memory must stay allocated
+        until the copies are done: free it on this stream, or call record_stream() of its
+        owner.
 
         Args:
-            copies: (source, destination, size_bytes) of each; at most BATCH_MAX. None at
-                all queues nothing.
+            copies: (source, destination, size_bytes) of each; at most BATCH_MAX. An empty
+                list queues nothing.
 
         Raises:
-            InvalidSizeError, InvalidArgumentError: a size is 0; copies overlap. The
-                message has the index of the first that was wrong.
-            InvalidAddressError: memory that is not the device's, or is not mapped.
-            ResourceExhaustedError: the queue has no room for all of them.
+            InvalidSizeError, InvalidArgumentError: a size is 0; copies overlap. The message
+                states the index of the first wrong copy.
+            InvalidAddressError: memory that is not of the device, or is not mapped.
+            ResourceExhaustedError: the queue cannot take all of them.
         """
         cells: list[_abi.ferrum_address_copy] = []
         for i, (source, destination, size_bytes) in enumerate(copies):
@@ -143,19 +147,19 @@ class Stream(StreamCalls):
             _native.check(_native.functions().ferrum_stream_copy_batch(handle, array, len(cells)))
 
     def record_event(self) -> Event:
-        """Marks the present end of the queue."""
+        """Records the current end of the queue as an event."""
         return Event(self)
 
 
 class _NotOwned(Owned):
-    """The record of a default stream: it ends with its device, and nobody warns."""
+    """The record of a default stream. It ends with its device, without a warning."""
 
     def abandon(self) -> None:
         self.finish()
 
 
 class DefaultStream(Stream):
-    """The stream that a device always has."""
+    """The stream that every device has."""
 
     def __init__(self, device: Device) -> None:
         handle = _abi.ferrum_stream()
@@ -172,13 +176,13 @@ class DefaultStream(Stream):
         )
 
     def close(self, *, force: bool = False) -> None:
-        """Nothing: the stream ends with its device."""
+        """Does nothing: the stream ends with its device."""
 
 
 class Event(EventCalls):
-    """A point in a stream's queue; Stream.record_event() makes it.
+    """A point in a stream's queue. Stream.record_event() creates it.
 
-    close() forgets it; streams that wait for it still do.
+    close() destroys the handle. Streams that wait for the event still wait for it.
     """
 
     def __init__(self, stream: Stream) -> None:
@@ -197,13 +201,13 @@ class Event(EventCalls):
         self._own(Owned(label, lambda _flags: end(handle), device._node, at_end), handle)
 
     async def synchronize_async(self, timeout_s: float | None = None) -> None:
-        """As synchronize()."""
+        """The same as synchronize()."""
         await _async.within(timeout_s, self._passed)
 
     async def _passed(self) -> None:
         if self.is_ready():
             return
-        # A stream of its own, so that nothing else waits for the event.
+        # A separate stream, so that no other work waits for the event.
         stream = Stream(self._device)
         try:
             stream.wait_event(self)
@@ -214,11 +218,11 @@ class Event(EventCalls):
         await reached
 
     def elapsed_ns(self, end: Event) -> int:
-        """Nanoseconds from this event to the other; negative if it passed first.
+        """Nanoseconds from this event to the other; negative if the other completed first.
 
         Raises:
-            InvalidStateError: one of the two has not been passed yet.
-            InvalidArgumentError: they are of two devices.
+            InvalidStateError: one of them has not completed.
+            InvalidArgumentError: they are of different devices.
         """
         elapsed = ctypes.c_int64()
         _native.check(

@@ -1,4 +1,4 @@
-"""Trackers: what is known of live buffers, by id, tag and age."""
+"""Trackers: records of live buffers, by id, tag and age."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .errors import NotFoundError
 
 
 class BufferId(int):
-    """The id of a buffer, unique in the process; ids grow, from 1 on."""
+    """The id of a buffer, unique in the process. Ids increase, starting with 1."""
 
     @classmethod
     def new(cls) -> BufferId:
-        """An id that no buffer has had."""
+        """A new id."""
         _native.refuse_forked()
         raw = ctypes.c_uint64()
         _native.check(_native.functions().ferrum_buffer_id_new(ctypes.byref(raw)))
@@ -34,12 +34,12 @@ class BufferId(int):
 
 @dataclass(frozen=True)
 class BufferMetadata:
-    """What is known of a buffer.
+    """The record of a buffer.
 
     Attributes:
-        age_s: time since it was made.
-        tag: None: it has none.
-        device: id of the device that it is on; None: not known.
+        age_s: time since its creation.
+        tag: None: no tag.
+        device: id of its device; None: unknown.
     """
 
     id: BufferId
@@ -51,7 +51,7 @@ class BufferMetadata:
     device: str | None = None
 
     def with_tag(self, tag: str) -> BufferMetadata:
-        """The same with a tag."""
+        """A copy with a tag."""
         return BufferMetadata(
             self.id,
             self.size_bytes,
@@ -80,22 +80,23 @@ def _listed(function: Callable[..., int]) -> list[BufferMetadata]:
 
 
 def tracker_of(owner: Resource, function: Callable[..., int]) -> TrackerView:
-    """The tracker that a function gives of its owner."""
+    """The tracker of an owner, read with a function of the library."""
     raw = _abi.ferrum_tracker()
     _native.check(function(owner._handle, ctypes.byref(raw)))
     return TrackerView(owner, raw)
 
 
 class TrackerView:
-    """A tracker to look into. That of a manager or a pool is good as long as its
-    owner."""
+    """Read access to a tracker. The tracker of a manager or a pool is valid as long as its
+    owner.
+    """
 
     def __init__(self, owner: Resource, handle: _abi.ferrum_tracker) -> None:
         self._owner = owner
         self._tracker = handle
 
     def get(self, buffer_id: int) -> BufferMetadata | None:
-        """What is known of a buffer."""
+        """The record of a buffer; None if the id is unknown."""
         raw = _abi.ferrum_buffer_metadata()
         number = u64("buffer_id", buffer_id)
         try:
@@ -107,18 +108,18 @@ class TrackerView:
         return _metadata(raw)
 
     def all_allocations(self) -> list[BufferMetadata]:
-        """All buffers, the oldest first."""
+        """All buffers, oldest first."""
         function = _native.functions().ferrum_tracker_get_all
         return _listed(lambda *room: function(self._tracker, *room))
 
     def find_old_allocations(self, age_s: float) -> list[BufferMetadata]:
-        """Those that are strictly older, the oldest first: what may be forgotten."""
+        """Buffers that are strictly older than age_s, oldest first. They may be leaks."""
         age = nanoseconds("age_s", age_s)
         function = _native.functions().ferrum_tracker_find_old
         return _listed(lambda *room: function(self._tracker, age, *room))
 
     def totals(self) -> TrackerTotals:
-        """How many buffers there are, their bytes, and the most that these were."""
+        """Number of buffers, their bytes, and the peak of the bytes."""
         raw = _abi.ferrum_tracker_totals.init()
         _native.check(
             _native.functions().ferrum_tracker_get_totals(self._tracker, ctypes.byref(raw))
@@ -127,7 +128,7 @@ class TrackerView:
 
     @property
     def count(self) -> int:
-        """How many buffers there are."""
+        """The number of buffers."""
         return self.totals().count
 
     @property
@@ -142,7 +143,7 @@ class TrackerView:
 
 
 class AllocationTracker(TrackerView, Resource):
-    """A tracker of one's own. Safe for use by several threads."""
+    """A tracker that the program owns. Safe for use by several threads."""
 
     def __init__(self) -> None:
         _library.ensure_started()
@@ -153,11 +154,11 @@ class AllocationTracker(TrackerView, Resource):
         TrackerView.__init__(self, self, handle)
 
     def track(self, metadata: BufferMetadata, device: Device | None = None) -> None:
-        """Adds a buffer; one whose id is known replaces that.
+        """Adds a buffer, or replaces the record with the same id.
 
         Args:
-            metadata: of the buffer; its device is left out.
-            device: where it is.
+            metadata: of the buffer; its field device is ignored.
+            device: the device of the buffer.
         """
         raw = _abi.ferrum_buffer_metadata()
         raw.buffer_id = u64("id", metadata.id)
@@ -166,14 +167,14 @@ class AllocationTracker(TrackerView, Resource):
         raw.location = int(metadata.location)
         raw.age_ns = nanoseconds("age_s", metadata.age_s)
         tag = _native.encode("tag", metadata.tag) or b""
-        # One that fills the field has no NUL, which the library says.
+        # A tag that fills the field has no NUL, and the library rejects it.
         raw.tag = tag[:64]
         if device is not None:
             raw.device = device._handle
         _native.check(_native.functions().ferrum_tracker_track(self._handle, ctypes.byref(raw)))
 
     def untrack(self, buffer_id: int) -> BufferMetadata | None:
-        """Removes a buffer and gives what was known of it."""
+        """Removes a buffer and returns its record; None if the id is unknown."""
         raw: Any = _abi.ferrum_buffer_metadata()
         number = u64("buffer_id", buffer_id)
         try:
@@ -185,5 +186,5 @@ class AllocationTracker(TrackerView, Resource):
         return _metadata(raw)
 
     def clear(self) -> None:
-        """Forgets all buffers; the peak stays."""
+        """Removes all buffers. The peak stays."""
         _native.check(_native.functions().ferrum_tracker_clear(self._handle))

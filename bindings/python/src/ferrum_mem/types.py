@@ -1,4 +1,4 @@
-"""The settings and readings that are not generated from the header."""
+"""Settings and results that are not generated from the header."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ._enums import Capability, MemoryType
 from ._records import PoolConfig
 
 READY_PAGES_ALL = _abi.FERRUM_READY_PAGES_ALL
-"""PoolConfig.ready_pages: idle pages go back only when they are asked for."""
+"""PoolConfig.ready_pages: all idle pages stay in the pool and are released only on request."""
 
 
 class PageSizes(NamedTuple):
-    """Page sizes of a device: the smallest, and the one that works best."""
+    """Page sizes of a device: the smallest and the recommended one."""
 
     minimum_bytes: int
     recommended_bytes: int
@@ -26,13 +26,13 @@ class ManagerConfig:
     """Settings of a manager.
 
     Attributes:
-        enable_tracking: keep age and tag of each block and statistics.
-        enable_auto_gc: give back what is cached when gc_threshold is reached.
-        enable_debug: fill new and freed blocks with patterns and check them.
+        enable_tracking: record age and tag of each block, and statistics.
+        enable_auto_gc: release cached memory when gc_threshold is reached.
+        enable_debug: fill new and freed blocks with patterns and check the patterns.
         gc_threshold: used share of the device, above 0 and up to 1.
         max_concurrent_transfers: asynchronous copies in flight, 1 to 1024.
-        pool_configs: pool settings by memory type; a type without has its blocks
-            in the pool of MemoryType.GENERAL.
+        pool_configs: pool settings by memory type. Blocks of a type without settings are in
+            the pool of MemoryType.GENERAL.
     """
 
     enable_tracking: bool = True
@@ -54,11 +54,11 @@ class DeviceInfo(_records.DeviceInfo):
 
 @dataclass(frozen=True)
 class ProcessUse:
-    """What a process has of a device.
+    """The device memory of a process.
 
     Attributes:
-        pid: the process's number as the driver's host counts.
-        used_bytes: its memory on the device, contexts included; None if not known.
+        pid: process id in the namespace of the driver's host.
+        used_bytes: its memory on the device, contexts included; None: unknown.
     """
 
     pid: int
@@ -67,16 +67,16 @@ class ProcessUse:
 
 @dataclass(frozen=True)
 class BackendDevice:
-    """A device that a backend has found, before it is opened; capabilities in words.
+    """A device that a backend has found, before it is opened. capabilities are names.
 
     Attributes:
         total_bytes: capacity; 0 means unknown.
-        free_bytes: what was free then; None if not known.
-        compute_capability: the vendor's word for what the device can.
-        unified_memory: the memory is shared with the host.
-        max_allocation_bytes: bound of one allocation; None: nothing but the capacity.
-        recommended_fraction_percent: how much of the capacity an engine should take.
-        processes: those that have a context on the device; None if not known.
+        free_bytes: free bytes at that time; None: unknown.
+        compute_capability: the vendor's name for the features of the device.
+        unified_memory: device and host share the memory.
+        max_allocation_bytes: upper bound of one allocation; None: the capacity.
+        recommended_fraction_percent: recommended share of the capacity for an engine.
+        processes: the processes with a context on the device; None: unknown.
     """
 
     id: str
@@ -109,7 +109,9 @@ class BackendDevice:
         )
 
     def can_fit(self, size_bytes: int) -> bool:
-        """Whether it fits what is free or, where that is unknown, 80 % of the capacity."""
+        """Whether size_bytes fit into the free memory, or into 80 % of the capacity if the
+        free memory is unknown.
+        """
         if self.free_bytes is not None:
             return self.free_bytes >= size_bytes
         return self.total_bytes * 4 // 5 >= size_bytes
@@ -119,22 +121,22 @@ class BackendDevice:
         return self.total_bytes / 2**30
 
     def free_memory_gb(self) -> float | None:
-        """What was free, in units of 2**30 bytes; None if not known."""
+        """Free bytes in units of 2**30 bytes; None: unknown."""
         return None if self.free_bytes is None else self.free_bytes / 2**30
 
 
 @dataclass(frozen=True)
 class BackendInfo:
-    """A backend with its devices, or why it cannot be used here.
+    """A backend with its devices, or with the reason why it is unavailable here.
 
     Attributes:
         backend: the name in device ids.
         name: the name for people.
         available: it works here and has devices.
         usable: this build can also open them.
-        reason: why it is not available, in one word; error says it in full.
-        native_code: number of the vendor's library or the system, or 0.
-        library: file that the vendor's runtime was found as.
+        reason: why it is not available, in one word; error has the whole message.
+        native_code: number from the vendor's library or the system, or 0.
+        library: file of the vendor's runtime.
         version: of the vendor's interface.
     """
 
@@ -158,13 +160,13 @@ class BackendInfo:
 
 @dataclass(frozen=True)
 class LeakReportEntry:
-    """Something that is alive, or was when the library was stopped.
+    """An object or block that exists, or that existed when the library was stopped.
 
     Attributes:
-        call_site: where a block was allocated, the innermost function first: lines of
-            Python, as "engine.py:12 (load)", then native functions. Empty unless its
-            pool has DebugFlags.CALL_SITES.
-        model: id of the model that a range of an elastic pool is of, or "".
+        call_site: where a block was allocated, innermost function first: lines of Python,
+            as "engine.py:12 (load)", then native functions. Empty unless its pool has
+            DebugFlags.CALL_SITES.
+        model: id of the model of a range of an elastic pool, or "".
     """
 
     kind: str
@@ -181,7 +183,7 @@ class LeakReportEntry:
 def _lines_of(
     entry: Mapping[str, Any], lines: Mapping[tuple[str, int], tuple[str, ...]]
 ) -> tuple[str, ...]:
-    """The lines of Python that allocated what an entry is about, if they are known."""
+    """The lines of Python that allocated the block of an entry, if they are recorded."""
     if entry["kind"] != "block":
         return ()
     return lines.get((entry["device"], entry["address"]), ())
@@ -189,7 +191,7 @@ def _lines_of(
 
 @dataclass(frozen=True)
 class LeakReport:
-    """What is or was alive; omitted counts what the list has no room for."""
+    """The objects and blocks that exist or existed. omitted counts entries left out of the list."""
 
     leaks: tuple[LeakReportEntry, ...]
     omitted: int
@@ -201,8 +203,7 @@ class LeakReport:
         raw: Mapping[str, Any],
         sites: Mapping[tuple[str, int], tuple[str, ...]] | None = None,
     ) -> LeakReport:
-        """Reads the library's JSON. sites are call sites in Python, by device and
-        address."""
+        """Reads the library's JSON. sites are call sites in Python, by device and address."""
         lines = sites or {}
         leaks = (
             LeakReportEntry(

@@ -1,4 +1,4 @@
-"""Virtual pools: address space with pages that come and go."""
+"""Virtual pools: reserved address space with pages of its own."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from .streams import Stream, optional_handle
 
 
 class VirtualPool(Spanning, VirtualPoolCalls, Sleeper):
-    """Address space that is reserved as a whole, and memory behind it by offset.
+    """Address space that is reserved as a whole. alloc() maps memory by offset.
 
     Args:
-        device: where its memory is, or the id of that device: then the pool opens and
-            closes it.
+        device: the device of its memory, or the id of the device. With an id the pool opens
+            and closes the device.
         config: settings.
 
     Raises:
         UnsupportedDeviceError: the device has no virtual memory.
-        InvalidPageSizeError, InvalidSizeError: of the settings.
-        OutOfVirtualMemoryError: there is no such address space.
-        OutOfPhysicalMemoryError: the limit is above what the device has.
+        InvalidPageSizeError, InvalidSizeError: for the settings.
+        OutOfVirtualMemoryError: the address space cannot be reserved.
+        OutOfPhysicalMemoryError: the limit is above the memory of the device.
     """
 
     def __init__(self, device: Device | str, config: VirtualPoolConfig) -> None:
@@ -61,7 +61,7 @@ class VirtualPool(Spanning, VirtualPoolCalls, Sleeper):
 
     @property
     def device(self) -> Device:
-        """The device that the pool is on."""
+        """The device of the pool."""
         return self._device
 
     @property
@@ -70,32 +70,33 @@ class VirtualPool(Spanning, VirtualPoolCalls, Sleeper):
         return self._page_bytes
 
     def close(self, *, force: bool = False) -> None:
-        """Unmaps everything and gives memory and address space back, after queued
-        work that uses freed ranges.
+        """Unmaps everything, and releases memory and address space after the queued work that
+        uses freed ranges.
 
         Args:
             force: also while ranges are mapped; waits for all work of the device.
 
         Raises:
             BusyError: ranges are mapped; nothing has changed.
-            ViewExistsError: with force, a view still looks into a range.
+            ViewExistsError: with force, a range has a view.
         """
         self._owned.close(_abi.FERRUM_FORCE if force else 0)
 
     def export_fabric(self, offset_bytes: int, size_bytes: int) -> bytes:
-        """Gives fabric handles of the pages of a range, one after the other:
-        Manager.import_fabric_pages() has the same memory by them, in processes of this host
-        and of others that a fabric connects with it. They keep no memory.
+        """Returns fabric handles of the pages of a range, in order.
+        Manager.import_fabric_pages() maps the same memory with them, in processes of this
+        host and of hosts that a fabric connects. The handles do not keep the memory
+        allocated.
 
-        When the range is freed its pages stay with the pool, which uses them for its next
-        ranges: whoever has imported them ends that before.
+        When the range is freed, its pages stay in the pool for its next ranges. So every
+        importer must close its block before.
 
         Args:
-            offset_bytes,size_bytes: whole pages, mapped throughout.
+            offset_bytes,size_bytes: whole pages, mapped completely.
 
         Raises:
             InvalidArgumentError: the pool's backing is not Backing.FABRIC.
-            InvalidOffsetError, InvalidSizeError, NotMappedError: it is so.
+            InvalidOffsetError, InvalidSizeError, NotMappedError: for the range.
         """
         cells = _native.read_array(
             ctypes.c_uint8,
@@ -117,24 +118,24 @@ class VirtualPool(Spanning, VirtualPoolCalls, Sleeper):
         asleep_wait_s: float | None = 0,
         stream: Stream | None = None,
     ) -> MappedRange:
-        """Puts memory behind every page that a range touches: all or none.
+        """Maps memory to every page that a range touches: all or none.
 
         Args:
-            offset_bytes: from the base address; need not be a multiple of a page.
+            offset_bytes: from the base address; need not be a multiple of the page size.
             size_bytes: not 0.
-            tag: name for the books, at most 63 bytes; None: the pool's name.
-            asleep_wait_s: how long to wait while the tag or what is at that place
-                sleeps; None: without an end.
-            stream: what uses the range first, and is waited for when it is unmapped;
-                None: the default one.
+            tag: name for the counters, at most 63 bytes; None: the pool's name.
+            asleep_wait_s: how long to wait while the tag or memory at that offset is
+                asleep; None: no time limit.
+            stream: the first stream that uses the range. An unmap waits for it. None: the
+                default stream.
 
         Raises:
-            InvalidStateError: it sleeps, and the call may not wait.
-            TimeoutError: it sleeps longer than the call may wait.
-            AlreadyMappedError: a page of it is mapped; the message says which.
-            InvalidOffsetError: it ends outside.
-            OutOfPhysicalMemoryError: over the limit; the message says what was
-                requested and what was available.
+            InvalidStateError: it is asleep, and the call may not wait.
+            TimeoutError: it is asleep longer than asleep_wait_s.
+            AlreadyMappedError: a page of it is mapped; the message states which.
+            InvalidOffsetError: it ends outside the address space.
+            OutOfPhysicalMemoryError: over the limit; the message states requested and
+                available bytes.
         """
         offset, size = u64("offset_bytes", offset_bytes), u64("size_bytes", size_bytes)
         address = _abi.ferrum_address()
@@ -164,16 +165,16 @@ class VirtualPool(Spanning, VirtualPoolCalls, Sleeper):
         )
 
     def free(self, offset_bytes: int, size_bytes: int, *, stream: Stream | None = None) -> None:
-        """Unmaps by offset, once the work that is queued on the stream now is done:
-        whole pages, of one range or of several, or exactly one range. The objects of
-        all ranges that it touches are closed with it; what is left of one that was
-        unmapped in part is unmapped by offset too.
+        """Unmaps by offset, after the work that is queued on the stream now: whole pages of
+        one or several ranges, or exactly one range. The objects of all ranges that it
+        touches are closed. The rest of a range that was unmapped in part must be unmapped
+        by offset too.
 
         Raises:
-            NotMappedError: a page of it is not mapped; the message says which.
+            NotMappedError: a page of it is not mapped; the message states which.
             InvalidOffsetError: it is neither whole pages nor one range.
-            ViewExistsError: a view still looks into a range; nothing has changed.
-            BusyError: a part of it is being put to sleep or woken; nothing has changed.
+            ViewExistsError: a range has a view; nothing has changed.
+            BusyError: a sleep or a wake is working on a part of it; nothing has changed.
         """
         offset, size = u64("offset_bytes", offset_bytes), u64("size_bytes", size_bytes)
         handle, queue = self._handle, optional_handle(stream)
