@@ -10,26 +10,27 @@ import (
 	"ferrum_mem/drivers/rocm/rocmprobe"
 )
 
-// Settings are what the drivers of a process are made with.
+// Settings configure the drivers of a process.
 type Settings struct {
-	// Host is the settings of the host's driver, but for Getenv.
+	// Host configures the driver of the host. Its Getenv is replaced by the one below.
 	Host host.Config
-	// Getenv reads the environment for all of them; nil: the process's as Go has it.
+	// Getenv reads the environment for all drivers. nil: the environment of the process, as
+	// Go sees it.
 	Getenv func(string) string
 }
 
-// backend is a backend that the product has a name for.
+// backend is a backend that has a constant in the header.
 type backend struct {
-	// driver makes what opens devices; nil: the backend is only looked for.
+	// driver creates the driver. nil: the backend is only surveyed and cannot be opened.
 	driver func(Settings) (device.Driver, error)
-	// surveyor looks for devices without opening them; nil: the driver is asked, for it
-	// needs no vendor's library.
+	// surveyor finds devices without opening them. nil: the driver finds its own devices,
+	// because it needs no vendor library.
 	surveyor device.Surveyor
-	// environment lists the variables that they read.
+	// environment lists the variables that the driver and the surveyor read.
 	environment []string
 }
 
-// list has a line for each backend, in the order of the FERRUM_BACKEND_ constants.
+// list returns one item for each backend, in the order of the FERRUM_BACKEND_ constants.
 func list() []backend {
 	return []backend{
 		{onHost, nil, []string{host.EnvMemory, host.EnvDevices}},
@@ -54,7 +55,7 @@ func onCUDA(s Settings) (device.Driver, error) {
 	return cuda.New(c), nil
 }
 
-// New makes all drivers. Errors: those of the settings.
+// New creates all drivers. Its errors are about the settings.
 func New(s Settings) ([]device.Driver, error) {
 	var made []device.Driver
 	for _, b := range list() {
@@ -70,7 +71,7 @@ func New(s Settings) ([]device.Driver, error) {
 	return made, nil
 }
 
-// Surveyors are those of all vendors.
+// Surveyors returns the surveyors of all vendors.
 func Surveyors() []device.Surveyor {
 	var all []device.Surveyor
 	for _, b := range list() {
@@ -81,7 +82,7 @@ func Surveyors() []device.Surveyor {
 	return all
 }
 
-// Environment lists the variables of the environment that drivers and surveyors read.
+// Environment lists the environment variables that drivers and surveyors read.
 func Environment() []string {
 	var names []string
 	for _, b := range list() {

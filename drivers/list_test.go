@@ -13,7 +13,7 @@ import (
 	"ferrum_mem/drivers/host"
 )
 
-// Every backend of the header is in the list, at its place, and nothing else is.
+// The list holds exactly the backends of the header, in their order.
 func TestListIsOfTheBackendsOfTheHeader(t *testing.T) {
 	made, err := drivers.New(drivers.Settings{Host: host.Config{Devices: 1, MemoryBytes: 1 << 20}})
 	require.NoError(t, err)
@@ -30,11 +30,11 @@ func TestListIsOfTheBackendsOfTheHeader(t *testing.T) {
 	require.Equal(t, discover.Names(), listed)
 }
 
-// Every folder of a vendor's driver is in the list.
+// The list holds the driver of every vendor folder.
 func TestListHasEveryFolder(t *testing.T) {
 	entries, err := os.ReadDir(".")
 	require.NoError(t, err)
-	// What is no backend: helpers of drivers, the process of a probe, and suites.
+	// These folders are no backends: helpers of drivers, the probe process, and suites.
 	others := []string{"internal", "probe", "testdevice"}
 	folders := []string{}
 	for _, entry := range entries {

@@ -12,20 +12,22 @@ var (
 	_ device.Edge     = (*event)(nil)
 )
 
-// A stream captures for somebody else, who has its handle: an adopted one, one whose
-// handle was asked for, or one that was made to wait for an event of a capture. Only
-// these are asked, and before anything is asked that would spoil a capture. The driver
-// takes a question about a stream or an event of a capture for an error in all modes, and
-// spoils the capture (CUDA programming guide, "prohibited and unhandled operations").
+// A stream can capture for other code only if that code has the stream's handle: an adopted
+// stream, a stream whose handle was queried, or a stream that was made to wait for an event
+// of a capture. Only for these streams is the capture state queried, and that query comes
+// before any query that would invalidate a capture. In all capture modes, the vendor driver
+// treats a query of a stream or an event of a capture as an error and invalidates the
+// capture (CUDA programming guide, "prohibited and unhandled operations").
 //
-// Where a stream that may capture has to be waited for, an event is recorded in it. That
-// is free of danger at any moment, and whether the record lies in a capture is asked after
-// it, so that no capture can begin between the question and the wait.
+// To wait for a stream that may capture, an event is recorded in it, which is safe at any
+// moment. The query whether the record lies in a capture comes after the record, so that no
+// capture can begin between the query and the wait.
 
-// errCapturing is in the errors of streams that capture.
+// errCapturing is wrapped by the errors about streams that capture.
 var errCapturing = errors.New("the stream is capturing: its work runs with the graph, and cannot be asked after or waited for")
 
-// mayNowCapture notes that somebody else may have the stream capture from now on.
+// mayNowCapture records that code outside this library may let the stream capture from now
+// on.
 func (s *stream) mayNowCapture() {
 	if !s.mayCapture.Load() {
 		s.list(true)
@@ -33,8 +35,8 @@ func (s *stream) mayNowCapture() {
 	}
 }
 
-// list has the stream among those that may capture, or not: before its handle is given
-// back it leaves them.
+// list adds the stream to the streams that may capture, or removes it. A stream leaves the
+// list before its handle is released.
 func (s *stream) list(listed bool) {
 	all := &s.owner.driver.capturable
 	all.mu.Lock()
@@ -49,15 +51,15 @@ func (s *stream) list(listed bool) {
 	all.streams[s] = struct{}{}
 }
 
-// capturing is a stream of which the driver says that it captures, or nil. The caller keeps
-// the context.
+// capturing returns a stream for which the vendor driver reports a capture, or nil. The
+// caller keeps the context.
 func (d *Driver) capturing() *stream {
 	all := &d.capturable
 	all.mu.RLock()
 	defer all.mu.RUnlock()
 	for s := range all.streams {
 		var status int32
-		// Of a device that is lost there is no capture left, and no answer.
+		// A lost device has no capture, and a query of it fails.
 		number := d.api.isCapturing.Call(s.handle, dl.Pointer(&status))
 		if number == resultCaptureImplicit || number == 0 && status != captureStatusNone {
 			return s
@@ -66,8 +68,8 @@ func (d *Driver) capturing() *stream {
 	return nil
 }
 
-// Capture asks the driver. One before 11.3 does not number captures: it is CodeUnsupported
-// while the stream captures.
+// Capture queries the vendor driver. A driver before 11.3 gives captures no numbers: the
+// call returns CodeUnsupported while the stream captures.
 func (s *stream) Capture() (device.Capture, error) {
 	const op = "cuda.capture"
 	if !s.mayCapture.Load() {
@@ -94,14 +96,14 @@ func (s *stream) Capture() (device.Capture, error) {
 	return device.Capture{State: device.CaptureInvalid}, nil
 }
 
-// captureState is what the driver says of a stream's capture; id is 0 where it does not
-// number them.
+// captureState is the capture state of a stream as the vendor driver reports it. id is 0 if
+// the driver gives captures no numbers.
 type captureState struct {
 	status int32
 	id     uint64
 }
 
-// captureState asks the driver. The caller keeps the context.
+// captureState queries the vendor driver. The caller keeps the context.
 func (s *stream) captureState(op string) (now captureState, err error) {
 	o := s.owner
 	if !s.mayCapture.Load() || !o.ctx.api.isCapturing.Found() {
@@ -112,7 +114,8 @@ func (s *stream) captureState(op string) (now captureState, err error) {
 		status int32
 	}
 	if o.info.Capture {
-		// Only the first two answers are asked for, of which either form has the same.
+		// Both forms of the call return the first two values alike, and only these are
+		// used.
 		status, id := dl.Pointer(&answer.status), dl.Pointer(&answer.id)
 		if o.ctx.api.captureInfo.Found() {
 			err = o.ctx.call(op, "", &o.ctx.api.captureInfo, s.handle, status, id, 0, 0, 0)
@@ -131,8 +134,8 @@ func (s *stream) captureState(op string) (now captureState, err error) {
 	return captureState{status: answer.status, id: answer.id}, nil
 }
 
-// captures says whether the stream takes part in a capture, spoilt or not. The caller
-// keeps the context.
+// captures states whether the stream takes part in a capture, which may be invalidated. The
+// caller keeps the context.
 func (s *stream) captures(op string) (bool, error) {
 	o := s.owner
 	if !s.mayCapture.Load() || !o.ctx.api.isCapturing.Found() {
@@ -145,8 +148,8 @@ func (s *stream) captures(op string) (bool, error) {
 	return status != captureStatusNone, nil
 }
 
-// uncaptured refuses what the driver would refuse too while the stream captures, and
-// spoil the capture. The caller keeps the context.
+// uncaptured returns an error for a stream that captures. The vendor driver would reject
+// the next call too, and would invalidate the capture. The caller keeps the context.
 func (s *stream) uncaptured(op string) error {
 	captures, err := s.captures(op)
 	if err == nil && captures {
@@ -159,8 +162,9 @@ func (s *stream) capturingError(op string) error {
 	return s.owner.ctx.errorf(device.CodeInvalidState, op, "%w", errCapturing)
 }
 
-// recordEnd records an event at the end of the stream, and says in which capture that was:
-// an answer from before the record alone could be old by then. The caller keeps the context.
+// recordEnd records an event at the end of the stream and returns the capture that contains
+// the record. One query before the record would not be enough, because a capture can begin
+// or end in between. The caller keeps the context.
 func (s *stream) recordEnd(op string, handle uintptr) (capture captureState, err error) {
 	o := s.owner
 	before, err := s.captureState(op)
@@ -172,14 +176,16 @@ func (s *stream) recordEnd(op string, handle uintptr) (capture captureState, err
 		if after, err = s.captureState(op); err != nil || after == before {
 			return after, err
 		}
-		// A capture began or ended meanwhile: which side the record fell on is not known.
+		// A capture began or ended between the queries, so it is unknown whether the record
+		// is in it.
 		before = after
 	}
 	return captureState{}, err
 }
 
-// mayWaitFor refuses to let a stream that captures wait for an event that is known to be
-// from outside of its capture, which would be spoilt. The caller keeps the context.
+// mayWaitFor returns an error if the stream captures and the event is known to be outside
+// that capture, because the wait would invalidate the capture. The caller keeps the
+// context.
 func (s *stream) mayWaitFor(op string, e *event) error {
 	if e.foreign {
 		return nil
@@ -192,16 +198,16 @@ func (s *stream) mayWaitFor(op string, e *event) error {
 		"the stream is capturing, and the event was recorded outside of that capture: the graph cannot wait for it")
 }
 
-// Captured says that the event is an edge of a graph.
+// Captured states whether the event is an edge of a graph.
 func (e *event) Captured() bool { return e.capture.status != captureStatusNone }
 
-// mayCapture says that a stream which waits for the event may join a capture by that.
+// mayCapture states whether a stream may join a capture by waiting for the event.
 func (e *event) mayCapture() bool { return e.Captured() || e.foreign }
 
-// uncaptured refuses to ask after an event that belongs to a capture, or, where somebody
-// else records it, may belong to one that is under way: the driver would refuse it as well,
-// and spoil the capture. After the capture there is nothing left to spoil. The caller keeps
-// the context.
+// uncaptured returns an error for an event that belongs to a capture. It also does so for
+// an external event while a stream captures, because the event may belong to that capture.
+// The vendor driver would reject a query of such an event and invalidate the capture. After
+// the capture has ended, a query does no harm. The caller keeps the context.
 func (e *event) uncaptured(op string) error {
 	if e.Captured() {
 		return e.owner.ctx.errorf(device.CodeInvalidState, op,
@@ -218,7 +224,8 @@ func (e *event) uncaptured(op string) error {
 	return nil
 }
 
-// leftOut is the error of a wait for a device of which some streams capture; nil: none does.
+// leftOut returns the error of a wait for a device of which some streams capture, or nil if
+// none does.
 func (o *openDevice) leftOut(op string, capturing []*stream, of int) error {
 	if len(capturing) == 0 {
 		return nil

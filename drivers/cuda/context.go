@@ -9,43 +9,46 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// driverContext is a context of the driver's, in which calls are made on one device, and what
-// is known of whether it is still there.
+// driverContext is a CUDA context in which this driver makes the calls of one device, with
+// the state that tells whether the context still exists.
 type driverContext struct {
 	api *api
-	// cuDevice is the driver's number of the device, and id ours.
+	// cuDevice is the vendor driver's number of the device. id is the number of this
+	// library.
 	cuDevice int32
 	id       device.ID
-	// context is the retained primary context, or callers says that it is one of the
-	// program's; contextNumber tells it from one that takes its place after a reset, 0
-	// where the driver does not number them.
+	// context is the retained primary context, or a context of the program if callers is
+	// true. contextNumber is the vendor driver's id of the context. It differs from the id
+	// of a context that replaces this one after a reset. It is 0 if the vendor driver gives
+	// contexts no ids.
 	callers       bool
 	context       uintptr
 	contextNumber uint64
-	// probe is a stream in it that nobody else ends; 0: there is none yet.
+	// probe is a stream in the context that only this driver can destroy. 0: none was
+	// created yet.
 	probe uintptr
-	// lost is the first error that the device does not recover from.
+	// lost is the first error from which the device does not recover.
 	lost atomic.Pointer[device.Error]
-	// gate is held for reading by every call of the driver. Close has it for writing for
-	// a moment.
+	// gate is held for reading by every call of the vendor driver. Close holds it for
+	// writing for a moment, so that it waits for the calls that run.
 	gate   sync.RWMutex
 	closed atomic.Bool
 }
 
-// within runs body with the device's context current on this thread, and leaves the
-// thread with what was current before. A lost device does not get that far.
+// within runs body with the device's context current on this thread, and then restores the
+// previous context of the thread. It fails if the device is closed or lost.
 func (c *driverContext) within(op string, body func() error) error {
 	return c.enter(op, relaxed, body)
 }
 
-// entry is what a call has to change about its thread.
+// entry states what a call changes on its thread besides the context.
 type entry bool
 
 const (
-	// relaxed is for calls that a capture of somebody else's may forbid.
+	// relaxed is for calls that a capture of another library may forbid.
 	relaxed entry = true
-	// asItIs is for those that only put work into a stream of the driver's own, which
-	// no capture forbids: the mode of the thread stays.
+	// asItIs keeps the capture mode of the thread. It is for calls that only queue work in
+	// a stream of this driver, which no capture forbids.
 	asItIs entry = false
 )
 
@@ -61,19 +64,20 @@ func (c *driverContext) enter(op string, how entry, body func() error) error {
 	return c.inContext(op, how, body)
 }
 
-// current is within for those who give something back, also to a lost device.
+// current is like within, for calls that release something. It also runs on a lost device.
 func (c *driverContext) current(op string, body func() error) error {
 	return c.inContext(op, relaxed, body)
 }
 
-// inContext makes the context current, unless it is already, and the mode for calls
-// while a stream captures relaxed: so a capture that somebody else has begun forbids
-// nothing here and is not spoilt. Both belong to the thread, and are put back.
+// inContext makes the context current, unless it already is. With relaxed it also sets the
+// thread's capture mode to relaxed, so that a capture of another library neither forbids
+// the calls of body nor is invalidated by them. Both belong to the thread and are restored
+// at the end.
 func (c *driverContext) inContext(op string, how entry, body func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	before := new(uintptr)
-	// The deferred calls have only its address, which keeps nothing alive.
+	// The deferred calls hold only the address of before, which does not keep it alive.
 	defer runtime.KeepAlive(before)
 	known := c.api.contextCurrent.Call(dl.Pointer(before)) == 0
 	if !known || *before != c.context {
@@ -88,7 +92,7 @@ func (c *driverContext) inContext(op string, how entry, body func() error) error
 	return body()
 }
 
-// relax runs body in the mode for calls while a stream captures that is relaxed.
+// relax runs body while the thread's capture mode is relaxed.
 func (a *api) relax(body func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -101,7 +105,7 @@ func (a *api) relax(body func() error) error {
 	return body()
 }
 
-// usable refuses a call on a device that is closed or lost.
+// usable returns an error if the device is closed or lost.
 func (c *driverContext) usable(op string) error {
 	if err := c.checkOpen(op); err != nil {
 		return err
@@ -117,8 +121,8 @@ func (c *driverContext) isLost(op string, first *device.Error) error {
 		On(c.id).WithNative(first.Native)
 }
 
-// outsideHostFunction refuses what the driver forbids to a function that a stream
-// runs: to call it.
+// outsideHostFunction returns an error if the caller is a host function of a stream,
+// because CUDA does not allow calls of the vendor driver there.
 func (c *driverContext) outsideHostFunction(op string) error {
 	if hostCalls.Inside() {
 		return c.errorf(device.CodeInvalidState, op, "called from a host function, in which CUDA cannot be called")
@@ -126,8 +130,8 @@ func (c *driverContext) outsideHostFunction(op string) error {
 	return nil
 }
 
-// call calls a function of the library in the current context. what names the
-// arguments and their values, for the message.
+// call calls a function of the vendor driver in the current context. what names the
+// arguments and their values for the error message.
 func (c *driverContext) call(op, what string, f *dl.Function, arguments ...uintptr) error {
 	if number := f.Call(arguments...); number != 0 {
 		return c.failure(op, f, number, what)
@@ -135,8 +139,8 @@ func (c *driverContext) call(op, what string, f *dl.Function, arguments ...uintp
 	return nil
 }
 
-// takeBack gives back what no caller knows of, so that nobody else would try again: one
-// refusal is not believed.
+// takeBack releases an object that no caller knows, so that no caller could repeat a failed
+// release. For that reason it tries a second time itself.
 func (c *driverContext) takeBack(op, what string, f *dl.Function, arguments ...uintptr) error {
 	if f.Call(arguments...) == 0 {
 		return nil
@@ -144,7 +148,8 @@ func (c *driverContext) takeBack(op, what string, f *dl.Function, arguments ...u
 	return c.call(op, what, f, arguments...)
 }
 
-// failure is the error of a call, and marks the device as lost where it is.
+// failure returns the error of a failed call. It marks the device as lost if the error
+// means that.
 func (c *driverContext) failure(op string, f *dl.Function, number int32, what string) error {
 	err := c.api.refused(op, f, number)
 	err.On(c.id)
@@ -172,13 +177,13 @@ func (c *driverContext) contextGone() string {
 	return "; the program reset the device's primary context, and with it all that was in it"
 }
 
-// mayMeanGone says that a number is what is given for a context that is gone, or for
-// what was in it.
+// mayMeanGone states whether the vendor driver may return this number because a context, or
+// an object in it, was destroyed.
 func mayMeanGone(number int32) bool { return number == resultInvalidValue || isStale(number) }
 
-// contextIsGone asks whether the context was destroyed, or reset and perhaps made again:
-// then its handle is as before, its number is another one, and what was in it is not
-// there. It changes nothing, and no capture is in its way.
+// contextIsGone queries whether the context was destroyed or reset. A primary context that
+// was reset and created again has the same handle but a new id, and the objects of the old
+// one do not exist. The query changes nothing, and a capture does not disturb it.
 func (c *driverContext) contextIsGone() bool {
 	if c.contextNumber != 0 {
 		var now uint64
@@ -203,7 +208,7 @@ func (c *driverContext) contextIsGone() bool {
 		popped := new(uintptr)
 		defer runtime.KeepAlive(popped)
 		defer c.api.contextPop.Call(dl.Pointer(popped))
-		// Where the number says nothing, a stream is asked after that nobody else ends.
+		// If the id does not decide it, query a stream that only this driver can destroy.
 		if c.probe != 0 {
 			var of uintptr
 			gone = isStale(c.api.streamContext.Call(c.probe, dl.Pointer(&of)))
@@ -213,8 +218,8 @@ func (c *driverContext) contextIsGone() bool {
 	return gone
 }
 
-// returned decides about an error of a call that gives something back: a lost device
-// holds nothing, so that there it is given back.
+// returned filters the error of a call that releases something. It returns nil for a lost
+// device, because nothing is left to release there.
 func (c *driverContext) returned(err error) error {
 	if err != nil && c.lost.Load() != nil {
 		return nil
@@ -222,8 +227,8 @@ func (c *driverContext) returned(err error) error {
 	return err
 }
 
-// retainContext takes part in the primary context, and makes it if nobody has it, which
-// a capture may forbid like all that takes memory.
+// retainContext retains the primary context and creates it if it does not exist. A capture
+// may forbid that, like every call that allocates memory.
 func (c *driverContext) retainContext(op string) error {
 	return c.api.relax(func() error {
 		return c.call(op, "", &c.api.contextRetain, dl.Pointer(&c.context), uintptr(c.cuDevice))

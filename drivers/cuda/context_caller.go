@@ -15,8 +15,8 @@ var (
 	_ device.Native        = (*event)(nil)
 )
 
-// OpenContext opens a device on a CUcontext of the program's, which the program keeps
-// until the device is closed. The primary context is not retained.
+// OpenContext opens a device on a CUcontext of the program. The program must keep the
+// context until the device is closed. The call does not retain the primary context.
 func (d *Driver) OpenContext(index int, native uint64) (device.Device, error) {
 	const op = "cuda.open_context"
 	one, err := d.at(op, index)
@@ -33,8 +33,8 @@ func (d *Driver) OpenContext(index int, native uint64) (device.Device, error) {
 	return o, nil
 }
 
-// enterContext gets the context that everything is done in: one of the caller's, or,
-// where that is 0, the device's primary one.
+// enterContext selects the context of all calls of the device: callers, or the primary
+// context of the device if callers is 0.
 func (c *driverContext) enterContext(op string, callers uintptr) error {
 	if callers == 0 {
 		if err := c.retainContext(op); err != nil {
@@ -52,7 +52,7 @@ func (c *driverContext) enterContext(op string, callers uintptr) error {
 	return nil
 }
 
-// checkContext refuses a context that is gone or another device's.
+// checkContext returns an error if the context was destroyed or belongs to another device.
 func (c *driverContext) checkContext(op string) error {
 	var of int32
 	err := c.within(op, func() error {
@@ -68,19 +68,19 @@ func (c *driverContext) checkContext(op string) error {
 	return err
 }
 
-// leaveContext gives the primary context back. The caller's stays.
+// leaveContext releases the primary context. A context of the program stays.
 func (c *driverContext) leaveContext() {
 	if !c.callers {
 		c.releaseContext()
 	}
 }
 
-// NativeHandle is the CUcontext that everything is done in.
+// NativeHandle returns the CUcontext that all calls of the device use.
 func (o *openDevice) NativeHandle() (uint64, error) {
 	return uint64(o.ctx.context), o.ctx.checkOpen("cuda.native_handle")
 }
 
-// NativeHandle is the CUstream.
+// NativeHandle returns the CUstream.
 func (s *stream) NativeHandle() (uint64, error) {
 	const op = "cuda.native_handle"
 	s.using.RLock()
@@ -92,7 +92,7 @@ func (s *stream) NativeHandle() (uint64, error) {
 	return uint64(s.handle), s.owner.ctx.checkOpen(op)
 }
 
-// NativeHandle is the CUevent, which is recorded already.
+// NativeHandle returns the CUevent, which has been recorded.
 func (e *event) NativeHandle() (uint64, error) {
 	e.using.RLock()
 	defer e.using.RUnlock()

@@ -2,16 +2,16 @@ package cuda
 
 import "golang.org/x/sys/unix"
 
-// shareDescriptors says that memory is shared by file descriptors on this system.
+// shareDescriptors states that this system shares memory by file descriptors.
 const shareDescriptors = true
 
-// checkDescriptor refuses a number that is no open descriptor.
+// checkDescriptor returns an error if fd is not an open descriptor.
 func checkDescriptor(fd int) error {
 	_, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
 	return err
 }
 
-// keepFromPrograms closes a descriptor in programs that this one becomes.
+// keepFromPrograms sets the close-on-exec flag of a descriptor.
 func keepFromPrograms(fd int) error {
 	_, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC)
 	return err

@@ -12,14 +12,14 @@ import (
 	"ferrum_mem/drivers/internal/gpu/ranges"
 )
 
-// openDevice is one open of a device.
+// openDevice is the result of one call that opened a device.
 type openDevice struct {
 	driver *Driver
 	ctx    driverContext
 	info   device.Info
-	// ordered says that memory can be had in the order of a stream.
+	// ordered states whether the device can allocate memory in the order of a stream.
 	ordered bool
-	// What the device has of priorities.
+	// The range of stream priorities of the device.
 	leastPriority, greatestPriority int32
 
 	ranges      ranges.Table[*openDevice]
@@ -27,13 +27,13 @@ type openDevice struct {
 	orderedPool orderedPool
 
 	mu sync.Mutex
-	// live counts what Alloc, AllocPinned, Reserve, Create and Compile gave, from before
-	// it is there until after it is gone.
+	// live counts what Alloc, AllocPinned, Reserve, Create and Compile returned. It is
+	// raised before the object exists and lowered after the object has ended.
 	live    int
 	streams map[*stream]struct{}
 	events  deviceEvents
 
-	// peers are the devices whose contexts this one's may use.
+	// peers are the devices whose contexts the context of this device may access.
 	peers map[*openDevice]struct{}
 
 	defaultStream *stream
@@ -72,7 +72,7 @@ func newOpenDevice(d *Driver, one *found, callers uintptr) (*openDevice, error) 
 	return o, nil
 }
 
-// prepare makes what an open device always has.
+// prepare creates what every open device needs.
 func (o *openDevice) prepare(op string) (err error) {
 	if o.info.VirtualMemory {
 		if err := o.virtual.measure(op); err != nil {
@@ -95,7 +95,7 @@ func (o *openDevice) prepare(op string) (err error) {
 	return nil
 }
 
-// end ends what an open device always has, and gives the context back.
+// end destroys what prepare created, and releases the context.
 func (o *openDevice) end() {
 	const op = "cuda.close"
 	o.looker.mu.Lock()
@@ -114,7 +114,7 @@ func (o *openDevice) end() {
 
 func (o *openDevice) Info() device.Info { return o.info }
 
-// errorf makes an error about this device.
+// errorf creates an error about this device.
 func (c *driverContext) errorf(code device.Code, op, format string, args ...any) error {
 	return device.Errorf(code, op, format, args...).On(c.id)
 }
@@ -126,7 +126,7 @@ func (c *driverContext) checkOpen(op string) error {
 	return nil
 }
 
-// hold counts what is about to be given out, so that Close cannot slip in between.
+// hold counts n new objects before they exist, so that Close cannot run in between.
 func (o *openDevice) hold(op string, n int) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -145,13 +145,13 @@ func (o *openDevice) drop(n int) {
 
 func (o *openDevice) DefaultStream() device.Stream { return o.defaultStream }
 
-// NewStream makes a stream of the least priority.
+// NewStream creates a stream of the lowest priority.
 func (o *openDevice) NewStream() (device.Stream, error) {
 	return o.NewPriorityStream(0)
 }
 
-// NewPriorityStream makes a stream whose work goes before that of streams with a
-// greater number. A priority that is not between those of StreamPriorities is
+// NewPriorityStream creates a stream. Its work goes before the work of streams with a
+// greater priority number. A priority outside the range of StreamPriorities is
 // CodeInvalidArgument.
 func (o *openDevice) NewPriorityStream(priority int) (device.Stream, error) {
 	const op = "cuda.new_stream"
@@ -173,7 +173,8 @@ func (o *openDevice) NewPriorityStream(priority int) (device.Stream, error) {
 	return s, nil
 }
 
-// StreamPriorities is the range of priorities: the least one is the greatest number.
+// StreamPriorities returns the range of priorities. The lowest priority is the greatest
+// number.
 func (o *openDevice) StreamPriorities() (least, greatest int, err error) {
 	if err := o.ctx.usable("cuda.stream_priorities"); err != nil {
 		return 0, 0, err
@@ -181,8 +182,9 @@ func (o *openDevice) StreamPriorities() (least, greatest int, err error) {
 	return int(o.leastPriority), int(o.greatestPriority), nil
 }
 
-// Synchronize waits for the work that is queued on each stream of this Device now. Those
-// that capture are left out, and then it is CodeInvalidState when the others have run dry.
+// Synchronize waits for the work that is now queued on the streams of this Device. It skips
+// streams that capture. If there is one, the call returns CodeInvalidState after the other
+// streams are drained.
 func (o *openDevice) Synchronize(timeout time.Duration) error {
 	const op = "cuda.synchronize_device"
 	limit, err := o.newDeadline(op, timeout)
@@ -210,8 +212,8 @@ func (o *openDevice) Synchronize(timeout time.Duration) error {
 	return o.leftOut(op, capturing, len(streams))
 }
 
-// Close waits for the default stream and releases the primary context. A device that
-// is lost is closed as well, and what it held is gone with its context.
+// Close waits for the default stream and releases the primary context. It also closes a
+// lost device, whose objects have ended with its context.
 func (o *openDevice) Close() error {
 	const op = "cuda.close"
 	if err := o.ctx.checkOpen(op); err != nil {
@@ -221,7 +223,7 @@ func (o *openDevice) Close() error {
 		return err
 	}
 	if o.ctx.lost.Load() == nil {
-		// It could be neither waited for nor given back.
+		// A stream that captures can be neither waited for nor destroyed.
 		if err := o.ctx.current(op, func() error { return o.defaultStream.uncaptured(op) }); errors.Is(err, errCapturing) {
 			return err
 		}
@@ -236,7 +238,7 @@ func (o *openDevice) Close() error {
 	if left != "" {
 		return o.ctx.errorf(device.CodeBusy, op, "%s are left", left)
 	}
-	// Calls that began before are let finish; those that come now see that it is closed.
+	// Calls that began before run to their end. Later calls find the device closed.
 	o.ctx.gate.Lock()
 	//lint:ignore SA2001 there is nothing to do inside: to have had it is enough.
 	o.ctx.gate.Unlock()
@@ -244,7 +246,7 @@ func (o *openDevice) Close() error {
 	return nil
 }
 
-// left says what keeps the device open, or "".
+// left describes the objects that keep the device open, or returns "".
 func (o *openDevice) left() string {
 	if o.live == 0 && len(o.streams) == 0 {
 		return ""
@@ -252,39 +254,43 @@ func (o *openDevice) left() string {
 	return fmt.Sprintf("%d segments, reservations, pages, modules and ranges of others, and %d streams", o.live, len(o.streams))
 }
 
-// event is an event of the driver, for which a thread sleeps rather than spins. It has
-// no timing, which costs the device nothing, unless that was asked for.
+// event is an event of the vendor driver. A thread that waits for it sleeps instead of
+// spinning. It has no timing unless the caller requested timing, because an event without
+// timing costs the device less.
 type event struct {
 	owner *openDevice
-	// number counts the events of a device: two of them are locked in this order.
+	// number is the position of the event in the device's count of events. Two events are
+	// locked in the order of their numbers.
 	number uint64
 	timed  bool
-	// capture is that in which it was recorded, of which it is an edge.
+	// capture is the capture in which the event was recorded; the event is an edge of it.
 	capture captureState
-	// shared says that it has a handle in other processes, and foreign that it is
-	// somebody else's.
+	// shared: other processes have a handle of the event. foreign: the event was created
+	// outside this library.
 	shared, foreign bool
 
-	// using is held for reading while the handle is in use, and for writing when it
-	// is given back.
+	// using is held for reading while the handle is in use, and for writing while it is
+	// released.
 	using  sync.RWMutex
 	handle uintptr
 	closed bool
 }
 
-// stream is a stream of the driver that does not wait for the legacy default stream.
+// stream is a stream of the vendor driver that does not wait for the legacy default stream.
 type stream struct {
 	owner  *openDevice
 	handle uintptr
 	closed atomic.Bool
-	// foreign is set where somebody else made it and will destroy it.
+	// foreign is set for a stream that was created outside this library, which will also be
+	// destroyed there.
 	foreign bool
-	// drained is set once a stream of somebody else's was found destroyed, and what was
-	// queued there has run.
+	// drained is set after an external stream was found destroyed and its queued work has
+	// completed.
 	drained atomic.Bool
-	// mayCapture is set once somebody else may have the stream capture: only then is
-	// it asked. joining is held for writing while the stream may join a capture, and for
-	// reading from the question whether it captures until that of its work.
+	// mayCapture is set once code outside this library may let the stream capture. Only
+	// then is the capture state queried. joining is held for writing while the stream may
+	// join a capture. It is held for reading from the query of the capture state to the end
+	// of the query of the stream's work.
 	mayCapture atomic.Bool
 	joining    sync.RWMutex
 
@@ -293,6 +299,6 @@ type stream struct {
 	using sync.RWMutex
 
 	mu sync.Mutex
-	// failure is that of a host function since the last Synchronize.
+	// failure is the error of a host function since the last Synchronize.
 	failure error
 }

@@ -13,18 +13,18 @@ import (
 // Backend is the name of the backend in device ids such as "cuda:0".
 const Backend = cudaprobe.Backend
 
-// EnvLibrary is the environment variable with the path of the driver's library.
+// EnvLibrary is the environment variable with the path of the vendor driver's library.
 const EnvLibrary = cudaprobe.EnvLibrary
 
 // Config sets up the driver.
 type Config struct {
-	// Library is the path of the driver's library; "": the one that
-	// FERRUM_CUDA_LIBRARY names, or else the names that it has on this system.
+	// Library is the path of the vendor driver's library. "": the path in
+	// FERRUM_CUDA_LIBRARY or, if that is not set, the usual names on this system.
 	Library string
 }
 
-// Driver is the CUDA backend. It is safe for concurrent use. It loads the library
-// when it is first asked for something, keeps the answer, and never unloads it.
+// Driver is the CUDA backend. It is safe for concurrent use. It loads the vendor driver's
+// library on first use, keeps the result, and never unloads it.
 type Driver struct {
 	config Config
 
@@ -33,24 +33,24 @@ type Driver struct {
 	library string
 	version int32
 	api     *api
-	// lacking is what the library does not have, by group.
+	// lacking lists the functions that the library does not have, by group.
 	lacking map[dl.Group][]string
 	devices []found
 
 	capturable capturable
 }
 
-// found is a device as the driver describes it.
+// found is a device as the vendor driver describes it.
 type found struct {
 	handle int32
 	info   device.Info
-	// uuid and pci name the device on any machine order.
+	// uuid and pci identify the device whatever the order of the devices is.
 	uuid [16]byte
 	pci  string
-	// instance says that it is an instance of a device that is divided (MIG), as far as
-	// the driver shows it: the UUID is its own then.
+	// instance states whether the device is an instance of a divided device (MIG), as far
+	// as the vendor driver shows it. An instance has its own UUID.
 	instance bool
-	// ordered says that memory can be taken and given back in the order of a stream.
+	// ordered states whether memory can be allocated and freed in the order of a stream.
 	ordered bool
 }
 
@@ -59,13 +59,13 @@ var (
 	_ device.MemoryReader = (*Driver)(nil)
 )
 
-// New sets up the backend. It loads nothing, and does not look for anything yet.
+// New creates the backend. It neither loads the library nor searches for devices.
 func New(c Config) *Driver { return &Driver{config: c} }
 
-// Backend is "cuda".
+// Backend returns "cuda".
 func (d *Driver) Backend() string { return Backend }
 
-// Probe loads the library and says why it or its devices cannot be used.
+// Probe loads the library, and states why it or its devices cannot be used.
 func (d *Driver) Probe() error {
 	d.once.Do(func() { d.failed = d.load() })
 	return d.failed
@@ -96,7 +96,8 @@ func (d *Driver) load() error {
 			return unavailable("%s lacks %v", d.library, d.lacking[forms[0]])
 		}
 	}
-	// The version is asked first: an old driver may fail to start for that reason.
+	// The version is queried first, because an old driver may fail to initialize for that
+	// reason.
 	if number := d.api.driverVersion.Call(dl.Pointer(&d.version)); number != 0 {
 		return d.refused(&d.api.driverVersion, number)
 	}
@@ -110,12 +111,13 @@ func (d *Driver) load() error {
 	return d.find()
 }
 
-// firstWithFabric is the first interface of the driver that knows of fabric handles.
+// firstWithFabric is the first version of the interface that has fabric handles.
 const firstWithFabric = 12030
 
 func versionText(version int32) string { return fmt.Sprintf("%d.%d", version/1000, version%1000/10) }
 
-// refused is a failure of a call before there is a device: the backend is not there.
+// refused returns the error of a call before a device exists, which means that the backend
+// is not available.
 func (d *Driver) refused(call *dl.Function, number int32) error {
 	err := d.api.refused("cuda.probe", call, number)
 	err.Code = device.CodeBackendUnavailable
@@ -140,8 +142,9 @@ func (d *Driver) find() error {
 	return nil
 }
 
-// What addresses and sizes of cuMemAlloc are multiples of here: the first is promised
-// by the driver, the second keeps segments whole pages of its own.
+// Addresses from cuMemAlloc are multiples of the first value, as the vendor driver
+// promises. Sizes are multiples of the second, so that segments are whole pages of the
+// vendor driver.
 const (
 	alignmentBytes   = 256
 	granularityBytes = 64 << 10
@@ -171,7 +174,7 @@ func (d *Driver) describe(index int32) (found, error) {
 		}
 	}
 	one.pci = dl.Text(pci[:])
-	// The older form names the whole device.
+	// The older form of the call returns the UUID of the whole device.
 	var whole [16]byte
 	one.instance = uuid != &d.api.deviceUUID && d.api.deviceUUID.Found() &&
 		d.api.deviceUUID.Call(dl.Pointer(&whole), handle) == 0 && whole != one.uuid
@@ -200,12 +203,12 @@ func (d *Driver) describe(index int32) (found, error) {
 	return one, nil
 }
 
-// has says whether the library has one group at least, whole.
+// has states whether the library has at least one of the groups completely.
 func (d *Driver) has(groups ...dl.Group) bool {
 	return slices.ContainsFunc(groups, func(group dl.Group) bool { return len(d.lacking[group]) == 0 })
 }
 
-// attribute is 0 where the driver does not know it.
+// attribute returns 0 if the vendor driver does not know the attribute.
 func (d *Driver) attribute(handle, which int32) int32 {
 	var value int32
 	if d.api.deviceAttribute.Call(dl.Pointer(&value), uintptr(which), uintptr(handle)) != 0 {
@@ -214,7 +217,7 @@ func (d *Driver) attribute(handle, which int32) int32 {
 	return value
 }
 
-// Devices describes every device that the driver shows to this process.
+// Devices describes every device that the vendor driver shows to this process.
 func (d *Driver) Devices() ([]device.Info, error) {
 	if err := d.Probe(); err != nil {
 		return nil, err
@@ -226,7 +229,7 @@ func (d *Driver) Devices() ([]device.Info, error) {
 	return infos, nil
 }
 
-// at is the device with an index.
+// at returns the device with this index.
 func (d *Driver) at(op string, index int) (*found, error) {
 	if err := d.Probe(); err != nil {
 		return nil, err
@@ -238,8 +241,8 @@ func (d *Driver) at(op string, index int) (*found, error) {
 	return &d.devices[index], nil
 }
 
-// Open retains the device's primary context, which it shares with whoever else in the
-// process uses CUDA. Each call gives a Device of its own.
+// Open retains the device's primary context, which it shares with all CUDA code in the
+// process. Each call returns a new Device.
 func (d *Driver) Open(index int) (device.Device, error) {
 	one, err := d.at("cuda.open", index)
 	if err != nil {
@@ -252,16 +255,16 @@ func (d *Driver) Open(index int) (device.Device, error) {
 	return o, nil
 }
 
-// hasManaged says whether host and device may use managed memory at the same time.
-// Where they may not, a touch of the host while any work runs ends the process: such
-// devices have none here.
+// hasManaged states whether host and device may use managed memory at the same time. If
+// they may not, an access by the host while any work runs ends the process, so such devices
+// get no managed memory here.
 func (d *Driver) hasManaged(handle int32) bool {
 	return len(d.lacking[groupManaged]) == 0 && d.has(groupAdvice, groupLocations) &&
 		d.attribute(handle, attributeManaged) != 0 && d.attribute(handle, attributeConcurrent) != 0
 }
 
-// capturable is the streams of all devices of a driver that may capture. The handle of
-// each stays good while it is listed.
+// capturable holds the streams of all devices of a driver that may capture. The handle of a
+// stream stays valid while the stream is in the list.
 type capturable struct {
 	mu      sync.RWMutex
 	streams map[*stream]struct{}

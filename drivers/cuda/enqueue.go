@@ -8,16 +8,16 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// bounceBytes is how much of an overlapping copy is moved at a time.
+// bounceBytes is the size of one step of an overlapping copy.
 const bounceBytes = 1 << 20
 
-// mostParts bounds what one copy is cut into where the device lacks memory to copy
-// through.
+// mostParts is the maximum number of parts of one copy when the device has no memory for a
+// bounce buffer.
 const mostParts = 1 << 16
 
-// Copy moves bytes within the device. The driver leaves ranges that overlap undefined:
-// such a copy is cut into parts that go one after the other, from that end on which
-// nothing is overwritten that is still to be read.
+// Copy copies bytes within the device. The vendor driver leaves the result of an
+// overlapping copy undefined. Such a copy is cut into parts that run one after the other,
+// starting at the end where no part overwrites bytes that a later part reads.
 func (s *stream) Copy(dst, src device.Addr, size uint64) error {
 	const op = "cuda.copy"
 	o := s.owner
@@ -33,10 +33,10 @@ func (s *stream) Copy(dst, src device.Addr, size uint64) error {
 	return s.use(op, func() error { return s.moveAnyhow(op, uint64(dst), uint64(src), size) })
 }
 
-// overlap says whether two ranges of one size have bytes in common.
+// overlap states whether two ranges of one size share bytes.
 func overlap(dst, src, size uint64) bool { return max(dst, src)-min(dst, src) < size }
 
-// moveAnyhow moves bytes that work of this device may use, whether the ranges overlap or not.
+// moveAnyhow copies bytes that work of this device may use. The ranges may overlap.
 func (s *stream) moveAnyhow(op string, dst, src, size uint64) error {
 	switch {
 	case dst == src:
@@ -52,8 +52,8 @@ func (s *stream) move(op string, dst, src, size uint64) error {
 		&s.owner.ctx.api.copyWithin, uintptr(dst), uintptr(src), uintptr(size), s.handle)
 }
 
-// moveOverlapping takes parts that do not overlap by themselves where these are large
-// enough, and else moves them through memory that is there in the stream's order only.
+// moveOverlapping copies in parts that do not overlap, if such parts are large enough. Else
+// it copies through memory that is allocated and freed in the stream's order.
 func (s *stream) moveOverlapping(op string, dst, src, size uint64) (err error) {
 	o := s.owner
 	part, through := max(dst, src)-min(dst, src), uint64(0)
@@ -148,8 +148,9 @@ func (s *stream) CopyToHost(dst device.HostAddr, src device.Addr, size uint64) e
 	})
 }
 
-// mayCapturePages refuses memory of the process that is not page-locked while the stream
-// captures: the driver would read it at once, which no graph can do, and spoil the capture.
+// mayCapturePages returns an error for pageable host memory while the stream captures. The
+// vendor driver would read such memory at once, which a graph cannot do, and would
+// invalidate the capture.
 func (s *stream) mayCapturePages(op, what string, host device.HostAddr, size uint64) error {
 	captures, err := s.captures(op)
 	if err != nil || !captures {
@@ -166,7 +167,7 @@ func (s *stream) mayCapturePages(op, what string, host device.HostAddr, size uin
 		"%s %#x, size %d: the stream is capturing, and this memory is not page-locked: a graph cannot copy it", what, uint64(host), size)
 }
 
-// checkTransfer refuses what cannot be a copy between the device and the process.
+// checkTransfer checks the arguments of a copy between the device and the host.
 func (s *stream) checkTransfer(op string, addr device.Addr, host device.HostAddr, size uint64, need device.Access) error {
 	if err := s.check(op); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// Numbers of CUresult that are looked at.
+// The numbers of CUresult that the driver handles.
 const (
 	resultInvalidValue     = 1   // CUDA_ERROR_INVALID_VALUE
 	resultOutOfMemory      = 2   // CUDA_ERROR_OUT_OF_MEMORY
@@ -59,13 +59,13 @@ const (
 	resultExternalDevice   = 911 // CUDA_ERROR_EXTERNAL_DEVICE
 )
 
-// resultStreamDetached is CUDA_ERROR_STREAM_DETACHED of the header 13.5; the one of 12.9
-// does not have it yet.
+// resultStreamDetached is CUDA_ERROR_STREAM_DETACHED of header 13.5. Header 12.9 does not
+// have it.
 var resultStreamDetached int32 = 917
 
-// codeOf is what a number means to callers, as the header's comment on it says. A number
-// of a context or handle that is gone is CodeInvalidState: whether it is the device's own
-// context is asked before it is called lost (openDevice.failure).
+// codeOf returns what a number means to callers, following the comment on the number in the
+// header. A number about an ended context or handle is CodeInvalidState. Before the device
+// is called lost, driverContext.failure checks whether the device's own context has ended.
 func codeOf(number int32) device.Code {
 	switch {
 	case number == resultOutOfMemory:
@@ -96,13 +96,13 @@ func codeOf(number int32) device.Code {
 	return device.CodeDevice
 }
 
-// isFinal says that the context of the device is of no use after this error: it was
-// spoilt by work, or by the hardware. Of 226, 700, 702, 714 to 719, 721 and 911 the header
-// says that the process is left in an inconsistent state and has to be ended, of 810 the
-// same without the state, of 710 that the context cannot be used any more, and of 4 that
-// the driver shuts down. Of 214 and 220 it says only that the error was uncorrectable; the
-// vendor's guide to such errors (XID 48, 74) ends the program. Those of the 800s before 810
-// are about starting, and what 201, 400 and 709 say is not always said of the device.
+// isFinal states whether the context of the device is unusable after this error, because of
+// work or of the hardware. The header states for 226, 700, 702, 714 to 719, 721 and 911
+// that the process is in an inconsistent state and must be ended. It says for 810 that the
+// process must be ended, for 710 that the context cannot be used any more, and for 4 that
+// the driver shuts down. For 214 and 220 it says only that the error was uncorrectable; the
+// vendor's guide to such errors (XID 48, 74) ends the program. The numbers from 800 to 809
+// are about starting. 201, 400 and 709 are not always about the device.
 func isFinal(number int32) bool {
 	switch number {
 	case resultDeinitialized, resultECC, resultNVLink, resultContained, resultIllegalAddress, resultLaunchTimeout,
@@ -112,9 +112,9 @@ func isFinal(number int32) bool {
 	return number >= resultStackError && number <= resultLaunchFailed
 }
 
-// isStale says that something which a call was given is there no more: the device's
-// context, or a stream, event or context of somebody else's. A stream is detached when the
-// green context that it was made in is destroyed.
+// isStale states whether an argument of the call does not exist any more: the device's
+// context, or an external stream, event or context. A stream is detached when its green
+// context is destroyed.
 func isStale(number int32) bool {
 	switch number {
 	case resultInvalidContext, resultContextDestroyed, resultInvalidHandle, resultStreamDetached:
@@ -123,7 +123,7 @@ func isStale(number int32) bool {
 	return false
 }
 
-// describe names a number as the driver does: its name, number and text.
+// describe formats a number as the vendor driver does: name, number and text.
 func (a *api) describe(number int32) string {
 	name, named := a.errorName.Text(uintptr(number))
 	if !named {
@@ -136,7 +136,7 @@ func (a *api) describe(number int32) string {
 	return fmt.Sprintf("%s (%d: %s)", name, number, text)
 }
 
-// refused is the error of a call of the driver's library, without a device.
+// refused returns the error of a failed call of the vendor driver, without a device.
 func (a *api) refused(op string, call *dl.Function, number int32) *device.Error {
 	return device.Errorf(codeOf(number), op, "%s gave %s", call.Name, a.describe(number)).WithNative(int64(number))
 }

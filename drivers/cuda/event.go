@@ -14,13 +14,13 @@ var (
 	_ device.TimedStream = (*stream)(nil)
 )
 
-// RecordEvent marks the present end of the queue. PassedAt and Elapsed do not work with
-// this event.
+// RecordEvent records an event at the current end of the queue. PassedAt and ElapsedSince
+// do not work with this event.
 func (s *stream) RecordEvent() (device.Event, error) {
 	return s.recordFor("cuda.record_event", false)
 }
 
-// RecordTimedEvent is RecordEvent for an event that Elapsed can measure.
+// RecordTimedEvent is like RecordEvent, for an event that ElapsedSince can measure.
 func (s *stream) RecordTimedEvent() (device.Event, error) {
 	return s.recordFor("cuda.record_timed_event", true)
 }
@@ -65,7 +65,7 @@ func (e *event) use(op string, body func() error) error {
 	return e.owner.ctx.within(op, body)
 }
 
-// WaitEvent makes later work wait for an event of any CUDA device.
+// WaitEvent makes later work of the stream wait for an event of any CUDA device.
 func (s *stream) WaitEvent(waited device.Event) error {
 	const op = "cuda.wait_event"
 	if waited == nil {
@@ -82,7 +82,8 @@ func (s *stream) WaitEvent(waited device.Event) error {
 	}
 	return s.order(op, func() error {
 		if e.mayCapture() {
-			// The stream may join a capture, and nobody asks it just then.
+			// The stream may join a capture here. The lock keeps its state from being
+			// queried meanwhile.
 			s.joining.Lock()
 			defer s.joining.Unlock()
 			s.mayNowCapture()
@@ -130,15 +131,15 @@ func (e *event) await(op string, limit deadline) error {
 	return err
 }
 
-// PassedAt is CodeUnsupported: the driver says how far two events are apart, and no
-// more.
+// PassedAt returns CodeUnsupported: the vendor driver only measures the time between two
+// events.
 func (e *event) PassedAt() (time.Duration, error) {
 	return 0, e.owner.ctx.errorf(device.CodeUnsupported, "cuda.event_passed_at",
 		"the driver has no clock to read: it measures from one timed event to another")
 }
 
-// ElapsedSince asks the driver, whose answer is in single precision: of a second it
-// knows some 60 ns, and of longer times less in proportion.
+// ElapsedSince queries the vendor driver, which answers in single precision: the resolution
+// is about 60 ns for one second, and proportionally coarser for longer times.
 func (e *event) ElapsedSince(start device.Event) (time.Duration, error) {
 	const op = "cuda.event_elapsed"
 	o := e.owner
@@ -180,9 +181,9 @@ func (e *event) ElapsedSince(start device.Event) (time.Duration, error) {
 	return time.Duration(math.Round(float64(milliseconds) * float64(time.Millisecond))), err
 }
 
-// Close keeps the driver's event for the next who records one; streams that wait for
-// it still do: they wait for what was recorded when they were told to. Where it fails the
-// event is open as before.
+// Close keeps the vendor driver's event as a spare one. Streams that wait for the event
+// still wait for what was recorded when they began to wait. If Close fails, the event stays
+// open.
 func (e *event) Close() error {
 	const op = "cuda.close_event"
 	o := e.owner
@@ -208,12 +209,12 @@ func (e *event) Close() error {
 	return nil
 }
 
-// gone says that the event has nothing of the driver's any more. The caller holds
-// e.using.
+// gone states whether the event has no event of the vendor driver any more. The caller
+// holds e.using.
 func (e *event) gone() bool { return e.closed || e.handle == 0 }
 
-// release takes the driver's event out of this one; 0: there is none. The caller holds
-// e.using for writing.
+// release removes the vendor driver's event from this one and returns it. 0: there was
+// none. The caller holds e.using for writing.
 func (e *event) release() uintptr {
 	handle := e.handle
 	e.handle = 0
@@ -223,7 +224,7 @@ func (e *event) release() uintptr {
 	return handle
 }
 
-// enter takes an event into the books of its device.
+// enter adds an event to the known events of its device.
 func (d *deviceEvents) enter(e *event) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

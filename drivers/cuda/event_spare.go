@@ -7,8 +7,8 @@ import (
 	"ferrum_mem/drivers/internal/gpu/events"
 )
 
-// deviceEvents are the events of a device: those that were recorded and are not closed, and
-// the spare ones.
+// deviceEvents are the events of a device: the recorded events that are not closed, and the
+// spare events.
 type deviceEvents struct {
 	ctx *driverContext
 
@@ -19,7 +19,7 @@ type deviceEvents struct {
 	spare events.Spare
 }
 
-// take is an event that nobody else uses. The caller has the context.
+// take returns an event that nothing else uses. The caller has the context current.
 func (d *deviceEvents) take(op string, timed bool) (handle uintptr, err error) {
 	if handle, found := d.spare.Take(timed); found {
 		return handle, nil
@@ -32,8 +32,7 @@ func (d *deviceEvents) take(op string, timed bool) (handle uintptr, err error) {
 	return handle, err
 }
 
-// end destroys all events with their device, which the caller is about to
-// close.
+// end destroys all events together with their device, which the caller is closing.
 func (d *deviceEvents) end(op string) {
 	d.mu.Lock()
 	open := make([]*event, 0, len(d.known))

@@ -15,7 +15,7 @@ var (
 	_ device.FabricExporter = (*openDevice)(nil)
 )
 
-// ExportPage asks the driver for a descriptor.
+// ExportPage queries the vendor driver for a descriptor.
 func (o *openDevice) ExportPage(number device.Page) (int, error) {
 	const op = "cuda.export_page"
 	fd := int32(-1)
@@ -32,7 +32,7 @@ func (o *openDevice) ExportPage(number device.Page) (int, error) {
 	return int(fd), nil
 }
 
-// ExportFabricPage asks the driver for a fabric handle.
+// ExportFabricPage queries the vendor driver for a fabric handle.
 func (o *openDevice) ExportFabricPage(number device.Page) (device.FabricHandle, error) {
 	const op = "cuda.export_fabric_page"
 	handle := new(device.FabricHandle)
@@ -44,8 +44,8 @@ func (o *openDevice) ExportFabricPage(number device.Page) (device.FabricHandle, 
 	return *handle, err
 }
 
-// handleKind is the kind of the driver's handles by which pages of a backing are exported;
-// 0: by none.
+// handleKind returns the vendor driver's kind of the handles that export pages of a
+// backing. 0: such pages cannot be exported.
 func handleKind(backing device.Backing) uintptr {
 	switch backing {
 	case device.BackingShareable:
@@ -56,7 +56,7 @@ func handleKind(backing device.Backing) uintptr {
 	return 0
 }
 
-// export has the driver write a handle of a page.
+// export lets the vendor driver write a handle of a page to the address to.
 func (v *virtualMemory) export(op string, number device.Page, backing device.Backing, to uintptr) error {
 	p, err := v.book.Find(op, number)
 	if err != nil {
@@ -94,9 +94,9 @@ func (o *openDevice) ImportFabricPage(handle device.FabricHandle, pageBytes uint
 	return o.importPage(op, fmt.Sprintf("fabric handle %x", handle[:8]), pageBytes, device.BackingFabric, dl.Pointer(&handle))
 }
 
-// importPage imports memory and holds what it can against the driver: the device, and
-// that a page of this size can be mapped. The driver does not tell a size that is too
-// small.
+// importPage imports memory and checks what the vendor driver reports about it: the device,
+// and that a page of this size can be mapped. The vendor driver does not report a size that
+// is too small.
 func (o *openDevice) importPage(op, what string, pageBytes uint64, backing device.Backing, shared uintptr) (device.Page, error) {
 	v := &o.virtual
 	if bits.OnesCount64(pageBytes) != 1 || pageBytes < v.granularity.MinimumBytes || pageBytes > mostReserved {
@@ -115,7 +115,8 @@ func (o *openDevice) importPage(op, what string, pageBytes uint64, backing devic
 	return p.Number, nil
 }
 
-// importPage makes a driver's handle of an exported one, or nothing.
+// importPage converts an exported handle to a handle of the vendor driver. On an error it
+// changes nothing.
 func (v *virtualMemory) importPage(op, what string, p *virtual.Page, shared uintptr) error {
 	number := v.ctx.api.pageImport.Call(dl.Pointer(&p.Handle), shared, handleKind(p.Backing))
 	if number != 0 {

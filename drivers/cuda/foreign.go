@@ -17,14 +17,15 @@ var (
 	_ device.SharedQueue   = (*stream)(nil)
 )
 
-// The numbers of CU_STREAM_LEGACY and CU_STREAM_PER_THREAD.
+// The values of CU_STREAM_LEGACY and CU_STREAM_PER_THREAD.
 const (
 	streamLegacy    = 1
 	streamPerThread = 2
 )
 
-// Adopt asks the driver whose memory it is, and takes what this device, or the process
-// as page-locked or managed memory, has in one piece.
+// Adopt queries the vendor driver for the owner of the memory. It accepts a range that lies
+// in one allocation of this device, or in one page-locked or managed allocation of the
+// process.
 func (o *openDevice) Adopt(addr device.Addr, size uint64, access device.Access) error {
 	const op = "cuda.adopt"
 	if err := o.ctx.checkOpen(op); err != nil {
@@ -53,7 +54,7 @@ func (o *openDevice) Adopt(addr device.Addr, size uint64, access device.Access) 
 	return err
 }
 
-// readOnly says whether an access of Adopt or Register is to read only.
+// readOnly states whether an access of Adopt or Register is for reading only.
 func (c *driverContext) readOnly(op string, access device.Access) (bool, error) {
 	if access != device.AccessRead && access != device.AccessReadWrite {
 		return false, c.errorf(device.CodeInvalidArgument, op, "access %d: want %d or %d", access, device.AccessRead, device.AccessReadWrite)
@@ -61,7 +62,7 @@ func (c *driverContext) readOnly(op string, access device.Access) (bool, error) 
 	return access == device.AccessRead, nil
 }
 
-// checkForeign holds a range against what the driver knows of its start.
+// checkForeign checks a range against what the vendor driver reports for its start address.
 func (o *openDevice) checkForeign(op string, addr, size uint64) error {
 	var base, whole uint64
 	var kind uint32
@@ -92,14 +93,14 @@ func (o *openDevice) checkForeign(op string, addr, size uint64) error {
 	return nil
 }
 
-// mayManage says whether an address is of managed memory that this device may use,
-// whichever device it was made for.
+// mayManage states whether an address lies in managed memory that this device may use. The
+// memory may have been allocated for another device.
 func (o *openDevice) mayManage(addr uint64) bool {
 	var managed uint32
 	return o.info.Managed && o.ctx.api.pointerAttribute.Call(dl.Pointer(&managed), pointerManaged, uintptr(addr)) == 0 && managed != 0
 }
 
-// insertOther takes memory into the books that is not of this device's making.
+// insertOther adds memory that this device did not allocate to the list of ranges.
 func (o *openDevice) insertOther(op string, s span) error {
 	if o.virtual.book.Overlaps(s.Base, s.Size) || !o.ranges.InsertApart(s) {
 		return o.ctx.errorf(device.CodeAlreadyExists, op,
@@ -108,7 +109,7 @@ func (o *openDevice) insertOther(op string, s span) error {
 	return nil
 }
 
-// Disown forgets what Adopt took. The driver is not asked.
+// Disown removes what Adopt added. It does not call the vendor driver.
 func (o *openDevice) Disown(addr device.Addr, size uint64) error {
 	const op = "cuda.disown"
 	if err := o.ctx.checkOpen(op); err != nil {
@@ -122,10 +123,10 @@ func (o *openDevice) Disown(addr device.Addr, size uint64) error {
 	return nil
 }
 
-// AdoptStream takes a CUstream of the device's context, or 1 for the legacy default
-// stream. 2, CUDA's name for the default stream of whichever thread calls, is refused: a
-// Stream means the same queue on every thread, and memory that was freed on it may be had
-// on it again at once. A number that is no stream may end the process in the driver.
+// AdoptStream adopts a CUstream of the device's context, or 1 for the legacy default
+// stream. It rejects 2, CUDA's name for the default stream of the calling thread: a Stream
+// is the same queue on every thread, and memory that was freed on it may be allocated on it
+// again at once. For a number that is no stream the vendor driver may end the process.
 func (o *openDevice) AdoptStream(foreign device.ForeignStream) (device.Stream, error) {
 	const op = "cuda.adopt_stream"
 	if foreign.Native == 0 {
@@ -161,13 +162,13 @@ func (o *openDevice) AdoptStream(foreign device.ForeignStream) (device.Stream, e
 	return s, nil
 }
 
-// TakesForeignWork says that the stream is the legacy one: what is recorded there comes after the
-// work of all streams that are not non-blocking, those of threads among them, of which a
-// question about it does not tell.
+// TakesForeignWork states whether the stream is the legacy default stream. A record there
+// comes after the work of all streams that are not non-blocking, including the default
+// streams of threads. A query of the legacy stream does not report that work.
 func (s *stream) TakesForeignWork() bool { return s.handle == streamLegacy }
 
-// contextOfStream asks for a stream's context: the primary one for those of green
-// contexts, of which only the later form of the call speaks.
+// contextOfStream queries the context of a stream. It returns the primary context for a
+// stream of a green context; only the newer form of the call knows green contexts.
 func (c *driverContext) contextOfStream(op string, handle uintptr) (context uintptr, err error) {
 	what := fmt.Sprintf("native handle %#x", handle)
 	if c.api.streamContext2.Found() {
@@ -179,9 +180,9 @@ func (c *driverContext) contextOfStream(op string, handle uintptr) (context uint
 	return context, err
 }
 
-// AdoptEvent takes a CUevent of any device. The driver is not asked about it: it may have
-// been recorded in a capture, which a question would spoil. A number that is no event may
-// end the process in the driver when the event is used.
+// AdoptEvent adopts a CUevent of any device. It does not query the event, because the event
+// may have been recorded in a capture, which a query would invalidate. For a number that is
+// no event the vendor driver may end the process when the event is used.
 func (o *openDevice) AdoptEvent(native uint64) (device.Event, error) {
 	const op = "cuda.adopt_event"
 	if native == 0 {
@@ -198,8 +199,8 @@ func (o *openDevice) AdoptEvent(native uint64) (device.Event, error) {
 	return e, nil
 }
 
-// settle waits for what was queued up to now in a stream of somebody else's, whatever
-// is queued there later.
+// settle waits for the work that is queued in an external stream now, but not for work that
+// is queued later.
 func (s *stream) settle(op string) error {
 	o := s.owner
 	end, err := o.events.take(op, false)
@@ -223,10 +224,10 @@ func (s *stream) settle(op string) error {
 	return err
 }
 
-// settleGone takes failed, the error of a wait for a stream. Where it says that a stream
-// of somebody else's was destroyed, what is queued there still runs, and no call waits
-// for it but one that waits for the whole context, which is made; while a stream of the
-// context captures it is refused. Any other error is given back.
+// settleGone handles failed, the error of a wait for a stream. If an external stream was
+// destroyed, its queued work still runs, and only a wait for the whole context waits for
+// that work. settleGone makes that wait. It returns an error while a stream of the context
+// captures. It returns any other error unchanged.
 func (s *stream) settleGone(op string, failed error) error {
 	var why *device.Error
 	if !s.foreign || !errors.As(failed, &why) || !isStale(int32(why.Native)) || s.owner.ctx.lost.Load() != nil {

@@ -2,10 +2,10 @@ package cuda
 
 import "ferrum_mem/drivers/internal/dl"
 
-// Groups of functions that a driver may lack.
+// Groups of functions that a vendor driver may lack.
 const (
 	_ dl.Group = iota
-	// Of what the header 13 has only the later form of, either will do.
+	// Header 13 has only the newer form of this function. Either form is enough.
 	groupUUID
 	groupUUID2
 	groupTimes
@@ -18,13 +18,14 @@ const (
 	groupPeer
 	groupHostFn
 	groupCapture
-	// groupCaptureInfo numbers captures.
+	// groupCaptureInfo is the calls that return the number of a capture.
 	groupCaptureInfo
 	groupOrdered
 	groupKernels
 	groupManaged
 	groupAdvice
-	// groupLocations is the calls of managed memory with a location, from 12.2 on.
+	// groupLocations is the calls of managed memory that take a location, which exist since
+	// 12.2.
 	groupLocations
 	groupRegistered
 	groupPools

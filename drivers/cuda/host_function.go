@@ -8,21 +8,21 @@ import (
 	"ferrum_mem/drivers/internal/gpu/hostcalls"
 )
 
-// hostCalls are the functions that streams of this process will run. The driver is given
-// the one entry, made when it is first needed, and a number.
+// hostCalls are the functions that streams of this process will run. The vendor driver gets
+// one entry point, created on first use, and a number for each function.
 var hostCalls = hostcalls.New[*stream]("cuda host function", threadID)
 
 var hostEntry = sync.OnceValues(func() (uintptr, error) {
 	return dl.Callback(func(number uintptr) { hostCalls.Run(number, (*stream).hostFunctionFailed) })
 })
 
-// HostFunction runs fn on a thread that is its own while it runs. Calls of this driver
-// from there, which CUDA does not allow, are CodeInvalidState (on Linux). If fn
-// panics, the panic is reported as one of a worker, the stream goes on, and the next
-// Synchronize returns CodeInternal. A device that is lost never runs it. In a stream
-// that captures it is CodeInvalidState: it would run as often as the graph does, and
-// for as long as that is there. While device.MaxQueued of the stream's functions have
-// not begun it is CodeResourceExhausted.
+// HostFunction queues fn. A thread that runs nothing else meanwhile runs it. Calls of this
+// driver from fn, which CUDA does not allow, return CodeInvalidState (on Linux). If fn
+// panics, the panic is reported like a panic of a worker, the stream continues, and the
+// next Synchronize returns CodeInternal. A lost device never runs fn. In a stream that
+// captures the call returns CodeInvalidState: the graph would run fn as often as the graph
+// runs, for as long as the graph exists. The call returns CodeResourceExhausted while
+// device.MaxQueued functions of the stream have not begun.
 func (s *stream) HostFunction(fn func()) error {
 	const op = "cuda.host_function"
 	o := s.owner

@@ -8,16 +8,17 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Identity names a device whatever its place among the others.
+// Identity identifies a device independently of the order of the devices.
 type Identity struct {
-	// UUID is as the vendor's tools write it: "GPU-00112233-4455-6677-8899-aabbccddeeff",
-	// or "MIG-..." of an instance of a divided device.
+	// UUID has the form of the vendor's tools: "GPU-00112233-4455-6677-8899-aabbccddeeff",
+	// or "MIG-..." for an instance of a divided device.
 	UUID string
 	// PCI is domain, bus, device and function: "0000:65:00.0".
 	PCI string
 }
 
-// Identity is what names the device with an index; CodeDeviceNotFound if there is none.
+// Identity returns the identity of the device with an index. It returns CodeDeviceNotFound
+// if there is none.
 func (d *Driver) Identity(index int) (Identity, error) {
 	one, err := d.at("cuda.identity", index)
 	if err != nil {
@@ -37,8 +38,9 @@ func (f *found) identity() Identity {
 	}
 }
 
-// Find gives the index of a device by its ordinal ("1"), UUID (with "GPU-", "MIG-" or
-// neither in front) or PCI address; CodeDeviceNotFound if none has that name.
+// Find returns the index of a device by its ordinal ("1"), its UUID (with the prefix "GPU-"
+// or "MIG-", or without) or its PCI address. It returns CodeDeviceNotFound if no device
+// matches.
 func (d *Driver) Find(name string) (int, error) {
 	const op = "cuda.find"
 	if err := d.Probe(); err != nil {

@@ -28,7 +28,7 @@ func (o *openDevice) startSharing(op string) error {
 	return nil
 }
 
-// ShareMemory takes the handle of the whole segment: the driver has none for a part.
+// ShareMemory shares the whole segment, because the vendor driver has no handle for a part.
 func (o *openDevice) ShareMemory(addr device.Addr, size uint64) (device.SharedMemory, error) {
 	const op = "cuda.share_memory"
 	var m device.SharedMemory
@@ -53,7 +53,7 @@ func (o *openDevice) ShareMemory(addr device.Addr, size uint64) (device.SharedMe
 	return device.SharedMemory{Handle: *handle, OffsetBytes: uint64(addr) - s.Base, SizeBytes: size}, nil
 }
 
-// words are a handle as the arguments of a call.
+// words splits a handle into the arguments of a call.
 func words(handle device.ProcessHandle) []uintptr {
 	all := make([]uintptr, 0, len(handle)/8)
 	for at := 0; at < len(handle); at += 8 {
@@ -62,10 +62,10 @@ func words(handle device.ProcessHandle) []uintptr {
 	return all
 }
 
-// openFailure is the error of a call that opens a handle.
+// openFailure returns the error of a call that opens a handle.
 func (c *driverContext) openFailure(op string, f *dl.Function, number int32) error {
 	if number == resultInvalidContext && !c.contextIsGone() {
-		// The driver says so of a handle of this process.
+		// The vendor driver returns this number for a handle of this process.
 		return device.Errorf(device.CodeInvalidState, op, "the handle was made by this process: %s gave %s",
 			f.Name, c.api.describe(number)).On(c.id).WithNative(int64(number))
 	}
@@ -76,7 +76,7 @@ func (c *driverContext) openFailure(op string, f *dl.Function, number int32) err
 	return err
 }
 
-// OpenShared opens the whole memory and takes the range of it.
+// OpenShared opens the whole memory and returns the requested range of it.
 func (o *openDevice) OpenShared(m device.SharedMemory) (device.Addr, error) {
 	const op = "cuda.open_shared"
 	if err := o.startSharing(op); err != nil {
@@ -126,12 +126,13 @@ func (o *openDevice) openShared(op string, m device.SharedMemory) (uint64, error
 	return base + m.OffsetBytes, err
 }
 
-// CloseShared closes the memory, which stays open here while other ranges of it are.
+// CloseShared closes the memory. It stays open in this process while other ranges of it are
+// open.
 func (o *openDevice) CloseShared(addr device.Addr, size uint64) error {
 	return o.free("cuda.close_shared", ranges.Shared, uint64(addr), size, &o.ctx.api.ipcCloseMemory)
 }
 
-// ShareEvent records an event of the sort that other processes can open.
+// ShareEvent records an event that other processes can open.
 func (o *openDevice) ShareEvent(on device.Stream) (device.Event, device.ProcessHandle, error) {
 	const op = "cuda.share_event"
 	handle := new(device.ProcessHandle)
@@ -155,7 +156,7 @@ func (o *openDevice) ShareEvent(on device.Stream) (device.Event, device.ProcessH
 			e.capture, err = s.recordEnd(op, e.handle)
 		}
 		if err == nil && e.Captured() {
-			// Another process would wait for it for ever.
+			// Another process would wait for this event for ever.
 			err = s.capturingError(op)
 		}
 		if err != nil {
@@ -171,7 +172,7 @@ func (o *openDevice) ShareEvent(on device.Stream) (device.Event, device.ProcessH
 	return e, *handle, nil
 }
 
-// OpenSharedEvent gives an event that another process has recorded.
+// OpenSharedEvent opens an event that another process has recorded.
 func (o *openDevice) OpenSharedEvent(handle device.ProcessHandle) (device.Event, error) {
 	const op = "cuda.open_shared_event"
 	if err := o.startSharing(op); err != nil {

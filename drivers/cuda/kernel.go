@@ -8,7 +8,7 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// kernel is an entry of a module.
+// kernel is a kernel of a module.
 type kernel struct {
 	module *module
 	name   string
@@ -24,8 +24,8 @@ func (k *kernel) Limits() device.KernelLimits {
 	return limits
 }
 
-// Launch checks everything that the driver would refuse, so that a refusal has a name
-// here.
+// Launch checks everything that the vendor driver would reject, so that the error names the
+// wrong argument.
 func (k *kernel) Launch(on device.Stream, l device.Launch) error {
 	const op = "cuda.launch"
 	o := k.module.owner
@@ -47,14 +47,15 @@ func (k *kernel) Launch(on device.Stream, l device.Launch) error {
 	return s.use(op, func() error { return k.launch(op, s, l) })
 }
 
-// launch queues a run that was checked. The caller has the context and keeps the module.
+// launch queues a kernel whose arguments were checked. The caller has the context current
+// and keeps the module loaded.
 func (k *kernel) launch(op string, s *stream, l device.Launch) error {
 	total := 0
 	for _, argument := range l.Arguments {
 		total += (len(argument) + 15) &^ 15
 	}
-	// One piece of memory for all arguments, and where each of them starts. One more
-	// of both: a kernel may have none.
+	// One buffer holds all arguments; pointers has the start of each. Both are longer by
+	// one item because a kernel may have no arguments.
 	values, pointers := make([]byte, total+16), make([]uintptr, len(l.Arguments)+1)
 	at := 0
 	for i, argument := range l.Arguments {
@@ -73,7 +74,7 @@ func (k *kernel) launch(op string, s *stream, l device.Launch) error {
 	return err
 }
 
-// check holds a launch against the limits of the kernel.
+// check compares a launch with the limits of the kernel.
 func (k *kernel) check(op string, l device.Launch) error {
 	o := k.module.owner
 	for _, one := range []struct {

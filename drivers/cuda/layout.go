@@ -1,8 +1,8 @@
 package cuda
 
-// Structs of the driver's interface, as cuda.h lays them out in every version from 11.2
-// to 12.9. What is not used has no name and stays 0. Behind each field and number stands
-// its name in cuda.h, by which a test holds it to the header.
+// Structs of the vendor driver's interface, with the layout of cuda.h in versions 11.2 to
+// 12.9. Unused fields have no name and stay 0. The comment on each field and number is its
+// name in cuda.h; a test compares it with the header.
 
 // location is CUmemLocation.
 type location struct {
@@ -15,17 +15,17 @@ type pageProperties struct {
 	kind     int32    // type
 	handles  int32    // requestedHandleTypes
 	location location // location
-	// A pointer for Windows, and how the memory is compressed.
+	// A pointer for Windows, and the compression of the memory.
 	_    uintptr
 	_    uint8
 	rdma uint8 // allocFlags.gpuDirectRDMACapable
 	_    [6]byte
 }
 
-// poolProperties is CUmemPoolProps: 88 bytes, of which later versions use more.
+// poolProperties is CUmemPoolProps: 88 bytes. Later versions use more of them.
 type poolProperties struct {
 	kind int32 // allocType
-	// The kinds of handles to share it by: none.
+	// The kinds of handles for sharing: none.
 	_        int32
 	location location // location
 	_        [72]byte
@@ -37,12 +37,12 @@ type accessDescription struct {
 	access   int32    // flags
 }
 
-// What the driver's interface means by these numbers, each the same in every version.
+// Values of the vendor driver's interface. Each is the same in every version.
 const (
 	allocationPinned = 1 // CU_MEM_ALLOCATION_TYPE_PINNED
 	locationDevice   = 1 // CU_MEM_LOCATION_TYPE_DEVICE
 	locationHost     = 2 // CU_MEM_LOCATION_TYPE_HOST
-	// deviceHost is what the older calls name the host by, in place of a device.
+	// deviceHost is the number of the host in the older calls, in place of a device.
 	deviceHost = -1 // CU_DEVICE_CPU
 
 	attachGlobal = 1 // CU_MEM_ATTACH_GLOBAL

@@ -13,7 +13,8 @@ var (
 	_ device.PeerGranter = (*openDevice)(nil)
 )
 
-// reaches says whether the driver lets this device use another one's memory.
+// reaches states whether the vendor driver allows this device to access another device's
+// memory.
 func (o *openDevice) reaches(other *openDevice) bool {
 	if other.ctx.cuDevice == o.ctx.cuDevice {
 		return true
@@ -22,7 +23,7 @@ func (o *openDevice) reaches(other *openDevice) bool {
 	return o.info.Peer && o.ctx.api.canAccessPeer.Call(dl.Pointer(&can), uintptr(o.ctx.cuDevice), uintptr(other.ctx.cuDevice)) == 0 && can != 0
 }
 
-// another is an open device of this driver other than this one.
+// another returns an open device of this driver other than this one.
 func (o *openDevice) another(op, what string, dev device.Device) (*openDevice, error) {
 	other, ok := dev.(*openDevice)
 	if !ok || other == nil || other.driver.api != o.ctx.api {
@@ -34,10 +35,10 @@ func (o *openDevice) another(op, what string, dev device.Device) (*openDevice, e
 	return other, other.ctx.checkOpen(op)
 }
 
-// GrantPeer enables the access of the other device's context to this one's, and lets
-// the other one into stream-ordered and virtual memory. Access stays as it is while both are
-// there: others in the process may have come to count on it. When the last step fails the
-// first ones stay done, and the same call does the rest.
+// GrantPeer allows the context of the other device to access the memory of this one,
+// including stream-ordered and virtual memory. The access remains while both devices are
+// open, because other code in the process may rely on it. If the last step fails, the first
+// steps stay done, and the same call completes the rest.
 func (o *openDevice) GrantPeer(peer device.Device) error {
 	const op = "cuda.grant_peer"
 	if err := o.ctx.checkOpen(op); err != nil {
@@ -61,7 +62,7 @@ func (o *openDevice) GrantPeer(peer device.Device) error {
 	return o.virtual.letIn(op, other.ctx.cuDevice)
 }
 
-// enable lets this device's context use what was allocated in the other's.
+// enable allows this device's context to access what was allocated in the other context.
 func (o *openDevice) enable(op string, other *openDevice) error {
 	if other.ctx.context == o.ctx.context {
 		return nil
@@ -95,9 +96,9 @@ func (o *openDevice) enable(op string, other *openDevice) error {
 	return nil
 }
 
-// Link makes memory of another device usable by work of this one: page-locked memory by
-// the address that it has here, plain memory by access between the contexts, stream-ordered
-// memory and mapped pages by access to them for all that there are.
+// Link makes memory of another device usable by work of this one. Page-locked memory is
+// used by its address on this device. Plain memory needs access between the contexts. For
+// stream-ordered memory and mapped pages, Link enables access to all memory of that kind.
 func (o *openDevice) Link(from device.Device, addr device.Addr, size uint64) (device.Addr, error) {
 	const op = "cuda.link"
 	if err := o.ctx.checkOpen(op); err != nil {
@@ -124,8 +125,8 @@ func (o *openDevice) Link(from device.Device, addr device.Addr, size uint64) (de
 	return device.Addr(at), nil
 }
 
-// reach is where this device has a range of the other's memory. Page-locked and managed
-// memory needs no access between the devices.
+// reach returns the address at which this device accesses a range of the other's memory.
+// Page-locked and managed memory needs no access between the devices.
 func (o *openDevice) reach(op string, other *openDevice, addr, size uint64) (uint64, error) {
 	s, whole := other.ranges.Holding(addr, size)
 	if !whole {
@@ -135,7 +136,7 @@ func (o *openDevice) reach(op string, other *openDevice, addr, size uint64) (uin
 		return 0, o.ctx.errorf(device.CodePermissionDenied, op, "memory %#x, size %d: device %v adopted it to be read only", addr, size, other.info.ID)
 	}
 	if s.Kind == ranges.Foreign {
-		// Whose and what it is, the driver knows.
+		// The vendor driver knows the owner and the kind of this memory.
 		if o.mayManage(addr) {
 			return addr, nil
 		}
@@ -165,7 +166,7 @@ func (o *openDevice) reach(op string, other *openDevice, addr, size uint64) (uin
 	return addr, o.enable(op, other)
 }
 
-// reachVirtual lets this device into the other's mapped pages.
+// reachVirtual gives this device access to the other's mapped pages.
 func (o *openDevice) reachVirtual(op string, other *openDevice) error {
 	if err := o.mustReach(op, other); err != nil {
 		return err
@@ -180,7 +181,7 @@ func (o *openDevice) mustReach(op string, other *openDevice) error {
 	return o.ctx.errorf(device.CodeUnsupported, op, "the device does not reach memory of device %v", other.info.ID)
 }
 
-// Unlink forgets what Link made usable. The driver is not asked.
+// Unlink removes what Link added. It does not call the vendor driver.
 func (o *openDevice) Unlink(addr device.Addr, size uint64) error {
 	const op = "cuda.unlink"
 	if err := o.ctx.checkOpen(op); err != nil {

@@ -22,7 +22,7 @@ func (o *openDevice) needManaged(op string) error {
 		o.driver.lacking[groupManaged], o.driver.lacking[groupAdvice])
 }
 
-// AllocManaged takes memory that every device of the process may use.
+// AllocManaged allocates memory that every device of the process may use.
 func (o *openDevice) AllocManaged(size uint64) (device.PinnedMemory, error) {
 	const op = "cuda.alloc_managed"
 	if err := o.needManaged(op); err != nil {
@@ -43,7 +43,7 @@ func (o *openDevice) AllocManaged(size uint64) (device.PinnedMemory, error) {
 	return device.PinnedMemory{Addr: device.Addr(base), HostAddr: device.HostAddr(base)}, nil
 }
 
-// FreeManaged gives back what AllocManaged took.
+// FreeManaged frees memory of AllocManaged.
 func (o *openDevice) FreeManaged(addr device.Addr, size uint64) error {
 	const op = "cuda.free_managed"
 	if err := o.needManaged(op); err != nil {
@@ -52,18 +52,18 @@ func (o *openDevice) FreeManaged(addr device.Addr, size uint64) error {
 	return o.free(op, ranges.Managed, uint64(addr), size, &o.ctx.api.memoryFree)
 }
 
-// managed says whether a range lies in one piece of managed memory of this device.
+// managed states whether a range lies in one managed allocation of this device.
 func (o *openDevice) managed(addr, size uint64) bool {
 	s, whole := o.ranges.Holding(addr, size)
 	return whole && s.Kind == ranges.Managed
 }
 
-// byValue is a location as it is given to a function by value: in one register.
+// byValue returns a location in the form that is passed by value: in one register.
 func (l location) byValue() uintptr {
 	return uintptr(uint64(uint32(l.kind)) | uint64(uint32(l.id))<<32)
 }
 
-// number is what the older calls name a place by.
+// number returns the number by which the older calls name a location.
 func (l location) number() uintptr {
 	if l.kind == locationHost {
 		host := int32(deviceHost)
@@ -72,9 +72,9 @@ func (l location) number() uintptr {
 	return uintptr(l.id)
 }
 
-// Prefetch brings managed memory to a CUDA device that may use it at the same time as
-// the host, or to the host. Other memory stays where it is: the device's own at the
-// device, page-locked memory at the host.
+// Prefetch moves managed memory to the host, or to a CUDA device that may use the memory at
+// the same time as the host. Other memory does not move: memory of the device stays on the
+// device, page-locked memory on the host.
 func (o *openDevice) Prefetch(queue device.Stream, addr device.Addr, size uint64, to device.Device) error {
 	const op = "cuda.prefetch"
 	s, ok := queue.(*stream)
@@ -114,7 +114,7 @@ func (o *openDevice) Prefetch(queue device.Stream, addr device.Addr, size uint64
 	})
 }
 
-// placeOf is where a device has its memory.
+// placeOf returns the location of a device's memory.
 func (o *openDevice) placeOf(op string, to device.Device) (location, error) {
 	other, ok := to.(*openDevice)
 	switch {
@@ -130,7 +130,7 @@ func (o *openDevice) placeOf(op string, to device.Device) (location, error) {
 	return location{locationDevice, other.ctx.cuDevice}, nil
 }
 
-// isNear says whether memory that nobody moves is at a place.
+// isNear states whether memory that does not move is at a location.
 func (o *openDevice) isNear(addr, size uint64, place location) bool {
 	s, _ := o.ranges.Holding(addr, size)
 	if s.Host != 0 {
@@ -139,7 +139,7 @@ func (o *openDevice) isNear(addr, size uint64, place location) bool {
 	return place == location{locationDevice, o.ctx.cuDevice}
 }
 
-// Advise tells the driver of both kinds of advice.
+// Advise passes both kinds of advice to the vendor driver.
 func (o *openDevice) Advise(addr device.Addr, size uint64, advice device.Advice) error {
 	const op = "cuda.advise"
 	if err := o.needManaged(op); err != nil {

@@ -8,8 +8,8 @@ import (
 	"ferrum_mem/drivers/internal/gpu/ranges"
 )
 
-// Alloc takes memory of the device. What another process took meanwhile is
-// CodeOutOfMemory as well, whatever Memory said before.
+// Alloc allocates memory of the device. It returns CodeOutOfMemory also if another process
+// allocated the memory after Memory reported it as free.
 func (o *openDevice) Alloc(size uint64) (device.Addr, error) {
 	const op = "cuda.alloc"
 	if err := o.startAllocation(op, size); err != nil {
@@ -37,8 +37,8 @@ func (o *openDevice) startAllocation(op string, size uint64) error {
 	return o.hold(op, 1)
 }
 
-// Free gives memory back. An address and size that Alloc did not return together,
-// or not any more, are CodeInvalidAddress.
+// Free frees memory. The call returns CodeInvalidAddress unless Alloc returned this address
+// with this size and it was not freed since.
 func (o *openDevice) Free(addr device.Addr, size uint64) error {
 	return o.free("cuda.free", ranges.Segment, uint64(addr), size, &o.ctx.api.memoryFree)
 }
@@ -70,7 +70,7 @@ func (o *openDevice) free(op string, of ranges.Kind, addr, size uint64, f *dl.Fu
 	return nil
 }
 
-// giveBack runs a call that gives something back: on a lost device it succeeds.
+// giveBack runs a body that releases something. It succeeds on a lost device.
 func (c *driverContext) giveBack(op string, body func() error) error {
 	if err := c.outsideHostFunction(op); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (c *driverContext) giveBack(op string, body func() error) error {
 	return c.returned(c.current(op, body))
 }
 
-// Memory asks the driver, whose reading has everybody's use in it.
+// Memory queries the vendor driver, whose value includes the use by all processes.
 func (o *openDevice) Memory() (device.MemoryReading, error) {
 	const op = "cuda.memory"
 	var free, total uint64
@@ -96,8 +96,8 @@ func (o *openDevice) Memory() (device.MemoryReading, error) {
 	return device.MemoryReading{TotalBytes: total, FreeBytes: free}, nil
 }
 
-// ReadMemory reads the memory of a device that need not be open: its primary context
-// is retained for that long, and made if nobody has it.
+// ReadMemory queries the memory of a device that need not be open. It retains the primary
+// context during the query and creates it if it does not exist.
 func (d *Driver) ReadMemory(index int) (device.MemoryReading, error) {
 	const op = "cuda.read_memory"
 	one, err := d.at(op, index)
@@ -112,7 +112,7 @@ func (d *Driver) ReadMemory(index int) (device.MemoryReading, error) {
 	return o.Memory()
 }
 
-// AllocPinned takes page-locked memory that every device of the process can use.
+// AllocPinned allocates page-locked memory that every device of the process can use.
 func (o *openDevice) AllocPinned(size uint64) (device.PinnedMemory, error) {
 	const op = "cuda.alloc_pinned"
 	if !o.info.PinnedHost {
@@ -143,7 +143,7 @@ func (o *openDevice) AllocPinned(size uint64) (device.PinnedMemory, error) {
 	return device.PinnedMemory{Addr: device.Addr(base), HostAddr: device.HostAddr(host)}, nil
 }
 
-// FreePinned gives back what AllocPinned took.
+// FreePinned frees memory of AllocPinned.
 func (o *openDevice) FreePinned(addr device.Addr, size uint64) error {
 	return o.free("cuda.free_pinned", ranges.Pinned, uint64(addr), size, &o.ctx.api.hostFree)
 }

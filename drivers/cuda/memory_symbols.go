@@ -2,10 +2,10 @@ package cuda
 
 import "ferrum_mem/drivers/internal/dl"
 
-// memoryAPI is the functions for memory of other kinds than the plain one.
+// memoryAPI is the functions for other kinds of memory than plain device memory.
 type memoryAPI struct {
 	managedAlloc dl.Function
-	// The forms with a device's number, and those with a location, which came later.
+	// The older forms take a device number; the newer forms take a location.
 	prefetch, advise     dl.Function
 	prefetchTo, adviseAt dl.Function
 

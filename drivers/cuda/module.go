@@ -15,21 +15,21 @@ var (
 	_ device.Module   = (*module)(nil)
 )
 
-// module is a module of the driver, made of PTX.
+// module is a module of the vendor driver, compiled from PTX.
 type module struct {
 	owner *openDevice
-	// entries are the sizes of the arguments of each kernel.
+	// entries are the sizes of the arguments of each kernel, by its name.
 	entries map[string][]int
 
-	// using is held for reading while the handle is in use, and for writing when it is
+	// using is held for reading while the handle is in use, and for writing while it is
 	// unloaded.
 	using  sync.RWMutex
 	handle uintptr
 	closed bool
 }
 
-// Compile takes PTX: the driver has a translator for it, and cuda.h no way to say how
-// long anything else is.
+// Compile accepts PTX, for which the vendor driver has a compiler. cuda.h has no way to
+// pass the length of any other code.
 func (o *openDevice) Compile(text []byte) (device.Module, error) {
 	const op = "cuda.compile"
 	if err := o.ctx.checkOpen(op); err != nil {
@@ -49,15 +49,15 @@ func (o *openDevice) Compile(text []byte) (device.Module, error) {
 	return m, nil
 }
 
-// logBytes is how much is kept of what the translator says.
+// logBytes is the maximum length of the compiler's log that is kept.
 const logBytes = 4096
 
-// loadModule is Compile without the books.
+// loadModule is Compile without the count of live objects.
 func (o *openDevice) loadModule(op string, text []byte) (*module, error) {
 	if len(text) == 0 || len(text) > mostTextBytes {
 		return nil, o.ctx.errorf(device.CodeInvalidSize, op, "text of %d bytes: want 1 to %d", len(text), mostTextBytes)
 	}
-	// A NUL ends the text for the driver.
+	// The vendor driver stops reading at a NUL.
 	code, _, _ := strings.Cut(string(text), "\x00")
 	entries, err := readEntries(code)
 	if err != nil {
@@ -143,8 +143,8 @@ func (m *module) kernel(op, name string) (*kernel, error) {
 	return k, nil
 }
 
-// readKernelLimits asks for those of the device, for any kernel. The caller has the
-// context.
+// readKernelLimits queries the limits of the device for any kernel. The caller has the
+// context current.
 func (c *driverContext) readKernelLimits(op string, limits *device.KernelLimits) error {
 	for _, one := range []struct {
 		out       *uint32

@@ -13,20 +13,21 @@ import (
 
 var _ device.StreamOrdered = (*openDevice)(nil)
 
-// orderedPool is a pool of the driver's that nobody else takes from, and the stream in
-// whose order that is done. They are made when they are first needed. The pool gives
-// back to the device what is not in use whenever that stream is waited for. Access between
-// contexts does not open its memory to another device, only cuMemPoolSetAccess does.
+// orderedPool is a memory pool of the vendor driver that only this package uses, and the
+// stream in whose order memory is allocated from it and freed. Both are created on first
+// use. The pool releases unused memory to the device at each wait for that stream. Access
+// between contexts does not give another device access to the memory of the pool; only
+// cuMemPoolSetAccess does.
 type orderedPool struct {
 	ctx *driverContext
-	// newStream makes a stream of the device.
+	// newStream creates a stream of the device.
 	newStream func(op string, priority int) (*stream, error)
 
 	mu     sync.Mutex
 	handle uintptr
 	stream *stream
-	// guests are the other devices that may use the memory, which the pool has not been
-	// told while it is not there.
+	// guests are the other devices that may use the memory. make gives them access when it
+	// creates the pool.
 	guests []int32
 }
 
@@ -49,7 +50,8 @@ func (p *orderedPool) inOrder(op string, body func() error) error {
 	return body()
 }
 
-// make makes the pool and lets the guests in, or leaves none. The caller holds p.mu.
+// make creates the pool and gives the guests access. On an error no pool remains. The
+// caller holds p.mu.
 func (p *orderedPool) make(op string) error {
 	return p.ctx.within(op, func() error {
 		var made uintptr
@@ -68,8 +70,8 @@ func (p *orderedPool) make(op string) error {
 	})
 }
 
-// open lets devices read and write a pool's memory, also what it has given out
-// already. The caller has the context.
+// open allows devices to read and write the memory of a pool, including memory that is
+// already allocated. The caller has the context current.
 func (p *orderedPool) open(op string, pool uintptr, guests []int32) error {
 	if len(guests) == 0 {
 		return nil
@@ -84,8 +86,8 @@ func (p *orderedPool) open(op string, pool uintptr, guests []int32) error {
 	return err
 }
 
-// letIn lets another device use stream-ordered memory, what there is and what
-// comes. It stays so while both are there, as access between contexts does.
+// letIn allows another device to use stream-ordered memory that is allocated now or later.
+// The access remains while both devices are open, like access between contexts.
 func (p *orderedPool) letIn(op string, guest int32) error {
 	if guest == p.ctx.cuDevice {
 		return nil
@@ -105,8 +107,8 @@ func (p *orderedPool) letIn(op string, guest int32) error {
 	return nil
 }
 
-// AllocOrdered waits until the pool's stream has the memory, which has nothing else
-// to do.
+// AllocOrdered waits until the pool's stream has allocated the memory. The stream has no
+// other work.
 func (o *openDevice) AllocOrdered(size uint64) (device.Addr, error) {
 	const op = "cuda.alloc_ordered"
 	if !o.info.StreamOrdered {
@@ -138,8 +140,8 @@ func (o *openDevice) AllocOrdered(size uint64) (device.Addr, error) {
 	return device.Addr(base), nil
 }
 
-// FreeOrdered waits until the pool's stream has given the memory back. When only the
-// wait fails it is given back all the same, a little later.
+// FreeOrdered waits until the pool's stream has freed the memory. If only the wait fails,
+// the memory is freed all the same, a little later.
 func (o *openDevice) FreeOrdered(addr device.Addr, size uint64) error {
 	const op = "cuda.free_ordered"
 	if err := o.ctx.checkOpen(op); err != nil {
@@ -177,7 +179,7 @@ func (o *openDevice) noPools(op string) error {
 		o.driver.lacking[groupOrdered], o.driver.lacking[groupPools])
 }
 
-// end ends the pool with its device, which the caller is closing.
+// end destroys the pool together with its device, which the caller is closing.
 func (p *orderedPool) end(op string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

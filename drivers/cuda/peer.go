@@ -8,8 +8,8 @@ import (
 	"ferrum_mem/drivers/internal/gpu/ranges"
 )
 
-// CanCopyFrom asks the driver whether the one device reaches the other's memory; a
-// device reaches its own.
+// CanCopyFrom queries whether this device can access the memory of the other device. A
+// device can access its own memory.
 func (o *openDevice) CanCopyFrom(src device.Device) bool {
 	from, ok := src.(*openDevice)
 	if !ok || from == nil || !o.info.Peer || from.driver.api != o.ctx.api || o.ctx.closed.Load() || from.ctx.closed.Load() {
@@ -45,7 +45,7 @@ func (o *openDevice) CopyFromPeer(
 		return err
 	}
 	return s.use(op, func() error {
-		// Memory that both may use, as managed or linked one, may be the same.
+		// Managed or linked memory can be the same memory on both devices.
 		if from.ctx.cuDevice == o.ctx.cuDevice || overlap(uint64(dst), uint64(srcAddr), size) {
 			return s.moveAnyhow(op, uint64(dst), uint64(srcAddr), size)
 		}
@@ -59,8 +59,8 @@ func (o *openDevice) CopyFromPeer(
 	})
 }
 
-// contextOf is the context that memory is in: linked memory is in that of the device
-// which has it.
+// contextOf returns the context of the memory. Linked memory is in the context of the
+// device that owns it.
 func (o *openDevice) contextOf(addr, size uint64) uintptr {
 	s, _ := o.ranges.Holding(addr, size)
 	if s.Kind == ranges.Linked && s.Owner != nil && !s.Owner.ctx.closed.Load() {
@@ -69,7 +69,7 @@ func (o *openDevice) contextOf(addr, size uint64) uintptr {
 	return o.ctx.context
 }
 
-// callWith is call for what uses another device as well.
+// callWith is like call, for a call that uses another device as well.
 func (o *openDevice) callWith(other *openDevice, op, what string, f *dl.Function, arguments ...uintptr) error {
 	if number := f.Call(arguments...); number != 0 {
 		return o.failureWith(other, op, f, number, what)
@@ -77,8 +77,8 @@ func (o *openDevice) callWith(other *openDevice, op, what string, f *dl.Function
 	return nil
 }
 
-// failureWith is failure for a call that uses another device as well: where the number
-// says that a device is lost, it may be the other one.
+// failureWith is like failure, for a call that uses another device as well. If the number
+// says that a device is lost, it may be the other device.
 func (o *openDevice) failureWith(other *openDevice, op string, f *dl.Function, number int32, what string) error {
 	if other.ctx.context != o.ctx.context && (mayMeanGone(number) || isFinal(number)) {
 		if err := other.stillThere(op); err != nil {
@@ -88,13 +88,13 @@ func (o *openDevice) failureWith(other *openDevice, op string, f *dl.Function, n
 	return o.ctx.failure(op, f, number, what)
 }
 
-// stillThere asks for the device's context and whether it is spoilt.
+// stillThere checks that the device's context exists and works.
 func (o *openDevice) stillThere(op string) error {
 	return o.ctx.within(op, func() error {
 		if o.ctx.contextIsGone() {
 			return o.ctx.failure(op, &o.ctx.api.contextPush, resultContextDestroyed, "")
 		}
-		// That stream takes part in no capture.
+		// The scrub stream never takes part in a capture.
 		_, err := o.ctx.ready(op, &o.ctx.api.streamQuery, o.scrub.stream.handle)
 		return err
 	})

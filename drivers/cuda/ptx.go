@@ -8,18 +8,19 @@ import (
 	"strings"
 )
 
-// What Launch needs to know of a kernel and older drivers do not tell: the sizes of its
-// arguments. The text of a module says them in the heads of its entries. What is wrong
-// elsewhere in the text is the driver's to find.
+// Launch needs the sizes of a kernel's arguments, which older vendor drivers do not report.
+// The text of a module states them in the heads of its entries. The vendor driver reports
+// errors elsewhere in the text.
 
 const (
-	// mostTextBytes bounds the text of a module.
+	// mostTextBytes is the maximum length of the text of a module.
 	mostTextBytes = 64 << 20
-	// mostArgumentBytes bounds all arguments of a kernel: what any driver takes.
+	// mostArgumentBytes is the maximum size of all arguments of a kernel that any vendor
+	// driver accepts.
 	mostArgumentBytes = 32764
 )
 
-// readEntries finds the entries of PTX and the sizes of their arguments.
+// readEntries returns the entries of PTX and the sizes of their arguments.
 func readEntries(text string) (map[string][]int, error) {
 	code := withoutComments(text)
 	if first := strings.Fields(code); len(first) < 2 || first[0] != ".version" {
@@ -57,7 +58,7 @@ func isNamePart(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_$%", r)
 }
 
-// withoutComments has a blank in place of each comment.
+// withoutComments replaces each comment by a blank.
 func withoutComments(text string) string {
 	var code strings.Builder
 	code.Grow(len(text))
@@ -90,7 +91,7 @@ func withoutComments(text string) string {
 	}
 }
 
-// readArguments reads what is between the brackets of an entry.
+// readArguments reads the text between the brackets of an entry.
 func readArguments(list string) ([]int, error) {
 	if strings.Trim(list, blanks) == "" {
 		return nil, nil
@@ -137,7 +138,7 @@ func argumentBytes(declaration string) (int, error) {
 	return size, nil
 }
 
-// typeBytes is the size of a type such as .u64, 0 for any other word.
+// typeBytes returns the size of a type such as .u64, or 0 for any other word.
 func typeBytes(word string) int {
 	if len(word) < 3 || word[0] != '.' || !strings.ContainsRune("busf", rune(word[1])) {
 		return 0

@@ -7,10 +7,10 @@ import (
 	"ferrum_mem/drivers/internal/gpu/ranges"
 )
 
-// span is memory that a device may use.
+// span is a range of memory that a device may use.
 type span = ranges.Span[*openDevice]
 
-// check refuses a range that work may not use.
+// check returns an error for a range that work may not use.
 func (o *openDevice) check(op, what string, addr device.Addr, size uint64, need device.Access) error {
 	if size == 0 {
 		return o.ctx.errorf(device.CodeInvalidSize, op, "size 0: there is nothing to do")

@@ -48,7 +48,8 @@ func (o *openDevice) Register(host device.HostAddr, size uint64, access device.A
 	return device.Addr(made.Base), nil
 }
 
-// lock page-locks memory, or finds that it is, and where the device has it.
+// lock page-locks memory, or finds that it already is page-locked, and sets its address on
+// the device.
 func (o *openDevice) lock(op string, made span) (span, error) {
 	host, size := made.Host, made.Size
 	what := fmt.Sprintf("address %#x, size %d", host, size)
@@ -83,7 +84,8 @@ func (o *openDevice) lock(op string, made span) (span, error) {
 	return made, err
 }
 
-// insertPinned takes page-locked memory into the books, or gives it back.
+// insertPinned adds page-locked memory to the list of ranges. On an error it unlocks the
+// memory.
 func (o *openDevice) insertPinned(op string, made span) error {
 	err := o.insertOther(op, made)
 	if err == nil || made.Kind != ranges.Registered {

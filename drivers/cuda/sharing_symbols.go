@@ -2,7 +2,7 @@ package cuda
 
 import "ferrum_mem/drivers/internal/dl"
 
-// sharingAPI is the functions by which devices and processes use each other's memory.
+// sharingAPI is the functions by which devices and processes share memory.
 type sharingAPI struct {
 	contextDevice, enablePeer                   dl.Function
 	pageExport, pageImport, pageProperties      dl.Function

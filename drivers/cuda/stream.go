@@ -32,8 +32,8 @@ func (s *stream) use(op string, body func() error) error {
 	return s.useAs(op, relaxed, body)
 }
 
-// order is use for calls that only say what comes before what. In streams of others,
-// which may be the legacy one, these are not free of captures either.
+// order is like use, for calls that only order work. On an external stream, which may be
+// the legacy default stream, a capture can forbid these calls too.
 func (s *stream) order(op string, body func() error) error {
 	how := asItIs
 	if s.foreign {
@@ -51,7 +51,7 @@ func (s *stream) useAs(op string, how entry, body func() error) error {
 	return s.owner.ctx.enter(op, how, body)
 }
 
-// Idle asks the driver. A failure of queued work is an error here as well.
+// Idle queries the vendor driver. A failure of queued work is an error here as well.
 func (s *stream) Idle() (bool, error) {
 	const op = "cuda.idle"
 	if s.drained.Load() {
@@ -69,7 +69,7 @@ func (s *stream) Idle() (bool, error) {
 	return idle, err
 }
 
-// ready asks whether a stream or event is done.
+// ready queries whether a stream or an event has completed.
 func (c *driverContext) ready(op string, query *dl.Function, handle uintptr) (bool, error) {
 	number := query.Call(handle)
 	if number == resultNotReady {
@@ -81,9 +81,10 @@ func (c *driverContext) ready(op string, query *dl.Function, handle uintptr) (bo
 	return true, nil
 }
 
-// Synchronize waits for the work queued so far; for that of a stream of somebody else's
-// which was destroyed only where the time has no limit (settleGone). What fails on the device spoils its
-// context: then the device is lost. A host function that panicked is CodeInternal.
+// Synchronize waits for the work queued so far. For the work of a destroyed external stream
+// it waits only if the timeout has no limit (settleGone). Work that fails on the device
+// makes its context unusable: then the device is lost. After a panic of a host function the
+// call returns CodeInternal.
 func (s *stream) Synchronize(timeout time.Duration) error {
 	const op = "cuda.synchronize"
 	limit, err := s.owner.newDeadline(op, timeout)
@@ -100,9 +101,9 @@ func (s *stream) Synchronize(timeout time.Duration) error {
 	return failure
 }
 
-// await waits for the end of the queue as it is now: the driver waits where there is
-// no limit, and with one the end is marked by an event that is asked again and again. In
-// a stream that may capture the end is marked in either case.
+// await waits for the current end of the queue. Without a limit the vendor driver waits.
+// With a limit an event is recorded at the end and queried repeatedly. For a stream that
+// may capture, an event is recorded in both cases.
 func (s *stream) await(op string, limit deadline) error {
 	if s.mayCapture.Load() && limit.timeout != 0 && !s.drained.Load() {
 		err := s.awaitMark(op, limit)
@@ -125,8 +126,8 @@ func (s *stream) await(op string, limit deadline) error {
 	return s.awaitMark(op, limit)
 }
 
-// awaitMark marks the end of the queue by an event and waits for that. A graph gets no such
-// event, unless its capture begins just then.
+// awaitMark records an event at the end of the queue and waits for it. The event does not
+// become part of a graph, unless a capture begins at that moment.
 func (s *stream) awaitMark(op string, limit deadline) error {
 	if err := s.use(op, func() error { return s.uncaptured(op) }); err != nil {
 		return err
@@ -142,7 +143,7 @@ func (s *stream) awaitMark(op string, limit deadline) error {
 	return end.await(op, limit)
 }
 
-// Close runs the queue dry. The default stream goes with its device:
+// Close drains the stream. For the default stream, which ends with its device, it returns
 // CodeInvalidArgument.
 func (s *stream) Close() error {
 	const op = "cuda.close_stream"
@@ -169,7 +170,7 @@ func (s *stream) Close() error {
 	return nil
 }
 
-// end ends the stream with its device, which the caller is closing.
+// end destroys the stream together with its device, which the caller is closing.
 func (s *stream) end(op string) {
 	s.using.Lock()
 	defer s.using.Unlock()
@@ -177,7 +178,7 @@ func (s *stream) end(op string) {
 	s.list(false)
 }
 
-// destroy waits for the stream and gives it back. When the wait fails, it is as it
+// destroy waits for the stream and destroys it. If the wait fails, the stream stays as it
 // was, unless the device is lost. The caller holds s.using and keeps the context.
 func (s *stream) destroy(op string) error {
 	o := s.owner

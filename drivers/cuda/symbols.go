@@ -2,7 +2,7 @@ package cuda
 
 import "ferrum_mem/drivers/internal/dl"
 
-// api is the functions of the driver's library that are called here.
+// api is the functions of the vendor driver that this package calls.
 type api struct {
 	sharingAPI
 	memoryAPI
@@ -34,7 +34,7 @@ type api struct {
 	reserve, unreserve, pageCreate, pageRelease, pageMap, pageUnmap, pageAccess, granularity dl.Function
 }
 
-// table is each function under the one name whose prototype is meant: the same name
+// table lists each function under the name that has the intended prototype. The same name
 // without its suffix is an older function with other arguments.
 func (a *api) table() []dl.Row {
 	return append(append(a.sharingAPI.table(), a.memoryAPI.table()...), []dl.Row{
@@ -111,8 +111,8 @@ func (a *api) table() []dl.Row {
 	}...)
 }
 
-// either is the form of a call that is wanted where the library has it, and else another
-// one with the same arguments.
+// either returns wanted if the library has it, and else other, which takes the same
+// arguments.
 func either(wanted, other *dl.Function) *dl.Function {
 	if wanted.Found() {
 		return wanted

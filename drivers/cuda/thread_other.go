@@ -2,5 +2,5 @@
 
 package cuda
 
-// threadID is 0: threads have no number here.
+// threadID returns 0, because this system has no numbers for threads.
 func threadID() int64 { return 0 }

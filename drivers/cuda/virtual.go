@@ -11,12 +11,12 @@ import (
 	"ferrum_mem/drivers/internal/gpu/virtual"
 )
 
-// Virtual memory: a page is one physical handle of the driver, which is mapped whole
-// and at the offset 0 within it, so one call of the driver for each page that is
-// mapped; access is one call for a whole range, and so is taking a range out.
+// Virtual memory: a page is one physical handle of the vendor driver. It is mapped whole,
+// from its offset 0. So the vendor driver is called once for each mapped page. Setting
+// access and unmapping are one call for a whole range.
 //
-// What is reserved, mapped and being worked on is in the book; a call claims there the
-// pages that it names, calls the driver, and says what became of them.
+// The book records what is reserved, mapped and in use by a call. A call claims its pages
+// in the book, calls the vendor driver, and records the result in the book.
 
 // virtualMemory is the virtual memory of one open device.
 type virtualMemory struct {
@@ -25,11 +25,11 @@ type virtualMemory struct {
 	book        *virtual.Book
 	granularity device.Granularity
 
-	// opening is held for reading by calls that map, unmap and give access, and for
-	// writing while another device is let in, which is once for each pair.
+	// opening is held for reading by calls that map, unmap and set access. It is held for
+	// writing while another device gets access, once for each pair of devices.
 	opening sync.RWMutex
-	// guests are the driver's numbers of the devices that have been let in: they have
-	// the access to each page that this device has.
+	// guests are the vendor driver's numbers of the devices that have access: the same
+	// access to each page as this device.
 	guests []int32
 }
 
@@ -46,7 +46,7 @@ func (v *virtualMemory) pageProperties(backing device.Backing) *pageProperties {
 	return properties
 }
 
-// measure asks what sizes and addresses are multiples of.
+// measure queries the granularity of sizes and addresses.
 func (v *virtualMemory) measure(op string) error {
 	of := v.pageProperties(device.BackingMovable)
 	defer runtime.KeepAlive(of)
@@ -69,14 +69,14 @@ func (v *virtualMemory) measure(op string) error {
 	})
 }
 
-// largePageBytes is how long a page for long ranges is: a handle of 32 MiB takes the same
-// calls as one of 2 MiB, and a pool that could use only a part of it would lose little.
+// largePageBytes is the page size for long ranges. A handle of 32 MiB needs as many calls
+// as a handle of 2 MiB, and a pool that uses only a part of the page wastes little.
 const largePageBytes = 32 << 20
 
-// Granularity is what the driver says: usually 2 MiB.
+// Granularity returns the values of the vendor driver: usually 2 MiB.
 func (o *openDevice) Granularity() device.Granularity { return o.virtual.granularity }
 
-// startVirtual refuses what no call of virtual memory can do.
+// startVirtual makes the checks that are common to all calls of virtual memory.
 func (o *openDevice) startVirtual(op string) error {
 	if err := o.ctx.checkOpen(op); err != nil {
 		return err
@@ -88,10 +88,10 @@ func (o *openDevice) startVirtual(op string) error {
 	return nil
 }
 
-// mostReserved is above what any device addresses, and keeps sums in 64 bits.
+// mostReserved is above the address space of any device, and keeps sums within 64 bits.
 const mostReserved = 1 << 56
 
-// Reserve takes address space.
+// Reserve reserves address space.
 func (o *openDevice) Reserve(size, align uint64) (device.Addr, error) {
 	const op = "cuda.reserve"
 	v := &o.virtual
@@ -121,7 +121,7 @@ func (o *openDevice) Reserve(size, align uint64) (device.Addr, error) {
 	return device.Addr(r.Base), nil
 }
 
-// takeSpace asks for the alignment, and takes more where the driver does not keep it.
+// takeSpace requests the alignment, and reserves more where the vendor driver ignores it.
 func (v *virtualMemory) takeSpace(op string, r *virtual.Reservation, align uint64) error {
 	r.TakenBytes = r.Size
 	for {
@@ -144,7 +144,7 @@ func (v *virtualMemory) takeSpace(op string, r *virtual.Reservation, align uint6
 	}
 }
 
-// Unreserve gives address space back.
+// Unreserve releases address space.
 func (o *openDevice) Unreserve(addr device.Addr, size uint64) error {
 	const op = "cuda.unreserve"
 	v := &o.virtual
@@ -167,9 +167,9 @@ func (o *openDevice) Unreserve(addr device.Addr, size uint64) error {
 	return nil
 }
 
-// giveBackSpace is giveBack for addresses and pages. They belong to no context, and the
-// memory of a device that is lost does not come back with its context: where that
-// cannot be made current any more, they are given back without it.
+// giveBackSpace is like giveBack, for addresses and pages. They belong to no context, so
+// the memory of a lost device is not released with its context. If the context cannot be
+// made current any more, they are released without it.
 func (c *driverContext) giveBackSpace(op string, body func() error) error {
 	tried := false
 	err := c.giveBack(op, func() error {
@@ -182,8 +182,8 @@ func (c *driverContext) giveBackSpace(op string, body func() error) error {
 	return err
 }
 
-// callBack is call for what gives addresses or pages back. The error of a device that is
-// lost is that of its work and need not be this call's, which is tried once more.
+// callBack is like call, for releasing addresses or pages. On a lost device the error may
+// be the one of its work instead of this call's, so the call is tried once more.
 func (c *driverContext) callBack(op, what string, f *dl.Function, arguments ...uintptr) error {
 	err := c.call(op, what, f, arguments...)
 	if err != nil && c.lost.Load() != nil {
@@ -192,7 +192,8 @@ func (c *driverContext) callBack(op, what string, f *dl.Function, arguments ...u
 	return err
 }
 
-// startExport begins a call that exports or imports pages of the backing.
+// startExport makes the checks that are common to calls that export or import pages of the
+// backing.
 func (o *openDevice) startExport(op string, backing device.Backing) error {
 	if err := o.startVirtual(op); err != nil {
 		return err

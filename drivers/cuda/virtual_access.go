@@ -10,8 +10,8 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// giveAccess is one call of the driver for a range of whole pages: for this device and
-// for guests.
+// giveAccess sets the access of this device and of guests to a range of whole pages, by one
+// call of the vendor driver.
 func (v *virtualMemory) giveAccess(op string, addr, size uint64, access device.Access, guests []int32) error {
 	flags := map[device.Access]int32{
 		device.AccessNone: accessNone, device.AccessRead: accessRead, device.AccessReadWrite: accessReadWrite,
@@ -24,7 +24,7 @@ func (v *virtualMemory) giveAccess(op string, addr, size uint64, access device.A
 	err := v.ctx.call(op, fmt.Sprintf("address %#x, size %d, access %d", addr, size, access),
 		&v.ctx.api.pageAccess, uintptr(addr), uintptr(size), dl.Pointer(&given[0]), uintptr(len(given)))
 	runtime.KeepAlive(given)
-	// The range was held against the books: it is the protection that is not taken.
+	// The range was checked before, so the vendor driver rejects the protection.
 	var why *device.Error
 	if access != device.AccessReadWrite && errors.As(err, &why) && why.Code == device.CodeDevice && why.Native == resultInvalidValue {
 		why.Code = device.CodeUnsupported
@@ -33,8 +33,9 @@ func (v *virtualMemory) giveAccess(op string, addr, size uint64, access device.A
 	return err
 }
 
-// letIn gives another device, by its number of the driver's, the access that this one has,
-// to what is mapped now and later: one call for each run. When one fails, nothing is given.
+// letIn gives another device, by the vendor driver's number, the access of this device to
+// pages that are mapped now or later. It makes one call for each run. If a call fails, the
+// device gets no access.
 func (v *virtualMemory) letIn(op string, guest int32) error {
 	if guest == v.ctx.cuDevice {
 		return nil
@@ -44,7 +45,7 @@ func (v *virtualMemory) letIn(op string, guest int32) error {
 	if slices.Contains(v.guests, guest) {
 		return nil
 	}
-	// With opening held no page is mapped, unmapped or given access meanwhile.
+	// While opening is held, no other call maps, unmaps or sets access.
 	runs := v.book.Runs()
 	with := append(slices.Clone(v.guests), guest)
 	err := v.ctx.within(op, func() error {

@@ -7,8 +7,7 @@ import (
 	"ferrum_mem/drivers/internal/gpu/virtual"
 )
 
-// Map maps each page by a call of its own. When one fails, those before it are taken
-// out again.
+// Map maps each page by a call of its own. If a call fails, it unmaps the pages before.
 func (o *openDevice) Map(addr device.Addr, list []device.Page) error {
 	const op = "cuda.map"
 	v := &o.virtual
@@ -51,7 +50,7 @@ func (v *virtualMemory) mapRun(op string, pages []*virtual.Page, addr uint64) er
 	return nil
 }
 
-// SetAccess says what this device, and those that were let in, may do with a range.
+// SetAccess sets the access to a range for this device and for its guests.
 func (o *openDevice) SetAccess(addr device.Addr, size uint64, access device.Access) error {
 	const op = "cuda.set_access"
 	v := &o.virtual
@@ -82,7 +81,7 @@ func (o *openDevice) SetAccess(addr device.Addr, size uint64, access device.Acce
 	return err
 }
 
-// Unmap takes pages out of a range by one call. Private ones are made zeros before.
+// Unmap unmaps the pages of a range by one call. It fills private pages with zeros first.
 func (o *openDevice) Unmap(addr device.Addr, size uint64) error {
 	const op = "cuda.unmap"
 	v := &o.virtual
@@ -115,8 +114,8 @@ func (o *openDevice) Unmap(addr device.Addr, size uint64) error {
 	return err
 }
 
-// zeroPrivate makes a page forget what it held, as a private one does when it is
-// unmapped.
+// zeroPrivate fills a private page with zeros, because a private page loses its contents
+// when it is unmapped.
 func (v *virtualMemory) zeroPrivate(op string, p *virtual.Page) error {
 	if p.Backing != device.BackingPrivate {
 		return nil
@@ -128,14 +127,15 @@ func (v *virtualMemory) zeroPrivate(op string, p *virtual.Page) error {
 		return err
 	}
 	err := v.scrub.zero(op, p.At, p.Bytes)
-	// The page may stay where it is.
+	// The page can stay mapped.
 	if back := v.giveAccess(op, p.At, p.Bytes, p.Access, nil); err == nil {
 		err = back
 	}
 	return err
 }
 
-// Resident is all of the range: the driver puts memory behind pages when it makes them.
+// Resident returns the whole size: the vendor driver allocates the memory of a page when it
+// creates the page.
 func (o *openDevice) Resident(addr device.Addr, size uint64) (uint64, error) {
 	const op = "cuda.resident"
 	v := &o.virtual

@@ -10,7 +10,8 @@ import (
 	"ferrum_mem/drivers/internal/gpu/virtual"
 )
 
-// Create makes pages and fills them with zeros, which the driver does not promise.
+// Create creates pages and fills them with zeros, because the vendor driver does not
+// promise zeros.
 func (o *openDevice) Create(pages []device.Page, pageBytes uint64, backing device.Backing) error {
 	const op = "cuda.create"
 	v := &o.virtual
@@ -55,7 +56,7 @@ func (o *openDevice) Create(pages []device.Page, pageBytes uint64, backing devic
 	return nil
 }
 
-// createPages makes all of them or none.
+// createPages creates all of the pages or none.
 func (v *virtualMemory) createPages(op string, count int, bytes uint64, backing device.Backing) (made []*virtual.Page, err error) {
 	defer func() {
 		if err != nil {
@@ -78,8 +79,8 @@ func (v *virtualMemory) createPages(op string, count int, bytes uint64, backing 
 	return made, v.scrubPages(op, made)
 }
 
-// scrubPages makes pages that are mapped nowhere read as zeros: at a place that is
-// taken for that long. The caller has the context.
+// scrubPages fills unmapped pages with zeros. It maps them at a temporary reservation for
+// that. The caller has the context current.
 func (v *virtualMemory) scrubPages(op string, pages []*virtual.Page) (err error) {
 	total := uint64(0)
 	for _, p := range pages {
@@ -105,8 +106,8 @@ func (v *virtualMemory) scrubPages(op string, pages []*virtual.Page) (err error)
 	return v.scrub.zero(op, window.Base, total)
 }
 
-// closeWindow takes the pages out of the place where they were made zeros. The first
-// error is the one that is told.
+// closeWindow unmaps the pages from the temporary reservation where they were filled with
+// zeros. It returns the first error.
 func (v *virtualMemory) closeWindow(op string, window *virtual.Reservation, mapped uint64, first error) error {
 	const what = "after making zeros"
 	var err error
@@ -122,7 +123,7 @@ func (v *virtualMemory) closeWindow(op string, window *virtual.Reservation, mapp
 	return err
 }
 
-// zero fills mapped memory and waits for that, on a stream of the driver's own.
+// zero fills mapped memory with zeros on the driver's own stream and waits for the fill.
 func (s *scrubber) zero(op string, addr, size uint64) error {
 	what := fmt.Sprintf("zeros at %#x, size %d", addr, size)
 	if err := s.ctx.call(op, what, &s.ctx.api.fill8, uintptr(addr), 0, uintptr(size), s.stream.handle); err != nil {
@@ -131,8 +132,8 @@ func (s *scrubber) zero(op string, addr, size uint64) error {
 	return s.settle(op, what)
 }
 
-// Release gives pages back to the driver. Where it refuses one, those that it took
-// before are made again.
+// Release releases pages to the vendor driver. If it rejects one, the pages that it
+// accepted before are created again.
 func (o *openDevice) Release(list []device.Page) error {
 	const op = "cuda.release"
 	v := &o.virtual
@@ -162,9 +163,9 @@ func (o *openDevice) Release(list []device.Page) error {
 	return err
 }
 
-// remake makes physical memory for pages whose own was released. The result is how
-// many of them, from the first on, are gone: where another process was
-// faster, or made the page.
+// remake creates new physical memory for pages whose memory was released. It returns how
+// many of them, from the first on, stay without memory, because another process allocated
+// the memory meanwhile or created the page.
 func (v *virtualMemory) remake(op string, pages []*virtual.Page) (gone int) {
 	for i := len(pages) - 1; i >= 0; i-- {
 		if pages[i].Imported {
@@ -179,7 +180,7 @@ func (v *virtualMemory) remake(op string, pages []*virtual.Page) (gone int) {
 	return 0
 }
 
-// Zero fills pages that are not mapped.
+// Zero fills unmapped pages with zeros.
 func (o *openDevice) Zero(list []device.Page) error {
 	const op = "cuda.zero"
 	v := &o.virtual

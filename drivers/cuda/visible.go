@@ -14,51 +14,54 @@ import (
 
 var _ device.HostVisible = (*openDevice)(nil)
 
-// firstOtherText is the kernel that looks through memory on the device.
+// firstOtherText is the kernel that searches memory on the device.
 //
 //go:embed kernels/first_other.ptx
 var firstOtherText []byte
 
 const (
 	firstOtherName = "ferrum_first_other"
-	// firstOtherBlock and firstOtherBlocks are its grid: enough to fill a large device.
+	// firstOtherBlock and firstOtherBlocks are the size of its grid: enough to fill a large
+	// device.
 	firstOtherBlock  = 256
 	firstOtherBlocks = 2048
-	// firstOtherWord is how many bytes one of its threads takes at a time.
+	// firstOtherWord is the number of bytes that one of its threads reads at a time.
 	firstOtherWord = 16
 )
 
 const (
-	// lookBytes is how much is copied to the process to be looked at there.
+	// lookBytes is the number of bytes that are copied to the host for one step of the
+	// search.
 	lookBytes = 1 << 20
-	// kernelBytes is from how much on the device looks for itself: a launch and the copy
-	// of its result take as long as the copy of this much.
+	// kernelBytes is the size from which on the device searches. A launch and the copy of
+	// its result take as long as the copy of so many bytes.
 	kernelBytes = 64 << 10
 )
 
-// looker is what a device's memory is looked through with. It is made when it is first
-// needed, and held while it is used.
+// looker is what the search of a device's memory needs. It is created on first use, and
+// locked while it is used.
 type looker struct {
 	ctx   *driverContext
 	scrub *scrubber
-	// compiles says that the device takes kernels, and load loads a module of them.
+	// compiles states whether the device can run kernels. load loads a module of them.
 	compiles bool
 	load     func(op string, code []byte) (*module, error)
 
 	mu sync.Mutex
-	// copied is where bytes of the device are looked at. The driver may still write there
-	// when a wait has failed, so that it stays.
+	// copied is the host buffer for bytes of the device. The vendor driver may still write
+	// to it after a failed wait, so it is never freed.
 	copied []byte
-	// settled says that there is a kernel, or that there will be none.
+	// settled states that the kernel is loaded or that the device cannot have one.
 	settled bool
 	module  *module
 	kernel  *kernel
-	// result is where on the device the kernel writes, and found what came of it.
+	// result is the device memory to which the kernel writes. found is the copy on the
+	// host.
 	result uint64
 	found  [8]byte
 }
 
-// FillNow fills on a stream of the driver's own, and waits for that.
+// FillNow fills memory on the driver's own stream and waits for the fill.
 func (o *openDevice) FillNow(addr device.Addr, value byte, size uint64) error {
 	const op = "cuda.fill_now"
 	if err := o.check(op, "address", addr, size, device.AccessReadWrite); err != nil {
@@ -74,16 +77,16 @@ func (o *openDevice) FillNow(addr device.Addr, value byte, size uint64) error {
 	})
 }
 
-// scrubber is a stream of the driver's own, where pages are made zeros, and memory is
-// filled and looked at in the order of no other stream.
+// scrubber is a stream of this driver. It fills pages with zeros, and fills and searches
+// memory without regard to any other stream.
 type scrubber struct {
 	ctx    *driverContext
 	stream *stream
 }
 
-// settle waits for the driver's own stream. It waits also where the first wait
-// fails: the memory that is used there may be freed or unmapped next, and work that still
-// writes there would spoil the context.
+// settle waits for the driver's own stream. It waits a second time if the first wait fails:
+// the memory in use may be freed or unmapped next, and work that still writes there would
+// break the context.
 func (s *scrubber) settle(op, what string) error {
 	err := s.ctx.call(op, what, &s.ctx.api.streamSynchronize, s.stream.handle)
 	if err != nil && s.ctx.lost.Load() == nil {
@@ -92,8 +95,9 @@ func (s *scrubber) settle(op, what string) error {
 	return err
 }
 
-// FirstOther looks where the bytes are with a kernel, or copies those to the process
-// that are few, or all where the device cannot run the kernel.
+// FirstOther searches for the first byte that differs from value. A kernel searches large
+// ranges. Small ranges are copied to the host, and all ranges if the device cannot run the
+// kernel.
 func (o *openDevice) FirstOther(addr device.Addr, value byte, size uint64) (device.Difference, bool, error) {
 	const op = "cuda.first_other"
 	if err := o.check(op, "address", addr, size, device.AccessRead); err != nil {
@@ -113,14 +117,14 @@ func (o *openDevice) FirstOther(addr device.Addr, value byte, size uint64) (devi
 	return o.looker.firstOtherHere(op, uint64(addr), value, size)
 }
 
-// firstOtherHere looks at copies, a part after the other.
+// firstOtherHere searches copies on the host, one part after the other.
 func (l *looker) firstOtherHere(op string, addr uint64, value byte, size uint64) (device.Difference, bool, error) {
 	for done := uint64(0); done < size; done += lookBytes {
 		part, err := l.copyHere(op, addr+done, min(size-done, lookBytes))
 		if err != nil {
 			return device.Difference{}, false, err
 		}
-		// All bytes are the same if each is the next one's.
+		// All bytes are equal if each byte equals the next one.
 		if part[0] == value && bytes.Equal(part[1:], part[:len(part)-1]) {
 			continue
 		}
@@ -133,8 +137,8 @@ func (l *looker) firstOtherHere(op string, addr uint64, value byte, size uint64)
 	return device.Difference{}, false, nil
 }
 
-// copyHere copies at most lookBytes. The caller holds looker.mu, and the result is the
-// looker's.
+// copyHere copies at most lookBytes. The caller holds looker.mu, and the looker owns the
+// result.
 func (l *looker) copyHere(op string, addr, size uint64) ([]byte, error) {
 	if l.copied == nil {
 		l.copied = make([]byte, lookBytes)
@@ -150,8 +154,8 @@ func (l *looker) copyHere(op string, addr, size uint64) ([]byte, error) {
 	return l.copied[:size], err
 }
 
-// prepareKernel loads the kernel once. A device that cannot run it, or has no memory
-// left for it at this moment, is no error: there are the copies. The caller holds
+// prepareKernel loads the kernel once. It returns no error if the device cannot run the
+// kernel or has no memory for it now: the search then uses copies. The caller holds
 // looker.mu.
 func (l *looker) prepareKernel(op string) error {
 	if l.settled || !l.compiles {
@@ -180,8 +184,8 @@ func (l *looker) loadKernel(op string) (err error) {
 	})
 }
 
-// dropKernel gives back what the kernel has. The caller holds looker.mu, or closes the
-// device.
+// dropKernel releases the kernel's module and memory. The caller holds looker.mu, or closes
+// the device.
 func (l *looker) dropKernel(op string) {
 	if l.module == nil && l.result == 0 {
 		return
@@ -198,7 +202,7 @@ func (l *looker) dropKernel(op string) {
 	l.module, l.kernel, l.result = nil, nil, 0
 }
 
-// firstOtherThere has the kernel look. The caller holds looker.mu.
+// firstOtherThere searches with the kernel. The caller holds looker.mu.
 func (l *looker) firstOtherThere(op string, addr uint64, value byte, size uint64) (device.Difference, bool, error) {
 	number := func(n uint64) []byte { return binary.LittleEndian.AppendUint64(nil, n) }
 	blocks := min(size/(firstOtherBlock*firstOtherWord)+1, firstOtherBlocks)

@@ -6,7 +6,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// deadline is how long one call may wait, over all that it waits for.
+// deadline limits how long one call may wait in total.
 type deadline struct {
 	timeout time.Duration
 	until   time.Time
@@ -22,14 +22,15 @@ func (o *openDevice) newDeadline(op string, timeout time.Duration) (deadline, er
 
 func (d deadline) forever() bool { return d.timeout == device.Forever }
 
-// The driver cannot wait with a limit: it is asked at first at once and then ever more
-// rarely.
+// The vendor driver has no wait with a limit. So its state is polled: at once at first, and
+// then at growing intervals.
 const (
 	firstPause = 2 * time.Microsecond
 	lastPause  = time.Millisecond
 )
 
-// poll asks until done says so or the time is over; false: it is over.
+// poll calls done until it returns true or the time has passed. It returns false if the
+// time has passed.
 func (d deadline) poll(done func() (bool, error)) (bool, error) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		if is, err := done(); is || err != nil {

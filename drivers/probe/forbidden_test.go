@@ -19,8 +19,8 @@ import (
 	"ferrum_mem/core/discover"
 )
 
-// forbidPrograms has the system refuse, for the rest of this process's life and on all
-// its threads, to start a program: as sandboxes do.
+// forbidPrograms installs a filter with which the system rejects every start of a program,
+// on all threads and for the rest of the life of this process. Sandboxes do the same.
 func forbidPrograms(t *testing.T) {
 	t.Helper()
 	const (
@@ -29,7 +29,7 @@ func forbidPrograms(t *testing.T) {
 		giveUp = unix.BPF_RET | unix.BPF_K
 	)
 	filter := []unix.SockFilter{
-		{Code: load, K: 0}, // the number of the call
+		{Code: load, K: 0}, // the number of the system call
 		{Code: equal, Jt: 2, K: unix.SYS_EXECVE},
 		{Code: equal, Jt: 1, K: unix.SYS_EXECVEAT},
 		{Code: giveUp, K: unix.SECCOMP_RET_ALLOW},
@@ -48,8 +48,8 @@ func forbidPrograms(t *testing.T) {
 	require.ErrorIs(t, exec.Command("/bin/true").Run(), syscall.EPERM)
 }
 
-// Where no program may be started, that is the reason, with its number; the driver can
-// still be asked in this process.
+// If no program may be started, the report states that reason with its error number. The
+// driver can still be queried in this process.
 func TestSystemThatForbidsPrograms(t *testing.T) {
 	simulated := world{backend: "cuda", kind: "whole"}
 	if inProcessOfItsOwn(t, func(c *exec.Cmd) { c.Env = append(c.Env, simulated.environ()...) }) {
@@ -60,7 +60,7 @@ func TestSystemThatForbidsPrograms(t *testing.T) {
 		requireAbsent(t, simulated.look(t), device.AbsenceHelper, int64(syscall.EPERM),
 			"cannot be started", "operation not permitted", helper(), "FERRUM_PROBE=in_process does without")
 	}
-	// The first one opens what the process keeps.
+	// The first survey opens the files that the process keeps.
 	look()
 	files := openFiles(t)
 	look()
@@ -71,7 +71,7 @@ func TestSystemThatForbidsPrograms(t *testing.T) {
 	require.Len(t, simulated.look(t).Devices, 2)
 }
 
-// A helper that lies where nothing may be run from, as in a mounted volume.
+// The helper lies on a mount from which no program may run.
 func TestHelperOnAMountWithoutPrograms(t *testing.T) {
 	if inProcessOfItsOwn(t, func(c *exec.Cmd) {
 		own := func(id int) []syscall.SysProcIDMap { return []syscall.SysProcIDMap{{HostID: id, Size: 1}} }

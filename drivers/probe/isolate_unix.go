@@ -12,15 +12,16 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// answerFile is where the file of the answer is moved to: no library expects one there.
+// answerFile is the number to which the file descriptor of the answer is moved. No library
+// expects a file at that number.
 const answerFile = 200
 
-// Nothing here may start Go's network poller, as files of package os and timers do: it
-// would end the process with a message of its own if a driver closed its file.
+// No code here may start Go's network poller, which files of package os and timers do: if a
+// driver closed the poller's file, the runtime would end the process with its own message.
 
-// isolate makes the process one that a driver may break and that ends after the limit,
-// and gives the file descriptor of the answer. Programs that the driver starts do not
-// have it.
+// isolate prepares the process for a driver that may break it, and ends the process after
+// the limit. It returns the file descriptor of the answer. Programs that the driver starts
+// do not inherit the descriptor.
 func isolate(limit time.Duration) (int, error) {
 	if inherited(device.ProbeFile) {
 		closeInherited(device.ProbeFile + 1)
@@ -34,22 +35,22 @@ func isolate(limit time.Duration) (int, error) {
 	if err := unix.Close(device.ProbeFile); err != nil {
 		return -1, err
 	}
-	// A driver that crashes is worth a line in a report, not a file.
+	// A driver that crashes leaves a line in a report, but no core file.
 	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
 	dl.DefaultSignals(unix.SIGABRT, unix.SIGALRM, unix.SIGBUS, unix.SIGFPE, unix.SIGILL, unix.SIGSEGV, unix.SIGTRAP, unix.SIGSYS)
-	// Whoever asked may be gone by then.
+	// The process that started this one may have ended already.
 	return fd, endAfter(limit)
 }
 
-// inherited says that a file came with the process. What this process has opened itself
-// is marked to be closed when it starts another program.
+// inherited states whether the process inherited a file descriptor. Descriptors that this
+// process opened are marked close-on-exec.
 func inherited(fd int) bool {
 	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
 	return err == nil && flags&unix.FD_CLOEXEC == 0
 }
 
-// closeInherited closes what the program that started this one has left open for its
-// children by mistake: sockets that a driver which hangs would keep open.
+// closeInherited closes the files that the parent process passed to its children by
+// mistake, for example sockets that a hanging driver would keep open.
 func closeInherited(from int) {
 	bound := openMax()
 	for fd := from; fd < bound; fd++ {
@@ -59,8 +60,8 @@ func closeInherited(from int) {
 	}
 }
 
-// openMax bounds the numbers of files. Hosts with a bound of millions are not gone
-// through to the end.
+// openMax bounds the numbers of file descriptors. It is limited, so that a limit of
+// millions does not cost one call for each number.
 func openMax() int {
 	const enough = 1 << 16
 	var limit unix.Rlimit
@@ -70,7 +71,7 @@ func openMax() int {
 	return int(min(uint64(limit.Cur), enough))
 }
 
-// reply writes all of the answer.
+// reply writes the whole answer.
 func reply(fd int, line []byte) error {
 	for len(line) > 0 {
 		n, err := unix.Write(fd, line)

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// endAfter has the system end this process with SIGALRM.
+// endAfter sets a system timer that ends this process with SIGALRM.
 func endAfter(limit time.Duration) error {
 	_, err := unix.Setitimer(unix.ITIMER_REAL, unix.Itimerval{Value: unix.NsecToTimeval(limit.Nanoseconds())})
 	return err

@@ -9,7 +9,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// endAfter ends this process from a timer.
+// endAfter starts a timer that ends this process.
 func endAfter(limit time.Duration) error {
 	time.AfterFunc(limit, func() { os.Exit(device.ProbeExitLate) })
 	return nil

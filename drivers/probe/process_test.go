@@ -30,14 +30,14 @@ func openFiles(t *testing.T) int {
 	return len(entries)
 }
 
-// children are the processes that this one has, zombies included.
+// children returns the child processes of this process, including zombies.
 func children(t *testing.T) []string {
 	t.Helper()
 	tasks, err := filepath.Glob("/proc/self/task/*/children")
 	require.NoError(t, err)
 	var all []string
 	for _, path := range tasks {
-		// A thread may have ended since.
+		// A thread may have ended meanwhile.
 		if text, err := os.ReadFile(path); err == nil {
 			all = append(all, strings.Fields(string(text))...)
 		}
@@ -45,7 +45,7 @@ func children(t *testing.T) []string {
 	return all
 }
 
-// A thousand times nothing is left: no file and no process.
+// A thousand surveys leave no open file and no process.
 func TestRefreshesByManyThreadsLeaveNothing(t *testing.T) {
 	config := discover.Config{
 		Drivers: []device.Driver{devicetest.New(devicetest.Config{Backend: "cpu"})}, Surveyors: drivers.Surveyors(),
@@ -96,8 +96,8 @@ func TestCrashesAndHangsLeaveNothing(t *testing.T) {
 	require.LessOrEqual(t, openFiles(t), files)
 }
 
-// A host that ignores the ends of its children: the system takes their status. Its
-// own handler is what Go has there, unless it is a library.
+// A host program ignores SIGCHLD, so the system takes the status of its children. A Go
+// program has Go's own handler there, unless Go is a library.
 func TestHostThatIgnoresItsChildren(t *testing.T) {
 	if inProcessOfItsOwn(t) {
 		return
@@ -115,7 +115,7 @@ func TestHostThatIgnoresItsChildren(t *testing.T) {
 	require.NotZero(t, mask&(1<<(syscall.SIGCHLD-1)), "it was ignored all the time")
 }
 
-// A host with a thread that takes the status of every child.
+// A host program has a thread that takes the status of every child.
 func TestHostThatReapsEveryChild(t *testing.T) {
 	if inProcessOfItsOwn(t) {
 		return
@@ -137,8 +137,8 @@ func TestHostThatReapsEveryChild(t *testing.T) {
 	<-done
 }
 
-// inProcessOfItsOwn runs the calling test in another process, changed as told; false:
-// this is that one.
+// inProcessOfItsOwn runs the calling test in another process with the changes applied. It
+// returns false in that process.
 func inProcessOfItsOwn(t *testing.T, changes ...func(*exec.Cmd)) bool {
 	t.Helper()
 	const inside = "FERRUM_TEST_INSIDE"
@@ -162,7 +162,8 @@ func inProcessOfItsOwn(t *testing.T, changes ...func(*exec.Cmd)) bool {
 	return true
 }
 
-// lookAround sees devices, a crash and a hang, whoever takes the status of processes.
+// lookAround surveys devices, a crash and a hang, whichever thread takes the status of
+// processes.
 func lookAround(t *testing.T) {
 	for range 5 {
 		require.True(t, world{backend: "cuda", kind: "whole"}.look(t).Available)
@@ -212,7 +213,8 @@ func TestHelperThatCannotBeStarted(t *testing.T) {
 	requireAbsent(t, look(discover.Isolation{Helper: endless, Timeout: 2 * time.Second}), device.AbsenceTimedOut, 0)
 }
 
-// withoutLibrary: a machine of a developer may have the real one.
+// withoutLibrary skips the check of the result if a developer's machine has the real
+// library.
 func withoutLibrary(t *testing.T, b discover.Backend) device.Absence {
 	t.Helper()
 	if b.Library != "" {
@@ -221,7 +223,7 @@ func withoutLibrary(t *testing.T, b discover.Backend) device.Absence {
 	return b.Absence
 }
 
-// The helper ends itself: whoever has asked may be gone.
+// The helper ends itself, because its parent process may have ended.
 func TestHelperEndsItself(t *testing.T) {
 	w := world{backend: "cuda", kind: "whole", behaviour: "sleep"}
 	command := exec.Command(helper(), device.ProbeVerb, "cuda", "100")
@@ -241,7 +243,7 @@ func TestHelperRefusesOtherArguments(t *testing.T) {
 		{}, {"cuda"}, {device.ProbeVerb}, {device.ProbeVerb, "cuda"}, {device.ProbeVerb, "cuda", "0"}, {device.ProbeVerb, "cuda", "-1"},
 		{device.ProbeVerb, "cuda", "x"}, {device.ProbeVerb, "cuda", "99999999999"}, {device.ProbeVerb, "vulkan", "1000"},
 		{device.ProbeVerb, "cuda", "1000", "more"},
-		// Without the file for the answer.
+		// The descriptor for the answer is missing.
 		{device.ProbeVerb, "cuda", strconv.Itoa(1000)},
 	} {
 		var exit *exec.ExitError

@@ -12,8 +12,8 @@ import (
 	"ferrum_mem/core/discover"
 )
 
-// Whatever runtimes this machine has are asked as they are: each answers with devices or
-// with a reason, and never ends the process. PoCL gives a device without any hardware.
+// The runtimes of this machine are queried unchanged. Each reports devices or a reason, and
+// none ends the process. PoCL provides a device without any hardware.
 func TestRuntimesOfThisMachine(t *testing.T) {
 	absences := []device.Absence{
 		device.AbsenceLibraryNotFound, device.AbsenceLibraryUnusable, device.AbsenceSymbolMissing, device.AbsenceTooOld,

@@ -18,8 +18,8 @@ import (
 	"ferrum_mem/drivers"
 )
 
-// The helper and the simulated libraries are built once for all tests, those in
-// processes of their own included.
+// The helper and the simulated libraries are built once for all tests, including tests in
+// separate processes.
 var built = os.Getenv(builtBefore)
 
 const builtBefore = "FERRUM_TEST_BUILT"
@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// libraries are the file names under which the simulated ones are found.
+// libraries are the file names by which the simulated libraries are found.
 var libraries = map[string]string{
 	"cuda": "libcuda.so.1", "rocm": "libamdhip64.so.6", "opencl": "libOpenCL.so.1",
 }
@@ -74,10 +74,10 @@ func build() error {
 
 func helper() string { return filepath.Join(built, "ferrum-mem-probe") }
 
-// world is a machine with a simulated library.
+// world is a machine with one simulated library.
 type world struct {
 	backend string
-	// kind is "whole", "lacking" or, for no library at all, "".
+	// kind is "whole", "lacking", or "" for no library.
 	kind      string
 	behaviour string
 	report    string
@@ -114,7 +114,7 @@ func (w world) registry() *discover.Registry {
 	return discover.NewRegistry(config)
 }
 
-// look is what is found in that world.
+// look surveys that machine.
 func (w world) look(t *testing.T) discover.Backend {
 	t.Helper()
 	found := w.registry().Discover().Backends

@@ -7,18 +7,18 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// maxLimitMilliseconds is an hour: whoever asks waits less.
+// maxLimitMilliseconds is one hour. The parent process waits for less time.
 const maxLimitMilliseconds = 3600_000
 
-// Asked says whether a program was started to answer as a helper.
+// Asked states whether the program was started as a helper process.
 func Asked(arguments []string) bool {
 	return len(arguments) > 0 && arguments[0] == device.ProbeVerb
 }
 
-// Serve asks one of the surveyors, writes the answer and gives the status to exit with.
-// The arguments are those of the process, from the verb on. The process is changed for
-// good by it: signals of a crash end it at once, no core is dumped, and files that
-// came with it are closed.
+// Serve queries one of the surveyors, writes the answer and returns the exit status. The
+// arguments are those of the process from the subcommand on. Serve changes the process
+// permanently: a signal of a crash ends it at once, it writes no core file, and inherited
+// files are closed.
 func Serve(arguments []string, surveyors []device.Surveyor) int {
 	if len(arguments) != 3 || !Asked(arguments) {
 		return device.ProbeExitUsage

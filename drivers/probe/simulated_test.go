@@ -130,15 +130,15 @@ func TestDriversThatHang(t *testing.T) {
 	}
 }
 
-// What a driver has started ends with the process that asked it, and never had a file
-// of this process. A copy of the driver's process has the file of the answer, where no
-// careless writer finds it.
+// A process that a driver starts ends together with the helper, and inherits no file of
+// this process. A fork of the helper has the descriptor of the answer, at a number that
+// careless code does not write to.
 func TestTheWholeGroupEnds(t *testing.T) {
 	read, write, err := os.Pipe()
 	require.NoError(t, err)
 	defer read.Close()
 	defer write.Close()
-	// As a host does that forgets to mark its files.
+	// This simulates a host program that does not mark its files close-on-exec.
 	leaked, err := syscall.Dup(int(write.Fd()))
 	require.NoError(t, err)
 	defer syscall.Close(leaked)
@@ -167,7 +167,7 @@ func TestTheWholeGroupEnds(t *testing.T) {
 	require.NotEqual(t, syscall.Getpgrp(), group)
 }
 
-// ended is also true of a zombie that only its adopter has to notice.
+// ended returns true also for a zombie that its parent has not waited for yet.
 func ended(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return err != nil || strings.Contains(string(stat), ") Z ")

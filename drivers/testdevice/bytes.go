@@ -8,9 +8,9 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// Bytes looks at and changes a device's memory from the process: at once where the
-// process addresses it, else by a copy on the default stream, which is waited for. No
-// queued work may use the range meanwhile. It is safe for concurrent use.
+// Bytes reads and changes the memory of a device from the process. It accesses the memory
+// directly if the process can address it. Else it copies on the default stream and waits
+// for that. No queued work may use the range meanwhile. It is safe for concurrent use.
 type Bytes struct {
 	dev device.Device
 
@@ -18,10 +18,10 @@ type Bytes struct {
 	buffer []byte
 }
 
-// NewBytes is Bytes of a device.
+// NewBytes returns the Bytes of a device.
 func NewBytes(dev device.Device) *Bytes { return &Bytes{dev: dev} }
 
-// visible is the device's own way to see its memory, or nil.
+// visible returns the device's own interface to its memory, or nil.
 func (b *Bytes) visible() device.HostVisible {
 	if visible, ok := b.dev.(device.HostVisible); ok && b.dev.Info().HostAddressable {
 		return visible
@@ -41,8 +41,7 @@ func (b *Bytes) Fill(addr device.Addr, value byte, size uint64) error {
 	return stream.Synchronize(device.Forever)
 }
 
-// FirstOther finds the first of size bytes that is not the value; false: all of them
-// are.
+// FirstOther finds the first of size bytes that differs from value. false: no byte differs.
 func (b *Bytes) FirstOther(addr device.Addr, value byte, size uint64) (device.Difference, bool, error) {
 	if visible := b.visible(); visible != nil {
 		return visible.FirstOther(addr, value, size)
@@ -71,11 +70,12 @@ func (b *Bytes) FirstOther(addr device.Addr, value byte, size uint64) (device.Di
 	return device.Difference{}, false, nil
 }
 
-// edgeBytes is how much of each end of a range Edges looks at where looks are copies.
+// edgeBytes is the number of bytes that Edges reads at each end of a range when reads are
+// copies.
 const edgeBytes = 4 << 10
 
-// Edges is FirstOther for looks that are made again and again: where they are copies,
-// it looks at both ends of the range only.
+// Edges is like FirstOther, for checks that are often repeated. When reads are copies, it
+// checks only both ends of the range.
 func (b *Bytes) Edges(addr device.Addr, value byte, size uint64) (device.Difference, bool, error) {
 	if b.visible() != nil || size <= 2*edgeBytes {
 		return b.FirstOther(addr, value, size)

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	// Every suite takes its flags, whether it draws or not.
+	// The import defines the flags of rapid, so that every suite accepts the same flags.
 	_ "pgregory.net/rapid"
 
 	"ferrum_mem/drivers/cuda/cudaprobe"
@@ -24,10 +24,10 @@ var left struct {
 	out map[string]bool
 }
 
-// Main runs the tests of a package. Where a device other than the host is named, only
-// those of the suite run, and hostOnly says by name which of them that device leaves
-// out, and why: exactly these have to. A simulated driver must then have lost nothing
-// and seen no rule broken. The result is the status for os.Exit.
+// Main runs the tests of a package. If a device other than the host is named, it runs only
+// the tests of the suite. hostOnly lists by name the tests that such a device skips, with
+// the reason. The skipped tests must be exactly these. A simulated driver must then have no
+// leak and no violation. The result is the status for os.Exit.
 func Main(m *testing.M, hostOnly map[string]string) int {
 	flag.Parse()
 	if OnHost() {
@@ -49,8 +49,8 @@ func Main(m *testing.M, hostOnly map[string]string) int {
 
 var reasons map[string]string
 
-// HostOnly leaves a test out where it does not run on the host, for the reason that the
-// list of Main has.
+// HostOnly skips a test on a device other than the host, with the reason in the list of
+// Main.
 func HostOnly(t testing.TB) {
 	if OnHost() {
 		return
@@ -66,7 +66,7 @@ func HostOnly(t testing.TB) {
 	t.Skip("only on the host: " + why)
 }
 
-// checkLeftOut holds what was left out to the list.
+// checkLeftOut compares the skipped tests with the list.
 func checkLeftOut(hostOnly map[string]string) int {
 	want, have := slices.Sorted(maps.Keys(hostOnly)), slices.Sorted(maps.Keys(left.out))
 	if slices.Equal(want, have) {
@@ -76,7 +76,8 @@ func checkLeftOut(hostOnly map[string]string) int {
 	return 1
 }
 
-// checkSimulator asks the driver's library what is left, if it is a simulated one.
+// checkSimulator queries the driver's library for leaks and violations, if it is a
+// simulated one.
 func checkSimulator() int {
 	simulator, simulated := NewSimulator(os.Getenv(cudaprobe.EnvLibrary))
 	if !simulated {

@@ -13,13 +13,13 @@ import (
 )
 
 // Env is the environment variable that names the first device of the suites: "cuda:0".
-// Empty: the host's memory.
+// Empty: the host.
 const Env = "FERRUM_TEST_DEVICE"
 
-// OnHost says whether the suites run on the host's memory.
+// OnHost states whether the suites run on the host.
 func OnHost() bool { return os.Getenv(Env) == "" }
 
-// theDriver is that of the device that Env names: a process has one.
+// theDriver is the driver of the device that Env names. A process has only one.
 var theDriver = sync.OnceValues(func() (device.Driver, error) {
 	id, err := device.ParseID(os.Getenv(Env))
 	if err != nil {
@@ -37,14 +37,14 @@ var theDriver = sync.OnceValues(func() (device.Driver, error) {
 	return nil, fmt.Errorf("%s=%s: the suites know the host (empty) and the backends that have a driver", Env, os.Getenv(Env))
 })
 
-// Driver is the driver of the device that Env names.
+// Driver returns the driver of the device that Env names.
 func Driver() (device.Driver, error) { return theDriver() }
 
-// Open opens a device with at least so many bytes. On the host it has exactly as many.
+// Open opens a device with at least this many bytes. The host has exactly this many.
 func Open(t require.TestingT, bytes uint64) device.Device { return OpenAll(t, 1, bytes)[0] }
 
-// OpenAll opens several devices of one driver. Where there are fewer, some are opened
-// more than once: each open is a Device of its own.
+// OpenAll opens several devices of one driver. If the machine has fewer, it opens some more
+// than once; each call returns a new Device.
 func OpenAll(t require.TestingT, devices int, bytesEach uint64) []device.Device {
 	var driver device.Driver
 	first, count := 0, devices
@@ -73,8 +73,8 @@ func OpenAll(t require.TestingT, devices int, bytesEach uint64) []device.Device 
 	return all
 }
 
-// Count is how many devices a suite runs on at once: what there is, but two at least
-// and four at most.
+// Count returns the number of devices that a suite uses at once: all, but at least two and
+// at most four.
 func Count(t require.TestingT) int {
 	if OnHost() {
 		return 2
@@ -86,8 +86,8 @@ func Count(t require.TestingT) int {
 	return min(max(len(infos), 2), 4)
 }
 
-// PageBytes is the page size that a suite takes: onHost there, and what the device
-// recommends elsewhere.
+// PageBytes returns the page size for a suite: onHost on the host, and the recommended size
+// on other devices.
 func PageBytes(dev device.Device, onHost uint64) uint64 {
 	if OnHost() {
 		return onHost
@@ -95,8 +95,8 @@ func PageBytes(dev device.Device, onHost uint64) uint64 {
 	return dev.(device.VirtualMemory).Granularity().RecommendedBytes
 }
 
-// Times is how often a suite does something: onHost there, and a twentieth of that
-// elsewhere, where each look at bytes is a copy.
+// Times returns how often a suite repeats something: onHost times on the host, and a
+// twentieth of that on other devices, where each read of bytes is a copy.
 func Times(onHost int) int {
 	if OnHost() {
 		return onHost

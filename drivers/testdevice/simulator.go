@@ -8,10 +8,10 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// Simulator calls what a simulated driver has for tests beside the driver's functions.
+// Simulator calls the test functions that a simulated driver has beside the vendor's.
 type Simulator struct{ library *dl.Library }
 
-// NewSimulator is that of a library of the driver; false: it is a real one, or not there.
+// NewSimulator loads a driver library. false: the library is not simulated, or is missing.
 func NewSimulator(path string) (Simulator, bool) {
 	library, err := dl.Open(path)
 	if err != nil {
@@ -21,7 +21,7 @@ func NewSimulator(path string) (Simulator, bool) {
 	return Simulator{library}, simulated
 }
 
-// Call calls any function of the library by its name.
+// Call calls any function of the library by name.
 func (s Simulator) Call(name string, arguments ...uintptr) int32 {
 	address, found := s.library.Symbol(name)
 	if !found {
@@ -30,7 +30,8 @@ func (s Simulator) Call(name string, arguments ...uintptr) int32 {
 	return dl.Call(address, arguments...)
 }
 
-// Fault lets the n-th call of a function from now on fail with a number of the driver.
+// Fault makes the n-th call of a function from now on fail with an error number of the
+// driver.
 func (s Simulator) Fault(name string, n int, number int32) {
 	text := append([]byte(name), 0)
 	defer runtime.KeepAlive(text)
@@ -39,26 +40,27 @@ func (s Simulator) Fault(name string, n int, number int32) {
 	}
 }
 
-// FaultIsLeft says whether a fault is still to come, and ClearFaults forgets it.
+// FaultIsLeft states whether an injected fault has not happened yet.
 func (s Simulator) FaultIsLeft() bool { return s.Call("simcuda_faults_left") != 0 }
 
-// ClearFaults forgets the faults that are still to come.
+// ClearFaults removes the faults that have not happened yet.
 func (s Simulator) ClearFaults() { s.Call("simcuda_clear_faults") }
 
-// Leaks is what is held, a line each.
+// Leaks lists what is not released, one line each.
 func (s Simulator) Leaks() string { return s.text("simcuda_leaks") }
 
-// asking are broken rules that are the only way to ask: whether a descriptor is that of
-// memory, and how large that is.
+// asking matches the violations that are also the only way to query something: whether a
+// descriptor belongs to exported memory, and how large that memory is.
 var asking = regexp.MustCompile(`(?m)^(cuMemMap 1: \S+ \d+ bytes, of a handle of \d+|` +
 	`cuMemImportFromShareableHandle 1: \d+ is no descriptor of exported memory)\n`)
 
-// Violations are the calls that broke a rule, a line each, but for those that ask.
+// Violations lists the calls that broke a rule, one line each, without the matches of
+// asking.
 func (s Simulator) Violations() string {
 	return asking.ReplaceAllString(s.text("simcuda_violations"), "")
 }
 
-// text is a list that the simulator keeps.
+// text reads a list of the simulator.
 func (s Simulator) text(name string) string {
 	buffer := make([]byte, 1<<16)
 	if s.Call(name, dl.Pointer(&buffer[0]), uintptr(len(buffer))) == 0 {

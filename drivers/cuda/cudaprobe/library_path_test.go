@@ -22,7 +22,8 @@ func TestThePathOfTheLibraryIsTheOnlyOneTried(t *testing.T) {
 	}
 }
 
-// The system's NVML would tell of other devices than a driver that is named.
+// When a driver library is named, the system's NVML is not used, because it would report
+// the devices of another driver.
 func TestNamesOfNVML(t *testing.T) {
 	t.Setenv(EnvLibrary, "")
 	t.Setenv(EnvMeters, "")

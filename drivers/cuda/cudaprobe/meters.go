@@ -9,19 +9,20 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// EnvMeters is the environment variable with the path of NVML, the library that tells of
+// EnvMeters is the environment variable with the path of NVML, the library that reports on
 // devices without a context on them.
 const EnvMeters = "FERRUM_NVML_LIBRARY"
 
-// meters is what is asked of NVML.
+// meters holds the functions of NVML that a probe calls.
 type meters struct {
 	end, byUUID, memory uintptr
 	// running is optional.
 	running uintptr
 }
 
-// meterNames are those under which NVML is looked for. Where another driver is named, it is
-// not that of the system, which would tell of other devices.
+// meterNames returns the names by which NVML is searched. When another driver library is
+// named, the system's NVML is left out, because it would report the devices of another
+// driver.
 func meterNames() []string {
 	path := os.Getenv(EnvMeters)
 	switch {
@@ -33,7 +34,7 @@ func meterNames() []string {
 	return []string{"libnvidia-ml.so.1", "/usr/lib/wsl/lib/libnvidia-ml.so.1"}
 }
 
-// openMeters begins to use NVML; nil: it is not there, or of no use here.
+// openMeters loads and initializes NVML. It returns nil if NVML is missing or not usable.
 func openMeters() *meters {
 	names := meterNames()
 	if names == nil {
@@ -68,12 +69,12 @@ func (m *meters) close() {
 // nvmlMemory is nvmlMemory_t.
 type nvmlMemory struct{ total, free, _ uint64 }
 
-// moreThan is the part of a device by which NVML's total may be above the driver's: what the
-// driver keeps for itself. More than that is of another device, such as the one that an
-// instance is a part of.
+// moreThan is the part of a device by which NVML's total may exceed the vendor driver's:
+// the memory that the driver keeps for itself. A larger difference means that NVML reports
+// another device, for example the device that an instance belongs to.
 const moreThan = 8
 
-// find is the handle of the device with that UUID; 0: NVML has none.
+// find returns the handle of the device with this UUID. 0: NVML has no such device.
 func (m *meters) find(uuid [16]byte) uintptr {
 	if handle := m.named("GPU", uuid); handle != 0 {
 		return handle
@@ -92,8 +93,8 @@ func (m *meters) named(kind string, uuid [16]byte) uintptr {
 	return handle
 }
 
-// free is the free memory of a device whose driver says how much it has; false: NVML does
-// not tell, or tells of something else.
+// free returns the free memory of a device whose total the vendor driver has reported.
+// false: NVML reports no value, or the value of another device.
 func (m *meters) free(handle uintptr, total uint64) (uint64, bool) {
 	var of nvmlMemory
 	if dl.Call(m.memory, handle, dl.Pointer(&of)) != 0 {
@@ -105,7 +106,7 @@ func (m *meters) free(handle uintptr, total uint64) (uint64, bool) {
 	return min(of.free, total), true
 }
 
-// nvmlProcess is nvmlProcessInfo_v2_t, which the third form of the call has too.
+// nvmlProcess is nvmlProcessInfo_v2_t, which is also the layout of version 3 of the call.
 type nvmlProcess struct {
 	pid  uint32
 	used uint64
@@ -118,8 +119,9 @@ const (
 	mostProcesses        = 1 << 16
 )
 
-// processes are those with a context on a device; nil: NVML does not tell. Processes
-// come while it is asked how many there are, so there is room for some more.
+// processes returns the processes with a context on a device. nil: NVML does not report
+// them. New processes can appear between the query of the count and the query of the list,
+// so the buffer has some spare items.
 func (m *meters) processes(handle uintptr) []device.ProcessUse {
 	if m.running == 0 {
 		return nil

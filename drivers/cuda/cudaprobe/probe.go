@@ -12,11 +12,11 @@ import (
 // Backend is the name of the backend in device ids such as "cuda:0".
 const Backend = "cuda"
 
-// MinimumVersion is the first interface with stream-ordered allocation beside
-// virtual memory: 11.2.
+// MinimumVersion is the first version of the interface with both virtual memory and
+// stream-ordered allocation: 11.2.
 const MinimumVersion = 11020
 
-// What CUresult and CUdevice_attribute mean by these numbers.
+// Values of CUresult and CUdevice_attribute.
 const (
 	errorNoDevice = 100
 
@@ -25,19 +25,19 @@ const (
 	attributeComputeMinor = 76
 )
 
-// Prober asks the CUDA driver.
+// Prober queries the CUDA driver.
 type Prober struct{}
 
-// Backend is "cuda".
+// Backend returns "cuda".
 func (Prober) Backend() string { return Backend }
 
-// Unsupported says, without loading anything, that this system has no CUDA.
+// Unsupported states, without loading a library, whether this system has no CUDA.
 func (Prober) Unsupported() (device.Survey, bool) {
 	return device.Absent(device.AbsenceSystem, 0, "CUDA is not supported on "+runtime.GOOS), Names() == nil
 }
 
-// Names are those under which the driver's library is looked for here: the path in
-// FERRUM_CUDA_LIBRARY alone where that is set.
+// Names returns the names by which the vendor driver's library is searched on this system.
+// If FERRUM_CUDA_LIBRARY is set, this is only its path.
 func Names() []string {
 	if path := libraryPath(); path != "" {
 		return []string{path}
@@ -46,15 +46,15 @@ func Names() []string {
 	return namesOn(runtime.GOOS, err == nil)
 }
 
-// windowsDevice is there in Linux that runs on Windows, which has its driver's library
-// for Linux programs at wslLibrary.
+// windowsDevice exists in a Linux that runs on Windows. There the vendor driver's library
+// for Linux programs is at wslLibrary.
 const (
 	windowsDevice = "/dev/dxg"
 	wslLibrary    = "/usr/lib/wsl/lib/libcuda.so.1"
 )
 
 // namesOn is Names without the variable. On Windows the library of a Linux driver, which
-// the distribution may have installed, finds no device: there the other one comes first.
+// the distribution may have installed, finds no device, so wslLibrary comes first there.
 func namesOn(system string, onWindows bool) []string {
 	switch {
 	case system == "linux" && onWindows:
@@ -67,14 +67,14 @@ func namesOn(system string, onWindows bool) []string {
 	return nil
 }
 
-// driver is the functions that a probe needs.
+// driver holds the functions that a probe calls.
 type driver struct {
 	library *dl.Library
 
 	initialize, driverVersion, deviceCount, deviceGet, deviceName, deviceTotal, deviceAttribute uintptr
 	contextRetain, contextRelease, contextPush, contextPop, memoryInfo                          uintptr
-	// errorName is optional, and of the UUIDs the newer one, which tells instances of MIG
-	// apart, comes first.
+	// errorName is optional. For deviceUUID the newer function is preferred, because it
+	// distinguishes MIG instances.
 	errorName  uintptr
 	deviceUUID uintptr
 	meters     *meters
@@ -104,10 +104,11 @@ func open() (*driver, error) {
 	return d, nil
 }
 
-// Survey loads the driver's library and asks it. Free memory is what NVML says, which
-// makes no context. Where it does not tell, the memory is read in a context: it is what a
-// process that opens one has left then, so it is less by the size of a context, and unknown
-// where none can be had, as on a device that another process has for itself.
+// Survey loads the vendor driver's library and queries it. Free memory comes from NVML,
+// which needs no context. If NVML does not report it, the memory is read in a context. That
+// value is lower by the size of the context. It is what a process has left after it opens a
+// context. The value is unknown if no context can be created, for example on a device that
+// another process uses exclusively.
 func (p Prober) Survey() device.Survey {
 	if absent, is := p.Unsupported(); is {
 		return absent
@@ -116,7 +117,7 @@ func (p Prober) Survey() device.Survey {
 	if err != nil {
 		return err.(*dl.Failure).Survey()
 	}
-	// Contexts are current per thread.
+	// The current context belongs to the thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	d.meters = openMeters()
@@ -127,7 +128,8 @@ func (p Prober) Survey() device.Survey {
 }
 
 func (d *driver) survey() device.Survey {
-	// The version is asked first: an old driver may fail to start for that reason.
+	// The version is queried first, because an old driver may fail to initialize for that
+	// reason.
 	var version int32
 	if code := dl.Call(d.driverVersion, dl.Pointer(&version)); code != 0 {
 		return d.failed("cuDriverGetVersion", code)
@@ -211,7 +213,7 @@ func (d *driver) attribute(handle, which int32) (int32, bool) {
 	return value, code == 0
 }
 
-// meterOf is NVML's handle of a device; 0: it has none.
+// meterOf returns NVML's handle of a device. 0: NVML has no handle for it.
 func (d *driver) meterOf(handle int32) uintptr {
 	var uuid [16]byte
 	if d.meters == nil || d.deviceUUID == 0 || dl.Call(d.deviceUUID, dl.Pointer(&uuid), uintptr(handle)) != 0 {
@@ -237,7 +239,7 @@ func (d *driver) free(handle int32, total uint64) (uint64, bool) {
 	}()
 	var free, all uint64
 	code := dl.Call(d.memoryInfo, dl.Pointer(&free), dl.Pointer(&all))
-	// A reading above the capacity is no reading.
+	// A value above the capacity is not valid.
 	if code != 0 || free > max(total, all) {
 		return 0, false
 	}
@@ -248,7 +250,7 @@ func (d *driver) failed(call string, code int32) device.Survey {
 	return device.Absent(device.AbsenceDriverError, int64(code), fmt.Sprintf("%s failed: %s", call, d.nameOf(code)))
 }
 
-// nameOf is the driver's own name for a number, if it has one.
+// nameOf returns the vendor driver's name of a number, if it has one.
 func (d *driver) nameOf(code int32) string {
 	if d.errorName != 0 {
 		if name, ok := dl.CallText(d.errorName, uintptr(code)); ok {

@@ -6,9 +6,10 @@ import (
 	"syscall"
 )
 
-// hasMoreRights is what the kernel says of the process: AT_SECURE. A process that may
-// not read it has them. The file is read by calls of the system alone: package os would
-// set up a poller, whose file a broken driver may close.
+// hasMoreRights returns AT_SECURE, the kernel's mark of a process with more rights than its
+// user. It returns true if the process may not read that value. The file is read by system
+// calls alone, because package os would start a poller, whose file a broken driver may
+// close.
 func hasMoreRights() bool {
 	const atSecure = 23
 	file, err := syscall.Open("/proc/self/auxv", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)

@@ -4,6 +4,6 @@ package cudaprobe
 
 import "os"
 
-// hasMoreRights says whether the process acts for another user than the one who
-// started it.
+// hasMoreRights states whether the process acts for another user than the user that started
+// it.
 func hasMoreRights() bool { return os.Getuid() != os.Geteuid() || os.Getgid() != os.Getegid() }

@@ -7,7 +7,7 @@ import (
 	"runtime"
 )
 
-// Callback is not possible here.
+// Callback is not supported on this system.
 func Callback(func(data uintptr)) (uintptr, error) {
 	return 0, errors.New("C code cannot call back on " + runtime.GOOS)
 }

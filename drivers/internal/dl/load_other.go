@@ -12,5 +12,5 @@ func isMissing(string, error) bool { return false }
 
 func symbol(uintptr, string) (uintptr, error) { return 0, errNoLoader }
 
-// Call is never reached: there is no library to have a function of.
+// Call is never reached, because no library can be loaded on this system.
 func Call(uintptr, ...uintptr) int32 { return -1 }

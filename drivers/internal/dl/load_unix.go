@@ -9,16 +9,17 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// load opens a library. The thread is kept because dlerror is the thread's.
+// load opens a library. It locks the goroutine to its thread, because dlerror belongs to
+// the thread.
 func load(name string) (uintptr, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	return purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
 }
 
-// isMissing tells a library that is not there from one that is broken. Both loaders
-// say so in words only: glibc and musl name the file that was not found, which may
-// be another one that the library needs.
+// isMissing distinguishes a missing library from a broken one. Both glibc and musl state
+// this only in the text: they name the file that was not found, which may be another
+// library that this one needs.
 func isMissing(name string, err error) bool {
 	text := err.Error()
 	missing := strings.Contains(text, "No such file") || strings.Contains(text, "no such file")
@@ -34,8 +35,8 @@ func symbol(handle uintptr, name string) (uintptr, error) {
 	return purego.Dlsym(handle, name)
 }
 
-// Call calls a C function that takes integers and pointers only, and gives what it
-// returns as an int.
+// Call calls a C function that takes only integers and pointers. It returns the function's
+// result as an int.
 func Call(function uintptr, arguments ...uintptr) int32 {
 	result, _, _ := purego.SyscallN(function, arguments...)
 	return int32(result)

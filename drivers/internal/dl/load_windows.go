@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// load opens a library of the system's folder only: one that lies in the folder of
-// the program or the present one is not the driver's.
+// load opens a library from the system folder only. A library in the folder of the program
+// or in the current folder is not the driver's.
 func load(name string) (uintptr, error) {
 	handle, err := windows.LoadLibraryEx(name, 0, windows.LOAD_LIBRARY_SEARCH_SYSTEM32)
 	return uintptr(handle), err
@@ -20,8 +20,8 @@ func symbol(handle uintptr, name string) (uintptr, error) {
 	return windows.GetProcAddress(windows.Handle(handle), name)
 }
 
-// Call calls a C function that takes integers and pointers only, and gives what it
-// returns as an int.
+// Call calls a C function that takes only integers and pointers. It returns the function's
+// result as an int.
 func Call(function uintptr, arguments ...uintptr) int32 {
 	result, _, _ := syscall.SyscallN(function, arguments...)
 	return int32(result)

@@ -11,12 +11,12 @@ func sortedList(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// nobody receives from it: that somebody might puts what Pointer is given on the heap. A
-// variable on the stack would move when the stack grows.
+// nobody is never received from. The possible send makes the compiler put the argument of
+// Pointer on the heap. A variable on the stack would move when the stack grows.
 var nobody = make(chan any)
 
-// Pointer is the address of a variable as an argument of Call. The caller reads the
-// variable after the call, which keeps it alive until then.
+// Pointer returns the address of a variable as an argument of Call. The caller must read
+// the variable after the call, which keeps it alive until then.
 func Pointer[T any](variable *T) uintptr {
 	select {
 	case nobody <- variable:
@@ -25,8 +25,8 @@ func Pointer[T any](variable *T) uintptr {
 	return uintptr(unsafe.Pointer(variable))
 }
 
-// Text is the text in a buffer up to its NUL, or all of it, without what is no
-// UTF-8 and with single blanks.
+// Text returns the text in a buffer up to its NUL, or the whole buffer. It removes invalid
+// UTF-8 and reduces blanks to single ones.
 func Text(buffer []byte) string {
 	text, _, _ := strings.Cut(string(buffer), "\x00")
 	return strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")

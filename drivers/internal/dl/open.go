@@ -9,12 +9,12 @@ import (
 
 // Library is a loaded library.
 type Library struct {
-	// Name is the one that it was found by.
+	// Name is the name by which the library was found.
 	Name   string
 	handle uintptr
 }
 
-// Failure says why a library cannot be used: AbsenceLibraryNotFound,
+// Failure states why a library cannot be used: AbsenceLibraryNotFound,
 // AbsenceLibraryUnusable or AbsenceSymbolMissing.
 type Failure struct {
 	Absence device.Absence
@@ -23,11 +23,11 @@ type Failure struct {
 
 func (f *Failure) Error() string { return f.Message }
 
-// Survey is the failure as the answer of a probe.
+// Survey returns the failure as the result of a probe.
 func (f *Failure) Survey() device.Survey { return device.Absent(f.Absence, 0, f.Message) }
 
-// Open loads the first library of those names that is there. One that is there but
-// does not load does not end the search, and is the failure if none loads.
+// Open loads the first library of the names that can be loaded. A library that exists but
+// does not load does not end the search. It is the reported failure if no library loads.
 func Open(names ...string) (*Library, error) {
 	var broken []string
 	for _, name := range names {
@@ -46,14 +46,14 @@ func Open(names ...string) (*Library, error) {
 	return nil, &Failure{device.AbsenceLibraryNotFound, "library not found, tried: " + strings.Join(names, ", ")}
 }
 
-// Symbol is the address of a function, or false.
+// Symbol returns the address of a function, or false.
 func (l *Library) Symbol(name string) (uintptr, bool) {
 	address, err := symbol(l.handle, name)
 	return address, err == nil && address != 0
 }
 
-// Require finds every function of the table, by name, or fails with the names of
-// all that are missing.
+// Require finds every function of the table by name. Its error names all functions that are
+// missing.
 func (l *Library) Require(table map[string]*uintptr) error {
 	var missing []string
 	for name, out := range table {

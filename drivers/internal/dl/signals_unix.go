@@ -8,9 +8,9 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// DefaultSignals lets those signals end the process as they end a program in C, so
-// that whoever waits for it sees which it was. The handlers of the Go runtime would
-// print a trace and exit.
+// DefaultSignals lets these signals end the process as in a C program, so that the parent
+// process sees which signal it was. The handlers of the Go runtime would print a trace and
+// exit.
 func DefaultSignals(signals ...syscall.Signal) {
 	set, err := purego.Dlsym(purego.RTLD_DEFAULT, "signal")
 	if err != nil {

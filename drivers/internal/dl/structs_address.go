@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// HasStructs says that CallWithStruct works here.
+// HasStructs states that CallWithStruct works on this processor.
 const HasStructs = true
 
-// A large struct is passed as the address of a copy of its own, which the function may
+// The convention passes a large struct as the address of a copy, which the function may
 // change.
 func callWithStruct(f *Function, before, words, after []uintptr) int32 {
 	own := slices.Clone(words)

@@ -2,7 +2,7 @@
 
 package dl
 
-// HasStructs says that CallWithStruct does not work here.
+// HasStructs states that CallWithStruct does not work on this processor.
 const HasStructs = false
 
 func callWithStruct(*Function, []uintptr, []uintptr, []uintptr) int32 {

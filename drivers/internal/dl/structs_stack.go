@@ -2,14 +2,14 @@
 
 package dl
 
-// HasStructs says that CallWithStruct works here.
+// HasStructs states that CallWithStruct works on this processor.
 const HasStructs = true
 
-// registers is how many integers go in registers in the convention of System V.
+// registers is the number of integers in registers in the System V convention.
 const registers = 6
 
-// A large struct lies where arguments lie that registers have no room for, and uses no
-// register up.
+// A large struct is passed on the stack, with the arguments that do not fit in registers.
+// It uses no register.
 func callWithStruct(f *Function, before, words, after []uintptr) int32 {
 	arguments := make([]uintptr, registers, registers+len(words))
 	copy(arguments[copy(arguments, before):], after)

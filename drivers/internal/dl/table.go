@@ -1,24 +1,24 @@
 package dl
 
-// Function is a C function that takes integers and pointers only and gives an int.
-// The zero value is one that was not found.
+// Function is a C function that takes only integers and pointers and returns an int. The
+// zero value is a function that was not found.
 type Function struct {
-	// Name is the exact one, with the suffix of its version.
+	// Name is the exact name, with the suffix of its version.
 	Name    string
 	address uintptr
 }
 
-// At is the function at an address that did not come from Load.
+// At returns the function at an address that did not come from Load.
 func At(name string, address uintptr) Function { return Function{Name: name, address: address} }
 
-// Found says whether Call is possible.
+// Found states whether Call is possible.
 func (f *Function) Found() bool { return f.address != 0 }
 
 // Call calls the function, which must have been found.
 func (f *Function) Call(arguments ...uintptr) int32 { return Call(f.address, arguments...) }
 
-// Text calls a function f(code, const char **out) as CallText does; false also where
-// the function was not found.
+// Text calls a function f(code, const char **out) as CallText does. It returns false also
+// if the function was not found.
 func (f *Function) Text(code uintptr) (string, bool) {
 	if !f.Found() {
 		return "", false
@@ -26,28 +26,28 @@ func (f *Function) Text(code uintptr) (string, bool) {
 	return CallText(f.address, code)
 }
 
-// Group is a number that the caller chose for functions that lack together. It is no text,
-// which would be a relocation for each row.
+// Group is a number for functions that are missing together. The caller chooses it. It is a
+// number because a text would need one relocation for each row.
 type Group int
 
-// Required is the group of what nothing works without.
+// Required is the group of the functions without which nothing works.
 const Required Group = 0
 
 // Row is a line of a table of symbols.
 type Row struct {
-	// Name is the exact one, with the suffix of its version.
+	// Name is the exact name, with the suffix of its version.
 	Name string
-	// To is filled in.
+	// To receives the function.
 	To *Function
-	// Group is what lacks when the function does, or Required.
+	// Group is what is missing when the function is missing, or Required.
 	Group Group
-	// Since is the version of the interface that has it first, in the vendor's numbers;
-	// 0: not known.
+	// Since is the first version of the interface that has the function, in the vendor's
+	// numbers. 0: not known.
 	Since int32
 }
 
-// Load looks up every row. It fails with the names of all required functions that
-// are not there; what is missing of the other groups is its result, by group.
+// Load looks up every row. Its error names all required functions that are missing. Its
+// result is the missing functions of the other groups, by group.
 func (l *Library) Load(table []Row) (map[Group][]string, error) {
 	lacking := make(map[Group][]string)
 	for _, row := range table {

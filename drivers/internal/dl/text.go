@@ -2,11 +2,11 @@ package dl
 
 import "unsafe"
 
-// maxText bounds a text that a library gives.
+// maxText is the maximum length of a text from a library.
 const maxText = 256
 
-// CallText calls a function f(code, const char **out) that gives a constant text
-// through its second argument; false: it gave none.
+// CallText calls a function f(code, const char **out) that returns a constant text through
+// its second argument. false: it returned no text.
 func CallText(function, code uintptr) (string, bool) {
 	var text *byte
 	if Call(function, code, Pointer(&text)) != 0 || text == nil {
@@ -15,7 +15,7 @@ func CallText(function, code uintptr) (string, bool) {
 	return constantText(text), true
 }
 
-// constantText copies a text of the library's.
+// constantText copies a text of the library.
 func constantText(start *byte) string {
 	length := 0
 	for length < maxText && *(*byte)(unsafe.Add(unsafe.Pointer(start), length)) != 0 {

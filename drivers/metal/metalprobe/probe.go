@@ -9,13 +9,13 @@ import (
 // Backend is the name of the backend in device ids such as "metal:0".
 const Backend = "metal"
 
-// Prober asks the Metal framework.
+// Prober queries the Metal framework.
 type Prober struct{}
 
-// Backend is "metal".
+// Backend returns "metal".
 func (Prober) Backend() string { return Backend }
 
-// Unsupported says, without loading anything, that this system has no Metal.
+// Unsupported states, without loading a library, whether this system has no Metal.
 func (Prober) Unsupported() (device.Survey, bool) {
 	return device.Absent(device.AbsenceSystem, 0, "Metal is not supported on "+runtime.GOOS), runtime.GOOS != "darwin"
 }

@@ -10,14 +10,14 @@ import (
 
 const framework = "/System/Library/Frameworks/Metal.framework/Metal"
 
-// pageBytes is what the addresses of buffers are multiples of on processors of
-// Apple, and more than that on others.
+// pageBytes is the alignment of buffer addresses on Apple processors. On other processors
+// it is larger than needed.
 const pageBytes = 16 << 10
 
-// Survey asks the framework for all devices. The capacity is the working set that
-// the system recommends; free is that less what this process has taken from the
-// device, which for a process that has taken nothing is all of it, so it is given as
-// unknown.
+// Survey queries the framework for all devices. The capacity is the working set that the
+// system recommends. Free memory would be the capacity minus the allocations of this
+// process. A process without allocations would always read the whole capacity, so free
+// memory is reported as unknown.
 func (Prober) Survey() device.Survey {
 	library, err := dl.Open(framework)
 	if err != nil {

@@ -4,7 +4,7 @@ package metalprobe
 
 import "ferrum_mem/core/device"
 
-// Survey says that there is no Metal here.
+// Survey reports that this system has no Metal.
 func (p Prober) Survey() device.Survey {
 	absent, _ := p.Unsupported()
 	return absent

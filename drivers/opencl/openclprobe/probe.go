@@ -13,7 +13,7 @@ import (
 // Backend is the name of the backend in device ids such as "opencl:0".
 const Backend = "opencl"
 
-// Numbers of the OpenCL headers.
+// Values of the OpenCL headers.
 const (
 	success          = 0
 	deviceNotFound   = -1
@@ -36,21 +36,21 @@ const (
 	maxDevicesPlatform = 256
 )
 
-// telling are the reasons of platforms, by how much each tells.
+// telling orders the reasons of platforms, the least informative first.
 var telling = []device.Absence{device.AbsenceNoDevice, device.AbsenceTooOld, device.AbsenceDriverError}
 
-// Prober asks the OpenCL loader.
+// Prober queries the OpenCL loader.
 type Prober struct{}
 
-// Backend is "opencl".
+// Backend returns "opencl".
 func (Prober) Backend() string { return Backend }
 
-// Unsupported says, without loading anything, that this system has no OpenCL.
+// Unsupported states, without loading a library, whether this system has no OpenCL.
 func (Prober) Unsupported() (device.Survey, bool) {
 	return device.Absent(device.AbsenceSystem, 0, "OpenCL is not supported on "+runtime.GOOS), Names() == nil
 }
 
-// Names are those under which the loader's library is looked for here.
+// Names returns the names by which the loader's library is searched on this system.
 func Names() []string {
 	switch runtime.GOOS {
 	case "linux", "freebsd":
@@ -81,10 +81,10 @@ func open() (*loader, error) {
 	})
 }
 
-// Survey loads the loader's library and asks every platform. Devices are numbered
-// over all platforms, in their order. A platform that is too old or that fails is
-// left out, and is the reason if no device is left. OpenCL itself does not tell free
-// memory; one vendor's extension does.
+// Survey loads the loader's library and queries every platform. Devices are numbered over
+// all platforms, in the order of the loader. Survey skips a platform that is too old or
+// fails, and reports its reason if no device is left. OpenCL itself does not report free
+// memory; the extension of one vendor does.
 func (p Prober) Survey() device.Survey {
 	if absent, is := p.Unsupported(); is {
 		return absent
@@ -123,14 +123,14 @@ func (l *loader) survey() device.Survey {
 	for i := range left {
 		messages[i] = left[i].Message
 	}
-	// What went wrong tells more than that another platform is old or empty.
+	// An error is a more useful reason than a platform that is old or has no device.
 	worst := slices.MaxFunc(left, func(a, b device.Survey) int {
 		return slices.Index(telling, a.Absence) - slices.Index(telling, b.Absence)
 	})
 	return device.Absent(worst.Absence, worst.Native, strings.Join(messages, "; "))
 }
 
-// platform adds the devices of a platform, or says why there are none.
+// platform adds the devices of a platform, or returns why it has none.
 func (l *loader) platform(platform uintptr, found *device.Survey) device.Survey {
 	name := l.text(l.platformInfo, platform, platformName)
 	version := l.text(l.platformInfo, platform, platformVersion)
@@ -167,14 +167,14 @@ func (l *loader) describe(id uintptr, index int) device.Surveyed {
 		Index: index, Name: l.text(l.deviceInfo, id, infoName),
 		TotalBytes:         l.integer(id, infoGlobalMemory),
 		MaxAllocationBytes: l.integer(id, infoMaxAllocation),
-		// In bits.
+		// The value is in bits.
 		AlignmentBytes: l.integer(id, infoBaseAlignment) / 8,
 		UnifiedMemory:  l.integer(id, infoUnifiedMemory) != 0,
 	}
 	if number, ok := versionNumber(l.text(l.deviceInfo, id, infoVersion)); ok {
 		one.ComputeCapability = "OpenCL " + number.String()
 	}
-	// In KiB: all of it, and the largest block.
+	// The values are in KiB: all free memory, and the largest free block.
 	var free [2]uint64
 	if dl.Call(l.deviceInfo, id, infoAmdFreeMemory, 16, dl.Pointer(&free), 0) == success && free[0] <= one.TotalBytes>>10 {
 		one.FreeBytes, one.FreeKnown = free[0]<<10, true
@@ -182,7 +182,7 @@ func (l *loader) describe(id uintptr, index int) device.Surveyed {
 	return one
 }
 
-// integer reads a number of at most 8 bytes; 0 where it is not told.
+// integer reads a number of at most 8 bytes. It returns 0 if the device does not report it.
 func (l *loader) integer(id, what uintptr) uint64 {
 	var value uint64
 	if dl.Call(l.deviceInfo, id, what, 8, dl.Pointer(&value), 0) != success {

@@ -14,7 +14,7 @@ func (v version) below(major, minor int) bool {
 	return v.major < major || v.major == major && v.minor < minor
 }
 
-// versionNumber reads texts like "OpenCL 3.0 what the vendor likes to say".
+// versionNumber parses a text such as "OpenCL 3.0 vendor text".
 func versionNumber(text string) (version, bool) {
 	words := strings.Fields(text)
 	if len(words) < 2 || words[0] != "OpenCL" {

@@ -11,10 +11,10 @@ import (
 // Backend is the name of the backend in device ids such as "rocm:0".
 const Backend = "rocm"
 
-// minimumVersion is 5.2, the first with the layouts that are known.
+// minimumVersion is 5.2, the first version whose layouts this package knows.
 const minimumVersion = 5_02_00000
 
-// What hipError_t and hipDeviceAttribute_t mean by these numbers.
+// Values of hipError_t and hipDeviceAttribute_t.
 const (
 	errorNoDevice      = 100
 	errorInvalidDevice = 101
@@ -22,18 +22,18 @@ const (
 	attributeIntegrated = 16
 )
 
-// Prober asks the HIP runtime.
+// Prober queries the HIP runtime.
 type Prober struct{}
 
-// Backend is "rocm".
+// Backend returns "rocm".
 func (Prober) Backend() string { return Backend }
 
-// Unsupported says, without loading anything, that this system has no ROCm.
+// Unsupported states, without loading a library, whether this system has no ROCm.
 func (Prober) Unsupported() (device.Survey, bool) {
 	return device.Absent(device.AbsenceSystem, 0, "ROCm is not supported on "+runtime.GOOS), Names() == nil
 }
 
-// Names are those under which the runtime's library is looked for here, newest
+// Names returns the names by which the runtime's library is searched on this system, newest
 // first.
 func Names() []string {
 	switch runtime.GOOS {
@@ -66,8 +66,8 @@ func open() (*hip, error) {
 	})
 }
 
-// Survey loads the runtime's library and asks it. Free memory is unknown where the
-// device cannot be made the present one.
+// Survey loads the runtime's library and queries it. Free memory is unknown if the device
+// cannot be made the current device.
 func (p Prober) Survey() device.Survey {
 	if absent, is := p.Unsupported(); is {
 		return absent
@@ -76,7 +76,7 @@ func (p Prober) Survey() device.Survey {
 	if err != nil {
 		return err.(*dl.Failure).Survey()
 	}
-	// The present device is the thread's.
+	// The current device belongs to the thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	found := h.survey()
@@ -85,8 +85,8 @@ func (p Prober) Survey() device.Survey {
 }
 
 func (h *hip) survey() device.Survey {
-	// Without a device the runtime does not start, and then gives its version
-	// neither.
+	// Without a device the runtime does not initialize, and then does not report its
+	// version either.
 	if code := dl.Call(h.initialize, 0); code == errorNoDevice || code == errorInvalidDevice {
 		return device.Absent(device.AbsenceNoDevice, int64(code), fmt.Sprintf("no device: hipInit gave error %d", code))
 	} else if code != 0 {

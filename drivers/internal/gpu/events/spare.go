@@ -2,14 +2,14 @@ package events
 
 import "sync"
 
-// Most bounds the events of each sort that are kept: as many as are in use at once where
+// Most is the maximum number of spare events of each kind. So many are in use at once when
 // blocks are freed behind running work.
 const Most = 256
 
-// Spare has the spare events of a device. The zero value has none.
+// Spare holds the spare events of a device. The zero value is empty.
 type Spare struct {
 	mu sync.Mutex
-	// timed and plain are handles with timing and without.
+	// timed are handles with timing, plain are handles without.
 	timed, plain []uintptr
 	ended        bool
 }
@@ -21,7 +21,7 @@ func (s *Spare) list(timed bool) *[]uintptr {
 	return &s.plain
 }
 
-// Put keeps an event; false: there is no room, and the caller still has it.
+// Put adds an event. false: the list is full or ended, and the caller keeps the event.
 func (s *Spare) Put(handle uintptr, timed bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,7 +33,7 @@ func (s *Spare) Put(handle uintptr, timed bool) bool {
 	return true
 }
 
-// Take gives one of that sort; false: there is none.
+// Take removes and returns an event of this kind. false: there is none.
 func (s *Spare) Take(timed bool) (handle uintptr, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +47,7 @@ func (s *Spare) Take(timed bool) (handle uintptr, found bool) {
 	return handle, true
 }
 
-// End gives out all that is kept, and keeps nothing from now on.
+// End returns all events. After it, Put adds nothing.
 func (s *Spare) End() []uintptr {
 	s.mu.Lock()
 	defer s.mu.Unlock()

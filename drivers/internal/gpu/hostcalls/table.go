@@ -9,31 +9,32 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// call is a function that is queued.
+// call is a queued function.
 type call[S comparable] struct {
 	stream   S
 	function func()
 }
 
-// Table has the functions of all streams of a process; S is a stream.
+// Table holds the functions of all streams of a process. S is the type of a stream.
 type Table[S comparable] struct {
-	// worker is the name of the workers, and thread names the calling thread, 0 where
-	// threads have no number.
+	// worker is the name of the workers. thread returns the number of the calling thread,
+	// or 0 if threads have no numbers.
 	worker string
 	thread func() int64
 
-	// running is len(threads), for who wants to know without the lock that there is none.
+	// running is len(threads). It can be read without the lock.
 	running atomic.Int64
 
 	mu     sync.Mutex
 	last   uintptr
 	queued map[uintptr]call[S]
-	// of counts those of each stream that has any.
+	// of counts the functions of each stream that has any.
 	of      map[S]int
 	threads map[int64]struct{}
 }
 
-// New has no functions. Its workers have the name, and thread names the calling thread.
+// New returns an empty table. worker is the name of its workers; thread returns the number
+// of the calling thread.
 func New[S comparable](worker string, thread func() int64) *Table[S] {
 	return &Table[S]{
 		worker: worker, thread: thread,
@@ -41,8 +42,8 @@ func New[S comparable](worker string, thread func() int64) *Table[S] {
 	}
 }
 
-// Queue enters a function of a stream, and gives the number to run it by. While as many of
-// the stream's have not begun as may be, it says so and enters nothing.
+// Queue adds a function of a stream and returns the number by which Run finds it. full:
+// most functions of the stream have not begun, and nothing was added.
 func (t *Table[S]) Queue(s S, most int, function func()) (number uintptr, full bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -62,7 +63,7 @@ func (t *Table[S]) Queued(s S) int {
 	return t.of[s]
 }
 
-// Drop takes out a function that the runtime refused.
+// Drop removes a function that the runtime rejected.
 func (t *Table[S]) Drop(number uintptr) { t.take(number) }
 
 func (t *Table[S]) take(number uintptr) (call[S], bool) {
@@ -76,14 +77,14 @@ func (t *Table[S]) take(number uintptr) (call[S], bool) {
 	return c, found
 }
 
-// less counts one function of a stream less. The caller holds mu.
+// less lowers the count of a stream by one. The caller holds mu.
 func (t *Table[S]) less(s S) {
 	if t.of[s]--; t.of[s] == 0 {
 		delete(t.of, s)
 	}
 }
 
-// Forget drops the functions of streams that will never run them.
+// Forget removes the functions of streams that will never run them.
 func (t *Table[S]) Forget(ended func(S) bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -96,8 +97,8 @@ func (t *Table[S]) Forget(ended func(S) bool) {
 	})
 }
 
-// Run runs a function, once, and waits for it; failed is told of one that panicked or
-// ended its goroutine. A number that there is none of, or none any more, does nothing.
+// Run runs a function once and waits for it. It calls failed if the function panicked or
+// ended its goroutine. It does nothing for a number that is not in the table.
 func (t *Table[S]) Run(number uintptr, failed func(S)) {
 	c, found := t.take(number)
 	if !found {
@@ -129,7 +130,7 @@ func (t *Table[S]) note(thread int64, runs bool) {
 	t.running.Store(int64(len(t.threads)))
 }
 
-// Inside says whether the calling thread runs one of the functions.
+// Inside states whether the calling thread runs one of the functions.
 func (t *Table[S]) Inside() bool {
 	if t.running.Load() == 0 {
 		return false

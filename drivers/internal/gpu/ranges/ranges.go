@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Kind is who gave a span.
+// Kind states where a span comes from.
 type Kind int
 
 const (
@@ -16,26 +16,26 @@ const (
 	Shared
 	Managed
 	Registered
-	// Locked is memory of the process that somebody else has page-locked.
+	// Locked is host memory that code outside this library has page-locked.
 	Locked
 	Ordered
 )
 
-// Span is memory that the device may use; O is a device.
+// Span is memory that the device may use. O is the type of a device.
 type Span[O any] struct {
 	Base, Size uint64
 	Kind       Kind
-	// ReadOnly says that work may not write there.
+	// ReadOnly states that work must not write to the span.
 	ReadOnly bool
-	// Host is where this process has the memory; 0: nowhere.
+	// Host is the address of the memory in this process. 0: it has none.
 	Host uint64
 	// Opened is the address by which memory of another process is closed.
 	Opened uint64
-	// Owner is the device that has linked memory.
+	// Owner is the device that owns linked memory.
 	Owner O
 }
 
-// Table has the spans of a device. The zero value has none.
+// Table holds the spans of a device. The zero value is empty.
 type Table[O any] struct {
 	mu sync.RWMutex
 	// spans are sorted by base.
@@ -54,7 +54,7 @@ func (t *Table[O]) search(base uint64) (int, bool) {
 	})
 }
 
-// Insert enters a span that the runtime gave, which overlaps no other one.
+// Insert adds a span that the runtime allocated. It overlaps no other span.
 func (t *Table[O]) Insert(s Span[O]) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -62,7 +62,8 @@ func (t *Table[O]) Insert(s Span[O]) {
 	t.spans = slices.Insert(t.spans, at, s)
 }
 
-// InsertApart is Insert for a span that may overlap another one; false: it does.
+// InsertApart is like Insert, for a span that may overlap another one. false: it overlaps,
+// and nothing was added.
 func (t *Table[O]) InsertApart(s Span[O]) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -75,7 +76,7 @@ func (t *Table[O]) InsertApart(s Span[O]) bool {
 	return true
 }
 
-// Remove takes out exactly that span; false: there is none.
+// Remove removes exactly this span. false: there is none.
 func (t *Table[O]) Remove(of Kind, base, size uint64) (Span[O], bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -88,7 +89,7 @@ func (t *Table[O]) Remove(of Kind, base, size uint64) (Span[O], bool) {
 	return s, true
 }
 
-// Holding is the span that an address lies in, if whole is true with the whole range.
+// Holding returns the span that contains an address. whole: it contains the whole range.
 func (t *Table[O]) Holding(addr, size uint64) (s Span[O], whole bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

@@ -7,13 +7,13 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Errorf makes an error about the device.
+// Errorf creates an error about the device.
 type Errorf func(code device.Code, op, format string, args ...any) error
 
-// Book is the virtual memory of one open device.
+// Book records the virtual memory of one open device.
 type Book struct {
 	errorf Errorf
-	// granularity is what sizes and addresses are multiples of; 0: not known yet.
+	// granularity is the unit of sizes and addresses. 0: not known yet.
 	granularity uint64
 
 	mu sync.RWMutex
@@ -23,14 +23,13 @@ type Book struct {
 	last         device.Page
 }
 
-// New has nothing in it.
+// New returns an empty book.
 func New(errorf Errorf) *Book { return &Book{errorf: errorf, pages: make(map[device.Page]*Page)} }
 
-// SetGranularity says what sizes and addresses are multiples of, before the first call
-// that needs it.
+// SetGranularity sets the unit of sizes and addresses, before the first call that needs it.
 func (b *Book) SetGranularity(bytes uint64) { b.granularity = bytes }
 
-// CheckSize refuses a size that is no multiple of the granularity.
+// CheckSize returns an error for a size that is not a multiple of the granularity.
 func (b *Book) CheckSize(op string, size uint64) error {
 	if size == 0 || size%b.granularity != 0 {
 		return b.errorf(device.CodeInvalidSize, op, "size %d: want a multiple of %d, not 0", size, b.granularity)
@@ -38,7 +37,8 @@ func (b *Book) CheckSize(op string, size uint64) error {
 	return nil
 }
 
-// place is where in the list a reservation with that base is or would be.
+// place returns the index in the list of the reservation with that base, or the index where
+// it would be inserted.
 func (b *Book) place(base uint64) (int, bool) {
 	return slices.BinarySearchFunc(b.reservations, base, func(r *Reservation, base uint64) int {
 		switch {
@@ -51,7 +51,7 @@ func (b *Book) place(base uint64) (int, bool) {
 	})
 }
 
-// Insert enters a reservation.
+// Insert adds a reservation.
 func (b *Book) Insert(r *Reservation) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -59,7 +59,7 @@ func (b *Book) Insert(r *Reservation) {
 	b.reservations = slices.Insert(b.reservations, at, r)
 }
 
-// Take takes a reservation out of the book in which nothing is mapped; Insert undoes it.
+// Take removes a reservation in which nothing is mapped. Insert undoes it.
 func (b *Book) Take(op string, addr, size uint64) (*Reservation, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -77,7 +77,7 @@ func (b *Book) Take(op string, addr, size uint64) (*Reservation, error) {
 	return r, nil
 }
 
-// holding is the reservation that a range lies in, or nil. The caller holds mu.
+// holding returns the reservation that contains a range, or nil. The caller holds mu.
 func (b *Book) holding(addr, size uint64) *Reservation {
 	at, found := b.place(addr)
 	if !found {
@@ -94,7 +94,7 @@ func (b *Book) holding(addr, size uint64) *Reservation {
 	return r
 }
 
-// Overlaps says whether a range touches a reservation.
+// Overlaps states whether a range overlaps a reservation.
 func (b *Book) Overlaps(addr, size uint64) bool {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -103,7 +103,8 @@ func (b *Book) Overlaps(addr, size uint64) bool {
 	})
 }
 
-// Check refuses work on a range that is not mapped throughout or lacks the access.
+// Check returns an error for work on a range that is not completely mapped or lacks the
+// access.
 func (b *Book) Check(op, what string, addr, size uint64, need device.Access) error {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -128,7 +129,7 @@ func (b *Book) Check(op, what string, addr, size uint64, need device.Access) err
 	return nil
 }
 
-// Covers refuses a range of whole granules that is not mapped throughout.
+// Covers returns an error for a range of whole granules that is not completely mapped.
 func (b *Book) Covers(op string, addr, size uint64) error {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -136,7 +137,8 @@ func (b *Book) Covers(op string, addr, size uint64) error {
 	return err
 }
 
-// whole are the pages under a range; with ends, they end where it does. The caller holds mu.
+// whole returns the pages of a range. With ends, the range must also end at the end of a
+// page. The caller holds mu.
 func (b *Book) whole(op string, addr, size uint64, ends bool) ([]*Page, error) {
 	if err := b.CheckSize(op, size); err != nil {
 		return nil, err
@@ -159,13 +161,13 @@ func (b *Book) whole(op string, addr, size uint64, ends bool) ([]*Page, error) {
 	return pages, nil
 }
 
-// Run is mapped pages that follow one another and have one access.
+// Run is adjacent mapped pages with the same access.
 type Run struct {
 	Addr, Size uint64
 	Access     device.Access
 }
 
-// Runs are those of all pages that have any access, in all reservations.
+// Runs returns the runs of all pages with any access, in all reservations.
 func (b *Book) Runs() []Run {
 	b.mu.RLock()
 	defer b.mu.RUnlock()

@@ -6,7 +6,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Add numbers pages that were made.
+// Add gives numbers to created pages and records them.
 func (b *Book) Add(pages ...*Page) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -17,7 +17,7 @@ func (b *Book) Add(pages ...*Page) {
 	}
 }
 
-// Find is a page that is there.
+// Find returns a page that exists.
 func (b *Book) Find(op string, number device.Page) (*Page, error) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -28,7 +28,8 @@ func (b *Book) Find(op string, number device.Page) (*Page, error) {
 	return pages[0], nil
 }
 
-// listed are the pages of a list, each there and named once. The caller holds mu.
+// listed returns the pages of a list. Each must exist and be named once. The caller holds
+// mu.
 func (b *Book) listed(op string, list []device.Page) ([]*Page, error) {
 	if len(list) == 0 {
 		return nil, b.errorf(device.CodeInvalidSize, op, "the list of pages is empty")
@@ -50,7 +51,7 @@ func (b *Book) isClaimed(op string, p *Page) error {
 	return b.errorf(device.CodeBusy, op, "page %d: another call works on it", p.Number)
 }
 
-// checkIdle refuses pages that are mapped or claimed. The caller holds mu.
+// checkIdle returns an error if a page is mapped or claimed. The caller holds mu.
 func (b *Book) checkIdle(op string, pages []*Page) error {
 	for _, p := range pages {
 		if p.state != There {
@@ -63,7 +64,7 @@ func (b *Book) checkIdle(op string, pages []*Page) error {
 	return nil
 }
 
-// ClaimIdle claims the pages of a list, of which none is mapped.
+// ClaimIdle claims the pages of a list. None of them may be mapped.
 func (b *Book) ClaimIdle(op string, list []device.Page) ([]*Page, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -80,8 +81,8 @@ func (b *Book) ClaimIdle(op string, list []device.Page) ([]*Page, error) {
 	return pages, nil
 }
 
-// ClaimRoom claims idle pages, and puts them into the book where they are about to be
-// mapped.
+// ClaimRoom claims idle pages and records them at the addresses where the caller will map
+// them.
 func (b *Book) ClaimRoom(op string, addr uint64, list []device.Page) ([]*Page, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -101,7 +102,8 @@ func (b *Book) ClaimRoom(op string, addr uint64, list []device.Page) ([]*Page, e
 	return pages, nil
 }
 
-// room is the reservation in which pages can be mapped at an address. The caller holds mu.
+// room returns the reservation in which pages can be mapped at an address. The caller holds
+// mu.
 func (b *Book) room(op string, addr uint64, pages []*Page) (*Reservation, error) {
 	bytes := pages[0].Bytes
 	for _, p := range pages {
@@ -113,7 +115,7 @@ func (b *Book) room(op string, addr uint64, pages []*Page) (*Reservation, error)
 	if addr%b.granularity != 0 {
 		return nil, b.errorf(device.CodeInvalidOffset, op, "address %#x: want a multiple of %d", addr, b.granularity)
 	}
-	// Pages are memory that is there: their sum fits 64 bits.
+	// Pages are existing memory, so the sum of their sizes fits in 64 bits.
 	size := bytes * uint64(len(pages))
 	r := b.holding(addr, size)
 	if r == nil {
@@ -133,8 +135,8 @@ func (b *Book) room(op string, addr uint64, pages []*Page) (*Reservation, error)
 	return r, b.checkIdle(op, pages)
 }
 
-// ClaimMapped claims the pages that a range is made up of; as says how each is left
-// meanwhile, There not being one of the answers.
+// ClaimMapped claims the pages of a range, which must be whole pages. as returns the state
+// of each page during the claim, which must not be There.
 func (b *Book) ClaimMapped(op string, addr, size uint64, as func(*Page) State) ([]*Page, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -150,11 +152,11 @@ func (b *Book) ClaimMapped(op string, addr, size uint64, as func(*Page) State) (
 	for _, p := range pages {
 		p.state = as(p)
 	}
-	// The reservation's list may change while the caller is at work.
+	// The list of the reservation may change while the caller works.
 	return slices.Clone(pages), nil
 }
 
-// Settle ends a claim that changed nothing, or what ClaimRoom has written.
+// Settle ends a claim that changed nothing, or keeps what ClaimRoom recorded.
 func (b *Book) Settle(pages []*Page) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -177,8 +179,7 @@ func (b *Book) SetAccess(pages []*Page, access device.Access) {
 	settle(pages)
 }
 
-// Unmap ends a claim of pages that follow one another and are mapped no more, or that
-// could not be.
+// Unmap ends a claim of adjacent pages that were unmapped or could not be mapped.
 func (b *Book) Unmap(pages []*Page) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -191,7 +192,8 @@ func (b *Book) Unmap(pages []*Page) {
 	settle(pages)
 }
 
-// Forget ends a claim of idle pages, of which the first ones, so many, are gone.
+// Forget ends a claim of idle pages. gone is the number of pages, from the first on, that do
+// not exist any more.
 func (b *Book) Forget(pages []*Page, gone int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

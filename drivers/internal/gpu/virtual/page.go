@@ -6,40 +6,42 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// State is what becomes of a page.
+// State is what a call does with a page.
 type State uint8
 
 const (
-	// There: no call works on it.
+	// There: no call works on the page.
 	There State = iota
-	// Changing: a call changes its access, and work may use it as before.
+	// Changing: a call changes the access to the page. Work may still use the page.
 	Changing
-	// Leaving: a call maps, unmaps, zeroes or releases it, or takes access away;
-	// work may not use it.
+	// Leaving: a call maps, unmaps, zeroes or releases the page, or removes access. Work
+	// must not use it.
 	Leaving
 )
 
 // Page is physical memory.
 type Page struct {
-	// Number is set by Enter, and 0 before.
+	// Number is set by Add, and is 0 before.
 	Number device.Page
-	// Handle is the runtime's.
+	// Handle is the handle of the runtime.
 	Handle  uint64
 	Bytes   uint64
 	Backing device.Backing
-	// Imported says that another process made it, so that it cannot be made again.
+	// Imported states that another process created the page, so that this process cannot
+	// create it again.
 	Imported bool
-	// At is where it is mapped, if it is, and Access what may be done there.
+	// At is the address where the page is mapped, if it is mapped. Access is the access to
+	// it.
 	At     uint64
 	Access device.Access
 
 	state State
-	// in is where it is mapped, or nil.
+	// in is the reservation where the page is mapped, or nil.
 	in *Reservation
 }
 
-// Reservation is address space. The runtime was asked for it as Taken of TakenBytes,
-// which is more where it did not give the alignment by itself.
+// Reservation is address space. The runtime reserved TakenBytes at Taken. This is more than
+// Size if the runtime did not provide the alignment itself.
 type Reservation struct {
 	Base, Size        uint64
 	Taken, TakenBytes uint64
@@ -48,7 +50,7 @@ type Reservation struct {
 	mapped []*Page
 }
 
-// first is the place in the list of the first page that ends behind an address.
+// first returns the index of the first page that ends behind an address.
 func (r *Reservation) first(addr uint64) int {
 	at, _ := slices.BinarySearchFunc(r.mapped, addr, func(p *Page, addr uint64) int {
 		if p.At+p.Bytes <= addr {
@@ -59,7 +61,7 @@ func (r *Reservation) first(addr uint64) int {
 	return at
 }
 
-// under are the pages behind a range, and whether they leave no gap.
+// under returns the pages of a range, and whether they cover it without a gap.
 func (r *Reservation) under(addr, size uint64) (pages []*Page, covered bool) {
 	from := r.first(addr)
 	next := addr
