@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-enum { FM_LOAN_TAGS = 64, FM_LOAN_FEW = 16, FM_LOAN_FEW_AGAIN = 8 };
+enum { FM_LOAN_TAGS = 64, FM_LOAN_FEW = 32, FM_LOAN_FEW_AGAIN = 16 };
 
 /** Who owns a loan: lending.Owned and so on. */
 enum { FM_LOAN_OWNED = 0, FM_LOAN_LENT = 1, FM_LOAN_WORKING = 2 };

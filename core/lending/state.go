@@ -77,7 +77,7 @@ type Places struct {
 }
 
 // FewMost is how many runs are few, and FewAgain how many are few again once they are in bins.
-const FewMost, FewAgain = 16, 8
+const FewMost, FewAgain = 32, 16
 
 // Page is a page of a segment.
 type Page struct {

@@ -311,11 +311,11 @@ func TestCheckFindsDamage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newTestBestFit(t, 1000)
-			for range 40 {
+			for range 100 {
 				_, err := b.Alloc(Request{Size: 512, Align: 256})
 				require.NoError(t, err)
 			}
-			for i := uint64(1); i < 40; i += 2 {
+			for i := uint64(1); i < 100; i += 2 {
 				_, err := b.Free(i * 512)
 				require.NoError(t, err)
 			}
