@@ -14,7 +14,7 @@ import (
 )
 
 // The list holds exactly the backends of the header, in their order.
-func TestListIsOfTheBackendsOfTheHeader(t *testing.T) {
+func TestListHasTheBackendsOfTheHeader(t *testing.T) {
 	made, err := drivers.New(drivers.Settings{Host: host.Config{Devices: 1, MemoryBytes: 1 << 20}})
 	require.NoError(t, err)
 	opened := make([]string, len(made))
@@ -51,7 +51,7 @@ func TestListHasEveryFolder(t *testing.T) {
 	}
 }
 
-func TestSettingsThatAreWrongMakeNoDrivers(t *testing.T) {
+func TestInvalidSettingsCreateNoDrivers(t *testing.T) {
 	made, err := drivers.New(drivers.Settings{Host: host.Config{Devices: -1}})
 	require.Error(t, err)
 	require.Nil(t, made)

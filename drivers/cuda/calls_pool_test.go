@@ -12,11 +12,11 @@ import (
 	"ferrum_mem/core/vmm"
 )
 
-// The rooms above the driver, without background work: a pool over segments has none,
-// and in a stepped pool nothing is given back or made ready but by the test.
+// The packages above the driver run without background work: a pool over segments has none,
+// and a stepped pool releases and prepares pages only when the test requests that.
 const noneReady = -1
 
-// pooledOperations are those of a pool over segments.
+// pooledOperations are the operations of a pool over segments.
 func pooledOperations(t *testing.T, o *openDevice) []operation {
 	e := engine.New(o, engine.Options{})
 	c := pool.DefaultConfig()
@@ -55,8 +55,8 @@ func pooledOperations(t *testing.T, o *openDevice) []operation {
 	}
 }
 
-// largeOperations are those of a pool over pages whose blocks are long: two large pages,
-// and a page for the rest.
+// largeOperations are the operations of a paged pool with long blocks: each block takes two
+// large pages, and a normal page for the rest.
 func largeOperations(t *testing.T, o *openDevice) []operation {
 	const long = 66 << 20
 	e := engine.New(o, engine.Options{})
@@ -80,7 +80,8 @@ func largeOperations(t *testing.T, o *openDevice) []operation {
 	}
 }
 
-// pagedOperations are those of a model in an elastic pool, with four pages at a time.
+// pagedOperations are the operations of a model in an elastic pool, with four pages at a
+// time.
 func pagedOperations(t *testing.T, o *openDevice) []operation {
 	const run, page, id = 8 << 20, 2 << 20, "model"
 	e := engine.New(o, engine.Options{})

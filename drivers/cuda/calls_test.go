@@ -17,7 +17,7 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// callsOf says how often each function of the driver is called while run runs.
+// callsOf counts the calls of each function of the driver while run runs.
 func (s simulator) callsOf(run func()) map[string]int {
 	before, all := map[string]int{}, s.calls("*")
 	for _, row := range new(api).table() {
@@ -35,16 +35,16 @@ func (s simulator) callsOf(run func()) map[string]int {
 	return made
 }
 
-// cost is what an operation calls: how often it looks for the context, how often it
-// changes the thread's mode and changes it back, and what else.
+// cost is the calls of an operation: the queries of the current context, the changes of the
+// thread's mode (each is changed back), and the other calls.
 type cost struct {
 	contexts, modes int
 	calls           string
 }
 
-// costOf reads what was counted, and holds that context and mode are put back as
-// often as they are changed. elsewhere says that the context was not current on the
-// thread; byWorkers, that others are at it as well.
+// costOf reads the counted calls. It requires that context and mode are restored as often
+// as they are changed. elsewhere: the context was not current on the thread. byWorkers:
+// other threads make calls as well.
 func costOf(t *testing.T, made map[string]int, elsewhere, byWorkers bool) cost {
 	c := cost{contexts: made["cuCtxGetCurrent"], modes: made["cuThreadExchangeStreamCaptureMode"] / 2}
 	require.Zero(t, made["cuThreadExchangeStreamCaptureMode"]%2)
@@ -69,7 +69,7 @@ func costOf(t *testing.T, made map[string]int, elsewhere, byWorkers bool) cost {
 	return c
 }
 
-// pageOfCosts is where the costs are stated.
+// pageOfCosts is the page that states the costs.
 const pageOfCosts = "../../docs/driver_calls.md"
 
 // statedCosts reads the table of the page.
@@ -100,17 +100,18 @@ func statedCosts(t *testing.T) map[string]cost {
 	return stated
 }
 
-// operation is something that is done, and counted where it has a name.
+// operation is one action of the test. It is counted if it has a name.
 type operation struct {
 	name string
 	do   func() error
-	// byWorkers says that threads of the library do it, which have no context.
+	// byWorkers states that threads of the library run the operation, which have no current
+	// context.
 	byWorkers bool
 }
 
-// The page states what each operation calls, no more and no less, with the context of
-// the device current on the thread and without, whatever generation the driver is of.
-func TestCallsPerOperation(t *testing.T) {
+// The page states exactly the calls of each operation: with and without the context of the
+// device current on the thread, for every generation of the driver.
+func TestCallsPerOperationEqualTheDocumentation(t *testing.T) {
 	for _, generation := range generations {
 		t.Run(generation, func(t *testing.T) {
 			if alone(t, envLibrary+"="+simulated(generation)) {
@@ -161,7 +162,8 @@ func countCalls(t *testing.T) {
 	}
 }
 
-// countedOperations is a life of a device; those without a name are not counted.
+// countedOperations are all actions in the life of a device. Actions without a name are not
+// counted.
 func countedOperations(t *testing.T, o *openDevice) []operation {
 	var (
 		addr, space, locked, ordered device.Addr

@@ -9,9 +9,9 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// While a capture forbids this thread all calls that manage memory, devices are opened,
-// shared, reached and closed all the same, and the capture goes on.
-func TestAllThatACaptureForbidsIsDoneBesideIt(t *testing.T) {
+// A capture forbids this thread all calls that manage memory. Even so, devices can be
+// opened, shared, linked and closed, and the capture continues.
+func TestCallsThatACaptureForbidsWorkDuringIt(t *testing.T) {
 	const size = 2 << 20
 	driver := testDriver(t)
 	opened := func(index int) *openDevice {
@@ -51,7 +51,7 @@ func TestAllThatACaptureForbidsIsDoneBesideIt(t *testing.T) {
 	require.NoError(t, other.Free(segment, size))
 	require.NoError(t, other.Close())
 
-	// A graph has no node for a prefetch: it is refused before the driver is asked.
+	// A graph has no node for a prefetch, so the call fails before the driver is called.
 	err = o.Prefetch(p.stream, managed.Addr, size, o)
 	require.Contains(t, requireCode(t, device.CodeInvalidState, err).Message, "no prefetch")
 	p.sim.must("cuGraphExecDestroy", p.endCapture())

@@ -14,17 +14,17 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// besideCapture is what the methods are called with while a stream of the program captures.
+// besideCapture holds the arguments of the methods while a stream of the program captures.
 type besideCapture struct {
 	t      *testing.T
 	driver *Driver
 	o, far *openDevice
 	p      *program
-	// joined is a stream of the device that takes part in the capture, and quiet one that
+	// joined is a stream of the device that takes part in the capture. quiet is one that
 	// does not.
 	joined, quiet *stream
-	// edge was recorded in the capture by the library, outside by the program; before and
-	// adopted were recorded before it.
+	// edge was recorded in the capture by the library, outside by the program. before and
+	// adopted were recorded before the capture.
 	edge, before, outside, adopted device.Event
 	natives                        []uintptr
 	again                          []device.Stream
@@ -106,7 +106,7 @@ func (b *besideCapture) end() {
 	require.Empty(b.t, b.p.sim.text("simcuda_leaks"))
 }
 
-// attempt is one call of a method: what it answers while a capture goes on.
+// attempt is one call of a method, and its expected result during a capture.
 type attempt struct {
 	method string
 	want   device.Code
@@ -118,13 +118,13 @@ const (
 	refused = device.CodeInvalidState
 )
 
-// second drops the first result of a call.
+// second returns only the error of a call.
 func second[T any](_ T, err error) error { return err }
 
 func third[T, U any](_ T, _ U, err error) error { return err }
 
-// everyAttempt calls each method of the package's types that a caller can reach, with what
-// takes part in the capture and with what does not.
+// everyAttempt calls each method that a caller can reach, with arguments inside and outside
+// of the capture.
 func everyAttempt() []attempt {
 	return slices.Concat(driverAttempts(), deviceAttempts(), memoryAttempts(), pageAttempts(), streamAttempts(), eventAttempts())
 }
@@ -392,7 +392,7 @@ func eventAttempts() []attempt {
 		{done, func(b *besideCapture) device.Event { return b.before }},
 		{refused, func(b *besideCapture) device.Event { return b.edge }},
 		{refused, func(b *besideCapture) device.Event { return b.outside }},
-		// Nobody but its owner knows that this one is from before the capture.
+		// Only the owner of this event knows that it was recorded before the capture.
 		{refused, func(b *besideCapture) device.Event { return b.adopted }},
 	} {
 		all = append(all, []attempt{
@@ -407,9 +407,9 @@ func eventAttempts() []attempt {
 	return all
 }
 
-// No call of the driver's package spoils a capture: each method is called beside one in
-// each mode, with what takes part in it and with what does not.
-func TestEveryCallBesideACapture(t *testing.T) {
+// No call of this package invalidates a capture. Each method is called during a capture in
+// each mode, with arguments inside and outside of the capture.
+func TestNoCallInvalidatesACapture(t *testing.T) {
 	if !alone(t) {
 		return
 	}

@@ -10,26 +10,26 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// The states of captures.
+// The states of a capture.
 const (
 	captureStands = 1
 	captureSpoilt = 2
 )
 
-// captureStatus asks the driver whether the program's stream captures.
+// captureStatus queries whether the program's stream captures.
 func (p *program) captureStatus() (status int32) {
 	p.sim.must("cuStreamIsCapturing", p.handle, dl.Pointer(&status))
 	return status
 }
 
-// ownEvent is one that the program has recorded on its stream.
+// ownEvent returns an event that the program has recorded on its stream.
 func (p *program) ownEvent() (event uintptr) {
 	p.sim.must("cuEventCreate", dl.Pointer(&event), eventDisableTiming)
 	p.sim.must("cuEventRecord", event, p.handle)
 	return event
 }
 
-// rejoin ends the part of a stream in the program's capture, which could not be ended else.
+// rejoin makes the program's stream wait for s. The capture could not end without that.
 func (p *program) rejoin(s device.Stream) {
 	back, err := s.RecordEvent()
 	require.NoError(p.t, err)
@@ -37,9 +37,9 @@ func (p *program) rejoin(s device.Stream) {
 	require.NoError(p.t, back.Close())
 }
 
-// A program's event that was recorded in a capture is adopted, waited for and closed
-// without a question to the driver, which would spoil the capture.
-func TestEventOfACaptureIsAdopted(t *testing.T) {
+// An event that the program recorded in a capture can be adopted, waited for and closed.
+// The driver is not queried, because a query would invalidate the capture.
+func TestEventOfACaptureIsAdoptedWithoutQueries(t *testing.T) {
 	for _, mode := range []int{captureGlobal, captureThreadLocal, captureRelaxed} {
 		o := open(t, 0)
 		p := newProgram(t, o)
@@ -50,14 +50,16 @@ func TestEventOfACaptureIsAdopted(t *testing.T) {
 		e, err := o.AdoptEvent(uint64(event))
 		require.NoError(t, err)
 		require.EqualValues(t, captureStands, p.captureStatus())
-		// The stream that captures is known, so the event may be of its capture.
+		// The library knows that a stream captures, so the event may belong to that
+		// capture.
 		_, err = e.Done()
 		require.Contains(t, requireCode(t, device.CodeInvalidState, err).Message, "capturing")
 		requireCode(t, device.CodeInvalidState, e.Synchronize(0))
 		requireCode(t, device.CodeInvalidState, e.Synchronize(device.Forever))
 		require.EqualValues(t, captureStands, p.captureStatus())
 
-		// A stream of the device's own that joins by it is as careful.
+		// The library takes the same care with its own stream that joins the capture by the
+		// event.
 		require.NoError(t, own.WaitEvent(e))
 		now, err := device.CaptureOf(own)
 		require.NoError(t, err)
@@ -70,11 +72,12 @@ func TestEventOfACaptureIsAdopted(t *testing.T) {
 		_, err = e.Done()
 		requireCode(t, device.CodeInvalidState, err)
 		require.EqualValues(t, captureStands, p.captureStatus())
-		// Nothing was added to the graph that would have to be joined.
+		// The graph has no new node that would have to be joined.
 		p.sim.must("cuGraphExecDestroy", p.endCapture())
 		require.NoError(t, own.Synchronize(device.Forever))
 
-		// It is asked again when nothing captures: it is still an edge, which spoils nothing.
+		// The event is queried again after the capture. It is still an edge, and the query
+		// does no harm.
 		_, err = e.Done()
 		requireCode(t, device.CodeInvalidState, err)
 		p.sim.call("simcuda_clear_violations")
@@ -92,8 +95,8 @@ func TestEventOfACaptureIsAdopted(t *testing.T) {
 	}
 }
 
-// The default stream of a device joins a capture like any other, and so the device can
-// neither be closed nor asked by that stream.
+// The default stream of a device can join a capture like any other stream. Then the device
+// can neither be closed nor queried through that stream.
 func TestDefaultStreamJoinsACapture(t *testing.T) {
 	o, other := open(t, 0), open(t, 1)
 	p := newProgram(t, o)
@@ -102,7 +105,7 @@ func TestDefaultStreamJoinsACapture(t *testing.T) {
 	e, err := o.AdoptEvent(uint64(event))
 	require.NoError(t, err)
 	require.NoError(t, o.DefaultStream().WaitEvent(e))
-	// Whether a device is lost is not asked by a stream that may capture.
+	// The check for a lost device does not query a stream that may capture.
 	require.NoError(t, o.stillThere("test"))
 	require.NoError(t, other.Synchronize(device.Forever))
 	requireCode(t, device.CodeInvalidState, o.DefaultStream().Synchronize(device.Forever))
@@ -127,9 +130,9 @@ func TestDefaultStreamJoinsACapture(t *testing.T) {
 	p.sim.clean()
 }
 
-// While one stream captures, the others of its device are waited for, and the error says
-// which was not.
-func TestDeviceWaitsForWhatDoesNotCapture(t *testing.T) {
+// While one stream captures, the other streams of its device are waited for. The error
+// names the stream that was not.
+func TestDeviceWaitsForStreamsThatDoNotCapture(t *testing.T) {
 	o := open(t, 0)
 	p := newProgram(t, o)
 	own, err := o.NewStream()
@@ -156,9 +159,9 @@ func TestDeviceWaitsForWhatDoesNotCapture(t *testing.T) {
 	p.sim.clean()
 }
 
-// How far two events are apart is a question too, and an event for another process is
-// none that a graph has.
-func TestCaptureHasNoTimesAndNoSharedEvents(t *testing.T) {
+// A measurement between events is a query as well. A graph cannot contain an event for
+// another process.
+func TestCaptureRejectsTimingAndSharedEvents(t *testing.T) {
 	o := open(t, 0)
 	p := newProgram(t, o)
 	before, err := p.stream.(device.TimedStream).RecordTimedEvent()

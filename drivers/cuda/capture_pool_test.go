@@ -51,8 +51,8 @@ func fill(t require.TestingT, s device.Stream, addr device.Addr, value byte) {
 	require.NoError(t, s.Fill(addr, device.Pattern{Value: uint32(value), WidthBytes: 1}, partBytes))
 }
 
-// work captures a graph that uses a block for two things, one after the other, and writes what
-// comes of it to a block from outside and to one that it leaves live.
+// work captures a graph that uses one block for two purposes, one after the other. The
+// graph writes the result to a block from outside and to a block that stays live.
 func (d *pooledDevice) work(t require.TestingT, s device.Stream, out device.Addr, value byte) (left device.Addr) {
 	first := d.part(t, s)
 	fill(t, s, first, value)
@@ -66,7 +66,7 @@ func (d *pooledDevice) work(t require.TestingT, s device.Stream, out device.Addr
 	return left
 }
 
-// churn takes blocks and fills them until told to stop, and trims the pool now and then.
+// churn allocates blocks and fills them until stop is set, and trims the pool now and then.
 func (d *pooledDevice) churn(t *testing.T, stop *atomic.Bool) {
 	s, err := d.NewStream()
 	assert.NoError(t, err)
@@ -91,8 +91,9 @@ func (d *pooledDevice) churn(t *testing.T, stop *atomic.Bool) {
 	assert.NoError(t, s.Close())
 }
 
-// Graphs of several threads, captured in all modes while others allocate, free and trim, give the
-// right bytes every time that they run: nobody else ever has what they use.
+// Several threads capture graphs in all modes while others allocate, free and trim. Each
+// run of a graph gives the right bytes, because its memory is never allocated to another
+// owner.
 func TestGraphsKeepTheirMemory(t *testing.T) {
 	d := openPooled(t)
 	var stop atomic.Bool
@@ -143,8 +144,9 @@ func TestGraphsKeepTheirMemory(t *testing.T) {
 	d.close(t)
 }
 
-// Two graphs share a private pool: they run one after the other, and hold little more than one.
-func TestGraphsInOnePoolTakeTheMemoryOfOne(t *testing.T) {
+// Two graphs share a private pool. They run one after the other, and together hold little
+// more memory than one.
+func TestGraphsThatShareAPoolShareMemory(t *testing.T) {
 	d := openPooled(t)
 	p := newProgram(t, d.openDevice)
 	var graphs, execs [3]uint64
@@ -184,9 +186,9 @@ func TestGraphsInOnePoolTakeTheMemoryOfOne(t *testing.T) {
 	d.close(t)
 }
 
-// What the tests above would show: without a private pool the memory goes to others, and
-// without the driver's care a free spoils the capture.
-func TestWhatGoesWrongWithoutCare(t *testing.T) {
+// This test shows the damage that the tests above exclude: without a private pool other
+// owners get the memory, and without the driver's care a free invalidates the capture.
+func TestDamageWithoutPrivatePoolsIsDetected(t *testing.T) {
 	if !alone(t) {
 		return
 	}
@@ -217,7 +219,7 @@ func TestWhatGoesWrongWithoutCare(t *testing.T) {
 }
 
 // A capture that fails half-way leaves nothing behind.
-func TestACaptureThatFailsLeavesNothing(t *testing.T) {
+func TestAFailedCaptureLeaksNothing(t *testing.T) {
 	if !alone(t) {
 		return
 	}
@@ -228,7 +230,7 @@ func TestACaptureThatFailsLeavesNothing(t *testing.T) {
 	graph, err := d.pool.CaptureBegin(p.stream, 0)
 	require.NoError(t, err)
 	first := d.part(t, p.stream)
-	// The program does what it must not do.
+	// The program makes a forbidden call.
 	require.EqualValues(t, 900, p.sim.call("cuStreamQuery", p.handle))
 	_, err = d.pool.Alloc(pool.Request{SizeBytes: 1, Stream: p.stream})
 	requireCode(t, device.CodeInvalidState, err)
@@ -245,7 +247,8 @@ func TestACaptureThatFailsLeavesNothing(t *testing.T) {
 	require.Empty(t, p.sim.text("simcuda_leaks"))
 }
 
-// A device that is lost while a stream captures: every call says so, and all can be given back.
+// A device is lost while a stream captures: every call reports it, and everything can be
+// released.
 func TestDeviceIsLostDuringACapture(t *testing.T) {
 	if !alone(t) {
 		return
@@ -269,9 +272,9 @@ func TestDeviceIsLostDuringACapture(t *testing.T) {
 	require.NoError(t, d.engine.Close())
 }
 
-// Each call of the driver fails once, at every place of a graph's life: what fails can be done
-// again, the capture is not spoilt, and nothing is lost.
-func TestACallOfAGraphThatFailsCanBeMadeAgain(t *testing.T) {
+// Each call of the driver fails once, at every place in the life of a graph. A failed call
+// can be repeated, the capture stays valid, and nothing leaks.
+func TestFailedCallsOfAGraphCanBeRepeated(t *testing.T) {
 	sim := newSimulator(t)
 	for _, name := range []string{
 		"cuStreamGetCaptureInfo_v2", "cuStreamIsCapturing", "cuMemAlloc_v2", "cuMemFree_v2", "cuEventCreate", "cuEventRecord",

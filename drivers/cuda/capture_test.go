@@ -11,14 +11,14 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// The modes of captures.
+// The modes of a capture.
 const (
 	captureGlobal      = 0
 	captureThreadLocal = 1
 )
 
-// program is what a program has of its own on a device, beside the library: a context
-// that is current on its thread, and a stream that the library adopted.
+// program is what a program owns on a device beside the library: a context that is current
+// on its thread, and a stream that the library adopted.
 type program struct {
 	t      testing.TB
 	sim    simulator
@@ -27,7 +27,7 @@ type program struct {
 	stream device.Stream
 }
 
-// newProgram takes the calling thread.
+// newProgram locks the goroutine to the calling thread.
 func newProgram(t testing.TB, o *openDevice) *program {
 	runtime.LockOSThread()
 	p := &program{t: t, sim: newSimulator(t), o: o}
@@ -51,7 +51,7 @@ func (p *program) beginCapture(mode int) {
 	p.sim.must("cuStreamBeginCapture_v2", p.handle, uintptr(mode))
 }
 
-// endCapture gives what can be launched.
+// endCapture ends the capture and returns a graph that can be launched.
 func (p *program) endCapture() (exec uintptr) {
 	var graph uintptr
 	p.sim.must("cuStreamEndCapture", p.handle, dl.Pointer(&graph))
@@ -62,9 +62,9 @@ func (p *program) endCapture() (exec uintptr) {
 
 func (p *program) launch(exec uintptr) { p.sim.must("cuGraphLaunch", exec, p.handle) }
 
-// In all modes, what would spoil a capture is refused before the driver is asked, and the
-// capture goes on.
-func TestStreamsSayThatTheyCapture(t *testing.T) {
+// In all modes, a call that would invalidate a capture fails before the driver is called,
+// and the capture continues.
+func TestCapturingStreamsRejectQueries(t *testing.T) {
 	for _, mode := range []int{captureGlobal, captureThreadLocal, captureRelaxed} {
 		t.Run(fmt.Sprint(mode), func(t *testing.T) {
 			o := open(t, 0)
@@ -121,7 +121,7 @@ func TestStreamsSayThatTheyCapture(t *testing.T) {
 			for _, e := range []device.Event{before, edge, back} {
 				require.NoError(t, e.Close())
 			}
-			// A driver's event that was an edge is as good as new.
+			// The driver's event that was an edge can be used again.
 			again, err := own.RecordEvent()
 			require.NoError(t, err)
 			require.NoError(t, again.Synchronize(device.Forever))
@@ -136,8 +136,8 @@ func TestStreamsSayThatTheyCapture(t *testing.T) {
 	}
 }
 
-// A driver that does not number captures still has nothing spoilt.
-func TestADriverWithoutNumbersOfCapturesSpoilsNone(t *testing.T) {
+// With a driver that gives captures no numbers, no capture is invalidated either.
+func TestNoCaptureIsInvalidatedWithoutCaptureNumbers(t *testing.T) {
 	if !alone(t, envLibrary+"="+simulated("11020"), "SIMCUDA_LEAKS=") {
 		return
 	}

@@ -18,7 +18,7 @@ func TestVirtualMemoryConforms(t *testing.T) {
 	virtualtest.RunEager(t, func(t *testing.T) device.Device { return open(t, 0) })
 	sim := newSimulator(t)
 	require.Empty(t, sim.text("simcuda_leaks"))
-	// What somebody else exported is found out by asking for it.
+	// The suite finds out by a query what another process exported.
 	broken := regexp.MustCompile(`cuMemMap 1: \S+ \d+ bytes, of a handle of \d+|` +
 		`cuMemImportFromShareableHandle 1: \d+ is no descriptor of exported memory`)
 	require.Empty(t, strings.TrimSpace(broken.ReplaceAllString(sim.text("simcuda_violations"), "")), "broken rules")

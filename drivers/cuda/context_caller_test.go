@@ -10,7 +10,7 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// ownContext makes a context of the program's that is current nowhere.
+// ownContext creates a context of the program that is not current on any thread.
 func ownContext(t *testing.T, sim simulator, index int) uintptr {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -21,9 +21,9 @@ func ownContext(t *testing.T, sim simulator, index int) uintptr {
 	return made
 }
 
-// A device that was opened on the program's context does everything in it, leaves the
-// primary one alone, and leaves the program's when it is closed.
-func TestDeviceOnTheProgramsContext(t *testing.T) {
+// A device that was opened on the program's context makes all calls in it. It does not
+// touch the primary context, and keeps the program's context when it is closed.
+func TestDeviceUsesOnlyTheProgramsContext(t *testing.T) {
 	for _, generation := range []string{"11020", "12000", "12040", "12090", "13000"} {
 		t.Run(generation, func(t *testing.T) {
 			if !alone(t, envLibrary+"="+simulated(generation)) {
@@ -39,7 +39,8 @@ func TestDeviceOnTheProgramsContext(t *testing.T) {
 			require.EqualValues(t, context, native)
 			require.Zero(t, sim.calls("cuDevicePrimaryCtxRetain"))
 			everyCall(t, o, func(string) {})
-			// Its streams are of that context, and those of the primary one are others'.
+			// Its streams belong to that context. Streams of the primary context are
+			// external.
 			var of uintptr
 			handle, err := o.DefaultStream().(device.Native).NativeHandle()
 			require.NoError(t, err)
@@ -61,7 +62,8 @@ func TestDeviceOnTheProgramsContext(t *testing.T) {
 			_, err = o.AdoptStream(device.ForeignStream{Native: uint64(elsewhere)})
 			requireCode(t, device.CodeInvalidArgument, err)
 			require.NoError(t, primary.ctx.within("test", func() error { sim.must("cuStreamDestroy_v2", elsewhere); return nil }))
-			// Plain memory of one context is not the other's of the same device.
+			// Plain memory of one context does not belong to another context of the same
+			// device.
 			addr, err := o.Alloc(64 << 10)
 			require.NoError(t, err)
 			_, err = primary.Link(o, addr, 8)
@@ -80,7 +82,7 @@ func TestDeviceOnTheProgramsContext(t *testing.T) {
 	}
 }
 
-func TestOpeningOnAContextRefusesBadInput(t *testing.T) {
+func TestOpeningOnAContextRejectsBadInput(t *testing.T) {
 	d, sim := testDriver(t), newSimulator(t)
 	context := ownContext(t, sim, 1)
 	_, err := d.OpenContext(0, uint64(context))
@@ -105,9 +107,9 @@ func TestOpeningOnAContextRefusesBadInput(t *testing.T) {
 	sim.call("simcuda_clear_violations")
 }
 
-// The program destroys its context too early: the device is lost, says so, and is
-// closed all the same.
-func TestProgramDestroysItsContext(t *testing.T) {
+// The program destroys its context too early: the device is lost, reports it, and can still
+// be closed.
+func TestDeviceIsLostWhenItsContextIsDestroyed(t *testing.T) {
 	if !alone(t) {
 		return
 	}
@@ -125,7 +127,7 @@ func TestProgramDestroysItsContext(t *testing.T) {
 	oneLife(t, mustOpen(t, d, 0))
 }
 
-// The handles of streams and events are those of the driver: it takes them.
+// The handles of streams and events are those of the driver, which accepts them.
 func TestNativeHandlesAreTheDriversOwn(t *testing.T) {
 	o, sim := open(t, 0), newSimulator(t)
 	s, err := o.NewStream()

@@ -12,8 +12,8 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// everyCall calls everything that a device and its streams and events have, right and
-// wrong, and says after each call which one it was.
+// everyCall makes every call of a device and of its streams and events, valid and invalid,
+// and passes the name of each call to after.
 func everyCall(t testing.TB, o *openDevice, after func(what string)) {
 	did := func(what string, err error) {
 		assert.NoError(t, err, what)
@@ -75,9 +75,9 @@ func compileAndLaunch(o *openDevice, addr device.Addr, did func(string, error)) 
 	did("Module.Close", m.Close())
 }
 
-// The context that is current on a thread is the program's own affair: several threads
-// with a context each, none, and the primary one of another device.
-func TestTheThreadsContextIsTheSameAfterACall(t *testing.T) {
+// The current context of a thread stays the program's own. The test has threads with a
+// context each, without one, and with the primary context of another device.
+func TestCallsRestoreTheThreadsContext(t *testing.T) {
 	d := testDriver(t)
 	sim := newSimulator(t)
 	var other uintptr
@@ -126,10 +126,9 @@ func TestTheThreadsContextIsTheSameAfterACall(t *testing.T) {
 	sim.clean()
 }
 
-// A capture in global mode forbids the program's threads to manage memory: calls of
-// the driver do so all the same, and leave the thread's mode and the capture as they
-// were.
-func TestCallsWhileSomebodyCaptures(t *testing.T) {
+// A capture in global mode forbids the program's threads to manage memory. Calls of the
+// library work all the same, and restore the thread's mode; the capture continues.
+func TestCallsDuringAGlobalCapture(t *testing.T) {
 	o := open(t, 0)
 	sim := newSimulator(t)
 	runtime.LockOSThread()
@@ -154,8 +153,8 @@ func TestCallsWhileSomebodyCaptures(t *testing.T) {
 	sim.clean()
 }
 
-// requireLost holds that everything says that the device is lost, and that everything
-// can be given back all the same.
+// requireLost requires that every call reports the lost device, and that everything can
+// still be released.
 func requireLost(t *testing.T, o *openDevice, held *possessions, native int32) {
 	_, err := o.Memory()
 	require.EqualValues(t, native, requireCode(t, device.CodeDeviceLost, err).Native)
@@ -176,7 +175,7 @@ func requireLost(t *testing.T, o *openDevice, held *possessions, native int32) {
 	require.NoError(t, o.Close())
 }
 
-// possessions are one of each kind.
+// possessions are one object of each kind.
 type possessions struct {
 	addr, space device.Addr
 	pinned      device.PinnedMemory
@@ -226,8 +225,8 @@ func TestPrimaryContextIsReset(t *testing.T) {
 	requireLost(t, o, held, resultContextDestroyed)
 }
 
-// An error of work that spoils the context is told by the next call, and by all later
-// ones.
+// The next call reports an error of work that breaks the context, and so do all later
+// calls.
 func TestALostDeviceFailsEveryLaterCall(t *testing.T) {
 	for _, native := range []int32{resultIllegalAddress, resultECC, resultLaunchFailed} {
 		t.Run(map[int32]string{700: "address", 214: "ecc", 719: "launch"}[native], func(t *testing.T) {
@@ -237,7 +236,8 @@ func TestALostDeviceFailsEveryLaterCall(t *testing.T) {
 			o, sim := open(t, 0), newSimulator(t)
 			held := possess(t, o)
 			sim.fault("async", 1, native)
-			// The work may fail before the call that queued it has ended, which tells it then.
+			// The work may fail before the call that queued it has returned, which then
+			// reports the error.
 			failed := held.stream.Fill(held.addr, device.Pattern{WidthBytes: 1}, 64)
 			if failed == nil {
 				failed = held.stream.Synchronize(device.Forever)
@@ -247,7 +247,7 @@ func TestALostDeviceFailsEveryLaterCall(t *testing.T) {
 			require.Equal(t, "cuda:0", err.Device)
 			require.Contains(t, err.Message, "CUDA_ERROR_")
 			requireLost(t, o, held, native)
-			// The other device goes on.
+			// The other device still works.
 			oneLife(t, open(t, 1))
 		})
 	}

@@ -50,7 +50,7 @@ func TestDevicesAreDescribedAndNamed(t *testing.T) {
 	}
 }
 
-func TestMemoryIsReadOfADeviceThatIsNotOpen(t *testing.T) {
+func TestMemoryOfAClosedDeviceCanBeRead(t *testing.T) {
 	reading, err := testDriver(t).ReadMemory(1)
 	require.NoError(t, err)
 	require.EqualValues(t, 640<<20, reading.TotalBytes)
@@ -58,7 +58,7 @@ func TestMemoryIsReadOfADeviceThatIsNotOpen(t *testing.T) {
 	newSimulator(t).clean()
 }
 
-func TestWhyThereIsNoCUDA(t *testing.T) {
+func TestReasonsWhyThereIsNoDriver(t *testing.T) {
 	err := New(Config{Library: "/nowhere/libcuda.so.1"}).Probe()
 	require.Contains(t, requireCode(t, device.CodeBackendUnavailable, err).Message, "/nowhere/libcuda.so.1")
 	_, err = New(Config{Library: "/nowhere/libcuda.so.1"}).Open(0)
@@ -100,8 +100,8 @@ func TestDriverDoesNotStart(t *testing.T) {
 	}
 }
 
-// What a device or driver lacks is said, and the rest works.
-func TestWhatADeviceLacksIsSaidAndTheRestWorks(t *testing.T) {
+// The library reports what a device or driver lacks, and the rest works.
+func TestMissingCapabilitiesAreReportedAndTheRestWorks(t *testing.T) {
 	if !alone(t, "SIMCUDA_WITHOUT=vmm,peer,mapped,pools") {
 		return
 	}
@@ -119,11 +119,11 @@ func TestWhatADeviceLacksIsSaidAndTheRestWorks(t *testing.T) {
 	newSimulator(t).clean()
 }
 
-// generations are those of the simulated driver.
+// generations are the versions of the simulated driver.
 var generations = []string{"11020", "12000", "12040", "12090", "13000"}
 
-// Every generation of the driver has the functions that are looked for.
-func TestEachGenerationHasTheFunctionsThatAreLookedFor(t *testing.T) {
+// Every generation of the driver has the functions that the library looks up.
+func TestEachGenerationHasTheFunctionsOfTheTable(t *testing.T) {
 	for _, generation := range generations {
 		t.Run(generation, func(t *testing.T) {
 			if alone(t, envLibrary+"="+simulated(generation)) {
@@ -136,7 +136,7 @@ func TestEachGenerationHasTheFunctionsThatAreLookedFor(t *testing.T) {
 	}
 }
 
-// oneLife uses what every device has, and closes it.
+// oneLife uses what every device has, and closes the device.
 func oneLife(t *testing.T, o *openDevice) {
 	addr, err := o.Alloc(1 << 20)
 	require.NoError(t, err)

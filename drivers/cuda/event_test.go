@@ -12,9 +12,9 @@ import (
 	"ferrum_mem/drivers/internal/gpu/events"
 )
 
-// An event that was forgotten is recorded again, also while a stream still waits for
-// what it was recorded for before.
-func TestEventsAreRecordedAgain(t *testing.T) {
+// A closed event is reused for the next record, even while a stream still waits for its
+// earlier record.
+func TestClosedEventsAreReused(t *testing.T) {
 	o, sim := open(t, 0), newSimulator(t)
 	from, err := o.NewStream()
 	require.NoError(t, err)
@@ -45,7 +45,7 @@ func TestEventsAreRecordedAgain(t *testing.T) {
 	sim.clean()
 }
 
-// The device keeps no more events than it says, and none after it was closed.
+// The device keeps no more spare events than the bound, and none after it was closed.
 func TestSpareEventsAreBounded(t *testing.T) {
 	o, sim := open(t, 0), newSimulator(t)
 	made := make([]device.Event, events.Most+10)
@@ -67,8 +67,8 @@ func TestSpareEventsAreBounded(t *testing.T) {
 	sim.clean()
 }
 
-// An event that cannot be recorded is kept for the next try.
-func TestEventsThatCannotBeRecorded(t *testing.T) {
+// An event that cannot be recorded is kept for the next attempt.
+func TestEventsAreKeptWhenARecordFails(t *testing.T) {
 	o, sim := open(t, 0), newSimulator(t)
 	sim.fault("cuEventRecord", 1, resultOutOfMemory)
 	_, err := o.DefaultStream().RecordEvent()
@@ -83,9 +83,9 @@ func TestEventsThatCannotBeRecorded(t *testing.T) {
 	sim.clean()
 }
 
-// Many threads record, wait for and forget events: no two of them have one of the
-// driver's at the same time.
-func TestEventsOfManyThreads(t *testing.T) {
+// Many threads record, wait for and close events. No two of them use one event of the
+// driver at the same time.
+func TestThreadsNeverShareASpareEvent(t *testing.T) {
 	o, sim := open(t, 0), newSimulator(t)
 	var mu sync.Mutex
 	used := map[uintptr]bool{}
@@ -121,8 +121,8 @@ func TestEventsOfManyThreads(t *testing.T) {
 	sim.clean()
 }
 
-// Every generation of the driver measures between events: at least what host functions
-// in between saw pass, and no more than what passed around them.
+// Every generation of the driver measures between events. The result is at least the time
+// that host functions measured inside, and at most the time measured around them.
 func TestTheTimeBetweenEventsCoversTheWorkBetween(t *testing.T) {
 	for _, generation := range generations {
 		t.Run(generation, func(t *testing.T) {
@@ -155,7 +155,7 @@ func timeBetweenEvents(t *testing.T, o, other *openDevice) {
 	around := time.Since(before)
 	elapsed, err := device.Elapsed(start, end)
 	require.NoError(t, err)
-	// Single precision has 24 bits.
+	// Single precision has a mantissa of 24 bits.
 	rounding := around/(1<<23) + 2
 	require.GreaterOrEqual(t, elapsed+rounding, last.Sub(first))
 	require.LessOrEqual(t, elapsed-rounding, around)
@@ -190,7 +190,7 @@ func timeBetweenEvents(t *testing.T, o, other *openDevice) {
 	require.NoError(t, far.Close())
 }
 
-func TestTimeCannotBeHad(t *testing.T) {
+func TestTimeOfAnEventIsUnsupported(t *testing.T) {
 	o, sim := open(t, 0), newSimulator(t)
 	var events [2]device.Event
 	for i := range events {

@@ -10,8 +10,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Pages of one process are mapped, read and written by another one, and by the first
-// one a second time.
+// Another process maps, reads and writes pages of this one, and so does this process a
+// second time.
 func TestPagesOfAnotherProcess(t *testing.T) {
 	const size = 2 << 20
 	var told message
@@ -28,7 +28,7 @@ func TestPagesOfAnotherProcess(t *testing.T) {
 		require.NoError(t, o.SetAccess(space, 2*size, device.AccessReadWrite))
 		require.Equal(t, []byte{1, 2}, get(t, o.DefaultStream(), space+size-1, 2))
 		put(t, o.DefaultStream(), space+size-1, []byte{3, 4})
-		// It can be passed on.
+		// An imported page can be exported again.
 		again, err := o.ExportPage(pages[0])
 		require.NoError(t, err)
 		require.NoError(t, syscall.Close(again))
@@ -57,7 +57,7 @@ func TestPagesOfAnotherProcess(t *testing.T) {
 	runOther(t, message{}, files...)
 	require.Equal(t, []byte{3, 4}, get(t, o.DefaultStream(), space+size-1, 2))
 
-	// Twice in this process, beside the page itself: the same memory.
+	// The process imports the page twice, beside the page itself: all are the same memory.
 	twice := make([]device.Page, 2)
 	for i := range twice {
 		twice[i], err = o.ImportPage(int(files[0].Fd()), size)
@@ -138,7 +138,7 @@ func TestImportRefusesBadInput(t *testing.T) {
 	require.NoError(t, b.Close())
 	require.Equal(t, before, descriptors(t))
 	require.Empty(t, sim.text("simcuda_leaks"))
-	// What is not known beforehand is found out by asking.
+	// The library finds out by queries what it does not know beforehand.
 	sim.call("simcuda_clear_violations")
 	_, err = a.ExportPage(1)
 	requireCode(t, device.CodeInvalidState, err)
@@ -146,8 +146,8 @@ func TestImportRefusesBadInput(t *testing.T) {
 	requireCode(t, device.CodeInvalidState, err)
 }
 
-// Whichever call of the driver fails, nothing is left, and the next try works.
-func TestAnExportThatFailsLeavesNothing(t *testing.T) {
+// Whichever call of the driver fails, nothing leaks, and the next attempt succeeds.
+func TestFailedExportLeaksNothing(t *testing.T) {
 	const size = 2 << 20
 	sim, o := newSimulator(t), open(t, 0)
 	before := descriptors(t)
@@ -188,9 +188,9 @@ func TestAnExportThatFailsLeavesNothing(t *testing.T) {
 	sim.clean()
 }
 
-// Where a release fails, imported pages that were released before it are gone: they
-// cannot be made again.
-func TestReleaseOfImportedPagesFails(t *testing.T) {
+// If a release fails, imported pages that were released before it are lost, because they
+// cannot be created again.
+func TestFailedReleaseLosesImportedPages(t *testing.T) {
 	const size = 2 << 20
 	sim, o := newSimulator(t), open(t, 0)
 	own := make([]device.Page, 1)
@@ -224,7 +224,7 @@ func TestDeviceHasNoDescriptors(t *testing.T) {
 	newSimulator(t).clean()
 }
 
-// A device that is lost exports nothing, and gives back what was imported.
+// A lost device exports nothing, and releases what was imported.
 func TestDeviceIsLostWithImportedPages(t *testing.T) {
 	if !alone(t) {
 		return

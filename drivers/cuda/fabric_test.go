@@ -10,8 +10,8 @@ import (
 	"ferrum_mem/core/vmm"
 )
 
-// A page that one process exports by a fabric handle is mapped, read and written by
-// another one, and passed on by it.
+// One process exports a page by a fabric handle. Another maps, reads and writes the page,
+// and exports it again.
 func TestFabricPagesOfAnotherProcess(t *testing.T) {
 	const size = 2 << 20
 	var told message
@@ -60,7 +60,7 @@ func TestFabricPagesOfAnotherProcess(t *testing.T) {
 	sim.call("simcuda_clear_violations")
 }
 
-// mapped maps a page at a place of its own.
+// mapped maps a page at a reservation of its own.
 func mapped(t *testing.T, o *openDevice, page device.Page, size uint64) device.Addr {
 	t.Helper()
 	space, err := o.Reserve(size, size)
@@ -70,7 +70,7 @@ func mapped(t *testing.T, o *openDevice, page device.Page, size uint64) device.A
 	return space
 }
 
-// unmapped ends what mapped did, and the page.
+// unmapped undoes mapped and releases the page.
 func unmapped(t *testing.T, o *openDevice, space device.Addr, page device.Page, size uint64) {
 	t.Helper()
 	require.NoError(t, o.Unmap(space, size))
@@ -78,7 +78,7 @@ func unmapped(t *testing.T, o *openDevice, space device.Addr, page device.Page, 
 	require.NoError(t, o.Unreserve(space, size))
 }
 
-func TestImportByFabricHandleRefusesBadInput(t *testing.T) {
+func TestImportByFabricHandleRejectsBadInput(t *testing.T) {
 	const size = 2 << 20
 	sim := newSimulator(t)
 	a, b := openTwo(t)
@@ -111,7 +111,7 @@ func TestImportByFabricHandleRefusesBadInput(t *testing.T) {
 	require.NoError(t, a.Close())
 	require.NoError(t, b.Close())
 	require.Empty(t, sim.text("simcuda_leaks"))
-	// What is not known beforehand is found out by asking.
+	// The library finds out by queries what it does not know beforehand.
 	sim.call("simcuda_clear_violations")
 	_, err = a.ImportFabricPage(handle, size)
 	requireCode(t, device.CodeInvalidState, err)
@@ -119,8 +119,8 @@ func TestImportByFabricHandleRefusesBadInput(t *testing.T) {
 	requireCode(t, device.CodeInvalidState, err)
 }
 
-// Whichever call of the driver fails, nothing is left, and the next try works.
-func TestAnExportByFabricHandleThatFailsLeavesNothing(t *testing.T) {
+// Whichever call of the driver fails, nothing leaks, and the next attempt succeeds.
+func TestFailedExportByFabricHandleLeaksNothing(t *testing.T) {
 	const size = 2 << 20
 	sim, o := newSimulator(t), open(t, 0)
 	before := descriptors(t)
@@ -129,7 +129,7 @@ func TestAnExportByFabricHandleThatFailsLeavesNothing(t *testing.T) {
 		"cuMemAddressReserve", "cuMemMap",
 	} {
 		pages := make([]device.Page, 1)
-		// What the driver answers where no channel of the fabric is open to the process.
+		// This is the driver's result if no channel of the fabric is open to the process.
 		sim.fault(name, 1, resultNotPermitted)
 		err := o.Create(pages, size, device.BackingFabric)
 		failed := err
@@ -158,8 +158,9 @@ func TestAnExportByFabricHandleThatFailsLeavesNothing(t *testing.T) {
 	sim.clean()
 }
 
-// Where the device or its driver has none, the pool is refused, and the error says why.
-func TestFabricPagesThatThereAreNot(t *testing.T) {
+// If the device or its driver has no fabric handles, the pool is rejected and the error
+// states why.
+func TestFabricPagesUnsupported(t *testing.T) {
 	if !alone(t, "SIMCUDA_WITHOUT=fabric") {
 		return
 	}

@@ -9,13 +9,13 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// step is a call, and what undoes it.
+// step is a call, and the call that undoes it.
 type step struct {
 	name     string
 	do, undo func() error
 }
 
-// steps is a life of a device that uses every call that can be refused half-way.
+// steps is the life of a device with every call that can fail half-way.
 func steps(o *openDevice) []step {
 	var addr, space device.Addr
 	var pinned, managed device.PinnedMemory
@@ -83,12 +83,12 @@ func steps(o *openDevice) []step {
 	}
 }
 
-// Every call of the driver that can fail fails once, the first to the sixth time that
-// it is made: the error has the driver's number, what failed left nothing half done, so
-// the same call succeeds when it is made again, and all can be given back.
+// Every call of the driver that can fail fails once, from its first to its sixth call. The
+// error has the driver's number, and nothing is left half done. So the same call succeeds
+// when it is repeated, and everything can be released.
 func TestEveryCallFailsOnce(t *testing.T) {
 	sim := newSimulator(t)
-	// Those which say what current is cannot fail while the device is there.
+	// The calls that set or query the current state cannot fail while the device exists.
 	sure := map[string]bool{
 		"cuCtxPushCurrent_v2": true, "cuCtxPopCurrent_v2": true, "cuCtxGetCurrent": true, "cuThreadExchangeStreamCaptureMode": true,
 		"cuDevicePrimaryCtxRelease_v2": true, "cuCtxGetId": true, "cuEventDestroy_v2": true,
@@ -127,7 +127,8 @@ func TestEveryCallFailsOnce(t *testing.T) {
 			if made < n {
 				break
 			}
-			// What no caller knows of is given back by a second try, and not told.
+			// An object that no caller knows is released by a second attempt, and the
+			// failure is not reported.
 			require.LessOrEqual(t, failures, 1, "%s %d", row.Name, n)
 			failed[row.Name] += failures
 		}
@@ -143,8 +144,8 @@ func TestEveryCallFailsOnce(t *testing.T) {
 	}
 }
 
-// Opening fails at every call that it makes, and keeps nothing.
-func TestAnOpeningThatFailsKeepsNothing(t *testing.T) {
+// Opening fails at each of its calls, and leaves nothing behind.
+func TestAFailedOpenLeaksNothing(t *testing.T) {
 	d, sim := testDriver(t), newSimulator(t)
 	for _, name := range []string{
 		"cuDevicePrimaryCtxRetain", "cuCtxPushCurrent_v2", "cuMemGetAllocationGranularity", "cuStreamCreateWithPriority",

@@ -9,8 +9,8 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// What the driver knows to be another device's is not this one's to use.
-func TestMemoryOfAnotherDeviceIsNotAdopted(t *testing.T) {
+// Memory that the driver reports as another device's cannot be adopted.
+func TestMemoryOfAnotherDeviceCannotBeAdopted(t *testing.T) {
 	o, other, sim := open(t, 0), open(t, 1), newSimulator(t)
 	var far uint64
 	require.NoError(t, other.ctx.within("test", func() error {
@@ -24,7 +24,7 @@ func TestMemoryOfAnotherDeviceIsNotAdopted(t *testing.T) {
 	sim.clean()
 }
 
-func TestAStreamWaitsForEventsOfOthers(t *testing.T) {
+func TestAStreamWaitsForExternalEvents(t *testing.T) {
 	o, sim := open(t, 0), newSimulator(t)
 	other := open(t, 1)
 	addr, err := o.Alloc(64 << 10)
@@ -81,7 +81,7 @@ func TestAStreamWaitsForEventsOfOthers(t *testing.T) {
 	sim.clean()
 }
 
-func TestAnAdoptedStreamOrdersWorkAndIsLeftAlone(t *testing.T) {
+func TestAnAdoptedStreamOrdersWorkAndIsNotDestroyed(t *testing.T) {
 	o, sim := open(t, 0), newSimulator(t)
 	addr, err := o.Alloc(64 << 10)
 	require.NoError(t, err)

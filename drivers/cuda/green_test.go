@@ -9,7 +9,7 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// greenStream makes a stream of a green context, and gives both.
+// greenStream creates a stream of a green context, and returns both.
 func greenStream(sim simulator) (stream, green uintptr) {
 	resource := make([]byte, 4096)
 	var description uintptr
@@ -21,8 +21,8 @@ func greenStream(sim simulator) (stream, green uintptr) {
 	return stream, green
 }
 
-// A stream of a green context works in the device's primary context, and is adopted like
-// others; when the green context is gone it costs its own calls and nothing else.
+// A stream of a green context works in the device's primary context and can be adopted like
+// any other. When the green context is destroyed, only the calls of that stream fail.
 func TestStreamsOfGreenContexts(t *testing.T) {
 	for _, generation := range []string{newest, "13000"} {
 		t.Run(generation, func(t *testing.T) {
@@ -52,8 +52,8 @@ func TestStreamsOfGreenContexts(t *testing.T) {
 	}
 }
 
-// Where the driver does not say which context a stream is of, it is not taken.
-func TestStreamOfUnknownContext(t *testing.T) {
+// If the driver does not report the context of a stream, the stream is rejected.
+func TestStreamOfUnknownContextIsRejected(t *testing.T) {
 	if !alone(t, "SIMCUDA_FAULT=cuStreamGetCtx_v2:0:801") {
 		return
 	}

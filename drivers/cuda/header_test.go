@@ -21,17 +21,17 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// headerText is C that compiles only where the header agrees with what this package
-// says of it: the numbers and structs of its sources, by the names behind them, and the
-// prototype of each function at the version that the table gives it.
+// headerText is C code that compiles only if the header agrees with this package: the
+// numbers and structs of its sources, by the names in their comments, and the prototype of
+// each function at the version in the table.
 type headerText struct {
 	t *testing.T
 	strings.Builder
-	// said is what this package says, by the expression of C for it.
+	// said holds the values of this package, by their C expression.
 	said map[string]int64
 }
 
-// vendorFiles hold numbers and structs of the vendor and nothing else.
+// vendorFiles contain only numbers and structs of the vendor.
 var vendorFiles = map[string]bool{"layout.go": true, "errors.go": true}
 
 var (
@@ -45,13 +45,13 @@ func (h *headerText) equal(expression string, value int64) {
 	h.said[expression] = value
 }
 
-// source takes in what a file says.
+// source collects the values of a file.
 func (h *headerText) source(path string) {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, path, nil, parser.ParseComments)
 	require.NoError(h.t, err)
 	info := &types.Info{Defs: map[*ast.Ident]types.Object{}}
-	// What the file takes from others cannot be resolved, and is not the vendor's.
+	// Names of other files cannot be resolved, and are not values of the vendor.
 	check := types.Config{Error: func(error) {}, Sizes: types.SizesFor("gc", "amd64")}
 	_, _ = check.Check("cuda", set, []*ast.File{file}, info)
 	whole := vendorFiles[filepath.Base(path)]
@@ -89,8 +89,7 @@ func (h *headerText) number(set *token.FileSet, spec *ast.ValueSpec, info *types
 	h.equal(name, value)
 }
 
-// layout holds the size of a struct, and the place and size of each field that has a
-// name.
+// layout records the size of a struct, and the offset and size of each named field.
 func (h *headerText) layout(name string, spec *ast.TypeSpec, info *types.Info, sizes types.Sizes) {
 	layout, is := info.Defs[spec.Name].Type().Underlying().(*types.Struct)
 	if !is {
@@ -117,7 +116,7 @@ func (h *headerText) layout(name string, spec *ast.TypeSpec, info *types.Info, s
 
 func newHeaderText(t *testing.T) *headerText { return &headerText{t: t, said: map[string]int64{}} }
 
-// sources takes in the package and its probe.
+// sources collects the values of the package and its probe.
 func (h *headerText) sources() {
 	paths, err := filepath.Glob("*.go")
 	require.NoError(h.t, err)
@@ -131,9 +130,9 @@ func (h *headerText) sources() {
 	require.Greater(h.t, len(h.said), 60)
 }
 
-// The layouts, numbers, names and versions that are used here are those of the vendor's
-// header: a compiler says so.
-func TestLayoutsAndNumbersAreThoseOfTheVendorsHeader(t *testing.T) {
+// A compiler checks that the layouts, numbers, names and versions of this package are those
+// of the vendor's header.
+func TestLayoutsAndNumbersEqualTheVendorsHeader(t *testing.T) {
 	headers, err := filepath.Glob("../../build/venv/lib/python3*/site-packages/nvidia/cuda_runtime/include")
 	require.NoError(t, err)
 	compiler, missing := exec.LookPath("cc")
@@ -145,7 +144,7 @@ func TestLayoutsAndNumbersAreThoseOfTheVendorsHeader(t *testing.T) {
 	text.equal("CUDA_VERSION", 12090)
 	text.equal("sizeof(CUuuid)", int64(len(found{}.uuid)))
 	text.sources()
-	// An implicit declaration is an error, and so is a function of another type.
+	// An implicit declaration is an error, and so is a function with another prototype.
 	for _, row := range new(api).table() {
 		require.NotZero(t, row.Since, "%s: say Since in the table: N of PFN_..._vN in cudaTypedefs.h", row.Name)
 		require.True(t, row.Group != dl.Required || row.Since <= cudaprobe.MinimumVersion,
@@ -164,8 +163,8 @@ var (
 	layoutNumber = regexp.MustCompile(`^(CU\w+)=(\d+)$`)
 )
 
-// Headers of two other versions were asked for their layouts and numbers: what is used
-// here is the same in them.
+// The layouts and numbers of two other header versions were recorded. The values used here
+// are the same in them.
 func TestHeadersOfOtherVersionsAgree(t *testing.T) {
 	text := newHeaderText(t)
 	text.sources()

@@ -8,7 +8,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Memory and an event of one process in another: it waits for the event, reads and
+// Another process opens memory and an event of this one: it waits for the event, reads and
 // writes.
 func TestMemoryOfAnotherProcess(t *testing.T) {
 	for _, generation := range []string{"11020", "12000", "12040", "12090", "13000"} {
@@ -44,7 +44,7 @@ func readsOther(t *testing.T, told message) {
 	requireCode(t, device.CodeInvalidAddress, s.Fill(addr, device.Pattern{WidthBytes: 1}, told.Memory.SizeBytes+1))
 	_, err = o.ShareMemory(addr, 8)
 	requireCode(t, device.CodeInvalidAddress, err)
-	// Another range of the same memory, and ranges that it does not have.
+	// Another range of the same memory can be opened; ranges outside of the memory cannot.
 	next := told.Memory
 	next.OffsetBytes += next.SizeBytes
 	also, err := o.OpenShared(next)
@@ -86,7 +86,8 @@ func sharesWithOther(t *testing.T) {
 	runOther(t, message{Memory: m, Event: handle})
 	require.Equal(t, []byte{7, 8}, get(t, s, addr+4096+3, 2))
 
-	// A process has no use for its own handles, and says so; the device goes on.
+	// A process cannot open its own handles. The error states this, and the device still
+	// works.
 	_, err = o.OpenShared(m)
 	requireCode(t, device.CodeInvalidState, err)
 	_, err = o.OpenSharedEvent(handle)
@@ -100,9 +101,9 @@ func sharesWithOther(t *testing.T) {
 	require.Empty(t, newSimulator(t).text("simcuda_leaks"))
 }
 
-// An event for other processes is given back to the driver. Where that is refused the event
-// is there as before, and the next close ends it.
-func TestSharedEventThatTheDriverKeeps(t *testing.T) {
+// An event for other processes is released to the driver. If the release fails, the event
+// stays open, and the next close ends it.
+func TestSharedEventStaysOpenWhenItsReleaseFails(t *testing.T) {
 	o := open(t, 0)
 	sim := newSimulator(t)
 	e, _, err := o.ShareEvent(o.DefaultStream())
@@ -119,7 +120,7 @@ func TestSharedEventThatTheDriverKeeps(t *testing.T) {
 	sim.clean()
 }
 
-func TestSharingRefusesBadInput(t *testing.T) {
+func TestSharingRejectsBadInput(t *testing.T) {
 	a, b := openTwo(t)
 	addr, err := a.Alloc(64 << 10)
 	require.NoError(t, err)
@@ -160,8 +161,8 @@ func TestSharingRefusesBadInput(t *testing.T) {
 	sim.call("simcuda_clear_violations")
 }
 
-// The memory of a handle may be gone when it is opened.
-func TestSharedMemoryThatIsGone(t *testing.T) {
+// The memory of a handle may have been freed before the handle is opened.
+func TestOpeningFreedSharedMemoryFails(t *testing.T) {
 	var told message
 	if isOther(t, &told) {
 		o := open(t, 0)
@@ -181,8 +182,8 @@ func TestSharedMemoryThatIsGone(t *testing.T) {
 	newSimulator(t).clean()
 }
 
-// Every call of the driver fails once, and leaves nothing.
-func TestASharingThatFailsLeavesNothing(t *testing.T) {
+// Every call of the driver fails once, and nothing leaks.
+func TestFailedSharingLeaksNothing(t *testing.T) {
 	var told message
 	sim := newSimulator(t)
 	once := func(o *openDevice, name string, call func() error) {

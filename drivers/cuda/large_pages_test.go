@@ -10,13 +10,13 @@ import (
 	"ferrum_mem/core/pool"
 )
 
-// largeCost is what a step calls of what makes, maps and gives back memory.
+// largeCost counts the calls of a step that create, map and release memory.
 type largeCost struct{ create, mapped, access, unmap, release int }
 
-// A block of 512 MiB costs a pool a sixteenth of the calls that it would cost in pages of
-// the granularity, and each handle is unmapped and released as a whole: the simulated
-// driver refuses a part.
-func TestALongBlockTakesFewCalls(t *testing.T) {
+// A block of 512 MiB takes a sixteenth of the calls that pages of the granularity would
+// take. Each handle is unmapped and released as a whole: the simulated driver rejects a
+// part.
+func TestALongBlockUsesLargePages(t *testing.T) {
 	const mib, long = uint64(1) << 20, uint64(512) << 20
 	o, sim := open(t, 0), newSimulator(t)
 	require.EqualValues(t, 32*mib, o.Granularity().LargeBytes)
@@ -31,8 +31,8 @@ func TestALongBlockTakesFewCalls(t *testing.T) {
 	}
 	free := func() error { return p.Free(block.Addr, nil) }
 	trim := func() error { _, err := p.Trim(0); return err }
-	// Pages are mapped twice and made accessible twice: where they are made zeros, and
-	// where they stay.
+	// Pages are mapped and made accessible twice: at the temporary reservation where they
+	// are filled with zeros, and at their final address.
 	for _, step := range []struct {
 		name string
 		do   func() error

@@ -9,8 +9,8 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// Access between contexts does not open memory of a pool: it is granted by the pool, what
-// there is of it and what comes, and a peer that was not let in loses its context.
+// Access between contexts does not include the memory of a pool. The pool grants access to
+// its present and future memory. A peer without that access loses its context.
 func TestPeersUseOrderedMemory(t *testing.T) {
 	const size = 64 << 10
 	for _, made := range []string{"before", "after"} {
@@ -41,7 +41,7 @@ func TestPeersUseOrderedMemory(t *testing.T) {
 			later, err := a.AllocOrdered(size)
 			require.NoError(t, err)
 			for _, at := range []device.Addr{addr, later} {
-				// The program's own work on the peer.
+				// This is work of the program on the peer.
 				require.NoError(t, b.ctx.within("test", func() error {
 					sim.must("cuMemsetD8Async", uintptr(at), 7, size, b.scrub.stream.handle)
 					sim.must("cuStreamSynchronize", b.scrub.stream.handle)
@@ -74,9 +74,9 @@ func TestStreamOrderedMemoryCanBeLinked(t *testing.T) {
 	sim.clean()
 }
 
-// Devices that do not reach each other share memory of the host all the same, whoever
-// page-locked it, and managed memory.
-func TestHostMemoryIsLinkedWithoutPeers(t *testing.T) {
+// Devices without access to each other still share page-locked memory of the host,
+// whichever of them locked it, and managed memory.
+func TestHostMemoryIsLinkedWithoutPeerAccess(t *testing.T) {
 	if !alone(t, "SIMCUDA_WITHOUT=peer") {
 		return
 	}

@@ -25,8 +25,8 @@ func openTwo(t testing.TB) (a, b *openDevice) {
 	return both[0], both[1]
 }
 
-// Each kind of memory of one device is used by work of another, and not before it was
-// linked or after that ended.
+// Work of another device can use each kind of memory after Link and until Unlink, and at no
+// other time.
 func TestLinkedMemoryIsUsedBetweenLinkAndUnlink(t *testing.T) {
 	if !alone(t, "SIMCUDA_DEVICES=4") {
 		return
@@ -60,7 +60,7 @@ func TestLinkedMemoryIsUsedBetweenLinkAndUnlink(t *testing.T) {
 			require.Equal(t, []byte{byte(index), 2, 3}, get(t, a.DefaultStream(), addr+64, 3), name)
 			requireCode(t, device.CodeInvalidAddress, b.DefaultStream().Fill(there, device.Pattern{WidthBytes: 1}, 4097))
 			requireCode(t, device.CodeBusy, b.Close())
-			// What a device has of another it does not pass on.
+			// A device cannot link memory on that it has linked from another device.
 			_, err = a.Link(b, there, 8)
 			requireCode(t, device.CodeUnsupported, err)
 			require.NoError(t, b.Unlink(there, 4096))
@@ -78,8 +78,8 @@ func TestLinkedMemoryIsUsedBetweenLinkAndUnlink(t *testing.T) {
 	sim.clean()
 }
 
-// The driver is told the context that memory is in, and never to copy a range onto
-// itself or a part of itself.
+// The driver gets the context of the memory, and never a copy of a range onto itself or
+// onto a part of itself.
 func TestCopiesOfLinkedMemory(t *testing.T) {
 	const size = 64 << 10
 	a, b := openTwo(t)
@@ -110,7 +110,7 @@ func TestCopiesOfLinkedMemory(t *testing.T) {
 	sim.clean()
 }
 
-func TestPeersRefuseBadInput(t *testing.T) {
+func TestPeersRejectBadInput(t *testing.T) {
 	a, b := openTwo(t)
 	requireCode(t, device.CodeUnsupported, b.GrantPeer(nil))
 	requireCode(t, device.CodeInvalidArgument, b.GrantPeer(b))
@@ -120,8 +120,8 @@ func TestPeersRefuseBadInput(t *testing.T) {
 	newSimulator(t).clean()
 }
 
-// A device that does not reach another's memory says so; page-locked memory is the
-// host's, which both reach.
+// A device that cannot access another's memory reports that. Page-locked memory belongs to
+// the host, and both devices can access it.
 func TestLinksWithoutPeerAccess(t *testing.T) {
 	if !alone(t, "SIMCUDA_WITHOUT=peer") {
 		return
@@ -157,8 +157,8 @@ func TestLinksWithoutPeerAccess(t *testing.T) {
 	newSimulator(t).clean()
 }
 
-// Devices that were let in have the access to pages that their owner has: by one call
-// for each run that is there, and by the same one call for what is mapped later.
+// Other devices with access get the owner's access to pages: by one call for each run that
+// exists, and by the same single call for pages that are mapped later.
 func TestAccessOfSeveralDevices(t *testing.T) {
 	if !alone(t, "SIMCUDA_DEVICES=4") {
 		return
@@ -171,7 +171,7 @@ func TestAccessOfSeveralDevices(t *testing.T) {
 	pages := make([]device.Page, 7)
 	require.NoError(t, a.Create(pages, page, device.BackingMovable))
 	access := func() (n int) { return sim.calls("cuMemSetAccess") }
-	// flags is what a device may do with a page, as the driver says.
+	// flags returns the access of a device to a page, as the driver reports it.
 	flags := func(o *openDevice, number int) (allowed uint64) {
 		of := &location{locationDevice, o.ctx.cuDevice}
 		sim.must("cuMemGetAccess", dl.Pointer(&allowed), dl.Pointer(of), uintptr(uint64(space)+uint64(number)*page))
@@ -203,7 +203,7 @@ func TestAccessOfSeveralDevices(t *testing.T) {
 	require.NoError(t, a.SetAccess(space+8*page, 2*page, device.AccessNone))
 	require.Zero(t, flags(others[1], 9), "what is taken is taken from all")
 
-	// One that cannot be let in has nothing, wherever it fails.
+	// If a call fails, the device gets no access at all, wherever the failure is.
 	for n := 1; n <= 3; n++ {
 		sim.fault("cuMemSetAccess", n, resultOutOfMemory)
 		requireCode(t, device.CodeOutOfMemory, a.GrantPeer(others[2]))
@@ -224,8 +224,8 @@ func TestAccessOfSeveralDevices(t *testing.T) {
 	sim.clean()
 }
 
-// A link that fails leaves nothing, whichever call of the driver it is.
-func TestALinkThatFailsLeavesNothing(t *testing.T) {
+// A link that fails leaves nothing behind, whichever call of the driver fails.
+func TestAFailedLinkLeaksNothing(t *testing.T) {
 	sim := newSimulator(t)
 	for _, name := range []string{"cuCtxEnablePeerAccess", "cuMemHostGetDevicePointer_v2", "cuMemSetAccess"} {
 		a, b := openTwo(t)
@@ -259,8 +259,8 @@ func TestALinkThatFailsLeavesNothing(t *testing.T) {
 	}
 }
 
-// What somebody else in the process enabled is as good.
-func TestPeerAccessThatIsEnabledAlready(t *testing.T) {
+// Peer access that other code in the process enabled is used as it is.
+func TestPeerAccessThatIsAlreadyEnabled(t *testing.T) {
 	if !alone(t) {
 		return
 	}

@@ -9,12 +9,12 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// hostDevice is one whose memory the process addresses.
+// hostDevice is a device whose memory the process can address.
 type hostDevice struct{ device.Device }
 
 func (hostDevice) Info() device.Info { return device.Info{HostAddressable: true} }
 
-// What the driver says of managed memory, by its numbers.
+// Values of the driver's queries about managed memory.
 const (
 	rangeReadMostly = 1
 	rangePreferred  = 2
@@ -28,7 +28,7 @@ func (s simulator) said(which int, addr device.Addr, size uint64) int32 {
 	return answer
 }
 
-// Every generation of the driver has the kinds of memory that its devices can have.
+// Every generation of the driver supports the kinds of memory that its devices can have.
 func TestEachGenerationHasTheMemoryOfItsDevices(t *testing.T) {
 	for _, generation := range generations {
 		t.Run(generation, func(t *testing.T) {
@@ -59,7 +59,7 @@ func managedMemory(t *testing.T, o, other *openDevice) {
 	made, err := o.AllocManaged(size)
 	require.NoError(t, err)
 	require.EqualValues(t, made.Addr, made.HostAddr)
-	// Both sides see what the other has written.
+	// Each side reads what the other has written.
 	bytes := hostBytes(made.HostAddr, size)
 	copy(bytes, "written by the host")
 	require.NoError(t, s.Copy(made.Addr+4096, made.Addr, 19))
@@ -88,7 +88,7 @@ func managedMemory(t *testing.T, o, other *openDevice) {
 		require.Equal(t, advice.ReadMostly, sim.said(rangeReadMostly, made.Addr, size) == 1)
 		require.Equal(t, preferred, sim.said(rangePreferred, made.Addr, size))
 	}
-	// Another device uses it too, and moves nothing by that.
+	// Another device uses the memory too, which does not move it.
 	require.NoError(t, other.Adopt(made.Addr, size, device.AccessReadWrite))
 	require.NoError(t, other.DefaultStream().Fill(made.Addr, device.Pattern{Value: '=', WidthBytes: 1}, 4))
 	require.NoError(t, other.DefaultStream().Synchronize(device.Forever))
@@ -129,14 +129,14 @@ func wrongManaged(t *testing.T, o *openDevice, addr device.Addr, size uint64) {
 	} {
 		require.Contains(t, requireCode(t, c.code, c.err).Message, c.names)
 	}
-	// What nobody moves is near the one who has it.
+	// Memory that does not move is near the device that owns it.
 	require.NoError(t, o.Prefetch(s, plain, 4096, o))
 	require.NoError(t, o.Prefetch(s, pinned.Addr, 4096, hostDevice{}))
 	require.NoError(t, o.FreePinned(pinned.Addr, 64<<10))
 	require.NoError(t, o.Free(plain, 64<<10))
 }
 
-// plainDevice is none of CUDA, and its memory is not the host's.
+// plainDevice is not a CUDA device, and the host cannot address its memory.
 type plainDevice struct{ device.Device }
 
 func (plainDevice) Info() device.Info { return device.Info{} }
@@ -172,7 +172,7 @@ func registeredMemory(t *testing.T, o *openDevice) {
 	requireCode(t, device.CodeInvalidAddress, o.Unregister(addr, size))
 	requireCode(t, device.CodeInvalidAddress, s.Fill(addr, device.Pattern{WidthBytes: 1}, 1))
 
-	// What somebody else has page-locked is used as it is, and left as it is.
+	// Memory that other code has page-locked is used as it is and stays page-locked.
 	require.NoError(t, o.ctx.within("test", func() error {
 		sim.must("cuMemHostRegister_v2", uintptr(at), uintptr(size), registerPortable|registerDeviceMap)
 		return nil
@@ -187,7 +187,7 @@ func registeredMemory(t *testing.T, o *openDevice) {
 		sim.must("cuMemHostUnregister", uintptr(at))
 		return nil
 	}))
-	// To try is how it is found out that memory is page-locked.
+	// The library finds out by an attempt that memory is page-locked.
 	require.Contains(t, sim.text("simcuda_violations"), "is registered already")
 	sim.call("simcuda_clear_violations")
 }
@@ -217,8 +217,8 @@ func orderedMemory(t *testing.T, o *openDevice) {
 	}
 	_, err = o.AllocOrdered(1 << 40)
 	requireCode(t, device.CodeOutOfMemory, err)
-	// Work elsewhere on the device is not waited for, and the memory is the device's
-	// again at once.
+	// The call does not wait for other work on the device, and the memory is free again at
+	// once.
 	release := blocked(t, s)
 	require.NoError(t, o.FreeOrdered(addr, size))
 	require.Equal(t, before, free())
@@ -227,8 +227,8 @@ func orderedMemory(t *testing.T, o *openDevice) {
 	require.NoError(t, s.Close())
 }
 
-// A device without a kind of memory says so, whatever is asked.
-func TestKindsOfMemoryThatLack(t *testing.T) {
+// A device without a kind of memory reports that for every request.
+func TestUnsupportedKindsOfMemoryAreReported(t *testing.T) {
 	for _, lacks := range []string{"concurrent", "managed,register,pools"} {
 		t.Run(lacks, func(t *testing.T) {
 			if !alone(t, "SIMCUDA_WITHOUT="+lacks) {
@@ -254,8 +254,8 @@ func TestKindsOfMemoryThatLack(t *testing.T) {
 	}
 }
 
-// The older calls with a device's number fail as the newer ones do, and leave the
-// memory as it was.
+// The older calls with a device number fail like the newer ones, and leave the memory
+// unchanged.
 func TestOlderCallsOfManagedMemoryFail(t *testing.T) {
 	if !alone(t, envLibrary+"="+simulated("12000")) {
 		return
@@ -276,8 +276,8 @@ func TestOlderCallsOfManagedMemoryFail(t *testing.T) {
 	sim.clean()
 }
 
-// What a device lost in use had of these kinds can be given back.
-func TestKindsOfMemoryOfALostDevice(t *testing.T) {
+// Memory of these kinds can be released after the device is lost.
+func TestMemoryOfALostDeviceCanBeReleased(t *testing.T) {
 	if !alone(t) {
 		return
 	}

@@ -14,7 +14,7 @@ import (
 
 func number(n uint64) []byte { return binary.LittleEndian.AppendUint64(nil, n) }
 
-// firstOther is a launch of the product's kernel, in blocks of 64 threads.
+// firstOther is a launch of the library's kernel, in blocks of 64 threads.
 func firstOther(at device.Addr, size uint64, value uint32, result device.Addr) device.Launch {
 	return device.Launch{
 		Grid: device.Extent{X: 2, Y: 1, Z: 1}, Block: device.Extent{X: 64, Y: 1, Z: 1},
@@ -22,7 +22,7 @@ func firstOther(at device.Addr, size uint64, value uint32, result device.Addr) d
 	}
 }
 
-func TestACompiledKernelRunsAndTellsItsLimits(t *testing.T) {
+func TestACompiledKernelRunsAndReportsItsLimits(t *testing.T) {
 	for _, generation := range generations {
 		t.Run(generation, func(t *testing.T) {
 			if !alone(t, envLibrary+"="+simulated(generation)) {
@@ -61,9 +61,9 @@ func TestACompiledKernelRunsAndTellsItsLimits(t *testing.T) {
 	}
 }
 
-// Text that cannot be compiled gets a code of its own, and what the driver's translator
-// says of it.
-func TestTextThatDoesNotCompile(t *testing.T) {
+// Text that cannot be compiled returns a code of its own, with the message of the driver's
+// compiler.
+func TestInvalidTextReturnsTheCompilerLog(t *testing.T) {
 	if !alone(t) {
 		return
 	}
@@ -94,7 +94,7 @@ func TestTextThatDoesNotCompile(t *testing.T) {
 		_, err := o.Compile(firstOtherText)
 		require.EqualValues(t, code, requireCode(t, want, err).Native)
 	}
-	// What follows a NUL is not the driver's to read.
+	// The driver does not read what follows a NUL.
 	m, err := o.Compile(append(append([]byte(nil), firstOtherText...), "\x00.entry }}}"...))
 	require.NoError(t, err)
 	_, err = m.Kernel("other")
@@ -108,8 +108,8 @@ func TestTextThatDoesNotCompile(t *testing.T) {
 	require.Empty(t, sim.text("simcuda_leaks"))
 }
 
-// A launch that the kernel or its device do not allow does not get to the driver.
-func TestALaunchThatIsNotAllowedNeverGetsToTheDriver(t *testing.T) {
+// A launch that the kernel or its device does not allow fails before the driver is called.
+func TestInvalidLaunchesFailBeforeTheDriverIsCalled(t *testing.T) {
 	o, other := open(t, 0), open(t, 1)
 	m, err := o.Compile([]byte(strings.Replace(string(firstOtherText), ")\n{", ")\n.maxntid 128, 1, 1\n{", 1)))
 	require.NoError(t, err)
@@ -153,8 +153,8 @@ func TestALaunchThatIsNotAllowedNeverGetsToTheDriver(t *testing.T) {
 	sim.clean()
 }
 
-// Compiling, finding, launching and closing fail at the n-th call of any kind, for each
-// n: the same call then succeeds, and nothing is left.
+// Compiling, finding, launching and closing fail at the n-th call of any kind, for each n.
+// The same call then succeeds, and nothing leaks.
 func TestKernelsFailAtEachCall(t *testing.T) {
 	sim := newSimulator(t)
 	for n := 1; ; n++ {
@@ -190,8 +190,7 @@ func TestKernelsFailAtEachCall(t *testing.T) {
 	}
 }
 
-// A kernel that touches what is not there costs the device, and the module can still be
-// closed.
+// A kernel that accesses unmapped memory loses the device. The module can still be closed.
 func TestAKernelLosesItsDevice(t *testing.T) {
 	if !alone(t) {
 		return
@@ -213,7 +212,7 @@ func TestAKernelLosesItsDevice(t *testing.T) {
 	require.NoError(t, o.Close())
 }
 
-// Several threads compile, launch and close modules, and look through memory.
+// Several threads compile, launch and close modules, and search memory.
 func TestKernelsFromManyThreads(t *testing.T) {
 	o := open(t, 0)
 	var threads sync.WaitGroup

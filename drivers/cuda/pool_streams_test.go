@@ -10,8 +10,8 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// poolStreams opens streams of the driver's in every way in which there are such, and
-// names the native ones that a test destroys.
+// poolStreams opens streams of each kind that the driver has. native is the one that a test
+// destroys itself.
 func poolStreams(t *testing.T, o *openDevice) (streams map[string]device.Stream, native uintptr) {
 	sim := newSimulator(t)
 	require.NoError(t, o.ctx.within("test", func() error {
@@ -29,8 +29,9 @@ func poolStreams(t *testing.T, o *openDevice) (streams map[string]device.Stream,
 	return streams, native
 }
 
-// A block of a stream, freed on another or on none, goes to nobody else while work is
-// queued there, also when the stream is closed in between: its close runs it dry.
+// A block of a stream is freed on another stream or on none. It gets no new owner while
+// work is queued, even when the stream is closed in between, because the close drains the
+// stream.
 func TestPoolBlocksWaitForTheirStream(t *testing.T) {
 	d := openPooled(t)
 	streams, native := poolStreams(t, d.openDevice)
@@ -60,7 +61,7 @@ func TestPoolBlocksWaitForTheirStream(t *testing.T) {
 			require.NoError(t, d.pool.FreeBatch(append(got, block), nil))
 			require.Zero(t, d.pool.Statistics().LiveBlocks.Current)
 		}
-		// The stream goes first; the driver's own may be destroyed then.
+		// The stream ends first. After that the native stream may be destroyed.
 		left, large := d.part(t, own), d.part(t, own)
 		require.NoError(t, own.Close())
 		if name == "adopted" {

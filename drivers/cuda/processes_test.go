@@ -13,10 +13,10 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// envOther is set in the second process of a test of two.
+// envOther is set in the second process of a test with two processes.
 const envOther = "FERRUM_TEST_CUDA_OTHER"
 
-// message is what the first process of a test tells the second.
+// message is what the first process of a test sends to the second.
 type message struct {
 	Memory device.SharedMemory
 	Event  device.ProcessHandle
@@ -24,7 +24,7 @@ type message struct {
 	Fabric device.FabricHandle
 }
 
-// isOther says that this is the second process of a test, and gives what it was told.
+// isOther states whether this is the second process of a test, and reads the message.
 func isOther(t *testing.T, m *message) bool {
 	t.Helper()
 	if os.Getenv(envOther) == "" {
@@ -34,8 +34,8 @@ func isOther(t *testing.T, m *message) bool {
 	return true
 }
 
-// runOther starts the second process of a test, which has those files from descriptor 3
-// on, and waits for it.
+// runOther starts the second process of a test and waits for it. The files are its
+// descriptors from 3 on.
 func runOther(t *testing.T, m message, files ...*os.File) {
 	t.Helper()
 	var told bytes.Buffer
@@ -48,14 +48,14 @@ func runOther(t *testing.T, m message, files ...*os.File) {
 	require.Contains(t, string(out), "--- PASS: "+t.Name(), "%s", out)
 }
 
-// descriptors counts those of exported memory that the process has open: what else its runtime opens
-// when it likes is not the matter.
+// descriptors counts the open descriptors of exported memory. It ignores descriptors that
+// the runtime may open at any time.
 func descriptors(t *testing.T) int {
 	entries, err := os.ReadDir("/proc/self/fd")
 	require.NoError(t, err)
 	count := 0
 	for _, entry := range entries {
-		// One may be closed by now: that of the folder itself.
+		// The descriptor of the folder itself may be closed by now.
 		if target, err := os.Readlink("/proc/self/fd/" + entry.Name()); err == nil && strings.HasPrefix(target, "/memfd:simcuda-physical") {
 			count++
 		}

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestPTXIsRead(t *testing.T) {
+func TestPTXIsParsed(t *testing.T) {
 	entries, err := readEntries(string(firstOtherText))
 	require.NoError(t, err)
 	require.Equal(t, map[string][]int{firstOtherName: {8, 8, 4, 8}}, entries)
@@ -34,7 +34,7 @@ func TestPTXIsRead(t *testing.T) {
 	require.Equal(t, map[string][]int{"none": nil, "without": nil, "$all_": {8, 24, 4, 2, 16, 6}}, entries)
 }
 
-func TestPTXThatIsWrong(t *testing.T) {
+func TestInvalidPTXIsRejected(t *testing.T) {
 	for text, why := range map[string]string{
 		"":                                            "it does not begin with a .version",
 		"\x7fELF":                                     "it does not begin with a .version",
@@ -59,8 +59,8 @@ func TestPTXThatIsWrong(t *testing.T) {
 	}
 }
 
-// No text is too odd to be read.
-func TestPTXOfAnyKind(t *testing.T) {
+// Any text can be parsed without a crash.
+func TestRandomPTXNeverPanics(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOf(rapid.SampledFrom([]string{
 			".version 7.0\n", ".entry", " k", "(", ")", ".param", " .u64 ", ".b8 a[", "9", "]", ",", "//", "/*", "*/", "\n", "{", "}", "[",

@@ -11,8 +11,8 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// Pages for other cards have the property of the driver's that lets such cards reach
-// them, and no others have it: also when they have slept.
+// Pages for other cards have the driver's property that allows such cards access, also
+// after they were asleep. No other pages have it.
 func TestPagesForOtherCards(t *testing.T) {
 	const size = 2 << 20
 	o, sim := open(t, 0), newSimulator(t)
@@ -34,7 +34,7 @@ func TestPagesForOtherCards(t *testing.T) {
 			_, err := o.ExportPage(pages[0])
 			requireCode(t, device.CodeInvalidArgument, err)
 		}
-		// The second page cannot be given back, so the first is made again.
+		// The second page cannot be released, so the first one is created again.
 		sim.fault("cuMemRelease", 2, resultOutOfMemory)
 		require.Error(t, o.Release(pages))
 		p, err := o.virtual.book.Find("test", pages[0])
@@ -51,8 +51,9 @@ func TestPagesForOtherCards(t *testing.T) {
 	sim.clean()
 }
 
-// Where the device or its driver has none, the pool is refused, and the error says why.
-func TestPagesForOtherCardsThatThereAreNot(t *testing.T) {
+// If the device or its driver lacks the property, the pool is rejected and the error states
+// why.
+func TestPagesForOtherCardsUnsupported(t *testing.T) {
 	if !alone(t, "SIMCUDA_WITHOUT=rdma") {
 		return
 	}

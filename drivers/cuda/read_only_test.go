@@ -13,7 +13,7 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// fileToRead maps a file of so many sevens, which the process can only read.
+// fileToRead maps a file filled with sevens, which the process can only read.
 func fileToRead(t *testing.T, size int) device.HostAddr {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "weights")
@@ -57,9 +57,9 @@ func TestMemoryThatIsOnlyReadIsPageLocked(t *testing.T) {
 	sim.clean()
 }
 
-// A device that lacks this takes memory that could be written all the same, and keeps
-// work from writing there.
-func TestMemoryToReadOnADeviceThatCannotLockItSo(t *testing.T) {
+// A device that cannot lock memory read-only accepts only memory that is writable, and
+// still rejects work that writes to it.
+func TestReadOnlyMemoryOnADeviceWithoutReadOnlyLocks(t *testing.T) {
 	if !alone(t, "SIMCUDA_WITHOUT=readonly") {
 		return
 	}

@@ -10,8 +10,8 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// keeper keeps the context of the first device while suites open and close that, and
-// closes it when the simulator has seen nothing wrong.
+// keeper keeps the context of the first device while suites open and close the device. It
+// closes the context after it has checked that the simulator saw no violation.
 func keeper(t testing.TB) *openDevice {
 	o := open(t, 0)
 	t.Cleanup(func() {
@@ -39,7 +39,7 @@ func TestAdoptedMemoryConforms(t *testing.T) {
 	sharetest.Adopted{
 		Open: func(t testing.TB) device.Device { return open(t, 0) },
 		Theirs: func(t testing.TB, _ device.Device, size uint64) (theirs device.Addr) {
-			// To ask about an address that is nobody's is how it is found out.
+			// The library finds out by a query that an address belongs to nobody.
 			keeps := keeper(t)
 			t.Cleanup(func() { sim.call("simcuda_clear_violations") })
 			var addr uint64
@@ -60,7 +60,7 @@ func TestLinkedMemoryConforms(t *testing.T) {
 	newSimulator(t).clean()
 }
 
-// owner has a stream of his own in the context of the first device.
+// owner has its own stream in the context of the first device.
 type owner struct {
 	keeps  *openDevice
 	sim    simulator

@@ -15,11 +15,11 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// The tests run over the simulated driver, which `make simcuda` builds. A process
-// loads one library with one set of devices: a test that wants another one, or that
-// spoils a context, runs in a process of its own.
+// The tests run over the simulated driver, which `make simcuda` builds. A process loads one
+// library with one set of devices. A test that needs another one, or that breaks a context,
+// runs in its own process.
 const (
-	// newest has every form of a call; 13000 is later, and dropped some.
+	// newest has every form of a call. 13000 is a later version that removed some forms.
 	newest = "12090"
 	// envAlone is set in a process that runs one test.
 	envAlone   = "FERRUM_TEST_CUDA_ALONE"
@@ -47,8 +47,8 @@ func simulated(generation string) string {
 	return path
 }
 
-// alone runs the rest of the test in a process of its own, with those variables; false:
-// it did, and the test is over.
+// alone runs the rest of the test in a new process with these variables. It returns false
+// in the first process, where the test is finished.
 func alone(t *testing.T, variables ...string) bool {
 	t.Helper()
 	if os.Getenv(envAlone) != "" {
@@ -70,7 +70,7 @@ func needSimulator(t testing.TB) {
 	}
 }
 
-// simulator calls what the simulated driver has for tests.
+// simulator calls the test functions of the simulated driver.
 type simulator struct {
 	t       testing.TB
 	library *dl.Library
@@ -83,14 +83,14 @@ func newSimulator(t testing.TB) simulator {
 	return simulator{t, library}
 }
 
-// call calls any function of the library by its name.
+// call calls any function of the library by name.
 func (s simulator) call(name string, arguments ...uintptr) int32 {
 	address, found := s.library.Symbol(name)
 	require.True(s.t, found, name)
 	return dl.Call(address, arguments...)
 }
 
-// newContext makes a context, which is current then, by the form of the call that the
+// newContext creates a context and makes it current, by the form of the call that the
 // library has.
 func (s simulator) newContext(made *uintptr, index uintptr) {
 	s.t.Helper()
@@ -118,7 +118,7 @@ func (s simulator) fault(name string, n int, code int32) {
 	s.must("simcuda_fault", dl.Pointer(&text[0]), uintptr(n), uintptr(code))
 }
 
-// text is a list that the simulator keeps.
+// text reads a list of the simulator.
 func (s simulator) text(name string) string {
 	buffer := make([]byte, 1<<14)
 	if s.call(name, dl.Pointer(&buffer[0]), uintptr(len(buffer))) == 0 {
@@ -127,7 +127,7 @@ func (s simulator) text(name string) string {
 	return dl.Text(buffer)
 }
 
-// clean holds that nothing was left behind and no rule broken.
+// clean requires that nothing leaked and no rule was broken.
 func (s simulator) clean() {
 	s.t.Helper()
 	require.Empty(s.t, s.text("simcuda_leaks"), "leaks")
@@ -155,7 +155,7 @@ func requireCode(t testing.TB, code device.Code, err error) *device.Error {
 	return typed
 }
 
-// put and get move bytes between a Go slice and the device, to the end.
+// put and get copy bytes between a Go slice and the device, and wait for the copy.
 func put(t testing.TB, s device.Stream, addr device.Addr, bytes []byte) {
 	t.Helper()
 	require.NoError(t, s.CopyFromHost(addr, device.HostAddr(dl.Pointer(&bytes[0])), uint64(len(bytes))))
@@ -170,7 +170,7 @@ func get(t testing.TB, s device.Stream, addr device.Addr, size int) []byte {
 	return bytes
 }
 
-// hostBytes is memory of this process that the driver gave.
+// hostBytes returns host memory that the driver allocated.
 func hostBytes(at device.HostAddr, size int) []byte {
 	return unsafe.Slice(pointer(uintptr(at)), size)
 }

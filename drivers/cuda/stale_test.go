@@ -15,17 +15,17 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// staleAnswers are what drivers say of a stream that was destroyed, by the generation
-// that says so in the test: the older one does not number contexts.
+// staleAnswers are the errors that drivers return for a destroyed stream, by the generation
+// that returns them in the test. The older one gives contexts no numbers.
 var staleAnswers = map[string][]int32{
 	"11020": {resultInvalidHandle, resultContextDestroyed, resultInvalidContext},
 	newest:  {resultInvalidHandle, resultContextDestroyed, resultInvalidContext},
 }
 
-// A stream of the program's that it destroyed while the device had it: its calls say so,
-// and the device goes on. Closing it, and waiting for
-// it without a limit, waits for what is queued there.
-func TestStaleStreamLosesNothing(t *testing.T) {
+// The program destroys its stream while the device has adopted it. Calls on the stream
+// fail, and the device still works. Closing the stream, and waiting for it without a limit,
+// waits for its queued work.
+func TestDestroyedStreamDoesNotLoseTheDevice(t *testing.T) {
 	for generation, answers := range staleAnswers {
 		for i, answer := range answers {
 			synchronized := i%2 == 0
@@ -98,9 +98,9 @@ func TestStaleStreamLosesNothing(t *testing.T) {
 	}
 }
 
-// A primary context that was reset, and one that was made again since, is lost with
-// drivers that number contexts and with those that do not.
-func TestResetIsAskedFor(t *testing.T) {
+// A primary context that was reset, or created again after a reset, is detected as lost,
+// with and without numbers of contexts.
+func TestResetOfThePrimaryContextIsDetected(t *testing.T) {
 	for _, generation := range []string{"11020", newest} {
 		for _, again := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s_%v", generation, again), func(t *testing.T) {
@@ -122,9 +122,9 @@ func TestResetIsAskedFor(t *testing.T) {
 	}
 }
 
-// The header says of which errors nothing works any more after them. Those two which it
-// only calls uncorrectable, and the end of the driver, are final as well.
-func TestFinalErrorsAreThoseOfTheHeader(t *testing.T) {
+// The header states after which errors nothing works any more. Two errors that it only
+// calls uncorrectable, and the shutdown of the driver, are final as well.
+func TestFinalErrorsEqualTheHeader(t *testing.T) {
 	headers, err := filepath.Glob("../../build/venv/lib/python3*/site-packages/nvidia/cuda_runtime/include/cuda.h")
 	require.NoError(t, err)
 	if len(headers) == 0 {
@@ -137,7 +137,7 @@ func TestFinalErrorsAreThoseOfTheHeader(t *testing.T) {
 	final := map[int32]bool{resultDeinitialized: true, resultECC: true, resultNVLink: true}
 	for _, entry := range entries {
 		says := strings.Join(strings.Fields(strings.ReplaceAll(string(entry[1]), "*", " ")), " ")
-		// The comment is that of the last one in front of the name.
+		// The comment is the last one in front of the name.
 		says = says[max(0, strings.LastIndex(says, "/")):]
 		number, err := strconv.Atoi(string(entry[2]))
 		require.NoError(t, err)

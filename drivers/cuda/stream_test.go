@@ -14,9 +14,9 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// Copies and fills within a segment against a slice of bytes, overlapping ones among
-// them.
-func TestCopiesAndFillsAgainstSlices(t *testing.T) {
+// Copies and fills within a segment, including overlapping copies, are compared with a
+// slice of bytes.
+func TestCopiesAndFillsEqualSlices(t *testing.T) {
 	o := open(t, 0)
 	const size = 256 << 10
 	addr, err := o.Alloc(size)
@@ -58,8 +58,8 @@ func TestCopiesAndFillsAgainstSlices(t *testing.T) {
 	newSimulator(t).clean()
 }
 
-// A device without memory in the order of a stream cuts overlapping copies up, or says
-// that it cannot.
+// A device without stream-ordered memory cuts overlapping copies into parts, or returns
+// CodeUnsupported.
 func TestOverlappingCopiesWithoutPools(t *testing.T) {
 	if !alone(t, "SIMCUDA_WITHOUT=pools") {
 		return
@@ -82,7 +82,7 @@ func TestOverlappingCopiesWithoutPools(t *testing.T) {
 	newSimulator(t).clean()
 }
 
-func TestWrongWorkIsRefusedByName(t *testing.T) {
+func TestErrorsNameTheWrongArgument(t *testing.T) {
 	o := open(t, 0)
 	addr, err := o.Alloc(64 << 10)
 	require.NoError(t, err)
@@ -185,7 +185,8 @@ func TestAWaitEndsAtItsTimeout(t *testing.T) {
 	newSimulator(t).clean()
 }
 
-// An event orders streams of two devices: what waits runs after what was waited for.
+// An event orders streams of two devices: the waiting work runs after the work before the
+// event.
 func TestAnEventOrdersStreamsOfTwoDevices(t *testing.T) {
 	o, other := open(t, 0), open(t, 1)
 	from, err := o.NewStream()
@@ -204,7 +205,7 @@ func TestAnEventOrdersStreamsOfTwoDevices(t *testing.T) {
 	release()
 	require.NoError(t, to.Synchronize(device.Forever))
 	require.Equal(t, []string{"first", "second"}, order)
-	// An event outlives its stream, and goes with its device.
+	// An event can outlive its stream, but ends with its device.
 	last, err := from.RecordEvent()
 	require.NoError(t, err)
 	require.NoError(t, from.Close())
@@ -250,7 +251,7 @@ func TestHostFunctionsThatPanicOrCall(t *testing.T) {
 	newSimulator(t).clean()
 }
 
-func TestAStreamHasThePriorityThatWasAskedFor(t *testing.T) {
+func TestAStreamHasTheRequestedPriority(t *testing.T) {
 	o := open(t, 0)
 	least, greatest, err := o.StreamPriorities()
 	require.NoError(t, err)
@@ -331,8 +332,8 @@ func TestPeerCopiesMoveTheBytes(t *testing.T) {
 
 type foreignDevice struct{ device.Device }
 
-// What another process takes between a reading and an allocation is no room.
-func TestMemoryTakenByAnotherProcessIsNoRoom(t *testing.T) {
+// Memory that another process allocates between a query and an allocation is not available.
+func TestMemoryOfAnotherProcessIsNotAvailable(t *testing.T) {
 	o, sim := open(t, 1), newSimulator(t)
 	before, err := o.Memory()
 	require.NoError(t, err)
@@ -350,8 +351,8 @@ func TestMemoryTakenByAnotherProcessIsNoRoom(t *testing.T) {
 	sim.clean()
 }
 
-// TestHostFunctionsAreBounded holds that a caller who never waits hears where the bound
-// is, that what is queued runs, and that there is room again afterwards.
+// TestHostFunctionsAreBounded tests that a caller that never waits gets an error at the
+// bound, that the queued functions run, and that later calls succeed again.
 func TestHostFunctionsAreBounded(t *testing.T) {
 	o := open(t, 0)
 	s, err := o.newStream("test", 0)
@@ -361,7 +362,8 @@ func TestHostFunctionsAreBounded(t *testing.T) {
 	begun, release := make(chan struct{}), make(chan struct{})
 	require.NoError(t, s.HostFunction(func() { close(begun); <-release }))
 	<-begun
-	// The others are as good as queued: only the table is bounded, not what the driver has.
+	// The other entries only fill the table: the table is bounded, not the queue of the
+	// driver.
 	const few = 3
 	var others []uintptr
 	for range device.MaxQueued - few {

@@ -11,8 +11,8 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// droppedBy are the forms of calls that the simulated driver of a version has no more,
-// as its list says.
+// droppedBy returns the forms of calls that the simulated driver of a version removed, from
+// its list.
 func droppedBy(t *testing.T, version int32) map[string]bool {
 	list, err := os.ReadFile("../../tests/simcuda/dropped.def")
 	require.NoError(t, err)
@@ -26,7 +26,8 @@ func droppedBy(t *testing.T, version int32) map[string]bool {
 	return dropped
 }
 
-// lackingIn is what a driver of a version does not have, by the versions in the table.
+// lackingIn returns what a driver of a version lacks, according to the versions in the
+// table.
 func lackingIn(version int32, dropped map[string]bool) map[dl.Group][]string {
 	lacking := map[dl.Group][]string{}
 	for _, row := range new(api).table() {
@@ -37,8 +38,9 @@ func lackingIn(version int32, dropped map[string]bool) map[dl.Group][]string {
 	return lacking
 }
 
-// A driver of each generation has exactly those functions of the table that are there
-// since its version or an earlier one, and not dropped: a needed one is there in all.
+// A driver of each generation has exactly the functions of the table that exist since its
+// version or an earlier one and were not removed. Every generation has the required
+// functions.
 func TestFunctionsOfEachGeneration(t *testing.T) {
 	for _, generation := range generations {
 		t.Run(generation, func(t *testing.T) {

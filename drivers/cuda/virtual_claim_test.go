@@ -12,7 +12,7 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// gate keeps the next call of a function of the driver waiting inside of it.
+// gate stops the next call of a function of the driver until it is opened.
 type gate struct {
 	inside, open chan struct{}
 	entered      atomic.Bool
@@ -32,7 +32,7 @@ func holdNext(f *dl.Function) *gate {
 	return g
 }
 
-// while runs a call, and the rest while that is inside of the driver.
+// while runs call, and runs rest while call is inside the driver.
 func (g *gate) while(t *testing.T, call func() error, rest func()) {
 	result := make(chan error)
 	go func() { result <- call() }()
@@ -42,9 +42,9 @@ func (g *gate) while(t *testing.T, call func() error, rest func()) {
 	require.NoError(t, <-result)
 }
 
-// A call that the driver takes long for is in nobody's way who wants other pages, and
-// nobody else gets at its pages.
-func TestLongCallsOfVirtualMemoryBlockNobody(t *testing.T) {
+// A long call of the driver does not block callers that use other pages, and no other call
+// can use its pages meanwhile.
+func TestLongCallsOfVirtualMemoryBlockNoOtherPages(t *testing.T) {
 	const page = 2 << 20
 	for name, which := range map[string]func(*api) *dl.Function{
 		"map": func(a *api) *dl.Function { return &a.pageMap }, "access": func(a *api) *dl.Function { return &a.pageAccess },
@@ -130,8 +130,8 @@ func TestLongCallsOfVirtualMemoryBlockNobody(t *testing.T) {
 	}
 }
 
-// More access is given while work goes on with the less that was there.
-func TestWorkGoesOnWhileAccessIsGiven(t *testing.T) {
+// Work continues with the present access while the access is extended.
+func TestWorkContinuesWhileAccessIsExtended(t *testing.T) {
 	const page = 2 << 20
 	o := open(t, 0)
 	space, err := o.Reserve(page, page)
@@ -152,7 +152,8 @@ func TestWorkGoesOnWhileAccessIsGiven(t *testing.T) {
 	require.NoError(t, o.Close())
 }
 
-// Threads that map, use and unmap pages of their own in one reservation never meet.
+// Threads map, use and unmap their own pages of one reservation without disturbing each
+// other.
 func TestThreadsMapAtTheSameTime(t *testing.T) {
 	const page, threads, rounds = 2 << 20, 4, 12
 	o := open(t, 0)

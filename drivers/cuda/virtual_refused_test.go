@@ -8,8 +8,9 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// A driver that gives no protection but reading and writing says so, and changes nothing.
-func TestProtectionsThatAreRefused(t *testing.T) {
+// A driver that supports only read-write protection returns an error for others, and
+// changes nothing.
+func TestUnsupportedProtectionsChangeNothing(t *testing.T) {
 	if !alone(t, "SIMCUDA_WITHOUT=protection") {
 		return
 	}
@@ -33,9 +34,9 @@ func TestProtectionsThatAreRefused(t *testing.T) {
 	require.Empty(t, sim.text("simcuda_leaks"))
 }
 
-// A driver that keeps no alignment of reservations is asked for more, and the device
-// behaves as ever.
-func TestAlignmentThatIsNotKept(t *testing.T) {
+// A driver ignores the alignment of reservations: the library reserves more, and the device
+// works as usual.
+func TestDriverThatIgnoresAlignment(t *testing.T) {
 	if !alone(t, "SIMCUDA_WITHOUT=alignment") {
 		return
 	}

@@ -9,8 +9,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// looksRight draws ranges and bytes in them that are different, and holds what is found
-// against a list of them.
+// looksRight draws ranges and different bytes in them, and compares the search with a list
+// of those bytes.
 func looksRight(t *testing.T, o *openDevice, size uint64) {
 	addr, err := o.Alloc(size)
 	require.NoError(t, err)
@@ -60,8 +60,8 @@ func TestDebugModeFindsChangedBytesOnTheDevice(t *testing.T) {
 	}
 }
 
-// A device that does not take the kernel is looked through by copies: it is asked once.
-func TestLooksWithoutTheKernel(t *testing.T) {
+// A device that rejects the kernel is searched by copies. The kernel is tried only once.
+func TestSearchWithoutTheKernel(t *testing.T) {
 	if !alone(t, "SIMCUDA_JITTER_US=5") {
 		return
 	}
@@ -74,9 +74,9 @@ func TestLooksWithoutTheKernel(t *testing.T) {
 	sim.clean()
 }
 
-// A device that is full at the moment is looked through by copies as well, and asked
-// again the next time.
-func TestLooksWhileTheDeviceIsFull(t *testing.T) {
+// A device without free memory is searched by copies as well. The kernel is tried again the
+// next time.
+func TestSearchOnAFullDevice(t *testing.T) {
 	sim, o := newSimulator(t), open(t, 0)
 	addr, err := o.Alloc(lookBytes)
 	require.NoError(t, err)
@@ -99,9 +99,9 @@ func TestLooksWhileTheDeviceIsFull(t *testing.T) {
 	sim.clean()
 }
 
-// The n-th call of any kind fails, for each n: either what is found is right or there
-// is an error with the driver's number, and the same call succeeds when it is made again.
-func TestLookingFailsAtEachCall(t *testing.T) {
+// The n-th call of any kind fails, for each n. Either the result is right, or the error has
+// the driver's number and the same call succeeds when it is repeated.
+func TestSearchFailsAtEachCall(t *testing.T) {
 	sim := newSimulator(t)
 	for n := 1; ; n++ {
 		o := open(t, 0)
@@ -134,7 +134,7 @@ func TestLookingFailsAtEachCall(t *testing.T) {
 	}
 }
 
-func TestALookThatIsRefusedChangesNothing(t *testing.T) {
+func TestARejectedSearchChangesNothing(t *testing.T) {
 	o := open(t, 0)
 	addr, err := o.Alloc(granularityBytes)
 	require.NoError(t, err)
@@ -180,8 +180,8 @@ func closedLook(o *openDevice) error {
 	return err
 }
 
-// A device that is lost says so and can be closed, whether it has the kernel or not.
-func TestLookingAtALostDevice(t *testing.T) {
+// A lost device reports that and can be closed, with or without the kernel.
+func TestSearchOnALostDevice(t *testing.T) {
 	for _, had := range []string{"with", "without"} {
 		t.Run(had, func(t *testing.T) {
 			if !alone(t) {

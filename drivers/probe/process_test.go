@@ -46,7 +46,7 @@ func children(t *testing.T) []string {
 }
 
 // A thousand surveys leave no open file and no process.
-func TestRefreshesByManyThreadsLeaveNothing(t *testing.T) {
+func TestConcurrentSurveysLeakNothing(t *testing.T) {
 	config := discover.Config{
 		Drivers: []device.Driver{devicetest.New(devicetest.Config{Backend: "cpu"})}, Surveyors: drivers.Surveyors(),
 		Isolation: discover.Isolation{Helper: helper(), Environ: world{backend: "cuda", kind: "whole"}.environ},
@@ -82,7 +82,7 @@ func names(found *discover.Discovery) []string {
 	return all
 }
 
-func TestCrashesAndHangsLeaveNothing(t *testing.T) {
+func TestCrashesAndHangsLeakNothing(t *testing.T) {
 	files := openFiles(t)
 	for _, behaviour := range []string{"abort", "sleep", "close_and_sleep", "garbage", "sleep_in_child"} {
 		w := world{backend: "cuda", kind: "whole", behaviour: behaviour}
@@ -98,7 +98,7 @@ func TestCrashesAndHangsLeaveNothing(t *testing.T) {
 
 // A host program ignores SIGCHLD, so the system takes the status of its children. A Go
 // program has Go's own handler there, unless Go is a library.
-func TestHostThatIgnoresItsChildren(t *testing.T) {
+func TestSurveyInAHostThatIgnoresSIGCHLD(t *testing.T) {
 	if inProcessOfItsOwn(t) {
 		return
 	}
@@ -116,7 +116,7 @@ func TestHostThatIgnoresItsChildren(t *testing.T) {
 }
 
 // A host program has a thread that takes the status of every child.
-func TestHostThatReapsEveryChild(t *testing.T) {
+func TestSurveyInAHostThatReapsEveryChild(t *testing.T) {
 	if inProcessOfItsOwn(t) {
 		return
 	}
@@ -238,7 +238,7 @@ func TestHelperEndsItself(t *testing.T) {
 	require.Equal(t, syscall.SIGALRM, exit.Sys().(syscall.WaitStatus).Signal())
 }
 
-func TestHelperRefusesOtherArguments(t *testing.T) {
+func TestHelperRejectsOtherArguments(t *testing.T) {
 	for _, arguments := range [][]string{
 		{}, {"cuda"}, {device.ProbeVerb}, {device.ProbeVerb, "cuda"}, {device.ProbeVerb, "cuda", "0"}, {device.ProbeVerb, "cuda", "-1"},
 		{device.ProbeVerb, "cuda", "x"}, {device.ProbeVerb, "cuda", "99999999999"}, {device.ProbeVerb, "vulkan", "1000"},
@@ -252,7 +252,7 @@ func TestHelperRefusesOtherArguments(t *testing.T) {
 	}
 }
 
-func TestProbingMayBeSwitchedOff(t *testing.T) {
+func TestProbingCanBeDisabled(t *testing.T) {
 	requireAbsent(t, world{backend: "cuda", kind: "whole", isolation: discover.Isolation{Mode: discover.ModeOff}}.look(t),
 		device.AbsenceSwitchedOff, 0, "switched off")
 }

@@ -38,7 +38,7 @@ func TestTwoDevicesOfCUDA(t *testing.T) {
 	require.False(t, found.Devices[0].CanFit(79*gib+1))
 }
 
-func TestFreeMemoryMayBeUnknown(t *testing.T) {
+func TestFreeMemoryCanBeUnknown(t *testing.T) {
 	for _, backend := range []string{"cuda", "rocm"} {
 		found := world{backend: backend, kind: "whole", behaviour: "no_context"}.look(t)
 		require.True(t, found.Available)
@@ -82,7 +82,7 @@ func TestReasonsOfCUDA(t *testing.T) {
 	requireAbsent(t, world{backend: "cuda", kind: "lacking"}.look(t), device.AbsenceSymbolMissing, 0, "libcuda.so.1", "lacks cuMemGetInfo_v2")
 }
 
-func TestReasonsOfTheOthers(t *testing.T) {
+func TestReasonsOfOtherBackends(t *testing.T) {
 	rocm := func(behaviour string) discover.Backend {
 		return world{backend: "rocm", kind: "whole", behaviour: behaviour}.look(t)
 	}
@@ -102,7 +102,7 @@ func TestReasonsOfTheOthers(t *testing.T) {
 	requireAbsent(t, world{backend: "opencl", kind: "lacking"}.look(t), device.AbsenceSymbolMissing, 0, "lacks clGetDeviceInfo")
 }
 
-func TestMetalIsOfAnotherSystem(t *testing.T) {
+func TestMetalIsUnsupportedOnThisSystem(t *testing.T) {
 	requireAbsent(t, world{backend: "metal", isolation: discover.Isolation{Helper: "/nonexistent"}}.look(t),
 		device.AbsenceSystem, 0, "Metal is not supported on linux")
 }
@@ -133,7 +133,7 @@ func TestDriversThatHang(t *testing.T) {
 // A process that a driver starts ends together with the helper, and inherits no file of
 // this process. A fork of the helper has the descriptor of the answer, at a number that
 // careless code does not write to.
-func TestTheWholeGroupEnds(t *testing.T) {
+func TestHelperEndsWithItsProcessGroup(t *testing.T) {
 	read, write, err := os.Pipe()
 	require.NoError(t, err)
 	defer read.Close()

@@ -16,7 +16,7 @@ import (
 	"ferrum_mem/drivers/testdevice"
 )
 
-// machine is a library over all devices of the simulated driver, with a manager each.
+// machine is a library with all devices of the simulated driver, and a manager for each.
 type machine struct {
 	*library.Library
 	t        *testing.T
@@ -41,7 +41,7 @@ func openMachine(t *testing.T, devices int) *machine {
 	return m
 }
 
-// object is the object with that handle, which there must be.
+// object returns the object with this handle, which must exist.
 func object[T any](find func(op string, id uint64) (T, error), id uint64) T {
 	found, err := find("test", id)
 	if err != nil {
@@ -50,7 +50,7 @@ func object[T any](find func(op string, id uint64) (T, error), id uint64) T {
 	return found
 }
 
-// made is what makes and knows blocks, streams and events.
+// made returns the factory of blocks, streams and events.
 func (m *machine) made() *manager.Factory {
 	made, err := m.Factory("test")
 	require.NoError(m.t, err)
@@ -69,9 +69,9 @@ func (m *machine) holds(memory manager.MemoryHandle, content []byte) {
 	require.True(m.t, bytes.Equal(content, got))
 }
 
-// Several devices of one machine: bytes go around from one to the next, two have memory
-// together, each request goes to the device that its strategy wants, and when one is
-// lost the others go on and are chosen.
+// Several devices of one machine: bytes are copied from one device to the next, two devices
+// share memory, each request goes to the device that its strategy chooses, and when one
+// device is lost the others still work and are chosen.
 func TestSeveralDevices(t *testing.T) {
 	for _, count := range []int{2, 4} {
 		t.Run(fmt.Sprint(count), func(t *testing.T) {
@@ -121,7 +121,7 @@ func (m *machine) goAround() {
 	require.NoError(m.t, m.made().Free(at))
 }
 
-// link has each two neighbours share memory.
+// link makes each two neighbours share memory.
 func (m *machine) link() {
 	for i := range m.devices {
 		next := (i + 1) % len(m.devices)
@@ -139,8 +139,8 @@ func (m *machine) link() {
 	}
 }
 
-// place has other processes take ever more of the devices: spread takes the one with
-// most room, and pack the one with least that is enough.
+// place lets other processes allocate more and more of the devices. spread chooses the
+// device with the most free memory, and pack the device with the least that is enough.
 func (m *machine) place() {
 	last := len(m.devices) - 1
 	for i := range m.devices {
@@ -159,7 +159,7 @@ func (m *machine) selected(name string, request library.PlacementRequest) uint64
 	s, err := m.PlacementCreate(name)
 	require.NoError(m.t, err)
 	for _, dev := range m.devices {
-		// A reading that is not old would do; those of a lost device fail.
+		// A recent reading would be used; reading a lost device fails.
 		_, _ = object(m.Device, dev).MemoryInfo()
 	}
 	chosen, err := object(m.Placement, s).Select(request)
@@ -168,7 +168,7 @@ func (m *machine) selected(name string, request library.PlacementRequest) uint64
 	return chosen
 }
 
-// loseLast loses the last device while a copy to it runs.
+// loseLast makes the last device lost while a copy to it runs.
 func (m *machine) loseLast() {
 	last := len(m.devices) - 1
 	m.sim.Call("simcuda_others_take", uintptr(last), 0)

@@ -18,8 +18,8 @@ import (
 // envAlone is set in a process that runs one test.
 const envAlone = "FERRUM_TEST_CUDA_ALONE"
 
-// alone runs the rest of the test in a process of its own, with those variables; false:
-// it did, and the test is over.
+// alone runs the rest of the test in a new process with these variables. It returns false
+// in the first process, where the test is finished.
 func alone(t *testing.T, variables ...string) bool {
 	t.Helper()
 	if os.Getenv(envAlone) != "" {
@@ -37,14 +37,14 @@ func alone(t *testing.T, variables ...string) bool {
 	return false
 }
 
-// generation is the simulated driver of another version.
+// generation returns the path of the simulated driver of another version.
 func generation(version string) string {
 	return filepath.Join(filepath.Dir(filepath.Dir(libraryPath)), version, filepath.Base(libraryPath))
 }
 
-// What keeps CUDA from being used is told apart, by those who only ask and by the driver
-// alike, with the same number, and asking leaves nothing behind.
-func TestReasonsWhyThereIsNoCUDA(t *testing.T) {
+// The reasons why CUDA cannot be used are distinguished. The probe and the driver return
+// the same reason with the same number, and a survey leaves nothing behind.
+func TestReasonsWhyCUDAIsUnavailable(t *testing.T) {
 	for name, one := range map[string]struct {
 		library, variable string
 		absence           device.Absence
@@ -84,8 +84,8 @@ func TestReasonsWhyThereIsNoCUDA(t *testing.T) {
 	}
 }
 
-// Those who ask and the driver see the same devices, with every generation of drivers.
-func TestSurveyIsWhatTheDriverSees(t *testing.T) {
+// The probe and the driver see the same devices, with every generation of the driver.
+func TestSurveyEqualsTheDriversDevices(t *testing.T) {
 	for _, version := range []string{"11020", "12000", "12040", "12090", "13000"} {
 		t.Run(version, func(t *testing.T) {
 			if !alone(t, cuda.EnvLibrary+"="+generation(version), "SIMCUDA_DEVICES=4", "SIMCUDA_BYTES=1G,2G", "SIMCUDA_OTHER_BYTES=64M") {

@@ -11,7 +11,7 @@ import (
 	"ferrum_mem/core/device/devicetest"
 )
 
-// Numbers of CUresult.
+// Values of CUresult.
 const (
 	resultOutOfMemory    = 2
 	resultECC            = 214
@@ -20,8 +20,8 @@ const (
 	resultUnknown        = 999
 )
 
-// failing are the functions of the driver that are made to fail. Those which only say
-// what is current, and those that ask, cannot while the device is there.
+// failing are the functions of the driver that the tests make fail. Functions that only set
+// or query the current state cannot fail while the device exists.
 var failing = []string{
 	"cuMemAlloc_v2", "cuMemFree_v2", "cuMemHostAlloc", "cuMemHostGetDevicePointer_v2", "cuMemFreeHost",
 	"cuMemAddressReserve", "cuMemAddressFree", "cuMemCreate", "cuMemRelease", "cuMemMap", "cuMemUnmap", "cuMemSetAccess",
@@ -31,14 +31,14 @@ var failing = []string{
 	"cuEventSynchronize", "cuCtxEnablePeerAccess", "cuModuleLoadDataEx", "cuLaunchKernel",
 }
 
-// taking are those of them that a device without memory refuses.
+// taking are the functions among them that fail on a device without memory.
 var taking = []string{
 	"cuMemAlloc_v2", "cuMemHostAlloc", "cuMemAddressReserve", "cuMemCreate", "cuMemMap", "cuMemSetAccess",
 	"cuStreamCreateWithPriority", "cuEventCreate", "cuCtxEnablePeerAccess",
 }
 
-// everyCall runs a program once for each call that it makes of each function, with that
-// call failing with a number.
+// everyCall runs a program once for each call of each function, and makes that call fail
+// with number.
 func everyCall(t *testing.T, p program, names []string, number int32, run func(r *rig, what string)) {
 	for _, name := range names {
 		for n := 1; ; n += devicetest.Step() {
@@ -57,7 +57,7 @@ func everyCall(t *testing.T, p program, names []string, number int32, run func(r
 	}
 }
 
-// What fails once changes no book, and succeeds when it is done again.
+// A call that fails once changes no counters, and succeeds when it is repeated.
 func TestEveryCallFailsOnce(t *testing.T) {
 	for _, p := range programs {
 		t.Run(p.name, func(t *testing.T) {
@@ -86,7 +86,7 @@ func onceAgain(t *testing.T, p program, r *rig, what string, number int32) {
 	}
 }
 
-// nativeOf is the driver's number that an error was made for; 0: none.
+// nativeOf returns the driver's number in an error. 0: none.
 func nativeOf(err error) int64 {
 	var typed *device.Error
 	if !errors.As(err, &typed) {

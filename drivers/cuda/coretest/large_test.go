@@ -5,8 +5,8 @@ import (
 	"ferrum_mem/core/pool"
 )
 
-// largeProgram has a large page of the device created, used, given back for a short block
-// that would have a part of it, and given back as a whole.
+// largeProgram creates and uses a large page, releases it for a short block that needs a
+// part of it, and releases it as a whole.
 func largeProgram(r *rig) []step {
 	const long = 32<<20 + page
 	var p *pool.Pool

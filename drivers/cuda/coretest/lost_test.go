@@ -10,10 +10,10 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// A device that is lost in the middle of an operation, by a call that fails, by work
-// that fails later, or because the program resets its context: what needs it says so
-// from then on, with the first cause, nothing waits, all can be closed, and the books
-// are empty then. The other device goes on.
+// A device is lost in the middle of an operation: by a call that fails, by work that fails
+// later, or because the program resets its context. From then on every call that needs the
+// device reports this with the first cause, no call waits, everything can be closed, and
+// the counters are then zero. The other device still works.
 func TestDeviceIsLostAtEveryCall(t *testing.T) {
 	for _, p := range programs {
 		t.Run(p.name, func(t *testing.T) {
@@ -27,8 +27,8 @@ func TestDeviceIsLostAtEveryCall(t *testing.T) {
 	}
 }
 
-// goOn runs a whole program: once a step says that the device is lost, those that use
-// it may say nothing else.
+// goOn runs a whole program. After a step has reported the lost device, steps that use the
+// device may return no other error.
 func goOn(t *testing.T, p program, r *rig, what string, number int32) {
 	lost := false
 	for _, one := range p.steps(r) {
@@ -47,7 +47,7 @@ func goOn(t *testing.T, p program, r *rig, what string, number int32) {
 	}
 }
 
-// lacksAnEarlierStep says that a step could not be tried, as one before it failed.
+// lacksAnEarlierStep states whether a step could not run because an earlier one failed.
 func lacksAnEarlierStep(err error) bool {
 	switch device.CodeOf(err) {
 	case device.CodeInvalidState, device.CodeBusy, device.CodeNotFound, device.CodeAlreadyMapped,
@@ -57,7 +57,7 @@ func lacksAnEarlierStep(err error) bool {
 	return false
 }
 
-// requireLost holds that one of the devices is lost, and that the other one works.
+// requireLost requires that one of the devices is lost and that the other one works.
 func requireLost(t *testing.T, r *rig, what string, number int32) {
 	lost := 0
 	for _, dev := range r.devices[:2] {
@@ -79,7 +79,7 @@ func requireLost(t *testing.T, r *rig, what string, number int32) {
 	require.Equal(t, 1, lost, what)
 }
 
-// The same where the program resets the device's primary context between two steps.
+// The same test, where the program resets the device's primary context between two steps.
 func TestContextIsResetAtEveryStep(t *testing.T) {
 	for _, p := range programs {
 		t.Run(p.name, func(t *testing.T) {
@@ -102,7 +102,8 @@ func TestContextIsResetAtEveryStep(t *testing.T) {
 					}
 					require.GreaterOrEqual(t, i, at, "%s: %v", one.name, err)
 					if !lost {
-						// The call that found it out used what was gone; no later one may.
+						// The call that detected the loss used an object that had ended. No
+						// later call may.
 						lost = true
 						r.sim.Call("simcuda_clear_violations")
 					}
@@ -115,8 +116,7 @@ func TestContextIsResetAtEveryStep(t *testing.T) {
 	}
 }
 
-// spoil has a call of the program's own fail on a device in such a way that its context
-// is of no use.
+// spoil makes a call of the program fail on a device, so that its context becomes unusable.
 func (r *rig) spoil(t *testing.T, index uintptr) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -130,9 +130,9 @@ func (r *rig) spoil(t *testing.T, index uintptr) {
 	require.Zero(t, r.sim.Call("cuDevicePrimaryCtxRelease_v2", index))
 }
 
-// What a call on one device is told of another one that was lost, nobody knows yet of,
-// loses that one and not the first.
-func TestLossOfAnotherDeviceIsNotOnesOwn(t *testing.T) {
+// A call on one device returns the error of another device that was lost unnoticed. The
+// other device becomes lost, and the first one does not.
+func TestLossOfAnotherDeviceLosesOnlyThatDevice(t *testing.T) {
 	for name, lose := range map[string]func(r *rig){
 		"spoilt": func(r *rig) { r.spoil(t, 1) },
 		"reset":  func(r *rig) { require.Zero(t, r.sim.Call("cuDevicePrimaryCtxReset_v2", 1)) },

@@ -12,13 +12,13 @@ import (
 	"ferrum_mem/drivers/testdevice"
 )
 
-// metersPath is the simulated NVML.
+// metersPath returns the path of the simulated NVML.
 func metersPath() string {
 	return filepath.Join(filepath.Dir(libraryPath), "..", "..", "simnvml", "libnvidia-ml.so.1")
 }
 
-// Who uses a device is told by NVML, however many there are, and not known where it does
-// not tell.
+// NVML reports the processes that use a device, however many there are. They are unknown if
+// NVML does not report them.
 func TestProcessesOfADevice(t *testing.T) {
 	for name, one := range map[string]struct {
 		variables []string
@@ -51,9 +51,9 @@ func TestProcessesOfADevice(t *testing.T) {
 	}
 }
 
-// Looking makes no context where NVML tells how much is free. Where it does not, or tells of
-// something else, the memory is read in a context, as without it.
-func TestLookingMakesNoContext(t *testing.T) {
+// A survey creates no context if NVML reports the free memory. If NVML does not report it,
+// or reports another device, the memory is read in a context.
+func TestSurveyCreatesNoContext(t *testing.T) {
 	const bytes = "SIMCUDA_BYTES=1073741824"
 	for name, one := range map[string]struct {
 		variables []string

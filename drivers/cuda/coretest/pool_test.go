@@ -62,7 +62,7 @@ func poolProgram(paged bool) func(r *rig) []step {
 				made, err := r.devices[0].NewStream()
 				if err == nil {
 					s = made
-					// Its pools have gone before it.
+					// The pools of the stream are closed before the stream.
 					r.closers = append([]func() error{s.Close}, r.closers...)
 				}
 				return err

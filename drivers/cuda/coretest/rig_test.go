@@ -18,7 +18,7 @@ import (
 
 const (
 	kib = uint64(1) << 10
-	// page is the granularity of the simulated driver here.
+	// page is the granularity of the simulated driver.
 	page = 64 * kib
 	half = page / 2
 )
@@ -45,16 +45,16 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// rig is two devices of the simulated driver, and the host, with what is tested on them.
+// rig is two devices of the simulated driver, the host, and the objects under test.
 type rig struct {
 	sim     testdevice.Simulator
 	devices []device.Device
 	engines []*engine.Engine
 	factory *manager.Factory
-	// inUse is what a program has out, where its free memory counts as live in the
-	// engine's books; nil: those books.
+	// inUse returns the bytes that a program holds, if the device engine counts its free
+	// memory as live. nil: the engine's counters are used.
 	inUse func() uint64
-	// closers give back what a program made, the last first.
+	// closers release what a program created, in reverse order.
 	closers []func() error
 }
 
@@ -78,11 +78,11 @@ func openRig(t *testing.T) *rig {
 	return r
 }
 
-// atEnd has something closed when the program has ended.
+// atEnd adds a function that runs when the program has ended.
 func (r *rig) atEnd(fn func() error) { r.closers = append(r.closers, fn) }
 
-// close gives everything back. The books must then be empty, and the simulator must
-// hold nothing and have seen no rule broken.
+// close releases everything. The counters must then be zero, and the simulator must report
+// no leak and no violation.
 func (r *rig) close(t *testing.T, what string) {
 	for i := len(r.closers) - 1; i >= 0; i-- {
 		require.NoError(t, r.closers[i](), what)
@@ -100,13 +100,13 @@ func (r *rig) close(t *testing.T, what string) {
 	}
 	require.Empty(t, r.sim.Leaks(), what)
 	for line := range strings.Lines(r.sim.Violations()) {
-		// What belongs to a context that is gone cannot be given back, and is tried; and
-		// whether it is gone is asked.
+		// Objects of an ended context cannot be released, but a release is tried. The
+		// library also queries whether the context has ended.
 		require.Regexp(t, "^(cuCtxPushCurrent_v2|cuCtxGetId) 709", line, what)
 	}
 }
 
-// books are the numbers that an operation which failed leaves as they were.
+// books returns the counters that a failed operation must leave unchanged.
 func (r *rig) books(t *testing.T, what string) (numbers [3][4]uint64) {
 	for i, e := range r.engines {
 		stats := e.Statistics()
@@ -124,15 +124,15 @@ func (r *rig) books(t *testing.T, what string) (numbers [3][4]uint64) {
 	return numbers
 }
 
-// step is an operation of a program. One that needs what an earlier one did not make
-// says so by errMissing.
+// step is an operation of a program. It returns errMissing if it needs the result of an
+// earlier step that failed.
 type step struct {
 	name string
 	do   func() error
 }
 
-// partly are steps that give back what they can before they fail, and ends those that
-// a lost device does not refuse.
+// partly are steps that release what they can before they fail. ends are steps that succeed
+// on a lost device.
 var (
 	partly = map[string]bool{"shrink": true, "unregister": true}
 	ends   = map[string]bool{"destroy event": true, "destroy stream": true}
@@ -140,7 +140,7 @@ var (
 
 var errMissing = device.Errorf(device.CodeInvalidState, "coretest", "an earlier step failed")
 
-// program is a life of a part of core, with every operation that it has.
+// program is the life of one part of the core, with every operation that the part has.
 type program struct {
 	name  string
 	steps func(r *rig) []step
@@ -156,7 +156,7 @@ var programs = []program{
 	{"fallback", fallbackProgram},
 }
 
-// put makes a value once its prerequisites are there.
+// put creates a value after its prerequisites exist.
 func put[T any](to *T, make func() (T, error)) func() error {
 	return func() error {
 		made, err := make()

@@ -15,8 +15,8 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// A device by all of its names, on its own context and on one of the program's, what it
-// tells of the vendor's runtime, and access for another device.
+// A device is found by all of its names, opened on its own context and on one of the
+// program's. It reports the vendor's runtime, and another device gets access.
 func TestNamesContextsAndPeers(t *testing.T) {
 	if !alone(t, "SIMCUDA_DEVICES=2", "SIMCUDA_BYTES=256M", "SIMCUDA_LEAKS=") {
 		return
@@ -68,7 +68,7 @@ func TestNamesContextsAndPeers(t *testing.T) {
 	require.Empty(t, m.sim.Violations())
 }
 
-// The whole library on a context of the program's, with pages for other processes.
+// The whole library runs on a context of the program, with pages for other processes.
 func TestLibraryOnTheProgramsContext(t *testing.T) {
 	if !alone(t, "SIMCUDA_DEVICES=2", "SIMCUDA_BYTES=256M", "SIMCUDA_LEAKS=") {
 		return
@@ -110,7 +110,7 @@ func TestLibraryOnTheProgramsContext(t *testing.T) {
 	require.Empty(t, m.sim.Violations())
 }
 
-// newContext makes a context that is current nowhere.
+// newContext creates a context that is not current on any thread.
 func newContext(m *machine, index int) uint64 {
 	var context, popped uintptr
 	require.Zero(m.t, m.sim.Call("cuInit", 0))

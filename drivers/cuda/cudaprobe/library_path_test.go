@@ -9,7 +9,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-func TestThePathOfTheLibraryIsTheOnlyOneTried(t *testing.T) {
+func TestOnlyTheNamedLibraryIsTried(t *testing.T) {
 	t.Setenv(EnvLibrary, "")
 	require.NotContains(t, Names(), "")
 	require.False(t, hasMoreRights(), "tests run with their user's rights")

@@ -19,8 +19,8 @@ import (
 	"ferrum_mem/drivers/testdevice"
 )
 
-// These tests ask the same of cu and of ferrum_mem, on one context: on the simulated
-// driver (scripts/gorgonia.sh), or on a device where there is one.
+// These tests make the same requests to cu and to ferrum_mem on one context: on the
+// simulated driver (scripts/gorgonia.sh), or on a real device.
 
 // program is a program on cu: a context that is current on its thread, and a stream.
 type program struct {
@@ -46,8 +46,8 @@ func start(t *testing.T) *program {
 	return p
 }
 
-// end ends the program after its device was closed. The simulated driver says what was
-// lost and which rule was broken.
+// end ends the program after its device was closed. It checks the simulated driver for
+// leaks and violations.
 func (p *program) end(t *testing.T) {
 	require.NoError(t, p.stream.Destroy())
 	require.NoError(t, p.context.Destroy())
@@ -63,7 +63,7 @@ func (p *program) adopt(t *testing.T) device.Stream {
 	return s
 }
 
-// bytesOf is size bytes of the device's memory, as cu copies them.
+// bytesOf copies size bytes of the device's memory by cu.
 func bytesOf(t *testing.T, addr device.Addr, size int) []byte {
 	got := make([]byte, size)
 	require.NoError(t, cu.MemcpyDtoH(unsafe.Pointer(&got[0]), Pointer(addr), int64(size)))
@@ -111,7 +111,7 @@ func TestBothSeeTheSameDevice(t *testing.T) {
 	p.end(t)
 }
 
-// What one writes the other reads, in the order of cu's stream.
+// Each side reads what the other writes, in the order of cu's stream.
 func TestPoolsServeProgramsOnCu(t *testing.T) {
 	p := start(t)
 	s := p.adopt(t)
@@ -150,7 +150,7 @@ func rangeOf(addr device.Addr) (device.Addr, uint64, error) {
 	return device.Addr(base), uint64(size), err
 }
 
-// The adapter takes memory of cu, and the default stream, and leaves the thread as it was.
+// The adapter accepts memory of cu and the default stream, and restores the thread's state.
 func TestMemoryAndDefaultStreamOfCu(t *testing.T) {
 	p := start(t)
 	addr, err := cu.MemAlloc(1 << 20)
@@ -174,7 +174,7 @@ func TestMemoryAndDefaultStreamOfCu(t *testing.T) {
 	p.end(t)
 }
 
-func TestWhatCannotBeAdapted(t *testing.T) {
+func TestAdapterRejectsBadInput(t *testing.T) {
 	p := start(t)
 	_, err := Open(p.of, cu.CUContext{})
 	require.ErrorIs(t, err, device.CodeNullPointer)

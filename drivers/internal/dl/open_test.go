@@ -15,8 +15,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// library compiles a library that has those functions; each gives the number of its
-// name in the list.
+// library compiles a library with these functions. Each returns the index of its name in
+// the list.
 func library(t *testing.T, functions ...string) string {
 	t.Helper()
 	compiler, err := exec.LookPath("cc")
@@ -35,7 +35,7 @@ func library(t *testing.T, functions ...string) string {
 	return path
 }
 
-func TestTheFirstNameThatLoadsIsTaken(t *testing.T) {
+func TestTheFirstLoadableNameIsUsed(t *testing.T) {
 	good, other := library(t, "one"), library(t, "two")
 	broken := filepath.Join(t.TempDir(), "libbroken.so")
 	require.NoError(t, os.WriteFile(broken, []byte("no library"), 0o600))
@@ -60,7 +60,7 @@ func requireAbsence(t *testing.T, absence device.Absence, err error, says string
 	require.Contains(t, failure.Message, says)
 }
 
-func TestATableIsFilledOrNamesWhatIsMissing(t *testing.T) {
+func TestATableIsFilledOrMissingFunctionsAreNamed(t *testing.T) {
 	found, err := Open(library(t, "zero", "one", "two"))
 	require.NoError(t, err)
 	var zero, one, two, more, none Function

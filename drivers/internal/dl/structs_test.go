@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// structCalls are compiled by the C compiler, whose convention is the oracle. Each
-// spoils its own copy of the struct.
+// structCalls are compiled by the C compiler, whose calling convention is the reference.
+// Each function changes its own copy of the struct.
 const structCalls = `
 typedef struct { unsigned long long words[8]; } Handle;
 static int sum(Handle *h) {
@@ -33,7 +33,7 @@ int many(int *out, int a, Handle h, int b, int c, int d) {
 }
 `
 
-func TestAStructIsPassedAsTheCompilerPassesIt(t *testing.T) {
+func TestStructArgumentsEqualTheCompilers(t *testing.T) {
 	if !HasStructs {
 		t.Skip("the convention of this processor is not known")
 	}

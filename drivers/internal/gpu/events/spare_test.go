@@ -7,9 +7,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Events come and go: each is given out once, as the sort that it is, and no more are kept
-// than may be.
-func TestEachSpareEventIsGivenOutOnce(t *testing.T) {
+// Events are added and taken at random. Each is returned once, as its kind, and no more are
+// kept than the bound.
+func TestEachSpareEventIsTakenOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var spare Spare
 		kept := map[bool]map[uintptr]bool{true: {}, false: {}}

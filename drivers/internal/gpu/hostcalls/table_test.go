@@ -11,12 +11,13 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// one names all threads alike, which is enough where one function runs at a time.
+// one returns the same number for all threads, which is enough while one function runs at a
+// time.
 func one() int64 { return 1 }
 
-// Functions are queued, dropped, forgotten and run in any order, and held against a plain
-// list: each runs once or not at all, and a stream has no more than may be.
-func TestFunctionsAgainstAPlainList(t *testing.T) {
+// Functions are queued, dropped, forgotten and run in any order, and compared with a plain
+// list. Each runs at most once, and no stream exceeds its bound.
+func TestHostFunctionsEqualAPlainList(t *testing.T) {
 	type entry struct {
 		stream string
 		ran    int
@@ -78,7 +79,7 @@ func TestFunctionsAgainstAPlainList(t *testing.T) {
 	})
 }
 
-func TestAFunctionKnowsThatItRuns(t *testing.T) {
+func TestInsideIsTrueOnlyInAFunction(t *testing.T) {
 	table := New[int]("test", one)
 	require.False(t, table.Inside())
 	inside := false
@@ -92,7 +93,7 @@ func TestAFunctionKnowsThatItRuns(t *testing.T) {
 	require.False(t, inside, "threads that have no number cannot be told apart")
 }
 
-func TestAFunctionThatPanicsIsToldOf(t *testing.T) {
+func TestAPanickingFunctionIsReported(t *testing.T) {
 	device.OnWorkerPanic(func(string, any, []byte) {})
 	defer device.OnWorkerPanic(nil)
 	table := New[int]("test", one)

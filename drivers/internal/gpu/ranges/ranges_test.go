@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Spans come and go at random and are held against a plain list.
-func TestSpansAgainstAPlainList(t *testing.T) {
+// Spans are added and removed at random and compared with a plain list.
+func TestSpansEqualAPlainList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var table Table[string]
 		list := map[uint64]Span[string]{}

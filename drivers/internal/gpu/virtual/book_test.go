@@ -25,8 +25,8 @@ func requireCode(t require.TestingT, want device.Code, err error) {
 	require.Equal(t, want, device.CodeOf(err), err.Error())
 }
 
-// place is what the naive model knows of one granule of address space: the page there,
-// what may be done with it, and how the page is claimed.
+// place is one granule of address space in the reference model: its page, the access to it,
+// and how the page is claimed.
 type place struct {
 	page   *modelPage
 	access device.Access
@@ -47,7 +47,7 @@ type model struct {
 	reservations map[uint64]uint64
 	space        map[uint64]*place
 	pages        map[device.Page]*modelPage
-	// claims are the calls at work, by what they do.
+	// claims are the running calls, by what they do.
 	claims []*claim
 }
 
@@ -78,7 +78,7 @@ func (m *model) draw(what string) uint64 {
 	return rapid.Uint64Range(0, 40).Draw(m.T, what) * granule
 }
 
-// address is often one where a page is, or where a reservation starts.
+// address returns, often, an address of a page or the start of a reservation.
 func (m *model) address() uint64 {
 	var known []uint64
 	for at := range m.space {
@@ -94,7 +94,7 @@ func (m *model) address() uint64 {
 	return rapid.SampledFrom(known).Draw(m.T, "known address")
 }
 
-// size is often that of a few granules.
+// size returns, often, the size of a few granules.
 func (m *model) size() uint64 {
 	if rapid.IntRange(0, 3).Draw(m.T, "any size") == 0 {
 		return m.draw("size")
@@ -160,7 +160,7 @@ func (m *model) create() {
 	m.pages[p.Number] = &modelPage{number: p.Number, bytes: p.Bytes}
 }
 
-// idle is what a call gets that wants pages which are neither mapped nor claimed.
+// idle states whether a call for pages that are neither mapped nor claimed succeeds.
 func idle(of []*modelPage) bool {
 	return !slices.ContainsFunc(of, func(p *modelPage) bool { return p.mapped || p.state != There })
 }
@@ -280,7 +280,7 @@ func (m *model) claimMapped() {
 	}
 }
 
-// end ends a claim in one of the ways that its call can end in.
+// end ends a claim in one of the ways in which its call can end.
 func (m *model) end() {
 	if len(m.claims) == 0 {
 		return
@@ -319,7 +319,7 @@ func (m *model) end() {
 	}
 }
 
-// look asks for a range as work does.
+// look checks a range as work does.
 func (m *model) look() {
 	addr, size := m.address()+rapid.Uint64Range(0, granule-1).Draw(m.T, "odd"), rapid.Uint64Range(1, 30).Draw(m.T, "size")
 	need := device.Access(rapid.IntRange(1, 2).Draw(m.T, "need"))
@@ -352,7 +352,7 @@ func (m *model) look() {
 	require.NoError(m, err)
 }
 
-// runs holds what has access against the places.
+// runs compares the runs with the places that have access.
 func (m *model) runs() {
 	covered := map[uint64]device.Access{}
 	var last Run
@@ -373,9 +373,9 @@ func (m *model) runs() {
 	require.Equal(m, want, covered)
 }
 
-// Calls that claim pages, end in any order and in any way, and work that asks in between,
-// held against one note for each granule of the address space.
-func TestTheBookAgainstANoteForEachGranule(t *testing.T) {
+// Calls claim pages and end in any order and in any way, and work checks ranges in between.
+// The results are compared with a model that has one record for each granule.
+func TestTheBookEqualsAModelOfEachGranule(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &model{T: t, book: newBook(), reservations: map[uint64]uint64{}, space: map[uint64]*place{}, pages: map[device.Page]*modelPage{}}
 		steps := []func(){m.reserve, m.create, m.claimRoom, m.claimRoom, m.claimMapped, m.claimMapped, m.end, m.end, m.look, m.look, m.claimIdle, m.unreserve}
@@ -390,7 +390,7 @@ func TestTheBookAgainstANoteForEachGranule(t *testing.T) {
 	})
 }
 
-func TestWhatIsNoMultipleOfTheGranularityIsRefused(t *testing.T) {
+func TestSizesOffTheGranularityAreRejected(t *testing.T) {
 	b := newBook()
 	b.Insert(&Reservation{Base: 0x100, Size: 16 * granule})
 	page := &Page{Bytes: granule}
@@ -413,8 +413,8 @@ func TestWhatIsNoMultipleOfTheGranularityIsRefused(t *testing.T) {
 	require.NoError(t, b.Covers("resident", 0x100, granule))
 }
 
-// Pages with one access are one run where they lie together, and two beside a gap or in
-// two reservations that touch.
+// Adjacent pages with one access are one run. There are two runs beside a gap, and in two
+// adjacent reservations.
 func TestRunsEndAtAGapAndAtTheEndOfAReservation(t *testing.T) {
 	b := newBook()
 	b.Insert(&Reservation{Base: 0x100, Size: 4 * granule})
