@@ -7,7 +7,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Adopt lets work use memory of this process that somebody else has.
+// Adopt allows work to use external memory of this process.
 func (o *openDevice) Adopt(addr device.Addr, size uint64, access device.Access) error {
 	const op = "host.adopt"
 	if err := o.foreign.Check(op, addr, size); err != nil {
@@ -27,13 +27,12 @@ func (o *openDevice) Adopt(addr device.Addr, size uint64, access device.Access) 
 	return o.foreign.Add(op, addr, size, access, o.overlaps)
 }
 
-// Disown ends what Adopt began. The memory is left alone.
+// Disown ends what Adopt began. It does not touch the memory.
 func (o *openDevice) Disown(addr device.Addr, size uint64) error {
 	return o.foreign.Remove("host.disown", addr, size)
 }
 
-// Link lets work use memory of another host device, at the address that it has
-// there.
+// Link allows work to use memory of another host device, at the address that it has there.
 func (o *openDevice) Link(from device.Device, addr device.Addr, size uint64) (device.Addr, error) {
 	const op = "host.link"
 	if err := o.gate.Check(op); err != nil {
@@ -62,13 +61,13 @@ func (o *openDevice) Unlink(addr device.Addr, size uint64) error {
 	return o.foreign.Remove("host.unlink", addr, size)
 }
 
-// overlaps says whether a range touches memory of the device's own.
+// overlaps states whether a range overlaps memory that the device allocated.
 func (o *openDevice) overlaps(base, size uint64) bool {
 	return o.Allocator.Overlaps(base, size) || o.virtual.Overlaps(base, size)
 }
 
-// allows says whether the protection of all of a range begins with those letters, as far
-// as the system tells.
+// allows states whether the protection of a whole range begins with these letters, as far
+// as the system reports it.
 func (s *system) allows(protection string, base, size uint64) bool {
 	listed := s.read("proc/self/maps")
 	if listed == "" || len(listed) >= maxReadingBytes {

@@ -8,23 +8,22 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// The granularity is the same on machines with 4, 16 and 64 KiB pages, and
-// coarse enough to stay far from the limit on the number of mappings.
+// The granularity is the same on machines with pages of 4, 16 and 64 KiB. It is coarse
+// enough to stay far from the limit on the number of mappings.
 const minGranularityBytes = 64 << 10
 
 func granularity() uint64 {
 	return max(minGranularityBytes, uint64(os.Getpagesize()))
 }
 
-// memory is the capacity of one device and what is taken of it, by all opens of
-// the device together.
+// memory is the capacity of one device and the part of it in use. All opens of the device
+// share it.
 type memory struct {
 	capacity uint64
 	held     atomic.Uint64
 }
 
-// take counts size bytes as held, or says how many are left when there is no
-// room for them.
+// take counts size bytes as held. If they do not fit, it returns how many are free.
 func (m *memory) take(size uint64) (free uint64, ok bool) {
 	for {
 		held := m.held.Load()
@@ -41,12 +40,12 @@ func (m *memory) giveBack(size uint64) { m.held.Add(-size) }
 
 func (m *memory) room() uint64 { return m.capacity - m.held.Load() }
 
-// available is what the system can still give to all host devices together, or
-// unlimited when it is not known or the capacity is forced. Memory that is
-// handed out but has not been touched is still free for the system; it is
-// promised already, so it is taken off, except for what the caller itself has
-// just counted as held. The files of movable pages are no anonymous memory, and
-// have theirs also while nothing is mapped.
+// available is the number of bytes that the system can still provide to all host devices
+// together. It is unlimited if that is not known or the capacity is forced. For the system,
+// allocated memory that was not touched is still free. It is promised already, so it is
+// subtracted, except for ownBytes, which the caller itself has just counted as held. The
+// files of movable pages are not anonymous memory, and they have memory also while nothing
+// is mapped.
 func (d *Driver) available(ownBytes uint64) uint64 {
 	if d.settings.forced {
 		return unlimited
@@ -64,17 +63,16 @@ func (d *Driver) available(ownBytes uint64) uint64 {
 	return available - min(available, promised)
 }
 
-// free is what can still be had from one device. The system's memory is shared
-// by all of them, so where it does not reach for the room that they have left,
-// each is given a part in proportion to its own: together they never promise
-// more than there is.
+// free is the number of bytes that one device can still provide. All devices share the
+// system's memory. If it is less than the sum of their free capacities, each device gets a
+// part in proportion to its own free capacity. So together they never promise more than
+// there is.
 func (d *Driver) free(m *memory) uint64 {
 	var rooms uint64
 	for _, other := range d.memories {
 		rooms += other.room()
 	}
-	// A segment that is freed meanwhile must not make the part larger than the
-	// whole.
+	// A segment that is freed meanwhile must not make the part larger than the whole.
 	room := min(m.room(), rooms)
 	if available := d.available(0); available < rooms {
 		high, low := bits.Mul64(available, room)
@@ -83,16 +81,16 @@ func (d *Driver) free(m *memory) uint64 {
 	return room - room%d.granularity
 }
 
-// deviceCapacity is the capacity of a device as its segments and pages are counted
-// against it.
+// deviceCapacity is the capacity of a device, against which its segments and pages are
+// counted.
 type deviceCapacity struct {
 	driver *Driver
 	memory *memory
 	id     device.ID
 }
 
-// Hold counts bytes as held, if there is room for them under the capacity and in
-// the system.
+// Hold counts bytes as held, if they fit in the capacity and in the free memory of the
+// system.
 func (c deviceCapacity) Hold(op string, size uint64) error {
 	if free, ok := c.memory.take(size); !ok {
 		return device.Errorf(device.CodeOutOfMemory, op,
@@ -107,11 +105,11 @@ func (c deviceCapacity) Hold(op string, size uint64) error {
 	return nil
 }
 
-// GiveBack counts bytes as held no more.
+// GiveBack stops counting bytes as held.
 func (c deviceCapacity) GiveBack(size uint64) { c.memory.giveBack(size) }
 
-// Bytes is the capacity.
+// Bytes returns the capacity.
 func (c deviceCapacity) Bytes() uint64 { return c.memory.capacity }
 
-// Room is how many bytes of it are free.
+// Room returns the free bytes of the capacity.
 func (c deviceCapacity) Room() uint64 { return c.memory.room() }

@@ -7,43 +7,43 @@ import (
 	"strings"
 )
 
-// A process's memory is limited by its control group and by every group above
-// it. Where these are found takes two files: /proc/self/cgroup names the group
-// within its hierarchy, and /proc/self/mountinfo says which part of the
-// hierarchy is mounted where. A container may see its own group only, under a
-// mount whose root is that group, or under a name that its namespace hides.
+// The control group of a process and every group above it limit the memory of the process.
+// Two files tell where these groups are: /proc/self/cgroup names the group within its
+// hierarchy, and /proc/self/mountinfo states which part of the hierarchy is mounted where.
+// A container may see only its own group: under a mount whose root is that group, or under
+// a name that its namespace hides.
 
-// v1Unlimited is the bound from which a limit of version 1 means none: the
-// kernel writes the largest multiple of the page size below 2^63.
+// v1Unlimited is the value from which on a limit of version 1 means no limit: the kernel
+// writes the largest multiple of the page size below 2^63.
 const v1Unlimited = 1 << 62
 
 // cgroups are the control groups that limit this process's memory.
 type cgroups struct {
-	// version of the hierarchy that has the memory controller: 1, 2, or 0 for
-	// none.
+	// version is the version of the hierarchy that has the memory controller: 1, 2, or 0
+	// for none.
 	version int
-	// path of the process's own group within the hierarchy.
+	// path is the path of the process's own group within the hierarchy.
 	path string
-	// levels are folders, the process's own group and those above it.
+	// levels are the folders of the process's own group and of the groups above it.
 	levels []string
 }
 
-// files of one group, by version.
+// cgroupFiles are the files of one group, by version.
 var cgroupFiles = [...]struct {
 	limits      []string
 	usage       string
 	reclaimable []string
 }{
-	// Above memory.high the kernel takes pages away and stalls the process, so
-	// it bounds what can really be used just as memory.max does.
+	// Above memory.high the kernel reclaims pages and stalls the process. So it bounds the
+	// usable memory just as memory.max does.
 	2: {[]string{"memory.max", "memory.high"}, "memory.current", []string{"active_file", "inactive_file"}},
 	1: {[]string{"memory.limit_in_bytes"}, "memory.usage_in_bytes", []string{"total_active_file", "total_inactive_file"}},
 }
 
 type cgroupMount struct{ root, point string }
 
-// findCgroups resolves the groups once; their limits are read each time, as
-// they may be changed while the process runs.
+// findCgroups finds the groups once. Their limits are read each time, because they can
+// change while the process runs.
 func findCgroups(s *system) cgroups {
 	v1Path, v2Path := parseCgroupPaths(s.read("proc/self/cgroup"))
 	v1Mounts, v2Mounts := parseCgroupMounts(s.read("proc/self/mountinfo"))
@@ -56,8 +56,8 @@ func findCgroups(s *system) cgroups {
 	return cgroups{}
 }
 
-// parseCgroupPaths reads lines like "4:memory:/a/b" (version 1) and "0::/a/b"
-// (version 2). A path is "" when there is no such line.
+// parseCgroupPaths reads lines such as "4:memory:/a/b" (version 1) and "0::/a/b" (version
+// 2). A path is "" if there is no such line.
 func parseCgroupPaths(text string) (v1, v2 string) {
 	for line := range strings.Lines(text) {
 		parts := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
@@ -74,8 +74,8 @@ func parseCgroupPaths(text string) (v1, v2 string) {
 	return v1, v2
 }
 
-// parseCgroupMounts reads lines like
-// "35 31 0:32 /root /point rw - cgroup source rw,memory".
+// parseCgroupMounts reads lines such as "35 31 0:32 /root /point rw - cgroup source
+// rw,memory".
 func parseCgroupMounts(text string) (v1, v2 []cgroupMount) {
 	for line := range strings.Lines(text) {
 		before, after, found := strings.Cut(line, " - ")
@@ -94,8 +94,8 @@ func parseCgroupMounts(text string) (v1, v2 []cgroupMount) {
 	return v1, v2
 }
 
-// unescapeMount undoes the \040 form in which the kernel writes spaces, tabs,
-// newlines and backslashes.
+// unescapeMount decodes the \040 form in which the kernel writes spaces, tabs, newlines and
+// backslashes.
 func unescapeMount(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -111,10 +111,9 @@ func unescapeMount(text string) string {
 	return b.String()
 }
 
-// cgroupLevels lists the folders of a group and of all above it, for every
-// mount that shows them. When no mount does, the process is in a namespace or
-// container that hides its name: what is mounted is then its own group or one
-// above it.
+// cgroupLevels lists the folders of a group and of all groups above it, for every mount
+// that shows them. If no mount shows them, a namespace or container hides the group's name.
+// Then the mounted group is the process's own group or one above it.
 func cgroupLevels(own string, mounts []cgroupMount) []string {
 	var levels []string
 	for _, mount := range mounts {
@@ -138,8 +137,8 @@ func cgroupLevels(own string, mounts []cgroupMount) []string {
 	return levels
 }
 
-// below gives the part of a path after root, if it lies there. A path with
-// ".." leads out of the namespace, so nothing is known to lie below it.
+// below returns the part of a path after root, if the path lies below root. A path with
+// ".." leads out of the namespace, so nothing counts as below it.
 func below(own, root string) (string, bool) {
 	if slices.Contains(strings.Split(own, "/"), "..") || slices.Contains(strings.Split(root, "/"), "..") {
 		return "", false
@@ -154,7 +153,7 @@ func below(own, root string) (string, bool) {
 	return "", false
 }
 
-// limit is the least limit of all levels, or unlimited.
+// limit returns the lowest limit of all levels, or unlimited.
 func (c cgroups) limit(s *system) uint64 {
 	least := uint64(unlimited)
 	for _, level := range c.levels {
@@ -174,9 +173,9 @@ func (c cgroups) levelLimit(s *system, level string) uint64 {
 	return least
 }
 
-// headroom is how much the process can still touch before a level is at its
-// limit, or unlimited. File pages are given back by the kernel before a limit
-// is enforced, so they count as room, as they do in MemAvailable.
+// headroom returns how many bytes the process can still touch before a level reaches its
+// limit, or unlimited. The kernel reclaims file pages before it enforces a limit, so they
+// count as free, as they do in MemAvailable.
 func (c cgroups) headroom(s *system) uint64 {
 	least := uint64(unlimited)
 	for _, level := range c.levels {

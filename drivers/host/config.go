@@ -7,44 +7,44 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// The environment variables that stand in for fields of Config that are 0.
+// The environment variables that replace fields of Config that are 0.
 const (
 	EnvMemory  = "FERRUM_HOST_MEMORY"
 	EnvDevices = "FERRUM_HOST_DEVICES"
 )
 
-// MaxDevices is the largest number of host devices.
+// MaxDevices is the maximum number of host devices.
 const MaxDevices = 64
 
-// Config sets up the backend. A field that is not 0 wins over the environment,
-// which is then not even read.
+// Config configures the backend. A field that is not 0 takes precedence over its
+// environment variable, which is then not read.
 type Config struct {
-	// Devices is the number of devices, 1 to MaxDevices; 0 means
-	// FERRUM_HOST_DEVICES or 1.
+	// Devices is the number of devices, 1 to MaxDevices. 0: FERRUM_HOST_DEVICES, or 1 if
+	// that is not set.
 	Devices int
-	// MemoryBytes is the capacity of all devices together; 0 means
-	// FERRUM_HOST_MEMORY or what the process may really use.
+	// MemoryBytes is the capacity of all devices together. 0: FERRUM_HOST_MEMORY or, if
+	// that is not set, the memory that the process may use.
 	MemoryBytes uint64
-	// MemoryForced accepts a MemoryBytes above the memory of the machine, and
-	// takes it as the truth whatever the system says is free. It says nothing
-	// about the environment, where a "!" after the size means the same.
+	// MemoryForced accepts a MemoryBytes above the memory of the machine. The driver then
+	// relies on it, whatever the system reports as free. It does not apply to the
+	// environment variable, where a "!" after the size has the same meaning.
 	MemoryForced bool
-	// Getenv reads the environment; nil: os.Getenv, which in a library sees it as
-	// it was when the process started.
+	// Getenv reads the environment. nil: os.Getenv, which in a library returns the values
+	// from the start of the process.
 	Getenv func(name string) string
 }
 
-// settings is a Config with nothing left open.
+// settings is a Config in which every field has its final value.
 type settings struct {
 	devices int
-	// memoryBytes of 0 means that nothing explicit was asked for.
+	// memoryBytes of 0 means that no size was configured.
 	memoryBytes uint64
-	// memoryFrom names the source in messages: the field or the variable.
+	// memoryFrom names the source for messages: the field or the variable.
 	memoryFrom string
 	forced     bool
 }
 
-// resolve fills what c leaves open from the environment.
+// resolve fills the fields of c that are 0 from the environment.
 func (c Config) resolve(getenv func(string) string) (settings, error) {
 	var s settings
 	var err error
@@ -92,7 +92,7 @@ func (c Config) deviceCount(getenv func(string) string) (int, error) {
 	return int(count), nil
 }
 
-// checkAgainst refuses an explicit capacity that the machine cannot have.
+// checkAgainst returns an error for a configured capacity above the memory of the machine.
 // memTotal of 0 means unknown.
 func (s settings) checkAgainst(memTotal uint64) error {
 	if memTotal == 0 || s.forced || s.memoryBytes <= memTotal {
@@ -103,7 +103,7 @@ func (s settings) checkAgainst(memTotal uint64) error {
 		s.memoryFrom, memTotal, EnvMemory)
 }
 
-// capacityText names where a capacity comes from.
+// capacityText names the source of a capacity.
 func (s settings) capacityText(capacity uint64) string {
 	if s.memoryFrom != "" {
 		return s.memoryFrom

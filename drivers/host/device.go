@@ -8,8 +8,8 @@ import (
 	"ferrum_mem/drivers/host/virtual"
 )
 
-// openDevice is one open of a device. What it has is in its parts, each with a lock of
-// its own; the gate says whether it is open.
+// openDevice is the result of one call that opened a device. Each of its parts has its own
+// lock. The gate states whether the device is open.
 type openDevice struct {
 	*segments.Allocator
 	*streams.Set
@@ -20,9 +20,9 @@ type openDevice struct {
 	info     device.Info
 	capacity deviceCapacity
 	gate     *gate.Gate
-	// foreign is memory of somebody else's that was adopted or linked.
+	// foreign is external memory that was adopted or linked.
 	foreign *segments.Foreign
-	// virtual is what the methods of device.VirtualMemory and device.Exporter are of.
+	// virtual implements the methods of device.VirtualMemory and device.Exporter.
 	virtual *virtual.Memory
 }
 
@@ -53,16 +53,16 @@ func newOpenDevice(d *Driver, index int) *openDevice {
 
 func (o *openDevice) Info() device.Info { return o.info }
 
-// errorf makes an error about this device.
+// errorf creates an error about this device.
 func (o *openDevice) errorf(code device.Code, op, format string, args ...any) error {
 	return device.Errorf(code, op, format, args...).On(o.info.ID)
 }
 
-// Memory gives the capacity of the device and what can still be had of it: the
-// room that its segments leave, and not more than its part of what the system
-// has available (MemAvailable and the room under the control groups' limits,
-// less what was handed out and not touched yet). Several devices share what the
-// system has in proportion to their room. A forced capacity is taken as it is.
+// Memory returns the capacity of the device and its free memory: the free capacity, but at
+// most its part of the system's available memory. That is MemAvailable and the free bytes
+// under the limits of the control groups, minus allocated memory that was not touched yet.
+// Several devices share the system's memory in proportion to their free capacity. A forced
+// capacity is not compared with the system.
 func (o *openDevice) Memory() (device.MemoryReading, error) {
 	if err := o.gate.Check("host.memory"); err != nil {
 		return device.MemoryReading{}, err
@@ -70,7 +70,7 @@ func (o *openDevice) Memory() (device.MemoryReading, error) {
 	return device.MemoryReading{TotalBytes: o.capacity.Bytes(), FreeBytes: o.driver.free(o.capacity.memory)}, nil
 }
 
-// Close stops the default stream after it has run dry, unless something is left.
+// Close drains and stops the default stream, unless something keeps the device open.
 func (o *openDevice) Close() error {
 	if err := o.CloseDefault("host.close"); err != nil {
 		return err

@@ -14,35 +14,34 @@ import (
 // Backend is the name of the backend in device ids such as "cpu:0".
 const Backend = "cpu"
 
-// Driver is the host backend. It is safe for concurrent use and holds nothing
-// that would have to be closed.
+// Driver is the host backend. It is safe for concurrent use and needs no close.
 type Driver struct {
 	settings    settings
 	system      *system
 	mapper      mapping.Calls
 	granularity uint64
-	// start is the origin of the clock that events are timed on.
+	// start is the zero point of the clock for event times.
 	start time.Time
-	// virtual is what the virtual memory of all devices shares.
+	// virtual is the state that the virtual memory of all devices shares.
 	virtual *virtual.System
 
-	// What follows is the machine's, and known once look has looked: a program that
-	// only starts the library does not wait for a dozen files of the kernel's.
+	// The following fields describe the machine. look fills them, so that a program that
+	// only starts the library does not wait for a dozen files of the kernel.
 	looked sync.Once
 	known  atomic.Bool
 	name   string
-	// memories is known from the start where the settings give a capacity.
+	// memories is known from the start if the settings contain a capacity.
 	memories []*memory
-	// unusable says why there is no device, or is nil.
+	// unusable states why there is no device, or is nil.
 	unusable error
 }
 
 var _ device.Driver = (*Driver)(nil)
 
-// New sets up the backend. Settings of c or the environment that cannot be are
-// CodeInvalidConfig, with the field or variable and its value in the message. The
-// machine is looked at when devices are first asked for: one that does not say how
-// much memory it has, with no size given, is no error here, and Probe reports it.
+// New creates the backend. For invalid settings of c or the environment it returns
+// CodeInvalidConfig, with the field or variable and its value in the message. The machine
+// is examined when devices are first requested. If the machine does not report its memory
+// and no size is configured, New succeeds and Probe reports the error.
 func New(c Config) (*Driver, error) {
 	getenv := c.Getenv
 	if getenv == nil {
@@ -84,9 +83,9 @@ func (d *Driver) divide(capacity uint64) error {
 	return nil
 }
 
-// look reads what has to be known of the machine, once. While the process has no
-// descriptor to read it with that is CodeResourceExhausted, and the next call looks: what
-// cannot be read then would not be known for good.
+// look reads the properties of the machine once. If the process has no free file
+// descriptor, look returns CodeResourceExhausted and the next call tries again, because an
+// unreadable file would count as missing from then on.
 func (d *Driver) look() error {
 	if err := d.mayLook(); err != nil {
 		return device.Errorf(device.CodeResourceExhausted, "host.probe",
@@ -116,14 +115,14 @@ func (d *Driver) mayLook() error {
 	return d.system.mayRead()
 }
 
-// Backend is "cpu".
+// Backend returns "cpu".
 func (d *Driver) Backend() string { return Backend }
 
-// Probe is nil unless the size of the memory is neither given nor to be found, or is
-// too little for the devices.
+// Probe returns an error if the size of the memory is neither configured nor readable, or
+// is too small for the devices.
 func (d *Driver) Probe() error { return d.look() }
 
-// Devices describes every device, in order of ordinal.
+// Devices describes every device, in the order of their ordinals.
 func (d *Driver) Devices() ([]device.Info, error) {
 	if err := d.look(); err != nil {
 		return nil, err
@@ -152,7 +151,7 @@ func (d *Driver) info(index int) device.Info {
 	}
 }
 
-// Open makes a device usable. Opens of one device share its capacity.
+// Open opens a device. All opens of one device share its capacity.
 func (d *Driver) Open(index int) (device.Device, error) {
 	if err := d.look(); err != nil {
 		return nil, err

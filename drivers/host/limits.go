@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// Limits are the bounds of the system that decide how much memory this process
-// gets and how. What cannot be read is 0 or "".
+// Limits are the limits of the system on the memory of this process. A value that cannot be
+// read is 0 or "".
 type Limits struct {
 	MemTotalBytes     uint64 `json:"mem_total_bytes"`
 	MemAvailableBytes uint64 `json:"mem_available_bytes"`
-	// CgroupVersion is the version of the control group hierarchy that has the
-	// memory controller, 1 or 2; 0 when there is none.
+	// CgroupVersion is the version of the control group hierarchy with the memory
+	// controller, 1 or 2. 0: there is none.
 	CgroupVersion int `json:"cgroup_version"`
-	// CgroupLimitBytes is the least limit of the process's group and those above
-	// it; 0 when nothing limits it.
+	// CgroupLimitBytes is the lowest limit of the process's group and of the groups above
+	// it. 0: there is no limit.
 	CgroupLimitBytes uint64 `json:"cgroup_limit_bytes"`
 	// CgroupPath is the process's own group within the hierarchy.
 	CgroupPath string `json:"cgroup_path"`
-	// MemlockLimitBytes is how much memory may be locked; the largest value
-	// means that there is no limit.
+	// MemlockLimitBytes is how much memory the process may lock. The largest value means no
+	// limit.
 	MemlockLimitBytes uint64 `json:"memlock_limit_bytes"`
 	MaxMapCount       uint64 `json:"max_map_count"`
 	// TransparentHugePages is "always", "madvise" or "never".
@@ -30,8 +30,8 @@ type Limits struct {
 	PageSizeBytes    uint64 `json:"page_size_bytes"`
 }
 
-// ReadLimits reads the limits of this process. It needs no driver, so it works
-// also where the settings of one are refused.
+// ReadLimits reads the limits of this process. It needs no driver, so it also works if a
+// driver rejects its settings.
 func ReadLimits() Limits { return newSystem("/").limits() }
 
 // Limits reads the limits of this process.
@@ -55,7 +55,7 @@ func (s *system) limits() Limits {
 	return l
 }
 
-// memlockLimit reads a line like "Max locked memory  8388608  8388608  bytes".
+// memlockLimit reads a line such as "Max locked memory  8388608  8388608  bytes".
 func (s *system) memlockLimit() uint64 {
 	for line := range strings.Lines(s.read("proc/self/limits")) {
 		rest, found := strings.CutPrefix(line, "Max locked memory")
@@ -75,7 +75,7 @@ func (s *system) memlockLimit() uint64 {
 	return 0
 }
 
-// chosen reads the word in brackets of a line like "always [madvise] never".
+// chosen reads the word in brackets of a line such as "always [madvise] never".
 func (s *system) chosen(path string) string {
 	_, rest, _ := strings.Cut(s.read(path), "[")
 	word, _, found := strings.Cut(rest, "]")
@@ -85,7 +85,7 @@ func (s *system) chosen(path string) string {
 	return word
 }
 
-// lockedBytes is how much memory the process has locked, 0 where that is not known.
+// lockedBytes returns how much memory the process has locked, or 0 if that is not known.
 func (s *system) lockedBytes() uint64 {
 	for line := range strings.Lines(s.read("proc/self/status")) {
 		rest, found := strings.CutPrefix(line, "VmLck:")

@@ -2,7 +2,7 @@ package host
 
 import "ferrum_mem/core/device"
 
-// CanCopyFrom is true for every open host device, this one included.
+// CanCopyFrom returns true for every open host device, including this one.
 func (o *openDevice) CanCopyFrom(src device.Device) bool {
 	from, ok := src.(*openDevice)
 	if !ok || from == nil {
@@ -11,7 +11,7 @@ func (o *openDevice) CanCopyFrom(src device.Device) bool {
 	return from.gate.Check("host.can_copy_from") == nil
 }
 
-// CopyFromPeer queues one move from the other device's memory to this one's.
+// CopyFromPeer queues one copy from the other device's memory to the memory of this one.
 func (o *openDevice) CopyFromPeer(
 	queue device.Stream, dst device.Addr, src device.Device, srcAddr device.Addr, size uint64,
 ) error {

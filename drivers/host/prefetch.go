@@ -6,8 +6,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Prefetch has the system put memory behind a range, in the stream's order. All host
-// devices have their memory in the same place.
+// Prefetch lets the system allocate the memory of a range, in the stream's order. All host
+// devices have the same memory location.
 func (o *openDevice) Prefetch(queue device.Stream, addr device.Addr, size uint64, to device.Device) error {
 	const op = "host.prefetch"
 	s, err := o.Of(op, queue)
@@ -20,7 +20,7 @@ func (o *openDevice) Prefetch(queue device.Stream, addr device.Addr, size uint64
 	return s.Prefetch(op, addr, size)
 }
 
-// Populate puts memory behind a range. It runs on a worker.
+// Populate allocates the memory of a range. It runs on a worker.
 func (o *openDevice) Populate(address, size uint64) {
 	page := uint64(os.Getpagesize())
 	start := address - address%page

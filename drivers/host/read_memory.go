@@ -4,7 +4,7 @@ import "ferrum_mem/core/device"
 
 var _ device.MemoryReader = (*Driver)(nil)
 
-// ReadMemory is what Memory of the open device would give.
+// ReadMemory returns the same values as Memory of the open device.
 func (d *Driver) ReadMemory(index int) (device.MemoryReading, error) {
 	if err := d.look(); err != nil {
 		return device.MemoryReading{}, err

@@ -9,13 +9,12 @@ import (
 	"ferrum_mem/drivers/host/mapping"
 )
 
-// maxReadingBytes bounds what is read of one file below /proc or /sys: the
-// longest, mountinfo, has some hundred bytes a mount.
+// maxReadingBytes is the maximum number of bytes that are read of one file below /proc or
+// /sys. The longest file, mountinfo, has a few hundred bytes for each mount.
 const maxReadingBytes = 4 << 20
 
-// readReading reads a file of the kernel's, and nothing more once it has that many
-// bytes of it. Through package os it takes twice as long, and every reading of free
-// memory needs several.
+// readReading reads a file of the kernel and stops after that many bytes. Package os would take twice
+// as long, and every reading of free memory needs several files.
 func readReading(path string, bytes int) ([]byte, error) {
 	fd, err := mapping.UntilNotInterrupted(func() (int, error) { return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
 	if err != nil {

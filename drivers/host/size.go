@@ -8,10 +8,10 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// maxFractionDigits keeps the fraction's power of ten within 64 bits.
+// maxFractionDigits keeps the power of ten of the fraction within 64 bits.
 const maxFractionDigits = 18
 
-// sizeUnit is the bytes of a unit in lower case; 0: there is no such unit.
+// sizeUnit returns the bytes of a unit in lower case. 0: there is no such unit.
 func sizeUnit(name string) uint64 {
 	switch name {
 	case "", "b":
@@ -36,11 +36,11 @@ func sizeUnit(name string) uint64 {
 	return 0
 }
 
-// ParseSize reads a number of bytes such as "8GiB", "512 MiB", "1.5gib",
-// "16GB" or "65536": powers of 1024 with an i, powers of 1000 without. Upper
-// and lower case mean the same. A fraction of a unit is rounded down to whole
-// bytes; a fraction of a byte is refused. What cannot be read is
-// CodeInvalidFormat, what does not fit 64 bits CodeOverflow.
+// ParseSize reads a number of bytes such as "8GiB", "512 MiB", "1.5gib", "16GB" or "65536".
+// Units with an i are powers of 1024, others are powers of 1000. The case of letters does
+// not matter. A fraction of a unit is rounded down to whole bytes; a fraction of a byte is
+// an error. It returns CodeInvalidFormat for a text that is not a size, and CodeOverflow
+// for a size that does not fit in 64 bits.
 func ParseSize(text string) (uint64, error) {
 	trimmed := strings.TrimSpace(text)
 	end := strings.IndexFunc(trimmed, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
@@ -68,7 +68,7 @@ func isFraction(digits string) bool {
 	return digits != "" && len(digits) <= maxFractionDigits && !strings.Contains(digits, ".")
 }
 
-// fractionOf is unit * 0.digits, rounded down.
+// fractionOf returns unit * 0.digits, rounded down.
 func fractionOf(digits string, unit uint64) uint64 {
 	numerator, denominator := uint64(0), uint64(1)
 	for i := range len(digits) {

@@ -13,12 +13,12 @@ import (
 	"ferrum_mem/drivers/host/native"
 )
 
-// unlimited stands for "no limit" and "not known to be limited".
+// unlimited means "no limit" or "no known limit".
 const unlimited = math.MaxUint64
 
-// system reads what the kernel says about this process's memory. Its files are
-// found below root, which is "/" but for tests. What cannot be read is unknown,
-// never an error: the backend works without any of it once given a size.
+// system reads what the kernel reports about the memory of this process. Its files are
+// below root, which is "/" except in tests. A value that cannot be read is unknown and
+// never an error: with a configured size the backend works without any of them.
 type system struct {
 	root   string
 	groups func() cgroups
@@ -30,8 +30,7 @@ func newSystem(root string) *system {
 	return s
 }
 
-// mayRead is why no file could be opened now, or nil; one that is not there is no
-// reason.
+// mayRead returns why no file can be opened now, or nil. A missing file is not a reason.
 func (s *system) mayRead() error {
 	file, err := os.Open(s.root)
 	if err == nil {
@@ -44,12 +43,12 @@ func (s *system) mayRead() error {
 	return nil
 }
 
-// read is the content of a file, or "".
+// read returns the content of a file, or "".
 func (s *system) read(path string) string {
 	return s.readUpTo(path, maxReadingBytes)
 }
 
-// readUpTo is read, and may stop after that many bytes.
+// readUpTo is like read, but may stop after that many bytes.
 func (s *system) readUpTo(path string, bytes int) string {
 	content, err := readReading(filepath.Join(s.root, path), bytes)
 	if err != nil {
@@ -58,7 +57,7 @@ func (s *system) readUpTo(path string, bytes int) string {
 	return string(content)
 }
 
-// number is the number that a file holds alone.
+// number reads a file that contains only a number.
 func (s *system) number(path string) (uint64, bool) {
 	value, err := strconv.ParseUint(strings.TrimSpace(s.read(path)), 10, 64)
 	return value, err == nil
@@ -78,7 +77,7 @@ func (s *system) meminfo(field string) (uint64, bool) {
 	return 0, false
 }
 
-// memTotal is the memory of the machine; 0 means unknown.
+// memTotal returns the memory of the machine. 0 means unknown.
 func (s *system) memTotal() uint64 {
 	if total, ok := s.meminfo("MemTotal"); ok {
 		return total
@@ -89,7 +88,7 @@ func (s *system) memTotal() uint64 {
 	return 0
 }
 
-// usable is what this process may really use; 0 means unknown.
+// usable returns the memory that this process may use. 0 means unknown.
 func (s *system) usable() uint64 {
 	total := s.memTotal()
 	if total == 0 {
@@ -101,7 +100,7 @@ func (s *system) usable() uint64 {
 	return 0
 }
 
-// available is what this process could still touch before the machine or a
+// available returns how many bytes this process could still touch before the machine or a
 // control group runs out of memory, or unlimited if nothing is known.
 func (s *system) available() uint64 {
 	available, ok := s.meminfo("MemAvailable")
@@ -111,8 +110,7 @@ func (s *system) available() uint64 {
 	return min(available, s.groups().headroom(s))
 }
 
-// anonymousResident is the anonymous memory of this process that has really
-// been touched.
+// anonymousResident returns the anonymous memory of this process that was touched.
 func (s *system) anonymousResident() uint64 {
 	words := strings.Fields(s.read("proc/self/statm"))
 	if len(words) < 3 {
@@ -126,11 +124,11 @@ func (s *system) anonymousResident() uint64 {
 	return (resident - shared) * uint64(os.Getpagesize())
 }
 
-// processorName is the model of the first processor.
+// processorName returns the model of the first processor.
 func (s *system) processorName() string {
 	const file = "proc/cpuinfo"
-	// The file is as long as there are processors, and some systems ask each of them
-	// for its frequency.
+	// The length of the file grows with the number of processors, and some systems query
+	// each processor for its frequency.
 	name := ""
 	if first, _, complete := strings.Cut(s.readUpTo(file, 4096), "\n\n"); complete {
 		name = native.ProcessorOf(first)
@@ -147,19 +145,19 @@ func (s *system) processorName() string {
 	return name
 }
 
-// Machine is what is known of this machine's processor and memory.
+// Machine describes this machine's processor and memory.
 type Machine struct {
 	// Processor is its model, or "Unknown CPU".
 	Processor string
-	// TotalBytes is the memory that this process may use, which a control group may
-	// limit; 0 means unknown.
+	// TotalBytes is the memory that this process may use, which a control group may limit.
+	// 0 means unknown.
 	TotalBytes uint64
-	// AvailableBytes is what it could still touch, if AvailableKnown.
+	// AvailableBytes is the memory that the process could still touch, if AvailableKnown.
 	AvailableBytes uint64
 	AvailableKnown bool
 }
 
-// ReadMachine reads it anew. It needs no driver.
+// ReadMachine reads the current values. It needs no driver.
 func ReadMachine() Machine { return newSystem("/").machine() }
 
 func (s *system) machine() Machine {
@@ -195,7 +193,7 @@ func (s *system) overcommitPolicy() string {
 	return strconv.FormatUint(policy, 10)
 }
 
-// maxMapCount is the bound on the mappings of a process; 0 means unknown.
+// maxMapCount returns the limit on the mappings of a process. 0 means unknown.
 func (s *system) maxMapCount() uint64 {
 	bound, _ := s.number("proc/sys/vm/max_map_count")
 	return bound

@@ -10,9 +10,9 @@ import (
 
 var _ device.SystemPressured = (*openDevice)(nil)
 
-// SystemPressure reads the stalls of the machine and of the process's control
-// group, what its limits have led to, and its high limit. They are the same for
-// all host devices. Only control groups of version 2 have what a group says.
+// SystemPressure reads the stalls of the machine and of the process's control group, the
+// events of the group's limits, and its high limit. The values are the same for all host
+// devices. Only control groups of version 2 have group values.
 func (o *openDevice) SystemPressure() device.SystemPressure { return o.driver.system.pressure() }
 
 const machineStalls = "proc/pressure/memory"
@@ -31,7 +31,7 @@ func (s *system) pressure() device.SystemPressure {
 	return p
 }
 
-// ownGroup is the folder of the process's own control group of version 2.
+// ownGroup returns the folder of the process's own control group of version 2.
 func (s *system) ownGroup() (string, error) {
 	if s.groups().version != 2 || len(s.groups().levels) == 0 {
 		return "", device.Errorf(device.CodeUnsupported, opSystemPressure,
@@ -42,7 +42,7 @@ func (s *system) ownGroup() (string, error) {
 
 const opSystemPressure = "host.system_pressure"
 
-// content is the text of a file that a system may lack.
+// content returns the text of a file that a system may lack.
 func (s *system) content(file string) (string, error) {
 	text := s.read(file)
 	if text == "" {
@@ -52,15 +52,15 @@ func (s *system) content(file string) (string, error) {
 	return text, nil
 }
 
-// shown is the name of a file for a message.
+// shown returns the name of a file for a message.
 func (s *system) shown(file string) string { return path.Join("/", file) }
 
 func (s *system) malformed(file, line string) error {
 	return device.Errorf(device.CodeInvalidFormat, opSystemPressure, "%s has the line %q", s.shown(file), line)
 }
 
-// stalls reads lines like "some avg10=0.12 avg60=0.00 avg300=0.00 total=1234".
-// Where the kernel counts no full stalls the line is not there.
+// stalls reads lines such as "some avg10=0.12 avg60=0.00 avg300=0.00 total=1234". The line
+// of full stalls is missing if the kernel does not count them.
 func (s *system) stalls(file string) (device.Stalls, error) {
 	text, err := s.content(file)
 	if err != nil {
@@ -115,8 +115,8 @@ func parseStall(text string) (device.Stall, bool) {
 	return stall, read == 4
 }
 
-// hundredths reads a percentage with two digits after the point, such as
-// "12.05", without floating point. It is at most 100.00.
+// hundredths reads a percentage with two digits after the point, such as "12.05", without
+// floating point. The maximum is 100.00.
 func hundredths(text string) (uint32, bool) {
 	whole, fraction, _ := strings.Cut(text, ".")
 	percent, err1 := strconv.ParseUint(whole, 10, 16)
@@ -127,7 +127,7 @@ func hundredths(text string) (uint32, bool) {
 	return uint32(percent*100 + part), true
 }
 
-// events reads lines like "oom_kill 3". What a kernel does not count is 0.
+// events reads lines such as "oom_kill 3". An event that the kernel does not count is 0.
 func (s *system) events(file string) (device.Events, error) {
 	text, err := s.content(file)
 	if err != nil {

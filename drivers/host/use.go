@@ -7,7 +7,7 @@ import (
 	"ferrum_mem/drivers/host/streams"
 )
 
-// Acquire finds the segment, or the pages, that hold the whole range and counts an
+// Acquire finds the segment or the pages that contain the whole range, and counts an
 // operation in flight on them. Pages must have the access.
 func (o *openDevice) Acquire(op, what string, addr device.Addr, size uint64, need device.Access) (streams.Held, error) {
 	if pages, known, err := o.virtual.Acquire(op, what, addr, size, need); err != nil {
@@ -20,8 +20,8 @@ func (o *openDevice) Acquire(op, what string, addr device.Addr, size uint64, nee
 		return found, nil
 	}
 	if errors.Is(err, device.CodeInvalidAddress) {
-		// Memory of others comes last: where its owner has given it back all the same,
-		// the system may have given the addresses to this device since.
+		// External memory is checked last. If its owner has released it, the system may
+		// have given the addresses to this device since.
 		if theirs, known, theirErr := o.foreign.Acquire(op, what, addr, size, need); theirErr != nil {
 			return nil, theirErr
 		} else if known {

@@ -8,11 +8,10 @@ import (
 	"ferrum_mem/drivers/host/streams"
 )
 
-// lookBytes is how much of a range is compared at a time.
+// lookBytes is the size of one step of a comparison.
 const lookBytes = 64 << 10
 
-// FillNow fills on the calling thread. The memory cannot be freed or unmapped
-// meanwhile.
+// FillNow fills on the calling thread. The memory cannot be freed or unmapped meanwhile.
 func (o *openDevice) FillNow(addr device.Addr, value byte, size uint64) error {
 	const op = "host.fill_now"
 	if err := o.gate.Check(op); err != nil {
@@ -27,7 +26,7 @@ func (o *openDevice) FillNow(addr device.Addr, value byte, size uint64) error {
 	return nil
 }
 
-// FirstOther looks on the calling thread. The memory cannot be freed or unmapped
+// FirstOther searches on the calling thread. The memory cannot be freed or unmapped
 // meanwhile.
 func (o *openDevice) FirstOther(addr device.Addr, value byte, size uint64) (device.Difference, bool, error) {
 	const op = "host.first_other"
@@ -50,9 +49,9 @@ func (o *openDevice) FirstOther(addr device.Addr, value byte, size uint64) (devi
 	return device.Difference{}, false, nil
 }
 
-// firstOther is the index of the first byte that is not the value, or -1. Bytes
-// that all equal their neighbour are all the same, which the runtime sees many
-// at a time.
+// firstOther returns the index of the first byte that differs from value, or -1. If each
+// byte equals its neighbour, all bytes are equal. The runtime compares many neighbours at a
+// time.
 func firstOther(part []byte, value byte) int {
 	if part[0] == value && bytes.Equal(part[1:], part[:len(part)-1]) {
 		return -1

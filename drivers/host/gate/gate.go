@@ -7,7 +7,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Kind is a kind of thing that keeps a device open.
+// Kind is a kind of object that keeps a device open.
 type Kind int
 
 const (
@@ -15,7 +15,7 @@ const (
 	Streams
 	Reservations
 	Pages
-	// Foreign ranges are memory of others.
+	// Foreign are ranges of external memory.
 	Foreign
 	kinds
 )
@@ -29,10 +29,10 @@ type Gate struct {
 	there  [kinds]int
 }
 
-// New is an open one.
+// New returns an open gate.
 func New(id device.ID) *Gate { return &Gate{id: id} }
 
-// Check refuses a call on a closed device.
+// Check returns an error if the device is closed.
 func (g *Gate) Check(op string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -46,7 +46,7 @@ func (g *Gate) check(op string) error {
 	return nil
 }
 
-// Add counts things before they are made, so that Close cannot slip in between.
+// Add counts objects before they are created, so that Close cannot run in between.
 func (g *Gate) Add(op string, kind Kind, count int) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -57,14 +57,14 @@ func (g *Gate) Add(op string, kind Kind, count int) error {
 	return nil
 }
 
-// Remove counts things no more: they are gone, or were not made.
+// Remove lowers the count of objects that have ended or were not created.
 func (g *Gate) Remove(kind Kind, count int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.there[kind] -= count
 }
 
-// Left counts what keeps the device open, in words.
+// Left describes in words the objects that keep the device open.
 func (g *Gate) Left() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -76,8 +76,8 @@ func (g *Gate) left() string {
 		"%d ranges of others", g.there[Segments], g.there[Streams], g.there[Reservations], g.there[Pages], g.there[Foreign])
 }
 
-// Close closes the device once; while something keeps it open that is CodeBusy, and
-// says what.
+// Close closes the device once. If objects keep the device open, it returns CodeBusy and
+// names them.
 func (g *Gate) Close(op string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

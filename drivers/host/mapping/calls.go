@@ -10,32 +10,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// HugePageBytes is the size from which ranges are aligned for, and advised to
-// have, huge pages: the size of one on amd64 and, with 4 KiB pages, on arm64.
+// HugePageBytes is the size from which on ranges are aligned for huge pages and advised to
+// use them: the size of a huge page on amd64 and, with pages of 4 KiB, on arm64.
 const HugePageBytes = 2 << 20
 
-// Calls is what the backend needs from the system to have memory. Tests put
-// in one that fails.
+// Calls are the system calls by which the backend gets memory. Tests replace them by calls
+// that fail.
 type Calls struct {
-	// Reserve maps size bytes of anonymous memory, readable and writable, none
-	// of which exists before it is touched.
+	// Reserve maps size bytes of anonymous memory, readable and writable. A page gets
+	// memory when it is first touched.
 	Reserve func(size uint64) (address uint64, err error)
-	// Release unmaps a range; its memory goes back to the system at once.
+	// Release unmaps a range and releases its memory to the system at once.
 	Release func(address, size uint64) error
-	// Lock keeps a range in memory, until it is released.
+	// Lock keeps a range in memory until the range is released.
 	Lock func(address, size uint64) error
-	// AdviseHuge asks for huge pages; the system may ignore it.
+	// AdviseHuge requests huge pages. The system may ignore the request.
 	AdviseHuge func(address, size uint64)
-	// IsMapped says whether something is mapped throughout a range.
+	// IsMapped states whether a whole range is mapped.
 	IsMapped func(address, size uint64) bool
-	// Populate has the system put memory behind a range that is whole pages; it is
-	// never more than advice. The bytes stay as they are.
+	// Populate lets the system allocate the memory of a range of whole pages. It is only
+	// advice. The contents do not change.
 	Populate func(address, size uint64)
-	// Virtual is nil where the system has no memory apart from addresses.
+	// Virtual is nil if the system cannot separate memory from address space.
 	Virtual *VirtualCalls
 }
 
-// System is those of the system that this process runs on.
+// System returns the calls of the system that this process runs on.
 func System() Calls {
 	return Calls{
 		Reserve: func(size uint64) (uint64, error) {
@@ -55,7 +55,7 @@ func System() Calls {
 		IsMapped: func(address, size uint64) bool {
 			page := uint64(unix.Getpagesize())
 			start := address &^ (page - 1)
-			// It writes nothing: that is left to the system, and only for files.
+			// The call writes nothing: it only lets the system write, and only for files.
 			return unix.Msync(unsafe.Slice((*byte)(Pointer(start)), address-start+size), unix.MS_ASYNC) == nil
 		},
 		Populate: func(address, size uint64) {
@@ -65,17 +65,17 @@ func System() Calls {
 	}
 }
 
-// Range is where something was mapped.
+// Range is a mapped range.
 type Range struct {
 	Base, Size uint64
-	// MapBase and MapSize are the mapping around it: larger than the range only where
-	// its unaligned ends could not be cut off.
+	// MapBase and MapSize are the mapping that contains the range. The mapping is larger
+	// than the range only if its unaligned ends could not be unmapped.
 	MapBase, MapSize uint64
 }
 
-// Aligned maps more than size and cuts off what lies before and after the
-// first aligned address. An end that cannot be cut off is kept and unmapped
-// with the range: untouched, it costs address space only.
+// Aligned maps more than size and unmaps the parts before and after the aligned range. An
+// end that cannot be unmapped is kept and unmapped with the range. It is never touched, so
+// it costs only address space.
 func (m *Calls) Aligned(size, align uint64, reserve func(uint64) (uint64, error)) (Range, error) {
 	if size > math.MaxInt64-min(align, math.MaxInt64) {
 		return Range{}, syscall.ENOMEM

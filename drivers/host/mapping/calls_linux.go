@@ -2,16 +2,16 @@ package mapping
 
 import "golang.org/x/sys/unix"
 
-// mapNoReserve keeps untouched memory out of the system's commit accounting;
-// the capacity is what bounds it.
+// mapNoReserve excludes untouched memory from the system's commit accounting. The capacity
+// bounds the memory instead.
 const mapNoReserve = unix.MAP_NORESERVE
 
-// adviseHuge fails where the kernel has no transparent huge pages; memory works
-// without them.
+// adviseHuge ignores the error of a kernel without transparent huge pages, because memory
+// works without them.
 func adviseHuge(memory []byte) { _ = unix.Madvise(memory, unix.MADV_HUGEPAGE) }
 
-// populate asks for the pages as a write would get them, or, before Linux 5.14, that
-// they be read ahead.
+// populate requests the pages as for a write or, before Linux 5.14, that they are read
+// ahead.
 func populate(memory []byte) {
 	if unix.Madvise(memory, unix.MADV_POPULATE_WRITE) != nil {
 		_ = unix.Madvise(memory, unix.MADV_WILLNEED)

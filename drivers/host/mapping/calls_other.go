@@ -4,12 +4,12 @@ package mapping
 
 import "golang.org/x/sys/unix"
 
-// mapNoReserve is nothing where untouched anonymous memory is not accounted, or
-// where there is no such flag.
+// mapNoReserve is 0 on systems that do not account untouched anonymous memory, or that have
+// no such flag.
 const mapNoReserve = 0
 
-// adviseHuge does nothing where the system has no such advice.
+// adviseHuge does nothing, because the system has no such advice.
 func adviseHuge([]byte) {}
 
-// populate asks for the pages to be read ahead.
+// populate requests that the pages are read ahead.
 func populate(memory []byte) { _ = unix.Madvise(memory, unix.MADV_WILLNEED) }

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// UntilNotInterrupted makes a call of the system again while a signal came in between.
+// UntilNotInterrupted repeats a system call until no signal interrupts it.
 func UntilNotInterrupted(call func() (int, error)) (int, error) {
 	for {
 		result, err := call()
@@ -19,7 +19,7 @@ func UntilNotInterrupted(call func() (int, error)) (int, error) {
 	}
 }
 
-// Errno is the system's number of an error, or 0.
+// Errno returns the system's number of an error, or 0.
 func Errno(err error) syscall.Errno {
 	var number syscall.Errno
 	errors.As(err, &number)

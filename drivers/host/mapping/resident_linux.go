@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The categories of pages of the system's PAGEMAP_SCAN (include/uapi/linux/fs.h,
-// Linux 6.7).
+// The categories of pages in the system's PAGEMAP_SCAN (include/uapi/linux/fs.h, Linux
+// 6.7).
 const (
 	pagePresent  = 1 << 3
 	pageSwapped  = 1 << 4
@@ -31,9 +31,9 @@ type scanArguments struct {
 // pageRegion is struct page_region.
 type pageRegion struct{ start, end, _ uint64 }
 
-// privateResident counts the small pages of a private range that have memory of
-// their own, also where that is swapped out. The page of zeros, which reading
-// puts there, is none; before Linux 6.7 it cannot be told from others.
+// privateResident counts the small pages of a private range that have their own memory,
+// including swapped-out pages. The shared page of zeros, which a read maps, does not count.
+// Before Linux 6.7 it cannot be distinguished and counts too.
 func privateResident(address, size uint64) (uint64, error) {
 	fd, err := unix.Open("/proc/self/pagemap", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -78,8 +78,8 @@ func scanResident(fd int, address, size uint64) (uint64, error) {
 	return sum, nil
 }
 
-// readResident reads a word for each small page: bit 63 says that it is there,
-// bit 62 that it is swapped out.
+// readResident reads one word for each small page: bit 63 means present, bit 62 means
+// swapped out.
 func readResident(fd int, address, size uint64) (uint64, error) {
 	page := uint64(os.Getpagesize())
 	words := make([]uint64, 8<<10)

@@ -2,55 +2,54 @@ package mapping
 
 import "ferrum_mem/core/device"
 
-// VirtualCalls is what virtual memory needs from the system. Every call does
-// all or nothing, but Protect, which may stop half-way.
+// VirtualCalls are the system calls of virtual memory. Every call does all of its work or
+// none, except Protect, which may stop half-way.
 type VirtualCalls struct {
-	// Reserve maps address space that nobody may touch.
+	// Reserve maps address space that must not be touched.
 	Reserve func(size uint64) (address uint64, err error)
-	// Clear puts such address space in place of whatever is in a range.
+	// Clear replaces the mappings of a range by such address space.
 	Clear func(address, size uint64) error
-	// Protect says what may be done with private memory.
+	// Protect sets the access to private memory.
 	Protect func(address, size uint64, access device.Access) error
-	// Forget gives the memory of a private range back to the system.
+	// Forget releases the memory of a private range to the system.
 	Forget func(address, size uint64) error
-	// Touch brings a small page of a writable private range into being.
+	// Touch makes the system allocate a small page of a writable private range.
 	Touch func(address uint64)
-	// Loosen takes the memory of a file out of the page tables of a range, where it
-	// comes back at the next touch, without holding up who maps elsewhere. It may do
-	// nothing.
+	// Loosen removes the memory of a file from the page tables of a range. The next touch
+	// maps it again. Loosen does not block threads that map elsewhere. It may do nothing.
 	Loosen func(address, size uint64)
-	// MapFile puts a part of a file in place of whatever is in a range.
+	// MapFile replaces the mappings of a range by a part of a file.
 	MapFile func(address, size uint64, file FilePart, access device.Access) error
-	// KeepFromChildren leaves a range out of the memory of processes forked off.
+	// KeepFromChildren excludes a range from the memory of forked processes.
 	KeepFromChildren func(address, size uint64) error
-	// OpenFile makes a file of that size with nothing in it, and says how large it
-	// is: less where the process may not have larger ones.
+	// OpenFile creates an empty file of that size and returns its size, which is less if
+	// the process may not have a file that large.
 	OpenFile  func(size uint64) (fd int, sizeBytes uint64, err error)
 	CloseFile func(fd int) error
-	// CopyFile gives another descriptor of a file, which no program inherits.
+	// CopyFile returns another descriptor of a file, which is closed on exec.
 	CopyFile func(fd int) (int, error)
-	// SealedBytes is the size of a file of memory that can be read and written and that
-	// nobody can make smaller; an error for any other descriptor.
+	// SealedBytes returns the size of a memory file that can be read and written and that
+	// cannot shrink. It returns an error for any other descriptor.
 	SealedBytes func(fd int) (uint64, error)
-	// Punch gives a part of a file back to the system; it then reads as zeros.
+	// Punch releases a part of a file to the system. The part then reads as zeros.
 	Punch func(file FilePart, size uint64) error
-	// Overwrite makes what exists of a part of a file zeros, in place.
+	// Overwrite writes zeros over the existing parts of a range of a file.
 	Overwrite func(file FilePart, size uint64) error
-	// FileBytes is how much memory a file has.
+	// FileBytes returns how much memory a file has.
 	FileBytes func(fd int) uint64
-	// FileResident and privateResident are how much of a part of a file, or of a
-	// private range, has memory.
+	// FileResident and PrivateResident return how many bytes of a part of a file, or of a
+	// private range, have memory.
 	FileResident    func(file FilePart, size uint64) (uint64, error)
 	PrivateResident func(address, size uint64) (uint64, error)
 	// Mappings counts the mappings of this process.
 	Mappings func() uint64
-	// MakeMappings makes so many that nobody may touch, in a row of as many small
-	// pages, which unmap gives back, in parts too.
+	// MakeMappings creates count mappings without access, in a row of as many small pages.
+	// Unmap releases them, also in parts.
 	MakeMappings func(count uint64) (address, size uint64, err error)
 	Unmap        func(address, size uint64) error
 }
 
-// FilePart is where a part of a file starts.
+// FilePart is the start of a part of a file.
 type FilePart struct {
 	FD     int
 	Offset uint64

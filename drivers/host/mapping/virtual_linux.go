@@ -13,7 +13,7 @@ import (
 
 const reserveFlags = unix.MAP_PRIVATE | unix.MAP_ANON | unix.MAP_NORESERVE
 
-// SystemVirtual is those of the system that this process runs on.
+// SystemVirtual returns the calls of the system that this process runs on.
 func SystemVirtual() *VirtualCalls {
 	return &VirtualCalls{
 		Reserve: func(size uint64) (uint64, error) {
@@ -74,8 +74,8 @@ func makeMappings(count uint64) (address, size uint64, err error) {
 
 func unmap(address, size uint64) error { return unix.MunmapPtr(Pointer(address), uintptr(size)) }
 
-// systemCall is a call on a range of addresses, without a slice of it, which Go
-// would look at.
+// systemCall makes a system call on a range of addresses. It does not use a slice, because
+// Go would inspect the slice.
 func systemCall(number uintptr, address, size, argument uint64) error {
 	if _, _, errno := unix.Syscall(number, uintptr(address), uintptr(size), uintptr(argument)); errno != 0 {
 		return errno
@@ -93,9 +93,9 @@ func protection(access device.Access) uint64 {
 	return unix.PROT_NONE
 }
 
-// openMemoryFile makes a file of memory as large as it will ever be, and seals
-// that: nothing of it exists before it is touched, and nobody who is given it can
-// cut off what others have mapped. The process's bound on the size of files bounds it.
+// openMemoryFile creates a memory file in its final size and seals the size. Its pages get
+// memory when they are first touched, and a process that receives it cannot cut off pages
+// that others have mapped. The process's limit on the size of files applies.
 func openMemoryFile(size uint64) (int, uint64, error) {
 	size = min(size, math.MaxInt64)
 	fd, err := unix.MemfdCreate("ferrum_mem pages", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
@@ -109,13 +109,13 @@ func openMemoryFile(size uint64) (int, uint64, error) {
 		_ = unix.Close(fd)
 		return -1, 0, err
 	}
-	// Nobody asks when a page was last mapped, and to note it takes a fiftieth of
-	// the time that mapping one takes.
+	// Nothing uses the access time, and updating it takes a fiftieth of the time of a
+	// mapping.
 	_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETFL, unix.O_NOATIME)
 	return fd, size, nil
 }
 
-// resize makes a file as large as the process may have one, size at most.
+// resize makes a file as large as the process may have one, at most size.
 func resize(fd int, size uint64) (uint64, error) {
 	for {
 		size = min(size, device.FileSizeLimit())
@@ -123,7 +123,7 @@ func resize(fd int, size uint64) (uint64, error) {
 			_, err := UntilNotInterrupted(func() (int, error) { return 0, unix.Ftruncate(fd, int64(size)) })
 			return err
 		})
-		// Another thread may have lowered the bound.
+		// Another thread may have lowered the limit.
 		if !errors.Is(err, unix.EFBIG) || device.FileSizeLimit() >= size {
 			return size, err
 		}
@@ -153,7 +153,7 @@ func punch(file FilePart, size uint64) error {
 	})
 	switch err {
 	case unix.EPERM, unix.EACCES, unix.ENOSYS, unix.EOPNOTSUPP:
-		// A filter of system calls may know this one only by its other name.
+		// A filter of system calls may allow only the other call for the same effect.
 		if punchMapped(file, size) == nil {
 			return nil
 		}
@@ -161,7 +161,7 @@ func punch(file FilePart, size uint64) error {
 	return err
 }
 
-// punchMapped is punch by way of a mapping.
+// punchMapped is punch through a mapping of the file.
 func punchMapped(file FilePart, size uint64) error {
 	const readWrite = unix.PROT_READ | unix.PROT_WRITE
 	part, err := unix.Mmap(file.FD, int64(file.Offset), int(size), readWrite, unix.MAP_SHARED)
@@ -173,7 +173,7 @@ func punchMapped(file FilePart, size uint64) error {
 	return err
 }
 
-// extents gives the parts of a range of a file that exist, in order.
+// extents calls found for each part of a range of a file that exists, in order.
 func extents(file FilePart, size uint64, found func(offset, size uint64) error) error {
 	end := file.Offset + size
 	for at := file.Offset; at < end; {
@@ -196,11 +196,11 @@ func extents(file FilePart, size uint64, found func(offset, size uint64) error) 
 	return nil
 }
 
-// zeros is what overwrite writes at a time.
+// zeros is the block that overwrite writes.
 var zeros [256 << 10]byte
 
-// overwrite is bound by the size of files that the process may have, which may be less by
-// now than it was when the file was made.
+// overwrite is subject to the process's limit on the size of files, which may be lower now
+// than when the file was created.
 func overwrite(file FilePart, size uint64) error {
 	return extents(file, size, func(offset, size uint64) error {
 		return device.WithinFileSizeLimit(func() error { return overwritePart(file.FD, offset, size) })
@@ -229,7 +229,7 @@ func fileResident(file FilePart, size uint64) (uint64, error) {
 	return sum, err
 }
 
-// fileBytes is 0 when the system does not say.
+// fileBytes returns 0 if the system does not report the value.
 func fileBytes(fd int) uint64 {
 	var status unix.Stat_t
 	if err := unix.Fstat(fd, &status); err != nil || status.Blocks < 0 {
@@ -238,15 +238,15 @@ func fileBytes(fd int) uint64 {
 	return uint64(status.Blocks) * 512
 }
 
-// counting is what countMappings reads into. It is called when the process may
-// be unable to have more memory, so it has its own.
+// counting is the buffer of countMappings. It is allocated beforehand, because
+// countMappings is called when the process may be unable to allocate memory.
 var counting struct {
 	mu     sync.Mutex
 	buffer [64 << 10]byte
 }
 
-// countMappings counts the lines of a file that has some megabytes when the
-// bound on mappings has been reached; 0 when it cannot be read.
+// countMappings counts the lines of a file that has some megabytes when the number of
+// mappings is at its limit. It returns 0 if the file cannot be read.
 func countMappings() uint64 {
 	counting.mu.Lock()
 	defer counting.mu.Unlock()

@@ -2,6 +2,6 @@
 
 package mapping
 
-// SystemVirtual is nil: memory that lies nowhere yet needs files of
-// memory with holes that can be punched, which only Linux has.
+// SystemVirtual returns nil: memory that is mapped nowhere needs memory files whose parts
+// can be released, which only Linux has.
 func SystemVirtual() *VirtualCalls { return nil }

@@ -2,7 +2,7 @@ package native
 
 import "golang.org/x/sys/unix"
 
-// MemTotal is the machine's memory where there is no /proc.
+// MemTotal returns the memory of a machine without /proc.
 func MemTotal() uint64 {
 	total, err := unix.SysctlUint64("hw.memsize")
 	if err != nil {
@@ -11,8 +11,8 @@ func MemTotal() uint64 {
 	return total
 }
 
-// MemAvailable is what is free at once; false: not known. The system would give more by
-// dropping caches, so this is a lower bound.
+// MemAvailable returns the pages that are free at once. false: not known. The system could
+// provide more by dropping caches, so this is a lower bound.
 func MemAvailable() (uint64, bool) {
 	pages, err := unix.SysctlUint32("vm.page_free_count")
 	if err != nil {
@@ -22,7 +22,7 @@ func MemAvailable() (uint64, bool) {
 	return uint64(pages) * size, err == nil
 }
 
-// Processor is the model of the processor, or "".
+// Processor returns the model of the processor, or "".
 func Processor() string {
 	name, err := unix.Sysctl("machdep.cpu.brand_string")
 	if err != nil {

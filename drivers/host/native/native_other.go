@@ -2,12 +2,12 @@
 
 package native
 
-// MemTotal is 0, unknown, on systems that either have /proc or are not asked in their
-// own way yet; there, a size has to be given.
+// MemTotal returns 0, which means unknown. Such a system has /proc, or this package has no
+// query for it, and then the size must be configured.
 func MemTotal() uint64 { return 0 }
 
-// MemAvailable is not known here but through /proc.
+// MemAvailable is known only from /proc on this system.
 func MemAvailable() (uint64, bool) { return 0, false }
 
-// Processor is not known here but through /proc.
+// Processor is known only from /proc on this system.
 func Processor() string { return "" }

@@ -27,7 +27,7 @@ func readMemory() (memoryStatus, bool) {
 	return status, done != 0
 }
 
-// MemTotal is the machine's memory.
+// MemTotal returns the memory of the machine.
 func MemTotal() uint64 {
 	status, known := readMemory()
 	if !known {
@@ -36,13 +36,13 @@ func MemTotal() uint64 {
 	return status.totalPhysical
 }
 
-// MemAvailable is what can be had without paging; false: not known.
+// MemAvailable returns the memory that is available without paging. false: not known.
 func MemAvailable() (uint64, bool) {
 	status, known := readMemory()
 	return status.availablePhysical, known
 }
 
-// Processor is the model of the first processor, or "".
+// Processor returns the model of the first processor, or "".
 func Processor() string {
 	key, err := registry.OpenKey(registry.LOCAL_MACHINE, `HARDWARE\DESCRIPTION\System\CentralProcessor\0`, registry.QUERY_VALUE)
 	if err != nil {

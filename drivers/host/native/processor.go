@@ -2,13 +2,13 @@ package native
 
 import "strings"
 
-// UnknownProcessor stands for a name that cannot be read.
+// UnknownProcessor replaces a name that cannot be read.
 const UnknownProcessor = "Unknown CPU"
 
-// ProcessorOf is the model of the first processor that the text of a /proc/cpuinfo
-// describes, or "". On x86 and others it is there in words. On Arm there may be the
-// numbers of who made the core and of which kind it is; the name of the board, which
-// some kernels add, is taken where these are not known.
+// ProcessorOf returns the model of the first processor in the text of a /proc/cpuinfo, or
+// "". On x86 and some others the text contains a name. On Arm it may contain the numbers of
+// the implementer and the part of the core. If these are not known, the name of the board
+// is used, which some kernels add.
 func ProcessorOf(cpuinfo string) string {
 	fields := map[string]string{}
 	for line := range strings.Lines(cpuinfo) {
@@ -32,8 +32,8 @@ func ProcessorOf(cpuinfo string) string {
 	return ""
 }
 
-// armMakers and armParts are the numbers of the MIDR register, as the kernel writes
-// them. They are made where they are needed, which on most machines is nowhere.
+// armMakers and armParts are the numbers of the MIDR register, as the kernel writes them.
+// They are created on use, because most machines never need them.
 func armMakers() map[string]string {
 	return map[string]string{
 		"0x41": "Arm", "0x42": "Broadcom", "0x43": "Cavium", "0x46": "Fujitsu", "0x48": "HiSilicon", "0x4e": "NVIDIA",

@@ -10,31 +10,31 @@ import (
 	"ferrum_mem/drivers/host/mapping"
 )
 
-// Capacity is what the segments of one device are counted against.
+// Capacity counts the segments of one device.
 type Capacity interface {
-	// Hold counts bytes as held, or says why there is no room for them.
+	// Hold counts bytes as held, or returns why they do not fit.
 	Hold(op string, size uint64) error
 	GiveBack(size uint64)
-	// Bytes is how many may be held in all, Room how many more.
+	// Bytes returns the limit of held bytes. Room returns how many more can be held.
 	Bytes() uint64
 	Room() uint64
 }
 
-// Allocator makes the segments of one device.
+// Allocator allocates the segments of one device.
 type Allocator struct {
 	id          device.ID
 	calls       *mapping.Calls
 	granularity uint64
 	capacity    Capacity
 	gate        *gate.Gate
-	// lockLimits says how much memory the process may lock, the largest value where
-	// nothing limits it, and how much it has.
+	// lockLimits returns how much memory the process may lock (the largest value means no
+	// limit), and how much it has locked.
 	lockLimits func() (limit, locked uint64)
 
 	segments table
 }
 
-// New has no segments.
+// New returns an allocator without segments.
 func New(
 	id device.ID, calls *mapping.Calls, granularity uint64, capacity Capacity, gate *gate.Gate, lockLimits func() (limit, locked uint64),
 ) *Allocator {
@@ -45,11 +45,11 @@ func (a *Allocator) errorf(code device.Code, op, format string, args ...any) err
 	return device.Errorf(code, op, format, args...).On(a.id)
 }
 
-// Alloc maps a segment. It has no memory of the system before it is touched;
-// then in huge pages where it is at least 2 MiB large and the system has them,
-// for which its address is a multiple of 2 MiB. No room under the capacity or,
-// unless that is forced, in the system is CodeOutOfMemory: an error here rather
-// than the end of the process at the first touch.
+// Alloc maps a segment. The system provides memory when a page is first touched. A segment
+// of at least 2 MiB gets huge pages if the system has them; its address is a multiple of 2
+// MiB for that. If the size does not fit in the capacity or, unless the capacity is forced,
+// in the system's free memory, Alloc returns CodeOutOfMemory. Without that check the first
+// touch would end the process.
 func (a *Allocator) Alloc(size uint64) (device.Addr, error) {
 	const op = "host.alloc"
 	if err := a.startAllocation(op, size); err != nil {
@@ -64,7 +64,7 @@ func (a *Allocator) Alloc(size uint64) (device.Addr, error) {
 	return device.Addr(found.Base), nil
 }
 
-// startAllocation counts a segment that is not there yet.
+// startAllocation counts a segment before it exists.
 func (a *Allocator) startAllocation(op string, size uint64) error {
 	if err := a.gate.Check(op); err != nil {
 		return err
@@ -101,9 +101,9 @@ func (a *Allocator) take(op string, size uint64) (*Segment, error) {
 		size, a.capacity.Room(), a.capacity.Bytes(), err).On(a.id).WithNative(int64(number))
 }
 
-// Free unmaps a segment; its memory is the system's again when it returns. An
-// address and size that Alloc did not return together, or not any more, are
-// CodeInvalidAddress; a segment that queued work still touches is CodeBusy.
+// Free unmaps a segment, and its memory belongs to the system again when Free returns.
+// Unless Alloc returned this address with this size and it was not freed since, the call
+// returns CodeInvalidAddress. While queued work uses the segment, it returns CodeBusy.
 func (a *Allocator) Free(addr device.Addr, size uint64) error {
 	return a.free("host.free", addr, size, false)
 }
@@ -127,7 +127,7 @@ func (a *Allocator) free(op string, addr device.Addr, size uint64, locked bool) 
 	return nil
 }
 
-// AllocPinned maps a segment and has the system lock all of it in memory.
+// AllocPinned maps a segment and locks all of it in memory.
 func (a *Allocator) AllocPinned(size uint64) (device.PinnedMemory, error) {
 	const op = "host.alloc_pinned"
 	if err := a.startAllocation(op, size); err != nil {
@@ -141,7 +141,7 @@ func (a *Allocator) AllocPinned(size uint64) (device.PinnedMemory, error) {
 	if err := a.calls.Lock(found.Base, size); err != nil {
 		failure := a.refusedLock(op, size, err)
 		if err := a.calls.Release(found.MapBase, found.MapSize); err != nil {
-			// It stays mapped, and counted as held, until the process ends.
+			// The segment stays mapped, and counted as held, until the process ends.
 			failure = errors.Join(failure, err)
 		} else {
 			a.capacity.GiveBack(size)
@@ -159,8 +159,8 @@ func (a *Allocator) FreePinned(addr device.Addr, size uint64) error {
 	return a.free("host.free_pinned", addr, size, true)
 }
 
-// refusedLock says why memory could not be locked: the bound, where there is one
-// that the size would break, or else a lack of memory.
+// refusedLock returns why memory could not be locked: the limit, if the size would exceed
+// it, or else a lack of memory.
 func (a *Allocator) refusedLock(op string, size uint64, err error) error {
 	number := mapping.Errno(err)
 	limit, locked := a.lockLimits()
@@ -174,8 +174,8 @@ func (a *Allocator) refusedLock(op string, size uint64, err error) error {
 		On(a.id).WithNative(int64(number))
 }
 
-// Acquire finds the segment that holds the whole range and counts an operation in flight
-// on it.
+// Acquire finds the segment that contains the whole range, and counts an operation in
+// flight on it.
 func (a *Allocator) Acquire(op, what string, addr device.Addr, size uint64) (*Segment, error) {
 	found, err := a.segments.acquire(op, what, addr, size)
 	if err != nil {
@@ -184,5 +184,6 @@ func (a *Allocator) Acquire(op, what string, addr device.Addr, size uint64) (*Se
 	return found, nil
 }
 
-// Overlaps says whether a range, whose end fits 64 bits, touches a segment.
+// Overlaps states whether a range overlaps a segment. The end of the range must fit in 64
+// bits.
 func (a *Allocator) Overlaps(base, size uint64) bool { return a.segments.overlaps(base, size) }

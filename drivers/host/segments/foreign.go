@@ -8,8 +8,8 @@ import (
 	"ferrum_mem/drivers/host/mapping"
 )
 
-// Foreign is the memory of others that work on one device may use. Its owner may
-// give it back to the system all the same, so it is looked at before it is touched.
+// Foreign is the external memory that work on one device may use. Its owner may release it
+// to the system at any time, so each operation checks it before use.
 type Foreign struct {
 	id    device.ID
 	calls *mapping.Calls
@@ -18,7 +18,7 @@ type Foreign struct {
 	ranges table
 }
 
-// NewForeign has no ranges.
+// NewForeign returns a Foreign without ranges.
 func NewForeign(id device.ID, calls *mapping.Calls, gate *gate.Gate) *Foreign {
 	return &Foreign{id: id, calls: calls, gate: gate}
 }
@@ -27,7 +27,7 @@ func (f *Foreign) errorf(code device.Code, op, format string, args ...any) error
 	return device.Errorf(code, op, format, args...).On(f.id)
 }
 
-// Check refuses what can be no range of others' memory.
+// Check returns an error for a range that cannot be external memory.
 func (f *Foreign) Check(op string, addr device.Addr, size uint64) error {
 	switch {
 	case addr == 0:
@@ -41,8 +41,8 @@ func (f *Foreign) Check(op string, addr device.Addr, size uint64) error {
 	return nil
 }
 
-// Add enters a range that has been checked, for work with that access; taken says whether
-// the device has some of it already, and is asked while the device cannot be closed.
+// Add records a checked range, for work with that access. taken states whether the device
+// already uses a part of the range. Add calls it while the device cannot be closed.
 func (f *Foreign) Add(
 	op string, addr device.Addr, size uint64, access device.Access, taken func(base, size uint64) bool,
 ) error {
@@ -58,7 +58,7 @@ func (f *Foreign) Add(
 	return nil
 }
 
-// Remove ends what Enter began. The memory is left alone.
+// Remove ends what Add began. It does not touch the memory.
 func (f *Foreign) Remove(op string, addr device.Addr, size uint64) error {
 	if err := f.gate.Check(op); err != nil {
 		return err
@@ -70,8 +70,8 @@ func (f *Foreign) Remove(op string, addr device.Addr, size uint64) error {
 	return nil
 }
 
-// Acquire is known for what lies in one of the ranges, and counts an operation in flight
-// on it.
+// Acquire returns known for a range inside a recorded range, and counts an operation in
+// flight on it.
 func (f *Foreign) Acquire(
 	op, what string, addr device.Addr, size uint64, need device.Access,
 ) (found *Segment, known bool, err error) {
@@ -90,9 +90,9 @@ func (f *Foreign) Acquire(
 	return found, true, nil
 }
 
-// checkThere refuses memory of others that its owner has given back to the system all
-// the same: whoever reads it ends the process. It sees no owner who does that while
-// the work runs.
+// checkThere returns an error if the owner has released external memory to the system,
+// because a read of it would end the process. It cannot detect a release while the work
+// runs.
 func (f *Foreign) checkThere(op string, address, size uint64) error {
 	if f.calls.IsMapped(address, size) {
 		return nil

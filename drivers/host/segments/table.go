@@ -10,25 +10,25 @@ import (
 	"ferrum_mem/drivers/host/mapping"
 )
 
-// Segment is one mapping that Alloc, AllocPinned or Reserve gave out, or
-// memory of somebody else's that was adopted or linked.
+// Segment is one mapping of Alloc, AllocPinned or Reserve, or adopted or linked external
+// memory.
 type Segment struct {
 	mapping.Range
-	// locked says that it is of AllocPinned.
+	// locked states that the segment comes from AllocPinned.
 	locked bool
-	// foreign is what it belongs to where it is somebody else's, or nil.
+	// foreign is the list that owns an external segment, or nil.
 	foreign *Foreign
-	// access is what work may do there where it is somebody else's.
+	// access is the access of work to an external segment.
 	access device.Access
 	// inFlight counts queued operations that touch the segment.
 	inFlight atomic.Int64
 }
 
-// Release says that an operation no longer touches the segment.
+// Release ends the use of the segment by an operation.
 func (s *Segment) Release() { s.inFlight.Add(-1) }
 
-// Check refuses a range of the segment that is not there any more: only memory of others
-// can be so.
+// Check returns an error if a range of the segment is not mapped any more, which can happen
+// only to external memory.
 func (s *Segment) Check(op string, address, size uint64) error {
 	if s.foreign == nil {
 		return nil
@@ -36,17 +36,17 @@ func (s *Segment) Check(op string, address, size uint64) error {
 	return s.foreign.checkThere(op, address, size)
 }
 
-// table finds the live segment that a range lies in. An operation finds
-// its segments when it is queued and counts itself in flight under the same
-// lock under which a free looks at the count, so neither can miss the other.
+// table finds the live segment that contains a range. An operation finds its segments when
+// it is queued, and counts itself in flight under the lock under which a free reads the
+// count. So neither can miss the other.
 type table struct {
 	mu sync.RWMutex
 	// sorted by base
 	list []*Segment
 }
 
-// acquire finds the segment that holds the whole range and counts an operation
-// in flight on it.
+// acquire finds the segment that contains the whole range, and counts an operation in
+// flight on it.
 func (t *table) acquire(op, what string, addr device.Addr, size uint64) (*Segment, error) {
 	start := uint64(addr)
 	if size == 0 {
@@ -67,7 +67,7 @@ func (t *table) acquire(op, what string, addr device.Addr, size uint64) (*Segmen
 	return found, nil
 }
 
-// holding is the segment that an address lies in, or nil.
+// holding returns the segment that contains an address, or nil.
 func (t *table) holding(address uint64) *Segment {
 	i, exact := t.search(address)
 	if exact {
@@ -110,7 +110,8 @@ func (t *table) insertAlone(s *Segment) bool {
 	return true
 }
 
-// overlaps says whether a range, whose end fits 64 bits, touches a segment.
+// overlaps states whether a range overlaps a segment. The end of the range must fit in 64
+// bits.
 func (t *table) overlaps(base, size uint64) bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -123,8 +124,8 @@ func (t *table) overlapsLocked(base, size uint64) bool {
 	return i < len(t.list) && t.list[i].Base-base < size || t.holding(base) != nil
 }
 
-// remove takes a segment, locked or not, out of the table, so that no new operation
-// can find it; insert undoes it.
+// remove removes a segment from the table, so that no new operation can find it. insert
+// undoes it. locked must be the kind of the segment.
 func (t *table) remove(op string, addr device.Addr, size uint64, locked bool) (*Segment, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

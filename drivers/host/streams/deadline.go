@@ -6,11 +6,11 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// deadline is how long one call may wait, over all that it waits for.
+// deadline limits how long one call may wait in total.
 type deadline struct {
 	op      string
 	timeout time.Duration
-	// timer runs from the first time that there is something to wait for.
+	// timer runs from the first wait on.
 	timer *time.Timer
 }
 
@@ -22,7 +22,7 @@ func newDeadline(op string, timeout time.Duration) (*deadline, error) {
 	return &deadline{op: op, timeout: timeout}, nil
 }
 
-// wait says whether the channel was closed in time.
+// wait states whether the channel was closed in time.
 func (d *deadline) wait(passed <-chan struct{}) bool {
 	switch {
 	case d.timeout == device.Forever:

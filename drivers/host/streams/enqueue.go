@@ -6,16 +6,16 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Every range is checked against the live segments and mapped pages of its
-// device when the operation is queued, and they are held until it has run: a
-// wrong range is an error here and never a crash in the worker.
+// When an operation is queued, every range is checked against the live segments and mapped
+// pages of its device. They are held until the operation has run. So a wrong range returns
+// an error here and never crashes the worker.
 
 func (s *Stream) Copy(dst, src device.Addr, size uint64) error {
 	return s.CopyFrom("host.copy", dst, s.set.memory, src, size)
 }
 
-// CopyFrom queues a copy from a range of a host device's memory to one of this
-// stream's.
+// CopyFrom queues a copy from a range of a host device's memory to a range of this stream's
+// device.
 func (s *Stream) CopyFrom(op string, dst device.Addr, from Memory, src device.Addr, size uint64) error {
 	if err := s.check(op); err != nil {
 		return err
@@ -27,7 +27,7 @@ func (s *Stream) CopyFrom(op string, dst device.Addr, from Memory, src device.Ad
 	return s.push(op, o)
 }
 
-// hold is the operation of a copy, which holds the memory of its ranges.
+// hold returns the operation of a copy, which holds the memory of its ranges.
 func (s *Stream) hold(op string, dst device.Addr, from Memory, src device.Addr, size uint64) (operation, error) {
 	dstHeld, err := s.set.memory.Acquire(op, "destination", dst, size, device.AccessReadWrite)
 	if err != nil {
@@ -100,8 +100,8 @@ func (s *Stream) CopyToHost(dst device.HostAddr, src device.Addr, size uint64) e
 	})
 }
 
-// checkHostRange refuses what cannot be a range of memory. size also has to fit
-// a Go slice; a segment of that size, checked before, guarantees it.
+// checkHostRange returns an error for a range that cannot be memory. size must also fit a
+// Go slice. The caller has checked a segment of that size, which guarantees it.
 func (s *Stream) checkHostRange(op, what string, addr device.HostAddr, size uint64) error {
 	if addr == 0 {
 		return s.errorf(device.CodeNullPointer, op, "%s: must not be NULL", what)
@@ -149,10 +149,10 @@ func (s *Stream) checkPattern(op string, dst device.Addr, pattern device.Pattern
 	return nil
 }
 
-// HostFunction runs fn on a thread that is its own while it runs. If fn panics,
-// the panic is reported as one of a worker, the stream goes on, and the next
-// Synchronize returns CodeInternal. No thread to be had is CodeResourceExhausted, or
-// what the system says.
+// HostFunction runs fn on a thread that runs nothing else meanwhile. If fn panics, the
+// panic is reported like a panic of a worker, the stream continues, and the next
+// Synchronize returns CodeInternal. If no thread is available, HostFunction returns
+// CodeResourceExhausted or the error of the system.
 func (s *Stream) HostFunction(fn func()) error {
 	const op = "host.host_function"
 	if err := s.check(op); err != nil {
@@ -161,8 +161,8 @@ func (s *Stream) HostFunction(fn func()) error {
 	if fn == nil {
 		return s.errorf(device.CodeNullPointer, op, "function: must not be nil")
 	}
-	// Its thread is there before the function is queued: the runtime would end the
-	// process for one that it cannot have.
+	// The thread is reserved before the function is queued, because the runtime would end
+	// the process if it could not create a thread later.
 	if err := s.holdHostThread(op); err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (s *Stream) HostFunction(fn func()) error {
 	return err
 }
 
-// Prefetch has memory put behind a range.
+// Prefetch queues the allocation of a range's memory.
 func (s *Stream) Prefetch(op string, addr device.Addr, size uint64) error {
 	if err := s.check(op); err != nil {
 		return err
@@ -215,8 +215,7 @@ func (s *Stream) RecordEvent() (device.Event, error) {
 	return e, nil
 }
 
-// WaitEvent queues nothing when the event has been passed already or is this
-// stream's own.
+// WaitEvent queues nothing if the event has completed or belongs to this stream.
 func (s *Stream) WaitEvent(waited device.Event) error {
 	const op = "host.wait_event"
 	if err := s.check(op); err != nil {

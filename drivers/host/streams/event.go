@@ -30,8 +30,8 @@ func (e *event) Done() (bool, error) {
 	return e.passed.Load(), nil
 }
 
-// Synchronize waits for the event. From a host function that the event is
-// queued behind it is CodeInvalidState (on Linux).
+// Synchronize waits for the event. A host function that waits for an event queued behind
+// itself gets CodeInvalidState (on Linux).
 func (e *event) Synchronize(timeout time.Duration) error {
 	const op = "host.synchronize_event"
 	if err := e.check(op); err != nil {

@@ -6,28 +6,29 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// foreignQueue is what runs the operations of a stream that somebody else made. Each
-// operation is announced by one piece of work in the foreign queue, and each piece of
-// work runs the oldest operation, whichever announced it: the order of the stream is
-// that of its own queue. All but run is guarded by stream.mu.
+// foreignQueue runs the operations of an external stream. Each operation is announced by
+// one piece of work in the external queue. Each piece of work runs the oldest operation,
+// whichever operation announced it. So the order of the stream is the order of its own
+// queue. stream.mu guards all fields except run.
 type foreignQueue struct {
 	run func(work func()) error
-	// turns counts the pieces of work that came and have not been used.
+	// turns counts the pieces of work that have arrived and are not used yet.
 	turns     int
 	executing bool
-	// announcing are the threads that are in run, on which work may come at once.
+	// announcing are the threads inside run, where the work may run at once.
 	announcing map[int64]int
-	// left marks what was queued when the stream was closed; nil before.
+	// left marks the end of the queue when the stream was closed. nil before.
 	left *mark
 }
 
-// TakesForeignWork: what the owner of an adopted stream queues in it Idle does not tell.
+// TakesForeignWork returns true for an adopted stream: its owner may queue work that Idle
+// does not report.
 func (s *Stream) TakesForeignWork() bool { return s.foreign != nil }
 
-// shutForeign marks the end of the foreign queue, takes no more work, and returns when what
-// was queued here is done. What its owner has queued may still run then: until it has, Idle
-// is false and RecordEvent gives the mark, as before. A queue that refuses the mark has
-// nobody's work to wait for.
+// shutForeign marks the end of the external queue, accepts no more work, and returns when
+// the operations queued here are done. Work of the owner may still run then. Until it has
+// run, Idle returns false and RecordEvent returns the mark. If the external queue rejects
+// the mark, there is no work of the owner to wait for.
 func (s *Stream) shutForeign(op string) error {
 	left := &mark{}
 	s.mu.Lock()
@@ -47,8 +48,8 @@ func (s *Stream) shutForeign(op string) error {
 	return s.await(queued, &deadline{op: op, timeout: device.Forever})
 }
 
-// leftEvent is an event for what was queued when the stream was closed; nil: it is open,
-// or that has ended.
+// leftEvent returns an event for the work that was queued when the stream was closed. nil:
+// the stream is open, or that work has completed.
 func (s *Stream) leftEvent() device.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,11 +59,12 @@ func (s *Stream) leftEvent() device.Event {
 	return nil
 }
 
-// LeavesWork: Close waits only for what was queued here.
+// LeavesWork returns true for an adopted stream: Close waits only for operations queued
+// here.
 func (s *Stream) LeavesWork() bool { return s.foreign != nil }
 
-// announce has the foreign queue run an operation that was queued. When it refuses,
-// the operation is taken back. The stream is not locked: it may be run at once.
+// announce lets the external queue run a queued operation. If it rejects the work, the
+// operation is cancelled. The stream is not locked, because the work may run at once.
 func (s *Stream) announce(op string, number uint64) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -74,7 +76,7 @@ func (s *Stream) announce(op string, number uint64) error {
 		return nil
 	}
 	s.mu.Lock()
-	// The newest has the number of all that were submitted.
+	// The newest operation has the number of all submitted ones.
 	taken := s.queue.at(s.queue.count - 1 - int(s.submitted.Load()-number))
 	if taken != nil {
 		taken.Release()
@@ -83,7 +85,8 @@ func (s *Stream) announce(op string, number uint64) error {
 	}
 	s.mu.Unlock()
 	if taken == nil {
-		// A piece of work for another operation ran this one: that other has none now.
+		// The piece of work of another operation ran this one, so that other operation now
+		// lacks one.
 		device.Go(s.workerName(), s.takeTurn)
 		return nil
 	}
@@ -100,8 +103,9 @@ func (s *Stream) countAnnouncing(thread int64, by int) {
 	}
 }
 
-// takeTurn runs the oldest operation. One that comes while another runs, from inside
-// of it or because the foreign queue is not ordered, is run after that one.
+// takeTurn runs the oldest operation. If another operation runs, the turn is used after
+// that. This happens when a turn arrives inside that operation, or when the external queue
+// is not ordered.
 func (s *Stream) takeTurn() {
 	s.mu.Lock()
 	f := s.foreign
@@ -114,9 +118,9 @@ func (s *Stream) takeTurn() {
 	s.runTurns(f.announcing[threadID()] > 0)
 }
 
-// runTurns runs what waits. A host function that comes at once, inside of the call that
-// queues it, is left to a worker: that call may hold what the function wants. The caller
-// holds mu, which it lets go of.
+// runTurns runs the waiting operations. A host function that would run at once, inside the
+// call that queues it, runs on a worker instead: that call may hold locks that the function
+// needs. The caller holds mu, and runTurns unlocks it.
 func (s *Stream) runTurns(atOnce bool) {
 	f := s.foreign
 	for ; f.turns > 0; f.turns-- {
@@ -140,8 +144,8 @@ func (s *Stream) runTurns(atOnce bool) {
 	s.mu.Unlock()
 }
 
-// skip counts operations that were taken back as done, once they are the oldest and
-// nothing runs before them. The caller holds mu.
+// skip counts cancelled operations as done, once they are the oldest and nothing runs
+// before them. The caller holds mu.
 func (s *Stream) skip() {
 	for !s.foreign.executing && s.queue.isAt(kindNothing) {
 		s.queue.pop()
@@ -149,8 +153,8 @@ func (s *Stream) skip() {
 	}
 }
 
-// markEnd queues a mark in a stream of somebody else's, so that who waits for what
-// was queued here waits for what its owner queued as well.
+// markEnd queues a mark in an external stream, so that a wait for the operations queued
+// here also waits for the work that the owner queued before.
 func (s *Stream) markEnd(op string) error {
 	if s.foreign == nil {
 		return nil
@@ -158,7 +162,7 @@ func (s *Stream) markEnd(op string) error {
 	return s.push(op, operation{kind: kindRecord, mark: &mark{}})
 }
 
-// AdoptStream gives a stream whose operations run in somebody else's queue.
+// AdoptStream creates a stream whose operations run in an external queue.
 func (t *Set) AdoptStream(foreign device.ForeignStream) (device.Stream, error) {
 	const op = "host.adopt_stream"
 	if foreign.Native != 0 {

@@ -7,12 +7,12 @@ import (
 	"ferrum_mem/drivers/host/mapping"
 )
 
-// chunkBytes bounds a single fill: the Go runtime cannot interrupt one, so a
-// long one would hold up the collector and with it every thread.
+// chunkBytes is the maximum size of a single fill. The Go runtime cannot interrupt a fill,
+// so a long one would delay the garbage collector and with it every thread.
 const chunkBytes = 4 << 20
 
-// moveBytes is how much is moved at a time. From 1 MiB on Go's move writes past the
-// caches; 256 MiB took, in ms, on an Intel Xeon of 2.5 GHz:
+// moveBytes is the size of one step of a move. From 1 MiB on Go's move writes past the
+// caches. 256 MiB took, in ms, on an Intel Xeon of 2.5 GHz:
 //
 //	into                              4 MiB each   512 KiB each
 //	a file of memory, first touch            320            280
@@ -20,12 +20,12 @@ const chunkBytes = 4 << 20
 //	memory that was written before            89             51
 const moveBytes = 512 << 10
 
-// patternBytes is how much of a pattern is laid out before it is copied on: it
-// stays in the first-level cache.
+// patternBytes is the size of the block of repeated patterns that is then copied. It fits
+// in the first-level cache.
 const patternBytes = 16 << 10
 
-// move has the meaning of memmove: where the destination overlaps the source
-// from above, the chunks go from the end to the start.
+// move works like memmove: if the destination overlaps the end of the source, it moves the
+// chunks from the end to the start.
 func move(dst, src, size uint64) {
 	backwards := dst > src && dst-src < size
 	for done := uint64(0); done < size; {
@@ -39,7 +39,8 @@ func move(dst, src, size uint64) {
 	}
 }
 
-// Fill lays a pattern out in memory, whose length is a multiple of its width.
+// Fill fills memory with a pattern. The length of the memory must be a multiple of the
+// pattern's width.
 func Fill(dst []byte, pattern device.Pattern) {
 	if pattern.Value == 0 {
 		for len(dst) > 0 {

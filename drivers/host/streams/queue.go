@@ -8,45 +8,46 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// maxQueued bounds the copies, fills, prefetches, functions and waits that wait in one
-// stream: 80 bytes each, and what a function is made of. Marks of the end of the queue do not
-// count, so that memory can be freed behind a queue that is full: two that nothing lies
-// between are one, so there are no more of them than of the others, and one. Only in a
-// stream of somebody else's each is an entry; there as many are allowed again.
+// maxQueued is the maximum number of copies, fills, prefetches, functions and waits that
+// are queued in one stream. Each takes 80 bytes, plus the memory of a function. Marks of
+// the end of the queue do not count, so that memory can be freed behind a full queue.
+// Adjacent marks are one entry, so there is at most one more mark than other entries. Only
+// in an external stream each mark is an entry, and the same number is allowed for marks
+// again.
 const maxQueued = device.MaxQueued
 
-// queueChunk is how many operations are made room for at a time.
+// queueChunk is the number of operations in one chunk of the queue.
 const queueChunk = 512
 
 type kind uint8
 
 const (
 	kindMove kind = iota
-	// kindMoves is a batch of copies; what it holds is its moves.
+	// kindMoves is a batch of copies. The entry holds its moves.
 	kindMoves
 	kindFill
 	kindRecord
 	kindWait
 	kindHost
 	kindPrefetch
-	// kindNothing is an operation that was taken back.
+	// kindNothing is a cancelled operation.
 	kindNothing
 )
 
-// mark is a point in a stream's queue. On a stream that is idle it is passed
-// as soon as it is recorded, and costs the worker nothing.
+// mark is a point in a stream's queue. On an idle stream a mark completes when it is
+// recorded, and takes no time of the worker.
 type mark struct {
 	passed atomic.Bool
-	// at is written before passed is set, and never again.
+	// at is written once, before passed is set.
 	at time.Duration
 
 	mu sync.Mutex
-	// signal is made by the first one who waits.
+	// signal is created by the first waiter.
 	signal chan struct{}
 }
 
-// pass says that the queue is past the mark now, as a clock says that began at start,
-// and wakes who waits for it.
+// pass completes the mark. start is the zero point of the clock for its time. pass wakes
+// all waiters.
 func (m *mark) pass(start time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -57,7 +58,7 @@ func (m *mark) pass(start time.Time) {
 	}
 }
 
-// signalled is closed when the mark has been passed.
+// signalled returns a channel that is closed when the mark completes.
 func (m *mark) signalled() <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,24 +71,23 @@ func (m *mark) signalled() <-chan struct{} {
 	return m.signal
 }
 
-// operation is one entry of a stream's queue; which fields mean something
-// follows from its kind.
+// operation is one entry of a stream's queue. The kind determines which fields are used.
 type operation struct {
 	kind kind
 	// width and value are the pattern of kindFill.
 	width uint8
 	value uint32
-	// dst, src and size are ranges of kindMove, kindFill and kindPrefetch.
+	// dst, src and size are the ranges of kindMove, kindFill and kindPrefetch.
 	dst, src, size uint64
-	// dstHeld and srcHeld are the segments or pages of the ranges, held until the
-	// operation is done; nil for host memory.
+	// dstHeld and srcHeld are the segments or pages of the ranges, held until the operation
+	// is done. nil for host memory.
 	dstHeld, srcHeld Held
-	// mark is passed by kindRecord and awaited by kindWait.
+	// mark: kindRecord completes it, and kindWait waits for it.
 	mark     *mark
 	function func()
 }
 
-// Release lets go of the memory that the operation holds.
+// Release releases the memory that the operation holds.
 func (o *operation) Release() {
 	for _, h := range [...]Held{o.dstHeld, o.srcHeld} {
 		if h != nil {
@@ -96,7 +96,7 @@ func (o *operation) Release() {
 	}
 }
 
-// check refuses ranges that are not there any more all the same.
+// check returns an error for ranges that are not mapped any more.
 func (o *operation) check() error {
 	if o.dstHeld != nil {
 		if err := o.dstHeld.Check("host.execute", o.dst, o.size); err != nil {
@@ -109,19 +109,19 @@ func (o *operation) check() error {
 	return nil
 }
 
-// moves are the copies of a batch, which are one entry of the queue. As what that entry
-// holds, they hold the memory of all of them.
+// moves are the copies of a batch, which are one entry of the queue. As the Held of that
+// entry, they hold the memory of all copies.
 type moves []operation
 
-// Release lets go of the memory of all copies.
+// Release releases the memory of all copies.
 func (m moves) Release() {
 	for i := range m {
 		m[i].Release()
 	}
 }
 
-// Check refuses copies of which a range is not there any more; the range given here
-// means nothing.
+// Check returns an error if a range of a copy is not mapped any more. Its arguments are not
+// used.
 func (m moves) Check(string, uint64, uint64) error {
 	for i := range m {
 		if err := m[i].check(); err != nil {
@@ -131,18 +131,19 @@ func (m moves) Check(string, uint64, uint64) error {
 	return nil
 }
 
-// ring is a first-in first-out queue that reuses its slots. It grows by whole chunks, so
-// that nothing moves and no more is held than is queued.
+// ring is a first-in first-out queue that reuses its slots. It grows by whole chunks, so no
+// entry moves, and it holds little more than the queued entries need.
 type ring struct {
 	first, last *chunk
-	// head is the oldest operation in the first chunk, tail the first free slot of the last.
+	// head is the index of the oldest operation in the first chunk. tail is the first free
+	// slot of the last chunk.
 	head, tail, count int
-	// marks is how many of the operations are of kindRecord, batched how many copies the
-	// batches have beyond one each.
+	// marks counts the operations of kindRecord. batched counts the copies of the batches
+	// beyond one for each batch.
 	marks, batched int
 }
 
-// weight is what an operation counts for where the queue is bounded.
+// weight is the number for which an operation counts in the bound of the queue.
 func (o *operation) weight() int {
 	if o.kind == kindMoves {
 		return len(o.dstHeld.(moves))
@@ -172,7 +173,7 @@ func (r *ring) push(o operation) {
 	}
 }
 
-// pop takes the oldest operation; the ring must not be empty.
+// pop removes the oldest operation. The ring must not be empty.
 func (r *ring) pop() operation {
 	o := r.first.slots[r.head]
 	r.first.slots[r.head] = operation{}
@@ -192,7 +193,7 @@ func (r *ring) pop() operation {
 	return o
 }
 
-// newest is the operation that was queued last, or nil.
+// newest returns the operation that was queued last, or nil.
 func (r *ring) newest() *operation {
 	if r.count == 0 {
 		return nil
@@ -200,10 +201,10 @@ func (r *ring) newest() *operation {
 	return &r.last.slots[r.tail-1]
 }
 
-// isAt says whether the oldest operation is of the kind.
+// isAt states whether the oldest operation is of the kind.
 func (r *ring) isAt(k kind) bool { return r.count > 0 && r.first.slots[r.head].kind == k }
 
-// at is the operation that so many are older than, or nil.
+// at returns the operation with index older operations before it, or nil.
 func (r *ring) at(index int) *operation {
 	if index < 0 || index >= r.count {
 		return nil
@@ -215,7 +216,7 @@ func (r *ring) at(index int) *operation {
 	return &c.slots[index]
 }
 
-// takeBack makes an operation one that does nothing.
+// takeBack cancels an operation: it then does nothing.
 func (r *ring) takeBack(o *operation) {
 	if o.kind == kindRecord {
 		r.marks--

@@ -10,39 +10,39 @@ import (
 	"ferrum_mem/drivers/host/gate"
 )
 
-// Held is what a queued operation holds on to until it has run.
+// Held is memory that a queued operation holds until it has run.
 type Held interface {
 	Release()
-	// Check refuses a range of it that is not there any more all the same.
+	// Check returns an error if a range of the memory is not mapped any more.
 	Check(op string, address, size uint64) error
 }
 
-// Memory is the memory that the work of streams is done in.
+// Memory is the memory that the work of streams uses.
 type Memory interface {
-	// Acquire finds what holds a whole range and counts an operation in flight on it.
+	// Acquire finds the owner of a whole range and counts an operation in flight on it.
 	Acquire(op, what string, addr device.Addr, size uint64, need device.Access) (Held, error)
-	// Populate puts memory behind a range.
+	// Populate allocates the memory of a range.
 	Populate(address, size uint64)
 }
 
-// Set has the streams of one open device.
+// Set holds the streams of one open device.
 type Set struct {
 	id     device.ID
 	memory Memory
 	gate   *gate.Gate
-	// start is the origin of the clock that events are timed on.
+	// start is the zero point of the clock for event times.
 	start time.Time
 	// first is the default stream.
 	first *Stream
 
 	mu sync.Mutex
-	// open are the open ones, the first included.
+	// open are the open streams, including the first.
 	open map[*Stream]struct{}
 	// opened numbers the streams for the names of their workers.
 	opened int
 }
 
-// New has the default stream only, which is closed with the device.
+// New returns a set with only the default stream, which is closed with the device.
 func New(id device.ID, memory Memory, gate *gate.Gate, start time.Time) *Set {
 	t := &Set{id: id, memory: memory, gate: gate, start: start}
 	t.first = newStream(t, 0)
@@ -54,10 +54,10 @@ func (t *Set) errorf(code device.Code, op, format string, args ...any) error {
 	return device.Errorf(code, op, format, args...).On(t.id)
 }
 
-// DefaultStream is the one that goes with the device.
+// DefaultStream returns the stream that is closed with the device.
 func (t *Set) DefaultStream() device.Stream { return t.first }
 
-// NewStream gives a stream whose worker starts with its first operation.
+// NewStream creates a stream whose worker starts with its first operation.
 func (t *Set) NewStream() (device.Stream, error) {
 	if err := t.gate.Add("host.new_stream", gate.Streams, 1); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (t *Set) NewStream() (device.Stream, error) {
 	return s, nil
 }
 
-// forget takes a stopped stream off the list.
+// forget removes a stopped stream from the list.
 func (t *Set) forget(s *Stream) {
 	t.mu.Lock()
 	delete(t.open, s)
@@ -78,7 +78,7 @@ func (t *Set) forget(s *Stream) {
 	t.gate.Remove(gate.Streams, 1)
 }
 
-// Of is the stream that a caller names, which must be one of these.
+// Of returns the stream that a caller names. It must belong to this set.
 func (t *Set) Of(op string, named device.Stream) (*Stream, error) {
 	if s, ok := named.(*Stream); ok && s != nil && s.set == t {
 		return s, nil
@@ -86,10 +86,9 @@ func (t *Set) Of(op string, named device.Stream) (*Stream, error) {
 	return nil, t.errorf(device.CodeInvalidArgument, op, "stream: not a stream of this device")
 }
 
-// Synchronize waits for the work that is queued on each stream now. Failures of
-// queued work are left for the streams' own Synchronize. Called from a host
-// function of one of the streams it is CodeInvalidState (on Linux; elsewhere it
-// waits for itself).
+// Synchronize waits for the work that is queued on each stream now. It does not report
+// failures of queued work; Synchronize of the streams does. From a host function of one of
+// the streams it returns CodeInvalidState on Linux. On other systems it waits for itself.
 func (t *Set) Synchronize(timeout time.Duration) error {
 	const op = "host.synchronize_device"
 	if err := t.gate.Check(op); err != nil {
@@ -114,7 +113,7 @@ func (t *Set) list() []*Stream {
 	return slices.Collect(maps.Keys(t.open))
 }
 
-// CloseDefault closes the device, and the default stream after it has run dry.
+// CloseDefault closes the device, and closes the default stream after draining it.
 func (t *Set) CloseDefault(op string) error {
 	if t.first.insideHostFunction() {
 		return t.errorf(device.CodeInvalidState, op, "called from a host function of the default stream")

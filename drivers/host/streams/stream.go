@@ -13,45 +13,47 @@ import (
 	"ferrum_mem/drivers/host/mapping"
 )
 
-// Stream is an ordered queue with one worker. The worker starts with the first
-// operation, sleeps on a condition variable while the queue is empty, and ends
-// when the stream is shut and has run dry.
+// Stream is an ordered queue with one worker. The worker starts with the first operation,
+// sleeps on a condition variable while the queue is empty, and ends when the stream is shut
+// and drained.
 type Stream struct {
-	// set is what the stream is one of.
+	// set is the set that the stream belongs to.
 	set    *Set
 	number int
 
-	// submitted and completed count operations; they change under mu and are
-	// read without it.
+	// submitted and completed count operations. They change under mu and are read without
+	// it.
 	submitted, completed atomic.Uint64
-	// hostThread is the thread that runs a host function of this stream now, or
-	// 0.
+	// hostThread is the thread that now runs a host function of this stream, or 0.
 	hostThread atomic.Int64
-	// shutting is set under mu and never taken back.
+	// shutting is set under mu and never reset.
 	shutting atomic.Bool
 
 	mu      sync.Mutex
 	wake    sync.Cond
 	queue   ring
 	waiters []*waiter
-	// failure is the first one since the last Synchronize.
+	// failure is the first failure since the last Synchronize.
 	failure error
-	// worker is closed when the worker has ended; nil before it has started.
+	// worker is closed when the worker has ended. nil before the worker has started.
 	worker <-chan struct{}
-	// hostMu is for what follows, and a leaf but for device.ReserveThread.
+	// hostMu guards the fields below. While it is held, only the locks of
+	// device.ReserveThread may be taken.
 	hostMu sync.Mutex
-	// hostQueued is how many host functions are queued or run; hostRelease gives back
-	// the thread that is reserved for them.
+	// hostQueued is the number of host functions that are queued or run. hostRelease
+	// releases the thread that is reserved for them.
 	hostQueued  int
 	hostRelease func()
-	// pin keeps the counts in place, where they may be read from outside of Go, if pinned.
+	// pin keeps the counters at one address, where code outside of Go may read them, if
+	// pinned.
 	pin    runtime.Pinner
 	pinned bool
-	// foreign runs the operations instead of a worker; nil for a stream of our own.
+	// foreign runs the operations of an external stream in place of a worker. nil for other
+	// streams.
 	foreign *foreignQueue
 }
 
-// waiter is woken when as many operations are completed.
+// waiter is woken when target operations are completed.
 type waiter struct {
 	target uint64
 	passed chan struct{}
@@ -72,8 +74,8 @@ func (s *Stream) errorf(code device.Code, op, format string, args ...any) error 
 	return device.Errorf(code, op, format, args...).On(s.set.id)
 }
 
-// check refuses a call on a closed stream. Only a caller that holds s.mu can
-// rely on the stream staying open.
+// check returns an error if the stream is closed. The stream stays open only while the
+// caller holds s.mu.
 func (s *Stream) check(op string) error {
 	if s.shutting.Load() {
 		return s.errorf(device.CodeInvalidState, op, "stream %d is closed", s.number)
@@ -81,7 +83,7 @@ func (s *Stream) check(op string) error {
 	return nil
 }
 
-// push queues an operation, or lets go of its memory if it cannot.
+// push queues an operation, or releases its memory on an error.
 func (s *Stream) push(op string, o operation) error {
 	s.mu.Lock()
 	err := s.pushLocked(op, o)
@@ -135,8 +137,9 @@ func (s *Stream) work() {
 	}
 }
 
-// runNext executes the oldest operation. The caller holds mu, which is let go of
-// meanwhile, but for a mark: whoever sees it passed sees it counted as done as well.
+// runNext executes the oldest operation. The caller holds mu. runNext unlocks it during the
+// operation, except for a mark: a thread that sees the mark completed must also see it
+// counted.
 func (s *Stream) runNext() {
 	next := s.queue.pop()
 	if next.kind == kindRecord {
@@ -151,8 +154,7 @@ func (s *Stream) runNext() {
 	s.finish(err)
 }
 
-// finish counts an operation as done and wakes who waited for it. The caller
-// holds s.mu.
+// finish counts an operation as done and wakes the waiters for it. The caller holds s.mu.
 func (s *Stream) finish(err error) {
 	if err != nil && s.failure == nil {
 		s.failure = err
@@ -167,7 +169,7 @@ func (s *Stream) finish(err error) {
 	})
 }
 
-// await waits until as many operations as target are done.
+// await waits until target operations are done.
 func (s *Stream) await(target uint64, wait *deadline) error {
 	if s.completed.Load() >= target {
 		return nil
@@ -197,10 +199,10 @@ func (s *Stream) await(target uint64, wait *deadline) error {
 		"stream %d: %d operations are not done after %v", s.number, target-done, wait.timeout)
 }
 
-// Idle reads two counters. It is true once an event that was recorded last has passed.
+// Idle reads two counters. It returns true once the last recorded event has completed.
 func (s *Stream) Idle() (bool, error) {
-	// Completed first: equal to a later reading of submitted, it covers all that
-	// was submitted up to then.
+	// completed is read first. If it equals submitted, which is read later, it covers
+	// everything submitted until then.
 	completed := s.completed.Load()
 	if completed != s.submitted.Load() {
 		s.mu.Lock()
@@ -212,8 +214,9 @@ func (s *Stream) Idle() (bool, error) {
 	return true, s.check("host.idle")
 }
 
-// QueueCounts is where the counts of Idle are, until the stream is closed; nowhere for one of
-// somebody else, who queues work that is not counted.
+// QueueCounts returns the addresses of the two counters that Idle reads, valid until the
+// stream is closed. It returns 0 for an external stream, whose owner queues work that is
+// not counted.
 func (s *Stream) QueueCounts() (completed, submitted uintptr) {
 	if s.foreign != nil {
 		return 0, 0
@@ -230,8 +233,8 @@ func (s *Stream) QueueCounts() (completed, submitted uintptr) {
 	return uintptr(unsafe.Pointer(&s.completed)), uintptr(unsafe.Pointer(&s.submitted))
 }
 
-// Synchronize waits for the work queued so far. From a host function of this
-// stream it is CodeInvalidState on Linux; elsewhere it would wait for itself.
+// Synchronize waits for the work queued so far. From a host function of this stream it
+// returns CodeInvalidState on Linux. On other systems it would wait for itself.
 func (s *Stream) Synchronize(timeout time.Duration) error {
 	if err := s.check("host.synchronize"); err != nil {
 		return err
@@ -254,9 +257,9 @@ func (s *Stream) Synchronize(timeout time.Duration) error {
 	return failure
 }
 
-// Close runs the queue dry and ends the worker. From a host function of this
-// stream it is CodeInvalidState (on Linux). The default stream goes with its
-// device: CodeInvalidArgument.
+// Close drains the stream and ends the worker. From a host function of this stream it
+// returns CodeInvalidState (on Linux). For the default stream, which is closed with its
+// device, it returns CodeInvalidArgument.
 func (s *Stream) Close() error {
 	if s == s.set.first {
 		return s.errorf(device.CodeInvalidArgument, "host.close_stream", "the default stream goes with its device")
@@ -271,7 +274,7 @@ func (s *Stream) Close() error {
 	return nil
 }
 
-// shut takes no more work, and returns when the worker has ended.
+// shut accepts no more work, and returns when the worker has ended.
 func (s *Stream) shut(op string) error {
 	if s.foreign != nil {
 		return s.shutForeign(op)
@@ -297,8 +300,7 @@ func (s *Stream) shut(op string) error {
 	return nil
 }
 
-// insideHostFunction says whether the calling thread runs a host function of
-// this stream.
+// insideHostFunction states whether the calling thread runs a host function of this stream.
 func (s *Stream) insideHostFunction() bool {
 	thread := s.hostThread.Load()
 	return thread != 0 && thread == threadID()
@@ -336,9 +338,9 @@ func (s *Stream) execute(o *operation) error {
 	return nil
 }
 
-// callHost runs a host function on a worker of its own, which a panic ends
-// instead of the stream's. The thread is locked, so that a wait for this stream
-// from inside the function can be told from one of another thread.
+// callHost runs a host function on its own worker. A panic ends that worker instead of the
+// stream's. The goroutine is locked to its thread, so that a wait for this stream from
+// inside the function can be distinguished from a wait of another thread.
 func (s *Stream) callHost(function func()) error {
 	returned := false
 	<-device.Go(s.workerName()+" host function", func() {
@@ -356,7 +358,7 @@ func (s *Stream) callHost(function func()) error {
 	return nil
 }
 
-// holdHostThread reserves one thread for all host functions that are queued.
+// holdHostThread reserves one thread for all queued host functions.
 func (s *Stream) holdHostThread(op string) error {
 	s.hostMu.Lock()
 	defer s.hostMu.Unlock()
@@ -371,7 +373,7 @@ func (s *Stream) holdHostThread(op string) error {
 	return nil
 }
 
-// dropHostThread counts one of them as done.
+// dropHostThread counts one host function as done.
 func (s *Stream) dropHostThread() {
 	s.hostMu.Lock()
 	defer s.hostMu.Unlock()

@@ -2,6 +2,6 @@
 
 package streams
 
-// threadID is 0 where threads cannot be told apart: a host function that waits
-// for its own stream is then not noticed here.
+// threadID returns 0, because threads have no numbers here. So a host function that waits
+// for its own stream is not detected.
 func threadID() int64 { return 0 }

@@ -9,7 +9,7 @@ import (
 	"ferrum_mem/drivers/host/mapping"
 )
 
-// createShareable makes pages with a file each.
+// createShareable creates pages with one file each.
 func (v *Memory) createShareable(op string, pages []device.Page, pageBytes uint64) error {
 	made := make([]int, 0, len(pages))
 	err := v.openShareable(op, &made, len(pages), pageBytes)
@@ -39,7 +39,7 @@ func (v *Memory) openShareable(op string, made *[]int, count int, pageBytes uint
 	return nil
 }
 
-// createFrom makes pages of files.
+// createFrom creates pages from files.
 func (v *Memory) createFrom(op string, pages []device.Page, pageBytes uint64, files []int, imported bool) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -63,7 +63,7 @@ func (v *Memory) createFrom(op string, pages []device.Page, pageBytes uint64, fi
 
 func (r pageRun) shareable() bool { return r.store.shareable() }
 
-// closeFiles closes those of shareable pages that a call has claimed.
+// closeFiles closes the files of shareable pages that a call has claimed.
 func (v *Memory) closeFiles(runs []pageRun) {
 	for _, run := range runs {
 		if !run.shareable() {
@@ -83,7 +83,7 @@ func (v *Memory) closeFiles(runs []pageRun) {
 	}
 }
 
-// paidFor is how many bytes of places the device's books have.
+// paidFor returns how many bytes of the places this device counts as its own.
 func (s *store) paidFor(run span) (size uint64) {
 	if !s.shareable() {
 		return (run.end - run.start) * s.pageBytes
@@ -96,7 +96,7 @@ func (s *store) paidFor(run span) (size uint64) {
 	return size
 }
 
-// ExportPage gives another descriptor of the page's file.
+// ExportPage returns another descriptor of the page's file.
 func (v *Memory) ExportPage(page device.Page) (int, error) {
 	const op = "host.export_page"
 	m, err := v.supported(op)
@@ -106,7 +106,7 @@ func (v *Memory) ExportPage(page device.Page) (int, error) {
 	if err := v.gate.Check(op); err != nil {
 		return -1, err
 	}
-	// The lock keeps the page's file open for that moment.
+	// The lock keeps the page's file open until it is copied.
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	s, index, found := v.find(page)
@@ -125,7 +125,7 @@ func (v *Memory) ExportPage(page device.Page) (int, error) {
 	return fd, nil
 }
 
-// ImportPage takes a file of memory of exactly that size which nobody can cut off.
+// ImportPage imports a memory file of exactly that size whose size is sealed.
 func (v *Memory) ImportPage(fd int, pageBytes uint64) (device.Page, error) {
 	const op = "host.import_page"
 	m, err := v.supported(op)

@@ -6,7 +6,7 @@ import (
 	"ferrum_mem/drivers/host/mapping"
 )
 
-// memoryFiles are the open files of memory of all devices.
+// memoryFiles are the open memory files of all devices.
 type memoryFiles struct {
 	calls *mapping.VirtualCalls
 
@@ -14,7 +14,7 @@ type memoryFiles struct {
 	open map[int]struct{}
 }
 
-// bytes is how much memory the files have.
+// bytes returns how much memory the files have.
 func (f *memoryFiles) bytes() uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -25,7 +25,7 @@ func (f *memoryFiles) bytes() uint64 {
 	return sum
 }
 
-// openFile makes a file of memory and counts what it has from then on.
+// openFile creates a memory file and counts its memory from then on.
 func (f *memoryFiles) openFile(size uint64) (fd int, sizeBytes uint64, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -40,7 +40,7 @@ func (f *memoryFiles) openFile(size uint64) (fd int, sizeBytes uint64, err error
 	return fd, sizeBytes, nil
 }
 
-// forgetFile closes a file, whose memory goes with it.
+// forgetFile closes a file, which releases its memory.
 func (f *memoryFiles) forgetFile(fd int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

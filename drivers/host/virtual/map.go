@@ -6,7 +6,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Map notes where the pages are; the system hears of it when access is given.
+// Map records where the pages are mapped. The system is called when access is set.
 func (v *Memory) Map(addr device.Addr, pages []device.Page) error {
 	const op = "host.map_pages"
 	if _, err := v.supported(op); err != nil {
@@ -35,7 +35,7 @@ func (v *Memory) mapPages(op string, addr device.Addr, pages []device.Page) erro
 	if err := v.checkAddress(op, addr); err != nil {
 		return err
 	}
-	// The pages are within the capacity, so their sum does not wrap.
+	// The pages are within the capacity, so the sum does not overflow.
 	address, size := uint64(addr), pageBytes*uint64(len(pages))
 	r := v.reservationOf(address, size)
 	if r == nil {
@@ -63,9 +63,8 @@ func (v *Memory) mapPages(op string, addr device.Addr, pages []device.Page) erro
 	return nil
 }
 
-// claimRange marks a range that is mapped throughout as changing to a new access.
-// takes says for which of its pages work must not be using them. The caller holds
-// v.mu.
+// claimRange marks a completely mapped range as changing to a new access. For pages for
+// which takes returns true, no queued work may use the page. The caller holds v.mu.
 func (v *Memory) claimRange(
 	op string, address, size uint64, access device.Access, takes func(pageSlot) bool,
 ) (claimed, error) {
@@ -114,9 +113,9 @@ func (v *Memory) claimRange(
 	return c, nil
 }
 
-// SetAccess is one call of the system for each run of private pages and for each
-// run of movable ones that follow each other in their file, and one more for each
-// row of movable ones, which keeps it from children.
+// SetAccess makes one system call for each run of private pages and for each run of movable
+// pages that are adjacent in their file. It makes one more call for each row of movable
+// pages, to exclude it from child processes.
 func (v *Memory) SetAccess(addr device.Addr, size uint64, access device.Access) error {
 	const op = "host.set_access"
 	if _, err := v.supported(op); err != nil {
@@ -160,8 +159,8 @@ func (v *Memory) SetAccess(addr device.Addr, size uint64, access device.Access) 
 	return nil
 }
 
-// Unmap takes access from the whole range, and then gives back what private pages
-// have: that cannot be undone, so it comes last.
+// Unmap removes access to the whole range and then releases the memory of private pages.
+// The release cannot be undone, so it comes last.
 func (v *Memory) Unmap(addr device.Addr, size uint64) error {
 	const op = "host.unmap_pages"
 	if _, err := v.supported(op); err != nil {
@@ -209,7 +208,7 @@ func (v *Memory) Unmap(addr device.Addr, size uint64) error {
 	return nil
 }
 
-// Resident asks the file of movable pages, and the page tables for private ones.
+// Resident queries the file of movable pages, and the page tables of private pages.
 func (v *Memory) Resident(addr device.Addr, size uint64) (uint64, error) {
 	const op = "host.resident"
 	m, err := v.supported(op)

@@ -8,12 +8,12 @@ import (
 	"ferrum_mem/drivers/host/mapping"
 )
 
-// mappings counts those that the reservations of all devices take beyond one each.
-// The system ends many a program that cannot have one more, Go's runtime for one,
-// and at its bound it refuses also what would take some away: so virtual memory
-// leaves an eighth of them to the rest of the process.
+// mappings counts the mappings of the reservations of all devices beyond one for each
+// reservation. A process often ends when it cannot get one more mapping; Go's runtime is an
+// example. At the limit, the system also rejects calls that would lower the number. So
+// virtual memory leaves an eighth of the mappings to the rest of the process.
 type mappings struct {
-	// bound is the system's; 0: not known.
+	// bound is the limit of the system. 0: not known.
 	bound uint64
 	count atomic.Int64
 }
@@ -29,29 +29,29 @@ func (m *mappings) take(op string, growth int64) error {
 	return nil
 }
 
-// mappingSlack is how near to the bound on mappings a call may be refused: one
-// that changes the middle of a mapping needs two more.
+// mappingSlack is the distance to the limit at which a call may fail: a call that changes
+// the middle of a mapping needs two more mappings.
 const mappingSlack = 4
 
-// spareMappings is how many mappings are kept for the rest of the process.
+// spareMappings is the number of mappings that are kept for the rest of the process.
 const spareMappings = 64
 
-// spareStock is mappings of nothing that virtual memory has so that the process has
-// some when it cannot have one more: what others map is not known, and a runtime that
-// cannot make a further thread then ends the process. The first call that the system
-// refuses gives them away, and no more are taken until there are twice as many.
+// spareStock holds empty mappings in reserve, for a process that cannot get one more
+// mapping. The number of mappings of other code is unknown, and a runtime that cannot
+// create another thread ends the process. The first call that the system rejects releases
+// them. No more mappings are used until twice as many are free.
 type spareStock struct {
-	// there says that they are, for who wants to know without the lock.
+	// there states that they exist. It can be read without the lock.
 	there atomic.Bool
 	mu    sync.Mutex
-	// address and size are where they lie.
+	// address and size are the range of the mappings.
 	address, size uint64
 }
 
-// spare is that of the process.
+// spare is the reserve of the process.
 var spare spareStock
 
-// have makes sure that they are there.
+// have creates the spare mappings if they do not exist.
 func (s *spareStock) have(m *mapping.VirtualCalls) error {
 	if s.there.Load() {
 		return nil
@@ -74,7 +74,7 @@ func (s *spareStock) have(m *mapping.VirtualCalls) error {
 	return nil
 }
 
-// give gives them away, and says how many there were.
+// give releases the spare mappings and returns their number.
 func (s *spareStock) give(m *mapping.VirtualCalls) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

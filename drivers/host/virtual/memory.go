@@ -15,12 +15,12 @@ import (
 	"ferrum_mem/drivers/host/mapping"
 )
 
-// Capacity is what the pages of one device are counted against.
+// Capacity counts the pages of one device.
 type Capacity interface {
-	// Hold counts bytes as held, or says why there is no room for them.
+	// Hold counts bytes as held, or returns why they do not fit.
 	Hold(op string, size uint64) error
 	GiveBack(size uint64)
-	// Bytes is how many may be held in all.
+	// Bytes returns the limit of held bytes.
 	Bytes() uint64
 }
 
@@ -31,21 +31,21 @@ type Memory struct {
 	capacity Capacity
 	gate     *gate.Gate
 
-	// count is len(reservations), for who wants to know without the lock that
-	// there is none.
+	// count is len(reservations). It can be read without the lock.
 	count atomic.Int64
 
 	mu sync.Mutex
 	// reservations are sorted by base.
 	reservations []*reservation
 	stores       []*store
-	// found is where look puts its answer.
+	// found is the buffer for the result of look.
 	found []listed
-	// lists are lists of runs that calls have done with.
+	// lists are lists of runs that calls have returned for reuse.
 	lists [][]run
 }
 
-// supported is the system's part, or why the call cannot be.
+// supported returns the calls of the system, or an error if the system has no virtual
+// memory.
 func (v *Memory) supported(op string) (*mapping.VirtualCalls, error) {
 	if m := v.system.calls.Virtual; m != nil {
 		return m, nil
@@ -54,13 +54,13 @@ func (v *Memory) supported(op string) (*mapping.VirtualCalls, error) {
 		"address space apart from memory needs files of memory with holes, which only Linux has")
 }
 
-// Granularity: 64 KiB, or the system's page where that is larger, and the size of
+// Granularity returns 64 KiB, or the system's page size if that is larger, and the size of
 // a huge page.
 func (v *Memory) Granularity() device.Granularity {
 	return device.Granularity{MinimumBytes: v.system.granularity, RecommendedBytes: max(mapping.HugePageBytes, v.system.granularity)}
 }
 
-// New is that of a device which is open.
+// New returns the virtual memory of an open device.
 func New(system *System, id device.ID, capacity Capacity, gate *gate.Gate) *Memory {
 	return &Memory{system: system, id: id, capacity: capacity, gate: gate}
 }
@@ -69,10 +69,10 @@ func (v *Memory) errorf(code device.Code, op, format string, args ...any) error 
 	return device.Errorf(code, op, format, args...).On(v.id)
 }
 
-// about adds the device to an error that was made without knowing it.
+// about adds the device to an error that was created without it.
 func (v *Memory) about(err error) error { return device.About(v.id, err) }
 
-// checkRange refuses a size or address that can be no range of pages.
+// checkRange returns an error for a size or address that cannot be a range of pages.
 func (v *Memory) checkRange(op string, addr device.Addr, size uint64) error {
 	if err := v.checkSize(op, size); err != nil {
 		return err
@@ -96,8 +96,8 @@ func (v *Memory) checkAddress(op string, addr device.Addr) error {
 	return nil
 }
 
-// Reserve takes address space: of at least 2 MiB, it starts at a multiple of
-// that, whatever the alignment.
+// Reserve reserves address space. A reservation of at least 2 MiB starts at a multiple of 2
+// MiB, whatever the alignment is.
 func (v *Memory) Reserve(size, align uint64) (device.Addr, error) {
 	const op = "host.reserve"
 	m, err := v.supported(op)
@@ -133,7 +133,7 @@ func (v *Memory) insert(r *reservation) {
 	v.count.Add(1)
 }
 
-// place is where a reservation is in the table, or belongs.
+// place returns the index of a reservation in the table, or the index where it belongs.
 func (v *Memory) place(r *reservation) int {
 	i, _ := slices.BinarySearchFunc(v.reservations, r.base(), func(other *reservation, base uint64) int {
 		return cmp.Compare(other.base(), base)
@@ -141,7 +141,7 @@ func (v *Memory) place(r *reservation) int {
 	return i
 }
 
-// Unreserve unmaps the address space; what the notes about it took goes as well.
+// Unreserve unmaps the address space and frees the records about it.
 func (v *Memory) Unreserve(addr device.Addr, size uint64) error {
 	const op = "host.unreserve"
 	if _, err := v.supported(op); err != nil {
@@ -162,7 +162,7 @@ func (v *Memory) Unreserve(addr device.Addr, size uint64) error {
 	return nil
 }
 
-// remove takes a reservation out of the table; insert undoes it.
+// remove removes a reservation from the table. insert undoes it.
 func (v *Memory) remove(op string, address, size uint64) (*reservation, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -181,7 +181,7 @@ func (v *Memory) remove(op string, address, size uint64) (*reservation, error) {
 	return r, nil
 }
 
-// Close gives the files back: the device has been closed, and no pages are left.
+// Close closes the files. The device has been closed, and no pages are left.
 func (v *Memory) Close() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -193,14 +193,15 @@ func (v *Memory) Close() {
 	v.stores = nil
 }
 
-// refusal is why the system refused a call, as things were then.
+// refusal is the reason why the system rejected a call, as it was at that moment.
 type refusal struct {
 	err error
-	// mappings is how many the process had, if that may be why.
+	// mappings is the number of mappings of the process, if that may be the reason.
 	mappings uint64
 }
 
-// refused is asked before anything is undone: that takes mappings away.
+// refused must be called before anything is undone, because undoing lowers the number of
+// mappings.
 func (v *Memory) refused(err error) refusal {
 	why := refusal{err: err}
 	if mapping.Errno(err) == syscall.ENOMEM {
@@ -211,8 +212,9 @@ func (v *Memory) refused(err error) refusal {
 	return why
 }
 
-// systemError says what the system refused, and why where that is to be found
-// out: it has one number for no memory and for too many mappings.
+// systemError returns the error of a call that the system rejected, with the reason if it
+// can be determined: the system has one number for a lack of memory and for too many
+// mappings.
 func (v *Memory) systemError(op string, code device.Code, why refusal, what string) error {
 	number := mapping.Errno(why.err)
 	switch number {
@@ -233,8 +235,8 @@ func (v *Memory) systemError(op string, code device.Code, why refusal, what stri
 	return device.Errorf(code, op, "%s: the system refused: %w", what, why.err).On(v.id).WithNative(int64(number))
 }
 
-// reservationAt is the reservation that an address lies in, or nil. The caller
-// holds v.mu.
+// reservationAt returns the reservation that contains an address, or nil. The caller holds
+// v.mu.
 func (v *Memory) reservationAt(address uint64) *reservation {
 	i, exact := slices.BinarySearchFunc(v.reservations, address, func(r *reservation, target uint64) int {
 		switch {
@@ -254,8 +256,8 @@ func (v *Memory) reservationAt(address uint64) *reservation {
 	return v.reservations[i]
 }
 
-// reservationOf is the reservation that a whole range lies in, or nil. The
-// caller holds v.mu.
+// reservationOf returns the reservation that contains a whole range, or nil. The caller
+// holds v.mu.
 func (v *Memory) reservationOf(address, size uint64) *reservation {
 	r := v.reservationAt(address)
 	if r == nil || size > r.size()-(address-r.base()) {
@@ -264,7 +266,7 @@ func (v *Memory) reservationOf(address, size uint64) *reservation {
 	return r
 }
 
-// find gives the place of a page that is there.
+// find returns the store and the index of a page that exists.
 func (v *Memory) find(page device.Page) (s *store, index uint64, ok bool) {
 	index = uint64(page)&math.MaxUint32 - 1
 	number := uint64(page) >> indexBits & (1<<storeBits - 1)
@@ -278,12 +280,12 @@ func (v *Memory) find(page device.Page) (s *store, index uint64, ok bool) {
 	return s, index, true
 }
 
-// of is find for a page that is there for sure: a mapped one.
+// of is like find, for a page that surely exists because it is mapped.
 func (v *Memory) of(page device.Page) (s *store, index uint64) {
 	return v.stores[uint64(page)>>indexBits&(1<<storeBits-1)], uint64(page)&math.MaxUint32 - 1
 }
 
-// takeMappings counts mappings that a call needs, or gives back.
+// takeMappings counts mappings that a call needs, or releases them if growth is negative.
 func (v *Memory) takeMappings(op string, growth int64) error {
 	m := &v.system.mappings
 	if growth > 0 && m.bound != 0 {

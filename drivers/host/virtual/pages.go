@@ -10,9 +10,9 @@ import (
 	"ferrum_mem/drivers/host/mapping"
 )
 
-// Create makes pages without memory: it comes with the first touch, in huge pages
-// for private ones of at least 2 MiB. Movable ones follow each other in their file
-// as far as that has such runs.
+// Create creates pages without memory. The system provides memory at the first touch, in
+// huge pages for private pages of at least 2 MiB. Movable pages are adjacent in their file
+// where the file has free runs of that length.
 func (v *Memory) Create(pages []device.Page, pageBytes uint64, backing device.Backing) error {
 	const op = "host.create_pages"
 	if _, err := v.supported(op); err != nil {
@@ -67,8 +67,8 @@ func (v *Memory) create(op string, pages []device.Page, pageBytes uint64, backin
 	return nil
 }
 
-// store is the store for such pages, made when there is none. That needs the lock
-// while the system opens a file, once for each page size.
+// store returns the store for such pages and creates it if it does not exist. For that it
+// holds the lock while the system opens a file, once for each page size.
 func (v *Memory) store(op string, pageBytes uint64, backing device.Backing) (*store, error) {
 	for _, s := range v.stores {
 		if s.pageBytes == pageBytes && s.backing == backing {
@@ -92,11 +92,11 @@ func (v *Memory) store(op string, pageBytes uint64, backing device.Backing) (*st
 
 func (l listed) place() *storedPage { return &l.store.pages[l.index] }
 
-// keptListed bounds what is kept of a list for the next one.
+// keptListed is the maximum length of a list that is kept for the next call.
 const keptListed = 1024
 
-// look finds the pages of a list, each once. The caller holds v.mu, until it needs
-// the answer no more.
+// look finds the pages of a list, each once. The caller holds v.mu until it has used the
+// result.
 func (v *Memory) look(op string, pages []device.Page) ([]listed, error) {
 	if len(pages) == 0 {
 		return nil, device.Errorf(device.CodeInvalidSize, op, "pages: the list must not be empty")
@@ -126,7 +126,7 @@ func (v *Memory) look(op string, pages []device.Page) ([]listed, error) {
 	return found, nil
 }
 
-// idle refuses pages that are mapped or that another call works on.
+// idle returns an error for pages that are mapped or that another call works on.
 func idle(op string, found []listed) error {
 	for _, l := range found {
 		p := l.place()
@@ -140,14 +140,14 @@ func idle(op string, found []listed) error {
 	return nil
 }
 
-// pageRun is a run of pages that follow each other in one store.
+// pageRun is a run of pages that are adjacent in one store.
 type pageRun struct {
 	store *store
 	span
 }
 
-// claim takes pages for a call that works on them with no lock held, and gives
-// them as runs.
+// claim claims pages for a call that works on them without a lock, and returns them as
+// runs.
 func (v *Memory) claim(op string, pages []device.Page) ([]pageRun, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -192,8 +192,8 @@ func (v *Memory) settle(runs []pageRun) {
 	}
 }
 
-// change calls the system for each run of movable pages; private ones have
-// nothing while they are not mapped.
+// change calls the system for each run of movable pages. Private pages have no memory while
+// they are not mapped.
 func (v *Memory) change(op string, runs []pageRun, call func(file mapping.FilePart, size uint64) error) error {
 	for _, run := range runs {
 		if run.store.backing == device.BackingPrivate {
@@ -212,9 +212,9 @@ func (v *Memory) change(op string, runs []pageRun, call func(file mapping.FilePa
 	return nil
 }
 
-// Release gives pages back: the memory of movable ones by holes in their file, one
-// for each run; a shareable one's file is closed, and another process may still have
-// the memory.
+// Release releases pages. The memory of movable pages is released by punching holes in
+// their file, one for each run. The file of a shareable page is closed; another process may
+// still use its memory.
 func (v *Memory) Release(pages []device.Page) error {
 	const op = "host.release_pages"
 	m, err := v.supported(op)
@@ -238,7 +238,7 @@ func (v *Memory) Release(pages []device.Page) error {
 	return nil
 }
 
-// takeBack forgets pages and says how many bytes they had.
+// takeBack removes pages and returns how many bytes they had.
 func (v *Memory) takeBack(runs []pageRun) uint64 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -256,16 +256,16 @@ func (v *Memory) takeBack(runs []pageRun) uint64 {
 	return size
 }
 
-// Zero overwrites what exists of movable pages, where their memory is. A hole in
-// their file is made sooner, but the next owner pays for it. Zeroing and then
-// writing all of a page of 2 MiB took, in us, on Linux 6.18 with 2 cores:
+// Zero overwrites the existing parts of movable pages in place. A hole in the file is
+// faster, but the next owner pays for it. Zeroing and then writing all of a page of 2 MiB
+// took, in us, on Linux 6.18 with 2 cores:
 //
 //	written before       overwrite          hole
 //	all of it            530 +  870         200 + 1600
 //	an eighth             43 + 1520          28 + 1610
 //	nothing              2.5 + 1660         1.7 + 1630
 //
-// Private pages that are not mapped have nothing to zero.
+// Private pages that are not mapped have no memory to zero.
 func (v *Memory) Zero(pages []device.Page) error {
 	const op = "host.zero_pages"
 	m, err := v.supported(op)

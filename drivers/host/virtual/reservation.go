@@ -7,31 +7,31 @@ import (
 	"ferrum_mem/drivers/host/mapping"
 )
 
-// chunkSlots is how many slots of a table come into being at a time.
+// chunkSlots is the number of slots that a table creates at a time.
 const chunkSlots = 512
 
-// pageSlot is what is known of one place for a page in a reservation.
+// pageSlot is the state of one place for a page in a reservation.
 type pageSlot struct {
 	page device.Page
-	// uses counts the queued operations that touch the page.
+	// uses counts the queued operations that use the page.
 	uses   uint32
 	access uint8
-	// counted is the access that mappings are counted with: a changing page's
-	// future one.
+	// counted is the access with which the mappings are counted. For a changing page it is
+	// the future access.
 	counted uint8
-	// changing says that a call is changing the place with no lock held.
+	// changing states that a call is changing the place without a lock.
 	changing bool
 }
 
-// slotTable has the places for pages of one size. Its chunks stay until the
-// reservation goes: 16 bytes for each page of address space that was ever used.
+// slotTable holds the slots for pages of one size. Its chunks stay until the reservation
+// ends: 16 bytes for each page of address space that was ever used.
 type slotTable struct {
 	pageBytes uint64
 	chunks    []*[chunkSlots]pageSlot
 	mapped    int
 }
 
-// at is the slot of a place, or nil where there never was a page.
+// at returns the slot of a place, or nil if there never was a page.
 func (t *slotTable) at(index uint64) *pageSlot {
 	if index/chunkSlots >= uint64(len(t.chunks)) {
 		return nil
@@ -42,7 +42,7 @@ func (t *slotTable) at(index uint64) *pageSlot {
 	return nil
 }
 
-// ensure is at, making the chunk.
+// ensure is like at, and creates the chunk if it does not exist.
 func (t *slotTable) ensure(index uint64) *pageSlot {
 	chunk := &t.chunks[index/chunkSlots]
 	if *chunk == nil {
@@ -51,17 +51,17 @@ func (t *slotTable) ensure(index uint64) *pageSlot {
 	return &(*chunk)[index%chunkSlots]
 }
 
-// reservation is address space of one Reserve. virtualMemory.mu guards all of it
-// that changes, but primed.
+// reservation is the address space of one Reserve. Memory.mu guards every field that
+// changes, except primed.
 type reservation struct {
-	// mapping is how it lies in the address space.
+	// mapping is the mapping of the reservation in the address space.
 	mapping mapping.Range
-	// tables has one for each size of pages that was ever mapped here. A page
-	// lies at a multiple of its size, so each table is indexed by the offset.
+	// tables has one table for each page size that was ever mapped here. A page lies at a
+	// multiple of its size, so each table is indexed by the offset.
 	tables []*slotTable
-	// mapped counts pages; changing ones count.
+	// mapped counts mapped pages, including changing ones.
 	mapped int
-	// primed says that the address space was prepared for private pages.
+	// primed states that the address space was prepared for private pages.
 	primed atomic.Bool
 }
 
@@ -80,13 +80,13 @@ func (r *reservation) table(pageBytes uint64) *slotTable {
 	return made
 }
 
-// place is a mapped page as a walk over a range finds it.
+// place is a mapped page, as the iteration over a range returns it.
 type place struct {
 	*pageSlot
 	address, pageBytes uint64
 }
 
-// find is the table and place of the page that an offset lies in, or nil.
+// find returns the table and index of the page that contains an offset, or nil.
 func (r *reservation) find(offset uint64) (*slotTable, uint64) {
 	for _, t := range r.tables {
 		index := offset / t.pageBytes
@@ -97,7 +97,7 @@ func (r *reservation) find(offset uint64) (*slotTable, uint64) {
 	return nil, 0
 }
 
-// stretch is mapped pages that follow each other in one chunk of a table.
+// stretch is mapped pages that are adjacent in one chunk of a table.
 type stretch struct {
 	slots              []pageSlot
 	address, pageBytes uint64
@@ -105,9 +105,9 @@ type stretch struct {
 
 func (s *stretch) end() uint64 { return s.address + uint64(len(s.slots))*s.pageBytes }
 
-// stretches visits the pages under a range, in order, as many at a time as lie
-// together, while visit says true. It is false when that ended early or a part of
-// the range is not mapped.
+// stretches visits the pages of a range in order, as many at a time as are adjacent, while
+// visit returns true. It returns false if visit returned false or a part of the range is
+// not mapped.
 func (r *reservation) stretches(address, size uint64, visit func(s stretch) bool) bool {
 	for at, end := address-r.base(), address-r.base()+size; at < end; {
 		t, index := r.find(at)
@@ -130,7 +130,7 @@ func (r *reservation) stretches(address, size uint64, visit func(s stretch) bool
 	return true
 }
 
-// each visits the pages under a range one by one, as stretches does.
+// each visits the pages of a range one by one, with the result of stretches.
 func (r *reservation) each(address, size uint64, visit func(p place) bool) bool {
 	return r.stretches(address, size, func(s stretch) bool {
 		for i := range s.slots {
@@ -142,12 +142,12 @@ func (r *reservation) each(address, size uint64, visit func(p place) bool) bool 
 	})
 }
 
-// covered says whether a range is mapped throughout.
+// covered states whether a whole range is mapped.
 func (r *reservation) covered(address, size uint64) bool {
 	return r.stretches(address, size, func(stretch) bool { return true })
 }
 
-// occupied is the address of a page that lies somewhere in a range.
+// occupied returns the address of a page that lies in a range.
 func (r *reservation) occupied(address, size uint64) (uint64, bool) {
 	for _, t := range r.tables {
 		if t.mapped == 0 {

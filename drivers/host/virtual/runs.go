@@ -9,8 +9,8 @@ import (
 
 func (r *run) end() uint64 { return r.address + r.size }
 
-// reaches says whether a page at an address, of a place of a file, can be in the
-// same call.
+// reaches states whether a page at an address, with an offset in a file, can be part of the
+// same system call.
 func (r *run) reaches(address uint64, s *store, offset uint64, access device.Access) bool {
 	switch {
 	case r.address+r.size != address || r.access != access:
@@ -23,7 +23,7 @@ func (r *run) reaches(address uint64, s *store, offset uint64, access device.Acc
 	return r.store == s && !s.shareable() && r.file.Offset+r.size == offset
 }
 
-// pieces are the runs of a range that is mapped throughout, as they lie in files.
+// pieces returns the runs of a completely mapped range, as they lie in files.
 func (v *Memory) pieces(op string, address, size uint64) ([]run, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -38,7 +38,7 @@ func (v *Memory) pieces(op string, address, size uint64) ([]run, error) {
 	return v.runs(nil, claimed{space: r, address: address, size: size}, wantedAccess{access: device.AccessReadWrite}), nil
 }
 
-// wantedAccess is the access that pages are to have: one for all, or what the notes say.
+// wantedAccess is the new access of pages: one for all, or the recorded one of each page.
 type wantedAccess struct {
 	access device.Access
 	noted  bool
@@ -52,15 +52,15 @@ func (w wantedAccess) of(s *pageSlot) device.Access {
 }
 
 const (
-	// moreRuns bounds the room that is made for further runs at a time, and what is
-	// kept of it.
+	// moreRuns is the capacity of a new list of runs, and half of the maximum capacity of a
+	// list that is kept.
 	moreRuns = 1024
-	// keptLists is how many lists of runs are kept for later calls.
+	// keptLists is the number of lists of runs that are kept for later calls.
 	keptLists = 4
 )
 
-// lend gives an empty list of runs that has room, or nil. The caller holds v.mu, and
-// gives the list back with lent or leaves it to the collector.
+// lend returns an empty list of runs with capacity, or nil. The caller holds v.mu, and
+// returns the list by lent or leaves it to the garbage collector.
 func (v *Memory) lend() []run {
 	n := len(v.lists)
 	if n == 0 {
@@ -71,15 +71,15 @@ func (v *Memory) lend() []run {
 	return list[:0]
 }
 
-// lent takes a list back that nobody reads any more. The caller holds v.mu.
+// lent takes a list back that is no longer in use. The caller holds v.mu.
 func (v *Memory) lent(list []run) {
 	if len(v.lists) < keptLists && cap(list) <= 2*moreRuns {
 		v.lists = append(v.lists, list)
 	}
 }
 
-// runs appends to an empty list the calls that give each page of a range its access.
-// The caller holds v.mu; the range is mapped throughout.
+// runs appends to an empty list the system calls that give each page of a range its access.
+// The caller holds v.mu. The whole range is mapped.
 func (v *Memory) runs(list []run, c claimed, w wantedAccess) []run {
 	end := c.address + c.size
 	c.space.stretches(c.address, c.size, func(part stretch) bool {
@@ -108,9 +108,9 @@ func (v *Memory) runs(list []run, c claimed, w wantedAccess) []run {
 	return list
 }
 
-// countedPage is a page as mappings are counted: where it lies, and its access before a
-// change and after it. The zero value is bare address space, which pages without
-// access are to the system as well.
+// countedPage is a page for the count of mappings: where it lies, and its access before and
+// after a change. The zero value is bare address space. For the system, pages without
+// access are bare address space too.
 type countedPage struct {
 	store        *store
 	offset       uint64
@@ -122,8 +122,8 @@ func (v *Memory) countedPage(p *pageSlot, renewed device.Access) countedPage {
 	return countedPage{store: s, offset: index * s.pageBytes, old: device.Access(p.counted), renewed: renewed}
 }
 
-// joins says whether a page and the one in front of it can be one mapping, where both
-// have the same access.
+// joins states whether a page and the page in front of it can be one mapping, if both have
+// the same access.
 func (s *countedPage) joins(front *countedPage) bool {
 	switch s.store.backing {
 	case device.BackingPrivate:
@@ -134,8 +134,7 @@ func (s *countedPage) joins(front *countedPage) bool {
 	return false
 }
 
-// seam is how many mappings more there are between a page and what is in front of it
-// after the change.
+// seam returns how many mappings the change adds between a page and what is in front of it.
 func (s *countedPage) seam(front *countedPage) (more int64) {
 	if s.old != front.old || s.old != device.AccessNone && !s.joins(front) {
 		more--
@@ -146,9 +145,8 @@ func (s *countedPage) seam(front *countedPage) (more int64) {
 	return more
 }
 
-// growth is how many mappings more there are when a range gets its new access. What
-// lies in front of the reservation and behind it is no part of it. The caller holds
-// v.mu.
+// growth returns how many mappings the new access of a range adds. It ignores what lies in
+// front of the reservation and behind it. The caller holds v.mu.
 func (v *Memory) growth(c claimed, w wantedAccess) (growth int64) {
 	beside := func(address uint64) (found countedPage) {
 		c.space.each(address, 1, func(p place) bool {
@@ -187,8 +185,8 @@ func firstPrivate(runs []run) int {
 	return slices.IndexFunc(runs, func(r run) bool { return r.private() })
 }
 
-// apply calls the system for each run. When it fails, done says up to which
-// address something may have changed; else it is 0.
+// apply makes the system call of each run. If a call fails, done is the address up to which
+// something may have changed. Else it is 0.
 func (v *Memory) apply(r *reservation, runs []run) (done uint64, err error) {
 	m := v.system.calls.Virtual
 	for i := 0; i < len(runs); {
@@ -213,8 +211,8 @@ func (v *Memory) apply(r *reservation, runs []run) (done uint64, err error) {
 	return 0, nil
 }
 
-// applyBare is apply for what needs no file. Bare space in a reservation that has
-// had private pages gets their advice, or it would stay a mapping of its own.
+// applyBare is apply for a run without a file. Bare space in a reservation that has had
+// private pages gets the same advice as these, or it would stay a separate mapping.
 func (v *Memory) applyBare(r *reservation, bare run) error {
 	m := v.system.calls
 	if bare.private() {
@@ -229,9 +227,9 @@ func (v *Memory) applyBare(r *reservation, bare run) error {
 	return nil
 }
 
-// loosen empties the page tables of runs of movable pages that have access. To put
-// bare space in their place holds up every thread that maps or touches something,
-// for as long as they are not empty.
+// loosen empties the page tables of runs of movable pages that have access. While the
+// tables are not empty, replacing the run by bare space blocks every thread that maps or
+// touches memory.
 func (v *Memory) loosen(runs []run) {
 	for _, r := range runs {
 		if !r.private() && r.access != device.AccessNone {
@@ -240,9 +238,9 @@ func (v *Memory) loosen(runs []run) {
 	}
 }
 
-// forget gives back what private pages have. Memory that is locked cannot be
-// forgotten; it is replaced. So is that of a system that promises no more than it has:
-// what may not be touched any more is still promised.
+// forget releases the memory of private pages. Locked memory cannot be released in place,
+// so it is replaced. So is memory of a system with strict accounting, which would still
+// count memory without access.
 func (v *Memory) forget(runs []run) error {
 	m := v.system.calls
 	for _, r := range runs {
@@ -257,10 +255,10 @@ func (v *Memory) forget(runs []run) error {
 	return nil
 }
 
-// undo puts the part of a range up to done, or all of it where that is 0, back as
-// the notes say and ends the claim. Pages that the system refuses that for as well
-// are left without access in the notes, so that nobody is led to touch them: giving
-// access again, or taking them out, sets them right.
+// undo restores the recorded access to the part of a range up to done, or to all of it if
+// done is 0, and ends the claim. If the system rejects that too, the pages are recorded as
+// without access, so that no work uses them. Setting access again, or unmapping them,
+// repairs them.
 func (v *Memory) undo(c claimed, done uint64) {
 	part := claimed{space: c.space, address: c.address, size: c.size}
 	if done != 0 {
@@ -290,11 +288,11 @@ func (v *Memory) undo(c claimed, done uint64) {
 	})
 }
 
-// prime gives a reservation what mappings of private memory must share to be
-// joined by the system when they get the same protection: the advice to use huge pages,
-// and one record of anonymous memory, which the first touch of a small page makes
-// for all that is later split off. Without it each range that was ever touched
-// alone would stay a mapping. What of it fails does no harm.
+// prime prepares a reservation so that the system can join mappings of private memory with
+// the same protection. They must share the advice to use huge pages and one record of
+// anonymous memory. The first touch of a small page creates that record for everything that
+// is later split off. Without it each range that was touched alone would stay a mapping. A
+// failure here does no harm.
 func (v *Memory) prime(r *reservation, runs []run) {
 	m := v.system.calls
 	address := runs[firstPrivate(runs)].address
@@ -307,8 +305,8 @@ func (v *Memory) prime(r *reservation, runs []run) {
 	m.AdviseHuge(r.base(), r.size())
 }
 
-// run is a range that one call of the system puts into its state: private pages,
-// or movable ones that follow each other in a file or get no access.
+// run is a range that one system call brings into its state: private pages, or movable
+// pages that are adjacent in a file or get no access.
 type run struct {
 	address, size uint64
 	store         *store
@@ -318,7 +316,7 @@ type run struct {
 
 func (r *run) private() bool { return r.store.backing == device.BackingPrivate }
 
-// claimed is a range of a reservation that a call changes with no lock held.
+// claimed is a range of a reservation that a call changes without a lock.
 type claimed struct {
 	space         *reservation
 	address, size uint64

@@ -8,63 +8,63 @@ import (
 	"ferrum_mem/drivers/host/mapping"
 )
 
-// The bits of a page's number: which place of which store it has, and how often
-// that place was used before.
+// The bits of a page's number: its place, its store, and how often that place was used
+// before.
 const (
 	indexBits = 32
 	storeBits = 8
 )
 
-// pageState is what becomes of a place for a page in a store.
+// pageState is the state of a place for a page in a store.
 type pageState uint8
 
 const (
 	pageFree pageState = iota
 	pageThere
-	// pageLeaving: a call releases or zeroes it with no lock held.
+	// pageLeaving: a call releases or zeroes the page without a lock.
 	pageLeaving
 )
 
 // storedPage is a page, or a place for one.
 type storedPage struct {
-	// address is where it is mapped, or 0.
+	// address is where the page is mapped, or 0.
 	address    uint64
 	generation uint32
 	state      pageState
-	// imported says that another process, or another page, pays for the memory.
+	// imported states that another process, or another page, counts the memory.
 	imported bool
-	// named is set while a list of pages is looked through.
+	// named is set while a list of pages is checked for duplicates.
 	named bool
 }
 
-// store has the pages of one size and backing. A movable page is the part of the
-// store's file at its index; file-contiguous pages that are mapped one after the
-// other are one mapping to the system, so places are given out in runs, lowest
-// first. Shareable ones are each a file. virtualMemory.mu guards it.
+// store holds the pages of one size and backing. A movable page is the part of the store's
+// file at its index. Adjacent pages of the file that are mapped one after the other are one
+// mapping for the system, so places are allocated in runs, lowest first. Shareable pages
+// have one file each. Memory.mu guards the store.
 type store struct {
 	number    uint64
 	pageBytes uint64
 	backing   device.Backing
-	// fd is the file of movable pages; shareable ones have each one of its own, by
-	// place, and -1 is none.
+	// fd is the file of movable pages. Shareable pages have a file each, in files by place.
+	// -1 means none.
 	fd    int
 	files []int
-	// limit bounds the places.
+	// limit is the maximum number of places.
 	limit uint64
 	pages []storedPage
-	// free are the places below len(pages) that have no page, in order, no two of
-	// them adjacent.
+	// free are the runs of places below len(pages) that have no page, in order. No two of
+	// them are adjacent.
 	free []span
 }
 
 // span is a run of places.
 type span struct{ start, end uint64 }
 
-// maxPlaces is what fits a page's number, which counts from 1.
+// maxPlaces is the maximum that fits a page's number, which counts from 1.
 const maxPlaces = 1<<indexBits - 1
 
-// placesOf is how many places a store has for pages that may be so many bytes
-// together: twice as many, so that runs are found though others are in use.
+// placesOf returns the number of places of a store for pages with a total of capacity
+// bytes. It is twice the number of pages, so that free runs exist while others are in use.
 func placesOf(capacity, pageBytes uint64) uint64 {
 	places := min(capacity/pageBytes, maxPlaces/2)
 	return max(2*places, 1)
@@ -83,9 +83,8 @@ func (s *store) page(index uint64) device.Page {
 	return device.Page(uint64(s.pages[index].generation)<<(storeBits+indexBits) | s.number<<indexBits | (index + 1))
 }
 
-// give makes pages in the lowest run of places that has room for all of them,
-// behind the last place if no other has, or else in the lowest places. False:
-// there are not so many places.
+// give creates pages in the lowest free run of places that is long enough, or behind the
+// last place, or else in the lowest free places. false: there are not enough places.
 func (s *store) give(pages []device.Page) bool {
 	n := uint64(len(pages))
 	if i := slices.IndexFunc(s.free, func(f span) bool { return f.end-f.start >= n }); i >= 0 {
@@ -108,7 +107,7 @@ func (s *store) give(pages []device.Page) bool {
 	return s.gather(pages)
 }
 
-// gather gives the lowest places, in several runs.
+// gather uses the lowest free places, in several runs.
 func (s *store) gather(pages []device.Page) bool {
 	end, left := uint64(len(s.pages)), s.limit-uint64(len(s.pages))
 	for _, f := range s.free {
@@ -142,7 +141,7 @@ func (s *store) fill(pages []device.Page, start uint64) {
 	}
 }
 
-// takeBack frees the places of runs that do not touch each other.
+// takeBack frees the places of runs that are not adjacent to each other.
 func (s *store) takeBack(runs []span) {
 	for _, run := range runs {
 		for index := run.start; index < run.end; index++ {
@@ -172,7 +171,7 @@ func (s *store) takeBack(runs []span) {
 	}
 }
 
-// coalesce sorts runs and joins those that touch.
+// coalesce sorts runs and joins adjacent ones.
 func coalesce(runs []span) []span {
 	slices.SortFunc(runs, func(a, b span) int { return cmp.Compare(a.start, b.start) })
 	kept := runs[:0]

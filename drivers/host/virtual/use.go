@@ -6,14 +6,14 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Use are the pages under a range that an operation uses.
+// Use is the pages of a range that an operation uses.
 type Use struct {
 	virtual       *Memory
 	space         *reservation
 	address, size uint64
 }
 
-// Acquire is known for what starts in a reservation.
+// Acquire returns known for a range that starts in a reservation.
 func (v *Memory) Acquire(op, what string, addr device.Addr, size uint64, need device.Access) (found *Use, known bool, err error) {
 	if v.count.Load() == 0 {
 		return nil, false, nil
@@ -67,8 +67,8 @@ func (v *Memory) hold(op, what string, address, size uint64, need device.Access)
 	return &Use{virtual: v, space: r, address: address, size: size}, true, nil
 }
 
-// Release says that the operation no longer touches the pages. They are where
-// they were: pages in use are not unmapped.
+// Release ends the use of the pages by the operation. The pages have not moved, because
+// pages in use are not unmapped.
 func (h *Use) Release() {
 	h.virtual.mu.Lock()
 	defer h.virtual.mu.Unlock()
@@ -78,7 +78,7 @@ func (h *Use) Release() {
 	})
 }
 
-// Overlaps says whether a range touches a reservation.
+// Overlaps states whether a range overlaps a reservation.
 func (v *Memory) Overlaps(base, size uint64) bool {
 	if v.count.Load() == 0 {
 		return false
@@ -93,5 +93,5 @@ func (v *Memory) Overlaps(base, size uint64) bool {
 	return false
 }
 
-// Check says nothing: pages that are held are there.
+// Check returns nil, because held pages exist.
 func (h *Use) Check(string, uint64, uint64) error { return nil }
