@@ -1,24 +1,25 @@
 /*
- * What Go calls in C: the error record, the poisoned gate, and the callbacks of
- * the caller.
+ * The C functions that Go calls: the error record, the gate of a poisoned
+ * library, and the callbacks of the caller.
  */
 #ifndef FERRUM_CAPI_BRIDGE_H
 #define FERRUM_CAPI_BRIDGE_H
 
 #include "ferrum_mem.h"
 
-/** Keeps the detail of a failure of the running call. Texts are not NULL. */
+/** Records the details of the failure of the running call. Texts must not be
+ *  NULL. */
 void fm_error_keep(ferrum_status status, int64_t native_code, char *operation,
                    char *device, char *message);
-/** How many numbers fm_error_facts takes. */
+/** The number of values that fm_error_facts takes. */
 #define FM_FACTS 7
-/** Adds to the record what fm_error_keep was given: FERRUM_FACT_* flags, the numbers
- *  in the order of these flags, and the model. */
+/** Adds facts to the record of fm_error_keep: FERRUM_FACT_* flags, the
+ *  values in the order of these flags, and the model. */
 void fm_error_facts(uint32_t facts, uint64_t *values, char *model);
-/** Makes every later call answer FERRUM_ERROR_POISONED. */
+/** Makes every later call return FERRUM_ERROR_POISONED. */
 void fm_poison(void);
 
-/** What of the caller a thread of the library runs. */
+/** The kind of caller's function that a thread of the library runs. */
 enum fm_inside {
     FM_INSIDE_NOTHING = 0,
     FM_INSIDE_LOG = 1,
@@ -29,16 +30,18 @@ enum fm_inside {
     FM_INSIDE_PLACEMENT = 6
 };
 
-/** What runs on this thread: an enum fm_inside. */
+/** The kind that this thread runs now: an enum fm_inside. */
 int32_t fm_inside_now(void);
 /** The token of the callback that runs on this thread, or 0. */
 uint64_t fm_token_now(void);
 
-/** Puts the process's bound on open files back to what it was before Go's start. */
+/** Restores the process's limit on open files to its value before the Go
+ *  runtime started. */
 void fm_restore_file_limit(void);
 
-/** Each calls the caller's function with the thread marked. user_data is a
- *  number here: Go must not take the caller's word for a pointer. */
+/** Each function calls the caller's function with the thread marked.
+ *  user_data is an integer here, because the Go runtime must not treat the
+ *  caller's value as a pointer. */
 void fm_call_log(ferrum_log_fn callback, ferrum_log_level level, char *message,
                  uintptr_t user_data, uint64_t token);
 void fm_call_pressure(ferrum_pressure_fn callback, uint64_t device,
@@ -51,15 +54,16 @@ uint64_t fm_call_model_reclaim(ferrum_model_reclaim_fn callback, uint64_t pool,
                                char *model, uint64_t needed_bytes,
                                uintptr_t user_data, uint64_t token);
 void fm_call_host(ferrum_host_fn function, uintptr_t user_data);
-/** Has a stream of the caller's call the work of that number. */
+/** Makes an external stream call the work with this number. */
 ferrum_status fm_call_enqueue(ferrum_enqueue_fn enqueue, uint64_t work,
                               uintptr_t user_data);
-/** The token of a monitor's callback, and of a placement strategy's, is its
+/** The token of a monitor's callback, or of a placement strategy's, is its
  *  handle. */
 void fm_call_monitor(ferrum_monitor_fn callback, uint64_t monitor,
                      ferrum_device_level *levels, size_t count,
                      uintptr_t user_data);
-/** The request has no lists of its own: preferred is that. */
+/** The request contains no lists. Its list of preferred devices is
+ *  preferred. */
 ferrum_status fm_call_placement(ferrum_placement_fn callback,
                                 ferrum_placement_request *request,
                                 ferrum_device *preferred,

@@ -16,7 +16,7 @@
 #endif
 #endif
 
-/* As many as the core keeps. */
+/* The core keeps the same number of frames. */
 #define FM_FRAMES_MAX 16
 
 struct fm_call_site {
@@ -24,7 +24,7 @@ struct fm_call_site {
     void *frames[FM_FRAMES_MAX];
 };
 
-/* A pointer, since static TLS is scarce. */
+/* A pointer, because static TLS is scarce. */
 static _Thread_local struct fm_call_site *fm_site;
 static pthread_key_t fm_site_key;
 static bool fm_site_key_made;
@@ -56,7 +56,7 @@ fm_call_site_take(void *function) {
     if (site == NULL)
         return;
 #ifdef FM_HAS_BACKTRACE
-    /* The first is this function itself. */
+    /* The first frame is this function itself. */
     void *frames[FM_FRAMES_MAX + 1];
     int count = backtrace(frames, FM_FRAMES_MAX + 1) - 1;
     site->count = count > 0 ? count : 0;
@@ -65,7 +65,8 @@ fm_call_site_take(void *function) {
     site->count = 1;
     site->frames[0] = __builtin_return_address(0);
 #endif
-    /* As if from its first instruction. */
+    /* The frame then looks like a call from the function's first
+     * instruction. */
     if (function != NULL && site->count > 0)
         site->frames[0] = (char *)function + 1;
 }
@@ -90,7 +91,8 @@ int32_t fm_call_site_read(uintptr_t *to, int32_t capacity) {
 void fm_call_sites_watch(int32_t on) {
 #ifdef FM_HAS_BACKTRACE
     if (on) {
-        /* The first call loads the unwinder: here, and not with a lock held. */
+        /* The first call loads the unwinder. It happens here, where no lock
+         * is held. */
         void *frame;
         (void)backtrace(&frame, 1);
     }
@@ -100,7 +102,7 @@ void fm_call_sites_watch(int32_t on) {
 }
 
 void fm_call_site_describe(uintptr_t address, char *to, size_t capacity) {
-    /* The call is before the address that it returns to. */
+    /* The call instruction is before the return address. */
     uintptr_t call = address - 1;
     Dl_info found;
     memset(&found, 0, sizeof found);

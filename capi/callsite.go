@@ -11,7 +11,7 @@ import (
 	"ferrum_mem/core/memcheck"
 )
 
-// callSites lets debugging pools know who calls.
+// callSites gives debugging pools the call sites of their callers.
 func callSites() memcheck.Hooks {
 	var mu sync.Mutex
 	pools := 0

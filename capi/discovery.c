@@ -1,4 +1,4 @@
-/* Names of backends, and what Go asks of the process to look for devices. */
+/* Names of backends, and the queries of Go about the process for discovery. */
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdlib.h>

@@ -1,16 +1,14 @@
-/*
- * What Go asks of the process for the discovery of backends.
- */
+/* The queries of Go about the process, for the discovery of backends. */
 #ifndef FERRUM_CAPI_DISCOVERY_H
 #define FERRUM_CAPI_DISCOVERY_H
 
 #include <stddef.h>
 
-/** The file that this library was loaded from, links resolved; 0 if that is not
- *  known or does not fit, else its length. */
+/** Writes the path of this library's file with links resolved, and returns
+ *  its length. 0: the path is not known or does not fit. */
 size_t fm_library_path(char *buffer, size_t capacity);
 
-/** The environment of the process as it is now. */
+/** The current environment of the process. */
 char **fm_environment(void);
 
 #endif

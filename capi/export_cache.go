@@ -13,8 +13,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// The calls of the thread caches. None keeps an error: a call that cannot be
-// served here is made again by the pool, which says why.
+// The calls of the thread caches. None of them records an error: if a call cannot be served
+// here, the caches pass it to the pool, which reports the reason.
 
 //export fmgo_cache_lease
 func fmgo_cache_lease(handle, stream, sizeBytes C.uint64_t, count C.uint32_t, out *C.uint64_t,
@@ -55,7 +55,7 @@ func fmgo_cache_stream(handle, stream C.uint64_t) (own C.uint64_t) {
 
 //export fmgo_cache_busy
 func fmgo_cache_busy(own, named C.uint64_t) (busy C.int32_t) {
-	// What cannot be told counts as busy.
+	// A stream whose state cannot be read counts as busy.
 	busy = C.FM_BUSY_OWN | C.FM_BUSY_NAMED
 	var status C.int32_t
 	defer guard(&status)
@@ -68,7 +68,7 @@ func fmgo_cache_busy(own, named C.uint64_t) (busy C.int32_t) {
 	return busy
 }
 
-// addressesOf is an array of the caches as it lies there.
+// addressesOf returns the caches' array without a copy.
 func addressesOf(array *C.uint64_t, count C.uint64_t) []device.Addr {
 	return unsafe.Slice((*device.Addr)(unsafe.Pointer(array)), int(count))
 }

@@ -13,8 +13,9 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// A token tells one callback from another. While a callback runs, its thread
-// carries its token, so that a removal from inside it does not wait for itself.
+// lastToken is the last token in use. A token identifies a callback. While a callback runs,
+// its thread carries its token, so that removing the callback from inside does not wait for
+// itself.
 var lastToken atomic.Uint64
 
 func newToken() uint64 { return lastToken.Add(1) }
@@ -56,7 +57,7 @@ func deadlineOf(config *C.ferrum_reclaim_config) (time.Duration, error) {
 	}
 }
 
-// defaultDeadline is what a deadline_ns of 0 means.
+// defaultDeadline is the meaning of a deadline_ns of 0.
 const defaultDeadline = 100 * time.Millisecond
 
 //export fmgo_fallback_manager_pressure_callback_add

@@ -14,8 +14,8 @@ import (
 	"ferrum_mem/drivers/host"
 )
 
-// probeHelpers are the places of the program that asks vendors' libraries: beside this
-// library as it is built and in a wheel, in its own folder there as it is installed, and
+// probeHelpers returns the possible paths of the program that queries vendors' libraries:
+// beside this library in a build and in a wheel, in its own folder in an installation, and
 // the command, which can do the same.
 func probeHelpers() []string {
 	const name = "ferrum-mem-probe"
@@ -31,8 +31,8 @@ func probeHelpers() []string {
 	}
 }
 
-// environ is the environment of the process as it is now: a host program may have
-// chosen devices in it since it started.
+// environ returns the current environment of the process. A host program may have selected
+// devices in it since it started.
 func environ() []string {
 	var all []string
 	start := C.fm_environment()

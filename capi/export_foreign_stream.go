@@ -11,8 +11,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// foreignWork is the work that streams of others have been asked to call, by
-// number: what comes back is the caller's, and may come twice or never.
+// foreignWork is the work that external streams were requested to call, by number. The
+// number comes back from code of the caller, so it may come twice or never.
 var foreignWork = struct {
 	sync.Mutex
 	last  uint64

@@ -42,8 +42,8 @@ func fmgo_init(config *C.ferrum_config) (status C.int32_t) {
 func fmgo_log_set_callback(minimum C.int32_t, callback C.ferrum_log_fn, userData C.uintptr_t) (status C.int32_t) {
 	defer guard(&status)
 	token := newToken()
-	// A delivery cannot wait for itself. It may come from a receiver that has
-	// been replaced already, so the present one's token would not tell.
+	// A callback cannot wait for its own end. It may belong to a receiver that has been
+	// replaced already, so the token of the current receiver would not identify it.
 	inside := C.fm_inside_now() == C.FM_INSIDE_LOG
 	if callback == nil {
 		return done(lib.SetLog(int32(minimum), nil, !inside))

@@ -13,7 +13,7 @@ import (
 	"ferrum_mem/core/library"
 )
 
-// rangeOf reads which bytes a call is about.
+// rangeOf returns the range of bytes of a call.
 func rangeOf(offset, size C.uint64_t) library.ByteRange {
 	return library.ByteRange{OffsetBytes: uint64(offset), SizeBytes: uint64(size)}
 }

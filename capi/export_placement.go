@@ -27,8 +27,8 @@ func fmgo_placement_create_own(name *C.char, callback C.ferrum_placement_fn, use
 	return give(out, handle, err)
 }
 
-// callPlacement asks the caller's function. What it is shown lies in memory of Go,
-// which holds no pointer but those that are pinned for the call.
+// callPlacement calls the caller's function. Its arguments lie in Go memory, which contains
+// no pointers except those that are pinned during the call.
 func callPlacement(callback C.ferrum_placement_fn, userData C.uintptr_t, r library.PlacementRequest, options []library.PlacementOption) (int, error) {
 	shown := make([]C.ferrum_placement_option, len(options))
 	for i, o := range options {

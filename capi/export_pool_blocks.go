@@ -26,7 +26,7 @@ func fmgo_pool_get_tag(handle C.uint64_t, name *C.char, out *C.uint32_t) (status
 		return fail(library.CallError(err, object))
 	}
 	*out = C.uint32_t(number)
-	// Numbers are given in order: from now on the caches let this one through.
+	// Numbers are allocated in order. From now on the caches accept this one.
 	threadcache.SetTags(uint64(handle), number)
 	return 0
 }

@@ -1,8 +1,10 @@
-/* Adopted streams: what they call, and how the library has them do it. */
+/* Adopted streams: the function that they call, and the function with which
+ * the library calls them. */
 #include "_cgo_export.h"
 #include "guard.h"
 
-/* What the caller's stream calls. In a forked child there is nobody to run it. */
+/* The function that the caller's stream calls. In a forked child no thread
+ * could run the work. */
 static void fm_foreign_work(void *work_data) {
     if (atomic_load_explicit(&fm_gate, memory_order_relaxed) < 0)
         return;

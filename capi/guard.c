@@ -13,8 +13,8 @@ _Thread_local int32_t fm_inside;
 static _Thread_local uint64_t fm_token;
 
 /*
- * The error record is too large for static TLS, so the thread has a pointer to
- * it and, for when even malloc fails, the bare status.
+ * The error record is too large for static TLS, so each thread has a pointer
+ * to it. It also has the bare status, for the case that malloc fails.
  */
 static _Thread_local ferrum_error_info *fm_record;
 static _Thread_local ferrum_status fm_status;
@@ -42,15 +42,15 @@ __attribute__((constructor)) static void fm_load(void) {
 
 static struct rlimit fm_file_limit;
 
-/* Before Go's start, which raises the process's bound on open files to one below
- * the hard one. */
+/* Runs before the Go runtime starts, which raises the process's limit on
+ * open files to one below the hard limit. */
 __attribute__((constructor(101))) static void fm_file_limit_load(void) {
     if (getrlimit(RLIMIT_NOFILE, &fm_file_limit) != 0)
         fm_file_limit.rlim_max = 0;
 }
 
-/* A program that calls select, or closes all files that it may have, chose the
- * bound that it has. A bound that is not Go's is left alone. */
+/* A program that calls select, or that closes all possible files, depends
+ * on its limit. A limit that the Go runtime did not set is not changed. */
 void fm_restore_file_limit(void) {
     struct rlimit now;
     if (fm_file_limit.rlim_max == 0 || getrlimit(RLIMIT_NOFILE, &now) != 0)
@@ -63,7 +63,7 @@ void fm_restore_file_limit(void) {
 
 /* ---------------------------------------------------------------- errors */
 
-/* Copies text, cut off where a UTF-8 character ends. */
+/* Copies text, truncated at the end of a UTF-8 character. */
 static void fm_copy_text(char *to, size_t capacity, const char *text) {
     size_t length = strlen(text);
     if (length >= capacity) {
@@ -166,13 +166,14 @@ void fm_poison(void) {
 
 /* --------------------------------------------------------------- structs */
 
-/* How much longer than ours a newer caller's struct may be. */
+/* The maximum number of bytes by which a newer caller's struct may be
+ * longer than ours. */
 #define FM_TAIL_MAX 1024u
 
 static ferrum_status fm_struct_size(const char *function, const char *argument,
                                     uint32_t size, uint32_t full_size) {
-    /* Every struct of the header holds 8-byte fields, so the size of every
-     * version of it is a multiple of 8; anything else would cut a field. */
+    /* Every struct of the header consists of 8-byte fields, so the size of
+     * every version is a multiple of 8. Any other size would cut a field. */
     if (size >= 8 && size % 8 == 0 && size <= full_size + FM_TAIL_MAX)
         return FERRUM_OK;
     char message[160];
@@ -228,7 +229,7 @@ void fm_struct_give(void *given, const void *full, uint32_t full_size) {
 int32_t fm_inside_now(void) { return fm_inside; }
 uint64_t fm_token_now(void) { return fm_token; }
 
-/* Callbacks nest: one may lead to another on the same thread. */
+/* Callbacks nest: one callback may lead to another on the same thread. */
 struct fm_mark {
     int32_t inside;
     uint64_t token;
@@ -300,7 +301,8 @@ ferrum_status fm_call_placement(ferrum_placement_fn callback,
     ferrum_placement_request full = *request;
     full.preferred = preferred_count > 0 ? preferred : NULL;
     full.preferred_count = (uint32_t)preferred_count;
-    /* It runs on the caller's thread: what must not wait there must not now. */
+    /* The callback runs on the caller's thread, so the caller's
+     * restrictions on waiting apply. */
     enum fm_inside inside = fm_inside != FM_INSIDE_NOTHING
                                 ? (enum fm_inside)fm_inside
                                 : FM_INSIDE_PLACEMENT;

@@ -1,7 +1,7 @@
 /*
- * What every public function does before and after it enters Go: refuse in a
- * forked child and when poisoned, check pointers and structs, zero the outputs,
- * keep the thread's error record.
+ * The work of every public function before and after it enters Go: it fails in
+ * a forked child and in a poisoned library, checks pointers and structs,
+ * zeroes the outputs, and records the thread's error.
  */
 #ifndef FERRUM_CAPI_GUARD_H
 #define FERRUM_CAPI_GUARD_H
@@ -14,34 +14,34 @@
 #include "callsite.h"
 #include "ferrum_mem.h"
 
-/** 0; the negative status that every call is refused with; or 1: every call
- *  keeps where it comes from. */
+/** 0: calls are accepted. Negative: the status with which every call fails.
+ *  1: every call records its call site. */
 extern __attribute__((visibility("hidden"))) _Atomic int32_t fm_gate;
 
-/** Refuses the call with the gate's status. */
+/** Fails the call with the gate's status. */
 ferrum_status fm_refuse(const char *function);
-/** Keeps FERRUM_ERROR_NULL_POINTER for an argument. */
+/** Records FERRUM_ERROR_NULL_POINTER for an argument. */
 ferrum_status fm_null(const char *function, const char *argument);
-/** Keeps a failure that C itself found, with a ready message. */
+/** Records a failure that C code detected, with a complete message. */
 ferrum_status fm_fail(const char *function, ferrum_status status,
                       const char *message);
-/** Completes the record that Go has kept with the public function's name. */
+/** Adds the public function's name to the record that Go has made. */
 ferrum_status fm_failed_in(const char *function, ferrum_status status);
 
 /**
- * Reads a versioned struct of the caller into full, which holds the defaults:
- * what the caller's struct lacks keeps its default.
+ * Reads a versioned struct of the caller into full, which holds the defaults.
+ * Fields that the caller's struct lacks keep their defaults.
  */
 ferrum_status fm_struct_in(const char *function, const char *argument,
                            const void *given, void *full, uint32_t full_size);
-/** Checks a struct that is to be filled, and zeroes its fields. */
+/** Checks a struct that the call fills, and zeroes its fields. */
 ferrum_status fm_struct_out(const char *function, const char *argument,
                             void *given, uint32_t full_size);
-/** Copies a filled struct as far as the caller's goes. */
+/** Copies a filled struct, up to the size of the caller's struct. */
 void fm_struct_give(void *given, const void *full, uint32_t full_size);
 
-/** What runs on this thread right now, an enum fm_inside. The block of
- *  thread-local storage stays small: all of it is static TLS, because Go's is. */
+/** What runs on this thread now, an enum fm_inside. The thread-local data
+ *  must stay small: all of it is static TLS, because Go's is. */
 extern _Thread_local int32_t fm_inside;
 
 #define FM_ENTER_IN(name, keep)                                   \
@@ -56,19 +56,19 @@ extern _Thread_local int32_t fm_inside;
     } while (0)
 /** Begins a public function. */
 #define FM_ENTER() FM_ENTER_IN(__func__, fm_call_site_keep())
-/** Begins the part of a public function that it jumps to. */
+/** Begins the part of a public function to which it jumps. */
 #define FM_ENTER_FOR(function) \
     FM_ENTER_IN(#function, fm_call_site_keep_for((void *)(function)))
 
-/** Refuses a NULL argument by its name. */
+/** Rejects a NULL argument by its name. */
 #define FM_REQUIRE(pointer)                     \
     do {                                        \
         if ((pointer) == NULL)                  \
             return fm_null(__func__, #pointer); \
     } while (0)
 
-/** Refuses a call that waits for streams from a host function: it would wait
- *  for itself. */
+/** Rejects a call from a host function that waits for streams, because it
+ *  would wait for itself. */
 #define FM_NOT_IN_HOST_FUNCTION()                                          \
     do {                                                                   \
         if (fm_inside == FM_INSIDE_HOST_FUNCTION)                          \
@@ -77,7 +77,7 @@ extern _Thread_local int32_t fm_inside;
                            "must not");                                    \
     } while (0)
 
-/** Reads the struct argument given into the local full. */
+/** Reads the struct argument given into the local variable full. */
 #define FM_STRUCT_IN(given, full)                                           \
     do {                                                                    \
         ferrum_status fm_status_ =                                          \
@@ -95,7 +95,7 @@ extern _Thread_local int32_t fm_inside;
             return fm_status_;                                          \
     } while (0)
 
-/** Checks the buffer of a call that gives text, and zeroes its outputs. */
+/** Checks the buffer of a call that returns text, and zeroes its outputs. */
 #define FM_TEXT_OUT(buffer, capacity, length_out) \
     do {                                          \
         if ((capacity) > 0 && (buffer) != NULL)   \

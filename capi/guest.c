@@ -17,7 +17,7 @@
 #include "threads.h"
 
 int fm_try_memory(size_t bytes) {
-    /* Where memory cannot be taken back it is not tried again and again. */
+    /* If memory cannot be unmapped again, it is not tried a second time. */
     static _Atomic int kept;
     if (atomic_load(&kept) != 0)
         return atomic_load(&kept);
@@ -47,8 +47,8 @@ int fm_try_descriptors(void) {
 
 /* ------------------------------------------------------------- the look */
 
-/* A program that creates objects by the ten thousand is looked at this often a
- * second, by a clock that ticks a few hundred times in it. */
+/* A program that creates objects by the ten thousand is checked at most
+ * this often a second. The clock has a resolution of a few milliseconds. */
 enum { FM_LOOKS_A_SECOND = 1000 };
 
 static bool fm_look_is_due(void) {
@@ -61,7 +61,7 @@ static bool fm_look_is_due(void) {
     return atomic_fetch_add(&looks, 1) < FM_LOOKS_A_SECOND;
 }
 
-/* Keeps that the system refused what, with its number. */
+/* Records that the system rejected what, with the error number. */
 static ferrum_status fm_refused(const char *function, int error,
                                 const char *what) {
     char reason[128], message[384];
@@ -107,7 +107,8 @@ ferrum_status fm_guest_look(const char *function) {
 /* --------------------------------------------------------------- the start */
 
 static ferrum_status fm_start_look(const char *function) {
-    /* Before threads: the C library aborts for stacks that it cannot unmap. */
+    /* This check comes before the threads, because the C library aborts for
+     * stacks that it cannot unmap. */
     char what[256];
     int error = fm_try_memory(FM_START_BYTES);
     if (error != 0) {

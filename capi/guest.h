@@ -1,7 +1,7 @@
 /*
- * What the Go runtime inside takes from the process when it likes, and ends the
- * process for when it cannot have it: tried beforehand in C, where a refusal is a
- * number.
+ * Resources that the Go runtime takes from the process at any time, and
+ * without which it ends the process. C code tries to get them beforehand,
+ * where a failure is an error number.
  */
 #ifndef FERRUM_CAPI_GUEST_H
 #define FERRUM_CAPI_GUEST_H
@@ -10,31 +10,32 @@
 
 #include "ferrum_mem.h"
 
-/** Of the heap, mapped by the first start: what the library needs for its own records
- *  later is then there already. */
+/** Heap memory that the first start maps, so that the memory for the
+ *  library's own records exists later. */
 #define FM_BALLAST_BYTES (32 << 20)
-/** What that takes of the address space: whole arenas of the runtime, and its records
- *  of them. */
+/** The address space for that: whole arenas of the runtime, and its records
+ *  about them. */
 #define FM_START_BYTES ((size_t)FM_BALLAST_BYTES + (128 << 20))
 
-/** What a call that opens or creates an object wants to be there for the runtime. */
+/** The memory that must be available for the runtime when a call opens or
+ *  creates an object. */
 #define FM_HEADROOM_BYTES ((size_t)16 << 20)
 
-/** Maps that much private memory and unmaps it untouched: 0, or the system's
- *  number. */
+/** Maps this much private memory and unmaps it untouched. Returns 0, or the
+ *  system's error number. */
 int fm_try_memory(size_t bytes);
-/** Makes, and closes, what the runtime's first timer makes: 0, or the system's
- *  number. */
+/** Creates and closes the descriptors that the runtime's first timer
+ *  creates. Returns 0, or the system's error number. */
 int fm_try_descriptors(void);
 
-/** Of ferrum_init, before it enters Go for the first time: what the runtime will be
- *  made to take is to be had. The failure is kept. */
+/** Called by ferrum_init before it enters Go for the first time: checks that
+ *  the resources of the runtime are available. Records a failure. */
 ferrum_status fm_guest_start(const char *function);
-/** Of a public function that opens or creates: looks at the handlers of signals and
- *  for memory for the runtime. The failure is kept. */
+/** Called by a public function that opens or creates an object: checks the
+ *  handlers of signals, and memory for the runtime. Records a failure. */
 ferrum_status fm_guest_look(const char *function);
 
-/** The look, once the outputs are zeroed and the arguments checked. */
+/** The check, after the outputs are zeroed and the arguments are checked. */
 #define FM_LOOK()                                           \
     do {                                                    \
         ferrum_status fm_looked_ = fm_guest_look(__func__); \

@@ -15,7 +15,7 @@ ferrum_status ferrum_init(const ferrum_config *config) {
     status = fmgo_init(config == NULL ? NULL : &full);
     if (status != FERRUM_OK)
         return fm_failed_in(__func__, status);
-    /* Who joins a library that runs has it look as well. */
+    /* A caller that joins a running library makes the check as well. */
     fm_handlers_look();
     return FERRUM_OK;
 }

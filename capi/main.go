@@ -1,5 +1,5 @@
-// The runtime keeps no files open to follow the processors that a control group leaves
-// to the process: how many threads run Go at once is set below, once.
+// The runtime must not keep files open to follow the processors that a control group leaves
+// to the process. The number of threads that run Go at once is set once below.
 //go:debug containermaxprocs=0
 //go:debug updatemaxprocs=0
 
@@ -30,8 +30,8 @@ import (
 
 func main() {}
 
-// lib is the process's library. It is made when the shared library is loaded
-// and started by ferrum_init.
+// lib is the process's library. It is created when the shared library is loaded, and
+// started by ferrum_init.
 var lib = library.New(library.Options{
 	Drivers:        makeDrivers,
 	Prepare:        needs.prepare,
@@ -49,9 +49,9 @@ var lib = library.New(library.Options{
 	CallSites:      callSites(),
 })
 
-// The environment of the host process was not meant for the runtime in here: a
-// memory limit or a collector that is off would starve or flood this library,
-// and one that was never set up costs wake-ups. Its bound on open files is its own.
+// The environment of the host process is not meant for the runtime of this library. A
+// memory limit or a disabled collector would starve or flood the library, and an unset
+// collector costs wake-ups. The limit on open files belongs to the host process.
 func init() {
 	C.fm_restore_file_limit()
 	debug.SetGCPercent(100)
@@ -70,16 +70,16 @@ func makeDrivers(s library.Settings) ([]device.Driver, error) {
 	})
 }
 
-// getenv reads the environment of the process as it is now. Go's own copy is that
-// of the start, and a host program may set variables before ferrum_init.
+// getenv reads the current environment of the process. Go's own copy is from the start of
+// the process, and a host program may set variables before ferrum_init.
 func getenv(name string) string {
 	text := C.CString(name)
 	defer C.free(unsafe.Pointer(text))
 	return C.GoString(C.secure_getenv(text))
 }
 
-// insideCallback says that the calling thread runs the callback with that token
-// or, for 0, any.
+// insideCallback states whether the calling thread runs the callback with that token or,
+// for 0, any callback.
 func insideCallback(token uint64) bool {
 	if token == 0 {
 		return C.fm_inside_now() != C.FM_INSIDE_NOTHING
@@ -87,8 +87,8 @@ func insideCallback(token uint64) bool {
 	return uint64(C.fm_token_now()) == token
 }
 
-// mayNotWait says that the calling thread runs a reclaim callback or a host
-// function: an allocation there must not wait for streams or ask for more.
+// mayNotWait states whether the calling thread runs a reclaim callback or a host function.
+// There an allocation must neither wait for streams nor call reclaim callbacks.
 func mayNotWait() bool {
 	inside := C.fm_inside_now()
 	return inside == C.FM_INSIDE_RECLAIM || inside == C.FM_INSIDE_HOST_FUNCTION

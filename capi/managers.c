@@ -1,9 +1,9 @@
-/* The manager whose settings point to settings of pools. */
+/* Managers whose configuration points to configurations of pools. */
 #include "_cgo_export.h"
 #include "guard.h"
 #include "guest.h"
 
-/* Entries of ferrum_manager_config.pool_configs. */
+/* The number of entries of ferrum_manager_config.pool_configs. */
 #define FM_POOL_CONFIGS \
     (sizeof((ferrum_manager_config *)0)->pool_configs / sizeof(void *))
 

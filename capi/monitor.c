@@ -1,4 +1,5 @@
-/* Memory information of some age, read from the mirror where that is shown. */
+/* Memory information that may have some age, read from the published
+ * counters if they are valid. */
 #include "_cgo_export.h"
 #include "guard.h"
 #include "mirrors/mirror.h"

@@ -12,7 +12,7 @@ import (
 	"ferrum_mem/core/vmm"
 )
 
-// The states have the numbers of the header: another one would not compile.
+// The states have the numbers of the header. Other numbers would not compile.
 var (
 	_ = [1]struct{}{}[pool.BlockLive-C.FERRUM_BLOCK_LIVE]
 	_ = [1]struct{}{}[pool.BlockInFlight-C.FERRUM_BLOCK_IN_FLIGHT]
@@ -21,7 +21,7 @@ var (
 	_ = [1]struct{}{}[pool.BlockUnusable-C.FERRUM_BLOCK_UNUSABLE]
 )
 
-// The backings and bounds have the numbers of the header: others would not compile.
+// The backings and bounds have the numbers of the header. Other numbers would not compile.
 var (
 	_ = [1]struct{}{}[vmm.SleepToHost-C.FERRUM_SLEEP_HOST]
 	_ = [1]struct{}{}[vmm.SleepToFile-C.FERRUM_SLEEP_FILE]
@@ -29,7 +29,7 @@ var (
 	_ = [1]struct{}{}[library.BlockAsleep-C.FERRUM_BLOCK_ASLEEP]
 )
 
-// The backings have the numbers of the header: another one would not compile.
+// The backings have the numbers of the header. Other numbers would not compile.
 var (
 	_ = [1]struct{}{}[device.BackingMovable-C.FERRUM_BACKING_MOVABLE]
 	_ = [1]struct{}{}[device.BackingPrivate-C.FERRUM_BACKING_PRIVATE]

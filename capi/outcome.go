@@ -18,7 +18,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// fail keeps the error as the calling thread's record and gives its status.
+// fail records the error for the calling thread and returns its status.
 func fail(err error) C.int32_t {
 	code := device.CodeOf(err)
 	record := device.Error{Code: code, Message: err.Error()}
@@ -41,7 +41,7 @@ func keep(record *device.Error) {
 	keepFacts(&record.Facts)
 }
 
-// keepFacts adds the numbers of an error to the record, those that it has.
+// keepFacts adds the known facts of an error to the record.
 func keepFacts(facts *device.Facts) {
 	var flags C.uint32_t
 	var values [C.FM_FACTS]C.uint64_t
@@ -59,7 +59,7 @@ func keepFacts(facts *device.Facts) {
 	C.free(unsafe.Pointer(model))
 }
 
-// The facts have the flags of the header, and there are as many.
+// The facts have the flags of the header, and their number is the same.
 var (
 	_ = [1]struct{}{}[1<<device.FactOffsetBytes-C.FERRUM_FACT_OFFSET_BYTES]
 	_ = [1]struct{}{}[1<<device.FactSizeBytes-C.FERRUM_FACT_SIZE_BYTES]
@@ -71,7 +71,7 @@ var (
 	_ = [1]struct{}{}[device.NumFacts-C.FM_FACTS]
 )
 
-// done is the status of a call that gives nothing back.
+// done returns the status of a call without outputs.
 func done(err error) C.int32_t {
 	if err != nil {
 		return fail(err)
@@ -79,7 +79,7 @@ func done(err error) C.int32_t {
 	return 0
 }
 
-// giveTruth stores 0 or 1, or keeps the error.
+// giveTruth stores 0 or 1, or records the error.
 func giveTruth(out *C.uint32_t, value bool, err error) C.int32_t {
 	if err != nil {
 		return fail(err)
@@ -88,7 +88,7 @@ func giveTruth(out *C.uint32_t, value bool, err error) C.int32_t {
 	return 0
 }
 
-// give stores a handle or address, or keeps the error.
+// give stores a handle or an address, or records the error.
 func give[T ~uint64](out *C.uint64_t, value T, err error) C.int32_t {
 	if err != nil {
 		return fail(err)
@@ -97,8 +97,8 @@ func give[T ~uint64](out *C.uint64_t, value T, err error) C.int32_t {
 	return 0
 }
 
-// giveText writes text and a NUL into the caller's buffer, as the header
-// describes for ferrum_backends_json.
+// giveText writes text and a NUL into the caller's buffer, as the header describes for
+// ferrum_backends_json.
 func giveText[T ~string | ~[]byte](buffer *C.char, capacity C.size_t, length *C.size_t, text T, err error) C.int32_t {
 	if err != nil {
 		return fail(err)
@@ -117,19 +117,19 @@ func giveText[T ~string | ~[]byte](buffer *C.char, capacity C.size_t, length *C.
 	return 0
 }
 
-// guard is deferred by every export. A panic means that this library's state
-// can no longer be trusted: it says so and does no more work.
+// guard is deferred by every export. After a panic the state of this library cannot be
+// trusted any more: it reports the panic and does no more work.
 func guard(status *C.int32_t) {
 	if value := recover(); value != nil {
 		caught(status, value)
 	}
 }
 
-// unfinished is no status. Exports for which a few nanoseconds matter have it
-// until they return, and ask recover only when they have not.
+// unfinished is not a status of the header. Exports for which a few nanoseconds matter hold
+// it until they return, and call recover only if it is still set.
 const unfinished = 1
 
-// caught is guard for what recover gave.
+// caught is guard for a value that recover returned.
 func caught(status *C.int32_t, value any) {
 	C.fm_poison()
 	stack := debug.Stack()
@@ -139,8 +139,8 @@ func caught(status *C.int32_t, value any) {
 	lib.ReportDefect("call", value, stack)
 }
 
-// timeoutOf reads nanoseconds; what does not fit a Duration (292 years) waits
-// for ever.
+// timeoutOf converts nanoseconds. A value that does not fit a Duration (292 years) means no
+// limit.
 func timeoutOf(ns C.uint64_t) time.Duration {
 	if uint64(ns) > math.MaxInt64 {
 		return device.Forever
@@ -148,7 +148,7 @@ func timeoutOf(ns C.uint64_t) time.Duration {
 	return time.Duration(ns)
 }
 
-// ageOf reads nanoseconds; what does not fit a Duration is any age.
+// ageOf converts nanoseconds. A value that does not fit a Duration means any age.
 func ageOf(ns C.uint64_t) time.Duration { return numberOf[time.Duration](ns) }
 
 // forced reads the flags of a destroying call.
@@ -160,7 +160,7 @@ func forced(flags C.uint32_t) (bool, error) {
 	return flags == 1, nil
 }
 
-// truth reads a setting that is 0 or 1.
+// truth reads a setting that must be 0 or 1.
 func truth(name string, value C.uint32_t) (bool, error) {
 	if value > 1 {
 		return false, device.Errorf(device.CodeInvalidArgument, "capi.flag",
@@ -169,10 +169,10 @@ func truth(name string, value C.uint32_t) (bool, error) {
 	return value == 1, nil
 }
 
-// nameMax is how many bytes a tag, name or device id may have.
+// nameMax is the maximum number of bytes of a tag, a name or a device id.
 const nameMax = 63
 
-// textOf reads a text of the caller of at most nameMax bytes; NULL is the empty text.
+// textOf reads a text of the caller of at most nameMax bytes. NULL is the empty text.
 func textOf(argument string, text *C.char) (string, error) {
 	read, problem := boundedText(text)
 	if problem != "" {
@@ -181,8 +181,8 @@ func textOf(argument string, text *C.char) (string, error) {
 	return read, nil
 }
 
-// boundedText reads a text without running past nameMax bytes, or says what is wrong
-// with it.
+// boundedText reads a text of at most nameMax bytes and never reads beyond that. problem
+// describes an invalid text.
 func boundedText(text *C.char) (read, problem string) {
 	if text == nil {
 		return "", ""
@@ -200,7 +200,7 @@ func boundedText(text *C.char) (read, problem string) {
 	return read, ""
 }
 
-// pathOf reads a path of the caller; NULL is the empty one.
+// pathOf reads a path of the caller. NULL is the empty path.
 func pathOf(argument string, path *C.char) (string, error) {
 	read, problem := boundedPath(path)
 	if problem != "" {
@@ -209,8 +209,8 @@ func pathOf(argument string, path *C.char) (string, error) {
 	return read, nil
 }
 
-// boundedPath reads a path without running past FERRUM_PATH_MAX bytes, or says what is
-// wrong with it.
+// boundedPath reads a path of at most FERRUM_PATH_MAX bytes and never reads beyond that.
+// problem describes an invalid path.
 func boundedPath(path *C.char) (read, problem string) {
 	if path == nil {
 		return "", ""

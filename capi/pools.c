@@ -1,7 +1,7 @@
 /*
- * Blocks of pools, which are first asked for and given back at the thread caches
- * (threadcache/) and, where they are larger, at the tables that their pool has lent
- * (largeblocks/); what both pass on goes to Go.
+ * Blocks of pools. The thread caches (threadcache/) serve a call first. For
+ * larger blocks the tables that the pool has lent (largeblocks/) serve it. If
+ * both pass the call on, it goes to Go.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "largeblocks/large.h"
 #include "threadcache/hit.h"
 
-/* Ends the function with what the caches say, unless they pass. */
+/* Returns the result of the caches, unless they pass the call on. */
 #define FM_CACHED_IN(function, call)                          \
     do {                                                      \
         int32_t fm_result_ = (call);                          \
@@ -22,8 +22,8 @@
     } while (0)
 #define FM_CACHED(call) FM_CACHED_IN(__func__, call)
 
-/* The two most frequent functions are a hit, which calls nothing, and a rest,
- * which is jumped to. So a hit saves no registers. */
+/* The two most frequent functions consist of a hit, which calls nothing,
+ * and a rest, to which they jump. So a hit saves no registers. */
 #define FM_REST static __attribute__((noinline)) ferrum_status
 #define FM_OPEN() \
     FM_LIKELY(atomic_load_explicit(&fm_gate, memory_order_relaxed) == 0)
@@ -70,7 +70,7 @@ FM_REST fm_pool_alloc_with_rest(ferrum_pool pool,
         fm_struct_in(function, "request", request, &full, sizeof full);
     if (status != FERRUM_OK)
         return status;
-    /* A block with hints has a place of its own. */
+    /* A block with hints has its own placement. */
     if (full.expected_lifetime_ns == 0 && full.group == 0) {
         if (full.stream.id == 0 &&
             fm_large_alloc(pool.id, full.size_bytes, full.alignment_bytes,
@@ -84,8 +84,7 @@ FM_REST fm_pool_alloc_with_rest(ferrum_pool pool,
     FM_RETURN_IN(function, fmgo_pool_alloc_with(pool.id, &full, address_out));
 }
 
-/* Takes a block that was asked for with a struct of this version, if that is a
- * hit. */
+/* Allocates a block for a request struct of this version, if that is a hit. */
 static inline bool fm_request_hit(ferrum_pool pool,
                                   const ferrum_pool_request *request,
                                   ferrum_address *address_out) {
@@ -111,7 +110,7 @@ ferrum_status ferrum_pool_alloc_with(ferrum_pool pool,
     return fm_pool_alloc_with_rest(pool, request, address_out);
 }
 
-/* Refuses a length that no batch has, before the array is looked at. */
+/* Rejects an invalid length of a batch before the array is read. */
 static ferrum_status fm_batch_count(const char *function, uint64_t count) {
     if (count >= 1 && count <= FERRUM_BATCH_MAX)
         return FERRUM_OK;
@@ -164,7 +163,7 @@ FM_REST fm_pool_free_sized_rest(ferrum_pool pool, ferrum_address address,
                                 uint64_t size_bytes, ferrum_stream stream) {
     static const char function[] = "ferrum_pool_free_sized";
     FM_ENTER_FOR(ferrum_pool_free_sized);
-    /* To the caches, 0 is no size said. */
+    /* For the caches, 0 means that the size is not given. */
     if (size_bytes != 0) {
         if (size_bytes > FM_LARGE_ABOVE && stream.id == 0 &&
             fm_large_free(pool.id, address, size_bytes))

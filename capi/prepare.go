@@ -20,36 +20,37 @@ import (
 	"ferrum_mem/core/library"
 )
 
-// runtimeNeeds is what the runtime takes from the process, got ahead. The runtime
-// ends the process when it is refused any of this, so memory and descriptors are tried
-// in C first, and what the program takes between the try and the runtime's own call
-// stays a gap; threads are made in C, and handed to the runtime when it wants them.
+// runtimeNeeds is what the Go runtime takes from the process, allocated ahead. The runtime
+// ends the process when one of these resources is not available. So C code first tries to
+// get memory and descriptors. If the program takes them between the try and the runtime's
+// own call, the runtime still fails. C code creates the threads and passes them to the
+// runtime on request.
 type runtimeNeeds struct {
 	mu sync.Mutex
-	// polls says that the runtime has the two descriptors of its poller, and ballast
-	// that it has its first heap. Both are for good.
+	// polls states that the runtime has the two descriptors of its poller. ballast states
+	// that it has its first heap. Both are permanent.
 	polls, ballast bool
-	// threads is how many it is known to have, those that sleep until it wants them
-	// included; reserved is how many of them are spoken for.
+	// threads is the known number of threads of the runtime, including those that sleep
+	// until they are needed. reserved is how many of them are reserved.
 	threads, reserved int
 }
 
 var needs runtimeNeeds
 
 func init() {
-	// The bound of the runtime, 10,000, is for runaway programs of its own; threads
-	// of the caller count.
+	// The runtime's own limit of 10,000 is against runaway programs. Threads of the caller
+	// count against it.
 	debug.SetMaxThreads(1 << 30)
 	device.OnReserveThread(needs.reserveThread)
 }
 
 // prepare is called by each start of the library, after fm_guest_start has tried in C
-// whether all of this is to be had.
+// whether all resources are available.
 func (n *runtimeNeeds) prepare() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.ballast {
-		// Again, beside the threads, which have taken memory as well.
+		// The memory is tried again after the threads, which have taken memory as well.
 		if number := C.fm_try_memory(C.FM_START_BYTES); number != 0 {
 			return refused("library.init", int(number), "%d bytes of address space for its runtime", int64(C.FM_START_BYTES))
 		}
@@ -57,17 +58,18 @@ func (n *runtimeNeeds) prepare() error {
 		n.ballast = true
 	}
 	if !n.polls {
-		// A function's timer starts the poller at once, a channel's only when it is
-		// waited for.
+		// A timer of a function starts the poller at once. A timer of a channel starts it
+		// only when a goroutine waits.
 		time.AfterFunc(time.Hour, func() {}).Stop()
 		n.polls = true
 	}
 	return nil
 }
 
-// mapBallast has the runtime map that much more for its heap, untouched: as the stack
-// of the goroutine that calls it, with false. A stack goes back to the heap's free pages
-// when its goroutine ends, and is not counted as heap, so no collection starts for it.
+// mapBallast makes the runtime map this much more memory for its heap, untouched, as the
+// stack of the goroutine that calls it with false. When the goroutine ends, the stack
+// becomes free pages of the heap. It does not count as heap, so no collection starts for
+// it.
 //
 //go:noinline
 func mapBallast(never bool) {
@@ -76,9 +78,9 @@ func mapBallast(never bool) {
 	}
 }
 
-// largeResult has its caller keep room for the result, which is not quite the size of a
-// stack. With a pointer beside it the library would have a map of the pointers in all of
-// that room, of 800,000 bytes.
+// largeResult makes its caller reserve space for the result, which is a little less than
+// the size of a stack. If it also held a pointer, the library would contain a pointer map
+// of that space, of 800,000 bytes.
 //
 //go:noinline
 func largeResult(value byte) (result [C.FM_BALLAST_BYTES * 3 / 4]byte) {
@@ -86,7 +88,7 @@ func largeResult(value byte) (result [C.FM_BALLAST_BYTES * 3 / 4]byte) {
 	return result
 }
 
-// reserveThread is device.ReserveThread of this program.
+// reserveThread is the implementation of device.ReserveThread for this program.
 func (n *runtimeNeeds) reserveThread(op string) (release func(), err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -108,7 +110,7 @@ func (n *runtimeNeeds) reserveThread(op string) (release func(), err error) {
 	}), nil
 }
 
-// refused is the error of something that the system did not give, with its number.
+// refused is the error for a resource that the system did not provide, with its number.
 func refused(op string, number int, format string, args ...any) error {
 	code := device.CodePermissionDenied
 	switch errno := syscall.Errno(number); errno {
@@ -123,7 +125,7 @@ func refused(op string, number int, format string, args ...any) error {
 	return device.Errorf(code, op, "the system refused "+format+": %w", args...).WithNative(int64(number))
 }
 
-// watchHandlers looks at the handlers of signals from now on.
+// watchHandlers starts to check the handlers of signals.
 func watchHandlers(leave bool) {
 	if leave {
 		C.fm_handlers_choose(C.FM_HANDLERS_LEAVE)

@@ -12,14 +12,15 @@ static struct {
     _Atomic size_t taken;
 } reserve;
 
-/* The linker has every mmap in this library mean the one below. */
+/* The linker replaces every mmap in this library by the function below. */
 void *__real_mmap(void *address, size_t bytes, int protection, int flags,
                   int file, off_t offset);
 void *__wrap_mmap(void *address, size_t bytes, int protection, int flags,
                   int file, off_t offset);
 
-/* What the runtime asks for when it needs memory for itself; nobody else in here asks
- * with these flags. For its heap it asks for addresses first. */
+/* The flags of the runtime's requests for memory of its own. No other code
+ * of this library uses these flags. For its heap the runtime requests
+ * addresses first. */
 enum { FM_RUNTIME_FLAGS = MAP_PRIVATE | MAP_ANONYMOUS };
 
 int fm_reserve_make(void) {
@@ -36,7 +37,8 @@ int fm_reserve_make(void) {
     return 0;
 }
 
-/* Untouched memory of the reserve, or NULL. Whoever unmaps it gives it to the system. */
+/* Returns untouched memory of the reserve, or NULL. Unmapping it releases
+ * it to the system. */
 static void *fm_reserve_take(size_t bytes) {
     unsigned char *memory = atomic_load(&reserve.memory);
     size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -1,14 +1,16 @@
 /*
- * A little memory for the Go runtime's own tables, which it ends the process for when
- * the system gives none: it needs some for each collection, on top of its heap.
+ * A little memory for the Go runtime's own tables. The runtime ends the
+ * process if the system does not provide it: each collection needs some,
+ * besides the heap.
  */
 #ifndef FERRUM_CAPI_RESERVE_H
 #define FERRUM_CAPI_RESERVE_H
 
-/** The reserve: the runtime takes such memory by 256 KiB or less. */
+/** The size of the reserve. The runtime takes such memory in steps of at
+ *  most 256 KiB. */
 #define FM_RESERVE_BYTES ((size_t)4 << 20)
 
-/** Maps the reserve, once: 0, or the system's number. */
+/** Maps the reserve once. Returns 0, or the system's error number. */
 int fm_reserve_make(void);
 
 #endif

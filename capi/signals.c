@@ -14,8 +14,8 @@
 #include "_cgo_export.h"
 
 /*
- * The kernel's own struct and call: the C library does not show the handlers that
- * it installs itself (pthread_cancel's, for one).
+ * The kernel's own struct and call, because the C library does not show the
+ * handlers that it installs itself (for pthread_cancel, for example).
  */
 #if defined(__x86_64__) || defined(__aarch64__)
 typedef struct {
@@ -29,7 +29,7 @@ static int fm_action_swap(int number, const fm_action *to, fm_action *from) {
     return (int)syscall(SYS_rt_sigaction, number, to, from, sizeof to->mask);
 }
 #else
-/* Other processors lay the struct out in other ways. */
+/* Other processors have another layout of the struct. */
 typedef struct {
     uintptr_t handler;
     unsigned long flags;
@@ -54,7 +54,8 @@ static int fm_action_swap(int number, const fm_action *to, fm_action *from) {
 enum { FM_SIGNALS = 64 };
 
 static _Atomic int fm_handlers_chosen;
-/* One look at a time; what was reported of each signal. */
+/* The lock allows one check at a time. The array holds the handler that was
+ * reported for each signal. */
 static pthread_mutex_t fm_handlers_lock = PTHREAD_MUTEX_INITIALIZER;
 static uintptr_t fm_handlers_reported[FM_SIGNALS + 1];
 
@@ -69,10 +70,10 @@ static bool fm_action_same(const fm_action *a, const fm_action *b) {
 }
 
 /*
- * Adds the flag and keeps all else. The system has no compare-and-swap for this:
- * when the program has set another action since it was read, the swap gives that
- * one back, and it is put in place again, with the flag if it is a handler. For
- * that moment the older handler is in place.
+ * Adds the flag and keeps everything else. The system has no compare-and-swap
+ * for this. If the program has set another action since the read, the swap
+ * returns that action. It is then installed again, with the flag if it is a
+ * handler. Until then the older handler is installed for a moment.
  */
 static bool fm_action_mend(int number, const fm_action *read) {
     fm_action expected = *read, next = *read, former;
@@ -93,7 +94,7 @@ static bool fm_action_mend(int number, const fm_action *read) {
     return true;
 }
 
-/* The symbol and the file of a handler, as far as the linker knows them. */
+/* Reports a handler, with its symbol and file if the linker knows them. */
 static void fm_handler_report(int number, uintptr_t handler, bool mended) {
     Dl_info found;
     memset(&found, 0, sizeof found);
@@ -132,7 +133,7 @@ void fm_handlers_look(void) {
         any = true;
     }
     pthread_mutex_unlock(&fm_handlers_lock);
-    /* Go takes locks of its own: not under this one. */
+    /* Go takes its own locks, so it must not be called under this one. */
     for (int number = 1; any && number <= FM_SIGNALS; number++)
         if (found[number] != 0)
             fm_handler_report(number, found[number], mended[number]);

@@ -1,7 +1,7 @@
 /*
- * Handlers of signals that the program has installed without SA_ONSTACK. Such a
- * handler runs on the stack of whatever its thread is doing, and that of a
- * goroutine has no room for it: what lies below it is overwritten.
+ * Signal handlers that the program installed without SA_ONSTACK. Such a
+ * handler runs on the stack of the interrupted code. The stack of a goroutine
+ * is too small for it: the handler overwrites the memory below.
  */
 #ifndef FERRUM_CAPI_SIGNALS_H
 #define FERRUM_CAPI_SIGNALS_H
@@ -10,15 +10,15 @@
 
 /** What is done with a handler that lacks the flag. */
 enum fm_handlers {
-    FM_HANDLERS_UNSEEN = 0, /**< nothing, not even looked for: before init */
+    FM_HANDLERS_UNSEEN = 0, /**< nothing, and no check: before init */
     FM_HANDLERS_MEND = 1,   /**< the flag is added */
-    FM_HANDLERS_LEAVE = 2   /**< it is reported only */
+    FM_HANDLERS_LEAVE = 2   /**< the handler is only reported */
 };
 
-/** Chooses, and looks at the handlers that are there. */
+/** Sets the choice, and checks the installed handlers. */
 void fm_handlers_choose(enum fm_handlers chosen);
-/** Looks at all handlers and reports each that lacks the flag to
- *  fmgo_handler_found, once. Safe from any thread. */
+/** Checks all handlers, and reports each handler that lacks the flag once to
+ *  fmgo_handler_found. Safe from any thread. */
 void fm_handlers_look(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* Versions and status texts: what works at any time, without Go. */
+/* Versions and status texts: functions that work at any time, without Go. */
 #include "ferrum_mem.h"
 
 #define FM_TEXT(number) #number

@@ -16,8 +16,8 @@ import (
 	"ferrum_mem/core/pool"
 )
 
-// The converters of structs_*_gen.go are made of these: each moves one field, and the
-// types on the side of Go are inferred.
+// The converters of structs_*_gen.go consist of these functions. Each converts one field.
+// The Go types are inferred.
 
 type integer interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr
@@ -27,7 +27,7 @@ type number interface {
 	integer | ~float32 | ~float64
 }
 
-// Out of Go
+// Conversions from Go to C
 
 // set stores a number.
 func set[To, From number](to *To, from From) { *to = To(from) }
@@ -43,28 +43,28 @@ func setTruth(to *C.uint32_t, from bool) {
 	}
 }
 
-// setFlag adds a flag to a set that is zeroed already.
+// setFlag adds a flag to a set that was zeroed before.
 func setFlag(to *C.uint32_t, flag C.uint32_t, from bool) {
 	if from {
 		*to |= flag
 	}
 }
 
-// setPointer stores an address of the host's. It is written as a number: it is no
-// address of Go's.
+// setPointer stores an address of the host. It is written as a number, because it is not an
+// address of Go memory.
 func setPointer(to *unsafe.Pointer, from device.HostAddr) {
 	*(*uint64)(unsafe.Pointer(to)) = uint64(from)
 }
 
-// copyNumbers fills an array from one of as many elements.
+// copyNumbers fills an array from a slice of the same length.
 func copyNumbers[To, From number](to []To, from []From) {
 	for i := range to {
 		to[i] = To(from[i])
 	}
 }
 
-// putText writes text and a NUL into a fixed field, cut off at a character's
-// end; the field is zeroed already.
+// putText writes text and a NUL into a fixed field, truncated at the end of a character.
+// The field was zeroed before.
 func putText(field []C.char, text string) {
 	n := min(len(text), len(field)-1)
 	for n < len(text) && n > 0 && !utf8.RuneStart(text[n]) {
@@ -75,8 +75,8 @@ func putText(field []C.char, text string) {
 	}
 }
 
-// giveArray writes all elements into the caller's array, or only their number where it
-// has no room.
+// giveArray writes all elements into the caller's array, or only their number if the array
+// is too small.
 func giveArray[To, From any](to *To, capacity C.size_t, count *C.size_t, from []From, put func(*To, *From), name string) C.int32_t {
 	*count = C.size_t(len(from))
 	if capacity == 0 {
@@ -90,7 +90,7 @@ func giveArray[To, From any](to *To, capacity C.size_t, count *C.size_t, from []
 	return 0
 }
 
-// fillArray writes elements into the caller's array, which has room for them.
+// fillArray writes elements into the caller's array, which is large enough.
 func fillArray[To, From any](to *To, from []From, put func(*To, *From)) {
 	given := unsafe.Slice(to, len(from))
 	for i := range from {
@@ -98,11 +98,11 @@ func fillArray[To, From any](to *To, from []From, put func(*To, *From)) {
 	}
 }
 
-// Into Go
+// Conversions from C to Go
 
-// fields reads the fields of a struct of the caller; what is wrong first is kept.
+// fields reads the fields of a struct of the caller. The first error is kept.
 type fields struct {
-	// argument is its name, such as "config".
+	// argument is the name of the struct, such as "config".
 	argument string
 	err      error
 }
@@ -113,8 +113,8 @@ func (f *fields) wrong(code device.Code, format string, values ...any) {
 	}
 }
 
-// read takes a whole number; what the type has no room for is the largest that it has,
-// as an age in nanoseconds that is none.
+// read converts a whole number. A value that does not fit the type becomes the largest
+// value of the type, for example an age in nanoseconds that means no limit.
 func read[To, From integer](to *To, from From) {
 	*to = To(from)
 	if From(*to) == from && (*to < 0) == (from < 0) {
@@ -127,13 +127,13 @@ func read[To, From integer](to *To, from From) {
 	*to = largest
 }
 
-// numberOf is a number of the caller as a type of Go's.
+// numberOf converts a number of the caller to a Go type.
 func numberOf[To, From integer](from From) (to To) {
 	read(&to, from)
 	return to
 }
 
-// readWait takes nanoseconds to wait.
+// readWait converts a timeout in nanoseconds.
 func readWait(to *time.Duration, from C.uint64_t) { *to = timeoutOf(from) }
 
 func (f *fields) truth(to *bool, from C.uint32_t, name string) {
@@ -149,14 +149,14 @@ func (f *fields) reserved(from C.uint32_t, name string) {
 	}
 }
 
-// known refuses flags that are none of the known ones.
+// known rejects unknown flags.
 func (f *fields) known(from, known C.uint32_t, names string) {
 	if from&^known != 0 {
 		f.wrong(device.CodeInvalidArgument, "flags is %#x: %s known", uint32(from), names)
 	}
 }
 
-// text takes a text of at most nameMax bytes; NULL is the empty text.
+// text reads a text of at most nameMax bytes. NULL is the empty text.
 func (f *fields) text(to *string, from *C.char, name string) {
 	read, problem := boundedText(from)
 	if problem != "" {
@@ -165,7 +165,7 @@ func (f *fields) text(to *string, from *C.char, name string) {
 	*to = read
 }
 
-// path takes a path; NULL is the empty one.
+// path reads a path. NULL is the empty path.
 func (f *fields) path(to *string, from *C.char, name string) {
 	read, problem := boundedPath(from)
 	if problem != "" {
@@ -174,7 +174,7 @@ func (f *fields) path(to *string, from *C.char, name string) {
 	*to = read
 }
 
-// fixedText takes the text of a fixed field, which ends with a NUL.
+// fixedText reads the text of a fixed field, which ends with a NUL.
 func (f *fields) fixedText(to *string, from []C.char, name string) {
 	text := make([]byte, 0, len(from))
 	for _, c := range from {
@@ -191,16 +191,16 @@ func (f *fields) fixedText(to *string, from []C.char, name string) {
 	f.wrong(device.CodeInvalidArgument, "%s has no NUL in its %d bytes", name, len(from))
 }
 
-// listLength is how many elements a list has, the most that it may have, the field that
-// says so, and the status of too many.
+// listLength is the number of elements of a list, the maximum of that number, the field
+// that holds the number, and the status for a number above the maximum.
 type listLength struct {
 	count, most uint64
 	field       string
 	tooMany     device.Code
 }
 
-// readList copies a list of numbers. NULL is no list, which is not one of no elements;
-// its count has to be 0.
+// readList copies a list of numbers. NULL means no list, which differs from a list without
+// elements. Its count must be 0.
 func readList[To, From integer](f *fields, to *[]To, from *From, length listLength, name string) {
 	if length.count > length.most {
 		f.wrong(length.tooMany, "%s is %d: want at most %d", length.field, length.count, length.most)
@@ -219,7 +219,7 @@ func readList[To, From integer](f *fields, to *[]To, from *From, length listLeng
 	}
 }
 
-// segmentSource takes where a pool has its segments from.
+// segmentSource reads the source of a pool's segments.
 func (f *fields) segmentSource(isStreamOrdered *bool, from C.int32_t, name string) {
 	*isStreamOrdered = from == C.FERRUM_SEGMENTS_STREAM_ORDERED
 	if from != C.FERRUM_SEGMENTS_PLAIN && !*isStreamOrdered {
@@ -228,7 +228,7 @@ func (f *fields) segmentSource(isStreamOrdered *bool, from C.int32_t, name strin
 	}
 }
 
-// idlePages takes how many pages a pool keeps, for which the pool has words of its own.
+// idlePages converts the number of idle pages that a pool keeps to the pool's own values.
 func (f *fields) idlePages(to *int, from C.uint32_t, _ string) {
 	switch from {
 	case C.FERRUM_READY_PAGES_AUTO:
@@ -242,11 +242,11 @@ func (f *fields) idlePages(to *int, from C.uint32_t, _ string) {
 	}
 }
 
-// maxReadyPages bounds the ready_pages of virtual and elastic pools.
+// maxReadyPages is the maximum of ready_pages of virtual and elastic pools.
 const maxReadyPages = 1 << 16
 
-// readyPages takes how many pages are kept ready as the settings of a stock of pages have
-// it: 0 leaves it to the library, below 0 is none.
+// readyPages converts the number of ready pages to the value of a stock of pages: 0 means
+// the default of the library, and a negative number means none.
 func (f *fields) readyPages(to *int, from C.uint32_t, name string) {
 	switch {
 	case from == C.FERRUM_READY_PAGES_AUTO:
@@ -261,7 +261,8 @@ func (f *fields) readyPages(to *int, from C.uint32_t, name string) {
 	}
 }
 
-// structsOf is the caller's array as it lies there, of at most as many as a batch has.
+// structsOf returns the caller's array without a copy. It has at most FERRUM_BATCH_MAX
+// elements.
 func structsOf[T any](name string, array *T, count C.uint64_t) ([]T, error) {
 	if count > C.FERRUM_BATCH_MAX {
 		return nil, device.Errorf(device.CodeInvalidArgument, "capi.array", "count is %d: %s has at most %d",
@@ -270,7 +271,7 @@ func structsOf[T any](name string, array *T, count C.uint64_t) ([]T, error) {
 	return unsafe.Slice(array, int(count)), nil
 }
 
-// arrayOf is the caller's array of numbers as it lies there. To is as wide as From.
+// arrayOf returns the caller's array of numbers without a copy. To is as wide as From.
 func arrayOf[To, From integer](name string, array *From, count C.uint64_t) ([]To, error) {
 	return structsOf(name, (*To)(unsafe.Pointer(array)), count)
 }
@@ -290,7 +291,7 @@ func recordsOf[To, From any](name string, array *From, count C.uint64_t, read fu
 	return all, nil
 }
 
-// bytesOf is the caller's bytes as they lie there.
+// bytesOf returns the caller's bytes without a copy.
 func bytesOf(name string, text *C.char, size C.size_t) ([]byte, error) {
 	if uint64(size) > math.MaxInt32 {
 		return nil, device.Errorf(device.CodeInvalidSize, "capi.bytes", "%s %d is more than %d", name, uint64(size), math.MaxInt32)
@@ -298,7 +299,7 @@ func bytesOf(name string, text *C.char, size C.size_t) ([]byte, error) {
 	return unsafe.Slice((*byte)(unsafe.Pointer(text)), int(size)), nil
 }
 
-// poolConfigs takes the settings of pools by the type of memory that they are for.
+// poolConfigs reads the configurations of pools, by their memory type.
 func (f *fields) poolConfigs(to *map[manager.MemoryType]pool.Config, from [8]*C.ferrum_pool_config, name string) {
 	*to = map[manager.MemoryType]pool.Config{}
 	for i, given := range from {

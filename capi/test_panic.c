@@ -1,6 +1,6 @@
 //go:build ferrum_test_exports
 
-/* In a library built for tests only: a way to provoke a panic in Go. */
+/* A way to provoke a panic in Go, in a library that is built for tests only. */
 #include "_cgo_export.h"
 #include "guard.h"
 

@@ -9,8 +9,8 @@ import "C"
 
 import "ferrum_mem/core/device"
 
-// fmgo_test_panic panics in the calling thread, or in a worker of the library
-// and waits for that worker's end.
+// fmgo_test_panic panics in the calling thread, or in a worker of the library, and waits
+// for the end of that worker.
 //
 //export fmgo_test_panic
 func fmgo_test_panic(inWorker C.uint32_t) (status C.int32_t) {

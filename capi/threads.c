@@ -8,13 +8,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A thread of the stock, which sleeps. On its own stack. */
+/* A sleeping thread of the stock. The struct is on its own stack. */
 struct fm_waiting {
     struct fm_waiting *next;
     pthread_t thread;
     pthread_cond_t called;
     bool is_called;
-    void *(*run)(void *); /* NULL: it ends */
+    void *(*run)(void *); /* NULL: the thread ends */
     void *data;
 };
 
@@ -23,25 +23,27 @@ enum { FM_MASK_BYTES = 8192 };
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t arrived;
-    /* Those that sleep; `idle` counts those that have yet to come to it as well. */
+    /* The sleeping threads. `idle` also counts threads that have not
+     * started to sleep yet. */
     struct fm_waiting *waiting;
     int idle;
-    /* Threads of the runtime. It never ends one. */
+    /* Threads of the runtime, which never ends one. */
     int started;
-    /* Where the thread that loaded the library might run. */
+    /* The processors on which the thread that loaded the library may run. */
     unsigned char mask[FM_MASK_BYTES];
     long mask_bytes;
 } stock = {.lock = PTHREAD_MUTEX_INITIALIZER,
            .arrived = PTHREAD_COND_INITIALIZER};
 
-/* The linker has every pthread_create in this library mean the one below. */
+/* The linker replaces every pthread_create in this library by the function
+ * below. */
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*run)(void *), void *data);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*run)(void *), void *data);
 
-/* What the runtime takes a stack to be is counted from where its function starts, on
- * top of what sleeps here. */
+/* The runtime counts the size of its stack from the start of its function,
+ * which comes after the frames of the sleeping thread. */
 enum { FM_STACK_EXTRA = 64 << 10 };
 
 static int fm_stack_attributes(pthread_attr_t *attributes) {
@@ -54,7 +56,8 @@ static int fm_stack_attributes(pthread_attr_t *attributes) {
     return pthread_attr_setstacksize(attributes, bytes + FM_STACK_EXTRA);
 }
 
-/* Not with the processors and the urgency of the thread that made this one. */
+/* Does not inherit the processors and the priority of the thread that
+ * created this one. */
 static void fm_leave_maker(void) {
     if (sched_getscheduler(0) != SCHED_OTHER)
         sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
@@ -78,7 +81,7 @@ static void *fm_wait(void *unused) {
     return self.run == NULL ? NULL : self.run(self.data);
 }
 
-/* Wakes one of the idle. The caller holds the lock. */
+/* Wakes one of the idle threads. The caller holds the lock. */
 static pthread_t fm_call(void *(*run)(void *), void *data) {
     stock.idle--;
     while (stock.waiting == NULL)
@@ -104,7 +107,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
         pthread_attr_destroy(&usual_attributes);
     }
     pthread_mutex_lock(&stock.lock);
-    /* The first is made while the library is loaded. */
+    /* The first thread is created while the library is loaded. */
     if (stock.started == 0)
         stock.mask_bytes =
             syscall(SYS_sched_getaffinity, 0, sizeof stock.mask, stock.mask);
@@ -124,8 +127,9 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
     return error;
 }
 
-/* Makes one more, if so many are not there. 1: made; 0: they are there; or the
- * system's number, negative. */
+/* Creates one more thread if fewer than wanted exist. Returns 1 if it
+ * created one, 0 if enough exist, or the negative error number of the
+ * system. */
 static int fm_make_one(const pthread_attr_t *attributes, int wanted,
                        int *had_out) {
     pthread_t thread;
@@ -154,7 +158,7 @@ static int fm_make(int wanted, int *had_out) {
     pthread_attr_destroy(&attributes);
     if (last == 0)
         return 0;
-    /* What does not suffice is not kept. */
+    /* If not enough could be created, the new threads end. */
     pthread_mutex_lock(&stock.lock);
     for (; made > 0 && stock.idle > 0; made--)
         fm_call(NULL, NULL);
@@ -164,7 +168,8 @@ static int fm_make(int wanted, int *had_out) {
 
 int fm_threads_have(int wanted, int *had_out) {
     *had_out = 0;
-    /* The program's handlers do not run on threads that it does not know. */
+    /* The program's signal handlers must not run on threads that the
+     * program does not know. */
     sigset_t every, before;
     sigfillset(&every);
     pthread_sigmask(SIG_SETMASK, &every, &before);

@@ -41,7 +41,7 @@ func lackingIn(version int32, dropped map[string]bool) map[dl.Group][]string {
 // A driver of each generation has exactly the functions of the table that exist since its
 // version or an earlier one and were not removed. Every generation has the required
 // functions.
-func TestFunctionsOfEachGeneration(t *testing.T) {
+func TestEachGenerationLacksExactlyTheLaterFunctions(t *testing.T) {
 	for _, generation := range generations {
 		t.Run(generation, func(t *testing.T) {
 			if !alone(t, envLibrary+"="+simulated(generation)) {

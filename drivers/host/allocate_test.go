@@ -32,7 +32,7 @@ func TestSegmentsAreAlignedAndZero(t *testing.T) {
 	}
 }
 
-func TestAllocRefusesBadSizes(t *testing.T) {
+func TestAllocRejectsBadSizes(t *testing.T) {
 	o := openOne(t)
 	for _, size := range []uint64{0, 1, 4096, 64<<10 + 1, math.MaxUint64} {
 		_, err := o.Alloc(size)
@@ -80,7 +80,7 @@ func TestCapacityIsExactUnderContention(t *testing.T) {
 	allocate(t, o, 1<<20)
 }
 
-func TestTwoOpensShareTheCapacityOnly(t *testing.T) {
+func TestTwoOpensShareOnlyTheCapacity(t *testing.T) {
 	d, err := newDriver(Config{MemoryBytes: 1 << 20}, noEnv, newSystem("/"), mapping.System())
 	require.NoError(t, err)
 	one, other := openAll(t, d)[0], openAll(t, d)[0]
@@ -93,7 +93,7 @@ func TestTwoOpensShareTheCapacityOnly(t *testing.T) {
 	allocate(t, other, 1<<20)
 }
 
-func TestFreeRefusesWhatAllocDidNotReturn(t *testing.T) {
+func TestFreeRejectsWhatAllocDidNotReturn(t *testing.T) {
 	o := openOne(t)
 	addr := allocate(t, o, 4<<20)
 	bytes := view(addr, 4<<20)
@@ -114,9 +114,9 @@ func TestFreeRefusesWhatAllocDidNotReturn(t *testing.T) {
 	require.Zero(t, o.capacity.memory.held.Load())
 }
 
-// TestMemoryGoesBackToTheSystem looks into the process's own account, not into
-// ours.
-func TestMemoryGoesBackToTheSystem(t *testing.T) {
+// TestFreedMemoryReturnsToTheSystem reads the kernel's account of the process, not the
+// counters of the driver.
+func TestFreedMemoryReturnsToTheSystem(t *testing.T) {
 	if _, err := os.Stat("/proc/self/smaps"); err != nil {
 		t.Skip("no /proc/self/smaps on this system")
 	}
@@ -133,7 +133,7 @@ func TestMemoryGoesBackToTheSystem(t *testing.T) {
 	require.False(t, mapped(t, uint64(addr)), "the mapping must be gone")
 }
 
-// mapped says whether /proc/self/smaps shows a mapping at the address.
+// mapped states whether /proc/self/smaps shows a mapping at the address.
 func mapped(t *testing.T, address uint64) bool {
 	content, err := os.ReadFile("/proc/self/smaps")
 	require.NoError(t, err)
@@ -146,7 +146,7 @@ func mapped(t *testing.T, address uint64) bool {
 	return false
 }
 
-func TestNothingIsMappedBesideTheSegment(t *testing.T) {
+func TestOnlyTheSegmentIsMapped(t *testing.T) {
 	real := mapping.System()
 	counting := real
 	var sum int64
@@ -169,7 +169,7 @@ func TestNothingIsMappedBesideTheSegment(t *testing.T) {
 	}
 }
 
-// failing is a mapper whose calls fail as told.
+// failing is a set of system calls that fail on demand.
 type failing struct {
 	reserve, release, lock error
 	calls                  int
@@ -201,7 +201,7 @@ func (f *failing) mapper() mapping.Calls {
 	}
 }
 
-func TestTheSystemRefusesToMap(t *testing.T) {
+func TestFailedMapChangesNothing(t *testing.T) {
 	for number, code := range map[syscall.Errno]device.Code{
 		syscall.ENOMEM: device.CodeOutOfMemory, syscall.EPERM: device.CodeMappingFailed,
 		syscall.EAGAIN: device.CodeMappingFailed,
@@ -226,7 +226,7 @@ func TestTheSystemRefusesToMap(t *testing.T) {
 	}
 }
 
-func TestTheSystemRefusesToUnmap(t *testing.T) {
+func TestFailedUnmapKeepsTheSegment(t *testing.T) {
 	f := &failing{}
 	d, err := newDriver(Config{MemoryBytes: gib}, noEnv, newSystem("/"), f.mapper())
 	require.NoError(t, err)
@@ -249,9 +249,9 @@ func TestTheSystemRefusesToUnmap(t *testing.T) {
 	require.NoError(t, o.Free(addr, 1<<20))
 }
 
-// TestEndsThatCannotBeCutOff: the segment is good, and all of it goes back when
-// it is freed.
-func TestEndsThatCannotBeCutOff(t *testing.T) {
+// TestSegmentWithEndsThatCannotBeUnmapped: the segment is usable, and all of it is released
+// when it is freed.
+func TestSegmentWithEndsThatCannotBeUnmapped(t *testing.T) {
 	var sum int64
 	refuse := true
 	real := mapping.System()

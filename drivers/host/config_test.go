@@ -12,7 +12,7 @@ import (
 	"ferrum_mem/drivers/host/mapping"
 )
 
-// machine is a system with 16 GiB, no control groups and the given rest.
+// machine is a system with 16 GiB, no control groups and the extra files.
 func machine(t *testing.T, extra map[string]string) *system {
 	tree := map[string]string{
 		"proc/meminfo": "MemTotal:       16777216 kB\nMemFree: 1 kB\nMemAvailable:   12582912 kB\n",
@@ -113,7 +113,7 @@ func TestNewReadsTheProcessEnvironment(t *testing.T) {
 	requireCode(t, device.CodeInvalidConfig, err, EnvDevices, "none")
 }
 
-func TestWithoutAReadingASizeMustBeGiven(t *testing.T) {
+func TestUnknownMemoryNeedsAConfiguredSize(t *testing.T) {
 	blank := newSystem(files(t, nil))
 	d, err := newDriver(Config{}, noEnv, blank, mapping.System())
 	require.NoError(t, err)
@@ -132,9 +132,9 @@ func TestWithoutAReadingASizeMustBeGiven(t *testing.T) {
 	require.Equal(t, device.MemoryReading{TotalBytes: gib, FreeBytes: gib}, reading)
 }
 
-// TestTheMachineIsLookedAtLate has a driver set up that reads nothing: starting the
+// TestNewReadsNothingOfTheMachine creates a driver that reads no file, so that starting the
 // library takes no time for it.
-func TestTheMachineIsLookedAtLate(t *testing.T) {
+func TestNewReadsNothingOfTheMachine(t *testing.T) {
 	root := files(t, nil)
 	d, err := newDriver(Config{Devices: 2}, noEnv, newSystem(root), mapping.System())
 	require.NoError(t, err)
@@ -157,7 +157,7 @@ func TestTooLittleMemoryForTheDevices(t *testing.T) {
 	requireCode(t, device.CodeInvalidConfig, err)
 }
 
-func TestOpenRefusesWhatIsNotThere(t *testing.T) {
+func TestOpenRejectsUnknownDevices(t *testing.T) {
 	d, err := newDriver(Config{Devices: 2}, noEnv, machine(t, nil), mapping.System())
 	require.NoError(t, err)
 	for _, index := range []int{-1, 2, 1 << 40} {

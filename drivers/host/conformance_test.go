@@ -10,8 +10,8 @@ import (
 	"ferrum_mem/drivers/host/mapping"
 )
 
-// shortOfMemory is a mapper of a system that locks nothing more, and takes back nothing
-// of what it has locked, while it is told to.
+// shortOfMemory are the calls of a system that, on demand, locks no more memory and does
+// not release locked memory.
 type shortOfMemory struct {
 	mu     sync.Mutex
 	short  bool
@@ -80,7 +80,7 @@ func TestLinkedMemoryConforms(t *testing.T) {
 	}.Run(t)
 }
 
-// worker is somebody's queue, which one goroutine works on.
+// worker is an external queue with one goroutine that runs its work.
 type worker struct{ queue chan func() }
 
 func (w *worker) Stream() device.ForeignStream {

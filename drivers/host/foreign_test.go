@@ -10,9 +10,9 @@ import (
 	"ferrum_mem/drivers/host/mapping"
 )
 
-// An owner who gives his memory back to the system without a word gets errors, and
-// the process goes on. The memory stays here, so that nobody else gets its addresses.
-func TestAdoptedMemoryThatIsGone(t *testing.T) {
+// If an owner releases its memory to the system without notice, calls return errors and the
+// process continues. The test keeps the addresses, so that no other mapping gets them.
+func TestUnmappedAdoptedMemoryIsDetected(t *testing.T) {
 	o := openOne(t)
 	const size = 1 << 16
 	host, bytes := hostBuffer(t, size)
@@ -40,7 +40,7 @@ func TestAdoptedMemoryThatIsGone(t *testing.T) {
 	require.NoError(t, o.Disown(addr, size))
 }
 
-func TestMappedRangesAreToldFromUnmappedOnes(t *testing.T) {
+func TestMappedAndUnmappedRangesAreDistinguished(t *testing.T) {
 	m := mapping.System()
 	page := uint64(os.Getpagesize())
 	address, err := m.Reserve(4 * page)
@@ -53,7 +53,7 @@ func TestMappedRangesAreToldFromUnmappedOnes(t *testing.T) {
 	require.NoError(t, m.Release(address, page))
 }
 
-func TestARangeIsWritableWhereTheSystemListsItSo(t *testing.T) {
+func TestWritableRangesEqualTheSystemsList(t *testing.T) {
 	s := newSystem(files(t, map[string]string{
 		"proc/self/maps": "1000-2000 rw-p 0 0 0\n2000-3000 rw-s 0 0 0\n3000-4000 r--p 0 0 0\n5000-6000 rw-p 0 0 0\n",
 	}))
@@ -69,9 +69,9 @@ func TestARangeIsWritableWhereTheSystemListsItSo(t *testing.T) {
 	require.True(t, newSystem(t.TempDir()).allows("rw", 1, 1), "what is not known is not refused")
 }
 
-// What the process can only read is used to read, and a write is refused before it
-// reaches the memory, where it would end the process.
-func TestAdoptedMemoryThatCanOnlyBeRead(t *testing.T) {
+// Memory that the process can only read can be read. A write fails before it reaches the
+// memory, where it would end the process.
+func TestReadOnlyAdoptedMemoryRejectsWrites(t *testing.T) {
 	o := openOne(t)
 	const size = 1 << 16
 	host, bytes := hostBuffer(t, size)

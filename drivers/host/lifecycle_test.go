@@ -24,7 +24,7 @@ func TestWorkersStartLateAndStop(t *testing.T) {
 		require.NoError(t, s.Synchronize(device.Forever))
 		queues = append(queues, s)
 	}
-	// Fewer where one of an earlier test was still counted.
+	// The number is lower if a goroutine of an earlier test was still counted.
 	require.LessOrEqual(t, runtime.NumGoroutine(), before, "a stream without work has no worker")
 	var ran atomic.Int32
 	for _, s := range queues {
@@ -39,14 +39,14 @@ func TestWorkersStartLateAndStop(t *testing.T) {
 	require.GreaterOrEqual(t, ran.Load(), int32(80), "closing a stream runs its queue dry")
 	require.NoError(t, o.Close())
 	require.EqualValues(t, 81, ran.Load(), "closing the device runs its default stream dry")
-	// A goroutine is counted until a moment after its end could be seen.
+	// A goroutine is still counted for a moment after its end is visible.
 	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before && time.Now().Before(end); {
 		runtime.Gosched()
 	}
 	require.LessOrEqual(t, runtime.NumGoroutine(), before)
 }
 
-func TestAClosedDeviceRefusesEveryCall(t *testing.T) {
+func TestAClosedDeviceRejectsEveryCall(t *testing.T) {
 	o := openOne(t)
 	s := newQueue(t, o)
 	passed, err := s.RecordEvent()

@@ -6,14 +6,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheMachineIsDescribedByWhatTheSystemSays(t *testing.T) {
+func TestMachineEqualsTheSystemsFiles(t *testing.T) {
 	require.Equal(t, Machine{Processor: "Unknown CPU"}, newSystem(files(t, nil)).machine(), "nothing is guessed")
 	got := newSystem(files(t, map[string]string{
 		"proc/cpuinfo": "model name : X\n", "proc/meminfo": "MemTotal: 1024 kB\nMemAvailable: 512 kB\n",
 	})).machine()
 	require.Equal(t, Machine{Processor: "X", TotalBytes: 1 << 20, AvailableBytes: 1 << 19, AvailableKnown: true}, got)
 
-	// The limit of a control group is the memory that there is.
+	// The limit of a control group is the total memory.
 	for name, group := range map[string]map[string]string{
 		"version 2": {
 			"proc/self/cgroup": "0::/a\n", "proc/self/mountinfo": "1 1 0:1 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",

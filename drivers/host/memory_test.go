@@ -12,8 +12,7 @@ import (
 	"ferrum_mem/drivers/host/mapping"
 )
 
-// readingOf makes drivers on a machine with the given bytes available and
-// touched.
+// readingOf creates drivers on a machine with the given available and touched bytes.
 func readingOf(t *testing.T, c Config, availableBytes, touchedBytes uint64) []*openDevice {
 	page := uint64(os.Getpagesize())
 	s := machine(t, map[string]string{
@@ -32,7 +31,7 @@ func freeOf(t *testing.T, o *openDevice) uint64 {
 	return reading.FreeBytes
 }
 
-func TestFreeIsBoundedByRoomAndSystem(t *testing.T) {
+func TestFreeMemoryIsBoundedByCapacityAndSystem(t *testing.T) {
 	roomy := readingOf(t, Config{MemoryBytes: 4 * gib}, 12*gib, 0)[0]
 	require.EqualValues(t, 4*gib, freeOf(t, roomy))
 	allocate(t, roomy, gib)
@@ -40,7 +39,7 @@ func TestFreeIsBoundedByRoomAndSystem(t *testing.T) {
 
 	tight := readingOf(t, Config{}, 12*gib, 0)[0]
 	require.EqualValues(t, 12*gib, freeOf(t, tight))
-	// Promised and not touched: the system still counts it as available.
+	// The memory is promised and not touched, so the system still counts it as available.
 	allocate(t, tight, 2*gib)
 	require.EqualValues(t, 10*gib, freeOf(t, tight))
 
@@ -54,7 +53,7 @@ func TestFreeIsBoundedByRoomAndSystem(t *testing.T) {
 	require.EqualValues(t, 56*gib, freeOf(t, forced))
 }
 
-func TestAllocRefusesWhatTheSystemDoesNotHave(t *testing.T) {
+func TestAllocFailsAboveTheSystemsMemory(t *testing.T) {
 	o := readingOf(t, Config{}, 3*gib, 0)[0]
 	first := allocate(t, o, 2*gib)
 	_, err := o.Alloc(gib + granularity())
@@ -66,17 +65,17 @@ func TestAllocRefusesWhatTheSystemDoesNotHave(t *testing.T) {
 	require.EqualValues(t, 2*gib, freeOf(t, o))
 }
 
-func TestDevicesShareWhatTheSystemHas(t *testing.T) {
+func TestDevicesShareTheSystemsMemory(t *testing.T) {
 	devices := readingOf(t, Config{Devices: 2}, 12*gib, 0)
 	require.EqualValues(t, 6*gib, freeOf(t, devices[0]))
 	require.EqualValues(t, 6*gib, freeOf(t, devices[1]))
 	allocate(t, devices[0], 4*gib)
-	// 8 of 12 GiB are left for rooms of 4 and 8.
+	// 8 of 12 GiB are left for free capacities of 4 and 8 GiB.
 	require.EqualValues(t, 8*gib/3/granularity()*granularity(), freeOf(t, devices[0]))
 	require.EqualValues(t, 16*gib/3/granularity()*granularity(), freeOf(t, devices[1]))
 }
 
-// TestFreeNeverPromisesMoreThanThereIs holds the rule for any state.
+// TestFreeNeverPromisesMoreThanThereIs tests the rule for random states.
 func TestFreeNeverPromisesMoreThanThereIs(t *testing.T) {
 	available := uint64(0)
 	root := files(t, nil)

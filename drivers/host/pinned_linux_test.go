@@ -15,7 +15,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// The process's own account tells what is locked.
+// The kernel's account of the process states what is locked.
 func TestPinnedMemoryIsLocked(t *testing.T) {
 	o := openOne(t)
 	const size = 1 << 20
@@ -32,9 +32,9 @@ func TestPinnedMemoryIsLocked(t *testing.T) {
 	requireCode(t, device.CodeOutOfMemory, err, "capacity")
 }
 
-// A thread without the capability of locking as much as it likes runs into the
-// bound. The thread ends with the test.
-func TestTheBoundOnLockedMemory(t *testing.T) {
+// A thread without the capability to lock any amount reaches the limit. The thread ends
+// with the test.
+func TestTheLimitOnLockedMemoryIsATypedError(t *testing.T) {
 	o := openOne(t)
 	limit := o.driver.system.memlockLimit()
 	if limit == unlimited || limit >= 512<<20 {
@@ -62,7 +62,7 @@ func TestTheBoundOnLockedMemory(t *testing.T) {
 	require.Contains(t, o.gate.Left(), "0 segments")
 }
 
-func TestTheSystemRefusesToLock(t *testing.T) {
+func TestFailedLockChangesNothing(t *testing.T) {
 	f := &failing{lock: syscall.EAGAIN}
 	tree := files(t, map[string]string{
 		"proc/self/limits": "Max locked memory  8388608  8388608  bytes\n",
@@ -91,7 +91,7 @@ func TestTheSystemRefusesToLock(t *testing.T) {
 	require.NoError(t, o.FreePinned(made.Addr, minGranularityBytes))
 }
 
-func TestPrefetchPutsMemoryBehindAddresses(t *testing.T) {
+func TestPrefetchAllocatesMemory(t *testing.T) {
 	both := openSome(t, Config{Devices: 2, MemoryBytes: 1 << 30})
 	o := both[0]
 	const size = 8 << 20
@@ -117,7 +117,7 @@ func TestPrefetchPutsMemoryBehindAddresses(t *testing.T) {
 	requireCode(t, device.CodeInvalidAddress, o.Prefetch(o.DefaultStream(), addr, size+1, o))
 }
 
-// statusBytes is a field of the process's own account.
+// statusBytes returns a field of the kernel's account of the process.
 func statusBytes(t *testing.T, field string) int64 {
 	content, err := os.ReadFile("/proc/self/status")
 	require.NoError(t, err)

@@ -12,23 +12,21 @@ import (
 	"ferrum_mem/drivers/host/streams"
 )
 
-// A program is a sequence of operations on several streams of two devices. Two
-// operations that touch the same memory are ordered: by their stream, or by an
-// event that the program records after the one and waits for before the other.
-// Its result is then that of running the operations one after the other, which
-// is what the model does. A missing or misplaced wait shows as wrong bytes: the
-// streams start held up and are let go in an order of their own, and host
-// functions make some of them slower than others.
+// A program is a sequence of operations on several streams of two devices. Two operations
+// that use the same memory are ordered: by their stream, or by an event that the program
+// records after the first and waits for before the second. The result is then the same as
+// if the operations ran one after the other, which is what the model does. A missing or
+// misplaced wait shows as wrong bytes: the streams are blocked at first and released in an
+// order of their own, and host functions make some of them slower than others.
 
 const slotBytes = 512
 
-// slot is a part of a segment, or a host buffer, that one operation at a time
-// works on.
+// slot is a part of a segment, or a host buffer, that one operation at a time uses.
 type slot struct {
 	owner int // device, or -1 for host memory
 	addr  device.Addr
 	model []byte
-	// last is the stream that used it last, or -1.
+	// last is the stream that used the slot last, or -1.
 	last int
 }
 
@@ -38,11 +36,11 @@ type program struct {
 	streams []*streams.Stream
 	owners  []int
 	slots   []*slot
-	// waits counts the orderings between streams.
+	// waits counts the waits between streams.
 	waits int
 }
 
-// use orders an operation on a stream after the slot's last use.
+// use orders an operation on a stream after the last use of the slot.
 func (p *program) use(index int, used *slot) {
 	if used.last >= 0 && used.last != index {
 		e, err := p.streams[used.last].RecordEvent()
@@ -101,7 +99,7 @@ func (p *program) step() {
 				return p.devices[owner].CopyFromPeer(s, dst, src, srcAddr, size)
 			})
 	case "call":
-		// All calls read and write one byte of a slot, in the model's order.
+		// All calls read and write one byte of a slot, in the order of the model.
 		x := p.pick("slot", func(*slot) bool { return true })
 		p.use(index, x)
 		bytes := view(x.addr, slotBytes)
@@ -164,8 +162,8 @@ func TestRandomProgramsEqualTheSequentialModel(t *testing.T) {
 			require.NoError(t, s.HostFunction(g.hold))
 			gates = append(gates, g)
 		}
-		// Also where a check fails half-way, so that the search for a smaller
-		// program can go on.
+		// This also runs when a check fails half-way, so that the search for a smaller
+		// program can continue.
 		defer func() {
 			openGates(gates)
 			for _, s := range p.streams {

@@ -9,7 +9,7 @@ import (
 	"ferrum_mem/drivers/host/mapping"
 )
 
-func TestReadMemoryIsWhatTheOpenDeviceSays(t *testing.T) {
+func TestReadMemoryEqualsTheOpenDevices(t *testing.T) {
 	d, err := newDriver(Config{Devices: 3, MemoryBytes: gib, MemoryForced: true}, noEnv, newSystem(files(t, nil)), mapping.System())
 	require.NoError(t, err)
 	for index, open := range openAll(t, d) {

@@ -27,7 +27,7 @@ func TestParseSizeReadsTheDocumentedForms(t *testing.T) {
 	}
 }
 
-func TestParseSizeRefusesTheRest(t *testing.T) {
+func TestParseSizeRejectsOtherForms(t *testing.T) {
 	for _, text := range []string{
 		"", " ", "GiB", "-1", "+1", "8G", "8GiBs", "8 Gi B", "1.5", "1.5B", "1.GiB", ".5GiB", "1..5GiB", "1.5.5GiB",
 		"0x10", "1e9", "8GiB!", "٣GiB", "1.0000000000000000001GiB", "1_000", "8\x00GiB",
@@ -72,7 +72,7 @@ func FuzzParseSize(f *testing.F) {
 			require.Zero(t, size)
 			return
 		}
-		// What was read has a digit, and reads the same in the other case.
+		// A text that was parsed contains a digit, and gives the same size in upper case.
 		require.True(t, strings.ContainsAny(text, "0123456789"))
 		again, err := ParseSize(strings.ToUpper(text))
 		require.NoError(t, err)

@@ -14,13 +14,12 @@ import (
 	"ferrum_mem/drivers/host/streams"
 )
 
-// How this package is tested: readings of the system come from folders laid out
-// like /proc and /sys; streams run random programs whose result is compared
-// with a sequential model; the system's refusals come from a mapper that fails
-// on demand; and memory that was given back is looked for in the process's own
-// account.
+// How this package is tested: values of the system come from folders with the layout of
+// /proc and /sys. Streams run random programs whose result is compared with a sequential
+// model. Errors of the system come from calls that fail on demand. The kernel's account of
+// the process shows whether freed memory was released.
 
-// files lays out a file tree and returns its root.
+// files creates a file tree and returns its root.
 func files(t testing.TB, tree map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -38,13 +37,13 @@ func envOf(values map[string]string) func(string) string {
 	return func(name string) string { return values[name] }
 }
 
-// openOne is a device with 1 GiB of its own.
+// openOne opens a device with a capacity of 1 GiB.
 func openOne(t testing.TB) *openDevice {
 	t.Helper()
 	return openSome(t, Config{Devices: 1, MemoryBytes: 1 << 30})[0]
 }
 
-// openForced is a device whose memory is its own, whatever the system has.
+// openForced opens a device with a forced capacity, whatever memory the system has.
 func openForced(t testing.TB, m mapping.Calls) *openDevice {
 	t.Helper()
 	d, err := newDriver(Config{MemoryBytes: gib, MemoryForced: true}, noEnv, newSystem("/"), m)
@@ -61,7 +60,7 @@ func openSome(t testing.TB, c Config) []*openDevice {
 	return openAll(t, d)
 }
 
-// openAll opens every device and closes it, with what is left in it, at the end.
+// openAll opens every device, and closes it with its remaining objects at the end.
 func openAll(t testing.TB, d *Driver) []*openDevice {
 	t.Helper()
 	infos, err := d.Devices()
@@ -99,14 +98,14 @@ func closeAll(t testing.TB, o *openDevice) {
 	require.NoError(t, o.Close())
 }
 
-// left has what tests made, ended or not, by device.
+// left holds the objects that tests created, by device. Some may have ended.
 var left = struct {
 	sync.Mutex
 	streams  map[*openDevice][]*streams.Stream
 	segments map[*openDevice]map[device.Addr]uint64
 }{streams: map[*openDevice][]*streams.Stream{}, segments: map[*openDevice]map[device.Addr]uint64{}}
 
-// allocate is freed with the device, if the test does not free it.
+// allocate allocates a segment. It is freed with the device, unless the test frees it.
 func allocate(t testing.TB, o *openDevice, size uint64) device.Addr {
 	t.Helper()
 	addr, err := o.Alloc(size)
@@ -120,7 +119,7 @@ func allocate(t testing.TB, o *openDevice, size uint64) device.Addr {
 	return addr
 }
 
-// newQueue is closed with the device, if the test does not close it.
+// newQueue creates a stream. It is closed with the device, unless the test closes it.
 func newQueue(t testing.TB, o *openDevice) *streams.Stream {
 	t.Helper()
 	made, err := o.NewStream()
@@ -132,7 +131,7 @@ func newQueue(t testing.TB, o *openDevice) *streams.Stream {
 	return s
 }
 
-// hostBuffer is memory of the process that is not Go's.
+// hostBuffer is memory of the process outside of the Go heap.
 func hostBuffer(t testing.TB, size uint64) (device.HostAddr, []byte) {
 	t.Helper()
 	m := mapping.System()
@@ -151,7 +150,7 @@ func scramble(b []byte, seed uint64) {
 	}
 }
 
-// barrier holds a stream up until it is opened, at the latest when the test ends.
+// barrier blocks a stream until it is opened, at the latest when the test ends.
 type barrier struct {
 	entered, opened chan struct{}
 	once            sync.Once

@@ -13,7 +13,7 @@ import (
 const someStalls = "some avg10=12.05 avg60=3.40 avg300=0.99 total=123456789\n" +
 	"full avg10=1.00 avg60=0.20 avg300=0.03 total=23456789\n"
 
-// inGroup is a system whose process is in a control group of version 2.
+// inGroup returns a system whose process is in a control group of version 2.
 func inGroup(t *testing.T, tree map[string]string) *system {
 	whole := map[string]string{
 		"proc/self/cgroup":    "0::/a/b\n",
@@ -45,7 +45,7 @@ func TestSystemPressureReadsAllItsFiles(t *testing.T) {
 	}, s.pressure())
 }
 
-func TestWhatTheSystemLacksHasAReason(t *testing.T) {
+func TestMissingSystemValuesHaveAReason(t *testing.T) {
 	none := newSystem(files(t, nil)).pressure()
 	requireCode(t, device.CodeUnsupported, none.Machine.Err, "/proc/pressure/memory")
 	for _, err := range []error{none.Group.Err, none.Events.Err, none.High.Err} {
@@ -67,7 +67,7 @@ func TestNoHighLimit(t *testing.T) {
 	require.Equal(t, device.LimitReading{Bytes: math.MaxUint64}, s.pressure().High)
 }
 
-func TestMalformedPressureIsSaidSo(t *testing.T) {
+func TestMalformedPressureIsReported(t *testing.T) {
 	for _, text := range []string{
 		"some\n", "some avg10=1.00\n", "full avg10=0.00 avg60=0.00 avg300=0.00 total=0\n", "garbage",
 		"some avg10=1 avg60=0.00 avg300=0.00 total=0\n", "some avg10=100.01 avg60=0.00 avg300=0.00 total=0\n",

@@ -17,7 +17,7 @@ const (
 	v2Mount = "24 20 0:21 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n"
 )
 
-func TestTheLeastLimitOfTheControlGroupsCounts(t *testing.T) {
+func TestTheLowestControlGroupLimitCounts(t *testing.T) {
 	for name, c := range map[string]struct {
 		tree    map[string]string
 		version int
@@ -43,7 +43,8 @@ func TestTheLeastLimitOfTheControlGroupsCounts(t *testing.T) {
 				"sys/fs/cgroup/a/b/memory.max":   "max\n",
 				"sys/fs/cgroup/a/b/c/memory.max": "4294967296\n",
 			},
-			// More is in use than the lowered limit: no room, which is no wrap.
+			// More memory is in use than the lowered limit: nothing is free, and the
+			// difference does not wrap.
 			version: 2, limit: 2 * gib, usable: 2 * gib, room: math.MaxUint64,
 		},
 		"version 2, soft limit": {
@@ -160,7 +161,7 @@ func TestTheLeastLimitOfTheControlGroupsCounts(t *testing.T) {
 	}
 }
 
-func TestALimitChangedAtRunTimeIsSeen(t *testing.T) {
+func TestALimitThatChangesAtRunTimeIsRead(t *testing.T) {
 	s := machine(t, map[string]string{
 		"proc/self/cgroup": "0::/a\n", "proc/self/mountinfo": v2Mount,
 		"sys/fs/cgroup/a/memory.max": "4294967296\n", "sys/fs/cgroup/a/memory.current": "0\n",
@@ -190,8 +191,8 @@ func TestLimitsOfAFixture(t *testing.T) {
 	require.EqualValues(t, uint64(math.MaxUint64), unlimitedLock.limits().MemlockLimitBytes)
 }
 
-// TestReadingsThatMeanNothing: damaged files are unknown, never a wrong number.
-func TestReadingsThatMeanNothing(t *testing.T) {
+// TestDamagedReadingsAreUnknown: damaged files give unknown values, never wrong numbers.
+func TestDamagedReadingsAreUnknown(t *testing.T) {
 	for _, text := range []string{
 		"", "MemTotal: 5\n", "MemTotal: 5 MB\n", "MemTotal: -5 kB\n", "MemTotal: 99999999999999999999 kB\n",
 		"MemTotal: 18446744073709551615 kB\n", "MemTotalX: 5 kB\n", "MemTotal\n", strings.Repeat("x", 100000),
@@ -206,8 +207,9 @@ func TestReadingsThatMeanNothing(t *testing.T) {
 	}
 }
 
-// TestOneProcessorIsReadWhereThatSaysEnough looks at the first processor only where that says enough.
-func TestOneProcessorIsReadWhereThatSaysEnough(t *testing.T) {
+// TestOneProcessorIsReadIfThatIsEnough reads only the first processor if its entry is
+// complete.
+func TestOneProcessorIsReadIfThatIsEnough(t *testing.T) {
 	one := "processor\t: 0\nmodel name\t: Example CPU\nflags\t: " + strings.Repeat("flag ", 600) + "\n\n"
 	long := strings.Replace(one, "flag ", strings.Repeat("flag ", 10), 1)
 	nameless := "processor\t: 0\n\nprocessor\t: 1\n\nHardware\t: Example board\n"
@@ -224,7 +226,7 @@ func TestOneProcessorIsReadWhereThatSaysEnough(t *testing.T) {
 	require.LessOrEqual(t, len(newSystem(root).readUpTo("proc/cpuinfo", 4096)), 8192)
 }
 
-func TestTheLimitsOfThisMachineAreRead(t *testing.T) {
+func TestLimitsOfThisMachineCanBeRead(t *testing.T) {
 	l := ReadLimits()
 	require.NotZero(t, l.MemTotalBytes)
 	require.NotZero(t, l.PageSizeBytes)

@@ -16,7 +16,7 @@ func TestVirtualMemoryConforms(t *testing.T) {
 	virtualtest.Run(t, func(t *testing.T) device.Device { return openForced(t, mapping.System()) })
 }
 
-// openVirtual is a device with pages mapped for reading and writing.
+// openVirtual opens a device with pages that are mapped for reading and writing.
 func openVirtual(t *testing.T, count int, pageBytes uint64, backing device.Backing) (*openDevice, device.Addr, []device.Page) {
 	t.Helper()
 	o := openSome(t, Config{MemoryBytes: 8 * gib, MemoryForced: true})[0]
@@ -37,7 +37,7 @@ func openVirtual(t *testing.T, count int, pageBytes uint64, backing device.Backi
 	return o, addr, pages
 }
 
-// Memory that the system gave to pages is not promised once more.
+// Memory that the system has given to pages is not promised again.
 func TestTouchedMovablePagesAreNotPromisedTwice(t *testing.T) {
 	const benchPage = 2 << 20
 	o, addr, _ := openVirtual(t, 8, benchPage, device.BackingMovable)
@@ -51,8 +51,8 @@ func TestTouchedMovablePagesAreNotPromisedTwice(t *testing.T) {
 	require.EqualValues(t, 16*gib, o.driver.available(0))
 }
 
-// Queued work finds what is mapped, over pages of several runs, and what it uses
-// stays where it is.
+// Queued work finds the mapped pages, also in several runs, and the pages that it uses
+// cannot be unmapped.
 func TestQueuedWorkHoldsPages(t *testing.T) {
 	const pageBytes = uint64(64 << 10)
 	o, addr, pages := openVirtual(t, 4, pageBytes, device.BackingMovable)
@@ -88,9 +88,9 @@ func TestQueuedWorkHoldsPages(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// What the system promises is known to virtual memory: there, memory that is given back
-// is replaced, not only forgotten.
-func TestAStrictSystemIsKnownToVirtualMemory(t *testing.T) {
+// Virtual memory knows whether the system has strict accounting. On such a system, freed
+// memory is replaced instead of released in place.
+func TestStrictAccountingIsPassedToVirtualMemory(t *testing.T) {
 	replaced := 0
 	m := mapping.System()
 	clear := m.Virtual.Clear

@@ -9,9 +9,9 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// The first other byte is the one that a plain loop finds, wherever the range
-// starts and ends, also across the pieces that are compared at a time.
-func TestFirstOtherIsWhatALoopFinds(t *testing.T) {
+// The result equals that of a plain loop, wherever the range starts and ends, also across
+// the steps of the comparison.
+func TestFirstOtherEqualsAPlainLoop(t *testing.T) {
 	o := openOne(t)
 	const size = 4 * lookBytes
 	base := allocate(t, o, size)
@@ -45,7 +45,7 @@ func TestFirstOtherIsWhatALoopFinds(t *testing.T) {
 	})
 }
 
-func TestVisibleRefusesWhatIsNoSegment(t *testing.T) {
+func TestVisibleRejectsWhatIsNoSegment(t *testing.T) {
 	const segmentBytes = 1 << 20
 	o := openOne(t)
 	require.True(t, o.Info().HostVisible)

@@ -9,7 +9,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-func TestBadOperationsAreRefusedAndChangeNothing(t *testing.T) {
+func TestBadOperationsAreRejectedAndChangeNothing(t *testing.T) {
 	devices := openSome(t, Config{Devices: 2, MemoryBytes: 1 << 30})
 	o, other := devices[0], devices[1]
 	addr, foreign := allocate(t, o, 64<<10), allocate(t, other, 64<<10)
@@ -77,7 +77,7 @@ func TestBadOperationsAreRefusedAndChangeNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, idle, "nothing may have been queued")
 	require.Equal(t, before, view(addr, 64<<10))
-	// No reference may be left behind by a refused operation.
+	// A rejected operation must not hold a reference.
 	require.NoError(t, o.Free(addr, 64<<10))
 	require.NoError(t, other.Free(foreign, 64<<10))
 }

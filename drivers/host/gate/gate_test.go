@@ -10,7 +10,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-func TestADeviceStaysOpenWhileSomethingIsLeft(t *testing.T) {
+func TestADeviceWithObjectsCannotBeClosed(t *testing.T) {
 	for kind, words := range map[Kind]string{
 		Segments: "2 segments", Streams: "2 streams", Reservations: "2 reservations", Pages: "2 pages", Foreign: "2 ranges of others",
 	} {
@@ -32,9 +32,9 @@ func TestADeviceStaysOpenWhileSomethingIsLeft(t *testing.T) {
 	}
 }
 
-// Of threads that enter while others close, either the device is closed and none is in,
-// or it is open.
-func TestNobodyEntersAClosedDevice(t *testing.T) {
+// Threads enter while others close. In the end either the device is closed and no thread is
+// inside, or the device is open.
+func TestNoCallEntersAClosedDevice(t *testing.T) {
 	for range 200 {
 		g := New(device.ID{})
 		var inside atomic.Int64

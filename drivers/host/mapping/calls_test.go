@@ -12,9 +12,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The calls stand for a system that has 64 KiB pieces and refuses as told: whatever it
-// refuses, the range is aligned and within its mapping, and what is not in the mapping
-// has been given back.
+// The calls simulate a system with a granularity of 64 KiB that fails on demand. Whichever
+// call fails, the range is aligned and inside its mapping, and everything outside of the
+// mapping has been released.
 func TestAlignedRangesLieWithinTheirMapping(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.Uint64Range(1, 64).Draw(t, "size") << 16
@@ -47,7 +47,7 @@ func TestAlignedRangesLieWithinTheirMapping(t *testing.T) {
 	})
 }
 
-func TestARangeThatCannotBeReservedIsRefused(t *testing.T) {
+func TestAFailedReservationReturnsAnError(t *testing.T) {
 	var calls Calls
 	_, err := calls.Aligned(1<<63, 1<<16, nil)
 	require.ErrorIs(t, err, syscall.ENOMEM, "it is not even asked for")
@@ -56,7 +56,7 @@ func TestARangeThatCannotBeReservedIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, none)
 }
 
-func TestMemoryIsThereUntilItIsReleased(t *testing.T) {
+func TestMemoryIsMappedUntilItIsReleased(t *testing.T) {
 	calls := System()
 	size := 4 * uint64(os.Getpagesize())
 	address, err := calls.Reserve(size)
@@ -70,7 +70,7 @@ func TestMemoryIsThereUntilItIsReleased(t *testing.T) {
 	require.False(t, calls.IsMapped(address, size))
 }
 
-func TestErrnoIsTheSystemsNumber(t *testing.T) {
+func TestErrnoReturnsTheSystemsNumber(t *testing.T) {
 	require.Equal(t, syscall.ENOENT, Errno(&os.PathError{Err: syscall.ENOENT}))
 	require.Zero(t, Errno(errors.New("none")))
 	count := 0

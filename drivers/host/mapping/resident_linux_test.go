@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A look at private memory that nobody wrote to brings the page of zeros, which is no
-// memory; what was written is, in both ways of asking.
-func TestZerosThatWereOnlyReadAreNoMemory(t *testing.T) {
+// A read of private memory that was never written maps the page of zeros, which does not
+// count as memory. Written pages count, with both kinds of query.
+func TestZerosThatWereOnlyReadAreNotResident(t *testing.T) {
 	calls := System()
 	page := uint64(os.Getpagesize())
 	address, err := calls.Reserve(4 * page)

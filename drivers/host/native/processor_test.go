@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheProcessorsNameIsFound(t *testing.T) {
+func TestProcessorNamesAreFound(t *testing.T) {
 	for text, want := range map[string]string{
 		"processor\t: 0\nmodel name\t: Intel(R)  Xeon(R)\tGold 6338\nmodel name\t: another\n":                  "Intel(R) Xeon(R) Gold 6338",
 		"processor\t: 0\nBogoMIPS\t: 243.75\nCPU implementer\t: 0x41\nCPU variant\t: 0x3\nCPU part\t: 0xd0c\n": "Arm Neoverse N1",

@@ -34,8 +34,8 @@ func (r *room) Bytes() uint64 { return r.bytes }
 
 func (r *room) Room() uint64 { return r.bytes - r.held.Load() }
 
-// rig is an allocator and the memory of others beside it; refuse is what the system
-// answers with, by call.
+// rig is an allocator and the external memory beside it. refuse holds the error of the
+// system, by call.
 type rig struct {
 	*Allocator
 	foreign *Foreign
@@ -73,7 +73,7 @@ func open(t testing.TB) *rig {
 	return r
 }
 
-// books are what must be as it was when a call has failed.
+// books returns the counters that a failed call must leave unchanged.
 func (r *rig) books() (string, uint64, int) {
 	return r.gate.Left(), r.room.held.Load(), len(r.segments.list)
 }
@@ -89,8 +89,8 @@ func requireCode(t require.TestingT, code device.Code, err error, words ...strin
 	}
 }
 
-// What the system refuses changes nothing, and says why.
-func TestARefusedCallChangesNothing(t *testing.T) {
+// A call that the system rejects changes nothing, and returns the reason.
+func TestARejectedCallChangesNothing(t *testing.T) {
 	r := open(t)
 	addr, err := r.Alloc(2 * granule)
 	require.NoError(t, err)

@@ -9,8 +9,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Segments are allocated and freed at random, and random ranges are asked for.
-func TestSegmentsAgainstANaiveList(t *testing.T) {
+// Segments are allocated and freed at random, and random ranges are checked.
+func TestSegmentsEqualAPlainList(t *testing.T) {
 	r := open(t)
 	rapid.Check(t, func(t *rapid.T) {
 		live := map[device.Addr]uint64{}
@@ -56,9 +56,9 @@ func TestSegmentsAgainstANaiveList(t *testing.T) {
 	})
 }
 
-// Memory of others is entered and left at random: what overlaps is refused, and a range is
-// known as long as it is entered. None of it is ever touched here.
-func TestForeignRangesAgainstANaiveList(t *testing.T) {
+// External memory is added and removed at random. Overlapping ranges are rejected, and a
+// range is known from Add to Remove. The test never touches the memory.
+func TestForeignRangesEqualAPlainList(t *testing.T) {
 	r := open(t)
 	rapid.Check(t, func(t *rapid.T) {
 		const taken = uint64(40)
@@ -112,7 +112,7 @@ func TestForeignRangesAgainstANaiveList(t *testing.T) {
 	})
 }
 
-func TestARangeOfOthersIsChecked(t *testing.T) {
+func TestAForeignRangeIsChecked(t *testing.T) {
 	f := open(t).foreign
 	requireCode(t, device.CodeInvalidAddress, f.Check("test", 0, 1), "address is 0")
 	requireCode(t, device.CodeInvalidSize, f.Check("test", 1, 0), "size 0")

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The bound of a queue counts the copies of a batch, wherever the batch goes.
+// The bound of a queue counts the copies of a batch, whatever happens to the batch.
 func TestCopiesOfABatchCountInTheQueue(t *testing.T) {
 	var r ring
 	of := func(n int) operation { return operation{kind: kindMoves, dstHeld: make(moves, n)} }

@@ -23,7 +23,7 @@ func done(t testing.TB, e device.Event) bool {
 	return passed
 }
 
-func TestEventsPassWithTheQueue(t *testing.T) {
+func TestEventsCompleteInQueueOrder(t *testing.T) {
 	o := openOne(t)
 	s := newQueue(t, o)
 	early := record(t, s)
@@ -55,7 +55,7 @@ func TestEventsPassWithTheQueue(t *testing.T) {
 	requireCode(t, device.CodeInvalidState, s.WaitEvent(early))
 }
 
-func TestAStreamWhoseLastEventHasPassedIsIdle(t *testing.T) {
+func TestAStreamIsIdleAfterItsLastEvent(t *testing.T) {
 	o := openOne(t)
 	s := newQueue(t, o)
 	for range 5000 {
@@ -70,9 +70,9 @@ func TestAStreamWhoseLastEventHasPassedIsIdle(t *testing.T) {
 	}
 }
 
-// TestWaitingHoldsBackOneStreamOnly covers streams of one device and of two, and
-// an event that is closed while a stream waits for it.
-func TestWaitingHoldsBackOneStreamOnly(t *testing.T) {
+// TestAWaitBlocksOnlyOneStream covers streams of one device and of two, and an event that
+// is closed while a stream waits for it.
+func TestAWaitBlocksOnlyOneStream(t *testing.T) {
 	devices := openSome(t, 2)
 	for _, follower := range devices {
 		leader, s, free := newQueue(t, devices[0]), newQueue(t, follower), newQueue(t, follower)
@@ -106,7 +106,7 @@ func TestEventsOutliveTheirStream(t *testing.T) {
 	require.NoError(t, other.WaitEvent(e))
 }
 
-func TestAStreamsOwnEventQueuesNothing(t *testing.T) {
+func TestWaitingForAnOwnEventQueuesNothing(t *testing.T) {
 	o := openOne(t)
 	s := newQueue(t, o)
 	g := holdUp(t, s)

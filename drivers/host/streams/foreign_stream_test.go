@@ -10,14 +10,13 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// executor is a queue of somebody else's: it runs its work when it is told to, at
-// once, or not at all.
+// executor is an external queue: it runs its work on demand, at once, or not at all.
 type executor struct {
 	mu     sync.Mutex
 	queue  []func()
 	atOnce bool
 	refuse error
-	// between is called before a refusal is told.
+	// between is called before a rejection is returned.
 	between func()
 }
 
@@ -37,7 +36,7 @@ func (e *executor) enqueue(work func()) error {
 	return refuse
 }
 
-// run runs what is queued, and what that queues.
+// run runs the queued work, and the work that this work queues.
 func (e *executor) run() {
 	for {
 		e.mu.Lock()
@@ -69,9 +68,9 @@ func fillWith(t *testing.T, s *Stream, addr device.Addr, value uint32) {
 	require.NoError(t, s.Fill(addr, device.Pattern{Value: value, WidthBytes: 1}, 1))
 }
 
-// What its owner has queued counts where the end of the queue is marked: the device does
-// not know of it.
-func TestEndOfAnAdoptedStreamIsMarked(t *testing.T) {
+// Work of the owner counts when the end of the queue is marked, although the device does
+// not know about it.
+func TestWaitOnAnAdoptedStreamCoversItsOwnersWork(t *testing.T) {
 	e, s := adoptExecutor(t, openOne(t))
 	ran := false
 	require.NoError(t, e.enqueue(func() { ran = true }))
@@ -103,8 +102,9 @@ func TestEndOfAnAdoptedStreamIsMarked(t *testing.T) {
 	require.Nil(t, end, "a closed stream has run dry")
 }
 
-// What its owner has queued when a stream is closed is waited for later: Close does not.
-func TestAdoptedStreamClosedBeforeItsOwnersWork(t *testing.T) {
+// A wait after Close still covers the work that the owner queued before the close. Close
+// does not wait for that work.
+func TestCloseOfAnAdoptedStreamLeavesItsOwnersWork(t *testing.T) {
 	e, s := adoptExecutor(t, openOne(t))
 	ran := false
 	require.NoError(t, e.enqueue(func() { ran = true }))
@@ -132,8 +132,8 @@ func TestAdoptedStreamClosedBeforeItsOwnersWork(t *testing.T) {
 	requireCode(t, device.CodeInvalidState, err, "closed")
 }
 
-// A queue that takes nothing any more has nothing that could be waited for.
-func TestAdoptedStreamRefusesTheMarkOfItsClose(t *testing.T) {
+// A queue that accepts no more work has no work that could be waited for.
+func TestCloseOfAnAdoptedStreamThatRejectsTheMark(t *testing.T) {
 	e, s := adoptExecutor(t, openOne(t))
 	e.refuse = errors.New("ended")
 	require.NoError(t, s.Close())
@@ -142,8 +142,9 @@ func TestAdoptedStreamRefusesTheMarkOfItsClose(t *testing.T) {
 	require.Nil(t, end)
 }
 
-// A queue that works at once is right too, also when the work queues more and waits.
-func TestAdoptedStreamThatWorksAtOnce(t *testing.T) {
+// A queue that runs its work at once works too, even when the work queues more work and
+// waits.
+func TestAdoptedStreamThatRunsWorkAtOnce(t *testing.T) {
 	o := openOne(t)
 	addr := allocate(t, o, 1<<16)
 	e, s := adoptExecutor(t, o)
@@ -153,7 +154,7 @@ func TestAdoptedStreamThatWorksAtOnce(t *testing.T) {
 	var inner sync.Mutex
 	inner.Lock()
 	require.NoError(t, s.HostFunction(func() {
-		// What the queueing call holds.
+		// This is the lock that the queueing call holds.
 		inner.Lock()
 		defer inner.Unlock()
 		fillWith(t, s, addr, 2)
@@ -165,7 +166,7 @@ func TestAdoptedStreamThatWorksAtOnce(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-func TestAdoptedStreamRefusesWork(t *testing.T) {
+func TestAdoptedStreamRejectsWork(t *testing.T) {
 	o := openOne(t)
 	addr := allocate(t, o, 1<<16)
 	e, s := adoptExecutor(t, o)
@@ -187,9 +188,9 @@ func TestAdoptedStreamRefusesWork(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// A piece of work may run an operation that its queue then refuses: the operation that
-// the piece was for is run all the same.
-func TestAdoptedStreamRefusesWorkThatIsDone(t *testing.T) {
+// A piece of work may run an operation that its queue then rejects. The operation of that
+// piece of work still runs.
+func TestAdoptedStreamRejectsWorkThatHasRun(t *testing.T) {
 	o := openOne(t)
 	addr := allocate(t, o, 1<<16)
 	var s *Stream
@@ -210,8 +211,8 @@ func TestAdoptedStreamRefusesWorkThatIsDone(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// Work that comes twice, or on two threads, does no harm.
-func TestAdoptedStreamOfAQueueThatIsNone(t *testing.T) {
+// Work that arrives twice, or on two threads, does no harm.
+func TestAdoptedStreamOfAnInvalidQueue(t *testing.T) {
 	o := openOne(t)
 	addr := allocate(t, o, 1<<16)
 	var group sync.WaitGroup
@@ -237,7 +238,7 @@ func TestAdoptedStreamOfAQueueThatIsNone(t *testing.T) {
 	group.Wait()
 }
 
-func TestAdoptStreamRefusesBadInput(t *testing.T) {
+func TestAdoptStreamRejectsBadInput(t *testing.T) {
 	o := openOne(t)
 	_, err := o.AdoptStream(device.ForeignStream{})
 	requireCode(t, device.CodeNullPointer, err, "enqueue")

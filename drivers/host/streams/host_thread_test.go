@@ -9,8 +9,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// One thread is reserved while host functions of a stream are queued, however many;
-// when there is none the function is refused and nothing is queued.
+// One thread is reserved while host functions of a stream are queued, however many. If no
+// thread is available, the call fails and nothing is queued.
 func TestHostFunctionsReserveTheirThread(t *testing.T) {
 	var held, reserved atomic.Int64
 	refuse := device.Errorf(device.CodeResourceExhausted, "host.host_function", "no thread")

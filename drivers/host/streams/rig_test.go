@@ -15,13 +15,14 @@ import (
 	"ferrum_mem/drivers/host/mapping"
 )
 
-// How this package is tested: the streams of a device whose memory is one range that
-// counts its uses. Host functions hold a stream up until the test lets it go on.
+// The tests of this package use the streams of a device whose memory is one range that
+// counts its uses. Host functions block a stream until the test releases them.
 
-// memory is a range that is there for good.
+// memory is a range that always exists.
 type memory struct {
 	base, size, used uint64
-	// uses counts the queued operations that hold it, populated the calls of Populate.
+	// uses counts the queued operations that hold the range. populated counts the calls of
+	// Populate.
 	uses, populated atomic.Int64
 }
 
@@ -84,7 +85,7 @@ func allocate(t testing.TB, o *opened, size uint64) device.Addr {
 
 func view(addr device.Addr, size uint64) []byte { return mapping.Bytes(uint64(addr), size) }
 
-// hostBuffer is memory of the process that is not Go's.
+// hostBuffer is memory of the process outside of the Go heap.
 func hostBuffer(t testing.TB, size uint64) (device.HostAddr, []byte) {
 	t.Helper()
 	calls := mapping.System()
@@ -108,7 +109,7 @@ func newQueue(t testing.TB, o *opened) *Stream {
 	return s.(*Stream)
 }
 
-// barrier holds a stream up until it is opened, at the latest when the test ends.
+// barrier blocks a stream until it is opened, at the latest when the test ends.
 type barrier struct {
 	entered, opened chan struct{}
 	once            sync.Once
@@ -136,8 +137,8 @@ func requireCode(t testing.TB, code device.Code, err error, words ...string) {
 	}
 }
 
-// Memory is held from the call that queues work until the work is done, and not by work
-// that was refused.
+// Queued work holds its memory from the call until the work is done. Rejected work does not
+// hold memory.
 func TestQueuedWorkHoldsItsMemory(t *testing.T) {
 	devices := openSome(t, 2)
 	o, from := devices[0], devices[1]
@@ -167,8 +168,8 @@ func TestQueuedWorkHoldsItsMemory(t *testing.T) {
 	require.EqualValues(t, 1, o.memory.populated.Load())
 }
 
-// A stream that was given nothing it can do has no worker.
-func TestRefusedWorkStartsNoWorker(t *testing.T) {
+// A stream without any accepted work has no worker.
+func TestRejectedWorkStartsNoWorker(t *testing.T) {
 	o := openOne(t)
 	s := newQueue(t, o)
 	require.Error(t, s.Copy(1, 1, 1))
@@ -178,8 +179,8 @@ func TestRefusedWorkStartsNoWorker(t *testing.T) {
 	require.Zero(t, s.submitted.Load())
 }
 
-// A stream is known by who made it only.
-func TestAStreamIsOfOneDevice(t *testing.T) {
+// Only the device that created a stream accepts it.
+func TestAStreamBelongsToOneDevice(t *testing.T) {
 	devices := openSome(t, 2)
 	s := newQueue(t, devices[0])
 	found, err := devices[0].Of("test", s)

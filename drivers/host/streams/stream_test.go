@@ -30,7 +30,7 @@ func TestCopiesAndFillsMoveTheBytes(t *testing.T) {
 	require.Equal(t, view(addr, size), host)
 }
 
-// TestMoveOverlapsLikeMemmove covers overlaps within and across the chunks.
+// TestMoveOverlapsLikeMemmove covers overlaps within the chunks and across them.
 func TestMoveOverlapsLikeMemmove(t *testing.T) {
 	const size = 3*moveBytes + 12345
 	o := openOne(t)
@@ -72,7 +72,7 @@ func TestFillPatternsAndSizes(t *testing.T) {
 				require.NoError(t, s.Fill(addr, device.Pattern{Value: value, WidthBytes: width}, uint64(size)))
 				require.NoError(t, s.Synchronize(device.Forever))
 				for at := 0; at < size; at++ {
-					// Little end first, as on the machines that this is tested on.
+					// The test machines are little-endian.
 					if want := byte(value >> (8 * (at % width))); memory[at] != want {
 						t.Fatalf("width %d, count %d, value %#x: byte %d is %#x", width, count, value, at, memory[at])
 					}
@@ -83,7 +83,7 @@ func TestFillPatternsAndSizes(t *testing.T) {
 	}
 }
 
-func TestAWaitEndsWithTheWorkOrTheTimeout(t *testing.T) {
+func TestAWaitEndsAtCompletionOrTimeout(t *testing.T) {
 	o := openOne(t)
 	s := newQueue(t, o)
 	idle := func() bool {
@@ -107,8 +107,8 @@ func TestAWaitEndsWithTheWorkOrTheTimeout(t *testing.T) {
 	require.NoError(t, o.Synchronize(device.Forever))
 }
 
-// TestSynchronizeCoversOnlyWhatWasQueuedBefore: work queued later does not hold
-// up who waits already.
+// TestSynchronizeCoversOnlyWhatWasQueuedBefore: work that is queued later does not delay a
+// thread that already waits.
 func TestSynchronizeCoversOnlyWhatWasQueuedBefore(t *testing.T) {
 	o := openOne(t)
 	s := newQueue(t, o)
@@ -147,7 +147,7 @@ func TestHostFunctionsRunInOrder(t *testing.T) {
 	}
 }
 
-func TestAPanicInAHostFunctionIsReportedAndTheStreamGoesOn(t *testing.T) {
+func TestAPanicInAHostFunctionIsReportedAndTheStreamContinues(t *testing.T) {
 	var name atomic.Value
 	var value atomic.Value
 	device.OnWorkerPanic(func(n string, v any, stack []byte) {
@@ -199,9 +199,9 @@ func TestTheQueueIsBounded(t *testing.T) {
 	require.Zero(t, o.memory.uses.Load())
 }
 
-// TestAMarkIsAnEventForEachWhoRecordsIt holds that events which share a mark are closed by
-// themselves, and that work between two marks keeps them apart.
-func TestAMarkIsAnEventForEachWhoRecordsIt(t *testing.T) {
+// TestEventsThatShareAMarkCloseSeparately tests that events which share a mark are closed
+// separately, and that work between two marks keeps them separate.
+func TestEventsThatShareAMarkCloseSeparately(t *testing.T) {
 	o := openOne(t)
 	s := newQueue(t, o)
 	first := holdUp(t, s)

@@ -47,8 +47,8 @@ func BenchmarkReserve1TiB(b *testing.B) {
 	b.ReportMetric(median(times), "reserve-us")
 }
 
-// BenchmarkVirtualPage is one page that comes and goes, by itself and when the
-// caller has written all of it.
+// BenchmarkVirtualPage creates and releases one page, alone and after the caller has
+// written all of it.
 func BenchmarkVirtualPage(b *testing.B) {
 	for name, backing := range map[string]device.Backing{"movable": device.BackingMovable, "private": device.BackingPrivate} {
 		for _, written := range []bool{false, true} {
@@ -77,8 +77,7 @@ func BenchmarkVirtualPage(b *testing.B) {
 	}
 }
 
-// BenchmarkVirtual512 holds 512 pages in one call against what the bare system
-// takes, turn and turn about.
+// BenchmarkVirtual512 compares 512 pages in one call with the system calls alone, in turn.
 func BenchmarkVirtual512(b *testing.B) {
 	const count = 512
 	for _, scattered := range []bool{false, true} {
@@ -133,8 +132,8 @@ func mapBare(addr device.Addr, fd, count int, scattered bool) {
 	}
 }
 
-// BenchmarkVirtualBooks is 512 scattered pages in one call without the system: what
-// the notes of them cost.
+// BenchmarkVirtualBooks measures the records of 512 scattered pages in one call, without
+// the system calls.
 func BenchmarkVirtualBooks(b *testing.B) {
 	const count = 512
 	m := mapping.System()
@@ -164,8 +163,7 @@ func BenchmarkVirtualBooks(b *testing.B) {
 	b.ReportMetric(median(take)/count*1e3, "unmap-ns/page")
 }
 
-// BenchmarkGiveBack is memory that was written all over and goes back to the
-// system: 1 GiB.
+// BenchmarkGiveBack measures the release of 1 GiB of written memory to the system.
 func BenchmarkGiveBack(b *testing.B) {
 	const count = int(gib / benchPage)
 	for name, backing := range map[string]device.Backing{"movable": device.BackingMovable, "private": device.BackingPrivate} {
@@ -194,8 +192,8 @@ func BenchmarkGiveBack(b *testing.B) {
 	}
 }
 
-// BenchmarkZero is a page of which as much was written, zeroed in either way, and
-// then written all over by its next owner.
+// BenchmarkZero zeroes a page of which a part was written, in either way, and then writes
+// all of it as its next owner.
 func BenchmarkZero(b *testing.B) {
 	m := mapping.SystemVirtual()
 	for what, writtenBytes := range map[string]uint64{"whole": benchPage, "an-eighth": benchPage / 8, "untouched": 0} {

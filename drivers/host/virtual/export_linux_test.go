@@ -16,8 +16,8 @@ import (
 
 const envOther = "FERRUM_TEST_HOST_OTHER"
 
-// Pages of one process are read and written by another one, and live as long as either
-// has them.
+// Another process reads and writes pages of this one. The memory exists as long as one of
+// the two processes holds it.
 func TestPagesOfAnotherProcess(t *testing.T) {
 	const size = 64 << 10
 	if os.Getenv(envOther) != "" {
@@ -83,9 +83,9 @@ func readsOtherPages(t *testing.T, size uint64) {
 	require.NoError(t, o.Unreserve(addr, 2*size))
 }
 
-// Memory that its owner could cut off, or that may not be written, is refused: whoever
-// touched it would end.
-func TestImportRefusesMemoryThatMayGo(t *testing.T) {
+// Memory that its owner could shrink, or that cannot be written, is rejected, because an
+// access to it could end the process.
+func TestImportRejectsMemoryThatMayShrink(t *testing.T) {
 	const size = 64 << 10
 	o := openWith(t, mapping.System())
 	for name, c := range map[string]struct {
@@ -109,9 +109,9 @@ func TestImportRefusesMemoryThatMayGo(t *testing.T) {
 	require.NoError(t, o.Close())
 }
 
-// Whatever call of the system fails, nothing has changed and no descriptor is left, and
-// the call works when it is made again.
-func TestEverySystemCallOfExportsMayFail(t *testing.T) {
+// Whichever system call fails, nothing changes, no descriptor leaks, and the repeated call
+// succeeds.
+func TestEverySystemCallOfExportsFailsOnce(t *testing.T) {
 	const size = scriptPage
 	failures := 0
 	for n := 1; ; n++ {
@@ -159,14 +159,14 @@ func TestEverySystemCallOfExportsMayFail(t *testing.T) {
 	require.Greater(t, failures, 12)
 }
 
-// openDescriptors counts those of memory that the process has open: what else its runtime opens
-// when it likes is not the matter.
+// openDescriptors counts the open descriptors of memory files. It ignores descriptors that
+// the runtime may open at any time.
 func openDescriptors(t *testing.T) int {
 	entries, err := os.ReadDir("/proc/self/fd")
 	require.NoError(t, err)
 	count := 0
 	for _, entry := range entries {
-		// One may be closed by now: that of the folder itself.
+		// The descriptor of the folder itself may be closed by now.
 		if target, err := os.Readlink("/proc/self/fd/" + entry.Name()); err == nil && strings.HasPrefix(target, "/memfd:") {
 			count++
 		}

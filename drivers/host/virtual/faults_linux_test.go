@@ -12,9 +12,9 @@ import (
 	"ferrum_mem/drivers/host/mapping"
 )
 
-// faulty are the calls of a system of which the n-th fails.
+// faulty are system calls of which the n-th fails.
 type faulty struct {
-	// left counts down to the failure at 1; 0 or less: none.
+	// left counts down and the call fails at 1. 0 or less: no call fails.
 	left, calls int
 	err         error
 	mappings    uint64
@@ -90,9 +90,9 @@ func (f *faulty) mapper() mapping.Calls {
 	return out
 }
 
-// The script maps, in one reservation, movable pages in several runs of their
-// file between private ones, changes their access in parts, and takes everything
-// back. Each step can be done again after it has failed.
+// script maps movable pages in several runs of their file between private pages, in one
+// reservation. It changes their access in parts, and releases everything. Each step can be
+// repeated after it has failed.
 type script struct {
 	o       *opened
 	addr    device.Addr
@@ -131,7 +131,7 @@ func (s *script) steps() []func() error {
 	}
 }
 
-// books are all that must be as it was when a call has failed.
+// books returns everything that a failed call must leave unchanged.
 func (s *script) books() string {
 	v := s.o.Memory
 	text := fmt.Sprintf("held %d, %s;", s.o.held.Load(), s.o.gate.Left())
@@ -153,23 +153,23 @@ func (s *script) books() string {
 	return text
 }
 
-// really is what the system has in the range.
+// really returns the mappings of the system in the range.
 func (s *script) really(t *testing.T) []mappingLine {
 	if s.addr == 0 || len(s.o.reservations) == 0 {
 		return nil
 	}
 	var found []mappingLine
 	for _, m := range mappingsIn(t, uint64(s.addr), 16*scriptPage) {
-		// A neighbour may be joined with what lies at the edges.
+		// The system may join a mapping at the edge with its neighbour.
 		m.start, m.end = max(m.start, uint64(s.addr)), min(m.end, uint64(s.at(16)))
 		found = append(found, m)
 	}
 	return found
 }
 
-// Whatever call of the system fails, the call of the device has changed nothing,
-// in its notes and in the process, and works when it is made again.
-func TestEverySystemCallOfVirtualMemoryMayFail(t *testing.T) {
+// Whichever system call fails, the call of the device changes nothing in its records and in
+// the process, and succeeds when it is repeated.
+func TestEverySystemCallOfVirtualMemoryFailsOnce(t *testing.T) {
 	failures := 0
 	for n := 1; ; n++ {
 		f := &faulty{err: syscall.EPERM, left: n}
@@ -190,7 +190,7 @@ func TestEverySystemCallOfVirtualMemoryMayFail(t *testing.T) {
 			}
 			require.Equal(t, real, s.really(t), "step %d, failure %d", i, n)
 			if i == 10 {
-				// What the pages held is still there where they were.
+				// The contents of the pages are unchanged.
 				_, other, err := s.o.FirstOther(s.at(0), 7, scriptPage)
 				require.NoError(t, err)
 				require.False(t, other)
@@ -209,9 +209,9 @@ func TestEverySystemCallOfVirtualMemoryMayFail(t *testing.T) {
 	require.Greater(t, failures, 20, "the script must have met failures")
 }
 
-// The same, when nothing works from some call on: undoing fails as well. Then no
-// byte is led to where it must not be, and everything works once the system does.
-func TestPagesThatCannotBePutBackLoseTheirAccess(t *testing.T) {
+// From some call on every system call fails, so undoing fails as well. No work can then
+// access a wrong page, and everything works again once the system calls succeed.
+func TestPagesThatCannotBeRestoredLoseTheirAccess(t *testing.T) {
 	f := &faulty{err: syscall.ENOMEM}
 	o := openWith(t, f.mapper())
 	pages := make([]device.Page, 3)
@@ -242,7 +242,7 @@ func TestPagesThatCannotBePutBackLoseTheirAccess(t *testing.T) {
 	require.NoError(t, o.Close())
 }
 
-func TestRefusalsOfTheSystemAreNamed(t *testing.T) {
+func TestErrorsOfTheSystemAreNamed(t *testing.T) {
 	bound := maxMappings(t)
 	for _, c := range []struct {
 		err      error
@@ -286,7 +286,8 @@ func TestRefusalsOfTheSystemAreNamed(t *testing.T) {
 	}
 }
 
-// A process that may have small files only has few movable pages, and is told.
+// A process with a low limit on the size of files has few movable pages, and the error
+// states that.
 func TestALimitOnTheSizeOfFilesBoundsMovablePages(t *testing.T) {
 	m := mapping.System()
 	real := m.Virtual.OpenFile
@@ -300,16 +301,16 @@ func TestALimitOnTheSizeOfFilesBoundsMovablePages(t *testing.T) {
 	require.NoError(t, o.Close())
 }
 
-// Locked memory cannot be forgotten; it goes all the same.
-func TestMemoryThatCannotBeForgotten(t *testing.T) {
+// Locked memory cannot be released in place, but it is released all the same.
+func TestLockedMemoryIsReleased(t *testing.T) {
 	m := mapping.System()
 	m.Virtual.Forget = func(uint64, uint64) error { return syscall.EINVAL }
 	replaceMemory(t, openWith(t, m))
 }
 
-// A system that promises no more memory than it has goes on promising what is only
-// forgotten: there it is replaced.
-func TestMemoryThatIsPromised(t *testing.T) {
+// A system with strict accounting still counts memory that is only released in place, so
+// the memory is replaced there.
+func TestMemoryIsReplacedUnderStrictAccounting(t *testing.T) {
 	replaced := 0
 	m := mapping.System()
 	clear := m.Virtual.Clear
@@ -323,7 +324,7 @@ func TestMemoryThatIsPromised(t *testing.T) {
 	require.Equal(t, 2, replaced)
 }
 
-// replaceMemory writes a page twice, and finds zeros in it before.
+// replaceMemory writes a page twice, and finds zeros in it before each write.
 func replaceMemory(t *testing.T, o *opened) {
 	page := make([]device.Page, 1)
 	require.NoError(t, o.Create(page, scriptPage, device.BackingPrivate))

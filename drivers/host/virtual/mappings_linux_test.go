@@ -13,9 +13,9 @@ import (
 	"ferrum_mem/drivers/host/mapping"
 )
 
-// Mappings that are kept for the rest of the process are given away by the first call
-// that the system refuses, and no more are taken until they are back.
-func TestSpareMappingsAreGivenAwayOnceAndMadeAgain(t *testing.T) {
+// The first system call that fails releases the spare mappings. No more mappings are used
+// until the spare ones exist again.
+func TestSpareMappingsAreReleasedOnceAndCreatedAgain(t *testing.T) {
 	m := mapping.System()
 	virtual := *m.Virtual
 	m.Virtual = &virtual
@@ -60,7 +60,7 @@ func TestSpareMappingsAreGivenAwayOnceAndMadeAgain(t *testing.T) {
 	require.True(t, spare.there.Load())
 	require.NoError(t, o.FillNow(middle, 1, scriptPage))
 
-	// They cannot be halved: none are kept.
+	// If they cannot be split, no mappings are kept.
 	require.EqualValues(t, spareMappings, spare.give(m.Virtual))
 	unmap := virtual.Unmap
 	left := 1
@@ -79,9 +79,9 @@ func TestSpareMappingsAreGivenAwayOnceAndMadeAgain(t *testing.T) {
 	require.NoError(t, o.Close())
 }
 
-// To map a part of a file of memory leaves the file as it was: a note of when that was
-// would cost each page that is mapped.
-func TestMappingIsNotNotedInTheFile(t *testing.T) {
+// Mapping a part of a memory file does not change the file's access time, which would cost
+// time for each page.
+func TestMappingKeepsTheAccessTimeOfTheFile(t *testing.T) {
 	o, addr, _ := openVirtual(t, 2, scriptPage, device.BackingMovable)
 	fd := o.stores[0].fd
 	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
@@ -95,8 +95,8 @@ func TestMappingIsNotNotedInTheFile(t *testing.T) {
 	require.Equal(t, long.Sec, status.Atim.Sec)
 }
 
-// Lists of runs are used again, by one call at a time, and long ones are not kept.
-func TestListsOfRunsAreUsedAgain(t *testing.T) {
+// Lists of runs are reused by one call at a time. Long lists are not kept.
+func TestListsOfRunsAreReused(t *testing.T) {
 	const count = 2*moreRuns + 1
 	o, addr, pages := openVirtual(t, count, scriptPage, device.BackingMovable)
 	v := o.Memory

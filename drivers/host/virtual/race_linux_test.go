@@ -11,9 +11,9 @@ import (
 	"ferrum_mem/drivers/host/mapping"
 )
 
-// Several threads work on places of one reservation that are their own, and on one
-// that they share: there a call may be refused, and nothing else happens.
-func TestThreadsOnOneReservation(t *testing.T) {
+// Several threads work on their own places of one reservation, and on one place that they
+// share. On the shared place a call may fail, and nothing else may happen.
+func TestThreadsUseOneReservation(t *testing.T) {
 	o := openWith(t, mapping.System())
 	const threads, rounds = 8, 60
 	size := (2*threads + 1) * scriptPage

@@ -11,10 +11,10 @@ import (
 	"ferrum_mem/drivers/host/mapping"
 )
 
-// Stretches, and the pages one by one, are held against a plain list of what lies at
-// each address: every page under a range in order, those before a gap as well, and a
-// gap or a visit that ends it makes them false.
-func TestStretchesAgainstAPlainList(t *testing.T) {
+// Both iterations are compared with a plain list of the pages at each address. They visit
+// every page of a range in order, including those before a gap. They return false after a
+// gap or after a visit that ends the iteration.
+func TestStretchesEqualAPlainList(t *testing.T) {
 	const base, size = uint64(1 << 20), uint64(4 * chunkSlots)
 	type found struct {
 		page               device.Page

@@ -15,9 +15,9 @@ import (
 	"ferrum_mem/drivers/host/mapping"
 )
 
-// How this package is tested: what is written down is held against plain lists, and
-// against the process's own list of its mappings; the system's refusals come from calls
-// that fail on demand.
+// How this package is tested: its records are compared with plain lists and with the
+// kernel's list of the process's mappings. Errors of the system come from calls that fail
+// on demand.
 
 const gib = 1 << 30
 
@@ -39,7 +39,7 @@ func (r *room) GiveBack(size uint64) { r.held.Add(-size) }
 
 func (r *room) Bytes() uint64 { return r.bytes }
 
-// opened is the virtual memory of a device that has nothing else.
+// opened is a device that has only virtual memory.
 type opened struct {
 	*Memory
 	*room
@@ -55,14 +55,14 @@ func openWith(t testing.TB, calls mapping.Calls) *opened {
 	return o
 }
 
-// openLarge has more capacity than it will touch.
+// openLarge opens a device with more capacity than the test touches.
 func openLarge(t testing.TB) *opened {
 	o := openWith(t, mapping.System())
 	o.bytes = 64 * gib
 	return o
 }
 
-// maxMappings is how many mappings this process may have.
+// maxMappings returns the limit on the mappings of this process.
 func maxMappings(t testing.TB) uint64 {
 	content, err := os.ReadFile("/proc/sys/vm/max_map_count")
 	require.NoError(t, err)
@@ -79,7 +79,7 @@ func (o *opened) Close() error {
 	return nil
 }
 
-// use is what queued work does with a range: it holds the pages while it looks at them.
+// use does what queued work does with a range: it holds the pages while it reads them.
 func (o *opened) use(addr device.Addr, size uint64, need device.Access, work func(memory []byte)) error {
 	held, known, err := o.Acquire("use", "memory", addr, size, need)
 	if err != nil {
@@ -101,7 +101,7 @@ func (o *opened) FillNow(addr device.Addr, value byte, size uint64) error {
 	})
 }
 
-// FirstOther says whether a byte is not the value, and where.
+// FirstOther returns the index of the first byte that differs from value, if there is one.
 func (o *opened) FirstOther(addr device.Addr, value byte, size uint64) (index int, found bool, err error) {
 	err = o.use(addr, size, device.AccessRead, func(memory []byte) {
 		index = slices.IndexFunc(memory, func(b byte) bool { return b != value })

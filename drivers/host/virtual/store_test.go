@@ -10,10 +10,10 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Places are held against a plain list of flags: each is given once, those of one
-// call are the lowest run that has room, and a number of a page that is gone is
-// never one that is there.
-func TestPlacesAgainstAPlainList(t *testing.T) {
+// Places are compared with a plain list of flags. Each place is allocated once, the places
+// of one call are the lowest run that is long enough, and the number of a released page
+// never names an existing page.
+func TestPlacesEqualAPlainList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := &Memory{}
 		s := &store{pageBytes: 1, backing: device.BackingPrivate, fd: -1, limit: uint64(rapid.IntRange(1, 40).Draw(t, "limit"))}
@@ -90,9 +90,9 @@ func count(flags []bool) (n int) {
 	return n
 }
 
-// Takings and givings that meet may have the count below 0 for a moment: that is no
-// bound that was reached.
-func TestACountOfMappingsBelowZeroIsNoBound(t *testing.T) {
+// Concurrent calls can make the count negative for a moment. That must not count as the
+// limit.
+func TestANegativeCountOfMappingsIsNotTheLimit(t *testing.T) {
 	m := mappings{bound: 800}
 	m.count.Store(-2)
 	require.NoError(t, m.take("op", 1))

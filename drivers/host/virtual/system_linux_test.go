@@ -19,14 +19,14 @@ import (
 	"ferrum_mem/drivers/host/mapping"
 )
 
-// mappingLine is a line of the process's own list of its mappings.
+// mappingLine is a line of the kernel's list of the process's mappings.
 type mappingLine struct {
 	start, end uint64
 	// flags are the protection and kind, such as "rw-s".
 	flags string
 }
 
-// mappingsIn are the mappings that overlap a range.
+// mappingsIn returns the mappings that overlap a range.
 func mappingsIn(t require.TestingT, address, size uint64) []mappingLine {
 	content, err := os.ReadFile("/proc/self/maps")
 	require.NoError(t, err)
@@ -46,7 +46,7 @@ func mappingsIn(t require.TestingT, address, size uint64) []mappingLine {
 	return found
 }
 
-// memoryIn is how many bytes of memory the system has behind the mappings of a range.
+// memoryIn returns how many bytes of memory the mappings of a range have.
 func memoryIn(t *testing.T, addr device.Addr, size uint64) (bytes uint64) {
 	t.Helper()
 	content, err := os.ReadFile("/proc/self/smaps")
@@ -70,7 +70,7 @@ func mappingsUnder(t require.TestingT, addr device.Addr, size uint64) int {
 	return len(mappingsIn(t, uint64(addr), size))
 }
 
-// openVirtual is a device with pages mapped for reading and writing.
+// openVirtual opens a device with pages that are mapped for reading and writing.
 func openVirtual(t *testing.T, count int, pageBytes uint64, backing device.Backing) (*opened, device.Addr, []device.Page) {
 	t.Helper()
 	o := openLarge(t)
@@ -93,9 +93,9 @@ func openVirtual(t *testing.T, count int, pageBytes uint64, backing device.Backi
 	return o, addr, pages
 }
 
-// Memory comes with the first touch and goes with the unmapping of private pages,
-// the release of movable ones, as the system itself counts it.
-func TestPagesGoBackToTheSystem(t *testing.T) {
+// A page gets memory at the first touch. The memory is released when a private page is
+// unmapped or a movable page is released, as the system's own count shows.
+func TestReleasedPagesReturnToTheSystem(t *testing.T) {
 	const count, size = 16, 16 * benchPage
 	for _, backing := range []device.Backing{device.BackingPrivate, device.BackingMovable} {
 		o, addr, pages := openVirtual(t, count, benchPage, backing)
@@ -123,9 +123,9 @@ func TestPagesGoBackToTheSystem(t *testing.T) {
 	}
 }
 
-// Pages that lie in a row and were made in a row are one mapping; ranges that come
-// and go leave none behind.
-func TestPagesInARowAreOneMapping(t *testing.T) {
+// Adjacent pages that were created together are one mapping. Ranges that are mapped and
+// unmapped leave no mapping behind.
+func TestAdjacentPagesAreOneMapping(t *testing.T) {
 	for _, backing := range []device.Backing{device.BackingMovable, device.BackingPrivate} {
 		const count = 256
 		o, addr, pages := openVirtual(t, count, scriptPage, backing)
@@ -146,9 +146,9 @@ func TestPagesInARowAreOneMapping(t *testing.T) {
 	}
 }
 
-// The bound on mappings, reached: a typed error that names it, before the process
-// can have none any more, and everything is as it was.
-func TestTheBoundOnMappingsIsATypedError(t *testing.T) {
+// At the limit on mappings the call returns a typed error that names the limit, before the
+// process itself runs out of mappings, and nothing has changed.
+func TestTheLimitOnMappingsIsATypedError(t *testing.T) {
 	bound := maxMappings(t)
 	if bound == 0 || bound > 100_000 {
 		t.Skipf("vm.max_map_count is %d: too many to reach here", bound)
@@ -187,8 +187,8 @@ func TestTheBoundOnMappingsIsATypedError(t *testing.T) {
 	require.NoError(t, o.Close())
 }
 
-// What is counted is what the system has.
-func TestMappingsAreCountedAsTheSystemHasThem(t *testing.T) {
+// The count of mappings equals the number in the system.
+func TestMappingCountEqualsTheSystems(t *testing.T) {
 	const count = 12
 	o, addr, pages := openVirtual(t, count, scriptPage, device.BackingMovable)
 	private := make([]device.Page, count)
@@ -229,8 +229,8 @@ func TestMappingsAreCountedAsTheSystemHasThem(t *testing.T) {
 
 const childVariable = "FERRUM_HOST_TEST_FORK"
 
-// A forked child does not see what its parent writes later. It runs in a process
-// of its own: what is forked off there can do nothing but call the system.
+// A forked child does not see later writes of its parent. The test runs in a separate
+// process, because the forked child can only make system calls.
 func TestForkedChildDoesNotSeeLaterWrites(t *testing.T) {
 	if os.Getenv(childVariable) == "" {
 		command := exec.Command(os.Args[0], "-test.run=^TestForkedChildDoesNotSeeLaterWrites$", "-test.v")
@@ -250,7 +250,7 @@ func TestForkedChildDoesNotSeeLaterWrites(t *testing.T) {
 	t.Log("seen by the child: nothing written after the fork")
 }
 
-// seenByChild forks, writes, and then has the child put its memory into a pipe.
+// seenByChild forks, writes, and then lets the child write its memory into a pipe.
 func seenByChild(t *testing.T, address, size uint64, write func()) string {
 	var start, result [2]int
 	require.NoError(t, unix.Pipe(start[:]))
@@ -273,9 +273,9 @@ func seenByChild(t *testing.T, address, size uint64, write func()) string {
 	return string(got[:n])
 }
 
-// forkAndShow's child waits for a byte and writes memory to a file; it ends with
-// the number of the error of that. It must not call anything that needs the
-// runtime.
+// forkAndShow forks a child that waits for a byte and writes memory to a file. The exit
+// status of the child is the error number of that. The child must not call anything that
+// needs the runtime.
 //
 //go:norace
 //go:nocheckptr
