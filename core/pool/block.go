@@ -10,11 +10,11 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// What a pool knows of a block, beyond what the strategy knows, is one word in a
-// table of its segment, by the slot that the strategy gave the block: no second
-// look-up, no pointer, four or eight bytes a block (infoTable).
+// A pool stores one word for each block, beyond what the strategy stores. The word is in
+// a table of the segment at the slot that the strategy gave the block. So it needs no
+// second lookup and no pointer, and has four or eight bytes for each block (infoTable).
 
-// BlockState is what is at an address of a pool.
+// BlockState is the state of the memory at an address of a pool.
 type BlockState int32
 
 // The states, with the numbers of the C ABI.
@@ -22,28 +22,29 @@ const (
 	BlockLive BlockState = iota
 	// BlockInFlight was freed, and queued work may still use it.
 	BlockInFlight
-	// BlockCached was freed and waits in a thread cache.
+	// BlockCached was freed and is kept by a thread cache.
 	BlockCached
-	// BlockFree is memory that the pool can hand out.
+	// BlockFree is memory that the pool can allocate.
 	BlockFree
-	// BlockUnusable is memory that it cannot.
+	// BlockUnusable is memory that the pool cannot allocate.
 	BlockUnusable
 )
 
-// BlockInfo says what is at an address.
+// BlockInfo describes the memory at an address.
 type BlockInfo struct {
-	// Addr is where the block or the free run starts, and SizeBytes its length.
+	// Addr is the start of the block or the free run, and SizeBytes its length.
 	Addr      device.Addr
 	SizeBytes uint64
-	// RequestedBytes, Tag and AllocatedAt are those of a live block.
+	// RequestedBytes, Tag and AllocatedAt are set for a live block.
 	RequestedBytes uint64
 	Tag            string
 	State          BlockState
-	// AllocatedAt is on the clock of track.Now; 0 without Config.Tracking.
+	// AllocatedAt is the time of the allocation on the clock of track.Now; 0 without
+	// Config.Tracking.
 	AllocatedAt time.Duration
 }
 
-// located is a block of a segment.
+// located is a block and its segment.
 type located struct {
 	*segment
 	rangealloc.Range
@@ -57,13 +58,12 @@ func (l located) info() blockInfo { return l.infoAt(l.Slot) }
 
 func (l located) setInfo(info blockInfo) { l.segment.setInfo(l.Slot, info) }
 
-// sizes is a live block's for the books.
+// sizes returns the sizes of a live block for the counters.
 func (l located) sizes() track.Block {
 	return track.Block{RequestedBytes: l.Size - l.info().slack(), AllocatedBytes: l.Size}
 }
 
-// locate finds the block of the strategy that starts at an address. The caller
-// holds mu.
+// locate finds the block of the strategy that starts at an address. The caller holds mu.
 func (h *heap) locate(addr device.Addr) (located, bool) {
 	s, r, ok := h.find(addr)
 	return located{s, r}, ok
@@ -80,8 +80,8 @@ func (h *heap) find(addr device.Addr) (s *segment, r rangealloc.Range, ok bool) 
 	return s, r, ok
 }
 
-// recall is the segment in whose usable part an address lies, or nil, and the
-// one to look at first the next time.
+// recall returns the segment whose usable part contains an address, or nil. The next find
+// tries this segment first.
 func (h *heap) recall(addr device.Addr) *segment {
 	s := h.segmentOf(addr)
 	if s == nil || addr < s.base {
@@ -91,13 +91,13 @@ func (h *heap) recall(addr device.Addr) *segment {
 	return s
 }
 
-// locateLive is locate for a live block.
+// locateLive is locate for live blocks only.
 func (h *heap) locateLive(addr device.Addr) (s *segment, r rangealloc.Range, ok bool) {
 	s, r, ok = h.find(addr)
 	return s, r, ok && s.infoAt(r.Slot).state() == blockLive
 }
 
-// describe is a live block for reports.
+// describe returns a live block as reports show it.
 func (h *heap) describe(l located) Block {
 	info := l.info()
 	b := Block{
@@ -113,7 +113,7 @@ func (h *heap) describe(l located) Block {
 	return b
 }
 
-// alloc takes a block from the strategy, and has room for it in the tables.
+// alloc allocates a block from the strategy and makes room for it in the tables.
 func (s *segment) alloc(r *rangealloc.Request) (rangealloc.Range, error) {
 	got, err := s.strategy.Alloc(*r)
 	if err == nil && got.Slot >= s.slots {
@@ -125,8 +125,8 @@ func (s *segment) alloc(r *rangealloc.Request) (rangealloc.Range, error) {
 	return got, err
 }
 
-// allocExtended is alloc for the block with the highest slot so far, which the
-// strategy has again when there is no memory for the tables.
+// allocExtended is the part of alloc for a block with a slot beyond the tables. If there
+// is no memory for the tables, it returns the block to the strategy.
 func (s *segment) allocExtended(got rangealloc.Range) (rangealloc.Range, error) {
 	err := s.extend(got.Slot)
 	if err != nil {
@@ -136,7 +136,7 @@ func (s *segment) allocExtended(got rangealloc.Range) (rangealloc.Range, error) 
 	return got, nil
 }
 
-// allocBatch is alloc for many blocks, of a strategy that serves batches.
+// allocBatch is alloc for many blocks, for a strategy that implements Batcher.
 func (s *segment) allocBatch(r *rangealloc.Request, to []rangealloc.Range) error {
 	if err := s.batcher.AllocBatch(*r, to); err != nil {
 		return err
@@ -158,7 +158,7 @@ func (s *segment) allocBatch(r *rangealloc.Request, to []rangealloc.Range) error
 	return nil
 }
 
-// allocRuns is alloc for many blocks, of a strategy that tells them in runs.
+// allocRuns is alloc for many blocks, for a strategy that returns them as runs.
 func (s *segment) allocRuns(r *rangealloc.Request, count int, runs []rangealloc.Run) ([]rangealloc.Run, uint64, error) {
 	runs, size, err := s.runBatcher.AllocRuns(*r, count, runs)
 	if err != nil {
@@ -181,7 +181,7 @@ func (s *segment) allocRuns(r *rangealloc.Request, count int, runs []rangealloc.
 	return runs, size, nil
 }
 
-// undoRuns is undo for runs of blocks of a size.
+// undoRuns is undo for runs of blocks of one size.
 func (s *segment) undoRuns(runs []rangealloc.Run, size uint64) {
 	for _, run := range slices.Backward(runs) {
 		for i := uint64(run.Count); i > 0; i-- {
@@ -190,7 +190,7 @@ func (s *segment) undoRuns(runs []rangealloc.Run, size uint64) {
 	}
 }
 
-// now is the time to keep of blocks, 0 where none is kept.
+// now returns the time to store for a new block; 0 if times are not recorded.
 func (s *segment) now() int64 {
 	if s.timed {
 		return int64(track.Now())
@@ -198,8 +198,8 @@ func (s *segment) now() int64 {
 	return 0
 }
 
-// undo gives blocks back to the strategy that nobody has seen and whose pages were
-// not touched.
+// undo returns blocks to the strategy that no caller has seen and that are not counted in
+// their pages.
 func (s *segment) undo(blocks []rangealloc.Range) {
 	for _, block := range slices.Backward(blocks) {
 		s.retract(block.Offset)
@@ -214,11 +214,11 @@ func (s *segment) retract(offset uint64) {
 		_, err = s.strategy.Free(offset)
 	}
 	if err != nil {
-		panic(err) // it was handed out a moment ago
+		panic(err) // the strategy allocated it a moment ago
 	}
 }
 
-// extend gives the tables room for a slot, or changes nothing.
+// extend makes room in the tables for a slot. On error the tables are unchanged.
 func (s *segment) extend(slot uint32) error {
 	room := max(int(slot)+1, firstInfos)
 	if s.timed {

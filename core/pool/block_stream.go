@@ -7,43 +7,45 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// The stream of a block. A block is of the stream that it was asked for on, and its
-// free waits for the work of that stream, whoever frees it and on which one. Most
-// blocks are the default stream's: those have number 0, and cost nothing. A segment
-// has two bytes a block more from its first block of another stream on.
+// The stream of a block. A block belongs to the stream of its request. Its free waits for
+// the work of that stream, whichever thread frees it and on whichever stream. Most blocks
+// belong to the default stream; they have number 0 and cost nothing. From its first block
+// of another stream on, a segment stores two more bytes for each block.
 //
-// A number stands for a stream while live blocks of it are in the pool, and then until
-// another stream wants a number. Where no number or no memory is to be had, the stream
-// is noted as one that RecordStream named.
+// A number stands for a stream while the pool has live blocks of that stream, and after
+// that until another stream needs a number. If no number or no memory is available, the
+// stream is recorded as if RecordStream had named it.
 
-// maxNumbers bounds the streams that have live blocks by number.
+// maxNumbers is the largest number of streams with live blocks by number.
 const maxNumbers = math.MaxUint16
 
-// blockStreams are the streams that blocks are of, but for the default one, under
-// heap.mu.
+// blockStreams has the streams of the blocks that do not belong to the default stream,
+// guarded by heap.mu.
 type blockStreams struct {
 	defaultStream device.Stream
-	// named are those that RecordStream named, by block.
+	// named has the streams that RecordStream named, by block.
 	named map[device.Addr][]device.Stream
 	// live counts the live blocks that have a number.
 	live    uint64
 	numbers map[device.Stream]uint16
-	// byNumber has the stream of number n at n-1.
+	// byNumber has the stream of number n at index n-1.
 	byNumber []numberedStream
-	// idle are numbers that came to have no live block; some have one again.
+	// idle lists numbers whose last live block was freed. Some of them have live blocks
+	// again.
 	idle []uint16
-	// recent is the number that was asked for last, if any was.
+	// recent is the number that numberOf returned last; 0 means none.
 	recent uint16
 }
 
 type numberedStream struct {
 	stream device.Stream
 	live   uint64
-	// idle says that the number is listed as such.
+	// idle is set if the number is in blockStreams.idle.
 	idle bool
 }
 
-// numberOf gives a stream its number, or 0 when all are in use.
+// numberOf returns the number of a stream. It assigns one if the stream has none, and
+// returns 0 if all numbers are in use.
 func (b *blockStreams) numberOf(stream device.Stream) uint16 {
 	if b.recent != 0 && b.byNumber[b.recent-1].stream == stream {
 		return b.recent
@@ -63,7 +65,7 @@ func (b *blockStreams) numberOf(stream device.Stream) uint16 {
 	return number
 }
 
-// newNumber is a number that stands for no stream any more, or for none yet.
+// newNumber returns a number that stands for no stream; 0 if there is none.
 func (b *blockStreams) newNumber() uint16 {
 	for len(b.idle) > 0 {
 		number := b.idle[len(b.idle)-1]
@@ -87,7 +89,7 @@ func (b *blockStreams) count(number uint16, blocks uint64) {
 	b.byNumber[number-1].live += blocks
 }
 
-// uncount takes from the live blocks of a number.
+// uncount subtracts from the live blocks of a number.
 func (b *blockStreams) uncount(number uint16, blocks uint64) {
 	b.live -= blocks
 	of := &b.byNumber[number-1]
@@ -97,7 +99,7 @@ func (b *blockStreams) uncount(number uint16, blocks uint64) {
 	}
 }
 
-// liveOf counts the live blocks of a stream that have its number.
+// liveOf returns the number of live blocks that have the number of a stream.
 func (b *blockStreams) liveOf(stream device.Stream) uint64 {
 	if number, ok := b.numbers[stream]; ok {
 		return b.byNumber[number-1].live
@@ -105,7 +107,7 @@ func (b *blockStreams) liveOf(stream device.Stream) uint64 {
 	return 0
 }
 
-// streamAt is the number of the stream that a block is of; 0: the default one.
+// streamAt returns the number of a block's stream; 0 means the default stream.
 func (s *segment) streamAt(slot uint32) uint16 {
 	if int(slot) < len(s.streams) {
 		return s.streams[slot]
@@ -113,7 +115,7 @@ func (s *segment) streamAt(slot uint32) uint16 {
 	return 0
 }
 
-// note notes the stream of a new block, whose slot has none.
+// note records the stream of a new block. The slot has no stream before.
 func (b *blockStreams) note(l located, stream device.Stream) {
 	if stream == nil || stream == b.defaultStream {
 		return
@@ -127,7 +129,7 @@ func (b *blockStreams) note(l located, stream device.Stream) {
 	b.count(number, 1)
 }
 
-// roomForStream has the table of streams reach as far as the others.
+// roomForStream extends the table of streams to the length of the other tables.
 func (l located) roomForStream() bool {
 	s := l.segment
 	if int(l.Slot) < len(s.streams) {
@@ -140,7 +142,7 @@ func (l located) roomForStream() bool {
 	return true
 }
 
-// forget forgets the stream of a block that dies.
+// forget removes the stream of a block that ends.
 func (b *blockStreams) forget(s *segment, slot uint32) {
 	if number := s.streamAt(slot); number != 0 {
 		s.streams[slot] = 0
@@ -148,7 +150,7 @@ func (b *blockStreams) forget(s *segment, slot uint32) {
 	}
 }
 
-// move makes the streams of a block those of another place.
+// move transfers the streams of a block to the block's new place.
 func (b *blockStreams) move(from, to located) {
 	if named, ok := b.named[from.addr()]; ok {
 		delete(b.named, from.addr())
@@ -161,7 +163,7 @@ func (b *blockStreams) move(from, to located) {
 	}
 }
 
-// isOf says that a block is of a stream.
+// isOf reports whether a block belongs to a stream.
 func (b *blockStreams) isOf(s *segment, slot uint32, stream device.Stream) bool {
 	if number := s.streamAt(slot); number != 0 {
 		return b.byNumber[number-1].stream == stream
@@ -169,8 +171,8 @@ func (b *blockStreams) isOf(s *segment, slot uint32, stream device.Stream) bool 
 	return stream == b.defaultStream
 }
 
-// allAreOf says that every block of the strategies is of a stream. The caller knows
-// that all are live.
+// allAreOf reports whether every block of the segments belongs to a stream. The caller
+// knows that all blocks are live.
 func (b *blockStreams) allAreOf(stream device.Stream, segments []*segment) bool {
 	if stream == b.defaultStream {
 		return b.live == 0
@@ -182,9 +184,9 @@ func (b *blockStreams) allAreOf(stream device.Stream, segments []*segment) bool 
 	return b.liveOf(stream) == blocks
 }
 
-// streamFor is the stream that a block is of where a free has to wait for it besides
-// its own one; nil: it need not. A free without a stream knows of the default one's
-// work. What was a stream of a capture that has ended is that stream again.
+// streamFor returns the stream of the block if the free has to wait for it in addition to
+// freedOn; otherwise nil. A free without a stream covers the work of the default stream.
+// A stream of a capture that has ended counts as the stream that was captured.
 func (b *blockStreams) streamFor(l located, freedOn device.Stream) device.Stream {
 	number := l.streamAt(l.Slot)
 	if number == 0 {
@@ -206,22 +208,23 @@ func (b *blockStreams) streamFor(l located, freedOn device.Stream) device.Stream
 	return of
 }
 
-// areAll says that no block of the pool waits for a stream but that of its free.
+// areAll reports whether every block of the pool has to wait only for the stream of its
+// free.
 func (b *blockStreams) areAll(freedOn device.Stream) bool {
 	return !b.anyNamed() && b.live == 0 && (freedOn == nil || freedOn == b.defaultStream)
 }
 
-// anyNamed says that RecordStream has named a stream for a block that is live.
+// anyNamed reports whether RecordStream has named a stream for a live block.
 func (b *blockStreams) anyNamed() bool { return len(b.named) > 0 }
 
-// namedFor are the streams that RecordStream named for a block.
+// namedFor returns the streams that RecordStream named for a block.
 func (b *blockStreams) namedFor(l located) []device.Stream { return b.named[l.addr()] }
 
-// linked is how many blocks are of another stream than the default one, and how many
-// have streams that RecordStream named, together.
+// linked returns the number of blocks that do not belong to the default stream, plus the
+// number of blocks with streams that RecordStream named.
 func (b *blockStreams) linked() uint64 { return b.live + uint64(len(b.named)) }
 
-// record notes that a stream uses a live block.
+// record stores that a stream uses a live block.
 func (b *blockStreams) record(l located, stream device.Stream) {
 	if b.named == nil {
 		b.named = make(map[device.Addr][]device.Stream)
@@ -232,8 +235,8 @@ func (b *blockStreams) record(l located, stream device.Stream) {
 	l.setInfo(l.info() | recordedBit)
 }
 
-// forgetAll drops the streams of blocks that have died, and those that RecordStream
-// named for them.
+// forgetAll removes the streams of blocks that have ended, including the streams that
+// RecordStream named.
 func (b *blockStreams) forgetAll(found []located) {
 	if b.live > 0 {
 		for _, l := range found {

@@ -2,10 +2,10 @@ package pool
 
 import "ferrum_mem/core/track"
 
-// freeze has the pool's own books stand still, with everything that changes
-// them, until thaw, so that the caches can be counted at the same moment. Lease
-// and GiveBack go on: they only move bytes between the pool and the caches. Who
-// waited for the last thaw has its turn first. It gives the cache, or nil.
+// freeze prevents changes of the pool's own counters until thaw, so that the caches can
+// be counted at the same moment. Lease and GiveBack continue: they only move bytes
+// between the pool and the caches. Threads that waited for the last thaw run first.
+// freeze returns the cache, or nil.
 func (ls *leases) freeze() Cache {
 	ls.census.Lock()
 	ls.heap.mu.Peek()
@@ -25,11 +25,11 @@ func (ls *leases) thaw() {
 	ls.census.Unlock()
 }
 
-// Statistics is the books of the pool, of one moment.
+// Statistics returns the counters of the pool as of one moment.
 func (p *Pool) Statistics() track.Statistics {
 	p.heap.mu.Peek()
 	if p.leases.cache == nil || p.leases.leased == 0 {
-		// Caches that never had a block have nothing to count.
+		// Caches that have no leased block have nothing to count.
 		defer p.heap.mu.Unlock()
 		return p.heap.statisticsLocked()
 	}
@@ -49,8 +49,8 @@ func (p *Pool) Statistics() track.Statistics {
 	return stats.With(outside, was.outside(&counts), p.heap.config.Stats)
 }
 
-// statisticsWith is Statistics, with what the caches hold at this moment; nil: there
-// are none. The caller holds mu.
+// statisticsWith is Statistics with the given counts of the caches; nil means that there
+// are no caches. The caller holds mu.
 func (ls *leases) statisticsWith(counts *CacheCounts) track.Statistics {
 	stats := ls.heap.statisticsLocked()
 	if counts == nil {
@@ -59,16 +59,16 @@ func (ls *leases) statisticsWith(counts *CacheCounts) track.Statistics {
 	return stats.With(ls.heap.books.Outside(), ls.outside(counts), ls.heap.config.Stats)
 }
 
-// statisticsLocked is Statistics, without what the caches hold. The caller holds mu.
+// statisticsLocked is Statistics without the caches. The caller holds mu.
 func (h *heap) statisticsLocked() track.Statistics {
 	stats := h.books.Statistics()
 	stats.LargestFreeBytes = h.largestFree()
 	return stats
 }
 
-// learn takes counts into the books. Those of a moment that is past may say that
-// bytes are live in the caches which the pool has got back: they are passed over.
-// The caller holds mu.
+// learn stores counts of the caches in the counters. It skips counts that are older than
+// the pool's own state: they may include live bytes of blocks that have returned to the
+// pool. The caller holds mu.
 func (ls *leases) learn(c *CacheCounts) {
 	if c == nil || c.EnteredBytes > ls.leased || c.LeftBytes < ls.returned || !c.agree() {
 		return
@@ -76,8 +76,8 @@ func (ls *leases) learn(c *CacheCounts) {
 	ls.heap.books.SetOutside(ls.outside(c))
 }
 
-// Tags is the use by tag of the live blocks, the largest first. What the caches have
-// live is looked at in slices, so it is of more than one moment.
+// Tags returns the use of live blocks by tag, the largest first. It reads the blocks of
+// the caches in slices, so the result is not of one moment.
 func (p *Pool) Tags() []track.TagUse {
 	p.heap.mu.Peek()
 	uses, cache := p.heap.tags.Uses(nil), p.leases.cache
@@ -110,7 +110,7 @@ func (p *Pool) Tags() []track.TagUse {
 	return track.SumTags(uses)
 }
 
-// largestFree is the longest free run of any segment. The caller holds mu.
+// largestFree returns the longest free run of all segments. The caller holds mu.
 func (h *heap) largestFree() (bytes uint64) {
 	for _, s := range h.segments {
 		stats := s.strategy.Stats()

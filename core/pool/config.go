@@ -14,47 +14,47 @@ import (
 )
 
 const (
-	// MaxAlignmentBytes is the largest alignment that can be asked for.
+	// MaxAlignmentBytes is the largest alignment that a request can have.
 	MaxAlignmentBytes = 1 << 30
-	// MaxNameBytes bounds the name of a pool and a tag.
+	// MaxNameBytes is the longest name of a pool or a tag, in bytes.
 	MaxNameBytes = 63
-	// ThreadCacheAuto leaves the size of thread caches to the export layer.
+	// ThreadCacheAuto lets the export layer choose the size of the thread caches.
 	ThreadCacheAuto = math.MaxUint64
-	// NeverRelease as a release threshold leaves empty segments in the pool.
+	// NeverRelease, as Config.ReleaseThresholdBytes, keeps empty segments in the pool.
 	NeverRelease = math.MaxUint64
 
 	defaultAlignmentBytes = 256
 )
 
-// Paging says whether a pool gives its memory back page by page.
+// Paging states whether a pool maps its memory page by page.
 type Paging int32
 
 const (
-	// PagingAuto is paging where the device can do it and the pool may hold
-	// autoPages at least: the loss by rounding would show in less.
+	// PagingAuto uses pages if the device supports them and the pool may hold at least
+	// autoPages. In a smaller pool, rounding to whole pages would waste a large share.
 	PagingAuto Paging = iota
-	// PagingOff takes segments whole from the device.
+	// PagingOff allocates whole segments from the device.
 	PagingOff
-	// PagingOn is CodeUnsupported where the device cannot do it.
+	// PagingOn uses pages. New returns CodeUnsupported if the device cannot map pages.
 	PagingOn
 )
 
 const (
-	// autoPages is how many pages a pool must be able to hold for PagingAuto.
+	// autoPages is the number of pages that a pool must be able to hold for PagingAuto.
 	autoPages = 32
-	// defaultReadyPages is how many idle pages stay when Config.ReadyPages is 0, and
-	// readyShare the part of the pages in use that they are at most.
+	// defaultReadyPages is the number of idle pages that stay mapped when
+	// Config.ReadyPages is 0. They are at most 1/readyShare of the pages in use.
 	defaultReadyPages = 8
 	readyShare        = 64
-	// KeepAllPages as ReadyPages leaves all idle pages mapped until they are asked
-	// back.
+	// KeepAllPages, as Config.ReadyPages, keeps every idle page mapped until the memory
+	// is reclaimed.
 	KeepAllPages = math.MaxInt32
 )
 
-// DebugFlags say what a pool checks.
+// DebugFlags select the checks of a pool's debug mode.
 type DebugFlags = memcheck.Flags
 
-// The checks; see package memcheck.
+// The checks of the debug mode; package memcheck describes them.
 const (
 	DebugRedZones   = memcheck.RedZones
 	DebugPoison     = memcheck.Poison
@@ -63,73 +63,74 @@ const (
 	DebugAll        = memcheck.All
 )
 
-// Config are the settings of a pool.
+// Config has the settings of a pool.
 type Config struct {
-	// Name is the pool's name in reports and the tag of blocks that have none.
+	// Name is the pool's name in reports. It is also the tag of blocks that have no tag.
 	Name string
-	// Strategy is the placement; "": rangealloc.Default.
+	// Strategy is the name of the placement strategy; "" means rangealloc.Default.
 	Strategy string
-	// InitialSizeBytes is the size of the first segment, taken at the first
-	// allocation; 0: GrowthIncrementBytes. Where the device has less, smaller. Over
-	// pages it is only the bound of a pool that does not grow, and what PreAlloc
-	// takes.
+	// InitialSizeBytes is the size of the first segment, which the first allocation
+	// reserves; 0 means GrowthIncrementBytes. The segment is smaller if the device has
+	// less free memory. In a paged pool it is only the bound of a pool that does not
+	// grow, and the size that PreAlloc maps.
 	InitialSizeBytes uint64
-	// MaxSizeBytes bounds what the pool holds; 0: no bound.
+	// MaxSizeBytes is the largest size that the pool may hold; 0 means no bound.
 	MaxSizeBytes uint64
-	// GrowthIncrementBytes is the size of each further segment, or more if a
-	// request needs it; where the device has less, smaller. A pool over pages grows
-	// by the pages that it lacks.
+	// GrowthIncrementBytes is the size of each further segment. It is larger if a request
+	// needs more, and smaller if the device has less. A paged pool grows by the pages
+	// that it lacks.
 	GrowthIncrementBytes uint64
-	// AlignmentBytes is a power of two, of which every address and size is a
-	// multiple; 0: 256.
+	// AlignmentBytes is a power of two; every address and size of the pool is a multiple
+	// of it. 0 means 256.
 	AlignmentBytes uint64
-	// AutoExpansion lets the pool grow beyond the initial size.
+	// AutoExpansion lets the pool grow beyond its initial size.
 	AutoExpansion bool
-	// PreAlloc takes MaxSizeBytes, or InitialSizeBytes where that is
-	// unlimited, in New: all of it or nothing.
+	// PreAlloc makes New allocate MaxSizeBytes, or InitialSizeBytes if there is no
+	// maximum. New fails if the device cannot provide all of it.
 	PreAlloc bool
-	// Stats keeps peaks and counts; without it they are 0.
+	// Stats enables peaks and operation counts; without it they are 0.
 	Stats bool
-	// Tracking keeps the time of every allocation.
+	// Tracking records the time of every allocation.
 	Tracking bool
-	// ThreadCacheBytes is what each thread's cache in front of the pool may hold;
-	// 0: there are none. The pool only keeps it, for the export layer.
+	// ThreadCacheBytes is the most that each thread's cache in front of the pool may
+	// hold; 0 means no caches. The pool only stores the value, for the export layer.
 	ThreadCacheBytes uint64
-	// MinHeldBytes is what neither Trim nor another pool's want nor a threshold
-	// makes the pool give back.
+	// MinHeldBytes is the size that the pool keeps: neither Trim, nor a request of
+	// another pool, nor the release threshold reduces the pool below it.
 	MinHeldBytes uint64
-	// ReleaseThresholdBytes: while more is held, a segment that a free leaves
-	// empty is given back at once.
+	// ReleaseThresholdBytes: while the pool holds more than this, it releases a segment
+	// as soon as a free leaves it empty.
 	ReleaseThresholdBytes uint64
-	// FixedBlockBytes is the block size of the strategy "fixed"; 0 for any other.
+	// FixedBlockBytes is the block size of the strategy "fixed"; 0 for all others.
 	FixedBlockBytes uint64
-	// PageBytes is the page of the strategy "fixed", a power of two; 0: the
-	// physical page, and without paging the strategy's default.
+	// PageBytes is the page size of the strategy "fixed", a power of two. 0 means the
+	// physical page, or the strategy's default in a pool without pages.
 	PageBytes uint64
-	// Paging says whether the pool maps its memory page by page, and gives back
-	// pages that no block touches; see paging.go.
+	// Paging states whether the pool maps its memory page by page and releases pages that
+	// contain no part of a block; see paging.go.
 	Paging Paging
-	// PhysicalPageBytes is the size of those pages, a power of two; 0: what the
-	// device recommends. Not heeded without paging.
+	// PhysicalPageBytes is the page size, a power of two; 0 means the size that the
+	// device recommends. A pool without pages ignores it.
 	PhysicalPageBytes uint64
-	// StreamOrdered takes the segments from the pool of the device's runtime, of which
-	// nothing is kept there: to give one back does not wait for work of others. A
-	// device without is CodeUnsupported; PagingOn is CodeInvalidConfig.
+	// StreamOrdered allocates the segments from the memory pool of the vendor driver,
+	// which is set to keep no freed memory. Releasing such a segment does not wait for
+	// queued work of other streams. New returns CodeUnsupported on a device without such
+	// a pool, and CodeInvalidConfig together with PagingOn.
 	StreamOrdered bool
-	// ReadyPages is how many pages that no block touches are left mapped for the
-	// next allocations; more are given back in the background. 0: 8, and at most
-	// one for 64 pages in use; less: none; KeepAllPages: all.
+	// ReadyPages is the number of idle pages that stay mapped for the next allocations. A
+	// background worker releases the pages above it. 0 means 8, but at most one for every
+	// 64 pages in use; a negative number means none; KeepAllPages means all.
 	ReadyPages int
-	// Clock is the monotonic time by which idle pages are kept; nil: track.Now. It is
-	// called with the pool locked.
+	// Clock is the monotonic time that measures how long pages are idle; nil means
+	// track.Now. It is called with the pool locked.
 	Clock func() time.Duration `json:"-"`
-	// Debug is what the pool checks, besides what its engine asks for.
+	// Debug selects checks of this pool, in addition to those of its engine.
 	Debug DebugFlags
-	// unchecked is a pool that checks nothing, whatever its engine asks for.
+	// unchecked disables all checks, including those of the engine.
 	unchecked bool
 }
 
-// DefaultConfig is the settings of the C ABI's defaults.
+// DefaultConfig returns the default settings of the C ABI.
 func DefaultConfig() Config {
 	return Config{
 		InitialSizeBytes: 1 << 30, GrowthIncrementBytes: 1 << 29,
@@ -138,7 +139,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// withDefaults fills in what 0 stands for.
+// withDefaults replaces each 0 by the default that it stands for.
 func (c Config) withDefaults() Config {
 	if c.Strategy == "" {
 		c.Strategy = rangealloc.Default
@@ -152,7 +153,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// check says what makes no sense in settings that have their defaults.
+// check returns an error for invalid settings. Defaults are already filled in.
 func (c Config) check(e *engine.Engine) error {
 	const op = "pool.new"
 	if !isAlignment(c.AlignmentBytes) {
@@ -200,11 +201,12 @@ func (c Config) check(e *engine.Engine) error {
 	return nil
 }
 
-// oneSize says whether the strategy has blocks of one size, with settings for that.
+// oneSize reports whether all blocks of the strategy have one size. Only such a strategy
+// uses FixedBlockBytes and PageBytes.
 func (c Config) oneSize() bool { return rangealloc.TraitsOf(c.Strategy).OneSize }
 
-// checkFixed looks at the settings of a strategy with blocks of one size, which it
-// would see only with the first segment.
+// checkFixed checks the settings of strategies with one block size. The strategy itself
+// would check them only when the first segment is created.
 func (c Config) checkFixed() error {
 	switch {
 	case !c.oneSize():

@@ -6,16 +6,16 @@ import (
 	"ferrum_mem/core/memcheck"
 )
 
-// The debug mode of a pool. With red zones a block starts behind the zone before
-// it, so the address that the caller has is not that of the block's range in its
-// segment: what comes from the caller goes through locateGiven, what goes to the
-// caller through show. A freed block that no queued work uses goes through
-// quarantine on its way back to its segment, even if it leaves it at once. None
-// is handed to a stream while its work is queued, since the checks want to write
-// to it before.
+// The debug mode of a pool. With red zones, a block starts behind the zone before it. So
+// the address of the caller differs from the address of the block's range in its segment.
+// locateGiven converts an address of the caller, and show converts an address for the
+// caller. A freed block that no queued work uses passes through quarantine before it
+// returns to its segment, even if it leaves the quarantine at once. A block in flight is
+// never reused, not even on its own stream, because the checks have to write to the block
+// first.
 
-// debugging adds what the engine asks for to the settings. Every call of a pool
-// that debugs comes to the core.
+// debugging adds the checks of the engine to the settings. It disables thread caches, so
+// that every call reaches the core.
 func (c Config) debugging(e *engine.Engine) Config {
 	if c.unchecked {
 		return c
@@ -27,7 +27,7 @@ func (c Config) debugging(e *engine.Engine) Config {
 	return c
 }
 
-// startDebug makes the checker, if there is anything to check.
+// startDebug creates the checker if any check is enabled.
 func (h *heap) startDebug() {
 	_, hooks := h.engine.Debug()
 	h.debug = memcheck.New(memcheck.Options{
@@ -44,7 +44,7 @@ func (h *heap) endDebug() {
 	}
 }
 
-// pad makes room for the zones in a request.
+// pad adds the red zones to the size of a request.
 func (h *heap) pad(n *need) error {
 	mask := h.config.AlignmentBytes - 1
 	padded, ok := h.debug.Padded(n.requested, n.Align)
@@ -55,7 +55,7 @@ func (h *heap) pad(n *need) error {
 	return nil
 }
 
-// fixedBytes is the block size of the strategy "fixed", zones included.
+// fixedBytes returns the block size of the strategy "fixed", including red zones.
 func (h *heap) fixedBytes() uint64 {
 	n := need{requested: h.config.FixedBlockBytes}
 	n.Size, n.Align = n.requested, h.config.AlignmentBytes
@@ -65,8 +65,8 @@ func (h *heap) fixedBytes() uint64 {
 	return n.Size
 }
 
-// locateGiven is locate for an address that the caller has; in debug mode it
-// finds live blocks only. The caller holds mu.
+// locateGiven is locate for an address of the caller. In debug mode it finds only live
+// blocks. The caller holds mu.
 func (h *heap) locateGiven(addr device.Addr) (located, bool) {
 	if h.debug != nil {
 		base, ok := h.debug.Base(addr)
@@ -78,8 +78,8 @@ func (h *heap) locateGiven(addr device.Addr) (located, bool) {
 	return h.locate(addr)
 }
 
-// guard takes a new block into the checks and gives it the address for the
-// caller. The caller holds mu.
+// guard adds a new block to the checks and sets the address that the caller gets. The
+// caller holds mu.
 func (h *heap) guard(l located, n *need, b *Block) {
 	h.debug.Enter(memcheck.Block{
 		Base: l.addr(), SizeBytes: l.Size, RequestedBytes: n.requested, AlignmentBytes: n.Align, Tag: b.Tag,
@@ -88,15 +88,16 @@ func (h *heap) guard(l located, n *need, b *Block) {
 	h.show(&b.Addr, &b.SizeBytes)
 }
 
-// show turns a block's range in its segment into what the caller has of it. The
-// caller holds mu.
+// show converts a block's range in its segment to the address and size that the caller
+// has. The caller holds mu.
 func (h *heap) show(addr *device.Addr, sizeBytes *uint64) {
 	if view, ok := h.debug.View(*addr); ok {
 		*addr, *sizeBytes = view.Addr, view.SizeBytes
 	}
 }
 
-// changed ends every call that changes the pool. The caller holds no lock.
+// changed is called at the end of every call that changed the pool. The caller holds no
+// lock.
 func (h *heap) changed() {
 	if h.debug != nil {
 		h.tellPending()

@@ -13,21 +13,24 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// supply brings a pool the memory that it lacks, as segments or as pages behind addresses,
-// and gives back what holds no block.
+// supply adds memory to a pool, as segments or as pages behind addresses, and releases
+// memory that contains no block.
 type supply struct {
 	heap *heap
-	// owner is the pool, for the engine that makes room for it.
+	// owner is the pool as the engine sees it on the reclaim path.
 	owner engine.Pool
-	// source is where all segments come from.
+	// source is the kind of memory from which all segments come.
 	source engine.Source
-	// lookAtCaches takes back what thread caches keep that are hardly used. No lock is held.
+	// lookAtCaches takes back blocks that thread caches hold and hardly use. The caller
+	// holds no lock.
 	lookAtCaches func()
-	// layout is held while segments and pages come or go, one thread at a time.
+	// layout is held while segments or pages are added or released, by one thread at a
+	// time.
 	layout sync.Mutex
 }
 
-// bound is how many bytes of segments the pool may hold. The caller holds mu.
+// bound returns the largest number of bytes that the pool's segments may have. The caller
+// holds mu.
 func (h *heap) bound() uint64 {
 	bound := uint64(math.MaxUint64)
 	if h.maxSize != 0 {
@@ -42,8 +45,8 @@ func (h *heap) bound() uint64 {
 	return bound
 }
 
-// grow takes a segment that has room for what is wanted and has it taken. It is
-// false when the pool's bound or the device leaves no room for one.
+// grow adds a segment with space for the request and allocates from it. It returns false
+// if the bound of the pool or the device leaves no space for a segment.
 func (u *supply) grow(search *search) (found bool, err error) {
 	if u.heap.paged != nil {
 		return u.growPaged(search)
@@ -59,8 +62,8 @@ func (u *supply) grow(search *search) (found bool, err error) {
 	return found, err
 }
 
-// segmentFor is the size of a segment that holds one block of the request,
-// wherever the device puts it; false: that overflows.
+// segmentFor returns the size of a segment that holds one block of the request at any
+// address that the device may choose. It returns false if the size overflows.
 func (u *supply) segmentFor(n *need) (uint64, bool) {
 	pad := n.Align - min(n.Align, u.heap.engine.Info().AlignmentBytes)
 	size, carry := bits.Add64(max(n.Size, u.heap.config.FixedBlockBytes), pad, 0)
@@ -70,11 +73,11 @@ func (u *supply) segmentFor(n *need) (uint64, bool) {
 	return u.heap.engine.RoundUp(size)
 }
 
-// growTries bounds how often a segment that the strategy needs larger than the
-// request is taken twice as large.
+// growTries is the number of attempts to allocate a segment. Each attempt doubles the
+// size, because a strategy may need a segment larger than the request.
 const growTries = 4
 
-// growBy is grow, and says whether the pool has a new segment.
+// growBy is grow; grown reports whether the pool has a new segment.
 func (u *supply) growBy(search *search, least uint64) (found, grown bool, err error) {
 	n := &search.need
 	u.layout.Lock()
@@ -85,7 +88,7 @@ func (u *supply) growBy(search *search, least uint64) (found, grown bool, err er
 			u.heap.mu.Unlock()
 			return false, grown, u.heap.closedError(opAlloc)
 		}
-		// Another thread may have grown the pool while this one waited.
+		// Another thread may have grown the pool while this thread waited.
 		err = search.take(inflight.Fits)
 		want, fits := u.wanted(n, least)
 		u.heap.mu.Unlock()
@@ -103,7 +106,7 @@ func (u *supply) growBy(search *search, least uint64) (found, grown bool, err er
 			return false, grown, err
 		}
 		if enough {
-			// A batch may want more than the device gives in one piece.
+			// A batch may need more than the device provides in one piece.
 			grown = true
 			continue
 		}
@@ -116,13 +119,13 @@ func (u *supply) growBy(search *search, least uint64) (found, grown bool, err er
 	return false, grown, nil
 }
 
-// smallDeviceShare is the part of a small device that a segment takes at most,
-// unless a request needs more.
+// smallDeviceShare: on a small device, a segment takes at most 1/smallDeviceShare of the
+// device, unless a request needs more.
 const smallDeviceShare = 8
 
-// wanted is the next segment's size. One that would take more than half of what
-// the device may give is cut down, so that the other pools have room too. It is
-// false when the bound leaves no room for the least. The caller holds layout and
+// wanted returns the size of the next segment. A segment that would take more than half
+// of the device's capacity is made smaller, so that other pools have memory too. It
+// returns false if the bound leaves less space than least. The caller holds layout and
 // mu.
 func (u *supply) wanted(n *need, least uint64) (engine.Want, bool) {
 	bound := u.heap.bound()
@@ -139,7 +142,8 @@ func (u *supply) wanted(n *need, least uint64) (engine.Want, bool) {
 		preferred = u.heap.engine.RoundDown(math.MaxUint64)
 	}
 	if n.count > 1 {
-		// A batch wants to lie together. It was seen not to overflow.
+		// The blocks of a batch should be adjacent. The caller has checked that the
+		// product does not overflow.
 		preferred = max(preferred, min(n.Size*n.count, u.heap.engine.RoundDown(math.MaxUint64)))
 		preferred, _ = u.heap.engine.RoundUp(preferred)
 	} else if whole := u.heap.engine.Capacity(); preferred > whole/2 {
@@ -149,9 +153,9 @@ func (u *supply) wanted(n *need, least uint64) (engine.Want, bool) {
 	return engine.Want{MinBytes: least, PreferredBytes: preferred, Source: u.source}, true
 }
 
-// take has a segment from the engine and attaches it. It is false, and gives
-// the segment back, when the strategy has no room in all of it for one block of
-// the request; a nil request is not tried. The caller holds layout.
+// take reserves a segment from the engine and attaches it. If the strategy cannot place
+// one block of the request in the empty segment, it releases the segment and returns
+// false. Without a request (nil) it does not try a block. The caller holds layout.
 func (u *supply) take(n *need, want engine.Want) (enough bool, err error) {
 	had, err := u.heap.engine.Reserve(want)
 	if err != nil {
@@ -188,7 +192,7 @@ func (u *supply) take(n *need, want engine.Want) (enough bool, err error) {
 	return true, nil
 }
 
-// preAlloc takes the whole size in one segment, or fails.
+// preAlloc allocates the whole size in one segment, or fails.
 func (u *supply) preAlloc() error {
 	size := u.heap.boundOf(u.heap.config.MaxSizeBytes)
 	what := fmt.Sprintf("max_size_bytes %d", u.heap.config.MaxSizeBytes)

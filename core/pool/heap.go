@@ -13,11 +13,11 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// heap is the memory of a pool and what lies in it: the segments with their strategies, the
-// tables of the blocks, the blocks in flight, the books, and what the checks know. It says
-// what is where; how memory comes and goes is decided above it. The first three fields
-// stay as they are, ended says itself how it is read, and all others are under mu; the methods
-// want mu held but for those that say they take it.
+// heap is the memory of a pool and its contents: the segments with their strategies, the
+// tables of the blocks, the blocks in flight, the counters, and the state of the debug
+// mode. Other types decide when memory is added and released. The first three fields
+// never change. ended can be read without a lock. mu guards all other fields. The caller
+// of a method holds mu, except where the comment of the method states that it takes mu.
 type heap struct {
 	engine        *engine.Engine
 	config        Config
@@ -25,49 +25,51 @@ type heap struct {
 
 	mu    mirror.Lock
 	state state
-	// ended is true while state is another than stateOpen, for a call that would only wait
-	// for the lock, which a close takes again and again, to hear so.
+	// ended is true while state is not stateOpen. A call that waits for the lock reads
+	// it, so that it does not wait behind a close, which takes the lock many times.
 	ended atomic.Bool
-	// frozen says that the caches are being counted: the pool's own books stand
-	// still, until thawed is signalled.
+	// frozen is set while the caches are being counted. The pool's own counters do not
+	// change until thawed is signalled.
 	frozen bool
 	thawed *sync.Cond
-	// awaiting counts the threads that wait for thawed. The books stand still again
-	// only when all of them have had the lock, which passed is signalled for: else a
-	// call that freezes slice by slice could keep them waiting until its end.
+	// awaiting counts the threads that wait for thawed. The counters are frozen again
+	// only when all of these threads have had the lock; passed is signalled then. Without
+	// this rule, a call that freezes once per slice could block the threads until it
+	// ends.
 	awaiting int
 	passed   *sync.Cond
-	// maxSize, minHeld and threshold are the live values of the configuration.
+	// maxSize, minHeld and threshold are the current values of the configuration.
 	maxSize, minHeld, threshold uint64
-	// segments is sorted by address; recent is the one that was used last.
+	// segments is sorted by address; recent is the segment that was used last.
 	segments []*segment
 	recent   *segment
-	// held is the sum of the segments; it changes under layout and mu. Segments
-	// that are on their way to the device still count.
+	// held is the total size of the segments. It changes only with layout and mu held. A
+	// segment counts until the device has accepted its release.
 	held uint64
-	// born counts the segments that the pool ever had.
+	// born counts the segments that the pool has ever had.
 	born uint64
-	// relaid counts how often a segment came or went.
+	// relaid counts how often a segment was added or removed.
 	relaid uint64
-	// overfull says that a segment came free while more than threshold was held.
+	// overfull is set when a segment became empty while the pool held more than
+	// threshold.
 	overfull bool
 	books    *track.Books
 	tags     track.Tags
 	inFlight inflight.Blocks
 	streams  blockStreams
-	// paged is nil in a pool that takes segments whole.
+	// paged is nil in a segmented pool.
 	paged *paging
-	// grounded says that blocks are in flight for good, after a Close that failed.
+	// grounded is set when blocks stay in flight for ever, after a Close that failed.
 	grounded bool
 	scratch  scratch
-	// graphs is what is known of the end of the graphs of a private pool; nil in any other.
+	// graphs is the state of the end of the graphs; nil except in a private pool.
 	graphs *graphsEnd
-	// debug is nil unless the pool checks what is done with its blocks.
+	// debug is nil unless the debug mode is on.
 	debug *memcheck.Checker
 	loans loans
 }
 
-// lock takes mu for a change of the pool's own books.
+// lock takes mu for a change of the pool's own counters.
 func (h *heap) lock() {
 	h.mu.Lock()
 	if h.frozen {
@@ -89,21 +91,21 @@ func (h *heap) closedError(op string) error {
 	return device.Errorf(device.CodeInvalidState, op, "pool %q is closed", h.config.Name).On(h.engine.ID())
 }
 
-// broken reports a state that the pool's own rules exclude. It panics: the
-// export layer stops the library then, rather than hand out memory twice.
+// broken reports a state that the pool's own rules exclude. It panics, so that the export
+// layer stops the library instead of allocating the same memory twice.
 func (h *heap) broken(op string, err error) {
 	panic(device.Errorf(device.CodeInternal, op, "pool %q: %w", h.config.Name, err).On(h.engine.ID()))
 }
 
-// graphsEnd is what a private pool knows of the end of its graphs, under heap.mu.
+// graphsEnd is the state of the end of a private pool's graphs, guarded by heap.mu.
 type graphsEnd struct {
-	// released says that all graphs were, and fence is the end of the last run; none: it
-	// is over.
+	// released is set when all graphs were released. fence completes at the end of the
+	// last run of a graph; without a fence, the last run has completed.
 	released bool
 	fence    inflight.Fence
 }
 
-// graphsRun says that graphs may still run on the memory of a private pool.
+// graphsRun reports whether graphs may still run on the memory of a private pool.
 func (h *heap) graphsRun() bool {
 	return h.graphs != nil && (!h.graphs.released || h.inFlight.IsOpen(h.graphs.fence))
 }
@@ -116,7 +118,7 @@ const (
 	stateClosed
 )
 
-// scratch is room for batches that is used again, under mu.
+// scratch has buffers that batches reuse, guarded by mu.
 type scratch struct {
 	located []located
 	slice   []located
@@ -126,7 +128,7 @@ type scratch struct {
 	ranges  []rangealloc.Range
 }
 
-// room is space for n ranges.
+// room returns a buffer for n ranges.
 func (s *scratch) room(n int) []rangealloc.Range {
 	if n > cap(s.ranges) {
 		s.ranges = make([]rangealloc.Range, n)

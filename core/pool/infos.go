@@ -7,28 +7,28 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// blockInfo is that word, with what most blocks need in its low half: state in
-// the low 3 bits, then one bit for a block that further streams use, 12 for the
-// number of the tag and 16 for the slack; in the high half 8 more for the tag and
-// 24 for the slack.
+// blockInfo is the word that a pool stores for each block (see block.go). The low half
+// has what most blocks need: state in the low 3 bits, 1 bit that is set if further
+// streams use the block, 12 bits of the tag number and 16 bits of the slack. The high
+// half has 8 more bits of the tag number and 24 more bits of the slack.
 type blockInfo uint64
 
-// blockState says whose a block of the strategy is.
+// blockState states who owns a block of the strategy.
 type blockState uint64
 
 const (
-	// blockNone is no block.
+	// blockNone means that there is no block.
 	blockNone blockState = iota
 	blockLive
-	// blockInFlight is freed, and queued work may still use it.
+	// blockInFlight was freed, and queued work may still use it.
 	blockInFlight
-	// blockLeased is with the caches in front of the pool.
+	// blockLeased belongs to the thread caches in front of the pool.
 	blockLeased
-	// blockLeaving is live or leased and named by a free under way.
+	// blockLeaving is live or leased, and a free that has begun names it.
 	blockLeaving
-	// blockBare is to become one when its pages are mapped.
+	// blockBare becomes a live block when its pages are mapped.
 	blockBare
-	// blockClaimed is a place that a block is to be moved to.
+	// blockClaimed is the reserved target of a move.
 	blockClaimed
 )
 
@@ -52,30 +52,31 @@ func makeInfo(state blockState, tag uint32, slack uint64) blockInfo {
 
 func (i blockInfo) state() blockState { return blockState(i & stateMask) }
 
-// recorded says that RecordStream named streams for the block.
+// recorded reports whether RecordStream named streams for the block.
 func (i blockInfo) recorded() bool { return i&recordedBit != 0 }
 
 func (i blockInfo) tag() uint32 {
 	return uint32(i>>tagShift)%(1<<tagLowBits) | uint32(i>>tagHighShift&tagHighMask)<<tagLowBits
 }
 
-// plainLive is live, and used by no stream but its own.
+// plainLive reports whether the block is live and only its own stream uses it.
 func (i blockInfo) plainLive() bool { return i&(stateMask|recordedBit) == blockInfo(blockLive) }
 
-// slack is the size of the block less what was asked for.
+// slack is the size of the block minus the requested size.
 func (i blockInfo) slack() uint64 {
 	return uint64(i>>slackShift)%(1<<slackLowBits) | uint64(i>>slackHighShift)<<slackLowBits
 }
 
 func (i blockInfo) with(state blockState) blockInfo { return i&^stateMask | blockInfo(state) }
 
-// infoTable has what a segment knows of its blocks, by slot: four bytes a block
-// for a strategy that makes blocks no longer than their granule asks for, where
-// only odd ones need more, and eight for any other. It moves when it is extended.
+// infoTable has the blockInfo of each block of a segment, by slot. A strategy with exact
+// sizes makes no block longer than its granule requires; for it, an entry has four bytes
+// and only unusual blocks need more. For all other strategies an entry has eight bytes.
+// The table moves when it is extended.
 type infoTable struct {
-	// slots is how many the table has room for.
+	// slots is the number of slots that the table has room for.
 	slots uint32
-	// narrow says that words is in use, else infos.
+	// narrow is set if words is used; otherwise infos is used.
 	narrow     bool
 	words      []infoWord
 	infos      []blockInfo
@@ -87,15 +88,16 @@ type infoTable struct {
 // infoWord is the low half of a blockInfo whose high half is 0, or wordLarge.
 type infoWord uint32
 
-// wordLarge says, where the state is else, that the slot is in the map.
+// wordLarge, in the bits of the state, means that the info is in the map.
 const wordLarge = stateMask
 
-// newInfoTable makes the table for a strategy, which may be a rangealloc.ExactSizes.
+// newInfoTable creates the table. exactSizes is set for a strategy that implements
+// rangealloc.ExactSizes.
 func newInfoTable(exactSizes bool) infoTable {
 	return infoTable{narrow: exactSizes}
 }
 
-// infoAt is what is known of a slot that the table has.
+// infoAt returns the info of a slot below slots.
 func (t *infoTable) infoAt(slot uint32) blockInfo {
 	if t.narrow {
 		if word := t.words[slot]; word&stateMask != wordLarge {
@@ -114,7 +116,8 @@ func (t *infoTable) setInfo(slot uint32, info blockInfo) {
 	t.setOdd(slot, info)
 }
 
-// setOdd is setInfo where it takes more than a short word.
+// setOdd is the slow part of setInfo: the info or the present entry needs more than a
+// short word.
 func (t *infoTable) setOdd(slot uint32, info blockInfo) {
 	switch {
 	case !t.narrow:
@@ -131,7 +134,7 @@ func (t *infoTable) setOdd(slot uint32, info blockInfo) {
 	}
 }
 
-// extend gives the table room for so many slots at least.
+// extend makes room for at least the given number of slots.
 func (t *infoTable) extend(room int) error {
 	if t.narrow {
 		if err := t.wordMemory.Grow(&t.words, room); err != nil {
@@ -149,7 +152,7 @@ func (t *infoTable) extend(room int) error {
 	return nil
 }
 
-// free gives the memory back.
+// free releases the memory of the table.
 func (t *infoTable) free() {
 	t.wordMemory.Free(&t.words)
 	t.infoMemory.Free(&t.infos)

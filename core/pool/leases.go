@@ -7,87 +7,88 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// Cache is the thread caches in front of a pool: they have blocks on lease, hand
-// them out and take them back by themselves. The methods may be called from any
-// goroutine, with none of the locks held that Lease and GiveBack take; they never
-// call back into the pool.
+// Cache is the thread caches in front of a pool. They lease blocks from the pool, and
+// allocate and free these blocks without calling it. The methods may be called from any
+// goroutine that holds none of the locks that Lease and GiveBack take. They never call
+// the pool.
 type Cache interface {
-	// Counts is what the caches hold and have done, at one moment.
+	// Counts returns what the caches hold and how often they were used, as of one moment.
 	Counts() CacheCounts
-	// Take takes idle blocks out of the caches, of all threads, and says how
-	// many; they are the pool's then. 0: none are left.
+	// Take removes idle blocks from the caches of all threads and returns their number.
+	// The pool owns these blocks then. 0 means that no idle block is left.
 	Take(to []CachedBlock) int
-	// Block is the leased block that starts at an address, live or idle.
+	// Block returns the leased block that starts at an address, live or idle.
 	Block(addr device.Addr) (CachedBlock, bool)
-	// Find describes the leased blocks that start at the addresses that blocks has;
-	// the address of one that is none becomes 0.
+	// Find fills in the leased blocks that start at the addresses in blocks. It sets the
+	// address of an entry to 0 if no leased block starts there.
 	Find(blocks []CachedBlock)
-	// Next tells leased blocks, live or idle, from a place on, 0 at first: how many
-	// of to they are, which may be none, and the place to go on from, 0 when there
-	// are no more. One that is leased all the time is told once. Nobody waits for it
-	// but for moments.
+	// Next lists leased blocks, live or idle, beginning at a place; the first place is 0.
+	// It returns the number of blocks written to to, which may be 0, and the place where
+	// the next call continues; 0 means the end. A block that stays leased during all
+	// calls is listed once. Other threads wait only for moments.
 	Next(place uint64, to []CachedBlock) (n int, next uint64)
-	// Adopt takes a live block out of the table of the caches: the pool has it
-	// as a block of its own from then on.
+	// Adopt removes a live block from the table of the caches. The pool owns the block
+	// then.
 	Adopt(addr device.Addr) (CachedBlock, bool)
-	// AdoptNext is Next for live blocks only, each of which is adopted.
+	// AdoptNext lists live blocks as Next does, and adopts each of them.
 	AdoptNext(place uint64, to []CachedBlock) (n int, next uint64)
-	// Drop forgets every block, live ones too; the pool is going away. free gives the
-	// memory of the caches back, which takes its time after many blocks: it is called
-	// once, when nobody waits for the caller.
+	// Drop removes every block, also live ones, because the pool is being destroyed. The
+	// caller must call free once, when no other thread waits for it: free releases the
+	// memory of the caches, which takes long after many blocks.
 	Drop() (free func())
 }
 
-// CacheCounts is the books of caches. Live and idle bytes are counted each by
-// itself.
+// CacheCounts has the counters of the caches. Live and idle bytes are counted separately.
 type CacheCounts struct {
 	RequestedBytes, LiveBytes, LiveBlocks, IdleBytes uint64
-	// EnteredBytes came in by Lease and LeftBytes went out by Take, GiveBack and
-	// Adopt, since the beginning.
+	// EnteredBytes is the total that came in by Lease since the caches were created.
+	// LeftBytes is the total that left by Take, GiveBack and Adopt.
 	EnteredBytes, LeftBytes uint64
 	Allocations, Frees      uint64
 }
 
-// CachedBlock is a block on lease.
+// CachedBlock describes a leased block.
 type CachedBlock struct {
 	Addr device.Addr
-	// SizeBytes is that of the lease.
+	// SizeBytes is the size that the pool leased.
 	SizeBytes, RequestedBytes uint64
-	// Tag is a number of Pool.Tag.
+	// Tag is a number that Pool.Tag returned.
 	Tag uint32
-	// Live is with the program, and of Stream; otherwise the block is idle, freed on
-	// Stream. That is the number that the cache knows the stream by; 0: the default one,
-	// or for a live block one that was destroyed.
+	// Live is set if the program has the block; the block belongs to Stream then.
+	// Otherwise the block is idle and was freed on Stream. Stream is the number by which
+	// the cache knows the stream. 0 means the default stream or, for a live block, a
+	// stream that was destroyed.
 	Live   bool
 	Stream uint64
 }
 
-// leases is what a pool knows of its caches, under its lock but for what the
-// fields say.
+// leases is what a pool knows of its thread caches. The pool's lock guards it, except
+// where the comment of a field states another rule.
 type leases struct {
 	heap *heap
-	// census is held while the books stand still and the caches are counted, or give up
-	// what they have live: one thread at a time.
+	// census is held by one thread at a time, while the counters are frozen and the
+	// caches are counted or release their live blocks.
 	census sync.Mutex
 	cache  Cache
 	// own is the cache, if it can count without stopping threads.
 	own ownCounter
-	// number is what readers of the books know the cache by; 0: they do not.
+	// number identifies the cache for readers of the published counters; 0 means that
+	// they do not know the cache.
 	number uint64
-	// streamOf finds a stream by the number that the caches know it by; nil for
-	// one that is no more, and so has run dry.
+	// streamOf returns the stream with the number that the caches use. It returns nil if
+	// the stream was destroyed; such a stream has no queued work.
 	streamOf func(id uint64) device.Stream
 	leaseTotals
-	// strays are blocks that were taken out of the caches and that could not be
-	// put behind the work of their stream yet.
+	// strays are blocks that were taken out of the caches, but for which the event of
+	// their stream could not be recorded yet.
 	strays []CachedBlock
 }
 
-// leaseTotals are running totals of the bytes that went out and that came back.
+// leaseTotals has running totals of the bytes that the pool leased and that came back.
 type leaseTotals struct{ leased, returned uint64 }
 
-// outside turns counts into what the books want: bytes on their way in either
-// direction count as cached.
+// outside converts counts to the form that track.Books uses. Bytes that are between the
+// pool and the caches, in either direction, count as cached.
 func (t leaseTotals) outside(c *CacheCounts) track.Outside {
 	return track.Outside{
 		RequestedBytes: c.RequestedBytes, LiveBytes: c.LiveBytes, LiveBlocks: c.LiveBlocks,
@@ -97,10 +98,10 @@ func (t leaseTotals) outside(c *CacheCounts) track.Outside {
 	}
 }
 
-// agree says that counts can be those of one moment. From those that come with a
-// lease, the latest calls of other threads may be missing: a block that was freed
-// by another thread than its allocator's may make a count less than 0, which is a
-// very large number here and would stay in the peaks.
+// agree reports whether counts can be those of one moment. Counts that come with a lease
+// may lack the latest calls of other threads. Then a block that one thread allocated and
+// another thread freed can make a count negative. As an unsigned number, that is a very
+// large value, which would stay in the peaks.
 func (c *CacheCounts) agree() bool {
 	held := c.EnteredBytes - c.LeftBytes
 	return c.LeftBytes <= c.EnteredBytes && c.LiveBytes <= held && c.IdleBytes == held-c.LiveBytes &&
@@ -109,28 +110,28 @@ func (c *CacheCounts) agree() bool {
 
 // ownCounter is a Cache that can count without stopping the threads that use it.
 type ownCounter interface {
-	// OwnCounts is Counts as far as the calling thread and the core know: what
-	// another thread did since it last asked for more is left out.
+	// OwnCounts returns the counts that the calling thread and the core know. They lack
+	// what other threads did since their last lease.
 	OwnCounts() CacheCounts
 }
 
-// knownCache is a Cache that readers of the books can count themselves.
+// knownCache is a Cache that readers of the published counters can count themselves.
 type knownCache interface {
-	// Number is what they know it by; not 0.
+	// Number returns the number by which readers know the cache; it is not 0.
 	Number() uint64
 }
 
-// pausable is a Cache that can be passed by for a while.
+// pausable is a Cache that can be bypassed for a while.
 type pausable interface {
-	// Pause has every allocation and every free come to the pool, until it is called
-	// with false.
+	// Pause(true) makes every allocation and every free call the pool, until
+	// Pause(false).
 	Pause(paused bool)
 }
 
-// pauseCache stops the caches, which would hand out blocks to a stream that
-// captures, or lets them go on.
+// pauseCache stops or resumes the caches. They must stop during a capture: they would
+// allocate blocks to a stream that captures.
 func (ls *leases) pauseCache(paused bool) {
-	// What the pool has lent is back as well.
+	// Taking the lock also recalls the lent tables.
 	ls.heap.mu.Lock()
 	cache, ok := ls.cache.(pausable)
 	ls.heap.mu.Unlock()

@@ -8,39 +8,43 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// Lending. A pool that large blocks are asked of by C lends its tables to C (package lending)
-// at the end of such a call, if nothing is going on but such calls: what is not plain C leaves
-// to the pool, which has its tables back as soon as anybody takes heap.mu.
+// Lending. Large blocks can be allocated by C code. At the end of such a call, the pool
+// lends its tables to C (package lending) if it is used only for such calls. C code does
+// only what needs no more than these tables, and leaves everything else to the pool.
+// Taking heap.mu recalls the tables.
 
-// LeastLentBytes is what the blocks are longer than that C places: shorter ones are those of
-// the thread caches.
+// LeastLentBytes is the size up to which C code does not place blocks: blocks up to this
+// size come from the thread caches.
 const LeastLentBytes = 1 << 20
 
-// loans is what a heap knows of its lending, under heap.mu.
+// loans is the state of lending, guarded by heap.mu.
 type loans struct {
 	heap *heap
-	// to is where the tables are lent; nil: nowhere.
+	// to is the place in C memory where the tables are lent; nil means that they are not
+	// lent.
 	to *lending.State
-	// others asks whether anything is done with the blocks that C must not do: there are
-	// captures, or private pools.
+	// others reports whether blocks need treatment that C code cannot do: there are
+	// captures or private pools.
 	others func() bool
 	// of is the segment that is lent.
 	of *segment
-	// vain counts the loans, one after the other, that nobody used, and pauses the calls
-	// after which no loan is tried because of that.
+	// vain counts successive loans that C code did not use. pauses is the number of calls
+	// during which no loan is tried because of that.
 	vain, pauses int
 	// recall is loans.takeBack.
 	recall func()
 }
 
 const (
-	// vainLoans is after how many the pool pauses, for so many calls.
+	// vainLoans is the number of unused loans after which lending pauses for pausedCalls
+	// calls.
 	vainLoans   = 8
 	pausedCalls = 100
 )
 
-// LendTo says where a pool may lend its tables from now on, to a reader who knows it by its
-// handle; nil: nowhere. No other pool lends there before this one has another place.
+// LendTo sets the place where a pool may lend its tables, and the handle by which C code
+// knows the pool; nil ends lending. While a pool lends to a place, no other pool may lend
+// to it.
 func LendTo(p *Pool, place *lending.State, handle uint64) {
 	p.heap.mu.Lock()
 	defer p.heap.mu.Unlock()
@@ -50,9 +54,9 @@ func LendTo(p *Pool, place *lending.State, handle uint64) {
 	}
 }
 
-// lend lends the tables of the segment that a block was placed in, or freed, if C can do the
-// next such call. The caller holds mu, by Lock, has found the pool open, not frozen and not
-// debugging, and is about to let go of it.
+// lend lends the tables of the segment in which a block was placed or freed, if C code
+// can serve the next such call. The caller holds mu by Lock and is about to release it.
+// It has checked that the pool is open, is not frozen and has no debug mode.
 func (l *loans) lend(s *segment) {
 	if l.to == nil {
 		return
@@ -69,14 +73,15 @@ func (l *loans) lend(s *segment) {
 	l.to.Lend()
 }
 
-// arePossible says that a call for a plain block needs no more than the tables of a segment.
+// arePossible reports whether a call for a plain block needs only the tables of a
+// segment.
 func (l *loans) arePossible(s *segment) bool {
 	h := l.heap
 	return h.held <= h.threshold && h.inFlight.Count() == 0 && len(h.segments) == 1 && h.streams.linked() == 0 &&
 		!s.timed && s.narrow && !l.others()
 }
 
-// fill writes what is lent; false: something of it cannot be lent now.
+// fill writes the tables that are lent. It returns false if a table cannot be lent now.
 func (l *loans) fill(s *segment) bool {
 	lender, ok := s.strategy.(rangealloc.Lender)
 	to, h := l.to, l.heap
@@ -107,8 +112,9 @@ func (l *loans) fill(s *segment) bool {
 	return true
 }
 
-// idleMost is how many pages may be idle without anybody to tell, see heap.leftPages: somebody
-// looks after them already, or they are no more than may stay.
+// idleMost returns the number of pages that may be idle before heap.leftPages has to be
+// called: there is no bound if the worker already watches, and otherwise as many as may
+// stay.
 func (l *loans) idleMost() uint64 {
 	h := l.heap
 	w := &h.paged.worker
@@ -116,7 +122,8 @@ func (l *loans) idleMost() uint64 {
 	case w.watches && (w.done != nil || w.pauses > 0) || h.held <= h.leastHeld():
 		return math.MaxUint64
 	case h.paged.shared:
-		// readyNow is smaller the more pages are idle: of all that are held, so many at most.
+		// readyNow decreases as more pages are idle. This is its lowest value for the
+		// pages held.
 		return min(h.paged.ready, h.paged.held/(readyShare+1))
 	}
 	return h.paged.ready

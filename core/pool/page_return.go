@@ -8,37 +8,38 @@ import (
 	"ferrum_mem/core/pool/pages"
 )
 
-// chosenPages are idle pages on their way back to the device: nobody is handed
-// what lies on them any more. They still count as cached and held.
+// chosenPages are idle pages that are about to be released to the device. No allocation
+// can use the addresses of these pages now. The pages still count as cached and held.
 type chosenPages struct {
-	// runs are those that follow each other, each unmapped by one call.
+	// runs are the runs of adjacent pages; one driver call unmaps each run.
 	runs []chosenRun
-	// pages are in the order of the runs, and from the highest address down in each.
+	// pages are in the order of the runs, and in each run from the highest address down.
 	pages []chosenPage
 	total uint64
 }
 
-// chosenRun is a run of which the next so many of the chosen pages are.
+// chosenRun is a run, and the number of the chosen pages that belong to it.
 type chosenRun struct {
 	pageRun
 	pages int
 }
 
-// chosenPage is a page of the device, and the pages of the table that it is behind.
+// chosenPage is a page of the device, and the pages of the table that it backs.
 type chosenPage struct {
 	pages.Run
 	page device.Page
 }
 
-// isLarge says that a page is not of the table's size.
+// isLarge reports whether the page is longer than a page of the table.
 func (p *chosenPage) isLarge() bool { return p.First != p.Last }
 
-// count is how many pages of the tables are chosen.
+// count returns the number of chosen pages, in pages of the tables.
 func (c *chosenPages) count() uint64 { return c.total }
 
-// chooseIdle takes idle pages out of the tables, from the highest address down,
-// as long as wants, told how many are taken already, takes them: one, or all that a
-// large page is behind. The caller holds layout and mu.
+// chooseIdle takes idle pages out of the tables, from the highest address down. It takes
+// a page if wants returns true; wants gets the number of pages taken so far and the run
+// that would be taken. A run is one page, or all pages that one large page backs. The
+// caller holds layout and mu.
 func (g *paging) chooseIdle(segments []*segment, wants func(taken uint64, run pageRun) bool) (c chosenPages) {
 	for _, s := range slices.Backward(segments) {
 		for page := range s.pages.IdleFromTheTop() {
@@ -62,7 +63,7 @@ func (c *chosenPages) take(s *segment, page uint64) {
 	c.total += whole.Count()
 }
 
-// restore puts pages back of the runs that the device did not take.
+// restore puts the pages back into the tables whose runs the device did not unmap.
 func (c *chosenPages) restore() {
 	for _, run := range c.runs {
 		for _, p := range c.pages[:run.pages] {
@@ -76,8 +77,8 @@ func (c *chosenPages) restore() {
 	}
 }
 
-// returnPages gives chosen pages to the device. What it does not take stays in
-// the pool, cached. The caller holds layout.
+// returnPages releases chosen pages to the device. Pages that the device does not accept
+// stay in the pool as cached. The caller holds layout.
 func (u *supply) returnPages(c chosenPages) (releasedBytes uint64, err error) {
 	g := u.heap.paged
 	err = u.freeStuck()
@@ -107,19 +108,19 @@ func (u *supply) returnPages(c chosenPages) (releasedBytes uint64, err error) {
 	return releasedBytes, err
 }
 
-// releaseSpares gives the spares to the device, all of them or none. The caller holds
+// releaseSpares releases the spares to the device, all of them or none. The caller holds
 // layout.
 func (u *supply) releaseSpares() (bytes uint64, err error) {
 	return u.releaseList(&u.heap.paged.spares, u.heap.paged.pageBytes)
 }
 
-// releaseLargeSpares is releaseSpares for the large ones.
+// releaseLargeSpares is releaseSpares for the large pages.
 func (u *supply) releaseLargeSpares() (bytes uint64, err error) {
 	return u.releaseList(&u.heap.paged.largeSpares, u.heap.paged.largeBytes)
 }
 
-// releaseList gives the pages of a list of spares, of one size, to the device. No other
-// thread uses it without layout.
+// releaseList releases the pages of a list of spares, all of one size, to the device.
+// Only a thread that holds layout uses the list.
 func (u *supply) releaseList(list *[]device.Page, pageBytes uint64) (bytes uint64, err error) {
 	if len(*list) == 0 {
 		return 0, nil
@@ -137,8 +138,8 @@ func (u *supply) releaseList(list *[]device.Page, pageBytes uint64) (bytes uint6
 	return bytes, nil
 }
 
-// chooseCached is chooseEmpty for a pool with pages. Pages that a driver call has
-// left over go first.
+// chooseCached is chooseEmpty for a paged pool. It counts first the pages that failed
+// driver calls left behind.
 func (u *supply) chooseCached(more func(taken uint64) bool) chosenPages {
 	g := u.heap.paged
 	first := g.sparePages()
@@ -151,10 +152,10 @@ func (u *supply) chooseCached(more func(taken uint64) bool) chosenPages {
 	})
 }
 
-// returnAll gives back everything of a virtual segment: its pages, with the blocks
-// that are left in it, and its addresses. When the first call of the driver fails
-// nothing has changed; when a later one does, the blocks are gone and the rest
-// stays in the pool. The caller holds layout.
+// returnAll releases everything of a segment of pages: its pages, with the blocks that
+// are left in it, and its addresses. If the first driver call fails, nothing has changed.
+// If a later call fails, the blocks are freed and the rest stays in the pool. The caller
+// holds layout.
 func (u *supply) returnAll(s *segment) error {
 	if err := u.freeStuck(); err != nil {
 		return err
@@ -163,7 +164,7 @@ func (u *supply) returnAll(s *segment) error {
 	runs := s.pages.Mapped()
 	u.heap.mu.Unlock()
 	if len(runs) > 0 {
-		// The blocks go with the memory of the first run.
+		// Unmapping the first run ends all blocks of the segment.
 		first := pageRun{s, runs[0]}
 		if err := u.heap.paged.device.Unmap(first.addr(), first.bytes()); err != nil {
 			return err

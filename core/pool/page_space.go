@@ -9,8 +9,8 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// addSpace reserves addresses that have room for one block of a request, and
-// attaches them; false: there are none. The caller holds layout.
+// addSpace reserves addresses with space for one block of a request, and attaches them.
+// It returns false if no addresses are free. The caller holds layout.
 func (u *supply) addSpace(n *need) (bool, error) {
 	least := uint64(0)
 	if n != nil {
@@ -46,30 +46,30 @@ func (u *supply) addSpace(n *need) (bool, error) {
 }
 
 const (
-	// spaceFactor is how many times what a pool may hold its addresses are: the
-	// worst placements of recorded programs need twice as much.
+	// spaceFactor is the ratio of a pool's address space to the memory that it may hold.
+	// The worst placements of recorded programs need a ratio of two.
 	spaceFactor   = 4
 	maxSpaceBytes = 16 << 40
-	// sharedBytes is addresses that all pools of a device share: each takes a
-	// sharedPart-th of what is left of them, or firstSpaceBytes, twice that for the
-	// second space, and so on. A thousand pools leave half of the 128 TiB of a
-	// process to others, and the first few lie in one piece.
+	// sharedBytes is the address space that all pools of a device share. Each pool takes
+	// 1/sharedPart of what is left, or firstSpaceBytes if that is more. firstSpaceBytes
+	// doubles for each further space of a pool. So a thousand pools leave half of the 128
+	// TiB of a process unused, and the first spaces are long.
 	sharedBytes     = 32 << 40
 	sharedPart      = 16
 	firstSpaceBytes = 32 << 30
-	// narrowShift makes a space that a strategy counts in 32 bits: its records are a
-	// quarter shorter than those of a larger one.
+	// narrowShift limits a space to a size that a strategy counts in 32 bits. Records of
+	// such a strategy are a quarter shorter than those for a larger space.
 	narrowShift = 31
-	// spaceShare is the part of the largest free range that a space takes where
-	// addresses are few: the rest of the process needs some too.
+	// spaceShare: where address space is short, a space takes 1/spaceShare of the largest
+	// free range, because the rest of the process needs addresses too.
 	spaceShare = 8
-	// spareBytes is what of few addresses is not taken at all: a runtime that cannot
-	// have a further stack or heap ends the process.
+	// spareBytes of address space are never taken where it is short. A language runtime
+	// that gets no address for a stack or a heap ends the process.
 	spareBytes = 128 << 20
 )
 
-// newSpace reserves addresses for a segment, of which least can be one block;
-// nil: there are none.
+// newSpace reserves addresses for a segment that can hold a block of least bytes. It
+// returns nil if no such addresses are free.
 func (u *supply) newSpace(least uint64) (*segment, error) {
 	u.heap.mu.Lock()
 	most, spaces := min(u.heap.bound(), u.heap.engine.Capacity()), uint(len(u.heap.segments))
@@ -90,8 +90,9 @@ func (u *supply) newSpace(least uint64) (*segment, error) {
 	return u.newVirtualSegment(had)
 }
 
-// reserve takes addresses, as many as most, or fewer where there are not so many, but
-// smallest at least; none: there are none. All three are powers of two.
+// reserve reserves most bytes of address space, or less if so much is not free, but at
+// least smallest. It returns an empty segment if there is not enough. All three arguments
+// are powers of two.
 func (u *supply) reserve(smallest, most, align uint64) (engine.Segment, error) {
 	for size := most; size >= smallest; size /= 2 {
 		had, err := u.reserveNow(size, align)
@@ -109,7 +110,7 @@ func (u *supply) reserve(smallest, most, align uint64) (engine.Segment, error) {
 	return engine.Segment{}, nil
 }
 
-// reserveFew takes addresses if there are spareBytes besides.
+// reserveFew reserves addresses only if spareBytes are free in addition.
 func (u *supply) reserveFew(size, align uint64) (engine.Segment, error) {
 	spare, err := u.reserveNow(spareBytes, u.heap.paged.pageBytes)
 	if err != nil || spare.SizeBytes == 0 {
@@ -119,7 +120,8 @@ func (u *supply) reserveFew(size, align uint64) (engine.Segment, error) {
 	return u.reserveNow(size, align)
 }
 
-// reserveNow takes just so many addresses; none: there are not so many.
+// reserveNow reserves exactly size bytes of address space. It returns an empty segment if
+// they are not free.
 func (u *supply) reserveNow(size, align uint64) (engine.Segment, error) {
 	had, err := u.heap.engine.ReserveAddresses(size, align)
 	if device.CodeOf(err) == device.CodeOutOfVirtualMemory {
@@ -128,7 +130,7 @@ func (u *supply) reserveNow(size, align uint64) (engine.Segment, error) {
 	return had, err
 }
 
-// discardSpaces gives the addresses back of a pool that never had a page.
+// discardSpaces releases the addresses of a pool that has never had a page.
 func (u *supply) discardSpaces() {
 	for len(u.heap.segments) > 0 && u.heap.paged != nil {
 		s := u.heap.segments[0]
@@ -140,7 +142,7 @@ func (u *supply) discardSpaces() {
 	}
 }
 
-// newVirtualSegment lays a strategy and a page table over a reservation.
+// newVirtualSegment creates a segment with a strategy and a page table for a reservation.
 func (u *supply) newVirtualSegment(had engine.Segment) (*segment, error) {
 	s, err := u.heap.newSegment(had)
 	if err != nil || s == nil {

@@ -9,35 +9,35 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// paging is what a pool knows of its pages over all its segments, under heap.mu;
-// nil in a pool without.
+// paging has the state of the pages of all segments of a pool, guarded by heap.mu. It is
+// nil in a segmented pool.
 type paging struct {
 	device    device.VirtualMemory
 	pageBytes uint64
-	// ready is how many idle pages the worker leaves, fewer in a small pool if
-	// shared; floorBytes is what it leaves held in any case.
+	// ready is the number of idle pages that the worker keeps mapped; if shared is set, a
+	// small pool keeps fewer. The worker never reduces the pool below floorBytes.
 	ready, floorBytes uint64
 	shared            bool
-	// held counts the pages that the pool has.
+	// held counts the pages that the pool holds.
 	held uint64
-	// counts is of the idle pages, and of the least of them in this window.
+	// counts has the number of idle pages, and their lowest number in this window.
 	counts pages.Counts
-	// choosy has allocations take only places whose pages are all mapped; visits is
-	// how many blocks may yet be looked at for that.
+	// choosy restricts allocations to places whose pages are all mapped. visits limits
+	// how many more blocks may be examined to find such a place.
 	choosy bool
 	visits int
-	// wanted is where blocks would lie that found no mapped pages, noted while
-	// noting is set.
+	// wanted lists where blocks without mapped pages would be placed. It is filled only
+	// while noting is set.
 	noting bool
 	wanted []wantedBlocks
-	// missing is where missingRuns puts its answer.
+	// missing is the buffer for the result of missingRuns.
 	missing []pageRun
-	// largeBytes is how long a large page is; 0: there are none.
+	// largeBytes is the size of a large page; 0 means there are none.
 	largeBytes uint64
-	// spares are pages that are not mapped: a driver call failed on their way to
-	// the device. They are held, and cached. largeSpares are the large ones.
+	// spares are pages that the pool holds unmapped because a driver call failed before
+	// they were released. They count as held and cached. largeSpares are the large ones.
 	spares, largeSpares []device.Page
-	// stuck are pages that a failed mapping left mapped without access.
+	// stuck lists pages that a failed mapping left mapped without access.
 	stuck  []piece
 	worker pageWorker
 	caches cacheWatch
@@ -45,45 +45,47 @@ type paging struct {
 	clock  func() time.Duration
 }
 
-// pageRun is pages of one segment that lie one after the other.
+// pageRun is a run of adjacent pages of one segment.
 type pageRun struct {
 	segment *segment
 	pages.Run
 }
 
-// addr is where a run starts, and bytes how long it is.
+// addr returns the address of the first page of a run.
 func (r pageRun) addr() device.Addr {
 	return r.segment.base + device.Addr(r.First<<r.segment.pages.Shift())
 }
 
 func (r pageRun) bytes() uint64 { return r.Count() << r.segment.pages.Shift() }
 
-// wantedBlocks is where count blocks of a size would lie, one behind the other.
+// wantedBlocks describes count adjacent blocks of one size, and where they would be
+// placed.
 type wantedBlocks struct {
 	segment             *segment
 	offset, size, count uint64
 }
 
-// run is the pages that the blocks would lie in.
+// run returns the pages that the blocks would occupy.
 func (w *wantedBlocks) run() pageRun { return w.segment.pagesOf(w.offset, w.size*w.count) }
 
-// piece is pages of the device that are mapped by one call: those of a run, or one large
-// page behind all of it.
+// piece is the pages of the device that one driver call maps: the pages of a run, or one
+// large page for the whole run.
 type piece struct {
 	pageRun
 	large bool
 	pages []device.Page
 }
 
-// largePages is how many pages a large one is long.
+// largePages returns the number of pages of a large page.
 func (g *paging) largePages() uint64 { return g.largeBytes / g.pageBytes }
 
-// sparePages is how many pages the spares are, large ones by their length.
+// sparePages returns the number of pages in the spares. A large page counts as largePages
+// pages.
 func (g *paging) sparePages() uint64 {
 	return uint64(len(g.spares)) + uint64(len(g.largeSpares))*g.largePages()
 }
 
-// spare keeps a page that is not mapped any more.
+// spare stores a page that is no longer mapped.
 func (g *paging) spare(page device.Page, large bool) {
 	if large {
 		g.largeSpares = append(g.largeSpares, page)
@@ -92,7 +94,8 @@ func (g *paging) spare(page device.Page, large bool) {
 	}
 }
 
-// readyNow is how many idle pages the worker leaves, with as many in use as now.
+// readyNow returns the number of idle pages that the worker keeps for the present number
+// of pages in use.
 func (g *paging) readyNow() uint64 {
 	if !g.shared {
 		return g.ready
@@ -100,18 +103,18 @@ func (g *paging) readyNow() uint64 {
 	return min(g.ready, (g.held-g.counts.Idle)/readyShare)
 }
 
-// surplus is how many of so many idle pages are too many.
+// surplus returns how many of the given number of idle pages are too many.
 func (g *paging) surplus(idle uint64) uint64 { return idle - min(idle, g.readyNow()) }
 
-// note remembers where blocks would lie that have no mapped pages.
+// note records where blocks without mapped pages would be placed.
 func (g *paging) note(blocks wantedBlocks) {
 	if g.noting {
 		g.wanted = append(g.wanted, blocks)
 	}
 }
 
-// missingRuns are the pages that what is wanted lacks, each once, in order, until
-// the next call.
+// missingRuns returns the pages that the wanted blocks lack, each page once, in order of
+// address. The result is valid until the next call.
 func (g *paging) missingRuns() []pageRun {
 	all := g.missing[:0]
 	for _, blocks := range g.wanted {
@@ -133,7 +136,7 @@ func (g *paging) missingRuns() []pageRun {
 	return runs
 }
 
-// comparePageRun is the order of runs by their addresses.
+// comparePageRun orders runs by address.
 func comparePageRun(a, b pageRun) int {
 	if a.segment != b.segment {
 		return compareSegment(a.segment, b.segment.had.Addr)
@@ -141,7 +144,7 @@ func comparePageRun(a, b pageRun) int {
 	return int(a.First) - int(b.First)
 }
 
-// isWanted says that a page of a run belongs to what is wanted.
+// isWanted reports whether a wanted block needs a page of a run.
 func (g *paging) isWanted(run pageRun) bool {
 	return slices.ContainsFunc(g.wanted, func(w wantedBlocks) bool {
 		of := w.run()
@@ -149,42 +152,47 @@ func (g *paging) isWanted(run pageRun) bool {
 	})
 }
 
-// pagesOf is the run of pages that a range lies in.
+// pagesOf returns the pages that contain a range.
 func (s *segment) pagesOf(offset, size uint64) pageRun {
 	return pageRun{s, s.pages.RunOf(offset, size)}
 }
 
-// errUnmapped is what a search for room gives when addresses are free and not all
-// of their pages are mapped.
+// errUnmapped is the result of a search that finds free addresses, but not all of their
+// pages are mapped.
 var errUnmapped error = &device.Error{
 	Code: device.CodeOutOfMemory, Op: "pool.map", Message: "the pages of a free range are not mapped",
 }
 
-// noRoom says that there may be room once the pool has grown.
+// noRoom reports whether an allocation may succeed after the pool has grown.
 func noRoom(err error) bool { return err == rangealloc.ErrNoRoom || err == errUnmapped }
 
-// pageWorker gives idle pages back in the background. Its goroutine runs only
-// while there are more than are to stay. All fields are under heap.mu.
+// pageWorker releases idle pages in the background. Its goroutine runs only while there
+// are more idle pages than may stay. All fields are guarded by heap.mu.
 type pageWorker struct {
-	// watches says that there are more, since since.
+	// watches is set while there are too many idle pages. since is the time when the
+	// present window began.
 	watches bool
 	since   time.Duration
-	// stop ends the goroutine, and done says that it has ended; nil: none runs.
+	// stop ends the goroutine; done is closed when it has ended. Both are nil while no
+	// goroutine runs.
 	stop chan struct{}
 	done <-chan struct{}
-	// pauses counts those who want no work done.
+	// pauses counts the callers of PauseReturn that have not called ResumeReturn yet.
 	pauses int
-	// work is what the goroutine does until it is stopped or there is nothing left.
+	// work is the function of the goroutine. It returns when it is stopped or when there
+	// is nothing left to do.
 	work func(stop <-chan struct{})
 }
 
-// cacheWatch is what the worker knows of the caches. All fields are under heap.mu.
+// cacheWatch is what the worker knows of the thread caches. All fields are guarded by
+// heap.mu.
 type cacheWatch struct {
-	// watches says that there is something to look at, since since.
+	// watches is set while the caches have to be checked. since is the time when the
+	// present window began.
 	watches bool
 	since   time.Duration
-	// calls counts the allocations and frees of the caches when they were looked at
-	// last, if known.
+	// calls is the number of allocations and frees of the caches at the last check; it is
+	// valid if known is set.
 	calls uint64
 	known bool
 }

@@ -10,7 +10,8 @@ import (
 	"ferrum_mem/core/pool/pages"
 )
 
-// leftPages is called after blocks have left pages. The caller holds mu.
+// leftPages is called after blocks were freed and pages may have become idle. The caller
+// holds mu.
 func (h *heap) leftPages() {
 	g := h.paged
 	if g.counts.Idle == 0 {
@@ -28,18 +29,17 @@ func (h *heap) leftPages() {
 	h.startWorker()
 }
 
-// tooManyIdle says that there is something to give back sooner or later. The caller
-// holds mu.
+// tooManyIdle reports whether the worker will have pages to release. The caller holds mu.
 func (h *heap) tooManyIdle() bool {
 	g := h.paged
 	return h.state == stateOpen && g.surplus(g.counts.Idle) > 0 && h.held > h.leastHeld()
 }
 
-// leastHeld is what idle pages are not given back below. The caller holds mu.
+// leastHeld returns the size below which the worker does not reduce the pool. The caller
+// holds mu.
 func (h *heap) leastHeld() uint64 { return max(h.paged.floorBytes, h.minHeld) }
 
-// startWorker starts the worker unless it runs or is to stand still. The caller
-// holds mu.
+// startWorker starts the worker, unless it runs or is paused. The caller holds mu.
 func (h *heap) startWorker() {
 	w := &h.paged.worker
 	if w.done != nil || w.pauses > 0 {
@@ -50,7 +50,7 @@ func (h *heap) startWorker() {
 	w.done = device.Go("pages of pool "+h.config.Name, func() { w.work(stop) })
 }
 
-// work ends one window after the other, until no more is left than may stay.
+// work ends one window after the other, until no more pages are idle than may stay.
 func (u *supply) work(stop <-chan struct{}) {
 	timer := time.NewTimer(pages.ShortWindow)
 	defer timer.Stop()
@@ -68,8 +68,8 @@ func (u *supply) work(stop <-chan struct{}) {
 	}
 }
 
-// workOnce does what is due, and says after which time it is to be called again;
-// false ends the worker.
+// workOnce does the work that is due and returns the time until the next call; false ends
+// the worker.
 func (u *supply) workOnce() (after time.Duration, again bool) {
 	u.lookAtCaches()
 	released, err := u.endWindow()
@@ -78,8 +78,8 @@ func (u *supply) workOnce() (after time.Duration, again bool) {
 	defer u.heap.mu.Unlock()
 	g := u.heap.paged
 	if err != nil {
-		// What the device does not take now it is offered again with the next page
-		// that is left.
+		// Pages that the device does not accept now are offered again when the next page
+		// becomes idle.
 		g.worker.watches = false
 	}
 	due, again := u.nextDue()
@@ -89,8 +89,8 @@ func (u *supply) workOnce() (after time.Duration, again bool) {
 	return max(due-g.clock(), 0), again
 }
 
-// nextDue is when there is something to do again; false: not before blocks go. The
-// caller holds mu.
+// nextDue returns the time when there is work again. It returns false if there is none
+// before blocks are freed. The caller holds mu.
 func (u *supply) nextDue() (due time.Duration, again bool) {
 	g := u.heap.paged
 	pages, caches := g.worker.since+g.keeper.Window(), g.caches.since+cacheWindow
@@ -103,9 +103,10 @@ func (u *supply) nextDue() (due time.Duration, again bool) {
 	return pages, g.worker.watches
 }
 
-// endWindow gives back what was idle for the whole window, if that is over, some
-// pages at a time: an allocation that has to map others waits for no more. The next
-// window begins unless no more is left than may stay.
+// endWindow releases the pages that were idle for the whole window, if the window is
+// over. It releases at most pagesAtOnce pages at a time, because an allocation that has
+// to map pages waits for layout. A new window begins unless no more pages are idle than
+// may stay.
 func (u *supply) endWindow() (releasedBytes uint64, err error) {
 	g := u.heap.paged
 	for first := true; ; first = false {
@@ -129,7 +130,8 @@ func (u *supply) endWindow() (releasedBytes uint64, err error) {
 			continue
 		}
 		g.keeper.GaveBack(releasedBytes/g.pageBytes, g.clock())
-		// What is left of a surplus is of large pages that would go below the pool's least.
+		// If nothing of a surplus was released, the rest are large pages whose release
+		// would reduce the pool below its least size.
 		g.worker.watches = u.heap.tooManyIdle() && (released > 0 || surplus == 0)
 		g.worker.since = g.clock()
 		g.counts.BeginWindow()
@@ -139,12 +141,13 @@ func (u *supply) endWindow() (releasedBytes uint64, err error) {
 	}
 }
 
-// pagesAtOnce bounds what is given back while allocations that lack pages wait.
+// pagesAtOnce is the most pages that are released while allocations wait for layout.
 const pagesAtOnce = 256
 
-// Tick gives back the pages that were idle for a whole window (Config.Clock), if it
-// is over, and what caches that rest hold, as the worker does: for those who keep a
-// time of their own and have paused it (PauseReturn). It says when it has something to do again; false: not
+// Tick does what the worker does: it releases the pages that were idle for a whole window
+// (Config.Clock), if the window is over, and takes back blocks that unused thread caches
+// hold. It is for callers that have their own clock and have paused the worker
+// (PauseReturn). It returns the time when there is work again, or false if there is none
 // before further blocks are freed. It does nothing in a pool without pages.
 func (p *Pool) Tick() (due time.Duration, again bool, err error) {
 	if p.heap.paged == nil {
@@ -159,9 +162,10 @@ func (p *Pool) Tick() (due time.Duration, again bool, err error) {
 	return due, again, err
 }
 
-// returnSurplus gives back so many idle pages, as far as the pool's least allows, and all
-// of a large one where a part is too many: to keep the rest would be for blocks that
-// contain all of it. The caller holds layout and mu, which it lets go of.
+// returnSurplus releases the given number of idle pages, without reducing the pool below
+// its least size. If only a part of a large page is surplus, it releases the whole large
+// page: keeping the rest would help only blocks that contain all of it. The caller holds
+// layout and mu; returnSurplus releases mu.
 func (u *supply) returnSurplus(pages uint64) (releasedBytes uint64, err error) {
 	g := u.heap.paged
 	spare := (u.heap.held - min(u.heap.held, u.heap.leastHeld())) / g.pageBytes
@@ -175,9 +179,9 @@ func (u *supply) returnSurplus(pages uint64) (releasedBytes uint64, err error) {
 	return u.returnPages(chosen)
 }
 
-// chooseHighest takes so many idle pages, or all, out of the tables, from the highest
-// address down: the last may be a large one, but no more than most come together. The
-// caller holds layout and mu.
+// chooseHighest takes count idle pages, or all if there are fewer, out of the tables,
+// from the highest address down. The last one may be a large page, so the result may
+// exceed count, but never most. The caller holds layout and mu.
 func (g *paging) chooseHighest(segments []*segment, count, most uint64) (c chosenPages) {
 	for _, s := range slices.Backward(segments) {
 		for page := range s.pages.IdleFromTheTop() {
@@ -192,7 +196,8 @@ func (g *paging) chooseHighest(segments []*segment, count, most uint64) (c chose
 	return c
 }
 
-// returned tells of pages that went back. The caller holds no lock.
+// returned reports the release of idle pages to the engine and the log. The caller holds
+// no lock.
 func (u *supply) returned(some bool, err error) {
 	if err != nil {
 		u.heap.engine.Log(engine.Warning, fmt.Sprintf("pool %q could not give back idle pages: %v", u.heap.config.Name, err))
@@ -203,8 +208,8 @@ func (u *supply) returned(some bool, err error) {
 	}
 }
 
-// ReturnIdle gives back at once what the worker would give back in a while: the
-// idle pages above Config.ReadyPages. It does nothing in a pool without pages.
+// ReturnIdle releases at once the idle pages above Config.ReadyPages, which the worker
+// would release later. It does nothing in a pool without pages.
 func (p *Pool) ReturnIdle() (releasedBytes uint64, err error) {
 	g := p.heap.paged
 	if g == nil {
@@ -223,8 +228,8 @@ func (p *Pool) ReturnIdle() (releasedBytes uint64, err error) {
 	return released, err
 }
 
-// PauseReturn has no idle pages given back in the background until ResumeReturn
-// was called as often. It waits for what is under way.
+// PauseReturn stops the release of idle pages in the background until ResumeReturn was
+// called as many times. It waits until a release in progress has ended.
 func (p *Pool) PauseReturn() {
 	if p.heap.paged == nil {
 		return
@@ -235,7 +240,7 @@ func (p *Pool) PauseReturn() {
 	p.supply.stopWorker()
 }
 
-// ResumeReturn ends PauseReturn.
+// ResumeReturn ends a PauseReturn.
 func (p *Pool) ResumeReturn() {
 	if p.heap.paged == nil {
 		return

@@ -9,21 +9,21 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// Paging. A pool over virtual memory has one large reservation of addresses (a
-// further one when that is full) and its strategy places in all of it. Physical
-// pages are mapped where a block comes to lie, and pages that no block touches
-// any more are given back, wherever they are: what the pool holds follows its
-// blocks, and no byte moves. So held, the bounds and the books are about pages,
-// not about addresses.
+// Paging. A paged pool has one large reservation of address space, and its strategy
+// places blocks anywhere in it. When the reservation is full, the pool adds another one.
+// The pool maps physical pages where a block is placed, and releases pages that contain
+// no part of a block, wherever they are. So the memory that the pool holds follows its
+// blocks, and no block has to move. For such a pool, the held bytes, the bounds and the
+// counters are about pages, not about addresses.
 //
-// A page is idle when it is mapped and no block touches it. Idle pages count as
-// cached. A few stay ready; more are given back by a worker when they were not
-// needed for a while (package pages, page_worker.go), and at once by everything that gives cached
-// memory back (page_return.go). An allocation whose pages are all mapped costs a
-// look at the table; any other maps what is missing first, without heap.mu
-// (page_grow.go).
+// A page is idle when it is mapped and contains no part of a block. Idle pages count as
+// cached. A few of them stay ready. A worker releases the others when they were not
+// needed for a while (package pages, page_worker.go). Everything that releases cached
+// memory releases them at once (page_return.go). An allocation whose pages are all mapped
+// only reads the table. Any other allocation first maps the missing pages, without
+// heap.mu (page_grow.go).
 
-// startPaging decides whether the pool has pages, and of which size.
+// startPaging decides whether the pool has pages, and sets the page size.
 func (u *supply) startPaging() error {
 	c := &u.heap.config
 	const op = "pool.new"
@@ -80,7 +80,7 @@ func readyPages(config int) uint64 {
 	return uint64(config)
 }
 
-// mostHeld is what the settings and the device let a pool hold.
+// mostHeld returns the most bytes that the settings and the device let a pool hold.
 func (c *Config) mostHeld(e *engine.Engine) uint64 {
 	most := uint64(math.MaxUint64)
 	if total := e.Info().TotalBytes; total != 0 {
@@ -95,13 +95,13 @@ func (c *Config) mostHeld(e *engine.Engine) uint64 {
 	return min(most, c.InitialSizeBytes)
 }
 
-// largestFreeOf is the longest free run of a segment; in one with pages the largest
-// block that could be had without more memory: idle pages can be put behind any
-// range of addresses, so they count together, with the rest of the page that they
-// would continue. A hole between two blocks that is shorter than a page is in pages
-// that those touch. A pool whose bound, or whose device's limit, was lowered below what it
-// holds hands out no block that is longer than that, but where one lies on mapped pages
-// by chance.
+// largestFreeOf returns the length of the longest free run of a segment. For a segment of
+// pages it returns the largest block that needs no further memory. Idle pages can be
+// mapped at any address, so they count together, with the rest of the page that they
+// would continue. A free run between two blocks that is shorter than a page lies in pages
+// of those blocks. If the bound of the pool or the limit of the device was lowered below
+// the held bytes, the result is at most that bound. A longer block can then be placed
+// only where all pages are mapped by chance.
 func (h *heap) largestFreeOf(s *segment, stats *rangealloc.Stats) uint64 {
 	if s.pages == nil {
 		return stats.LargestFreeBytes
@@ -123,7 +123,7 @@ func (h *heap) largestFreeOf(s *segment, stats *rangealloc.Stats) uint64 {
 	return min(largest, stats.LargestFreeBytes)
 }
 
-// mappedBytes is how much of a segment has memory behind it.
+// mappedBytes returns how many bytes of a segment are backed by memory.
 func (s *segment) mappedBytes() uint64 {
 	if s.pages == nil {
 		return s.had.SizeBytes
@@ -131,14 +131,14 @@ func (s *segment) mappedBytes() uint64 {
 	return s.pages.MappedCount() << s.pages.Shift()
 }
 
-// HeldBytes is what the pool has from the device now.
+// HeldBytes returns the bytes that the pool holds from its device now.
 func (p *Pool) HeldBytes() uint64 {
 	p.heap.mu.Lock()
 	defer p.heap.mu.Unlock()
 	return p.heap.held
 }
 
-// PhysicalPageBytes is the size of the pool's pages; 0: it takes segments whole.
+// PhysicalPageBytes returns the page size of the pool; 0 for a segmented pool.
 func (p *Pool) PhysicalPageBytes() uint64 {
 	if p.heap.paged == nil {
 		return 0
@@ -146,7 +146,7 @@ func (p *Pool) PhysicalPageBytes() uint64 {
 	return p.heap.paged.pageBytes
 }
 
-// boundOf rounds an upper bound down to what the pool can hold exactly.
+// boundOf rounds an upper bound down to a size that the pool can hold.
 func (h *heap) boundOf(bytes uint64) uint64 {
 	if h.paged != nil {
 		return bytes &^ (h.paged.pageBytes - 1)
@@ -154,8 +154,8 @@ func (h *heap) boundOf(bytes uint64) uint64 {
 	return h.engine.RoundDown(bytes)
 }
 
-// sizeFor rounds a size up to what the pool can take from the device; false: that
-// overflows.
+// sizeFor rounds a size up to a size that the pool can allocate from the device. It
+// returns false if the result overflows.
 func (h *heap) sizeFor(bytes uint64) (uint64, bool) {
 	if h.paged == nil {
 		return h.engine.RoundUp(bytes)

@@ -9,45 +9,46 @@ import (
 	"ferrum_mem/core/pool/inflight"
 )
 
-// pendingFree is a free under way.
+// pendingFree is a free that has begun.
 type pendingFree struct {
 	addrs []device.Addr
-	// stream is what the blocks were freed on; nil: only events count, and the streams
-	// that the blocks are of.
+	// stream is the stream on which the blocks are freed. If it is nil, the blocks wait
+	// only for events and for the streams to which they belong.
 	stream device.Stream
 	idle   bool
 	events []device.Event
 	batch  bool
-	// size is what the blocks were asked for with, or anySize.
+	// size is the size with which the blocks were requested, or anySize.
 	size uint64
-	// sliced says that the marks are for the blocks of several slices, between which
-	// others have the lock.
+	// sliced is set if the events in marks are for the blocks of several slices. The lock
+	// is released between slices.
 	sliced bool
 
-	// streams are those whose work has to pass, and marks their events, which
-	// are this call's until the blocks are in flight.
+	// streams are the streams whose queued work must complete, and marks are events at
+	// the ends of their queues. This call owns the events until the blocks are in flight.
 	streams []device.Stream
 	marks   []device.Event
-	// fences are those of the marks, and own those of the events, once there are any.
+	// fences are the fences of marks, and own are the fences of events, once they exist.
 	fences []inflight.Fence
 	own    []inflight.Fence
-	// missing are streams that have to be marked first.
+	// missing are streams for which an event has to be recorded first.
 	missing []device.Stream
-	// landed says that everything was taken in that is ready: there was no room to note
-	// blocks in flight.
+	// landed is set when all blocks whose events have completed were taken in, because
+	// the table of blocks in flight was full.
 	landed bool
-	// graphs use the blocks, which were captured on other streams of captures.
+	// graphs are the graphs that use the blocks; captured are the streams of captures,
+	// other than the freeing one, on which that happened.
 	graphs   []*graph
 	captured []device.Stream
 
-	// reports are what the debug mode has found, of the address of that index if
-	// the free is refused; foreign says that it is not the pool's.
+	// reports are the findings of the debug mode; they are about the address with index
+	// wrong if the free is rejected. foreign is set if that address is not of this pool.
 	reports []*memcheck.Report
 	wrong   int
 	foreign bool
 }
 
-// mark records the present end of a stream's queue.
+// mark records an event at the present end of a stream's queue.
 func (j *pendingFree) mark(stream device.Stream) error {
 	event, err := device.Mark(opFree, stream)
 	if err != nil {
@@ -67,7 +68,8 @@ func (j *pendingFree) closeMarks() error {
 	return failures
 }
 
-// lend gives a mark of a free to a fence. One of several slices stays that free's.
+// lend passes the event of a stream to a fence. With several slices, the fence gets a
+// shared use of the event, and the free keeps its own.
 func (j *pendingFree) lend(i int) device.Event {
 	if !j.sliced {
 		return j.marks[i]
@@ -80,7 +82,7 @@ func (j *pendingFree) lend(i int) device.Event {
 	return shared.Use()
 }
 
-// takeBack ends a loan of every mark.
+// takeBack ends the free's own use of every shared event.
 func (j *pendingFree) takeBack() {
 	for _, mark := range j.marks {
 		if shared, ok := mark.(*inflight.Shared); ok && j.sliced {
@@ -89,7 +91,7 @@ func (j *pendingFree) takeBack() {
 	}
 }
 
-// waits says that blocks of a free may have to wait for something.
+// waits reports whether blocks of the free may have to wait.
 func (j *pendingFree) waits() bool {
 	return len(j.events) > 0 || slices.ContainsFunc(j.marks, func(e device.Event) bool { return e != nil })
 }

@@ -6,14 +6,15 @@ import (
 )
 
 const (
-	// quarantineBytes and a share of what the pool holds bound what is in
-	// quarantine.
+	// The quarantine holds at most quarantineBytes, and at most 1/quarantineShare of what
+	// the pool holds.
 	quarantineBytes = 64 << 20
 	quarantineShare = 8
 )
 
-// land takes in freed blocks whose events have passed, no more than inflight.LandBlocks,
-// asking no more than budget events. True: there may be more. The caller holds mu.
+// land takes in freed blocks whose events have completed: at most inflight.LandBlocks
+// blocks, after querying at most budget events. It returns true if there may be more. The
+// caller holds mu.
 func (h *heap) land(budget int) (more bool) {
 	landed, more := h.inFlight.Land(budget)
 	for _, block := range landed {
@@ -22,15 +23,14 @@ func (h *heap) land(budget int) (more bool) {
 	return more
 }
 
-// lockLanded is lock when every freed block is taken in whose events have passed. Others
-// may have the lock meanwhile.
+// lockLanded is lock, followed by landAll. Other threads may take the lock in between.
 func (h *heap) lockLanded() {
 	h.lock()
 	h.landAll()
 }
 
-// landAll takes in every freed block whose events have passed. The caller holds mu, and
-// knows nothing for certain of the pool any more.
+// landAll takes in every freed block whose events have completed. The caller holds mu.
+// landAll releases mu in between, so the caller has to check the state of the pool again.
 func (h *heap) landAll() {
 	for h.land(inflight.PollAll) {
 		h.mu.Unlock()
@@ -47,20 +47,20 @@ func (h *heap) giveToSegment(l located) {
 	h.left(l.segment, 1)
 }
 
-// releasePages counts a block out of its pages.
+// releasePages subtracts a block from the counts of its pages.
 func (l located) releasePages() {
 	if l.pages != nil {
 		l.pages.Release(l.Offset, l.Size)
 	}
 }
 
-// left counts blocks that a segment has got back.
+// left is called after blocks were returned to a segment.
 func (h *heap) left(s *segment, count uint64) {
 	s.full = anyFits
 	h.leftRun(s, count)
 }
 
-// leftRun is left where full is right already.
+// leftRun is left for a caller that has already set full.
 func (h *heap) leftRun(s *segment, count uint64) {
 	s.blocks -= count
 	if s.pages != nil {
@@ -72,7 +72,7 @@ func (h *heap) leftRun(s *segment, count uint64) {
 	}
 }
 
-// flying is the block in flight at an address.
+// flying returns the block in flight at an address.
 func (h *heap) flying(addr device.Addr) located {
 	l, ok := h.locate(addr)
 	if !ok {
@@ -82,8 +82,8 @@ func (h *heap) flying(addr device.Addr) located {
 	return l
 }
 
-// landed makes the memory of a retired block, which no queued work uses any
-// more, free in its segment, or holds it back for a while.
+// landed makes the memory of a freed block, which no queued work uses any more, free in
+// its segment. In debug mode the block goes to the quarantine first.
 func (h *heap) landed(l located) {
 	if h.debug == nil {
 		h.giveToSegment(l)
@@ -95,8 +95,8 @@ func (h *heap) landed(l located) {
 	h.evict(bound)
 }
 
-// evict takes blocks out of quarantine until no more than boundBytes are in it,
-// and says whether there were any. The caller holds mu.
+// evict takes blocks out of quarantine until at most boundBytes are in it. It reports
+// whether it took any. The caller holds mu.
 func (h *heap) evict(boundBytes uint64) (some bool) {
 	for base, ok := h.debug.Evict(boundBytes); ok; base, ok = h.debug.Evict(boundBytes) {
 		l, there := h.locate(base)
@@ -112,8 +112,8 @@ func (h *heap) evict(boundBytes uint64) (some bool) {
 	return some
 }
 
-// flushQuarantine empties the quarantine, and says whether anything was in it.
-// The caller holds no lock.
+// flushQuarantine empties the quarantine and reports whether a block was in it. The
+// caller holds no lock.
 func (h *heap) flushQuarantine() bool {
 	h.lockLanded()
 	some := h.evict(0)

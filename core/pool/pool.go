@@ -8,8 +8,8 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// Pool hands out blocks by address. All methods are safe for concurrent use.
-// After Close every call that can fail fails with CodeInvalidState.
+// Pool allocates blocks by address. All methods are safe for concurrent use. After Close,
+// every method that returns an error returns CodeInvalidState.
 type Pool struct {
 	heap   heap
 	supply supply
@@ -17,24 +17,23 @@ type Pool struct {
 	leases leases
 	frees  frees
 	family family
-	// shownAt is where the books can be read; nil: nowhere.
+	// shownAt is where the counters are published; nil means nowhere.
 	shownAt *mirror.Pool
 }
 
-// graph and branch are those of this pool.
+// graph and branch are the graph types for this kind of pool.
 type (
 	graph  = graphs.Graph[*Pool]
 	branch = graphs.Branch[*Pool]
 )
 
-// Name is the pool's name.
+// Name returns the pool's name.
 func (p *Pool) Name() string { return p.heap.config.Name }
 
-// Engine is the engine that the pool draws on.
+// Engine returns the device engine from which the pool allocates.
 func (p *Pool) Engine() *engine.Engine { return p.heap.engine }
 
-// Config is the settings, with their defaults filled in and with the present
-// bounds.
+// Config returns the settings, with defaults filled in and with the present bounds.
 func (p *Pool) Config() Config {
 	p.heap.mu.Peek()
 	defer p.heap.mu.Unlock()
@@ -43,9 +42,9 @@ func (p *Pool) Config() Config {
 	return c
 }
 
-// Tag gives a name a number for Request.TagNumber, which stays for the pool's
-// life; 0 is the pool's own name. Errors: CodeInvalidArgument for a name that is
-// empty or too long, CodeResourceExhausted after 4095 names.
+// Tag returns the number of a tag name, for Request.TagNumber. The number stays valid as
+// long as the pool exists; 0 is the pool's own name. Errors: CodeInvalidArgument for a
+// name that is empty or too long, CodeResourceExhausted after 4095 names.
 func (p *Pool) Tag(name string) (number uint32, err error) {
 	const op = "pool.tag"
 	if name == "" || len(name) > MaxNameBytes {
@@ -65,7 +64,8 @@ func (p *Pool) Tag(name string) (number uint32, err error) {
 	return number, nil
 }
 
-// IsOver says that the pool has ended or is ending: what Close does not refuse.
+// IsOver reports whether the pool has ended or is ending. It is false after a Close that
+// was rejected.
 func (p *Pool) IsOver() bool {
 	if p.family.graphs.IsShut() {
 		return true

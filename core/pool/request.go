@@ -9,62 +9,65 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// Request is a block as asked for.
+// Request describes a block to allocate.
 type Request struct {
-	// SizeBytes is not 0; it is rounded up to the pool's alignment.
+	// SizeBytes must not be 0; it is rounded up to the pool's alignment.
 	SizeBytes uint64
-	// AlignmentBytes is a power of two up to MaxAlignmentBytes; 0, and less than
-	// the pool's, mean the pool's.
+	// AlignmentBytes is a power of two up to MaxAlignmentBytes. The pool's alignment is
+	// used if AlignmentBytes is 0 or less than it.
 	AlignmentBytes uint64
-	// Stream will use the block first; nil: the default one. It may get memory
-	// at once that was freed on it; any other only when the work that was queued
-	// before the free is done.
+	// Stream is the stream that will use the block first; nil means the default stream.
+	// Memory that was freed on this stream can be reused at once. Memory that was freed
+	// on another stream can be reused when the work that was queued before the free has
+	// completed.
 	Stream device.Stream
-	// Tag names the holder in the books; "": the tag of TagNumber.
+	// Tag is counted with the block; "" means the tag with the number TagNumber.
 	Tag string
-	// TagNumber is a number of Pool.Tag; 0: the pool's name.
+	// TagNumber is a number that Pool.Tag returned; 0 means the pool's name.
 	TagNumber uint32
-	// Lifetime is how long the block is expected to live; 0: not known. It bears
-	// on the place only, and may be wrong.
+	// Lifetime is the time that the block is expected to live; 0 means unknown. It
+	// influences only the placement, and it may be wrong.
 	Lifetime time.Duration
-	// End is the same as a moment on a clock that all requests of the pool
-	// share, for replays, instead of Lifetime; 0: not known.
+	// End is the expected time of the free, for replays that have a clock of their own.
+	// It replaces Lifetime. All requests of a pool use the same clock; 0 means unknown.
 	End uint64
-	// Group is a number that blocks share which are expected to be freed
-	// together; 0: none. It bears on the place only.
+	// Group is a number shared by blocks that are expected to be freed together; 0 means
+	// none. It influences only the placement.
 	Group uint64
 }
 
-// Block is a live block.
+// Block describes a live block.
 type Block struct {
 	Addr device.Addr
 	// SizeBytes is the size after rounding.
 	SizeBytes      uint64
 	RequestedBytes uint64
 	Tag            string
-	// AllocatedAt is on the clock of track.Now; 0 without Config.Tracking.
+	// AllocatedAt is the time of the allocation on the clock of track.Now; 0 without
+	// Config.Tracking.
 	AllocatedAt time.Duration
 }
 
-// need is a checked request.
+// need is a request that was checked.
 type need struct {
 	rangealloc.Request
 	requested uint64
-	// count is how many blocks are wanted.
+	// count is the number of blocks to allocate.
 	count     uint64
 	stream    device.Stream
 	tag       string
 	tagNumber uint32
-	// addressless says that the last growth failed for lack of addresses.
+	// addressless is set when the last growth failed because no address space was free.
 	addressless bool
 }
 
-// inFlight is what a block in flight has to be that is longer by an excess.
+// inFlight returns the conditions for a block in flight that can serve the request. The
+// block may be longer than the request by at most excess.
 func (n *need) inFlight(excess inflight.Excess) inflight.Want {
 	return inflight.Want{SizeBytes: n.Size, AlignBytes: n.Align, Excess: excess}
 }
 
-// check fills in a need.
+// check validates a request and fills in n.
 func (h *heap) check(r *Request, n *need) error {
 	align := r.AlignmentBytes
 	if align == 0 {
@@ -95,7 +98,7 @@ func (h *heap) check(r *Request, n *need) error {
 	return nil
 }
 
-// badRequest says what is wrong with a request.
+// badRequest returns the error for an invalid request.
 func (h *heap) badRequest(r *Request) error {
 	switch {
 	case r.SizeBytes == 0:

@@ -11,15 +11,17 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// segment is a piece of memory had from the engine with the placement in it.
-// The ends that do not fit the pool's alignment are unusable.
+// segment is memory that the pool allocated from the engine in one piece, with the
+// strategy that places blocks in it. The ends that do not fit the pool's alignment are
+// unusable.
 type segment struct {
 	had engine.Segment
-	// base is where the usable part starts.
+	// base is the start of the usable part.
 	base     device.Addr
 	usable   uint64
 	strategy rangealloc.Strategy
-	// The strategy if it can do that, else nil.
+	// Each field is the strategy, or nil if the strategy does not implement the
+	// interface.
 	batcher    rangealloc.Batcher
 	runBatcher rangealloc.RunBatcher
 	slotFreer  rangealloc.SlotFreer
@@ -28,32 +30,36 @@ type segment struct {
 	asker      rangealloc.Asker
 	holeFinder rangealloc.HoleFinder
 	placer     rangealloc.PlaceTaker
-	// sizeOrdered says that the strategy is a rangealloc.SizeOrdered.
+	// sizeOrdered is set if the strategy implements rangealloc.SizeOrdered.
 	sizeOrdered bool
-	// pages is what is mapped of a segment that is addresses only; else nil.
+	// pages has the state of the pages if the segment is only address space; otherwise
+	// nil.
 	pages *pages.Table
-	// paging is the pool's then.
+	// paging is the paging of the pool if pages is not nil.
 	paging *paging
-	// number counts the pool's segments in the order in which they came.
+	// number is the count of segments that the pool had before this one.
 	number uint64
-	// blocks counts what the strategy has out: live, in flight or leased.
+	// blocks counts the blocks that the strategy has allocated: live, in flight or
+	// leased.
 	blocks uint64
-	// full is a size that does not fit, at the pool's own alignment, nor does any
-	// larger one: it was tried, or the runs that came free since are shorter. anyFits
-	// when that is not known, and always unless sizeOrdered.
+	// full is a size for which the segment has no space at the pool's own alignment. No
+	// larger size fits either: an allocation of full failed, and the runs freed since
+	// then are shorter. full is anyFits when nothing is known, and always unless
+	// sizeOrdered is set.
 	full uint64
 	infoTable
-	// times has the times of the allocations, as far as infos goes, if timed.
+	// times has the time of each allocation by slot, with as many slots as infos. It is
+	// used only if timed is set.
 	timed      bool
 	times      []int64
 	timeMemory offheap.Table[int64]
-	// streams has the numbers of the streams that live blocks are of, as far as there
-	// were blocks of others than the default one; see block_stream.go.
+	// streams has the stream number of each live block by slot. It reaches as far as
+	// blocks of other streams than the default one were allocated; see block_stream.go.
 	streams      []uint16
 	streamMemory offheap.Table[uint16]
 }
 
-// close gives the tables of a segment back that is nowhere listed any more.
+// close releases the tables of a segment. The segment must be in no list.
 func (s *segment) close() {
 	s.strategy.Close()
 	s.infoTable.free()
@@ -64,8 +70,8 @@ func (s *segment) close() {
 	}
 }
 
-// newSegment lays a pool's alignment over a segment. It is nil without an error
-// when no block fits in.
+// newSegment creates a segment that is aligned for the pool. It returns nil and no error
+// if no block fits into the memory.
 func (h *heap) newSegment(had engine.Segment) (*segment, error) {
 	align := h.config.AlignmentBytes
 	head := (align - uint64(had.Addr)%align) % align
@@ -100,14 +106,14 @@ func (h *heap) newSegment(had engine.Segment) (*segment, error) {
 	return s, nil
 }
 
-// end is where the segment ends.
+// end returns the address behind the segment.
 func (s *segment) end() device.Addr { return s.had.Addr + device.Addr(s.had.SizeBytes) }
 
-// empty says whether no block, live or in flight, is in the segment.
+// empty reports whether the segment contains no block, live or in flight.
 func (s *segment) empty() bool { return s.blocks == 0 }
 
-// placementPage is the page that a strategy with blocks of one size tries to leave
-// empty: that of the memory, unless the settings name another.
+// placementPage returns the page size for a strategy with blocks of one size, which tries
+// to keep such pages empty. It is the physical page, unless the settings name another.
 func (h *heap) placementPage() uint64 {
 	if h.paged == nil || !h.config.oneSize() || h.config.PageBytes != 0 {
 		return h.config.PageBytes
@@ -115,7 +121,8 @@ func (h *heap) placementPage() uint64 {
 	return max(h.paged.pageBytes, h.config.AlignmentBytes)
 }
 
-// heldBytes is what the segment itself has of the device; pages are counted apart.
+// heldBytes returns the device memory of the segment itself. Pages are counted
+// separately.
 func (s *segment) heldBytes() uint64 {
 	if s.pages != nil {
 		return 0
@@ -130,8 +137,8 @@ func (s *segment) parts() track.Segment {
 	return track.Segment{UsableBytes: s.usable, UnusableBytes: s.had.SizeBytes - s.usable}
 }
 
-// attach puts a segment into the list and the books. The caller holds layout
-// and mu, and has counted it in held.
+// attach adds a segment to the list and to the counters. The caller holds layout and mu
+// and has added its size to held.
 func (h *heap) attach(s *segment) {
 	at, _ := slices.BinarySearchFunc(h.segments, s.had.Addr, compareSegment)
 	h.segments = slices.Insert(h.segments, at, s)
@@ -139,7 +146,7 @@ func (h *heap) attach(s *segment) {
 	h.books.AddSegment(s.parts())
 }
 
-// detach takes an empty segment out again; held still counts it.
+// detach removes an empty segment from the list and the counters. held still includes it.
 func (h *heap) detach(s *segment) {
 	at, _ := slices.BinarySearchFunc(h.segments, s.had.Addr, compareSegment)
 	h.segments = slices.Delete(h.segments, at, at+1)
@@ -158,7 +165,7 @@ func compareSegment(s *segment, addr device.Addr) int {
 	return 0
 }
 
-// segmentOf finds the segment that an address lies in, or nil.
+// segmentOf returns the segment that contains an address, or nil.
 func (h *heap) segmentOf(addr device.Addr) *segment {
 	low, high := 0, len(h.segments)
 	for low < high {
@@ -175,11 +182,11 @@ func (h *heap) segmentOf(addr device.Addr) *segment {
 	return h.segments[low-1]
 }
 
-// anyFits as segment.full says that nothing is known not to fit.
+// anyFits as segment.full means that every size may fit.
 const anyFits = ^uint64(0)
 
-// refused notes that a size, at the pool's own alignment, has no room, if that says
-// anything of larger ones.
+// refused records that no block of a size fits at the pool's own alignment. It does
+// nothing if the strategy could still place a larger block.
 func (s *segment) refused(size uint64) {
 	if s.sizeOrdered {
 		s.full = size
