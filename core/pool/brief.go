@@ -5,8 +5,8 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// Brief is the present values of the books. What the caches hold is taken as
-// their calling thread knows it.
+// Brief returns the present values of the counters. It includes the caches as far as the
+// calling thread knows their state.
 func (p *Pool) Brief() track.Brief {
 	p.heap.mu.Peek()
 	if own := p.leases.own; own != nil {
@@ -21,8 +21,8 @@ func (p *Pool) Brief() track.Brief {
 	return books
 }
 
-// ShowAt has the pool's own books shown at a place from now on, when Show asks for it;
-// nil: nowhere.
+// ShowAt sets the place where Show publishes the pool's own counters; nil ends
+// publishing.
 func (p *Pool) ShowAt(place *mirror.Pool) {
 	p.heap.mu.Lock()
 	defer p.heap.mu.Unlock()
@@ -34,10 +34,10 @@ func (p *Pool) ShowAt(place *mirror.Pool) {
 	p.heap.mu.Place(&place.Version)
 }
 
-// Show shows the books, unless they are shown or there is no place for them. They stay
-// so until they change: all that changes them takes mu by Lock. The caches' part is
-// left out. Hearing of it (learn) moves the whole and that part alike, so that it
-// needs no more than Peek.
+// Show publishes the counters, unless they are published already or have no place. They
+// stay published until they change: every change takes mu with Lock, which invalidates
+// them. The part of the caches is left out. learn changes that part and the total alike,
+// so it needs only Peek.
 func (p *Pool) Show() {
 	p.heap.mu.Peek()
 	defer p.heap.mu.Unlock()

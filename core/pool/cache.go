@@ -7,9 +7,9 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// SetCache puts thread caches in front of the pool, once, before they lease
-// anything. streamOf finds a stream by the number that the caches know it by,
-// and is nil for one that was destroyed.
+// SetCache puts thread caches in front of the pool. It is called once, before the caches
+// lease a block. streamOf returns the stream with the number that the caches use, or nil
+// if that stream was destroyed.
 func (p *Pool) SetCache(c Cache, streamOf func(id uint64) device.Stream) {
 	p.heap.mu.Lock()
 	defer p.heap.mu.Unlock()
@@ -20,8 +20,7 @@ func (p *Pool) SetCache(c Cache, streamOf func(id uint64) device.Stream) {
 	}
 }
 
-// takeOver makes a live block that is on lease one of the pool's own. Errors:
-// those of a free.
+// takeOver makes a live leased block a block of the pool itself. Errors: those of Free.
 func (ls *leases) takeOver(addr device.Addr) error {
 	if ls.adopt(addr) {
 		return nil
@@ -29,7 +28,7 @@ func (ls *leases) takeOver(addr device.Addr) error {
 	return ls.heap.notLive(opFree, addr)
 }
 
-// adopt is takeOver; false: no live block starts at the address.
+// adopt is takeOver. It returns false if no live block starts at the address.
 func (ls *leases) adopt(addr device.Addr) bool {
 	cache := ls.freeze()
 	defer ls.thaw()
@@ -41,7 +40,7 @@ func (ls *leases) adopt(addr device.Addr) bool {
 	ls.heap.mu.Lock()
 	defer ls.heap.mu.Unlock()
 	if !ok {
-		// Another thread may have taken it over meanwhile.
+		// Another thread may have adopted the block meanwhile.
 		l, there := ls.heap.locate(addr)
 		return there && l.info().state() == blockLive
 	}
@@ -49,8 +48,9 @@ func (ls *leases) adopt(addr device.Addr) bool {
 	return true
 }
 
-// takeOverFrom is takeOver for the first block of a free that is on lease, and for the
-// others, so that a large batch is not looked through once for each of them.
+// takeOverFrom adopts the leased blocks of a free; first is the first of them that was
+// found. It adopts them together, so that a large batch is not searched again for each
+// leased block.
 func (ls *leases) takeOverFrom(first device.Addr, addrs []device.Addr) error {
 	err := ls.takeOver(first)
 	if err != nil || len(addrs) == 1 {
@@ -63,10 +63,10 @@ func (ls *leases) takeOverFrom(first device.Addr, addrs []device.Addr) error {
 	return nil
 }
 
-// takeOverMost bounds the blocks for which the books stand still at a time.
+// takeOverMost is the number of blocks that are adopted while the counters are frozen.
 const takeOverMost = 1024
 
-// takeOverSome takes over what is on lease, as far as it is live; there is room for all.
+// takeOverSome adopts the leased blocks at addrs that are live. room has space for all.
 func (ls *leases) takeOverSome(addrs []device.Addr, room []CachedBlock) {
 	cache := ls.freeze()
 	defer ls.thaw()
@@ -86,7 +86,7 @@ func (ls *leases) takeOverSome(addrs []device.Addr, room []CachedBlock) {
 	}
 }
 
-// enterAdopted enters a block that the caches have given up live.
+// enterAdopted records a live block that the caches have passed to the pool.
 func (ls *leases) enterAdopted(taken CachedBlock) {
 	l, ok := ls.heap.locate(taken.Addr)
 	if !ok || l.info().state() != blockLeased {

@@ -8,7 +8,7 @@ import (
 	"ferrum_mem/core/memcheck"
 )
 
-// unguard ends the lives of blocks for the checks. The caller holds mu.
+// unguard tells the checks that blocks were freed. The caller holds mu.
 func (h *heap) unguard(j *pendingFree, found []located) {
 	for _, l := range found {
 		if report := h.debug.Free(opFree, l.addr()); report != nil {
@@ -17,9 +17,9 @@ func (h *heap) unguard(j *pendingFree, found []located) {
 	}
 }
 
-// told brings what a free has found to the log, and gives its error: err if it
-// was refused, CodeCorrupted if the blocks were freed and bytes beside one were
-// overwritten. The caller holds no lock.
+// told writes the findings of a free to the log and returns the error of the free: a
+// report about err if the free was rejected, or CodeCorrupted if the blocks were freed
+// and bytes beside a block were overwritten. The caller holds no lock.
 func (f *frees) told(j *pendingFree, err error) error {
 	if len(j.reports) == 0 {
 		return err
@@ -34,8 +34,8 @@ func (f *frees) told(j *pendingFree, err error) error {
 	return found
 }
 
-// askSiblings adds to a report which other pool of the device an address belongs
-// to. The caller holds no lock.
+// askSiblings adds to a report which other pool of the device contains an address. The
+// caller holds no lock.
 func (p *Pool) askSiblings(report *memcheck.Report, addr device.Addr) {
 	for _, other := range p.heap.engine.Pools(p) {
 		sibling, ok := other.(*Pool)
@@ -61,8 +61,8 @@ func (p *Pool) askSiblings(report *memcheck.Report, addr device.Addr) {
 	}
 }
 
-// tell brings reports to the log and gives the first as an error. The caller
-// holds no lock.
+// tell writes reports to the log and returns the first one as an error. The caller holds
+// no lock.
 func (h *heap) tell(reports []*memcheck.Report) (first error) {
 	for _, report := range reports {
 		err := h.debug.Tell(report, func(level memcheck.Level, message string) {
@@ -75,8 +75,8 @@ func (h *heap) tell(reports []*memcheck.Report) (first error) {
 	return first
 }
 
-// tellPending brings reports to the log that no call returns. The caller holds
-// no lock.
+// tellPending writes to the log the reports that no call returns. The caller holds no
+// lock.
 func (h *heap) tellPending() {
 	h.mu.Lock()
 	pending := h.debug.Pending()
@@ -84,8 +84,7 @@ func (h *heap) tellPending() {
 	_ = h.tell(pending)
 }
 
-// checkLast looks at all blocks before their memory goes. The caller holds no
-// lock.
+// checkLast checks all blocks before their memory is released. The caller holds no lock.
 func (h *heap) checkLast() {
 	if h.debug == nil {
 		return
@@ -96,10 +95,10 @@ func (h *heap) checkLast() {
 	_ = h.tell(found)
 }
 
-// Check looks at all blocks, live and in quarantine, at once:
-// CodeCorrupted for the first beside which, or after the free of which, bytes
-// were overwritten. All of them are in the log, and none is reported again.
-// Without debug mode there is nothing to look at.
+// Check checks all blocks at once, live and in quarantine. It returns CodeCorrupted for
+// the first block whose red zones were overwritten, or which was written to after its
+// free. All such blocks are written to the log, and none is reported again. Without debug
+// mode it returns nil.
 func (p *Pool) Check() error {
 	if p.heap.debug == nil {
 		return nil
@@ -110,8 +109,8 @@ func (p *Pool) Check() error {
 	return p.heap.tell(found)
 }
 
-// CallSite is where the live block at an address was allocated, the innermost
-// function first; nil: not known.
+// CallSite returns the functions that allocated the live block at an address, the
+// innermost function first; nil means that they are not known.
 func (p *Pool) CallSite(addr device.Addr) []string {
 	if p.heap.debug == nil {
 		return nil
@@ -119,7 +118,7 @@ func (p *Pool) CallSite(addr device.Addr) []string {
 	return p.heap.debug.Describe(p.heap.allocatedAt(addr))
 }
 
-// allocatedAt is CallSite as return addresses.
+// allocatedAt is CallSite with return addresses as the result.
 func (h *heap) allocatedAt(addr device.Addr) []uintptr {
 	if h.debug == nil {
 		return nil

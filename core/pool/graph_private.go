@@ -8,13 +8,13 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// privateGrowthBytes is the size of the segments of a private pool, unless a block
-// needs more or the pool itself grows by less.
+// privateGrowthBytes is the size of the segments of a private pool. A segment is larger
+// if a block needs more, and smaller if the parent pool grows by less.
 const privateGrowthBytes = 8 << 20
 
-// newPrivate makes the private pool of a graph. It takes segments, not pages: what a
-// graph uses is neither unmapped nor moved. The pool's bound holds for it by itself.
-// Captures do not begin or end meanwhile.
+// newPrivate creates the private pool of a graph. It has segments and no pages, because
+// memory that a graph uses must be neither unmapped nor moved. The bound of the parent
+// pool applies to the private pool separately. No capture begins or ends during the call.
 func (p *Pool) newPrivate(number uint64) (*Pool, error) {
 	c := p.Config()
 	bound := c.mostHeld(p.heap.engine)
@@ -40,7 +40,7 @@ func (p *Pool) newPrivate(number uint64) (*Pool, error) {
 	return made, nil
 }
 
-// privateOf is the private pool in whose segments an address lies, or nil.
+// privateOf returns the private pool whose segments contain an address, or nil.
 func (m *family) privateOf(addr device.Addr) *Pool {
 	if !m.graphs.AnyPrivate() {
 		return nil
@@ -56,8 +56,8 @@ func (m *family) privateOf(addr device.Addr) *Pool {
 	return nil
 }
 
-// letGo says that no graph runs any more once the event has passed, which is the pool's;
-// nil: none runs now.
+// letGo states that the last graph was released and runs no more after the event has
+// completed; a nil event means that no graph runs now. The pool owns the event.
 func (h *heap) letGo(event device.Event) {
 	h.lock()
 	defer h.mu.Unlock()
@@ -67,7 +67,7 @@ func (h *heap) letGo(event device.Event) {
 	}
 }
 
-// drained says that a private pool is of no more use to anybody.
+// drained reports whether a private pool has no block left and no graph that may run.
 func (h *heap) drained() bool {
 	h.lockLanded()
 	defer h.mu.Unlock()
@@ -77,8 +77,8 @@ func (h *heap) drained() bool {
 	return !slices.ContainsFunc(h.segments, func(s *segment) bool { return !s.empty() })
 }
 
-// sweepGraphs closes private pools that have come to their end. What the device does not
-// take now is tried again by the next call.
+// sweepGraphs closes private pools that are drained. If the device does not accept the
+// memory now, the next call tries again.
 func (m *family) sweepGraphs() {
 	if !m.graphs.AnyPrivate() {
 		return
@@ -89,7 +89,7 @@ func (m *family) sweepGraphs() {
 		}
 		err := private.Close(false)
 		if device.CodeOf(err) == device.CodeInvalidState {
-			// Another thread does the same.
+			// Another thread is closing this pool.
 			continue
 		}
 		if err != nil {
@@ -100,25 +100,26 @@ func (m *family) sweepGraphs() {
 	}
 }
 
-// PrivatePools lists the private pools of graphs, each a pool with books of its own.
+// PrivatePools returns the private pools of graphs. Each of them has its own counters.
 func (p *Pool) PrivatePools() []*Pool { return slices.Clone(p.family.graphs.Private()) }
 
-// GraphInfo is a graph at one moment. Bytes of the private pool are of all graphs
-// that share it.
+// GraphInfo describes a graph at one moment. The bytes of the private pool include all
+// graphs that share it.
 type GraphInfo struct {
-	// Capturing says that CaptureEnd was not called yet.
+	// Capturing is set until CaptureEnd was called.
 	Capturing bool
-	// Sharing counts the graphs of its private pool, this one included.
+	// Sharing is the number of graphs that use the private pool, including this one.
 	Sharing uint64
-	// HeldBytes is what the private pool has of the device, and LiveBytes, of
-	// LiveBlocks blocks, what of that is live.
+	// HeldBytes is what the private pool holds from the device. LiveBytes is the size of
+	// its LiveBlocks live blocks.
 	HeldBytes, LiveBytes, LiveBlocks uint64
-	// ParkedBytes is what was freed during the capture of blocks that had been
-	// allocated outside of it, and stays until the graph is released.
+	// ParkedBytes is the size of blocks that were allocated outside the capture and freed
+	// during it. They stay reserved until the graph is released.
 	ParkedBytes uint64
 }
 
-// CaptureInfo describes a graph that was not released: CodeNotFound for any other.
+// CaptureInfo describes a graph that was not released. It returns CodeNotFound if there
+// is no such graph.
 func (p *Pool) CaptureInfo(number uint64) (GraphInfo, error) {
 	g, err := p.family.graphs.Info(number)
 	if err != nil {
@@ -131,8 +132,8 @@ func (p *Pool) CaptureInfo(number uint64) (GraphInfo, error) {
 	return info, nil
 }
 
-// closeGraphs ends all graphs with the pool: none of them runs any more. No capture
-// begins: graphs are shut.
+// closeGraphs ends all graphs with the pool, when none of them runs any more. The caller
+// has shut the registry, so that no capture begins.
 func (p *Pool) closeGraphs() error {
 	for _, number := range p.family.graphs.Numbers() {
 		if err := p.CaptureRelease(number, nil); err != nil && device.CodeOf(err) != device.CodeNotFound {

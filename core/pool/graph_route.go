@@ -7,22 +7,23 @@ import (
 	"ferrum_mem/core/pool/graphs"
 )
 
-// Which pool a call is for. While a pool has no private pools, calls cost one look at
-// a counter more than without graphs.
+// Choosing the pool that serves a call. While a pool has no private pools, a call only
+// reads one counter for this.
 
-// family is a pool with the private pools of the graphs that were captured for it, and says
-// for which of them a call is.
+// family is a pool and the private pools of the graphs that were captured for it. It
+// chooses the pool that serves a call.
 type family struct {
-	// pool is whose family this is.
+	// pool is the pool to which the family belongs.
 	pool *Pool
-	// graphs is those that were captured for the pool, with their private pools.
+	// graphs has the graphs that were captured for the pool, with their private pools.
 	graphs graphs.Registry[*Pool]
-	// parent is the pool that the graphs of a private pool were captured for, else nil.
+	// parent is the pool for which the graphs of a private pool were captured; nil for
+	// other pools.
 	parent *Pool
 }
 
-// head is the family of the pool that knows the graphs: this one, or that of the pool which
-// it is private to.
+// head returns the family that has the graphs: this one, or that of the parent of a
+// private pool.
 func (m *family) head() *family {
 	if m.parent != nil {
 		return &m.parent.family
@@ -30,14 +31,14 @@ func (m *family) head() *family {
 	return m
 }
 
-// graphOf is the graph that a stream is captured for, and whether its capture was
-// spoilt; nil: for none that began in this pool.
+// graphOf returns the graph for which a stream is captured, and whether the capture was
+// invalidated. It returns nil if no capture that began in this pool includes the stream.
 func (m *family) graphOf(stream device.Stream) (g *graph, spoilt bool, err error) {
 	return m.head().graphs.OfStream(stream)
 }
 
-// routed is the private pool that an allocation is for, and the need that it has there;
-// nil: the pool itself.
+// routed returns the private pool that serves an allocation, and the request for that
+// pool. It returns nil if the pool itself serves the allocation.
 func (m *family) routed(n *need) (*Pool, *need, error) {
 	g, spoilt, err := m.graphOf(n.stream)
 	if g == nil {
@@ -76,8 +77,8 @@ func (m *family) freeRouted(addr device.Addr, size uint64, stream device.Stream)
 	return m.freeManyRouted(&pendingFree{addrs: []device.Addr{addr}, stream: stream, size: size})
 }
 
-// freeManyRouted frees blocks if graphs have to do with them or with the stream; false:
-// they are the pool's own affair.
+// freeManyRouted frees blocks if graphs use the blocks or the stream. It returns false if
+// the pool itself has to free the blocks.
 func (m *family) freeManyRouted(j *pendingFree) (done bool, err error) {
 	var g *graph
 	if j.stream != nil {
@@ -105,18 +106,19 @@ func (m *family) freeManyRouted(j *pendingFree) (done bool, err error) {
 	return true, nil
 }
 
-// freePart frees blocks of one pool. Without a stream only events count.
+// freePart frees blocks of one pool. Without a stream, the blocks wait only for events.
 func (m *family) freePart(owner *Pool, g *graph, j *pendingFree) (err error) {
 	switch {
 	case g != nil && owner == g.Private():
-		// Work of the same branch comes after; all other has to wait for the capture.
+		// Later work of the same branch may reuse the blocks; all other work has to wait
+		// for the end of the capture.
 		b := g.BranchOf(j.stream)
 		j.stream, j.streams, j.marks = b, []device.Stream{b}, []device.Event{g.End()}
 	case g != nil:
-		// The graph will use them whenever it runs.
+		// The graph will use the blocks whenever it runs.
 		j.idle, j.graphs, j.captured = true, []*graph{g}, []device.Stream{j.stream}
 	default:
-		// The stream cannot know what captures have done with them.
+		// The stream does not know what captures have done with the blocks.
 		j.events = append(slices.Clone(j.events), m.graphs.EndsOf(owner)...)
 		if j.stream != nil {
 			if j.idle, err = device.IsDry(j.stream); err != nil {
@@ -127,7 +129,8 @@ func (m *family) freePart(owner *Pool, g *graph, j *pendingFree) (err error) {
 	return owner.frees.retire(j)
 }
 
-// ownersOf sorts addresses by the pool that they are of; the pool itself has what is of none.
+// ownersOf groups addresses by the pool that contains them. Addresses that are in no
+// private pool are assigned to the pool itself.
 func (m *family) ownersOf(addrs []device.Addr) (owners []*Pool, byOwner map[*Pool][]device.Addr) {
 	byOwner = map[*Pool][]device.Addr{}
 	for _, addr := range addrs {
@@ -143,7 +146,8 @@ func (m *family) ownersOf(addrs []device.Addr) (owners []*Pool, byOwner map[*Poo
 	return owners, byOwner
 }
 
-// checkMixed refuses a batch over several pools before any of it is freed.
+// checkMixed rejects an invalid batch of addresses in several pools before a block of it
+// is freed.
 func (m *family) checkMixed(addrs []device.Addr) error {
 	seen := map[device.Addr]bool{}
 	for i, addr := range addrs {

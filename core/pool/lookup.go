@@ -7,7 +7,7 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// describeCached is a leased block for reports. The caller holds mu.
+// describeCached returns a leased block as reports show it. The caller holds mu.
 func (h *heap) describeCached(c CachedBlock) Block {
 	return Block{
 		Addr: c.Addr, SizeBytes: c.SizeBytes, RequestedBytes: c.RequestedBytes, Tag: h.tags.Name(c.Tag),
@@ -22,7 +22,7 @@ func (p *Pool) Lookup(addr device.Addr) (Block, bool) {
 	return p.leases.lookUp(addr)
 }
 
-// lookUp is Lookup for a block that is not of a private pool.
+// lookUp is Lookup for blocks that do not belong to a private pool.
 func (ls *leases) lookUp(addr device.Addr) (Block, bool) {
 	ls.heap.mu.Peek()
 	l, ok := ls.heap.locateGiven(addr)
@@ -51,8 +51,8 @@ func (ls *leases) lookUp(addr device.Addr) (Block, bool) {
 	return ls.heap.describeCached(c), true
 }
 
-// lookUpTaken is Lookup for a block that has left the caches just now: another
-// thread may be having it taken over, live.
+// lookUpTaken is Lookup for a block that has just left the caches. Another thread may be
+// adopting it as a live block.
 func (ls *leases) lookUpTaken(addr device.Addr) (Block, bool) {
 	ls.freeze()
 	defer ls.thaw()
@@ -64,8 +64,8 @@ func (ls *leases) lookUpTaken(addr device.Addr) (Block, bool) {
 	return Block{}, false
 }
 
-// UsableSize is how many bytes of the live block at an address may be used.
-// Errors: those of Free.
+// UsableSize returns the number of bytes that may be used in the live block at an
+// address. The errors are those of Free.
 func (p *Pool) UsableSize(addr device.Addr) (uint64, error) {
 	if private := p.family.privateOf(addr); private != nil {
 		return private.UsableSize(addr)
@@ -82,8 +82,9 @@ func (p *Pool) UsableSize(addr device.Addr) (uint64, error) {
 	return 0, p.heap.notLive("pool.usable_size", addr)
 }
 
-// OwnerOf says what an address is in, which may lie inside a block; false: in
-// none of the pool's segments. It may look at every block of a segment, in slices.
+// OwnerOf describes the block or the free run that contains an address. It returns false
+// if no segment of the pool contains the address. It may read all blocks of a segment, in
+// slices.
 func (p *Pool) OwnerOf(addr device.Addr) (BlockInfo, bool) {
 	if private := p.family.privateOf(addr); private != nil {
 		return private.OwnerOf(addr)
@@ -103,11 +104,11 @@ func (p *Pool) OwnerOf(addr device.Addr) (BlockInfo, bool) {
 	return info, true
 }
 
-// atTries bounds how often the blocks around an address are looked for while they
-// change; after that nothing changes until they are found.
+// atTries is the number of attempts to find the block around an address while other
+// threads change the segment. The next attempt holds the lock until the block is found.
 const atTries = 16
 
-// at is OwnerOf as far as the pool itself knows.
+// at is OwnerOf without what the thread caches know.
 func (h *heap) at(addr device.Addr) (info BlockInfo, state blockState, ok bool) {
 	h.mu.Peek()
 	defer h.mu.Unlock()
@@ -133,10 +134,11 @@ func (h *heap) at(addr device.Addr) (info BlockInfo, state blockState, ok bool) 
 	}
 }
 
-// blockAround is the block, live or free, that an offset lies in. It looks for the last
-// live block before it in slices, with mu let go of in between, and then from that one
-// on; false: that one was freed meanwhile. certain: it looks through the whole segment
-// at once. The caller holds mu.
+// blockAround returns the block, live or free, that contains an offset. It first searches
+// in slices for the last live block before the offset; mu is released between slices.
+// Then it searches from that block. It returns false if that block was freed meanwhile.
+// With certain set, it searches the whole segment without releasing mu. The caller holds
+// mu.
 func (h *heap) blockAround(s *segment, offset uint64, certain bool) (rangealloc.Block, bool) {
 	if r, ok := s.strategy.Lookup(offset); ok {
 		return rangealloc.Block{Offset: r.Offset, Size: r.Size, Live: true}, true
@@ -178,8 +180,8 @@ func (h *heap) inform(info *BlockInfo, l located) blockState {
 	return state
 }
 
-// notLive says what an address is that no live block of the pool's own started at just
-// now. It may look at every block of a segment, in slices.
+// notLive returns the error for an address at which no live block of the pool starts. It
+// describes what is at the address. It may read all blocks of a segment, in slices.
 func (h *heap) notLive(op string, addr device.Addr) error {
 	err := h.describeDead(op, addr)
 	if h.debug == nil {
@@ -191,7 +193,7 @@ func (h *heap) notLive(op string, addr device.Addr) error {
 	return device.Errorf(report.Code, op, "%s", report.Text).On(h.engine.ID())
 }
 
-// describeDead is notLive without what a debugging pool knows.
+// describeDead is notLive without the information of the debug mode.
 func (h *heap) describeDead(op string, addr device.Addr) error {
 	info, state, ok := h.at(addr)
 	fail := func(code device.Code, format string, args ...any) error {

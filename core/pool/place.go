@@ -7,10 +7,11 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// placeOrReuse is place when blocks are in flight. The caller holds mu.
+// placeOrReuse is place for a pool with blocks in flight. The caller holds mu.
 func (h *heap) placeOrReuse(n *need, block *Block) error {
-	// A block that fits well is as good as new, and stays out of the way of other
-	// streams until its event has passed.
+	// A block in flight that fits well serves this stream as well as free memory does.
+	// Using it leaves the free memory to other streams, which may use such a block only
+	// after its event has completed.
 	if at, ok := h.inFlight.Find(n.stream, n.inFlight(inflight.Fits)); ok {
 		return h.revive(at, n, block)
 	}
@@ -18,8 +19,8 @@ func (h *heap) placeOrReuse(n *need, block *Block) error {
 	return h.place(n, block)
 }
 
-// place takes a block from the segments that are there, or ErrNoRoom. Lower
-// segments come first, so that higher ones come free. The caller holds mu.
+// place allocates a block from the present segments, or returns ErrNoRoom. It prefers
+// segments with low addresses, so that the others become empty. The caller holds mu.
 func (h *heap) place(n *need, block *Block) error {
 	plain := n.Align == h.config.AlignmentBytes
 	for _, s := range h.segments {
@@ -47,7 +48,8 @@ func (h *heap) place(n *need, block *Block) error {
 	return rangealloc.ErrNoRoom
 }
 
-// write enters a live block in the table of its segment and in its tag.
+// write records a new live block in the table of its segment, in the counters of its tag
+// and in the state of the debug mode. It fills in block.
 func (h *heap) write(s *segment, got *rangealloc.Range, n *need, block *Block) error {
 	tag, err := uint32(0), error(nil)
 	if n.tag != "" || n.tagNumber != 0 {
@@ -80,13 +82,13 @@ func (h *heap) tooSlack(n *need, slack uint64) error {
 		n.requested, h.config.Strategy, slack).On(h.engine.ID())
 }
 
-// unplace takes back a block that never became one.
+// unplace returns a block that could not be recorded.
 func (h *heap) unplace(l located) {
 	l.releasePages()
 	l.retract(l.Offset)
 }
 
-// tagOf is the number of a request's tag.
+// tagOf returns the number of a request's tag.
 func (h *heap) tagOf(n *need) (uint32, error) {
 	if n.tag == "" {
 		if n.tagNumber != 0 && !h.tags.IsKept(n.tagNumber) {
@@ -104,7 +106,7 @@ func (h *heap) tagOf(n *need) (uint32, error) {
 	return number, nil
 }
 
-// revive hands out a block in flight to the stream that it was freed on.
+// revive allocates a block in flight to the stream on which it was freed.
 func (h *heap) revive(at int32, n *need, block *Block) error {
 	l := h.flying(h.inFlight.At(at).Addr)
 	if err := h.write(l.segment, &l.Range, n, block); err != nil {

@@ -7,8 +7,8 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// SetMinHeld changes Config.MinHeldBytes. CodeInvalidArgument when it is above
-// the pool's maximum.
+// SetMinHeld changes Config.MinHeldBytes. It returns CodeInvalidArgument if bytes is
+// above the pool's maximum.
 func (p *Pool) SetMinHeld(bytes uint64) error {
 	const op = "pool.set_min_held"
 	p.heap.mu.Lock()
@@ -25,8 +25,8 @@ func (p *Pool) SetMinHeld(bytes uint64) error {
 	return nil
 }
 
-// SetReleaseThreshold changes Config.ReleaseThresholdBytes, and gives back what is
-// held above it and holds no block.
+// SetReleaseThreshold changes Config.ReleaseThresholdBytes, and releases empty memory
+// that the pool holds above it.
 func (p *Pool) SetReleaseThreshold(bytes uint64) error {
 	p.heap.mu.Lock()
 	if p.heap.state != stateOpen {
@@ -39,8 +39,8 @@ func (p *Pool) SetReleaseThreshold(bytes uint64) error {
 	return nil
 }
 
-// shrink gives empty segments back, the newest first, while more than the
-// threshold is held. It waits for no work. The caller holds no lock.
+// shrink releases empty segments, the newest first, while the pool holds more than the
+// threshold. It does not wait for queued work. The caller holds no lock.
 func (u *supply) shrink() {
 	u.layout.Lock()
 	u.heap.lock()
@@ -53,8 +53,8 @@ func (u *supply) shrink() {
 	released, err := u.giveBackCached(func(taken uint64) bool { return u.heap.held-taken > u.heap.threshold })
 	u.layout.Unlock()
 	if err != nil {
-		// What the device does not take now it is offered again with the next
-		// segment that comes free.
+		// The pool offers this memory to the device again when the next segment becomes
+		// empty.
 		u.heap.engine.Log(engine.Warning, fmt.Sprintf(
 			"pool %q could not give back memory above its release threshold: %v", u.heap.config.Name, err))
 	}

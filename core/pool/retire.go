@@ -10,33 +10,35 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// frees ends the lives of blocks: it finds what is to go, has marks made of the work that
-// it waits for, and puts it behind them.
+// frees ends the lives of blocks: it finds the blocks, records events for the work that
+// they have to wait for, and puts the blocks behind these events.
 type frees struct {
 	heap   *heap
 	leases *leases
 	supply *supply
-	// batches counts the frees in slices that are under way, some of whose blocks may be
-	// leaving; heap.passed is signalled when one is over. It is under heap.mu.
+	// batches counts the frees that run in slices; some of their blocks may be leaving.
+	// Each of them signals heap.passed at its end. It is guarded by heap.mu.
 	batches int
-	// parked counts blocks that graphs still use, and that are behind no fence yet. It is
-	// under heap.mu.
+	// parked counts blocks that graphs still use and that are behind no fence yet. It is
+	// guarded by heap.mu.
 	parked uint64
 
-	// land takes in every freed block whose queued work is done. No lock is held.
+	// land takes in every freed block whose queued work has completed. The caller holds
+	// no lock.
 	land func()
-	// askSiblings adds to a report which other pool an address belongs to. No lock is held.
+	// askSiblings adds to a report which other pool contains an address. The caller holds
+	// no lock.
 	askSiblings func(report *memcheck.Report, addr device.Addr)
-	// markGraph says that a graph uses the blocks of a free, and notes what they wait
-	// for. No lock is held.
+	// markGraph reports whether a graph uses the blocks of a free, and records what they
+	// wait for. The caller holds no lock.
 	markGraph func(j *pendingFree, of device.Stream) (used bool, err error)
-	// park has graphs keep blocks that are leaving; false: all were released meanwhile.
-	// The caller holds heap.mu.
+	// park passes leaving blocks to the graphs that use them. It returns false if all
+	// these graphs were released meanwhile. The caller holds heap.mu.
 	park func(j *pendingFree, found []located) bool
 }
 
-// retire ends the lives of blocks, all or none. What the caches have out among
-// them is taken over first; it stays live if the call fails.
+// retire ends the lives of all blocks of a free, or of none. It first adopts those that
+// the caches have leased; an adopted block stays live if the call fails.
 func (f *frees) retire(j *pendingFree) error {
 	if !j.idle && len(j.marks) == 0 {
 		if err := j.mark(j.stream); err != nil {
@@ -61,8 +63,8 @@ func (f *frees) retire(j *pendingFree) error {
 	}
 }
 
-// tryRetire is false when the blocks are retired, and true when something had to
-// be done without the lock first.
+// tryRetire returns false when the blocks have been retired, and true when it had to do
+// something without the lock and has to be called again.
 func (f *frees) tryRetire(j *pendingFree) (again bool, err error) {
 	if f.heap.ended.Load() {
 		return false, f.heap.closedError(opFree)
@@ -78,7 +80,7 @@ func (f *frees) tryRetire(j *pendingFree) (again bool, err error) {
 		switch {
 		case err == nil:
 			err = f.leases.takeOverFrom(leased, j.addrs)
-		case err == errNotLive: //nolint:errorlint // the very value, of findLive
+		case err == errNotLive: //nolint:errorlint // findLive returns this very value
 			err = f.refuse(j)
 		}
 		return true, err
@@ -111,16 +113,17 @@ func (f *frees) tryRetire(j *pendingFree) (again bool, err error) {
 	return false, nil
 }
 
-// findLive finds all blocks of a free and marks them as leaving, or none and
-// says what is wrong, or which of them is with the caches. links is how many fences
-// they wait for together, at most; j.missing is set.
+// findLive finds all blocks of a free and marks them as leaving. If one is not live, it
+// marks none and returns the error; if one is leased, it marks none and returns its
+// address. links is an upper bound of the number of fences for which the blocks wait. It
+// sets j.missing.
 func (f *frees) findLive(j *pendingFree) (links int, leased device.Addr, err error) {
 	j.reports, j.missing = nil, nil
 	for first := 0; first < len(j.addrs); first += sliceBlocks {
 		found, leased, err := f.findSlice(j, first)
 		if err != nil || leased != 0 {
 			f.restore(j, first+len(found))
-			if err != nil && err != errNotLive { //nolint:errorlint // the very value, of findSlice
+			if err != nil && err != errNotLive { //nolint:errorlint // findSlice returns this very value
 				err = f.refused(j, err)
 			}
 			return 0, leased, err
@@ -131,7 +134,7 @@ func (f *frees) findLive(j *pendingFree) (links int, leased device.Addr, err err
 	return links, 0, nil
 }
 
-// findSlice is findLive for one slice of the addresses, and gives those that it has
+// findSlice is findLive for one slice of the addresses. It returns the blocks that it has
 // marked.
 func (f *frees) findSlice(j *pendingFree, first int) (found []located, leased device.Addr, err error) {
 	found = f.heap.scratch.slice[:0]
@@ -162,7 +165,7 @@ func (f *frees) findSlice(j *pendingFree, first int) (found []located, leased de
 	return found, 0, nil
 }
 
-// leaving is a slice of the blocks of a free, which are marked as such.
+// leaving returns a slice of the blocks of a free. They are marked as leaving.
 func (f *frees) leaving(addrs []device.Addr) []located {
 	found := f.heap.scratch.slice[:0]
 	for _, addr := range addrs {
@@ -177,11 +180,11 @@ func (f *frees) leaving(addrs []device.Addr) []located {
 	return found
 }
 
-// errNotLive is for refuse to say more about.
+// errNotLive is replaced by the error of refuse, which says more.
 var errNotLive = errors.New("no live block starts at the address")
 
-// refuse is the error of a free one of whose addresses is no live block's. To find out
-// what is there takes its time, so nobody waits for it: the caller holds no lock.
+// refuse returns the error of a free that names an address without a live block. Finding
+// out what is at the address takes long, so the caller holds no lock.
 func (f *frees) refuse(j *pendingFree) error {
 	err := f.heap.notLive(opFree, j.addrs[j.wrong])
 	f.heap.mu.Peek()
@@ -189,8 +192,8 @@ func (f *frees) refuse(j *pendingFree) error {
 	return f.refused(j, err)
 }
 
-// refused adds to an error what the debug mode knows of the address, and which of many
-// it is. The caller holds mu.
+// refused adds to an error what the debug mode knows of the address, and the index of the
+// address in a batch. The caller holds mu.
 func (f *frees) refused(j *pendingFree, err error) error {
 	addr := j.addrs[j.wrong]
 	if f.heap.debug != nil {
@@ -212,7 +215,7 @@ func (f *frees) restore(j *pendingFree, count int) {
 	}
 }
 
-// markAll marks the streams. One that has run dry needs none, and gets a nil mark.
+// markAll records events for the streams. A stream without queued work gets a nil event.
 func (f *frees) markAll(j *pendingFree, streams []device.Stream) {
 	for _, stream := range streams {
 		used, err := f.markGraph(j, stream)
@@ -233,7 +236,7 @@ func (f *frees) markAll(j *pendingFree, streams []device.Stream) {
 func (f *frees) retireAll(j *pendingFree) {
 	most := sliceBlocks
 	if len(j.graphs) > 0 {
-		// What parks them is one for all.
+		// All blocks of a free that a graph keeps are parked together.
 		most = len(j.addrs)
 	}
 	if len(j.addrs) <= sliceBlocks {
@@ -246,14 +249,14 @@ func (f *frees) retireAll(j *pendingFree) {
 	f.dropUnused(j)
 }
 
-// retireFound ends the lives of blocks that are leaving. There is room for them.
+// retireFound ends the lives of leaving blocks. The caller has reserved space for them.
 func (f *frees) retireFound(j *pendingFree, found []located) {
 	if f.heap.debug != nil {
 		f.heap.unguard(j, found)
 	}
 	var sum track.Block
 	for at := 0; at < len(found); {
-		// Blocks of one tag mostly come together.
+		// Blocks with the same tag are usually adjacent in a batch.
 		tag := found[at].info().tag()
 		var part track.Block
 		first := at
@@ -277,7 +280,7 @@ func (f *frees) retireFound(j *pendingFree, found []located) {
 	}
 }
 
-// giveManyToSegments is giveToSegment for many.
+// giveManyToSegments is giveToSegment for many blocks.
 func (h *heap) giveManyToSegments(found []located) {
 	for len(found) > 0 {
 		s := found[0].segment

@@ -7,8 +7,8 @@ import (
 	"ferrum_mem/core/pool/inflight"
 )
 
-// unmarked adds to j.missing the streams that the blocks are of, and those that
-// RecordStream named for them, that have no mark yet.
+// unmarked adds to j.missing the streams that have no event yet: the streams to which the
+// blocks belong, and the streams that RecordStream named for them.
 func (f *frees) unmarked(j *pendingFree, found []located) {
 	if f.heap.streams.areAll(j.stream) {
 		return
@@ -31,7 +31,8 @@ func (f *frees) unmarked(j *pendingFree, found []located) {
 	}
 }
 
-// linksOf is how many fences the blocks wait for together, at most.
+// linksOf returns an upper bound of the number of fences for which the blocks wait,
+// summed over the blocks.
 func (f *frees) linksOf(j *pendingFree, found []located) int {
 	links := (len(j.events) + 1) * len(found)
 	if f.heap.streams.areAll(j.stream) {
@@ -48,8 +49,8 @@ func (f *frees) linksOf(j *pendingFree, found []located) int {
 	return links
 }
 
-// roomFor has room for the blocks of a free, so that it cannot fail any more:
-// CodeResourceExhausted.
+// roomFor reserves space in the tables for the blocks of a free, so that the free cannot
+// fail later. It returns CodeResourceExhausted if there is no memory.
 func (f *frees) roomFor(j *pendingFree, blocks, links int) error {
 	if !j.waits() {
 		return nil
@@ -65,7 +66,7 @@ func (h *heap) noRoomInFlight(op string, blocks int, err error) error {
 		"there is no memory to note %d blocks more behind queued work: free them when that is done: %w", blocks, err).On(h.engine.ID())
 }
 
-// fly puts blocks that are leaving in flight behind the marks that they need.
+// fly puts leaving blocks in flight behind the fences that they need.
 func (f *frees) fly(j *pendingFree, found []located) {
 	f.placeMarks(j)
 	for _, l := range found {
@@ -87,8 +88,8 @@ func (f *frees) fly(j *pendingFree, found []located) {
 	f.heap.streams.forgetAll(found)
 }
 
-// placeMarks puts the marks and the events of a free on fences. A fence that a slice
-// before made is used again while blocks wait for it.
+// placeMarks creates fences for the events of a free. It uses a fence of an earlier slice
+// again while that fence is open.
 func (f *frees) placeMarks(j *pendingFree) {
 	flights := &f.heap.inFlight
 	for i := len(j.own); i < len(j.events); i++ {
@@ -104,7 +105,7 @@ func (f *frees) placeMarks(j *pendingFree) {
 	}
 }
 
-// dropUnused lets go of the fences of a free that no block needs.
+// dropUnused ends the fences of a free for which no block waits.
 func (f *frees) dropUnused(j *pendingFree) {
 	for _, fence := range j.fences {
 		f.heap.inFlight.DropUnused(fence)

@@ -8,7 +8,7 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// Land takes in every freed block whose queued work is done.
+// Land takes in every freed block whose queued work has completed.
 func (p *Pool) Land() {
 	p.family.sweepGraphs()
 	p.heap.lockLanded()
@@ -16,21 +16,22 @@ func (p *Pool) Land() {
 	p.heap.changed()
 }
 
-// The time that a wait spends on one stream before it asks the others.
+// The time that a wait spends on one stream before it turns to the others.
 const (
 	firstTurn = 100 * time.Microsecond
 	lastTurn  = 5 * time.Millisecond
 )
 
-// WaitForFlight waits until an event that freed blocks wait for has passed, and
-// takes in all whose have. Several streams are waited for in turns, so that one
-// that stands holds up no other. It is false when no block is in flight,
-// CodeTimeout when it takes longer than timeout (device.Forever: no limit).
+// WaitForFlight waits until an event for which freed blocks wait has completed, and takes
+// in all blocks whose events have completed. If blocks wait for several streams, it waits
+// for each in turn, so that a stream that does not progress does not delay the others. It
+// returns false if no block is in flight, and CodeTimeout after timeout; device.Forever
+// means no limit.
 func (p *Pool) WaitForFlight(timeout time.Duration) (bool, error) {
 	return p.supply.waitForFlight(timeout)
 }
 
-// waitForFlight is what WaitForFlight does.
+// waitForFlight implements WaitForFlight.
 func (u *supply) waitForFlight(timeout time.Duration) (bool, error) {
 	f := &u.heap.inFlight
 	start, turn := track.Now(), firstTurn

@@ -6,31 +6,32 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// What goes over all blocks of a pool does so in slices: it looks at a bounded number
-// of places of the strategies' tables under the lock, lets go of it, and goes on where
-// it was. So it needs the same memory however many blocks there are, and nobody waits
-// for more than one slice. A block that is there from the first slice to the last is
-// met once; one that comes or goes meanwhile may be met or not. Only a block that
-// Relocate moves meanwhile may be met at both of its places, or at none.
+// Traversing all blocks of a pool is done in slices. A slice reads a bounded number of
+// places in the tables of the strategies under the lock, then the lock is released. So
+// the memory for a traversal does not depend on the number of blocks, and other threads
+// wait for one slice at most. A block that exists during the whole traversal is visited
+// once. A block that is allocated or freed meanwhile may be visited or not. Only a block
+// that Relocate moves meanwhile may be visited at both of its places, or at none.
 
-// sliceBlocks is how many places of tables are looked at while others wait.
+// sliceBlocks is the number of places that are read while other threads wait.
 const sliceBlocks = 256
 
-// tour is where a walk over the segments is, in the order of their addresses.
+// tour is the position of a traversal of the segments, in the order of their addresses.
 type tour struct {
 	heap *heap
-	// only is the one segment to look at; nil: all of them.
+	// only is the one segment to traverse; nil means all segments.
 	only *segment
-	// from is the lowest address of the next segment, and in the segment that it is in
-	// now, at place.
+	// from is the lowest address of the next segment. in is the segment that is being
+	// read, and place is the next place in it.
 	from  device.Addr
 	in    *segment
 	place uint64
 	pace  pace.Pace
 }
 
-// next visits the blocks that the strategy has out among the next places; false: there
-// are no more places. The caller holds mu, and lets go of it before the next call.
+// next visits the allocated blocks of the strategies among the next places. It returns
+// false if there are no more places. The caller holds mu, and releases it before the next
+// call.
 func (w *tour) next(visit func(located)) bool {
 	s := w.current()
 	if s == nil {
@@ -43,8 +44,8 @@ func (w *tour) next(visit func(located)) bool {
 	return true
 }
 
-// current is the segment to go on in, or nil. One that has gone meanwhile is passed
-// over, with its blocks.
+// current returns the segment in which to continue, or nil. It skips a segment that was
+// released meanwhile.
 func (w *tour) current() *segment {
 	segments := w.heap.segments
 	if w.in != nil && w.heap.segmentOf(w.in.had.Addr) == w.in {
@@ -63,7 +64,7 @@ func (w *tour) current() *segment {
 	return nil
 }
 
-// firstFrom is the index of the first segment that starts at an address or above.
+// firstFrom returns the index of the first segment that starts at addr or above.
 func (h *heap) firstFrom(addr device.Addr) int {
 	low, high := 0, len(h.segments)
 	for low < high {
@@ -76,16 +77,17 @@ func (h *heap) firstFrom(addr device.Addr) int {
 	return low
 }
 
-// slice is room for what is told of the blocks of one slice.
+// slice has buffers for the blocks of one slice.
 type slice struct {
 	addrs  [sliceBlocks]device.Addr
 	cached [sliceBlocks]CachedBlock
 	live   [sliceBlocks]Block
 }
 
-// EachBlock visits the live blocks, those of private pools included, in no order, until
-// visit says false. A block that is live all the while is visited once; one that comes
-// or goes meanwhile is visited or not. visit runs with no lock held.
+// EachBlock visits the live blocks, including those of private pools, in no order, until
+// visit returns false. A block that is live during the whole call is visited once. A
+// block that is allocated or freed meanwhile is visited or not. No lock is held while
+// visit runs.
 func (p *Pool) EachBlock(visit func(Block) bool) {
 	if !p.leases.eachOwnBlock(visit) {
 		return
@@ -97,7 +99,7 @@ func (p *Pool) EachBlock(visit func(Block) bool) {
 	}
 }
 
-// eachOwnBlock is EachBlock without private pools; false: visit has said so.
+// eachOwnBlock is EachBlock without private pools. It returns false if visit did.
 func (ls *leases) eachOwnBlock(visit func(Block) bool) bool {
 	ls.heap.mu.Peek()
 	empty := len(ls.heap.segments) == 0
@@ -150,7 +152,7 @@ func (ls *leases) nextLive(w *tour, room *slice) (live []Block, more bool) {
 		if c.Addr != 0 {
 			continue
 		}
-		// It has left the caches since: it was freed, or is the pool's own by now.
+		// The block has left the caches: it was freed, or the pool has adopted it.
 		if block, ok := ls.lookUp(leased[i]); ok {
 			live = append(live, block)
 		}
@@ -165,8 +167,7 @@ func (ls *leases) nextLive(w *tour, room *slice) (live []Block, more bool) {
 	return live, more
 }
 
-// adoptAll makes all live blocks that are on lease the pool's own, as far as they stay
-// so meanwhile.
+// adoptAll adopts all live leased blocks that are not freed meanwhile.
 func (ls *leases) adoptAll() {
 	ls.heap.mu.Peek()
 	none := ls.cache == nil || ls.leased == ls.returned
@@ -196,9 +197,9 @@ func (ls *leases) adoptSome(place uint64, to []CachedBlock) (next uint64) {
 	return next
 }
 
-// eachBlock visits the blocks that the strategies of all segments, or of only one, have
-// out, with mu held for
-// a slice at a time. visit may free the block that it is told.
+// eachBlock visits the blocks that the strategies of all segments, or only of the given
+// one, have allocated. It holds mu for one slice at a time. visit may free the block that
+// it gets.
 func (h *heap) eachBlock(only *segment, visit func(located)) {
 	w := tour{heap: h, only: only}
 	for more := true; more; {
