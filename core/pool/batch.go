@@ -9,9 +9,9 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// AllocBatch takes a block of the request for every place of to: all of them or
-// none. Errors: as Alloc; then to is all zeros, and the books are as before but
-// for the count of failures.
+// AllocBatch allocates one block of the request for each element of to, all or none.
+// Errors: those of Alloc. After an error to contains only zeros, and the counters are
+// unchanged except for the count of failures.
 func (p *Pool) AllocBatch(r Request, to []device.Addr) error {
 	if len(to) == 0 {
 		return nil
@@ -62,7 +62,7 @@ func (p *Pool) allocBatch(n *need, to []device.Addr) error {
 	return err
 }
 
-// placeBatch takes all blocks from what is there, or ErrNoRoom. The caller
+// placeBatch allocates all blocks from present memory, or returns ErrNoRoom. The caller
 // holds mu.
 func (h *heap) placeBatch(n *need, to []device.Addr, excess inflight.Excess) error {
 	tag, err := h.tagOf(n)
@@ -103,8 +103,8 @@ func (h *heap) enterBatch(n *need, tag uint32, allocatedBytes uint64) {
 	h.books.AllocMany(sum, n.count)
 }
 
-// placeTogether takes all blocks from one segment whose strategy serves batches;
-// false: there is none with the room. This is the way that has to be fast.
+// placeTogether allocates all blocks from one segment whose strategy supports batches. It
+// returns false if no segment has space. This path has to be fast.
 func (h *heap) placeTogether(n *need, to []device.Addr, tag uint32) (done bool, err error) {
 	for _, s := range h.segments {
 		var total uint64
@@ -129,8 +129,8 @@ func (h *heap) placeTogether(n *need, to []device.Addr, tag uint32) (done bool, 
 	return false, nil
 }
 
-// placeRuns takes all blocks from a strategy whose blocks have one size, and
-// gives the sum of their sizes.
+// placeRuns allocates all blocks from a strategy whose blocks have one size. It returns
+// the sum of their sizes.
 func (h *heap) placeRuns(s *segment, n *need, to []device.Addr, tag uint32) (total uint64, err error) {
 	runs, size, err := s.allocRuns(&n.Request, len(to), h.scratch.runs)
 	if err != nil {
@@ -172,7 +172,7 @@ func (h *heap) placeRuns(s *segment, n *need, to []device.Addr, tag uint32) (tot
 	return n.count * size, nil
 }
 
-// placeRanges takes all blocks from a strategy that serves batches, and gives the
+// placeRanges allocates all blocks from a strategy that supports batches. It returns the
 // sum of their sizes.
 func (h *heap) placeRanges(s *segment, n *need, to []device.Addr, tag uint32) (total uint64, err error) {
 	ranges := h.scratch.room(len(to))
@@ -202,12 +202,12 @@ func (h *heap) placeRanges(s *segment, n *need, to []device.Addr, tag uint32) (t
 	return total, nil
 }
 
-// togetherBlocks is how many blocks are freed while others wait, where that is quick.
+// togetherBlocks is the most blocks that freeTogether frees while other threads wait.
 const togetherBlocks = 32 << 10
 
-// freeTogether frees live blocks of one segment when no queued work of a stream uses
-// them, which all blocks of the pool are of, where the strategy tells them in runs. It
-// is false, and nothing has changed, when there is anything else about them.
+// freeTogether frees live blocks of one segment. It requires that all blocks of the pool
+// belong to the stream, that no queued work uses them, and that the strategy supports
+// runs. Otherwise it returns false and changes nothing.
 func (f *frees) freeTogether(addrs []device.Addr, stream device.Stream) bool {
 	if f.heap.ended.Load() || len(addrs) > togetherBlocks {
 		return false
@@ -243,15 +243,15 @@ func (f *frees) freeTogether(addrs []device.Addr, stream device.Stream) bool {
 	return true
 }
 
-// allPlain says that every block of a strategy is live, the pool's own, and used
-// by no stream but its own. The caller holds mu.
+// allPlain reports whether every allocated block is live, belongs to the pool itself, and
+// is used only by its own stream. The caller holds mu.
 func (f *frees) allPlain() bool {
 	return f.heap.inFlight.Count() == 0 && f.leases.leased == f.leases.returned && !f.heap.grounded &&
 		!f.heap.streams.anyNamed() && f.heap.debug == nil && f.parked == 0 && f.batches == 0
 }
 
-// removeTogether takes live blocks of one size out of the tags and the books. Most
-// often all of a batch have one tag.
+// removeTogether subtracts live blocks of one size from the counters and the tags.
+// Usually all blocks of a batch have the same tag.
 func (h *heap) removeTogether(s *segment, size uint64, runs []rangealloc.Run) {
 	var sum track.Block
 	var all, count, slack uint64
@@ -282,8 +282,8 @@ func (h *heap) removeTogether(s *segment, size uint64, runs []rangealloc.Run) {
 	h.books.FreeMany(sum, all)
 }
 
-// writeOne enters a live block in the table of its segment, and gives the
-// address for the caller.
+// writeOne records a live block in the table of its segment and returns the address for
+// the caller.
 func (h *heap) writeOne(l located, n *need, tag uint32) device.Addr {
 	l.setInfo(makeInfo(blockLive, tag, l.Size-n.requested))
 	h.streams.note(l, n.stream)
@@ -298,8 +298,8 @@ func (h *heap) writeOne(l located, n *need, tag uint32) device.Addr {
 	return block.Addr
 }
 
-// reusable chooses blocks in flight that the stream may have at once. They stay
-// in flight.
+// reusable chooses blocks in flight that the stream may reuse at once. They stay in
+// flight.
 func (h *heap) reusable(n *need, excess inflight.Excess, most int) []int32 {
 	if h.inFlight.Count() == 0 {
 		return nil
@@ -307,9 +307,9 @@ func (h *heap) reusable(n *need, excess inflight.Excess, most int) []int32 {
 	return h.inFlight.FindMany(n.stream, n.inFlight(excess), most)
 }
 
-// gather takes count blocks from the segments: as many as possible of one
-// strategy at a time. It is all or nothing. Where pages are missing and that is to
-// be noted, all of the blocks find their places first.
+// gather allocates count blocks from the segments, as many as possible from each segment
+// in turn. It allocates all or none. If pages are missing and are to be noted, it first
+// finds the places of all blocks.
 func (h *heap) gather(n *need, count int) ([]located, error) {
 	found, bare := h.scratch.located[:0], 0
 	for _, s := range h.segments {
@@ -337,7 +337,7 @@ func (h *heap) gather(n *need, count int) ([]located, error) {
 				break
 			}
 			if err == errUnmapped && h.paged.noting {
-				// It was there a moment ago, and is again.
+				// The strategy had this place a moment ago, and will return it again.
 				if r, err = s.strategy.Alloc(n.Request); err == nil {
 					s.setInfo(r.Slot, makeInfo(blockBare, 0, 0))
 					bare++
@@ -368,8 +368,8 @@ func (h *heap) gather(n *need, count int) ([]located, error) {
 	return found, nil
 }
 
-// ungather takes back blocks that never became any, the last one first. Bare ones
-// have touched no pages.
+// ungather returns blocks that were not recorded to their strategies, the last one first.
+// Bare blocks are not counted in their pages.
 func (h *heap) ungather(found []located) {
 	h.scratch.located = found
 	for _, l := range slices.Backward(found) {

@@ -9,13 +9,15 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// Close gives everything back to the device. It is CodeBusy, and changes
-// nothing, while blocks are live, unless force: a call of another thread that
-// comes while it decides waits for that, and is served when the close is refused.
-// It waits for queued work that uses freed blocks and, when live blocks go with
-// it, for all work of the device. When the driver fails, what could not be given
-// back stays in the pool, which is open as before, and Close may be called again;
-// when it fails before the work is done, the caches are as before too.
+// Close releases all memory to the device and ends the pool. While blocks are live it
+// returns CodeBusy and changes nothing, unless force is set. A call of another thread
+// that arrives while Close decides waits, and is served if Close returns CodeBusy.
+//
+// Close waits for queued work that uses freed blocks. If live blocks end with the pool,
+// it waits for all work of the device. If a driver call fails, the memory that could not
+// be released stays in the pool. The pool is then open as before, and Close may be called
+// again. If the driver fails before the work has completed, the caches also stay as
+// before.
 func (p *Pool) Close(force bool) error {
 	p.PauseReturn()
 	defer p.ResumeReturn()
@@ -28,7 +30,8 @@ func (p *Pool) Close(force bool) error {
 	kept := err != nil
 	if !kept {
 		p.leases.dropCache()
-		// What came back from the caches meanwhile waits for nothing that is not done.
+		// Blocks that the caches returned meanwhile wait only for work that has
+		// completed.
 		err = p.supply.waitForFlights()
 	}
 	p.heap.checkLast()
@@ -64,20 +67,21 @@ func (p *Pool) Close(force bool) error {
 	return err
 }
 
-// beginClose refuses new blocks and new captures from its return on, or says why the
-// pool stays as it is.
+// beginClose stops new blocks and new captures, or returns the reason why the pool stays
+// open.
 func (p *Pool) beginClose(force bool) error {
 	p.family.sweepGraphs()
 	if force {
 		return p.forceClose()
 	}
-	// One that is refused here disturbs nobody.
+	// First decide without stopping anything: a close that is rejected here disturbs no
+	// other thread.
 	p.Flush()
 	if left := cmp.Or(p.family.graphs.Left(), p.heap.blocksLeft(p.Statistics())); left != nil {
 		return left
 	}
 	return p.family.graphs.WhileNone(func() error {
-		// Nothing captures, so nobody else has paused the caches.
+		// No stream captures, so no other call has paused the caches.
 		p.leases.pauseCache(true)
 		err := p.decideClose()
 		if err != nil {
@@ -105,9 +109,8 @@ func (p *Pool) forceClose() error {
 	return err
 }
 
-// decideClose looks for live blocks while nobody can take one: the pool's own books
-// stand still, and the caches, which are paused, have every call come here.
-// No capture can begin.
+// decideClose checks for live blocks while none can be allocated: the pool's own counters
+// are frozen, and every call of the paused caches reaches the pool. No capture can begin.
 func (p *Pool) decideClose() error {
 	cache := p.leases.freeze()
 	defer p.leases.thaw()
@@ -131,8 +134,8 @@ func (p *Pool) decideClose() error {
 	return err
 }
 
-// setClosing is the point of no return: nothing is allocated or freed any more. The
-// caller holds mu.
+// setClosing starts the close: no block is allocated or freed after it. The caller holds
+// mu.
 func (h *heap) setClosing() error {
 	if h.state != stateOpen {
 		return h.closedError(opClose)
@@ -142,7 +145,8 @@ func (h *heap) setClosing() error {
 	return nil
 }
 
-// blocksLeft is the error of a pool that cannot be closed because blocks are live.
+// blocksLeft returns the error of a close that is rejected because blocks are live; nil
+// if none is live.
 func (h *heap) blocksLeft(stats track.Statistics) error {
 	if stats.LiveBlocks.Current == 0 {
 		return nil
@@ -151,9 +155,9 @@ func (h *heap) blocksLeft(stats track.Statistics) error {
 		h.config.Name, stats.LiveBlocks.Current, stats.Allocated.Current).On(h.engine.ID())
 }
 
-// dropCache ends the caches, which are paused. Blocks that are live in them are the pool's own
-// from then on. Idle ones, of which a few may be on their way, are in flight
-// until the segments go: nobody knows any more which stream they wait for.
+// dropCache ends the caches, which are paused. The pool adopts their live blocks. The
+// idle blocks, a few of which may be on their way to the pool, are put in flight until
+// the segments are released, because their streams are not known any more.
 func (ls *leases) dropCache() {
 	ls.adoptAll()
 	free := ls.endCache()
@@ -168,8 +172,8 @@ func (ls *leases) dropCache() {
 	})
 }
 
-// endCache has the caches forget what they have, and gives what gives their memory
-// back; nil: there are none.
+// endCache makes the caches drop their blocks. It returns the function that releases the
+// memory of the caches; nil if there are none.
 func (ls *leases) endCache() (free func()) {
 	cache := ls.freeze()
 	defer ls.thaw()
@@ -185,7 +189,7 @@ func (ls *leases) endCache() (free func()) {
 	return free
 }
 
-// ground puts a leased block in flight for good.
+// ground puts a leased block in flight until the pool ends.
 func (ls *leases) ground(l located) {
 	size := l.Size - l.info().slack()
 	l.setInfo(makeInfo(blockInFlight, 0, 0))
@@ -195,10 +199,10 @@ func (ls *leases) ground(l located) {
 	ls.heap.books.Board(size)
 }
 
-// waitForWork waits for queued work that uses freed blocks, and for all work
-// when blocks are left. The pool is closing, so nothing is allocated or
-// freed any more. No lock is held: the work may itself search for room and ask
-// this pool for segments.
+// waitForWork waits for queued work that uses freed blocks, and for all work of the
+// device if blocks are left. The pool is closing, so no block is allocated or freed. No
+// lock is held: the work may itself run the reclaim path and request segments of this
+// pool.
 func (u *supply) waitForWork() error {
 	if err := u.waitForFlights(); err != nil {
 		return err
@@ -219,7 +223,7 @@ func (u *supply) waitForWork() error {
 	return err
 }
 
-// waitForFlights waits until no block is in flight that waits for an event.
+// waitForFlights waits until no block in flight waits for an event.
 func (u *supply) waitForFlights() error {
 	for {
 		landed, err := u.waitForFlight(device.Forever)
@@ -229,7 +233,7 @@ func (u *supply) waitForFlights() error {
 	}
 }
 
-// giveBackAll gives every segment to the device. The caller holds layout.
+// giveBackAll releases every segment to the device. The caller holds layout.
 func (u *supply) giveBackAll() error {
 	u.heap.mu.Lock()
 	segments := append([]*segment{}, u.heap.segments...)
@@ -249,7 +253,7 @@ func (u *supply) giveBackAll() error {
 	return failures
 }
 
-// forget drops a segment that the device has back, and its live blocks.
+// forget removes a segment that was released to the device, with its live blocks.
 func (u *supply) forget(s *segment) {
 	u.heap.dropBlocks(s)
 	u.heap.lock()
@@ -259,7 +263,7 @@ func (u *supply) forget(s *segment) {
 	s.close()
 }
 
-// dropBlocks ends the blocks of a segment. The caller holds layout, and no mu.
+// dropBlocks ends the blocks of a segment. The caller holds layout and not mu.
 func (h *heap) dropBlocks(s *segment) {
 	h.eachBlock(s, func(l located) {
 		if h.debug != nil {

@@ -6,14 +6,16 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// Free gives a block back. Its memory is handed out again once the work is done that
-// is queued now on the stream of the block, which it was asked for on, on the stream of
-// the free (nil: the default one), and on those that RecordStream named. Where that is
-// work of one stream only, an allocation for that stream may have it at once. Free does
-// not wait. Errors: CodeDoubleFree for an address that is free or in flight,
-// CodeInvalidAddress inside a block or outside; those of the stream of the free;
-// CodeResourceExhausted when there is no memory to note it behind queued work. A
-// failed call changes nothing: the block is as live as before.
+// Free frees a block and does not wait. The memory can be allocated again when the work
+// that is queued now has completed on these streams: the stream of the block (the one of
+// its request), the stream of the free (nil: the default one), and the streams that
+// RecordStream named. If that is work of one stream only, an allocation for that stream
+// may reuse the memory at once.
+//
+// Errors: CodeDoubleFree for an address that is free or in flight; CodeInvalidAddress for
+// an address inside a block or outside the pool; those of the stream of the free;
+// CodeResourceExhausted if there is no memory to put the block behind queued work. After
+// an error the block is still live.
 func (p *Pool) Free(addr device.Addr, stream device.Stream) error {
 	if stream == nil {
 		stream = p.heap.defaultStream
@@ -28,9 +30,9 @@ func (p *Pool) Free(addr device.Addr, stream device.Stream) error {
 	return p.frees.freeOne(addr, anySize, stream, idle)
 }
 
-// FreeNow is Free on the default stream for a live block of that stream that no queued
-// work uses. It changes nothing when it is false: Free does it then, or says what is
-// wrong.
+// FreeNow frees a live block of the default stream if no queued work uses it. It returns
+// false, and changes nothing, if it cannot: then Free frees the block or returns the
+// error.
 func (p *Pool) FreeNow(addr device.Addr) bool {
 	idle, err := p.heap.defaultStream.Idle()
 	if !idle || err != nil {
@@ -43,7 +45,7 @@ func (p *Pool) FreeNow(addr device.Addr) bool {
 	return freed
 }
 
-// freeOne frees a block: the common cases at once, any other by retire.
+// freeOne frees a block: directly in common cases, by retire in all others.
 func (f *frees) freeOne(addr device.Addr, size uint64, stream device.Stream, idle bool) error {
 	if idle {
 		freed, overfull := f.heap.freeIdle(addr, size, stream)
@@ -72,12 +74,13 @@ func (f *frees) freeOne(addr device.Addr, size uint64, stream device.Stream, idl
 	})
 }
 
-// anySize as the size of a free is no check.
+// anySize as the size of a free disables the check of the size.
 const anySize = 0
 
-// freeIdle frees a live block of a stream that has no work queued, if no other uses it
-// and it was asked for with that size, and leaves everything else to retire: freed is then false.
-// overfull says that the supply is to give back what is above its threshold. It takes mu.
+// freeIdle frees a live block of a stream without queued work, if no other stream uses
+// the block and the requested size matches. In all other cases it returns false, and the
+// caller calls retire. overfull means that the supply has to release memory above the
+// threshold. It takes mu.
 func (h *heap) freeIdle(addr device.Addr, size uint64, stream device.Stream) (freed, overfull bool) {
 	if h.ended.Load() {
 		return false, false
@@ -132,8 +135,8 @@ func (h *heap) freeIdle(addr device.Addr, size uint64, stream device.Stream) (fr
 	return true, overfull
 }
 
-// freeBehind is freeIdle for a block that work of its stream may use until the event,
-// which is the pool's if freed is true.
+// freeBehind is freeIdle for a block that work of its stream may use until the event. If
+// freed is true, the pool owns the event.
 func (h *heap) freeBehind(addr device.Addr, size uint64, stream device.Stream, event device.Event) (freed, overfull bool) {
 	if h.ended.Load() {
 		return false, false
@@ -164,8 +167,8 @@ func (h *heap) freeBehind(addr device.Addr, size uint64, stream device.Stream, e
 	return true, overfull
 }
 
-// FreeSized is Free with the size that was asked for as a check:
-// CodeInvalidSize when it is another, and the block is as live as before.
+// FreeSized is Free with a check of the requested size. It returns CodeInvalidSize if the
+// size differs; the block stays live then.
 func (p *Pool) FreeSized(addr device.Addr, sizeBytes uint64, stream device.Stream) error {
 	if sizeBytes == 0 {
 		return device.Errorf(device.CodeInvalidSize, opFree, "size_bytes is 0").On(p.heap.engine.ID())
@@ -183,9 +186,8 @@ func (p *Pool) FreeSized(addr device.Addr, sizeBytes uint64, stream device.Strea
 	return p.frees.freeOne(addr, sizeBytes, stream, idle)
 }
 
-// FreeBatch is Free for many blocks: all of them or none. The error is that of
-// the first address that is wrong, with its index; one that is named twice is
-// CodeDoubleFree.
+// FreeBatch is Free for many blocks: all or none. The error is that of the first invalid
+// address and states its index. An address that occurs twice gives CodeDoubleFree.
 func (p *Pool) FreeBatch(addrs []device.Addr, stream device.Stream) error {
 	if len(addrs) == 0 {
 		return nil
@@ -208,10 +210,11 @@ func (p *Pool) FreeBatch(addrs []device.Addr, stream device.Stream) error {
 	return p.frees.retire(&pendingFree{addrs: addrs, stream: stream, idle: idle, batch: true})
 }
 
-// FreeAfter gives a block back whose memory is handed out again once all events
-// have passed, and the work of its stream, unless that is the default one: the caller
-// knows best what of that uses it. The pool closes the events, unless the call fails.
-// Errors: as Free; CodeInvalidArgument for a nil event.
+// FreeAfter frees a block. Its memory can be allocated again when all events have
+// completed, and also the work of its stream, unless that is the default stream. The
+// caller knows best which work of the default stream uses the block. The pool closes the
+// events, unless the call fails. Errors: those of Free; CodeInvalidArgument for a nil
+// event.
 func (p *Pool) FreeAfter(addr device.Addr, events []device.Event) error {
 	for i, event := range events {
 		if event == nil {

@@ -6,8 +6,8 @@ import (
 	"ferrum_mem/core/pool/inflight"
 )
 
-// park takes over blocks that are leaving, and the marks of their free. It is false when the
-// graphs were all released meanwhile. The caller holds mu.
+// park takes over leaving blocks and the events of their free. It returns false if all
+// the graphs were released meanwhile. The caller holds mu.
 func (p *Pool) park(j *pendingFree, found []located) bool {
 	parked := &graphs.Parked[*Pool]{Owner: p, Graphs: j.graphs, Streams: j.captured}
 	for _, l := range found {
@@ -32,9 +32,10 @@ func (p *Pool) park(j *pendingFree, found []located) bool {
 	return true
 }
 
-// markGraph notes that a graph uses the blocks of a free: one for which the stream captures, or
-// captured when RecordStream named it. Those of its private pool wait for the end of the capture,
-// all others for the release. False: none does.
+// markGraph records that a graph uses the blocks of a free: the graph for which the
+// stream is captured, or was captured when RecordStream named it. Blocks of the private
+// pool of that graph wait for the end of the capture; all others wait for the release of
+// the graph. It returns false if no graph uses the blocks.
 func (p *Pool) markGraph(j *pendingFree, of device.Stream) (used bool, err error) {
 	real, g := of, (*graph)(nil)
 	if b, ok := of.(*branch); ok {
@@ -54,12 +55,12 @@ func (p *Pool) markGraph(j *pendingFree, of device.Stream) (used bool, err error
 	return true, nil
 }
 
-// unpark puts parked blocks behind what they still wait for.
+// unpark puts parked blocks behind the events for which they still wait.
 func (p *Pool) unpark(b *graphs.Parked[*Pool]) {
 	p.heap.lock()
 	f, passed := &p.heap.inFlight, true
 	if f.Reserve(len(b.Addrs), len(b.Addrs)*len(b.Events)) != nil {
-		// There is no memory to note them behind the events.
+		// There is no memory to put the blocks behind the events, so wait for the events.
 		p.heap.mu.Unlock()
 		passed, b.Events = inflight.PassAll(b.Events), nil
 		p.heap.lock()
@@ -80,7 +81,7 @@ func (p *Pool) unpark(b *graphs.Parked[*Pool]) {
 		case passed:
 			p.heap.landed(l)
 		default:
-			// They stay until the pool ends.
+			// The blocks stay in flight until the pool ends.
 			p.heap.grounded = true
 		}
 	}

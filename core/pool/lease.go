@@ -13,11 +13,11 @@ const (
 	opGiveBack = "pool.give_back"
 )
 
-// Lease gives blocks of sizeBytes, a multiple of the pool's alignment, to the
-// caches: as many as there are at once, up to len(to), which the stream (nil:
-// the default one) may use at once. It never waits for work, never grows the
-// pool and calls nobody back; 0 blocks and no error when there is no room. counts
-// are those of the caches before; nil: not known.
+// Lease leases blocks of sizeBytes, a multiple of the pool's alignment, to the caches. It
+// leases as many blocks as are free at once, up to len(to); the stream may use them at
+// once (nil: the default stream). It does not wait for work, does not grow the pool and
+// calls no callback. It returns 0 and no error if no block is free. counts are the counts
+// of the caches before the call; nil means unknown.
 func (p *Pool) Lease(sizeBytes uint64, stream device.Stream, to []device.Addr, counts *CacheCounts) (n int, err error) {
 	if sizeBytes == 0 || sizeBytes%p.heap.config.AlignmentBytes != 0 {
 		return 0, device.Errorf(device.CodeInvalidSize, opLease,
@@ -40,7 +40,8 @@ func (p *Pool) Lease(sizeBytes uint64, stream device.Stream, to []device.Addr, c
 	}
 	p.leases.learn(counts)
 	if p.family.graphs.AnyCapturing() {
-		// It may be a stream that captures, which gets nothing from here.
+		// The stream may be capturing; a capturing stream must not get blocks of this
+		// pool.
 		p.heap.mu.Unlock()
 		return 0, nil
 	}
@@ -60,7 +61,7 @@ func (p *Pool) Lease(sizeBytes uint64, stream device.Stream, to []device.Addr, c
 	return n, err
 }
 
-// leaseFlights leases blocks in flight that the stream may have at once.
+// leaseFlights leases blocks in flight that the stream may reuse at once.
 func (ls *leases) leaseFlights(wanted *need, to []device.Addr) int {
 	for n := range to {
 		at, ok := ls.heap.inFlight.Find(wanted.stream, wanted.inFlight(inflight.Exactly))
@@ -76,7 +77,7 @@ func (ls *leases) leaseFlights(wanted *need, to []device.Addr) int {
 	return len(to)
 }
 
-// leaseFree leases free memory, from to[n] on.
+// leaseFree leases free memory. It fills to from index n on and returns the new n.
 func (ls *leases) leaseFree(wanted *need, to []device.Addr, n int) (int, error) {
 	for _, s := range ls.heap.segments {
 		if n == len(to) {
@@ -119,7 +120,8 @@ func (ls *leases) leaseFree(wanted *need, to []device.Addr, n int) (int, error) 
 	return n, nil
 }
 
-// lend enters a block as leased. What the strategy rounded it up by is active.
+// lend records a block as leased. The bytes that the strategy added by rounding count as
+// active.
 func (ls *leases) lend(l located, size uint64) {
 	l.setInfo(makeInfo(blockLeased, 0, l.Size-size))
 	ls.leased += size
@@ -129,10 +131,10 @@ func (ls *leases) lend(l located, size uint64) {
 	}
 }
 
-// GiveBack takes idle blocks back from the caches, as freed on a stream; nil:
-// no work uses them any more. counts are those of the caches after; nil: not
-// known. When an address is none of an idle block, or the stream's event cannot
-// be recorded, nothing has changed.
+// GiveBack returns idle blocks of the caches to the pool, as freed on a stream; nil means
+// that no work uses them any more. counts are the counts of the caches after the call;
+// nil means unknown. If an address is not that of a leased block, or the event of the
+// stream cannot be recorded, nothing changes.
 func (p *Pool) GiveBack(addrs []device.Addr, stream device.Stream, counts *CacheCounts) error {
 	overfull, err := p.leases.takeBack(addrs, stream, counts)
 	if overfull {
@@ -144,8 +146,8 @@ func (p *Pool) GiveBack(addrs []device.Addr, stream device.Stream, counts *Cache
 	return err
 }
 
-// takeBack is GiveBack, and leaves it to the caller to give segments back to the
-// device: a trim counts those itself.
+// takeBack is GiveBack without the release of segments to the device. It leaves that to
+// the caller, because a trim counts the released segments itself.
 func (ls *leases) takeBack(addrs []device.Addr, stream device.Stream, counts *CacheCounts) (overfull bool, err error) {
 	var event device.Event
 	if stream != nil {
@@ -202,8 +204,8 @@ func (ls *leases) takeBack(addrs []device.Addr, stream device.Stream, counts *Ca
 	return overfull, nil
 }
 
-// findLeased finds all of the blocks and marks them as leaving, or none and says
-// what is wrong.
+// findLeased finds all blocks and marks them as leaving. If one is not leased, it marks
+// none and returns an error.
 func (ls *leases) findLeased(addrs []device.Addr) ([]located, error) {
 	if ls.heap.state == stateClosed {
 		return nil, ls.heap.closedError(opGiveBack)
@@ -227,15 +229,16 @@ func (ls *leases) findLeased(addrs []device.Addr) ([]located, error) {
 	return found, nil
 }
 
-// flushBatch is how many blocks are taken out of the caches at a time.
+// flushBatch is the number of blocks that are taken out of the caches at a time.
 const flushBatch = 256
 
-// maxStrays bounds the blocks that are out of the caches and could not be settled:
-// their list is on the Go heap, whose end is the end of the process.
+// maxStrays bounds the blocks that are out of the caches and could not be returned to the
+// pool. Their list is on the Go heap, which must stay small: a process ends when the Go
+// heap cannot grow.
 const maxStrays = 16 * flushBatch
 
-// Flush takes back what the pool's caches hold idle, or what is in quarantine,
-// and says whether that was anything. The caller holds no lock.
+// Flush takes back the idle blocks of the pool's caches, or the blocks in quarantine. It
+// reports whether there were any. The caller holds no lock.
 func (p *Pool) Flush() bool {
 	if p.heap.debug != nil {
 		return p.heap.flushQuarantine()
@@ -260,16 +263,17 @@ func (p *Pool) Flush() bool {
 	return some
 }
 
-// roomForStrays says whether a batch more may be taken out of the caches although
-// nothing of it might be settled. What stays in them is tried the next time.
+// roomForStrays reports whether strays has space for another batch, in case none of its
+// blocks can be returned to the pool. Blocks that stay in the caches are taken by the
+// next call.
 func (ls *leases) roomForStrays() bool {
 	ls.heap.mu.Lock()
 	defer ls.heap.mu.Unlock()
 	return len(ls.strays)+flushBatch <= maxStrays
 }
 
-// settleTaken puts blocks that were taken out of the caches behind the work of
-// their streams. What cannot be now is kept for the next time.
+// settleTaken returns blocks that were taken out of the caches to the pool, behind the
+// work of their streams. Blocks for which this fails are kept for the next call.
 func (ls *leases) settleTaken(cache Cache, taken []CachedBlock) (some bool) {
 	if len(taken) == 0 {
 		return false

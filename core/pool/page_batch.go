@@ -2,7 +2,7 @@ package pool
 
 import "ferrum_mem/core/rangealloc"
 
-// touchRuns counts runs of blocks of a size in, all of them or none.
+// touchRuns adds runs of blocks of one size to the counts of their pages, all or none.
 func (s *segment) touchRuns(runs []rangealloc.Run, size uint64) bool {
 	for i, run := range runs {
 		if s.pages.TouchMany(run.Offset, size, uint64(run.Count)) {
@@ -23,7 +23,7 @@ func (s *segment) releaseRuns(runs []rangealloc.Run, size uint64) {
 	}
 }
 
-// touchRanges counts blocks in, all of them or none.
+// touchRanges adds blocks to the counts of their pages, all or none.
 func (s *segment) touchRanges(blocks []rangealloc.Range) bool {
 	for i, block := range blocks {
 		if s.pages.Touch(block.Offset, block.Size) {

@@ -2,21 +2,22 @@ package pool
 
 import "time"
 
-// Blocks that wait in thread caches keep the pages that they lie in: a few of them,
-// each in a page of its own, keep a hundred times as much memory as they have. While
-// caches are used that is the price of their speed, and they bound what they keep.
-// When they are hardly used any more the worker takes back what they hold idle. It
-// looks once in cacheWindow, from when the caches get or give back blocks until they
-// have come to rest.
+// Idle blocks in thread caches keep the pages in which they lie. A few such blocks, each
+// in a page of its own, can keep a hundred times their own size. While the caches are
+// used, that is the price of their speed, and the caches bound what they keep. When the
+// caches are hardly used any more, the worker takes their idle blocks back. The worker
+// checks the caches once in cacheWindow. It starts when the caches lease or return
+// blocks, and stops when the caches are no longer used.
 const (
 	cacheWindow = 100 * time.Millisecond
-	// cacheCalls is how many allocations and frees in a window are hardly any: to
-	// lease that many blocks again takes less than a thousandth of it.
+	// cacheCalls is the number of allocations and frees in a window below which the
+	// caches count as unused. Leasing so many blocks again takes less than a thousandth
+	// of a window.
 	cacheCalls = 64
 )
 
-// watchCaches is called after the caches have leased or given back blocks. The
-// caller holds mu.
+// watchCaches is called after the caches have leased or returned blocks. The caller holds
+// mu.
 func (ls *leases) watchCaches() {
 	g := ls.heap.paged
 	if g == nil || g.caches.watches || ls.heap.state != stateOpen {
@@ -26,8 +27,8 @@ func (ls *leases) watchCaches() {
 	ls.heap.startWorker()
 }
 
-// lookAtCaches takes back what the caches hold idle if they are hardly used, once
-// it is time to look.
+// lookAtCaches takes back the idle blocks of the caches if the window is over and the
+// caches were hardly used in it.
 func (p *Pool) lookAtCaches() {
 	g := p.heap.paged
 	p.heap.mu.Lock()

@@ -2,10 +2,10 @@ package pool
 
 import "ferrum_mem/core/device"
 
-// RecordStream says that a stream (nil: the default one) uses a live block too:
-// once freed, the block also waits for the work that is queued on that stream at
-// the time of its free. Errors: CodeDoubleFree or CodeInvalidAddress when no live
-// block starts at the address.
+// RecordStream states that a stream (nil: the default one) also uses a live block. The
+// free of the block then waits for the work that is queued on that stream at the time of
+// the free. Errors: CodeDoubleFree or CodeInvalidAddress if no live block starts at the
+// address.
 func (p *Pool) RecordStream(addr device.Addr, stream device.Stream) error {
 	if stream == nil {
 		stream = p.heap.defaultStream

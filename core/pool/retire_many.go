@@ -8,22 +8,25 @@ import (
 	"ferrum_mem/core/pool/inflight"
 )
 
-// A free of more than heldBlocks blocks is done in slices, and is all or nothing all the
-// same: first every block is found and marked as leaving, so that nobody else frees it
-// or has it record a stream, then there is room for all of them, and then they go. What
-// was marked is live again when the free fails before that. A close waits for it.
+// A free of more than heldBlocks blocks runs in slices, and still frees all blocks or
+// none. It first finds every block and marks it as leaving, so that no other call frees
+// the block or records a stream for it. Then it reserves space for all of them in the
+// tables. Then it frees them. If it fails before that, it makes the marked blocks live
+// again. A close waits for such a free.
 
-// heldBlocks is how many blocks a free may have that others wait for as a whole.
+// heldBlocks is the most blocks that a free may have without slices, while other threads
+// wait.
 const heldBlocks = 4096
 
-// many says that a free is done in slices. The debug mode reports on its blocks together,
-// and what parks blocks of graphs is one for all.
+// many reports whether a free runs in slices. The debug mode reports on all blocks of a
+// free together, and all blocks of a free that a graph keeps are parked together, so
+// these frees do not.
 func (f *frees) many(j *pendingFree) bool {
 	return len(j.addrs) > heldBlocks && f.heap.debug == nil && len(j.graphs) == 0
 }
 
-// retireMany is retire in slices; false, and nothing has changed: a graph has come to use
-// the blocks.
+// retireMany is retire in slices. It returns false, and has changed nothing, if a graph
+// has come to use the blocks.
 func (f *frees) retireMany(j *pendingFree) (done bool, err error) {
 	f.heap.lock()
 	if f.heap.state != stateOpen {
@@ -53,7 +56,7 @@ func (f *frees) retireMany(j *pendingFree) (done bool, err error) {
 func (f *frees) tryRetireMany(j *pendingFree) (again bool, err error) {
 	links, leased, err := f.findMany(j)
 	switch {
-	case err == errNotLive: //nolint:errorlint // the very value, of findSlice
+	case err == errNotLive: //nolint:errorlint // findSlice returns this very value
 		return true, f.refuse(j)
 	case err != nil:
 		return true, err
@@ -92,7 +95,7 @@ func (f *frees) findMany(j *pendingFree) (links int, leased device.Addr, err err
 		var found []located
 		found, leased, err = f.findSlice(j, first)
 		if err != nil || leased != 0 {
-			if err != nil && err != errNotLive { //nolint:errorlint // the very value, of findSlice
+			if err != nil && err != errNotLive { //nolint:errorlint // findSlice returns this very value
 				err = f.refused(j, err)
 			}
 			marked := first + len(found)
@@ -121,8 +124,8 @@ func (f *frees) restoreMany(j *pendingFree, count int) {
 	}
 }
 
-// retireSlices ends the lives of all blocks of a free, which are leaving. Where they may
-// have to wait, the room for them is promised.
+// retireSlices ends the lives of all blocks of a free, which are leaving. If they have to
+// wait, the space for them was promised.
 func (f *frees) retireSlices(j *pendingFree, links int) {
 	waits, steps := j.waits(), pace.Pace{}
 	for some := range slices.Chunk(j.addrs, sliceBlocks) {

@@ -5,36 +5,37 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// Snapshot is a pool at one moment, for reports.
+// Snapshot describes a pool at one moment, for reports.
 type Snapshot struct {
 	Name       string            `json:"name"`
 	Strategy   string            `json:"strategy"`
 	Statistics track.Statistics  `json:"statistics"`
 	Info       Info              `json:"info"`
 	Segments   []SegmentSnapshot `json:"segments"`
-	// HighWaterBytes is the highest end of any block that ever was live, from
-	// the start of the pool's usable memory. It means something for a pool that
-	// ever had one segment only, and is 0 for any other: the addresses of several
-	// segments have no common start.
+	// HighWaterBytes is the highest end of any block so far, from the start of the pool's
+	// usable memory. It is 0 if the pool has ever had more than one segment, because the
+	// addresses of several segments have no common start.
 	HighWaterBytes uint64 `json:"high_water_bytes"`
 }
 
-// Info is how a pool has its memory, at one moment. Pages are counts, and 0 in a
-// pool that takes segments whole.
+// Info describes the memory of a pool at one moment. Pages are counts; they are 0 in a
+// segmented pool.
 type Info struct {
 	HeldBytes uint64 `json:"held_bytes"`
 	PageBytes uint64 `json:"page_bytes"`
-	// MappedPages are mapped, and IdlePages are those of them that no block touches.
+	// MappedPages is the number of mapped pages. IdlePages is the number of those that
+	// contain no part of a block.
 	MappedPages uint64 `json:"mapped_pages"`
 	IdlePages   uint64 `json:"idle_pages"`
-	// ReadyPages is how many idle pages stay, with as many in use as now.
+	// ReadyPages is the number of idle pages that stay, for the present number of pages
+	// in use.
 	ReadyPages uint64 `json:"ready_pages"`
 	Segments   uint64 `json:"segments"`
-	// AddressBytes is the sum of the segments, mapped or not.
+	// AddressBytes is the size of all segments, mapped or not.
 	AddressBytes uint64 `json:"address_bytes"`
 }
 
-// Info describes how the pool has its memory.
+// Info describes the memory of the pool.
 func (p *Pool) Info() Info {
 	p.heap.mu.Lock()
 	defer p.heap.mu.Unlock()
@@ -56,23 +57,23 @@ func (h *heap) infoLocked() Info {
 	return info
 }
 
-// SegmentSnapshot is a segment at one moment. ActiveBytes is live, in
-// flight or with the thread caches.
+// SegmentSnapshot describes a segment at one moment. ActiveBytes is the size of its
+// blocks that are live, in flight or leased to the thread caches.
 type SegmentSnapshot struct {
 	Address          device.Addr `json:"address"`
 	SizeBytes        uint64      `json:"size_bytes"`
 	ActiveBytes      uint64      `json:"active_bytes"`
 	LargestFreeBytes uint64      `json:"largest_free_bytes"`
-	// MappedBytes is what of SizeBytes has memory behind it: all of it, or the
-	// mapped pages of a segment of addresses.
+	// MappedBytes is the part of SizeBytes that is backed by memory: the mapped pages of
+	// a segment of pages, and all of any other segment.
 	MappedBytes uint64 `json:"mapped_bytes"`
-	// Number counts the pool's segments in the order in which they came, so it
-	// tells a segment from an earlier one at the same address.
+	// Number is the count of segments that the pool had before this one. It distinguishes
+	// a segment from an earlier one at the same address.
 	Number uint64 `json:"-"`
 }
 
-// Snapshot describes the pool; segments are in the order of their addresses. The
-// statistics are of one moment, the segments of one a little later.
+// Snapshot describes the pool. The segments are in order of address. The statistics are
+// of one moment; the segments are of one moment shortly after.
 func (p *Pool) Snapshot() Snapshot {
 	stats := p.Statistics()
 	p.heap.mu.Lock()
@@ -95,8 +96,8 @@ func (p *Pool) Snapshot() Snapshot {
 	return snapshot
 }
 
-// SegmentChanges counts how often a segment came or went, so that a caller who
-// follows the segments knows when to look at them again.
+// SegmentChanges counts how often a segment was added or removed, so that a caller that
+// tracks the segments knows when to read them again.
 func (p *Pool) SegmentChanges() uint64 {
 	p.heap.mu.Lock()
 	defer p.heap.mu.Unlock()
