@@ -8,13 +8,12 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// Alloc takes a block. Errors: CodeInvalidSize, CodeInvalidAlignment,
-// CodeInvalidArgument for a tag that is too long or not known, CodeOverflow for a
-// size that cannot be rounded up, CodeResourceExhausted when the tables are full;
-// CodeOutOfMemory, at once if the request can never fit, else after
-// Engine.FindRoom found none. A failed call leaves blocks and books as they were,
-// but for the count of failures; segments that hold no block may have been given
-// back.
+// Alloc allocates a block. Errors: CodeInvalidSize; CodeInvalidAlignment;
+// CodeInvalidArgument for a tag that is too long or unknown; CodeOverflow for a size that
+// cannot be rounded up; CodeResourceExhausted if the tables are full; CodeOutOfMemory, at
+// once if the request can never fit, otherwise after Engine.FindRoom found no memory.
+// After an error, blocks and counters are unchanged except for the count of failures.
+// Empty segments may have been released.
 func (p *Pool) Alloc(r Request) (Block, error) {
 	if s, placed, tag, at, ok := p.allocPlain(&r); ok {
 		return Block{
@@ -25,7 +24,7 @@ func (p *Pool) Alloc(r Request) (Block, error) {
 	return p.allocChecked(&r)
 }
 
-// AllocAddr is Alloc for a caller who wants no more than the address.
+// AllocAddr is Alloc for a caller that needs only the address.
 func (p *Pool) AllocAddr(r *Request) (device.Addr, error) {
 	if s, placed, _, _, ok := p.allocPlain(r); ok {
 		return s.base + device.Addr(placed.Offset), nil
@@ -34,10 +33,10 @@ func (p *Pool) AllocAddr(r *Request) (device.Addr, error) {
 	return block.Addr, err
 }
 
-// AllocNow is Alloc of sizeBytes for the default stream when nothing has to be
-// looked into and there is room at once. It changes nothing when it is false:
-// Alloc does it then, or says what is wrong. It is there for a caller to whom a
-// few instructions matter.
+// AllocNow allocates sizeBytes for the default stream if this needs no special case and
+// free memory is present. It returns false, and changes nothing, if it cannot: then Alloc
+// allocates the block or returns the error. It is for callers for which a few
+// instructions matter.
 func (p *Pool) AllocNow(sizeBytes uint64) (device.Addr, bool) {
 	s, placed, _, _, ok := p.allocPlain(&Request{SizeBytes: sizeBytes})
 	if !ok {
@@ -54,12 +53,12 @@ func (p *Pool) allocChecked(r *Request) (Block, error) {
 	return p.allocNeed(&n)
 }
 
-// largestPlain is a size that can be rounded up without a look.
+// largestPlain is a size that can be rounded up without a check for overflow.
 const largestPlain = 1 << 62
 
-// allocPlain is Alloc for a request without anything special when nothing is in
-// flight and there is room: what it does not serve, it leaves as it was. It is
-// what most calls are, and short for that. Its results fit in registers.
+// allocPlain is Alloc for a request without special properties, when no block is in
+// flight and space is free. It changes nothing if it cannot serve the request. Most calls
+// take this path, so it is kept short. Its results fit in registers.
 func (p *Pool) allocPlain(r *Request) (_ *segment, _ rangealloc.Range, tag string, at time.Duration, ok bool) {
 	if r.AlignmentBytes|uint64(r.Lifetime) != 0 || r.Tag != "" || r.SizeBytes-1 >= largestPlain || p.heap.debug != nil ||
 		p.heap.ended.Load() {

@@ -8,10 +8,10 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// NewPinned is NewInGroup for a pool of page-locked memory of the host, which the
-// device addresses as well. It takes segments whole. Where that memory is not the
-// device's own, it is in the books of the group only. A device without such memory
-// is CodeUnsupported.
+// NewPinned is NewInGroup for a pool of page-locked host memory that the device can also
+// address. The pool is segmented. If the memory is not part of the device's own memory,
+// it is counted only in group. It returns CodeUnsupported for a device without such
+// memory.
 func NewPinned(e *engine.Engine, c Config, group *track.Totals) (*Pool, error) {
 	return newFrom(e, c, group, engine.SourcePinned)
 }
@@ -21,8 +21,8 @@ func NewManaged(e *engine.Engine, c Config, group *track.Totals) (*Pool, error) 
 	return newFrom(e, c, group, engine.SourceManaged)
 }
 
-// newFrom makes a pool whose segments come from one source. Only the device's own
-// memory can come page by page.
+// newFrom creates a pool whose segments come from one source. Only the device's own
+// memory can be mapped page by page.
 func newFrom(e *engine.Engine, c Config, group *track.Totals, source engine.Source) (*Pool, error) {
 	const op = "pool.new"
 	if source == engine.SourceDevice {
@@ -39,15 +39,15 @@ func newFrom(e *engine.Engine, c Config, group *track.Totals, source engine.Sour
 		return nil, device.Errorf(device.CodeInvalidConfig, op,
 			"segment_source is stream ordered: %v comes from elsewhere", source).On(e.ID())
 	}
-	// Any other value is refused with the rest of the settings.
+	// check rejects all other invalid values.
 	if c.Paging == PagingAuto {
 		c.Paging = PagingOff
 	}
 	return newPool(e, c, group, source)
 }
 
-// HostAddr is where the process addresses an address of a pool of page-locked or
-// managed memory; 0 for any other address and any other pool.
+// HostAddr returns the host address for a device address of a pool of page-locked or
+// managed memory. It returns 0 for any other address and any other pool.
 func (p *Pool) HostAddr(addr device.Addr) device.HostAddr {
 	p.heap.mu.Lock()
 	defer p.heap.mu.Unlock()
@@ -58,15 +58,14 @@ func (p *Pool) HostAddr(addr device.Addr) device.HostAddr {
 	return s.had.HostAddr + device.HostAddr(addr-s.had.Addr)
 }
 
-// New makes a pool on an engine. Errors: CodeInvalidConfig,
-// CodeInvalidAlignment, CodeNotFound for an unknown strategy; with PreAlloc
-// also those of an allocation.
+// New creates a pool on an engine. Errors: CodeInvalidConfig; CodeInvalidAlignment;
+// CodeNotFound for an unknown strategy; with PreAlloc also those of an allocation.
 func New(e *engine.Engine, c Config) (*Pool, error) {
 	return NewInGroup(e, c, nil)
 }
 
-// NewInGroup is New for a pool whose books are added up in group as well; nil:
-// no group. The group then knows the peaks of its pools together.
+// NewInGroup is New for a pool that is also counted in group; nil means no group. The
+// group records the peaks of the sum over its pools.
 func NewInGroup(e *engine.Engine, c Config, group *track.Totals) (*Pool, error) {
 	source := engine.SourceDevice
 	if c.StreamOrdered {

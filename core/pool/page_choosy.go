@@ -5,21 +5,20 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// Where no further page is to be had, an allocation looks for a place whose pages
-// are mapped, though it be in a longer free run than need be: in the holes beside
-// the blocks.
+// When no more pages can be created, an allocation searches for a place whose pages are
+// all mapped. It accepts such a place even in a free run that is longer than necessary,
+// beside the blocks.
 
 const (
-	// maxVisits bounds the blocks that one allocation looks at for that, and with
-	// them the time that the pool is locked.
+	// maxVisits bounds the blocks that one allocation examines for this, and so the time
+	// for which it holds the pool's lock.
 	maxVisits = 1 << 21
-	// maxPassedOver bounds the places that are tried where the strategy cannot be
-	// told the place.
+	// maxPassedOver bounds the places that are tried with a strategy that cannot allocate
+	// at a given place.
 	maxPassedOver = 1 << 10
 )
 
-// tryChoosy tries to take blocks where pages are mapped already. The caller holds
-// layout.
+// tryChoosy tries to allocate where pages are already mapped. The caller holds layout.
 func (u *supply) tryChoosy(search *search) (found bool, err error) {
 	u.heap.lock()
 	defer u.heap.mu.Unlock()
@@ -35,7 +34,7 @@ func (u *supply) tryChoosy(search *search) (found bool, err error) {
 	return err == nil, err
 }
 
-// allocUnmapped ends an alloc that got a place whose pages are not all mapped.
+// allocUnmapped completes an alloc whose place is not completely mapped.
 func (s *segment) allocUnmapped(r *rangealloc.Request, got rangealloc.Range) (rangealloc.Range, error) {
 	g := s.paging
 	g.note(wantedBlocks{s, got.Offset, got.Size, 1})
@@ -50,8 +49,8 @@ func (s *segment) allocUnmapped(r *rangealloc.Request, got rangealloc.Range) (ra
 	return s.passOver(r, got)
 }
 
-// allocMapped takes a block, of a size as the strategy rounds it, from the shortest stretch of free and mapped
-// memory that holds it.
+// allocMapped allocates a block from the shortest free and mapped range that holds it.
+// size is a size that the strategy does not round further.
 func (s *segment) allocMapped(size, align uint64) (rangealloc.Range, error) {
 	g, t := s.paging, s.pages
 	found, best, shortest := false, uint64(0), ^uint64(0)
@@ -91,8 +90,8 @@ func (s *segment) allocMapped(size, align uint64) (rangealloc.Range, error) {
 	return got, nil
 }
 
-// passOver takes one place after the other until one is mapped, and gives the
-// others back.
+// passOver allocates one place after the other until one is mapped, and returns the
+// others to the strategy.
 func (s *segment) passOver(r *rangealloc.Request, got rangealloc.Range) (rangealloc.Range, error) {
 	passed := []rangealloc.Range{got}
 	err := errUnmapped

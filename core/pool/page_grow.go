@@ -11,12 +11,12 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// How a pool with pages grows. An allocation that finds addresses whose pages are
-// not all mapped gives them back, maps what is missing with only supply.layout held,
-// and tries again: it then comes to lie at the same place, unless other threads
-// have moved on meanwhile, and then there is something else to map.
+// How a paged pool grows. An allocation may find free addresses whose pages are not all
+// mapped. Then it releases the addresses, maps the missing pages with only supply.layout
+// held, and tries again. Usually it gets the same addresses. If other threads allocated
+// meanwhile, it may get others, and then maps the pages of those.
 
-// growPaged is grow for a pool with pages.
+// growPaged is grow for a paged pool.
 func (u *supply) growPaged(search *search) (found bool, err error) {
 	grown := false
 	defer func() {
@@ -53,9 +53,9 @@ func (u *supply) growPaged(search *search) (found bool, err error) {
 	return false, nil
 }
 
-// makeDo ends a growth whose pages could not be mapped: a place whose pages are
-// there does as well. That the device has no memory is for the search to deal with;
-// that the system has no further mapping for a hole between pages is not.
+// makeDo completes a growth whose pages could not be mapped: it tries a place with mapped
+// pages. If the device is out of memory, the search continues with the reclaim path. If
+// the system has no more mappings for the range, the failure is returned.
 func (u *supply) makeDo(search *search, failure error) (found bool, err error) {
 	u.heap.engine.NoteRefusal(failure)
 	outOfMemory := errors.Is(failure, device.CodeOutOfMemory)
@@ -68,23 +68,23 @@ func (u *supply) makeDo(search *search, failure error) (found bool, err error) {
 	return false, failure
 }
 
-// mapTries bounds how often pages are mapped for an allocation that then lies
-// somewhere else, because other threads were faster.
+// mapTries is the number of attempts of an allocation to map pages. An attempt fails if
+// other threads use the place first.
 const mapTries = 1000
 
-// growth is what an allocation needs to have mapped.
+// growth describes what has to be mapped for an allocation.
 type growth struct {
-	// runs lack pages, and are count pages together.
+	// runs are the runs of missing pages; count is the number of their pages.
 	runs  []pageRun
 	count uint64
-	// larges are the places in them that get large pages, in order.
+	// larges are the places in runs that get large pages, in order.
 	larges []pageRun
-	// split are idle large pages of which blocks want a part: they are given back first.
+	// split are idle large pages of which blocks need a part. They are released first.
 	split chosenPages
 }
 
-// tryNoting tries to take blocks, and gives what is missing when the error is
-// errUnmapped. The caller holds layout.
+// tryNoting tries to allocate. If the error is errUnmapped, it returns what is missing.
+// The caller holds layout.
 func (u *supply) tryNoting(search *search) (growth, error) {
 	u.heap.lock()
 	defer u.heap.mu.Unlock()
@@ -106,9 +106,9 @@ func (u *supply) tryNoting(search *search) (growth, error) {
 	return need, err
 }
 
-// takeSplit takes the large pages out of the tables of which wanted blocks would have a
-// part. Where the pool may not hold less than it does, all of such a page is wanted in
-// its place. The caller holds layout and mu.
+// takeSplit takes large pages out of the tables if wanted blocks would occupy a part of
+// them. If the pool may not hold less than now, it adds all pages of such a large page to
+// the wanted ones, to replace it. The caller holds layout and mu.
 func (u *supply) takeSplit() (c chosenPages) {
 	g := u.heap.paged
 	if g.largeBytes == 0 {
@@ -126,9 +126,8 @@ func (u *supply) takeSplit() (c chosenPages) {
 	return c
 }
 
-// mapMissing maps pages that an allocation needs. Idle pages that lie elsewhere
-// are given up for them where the bound or the device leave no room. The caller
-// holds layout.
+// mapMissing maps pages that an allocation needs. If the bound or the device has no space
+// for them, it first releases idle pages elsewhere. The caller holds layout.
 func (u *supply) mapMissing(need *growth) error {
 	g := u.heap.paged
 	if need.split.count() > 0 {
@@ -156,8 +155,8 @@ func (u *supply) mapMissing(need *growth) error {
 	return err
 }
 
-// giveUpIdle gives back so many idle pages that no allocation wants right now, or
-// none and is CodeOutOfMemory.
+// giveUpIdle releases count idle pages that no allocation needs now. If there are not so
+// many, it releases none and returns errUnmapped, which is a CodeOutOfMemory.
 func (u *supply) giveUpIdle(count uint64) error {
 	g := u.heap.paged
 	u.heap.mu.Lock()
@@ -176,13 +175,13 @@ func (u *supply) giveUpIdle(count uint64) error {
 	return err
 }
 
-// ceilPowerOfTwo is 0 where that overflows.
+// ceilPowerOfTwo rounds up to a power of two; it returns 0 if that overflows.
 func ceilPowerOfTwo(n uint64) uint64 { return 1 << bits.Len64(n-1) }
 
 func shiftOf(powerOfTwo uint64) uint { return uint(bits.TrailingZeros64(powerOfTwo)) }
 
-// mapFirst has the first pages of the first segment mapped, so many bytes or none,
-// and kept. The caller holds layout.
+// mapFirst maps the first pages of the first segment, exactly bytes of them or none. The
+// worker never releases these bytes. The caller holds layout.
 func (u *supply) mapFirst(bytes uint64) (bool, error) {
 	if len(u.heap.segments) == 0 {
 		ok, err := u.addSpace(nil)

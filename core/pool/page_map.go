@@ -7,14 +7,15 @@ import (
 	"ferrum_mem/core/pool/pages"
 )
 
-// How pages come to be mapped. A run is cut into pieces, each mapped by one call: a
-// large page, or the pages between two of those. Where the ranges of an allocation are
-// so long that a large page lies all in one block, and nothing is mapped there, it gets
-// one: that is one page to create, map, unmap and release instead of many. The
-// shorter rest at both ends of a block, and all that is mapped for shorter blocks, is
-// pages of the pool's size, so that a pool holds no more for it.
+// Mapping pages. A run is divided into pieces, and each piece is mapped by one call: a
+// large page, or the pages between two large pages. Where a block contains all of a large
+// page and nothing is mapped there, the block gets a large page. So one page is created,
+// mapped, unmapped and released instead of many. The shorter rest at both ends of a
+// block, and all shorter blocks, use pages of the pool's size, so that the pool does not
+// hold more memory because of large pages.
 
-// largePlaces is where wanted blocks can have large pages, in order. The caller holds mu.
+// largePlaces returns the places where wanted blocks can have large pages, in order. The
+// caller holds mu.
 func (g *paging) largePlaces() (places []pageRun) {
 	for _, w := range g.wanted {
 		if w.size < g.largeBytes || g.largeBytes == 0 {
@@ -30,7 +31,7 @@ func (g *paging) largePlaces() (places []pageRun) {
 	return slices.Compact(places)
 }
 
-// cut cuts what is needed into pieces, in order.
+// cut divides the needed runs into pieces, in order.
 func (n *growth) cut() []piece {
 	pieces, larges := make([]piece, 0, len(n.runs)+2*len(n.larges)), n.larges
 	for _, run := range n.runs {
@@ -49,22 +50,22 @@ func (n *growth) cut() []piece {
 	return pieces
 }
 
-// mapping is pages on their way to be mapped.
+// mapping is the state of mapping pages.
 type mapping struct {
 	pieces []piece
-	// small are of the pool's page size, of which the first reused are spares and the
-	// others new, as are all large ones.
+	// small are pages of the pool's page size. The first reused of them are spares; all
+	// others, and all large pages, are new.
 	small, large []device.Page
 	reused       int
 }
 
-// created counts the new pages, large ones by their length.
+// created returns the number of new pages. A large page counts as largePages pages.
 func (m *mapping) created(g *paging) uint64 {
 	return uint64(len(m.small)-m.reused) + uint64(len(m.large))*g.largePages()
 }
 
-// mapRuns has pages created and mapped at all that is needed, which lacks them, or
-// changes nothing. The caller holds layout.
+// mapRuns creates and maps pages for all that is needed, or changes nothing. Nothing may
+// be mapped there before. The caller holds layout.
 func (u *supply) mapRuns(need *growth) error {
 	g := u.heap.paged
 	if err := u.freeStuck(); err != nil {
@@ -105,7 +106,7 @@ func (u *supply) mapRuns(need *growth) error {
 	return nil
 }
 
-// create has the new pages of a mapping created, all of them or none.
+// create creates the new pages of a mapping, all or none.
 func (u *supply) create(m *mapping) error {
 	g := u.heap.paged
 	if created := m.small[m.reused:]; len(created) > 0 {
@@ -124,7 +125,7 @@ func (u *supply) create(m *mapping) error {
 	return err
 }
 
-// deal gives the pages to the pieces.
+// deal assigns the pages to the pieces.
 func (m *mapping) deal() {
 	small, large := m.small, m.large
 	for i := range m.pieces {
@@ -144,8 +145,8 @@ func (u *supply) enterPages(count uint64) {
 	u.heap.books.AddPages(bytes)
 }
 
-// install maps the pieces of runs and makes the runs accessible, or takes out again
-// what it has mapped.
+// install maps the pieces of runs and makes the runs accessible. If a call fails, it
+// unmaps what it has mapped.
 func (u *supply) install(runs []pageRun, pieces []piece) error {
 	virtual, at := u.heap.paged.device, 0
 	for _, run := range runs {
@@ -164,8 +165,7 @@ func (u *supply) install(runs []pageRun, pieces []piece) error {
 	return nil
 }
 
-// uninstall takes pages out again. What the device does not let go of now is kept
-// apart.
+// uninstall unmaps pages. It records those that the device fails to unmap in stuck.
 func (u *supply) uninstall(pieces []piece) {
 	g := u.heap.paged
 	for _, p := range pieces {
@@ -177,8 +177,8 @@ func (u *supply) uninstall(pieces []piece) {
 	}
 }
 
-// endMapping ends a mapping that failed. New pages are given back to the device; what it
-// does not take stays in the pool.
+// endMapping ends a mapping that failed. It releases the new pages to the device; pages
+// that the device does not accept stay in the pool.
 func (u *supply) endMapping(m *mapping) {
 	g := u.heap.paged
 	if len(g.stuck) == 0 {
@@ -200,7 +200,7 @@ func (u *supply) endMapping(m *mapping) {
 	g.spareUnlessStuck(m.large, true)
 }
 
-// spareUnlessStuck keeps pages that are not mapped. The caller holds mu.
+// spareUnlessStuck keeps pages as spares if they are not mapped. The caller holds mu.
 func (g *paging) spareUnlessStuck(pages []device.Page, large bool) {
 	for _, page := range pages {
 		if !slices.ContainsFunc(g.stuck, func(p piece) bool { return slices.Contains(p.pages, page) }) {
@@ -209,8 +209,8 @@ func (g *paging) spareUnlessStuck(pages []device.Page, large bool) {
 	}
 }
 
-// freeStuck tries again to take out pages that a mapping left behind when it
-// failed. The caller holds layout.
+// freeStuck tries again to unmap pages that a failed mapping left mapped. The caller
+// holds layout.
 func (u *supply) freeStuck() error {
 	g := u.heap.paged
 	for n := len(g.stuck); n > 0; n = len(g.stuck) {

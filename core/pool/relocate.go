@@ -8,60 +8,60 @@ import (
 	"ferrum_mem/core/pool/inflight"
 )
 
-// Relocation. Whoever knows which blocks may move has the pool choose the pages (or
-// segments, in a pool that takes them whole) that are cheapest to empty, and a place
-// outside of them for each of their blocks, in memory that the pool has already: it
-// never grows for this. The places are claimed, which is no life of a block: they
-// count as active and belong to nobody. Whoever claimed them copies the bytes, and
-// then settles each claim, which moves the block's life over, or abandons it.
+// Relocation. The caller knows which blocks may move. The pool chooses the pages that are
+// cheapest to empty (or the segments, in a segmented pool), and a target outside of them
+// for each of their blocks. The targets are in memory that the pool already has: a
+// relocation never grows the pool. A reserved target is not a live block; it counts as
+// active and belongs to no caller. The caller copies the bytes, and then either settles
+// each claim, which makes the target the block, or abandons it.
 //
-// All that is looked at is looked at in steps, and heap.mu is let go of between
-// them (relocate_steps.go): what was seen is checked again before it is used. What
-// is seen: relocate_survey.go and relocate_holes.go; what is chosen, in which order:
-// relocate_choose.go; where blocks go: relocate_place.go.
+// All reading is done in steps, and heap.mu is released between them (relocate_steps.go).
+// So what was read is checked again before it is used. relocate_survey.go and
+// relocate_holes.go read the pool, relocate_choose.go chooses what to empty and in which
+// order, and relocate_place.go chooses the targets.
 
 // Movable is a block that may move.
 type Movable struct {
 	Addr device.Addr
-	// AlignmentBytes is what it was asked for with; 0: the pool's.
+	// AlignmentBytes is the alignment of the block's request; 0 means the pool's.
 	AlignmentBytes uint64
 }
 
-// Relocation is one run of moving blocks. It belongs to one caller at a time. A
-// page that blocks were moved to is not emptied by the same run.
+// Relocation is one run of moving blocks. It belongs to one caller at a time. A page to
+// which blocks were moved is not emptied by the same run.
 //
-// It may rest for any time between two calls: the pool is used meanwhile as if there
-// were no run.
+// Any time may pass between two calls; the pool is used meanwhile as if there were no
+// run.
 type Relocation struct {
 	pool    *Pool
 	movable []Movable
-	// claimed says of each movable block that a place was claimed for it.
+	// claimed states for each movable block whether a target was reserved for it.
 	claimed []bool
 	filled  map[regionKey]bool
-	// survey is what is known of the pool; nil: nothing.
+	// survey is what is known of the pool; nil means nothing.
 	survey *survey
-	// noRoom and ended are what came out of the last survey.
+	// noRoom and ended are the results of the last survey.
 	noRoom uint64
 	ended  bool
 	steps
 }
 
-// Claim is a place for a block that may move.
+// Claim is a reserved target for a block that may move.
 type Claim struct {
 	From, To device.Addr
-	// SizeBytes is what has to be copied: what was asked for.
+	// SizeBytes is the number of bytes to copy, which is the requested size.
 	SizeBytes uint64
-	// Index is the block's among those that may move.
+	// Index is the index of the block in the list of movable blocks.
 	Index int
 }
 
-// Evacuation is a page or segment that is to be emptied: it is once all claims are
+// Evacuation is a page or segment that is to be emptied. It is empty when all claims are
 // settled.
 type Evacuation struct {
 	Claims []Claim
 }
 
-// Bytes is what has to be copied.
+// Bytes returns the number of bytes to copy.
 func (e Evacuation) Bytes() (sum uint64) {
 	for _, c := range e.Claims {
 		sum += c.SizeBytes
@@ -69,9 +69,8 @@ func (e Evacuation) Bytes() (sum uint64) {
 	return sum
 }
 
-// Relocate starts a run over live blocks. Errors: CodeInvalidState when the pool is
-// closed, CodeUnsupported when it debugs: what surrounds its blocks does not move
-// with them.
+// Relocate starts a run over live blocks. Errors: CodeInvalidState if the pool is closed,
+// CodeUnsupported in debug mode, because the red zones of a block do not move with it.
 func (p *Pool) Relocate(movable []Movable) (*Relocation, error) {
 	const op = "pool.relocate"
 	if p.heap.debug != nil {
@@ -87,11 +86,12 @@ func (p *Pool) Relocate(movable []Movable) (*Relocation, error) {
 		filled: map[regionKey]bool{}, steps: steps{hold: holdLooks}}, nil
 }
 
-// Next claims places for all blocks of the page or segment that is the cheapest to
-// empty now. No claims: there is nothing to gain (Ended), or over has said that the
-// time is over: then another call goes on where this one stopped, but for the page
-// or segment that it was claiming places for. over is called with no lock held. The claims of one call are to be settled or abandoned before the
-// next call. Errors: CodeInvalidState when the pool is closed.
+// Next reserves targets for all blocks of the page or segment that is now the cheapest to
+// empty. It returns no claims if nothing can be gained any more (Ended), or if over
+// returned true because the caller's time is over. After that, another call continues
+// where this one stopped; only the page or segment that was in work is tried again. over
+// is called with no lock held. The caller must settle or abandon all claims before the
+// next call. Errors: CodeInvalidState if the pool is closed.
 func (r *Relocation) Next(over func() bool) (next Evacuation, err error) {
 	r.beginSteps(over)
 	p := r.pool
@@ -112,7 +112,8 @@ func (r *Relocation) Next(over func() bool) (next Evacuation, err error) {
 			return next, nil
 		}
 		if r.goesOn() {
-			// All that could not be had may be had now that others have moved.
+			// Blocks without a target may find one in a new survey, because other blocks
+			// have moved.
 			s := r.survey
 			r.noRoom, r.survey = s.NoRoom(), nil
 			r.ended = !s.gained || !s.failed
@@ -124,8 +125,8 @@ func (r *Relocation) Next(over func() bool) (next Evacuation, err error) {
 	return Evacuation{}, nil
 }
 
-// NotTried has blocks get another claim for one that was abandoned before a move was
-// tried, or while it was. Without it a block gets one claim in a run.
+// NotTried allows another claim for blocks whose claim was abandoned before or during the
+// copy. Without it, a block gets one claim in a run.
 func (r *Relocation) NotTried(claims []Claim) {
 	for _, c := range claims {
 		r.claimed[c.Index] = false
@@ -135,16 +136,17 @@ func (r *Relocation) NotTried(claims []Claim) {
 	}
 }
 
-// Ended says that there is nothing to gain any more.
+// Ended reports whether nothing can be gained any more.
 func (r *Relocation) Ended() bool { return r.ended }
 
-// NoRoom is, once there is nothing to gain, how many blocks found no place with all
-// those beside them though as much is free elsewhere.
+// NoRoom returns, after the run has ended, the number of blocks that could not move
+// together with all blocks of their page or segment, although enough memory is free
+// elsewhere.
 func (r *Relocation) NoRoom() uint64 { return r.noRoom }
 
-// Settle makes the place of a claim, to which all bytes have been copied, the block:
-// it keeps its tag, its size and its time. Its old place is free. False: the block
-// is not live any more, and nothing has changed.
+// Settle makes the target of a claim the block. All bytes must have been copied. The
+// block keeps its tag, its size and its time, and its old place becomes free. It returns
+// false and changes nothing if the block is not live any more.
 func (p *Pool) Settle(c Claim) bool {
 	p.heap.lock()
 	from, ok := p.heap.locate(c.From)
@@ -166,8 +168,8 @@ func (p *Pool) Settle(c Claim) bool {
 	return true
 }
 
-// Abandon gives a claimed place back, which is handed out again once all events
-// have passed. The pool closes them.
+// Abandon releases a reserved target. Its memory can be allocated again when all events
+// have completed. The pool closes the events.
 func (p *Pool) Abandon(c Claim, events ...device.Event) {
 	if len(events) == 0 {
 		p.AbandonAll([]Claim{c})
@@ -177,7 +179,7 @@ func (p *Pool) Abandon(c Claim, events ...device.Event) {
 	if p.heap.state == stateClosed {
 		p.heap.mu.Unlock()
 		for _, event := range events {
-			// The work is done, or the memory would not be closed.
+			// The work has completed; otherwise the memory could not have been released.
 			_ = event.Close()
 		}
 		return
@@ -198,8 +200,8 @@ func (p *Pool) Abandon(c Claim, events ...device.Event) {
 	p.heap.changed()
 }
 
-// abandonAfter waits for the events: there is no memory to note the place behind them.
-// One that cannot be waited for leaves the place to the end of the pool.
+// abandonAfter waits for the events, because there is no memory to put the target behind
+// them. If the wait for an event fails, the target stays in flight until the pool ends.
 func (p *Pool) abandonAfter(c Claim, events []device.Event) {
 	if inflight.PassAll(events) {
 		p.AbandonAll([]Claim{c})
@@ -213,7 +215,7 @@ func (p *Pool) abandonAfter(c Claim, events []device.Event) {
 	p.heap.mu.Unlock()
 }
 
-// AbandonAll gives claimed places back that no work uses.
+// AbandonAll releases reserved targets that no work uses.
 func (p *Pool) AbandonAll(claims []Claim) {
 	for some := range slices.Chunk(claims, holdLooks) {
 		p.heap.lock()
@@ -229,14 +231,15 @@ func (p *Pool) AbandonAll(claims []Claim) {
 	p.heap.changed()
 }
 
-// giveBackPlace frees a claimed place. The caller holds mu.
+// giveBackPlace frees a reserved target. The caller holds mu.
 func (h *heap) giveBackPlace(to located) {
 	to.setInfo(0)
 	h.giveToSegment(to)
 	h.books.Land(to.Size)
 }
 
-// claimed is the place of a claim that is not settled. The caller holds mu.
+// claimed returns the reserved target of a claim that is not settled. The caller holds
+// mu.
 func (h *heap) claimed(c Claim) located {
 	to, ok := h.locate(c.To)
 	if !ok || to.info().state() != blockClaimed {

@@ -7,8 +7,8 @@ import (
 	"ferrum_mem/core/pool/regions"
 )
 
-// next claims places for the blocks of the cheapest candidate for which there are
-// some; no claims: there is none left, or the run has to stop.
+// next reserves targets for the blocks of the cheapest candidate for which this is
+// possible. It returns no claims if no candidate is left or the run has to stop.
 func (v *survey) next() Evacuation {
 	for victim := v.Candidate(); victim != nil; victim = v.Candidate() {
 		if !v.run.step() {
@@ -40,7 +40,7 @@ func (v *survey) next() Evacuation {
 	return Evacuation{}
 }
 
-// isIntact says that a region has no block that is not known to be movable.
+// isIntact reports whether every block of a region is known to be movable.
 func (v *survey) isIntact(victim *regions.Region[*segment]) bool {
 	return v.run.pool.heap.has(victim.Key.Segment) && blocksIn(victim.Key) <= uint64(len(victim.Blocks))
 }
@@ -55,8 +55,8 @@ func (v *survey) evacuation(claims []placed) Evacuation {
 	return e
 }
 
-// claimAll claims a place for every block of a region, or none. The longest find
-// their place first.
+// claimAll reserves a target for every block of a region, or none. The longest blocks get
+// their targets first.
 func (v *survey) claimAll(victim *regions.Region[*segment]) (claims []placed, ok bool) {
 	r := v.run
 	r.outside(func() {
@@ -86,12 +86,12 @@ func (v *survey) claimAll(victim *regions.Region[*segment]) (claims []placed, ok
 	if r.pool.heap.has(victim.Key.Segment) && blocksIn(victim.Key) == uint64(len(claims)) {
 		return claims, true
 	}
-	// Somebody has come or gone meanwhile.
+	// A block was allocated or freed in the region meanwhile.
 	v.undo(claims)
 	return nil, false
 }
 
-// claim enters a place that was taken, so that the lock may be let go of.
+// claim marks an allocated place as a reserved target, so that the lock may be released.
 func (v *survey) claim(d placed) placed {
 	to := d.located
 	to.setInfo(makeInfo(blockClaimed, 0, 0))
@@ -101,7 +101,7 @@ func (v *survey) claim(d placed) placed {
 	return d
 }
 
-// undo gives places back, the last first.
+// undo releases reserved targets, the last one first.
 func (v *survey) undo(claims []placed) {
 	r := v.run
 	r.giveBackPassed()
@@ -109,15 +109,15 @@ func (v *survey) undo(claims []placed) {
 		r.step()
 		to, ok := r.pool.heap.locate(d.To)
 		if !ok || to.info().state() != blockClaimed {
-			return // the pool is closing, and the segment has gone
+			return // the pool is closing and has released the segment
 		}
 		r.pool.heap.giveBackPlace(to)
 		v.GiveBack(d.Place, to.Size)
 	}
 }
 
-// open has a region without blocks taken into use if it can hold the candidate and the
-// next one.
+// open makes a region without blocks a target, if it can hold the blocks of this
+// candidate and of the next one.
 func (v *survey) open() bool {
 	need, words, ok := v.NeedToOpen()
 	v.run.looks += words / regions.LooksPerWord
@@ -135,8 +135,8 @@ func (v *survey) open() bool {
 	return false
 }
 
-// idleRegion is the first region of a segment that has memory and no block, and was
-// not opened.
+// idleRegion returns the first region of a segment that has memory, has no block and is
+// not a target yet.
 func (v *survey) idleRegion(s *segment) (key regionKey, ok bool) {
 	if s.pages == nil {
 		key = regionKey{Segment: s}

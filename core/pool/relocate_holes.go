@@ -7,17 +7,17 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// walk is a way through the blocks of a segment whose strategy takes blocks at a
-// place that it is told.
+// walk is a traversal of the blocks of a segment whose strategy can allocate at a given
+// place.
 type walk struct {
 	segment *segment
-	// seen is up to where the segment was looked at.
+	// seen is the offset up to which the segment was read.
 	seen uint64
-	// lives are the offsets of the live blocks seen, in order.
+	// lives are the offsets of the live blocks that were read, in order.
 	lives regions.Pieces[uint64]
 }
 
-// see notes a live block.
+// see records a live block.
 func (w *walk) see(offset uint64) {
 	if n := w.lives.Len(); n == 0 || *w.lives.At(n - 1) < offset {
 		w.lives.Add(offset)
@@ -43,8 +43,8 @@ func (v *survey) enterHoles() bool {
 	return true
 }
 
-// walk finds the holes of a segment. It goes on behind the last live block that it
-// has seen and that is live still when the lock was let go of.
+// walk finds the free runs of a segment. After the lock was released, it continues behind
+// the last block that it has read and that is still live.
 func (v *survey) walk(w *walk) bool {
 	r := v.run
 	for r.pool.heap.has(w.segment) {
@@ -67,8 +67,8 @@ func (v *survey) walk(w *walk) bool {
 	return true
 }
 
-// resume forgets the blocks that have gone of those seen last, and is the offset of
-// the last that is live.
+// resume removes the freed blocks from the end of lives, and returns the offset of the
+// last live block.
 func (w *walk) resume(r *Relocation) uint64 {
 	for ; w.lives.Len() > 0; w.lives.Cut() {
 		last := *w.lives.At(w.lives.Len() - 1)
@@ -80,9 +80,10 @@ func (w *walk) resume(r *Relocation) uint64 {
 	return rangealloc.FromStart
 }
 
-// behind is a live block in front of an offset, as rangealloc.Place has it: one of
-// those seen, if it has not gone. Ever longer leaps find one where many have; not
-// near: far too many have.
+// behind returns a live block before an offset, for rangealloc.Place: one of those that
+// were read, if it is still live. It searches backwards in steps that double, so that it
+// finds one even where many blocks were freed. near is false if it would take too many
+// looks.
 func (v *survey) behind(s *segment, offset uint64) (behind uint64, near bool) {
 	w := v.walkOf[s]
 	if w == nil {

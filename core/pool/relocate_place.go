@@ -5,14 +5,14 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// placed is a claim under way, and what was at its place.
+// placed is a claim that is being made, and what was at its place before.
 type placed struct {
 	Claim
 	located
 	regions.Place[*segment]
 }
 
-// placeOne claims a place for a block.
+// placeOne reserves a target for a block.
 func (v *survey) placeOne(victim *regions.Region[*segment], b regions.Block, l located) (placed, bool) {
 	m := &v.run.movable[b.Index]
 	c := Claim{From: m.Addr, SizeBytes: l.Size - l.info().slack(), Index: b.Index}
@@ -29,7 +29,7 @@ func (v *survey) placeOne(victim *regions.Region[*segment], b regions.Block, l l
 	return v.claim(got), true
 }
 
-// placeInHole takes the best hole for a block.
+// placeInHole allocates the best free run for a block.
 func (v *survey) placeInHole(victim *regions.Region[*segment], r rangealloc.Request) (placed, bool) {
 	for v.run.step() {
 		place, looks, ok := v.Find(victim, r.Size, r.Align)
@@ -54,7 +54,7 @@ func (v *survey) placeInHole(victim *regions.Region[*segment], r rangealloc.Requ
 	return placed{}, false
 }
 
-// takePlace takes a place that was free when it was seen, on pages that were mapped.
+// takePlace allocates a place that was free and on mapped pages when it was read.
 func (v *survey) takePlace(s *segment, at rangealloc.Place) (got rangealloc.Range, err error) {
 	if !v.run.pool.heap.has(s) {
 		return got, rangealloc.ErrNoRoom
@@ -75,17 +75,19 @@ func (v *survey) takePlace(s *segment, at rangealloc.Place) (got rangealloc.Rang
 	return got, err
 }
 
-// The search for one place asks about searchLooks places at most, in all segments together,
-// which is what the search among known holes may look at as well. The segments share them.
-// A strategy that cannot be asked offers places instead, and those that do not suit are held
-// meanwhile: mostOffers of one segment are enough, as it offers what is near its blocks first.
+// The search for one place takes about searchLooks looks in all segments together. The
+// search in the known free runs takes as many. The segments share the looks; each gets at
+// least leastLooks. A strategy that cannot ask whether a place can be used offers places
+// instead, and unusable ones stay allocated during the search. mostOffers of one segment
+// are enough, because a strategy first offers places near its blocks.
 const (
 	searchLooks = regions.FindLooks
 	leastLooks  = 16
 	mostOffers  = 64
 )
 
-// placeByStrategy takes the first place that suits in a strategy which chooses itself.
+// placeByStrategy allocates the first usable place from a strategy that chooses places
+// itself.
 func (v *survey) placeByStrategy(victim *regions.Region[*segment], r rangealloc.Request) (placed, bool) {
 	segments, end := v.run.pool.heap.segments, v.run.looks+searchLooks
 	for at, s := range segments {
@@ -104,7 +106,7 @@ func (v *survey) placeByStrategy(victim *regions.Region[*segment], r rangealloc.
 	return placed{}, false
 }
 
-// placeAsked takes a place of a strategy that asks whether it suits.
+// placeAsked allocates from a strategy that asks for each place whether it can be used.
 func (v *survey) placeAsked(victim *regions.Region[*segment], s *segment, r rangealloc.Request, most int) (placed, bool) {
 	got, asked, err := s.asker.AllocWhere(r, most, func(offset, size uint64) bool {
 		return v.suits(victim, s, offset, size) != nil
@@ -119,8 +121,8 @@ func (v *survey) placeAsked(victim *regions.Region[*segment], s *segment, r rang
 	return v.accept(victim, located{s, got}, r)
 }
 
-// placeOffered takes the first place that suits of those that a strategy offers. The others
-// are kept in passed, so that it offers further ones.
+// placeOffered allocates the first usable place of those that a strategy offers. It keeps
+// the others in passed, so that the strategy offers further ones.
 func (v *survey) placeOffered(victim *regions.Region[*segment], s *segment, r rangealloc.Request, most int) (placed, bool) {
 	for range min(most, mostOffers) {
 		v.run.looks++
@@ -138,7 +140,7 @@ func (v *survey) placeOffered(victim *regions.Region[*segment], s *segment, r ra
 	return placed{}, false
 }
 
-// accept takes a place that a strategy has chosen, or passes it over.
+// accept uses a place that a strategy has chosen, or adds it to passed.
 func (v *survey) accept(victim *regions.Region[*segment], l located, r rangealloc.Request) (placed, bool) {
 	to := v.suits(victim, l.segment, l.Offset, l.Size)
 	if to != nil && l.Size == r.Size && (l.pages == nil || l.pages.Touch(l.Offset, l.Size)) {
@@ -148,7 +150,7 @@ func (v *survey) accept(victim *regions.Region[*segment], l located, r rangeallo
 	return placed{}, false
 }
 
-// suits is the region of a stretch that blocks of a victim may go to, or nil.
+// suits returns the region of a range to which blocks of the victim may move, or nil.
 func (v *survey) suits(victim *regions.Region[*segment], s *segment, offset, size uint64) *regions.Region[*segment] {
 	shift := s.regionShift()
 	if offset>>shift != (offset+size-1)>>shift {

@@ -5,23 +5,25 @@ import (
 	"slices"
 )
 
-// holdLooks bounds what a relocation looks at with heap.mu held: other threads wait
-// meanwhile. A look is at a block, a hole or a page. The search for one place may
-// take regions.FindLooks more.
+// holdLooks is the most looks that a relocation takes with heap.mu held, while other
+// threads wait. A look reads one block, one free run or one page. The search for one
+// place may take regions.FindLooks more.
 const holdLooks = 256
 
-// steps cuts the work of a relocation so that heap.mu is held for a short time only
-// and the caller's budget is heeded.
+// steps divides the work of a relocation, so that heap.mu is held only for a short time
+// and the time limit of the caller is kept.
 type steps struct {
-	// over says that the time of the call under way is over, and stopped that it was.
+	// over reports whether the time of the present call is over; stopped is set once it
+	// was.
 	over    func() bool
 	stopped bool
-	// hold is holdLooks, or fewer.
+	// hold is holdLooks, or less in tests.
 	hold int
-	// looks are those since the lock was taken, and mostLooks the most so far.
+	// looks counts the looks since the lock was taken; mostLooks is its highest value.
 	looks, mostLooks int
-	// passed are places that a strategy offered and that did not suit. They are kept
-	// from being offered again, and given back before the lock is let go of.
+	// passed are places that a strategy offered and that cannot be used. They stay
+	// allocated, so that the strategy does not offer them again, until the lock is
+	// released.
 	passed []located
 }
 
@@ -32,12 +34,12 @@ func (r *Relocation) endSteps() {
 	r.mostLooks = max(r.mostLooks, r.looks)
 }
 
-// goesOn says that neither the time is over nor the pool closed.
+// goesOn reports whether the run may continue: the time is not over and the pool is open.
 func (r *Relocation) goesOn() bool { return !r.stopped && r.pool.heap.state == stateOpen }
 
-// step counts a look, and lets other threads have the lock when it was held long
-// enough. False: the run has to stop. The caller holds mu, and knows nothing for
-// certain of the pool any more.
+// step counts a look, and releases the lock for a moment if it was held long enough. It
+// returns false if the run has to stop. The caller holds mu, and has to check the state
+// of the pool again afterwards.
 func (r *Relocation) step() bool {
 	if r.looks++; r.looks < r.hold {
 		return r.goesOn()
@@ -45,13 +47,13 @@ func (r *Relocation) step() bool {
 	return r.breathe()
 }
 
-// breathe lets other threads have the lock. False: the run has to stop.
+// breathe releases the lock for a moment. It returns false if the run has to stop.
 func (r *Relocation) breathe() bool {
 	r.outside(runtime.Gosched)
 	return r.goesOn()
 }
 
-// outside does something without the lock.
+// outside calls do without the lock.
 func (r *Relocation) outside(do func()) {
 	r.endSteps()
 	r.pool.heap.mu.Unlock()
@@ -68,7 +70,7 @@ func (r *Relocation) giveBackPassed() {
 	r.passed = r.passed[:0]
 }
 
-// has says that a segment that was seen is still the pool's.
+// has reports whether a segment from an earlier step still belongs to the pool.
 func (h *heap) has(s *segment) bool {
 	at, ok := slices.BinarySearchFunc(h.segments, s.had.Addr, compareSegment)
 	return ok && h.segments[at] == s

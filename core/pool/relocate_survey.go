@@ -5,26 +5,27 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// regionKey names a region of a pool: a page, or a segment that was taken whole.
+// regionKey names a region of a pool: a page, or a segment that was allocated whole.
 type regionKey = regions.Key[*segment]
 
 // BaseAddr implements regions.Segment.
 func (s *segment) BaseAddr() uint64 { return uint64(s.base) }
 
-// survey tells a set of regions of a pool, in steps, and claims the places that it
-// chooses. Some of what was seen may have changed meanwhile.
+// survey reads a pool in steps into a set of regions, and reserves the targets that the
+// set chooses. What was read may have changed meanwhile.
 type survey struct {
 	run *Relocation
 	*regions.Set[*segment]
-	// nextBlock of the movable blocks and nextRegion of the set are to be looked at next.
+	// nextBlock is the index of the next movable block to read; nextRegion is the next
+	// region of the set to judge.
 	nextBlock, nextRegion int
-	// walks are the segments with holes, and nextWalk of them is under way.
+	// walks are the traversals of the segments; nextWalk is the index of the present one.
 	walks    []*walk
 	walkOf   map[*segment]*walk
 	nextWalk int
-	// complete says that all was looked at.
+	// complete is set when everything was read.
 	complete bool
-	// gained says that a region was chosen, and failed that another one could not be.
+	// gained is set when a region was chosen, and failed when another one could not be.
 	gained, failed bool
 }
 
@@ -32,7 +33,7 @@ func (r *Relocation) newSurvey() *survey {
 	return &survey{run: r, Set: regions.New(r.filled, r.claimed)}
 }
 
-// regionShift turns an offset into the number of its region.
+// regionShift is the shift that converts an offset to the number of its region.
 func (s *segment) regionShift() uint {
 	if s.pages == nil {
 		return 64
@@ -40,7 +41,7 @@ func (s *segment) regionShift() uint {
 	return s.pages.Shift()
 }
 
-// regionBytes is how long the regions of a segment are.
+// regionBytes returns the length of the regions of a segment.
 func (s *segment) regionBytes() uint64 {
 	if s.pages == nil {
 		return s.usable
@@ -48,8 +49,8 @@ func (s *segment) regionBytes() uint64 {
 	return s.paging.pageBytes
 }
 
-// blocksIn counts the blocks in a region that are not longer than it; of a page, none
-// that runs through it from before to behind.
+// blocksIn returns the number of blocks that have an end in a region. For a page, a block
+// that covers it completely and extends beyond both ends is not counted.
 func blocksIn(k regionKey) uint64 {
 	switch t := k.Segment.pages; {
 	case t == nil:
@@ -60,7 +61,7 @@ func blocksIn(k regionKey) uint64 {
 	return 0
 }
 
-// isUsed says that a region has a block.
+// isUsed reports whether a region contains a part of a block.
 func isUsed(k regionKey) bool {
 	if k.Segment.pages == nil {
 		return k.Segment.blocks != 0
@@ -68,7 +69,7 @@ func isUsed(k regionKey) bool {
 	return k.Segment.pages.IsBusy(k.Page)
 }
 
-// startOf is the offset at which a region starts.
+// startOf returns the offset of the start of a region.
 func startOf(k regionKey) uint64 {
 	if k.Segment.pages == nil {
 		return 0
@@ -76,7 +77,7 @@ func startOf(k regionKey) uint64 {
 	return k.Page << k.Segment.pages.Shift()
 }
 
-// freeInUse is what is free in the regions of a segment that have blocks.
+// freeInUse returns the number of free bytes in the used regions of a segment.
 func (s *segment) freeInUse() uint64 {
 	stats := s.strategy.Stats()
 	had := stats.SizeBytes
@@ -89,12 +90,13 @@ func (s *segment) freeInUse() uint64 {
 	return had - min(had, stats.SizeBytes-stats.FreeBytes)
 }
 
-// look goes on until all is seen; false: the run has to stop. The caller holds mu.
+// look continues until everything was read. It returns false if the run has to stop. The
+// caller holds mu.
 func (v *survey) look() bool {
 	return v.complete || v.enterBlocks() && v.judge() && v.enterHoles() && v.rank()
 }
 
-// enterBlocks enters the blocks that may move in their regions.
+// enterBlocks adds the blocks that may move to their regions.
 func (v *survey) enterBlocks() bool {
 	for r := v.run; v.nextBlock < len(r.movable); v.nextBlock++ {
 		if !r.step() {
@@ -123,7 +125,7 @@ func (v *survey) enterBlock(index int) {
 	v.EnterBlock(regionKey{Segment: l.segment, Page: last}, block, l.Size-cut)
 }
 
-// judge finds the candidates: regions whose blocks may all move.
+// judge finds the candidates: regions in which every block may move.
 func (v *survey) judge() bool {
 	if v.walkOf != nil {
 		return true
@@ -142,7 +144,7 @@ func (v *survey) judge() bool {
 	return true
 }
 
-// rank sorts the candidates and the targets; false: the run has to stop.
+// rank sorts the candidates and the targets. It returns false if the run has to stop.
 func (v *survey) rank() bool {
 	for _, s := range v.run.pool.heap.segments {
 		v.AddFree(s.freeInUse())
@@ -152,8 +154,8 @@ func (v *survey) rank() bool {
 	return v.run.goesOn()
 }
 
-// enterWalked enters a block, and the holes of what is free: of a run of pages only
-// the first and the last have a block beside it.
+// enterWalked adds a block or a free run of a traversal. Of a free run that covers
+// several pages, only the first and the last page contain a block beside it.
 func (v *survey) enterWalked(w *walk, b rangealloc.Block) {
 	from, to := max(b.Offset, w.seen), b.Offset+b.Size
 	w.seen = max(w.seen, to)

@@ -8,12 +8,14 @@ import (
 )
 
 // Reset frees every block that is live when it is called, as Free does on a stream (nil:
-// the default one), and takes back what the caches hold. A block that another thread
-// takes meanwhile may go with them or stay: Reset goes over the blocks in slices, and
-// holds others up for one of them at most. It does not wait. Errors: those of the
-// stream; CodeResourceExhausted when there is no memory to note the blocks behind queued
-// work. Then nothing was freed, unless another thread has taken blocks or that memory
-// meanwhile: then what was not freed is live.
+// the default one), and takes back the blocks of the caches. A block that another thread
+// allocates meanwhile may be freed too, or stay. Reset processes the blocks in slices;
+// other threads wait for one slice at most. It does not wait for queued work.
+//
+// Errors: those of the stream; CodeResourceExhausted if there is no memory to put the
+// blocks behind queued work. After an error nothing was freed, unless another thread
+// allocated blocks or used that memory meanwhile; then the blocks that were not freed are
+// live.
 func (p *Pool) Reset(stream device.Stream) error {
 	if stream == nil {
 		stream = p.heap.defaultStream
@@ -41,8 +43,8 @@ func (p *Pool) Reset(stream device.Stream) error {
 	return p.frees.told(j, errors.Join(err, j.closeMarks()))
 }
 
-// roomForAll has room for so many live blocks behind queued work, as far as they may need
-// it, so that a reset fails before it has freed any.
+// roomForAll reserves space to put the given number of live blocks behind queued work, as
+// far as they need it, so that a reset fails before it has freed a block.
 func (f *frees) roomForAll(j *pendingFree, live uint64) error {
 	f.heap.lock()
 	defer f.heap.mu.Unlock()
@@ -57,8 +59,8 @@ func (f *frees) roomForAll(j *pendingFree, live uint64) error {
 	return nil
 }
 
-// freeAll frees the live blocks of the pool's own behind the marks of a free, which
-// stay that free's.
+// freeAll frees the live blocks of the pool itself behind the events of a free. The free
+// keeps its events.
 func (f *frees) freeAll(j *pendingFree) error {
 	w := tour{heap: f.heap}
 	for more := true; more; {
@@ -71,7 +73,8 @@ func (f *frees) freeAll(j *pendingFree) error {
 	return nil
 }
 
-// freeSome is a slice of freeAll. One in which a stream has no mark yet comes again.
+// freeSome is one slice of freeAll. If a stream of the slice has no event yet, the next
+// call processes the same slice again.
 func (f *frees) freeSome(j *pendingFree, w *tour) (more bool, err error) {
 	before := *w
 	f.heap.lock()

@@ -12,20 +12,22 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// search is an allocation for which the segments had no room.
+// search is an allocation that found no space in the present segments.
 type search struct {
 	supply *supply
 	need   need
-	// to is where the blocks of a batch go; nil: one is wanted, and goes to block.
+	// to gets the blocks of a batch. If it is nil, one block is requested and block gets
+	// it.
 	to    []device.Addr
 	block Block
 }
 
-// searches keeps those that are over: to grow by a page should leave nothing behind.
+// searches keeps finished searches for reuse, so that growing by a page leaves no
+// garbage.
 var searches = sync.Pool{New: func() any { return new(search) }}
 
-// search takes in all freed blocks, grows the pool, and looks for room
-// everywhere, until it got a block, or one for every place of to.
+// search takes in all freed blocks, grows the pool and runs the reclaim path, until it
+// has a block, or a block for each element of to.
 func (u *supply) search(n *need, to []device.Addr) (Block, error) {
 	s := searches.Get().(*search)
 	*s = search{supply: u, need: *n, to: to}
@@ -39,9 +41,9 @@ func (u *supply) search(n *need, to []device.Addr) (Block, error) {
 	return block, nil
 }
 
-// take takes what is wanted from what is there: all of it, or ErrNoRoom and nothing
-// is changed. What blocks in flight will do, excess says: inflight.Fits or inflight.Wastes. The caller
-// holds mu.
+// take allocates all requested blocks from present memory; if it returns ErrNoRoom,
+// nothing has changed. excess states how well a block in flight has to fit: inflight.Fits
+// or inflight.Wastes. The caller holds mu.
 func (s *search) take(excess inflight.Excess) error {
 	u := s.supply
 	if s.to != nil {
@@ -78,7 +80,7 @@ func (s *search) run() error {
 	return nil
 }
 
-// extend grows the pool, or takes in what is in quarantine.
+// extend grows the pool, or frees the blocks in quarantine.
 func (s *search) extend() (found bool, err error) {
 	u := s.supply
 	found, err = u.grow(s)
@@ -88,7 +90,8 @@ func (s *search) extend() (found bool, err error) {
 	return s.attempt(inflight.Fits)
 }
 
-// findRoom waits for work, and has others make room.
+// findRoom runs the reclaim path: it waits for queued work, and lets others release
+// memory.
 func (s *search) findRoom() error {
 	u, n := s.supply, &s.need
 	return u.heap.engine.FindRoom(engine.Need{
@@ -103,8 +106,8 @@ func (s *search) findRoom() error {
 	})
 }
 
-// orAddressless is the error of an allocation that found no room: CodeOutOfVirtualMemory
-// where there is memory, and no address for it.
+// orAddressless returns the error of an allocation that found no space:
+// CodeOutOfVirtualMemory if memory is free but no address space for it.
 func (u *supply) orAddressless(n *need, err error) error {
 	if !n.addressless || !errors.Is(err, device.CodeOutOfMemory) {
 		return err
@@ -121,7 +124,7 @@ func (u *supply) orAddressless(n *need, err error) error {
 		Stating(device.FactRequestedBytes, n.Size*n.count)
 }
 
-// failed counts an allocation that ran out of memory and passes its error on.
+// failed counts an allocation that ran out of memory, and returns its error.
 func (u *supply) failed(err error) error {
 	if errors.Is(err, device.CodeOutOfMemory) || errors.Is(err, device.CodeOutOfVirtualMemory) {
 		u.heap.mu.Lock()
@@ -131,7 +134,7 @@ func (u *supply) failed(err error) error {
 	return err
 }
 
-// attempt takes in every freed block that is ready and looks for room.
+// attempt takes in every freed block whose work has completed, and tries to allocate.
 func (s *search) attempt(excess inflight.Excess) (found bool, err error) {
 	u := s.supply
 	u.heap.lockLanded()
@@ -148,7 +151,7 @@ func (s *search) attempt(excess inflight.Excess) (found bool, err error) {
 	return err == nil, err
 }
 
-// neverFits says why a request can never be served, whatever is freed: it is
+// neverFits returns an error if a request can never succeed, whatever is freed: it is
 // above the device's capacity, its limit or the pool's bound.
 func (u *supply) neverFits(n *need) error {
 	what := fmt.Sprintf("size_bytes %d", n.requested)
@@ -180,7 +183,7 @@ func (u *supply) neverFits(n *need) error {
 	return nil
 }
 
-// boundRoom is what the pool's bound lets it have besides what it holds.
+// boundRoom returns the bytes by which the pool may still grow under its bound.
 func (u *supply) boundRoom() uint64 {
 	u.heap.mu.Lock()
 	defer u.heap.mu.Unlock()
@@ -188,7 +191,7 @@ func (u *supply) boundRoom() uint64 {
 	return bound - min(u.heap.held, bound)
 }
 
-// boundText names what bounds the pool; "" if nothing does.
+// boundText describes what bounds the pool; "" means nothing.
 func (u *supply) boundText() string {
 	u.heap.mu.Lock()
 	defer u.heap.mu.Unlock()

@@ -8,27 +8,27 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// Trim takes back what the caches hold and gives segments that hold no block
-// back to the device, the newest first, until no more than keepBytes (or the
-// pool's least) are held or none is left to give. When the
-// device fails to take one back it is kept, the others are given all the same,
-// and the error comes with what was released.
+// Trim takes back the idle blocks of the caches and releases empty segments to the
+// device, the newest first. It stops when the pool holds at most keepBytes, or its least
+// size, or no empty segment is left. If the device fails to accept a segment, Trim keeps
+// that segment, releases the others, and returns the error with the bytes that were
+// released.
 func (p *Pool) Trim(keepBytes uint64) (releasedBytes uint64, err error) {
-	// What the worker takes back from the caches may be on its way.
+	// The worker may have blocks of the caches on the way to the pool.
 	p.PauseReturn()
 	defer p.ResumeReturn()
 	return p.release("pool.trim", func(taken uint64) bool { return p.heap.held-taken > keepBytes })
 }
 
-// ReleaseCached takes back what the caches hold and gives segments that hold no
-// block back to the device until at least wanted bytes are given, none is left,
-// or the pool's least is reached. On a closed pool it does nothing.
+// ReleaseCached takes back the idle blocks of the caches and releases empty segments to
+// the device, until at least wanted bytes are released, none is left, or the pool holds
+// its least size. On a closed pool it does nothing.
 func (p *Pool) ReleaseCached(wanted uint64) (released uint64, err error) {
 	return p.release("", func(taken uint64) bool { return taken < wanted })
 }
 
-// SetLimit changes the pool's upper bound; 0 takes it away. What is held above
-// it and holds no block is given back; what is live stays.
+// SetLimit changes the pool's upper bound; 0 removes it. Empty memory that the pool holds
+// above the bound is released; live blocks stay.
 func (p *Pool) SetLimit(maxBytes uint64) error {
 	p.heap.mu.Lock()
 	if p.heap.state != stateOpen {
@@ -39,15 +39,15 @@ func (p *Pool) SetLimit(maxBytes uint64) error {
 	bound := p.heap.bound()
 	p.heap.mu.Unlock()
 	if _, err := p.Trim(bound); err != nil {
-		// The bound holds all the same: the pool takes no more.
+		// The bound is effective anyway: the pool does not grow above it.
 		p.heap.engine.Log(engine.Warning, fmt.Sprintf(
 			"set_limit %d: pool %q could not give back memory: %v", maxBytes, p.heap.config.Name, err))
 	}
 	return nil
 }
 
-// release gives back empty segments while more, told how many bytes are chosen
-// already, says so. Without an op a closed pool is no error.
+// release releases empty segments while more returns true; more gets the number of bytes
+// chosen so far. With an empty op, a closed pool is not an error.
 func (p *Pool) release(op string, more func(taken uint64) bool) (uint64, error) {
 	p.family.sweepGraphs()
 	p.Flush()
@@ -64,15 +64,15 @@ func (p *Pool) release(op string, more func(taken uint64) bool) (uint64, error) 
 	released, err := p.supply.giveBackCached(more)
 	p.supply.layout.Unlock()
 	if released > 0 {
-		// Costs a look at the device, and a search for room comes by here often.
+		// This call queries the device, and the reclaim path calls release often.
 		p.heap.engine.SegmentsChanged()
 	}
 	p.heap.changed()
 	return released, err
 }
 
-// giveBackCached gives back what holds no block while more says so. The caller
-// holds layout and mu, which it lets go of.
+// giveBackCached releases memory without blocks while more returns true. The caller holds
+// layout and mu; giveBackCached releases mu.
 func (u *supply) giveBackCached(more func(taken uint64) bool) (released uint64, err error) {
 	if u.heap.paged != nil {
 		chosen := u.chooseCached(more)
@@ -84,8 +84,8 @@ func (u *supply) giveBackCached(more func(taken uint64) bool) (released uint64, 
 	return u.giveBack(chosen)
 }
 
-// chooseEmpty detaches empty segments, the newest first, as far as the pool's
-// least allows. The caller holds layout and mu.
+// chooseEmpty detaches empty segments, the newest first, as far as the pool's least size
+// allows. The caller holds layout and mu.
 func (u *supply) chooseEmpty(more func(taken uint64) bool) []*segment {
 	if u.heap.graphsRun() || !more(0) {
 		return nil
@@ -112,8 +112,8 @@ func (u *supply) chooseEmpty(more func(taken uint64) bool) []*segment {
 	return chosen
 }
 
-// giveBack gives detached segments to the device and attaches again what it
-// does not take. The caller holds layout.
+// giveBack releases detached segments to the device, and attaches again those that the
+// device does not accept. The caller holds layout.
 func (u *supply) giveBack(chosen []*segment) (released uint64, err error) {
 	for _, s := range chosen {
 		failure := u.heap.engine.Release(s.had)
