@@ -19,15 +19,15 @@ const (
 	opClose   = "pool.close"
 )
 
-// Graph is what is known of a graph from Begin to Release. Its methods are safe for
+// Graph is the state of a graph from Begin to Release. Its methods are safe for
 // concurrent use.
 type Graph[P comparable] struct {
 	number  uint64
 	private P
-	// capture is the device's number of its capture, which began on stream.
+	// capture is the device's number of the capture; stream is where the capture began.
 	capture uint64
 	stream  device.Stream
-	// over says that the capture has ended.
+	// over is set when the capture has ended.
 	over atomic.Bool
 
 	mu sync.Mutex
@@ -38,13 +38,13 @@ type Graph[P comparable] struct {
 	released bool
 }
 
-// Number is the graph's number.
+// Number returns the graph's number.
 func (g *Graph[P]) Number() uint64 { return g.number }
 
-// Private is the private pool of the graph.
+// Private returns the private pool of the graph.
 func (g *Graph[P]) Private() P { return g.private }
 
-// BranchOf is the branch of a stream in the graph's capture.
+// BranchOf returns the branch of a stream in the graph's capture.
 func (g *Graph[P]) BranchOf(stream device.Stream) *Branch[P] {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -56,14 +56,14 @@ func (g *Graph[P]) BranchOf(stream device.Stream) *Branch[P] {
 	return b
 }
 
-// has says whether the stream was seen in the capture.
+// has reports whether the stream has taken part in the capture.
 func (g *Graph[P]) has(stream device.Stream) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.stream == stream || g.branches[stream] != nil
 }
 
-// parkedBytes is what is parked with the graph.
+// parkedBytes returns the size of the blocks that are parked with the graph.
 func (g *Graph[P]) parkedBytes() (bytes uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -73,7 +73,7 @@ func (g *Graph[P]) parkedBytes() (bytes uint64) {
 	return bytes
 }
 
-// captureOf asks a stream whether it captures. One that is closed does not.
+// captureOf queries whether a stream captures. A closed stream does not.
 func captureOf(stream device.Stream) (device.Capture, error) {
 	now, err := device.CaptureOf(stream)
 	if errors.Is(err, device.CodeInvalidState) {
@@ -82,28 +82,28 @@ func captureOf(stream device.Stream) (device.Capture, error) {
 	return now, err
 }
 
-// Branch stands for a stream during one capture: what is freed on it waits for the
-// end of the capture, and is for the same branch at once, which the edges of the
-// graph keep in order. Only Idle and RecordEvent of it are to be called.
+// Branch stands for a stream during one capture. A block that is freed on it waits for
+// the end of the capture. The same branch may reuse the block at once, because the edges
+// of the graph keep the order. Callers may call only its methods Idle and RecordEvent.
 type Branch[P comparable] struct {
 	device.Stream
 	graph *Graph[P]
 }
 
-// Graph is the graph of the capture.
+// Graph returns the graph of the capture.
 func (b *Branch[P]) Graph() *Graph[P] { return b.graph }
 
-// IsOver says that the capture has ended.
+// IsOver reports whether the capture has ended.
 func (b *Branch[P]) IsOver() bool { return b.graph.over.Load() }
 
-// Idle says whether the capture has ended.
+// Idle reports whether the capture has ended.
 func (b *Branch[P]) Idle() (bool, error) { return b.IsOver(), nil }
 
-// RecordEvent marks the end of the capture. It asks nothing of the stream.
+// RecordEvent returns an event for the end of the capture. It does not call the stream.
 func (b *Branch[P]) RecordEvent() (device.Event, error) { return b.graph.End(), nil }
 
-// End is an event that passes when the graph's capture has ended. It is never waited for:
-// the thread that waits may be the one that captures.
+// End returns an event that completes when the graph's capture has ended. No thread waits
+// for it, because the waiting thread may be the one that captures.
 func (g *Graph[P]) End() device.Event { return captureEnd[P]{g} }
 
 type captureEnd[P comparable] struct{ graph *Graph[P] }
@@ -113,12 +113,12 @@ var _ inflight.Deferred = captureEnd[int]{}
 // InOrder is false: the work of a capture runs with its graph.
 func (e captureEnd[P]) InOrder() bool { return false }
 
-// IsMarked says that the capture is over.
+// IsMarked reports whether the capture has ended.
 func (e captureEnd[P]) IsMarked() bool { return e.graph.over.Load() }
 
 func (e captureEnd[P]) Done() (bool, error) { return e.graph.over.Load(), nil }
 
-// Synchronize does not wait.
+// Synchronize does not wait. It returns CodeTimeout if the capture has not ended.
 func (e captureEnd[P]) Synchronize(timeout time.Duration) error {
 	if e.graph.over.Load() {
 		return nil
@@ -127,25 +127,25 @@ func (e captureEnd[P]) Synchronize(timeout time.Duration) error {
 		e.graph.number, timeout)
 }
 
-// PassedAt is CodeUnsupported: it is a point of no queue.
+// PassedAt returns CodeUnsupported: the event is not in a queue.
 func (e captureEnd[P]) PassedAt() (time.Duration, error) {
 	return 0, device.Errorf(device.CodeUnsupported, "pool.capture", "the end of a capture has no time")
 }
 
 func (e captureEnd[P]) Close() error { return nil }
 
-// Parked is blocks that one free has parked: a graph uses them that was being captured
-// then, but they are of another pool than its private one.
+// Parked is the blocks that one free has parked. They belong to another pool than the
+// private pool of the graph, and the graph that was being captured uses them.
 type Parked[P comparable] struct {
-	// Owner is the pool that Addrs, together of Bytes, are of.
+	// Owner is the pool of the blocks at Addrs. Bytes is the sum of their sizes.
 	Owner P
 	Addrs []device.Addr
 	Bytes uint64
-	// Graphs are those that use the blocks and were not released when they were freed. The
-	// first that is not released yet has them in its list.
+	// Graphs are the graphs that use the blocks and were not released at the time of the
+	// free. The first of them that is not released yet has the blocks in its list.
 	Graphs []*Graph[P]
-	// Streams are those of captures, whose earlier work may use the blocks as well, and
-	// Events what the blocks wait for besides.
+	// Streams are the streams of captures, whose earlier work may also use the blocks.
+	// Events are the other events for which the blocks wait.
 	Streams []device.Stream
 	Events  []device.Event
 }

@@ -6,7 +6,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Park gives the blocks to the next graph that was not released; false: there is none.
+// Park passes the blocks to the next graph that was not released. It returns false if
+// there is none.
 func (b *Parked[P]) Park() bool {
 	for len(b.Graphs) > 0 {
 		g := b.Graphs[0]
@@ -22,7 +23,8 @@ func (b *Parked[P]) Park() bool {
 	return false
 }
 
-// marksBehind records the ends of the stream of the last run and of the streams that captured.
+// marksBehind records events at the ends of the stream of the last run and of the streams
+// that captured.
 func (b *Parked[P]) marksBehind(stream device.Stream) (marks []device.Event, err error) {
 	for i := -1; i < len(b.Streams) && err == nil; i++ {
 		of := stream
@@ -46,8 +48,8 @@ func (b *Parked[P]) marksBehind(stream device.Stream) (marks []device.Event, err
 	return marks, nil
 }
 
-// endOfRun marks the end of the queue of a stream whose work has to pass before a graph is
-// released; nil: no work is queued there.
+// endOfRun records an event at the end of the queue of a stream, for a graph that is to
+// be released. It returns nil if no work is queued.
 func endOfRun(stream device.Stream) (device.Event, error) {
 	event, err := device.MarkEnd(opRelease, stream)
 	if errors.Is(err, device.CodeInvalidState) {

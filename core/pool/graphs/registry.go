@@ -9,21 +9,21 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Registry is the graphs that were captured for a pool, and their private pools. Its
+// Registry has the graphs that were captured for a pool, and their private pools. Its
 // methods are safe for concurrent use.
 type Registry[P comparable] struct {
 	// pool and id name the pool and its device in errors.
 	pool string
 	id   device.ID
-	// pause is told when the first capture begins, and when the last has ended.
+	// pause is called when the first capture begins and when the last one has ended.
 	pause func(paused bool)
 
-	// capturing counts captures under way, and private the private pools: without
-	// any, nothing else here is looked at.
+	// capturing is the number of captures in progress; private is the number of private
+	// pools. If both are 0, the rest of the registry is not read.
 	capturing, private atomic.Int32
-	// closing refuses further captures.
+	// closing is set while further captures are rejected.
 	closing atomic.Bool
-	// pools is never written, only replaced: it is read without the lock.
+	// pools is replaced and never modified, so that it can be read without the lock.
 	pools atomic.Pointer[[]P]
 
 	mu   sync.Mutex
@@ -31,20 +31,19 @@ type Registry[P comparable] struct {
 	all  []*Graph[P]
 }
 
-// Init names the pool. pause is called with true as the first capture begins, and with
-// false as the last one ends.
+// Init names the pool. pause is called with true when the first capture begins, and with
+// false when the last one ends.
 func (t *Registry[P]) Init(pool string, id device.ID, pause func(paused bool)) {
 	t.pool, t.id, t.pause = pool, id, pause
 }
 
-// AnyCapturing says that a capture is under way, and AnyPrivate that there are private
-// pools. They cost one look.
+// AnyCapturing reports whether a capture is in progress. It costs one atomic read.
 func (t *Registry[P]) AnyCapturing() bool { return t.capturing.Load() != 0 }
 
-// AnyPrivate says that there are private pools.
+// AnyPrivate reports whether there are private pools. It costs one atomic read.
 func (t *Registry[P]) AnyPrivate() bool { return t.private.Load() != 0 }
 
-// Private lists the private pools, also those whose graphs were all released.
+// Private returns the private pools, including those whose graphs were all released.
 func (t *Registry[P]) Private() []P {
 	if pools := t.pools.Load(); pools != nil {
 		return *pools
@@ -62,8 +61,9 @@ func (t *Registry[P]) errorf(code device.Code, op, format string, args ...any) e
 	return device.Errorf(code, op, format, args...).On(t.id)
 }
 
-// Begin makes a graph of the capture of a stream. shared is a graph whose private pool it
-// is to have; 0: newPrivate makes one. Errors: as the pool's CaptureBegin.
+// Begin creates a graph for the capture of a stream. shared is the number of a graph
+// whose private pool is to be used; 0 means that newPrivate creates one. Errors: those of
+// the pool's CaptureBegin.
 func (t *Registry[P]) Begin(stream device.Stream, shared uint64, newPrivate func(number uint64) (P, error)) (number uint64, err error) {
 	now, err := device.CaptureOf(stream)
 	switch {
@@ -100,7 +100,7 @@ func (t *Registry[P]) Begin(stream device.Stream, shared uint64, newPrivate func
 	return g.number, nil
 }
 
-// share is the private pool of a graph, for another capture. The caller holds mu.
+// share returns the private pool of a graph, for another capture. The caller holds mu.
 func (t *Registry[P]) share(shared uint64) (private P, err error) {
 	other := t.find(shared)
 	if other == nil {
@@ -115,7 +115,8 @@ func (t *Registry[P]) share(shared uint64) (private P, err error) {
 	return other.private, nil
 }
 
-// End ends what Begin began, and is the private pool. Errors: as the pool's CaptureEnd.
+// End ends what Begin began, and returns the private pool. Errors: those of the pool's
+// CaptureEnd.
 func (t *Registry[P]) End(number uint64) (private P, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -133,7 +134,7 @@ func (t *Registry[P]) End(number uint64) (private P, err error) {
 	return g.private, nil
 }
 
-// stillCaptures refuses to end a capture before its time.
+// stillCaptures returns an error if the stream of a graph still captures.
 func (t *Registry[P]) stillCaptures(op string, g *Graph[P]) error {
 	now, err := captureOf(g.stream)
 	if errors.Is(err, device.CodeDeviceLost) {
@@ -146,7 +147,7 @@ func (t *Registry[P]) stillCaptures(op string, g *Graph[P]) error {
 		"graph %d: its stream still captures; end the capture first, also a spoilt one", g.number)
 }
 
-// end ends the capture of a graph here. The caller holds mu.
+// end records that the capture of a graph has ended. The caller holds mu.
 func (t *Registry[P]) end(g *Graph[P]) {
 	g.over.Store(true)
 	if t.capturing.Add(-1) == 0 {
@@ -154,7 +155,7 @@ func (t *Registry[P]) end(g *Graph[P]) {
 	}
 }
 
-// find is a graph by its number, or nil. The caller holds mu.
+// find returns the graph with a number, or nil. The caller holds mu.
 func (t *Registry[P]) find(number uint64) *Graph[P] {
 	for _, g := range t.all {
 		if g.number == number {
@@ -164,7 +165,7 @@ func (t *Registry[P]) find(number uint64) *Graph[P] {
 	return nil
 }
 
-// ofCapture is the graph of a capture under way, or nil. The caller holds mu.
+// ofCapture returns the graph of a capture in progress, or nil. The caller holds mu.
 func (t *Registry[P]) ofCapture(id uint64) *Graph[P] {
 	for _, g := range t.all {
 		if g.capture == id && !g.over.Load() {
@@ -174,7 +175,8 @@ func (t *Registry[P]) ofCapture(id uint64) *Graph[P] {
 	return nil
 }
 
-// sharing counts the graphs of a private pool that were not released. The caller holds mu.
+// sharing returns the number of graphs of a private pool that were not released. The
+// caller holds mu.
 func (t *Registry[P]) sharing(private P) (graphs uint64) {
 	for _, g := range t.all {
 		if g.private == private {
@@ -188,8 +190,8 @@ func (t *Registry[P]) noGraph(op, what string, number uint64) error {
 	return t.errorf(device.CodeNotFound, op, "%s %d is no graph of pool %q, or was released", what, number, t.pool)
 }
 
-// OfStream is the graph that a stream is captured for, and whether its capture was
-// spoilt; nil: for none that began in this pool.
+// OfStream returns the graph for which a stream is captured, and whether the capture was
+// invalidated. It returns nil if no capture that began in this pool includes the stream.
 func (t *Registry[P]) OfStream(stream device.Stream) (g *Graph[P], spoilt bool, err error) {
 	if !t.AnyCapturing() {
 		return nil, false, nil
@@ -211,7 +213,7 @@ func (t *Registry[P]) OfStream(stream device.Stream) (g *Graph[P], spoilt bool, 
 	return nil, false, nil
 }
 
-// EndsOf is the ends of the captures under way in a private pool.
+// EndsOf returns the end events of the captures in progress in a private pool.
 func (t *Registry[P]) EndsOf(private P) (ends []device.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -223,18 +225,18 @@ func (t *Registry[P]) EndsOf(private P) (ends []device.Event) {
 	return ends
 }
 
-// Info is a graph at one moment.
+// Info describes a graph at one moment.
 type Info[P comparable] struct {
 	Private P
-	// Capturing says that End was not called yet.
+	// Capturing is set until End was called.
 	Capturing bool
-	// Sharing counts the graphs of its private pool, this one included.
+	// Sharing is the number of graphs of its private pool, including this one.
 	Sharing uint64
-	// ParkedBytes is what is parked with it.
+	// ParkedBytes is the size of the blocks that are parked with the graph.
 	ParkedBytes uint64
 }
 
-// Info describes a graph that was not released: CodeNotFound for any other.
+// Info describes a graph that was not released. It returns CodeNotFound for any other.
 func (t *Registry[P]) Info(number uint64) (Info[P], error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -245,7 +247,7 @@ func (t *Registry[P]) Info(number uint64) (Info[P], error) {
 	return Info[P]{g.private, !g.over.Load(), t.sharing(g.private), g.parkedBytes()}, nil
 }
 
-// Numbers lists the graphs that were not released.
+// Numbers returns the numbers of the graphs that were not released.
 func (t *Registry[P]) Numbers() (numbers []uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -255,14 +257,15 @@ func (t *Registry[P]) Numbers() (numbers []uint64) {
 	return numbers
 }
 
-// Forget takes a private pool out that has ended.
+// Forget removes a private pool that has ended.
 func (t *Registry[P]) Forget(private P) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.setPools(slices.DeleteFunc(slices.Clone(t.Private()), func(other P) bool { return other == private }))
 }
 
-// Left is the error of a pool that cannot be closed because of its graphs.
+// Left returns the error of a pool that cannot be closed because of its graphs; nil if it
+// can.
 func (t *Registry[P]) Left() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -279,7 +282,8 @@ func (t *Registry[P]) left() error {
 		t.pool, len(t.all), len(pools))
 }
 
-// WhileNone does something while no capture can begin, or says what is left: Left.
+// WhileNone calls do while no capture can begin. If graphs or private pools are left, it
+// returns the error of Left instead.
 func (t *Registry[P]) WhileNone(do func() error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -289,20 +293,20 @@ func (t *Registry[P]) WhileNone(do func() error) error {
 	return do()
 }
 
-// Shut refuses captures that begin from now on; in do of WhileNone there is none that is
-// under way.
+// Shut rejects captures from now on. When it is called in the do of WhileNone, no capture
+// is in progress.
 func (t *Registry[P]) Shut() { t.closing.Store(true) }
 
-// IsShut says that captures are refused.
+// IsShut reports whether captures are rejected.
 func (t *Registry[P]) IsShut() bool { return t.closing.Load() }
 
-// Await returns when all calls of Begin have ended that began before Shut.
+// Await waits until all calls of Begin that began before Shut have ended.
 func (t *Registry[P]) Await() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 }
 
-// Open lets captures begin again.
+// Open accepts captures again.
 func (t *Registry[P]) Open() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

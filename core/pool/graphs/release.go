@@ -7,21 +7,24 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Release is what is left to be done when a graph was released: nothing can fail any more.
+// Release is the rest of the work after a graph was released. None of it can fail.
 type Release[P comparable] struct {
 	Private P
-	// Last says that it was the last graph of its private pool.
+	// Last is set if this was the last graph of its private pool.
 	Last bool
-	// End passes when the last run is over, and is the caller's; nil: it is.
+	// End completes when the last run has completed; the caller owns it. nil means that
+	// the run has completed.
 	End device.Event
 
 	parked []*Parked[P]
-	// marks are what the parked blocks wait for from now on, each list for one of them.
+	// marks has, for each element of parked, the events for which its blocks now wait as
+	// well.
 	marks [][]device.Event
 }
 
-// Release says that a graph will not run again once what is queued on the stream now is
-// done. Errors: as the pool's CaptureRelease; then nothing has changed.
+// Release states that a graph runs no more after the work that is queued on the stream
+// now has completed. Errors: those of the pool's CaptureRelease; after an error nothing
+// has changed.
 func (t *Registry[P]) Release(number uint64, stream device.Stream) (*Release[P], error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -46,8 +49,8 @@ func (t *Registry[P]) Release(number uint64, stream device.Stream) (*Release[P],
 	return r, nil
 }
 
-// prepare records the end of the last run for everything that waits for it, and
-// marks the graph as released; or changes nothing.
+// prepare records the end of the last run for everything that waits for it, and marks the
+// graph as released. On error it changes nothing.
 func prepare[P comparable](g *Graph[P], stream device.Stream) (*Release[P], error) {
 	r := &Release[P]{}
 	var err error
@@ -68,7 +71,7 @@ func prepare[P comparable](g *Graph[P], stream device.Stream) (*Release[P], erro
 	return nil, errors.Join(err, r.drop())
 }
 
-// drop closes the events of a release that does not come about.
+// drop closes the events of a release that failed.
 func (r *Release[P]) drop() (failures error) {
 	if r.End != nil {
 		failures = r.End.Close()
@@ -81,8 +84,8 @@ func (r *Release[P]) drop() (failures error) {
 	return failures
 }
 
-// HandOver parks what the graph had with the next graphs that use it, and is what no other
-// graph uses: it waits for its events only.
+// HandOver parks the blocks of the graph with the next graphs that use them. It returns
+// the blocks that no other graph uses; they wait only for their events.
 func (r *Release[P]) HandOver() (unused []*Parked[P]) {
 	for i, b := range r.parked {
 		b.Events = append(b.Events, r.marks[i]...)

@@ -5,76 +5,78 @@ import (
 	"ferrum_mem/core/internal/offheap"
 )
 
-// loose is the queue of fences whose stream is not known, which pass in any
-// order.
+// loose is the queue of the fences whose stream is not known. They complete in any order.
 const loose int32 = 0
 
-// fence is an event that blocks wait for.
+// fence is an event for which blocks wait.
 type fence struct {
 	event device.Event
-	// order counts fences over all queues; 0: the fence is not in use.
+	// order counts fences over all queues; 0 means that the fence is not in use.
 	order uint64
 	queue int32
-	// first of the links to its blocks, of which there are count.
+	// first is the first of its links to blocks; count is the number of these links.
 	first, count int32
-	// waiters is how many threads wait on the event, which stays open for them.
+	// waiters is the number of threads that wait on the event. The event stays open for
+	// them.
 	waiters int32
-	// passed says that the event has, and done that no block waits any more.
+	// passed is set when the event has completed; done is set when no block waits any
+	// more.
 	passed, done bool
 }
 
-// link ties a block to a fence.
+// link connects a block and a fence.
 type link struct {
 	block, fence int32
-	// next and prev are of the same fence, sibling of the same block.
+	// next and prev are links of the same fence; sibling is a link of the same block.
 	next, prev, sibling int32
 }
 
-// queue is the fences of one stream.
+// queue has the fences of one stream.
 type queue struct {
 	stream device.Stream
 	// fences[head:] are in the order of the stream.
 	fences []int32
 	head   int
-	// done counts those behind head that nothing waits for any more.
+	// done is the number of fences behind head for which no block waits any more.
 	done  int
 	reuse reuseIndex
 	used  bool
 }
 
-// Blocks is all blocks in flight of an owner. Its methods are not safe for concurrent
+// Blocks has all blocks in flight of an owner. Its methods are not safe for concurrent
 // use: the owner's lock guards it.
 type Blocks struct {
 	count int
-	// order counts fences that were made, passes those that have passed.
+	// order counts the fences that were created; passes counts those that have completed.
 	order, passes uint64
 
 	fences []fence
 	links  table[link]
 	blocks table[block]
 	queues []queue
-	// active is the queues with fences, but for the loose one; cursor is where a
-	// bounded look starts.
+	// active has the queues with fences, except loose. cursor is where the next bounded
+	// poll starts.
 	active   []int32
 	cursor   int
 	byStream map[device.Stream]int32
-	// recent is the queue that was asked for last.
+	// recent is the queue that was requested last.
 	recent int32
 
 	spareFences, spareQueues []int32
-	// unusable says that no stream may have a block before its work is done.
+	// unusable is set if no stream may reuse a block before its work has completed.
 	unusable bool
-	// unclosed are events that could not be closed yet.
+	// unclosed are events whose Close failed. The next Land tries again.
 	unclosed []device.Event
-	// landed is the blocks that a look takes in, and quota how many ties it may still undo.
+	// landed has the blocks that a poll takes in; quota is the number of links that it
+	// may still remove.
 	landed []Block
 	quota  int
-	// promisedBlocks and promisedLinks are room that frees which are under way will need.
+	// promisedBlocks and promisedLinks are the space that frees in progress will need.
 	promisedBlocks, promisedLinks int
 }
 
-// MaxFences bounds the fences of a stream's queue. What comes behind a queue that is
-// full waits with its last blocks: one event for all of them, the latest.
+// MaxFences is the most fences in the queue of a stream. In a full queue, the last fence
+// gets the event of the later free: its blocks and the new ones wait for that one event.
 const MaxFences = 4096
 
 // Block is a block in flight as its owner knows it.
@@ -83,24 +85,24 @@ type Block struct {
 	SizeBytes uint64
 }
 
-// Fence names a fence, also when it has passed; the zero value names none.
+// Fence names a fence, also after it has completed. The zero value names none.
 type Fence struct {
 	at    int32
 	order uint64
 }
 
-// IsNone says that it names no fence.
+// IsNone reports whether it names no fence.
 func (f Fence) IsNone() bool { return f.order == 0 }
 
-// Init makes an owner without a block in flight; reuse says that a stream may have its own
-// blocks before their work is done.
+// Init initializes an owner without blocks in flight. reuse states that a stream may
+// reuse its own blocks before their work has completed.
 func (b *Blocks) Init(reuse bool) {
 	b.unusable = !reuse
 	b.queues = append(b.queues, queue{used: true})
 	b.byStream = make(map[device.Stream]int32)
 }
 
-// queueOf is the queue of a stream, or none.
+// queueOf returns the queue of a stream, or none.
 func (b *Blocks) queueOf(stream device.Stream) int32 {
 	if q := &b.queues[b.recent]; q.stream == stream && q.used && b.recent != loose {
 		return b.recent
@@ -113,8 +115,9 @@ func (b *Blocks) queueOf(stream device.Stream) int32 {
 	return at
 }
 
-// Fence makes a fence of an event, which it owns from then on, at the end of
-// a stream's queue; nil: of no queue. It may be one that others wait for too.
+// Fence creates a fence with an event at the end of a stream's queue; nil means no
+// stream. It owns the event then. It may return a fence for which other blocks already
+// wait.
 func (b *Blocks) Fence(stream device.Stream, event device.Event) Fence {
 	queue := loose
 	if stream != nil {
@@ -135,8 +138,8 @@ func (b *Blocks) Fence(stream device.Stream, event device.Event) Fence {
 	return Fence{at, b.order}
 }
 
-// IsOpen says that more blocks may be put behind a fence: its event is not known to have
-// passed.
+// IsOpen reports whether blocks may still be put behind a fence: its event is not known
+// to have completed.
 func (b *Blocks) IsOpen(f Fence) bool {
 	if f.IsNone() {
 		return false
@@ -145,16 +148,16 @@ func (b *Blocks) IsOpen(f Fence) bool {
 	return fence.order == f.order && !fence.done
 }
 
-// DropUnused lets go of a fence that no block waits for.
+// DropUnused ends a fence for which no block waits.
 func (b *Blocks) DropUnused(f Fence) {
 	if b.IsOpen(f) && b.fences[f.at].count == 0 {
 		b.letGo(f.at)
 	}
 }
 
-// postpone has the blocks of a stream's last fence wait for a later event of the stream
-// instead; false: somebody waits on the present one, or it has passed, or one of them
-// does not stand for the end of a queue.
+// postpone makes the blocks of a stream's last fence wait for a later event of the
+// stream. It returns false if a thread waits on the present event, if that event has
+// completed, or if one of the two events does not stand for the end of a queue.
 func (b *Blocks) postpone(at int32, event device.Event) bool {
 	fence := &b.fences[at]
 	if fence.done || fence.passed || fence.waiters > 0 || !inOrder(fence.event) || !inOrder(event) {
@@ -175,7 +178,7 @@ func (b *Blocks) newQueue(stream device.Stream) int32 {
 	return at
 }
 
-// takeSpare gives a place of a table that is not in use.
+// takeSpare returns the index of an unused element of a table.
 func takeSpare[T any](spare *[]int32, table *[]T) int32 {
 	if n := len(*spare); n > 0 {
 		at := (*spare)[n-1]
@@ -187,8 +190,9 @@ func takeSpare[T any](spare *[]int32, table *[]T) int32 {
 	return int32(len(*table) - 1)
 }
 
-// Reserve has room for blocks that wait for so many fences together, besides what is
-// promised, or changes nothing: CodeResourceExhausted.
+// Reserve reserves space for blocks and links, in addition to the promised space. links
+// is the number of fences for which the blocks wait, summed over the blocks. If it
+// returns CodeResourceExhausted, nothing has changed.
 func (b *Blocks) Reserve(blocks, links int) error {
 	if err := b.blocks.reserve(b.promisedBlocks + blocks); err != nil {
 		return err
@@ -196,18 +200,17 @@ func (b *Blocks) Reserve(blocks, links int) error {
 	return b.links.reserve(b.promisedLinks + links)
 }
 
-// Promise keeps room that was reserved for blocks that come later; negative numbers end
+// Promise keeps reserved space for blocks that are added later; negative numbers end
 // that.
 func (b *Blocks) Promise(blocks, links int) {
 	b.promisedBlocks += blocks
 	b.promisedLinks += links
 }
 
-// Promised is what Promise keeps now.
+// Promised returns the space that Promise keeps now.
 func (b *Blocks) Promised() (blocks, links int) { return b.promisedBlocks, b.promisedLinks }
 
-// Add puts a block behind fences that are open, of which there is one at least. There is
-// room.
+// Add puts a block behind at least one open fence. The caller has reserved the space.
 func (b *Blocks) Add(added Block, fences []Fence) {
 	at := b.blocks.take()
 	b.blocks.items[at] = block{addr: added.Addr, size: added.SizeBytes, first: none, queue: none}
@@ -218,10 +221,10 @@ func (b *Blocks) Add(added Block, fences []Fence) {
 	b.offer(at)
 }
 
-// Count is how many blocks are in flight.
+// Count returns the number of blocks in flight.
 func (b *Blocks) Count() int { return b.count }
 
-// At is the block of a number that Find gave.
+// At returns the block with a number that Find returned.
 func (b *Blocks) At(number int32) Block {
 	block := &b.blocks.items[number]
 	return Block{block.addr, block.size}
@@ -240,7 +243,7 @@ func (b *Blocks) tie(number, fence int32) {
 	block.left++
 }
 
-// offer enters a block in the index of the one stream that it still waits for.
+// offer adds a block to the index of its stream, if it waits for one stream only.
 func (b *Blocks) offer(at int32) {
 	if b.unusable {
 		return
@@ -253,7 +256,7 @@ func (b *Blocks) offer(at int32) {
 	}
 }
 
-// untie takes a link out of its fence and its block.
+// untie removes a link from its fence and its block.
 func (b *Blocks) untie(at int32) {
 	l := b.links.items[at]
 	if l.prev != none {
@@ -276,8 +279,8 @@ func (b *Blocks) untie(at int32) {
 	b.links.put(at)
 }
 
-// Drop takes a block out: it is in flight no more. Fences that nothing waits
-// for any longer are let go.
+// Drop removes a block, which is no longer in flight. It ends fences for which no block
+// waits any more.
 func (b *Blocks) Drop(at int32) {
 	for block := &b.blocks.items[at]; block.first != none; {
 		fence := b.links.items[block.first].fence
@@ -298,8 +301,7 @@ func (b *Blocks) forget(at int32) {
 	b.blocks.put(at)
 }
 
-// letGo ends a fence that no block waits for; its place in the queue may go
-// later.
+// letGo ends a fence for which no block waits. Its place in the queue may be freed later.
 func (b *Blocks) letGo(at int32) {
 	b.finish(at)
 	q := &b.queues[b.fences[at].queue]
@@ -321,20 +323,20 @@ func (b *Blocks) letGo(at int32) {
 	b.tidy(q)
 }
 
-// finish marks a fence that no block waits for.
+// finish marks a fence for which no block waits.
 func (b *Blocks) finish(at int32) {
 	b.fences[at].done = true
 	b.queues[b.fences[at].queue].done++
 	b.closeEvent(&b.fences[at])
 }
 
-// over says that a fence's place may be used again.
+// over reports whether the place of a fence may be reused.
 func (b *Blocks) over(at int32) bool {
 	fence := &b.fences[at]
 	return fence.done && fence.waiters == 0
 }
 
-// closeEvent closes the event of a fence unless somebody waits on it.
+// closeEvent closes the event of a fence unless a thread waits on it.
 func (b *Blocks) closeEvent(fence *fence) {
 	if fence.waiters > 0 || fence.event == nil {
 		return
@@ -351,7 +353,7 @@ func (b *Blocks) reuseFence(q *queue, at int32) {
 	b.spareFences = append(b.spareFences, at)
 }
 
-// tidy takes fences that are done off the front of a queue.
+// tidy removes finished fences from the front of a queue.
 func (b *Blocks) tidy(q *queue) {
 	for q.head < len(q.fences) && b.over(q.fences[q.head]) {
 		b.reuseFence(q, q.fences[q.head])
@@ -365,7 +367,7 @@ func (b *Blocks) tidy(q *queue) {
 	}
 }
 
-// closeLeft tries again to close events that could not be closed.
+// closeLeft tries again to close events whose Close failed.
 func (b *Blocks) closeLeft() {
 	kept := b.unclosed[:0]
 	for _, event := range b.unclosed {
@@ -377,8 +379,8 @@ func (b *Blocks) closeLeft() {
 	b.unclosed = kept
 }
 
-// End takes the tables out when the owner has ended, unless blocks are in flight; the
-// caller gives them back when nobody waits for the owner's lock.
+// End removes the tables when the owner has ended, unless blocks are in flight. The
+// caller frees them when no thread waits for the owner's lock.
 func (b *Blocks) End() (tables offheap.Detached) {
 	if b.count == 0 {
 		tables = append(b.links.detach(), b.blocks.detach()...)

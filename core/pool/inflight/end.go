@@ -9,35 +9,36 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// opFree is the call that marks queues.
+// opFree is the call for which events are recorded.
 const opFree = "pool.free"
 
-// Deferred is an event that is not simply the end of a stream's queue as it was when the
-// event was recorded.
+// Deferred is an event that is not simply the end of a stream's queue at the time when
+// the event was recorded.
 type Deferred interface {
 	device.Event
-	// InOrder says that it is all the same behind what its stream queued before.
+	// InOrder reports whether the event nevertheless completes after all earlier work of
+	// its stream.
 	InOrder() bool
-	// IsMarked says that it can be waited for by now.
+	// IsMarked reports whether a thread can wait for the event by now.
 	IsMarked() bool
 }
 
-// inOrder says that an event stands for the end of a stream's queue, at the time that it
-// was recorded.
+// inOrder reports whether an event stands for the end of a stream's queue at the time
+// when it was recorded.
 func inOrder(event device.Event) bool {
 	deferred, ok := event.(Deferred)
 	return !ok || deferred.InOrder()
 }
 
-// isMarked is false for an event that nobody can wait for yet.
+// isMarked reports whether a thread can wait for an event.
 func isMarked(event device.Event) bool {
 	deferred, ok := event.(Deferred)
 	return !ok || deferred.IsMarked()
 }
 
-// EndOf marks the present end of the queue of a stream that a freed block was used on;
-// nil: no work is queued there. The stream may have been closed, and then it has run
-// dry. It does not fail: a mark that cannot be made now is made later.
+// EndOf records an event at the present end of the queue of a stream that used a freed
+// block. It returns nil if no work is queued. A stream that was closed has no queued
+// work. The call does not fail: an event that cannot be recorded now is recorded later.
 func EndOf(stream device.Stream) device.Event {
 	mark, err := device.MarkEnd(opFree, stream)
 	if err != nil {
@@ -46,9 +47,9 @@ func EndOf(stream device.Stream) device.Event {
 	return mark
 }
 
-// LaterEndOf is an end of the queue of a stream that cannot be marked now: the stream
-// captures, or its driver failed. It is marked when that can be, or has passed when the
-// stream is seen dry.
+// LaterEndOf stands for the end of a stream's queue that cannot be recorded now, because
+// the stream captures or its driver failed. The event is recorded when that is possible.
+// It completes at once when the stream has no queued work.
 func LaterEndOf(stream device.Stream) device.Event { return &laterEnd{stream: stream} }
 
 type laterEnd struct {
@@ -61,13 +62,13 @@ type laterEnd struct {
 
 var _ Deferred = (*laterEnd)(nil)
 
-// InOrder is false: work that came later may be before it.
+// InOrder is false: the event may be recorded behind later work.
 func (e *laterEnd) InOrder() bool { return false }
 
-// IsMarked marks the end if it has to be.
+// IsMarked records the event if that was not done yet.
 func (e *laterEnd) IsMarked() bool { return e.marked() != nil }
 
-// Done marks the end if it has to be.
+// Done records the event if that was not done yet.
 func (e *laterEnd) Done() (bool, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -81,7 +82,7 @@ func (e *laterEnd) Done() (bool, error) {
 	return e.over, nil
 }
 
-// marked is the event that can be waited for, or nil.
+// marked returns the recorded event, or nil if there is none or it has completed.
 func (e *laterEnd) marked() device.Event {
 	if done, _ := e.Done(); done {
 		return nil
@@ -91,7 +92,8 @@ func (e *laterEnd) marked() device.Event {
 	return e.mark
 }
 
-// Synchronize waits as soon as there is a mark to wait for.
+// Synchronize waits if the event is recorded. It returns CodeTimeout if it cannot be
+// recorded.
 func (e *laterEnd) Synchronize(timeout time.Duration) error {
 	if mark := e.marked(); mark != nil {
 		return mark.Synchronize(timeout)
@@ -102,7 +104,7 @@ func (e *laterEnd) Synchronize(timeout time.Duration) error {
 	return device.Errorf(device.CodeTimeout, opFree, "the end of the stream's queue could not be marked within %v", timeout)
 }
 
-// PassedAt is CodeUnsupported: nobody measures it.
+// PassedAt returns CodeUnsupported: no caller measures this event.
 func (e *laterEnd) PassedAt() (time.Duration, error) {
 	return 0, device.Errorf(device.CodeUnsupported, opFree, "a mark that was made later has no time")
 }
@@ -120,27 +122,28 @@ func (e *laterEnd) Close() error {
 	return err
 }
 
-// PassAll waits for events, and closes them; false: one could not be waited for.
+// PassAll waits for events and closes them. It returns false if the wait for one failed.
 func PassAll(events []device.Event) bool {
 	all := true
 	for _, event := range events {
 		err := event.Synchronize(device.Forever)
 		all = all && (err == nil || errors.Is(err, device.CodeDeviceLost))
-		// What is left of it is the device's.
+		// If the close fails, the event stays with the device.
 		_ = event.Close()
 	}
 	return all
 }
 
-// Passed asks whether an event has passed. One that cannot be asked has not;
-// those of a lost device have: no work uses the memory any more.
+// Passed reports whether an event has completed. An event that cannot be queried has not
+// completed. The events of a lost device have completed, because no work uses the memory
+// any more.
 func Passed(event device.Event) bool {
 	done, err := event.Done()
 	return done || errors.Is(err, device.CodeDeviceLost)
 }
 
-// Shared is an event that several fences stand on. Each closes it, and the last does so
-// in truth. It begins with one use, its maker's.
+// Shared is an event that several fences use. Each use calls Close, and the last Close
+// closes the event. It is created with one use, that of the caller of Share.
 type Shared struct {
 	device.Event
 	uses atomic.Int32
@@ -148,26 +151,26 @@ type Shared struct {
 
 var _ Deferred = (*Shared)(nil)
 
-// Share makes an event one that several fences may stand on.
+// Share returns an event that several fences may use.
 func Share(event device.Event) *Shared {
 	shared := &Shared{Event: event}
 	shared.uses.Store(1)
 	return shared
 }
 
-// Use counts one use more, which ends with a Close.
+// Use adds one use, which ends with a Close.
 func (s *Shared) Use() *Shared {
 	s.uses.Add(1)
 	return s
 }
 
-// InOrder is what the event says.
+// InOrder returns the InOrder of the event.
 func (s *Shared) InOrder() bool { return inOrder(s.Event) }
 
-// IsMarked is what the event says.
+// IsMarked returns the IsMarked of the event.
 func (s *Shared) IsMarked() bool { return isMarked(s.Event) }
 
-// Close implements device.Event. One that fails may be called again.
+// Close implements device.Event. After an error it may be called again.
 func (s *Shared) Close() error {
 	if s.uses.Add(-1) > 0 {
 		return nil

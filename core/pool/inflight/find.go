@@ -2,7 +2,7 @@ package inflight
 
 import "ferrum_mem/core/device"
 
-// Find is a block that a stream may have at once. It stays in flight until Drop.
+// Find returns a block that a stream may reuse at once. It stays in flight until Drop.
 func (b *Blocks) Find(stream device.Stream, want Want) (number int32, found bool) {
 	queue := b.queueOf(stream)
 	if queue == none || b.queues[queue].reuse.count == 0 {
@@ -12,7 +12,8 @@ func (b *Blocks) Find(stream device.Stream, want Want) (number int32, found bool
 	return number, number != none
 }
 
-// FindMany is up to most blocks that a stream may have at once, the shortest lists first.
+// FindMany returns at most most blocks that a stream may reuse at once, beginning with
+// the smallest size class.
 func (b *Blocks) FindMany(stream device.Stream, want Want, most int) []int32 {
 	queue := b.queueOf(stream)
 	if queue == none || b.queues[queue].reuse.count == 0 {

@@ -8,25 +8,25 @@ import (
 )
 
 const (
-	// PollBudget bounds the events that an ordinary call asks.
+	// PollBudget is the most events that an ordinary call queries.
 	PollBudget = 4
-	// PollAll asks as many as there is any use in.
+	// PollAll is a budget without a bound.
 	PollAll = int(^uint(0) >> 1)
 )
 
-// LandBlocks bounds the blocks that are taken in while others wait.
+// LandBlocks is the most blocks that are taken in while other threads wait.
 const LandBlocks = 256
 
-// Land takes blocks out whose events have passed, no more than LandBlocks, asking no more than
-// budget events: they are in flight no longer. More says that there may be others. The
-// slice is good until the next call.
+// Land removes blocks whose events have completed: at most LandBlocks of them, with at
+// most budget queries of events. more is set if there may be others. The slice is valid
+// until the next call.
 func (b *Blocks) Land(budget int) (landed []Block, more bool) {
 	b.landed, b.quota = b.landed[:0], LandBlocks
 	if len(b.unclosed) > 0 {
 		b.closeLeft()
 	}
 	if q := &b.queues[loose]; len(q.fences) > q.head {
-		// Half of a bounded look is for the streams.
+		// Half of a bounded poll is reserved for the streams.
 		share := budget
 		if budget == PollBudget && len(b.active) > 0 {
 			share = budget / 2
@@ -46,13 +46,13 @@ func (b *Blocks) Land(budget int) (landed []Block, more bool) {
 	return b.landed, b.quota == 0
 }
 
-// pollStream asks the fences of a stream from the oldest on until one has not
-// passed, and gives what is left of the budget.
+// pollStream queries the fences of a stream, the oldest first, until one has not
+// completed. It returns the rest of the budget.
 func (b *Blocks) pollStream(q *queue, budget int) int {
 	for b.tidy(q); budget > 0 && q.head < len(q.fences); b.tidy(q) {
 		at := q.fences[q.head]
 		if b.fences[at].done {
-			// A thread that waited on it has yet to come back.
+			// A thread that waited on this fence has not returned yet.
 			break
 		}
 		if !b.fences[at].passed {
@@ -68,8 +68,8 @@ func (b *Blocks) pollStream(q *queue, budget int) int {
 	return budget
 }
 
-// pollLoose asks fences that pass in any order; those that have not go to the
-// end, so that a bounded look comes round to all of them.
+// pollLoose queries fences that complete in any order. It moves those that have not
+// completed to the end, so that repeated bounded polls reach all of them.
 func (b *Blocks) pollLoose(budget int) int {
 	q := &b.queues[loose]
 	for looks := len(q.fences) - q.head; looks > 0 && budget > 0 && q.head < len(q.fences); looks-- {
@@ -92,8 +92,8 @@ func (b *Blocks) pollLoose(budget int) int {
 	return budget
 }
 
-// pass ends a fence whose event has passed: blocks that waited for nothing else
-// have landed. False: there are more of them than may be taken in now.
+// pass ends a fence whose event has completed, and takes in the blocks that waited for
+// nothing else. It returns false if there are more such blocks than may be taken in now.
 func (b *Blocks) pass(at int32) bool {
 	b.fences[at].passed = true
 	for b.fences[at].first != none {
@@ -116,34 +116,36 @@ func (b *Blocks) pass(at int32) bool {
 	return true
 }
 
-// retireQueue puts an empty queue aside.
+// retireQueue makes an empty queue a spare one.
 func (b *Blocks) retireQueue(cursor int) {
 	at := b.active[cursor]
 	q := &b.queues[at]
 	delete(b.byStream, q.stream)
 	q.stream, q.used = nil, false
 	b.spareQueues = append(b.spareQueues, at)
-	// The others keep their order: a look that goes round meets each of them.
+	// The other queues keep their order, so that repeated bounded polls reach each of
+	// them.
 	b.active = slices.Delete(b.active, cursor, cursor+1)
 	if b.recent == at {
 		b.recent = loose
 	}
 }
 
-// Passes counts the fences that have passed.
+// Passes returns the number of fences that have completed.
 func (b *Blocks) Passes() uint64 { return b.passes }
 
 // Wait is a wait of one thread for a fence.
 type Wait struct {
-	// Event is to be waited for without the owner's lock; it stays open until EndWait.
+	// Event is the event to wait for, without the owner's lock. It stays open until
+	// EndWait.
 	Event device.Event
-	// Several says that others could be waited for.
+	// Several is set if there are other fences to wait for.
 	Several bool
 	fence   int32
 }
 
-// BeginWait begins a wait for a fence, the oldest in the first round and the others in
-// turns. False: there is none that can be waited for.
+// BeginWait begins a wait for a fence: the oldest one in the first round, the others in
+// turn. It returns false if there is no fence that a thread can wait for.
 func (b *Blocks) BeginWait(round int) (w Wait, ok bool) {
 	at, several := b.toWaitFor(round)
 	if at == none {
@@ -153,7 +155,8 @@ func (b *Blocks) BeginWait(round int) (w Wait, ok bool) {
 	return Wait{b.fences[at].event, several, at}, true
 }
 
-// EndWait ends it. Where the event has passed the next Land takes in what waited for it.
+// EndWait ends a wait. If the event has completed, the next Land takes in the blocks that
+// waited for it.
 func (b *Blocks) EndWait(w Wait, passed bool) {
 	fence := &b.fences[w.fence]
 	fence.passed = fence.passed || passed
@@ -163,8 +166,8 @@ func (b *Blocks) EndWait(w Wait, passed bool) {
 	}
 }
 
-// toWaitFor is the fence to wait for in a round, the oldest first, and whether
-// there are others.
+// toWaitFor returns the fence to wait for in a round, the oldest first, and whether there
+// are others.
 func (b *Blocks) toWaitFor(round int) (at int32, several bool) {
 	var open []int32
 	for _, fence := range b.queues[loose].fences[b.queues[loose].head:] {

@@ -6,25 +6,27 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// An allocation for a stream may have a block at once that was freed on that
-// stream: the order of the stream keeps the work of the two apart. The block
-// goes as a whole, because what would be left of it would still be in flight, so
-// it has to fit well. Blocks stand in lists by size, eight for every power of
-// two, the last freed first.
+// An allocation for a stream may at once reuse a block that was freed on that stream: the
+// order of the stream separates the work of the two blocks. The block is reused as a
+// whole, because a rest of it would still be in flight. So its size has to fit well.
+// Blocks are in lists by size, eight lists for every power of two, the last freed block
+// first.
 
-// Excess is how much longer than wanted a block may be: that part of its size.
+// Excess bounds how much longer than the request a block may be: by 1/Excess of the
+// requested size. 0 means no bound.
 type Excess uint64
 
 const (
-	// Fits takes blocks that are up to a quarter longer than wanted.
+	// Fits accepts blocks that are up to a quarter longer than requested.
 	Fits Excess = 4
-	// Wastes takes any block that is long enough, Exactly one of that size.
+	// Wastes accepts any block that is long enough, Exactly only one of the requested
+	// size.
 	Wastes  Excess = 0
 	Exactly Excess = 1 << 63
 )
 
 const (
-	// reuseLooks bounds the blocks of one list that are looked at.
+	// reuseLooks is the number of blocks of one list that are examined.
 	reuseLooks = 8
 
 	reuseClasses = 512
@@ -37,24 +39,25 @@ const none int32 = -1
 type block struct {
 	addr device.Addr
 	size uint64
-	// first of its links, of which left are to fences that have not passed.
+	// first is the first of its links; left is the number of links to fences that have
+	// not completed.
 	first, left int32
-	// queue is the stream that may have the block at once, or none; next and
-	// prev are of the same class there.
+	// queue is the stream that may reuse the block at once, or none. next and prev are
+	// blocks of the same size class of that stream.
 	queue, next, prev int32
 }
 
-// reuseIndex is the blocks in flight that one stream may have.
+// reuseIndex has the blocks in flight that one stream may reuse.
 type reuseIndex struct {
-	// heads is nil until the first block comes.
+	// heads is nil until the first block is added.
 	heads []int32
 	// filled has a bit for every list that is not empty.
 	filled [reuseClasses / 64]uint64
 	count  int
 }
 
-// reuseClass is the list of a size: a class each for 1 to 15, then eight for
-// every power of two.
+// reuseClass returns the list of a size: one list for each size from 0 to 15, then eight
+// for every power of two.
 func reuseClass(size uint64) int {
 	if size < 16 {
 		return int(size)
@@ -98,7 +101,7 @@ func (r *reuseIndex) remove(all []block, at int32) {
 	r.count--
 }
 
-// nextFilled is the first list from class on that is not empty, or none.
+// nextFilled returns the first list at or above class that is not empty, or none.
 func (r *reuseIndex) nextFilled(class int) int {
 	for word := class >> 6; word < len(r.filled); word++ {
 		filled := r.filled[word]
@@ -112,16 +115,16 @@ func (r *reuseIndex) nextFilled(class int) int {
 	return int(none)
 }
 
-// reuseBounds is what a block in flight has to be.
+// reuseBounds has the conditions for a block in flight.
 type reuseBounds struct {
 	// least and most bound its size.
 	least, most uint64
-	// mask is its alignment less one.
+	// mask is the required alignment minus 1.
 	mask uint64
 }
 
-// find is a block that is within bounds, the shortest of the first list that
-// has one, or none.
+// find returns a block within the bounds, or none. It takes the shortest block, of those
+// examined, in the first list that has one.
 func (r *reuseIndex) find(all []block, w reuseBounds) int32 {
 	last := reuseClass(w.most)
 	for class := reuseClass(w.least); ; class++ {
@@ -147,7 +150,7 @@ func (r *reuseIndex) find(all []block, w reuseBounds) int32 {
 	}
 }
 
-// Want is what a block has to be.
+// Want is a request for a block in flight.
 type Want struct {
 	SizeBytes uint64
 	// AlignBytes is a power of two.

@@ -7,8 +7,8 @@ import (
 	"ferrum_mem/core/internal/offheap"
 )
 
-// table is a table outside of the Go heap whose items are known by number, and whose
-// places are used again.
+// table is a table outside the Go heap. Its items are named by index, and free indices
+// are reused.
 type table[T any] struct {
 	items       []T
 	spares      []int32
@@ -16,7 +16,8 @@ type table[T any] struct {
 	spareMemory offheap.Table[int32]
 }
 
-// reserve has room for so many items more: CodeResourceExhausted.
+// reserve makes room for count more items. It returns CodeResourceExhausted if there is
+// no memory.
 func (t *table[T]) reserve(count int) error {
 	want := len(t.items) - len(t.spares) + count
 	if want <= cap(t.items) && want <= cap(t.spares) {
@@ -31,15 +32,16 @@ func (t *table[T]) reserve(count int) error {
 	if err := t.memory.Grow(&t.items, want); err != nil {
 		return err
 	}
-	// Every place may come to be a spare one.
+	// Every index may become a spare one.
 	return t.spareMemory.Grow(&t.spares, want)
 }
 
-// leftBytes is what the tables leave to the process: the Go heap, whose end is the end
-// of the process, grows by 64 MiB of addresses.
+// leftBytes is the memory that the tables leave for the process. The Go heap grows by 64
+// MiB of addresses at a time, and the process ends when that fails.
 const leftBytes = 80 << 20
 
-// take gives a place that is not in use, with anything in it. There is room.
+// take returns an unused index. Its item may have any value. The caller has reserved the
+// room.
 func (t *table[T]) take() int32 {
 	if last := len(t.spares) - 1; last >= 0 {
 		at := t.spares[last]
@@ -50,7 +52,7 @@ func (t *table[T]) take() int32 {
 	return int32(len(t.items) - 1)
 }
 
-// put ends the use of a place.
+// put clears an item and makes its index unused.
 func (t *table[T]) put(at int32) {
 	var empty T
 	t.items[at] = empty
@@ -58,7 +60,7 @@ func (t *table[T]) put(at int32) {
 	t.spares[len(t.spares)-1] = at
 }
 
-// detach takes the memory out of the table, which is as new then.
+// detach takes the memory out of the table, which is empty afterwards.
 func (t *table[T]) detach() offheap.Detached {
 	return offheap.Detached{t.memory.Detach(&t.items), t.spareMemory.Detach(&t.spares)}
 }

@@ -2,7 +2,7 @@ package pages
 
 import "math/bits"
 
-// allSet says whether all bits [from, to) are set.
+// allSet reports whether all bits in [from, to) are set.
 func allSet(words []uint64, from, to uint64) bool {
 	word, last := from>>6, (to-1)>>6
 	low, high := ^uint64(0)<<(from&63), ^uint64(0)>>(63-(to-1)&63)
@@ -48,7 +48,7 @@ func clearBits(words []uint64, from, to uint64) {
 	words[last] &^= high
 }
 
-// count counts the bits that are set.
+// count counts the set bits.
 func count(words []uint64) (set uint64) {
 	for _, word := range words {
 		set += uint64(bits.OnesCount64(word))

@@ -2,54 +2,54 @@ package pages
 
 import "time"
 
-// How long idle pages are kept. A page that stays costs memory that others could
-// use, one that is given back too early costs whoever allocates next: it has to be
-// created again, and its first touch is slow. So there is a window: what nobody
-// needed for a whole one goes back. It is short as a rule, because what a pool holds
-// is to follow its blocks, and long while a pool breathes: a serving engine frees
-// at the end of every step what the next one takes again.
+// How long idle pages stay. A page that stays uses memory that other programs could use.
+// A page that is released too early delays the next allocation: the page has to be
+// created again, and its first use is slow. So there is a window: pages that stay idle
+// for a whole window are released. The window is usually short, because the memory of a
+// pool should follow its blocks. It is long while the same pages are freed and allocated
+// regularly: a serving engine frees at the end of each step what the next step allocates.
 //
-// That is found out by mistakes. Pages that were given back are watched for a while,
-// 200 ms. If half of them or more have to be created again in that time, to
-// give them back was a mistake, else it was right. After four mistakes in a
-// row, each about as long after the pages had gone as the one before, the window
-// becomes as long as they would have been idle, and a quarter more; after one that
-// was right it is as short as ever. So load that comes and goes at random gets the
-// short window, and a pool that breathes regularly, at least once in 200 ms,
-// creates nothing after the first few breaths.
+// The Keeper detects such a load by its mistakes. It watches released pages for 200 ms.
+// If at least half of them have to be created again within that time, their release was a
+// mistake. After four mistakes in a row, with about the same time between release and
+// creation, the window becomes as long as the pages would have been idle, plus a quarter.
+// After one correct release the window is short again. So random load gets the short
+// window. A pool that frees and allocates regularly, at least once in 200 ms, creates no
+// pages after the first few times.
 //
-// The numbers are chosen so that on the recorded load of a server, where requests
-// come at random, the area of what is held over time stays within 2 % of that of the
-// live bytes; docs/rationale.md has what others come to.
+// The numbers are chosen for the recorded load of a server, where requests arrive at
+// random: there, held bytes times time stays within 2 % of live bytes times time.
+// docs/rationale.md has the results of other numbers.
 const (
-	// ShortWindow is how long idle pages stay as a rule, and LongWindow at most.
+	// ShortWindow is how long idle pages usually stay, and LongWindow is the longest
+	// time.
 	ShortWindow = 3 * time.Millisecond
 	LongWindow  = WatchTime + WatchTime/4
-	// WatchTime is how long pages are watched that were given back.
+	// WatchTime is how long released pages are watched.
 	WatchTime = 200 * time.Millisecond
-	// Mistakes is how many in a row make the window longer.
+	// Mistakes is the number of mistakes in a row after which the window becomes longer.
 	Mistakes = 4
 )
 
-// Keeper decides how long idle pages stay, by what became of those that were given back.
-// Its zero value has the short window. It is not safe for concurrent use.
+// Keeper decides how long idle pages stay, from the use of the pages that it released
+// before. Its zero value has the short window. It is not safe for concurrent use.
 type Keeper struct {
-	// longer is how much longer than ShortWindow pages have to be idle.
+	// longer is the difference between the present window and ShortWindow.
 	longer time.Duration
-	// gone counts pages given back since goneAt that are watched, and again those
-	// created since.
+	// gone is the number of pages released since goneAt that are watched. again is the
+	// number of pages created since then.
 	gone, again uint64
 	goneAt      time.Duration
-	// mistakes counts those in a row, and gap is how long after its pages had gone
-	// the last one showed.
+	// mistakes is the number of mistakes in a row. gap is the time between the release
+	// and the creation of the pages of the last mistake.
 	mistakes int
 	gap      time.Duration
 }
 
-// Window is how long pages have to be idle.
+// Window returns how long pages have to be idle before they are released.
 func (k *Keeper) Window() time.Duration { return ShortWindow + k.longer }
 
-// GaveBack is told of pages that were not needed for a window.
+// GaveBack is called after pages were released that were idle for a window.
 func (k *Keeper) GaveBack(pages uint64, now time.Duration) {
 	if pages == 0 {
 		return
@@ -61,7 +61,7 @@ func (k *Keeper) GaveBack(pages uint64, now time.Duration) {
 	k.gone += pages
 }
 
-// Created is told of pages that an allocation had to wait for.
+// Created is called after an allocation had to wait for the creation of pages.
 func (k *Keeper) Created(pages uint64, now time.Duration) {
 	k.judge(now)
 	if k.gone == 0 {
@@ -79,7 +79,7 @@ func (k *Keeper) Created(pages uint64, now time.Duration) {
 	}
 	k.mistakes++
 	if k.mistakes >= Mistakes {
-		// They had been idle for up to two windows when they went.
+		// The pages had been idle for up to two windows when they were released.
 		idle := k.gap + 2*k.Window()
 		k.longer = min(max(k.Window(), idle+idle/4), LongWindow) - ShortWindow
 	}

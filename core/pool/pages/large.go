@@ -2,17 +2,18 @@ package pages
 
 import "iter"
 
-// Large pages. A device may map a long piece of memory by as many calls as a short one.
-// Such a piece can be unmapped as a whole only, so one small block in it would keep all
-// of it. Therefore a large page serves only blocks that contain all of its bytes: it is
-// all busy, with one block, or all idle. To any other block its addresses are as if
-// nothing were mapped there, and the owner gives the large page back before it maps
-// others in its place.
+// Large pages. A device maps a long range with the same number of calls as a short one. A
+// large page can only be unmapped as a whole, so one small block in it would keep all of
+// it. Therefore a large page serves only blocks that contain all of its bytes: it is
+// either completely busy with one block, or completely idle. For any other block, the
+// addresses of an idle large page count as not mapped, and the owner releases the large
+// page before it maps other pages there.
 //
 // A large page starts at a multiple of its size.
 
-// Split is the large pages of which count blocks of a size that lie behind each other
-// would have a part, by one page of each. A large page may be dropped when it has come.
+// Split yields the large pages of which count adjacent blocks of one size would occupy
+// only a part; it yields one page number of each. The caller may drop a large page when
+// it was yielded.
 func (t *Table) Split(offset, size, count uint64) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		if t.largeBytes == 0 {
@@ -27,7 +28,8 @@ func (t *Table) Split(offset, size, count uint64) iter.Seq[uint64] {
 			}
 			return
 		}
-		// A block that is as long has a part of those only that go over one of its ends.
+		// Blocks of at least that size occupy only a part of a large page that contains
+		// one of their ends.
 		for at := offset; at <= end; at += size {
 			if page := (at - 1) >> t.shift; at&inside != 0 && t.IsLarge(page) && !yield(page) {
 				return
@@ -36,7 +38,7 @@ func (t *Table) Split(offset, size, count uint64) iter.Seq[uint64] {
 	}
 }
 
-// splitsMany is splits for count blocks of a size that lie behind each other.
+// splitsMany is splits for count adjacent blocks of one size.
 func (t *Table) splitsMany(offset, size, count uint64) bool {
 	for range t.Split(offset, size, count) {
 		return true
@@ -44,8 +46,8 @@ func (t *Table) splitsMany(offset, size, count uint64) bool {
 	return false
 }
 
-// Bare is the places for large pages in a block at which nothing is mapped, by the first
-// page of each.
+// Bare yields the places in a block where a large page fits and nothing is mapped, by the
+// first page number of each.
 func (t *Table) Bare(offset, size uint64) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		if t.largeBytes == 0 {
@@ -60,7 +62,7 @@ func (t *Table) Bare(offset, size uint64) iter.Seq[uint64] {
 	}
 }
 
-// isBare says that none of the pages [from, to) is mapped.
+// isBare reports whether none of the pages [from, to) is mapped.
 func (t *Table) isBare(from, to uint64) bool {
 	for page := from; page < to; page++ {
 		if t.IsMapped(page) {

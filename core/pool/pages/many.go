@@ -2,8 +2,8 @@ package pages
 
 import "math/bits"
 
-// TouchMany is Touch for count blocks of a size that lie behind each other, all of
-// them or none. The blocks of a page are counted together.
+// TouchMany is Touch for count adjacent blocks of one size, all or none. It counts all
+// blocks of a page at once.
 func (t *Table) TouchMany(offset, size, count uint64) bool {
 	end := offset + size*count
 	first, last := offset>>t.shift, (end-1)>>t.shift
@@ -66,12 +66,13 @@ func (t *Table) ReleaseMany(offset, size, count uint64) {
 	}
 }
 
-// wholePages says that blocks share no page with others.
+// wholePages reports whether blocks share no page with other blocks.
 func (t *Table) wholePages(offset, size uint64) bool {
 	return (offset|size)&(1<<t.shift-1) == 0
 }
 
-// countWhole adds to the counts of pages in which blocks of whole pages start or end.
+// countWhole adds more to the counts of pages in which blocks of whole pages start or
+// end.
 func (t *Table) countWhole(first, last, size uint64, more uint32) {
 	entries, pages := t.entries[first:last+1], size>>t.shift
 	for at := uint64(0); at < uint64(len(entries)); at += pages {
@@ -82,13 +83,14 @@ func (t *Table) countWhole(first, last, size uint64, more uint32) {
 	}
 }
 
-// inPage is how many of the blocks of a size from offset to end are in a page.
+// inPage returns the number of blocks of a size, from offset to end, that have a part in
+// a page.
 func (t *Table) inPage(page, offset, size, end uint64) uint32 {
 	from, to := max(offset, page<<t.shift), min(end, (page+1)<<t.shift)
 	return uint32((to-1-offset)/size - (from-offset)/size + 1)
 }
 
-// EachMapped visits the stretches of a range that are mapped.
+// EachMapped visits the mapped parts of a range.
 func (t *Table) EachMapped(offset, size uint64, visit func(offset, length uint64)) {
 	end := min(offset+size, uint64(len(t.entries))<<t.shift)
 	for at := offset; at < end; {
@@ -129,8 +131,8 @@ func (t *Table) EachSmall(offset, size uint64, visit func(offset, length uint64)
 	})
 }
 
-// nextChange is a page above a page, up to which all are mapped or all are not: the
-// next that is otherwise, or the first of a later word of the table.
+// nextChange returns the next page whose state differs from mapped. The search ends at
+// the end of a word of the table; then it returns the first page of the next word.
 func (t *Table) nextChange(page uint64, mapped bool) uint64 {
 	word := t.mapped[page>>6]
 	if mapped {

@@ -9,67 +9,68 @@ import (
 	"ferrum_mem/core/lending"
 )
 
-// Counts is how many pages of all tables of a pool are mapped and have no block.
+// Counts has the number of idle pages over all tables of a pool.
 type Counts struct {
-	// Idle is how many there are, and Low is the least of it since BeginWindow.
+	// Idle is the present number; Low is its lowest value since BeginWindow.
 	Idle, Low uint64
 }
 
-// BeginWindow has Low begin anew.
+// BeginWindow sets Low to the present number.
 func (c *Counts) BeginWindow() { c.Low = c.Idle }
 
-// took counts idle pages that are idle no more.
+// took subtracts pages that are no longer idle.
 func (c *Counts) took(pages uint64) {
 	c.Idle -= pages
 	c.Low = min(c.Low, c.Idle)
 }
 
-// Run is pages that lie one after the other.
+// Run is a run of adjacent pages.
 type Run struct{ First, Last uint64 }
 
-// Count is how many they are.
+// Count returns the number of pages.
 func (r Run) Count() uint64 { return r.Last - r.First + 1 }
 
-// Table is what is known of the pages of one reservation of addresses: which are mapped,
-// and which a block touches. It is as long as the highest page that was ever mapped.
+// Table has the state of the pages of one reservation of addresses: which are mapped, and
+// which contain a part of a block. It reaches up to the highest page that was ever
+// mapped.
 //
-// Only the first and the last page of a block can have another block in it, so
-// only they are counted. The pages between are busy as a run of bits: to touch
-// and to leave a block of any size costs one operation for 64 of its pages.
+// Only the first and the last page of a block can contain a part of another block, so
+// only these two have a count. The pages between them are set busy as a run of bits. So
+// adding and removing a block of any size costs one operation for 64 of its pages.
 //
-// A large page is one page of the device behind as many pages of the table as it is
-// long (large.go).
+// A large page is one page of the device that backs several adjacent pages of the table
+// (large.go).
 type Table struct {
 	counts *Counts
 	shift  uint
-	// largeBytes is how long a large page is; 0: the table has none.
+	// largeBytes is the size of a large page; 0 means that the table has none.
 	largeBytes uint64
 	entries    []lending.Page
-	// mapped and busy have a bit for each page. A page that is mapped and not busy
-	// is idle.
+	// mapped and busy have a bit for each page. A page that is mapped and not busy is
+	// idle.
 	mapped, busy []uint64
 
 	entryMemory              offheap.Table[lending.Page]
 	mappedMemory, busyMemory offheap.Table[uint64]
 }
 
-// New makes a table of pages of a size, a power of two, whose idle pages are counted in
-// counts. largeBytes, a larger power of two, is the size of its large pages; 0: it has
-// none.
+// New creates a table with the given page size, a power of two. Its idle pages are
+// counted in counts. largeBytes, a larger power of two, is the size of its large pages; 0
+// means none.
 func New(pageBytes, largeBytes uint64, counts *Counts) *Table {
 	return &Table{counts: counts, shift: uint(bits.TrailingZeros64(pageBytes)), largeBytes: largeBytes}
 }
 
-// Shift is the logarithm of the size of a page.
+// Shift returns the binary logarithm of the page size.
 func (t *Table) Shift() uint { return t.shift }
 
-// RunOf is the pages that a range lies in.
+// RunOf returns the pages that contain a range.
 func (t *Table) RunOf(offset, size uint64) Run {
 	return Run{offset >> t.shift, (offset + size - 1) >> t.shift}
 }
 
-// Touch counts a block in; false, and nothing is changed, when not all of its
-// pages are mapped, or it would have a part of a large one.
+// Touch adds a block to the counts of its pages. It returns false and changes nothing if
+// not all of its pages are mapped, or if it would occupy only a part of a large page.
 func (t *Table) Touch(offset, size uint64) bool {
 	first, last := offset>>t.shift, (offset+size-1)>>t.shift
 	if first == last && first < uint64(len(t.entries)) {
@@ -100,7 +101,7 @@ func (t *Table) touchRun(first, last uint64) bool {
 	return true
 }
 
-// Release counts a block out.
+// Release subtracts a block from the counts of its pages.
 func (t *Table) Release(offset, size uint64) {
 	first, last := offset>>t.shift, (offset+size-1)>>t.shift
 	if e := &t.entries[first]; first == last && e.Blocks > 1 {
@@ -117,13 +118,13 @@ func (t *Table) Release(offset, size uint64) {
 	}
 }
 
-// IsLarge says that a page is a part of a large one.
+// IsLarge reports whether a page is a part of a large page.
 func (t *Table) IsLarge(page uint64) bool {
 	return page < uint64(len(t.entries)) && t.entries[page].Large
 }
 
-// Whole is the pages that are dropped with a page: those of the large page that it is a
-// part of, or only itself.
+// Whole returns the pages that are dropped together with a page: those of its large page,
+// or only the page itself.
 func (t *Table) Whole(page uint64) Run {
 	if !t.entries[page].Large {
 		return Run{page, page}
@@ -132,10 +133,10 @@ func (t *Table) Whole(page uint64) Run {
 	return Run{first, first + t.largePages() - 1}
 }
 
-// largePages is how many pages of the table a large page is long.
+// largePages returns the number of pages of the table that a large page backs.
 func (t *Table) largePages() uint64 { return t.largeBytes >> t.shift }
 
-// SetLarge notes a large page that was mapped: it is idle.
+// SetLarge records a large page that was mapped. It is idle.
 func (t *Table) SetLarge(first uint64, page device.Page) {
 	end := first + t.largePages()
 	for at := first; at < end; at++ {
@@ -145,13 +146,14 @@ func (t *Table) SetLarge(first uint64, page device.Page) {
 	t.counts.Idle += end - first
 }
 
-// splits says that a block from offset to end would have a part of a large page.
+// splits reports whether a block from offset to end would occupy only a part of a large
+// page.
 func (t *Table) splits(offset, end uint64) bool {
 	inside := t.largeBytes - 1
 	return offset&inside != 0 && t.IsLarge(offset>>t.shift) || end&inside != 0 && t.IsLarge((end-1)>>t.shift)
 }
 
-// fresh is the part [from, to) of a block's pages that no other block is in.
+// fresh returns the part [from, to) of a block's pages that contains no other block.
 func (t *Table) fresh(first, last uint64) (from, to uint64) {
 	from, to = first, last+1
 	if t.entries[first].Blocks != 0 {
@@ -163,7 +165,7 @@ func (t *Table) fresh(first, last uint64) (from, to uint64) {
 	return from, to
 }
 
-// IsMapped takes pages beyond the table too.
+// IsMapped also accepts pages beyond the table.
 func (t *Table) IsMapped(page uint64) bool {
 	return page < uint64(len(t.entries)) && t.mapped[page>>6]>>(page&63)&1 != 0
 }
@@ -172,7 +174,7 @@ func (t *Table) IsBusy(page uint64) bool {
 	return page < uint64(len(t.entries)) && t.busy[page>>6]>>(page&63)&1 != 0
 }
 
-// Reach makes the table long enough for a page, or changes nothing.
+// Reach extends the table to include a page. On error the table is unchanged.
 func (t *Table) Reach(page uint64) error {
 	if page < uint64(len(t.entries)) {
 		return nil
@@ -193,7 +195,7 @@ func (t *Table) Reach(page uint64) error {
 	return nil
 }
 
-// Missing is the runs of pages of a run that are not mapped.
+// Missing yields the runs of pages in r that are not mapped.
 func (t *Table) Missing(r Run) iter.Seq[Run] {
 	return func(yield func(Run) bool) {
 		for page := r.First; page <= r.Last; page++ {
@@ -212,7 +214,7 @@ func (t *Table) Missing(r Run) iter.Seq[Run] {
 	}
 }
 
-// Set notes pages that were mapped: they are idle.
+// Set records pages that were mapped. They are idle.
 func (t *Table) Set(first uint64, pages []device.Page) {
 	for i, page := range pages {
 		t.entries[first+uint64(i)].Page = uint64(page)
@@ -221,7 +223,8 @@ func (t *Table) Set(first uint64, pages []device.Page) {
 	t.counts.Idle += uint64(len(pages))
 }
 
-// Drop forgets a mapped, idle page and gives it; of a large one, all of it.
+// Drop removes a mapped, idle page from the table and returns it. A large page is removed
+// as a whole.
 func (t *Table) Drop(page uint64) device.Page {
 	was, run := device.Page(t.entries[page].Page), t.Whole(page)
 	for at := run.First; at <= run.Last; at++ {
@@ -232,10 +235,11 @@ func (t *Table) Drop(page uint64) device.Page {
 	return was
 }
 
-// idleIn is the idle pages of a word of the table.
+// idleIn returns the idle pages of a word of the table, as bits.
 func (t *Table) idleIn(word int) uint64 { return t.mapped[word] &^ t.busy[word] }
 
-// Idle is the idle pages from the lowest up. A page may be dropped when it has come.
+// Idle yields the idle pages in ascending order. The caller may drop a page when it was
+// yielded.
 func (t *Table) Idle() iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		for word := range t.mapped {
@@ -248,8 +252,8 @@ func (t *Table) Idle() iter.Seq[uint64] {
 	}
 }
 
-// IdleFromTheTop is the idle pages from the highest down. A page may be dropped when it
-// has come.
+// IdleFromTheTop yields the idle pages in descending order. The caller may drop a page
+// when it was yielded.
 func (t *Table) IdleFromTheTop() iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		for word := len(t.mapped) - 1; word >= 0; word-- {
@@ -264,23 +268,23 @@ func (t *Table) IdleFromTheTop() iter.Seq[uint64] {
 	}
 }
 
-// Len is how many pages the table has entries for.
+// Len returns the number of pages for which the table has entries.
 func (t *Table) Len() uint64 { return uint64(len(t.entries)) }
 
-// Page is what is mapped at a page of the table; 0: nothing. All parts of a large page
-// have the same.
+// Page returns the device page that backs a page of the table; 0 means none. All parts of
+// a large page return the same device page.
 func (t *Table) Page(page uint64) device.Page { return device.Page(t.entries[page].Page) }
 
-// Ends counts the blocks that start or end in a page of the table.
+// Ends returns the number of blocks that start or end in a page of the table.
 func (t *Table) Ends(page uint64) uint64 { return uint64(t.entries[page].Blocks) }
 
-// MappedCount counts the mapped pages.
+// MappedCount returns the number of mapped pages.
 func (t *Table) MappedCount() uint64 { return count(t.mapped) }
 
-// BusyCount counts the pages that a block touches.
+// BusyCount returns the number of pages that contain a part of a block.
 func (t *Table) BusyCount() uint64 { return count(t.busy) }
 
-// Mapped lists what is mapped, in order.
+// Mapped returns the runs of mapped pages, in order.
 func (t *Table) Mapped() (runs []Run) {
 	for page := range t.Len() {
 		if !t.IsMapped(page) {
@@ -295,8 +299,8 @@ func (t *Table) Mapped() (runs []Run) {
 	return runs
 }
 
-// Lend says where the table is, for code outside of Go that touches and releases in it until
-// Absorb; false: it does not lend it now.
+// Lend writes where the table is. Code outside of Go may call Touch and Release on it
+// until Absorb. It returns false if the table cannot be lent now.
 func (t *Table) Lend(to *lending.Pages) bool {
 	entries, entriesShared := t.entryMemory.Share(&t.entries)
 	mapped, mappedShared := t.mappedMemory.Share(&t.mapped)
@@ -310,10 +314,10 @@ func (t *Table) Lend(to *lending.Pages) bool {
 	return true
 }
 
-// Absorb takes in what has become of the counts.
+// Absorb reads the changed counts of a lent table.
 func (t *Table) Absorb(from *lending.Pages) { t.counts.Idle, t.counts.Low = from.Idle, from.Low }
 
-// Close gives the table's memory back.
+// Close releases the table's memory.
 func (t *Table) Close() {
 	t.entryMemory.Free(&t.entries)
 	t.mappedMemory.Free(&t.mapped)

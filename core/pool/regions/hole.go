@@ -6,7 +6,7 @@ import "math/bits"
 type hole[S Segment] struct {
 	region       *Region[S]
 	offset, size uint64
-	// class is that of size, and stands has a bit for each list that the hole is in.
+	// class is the class of size. stands has a bit for each list that contains the hole.
 	class  int
 	stands uint64
 }
@@ -25,27 +25,27 @@ func (h *hole[S]) better(other *hole[S]) bool {
 	return h.addr() < other.addr()
 }
 
-// holeIndex finds holes by their size: a list for every power of two. Not all are
-// listed. A hole that has become shorter stands in another list too; where it is not
-// of the list's class it is passed over.
+// holeIndex finds holes by their size, with one list for every power of two. Not every
+// hole is listed. A hole that became shorter is added to another list too. The search
+// skips a hole whose class differs from that of the list.
 type holeIndex[S Segment] struct {
 	holes Pieces[hole[S]]
 	lists [65][]int32
-	// looks counts the holes that were looked at.
+	// looks is the number of holes that were examined.
 	looks int
 }
 
-// none is the number of no hole.
+// none means that there is no hole.
 const none int32 = -1
 
-// ownClassLooks bounds the holes of a class that are looked at, which may all be too
-// short, or of a region that blocks may not go to.
+// ownClassLooks is the number of holes of one class that are examined. They may all be
+// too short, or in regions to which blocks may not move.
 const ownClassLooks = 256
 
-// FindLooks bounds the looks of one search.
+// FindLooks is the most looks of one search.
 const FindLooks = 1024
 
-// list enters a hole in the list of its size.
+// list adds a hole to the list of its size.
 func (x *holeIndex[S]) list(at int32) {
 	h := x.holes.At(int(at))
 	h.class = bits.Len64(h.size)
@@ -55,15 +55,15 @@ func (x *holeIndex[S]) list(at int32) {
 	}
 }
 
-// change enters what a listed hole is now.
+// change updates a listed hole.
 func (x *holeIndex[S]) change(at int32, offset, size uint64) {
 	h := x.holes.At(int(at))
 	h.offset, h.size = offset, size
 	x.list(at)
 }
 
-// find is the hole that suits best of those that blocks of a victim may go to: one of a
-// region that got blocks already comes first, and the shortest of those.
+// find returns the best hole to which blocks of the victim may move. It prefers holes in
+// regions that have received blocks, and then the shortest hole.
 func (x *holeIndex[S]) find(size, align uint64, victim *Region[S]) (at int32, offset uint64) {
 	for class := bits.Len64(size); class < len(x.lists) && x.looks < FindLooks; class++ {
 		best, bestOffset, looks := none, uint64(0), ownClassLooks

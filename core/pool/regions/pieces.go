@@ -1,20 +1,20 @@
 package regions
 
-// pieceShift is the length of a piece, as a power of two.
+// pieceShift is the binary logarithm of the length of a piece.
 const pieceShift = 10
 
-// Pieces is a list that never moves what is in it, so that no addition takes long.
+// Pieces is a list that never moves its elements, so that no addition takes long.
 type Pieces[T any] struct {
 	all   [][]T
 	count int
 }
 
-// At is the value of an index.
+// At returns the element with an index.
 func (p *Pieces[T]) At(index int) *T {
 	return &p.all[index>>pieceShift][index&(1<<pieceShift-1)]
 }
 
-// Add appends a value, and is its index.
+// Add appends a value and returns its index.
 func (p *Pieces[T]) Add(value T) (index int) {
 	index = p.count
 	if index>>pieceShift == len(p.all) {
@@ -25,8 +25,8 @@ func (p *Pieces[T]) Add(value T) (index int) {
 	return index
 }
 
-// Len is how many values there are.
+// Len returns the number of elements.
 func (p *Pieces[T]) Len() int { return p.count }
 
-// Cut takes the last value out.
+// Cut removes the last element.
 func (p *Pieces[T]) Cut() { p.count-- }

@@ -2,19 +2,20 @@ package regions
 
 import "slices"
 
-// Place is a place for a block of a region that is to be emptied, and what was there.
+// Place is a place for a block of a region that is to be emptied, and what was there
+// before.
 type Place[S Segment] struct {
 	Region *Region[S]
-	// Offset is where in the segment the place is.
+	// Offset is the offset of the place in its segment.
 	Offset uint64
 	at     int32
 	was    hole[S]
-	// filled says that the region had none before.
+	// filled is set if the region had received no block before.
 	filled bool
 }
 
-// Find is the best hole that is listed for a block of a victim, and how many were looked
-// at; false: there is none.
+// Find returns the best listed hole for a block of a victim, and the number of holes
+// examined. It returns false if there is none.
 func (s *Set[S]) Find(victim *Region[S], size, align uint64) (place Place[S], looks int, ok bool) {
 	at, offset := s.index.find(size, align, victim)
 	looks, s.index.looks = s.index.looks, 0
@@ -25,8 +26,8 @@ func (s *Set[S]) Find(victim *Region[S], size, align uint64) (place Place[S], lo
 	return Place[S]{Region: h.region, Offset: offset, at: at, was: *h}, looks, true
 }
 
-// OpenNext lists some of the next target's holes, and says how many; false: there is no
-// target left that blocks of a victim may go to.
+// OpenNext adds some holes of the next target to the lists, and returns their number. It
+// returns false if no target is left to which blocks of the victim may move.
 func (s *Set[S]) OpenNext(victim *Region[S]) (some int, ok bool) {
 	if s.nextTarget == len(s.targets) || !victim.mayGoTo(s.targets[s.nextTarget]) {
 		return 0, false
@@ -42,11 +43,11 @@ func (s *Set[S]) OpenNext(victim *Region[S]) (some int, ok bool) {
 	return some, true
 }
 
-// Lose says that somebody else has taken a hole that was found, or its page.
+// Lose records that a hole that was found, or its page, is no longer free.
 func (s *Set[S]) Lose(place Place[S]) { s.index.holes.At(int(place.at)).size = 0 }
 
-// Take notes that so many bytes were taken at a place that was found. What lies in front of
-// it is not used any more.
+// Take records that size bytes were allocated at a place that was found. The part of the
+// hole in front of the place is not used any more.
 func (s *Set[S]) Take(place *Place[S], size uint64) {
 	place.filled = s.fill(place.Region)
 	end := place.Offset + size
@@ -54,8 +55,8 @@ func (s *Set[S]) Take(place *Place[S], size uint64) {
 	s.free -= min(s.free, size)
 }
 
-// Suits is the place for a block of a victim in a region of its own choice; nil: blocks of
-// the victim may not go there.
+// Suits returns the region with a key for a block of a victim. It returns nil if blocks
+// of the victim may not move there.
 func (s *Set[S]) Suits(victim *Region[S], key Key[S]) *Region[S] {
 	if to := s.FixedAt(key); victim.mayGoTo(to) {
 		return to
@@ -63,13 +64,13 @@ func (s *Set[S]) Suits(victim *Region[S], key Key[S]) *Region[S] {
 	return nil
 }
 
-// TakeIn notes that so many bytes were taken in a region that suits, in no hole that is known.
+// TakeIn records that size bytes were allocated in a region, outside the known holes.
 func (s *Set[S]) TakeIn(r *Region[S], size uint64) Place[S] {
 	s.free -= min(s.free, size)
 	return Place[S]{Region: r, at: none, filled: s.fill(r)}
 }
 
-// fill notes that blocks are moved to a region; false: that was known.
+// fill records that blocks are moved to a region. It returns false if that was known.
 func (s *Set[S]) fill(to *Region[S]) bool {
 	if to.filled {
 		return false
@@ -79,7 +80,7 @@ func (s *Set[S]) fill(to *Region[S]) bool {
 	return true
 }
 
-// GiveBack undoes Take and TakeIn, the last first.
+// GiveBack undoes a Take or TakeIn. The last one must be undone first.
 func (s *Set[S]) GiveBack(place Place[S], size uint64) {
 	s.free += size
 	if place.at != none {
@@ -91,8 +92,9 @@ func (s *Set[S]) GiveBack(place Place[S], size uint64) {
 	}
 }
 
-// NeedToOpen is how much room a region without blocks must have to be worth opening: for
-// the candidate and the one after it. It looks at so many words. False: there is no other.
+// NeedToOpen returns the size that a region without blocks must have to be used: the
+// bytes of the candidate and of the next one. words is the number of words that it read.
+// It returns false if there is no next candidate.
 func (s *Set[S]) NeedToOpen() (bytes uint64, words int, ok bool) {
 	next := slices.IndexFunc(s.candidates[s.at+1:], func(r *Region[S]) bool { return !r.filled })
 	if next < 0 {
@@ -101,8 +103,8 @@ func (s *Set[S]) NeedToOpen() (bytes uint64, words int, ok bool) {
 	return s.candidates[s.at].bytes + s.candidates[s.at+1+next].bytes, next, true
 }
 
-// Open has blocks moved to a region that has memory and no block. listed: its memory, from
-// an offset on, is a hole where a place may be chosen.
+// Open makes a region that has memory and no block a target. If listed is set, its memory
+// from an offset on is added as a hole, for strategies that allocate at a given place.
 func (s *Set[S]) Open(key Key[S], from, size uint64, listed bool) {
 	opened := s.regionAt(key)
 	opened.fixed, opened.filled, opened.emptied = true, true, false
@@ -113,5 +115,5 @@ func (s *Set[S]) Open(key Key[S], from, size uint64, listed bool) {
 	}
 }
 
-// IsOpen says that blocks are moved to a region.
+// IsOpen reports whether blocks are moved to a region.
 func (s *Set[S]) IsOpen(key Key[S]) bool { return s.filled[key] }

@@ -2,45 +2,46 @@ package regions
 
 import "slices"
 
-// LooksPerWord is how many words of memory are read in the time of a look.
+// LooksPerWord is the number of words of memory that are read in the time of one look.
 const LooksPerWord = 16
 
-// Set is what was seen of a pool. It is told first of all blocks that may move, then of
-// all holes, and judged by region; then it is sorted, and gives candidates.
+// Set is what was read of a pool. The owner first adds all blocks that may move, then all
+// holes, and judges each region. Then it calls Sort, and after that Candidate returns the
+// regions to empty.
 type Set[S Segment] struct {
 	regions map[Key[S]]*Region[S]
-	// order is the regions as they were found, and last the last of them.
+	// order has the regions as they were found; last is the one used last.
 	order []*Region[S]
 	last  *Region[S]
-	// filled are regions that blocks are moved to, and claimed the blocks that have a
-	// place: both the owner's, and longer-lived than the set.
+	// filled are the regions to which blocks are moved; claimed are the blocks that have
+	// a target. Both belong to the owner and exist longer than the set.
 	filled  map[Key[S]]bool
 	claimed []bool
 
-	// candidates are sorted from the cheapest on; those before at were dealt with.
+	// candidates are sorted, the cheapest first. Those before at were processed.
 	candidates []*Region[S]
 	at         int
 	index      holeIndex[S]
-	// targets are regions that blocks may go to, the best first; what lies before
-	// nextHole of nextTarget is listed in index.
+	// targets are regions to which blocks may move, the best first. The holes before
+	// nextHole of nextTarget are listed in index.
 	targets              []*Region[S]
 	nextTarget, nextHole int
-	// free is what is free in regions that have blocks.
+	// free is the number of free bytes in regions that have blocks.
 	free uint64
-	// noRoom counts the blocks without a place, and lacks says which.
+	// noRoom is the number of blocks without a target; lacks states which these are.
 	noRoom uint64
 	lacks  []bool
 }
 
-// New makes a set. filled are the regions that blocks were moved to before, to which it adds
-// its own, and claimed says of each block that may move whether it has a place.
+// New creates a set. filled has the regions to which blocks were moved before; the set
+// adds its own. claimed states for each block that may move whether it has a target.
 func New[S Segment](filled map[Key[S]]bool, claimed []bool) *Set[S] {
 	return &Set[S]{
 		regions: map[Key[S]]*Region[S]{}, filled: filled, claimed: claimed, lacks: make([]bool, len(claimed)),
 	}
 }
 
-// at is a region that has blocks.
+// regionAt returns the region with a key, and adds it if it is new.
 func (s *Set[S]) regionAt(key Key[S]) *Region[S] {
 	if s.last != nil && s.last.Key == key {
 		return s.last
@@ -55,8 +56,8 @@ func (s *Set[S]) regionAt(key Key[S]) *Region[S] {
 	return found
 }
 
-// FixedAt is a region that has blocks; one that was not known has no block that is known
-// to be movable.
+// FixedAt returns the region with a key. If no movable block is known in it, the region
+// is fixed.
 func (s *Set[S]) FixedAt(key Key[S]) *Region[S] {
 	found := s.regionAt(key)
 	if len(found.Blocks) == 0 {
@@ -65,7 +66,8 @@ func (s *Set[S]) FixedAt(key Key[S]) *Region[S] {
 	return found
 }
 
-// EnterBlock enters a block that may move, of which so much lies in a region.
+// EnterBlock adds a block that may move to a region. insideBytes is the part of the block
+// in that region.
 func (s *Set[S]) EnterBlock(key Key[S], block Block, insideBytes uint64) {
 	r := s.regionAt(key)
 	r.Blocks = append(r.Blocks, block)
@@ -73,8 +75,8 @@ func (s *Set[S]) EnterBlock(key Key[S], block Block, insideBytes uint64) {
 	r.inside += insideBytes
 }
 
-// EnterHole enters free memory of a region that has blocks, from an offset to another;
-// holes of a region come one after the other.
+// EnterHole adds free memory between two offsets of a region that has blocks. The owner
+// adds all holes of a region one after the other.
 func (s *Set[S]) EnterHole(key Key[S], from, to uint64) {
 	r := s.FixedAt(key)
 	at := s.index.holes.Add(hole[S]{region: r, offset: from, size: to - from})
@@ -85,13 +87,13 @@ func (s *Set[S]) EnterHole(key Key[S], from, to uint64) {
 	r.free += to - from
 }
 
-// Len is how many regions are known, and Region one of them, as they were found.
+// Len returns the number of known regions.
 func (s *Set[S]) Len() int { return len(s.order) }
 
-// Region is a region by the order in which they were found.
+// Region returns a region by the order in which the regions were found.
 func (s *Set[S]) Region(at int) *Region[S] { return s.order[at] }
 
-// Judge makes a region a candidate if all its blocks may move; blocks is how many it has.
+// Judge makes a region a candidate if all its blocks may move; blocks is their number.
 func (s *Set[S]) Judge(r *Region[S], blocks uint64) {
 	if blocks != uint64(len(r.Blocks)) {
 		r.fixed = true
@@ -101,13 +103,13 @@ func (s *Set[S]) Judge(r *Region[S], blocks uint64) {
 	}
 }
 
-// Fix says that a region is no candidate.
+// Fix states that a region is not a candidate.
 func (s *Set[S]) Fix(r *Region[S]) { r.fixed = true }
 
-// AddFree counts bytes that are free in regions that have blocks.
+// AddFree adds free bytes in regions that have blocks.
 func (s *Set[S]) AddFree(bytes uint64) { s.free += bytes }
 
-// Sort ranks the candidates and the targets, once all was told.
+// Sort ranks the candidates and the targets, after everything was added.
 func (s *Set[S]) Sort() {
 	slices.SortFunc(s.candidates, compareCost[S])
 	for rank, found := range s.candidates {
@@ -121,7 +123,7 @@ func (s *Set[S]) Sort() {
 	slices.SortFunc(s.targets, compareTargets[S])
 }
 
-// Candidate is the cheapest region that was not dealt with, or nil.
+// Candidate returns the cheapest region that was not processed, or nil.
 func (s *Set[S]) Candidate() *Region[S] {
 	if s.at == len(s.candidates) {
 		return nil
@@ -129,7 +131,8 @@ func (s *Set[S]) Candidate() *Region[S] {
 	return s.candidates[s.at]
 }
 
-// Pass says that the candidate was dealt with; emptied: it has no block any more.
+// Pass states that the candidate was processed; emptied is set if it has no block any
+// more.
 func (s *Set[S]) Pass(emptied bool) {
 	if emptied {
 		s.candidates[s.at].emptied = true
@@ -137,7 +140,7 @@ func (s *Set[S]) Pass(emptied bool) {
 	s.at++
 }
 
-// Claimed notes that blocks have got a place.
+// Claimed records that a block has got a target.
 func (s *Set[S]) Claimed(index int) {
 	s.claimed[index] = true
 	if s.lacks[index] {
@@ -146,12 +149,12 @@ func (s *Set[S]) Claimed(index int) {
 	}
 }
 
-// NoRoom is how many blocks found no place with all those beside them though as much is
-// free elsewhere.
+// NoRoom returns the number of blocks that could not move together with all blocks of
+// their region, although enough memory is free elsewhere.
 func (s *Set[S]) NoRoom() uint64 { return s.noRoom }
 
-// CountNoRoom counts the blocks of a region of a size that found no place though the other
-// regions have as much free as it takes.
+// CountNoRoom counts the blocks of a region that got no target, if the other regions have
+// as many free bytes as they need.
 func (s *Set[S]) CountNoRoom(r *Region[S], regionBytes uint64) {
 	own := regionBytes - r.inside
 	if s.free-min(s.free, own) < r.bytes {
