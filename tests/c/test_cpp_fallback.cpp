@@ -149,7 +149,7 @@ TEST_F(CppFallback, test_generic_pool_files_new_buffers) {
     EXPECT_EQ(taken->buffer, token);
 }
 
-TEST_F(CppFallback, test_pressure_is_heard) {
+TEST_F(CppFallback, test_pressure_callback_of_a_fallback_manager) {
     auto manager =
         ferrum::fallback_manager::create(gpu.get(), host.get(), plain());
     std::promise<ferrum_pressure_level> first;

@@ -52,7 +52,7 @@ TEST_F(CppSharing, test_imported_pages_are_the_same) {
     made.free(0, 2 * page);
 }
 
-TEST_F(CppSharing, test_what_the_host_has_not) {
+TEST_F(CppSharing, test_host_lacks_shared_memory) {
     ferrum::manager manager = host.create_manager();
     ferrum::stream stream = host.create_stream();
     ferrum::event event = stream.record_event();

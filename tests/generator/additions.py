@@ -35,7 +35,7 @@ func (p *Pool) KeptBytes() (uint64, error) {
     ),
     "test": Edit(
         "bindings/python/tests/test_pools.py",
-        "def test_free_is_once_and_for_all(pool):",
+        "def test_second_free_does_nothing(pool):",
         """\
 def test_a_pool_says_what_it_holds(pool):
     with pool.alloc(1000):

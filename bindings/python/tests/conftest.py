@@ -1,6 +1,6 @@
-"""Fixtures. Everything runs against the real library, on two small host devices.
+"""Fixtures. All tests use the real library on two small host devices.
 
-After each test nothing may be alive: the library's own leak report says so.
+After each test the library's leak report must be empty.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ os.environ.pop("FERRUM_LOG", None)
 import ferrum_mem as fm
 
 MIB = 1 << 20
-# Idle pages stay until they are asked for, so that tests see the same ones.
+# Idle pages stay in the pool until a trim or reclaim, so that counters are predictable.
 SMALL = fm.PoolConfig(
     initial_size_bytes=4 * MIB, growth_increment_bytes=4 * MIB, ready_pages=fm.READY_PAGES_ALL
 )
@@ -80,7 +80,7 @@ def manager(device: fm.Device) -> Iterator[fm.Manager]:
 
 
 class Gate:
-    """Holds a stream up: queue wait() on it, and open it when it may go on."""
+    """Blocks a stream: queue wait() on it, and call open() to let the stream continue."""
 
     def __init__(self) -> None:
         self._open = threading.Event()
@@ -103,7 +103,7 @@ def gate() -> Iterator[Gate]:
 
 
 def eventually(is_so: Callable[[], bool]) -> None:
-    """Waits for what a background thread of the package does."""
+    """Waits for the effect of a background thread of the package."""
     end = time.monotonic() + 30
     while not is_so():
         assert time.monotonic() < end
@@ -111,7 +111,7 @@ def eventually(is_so: Callable[[], bool]) -> None:
 
 
 def program_of(page: str, heading: str) -> str:
-    """The Python program that a section of a page in docs shows."""
+    """The Python program in a section of a page in docs."""
     text = (ROOT / "docs" / page).read_text()
     (section,) = re.findall(rf"^## {heading}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
     (program,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)

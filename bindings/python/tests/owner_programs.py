@@ -1,12 +1,12 @@
-"""Random programs in which each block's bytes name its owner, as a program of its own.
+"""Random programs in which each block's bytes name its owner, as a separate program.
 
     owner_programs.py WORK_LIBRARY PROGRAMS FIRST [PART...]
 
-Two threads take and drop blocks, batches and ranges whose work is queued: by free() and
-close(), by leaving `with`, also on an exception, and by forgetting them. Streams end before
-what was asked for on them. Work expects its owner's byte in all of a block; memory that had
-two owners at once shows in the work of one of them. The work itself is C (tests/c/on_device.c),
-which knows how to reach the memory of the device that FERRUM_TEST_DEVICE names.
+Two threads allocate and free blocks, batches and ranges with queued work: by free() and
+close(), by leaving `with`, also on an exception, and by dropping the last reference.
+Streams are destroyed before the blocks of their work. Work expects its owner's byte in the
+whole block, so memory with two owners at a time shows as a wrong byte. The work itself is C
+(tests/c/on_device.c), which can reach the memory of the device in FERRUM_TEST_DEVICE.
 
 A part is "blocks", "batches", "ranges" or "streams".
 """
@@ -51,7 +51,7 @@ class ProgramError(Exception):
 
 
 class Block:
-    """Something that was taken, with the streams that its work is queued on."""
+    """An allocated object, with the streams of its queued work."""
 
     def __init__(self, taken: Any, addresses: tuple[int, ...], size: int, byte: int) -> None:
         self.taken = taken
@@ -63,7 +63,7 @@ class Block:
 
 
 class Program:
-    """What the threads of one program share."""
+    """The state that the threads of one program share."""
 
     def __init__(self, number: int, queue_work: Any, parts: tuple[str, ...]) -> None:
         self.number = number
@@ -72,7 +72,8 @@ class Program:
         self.failures: list[str] = []
         self.exchange: list[Block | None] = [None] * 4
         self.lock = threading.Lock()
-        # A stream that is being closed takes no event, and its work may be queued still.
+        # A stream that is being closed takes no event, although its work may still be
+        # queued.
         self.closing = threading.Lock()
         self._queue_work = queue_work
         self._bytes = 0
@@ -110,18 +111,18 @@ class Program:
                 raise AssertionError(f"queue_work gave {status}")
 
     def end(self) -> None:
-        """Everything is closed without force."""
+        """Closes everything without force."""
         for block in self.exchange:
             if block is not None:
                 block.taken.close()
-        # With them go the last names of streams that were replaced.
+        # This drops the last references to replaced streams.
         self.exchange.clear()
         del block
         gc.collect()
         self.device.synchronize()
         for made in (self.pool, self.virtual, self.model, self.shared):
             made.close()
-        # A stream that was forgotten with its work queued ends in the background.
+        # A stream that was dropped with queued work is destroyed in the background.
         deadline = time.monotonic() + 60
         while True:
             try:
@@ -144,7 +145,7 @@ class Worker(threading.Thread):
         self.blocks: list[Block | None] = [None] * BLOCKS
 
     def run(self) -> None:
-        """Takes its steps, unless another thread has failed."""
+        """Runs its steps, unless another thread has failed."""
         try:
             for _ in range(STEPS):
                 if self.program.failures or self.program.damaged.value:
@@ -176,24 +177,24 @@ class Worker(threading.Thread):
             self.replace_stream()
 
     def replace_stream(self) -> None:
-        """Ends a stream, or forgets it, whatever was asked for on it."""
+        """Closes a stream, or drops it, while blocks of its work exist."""
         at = self.random.randrange(STREAMS)
         if self.random.random() < 0.5:
             self.close(self.streams[at])
         self.streams[at] = fm.Stream(self.program.device)
 
     def close(self, stream: fm.Stream) -> None:
-        """Ends a stream after its work."""
+        """Closes a stream after its work."""
         with self.program.closing:
             stream.close(force=True)
 
     def lag(self, stream: fm.Stream) -> None:
-        """Work on the stream comes later."""
+        """Delays the work of the stream."""
         seconds = self.random.random() * 0.002
         stream.host_function(lambda: time.sleep(seconds))
 
     def take(self) -> Block | None:
-        """Something new, with its first work queued."""
+        """Allocates an object and queues its first work."""
         program, stream = self.program, self.random.choice(self.streams)
         kinds = [part for part in program.parts if part != "streams"]
         size = 1 + self.random.randrange(1 << (8 + self.random.randrange(9)))
@@ -225,13 +226,13 @@ class Worker(threading.Thread):
         return block
 
     def use(self, block: Block | None) -> None:
-        """More work, on a stream of this thread, behind what is queued."""
+        """Queues more work on a stream of this thread, behind the queued work of the block."""
         assert block is not None
         stream = self.random.choice(self.streams)
         if not hasattr(block.taken, "record_stream"):
             return
         if block.last is not None and block.last is not stream:
-            # One that has ended has nothing queued.
+            # A stream that was closed has no queued work.
             with self.program.closing, contextlib.suppress(fm.InvalidHandleError):
                 stream.wait_event(block.last.record_event())
         block.taken.record_stream(stream)
@@ -241,7 +242,7 @@ class Worker(threading.Thread):
         block.last = stream
 
     def give_back(self, at: int) -> None:
-        """Ends a block in one of the ways that there are, with its work queued."""
+        """Frees a block in a random way, with its work queued."""
         block, self.blocks[at] = self.blocks[at], None
         if block is None:
             return
@@ -255,7 +256,7 @@ class Worker(threading.Thread):
         elif how == 3:
             with contextlib.suppress(ProgramError), block.taken:
                 raise ProgramError
-        # Else it is forgotten; that is done when its last name goes.
+        # Otherwise it is dropped: the collector frees it after its last reference.
         del block
         if place is not None:
             with self.program.lock:
@@ -263,7 +264,7 @@ class Worker(threading.Thread):
 
 
 def run(number: int, queue_work: Any, parts: tuple[str, ...]) -> bool:
-    """Whether a program found nothing wrong."""
+    """Whether a program found no error."""
     program = Program(number, queue_work, parts)
     workers = [Worker(program, i) for i in range(THREADS)]
     for worker in workers:
@@ -283,7 +284,7 @@ def run(number: int, queue_work: Any, parts: tuple[str, ...]) -> bool:
 
 
 def main() -> int:
-    """Runs the programs; the first that fails is the last."""
+    """Runs the programs, and stops after the first failure."""
     warnings.simplefilter("ignore", ResourceWarning)
     path, programs, first, *parts = sys.argv[1:]
     if strange := set(parts) - set(PARTS):
@@ -293,7 +294,7 @@ def main() -> int:
     queue_work.argtypes = [_abi.ferrum_stream, Work]
     for number in range(int(first), int(first) + int(programs)):
         if not run(number, queue_work, tuple(parts) or PARTS):
-            # What is left cannot be closed.
+            # The remaining objects cannot be closed.
             sys.stderr.flush()
             os._exit(1)
     fm.shutdown()

@@ -1,4 +1,4 @@
-"""The generated layer, against a C compiler and against the hand-written one."""
+"""The generated layer, compared with a C compiler and with the hand-written layer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_every_function_is_used_by_the_hand_written_layer():
 def test_every_function_of_the_header_is_there():
     declared = set(re.findall(r"\b(ferrum_\w+)\(\w", TEXT)) | {"ferrum_abi_version"}
     declared.add("ferrum_version_string")
-    # Mentions of callbacks and functions in comments have the same form.
+    # Mentions of callbacks and functions in comments look the same.
     assert set(_abi.PROTOTYPES) <= declared | set(_abi.PROTOTYPES)
     exported = re.findall(r"FERRUM_API[^;]*?\b(ferrum_\w+)\(", TEXT, re.DOTALL)
     assert sorted(exported) == sorted(_abi.PROTOTYPES)
@@ -49,7 +49,7 @@ def structs() -> list[Any]:
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory):
-    """What a C compiler says: {(struct, what): number} and {struct: INIT bytes}."""
+    """The values of a C compiler: {(struct, what): number} and {struct: INIT bytes}."""
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("no C compiler here")
@@ -95,7 +95,7 @@ def test_init_values_are_the_compilers(compiled):
     assert checked == TEXT.count("_INIT {")
 
 
-def test_a_wrong_layout_is_refused(monkeypatch):
+def test_wrong_layout_is_rejected(monkeypatch):
     fields = (("first", "uint32_t", 0), ("second", "uint64_t", 4))
     right = (("first", "uint32_t", 0), ("second", "uint64_t", 8))
     for name, row in {
@@ -108,15 +108,15 @@ def test_a_wrong_layout_is_refused(monkeypatch):
             getattr(_abi, f"ferrum_wrong_{name}")
 
 
-def test_what_the_tables_do_not_have_is_not_there():
+def test_unknown_names_raise_attribute_error():
     with pytest.raises(AttributeError, match="ferrum_nothing"):
         getattr(_abi, "ferrum_" + "nothing")
     with pytest.raises(AttributeError, match="ferrum_nothing"):
         getattr(_native.functions(), "ferrum_" + "nothing")
 
 
-def test_threads_make_one_type():
-    """A second one would be refused as an argument of functions that know the first."""
+def test_threads_create_a_struct_type_once():
+    """Functions that know the first type would reject a second one."""
     start = threading.Barrier(8)
 
     def ask(_: int) -> list[Any]:
@@ -135,7 +135,7 @@ def test_threads_make_one_type():
 
 
 def test_the_stub_shows_the_types():
-    """What checkers of types read, against what there is."""
+    """Compares the stub for type checkers with the module."""
     stub = ast.parse(Path(_abi.__file__).with_suffix(".pyi").read_text())
     classes = {node.name: node for node in stub.body if isinstance(node, ast.ClassDef)}
     for name, (_, _, fields) in _abi.STRUCTS.items():

@@ -1,5 +1,6 @@
-"""The awaitable calls: results, errors, order, cancellation, and a loop that is never
-held up. Each test runs a loop of its own."""
+"""The awaitable calls: results, errors, order, cancellation, and a loop that is never blocked.
+Each test runs a loop of its own.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ def counting(size: int, seed: int) -> bytes:
 
 
 async def reached(gate: Gate) -> None:
-    """Waits until a stream stands before the gate."""
+    """Waits until the stream is blocked at the gate."""
     await asyncio.get_running_loop().run_in_executor(None, gate.reached.wait)
 
 
@@ -61,7 +62,7 @@ def test_copies_and_fills(device, other_device, manager):
     assert device.memory_info().active_allocations == 0
 
 
-def test_what_was_queued_may_be_awaited_or_left_alone(manager, stream):
+def test_queued_work_need_not_be_awaited(manager, stream):
     async def main() -> None:
         with manager.alloc(MIB) as a, manager.alloc(MIB) as b:
             await a.fill_async(7, stream=stream)
@@ -93,7 +94,7 @@ def test_a_copy_waits_for_earlier_work_on_its_blocks(manager, stream, gate):
     asyncio.run(main())
 
 
-def test_the_loop_goes_on_while_streams_are_waited_for(device, manager, gate):
+def test_waiting_for_streams_does_not_block_the_loop(device, manager, gate):
     async def main() -> None:
         with fm.Stream(device) as stream, manager.alloc(64) as a:
             stream.host_function(gate.wait)
@@ -110,8 +111,8 @@ def test_the_loop_goes_on_while_streams_are_waited_for(device, manager, gate):
             ]
             threads = threading.active_count()
             await reached(gate)
-            # Turns of the loop while all of them wait; none of them in a thread but
-            # the one that has just waited for the gate.
+            # Iterations of the loop while all of them wait. None of them waits in a thread,
+            # except the one that waited for the gate.
             for _ in range(100):
                 await asyncio.sleep(0)
             assert threading.active_count() <= threads + 1
@@ -144,7 +145,7 @@ def test_mappings_and_prefetching(device, manager, stream, gate):
             prefetching = asyncio.ensure_future(a.prefetch_async(device, stream))
             await reached(gate)
             assert not prefetching.done()
-            # What waits for the gate in a thread, given up.
+            # Cancels calls that wait for the gate in a thread.
             a.fill_async(5, stream=stream)
             mapping_task = asyncio.ensure_future(a.map_async())
             await asyncio.sleep(0.01)
@@ -153,7 +154,7 @@ def test_mappings_and_prefetching(device, manager, stream, gate):
             await prefetching
             with pytest.raises(asyncio.CancelledError):
                 await mapping_task
-            # The thread ends the mapping that nobody took.
+            # The thread ends the mapping, because its task was cancelled.
             while not a.closed:
                 with contextlib.suppress(fm.BusyError):
                     a.close()
@@ -177,7 +178,7 @@ def test_streams_are_closed_once_their_work_is_done(device, gate):
     asyncio.run(main())
 
 
-def test_errors_are_the_same(device, manager, stream):
+def test_async_calls_raise_the_errors_of_sync_calls(device, manager, stream):
     async def main() -> None:
         with manager.alloc(64) as a, manager.alloc(32) as b:
             for bad, expected in (
@@ -199,7 +200,7 @@ def test_errors_are_the_same(device, manager, stream):
             ):
                 with pytest.raises(expected):
                     await bad
-            # What was refused has kept no turn.
+            # Rejected calls have released their transfer slots.
             for _ in range(20):
                 await manager.copy_async(b, a, 1)
         with pytest.raises(fm.InvalidHandleError):
@@ -210,7 +211,7 @@ def test_errors_are_the_same(device, manager, stream):
     asyncio.run(main())
 
 
-def test_a_stream_of_another_device_is_refused(manager, other_device):
+def test_stream_of_another_device_is_rejected(manager, other_device):
     async def main() -> None:
         with (
             fm.Stream(other_device) as theirs,
@@ -225,7 +226,7 @@ def test_a_stream_of_another_device_is_refused(manager, other_device):
     asyncio.run(main())
 
 
-def test_copies_take_turns(device):
+def test_copies_wait_for_transfer_slots(device):
     config = fm.ManagerConfig(
         max_concurrent_transfers=2, pool_configs={fm.MemoryType.GENERAL: SMALL}
     )
@@ -240,7 +241,7 @@ def test_copies_take_turns(device):
                 for stream in streams
             ]
             await asyncio.sleep(0)
-            # Two wait for their streams, and two for a turn.
+            # Two wait for their streams, and two for a transfer slot.
             gates[2].open()
             gates[3].open()
             await reached(gates[2])
@@ -289,7 +290,7 @@ def test_blocks_may_be_closed_while_they_are_copied(device, manager, stream, gat
     assert device.memory_info().active_allocations == 0
 
 
-def test_cancelled_waits_leave_nothing(device, manager, stream, gate):
+def test_cancelled_waits_leak_nothing(device, manager, stream, gate):
     async def main() -> None:
         a, b = manager.alloc(64), manager.alloc(64)
         b.write(b"\x07" * 64)
@@ -318,7 +319,7 @@ def test_cancelled_waits_leave_nothing(device, manager, stream, gate):
         gate.open()
         await stream.synchronize_async()
         assert not stream.closed
-        # What had begun was finished.
+        # Calls that had begun ran to their end.
         assert (await a.read_async())[:63] == b"\x07" * 63
         a.close()
         b.close()
@@ -328,7 +329,7 @@ def test_cancelled_waits_leave_nothing(device, manager, stream, gate):
     asyncio.run(main())
 
 
-def test_a_loop_may_end_with_waits_in_it(device, manager, stream, gate):
+def test_loop_may_end_while_tasks_wait(device, manager, stream, gate):
     a, b = manager.alloc(64), manager.alloc(64)
 
     async def main() -> None:
@@ -349,13 +350,13 @@ def test_a_loop_may_end_with_waits_in_it(device, manager, stream, gate):
     stream.synchronize()
     a.close()
     b.close()
-    # The stream that waited for the event has been ended on a thread of its own.
+    # A separate thread has closed the stream that waited for the event.
     eventually(lambda: not [leak for leak in fm.leak_report().leaks if leak.kind == "stream"][1:])
     asyncio.run(manager.close_async())
 
 
 def give_up(make: Callable[[], Awaitable[object]], turns: int) -> object:
-    """Lets a call run for so many turns of the loop and cancels it; what it gave."""
+    """Runs a call for some iterations of the loop, cancels it, and returns its result."""
 
     async def main() -> object:
         task = asyncio.ensure_future(make())
@@ -378,7 +379,7 @@ def test_a_cancelled_allocation_leaves_no_block(device, manager):
     settle_books(device, 0)
 
 
-def test_a_cancelled_allocation_in_a_thread_that_has_begun(device, manager):
+def test_cancelled_allocation_that_has_begun_is_freed(device, manager):
     begun, go_on = threading.Event(), threading.Event()
 
     def reclaim(_device: fm.Device, _needed: int) -> int:
@@ -402,7 +403,7 @@ def test_a_cancelled_allocation_in_a_thread_that_has_begun(device, manager):
         settle_books(device, 0)
 
 
-def test_cancelled_everything_at_every_turn(device, manager, stream):
+def test_cancelling_at_every_step_leaks_nothing(device, manager, stream):
     with manager.alloc(MIB, relocatable=True) as a, manager.alloc(MIB) as b:
         a.write(bytes(MIB))
         calls: list[Callable[[], Awaitable[object]]] = [
@@ -510,7 +511,7 @@ def test_two_loops_share_a_manager(device):
     assert device.memory_info().active_allocations == 0
 
 
-def test_a_program_ends_in_the_middle(run_python):
+def test_program_may_end_while_tasks_wait(run_python):
     program = """
 import asyncio, threading
 import ferrum_mem as fm
@@ -530,7 +531,7 @@ asyncio.run(main())
     assert (result.returncode, result.stdout) == (0, "over\n")
 
 
-def test_a_wait_for_nothing_costs_no_turn(stream):
+def test_waiting_for_an_idle_stream_does_not_yield(stream):
     async def main() -> int:
         turns = 0
 

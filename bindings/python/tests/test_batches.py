@@ -1,4 +1,4 @@
-"""Batches as sequences of blocks, which are viewed and freed by themselves."""
+"""Batches as sequences of blocks: single blocks have views and are freed by themselves."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .conftest import Gate
 
 
 def live(pool: fm.Pool) -> int:
-    """How many blocks the library says are live."""
+    """The number of live blocks, according to the library."""
     return pool.statistics().live_blocks.current
 
 
@@ -106,7 +106,7 @@ def test_a_view_of_one_block_keeps_the_batch(pool):
     assert live(pool) == 0
 
 
-def test_a_view_outlives_every_name_of_its_batch(pool):
+def test_view_keeps_its_batch_alive(pool):
     view = pool.alloc_batch(1000, 3)[1].view()
     view[:3] = b"abc"
     gc.collect()
@@ -129,7 +129,7 @@ def test_a_block_that_is_dropped_stays_with_its_batch(pool):
             assert batch[0].view()[0] == 9
 
 
-def test_an_exception_in_the_middle_loses_nothing(pool):
+def test_exception_in_a_batch_context_leaks_nothing(pool):
     def stumble(*, is_seen: bool) -> None:
         with pool.alloc_batch(1000, 4) as batch:
             batch[0].free()
@@ -160,7 +160,7 @@ def notes(error: BaseException) -> list[str]:
     return list(error.__notes__)
 
 
-def test_many_are_freed_together(pool, device):
+def test_free_batch_frees_members_of_batches(pool, device):
     batch, other = pool.alloc_batch(100, 6), pool.alloc_batch(200, 2)
     single = pool.alloc(300)
     pool.free_batch(batch[:2])
@@ -176,14 +176,14 @@ def test_many_are_freed_together(pool, device):
         assert "blocks[0] is of" in str(error.value)
 
 
-def test_the_address_of_a_batch_is_not_a_plain_one(pool):
+def test_free_address_rejects_a_block_of_a_batch(pool):
     with pool.alloc_batch(100, 2) as batch, pytest.raises(fm.InvalidArgumentError, match="free"):
         pool.free_address(batch.addresses[1])
     with pytest.raises(fm.DoubleFreeError):
         pool.free_address(batch.addresses[1])
 
 
-def test_the_end_of_all_blocks_ends_batches(device):
+def test_reset_and_close_end_batches(device):
     pool = fm.Pool(device)
     batch = pool.alloc_batch(100, 3)
     block = batch[0]
@@ -230,8 +230,8 @@ def test_single_blocks_wait_for_the_stream_of_their_batch(pool, stream, gate: Ga
         pool.free_address(address)
 
 
-def test_against_a_model(pool):
-    """Random steps of several batches; the library's count of live blocks is the oracle."""
+def test_random_batches_match_a_reference_model(pool):
+    """Random steps on several batches, compared with the library's number of live blocks."""
     random_steps = random.Random(7)
     batches: list[tuple[fm.PoolBatch, list[bool]]] = []
     views: list[tuple[int, int, memoryview]] = []
@@ -271,7 +271,7 @@ def test_against_a_model(pool):
     assert live(pool) == 0
 
 
-def test_threads_free_what_others_free(pool):
+def test_threads_free_the_same_blocks_once(pool):
     for _ in range(30):
         batch = pool.alloc_batch(128, 64)
         start = threading.Barrier(4)

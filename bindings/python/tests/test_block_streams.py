@@ -1,5 +1,6 @@
-"""Blocks belong to the stream that they were asked for on: however they go, their memory
-goes to nobody else while work is queued there."""
+"""Blocks belong to the stream of their allocation: in whichever way they are freed, their
+memory is not reused while work is queued on that stream.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ def caches(request):
 
 
 def collected(block, _other):
-    """The collector has it; the package warns and frees it."""
+    """The collector frees the block, with a warning of the package."""
 
 
 def in_a_cycle(block, _other):
@@ -88,7 +89,7 @@ WAYS = [
 
 
 def nobody_gets(pool, streams, address, size):
-    """None of the streams is given a byte of [address, address + size)."""
+    """No allocation on these streams returns a byte of [address, address + size)."""
     others = [pool.alloc(size, stream=streams[i % len(streams)]) for i in range(24)]
     for i, other in enumerate(others):
         apart = other.address >= address + size or address >= other.address + size
@@ -99,7 +100,7 @@ def nobody_gets(pool, streams, address, size):
 
 @pytest.mark.parametrize("size", [1000, 300 * KIB, 2 * MIB])
 @pytest.mark.parametrize("way", WAYS)
-def test_blocks_go_in_the_order_of_their_stream(device, caches, way, size):
+def test_freed_blocks_are_reused_after_the_work_of_their_stream(device, caches, way, size):
     gate = threading.Event()
     with (
         fm.Pool(device, fm.PoolConfig(**caches)) as pool,
@@ -125,7 +126,7 @@ def test_blocks_go_in_the_order_of_their_stream(device, caches, way, size):
 
 
 @pytest.mark.parametrize("way", [collected, by_close, freed_on_another_stream])
-def test_batches_go_in_the_order_of_their_stream(device, caches, way):
+def test_freed_batches_are_reused_after_the_work_of_their_stream(device, caches, way):
     gate = threading.Event()
     with (
         fm.Pool(device, fm.PoolConfig(**caches)) as pool,
@@ -149,7 +150,7 @@ def test_batches_go_in_the_order_of_their_stream(device, caches, way):
         assert pool.statistics().live_blocks.current == 0
 
 
-def test_a_stream_may_go_before_its_blocks(device, caches):
+def test_stream_may_be_destroyed_before_its_blocks(device, caches):
     with fm.Pool(device, fm.PoolConfig(**caches)) as pool:
         stream = fm.Stream(device)
         block, large = pool.alloc(1000, stream=stream), pool.alloc(2 * MIB, stream=stream)

@@ -1,4 +1,4 @@
-"""Memory as Python buffers: no copy, kept alive, and refused when it is gone."""
+"""Memory as Python buffers: without a copy, kept alive, and rejected after a free."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def test_a_freed_block_has_no_views(block):
             look()
 
 
-def test_a_view_keeps_everything_alive():
-    """Block, manager and device are forgotten; the view still looks into live memory."""
+def test_view_keeps_block_manager_and_device_alive():
+    """Block, manager and device have no references left; the view still has live memory."""
 
     def make() -> memoryview:
         manager = fm.Manager(fm.Device("cpu:0"))
@@ -149,19 +149,19 @@ class TestNumPy:
             {"shape": (-1, -1)},
         ],
     )
-    def test_an_array_that_leaves_the_block(self, block, arguments):
+    def test_array_outside_the_block_is_rejected(self, block, arguments):
         with pytest.raises(fm.InvalidOffsetError):
             block.as_numpy(**arguments)
         block.close()
 
     @pytest.mark.parametrize("dtype", ["O", [("a", "i4"), ("b", "O")]])
-    def test_objects_do_not_live_in_raw_memory(self, block, dtype):
+    def test_object_dtypes_are_rejected(self, block, dtype):
         with pytest.raises(fm.InvalidArgumentError, match="objects"):
             block.as_numpy(dtype)
 
 
-def test_an_address_that_the_host_does_not_see(manager, monkeypatch):
-    """No such device here: the description is altered as that device's would be."""
+def test_device_without_host_addresses_has_no_views(manager, monkeypatch):
+    """No device of this machine is like that, so the test changes the device's description."""
     with manager.alloc(64) as block:
         monkeypatch.setattr(type(block), "_host_range", lambda self: (None, 64))
         with pytest.raises(fm.UnsupportedError, match="read"):

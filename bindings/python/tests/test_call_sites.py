@@ -1,4 +1,4 @@
-"""Call sites of blocks are lines of Python, where a pool keeps them."""
+"""Call sites of blocks are lines of Python, if the pool records them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ SITES = fm.PoolConfig(debug=fm.DebugFlags.CALL_SITES)
 
 
 def here(offset: int = 0) -> str:
-    """The caller's line, as a call site has it."""
+    """The caller's line, in the form of a call site."""
     frame = inspect.stack()[1]
     return f"{__file__}:{frame.lineno + offset} ({frame.function})"
 
 
 def reported(address: int) -> tuple[str, ...]:
-    """What the leak report has for a block."""
+    """The call site of a block in the leak report."""
     (found,) = [leak for leak in fm.leak_report().leaks if leak.address == address]
     return found.call_site
 
@@ -36,7 +36,7 @@ def test_a_leak_names_the_lines_that_allocated_it(device):
         assert all("ferrum_mem/" not in each.partition(":")[0] for each in site)
         found = reported(block.address)
         assert found[: len(site)] == site
-        # And what the library knows of native code.
+        # The native functions of the library follow.
         assert len(found) > len(site)
         other, line = pool.alloc(100), here()
         assert reported(other.address)[0] == line
@@ -51,14 +51,14 @@ def test_a_leak_names_the_lines_that_allocated_it(device):
         block.free()
 
 
-def test_a_pool_without_the_flag_keeps_nothing(device):
+def test_pool_without_the_flag_records_no_call_sites(device):
     with fm.Pool(device) as pool, pool.alloc(100) as block:
         assert block.call_site == ()
         assert pool._sites is None
         assert reported(block.address) == ()
 
 
-def test_an_address_that_is_freed_is_forgotten(device):
+def test_free_removes_the_call_site(device):
     with fm.Pool(device, SITES) as pool:
         number = pool.alloc_address(100)
         pool.free_address(number)
@@ -69,7 +69,7 @@ def test_an_address_that_is_freed_is_forgotten(device):
         again.free()
 
 
-def test_the_report_of_a_stop_by_force_has_them(run_python: Run):
+def test_leak_report_of_a_forced_shutdown_has_call_sites(run_python: Run):
     program = """
 import ferrum_mem as fm
 def load(pool):
@@ -85,7 +85,7 @@ print([leak.call_site[:2] for leak in fm.leak_report().leaks if leak.kind == "bl
     assert "('<string>:4 (load)', '<string>:7 (<module>)')" in done.stdout
 
 
-def test_the_environment_asks_for_all_pools(run_python: Run):
+def test_environment_enables_call_sites_of_all_pools(run_python: Run):
     program = """
 import ferrum_mem as fm
 with fm.Pool("cpu:0") as pool, pool.alloc(100) as block:

@@ -1,4 +1,4 @@
-"""Callbacks into Python: who is called, what is kept, and where errors go."""
+"""Callbacks into Python: which are called, when they are released, and where errors go."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .conftest import MIB, SMALL, eventually
 
 @pytest.fixture
 def unraisable(monkeypatch):
-    """What sys.unraisablehook was told."""
+    """The exceptions that sys.unraisablehook received."""
     told: list[tuple[type[BaseException], str]] = []
     monkeypatch.setattr(
         sys, "unraisablehook", lambda args: told.append((args.exc_type, repr(args.object)))
@@ -26,7 +26,7 @@ def unraisable(monkeypatch):
 
 @pytest.fixture
 def log():
-    """Messages of the library from debug on."""
+    """Messages of the library, from level DEBUG on."""
     messages: queue.SimpleQueue[tuple[fm.LogLevel, str]] = queue.SimpleQueue()
     fm.set_log_callback(lambda level, text: messages.put((level, text)), fm.LogLevel.DEBUG)
     yield messages
@@ -34,13 +34,13 @@ def log():
 
 
 class Function:
-    """Something to call that can be watched."""
+    """A callable with a weak reference."""
 
     def __call__(self, *_: object) -> int:
         return 0
 
 
-def test_a_host_function_is_kept_and_then_released(stream, gate):
+def test_host_function_is_released_after_its_run(stream, gate):
     function = Function()
     watched = weakref.ref(function)
     stream.host_function(gate.wait)
@@ -54,7 +54,7 @@ def test_a_host_function_is_kept_and_then_released(stream, gate):
     assert watched() is None
 
 
-def test_a_host_function_that_was_refused_is_released(device):
+def test_rejected_host_function_is_released(device):
     stream = fm.Stream(device)
     stream.close()
     function = Function()
@@ -102,7 +102,7 @@ def test_log(log):
         assert "cpu:0" in text
 
 
-def test_another_log_callback_takes_over(log):
+def test_new_log_callback_replaces_the_previous_one(log):
     second: queue.SimpleQueue[str] = queue.SimpleQueue()
     fm.set_log_callback(lambda _level, text: second.put(text))
     with fm.Device("cpu:1"):
@@ -124,7 +124,7 @@ def test_the_log_callback_is_released():
     assert watched() is None
 
 
-def test_the_log_callback_may_take_itself_away():
+def test_log_callback_may_remove_itself():
     called = threading.Event()
 
     def once(_level: fm.LogLevel, _text: str) -> None:
@@ -152,7 +152,7 @@ def test_an_exception_in_the_log_callback_is_reported(unraisable):
     assert unraisable[0][0] is LookupError
 
 
-def test_pressure_is_told_at_changes_only(device):
+def test_pressure_callback_is_called_only_at_changes(device):
     told: queue.SimpleQueue[tuple[fm.Device, fm.PressureLevel]] = queue.SimpleQueue()
     with (
         device.on_pressure(lambda where, level: told.put((where, level))),
@@ -169,7 +169,7 @@ def test_pressure_is_told_at_changes_only(device):
     assert told.empty()
 
 
-def test_a_closed_registration_is_not_called_and_released(device):
+def test_closed_registration_is_not_called_and_is_released(device):
     function = Function()
     watched = weakref.ref(function)
     registration = device.on_pressure(function)
@@ -183,7 +183,7 @@ def test_a_closed_registration_is_not_called_and_released(device):
     assert registration.closed
 
 
-def test_reclaim_is_asked_before_an_allocation_fails(device):
+def test_reclaim_callback_is_called_before_an_allocation_fails(device):
     config = fm.PoolConfig(initial_size_bytes=MIB, max_size_bytes=MIB, growth_increment_bytes=MIB)
     asked: list[tuple[fm.Device, int]] = []
     with fm.Pool(device, config) as pool:
@@ -202,7 +202,7 @@ def test_reclaim_is_asked_before_an_allocation_fails(device):
         block.free()
 
 
-def test_lower_priorities_are_asked_first(device):
+def test_reclaim_callbacks_with_lower_priority_are_called_first(device):
     config = fm.PoolConfig(initial_size_bytes=MIB, max_size_bytes=MIB, growth_increment_bytes=MIB)
     asked: list[str] = []
 
@@ -222,7 +222,7 @@ def test_lower_priorities_are_asked_first(device):
 
 
 @pytest.mark.parametrize("answer", ["text", None, -5, 1 << 70])
-def test_a_reclaim_callback_that_answers_nonsense(device, unraisable, answer):
+def test_invalid_results_of_a_reclaim_callback_count_as_0(device, unraisable, answer):
     config = fm.PoolConfig(initial_size_bytes=MIB, max_size_bytes=MIB, growth_increment_bytes=MIB)
     with (
         fm.Pool(device, config) as pool,
@@ -247,7 +247,7 @@ def test_an_exception_in_a_pressure_callback_is_reported(device, unraisable):
 
 
 def test_an_object_that_is_collected_inside_a_callback_does_not_wait_for_itself(device):
-    """The stream's last reference goes away on the stream's own thread."""
+    """The last reference to the stream is dropped on the stream's own thread."""
     held = [fm.Stream(device)]
     done = threading.Event()
 

@@ -1,4 +1,4 @@
-"""The CUDA driver under the whole library, over the simulated driver's library."""
+"""The CUDA driver under the whole library, over the simulated driver."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 SIMULATOR = Path(__file__).resolve().parents[3] / "build/test/simcuda/12090/libcuda.so.1"
 
-# The simulator lists what is left when the process ends, and makes its status 97.
+# At the end of the process the simulator lists leaks and sets the exit status to 97.
 PROGRAM = """
 import os, random
 import ferrum_mem as fm
@@ -101,7 +101,7 @@ for absent in ("cuda:2", "cuda:9"):
 fm.shutdown()
 """
 
-# What is wrong is written through the driver itself, as a kernel of the program would.
+# The wrong bytes are written through the driver itself, like by a kernel of the program.
 DEBUGGING = """
 import ctypes, os
 import ferrum_mem as fm
@@ -210,7 +210,7 @@ def test_debug_mode_on_a_cuda_device():
     assert done.returncode == 0, done.stderr
 
 
-def test_no_driver_is_said_so():
+def test_missing_driver_is_reported():
     program = """
 import ferrum_mem as fm
 try:

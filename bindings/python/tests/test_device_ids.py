@@ -1,4 +1,4 @@
-"""Objects that are made with the id of a device: they open it and close it."""
+"""Objects that are created with the id of a device: they open and close the device."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ kinds = pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
 
 
 def open_devices() -> set[str]:
-    """Which devices this process has open, as the library says."""
+    """The devices that this process has open, according to the library."""
     return {each["id"] for each in fm.snapshot()["devices"]}
 
 
@@ -38,7 +38,7 @@ def test_the_device_closes_with_the_object(make):
 
 
 @kinds
-def test_a_device_that_others_have_open_stays(make, device):
+def test_device_with_other_users_stays_open(make, device):
     with make("cpu:0"):
         pass
     assert open_devices() == {"cpu:0"}
@@ -46,7 +46,7 @@ def test_a_device_that_others_have_open_stays(make, device):
 
 
 @kinds
-def test_what_is_no_device(make):
+def test_invalid_device_arguments_are_rejected(make):
     with pytest.raises(fm.DeviceNotFoundError, match="cpu:7"):
         make("cpu:7")
     for wrong in (None, 0, b"cpu:0"):
@@ -55,7 +55,7 @@ def test_what_is_no_device(make):
     assert open_devices() == set()
 
 
-def test_an_object_that_cannot_be_made_leaves_no_device_open():
+def test_failed_creation_closes_the_device():
     with pytest.raises(fm.NotFoundError):
         fm.Pool("cpu:0", fm.PoolConfig(strategy="nothing"))
     with pytest.raises(fm.InvalidPageSizeError):
@@ -65,7 +65,7 @@ def test_an_object_that_cannot_be_made_leaves_no_device_open():
     assert open_devices() == set()
 
 
-def test_a_device_waits_for_what_was_made_on_it_since():
+def test_device_closes_with_the_last_object_on_it():
     pool = fm.Pool("cpu:0")
     stream = fm.Stream(pool.device)
     pool.close()
@@ -74,7 +74,7 @@ def test_a_device_waits_for_what_was_made_on_it_since():
     assert open_devices() == set()
 
 
-def test_an_end_that_fails_leaves_the_device_open():
+def test_failed_close_leaves_the_device_open():
     pool = fm.Pool("cpu:0")
     block = pool.alloc(100)
     with pytest.raises(fm.BusyError):
@@ -85,7 +85,7 @@ def test_an_end_that_fails_leaves_the_device_open():
     assert open_devices() == set()
 
 
-def test_only_the_object_is_told_to_be_unclosed():
+def test_warning_names_the_object_and_not_the_device():
     def drop() -> None:
         fm.Pool("cpu:0")
         gc.collect()

@@ -1,4 +1,4 @@
-"""Devices: opening, books, limits, bandwidth."""
+"""Devices: opening, counters, limits, bandwidth."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ def test_a_bare_backend_is_its_first_device():
 
 
 @pytest.mark.parametrize("name", ["cpu:2", "cpu:63"])
-def test_a_device_that_is_not_there(name):
+def test_unknown_device_is_rejected(name):
     with pytest.raises(fm.DeviceNotFoundError, match=name.split(":")[1]):
         fm.Device(name)
 
 
 @pytest.mark.parametrize("name", ["", "cpu:", "cpu:x", "cpu:-1", "cpu:00", ":0", "cpu:0:0"])
-def test_an_id_that_is_none(name):
+def test_malformed_device_id_is_rejected(name):
     with pytest.raises(fm.InvalidArgumentError):
         fm.Device(name)
 
 
-def test_the_last_of_several_closes():
+def test_last_of_several_objects_closes_the_device():
     first, second = fm.Device("cpu:0"), fm.Device("cpu:0")
     pool = fm.Pool(first, SMALL)
     first.close()

@@ -1,4 +1,4 @@
-"""Discovery: what there is, what to take, and drivers that are broken."""
+"""Discovery: available backends, the choice of a device, and broken drivers."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def driver(tmp_path_factory) -> Path:
     return folder
 
 
-# The numbers of execve and execveat.
+# The system call numbers of execve and execveat.
 STARTING = {"x86_64": (59, 322), "aarch64": (221, 281)}
 
 PROGRAM = """
@@ -157,7 +157,7 @@ def test_broken_drivers_do_not_harm_the_program(driver, arguments):
     assert hang[:2] == [False, "timed_out"]
 
 
-def test_modes_of_asking(driver):
+def test_probe_modes(driver):
     whole = [True, None, 0, ["cuda:0", "cuda:1"], "CUDA"]
     assert look(driver, "normal", FERRUM_PROBE="in_process") == whole
     assert look(driver, "normal", FERRUM_PROBE="off")[1] == "switched_off"
@@ -165,7 +165,7 @@ def test_modes_of_asking(driver):
     assert missing[:3] == [False, "helper_unavailable", 2]
 
 
-def test_asking_in_the_process_is_a_setting(run_python):
+def test_probing_in_the_process_is_a_setting(run_python):
     program = """
 import ferrum_mem as fm
 fm.init(probe_in_process=FLAG)
@@ -183,7 +183,7 @@ fm.shutdown()
     assert "helper_unavailable" not in reasons(True)
 
 
-def test_a_program_that_may_start_no_other(driver):
+def test_discovery_without_permission_to_start_processes(driver):
     numbers = STARTING.get(platform.machine())
     if numbers is None:
         pytest.skip("the numbers of this machine's system calls are not known here")
@@ -199,7 +199,7 @@ def test_a_program_that_may_start_no_other(driver):
     assert look(driver, "normal", *forbidden, FERRUM_PROBE="in_process") == whole
 
 
-def test_processes_of_a_device_are_told():
+def test_processes_of_a_device_are_listed():
     build = Path(__file__).parents[3] / "build/test"
     simulators = build / "simcuda/12090/libcuda.so.1", build / "simnvml/libnvidia-ml.so.1"
     if not all(path.exists() for path in simulators):

@@ -1,4 +1,4 @@
-"""DLPack and the CUDA array interface: no copy, kept alive, and refused when it is gone."""
+"""DLPack and the CUDA array interface: without a copy, kept alive, and rejected after a free."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def test_an_array_is_the_memory_itself(block):
     block.close()
 
 
-def test_a_capsule_that_nobody_takes(block):
+def test_capsule_without_a_consumer_does_not_block_a_free(block):
     capsule = block.__dlpack__()
     with pytest.raises(fm.ViewExistsError):
         block.close()
     del capsule
-    # As a consumer that refuses it would.
+    # Like a consumer that rejects the capsule.
     with pytest.raises(KeyError):
         raise_with(block.__dlpack__(max_version=(1, 0)))
     block.close()
@@ -67,7 +67,7 @@ def raise_with(capsule: object) -> None:
     raise KeyError(type(capsule).__name__)
 
 
-def test_what_the_capsule_says(block):
+def test_fields_of_the_capsule(block):
     name = ctypes.pythonapi.PyCapsule_GetName
     name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
     assert name(block.__dlpack__()) == b"dltensor"
@@ -80,7 +80,7 @@ def test_what_the_capsule_says(block):
     assert block.__dlpack__(dl_device=(1, 0), stream=-1) is not None
 
 
-def test_a_freed_block_has_none(block):
+def test_freed_block_has_no_capsule(block):
     block.close()
     for look in (
         block.__dlpack__,
@@ -95,7 +95,7 @@ def test_a_host_device_has_no_cuda_array_interface(block):
     assert not hasattr(block, "__cuda_array_interface__")
 
 
-def test_many_come_and_go(block):
+def test_many_capsules_leak_nothing(block):
     for i in range(300):
         array = numpy.from_dlpack(block)
         assert array.nbytes == 64
@@ -105,7 +105,7 @@ def test_many_come_and_go(block):
     block.close()
 
 
-# Where no array package can look: what a consumer reads out of the capsule.
+# Where no array package can read the memory: the fields that a consumer reads.
 PROGRAM = """
 import ctypes
 import ferrum_mem as fm

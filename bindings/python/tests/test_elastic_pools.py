@@ -1,4 +1,4 @@
-"""Elastic pools: models, their limits, and who gives when pages are short."""
+"""Elastic pools: models, their limits, and which models release pages when pages are short."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_places_and_views(shared):
             chat.alloc(65 * MIB)
 
 
-def test_a_model_above_its_guarantee_gives(shared):
+def test_model_above_its_guarantee_releases_pages(shared):
     with model(shared, "chat") as chat, model(shared, "code", guaranteed_bytes=4 * PAGE) as code:
         held = [chat.alloc(PAGE) for _ in range(4)]
         with pytest.raises(fm.OutOfPhysicalMemoryError, match="requested 65536 bytes, available 0"):

@@ -1,4 +1,4 @@
-"""The exception tree, and that each failure gets its class and its detail."""
+"""The exception tree: each failure has its class and its details."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_the_detail_is_that_of_the_call(device):
 
 
 def test_the_detail_is_per_thread(manager):
-    """Two threads fail in two ways at the same time and see each its own."""
+    """Two threads fail in two ways at the same time, and each gets its own details."""
     barrier = threading.Barrier(2)
     wrong: list[str] = []
 
@@ -95,7 +95,7 @@ def test_the_detail_is_per_thread(manager):
     assert not wrong
 
 
-def test_a_detail_that_a_finaliser_overwrote_is_not_used(device):
+def test_details_that_a_finalizer_overwrote_are_not_used(device):
     from ferrum_mem import _native
 
     with pytest.raises(fm.DeviceNotFoundError):
@@ -134,9 +134,7 @@ TOO_LARGE = fm.FerrumOverflowError
         (lambda d, p, m, b: d.on_reclaim(lambda *_: 0, priority=2**31), TOO_LARGE),
     ],
 )
-def test_numbers_and_texts_that_do_not_fit_are_refused_not_cut(
-    device, pool, manager, call, expected
-):
+def test_numbers_and_texts_that_do_not_fit_are_rejected(device, pool, manager, call, expected):
     with manager.alloc(64) as block:
         before = block.read()
         with pytest.raises(expected):
@@ -227,14 +225,14 @@ def test_failures_of_models_name_them(device):
         }
 
 
-def test_a_failure_that_states_nothing(pool):
+def test_error_without_numbers(pool):
     with pytest.raises(fm.InvalidSizeError) as caught:
         pool.alloc(0)
     assert stated(caught.value) == {}
     assert caught.value.native_code == 0
 
 
-def test_what_ran_out_is_stated(device):
+def test_out_of_memory_states_its_numbers(device):
     config = fm.PoolConfig(
         initial_size_bytes=4 << 20, growth_increment_bytes=4 << 20, max_size_bytes=4 << 20
     )

@@ -1,4 +1,4 @@
-"""Estimation: the short formulas, and models read from their files."""
+"""Estimation: the short formulas, and models from files."""
 
 from __future__ import annotations
 

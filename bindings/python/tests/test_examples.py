@@ -1,4 +1,4 @@
-"""The programs that users see first, run as they stand."""
+"""The programs of README and docs, run unchanged."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_the_quickstart(run_python):
 
 def test_the_example_of_an_event_loop(run_python):
     result = run_python((ROOT / "examples/python/asyncio_serving.py").read_text())
-    # asyncio's debug mode tells of slow steps, such as loading the library.
+    # asyncio's debug mode reports slow steps, such as loading the library.
     assert result.returncode == 0, result.stderr
     assert "ResourceWarning" not in result.stderr
     for expected in (
@@ -69,9 +69,9 @@ def test_the_page_on_choosing_puts_a_model_to_sleep(run_python):
 
 
 def test_every_program_of_the_page_on_choosing_is_run():
-    """Two here and in test_frameworks.py, the others by scripts/test_examples.sh."""
+    """Two run here and in test_frameworks.py, the others in scripts/test_examples.sh."""
     text = (ROOT / "docs/choosing.md").read_text()
-    # Below this heading every one has a program.
+    # Each section below this heading has a program.
     _, programs = text.split("\n## Programs\n")
     shown = re.findall(r"^## (.*?)$|^```(\w+)$", programs, re.MULTILINE)
     assert [heading or language for heading, language in shown] == [

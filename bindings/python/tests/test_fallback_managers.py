@@ -15,7 +15,7 @@ PLAIN = fm.MemoryConfig(gpu_memory_fraction=1.0, min_free_bytes=0, track_allocat
 
 @pytest.fixture
 def manager(device, other_device):
-    # A small device: what it has room for is bounded by the limit.
+    # A device whose limit makes it small.
     other_device.set_limit(32 * MIB)
     try:
         with fm.FallbackManager(other_device, device, PLAIN) as made:
@@ -24,7 +24,7 @@ def manager(device, other_device):
         other_device.set_limit(None)
 
 
-def test_falls_back_and_comes_back(manager, device, other_device):
+def test_buffer_falls_back_and_moves_to_the_device(manager, device, other_device):
     with manager.alloc(24 * MIB, fm.DType.U8) as hog:
         assert hog.is_gpu
         buffer = manager.alloc(4 * MIB, fm.DType.F32, tag="kv")
@@ -55,7 +55,7 @@ def test_falls_back_and_comes_back(manager, device, other_device):
     buffer.close()
 
 
-def test_storage_is_taken_and_adopted(manager):
+def test_storage_can_be_taken_and_adopted(manager):
     taken = manager.cpu(b"storage of a buffer", tag="a")
     with pytest.raises(fm.InvalidStateError, match="on the CPU"):
         taken.take(fm.BufferLocation.GPU)
@@ -83,13 +83,13 @@ def test_one_interface_for_all_backends(manager, other_device):
     assert pool.stats().pooled_bytes == MIB
     pool.clear_pool()
     assert pool.stats().pooled_bytes == 0
-    # Pages that are idle go back by themselves as well.
+    # Idle pages are also released automatically.
     held = other_device.statistics().reserved.current
     assert pool.shrink() <= held
     assert other_device.statistics().reserved.current == 0
 
 
-def test_manager_hangs_on_both_devices(device, other_device):
+def test_manager_depends_on_both_devices(device, other_device):
     manager = fm.FallbackManager(other_device, device, PLAIN)
     buffer = manager.alloc(10)
     for used in (device, other_device):
@@ -107,7 +107,7 @@ def test_manager_hangs_on_both_devices(device, other_device):
     fm.FallbackManager(other_device, config=fm.MemoryConfig.for_training()).close()
 
 
-def test_pressure_is_heard(device, other_device):
+def test_pressure_callback_of_a_fallback_manager(device, other_device):
     heard: list[fm.PressureLevel] = []
     changed = threading.Event()
 
@@ -124,7 +124,7 @@ def test_pressure_is_heard(device, other_device):
     assert heard[0] is fm.PressureLevel.MEDIUM
 
 
-def test_generic_pool_keeps_what_it_may():
+def test_generic_pool_respects_its_limits():
     pool: fm.GenericMemoryPool[Any] = fm.GenericMemoryPool(PLAIN.with_max_pooled(1))
     with pool:
         assert pool.try_get(100) is None
@@ -154,7 +154,7 @@ def test_generic_pool_keeps_what_it_may():
         )
 
 
-def test_generic_memory_pool_by_the_seeds_numbers():
+def test_generic_memory_pool_example_of_the_contract():
     pool: fm.GenericMemoryPool[str] = fm.GenericMemoryPool()
     with pool:
         kib = pool.record_allocation("1 KiB", 1024)

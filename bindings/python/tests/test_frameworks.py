@@ -1,7 +1,7 @@
-"""The allocator for PyTorch and CuPy, over the simulated driver, by stand-ins of both.
+"""The allocator for PyTorch and CuPy, over the simulated driver, with substitutes for both.
 
-A stand-in does what its framework does with what it is given: it loads the library by
-its path and calls the functions by their addresses.
+A substitute uses the allocator like its framework: it loads the library by its path and
+calls the functions by their addresses.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ assert not {"torch", "cupy"} & set(sys.modules)
 POINTER, SIZE, INT = ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int
 """
 
-# What the tests use of PyTorch; a version that knows LACKS of the hooks.
+# The part of PyTorch that the tests use; this version lacks the hooks in LACKS.
 TORCH_STAND_IN = (
     COMMON
     + """
@@ -128,7 +128,7 @@ print(frameworks.allocator_path())
 
 
 def run(program: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    # The pools last until the process ends, so the simulator is to list no leaks.
+    # The pools last until the process ends, so the simulator must not list leaks.
     own = {"FERRUM_CUDA_LIBRARY": str(SIMULATOR), "SIMCUDA_LEAKS": "", **variables}
     command = [sys.executable, "-c", program]
     return subprocess.run(
@@ -146,7 +146,7 @@ def _built():
 
 @pytest.mark.parametrize("lacks", [2, 5])
 def test_pytorch_allocates_with_the_pools(lacks):
-    """Also a version of it that lacks the hooks for graphs."""
+    """Also with a version of it that lacks the hooks for graphs."""
     done = run(TORCH.replace("LACKS", str(lacks)))
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -164,15 +164,15 @@ def test_cupy_allocates_with_the_pools():
 
 
 @pytest.mark.parametrize("name", ["torch", "cupy"])
-def test_a_framework_that_is_not_there(name):
+def test_missing_framework_raises_import_error(name):
     hidden = f"import sys; sys.modules[{name!r}] = None"
     done = run(f"{hidden}\nimport ferrum_mem.frameworks as frameworks\nframeworks.use_in_{name}()")
     assert done.returncode == 1
     assert f"import of {name} halted" in done.stderr
 
 
-def test_where_the_allocator_lies(tmp_path):
-    """Beside the library, also where that is a link into another folder; else it is said."""
+def test_allocator_path(tmp_path):
+    """Beside the library, also if that is a link into another folder; otherwise an error."""
     library = BUILD / "lib/libferrum_mem.so"
     (tmp_path / "libferrum_mem.so").symlink_to(library.resolve())
     linked = run(LEFT_OUT, FERRUM_MEM_LIBRARY=str(tmp_path / "libferrum_mem.so"))
@@ -184,7 +184,7 @@ def test_where_the_allocator_lies(tmp_path):
     assert f"libferrum_mem_allocator.so is not in {tmp_path};" in alone.stderr
 
 
-def test_what_cannot_be_trimmed_is_said():
+def test_trim_reports_its_errors():
     program = """
 import ferrum_mem as fm
 import ferrum_mem.frameworks as frameworks

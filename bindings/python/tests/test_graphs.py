@@ -1,4 +1,4 @@
-"""Graphs of pools: captures over the simulated driver's library, and what the host says."""
+"""Graphs of pools: captures over the simulated driver, and the errors of the host."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 SIMULATOR = Path(__file__).resolve().parents[3] / "build/test/simcuda/12090/libcuda.so.1"
 
-# The program's own calls of the driver are made through the same library.
+# The program's own calls of the driver use the same library.
 PROGRAM = """
 import ctypes, os
 import ferrum_mem as fm
@@ -96,7 +96,7 @@ fm.shutdown()
 """
 
 
-# An exception leaves the capture half-way; the program ends it, as it must, and goes on.
+# An exception leaves the capture half-way. The program ends the capture and continues.
 FAILS = """
 import ctypes, gc, os
 import ferrum_mem as fm
@@ -158,7 +158,7 @@ def test_a_capture_over_the_simulated_driver():
     assert done.stderr == ""
 
 
-def test_the_host_captures_nothing():
+def test_host_has_no_captures():
     with fm.Device("cpu:0") as device, fm.Pool(device) as pool, fm.Stream(device) as stream:
         assert not device.info().capabilities & fm.Capability.CAPTURE
         with pytest.raises(fm.UnsupportedError, match="do not capture"):
@@ -166,8 +166,9 @@ def test_the_host_captures_nothing():
 
 
 def test_an_exception_in_the_middle_of_a_capture():
-    """It goes on, and the graph is released once its capture has ended. So is one that is
-    dropped while it is captured."""
+    """The exception propagates, and the graph is released after the end of its capture. So is
+    a graph that is collected during its capture.
+    """
     if not SIMULATOR.exists():
         pytest.skip("the simulated driver is not built (make simcuda)")
     own = {"FERRUM_CUDA_LIBRARY": str(SIMULATOR), "SIMCUDA_LEAKS": ""}

@@ -1,4 +1,4 @@
-"""Start, stop, books and versions; in subprocesses where the count matters."""
+"""Start, stop, counters and versions; in subprocesses where the number of starts matters."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_snapshot_and_leak_report_see_what_is_alive(device, manager):
         assert report.total_bytes == 1000
 
 
-def test_a_long_report_comes_whole(device, pool):
+def test_long_leak_report_is_complete(device, pool):
     blocks = [pool.alloc(256) for _ in range(300)]
     leaks = [leak for leak in fm.leak_report().leaks if leak.kind == "block"]
     assert {leak.address for leak in leaks} == {block.address for block in blocks}
@@ -121,7 +121,7 @@ fm.shutdown()
     )
 
 
-def test_a_setting_that_makes_no_sense_is_named(run_python):
+def test_error_names_the_invalid_setting(run_python):
     check(
         run_python,
         """
@@ -165,7 +165,7 @@ def test_everything_public_is_documented(name):
     assert isinstance(value, (int, str)) or value.__doc__
 
 
-def test_a_signal_handler_without_its_stack_is_mended_and_named(run_python):
+def test_signal_handler_without_onstack_is_repaired_and_reported(run_python):
     check(
         run_python,
         """

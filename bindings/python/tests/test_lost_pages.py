@@ -1,6 +1,7 @@
-"""Views of ranges whose memory others want to take away: by sleep, by unmapping, by
-closing what they are in, from other threads, and by a fork. No view ever looks into
-memory that is not there, and whoever takes memory from under one is refused."""
+"""Views of ranges while other threads or a fork try to take their memory: by sleep, by
+unmapping, by closing the owner. A view never covers missing memory: the call that would
+take the memory fails.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ def in_thread(work: Callable[[], None]) -> threading.Thread:
     return thread
 
 
-def test_a_view_of_another_thread_is_respected(device, space):
+def test_view_of_another_thread_prevents_sleep_and_unmap(device, space):
     block = place(space)
     looking, let_go = threading.Event(), threading.Event()
     seen: list[int] = []
@@ -102,8 +103,9 @@ def test_a_view_of_another_thread_is_respected(device, space):
 
 
 def contend(take: Callable[[], None], look: Callable[[], None]) -> None:
-    """Has one thread take memory away while others look into it, which each of them
-    does or is refused. Afterwards it can be taken."""
+    """One thread takes memory while others create views. Each attempt succeeds or is rejected.
+    Afterwards the memory can be taken.
+    """
     for _ in range(25):
         refused: list[int] = []
 
@@ -194,9 +196,10 @@ spaces = list(made())
 """
 
 
-def test_a_forked_child_looks_into_memory(run_python):
-    """Private memory is that of the moment of the fork, movable pages are zeros. The
-    parent sees nothing of what the child writes, nor the child what the parent does."""
+def test_views_in_a_forked_child_have_memory(run_python):
+    """Private memory has its contents from the moment of the fork, and relocatable pages are
+    zero. Neither process sees later writes of the other.
+    """
     result = run_python(
         PRELUDE
         + FORK
@@ -239,7 +242,7 @@ spaces[-1].pool.close(); device.close()
 
 
 def test_a_child_forked_while_locks_are_held(run_python):
-    """What another thread held at the fork is held for good in the child."""
+    """Locks that another thread held at the fork stay locked in the child."""
     result = run_python(
         PRELUDE
         + FORK

@@ -71,7 +71,7 @@ def test_each_way_to_allocate(manager):
         ({"size_bytes": 8, "tag": "t" * 64}, fm.InvalidArgumentError),
     ],
 )
-def test_what_cannot_be_had(manager, arguments, expected):
+def test_invalid_requests_are_rejected(manager, arguments, expected):
     with pytest.raises(expected):
         manager.alloc(**arguments)
     assert manager.statistics().live_blocks.current == 0
@@ -118,7 +118,7 @@ def test_write_and_read_numpy(manager):
             block.read_into(frozen)
 
 
-def test_ranges_that_leave_the_block(manager):
+def test_ranges_outside_the_block_are_rejected(manager):
     with manager.alloc(16) as block:
         block.write(bytes(range(16)))
         target = bytearray(8)
@@ -149,7 +149,7 @@ def test_copies(manager, stream):
         assert target.read() == bytes(range(16))
         target.copy_from(source, 4, source_offset_bytes=8, offset_bytes=2)
         assert target.read(6) == bytes([0, 1, 8, 9, 10, 11])
-        # Within one block, as memmove.
+        # Within one block, like memmove.
         source.copy_from(source, 12, offset_bytes=4)
         assert source.read() == bytes([0, 1, 2, 3, *range(12)])
         target.copy_from_async(source, stream=stream)
@@ -209,12 +209,12 @@ def test_fills(manager, stream, pattern, width, expected):
         {"pattern": 1, "size_bytes": 0},
     ],
 )
-def test_fills_that_cannot_be(manager, arguments):
+def test_invalid_fills_are_rejected(manager, arguments):
     with manager.alloc(16) as block, pytest.raises(fm.InvalidArgumentError):
         block.fill_async(**arguments)
 
 
-def test_a_stream_of_another_device_is_refused(manager, other_device):
+def test_stream_of_another_device_is_rejected(manager, other_device):
     with (
         fm.Stream(other_device) as foreign,
         manager.alloc(16) as block,
@@ -253,13 +253,13 @@ def test_busy_and_force(device):
         {"pool_configs": {-1: SMALL}},
     ],
 )
-def test_settings_that_cannot_be(device, settings):
+def test_invalid_settings_are_rejected(device, settings):
     with pytest.raises(fm.InvalidArgumentError):
         fm.Manager(device, fm.ManagerConfig(**settings))
 
 
 def test_defragmentation_stats_can_be_stored_as_text(manager):
-    """Every field survives JSON, and the sum of the reasons is what was skipped."""
+    """Every field survives JSON, and the sum of the reasons is the number of skipped blocks."""
     manager.configure_pool(fm.MemoryType.GENERAL, replace(SMALL, paging=fm.Paging.ON))
     blocks = [manager.alloc(256 << 10, relocatable=True) for _ in range(64)]
     fixed = manager.alloc(1000)

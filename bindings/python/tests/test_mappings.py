@@ -1,4 +1,4 @@
-"""Mappings, links, hints, access statistics, and memory and streams of others."""
+"""Mappings, links, hints, access statistics, and external memory and streams."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_forgotten_mapping_ends_before_its_block(manager: fm.Manager) -> None:
     assert manager.statistics().live_blocks.current == 0
 
 
-def test_numpy_looks_through_a_mapping(manager: fm.Manager) -> None:
+def test_numpy_array_over_a_mapping(manager: fm.Manager) -> None:
     with manager.alloc(400) as block, block.map() as mapping:
         numbers = mapping.as_numpy("float32")
         numbers[:] = np.arange(100)
@@ -169,7 +169,7 @@ def test_no_device_without_such_a_pool_takes_its_segments(manager: fm.Manager) -
         fm.Pool(manager.device, config)
 
 
-def test_adopted_memory_stays_its_owners(manager: fm.Manager) -> None:
+def test_adopted_memory_is_not_freed(manager: fm.Manager) -> None:
     owned = np.zeros(1000, dtype="uint16")
     with manager.adopt(owned, tag="theirs") as block:
         assert block.size_bytes == 2000
@@ -187,7 +187,7 @@ def test_adopted_memory_stays_its_owners(manager: fm.Manager) -> None:
         manager.adopt("text")
     with pytest.raises(fm.InvalidAddressError):
         manager.adopt_address(4096, 1)
-    # A block that nobody has any more waits for the work on it.
+    # A block that was collected waits for its work.
     block = manager.adopt(owned)
     for pattern in range(1, 50):
         block.fill_async(pattern)
@@ -195,14 +195,14 @@ def test_adopted_memory_stays_its_owners(manager: fm.Manager) -> None:
         del block
     eventually(lambda: not fm.leak_report().total_bytes)
     assert owned[999] == 49 * 0x0101
-    # The object lives as long as the block.
+    # The object is kept alive as long as the block exists.
     held = bytearray(100)
     with manager.adopt(held), pytest.raises(BufferError):
         held.extend(b"x")
     held.extend(b"x")
 
 
-def test_a_file_that_is_only_read_is_adopted(manager: fm.Manager, tmp_path: Path) -> None:
+def test_read_only_file_can_be_adopted(manager: fm.Manager, tmp_path: Path) -> None:
     file = tmp_path / "weights"
     file.write_bytes(bytes(range(256)) * 64)
     with (
@@ -267,7 +267,7 @@ def test_adopted_stream_runs_in_its_owners_queue(device: fm.Device, manager: fm.
     server = threading.Thread(target=serve, name="engine")
     server.start()
     try:
-        # The block goes last: what it is freed behind is queued on the stream.
+        # The block is freed last, after the work that is queued on the stream.
         with manager.alloc(4096) as block, fm.AdoptedStream(device, work.put) as stream:
             seen: list[bytes] = []
             block.fill_async(1, stream=stream)
@@ -287,7 +287,7 @@ def test_adopted_stream_runs_in_its_owners_queue(device: fm.Device, manager: fm.
         server.join()
 
 
-def test_adopted_stream_that_refuses(
+def test_adopted_stream_whose_enqueue_fails(
     device: fm.Device, manager: fm.Manager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reported: list[str] = []

@@ -1,4 +1,4 @@
-"""Managers and pools against bytearrays, with sequences that hypothesis makes up."""
+"""Managers and pools compared with bytearrays, over operations that hypothesis generates."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OFFSETS = st.integers(0, 6000)
 
 
 class Blocks(RuleBasedStateMachine):
-    """Each live block has a bytearray that must have the same bytes in it."""
+    """Each live block has a bytearray with the bytes that it must contain."""
 
     blocks = Bundle("blocks")
 
@@ -50,8 +50,8 @@ class Blocks(RuleBasedStateMachine):
         return block
 
     def refused(self, owner: fm.Pool | fm.Manager, size: int) -> MultipleResults[object]:
-        # Neither a free run nor what the limit leaves has room, whatever the
-        # alignment costs and a segment is rounded up to.
+        # Neither a free run nor the rest of the limit is large enough, including alignment
+        # and the rounding of a segment.
         books = owner.statistics()
         slack = max(filter(None, ALIGNMENT_BYTES)) + self.device.info().granularity_bytes
         assert books.largest_free_bytes < size + slack

@@ -21,7 +21,7 @@ def monitor():
 
 
 def full_pool(device):
-    """A pool whose one block takes nine tenths of the device."""
+    """A pool with one block of nine tenths of the device."""
     pool = fm.Pool(device, SMALL)
     return pool, pool.alloc(HALF // 10 * 9)
 
@@ -45,7 +45,7 @@ def test_both_profiles_on_both_sides_of_their_bounds():
         fm.pressure_from_utilization(float("nan"))
 
 
-def test_memory_from_the_books_is_that_of_the_device(device, manager):
+def test_recent_memory_info_equals_the_device(device, manager):
     device.memory_info()
     with manager.alloc(MIB):
         recent = device.memory_info(max_age_s=1000)
@@ -57,7 +57,7 @@ def test_memory_from_the_books_is_that_of_the_device(device, manager):
         assert 0 < asked.largest_free_bytes <= asked.free_bytes
 
 
-def test_monitor_tells_of_every_change(device, other_device, manager, monitor):
+def test_monitor_callback_is_called_at_every_change(device, other_device, manager, monitor):
     news: queue.SimpleQueue[dict[str, fm.PressureLevel]] = queue.SimpleQueue()
     with fm.Manager(other_device) as other:
         monitor.register(manager)
@@ -98,7 +98,7 @@ def test_an_exception_in_the_callback_is_reported(device, manager, monitor, monk
     assert told.wait(30)
     block.close()
     pool.close()
-    # The level has changed again: the next call must end before the hook does.
+    # The level has changed again: the next call must end before the hook is restored.
     monitor.set_callback(None)
 
 
@@ -186,7 +186,7 @@ def test_strategies_choose(device, other_device):
     pool.close()
 
 
-def test_a_strategy_of_ones_own(device, other_device, monkeypatch):
+def test_custom_strategy(device, other_device, monkeypatch):
     seen = []
 
     def last(question, options):

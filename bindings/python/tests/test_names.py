@@ -1,4 +1,4 @@
-"""The names at the root of the package, which are imported when they are asked for."""
+"""The names of the package, which are imported at their first use."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROOT = Path(fm.__file__)
 
 
 def in_a_new_interpreter(program: str) -> str:
-    """What a program prints; -I and -S keep a site's hooks out."""
+    """The output of a program. -I and -S disable hooks of the site."""
     path = f"import sys; sys.path.append({str(ROOT.parents[1])!r})"
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", f"{path}\n{program}"], capture_output=True, text=True
@@ -30,7 +30,7 @@ def in_a_new_interpreter(program: str) -> str:
 
 
 def test_a_checker_of_types_sees_the_same_names():
-    """It reads the imports, the interpreter reads the table."""
+    """A type checker reads the imports, and the interpreter reads the table."""
     (shown,) = [node for node in ast.parse(ROOT.read_text()).body if isinstance(node, ast.If)]
     imports = [node for node in shown.body if isinstance(node, ast.ImportFrom)]
     seen = {alias.name: node.module for node in imports for alias in node.names}
@@ -67,13 +67,13 @@ def test_each_module_may_be_the_first(module):
 
 
 @pytest.mark.parametrize("name", ["nothing", "Nothing", "__nothing__", "_nothing"])
-def test_what_is_not_there(name):
+def test_unknown_names_are_rejected(name):
     with pytest.raises(AttributeError, match=f"'ferrum_mem' has no attribute '{name}'"):
         getattr(fm, name)
     assert not hasattr(fm, name)
 
 
-def test_what_a_module_lacks_itself_is_said(monkeypatch):
+def test_import_error_inside_a_module_propagates(monkeypatch):
     def lacks(_name: str) -> None:
         raise ModuleNotFoundError("No module named 'other'", name="other")
 
@@ -82,7 +82,7 @@ def test_what_a_module_lacks_itself_is_said(monkeypatch):
         _ = fm.nothing
 
 
-def test_threads_may_ask_at_the_same_time():
+def test_threads_may_import_at_the_same_time():
     program = """
 import threading, ferrum_mem
 found = []
@@ -99,7 +99,7 @@ print(len(found), all(each == found[0] for each in found))
     assert in_a_new_interpreter(program) == "8 True"
 
 
-# What takes long, and is for what many programs do not do.
+# Modules that take long to import and that many programs do not need.
 SLOW = {"asyncio", "dataclasses", "inspect", "json", "logging", "numpy", "pathlib", "re", "typing"}
 
 
@@ -107,7 +107,7 @@ def imported(program: str) -> set[str]:
     return set(in_a_new_interpreter(f"import sys\n{program}\nprint(*sys.modules)").split())
 
 
-def test_importing_imports_next_to_nothing():
+def test_import_loads_no_slow_module():
     found = imported("import ferrum_mem")
     assert {name for name in found if name.startswith("ferrum_mem")} == {
         "ferrum_mem",
@@ -130,7 +130,7 @@ with fm.Device("cpu:0") as device, fm.Pool(device) as pool:
 
 
 def test_no_public_name_is_that_of_a_builtin():
-    """A star import, or an import of one name, changes what no builtin means."""
+    """A star import, or an import of one name, replaces no builtin."""
     taken = set(dir(builtins))
     assert not taken & set(fm.__all__)
     for module in modules():
@@ -139,12 +139,12 @@ def test_no_public_name_is_that_of_a_builtin():
                 assert value is getattr(builtins, name), f"{module.__name__}.{name}"
 
 
-# The id of an object is called so everywhere, as the method map() is in every language.
+# `id` and `map()` are the usual names in every language.
 USUAL = {"id", "map", "type"}
 
 
 def public_members() -> Iterator[tuple[str, object]]:
-    """Each public function, class, method and property of the package with its name."""
+    """Each public function, class, method and property of the package, with its name."""
     for module in modules():
         for name, value in vars(module).items():
             if name[0] == "_" or getattr(value, "__module__", "") != module.__name__:

@@ -14,7 +14,7 @@ DRIVERS = sorted(Path(os.environ.get("FERRUM_SIMCUDA", "-")).glob("*/libcuda.so.
 
 
 @pytest.mark.parametrize("driver", [None, *DRIVERS], ids=lambda path: path and path.parent.name)
-def test_no_byte_of_another_owner_is_seen(driver: Path | None) -> None:
+def test_memory_never_has_two_owners(driver: Path | None) -> None:
     work = os.environ.get("FERRUM_WORK_LIBRARY")
     if work is None:
         pytest.skip("FERRUM_WORK_LIBRARY does not name the library of queued work")

@@ -1,4 +1,4 @@
-"""What happens to objects that nobody closes."""
+"""Objects that the program does not close."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def collect_warnings(action) -> list[str]:
         (lambda d, p, m: d.on_reclaim(print), "reclaim callback on cpu:0"),
     ],
 )
-def test_what_is_collected_warns_and_is_ended(device, pool, manager, make, label):
+def test_collected_objects_warn_and_end(device, pool, manager, make, label):
     before = sorted(leak.kind for leak in fm.leak_report().leaks)
     told = collect_warnings(lambda: make(device, pool, manager))
     assert told == [f"unclosed ferrum_mem.{label}"]
     assert sorted(leak.kind for leak in fm.leak_report().leaks) == before
 
 
-def test_what_was_closed_does_not_warn(device):
+def test_closed_objects_do_not_warn(device):
     def use() -> None:
         with fm.Pool(device, SMALL) as pool, pool.alloc(10):
             pass
@@ -52,7 +52,7 @@ def test_what_was_closed_does_not_warn(device):
 
 
 def test_a_cycle_is_ended_in_the_right_order():
-    """The collector frees a whole family at once, in an order of its own."""
+    """The collector frees a parent and its dependents at once, in an order of its own."""
 
     def make() -> None:
         device = fm.Device("cpu:0")
@@ -67,7 +67,7 @@ def test_a_cycle_is_ended_in_the_right_order():
     assert not fm.leak_report().leaks
 
 
-def test_what_is_alive_has_an_age(device):
+def test_leak_report_has_ages(device):
     config = fm.VirtualPoolConfig(capacity_bytes=1 << 20, page_bytes=1 << 16)
     start = time.monotonic_ns()
     with (

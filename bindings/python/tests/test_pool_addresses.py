@@ -1,4 +1,4 @@
-"""Blocks of a pool by their address, and blocks that have no record."""
+"""Blocks of a pool by address, and blocks without a record."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_addresses_of_a_stream_wait_for_it(device, gate):
         (None, TypeError),
     ],
 )
-def test_addresses_that_are_none(pool, address, expected):
+def test_free_address_rejects_invalid_addresses(pool, address, expected):
     with pytest.raises(expected):
         pool.free_address(address)
     inside = pool.alloc_address(4096)
@@ -103,14 +103,14 @@ def test_addresses_that_are_none(pool, address, expected):
         (None, TypeError),
     ],
 )
-def test_sizes_that_cannot_be(pool, size, expected):
+def test_invalid_sizes_are_rejected(pool, size, expected):
     for call in (pool.alloc_address, pool.alloc):
         with pytest.raises(expected):
             call(size)
     assert live(pool) == 0
 
 
-def test_what_is_an_index_is_a_size(pool):
+def test_index_objects_are_sizes(pool):
     class Index:
         def __init__(self, number: int) -> None:
             self.number = number
@@ -144,7 +144,7 @@ def test_a_second_free_is_reported(pool):
     assert pool.statistics().frees == 1
 
 
-def test_the_address_of_another_pool_is_refused(device, pool):
+def test_address_of_another_pool_is_rejected(device, pool):
     with fm.Pool(device, SMALL) as other:
         address = other.alloc_address(100)
         with pytest.raises(fm.InvalidAddressError):
@@ -152,8 +152,8 @@ def test_the_address_of_another_pool_is_refused(device, pool):
         other.free_address(address)
 
 
-def test_the_address_of_an_object_is_refused(pool):
-    """A view may look into it, and the object would free somebody else's block."""
+def test_address_of_a_pool_block_is_rejected(pool):
+    """The object may have a view, and would later free the block of another owner."""
     plain, seen = pool.alloc(100), pool.alloc(100)
     view = seen.view()
     for block in (plain, seen):
@@ -209,7 +209,7 @@ def test_addresses_of_many_threads(pool):
 
 
 def test_a_signal_handler_may_allocate(pool):
-    """It runs in between two instructions of a call that is under way."""
+    """The handler runs between two instructions of a running call."""
     held: list[int] = []
 
     def handler(_number: int, _frame: object) -> None:
@@ -302,7 +302,7 @@ def test_blocks_end_with_their_pool(device, has_record):
         block.view().release()
     pool.reset()
     assert block.closed
-    # The same places, perhaps; the ends of the old blocks must not reach them.
+    # These may have the same addresses; ending the old blocks must not affect them.
     again = [pool.alloc(100) for _ in range(4)]
     block.free()
     del other
@@ -343,7 +343,7 @@ def test_the_warning_names_the_line_that_dropped_the_block(pool):
     assert live(pool) == 0
 
 
-def test_a_pool_that_nobody_has_ends_with_its_last_block(device):
+def test_collected_pool_ends_with_its_last_block(device):
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         pool = fm.Pool(device, SMALL)
@@ -355,7 +355,7 @@ def test_a_pool_that_nobody_has_ends_with_its_last_block(device):
     assert len(told) == 1
 
 
-def test_blocks_that_are_left_at_exit_are_no_matter(run_python: Run):
+def test_blocks_may_be_left_at_exit(run_python: Run):
     done = run_python(
         """
 import ferrum_mem as fm

@@ -1,5 +1,6 @@
-"""What pools offer beyond one block at a time: requests, batches, tags, owners,
-several streams, retention, strategies, thread caches and debugging."""
+"""Pools beyond single blocks: requests, batches, tags, owners, several streams, retention,
+strategies, thread caches and debugging.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ def test_requests(device, pool, stream):
 
 
 @pytest.mark.parametrize("name", ["", "n" * 64, "a\0b"])
-def test_tags_that_cannot_be(pool, name):
+def test_invalid_tags_are_rejected(pool, name):
     with pytest.raises(fm.InvalidArgumentError):
         pool.alloc(8, tag=name)
 
@@ -100,7 +101,7 @@ def test_blocks_freed_in_one_call(device, pool):
         pool.free_batch([])
 
 
-def test_a_batch_underneath_that_fails_changes_nothing(pool):
+def test_failed_free_batch_changes_nothing(pool):
     from ferrum_mem import _native
 
     blocks = [pool.alloc(100) for _ in range(3)]
@@ -126,7 +127,7 @@ def test_a_free_with_its_size(pool):
         _ = block.usable_bytes
 
 
-def test_the_same_stream_has_the_memory_at_once(device, stream, gate):
+def test_same_stream_reuses_memory_at_once(device, stream, gate):
     with fm.Pool(device, small(max_size_bytes=4 * MIB)) as pool:
         stream.host_function(gate.wait)
         block = pool.alloc(4 * MIB, stream=stream)
@@ -211,7 +212,7 @@ def test_strategies(device, strategy):
         ({"release_threshold_bytes": 2**64}, fm.FerrumOverflowError),
     ],
 )
-def test_settings_that_cannot_be(device, settings, expected):
+def test_invalid_settings_are_rejected(device, settings, expected):
     with pytest.raises(expected):
         fm.Pool(device, small(**settings))
 
@@ -283,11 +284,11 @@ def test_red_zones(device):
     pool.close()
 
 
-def test_leaks_say_where_they_come_from(device):
+def test_leak_report_names_call_sites(device):
     with fm.Pool(device, small(debug=fm.DebugFlags.CALL_SITES)) as pool, pool.alloc(1000) as block:
         (leak,) = [leak for leak in fm.leak_report().leaks if leak.kind == "block"]
         assert leak.address == block.address
-        # The lines of Python come first, then what the library knows of native code.
-        assert leak.call_site[0].endswith("(test_leaks_say_where_they_come_from)")
+        # The lines of Python come first, then the native functions.
+        assert leak.call_site[0].endswith("(test_leak_report_names_call_sites)")
         native = leak.call_site[len(block.call_site)]
         assert "(ferrum_pool_alloc)" in native

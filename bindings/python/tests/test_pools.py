@@ -22,7 +22,7 @@ def test_blocks(pool):
     assert pool.statistics().live_blocks.current == 0
 
 
-def test_free_is_once_and_for_all(pool):
+def test_second_free_does_nothing(pool):
     block = pool.alloc(10)
     block.free()
     block.free()
@@ -33,8 +33,8 @@ def test_free_is_once_and_for_all(pool):
         block.view()
 
 
-def test_a_double_free_underneath_is_reported(pool):
-    """The package frees once; what the library says of a second is passed on."""
+def test_double_free_in_the_library_is_reported(pool):
+    """The package frees a block once; the library's error for a second free reaches the caller."""
     from ferrum_mem import _native
 
     block = pool.alloc(10)
@@ -56,7 +56,7 @@ def test_a_block_freed_on_a_stream_waits_for_it(device, gate):
         block.free(stream)
         assert pool.statistics().active.current == MIB
         assert pool.statistics().live_blocks.current == 0
-        # Waits for the queued work, as there is no other memory.
+        # Waits for the queued work, because there is no other memory.
         with ThreadPoolExecutor() as threads:
             again = threads.submit(pool.alloc, MIB)
             gate.open()
@@ -64,7 +64,7 @@ def test_a_block_freed_on_a_stream_waits_for_it(device, gate):
 
 
 @pytest.mark.parametrize("size", [0, 2**63, 2**64 - 1])
-def test_sizes_that_cannot_be(pool, size):
+def test_invalid_sizes_are_rejected(pool, size):
     before = pool.statistics().reserved
     with pytest.raises((fm.InvalidSizeError, fm.FerrumOverflowError, fm.OutOfMemoryError)):
         pool.alloc(size)
@@ -72,12 +72,12 @@ def test_sizes_that_cannot_be(pool, size):
 
 
 @pytest.mark.parametrize("alignment", [0, 3, 100, 1 << 31])
-def test_alignments_that_cannot_be(pool, alignment):
+def test_invalid_alignments_are_rejected(pool, alignment):
     with pytest.raises(fm.InvalidAlignmentError):
         pool.alloc(8, alignment_bytes=alignment)
 
 
-def test_out_of_memory_says_why(device):
+def test_out_of_memory_states_the_holders(device):
     config = fm.PoolConfig(
         name="tight", initial_size_bytes=MIB, max_size_bytes=MIB, growth_increment_bytes=MIB
     )
@@ -125,13 +125,13 @@ def test_pages(device):
         info = pool.info()
         assert (info.page_bytes, info.mapped_pages, info.idle_pages) == (0, 0, 0)
         assert (info.held_bytes, info.address_bytes) == (4 * MIB, 4 * MIB)
-    # A page would be a large part of it.
+    # A page would be a large part of the pool.
     tight = fm.PoolConfig(max_size_bytes=16 * MIB, initial_size_bytes=MIB)
     with fm.Pool(device, tight) as pool:
         assert pool.info().page_bytes == 0
 
 
-def test_idle_pages_go_back(device):
+def test_idle_pages_are_released(device):
     config = replace(SMALL, paging=fm.Paging.ON, ready_pages=2)
     with fm.Pool(device, config) as pool:
         pool.alloc(40 * MIB).free()
@@ -149,7 +149,7 @@ def test_idle_pages_go_back(device):
         ({"paging": 3}, ValueError),
     ],
 )
-def test_pages_that_cannot_be(device, settings, expected):
+def test_invalid_page_settings_are_rejected(device, settings, expected):
     with pytest.raises(expected):
         fm.Pool(device, replace(SMALL, **settings))
 
@@ -180,7 +180,7 @@ def test_busy_and_force(device):
         ({"pre_allocate": True, "initial_size_bytes": 1 << 40}, fm.OutOfMemoryError),
     ],
 )
-def test_settings_that_cannot_be(device, settings, expected):
+def test_invalid_settings_are_rejected(device, settings, expected):
     with pytest.raises(expected):
         fm.Pool(device, fm.PoolConfig(**settings))
 

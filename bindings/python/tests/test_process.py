@@ -1,4 +1,4 @@
-"""The package as a part of a process: fork, Ctrl-C, exit, loading."""
+"""The package in a process: fork, Ctrl-C, exit, loading."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ stream.host_function(lambda: None); stream.synchronize()
 """
 
 
-def test_a_forked_child_is_silent_and_every_call_says_forked(run_python):
+def test_every_call_in_a_forked_child_raises_forked_error(run_python):
     check(
         run_python,
         FAMILY
@@ -84,7 +84,7 @@ fm.shutdown()
     )
 
 
-def test_a_child_that_forgets_everything_at_exit(run_python):
+def test_forked_child_may_drop_everything_at_exit(run_python):
     check(
         run_python,
         FAMILY
@@ -100,7 +100,7 @@ if child:
 
 
 def test_fork_while_other_threads_work(run_python):
-    """Locks that another thread holds at the fork must not stop the child."""
+    """Locks that another thread holds at the fork must not block the child."""
     check(
         run_python,
         FAMILY
@@ -162,7 +162,7 @@ WAITS = {
 
 @pytest.mark.parametrize("wait", WAITS.values(), ids=WAITS.keys())
 def test_ctrl_c_ends_a_wait(run_python, wait):
-    """The signal is sent once the main thread is inside the package's wait."""
+    """The signal is sent when the main thread is inside the package's wait."""
     program = f"""
 warnings.simplefilter("ignore")
 def waits(frame):
@@ -186,7 +186,7 @@ stream.synchronize()
     check(run_python, program, "interrupted\n")
 
 
-def test_handlers_of_the_host_keep_working(run_python):
+def test_signal_handlers_of_the_program_keep_working(run_python):
     check(
         run_python,
         """
@@ -265,13 +265,13 @@ for _ in range(1000):
 LOAD = PRELUDE + "error = expect(fm.LibraryLoadError, fm.Device, 'cpu:0'); print(error)"
 
 
-def test_a_named_library_that_is_not_there(run_python):
+def test_missing_library_of_the_variable_is_an_error(run_python):
     result = run_python(LOAD, FERRUM_MEM_LIBRARY="/no/such/library.so")
     assert result.returncode == 0, result
     assert "/no/such/library.so (FERRUM_MEM_LIBRARY)" in result.stdout
 
 
-def test_a_named_library_that_is_another(run_python):
+def test_wrong_library_of_the_variable_is_an_error(run_python):
     result = run_python(LOAD, FERRUM_MEM_LIBRARY="libc.so.6")
     assert result.returncode == 0, result
     assert "libc.so.6 is no libferrum_mem" in result.stdout
@@ -279,7 +279,7 @@ def test_a_named_library_that_is_another(run_python):
 
 
 def test_no_library_anywhere(tmp_path, run_python):
-    """A copy of the package outside of the checkout, with nothing to load."""
+    """A copy of the package outside the checkout, without a library to load."""
     shutil.copytree(Path(fm.__file__).parent, tmp_path / "ferrum_mem")
     result = run_python(LOAD, PYTHONPATH=str(tmp_path), FERRUM_MEM_LIBRARY="")
     assert result.returncode == 0, result
@@ -319,14 +319,15 @@ def test_this_process_is_not_forked():
     assert _native._owner_pid == os.getpid()
 
 
-def test_importing_brings_nothing_that_takes_long():
-    """What only some calls need is imported by them: asyncio brings sockets, ssl and executors."""
+def test_import_loads_no_asyncio():
+    """Calls import what only they need: asyncio imports sockets, ssl and executors."""
     program = (
         "import sys; import ferrum_mem; "
         "print(*sorted({'asyncio', 'concurrent', 'logging', 'multiprocessing', 'numpy', 'socket', "
         "'ssl', 'subprocess', 'torch', 'unittest'} & set(sys.modules)))"
     )
-    # -I: nothing that a test run has on its path, such as a site's hooks, counts.
+    # -I: modules that the test run adds to the path, such as hooks of the site, do not
+    # count.
     source = str(Path(fm.__file__).parents[1])
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.append({source!r}); {program}"],

@@ -1,4 +1,4 @@
-"""Memory and events of other processes, and what of the vendor's runtime can be had."""
+"""Memory and events of other processes, and handles of the vendor's runtime."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ with fm.Device("cpu:0") as device, fm.Manager(device) as manager:
 
 
 def _pool(device: fm.Device, backing: fm.Backing) -> fm.VirtualPool:
-    # No page is made ready that would get the number of a closed descriptor.
+    # No page is preallocated, because it could get the number of a closed descriptor.
     config = fm.VirtualPoolConfig(
         capacity_bytes=8 * PAGE, page_bytes=PAGE, backing=backing, ready_pages=0
     )
@@ -69,7 +69,7 @@ def test_pages_of_another_process() -> None:
             pool.export(0, 0)
 
 
-def test_what_the_host_has_not() -> None:
+def test_host_lacks_shared_memory() -> None:
     with fm.Device("cpu:0") as device, fm.Manager(device) as manager, fm.Stream(device) as stream:
         with (
             _pool(device, fm.Backing.MOVABLE) as pool,
@@ -99,7 +99,7 @@ def test_what_the_host_has_not() -> None:
             fm.Device("cpu:0", native_context=5)
 
 
-# One process shares plain memory and an event, the other one waits, reads and writes.
+# One process shares plain memory and an event; the other waits, reads and writes.
 CUDA_OTHER = """
 import pickle, sys
 import ferrum_mem as fm

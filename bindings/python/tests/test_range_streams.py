@@ -1,5 +1,6 @@
-"""A range belongs to the streams that use it: it is unmapped behind their work, whoever
-frees or collects it. Each case holds a stream by an event of Python."""
+"""A range belongs to the streams that use it: it is unmapped after their work, whoever frees
+or collects it. Each case blocks a stream with a Python event.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +90,7 @@ def test_a_range_waits_for_its_streams(
         finally:
             gate.set()
         settle(space)
-        # The pages come back a moment before the streams have done what is queued.
+        # The pages are released shortly before the streams report their work as done.
         user.synchronize()
         other.synchronize()
 

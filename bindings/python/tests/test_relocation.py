@@ -1,4 +1,4 @@
-"""Blocks that may move, and what keeps them where they are."""
+"""Relocatable blocks, and what keeps them at their address."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def manager(device: fm.Device, request: pytest.FixtureRequest) -> Iterator[fm.Ma
 
 @pytest.fixture
 def scattered(manager: fm.Manager) -> Iterator[list[fm.Memory]]:
-    """Every fourth of 64 blocks of 4 KiB is left, in four pages or segments."""
+    """Every fourth of 64 blocks of 4 KiB stays, in four pages or segments."""
     blocks = [manager.alloc(4 * KIB, tag="kv", relocatable=True) for _ in range(64)]
     left = blocks[::4]
     for i, block in enumerate(blocks):
@@ -75,7 +75,7 @@ def test_blocks_are_packed(manager, scattered):
     assert counted(manager.defragment()).blocks_moved == 0
 
 
-def test_blocks_stay_unless_asked(manager):
+def test_only_relocatable_blocks_move(manager):
     with manager.alloc(100) as block:
         assert not block.relocatable
         assert not block.info().is_relocatable
@@ -93,7 +93,7 @@ def test_mapped_blocks_stay(manager, scattered):
     assert intact(scattered)
 
 
-def test_small_budgets_get_somewhere(manager, scattered):
+def test_small_budgets_make_progress(manager, scattered):
     while counted(manager.defragment(1e-3)).budget_ended:
         pass
     assert manager.statistics().reserved.current == PAGE
@@ -150,12 +150,12 @@ def test_a_view_keeps_its_block(manager, scattered):
     last.close()
 
 
-def test_what_is_pinned_goes_with_its_owner(manager):
+def test_pinned_block_ends_with_its_manager(manager):
     blocks = [manager.alloc(100, relocatable=True)]
     blocks[0].pin()
     with pytest.warns(ResourceWarning, match="unclosed"):
         blocks.clear()
-    # It is freed by force in the background.
+    # A background thread frees it by force.
     waited = threading.Event()
     while manager.statistics().live_blocks.current:
         waited.wait(0.001)

@@ -1,4 +1,4 @@
-"""The types of results that are dictionaries: what they declare is what the library gives."""
+"""The types of results that are dictionaries: the library returns exactly their keys."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .test_names import public_members
 
 
 def wrong(value: object, kind: typing.Any, path: str) -> list[str]:
-    """Where a value is not of a type, with all of its parts."""
+    """The places where a value differs from a type, in all of its parts."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         found = [wrong(value, each, path) for each in arguments]
@@ -40,12 +40,12 @@ def wrong(value: object, kind: typing.Any, path: str) -> list[str]:
             texts += wrong(value[key], hints[key], f"{path}.{key}")
         return texts
     if kind is float and type(value) is int:
-        # JSON has one kind of numbers.
+        # JSON has one type of numbers.
         return []
     return [] if type(value) is kind else [f"{path}: {value!r} is no {kind}"]
 
 
-def test_the_check_sees_what_is_wrong():
+def test_check_finds_wrong_types():
     good = {"current": 1, "peak": 2}
     assert wrong(good, results.GaugeBooks, "") == []
     more: object = {**good, "more": 1}
@@ -56,7 +56,7 @@ def test_the_check_sees_what_is_wrong():
 
 @pytest.fixture
 def everything(device, other_device, pool, manager, stream):
-    """Something of each kind, so that no list of the books is empty."""
+    """An object of each kind, so that no list of the snapshot is empty."""
     with (
         fm.VirtualPool(device, fm.VirtualPoolConfig(capacity_bytes=16 * MIB, name="v")) as space,
         fm.ElasticPool(device) as elastic,
@@ -112,7 +112,7 @@ def test_estimate():
     assert whole["fits"] is True
 
 
-def test_no_public_function_gives_a_dictionary_of_anything():
+def test_no_public_function_returns_an_untyped_dictionary():
     untyped = [
         name
         for name, value in public_members()

@@ -1,4 +1,4 @@
-"""Sleep and wake: bytes and addresses come back, and no view looks into what sleeps."""
+"""Sleep and wake: contents and addresses are restored, and no view covers sleeping memory."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_views_keep_ranges_awake(vpool):
     del view
     gc.collect()
     assert vpool.sleep().released_bytes == PAGE
-    # What sleeps can be freed.
+    # A range that is asleep can be freed.
     weights.free()
     other.free()
     assert vpool.info().asleep_pages == 0
@@ -109,7 +109,7 @@ def test_ranges_are_busy_while_they_fall_asleep(device, vpool, shared, of_model)
         with pytest.raises(fm.BusyError):
             space.free(kept.offset_bytes, PAGE)
         assert not kept.closed
-        # One that is collected is unmapped when the call has ended.
+        # A range that is collected meanwhile is unmapped when the call has ended.
         with pytest.warns(ResourceWarning):
             del lost
         gc.collect()
@@ -126,7 +126,7 @@ def test_ranges_are_busy_while_they_fall_asleep(device, vpool, shared, of_model)
         space.close()
 
 
-def test_calls_that_are_cut_short_change_nothing(device):
+def test_failed_sleep_and_wake_change_nothing(device):
     def whole() -> bool:
         return bytes(block.view()).count(6) == 16 * MIB
 
@@ -200,7 +200,7 @@ def test_two_models_under_a_limit_for_one(shared):
             block.free()
 
 
-def test_allocations_wait_if_they_ask(vpool):
+def test_allocations_wait_for_a_wake_on_request(vpool):
     block = vpool.alloc(0, PAGE)
     vpool.sleep()
     with pytest.raises(fm.InvalidStateError, match="asleep"):
@@ -217,7 +217,7 @@ def test_allocations_wait_if_they_ask(vpool):
     block.free()
 
 
-def test_a_timeout_of_0_waits_for_nobody(vpool):
+def test_timeout_of_0_does_not_wait(vpool):
     with vpool.alloc(0, PAGE) as block:
         write(block, 3)
         vpool.sleep(timeout_s=0)

@@ -1,4 +1,4 @@
-"""Views over several ranges of one address space, and the holes between them."""
+"""Views over several ranges of one address space, and unmapped parts between them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def space(request, device) -> Iterator[fm.VirtualPool | fm.Model]:
 
 
 def put(space: fm.VirtualPool | fm.Model, page: int, pages: int = 1) -> fm.MappedRange:
-    """Maps pages, by whichever object it is."""
+    """Maps pages, in a pool or a model."""
     if isinstance(space, fm.Model):
         return space.alloc(pages * PAGE, offset_bytes=page * PAGE)
     return space.alloc(page * PAGE, pages * PAGE)
@@ -47,7 +47,7 @@ def test_one_array_over_several_ranges(space):
         del array, shared
 
 
-def test_a_hole_is_no_part_of_an_array(space):
+def test_span_over_unmapped_pages_is_rejected(space):
     with put(space, 0), put(space, 2), put(space, 3):
         for offset, size in ((0, 3 * PAGE), (PAGE, 1), (0, 16 * MIB), (3 * PAGE, PAGE + 1)):
             with pytest.raises(fm.NotMappedError, match=r"offset (2097152|8388608)"):
@@ -87,7 +87,7 @@ def test_nothing_is_unmapped_under_a_view(space):
     ranges[0].free()
 
 
-def test_what_sleeps_is_left_out(space):
+def test_spans_leave_out_sleeping_ranges(space):
     with put(space, 0), put(space, 1):
         span = space.span(0, 2 * PAGE)
         span.view()[:4] = b"kept"
@@ -99,7 +99,7 @@ def test_what_sleeps_is_left_out(space):
         assert bytes(span.view()[:4]) == b"kept"
 
 
-def test_what_this_program_did_not_allocate_has_no_span(space):
+def test_memory_without_range_objects_has_no_span(space):
     part = put(space, 0, 2)
     space.free(PAGE, PAGE)
     assert part.closed

@@ -64,7 +64,7 @@ def test_the_default_stream_is_one_and_is_not_closed(device):
     assert first.device is device
 
 
-def test_synchronize_from_inside_is_refused(stream):
+def test_synchronize_in_a_host_function_is_rejected(stream):
     caught: list[BaseException] = []
 
     def inside() -> None:
@@ -78,7 +78,7 @@ def test_synchronize_from_inside_is_refused(stream):
     assert len(caught) == 1
 
 
-def test_shutdown_from_inside_is_refused(stream):
+def test_shutdown_in_a_host_function_is_rejected(stream):
     caught: list[BaseException] = []
 
     def inside() -> None:
@@ -120,7 +120,7 @@ def test_events(device, gate):
                 assert end.elapsed_ns(start) == -start.elapsed_ns(end)
 
 
-def test_an_event_that_is_forgotten_is_still_waited_for(device, gate):
+def test_streams_wait_for_a_collected_event(device, gate):
     with fm.Stream(device) as stream, fm.Stream(device) as other:
         stream.host_function(gate.wait)
         event = stream.record_event()
@@ -153,7 +153,7 @@ def test_only_callables_are_queued(stream):
 
 
 def test_copies_by_address(pool, stream):
-    """KV blocks of one table go to places of another, in one call."""
+    """KV blocks of one table are copied to blocks of another, in one call."""
     with pool.alloc_batch(4096, 6, stream=stream) as old, pool.alloc_batch(4096, 6) as new:
         for i, block in enumerate(old):
             block.as_numpy()[:] = i
@@ -166,7 +166,7 @@ def test_copies_by_address(pool, stream):
         assert [int(block.as_numpy()[4095]) for block in new] == [*order, 255]
 
 
-def test_copies_that_are_refused(pool, stream):
+def test_invalid_copies_are_rejected(pool, stream):
     with pool.alloc_batch(4096, 2) as batch:
         first, second = batch.addresses
         batch[0].as_numpy()[:] = 1

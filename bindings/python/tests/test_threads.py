@@ -16,7 +16,7 @@ ROUNDS = 150
 
 
 def together(work) -> None:
-    """Runs work(number) on all threads at once; the first exception comes out."""
+    """Runs work(number) on all threads at once, and raises the first exception."""
     barrier = threading.Barrier(THREADS)
 
     def run(number: int) -> None:
@@ -69,7 +69,7 @@ def test_a_block_is_freed_once_by_many(pool):
 
 
 def test_views_against_frees(pool):
-    """Each thread either gets a view of live memory or is told that it is gone."""
+    """Each thread gets either a view of live memory or an error."""
     for _ in range(30):
         block = pool.alloc(4096)
         freed: list[int] = []

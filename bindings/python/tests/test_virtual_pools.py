@@ -88,7 +88,7 @@ def test_freeing_by_offset_closes_what_it_touches(vpool):
     assert not untouched.closed
     with pytest.raises(fm.InvalidHandleError):
         first.view()
-    # What is left of the two.
+    # The rest of the two ranges stays mapped.
     assert vpool.is_mapped(0, PAGE)
     assert vpool.is_mapped(3 * PAGE, PAGE)
     with pytest.raises(fm.NotMappedError, match=f"offset {PAGE}, page size {PAGE}"):
@@ -138,7 +138,7 @@ def test_errors_name_their_values(device, vpool):
         fm.VirtualPool(device, fm.VirtualPoolConfig(capacity_bytes=1, ready_pages=65537))
 
 
-def test_pages_for_other_cards_are_of_gpus(device):
+def test_host_rejects_rdma_pages(device):
     assert fm.Capability.RDMA_PAGES not in device.info().capabilities
     with pytest.raises(fm.UnsupportedError, match="GPUDirect RDMA"):
         fm.VirtualPool(
@@ -146,7 +146,7 @@ def test_pages_for_other_cards_are_of_gpus(device):
         )
 
 
-def test_pages_for_other_hosts_are_of_gpus(device):
+def test_host_rejects_fabric_pages(device):
     assert fm.Capability.FABRIC_PAGES not in device.info().capabilities
     with pytest.raises(fm.UnsupportedError, match="fabric handles"):
         fm.VirtualPool(
@@ -167,7 +167,7 @@ def test_pages_for_other_hosts_are_of_gpus(device):
                 manager.import_fabric_pages(wrong, PAGE)
 
 
-def test_a_pool_that_is_forgotten_ends(device):
+def test_collected_pool_ends(device):
     pool = fm.VirtualPool(device, fm.VirtualPoolConfig(capacity_bytes=MIB, page_bytes=PAGE))
     kept = [pool.alloc(0, 1)]
     del pool

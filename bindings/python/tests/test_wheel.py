@@ -1,4 +1,4 @@
-"""The wheel: what is in it, what it is tagged, and that it works alone."""
+"""The wheel: its contents, its tag, and that it works on its own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import pytest
 PROJECT = Path(__file__).resolve().parents[1]
 ROOT = PROJECT.parents[1]
 
-# What the program of the wheel finds: two devices of the host, and no CUDA driver.
+# The devices that the wheel's command finds: two of the host, and no CUDA driver.
 MACHINE = {"FERRUM_HOST_DEVICES": "2", "FERRUM_CUDA_LIBRARY": "/nowhere/libcuda.so.1"}
 
 PROGRAM = """
@@ -78,7 +78,7 @@ def build_hook():
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
-    # The one that `make wheel` has built, in the suite test-wheel.
+    # The wheel that `make wheel` has built, in the suite test-wheel.
     if made_before := os.environ.get("FERRUM_TEST_WHEEL"):
         return Path(made_before).resolve()
     folder = tmp_path_factory.mktemp("wheel")
@@ -93,7 +93,7 @@ def wheel(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory) -> Path:
-    """A new environment with the wheel in it, away from the checkout."""
+    """A new environment with the wheel, away from the checkout."""
     home: Path = tmp_path_factory.mktemp("installed") / "venv"
     venv.create(home, with_pip=True)
     subprocess.run(
@@ -105,7 +105,7 @@ def installed(wheel, tmp_path_factory) -> Path:
 
 
 def plain_environment() -> dict[str, str]:
-    """Without anything that could lead to the checkout or to a compiler."""
+    """Without variables that lead to the checkout or to a compiler."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "FERRUM_"))}
     return {**environment, "PATH": "/nonexistent", **MACHINE}
 
@@ -174,7 +174,7 @@ def test_the_glibc_floor_is_what_readelf_says():
         ("CXXABI_1.3.13", (2, 34)),
     ],
 )
-def test_the_cxx_library_that_systems_have(version, glibc):
+def test_cxx_floor(version, glibc):
     hook = build_hook()
     assert hook.cxx_floor(version) == glibc
     with pytest.raises(RuntimeError, match=r"GLIBCXX_3\.4\.99"):
@@ -182,7 +182,7 @@ def test_the_cxx_library_that_systems_have(version, glibc):
 
 
 @pytest.mark.parametrize("image", [b"", b"text", b"\x7fELF\x01\x01" + bytes(64)])
-def test_what_is_no_library_is_refused(image):
+def test_file_that_is_no_library_is_rejected(image):
     with pytest.raises(RuntimeError, match="ELF"):
         build_hook().read_needs(image)
 
@@ -251,12 +251,12 @@ def test_signals_reach_the_command_of_the_wheel(installed, way):
             stderr=subprocess.PIPE,
         ) as process:
             assert process.stdin is not None
-            # More than a pipe holds: written when the command reads.
+            # More than a pipe can hold, so it is written only when the command reads.
             process.stdin.write(b"id,lower,upper,size\n" + b"\n" * (1 << 20))
             process.stdin.flush()
             process.send_signal(number)
             assert process.wait() == status
-    # Nobody reads what it says.
+    # No process reads its output.
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "wb") as closed:
@@ -288,7 +288,7 @@ def test_a_c_program_against_the_wheel(installed, tmp_path):
     assert (done.returncode, done.stdout) == (0, "a block\n")
 
 
-def test_the_folders_of_a_checkout():
+def test_get_include_and_get_library_in_a_checkout():
     import ferrum_mem as fm
 
     assert Path(fm.get_include()) == ROOT / "include"
@@ -301,13 +301,13 @@ def test_the_links_of_its_pages(wheel, installed):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         metadata = archive.read(next(n for n in names if n.endswith("METADATA"))).decode()
-    # An index shows the README alone.
+    # An index shows only the README.
     targets = re.findall(r"\]\(([^)\s]*)\)", metadata)
     assert [target for target in targets if not pages.ELSEWHERE.match(target)] == []
     (folder,) = installed.glob("lib/python3*/site-packages/ferrum_mem/docs")
     found = sorted(folder.rglob("*.md"))
     assert {page.name for page in (ROOT / "docs").glob("*.md")} <= {page.name for page in found}
     assert [line for page in found for line in pages.broken_links(page)] == []
-    # What the README names in the package.
+    # The files of the package that the README names.
     for name in re.findall(r"`((?:docs|include)/[\w./]*)`", metadata):
         assert (folder.parent / name).exists(), name
