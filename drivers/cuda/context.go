@@ -33,6 +33,8 @@ type driverContext struct {
 	// writing for a moment, so that it waits for the calls that run.
 	gate   sync.RWMutex
 	closed atomic.Bool
+	// owed lists calls that undo other calls and that the vendor driver has rejected.
+	owed owedCalls
 }
 
 // within runs body with the device's context current on this thread, and then restores the
@@ -61,7 +63,12 @@ func (c *driverContext) enter(op string, how entry, body func() error) error {
 	if err := c.usable(op); err != nil {
 		return err
 	}
-	return c.inContext(op, how, body)
+	return c.inContext(op, how, func() error {
+		if err := c.payFirst(op); err != nil {
+			return err
+		}
+		return body()
+	})
 }
 
 // current is like within, for calls that release something. It also runs on a lost device.
@@ -137,15 +144,6 @@ func (c *driverContext) call(op, what string, f *dl.Function, arguments ...uintp
 		return c.failure(op, f, number, what)
 	}
 	return nil
-}
-
-// takeBack releases an object that no caller knows, so that no caller could repeat a failed
-// release. For that reason it tries a second time itself.
-func (c *driverContext) takeBack(op, what string, f *dl.Function, arguments ...uintptr) error {
-	if f.Call(arguments...) == 0 {
-		return nil
-	}
-	return c.call(op, what, f, arguments...)
 }
 
 // failure returns the error of a failed call. It marks the device as lost if the error

@@ -212,8 +212,9 @@ func (o *openDevice) Synchronize(timeout time.Duration) error {
 	return o.leftOut(op, capturing, len(streams))
 }
 
-// Close waits for the default stream and releases the primary context. It also closes a
-// lost device, whose objects have ended with its context.
+// Close waits for the default stream and releases the primary context. It fails while the
+// vendor driver rejects a call that is owed (owed.go). It also closes a lost device, whose
+// objects have ended with its context.
 func (o *openDevice) Close() error {
 	const op = "cuda.close"
 	if err := o.ctx.checkOpen(op); err != nil {
@@ -242,6 +243,10 @@ func (o *openDevice) Close() error {
 	o.ctx.gate.Lock()
 	//lint:ignore SA2001 there is nothing to do inside: to have had it is enough.
 	o.ctx.gate.Unlock()
+	if err := o.ctx.payAll(op); err != nil {
+		o.ctx.closed.Store(false)
+		return err
+	}
 	o.end()
 	return nil
 }

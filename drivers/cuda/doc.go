@@ -29,16 +29,16 @@
 //
 // Lock order: looker.mu, module.using or orderedPool.mu, then event.using (of two events
 // in the order of their numbers), virtualMemory.opening or, after the former,
-// stream.using; then driverContext.gate; then, each alone, openDevice.mu, deviceEvents.mu,
-// stream.mu and the locks of those packages. The first of these are held during calls of
-// the vendor driver, so that a handle is not destroyed while it is in use, and no page is
-// mapped while another device gets access.
+// stream.using; then driverContext.gate; then owedCalls.mu or, each alone, openDevice.mu,
+// deviceEvents.mu, stream.mu and the locks of those packages. The first of these and
+// owedCalls.mu are held during calls of the vendor driver, so that a handle is not destroyed
+// while it is in use, and no page is mapped while another device gets access.
 //
 // # Files in reading order
 //
 // groups.go, memory_symbols.go, layout.go, descriptor_linux.go, sharing_symbols.go,
-// symbols.go, errors.go, context.go, device.go, ranges.go, wait.go, driver.go, memory.go, capture.go,
-// thread_linux.go, ptx.go, identity.go, stream.go, enqueue.go, kernel.go, module.go,
+// symbols.go, errors.go, context.go, owed.go, device.go, ranges.go, wait.go, driver.go,
+// memory.go, capture.go, thread_linux.go, ptx.go, identity.go, stream.go, enqueue.go, kernel.go, module.go,
 // host_function.go, visible.go, peer.go, event.go, context_caller.go, virtual.go,
 // virtual_access.go, virtual_pages.go, virtual_map.go, event_spare.go, foreign.go, ipc.go,
 // registered.go, ordered.go, managed.go, link.go, export.go.

@@ -64,7 +64,15 @@ func (s *stream) moveOverlapping(op string, dst, src, size uint64) (err error) {
 			return err
 		}
 		defer func() {
-			if freed := o.ctx.call(op, what, &o.ctx.api.orderedFree, uintptr(through), s.handle); err == nil {
+			freed := o.ctx.call(op, what, &o.ctx.api.orderedFree, uintptr(through), s.handle)
+			if freed == nil {
+				return
+			}
+			// The memory of a capture belongs to its graph.
+			if captures, _ := s.captures(op); !captures {
+				o.ctx.finishFirst(op, what, &o.ctx.api.orderedFree, uintptr(through), s.handle)
+			}
+			if err == nil {
 				err = freed
 			}
 		}()

@@ -53,7 +53,7 @@ func (d *deviceEvents) end(op string) {
 	}
 	_ = d.ctx.current(op, func() error {
 		for _, handle := range handles {
-			_ = d.ctx.takeBack(op, "", &d.ctx.api.eventDestroy, handle)
+			d.ctx.takeBack(op, "", &d.ctx.api.eventDestroy, handle)
 		}
 		return nil
 	})

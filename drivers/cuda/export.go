@@ -106,7 +106,7 @@ func (o *openDevice) importPage(op, what string, pageBytes uint64, backing devic
 	if err := o.hold(op, 1); err != nil {
 		return 0, err
 	}
-	p := &virtual.Page{Bytes: pageBytes, Backing: backing, Imported: true}
+	p := &virtual.Page{Bytes: pageBytes, Backing: backing}
 	if err := o.ctx.within(op, func() error { return v.importPage(op, what, p, shared) }); err != nil {
 		o.drop(1)
 		return 0, err
@@ -131,7 +131,7 @@ func (v *virtualMemory) importPage(op, what string, p *virtual.Page, shared uint
 	}
 	err := v.checkImported(op, what, p)
 	if err != nil {
-		_ = v.ctx.takeBack(op, what, &v.ctx.api.pageRelease, uintptr(p.Handle))
+		v.ctx.takeBack(op, what, &v.ctx.api.pageRelease, uintptr(p.Handle))
 	}
 	return err
 }
@@ -162,5 +162,6 @@ func (v *virtualMemory) checkImported(op, what string, p *virtual.Page) error {
 	default:
 		err = v.ctx.failure(op, &v.ctx.api.pageMap, number, what)
 	}
-	return v.closeWindow(op, window, mapped, err)
+	v.closeWindow(op, window, mapped)
+	return err
 }

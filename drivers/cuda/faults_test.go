@@ -83,20 +83,22 @@ func steps(o *openDevice) []step {
 	}
 }
 
+// cannotFail lists the calls that set or query the current state, which cannot fail while the
+// device exists, and the calls that are made when it closes.
+var cannotFail = map[string]bool{
+	"cuCtxPushCurrent_v2": true, "cuCtxPopCurrent_v2": true, "cuCtxGetCurrent": true, "cuThreadExchangeStreamCaptureMode": true,
+	"cuDevicePrimaryCtxRelease_v2": true, "cuCtxGetId": true, "cuEventDestroy_v2": true,
+	"cuMemPoolDestroy": true,
+}
+
 // Every call of the driver that can fail fails once, from its first to its sixth call. The
 // error has the driver's number, and nothing is left half done. So the same call succeeds
 // when it is repeated, and everything can be released.
 func TestEveryCallFailsOnce(t *testing.T) {
 	sim := newSimulator(t)
-	// The calls that set or query the current state cannot fail while the device exists.
-	sure := map[string]bool{
-		"cuCtxPushCurrent_v2": true, "cuCtxPopCurrent_v2": true, "cuCtxGetCurrent": true, "cuThreadExchangeStreamCaptureMode": true,
-		"cuDevicePrimaryCtxRelease_v2": true, "cuCtxGetId": true, "cuEventDestroy_v2": true,
-		"cuMemPoolDestroy": true,
-	}
 	failed := map[string]int{}
 	for _, row := range new(api).table() {
-		for n := 1; n <= 6 && !sure[row.Name]; n++ {
+		for n := 1; n <= 6 && !cannotFail[row.Name]; n++ {
 			o := open(t, 0)
 			before := sim.calls(row.Name)
 			sim.fault(row.Name, n, resultOutOfMemory)

@@ -217,10 +217,7 @@ func (s *stream) settle(op string) error {
 	if o.events.spare.Put(end, false) {
 		return err
 	}
-	freed := o.ctx.takeBack(op, "", &o.ctx.api.eventDestroy, end)
-	if err == nil {
-		err = freed
-	}
+	o.ctx.takeBack(op, "", &o.ctx.api.eventDestroy, end)
 	return err
 }
 

@@ -80,7 +80,12 @@ func (c *driverContext) giveBack(op string, body func() error) error {
 	if err := c.checkOpen(op); err != nil {
 		return err
 	}
-	return c.returned(c.current(op, body))
+	return c.returned(c.current(op, func() error {
+		if err := c.payFirst(op); err != nil {
+			return err
+		}
+		return body()
+	}))
 }
 
 // Memory queries the vendor driver, whose value includes the use by all processes.
@@ -130,7 +135,7 @@ func (o *openDevice) AllocPinned(size uint64) (device.PinnedMemory, error) {
 			return err
 		}
 		if err := o.ctx.call(op, what, &o.ctx.api.hostPointer, dl.Pointer(&base), uintptr(host), 0); err != nil {
-			_ = o.ctx.takeBack(op, what, &o.ctx.api.hostFree, uintptr(host))
+			o.ctx.takeBack(op, what, &o.ctx.api.hostFree, uintptr(host))
 			return err
 		}
 		return nil

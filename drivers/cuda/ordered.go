@@ -62,7 +62,7 @@ func (p *orderedPool) make(op string) error {
 			return err
 		}
 		if err := p.open(op, made, p.guests); err != nil {
-			_ = p.ctx.takeBack(op, "after its guests could not be let in", &p.ctx.api.poolDestroy, made)
+			p.ctx.takeBack(op, "after its guests could not be let in", &p.ctx.api.poolDestroy, made)
 			return err
 		}
 		p.handle = made
@@ -127,7 +127,7 @@ func (o *openDevice) AllocOrdered(size uint64) (device.Addr, error) {
 			}
 			err = o.ctx.call(op, what, &o.ctx.api.streamSynchronize, o.orderedPool.stream.handle)
 			if err != nil {
-				_ = o.ctx.takeBack(op, what, &o.ctx.api.orderedFree, uintptr(base), o.orderedPool.stream.handle)
+				o.ctx.takeBack(op, what, &o.ctx.api.orderedFree, uintptr(base), o.orderedPool.stream.handle)
 			}
 			return err
 		})
@@ -184,7 +184,10 @@ func (p *orderedPool) end(op string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.handle != 0 {
-		_ = p.ctx.current(op, func() error { return p.ctx.takeBack(op, "", &p.ctx.api.poolDestroy, p.handle) })
+		_ = p.ctx.current(op, func() error {
+			p.ctx.takeBack(op, "", &p.ctx.api.poolDestroy, p.handle)
+			return nil
+		})
 		p.handle = 0
 	}
 	if p.stream != nil {

@@ -38,9 +38,6 @@ func (o *openDevice) Register(host device.HostAddr, size uint64, access device.A
 		return 0, err
 	}
 	made, err := o.lock(op, span{Size: size, Kind: ranges.Registered, Host: uint64(host), ReadOnly: readOnly})
-	if err == nil {
-		err = o.insertPinned(op, made)
-	}
 	if err != nil {
 		o.drop(1)
 		return 0, err
@@ -48,8 +45,8 @@ func (o *openDevice) Register(host device.HostAddr, size uint64, access device.A
 	return device.Addr(made.Base), nil
 }
 
-// lock page-locks memory, or finds that it already is page-locked, and sets its address on
-// the device.
+// lock page-locks memory, or finds that it already is page-locked, sets its address on the
+// device, and adds it to the list of ranges.
 func (o *openDevice) lock(op string, made span) (span, error) {
 	host, size := made.Host, made.Size
 	what := fmt.Sprintf("address %#x, size %d", host, size)
@@ -76,23 +73,16 @@ func (o *openDevice) lock(op string, made span) (span, error) {
 			return o.ctx.failure(op, f, number, what)
 		}
 		err := o.ctx.call(op, what, &o.ctx.api.hostPointer, dl.Pointer(&made.Base), uintptr(host), 0)
+		if err == nil {
+			err = o.insertOther(op, made)
+		}
 		if err != nil && made.Kind == ranges.Registered {
-			_ = o.ctx.takeBack(op, what, &o.ctx.api.hostUnregister, uintptr(host))
+			// Otherwise the next Register would take the memory for somebody else's.
+			o.ctx.finishFirst(op, what, &o.ctx.api.hostUnregister, uintptr(host))
 		}
 		return err
 	})
 	return made, err
-}
-
-// insertPinned adds page-locked memory to the list of ranges. On an error it unlocks the
-// memory.
-func (o *openDevice) insertPinned(op string, made span) error {
-	err := o.insertOther(op, made)
-	if err == nil || made.Kind != ranges.Registered {
-		return err
-	}
-	_ = o.ctx.giveBack(op, func() error { return o.ctx.takeBack(op, "", &o.ctx.api.hostUnregister, uintptr(made.Host)) })
-	return err
 }
 
 // Unregister ends what Register began.

@@ -184,8 +184,9 @@ func (s *stream) destroy(op string) error {
 	o := s.owner
 	s.list(false)
 	err := o.ctx.current(op, func() error {
-		if s.drained.Load() {
-			return nil
+		// An owed call may use this stream.
+		if err := o.ctx.payFirst(op); err != nil || s.drained.Load() {
+			return err
 		}
 		err := s.uncaptured(op)
 		if err == nil && s.foreign {

@@ -137,9 +137,7 @@ func (v *virtualMemory) takeSpace(op string, r *virtual.Reservation, align uint6
 		if r.Base-r.Taken <= r.TakenBytes-r.Size {
 			return nil
 		}
-		if err := v.ctx.takeBack(op, what, &v.ctx.api.unreserve, uintptr(r.Taken), uintptr(r.TakenBytes)); err != nil {
-			return err
-		}
+		v.ctx.takeBack(op, what, &v.ctx.api.unreserve, uintptr(r.Taken), uintptr(r.TakenBytes))
 		r.TakenBytes = r.Size + align
 	}
 }

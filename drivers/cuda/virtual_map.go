@@ -43,7 +43,7 @@ func (v *virtualMemory) mapRun(op string, pages []*virtual.Page, addr uint64) er
 			continue
 		}
 		if done > 0 {
-			_ = v.ctx.takeBack(op, "after a page that could not be mapped", &v.ctx.api.pageUnmap, uintptr(addr), uintptr(done))
+			v.ctx.finishFirst(op, "after a page that could not be mapped", &v.ctx.api.pageUnmap, uintptr(addr), uintptr(done))
 		}
 		return err
 	}
@@ -127,6 +127,10 @@ func (v *virtualMemory) zeroPrivate(op string, p *virtual.Page) error {
 		return err
 	}
 	err := v.scrub.zero(op, p.At, p.Bytes)
+	if v.ctx.owed.mustWait() {
+		// The fill may still run, and needs the access.
+		return err
+	}
 	// The page can stay mapped.
 	if back := v.giveAccess(op, p.At, p.Bytes, p.Access, nil); err == nil {
 		err = back

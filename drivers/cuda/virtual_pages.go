@@ -61,7 +61,7 @@ func (v *virtualMemory) createPages(op string, count int, bytes uint64, backing 
 	defer func() {
 		if err != nil {
 			for _, p := range made {
-				_ = v.ctx.takeBack(op, "after a page that could not be made", &v.ctx.api.pageRelease, uintptr(p.Handle))
+				v.ctx.takeBack(op, "after a page that could not be made", &v.ctx.api.pageRelease, uintptr(p.Handle))
 			}
 		}
 	}()
@@ -81,7 +81,7 @@ func (v *virtualMemory) createPages(op string, count int, bytes uint64, backing 
 
 // scrubPages fills unmapped pages with zeros. It maps them at a temporary reservation for
 // that. The caller has the context current.
-func (v *virtualMemory) scrubPages(op string, pages []*virtual.Page) (err error) {
+func (v *virtualMemory) scrubPages(op string, pages []*virtual.Page) error {
 	total := uint64(0)
 	for _, p := range pages {
 		total += p.Bytes
@@ -91,9 +91,7 @@ func (v *virtualMemory) scrubPages(op string, pages []*virtual.Page) (err error)
 		return err
 	}
 	mapped := uint64(0)
-	defer func() {
-		err = v.closeWindow(op, window, mapped, err)
-	}()
+	defer func() { v.closeWindow(op, window, mapped) }()
 	for _, p := range pages {
 		if err := v.mapPage(op, p, window.Base+mapped); err != nil {
 			return err
@@ -107,20 +105,13 @@ func (v *virtualMemory) scrubPages(op string, pages []*virtual.Page) (err error)
 }
 
 // closeWindow unmaps the pages from the temporary reservation where they were filled with
-// zeros. It returns the first error.
-func (v *virtualMemory) closeWindow(op string, window *virtual.Reservation, mapped uint64, first error) error {
+// zeros, once the fill has ended.
+func (v *virtualMemory) closeWindow(op string, window *virtual.Reservation, mapped uint64) {
 	const what = "after making zeros"
-	var err error
 	if mapped > 0 {
-		err = v.ctx.takeBack(op, what, &v.ctx.api.pageUnmap, uintptr(window.Base), uintptr(mapped))
+		v.ctx.takeBack(op, what, &v.ctx.api.pageUnmap, uintptr(window.Base), uintptr(mapped))
 	}
-	if err == nil {
-		err = v.ctx.takeBack(op, what, &v.ctx.api.unreserve, uintptr(window.Taken), uintptr(window.TakenBytes))
-	}
-	if first != nil {
-		return first
-	}
-	return err
+	v.ctx.takeBack(op, what, &v.ctx.api.unreserve, uintptr(window.Taken), uintptr(window.TakenBytes))
 }
 
 // zero fills mapped memory with zeros on the driver's own stream and waits for the fill.
@@ -132,8 +123,8 @@ func (s *scrubber) zero(op string, addr, size uint64) error {
 	return s.settle(op, what)
 }
 
-// Release releases pages to the vendor driver. If it rejects one, the pages that it
-// accepted before are created again.
+// Release releases pages to the vendor driver. If it rejects the first one, all still exist.
+// After the first one nothing can be undone: a page that the driver rejects then is owed.
 func (o *openDevice) Release(list []device.Page) error {
 	const op = "cuda.release"
 	v := &o.virtual
@@ -144,40 +135,27 @@ func (o *openDevice) Release(list []device.Page) error {
 	if err != nil {
 		return err
 	}
-	gone := 0
 	err = o.ctx.giveBackSpace(op, func() error {
 		for i, p := range pages {
-			err := o.ctx.callBack(op, fmt.Sprintf("page %d", p.Number), &o.ctx.api.pageRelease, uintptr(p.Handle))
+			what := fmt.Sprintf("page %d", p.Number)
+			if i > 0 {
+				o.ctx.takeBack(op, what, &o.ctx.api.pageRelease, uintptr(p.Handle))
+				continue
+			}
+			err := o.ctx.callBack(op, what, &o.ctx.api.pageRelease, uintptr(p.Handle))
 			if err != nil && o.ctx.lost.Load() == nil {
-				gone = o.virtual.remake(op, pages[:i])
 				return err
 			}
 		}
 		return nil
 	})
-	if err == nil {
-		gone = len(pages)
+	if err != nil {
+		v.book.Settle(pages)
+		return err
 	}
-	v.book.Forget(pages, gone)
-	o.drop(gone)
-	return err
-}
-
-// remake creates new physical memory for pages whose memory was released. It returns how
-// many of them, from the first on, stay without memory, because another process allocated
-// the memory meanwhile or created the page.
-func (v *virtualMemory) remake(op string, pages []*virtual.Page) (gone int) {
-	for i := len(pages) - 1; i >= 0; i-- {
-		if pages[i].Imported {
-			return i + 1
-		}
-		made, err := v.createPages(op, 1, pages[i].Bytes, pages[i].Backing)
-		if err != nil {
-			return i + 1
-		}
-		pages[i].Handle = made[0].Handle
-	}
-	return 0
+	v.book.Forget(pages)
+	o.drop(len(pages))
+	return nil
 }
 
 // Zero fills unmapped pages with zeros.

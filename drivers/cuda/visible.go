@@ -84,13 +84,13 @@ type scrubber struct {
 	stream *stream
 }
 
-// settle waits for the driver's own stream. It waits a second time if the first wait fails:
-// the memory in use may be freed or unmapped next, and work that still writes there would
-// break the context.
+// settle waits for the driver's own stream. If the wait fails it is owed before any other
+// call: the memory in use may be freed or unmapped next, and work that still writes there
+// would break the context.
 func (s *scrubber) settle(op, what string) error {
 	err := s.ctx.call(op, what, &s.ctx.api.streamSynchronize, s.stream.handle)
 	if err != nil && s.ctx.lost.Load() == nil {
-		s.ctx.api.streamSynchronize.Call(s.stream.handle)
+		s.ctx.finishFirst(op, what, &s.ctx.api.streamSynchronize, s.stream.handle)
 	}
 	return err
 }
@@ -192,10 +192,10 @@ func (l *looker) dropKernel(op string) {
 	}
 	_ = l.ctx.current(op, func() error {
 		if l.result != 0 {
-			_ = l.ctx.takeBack(op, "result of a kernel", &l.ctx.api.memoryFree, uintptr(l.result))
+			l.ctx.takeBack(op, "result of a kernel", &l.ctx.api.memoryFree, uintptr(l.result))
 		}
 		if l.module != nil {
-			_ = l.ctx.takeBack(op, firstOtherName, &l.ctx.api.moduleUnload, l.module.handle)
+			l.ctx.takeBack(op, firstOtherName, &l.ctx.api.moduleUnload, l.module.handle)
 		}
 		return nil
 	})

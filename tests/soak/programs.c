@@ -94,7 +94,7 @@ static const char *const refusing[] = {
 static const int codes[] = {2, 304, 801, 999};
 
 static void arm_faults(void) {
-    if (faults.armed != 0 || draw(3) != 0)
+    if (faults.armed != 0 || draw(6) != 0)
         return;
     faults.armed = 1;
     if (on_host()) {
@@ -103,16 +103,10 @@ static void arm_faults(void) {
         sum.faults++;
         return;
     }
-    /* What goes on after one call has failed may fail itself when a second one does:
-     * waiting again, or making again what was given back. */
-    if (m.program % 4 == 0) {
-        faults.set("*", 1 + draw(20), codes[draw(COUNT(codes))]);
-        return;
-    }
-    faults.armed = (int)COUNT(refusing) / 2;
-    size_t first = draw(COUNT(refusing));
-    for (size_t i = 0; i < COUNT(refusing) / 2; i++)
-        faults.set(refusing[(first + 2 * i) % COUNT(refusing)], 1 + draw(3),
+    faults.armed = 8;
+    for (int i = 0; i < faults.armed; i++)
+        faults.set(m.program % 4 == 0 ? "*" : refusing[draw(COUNT(refusing))],
+                   1 + draw(m.program % 4 == 0 ? 40 : 3),
                    codes[draw(COUNT(codes))]);
 }
 

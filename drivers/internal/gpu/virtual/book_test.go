@@ -154,7 +154,7 @@ func (m *model) create() {
 	m.book.Add(p)
 	if p.Number > 8 {
 		// The model draws its pages from few numbers.
-		m.book.Forget([]*Page{p}, 1)
+		m.book.Forget([]*Page{p})
 		return
 	}
 	m.pages[p.Number] = &modelPage{number: p.Number, bytes: p.Bytes}
@@ -305,10 +305,9 @@ func (m *model) end() {
 				m.space[at].access = c.access
 			}
 		}
-	case c.what == "idle":
-		gone := rapid.IntRange(0, len(c.pages)).Draw(m.T, "gone")
-		m.book.Forget(c.pages, gone)
-		for _, p := range c.of[:gone] {
+	case c.what == "idle" && !fails:
+		m.book.Forget(c.pages)
+		for _, p := range c.of {
 			delete(m.pages, p.number)
 		}
 	default:

@@ -192,13 +192,11 @@ func (b *Book) Unmap(pages []*Page) {
 	settle(pages)
 }
 
-// Forget ends a claim of idle pages. gone is the number of pages, from the first on, that do
-// not exist any more.
-func (b *Book) Forget(pages []*Page, gone int) {
+// Forget ends a claim of idle pages that do not exist any more.
+func (b *Book) Forget(pages []*Page) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, p := range pages[:gone] {
+	for _, p := range pages {
 		delete(b.pages, p.Number)
 	}
-	settle(pages)
 }

@@ -27,9 +27,6 @@ type Page struct {
 	Handle  uint64
 	Bytes   uint64
 	Backing device.Backing
-	// Imported states that another process created the page, so that this process cannot
-	// create it again.
-	Imported bool
 	// At is the address where the page is mapped, if it is mapped. Access is the access to
 	// it.
 	At     uint64

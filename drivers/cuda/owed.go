@@ -1,0 +1,127 @@
+package cuda
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/internal/dl"
+)
+
+// A step that fails is undone, and the vendor driver can reject the call that undoes it, too.
+// Then this call is owed: it is repeated before the next call of the device, and before the
+// device closes. Owed calls keep their order, because one can depend on the one before:
+// addresses are unmapped only after the work there has ended.
+//
+// Some owed calls must come first. While one of them is owed, every call of the device fails
+// with the error of the owed call, and changes nothing. A lost device owes nothing.
+
+// owedCall is a call of the vendor driver. Its arguments are no pointers to Go memory.
+type owedCall struct {
+	what      string
+	f         *dl.Function
+	arguments []uintptr
+	// first states that no other call of the device may begin before it.
+	first bool
+}
+
+type owedCalls struct {
+	mu    sync.Mutex
+	calls []owedCall
+	count atomic.Int32
+}
+
+// takeBack releases an object that no caller knows, so that no caller could repeat a failed
+// release. The caller has the context current.
+func (c *driverContext) takeBack(op, what string, f *dl.Function, arguments ...uintptr) {
+	c.owe(op, owedCall{what: what, f: f, arguments: arguments})
+}
+
+// finishFirst makes a call that must succeed before another call of the device begins. It
+// waits for work that still writes to memory, or removes a mapping that another call would
+// find. The caller has the context current.
+func (c *driverContext) finishFirst(op, what string, f *dl.Function, arguments ...uintptr) {
+	c.owe(op, owedCall{what: what, f: f, arguments: arguments, first: true})
+}
+
+func (c *driverContext) owe(op string, call owedCall) {
+	o := &c.owed
+	if o.count.Load() == 0 && call.f.Call(call.arguments...) == 0 {
+		return
+	}
+	o.mu.Lock()
+	o.calls = append(o.calls, call)
+	o.count.Store(int32(len(o.calls)))
+	o.mu.Unlock()
+	_ = c.pay(op)
+}
+
+// pay makes the owed calls, up to the first one that the vendor driver still rejects. The
+// caller has the context current, or the device is lost.
+func (c *driverContext) pay(op string) error {
+	o := &c.owed
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return c.api.relax(func() error {
+		for len(o.calls) > 0 {
+			if err := c.payOne(op, &o.calls[0]); err != nil {
+				return err
+			}
+			o.calls = o.calls[1:]
+			o.count.Store(int32(len(o.calls)))
+		}
+		return nil
+	})
+}
+
+// payOne tries a call twice. The caller holds owed.mu.
+func (c *driverContext) payOne(op string, call *owedCall) error {
+	if call.f.Call(call.arguments...) == 0 {
+		return nil
+	}
+	err := c.call(op, "undoing an earlier call that failed: "+call.what, call.f, call.arguments...)
+	var why *device.Error
+	if c.lost.Load() != nil || errors.As(err, &why) && isStale(int32(why.Native)) {
+		// Nothing is left that the call could undo.
+		return nil
+	}
+	return err
+}
+
+// payFirst is called before another call begins. It returns an error if this call must not
+// begin yet.
+func (c *driverContext) payFirst(op string) error {
+	if c.owed.count.Load() == 0 {
+		return nil
+	}
+	err := c.pay(op)
+	if err != nil && c.owed.mustWait() {
+		return err
+	}
+	return nil
+}
+
+// mustWait states that a call is owed that must come first.
+func (o *owedCalls) mustWait() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, call := range o.calls {
+		if call.first {
+			return true
+		}
+	}
+	return false
+}
+
+// payAll is called before the device closes.
+func (c *driverContext) payAll(op string) error {
+	if c.owed.count.Load() == 0 {
+		return nil
+	}
+	err := c.current(op, func() error { return c.pay(op) })
+	if c.lost.Load() != nil {
+		return c.pay(op)
+	}
+	return err
+}
