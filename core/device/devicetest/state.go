@@ -203,6 +203,8 @@ type virtual struct {
 	next         device.Addr
 	pages        map[device.Page]*page
 	lastPage     device.Page
-	// sizes counts the pages that are there by their size.
-	sizes map[uint64]int
+	// sizes counts the pages that are there by the power of two that is their size, and
+	// sizesThere has a bit for each size of which there are some.
+	sizes      [64]int
+	sizesThere uint64
 }

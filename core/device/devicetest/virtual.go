@@ -1,7 +1,6 @@
 package devicetest
 
 import (
-	"maps"
 	"math/bits"
 	"slices"
 
@@ -18,7 +17,7 @@ const (
 func newVirtual() virtual {
 	return virtual{
 		reservations: map[device.Addr]*reservation{}, next: firstReserved,
-		pages: map[device.Page]*page{}, sizes: map[uint64]int{},
+		pages: map[device.Page]*page{},
 	}
 }
 
@@ -178,9 +177,19 @@ func (d *Device) Create(pages []device.Page, pageBytes uint64, backing device.Ba
 		pages[i] = v.lastPage
 		v.pages[v.lastPage] = &page{size: pageBytes, backing: backing}
 	}
-	v.sizes[pageBytes] += len(pages)
+	v.count(pageBytes, len(pages))
 	d.held += size
 	return nil
+}
+
+// count notes that there are more pages of a size, or fewer.
+func (v *virtual) count(pageBytes uint64, more int) {
+	power := bits.TrailingZeros64(pageBytes)
+	if v.sizes[power] += more; v.sizes[power] == 0 {
+		v.sizesThere &^= pageBytes
+	} else {
+		v.sizesThere |= pageBytes
+	}
 }
 
 // find gives the pages behind their numbers, each once.
@@ -232,9 +241,8 @@ func (d *Device) Release(numbers []device.Page) error {
 	for i, p := range found {
 		delete(v.pages, numbers[i])
 		d.held -= p.size
-		v.sizes[p.size]--
+		v.count(p.size, -1)
 	}
-	maps.DeleteFunc(v.sizes, func(_ uint64, count int) bool { return count == 0 })
 	return nil
 }
 

@@ -25,8 +25,9 @@ func (d *Device) reservationOf(addr device.Addr, size uint64) *reservation {
 // pageAt is the page that an offset lies in, or nil. A page lies at a multiple
 // of its size.
 func (d *Device) pageAt(r *reservation, offset uint64) *page {
-	for size := range d.virtual.sizes {
-		if p := r.mapped[offset/size*size]; p != nil && p.size == size {
+	for left := d.virtual.sizesThere; left != 0; left &= left - 1 {
+		size := left & -left
+		if p := r.mapped[offset&^(size-1)]; p != nil && p.size == size {
 			return p
 		}
 	}
@@ -52,8 +53,11 @@ func (d *Device) pieces(r *reservation, addr device.Addr, size uint64) ([]piece,
 // overlapping is a page that is mapped somewhere in a range of a reservation, or
 // nil.
 func (d *Device) overlapping(r *reservation, offset, size uint64) *page {
-	if step := d.driver.config.PageMinimumBytes; size/step < uint64(len(r.mapped)) {
-		for at := offset; at < offset+size; at += step {
+	// A page in the range covers its start, or starts at a multiple of the least size.
+	if least := d.virtual.sizesThere & -d.virtual.sizesThere; least == 0 {
+		return nil
+	} else if size/least < uint64(len(r.mapped)) {
+		for at := offset; at < offset+size; at = at&^(least-1) + least {
 			if p := d.pageAt(r, at); p != nil {
 				return p
 			}
