@@ -7,11 +7,11 @@ import (
 	"ferrum_mem/core/internal/pace"
 )
 
-// close gives the address space and all pages in it back. It is CodeBusy, and
-// changes nothing, while pages are live, unless force; then it waits for all work
-// of the device, and the allocations end. It waits for the work that retiring
-// ranges wait for. When the driver fails, what could not be given back stays, the
-// space is open as before, and close may be called again.
+// close releases the address space and all pages in it. Without force it returns
+// CodeBusy, and changes nothing, while pages are live. With force it waits for all work
+// of the device and ends the allocations. It waits for the work that retiring ranges
+// wait for. If the driver fails, close keeps what it could not release, the space stays
+// open, and close may be called again.
 func (s *space) close(op string, force bool) error {
 	if err := s.beginClose(op, force); err != nil {
 		return err
@@ -19,7 +19,7 @@ func (s *space) close(op string, force bool) error {
 	return s.finishClose()
 }
 
-// finishClose ends a space that is closing.
+// finishClose destroys a space that is closing.
 func (s *space) finishClose() error {
 	s.mu.Lock()
 	for s.claims > 0 {
@@ -49,8 +49,8 @@ func (s *space) finishClose() error {
 	return nil
 }
 
-// unparkAll takes everything that is parked out of the address space, and waits for
-// other threads that do the same.
+// unparkAll unmaps all parked pages, and waits for other threads that unmap parked
+// pages.
 func (s *space) unparkAll() error {
 	for {
 		if _, err := s.unpark(s.table.extent.Pages); err != nil {
@@ -68,7 +68,7 @@ func (s *space) unparkAll() error {
 	}
 }
 
-// reopen takes back that a space is closing.
+// reopen returns a closing space to the open state.
 func (s *space) reopen() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,8 +76,8 @@ func (s *space) reopen() {
 	s.changed.Broadcast()
 }
 
-// beginClose refuses new allocations from its return on, or says why the space stays
-// as it is.
+// beginClose makes the space reject new allocations, or returns the reason why the
+// space stays open.
 func (s *space) beginClose(op string, force bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,14 +91,14 @@ func (s *space) beginClose(op string, force bool) error {
 	return nil
 }
 
-// setClosing is the point of no return. The caller holds mu.
+// setClosing marks the space as closing. The caller holds mu.
 func (s *space) setClosing(force bool) {
 	s.table.state, s.table.forced = stateClosing, force
 	s.changed.Broadcast()
 }
 
-// inUse is the error of a space that cannot be closed because pages are live, or may
-// be in a moment; nil: it can. The caller holds mu.
+// inUse returns an error if the space cannot be closed because pages are live or a call
+// may make pages live, and nil otherwise. The caller holds mu.
 func (s *space) inUse(op string) error {
 	if used := s.table.live.Count() + s.table.asleep.Count(); used > 0 {
 		return s.table.extent.Fault(device.CodeBusy, op, "%q has %d allocations of %d pages of %d bytes, of which %d are asleep", s.table.extent.Name,
@@ -111,14 +111,15 @@ func (s *space) inUse(op string) error {
 	return nil
 }
 
-// standBack lets others have mu between two slices. The caller holds it.
+// standBack releases mu between two slices, so that other threads can take it. The
+// caller holds mu.
 func (s *space) standBack(steps *pace.Pace) {
 	s.mu.Unlock()
 	steps.Rest()
 	s.mu.Lock()
 }
 
-// drain waits for queued work and parks everything.
+// drain waits for queued work and parks all pages.
 func (s *space) drain() error {
 	if err := s.synchronize(); err != nil {
 		return err

@@ -7,29 +7,29 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// CompactReport is what Compact has done.
+// CompactReport is the result of Compact.
 type CompactReport struct {
-	// LandedPages were retiring, and their work was done.
+	// LandedPages counts the pages that were retiring and whose work had completed.
 	LandedPages uint64 `json:"landed_pages"`
-	// UnmappedPages were parked, and are ready for any range now.
+	// UnmappedPages counts the parked pages that were unmapped. Any range can use them
+	// now.
 	UnmappedPages uint64 `json:"unmapped_pages"`
-	// ReleasedBytes went back to the device.
+	// ReleasedBytes counts the bytes that were released to the device.
 	ReleasedBytes uint64 `json:"released_bytes"`
-	// RunsBefore and RunsAfter count the runs of physical pages that lie one after
-	// the other among those that no range uses; there are never more afterwards, unless
-	// others use the pool meanwhile. An allocation of several pages takes
-	// its pages out of runs, and needs a mapping of the system for each.
+	// RunsBefore and RunsAfter count the runs of adjacent physical pages among the
+	// pages that no range uses. RunsAfter is at most RunsBefore, unless other threads
+	// use the pool during the call. An allocation of several pages needs one mapping of
+	// the system for each run.
 	RunsBefore uint64 `json:"runs_before"`
 	RunsAfter  uint64 `json:"runs_after"`
 }
 
-// Compact brings together what nobody uses. Retiring ranges whose work is done land;
-// parked pages leave the ranges that they were freed in; of the free pages, those of
-// the longest runs are kept, as many as are kept ready, and the others go back to the
-// device, so that later allocations get pages that lie together. Live pages
-// stay where they are: their offsets are the caller's, who may be using them, and
-// other pages behind the same offsets would only be as many. Errors: those of the
-// device, with what was done until then.
+// Compact joins unused pages. It parks retiring ranges whose work has completed and
+// unmaps parked pages. Of the free pages it keeps as many as are kept ready, from the
+// longest runs, and releases the others to the device. Later allocations then get
+// adjacent pages. Live pages stay where they are: the caller may be using their
+// offsets, and other pages at the same offsets would save nothing. Errors: those of the
+// device; the report states what was done before the error.
 func (ph *Physical) Compact() (report CompactReport, err error) {
 	ph.worker.round.Lock()
 	defer ph.worker.round.Unlock()
@@ -47,7 +47,7 @@ func (ph *Physical) Compact() (report CompactReport, err error) {
 	return report, err
 }
 
-// unusedPages lists the idle pages and those behind parked ones.
+// unusedPages lists the idle pages and the pages of parked ranges.
 func (ph *Physical) unusedPages() []device.Page {
 	var pages []device.Page
 	for _, s := range ph.spacesFrom(nil) {
@@ -75,7 +75,7 @@ func (s *space) parkedPages(to []device.Page) []device.Page {
 	return to
 }
 
-// eachIdle gives the lists of idle pages. The caller holds mu.
+// eachIdle calls fn with each list of idle pages. The caller holds mu.
 func (ph *Physical) eachIdle(fn func(*[]device.Page)) {
 	fn(&ph.orphans)
 	for _, o := range ph.owners.All() {
@@ -84,8 +84,8 @@ func (ph *Physical) eachIdle(fn func(*[]device.Page)) {
 	fn(&ph.clean)
 }
 
-// longestRuns picks as many idle pages as are kept ready, from the longest runs, and
-// puts them to the front of their lists: pages are given back from the end.
+// longestRuns picks as many idle pages as are kept ready, from the longest runs. It
+// moves them to the front of their lists, because pages are released from the end.
 func (ph *Physical) longestRuns() map[device.Page]bool {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
@@ -112,7 +112,7 @@ func (ph *Physical) longestRuns() map[device.Page]bool {
 	return keep
 }
 
-// runsOf sorts pages and cuts them where two do not lie one after the other.
+// runsOf sorts pages and splits them into runs of adjacent pages.
 func runsOf(pages []device.Page) [][]device.Page {
 	pages = slices.Clone(pages)
 	slices.Sort(pages)

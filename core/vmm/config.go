@@ -12,41 +12,41 @@ const (
 	MinPageBytes = 64 << 10
 	// MaxNameBytes bounds the name of a pool and a tag.
 	MaxNameBytes = 63
-	// DefaultReadyPages is what 0 ready pages stand for.
+	// DefaultReadyPages is the number of ready pages that a setting of 0 means.
 	DefaultReadyPages = 8
 	// maxPages bounds the address space of a pool: its tables count pages in 32
 	// bits.
 	maxPages = uint64(1) << 31
 )
 
-// PhysicalConfig are the settings of a stock of physical pages.
+// PhysicalConfig has the settings of a Physical.
 type PhysicalConfig struct {
-	// Name is its name in reports.
+	// Name is the name in reports.
 	Name string
-	// PageBytes is a power of two of at least MinPageBytes and a multiple of the
-	// device's granularity; 0: what the device recommends.
+	// PageBytes is a power of two, at least MinPageBytes, and a multiple of the
+	// device's granularity. 0 selects the size that the device recommends.
 	PageBytes uint64
-	// LimitBytes bounds what is had from the device; 0: the device's capacity.
+	// LimitBytes bounds the memory that is allocated from the device; 0 means the
+	// device's capacity.
 	LimitBytes uint64
-	// ReadyPages is how many pages the worker keeps ready; 0: DefaultReadyPages,
-	// below 0: none.
+	// ReadyPages is the number of pages that the worker keeps ready. 0 means
+	// DefaultReadyPages, a negative number means none.
 	ReadyPages int
 	Backing    device.Backing
 }
 
-// Config are the settings of a virtual pool.
+// Config has the settings of a virtual pool.
 type Config struct {
-	// Name is the pool's name in reports and the tag of allocations that have
-	// none.
+	// Name is the pool's name in reports, and the tag of allocations without a tag.
 	Name string
-	// CapacityBytes is the address space, rounded up to whole pages.
+	// CapacityBytes is the size of the address space. It is rounded up to whole pages.
 	CapacityBytes uint64
 	// PageBytes, LimitBytes, ReadyPages and Backing are as in PhysicalConfig.
 	PageBytes  uint64
 	LimitBytes uint64
 	ReadyPages int
-	// Unscrubbed pages may go to another owner that is unscrubbed as well without
-	// being made zeros. A pool of its own has no other owners.
+	// Unscrubbed allows pages to pass to another unscrubbed owner without being zeroed.
+	// A virtual pool with pages of its own has no other owners.
 	Unscrubbed bool
 	Backing    device.Backing
 }
@@ -57,7 +57,7 @@ func (c Config) physical() PhysicalConfig {
 	}
 }
 
-// readyPages is the number that the setting stands for.
+// readyPages returns the number of pages that the setting means.
 func (c PhysicalConfig) readyPages() uint64 {
 	switch {
 	case c.ReadyPages == 0:
@@ -68,7 +68,7 @@ func (c PhysicalConfig) readyPages() uint64 {
 	return uint64(c.ReadyPages)
 }
 
-// check fills in the page size and says what makes no sense.
+// check fills in the page size and returns an error for invalid settings.
 func (c *PhysicalConfig) check(op string, e *engine.Engine, granularity device.Granularity) error {
 	if len(c.Name) > MaxNameBytes {
 		return device.Errorf(device.CodeInvalidConfig, op, "name %q has %d bytes, at most %d are allowed",
@@ -102,7 +102,7 @@ func (c *PhysicalConfig) check(op string, e *engine.Engine, granularity device.G
 	return checkLimit(op, e, c.LimitBytes)
 }
 
-// checkLimit compares a limit with what the device really has.
+// checkLimit rejects a limit above the memory of the device.
 func checkLimit(op string, e *engine.Engine, limit uint64) error {
 	if total := e.Info().TotalBytes; total != 0 && limit > total {
 		return device.Errorf(device.CodeOutOfPhysicalMemory, op,
@@ -112,7 +112,7 @@ func checkLimit(op string, e *engine.Engine, limit uint64) error {
 	return nil
 }
 
-// virtualOf is the capability of an engine's device.
+// virtualOf returns the virtual memory capability of an engine's device.
 func virtualOf(op string, e *engine.Engine) (device.VirtualMemory, error) {
 	virtual, err := e.VirtualMemory()
 	if err != nil {
@@ -122,7 +122,7 @@ func virtualOf(op string, e *engine.Engine) (device.VirtualMemory, error) {
 	return virtual, nil
 }
 
-// capacityPages is a capacity in whole pages.
+// capacityPages rounds a capacity up to whole pages.
 func capacityPages(op string, e *engine.Engine, capacity, pageBytes uint64) (uint64, error) {
 	if capacity == 0 {
 		return 0, device.Errorf(device.CodeInvalidSize, op, "capacity_bytes is 0").On(e.ID())

@@ -9,57 +9,57 @@ import (
 	"ferrum_mem/core/internal/roster"
 )
 
-// ElasticConfig are the settings of an elastic pool.
+// ElasticConfig has the settings of an elastic pool.
 type ElasticConfig struct {
 	// Name is the pool's name in reports.
 	Name string
-	// LimitBytes bounds the physical memory of all models together, in whole pages;
-	// 0: the device's capacity, or its limit if that is lower.
+	// LimitBytes bounds the physical memory of all models together, in whole pages. 0
+	// means the device's capacity, or its limit if that is lower.
 	LimitBytes uint64
 	// PageBytes, ReadyPages and Backing are as in PhysicalConfig.
 	PageBytes  uint64
 	ReadyPages int
 	Backing    device.Backing
-	// Stepped pools have no worker: the caller does its steps, Physical.Settle and
-	// Physical.Tick, and so decides what time it is.
+	// Stepped pools have no worker. The caller runs its steps, Physical.Settle and
+	// Physical.Tick, and so decides the time.
 	Stepped bool
 }
 
-// Elastic is an elastic pool: several models, each with address space of its own,
-// under one physical limit. Each model may be guaranteed a part of the limit and
-// may have a maximum of its own; the rest goes to whoever asks, and comes back from
-// those who have more than their guarantee (quota.go, elastic_search.go). All
-// methods are safe for concurrent use. After Close every call that can fail fails
+// Elastic is an elastic pool: several models under one physical limit, each with its
+// own address space. Each model may have a guarantee, which is a part of the limit, and
+// a maximum. The rest of the limit goes to any model that requests it, and models above
+// their guarantee release pages when others need them (quota.go, elastic_search.go).
+// All methods are safe for concurrent use. After Close every call that can fail fails
 // with CodeInvalidState.
 type Elastic struct {
 	scale    scale
 	physical *Physical
 
-	// limits is held over a change of the limit.
+	// limits is held during a change of the limit.
 	limits sync.Mutex
 
 	mu    sync.Mutex
 	state state
 	quota quota
-	// stage is the limit of the pool.
+	// stage enforces the limit of the pool.
 	stage stage
-	// supply is the line of those for whom the device has less than the limit
-	// allows.
+	// supply is the queue of allocations that the limit allows but the device has no
+	// memory for.
 	supply line
-	// limitBytes is as it was set; 0: the device's capacity.
+	// limitBytes is the limit as the caller set it; 0 means the device's capacity.
 	limitBytes uint64
-	// models has also those that are being registered.
+	// models includes the models that are being registered.
 	models map[string]*Model
-	// ordered is the models that have their space, in order of registration.
+	// ordered has the models with an address space, in order of registration.
 	ordered roster.List[*Model]
-	// peak is the most pages that were ever in use.
+	// peak is the highest number of pages in use.
 	peak uint64
 }
 
-// NewElastic makes an elastic pool without models. It takes nothing from the device
-// yet. Errors: CodeUnsupportedDevice for a device without virtual memory,
-// CodeInvalidPageSize, CodeInvalidConfig, CodeOutOfPhysicalMemory for a limit above
-// what the device has.
+// NewElastic creates an elastic pool without models. It allocates nothing from the
+// device yet. Errors: CodeUnsupportedDevice for a device without virtual memory,
+// CodeInvalidPageSize, CodeInvalidConfig, CodeOutOfPhysicalMemory for a limit above the
+// device's memory.
 func NewElastic(e *engine.Engine, c ElasticConfig) (*Elastic, error) {
 	return newElastic(e, c, !c.Stepped)
 }
@@ -91,15 +91,15 @@ func newElastic(e *engine.Engine, c ElasticConfig, hands bool) (*Elastic, error)
 	return s, nil
 }
 
-// scale is what an elastic pool counts in, pages of its device's memory, and how its errors
-// name it.
+// scale converts between bytes and pages of an elastic pool, and names the pool in
+// errors.
 type scale struct {
 	engine    *engine.Engine
 	name      string
 	pageBytes uint64
 }
 
-// limitPages is a limit in whole pages.
+// limitPages converts a limit to whole pages.
 func (u *scale) limitPages(limitBytes uint64) uint64 {
 	if limitBytes == 0 {
 		limitBytes = u.engine.Capacity()
@@ -107,12 +107,12 @@ func (u *scale) limitPages(limitBytes uint64) uint64 {
 	return limitBytes / u.pageBytes
 }
 
-// SetLimit changes the limit of all models together while they run; 0: the
-// device's capacity. Below what is in use nothing live is taken: free pages above
-// it go at once, and who asks for more waits for others to give, or fails. Errors:
-// CodeInvalidConfig for less than the sum of the guarantees, with those that wait for
-// pages, or than a page,
-// CodeOutOfPhysicalMemory for more than the device has.
+// SetLimit changes the limit of all models together while they run; 0 means the
+// device's capacity. A limit below the pages in use takes no live page: free pages
+// above the limit are released at once, and a request for more waits until models
+// release pages, or fails. Errors: CodeInvalidConfig if the limit is less than one page
+// or less than the sum of the guarantees, including guarantees that wait for pages;
+// CodeOutOfPhysicalMemory if it is more than the device has.
 func (s *Elastic) SetLimit(limitBytes uint64) error {
 	const op = "set_limit"
 	s.limits.Lock()
@@ -137,7 +137,7 @@ func (s *Elastic) SetLimit(limitBytes uint64) error {
 	if err != nil {
 		return err
 	}
-	// What the quota allows the stock of pages has to allow as well.
+	// Physical has to allow what the quota allows.
 	if err := s.physical.SetLimit(limitBytes); err != nil || !raised {
 		return err
 	}
@@ -149,24 +149,23 @@ func (s *Elastic) SetLimit(limitBytes uint64) error {
 	return nil
 }
 
-// Limit is the present limit in bytes.
+// Limit returns the present limit in bytes.
 func (s *Elastic) Limit() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.scale.bytes(s.quota.limit)
 }
 
-// Name is the name of the pool.
+// Name returns the name of the pool.
 func (s *Elastic) Name() string { return s.scale.name }
 
-// PageBytes is the size of a page.
+// PageBytes returns the size of a page.
 func (s *Elastic) PageBytes() uint64 { return s.scale.pageBytes }
 
-// Physical is the stock of pages of all models, for its worker's Pause, Resume and
-// Trim.
+// Physical returns the pages of all models; callers use its Pause, Resume and Trim.
 func (s *Elastic) Physical() *Physical { return s.physical }
 
-// Model finds a model; CodeModelNotFound if there is none of that id.
+// Model finds a model by its id. It returns CodeModelNotFound if there is none.
 func (s *Elastic) Model(id string) (*Model, error) { return s.find("model", id) }
 
 func (s *Elastic) find(op, id string) (*Model, error) {
@@ -175,7 +174,7 @@ func (s *Elastic) find(op, id string) (*Model, error) {
 	return s.findLocked(op, id)
 }
 
-// findLocked is find. The caller holds mu.
+// findLocked implements find. The caller holds mu.
 func (s *Elastic) findLocked(op, id string) (*Model, error) {
 	if err := s.checkOpen(op); err != nil {
 		return nil, err
@@ -187,7 +186,7 @@ func (s *Elastic) findLocked(op, id string) (*Model, error) {
 	return m, nil
 }
 
-// checkOpen says why nothing new can be done. The caller holds mu.
+// checkOpen returns an error if the pool is not open. The caller holds mu.
 func (s *Elastic) checkOpen(op string) error {
 	if s.state != stateOpen {
 		return s.scale.fault(device.CodeInvalidState, op, "%q is closed", s.scale.name)

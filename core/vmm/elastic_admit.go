@@ -7,29 +7,30 @@ import (
 	"ferrum_mem/core/vmm/extent"
 )
 
-// How an allocation of an elastic pool gets its pages.
+// Admission: how an allocation of an elastic pool gets its pages.
 //
-// It passes two stages: its model's maximum, then the limit of the pool. Where it
-// cannot pass at once it stands in line there. The first in a line has its turn:
-// its thread looks for room (elastic_search.go), and until it has enough or gives
-// up, what comes free goes to it and to nobody who came later. The exception are
-// allocations within their model's guarantee: what is kept free for them could be
-// had by nobody else in the line, so they pass whenever it is there. A third line,
-// for the case that the device has less than the limit allows, is in
-// elastic_supply.go.
+// An allocation passes two stages: the maximum of its model, then the limit of the
+// pool. An allocation that cannot pass a stage at once waits in the queue of that
+// stage. The first in a queue has the turn: its thread looks for pages
+// (elastic_search.go). Until it has enough or gives up, freed pages go to it and not to
+// later allocations. Allocations within their model's guarantee are the exception: no
+// other allocation may use the pages of that guarantee, so they pass as soon as the
+// pages are there. A third queue serves the case that the device has less memory than
+// the limit allows (elastic_supply.go).
 //
-// Every number that decides is under Elastic.mu, and whoever changes one serves the
-// lines before the lock is let go: no wake-up can be lost. A turn ends in bounded
-// time, so each waiter comes to its own.
+// All numbers that decide are under Elastic.mu. A thread that changes one of them
+// serves the queues before it releases the lock, so no wake-up is lost. A turn ends in
+// bounded time, so each waiter gets the turn.
 
 // stage is one of the bounds that an allocation has to pass.
 type stage struct {
 	line line
-	// over is how many pages are beyond the bound if a share has so many more.
+	// over returns by how many pages a share would exceed the bound with that many
+	// more.
 	over func(s *share, pages uint64) uint64
-	// enter notes that a share has them.
+	// enter records that a share has that many more pages.
 	enter func(s *share, pages uint64)
-	// guaranteed says that those within their guarantee wait for nobody.
+	// guaranteed states that allocations within their guarantee pass before the queue.
 	guaranteed bool
 }
 
@@ -37,7 +38,7 @@ func (st *stage) mayPass(w *waiter, first bool) bool {
 	return (first || (st.guaranteed && w.share.within(w.pages))) && st.over(w.share, w.pages) == 0
 }
 
-// pass lets a waiter through that does not stand in line, if that is fair.
+// pass lets a new waiter through if that is fair to the queue.
 func (st *stage) pass(w *waiter) bool {
 	if !st.mayPass(w, st.line.empty()) {
 		return false
@@ -46,7 +47,7 @@ func (st *stage) pass(w *waiter) bool {
 	return true
 }
 
-// serve lets through who may pass now.
+// serve lets through the waiters that may pass now.
 func (st *stage) serve() {
 	for _, w := range slices.Clone(st.line.waiting) {
 		if st.mayPass(w, w == st.line.first()) {
@@ -56,27 +57,27 @@ func (st *stage) serve() {
 	}
 }
 
-// giveUp ends a waiter that found no room. Those behind it may need less.
+// giveUp removes a waiter that found no pages. Waiters behind it may need fewer.
 func (st *stage) giveUp(w *waiter, err error) {
 	st.line.remove(w, err)
 	st.serve()
 }
 
-// order is an allocation of a model on its way.
+// order is an allocation of a model in progress.
 type order struct {
 	placing
 	model *Model
 	pages uint64
-	// serve gets it its pages and its place, once it is admitted.
+	// serve allocates the pages and the offset of the order after its admission.
 	serve func() (extent.Span, error)
-	// done ends its wait in line when it is closed; nil: nothing does.
+	// done ends the wait in a queue when it is closed; nil: nothing ends it.
 	done <-chan struct{}
-	// noWait says that it is served at once or not at all.
+	// noWait makes the order fail if it cannot be served at once.
 	noWait bool
 }
 
-// admit enters the pages of an order as used by its model, after a wait in line if
-// need be. The caller holds no lock.
+// admit charges the pages of an order to its model, after a wait in a queue if
+// necessary. The caller holds no lock.
 func (s *Elastic) admit(o *order) error {
 	m := o.model
 	own := &search{shared: s, order: o, stage: &m.stage, helpers: func() []*Model { return []*Model{m} }}
@@ -100,8 +101,8 @@ func (s *Elastic) enter(share *share, pages uint64) {
 	s.peak = max(s.peak, s.quota.used)
 }
 
-// discharge takes pages of a model out of the books that it uses no more, and
-// serves who waits for them.
+// discharge removes pages that a model no longer uses from its charge, and serves the
+// allocations that wait for pages.
 func (s *Elastic) discharge(m *Model, pages uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,8 +111,8 @@ func (s *Elastic) discharge(m *Model, pages uint64) {
 	s.stage.serve()
 }
 
-// neverFits says why an order can never be served under the present limits; nil:
-// it may be.
+// neverFits returns an error if the present limits can never allow an order, and nil
+// otherwise.
 func (s *Elastic) neverFits(o *order) error {
 	reach := s.quota.reach(o.model.share)
 	if o.pages <= reach {
@@ -122,7 +123,7 @@ func (s *Elastic) neverFits(o *order) error {
 		o.pages, s.scale.pageBytes, reach)
 }
 
-// short is the error of an order for which no room was found.
+// short is the error of an order for which no pages were found.
 func (s *Elastic) short(o *order) error {
 	q, share := &s.quota, o.model.share
 	bound := "no maximum"
@@ -144,7 +145,7 @@ func (s *Elastic) outOfPhysical(o *order, why string, args ...any) error {
 		Stating(device.FactRequestedBytes, o.at.Size).Stating(device.FactAvailableBytes, available)
 }
 
-// over says that nobody waits for the order any more.
+// over reports whether the caller no longer waits for the order.
 func (o *order) over() bool {
 	select {
 	case <-o.done:

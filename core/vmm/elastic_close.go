@@ -8,14 +8,14 @@ import (
 	"ferrum_mem/core/internal/roster"
 )
 
-// Unregister takes a model out, while others run. What it had goes back to the
-// pool, and is made zeros before others get it. It waits for the work that retiring
-// ranges wait for, and for running calls of the model's reclaim callbacks, which
-// are removed. It is CodeBusy, and changes nothing, while the model has live ranges
-// or allocations that wait, unless force; then it waits for all work of the device,
-// the ranges end, and the allocations fail. When the driver fails, what could not be
-// given back is still the model's, and Unregister may be called again. Unknown is
-// CodeModelNotFound.
+// Unregister removes a model while others run. Its memory returns to the pool and is
+// zeroed before another model gets it. Unregister waits for the work that retiring
+// ranges wait for, and for running calls of the model's reclaim callbacks, which it
+// removes. Without force it returns CodeBusy, and changes nothing, while the model has
+// live ranges or waiting allocations. With force it waits for all work of the device,
+// ends the ranges and fails the waiting allocations. If the driver fails, the model
+// keeps what could not be released, and Unregister may be called again. It returns
+// CodeModelNotFound for an unknown id.
 func (s *Elastic) Unregister(id string, force bool) error {
 	const op = "unregister"
 	m, err := s.find(op, id)
@@ -32,7 +32,7 @@ func (s *Elastic) unregister(op string, m *Model, force bool) error {
 	return s.finish(m)
 }
 
-// finish ends a model that was detached.
+// finish destroys a detached model.
 func (s *Elastic) finish(m *Model) error {
 	err := m.space.finishClose()
 	s.mu.Lock()
@@ -50,8 +50,8 @@ func (s *Elastic) finish(m *Model) error {
 	return err
 }
 
-// end unregisters a model by force, or waits while somebody else does: the callbacks of
-// the model, which the other call may wait for, are not waited for here.
+// end unregisters a model by force, or waits while another call does. It does not wait
+// here for the callbacks of the model, because the other call may wait for them.
 func (s *Elastic) end(op string, m *Model) error {
 	for {
 		err := s.unregister(op, m, true)
@@ -71,7 +71,8 @@ func (s *Elastic) end(op string, m *Model) error {
 	}
 }
 
-// detach makes a model one that nothing new comes to, or says why it stays as it is.
+// detach makes a model reject new allocations, or returns the reason why the model
+// stays as it is.
 func (s *Elastic) detach(op string, m *Model, force bool) error {
 	m.space.mu.Lock()
 	defer m.space.mu.Unlock()
@@ -87,8 +88,8 @@ func (s *Elastic) detach(op string, m *Model, force bool) error {
 	return nil
 }
 
-// modelInUse is the error of a model that cannot be taken out without force; nil: it
-// can. The caller holds the locks of its space and of the pool.
+// modelInUse returns an error if a model cannot be removed without force, and nil
+// otherwise. The caller holds the locks of its space and of the pool.
 func (s *Elastic) modelInUse(op string, m *Model) error {
 	if err := m.space.inUse(op); err != nil {
 		return err
@@ -103,8 +104,8 @@ func (s *Elastic) modelInUse(op string, m *Model) error {
 	return nil
 }
 
-// detachLocked is the point of no return. The caller holds the mu of the model's
-// space and of the pool.
+// detachLocked marks the model as ending. The caller holds the mu of the model's space
+// and of the pool.
 func (s *Elastic) detachLocked(op string, m *Model, force bool) {
 	m.gone, m.leaving = true, make(chan struct{})
 	for line, waiters := range s.waitersOf(m) {
@@ -116,7 +117,7 @@ func (s *Elastic) detachLocked(op string, m *Model, force bool) {
 	s.stage.serve()
 }
 
-// waitersOf is who waits for a model, by line. The caller holds mu.
+// waitersOf lists the waiters of a model by queue. The caller holds mu.
 func (s *Elastic) waitersOf(m *Model) map[*line][]*waiter {
 	found := map[*line][]*waiter{}
 	for _, line := range []*line{&m.stage.line, &s.stage.line, &s.supply} {
@@ -129,18 +130,19 @@ func (s *Elastic) waitersOf(m *Model) map[*line][]*waiter {
 	return found
 }
 
-// IsOver says that the pool has ended or is ending: what Close does not refuse.
+// IsOver reports whether the pool is closed or closing. Close accepts a pool in these
+// states.
 func (s *Elastic) IsOver() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state != stateOpen
 }
 
-// Close unregisters every model and gives everything back to the device. Without
-// force it is CodeBusy, and changes nothing, while a model has live ranges or
-// allocations that wait, or comes or goes: that is decided for all of them at once.
-// When the driver fails, what it did not take is still there, and Close may be called
-// again.
+// Close unregisters every model and releases all memory to the device. Without force it
+// returns CodeBusy, and changes nothing, while a model has live ranges or waiting
+// allocations, or is being registered or unregistered; one check under all locks
+// decides for all models. If the driver fails, the pool keeps what the driver did not
+// release, and Close may be called again.
 func (s *Elastic) Close(force bool) error {
 	const op = "close"
 	models, err := s.beginClose(op, force)
@@ -171,7 +173,7 @@ func (s *Elastic) Close(force bool) error {
 	return nil
 }
 
-// reattach takes the detaching of a model back.
+// reattach undoes the detach of a model.
 func (s *Elastic) reattach(m *Model) {
 	m.space.reopen()
 	s.mu.Lock()
@@ -179,8 +181,8 @@ func (s *Elastic) reattach(m *Model) {
 	m.settle(true)
 }
 
-// beginClose refuses new models from its return on and gives those that are to end;
-// without force they are detached.
+// beginClose makes the pool reject new models and returns the models to destroy.
+// Without force these are detached.
 func (s *Elastic) beginClose(op string, force bool) ([]*Model, error) {
 	if force {
 		return s.forceClose(op)
@@ -193,9 +195,9 @@ func (s *Elastic) beginClose(op string, force bool) ([]*Model, error) {
 	}
 }
 
-// tryClose decides for all models at one moment; same is false, and nothing has
-// changed, when models came or went before it. The locks of their spaces are taken as
-// in tryStats.
+// tryClose checks all models at one moment. same is false, and nothing has changed, if
+// models were added or removed before that moment. It takes the locks of the spaces as
+// tryStats does.
 func (s *Elastic) tryClose(op string) (models []*Model, same bool, err error) {
 	s.mu.Lock()
 	listed := s.ordered.Copy()
@@ -229,7 +231,8 @@ func (s *Elastic) tryClose(op string) (models []*Model, same bool, err error) {
 	return listed, true, nil
 }
 
-// forceClose waits for models that are being registered: they find the pool closing.
+// forceClose waits for models that are being registered; their registration fails
+// because the pool is closing.
 func (s *Elastic) forceClose(op string) ([]*Model, error) {
 	s.mu.Lock()
 	if err := s.checkOpen(op); err != nil {

@@ -10,31 +10,29 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// ModelConfig are the settings of a model in an elastic pool.
+// ModelConfig has the settings of a model in an elastic pool.
 type ModelConfig struct {
-	// VirtualBytes is the model's address space, rounded up to whole pages. The sum
-	// over the models may be above the limit of the pool.
+	// VirtualBytes is the size of the model's address space, rounded up to whole pages.
+	// The sum over the models may exceed the limit of the pool.
 	VirtualBytes uint64
-	// GuaranteedBytes of the limit are kept free for the model, rounded up to whole
-	// pages. The guarantees of all models together are within the limit, and pages back
-	// each that no other model uses or is guaranteed.
+	// GuaranteedBytes of the limit are reserved for the model, rounded up to whole
+	// pages. The guarantees of all models together stay within the limit. Each
+	// guarantee is backed by pages that no other model uses or is guaranteed.
 	GuaranteedBytes uint64
-	// GuaranteeMayWait takes a guarantee that is not backed yet: what lacks becomes
-	// effective as pages come back.
+	// GuaranteeMayWait accepts a guarantee that is not backed yet. The missing part
+	// becomes effective when pages are freed.
 	GuaranteeMayWait bool
-	// MaxBytes is what the model may have at most, in whole pages; 0: no bound of
-	// its own.
+	// MaxBytes is the maximum of the model, in whole pages; 0: no maximum of its own.
 	MaxBytes uint64
-	// Priority: pages that nobody uses are taken from the models of lower priority
-	// first, these are asked first to give what they use, and the allocations of
-	// higher priority are served first.
+	// Priority decides three orders. Unused pages are taken from models of lower
+	// priority first. Models of lower priority are called first to free pages in use.
+	// Allocations of models of higher priority are served first.
 	Priority int32
-	// Unscrubbed pages may go to another model that is unscrubbed as well without
-	// being made zeros.
+	// Unscrubbed allows pages to pass to another unscrubbed model without being zeroed.
 	Unscrubbed bool
 }
 
-// ModelLimits are the settings of a model that can be changed while it runs.
+// ModelLimits has the settings of a model that can change while it runs.
 type ModelLimits struct {
 	GuaranteedBytes  uint64
 	MaxBytes         uint64
@@ -48,7 +46,8 @@ func (c ModelConfig) limits() ModelLimits {
 	}
 }
 
-// bounds are limits in pages, of a model with so much address space.
+// bounds converts the limits of a model to pages and checks them against its address
+// space.
 func (u *scale) bounds(op, id string, l ModelLimits, virtualBytes uint64) (bounds, error) {
 	b := bounds{guaranteed: l.GuaranteedBytes / u.pageBytes, most: noBound, priority: l.Priority}
 	if l.GuaranteedBytes%u.pageBytes != 0 {
@@ -71,8 +70,9 @@ func (u *scale) bounds(op, id string, l ModelLimits, virtualBytes uint64) (bound
 	return b, nil
 }
 
-// checkGuarantees says whether a guarantee fits beside those of the other models, and
-// pages back it if it may not wait for them. The caller holds mu.
+// checkGuarantees checks that a guarantee fits beside those of the other models. If the
+// guarantee may not wait for pages, it also checks that pages back it. The caller holds
+// mu.
 func (s *Elastic) checkGuarantees(op, id string, of *share, l ModelLimits, b bounds) error {
 	q := &s.quota
 	sum, ok := q.guaranteesWith(of, b.guaranteed)
@@ -91,8 +91,8 @@ func (s *Elastic) checkGuarantees(op, id string, of *share, l ModelLimits, b bou
 		Stating(device.FactRequestedBytes, l.GuaranteedBytes).Stating(device.FactAvailableBytes, s.scale.bytes(backed))
 }
 
-// landing tries again, when pages lack for a guarantee, once the ranges have landed of
-// which the work is done.
+// landing calls try. If pages are missing for a guarantee, it parks the retiring ranges
+// whose work has completed and calls try again.
 func (s *Elastic) landing(try func() error) error {
 	err := try()
 	if errors.Is(err, device.CodeOutOfPhysicalMemory) {
@@ -102,14 +102,18 @@ func (s *Elastic) landing(try func() error) error {
 	return err
 }
 
-// Register adds a model, with address space of its own and nothing in it. It takes
-// no physical memory but for tables. Errors: CodeModelAlreadyExists,
-// CodeInvalidArgument for an id that is empty, longer than MaxNameBytes, or not UTF-8 without NUL,
-// CodeInvalidSize for an address space of 0 or one that overflows,
-// CodeOutOfVirtualMemory when it cannot be had, CodeInvalidConfig for limits that
-// contradict each other or guarantees above the pool's limit, CodeOutOfPhysicalMemory,
-// with how much of it is backed, for a guarantee that may not wait for pages and that
-// others' use leaves too few for.
+// Register adds a model with its own empty address space. It takes no physical memory
+// except for tables. Errors:
+//
+//   - CodeModelAlreadyExists;
+//   - CodeInvalidArgument for an id that is empty, longer than MaxNameBytes, not UTF-8,
+//     or has a NUL;
+//   - CodeInvalidSize for an address space of 0 bytes or one that overflows;
+//   - CodeOutOfVirtualMemory when the address space cannot be reserved;
+//   - CodeInvalidConfig for limits that contradict each other, or guarantees above the
+//     pool's limit;
+//   - CodeOutOfPhysicalMemory, with the bytes that are backed, for a guarantee that may
+//     not wait for pages while other models use too many.
 func (s *Elastic) Register(id string, c ModelConfig) (*Model, error) {
 	const op = "register"
 	var m *Model
@@ -140,7 +144,7 @@ func (s *Elastic) Register(id string, c ModelConfig) (*Model, error) {
 	return nil, err
 }
 
-// list makes a model that has its space one of the pool.
+// list adds a model that has its space to the pool.
 func (s *Elastic) list(op string, m *Model, space *space) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +157,8 @@ func (s *Elastic) list(op string, m *Model, space *space) error {
 	return nil
 }
 
-// enroll takes the id and the guarantee. The model is gone until it has its space.
+// enroll reserves the id and the guarantee. The model counts as gone until it has its
+// space.
 func (s *Elastic) enroll(op, id string, c ModelConfig) (*Model, error) {
 	if len(id) == 0 || len(id) > MaxNameBytes {
 		return nil, s.scale.fault(device.CodeInvalidArgument, op, "id %q has %d bytes, 1 to %d are allowed", id, len(id), MaxNameBytes)
@@ -182,7 +187,7 @@ func (s *Elastic) enroll(op, id string, c ModelConfig) (*Model, error) {
 	return m, nil
 }
 
-// strike takes a model out of the list that uses nothing. The caller holds mu.
+// strike removes a model that uses nothing from the list. The caller holds mu.
 func (s *Elastic) strike(m *Model) {
 	s.quota.remove(m.share)
 	delete(s.models, m.id)
@@ -190,10 +195,10 @@ func (s *Elastic) strike(m *Model) {
 	s.stage.serve()
 }
 
-// SetModelLimits changes the guarantee, the maximum and the priority of a model
-// while it and others run. Below what is in use nothing is taken. A guarantee that is
-// raised keeps what of it is in effect. Errors: CodeModelNotFound, CodeInvalidConfig and
-// CodeOutOfPhysicalMemory as for Register; then nothing has changed.
+// SetModelLimits changes the guarantee, the maximum and the priority of a model while
+// models run. Limits below the pages in use take no page. A raised guarantee keeps the
+// part that is in effect. Errors: CodeModelNotFound, CodeInvalidConfig and
+// CodeOutOfPhysicalMemory as for Register. A failed call changes nothing.
 func (s *Elastic) SetModelLimits(id string, l ModelLimits) error {
 	return s.landing(func() error { return s.setModelLimits("set_model_limits", id, l) })
 }
@@ -233,7 +238,7 @@ func (s *Elastic) Models() []string {
 	return ids
 }
 
-// Alloc is Model.Alloc of the model with that id.
+// Alloc calls Model.Alloc of the model with that id.
 func (s *Elastic) Alloc(id string, size uint64) (Allocation, error) {
 	m, err := s.find("alloc", id)
 	if err != nil {
@@ -242,7 +247,7 @@ func (s *Elastic) Alloc(id string, size uint64) (Allocation, error) {
 	return m.Alloc(size)
 }
 
-// AllocAt is Model.AllocAt of the model with that id.
+// AllocAt calls Model.AllocAt of the model with that id.
 func (s *Elastic) AllocAt(id string, offset, size uint64) (Allocation, error) {
 	m, err := s.find("alloc", id)
 	if err != nil {
@@ -251,7 +256,7 @@ func (s *Elastic) AllocAt(id string, offset, size uint64) (Allocation, error) {
 	return m.AllocAt(offset, size)
 }
 
-// Free is Model.Free of the model with that id.
+// Free calls Model.Free of the model with that id.
 func (s *Elastic) Free(id string, offset, size uint64, stream device.Stream) error {
 	m, err := s.find("free", id)
 	if err != nil {
@@ -260,8 +265,8 @@ func (s *Elastic) Free(id string, offset, size uint64, stream device.Stream) err
 	return m.Free(offset, size, stream)
 }
 
-// settle says to who waits for it how the coming or going of a model has come out. The
-// caller holds Elastic.mu.
+// settle ends a registration or unregistration and wakes the threads that wait for its
+// result. The caller holds Elastic.mu.
 func (m *Model) settle(stays bool) {
 	m.gone = !stays
 	close(m.leaving)

@@ -15,14 +15,14 @@ type Reclaim struct {
 	registration *engine.Registration
 }
 
-// OnReclaim registers a callback that is asked to free memory of a model when
-// pages are short, with how many bytes would help, and gives how many it freed. It
-// runs on a worker of its own, one call at a time, with no lock held, and may call
-// the library: mostly it frees ranges of its model. An allocation waits for a call
-// no longer than the deadline (0: 100 ms); a call that takes longer goes on, and
-// what it frees later goes to who waits then. Only a model that has more than its
-// guarantee is asked, or one that needs pages itself and is at its maximum. Errors:
-// CodeModelNotFound, CodeInvalidArgument for a negative deadline.
+// OnReclaim registers a callback that frees memory of a model when pages are short. fn
+// gets the number of bytes that would help and returns the number that it freed. It
+// runs on its own worker, one call at a time, with no lock held, and may call the
+// library, usually to free ranges of its model. An allocation waits for a call at most
+// for the deadline (0: 100 ms). A slower call continues, and the memory that it frees
+// goes to the allocations that wait then. The pool calls only the callbacks of a model
+// above its guarantee, or of a model that needs pages itself and is at its maximum.
+// Errors: CodeModelNotFound, CodeInvalidArgument for a negative deadline.
 func (s *Elastic) OnReclaim(id string, deadline time.Duration, fn func(neededBytes uint64) uint64) (*Reclaim, error) {
 	const op = "on_reclaim"
 	m, err := s.find(op, id)
@@ -44,8 +44,9 @@ func (s *Elastic) OnReclaim(id string, deadline time.Duration, fn func(neededByt
 	return r, nil
 }
 
-// counting has the calls of a callback counted, and what they say to have freed:
-// whoever asked may have what it needs, or have given up, before the call ends.
+// counting wraps a callback so that its calls and the bytes that it reports as freed
+// are counted. The callback itself counts, because the waiting allocation may succeed
+// or give up before the call ends.
 func (m *Model) counting(fn func(neededBytes uint64) uint64) func(uint64) uint64 {
 	count := func(calls, freed uint64) {
 		m.shared.mu.Lock()
@@ -62,8 +63,8 @@ func (m *Model) counting(fn func(neededBytes uint64) uint64) func(uint64) uint64
 }
 
 // Remove ends the registration: the callback is not called again. It waits for a
-// running call, unless inside says that it is called from that call. A second
-// Remove only waits. Unregistering the model removes its callbacks.
+// running call, unless inside states that it is called from that call. A second Remove
+// only waits. Unregistering the model removes its callbacks.
 func (r *Reclaim) Remove(inside bool) {
 	s := r.model.shared
 	s.mu.Lock()
@@ -72,7 +73,8 @@ func (r *Reclaim) Remove(inside bool) {
 	r.registration.Remove(inside)
 }
 
-// HasEnded says that the model was unregistered, and the callback is called no more.
+// HasEnded reports whether the model was unregistered; its callback is then not called
+// again.
 func (r *Reclaim) HasEnded() bool {
 	s := r.model.shared
 	s.mu.Lock()
@@ -86,8 +88,9 @@ func (s *Elastic) callbacksOf(m *Model) []*Reclaim {
 	return m.reclaims.Copy()
 }
 
-// helpersOf is whose pages would help a model: those above their guarantee in the
-// order in which they give, and the model itself.
+// helpersOf lists the models whose pages would help a model: those above their
+// guarantee, in the order in which they are asked to release pages, and the model
+// itself.
 func (s *Elastic) helpersOf(m *Model) []*Model {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,8 +108,8 @@ func (s *Elastic) helpersOf(m *Model) []*Model {
 	return helpers
 }
 
-// ask asks a callback for so many pages, unless there are none to ask for or
-// enough is closed meanwhile. The caller holds no lock.
+// ask calls a callback for that many pages, unless the number is 0. It stops waiting
+// when enough is closed. The caller holds no lock.
 func (s *Elastic) ask(r *Reclaim, pages uint64, enough <-chan struct{}) {
 	if pages == 0 {
 		return

@@ -10,30 +10,31 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// What is tried when an order cannot pass a stage, with a look after each step:
+// The search for pages: the steps for an order that cannot pass a stage. After each
+// step the order is checked again.
 //
-//  1. ranges of all models that the device is done with are taken in;
-//  2. freed ranges that queued work still uses are waited for, where their pages
-//     would help: those of the order's own model and of models above their
-//     guarantee;
-//  3. the reclaim callbacks of the models above their guarantee are asked, in the
-//     order of quota.givers, the callbacks of one model in order of registration,
-//     each followed by the steps before.
+//  1. Retiring ranges of all models whose work has completed are parked.
+//  2. The search waits for freed ranges that queued work still uses, where their pages
+//     would help: ranges of the order's own model and of models above their guarantee.
+//  3. The reclaim callbacks of the models above their guarantee are called in the order
+//     of quota.givers, and the callbacks of one model in order of registration. The
+//     steps before follow each call.
 //
-// A thread that may not wait, because it runs inside of a callback, stops after
-// the first step. Taking free pages from other models is no step: the limit is on
-// what is used, and Physical.fetch takes what is free wherever it is.
+// A thread that may not wait, because it runs inside a callback, stops after the first
+// step. Taking free pages from other models needs no step: the limit counts only used
+// pages, and Physical.fetch takes free pages from any owner.
 
-// search is an order at one stage.
+// search is the search of an order at one stage.
 type search struct {
 	shared *Elastic
 	order  *order
 	stage  *stage
-	// helpers is whose pages would help, in the order in which they are asked.
+	// helpers returns the models whose pages would help, in the order in which they are
+	// called.
 	helpers func() []*Model
 
 	waiter *waiter
-	// waited is how long it has waited for work in the streams.
+	// waited is the time that the search has waited for work in the streams.
 	waited time.Duration
 }
 
@@ -63,9 +64,9 @@ func (f *search) pass() error {
 	return f.waiter.err
 }
 
-// try passes at once if that is possible; over says that there is nothing more to
-// try. The last time, when it is known whether the thread may wait, it joins the
-// line otherwise.
+// try lets the order pass if that is possible now. over is true if nothing remains to
+// try. In the first try mayWait is nil. The second states whether the thread may wait;
+// if it may, the order joins the queue.
 func (f *search) try(mayWait *bool) (over bool, err error) {
 	s := f.shared
 	s.mu.Lock()
@@ -98,7 +99,8 @@ func (f *search) giveUp() {
 	}
 }
 
-// findRoom is the steps from the second on; true: the waiter has left the line.
+// findRoom runs the steps from the second on. It returns true if the waiter has left
+// the queue.
 func (f *search) findRoom() bool {
 	if f.awaitFlights() {
 		return true
@@ -116,8 +118,8 @@ func (f *search) findRoom() bool {
 	return f.waiter.over()
 }
 
-// awaitFlights waits until freed ranges of the helpers have brought enough, none
-// is left or the time is up.
+// awaitFlights waits until freed ranges of the helpers have supplied enough pages, no
+// range is left, or the time is over.
 func (f *search) awaitFlights() (over bool) {
 	f.shared.physical.Land()
 	for f.waited < flightWait && !f.waiter.over() && !f.order.over() && f.hasFlights() {
@@ -141,13 +143,13 @@ func (f *search) hasFlights() bool {
 	return false
 }
 
-// ask asks one callback for what is missing.
+// ask calls one callback for the missing pages.
 func (f *search) ask(r *Reclaim) (over bool) {
 	f.shared.ask(r, f.missing(r.model), f.waiter.ended)
 	return f.waiter.over()
 }
 
-// missing is how many pages of a model would help.
+// missing returns how many pages of a model would help.
 func (f *search) missing(m *Model) uint64 {
 	s := f.shared
 	s.mu.Lock()

@@ -4,29 +4,29 @@ import (
 	"slices"
 )
 
-// ModelStats is a model of an elastic pool at one moment.
+// ModelStats has the counters of a model at one moment.
 type ModelStats struct {
 	ID string `json:"id"`
 	Stats
-	// GuaranteedBytes and MaxBytes are in whole pages; MaxBytes 0: no bound of its
-	// own. RequestedGuaranteeBytes is the guarantee that was asked for: what of it is
-	// not in GuaranteedBytes waits for pages.
+	// GuaranteedBytes and MaxBytes are in whole pages; MaxBytes 0 means no maximum of
+	// its own. RequestedGuaranteeBytes is the requested guarantee: the part above
+	// GuaranteedBytes waits for pages.
 	GuaranteedBytes         uint64 `json:"guaranteed_bytes"`
 	RequestedGuaranteeBytes uint64 `json:"requested_guarantee_bytes"`
 	MaxBytes                uint64 `json:"max_bytes"`
 	Priority                int32  `json:"priority"`
-	// CachedBytes is the memory that the model had last and nobody uses now: ready
-	// for the model as it is, and for others once it is zeros.
+	// CachedBytes counts unused memory that the model used last. The model can use it
+	// as it is; other models can use it after it was zeroed.
 	CachedBytes uint64 `json:"cached_bytes"`
 	ModelCounts
 }
 
-// GlobalStats is an elastic pool at one moment.
+// GlobalStats has the counters of an elastic pool at one moment.
 type GlobalStats struct {
 	PhysicalLimitBytes uint64 `json:"physical_limit_bytes"`
-	// PhysicalBytes is used by the models: mapped, retiring, and pending, which is
-	// granted to allocations that are on their way. It is above the limit only after
-	// that was lowered.
+	// PhysicalBytes counts the memory that the models use: mapped, retiring and
+	// pending. Pending memory is granted to allocations in progress. The sum exceeds
+	// the limit only after the limit was lowered.
 	PhysicalBytes     uint64 `json:"physical_bytes"`
 	PeakPhysicalBytes uint64 `json:"peak_physical_bytes"`
 	PendingBytes      uint64 `json:"pending_bytes"`
@@ -34,22 +34,22 @@ type GlobalStats struct {
 	VirtualBytes      uint64 `json:"virtual_bytes"`
 	GuaranteedBytes   uint64 `json:"guaranteed_bytes"`
 	RetiringBytes     uint64 `json:"retiring_bytes"`
-	// CachedBytes was had from the device and nobody uses it.
+	// CachedBytes counts unused memory that the pool holds from the device.
 	CachedBytes uint64 `json:"cached_bytes"`
-	// HeldBytes was had from the device.
+	// HeldBytes counts the memory that the pool holds from the device.
 	HeldBytes uint64 `json:"held_bytes"`
-	// Waiting counts the allocations that stand in a line.
+	// Waiting counts the allocations in a queue.
 	Waiting uint64 `json:"waiting"`
 }
 
-// ElasticStats is an elastic pool and its models, in order of registration, at one
-// and the same moment: the sums agree.
+// ElasticStats has the counters of an elastic pool and of its models, in order of
+// registration. All are of one moment, so the sums agree.
 type ElasticStats struct {
 	GlobalStats
 	Each []ModelStats `json:"each"`
 }
 
-// Stats is all numbers of the pool.
+// Stats returns all counters of the pool.
 func (s *Elastic) Stats() ElasticStats {
 	for {
 		if stats, ok := s.tryStats(); ok {
@@ -58,9 +58,9 @@ func (s *Elastic) Stats() ElasticStats {
 	}
 }
 
-// tryStats is false when models came or went meanwhile. The locks of several
-// spaces are taken in order of registration, as tryClose does, and nobody
-// else takes more than one.
+// tryStats returns false if models were added or removed during the call. It takes the
+// locks of several spaces in order of registration, as tryClose does. No other function
+// takes more than one.
 func (s *Elastic) tryStats() (stats ElasticStats, ok bool) {
 	s.mu.Lock()
 	listed := s.ordered.Copy()
@@ -98,7 +98,8 @@ func (s *Elastic) tryStats() (stats ElasticStats, ok bool) {
 	return stats, true
 }
 
-// stats is ModelStats. The caller holds the mu of the space, of the pool and of the stock.
+// stats returns the model's counters. The caller holds the mu of the space, of the pool
+// and of the Physical.
 func (m *Model) stats() ModelStats {
 	s, share := m.shared, m.share
 	stats := ModelStats{
@@ -109,16 +110,17 @@ func (m *Model) stats() ModelStats {
 	if share.most != noBound {
 		stats.MaxBytes = s.scale.bytes(share.most)
 	}
-	// The limit of the pool and what of it is to be had are the model's own.
+	// A model reports the limit of the pool, and the part of it that the model can
+	// still get.
 	stats.LimitBytes = s.scale.bytes(s.quota.limit)
 	stats.AvailableBytes = s.scale.bytes(s.quota.available(share))
 	return stats
 }
 
-// GlobalStats is the numbers of the pool without those of each model.
+// GlobalStats returns the counters of the pool without those of each model.
 func (s *Elastic) GlobalStats() GlobalStats { return s.Stats().GlobalStats }
 
-// ModelStats is the numbers of a model; false: there is none of that id.
+// ModelStats returns the counters of a model; false: there is none with that id.
 func (s *Elastic) ModelStats(id string) (ModelStats, bool) {
 	m, err := s.find("model_stats", id)
 	if err != nil {
@@ -127,7 +129,7 @@ func (s *Elastic) ModelStats(id string) (ModelStats, bool) {
 	return m.Stats(), true
 }
 
-// Stats is the model's numbers.
+// Stats returns the model's counters.
 func (m *Model) Stats() ModelStats {
 	m.space.mu.Lock()
 	defer m.space.mu.Unlock()

@@ -7,11 +7,11 @@ import (
 	"ferrum_mem/core/vmm/extent"
 )
 
-// place finds an admitted order its place and its physical pages. The limit allows
-// them; when the device has less, Physical.fetch has gone through the engine's search for room in
-// vain. Then the orders stand in line here as well: the first has its turn, and
-// asks the models above their guarantee for pages, of which nobody else takes any
-// until it is done.
+// place finds an offset and physical pages for an admitted order. The limit allows the
+// pages, but the device may have less memory. Then the engine's reclaim path in
+// Physical.fetch has failed, and the order waits in a queue here. The first in the
+// queue has the turn: it calls the callbacks of the models above their guarantee. Until
+// its turn ends no other allocation takes the pages that they free.
 func (s *Elastic) place(o *order) (extent.Span, error) {
 	w, err := s.joinSupply(o, false)
 	if err != nil {
@@ -49,13 +49,13 @@ func (s *Elastic) place(o *order) (extent.Span, error) {
 	return at, err
 }
 
-// isShort says whether an allocation failed for want of physical memory.
+// isShort reports whether an allocation failed because physical memory was missing.
 func isShort(err error) bool {
 	return errors.Is(err, device.CodeOutOfMemory) || errors.Is(err, device.CodeOutOfPhysicalMemory)
 }
 
-// joinSupply puts an order in the line if it must, or if others stand there. It is
-// nil without an error if not: a thread that may not wait never does.
+// joinSupply puts an order in the queue if it must, or if other orders wait there.
+// Otherwise it returns nil without an error. A thread that may not wait never joins.
 func (s *Elastic) joinSupply(o *order, must bool) (*waiter, error) {
 	mayWait := s.scale.engine.MayWait() && !o.noWait
 	s.mu.Lock()
@@ -67,7 +67,7 @@ func (s *Elastic) joinSupply(o *order, must bool) (*waiter, error) {
 		return nil, nil
 	}
 	w := newWaiter(o.model.share, o.pages)
-	// The pages are charged already.
+	// The pages are already charged.
 	w.guaranteed = o.model.share.excess() == 0
 	s.supply.join(w)
 	return w, nil
@@ -89,7 +89,7 @@ func (s *Elastic) placeInTurn(o *order, w *waiter) (extent.Span, error) {
 	return extent.Span{}, err
 }
 
-// excessOf is how many of so many pages a model has above its guarantee.
+// excessOf returns how many of that many pages a model has above its guarantee.
 func (s *Elastic) excessOf(m *Model, pages uint64) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

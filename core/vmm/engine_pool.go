@@ -8,12 +8,12 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// What the engine asks of a pool.
+// The methods that the engine calls on a pool.
 
-// Name is the name in reports.
+// Name returns the name in reports.
 func (ph *Physical) Name() string { return ph.config.Name }
 
-// Land parks every retiring range whose queued work is done.
+// Land parks every retiring range whose queued work has completed.
 func (ph *Physical) Land() {
 	for _, s := range ph.spacesFrom(nil) {
 		s.landAll()
@@ -21,36 +21,36 @@ func (ph *Physical) Land() {
 	ph.engine.Changed()
 }
 
-// Flush has nothing to do: no cache stands in front of pages.
+// Flush does nothing, because pages have no cache in front of them.
 func (ph *Physical) Flush() bool { return false }
 
-// Statistics is the books: cached is idle and parked pages, and those that are on
-// their way.
+// Statistics returns the counters. Cached counts idle pages, parked pages and pages in
+// transit.
 func (ph *Physical) Statistics() track.Statistics {
 	ph.mu.Peek()
 	defer ph.mu.Unlock()
 	stats := ph.books.Statistics()
-	// Pages that are free lie together wherever they are mapped.
+	// Free pages can be mapped together at any address, so all of them count as one
+	// free run.
 	stats.LargestFreeBytes = stats.Cached.Current
 	return stats
 }
 
-// Brief is the present values of the books.
+// Brief returns the present values of the counters.
 func (ph *Physical) Brief() track.Brief {
 	ph.mu.Peek()
 	defer ph.mu.Unlock()
 	return ph.briefLocked()
 }
 
-// briefLocked is Brief. The caller holds mu.
+// briefLocked implements Brief. The caller holds mu.
 func (ph *Physical) briefLocked() track.Brief {
 	brief := ph.books.Brief()
 	brief.LargestFreeBytes = brief.CachedBytes
 	return brief
 }
 
-// ShowAt has the books shown at a place from now on, when Show asks for it; nil:
-// nowhere.
+// ShowAt sets the place where Show publishes the counters; nil: nowhere.
 func (ph *Physical) ShowAt(place *mirror.Pool) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
@@ -62,8 +62,8 @@ func (ph *Physical) ShowAt(place *mirror.Pool) {
 	ph.mu.Place(&place.Version)
 }
 
-// Show shows the books, unless they are shown or there is no place for them, until they
-// change: all that changes them takes mu by Lock.
+// Show publishes the counters, unless they are published already or have no place. They
+// stay published until they change: all code that changes them takes mu with Lock.
 func (ph *Physical) Show() {
 	ph.mu.Peek()
 	defer ph.mu.Unlock()
@@ -78,7 +78,7 @@ func (ph *Physical) Show() {
 	ph.mu.Show()
 }
 
-// Tags is the use by tag of all spaces.
+// Tags returns the use by tag of all spaces.
 func (ph *Physical) Tags() []track.TagUse {
 	var uses []track.TagUse
 	for _, s := range ph.spacesFrom(nil) {
@@ -87,16 +87,17 @@ func (ph *Physical) Tags() []track.TagUse {
 	return track.SumTags(uses)
 }
 
-// The time that a wait spends on one stream before it asks the others.
+// The bounds of the time that WaitForFlight waits for one stream before it checks the
+// others.
 const (
 	firstTurn = 100 * time.Microsecond
 	lastTurn  = 5 * time.Millisecond
 )
 
-// WaitForFlight waits until the work behind one retiring range is done, and parks
-// all whose work is. Several streams are waited for in turns, so that one that
-// stands holds up no other. It is false when nothing is retiring, CodeTimeout when
-// it takes longer than timeout (device.Forever: no limit).
+// WaitForFlight waits until the work of one retiring range has completed, and parks all
+// ranges whose work has. It waits for several streams in turns, so that a stalled
+// stream does not delay the others. It returns false if nothing is retiring, and
+// CodeTimeout if the wait takes longer than timeout (device.Forever: no limit).
 func (ph *Physical) WaitForFlight(timeout time.Duration) (bool, error) {
 	start, turn := track.Now(), firstTurn
 	for round := 0; ; round++ {
@@ -135,8 +136,8 @@ type waiting struct {
 	fence *fence
 }
 
-// oldest is the first fence of each stream of each space, after those that have
-// passed were taken in; landed says that some were.
+// oldest parks the ranges whose fences have completed, and then returns the first fence
+// of each stream of each space. landed reports whether any had completed.
 func (ph *Physical) oldest() (waits []waiting, landed bool) {
 	for _, s := range ph.spacesFrom(nil) {
 		s.mu.Lock()

@@ -7,17 +7,18 @@ import (
 	"ferrum_mem/core/vmm/extent"
 )
 
-// Export gives a file descriptor for each page of a range that is mapped throughout and
-// made up of whole pages, in order: by them other processes map the same memory. Whoever
-// calls it closes them. All of them are given, or none; where there are more than most,
-// none, and their number with CodeBufferTooSmall.
+// Export returns a file descriptor for each page of a range, in order. The range must
+// be whole pages that are all mapped. Other processes map the same memory with the
+// descriptors. The caller closes them. Export returns all descriptors or none. If there
+// are more than most, it returns their number with CodeBufferTooSmall.
 //
-// The pool keeps the pages when the range is freed, and hands them out again for its own
-// ranges: who has imported them ends that before.
+// The pool keeps the pages when the range is freed and reuses them for its own ranges.
+// A process that imported them has to unmap them before that.
 //
-// Errors: CodeInvalidArgument for a pool whose pages are not shareable, CodeInvalidSize,
-// CodeInvalidOffset for what is no whole pages or ends outside, CodeNotMapped with the
-// first page that is not mapped, those of the device.
+// Errors: CodeInvalidArgument for a pool whose pages are not shareable,
+// CodeInvalidSize, CodeInvalidOffset for a range that is not whole pages or ends
+// outside the pool, CodeNotMapped with the first page that is not mapped, those of the
+// device.
 func (p *Pool) Export(offset, size, most uint64) (files []int, count uint64, err error) {
 	const op = "export"
 	exporter, is := p.space.physical.virtual.(device.Exporter)
@@ -42,9 +43,9 @@ func (p *Pool) Export(offset, size, most uint64) (files []int, count uint64, err
 	return files, count, nil
 }
 
-// ExportFabric is Export by fabric handles: processes of other hosts map the memory, too.
-// Where the handles take more than most bytes none are given, but the number of bytes,
-// with CodeBufferTooSmall. There is nothing to close.
+// ExportFabric is Export with fabric handles: processes on other hosts can map the
+// memory, too. If the handles need more than most bytes, it returns the number of bytes
+// with CodeBufferTooSmall. The caller has nothing to close.
 func (p *Pool) ExportFabric(offset, size, most uint64) (handles []byte, count uint64, err error) {
 	const op = "export_fabric"
 	exporter, is := p.space.physical.virtual.(device.FabricExporter)
@@ -68,9 +69,9 @@ func (p *Pool) ExportFabric(offset, size, most uint64) (handles []byte, count ui
 	return handles, count, nil
 }
 
-// exported is the pages of a range of a pool with the backing that is wanted, if the device
-// is an exporter of them. Without an error the caller holds mu, which keeps them where they
-// are.
+// exported returns the pages of a range. The pool must have the wanted backing, and the
+// device must be an exporter of it (is). On success the caller holds mu, so that the
+// pages stay where they are.
 func (s *space) exported(op string, wanted device.Backing, is bool, b extent.Span) (pages []device.Page, err error) {
 	if backing := s.physical.config.Backing; backing != wanted || !is {
 		return nil, s.table.extent.Fault(device.CodeInvalidArgument, op, "the pool's backing is %d, and pages of backing %d can be exported",
@@ -98,7 +99,7 @@ func (s *space) exported(op string, wanted device.Backing, is bool, b extent.Spa
 	return s.table.numbers[r.Start : r.Start+r.Pages], nil
 }
 
-// closeAll closes descriptors that nobody was given.
+// closeAll closes descriptors that the caller does not get.
 func closeAll(files []int) {
 	for _, file := range files {
 		_ = os.NewFile(uintptr(file), "page").Close()

@@ -10,27 +10,26 @@ import (
 	"ferrum_mem/core/vmm/pageset"
 )
 
-// deallocation is a free under way.
+// deallocation is a free in progress.
 type deallocation struct {
 	op string
 	at extent.Span
 	pageset.Run
-	// stream is the one that the caller named; nil: none.
+	// stream is the stream that the caller named; nil: none.
 	stream device.Stream
-	// marks are the ends of the queues of the streams that may use the pages, as far
-	// as they are known.
+	// marks are the events that are known for the streams that may use the pages.
 	marks []mark
 }
 
-// mark is where a stream's queue ended; event nil: there is nothing to wait for.
+// mark is the end of a stream's queue; event is nil if there is no work to wait for.
 type mark struct {
 	stream device.Stream
 	event  device.Event
 }
 
-// deallocate ends the life of live pages. It does not wait: pages that work queued
-// on a stream that uses them may still use retire until that is done; the stream named
-// here, nil for none, is one more. A failed call changes nothing.
+// deallocate ends the life of live pages and does not wait. If queued work may still
+// use the pages, they retire until that work has completed. stream (nil: none) is an
+// additional stream to wait for. A failed call changes nothing.
 func (s *space) deallocate(op string, b extent.Span, stream device.Stream) error {
 	r, err := s.table.extent.RunOf(op, b)
 	if err != nil {
@@ -56,8 +55,8 @@ func (s *space) deallocate(op string, b extent.Span, stream device.Stream) error
 	}
 }
 
-// unmarked lists the streams of a free, its own and those that use the pages, that have
-// no mark yet.
+// unmarked lists the streams that have no mark yet: the stream of the free and those
+// that use the pages.
 func (l *deallocation) unmarked(users []device.Stream) (missing []device.Stream) {
 	if l.stream != nil {
 		users = append(users, l.stream)
@@ -71,7 +70,7 @@ func (l *deallocation) unmarked(users []device.Stream) (missing []device.Stream)
 	return missing
 }
 
-// markEnds marks the ends of more queues.
+// markEnds records an event at the end of each queue.
 func (l *deallocation) markEnds(streams []device.Stream) error {
 	for _, stream := range streams {
 		event, err := device.MarkEnd(l.op, stream)
@@ -83,7 +82,7 @@ func (l *deallocation) markEnds(streams []device.Stream) error {
 	return nil
 }
 
-// waits says that the pages have something to wait for.
+// waits reports whether the pages have work to wait for.
 func (l *deallocation) waits() bool {
 	return slices.ContainsFunc(l.marks, func(m mark) bool { return m.event != nil })
 }
@@ -98,8 +97,9 @@ func (s *space) closeMarks(marks []mark) {
 	}
 }
 
-// freeWithMarks is deallocate with the marks that there are; missing are streams of which it
-// needs one first. slept says that the pages slept, and wait for nothing.
+// freeWithMarks implements deallocate with the present marks. missing lists the streams
+// that need a mark first. slept reports that the pages were asleep, so they wait for
+// nothing.
 func (s *space) freeWithMarks(l *deallocation) (missing []device.Stream, slept bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +124,7 @@ func (s *space) freeWithMarks(l *deallocation) (missing []device.Stream, slept b
 	return nil, false, nil
 }
 
-// mayFree says why a range cannot be freed.
+// mayFree returns an error if a range cannot be freed.
 func (t *pageTable) mayFree(op string, b extent.Span, r pageset.Run) error {
 	if t.state != stateOpen {
 		return t.extent.Closed(op)
@@ -135,8 +135,9 @@ func (t *pageTable) mayFree(op string, b extent.Span, r pageset.Run) error {
 	return t.mayFreeWhole(op, b, r)
 }
 
-// mayFreeWhole is mayFree for pages that all have allocations: whole pages, of whatever
-// allocations, or all that one allocation ever had.
+// mayFreeWhole implements mayFree for pages that all belong to allocations. The range
+// must be whole pages of any allocations, or exactly one allocation of which nothing
+// was freed.
 func (t *pageTable) mayFreeWhole(op string, b extent.Span, r pageset.Run) error {
 	if err := t.shiftingNow(op, b, r); err != nil {
 		return err
@@ -159,8 +160,8 @@ func (t *pageTable) mayFreeWhole(op string, b extent.Span, r pageset.Run) error 
 	return nil
 }
 
-// endLives takes live pages out of their allocations and gives what the books have
-// to know.
+// endLives removes live pages from their allocations and returns the change for the
+// counters.
 func (t *pageTable) endLives(r pageset.Run) freed {
 	sum := freed{sizes: track.Block{AllocatedBytes: r.Pages * t.extent.PageBytes}}
 	for at := r.Start; at < r.End(); {
@@ -190,8 +191,8 @@ func (t *pageTable) endLives(r pageset.Run) freed {
 	return sum
 }
 
-// unpark takes parked pages out of the address space until want of them are idle
-// or none is left. What the device does not unmap stays parked.
+// unpark unmaps parked pages until want of them are idle or none is left. Pages that
+// the device fails to unmap stay parked.
 func (s *space) unpark(want uint64) (done uint64, err error) {
 	for steps := (pace.Pace{}); done < want && err == nil; steps.Rest() {
 		runs := s.claimParked(want - done)
@@ -205,7 +206,7 @@ func (s *space) unpark(want uint64) (done uint64, err error) {
 	return done, err
 }
 
-// unparkRuns takes the pages of claimed runs out of the address space.
+// unparkRuns unmaps the pages of claimed runs.
 func (s *space) unparkRuns(runs []pageset.Run) (done uint64, err error) {
 	for i, r := range runs {
 		failure := s.physical.virtual.Unmap(s.table.extent.Addr(r.Start), r.Pages*s.table.extent.PageBytes)
@@ -224,11 +225,11 @@ func (s *space) unparkRuns(runs []pageset.Run) (done uint64, err error) {
 	return done, err
 }
 
-// claimedPages bounds the pages that are claimed at a time: a few long runs, for the
-// device is called for each run.
+// claimedPages bounds the pages that are claimed at a time. It is large because one
+// driver call unmaps a long run.
 const claimedPages = 64 * slicePages
 
-// claimParked takes some parked runs for the calling thread, want pages at most.
+// claimParked claims parked runs for the calling thread, at most want pages.
 func (s *space) claimParked(want uint64) (runs []pageset.Run) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -256,7 +257,8 @@ func (s *space) claimParked(want uint64) (runs []pageset.Run) {
 	return runs
 }
 
-// settleParked ends the claims of runs that were unmapped, or could not be.
+// settleParked ends the claims of runs that were unmapped, or that the device failed to
+// unmap.
 func (s *space) settleParked(runs []pageset.Run, unmapped bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -275,6 +277,6 @@ func (s *space) settleParked(runs []pageset.Run, unmapped bool) {
 	s.changed.Broadcast()
 }
 
-// slicePages is how many pages are ended, or parked runs of them claimed, while others
-// wait.
+// slicePages bounds the pages that are ended, or the parked runs that are claimed,
+// before the lock is released for other threads.
 const slicePages = 256

@@ -15,36 +15,36 @@ import (
 // placing is an allocation in a space.
 type placing struct {
 	op string
-	// at is the range; with anywhere only its size, and the first place that is
-	// long enough is taken.
+	// at is the range. With anywhere only its size counts, and the first free run that
+	// is long enough is used.
 	at       extent.Span
 	anywhere bool
-	// tag names the allocation in reports; "": the space's own name.
+	// tag names the allocation in reports; "" means the space's own name.
 	tag string
-	// stream is what uses the range first; nil: the default stream.
+	// stream uses the range first; nil means the default stream.
 	stream device.Stream
-	// wait is how long it waits while what it needs sleeps.
+	// wait is how long the allocation waits while the pages that it needs are asleep.
 	wait time.Duration
 }
 
-// claim is an allocation that has its place and its charge, and no lock.
+// claim is an allocation that has its offset and its charge. Its thread holds no lock.
 type claim struct {
 	placing
 	run    pageset.Run
 	record uint32
 	tag    uint32
-	// revived are the parked runs in it, whose physical pages it keeps; fresh the
-	// others.
+	// revived has the parked runs in the range, which keep their physical pages; fresh
+	// has the other runs.
 	revived, fresh []pageset.Run
-	// stuck says that some of the revived need access.
+	// stuck states that some of the revived runs need access rights.
 	stuck bool
-	// mapped are the runs of fresh that are mapped, with their pages.
+	// mapped has the runs of fresh that are mapped, pages the pages of fresh.
 	mapped []pageset.Run
 	pages  []device.Page
 }
 
-// allocate maps pages behind a range, all or none: whichever call fails, the space,
-// the books and the device are as before. It waits while the range is retiring.
+// allocate maps pages for a range, all or none: if any call fails, the space, the
+// counters and the device are as before. It waits while the range is retiring.
 func (s *space) allocate(p placing) (extent.Span, error) {
 	c, err := s.claim(p)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *space) allocate(p placing) (extent.Span, error) {
 	return c.at, nil
 }
 
-// claim finds the place and makes it the calling thread's.
+// claim finds the offset and claims the range for the calling thread.
 func (s *space) claim(p placing) (*claim, error) {
 	c := &claim{placing: p}
 	var err error
@@ -81,7 +81,7 @@ func (s *space) claim(p placing) (*claim, error) {
 			s.physical.failed()
 			return nil, err
 		}
-		// Ranges of other spaces may be ready to land.
+		// The work of retiring ranges in other spaces may have completed.
 		s.physical.Land()
 	}
 }
@@ -107,8 +107,8 @@ func (s *space) claimNow(c *claim) error {
 	return nil
 }
 
-// place takes the address space of a claim out of the free map. The caller holds
-// mu, which is let go while it waits.
+// place removes the address range of a claim from the free map. The caller holds mu,
+// which is released while place waits.
 func (s *space) place(c *claim) error {
 	s.land(pollBudget)
 	var wait placeWait
@@ -148,7 +148,7 @@ func (s *space) place(c *claim) error {
 	}
 }
 
-// noPlace is the error of an allocation for which no run is long enough.
+// noPlace is the error of an allocation for which no free run is long enough.
 func (t *pageTable) noPlace(p placing) error {
 	return t.extent.Fault(device.CodeOutOfVirtualMemory, p.op,
 		"size %d: the longest free run of %q is %d of %d bytes, %d are retiring", p.at.Size, t.extent.Name,
@@ -157,7 +157,7 @@ func (t *pageTable) noPlace(p placing) error {
 		Stating(device.FactLargestFreeBytes, t.free.Longest()*t.extent.PageBytes)
 }
 
-// clash is the error of an allocation of a run in which a page is live; nil: none is.
+// clash returns an error if a page of a run is live, and nil otherwise.
 func (t *pageTable) clash(p placing, r pageset.Run) error {
 	page, clash := t.live.FirstIn(r)
 	if !clash {
@@ -166,12 +166,12 @@ func (t *pageTable) clash(p placing, r pageset.Run) error {
 	return t.extent.BadPage(device.CodeAlreadyMapped, p.op, page, p.at)
 }
 
-// waitForRange waits for what holds a range up: work behind a retiring one, or a
-// thread that has claimed a part.
+// waitForRange waits for what blocks a range: the work of a retiring range, or a thread
+// that has claimed a part.
 func (s *space) waitForRange(c *claim) error {
 	f := s.retirees.fenceOver(c.run)
 	if f == nil && s.unparking > 0 {
-		s.changed.Wait() // nobody who unmaps waits for work
+		s.changed.Wait() // a thread that unmaps never waits for queued work
 		return nil
 	}
 	if !s.physical.engine.MayWait() {
@@ -189,7 +189,7 @@ func (s *space) waitForRange(c *claim) error {
 	return err
 }
 
-// secure charges the pages of a claim that has its place, and gives it a record.
+// secure charges the pages of a claim that has its offset, and adds its record.
 func (s *space) secure(c *claim) error {
 	c.revived, c.fresh = c.revived[:0], c.fresh[:0]
 	revived, at := uint64(0), c.run.Start
@@ -216,7 +216,7 @@ func (s *space) secure(c *claim) error {
 	return nil
 }
 
-// enlist gives a claim a record and a tag.
+// enlist adds a record and a tag for a claim.
 func (t *pageTable) enlist(c *claim) (err error) {
 	if c.tag, err = t.tagOf(c.op, c.placing.tag); err != nil {
 		return err
@@ -247,8 +247,7 @@ func (t *pageTable) sizes(c *claim) track.Block {
 	return track.Block{RequestedBytes: c.at.Size, AllocatedBytes: c.run.Pages * t.extent.PageBytes}
 }
 
-// back puts physical pages behind a claim. What it did before it failed, abandon
-// takes back.
+// back maps physical pages for a claim. If it fails, abandon undoes its work.
 func (s *space) back(c *claim) error {
 	f := &fetching{space: s, op: s.table.extent.Op(c.op)}
 	for _, r := range c.fresh {
@@ -283,7 +282,7 @@ func (s *space) back(c *claim) error {
 	return nil
 }
 
-// grant lets the device, and the host, read and write a run.
+// grant gives the device, and the host, read and write access to a run.
 func (s *space) grant(r pageset.Run) error {
 	return s.physical.virtual.SetAccess(s.table.extent.Addr(r.Start), r.Pages*s.table.extent.PageBytes, device.AccessReadWrite)
 }
@@ -318,8 +317,8 @@ func (s *space) unclaim() {
 	s.changed.Broadcast()
 }
 
-// abandon takes a claim back. A run that cannot be unmapped stays parked, without
-// access.
+// abandon undoes a claim. A run that cannot be unmapped stays parked, without access
+// rights.
 func (s *space) abandon(c *claim) {
 	var stuck []pageset.Run
 	var loose, kept []device.Page

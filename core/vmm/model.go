@@ -9,36 +9,38 @@ import (
 	"ferrum_mem/core/vmm/extent"
 )
 
-// Model is one model of an elastic pool: address space of its own, and a share of
-// the pool's physical memory. All methods are safe for concurrent use. Once it is
-// unregistered every call that can fail fails with CodeModelNotFound.
+// Model is one model of an elastic pool. It has its own address space and a share of
+// the pool's physical memory. All methods are safe for concurrent use. After the model
+// was unregistered, every call that can fail fails with CodeModelNotFound.
 type Model struct {
 	shared *Elastic
 	id     string
 	space  *space
-	// stage is the model's own maximum.
+	// stage enforces the model's maximum.
 	stage stage
 
-	// All below is under Elastic.mu.
+	// Elastic.mu guards the fields below.
 	share *share
-	// gone says that the model is being registered or unregistered, or was
-	// unregistered. leaving is closed when that has come out.
+	// gone states that the model is being registered or unregistered, or was
+	// unregistered. leaving is closed when the registration or unregistration has
+	// ended.
 	gone     bool
 	leaving  chan struct{}
 	reclaims roster.List[*Reclaim]
 	counts   ModelCounts
 }
 
-// ModelCounts is what a model has done so far.
+// ModelCounts counts what a model has done so far.
 type ModelCounts struct {
-	// Frees counts calls, Failures the allocations that found no memory.
+	// Frees counts calls; Failures counts the allocations that found no memory.
 	Frees    uint64 `json:"frees"`
 	Failures uint64 `json:"failures"`
-	// Waits counts the allocations that stood in a line, WaitedNs how long in all.
+	// Waits counts the allocations that waited in a queue, WaitedNs the sum of their
+	// waits.
 	Waits    uint64 `json:"waits"`
 	WaitedNs uint64 `json:"waited_ns"`
-	// ReclaimCalls counts the calls of the model's reclaim callbacks, and
-	// ReclaimedBytes is what they said to have freed.
+	// ReclaimCalls counts the calls of the model's reclaim callbacks. ReclaimedBytes is
+	// the sum that they reported as freed.
 	ReclaimCalls   uint64 `json:"reclaim_calls"`
 	ReclaimedBytes uint64 `json:"reclaimed_bytes"`
 }
@@ -47,7 +49,7 @@ func modelOp(name string) string { return modelKind + "." + name }
 
 func decimal(n uint64) string { return strconv.FormatUint(n, 10) }
 
-// Allocation is a range of a model that is mapped.
+// Allocation is a mapped range of a model.
 type Allocation struct {
 	Addr device.Addr
 	// OffsetBytes counts from the model's base address.
@@ -55,44 +57,46 @@ type Allocation struct {
 	SizeBytes   uint64
 }
 
-// ID is the id that the model was registered with.
+// ID returns the id of the model's registration.
 func (m *Model) ID() string { return m.id }
 
-// BaseAddress is where the model's address space starts.
+// BaseAddress returns the start of the model's address space.
 func (m *Model) BaseAddress() device.Addr { return m.space.table.extent.Base }
 
-// CapacityBytes is the size of the model's address space, in whole pages.
+// CapacityBytes returns the size of the model's address space, in whole pages.
 func (m *Model) CapacityBytes() uint64 { return m.space.table.extent.Bytes() }
 
 // PageBytes is the size of a page.
 func (m *Model) PageBytes() uint64 { return m.space.table.extent.PageBytes }
 
-// Alloc maps size bytes at the lowest place in the model's address space where
-// they fit, in whole pages, readable and writable. What the memory holds at first is
-// zeros, or what this model had written there before: never what another model
-// wrote, unless both are unscrubbed. Ranges that are retiring are not free; where no
-// free place is long enough, and they would make one, it waits for them, 10 s at most.
-// When pages are short it waits for its turn and looks for room, see Elastic. Errors:
-// CodeInvalidSize for 0, CodeOutOfVirtualMemory when no place is long enough,
-// CodeOutOfPhysicalMemory with what was requested and what was available when the
-// limits allow no more, or the device has no more and nothing can be had back (then
-// it is CodeOutOfMemory too, with the engine's report), CodeModelNotFound when the
-// model is unregistered meanwhile, those of the device. A failed call changes
-// nothing.
+// Alloc maps size bytes, in whole pages, at the lowest offset of the model's address
+// space where they fit. The range is readable and writable. Its initial contents are
+// zeros or earlier writes of this model. They are never the writes of another model,
+// unless both are unscrubbed.
+//
+// Retiring ranges are not free. If no free run is long enough, but the retiring ranges
+// would make one, Alloc waits for them for at most 10 s. When pages are short it waits
+// for its turn and looks for pages, see Elastic.
+//
+// Errors: CodeInvalidSize for 0; CodeOutOfVirtualMemory when no free run is long
+// enough; CodeOutOfPhysicalMemory, with the requested and the available bytes, when the
+// limits allow no more; the same when the device has no more and nothing can be
+// reclaimed (then also CodeOutOfMemory with the engine's report); CodeModelNotFound
+// when the model is unregistered during the call; those of the device. A failed call
+// changes nothing.
 func (m *Model) Alloc(size uint64) (Allocation, error) {
 	return m.allocate(placing{op: "alloc", at: extent.Span{Size: size}, anywhere: true})
 }
 
-// AllocAt is Alloc at a place: it maps every page that the range touches.
-// Errors besides: CodeInvalidOffset for a range that ends outside,
-// CodeAlreadyMapped with the first page that is mapped. A range that is retiring is
-// waited for.
+// AllocAt is Alloc at a given offset: it maps every page that the range touches. It
+// waits while the range is retiring. More errors: CodeInvalidOffset for a range that
+// ends outside the address space, CodeAlreadyMapped with the first page that is mapped.
 func (m *Model) AllocAt(offset, size uint64) (Allocation, error) {
 	return m.allocate(placing{op: "alloc", at: extent.Span{Offset: offset, Size: size}})
 }
 
-// AllocTagged is Alloc with a name for reports, and for sleep; "": the
-// model's id. The offset of the request must be 0.
+// AllocTagged is Alloc with a tag for reports and for sleep; "" means the model's id.
+// The offset of the request must be 0.
 func (m *Model) AllocTagged(r AllocRequest) (Allocation, error) {
 	const op = "alloc"
 	if r.OffsetBytes != 0 {
@@ -101,7 +105,7 @@ func (m *Model) AllocTagged(r AllocRequest) (Allocation, error) {
 	return m.allocate(placing{op: op, at: extent.Span{Size: r.SizeBytes}, anywhere: true, tag: r.Tag, stream: r.Stream, wait: r.Wait})
 }
 
-// AllocTaggedAt is AllocAt with a name.
+// AllocTaggedAt is AllocAt with a tag.
 func (m *Model) AllocTaggedAt(r AllocRequest) (Allocation, error) {
 	return m.allocate(placing{op: "alloc", at: extent.Span{Offset: r.OffsetBytes, Size: r.SizeBytes}, tag: r.Tag, stream: r.Stream, wait: r.Wait})
 }
@@ -124,8 +128,8 @@ func (m *Model) allocate(p placing) (Allocation, error) {
 	return Allocation{Addr: m.space.table.extent.Base + device.Addr(at.Offset), OffsetBytes: at.Offset, SizeBytes: at.Size}, nil
 }
 
-// goneInstead replaces the error of a call that lost its model on the way. The
-// caller holds Elastic.mu.
+// goneInstead replaces the error of a call whose model was unregistered during the
+// call. The caller holds Elastic.mu.
 func (m *Model) goneInstead(op string, err error) error {
 	if gone := m.check(op); gone != nil && errors.Is(err, device.CodeInvalidState) {
 		return gone
@@ -151,10 +155,10 @@ func (m *Model) attempt(p placing) (extent.Span, error) {
 	return at, err
 }
 
-// Free takes the memory of whole pages away: the offset and the size are
-// multiples of the page size, or those of one allocation of which nothing was freed
-// yet. It does not wait, as Pool.Free: until the work of the streams that use it is
-// done, the range is retiring, and its pages count as used. Errors: as there, and
+// Free frees the memory of whole pages. The offset and the size are multiples of the
+// page size, or those of one allocation of which nothing was freed yet. Like Pool.Free
+// it does not wait: the range retires until the work of the streams that use it has
+// completed, and its pages count as used. Errors: as for Pool.Free, and
 // CodeModelNotFound. A failed call changes nothing.
 func (m *Model) Free(offset, size uint64, stream device.Stream) error {
 	const op = "free"
@@ -169,20 +173,20 @@ func (m *Model) Free(offset, size uint64, stream device.Stream) error {
 	return nil
 }
 
-// IsMapped says whether every page that the range touches is mapped; false for a
-// range that ends outside or has no bytes.
+// IsMapped reports whether every page that the range touches is mapped. It returns
+// false for a range that ends outside the address space or has no bytes.
 func (m *Model) IsMapped(offset, size uint64) bool {
 	return m.space.isMapped(extent.Span{Offset: offset, Size: size})
 }
 
-// Synchronize waits until no range of the model is retiring any more.
+// Synchronize waits until no range of the model is retiring.
 func (m *Model) Synchronize() error {
 	err := m.space.synchronize()
 	m.shared.scale.engine.Changed()
 	return err
 }
 
-// check says why a model can do nothing more. The caller holds Elastic.mu.
+// check returns an error if the model is gone. The caller holds Elastic.mu.
 func (m *Model) check(op string) error {
 	if m.gone {
 		return device.Errorf(device.CodeModelNotFound, modelOp(op), "model %q was unregistered from %q", m.id,

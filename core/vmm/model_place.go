@@ -6,9 +6,9 @@ import (
 	"ferrum_mem/core/vmm/pageset"
 )
 
-// look says what is wrong with an allocation as far as its place is concerned, and
-// waits for address space that is on its way, before others have to give pages for it;
-// and how many pages it takes.
+// look checks the range of an allocation and returns its number of pages. It waits for
+// address space that is being freed, before other models have to release pages for the
+// allocation.
 func (s *space) look(p placing) (pages uint64, err error) {
 	var r pageset.Run
 	if p.anywhere {

@@ -12,14 +12,14 @@ import (
 	"ferrum_mem/core/vmm/sleep"
 )
 
-// Physical is the physical pages of one size that the spaces of a device share.
-// It is a pool of its engine. All methods are safe for concurrent use. After
-// Close every call that can fail fails with CodeInvalidState.
+// Physical has the physical pages of one size that the spaces of a device share. It is
+// a pool of its engine. All methods are safe for concurrent use. After Close every call
+// that can fail fails with CodeInvalidState.
 //
-// A page is used (mapped, retiring, or on its way to be mapped), parked (freed and
-// no work uses it any more, but still mapped where it was), idle (not mapped), or
-// moving (being unmapped, created or released, with no lock held). The limit
-// bounds all of them together.
+// A page is in one of four states. It is used: mapped, retiring, or about to be mapped.
+// It is parked: freed, and no work uses it, but it is still mapped at its address. It
+// is idle: not mapped. It is moving: being unmapped, created or released, with no lock
+// held. The limit bounds the sum of all four.
 type Physical struct {
 	engine    *engine.Engine
 	virtual   device.VirtualMemory
@@ -28,34 +28,34 @@ type Physical struct {
 	ready     uint64
 
 	worker worker
-	// keepers are where what sleeps goes.
+	// keepers hold the contents of sleeping pages.
 	keepers sleep.Keepers
 
 	mu    mirror.Lock
 	state state
-	// shownAt is where the books can be read; nil: nowhere.
+	// shownAt is the place where the counters are published; nil: nowhere.
 	shownAt *mirror.Pool
-	// arrived is signalled when pages that were moving are not any more.
+	// arrived is signalled when moving pages have become idle, used or released.
 	arrived *sync.Cond
-	// limitBytes is as it was set; 0: the device's capacity.
+	// limitBytes is the limit as it was set; 0: the device's capacity.
 	limitBytes uint64
-	// All in pages: created = used + parked + idle + moving, but for revived pages
-	// that a failed allocation is about to park again.
+	// Counts of pages: created = used + parked + idle + moving. The sum is wrong only
+	// for revived pages that a failed allocation is about to park again.
 	created, used, parked, idle, moving uint64
-	// clean pages read as zeros; orphans have an owner that is gone.
+	// clean pages read as zeros. The last owner of an orphan page has been removed.
 	clean, orphans []device.Page
-	// owners and spaces are in the order in which what they do not use is taken; came
-	// counts them.
+	// owners and spaces are in the order in which their unused pages are taken; came
+	// counts the owners.
 	owners roster.Ranked[*owner]
 	spaces roster.Ranked[*space]
 	came   uint64
 	books  *track.Books
-	// wanted says that pages have to be made ready.
+	// wanted states that the worker has to make pages ready.
 	wanted bool
-	// ticking says that the worker looks again when the window is over.
+	// ticking states that the worker checks again at the end of the window.
 	ticking bool
-	// lowIdle and lowParked are the least of idle + parked, and of parked, since
-	// the worker looked last.
+	// lowIdle and lowParked are the lowest values of idle + parked, and of parked,
+	// since the last check of the worker.
 	lowIdle, lowParked uint64
 }
 
@@ -67,31 +67,30 @@ const (
 	stateClosed
 )
 
-// owner is who had pages last. What it has written nobody else may read, unless
-// both opted out.
+// owner is the last user of pages. No other owner may read what it wrote, unless both
+// are unscrubbed.
 type owner struct {
 	name       string
 	unscrubbed bool
-	// priority: what those of lower priority do not use is taken first.
+	// priority decides whose unused pages are taken first: the lowest goes first.
 	priority int32
-	// came numbers the owners of a stock.
+	// came numbers the owners of a Physical.
 	came uint64
-	// idle is its pages that are not mapped, as it left them.
+	// idle has the owner's unmapped pages, with the contents that the owner left.
 	idle []device.Page
-	// moved counts the pages that came to it from other owners.
+	// moved counts the pages that the owner got from other owners.
 	moved uint64
 }
 
-// NewPhysical makes an empty stock of pages and registers it with the engine. It
-// takes nothing from the device yet. Errors: CodeUnsupportedDevice,
-// CodeInvalidPageSize, CodeInvalidConfig, CodeOutOfPhysicalMemory for a limit
-// above what the device has.
+// NewPhysical creates an empty Physical and registers it with the engine. It allocates
+// nothing from the device yet. Errors: CodeUnsupportedDevice, CodeInvalidPageSize,
+// CodeInvalidConfig, CodeOutOfPhysicalMemory for a limit above the device's memory.
 func NewPhysical(e *engine.Engine, c PhysicalConfig) (*Physical, error) {
 	return newPhysical("vmm.new_physical", e, c, true)
 }
 
-// newPhysical has no worker of its own if hands is false: a test then does its
-// steps by hand, with Settle and tick.
+// newPhysical starts no worker if hands is false. A test then runs the steps itself,
+// with Settle and tick.
 func newPhysical(op string, e *engine.Engine, c PhysicalConfig, hands bool) (*Physical, error) {
 	virtual, err := virtualOf(op, e)
 	if err != nil {
@@ -116,21 +115,22 @@ func newPhysical(op string, e *engine.Engine, c PhysicalConfig, hands bool) (*Ph
 	return ph, nil
 }
 
-// PageBytes is the size of a page.
+// PageBytes returns the size of a page.
 func (ph *Physical) PageBytes() uint64 { return ph.pageBytes }
 
-// Engine is the engine that the pages come from.
+// Engine returns the engine that the pages come from.
 func (ph *Physical) Engine() *engine.Engine { return ph.engine }
 
-// Limit is the present limit in bytes: the device's capacity, or its own limit if that
-// is less, where none is set; math.MaxUint64 where neither is known.
+// Limit returns the present limit in bytes. Without a limit of its own it is the
+// device's capacity, or the device's limit if that is less; math.MaxUint64 if neither
+// is known.
 func (ph *Physical) Limit() uint64 {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	return ph.limitLocked()
 }
 
-// limitLocked is Limit. The caller holds mu.
+// limitLocked implements Limit. The caller holds mu.
 func (ph *Physical) limitLocked() uint64 {
 	if ph.limitBytes != 0 {
 		return ph.limitBytes
@@ -138,10 +138,10 @@ func (ph *Physical) limitLocked() uint64 {
 	return ph.engine.Capacity()
 }
 
-// limitPages is how many pages the limit allows.
+// limitPages returns the limit in pages.
 func (ph *Physical) limitPages() uint64 { return ph.limitLocked() / ph.pageBytes }
 
-// available is how many pages may still come into use.
+// available returns how many more pages may become used.
 func (ph *Physical) available() uint64 {
 	limit := ph.limitPages()
 	return limit - min(ph.used, limit)
@@ -157,13 +157,13 @@ func (ph *Physical) addOwner(name string, unscrubbed bool) *owner {
 	return o
 }
 
-// removeOwner forgets an owner that has no page mapped any more.
+// removeOwner removes an owner that has no mapped page.
 func (ph *Physical) removeOwner(o *owner) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	ph.owners.Remove(o)
 	if len(o.idle) > len(ph.orphans) {
-		// The longer list stays where it is: others wait.
+		// Append the shorter list to the longer one, because other threads wait for mu.
 		ph.orphans, o.idle = o.idle, ph.orphans
 	}
 	ph.orphans = append(ph.orphans, o.idle...)
@@ -186,7 +186,7 @@ func (ph *Physical) removeSpace(s *space) {
 	ph.spaces.Remove(s)
 }
 
-// spacesFrom lists the spaces, one of them, which may be nil, first.
+// spacesFrom lists the spaces, with first (which may be nil) at the front.
 func (ph *Physical) spacesFrom(first *space) []*space {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
@@ -206,7 +206,7 @@ func (ph *Physical) closedError(op string) error {
 	return device.Errorf(device.CodeInvalidState, op, "%q is closed", ph.config.Name).On(ph.engine.ID())
 }
 
-// releaseAll gives back every page, also those that other threads have on their way.
+// releaseAll releases every page. It waits for pages that other threads are moving.
 func (ph *Physical) releaseAll() error {
 	for {
 		if _, err := ph.release(maxWanted); err != nil {
@@ -224,9 +224,9 @@ func (ph *Physical) releaseAll() error {
 	}
 }
 
-// Close gives every page back to the device. It is CodeBusy, and changes nothing,
-// while there are spaces. When the driver fails, the pages that it did not take
-// stay, and Close may be called again.
+// Close releases every page to the device. It returns CodeBusy, and changes nothing,
+// while there are spaces. If the driver fails, the pages that it did not release stay,
+// and Close may be called again.
 func (ph *Physical) Close() error {
 	const op = "vmm.close_physical"
 	ph.mu.Lock()
@@ -257,13 +257,13 @@ func (ph *Physical) Close() error {
 	return nil
 }
 
-// compareOwners is the order in which what owners do not use is taken: the lowest
-// priority first, equal ones by age.
+// compareOwners orders owners for taking unused pages: the lowest priority first, and
+// of equal priority the oldest first.
 func compareOwners(a, b *owner) int {
 	return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.came, b.came))
 }
 
-// rank gives an owner a priority.
+// rank sets the priority of an owner.
 func (ph *Physical) rank(o *owner, priority int32) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()

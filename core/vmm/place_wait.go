@@ -12,31 +12,32 @@ import (
 )
 
 const (
-	// flightWait bounds how long one order waits for work in the streams.
+	// flightWait bounds how long an order waits for work in the streams.
 	flightWait = 10 * time.Second
-	// flightSlice is how long it waits before it looks whether what it needs has
-	// come from elsewhere.
+	// flightSlice is the time after which a wait checks whether pages came from
+	// elsewhere.
 	flightSlice = 2 * time.Millisecond
 )
 
-// An allocation that names no place takes free address space where there is any that
-// is long enough. Only where there is none, and ranges that were freed would make room
-// once the work behind them is done, it waits for that work, flightWait at most.
+// An allocation without an offset takes any free run that is long enough. If there is
+// none, but freed ranges would make one after their work, it waits for that work, for
+// at most flightWait.
 
-// placeWait is the wait of one allocation for address space.
+// placeWait is the state of one allocation that waits for address space.
 type placeWait struct {
 	waited time.Duration
 	round  int
 }
 
-// awaitPlace waits a little for what retires, if that may bring so many pages in a
-// row; again says that it is worth another look. The caller holds mu, which is let go
-// meanwhile.
+// awaitPlace waits a little for retiring ranges, if they may make a free run of that
+// many pages. again reports that the caller should check again. The caller holds mu,
+// which is released during the wait.
 func (s *space) awaitPlace(pages uint64, w *placeWait) (again bool, err error) {
 	if w.waited >= s.patience || len(s.retirees.queues) == 0 || !s.physical.engine.MayWait() || s.longestSoon() < pages {
 		return false, nil
 	}
-	// The streams in turns: one that stands holds up no other.
+	// Wait for the streams in turns, so that a stalled stream does not delay the
+	// others.
 	chosen := s.retirees.queues[w.round%len(s.retirees.queues)].fences[0]
 	w.round++
 	start := track.Now()
@@ -48,8 +49,8 @@ func (s *space) awaitPlace(pages uint64, w *placeWait) (again bool, err error) {
 	return err == nil, err
 }
 
-// longestSoon is the longest run of pages that are free, or will be when all that
-// retires has landed.
+// longestSoon returns the longest run of pages that are free now or after all retiring
+// ranges were parked.
 func (s *space) longestSoon() uint64 {
 	var retiring []pageset.Run
 	for _, q := range s.retirees.queues {
@@ -58,7 +59,7 @@ func (s *space) longestSoon() uint64 {
 		}
 	}
 	slices.SortFunc(retiring, func(a, b pageset.Run) int { return cmp.Compare(a.Start, b.Start) })
-	// One range is listed for each stream that uses it.
+	// A range is listed once for each stream that uses it.
 	retiring = slices.Compact(retiring)
 	longest := s.table.free.Longest()
 	for len(retiring) > 0 {

@@ -8,60 +8,61 @@ import (
 
 // The arithmetic of an elastic pool, in pages.
 //
-// A model's guarantee is kept free for it: of the limit, what the others have not
-// used of their guarantees is not to be had. So a model within its guarantee
-// always finds its pages, whatever the others do, and the rest goes to whoever
-// asks. Limits move while pages are in use. When more is in use than a new limit
-// allows, nothing is taken away: what may be had is 0 until enough came back.
+// A model's guarantee is reserved for it: other models cannot use the unused part. So a
+// model within its guarantee always gets its pages, and the rest of the limit goes to
+// any model that requests it. The limit can change while pages are in use. If more
+// pages are in use than a new limit allows, no page is taken away: available is 0 until
+// enough pages were freed.
 //
-// A guarantee is given only as far as pages back it that nobody else uses or is
-// guaranteed (backed): what the models use or are guaranteed, whichever is more, stays
-// within the limit, so a new guarantee never weakens one that is there. What a model
-// asked for beyond that waits, if it said so, and becomes effective as pages come back:
-// the highest priority first, of one priority the one that was registered first, and all
-// of them before the allocations that stand in line.
+// A guarantee is effective only as far as pages back it: pages that no other model uses
+// or is guaranteed. The sum over the models of max(used, guaranteed) stays within the
+// limit, so a new guarantee never weakens an existing one. The rest of a requested
+// guarantee waits if the model allows that. It becomes effective when pages are freed:
+// the highest priority first, and of equal priority the oldest registration first.
+// Waiting guarantees come before waiting allocations.
 //
-// When pages are short, the models above their guarantee are asked to give: the
-// lowest priority first, of one priority the one that is furthest above its
-// guarantee, of those the one that was registered first. Nobody is asked for more
-// than it has above its guarantee. The model that needs the pages is asked in its
-// place like the others.
+// When pages are short, the models above their guarantee are asked to release pages.
+// The order is: the lowest priority first, then the model furthest above its guarantee,
+// then the oldest registration. No model is asked for more pages than it has above its
+// guarantee. The model that needs the pages has its place in the same order.
 
-// noBound is the most of a model that has no maximum.
+// noBound is the maximum of a model that has none.
 const noBound = uint64(math.MaxUint64)
 
-// share is one model's part of an elastic pool.
+// share is one model's part of an elastic pool, in pages.
 type share struct {
-	// guaranteed is kept free for the model, most is what it may have at most. asked is
-	// the guarantee that was asked for: what is above guaranteed waits for pages.
+	// guaranteed is reserved for the model and most is its maximum. asked is the
+	// requested guarantee: the part above guaranteed waits for pages.
 	guaranteed, asked, most uint64
 	priority                int32
 	// order counts registrations.
 	order uint64
-	// used is what the model has: mapped, retiring, or on its way to be mapped.
+	// used counts the model's pages: mapped, retiring, or about to be mapped.
 	used uint64
-	// booked is used and what its allocations wait for in the line of the pool.
+	// booked is used plus the pages that the model's allocations wait for in the pool's
+	// queue.
 	booked uint64
 }
 
-// unused is what is kept free for the model and not in use.
+// unused returns the part of the guarantee that is not in use.
 func (s *share) unused() uint64 { return s.guaranteed - min(s.used, s.guaranteed) }
 
-// excess is what the model has above its guarantee.
+// excess returns the pages above the guarantee.
 func (s *share) excess() uint64 { return s.used - min(s.used, s.guaranteed) }
 
-// over is how many pages too many it would be for the model's own maximum if it had
-// so many more.
+// over returns by how many pages the model would exceed its maximum with that many
+// more.
 func (s *share) over(pages uint64) uint64 {
 	sum := s.booked + pages
 	return sum - min(sum, s.most)
 }
 
-// within says whether the model stays within its guarantee with so many more.
+// within reports whether the model stays within its guarantee with that many more
+// pages.
 func (s *share) within(pages uint64) bool { return pages <= s.unused() }
 
-// quota is the limit of an elastic pool and the models' shares of it. The zero
-// value allows nothing. Its owner's lock guards it.
+// quota is the limit of an elastic pool and the shares of its models. The zero value
+// allows nothing. The lock of its owner guards it.
 type quota struct {
 	limit uint64
 	// used, guaranteed, asked and unused are sums over the shares.
@@ -70,14 +71,14 @@ type quota struct {
 	registered                      uint64
 }
 
-// bounds are the settings of a share; guaranteed is what is asked for.
+// bounds has the settings of a share; guaranteed is the requested guarantee.
 type bounds struct {
 	guaranteed, most uint64
 	priority         int32
 }
 
-// guaranteesWith is the sum of the guarantees that were asked for if s, which may be
-// new, had so many pages; false: that overflows.
+// guaranteesWith returns the sum of the requested guarantees if s, which may be new
+// (nil), had that many pages; false: the sum overflows.
 func (q *quota) guaranteesWith(s *share, guaranteed uint64) (uint64, bool) {
 	others := q.asked
 	if s != nil {
@@ -87,9 +88,9 @@ func (q *quota) guaranteesWith(s *share, guaranteed uint64) (uint64, bool) {
 	return sum, sum >= others
 }
 
-// backed is how much the guarantee of a share, which may be new, can be now, if so much
-// is asked for: its own present guarantee and what it uses are, and beyond that pages
-// that nobody else uses or is guaranteed.
+// backed returns how much of a requested guarantee can be effective now for a share,
+// which may be new (nil). Backed are its present guarantee, the pages that it uses, and
+// pages that no other model uses or is guaranteed.
 func (q *quota) backed(s *share, asked uint64) uint64 {
 	if s == nil {
 		s = &share{}
@@ -98,7 +99,7 @@ func (q *quota) backed(s *share, asked uint64) uint64 {
 	return min(asked, max(q.limit-min(others, q.limit), s.used, s.guaranteed))
 }
 
-// grow makes guarantees effective that waited for pages, as far as there are any now.
+// grow makes waiting guarantees effective as far as pages back them now.
 func (q *quota) grow() {
 	if q.asked == q.guaranteed {
 		return
@@ -117,7 +118,7 @@ func (q *quota) grow() {
 	}
 }
 
-// guarantee gives a share another guarantee.
+// guarantee sets the effective guarantee of a share.
 func (q *quota) guarantee(s *share, pages uint64) {
 	before := s.unused()
 	q.guaranteed += pages - s.guaranteed
@@ -131,8 +132,8 @@ func (q *quota) setLimit(pages uint64) {
 	q.grow()
 }
 
-// add registers a share. The caller has seen that what it asks for fits beside the
-// others; what is not backed waits.
+// add registers a share. The caller has checked that the guarantee fits beside the
+// others. The part that is not backed waits.
 func (q *quota) add(b bounds) *share {
 	s := &share{order: q.registered}
 	q.registered++
@@ -144,14 +145,14 @@ func (q *quota) add(b bounds) *share {
 	return s
 }
 
-// remove takes out a share. Without a guarantee what it still uses comes back like
-// any other.
+// remove removes a share. The pages that it still uses have no guarantee any more and
+// are discharged like others.
 func (q *quota) remove(s *share) {
 	delete(q.shares, s)
 	q.change(s, bounds{most: s.most, priority: s.priority})
 }
 
-// change gives a share other bounds, as add.
+// change sets other bounds for a share. The conditions of add apply.
 func (q *quota) change(s *share, b bounds) {
 	q.asked += b.guaranteed - s.asked
 	s.asked, s.most, s.priority = b.guaranteed, b.most, b.priority
@@ -159,34 +160,33 @@ func (q *quota) change(s *share, b bounds) {
 	q.grow()
 }
 
-// over is how many pages too many it would be for the limit if the share had so many
-// more: what would have to come back first.
+// over returns by how many pages the pool would exceed its limit if the share had that
+// many more. So many pages have to be freed first.
 func (q *quota) over(s *share, pages uint64) uint64 {
 	sum := q.used + q.unused - s.unused() + pages
 	return sum - min(sum, q.limit)
 }
 
-// available is what the share may have now.
+// available returns how many more pages the share may get now.
 func (q *quota) available(s *share) uint64 {
 	taken := q.used + q.unused - s.unused()
 	return min(q.limit-min(taken, q.limit), s.most-min(s.used, s.most))
 }
 
-// reach is the most that the share can ever have at once under the present
-// limits: the others may fall back to their guarantees, but not below.
+// reach returns the most pages that the share can ever have under the present limits.
+// The other models may shrink to their guarantees, but not below.
 func (q *quota) reach(s *share) uint64 {
 	kept := q.guaranteed - s.guaranteed
 	return min(s.most, q.limit-min(kept, q.limit))
 }
 
-// book enters pages that an allocation asks the pool for, which over has
-// allowed.
+// book counts pages that an allocation requests from the pool. over has allowed them.
 func (s *share) book(pages uint64) { s.booked += pages }
 
-// unbook takes them out again.
+// unbook undoes book.
 func (s *share) unbook(pages uint64) { s.booked -= pages }
 
-// charge enters booked pages as in use, which over has allowed.
+// charge counts booked pages as used. over has allowed them.
 func (q *quota) charge(s *share, pages uint64) {
 	before := s.unused()
 	s.used += pages
@@ -195,7 +195,7 @@ func (q *quota) charge(s *share, pages uint64) {
 	q.grow()
 }
 
-// discharge takes pages out that are not in use any more.
+// discharge removes pages from the used ones.
 func (q *quota) discharge(s *share, pages uint64) {
 	before := s.unused()
 	s.used -= pages
@@ -205,7 +205,7 @@ func (q *quota) discharge(s *share, pages uint64) {
 	q.grow()
 }
 
-// givers is who is asked to give, in this order.
+// givers lists the models that can release pages, in the order in which they are asked.
 func (q *quota) givers() []*share {
 	givers := make([]*share, 0, len(q.shares))
 	for s := range q.shares {

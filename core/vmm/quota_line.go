@@ -2,20 +2,21 @@ package vmm
 
 import "slices"
 
-// maxOvertaken bounds how many waiters of higher priority may pass one that waits,
-// so that each comes to its turn.
+// maxOvertaken bounds how many waiters of higher priority may pass a waiter, so that no
+// waiter starves.
 const maxOvertaken = 8
 
 // waiter is an allocation that waits for pages.
 type waiter struct {
 	share *share
 	pages uint64
-	// guaranteed says that the waiter was within its model's guarantee when it came.
+	// guaranteed states that the waiter was within its model's guarantee when it
+	// arrived.
 	guaranteed bool
 	overtaken  int
-	// turn is closed when the waiter is the first in line: its thread looks for
-	// room then. ended is closed when it has left the line: it has its pages,
-	// or err says why not.
+	// turn is closed when the waiter is the first in the queue: its thread then looks
+	// for pages. ended is closed when the waiter has left the queue: it has its pages,
+	// or err is the reason of its failure.
 	turn, ended chan struct{}
 	hasTurn     bool
 	err         error
@@ -26,7 +27,7 @@ func newWaiter(s *share, pages uint64) *waiter {
 		turn: make(chan struct{}), ended: make(chan struct{})}
 }
 
-// over says without waiting whether the waiter has left the line.
+// over reports, without waiting, whether the waiter has left the queue.
 func (w *waiter) over() bool {
 	select {
 	case <-w.ended:
@@ -36,12 +37,12 @@ func (w *waiter) over() bool {
 	}
 }
 
-// line is the order in which waiters are served. The first has its turn: what
-// comes free is its own until it has enough or gives up. Those within a guarantee
-// stand before the others; those within one class by priority, the highest first;
-// equal ones by arrival. Nobody passes the one that has its turn, and a waiter that
-// is not within a guarantee is passed by priority maxOvertaken times at most. The
-// owner's lock guards it.
+// line is the queue of waiters, in the order of service. The first has the turn: freed
+// pages go to it until it has enough or gives up. Waiters within a guarantee come
+// before the others. Within each of the two classes the highest priority comes first,
+// and waiters of equal priority are in order of arrival. No waiter passes the one that
+// has the turn. A waiter without a guarantee is passed because of priority at most
+// maxOvertaken times. The lock of the owner guards the line.
 type line struct {
 	waiting []*waiter
 }
@@ -50,7 +51,7 @@ func (l *line) empty() bool { return len(l.waiting) == 0 }
 
 func (l *line) first() *waiter { return l.waiting[0] }
 
-// join puts a waiter in its place.
+// join inserts a waiter in its order.
 func (l *line) join(w *waiter) {
 	at := len(l.waiting)
 	for at > 0 && l.waiting[at-1].yieldsTo(w) {
@@ -74,7 +75,7 @@ func (w *waiter) yieldsTo(other *waiter) bool {
 	}
 }
 
-// remove takes a waiter out, if it is still there.
+// remove removes a waiter, if it is still in the queue.
 func (l *line) remove(w *waiter, err error) {
 	at := slices.Index(l.waiting, w)
 	if at < 0 {
@@ -86,7 +87,7 @@ func (l *line) remove(w *waiter, err error) {
 	l.callFirst()
 }
 
-// callFirst tells the first in line that it is.
+// callFirst gives the turn to the first waiter.
 func (l *line) callFirst() {
 	if l.empty() || l.first().hasTurn {
 		return

@@ -8,48 +8,49 @@ import (
 	"ferrum_mem/core/vmm/pageset"
 )
 
-// PageState is what an address of a space is.
+// PageState is the state of a page of a space.
 type PageState int
 
 const (
-	// PageLive is an allocation's.
+	// PageLive belongs to an allocation.
 	PageLive PageState = iota
-	// PageRetiring was freed, and queued work may still use it.
+	// PageRetiring was freed; queued work may still use it.
 	PageRetiring
 	// PageParked was freed and is still mapped.
 	PageParked
-	// PageFree has nothing mapped, or is being mapped or unmapped just now.
+	// PageFree has no physical page, or is being mapped or unmapped now.
 	PageFree
-	// PageAsleep is an allocation's that sleeps.
+	// PageAsleep belongs to an allocation that is asleep.
 	PageAsleep
 )
 
-// Range is a piece of a space: what is mapped, or sleeps, of one allocation without a
-// gap or, where none is, one page.
+// Range is a part of a space: adjacent pages of one allocation that are all live or all
+// asleep, or one page without an allocation.
 type Range struct {
 	State PageState
-	// Model is the id of the model that it is of, or "".
+	// Model is the id of the model, or "".
 	Model string
 	Addr  device.Addr
-	// OffsetBytes counts from the base address, SizeBytes is in whole pages.
+	// OffsetBytes counts from the base address. SizeBytes is in whole pages.
 	OffsetBytes, SizeBytes uint64
-	// RequestedBytes is what was asked for; 0 when it is neither live nor asleep.
+	// RequestedBytes is the requested size; 0 if the range is neither live nor asleep.
 	RequestedBytes uint64
-	// Tag is that of the allocation; "" when it is neither live nor asleep.
+	// Tag is the tag of the allocation; "" if the range is neither live nor asleep.
 	Tag string
-	// AllocatedAt is when that was made, on the clock of track.Now; 0 when it is
-	// neither live nor asleep.
+	// AllocatedAt is the time of the allocation, on the clock of track.Now; 0 if the
+	// range is neither live nor asleep.
 	AllocatedAt time.Duration
 }
 
-// RangeAt is what an address is; false: it lies outside the pool.
+// RangeAt returns the range of an address; false: the address lies outside the pool.
 func (p *Pool) RangeAt(addr device.Addr) (Range, bool) { return p.space.rangeAt(addr) }
 
-// EachRange calls fn for every range that is live or sleeps, in order of addresses,
-// until it is false. Ranges that come and go meanwhile may be missed or seen in parts.
+// EachRange calls fn for every range that is live or asleep, in order of addresses,
+// until fn returns false. It may miss ranges that are allocated or freed during the
+// call, or report parts of them.
 func (p *Pool) EachRange(fn func(Range) bool) { p.space.eachRange(fn) }
 
-// RangeAt is what an address is; false: it lies outside the models.
+// RangeAt returns the range of an address; false: the address lies outside the models.
 func (s *Elastic) RangeAt(addr device.Addr) (Range, bool) {
 	for _, m := range s.placed() {
 		if found, ok := m.space.rangeAt(addr); ok {
@@ -75,7 +76,7 @@ func (s *Elastic) EachRange(fn func(Range) bool) {
 	}
 }
 
-// placed is the models that have their space.
+// placed lists the models that have their space.
 func (s *Elastic) placed() []*Model {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +89,7 @@ func (s *Elastic) placed() []*Model {
 	return models
 }
 
-// rangeAt looks back from the address over one allocation at most.
+// rangeAt looks back from the address over at most one allocation.
 func (s *space) rangeAt(addr device.Addr) (Range, bool) {
 	if addr < s.table.extent.Base || uint64(addr-s.table.extent.Base) >= s.table.extent.Bytes() {
 		return Range{}, false
@@ -122,14 +123,14 @@ func (t *pageTable) rangeOf(r pageset.Run, state PageState) Range {
 	}
 }
 
-// partOf says whether two pages that were allocated are of one allocation and both are
-// live or both asleep. The caller holds mu.
+// partOf reports whether two allocated pages belong to one allocation and both are live
+// or both asleep. The caller holds mu.
 func (t *pageTable) partOf(page, other uint64) bool {
 	return t.allocated[page] == t.allocated[other] && t.asleep.Has(page) == t.asleep.Has(other)
 }
 
-// takenRange is the rest of what is live, or sleeps, of an allocation from one of its
-// pages on. The caller holds mu.
+// takenRange returns the rest of a range that is live or asleep, from the given page
+// on. The caller holds mu.
 func (t *pageTable) takenRange(first uint64) Range {
 	number, end := t.allocated[first], first+1
 	for end < t.extent.Pages && t.partOf(end, first) {
@@ -154,8 +155,8 @@ func (s *space) eachRange(fn func(Range) bool) {
 	}
 }
 
-// nextRange is the first range that is live or sleeps from a page on, and the page
-// behind it.
+// nextRange returns the first range that is live or asleep at or after a page, and the
+// page behind the range.
 func (s *space) nextRange(page uint64) (found Range, next uint64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

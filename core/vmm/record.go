@@ -6,19 +6,20 @@ import (
 	"ferrum_mem/core/vmm/pageset"
 )
 
-// RecordStream says that a stream (nil: the default one) uses every page that a range
-// touches too, besides the stream that it was asked for on: once freed, the pages wait
-// for the work that is queued on it at the time of the free as well. The range may be a
-// part of an allocation, or of several. Errors: CodeInvalidSize, CodeInvalidOffset for a
-// range that ends outside, CodeNotMapped with the first page that is not mapped,
-// CodeInvalidState for a page that sleeps, CodeBusy for one that is being put to sleep or
-// woken. A failed call changes nothing.
+// RecordStream records that a stream (nil: the default stream) also uses every page
+// that a range touches, in addition to the stream of the allocation. When the pages are
+// freed, they also wait for the work that is queued on that stream at the time of the
+// free. The range may be a part of an allocation, or span several. Errors:
+// CodeInvalidSize, CodeInvalidOffset for a range that ends outside the pool,
+// CodeNotMapped with the first page that is not mapped, CodeInvalidState for a page
+// that is asleep, CodeBusy for a page that is being put to sleep or woken. A failed
+// call changes nothing.
 func (p *Pool) RecordStream(offset, size uint64, stream device.Stream) error {
 	return p.space.recordStream("record_stream", extent.Span{Offset: offset, Size: size}, stream)
 }
 
-// RecordStream is Pool.RecordStream for a model; CodeModelNotFound when it is
-// unregistered.
+// RecordStream is Pool.RecordStream for a model. It returns CodeModelNotFound when the
+// model is unregistered.
 func (m *Model) RecordStream(offset, size uint64, stream device.Stream) error {
 	const op = "record_stream"
 	err := m.space.recordStream(op, extent.Span{Offset: offset, Size: size}, stream)
@@ -48,7 +49,8 @@ func (s *space) recordStream(op string, b extent.Span, stream device.Stream) err
 	return nil
 }
 
-// mayRecord says why the users of a range cannot be changed. The caller holds mu.
+// mayRecord returns an error if the users of a range cannot be changed. The caller
+// holds mu.
 func (t *pageTable) mayRecord(op string, b extent.Span, r pageset.Run) error {
 	if t.state != stateOpen {
 		return t.extent.Closed(op)
@@ -67,12 +69,13 @@ func (t *pageTable) mayRecord(op string, b extent.Span, r pageset.Run) error {
 	return t.extent.BadPage(device.CodeNotMapped, op, page, b)
 }
 
-// manyUsers is from how many streams of one page on the closed ones are looked for, each
-// time that their number has doubled: a range that lives long is used by streams that
-// come and go.
+// manyUsers is the number of streams of one page at which closed streams are removed,
+// and again each time the number has doubled. It bounds the list of a long-lived range
+// whose streams are created and destroyed.
 const manyUsers = 16
 
-// forgetClosed takes streams out of the users of a range that are closed, and so ran dry.
+// forgetClosed removes closed streams from the users of a range. A closed stream has no
+// queued work.
 func (s *space) forgetClosed(r pageset.Run) {
 	s.mu.Lock()
 	streams := s.table.users.Streams(r)

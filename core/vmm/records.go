@@ -8,32 +8,32 @@ import (
 	"ferrum_mem/core/internal/offheap"
 )
 
-// allocation is what was asked for in one call, as far as it was not freed.
+// allocation is the request of one call, until all its pages were freed.
 type allocation struct {
-	// offset and size are in bytes, as they were asked for.
+	// offset and size are the requested bytes.
 	offset, size uint64
-	// left is how many of its pages are live; 0: it is being made, or the record
-	// is not in use.
+	// left counts its live pages; 0: the allocation is in progress, or the record is
+	// not in use.
 	left uint32
 	tag  uint32
-	// at is when it was asked for, by the clock of track.
+	// at is the time of the request, on the clock of track.
 	at time.Duration
 }
 
-// share is how many of the bytes asked for lie in [first, end).
+// share returns how many of the requested bytes lie in [first, end).
 func (a *allocation) share(first, end uint64) uint64 {
 	low, high := max(first, a.offset), min(end, a.offset+a.size)
 	return high - min(low, high)
 }
 
-// records is the allocations of a space by number. Its owner's lock guards it.
+// records has the allocations of a space by number. The lock of its owner guards it.
 type records struct {
 	memory offheap.Table[allocation]
 	all    []allocation
 	spare  []uint32
 }
 
-// add gives a number to an allocation whose pages are not live yet.
+// add assigns a number to an allocation whose pages are not live yet.
 func (t *records) add(a allocation) (uint32, error) {
 	if last := len(t.spare) - 1; last >= 0 {
 		number := t.spare[last]
@@ -58,7 +58,7 @@ func (t *records) remove(number uint32) {
 	t.spare = append(t.spare, number)
 }
 
-// live is how many allocations there are, those being made included.
+// count returns the number of allocations, including those in progress.
 func (t *records) count() uint64 { return uint64(len(t.all) - len(t.spare)) }
 
 func (t *records) detach() (free func()) {

@@ -6,10 +6,10 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// SetLimit changes the limit; 0: the device's capacity. What is used stays. Idle
-// pages above it are given back: at once where that is quick, by the worker where
-// pages are movable and giving them back takes the system long (Settle waits for
-// it). Errors: CodeOutOfPhysicalMemory for more than the device has.
+// SetLimit changes the limit; 0: the device's capacity. Used pages stay. Idle pages
+// above the limit are released: at once where that is quick, and by the worker where
+// pages are movable, because the system takes long to release them (Settle waits for
+// it). It returns CodeOutOfPhysicalMemory for a limit above the device's memory.
 func (ph *Physical) SetLimit(limitBytes uint64) error {
 	const op = "vmm.set_limit"
 	if err := checkLimit(op, ph.engine, limitBytes); err != nil {
@@ -31,13 +31,13 @@ func (ph *Physical) SetLimit(limitBytes uint64) error {
 	return nil
 }
 
-// Unpark unmaps parked pages until that many of them are ready for any range, or
-// none is left: what the worker does a little at a time, for who knows what comes.
-// Errors: those of the device; what it did not unmap stays parked.
+// Unpark unmaps parked pages until that many pages are ready for any range, or none is
+// left. The worker does the same in small steps; a caller uses Unpark before a large
+// request. Errors: those of the device; pages that were not unmapped stay parked.
 func (ph *Physical) Unpark(pages uint64) (unparked uint64, err error) { return ph.unpark(pages, nil) }
 
-// unpark has spaces, one of them first, take parked pages out of their address
-// space until want of them are idle or none is left.
+// unpark makes the spaces, first before the others, unmap parked pages until want pages
+// are idle or none is left.
 func (ph *Physical) unpark(want uint64, first *space) (done uint64, err error) {
 	if want == 0 {
 		return 0, nil
@@ -52,7 +52,7 @@ func (ph *Physical) unpark(want uint64, first *space) (done uint64, err error) {
 	return done, nil
 }
 
-// release gives want pages back to the device, or as many as are idle or parked.
+// release releases want pages to the device, or all that are idle or parked.
 func (ph *Physical) release(want uint64) (done uint64, err error) {
 	if want == 0 {
 		return 0, nil
@@ -70,7 +70,7 @@ func (ph *Physical) release(want uint64) (done uint64, err error) {
 	return n, err
 }
 
-// releaseBut gives all idle pages back but those to keep.
+// releaseBut releases all idle pages except those in keep.
 func (ph *Physical) releaseBut(keep map[device.Page]bool) (done uint64, err error) {
 	return ph.releaseBatches(maxWanted, keep)
 }
@@ -90,10 +90,10 @@ func (ph *Physical) releaseBatches(want uint64, keep map[device.Page]bool) (done
 	return done, err
 }
 
-// releaseBatch is how many pages one call to the device gives back.
+// releaseBatch is how many pages one call to the device releases.
 const releaseBatch = 64
 
-// batch is idle pages that are being given back, by the lists that they came from.
+// batch has idle pages that are being released, with the lists that they came from.
 type batch struct {
 	pages   []device.Page
 	orphans int
@@ -101,8 +101,8 @@ type batch struct {
 	owned   []int
 }
 
-// releaseIdle gives back up to want idle pages in one call to the device, from the
-// ends of the lists as far as they are not to be kept.
+// releaseIdle releases up to want idle pages in one call to the device. It takes them
+// from the ends of the lists and stops at pages in keep.
 func (ph *Physical) releaseIdle(want uint64, keep map[device.Page]bool) (done uint64, err error) {
 	b := ph.takeBatch(want, keep)
 	n := uint64(len(b.pages))
@@ -148,8 +148,8 @@ func (ph *Physical) takeBatch(want uint64, keep map[device.Page]bool) batch {
 	return b
 }
 
-// returnBatch makes pages idle again that the device did not take. What they held
-// may be lost, but is no other owner's.
+// returnBatch makes the pages idle again that the device did not release. Their
+// contents may be lost, but no other owner's data is in them.
 func (ph *Physical) returnBatch(b batch) {
 	rest := b.pages
 	put := func(to *[]device.Page, n int) {
@@ -168,23 +168,23 @@ func (ph *Physical) returnBatch(b batch) {
 	ph.idle += uint64(len(b.pages))
 }
 
-// ReleaseCached gives idle and parked pages back to the device until at least
-// wanted bytes are given or none is left. On a closed stock it does nothing.
+// ReleaseCached releases idle and parked pages to the device until at least wanted
+// bytes are released or no page is left. It does nothing after Close.
 func (ph *Physical) ReleaseCached(wanted uint64) (released uint64, err error) {
 	pages := wanted / ph.pageBytes
 	if wanted%ph.pageBytes != 0 {
 		pages++
 	}
 	ph.mu.Lock()
-	// Whoever wants them would not like to see them taken again at once.
+	// The caller needs the memory, so the worker must not allocate it again at once.
 	ph.wanted = false
 	ph.mu.Unlock()
 	done, err := ph.release(pages)
 	return done * ph.pageBytes, err
 }
 
-// Trim gives idle and parked pages back to the device until no more than keep of
-// them are left. Errors: those of the device; what it did not take is kept.
+// Trim releases idle and parked pages to the device until at most keep of them are
+// left. Errors: those of the device; pages that were not released are kept.
 func (ph *Physical) Trim(keep uint64) (released uint64, err error) {
 	ph.Land()
 	ph.mu.Lock()
@@ -194,5 +194,5 @@ func (ph *Physical) Trim(keep uint64) (released uint64, err error) {
 	return done * ph.pageBytes, err
 }
 
-// maxWanted asks for all that there is.
+// maxWanted requests all pages.
 const maxWanted = uint64(math.MaxUint64)

@@ -10,53 +10,54 @@ import (
 )
 
 const (
-	// pollBudget bounds the events that an ordinary call asks.
+	// pollBudget bounds the events that an ordinary call queries.
 	pollBudget = 4
-	// pollAll asks as many as there is any use in.
+	// pollAll sets no bound for the queries.
 	pollAll = int(^uint(0) >> 1)
-	// landEvents is how many events are taken in while others wait.
+	// landEvents is how many completed events are processed before the lock is released
+	// for other threads.
 	landEvents = 256
 )
 
 // retiree is a range that retires until the events of all streams that use it have
-// passed.
+// completed.
 type retiree struct {
 	run pageset.Run
-	// behind is how many events have not passed.
+	// behind counts the events that have not completed.
 	behind int
 }
 
-// fence is an event of one stream and the range that retires behind it.
+// fence is an event of one stream and the range that waits for it.
 type fence struct {
 	*retiree
 	queue *retireQueue
 	event device.Event
-	// passed says that the event has passed; waiters is how many threads wait on
-	// it, which stays open for them.
+	// passed states that the event has completed. waiters counts the threads that wait
+	// for the event; it stays open for them.
 	passed  bool
 	waiters int
 }
 
-// retireQueue is the fences of one stream, which pass in their order.
+// retireQueue has the fences of one stream, which complete in order.
 type retireQueue struct {
 	stream device.Stream
-	// fences has one at least while the queue is listed.
+	// fences is never empty while the queue is listed.
 	fences []*fence
 }
 
-// retirees are the retiring ranges of a space, under its lock.
+// retirees has the retiring ranges of a space, under the space's lock.
 type retirees struct {
 	queues   []*retireQueue
 	byStream map[device.Stream]*retireQueue
-	// cursor is where a bounded look starts.
+	// cursor is the queue where the next bounded check starts.
 	cursor int
-	// unclosed are events that could not be closed yet.
+	// unclosed has events whose close failed.
 	unclosed []device.Event
 }
 
 func (t *retirees) init() { t.byStream = make(map[device.Stream]*retireQueue) }
 
-// enqueue puts a range behind the marks of streams.
+// enqueue adds a range that waits for the given marks.
 func (t *retirees) enqueue(marks []mark, r pageset.Run) {
 	to := &retiree{run: r}
 	for _, m := range marks {
@@ -74,11 +75,11 @@ func (t *retirees) enqueue(marks []mark, r pageset.Run) {
 	}
 }
 
-// dequeue takes a fence out of its queue, and an empty queue out of the list.
+// dequeue removes a fence from its queue, and an empty queue from the list.
 func (t *retirees) dequeue(f *fence) {
 	q := f.queue
 	if q.fences[0] == f {
-		// The common case, without a move of all the others.
+		// The common case: no other fence has to move.
 		q.fences[0] = nil
 		q.fences = q.fences[1:]
 	} else {
@@ -91,7 +92,7 @@ func (t *retirees) dequeue(f *fence) {
 	}
 }
 
-// fenceOver is a fence whose range touches a run, or nil.
+// fenceOver returns a fence whose range touches a run, or nil.
 func (t *retirees) fenceOver(r pageset.Run) *fence {
 	for _, q := range t.queues {
 		for _, f := range q.fences {
@@ -109,7 +110,7 @@ func (t *retirees) closeEvent(event device.Event) {
 	}
 }
 
-// closeLeft tries again to close events that could not be closed.
+// closeLeft tries again to close the events whose close failed.
 func (t *retirees) closeLeft() {
 	left := t.unclosed
 	t.unclosed = nil
@@ -118,16 +119,16 @@ func (t *retirees) closeLeft() {
 	}
 }
 
-// hasPassed asks an event. One that cannot be asked has not passed; those of a lost
-// device have: no work uses the memory any more.
+// hasPassed queries an event. An event that cannot be queried has not completed. The
+// events of a lost device have completed, because no work uses its memory any more.
 func hasPassed(event device.Event) bool {
 	done, err := event.Done()
 	return done || errors.Is(err, device.CodeDeviceLost)
 }
 
-// land takes in events that have passed, landEvents at most, asking no more than budget
-// of them, parks the ranges that wait for no other, and says whether there were any such
-// events, and whether there may be more. The caller holds mu.
+// land processes at most landEvents completed events and queries at most budget. It
+// parks the ranges that wait for no other event. some reports whether an event had
+// completed, and more whether others may have. The caller holds mu.
 func (s *space) land(budget int) (some, more bool) {
 	passed := 0
 	if len(s.retirees.unclosed) > 0 {
@@ -154,8 +155,8 @@ func (s *space) land(budget int) (some, more bool) {
 	return some, false
 }
 
-// pass takes in an event that has passed, and parks the range behind it if that waits
-// for no other.
+// pass processes a completed event, and parks its range if that waits for no other
+// event.
 func (s *space) pass(f *fence) {
 	f.passed = true
 	s.retirees.dequeue(f)
@@ -170,7 +171,7 @@ func (s *space) pass(f *fence) {
 	s.parkRun(f.run)
 }
 
-// parkRun makes pages that nobody uses any more free to be taken.
+// parkRun makes unused pages free for allocations.
 func (s *space) parkRun(r pageset.Run) {
 	s.table.parked.Add(r)
 	s.table.free.Put(r)
@@ -181,7 +182,8 @@ func (s *space) parkRun(r pageset.Run) {
 	}
 }
 
-// landAll parks every range whose events have passed, and says how many pages.
+// landAll parks every range whose events have completed, and returns the number of
+// pages.
 func (s *space) landAll() (pages uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,8 +192,8 @@ func (s *space) landAll() (pages uint64) {
 	return before - min(before, s.table.retiring)
 }
 
-// landEach is land for all events that have passed, and lets others have mu in between,
-// which the caller holds: it knows nothing for certain of the space any more.
+// landEach calls land for all completed events. The caller holds mu, which landEach
+// releases in between, so the caller has to check the state of the space again.
 func (s *space) landEach() (some bool) {
 	for {
 		landed, more := s.land(pollAll)
@@ -204,15 +206,15 @@ func (s *space) landEach() (some bool) {
 	}
 }
 
-// await waits until a fence has passed, timeout at most, and parks all ranges of which
-// every fence has; passed says whether this one has.
+// await waits until a fence has completed, for at most timeout, and parks all ranges
+// whose fences have. passed reports whether this fence has completed.
 func (s *space) await(f *fence, timeout time.Duration) (passed bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.awaitLocked(f, timeout)
 }
 
-// awaitLocked is await. The caller holds mu, which is let go meanwhile.
+// awaitLocked implements await. The caller holds mu, which is released during the wait.
 func (s *space) awaitLocked(f *fence, timeout time.Duration) (passed bool, err error) {
 	if f.passed {
 		return true, nil
@@ -234,7 +236,7 @@ func (s *space) awaitLocked(f *fence, timeout time.Duration) (passed bool, err e
 	return f.passed, err
 }
 
-// synchronize waits for everything that is retiring.
+// synchronize waits for all retiring ranges.
 func (s *space) synchronize() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,9 +9,10 @@ import (
 	"ferrum_mem/core/vmm/sleep"
 )
 
-// unmapJobs unmaps everything that is to sleep. What the device refuses is taken back;
-// if it refuses that as well, the Sleep goes on to its end: every byte is kept, so
-// nothing is lost by it, and only what stays mapped is not given up.
+// unmapJobs unmaps all pages that go to sleep. If the device fails to unmap a job, the
+// jobs before it are mapped again. If that fails as well, the Sleep continues to its
+// end: every byte has a copy, so nothing is lost, and only the pages that stay mapped
+// are not released.
 func (s *space) unmapJobs(d *dozing) error {
 	for i := range d.jobs {
 		err := s.unmapJob(&d.jobs[i])
@@ -35,9 +36,9 @@ func (s *space) unmapJob(j *sleep.Job) error {
 	return err
 }
 
-// mapAgain maps jobs again with the pages that they had, and says whether they are as
-// they were. Unmapping has lost the bytes of private pages, also where it failed: they
-// are copied back from what is kept, if anything is.
+// mapAgain maps jobs again with their pages, and reports whether they are as before.
+// Unmapping loses the bytes of private pages, even if it fails. They are copied back
+// from the copy, if there is one.
 func (s *space) mapAgain(d *dozing, jobs []sleep.Job) bool {
 	lost := s.physical.config.Backing == device.BackingPrivate
 	if lost && d.Backing == SleepDiscard {
@@ -63,7 +64,7 @@ func (s *space) mapAgain(d *dozing, jobs []sleep.Job) bool {
 	return s.copyBack(s.transfer(context.Background(), "sleep", jobs), d.Streams) == nil
 }
 
-// unmapTheRest unmaps what the device lets it.
+// unmapTheRest unmaps the remaining jobs, as far as the device can.
 func (s *space) unmapTheRest(d *dozing) {
 	for i := range d.jobs {
 		if j := &d.jobs[i]; !j.Unmapped {
@@ -72,8 +73,8 @@ func (s *space) unmapTheRest(d *dozing) {
 	}
 }
 
-// endSleep makes all jobs of a Sleep ones that sleep, or none: then they are as they
-// were, and what was kept of them is dropped. It says how many pages were given up.
+// endSleep ends a Sleep. If asleep, all its jobs are asleep now. Otherwise they are as
+// before, and their copies are dropped. It returns how many pages were released.
 func (s *space) endSleep(d *dozing, asleep bool, counts *SleepStats) (left uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,8 +97,8 @@ func (s *space) endSleep(d *dozing, asleep bool, counts *SleepStats) (left uint6
 	return left
 }
 
-// tuckIn makes a chunk one that sleeps, and says how many of its pages are not used any
-// more: all, or none if the device would not unmap it.
+// tuckIn marks a chunk as asleep and returns how many of its pages are not used any
+// more: all, or none if the device failed to unmap the chunk.
 func (s *space) tuckIn(d *dozing, j sleep.Job) (left uint64) {
 	c := j.Chunk
 	numbers := s.table.numbers[c.Run.Start:c.Run.End()]

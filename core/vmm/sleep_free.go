@@ -9,8 +9,8 @@ import (
 	"ferrum_mem/core/vmm/sleep"
 )
 
-// freeAsleep is deallocate for a range that sleeps, which no work uses; false: it
-// does not sleep. The caller holds mu.
+// freeAsleep implements deallocate for a sleeping range, which no work uses; false: the
+// range is not asleep. The caller holds mu.
 func (s *space) freeAsleep(op string, b extent.Span, r pageset.Run) (asleep bool, err error) {
 	if s.table.state != stateOpen || s.table.asleep.Count() == 0 || !s.table.asleep.Has(r.Start) {
 		return false, nil
@@ -25,8 +25,8 @@ func (s *space) freeAsleep(op string, b extent.Span, r pageset.Run) (asleep bool
 	return true, nil
 }
 
-// notLive is the error of a range of which a page is not live: it has no allocation, or
-// a part of the range sleeps. The caller holds mu.
+// notLive returns the error for a range with a page that is not live: the page has no
+// allocation, or a part of the range is asleep. The caller holds mu.
 func (t *pageTable) notLive(op string, b extent.Span, r pageset.Run, page uint64) error {
 	asleep, mixed := t.asleep.FirstIn(r)
 	for at := r.Start; mixed && at < r.End(); at++ {
@@ -47,8 +47,8 @@ func (t *pageTable) notLive(op string, b extent.Span, r pageset.Run, page uint64
 	return t.extent.BadPage(device.CodeNotMapped, op, page, b)
 }
 
-// shiftingNow is the error of a range that is being put to sleep or woken; nil: none
-// of it is. The caller holds mu.
+// shiftingNow returns an error if a part of a range is being put to sleep or woken, and
+// nil otherwise. The caller holds mu.
 func (t *pageTable) shiftingNow(op string, b extent.Span, r pageset.Run) error {
 	if page, shifting := t.shifting.FirstIn(r); shifting {
 		return t.extent.Fault(device.CodeBusy, op, "offset %d, size %d: the page at offset %d is being put to sleep or woken",
@@ -57,7 +57,7 @@ func (t *pageTable) shiftingNow(op string, b extent.Span, r pageset.Run) error {
 	return nil
 }
 
-// endSleepers takes pages that sleep out of their allocations and makes them free.
+// endSleepers removes sleeping pages from their allocations and makes them free.
 func (s *space) endSleepers(r pageset.Run) {
 	s.table.saved.Forget(r)
 	ended := uint64(0)
@@ -95,14 +95,14 @@ func (s *space) endSleepers(r pageset.Run) {
 	s.changed.Broadcast()
 }
 
-// endSlept counts allocations that were freed while they slept.
+// endSlept counts allocations that were freed while they were asleep.
 func (ph *Physical) endSlept(ended uint64) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	ph.books.FreeMany(track.Block{}, ended)
 }
 
-// endAllSleepers is endSleepers for everything, in slices.
+// endAllSleepers calls endSleepers for all sleeping pages, in slices.
 func (s *space) endAllSleepers() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,27 +12,26 @@ import (
 	"ferrum_mem/core/vmm/sleep"
 )
 
-// How pages fall asleep, so that a Sleep is all or nothing. First all bytes are copied;
-// the pages stay mapped and are not touched, so until the last copy is made there is
-// nothing to take back but the copies. Then everything is unmapped, and the pages are
-// still the space's: what the device refuses is undone by mapping the same ones again
-// (sleep_end.go). Only then are they given up, all in one step for whoever counts them:
-// no page that was given up is ever needed again. The price is that the bytes are there
-// twice for the length of the call, in the pages and in what is kept of them.
+// How pages fall asleep, all or nothing. First all bytes are copied. The pages stay
+// mapped and unchanged, so until the last copy is made only the copies have to be
+// undone. Then everything is unmapped, and the pages still belong to the space: if the
+// device fails, the same pages are mapped again (sleep_end.go). Only then are the pages
+// released, in one step for all counters. So no released page is ever needed again. The
+// price is that the bytes exist twice during the call: in the pages and in the copies.
 
-// lull copies the jobs of a Sleep and unmaps them, all or none.
+// lull copies and unmaps the jobs of a Sleep, all or none.
 func (s *space) lull(ctx context.Context, d *dozing) error {
 	if err := s.copyOut(ctx, d); err != nil {
 		return err
 	}
-	// From here on nothing waits, and nothing stops it.
+	// From here on nothing waits and nothing stops the Sleep.
 	if err := s.stopped(ctx, "sleep"); err != nil {
 		return err
 	}
 	return s.unmapJobs(d)
 }
 
-// copyOut keeps the bytes of all jobs.
+// copyOut copies the bytes of all jobs.
 func (s *space) copyOut(ctx context.Context, d *dozing) (err error) {
 	if d.Backing == SleepDiscard || len(d.jobs) == 0 {
 		return nil
@@ -48,7 +47,8 @@ func (s *space) copyOut(ctx context.Context, d *dozing) (err error) {
 	return err
 }
 
-// transfer is one of the bytes of jobs, as long as the context and the space allow it.
+// transfer returns a Transfer of jobs. It stops when the context ends or the space
+// closes.
 func (s *space) transfer(ctx context.Context, op string, jobs []sleep.Job) *sleep.Transfer {
 	return &sleep.Transfer{
 		Device: s.physical.engine.Device(), Extent: &s.table.extent, Keepers: &s.physical.keepers, Op: op, Jobs: jobs,
@@ -56,22 +56,22 @@ func (s *space) transfer(ctx context.Context, op string, jobs []sleep.Job) *slee
 	}
 }
 
-// copyBack gives the pages of jobs what is kept of them.
+// copyBack copies the kept bytes back to the pages of jobs.
 func (s *space) copyBack(t *sleep.Transfer, streams int) error {
 	left, err := t.Back(streams)
 	s.keepOpen(left)
 	return err
 }
 
-// keepOpen keeps what a transfer could not close.
+// keepOpen records the resources that a transfer could not close.
 func (s *space) keepOpen(left []sleep.Leftover) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.table.saved.Keep(left)
 }
 
-// giveUp gives the pages of unmapped jobs back to the device. They stay charged until
-// the Sleep has ended, so that they are everybody's at one moment.
+// giveUp releases the pages of unmapped jobs to the device. They stay charged until the
+// Sleep has ended, so that all become available at one moment.
 func (s *space) giveUp(jobs []sleep.Job) {
 	for _, j := range jobs {
 		if !j.Unmapped {
@@ -84,7 +84,8 @@ func (s *space) giveUp(jobs []sleep.Job) {
 	}
 }
 
-// takePages takes the pages of an unmapped chunk out of the page table and the books.
+// takePages removes the pages of an unmapped chunk from the page table and the
+// counters.
 func (s *space) takePages(c *sleep.Chunk) []device.Page {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,8 +96,7 @@ func (s *space) takePages(c *sleep.Chunk) []device.Page {
 	return pages
 }
 
-// layDown makes live pages ones that sleep, and says what they were asked for with.
-// The caller holds mu.
+// layDown marks live pages as asleep, and returns their sizes. The caller holds mu.
 func (t *pageTable) layDown(c *sleep.Chunk) track.Block {
 	sizes := t.asked(c.Run)
 	t.live.Remove(c.Run)
@@ -106,7 +106,7 @@ func (t *pageTable) layDown(c *sleep.Chunk) track.Block {
 	return sizes
 }
 
-// standUp makes pages live that slept, and gives their sizes. The caller holds mu.
+// standUp marks sleeping pages as live, and returns their sizes. The caller holds mu.
 func (t *pageTable) standUp(r pageset.Run, tag uint32) track.Block {
 	sizes := t.asked(r)
 	t.asleep.Remove(r)
@@ -116,7 +116,7 @@ func (t *pageTable) standUp(r pageset.Run, tag uint32) track.Block {
 	return sizes
 }
 
-// asked is the sizes of pages of allocations.
+// asked returns the requested and allocated bytes of allocated pages.
 func (t *pageTable) asked(r pageset.Run) (sum track.Block) {
 	sum.AllocatedBytes = r.Pages * t.extent.PageBytes
 	for at := r.Start; at < r.End(); {
@@ -129,8 +129,8 @@ func (t *pageTable) asked(r pageset.Run) (sum track.Block) {
 	return sum
 }
 
-// giveUp takes pages of allocations out of the books that are on their way to the
-// device, and stay charged.
+// giveUp removes the pages of allocations from the counters while they are being
+// released. They stay charged.
 func (ph *Physical) giveUp(sizes track.Block, pages uint64) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
@@ -138,8 +138,8 @@ func (ph *Physical) giveUp(sizes track.Block, pages uint64) {
 	ph.moving += pages
 }
 
-// surrender gives moving pages back to the device; those that it does not take are
-// idle.
+// surrender releases moving pages to the device. Pages that the device fails to release
+// become idle.
 func (ph *Physical) surrender(o *owner, pages []device.Page) error {
 	err := ph.engine.ReleasePages(pages, ph.pageBytes)
 	ph.mu.Lock()
@@ -157,7 +157,7 @@ func (ph *Physical) surrender(o *owner, pages []device.Page) error {
 	return nil
 }
 
-// doze makes used pages idle whose allocations go to sleep.
+// doze makes the used pages of allocations that go to sleep idle.
 func (ph *Physical) doze(o *owner, pages []device.Page, sizes track.Block) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
@@ -168,7 +168,8 @@ func (ph *Physical) doze(o *owner, pages []device.Page, sizes track.Block) {
 	ph.watchIdle()
 }
 
-// drowse makes pages used ones of no allocation that is awake.
+// drowse counts pages as active without a live allocation, because their allocation is
+// asleep and the pages are still mapped.
 func (ph *Physical) drowse(sizes track.Block) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()

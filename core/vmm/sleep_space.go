@@ -13,13 +13,13 @@ import (
 	"ferrum_mem/core/vmm/sleep"
 )
 
-// dozing is a Sleep under way.
+// dozing is a Sleep in progress.
 type dozing struct {
 	SleepRequest
 	jobs []sleep.Job
-	// path is the file that it has made.
+	// path is the file that the Sleep has created.
 	path string
-	// before is what slept before.
+	// before has the tags that were asleep before.
 	before sleep.Tags
 }
 
@@ -61,7 +61,7 @@ func (s *space) sleep(ctx context.Context, r SleepRequest) (SleepReport, error) 
 	return report, nil
 }
 
-// sweepQuietly is sweep for who has something else to do.
+// sweepQuietly calls sweep and only logs an error, for callers with another result.
 func (s *space) sweepQuietly() {
 	if err := s.sweep(); err != nil {
 		s.physical.engine.Log(engine.Warning, err.Error())
@@ -82,8 +82,8 @@ func (t *pageTable) checkSleep(r SleepRequest) error {
 	return checkStreams(&t.extent, op, r.Streams)
 }
 
-// beginSleep has no more allocations made, waits for those under way and makes the
-// pages that are to sleep the calling thread's.
+// beginSleep stops new allocations, waits for those in progress and claims the pages
+// for the calling thread.
 func (s *space) beginSleep(ctx context.Context, r SleepRequest) (*dozing, error) {
 	const op = "sleep"
 	d := &dozing{SleepRequest: r}
@@ -118,7 +118,7 @@ func (s *space) beginSleep(ctx context.Context, r SleepRequest) (*dozing, error)
 	return d, nil
 }
 
-// awaitClaims waits for allocations under way.
+// awaitClaims waits for allocations in progress.
 func (s *space) awaitClaims(ctx context.Context, op string, noWait bool) error {
 	for s.claims > 0 {
 		switch {
@@ -137,8 +137,8 @@ func (s *space) awaitClaims(ctx context.Context, op string, noWait bool) error {
 	return nil
 }
 
-// awakeJobs cuts what is live of a tag, or all, into chunks: what is not copied only
-// where the tag changes.
+// awakeJobs cuts the live pages of a tag, or of all, into chunks. Pages that are not
+// copied are cut only where the tag changes.
 func (t *pageTable) awakeJobs(r SleepRequest, chunkBytes uint64) []sleep.Job {
 	cut := sleep.Cut{Most: max(chunkBytes/t.extent.PageBytes, 1)}
 	if r.Backing == SleepDiscard {
@@ -158,7 +158,7 @@ func (t *pageTable) awakeJobs(r SleepRequest, chunkBytes uint64) []sleep.Job {
 	return cut.Jobs()
 }
 
-// workSlice is how long a wait for queued work lasts before it looks at its context.
+// workSlice is the time after which a wait for queued work checks its context.
 const workSlice = 2 * time.Millisecond
 
 func (s *space) awaitWork(ctx context.Context, noWait bool, wait func(time.Duration) error) error {

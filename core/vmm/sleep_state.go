@@ -14,24 +14,25 @@ import (
 	"ferrum_mem/core/vmm/sleep"
 )
 
-// errAsleep is the cause of refusals because something sleeps.
+// errAsleep is the cause of errors about sleeping allocations.
 var errAsleep = errors.New("asleep")
 
-// sleeper is what of a space sleeps. Beside turn it is under the space's lock.
+// sleeper has the sleep state of a space. The space's lock guards all fields except
+// turn.
 type sleeper struct {
-	// turn is taken by who puts something to sleep or wakes it.
+	// turn is held by the Sleep or Wake in progress.
 	turn sleep.Turn
-	// saved is what is kept of the pages that sleep.
+	// saved has the kept contents of sleeping pages.
 	saved sleep.Saved
-	// asleep are the pages of allocations that sleep, shifting those that are being
-	// put to sleep (and live) or woken (and asleep).
+	// asleep has the pages of sleeping allocations. shifting has the pages that are
+	// being put to sleep (these are live) or woken (these are asleep).
 	asleep, shifting pageset.Set
-	// jammed counts pages that sleep but are still mapped, because the device would
-	// not unmap them after a Wake that failed: they are used, and have their number.
+	// jammed counts sleeping pages that are still mapped, because the device failed to
+	// unmap them after a failed Wake. They count as used, and have a physical page.
 	jammed uint64
-	// forced says that the space is being closed whatever sleeps or wakes.
+	// forced states that the space is being closed even if allocations sleep or wake.
 	forced bool
-	// sleepWaits counts the allocations that wait for what sleeps.
+	// sleepWaits counts the allocations that wait for sleeping ones.
 	sleepWaits int
 	counts     SleepStats
 }
@@ -52,10 +53,10 @@ func (l *sleeper) detach() offheap.Detached {
 	return append(l.saved.Detach(), l.asleep.Detach(), l.shifting.Detach())
 }
 
-// bytes is the address space of its tables.
+// bytes returns the address space of its tables.
 func (l *sleeper) bytes() uint64 { return l.asleep.Bytes() + l.shifting.Bytes() + l.saved.Bytes() }
 
-// stopped says why a transfer must not go on.
+// stopped returns an error if a transfer must not continue.
 func (s *space) stopped(ctx context.Context, op string) error {
 	if ctx.Err() != nil {
 		return sleep.Ended(ctx, &s.table.extent, op)
@@ -68,8 +69,8 @@ func (s *space) stopped(ctx context.Context, op string) error {
 	return nil
 }
 
-// waitChanged waits until something has changed or the context is over. The caller
-// holds mu, which is let go meanwhile.
+// waitChanged waits until the state of the space has changed or the context has ended.
+// The caller holds mu, which is released during the wait.
 func (s *space) waitChanged(ctx context.Context) {
 	if ctx.Done() != nil {
 		stop := context.AfterFunc(ctx, func() {
@@ -82,7 +83,8 @@ func (s *space) waitChanged(ctx context.Context) {
 	s.changed.Wait()
 }
 
-// tagName is the tag that a request means: its own name for an allocation without.
+// tagName returns the tag of a request; an allocation without a tag has the space's
+// name.
 func (t *pageTable) tagName(tag string) string {
 	if tag == "" {
 		return t.extent.Name
@@ -99,8 +101,8 @@ func (s *space) isAsleep(tag string) bool {
 	return s.table.saved.Tags.Sleeps(tag)
 }
 
-// sleeping is the error of an allocation whose tag or range sleeps; nil: it may go
-// on. The caller holds mu.
+// sleeping returns an error if the tag or the range of an allocation is asleep, and nil
+// otherwise. The caller holds mu.
 func (t *pageTable) sleeping(p placing) error {
 	if tag := t.tagName(p.tag); t.saved.Tags.Any() && t.saved.Tags.Sleeps(tag) {
 		return t.extent.Fault(device.CodeInvalidState, p.op, "%q, tag %q is %w", t.extent.Name, tag, errAsleep)
@@ -120,8 +122,8 @@ func (t *pageTable) sleeping(p placing) error {
 	return nil
 }
 
-// whileAwake tries an allocation, and as long as the request allows again when what
-// it needs sleeps.
+// whileAwake calls try. While try fails because something is asleep, it waits for the
+// wake and tries again, for as long as the request allows.
 func (s *space) whileAwake(p placing, try func() error) error {
 	err := try()
 	if p.wait == 0 || !errors.Is(err, errAsleep) || !s.physical.engine.MayWait() {
@@ -162,15 +164,15 @@ func (s *space) awaitAwake(ctx context.Context, p placing) error {
 	}
 }
 
-// hold enters what is held elsewhere.
+// hold records contents that are held outside the device.
 func (s *space) hold(a engine.Asleep) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.table.saved.Hold(a)
 }
 
-// sweep gives back what was kept of chunks that nobody needs, and tries again to
-// close streams. The caller holds no lock.
+// sweep frees the kept contents of chunks that are not needed any more, and tries again
+// to close streams. The caller holds no lock.
 func (s *space) sweep() error {
 	s.mu.Lock()
 	w := s.table.saved.Take()

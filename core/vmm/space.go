@@ -10,56 +10,58 @@ import (
 	"ferrum_mem/core/vmm/pageset"
 )
 
-// space is a piece of address space and what is mapped in it. A page of it is
+// space is reserved address space and the memory that is mapped in it. A page of it is
+// in one of these states:
 //
-//   - free: nobody has it, and nothing is mapped there;
-//   - parked: nobody has it, but the physical page that was freed last is still
-//     mapped there. An allocation takes both together, without a call to the
-//     device; whoever needs the physical page elsewhere has it unmapped first;
-//   - live: it is an allocation's;
+//   - free: no allocation has it, and no physical page is mapped there;
+//   - parked: no allocation has it, but its last physical page is still mapped there.
+//     An allocation takes both together, without a driver call. If the physical page is
+//     needed elsewhere, it is unmapped first;
+//   - live: it belongs to an allocation;
 //   - retiring: it was freed, and queued work may still use it;
-//   - claimed: some thread maps or unmaps it right now, without a lock;
-//   - asleep: it is an allocation's that sleeps, and nothing is mapped there.
+//   - claimed: a thread maps or unmaps it now, without a lock;
+//   - asleep: it belongs to a sleeping allocation, and no physical page is mapped
+//     there.
 //
-// The free map has the free and the parked ones. All methods are safe for
-// concurrent use.
+// The free map has the free and the parked pages. All methods are safe for concurrent
+// use.
 type space struct {
 	physical *Physical
 	owner    *owner
-	// left is told, under mu, how many pages were used and are not any more,
-	// because a range was freed or has landed; nil: nobody asks. It may take locks
-	// below mu only.
+	// left is called under mu with the number of pages that are not used any more,
+	// because a range was freed or has completed retiring; nil: no call. It may take
+	// only locks that come after mu.
 	left func(pages uint64)
 
 	mu sync.Mutex
-	// table is under mu but for its extent, which stays.
+	// mu guards table, except its extent, which never changes.
 	table pageTable
-	// changed is signalled when claimed pages are so no more.
+	// changed is signalled when claimed pages have been released from their claim.
 	changed *sync.Cond
-	// hand is where the search for parked pages to unmap goes on.
+	// hand is the page where the search for parked pages to unmap continues.
 	hand uint64
-	// patience is how long an allocation waits for address space that retires.
+	// patience is how long an allocation waits for retiring address space.
 	patience time.Duration
 	retirees retirees
-	// peak is the most pages that were used at once.
+	// peak is the highest number of used pages.
 	peak uint64
-	// claims and unparking count the threads that have claimed pages for an
-	// allocation, and to unmap them.
+	// claims counts the threads that have claimed pages for an allocation, unparking
+	// those that have claimed pages to unmap them.
 	claims, unparking int
 	allocations       uint64
 }
 
-// spaceConfig are the settings of a space.
+// spaceConfig has the settings of a space.
 type spaceConfig struct {
 	kind string
-	// name is the owner's and the tag of allocations that have none.
+	// name is the name of the owner, and the tag of allocations without a tag.
 	name          string
 	capacityBytes uint64
 	unscrubbed    bool
 	left          func(pages uint64)
 }
 
-// newSpace reserves address space, with no memory behind it.
+// newSpace reserves address space without memory.
 func newSpace(ph *Physical, c spaceConfig) (*space, error) {
 	op := c.kind + ".new"
 	pages, err := capacityPages(op, ph.engine, c.capacityBytes, ph.pageBytes)
@@ -98,7 +100,7 @@ func newSpace(ph *Physical, c spaceConfig) (*space, error) {
 	return s, nil
 }
 
-// isMapped says whether every page that a range touches is live.
+// isMapped reports whether every page that a range touches is live.
 func (s *space) isMapped(b extent.Span) bool {
 	r, err := s.table.extent.RunOf("is_mapped", b)
 	if err != nil {

@@ -1,44 +1,43 @@
 package vmm
 
-// Stats is a pool at one moment. "Pages" are counts.
+// Stats has the counters of a pool at one moment. Fields named Pages count pages.
 type Stats struct {
 	VirtualCapacityBytes uint64 `json:"virtual_capacity_bytes"`
 	PageBytes            uint64 `json:"page_bytes"`
-	// PhysicalBytes is the memory behind mapped and retiring pages.
+	// PhysicalBytes counts the memory of mapped and retiring pages.
 	PhysicalBytes     uint64 `json:"physical_bytes"`
 	PeakPhysicalBytes uint64 `json:"peak_physical_bytes"`
-	// RequestedBytes is what the mapped pages were asked for with.
+	// RequestedBytes is the requested size of the mapped pages.
 	RequestedBytes uint64 `json:"requested_bytes"`
 	MappedPages    uint64 `json:"mapped_pages"`
-	// RetiringPages were freed, and queued work may still use them.
+	// RetiringPages counts freed pages that queued work may still use.
 	RetiringPages uint64 `json:"retiring_pages"`
-	// ParkedPages were freed and are no more used, but are not unmapped yet: they
-	// are ready for their range, and after an unmapping for any.
+	// ParkedPages counts freed pages that no work uses and that are still mapped. They
+	// are ready for their own range, and after an unmap for any range.
 	ParkedPages uint64 `json:"parked_pages"`
-	// ReadyPages are physical pages that are mapped nowhere, of all owners.
+	// ReadyPages counts physical pages of all owners that are mapped nowhere.
 	ReadyPages uint64 `json:"ready_pages"`
-	// HeldBytes is what was had from the device, of all owners.
+	// HeldBytes counts the memory of all owners that is allocated from the device.
 	HeldBytes  uint64 `json:"held_bytes"`
 	LimitBytes uint64 `json:"limit_bytes"`
-	// AvailableBytes is how much the limit still allows to be mapped.
+	// AvailableBytes is how much more the limit allows to map.
 	AvailableBytes uint64 `json:"available_bytes"`
-	// TableBytes is address space for the tables, of which only the part that was
-	// used has memory.
+	// TableBytes is the address space of the tables. Only the part that was used has
+	// memory.
 	TableBytes  uint64 `json:"table_bytes"`
 	Allocations uint64 `json:"allocations"`
-	// MovedPages counts the movable pages that another owner had last.
+	// MovedPages counts the movable pages that were taken from another owner.
 	MovedPages uint64 `json:"moved_pages"`
-	// UnmappedShare is 1 - mapped pages / all pages: what seed 003 calls its
-	// fragmentation ratio. An empty pool has 1, a full one 0.
+	// UnmappedShare is 1 - mapped pages / all pages, which seed 003 calls the
+	// fragmentation ratio. It is 1 for an empty pool and 0 for a full one.
 	UnmappedShare float32 `json:"fragmentation_ratio"`
-	// Fragmentation is 1 - longest free run / free address space; 0 when nothing
-	// is free.
+	// Fragmentation is 1 - longest free run / free address space; 0 if nothing is free.
 	Fragmentation       float32 `json:"fragmentation"`
 	LargestFreeRunBytes uint64  `json:"largest_free_run_bytes"`
 	SleepStats
 }
 
-// stats costs the same whatever the size of the space.
+// stats has a constant cost, whatever the size of the space.
 func (s *space) stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +46,8 @@ func (s *space) stats() Stats {
 	return s.statsLocked()
 }
 
-// statsLocked is stats. The caller holds the mu of the space and of the stock.
+// statsLocked implements stats. The caller holds the mu of the space and of the
+// Physical.
 func (s *space) statsLocked() Stats {
 	stats := Stats{
 		VirtualCapacityBytes: s.table.extent.Bytes(), PageBytes: s.table.extent.PageBytes, PhysicalBytes: s.table.physicalBytes(),
@@ -68,7 +68,7 @@ func (s *space) statsLocked() Stats {
 	return stats
 }
 
-// sleepStats is what sleeps, and where. The caller holds mu.
+// sleepStats returns the counters of sleep. The caller holds mu.
 func (t *pageTable) sleepStats() SleepStats {
 	stats := t.counts
 	stats.AsleepPages, stats.AsleepBytes = t.asleep.Count(), t.asleep.Count()*t.extent.PageBytes
@@ -77,8 +77,8 @@ func (t *pageTable) sleepStats() SleepStats {
 	return stats
 }
 
-// physicalBytes is the memory behind mapped and retiring pages, and behind those that
-// sleep and could not be unmapped.
+// physicalBytes returns the memory of mapped and retiring pages, and of sleeping pages
+// that could not be unmapped.
 func (t *pageTable) physicalBytes() uint64 {
 	return (t.live.Count() + t.retiring + t.jammed) * t.extent.PageBytes
 }

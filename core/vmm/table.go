@@ -9,44 +9,44 @@ import (
 	"ferrum_mem/core/vmm/pageset"
 )
 
-// pageTable is what is known of the pages of a space: which are free, live, parked, stuck or
-// asleep, what lies behind each, and whose it is. It knows nothing of the memory itself, of
-// waiting, or of claims under way: the space decides what is to change, under its lock, which
-// all methods want held.
+// pageTable is the state of the pages of a space: which pages are free, live, parked,
+// stuck or asleep, the physical page of each, and its allocation. It does not touch the
+// memory, does not wait and has no claims. The space decides on changes. All methods
+// require the lock of the space.
 type pageTable struct {
-	// extent is where the pages lie.
+	// extent is the address range of the pages.
 	extent extent.Extent
 	state  state
 	free   *pageset.FreeRuns
 	live   pageset.Set
 	parked pageset.Set
-	// stuck are parked pages without access, left by a rollback that failed.
+	// stuck has parked pages without access rights, left by an undo that failed.
 	stuck pageset.Set
-	// numbers has the physical page behind each page that has one, allocated the
-	// number of its allocation in records plus 1.
+	// numbers has the physical page of each page that has one. allocated has the number
+	// of its allocation in records plus 1.
 	numbers         []device.Page
 	numberMemory    offheap.Table[device.Page]
 	allocated       []uint32
 	allocatedMemory offheap.Table[uint32]
 	records         records
-	// users is which streams use the pages of allocations.
+	// users records which streams use the pages of allocations.
 	users pageset.Users
 	tags  track.Tags
 	sleeper
-	// retiring and used (live, retiring and claimed by allocations) count pages.
+	// retiring and used count pages. used is live + retiring + claimed by allocations.
 	retiring, used uint64
-	// requested is what the live pages were asked for with.
+	// requested is the requested size of the live pages in bytes.
 	requested uint64
 }
 
-// detachTables takes the memory of the tables, for the caller to free without a lock.
+// detachTables detaches the memory of the tables. The caller frees it without a lock.
 func (t *pageTable) detachTables() offheap.Detached {
 	return append(t.sleeper.detach(), t.live.Detach(), t.parked.Detach(), t.stuck.Detach(),
 		t.numberMemory.Detach(&t.numbers), t.allocatedMemory.Detach(&t.allocated), t.records.detach(), t.users.Detach())
 }
 
-// tableBytes is the address space that the tables have for themselves; only what
-// was written has memory.
+// tableBytes returns the address space that the tables reserve; only written parts have
+// memory.
 func (t *pageTable) tableBytes() uint64 {
 	return t.live.Bytes() + t.parked.Bytes() + t.stuck.Bytes() + t.sleeper.bytes() +
 		uint64(t.numberMemory.Bytes()) + uint64(t.allocatedMemory.Bytes()) + t.records.bytes() + t.users.Bytes()

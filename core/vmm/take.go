@@ -11,7 +11,8 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// charge enters pages as used, of which some were parked, if the limit allows.
+// charge counts pages as used, if the limit allows it. Of these, revived pages were
+// parked.
 func (ph *Physical) charge(pages, revived uint64) bool {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
@@ -24,8 +25,8 @@ func (ph *Physical) charge(pages, revived uint64) bool {
 	return true
 }
 
-// discharge takes pages out of use again that no books know of; some of them are
-// parked.
+// discharge removes pages from use that no counter of allocations has. Of these, parked
+// pages become parked.
 func (ph *Physical) discharge(pages, parked uint64) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
@@ -34,11 +35,11 @@ func (ph *Physical) discharge(pages, parked uint64) {
 	ph.arrived.Broadcast()
 }
 
-// overLimit is the error of pages that charge refused.
+// overLimit is the error for pages that charge rejected.
 func (ph *Physical) overLimit(op string, pages uint64) error {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
-	// Pages of an address space: their bytes do not overflow.
+	// The bytes cannot overflow, because the pages fit in an address space.
 	requested, available := pages*ph.pageBytes, ph.available()*ph.pageBytes
 	return device.Errorf(device.CodeOutOfPhysicalMemory, op,
 		"requested %d bytes, available %d: the limit of %q is %d, and %d are in use", requested, available,
@@ -46,26 +47,27 @@ func (ph *Physical) overLimit(op string, pages uint64) error {
 		Stating(device.FactRequestedBytes, requested).Stating(device.FactAvailableBytes, available)
 }
 
-// fetching is one search for pages that are charged already.
+// fetching is a request for pages that are already charged.
 type fetching struct {
 	space *space
 	op    string
 	pages uint64
-	// zeros says that not even what the owner itself had written may be there.
+	// zeros states that the pages must be zero, even if the owner itself wrote them.
 	zeros bool
-	// noWait says that nobody else is to be asked for room on the device.
+	// noWait states that the reclaim path must not run.
 	noWait bool
-	// got may be mapped as they are; dirty ones have to be made zeros first.
+	// got has pages that can be mapped as they are; dirty has pages that must be zeroed
+	// first.
 	got, dirty []device.Page
-	// moved is how many of them another owner had last.
+	// moved counts the pages that were taken from another owner.
 	moved uint64
 }
 
 func (f *fetching) short() uint64 { return f.pages - uint64(len(f.got)+len(f.dirty)) }
 
-// fetch gives pages that are not mapped anywhere: idle ones, then parked ones, then
-// new ones; when the device has no room for new ones it goes through the search for room of the
-// engine. They are all there or none is taken. No lock is held.
+// fetch returns pages that are not mapped: idle ones first, then parked ones, then new
+// ones. If the device has no memory for new ones, it starts the engine's reclaim path.
+// It takes all pages or none. The caller holds no lock.
 func (ph *Physical) fetch(f *fetching) ([]device.Page, error) {
 	err := ph.collect(f)
 	if errors.Is(err, device.CodeOutOfMemory) && !f.noWait {
@@ -83,7 +85,7 @@ func (ph *Physical) fetch(f *fetching) ([]device.Page, error) {
 	if f.moved > 0 {
 		ph.noteMoved(f)
 	}
-	// Pages in the order of their numbers lie together as far as they can.
+	// Sorted page numbers make adjacent pages as far as possible.
 	slices.Sort(f.got)
 	return f.got, nil
 }
@@ -110,7 +112,7 @@ func (ph *Physical) findRoom(f *fetching) error {
 	return err
 }
 
-// room is what the limit lets be had from the device besides what is.
+// room returns how many more bytes the limit allows to allocate from the device.
 func (ph *Physical) room() uint64 {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
@@ -125,8 +127,8 @@ func (ph *Physical) failed() {
 	ph.books.Fail()
 }
 
-// collect goes on until a fetch has its pages. What it found is kept when it
-// fails, so that it can be called again.
+// collect continues until a fetch has its pages. If it fails, the fetch keeps the pages
+// found so far, so collect can be called again.
 func (ph *Physical) collect(f *fetching) error {
 	var unparking error
 	ph.mu.Lock()
@@ -153,7 +155,7 @@ func (ph *Physical) collect(f *fetching) error {
 		case unparking != nil:
 			return unparking
 		default:
-			// The limit was lowered meanwhile.
+			// The limit was lowered during the call.
 			return device.Errorf(device.CodeOutOfPhysicalMemory, f.op,
 				"requested %d bytes, available %d: %d pages are had from the device, the limit of %q is %d",
 				f.pages*ph.pageBytes, (f.pages-short)*ph.pageBytes, ph.created, ph.config.Name,
@@ -163,8 +165,8 @@ func (ph *Physical) collect(f *fetching) error {
 	}
 }
 
-// create has new pages from the device. The caller holds mu, which is let go
-// meanwhile.
+// create allocates new pages from the device. The caller holds mu, which is released
+// during the call.
 func (ph *Physical) create(count uint64) ([]device.Page, error) {
 	ph.created += count
 	ph.mu.Unlock()
@@ -180,8 +182,8 @@ func (ph *Physical) create(count uint64) ([]device.Page, error) {
 	return fresh, nil
 }
 
-// grab takes idle pages for a fetch: the owner's own, zeros, those that need not
-// be made zeros, then any.
+// grab takes idle pages for a fetch in this order: the owner's own pages, zeroed pages,
+// pages that need no zeroing, any page.
 func (ph *Physical) grab(f *fetching) {
 	o := f.space.owner
 	before := f.short()
@@ -214,14 +216,14 @@ func (ph *Physical) grab(f *fetching) {
 	ph.sink()
 }
 
-// noteMoved counts the pages of a fetch that come from other owners.
+// noteMoved counts the pages of a fetch that were taken from other owners.
 func (ph *Physical) noteMoved(f *fetching) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	f.space.owner.moved += f.moved
 }
 
-// putBack makes what a fetch has found idle again.
+// putBack makes the pages of a failed fetch idle again.
 func (ph *Physical) putBack(f *fetching) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
@@ -232,7 +234,7 @@ func (ph *Physical) putBack(f *fetching) {
 	ph.arrived.Broadcast()
 }
 
-// give makes pages idle that an owner had and that are not mapped any more.
+// give makes unmapped pages of an owner idle.
 func (ph *Physical) give(o *owner, pages []device.Page) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
@@ -249,27 +251,27 @@ func (ph *Physical) lay(o *owner, pages []device.Page) {
 	ph.idle += uint64(len(pages))
 }
 
-// sink notes how low the stock has been.
+// sink updates the lowest numbers of idle and parked pages.
 func (ph *Physical) sink() {
 	ph.lowIdle = min(ph.lowIdle, ph.idle+ph.parked)
 	ph.lowParked = min(ph.lowParked, ph.parked)
 }
 
-// freed is the books' side of pages that are freed: their sizes in all, and how
-// many allocations ended with them.
+// freed has the counters of freed pages: the sum of their sizes, and how many
+// allocations ended.
 type freed struct {
 	sizes track.Block
 	ended uint64
 }
 
-// enter makes charged pages the memory of a new allocation.
+// enter counts charged pages as a new allocation.
 func (ph *Physical) enter(sizes track.Block) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	ph.books.Alloc(sizes)
 }
 
-// park makes pages that were live parked ones.
+// park turns live pages into parked ones.
 func (ph *Physical) park(f freed) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
@@ -277,14 +279,14 @@ func (ph *Physical) park(f freed) {
 	ph.parkLocked(f.sizes.AllocatedBytes / ph.pageBytes)
 }
 
-// retire makes pages that were live retiring ones.
+// retire turns live pages into retiring ones.
 func (ph *Physical) retire(f freed) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	ph.books.RetireMany(f.sizes, f.ended)
 }
 
-// land makes retiring pages parked ones.
+// land turns retiring pages into parked ones.
 func (ph *Physical) land(pages uint64) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
@@ -292,7 +294,7 @@ func (ph *Physical) land(pages uint64) {
 	ph.parkLocked(pages)
 }
 
-// parkLocked counts pages that ranges keep parked. The caller holds mu.
+// parkLocked counts used pages as parked. The caller holds mu.
 func (ph *Physical) parkLocked(pages uint64) {
 	ph.used -= pages
 	ph.parked += pages
@@ -300,7 +302,7 @@ func (ph *Physical) parkLocked(pages uint64) {
 	ph.watchIdle()
 }
 
-// move takes parked pages on their way; they arrive idle, or are parked again.
+// move counts parked pages as moving. They become idle or are parked again.
 func (ph *Physical) move(pages uint64) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()

@@ -22,14 +22,14 @@ func (s *space) usersOf(runs []pageset.Run) (streams []device.Stream) {
 	return streams
 }
 
-// beyondDevice keeps of streams those of which the device does not know all work: to
-// wait for the device is not to wait for them.
+// beyondDevice returns the streams whose work the device does not fully know. A wait
+// for the device does not wait for them.
 func beyondDevice(streams []device.Stream) []device.Stream {
 	return slices.DeleteFunc(streams, func(stream device.Stream) bool { return !device.TakesForeignWork(stream) })
 }
 
-// awaitUsers waits for queued work before pages go to sleep: that of the streams that use
-// them and of one more, or all.
+// awaitUsers waits for queued work before pages go to sleep: the work of the streams
+// that use the pages and of the requested stream, or all work.
 func (s *space) awaitUsers(ctx context.Context, d *dozing) error {
 	var runs []pageset.Run
 	for _, j := range d.jobs {
@@ -56,8 +56,8 @@ func (s *space) awaitUsers(ctx context.Context, d *dozing) error {
 	return err
 }
 
-// awaitForeign waits for the work of others that may use live pages and that the device
-// does not know of.
+// awaitForeign waits for external work that may use live pages and that the device does
+// not know of.
 func (s *space) awaitForeign() error {
 	l := &deallocation{op: "close"}
 	defer func() { s.closeMarks(l.marks) }()

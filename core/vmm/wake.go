@@ -9,13 +9,13 @@ import (
 	"ferrum_mem/core/vmm/sleep"
 )
 
-// waking is a Wake under way.
+// waking is a Wake in progress.
 type waking struct {
 	WakeRequest
 	sleep.Plan
 }
 
-// wake has room get the pages: it calls supply.
+// wake implements Wake. room gets the pages by calling supply.
 func (s *space) wake(ctx context.Context, r WakeRequest, room func(context.Context, *waking) error) (WakeReport, error) {
 	const op = "wake"
 	start := track.Now()
@@ -62,7 +62,7 @@ func (t *pageTable) checkWake(r WakeRequest) error {
 	return checkStreams(&t.extent, op, r.Streams)
 }
 
-// beginWake makes the pages that are to wake the calling thread's.
+// beginWake claims the pages that wake for the calling thread.
 func (s *space) beginWake(r WakeRequest) (*waking, error) {
 	const op = "wake"
 	w := &waking{WakeRequest: r}
@@ -90,10 +90,10 @@ func (s *space) beginWake(r WakeRequest) (*waking, error) {
 	return w, nil
 }
 
-// isMappedAt says whether a page has a physical one.
+// isMappedAt reports whether a page has a physical page.
 func (t *pageTable) isMappedAt(page uint64) bool { return t.numbers[page] != 0 }
 
-// supply gets the pages of a Wake from the stock, all or none.
+// supply gets the pages of a Wake from the Physical, all or none.
 func (s *space) supply(_ context.Context, w *waking) error {
 	const op = "wake"
 	ph, pages := s.physical, w.Pages()
@@ -145,7 +145,7 @@ func (s *space) mapWaking(w *waking) error {
 	return nil
 }
 
-// copyIn brings the bytes back.
+// copyIn copies the bytes back.
 func (s *space) copyIn(ctx context.Context, w *waking) error {
 	if err := sleep.CheckHeads(w.Jobs); err != nil {
 		return err

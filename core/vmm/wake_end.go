@@ -7,9 +7,9 @@ import (
 	"ferrum_mem/core/vmm/sleep"
 )
 
-// undoWake gives the pages of a Wake that failed back: all that was kept is kept still,
-// so all of it sleeps as before. What the device does not unmap is jammed: it sleeps and
-// has its pages, and the next Wake uses them as they are.
+// undoWake releases the pages of a failed Wake. All copies still exist, so everything
+// is asleep as before. Pages that the device fails to unmap are jammed: they are
+// asleep, stay mapped, and the next Wake uses them as they are.
 func (s *space) undoWake(w *waking) {
 	s.mu.Lock()
 	for _, m := range w.Mapped {
@@ -28,7 +28,7 @@ func (s *space) undoWake(w *waking) {
 	}
 }
 
-// takeBack unmaps runs, and gives the pages of those that the device unmaps.
+// takeBack unmaps runs, and returns the pages that were unmapped.
 func (s *space) takeBack(runs []pageset.Run) (loose []device.Page) {
 	for _, r := range runs {
 		failed := s.physical.virtual.Unmap(s.table.extent.Addr(r.Start), r.Pages*s.table.extent.PageBytes) != nil
@@ -70,7 +70,7 @@ func (s *space) endWake(w *waking, awake bool, ns uint64) {
 	s.unclaim()
 }
 
-// rouse makes the pages of a chunk live, which are mapped again; some were jammed.
+// rouse makes the pages of a chunk live after they were mapped again; some were jammed.
 func (s *space) rouse(j sleep.Job, jammed []pageset.Run) {
 	unjammed := sleep.LengthOf(jammed)
 	s.table.jammed -= unjammed
@@ -81,21 +81,21 @@ func (s *space) rouse(j sleep.Job, jammed []pageset.Run) {
 	s.table.saved.Rouse(j)
 }
 
-// jam makes pages without an allocation active: they are used, but not live.
+// jam counts pages without a live allocation as active: they are used, but not live.
 func (ph *Physical) jam(pages uint64) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	ph.books.Board(pages * ph.pageBytes)
 }
 
-// unjam takes that back.
+// unjam undoes jam.
 func (ph *Physical) unjam(pages uint64) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	ph.books.Land(pages * ph.pageBytes)
 }
 
-// wakeUp enters charged pages as the memory of allocations that slept.
+// wakeUp counts charged pages as the memory of allocations that were asleep.
 func (ph *Physical) wakeUp(sizes track.Block) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()

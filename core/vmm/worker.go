@@ -9,17 +9,16 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// TrimWindow is how long a page has to be idle before the worker gives it back:
-// what was not wanted for a whole window will not be missed.
+// TrimWindow is how long a page has to be idle before the worker releases it. A page
+// that no allocation needed for a whole window will hardly be needed soon.
 const TrimWindow = 100 * time.Millisecond
 
-// worker keeps a stock in order behind the back of those who wait for pages: it
-// has ReadyPages of them at hand, and unmaps and gives back what is too many. It
-// runs from the first allocation on.
+// worker maintains a Physical in the background: it keeps ReadyPages pages ready, and
+// unmaps and releases surplus pages. It starts with the first allocation.
 type worker struct {
-	// hands is false in tests that do its steps themselves.
+	// hands is false in tests that run the steps themselves.
 	hands bool
-	// round is held over a step.
+	// round is held during a step.
 	round sync.Mutex
 
 	mu      sync.Mutex
@@ -35,8 +34,7 @@ func (w *worker) init(hands bool) {
 	w.wake = make(chan struct{}, 1)
 }
 
-// kick has the worker look at the stock. It may be called under the lock of the
-// stock.
+// kick wakes the worker. It may be called under Physical.mu.
 func (ph *Physical) kick() {
 	w := &ph.worker
 	if !w.hands {
@@ -80,11 +78,11 @@ func (w *worker) reopen() {
 	w.stopped = false
 }
 
-// Pause has the worker make no pages ready, until Resume; what it is at, it has
-// ended when Pause returns. Pages that are too many are still given back.
+// Pause stops the worker from making pages ready, until Resume. The step in progress
+// has ended when Pause returns. Surplus pages are still released.
 func (ph *Physical) Pause() {
 	ph.worker.setPaused(true)
-	// The step under way has ended once the lock was had.
+	// The step in progress has ended when this lock is acquired.
 	ph.worker.round.Lock()
 	defer ph.worker.round.Unlock()
 }
@@ -130,18 +128,18 @@ func (ph *Physical) work(quit <-chan struct{}) {
 	}
 }
 
-// watchIdle wakes the worker for pages that it may have to give back later. The
-// caller holds mu.
+// watchIdle wakes the worker if it may have to release pages later. The caller holds
+// mu.
 func (ph *Physical) watchIdle() {
 	if ph.tooMany() && !ph.ticking {
 		ph.kick()
 	}
 }
 
-// tooMany says that there is something to look at after a window.
+// tooMany reports whether the worker has pages to check after a window.
 func (ph *Physical) tooMany() bool { return ph.parked > 0 || ph.idle > ph.ready }
 
-// startTicking says whether a window begins now.
+// startTicking reports whether a window begins now.
 func (ph *Physical) startTicking() bool {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
@@ -160,7 +158,7 @@ func (ph *Physical) keepTicking() bool {
 	return ph.ticking
 }
 
-// wantReady wakes the worker if too few pages are ready, and it can make some so. The
+// wantReady wakes the worker if too few pages are ready and it can make more ready. The
 // caller holds mu.
 func (ph *Physical) wantReady() {
 	few, room := ph.idle+ph.parked < ph.ready, ph.created < ph.limitPages()
@@ -170,8 +168,8 @@ func (ph *Physical) wantReady() {
 	}
 }
 
-// Settle does at once what the worker has to do: it gives back what is above the
-// limit and makes pages ready.
+// Settle runs the pending work of the worker at once: it releases pages above the limit
+// and makes pages ready.
 func (ph *Physical) Settle() {
 	failed, lacking := ph.settle()
 	if failed != nil {
@@ -192,16 +190,16 @@ func (ph *Physical) settle() (failed, lacking error) {
 	return failed, lacking
 }
 
-// above is how many pages there are above the limit.
+// above returns the number of pages above the limit.
 func (ph *Physical) above() uint64 {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	return ph.created - min(ph.created, ph.limitPages())
 }
 
-// refill makes some more pages ready, and says whether it did. It stops until the
-// next allocation when there are enough or no more can be had: the stock takes
-// nothing from others for it.
+// refill makes more pages ready, and reports whether it did. It stops until the next
+// allocation when enough pages are ready or the device has no more. It takes no pages
+// from other pools.
 func (ph *Physical) refill() (again bool, err error) {
 	if ph.worker.isPaused() {
 		return false, nil
@@ -238,13 +236,13 @@ func (ph *Physical) refill() (again bool, err error) {
 	return true, nil
 }
 
-// Tick ends a window of TrimWindow: parked pages that nobody wanted in it are
-// unmapped, and idle ones above ReadyPages are given back. It is for stepped pools;
-// else the worker does it.
+// Tick ends a window of TrimWindow: it unmaps parked pages that no allocation needed in
+// the window, and releases idle pages above ReadyPages. It is for stepped pools;
+// otherwise the worker calls it.
 func (ph *Physical) Tick() { ph.tick() }
 
-// tick ends a window: parked pages that nobody wanted in it are unmapped, and idle
-// ones above ReadyPages are given back.
+// tick ends a window: it unmaps parked pages that no allocation needed in the window,
+// and releases idle pages above ReadyPages.
 func (ph *Physical) tick() {
 	if err := ph.endWindow(); err != nil {
 		ph.engine.Log(engine.Warning, fmt.Sprintf("%q could not give back idle pages: %v", ph.config.Name, err))
