@@ -1,6 +1,6 @@
 /*
- * Thread caches: batches, all of it or nothing. They go through the depots under
- * one taking of the mutex; a lane would not hold them.
+ * Thread caches: batches, which succeed or fail as a whole. They work on the
+ * depots, with the mutex taken once, because a lane has no room for them.
  */
 #include <string.h>
 
@@ -8,7 +8,8 @@
 #include "library.h"
 #include "parts.h"
 
-/* Says without the mutex that a pool has no caches, if this thread knows it. */
+/* Reports without the mutex that a pool has no caches, if this thread knows
+ * it. */
 static bool fm_batch_passes(uint64_t pool, uint64_t stream) {
     struct fm_thread *thread = fm_self;
     if (thread == NULL || !fm_busy_begin_fenced(thread))
@@ -22,11 +23,11 @@ static bool fm_batch_passes(uint64_t pool, uint64_t stream) {
 
 /* ---------------------------------------------------------------- alloc */
 
-/* So many blocks ahead, records are fetched. */
+/* Records are prefetched this many blocks ahead. */
 #define FM_AHEAD 8
 
-/* Takes blocks out of a depot's magazine and says how many, the dropped ones
- * apart. */
+/* Takes blocks out of a depot's magazine and returns their number. Dropped
+ * entries do not count. */
 static uint64_t fm_batch_pop_magazine(struct fm_magazine *magazine,
                                       uint64_t meta, uint64_t *addresses_out,
                                       uint64_t count) {
@@ -59,8 +60,8 @@ static uint64_t fm_batch_pop_magazine(struct fm_magazine *magazine,
     return taken;
 }
 
-/* Takes blocks of a class out of a depot, for the stream whose live blocks have that
- * holder, and says how many. */
+/* Takes blocks of a class out of a depot, for the stream whose live blocks
+ * have the holder live, and returns their number. */
 static uint64_t fm_batch_pop(struct fm_store *depot, uint32_t class,
                              uint64_t live, uint64_t size_bytes,
                              uint64_t *addresses_out, uint64_t count) {
@@ -83,8 +84,8 @@ static uint64_t fm_batch_pop(struct fm_store *depot, uint32_t class,
     return taken;
 }
 
-/* Pushes count blocks that are live, and undoes their allocation: as many
- * magazines as they need have just become empty. */
+/* Pushes count blocks that are live, and undoes their allocation. There is
+ * room, because as many magazines as they need have just become empty. */
 static void fm_batch_unpop(struct fm_store *depot, const uint64_t *addresses,
                            uint64_t count) {
     struct fm_cache *cache = depot->cache;
@@ -100,8 +101,8 @@ static void fm_batch_unpop(struct fm_store *depot, const uint64_t *addresses,
     fm_store_tell(depot);
 }
 
-/* Takes all of a batch out of the depots that a call may use, or says how many
- * blocks are missing. */
+/* Takes all blocks of a batch out of the depots that a call may use. Otherwise
+ * it returns the number of missing blocks. */
 static uint64_t fm_batch_take(struct fm_store *store, uint32_t class,
                               uint64_t size_bytes, uint64_t *addresses_out,
                               uint64_t count) {
@@ -123,7 +124,7 @@ static uint64_t fm_batch_take(struct fm_store *store, uint32_t class,
                                    addresses_out + own, count - own);
     if (own + others == count)
         return 0;
-    /* Some entries were not good. */
+    /* Some entries were not valid. */
     fm_batch_unpop(any, addresses_out + own, others);
     fm_batch_unpop(depot, addresses_out, own);
     memset(addresses_out, 0, count * sizeof *addresses_out);
@@ -140,7 +141,7 @@ int32_t fm_cache_alloc_batch(uint64_t pool, uint64_t stream,
         if (!fm_site_lock(pool, stream, &site))
             return FM_CACHE_PASS;
         uint64_t missing = UINT64_MAX;
-        /* What depots would not keep goes past them. */
+        /* A batch larger than what depots keep is left to the core. */
         if (site.store != NULL && size_bytes - 1 < site.cache->block_max &&
             count <= site.cache->depot_bytes / size_bytes) {
             uint32_t class = fm_class_of(site.cache, size_bytes);
@@ -162,8 +163,7 @@ int32_t fm_cache_alloc_batch(uint64_t pool, uint64_t stream,
 
 /* ----------------------------------------------------------------- free */
 
-/* Makes the first count blocks of a list live again: they are the last ones that
- * were pushed. */
+/* Makes the first count blocks of a list live again. They were pushed last. */
 static void fm_batch_unpush(struct fm_cache *cache, const uint64_t *addresses,
                             uint64_t count) {
     while (count-- > 0) {
@@ -180,12 +180,12 @@ static void fm_batch_unpush(struct fm_cache *cache, const uint64_t *addresses,
     }
 }
 
-/* What is found of blocks at a time, so that the look-ups do not wait for each
- * other. */
+/* The number of blocks that are looked up at a time, so that the lookups do
+ * not wait for each other. */
 #define FM_FOUND 32
 
-/* Finds the first blocks of a list, up to the first that is no leased one, and has
- * their records come. */
+/* Finds the first blocks of a list, up to the first one that is not leased,
+ * and prefetches their records. */
 static uint32_t fm_batch_find(const struct fm_cache *cache,
                               const uint64_t *addresses, uint64_t count,
                               uint32_t *indices_out) {
@@ -215,8 +215,8 @@ static FM_COLD int32_t fm_batch_no_memory(uint64_t address, uint64_t place) {
                          (unsigned long long)address);
 }
 
-/* Pushes live blocks of one class and stream into a magazine, up to the first that is
- * another, and says how many; slack_out is the sum of theirs. */
+/* Pushes live blocks into a magazine, up to the first one of another class or
+ * stream, and returns their number. slack_out is the sum of their slack. */
 static uint32_t fm_batch_push_magazine(struct fm_cache *cache,
                                        struct fm_magazine *magazine,
                                        const uint32_t *indices, uint32_t count,
@@ -224,7 +224,7 @@ static uint32_t fm_batch_push_magazine(struct fm_cache *cache,
     uint32_t *items = magazine->items + magazine->count, some = 0;
     uint64_t first = fm_meta(cache, indices[0]), slack = 0;
     uint64_t like = first >> FM_CLASS_SHIFT;
-    /* From the one holder to the other. */
+    /* Changes the holder from the stream to the magazine. */
     uint64_t flip = (first & ~(FM_HOLDER_UNIT - 1)) ^ magazine->holder;
     if (count > magazine->room - magazine->count)
         count = magazine->room - magazine->count;
@@ -242,8 +242,8 @@ static uint32_t fm_batch_push_magazine(struct fm_cache *cache,
     return some;
 }
 
-/* Pushes the first blocks of a list, which are live, into a depot and says how many;
- * 0: there is no memory. */
+/* Pushes the first blocks of a list, which are live, into a depot and returns
+ * their number; 0 if there is no memory. */
 static uint32_t fm_batch_push_run(struct fm_store *depot,
                                   const uint32_t *indices, uint32_t count) {
     struct fm_cache *cache = depot->cache;
@@ -266,18 +266,18 @@ static uint32_t fm_batch_push_run(struct fm_store *depot,
 struct fm_batch {
     struct fm_site site;
     struct fm_order order;
-    /** Where the last of the blocks went. */
+    /** The depot that got the last block. */
     struct fm_store *depot;
-    /** Blocks that were pushed. */
+    /** The number of blocks that were pushed. */
     uint64_t done;
 };
 
-/* The core is to be asked about two streams. */
+/* The core has to be asked about two streams. */
 enum { FM_BATCH_ASK = FM_CACHE_PASS + 1 };
 
-/* Chooses the depot of a live block. Of a batch whose stream has work queued, blocks
- * of others go to the core: a depot does not know of what stream they were, if the
- * batch is to be undone. */
+/* Chooses the depot of a live block. If the stream of the batch has queued
+ * work, blocks of other streams are left to the core: a depot does not store
+ * the stream of a block, which would be needed to undo the batch. */
 static int32_t fm_batch_choose(struct fm_batch *batch, uint64_t meta) {
     struct fm_store *to;
     bool busy = batch->order.own != 0 && batch->order.busy & FM_BUSY_NAMED;
@@ -296,8 +296,8 @@ static int32_t fm_batch_choose(struct fm_batch *batch, uint64_t meta) {
     return FM_CACHE_DONE;
 }
 
-/* Pushes the blocks of a list, from the first to one that cannot be freed; then the
- * result says why. */
+/* Pushes the blocks of a list, up to one that cannot be freed; the result
+ * states why. */
 static int32_t fm_batch_push(struct fm_batch *batch, const uint64_t *addresses,
                              uint64_t count) {
     struct fm_cache *cache = batch->site.cache;
@@ -313,7 +313,7 @@ static int32_t fm_batch_push(struct fm_batch *batch, const uint64_t *addresses,
         uint64_t meta = fm_meta(cache, indices[next]);
         if (FM_UNLIKELY(!fm_meta_live(meta)))
             return fm_batch_twice(addresses[at], at);
-        /* Where a block of the same stream went. */
+        /* Blocks of one stream go to the same depot. */
         if (FM_UNLIKELY(batch->depot == NULL ||
                         (meta ^ batch->depot->live) >= FM_HOLDER_UNIT)) {
             int32_t chosen = fm_batch_choose(batch, meta);
@@ -330,7 +330,8 @@ static int32_t fm_batch_push(struct fm_batch *batch, const uint64_t *addresses,
     return FM_CACHE_DONE;
 }
 
-/* What other threads may wait for; the core frees more in slices. */
+/* The most blocks that one call frees while other threads wait. The core frees
+ * larger batches in slices. */
 #define FM_BATCH_MOST 32768
 
 int32_t fm_cache_free_batch(uint64_t pool, uint64_t stream,

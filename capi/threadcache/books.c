@@ -1,4 +1,5 @@
-/* Thread caches: what the core asks: counts, blocks, idle blocks back. */
+/* Thread caches: what the core queries: counters, blocks, and idle blocks to
+ * take back. */
 #include <string.h>
 
 #include "parts.h"
@@ -6,8 +7,9 @@
 /* ---------------------------------------------------------------- counts */
 
 /*
- * Counts the live blocks themselves, because a block that was freed twice at
- * once was counted twice. All stores have told; threads are stopped.
+ * Counts the live blocks one by one, because the free of a block that was freed
+ * twice at the same time was counted twice. All stores have added to the total;
+ * threads are stopped.
  */
 static void fm_recount(struct fm_cache *cache) {
     uint64_t live = 0, live_bytes = 0, requested_bytes = 0;
@@ -107,9 +109,10 @@ void fm_cache_find_many(uint64_t pool, const uint64_t *addresses,
     fm_unlock();
 }
 
-/* Goes over records from a place on, as many as fit the block's array at most. A
- * record keeps its number as long as its block is leased, so that whoever comes
- * back meets each block once. Nobody is stopped: a block is as it is found. */
+/* Visits records from a place on, at most as many as the block array has
+ * entries. A record keeps its number while its block is leased, so a traversal
+ * in several calls meets each block once. No thread is stopped: a block is
+ * described as it is found. */
 static uint64_t fm_next(uint64_t pool, uint64_t *place,
                         struct fm_cache_block *blocks_out, uint64_t capacity,
                         bool (*take)(struct fm_cache *, uint32_t,
@@ -181,7 +184,7 @@ uint64_t fm_cache_adopt_next(uint64_t pool, uint64_t *place,
 
 /* ------------------------------------------------------------ idle blocks */
 
-/* Takes a block that was popped from a store out of the caches. */
+/* Removes a block that was popped from a store from the caches. */
 static void fm_take_block(struct fm_store *store, uint32_t index,
                           struct fm_cache_block *block_out) {
     *block_out = fm_describe(store->cache, index);
@@ -221,7 +224,7 @@ static uint64_t fm_take_from_lane(struct fm_store *lane,
     return count;
 }
 
-/* Depots first: for them nobody needs to stop. */
+/* Depots come first, because no thread has to stop for them. */
 uint64_t fm_cache_take(uint64_t pool, struct fm_cache_block *blocks_out,
                        uint64_t capacity) {
     uint64_t count = 0;

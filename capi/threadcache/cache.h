@@ -1,7 +1,7 @@
 /*
- * The thread caches in front of pools: what the public functions call and what the
- * Go core calls. What the caches call themselves is in library.h, how they work in
- * doc.go.
+ * The thread caches in front of pools: the functions that the public functions
+ * and the Go core call. library.h declares what the caches call. doc.go describes
+ * how they work.
  */
 #ifndef FERRUM_THREADCACHE_CACHE_H
 #define FERRUM_THREADCACHE_CACHE_H
@@ -9,27 +9,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** The largest block that goes through the caches. */
+/** The size of the largest block in the caches. */
 #define FM_CACHE_BLOCK_MAX (UINT64_C(1) << 20)
 
-/** How a call went: a ferrum_status below 0 (the error is kept), or one of
- *  these. */
+/** The result of a call: a ferrum_status below 0 (the error is recorded), or
+ *  one of these. */
 enum fm_cache_result {
-    /** The cache has done it. */
+    /** The cache has served the call. */
     FM_CACHE_DONE = 0,
-    /** It is for the Go core to do; nothing has changed. */
+    /** The Go core has to serve the call; nothing has changed. */
     FM_CACHE_PASS = 1
 };
 
-/** One moment of a pool's caches. Counts that go up and down are each counted
- *  for themselves. */
+/** The counters of a pool's caches at one moment. Live and idle bytes are
+ *  counted separately. */
 struct fm_cache_counts {
-    /** What was asked for of live blocks, and their whole size. */
+    /** Requested size of the live blocks, and their size. */
     uint64_t requested_bytes, live_bytes;
     uint64_t live_blocks;
-    /** Size of the blocks that wait for their next life. */
+    /** Size of the idle blocks. */
     uint64_t idle_bytes;
-    /** Running totals of what came in by leases, and of what went back. */
+    /** Running totals of the bytes that came in by leases and that were
+     *  returned. */
     uint64_t entered_bytes, left_bytes;
     /** Running totals of calls. */
     uint64_t allocations, frees;
@@ -39,10 +40,11 @@ struct fm_cache_counts {
 struct fm_cache_block {
     uint64_t address;
     uint64_t size_bytes;
-    /** What was asked for in this life, or in the last one. */
+    /** The requested size of the block, or of its last use if it is idle. */
     uint64_t requested_bytes;
-    /** Stream that it was freed on; 0: any stream may have it. Of a live block the
-     *  stream that it is of; 0: that is gone. */
+    /** Of an idle block: the stream on which it was freed; 0 means that any
+     *  stream may use it. Of a live block: its stream; 0 means that the stream
+     *  was destroyed. */
     uint64_t stream;
     uint32_t tag;
     uint32_t live;
@@ -50,84 +52,88 @@ struct fm_cache_block {
 
 /* --------------------------------------- what the public functions call */
 
-/** Takes a block. tag is below 4096. alignment_bytes is 0 for the pool's own; larger
- *  ones pass, and what is no power of two. */
+/** Allocates a block. tag is below 4096. alignment_bytes is 0 for the pool's
+ *  alignment. The call returns FM_CACHE_PASS for a larger alignment and for a
+ *  value that is not a power of two. */
 int32_t fm_cache_alloc(uint64_t pool, uint64_t stream, uint64_t size_bytes,
                        uint32_t tag, uint64_t alignment_bytes,
                        uint64_t *address_out);
-/** Gives a block back, behind the work of its own stream and of this one.
- *  requested_bytes is what was asked for, 0 when the caller does not say. */
+/** Frees a block, behind the work of its own stream and of this one.
+ *  requested_bytes is the requested size, or 0 if the caller does not state it. */
 int32_t fm_cache_free(uint64_t pool, uint64_t stream, uint64_t address,
                       uint64_t requested_bytes);
-/** Takes count blocks of one size, or none: addresses_out, all 0 before, is so
- *  again then. */
+/** Allocates count blocks of one size, or none. addresses_out must be all 0
+ *  before, and is all 0 again if none was allocated. */
 int32_t fm_cache_alloc_batch(uint64_t pool, uint64_t stream,
                              uint64_t size_bytes, uint64_t count,
                              uint64_t *addresses_out);
-/** Gives count blocks back, or none. Passes when one of them is no leased
- *  block, or is to wait for two streams. */
+/** Frees count blocks, or none. Returns FM_CACHE_PASS if one of them is not a
+ *  leased block or has to wait for two streams. */
 int32_t fm_cache_free_batch(uint64_t pool, uint64_t stream,
                             const uint64_t *addresses, uint64_t count);
-/** Says how large the live leased block at an address is. */
+/** Returns the size of the live leased block at an address. */
 int32_t fm_cache_usable_size(uint64_t pool, uint64_t address,
                              uint64_t *size_out);
 
 /* --------------------------------------------- what the Go core calls */
 
 /**
- * Puts caches in front of a pool that nobody knows yet.
+ * Puts caches in front of a pool that no other thread knows yet.
  *
- * @param alignment_bytes  of the pool; sizes are rounded in steps of it.
- * @param thread_bytes     what each thread may keep; UINT64_MAX: chosen here.
- * @return false when there is no memory, or when blocks of this alignment are
- *         larger than what caches hold: the pool then works without.
+ * @param alignment_bytes  of the pool; sizes are rounded up to multiples of it.
+ * @param thread_bytes     what each thread may keep; UINT64_MAX: a default.
+ * @return false if there is no memory, or if blocks of this alignment are larger
+ *         than the caches support: the pool then works without caches.
  */
 bool fm_cache_open(uint64_t pool, uint64_t alignment_bytes,
                    uint64_t thread_bytes);
-/** Says that the pool knows the tags 0 to last; others pass. */
+/** States that the pool knows the tags 0 to last; calls with others return
+ *  FM_CACHE_PASS. */
 void fm_cache_set_tags(uint64_t pool, uint32_t last);
-/** Has every allocation and every free of a pool pass to the core, also what
- *  would be a hit, until it is called with false. What is idle waits. */
+/** Makes every allocation and every free of a pool return FM_CACHE_PASS, until
+ *  it is called with false. The idle blocks stay in the caches. */
 void fm_cache_pause(uint64_t pool, bool paused);
-/** Forgets a pool with all its blocks; no call with its handle hits any more.
- *  Gives what fm_cache_end gives back, which takes its time after many blocks;
- *  NULL: the pool has no caches. */
+/** Removes a pool with all its blocks; no call with its handle is a hit after
+ *  that. The result is to be passed to fm_cache_end, which frees the memory;
+ *  that takes long after many blocks. NULL: the pool has no caches. */
 struct fm_cache *fm_cache_drop(uint64_t pool);
 void fm_cache_end(struct fm_cache *cache);
-/** Forgets a stream that is gone and has no work left: what was freed on it is
- *  for any stream now. */
+/** Removes a stream that was destroyed and has no queued work: any stream may
+ *  use the blocks that were freed on it. */
 void fm_cache_forget_stream(uint64_t stream);
-/** Counts a pool's caches in one moment; all zero for a pool without. */
+/** Counts a pool's caches at one moment; all zero for a pool without caches. */
 void fm_cache_count(uint64_t pool, struct fm_cache_counts *counts_out);
-/** The same without stopping anybody: what other threads have done since they last
- *  had to do with the core is left out. False: the pool has none. */
+/** fm_cache_count without stopping other threads: it leaves out what they have
+ *  done since their last call of the core. Returns false if the pool has no
+ *  caches. */
 bool fm_cache_count_own(uint64_t pool, struct fm_cache_counts *counts_out);
-/** Takes up to capacity idle blocks out of the caches of all threads. They are
- *  the pool's from now on. 0: none is left. */
+/** Takes up to capacity idle blocks out of the caches of all threads. The pool
+ *  owns them then. Returns 0 if none is left. */
 uint64_t fm_cache_take(uint64_t pool, struct fm_cache_block *blocks_out,
                        uint64_t capacity);
 /** Finds the leased block that starts at an address. */
 bool fm_cache_find(uint64_t pool, uint64_t address,
                    struct fm_cache_block *block_out);
-/** Describes the leased blocks that start at addresses; one that is none is all
- *  zero. */
+/** Describes the leased blocks that start at addresses. The entry of an address
+ *  without a leased block is all zero. */
 void fm_cache_find_many(uint64_t pool, const uint64_t *addresses,
                         uint64_t count, struct fm_cache_block *blocks_out);
 /**
- * Copies out leased blocks, capacity at most, and stops nobody for it. A block that
- * is leased from the first of the calls to the last is met once.
+ * Copies out at most capacity leased blocks, without stopping other threads. A
+ * block that is leased during all calls of a traversal is copied once.
  *
- * @param place  0 at first; where to go on, and 0 again when there are no more.
- * @return how many; it may be 0 before the end.
+ * @param place  0 for the first call. The call sets it to the place where the
+ *         next call continues, or to 0 at the end.
+ * @return the number of blocks; it may be 0 before the end.
  */
 uint64_t fm_cache_next(uint64_t pool, uint64_t *place,
                        struct fm_cache_block *blocks_out, uint64_t capacity);
-/** As fm_cache_next, for live blocks only, which it takes out: they are the pool's
- *  own from now on. */
+/** fm_cache_next for live blocks only. It removes them from the caches; the
+ *  pool owns them then. */
 uint64_t fm_cache_adopt_next(uint64_t pool, uint64_t *place,
                              struct fm_cache_block *blocks_out,
                              uint64_t capacity);
-/** Takes a live block out: it is the pool's own from now on. */
+/** Removes a live block from the caches. The pool owns it then. */
 bool fm_cache_adopt(uint64_t pool, uint64_t address,
                     struct fm_cache_block *block_out);
 

@@ -1,10 +1,10 @@
 /*
- * Thread caches: blocks that come from the core and go back to it.
+ * Thread caches: blocks that come from the core and return to it.
  *
- * The mutex is not held while the core works. So that blocks find their place
- * when they arrive, room in the table is promised to them before; so that the
- * pool's books know of them on their way, they count as entered from their
- * arrival on and as left from their departure on.
+ * The mutex is not held while the core works. So room in the table is promised to
+ * the blocks before they arrive. The pool's counters include blocks that are on
+ * their way: a block counts as entered from its arrival on, and as left from its
+ * departure on.
  */
 #include <string.h>
 
@@ -33,7 +33,8 @@ static struct fm_store *fm_core_depot(struct fm_cache *cache, uint64_t stream) {
     return depot != NULL ? depot : cache->any;
 }
 
-/* Takes leased blocks in; without memory for them, they go straight back. */
+/* Adds leased blocks to a depot. Without memory for them, they are returned at
+ * once. */
 static uint32_t fm_core_enter(struct fm_cache *cache, uint64_t stream,
                               uint32_t class, uint64_t *addresses,
                               uint32_t count) {
@@ -46,13 +47,14 @@ static uint32_t fm_core_enter(struct fm_cache *cache, uint64_t stream,
         struct fm_cache_counts counts = fm_core_counts(cache);
         uint64_t pool = cache->pool;
         fm_unlock();
-        /* If the core refuses they stay on their way until the pool ends. */
+        /* If the core rejects them, they stay on their way until the pool
+         * ends. */
         fmgo_cache_give_back(pool, stream, addresses, count, &counts);
         fm_lock();
         return 0;
     }
     uint64_t meta = (uint64_t)class << FM_CLASS_SHIFT;
-    /* The lane that asked may be gone. */
+    /* The lane that missed may have been destroyed. */
     struct fm_store *lane = fm_self != NULL ? fm_self->lanes : NULL;
     while (lane != NULL && lane->depot != depot)
         lane = lane->next;

@@ -2,16 +2,17 @@
 #include "parts.h"
 
 /*
- * A depot may keep as much as was live of late and a little more, up to the
- * pool's depot_bytes; a part of it in any case, unless somebody has said how
- * much. What is more goes back. Of late: a high-water mark that falls with every
- * look.
+ * A depot may keep as much as the recent peak of live bytes and a little more, up
+ * to the pool's depot_bytes. It may keep at least a part of the peak, unless the
+ * program has set the size. The depot returns the surplus. The recent peak falls
+ * with every check.
  *
- * That can be too little: blocks of many sizes that go round quickly, few of
- * which live at one time, are seldom of the size that is wanted next. It shows
- * when blocks are leased soon after others were given back. So much more may be
- * kept then, up to a part of what was live, which falls too, but slowly, for to
- * find out again costs calls of the core.
+ * That can be too little: if blocks of many sizes are allocated and freed
+ * quickly, and few of them are live at one time, a kept block seldom has the size
+ * of the next request. A sign of this is that blocks are leased soon after others
+ * were returned. Then the depots may keep more by that amount, up to a part of
+ * the peak. This amount falls too, but slowly, because measuring it again costs
+ * calls of the core.
  */
 #define FM_DEPOT_PART 8
 #define FM_HIGH_FALL 256
@@ -31,7 +32,8 @@ void fm_keep_leased(struct fm_cache *cache, uint64_t bytes) {
         cache->missed_bytes = cache->high_bytes / FM_MISSED_PART;
 }
 
-/* Frees may be told before the allocations are, by another thread. */
+/* A thread's frees may be added to the total before another thread's
+ * allocations are. */
 static uint64_t fm_live_bytes(const struct fm_cache *cache) {
     uint64_t live = cache->total.live_bytes;
     return live > INT64_MAX ? 0 : live;
@@ -56,7 +58,7 @@ static uint64_t fm_depot_bound(struct fm_cache *cache) {
     return bound;
 }
 
-/* How many blocks are given back at once: what one free may cost at most. */
+/* The most blocks that are returned at once. It bounds the cost of one free. */
 #define FM_TRIM_MOST 64
 
 static void fm_depot_link(struct fm_store *depot, struct fm_magazine **link,
@@ -66,8 +68,8 @@ static void fm_depot_link(struct fm_store *depot, struct fm_magazine **link,
     *link = magazine;
 }
 
-/* Fills the top magazine from another that is not full either, and puts what is
- * left on top. */
+/* Fills the top magazine from another one that is not full either, and puts
+ * the rest on top. */
 static void fm_depot_merge(struct fm_store *depot, struct fm_bin *bin,
                            struct fm_magazine *other) {
     struct fm_cache *cache = depot->cache;
@@ -172,8 +174,9 @@ uint32_t fm_depot_pop(struct fm_store *depot, uint32_t class) {
     return 0;
 }
 
-/* The class that holds the most bytes of a depot that nobody has missed, or the
- * most at all, and how many blocks of it may go. */
+/* Returns the class whose unneeded blocks have the most bytes, or the class
+ * with the most bytes if all blocks were needed, and how many of its blocks
+ * may be returned. */
 static uint32_t fm_depot_fattest(const struct fm_store *depot,
                                  uint64_t *blocks_out) {
     uint32_t fattest = 0;
@@ -193,7 +196,7 @@ static uint32_t fm_depot_fattest(const struct fm_store *depot,
     return fattest;
 }
 
-/* Pops what is above goal_bytes, at most FM_TRIM_MOST blocks. */
+/* Pops blocks above goal_bytes, at most FM_TRIM_MOST of them. */
 static uint32_t fm_depot_shed(struct fm_store *depot, uint64_t goal_bytes,
                               struct fm_leaver *leavers) {
     uint32_t count = 0;
@@ -223,14 +226,14 @@ static uint32_t fm_depot_shed(struct fm_store *depot, uint64_t goal_bytes,
     return count;
 }
 
-/* Puts blocks that the core has refused back into a depot. */
+/* Puts blocks that the core has rejected back into a depot. */
 static void fm_depot_put_back(struct fm_store *depot,
                               const struct fm_leaver *leavers, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         uint32_t class = fm_meta_class(leavers[i].meta);
         if (!fm_depot_reserve(depot, class, 1)) {
-            /* Neither the core nor we can hold it: it is on its way until the
-             * pool ends. */
+            /* Neither the core nor the depot can keep the block: it stays on
+             * its way until the pool ends. */
             fm_core_leave(depot->cache, leavers[i].index);
             continue;
         }
@@ -240,8 +243,8 @@ static void fm_depot_put_back(struct fm_store *depot,
     fm_store_tell(depot);
 }
 
-/* Gives one load back, if too much is kept, and says of how many blocks. The
- * depot may be gone then, and so may the pool. */
+/* Returns some surplus blocks, at most FM_TRIM_MOST, and returns their number.
+ * The depot and the pool may be destroyed afterwards. */
 static uint32_t fm_depot_trim(struct fm_store *depot) {
     struct fm_cache *cache = depot->cache;
     uint64_t bound = fm_depot_bound(cache);

@@ -1,16 +1,17 @@
 /*
- * Thread caches: misses. How magazines go between lanes and depots, and how much
- * a lane keeps.
+ * Thread caches: misses. How magazines move between lanes and depots, and how
+ * much a lane keeps.
  */
 #include "parts.h"
 
-/* Of large blocks few are kept, of small ones enough to make misses rare. */
+/* A magazine holds few large blocks, but enough small ones to make misses
+ * rare. */
 #define FM_MAGAZINE_BYTES (UINT64_C(8) << 20)
 #define FM_MAGAZINE_LEAST 8
 #define FM_MAGAZINE_MOST 32
 #define FM_PARCEL_ROOM 64
 
-/* A lane gets so much at a time, and so many blocks in any case. */
+/* A lane gets at most so many bytes at a time, but at least so many blocks. */
 #define FM_PORTION_BYTES (UINT64_C(1) << 20)
 #define FM_PORTION_LEAST 4
 
@@ -23,7 +24,7 @@ uint32_t fm_magazine_room(const struct fm_cache *cache, uint32_t class) {
     return room < FM_MAGAZINE_LEAST ? FM_MAGAZINE_LEAST : (uint32_t)room;
 }
 
-/* How many bytes of a class a lane gets at its first miss, or one block. */
+/* How many bytes of a class a lane gets at its first miss; at least one block. */
 #define FM_APPETITE_BYTES (UINT64_C(16) << 10)
 
 static uint32_t fm_appetite(const struct fm_store *store, uint32_t class) {
@@ -35,15 +36,17 @@ static uint32_t fm_appetite(const struct fm_store *store, uint32_t class) {
     return first == 0 ? 1 : first < room ? (uint32_t)first : room;
 }
 
-/* A thread may keep no more than was live of late, and a little; where its bytes
- * grow, this part of it in any case. */
+/* A thread may keep no more than the recent peak of live bytes and a little
+ * more. If its bound may grow, it may keep at least this part of the peak. */
 #define FM_THREAD_PART 16
 
-/* A lane that only gives keeps this part: what it has comes to who asks before
- * it is missed there, and in portions that a depot has room for. */
+/* A lane whose thread only frees keeps this part of its bound, so that its
+ * blocks reach the threads that allocate before these miss them, and in
+ * portions for which a depot has room. */
 #define FM_GIVING_PART 16
 
-/* Says whether the thread has asked for blocks of late, and not only given. */
+/* Reports whether the thread has recently allocated blocks, and not only freed
+ * them. */
 static bool fm_lane_asks(const struct fm_store *lane) {
     for (uint32_t class = 0; class < lane->cache->classes; class++)
         if (lane->bins[class].appetite != 0)
@@ -51,7 +54,7 @@ static bool fm_lane_asks(const struct fm_store *lane) {
     return false;
 }
 
-/* A thread's bytes are for all its lanes of a pool. */
+/* All lanes of a thread for one pool share the thread's bound. */
 void fm_lanes_bound(struct fm_thread *thread, const struct fm_cache *cache) {
     uint64_t lanes = 0, bytes = cache->thread_bytes;
     uint64_t part = cache->high_bytes / FM_THREAD_PART;
@@ -69,7 +72,7 @@ void fm_lanes_bound(struct fm_thread *thread, const struct fm_cache *cache) {
 
 /* ----------------------------------------------------------------- take */
 
-/* Takes a block from a depot that counts as idle in the store then. */
+/* Takes a block from a depot. It then counts as idle in the store. */
 static uint32_t fm_site_pull(struct fm_store *store, struct fm_store *depot,
                              uint32_t class) {
     uint32_t index = fm_depot_pop(depot, class);
@@ -80,11 +83,11 @@ static uint32_t fm_site_pull(struct fm_store *store, struct fm_store *depot,
     return index;
 }
 
-/* How many parcels are looked through for one block. */
+/* The number of parcels that are opened to find one block. */
 #define FM_PARCELS_TRIED 2
 
-/* Puts a class's blocks into the depot and leaves an empty magazine, into which
- * the next ones go. */
+/* Moves the blocks of a class into the depot and leaves an empty magazine for
+ * the next ones. */
 static void fm_lane_pour(struct fm_store *lane, uint32_t class) {
     if (lane->bins[class].top == &fm_magazine_none)
         return;
@@ -96,9 +99,9 @@ static void fm_lane_pour(struct fm_store *lane, uint32_t class) {
     lane->bins[class].top = empty;
 }
 
-/* Puts blocks into the depot until a lane holds at most goal bytes: all of those
- * of classes that the thread has never asked for, so that they come to who does,
- * and then the largest. */
+/* Moves blocks into the depot until a lane holds at most goal_bytes: first all
+ * blocks of classes that the thread has not allocated recently, so that other
+ * threads can use them, and then the largest. */
 static void fm_lane_shed(struct fm_store *lane, uint64_t goal_bytes) {
     uint32_t class;
     for (class = lane->cache->classes; class-- > 0;)
@@ -111,8 +114,8 @@ static void fm_lane_shed(struct fm_store *lane, uint64_t goal_bytes) {
     }
 }
 
-/* Makes room in a lane's bytes for as much, or for less than that where the bound
- * is nearer, and says for how much there is. */
+/* Makes room for so many bytes within a lane's bound, or for fewer if the
+ * bound is smaller, and returns the size of the room. */
 static uint64_t fm_lane_make_room(struct fm_store *lane, uint64_t bytes) {
     if (lane->tally.idle_bytes + bytes > lane->bound_bytes)
         fm_lanes_bound(lane->thread, lane->cache);
@@ -151,7 +154,7 @@ bool fm_lane_room(struct fm_store *lane, uint32_t class) {
     return true;
 }
 
-/* Puts up to count blocks of a depot on top of a lane's bin. */
+/* Moves up to count blocks of a depot to the top of a lane's bin. */
 static void fm_lane_pull(struct fm_store *lane, struct fm_store *depot,
                          uint32_t class, uint32_t count) {
     while (count-- > 0 && fm_lane_room(lane, class)) {
@@ -163,8 +166,8 @@ static void fm_lane_pull(struct fm_store *lane, struct fm_store *depot,
     }
 }
 
-/* Takes a block from a depot, and with it what the lane may need for its next
- * calls: a whole magazine, once it has shown that it needs many. */
+/* Takes a block from a depot, and further blocks that the lane may need for
+ * its next calls: a whole magazine, once the lane has needed many. */
 static uint32_t fm_lane_refill(struct fm_store *lane, struct fm_store *depot,
                                uint32_t class) {
     struct fm_cache *cache = lane->cache;
@@ -199,7 +202,7 @@ static uint32_t fm_lane_refill(struct fm_store *lane, struct fm_store *depot,
     return index != 0 ? (uint32_t)index : fm_site_pull(lane, depot, class);
 }
 
-/* Takes a block of those that the lane has. */
+/* Takes one of the lane's own blocks. */
 static uint32_t fm_lane_pop(struct fm_store *lane, uint32_t class) {
     struct fm_bin *bin = &lane->bins[class];
     uint32_t index = fm_magazine_pop(bin->top);
@@ -210,7 +213,7 @@ static uint32_t fm_lane_pop(struct fm_store *lane, uint32_t class) {
     return index;
 }
 
-/* Takes a block of those that a depot has not sorted. */
+/* Takes a block from the parcels of a depot. */
 static uint32_t fm_lane_unpack(struct fm_store *lane, struct fm_store *depot,
                                uint32_t class) {
     struct fm_bin *bin = &lane->bins[class];
@@ -261,7 +264,7 @@ uint32_t fm_site_take(struct fm_store *store, uint32_t class) {
         store->bins[class].borrows = FM_BORROWS;
         index = fm_site_take_class(store, class + 1);
     }
-    /* In vain, but blocks may have moved. */
+    /* No block was found, but blocks may have moved. */
     if (index == 0)
         fm_site_tell(store);
     return index;

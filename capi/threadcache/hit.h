@@ -1,15 +1,16 @@
 /*
- * Thread caches: the way of a hit, inline in the public functions, where most of
- * what it asks is known: the tag, the alignment, and whether a size is said. What it does not
- * know it leaves to fm_cache_alloc and fm_cache_free, with nothing changed: a
- * hit calls nothing, so that it saves no registers.
+ * Thread caches: the code of a hit, inline in the public functions, where most of
+ * its conditions are known at compile time: the tag, the alignment, and whether a
+ * size is stated. It leaves all other cases to fm_cache_alloc and fm_cache_free,
+ * with nothing changed. A hit calls no function, so it saves no registers.
  */
 #ifndef FERRUM_THREADCACHE_CACHE_HIT_H
 #define FERRUM_THREADCACHE_CACHE_HIT_H
 
 #if defined(__GNUC__) && !defined(__clang__)
-/* Counts that are added to in pairs could not be forwarded to the next call,
- * which adds to other pairs: it would wait for them. */
+/* If the compiler added to pairs of counters with one vector instruction, the
+ * processor could not forward the result to the next call, which adds to other
+ * pairs; that call would have to wait. */
 #pragma GCC optimize("no-tree-slp-vectorize")
 #endif
 
@@ -17,8 +18,8 @@
 
 #define FM_INLINE static inline __attribute__((always_inline))
 
-/** The key of a pool and stream, or NULL when the calling thread has none or the
- *  pool has no caches. The thread is busy. */
+/** Returns the lane of a pool and stream, or NULL if the calling thread has no
+ *  key for them or the pool has no caches. The thread is busy. */
 FM_INLINE struct fm_store *fm_hit_lane(struct fm_thread *thread, uint64_t pool,
                                        uint64_t stream) {
     const struct fm_key *key = fm_key_of(thread, pool, stream);
@@ -27,8 +28,8 @@ FM_INLINE struct fm_store *fm_hit_lane(struct fm_thread *thread, uint64_t pool,
     return key->lane;
 }
 
-/** Takes a block of a class from what the lane works with. False when there is
- *  none; nothing has changed then. */
+/** Takes a block of a class from the top magazine of the lane. Returns false,
+ *  with nothing changed, if there is none. */
 FM_INLINE bool fm_hit_take(struct fm_store *lane, uint32_t class,
                            uint64_t size_bytes, uint32_t tag,
                            uint64_t *address_out) {
@@ -53,8 +54,8 @@ FM_INLINE bool fm_hit_take(struct fm_store *lane, uint32_t class,
     return true;
 }
 
-/** Says whether blocks of a size with a tag and an alignment go through the caches:
- *  those of an alignment that every block has. */
+/** Reports whether blocks with this size, tag and alignment go through the
+ *  caches: every block has the alignment. */
 FM_INLINE bool fm_hit_fits(const struct fm_cache *cache, uint64_t size_bytes,
                            uint32_t tag, uint64_t alignment_bytes) {
     if (!(__builtin_constant_p(alignment_bytes) && alignment_bytes == 0) &&
@@ -67,7 +68,8 @@ FM_INLINE bool fm_hit_fits(const struct fm_cache *cache, uint64_t size_bytes,
                                                   memory_order_relaxed)));
 }
 
-/** Takes a block if that is a hit. False else, and nothing has changed. */
+/** Allocates a block if that is a hit. Otherwise it returns false, with nothing
+ *  changed. */
 FM_INLINE bool fm_cache_alloc_hit(uint64_t pool, uint64_t stream,
                                   uint64_t size_bytes, uint32_t tag,
                                   uint64_t alignment_bytes,
@@ -85,9 +87,9 @@ FM_INLINE bool fm_cache_alloc_hit(uint64_t pool, uint64_t stream,
     return done;
 }
 
-/** Puts a live block of the lane's stream into what the lane works with. False when
- *  it is none, or there is no room, or no more is to be kept; nothing has changed
- *  then. */
+/** Puts a live block of the lane's stream into the top magazine. Returns false,
+ *  with nothing changed, if it is not such a block, if there is no room, or if
+ *  the lane may not keep more. */
 FM_INLINE bool fm_hit_give(struct fm_store *lane, uint32_t index,
                            uint64_t requested_bytes) {
     struct fm_cache *cache = lane->cache;
@@ -106,7 +108,8 @@ FM_INLINE bool fm_hit_give(struct fm_store *lane, uint32_t index,
     return true;
 }
 
-/** Gives a block back if that is a hit. False else, and nothing has changed. */
+/** Frees a block if that is a hit. Otherwise it returns false, with nothing
+ *  changed. */
 FM_INLINE bool fm_cache_free_hit(uint64_t pool, uint64_t stream,
                                  uint64_t address, uint64_t requested_bytes) {
     struct fm_thread *thread = fm_self;
@@ -125,8 +128,8 @@ FM_INLINE bool fm_cache_free_hit(uint64_t pool, uint64_t stream,
     return done;
 }
 
-/** Says how large a live block is if this thread has worked with its pool, on the
- *  default stream of late. False else. */
+/** Returns the size of a live block if this thread has recently used the pool
+ *  on the default stream. Otherwise it returns false. */
 FM_INLINE bool fm_cache_size_hit(uint64_t pool, uint64_t address,
                                  uint64_t *size_out) {
     struct fm_thread *thread = fm_self;

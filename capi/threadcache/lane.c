@@ -1,17 +1,17 @@
 /*
- * Thread caches: one block taken, one given back, when that is no hit (see
- * hit.h). The lane may still be able to do it, with another magazine than
- * the one it works with; what it cannot is done with the mutex.
+ * Thread caches: allocating and freeing one block, when that is not a hit (see
+ * hit.h). The lane may still serve the call, with its second magazine. All other
+ * cases take the mutex.
  */
 #include "ferrum_mem.h"
 #include "hit.h"
 
-/* A lane cannot do it. */
+/* The lane cannot serve the call. */
 enum { FM_LANE_MISS = 2 };
 
 /* ---------------------------------------------------------------- alloc */
 
-/* Takes a block from the magazines of a class, whichever is on top. */
+/* Takes a block from the two magazines of a class. */
 static bool fm_lane_pop(struct fm_store *lane, uint32_t class,
                         uint64_t size_bytes, uint32_t tag,
                         uint64_t *address_out) {
@@ -22,7 +22,7 @@ static bool fm_lane_pop(struct fm_store *lane, uint32_t class,
     return fm_hit_take(lane, class, size_bytes, tag, address_out);
 }
 
-/* Takes a block without the mutex, if it can be. The thread is busy. */
+/* Allocates a block without the mutex, if possible. The thread is busy. */
 static int32_t fm_lane_alloc(struct fm_thread *thread, uint64_t pool,
                              uint64_t stream, uint64_t size_bytes, uint32_t tag,
                              uint64_t alignment_bytes, uint64_t *address_out) {
@@ -104,7 +104,7 @@ int32_t fm_cache_alloc(uint64_t pool, uint64_t stream, uint64_t size_bytes,
 
 /* ----------------------------------------------------------------- free */
 
-/* Gives a block back without the mutex, if it can be. The thread is busy. */
+/* Frees a block without the mutex, if possible. The thread is busy. */
 static int32_t fm_lane_free(struct fm_thread *thread, uint64_t pool,
                             uint64_t stream, uint64_t address,
                             uint64_t requested_bytes) {
@@ -141,8 +141,8 @@ static FM_COLD int32_t fm_free_mismatch(uint64_t address, uint64_t asked_bytes,
                          (unsigned long long)asked_bytes);
 }
 
-/* Frees a live block of a stream for which no store has room: straight to the
- * core. */
+/* Frees a live block of a stream for which no store has room: it returns the
+ * block to the core. */
 static int32_t fm_free_to_core(struct fm_cache *cache, uint64_t stream,
                                uint32_t index) {
     uint64_t meta = fm_meta(cache, index);
@@ -166,8 +166,8 @@ static int32_t fm_free_to_core(struct fm_cache *cache, uint64_t stream,
                          (unsigned long long)leaver.address);
 }
 
-/* Frees a live block into a store, or to the core; the mutex is held, and is not
- * held afterwards. */
+/* Frees a live block into a store, or to the core. It is called with the mutex
+ * held and releases it. */
 static int32_t fm_free_into_unlock(struct fm_store *store, uint32_t index) {
     struct fm_cache *cache = store->cache;
     uint64_t meta = fm_meta(cache, index);

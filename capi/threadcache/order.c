@@ -1,12 +1,14 @@
 /*
- * Thread caches: frees on another stream than that of the block. It waits for the
- * work of both. If one of them has none queued, the other's order is enough, and the
- * block goes into the depot of that. Else the core puts it behind both.
+ * Thread caches: frees on a stream other than that of the block. The block has to
+ * wait for the work of both streams. If one of them has no queued work, the order
+ * of the other one is enough, and the block goes into the depot of that one.
+ * Otherwise the core puts the block behind both.
  */
 #include "library.h"
 #include "parts.h"
 
-/* Gives the calling thread's lane of a depot, if it has one, else the depot. */
+/* Returns the calling thread's lane of a depot if it has one, otherwise the
+ * depot. */
 static struct fm_store *fm_lane_or(struct fm_store *depot) {
     struct fm_store *lane = fm_self != NULL ? fm_self->lanes : NULL;
     while (lane != NULL && lane->depot != depot)

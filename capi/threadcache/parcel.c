@@ -1,9 +1,10 @@
 /*
- * Thread caches: parcels. A thread that only gives has blocks of many classes and
- * few of each. To put them into a depot class by class would move the lines of
- * every class's magazines between two processors for a block or two. So they are
- * handed over in magazines that hold blocks of any class, and who asks sorts a
- * parcel into magazines of its own, which nobody else touches.
+ * Thread caches: parcels. A thread that only frees has blocks of many classes and
+ * few of each. Putting them into a depot class by class would move the cache
+ * lines of every class's magazines between two processors for one or two blocks.
+ * So it passes them on in magazines that hold blocks of any class. The thread
+ * that needs blocks sorts a parcel into magazines of its own, which no other
+ * thread touches.
  *
  * An entry of a parcel has the block's class above its index.
  */
@@ -22,8 +23,8 @@ static void fm_parcel_push(struct fm_cache *cache, struct fm_magazine *parcel,
     parcel->items[parcel->count - 1] |= class << FM_PARCEL_CLASS_SHIFT;
 }
 
-/* Pops a good entry of a depot's first parcel: its block, or 0 when the parcel is
- * empty. It counts as idle in the depot still. */
+/* Pops a valid entry of a depot's first parcel: its block, or 0 if the parcel
+ * is empty. The block still counts in the idle bytes of the depot. */
 static uint32_t fm_parcel_pop_first(struct fm_store *depot) {
     struct fm_cache *cache = depot->cache;
     struct fm_magazine *parcel = depot->parcels;
@@ -56,7 +57,7 @@ uint32_t fm_parcel_pop(struct fm_store *depot) {
     return 0;
 }
 
-/* Gives a depot one more parcel; false: there is no memory. */
+/* Adds a parcel to a depot; false if there is no memory. */
 static bool fm_parcel_add(struct fm_store *depot) {
     struct fm_magazine *parcel = fm_magazine_get(depot->cache, FM_PARCEL_CLASS);
     if (parcel == NULL)
@@ -89,7 +90,7 @@ bool fm_parcel_pack(struct fm_store *lane, uint32_t class) {
     return true;
 }
 
-/* Has the records of a parcel come near, all at once. */
+/* Prefetches the records of a parcel, all at once. */
 static void fm_parcel_prefetch(const struct fm_cache *cache,
                                const struct fm_magazine *parcel) {
     for (uint32_t i = 0; i < parcel->count; i++)

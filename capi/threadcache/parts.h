@@ -1,6 +1,6 @@
 /*
- * Thread caches: what their files offer to each other, and the small things that
- * the way of a hit needs inline. All of it but that wants the mutex to be held.
+ * Thread caches: the functions that their files call in each other, and the
+ * inline functions of a hit. The caller of all others holds the mutex.
  */
 #ifndef FERRUM_THREADCACHE_PARTS_H
 #define FERRUM_THREADCACHE_PARTS_H
@@ -9,28 +9,28 @@
 
 /* ------------------------------------------------ stop.c: stopping */
 
-/** 0, or some of these: what a thread must heed once it is busy. One word, so
- *  that a hit looks once. */
+/** 0, or a set of these flags. A thread must check them once it is busy. They
+ *  are one word, so that a hit reads one word. */
 extern FM_HIDDEN _Atomic uint32_t fm_stop;
 enum {
-    /** Threads are to stop. */
+    /** Threads must stop. */
     FM_STOP_ALL = 1,
-    /** Busy is to be exchanged, for membarrier cannot be had. */
+    /** Busy must be exchanged, because membarrier is not available. */
     FM_STOP_FENCED = 2
 };
-/** Has membarrier made ready, with the mutex held; once is enough. */
+/** Registers the process for membarrier, with the mutex held; once is enough. */
 FM_HIDDEN void fm_stop_register(void);
-/** Grows whenever a handle that may have been looked up is no longer good. */
+/** Grows whenever a handle that may have been looked up becomes invalid. */
 extern FM_HIDDEN uint64_t fm_epoch;
 
 FM_HIDDEN void fm_lock(void);
 FM_HIDDEN void fm_unlock(void);
 /** Stops all threads, with the mutex held. */
 FM_HIDDEN void fm_stop_begin(void);
-/** Says whether any thread has a lane of the cache. */
+/** Reports whether any thread has a lane of the cache. */
 FM_HIDDEN bool fm_has_lane(const struct fm_cache *cache);
-/** fm_stop_begin, unless no thread has a lane of the cache: then nobody touches it
- *  without the mutex, and it is false. */
+/** fm_stop_begin, unless no thread has a lane of the cache: then no thread
+ *  touches it without the mutex, and the result is false. */
 FM_HIDDEN bool fm_stop_begin_for(const struct fm_cache *cache);
 FM_HIDDEN void fm_stop_end(void);
 
@@ -38,8 +38,8 @@ static inline void fm_busy_end(struct fm_thread *thread) {
     atomic_store_explicit(&thread->busy, 0, memory_order_release);
 }
 
-/** Begins the work of a thread on its own lanes; false: it is not busy, because
- *  threads are to stop, or are to fence. */
+/** Begins the work of a thread on its own lanes. Returns false, and the thread
+ *  is not busy, if threads must stop or must use a fence. */
 static inline bool fm_busy_begin(struct fm_thread *thread) {
     atomic_store_explicit(&thread->busy, 1, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
@@ -49,7 +49,7 @@ static inline bool fm_busy_begin(struct fm_thread *thread) {
     return false;
 }
 
-/** The same, with a fence if need be; false: threads are to stop. */
+/** fm_busy_begin with a fence if necessary. Returns false if threads must stop. */
 static inline bool fm_busy_begin_fenced(struct fm_thread *thread) {
     if (fm_busy_begin(thread))
         return true;
@@ -70,41 +70,44 @@ static inline struct fm_key *fm_key_of(struct fm_thread *thread, uint64_t pool,
     return &thread->keys[(pool + 5 * stream) % FM_KEYS];
 }
 
-/** Gives the calling thread's record, made if need be, with the mutex held; NULL
- *  when there is no memory or the thread is at its end. */
+/** Returns the calling thread's record, and creates it if necessary, with the
+ *  mutex held. NULL if there is no memory or the thread is ending. */
 FM_HIDDEN struct fm_thread *fm_thread_here(void);
-/** Says whether any thread keeps where calls for the pool go. */
+/** Reports whether any thread has a key of the pool. */
 FM_HIDDEN bool fm_keys_known(uint64_t pool);
-/** Forgets keys of a lane, or of a pool when lane is NULL; threads are stopped. */
+/** Removes the keys of a lane, or of a pool if lane is NULL. Threads are
+ *  stopped. */
 FM_HIDDEN void fm_keys_forget(uint64_t pool, const struct fm_store *lane);
 
 /* ---------------------------------------------- table.c: blocks */
 
 /** Makes room for count more blocks, with the mutex held. May stop the threads. */
 FM_HIDDEN bool fm_table_reserve(struct fm_cache *cache, uint32_t count);
-/** Enters a block, in room that was reserved, under a record for the lane; NULL:
- *  for nobody's. May stop the threads. */
+/** Adds a block to the table, in reserved room. It uses a record kept for the
+ *  lane; NULL means no lane. May stop the threads. */
 FM_HIDDEN uint32_t fm_table_enter(struct fm_cache *cache, uint64_t address,
                                   uint64_t meta, struct fm_store *lane);
 /** Takes back the records that were kept for a lane. */
 FM_HIDDEN void fm_table_end_run(struct fm_store *lane);
-/** Takes a block out. */
+/** Removes a block from the table. */
 FM_HIDDEN void fm_table_remove(struct fm_cache *cache, uint32_t index);
 FM_HIDDEN void fm_table_free(struct fm_cache *cache);
 
-/* Addresses differ in few bits, and often by steps of a power of two: the shift
- * brings the upper ones down to where the product spreads them. 0 stays 0. */
+/* Addresses differ in few bits, and often by multiples of a power of two. The
+ * shift moves the upper bits to where the product spreads them. The hash of 0
+ * is 0. */
 static inline uint64_t fm_hash(uint64_t address) {
     return (address ^ address >> 16) * UINT64_C(0xD6E8FEB86659FD93);
 }
 
-/** Where a table is searched first for a hash: its upper half says how far on. */
+/** Where the search for a hash begins in a table: the upper half of the hash,
+ *  scaled to the size of the table. */
 static inline uint64_t fm_table_home(const struct fm_cache *cache,
                                      uint64_t hash) {
     return (hash >> 32) * cache->table_size >> 32;
 }
 
-/** Gives the index of the leased block at an address, or 0. */
+/** Returns the index of the leased block at an address, or 0. */
 static inline uint32_t fm_table_find(const struct fm_cache *cache,
                                      uint64_t address) {
     uint64_t hash = fm_hash(address);
@@ -138,7 +141,7 @@ static inline void fm_meta_set(struct fm_cache *cache, uint32_t index,
                           memory_order_relaxed);
 }
 
-/** Has another holder in the meta of a record. */
+/** Changes the holder in the meta of a record. */
 static inline void fm_meta_hold(struct fm_cache *cache, uint32_t index,
                                 uint64_t holder) {
     fm_meta_set(cache, index,
@@ -151,12 +154,12 @@ static inline uint64_t fm_address(const struct fm_cache *cache,
                                 memory_order_relaxed);
 }
 
-/** Says whether an address in a record is a block's. */
+/** Reports whether the address of a record is that of a block. */
 static inline bool fm_is_block(uint64_t address) {
     return (int64_t)address > 0;
 }
 
-/** Says whether a block of the meta is with the program. */
+/** Reports whether a block with this meta is live. */
 static inline bool fm_meta_live(uint64_t meta) {
     return (meta & FM_HOLDER_IDLE) == 0;
 }
@@ -173,8 +176,8 @@ static inline uint32_t fm_meta_slack(uint64_t meta) {
     return (uint32_t)meta & ((UINT32_C(1) << FM_SLACK_BITS) - 1);
 }
 
-/** Class of a size from 1 to block_max: below 16 granules one each, then 8 for
- *  every doubling. */
+/** Class of a size from 1 to block_max: one class for each of the first 16
+ *  granules, then 8 for every doubling. */
 static inline uint32_t fm_class_of(const struct fm_cache *cache,
                                    uint64_t size_bytes) {
     uint64_t n = (size_bytes - 1) >> cache->granule_shift;
@@ -184,38 +187,40 @@ static inline uint32_t fm_class_of(const struct fm_cache *cache,
 
 /* --------------------------------------------- store.c: stores */
 
-/** Makes a lane's or depot's store, in no list but that of all. NULL when there
- *  is no memory. */
+/** Creates a store for a lane or depot. It is only in the list of all stores.
+ *  NULL if there is no memory. */
 FM_HIDDEN struct fm_store *fm_store_make(struct fm_cache *cache,
                                          uint64_t stream,
                                          struct fm_thread *thread);
-/** Puts all blocks of a class into a depot. */
+/** Moves all blocks of a class into a depot. */
 FM_HIDDEN void fm_store_pour(struct fm_store *store, uint32_t class,
                              struct fm_store *depot);
-/** Ends a store that is in no other list any more; what is in it goes to a
- *  depot. */
+/** Ends a store that is in no other list any more; its blocks move to a depot. */
 FM_HIDDEN void fm_store_retire(struct fm_store *store, struct fm_store *depot);
-/** Frees a store and nothing that is in it. */
+/** Frees a store, but not its contents. */
 FM_HIDDEN void fm_store_free(struct fm_store *store);
-/** Adds to the pool's total what happened in a store since the last time. */
+/** Adds to the pool's total what happened in a store since the last call. */
 FM_HIDDEN void fm_store_tell(struct fm_store *store);
-/** Does so for all stores that a call of this one may have moved blocks between:
- *  otherwise the total would have them twice, or not at all. */
+/** fm_store_tell for all stores between which a call of this store may have
+ *  moved blocks. Otherwise the total would count the blocks twice, or not at
+ *  all. */
 FM_HIDDEN void fm_site_tell(struct fm_store *store);
 
-/** Gives an empty magazine that nobody has, NULL when there is no memory. */
+/** Returns an empty, unused magazine; NULL if there is no memory. */
 FM_HIDDEN struct fm_magazine *fm_magazine_get(struct fm_cache *cache,
                                               uint32_t class);
-/** Takes an empty magazine that nobody needs. */
+/** Takes an empty magazine that is not needed any more. */
 FM_HIDDEN void fm_magazine_put(struct fm_cache *cache,
                                struct fm_magazine *magazine);
-/** Counts entries out that were not good: one free too many each. What those have
- *  counted is found out when all blocks are counted. */
+/** Subtracts invalid entries from the counts; each one comes from a free too
+ *  many. What those frees have counted is corrected when all blocks are counted
+ *  again. */
 FM_HIDDEN FM_COLD void fm_magazine_dropped(struct fm_magazine *magazine,
                                            uint64_t count);
-/** Pops a good entry: its block, or 0. The meta stays, nothing is counted. */
+/** Pops a valid entry and returns its block, or 0. It does not change the meta
+ *  or the counts. */
 FM_HIDDEN uint32_t fm_magazine_pop(struct fm_magazine *magazine);
-/** Pushes a block, for which there is room. Nothing is counted. */
+/** Pushes a block, for which there is room. It does not change the counts. */
 static inline void fm_magazine_push(struct fm_cache *cache,
                                     struct fm_magazine *magazine,
                                     uint32_t index, uint64_t meta) {
@@ -223,7 +228,7 @@ static inline void fm_magazine_push(struct fm_cache *cache,
     magazine->items[magazine->count++] = index;
 }
 
-/** Says whether an entry is good: its block is idle in this magazine. */
+/** Reports whether an entry is valid: its block is idle in this magazine. */
 static inline bool fm_entry_good(const struct fm_magazine *magazine,
                                  uint64_t address, uint64_t meta) {
     return (meta ^ magazine->holder) < FM_HOLDER_UNIT && fm_is_block(address);
@@ -247,31 +252,33 @@ static inline void fm_tally_free(struct fm_store *store, uint64_t size_bytes,
 
 /* ------------------------------- order.c: streams of live blocks */
 
-/** What is known of the two streams that a free is behind. */
+/** What is known of the two streams of a free. */
 struct fm_order {
     /** The stream of the block; 0: the core was not asked. */
     uint64_t own;
-    /** Some of FM_BUSY_OWN and FM_BUSY_NAMED: that stream may have work queued. */
+    /** A set of FM_BUSY_OWN and FM_BUSY_NAMED: that stream may have queued
+     *  work. */
     int32_t busy;
 };
-/** Where a live block goes. */
+/** What to do with a live block that is freed. */
 enum fm_order_way {
-    /** Into a store. */
+    /** Put it into a store. */
     FM_ORDER_STORE,
-    /** The core is to be asked, see fm_order_ask, and the block looked up anew. */
+    /** Ask the core, see fm_order_ask_unlock, and look the block up again. */
     FM_ORDER_ASK,
-    /** To the core. */
+    /** Pass it to the core. */
     FM_ORDER_PASS
 };
-/** Says where a live block of the meta goes that is freed at a site which has a
- *  store. */
+/** Decides what to do with a live block with this meta that is freed at a site
+ *  which has a store. */
 FM_HIDDEN enum fm_order_way fm_order_find(const struct fm_site *site,
                                           uint64_t meta, struct fm_order *order,
                                           struct fm_store **store_out);
-/** Asks the core about the streams. The mutex is given up. */
+/** Asks the core about the streams. It releases the mutex. */
 FM_HIDDEN void fm_order_ask_unlock(const struct fm_site *site,
                                    struct fm_order *order);
-/** Gives the depot of the stream of a live block, or NULL when it is gone. */
+/** Returns the depot of the stream of a live block, or NULL if the stream was
+ *  destroyed. */
 static inline struct fm_store *fm_depot_of_live(const struct fm_cache *cache,
                                                 uint64_t meta) {
     uint32_t number = fm_meta_number(meta);
@@ -280,72 +287,72 @@ static inline struct fm_store *fm_depot_of_live(const struct fm_cache *cache,
 
 /* ----------------------------------------------- depot.c: depots */
 
-/** Lanes and depots may keep this much more than was live of late. */
+/** Lanes and depots may keep this much more than the recent peak of live bytes. */
 #define FM_KEEP_LEAST (UINT64_C(1) << 20)
 
-/** How much lanes and depots may keep, as far as the pool's settings let them. */
+/** How much lanes and depots may keep, within the pool's settings. */
 FM_HIDDEN uint64_t fm_keep_bytes(const struct fm_cache *cache);
-/** Notes that the core has leased so much. */
+/** Records that the core has leased so many bytes. */
 FM_HIDDEN void fm_keep_leased(struct fm_cache *cache, uint64_t bytes);
 
-/** Notes what is live, which a block may be that is freed before anybody looks. */
+/** Updates the peak of live bytes: a block may be freed before the next check. */
 FM_HIDDEN void fm_keep_lived(struct fm_cache *cache);
 
-/** Notes that a bin of a depot has fewer blocks now. */
+/** Records that a bin of a depot has fewer blocks now. */
 static inline void fm_depot_fewer(struct fm_bin *bin, uint64_t count) {
     bin->blocks -= count;
     if (bin->blocks < bin->fewest)
         bin->fewest = bin->blocks;
 }
-/** Gives the top magazine of a depot's bin, with room for a block at least; NULL
- *  when there is no memory. */
+/** Returns the top magazine of a depot's bin, with room for at least one block;
+ *  NULL if there is no memory. */
 FM_HIDDEN struct fm_magazine *fm_depot_open(struct fm_store *depot,
                                             uint32_t class);
-/** Takes the top magazine of a depot's bin away, which is empty. */
+/** Removes the top magazine of a depot's bin, which is empty. */
 FM_HIDDEN void fm_depot_drop_top(struct fm_store *depot, struct fm_bin *bin);
-/** Puts a magazine with blocks into a depot and counts them there. */
+/** Puts a magazine with blocks into a depot and counts the blocks there. */
 FM_HIDDEN void fm_depot_attach(struct fm_store *depot,
                                struct fm_magazine *magazine);
-/** Takes a magazine of a class out of a depot, a full one if it can be; NULL when
+/** Takes a magazine of a class out of a depot, a full one if possible; NULL if
  *  there is none. */
 FM_HIDDEN struct fm_magazine *fm_depot_detach(struct fm_store *depot,
                                               uint32_t class);
-/** Makes room for count blocks of a class; false when there is no memory. */
+/** Makes room for count blocks of a class; false if there is no memory. */
 FM_HIDDEN bool fm_depot_reserve(struct fm_store *depot, uint32_t class,
                                 uint32_t count);
-/** Pushes a block, in room that was reserved; it counts as idle in the depot if
- *  the caller says so. */
+/** Pushes a block, in reserved room. The caller adds it to the idle bytes of
+ *  the depot. */
 FM_HIDDEN void fm_depot_push(struct fm_store *depot, uint32_t index,
                              uint64_t meta);
-/** Takes the last push back, whatever its block is now. */
+/** Undoes the last push, whatever the state of its block is now. */
 FM_HIDDEN void fm_depot_unpush(struct fm_store *depot, uint32_t class);
-/** Pops a block of a class, 0 when there is none. It still counts as idle in the
- *  depot. */
+/** Pops a block of a class; 0 if there is none. The block still counts in the
+ *  idle bytes of the depot. */
 FM_HIDDEN uint32_t fm_depot_pop(struct fm_store *depot, uint32_t class);
-/** Takes out what is too much in a depot, after that many blocks were freed, and
- *  gives it back to the core; the mutex is held, and is not held afterwards. */
+/** Returns the surplus of a depot to the core, after freed blocks were freed.
+ *  It is called with the mutex held and releases it. */
 FM_HIDDEN void fm_depot_trim_unlock(struct fm_store *depot, uint64_t freed);
 
 /* ------------------------------------------------- flow.c: misses */
 
-/** Most blocks of a class in one magazine. */
+/** The most blocks of a class in one magazine. */
 FM_HIDDEN uint32_t fm_magazine_room(const struct fm_cache *cache,
                                     uint32_t class);
 /** Sets the bounds of the thread's lanes of a pool. */
 FM_HIDDEN void fm_lanes_bound(struct fm_thread *thread,
                               const struct fm_cache *cache);
-/** How many blocks to lease for a store that misses. */
+/** The number of blocks to lease after a miss of a store. */
 FM_HIDDEN uint32_t fm_site_appetite(const struct fm_store *store,
                                     uint32_t class);
-/** Takes a block of a class, or of the next, that counts as idle in the store
- *  then; 0 when neither it nor a depot has one. */
+/** Takes a block of a class, or of the next one, which then counts as idle in
+ *  the store; 0 if neither the store nor a depot has one. */
 FM_HIDDEN uint32_t fm_site_take(struct fm_store *store, uint32_t class);
-/** Puts a live block of the meta into the lane or its depot; gives the store that
- *  has it, where the caller counts it, or NULL when there is no memory. */
+/** Puts a live block with this meta into the lane or its depot. Returns the
+ *  store that has it, where the caller counts it; NULL if there is no memory. */
 FM_HIDDEN struct fm_store *fm_site_give(struct fm_store *store, uint32_t index,
                                         uint64_t meta);
 
-/** Has the other magazine of a lane come to the top. */
+/** Moves the other magazine of a lane to the top. */
 static inline void fm_lane_swap(struct fm_bin *bin) {
     struct fm_magazine *top = bin->top, *other = top->next;
     top->next = NULL;
@@ -353,14 +360,14 @@ static inline void fm_lane_swap(struct fm_bin *bin) {
     bin->top = other;
 }
 
-/* From this size on, a lease brings so few blocks that the next larger class is
- * tried before. */
+/* From this size on, a lease returns so few blocks that the next larger class
+ * is tried first. */
 #define FM_BORROW_BYTES (UINT32_C(64) << 10)
-/* What a borrowed block wastes counts more than a look at the depots, if that is
- * taken seldom. */
+/* A lane borrows this many blocks before it searches the depots again: the
+ * waste of borrowed blocks costs more than a rare search. */
 #define FM_BORROWS 16
 
-/** Says whether blocks of the next class may stand in for those of this one. */
+/** Reports whether blocks of the next class may be used for this one. */
 static inline bool fm_class_borrows(const struct fm_cache *cache,
                                     uint32_t class) {
     return cache->class_bytes[class] >= FM_BORROW_BYTES &&
@@ -369,7 +376,8 @@ static inline bool fm_class_borrows(const struct fm_cache *cache,
                cache->class_bytes[class] / 8;
 }
 
-/** Makes room for one block on top of a lane's bin; false: there is no memory. */
+/** Makes room for one block on top of a lane's bin; false if there is no
+ *  memory. */
 FM_HIDDEN bool fm_lane_room(struct fm_store *lane, uint32_t class);
 
 static inline struct fm_store *fm_depot_for(struct fm_store *store) {
@@ -378,24 +386,26 @@ static inline struct fm_store *fm_depot_for(struct fm_store *store) {
 
 /* ---------------------------------------------- parcel.c: parcels */
 
-/** Puts a lane's blocks of a class into parcels of its depot, and leaves their
- *  magazines, empty; false: there is no memory for all. */
+/** Moves a lane's blocks of a class into parcels of its depot, and leaves their
+ *  magazines empty; false if there is no memory for all. */
 FM_HIDDEN bool fm_parcel_pack(struct fm_store *lane, uint32_t class);
-/** Sorts a parcel of a depot: into the lane what the thread asks for, the rest
- *  into the depot's bins. False: there is none, or no memory. */
+/** Sorts a parcel of a depot: blocks of classes that the thread allocates into
+ *  the lane, the rest into the depot's bins. False if there is none, or no
+ *  memory. */
 FM_HIDDEN bool fm_parcel_open(struct fm_store *lane, struct fm_store *depot);
 /** Sorts all parcels of a depot into its bins, as far as there is memory. */
 FM_HIDDEN void fm_parcel_sort(struct fm_store *depot);
-/** Pops a block, which counts as idle in the depot still; 0: there is none. */
+/** Pops a block; 0 if there is none. The block still counts in the idle bytes
+ *  of the depot. */
 FM_HIDDEN uint32_t fm_parcel_pop(struct fm_store *depot);
-/** Puts all parcels into another depot. */
+/** Moves all parcels into another depot. */
 FM_HIDDEN void fm_parcel_pour(struct fm_store *from, struct fm_store *depot);
 
-/** Has a line come that is about to be written. */
+/** Prefetches a cache line that will be written soon. */
 static inline void fm_prefetch_write(const void *line) {
 #if defined(__x86_64__)
-    /* Compilers only give this for processors that are named to them; others do
-     * nothing here. */
+    /* Compilers use this instruction only if told to compile for processors
+     * that have it; other processors ignore it. */
     __asm__ volatile("prefetchw %0" : : "m"(*(const char *)line));
 #else
     __builtin_prefetch(line, 1);
@@ -404,14 +414,15 @@ static inline void fm_prefetch_write(const void *line) {
 
 /* --------------------------------------- core.c: to and from the core */
 
-/** Leases at most so many blocks at once. */
+/** The most blocks of one lease. */
 #define FM_LEASE_MAX 256
 
-/** Leases count blocks of a class or fewer into the store's depot and says how
- *  many came. The mutex is given up meanwhile: the store may be gone. */
+/** Leases up to count blocks of a class into the store's depot and returns
+ *  their number. It releases the mutex meanwhile: the store may be destroyed
+ *  then. */
 FM_HIDDEN uint32_t fm_core_lease(struct fm_store *store, uint32_t class,
                                  uint32_t count);
-/** How many blocks to lease at most when one is wanted. */
+/** The most blocks to lease when one is needed. */
 FM_HIDDEN uint32_t fm_core_lease_most(const struct fm_cache *cache,
                                       uint32_t class);
 /** A block that leaves the table. */
@@ -419,19 +430,19 @@ struct fm_leaver {
     uint32_t index;
     uint64_t address, meta;
 };
-/** How fm_core_give_back went, if not refused with a status below 0. */
+/** The result of fm_core_give_back, unless it is a status below 0. */
 enum { FM_CORE_TAKEN = 0, FM_CORE_GONE = 1 };
 /**
- * Gives count blocks (at most FM_LEASE_MAX) that are in no store, named by their
- * indices, back to the core. The mutex is given up meanwhile.
+ * Returns count blocks (at most FM_LEASE_MAX) to the core. They are in no store
+ * and are named by their indices. It releases the mutex meanwhile.
  *
- * @return FM_CORE_TAKEN; FM_CORE_GONE when the pool is gone, and its caches; a
- *         status below 0 when the core refused: the blocks are in the table
+ * @return FM_CORE_TAKEN; FM_CORE_GONE if the pool and its caches were destroyed;
+ *         a status below 0 if the core rejected them: the blocks are in the table
  *         again, under new indices, with the meta that they had.
  */
 FM_HIDDEN int32_t fm_core_give_back(struct fm_cache *cache, uint64_t stream,
                                     struct fm_leaver *leavers, uint32_t count);
-/** Takes a block out of the table for good. */
+/** Removes a block from the table and counts it as left. */
 FM_HIDDEN void fm_core_leave(struct fm_cache *cache, uint32_t index);
 /** The pool's total, for the core. */
 FM_HIDDEN struct fm_cache_counts fm_core_counts(const struct fm_cache *cache);
@@ -444,14 +455,14 @@ extern FM_HIDDEN uint32_t fm_caches_room;
 
 /** Finds the caches of a pool, with the mutex held. */
 FM_HIDDEN struct fm_cache *fm_cache_of(uint64_t pool);
-/** Finds a depot by the stream's own handle. */
+/** Finds a depot by the handle of the stream itself. */
 FM_HIDDEN struct fm_store *fm_depot_of(struct fm_cache *cache, uint64_t stream);
-/** Takes the mutex and finds where a call of this thread works. False, without
- *  the mutex: the pool has no caches or a handle is wrong. */
+/** Takes the mutex and finds where a call of this thread works. Returns false,
+ *  without the mutex, if the pool has no caches or a handle is invalid. */
 FM_HIDDEN bool fm_site_lock(uint64_t pool, uint64_t stream,
                             struct fm_site *site_out);
 
-/** Keeps an error of an operation and gives its status. */
+/** Records an error of an operation and returns its status. */
 FM_HIDDEN FM_COLD int32_t fm_cache_fail(int32_t status, const char *operation,
                                         const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -1,4 +1,4 @@
-/* Thread caches: the pools that have them, and where a call finds its lane. */
+/* Thread caches: the pools that have them, and how a call finds its lane. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,8 @@
 #include "library.h"
 #include "parts.h"
 
-/* What a thread keeps of a pool if nobody says: measured, see the rationale. */
+/* What a thread may keep of a pool by default. docs/rationale.md has the
+ * measurement. */
 #define FM_THREAD_BYTES (UINT64_C(128) << 20)
 struct fm_cache **fm_caches;
 uint32_t fm_caches_room;
@@ -106,7 +107,7 @@ bool fm_cache_open(uint64_t pool, uint64_t alignment_bytes,
         fm_caches[(uint32_t)pool] = cache;
         opened = cache != NULL;
     }
-    /* Somebody may have guessed the handle before it was given out. */
+    /* A thread may have used the handle before the pool existed. */
     if (fm_keys_known(pool)) {
         fm_stop_begin();
         fm_keys_forget(pool, NULL);
@@ -122,7 +123,7 @@ void fm_cache_pause(uint64_t pool, bool paused) {
     struct fm_cache *cache = fm_cache_of(pool);
     if (cache != NULL) {
         cache->paused = paused;
-        /* Threads keep where their calls go, also that they pass. */
+        /* Threads keep keys of their calls, also for calls that pass. */
         fm_stop_begin();
         fm_keys_forget(pool, NULL);
         fm_epoch++;
@@ -134,7 +135,7 @@ void fm_cache_pause(uint64_t pool, bool paused) {
 void fm_cache_set_tags(uint64_t pool, uint32_t last) {
     fm_lock();
     struct fm_cache *cache = fm_cache_of(pool);
-    /* Two threads may tell in another order than they were told. */
+    /* Two threads may call this in another order than they got the tags. */
     if (cache != NULL &&
         last > atomic_load_explicit(&cache->tags, memory_order_relaxed))
         atomic_store_explicit(&cache->tags, last, memory_order_relaxed);
@@ -150,7 +151,7 @@ struct fm_store *fm_depot_of(struct fm_cache *cache, uint64_t stream) {
     return depot;
 }
 
-/* Gives a number that no stream has, or 0 when there is no memory. */
+/* Returns a number that no stream has, or 0 if there is no memory. */
 static uint32_t fm_number_take(struct fm_cache *cache) {
     for (uint32_t looks = cache->numbers_room; looks > 0; looks--) {
         if (++cache->number_last >= cache->numbers_room)
@@ -204,7 +205,7 @@ static struct fm_store *fm_lane_of(struct fm_thread *thread,
     return lane;
 }
 
-/* Takes a lane off its thread's list; all threads are stopped. */
+/* Removes a lane from its thread's list. All threads are stopped. */
 static void fm_lane_unlink(struct fm_store *lane) {
     struct fm_thread *thread = lane->thread;
     struct fm_store **link = &thread->lanes;
@@ -276,9 +277,9 @@ void fm_cache_forget_stream(uint64_t stream) {
 /* --------------------------------------------------------------- sites */
 
 /*
- * Finds the caches and the handle of the stream itself. That a stream has a depot
- * says that it is good; else the core is asked, without the mutex, and anew if a
- * handle died meanwhile.
+ * Finds the caches and the handle of the stream itself. If the stream has a
+ * depot, the handle is valid. Otherwise the core is asked, without the mutex, and
+ * once more if a handle became invalid meanwhile.
  */
 static bool fm_site_look_up(uint64_t pool, uint64_t stream,
                             struct fm_site *site) {
@@ -320,7 +321,7 @@ bool fm_site_lock(uint64_t pool, uint64_t stream, struct fm_site *site_out) {
         lane = fm_lane_of(thread, site_out->store);
     if (lane != NULL)
         site_out->store = lane;
-    /* Without caches, the next calls are spared the mutex. */
+    /* For a pool without caches, the key spares the next calls the mutex. */
     if (thread != NULL && (lane != NULL || site_out->cache == NULL)) {
         struct fm_key *key = fm_key_of(thread, pool, stream);
         *key = (struct fm_key){pool, stream, lane};

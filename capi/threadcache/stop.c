@@ -32,7 +32,7 @@ static long fm_membarrier(int command) {
     return syscall(SYS_membarrier, command, 0, 0);
 }
 
-/* Registering is to be done once. */
+/* Registration is done once. */
 static bool fm_registered;
 
 void fm_stop_register(void) {
@@ -44,19 +44,20 @@ void fm_stop_register(void) {
         atomic_fetch_and(&fm_stop, ~(uint32_t)FM_STOP_FENCED);
 }
 
-/* glibc's; absent from others. */
+/* A variable of glibc; other C libraries do not have it. */
 extern char __libc_single_threaded __attribute__((weak));
 
-/* To register costs nothing while the process has one thread, and milliseconds
- * later. So it is done here if it can be, before Go's start makes threads, and
- * else when it is needed, not when the library is loaded. */
+/* Registration costs nothing while the process has one thread, and
+ * milliseconds later. So this function registers when the library is loaded,
+ * before the Go runtime starts threads, if the process has one thread.
+ * Otherwise the first use of a cache registers. */
 __attribute__((constructor(101))) static void fm_stop_load(void) {
     if (&__libc_single_threaded != NULL && __libc_single_threaded)
         fm_stop_register();
 }
 
-/* Who holds the mutex seldom holds it for long, and to sleep and be woken costs
- * more than to look again for some microseconds. */
+/* A thread seldom holds the mutex for long. Trying again for some microseconds
+ * costs less than to sleep and be woken. */
 #define FM_LOCK_TRIES 256
 
 void fm_lock(void) {
@@ -72,14 +73,15 @@ void fm_unlock(void) { pthread_mutex_unlock(&fm_mutex); }
 
 static void fm_sleep_ns(long ns) { nanosleep(&(struct timespec){0, ns}, NULL); }
 
-/* Far longer than any processor keeps a store to itself. */
+/* Far longer than any processor delays the visibility of a store. */
 #define FM_STORES_SEEN_NS 10000000
 
 /*
- * Forces a barrier upon all threads. What could be registered may be forbidden by
- * now: programs lay filters upon their system calls once they have started. From
- * then on threads fence themselves. Those that had begun before they could know
- * have written busy without a fence, and all stores are seen after a while.
+ * Forces a barrier in all threads. membarrier may be forbidden although it was
+ * registered, because programs install system call filters after they have
+ * started. From then on threads use fences. A thread that began before it could
+ * know this has written busy without a fence; after the sleep its store is
+ * visible.
  */
 static void fm_barrier(void) {
     int error = errno;
@@ -95,8 +97,9 @@ static void fm_barrier(void) {
     errno = error;
 }
 
-/* A thread is busy for nanoseconds, unless it was put off its processor: one of
- * higher priority that only yields would keep it off. */
+/* A thread is busy for nanoseconds, unless it was preempted. A waiting thread
+ * of higher priority that only yields would keep it from its processor, so it
+ * sleeps. */
 #define FM_YIELDS 64
 #define FM_WAIT_NS 50000
 

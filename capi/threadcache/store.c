@@ -25,7 +25,7 @@ static struct fm_magazine *fm_magazine_make(struct fm_cache *cache,
         cache->magazines_room = room;
     }
     uint32_t room = fm_magazine_room(cache, class);
-    /* On lines of its own: its neighbours may be other threads'. */
+    /* On cache lines of its own, because other threads may use its neighbours. */
     struct fm_magazine *magazine;
     size_t size = sizeof *magazine + room * sizeof magazine->items[0];
     size = (size + FM_MAGAZINE_LINE - 1) / FM_MAGAZINE_LINE * FM_MAGAZINE_LINE;

@@ -2,44 +2,46 @@
  * Thread caches: the records of leased blocks, and the table that finds them by
  * address.
  *
- * Readers take no lock. An entry stays where it is as long as its block is
- * leased, and an entry between a block's first place and its own never becomes
- * empty: so who looks for a block that is there finds it. Growing moves
- * everything, with the threads stopped.
+ * Readers take no lock. An entry keeps its place while its block is leased. The
+ * entries between a block's first place and its actual place never become empty.
+ * So a search for a leased block always finds it. Growing moves everything, with
+ * the threads stopped.
  */
 #include <string.h>
 #include <sys/mman.h>
 
 #include "parts.h"
 
-/* A table has a power of two of entries, or one and a quarter, a half or three
- * quarters of that: in one that is too large by half, each block would have two
- * entries more. */
+/* The number of entries of a table is a power of two, or 1.25, 1.5 or 1.75
+ * times that. With powers of two alone, a table can be twice as large as
+ * necessary, with two more entries for each block. */
 #define FM_TABLE_MIN 512
 #define FM_TABLE_MAX (UINT32_C(1) << 24)
 
-/* Records of one line. */
+/* The number of records in one cache line. */
 #define FM_RUN 4
 
-/* So many blocks have a line each for their records, so that threads that work
- * with few blocks do not slow each other down; further ones share lines, for else
- * records would take too much memory. With so many more blocks that threads seldom
- * meet in a line, the first ones share theirs too. */
+/* So many blocks have a cache line each for their records, so that threads
+ * that use few blocks do not slow each other down. Further records share
+ * lines, because they would take too much memory otherwise. With many more
+ * blocks than that, threads seldom meet in a line, and the first records share
+ * their lines too. */
 #define FM_ALONE 4096
 #define FM_ALONE_UNTIL (8 * FM_ALONE)
 
-/* Records and tables have pages of their own, which are the system's again as soon
- * as they are given back: malloc keeps what was grown out of, which would be as
- * much again. Pages are zero. */
+/* Records and tables use mmap, because their pages return to the system when
+ * they are freed. malloc would keep the memory of the smaller arrays, which is
+ * as much again. The pages are zero. */
 static void *fm_pages_get(size_t bytes) {
-    /* With a flag more than what the runtime asks for, which has a reserve. */
+    /* With one flag more than the Go runtime's own requests, which have a
+     * reserve. */
     void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return pages == MAP_FAILED ? NULL : pages;
 }
 
-/* While the system takes pages away, no other thread of the process maps any: so
- * many at a time. */
+/* While the system unmaps pages, no other thread of the process can map any.
+ * So at most this many bytes are unmapped at a time. */
 #define FM_UNMAP_BYTES ((size_t)8 << 20)
 
 static void fm_pages_free(void *pages, size_t bytes) {
@@ -48,8 +50,9 @@ static void fm_pages_free(void *pages, size_t bytes) {
                bytes - at < FM_UNMAP_BYTES ? bytes - at : FM_UNMAP_BYTES);
 }
 
-/* Of four entries of the table, three may be in use; half as many while it is
- * small, for then it costs little to find a block at the first look. */
+/* Three of four entries of the table may be used. While the table is small,
+ * only half as many may be used, so that the first entry that is read is
+ * usually the right one. */
 #define FM_TABLE_SMALL 16384
 
 static uint32_t fm_table_bound(uint64_t size) {
@@ -81,8 +84,8 @@ static void fm_table_place(struct fm_cache *cache, uint64_t address,
                           memory_order_release);
 }
 
-/* Room for as many records as the table may have blocks. The array moves: the
- * threads are stopped. */
+/* Makes room for as many records as the table may have blocks. The array
+ * moves, so the threads are stopped. */
 static bool fm_records_grow(struct fm_cache *cache, uint32_t leased) {
     uint32_t alone = leased < FM_ALONE ? leased : FM_ALONE;
     uint32_t records = FM_RUN + leased + (FM_RUN - 1) * alone;
@@ -92,7 +95,7 @@ static bool fm_records_grow(struct fm_cache *cache, uint32_t leased) {
     struct fm_block *blocks = fm_pages_get(records * sizeof *blocks);
     if (blocks == NULL)
         return false;
-    /* Record 0 is no block's, nor are those of its line. */
+    /* Record 0 and the others in its line are never used. */
     if (cache->records == 0)
         cache->fresh = FM_RUN, cache->squeezed = FM_RUN;
     else
@@ -103,8 +106,8 @@ static bool fm_records_grow(struct fm_cache *cache, uint32_t leased) {
     return true;
 }
 
-/* Makes the table anew with so many entries, without those of blocks that are
- * gone. */
+/* Replaces the table by one with size entries, without the entries of blocks
+ * that have left. */
 static bool fm_table_rebuild(struct fm_cache *cache, uint32_t size) {
     _Atomic uint32_t *table = fm_pages_get(size * sizeof *table);
     if (table == NULL)
@@ -126,7 +129,7 @@ static bool fm_table_rebuild(struct fm_cache *cache, uint32_t size) {
     return grown;
 }
 
-/* The smallest size for so many blocks; 0 when no table has as many. */
+/* The smallest size for so many blocks; 0 if no table can have so many. */
 static uint32_t fm_table_size_for(uint64_t blocks) {
     for (uint32_t power = FM_TABLE_MIN; power <= FM_TABLE_MAX; power *= 2)
         for (uint32_t quarters = 4; quarters < 8; quarters++) {
@@ -142,13 +145,13 @@ bool fm_table_reserve(struct fm_cache *cache, uint32_t count) {
     uint64_t used = (uint64_t)cache->entries + cache->promised + count;
     if (used <= fm_table_bound(cache->table_size))
         return true;
-    /* Not full at once again: an eighth is left. */
+    /* Room for an eighth more, so that the table is not full again at once. */
     uint32_t size = fm_table_size_for(wanted + wanted / 8);
     return size != 0 && fm_table_rebuild(cache, size);
 }
 
-/* Who is late and still looks at the record finds nothing to use, and may write
- * the meta, but not the address, which names the next one. */
+/* A late thread that still reads the record finds no block in it. It may write
+ * the meta, but not the address, which names the next record. */
 static void fm_record_drop(struct fm_cache *cache, uint32_t index) {
     atomic_store_explicit(&cache->blocks[index].address,
                           FM_ADDRESS_NONE | cache->dropped,
@@ -158,12 +161,12 @@ static void fm_record_drop(struct fm_cache *cache, uint32_t index) {
     cache->dropped_count++;
 }
 
-/* So many records are dropped before threads are stopped for them. */
+/* The number of dropped records for which the threads are stopped. */
 #define FM_DROPPED_MANY 1024
 
-/* Makes the records spare whose blocks have left. A thread that has found one by
- * its block may be about to write it as that block's, and has done so once it was
- * stopped. */
+/* Makes the dropped records available again. A thread that has found a record
+ * by its block may still write the meta for that block. After the threads were
+ * stopped, it has done so. */
 static void fm_records_settle(struct fm_cache *cache) {
     fm_stop_begin();
     fm_stop_end();
@@ -171,8 +174,8 @@ static void fm_records_settle(struct fm_cache *cache) {
     cache->dropped = cache->dropped_count = 0;
 }
 
-/* Takes a record that is kept for another lane: one is, when none is left and
- * there is room for a block. */
+/* Takes a record that is kept for another lane. There is one if no other
+ * record is left and there is room for a block. */
 static uint32_t fm_record_steal(struct fm_cache *cache) {
     struct fm_store *lane = cache->stores;
     while (lane->run_left == 0)
@@ -180,8 +183,8 @@ static uint32_t fm_record_steal(struct fm_cache *cache) {
     return lane->run_first + --lane->run_left;
 }
 
-/* Chooses a record: of the lane's run, one that is free again, or the first of a
- * new run. */
+/* Chooses a record: one of the lane's run, one that is available again, or the
+ * first of a new run. */
 static uint32_t fm_record_take(struct fm_cache *cache, struct fm_store *lane) {
     if (lane != NULL && lane->run_left > 0) {
         lane->run_left--;
@@ -234,8 +237,8 @@ uint32_t fm_table_enter(struct fm_cache *cache, uint64_t address, uint64_t meta,
     return index;
 }
 
-/* Makes an entry empty, and those before it that are only left for the sake of
- * what came after. Nothing does, for the entry behind is empty. */
+/* Makes an entry empty, if the entry after it is empty, and also the unused
+ * entries before it, which were kept only because of an entry behind them. */
 static void fm_table_clear(struct fm_cache *cache, uint32_t at) {
     _Atomic uint32_t *table = cache->table;
     atomic_store_explicit(&table[at], FM_ENTRY_GONE, memory_order_relaxed);

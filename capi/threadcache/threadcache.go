@@ -23,10 +23,10 @@ import (
 	"ferrum_mem/core/pool"
 )
 
-// Caches are the thread caches of this library.
+// Caches creates the thread caches of this library.
 type Caches struct{}
 
-// Open puts caches in front of a pool.
+// Open puts caches in front of a pool. It returns nil if the pool works without caches.
 func (Caches) Open(handle uint64, c pool.Config) pool.Cache {
 	if !C.fm_cache_open(C.uint64_t(handle), C.uint64_t(c.AlignmentBytes), C.uint64_t(c.ThreadCacheBytes)) {
 		return nil
@@ -34,32 +34,33 @@ func (Caches) Open(handle uint64, c pool.Config) pool.Cache {
 	return poolCache(handle)
 }
 
-// SetTags says that a pool knows the tags from 0 to last: blocks with others pass to it.
+// SetTags states that a pool knows the tags from 0 to last. The caches leave calls with
+// other tags to the pool.
 func SetTags(handle uint64, last uint32) { C.fm_cache_set_tags(C.uint64_t(handle), C.uint32_t(last)) }
 
-// CountsAt reads a struct fm_cache_counts, which the caches hand over with what they ask for.
+// CountsAt reads a struct fm_cache_counts, which the caches pass with their calls.
 func CountsAt(counts unsafe.Pointer) pool.CacheCounts {
 	return cacheCountsOf((*C.struct_fm_cache_counts)(counts))
 }
 
-// ForgetStream forgets the handle of a stream.
+// ForgetStream removes the handle of a stream that was destroyed.
 func (Caches) ForgetStream(stream uint64) { C.fm_cache_forget_stream(C.uint64_t(stream)) }
 
-// poolCache is the thread caches of the pool with that handle.
+// poolCache is the thread caches of the pool with this handle.
 type poolCache C.uint64_t
 
-// Counts is what the caches hold and have done, at one moment.
+// Counts returns what the caches hold and how often they were used, as of one moment.
 func (p poolCache) Counts() pool.CacheCounts {
 	var counts C.struct_fm_cache_counts
 	C.fm_cache_count(C.uint64_t(p), &counts)
 	return cacheCountsOf(&counts)
 }
 
-// Number is the handle that the caches are found by.
+// Number returns the handle by which the caches are found.
 func (p poolCache) Number() uint64 { return uint64(p) }
 
-// OwnCounts is Counts without what other threads have done since they last asked
-// for blocks or gave some back.
+// OwnCounts is Counts without what other threads have done since their last call of the
+// core.
 func (p poolCache) OwnCounts() pool.CacheCounts {
 	var counts C.struct_fm_cache_counts
 	_ = C.fm_cache_count_own(C.uint64_t(p), &counts)
@@ -83,17 +84,17 @@ func (p poolCache) Take(to []pool.CachedBlock) int {
 	return taken
 }
 
-// Block is the leased block that starts at an address.
+// Block returns the leased block that starts at an address.
 func (p poolCache) Block(addr device.Addr) (pool.CachedBlock, bool) {
 	var block C.struct_fm_cache_block
 	found := bool(C.fm_cache_find(C.uint64_t(p), C.uint64_t(addr), &block))
 	return cachedBlockOf(&block), found
 }
 
-// cacheSlice is how many blocks are asked for at a time.
+// cacheSlice is the number of blocks that one call of C processes.
 const cacheSlice = 512
 
-// Find describes the leased blocks that start at the addresses of the blocks.
+// Find describes the leased blocks that start at the addresses in blocks.
 func (p poolCache) Find(blocks []pool.CachedBlock) {
 	var addresses [cacheSlice]C.uint64_t
 	var found [cacheSlice]C.struct_fm_cache_block
@@ -110,7 +111,7 @@ func (p poolCache) Find(blocks []pool.CachedBlock) {
 	}
 }
 
-// Next tells leased blocks from a place on.
+// Next lists leased blocks from a place on.
 func (p poolCache) Next(place uint64, to []pool.CachedBlock) (n int, next uint64) {
 	var blocks [cacheSlice]C.struct_fm_cache_block
 	at := C.uint64_t(place)
@@ -118,7 +119,7 @@ func (p poolCache) Next(place uint64, to []pool.CachedBlock) (n int, next uint64
 	return describeAll(blocks[:n], to), uint64(at)
 }
 
-// AdoptNext takes live blocks out of the caches' table, from a place on.
+// AdoptNext removes live blocks from the caches, from a place on.
 func (p poolCache) AdoptNext(place uint64, to []pool.CachedBlock) (n int, next uint64) {
 	var blocks [cacheSlice]C.struct_fm_cache_block
 	at := C.uint64_t(place)
@@ -133,17 +134,17 @@ func describeAll(blocks []C.struct_fm_cache_block, to []pool.CachedBlock) int {
 	return len(blocks)
 }
 
-// Adopt takes a live block out of the caches' table.
+// Adopt removes a live block from the caches.
 func (p poolCache) Adopt(addr device.Addr) (pool.CachedBlock, bool) {
 	var block C.struct_fm_cache_block
 	adopted := bool(C.fm_cache_adopt(C.uint64_t(p), C.uint64_t(addr), &block))
 	return cachedBlockOf(&block), adopted
 }
 
-// Pause has all calls pass to the core until it is called with false.
+// Pause(true) makes all calls pass to the core, until Pause(false).
 func (p poolCache) Pause(paused bool) { C.fm_cache_pause(C.uint64_t(p), C.bool(paused)) }
 
-// Drop forgets every block; free gives the memory back.
+// Drop removes every block; free releases the memory.
 func (p poolCache) Drop() (free func()) {
 	dropped := C.fm_cache_drop(C.uint64_t(p))
 	return func() { C.fm_cache_end(dropped) }

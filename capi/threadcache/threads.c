@@ -9,14 +9,15 @@
 _Thread_local struct fm_thread *fm_self;
 struct fm_thread *fm_threads;
 
-/* Destructors of other keys may still allocate after ours has run: what they do
- * goes without a lane. */
+/* Destructors of other keys may still allocate after this key's destructor has
+ * run. These calls work without a lane. */
 static _Thread_local bool fm_ended;
 
 static pthread_key_t fm_thread_key;
 static bool fm_thread_key_made;
 
-/* The end of a thread. Its blocks go to the depots, its counts to the pools. */
+/* Runs at the end of a thread. Its blocks go to the depots, its counts to the
+ * pools. */
 static void fm_thread_end(void *ending) {
     if (fm_is_forked())
         return;
@@ -46,7 +47,7 @@ __attribute__((constructor)) static void fm_threads_load(void) {
 struct fm_thread *fm_thread_here(void) {
     if (fm_self != NULL || fm_ended || !fm_thread_key_made)
         return fm_self;
-    /* On lines of its own: busy is written at every call. */
+    /* On cache lines of its own, because every call writes busy. */
     size_t size = (sizeof(struct fm_thread) + FM_LINE - 1) / FM_LINE * FM_LINE;
     struct fm_thread *thread = aligned_alloc(FM_LINE, size);
     if (thread == NULL)
@@ -64,7 +65,7 @@ struct fm_thread *fm_thread_here(void) {
     return thread;
 }
 
-/* Keys are written with the mutex only. */
+/* Keys are written only with the mutex. */
 bool fm_keys_known(uint64_t pool) {
     for (const struct fm_thread *t = fm_threads; t != NULL; t = t->next)
         for (size_t i = 0; i < FM_KEYS; i++)
