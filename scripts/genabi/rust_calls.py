@@ -196,7 +196,7 @@ def _errors(shape: Shape, names: Names) -> str:
     said = "; ".join(e for e in errors if not e.startswith(never))
     has_handle = any(a.role is Role.HANDLE and not a.is_output for a in shape.arguments)
     every = "FERRUM_ERROR_INVALID_HANDLE" if has_handle else "FERRUM_ERROR_POISONED"
-    said = said or f"those of every call, such as {every}."
+    said = said or f"the errors of every call, such as {every}."
     text = names.text(said[0].upper() + said[1:])
     lines = textwrap.wrap(text, 100, break_long_words=False, break_on_hyphens=False)
     name = f"C function: [`{function.name}`](crate::sys::{function.name})."

@@ -12,17 +12,17 @@ use crate::library::Library;
 use crate::rejected::{ended, Rejected};
 use crate::{sys, LogLevel, PressureLevel, ReclaimConfig, Result};
 
-/// Runs a closure of the caller for C. A panic stops here; the panic hook has
-/// reported it by then.
+/// Runs a closure of the caller for C. A panic ends here, after the panic hook has run.
 pub(crate) fn run<T: Default>(closure: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(closure)).unwrap_or_default()
 }
 
-/// A reference of one's own to what `user_data` points to, so that the closure
-/// lives through its run also when the registration goes meanwhile.
+/// A separate reference to the target of `user_data`. It keeps the closure alive during its run,
+/// also if the registration is dropped meanwhile.
 ///
 /// # Safety
-/// `user_data` came from `Arc::into_raw` of an `Arc<T>` that is still held.
+///
+/// `user_data` is from `Arc::into_raw` of an `Arc<T>` that still exists.
 pub(crate) unsafe fn share<T>(user_data: *mut c_void) -> Arc<T> {
     let held = ManuallyDrop::new(unsafe { Arc::from_raw(user_data.cast_const().cast::<T>()) });
     Arc::clone(&held)
@@ -36,8 +36,8 @@ enum Held {
     Reclaim(*const ReclaimFn),
 }
 
-/// A callback on a device; dropping it removes the callback and waits for a
-/// running call of it, unless it is dropped by that call.
+/// A callback on a device. Dropping it removes the callback and waits for a running call, except
+/// inside that call.
 #[must_use = "dropping it removes the callback"]
 pub struct Registration {
     raw: sys::ferrum_registration,
@@ -50,22 +50,22 @@ unsafe impl Send for Registration {}
 // SAFETY: as above; a shared Registration gives no access to the closure.
 unsafe impl Sync for Registration {}
 
-/// Whether the library calls no more what a call has taken away from it that gave this
-/// status. If it may, such as after a defect of its own, the closure is left to it.
-pub(crate) fn has_let_go(status: sys::ferrum_status) -> bool {
+/// Whether a callback is not called any more after its removal returned this status. Otherwise,
+/// such as after a defect of the library, the closure must never be freed.
+pub(crate) fn is_removed(status: sys::ferrum_status) -> bool {
     status == sys::FERRUM_OK || status == sys::FERRUM_ERROR_INVALID_HANDLE
 }
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        // SAFETY: the handle is ours. Afterwards the library does not call
-        // again, and a call that runs now has a reference of its own.
+        // SAFETY: we own the handle. After the removal the library does not call the closure, and a
+        // running call has a reference of its own.
         unsafe {
             let status = match self.raw.id {
                 0 => sys::FERRUM_OK,
                 _ => sys::ferrum_registration_remove(self.raw),
             };
-            if !has_let_go(status) {
+            if !is_removed(status) {
                 return dropped("ferrum_registration_remove", status);
             }
             match self.held {
@@ -84,7 +84,7 @@ impl std::fmt::Debug for Registration {
     }
 }
 
-unsafe extern "C" fn hear_pressure(
+unsafe extern "C" fn call_pressure(
     _: sys::ferrum_device,
     level: sys::ferrum_pressure_level,
     data: *mut c_void,
@@ -94,13 +94,13 @@ unsafe extern "C" fn hear_pressure(
     run(|| closure(PressureLevel::from_raw(level)));
 }
 
-unsafe extern "C" fn ask_reclaim(_: sys::ferrum_device, needed: u64, data: *mut c_void) -> u64 {
+unsafe extern "C" fn call_reclaim(_: sys::ferrum_device, needed: u64, data: *mut c_void) -> u64 {
     // SAFETY: data is the registration's closure.
     let closure: Arc<ReclaimFn> = unsafe { share(data) };
     run(|| closure(needed))
 }
 
-unsafe extern "C" fn ask_model_reclaim(
+unsafe extern "C" fn call_model_reclaim(
     _: sys::ferrum_elastic_pool,
     _: *const c_char,
     needed: u64,
@@ -112,14 +112,17 @@ unsafe extern "C" fn ask_model_reclaim(
 }
 
 impl Registration {
-    /// Removes the callback, as a drop does: it waits for a running call, unless that calls this.
+    /// Removes the callback, in the way of a drop: it waits for a running call, except inside that
+    /// call.
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::NotInitialized`](crate::ErrorKind::NotInitialized). It comes back with the error.
+    /// The errors of every call, such as
+    /// [`ErrorKind::NotInitialized`](crate::ErrorKind::NotInitialized). The error returns the
+    /// object.
     /// C function: [`ferrum_registration_remove`](crate::sys::ferrum_registration_remove).
     pub fn close(mut self) -> std::result::Result<(), Rejected<Self>> {
-        // SAFETY: the handle is ours.
+        // SAFETY: we own the handle.
         let closed = check(unsafe { sys::ferrum_registration_remove(self.raw) });
         if closed.is_ok() {
             self.raw = Default::default();
@@ -138,20 +141,20 @@ impl Registration {
         };
         let held = Arc::into_raw(Arc::new(closure));
         let mut raw = sys::ferrum_registration::default();
-        // SAFETY: the id lives through the call, and the closure until the
-        // registration is removed.
+        // SAFETY: the id is valid during the call, and the closure until the registration is
+        // removed.
         let added = check(unsafe {
             sys::ferrum_elastic_pool_reclaim_callback_add(
                 model.pool().raw(),
                 model.c_id().as_ptr(),
                 &config.raw(),
-                Some(ask_model_reclaim),
+                Some(call_model_reclaim),
                 held.cast_mut().cast(),
                 &mut raw,
             )
         });
         if let Err(error) = added {
-            // SAFETY: the library has not taken it.
+            // SAFETY: after the error the library does not have the closure.
             drop(unsafe { Arc::from_raw(held) });
             return Err(error);
         }
@@ -169,17 +172,17 @@ impl Registration {
     ) -> Result<Self> {
         let held = Arc::into_raw(Arc::new(closure));
         let mut raw = sys::ferrum_registration::default();
-        // SAFETY: the closure lives until the registration is removed.
+        // SAFETY: the closure is valid until the registration is removed.
         let added = check(unsafe {
             sys::ferrum_device_pressure_callback_add(
                 device,
-                Some(hear_pressure),
+                Some(call_pressure),
                 held.cast_mut().cast(),
                 &mut raw,
             )
         });
         if let Err(error) = added {
-            // SAFETY: the library has not taken it.
+            // SAFETY: after the error the library does not have the closure.
             drop(unsafe { Arc::from_raw(held) });
             return Err(error);
         }
@@ -196,17 +199,17 @@ impl Registration {
     ) -> Result<Self> {
         let held = Arc::into_raw(Arc::new(closure));
         let mut raw = sys::ferrum_registration::default();
-        // SAFETY: the closure lives until the registration is removed.
+        // SAFETY: the closure is valid until the registration is removed.
         let added = check(unsafe {
             sys::ferrum_fallback_manager_pressure_callback_add(
                 manager.raw(),
-                Some(hear_pressure),
+                Some(call_pressure),
                 held.cast_mut().cast(),
                 &mut raw,
             )
         });
         if let Err(error) = added {
-            // SAFETY: the library has not taken it.
+            // SAFETY: after the error the library does not have the closure.
             drop(unsafe { Arc::from_raw(held) });
             return Err(error);
         }
@@ -225,18 +228,18 @@ impl Registration {
     ) -> Result<Self> {
         let held = Arc::into_raw(Arc::new(closure));
         let mut raw = sys::ferrum_registration::default();
-        // SAFETY: the closure lives until the registration is removed.
+        // SAFETY: the closure is valid until the registration is removed.
         let added = check(unsafe {
             sys::ferrum_device_reclaim_callback_add(
                 device,
                 &how.raw(),
-                Some(ask_reclaim),
+                Some(call_reclaim),
                 held.cast_mut().cast(),
                 &mut raw,
             )
         });
         if let Err(error) = added {
-            // SAFETY: the library has not taken it.
+            // SAFETY: after the error the library does not have the closure.
             drop(unsafe { Arc::from_raw(held) });
             return Err(error);
         }
@@ -248,8 +251,7 @@ impl Registration {
     }
 }
 
-/// Queues a closure on a stream; it runs once, or is dropped if it could not be
-/// queued.
+/// Queues a closure on a stream. It runs once, or is dropped if the call fails.
 pub(crate) fn host_function(
     stream: sys::ferrum_stream,
     closure: Box<dyn FnOnce() + Send>,
@@ -260,11 +262,11 @@ pub(crate) fn host_function(
         run(closure);
     }
     let data = Box::into_raw(Box::new(closure));
-    // SAFETY: the box lives until its call.
+    // SAFETY: the box is valid until its call.
     let queued =
         check(unsafe { sys::ferrum_stream_host_function(stream, Some(call), data.cast()) });
     if queued.is_err() {
-        // SAFETY: the library has not taken it.
+        // SAFETY: after the error the library does not have the closure.
         drop(unsafe { Box::from_raw(data) });
     }
     queued
@@ -272,11 +274,11 @@ pub(crate) fn host_function(
 
 type LogFn = Arc<dyn Fn(LogLevel, &str) + Send + Sync>;
 
-/// The receiver of the process's log. It is reached through here, and not
-/// through `user_data`, so that a running call keeps it alive by itself.
+/// The receiver of the process's log. It is stored here and not behind `user_data`, so that a
+/// running call keeps it alive.
 static LOG: Mutex<Option<(LogLevel, LogFn)>> = Mutex::new(None);
 
-/// Gives the receiver of the log a message of this crate's own, on this thread.
+/// Passes a message of this crate to the log receiver, on this thread.
 pub(crate) fn log(level: LogLevel, message: impl FnOnce() -> String) {
     let receiver = LOG.lock().unwrap_or_else(PoisonError::into_inner).clone();
     if let Some((minimum, receiver)) = receiver {
@@ -286,26 +288,26 @@ pub(crate) fn log(level: LogLevel, message: impl FnOnce() -> String) {
     }
 }
 
-unsafe extern "C" fn hear_log(
+unsafe extern "C" fn call_log(
     level: sys::ferrum_log_level,
     message: *const c_char,
     _: *mut c_void,
 ) {
     let receiver = LOG.lock().unwrap_or_else(PoisonError::into_inner).clone();
     if let Some((_, receiver)) = receiver {
-        // SAFETY: the message is a text that lives through this call.
+        // SAFETY: the message is valid during this call.
         let text = unsafe { CStr::from_ptr(message) }.to_string_lossy();
         run(|| receiver(LogLevel::from_raw(level), &text));
     }
 }
 
-/// Sets the receiver of log messages from a level on. It runs on a thread of the library, one call at a
-/// time. The drop of an object cannot return an error: when the library refuses it, the receiver hears of
-/// it on the thread of the drop.
+/// Sets the receiver of log messages from a level on. It runs on a thread of the library, one call
+/// at a time. The drop of an object cannot return an error: if the library rejects it, the receiver
+/// gets a message on the thread of the drop.
 ///
 /// # Errors
 ///
-/// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+/// The errors of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
 ///
 /// C function: [`ferrum_log_set_callback`](crate::sys::ferrum_log_set_callback).
 pub fn on_log(
@@ -313,17 +315,17 @@ pub fn on_log(
     receiver: impl Fn(LogLevel, &str) + Send + Sync + 'static,
 ) -> Result<()> {
     *LOG.lock().unwrap_or_else(PoisonError::into_inner) = Some((minimum, Arc::new(receiver)));
-    // SAFETY: hear_log needs no user_data.
+    // SAFETY: call_log needs no user_data.
     check(unsafe {
-        sys::ferrum_log_set_callback(minimum.to_raw(), Some(hear_log), std::ptr::null_mut())
+        sys::ferrum_log_set_callback(minimum.to_raw(), Some(call_log), std::ptr::null_mut())
     })
 }
 
-/// Takes the receiver of log messages away and waits for a running call of it.
+/// Removes the receiver of log messages and waits for a running call of it.
 ///
 /// # Errors
 ///
-/// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+/// The errors of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
 ///
 /// C function: [`ferrum_log_set_callback`](crate::sys::ferrum_log_set_callback).
 pub fn no_log() -> Result<()> {

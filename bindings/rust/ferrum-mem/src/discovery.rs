@@ -8,7 +8,7 @@ use crate::{sys, BackendChoice, BackendType, Device, HostInfo, Library, Result};
 impl BackendType {
     /// The name in device ids, such as "cuda".
     pub fn name(self) -> &'static str {
-        // SAFETY: the call gives a constant text.
+        // SAFETY: the call returns a constant text.
         unsafe { constant(sys::ferrum_backend_name(self as i32)) }
     }
 }
@@ -22,17 +22,17 @@ impl fmt::Display for BackendType {
 
 /// # Safety
 ///
-/// The text is constant and lives as long as the process.
+/// The text is constant and valid as long as the process.
 unsafe fn constant(text: *const c_char) -> &'static str {
-    // SAFETY: of the caller.
+    // SAFETY: the caller guarantees it.
     unsafe { CStr::from_ptr(text) }.to_str().unwrap_or_default()
 }
 
-/// Reads what is known of this machine; the library need not run.
+/// Describes this machine. The library need not run.
 ///
 /// # Errors
 ///
-/// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+/// The errors of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
 ///
 /// C function: [`ferrum_host_get_info`](crate::sys::ferrum_host_get_info).
 pub fn host_info() -> Result<HostInfo> {
@@ -43,11 +43,11 @@ pub fn host_info() -> Result<HostInfo> {
 }
 
 impl Library {
-    /// Asks all backends again.
+    /// Queries all backends again.
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    /// The errors of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
     ///
     /// C function: [`ferrum_backends_refresh`](crate::sys::ferrum_backends_refresh).
     pub fn refresh_backends(&self) -> Result<()> {
@@ -55,15 +55,15 @@ impl Library {
         check(unsafe { sys::ferrum_backends_refresh() })
     }
 
-    /// All backends with their devices or errors, for people.
+    /// All backends with their devices or errors, as text for people.
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    /// The errors of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
     ///
     /// C function: [`ferrum_backends_summary`](crate::sys::ferrum_backends_summary).
     pub fn backend_summary(&self) -> Result<String> {
-        // SAFETY: the buffer has the capacity that is told.
+        // SAFETY: the buffer has the capacity that is passed.
         json_of(|to, room, length| unsafe { sys::ferrum_backends_summary(to, room, length) })
     }
 
@@ -71,7 +71,7 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    /// The errors of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
     ///
     /// C function: [`ferrum_backend_best`](crate::sys::ferrum_backend_best).
     pub fn best_available_backend(&self) -> Result<BackendType> {
@@ -81,14 +81,13 @@ impl Library {
         Ok(BackendType::from_raw(raw))
     }
 
-    /// The first device that has room for that many bytes; it is not opened. When none
-    /// has, the error says what was tried.
+    /// The first device with that many free bytes. The device is not opened.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) when no device has room,
-    /// [`ErrorKind::BackendUnavailable`](crate::ErrorKind::BackendUnavailable) when there is no device to
-    /// look at; the message says what was tried and why not.
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) if no device has enough memory,
+    /// [`ErrorKind::BackendUnavailable`](crate::ErrorKind::BackendUnavailable) if no device exists.
+    /// The message lists the devices with the reasons.
     ///
     /// C function: [`ferrum_backend_select`](crate::sys::ferrum_backend_select).
     pub fn select_backend_for_model(
@@ -102,11 +101,13 @@ impl Library {
         Ok((&raw).into())
     }
 
-    /// Opens the first device that has room, also by its own word once it is open.
+    /// Opens the first device with that many free bytes. The device is checked again once it is
+    /// open.
     ///
     /// # Errors
     ///
-    /// As for [`ferrum_backend_select`](crate::sys::ferrum_backend_select); no device stays open then.
+    /// The errors of [`ferrum_backend_select`](crate::sys::ferrum_backend_select). After an error
+    /// no device stays open.
     ///
     /// C function: [`ferrum_backend_open`](crate::sys::ferrum_backend_open).
     pub fn init_backend_with_memory_check(
@@ -121,27 +122,27 @@ impl Library {
             sys::ferrum_backend_open(preference as i32, required_bytes, &mut handle, &mut raw)
         })?;
         let choice = BackendChoice::from(&raw);
-        // One device has one handle: this is a second open of it, the first is undone.
+        // A device has one handle: this is a second open of it, and the first is closed.
         let device = Device::open(self, &choice.id);
         // SAFETY: the handle was opened above.
         check(unsafe { sys::ferrum_device_close(handle, 0) })?;
         Ok((device?, choice))
     }
 
-    /// Whether so much fits into what is free on a device or, where that is not known,
-    /// into 80 % of its capacity.
+    /// Whether that many bytes fit into the free memory of a device, or into 80 % of its capacity
+    /// if the free memory is unknown.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::DeviceNotFound`](crate::ErrorKind::DeviceNotFound);
-    /// [`ErrorKind::BackendUnavailable`](crate::ErrorKind::BackendUnavailable) with the reason for a device
-    /// of a backend that is not available.
+    /// [`ErrorKind::BackendUnavailable`](crate::ErrorKind::BackendUnavailable), with the reason,
+    /// for a device of an unavailable backend.
     ///
     /// C function: [`ferrum_device_can_fit`](crate::sys::ferrum_device_can_fit).
     pub fn device_can_fit(&self, id: &str, bytes: u64) -> Result<bool> {
         let text = c_text("ferrum_device_can_fit", "id", id)?;
         let mut fits = 0;
-        // SAFETY: text lives through the call, fits is an output of it.
+        // SAFETY: text is valid during the call, fits is an output of it.
         check(unsafe { sys::ferrum_device_can_fit(text.as_ptr(), bytes, &mut fits) })?;
         Ok(fits != 0)
     }
@@ -156,7 +157,7 @@ fn size(call: SizeCall, of: u64) -> Result<u64> {
     Ok(out)
 }
 
-/// The least power of two that is n or more; 1 for 0.
+/// The smallest power of two that is at least n; 1 for 0.
 ///
 /// # Errors
 ///
@@ -171,29 +172,29 @@ pub fn round_up_power_of_2(n: u64) -> Result<u64> {
 ///
 /// # Errors
 ///
-/// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+/// The errors of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
 ///
 /// C function: [`ferrum_size_class`](crate::sys::ferrum_size_class).
 pub fn size_class(size_bytes: u64) -> Result<u64> {
     size(sys::ferrum_size_class, size_bytes)
 }
 
-/// Bytes of that many 32-bit floats.
+/// Bytes of `count` 32-bit floats.
 ///
 /// # Errors
 ///
-/// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+/// The errors of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
 ///
 /// C function: [`ferrum_f32_bytes`](crate::sys::ferrum_f32_bytes).
 pub fn compute_f32_bytes(count: u64) -> Result<u64> {
     size(sys::ferrum_f32_bytes, count)
 }
 
-/// Bytes of that many 16-bit floats.
+/// Bytes of `count` 16-bit floats.
 ///
 /// # Errors
 ///
-/// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+/// The errors of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
 ///
 /// C function: [`ferrum_f16_bytes`](crate::sys::ferrum_f16_bytes).
 pub fn compute_f16_bytes(count: u64) -> Result<u64> {

@@ -13,8 +13,8 @@ use crate::{
     sys, ElasticPoolConfig, ModelConfig, ModelInfo, ModelLimits, ModelRequest, Rejected, Result,
 };
 
-/// Several models under one physical limit. Clones share one pool; it goes after
-/// the last of them, of its models and of their ranges.
+/// Several models under one physical limit. Clones share one pool. The pool is destroyed after its
+/// last clone, its models and their ranges are dropped.
 #[derive(Clone, Debug)]
 #[must_use = "dropping it destroys the pool"]
 pub struct ElasticPool {
@@ -34,16 +34,16 @@ impl ElasticPool {
     pub(crate) fn create(device: &Device, config: &ElasticPoolConfig) -> Result<Self> {
         let mut raw = Default::default();
         config.with_raw("ferrum_elastic_pool_create", |config| {
-            // SAFETY: the settings live through the call, raw is an output of it.
+            // SAFETY: the settings are valid during the call, raw is an output of it.
             check(unsafe { sys::ferrum_elastic_pool_create(device.raw(), config, &mut raw) })
         })?;
         Self::own(device, raw).inspect_err(|_| {
-            // SAFETY: the pool was made above, and nobody else has it.
+            // SAFETY: the pool was created above, and no other code has it.
             unsafe { sys::ferrum_elastic_pool_destroy(raw, sys::FERRUM_FORCE) };
         })
     }
 
-    /// The object of a pool, which owns it.
+    /// The object that owns a pool.
     fn own(device: &Device, raw: sys::ferrum_elastic_pool) -> Result<Self> {
         let mut info = sys::ferrum_elastic_pool_info::default();
         // SAFETY: info is an output of the call, with its size set.
@@ -57,21 +57,22 @@ impl ElasticPool {
         })
     }
 
-    /// Makes a pool of a handle, which it owns from then on.
+    /// Creates a pool object of a handle. The object owns the handle from then on.
     ///
     /// # Safety
     ///
-    /// The handle is that of a live elastic pool of the device, and nobody else destroys it.
+    /// The handle is of a live elastic pool of the device, and no other code destroys it.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle) for a handle that names no pool.
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle) for a handle without a pool.
+    ///
     /// C function: [`ferrum_elastic_pool_get_info`](crate::sys::ferrum_elastic_pool_get_info).
     pub unsafe fn from_raw(device: &Device, raw: sys::ferrum_elastic_pool) -> Result<Self> {
         Self::own(device, raw)
     }
 
-    /// Size of its pages. It calls nothing: the size never changes.
+    /// Size of its pages. It never changes, so this calls no C function.
     pub fn page_bytes(&self) -> u64 {
         self.made.page_bytes
     }
@@ -81,32 +82,33 @@ impl ElasticPool {
         self.made.raw
     }
 
-    /// The device that it is on.
+    /// The device of the pool.
     pub fn device(&self) -> &Device {
         &self.made.device
     }
 
-    /// Adds a model with an id of 1 to 63 bytes, while others run.
+    /// Adds a model with an id of 1 to 63 bytes. Other models may run meanwhile.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::ModelAlreadyExists`](crate::ErrorKind::ModelAlreadyExists), with the id in the message;
-    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for an id that is none;
-    /// [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize) and
-    /// [`ErrorKind::OutOfVirtualMemory`](crate::ErrorKind::OutOfVirtualMemory) for its address space;
-    /// [`ErrorKind::InvalidConfig`](crate::ErrorKind::InvalidConfig) for guarantees above the limit, or a
-    /// guarantee above the model's own maximum or address space;
-    /// [`ErrorKind::OutOfPhysicalMemory`](crate::ErrorKind::OutOfPhysicalMemory), with how much is backed,
-    /// for a guarantee that is not and may not wait: nobody's present guarantee is weakened for it.
+    /// [`ErrorKind::ModelAlreadyExists`](crate::ErrorKind::ModelAlreadyExists), with the id in the
+    /// message; [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for an invalid
+    /// id; [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize) and
+    /// [`ErrorKind::OutOfVirtualMemory`](crate::ErrorKind::OutOfVirtualMemory) for its address
+    /// space; [`ErrorKind::InvalidConfig`](crate::ErrorKind::InvalidConfig) for guarantees above
+    /// the limit, or a guarantee above the model's own maximum or address space;
+    /// [`ErrorKind::OutOfPhysicalMemory`](crate::ErrorKind::OutOfPhysicalMemory), with the backed
+    /// bytes, for a guarantee that cannot be backed and may not wait: no existing guarantee is
+    /// reduced for it.
     ///
     /// C function: [`ferrum_elastic_pool_register_model`](crate::sys::ferrum_elastic_pool_register_model).
     pub fn register_model(&self, id: &str, config: &ModelConfig) -> Result<Model> {
         let text = c_text("ferrum_elastic_pool_register_model", "model", id)?;
         let raw = config.raw();
-        // SAFETY: id and settings live through the call.
+        // SAFETY: id and settings are valid during the call.
         check(unsafe { sys::ferrum_elastic_pool_register_model(self.raw(), text.as_ptr(), &raw) })?;
         self.own_model(&text).inspect_err(|_| {
-            // SAFETY: the id lives through the call; the model was registered above.
+            // SAFETY: the id is valid during the call; the model was registered above.
             unsafe {
                 sys::ferrum_elastic_pool_unregister_model(
                     self.raw(),
@@ -117,10 +119,10 @@ impl ElasticPool {
         })
     }
 
-    /// The object of a model, which owns its registration.
+    /// The object that owns the registration of a model.
     fn own_model(&self, id: &CStr) -> Result<Model> {
         let mut info = sys::ferrum_model_info::default();
-        // SAFETY: the id lives through the call, info is an output of it with its size set.
+        // SAFETY: the id is valid during the call, info is an output of it with its size set.
         check(unsafe {
             sys::ferrum_elastic_pool_get_model_info(self.raw(), id.as_ptr(), &mut info)
         })?;
@@ -136,16 +138,17 @@ impl ElasticPool {
         })
     }
 
-    /// Makes the object of a model that is registered, such as one that [`Model::into_id`] gave up. The object
-    /// owns the registration from then on.
+    /// Creates the object of a registered model, for example of one from [`Model::into_id`]. The
+    /// object owns the registration from then on.
     ///
     /// # Safety
     ///
-    /// Nobody else unregisters the model.
+    /// No other code unregisters the model.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::ModelNotFound`](crate::ErrorKind::ModelNotFound) for an id that names no model.
+    /// [`ErrorKind::ModelNotFound`](crate::ErrorKind::ModelNotFound) for an id without a model.
+    ///
     /// C function: [`ferrum_elastic_pool_get_model_info`](crate::sys::ferrum_elastic_pool_get_model_info).
     pub unsafe fn model_from_id(&self, id: &str) -> Result<Model> {
         let text = c_text("ferrum_elastic_pool_get_model_info", "model", id)?;
@@ -153,8 +156,8 @@ impl ElasticPool {
     }
 }
 
-/// A model of an elastic pool. Clones share one registration; the model is
-/// unregistered after the last of them and of its ranges.
+/// A model of an elastic pool. Clones share one registration. The model is unregistered after its
+/// last clone and its ranges are dropped.
 #[derive(Clone, Debug)]
 #[must_use = "dropping it unregisters the model and unmaps its memory"]
 pub struct Model {
@@ -176,7 +179,7 @@ impl Owned for Registered {
     const END: &'static str = "ferrum_elastic_pool_unregister_model";
 
     fn end(&self, flags: u32) -> sys::ferrum_status {
-        // SAFETY: the model is ours, and every MappedRange has gone before.
+        // SAFETY: we own the model, and every MappedRange has ended before.
         unsafe {
             sys::ferrum_elastic_pool_unregister_model(self.pool.raw(), self.id.as_ptr(), flags)
         }
@@ -208,62 +211,65 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while a clone or a range of it is alive: the model comes back
-    /// with the error.
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while a clone or a range of it exists. The error
+    /// returns the model.
+    ///
     /// C function: [`ferrum_elastic_pool_unregister_model`](crate::sys::ferrum_elastic_pool_unregister_model).
     pub fn close(self) -> std::result::Result<(), Rejected<Self>> {
         ending::close(self.registered, |registered| Self { registered })
     }
 
-    /// Gives up the object and leaves the model registered, under the id that it gives.
-    /// [`ElasticPool::model_from_id`] makes an object of it again.
+    /// Ends the object and leaves the model registered under the returned id.
+    /// [`ElasticPool::model_from_id`] creates an object of it again.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while a clone or a range of it is alive: the model comes back
-    /// with the error. It calls no C function.
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while a clone or a range of it exists. The error
+    /// returns the model. It calls no C function.
     pub fn into_id(self) -> std::result::Result<String, Rejected<Self>> {
         let id = self.id().to_owned();
         let again = |registered| Self { registered };
         ending::take(self.registered, again, |_| id)
     }
 
-    /// Where its address space begins. This and the next call nothing: they never change.
+    /// Start of its address space. The address and the size never change, so this and the next
+    /// function call no C function.
     pub fn base_address(&self) -> u64 {
         self.registered.base_address
     }
 
-    /// Size of its address space, whole pages.
+    /// Size of its address space, in bytes; whole pages.
     pub fn capacity_bytes(&self) -> u64 {
         self.registered.capacity_bytes
     }
 
-    /// The id that it was registered with.
+    /// The id of its registration.
     pub fn id(&self) -> &str {
         self.c_id().to_str().unwrap_or("")
     }
 
-    /// The pool that it is of.
+    /// The pool of the model.
     pub fn pool(&self) -> &ElasticPool {
         &self.registered.pool
     }
 
-    /// Puts memory behind the first range that is free and long enough.
+    /// Maps memory to the first free range that is long enough.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::ModelNotFound`](crate::ErrorKind::ModelNotFound);
     /// [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize);
-    /// [`ErrorKind::OutOfVirtualMemory`](crate::ErrorKind::OutOfVirtualMemory) when no range is long
-    /// enough; [`ErrorKind::OutOfPhysicalMemory`](crate::ErrorKind::OutOfPhysicalMemory) when the limits
-    /// allow no more and no room was found, with what was requested and what was available;
-    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) when the device has less than the limits
-    /// allow. In a host function or a reclaim callback it does not wait for room.
+    /// [`ErrorKind::OutOfVirtualMemory`](crate::ErrorKind::OutOfVirtualMemory) if no free range is
+    /// long enough; [`ErrorKind::OutOfPhysicalMemory`](crate::ErrorKind::OutOfPhysicalMemory), with
+    /// requested and available bytes, if the limits allow no more and no memory could be reclaimed;
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) if the device has less memory than
+    /// the limits allow. In a host function or a reclaim callback the call does not wait for
+    /// memory.
     ///
     /// C function: [`ferrum_elastic_pool_alloc`](crate::sys::ferrum_elastic_pool_alloc).
     pub fn alloc(&self, size_bytes: u64) -> Result<MappedRange> {
         let (mut address, mut offset) = (0, 0);
-        // SAFETY: the id lives through the call, the others are outputs of it.
+        // SAFETY: the id is valid during the call, the others are outputs of it.
         check(unsafe {
             sys::ferrum_elastic_pool_alloc(
                 self.pool().raw(),
@@ -276,19 +282,20 @@ impl Model {
         Ok(self.range(address, offset, size_bytes))
     }
 
-    /// Puts memory behind a range as described.
+    /// Maps memory to a range as requested.
     ///
     /// # Errors
     ///
-    /// besides, where `at_offset` is 1: [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) and
-    /// [`ErrorKind::AlreadyMapped`](crate::ErrorKind::AlreadyMapped) as
+    /// Those of [`Model::alloc`]; with `at_offset` 1 also
+    /// [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) and
+    /// [`ErrorKind::AlreadyMapped`](crate::ErrorKind::AlreadyMapped), as for
     /// [`ferrum_vpool_alloc`](crate::sys::ferrum_vpool_alloc).
     ///
     /// C function: [`ferrum_elastic_pool_alloc_with`](crate::sys::ferrum_elastic_pool_alloc_with).
     pub fn alloc_with(&self, request: &ModelRequest<'_>) -> Result<MappedRange> {
         let (mut address, mut offset) = (0, 0);
         request.with_raw("ferrum_elastic_pool_alloc_with", |request| {
-            // SAFETY: id and request live through the call, the others are outputs.
+            // SAFETY: id and request are valid during the call, the others are outputs.
             check(unsafe {
                 sys::ferrum_elastic_pool_alloc_with(
                     self.pool().raw(),
@@ -311,7 +318,7 @@ impl Model {
         )
     }
 
-    /// Unmaps by offset: whole pages, of one range or of several, or one range.
+    /// Unmaps by offset: whole pages of one or several ranges, or one range.
     ///
     /// # Safety
     ///
@@ -319,8 +326,8 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// as [`ferrum_vpool_free`](crate::sys::ferrum_vpool_free), [`ErrorKind::Busy`](crate::ErrorKind::Busy)
-    /// during a sleep or wake of the range included;
+    /// Those of [`ferrum_vpool_free`](crate::sys::ferrum_vpool_free), including
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while a sleep or a wake works on the range;
     /// [`ErrorKind::ModelNotFound`](crate::ErrorKind::ModelNotFound).
     ///
     /// C function: [`ferrum_elastic_pool_free`](crate::sys::ferrum_elastic_pool_free).
@@ -330,7 +337,7 @@ impl Model {
         size_bytes: u64,
         stream: Option<&Stream>,
     ) -> Result<()> {
-        // SAFETY: the id lives through the call; the ranges are the caller's word.
+        // SAFETY: the id is valid during the call; the caller guarantees the ranges.
         check(unsafe {
             sys::ferrum_elastic_pool_free(
                 self.pool().raw(),
@@ -350,7 +357,7 @@ impl Model {
     ///
     /// C function: [`ferrum_elastic_pool_record_stream`](crate::sys::ferrum_elastic_pool_record_stream).
     pub fn record_stream(&self, offset_bytes: u64, size_bytes: u64, stream: &Stream) -> Result<()> {
-        // SAFETY: the id lives through the call.
+        // SAFETY: the id is valid during the call.
         check(unsafe {
             sys::ferrum_elastic_pool_record_stream(
                 self.pool().raw(),
@@ -362,16 +369,17 @@ impl Model {
         })
     }
 
-    /// Whether every page that a range touches is mapped; false outside.
+    /// Whether every page that a range touches is mapped; false outside the address space.
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_elastic_pool_is_mapped`](crate::sys::ferrum_elastic_pool_is_mapped).
     pub fn is_mapped(&self, offset_bytes: u64, size_bytes: u64) -> Result<bool> {
         let mut mapped = 0;
-        // SAFETY: the id lives through the call, mapped is an output of it.
+        // SAFETY: the id is valid during the call, mapped is an output of it.
         check(unsafe {
             sys::ferrum_elastic_pool_is_mapped(
                 self.pool().raw(),
@@ -388,12 +396,12 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_elastic_pool_get_model_info`](crate::sys::ferrum_elastic_pool_get_model_info).
     pub fn info(&self) -> Result<ModelInfo> {
         let mut raw = Default::default();
-        // SAFETY: the id lives through the call, raw is an output with its size set.
+        // SAFETY: the id is valid during the call, raw is an output with its size set.
         check(unsafe {
             sys::ferrum_elastic_pool_get_model_info(
                 self.pool().raw(),
@@ -404,32 +412,33 @@ impl Model {
         Ok((&raw).into())
     }
 
-    /// Changes its limits, all of them or none, while it and others run.
+    /// Changes its limits, all or none. The model and others may run meanwhile.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::InvalidConfig`](crate::ErrorKind::InvalidConfig) and
-    /// [`ErrorKind::OutOfPhysicalMemory`](crate::ErrorKind::OutOfPhysicalMemory) as
+    /// [`ErrorKind::OutOfPhysicalMemory`](crate::ErrorKind::OutOfPhysicalMemory), as for
     /// [`ferrum_elastic_pool_register_model`](crate::sys::ferrum_elastic_pool_register_model);
     /// [`ErrorKind::ModelNotFound`](crate::ErrorKind::ModelNotFound).
     ///
     /// C function: [`ferrum_elastic_pool_set_model_limits`](crate::sys::ferrum_elastic_pool_set_model_limits).
     pub fn set_limits(&self, limits: &ModelLimits) -> Result<()> {
         let raw = limits.raw();
-        // SAFETY: id and limits live through the call.
+        // SAFETY: id and limits are valid during the call.
         check(unsafe {
             sys::ferrum_elastic_pool_set_model_limits(self.pool().raw(), self.c_id().as_ptr(), &raw)
         })
     }
 
-    /// Asks the closure to free memory of the model when pages are short. It gets the
-    /// bytes needed and returns the bytes that it freed. An allocation waits for it
-    /// no longer than the deadline; none: 100 ms. A closure that holds the model
-    /// keeps it registered.
+    /// Calls the closure to free memory of the model when pages are short. The closure gets the
+    /// number of needed bytes and returns the number of bytes that it freed. An allocation waits
+    /// for it at most for the deadline; `None`: 100 ms. A closure that contains the model keeps the
+    /// model registered.
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_elastic_pool_reclaim_callback_add`](crate::sys::ferrum_elastic_pool_reclaim_callback_add).
     pub fn on_reclaim(

@@ -7,17 +7,17 @@ use crate::error::{check, Error};
 use crate::rejected::Rejected;
 use crate::{sys, ErrorKind, LogLevel};
 
-/// What the clones of an object share: a handle that it owns.
+/// The shared state of the clones of an object. It owns a handle.
 pub(crate) trait Owned: Sized {
-    /// The C function that ends it.
+    /// The C function that destroys it.
     const END: &'static str;
     /// Calls that function, with 0 or `FERRUM_FORCE`.
     fn end(&self, flags: u32) -> sys::ferrum_status;
-    /// Lets go of the handle: a drop ends nothing any more.
+    /// Gives up the handle, so that a drop destroys nothing.
     fn release(&mut self);
 }
 
-/// Ends what clones share, if this is the last of them; otherwise gives it back.
+/// Destroys the shared state if this is its last clone; otherwise returns the object.
 pub(crate) fn close<M: Owned, T>(
     shared: Arc<M>,
     again: impl Fn(Arc<M>) -> T,
@@ -30,7 +30,7 @@ pub(crate) fn close<M: Owned, T>(
     Ok(())
 }
 
-/// Takes the handle out of what clones share, if this is the last of them.
+/// Takes the handle out of the shared state if this is its last clone.
 pub(crate) fn take<M: Owned, T, H>(
     shared: Arc<M>,
     again: impl Fn(Arc<M>) -> T,
@@ -58,7 +58,7 @@ fn last<M, T>(
     })
 }
 
-/// Tells the receiver of the log that the end of a dropped object has failed.
+/// Logs that the destruction of a dropped object has failed.
 pub(crate) fn dropped(function: &str, status: sys::ferrum_status) {
     if status >= 0 || status == sys::FERRUM_ERROR_FORKED {
         return;
@@ -70,8 +70,8 @@ pub(crate) fn dropped(function: &str, status: sys::ferrum_status) {
 }
 
 /// The end of an object whose clones share a handle: by `close`, by `into_raw` or by a drop.
-///
-/// `$made` is what they share; it has the handle as `raw`. `$before` is called before the handle ends. An object with `$borrowed` ends nothing.
+/// `$made` is the shared state; its field `raw` is the handle. `$before` is called before the
+/// handle is destroyed. An object with `$borrowed` destroys nothing.
 macro_rules! shared_handle {
     ($object:ident { $field:ident: $made:ident } of $raw:ident, $what:literal, $end:ident
      $(, before $before:path)? $(, unless $borrowed:ident)?) => {
@@ -80,7 +80,7 @@ macro_rules! shared_handle {
 
             fn end(&self, flags: u32) -> sys::ferrum_status {
                 $($before(self);)?
-                // SAFETY: the handle is ours, and what belongs to the object has gone before.
+                // SAFETY: we own the handle, and the dependents of the object have ended before.
                 unsafe { sys::$end(self.raw, flags) }
             }
 
@@ -103,8 +103,8 @@ macro_rules! shared_handle {
             ///
             /// # Errors
             ///
-            /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while a clone of it is alive, or an object that
-            #[doc = concat!("belongs to it: the ", $what, " comes back with the error.")]
+            /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while a clone of it exists, or an object that
+            #[doc = concat!("belongs to it. The error returns the ", $what, ".")]
             #[doc = concat!("C function: [`", stringify!($end), "`](crate::sys::", stringify!($end), ").")]
             pub fn close(self) -> std::result::Result<(), crate::Rejected<Self>> {
                 $(if self.$field.$borrowed {
@@ -113,16 +113,16 @@ macro_rules! shared_handle {
                 crate::ending::close(self.$field, |$field| Self { $field })
             }
 
-            #[doc = concat!("Gives up the ", $what, " without ending it. Whoever has the handle ends it, with")]
-            #[doc = concat!("[`", stringify!($end), "`](crate::sys::", stringify!($end), ") or as the object")]
-            #[doc = concat!("that [`", stringify!($object), "::from_raw`] makes of it.")]
+            #[doc = concat!("Returns the handle and does not end the ", $what, ". The owner of the handle ends it with")]
+            #[doc = concat!("[`", stringify!($end), "`](crate::sys::", stringify!($end), "), or creates an")]
+            #[doc = concat!("object of it with [`", stringify!($object), "::from_raw`].")]
             ///
-            /// What the object belongs to has to stay: when its device is closed by force, the handle ends.
+            /// The parent of the object must stay open: a forced close of its device ends the handle.
             ///
             /// # Errors
             ///
-            /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while a clone of it is alive, or an object that
-            #[doc = concat!("belongs to it: the ", $what, " comes back with the error.")]
+            /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while a clone of it exists, or an object that
+            #[doc = concat!("belongs to it. The error returns the ", $what, ".")]
             /// It calls no C function.
             pub fn into_raw(self) -> std::result::Result<sys::$raw, crate::Rejected<Self>> {
                 crate::ending::take(self.$field, |$field| Self { $field }, |$field| $field.raw)

@@ -3,7 +3,7 @@ use std::fmt;
 
 use crate::sys;
 
-/// What calls of this crate return.
+/// The result of calls of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Why a call failed.
@@ -16,32 +16,32 @@ pub struct Error {
     pub function: String,
     /// The operation inside the library.
     pub operation: String,
-    /// The device concerned, or empty.
+    /// The id of the device, or empty.
     pub device: String,
-    /// The number that the vendor's runtime or the system gave, or 0.
+    /// The number from the vendor's runtime or the system, or 0.
     pub native_code: i64,
-    /// What was wrong, with the argument and its value.
+    /// The problem, with the argument and its value.
     pub message: String,
-    /// The numbers that a failure of this kind states.
+    /// The numbers that an error of this kind carries.
     pub facts: Box<Facts>,
 }
 
-/// The numbers of a failure, and the model that it is about, as the C ABI's
-/// `ferrum_error_info` describes them; `None` is what it does not state.
+/// The numbers of an error, and its model. The C ABI's `ferrum_error_info` describes them. `None`
+/// means that the error does not carry the number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Facts {
-    /// Where a range, or the page that the failure is about, begins.
+    /// Start of the range or page.
     pub offset_bytes: Option<u64>,
     /// Size of that range or page.
     pub size_bytes: Option<u64>,
-    /// The most that there could be.
+    /// The upper bound.
     pub capacity_bytes: Option<u64>,
-    /// Size of a page: the one that was asked for, or the pool's.
+    /// Size of a page: the requested one, or the pool's.
     pub page_bytes: Option<u64>,
-    /// What was asked for.
+    /// The requested bytes.
     pub requested_bytes: Option<u64>,
-    /// What could be had, in however many pieces.
+    /// The available bytes, which may be in several parts.
     pub available_bytes: Option<u64>,
     /// The longest free run.
     pub largest_free_bytes: Option<u64>,
@@ -157,12 +157,12 @@ kinds! {
 impl ErrorKind {
     /// The name in the C ABI, for example "FERRUM_ERROR_BUSY".
     pub fn name(self) -> &'static str {
-        // SAFETY: the library's texts are constant and live for ever.
+        // SAFETY: the library's texts are constant and always valid.
         let text = unsafe { CStr::from_ptr(sys::ferrum_status_name(self.status())) };
         text.to_str().unwrap_or("FERRUM_ERROR_UNKNOWN")
     }
 
-    /// What the kind means, in a few words.
+    /// The meaning of the kind, in a few words.
     pub fn text(self) -> &'static str {
         // SAFETY: as for the name.
         let text = unsafe { CStr::from_ptr(sys::ferrum_status_text(self.status())) };
@@ -179,10 +179,10 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl Error {
-    /// The detail of this thread's failure with the given status.
+    /// The error of this thread's last call, which failed with the given status.
     pub(crate) fn last(status: i32) -> Self {
         let mut info = sys::ferrum_error_info::default();
-        // SAFETY: info is a struct of the library's own, with its size set.
+        // SAFETY: info is a struct of the library, with its size set.
         unsafe { sys::ferrum_last_error(&mut info) };
         if info.status != status {
             info = Default::default();
@@ -198,12 +198,12 @@ impl Error {
         }
     }
 
-    /// An argument that this crate found wrong before any call.
+    /// The error of an argument that this crate rejects before any call.
     pub(crate) fn argument(function: &str, message: String) -> Self {
         Self::found(ErrorKind::InvalidArgument, function, message)
     }
 
-    /// A failure that this crate found by itself.
+    /// An error that this crate detects itself.
     pub(crate) fn found(kind: ErrorKind, function: &str, message: String) -> Self {
         Self {
             kind,

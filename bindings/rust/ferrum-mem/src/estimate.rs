@@ -64,7 +64,7 @@ impl fmt::Display for InferenceMemoryEstimate {
 /// C function: [`ferrum_estimate_model_memory`](crate::sys::ferrum_estimate_model_memory).
 pub fn estimate_model_memory(shape: &ModelShape) -> Result<u64> {
     let mut bytes = 0;
-    // SAFETY: both live through the call.
+    // SAFETY: both are valid during the call.
     check(unsafe { sys::ferrum_estimate_model_memory(&shape.raw(), &mut bytes) })?;
     Ok(bytes)
 }
@@ -78,7 +78,7 @@ pub fn estimate_model_memory(shape: &ModelShape) -> Result<u64> {
 /// C function: [`ferrum_estimate_kv_cache_memory`](crate::sys::ferrum_estimate_kv_cache_memory).
 pub fn estimate_kv_cache_memory(shape: &KvCacheShape) -> Result<u64> {
     let mut bytes = 0;
-    // SAFETY: both live through the call.
+    // SAFETY: both are valid during the call.
     check(unsafe { sys::ferrum_estimate_kv_cache_memory(&shape.raw(), &mut bytes) })?;
     Ok(bytes)
 }
@@ -87,20 +87,20 @@ pub fn estimate_kv_cache_memory(shape: &KvCacheShape) -> Result<u64> {
 ///
 /// # Errors
 ///
-/// as [`ferrum_estimate_model_memory`](crate::sys::ferrum_estimate_model_memory).
+/// Those of [`ferrum_estimate_model_memory`](crate::sys::ferrum_estimate_model_memory).
 ///
 /// C function: [`ferrum_estimate_inference_memory`](crate::sys::ferrum_estimate_inference_memory).
 pub fn estimate_inference_memory(shape: &ModelShape) -> Result<InferenceMemoryEstimate> {
     let mut found = sys::ferrum_inference_estimate::default();
-    // SAFETY: both live through the call.
+    // SAFETY: both are valid during the call.
     check(unsafe { sys::ferrum_estimate_inference_memory(&shape.raw(), &mut found) })?;
     Ok((&found).into())
 }
 
-/// What serving a model takes, as JSON with the fields of docs/estimate.md. The path
-/// is a folder with a config.json, safetensors files, or both, or with the GGUF files of
-/// one model; a GGUF file, also one part of a split model; a safetensors file or the
-/// index of several; or a configuration. Only headers are read.
+/// The memory of a served model, as JSON with the fields of docs/estimate.md. The path is a folder
+/// with a config.json, safetensors files, or both, or with the GGUF files of one model; a GGUF
+/// file, also one part of a split model; a safetensors file or the index of several; or a
+/// configuration. Only headers are read.
 ///
 /// # Errors
 ///
@@ -109,7 +109,8 @@ pub fn estimate_inference_memory(shape: &ModelShape) -> Result<InferenceMemoryEs
 /// [`ErrorKind::Io`](crate::ErrorKind::Io) for the file;
 /// [`ErrorKind::InvalidFormat`](crate::ErrorKind::InvalidFormat) for its content;
 /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for the request, also for a
-/// context beyond a model's table of positions; [`ErrorKind::Overflow`](crate::ErrorKind::Overflow).
+/// context beyond a model's table of positions;
+/// [`ErrorKind::Overflow`](crate::ErrorKind::Overflow).
 ///
 /// C function: [`ferrum_estimate_file_json`](crate::sys::ferrum_estimate_file_json).
 pub fn estimate_file_json(path: impl AsRef<Path>, request: &EstimateRequest<'_>) -> Result<String> {
@@ -119,24 +120,24 @@ pub fn estimate_file_json(path: impl AsRef<Path>, request: &EstimateRequest<'_>)
         .map_err(|_| Error::argument(FUNCTION, format!("path has a NUL inside: {path:?}")))?;
     request.with_raw(FUNCTION, |request| {
         json_of(|to, room, length| {
-            // SAFETY: name and request live through the call, the buffer has the
-            // capacity that is told.
+            // SAFETY: name and request are valid during the call, the buffer has the capacity that
+            // is passed.
             unsafe { sys::ferrum_estimate_file_json(name.as_ptr(), request, to, room, length) }
         })
     })
 }
 
-/// As [`estimate_file_json`], of the text of a config.json.
+/// The same as [`estimate_file_json`], for the text of a config.json.
 ///
 /// # Errors
 ///
-/// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+/// The errors of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
 ///
 /// C function: [`ferrum_estimate_config_json`](crate::sys::ferrum_estimate_config_json).
 pub fn estimate_config_json(config: &str, request: &EstimateRequest<'_>) -> Result<String> {
     request.with_raw("ferrum_estimate_config_json", |request| {
         json_of(|to, room, length| {
-            // SAFETY: as above, and the text has the length that is told.
+            // SAFETY: as above, and the text has the length that is passed.
             unsafe {
                 sys::ferrum_estimate_config_json(
                     config.as_ptr().cast(),

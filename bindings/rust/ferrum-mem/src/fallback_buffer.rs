@@ -19,7 +19,7 @@ impl Drop for FallbackBuffer {
         if self.raw.id == 0 {
             return;
         }
-        // SAFETY: the handle is ours. Nobody is left who could unpin it.
+        // SAFETY: we own the handle. No PinnedBuffer exists that would unpin it later.
         let status = unsafe {
             let free = || sys::ferrum_fallback_buffer_free(self.raw, Default::default());
             let mut status = free();
@@ -34,20 +34,20 @@ impl Drop for FallbackBuffer {
     }
 }
 
-/// Keeps a buffer where it is while it lives.
+/// Pins a buffer: it does not move while this value exists.
 #[derive(Debug)]
 #[must_use = "dropping it ends the pin: the buffer may move"]
 pub struct PinnedBuffer<'a> {
     buffer: &'a FallbackBuffer,
-    /// Where that is: an address of the device, or one of the process's memory.
+    /// Its address on the device, or in the process's memory.
     pub address: u64,
-    /// On which side.
+    /// The side of the buffer.
     pub location: BufferLocation,
 }
 
 impl Drop for PinnedBuffer<'_> {
     fn drop(&mut self) {
-        // SAFETY: undoes the one pin of this value.
+        // SAFETY: ends the one pin of this value.
         let status = unsafe { sys::ferrum_fallback_buffer_unpin(self.buffer.raw) };
         dropped("ferrum_fallback_buffer_unpin", status);
     }
@@ -61,7 +61,7 @@ impl FallbackBuffer {
         }
     }
 
-    /// The manager that it is of.
+    /// The manager of the buffer.
     pub fn manager(&self) -> &FallbackManager {
         &self.manager
     }
@@ -73,44 +73,48 @@ impl FallbackBuffer {
         Ok(raw)
     }
 
-    /// Stays the same when the buffer moves.
+    /// Its id. A move does not change it.
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_fallback_buffer_get_info`](crate::sys::ferrum_fallback_buffer_get_info).
     pub fn id(&self) -> Result<BufferId> {
         Ok(BufferId(self.info()?.buffer_id))
     }
 
-    /// How many elements there are.
+    /// The number of elements.
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_fallback_buffer_get_info`](crate::sys::ferrum_fallback_buffer_get_info).
     pub fn num_elements(&self) -> Result<u64> {
         Ok(self.info()?.num_elements)
     }
 
-    /// What they take.
+    /// The size of all elements in bytes.
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_fallback_buffer_get_info`](crate::sys::ferrum_fallback_buffer_get_info).
     pub fn size_bytes(&self) -> Result<u64> {
         Ok(self.info()?.size_bytes)
     }
 
-    /// Where the buffer is now.
+    /// The side where the buffer is now.
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_fallback_buffer_get_info`](crate::sys::ferrum_fallback_buffer_get_info).
     pub fn location(&self) -> Result<BufferLocation> {
@@ -121,7 +125,7 @@ impl FallbackBuffer {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_fallback_buffer_get_info`](crate::sys::ferrum_fallback_buffer_get_info).
     pub fn is_gpu(&self) -> Result<bool> {
@@ -132,7 +136,7 @@ impl FallbackBuffer {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_fallback_buffer_get_info`](crate::sys::ferrum_fallback_buffer_get_info).
     pub fn is_cpu_fallback(&self) -> Result<bool> {
@@ -152,23 +156,24 @@ impl FallbackBuffer {
         Ok(Some(address))
     }
 
-    /// Its address on the device, good until it moves; none when it is on the host.
+    /// Its address on the device, valid until it moves; `None` if it is on the host.
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_fallback_buffer_get_address`](crate::sys::ferrum_fallback_buffer_get_address).
     pub fn as_gpu(&self) -> Result<Option<u64>> {
         self.address(BufferLocation::Gpu)
     }
 
-    /// Its address in the process's memory, good until it moves; none when it is on the
-    /// device.
+    /// Its address in the process's memory, valid until it moves; `None` if it is on the device.
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_fallback_buffer_get_address`](crate::sys::ferrum_fallback_buffer_get_address).
     pub fn as_cpu(&self) -> Result<Option<u64>> {
@@ -176,43 +181,43 @@ impl FallbackBuffer {
     }
 
     fn move_to(&self, location: BufferLocation) -> Result<()> {
-        // SAFETY: a plain handle.
+        // SAFETY: takes only numbers.
         check(unsafe { sys::ferrum_fallback_buffer_move(self.raw, location.to_raw()) })
     }
 
-    /// Moves the buffer to the host, where it stays. A failed call leaves it whole.
+    /// Moves the buffer to the host, where it stays. A failed move changes nothing.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while it is pinned;
     /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory);
-    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) for the CPU with a manager that does not
-    /// fall back, and from a host function.
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) with a manager without fallback,
+    /// and in a host function.
     ///
     /// C function: [`ferrum_fallback_buffer_move`](crate::sys::ferrum_fallback_buffer_move).
     pub fn to_cpu(&self) -> Result<()> {
         self.move_to(BufferLocation::Cpu)
     }
 
-    /// Moves the buffer to the device. A failed call leaves it whole.
+    /// Moves the buffer to the device. A failed move changes nothing.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while it is pinned;
     /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory);
-    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) for the CPU with a manager that does not
-    /// fall back, and from a host function.
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) in a host function.
     ///
     /// C function: [`ferrum_fallback_buffer_move`](crate::sys::ferrum_fallback_buffer_move).
     pub fn to_gpu(&self) -> Result<()> {
         self.move_to(BufferLocation::Gpu)
     }
 
-    /// Keeps the buffer where it is while the value lives.
+    /// Pins the buffer while the returned value exists.
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_fallback_buffer_pin`](crate::sys::ferrum_fallback_buffer_pin).
     pub fn pin(&self) -> Result<PinnedBuffer<'_>> {
@@ -226,17 +231,17 @@ impl FallbackBuffer {
         })
     }
 
-    /// Copies bytes into the buffer, wherever it is.
+    /// Copies bytes into the buffer, on either side.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize) for no bytes;
-    /// [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) for a part that leaves the buffer;
-    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) from a host function.
+    /// [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize) for 0 bytes;
+    /// [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) for a range outside the
+    /// buffer; [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) in a host function.
     ///
     /// C function: [`ferrum_fallback_buffer_write`](crate::sys::ferrum_fallback_buffer_write).
     pub fn write(&self, offset_bytes: u64, data: &[u8]) -> Result<()> {
-        // SAFETY: data has as many bytes as is told.
+        // SAFETY: data has as many bytes as the call states.
         check(unsafe {
             sys::ferrum_fallback_buffer_write(
                 self.raw,
@@ -251,11 +256,11 @@ impl FallbackBuffer {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_fallback_buffer_read`](crate::sys::ferrum_fallback_buffer_read).
     pub fn read(&self, offset_bytes: u64, to: &mut [u8]) -> Result<()> {
-        // SAFETY: to has room for as many bytes as is told.
+        // SAFETY: to can hold as many bytes as the call states.
         check(unsafe {
             sys::ferrum_fallback_buffer_read(
                 self.raw,
@@ -266,14 +271,17 @@ impl FallbackBuffer {
         })
     }
 
-    /// Ends the buffer, after what is queued on a stream of its device: none stands for the default one.
+    /// Frees the buffer after the work that is queued on a stream of its device. `None` is the
+    /// default stream.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while it is pinned: the buffer comes back.
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while it is pinned. The error returns the
+    /// buffer.
+    ///
     /// C function: [`ferrum_fallback_buffer_free`](crate::sys::ferrum_fallback_buffer_free).
     pub fn free(mut self, stream: Option<&Stream>) -> std::result::Result<(), Rejected<Self>> {
-        // SAFETY: the handle is ours.
+        // SAFETY: we own the handle.
         let freed = check(unsafe { sys::ferrum_fallback_buffer_free(self.raw, raw_of(stream)) });
         if freed.is_ok() {
             self.raw = Default::default();
@@ -281,29 +289,31 @@ impl FallbackBuffer {
         ended(freed, self)
     }
 
-    /// Gives up the buffer without ending it: whoever has the handle does that with
-    /// [`ferrum_fallback_buffer_free`](crate::sys::ferrum_fallback_buffer_free), or as the object that
-    /// [`FallbackBuffer::from_raw`] makes of it.
+    /// Returns the handle and does not free the buffer. The owner of the handle frees it with
+    /// [`ferrum_fallback_buffer_free`](crate::sys::ferrum_fallback_buffer_free), or creates an
+    /// object of it with [`FallbackBuffer::from_raw`].
     pub fn into_raw(mut self) -> sys::ferrum_fallback_buffer {
         std::mem::take(&mut self.raw)
     }
 
-    /// Makes a buffer of a handle, which it owns from then on.
+    /// Creates a buffer object of a handle. The object owns the handle from then on.
     ///
     /// # Safety
     ///
-    /// The handle is that of a live buffer of the manager, and nobody else frees it.
+    /// The handle is of a live buffer of the manager, and no other code frees it.
     pub unsafe fn from_raw(manager: &FallbackManager, raw: sys::ferrum_fallback_buffer) -> Self {
         Self::own(manager, raw)
     }
 
-    /// Ends the buffer on that side and gives the address of its storage, which
-    /// [`FallbackManager::release`] ends.
+    /// Ends the buffer and returns the address of its storage on that side.
+    /// [`FallbackManager::release`] frees the storage.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) when it is on the other side, and
-    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while it is pinned: the buffer comes back.
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) if it is on the other side, and
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while it is pinned. The error returns the
+    /// buffer.
+    ///
     /// C function: [`ferrum_fallback_buffer_take`](crate::sys::ferrum_fallback_buffer_take).
     pub fn take(mut self, location: BufferLocation) -> std::result::Result<u64, Rejected<Self>> {
         let mut address = 0;

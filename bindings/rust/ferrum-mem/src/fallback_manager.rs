@@ -8,13 +8,14 @@ use crate::fallback_buffer::FallbackBuffer;
 use crate::tracker::TrackerView;
 use crate::{sys, BufferLocation, BufferRequest, MemoryConfig, MemoryStats, PressureLevel, Result};
 
-/// What the pools of all backends have in common.
+/// The common interface of the pools of all backends.
 pub trait GpuMemoryPool: Send + Sync {
-    /// Such as "cpu" or "cuda".
+    /// The name of the backend, such as "cpu" or "cuda".
     ///
     /// # Errors
     ///
-    /// Those of the pool. C function: [`ferrum_fallback_manager_get_backend_name`](crate::sys::ferrum_fallback_manager_get_backend_name).
+    /// Those of the pool. C function:
+    /// [`ferrum_fallback_manager_get_backend_name`](crate::sys::ferrum_fallback_manager_get_backend_name).
     fn backend_name(&self) -> Result<String>;
 
     /// The counters.
@@ -24,44 +25,49 @@ pub trait GpuMemoryPool: Send + Sync {
     /// Those of the pool. C function: [`ferrum_fallback_manager_get_stats`](crate::sys::ferrum_fallback_manager_get_stats).
     fn stats(&self) -> Result<MemoryStats>;
 
-    /// The capacity of the device; none where it is not known.
+    /// The capacity of the device; `None` if unknown.
     ///
     /// # Errors
     ///
-    /// Those of the device. C function: [`ferrum_fallback_manager_get_memory`](crate::sys::ferrum_fallback_manager_get_memory).
+    /// Those of the device. C function:
+    /// [`ferrum_fallback_manager_get_memory`](crate::sys::ferrum_fallback_manager_get_memory).
     fn total_memory(&self) -> Result<Option<u64>>;
 
-    /// What can still be had from the device, by anybody.
+    /// Bytes that the device can still provide, to any user.
     ///
     /// # Errors
     ///
-    /// Those of the device. C function: [`ferrum_fallback_manager_get_memory`](crate::sys::ferrum_fallback_manager_get_memory).
+    /// Those of the device. C function:
+    /// [`ferrum_fallback_manager_get_memory`](crate::sys::ferrum_fallback_manager_get_memory).
     fn free_memory(&self) -> Result<u64>;
 
-    /// The level of the device by [`crate::PressureProfile::Early`].
+    /// The level of the device with [`crate::PressureProfile::Early`].
     ///
     /// # Errors
     ///
-    /// Those of the device. C function: [`ferrum_fallback_manager_get_pressure`](crate::sys::ferrum_fallback_manager_get_pressure).
+    /// Those of the device. C function:
+    /// [`ferrum_fallback_manager_get_pressure`](crate::sys::ferrum_fallback_manager_get_pressure).
     fn pressure(&self) -> Result<PressureLevel>;
 
-    /// Empties the buckets; the memory may still be held from the device.
+    /// Empties the buckets. The pool may still hold the memory.
     ///
     /// # Errors
     ///
-    /// Those of the pool. C function: [`ferrum_fallback_manager_clear_pool`](crate::sys::ferrum_fallback_manager_clear_pool).
+    /// Those of the pool. C function:
+    /// [`ferrum_fallback_manager_clear_pool`](crate::sys::ferrum_fallback_manager_clear_pool).
     fn clear_pool(&self) -> Result<()>;
 
-    /// Gives what holds no buffer back; what the device took, in bytes.
+    /// Releases the memory without buffers, and returns the bytes that the device got back.
     ///
     /// # Errors
     ///
-    /// Those of the device. C function: [`ferrum_fallback_manager_shrink`](crate::sys::ferrum_fallback_manager_shrink).
+    /// Those of the device. C function:
+    /// [`ferrum_fallback_manager_shrink`](crate::sys::ferrum_fallback_manager_shrink).
     fn shrink(&self) -> Result<u64>;
 }
 
-/// Makes buffers on a device, and on a host device while that has no room. Clones share
-/// one manager; it goes after the last of them and of its buffers.
+/// Creates buffers on a device, or on a host device while the device has no memory. Clones share
+/// one manager. It is destroyed after its last clone and its buffers are dropped.
 #[derive(Clone, Debug)]
 #[must_use = "dropping it destroys the manager"]
 pub struct FallbackManager {
@@ -78,20 +84,20 @@ struct Made {
 shared_handle!(FallbackManager { made: Made } of ferrum_fallback_manager, "manager", ferrum_fallback_manager_destroy);
 
 impl FallbackManager {
-    /// Makes a manager; no host only with settings that forbid to fall back.
+    /// Creates a manager. `host` may be `None` only if the settings forbid fallback.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidConfig`](crate::ErrorKind::InvalidConfig), also without a host that is needed;
-    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a host that is the device
-    /// itself or that the process cannot address; [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory)
-    /// for what is allocated ahead.
+    /// [`ErrorKind::InvalidConfig`](crate::ErrorKind::InvalidConfig), also for a missing host;
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a host that is the
+    /// device itself or that the process cannot address;
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) for the preallocated buffers.
     ///
     /// C function: [`ferrum_fallback_manager_create`](crate::sys::ferrum_fallback_manager_create).
     pub fn new(device: &Device, host: Option<&Device>, config: &MemoryConfig) -> Result<Self> {
         let mut raw = Default::default();
         let second = host.map_or_else(Default::default, Device::raw);
-        // SAFETY: the settings live through the call, raw is an output of it.
+        // SAFETY: the settings are valid during the call, raw is an output of it.
         check(unsafe {
             sys::ferrum_fallback_manager_create(device.raw(), second, &config.raw(), &mut raw)
         })?;
@@ -108,11 +114,11 @@ impl FallbackManager {
         }
     }
 
-    /// Makes a manager of a handle, which it owns from then on.
+    /// Creates a manager object of a handle. The object owns the handle from then on.
     ///
     /// # Safety
     ///
-    /// The handle is that of a live manager of these devices, and nobody else destroys it.
+    /// The handle is of a live manager of these devices, and no other code destroys it.
     pub unsafe fn from_raw(
         device: &Device,
         host: Option<&Device>,
@@ -121,7 +127,7 @@ impl FallbackManager {
         Self::own(device, host, raw)
     }
 
-    /// The device that buffers are made on.
+    /// The device of the buffers.
     pub fn device(&self) -> &Device {
         &self.made.device
     }
@@ -131,11 +137,12 @@ impl FallbackManager {
         self.made.raw
     }
 
-    /// Tells the closure of every change of the device's level.
+    /// Calls the closure at every change of the device's level.
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_fallback_manager_pressure_callback_add`](crate::sys::ferrum_fallback_manager_pressure_callback_add).
     pub fn on_pressure(
@@ -145,12 +152,12 @@ impl FallbackManager {
         Registration::fallback_manager_pressure(self, Box::new(closure))
     }
 
-    /// The tracker of the buffers of both sides; an error when the manager does not
-    /// track.
+    /// The tracker of the buffers of both sides. Fails if the manager does not track.
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_fallback_manager_get_tracker`](crate::sys::ferrum_fallback_manager_get_tracker).
     pub fn tracker(&self) -> Result<TrackerView> {
@@ -160,34 +167,34 @@ impl FallbackManager {
         Ok(TrackerView::new(raw))
     }
 
-    /// Makes a buffer, whose contents are not defined.
+    /// Creates a buffer with undefined contents.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize) for no elements;
+    /// [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize) for 0 elements;
     /// [`ErrorKind::Overflow`](crate::ErrorKind::Overflow);
-    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) when no side that may be used has room;
-    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) for
-    /// [`BufferPlace::Cpu`](crate::BufferPlace::Cpu) with a manager that does not fall back.
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) if no permitted side has enough
+    /// memory; [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) for
+    /// [`BufferPlace::Cpu`](crate::BufferPlace::Cpu) with a manager without fallback.
     ///
     /// C function: [`ferrum_fallback_manager_alloc`](crate::sys::ferrum_fallback_manager_alloc).
     pub fn alloc(&self, request: &BufferRequest<'_>) -> Result<FallbackBuffer> {
         request.with_raw("ferrum_fallback_manager_alloc", |raw| {
             let mut out = Default::default();
-            // SAFETY: the request lives through the call, out is an output of it.
+            // SAFETY: the request is valid during the call, out is an output of it.
             check(unsafe { sys::ferrum_fallback_manager_alloc(self.raw(), raw, &mut out) })?;
             Ok(FallbackBuffer::own(self, out))
         })
     }
 
-    /// A buffer of storage that [`FallbackBuffer::take`] has given, of a buffer of this
-    /// manager.
+    /// Creates a buffer over storage from [`FallbackBuffer::take`] of a buffer of this manager.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a location that is none;
-    /// [`ErrorKind::InvalidAddress`](crate::ErrorKind::InvalidAddress) for what is no such storage;
-    /// [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize) when it is smaller than the elements.
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for an invalid location;
+    /// [`ErrorKind::InvalidAddress`](crate::ErrorKind::InvalidAddress) for an address without such
+    /// storage; [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize) if the storage is smaller
+    /// than the elements.
     ///
     /// C function: [`ferrum_fallback_manager_adopt`](crate::sys::ferrum_fallback_manager_adopt).
     pub fn adopt(
@@ -198,7 +205,7 @@ impl FallbackManager {
     ) -> Result<FallbackBuffer> {
         request.with_raw("ferrum_fallback_manager_adopt", |raw| {
             let mut out = Default::default();
-            // SAFETY: the request lives through the call, out is an output of it.
+            // SAFETY: the request is valid during the call, out is an output of it.
             check(unsafe {
                 sys::ferrum_fallback_manager_adopt(
                     self.raw(),

@@ -15,7 +15,7 @@ use crate::{sys, BufferUse, MemoryConfig, MemoryStats, Result};
 pub struct BufferLease<B> {
     /// The buffer.
     pub buffer: B,
-    /// Its size, which may be more than was asked for.
+    /// Its size, which may be more than the request.
     pub size_bytes: u64,
     /// 0 unless the pool tracks.
     pub id: BufferId,
@@ -27,9 +27,10 @@ struct Waiting<B> {
     buffers: HashMap<u64, B>,
 }
 
-/// Free buffers of any kind by powers of two. It makes none itself: the program does
-/// when [`GenericMemoryPool::try_get`] has none, and says so. One that the pool does not
-/// keep is dropped, and so are all that wait when the pool is.
+/// A cache of free buffers of any kind, in buckets of powers of two. It creates no buffers: if
+/// [`GenericMemoryPool::try_get`] returns none, the program creates one and calls
+/// [`GenericMemoryPool::record_allocation`]. A buffer that the pool does not keep is dropped.
+/// Dropping the pool drops all free buffers.
 #[derive(Debug)]
 #[must_use = "dropping it drops the free buffers"]
 pub struct GenericMemoryPool<B> {
@@ -41,7 +42,7 @@ pub struct GenericMemoryPool<B> {
 impl<B> Drop for GenericMemoryPool<B> {
     fn drop(&mut self) {
         if self.raw.id != 0 {
-            // SAFETY: the handle is ours.
+            // SAFETY: we own the handle.
             let status = unsafe { sys::ferrum_generic_pool_destroy(self.raw, sys::FERRUM_FORCE) };
             dropped("ferrum_generic_pool_destroy", status);
         }
@@ -49,16 +50,16 @@ impl<B> Drop for GenericMemoryPool<B> {
 }
 
 impl<B> GenericMemoryPool<B> {
-    /// Makes an empty pool; settings of the device mean nothing to it.
+    /// Creates an empty pool. It ignores the settings for a device.
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    /// The errors of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
     ///
     /// C function: [`ferrum_generic_pool_create`](crate::sys::ferrum_generic_pool_create).
     pub fn new(library: &Library, config: &MemoryConfig) -> Result<Self> {
         let mut raw = Default::default();
-        // SAFETY: the settings live through the call, raw is an output of it.
+        // SAFETY: the settings are valid during the call, raw is an output of it.
         check(unsafe { sys::ferrum_generic_pool_create(&config.raw(), &mut raw) })?;
         Ok(Self {
             raw,
@@ -70,7 +71,7 @@ impl<B> GenericMemoryPool<B> {
         })
     }
 
-    /// Puts a buffer where it waits, before the pool may give it to anybody.
+    /// Stores a buffer before the pool can return it to another caller.
     fn put(&self, buffer: B) -> u64 {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.last += 1;
@@ -84,7 +85,7 @@ impl<B> GenericMemoryPool<B> {
         waiting.buffers.remove(&word)
     }
 
-    /// Accounts for a buffer that the program has made and uses.
+    /// Counts a new buffer that is in use.
     ///
     /// # Errors
     ///
@@ -112,12 +113,13 @@ impl<B> GenericMemoryPool<B> {
         })
     }
 
-    /// The smallest free buffer that will do, at most four times as large.
+    /// The smallest free buffer with at least `min_bytes` and at most four times as much.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize) for 0;
-    /// [`ErrorKind::Overflow`](crate::ErrorKind::Overflow) for a size that has no power of two above it.
+    /// [`ErrorKind::Overflow`](crate::ErrorKind::Overflow) for a size without a power of two above
+    /// it.
     ///
     /// C function: [`ferrum_generic_pool_try_get`](crate::sys::ferrum_generic_pool_try_get).
     pub fn try_get(&self, min_bytes: u64, what: &BufferUse<'_>) -> Result<Option<BufferLease<B>>> {
@@ -139,15 +141,17 @@ impl<B> GenericMemoryPool<B> {
         }))
     }
 
-    /// Drops all free buffers and ends the pool.
+    /// Drops all free buffers and destroys the pool.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while buffers are in use: the pool comes back.
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while buffers are in use. The error returns the
+    /// pool.
+    ///
     /// C function: [`ferrum_generic_pool_destroy`](crate::sys::ferrum_generic_pool_destroy).
     pub fn close(mut self) -> std::result::Result<(), Rejected<Self>> {
         let closed = self.shrink().and_then(|_| {
-            // SAFETY: the handle is ours.
+            // SAFETY: we own the handle.
             check(unsafe { sys::ferrum_generic_pool_destroy(self.raw, 0) })
         });
         if closed.is_ok() {
@@ -156,12 +160,13 @@ impl<B> GenericMemoryPool<B> {
         ended(closed, self)
     }
 
-    /// Ends the use of a buffer; whether the pool keeps it.
+    /// Ends the use of a buffer, and returns whether the pool keeps it.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a buffer that the pool has not given:
-    /// the buffer comes back.
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a buffer that is not
+    /// from this pool. The error returns the buffer.
+    ///
     /// C function: [`ferrum_generic_pool_return`](crate::sys::ferrum_generic_pool_return).
     pub fn return_buffer(
         &self,
@@ -191,16 +196,17 @@ impl<B> GenericMemoryPool<B> {
         }
     }
 
-    /// Files a buffer that nobody has used yet.
+    /// Adds a free buffer that was not used yet.
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_generic_pool_add_free`](crate::sys::ferrum_generic_pool_add_free).
     pub fn add_free(&self, buffer: B, size_bytes: u64) -> Result<()> {
         let word = self.put(buffer);
-        // SAFETY: plain numbers.
+        // SAFETY: takes only numbers.
         let filed = check(unsafe { sys::ferrum_generic_pool_add_free(self.raw, word, size_bytes) });
         if filed.is_err() {
             drop(self.take(word));
@@ -208,11 +214,12 @@ impl<B> GenericMemoryPool<B> {
         filed
     }
 
-    /// Drops all free buffers; the sum of their sizes.
+    /// Drops all free buffers, and returns the sum of their sizes.
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_generic_pool_drain`](crate::sys::ferrum_generic_pool_drain).
     pub fn shrink(&self) -> Result<u64> {
@@ -220,7 +227,7 @@ impl<B> GenericMemoryPool<B> {
         loop {
             let mut gone = [sys::ferrum_buffer_lease::default(); 64];
             let mut count = 0;
-            // SAFETY: gone has room for as many.
+            // SAFETY: the array has the length that is passed.
             check(unsafe {
                 sys::ferrum_generic_pool_drain(self.raw, gone.as_mut_ptr(), gone.len(), &mut count)
             })?;
@@ -238,18 +245,19 @@ impl<B> GenericMemoryPool<B> {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_generic_pool_drain`](crate::sys::ferrum_generic_pool_drain).
     pub fn clear(&self) -> Result<()> {
         self.shrink().map(|_| ())
     }
 
-    /// How many free buffers there are.
+    /// The number of free buffers.
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_generic_pool_get_pooled_count`](crate::sys::ferrum_generic_pool_get_pooled_count).
     pub fn pooled_count(&self) -> Result<u64> {
@@ -263,7 +271,7 @@ impl<B> GenericMemoryPool<B> {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_generic_pool_get_stats`](crate::sys::ferrum_generic_pool_get_stats).
     pub fn stats(&self) -> Result<MemoryStats> {
@@ -277,19 +285,20 @@ impl<B> GenericMemoryPool<B> {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_generic_pool_record_cpu_fallback`](crate::sys::ferrum_generic_pool_record_cpu_fallback).
     pub fn record_cpu_fallback(&self) -> Result<()> {
-        // SAFETY: a plain handle.
+        // SAFETY: takes only numbers.
         check(unsafe { sys::ferrum_generic_pool_record_cpu_fallback(self.raw) })
     }
 
-    /// The tracker of the buffers in use; an error when the pool does not track.
+    /// The tracker of the buffers in use. Fails if the pool does not track.
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_generic_pool_get_tracker`](crate::sys::ferrum_generic_pool_get_tracker).
     pub fn tracker(&self) -> Result<TrackerView> {

@@ -3,11 +3,11 @@ use crate::pool::Pool;
 use crate::stream::{raw_of, Stream};
 use crate::{sys, GraphInfo, Rejected, Result};
 
-/// What a pool keeps for a graph, from the beginning of its capture until it is dropped,
-/// which says that the graph does not run any more after what is queued on the default
-/// stream. One that is dropped while the capture goes on, as by an early return, stays with
-/// the pool until the capture has ended and another graph of the pool is made or dropped, or
-/// [`Pool::trim`] is called.
+/// The memory that a pool keeps for a graph, from the beginning of its capture until it is dropped.
+/// A drop states that the graph will not run again after the work that is queued on the default
+/// stream. If it is dropped during the capture, for example by an early return, its memory stays in
+/// the pool until the capture has ended and another graph of the pool is created or dropped, or
+/// [`Pool::trim`](crate::Pool::trim) is called.
 #[derive(Debug)]
 #[must_use = "dropping it ends the graph: its memory goes to others"]
 pub struct Graph {
@@ -24,19 +24,21 @@ impl Drop for Graph {
 }
 
 impl Pool {
-    /// Has allocations for the streams of a capture come from a private pool of the
-    /// graph, or from that of another one: the two then run in the order of their
-    /// captures, never at once. The stream, or the default one, captures already.
+    /// Makes allocations on the streams of a capture use a private pool of the graph, or the
+    /// private pool of another graph. Two graphs that share a private pool must run in the order of
+    /// their captures, never at the same time. The stream (`None`: the default stream) must be
+    /// capturing.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) without
     /// [`DeviceInfo::capture`](crate::DeviceInfo::capture);
-    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) when the stream does not capture, or an
-    /// error has spoilt its capture; [`ErrorKind::AlreadyExists`](crate::ErrorKind::AlreadyExists) when
-    /// this capture has begun in the pool before; [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) for
-    /// the `shared_graph`; [`ErrorKind::Busy`](crate::ErrorKind::Busy) while another graph of its private
-    /// pool is being captured.
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) if the stream does not capture,
+    /// or an error has invalidated its capture;
+    /// [`ErrorKind::AlreadyExists`](crate::ErrorKind::AlreadyExists) if this capture has begun in
+    /// the pool before; [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) for the `shared_graph`;
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while another graph of its private pool is being
+    /// captured.
     ///
     /// C function: [`ferrum_pool_capture_begin`](crate::sys::ferrum_pool_capture_begin).
     pub fn capture(&self, stream: Option<&Stream>, shared: Option<&Graph>) -> Result<Graph> {
@@ -60,34 +62,35 @@ impl Graph {
         self.number
     }
 
-    /// The pool that the work was captured for.
+    /// The pool of the captured work.
     pub fn pool(&self) -> &Pool {
         &self.pool
     }
 
-    /// Says that the capture has ended. Live blocks stay live.
+    /// States that the capture has ended. Live blocks stay live.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound);
-    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) while the stream captures, or when it
-    /// was called before.
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) while the stream captures, or
+    /// after an earlier call.
     ///
     /// C function: [`ferrum_pool_capture_end`](crate::sys::ferrum_pool_capture_end).
     pub fn end(&self) -> Result<()> {
-        // SAFETY: plain values.
+        // SAFETY: takes only numbers.
         check(unsafe { sys::ferrum_pool_capture_end(self.pool.raw(), self.number) })
     }
 
-    /// Says that the graph does not run any more once what is queued on the stream now is done.
+    /// States that the graph will not run again after the work that is queued on the stream now.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) while the capture goes on: the graph is still
-    /// there and comes back.
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) during the capture. The error
+    /// returns the graph.
+    ///
     /// C function: [`ferrum_pool_capture_release`](crate::sys::ferrum_pool_capture_release).
     pub fn release(mut self, stream: Option<&Stream>) -> std::result::Result<(), Rejected<Self>> {
-        // SAFETY: plain values.
+        // SAFETY: takes only numbers.
         let released = check(unsafe {
             sys::ferrum_pool_capture_release(self.pool.raw(), self.number, raw_of(stream))
         });
@@ -100,11 +103,12 @@ impl Graph {
         }
     }
 
-    /// Describes it.
+    /// Describes the graph.
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_pool_capture_get_info`](crate::sys::ferrum_pool_capture_get_info).
     pub fn info(&self) -> Result<GraphInfo> {

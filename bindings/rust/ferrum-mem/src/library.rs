@@ -6,8 +6,8 @@ use crate::error::{check, Error};
 use crate::rejected::Rejected;
 use crate::{sys, Config, Result};
 
-/// Keeps the library started. Clones share one start; devices hold one too, so
-/// that the library stops after the last of them.
+/// Keeps the library started. Clones share one start, and each device holds a clone. The library
+/// stops with the last one.
 #[derive(Clone, Debug)]
 #[must_use = "dropping it stops the library"]
 pub struct Library {
@@ -16,7 +16,7 @@ pub struct Library {
 
 #[derive(Debug)]
 struct Started {
-    /// Whether the start is to be undone.
+    /// Whether a drop ends the start.
     is_owned: bool,
 }
 
@@ -24,7 +24,7 @@ impl Owned for Started {
     const END: &'static str = "ferrum_shutdown";
 
     fn end(&self, flags: u32) -> sys::ferrum_status {
-        // SAFETY: undoes the one start of this value.
+        // SAFETY: ends the one start of this value.
         unsafe { sys::ferrum_shutdown(flags) }
     }
 
@@ -42,18 +42,18 @@ impl Drop for Started {
 }
 
 impl Library {
-    /// Starts the library with all defaults, or joins it when it runs.
+    /// Starts the library with all defaults, or joins it if it runs.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) when it runs with other settings;
-    /// [`ErrorKind::InvalidConfig`](crate::ErrorKind::InvalidConfig) for a setting, also one of the
-    /// environment, that makes no sense (the message names it);
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) if it runs with other settings;
+    /// [`ErrorKind::InvalidConfig`](crate::ErrorKind::InvalidConfig) for an invalid setting, also
+    /// one of the environment (the message names it);
     /// [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted),
     /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory),
     /// [`ErrorKind::PermissionDenied`](crate::ErrorKind::PermissionDenied) or
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) when the system does not give what is got
-    /// ahead (the message says what); the library is not started then.
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the system cannot provide what
+    /// the library preallocates (the message names it). After an error the library is not started.
     ///
     /// C function: [`ferrum_init`](crate::sys::ferrum_init).
     pub fn start() -> Result<Self> {
@@ -64,39 +64,40 @@ impl Library {
         })
     }
 
-    /// Starts the library, or joins it when it runs with these settings.
+    /// Starts the library, or joins it if it runs with these settings.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) when it runs with other settings;
-    /// [`ErrorKind::InvalidConfig`](crate::ErrorKind::InvalidConfig) for a setting, also one of the
-    /// environment, that makes no sense (the message names it);
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) if it runs with other settings;
+    /// [`ErrorKind::InvalidConfig`](crate::ErrorKind::InvalidConfig) for an invalid setting, also
+    /// one of the environment (the message names it);
     /// [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted),
     /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory),
     /// [`ErrorKind::PermissionDenied`](crate::ErrorKind::PermissionDenied) or
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) when the system does not give what is got
-    /// ahead (the message says what); the library is not started then.
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the system cannot provide what
+    /// the library preallocates (the message names it). After an error the library is not started.
     ///
     /// C function: [`ferrum_init`](crate::sys::ferrum_init).
     pub fn start_with(config: &Config) -> Result<Self> {
-        // SAFETY: the config lives through the call.
+        // SAFETY: the config is valid during the call.
         check(unsafe { sys::ferrum_init(&config.raw()) })?;
         Ok(Self {
             started: Arc::new(Started { is_owned: true }),
         })
     }
 
-    /// Undoes the start without `FERRUM_FORCE`, which a drop uses.
+    /// Ends the start without `FERRUM_FORCE`, which a drop uses.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while a clone of it is alive, or an object of the library: it
-    /// comes back with the error. C function: [`ferrum_shutdown`](crate::sys::ferrum_shutdown).
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while a clone or an object of the library
+    /// exists. The error returns the object. C function:
+    /// [`ferrum_shutdown`](crate::sys::ferrum_shutdown).
     pub fn close(self) -> std::result::Result<(), Rejected<Self>> {
         ending::close(self.started, |started| Self { started })
     }
 
-    /// How many values share this start.
+    /// The number of values that share this start.
     pub fn users(&self) -> usize {
         Arc::strong_count(&self.started)
     }
@@ -104,33 +105,33 @@ impl Library {
 
 /// Version of the loaded library, for example "0.1.0".
 pub fn version() -> &'static str {
-    // SAFETY: the text is constant and lives for ever.
+    // SAFETY: the text is constant and always valid.
     unsafe { CStr::from_ptr(sys::ferrum_version_string()) }
         .to_str()
         .unwrap_or("")
 }
 
-/// Version of the loaded library's binary interface; a library with one at least
-/// [`sys::FERRUM_ABI_VERSION`] can serve this crate.
+/// Version of the loaded library's binary interface. A library with at least
+/// [`sys::FERRUM_ABI_VERSION`] supports this crate.
 pub fn abi_version() -> u32 {
-    // SAFETY: takes nothing and never fails.
+    // SAFETY: takes no arguments and never fails.
     unsafe { sys::ferrum_abi_version() }
 }
 
 type TextCall = unsafe extern "C" fn(*mut c_char, usize, *mut usize) -> sys::ferrum_status;
 
 fn json(call: TextCall) -> Result<String> {
-    // SAFETY: the buffer has the capacity that is told.
+    // SAFETY: the buffer has the capacity that is passed.
     json_of(|to, room, length| unsafe { call(to, room, length) })
 }
 
-/// The text of a call that writes it into a buffer of so much room.
+/// The text of a call that writes it into a buffer.
 pub(crate) fn json_of(
     call: impl Fn(*mut c_char, usize, &mut usize) -> sys::ferrum_status,
 ) -> Result<String> {
     loop {
         let mut length = 0;
-        // With no room it only tells the length.
+        // With capacity 0 the call only returns the length.
         check(call(std::ptr::null_mut(), 0, &mut length))?;
         let mut text = vec![0u8; length + 1];
         let status = call(text.as_mut_ptr().cast(), text.len(), &mut length);
@@ -143,41 +144,40 @@ pub(crate) fn json_of(
     }
 }
 
-/// Every backend with its devices, or why it cannot be used, as JSON.
+/// All backends with their devices, or with the reason why one is unavailable, as JSON.
 ///
 /// # Errors
 ///
-/// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+/// The errors of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
 ///
 /// C function: [`ferrum_backends_json`](crate::sys::ferrum_backends_json).
 pub fn backends_json() -> Result<String> {
     json(sys::ferrum_backends_json)
 }
 
-/// All books as JSON.
+/// All counters as JSON.
 ///
 /// # Errors
 ///
-/// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+/// The errors of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
 ///
 /// C function: [`ferrum_snapshot_json`](crate::sys::ferrum_snapshot_json).
 pub fn snapshot_json() -> Result<String> {
     json(sys::ferrum_snapshot_json)
 }
 
-/// What is alive now or, when the library is stopped, what was at its end, as
-/// JSON.
+/// The objects and blocks that exist now, as JSON. After a stop: those that existed then.
 ///
 /// # Errors
 ///
-/// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+/// The errors of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
 ///
 /// C function: [`ferrum_leak_report_json`](crate::sys::ferrum_leak_report_json).
 pub fn leak_report_json() -> Result<String> {
     json(sys::ferrum_leak_report_json)
 }
 
-/// What a call gives that fills an array, asked until there is room for all.
+/// The result of a call that fills an array. It is repeated until the array is large enough.
 pub(crate) fn listed<T: Clone + Default>(
     call: impl Fn(*mut T, usize, &mut usize) -> sys::ferrum_status,
 ) -> Result<Vec<T>> {
@@ -196,7 +196,7 @@ pub(crate) fn listed<T: Clone + Default>(
     }
 }
 
-/// A text for C; one with a NUL inside is an error that names the argument.
+/// Text for C. A NUL character in it is an error that names the argument.
 pub(crate) fn c_text(function: &str, argument: &str, text: &str) -> Result<CString> {
     CString::new(text)
         .map_err(|_| Error::argument(function, format!("{argument} has a NUL inside: {text:?}")))

@@ -14,17 +14,17 @@ use crate::{
 /// Settings of a manager.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ManagerConfig {
-    /// Keep age and tag of each block and statistics.
+    /// Record age and tag of each block, and statistics.
     pub tracking: bool,
-    /// Give back what is cached when `gc_threshold` is reached.
+    /// Release cached memory when `gc_threshold` is reached.
     pub auto_gc: bool,
-    /// Fill new and freed blocks with patterns.
+    /// Fill new and freed blocks with patterns, and check the patterns.
     pub debug: bool,
     /// Used share of the device, above 0 and up to 1, that starts a collection.
     pub gc_threshold: f32,
-    /// Asynchronous copies in flight at once, 1 to 1024.
+    /// Asynchronous copies in flight, 1 to 1024.
     pub max_concurrent_transfers: u32,
-    /// Pool settings by memory type; the last entry of a type counts.
+    /// Pool settings by memory type. The last entry of a type counts.
     pub pools: Vec<(MemoryType, PoolConfig)>,
 }
 
@@ -42,8 +42,8 @@ impl Default for ManagerConfig {
     }
 }
 
-/// Memory by handle. Clones share one manager; it goes after the last of them
-/// and of its blocks.
+/// Memory by handle. Clones share one manager. It is destroyed after its last clone and its blocks
+/// are dropped.
 #[derive(Clone, Debug)]
 #[must_use = "dropping it destroys the manager"]
 pub struct Manager {
@@ -82,11 +82,11 @@ impl Manager {
         }
     }
 
-    /// Makes a manager of a handle, which it owns from then on.
+    /// Creates a manager object of a handle. The object owns the handle from then on.
     ///
     /// # Safety
     ///
-    /// The handle is that of a live manager of the device, and nobody else destroys it.
+    /// The handle is of a live manager of the device, and no other code destroys it.
     pub unsafe fn from_raw(device: &Device, raw: sys::ferrum_manager) -> Self {
         Self::own(device, raw)
     }
@@ -100,7 +100,7 @@ impl Manager {
     ///
     /// # Errors
     ///
-    /// as [`ferrum_pool_alloc`](crate::sys::ferrum_pool_alloc).
+    /// Those of [`ferrum_pool_alloc`](crate::sys::ferrum_pool_alloc).
     ///
     /// C function: [`ferrum_manager_alloc`](crate::sys::ferrum_manager_alloc).
     pub fn alloc(&self, size_bytes: u64) -> Result<Memory> {
@@ -110,39 +110,42 @@ impl Manager {
         Ok(Memory::own(raw, self))
     }
 
-    /// Allocates a block as described.
+    /// Allocates a block as requested.
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_manager_alloc_with`](crate::sys::ferrum_manager_alloc_with).
     pub fn alloc_with(&self, request: &AllocationRequest<'_>) -> Result<Memory> {
         let mut raw = Default::default();
         request.with_raw("ferrum_manager_alloc_with", |request| {
-            // SAFETY: the request lives through the call, raw is an output of it.
+            // SAFETY: the request is valid during the call, raw is an output of it.
             check(unsafe { sys::ferrum_manager_alloc_with(self.raw(), request, &mut raw) })
         })?;
         Ok(Memory::own(raw, self))
     }
 
-    /// Moves relocatable blocks that nobody uses so that pages come free, and gives
-    /// back to the system what the manager's pools hold without use.
+    /// Moves relocatable blocks that are not in use in order to empty pages. Releases the memory
+    /// that the manager's pools hold and do not use.
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_manager_defragment_within`](crate::sys::ferrum_manager_defragment_within).
     pub fn defragment(&self) -> Result<DefragmentationStats> {
         self.defragment_within(None)
     }
 
-    /// As `defragment`, and moves no further block when the time is over.
+    /// Like `defragment`, but moves no further block after the budget has passed.
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_manager_defragment_within`](crate::sys::ferrum_manager_defragment_within).
     pub fn defragment_within(&self, budget: Option<Duration>) -> Result<DefragmentationStats> {
@@ -155,8 +158,8 @@ impl Manager {
     }
 }
 
-/// Fills the pool settings in one by one, since each lives on the stack of its
-/// own call, and creates the manager at the end.
+/// Adds the pool settings one by one, because each is valid only during its own call, and creates
+/// the manager at the end.
 fn create_with(
     device: &Device,
     mut settings: sys::ferrum_manager_config,
@@ -164,7 +167,7 @@ fn create_with(
     raw: &mut sys::ferrum_manager,
 ) -> Result<()> {
     let Some(((memory_type, pool), rest)) = pools.split_first() else {
-        // SAFETY: the settings and the pools in them live through the call.
+        // SAFETY: the settings and the pools in them are valid during the call.
         return check(unsafe { sys::ferrum_manager_create(device.raw(), &settings, raw) });
     };
     pool.with_raw("ferrum_manager_create", |pool| {
@@ -173,7 +176,7 @@ fn create_with(
     })
 }
 
-/// Keeps a block where it is until it is dropped.
+/// Pins a block: it does not move until this is dropped.
 #[derive(Debug)]
 #[must_use = "dropping it ends the pin: the block may move"]
 pub struct PinnedMemory<'a> {
@@ -186,12 +189,14 @@ impl PinnedMemory<'_> {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle) for a block that
-    /// is gone. The pin comes back with the error.
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle) for a block that has ended.
+    /// The error returns the pin.
+    ///
     /// C function: [`ferrum_memory_unpin`](crate::sys::ferrum_memory_unpin).
     pub fn unpin(self) -> std::result::Result<(), Rejected<Self>> {
         let pin = std::mem::ManuallyDrop::new(self);
-        // SAFETY: the block is alive, and was pinned when this was made.
+        // SAFETY: the block is live, and was pinned when this was created.
         match check(unsafe { sys::ferrum_memory_unpin(pin.memory.raw) }) {
             Ok(()) => Ok(()),
             Err(error) => Err(Rejected::new(
@@ -209,14 +214,14 @@ impl PinnedMemory<'_> {
 
 impl Drop for PinnedMemory<'_> {
     fn drop(&mut self) {
-        // SAFETY: the block is alive, and was pinned when this was made.
+        // SAFETY: the block is live, and was pinned when this was created.
         let status = unsafe { sys::ferrum_memory_unpin(self.memory.raw) };
         dropped("ferrum_memory_unpin", status);
     }
 }
 
-/// A block of a manager, given back when it is dropped: its memory is handed
-/// out again after the work that is in flight on it.
+/// A block of a manager. Dropping it frees it: its memory is reused after the work that is in
+/// flight on it.
 #[derive(Debug)]
 #[must_use = "dropping it gives the block back"]
 pub struct Memory {
@@ -229,9 +234,8 @@ impl Drop for Memory {
         if self.raw.id == 0 {
             return;
         }
-        // A pin or mapping that was forgotten has nobody left who could end it, and
-        // the work on adopted memory must be over before its owner has it back.
-        // SAFETY: the handle is ours.
+        // No code can end a forgotten pin or mapping any more. Work on adopted memory must be done
+        // before its owner gets it back. SAFETY: we own the handle.
         let free = || unsafe { sys::ferrum_memory_free(self.raw) };
         let mut status = free();
         // SAFETY: as above.
@@ -254,7 +258,7 @@ impl Memory {
         }
     }
 
-    /// Waits for the work on the block, as a mapping does.
+    /// Waits for the work on the block, in the way of a mapping.
     fn settle(&self) -> bool {
         let request = sys::ferrum_map_request {
             access: sys::FERRUM_HOST_READ_ONLY,
@@ -262,9 +266,9 @@ impl Memory {
             ..Default::default()
         };
         let mut mapped = sys::ferrum_mapping::default();
-        // SAFETY: the request lives through the call, mapped is an output of it.
+        // SAFETY: the request is valid during the call, mapped is an output of it.
         let status = unsafe { sys::ferrum_memory_map(&request, &mut mapped) };
-        // SAFETY: plain values.
+        // SAFETY: takes only numbers.
         status == sys::FERRUM_OK
             && unsafe { sys::ferrum_memory_unmap(self.raw, mapped.mapping_id) } == sys::FERRUM_OK
     }
@@ -278,7 +282,7 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_memory_get_handle_info`](crate::sys::ferrum_memory_get_handle_info).
     pub fn info(&self) -> Result<BlockInfo> {
@@ -288,12 +292,12 @@ impl Memory {
         Ok((&raw).into())
     }
 
-    /// Gives the block's address and keeps it there as long as the pin lives.
+    /// Pins the block while the returned value exists, and returns its address with it.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted) for a block that is pinned
-    /// 2^32 - 1 times.
+    /// [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted) for a block with 2^32
+    /// - 1 pins.
     ///
     /// C function: [`ferrum_memory_pin`](crate::sys::ferrum_memory_pin).
     pub fn pin(&self) -> Result<PinnedMemory<'_>> {
@@ -310,12 +314,12 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_memory_write`](crate::sys::ferrum_memory_write).
     pub fn write(&self, offset_bytes: u64, source: &[u8]) -> Result<()> {
         let data = source.as_ptr().cast::<c_void>();
-        // SAFETY: source is as long as is told.
+        // SAFETY: source is as long as the call states.
         check(unsafe {
             sys::ferrum_memory_write(self.raw, offset_bytes, data, source.len() as u64)
         })
@@ -325,22 +329,23 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_memory_read`](crate::sys::ferrum_memory_read).
     pub fn read(&self, offset_bytes: u64, destination: &mut [u8]) -> Result<()> {
         let data = destination.as_mut_ptr().cast::<c_void>();
-        // SAFETY: destination is as long as is told.
+        // SAFETY: destination is as long as the call states.
         check(unsafe {
             sys::ferrum_memory_read(self.raw, offset_bytes, data, destination.len() as u64)
         })
     }
 
-    /// Queues a fill on a stream, or on the default one.
+    /// Queues a fill on a stream; `None`: the default stream.
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_memory_fill_async`](crate::sys::ferrum_memory_fill_async).
     pub fn fill_async(&self, fill: &Fill, stream: Option<&Stream>) -> Result<()> {
@@ -352,20 +357,21 @@ impl Memory {
             pattern: fill.pattern,
             ..Default::default()
         };
-        // SAFETY: raw lives through the call.
+        // SAFETY: raw is valid during the call.
         check(unsafe { sys::ferrum_memory_fill_async(&raw, raw_of(stream)) })
     }
 
-    /// Gives the block back now.
+    /// Frees the block.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while the block is pinned or mapped: it comes back with the
-    /// error and is as usable as before. [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted) from a manager that
-    /// debugs, when bytes beside the block were overwritten: the block is gone all the same, and does not come
-    /// back. C function: [`ferrum_memory_free`](crate::sys::ferrum_memory_free).
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while the block is pinned or mapped: the error
+    /// returns the block, which is usable as before.
+    /// [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted) from a manager with debug mode, if
+    /// bytes beside the block were overwritten: the block is freed and not returned. C function:
+    /// [`ferrum_memory_free`](crate::sys::ferrum_memory_free).
     pub fn free(mut self) -> std::result::Result<(), Rejected<Option<Self>>> {
-        // SAFETY: the handle is ours, and is not given back again.
+        // SAFETY: we own the handle, and it is not freed again.
         let freed = check(unsafe { sys::ferrum_memory_free(self.raw) });
         let Err(error) = freed else {
             self.raw = Default::default();
@@ -380,18 +386,18 @@ impl Memory {
         Err(Rejected::new(error, object))
     }
 
-    /// Gives up the block without giving its memory back: whoever has the handle does that with
-    /// [`ferrum_memory_free`](crate::sys::ferrum_memory_free), or as the object that
-    /// [`Memory::from_raw`] makes of it. It ends with its manager at the latest.
+    /// Returns the handle and does not free the block. The owner of the handle frees it with
+    /// [`ferrum_memory_free`](crate::sys::ferrum_memory_free), or creates an object of it with
+    /// [`Memory::from_raw`]. The block ends at the latest with its manager.
     pub fn into_raw(mut self) -> sys::ferrum_memory {
         std::mem::take(&mut self.raw)
     }
 
-    /// Makes a block of a handle, which it owns from then on.
+    /// Creates a block object of a handle. The object owns the handle from then on.
     ///
     /// # Safety
     ///
-    /// The handle is that of a live block of the manager, and nobody else frees it.
+    /// The handle is of a live block of the manager, and no other code frees it.
     pub unsafe fn from_raw(manager: &Manager, raw: sys::ferrum_memory) -> Self {
         Self::own(raw, manager)
     }
@@ -404,7 +410,7 @@ pub struct Fill {
     pub offset_bytes: u64,
     /// Bytes to fill, a multiple of `pattern_bytes`, not 0.
     pub size_bytes: u64,
-    /// The pattern in its low bytes.
+    /// The pattern, in its low bytes.
     pub pattern: u32,
     /// Bytes of the pattern: 1, 2 or 4.
     pub pattern_bytes: u32,
@@ -457,32 +463,33 @@ impl<'a> Transfer<'a> {
 }
 
 impl Memory {
-    /// Copies from one block to another, and returns when the bytes are there.
+    /// Copies from one block to another, and returns when the copy is done.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) when a range leaves its block,
-    /// [`ErrorKind::Overflow`](crate::ErrorKind::Overflow) when offset + size does not fit 64 bits. This
-    /// call, [`ferrum_memory_write`](crate::sys::ferrum_memory_write) and
-    /// [`ferrum_memory_read`](crate::sys::ferrum_memory_read) use the default stream of the device and also
-    /// return a failure of work queued there before.
+    /// [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) for a range outside its block,
+    /// [`ErrorKind::Overflow`](crate::ErrorKind::Overflow) if offset + size does not fit 64 bits.
+    /// This call, [`ferrum_memory_write`](crate::sys::ferrum_memory_write) and
+    /// [`ferrum_memory_read`](crate::sys::ferrum_memory_read) use the default stream of the device,
+    /// and also return a failure of earlier work on it.
     ///
     /// C function: [`ferrum_memory_copy`](crate::sys::ferrum_memory_copy).
     pub fn copy(transfer: Transfer<'_>) -> Result<()> {
-        // SAFETY: the struct lives through the call.
+        // SAFETY: the struct is valid during the call.
         check(unsafe { sys::ferrum_memory_copy(&transfer.to_raw()) })
     }
 
-    /// Queues a copy on a stream of the destination's device, or on its default
-    /// one. Both blocks' memory stays until it is done, also when they are dropped.
+    /// Queues a copy on a stream of the destination's device; `None`: its default stream. Both
+    /// blocks keep their memory until the copy is done, also if they are dropped.
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_memory_copy_async`](crate::sys::ferrum_memory_copy_async).
     pub fn copy_async(transfer: Transfer<'_>, stream: Option<&Stream>) -> Result<()> {
-        // SAFETY: the struct lives through the call.
+        // SAFETY: the struct is valid during the call.
         check(unsafe { sys::ferrum_memory_copy_async(&transfer.to_raw(), raw_of(stream)) })
     }
 }

@@ -9,15 +9,15 @@ use crate::stream::{raw_of, Stream};
 use crate::virtual_pool::VirtualPool;
 use crate::{sys, Device, Error, ErrorKind, Result};
 
-/// What a range is mapped in.
+/// The pool or model of a range.
 #[derive(Clone, Debug)]
 pub(crate) enum Space {
     Pool(VirtualPool),
     Model(Model),
 }
 
-/// Ranges that were dropped while a call under way was putting them to sleep or waking
-/// them, by offset and size: they are unmapped when it has ended.
+/// Ranges that were dropped while a sleep or a wake was working on them, by offset and size. They
+/// are unmapped when that call has ended.
 #[derive(Debug, Default)]
 pub(crate) struct Late(Mutex<Vec<(u64, u64)>>);
 
@@ -29,7 +29,7 @@ impl Space {
         }
     }
 
-    /// Unmaps a range that nobody has any more, now or when a sleep or wake has ended.
+    /// Unmaps a dropped range now, or when a sleep or a wake has ended.
     fn unmap_or_later(&self, offset_bytes: u64, size_bytes: u64) {
         let mut late = self.late().0.lock().unwrap_or_else(PoisonError::into_inner);
         let status = self.unmap(offset_bytes, size_bytes, Default::default());
@@ -56,7 +56,7 @@ impl Space {
         }
     }
 
-    /// Unmaps what was dropped while a call was under way that has ended.
+    /// Unmaps the ranges that were dropped during a call that has ended.
     pub(crate) fn unmap_late(&self) {
         let mut late = self.late().0.lock().unwrap_or_else(PoisonError::into_inner);
         late.retain(|(offset_bytes, size_bytes)| {
@@ -73,11 +73,11 @@ impl Space {
 
     fn unmap(&self, offset_bytes: u64, size_bytes: u64, stream: sys::ferrum_stream) -> i32 {
         match self {
-            // SAFETY: the handle is ours.
+            // SAFETY: we own the handle.
             Self::Pool(pool) => unsafe {
                 sys::ferrum_vpool_free(pool.raw(), offset_bytes, size_bytes, stream)
             },
-            // SAFETY: as above, and the id lives through the call.
+            // SAFETY: as above, and the id is valid during the call.
             Self::Model(model) => unsafe {
                 sys::ferrum_elastic_pool_free(
                     model.pool().raw(),
@@ -91,18 +91,18 @@ impl Space {
     }
 }
 
-/// Memory that is mapped in a virtual pool or a model. When it is dropped it is unmapped
-/// after the work that is queued then on the stream that it was asked for on, on those
-/// that `record_stream` named, and on the default stream; one that is being put to sleep
-/// or woken just then, when that has ended. A stream that is dropped first has run dry.
+/// Memory that is mapped in a virtual pool or a model. Dropping it unmaps it after the work that is
+/// queued now on the stream of its allocation, on the streams of `record_stream`, and on the
+/// default stream. If a sleep or a wake is working on it, it is unmapped when that has ended. A
+/// stream that is dropped earlier has first completed its work.
 #[derive(Debug)]
 #[must_use = "dropping it unmaps the range"]
 pub struct MappedRange {
     address: u64,
     offset_bytes: u64,
     size_bytes: u64,
-    /// What an unmap of it names, by offset and size: the range as it was asked for, or whole pages for a part
-    /// of a range that was split.
+    /// Offset and size that an unmap passes: the range as it was allocated, or whole pages for a
+    /// part of a range that was split.
     unmapped: (u64, u64),
     space: Space,
 }
@@ -126,20 +126,22 @@ impl MappedRange {
         }
     }
 
-    /// Makes an object of a range that is mapped in a pool, which it owns from then on.
+    /// Creates the object of a range that is mapped in a pool. The object owns the range from then
+    /// on.
     ///
     /// # Safety
     ///
-    /// The range is one of [`VirtualPool::alloc`], or whole pages of some, and nobody else unmaps them.
+    /// The range is from [`VirtualPool::alloc`], or whole pages of such ranges, and no other code
+    /// unmaps it.
     pub unsafe fn from_offset(pool: &VirtualPool, offset_bytes: u64, size_bytes: u64) -> Self {
         pool.range(pool.base_address() + offset_bytes, offset_bytes, size_bytes)
     }
 
-    /// The same in a model.
+    /// Creates the object of a range that is mapped in a model.
     ///
     /// # Safety
     ///
-    /// As for [`MappedRange::from_offset`], of [`Model::alloc`].
+    /// As for [`MappedRange::from_offset`], with [`Model::alloc`].
     pub unsafe fn from_model_offset(model: &Model, offset_bytes: u64, size_bytes: u64) -> Self {
         model.range(
             model.base_address() + offset_bytes,
@@ -148,22 +150,22 @@ impl MappedRange {
         )
     }
 
-    /// Where it starts in the device's memory.
+    /// Its address in the device's memory.
     pub fn address(&self) -> u64 {
         self.address
     }
 
-    /// The same from the base address of its pool or model.
+    /// Its offset from the base address of its pool or model.
     pub fn offset_bytes(&self) -> u64 {
         self.offset_bytes
     }
 
-    /// Its size in bytes, as asked for.
+    /// The requested size in bytes.
     pub fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
 
-    /// The device that it is on.
+    /// The device of the range.
     pub fn device(&self) -> &Device {
         match &self.space {
             Space::Pool(pool) => pool.device(),
@@ -171,16 +173,14 @@ impl MappedRange {
         }
     }
 
-    /// The range as the host sees it, where the host can address the device. The
-    /// pointer must not be used after the range or while it sleeps, nor while a stream
-    /// works on it.
-    ///
-    /// [`ErrorKind::InvalidState`]: there is no memory behind the range, for it sleeps,
-    /// or pages of it were unmapped by offset.
+    /// A pointer to the range, if the host can address the device. It must not be used after the
+    /// range has ended, while the range is asleep, or while a stream works on the range.
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) if the range has no memory: it
+    /// is asleep, or pages of it were unmapped by offset. Otherwise the errors of every call, such
+    /// as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_vpool_is_mapped`](crate::sys::ferrum_vpool_is_mapped).
     pub fn as_ptr(&self) -> Result<Option<NonNull<u8>>> {
@@ -200,16 +200,17 @@ impl MappedRange {
         Ok(NonNull::new(self.address as usize as *mut u8))
     }
 
-    /// Says that a stream uses the range too: once freed, it waits for the work that is
-    /// queued on that stream at the time of its free as well.
+    /// States that a stream uses the range too. A free of the range then also waits for the work
+    /// that is queued on that stream at the free.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) for a range that ends outside;
     /// [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize) for a size of 0;
-    /// [`ErrorKind::NotMapped`](crate::ErrorKind::NotMapped), with offset and size of the first page that
-    /// is not mapped; [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) for a page that sleeps,
-    /// and [`ErrorKind::Busy`](crate::ErrorKind::Busy) for one that is being put to sleep or woken.
+    /// [`ErrorKind::NotMapped`](crate::ErrorKind::NotMapped), with offset and size of the first
+    /// page that is not mapped; [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) for a
+    /// page that is asleep, and [`ErrorKind::Busy`](crate::ErrorKind::Busy) for a page that a sleep
+    /// or a wake is working on.
     ///
     /// C function: [`ferrum_vpool_record_stream`](crate::sys::ferrum_vpool_record_stream).
     pub fn record_stream(&self, stream: &Stream) -> Result<()> {
@@ -219,13 +220,15 @@ impl MappedRange {
         }
     }
 
-    /// Splits the range in two at a number of bytes from its start. Each part is freed, dropped or split for
-    /// itself. The place has to lie on the border of two pages of the pool or model, and inside of the range.
+    /// Splits the range in two at a number of bytes from its start. Each part is freed, dropped or
+    /// split by itself. The position must be a page boundary of the pool or model, inside the
+    /// range.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidOffset`] for another place: the range comes back as it was. It calls no C function;
-    /// the parts are unmapped by [`ferrum_vpool_free`](crate::sys::ferrum_vpool_free) or
+    /// [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) for another position. The
+    /// error returns the range unchanged. It calls no C function; the parts are unmapped by
+    /// [`ferrum_vpool_free`](crate::sys::ferrum_vpool_free) or
     /// [`ferrum_elastic_pool_free`](crate::sys::ferrum_elastic_pool_free).
     pub fn split_at(mut self, bytes: u64) -> std::result::Result<(Self, Self), Rejected<Self>> {
         let page = self.space.page_bytes();
@@ -259,12 +262,12 @@ impl MappedRange {
         Rejected::new(error, self)
     }
 
-    /// Splits the range into parts of that many bytes, in order; the last one may be shorter.
+    /// Splits the range into parts of that many bytes, in order. The last part may be shorter.
     ///
     /// # Errors
     ///
-    /// Those of [`MappedRange::split_at`], for a size that is no multiple of the page or 0: the range comes back
-    /// as it was. It calls no C function.
+    /// Those of [`MappedRange::split_at`], for a size that is 0 or not a multiple of the page size.
+    /// The error returns the range unchanged. It calls no C function.
     pub fn split_every(self, bytes: u64) -> std::result::Result<Vec<Self>, Rejected<Self>> {
         let page = self.space.page_bytes();
         let is_aligned = self.offset_bytes % page == 0 && bytes % page == 0;
@@ -282,7 +285,8 @@ impl MappedRange {
         Ok(parts)
     }
 
-    /// The addresses of the pages of the range, in order; the first is the one that the range begins in.
+    /// The addresses of the pages of the range, in order. The first page contains the start of the
+    /// range.
     pub fn pages(&self) -> impl Iterator<Item = u64> + '_ {
         let page = self.space.page_bytes();
         let into = self.offset_bytes % page;
@@ -290,8 +294,8 @@ impl MappedRange {
         (0..count).map(move |i| self.address - into + i * page)
     }
 
-    /// Unmaps it once the work is done that is queued now on the streams that use it, and
-    /// on this one. Nobody has the range afterwards:
+    /// Unmaps the range after the work that is queued now on the streams that use it, and on this
+    /// stream. The range cannot be used afterwards:
     ///
     /// ```compile_fail,E0382
     /// # fn f(range: ferrum_mem::MappedRange) {
@@ -302,9 +306,12 @@ impl MappedRange {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Busy`] while a call puts it to sleep or wakes it; [`ErrorKind::InvalidState`] where a part of it
-    /// sleeps and a part does not, and while a stream that uses it captures; [`ErrorKind::InvalidArgument`] for a
-    /// stream of another device. The range is still there and comes back with the error.
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while a sleep or a wake is working on it;
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) if only a part of it is asleep,
+    /// and while a stream that uses it captures;
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a stream of another
+    /// device. The error returns the range.
+    ///
     /// C functions: [`ferrum_vpool_free`](crate::sys::ferrum_vpool_free) and
     /// [`ferrum_elastic_pool_free`](crate::sys::ferrum_elastic_pool_free).
     pub fn free(mut self, stream: Option<&Stream>) -> std::result::Result<(), Rejected<Self>> {
@@ -317,8 +324,8 @@ impl MappedRange {
         ended(result, self)
     }
 
-    /// Gives the range up without unmapping it: it is unmapped by offset, or when
-    /// its pool or model goes. That is not for what still has the range to do:
+    /// Returns the address and does not unmap the range. It is unmapped by offset, or with its pool
+    /// or model. Methods of the range cannot be called afterwards:
     ///
     /// ```compile_fail,E0382
     /// # fn f(range: ferrum_mem::MappedRange) {
@@ -327,7 +334,7 @@ impl MappedRange {
     /// # }
     /// ```
     ///
-    /// Nor may pages of it be unmapped by offset in safe code while it is there:
+    /// Safe code cannot unmap pages by offset while the range exists:
     ///
     /// ```compile_fail,E0133
     /// # fn f(pool: ferrum_mem::VirtualPool, range: ferrum_mem::MappedRange) {

@@ -141,7 +141,7 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_memory_get_access_stats`](crate::sys::ferrum_memory_get_access_stats).
     pub fn access_stats(&self) -> Result<Option<AccessStats>> {

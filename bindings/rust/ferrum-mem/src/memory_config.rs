@@ -15,7 +15,7 @@ impl MemoryConfig {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    /// The errors of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
     ///
     /// C function: [`ferrum_memory_config_preset`](crate::sys::ferrum_memory_config_preset).
     pub fn for_inference() -> Result<Self> {
@@ -26,7 +26,7 @@ impl MemoryConfig {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    /// The errors of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
     ///
     /// C function: [`ferrum_memory_config_preset`](crate::sys::ferrum_memory_config_preset).
     pub fn for_training() -> Result<Self> {
@@ -37,7 +37,7 @@ impl MemoryConfig {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    /// The errors of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
     ///
     /// C function: [`ferrum_memory_config_preset`](crate::sys::ferrum_memory_config_preset).
     pub fn for_constrained() -> Result<Self> {
@@ -114,7 +114,7 @@ impl MemoryStats {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    /// The errors of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
     ///
     /// C function: [`ferrum_memory_stats_ratios`](crate::sys::ferrum_memory_stats_ratios).
     pub fn hit_rate(self) -> Result<f64> {
@@ -125,7 +125,7 @@ impl MemoryStats {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    /// The errors of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
     ///
     /// C function: [`ferrum_memory_stats_ratios`](crate::sys::ferrum_memory_stats_ratios).
     pub fn utilization(self) -> Result<f64> {
@@ -136,7 +136,7 @@ impl MemoryStats {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    /// The errors of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
     ///
     /// C function: [`ferrum_memory_stats_ratios`](crate::sys::ferrum_memory_stats_ratios).
     pub fn efficiency(self) -> Result<f64> {
@@ -147,7 +147,7 @@ impl MemoryStats {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    /// The errors of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
     ///
     /// C function: [`ferrum_memory_stats_merge`](crate::sys::ferrum_memory_stats_merge).
     pub fn merge(self, other: Self) -> Result<Self> {
@@ -161,7 +161,7 @@ impl MemoryStats {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    /// The errors of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
     ///
     /// C function: [`ferrum_memory_stats_text`](crate::sys::ferrum_memory_stats_text).
     pub fn text(self) -> Result<String> {

@@ -1,7 +1,7 @@
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::callback::{has_let_go, run, share};
+use crate::callback::{is_removed, run, share};
 use crate::ending::dropped;
 use crate::error::check;
 use crate::library::Library;
@@ -14,7 +14,7 @@ impl PressureProfile {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    /// The errors of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
     ///
     /// C function: [`ferrum_pressure_level_of`](crate::sys::ferrum_pressure_level_of).
     pub fn level_of(self, total_bytes: u64, free_bytes: u64) -> Result<PressureLevel> {
@@ -71,7 +71,7 @@ impl Drop for Monitor {
                 0 => sys::FERRUM_OK,
                 _ => sys::ferrum_monitor_destroy(self.raw),
             };
-            if has_let_go(status) {
+            if is_removed(status) {
                 drop(Arc::from_raw(self.slot));
             }
             dropped("ferrum_monitor_destroy", status);
@@ -109,7 +109,7 @@ impl Monitor {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    /// The errors of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
     ///
     /// C function: [`ferrum_monitor_create`](crate::sys::ferrum_monitor_create).
     pub fn new(library: &Library, config: &MonitorConfig) -> Result<Self> {
@@ -127,7 +127,7 @@ impl Monitor {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::NotInitialized`](crate::ErrorKind::NotInitialized). It comes back with the error.
+    /// The errors of every call, such as [`ErrorKind::NotInitialized`](crate::ErrorKind::NotInitialized). The error returns the object.
     /// C function: [`ferrum_monitor_destroy`](crate::sys::ferrum_monitor_destroy).
     pub fn close(mut self) -> std::result::Result<(), Rejected<Self>> {
         // SAFETY: the handle is ours.
@@ -148,7 +148,7 @@ impl Monitor {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_monitor_set_callback`](crate::sys::ferrum_monitor_set_callback).
     pub fn on_change(
@@ -162,7 +162,7 @@ impl Monitor {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_monitor_set_callback`](crate::sys::ferrum_monitor_set_callback).
     pub fn no_callback(&self) -> Result<()> {

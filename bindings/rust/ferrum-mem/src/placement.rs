@@ -2,7 +2,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::callback::{has_let_go, run, share};
+use crate::callback::{is_removed, run, share};
 use crate::ending::dropped;
 use crate::error::{check, Error};
 use crate::library::{c_text, json_of, Library};
@@ -112,7 +112,7 @@ impl Drop for Placement {
                 0 => sys::FERRUM_OK,
                 _ => sys::ferrum_placement_destroy(self.raw),
             };
-            if let Some(closure) = self.held.filter(|_| has_let_go(status)) {
+            if let Some(closure) = self.held.filter(|_| is_removed(status)) {
                 drop(Arc::from_raw(closure));
             }
             dropped("ferrum_placement_destroy", status);
@@ -215,7 +215,7 @@ impl Placement {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    /// The errors of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
     ///
     /// C function: [`ferrum_placement_create_own`](crate::sys::ferrum_placement_create_own).
     pub fn with(
@@ -257,7 +257,7 @@ impl Placement {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::NotInitialized`](crate::ErrorKind::NotInitialized). It comes back with the error.
+    /// The errors of every call, such as [`ErrorKind::NotInitialized`](crate::ErrorKind::NotInitialized). The error returns the object.
     /// C function: [`ferrum_placement_destroy`](crate::sys::ferrum_placement_destroy).
     pub fn close(mut self) -> std::result::Result<(), Rejected<Self>> {
         // SAFETY: the handle is ours.
@@ -307,7 +307,7 @@ impl Placement {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_placement_explain_json`](crate::sys::ferrum_placement_explain_json).
     pub fn explain_json(

@@ -141,7 +141,7 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_pool_alloc_with`](crate::sys::ferrum_pool_alloc_with).
     pub fn alloc_with(&self, request: &PoolRequest<'_>) -> Result<PoolBlock> {
@@ -278,7 +278,7 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_pool_trim`](crate::sys::ferrum_pool_trim).
     pub fn trim(&self, keep_bytes: u64) -> Result<u64> {
@@ -294,7 +294,7 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_pool_set_release_threshold`](crate::sys::ferrum_pool_set_release_threshold).
     pub fn set_release_threshold(&self, release_threshold_bytes: Option<u64>) -> Result<()> {

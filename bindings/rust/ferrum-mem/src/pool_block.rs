@@ -92,7 +92,7 @@ impl PoolBlock {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_pool_usable_size`](crate::sys::ferrum_pool_usable_size).
     pub fn usable_bytes(&self) -> Result<u64> {

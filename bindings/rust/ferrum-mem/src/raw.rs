@@ -1,4 +1,4 @@
-//! How values cross to C.
+//! Conversion of values for C.
 
 use std::ffi::{c_char, CString};
 use std::time::Duration;
@@ -6,12 +6,12 @@ use std::time::Duration;
 use crate::library::c_text;
 use crate::Result;
 
-/// Nanoseconds for C; what is beyond them is the most.
+/// Nanoseconds for C. A longer time becomes the maximum.
 pub(crate) fn ns(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The same of a time that may be none, which C has a number for; a time is never that
+/// Nanoseconds of an optional time. C has a number for `None`, and a time never becomes that
 /// number.
 pub(crate) fn optional_ns(time: Option<Duration>, none: u64) -> u64 {
     match time.map(ns) {
@@ -21,8 +21,7 @@ pub(crate) fn optional_ns(time: Option<Duration>, none: u64) -> u64 {
     }
 }
 
-/// A text for C that may be none; one with a NUL inside is an error that names the
-/// argument.
+/// Optional text for C. A NUL character in it is an error that names the argument.
 pub(crate) fn optional_text(
     function: &str,
     argument: &str,
@@ -32,12 +31,12 @@ pub(crate) fn optional_text(
         .transpose()
 }
 
-/// Where a text is, or NULL. It is good as long as the text lives.
+/// A pointer to the text, or NULL. It is valid as long as the text.
 pub(crate) fn pointer(text: &Option<CString>) -> *const c_char {
     text.as_ref().map_or(std::ptr::null(), |text| text.as_ptr())
 }
 
-/// A flag of a set, if it is to be on.
+/// The flag if `on`, otherwise 0.
 pub(crate) fn flag(on: bool, flag: u32) -> u32 {
     if on {
         flag

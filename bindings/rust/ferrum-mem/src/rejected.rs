@@ -2,14 +2,16 @@ use std::fmt;
 
 use crate::{Error, ErrorKind, Result};
 
-/// A call that ends an object has failed: the error, and the object.
+/// The error of a call that ends an object, and the object.
 ///
-/// Calls such as [`Memory::free`](crate::Memory::free), [`HostMapping::unmap`](crate::HostMapping::unmap)
-/// and [`Pool::close`](crate::Pool::close) take their object. When they fail the object is still there, and
-/// comes back here: the caller can try again. `object` is an `Option` where a failed call can end the object.
+/// Calls such as [`Memory::free`](crate::Memory::free),
+/// [`HostMapping::unmap`](crate::HostMapping::unmap) and [`Pool::close`](crate::Pool::close) take
+/// their object by value. If such a call fails, the object still exists and is returned here, so
+/// that the caller can try again. `object` is an `Option` where a failed call can also end the
+/// object.
 ///
-/// In a function that returns [`Result`] the operator `?` keeps the error and drops the object, which ends the
-/// object as every drop of it does:
+/// In a function that returns [`Result`] the operator `?` keeps the error and drops the object. As
+/// always, the drop ends the object:
 ///
 /// ```no_run
 /// # use ferrum_mem::{Manager, Result};
@@ -22,7 +24,7 @@ use crate::{Error, ErrorKind, Result};
 pub struct Rejected<T> {
     /// Why the call failed.
     pub error: Box<Error>,
-    /// What the call was to end.
+    /// The object of the call.
     pub object: T,
 }
 
@@ -40,7 +42,7 @@ impl<T> Rejected<T> {
     }
 }
 
-/// What a call that ends an object returns: nothing, or the error and the object.
+/// The result of a call that ends an object: nothing, or the error and the object.
 pub(crate) fn ended<T>(result: Result<()>, object: T) -> std::result::Result<(), Rejected<T>> {
     result.map_err(|error| Rejected::new(error, object))
 }

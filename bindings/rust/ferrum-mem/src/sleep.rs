@@ -186,7 +186,7 @@ impl VirtualPool {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_vpool_is_asleep`](crate::sys::ferrum_vpool_is_asleep).
     pub fn is_asleep(&self, tag: Option<&str>) -> Result<bool> {
@@ -262,7 +262,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_elastic_pool_is_model_asleep`](crate::sys::ferrum_elastic_pool_is_model_asleep).
     pub fn is_asleep(&self, tag: Option<&str>) -> Result<bool> {

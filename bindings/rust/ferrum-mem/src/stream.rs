@@ -171,7 +171,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_event_record`](crate::sys::ferrum_event_record).
     pub fn record(&self) -> Result<Event> {
@@ -233,7 +233,7 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::NotInitialized`](crate::ErrorKind::NotInitialized). It comes back with the error.
+    /// The errors of every call, such as [`ErrorKind::NotInitialized`](crate::ErrorKind::NotInitialized). The error returns the object.
     /// C function: [`ferrum_event_destroy`](crate::sys::ferrum_event_destroy).
     pub fn close(mut self) -> std::result::Result<(), Rejected<Self>> {
         // SAFETY: the handle is ours.

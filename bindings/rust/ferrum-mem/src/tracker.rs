@@ -26,7 +26,7 @@ impl BufferId {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    /// The errors of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
     ///
     /// C function: [`ferrum_buffer_id_new`](crate::sys::ferrum_buffer_id_new).
     pub fn new() -> Result<Self> {
@@ -138,7 +138,7 @@ impl TrackerView {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_tracker_get`](crate::sys::ferrum_tracker_get).
     pub fn get(&self, id: BufferId) -> Result<Option<BufferMetadata>> {
@@ -158,7 +158,7 @@ impl TrackerView {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_tracker_get_all`](crate::sys::ferrum_tracker_get_all).
     pub fn all_allocations(&self) -> Result<Vec<BufferMetadata>> {
@@ -172,7 +172,7 @@ impl TrackerView {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_tracker_find_old`](crate::sys::ferrum_tracker_find_old).
     pub fn find_old_allocations(&self, age: Duration) -> Result<Vec<BufferMetadata>> {
@@ -186,7 +186,7 @@ impl TrackerView {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_tracker_get_totals`](crate::sys::ferrum_tracker_get_totals).
     pub fn totals(&self) -> Result<TrackerTotals> {
@@ -228,7 +228,7 @@ impl AllocationTracker {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
+    /// The errors of every call, such as [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned).
     ///
     /// C function: [`ferrum_tracker_create`](crate::sys::ferrum_tracker_create).
     pub fn new(library: &Library) -> Result<Self> {
@@ -245,7 +245,7 @@ impl AllocationTracker {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::NotInitialized`](crate::ErrorKind::NotInitialized). It comes back with the error.
+    /// The errors of every call, such as [`ErrorKind::NotInitialized`](crate::ErrorKind::NotInitialized). The error returns the object.
     /// C function: [`ferrum_tracker_destroy`](crate::sys::ferrum_tracker_destroy).
     pub fn close(mut self) -> std::result::Result<(), Rejected<Self>> {
         // SAFETY: the handle is ours.
@@ -289,7 +289,7 @@ impl AllocationTracker {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_tracker_clear`](crate::sys::ferrum_tracker_clear).
     pub fn clear(&self) -> Result<()> {

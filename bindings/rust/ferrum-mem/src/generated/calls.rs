@@ -16,7 +16,7 @@ impl crate::Device {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_device_get_info`](crate::sys::ferrum_device_get_info).
     pub fn info(&self) -> Result<DeviceInfo> {
@@ -53,7 +53,7 @@ impl crate::Device {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_device_set_limit`](crate::sys::ferrum_device_set_limit).
     pub fn set_limit(&self, limit_bytes: Option<u64>) -> Result<()> {
@@ -68,7 +68,7 @@ impl crate::Device {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_device_measure_bandwidth`](crate::sys::ferrum_device_measure_bandwidth).
     pub fn measure_bandwidth(&self) -> Result<f64> {
@@ -82,7 +82,7 @@ impl crate::Device {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_device_get_memory_info`](crate::sys::ferrum_device_get_memory_info).
     pub fn memory_info(&self) -> Result<MemoryInfo> {
@@ -106,7 +106,7 @@ impl crate::Device {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_device_get_recent_memory_info`](crate::sys::ferrum_device_get_recent_memory_info).
     pub fn recent_memory_info(&self, max_age: Duration) -> Result<MemoryInfo> {
@@ -122,7 +122,7 @@ impl crate::Device {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_device_get_statistics`](crate::sys::ferrum_device_get_statistics).
     pub fn statistics(&self) -> Result<Statistics> {
@@ -187,7 +187,7 @@ impl crate::ElasticPool {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_elastic_pool_get_info`](crate::sys::ferrum_elastic_pool_get_info).
     pub fn info(&self) -> Result<ElasticPoolInfo> {
@@ -202,7 +202,7 @@ impl crate::ElasticPool {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_elastic_pool_get_statistics`](crate::sys::ferrum_elastic_pool_get_statistics).
     pub fn statistics(&self) -> Result<Statistics> {
@@ -221,7 +221,7 @@ impl crate::ElasticPool {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_elastic_pool_models_json`](crate::sys::ferrum_elastic_pool_models_json).
     pub fn models_json(&self) -> Result<String> {
@@ -254,7 +254,7 @@ impl crate::ElasticPool {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_elastic_pool_compact`](crate::sys::ferrum_elastic_pool_compact).
     pub fn compact(&self) -> Result<CompactReport> {
@@ -268,7 +268,7 @@ impl crate::ElasticPool {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_elastic_pool_trim`](crate::sys::ferrum_elastic_pool_trim).
     pub fn trim(&self, keep_bytes: u64) -> Result<u64> {
@@ -284,7 +284,7 @@ impl crate::ElasticPool {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_elastic_pool_synchronize`](crate::sys::ferrum_elastic_pool_synchronize).
     pub fn synchronize(&self, timeout: Option<Duration>) -> Result<()> {
@@ -296,7 +296,7 @@ impl crate::ElasticPool {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_elastic_pool_pause`](crate::sys::ferrum_elastic_pool_pause).
     pub fn pause(&self) -> Result<()> {
@@ -308,7 +308,7 @@ impl crate::ElasticPool {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_elastic_pool_resume`](crate::sys::ferrum_elastic_pool_resume).
     pub fn resume(&self) -> Result<()> {
@@ -322,7 +322,7 @@ impl crate::Event {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_event_is_ready`](crate::sys::ferrum_event_is_ready).
     pub fn is_ready(&self) -> Result<bool> {
@@ -352,7 +352,7 @@ impl crate::Event {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_event_get_native`](crate::sys::ferrum_event_get_native).
     pub fn native(&self) -> Result<u64> {
@@ -368,7 +368,7 @@ impl crate::FallbackManager {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_fallback_manager_get_backend_name`](crate::sys::ferrum_fallback_manager_get_backend_name).
     pub fn backend_name(&self) -> Result<String> {
@@ -383,7 +383,7 @@ impl crate::FallbackManager {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_fallback_manager_get_stats`](crate::sys::ferrum_fallback_manager_get_stats).
     pub fn stats(&self) -> Result<MemoryStats> {
@@ -397,7 +397,7 @@ impl crate::FallbackManager {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_fallback_manager_get_fallback_stats`](crate::sys::ferrum_fallback_manager_get_fallback_stats).
     pub fn fallback_stats(&self) -> Result<FallbackStats> {
@@ -411,7 +411,7 @@ impl crate::FallbackManager {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_fallback_manager_get_memory`](crate::sys::ferrum_fallback_manager_get_memory).
     pub fn memory(&self) -> Result<(u64, u64)> {
@@ -428,7 +428,7 @@ impl crate::FallbackManager {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_fallback_manager_get_pressure`](crate::sys::ferrum_fallback_manager_get_pressure).
     pub fn pressure(&self) -> Result<PressureLevel> {
@@ -443,7 +443,7 @@ impl crate::FallbackManager {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_fallback_manager_clear_pool`](crate::sys::ferrum_fallback_manager_clear_pool).
     pub fn clear_pool(&self) -> Result<()> {
@@ -455,7 +455,7 @@ impl crate::FallbackManager {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_fallback_manager_shrink`](crate::sys::ferrum_fallback_manager_shrink).
     pub fn shrink(&self) -> Result<u64> {
@@ -472,7 +472,7 @@ impl crate::FallbackManager {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_fallback_manager_return_buffers`](crate::sys::ferrum_fallback_manager_return_buffers).
     pub fn return_buffers(&self) -> Result<u64> {
@@ -490,7 +490,7 @@ impl crate::FallbackManager {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_fallback_manager_release`](crate::sys::ferrum_fallback_manager_release).
     pub fn release(
@@ -518,7 +518,7 @@ impl crate::Manager {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_manager_configure_pool`](crate::sys::ferrum_manager_configure_pool).
     pub fn configure_pool(&self, memory_type: MemoryType, config: &PoolConfig) -> Result<()> {
@@ -534,7 +534,7 @@ impl crate::Manager {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_manager_get_statistics`](crate::sys::ferrum_manager_get_statistics).
     pub fn statistics(&self) -> Result<Statistics> {
@@ -596,7 +596,7 @@ impl crate::Memory {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_memory_get_usage_hints`](crate::sys::ferrum_memory_get_usage_hints).
     pub fn usage_hints(&self) -> Result<UsageHints> {
@@ -627,7 +627,7 @@ impl crate::Monitor {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_monitor_unregister`](crate::sys::ferrum_monitor_unregister).
     pub fn unregister(&self, manager: &crate::Manager) -> Result<()> {
@@ -639,7 +639,7 @@ impl crate::Monitor {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_monitor_unregister_device`](crate::sys::ferrum_monitor_unregister_device).
     pub fn unregister_device(&self, device: &crate::Device) -> Result<()> {
@@ -653,7 +653,7 @@ impl crate::Monitor {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_monitor_get_pressure`](crate::sys::ferrum_monitor_get_pressure).
     pub fn pressure(&self, max_age: Duration) -> Result<MonitorPressure> {
@@ -667,7 +667,7 @@ impl crate::Monitor {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_monitor_get_levels`](crate::sys::ferrum_monitor_get_levels).
     pub fn levels(&self, max_age: Duration) -> Result<Vec<DeviceLevel>> {
@@ -702,7 +702,7 @@ impl crate::Monitor {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_monitor_info_json`](crate::sys::ferrum_monitor_info_json).
     pub fn info_json(&self, max_age: Duration) -> Result<String> {
@@ -717,7 +717,7 @@ impl crate::Monitor {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_monitor_collect`](crate::sys::ferrum_monitor_collect).
     pub fn collect(&self) -> Result<Vec<Collected>> {
@@ -734,7 +734,7 @@ impl crate::Placement {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_placement_get_name`](crate::sys::ferrum_placement_get_name).
     pub fn name(&self) -> Result<String> {
@@ -766,7 +766,7 @@ impl crate::Pool {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_pool_set_limit`](crate::sys::ferrum_pool_set_limit).
     pub fn set_limit(&self, max_size_bytes: Option<u64>) -> Result<()> {
@@ -778,7 +778,7 @@ impl crate::Pool {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_pool_set_min_held`](crate::sys::ferrum_pool_set_min_held).
     pub fn set_min_held(&self, min_held_bytes: u64) -> Result<()> {
@@ -790,7 +790,7 @@ impl crate::Pool {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_pool_get_info`](crate::sys::ferrum_pool_get_info).
     pub fn info(&self) -> Result<PoolInfo> {
@@ -804,7 +804,7 @@ impl crate::Pool {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_pool_get_statistics`](crate::sys::ferrum_pool_get_statistics).
     pub fn statistics(&self) -> Result<Statistics> {
@@ -836,7 +836,7 @@ impl crate::Stream {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_stream_is_ready`](crate::sys::ferrum_stream_is_ready).
     pub fn is_ready(&self) -> Result<bool> {
@@ -863,7 +863,7 @@ impl crate::Stream {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_stream_get_native`](crate::sys::ferrum_stream_get_native).
     pub fn native(&self) -> Result<u64> {
@@ -880,7 +880,7 @@ impl crate::VirtualPool {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_vpool_is_mapped`](crate::sys::ferrum_vpool_is_mapped).
     pub fn is_mapped(&self, offset_bytes: u64, size_bytes: u64) -> Result<bool> {
@@ -896,7 +896,7 @@ impl crate::VirtualPool {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_vpool_get_info`](crate::sys::ferrum_vpool_get_info).
     pub fn info(&self) -> Result<VirtualPoolInfo> {
@@ -910,7 +910,7 @@ impl crate::VirtualPool {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_vpool_get_statistics`](crate::sys::ferrum_vpool_get_statistics).
     pub fn statistics(&self) -> Result<Statistics> {
@@ -926,7 +926,7 @@ impl crate::VirtualPool {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_vpool_compact`](crate::sys::ferrum_vpool_compact).
     pub fn compact(&self) -> Result<CompactReport> {
@@ -941,7 +941,7 @@ impl crate::VirtualPool {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_vpool_trim`](crate::sys::ferrum_vpool_trim).
     pub fn trim(&self, keep_bytes: u64) -> Result<u64> {
@@ -985,7 +985,7 @@ impl crate::VirtualPool {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_vpool_pause`](crate::sys::ferrum_vpool_pause).
     pub fn pause(&self) -> Result<()> {
@@ -997,7 +997,7 @@ impl crate::VirtualPool {
     ///
     /// # Errors
     ///
-    /// Those of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_vpool_resume`](crate::sys::ferrum_vpool_resume).
     pub fn resume(&self) -> Result<()> {
