@@ -10,14 +10,14 @@ import (
 	"ferrum_mem/core/replay"
 )
 
-// A chart is drawn in a box of chartWidth × chartHeight that the page stretches
-// to whatever room there is; labels are text of the page beside it, so they
-// keep their size on a phone.
+// A chart is drawn in a box of chartWidth × chartHeight, which the page stretches to the
+// available size. Labels are text of the page beside the box, so they keep their size on a
+// phone.
 const (
 	chartWidth  = 1000.0
 	chartHeight = 300.0
-	// memoryColumns and modelColumns are how many bars a chart has at most. A bar is
-	// then wider than a pixel and needs no line around it, which would cover its neighbour.
+	// memoryColumns and modelColumns are the maximum number of bars of a chart. A bar is
+	// then wider than a pixel and needs no border, which would cover its neighbour.
 	memoryColumns = 500
 	modelColumns  = 250
 )
@@ -28,27 +28,27 @@ type chart struct {
 	X, Y []tick
 }
 
-// line is one series: a step for each interval.
+// line is one series with one step for each interval.
 type line struct {
-	// Class is what the style sheet and the legend know it by.
+	// Class is the name of the series in the style sheet and the legend.
 	Class string
 	Path  string
 }
 
-// tick is a labelled place on an axis, in percent of its length.
+// tick is a labelled position on an axis, in percent of its length.
 type tick struct {
 	Percent float64
 	Label   string
 }
 
-// charts are the memory over time, the share of reserved memory that is not
-// live, and the failures.
+// charts returns the memory over time, the share of reserved memory that is not live, and
+// the failures.
 func charts(r *replay.Result) (memory, unused, failed chart) {
 	s := r.Series
 	top := max(r.ReservedPeakBytes, r.PhysicalPeakBytes, r.PeakLiveBytes, r.LimitBytes)
 	yTicks, yTop := byteTicks(top)
 	xTicks := timeTicks(r)
-	// Live lies in front of reserved and is never more than it.
+	// Live is drawn in front of reserved and is never larger.
 	memory = chart{X: xTicks, Y: yTicks, Lines: []line{
 		{"reserved", area(highest(scaled(s.ReservedBytes, yTop), memoryColumns))},
 		{"live", area(highest(scaled(s.LiveBytes, yTop), memoryColumns))},
@@ -85,10 +85,10 @@ func scaled(values []uint64, top float64) []float64 {
 	return out
 }
 
-// perColumn is how many intervals one bar of a chart shows.
+// perColumn returns how many intervals one bar of a chart shows.
 func perColumn(intervals, columns int) int { return (intervals + columns - 1) / columns }
 
-// highest gives each interval the highest value of those that share its bar.
+// highest replaces each value by the highest value of its bar.
 func highest(values []float64, columns int) []float64 {
 	out := make([]float64, 0, len(values))
 	for bar := range slices.Chunk(values, perColumn(len(values), columns)) {
@@ -100,7 +100,7 @@ func highest(values []float64, columns int) []float64 {
 	return out
 }
 
-// steps draws shares of the height as one horizontal piece for each.
+// steps draws shares of the height as one horizontal line for each.
 func steps(shares []float64) string {
 	var b strings.Builder
 	width := chartWidth / float64(len(shares))
@@ -121,12 +121,12 @@ func steps(shares []float64) string {
 	return b.String()
 }
 
-// area is steps closed along the bottom.
+// area draws steps, closed along the bottom.
 func area(shares []float64) string {
 	return steps(shares) + fmt.Sprintf("V%sH0Z", coordinate(chartHeight))
 }
 
-// band is the area between two rows of steps, so that what is below stays in sight.
+// band draws the area between two rows of steps, so that the area below stays visible.
 func band(lower, upper []float64) string {
 	var b strings.Builder
 	b.WriteString(steps(upper))
@@ -141,8 +141,7 @@ func coordinate(v float64) string {
 	return strconv.FormatFloat(math.Round(v*100)/100, 'f', -1, 64)
 }
 
-// niceStep is 1, 2 or 5 times a power of ten, so that about want of them make
-// span.
+// niceStep returns 1, 2 or 5 times a power of ten, so that about want steps make up span.
 func niceStep(span, want float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(span/want)))
 	for _, factor := range []float64{1, 2, 5} {
@@ -153,7 +152,7 @@ func niceStep(span, want float64) float64 {
 	return 10 * power
 }
 
-// byteTicks label an axis in whole steps of one unit; the top is the last one.
+// byteTicks labels an axis in whole steps of one unit. The last tick is the top.
 func byteTicks(most uint64) ([]tick, float64) {
 	unit, name := 1.0, "B"
 	for _, next := range []string{"KiB", "MiB", "GiB", "TiB"} {
@@ -185,7 +184,7 @@ func ticks(step, count float64, unit string) []tick {
 	return out
 }
 
-// timeTicks label the time axis, which ends with the last interval.
+// timeTicks labels the time axis, which ends with the last interval.
 func timeTicks(r *replay.Result) []tick {
 	s := r.Series
 	first := float64(s.Time[0])
@@ -226,7 +225,7 @@ func timeUnit(span float64) (float64, string) {
 	return 1, "ns"
 }
 
-// clockStep is a step that clocks use, in minutes or hours.
+// clockStep returns a step that is usual for clocks, in minutes or hours.
 func clockStep(span float64) float64 {
 	for _, step := range []float64{1, 2, 5, 10, 15, 30, 60} {
 		if span/step <= 7 {

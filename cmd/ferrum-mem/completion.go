@@ -16,8 +16,8 @@ import (
 	"ferrum_mem/core/replay"
 )
 
-// completions are the values that a shell offers for flags of these names, whichever
-// verb they belong to.
+// completions are the values that a shell offers for flags of these names, in every
+// subcommand.
 var completions = map[string][]string{
 	"strategy":  rangealloc.Names(),
 	"mode":      {"contiguous", "paged", "lifetimes"},
@@ -29,10 +29,10 @@ var completions = map[string][]string{
 	"logits":    {"last", "all"},
 }
 
-// flagsOfFiles are those whose value is a file, which a shell completes by itself.
+// flagsOfFiles are the flags whose value is a file, which a shell completes itself.
 var flagsOfFiles = []string{"snapshot", "report", "model"}
 
-// addCompletions tells the shell of every verb what its flags and arguments may be.
+// addCompletions registers the possible flags and arguments of every subcommand.
 func addCompletions(root *cobra.Command, s streams) {
 	for _, cmd := range root.Commands() {
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
@@ -44,18 +44,18 @@ func addCompletions(root *cobra.Command, s streams) {
 			} else if slices.Contains(flagsOfFiles, flag.Name) || flag.Value.Type() == "bool" {
 				return
 			}
-			// It fails for a flag that has values already, and each comes once.
+			// The call fails for a flag that already has values; each flag is visited once.
 			_ = cmd.RegisterFlagCompletionFunc(flag.Name, complete)
 		})
-		// Only the verbs whose usage names an argument take one.
+		// Only subcommands whose usage names an argument take one.
 		if !strings.Contains(cmd.Use, " ") && cmd.ValidArgsFunction == nil {
 			cmd.ValidArgsFunction = cobra.NoFileCompletions
 		}
 	}
 }
 
-// completeDevices offers the devices of this machine, each with its name. What fails
-// offers none: a shell has no place for errors.
+// completeDevices offers the devices of this machine, each with its name. On an error it
+// offers none, because a shell cannot show the error.
 func completeDevices(s streams) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		text, err := ask(streams{in: s.in, out: io.Discard, err: io.Discard}, (*library.Library).BackendsJSON)

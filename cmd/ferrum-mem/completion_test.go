@@ -15,8 +15,8 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// offered is what a shell would offer for the last of the words, without descriptions,
-// and whether it may offer files as well.
+// offered returns the values that a shell would offer for the last word, without
+// descriptions, and whether it may offer files as well.
 func offered(t *testing.T, words ...string) (values []string, files bool) {
 	o := invoke(t, append([]string{cobra.ShellCompRequestCmd}, words...)...)
 	require.Equal(t, exitDone, o.status, o.err)
@@ -63,8 +63,8 @@ func TestCompletion(t *testing.T) {
 	assert.Equal(t, ":1\n", o.out, "no device where none can be asked")
 }
 
-// Every flag that takes a value is a file, or offers its values, or says that a file is
-// not what it takes.
+// Every flag with a value takes a file, or offers its values, or states that it takes no
+// file.
 func TestCompletionKnowsEveryFlag(t *testing.T) {
 	for _, cmd := range newRoot(streams{}).Commands() {
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
@@ -77,7 +77,7 @@ func TestCompletionKnowsEveryFlag(t *testing.T) {
 	}
 }
 
-// A real shell with the script that make install puts into place.
+// A real shell runs the script that make install installs.
 func TestCompletionInBash(t *testing.T) {
 	cleanEnvironment(t)
 	bash, err := exec.LookPath("bash")
@@ -110,7 +110,7 @@ printf '%s\n' "${COMPREPLY[@]%% *}"`, "bash", folder)
 	assert.ElementsMatch(t, rangealloc.Names(), strings.Fields(string(out)))
 }
 
-func TestCompletionNeedsAShell(t *testing.T) {
+func TestCompletionRequiresAShell(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		o := invoke(t, "completion", shell)
 		assert.Equal(t, exitDone, o.status)

@@ -15,8 +15,8 @@ import (
 	"ferrum_mem/core/replay"
 )
 
-// onCUDA runs the command in a process of its own over a simulated driver with two
-// devices, which ends a process that leaves something behind with the status 97.
+// onCUDA runs the command in a separate process over a simulated driver with two devices.
+// The driver ends a process that leaks something with the status 97.
 func onCUDA(t *testing.T, build string, args ...string) outcome {
 	t.Helper()
 	cleanEnvironment(t)
@@ -37,7 +37,7 @@ func outcomeOf(cmd *exec.Cmd) outcome {
 	return outcome{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
 }
 
-// What a pool does on a GPU is what it does on the host where both have pages of a size.
+// A pool on a GPU behaves as on the host if both have the same page size.
 func TestReplayOnCUDA(t *testing.T) {
 	small := writeFile(t, "small.csv", "id,lower,upper,size\na,0,9,4000000\nb,1,5,9000000\nc,3,4,4000000\nd,4,8,20000000\n")
 	for _, build := range []string{"11020", "12090"} {
@@ -58,8 +58,8 @@ func TestReplayOnCUDA(t *testing.T) {
 	}
 }
 
-// What the trace needs and the device does not have is said, and nothing stays behind.
-func TestReplayOnCUDAOfMoreThanItHas(t *testing.T) {
+// If the trace needs more than the device has, the error states this and nothing leaks.
+func TestReplayOnCUDAAboveItsMemory(t *testing.T) {
 	large := writeFile(t, "large.csv", "id,lower,upper,size\na,0,9,100000000\nb,1,5,100000000\n")
 	for _, args := range [][]string{nil, {"--limit", "190MiB"}} {
 		o := onCUDA(t, "12090", append([]string{"replay", large, "--device", "cuda:1"}, args...)...)
@@ -81,8 +81,8 @@ func TestReplayOfModelsOnCUDA(t *testing.T) {
 	assert.Empty(t, o.err)
 }
 
-// The device itself is asked, so what the context takes is seen, and what is not there
-// is refused by its name.
+// The device itself is queried, so the memory of the context is counted. Options that the
+// device lacks are rejected by name.
 func TestFitAndDoctorOnCUDA(t *testing.T) {
 	args := []string{"fit", llama, "--context", "1024", "--json"}
 	o := onCUDA(t, "12090", append(args, "--device", "cuda:1")...)
@@ -103,8 +103,8 @@ func TestFitAndDoctorOnCUDA(t *testing.T) {
 	assert.Regexp(t, `(?m)^ok +device cuda:1 .*; a block was allocated and freed$`, o.out)
 }
 
-// Without a driver the device is named, and what was tried.
-func TestCUDAWithoutADriver(t *testing.T) {
+// Without a driver the error names the device and the libraries that were tried.
+func TestErrorWithoutACUDADriver(t *testing.T) {
 	small := writeFile(t, "small.csv", smallTrace)
 	for _, args := range [][]string{{"replay", small}, {"fit", llama, "--context", "1024"}} {
 		cleanEnvironment(t)

@@ -14,7 +14,7 @@ import (
 	"ferrum_mem/drivers/host"
 )
 
-// backends is the library's description of what there is, in its public form.
+// backends is the library's public description of the backends and devices.
 type backends struct {
 	Backends []struct {
 		Backend   string  `json:"backend"`
@@ -69,7 +69,7 @@ func newDevices(s streams) *cobra.Command {
 	return cmd
 }
 
-// newLibrary is the library with the drivers of this build, not started.
+// newLibrary returns the library with the drivers of this build, not started.
 func newLibrary(s streams) *library.Library {
 	o := library.Options{Drivers: makeDrivers, Surveyors: drivers.Surveyors(), Stderr: s.err}
 	// The command is its own helper.
@@ -87,8 +87,8 @@ func makeDrivers(settings library.Settings) ([]device.Driver, error) {
 	}})
 }
 
-// ofDevice names the device in the error of a backend that cannot be used, which knows
-// only itself.
+// ofDevice adds the device to the error of a backend that cannot be used, which does not
+// know the device.
 func ofDevice(id string, err error) error {
 	var typed *device.Error
 	if !errors.As(err, &typed) || typed.Device != "" || typed.Code != device.CodeBackendUnavailable {
@@ -99,7 +99,7 @@ func ofDevice(id string, err error) error {
 	return &named
 }
 
-// ask starts the library for one question.
+// ask starts the library for one query.
 func ask(s streams, question func(*library.Library) ([]byte, error)) ([]byte, error) {
 	defer busy(s.progress, "looking for devices")()
 	l := newLibrary(s)
@@ -120,7 +120,7 @@ func orDash(text string) string {
 	return text
 }
 
-// totalText is a capacity, of which 0 means that it is not known.
+// totalText formats a capacity. 0 means not known.
 func totalText(bytes uint64) string {
 	if bytes == 0 {
 		return "unknown"

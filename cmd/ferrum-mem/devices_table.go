@@ -7,7 +7,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// printDevices shows what was found, each device by the id that --device takes.
+// printDevices prints the devices, each with the id that --device takes.
 func printDevices(out io.Writer, found backends, best string) error {
 	for _, b := range found.Backends {
 		if !b.Available {
@@ -23,7 +23,7 @@ func printDevices(out io.Writer, found backends, best string) error {
 			if d.ComputeCapability != nil {
 				fmt.Fprintf(out, " (compute %s)", *d.ComputeCapability)
 			}
-			// Of the host's own memory that goes without saying.
+			// The host's own memory is always unified, so the text is left out there.
 			if d.UnifiedMemory && b.Backend != "cpu" {
 				fmt.Fprint(out, " (unified memory)")
 			}

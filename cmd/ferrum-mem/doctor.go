@@ -20,21 +20,21 @@ import (
 	"ferrum_mem/drivers/host"
 )
 
-// status is how a finding bears on the product.
+// status is the severity of a finding.
 type status string
 
 const (
 	statusOK      status = "ok"
 	statusWarning status = "warning"
-	// statusProblem stops something from working.
+	// statusProblem means that something does not work.
 	statusProblem status = "problem"
 )
 
-// finding is one thing that doctor looked at.
+// finding is the result of one check of doctor.
 type finding struct {
 	Check  string `json:"check"`
 	Status status `json:"status"`
-	// Found is the state, Advice what to do about it ("" when it is fine).
+	// Found is the state. Advice is what to do about it, or "" if it is fine.
 	Found  string `json:"found"`
 	Advice string `json:"advice"`
 }
@@ -45,7 +45,7 @@ type doctorReport struct {
 	Findings    []finding         `json:"findings"`
 	Limits      host.Limits       `json:"limits"`
 	Environment map[string]string `json:"environment"`
-	// Backends is null when the library does not start.
+	// Backends is null if the library does not start.
 	Backends json.RawMessage `json:"backends"`
 }
 
@@ -81,7 +81,7 @@ func newDoctor(s streams) *cobra.Command {
 	return cmd
 }
 
-// examine looks at everything.
+// examine makes all checks.
 func examine(s streams, handlers []library.Handler) doctorReport {
 	defer busy(s.progress, "checking this machine")()
 	r := doctorReport{Version: library.Version, Limits: host.ReadLimits(), Environment: environment()}
@@ -141,9 +141,9 @@ func (r *doctorReport) examineLibrary(s streams) {
 	}
 }
 
-// absent is how bad it is that a backend is not there: without the host nothing works,
-// hardware that a machine does not have is not missed, and a driver that is there and
-// does not work is.
+// absent returns the severity of a missing backend. Nothing works without the host.
+// Hardware that a machine does not have is no problem. A driver that exists and does not
+// work is one.
 func absent(backend, reason string) (status, string) {
 	const see = "see what the message names"
 	if backend == host.Backend {
@@ -186,12 +186,12 @@ func tryDevice(l *library.Library, id string) (err error) {
 	return dev.Synchronize(device.Forever)
 }
 
-// What bears on large pools; below, doctor warns.
+// The limits that matter for large pools. doctor warns below these values.
 const (
-	// wantedMaps is the default of the kernel. A pool of 2 MiB pages needs a
-	// mapping for each run of pages.
+	// wantedMaps is the default of the kernel. A pool of 2 MiB pages needs a mapping for
+	// each run of pages.
 	wantedMaps = 65530
-	// wantedMemlock pins what one transfer stages.
+	// wantedMemlock is enough to pin the staging memory of one transfer.
 	wantedMemlock = 64 << 20
 )
 
@@ -250,15 +250,14 @@ func orUnknown(n uint64) string {
 	return fmt.Sprint(n)
 }
 
-// known are the variables that something of the product reads; see
-// docs/environment.md.
+// known are the variables that a part of the project reads; see docs/environment.md.
 var known = append(drivers.Environment(),
 	discover.EnvProbe, discover.EnvProbeHelper, discover.EnvProbeTimeout, library.EnvSignalHandlers,
 	"FERRUM_LOG", "FERRUM_DEBUG", "FERRUM_MEM_LIBRARY", "FERRUM_MEM_LIB_DIR", "FERRUM_MEM_COMMAND", "FERRUM_TRACES_DIR",
 	"FERRUM_TEST_DEVICE", "FERRUM_GPU_RESULTS",
 )
 
-// environment is the FERRUM_ variables that are set.
+// environment returns the FERRUM_ variables that are set.
 func environment() map[string]string {
 	set := map[string]string{}
 	for _, entry := range os.Environ() {

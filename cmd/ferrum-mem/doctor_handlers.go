@@ -9,8 +9,7 @@ import (
 	"ferrum_mem/core/library"
 )
 
-// readHandlers reads which handlers of signals a program had when it took the snapshot
-// of that file; none for "".
+// readHandlers reads the signal handlers of a program from a snapshot file. "" means none.
 func readHandlers(cmd *cobra.Command, file string) ([]library.Handler, error) {
 	if file == "" {
 		return nil, nil
@@ -28,8 +27,8 @@ func readHandlers(cmd *cobra.Command, file string) ([]library.Handler, error) {
 	return *snapshot.Handlers, nil
 }
 
-// examineHandlers says what happens to handlers of signals that lack SA_ONSTACK, and
-// names those of a program.
+// examineHandlers reports what happens to signal handlers that lack SA_ONSTACK, and names
+// those of a program.
 func (r *doctorReport) examineHandlers(handlers []library.Handler) {
 	const check, advice = "signals", "have the program install it with SA_ONSTACK: until it has the flag it may overwrite memory of the library"
 	if os.Getenv(library.EnvSignalHandlers) == "leave" {

@@ -14,14 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// innerWords are how Go and its packages talk about themselves.
+// innerWords match texts of Go and its packages that a user should not see.
 var innerWords = regexp.MustCompile(`strconv\.|json: |json\.|invalid character|unexpected end of JSON|unexpected EOF|\bEOF\b|` +
 	`context (deadline|canceled)|deadline exceeded|invalid syntax|value out of range|time: |parsing "|csv|in quoted-field|non-quoted|` +
 	`runtime error|\*[a-z]+\.[A-Z]|%!|<nil>|0x[0-9a-f]{6,}|\bslice\b|unmarshal|reflect|goroutine`)
 
 var nameOfFile = regexp.MustCompile(`[\w./-]+\.(json|csv|trace|safetensors|gguf)\b`)
 
-// badFile writes a file into a folder whose name is in every message about it.
+// badFile writes a file into a folder whose name must be in every message about the file.
 func badFile(t *testing.T, name, text string) string {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "deep", "folder")
@@ -31,13 +31,13 @@ func badFile(t *testing.T, name, text string) string {
 	return path
 }
 
-// said checks what a call with bad input says, and that it names what it must.
+// said checks the message of a call with bad input, and that it contains names.
 func said(t *testing.T, o outcome, names string) {
 	t.Helper()
 	assert.Contains(t, []int{exitUsage, exitMachine, exitNo, exitInterrupted}, o.status)
 	text := o.err + o.out
 	assert.Contains(t, text, names)
-	// Without what was typed, which may be any word, and without names of files.
+	// The check ignores the input itself, which may contain any word, and names of files.
 	text = nameOfFile.ReplaceAllString(strings.ReplaceAll(text, names, "…"), "…")
 	assert.NotRegexp(t, innerWords, text)
 }
@@ -74,8 +74,8 @@ func TestErrorsOfFlags(t *testing.T) {
 	}
 }
 
-// What is wrong with a file, by the verb that reads it. Every message names the file as it
-// was given.
+// Errors about files, by the subcommand that reads them. Every message names the file as
+// the user named it.
 func TestErrorsOfFiles(t *testing.T) {
 	cleanEnvironment(t)
 	const azure = "TIMESTAMP,ContextTokens,GeneratedTokens\n"
@@ -145,7 +145,7 @@ func TestErrorsOfFiles(t *testing.T) {
 	}
 }
 
-// Files that are not there, folders in their place, and folders that are not there.
+// Missing files, folders in place of files, and missing folders.
 func TestErrorsOfPaths(t *testing.T) {
 	cleanEnvironment(t)
 	folder := t.TempDir()
@@ -163,7 +163,7 @@ func TestErrorsOfPaths(t *testing.T) {
 	said(t, invoke(t, "replay", trace, "--report", filepath.Join(trace, "below")), trace)
 }
 
-// The environment is read by every verb that opens devices.
+// Every subcommand that opens devices reads the environment.
 func TestErrorsOfEnvironment(t *testing.T) {
 	for _, setting := range []string{
 		"FERRUM_HOST_MEMORY=many", "FERRUM_HOST_MEMORY=9e9", "FERRUM_HOST_MEMORY=99999999999999TiB", "FERRUM_HOST_DEVICES=x", "FERRUM_HOST_DEVICES=99999999999999999999",
@@ -180,8 +180,8 @@ func TestErrorsOfEnvironment(t *testing.T) {
 	}
 }
 
-// Whoever cancels hears what was going on, not how Go cancels.
-func TestErrorsOfCancelling(t *testing.T) {
+// After a cancellation the message states what was running, not how Go cancels.
+func TestErrorsOfCancellation(t *testing.T) {
 	cleanEnvironment(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

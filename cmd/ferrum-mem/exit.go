@@ -22,7 +22,7 @@ const (
 	exitInterrupted = 130
 )
 
-// exitStatuses says what they mean, for the manual.
+// exitStatuses describes the statuses, for the manual.
 var exitStatuses = []struct {
 	number  int
 	meaning string
@@ -34,12 +34,12 @@ var exitStatuses = []struct {
 	{exitInterrupted, "Interrupted."},
 }
 
-// errNo is the answer no: everything has been printed already.
+// errNo is the negative answer of a subcommand. The output has been printed already.
 var errNo = errors.New("no")
 
 func isAnswer(err error) bool { return errors.Is(err, errNo) }
 
-// usageError is an error of whoever typed the command.
+// usageError is an error in the arguments of the command.
 type usageError struct {
 	verb string
 	err  error
@@ -52,7 +52,7 @@ func usagef(cmd *cobra.Command, format string, args ...any) error {
 	return &usageError{verb: cmd.CommandPath(), err: fmt.Errorf(format, args...)}
 }
 
-// flagFault says what is wrong with a flag as it was typed.
+// flagFault describes the error of a flag, as the user wrote it.
 func flagFault(err error) string {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
@@ -72,7 +72,7 @@ func flagFault(err error) string {
 
 const notADuration = "not a duration such as 250ms, 30s or 15m"
 
-// report says what went wrong, and gives the exit status.
+// report prints the error and returns the exit status.
 func report(stderr io.Writer, err error) int {
 	if err == nil {
 		return exitDone
@@ -89,8 +89,8 @@ func report(stderr io.Writer, err error) int {
 	return statusOf(err)
 }
 
-// message is an error for people: without the operation and the status, which
-// are for programs.
+// message returns the text of an error for people, without the operation and the status,
+// which are for programs.
 func message(err error) string {
 	var typed *device.Error
 	if !errors.As(err, &typed) || typed.Code == device.CodeInternal {
@@ -102,7 +102,7 @@ func message(err error) string {
 	return typed.Message
 }
 
-// statusOf tells errors of the input from errors of the machine.
+// statusOf distinguishes errors of the input from errors of the machine.
 func statusOf(err error) int {
 	switch code := device.CodeOf(err); code {
 	case device.CodeCancelled:
@@ -111,7 +111,7 @@ func statusOf(err error) int {
 		device.CodeInvalidAlignment, device.CodeInvalidPageSize, device.CodeOverflow, device.CodeNotFound, device.CodeDeviceNotFound:
 		return exitUsage
 	}
-	// A file of that name that cannot be had is the name's fault.
+	// If the file of a given name cannot be used, the name is the error.
 	for _, of := range []error{fs.ErrNotExist, fs.ErrPermission, fs.ErrExist, syscall.EISDIR, syscall.ENOTDIR, syscall.ENAMETOOLONG, syscall.ELOOP} {
 		if errors.Is(err, of) {
 			return exitUsage

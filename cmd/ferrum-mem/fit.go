@@ -9,7 +9,7 @@ import (
 	"ferrum_mem/core/estimate"
 )
 
-// fitFlags are the flags of fit as typed.
+// fitFlags are the flags of fit as the user wrote them.
 type fitFlags struct {
 	devices                                        []string
 	limit, memory                                  string
@@ -19,11 +19,11 @@ type fitFlags struct {
 	asJSON                                         bool
 }
 
-// fitReport is what fit prints: the answer of one device, and those of all.
+// fitReport is the output of fit: the answer of one device, and of all devices.
 type fitReport struct {
 	estimate.FitReport
-	// Device is the one that the numbers above are of: of those on which the
-	// model fits, else of all, that with the most free memory.
+	// Device is the device of the numbers above. It is the device with the most free memory
+	// among those on which the model fits, or among all if the model fits on none.
 	Device  string      `json:"device"`
 	Devices []deviceFit `json:"devices"`
 }
@@ -31,7 +31,7 @@ type fitReport struct {
 // deviceFit is the answer of one device.
 type deviceFit struct {
 	Device string `json:"device"`
-	// TotalBytes is its capacity, 0 where that is not known.
+	// TotalBytes is the capacity of the device, or 0 if it is not known.
 	TotalBytes uint64 `json:"total_bytes"`
 	estimate.Answer
 }
@@ -86,7 +86,7 @@ func runFit(cmd *cobra.Command, s streams, f fitFlags, path string) error {
 		return err
 	}
 	x, err := estimate.Open(path)
-	// What a file is not read for is the file's fault, not the machine's.
+	// An unsupported file is an error of the input, not of the machine.
 	if device.CodeOf(err) == device.CodeUnsupported {
 		return usagef(cmd, "%s", message(err))
 	}
@@ -113,7 +113,7 @@ func runFit(cmd *cobra.Command, s streams, f fitFlags, path string) error {
 	return err
 }
 
-// serving checks what was typed; the context may still be missing.
+// serving checks the flags. The context may still be missing.
 func (f fitFlags) serving(cmd *cobra.Command) (estimate.Serving, error) {
 	v := estimate.Serving{
 		Context: f.context, Batch: f.batch, TensorParallel: f.tensorParallel, PrefillTokens: f.prefill, OverheadPermille: f.extra,
@@ -134,7 +134,7 @@ func (f fitFlags) serving(cmd *cobra.Command) (estimate.Serving, error) {
 		return v, usagef(cmd, "--logits %q is neither last nor all", f.logits)
 	}
 	var err error
-	// What engines call the default.
+	// Engines call this value the default.
 	const auto = "auto"
 	if f.kvDType != "" && f.kvDType != auto {
 		if v.KVDType, err = estimate.ParseDType(f.kvDType); err != nil {
@@ -149,7 +149,7 @@ func (f fitFlags) serving(cmd *cobra.Command) (estimate.Serving, error) {
 	return v, nil
 }
 
-// fitAll asks the same of every device, and puts the best first.
+// fitAll computes the answer of every device, and puts the best first.
 func fitAll(x *estimate.Subject, serving estimate.Serving, rooms []room) (fitReport, error) {
 	var r fitReport
 	reports := make([]estimate.FitReport, len(rooms))

@@ -11,13 +11,13 @@ import (
 	"ferrum_mem/drivers/host"
 )
 
-// room is a device and what is free of it.
+// room is a device and its free memory.
 type room struct {
 	device                string
 	totalBytes, freeBytes uint64
 }
 
-// rooms are the devices that are asked, or the one that is pretended.
+// rooms returns the requested devices, or the hypothetical device of the flags.
 func (f fitFlags) rooms(cmd *cobra.Command, s streams) ([]room, error) {
 	size := func(name, text string) (uint64, error) {
 		bytes, err := host.ParseSize(text)
@@ -52,20 +52,20 @@ func (f fitFlags) rooms(cmd *cobra.Command, s streams) ([]room, error) {
 	return rooms, err
 }
 
-// found is what discovery says of devices and their memory.
+// found is the result of discovery about devices and their memory.
 type found struct {
 	Backends []struct {
 		Usable  bool `json:"usable"`
 		Devices []struct {
 			ID         string `json:"id"`
 			TotalBytes uint64 `json:"total_bytes"`
-			// FreeBytes is null where it is not known.
+			// FreeBytes is null if it is not known.
 			FreeBytes *uint64 `json:"free_bytes"`
 		} `json:"devices"`
 	} `json:"backends"`
 }
 
-// readRooms asks the devices of those ids, or all, for their free memory.
+// readRooms queries the free memory of the devices with these ids, or of all devices.
 func readRooms(s streams, ids []string) (rooms []room, err error) {
 	defer busy(s.progress, "looking for devices")()
 	l := newLibrary(s)
@@ -88,8 +88,8 @@ func readRooms(s streams, ids []string) (rooms []room, err error) {
 	return rooms, nil
 }
 
-// allRooms asks every device; of one that cannot be opened, as its backend has no
-// driver in this build or one that is too old, discovery has asked.
+// allRooms queries every device. For a device that cannot be opened, because its backend
+// has no driver in this build or an old one, it uses the result of discovery.
 func allRooms(l *library.Library) (rooms []room, err error) {
 	f, err := discovered(l)
 	if err != nil {
@@ -118,7 +118,7 @@ func allRooms(l *library.Library) (rooms []room, err error) {
 	return rooms, nil
 }
 
-// readRoom opens a device and asks it.
+// readRoom opens a device and queries it.
 func readRoom(l *library.Library, id string) (room, error) {
 	handle, err := l.DeviceOpen(id)
 	if err != nil {
@@ -135,8 +135,8 @@ func readRoom(l *library.Library, id string) (room, error) {
 	return room{device: id, totalBytes: info.TotalBytes, freeBytes: info.FreeBytes}, nil
 }
 
-// discoveredRoom is what discovery says of a device that cannot be opened; why
-// not is the error if it says nothing either.
+// discoveredRoom returns the result of discovery for a device that cannot be opened. If
+// discovery has no value either, the error is why.
 func discoveredRoom(l *library.Library, id string, why error) (room, error) {
 	f, err := discovered(l)
 	if err != nil {

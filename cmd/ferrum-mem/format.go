@@ -7,11 +7,11 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// formatBytes shows a size, everywhere in the command.
+// formatBytes formats a size everywhere in the command.
 var formatBytes = device.FormatBytes
 
-// formatTime shows a time of a trace: in hours, minutes and seconds, or as the
-// bare number that it is for lifetimes.
+// formatTime formats a time of a trace: as hours, minutes and seconds, or as a plain number
+// for lifetimes.
 func formatTime(at int64, unit string) string {
 	if unit != "ns" {
 		return strconv.FormatInt(at, 10)
@@ -19,7 +19,7 @@ func formatTime(at int64, unit string) string {
 	return time.Duration(at).Round(time.Millisecond).String()
 }
 
-// formatRatio shows a ratio; 0 stands for none.
+// formatRatio formats a ratio. 0 means that there is none.
 func formatRatio(ratio float64) string {
 	if ratio == 0 {
 		return "-"

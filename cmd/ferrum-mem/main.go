@@ -11,16 +11,16 @@ import (
 	"ferrum_mem/drivers/probe"
 )
 
-// streams are what the command reads and writes.
+// streams are the files that the command reads and writes.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
-	// progress is where progress bars go; nil: nowhere.
+	// progress receives progress bars. nil: no progress is shown.
 	progress io.Writer
 }
 
 func main() {
-	// Before anything that a vendor's library could trip over.
+	// The helper starts before anything that could disturb a vendor's library.
 	if probe.Asked(os.Args[1:]) {
 		os.Exit(probe.Serve(os.Args[1:], drivers.Surveyors()))
 	}

@@ -24,7 +24,7 @@ func newManual(s streams) *cobra.Command {
 	}
 }
 
-// manual is the page of the whole command, made of what the verbs say in their help.
+// manual creates the manual page of the whole command from the help of its subcommands.
 func manual(root *cobra.Command) []byte {
 	var page bytes.Buffer
 	line := func(format string, args ...any) { fmt.Fprintf(&page, format+"\n", args...) }
@@ -64,7 +64,7 @@ func manual(root *cobra.Command) []byte {
 	return page.Bytes()
 }
 
-// verbs are what the help lists, without help itself.
+// verbs returns the subcommands in the help, without help itself.
 func verbs(root *cobra.Command) []*cobra.Command {
 	var found []*cobra.Command
 	for _, cmd := range root.Commands() {
@@ -75,7 +75,7 @@ func verbs(root *cobra.Command) []*cobra.Command {
 	return found
 }
 
-// usage is how a verb is called.
+// usage returns the synopsis of a subcommand.
 func usage(cmd *cobra.Command) string {
 	text := cmd.Use
 	if cmd.HasAvailableFlags() {
@@ -84,7 +84,7 @@ func usage(cmd *cobra.Command) string {
 	return text
 }
 
-// defaultText says what a flag is when it is not given, where its help does not.
+// defaultText describes the default of a flag, if the help does not.
 func defaultText(flag *pflag.Flag) string {
 	switch flag.DefValue {
 	case "", "0", "0s", "false", "[]":
@@ -96,7 +96,8 @@ func defaultText(flag *pflag.Flag) string {
 	return " (default: " + flag.DefValue + ")"
 }
 
-// paragraphs sets text that has empty lines between paragraphs; indented lines stay lines.
+// paragraphs formats text that has empty lines between paragraphs. Indented lines stay
+// lines.
 func paragraphs(text string) string {
 	var set []string
 	for _, paragraph := range strings.Split(text, "\n\n") {
@@ -110,8 +111,8 @@ func paragraphs(text string) string {
 	return strings.Join(set, "\n.PP\n")
 }
 
-// roff is text with what means something to man escaped: backslashes, hyphens that are
-// typed, and dots and quotes at the start of a line.
+// roff escapes characters with a meaning for man: backslashes, hyphens to be typed, and
+// dots and quotes at the start of a line.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
 	lines := strings.Split(text, "\n")

@@ -13,7 +13,7 @@ import (
 	"ferrum_mem/core/library"
 )
 
-// The manual has every verb with every flag and every exit status.
+// The manual contains every subcommand with every flag, and every exit status.
 func TestManual(t *testing.T) {
 	o := invoke(t, "manual")
 	require.Equal(t, exitDone, o.status)
@@ -32,8 +32,8 @@ func TestManual(t *testing.T) {
 	assert.Contains(t, o.out, `\fBferrum\-mem fit\fR CONFIG|DIR|FILE [flags]`)
 }
 
-// man has nothing to say against it, and shows what was written.
-func TestManualIsSet(t *testing.T) {
+// man reports no warning and shows the text.
+func TestManualRendersWithoutWarnings(t *testing.T) {
 	groff, err := exec.LookPath("groff")
 	if err != nil {
 		t.Skip("no groff here")

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// command is this test program as the command.
+// command runs this test program as the command.
 func command(t *testing.T, args ...string) *exec.Cmd {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -66,9 +66,9 @@ func TestProcessExitStatus(t *testing.T) {
 	assert.Equal(t, exitMachine, cmd.ProcessState.ExitCode())
 }
 
-// An interrupted run exits 130, says so, and leaves no report and no part of
-// one; a report that was there stays. The trace comes through a pipe, so the
-// test knows that the run has started and cannot have ended.
+// An interrupted run exits with 130, reports that, and leaves no report and no part of one.
+// An existing report stays. The trace comes through a pipe, so the test knows that the run
+// has started and cannot have ended.
 func TestProcessInterrupted(t *testing.T) {
 	for _, number := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		folder := t.TempDir()
@@ -80,8 +80,8 @@ func TestProcessInterrupted(t *testing.T) {
 		var out, errs bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &errs
 		require.NoError(t, cmd.Start())
-		// The pipe holds less than this, so the write ends only when the
-		// command reads, with its signals in place.
+		// The pipe holds less than this. So the write ends only when the command reads,
+		// after it has installed its signal handlers.
 		_, err = io.WriteString(in, "id,lower,upper,size\n"+strings.Repeat("\n", 1<<20))
 		require.NoError(t, err)
 		require.NoError(t, cmd.Process.Signal(number))

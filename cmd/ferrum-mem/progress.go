@@ -11,11 +11,11 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// busyAfter is how long something takes before busy says so.
+// busyAfter is the time after which busy shows a line.
 const busyAfter = 500 * time.Millisecond
 
-// busy says what is going on and for how long, on a line that is gone when the function
-// that it gives is called; nothing where there is no terminal.
+// busy shows what runs and for how long, on a line that the returned function removes.
+// Without a terminal it shows nothing.
 func busy(out io.Writer, what string) (end func()) {
 	if out == nil {
 		return func() {}
@@ -44,7 +44,7 @@ func busy(out io.Writer, what string) (end func()) {
 	}
 }
 
-// bar is a progress bar, or nothing where there is no terminal.
+// bar is a progress bar, or nothing without a terminal.
 type bar struct {
 	all *mpb.Progress
 	bar *mpb.Bar
@@ -67,7 +67,7 @@ func (b *bar) set(done, _ int) {
 	}
 }
 
-// finish leaves the bar as it is and stops drawing.
+// finish stops drawing and leaves the bar as it is.
 func (b *bar) finish(done bool) {
 	if b.bar == nil {
 		return

@@ -21,7 +21,7 @@ import (
 	"ferrum_mem/drivers/host"
 )
 
-// replayFlags are the flags of replay as typed.
+// replayFlags are the flags of replay as the user wrote them.
 type replayFlags struct {
 	device, limit, paging, strategy, mode, format, report string
 	bytesPerToken, seed                                   uint64
@@ -114,7 +114,7 @@ func runReplay(cmd *cobra.Command, s streams, f replayFlags, path string) error 
 	return err
 }
 
-// options checks what was typed.
+// options checks the flags.
 func (f replayFlags) options(cmd *cobra.Command) (replay.Options, error) {
 	var o replay.Options
 	mode, err := trace.ParseMode(f.mode)
@@ -153,10 +153,10 @@ func (f replayFlags) options(cmd *cobra.Command) (replay.Options, error) {
 
 var pagings = map[string]pool.Paging{"auto": pool.PagingAuto, "on": pool.PagingOn, "off": pool.PagingOff}
 
-// openForReplay opens a device to replay on. A host device takes any capacity
-// untouched, and the number of them is the environment's. One with memory of its own
-// has what it has: its pages are mapped and not touched, and a trace that needs more
-// of them ends with its error.
+// openForReplay opens a device for a replay. A host device accepts any capacity, because
+// its memory is never touched; the environment sets the number of host devices. A device
+// with its own memory has its own capacity: its pages are mapped and not touched, and a
+// trace that needs more ends with the error of the device.
 func openForReplay(id device.ID, capacityBytes uint64) (*engine.Engine, error) {
 	present, err := host.New(host.Config{})
 	if err != nil {
@@ -201,8 +201,8 @@ func readTrace(ctx context.Context, s streams, format, path string) (*trace.Trac
 	defer busy(s.progress, "reading "+name)()
 	var t *trace.Trace
 	var err error
-	// A pipe may keep a read waiting for ever, and a read cannot be called off:
-	// when ctx ends first, the process is about to end as well.
+	// A read from a pipe may block for ever and cannot be cancelled. If ctx ends first, the
+	// process is about to end as well.
 	done := device.Go("read trace", func() {
 		t, err = trace.Read(input, trace.ReadOptions{Name: name, Kind: kind})
 	})
@@ -214,8 +214,7 @@ func readTrace(ctx context.Context, s streams, format, path string) (*trace.Trac
 	}
 }
 
-// checkReport finds out before a long replay what would stop the report from
-// being written after it.
+// checkReport finds out before a long replay whether the report can be written after it.
 func (f replayFlags) checkReport(tracePath string) error {
 	if f.report == "" {
 		return nil

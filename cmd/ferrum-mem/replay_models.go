@@ -15,7 +15,7 @@ import (
 	"ferrum_mem/drivers/host"
 )
 
-// modelFlags are the flags of replay for several models, as typed.
+// modelFlags are the flags of replay for several models, as the user wrote them.
 type modelFlags struct {
 	models, shares, guarantees []string
 	policy, page               string
@@ -23,7 +23,7 @@ type modelFlags struct {
 	findLimit                  bool
 }
 
-// Flags that only make sense with --model, and those that make none with it.
+// Flags that are valid only with --model, and flags that are invalid with it.
 var (
 	flagsForModels = []string{"policy", "share", "guarantee", "wait", "page", "find-limit"}
 	flagsForOne    = []string{"strategy", "lifetime-hints", "paging"}
@@ -42,7 +42,7 @@ func addModelFlags(cmd *cobra.Command, f *modelFlags) {
 	flags.BoolVar(&f.findLimit, "find-limit", false, "find the smallest limits at which every request is served")
 }
 
-// checkModelFlags says which flags do not go together.
+// checkModelFlags returns an error for flags that cannot be combined.
 func checkModelFlags(cmd *cobra.Command, args []string, f *modelFlags) error {
 	if len(f.models) == 0 {
 		if err := cobra.ExactArgs(1)(cmd, args); err != nil {
@@ -154,7 +154,8 @@ func (f replayFlags) showModels(cmd *cobra.Command, s streams, r *replay.ModelsR
 	return err
 }
 
-// parse reads the models, without their traces, and where those are.
+// parse reads the descriptions of the models and the paths of their traces. It does not
+// read the traces.
 func (f *modelFlags) parse(cmd *cobra.Command) (models []replay.ModelTrace, paths []string, err error) {
 	for _, text := range f.models {
 		id, rest, ok := strings.Cut(text, "=")
@@ -197,7 +198,8 @@ func (f *modelFlags) parse(cmd *cobra.Command) (models []replay.ModelTrace, path
 	return models, paths, err
 }
 
-// splitDelay splits TRACE[@DELAY]. What is the name of a file as a whole is that.
+// splitDelay splits TRACE[@DELAY]. If a file with the whole name exists, the text is a file
+// name.
 func splitDelay(text string) (string, time.Duration, error) {
 	at := strings.LastIndex(text, "@")
 	if at < 0 {

@@ -9,7 +9,7 @@ import (
 	"ferrum_mem/core/replay"
 )
 
-// modelsFigure is one line of the comparison: of the table and of the report.
+// modelsFigure is one line of the comparison, in the table and in the report.
 type modelsFigure struct {
 	Name string
 	// Field is the name in the JSON.
@@ -34,7 +34,7 @@ var modelsFigures = []modelsFigure{
 
 func formatMicroseconds(ns int64) string { return fmt.Sprintf("%.1f µs", float64(ns)/1e3) }
 
-// shownFigures leaves waits out where nobody may wait.
+// shownFigures leaves out waits if no request may wait.
 func shownFigures(r *replay.ModelsResult) []modelsFigure {
 	var shown []modelsFigure
 	for _, f := range modelsFigures {
@@ -45,7 +45,7 @@ func shownFigures(r *replay.ModelsResult) []modelsFigure {
 	return shown
 }
 
-// modelsHeadline says in one line what was replayed.
+// modelsHeadline describes in one line what was replayed.
 func modelsHeadline(r *replay.ModelsResult) string {
 	wait := "nobody waits"
 	if r.WaitNS > 0 {
@@ -56,7 +56,7 @@ func modelsHeadline(r *replay.ModelsResult) string {
 		r.Device, wait)
 }
 
-// verdict says how the policies compare; "" for one policy.
+// verdict compares the policies. It returns "" for a single policy.
 func verdict(r *replay.ModelsResult) string {
 	c := r.Comparison
 	if c == nil {
@@ -121,7 +121,7 @@ func printModels(out io.Writer, r *replay.ModelsResult, reportPath string) error
 	return nil
 }
 
-// shareText is what of the limit is a model's own.
+// shareText returns a model's own part of the limit.
 func shareText(m replay.ModelRun) string {
 	switch {
 	case m.ShareBytes > 0:

@@ -14,7 +14,7 @@ import (
 	"ferrum_mem/core/replay"
 )
 
-// twoModels gives the beginning of the example trace twice, the second one later.
+// twoModels uses the beginning of the example trace twice, the second time with a delay.
 func twoModels(t *testing.T, delay string) []string {
 	path := beginning(t)
 	return []string{"replay", "--model", "a=" + path, "--model", "b=" + path + "@" + delay}
@@ -50,7 +50,7 @@ func TestReplayModels(t *testing.T) {
 	assert.Equal(t, roomy.DemandPeakPagesBytes, roomy.Runs[0].PhysicalPeakBytes)
 }
 
-// What a single replay promises to programs is in the object of several as well.
+// The JSON of several models also contains the documented fields of a single replay.
 func TestReplayModelsJSONFields(t *testing.T) {
 	cleanEnvironment(t)
 	o := invoke(t, append(twoModels(t, "20s"), "--limit", "8GiB", "--wait", "2s", "--json")...)
@@ -95,7 +95,7 @@ func TestReplayModelsTableAndReport(t *testing.T) {
 		`data-policy="static" data-model="b" data-field="failed"`, "a 5.00 GiB, b 3.00 GiB"} {
 		assert.Contains(t, page, want)
 	}
-	// The page carries the very object that --json prints.
+	// The page contains the same object that --json prints.
 	_, carried, ok := strings.Cut(page, `<script type="application/json" id="replay">`)
 	require.True(t, ok)
 	carried, _, _ = strings.Cut(carried, "</script>")
@@ -119,7 +119,7 @@ func TestReplayFindLimit(t *testing.T) {
 	assert.Contains(t, o.out, "Elastic ÷ static")
 }
 
-func TestReplayModelsRefuses(t *testing.T) {
+func TestReplayModelsRejectsBadInput(t *testing.T) {
 	cleanEnvironment(t)
 	requests := writeFile(t, "requests.csv", "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:17:03,10,10\n")
 	small := writeFile(t, "small.csv", smallTrace)
@@ -177,7 +177,7 @@ func TestReplayModelsInterrupted(t *testing.T) {
 	assert.Empty(t, o.out)
 }
 
-// A file whose name ends like a delay is a file.
+// A file whose name ends like a delay is treated as a file.
 func TestSplitDelay(t *testing.T) {
 	path := writeFile(t, "odd@5s", smallTrace)
 	for _, c := range []struct {

@@ -8,7 +8,7 @@ import (
 	"ferrum_mem/core/replay"
 )
 
-// fact is one line of the summary: of the table and of the report.
+// fact is one line of the summary, in the table and in the report.
 type fact struct {
 	// Field is the name in the JSON.
 	Field string
@@ -16,7 +16,7 @@ type fact struct {
 	Text  string
 }
 
-// summary is what a replay measured, for people.
+// summary lists the results of a replay for people.
 func summary(r *replay.Result) []fact {
 	limit := "none"
 	if r.LimitBytes > 0 {
@@ -62,7 +62,7 @@ func summary(r *replay.Result) []fact {
 	)
 }
 
-// reasonText says why requests failed, in a pool with pages or without.
+// reasonText states why requests failed, in a pool with pages or without.
 func reasonText(reason string, pageBytes uint64) string {
 	switch reason {
 	case replay.ReasonTooLarge:

@@ -28,8 +28,7 @@ func TestReplayFigures(t *testing.T) {
 	assert.GreaterOrEqual(t, r.PairNSP99, r.PairNSMedian)
 }
 
-// Every field that programs were promised is in the object, under its name and
-// of its type.
+// The JSON contains every documented field with its name and type.
 func TestReplayJSONFields(t *testing.T) {
 	o := invoke(t, "replay", "--json", beginning(t), "--mode", "paged")
 	require.Equal(t, exitDone, o.status, o.err)
@@ -76,7 +75,7 @@ func TestReplayOptions(t *testing.T) {
 	assert.NotEqual(t, r.Series, other.Series)
 }
 
-// A limit that was broken is the answer no, with everything printed.
+// An exceeded limit gives the negative answer, and all results are printed.
 func TestReplayLimit(t *testing.T) {
 	path := writeFile(t, "small.csv", smallTrace)
 	r, o := result(t, path, "--limit", "1MiB")
@@ -93,7 +92,7 @@ func TestReplayLimit(t *testing.T) {
 	assert.Contains(t, o.out, "1  the limit is reached")
 }
 
-// With a limit the pool has pages, unless whole segments are asked for.
+// With a limit the pool has pages, unless the flags select whole segments.
 func TestReplayPaging(t *testing.T) {
 	r, o := result(t, exampleTrace, "--limit", "26GiB")
 	assert.Equal(t, exitDone, o.status)
@@ -132,7 +131,7 @@ func TestReplayStandardInput(t *testing.T) {
 	assert.Contains(t, o.out, `"mode": "lifetimes"`)
 }
 
-// A read that never ends is left when the context ends.
+// The command stops waiting for a read that never ends when the context ends.
 func TestReplayInterruptedWhileReading(t *testing.T) {
 	in, feed := io.Pipe()
 	defer feed.Close()
@@ -146,9 +145,9 @@ func TestReplayInterruptedWhileReading(t *testing.T) {
 	assert.Contains(t, o.err, "stopped while reading standard input")
 }
 
-// Each kind of bad usage or input has exit status 2, a message of its own that
-// names the argument and its value, and nothing on the standard output.
-func TestReplayRefuses(t *testing.T) {
+// Each kind of bad usage or input has exit status 2, a message of its own that names the
+// argument and its value, and no standard output.
+func TestReplayRejectsBadInput(t *testing.T) {
 	cleanEnvironment(t)
 	small := writeFile(t, "small.csv", smallTrace)
 	requests := writeFile(t, "requests.csv", "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:17:03,10,10\n")
@@ -211,7 +210,7 @@ func TestReplayRefuses(t *testing.T) {
 	}
 }
 
-func TestReportIsWrittenWhole(t *testing.T) {
+func TestReportIsWrittenAtomically(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "r.html")
 	o := invoke(t, "replay", beginning(t), "--report", path)
@@ -225,7 +224,7 @@ func TestReportIsWrittenWhole(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, entries, 1)
 
-	// A link is followed, and what it points to replaced.
+	// The command follows a link and replaces its target.
 	link := filepath.Join(folder, "link.html")
 	require.NoError(t, os.Symlink("r.html", link))
 	o = invoke(t, "replay", writeFile(t, "small.csv", smallTrace), "--report", link)
@@ -238,8 +237,8 @@ func TestReportIsWrittenWhole(t *testing.T) {
 	assert.NotZero(t, kind.Mode()&os.ModeSymlink)
 }
 
-// What fails while the report is written leaves the one that was there.
-func TestReportFailsHalfWay(t *testing.T) {
+// If writing the report fails, the existing report stays.
+func TestFailedReportKeepsTheOldOne(t *testing.T) {
 	path := writeFile(t, "r.html", "the former one")
 	for _, c := range []struct {
 		name  string
@@ -266,8 +265,8 @@ func TestReportFailsHalfWay(t *testing.T) {
 	}
 }
 
-// Names from outside cannot become markup or script.
-func TestReportEscapes(t *testing.T) {
+// Names from input files cannot become markup or script.
+func TestReportEscapesNames(t *testing.T) {
 	name := `<img src=x onerror=alert(1)>"'&<!--<script>.csv`
 	path := writeFile(t, name, smallTrace)
 	report := filepath.Join(t.TempDir(), "r.html")

@@ -13,9 +13,9 @@ import (
 	"ferrum_mem/core/replay"
 )
 
-// The report is one page without any outside resource. Its numbers and charts
-// are there without a script; the script only reads values off the charts, from
-// the same object that --json prints, which the page carries.
+// The report is one page without external resources. Its numbers and charts work without a
+// script. The script only reads values from the charts, from the same object that --json
+// prints, which the page contains.
 
 //go:embed report.html
 var reportTemplate string
@@ -29,7 +29,7 @@ var reportScript string
 //go:embed report_map.js
 var mapScript string
 
-// page is what the template shows.
+// page holds the values of the template.
 type page struct {
 	Title   string
 	Version string
@@ -37,9 +37,9 @@ type page struct {
 	Style   template.CSS
 	Script  template.JS
 	Result  *replay.Result
-	// Raw is the result's fields by their names in the JSON, as written there.
+	// Raw holds the result's fields by their names in the JSON, in their JSON form.
 	Raw map[string]json.RawMessage
-	// Key is the most telling facts, with short names.
+	// Key holds the most important facts, with short names.
 	Key     []fact
 	Facts   []fact
 	Memory  chart
@@ -47,11 +47,11 @@ type page struct {
 	Failed  chart
 	Map     mapPlot
 	Limited bool
-	// Fragmentation is as in the facts.
+	// Fragmentation is the same text as in the facts.
 	Fragmentation string
 }
 
-// plot is a chart with the name that its parts on the page share.
+// plot is a chart with the id that its parts on the page share.
 type plot struct {
 	ID    string
 	Chart chart

@@ -8,18 +8,18 @@ import (
 	"ferrum_mem/core/replay"
 )
 
-// The map of addresses is drawn in a square of mapSide units, which the page stretches
-// and of which its script shows a part. A browser keeps coordinates of that size exactly.
+// The address map is drawn in a square of mapSide units. The page stretches it and its
+// script shows a part of it. A browser stores coordinates of that size exactly.
 const mapSide = 1_000_000
 
-// mapColours is how many the style sheet has; further requests take them again.
+// mapColours is the number of colours in the style sheet. Further requests reuse them.
 const mapColours = 6
 
-// mapPlot is the map of addresses over time.
+// mapPlot is the address map over time.
 type mapPlot struct {
 	chart
-	// TopBytes is the address at the upper edge; the lower one is 0. FirstTime and
-	// LastTime are the times at the left and the right edge.
+	// TopBytes is the address at the upper edge; the address at the lower edge is 0.
+	// FirstTime and LastTime are the times at the left and right edges.
 	TopBytes            uint64
 	FirstTime, LastTime int64
 	LeftOut             int

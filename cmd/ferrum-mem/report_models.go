@@ -13,8 +13,8 @@ import (
 	"ferrum_mem/core/replay"
 )
 
-// The report of several models has one picture for each policy: the physical memory
-// of the models, one on top of the other, against the limit. It has no script.
+// The report of several models has one chart for each policy: the physical memory of the
+// models, stacked, against the limit. It has no script.
 
 //go:embed report_models.html
 var modelsTemplate string
@@ -22,7 +22,7 @@ var modelsTemplate string
 //go:embed report_models.css
 var modelsStyle string
 
-// modelColours is how many the style sheet has; further models take them again.
+// modelColours is the number of colours in the style sheet. Further models reuse them.
 const modelColours = 6
 
 type modelsPage struct {
@@ -39,20 +39,20 @@ type modelsLegend struct {
 	Class string
 }
 
-// policyPlot is the picture of one policy.
+// policyPlot is the chart of one policy.
 type policyPlot struct {
 	Run    *replay.PolicyRun
 	Memory plot
 	Failed plot
 }
 
-// modelsRow is one figure for each model and all, under each policy.
+// modelsRow is one figure under each policy, for each model and for all.
 type modelsRow struct {
 	Name  string
 	Cells []modelsCell
 }
 
-// modelsCell names its place in the JSON.
+// modelsCell identifies its place in the JSON.
 type modelsCell struct{ Policy, Model, Field, Text string }
 
 func modelClass(i int) string { return fmt.Sprintf("model-%d", i%modelColours) }
@@ -67,7 +67,7 @@ func renderModelsReport(w io.Writer, r *replay.ModelsResult) error {
 		"plot": func(id string, c chart) plot { return plot{id, c} },
 		"time": func(at int64) string { return formatTime(at, r.TimeUnit) },
 	}
-	// The page of one trace defines how a plot is drawn.
+	// The template of one trace defines how a plot is drawn.
 	shared, err := template.New("report").Funcs(functions).Parse(reportTemplate)
 	if err != nil {
 		return err
@@ -106,8 +106,8 @@ func renderModelsReport(w io.Writer, r *replay.ModelsResult) error {
 }
 
 // modelsChart stacks the models' physical memory: each model is a band above the ones
-// before it. A bar shows the interval in which all together used most. All policies have
-// one scale.
+// before it. A bar shows the interval in which all models together used most. All policies
+// have the same scale.
 func modelsChart(r *replay.ModelsResult, run *replay.PolicyRun) chart {
 	top := r.LimitBytes
 	for _, other := range r.Runs {
@@ -121,8 +121,8 @@ func modelsChart(r *replay.ModelsResult, run *replay.PolicyRun) chart {
 	return c
 }
 
-// fullest gives for each interval the one, of those that share its bar, in which the
-// models together used most.
+// fullest returns for each interval the interval of the same bar in which the models
+// together used most.
 func fullest(models []replay.ModelSeries) []int {
 	total := make([]uint64, len(models[0].PhysicalBytes))
 	for _, m := range models {
@@ -162,7 +162,7 @@ func stack(models []replay.ModelSeries, top float64, value func(m replay.ModelSe
 	return lines
 }
 
-// failedChart stacks the failures of each bar. All policies have one scale.
+// failedChart stacks the failures of each bar. All policies have the same scale.
 func failedChart(r *replay.ModelsResult, run *replay.PolicyRun) chart {
 	var most uint64
 	for _, other := range r.Runs {
@@ -178,8 +178,7 @@ func failedChart(r *replay.ModelsResult, run *replay.PolicyRun) chart {
 	return chart{X: modelsTimeTicks(r, run), Y: ticks, Lines: stack(run.Series.Models, top, failedInBar)}
 }
 
-// failedInBar is how many requests of a model failed in the intervals of the bar that
-// has this one.
+// failedInBar returns how many requests of a model failed in the intervals of the same bar.
 func failedInBar(m replay.ModelSeries, at int) uint64 {
 	size := perColumn(len(m.Failed), modelColumns)
 	first := at / size * size

@@ -14,21 +14,20 @@ import (
 	"ferrum_mem/core/replay"
 )
 
-// writeReport writes the report under a name of its own and gives it its real
-// one when it is complete, so that nobody ever sees a part of it and a report
-// that is there already stays as it is when this one fails.
+// writeReport writes the report under a temporary name and renames it when it is complete.
+// So no reader sees a partial report, and an existing report stays if writing fails.
 func writeReport(ctx context.Context, s streams, path string, r *replay.Result) error {
 	return writeShowing(ctx, s, path, func(w io.Writer) error { return renderReport(w, r) })
 }
 
-// writeShowing is writeAtomically, with its progress.
+// writeShowing is writeAtomically with a progress line.
 func writeShowing(ctx context.Context, s streams, path string, write func(io.Writer) error) error {
 	defer busy(s.progress, "writing "+path)()
 	return writeAtomically(ctx, path, write)
 }
 
 func writeAtomically(ctx context.Context, path string, write func(io.Writer) error) (err error) {
-	// A link is followed: what it points to is replaced, not the link.
+	// A link is followed: its target is replaced, not the link.
 	if target, linkErr := filepath.EvalSymlinks(path); linkErr == nil {
 		path = target
 	}

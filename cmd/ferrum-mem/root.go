@@ -13,8 +13,7 @@ import (
 	"ferrum_mem/core/library"
 )
 
-// run is the whole command: it gives the exit status and never ends the
-// process.
+// run is the whole command. It returns the exit status and never ends the process.
 func run(ctx context.Context, args []string, s streams) int {
 	out := bufio.NewWriter(s.out)
 	root := newRoot(streams{in: s.in, out: out, err: s.err, progress: s.progress})
@@ -22,7 +21,7 @@ func run(ctx context.Context, args []string, s streams) int {
 	root.SetOut(out)
 	root.SetErr(s.err)
 	err := root.ExecuteContext(ctx)
-	// What was printed before an error is the answer so far, or the help.
+	// Output that was printed before an error is a partial answer or the help.
 	if flushErr := out.Flush(); flushErr != nil && (err == nil || isAnswer(err)) {
 		err = fmt.Errorf("writing to the standard output: %w", flushErr)
 	}
@@ -56,7 +55,7 @@ Messages and progress go to the standard error.`,
 	return root
 }
 
-// usageArgs makes what a check of the arguments says a usage error.
+// usageArgs turns the error of an argument check into a usage error.
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {

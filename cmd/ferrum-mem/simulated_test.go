@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// simulatedCards has the command find a library of a vendor with two cards, of 80 GiB
-// and of 40 GiB, of each of which all but 1 GiB is free. It can be asked and has nothing
-// that opens them.
+// simulatedCards makes the command find a vendor library with two cards, of 80 GiB and 40
+// GiB. On each card all memory but 1 GiB is free. The cards can be queried, and no driver
+// can open them.
 func simulatedCards(t *testing.T, behaviour string) {
 	t.Helper()
 	cleanEnvironment(t)
@@ -66,8 +66,9 @@ func TestDevicesOfADriverThatCrashes(t *testing.T) {
 	assert.Regexp(t, `"reason": ?"crashed"`, o.out)
 }
 
-// What each card says of itself decides, card by card; one that has room is enough.
-func TestFitOfAVendorsCards(t *testing.T) {
+// fit decides for each card by the card's own values. One card with enough memory is
+// enough.
+func TestFitOnCardsOfAVendor(t *testing.T) {
 	simulatedCards(t, "normal")
 	// 16 GB of weights, and 8 GiB of keys and values for 65,536 tokens.
 	r, o := fitting(t, llama, "--context", "65536")

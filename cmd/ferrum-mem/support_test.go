@@ -16,8 +16,8 @@ import (
 	"ferrum_mem/drivers/probe"
 )
 
-// TestMain lets the test program be the command, for tests that need a process
-// of its own and for what the command itself starts.
+// TestMain lets the test program act as the command: for tests that need a separate
+// process, and for processes that the command starts.
 func TestMain(m *testing.M) {
 	if os.Getenv("FERRUM_TEST_AS_COMMAND") == "1" || probe.Asked(os.Args[1:]) {
 		main()
@@ -55,7 +55,7 @@ func result(t *testing.T, args ...string) (replay.Result, outcome) {
 
 const exampleTrace = "../../examples/traces/azure_llm_code_2023.csv"
 
-// beginning is the first requests of the example trace.
+// beginning returns the path of the first requests of the example trace.
 func beginning(t *testing.T) string {
 	text, err := os.ReadFile(exampleTrace)
 	require.NoError(t, err)
@@ -71,7 +71,7 @@ func writeFile(t *testing.T, name, text string) string {
 
 const smallTrace = "id,lower,upper,size\na,0,9,400000\nb,1,5,400000\nfull,3,4,400000\n"
 
-// cleanEnvironment hides the FERRUM_ variables of whoever runs the tests.
+// cleanEnvironment hides the FERRUM_ variables of the environment of the tests.
 func cleanEnvironment(t *testing.T) {
 	for _, entry := range os.Environ() {
 		name, value, _ := strings.Cut(entry, "=")

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openTerminal makes a pseudo terminal: the side that sees what is shown, and
+// openTerminal opens a pseudo terminal. It returns the side that reads what is shown, and
 // the name of the other side.
 func openTerminal(t *testing.T) (*os.File, string) {
 	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
@@ -32,8 +32,8 @@ func openTerminal(t *testing.T) (*os.File, string) {
 	return terminal, fmt.Sprintf("/dev/pts/%d", number)
 }
 
-// onTerminal starts the command with its standard error on a terminal. What the terminal
-// shows can be waited for.
+// onTerminal starts the command with its standard error on a terminal. The test can wait
+// for what the terminal shows.
 func onTerminal(t *testing.T, args ...string) (cmd *exec.Cmd, shown *display, out *bytes.Buffer) {
 	terminal, name := openTerminal(t)
 	side, err := os.OpenFile(name, os.O_RDWR|syscall.O_NOCTTY, 0)
@@ -45,13 +45,13 @@ func onTerminal(t *testing.T, args ...string) (cmd *exec.Cmd, shown *display, ou
 	return cmd, &display{terminal: terminal, side: side}, out
 }
 
-// display is what a terminal has shown so far.
+// display is the text that a terminal has shown so far.
 type display struct {
 	terminal, side *os.File
 	text           strings.Builder
 }
 
-// until reads on until the text is there; it fails when the command ends before that.
+// until reads until the text appears. It fails if the command ends before that.
 func (d *display) until(t *testing.T, text string) {
 	t.Helper()
 	buffer := make([]byte, 4096)
@@ -62,14 +62,14 @@ func (d *display) until(t *testing.T, text string) {
 	}
 }
 
-// rest is all that was shown when the command has ended.
+// rest returns everything that the terminal has shown when the command has ended.
 func (d *display) rest() string {
-	// Reading ends with an error when the last writer is gone.
+	// Reading ends with an error when the last writer has closed the terminal.
 	_, _ = bufio.NewReader(d.terminal).WriteTo(&d.text)
 	return d.text.String()
 }
 
-// On a terminal there is a progress bar, on the standard error only.
+// On a terminal the command shows a progress bar, only on the standard error.
 func TestProcessProgressOnTerminal(t *testing.T) {
 	for _, args := range [][]string{
 		{"replay", exampleTrace, "--json"},
@@ -87,9 +87,9 @@ func TestProcessProgressOnTerminal(t *testing.T) {
 	}
 }
 
-// A trace that is a long time coming: the terminal says what is waited for, and no longer
-// when it has come.
-func TestProcessProgressOfReading(t *testing.T) {
+// A trace arrives late: the terminal shows what the command waits for, and removes the line
+// when the trace has arrived.
+func TestProcessProgressWhileReading(t *testing.T) {
 	cmd, shown, out := onTerminal(t, "replay", "-", "--json")
 	cmd.Stdin = nil
 	in, err := cmd.StdinPipe()
@@ -106,9 +106,9 @@ func TestProcessProgressOfReading(t *testing.T) {
 	assert.True(t, strings.HasPrefix(out.String(), "{\n"))
 }
 
-// A driver that hangs: every verb that asks for devices says that it is busy, to a terminal
-// and to nothing else.
-func TestProcessProgressOfDevices(t *testing.T) {
+// A driver hangs: every subcommand that queries devices shows that it is busy, only on a
+// terminal.
+func TestProcessProgressWhileQueryingDevices(t *testing.T) {
 	simulatedCards(t, "sleep")
 	t.Setenv("FERRUM_PROBE_TIMEOUT", "2s")
 	for _, c := range []struct {
@@ -135,8 +135,8 @@ func TestProcessProgressOfDevices(t *testing.T) {
 	assert.Empty(t, errs.String(), "no progress where there is no terminal")
 }
 
-// A report that takes long to write; no part of the test waits for a time.
-func TestProgressOfWriting(t *testing.T) {
+// Writing a report takes long. No part of the test depends on a time.
+func TestProgressWhileWriting(t *testing.T) {
 	terminal, name := openTerminal(t)
 	side, err := os.OpenFile(name, os.O_RDWR|syscall.O_NOCTTY, 0)
 	require.NoError(t, err)

@@ -16,7 +16,7 @@ import (
 	"ferrum_mem/core/library"
 )
 
-func TestVerbs(t *testing.T) {
+func TestSubcommands(t *testing.T) {
 	o := invoke(t, "--help")
 	assert.Equal(t, exitDone, o.status)
 	commands := regexp.MustCompile(`(?m)^  ([a-z]+) `).FindAllStringSubmatch(o.out, -1)
@@ -95,7 +95,7 @@ func TestDevices(t *testing.T) {
 	assert.Empty(t, o.out)
 }
 
-// A second device of the environment can be replayed on, whatever its size.
+// A second device of the environment can be used for a replay, whatever its size.
 func TestReplayOnSecondDevice(t *testing.T) {
 	cleanEnvironment(t)
 	t.Setenv("FERRUM_HOST_DEVICES", "2")
@@ -147,7 +147,7 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// doctor says what happens to handlers of signals, and names those of a program.
+// doctor reports what happens to signal handlers, and names those of a program.
 func TestDoctorNamesSignalHandlers(t *testing.T) {
 	cleanEnvironment(t)
 	t.Setenv("FERRUM_HOST_MEMORY", "64MiB")
@@ -177,7 +177,7 @@ func TestDoctorNamesSignalHandlers(t *testing.T) {
 	}
 }
 
-// doctor knows the variables of the page that lists them, and no other.
+// doctor knows exactly the variables of the page that lists them.
 func TestDoctorKnowsTheDocumentedVariables(t *testing.T) {
 	text, err := os.ReadFile("../../docs/environment.md")
 	require.NoError(t, err)
@@ -193,8 +193,8 @@ type brokenWriter struct{ err error }
 
 func (b brokenWriter) Write([]byte) (int, error) { return 0, b.err }
 
-// An answer that nobody could read is an error of the machine.
-func TestOutputFails(t *testing.T) {
+// Output that cannot be written is an error of the machine.
+func TestFailedOutputIsAnError(t *testing.T) {
 	trace := beginning(t)
 	for _, args := range [][]string{{"version"}, {"devices"}, {"doctor"}, {"replay", trace}, {"replay", trace, "--json"}, {"--help"}} {
 		var errs bytes.Buffer
