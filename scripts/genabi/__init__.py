@@ -1,5 +1,5 @@
-"""Reads the C header into a model (header, model) and writes it out per language.
+"""Reads the C header into a model (header, model) and writes it for each language.
 
-Owns no knowledge of what the functions mean: whatever the emitters need to
-know is in the header. Never runs a compiler and never looks at the library.
+The package does not know what the functions mean: everything that the emitters need is in the
+header. It never runs a compiler and never loads the library.
 """

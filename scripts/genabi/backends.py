@@ -1,7 +1,7 @@
 """Writes the names of the backends for Go and for C, from the ferrum_backend constants.
 
-The name in device ids is the end of the constant's own, in small letters; the one for people
-is the first word of its comment, before a colon.
+The name in device ids is the end of the constant's name, in lower case. The name for people is
+the first word of its comment, before a colon.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PREFIX = "FERRUM_BACKEND_"
 
 @dataclass(frozen=True)
 class Backend:
-    """A constant ferrum_backend; the first one, of value 0, is no backend but a preference."""
+    """A constant ferrum_backend. The first one, of value 0, is a preference and not a backend."""
 
     constant: str
     name: str
@@ -24,7 +24,7 @@ class Backend:
 
 
 def backends(header: Header) -> list[Backend]:
-    """Those of the header, by their values, which are 0, 1, 2 and so on."""
+    """Returns the backends of the header by their values, which are 0, 1, 2 and so on."""
     found: list[Backend] = []
     for constant in header.constants:
         if constant.alias != "ferrum_backend":

@@ -1,8 +1,7 @@
-"""Writes tests/c/arguments_*_gen.c: what tests/c/test_arguments.c makes bad arguments from.
+"""Writes tests/c/arguments_*_gen.c, from which tests/c/test_arguments.c creates bad arguments.
 
-Each function of the header is a row with its parameters, and each struct that a caller
-fills one with its fields. The program goes over them: what a case is and how it is
-checked is written by hand and once.
+Each function of the header is a row with its parameters. Each struct that a caller fills is a row
+with its fields. The cases and their checks are hand-written in the program, once for all rows.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ HEAD = "/* Generated from include/ferrum_mem{path}.h by scripts/genabi.py; do no
 
 CALLBACKS = {Role.CALLBACK, Role.RELEASE}
 
-# What a parameter of one of these is, where the argument is an input.
+# The role of a parameter whose argument is an input of this kind.
 INPUTS = {
     Role.NUMBER: "VALUE",
     Role.TRUTH: "TRUTH",
@@ -32,10 +31,10 @@ INPUTS = {
 
 
 def emit_families(header: Header) -> str:
-    """The text of the list of families that have such a file."""
+    """Returns the text of the list of families that have such a file."""
     families = sorted({s.function.family for s in shapes_of(header) if s.can_fail})
     rows = "".join(f" \\\n    X({family})" for family in families)
-    # clang-format reads such a list differently each time.
+    # clang-format formats such a list differently each time.
     return (
         HEAD.format(path="")
         + "#ifndef FERRUM_TESTS_ARGUMENTS_GEN_H\n#define FERRUM_TESTS_ARGUMENTS_GEN_H\n\n"
@@ -45,7 +44,7 @@ def emit_families(header: Header) -> str:
 
 
 def emit(header: Header, family: str) -> str:
-    """The text of the file with the functions of one family, or "" if none can fail."""
+    """Returns the text of the file with the functions of one family, or "" if none can fail."""
     shapes = [s for s in shapes_of(header) if s.function.family == family and s.can_fail]
     return formatted(_Writer(header, family, shapes).text(), "arguments.c") if shapes else ""
 
@@ -64,7 +63,7 @@ class _Writer:
 
     def text(self) -> str:
         arguments = [a for shape in self.shapes for a in shape.arguments]
-        # Fields of what only comes out are not looked at.
+        # Fields of a struct that is only an output are not checked.
         given = {
             a.type_name: any(b.type == a.type and not b.is_output for b in arguments)
             for a in arguments
@@ -80,10 +79,10 @@ class _Writer:
         ]
         return "\n".join(parts)
 
-    # What arguments point to
+    # Targets of pointer arguments
 
     def _callback(self, name: str) -> str:
-        """A function that does nothing, for a parameter that is one."""
+        """Returns a function that does nothing, for a parameter that is a callback."""
         found = next(c for c in self.header.callbacks if c.name == name)
         result = _spelled(found.result)
         parameters = ", ".join(f"{_spelled(p.type)} {p.name}" for p in found.parameters)
@@ -109,7 +108,7 @@ class _Writer:
         return "\n".join(lines)
 
     def _field(self, struct: Struct, field: Field) -> str:
-        """What can be wrong with a field; "" if nothing can that the role says."""
+        """Returns what can be wrong with a field, or "" if the role already says it."""
         role = self._field_role(field)
         return f"FIELD({struct.name}, {field.name}, {role})" if role else ""
 
@@ -138,7 +137,7 @@ class _Writer:
         return f".kind = {kind.upper()}{optional}"
 
     def _unknown(self, alias: str) -> str:
-        """Two values that are none of an enumeration."""
+        """Returns two invalid values of an enumeration."""
         values = self.values.get(alias) or [s.value for s in self.header.statuses]
         return f".unknown = {{{min(values) - 1}, {max(values) + 1}}}"
 
@@ -164,7 +163,7 @@ class _Writer:
         return "\n".join(lines) + "\n"
 
     def _roles(self, argument: Argument) -> list[str]:
-        """What each parameter of an argument is."""
+        """Returns the role of each parameter of an argument."""
         optional = ", .is_optional = 1" if argument.is_optional else ""
         size = f".size = sizeof({_spelled(argument.type)})" if argument.type != VOID else ""
         if argument.role in CALLBACKS:
@@ -221,7 +220,7 @@ VOID = Scalar("void")
 
 
 def _handed(parameter: Parameter, index: int) -> str:
-    """The argument as the function takes it."""
+    """Returns the argument in the form that the function takes."""
     at = f"a[{index}]"
     written = parameter.type
     if isinstance(written, Pointer):

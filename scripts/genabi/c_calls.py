@@ -1,9 +1,9 @@
 """Writes capi/*_gen.c: the public functions, as checks before and after a call into Go.
 
-The checks stand in capi/guard.h and guest.h, and in one order: the gate, outputs that are
-NULL, which are zeroed at once, inputs that are NULL, structs of the caller, whether the call
-may wait here, and whether the runtime would get its memory. A function with more to it is
-tagged `@by-hand c` and stands in a file beside these.
+The checks are in capi/guard.h and guest.h. Their order is fixed: the gate, outputs that are NULL
+(outputs are zeroed at once), inputs that are NULL, structs of the caller, whether the call may
+wait here, and whether the runtime could get its memory. A function that needs more is tagged
+`@by-hand c` and is hand-written in a file beside these.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HEAD = """\
 
 
 def emit(header: Header, family: str) -> str:
-    """The text of the file with the functions of one family, or "" if it has none."""
+    """Returns the text of the file with the functions of one family, or "" if it has none."""
     found = [
         shape
         for shape in shapes_of(header)
@@ -43,7 +43,7 @@ def _function(shape: Shape) -> str:
     lines = ["FM_ENTER();"]
     plain = [a for a in shape.outputs if a.role is not Role.STRUCT]
     structs = [a for a in shape.outputs if a.role is Role.STRUCT]
-    # One that a caller may give for an input too is zeroed when that has been read.
+    # An output that may be the same struct as an input is zeroed after the input was read.
     read = {a.type_name for a in shape.inputs if a.role is Role.STRUCT}
     shared = [a for a in structs if a.type_name in read and not a.is_optional]
     for argument in plain + structs:
@@ -64,7 +64,7 @@ def _function(shape: Shape) -> str:
 
 
 def _output(argument: Argument) -> list[str]:
-    """The checks of an output, and its zeroing."""
+    """Returns the checks of an output, and its zeroing."""
     first = argument.parameters[0].name
     if argument.role is Role.TEXT:
         return [f"FM_TEXT_OUT({', '.join(p.name for p in argument.parameters)});"]
@@ -96,14 +96,14 @@ def _zeroed(argument: Argument, name: str) -> str:
 
 
 def _required(argument: Argument) -> list[Parameter]:
-    """The parameter of an input that must not be NULL, if there is one."""
+    """Returns the parameter of an input that must not be NULL, if there is one."""
     first = argument.parameters[0]
     is_pointer = isinstance(first.type, Pointer) or argument.role in CALLBACKS
     return [first] if is_pointer and not argument.is_optional else []
 
 
 def _read(argument: Argument) -> list[str]:
-    """A struct of the caller, read into one of our own."""
+    """Returns the code that reads a struct of the caller into a local one."""
     name = argument.name
     if argument.role is Role.RECORD:
         if argument.is_optional:
@@ -122,7 +122,7 @@ def _initialised(argument: Argument) -> str:
     return f"{argument.type_name} {argument.name}_full = {init}"
 
 
-# The call and what comes after
+# The call and the code after it
 
 
 def _call(shape: Shape) -> list[str]:
@@ -157,7 +157,7 @@ def _call(shape: Shape) -> list[str]:
 
 
 def _given(argument: Argument) -> list[str]:
-    """What Go has filled, handed to the caller."""
+    """Returns the code that copies what Go has filled to the caller."""
     to, full = argument.parameters[0].name, f"{argument.name}_full"
     given = f"*{to} = {full};"
     if argument.role is Role.STRUCT:
@@ -166,7 +166,7 @@ def _given(argument: Argument) -> list[str]:
 
 
 def _handed(argument: Argument) -> str:
-    """The argument as Go takes it."""
+    """Returns the argument in the form that Go takes."""
     names = [p.name for p in argument.parameters]
     if argument.role in CALLBACKS:
         return f"{names[0]}, (uintptr_t){names[1]}"

@@ -1,4 +1,4 @@
-"""Formats C and C++ with the clang-format of the set-up, by the tree's settings."""
+"""Formats C and C++ with the clang-format of the development environment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def formatted(text: str, name: str = "generated.hpp") -> str:
-    """The text as `make format` leaves it in a file of such a name."""
+    """Returns the text as `make format` would format it in a file of that name."""
     tool = Path(sys.executable).with_name("clang-format")
     done = subprocess.run(
         [tool, f"--style=file:{ROOT / '.clang-format'}", f"--assume-filename={name}"],

@@ -1,4 +1,4 @@
-"""The header's comments as plain text."""
+"""Converts the header's comments to plain text."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import re
 
 
 def plain_text(raw: str | None) -> str:
-    """A /** comment without its stars, as lines with one blank line at most between."""
+    """Returns a /** comment without its stars, with at most one blank line between lines."""
     if raw is None or not raw.startswith("/**"):
         return ""
     body = raw.removeprefix("/**").removeprefix("<").removesuffix("*/")
     first, *rest = body.split("\n")
-    # Text that begins beside the opening stars goes on two columns further in.
+    # Text that begins beside the opening stars continues two columns further in.
     indent = "{0,2}" if first.strip() else "?"
     lines = [first.strip()] + [re.sub(rf"^\s*\*? {indent}", "", line).rstrip() for line in rest]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines).strip("\n"))
 
 
 def comment_above(lines: list[str], line: int) -> str:
-    """The comment that ends on the line above the given one (counted from 1)."""
+    """Returns the comment that ends on the line above the given one (counted from 1)."""
     last = line - 2
     if last < 0 or not lines[last].rstrip().endswith("*/"):
         return ""
@@ -29,5 +29,5 @@ def comment_above(lines: list[str], line: int) -> str:
 
 
 def first_sentence_block(doc: str) -> str:
-    """The first paragraph, as one line."""
+    """Returns the first paragraph as one line."""
     return " ".join(doc.split("\n\n")[0].split())

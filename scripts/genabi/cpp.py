@@ -1,9 +1,9 @@
 """Writes include/ferrum_mem/calls/*.hpp: the calls of the C ABI for C++17.
 
-Each function that returns a status comes in two forms: `name(...)` throws, and
-`try_name(...)` returns a result. Those of a handle are members of a mixin for its
-class, one to a file; the others are functions of the namespace. The calls themselves
-are those of cpp_calls.py; this file gives them their text.
+Each function that returns a status has two forms: `name(...)` throws, and `try_name(...)` returns
+a result. Functions of a handle are members of a mixin for its class, with one file for each. The
+others are functions of the namespace. cpp_calls.py defines the calls; this file writes their
+text.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ TAIL = """\
 
 
 def emit(header: Header) -> dict[str, str]:
-    """The files with their texts: one for each kind of handle, and functions.hpp."""
+    """Returns the files with their texts: one for each kind of handle, and functions.hpp."""
     calls = calls_of(header)
     kinds = sorted({call.kind for call in calls})
     return {
@@ -95,7 +95,9 @@ def _mixin(kind: str, calls: list[Call]) -> str:
 
 
 def _forms(call: Call) -> list[str]:
-    """The definitions of a call: with a result, and thrown; twice where it takes a list."""
+    """Returns the definitions of a call, with a result and with an exception. A call with a list
+    has both forms twice.
+    """
     const = "" if call.is_static or not call.kind else " const"
     declared = _declared([(a.declared, a.default) for a in call.arguments])
     forms = [
@@ -108,7 +110,7 @@ def _forms(call: Call) -> list[str]:
 
 
 def _declared(arguments: list[tuple[str, str]]) -> str:
-    """The parameters; a default stands only where all that follow have one."""
+    """Returns the parameters. A default is possible only if all later parameters have one."""
     texts: list[str] = []
     is_open = True
     for text, default in reversed(arguments):
@@ -127,7 +129,7 @@ def _thrown(call: Call, declared: str, names: list[str], const: str) -> str:
 
 
 def _list_forms(call: Call, const: str) -> list[str]:
-    """The forms that take a std::vector for an address and a count."""
+    """Returns the forms that take a std::vector for an address and a count."""
     declared: list[tuple[str, str]] = []
     passed: list[str] = []
     names: list[str] = []
@@ -154,7 +156,7 @@ def _list_forms(call: Call, const: str) -> list[str]:
 
 
 def _result(call: Call) -> str:
-    """What the form with a result gives. In a class with a call `result` that name is taken."""
+    """Returns the result type. In a class with a call `result` that name has another meaning."""
     scope = "ferrum::" if call.hides_result else ""
     return f"{scope}result<{_type(call)}>"
 
@@ -235,7 +237,7 @@ def _two_calls(call: Call, output: Output) -> str:
 
 
 def _doc(call: Call, indent: str) -> str:
-    """The first paragraph of the function's description."""
+    """Returns the first paragraph of the function's description."""
     text = " ".join(call.function.doc.split("\n@")[0].split("\n\n")[0].split())
     if text.endswith(":"):
         text = f"{text[:-1]}."

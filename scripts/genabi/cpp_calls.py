@@ -1,9 +1,9 @@
-"""What the functions of the header are in C++: whose member, with which arguments.
+"""Defines the functions of the header for C++: the class of each, and its arguments.
 
-A function is a member of the class of its first handle. `ferrum_stream_create` of a
-device is `device::create_stream`: where the function is named after another kind, that
-comes behind the verb. One of a kind without its handle is a static member, and one of
-no kind is a function of the namespace. `get_` falls away.
+A function is a member of the class of its first handle. `ferrum_stream_create` of a device is
+`device::create_stream`: if the function is named after another kind of handle, that kind comes
+after the verb. A function of a kind without a handle of that kind is a static member. A function
+of no kind is a function of the namespace. `get_` is removed.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from .model import CType, Function, Header, Named, Scalar, Struct
 from .shapes import Argument as Input
 from .shapes import Role, Shape, ShapeError, shapes_of
 
-# Handles of which C++ has a class for those that somebody else owns.
+# Handles for which C++ has a class that does not own the object.
 VIEWS = {"tracker"}
 
-# How an output is held, by its role, where that is not by a plain value.
+# The form of an output by its role, if it is not a plain value.
 FORMS = {Role.TRUTH: "bool", Role.DURATION: "duration", Role.TEXT: "text", Role.ARRAY: "list"}
 
-# What the library is given for a callable, inside of detail::releasing.
+# The expressions that pass a callable to the library, inside of detail::releasing.
 RELEASED = ("call", "data")
 
 
@@ -32,13 +32,14 @@ class Argument:
     name: str
     declared: str
     default: str = ""
-    # Of a list of elements, which comes as an address and a count as well as as a vector.
+    # For a list: the type of its elements. It is passed as an address and a count, or as a
+    # vector.
     element: str = ""
 
 
 @dataclass(frozen=True)
 class Output:
-    """What a function gives through a pointer."""
+    """A value that a function returns through a pointer."""
 
     name: str
     type: str
@@ -47,34 +48,34 @@ class Output:
 
     @property
     def class_name(self) -> str:
-        """Of a handle: the class that owns it, or that of a view."""
+        """Returns the class for a handle: one that owns it, or one for a view."""
         kind = self.type.removeprefix("ferrum_")
         return kind if self.form == "owned" else f"{kind}_view"
 
 
 @dataclass(frozen=True)
 class Call:
-    """A function of the header as C++ has it."""
+    """A function of the header in its C++ form."""
 
     function: Function
     kind: str  # the class, or "" for the namespace
     name: str
     is_static: bool
     arguments: tuple[Argument, ...]
-    passed: tuple[str, ...]  # one expression for each parameter of C
+    passed: tuple[str, ...]  # one expression for each C parameter
     outputs: tuple[Output, ...]
-    # Whether a call of the class is named as ferrum::result.
+    # Whether a call of the class has the same name as ferrum::result.
     hides_result: bool = False
 
     @property
     def released(self) -> str:
-        """The callable that the library calls when it lets go, or ""."""
+        """Returns the callable that the library calls when it releases the data, or ""."""
         found = (a.name for a in self.arguments if a.declared.startswith("const std::function"))
         return next(found, "")
 
 
 def calls_of(header: Header) -> list[Call]:
-    """The functions that C++ has in both forms, in the order of the header."""
+    """Returns the functions that C++ has in both forms, in the order of the header."""
     structs = {struct.name: struct for struct in header.structs}
     calls = [_call(shape, structs) for shape in shapes_of(header) if _is_generated(shape)]
     hiding = {call.kind for call in calls if call.kind and call.name == "result"}
@@ -92,14 +93,14 @@ def _is_generated(shape: Shape) -> bool:
 
 @dataclass
 class _Reading:
-    """The arguments of one function, as they are read."""
+    """The arguments of one function while they are read."""
 
     arguments: list[Argument] = dataclass_field(default_factory=list)
     passed: list[str] = dataclass_field(default_factory=list)
     outputs: list[Output] = dataclass_field(default_factory=list)
 
     def take(self, declared: str, name: str, *passed: str, default: str = "") -> None:
-        """Adds an argument, and what of it goes to the function."""
+        """Adds an argument, and the expressions that are passed to the function."""
         self.arguments.append(Argument(name, f"{declared}{name}", default))
         self.passed += passed or (name,)
 
@@ -130,7 +131,7 @@ def _call(shape: Shape, structs: dict[str, Struct]) -> Call:
 
 
 def _place(shape: Shape) -> tuple[str, str, bool]:
-    """The class, the name in it, and whether that is a static member."""
+    """Returns the class, the name in it, and whether the function is a static member."""
     name = shape.name.removeprefix("get_").replace("_get_", "_")
     first = shape.arguments[0] if shape.arguments else None
     if first is None or first.role is not Role.HANDLE or first.is_output:
@@ -179,7 +180,7 @@ def _read_input(function: Function, argument: Input, reading: _Reading) -> None:
 
 
 def _read_bytes(argument: Input, reading: _Reading) -> None:
-    """Text of a length, or bytes that the caller reads or writes itself."""
+    """Reads text with a length, or bytes that the caller reads or writes itself."""
     if argument.type == Scalar("char"):
         name = argument.name
         reading.take("std::string_view ", name, f"{name}.data()", f"{name}.size()")
@@ -214,18 +215,18 @@ def _handle_form(function: Function, argument: Input) -> str:
 
 
 def default_of(function: Function, name: str) -> str:
-    """The value of `@default NAME VALUE`, or ""."""
+    """Returns the value of `@default NAME VALUE`, or ""."""
     found = (tag.words for tag in function.tags if tag.name == "default")
     return next((value for named, value in found if named == name), "")
 
 
 def spelled(argument: Input) -> str:
-    """The type of an argument as C++ writes it."""
+    """Returns the type of an argument in C++ spelling."""
     return spelling(argument.type)
 
 
 def spelling(type_: CType) -> str:
-    """A type as C++ writes it."""
+    """Returns a type in C++ spelling."""
     if isinstance(type_, Scalar):
         return type_.name if type_.name in {"float", "double", "char"} else f"std::{type_.name}"
     if isinstance(type_, Named):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .clang_format import formatted
 from .model import Alias, Constant, Header
 
-# Their names come from the library.
+# The names of these values come from the library.
 FROM_THE_LIBRARY = {"ferrum_status", "ferrum_backend"}
 
 HEAD = """\
@@ -33,7 +33,7 @@ TAIL = """
 
 
 def emit(header: Header) -> str:
-    """The text of names.hpp."""
+    """Returns the text of names.hpp."""
     parts = [HEAD]
     for alias in header.aliases:
         prefix, values = header.values(alias)

@@ -1,4 +1,4 @@
-"""Writes tests/c/test_cpp_calls.cpp: every generated call of C++, in both of its forms."""
+"""Writes tests/c/test_cpp_calls.cpp: every generated C++ call, in both of its forms."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ constexpr bool has = std::is_base_of_v<Calls<Class>, Class>;
 
 
 def emit(header: Header) -> str:
-    """The text of test_cpp_calls.cpp."""
+    """Returns the text of test_cpp_calls.cpp."""
     calls = calls_of(header)
     kinds = sorted({call.kind for call in calls if call.kind})
     parts = [HEAD]
@@ -74,7 +74,7 @@ def _kind(kind: str, calls: list[Call]) -> str:
 
 
 def _use(call: Call, as_vector: bool = False) -> str:
-    """The call with some value for every argument."""
+    """Returns the call with some value for every argument."""
     values: list[str] = []
     arguments = list(call.arguments)
     while arguments:

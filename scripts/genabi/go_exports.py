@@ -1,11 +1,12 @@
-"""Writes capi/export_*_gen.go: what the public functions call in Go.
+"""Writes capi/export_*_gen.go: the Go functions that the public functions call.
 
-An export reads its inputs, finds the object of its first handle, calls the method that has
-the rest of the public function's name, and gives back what it returns: ferrum_pool_trim is
-Trim of what lib.Pool finds. A function that makes an object, or is of none, is the library's
-method of the whole name, such as lib.PoolCreate; the tag @go names another one. The compiler
-holds the two together. Structs go through the converters of go_structs. What has a callback,
-or a struct without a type in the core, is written by hand and tagged `@by-hand go`.
+An export reads its inputs, finds the object of its first handle, calls the method with the rest
+of the public function's name, and returns the method's results: ferrum_pool_trim calls Trim of
+the object that lib.Pool finds. A function that creates an object, or belongs to none, is the
+library's method of the whole name, such as lib.PoolCreate. The tag @go names another method. The
+compiler checks that the two match. Structs are converted by the functions of go_structs. A
+function with a callback, or with a struct without a type in the core, is hand-written and tagged
+`@by-hand go`.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from .go_structs import Structs, reader_name, writer_name
 from .model import CType, Header, Named, Pointer, Scalar
 from .shapes import Argument, Role, Shape, handle_kinds, shapes_of
 
-# Go's words, and what an export has already: a parameter cannot have them as a name.
+# Go keywords, and names that an export already uses: a parameter cannot have these names.
 TAKEN = {"device": "dev", "range": "span", "type": "kind", "status": "code"}
 
-# Outputs that the caller has made room for, and the core fills.
+# Outputs that the caller provides and the core fills.
 FILLED = {Role.BYTES, Role.BATCH}
 
 HEAD = """\
@@ -34,7 +35,7 @@ import "C"
 
 
 def emit(header: Header, family: str) -> str:
-    """The text of the file with the exports of one family, or "" if it has none."""
+    """Returns the text of the file with the exports of one family, or "" if it has none."""
     writer = _Writer(header)
     exports = [
         _Export(shape, writer).text()
@@ -48,18 +49,18 @@ def emit(header: Header, family: str) -> str:
 
 
 def is_generated(header: Header, shape: Shape) -> bool:
-    """Whether the export behind a function is generated."""
+    """Returns whether the export of a function is generated."""
     return _Writer(header).is_generated(shape)
 
 
 class _Writer:
-    """What the exports of a header have in common."""
+    """What the exports of a header share."""
 
     def __init__(self, header: Header) -> None:
         self.structs = Structs(header)
         self.kinds = {f"ferrum_{kind}" for kind in handle_kinds(header)}
         self.packages = packages(header)
-        # The types in Go of aliases, such as pressure.Level of ferrum_pressure_level.
+        # The Go types of aliases, such as pressure.Level for ferrum_pressure_level.
         self.aliases = {a.name: tag.words[0] for a in header.aliases if (tag := a.tag("go"))}
 
     def is_generated(self, shape: Shape) -> bool:
@@ -84,7 +85,7 @@ class _Export:
         self.lines: list[str] = []
 
     def text(self) -> str:
-        """The export, as gofmt leaves it."""
+        """Returns the export as gofmt would format it."""
         name = "fmgo_" + self.function.name.removeprefix("ferrum_")
         parameters = ", ".join(
             f"{self._parameter(p.name)} {self._go_c(p.type, is_list=a.role is Role.ARRAY)}"
@@ -93,7 +94,8 @@ class _Export:
         )
         self.lines = ["defer guard(&status)"]
         if self.function.tag("hot"):
-            # A deferred call of recover costs a few nanoseconds: only a panic pays them.
+            # A deferred call of recover costs a few nanoseconds, so recover is called only after
+            # a panic.
             self.lines = [
                 "status = unfinished",
                 "defer func() {",
@@ -109,17 +111,20 @@ class _Export:
         return f"//export {name}\nfunc {name}({parameters}) (status C.int32_t) {{\n{body}}}\n"
 
     def _go_tag(self) -> str:
-        """What of the core the function calls, where that does not follow from its name."""
+        """Returns the function of the core that is called, if its name does not follow from the C
+        name.
+        """
         tags = [tag for tag in self.function.tags if tag.name == "go" and len(tag.words) == 1]
         return tags[0].words[0] if tags else ""
 
     def _finds_object(self) -> bool:
-        """Whether the call is that of an object, which its first handle finds."""
+        """Returns whether the call is a method of an object, which the first handle finds."""
         return self.shape.receiver is not None and self._go_tag()[:1] in {"", "."}
 
     def _called(self) -> str:
-        """What is called: the method of an object, of the library or of its factory, or a
-        function of the core."""
+        """Returns what is called: the method of an object, of the library or of its factory, or a
+        function of the core.
+        """
         tag = self._go_tag()
         name = self.shape.name.replace("get_", "")
         operation = f'"{self.shape.kind}.{name}"'
@@ -136,15 +141,16 @@ class _Export:
         return f"lib.{camel(method, is_first_capital=True)}"
 
     def _call_error(self, error: str) -> str:
-        """An error of the call, as the caller hears it: its object may have ended by now. A
-        call that ends it says itself how it did."""
+        """Returns the error of the call for the caller. The object may have ended meanwhile. A
+        call that ends the object returns its own error.
+        """
         is_late = self.object and self.function.tag("ends") is None
         return f"library.CallError({error}, object)" if is_late else error
 
     # Inputs
 
     def _inputs(self) -> list[str]:
-        """What the method is called with; what can be wrong is read before."""
+        """Returns the arguments of the method. Arguments that can be wrong are read before."""
         handed = []
         counts = {a.role for a in self.shape.arguments if a.role is Role.BATCH}
         left = [
@@ -203,7 +209,7 @@ class _Export:
         return [self._value(argument, name)]
 
     def _value(self, argument: Argument, name: str) -> str:
-        """An input that is a number."""
+        """Returns an input that is a number."""
         if argument.role is Role.WAIT:
             return f"timeoutOf({name})"
         if argument.role is Role.DURATION:
@@ -223,7 +229,7 @@ class _Export:
         return f"manager.{camel(kind, is_first_capital=True)}Handle({name})"
 
     def _list(self, argument: Argument, name: str, quoted: str) -> str:
-        # The places of a batch are as many as the input `count` says.
+        # A batch has as many places as the input `count`.
         count = "count"
         if argument.role is Role.ARRAY:
             count = self._parameter(argument.parameters[1].name)
@@ -237,7 +243,7 @@ class _Export:
         return self._read(given, call)
 
     def _numbers(self, argument: Argument) -> str:
-        """A list as one of numbers: a handle is a struct of nothing but its number."""
+        """Returns a list as a list of numbers: a handle is a struct of only its number."""
         name = self._parameter(argument.parameters[0].name)
         if argument.role is Role.ARRAY and argument.type_name in self.writer.kinds:
             return f"(*C.uint64_t)(unsafe.Pointer({name}))"
@@ -253,7 +259,7 @@ class _Export:
         return _go_number(argument.type)
 
     def _tagged(self, name: str, argument: Argument) -> str:
-        """The last word of a tag that names the argument, or ""."""
+        """Returns the last word of a tag that names the argument, or ""."""
         for tag in self.function.tags:
             if tag.name == name and tag.words[0] == argument.name:
                 return tag.words[-1] if name == "path" or len(tag.words) > 1 else ""
@@ -298,7 +304,7 @@ class _Export:
         return f"{name}Found" if name in taken or name in self.writer.packages else name
 
     def _is_filled(self, argument: Argument) -> bool:
-        """Whether a list is filled as far as it goes, and is not all or nothing."""
+        """Returns whether a list may be filled partly, instead of completely or not at all."""
         return any(
             tag.name == "fills" and tag.words[0] == argument.parameters[0].name
             for tag in self.function.tags
@@ -316,7 +322,7 @@ class _Export:
         return ""
 
     def _given(self, argument: Argument, name: str) -> str:
-        """The statement that hands one output to the caller."""
+        """Returns the statement that stores one output for the caller."""
         to = [self._parameter(p.name) for p in argument.parameters]
         if argument.role in {Role.STRUCT, Role.RECORD}:
             return f"{writer_name(argument.type_name)}({to[0]}, &{name})"
@@ -336,8 +342,9 @@ class _Export:
     # Names and types
 
     def _parameter(self, name: str) -> str:
-        """The name of a parameter in Go: keep_bytes is keepBytes. One that hides a package
-        which the function uses has another."""
+        """Returns the Go name of a parameter: keep_bytes is keepBytes. A parameter that would hide
+        a package that the function uses gets another name.
+        """
         if name in TAKEN:
             return TAKEN[name]
         found = camel(name, is_first_capital=False)
@@ -355,7 +362,7 @@ class _Export:
         return {word.split(".")[0] for word in words if "." in word}
 
     def _go_c(self, written: CType, *, is_list: bool = False) -> str:
-        """The type of a parameter of an export: a handle is its number, but in lists."""
+        """Returns the type of a parameter of an export. A handle is its number, except in lists."""
         if isinstance(written, Pointer):
             if written.target == Scalar("void"):
                 return "C.uintptr_t"

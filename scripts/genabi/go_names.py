@@ -1,4 +1,4 @@
-"""Names of the C ABI as Go has them."""
+"""Converts names of the C ABI to Go names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from .model import Header
 
-# Words that Go's naming rules, or the core, do not begin with one capital.
+# Words that Go's naming rules, or the core, write with other capitals.
 WORDS = {
     "cpu": "CPU",
     "dtype": "DType",
@@ -20,21 +20,21 @@ WORDS = {
     "vpool": "VPool",
 }
 
-# What a tag names first: a package of the core, such as pool in `@go *pool.Config`, or what
-# an export has without one.
+# The start of a tag: a package of the core, such as pool in `@go *pool.Config`, or a name that an
+# export has without a package.
 GIVEN = {"lib", "factory"}
 PACKAGE = re.compile(r"^\*?([a-z]+)\.[A-Z]")
 
 
 def camel(name: str, *, is_first_capital: bool) -> str:
-    """keep_bytes is keepBytes, or KeepBytes."""
+    """Returns keepBytes or KeepBytes for keep_bytes."""
     first, *rest = name.split("_")
     head = WORDS.get(first, first.capitalize()) if is_first_capital else first
     return head + "".join(WORDS.get(word, word.capitalize()) for word in rest)
 
 
 def packages(header: Header) -> tuple[str, ...]:
-    """The packages of the core that exports use: those that tags name, and some always."""
+    """Returns the packages of the core that exports use: those in tags, and some always."""
     tagged = [*header.structs, *header.aliases, *header.functions]
     words = (tag.words[-1] for part in tagged for tag in part.tags if tag.name == "go")
     found = {match.group(1) for word in words if (match := PACKAGE.match(word))}
@@ -42,7 +42,7 @@ def packages(header: Header) -> tuple[str, ...]:
 
 
 def imports(text: str, names: Iterable[str]) -> str:
-    """The import of the packages that a text uses, or "" if it uses none."""
+    """Returns the import of the packages that a text uses, or "" if it uses none."""
     used = [f'"ferrum_mem/core/{n}"' for n in names if re.search(rf"(?<![.\w]){n}\.[A-Z]", text)]
     if "unsafe." in text:
         used = ['"unsafe"', *([""] if used else []), *used]

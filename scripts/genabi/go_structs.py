@@ -1,8 +1,8 @@
 """Writes capi/structs_*_gen.go: the structs of the header, to and from the types of the core.
 
-A struct that is tagged `@go pool.Config` has a converter for each direction that a function
-uses it in, or that another converter does. What a field is in Go says its name, or its tag;
-the compiler checks both. The converters are made of the small functions of capi/structs.go.
+A struct that is tagged `@go pool.Config` has a converter for each direction in which a function
+or another converter uses it. The Go name of a field follows from its C name, or from its tag; the
+compiler checks both. The converters consist of the small functions of capi/structs.go.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ CONVERTED = {Role.STRUCT, Role.RECORD}
 
 RESERVED = {"reserved", "reserved_end", "reserved_field"}
 
-# Nanoseconds that are waited for, of which too many are for ever; others are an age.
+# Fields with a time to wait, where too large a value means no limit. Others are ages.
 WAITS = ("wait_ns", "timeout_ns", "interval_ns")
 
 HEAD = """\
@@ -31,7 +31,7 @@ import "C"
 
 
 def emit(header: Header, family: str) -> str:
-    """The text of the file with the structs of one family, or "" if it has none."""
+    """Returns the text of the file with the structs of one family, or "" if it has none."""
     structs = Structs(header)
     parts = [
         part
@@ -47,7 +47,7 @@ def emit(header: Header, family: str) -> str:
 
 
 class Structs:
-    """The structs of a header, and which way each goes."""
+    """The structs of a header, and the directions in which each is converted."""
 
     def __init__(self, header: Header) -> None:
         self.header = header
@@ -70,14 +70,15 @@ class Structs:
                     self._used(shown.name, self.written)
 
     def is_struct(self, argument: Argument) -> bool:
-        """Whether an argument is a struct or a list of them, and has a type in the core."""
+        """Returns whether an argument is a struct or a list of structs with a type in the core."""
         if argument.role is Role.ARRAY:
             return isinstance(argument.type, Named) and argument.type.name in self._tagged()
         return argument.role in CONVERTED and argument.type_name in self._tagged()
 
     def go_type(self, name: str) -> str:
-        """The type of a struct in Go, as its tag has it: *pool.Config for one that is
-        handed on as a pointer."""
+        """Returns the Go type of a struct from its tag: *pool.Config for one that is passed as a
+        pointer.
+        """
         tag = self.structs[name].tag("go")
         if tag is None:
             raise ShapeError(f"{name}: no tag @go says which type of the core it is")
@@ -99,16 +100,16 @@ class Structs:
             and field.type.name not in self.kinds
         )
 
-    # Out of Go
+    # From Go to C
 
     def writer(self, struct: Struct) -> str:
-        """The function that fills a struct, or "" if nothing does."""
+        """Returns the function that fills a struct, or "" if none does."""
         if struct.name not in self.written:
             return ""
         lines = [line for field in struct.fields for line in self._set(field)]
         name, go = writer_name(struct.name), self.go_type(struct.name).removeprefix("*")
         if struct.fields[0].name != "struct_size":
-            # It may be a place of the caller's own, which nobody has zeroed.
+            # The struct may be memory of the caller that was not zeroed.
             lines.insert(0, f"*to = C.{struct.name}{{}}")
         body = "".join(f"\t{line}\n" for line in lines)
         return (
@@ -144,10 +145,10 @@ class Structs:
             return [f"set(&{to}, {value})"]
         raise ShapeError(f"{field.name}: a field that cannot be filled")
 
-    # Into Go
+    # From C to Go
 
     def reader(self, struct: Struct) -> str:
-        """The function that reads a struct, or "" if nothing does."""
+        """Returns the function that reads a struct, or "" if none does."""
         if struct.name not in self.read:
             return ""
         lines = [line for field in struct.fields for line in self._get(field)]
@@ -205,7 +206,7 @@ class Structs:
         ]
 
     def known_flags(self, prefix: str) -> str:
-        """The sum of the flags of a set, and the words that name them, as two arguments."""
+        """Returns the sum of the flags of a set, and their names, as two arguments."""
         flags = self._flags(prefix)
         if not flags:
             raise ShapeError(f"{prefix}: a set without flags")
@@ -217,7 +218,7 @@ class Structs:
         return "|".join(f"C.{name}" for name, _ in flags) + f', "{said}"'
 
     def _flags(self, prefix: str) -> list[tuple[str, str]]:
-        """The flags of a set, each with the name of its field in Go."""
+        """Returns the flags of a set, each with the name of its Go field."""
         return [
             (c.name, camel(c.name.removeprefix(prefix + "_").lower(), is_first_capital=True))
             for c in self.header.constants
@@ -246,7 +247,7 @@ class Structs:
         return f"readList(&f, &{to}, {value}, {length}, {quoted})"
 
     def _counts(self, field: Field) -> bool:
-        """Whether a field is the length of a list beside it."""
+        """Returns whether a field is the length of a list beside it."""
         return any(
             tag.words[0] == field.name
             for struct in self.structs.values()
@@ -257,7 +258,7 @@ class Structs:
 
 
 def go_name(field: Field) -> str:
-    """What a field is in Go: a name, or how to get there. is_mapped is Mapped."""
+    """Returns the Go name of a field, or the path to it. is_mapped is Mapped."""
     tag = field.tag("go")
     if tag:
         return " ".join(tag.words)
@@ -265,12 +266,12 @@ def go_name(field: Field) -> str:
 
 
 def writer_name(struct: str) -> str:
-    """The function that fills a struct: putPoolInfo."""
+    """Returns the name of the function that fills a struct: putPoolInfo."""
     return "put" + camel(struct.removeprefix("ferrum_"), is_first_capital=True)
 
 
 def reader_name(struct: str) -> str:
-    """The function that reads a struct: poolConfigOf."""
+    """Returns the name of the function that reads a struct: poolConfigOf."""
     return camel(struct.removeprefix("ferrum_"), is_first_capital=False) + "Of"
 
 

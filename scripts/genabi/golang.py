@@ -21,7 +21,7 @@ const (
 
 
 def emit(header: Header) -> str:
-    """The text of codes_gen.go."""
+    """Returns the text of codes_gen.go."""
     names = {status.name: _go_name(status.name) for status in header.statuses}
     name_width = max(len(name) for name in names.values())
     value_width = max(len(str(status.value)) for status in header.statuses)

@@ -1,8 +1,8 @@
 """Reads include/ferrum_mem.h with libclang into the model.
 
-The header's own two includes are given from memory, so that nothing of the
-machine leaks into the result. Values of macros come from clang too: a second
-parse puts each expression into an enumerator and reads the number back.
+The header's own two includes come from memory, so that the result does not depend on the machine.
+Values of macros come from clang too: a second parse puts each expression into an enumerator and
+reads the number.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from .model import (
 from .tags import TagError, split_tags
 from .text import DEFINED, families, whole_header
 
-# A 64-bit Linux target: all that the library is built for lays structs out alike.
+# A 64-bit Linux target. All targets of the library have the same struct layouts.
 TARGET = "x86_64-unknown-linux-gnu"
 
 SYSTEM_HEADERS = {
@@ -62,11 +62,11 @@ FLOATS = {TypeKind.FLOAT: "float", TypeKind.DOUBLE: "double"}
 
 
 class HeaderError(Exception):
-    """The header has something in it that the generator cannot carry over."""
+    """The header contains something that the generator cannot convert."""
 
 
 def read_header(path: Path) -> Header:
-    """Reads the header; HeaderError for what cannot be carried over."""
+    """Reads the header. Raises HeaderError for what cannot be converted."""
     return _Reader(path, whole_header(path)).read()
 
 
@@ -145,7 +145,7 @@ class _Reader:
                 for child in cursor.get_children()
                 if child.kind == CursorKind.PARM_DECL
             ]
-            # The types as written: the canonical ones have lost their aliases.
+            # The types as written, because the canonical types have lost their aliases.
             types = [
                 child.type for child in cursor.get_children() if child.kind == CursorKind.PARM_DECL
             ]
@@ -278,7 +278,7 @@ class _Reader:
         )
 
     def _alias_before(self, line: int) -> str:
-        """The alias whose typedef is followed by nothing but macros down to the line."""
+        """Returns the alias whose typedef is followed only by macros down to the line."""
         for text in reversed(self.lines[: line - 1]):
             found = re.fullmatch(r"typedef int32_t (\w+);", text)
             if found:
@@ -299,7 +299,7 @@ class _Reader:
         return {struct: _initial_values(tree, values) for struct, tree in trees.items()}
 
     def _evaluate(self, expressions: list[str]) -> dict[str, tuple[int, str]]:
-        """The value and the C type of each integer expression, asked of clang."""
+        """Returns the value and the C type of each integer expression, as clang computes them."""
         unique = list(dict.fromkeys(expressions))
         lines = []
         for number, expression in enumerate(unique):
@@ -327,7 +327,7 @@ class _Reader:
 
 
 def _comment(cursor: Cursor) -> tuple[str, tuple[Tag, ...]]:
-    """The comment of a declaration: its text and its tags."""
+    """Returns the comment of a declaration: its text and its tags."""
     try:
         return split_tags(plain_text(cursor.raw_comment))
     except TagError as problem:
@@ -335,7 +335,7 @@ def _comment(cursor: Cursor) -> tuple[str, tuple[Tag, ...]]:
 
 
 def _written_result(pointee: Type, canonical: Type) -> Type:
-    # A parenthesised function type hides its result; the canonical one has it.
+    # A parenthesised function type hides its result. The canonical type has it.
     result = pointee.get_result()
     return result if result.kind != TypeKind.INVALID else canonical.get_result()
 
@@ -344,7 +344,7 @@ Tree = str | list["Tree"]
 
 
 def _split_braces(text: str) -> list[Tree]:
-    """`{ a , { b , c } }` as ["a", ["b", "c"]]."""
+    """Returns `{ a , { b , c } }` as ["a", ["b", "c"]]."""
     stack: list[list[Tree]] = [[]]
     leaf: list[str] = []
     depth = 0

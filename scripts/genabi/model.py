@@ -1,4 +1,4 @@
-"""The header as plain data: what the emitters write from."""
+"""The header as plain data, from which the emitters write."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ class Tag:
 
 
 class Tagged:
-    """What has tags."""
+    """A declaration that can have tags."""
 
     tags: tuple[Tag, ...]
 
     def tag(self, name: str) -> Tag | None:
-        """The first tag of that name."""
+        """Returns the first tag of that name."""
         return next((tag for tag in self.tags if tag.name == name), None)
 
     def by_hand(self, layer: str) -> bool:
-        """Whether it is written by hand in a layer, such as "rust"."""
+        """Returns whether the declaration is hand-written in a layer, such as "rust"."""
         found = (tag.words[0].split(",") for tag in self.tags if tag.name == "by-hand")
         return any(layer in layers for layers in found)
 
@@ -72,7 +72,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Field(Tagged):
-    """A field of a struct, with its place."""
+    """A field of a struct, with its offset."""
 
     name: str
     type: CType
@@ -88,23 +88,23 @@ class Sizeof:
     struct: str
 
 
-# A value of an INIT macro: None is NULL, a tuple is what is in braces.
+# A value of an INIT macro: None is NULL, and a tuple is a list in braces.
 Initial = int | float | None | Sizeof | tuple["Initial", ...]
 
 
 @dataclass(frozen=True)
 class Struct(Tagged):
-    """A struct, laid out as clang does it."""
+    """A struct with the layout of clang."""
 
     name: str
     doc: str
     fields: tuple[Field, ...]
     size_bytes: int
     alignment_bytes: int
-    # The values of FERRUM_*_INIT, one for each field; () if there is no macro.
+    # The values of FERRUM_*_INIT, one for each field. () if there is no macro.
     initial: tuple[Initial, ...]
     tags: tuple[Tag, ...] = ()
-    # The header that it stands in, such as "pools".
+    # The header that contains it, such as "pools".
     family: str = ""
 
 
@@ -137,7 +137,7 @@ class Function(Tagged):
     result: CType
     parameters: tuple[Parameter, ...]
     tags: tuple[Tag, ...] = ()
-    # The header that it stands in, such as "pools".
+    # The header that contains it, such as "pools".
     family: str = ""
 
 
@@ -149,7 +149,7 @@ class Constant:
     doc: str
     value: int
     type: Scalar
-    # The alias that the constant is a value of, or "".
+    # The alias that has the constant as a value, or "".
     alias: str
 
 
@@ -164,7 +164,7 @@ class Status:
 
 @dataclass(frozen=True)
 class Header:
-    """All of it, in the order of the header."""
+    """The whole header, in its order."""
 
     statuses: tuple[Status, ...]
     constants: tuple[Constant, ...]
@@ -174,7 +174,9 @@ class Header:
     functions: tuple[Function, ...]
 
     def values(self, alias: Alias) -> tuple[str, tuple[Constant, ...]]:
-        """The values of an enumeration and the start that their names share; none for a number."""
+        """Returns the values of an enumeration and the common start of their names. A plain number
+        has no values.
+        """
         own = [c for c in self.constants if c.alias == alias.name]
         if len(own) < 2:
             return "", ()

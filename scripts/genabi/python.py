@@ -1,7 +1,7 @@
 """Writes the Python package's _abi.py: constants, and tables of structs and functions.
 
-What ctypes needs is made of the tables when it is asked for first, as a program uses
-little of it. Checkers of types read the stub beside it, which python_stub.py writes.
+ctypes objects are created from the tables on first use, because a program uses few of them. Type
+checkers read the stub beside it, which python_stub.py writes.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Functions:
 
 
 def emit(header: Header) -> str:
-    """The text of _abi.py."""
+    """Returns the text of _abi.py."""
     parts = [HEAD, _statuses(header), constants(header), _kinds()]
     parts += [_structs(header), _initials(header), _callbacks(header), _prototypes(header)]
     return formatted("".join(parts) + TAIL)
@@ -133,7 +133,7 @@ def _statuses(header: Header) -> str:
 
 
 def constants(header: Header) -> str:
-    """The names of types, and the constants with their values."""
+    """Returns the names of types, and the constants with their values."""
     text = "# Types\n\n"
     for alias in header.aliases:
         assert isinstance(alias.type, Scalar)
@@ -175,7 +175,7 @@ def _initials(header: Header) -> str:
 
 
 def _value(struct: Struct, value: Initial) -> int | float | None:
-    """ctypes zeroes a new struct, so only what is not zero is told."""
+    """Returns a value of a struct that is not 0. ctypes zeroes a new struct."""
     if isinstance(value, Sizeof):
         if value.struct != struct.name:
             raise ValueError(f"{struct.name}: struct_size is that of {value.struct}")
@@ -206,7 +206,7 @@ def _row(name: str, types: list[CType]) -> str:
 
 
 def _kind(type_: CType) -> str:
-    """A type as C has it, without const."""
+    """Returns a type in C spelling, without const."""
     if isinstance(type_, Array):
         return f"{_kind(type_.element)}[{type_.length}]"
     if isinstance(type_, Pointer):
@@ -216,7 +216,7 @@ def _kind(type_: CType) -> str:
 
 
 def comment(doc: str, indent: str) -> str:
-    """A comment's text as a comment, wrapped."""
+    """Returns a comment's text as a wrapped comment."""
     if not doc:
         return ""
     lines: list[str] = []

@@ -1,4 +1,4 @@
-"""What the arguments of a generated Python method are: its parameters and its result."""
+"""Defines the arguments of a generated Python method: its parameters and its result."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ CELLS = {"ferrum_address": "c_uint64", "float": "c_float", "double": "c_double"}
 
 @dataclass(frozen=True)
 class Given:
-    """An input: the parameter of the method, and what the function is called with."""
+    """An input: the parameter of the method, and the expressions for the call."""
 
     parameter: str
     values: tuple[str, ...]
-    # What is done before the call, or "".
+    # The code before the call, or "".
     before: str = ""
 
 
 @dataclass(frozen=True)
 class Told:
-    """An output: what is made before the call, passed to it and read after it."""
+    """An output: what is created before the call, passed to it and read after it."""
 
     type: str
     before: str
@@ -41,7 +41,7 @@ class Arguments:
         self.inputs, self.outputs = directions(names.header)
 
     def can_give(self, argument: Argument) -> bool:
-        """Whether a method can take an input."""
+        """Returns whether a method can take an input."""
         if argument.role in {Role.STRUCT, Role.RECORD}:
             return self._is_written(argument.type)
         if argument.role is Role.ARRAY:
@@ -58,7 +58,7 @@ class Arguments:
         return argument.role in plain | {Role.TEXTS, Role.RELEASE} and not argument.is_optional
 
     def can_tell(self, argument: Argument) -> bool:
-        """Whether a method can give an output."""
+        """Returns whether a method can return an output."""
         if argument.role in {Role.STRUCT, Role.RECORD}:
             return self._is_read(argument.type)
         if argument.role is Role.ARRAY:
@@ -67,7 +67,7 @@ class Arguments:
         return argument.role in plain
 
     def is_class(self, struct: Struct) -> bool:
-        """Whether there is a class for a struct in the records."""
+        """Returns whether the records have a class for a struct."""
         kind = Named(struct.name, "struct")
         return self._is_written(kind) or self._is_read(kind)
 
@@ -81,13 +81,13 @@ class Arguments:
         return next(s for s in self.names.header.structs if s.name == kind.name)
 
     def _is_written(self, kind: CType) -> bool:
-        """Whether a struct has a class with to_abi()."""
+        """Returns whether a struct has a class with to_abi()."""
         struct = self._struct(kind)
         is_made = struct.name.endswith("_config") or self._is_read(kind)
         return is_made and struct.name in self.inputs and not struct.by_hand("python")
 
     def _is_read(self, kind: CType) -> bool:
-        """Whether a struct has a class with from_abi()."""
+        """Returns whether a struct has a class with from_abi()."""
         struct = self._struct(kind)
         is_handle = [f.name for f in struct.fields] == ["id"]
         return struct.name in self.outputs and not is_handle and not struct.by_hand("python")
@@ -95,8 +95,9 @@ class Arguments:
     # Inputs
 
     def given(self, argument: Argument, default: str, none: str) -> Given:
-        """The parameter of an input; default is its value where it has one, none what None
-        is to the function, or ""."""
+        """Returns the parameter of an input. default is its default value, if it has one. none is
+        the value that None has for the function, or "".
+        """
         name = argument.name
         tail = f" = {default}" if default else ""
         if none:
@@ -116,7 +117,7 @@ class Arguments:
             return Given(f"{name}: {kind}{tail}", (f'u32("{name}", {name})',))
         if argument.role is Role.DURATION:
             seconds = name.removesuffix("_ns") + "_s"
-            # How old or long is said by its name; 0 is what asks now.
+            # The name states the unit of the age or time. 0 queries the current value.
             return Given(f"*, {seconds}: float = 0.0", (f'nanoseconds("{seconds}", {seconds})',))
         if argument.role is Role.TEXT:
             kind = "str | None = None" if argument.is_optional else "str"
@@ -160,7 +161,7 @@ class Arguments:
             coder = CODERS.get(argument.type_name, "")
             item = "int" if coder else "float"
             each = f'{coder}("{name}", each)' if coder else "float(each)"
-        # What is in the list keeps the texts that the array points to.
+        # The list keeps the texts alive to which the array points.
         lines = f"kept_{name} = [{each} for each in {name}]\n"
         lines += f"        raw_{name} = ({cell} * len(kept_{name}))(*kept_{name})"
         return Given(f"{name}: Iterable[{item}]", (f"raw_{name}", f"len(raw_{name})"), lines)
@@ -172,7 +173,7 @@ class Arguments:
     # Outputs
 
     def told(self, argument: Argument, raw: str) -> Told:
-        """A result that comes by a cell called raw."""
+        """Returns a result that is read from a cell called raw."""
         by_reference = f"ctypes.byref({raw})"
         if argument.role in {Role.STRUCT, Role.RECORD}:
             kind = type_name(self._struct(argument.type))
@@ -194,7 +195,7 @@ class Arguments:
         return Told(kind, before, by_reference, f"{raw}.value")
 
     def listed(self, argument: Argument) -> tuple[str, str, str]:
-        """Of an array that comes out: the type of an item, its cell, and how it is read."""
+        """Returns the item type of an array output, its cell, and how the item is read."""
         kind = argument.type
         if isinstance(kind, Named) and kind.kind == "struct":
             name = type_name(self._struct(kind))

@@ -1,8 +1,8 @@
 """Writes the Python package's _calls.py: the simple methods of each kind of handle.
 
-Generated is a method that takes plain values, texts, records, lists of these or a time to
-wait, and gives such. What takes or makes objects is by hand. The classes of the package
-inherit them.
+A method is generated if it takes and returns only plain values, texts, records, lists of these,
+and times to wait. A method that takes or creates objects is hand-written. The classes of the
+package inherit the generated methods.
 """
 
 from __future__ import annotations
@@ -31,14 +31,15 @@ from __future__ import annotations
 
 '''
 
-# Outputs whose length only the library knows: it is asked until there is room.
+# Outputs whose length only the library knows: the call is repeated until the buffer is long
+# enough.
 LISTS = {Role.ARRAY, Role.TEXT}
 SECONDS = "seconds; None waits without an end, 0 only asks."
 SLICES = "In the main thread a long wait is done in slices, so that Ctrl-C ends it."
 
 
 def emit(header: Header) -> str:
-    """The text of _calls.py."""
+    """Returns the text of _calls.py."""
     names = Names(header)
     kinds: dict[str, list[Shape]] = {}
     for shape in shapes_of(header):
@@ -49,7 +50,7 @@ def emit(header: Header) -> str:
 
 
 def is_simple(names: Names, shape: Shape) -> bool:
-    """Whether a function is a method that is generated."""
+    """Returns whether a function is a generated method."""
     if shape.receiver is None or not shape.can_fail or shape.function.by_hand("python"):
         return False
     arguments = Arguments(names)
@@ -59,7 +60,7 @@ def is_simple(names: Names, shape: Shape) -> bool:
     return (
         shape.function.tag("ends") is None
         and ([a.role for a in inputs] == [Role.WAIT] or all(arguments.can_give(a) for a in inputs))
-        # A time is given by its name, after all else.
+        # A time is passed by name, after all other parameters.
         and all(a.role is not Role.DURATION for a in inputs[:-1])
         and all(arguments.can_tell(a) for a in outputs)
     )
@@ -143,19 +144,19 @@ def _method(names: Names, shape: Shape) -> str:
         kind = f"tuple[{kind}]" if len(told) > 1 else kind
     parameters = ", ".join(["self", *(given.parameter for given in inputs)])
     body = "".join(f"        {line}\n" for line in before + after)
-    # Records take long to import, and many programs ask for none.
+    # Importing records takes long, and many programs need none.
     records = sorted(set(re.findall(r"\b(\w+)\.from_abi\(", body)))
     first = f"        from ._records import {', '.join(records)}\n\n" if records else ""
     return f"\n    def {name}({parameters}) -> {kind}:\n{doc}{first}{body}"
 
 
 def _nones(shape: Shape) -> dict[str, str]:
-    """What None is to the function, by parameter."""
+    """Returns the value that None has for the function, by parameter."""
     return {t.words[0]: t.words[1] for t in shape.function.tags if t.name == "none"}
 
 
 def _listed(arguments: Arguments, shape: Shape, values: list[str]) -> tuple[str, list[str]]:
-    """The type and the lines of what has a length of its own."""
+    """Returns the type and the lines for an output with a length."""
     (output,) = shape.outputs
     function = f"_native.functions().{shape.function.name}"
     call = f"lambda *room: {function}({', '.join([*values, '*room'])})"
@@ -170,7 +171,7 @@ def _listed(arguments: Arguments, shape: Shape, values: list[str]) -> tuple[str,
 
 
 def _doc(names: Names, shape: Shape) -> str:
-    """The docstring, of the comment's text, its @param and its @return."""
+    """Returns the docstring, from the comment's text, its @param and its @return."""
     # A handle that is none is None in a method.
     said_in_c = shape.function.doc.replace("{0}", "NULL")
     for value in _nones(shape).values():
@@ -179,7 +180,8 @@ def _doc(names: Names, shape: Shape) -> str:
     if any(a.role is Role.TRUTH for a in shape.outputs):
         text = NUMBERS.sub("", text)
     lines = {"Args": [], "Returns": [], "Raises": []}  # type: dict[str, list[str]]
-    # How a list or text is got is not the caller's, nor what Python gives by itself.
+    # Parameters for the buffer of a list or text, and for values that Python computes, are not
+    # described.
     room = {p.name for a in shape.outputs if a.role in LISTS for p in a.parameters}
     silent = room | {p.name for a in shape.inputs for p in a.parameters[1:]}
     for part in parts:
@@ -217,7 +219,7 @@ def _doc(names: Names, shape: Shape) -> str:
 
 
 def _raises(names: Names, said: str, never: str) -> list[str]:
-    """The errors of a @return, but for the one that never comes."""
+    """Returns the errors of a @return, except the one that never occurs."""
     entries = []
     for chunk in re.split(r"; (?=FERRUM_ERROR_)", said):
         found = re.match(r"((?:FERRUM_ERROR_\w+(?:, | or )?)+)[:,]? ?(.*)", chunk)

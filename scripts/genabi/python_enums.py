@@ -18,7 +18,7 @@ from . import _abi
 
 
 def emit(header: Header) -> str:
-    """The text of _enums.py."""
+    """Returns the text of _enums.py."""
     names = Names(header)
     found = [*names.enumerations.values(), *names.flags.values()]
     return formatted(HEAD + "".join(_class(names, e) for e in found if not e.is_by_hand))

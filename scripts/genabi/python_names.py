@@ -1,4 +1,4 @@
-"""How the header's names and comments read in Python."""
+"""Converts the header's names and comments for Python."""
 
 from __future__ import annotations
 
@@ -12,35 +12,37 @@ from pathlib import Path
 from .model import Alias, Constant, Field, Header, Struct
 from .shapes import Role, Shape, shapes_of
 
-# Words that are not written as the rest of their kind.
+# Words that are not written like the rest of their kind.
 WORDS = {"vpool": "VirtualPool", "dtype": "DType"}
 
 TOKEN = re.compile(r"\bferrum_\w+(?:\.\w+)?(?:\(\))?|\bFERRUM_\w+\*?|\bNULL\b|\{0\}")
 # A line of a list of words.
 LIST = re.compile(r'\n+  ("\w+") {2,}')
-# What a number says of itself in C, and a bool need not.
+# Remarks about a C number that a Python bool does not need.
 NUMBERS = re.compile(r" \([01]\)|, or never \(0\)")
 
 
 def camel(name: str) -> str:
-    """`vpool_info` as `VirtualPoolInfo`."""
+    """Returns `VirtualPoolInfo` for `vpool_info`."""
     return "".join(WORDS.get(word, word.capitalize()) for word in name.lower().split("_"))
 
 
 def type_name(item: Struct | Alias) -> str:
-    """The name of a struct or an alias in Python."""
+    """Returns the Python name of a struct or an alias."""
     given = item.tag("name")
     return camel(given.words[0] if given else item.name.removeprefix("ferrum_"))
 
 
 def method_name(shape: Shape) -> str:
-    """The name of a method; one that gives what JSON says has the name of that."""
+    """Returns the name of a method. A method that parses JSON has a name without json."""
     is_json = any(a.role is Role.TEXT for a in shape.outputs) and shape.name.endswith("_json")
     return (shape.name.removesuffix("_json") if is_json else shape.name).removeprefix("get_")
 
 
 def form(shape: Shape) -> str:
-    """What a text calls a function: as its tag says, its method, or a function of the package."""
+    """Returns how a text refers to a function: by its tag, its method, or a function of the
+    package.
+    """
     for tag in shape.function.tags:
         if tag.name == "form" and tag.words[0] == "python":
             return " ".join(tag.words[1:])
@@ -50,7 +52,7 @@ def form(shape: Shape) -> str:
 
 
 def literal(names: Names, text: str) -> str:
-    """A number or a constant of a tag, as the code has it."""
+    """Returns a number or a constant of a tag as code."""
     if text == "UINT64_MAX":
         return "2**64 - 1"
     return f"_abi.{text}" if any(c.name == text for c in names.header.constants) else text
@@ -68,18 +70,18 @@ class Enumeration:
     is_flags: bool = False
 
     def member(self, constant: Constant) -> str:
-        """The name of a value."""
+        """Returns the name of a value."""
         return constant.name.removeprefix(self.prefix)
 
 
 @dataclass
 class Names:
-    """What the texts of the header are led to."""
+    """The names to which the texts of the header can refer."""
 
     header: Header
     enumerations: dict[str, Enumeration] = field(default_factory=dict)
     flags: dict[str, Enumeration] = field(default_factory=dict)
-    # What a name of the header is in Python.
+    # The Python form of each name of the header.
     words: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -110,7 +112,7 @@ class Names:
                     self._learn(found)
 
     def _is_a_type(self, struct: Struct, prefix: str) -> bool:
-        """Sets that a record shows, or that can be given as a whole, are types."""
+        """Sets that a record contains, or that are passed as a whole, are types."""
         is_whole = any(c.name == prefix + "_ALL" for c in self.header.constants)
         return is_whole or (struct.name.endswith("_info") and not struct.by_hand("python"))
 
@@ -120,12 +122,12 @@ class Names:
             self.words[constant.name] = f"{found.name}.{found.member(constant)}"
 
     def auto(self, name: str) -> str:
-        """The constant of a field that stands for a choice of the library's, or ""."""
+        """Returns the constant of a field that means a choice of the library, or ""."""
         wanted = f"FERRUM_{name.removesuffix('_bytes').upper()}_AUTO"
         return wanted if any(c.name == wanted for c in self.header.constants) else ""
 
     def field_text(self, item: Field) -> str:
-        """The comment of a field, as words within a sentence."""
+        """Returns the comment of a field, as words within a sentence."""
         doc = item.doc
         if item.tag("bool"):
             doc = NUMBERS.sub("", doc)
@@ -136,13 +138,13 @@ class Names:
         return self.lowered(self.text(LIST.sub(r" \1: ", doc)))
 
     def lowered(self, text: str) -> str:
-        """A sentence that goes on after a colon."""
+        """Returns a sentence in the form that continues after a colon."""
         first = text.split(" ")[0].rstrip(",:;")
         is_word = re.fullmatch(r"A|[A-Z][a-z]+", first) and first not in self.words.values()
         return text[:1].lower() + text[1:] if is_word else text
 
     def text(self, doc: str) -> str:
-        """A comment as Python says it."""
+        """Returns a comment in its Python form."""
         return TOKEN.sub(self._word, doc)
 
     def _word(self, found: re.Match[str]) -> str:
@@ -173,7 +175,7 @@ def _flags(header: Header, prefix: str, used: Field) -> Enumeration:
 
 
 def docstring(text: str, indent: str, entries: list[tuple[str, str]] | None = None) -> str:
-    """A docstring, with a list of attributes."""
+    """Returns a docstring, with a list of attributes."""
     width = 100 - len(indent)
     blocks = [
         textwrap.fill(" ".join(part.split()), width - 3, break_on_hyphens=False)
@@ -196,7 +198,7 @@ def docstring(text: str, indent: str, entries: list[tuple[str, str]] | None = No
 
 
 def formatted(text: str, suffix: str = "py") -> str:
-    """The text of a file with that suffix as `make format` leaves it."""
+    """Returns the text as `make format` would format it in a file with that suffix."""
     root = Path(__file__).resolve().parents[2]
     name = f"generated.{suffix}"
     done = subprocess.run(

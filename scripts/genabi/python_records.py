@@ -1,8 +1,7 @@
-"""Writes the Python package's _records.py: what the library tells, and is given.
+"""Writes the Python package's _records.py: the records that the library returns or takes.
 
-A struct that a function fills is a frozen dataclass with from_abi(); a configuration,
-and a record that functions read too, has to_abi(). docs/abi.md has the tags that
-decide about fields.
+A struct that a function fills becomes a frozen dataclass with from_abi(). A configuration, and a
+record that functions also read, has to_abi(). docs/abi.md describes the tags of fields.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 """
 
-# Fields that say nothing to a user.
+# Fields without a meaning for a user.
 UNSAID = ("struct_size", "reserved_field", "reserved_end")
 
 
@@ -40,13 +39,13 @@ class Member:
     type: str
     doc: str
     default: str | None
-    # Its value from the struct `raw`, and the value for the struct from `self`.
+    # The value from the struct `raw`, and the value for the struct from `self`.
     from_c: str
     to_c: str
 
 
 def emit(header: Header) -> str:
-    """The text of _records.py."""
+    """Returns the text of _records.py."""
     names = Names(header)
     inputs, outputs = directions(header)
     body = ""
@@ -61,7 +60,7 @@ def emit(header: Header) -> str:
 
 
 def directions(header: Header) -> tuple[set[str], set[str]]:
-    """The structs that functions read, and those that they fill, with what is in these."""
+    """Returns the structs that functions read and those that they fill, with nested structs."""
     inputs: set[str] = set()
     outputs: set[str] = set()
     for function in header.functions:
@@ -119,7 +118,7 @@ def _class(names: Names, struct: Struct, is_input: bool, is_output: bool) -> str
 
 
 def _is_said(struct: Struct, field: Field) -> bool:
-    """Not what is reserved, or what is said by another field's None."""
+    """Returns whether a field is shown: not reserved, and not given by another field's None."""
     conditions = {t.words[0] for f in struct.fields for t in f.tags if t.name == "if"}
     is_reserved = field.name in UNSAID or (field.name == "reserved" and not _is_record(field))
     is_empty_set = field.name == "flags" and not field.tag("flags")

@@ -1,4 +1,4 @@
-"""Writes the Python package's _abi.pyi: what _abi.py has and makes, with types and words."""
+"""Writes the Python package's _abi.pyi: the contents of _abi.py, with types and descriptions."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ METHODS = '''\
 
 
 def emit(header: Header) -> str:
-    """The text of _abi.pyi."""
+    """Returns the text of _abi.pyi."""
     text = HEAD + "".join(f"{s.name} = {s.value}\n" for s in header.statuses)
     text += "STATUSES: tuple[Status, ...]\n\n" + constants(header) + TABLES
     made: list[Struct | Callback] = [*header.structs, *header.callbacks]

@@ -1,6 +1,6 @@
 """Writes ferrum-mem-sys's bindings.rs: the C ABI as Rust declarations.
 
-The text is what rustfmt makes of it, so that no rustfmt is needed here.
+The text has the form of rustfmt, so that no rustfmt is needed here.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from .model import (
 )
 
 WIDTH = 100
-# rustfmt breaks up a struct literal whose inside is longer.
+# rustfmt breaks a struct literal with longer contents.
 SHORT_LITERAL = 18
 
-# Names of the header that Rust has for itself.
+# Names of the header that are Rust keywords.
 KEYWORDS = {"fn", "impl", "in", "loop", "match", "move", "mut", "ref", "type", "use", "where"}
 # Arrays have a default up to this length.
 DEFAULT_ARRAY = 32
@@ -57,7 +57,7 @@ use core::mem::{align_of, offset_of, size_of};
 
 
 def emit(header: Header) -> str:
-    """The text of bindings.rs."""
+    """Returns the text of bindings.rs."""
     parts = [HEAD]
     for alias in header.aliases:
         parts.append("\n" + _doc(alias.doc, "") + f"pub type {alias.name} = {_type(alias.type)};\n")
@@ -116,7 +116,7 @@ def _struct(struct: Struct, structs: dict[str, Struct]) -> str:
         derives += ["Default", "PartialEq", "Eq", "Hash"]
     elif not struct.initial:
         derives += ["PartialEq"] if _long(struct) else ["Default", "PartialEq"]
-        # Floating-point numbers have no equality that every value keeps.
+        # Equality of floating-point numbers is not reflexive.
         if not any(_type(field.type) in ("f32", "f64") for field in struct.fields):
             derives.append("Eq")
     text = "\n" + _doc(struct.doc, "")
@@ -141,7 +141,7 @@ def _struct(struct: Struct, structs: dict[str, Struct]) -> str:
 
 
 def _long(struct: Struct) -> bool:
-    """Whether it has an array that is too long to have a default."""
+    """Returns whether the struct has an array that is too long for a default."""
     arrays = [field.type for field in struct.fields if isinstance(field.type, Array)]
     return any(array.length > DEFAULT_ARRAY for array in arrays)
 
@@ -222,14 +222,14 @@ def _type(type_: CType) -> str:
 
 
 def _escape(line: str) -> str:
-    """Keeps rustdoc from reading brackets and stars of the text as markup."""
+    """Escapes brackets and stars of the text, so that rustdoc does not read them as markup."""
     for mark in ("[", "]", "<", ">", "*"):
         line = line.replace(mark, f"\\{mark}")
     return line
 
 
 def _doc(doc: str, indent: str) -> str:
-    """The comment as rustdoc: parameters as a list, JSON as a block of text."""
+    """Returns the comment as rustdoc: parameters as a list, JSON as a block of text."""
     lines: list[str] = []
     is_code = is_item = False
     for line in doc.splitlines():

@@ -1,4 +1,4 @@
-"""What the arguments of a generated Rust method are: its parameters and its result."""
+"""Defines the arguments of a generated Rust method: its parameters and its result."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from .rust_records import Record, constant_of, flag_sets, link, set_name
 from .shapes import Argument, Role
 
 PLAIN = {Role.NUMBER, Role.TRUTH, Role.ENUMERATION, Role.DURATION}
-# Outputs whose length only the library knows: it is asked until there is room.
+# Outputs whose length only the library knows: the call is repeated until the buffer is long
+# enough.
 LISTS = {Role.ARRAY, Role.TEXT}
 
 
 @dataclass(frozen=True)
 class Given:
-    """An input: the parameter of the method, and what the function is called with."""
+    """An input: the parameter of the method, and the expressions for the call."""
 
     parameter: str
     values: str
-    # Statements before the call; a struct's form in C is there within a closure instead.
+    # Statements before the call. The C form of a struct is created within a closure instead.
     before: str = ""
     within: str = ""
 
 
 @dataclass(frozen=True)
 class Told:
-    """An output: its type, what it starts as, and what is made of it."""
+    """An output: its type, its initial value, and the expression for the result."""
 
     type: str
     start: str
@@ -44,7 +45,7 @@ class Arguments:
         self.sets = {prefix for prefix, _ in flag_sets(names)}
 
     def can_give(self, argument: Argument) -> bool:
-        """Whether a method can take an input."""
+        """Returns whether a method can take an input."""
         if argument.role is Role.HANDLE:
             return argument.type_name.removeprefix("ferrum_") in self.kinds
         if argument.is_optional:
@@ -62,7 +63,7 @@ class Arguments:
         return argument.role in PLAIN | {Role.WAIT, Role.TEXT, Role.TEXTS, Role.RELEASE}
 
     def can_tell(self, argument: Argument) -> bool:
-        """Whether a method can give an output."""
+        """Returns whether a method can return an output."""
         if argument.role in {Role.STRUCT, Role.RECORD}:
             return self._is_read(argument)
         if argument.role is Role.ARRAY:
@@ -84,7 +85,7 @@ class Arguments:
         return self.records.get(argument.type.name) if isinstance(argument.type, Named) else None
 
     def _is_flat(self, argument: Argument) -> bool:
-        """Whether a record goes in that refers to nothing which has to live beside it."""
+        """Returns whether the input is a record without references to other values."""
         record = self._record(argument)
         return (
             record is not None
@@ -95,7 +96,7 @@ class Arguments:
     # Inputs
 
     def given(self, argument: Argument, of: Function) -> Given:
-        """The parameter of an input of a function."""
+        """Returns the parameter of an input of a function."""
         function = of.name
         name, said = argument.name, f'"{function}", "{argument.name}", {argument.name}'
         if argument.role is Role.WAIT:
@@ -162,7 +163,7 @@ class Arguments:
     # Outputs
 
     def told(self, argument: Argument, out: str) -> Told:
-        """A result that comes by a variable called out."""
+        """Returns a result that is read from a variable called out."""
         if argument.role in {Role.STRUCT, Role.RECORD}:
             start = f"sys::{argument.type_name}::default()"
             return Told(self._type(argument), start, f"(&{out}).into()")
@@ -177,7 +178,7 @@ class Arguments:
         return Told(type_, "0.0" if type_.startswith("f") else "0", out)
 
     def listed(self, argument: Argument) -> tuple[str, str]:
-        """Of an array that comes out: the type of an item, and what is made of the list."""
+        """Returns the item type of an array output, and the expression for the list."""
         if self._is_number(argument):
             return self._number(argument), ""
         return self._type(argument), "found.iter().map(Into::into).collect()"

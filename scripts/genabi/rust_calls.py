@@ -1,8 +1,8 @@
-"""Writes ferrum-mem's generated/calls.rs: methods of a handle and plain values.
+"""Writes ferrum-mem's generated/calls.rs: methods with a handle and plain values.
 
-A function is one if it takes plain values, texts, records, lists of these or a time to
-wait, gives such, and ends nothing. What owns what, and what refers to other objects, is
-written by hand.
+A method is generated if it takes and returns only plain values, texts, records, lists of these,
+and times to wait, and ends no object. Methods with ownership, or with references to other
+objects, are hand-written.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ HELPERS = {
 
 
 def emit(header: Header) -> str:
-    """The text of calls.rs."""
+    """Returns the text of calls.rs."""
     names = Names(header)
     kinds = _kinds(header)
     arguments = Arguments(names, kinds)
@@ -57,7 +57,7 @@ def emit(header: Header) -> str:
 
 
 def _kinds(header: Header) -> dict[str, str]:
-    """The kinds whose object gives its handle by raw(), with the name of its type."""
+    """Returns the kinds whose object returns its handle by raw(), with the name of its type."""
     by_hand = {s.name.removeprefix("ferrum_") for s in header.structs if s.by_hand("rust")}
     return {kind: camel(kind) for kind in sorted(handle_kinds(header)) if kind not in by_hand}
 
@@ -91,13 +91,15 @@ def _call(shape: Shape, names: Names, arguments: Arguments) -> str:
 
 
 def _inputs_described(shape: Shape) -> list[str]:
-    """What is said of the inputs that are a parameter in Rust, too; a wait says it itself."""
+    """Returns the descriptions of the inputs that are parameters in Rust. A time to wait has its
+    own.
+    """
     inputs = {a.name for a in shape.inputs if a.role is not Role.WAIT}
     described = []
     for part in shape.function.doc.partition("@return")[0].split("@param")[1:]:
         names, _, said = " ".join(part.split()).partition(" ")
         if set(names.split(",")) <= inputs:
-            # A name with an underscore is taken for code anyway.
+            # A name with an underscore is treated as code anyway.
             marked = (n if "_" in n else f"`{n}`" for n in names.split(","))
             described.append(f"{', '.join(marked)}: {said}")
     return described
@@ -106,7 +108,7 @@ def _inputs_described(shape: Shape) -> list[str]:
 def _body(
     shape: Shape, arguments: Arguments, inputs: list[Given], values: list[str]
 ) -> tuple[str, str]:
-    """The type that a method gives, and how."""
+    """Returns the type of a method's result, and the code for it."""
     function, outputs = f"sys::{shape.function.name}", shape.outputs
     if outputs and outputs[0].role in LISTS:
         return _listed(arguments, outputs[0], inputs, function, values)
@@ -116,7 +118,7 @@ def _body(
     given = ", ".join([*values, *(f"&mut {out}" for out in outs)])
     released = next((a.name for a in shape.inputs if a.role is Role.RELEASE), "")
     if released:
-        # The closure is the library's from a call that succeeds.
+        # After a successful call the closure belongs to the library.
         call = f"releasing({released}, |call, data| {{\n// SAFETY: data is what call takes, once.\n"
         call += f"unsafe {{ {function}({given}) }} }})"
     else:
@@ -135,7 +137,7 @@ def _body(
 
 
 def _safety(shape: Shape) -> str:
-    """Why a call is sound."""
+    """Returns why a call is sound."""
     said = []
     if any(a.role in {Role.ARRAY, Role.BYTES, Role.TEXTS} for a in shape.inputs):
         said.append("what goes in has the length that is told")
@@ -151,7 +153,7 @@ def _safety(shape: Shape) -> str:
 def _listed(
     arguments: Arguments, output: Argument, inputs: list[Given], function: str, values: list[str]
 ) -> tuple[str, str]:
-    """The type and the code of what has a length of its own."""
+    """Returns the type and the code for an output with a length."""
     length = "length" if output.role is Role.TEXT else "count"
     reader = "json_of" if output.role is Role.TEXT else "listed"
     safe = "// SAFETY: the buffer has the room that is told.\n"
@@ -168,7 +170,9 @@ def _listed(
 
 
 def _described(shape: Shape) -> str:
-    """The text of a function, what is said of its inputs, and what a wait may be."""
+    """Returns the text of a function, the descriptions of its inputs, and the values of a time to
+    wait.
+    """
     text = shape.function.doc.partition("@param")[0].partition("@return")[0]
     parts = [text.strip(), *_inputs_described(shape)]
     for tag in shape.function.tags:
@@ -187,10 +191,10 @@ def _described(shape: Shape) -> str:
 
 
 def _errors(shape: Shape, names: Names) -> str:
-    """What a function fails with, and the function of the header that does."""
+    """Returns the errors of a function, and the name of the function in the header."""
     function = shape.function
     returned = function.doc.partition("@return")[2].partition("@param")[0]
-    # How a list is got is not the caller's.
+    # The caller does not see the buffer of a list.
     never = "FERRUM_ERROR_BUFFER_TOO_SMALL" if any(a.role in LISTS for a in shape.outputs) else "-"
     errors = re.split(r"; (?=FERRUM_ERROR_)", " ".join(returned.split()))
     said = "; ".join(e for e in errors if not e.startswith(never))

@@ -21,7 +21,7 @@ use crate::sys;
 
 
 def emit(header: Header) -> str:
-    """The text of enums.rs."""
+    """Returns the text of enums.rs."""
     names = Names(header)
     link(names)
     parts = [HEAD]
@@ -102,12 +102,12 @@ def _choice(field: Alias, names: Names) -> str:
     return text + f"            Self::{number}(number) => number,\n        }}\n    }}\n}}\n"
 
 
-# A word of a list, and what is said of it.
+# A word of a list, and its description.
 WORD = re.compile(r'^ *"(\w+)" +(.*(?:\n {6,}.*)*)', re.MULTILINE)
 
 
 def _words(name: str, doc: str, names: Names) -> str:
-    """The words that a text may be, as its comment lists them."""
+    """Returns the possible words of a text, as its comment lists them."""
     described = WORD.split(doc, maxsplit=1)[0].strip()
     words = [(word, " ".join(said.split())) for word, said in WORD.findall(doc)]
     text = f"\n{doc_lines(names.text(described), '')}"

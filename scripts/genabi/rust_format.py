@@ -1,4 +1,4 @@
-"""Formats Rust with the rustfmt of the set-up."""
+"""Formats Rust with the rustfmt of the development environment."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import subprocess
 
 
 def formatted(text: str) -> str:
-    """The text as `make format` leaves it."""
+    """Returns the text as `make format` would format it."""
     done = subprocess.run(
         ["rustfmt", "--edition", "2021", "--emit", "stdout", "--quiet"],
         input=text,

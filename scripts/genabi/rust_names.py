@@ -1,4 +1,4 @@
-"""How the header's names and comments read in Rust."""
+"""Converts the header's names and comments for Rust."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from .model import Alias, Constant, Field, Header, Named, Struct
 from .rust import DEFAULT_ARRAY, KEYWORDS
 
-# Words that are not written as the rest of their kind.
+# Words that are not written like the rest of their kind.
 WORDS = {"vpool": "VirtualPool", "dtype": "DType", "opencl": "OpenCl"}
 
 # Comments that a language takes apart are shorter than this.
@@ -18,23 +18,23 @@ TOKEN = re.compile(
 # A line of a list of words.
 LIST = re.compile(r'^  ("\w+") +', re.MULTILINE)
 CONTINUED = re.compile(r"^ {6,}", re.MULTILINE)
-# What a number says of itself in C, and a bool need not.
+# Remarks about a C number that a Rust bool does not need.
 NUMBERS = re.compile(r" \([01]\)|, or never \(0\)")
 
 
 def camel(name: str) -> str:
-    """`vpool_info` as `VirtualPoolInfo`."""
+    """Returns `VirtualPoolInfo` for `vpool_info`."""
     return "".join(WORDS.get(word, word.capitalize()) for word in name.lower().split("_"))
 
 
 def type_name(item: Struct | Alias) -> str:
-    """The name of a struct or an alias in Rust."""
+    """Returns the Rust name of a struct or an alias."""
     given = item.tag("name")
     return camel(given.words[0] if given else item.name.removeprefix("ferrum_"))
 
 
 def word(name: str) -> str:
-    """A field or parameter that may have a name that Rust has for itself."""
+    """Returns a field or parameter name, changed if it is a Rust keyword."""
     return f"r#{name}" if name in KEYWORDS else name
 
 
@@ -48,12 +48,12 @@ class Enumeration:
     constants: tuple[Constant, ...]
 
     def variant(self, constant: Constant) -> str:
-        """The name of a value."""
+        """Returns the name of a value."""
         return camel(constant.name.removeprefix(self.prefix))
 
     @property
     def unknown(self) -> Constant:
-        """What a value is taken for that this crate does not know."""
+        """Returns the value that replaces a value that this crate does not know."""
         given = self.alias.tag("unknown")
         return next(
             constant
@@ -64,17 +64,17 @@ class Enumeration:
 
 @dataclass
 class Names:
-    """What the texts of the header can be led to."""
+    """The names to which the texts of the header can refer."""
 
     header: Header
     enumerations: dict[str, Enumeration] = field(default_factory=dict)
-    # Where a name of the header is in the crate, as a path below it.
+    # The place of each name of the header in the crate, as a path below the crate.
     paths: dict[str, str] = field(default_factory=dict)
     known: set[str] = field(default_factory=set)
 
     @property
     def handles(self) -> set[str]:
-        """The structs that are a handle."""
+        """Returns the structs that are handles."""
         return {s.name for s in self.header.structs if [f.name for f in s.fields] == ["id"]}
 
     def __post_init__(self) -> None:
@@ -96,7 +96,7 @@ class Names:
                 self.paths[status.name] = f"ErrorKind::{camel(kind)}"
 
     def flags(self, prefix: str) -> list[Constant]:
-        """The single flags of a set, by the beginning of their names."""
+        """Returns the single flags of a set, by the start of their names."""
         return [
             constant
             for constant in self.header.constants
@@ -107,7 +107,7 @@ class Names:
         ]
 
     def choices(self, name: str) -> list[Constant]:
-        """The constants that a number may be besides, by the field's name."""
+        """Returns the constants that a number can also be, by the field's name."""
         prefix = f"FERRUM_{name.removesuffix('_bytes').upper()}_"
         return [
             constant
@@ -116,7 +116,7 @@ class Names:
         ]
 
     def field_text(self, item: Field) -> str:
-        """The comment of a field, whose numbers may be words in Rust."""
+        """Returns the comment of a field, whose numbers may be words in Rust."""
         doc, none = item.doc, item.tag("none")
         optional = item.tag("optional")
         if optional and optional.words:
@@ -130,7 +130,7 @@ class Names:
         return self.text(doc)
 
     def text(self, doc: str) -> str:
-        """A comment as rustdoc, with links to what the crate has."""
+        """Returns a comment as rustdoc, with links to items of the crate."""
         doc = CONTINUED.sub("  ", LIST.sub(r"- \1: ", doc))
         doc = "".join(f"\\{c}" if c in "[]<>*" else c for c in doc.replace("_*", "_\0"))
         return TOKEN.sub(self._token, doc.replace("_\0", "_*"))
@@ -153,13 +153,13 @@ class Names:
 
 
 def enumeration(header: Header, alias: Alias) -> Enumeration | None:
-    """The values of an alias; None for one that has none of its own."""
+    """Returns the values of an alias, or None if it has no own values."""
     prefix, values = header.values(alias)
     return Enumeration(alias, type_name(alias), prefix, values) if values else None
 
 
 def doc_lines(text: str, indent: str) -> str:
-    """A text as a comment."""
+    """Returns a text as a comment."""
     return "".join(f"{indent}/// {line}".rstrip() + "\n" for line in text.splitlines())
 
 

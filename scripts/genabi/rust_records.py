@@ -1,8 +1,8 @@
-"""Writes ferrum-mem's generated/records.rs: what the library tells, and what it is given.
+"""Writes ferrum-mem's generated/records.rs: the records that the library returns or takes.
 
-A struct that a function fills gets a record and a way from C; one that a
-function reads gets one and a way to C. docs/abi.md has the tags that decide
-about fields. Configurations own their texts, requests borrow them.
+A struct that a function fills becomes a record with a conversion from C. A struct that a function
+reads becomes one with a conversion to C. docs/abi.md describes the tags of fields. Configurations
+own their texts; requests borrow them.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ use crate::error::text_of;
 use crate::{sys, Result, Stream};
 """
 
-# How values cross, as far as it is needed.
+# Functions that convert values, which are imported if they are used.
 HELPERS = ("fixed_text", "flag", "ns", "optional_ns", "optional_text", "pointer")
 
 # Handles that requests refer to by an object of the crate.
 OBJECTS = {"ferrum_stream": "Stream"}
 
 
-# Short words of the header that Rust writes out.
+# Short words of the header that Rust spells out.
 FIELDS = {"vpool": "virtual_pool"}
 
 
@@ -45,18 +45,18 @@ class Member:
     name: str
     type: str
     doc: str
-    # Its value from the struct `raw`.
+    # The value from the struct `raw`.
     from_c: str
     # The fields of the struct and their values from `self`.
     to_c: tuple[tuple[str, str], ...]
-    # What has to live through a call, as a statement.
+    # A statement for a value that must live during a call.
     holds: str = ""
     is_default: bool = True
 
 
 @dataclass(frozen=True)
 class Record:
-    """A struct as Rust has it."""
+    """A struct in its Rust form."""
 
     struct: Struct
     name: str
@@ -67,17 +67,17 @@ class Record:
 
     @property
     def borrows(self) -> bool:
-        """Whether it refers to what is its user's."""
+        """Returns whether it borrows from its user."""
         return any("&'a" in member.type for member in self.members)
 
     @property
     def holds(self) -> bool:
-        """Whether something has to live beside its C form."""
+        """Returns whether a value must live beside its C form."""
         return any(member.holds for member in self.members)
 
 
 def records(names: Names) -> list[Record]:
-    """The records of the crate that are generated."""
+    """Returns the generated records of the crate."""
     inputs, outputs = _directions(names.header)
     found = []
     for struct in names.header.structs:
@@ -95,7 +95,7 @@ def records(names: Names) -> list[Record]:
 
 
 def link(names: Names) -> list[Record]:
-    """The records, after the texts have learnt where their fields are."""
+    """Returns the records, after the texts know the place of each field."""
     for prefix in _sets(names):
         names.paths[prefix + "_*"] = set_name(prefix)
     for choice in choice_fields(names):
@@ -121,7 +121,7 @@ def link(names: Names) -> list[Record]:
 
 
 def emit(header: Header) -> str:
-    """The text of records.rs."""
+    """Returns the text of records.rs."""
     names = Names(header)
     text = "".join(_record(record) for record in link(names))
     used = [name for name in HELPERS if f"{name}(" in text]
@@ -129,7 +129,7 @@ def emit(header: Header) -> str:
 
 
 def flag_sets(names: Names) -> list[tuple[str, str]]:
-    """Sets of flags that are a type of their own, with the text of a field of theirs."""
+    """Returns sets of flags that have their own type, with the text of one of their fields."""
     found: dict[str, str] = {}
     for struct in names.header.structs:
         for field in struct.fields:
@@ -140,13 +140,13 @@ def flag_sets(names: Names) -> list[tuple[str, str]]:
 
 
 def worded_fields(names: Names) -> list[tuple[str, Field]]:
-    """Texts that are one of some words, with the name of the type of these."""
+    """Returns texts that are one of some words, with the name of the type of these words."""
     fields = [field for struct in names.header.structs for field in struct.fields]
     return [(camel(tag.words[0]), field) for field in fields if (tag := field.tag("words"))]
 
 
 def choice_fields(names: Names) -> list[Alias]:
-    """Numbers that may be one of some words instead, as a type of their own each."""
+    """Returns numbers that can also be one of some words, each with its own type."""
     found: dict[str, Alias] = {}
     for struct in names.header.structs:
         for field in struct.fields:
@@ -170,12 +170,12 @@ def _sets(names: Names) -> set[str]:
 
 
 def set_name(prefix: str) -> str:
-    """The type of a set of flags whose names begin so."""
+    """Returns the type of a set of flags whose names begin with prefix."""
     return camel(prefix.removeprefix("FERRUM_")) + "Flags"
 
 
 def _directions(header: Header) -> tuple[set[str], set[str]]:
-    """The structs that functions read, and those that they or callbacks fill or give."""
+    """Returns the structs that functions read, and those that functions or callbacks fill."""
     inputs: set[str] = set()
     outputs: set[str] = set()
     for function in header.functions:
@@ -188,7 +188,7 @@ def _directions(header: Header) -> tuple[set[str], set[str]]:
             kind = parameter.type
             if isinstance(kind, Pointer) and isinstance(kind.target, Named):
                 outputs.add(kind.target.name)
-    # What is inside of a struct goes with it.
+    # Nested structs have the direction of their struct.
     for struct in reversed(header.structs):
         for field in struct.fields:
             if isinstance(field.type, Named) and field.type.kind == "struct":
@@ -252,7 +252,7 @@ def _flag(name: str, prefix: str) -> str:
 
 
 def _member(struct: Struct, field: Field, names: Names, is_input: bool) -> Member:
-    """A field without what its starting value says."""
+    """Returns a field without its default value."""
     name, kind = field.name, field.type
     doc = names.field_text(field)
     raw = f"raw.{word(name)}"
@@ -313,7 +313,7 @@ def _member(struct: Struct, field: Field, names: Names, is_input: bool) -> Membe
 
 
 def constant_of(text: str) -> str:
-    """A number or constant of the header's tags."""
+    """Returns a number or constant of the header's tags."""
     if text == "UINT64_MAX":
         return "u64::MAX"
     return f"sys::{text}" if text.startswith("FERRUM_") else text
@@ -347,7 +347,9 @@ def _pointer(struct: Struct, field: Field, doc: str) -> Member:
 
 
 def _value(field: Field, raw: str, names: Names) -> tuple[str, str, str, str]:
-    """Name, type, value from C and value to C of what is there always."""
+    """Returns the name, the type, the value from C and the value to C of a field that always has a
+    value.
+    """
     name, kind = field.name, field.type
     given = f"self.{name}"
     if isinstance(kind, Array):
@@ -375,7 +377,7 @@ def _value(field: Field, raw: str, names: Names) -> tuple[str, str, str, str]:
 
 
 def _is_default(struct: Struct, field: Field, value: Initial, names: Names) -> bool:
-    """Whether the field starts as its type's default."""
+    """Returns whether the field starts as its type's default."""
     none = field.tag("none")
     if none:
         known = {c.name: c.value for c in names.header.constants} | {"UINT64_MAX": 2**64 - 1}
@@ -436,7 +438,7 @@ def _struct(record: Record) -> str:
     life = "<'a>" if record.borrows else ""
     text = "\n" + doc_lines(record.doc, "") + f"#[derive({', '.join(derives)})]\n"
     if not record.is_input:
-        # The library makes it, and a later one may tell more.
+        # The library creates it, and a later version may add fields.
         text += "#[non_exhaustive]\n"
     text += f"pub struct {record.name}{life} {{\n"
     for member in record.members:

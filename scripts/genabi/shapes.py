@@ -1,7 +1,7 @@
-"""What each function of the header is to a language: its kind, method, inputs and outputs.
+"""Defines the shape of each function of the header: its kind, method, inputs and outputs.
 
-The declarations say most of it, tags of the comments the rest (see tags). All
-emitters read these shapes, so that no two of them take a parameter for something else.
+The declarations give most of a shape, and tags of the comments the rest (see tags). All emitters
+read these shapes, so that all of them treat a parameter alike.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from .model import CType, Function, Header, Named, Parameter, Pointer, Scalar
 # Tags of a function whose first word is a parameter.
 NAMING = {"batch", "bool", "borrowed", "default", "fills", "flags", "none", "optional", "path"}
 
-# What is called when something of the caller's is let go of.
+# The callback that the library calls when it releases data of the caller.
 RELEASE = "ferrum_release_fn"
 
-# A text of the caller's: const char *.
+# A text of the caller: const char *.
 TEXT = Pointer(Scalar("char"), is_const=True)
 
 
 class ShapeError(Exception):
-    """A declaration of which no shape can be read."""
+    """A declaration that has no valid shape."""
 
 
 class Role(Enum):
-    """What an argument is for, with the C that it is written as."""
+    """The purpose of an argument, with its form in C."""
 
     HANDLE = "handle"  # ferrum_pool pool; ferrum_pool *pool_out
     NUMBER = "number"  # uint64_t size_bytes, ferrum_address address; uint64_t *size_bytes_out
@@ -41,7 +41,7 @@ class Role(Enum):
     STRUCT = "struct"  # const ferrum_pool_config *config; ferrum_pool_info *info_out
     RECORD = "record"  # a struct without struct_size: ferrum_buffer_metadata *metadata_out
     ARRAY = "array"  # const T *xs, uint64_t count; T *xs_out, size_t capacity, size_t *count_out
-    BATCH = "batch"  # @batch: T *xs_out, which has as many places as the input `count` says
+    BATCH = "batch"  # @batch: T *xs_out, with as many places as the input `count`
     BYTES = "bytes"  # const void *source, uint64_t size_bytes; void *destination, ... size_bytes
     CALLBACK = "callback"  # ferrum_host_fn function, void *user_data
     RELEASE = "release"  # ferrum_release_fn release, void *user_data
@@ -51,22 +51,22 @@ class Role(Enum):
 class Argument:
     """An input or output: one parameter of the function, or several that belong together."""
 
-    # Without the `_out` of an output; a text that comes out is "text".
+    # The name without the `_out` of an output. A text output is "text".
     name: str
     role: Role
     parameters: tuple[Parameter, ...]
-    # What a handle, number, enumeration, struct, element or callback is; of a text and of
+    # The type of the handle, number, enumeration, struct, element or callback. For a text and for
     # bytes, a character.
     type: CType
     is_output: bool = False
-    # A pointer may be NULL, a handle {0}.
+    # The pointer may be NULL, or the handle may be {0}.
     is_optional: bool = False
-    # Of a set of flags: what the names of its constants begin with, such as FERRUM_DEBUG.
+    # For a set of flags: the start of the names of its constants, such as FERRUM_DEBUG.
     flags: str = ""
 
     @property
     def type_name(self) -> str:
-        """The name of the type, such as uint64_t or ferrum_pool_config."""
+        """Returns the name of the type, such as uint64_t or ferrum_pool_config."""
         if isinstance(self.type, (Scalar, Named)):
             return self.type.name
         raise ShapeError(f"{self.name} has a type without a name")
@@ -74,44 +74,44 @@ class Argument:
 
 @dataclass(frozen=True)
 class Shape:
-    """A function as a language has it."""
+    """A function in the form for a language."""
 
     function: Function
-    # The kind of handle whose name the function's begins with, such as "elastic_pool"; "" if none.
+    # The kind of handle with which the function's name begins, such as "elastic_pool", or "".
     kind: str
-    # What is left of the function's name without ferrum_ and the kind: "register_model".
+    # The rest of the function's name without ferrum_ and the kind: "register_model".
     name: str
-    # Inputs and outputs in the order of the declaration, the receiver among them.
+    # Inputs and outputs in the order of the declaration, including the receiver.
     arguments: tuple[Argument, ...]
-    # The handle that it is a method of: its first argument, if that is of the kind.
+    # The handle that it is a method of: its first argument, if that has this kind.
     receiver: Argument | None
     waits: bool
     opens: bool
 
     @property
     def inputs(self) -> tuple[Argument, ...]:
-        """The inputs, without the receiver."""
+        """Returns the inputs without the receiver."""
         return tuple(a for a in self.arguments if not a.is_output and a is not self.receiver)
 
     @property
     def outputs(self) -> tuple[Argument, ...]:
-        """The outputs."""
+        """Returns the outputs."""
         return tuple(a for a in self.arguments if a.is_output)
 
     @property
     def can_fail(self) -> bool:
-        """Whether it returns a status."""
+        """Returns whether it returns a status."""
         return self.function.result == Named("ferrum_status", "alias")
 
 
 def shapes_of(header: Header) -> tuple[Shape, ...]:
-    """The shape of every function, in the order of the header."""
+    """Returns the shape of every function, in the order of the header."""
     reader = _Reader(header)
     return tuple(reader.shape(function) for function in header.functions)
 
 
 def handle_kinds(header: Header) -> tuple[str, ...]:
-    """The kinds of handle, such as "pool": structs of nothing but an id."""
+    """Returns the kinds of handles, such as "pool": structs that contain only an id."""
     return tuple(
         struct.name.removeprefix("ferrum_")
         for struct in header.structs
@@ -130,7 +130,7 @@ class _Reader:
     def shape(self, function: Function) -> Shape:
         self.function = function
         rest = function.name.removeprefix("ferrum_")
-        # A function of a struct's, such as memory_config_check, is of no kind of handle.
+        # A function of a struct, such as memory_config_check, belongs to no kind of handle.
         owner = next((owner for owner in self.owners if rest.startswith(owner + "_")), "")
         kind = owner if owner in self.kinds else ""
         arguments = self._arguments(list(function.parameters))
@@ -164,7 +164,7 @@ class _Reader:
         return tuple(found)
 
     def _group(self, left: list[Parameter]) -> Argument | None:
-        """The argument that several parameters make, if they do."""
+        """Returns the argument that several parameters form together, if they do."""
         first = left[0]
         names = [p.name for p in left]
         optional = self._tagged("optional", first.name)

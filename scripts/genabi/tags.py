@@ -1,20 +1,20 @@
-"""The header's tags: what C does not say, one to a line of a comment.
+"""Reads the header's tags: facts that C does not express, one on each line of a comment.
 
-docs/abi.md describes each for those who write the header. They are taken out
-of the text that goes into the other languages.
+docs/abi.md describes each tag for authors of the header. Tags are removed from the text that goes
+into the other languages.
 """
 
 from __future__ import annotations
 
 from .model import Tag
 
-# Words of the comments' own that also begin with an at sign.
+# Words of the comments themselves that also begin with an at sign.
 TEXT = {"@param", "@return"}
 
-# What only the converters of Go structs ask for.
+# Tags that only the converters of Go structs use.
 CONVERTERS = {"go", "list", "path", "read"}
 
-# Every tag, with the least number of words that follow it.
+# Every tag, with the minimum number of words after it.
 TAGS = {
     "always": 0,
     "batch": 1,
@@ -46,11 +46,11 @@ TAGS = {
 
 
 class TagError(Exception):
-    """A line looks like a tag and is none."""
+    """A line looks like a tag but is not a known one."""
 
 
 def split_tags(doc: str) -> tuple[str, tuple[Tag, ...]]:
-    """A comment's text without its tags, and the tags."""
+    """Returns a comment's text without its tags, and the tags."""
     lines: list[str] = []
     tags: list[Tag] = []
     for line in doc.splitlines():

@@ -1,4 +1,4 @@
-"""The header's text: ferrum_mem.h with the headers of the families in it."""
+"""Reads the header's text: ferrum_mem.h with the headers of the families included."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from pathlib import Path
 
 INCLUDED = re.compile(r'^#include "(ferrum_mem/\w+\.h)"\n', re.M)
 
-# What makes a family's file one that compiles by itself.
+# The lines that let the file of a family compile alone.
 FRAME = re.compile(
     r"^#(?:ifndef|define) FERRUM_MEM_\w+_H\n|^#include .*\n|^#endif /\* FERRUM_MEM_\w+_H \*/\n",
     re.M,
 )
 
-# A function that is declared, with its name.
+# A declaration of a function, with its name.
 DECLARED = re.compile(r"^FERRUM_API [\w *]*?\s*\b(ferrum_\w+)\(", re.M)
 
 
 def whole_header(path: Path) -> str:
-    """The header as one text, each family's part in its place and without its guard."""
+    """Returns the header as one text, with each family's part in place and without its guard."""
 
     def part(found: re.Match[str]) -> str:
         return FRAME.sub("", (path.parent / found.group(1)).read_text(encoding="utf-8"))
@@ -28,12 +28,12 @@ def whole_header(path: Path) -> str:
     return text[:first] + "#include <stddef.h>\n#include <stdint.h>\n" + text[first:]
 
 
-# A struct that is defined, with its name.
+# A definition of a struct, with its name.
 DEFINED = re.compile(r"^} (ferrum_\w+);", re.M)
 
 
 def families(path: Path, what: re.Pattern[str] = DECLARED) -> dict[str, str]:
-    """The family of each function: the name of its header below ferrum_mem, such as pools."""
+    """Returns the family of each function: its header below ferrum_mem, such as pools."""
     names = INCLUDED.findall(path.read_text(encoding="utf-8"))
     return {
         function: Path(name).stem

@@ -10,7 +10,7 @@
 
 enum { OUTPUT_MAX = 1 << 16, HANGS_AFTER_S = 150 };
 
-/* What a check has said, and how it ended. */
+/* The output of a check, and how its process ended. */
 typedef struct {
     int status;
     int hung;
@@ -64,7 +64,8 @@ static int alone_start(const alone_check *check, alone_outcome *outcome) {
     return pid > 0 ? 0 : -1;
 }
 
-/* Prints what went wrong; 1: passed, 0: failed, ALONE_SKIPPED. */
+/* Prints what went wrong. Returns 1 for passed, 0 for failed, or
+ * ALONE_SKIPPED. */
 static int alone_judge(const alone_check *check, const alone_outcome *outcome) {
     if (WIFEXITED(outcome->status) && !outcome->hung) {
         int code = WEXITSTATUS(outcome->status);

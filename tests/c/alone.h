@@ -1,5 +1,5 @@
-/* Programs whose checks may end the process: each is a process of its own, this
- * program started again with the check's name. */
+/* Programs whose checks may end the process. Each check runs in a separate
+ * process: this program, started again with the name of the check. */
 #ifndef FERRUM_TESTS_ALONE_H
 #define FERRUM_TESTS_ALONE_H
 
@@ -15,21 +15,22 @@
         }                                                             \
     } while (0)
 
-/** Of a check that cannot be made here, with the reason on stderr. */
+/** The exit status of a check that cannot run here. The reason is on stderr. */
 enum { ALONE_SKIPPED = 77 };
 
 typedef struct {
     const char *name;
-    /** Ends with 0 when all is well. */
+    /** Exits with 0 on success. */
     void (*run)(void);
-    /** Runs in the new process before the program starts, while it is a copy of
-     *  this one: only what a signal handler may do. May be NULL. */
+    /** Runs in the new process before the program starts, while it is a copy
+     *  of this process. It may only do what a signal handler may do. May be
+     *  NULL. */
     void (*before)(void);
     /** "NAME=value" for the process, or NULL. */
     const char *environment;
 } alone_check;
 
-/** main of such a program: all checks, or the one that is named. */
+/** The main function of such a program: runs all checks, or the named one. */
 int alone_main(int argc, char **argv, const alone_check *checks, size_t count);
 
 #endif

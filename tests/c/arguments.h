@@ -1,5 +1,5 @@
-/* The functions of the header as tables, from which test_arguments.c makes bad
- * arguments. The tables are generated (arguments_*_gen.c). */
+/* The functions of the header as tables, from which test_arguments.c
+ * creates bad arguments. The tables are generated (arguments_*_gen.c). */
 #ifndef FERRUM_TESTS_ARGUMENTS_H
 #define FERRUM_TESTS_ARGUMENTS_H
 
@@ -10,7 +10,8 @@
 
 typedef void (*any_function)(void);
 
-/** What is handed for one parameter; its role says which of them. */
+/** The value that is passed for one parameter. The role states which member
+ *  is used. */
 typedef struct {
     uint64_t number;
     double real;
@@ -18,41 +19,41 @@ typedef struct {
     any_function function;
 } argument;
 
-/** What a parameter, or a field of a struct, is. */
+/** The kind of a parameter, or of a field of a struct. */
 typedef enum {
-    ROLE_VALUE,       /**< a number of which nothing more is known */
+    ROLE_VALUE,       /**< a number without a known meaning */
     ROLE_TRUTH,       /**< 0 or 1 */
     ROLE_FLAGS,       /**< a sum of flags; 0 is one */
     ROLE_ENUMERATION, /**< 0 is one of its values */
     ROLE_RESERVED,    /**< a field that must be 0 */
     ROLE_LIST,        /**< a field that points to an array */
     ROLE_HANDLE,
-    ROLE_TEXT,       /**< that comes in: UTF-8 of a bounded length */
-    ROLE_STRUCT_IN,  /**< of the caller, with or without struct_size */
-    ROLE_BYTES,      /**< in either direction; their number follows */
-    ROLE_ARRAY,      /**< that comes in; the number of its elements follows */
-    ROLE_TEXTS,      /**< that come in; their number follows */
+    ROLE_TEXT,       /**< input: UTF-8 of a bounded length */
+    ROLE_STRUCT_IN,  /**< input, with or without struct_size */
+    ROLE_BYTES,      /**< input or output; the number of bytes follows */
+    ROLE_ARRAY,      /**< input; the number of its elements follows */
+    ROLE_TEXTS,      /**< input; their number follows */
     ROLE_CALLBACK,   /**< its user_data follows */
     ROLE_DATA,       /**< the user_data of a callback */
-    ROLE_OUT,        /**< zeroed as a whole */
+    ROLE_OUT,        /**< zeroed completely */
     ROLE_STRUCT_OUT, /**< zeroed after struct_size */
-    ROLE_BUFFER,     /**< of a text: made empty; its capacity follows */
-    ROLE_PLACES,     /**< of an array: left alone; their number follows */
-    ROLE_CAPACITY    /**< of the buffer or the places before it */
+    ROLE_BUFFER,     /**< for a text: made empty; its capacity follows */
+    ROLE_PLACES,     /**< for an array: not changed; their number follows */
+    ROLE_CAPACITY    /**< of the buffer or the array before it */
 } role;
 
 typedef struct {
     const char *name;
     size_t offset, size;
     role role;
-    enum kind kind; /**< of a handle */
+    enum kind kind; /**< for a handle */
     int is_optional;
-    int64_t unknown[2]; /**< of an enumeration: no values of it */
+    int64_t unknown[2]; /**< for an enumeration: invalid values */
 } struct_field;
 
 typedef struct {
     size_t size;
-    const void *init; /**< NULL: without struct_size, and zeros are its start */
+    const void *init; /**< NULL: no struct_size, and it starts as zeros */
     const struct_field *fields;
     size_t field_count;
 } struct_type;
@@ -60,11 +61,11 @@ typedef struct {
 typedef struct {
     const char *name;
     role role;
-    enum kind kind;          /**< of a handle */
-    size_t size;             /**< of what is written; of an element */
-    const struct_type *type; /**< of a struct */
-    any_function nothing;    /**< for a callback: one that does nothing */
-    int64_t unknown[2];      /**< of an enumeration: no values of it */
+    enum kind kind;          /**< for a handle */
+    size_t size;             /**< of an output; of an element */
+    const struct_type *type; /**< for a struct */
+    any_function nothing; /**< for a callback: a function that does nothing */
+    int64_t unknown[2];   /**< for an enumeration: invalid values */
     int is_optional;
 } parameter;
 
@@ -73,12 +74,12 @@ typedef struct {
     ferrum_status (*call)(const argument *arguments);
     const parameter *parameters;
     size_t count;
-    int waits;        /**< refused in a host function */
+    int waits;        /**< rejected in a host function */
     int is_stateless; /**< works without ferrum_init */
-    int is_always;    /**< works also in a forked child */
+    int is_always;    /**< also works in a forked child */
 } function;
 
-/** Rows of the tables; what follows the names is given by its own name. */
+/** Rows of the tables. The values after the names are given by field name. */
 #define FIELD(type, field, what, ...)    \
     {.name = #field,                     \
      .offset = offsetof(type, field),    \
@@ -90,7 +91,8 @@ typedef struct {
 #define FUNCTION(function, ...) \
     {.name = "ferrum_" #function, .call = call_##function, __VA_ARGS__}
 
-/** The functions of each family that return a status; the last row has no name. */
+/** The functions of each family that return a status. The last row has no
+ *  name. */
 #define ARGUMENTS_DECLARE(family) extern const function arguments_##family[];
 ARGUMENTS_FAMILIES(ARGUMENTS_DECLARE)
 #undef ARGUMENTS_DECLARE

@@ -1,4 +1,4 @@
-/* cmocka with what it needs, and what the tests ask of the library's calls. */
+/* cmocka with its includes, and the assertions about calls of the library. */
 #ifndef FERRUM_TESTS_ASSERTS_H
 #define FERRUM_TESTS_ASSERTS_H
 
@@ -22,7 +22,7 @@
 
 static const ferrum_stream default_stream = {0};
 
-/** The record of this thread says part. */
+/** The error record of this thread contains part. */
 static inline void assert_message(const char *part) {
     ferrum_error_info error = FERRUM_ERROR_INFO_INIT;
     assert_ok(ferrum_last_error(&error));
@@ -30,13 +30,13 @@ static inline void assert_message(const char *part) {
         fail_msg("\"%s\" does not say \"%s\"", error.message, part);
 }
 
-/** What a call describes, to be freed by the caller. */
+/** The text of a call, to be freed by the caller. */
 static inline char *text_of(ferrum_status (*call)(char *, size_t, size_t *)) {
     size_t length = 0;
     char *text = NULL;
     ferrum_status status;
     assert_ok(call(NULL, 0, &length));
-    do { /* what is described may have grown in between */
+    do { /* the text may have grown in between */
         text = realloc(text, length + 1);
         assert_non_null(text);
         status = call(text, length + 1, &length);

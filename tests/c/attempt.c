@@ -14,8 +14,9 @@ static int failures;
 static size_t cases;
 static char case_name[160];
 
-/* Names the case that is under way: should it end the process, this is the last line.
- * alone.c reads the output from a file; the next case is written over it. */
+/* Names the case that starts. If it ends the process, this is the last line
+ * of output. alone.c reads the output from a file, and the next case
+ * overwrites the line. */
 void attempt_begin(const attempt *a, const char *what, const char *detail) {
     snprintf(case_name, sizeof case_name, "%s %s %s", a->function->name, what,
              detail);
@@ -83,7 +84,7 @@ uint64_t attempt_bad_handle(const fixture *f, enum kind kind, size_t class) {
         return f->live[(kind + 1) % KINDS];
     case 2:
         return f->dead[kind];
-    case 3: /* a generation that the slot has not had */
+    case 3: /* a generation that the slot never had */
         return f->live[kind] + (UINT64_C(1) << 40);
     case 4:
         return UINT64_C(0x0123456789abcdef);
@@ -103,7 +104,8 @@ int attempt_handle_is_free(const char *function, const char *name,
 
 /* ------------------------------------------------------------ good arguments */
 
-/* Numbers that a call needs before it looks at what is wrong. Others are 16. */
+/* Numbers that a call needs before it checks the wrong argument. The
+ * default is 16. */
 static uint64_t good_number(const attempt *a, const char *name) {
     static const struct {
         const char *name;
@@ -145,7 +147,7 @@ void attempt_set_field(unsigned char *at, const struct_field *field,
     memcpy(at + field->offset, &value, field->size);
 }
 
-/* Numbers of a struct that have no default and must not be 0. */
+/* Fields of a struct that have no default and must not be 0. */
 static const char *const needed[] = {
     "size_bytes",  "capacity_bytes",    "virtual_bytes", "num_elements",
     "buffer_id",   "context",           "num_layers",    "num_heads",
@@ -224,12 +226,12 @@ static void prepare_one(attempt *a, size_t i) {
         memset(scratch, UNTOUCHED, SCRATCH_BYTES);
         to->pointer = scratch;
         break;
-    default: /* 0 is good */
+    default: /* 0 is valid */
         break;
     }
 }
 
-/* Makes all arguments good. */
+/* Makes all arguments valid. */
 void attempt_prepare(attempt *a, const function *function, const fixture *f) {
     EXPECT(function->count <= PARAMETERS_MAX);
     a->function = function;
@@ -270,8 +272,9 @@ static void check_zeroed(const attempt *a, size_t i) {
         }
 }
 
-/* The outputs that are zeroed before parameter i is looked at: all of them if it is an
- * input, otherwise those before it, structs behind the others. */
+/* Checks the outputs that are zeroed before parameter bad is checked. For
+ * an input these are all outputs. For an output these are the ones before
+ * it; structs come after the others. */
 static void check_outputs(const attempt *a, size_t bad) {
     const parameter *p = a->function->parameters;
     role bad_role = bad < a->function->count ? p[bad].role : ROLE_VALUE;
@@ -286,7 +289,8 @@ static void check_outputs(const attempt *a, size_t bad) {
     }
 }
 
-/* Makes the call, which must give one of these statuses and a message that says this. */
+/* Makes the call, which must return one of these statuses with a message
+ * that contains says. */
 int attempt_refused(const attempt *a, const ferrum_status *wants,
                     const char *says) {
     ferrum_status got = a->function->call(a->arguments);
@@ -310,7 +314,7 @@ int attempt_refused(const attempt *a, const ferrum_status *wants,
     return 1;
 }
 
-/* The same, of one bad parameter. */
+/* The same, for one bad parameter. */
 void attempt_refused_for(const attempt *a, size_t bad,
                          const ferrum_status *wants, const char *says) {
     if (attempt_refused(a, wants, says))

@@ -1,4 +1,4 @@
-/* A fixture of its own for each test of a program. */
+/* Creates a fixture for each test of a program. */
 #ifndef FERRUM_TESTS_EACH_H
 #define FERRUM_TESTS_EACH_H
 

@@ -8,7 +8,8 @@
 int gives(ferrum_status got, ferrum_status want, const char *call,
           void (*wrong)(const char *format, ...)) {
     ferrum_error_info error = FERRUM_ERROR_INFO_INIT;
-    /* The record of a test's own helper (requests.h) names what that has called. */
+    /* The error record of a test helper (requests.h) names the function
+     * that the helper called. */
     int named = strncmp(call, "ferrum_", 7) == 0;
     if (got != FERRUM_OK) {
         ferrum_last_error(&error);
@@ -25,7 +26,7 @@ int gives(ferrum_status got, ferrum_status want, const char *call,
     return got == FERRUM_OK;
 }
 
-/* cmocka says what was wrong with a test once its end has come to an end. */
+/* cmocka reports the error of a test only after the test's teardown. */
 extern void _fail(const char *file, int line) __attribute__((weak));
 static int ending;
 static jmp_buf not_ended;
@@ -200,7 +201,8 @@ void fixture_make(fixture *f) {
     ferrum_pool_config pool = FERRUM_POOL_CONFIG_INIT;
     pool.initial_size_bytes = UINT64_C(8) << 20;
     pool.growth_increment_bytes = UINT64_C(8) << 20;
-    /* Idle pages stay until they are asked for: tests see the same ones. */
+    /* Idle pages stay until a call releases them, so that tests see fixed
+     * numbers. */
     pool.ready_pages = FERRUM_READY_PAGES_ALL;
     MUST(ferrum_pool_create(f->device, &pool, &f->pool));
     MUST(ferrum_pool_alloc(f->pool, 4096, f->stream, &f->block));

@@ -1,4 +1,4 @@
-/* One live object of every kind, and one dead handle of every kind. */
+/* One live object of every kind, and one ended handle of every kind. */
 #ifndef FERRUM_TESTS_FIXTURE_H
 #define FERRUM_TESTS_FIXTURE_H
 
@@ -40,29 +40,31 @@ typedef struct {
     /* The same limit and pages; the model "chat" has the same range of 64 MiB. */
     ferrum_elastic_pool shared;
     ferrum_address shared_range;
-    /* Watches nothing, by an interval that is never over. */
+    /* Watches nothing: its interval never ends. */
     ferrum_monitor monitor;
     /* "best_fit". */
     ferrum_placement placement;
     /* On other_device, falls back to device, tracks; the buffer has 4096 bytes. */
     ferrum_fallback_manager fallback_manager;
     ferrum_fallback_buffer buffer;
-    /* Knows Buffer#5 of 100 bytes. */
+    /* Contains Buffer#5 of 100 bytes. */
     ferrum_tracker tracker;
-    /* Keeps one per bucket and has one of 100 bytes. */
+    /* Keeps one buffer in each bucket, and has one of 100 bytes. */
     ferrum_generic_pool generic;
     uint64_t live[KINDS];
     uint64_t dead[KINDS];
 } fixture;
 
-/** Starts the library with two host devices of 256 MiB and makes everything. */
+/** Starts the library with two host devices of 256 MiB and creates every
+ *  object. */
 void fixture_make(fixture *f);
-/** Destroys everything and stops the library; every step must succeed. */
+/** Destroys everything and stops the library. Every step must succeed. */
 void fixture_end(fixture *f);
-/** Pages, and a range of two of them that does not end with a page. */
+/** The page size, and a range of two pages that does not end at the end of a
+ *  page. */
 #define FIXTURE_PAGE UINT64_C(65536)
 #define FIXTURE_RANGE UINT64_C(100000)
-/** A gate that holds a stream: queue gate_wait on it with the gate. */
+/** A gate that blocks a stream: queue gate_wait on the stream with the gate. */
 typedef struct {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -71,11 +73,11 @@ typedef struct {
 #define GATE {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0}
 void gate_wait(void *data);
 void gate_open(gate *g);
-/** Ends the process with a message when a call that must succeed did not. */
+/** Ends the process with a message if a call that must succeed fails. */
 void must(ferrum_status status, const char *what);
 #define MUST(call) must((call), #call)
-/** Checks the status of a call and, when it failed, the thread's record of it; what
- *  is not as it should be goes to wrong. True when the call succeeded. */
+/** Checks the status of a call and, if it failed, the thread's error record.
+ *  Reports differences by wrong. Returns true if the call succeeded. */
 int gives(ferrum_status got, ferrum_status want, const char *call,
           void (*wrong)(const char *format, ...));
 

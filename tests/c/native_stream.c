@@ -14,10 +14,10 @@ typedef struct item {
 } item;
 
 struct native_stream {
-    /* Of the driver; 0 on the host. */
+    /* A handle of the driver. 0 on the host. */
     uint64_t handle;
     bool dropped;
-    /* Of the host. */
+    /* For the host. */
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t changed;

@@ -9,12 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is looked at of each end of a block. */
+/* The number of bytes that are checked at each end of a block. */
 enum { EDGE = 64 };
 
-/* --- the driver -------------------------------------------------------------
- * Its handles are pointers and its addresses 64 bits wide; its header need not be
- * there. */
+/* --- the driver
+ * ------------------------------------------------------------- Its handles
+ * are pointers and its addresses have 64 bits. Its header may be missing,
+ * so it is not included. */
 
 static struct {
     int device;
@@ -50,7 +51,8 @@ static void *symbol(void *library, const char *name) {
     return found;
 }
 
-/* At the end of the process; its last thread may have used none of this. */
+/* Runs at the end of the process, on a thread that may not have used the
+ * driver before. */
 static void close_driver(void) {
     MUST_CUDA(cuda.set_current(cuda.context));
     if (cuda.slots != NULL)
@@ -84,7 +86,7 @@ static void open_driver(void) {
         abort();
 }
 
-/* Has this thread use the device's context from now on. */
+/* Makes the device's context current on this thread from now on. */
 static void enter(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     static _Thread_local bool entered;
@@ -99,8 +101,8 @@ void *driver_function(const char *name) {
     return symbol(cuda.library, name);
 }
 
-/* Waits for what a copy or fill has left to do: the legacy stream does not wait for
- * those of the library. */
+/* Waits for the rest of a copy or fill. The legacy stream does not wait for
+ * streams of the library. */
 static void finish(void) { MUST_CUDA(cuda.synchronize(NULL)); }
 
 /* --- the device ------------------------------------------------------------- */
@@ -172,8 +174,8 @@ bool has_bytes(uint64_t address, const void *bytes, size_t size) {
 
 /* --- queued work ------------------------------------------------------------ */
 
-/* On a GPU the ends are copied here by the stream: page-locked, as other copies
- * would wait for it. */
+/* On a GPU the stream copies the ends of a block here. The memory is
+ * page-locked, because a copy to other memory would wait for the stream. */
 typedef struct slot {
     unsigned char ends[2][EDGE];
     size_t edge;

@@ -1,7 +1,8 @@
-/* The device that programs run on which run on any: the host's memory, or what
- * FERRUM_TEST_DEVICE names ("cuda:0"). What such a program does with a block's bytes
- * goes through here, as the process cannot look into a GPU's memory: there it is done
- * by copies of the driver, next to the library's own calls. */
+/* The device for programs that run on any device: the host, or the device
+ * that FERRUM_TEST_DEVICE names ("cuda:0"). Such a program reads and writes
+ * the bytes of a block by these functions, because the process cannot
+ * address the memory of a GPU. For a GPU they use copies of the driver,
+ * next to the library's own calls. */
 #ifndef FERRUM_TESTS_ON_DEVICE_H
 #define FERRUM_TESTS_ON_DEVICE_H
 
@@ -12,36 +13,37 @@
 
 #include "ferrum_mem.h"
 
-/** Whether that is the host. */
+/** Whether the device is the host. */
 bool on_host(void);
 /** "cpu:0", or the device of the environment. */
 const char *first_device(void);
-/** "cpu:1", or beside another device "cpu:0". */
+/** "cpu:1", or "cpu:0" beside another device. */
 const char *other_device(void);
-/** The pages of virtual pools: 64 KiB, or the smallest of the device. */
+/** The page size of virtual pools: 64 KiB on the host, and the device's
+ *  smallest size on others. */
 uint64_t device_page(ferrum_device device);
 
-/** A function of the driver by its exported name, with the device's context current on
- *  this thread; not on the host. */
+/** A function of the driver by its exported name. The device's context is
+ *  current on this thread. Not for the host. */
 void *driver_function(const char *name);
 
-/** Each is done when it returns, and waits for no stream. */
+/** Each function returns when its work is done, and waits for no stream. */
 void put_bytes(uint64_t address, const void *bytes, size_t size);
 void fill_bytes(uint64_t address, unsigned char value, size_t size);
 bool has_bytes(uint64_t address, const void *bytes, size_t size);
-/** Copies size bytes out of the device; on the host, too. */
+/** Copies size bytes from the device, also from the host. */
 void get_bytes(uint64_t address, void *bytes, size_t size);
 
-/** Work that expects one byte in all of a block, and leaves another. */
+/** Work that expects one byte value in all of a block, and writes another. */
 typedef struct {
     uint64_t address, size;
     unsigned char before, after;
-    /** There are no bytes to expect yet. */
+    /** There is no expected value yet. */
     bool first;
-    /** Set when there was another byte. On a GPU both ends are looked at. */
+    /** Set if another value was found. On a GPU only both ends are checked. */
     atomic_int *damaged;
 } block_work;
-/** Queues it. */
+/** Queues the work. */
 ferrum_status queue_work(ferrum_stream stream, block_work work);
 
 #endif

@@ -14,11 +14,11 @@ enum { STREAMS = 4, POOLS = 3, BLOCKS = 160, BATCH = 40, TAGS = 3 };
 
 #define KIB UINT64_C(1024)
 #define MIB (KIB * KIB)
-/* What may be freed behind streams that are held up, for all of a program. */
+/* How many bytes a whole program may free behind streams that are blocked. */
 #define HELD_UP_MAX (24 * MIB)
-/* No slab has larger blocks. */
+/* The maximum block size of slabs. */
 #define SMALL (64 * KIB)
-/* An arena keeps a segment while any block of it lives. */
+/* An arena keeps a segment while any block of the segment is live. */
 #define ARENA_BLOCKS 8
 
 static const char *const strategies[] = {"best_fit", "size_class", "tlsf",
@@ -26,7 +26,7 @@ static const char *const strategies[] = {"best_fit", "size_class", "tlsf",
 enum { SIZE_CLASS = 1, BUDDY = 3, ARENA = 4, FIXED = 5, STRATEGIES = 6 };
 static const char *const tag_names[TAGS] = {"kv", "weights", "scratch"};
 
-/* Lets queued work pass up to a ticket. */
+/* Lets queued work run up to a ticket. */
 typedef struct {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -34,7 +34,7 @@ typedef struct {
 } turnstile;
 
 typedef struct {
-    ferrum_stream handle; /* {0}: the default one */
+    ferrum_stream handle; /* {0}: the default stream */
     turnstile gate;
     int held;
 } stream_model;
@@ -50,10 +50,10 @@ typedef struct {
     pool_model *pool; /* NULL: no block */
     uint64_t address, size, usable;
     unsigned char mark;
-    /* The stream that asked for it, and the one with the last work on it, or NULL
-     * when that is done. */
+    /* The stream that the block was allocated on, and the stream with the
+     * last work on the block, or NULL when that work is done. */
     stream_model *own, *last;
-    int tag; /* of tag_names, or -1 */
+    int tag; /* an index of tag_names, or -1 */
 } block_model;
 
 static ferrum_device device, other;
@@ -200,11 +200,11 @@ static void enter(pool_model *p, uint64_t address, uint64_t size,
     *b = (block_model){p, address, size, 0, 0, s, NULL, tag};
     WORKS(ferrum_pool_usable_size(p->handle, address, &b->usable));
     uint64_t least = (size + p->granule - 1) / p->granule * p->granule;
-    /* No strategy but buddy and fixed rounds up by more than a quarter. */
+    /* Only buddy and fixed round up by more than a quarter. */
     uint64_t most = p->strategy == FIXED   ? p->block
                     : p->strategy == BUDDY ? 2 * least
                                            : least + least / 4 + p->granule;
-    /* Where memory is short a small block may come from a larger class. */
+    /* If memory is short, a small block may come from a larger class. */
     if (p->strategy == SIZE_CLASS && most < SMALL)
         most = SMALL;
     if (address % p->granule != 0 || b->usable < size || b->usable > most)
@@ -353,30 +353,31 @@ static void alloc_batch(void) {
 
 /* ----------------------------------------------------------- giving blocks */
 
-/* Orders the free of a block on a stream, which waits for the block's own stream and
- * needs to follow no other. */
+/* Orders the free of a block on a stream. The free waits for the block's
+ * own stream and needs no other order. */
 static void order_free(block_model *b, stream_model *s) {
     if (b->last != b->own)
         order(b, s);
 }
-/* The stream to free a block on, which follows all work on it but on its own. */
+/* The stream for the free of a block. It comes after all work on the block,
+ * except the work on the block's own stream. */
 static stream_model *freeing_stream(block_model *b) {
     stream_model *s = any_stream(), *before = b->last;
     switch (draw(4)) {
-    case 0: /* done with it on the host */
+    case 0: /* the host waits for the work */
         run_dry();
         return s;
-    case 1: /* another stream takes over */
+    case 1: /* another stream takes the block */
         order(b, s);
         return s;
-    case 2: /* another stream uses it too, and the first one frees it */
+    case 2: /* another stream uses it too; the first stream frees it */
         if (before == NULL || before == s)
             break;
         WORKS(
             ferrum_pool_record_stream(b->pool->handle, b->address, s->handle));
         work(b, s, 0);
         return before;
-    case 3: /* anybody frees it */
+    case 3: /* any stream frees it */
         order_free(b, s);
         return s;
     }
@@ -465,9 +466,9 @@ static void use(void) {
 }
 static void hold_any(void) { hold(any_stream()); }
 
-/* What a trim says is what it gave back. A pool over pages gives idle ones back by
- * itself as well, between the two looks at its books, so there it may be more, by
- * whole pages. */
+/* A trim reports the bytes that it released. A paged pool also releases
+ * idle pages by itself between the two reads of the counters. So its
+ * counters may fall by more, in whole pages. */
 static void trim(void) {
     pool_model *p = any_pool();
     if (p == NULL)
@@ -502,7 +503,8 @@ static void retain(void) {
         WORKS(ferrum_pool_set_release_threshold(
             p->handle, draw(2) ? UINT64_MAX : draw(4) * MIB));
 }
-/* With no room to grow an allocation may fail, and then it changes nothing. */
+/* If the pool cannot grow, an allocation may fail, and then it changes
+ * nothing. */
 static void limit(void) {
     pool_model *p = any_pool();
     if (p == NULL || free_place() == NULL || is_full(p))
@@ -600,7 +602,7 @@ static void check_pool(pool_model *p) {
     }
     if (!WORKS(ferrum_pool_get_statistics(p->handle, &s)))
         return;
-    /* The zones of a pool that debugs are part of its blocks. */
+    /* The red zones of a pool in debug mode are part of its blocks. */
     if (s.requested.current != requested ||
         (p->debug ? s.allocated.current < allocated
                   : s.allocated.current != allocated) ||
@@ -684,7 +686,7 @@ void pool_model_start(void) {
     for (int i = 0; i < STREAMS; i++) {
         pthread_mutex_init(&streams[i].gate.mutex, NULL);
         pthread_cond_init(&streams[i].gate.changed, NULL);
-        if (i == 0) /* its handle, which calls that need one take */
+        if (i == 0) /* the handle; calls that need one use it */
             MUST(ferrum_stream_default(device, &streams[i].handle));
         else
             MUST(ferrum_stream_create(device, &streams[i].handle));

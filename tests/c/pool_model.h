@@ -1,16 +1,16 @@
 /*
- * Programs over the pool calls of the C ABI, held against a model.
+ * Programs over the pool calls of the C ABI, compared with a model.
  *
- * A program is a row of decisions: random ones, or the bytes of a script. It makes
- * pools of every strategy and setting on one device, takes and frees blocks one by
- * one and in batches on several streams, holds streams up while work on freed
- * blocks is still queued, and mixes in calls that must fail.
+ * A program is a sequence of decisions: random ones, or the bytes of a script.
+ * It creates pools of every strategy and setting on one device. It allocates
+ * and frees blocks singly and in batches on several streams, blocks streams
+ * while work on freed blocks is still queued, and makes calls that must fail.
  *
- * Each block is full of one byte. All writes and reads of a block are work on the
- * stream that uses it, in the order that a user would keep: so memory that is
- * handed out while queued work may still touch it shows as a wrong byte. The
- * model says which status each call must give, that live blocks never overlap and
- * what the books are.
+ * Each block is filled with one byte value. All writes and reads of a block
+ * are work on the stream that uses it, in a valid order. So memory that is
+ * allocated while queued work may still use it shows as a wrong byte. The
+ * model predicts the status of each call, checks that live blocks never
+ * overlap, and predicts the counters.
  */
 #ifndef FERRUM_TESTS_POOL_MODEL_H
 #define FERRUM_TESTS_POOL_MODEL_H
@@ -18,23 +18,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Where a program's decisions come from. */
+/** The source of a program's decisions. */
 typedef struct {
-    /** A script, or NULL: random ones. */
+    /** A script, or NULL for random decisions. */
     const unsigned char *script;
     size_t length;
     size_t at;
-    /** State of the random ones, not 0. */
+    /** The state of the random generator, not 0. */
     uint64_t random;
-    /** How many steps at most. */
+    /** The maximum number of steps. */
     int steps;
 } decisions;
 
-/** Opens the device that programs run on; the library has been started with two
- *  host devices of at least 256 MiB each. */
+/** Opens the device for the programs. The library must have been started
+ *  with two host devices of at least 256 MiB each. */
 void pool_model_start(void);
-/** Runs one program to its end, after which nothing is left; says whether it
- *  failed, having said why on stderr. */
+/** Runs one program to its end, after which no object is left. Returns
+ *  whether it failed, with the reason on stderr. */
 int pool_model_fails(decisions *d, const char *name);
 /** Closes the device. */
 void pool_model_stop(void);

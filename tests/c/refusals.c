@@ -20,7 +20,7 @@ void refuse_above(int resource, uint64_t value) {
     EXPECT(setrlimit(resource, &limit) == 0);
 }
 
-/* Of a line like "VmSize:     1234 kB". */
+/* Reads a line such as "VmSize:     1234 kB". */
 static uint64_t status_bytes(const char *key) {
     char text[8192];
     int file = open("/proc/self/status", O_RDONLY);
@@ -42,13 +42,14 @@ void refuse_more(int resource, uint64_t more_bytes) {
 void refuse_rights(void) {
     if (geteuid() != 0)
         return;
-    /* A user of its own: a limit of threads counts those of the user. */
+    /* A separate user, because a limit of threads counts the threads of the
+     * user. */
     uid_t user = 200000 + (uid_t)getpid() % 1000000;
     if (setresgid(user, user, user) != 0 || setresuid(user, user, user) != 0) {
         fprintf(stderr, "cannot become another user: %s\n", strerror(errno));
         exit(ALONE_SKIPPED);
     }
-    /* The system's files of this process belong to root until then. */
+    /* Until this call the system's files of this process belong to root. */
     EXPECT(prctl(PR_SET_DUMPABLE, 1) == 0);
 }
 
@@ -88,7 +89,8 @@ void refuse_calls(const int *numbers, int error) {
 
 static int refused;
 
-/* An error of a refusal: of a kind that says so, with words and the number. */
+/* A failed call must return a status of a suitable kind, with a message and
+ * the error number. */
 static int said_why(const char *call, ferrum_status status) {
     static const ferrum_status kinds[] = {
         FERRUM_ERROR_OUT_OF_MEMORY,
@@ -121,7 +123,7 @@ static int said_why(const char *call, ferrum_status status) {
     return 0;
 }
 
-/* 1: the call is done; 0: it was refused, and said why. */
+/* Returns 1 if the call succeeded, 0 if it failed with a suitable error. */
 static int done(const char *call, ferrum_status status) {
     if (status == FERRUM_OK)
         return 1;
@@ -188,7 +190,7 @@ static void use_stream(void) {
     static int counted;
     if (!DONE(ferrum_stream_host_function(stream, count, &counted)))
         return;
-    /* A timeout: the runtime has a timer for it. */
+    /* The call has a timeout, for which the runtime needs a timer. */
     ferrum_status status =
         ferrum_stream_synchronize(stream, UINT64_C(100000000000));
     EXPECT(status == FERRUM_OK && counted > 0);
@@ -243,8 +245,9 @@ static ferrum_status wake(const char *model) {
                : ferrum_elastic_pool_wake_model(shared, model, NULL, NULL);
 }
 
-/* Sleeps and wakes by one backing. A sleep that is refused leaves all as it was. A
- * wake may be refused for good; what sleeps may be freed. 1: it is awake. */
+/* Sleeps and wakes by one backing. A failed sleep must leave everything
+ * unchanged. A wake may fail permanently, and then the range can be freed.
+ * Returns 1 if the range is awake. */
 static int sleep_and_wake(ferrum_sleep_backing backing, const char *model) {
     ferrum_sleep_config config = FERRUM_SLEEP_CONFIG_INIT;
     config.backing = backing;
@@ -270,7 +273,7 @@ static void use_vpool(void) {
     if (awake)
         expect_range(address);
     int freed = DONE(ferrum_vpool_free(vpool, 0, RANGE, (ferrum_stream){0}));
-    /* With nothing left to bring back there is nothing to refuse. */
+    /* After the free nothing is asleep, so a wake succeeds. */
     if (freed && !awake)
         EXPECT(wake(NULL) == FERRUM_OK);
     expect_books();

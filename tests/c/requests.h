@@ -1,6 +1,4 @@
-/*
- * Requests of the plain kind that many tests make: a size, and one thing more.
- */
+/* Plain requests of many tests: a size and one more value. */
 #ifndef FERRUM_TESTS_REQUESTS_H
 #define FERRUM_TESTS_REQUESTS_H
 

@@ -1,12 +1,14 @@
 /*
- * Every function of the header with every bad argument that its declaration speaks of:
- * NULL, handles that are none, structs of a wrong size, reserved fields that are used,
- * truth values, flags, enumerations and texts that are none; and every function without
- * ferrum_init, in a forked child and inside a host function.
+ * Calls every function of the header with every bad argument that follows from
+ * its declaration: NULL, invalid handles, structs of a wrong size, reserved
+ * fields that are not 0, and invalid truth values, flags, enumerations and
+ * texts. Also calls every function without ferrum_init, in a forked child and
+ * inside a host function.
  *
- * A call passes when it returns the status that it must, the record of the thread is
- * about it and names the argument, the outputs are zeroed, and all that lives is as it
- * was before. What a value means to its function is tested in test_bad_arguments.c.
+ * A call passes if it returns the expected status, the thread's error record
+ * is about the call and names the argument, the outputs are zeroed, and all
+ * live objects are unchanged. The meaning of a value for its function is
+ * tested in test_bad_arguments.c.
  */
 #include "alone.h"
 #include "attempt.h"
@@ -15,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Statuses that a case may have; 0 ends them. */
+/* The possible statuses of a case. 0 ends the list. */
 typedef const ferrum_status statuses[3];
 static statuses null_pointer = {FERRUM_ERROR_NULL_POINTER};
 static statuses invalid_handle = {FERRUM_ERROR_INVALID_HANDLE};
@@ -45,7 +47,7 @@ static void read_report(char *text) {
     *to = 0;
 }
 
-/* Goes over all functions, of which nothing may remain. */
+/* Runs a check for all functions. The functions must leave nothing behind. */
 static void over_functions(const fixture *f,
                            void (*check)(attempt *, const fixture *)) {
     static attempt a;
@@ -150,7 +152,7 @@ static void with_struct(attempt *a, const fixture *f, size_t i) {
         0, 4, 12, UINT32_C(0xfffffff8), full + TAIL_MAX + 8, full + 64};
     for (size_t n = 0; n < COUNT(sizes); n++) {
         int has_setting = sizes[n] == full + 64;
-        /* A tail that the library fills is the caller's to have. */
+        /* The caller may have a tail in a struct that the library fills. */
         if (has_setting && p->role == ROLE_STRUCT_OUT)
             continue;
         attempt_prepare(a, a->function, f);
@@ -190,8 +192,8 @@ static void with_value(attempt *a, const fixture *f, size_t i,
         a, i, role == ROLE_RESERVED ? invalid_struct : invalid_value, name);
 }
 
-/* Texts that are none: longer than any may be, and no UTF-8, which only the names of
- * files may be without. */
+/* Invalid texts: longer than allowed, and not UTF-8. Only names of files
+ * need not be UTF-8. */
 static void with_texts(attempt *a, const fixture *f, size_t i,
                        const struct_field *field) {
     static char texts[2][FERRUM_PATH_MAX + 1] = {{0}, "\xff"};
@@ -258,7 +260,8 @@ static void check_host_function(void) {
     attempt_end_check();
 }
 
-/* Sizes of older and of newer callers, whose tail is zero, are none that are wrong. */
+/* Valid sizes of older and newer callers. The tail of a newer caller is
+ * zero. */
 static void with_other_sizes(attempt *a, size_t i) {
     uint32_t full = (uint32_t)a->function->parameters[i].type->size;
     const uint32_t sizes[] = {8, full - 8, full + 8, full + TAIL_MAX};
@@ -296,7 +299,7 @@ static void check_uninitialized(void) {
     attempt_end_check();
 }
 
-/* With good arguments, and with nothing but zeros. */
+/* Calls with valid arguments, and with zeros only. */
 static void in_child(attempt *a, const fixture *f) {
     (void)f;
     if (a->function->is_always)
@@ -331,8 +334,8 @@ static void check_forked(void) {
 
 /* ------------------------------------------------------------ what may be left out */
 
-/* Each optional pointer as NULL, and then all: whatever the call does, it does not ask
- * for them. */
+/* Passes NULL for each optional pointer, and then for all of them. Whatever
+ * the call returns, it must not demand them. */
 static void with_optional(const function *at) {
     static attempt a;
     for (size_t i = 0; i <= at->count; i++) {

@@ -1,12 +1,12 @@
 /*
- * Values that make no sense to the function that they are given to. Each case runs
- * in a process of its own (this program started again with --case N), so that a
- * crash or a hang is seen and named: the parent waits 30 s. What is wrong with an
- * argument whatever its function is, such as NULL, is in test_arguments.c.
+ * Values that are invalid for their function. Each case runs in a separate
+ * process (this program, started again with --case N), so that a crash or a
+ * hang is detected and named. The parent waits 30 s. Arguments that are
+ * invalid for any function, such as NULL, are in test_arguments.c.
  *
- * A case passes when the call returns the status that it must, the message
- * names the argument, and afterwards the books are as before, every object
- * still works and the library stops cleanly.
+ * A case passes if the call returns the expected status and the message names
+ * the argument. After it the counters are unchanged, every object still works
+ * and the library stops cleanly.
  */
 #include "fixture.h"
 #include "requests.h"
@@ -34,7 +34,8 @@ static uint64_t reclaim(ferrum_device d, uint64_t n, void *u) {
     return 0;
 }
 
-/* Chooses what its user data says, or fails with that where it is negative. */
+/* Chooses the option in the user data, or fails with that status if it is
+ * negative. */
 static ferrum_status choose(const ferrum_placement_request *r,
                             const ferrum_placement_option *o, size_t n,
                             int64_t *chosen_out, void *u) {
@@ -78,7 +79,7 @@ static ferrum_status pool_request_with(uint64_t pool, uint64_t stream) {
         ferrum_pool_alloc_with((ferrum_pool){pool}, &r, &out);
     return out == 0 ? status : FERRUM_OK;
 }
-/* A batch that fails leaves zeros. */
+/* A failed batch leaves zeros. */
 static ferrum_status alloc_batch_with(uint64_t pool, uint64_t stream,
                                       uint64_t size) {
     ferrum_address out[3] = {1, 1, 1};
@@ -188,7 +189,7 @@ static void change_placed_stream(ferrum_vpool_request *r) {
 static void change_range_stream(ferrum_model_request *r) {
     r->stream = stream_in_request;
 }
-/* A report of a call that fails is zeros. */
+/* The report of a failed call is zeros. */
 static ferrum_status sleep_by(fixture *f, const ferrum_sleep_config *config,
                               int model) {
     static ferrum_sleep_report report;
@@ -214,7 +215,7 @@ sleep_with(fixture *f, void (*change)(ferrum_sleep_config *), int model) {
     return sleep_by(f, &c, model);
 }
 
-/* Asks a fallback manager for a buffer. */
+/* Requests a buffer from a fallback manager. */
 static ferrum_status buffer_with(uint64_t manager,
                                  void (*change)(ferrum_buffer_request *)) {
     ferrum_buffer_request r = FERRUM_BUFFER_REQUEST_INIT;
@@ -274,7 +275,7 @@ static ferrum_status track_with(uint64_t tracker,
         change(&m);
     return ferrum_tracker_track((ferrum_tracker){tracker}, &m);
 }
-/* Asks a strategy for a device, or for what it thinks of each. */
+/* Asks a strategy for a device, or for its score of each device. */
 static ferrum_status place(uint64_t placement,
                            void (*change)(ferrum_placement_request *),
                            int explain) {
@@ -294,7 +295,7 @@ static ferrum_status place(uint64_t placement,
     ferrum_status status = ferrum_placement_select(asked, &r, &out);
     return out.id == 0 ? status : FERRUM_OK;
 }
-/* One that prefers a device, or has it as its only candidate. */
+/* A request that prefers a device, or has it as the only candidate. */
 static ferrum_status place_on(fixture *f, uint64_t device, int preferred) {
     ferrum_placement_request r = FERRUM_PLACEMENT_REQUEST_INIT;
     const ferrum_device given = {device};
@@ -310,7 +311,7 @@ static ferrum_status place_on(fixture *f, uint64_t device, int preferred) {
     ferrum_status status = ferrum_placement_select(f->placement, &r, &out);
     return out.id == 0 ? status : FERRUM_OK;
 }
-/* Asks a strategy of the caller's that chooses or refuses so. */
+/* Uses a strategy of the caller that chooses or fails in this way. */
 static ferrum_status place_by(ferrum_placement_fn callback, void *data) {
     ferrum_placement own;
     MUST(ferrum_placement_create_own("mine", callback, data, &own));
@@ -331,7 +332,7 @@ static ferrum_status level_of_ratio(ferrum_pressure_profile profile,
         ferrum_pressure_from_utilization(profile, ratio, &level);
     return level == 0 ? status : FERRUM_OK;
 }
-/* A call without time to wait, while a stream of the device is held up. */
+/* A call with timeout 0 while a stream of the device is blocked. */
 static ferrum_status sleep_unwaiting(fixture *f, int model) {
     gate held = GATE;
     MUST(ferrum_stream_host_function(f->stream, gate_wait, &held));
@@ -365,7 +366,7 @@ static ferrum_status link_with(uint64_t first, uint64_t second,
         (ferrum_manager){first}, (ferrum_manager){second}, &r, &a, &b);
     return a.id == 0 && b.id == 0 ? status : FERRUM_OK;
 }
-/* The second device's manager is made for the call. */
+/* The second device's manager is created for the call. */
 static ferrum_status link_from(fixture *f,
                                void (*change)(ferrum_link_request *)) {
     ferrum_manager other;
@@ -404,7 +405,7 @@ static ferrum_status stream_of(uint64_t device,
         ferrum_stream_adopt((ferrum_device){device}, &s, &out);
     return out.id == 0 ? status : FERRUM_OK;
 }
-/* Pages that are none: the program's standard input. */
+/* Invalid pages: the program's standard input. */
 static ferrum_status import_with(uint64_t manager,
                                  void (*change)(ferrum_page_import *)) {
     static const int32_t files[1] = {0};
@@ -433,7 +434,7 @@ static void change_import_size(ferrum_page_import *i) { i->page_bytes = 3; }
 static void change_import_size_max(ferrum_page_import *i) {
     i->page_bytes = UINT64_MAX;
 }
-/* What is queued in a stream that takes nothing. */
+/* Queues work in an external stream that rejects it. */
 static ferrum_status refused_by_its_owner(fixture *f) {
     ferrum_foreign_stream s = FERRUM_FOREIGN_STREAM_INIT;
     ferrum_stream stream;
@@ -443,7 +444,7 @@ static ferrum_status refused_by_its_owner(fixture *f) {
     MUST(ferrum_stream_destroy(stream, 0));
     return status;
 }
-/* A second use of what is mapped. */
+/* A second use of a mapped block. */
 static ferrum_status while_mapped(fixture *f, int free) {
     ferrum_map_request r = FERRUM_MAP_REQUEST_INIT;
     r.memory = f->memory;
@@ -550,7 +551,7 @@ static ferrum_status pool_asked_with(fixture *f,
     ferrum_status status = ferrum_pool_alloc_with(f->pool, &r, &out);
     return out == 0 ? status : FERRUM_OK;
 }
-/* A tag that no pool has so many of. */
+/* More tags than a pool accepts. */
 static ferrum_status too_many_tags(fixture *f) {
     char name[16];
     uint32_t tag = 1;
@@ -598,7 +599,7 @@ static ferrum_status fill_range(fixture *f, uint64_t offset, uint64_t size,
     fill.pattern = pattern;
     return ferrum_memory_fill_async(&fill, f->stream);
 }
-/* A model that can be estimated, and what is asked of it. */
+/* A model that can be estimated, and the request. */
 static ferrum_status estimate_with(void (*change)(ferrum_estimate_request *)) {
     static const char model[] =
         "{\"model_type\":\"llama\",\"hidden_size\":64,"
@@ -1219,7 +1220,7 @@ static const value_call value_calls[] = {
 
 #define CASES (sizeof value_calls / sizeof *value_calls)
 
-/* The current values of the books, which a failed call leaves alone. */
+/* The current values of the counters, which a failed call must not change. */
 static void current_books(const fixture *f, uint64_t out[16]) {
     ferrum_device devices[] = {f->device, f->other_device};
     for (int i = 0; i < 2; i++) {
@@ -1267,7 +1268,7 @@ static int child(size_t n) {
     return failed;
 }
 
-/* Runs case n in a process of its own; 0 when it passed. */
+/* Runs case n in a separate process. Returns 0 if it passed. */
 static int run_in_process(const char *self, size_t n) {
     char number[32];
     snprintf(number, sizeof number, "%zu", n);

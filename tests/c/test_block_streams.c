@@ -1,10 +1,11 @@
 /*
- * A block belongs to the stream that it was asked for on: whoever frees it, on
- * whatever thread and whatever stream, its memory goes to nobody else before the work
- * is done that was queued on its stream. Each case holds a stream by a gate, frees a
- * block in one of the ways that there are, and asks for as much on other streams. Runs
- * over pools with thread caches of three sizes and none, with pages and without, of
- * every strategy that matters, and with checks.
+ * A block belongs to the stream that it was allocated on. Whichever thread
+ * frees it, on any stream, its memory gets no new owner before the work that
+ * was queued on its stream is done. Each case blocks a stream by a gate, frees
+ * a block in one of the possible ways, and allocates the same size on other
+ * streams. The cases run over pools with thread caches of three sizes and
+ * without, with pages and without, with every relevant strategy, and in debug
+ * mode.
  */
 #include "each.h"
 
@@ -63,7 +64,8 @@ static void hold(ferrum_stream stream, gate *g) {
     assert_ok(ferrum_stream_host_function(stream, gate_wait, g));
 }
 
-/* ---------------------------------------------------- ways to give a block back */
+/* ---------------------------------------------------------- ways to free a
+ * block */
 
 typedef struct {
     ferrum_pool pool;
@@ -141,7 +143,7 @@ static const struct {
 };
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
-/* Nobody but streams that are named may have bytes of [block, block + size). */
+/* Only the named streams may get bytes of [block, block + size). */
 static void nobody_gets(ferrum_pool pool, ferrum_address block, uint64_t size,
                         const ferrum_stream *streams, int count,
                         const char *what) {
@@ -187,7 +189,8 @@ static void try_one(const kind *k, int way, uint64_t size,
     ends_empty(pool, what);
 }
 
-static void test_every_way_to_free(void **state) {
+static void
+test_memory_waits_for_its_stream_in_every_way_to_free(void **state) {
     (void)state;
     const uint64_t sizes[] = {1000, 300 * KIB, 2 * MIB};
     ferrum_stream other = new_stream();
@@ -200,7 +203,8 @@ static void test_every_way_to_free(void **state) {
 
 /* ------------------------------------------------------------- several streams */
 
-/* A free on a further stream waits for that as well, one after the other. */
+/* A free on another stream waits for that stream as well, one after the
+ * other. */
 static void test_a_free_waits_for_both_streams(void **state) {
     (void)state;
     for (int k = 0; k < KINDS_OF_POOLS; k++) {
@@ -245,8 +249,8 @@ static void test_a_plain_free_waits_for_the_default_stream(void **state) {
     }
 }
 
-/* The order of its own stream is enough where no other has work. */
-static void test_its_own_stream_has_the_memory_at_once(void **state) {
+/* The order of the block's own stream is enough if no other stream has work. */
+static void test_own_stream_reuses_memory_at_once(void **state) {
     (void)state;
     const uint64_t sizes[] = {1000, 3 * MIB};
     ferrum_stream other = new_stream();
@@ -274,8 +278,9 @@ static void test_its_own_stream_has_the_memory_at_once(void **state) {
 
 /* ---------------------------------------------------- streams that are destroyed */
 
-/* A stream that is gone has run dry: its blocks are freed at once, on any. */
-static void test_the_stream_is_destroyed_first(void **state) {
+/* A destroyed stream is drained, so its blocks are freed at once, on any
+ * stream. */
+static void test_free_after_the_stream_was_destroyed(void **state) {
     (void)state;
     for (int k = 0; k < KINDS_OF_POOLS; k++) {
         ferrum_pool pool = make(&kinds[k]);
@@ -305,9 +310,9 @@ static void *destroy_there(void *data) {
     return NULL;
 }
 
-/* One whose end is waited for has work, and its handle is good still or no more: the
- * memory waits for it in either case. */
-static void test_the_stream_is_being_destroyed(void **state) {
+/* A stream that is being destroyed still has work. Its handle may still be
+ * valid or not. The memory waits for the work in both cases. */
+static void test_free_while_the_stream_is_being_destroyed(void **state) {
     (void)state;
     for (int k = 0; k < KINDS_OF_POOLS; k++) {
         ferrum_pool pool = make(&kinds[k]);
@@ -326,9 +331,10 @@ static void test_the_stream_is_being_destroyed(void **state) {
     }
 }
 
-/* ------------------------------------------------------- streams of somebody else's */
+/* ---------------------------------------------------------- external
+ * streams */
 
-/* A queue of the caller's, which a thread runs. */
+/* A queue of the caller that a thread runs. */
 typedef struct {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -368,8 +374,8 @@ static void *queue_run(void *data) {
     return NULL;
 }
 
-/* Work that the owner of an adopted stream has queued there, which the library was
- * not told of, is waited for as well. */
+/* A free also waits for work that the owner of an adopted stream queued
+ * there without the library. */
 static void test_an_adopted_stream(void **state) {
     (void)state;
     ferrum_stream other = new_stream();
@@ -403,9 +409,9 @@ static void test_an_adopted_stream(void **state) {
     assert_ok(ferrum_stream_destroy(other, 0));
 }
 
-/* Also when the adopted stream was destroyed before the block is freed, which waits for
- * nothing of its owner's. */
-static void test_an_adopted_stream_is_destroyed_first(void **state) {
+/* The same if the adopted stream is destroyed before the block is freed.
+ * The destroy does not wait for the owner's work. */
+static void test_free_after_an_adopted_stream_was_destroyed(void **state) {
     (void)state;
     ferrum_stream other = new_stream();
     for (int k = 0; k < KINDS_OF_POOLS; k++)
@@ -440,7 +446,7 @@ static void test_an_adopted_stream_is_destroyed_first(void **state) {
     assert_ok(ferrum_stream_destroy(other, 0));
 }
 
-/* Also where thread caches would have had many blocks of the stream. */
+/* The same if thread caches would hold many blocks of the stream. */
 static void test_an_adopted_stream_with_many_blocks(void **state) {
     (void)state;
     enum { BLOCKS = 200 };
@@ -455,7 +461,7 @@ static void test_an_adopted_stream_with_many_blocks(void **state) {
     ferrum_address blocks[BLOCKS], others[BLOCKS];
     for (int i = 0; i < BLOCKS; i++)
         blocks[i] = take(pool, 5000, own);
-    /* Nobody calls what is queued from here on. */
+    /* From here on nothing runs the queued work. */
     assert_ok(ferrum_stream_destroy(own, 0));
     assert_int_equal(q.count, 1);
     for (int i = 0; i < BLOCKS; i++)
@@ -475,14 +481,14 @@ static void test_an_adopted_stream_with_many_blocks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_every_way_to_free),
+        TEST(test_memory_waits_for_its_stream_in_every_way_to_free),
         TEST(test_a_free_waits_for_both_streams),
         TEST(test_a_plain_free_waits_for_the_default_stream),
-        TEST(test_its_own_stream_has_the_memory_at_once),
-        TEST(test_the_stream_is_destroyed_first),
-        TEST(test_the_stream_is_being_destroyed),
+        TEST(test_own_stream_reuses_memory_at_once),
+        TEST(test_free_after_the_stream_was_destroyed),
+        TEST(test_free_while_the_stream_is_being_destroyed),
         TEST(test_an_adopted_stream),
-        TEST(test_an_adopted_stream_is_destroyed_first),
+        TEST(test_free_after_an_adopted_stream_was_destroyed),
         TEST(test_an_adopted_stream_with_many_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,8 @@
 /*
- * Reports and forced ends where memory is short: with very many live blocks and little
- * address space left, each call answers and the process goes on. A process each, since
- * where that fails, the process ends.
+ * Reports and forced ends when memory is short: with very many live blocks and
+ * little free address space, each call returns a status and the process
+ * continues. Each case runs in a separate process, because a failure ends the
+ * process.
  */
 #include <stdbool.h>
 #include <sys/resource.h>
@@ -10,13 +11,14 @@
 #include "alone.h"
 #include "ferrum_mem.h"
 
-/* How many blocks live: all of them where there is time, in make soak. */
+/* The number of live blocks. make soak has time for all of them. */
 enum { BLOCKS_MOST = 1000000 };
 static uint64_t live = 400000;
-/* A list of the blocks took 100 bytes each, and twice that while it grew. */
+/* A list of the blocks took 100 bytes for each block, and twice that while
+ * it grew. */
 #define LEFT_BYTES (UINT64_C(96) * live / 1000000 << 20)
 
-/* A full queue, and what the collector wants while it runs dry. */
+/* A full queue, and what the garbage collector needs while the queue drains. */
 #define QUEUE_BYTES (UINT64_C(512) << 20)
 
 static const ferrum_stream anywhere = {0};
@@ -121,7 +123,7 @@ static bool freed_or_full(ferrum_status status) {
     return status == FERRUM_OK;
 }
 
-/* A stream that waits for the gate, and a crowd with so little address space left. */
+/* Blocks a stream by the gate, and leaves this much address space. */
 static ferrum_stream hold(int gate[2], uint64_t bytes) {
     ferrum_stream stream;
     EXPECT(pipe(gate) == 0);
@@ -133,7 +135,8 @@ static ferrum_stream hold(int gate[2], uint64_t bytes) {
     return stream;
 }
 
-/* What could not be noted behind the work is live, and is freed after it. */
+/* Blocks that could not be recorded behind the work are live, and are freed
+ * after it. */
 static void let_go(int gate[2], ferrum_stream stream, uint64_t left) {
     EXPECT(live_blocks() == left);
     EXPECT(write(gate[1], "x", 1) == 1);
@@ -190,7 +193,7 @@ static void batches_behind_work(void) {
     let_go(gate, stream, left);
 }
 
-/* The bound that the header names, and memory that is freed behind it. */
+/* The bound in the header, and memory that is freed behind a full queue. */
 static void queue(void) {
     int gate[2];
     ferrum_stream stream;

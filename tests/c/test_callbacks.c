@@ -1,8 +1,8 @@
 /*
- * Callbacks that do what they should better not: they remove themselves and each
- * other, overrun their deadline, allocate, add more callbacks and call the
- * library from wherever they are. None of it may hang, and the library stops
- * cleanly afterwards. A hang is ended by the program that runs this one.
+ * Callbacks that behave badly: they remove themselves and each other, exceed
+ * their deadline, allocate, add more callbacks and call the library wherever
+ * they run. None of this may hang, and the library stops cleanly afterwards.
+ * The program that runs this one ends a hang.
  */
 #include "asserts.h"
 
@@ -76,7 +76,7 @@ static void set_thrice(ferrum_log_level level, const char *message,
     (void)level;
     (void)message;
     s->calls++;
-    /* From the second on, another receiver is the present one. */
+    /* From the second message on another receiver is set. */
     s->set[0] = ferrum_log_set_callback(FERRUM_LOG_DEBUG, ignore, NULL);
     s->set[1] = ferrum_log_set_callback(FERRUM_LOG_DEBUG, ignore, s);
     s->set[2] = ferrum_log_set_callback(FERRUM_LOG_DEBUG, NULL, NULL);
@@ -140,8 +140,8 @@ static void allocate_all(void *data) {
     ferrum_address block;
     a->alloc = ferrum_pool_alloc(pool, CAPACITY, default_stream, &block);
 }
-/* The freed block waits for a stream that waits for the host function: to wait
- * for the block in there would be to wait for itself. */
+/* The freed block waits for a stream that waits for the host function.
+ * Waiting for the block in the host function would be waiting for itself. */
 static void test_host_function_does_not_wait_for_memory(void **state) {
     (void)state;
     flag freed = FLAG;
@@ -190,7 +190,7 @@ static void make_things(void *data) {
     w->status[4] = ferrum_pool_create(device, NULL, &w->made);
     w->status[5] = ferrum_event_synchronize(w->event, FERRUM_WAIT_FOREVER);
 }
-static void test_host_function_makes_things(void **state) {
+static void test_host_function_creates_objects(void **state) {
     (void)state;
     worker w = {.self = {0}};
     assert_ok(ferrum_stream_create(device, &w.self));
@@ -255,8 +255,8 @@ static void ask(ferrum_address *held) {
                   FERRUM_ERROR_OUT_OF_MEMORY);
 }
 
-/* One that overruns its deadline is asked once; the calls behind it are given
- * up, and it may be removed as soon as it has ended. */
+/* A callback that exceeds its deadline is called once. Calls that would
+ * follow are dropped. It can be removed as soon as it has ended. */
 static void test_reclaim_overruns_its_deadline(void **state) {
     (void)state;
     reclaimer r = RECLAIMER;
@@ -275,7 +275,7 @@ static void test_reclaim_overruns_its_deadline(void **state) {
     assert_ok(ferrum_pool_free(pool, held, default_stream));
 }
 
-/* It removes itself and the one that would be asked next. */
+/* It removes itself and the callback that would be called next. */
 static void test_reclaim_removes_itself_and_another(void **state) {
     (void)state;
     reclaimer first = RECLAIMER, second = RECLAIMER;
@@ -332,7 +332,8 @@ static void test_pressure_callback_adds_callbacks(void **state) {
     assert_ok(ferrum_registration_remove(registration));
 }
 
-/* A forced shutdown waits for a host function and a callback that run. */
+/* A forced shutdown waits for a running host function and a running
+ * callback. */
 static atomic_int stopped;
 static void *stop(void *data) {
     ferrum_status *status = data;
@@ -340,7 +341,7 @@ static void *stop(void *data) {
     atomic_store(&stopped, 1);
     return NULL;
 }
-static void test_shutdown_waits_for_what_runs(void **state) {
+static void test_shutdown_waits_for_running_callbacks(void **state) {
     (void)state;
     set_up(state);
     flag go_on = FLAG;
@@ -360,8 +361,9 @@ static void test_shutdown_waits_for_what_runs(void **state) {
     assert_ok(status);
 }
 
-/* A callback that has removed itself, and perhaps closed its device by force, still
- * runs and uses what is its caller's: a shutdown waits for its end. */
+/* A callback has removed itself, and perhaps closed its device by force. It
+ * still runs and uses memory of its caller, so a shutdown waits for its
+ * end. */
 typedef struct {
     flag added, left, go_on;
     int closes;
@@ -382,7 +384,7 @@ static void leave(ferrum_device d, ferrum_pressure_level level, void *data) {
         sched_yield();
     atomic_store(&l->ended, 1);
 }
-static void test_shutdown_waits_for_a_callback_that_left(void **state) {
+static void test_shutdown_waits_for_a_removed_callback(void **state) {
     for (int closes = 0; closes < 2; closes++) {
         set_up(state);
         leaver l = {.added = FLAG, .left = FLAG, .go_on = FLAG};
@@ -417,12 +419,12 @@ int main(void) {
         WITH_LIBRARY(test_log_receiver_is_set_from_inside),
         WITH_LIBRARY(test_log_receiver_calls_the_library),
         WITH_LIBRARY(test_host_function_does_not_wait_for_memory),
-        WITH_LIBRARY(test_host_function_makes_things),
+        WITH_LIBRARY(test_host_function_creates_objects),
         WITH_LIBRARY(test_reclaim_overruns_its_deadline),
         WITH_LIBRARY(test_reclaim_removes_itself_and_another),
         WITH_LIBRARY(test_pressure_callback_adds_callbacks),
-        cmocka_unit_test(test_shutdown_waits_for_what_runs),
-        cmocka_unit_test(test_shutdown_waits_for_a_callback_that_left),
+        cmocka_unit_test(test_shutdown_waits_for_running_callbacks),
+        cmocka_unit_test(test_shutdown_waits_for_a_removed_callback),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /*
- * Two threads use an object while a third ends it without force, again and again: while
- * that is refused the others are served as if nobody had asked, and nothing that they
- * were given goes with an object that ends.
+ * Two threads use an object while a third tries again and again to end it
+ * without force. While the end fails, the calls of the other threads work as
+ * usual. When it succeeds, nothing that was allocated ends with the object.
  */
 #include "asserts.h"
 
@@ -13,7 +13,8 @@
 #include "fixture.h"
 
 #define THREADS 2
-/* Uses of each thread, and how many blocks it has at once at most. */
+/* The number of uses of each thread, and the maximum number of blocks that
+ * it holds at once. */
 #define TURNS 400
 #define HELD 5
 
@@ -28,8 +29,8 @@ static union {
     ferrum_fallback_manager buffers;
 } x;
 
-/* A kind of object. take has it in use by so many things at most, and drop ends the
- * use. What they have, they note in word. */
+/* A kind of object. take starts one of a bounded number of uses, and drop
+ * ends the use. Both identify the use by word. */
 struct closable {
     const char *name;
     int rounds;
@@ -69,7 +70,7 @@ static ferrum_status end_device(void) {
 static void make_pool(void) { MUST(ferrum_pool_create(place, NULL, &x.pool)); }
 static ferrum_status take_pool(unsigned thread, unsigned turn, uint64_t *word) {
     (void)thread;
-    /* Sizes that the thread caches have, and some that they have not. */
+    /* Sizes inside and outside of the range of the thread caches. */
     return ferrum_pool_alloc(x.pool, (turn * 7 % 9 + 1) << (turn % 5 * 5),
                              default_stream, word);
 }
@@ -180,7 +181,7 @@ static ferrum_status end_buffers(void) {
 static const struct closable *now;
 static atomic_int over, warm;
 
-/* The threads cannot go on. */
+/* Ends the program, because the threads cannot continue. */
 static void wrong(const char *what, ferrum_status got) {
     ferrum_error_info info = FERRUM_ERROR_INFO_INIT;
     ferrum_last_error(&info);
@@ -219,7 +220,7 @@ static void *use(void *number) {
     return NULL;
 }
 
-/* Whether the object has ended while the others used it. */
+/* Returns whether the object ended while the other threads used it. */
 static int run_round(void) {
     pthread_t thread[THREADS];
     atomic_store(&over, 0);
@@ -264,7 +265,7 @@ static int set_up(void **state) {
     return 0;
 }
 
-/* Nothing that the threads have made is left. */
+/* The threads must have left nothing behind. */
 static int tear_down(void **state) {
     (void)state;
     MUST(ferrum_device_close(host, 0));

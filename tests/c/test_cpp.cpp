@@ -1,5 +1,5 @@
-// The C++17 layer over the real library: ownership, errors both ways, callables,
-// and standard containers in a pool.
+// The C++17 layer over the real library: ownership, both forms of errors,
+// callables, and standard containers in a pool.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -33,7 +33,7 @@ ferrum_pool_config small() {
     return config;
 }
 
-// Started and opened for each test; its end checks that nothing is left.
+// Starts and opens for each test. TearDown checks that nothing is left.
 class Cpp : public ::testing::Test {
   protected:
     void TearDown() override {
@@ -48,8 +48,8 @@ class Cpp : public ::testing::Test {
     ferrum::device other = ferrum::device::open("cpu:1");
 };
 
-// Where the program that asks vendors' libraries cannot be started, the flag does
-// without it.
+// If the program that queries vendors' libraries cannot be started, the flag
+// makes it unnecessary.
 TEST(CppSettings, test_probe_in_process) {
     ASSERT_EQ(setenv("FERRUM_PROBE_HELPER", "/nonexistent/helper", 1), 0);
     auto misses_helper = [](std::uint32_t flags) {
@@ -336,7 +336,7 @@ TEST_F(Cpp, test_relocatable_blocks_and_pins) {
     char back[sizeof text];
     last.read(0, back, sizeof back);
     EXPECT_STREQ(back, text);
-    // What is still pinned is given back with its owner.
+    // A pinned block is freed with its owner.
     first.pin();
 }
 
@@ -415,7 +415,7 @@ TEST_F(Cpp, test_virtual_pools) {
     request.tag = "kv";
     ferrum_address at = pool.alloc_with(request);
     EXPECT_EQ(at, pool.info().base_address + 10);
-    // Each is of the device that it was asked of, and of no other.
+    // Each object belongs to the device that created it.
     ferrum::vpool second = other.create_vpool(config);
     EXPECT_EQ(other.info().ordinal, 1u);
     EXPECT_EQ(other.owner(second.alloc(0, 1)).vpool.id, second.get().id);
@@ -440,7 +440,7 @@ TEST_F(Cpp, test_virtual_pools) {
     pool.resume();
     pool.destroy();
     EXPECT_FALSE(pool);
-    // Not destroyed by hand: the destructor does it, ranges or not.
+    // The destructor destroys the pool, also with ranges.
     device.create_vpool(config).alloc(0, 1);
 }
 
@@ -483,7 +483,7 @@ TEST_F(Cpp, test_sleep_and_wake) {
               FERRUM_ERROR_MODEL_NOT_FOUND);
 }
 
-// The numbers of a failure, in the order of ferrum_error_info; -1 is none.
+// The numbers of a failure, in the order of ferrum_error_info. -1 means none.
 std::vector<std::int64_t> numbers(const ferrum::failure &why) {
     std::vector<std::int64_t> out;
     for (const auto &number :
@@ -521,7 +521,7 @@ TEST_F(Cpp, test_failures_state_their_numbers) {
     EXPECT_EQ(numbers(full.why()),
               (Numbers{-1, -1, -1, -1, 2 * page, page, -1}));
     EXPECT_EQ(full.why().model, "");
-    // One that states none, right after one that did.
+    // A failure without numbers, right after one with numbers.
     auto none = ferrum::device::try_open("cpu:9");
     EXPECT_EQ(numbers(none.why()), Numbers(7, -1));
 

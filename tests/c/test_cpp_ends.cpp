@@ -1,5 +1,6 @@
-// The ends of the C++ layer's objects: no destructor throws, whatever the library says
-// and however little memory there is, and what could not be ended is told by the log.
+// The destructors of the C++ layer: none throws, whatever status the library
+// returns and however little memory there is. The log reports an object that
+// could not be ended.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -17,7 +18,7 @@
 
 namespace {
 
-// Memory of C++ runs out while this is set.
+// While this is set, C++ allocations fail.
 thread_local bool dry = false;
 
 } // namespace
@@ -74,7 +75,7 @@ class Ends : public ::testing::Test {
     }
     void SetUp() override { ASSERT_EQ(start(), FERRUM_OK); }
     void TearDown() override {
-        // The library's books say that nothing was lost.
+        // The library's counters show that nothing leaked.
         EXPECT_EQ(ferrum_shutdown(0), FERRUM_OK) << ferrum::leak_report_json();
     }
 };
@@ -125,7 +126,7 @@ struct everything {
         ferrum::generic_pool<counted>::create();
 };
 
-TEST_F(Ends, test_in_use_and_without_memory) {
+TEST_F(Ends, test_destructors_in_use_and_without_memory) {
     auto all = std::make_unique<everything>();
     all->pool.alloc(4096);
     all->memory.pin();
@@ -138,15 +139,15 @@ TEST_F(Ends, test_in_use_and_without_memory) {
     EXPECT_EQ(counted::alive, 0);
 }
 
-TEST_F(Ends, test_of_what_has_ended_already) {
+TEST_F(Ends, test_destructors_of_ended_objects) {
     auto all = std::make_unique<everything>();
-    // Somebody else stops the library by force, under everything.
+    // Other code stops the library by force, under every object.
     ASSERT_EQ(ferrum_shutdown(FERRUM_FORCE), FERRUM_OK);
     dry = true;
     all.reset();
     dry = false;
     ASSERT_EQ(start(), FERRUM_OK);
-    // Handles are dead, and the library runs.
+    // The handles have ended, and the library runs.
     all = std::make_unique<everything>();
     ASSERT_EQ(ferrum_shutdown(FERRUM_FORCE), FERRUM_OK);
     ASSERT_EQ(start(), FERRUM_OK);
@@ -155,7 +156,7 @@ TEST_F(Ends, test_of_what_has_ended_already) {
     dry = false;
 }
 
-// What the log says, one message after the other.
+// The messages of the log, one after the other.
 class messages {
   public:
     messages() {
@@ -186,7 +187,7 @@ class messages {
     std::vector<std::string> heard_;
 };
 
-TEST_F(Ends, test_that_the_library_refuses_is_told_by_the_log) {
+TEST_F(Ends, test_failed_ends_are_logged) {
     messages log;
     ferrum::device device = ferrum::device::open("cpu:0");
     ferrum::stream stream = device.create_stream();
@@ -203,11 +204,11 @@ TEST_F(Ends, test_that_the_library_refuses_is_told_by_the_log) {
     log.await("the library was not stopped");
     stream.reset();
     device.reset();
-    // That start was not taken back, as the log has said.
+    // That start was not undone, as the log has reported.
     EXPECT_EQ(ferrum_shutdown(0), FERRUM_OK);
 }
 
-// An assignment ends the former registration before its callable goes.
+// An assignment ends the former registration before its callable is destroyed.
 TEST_F(Ends, test_assignment_of_a_registration) {
     ferrum::device device = ferrum::device::open("cpu:0");
     bool freed = false, freed_too_early = false;

@@ -1,4 +1,4 @@
-// Estimation through the C++17 layer. Nothing is started for it.
+// Estimation through the C++17 layer. The library is not started.
 #include <gtest/gtest.h>
 
 #include <string>

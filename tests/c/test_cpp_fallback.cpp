@@ -1,5 +1,5 @@
-// Fallback managers in the C++17 layer: what falls back comes back with its bytes, and a
-// generic pool owns the buffers that wait in it.
+// Fallback managers in the C++17 layer: a buffer that falls back returns with
+// its bytes, and a generic pool owns its free buffers.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -85,7 +85,7 @@ TEST_F(CppFallback, test_falls_back_and_comes_back) {
     EXPECT_EQ(given, got);
     again.take(FERRUM_LOCATION_CPU);
     manager.end_storage(FERRUM_LOCATION_CPU, storage);
-    // A pinned buffer is ended by its owner all the same.
+    // The owner frees a pinned buffer too.
     auto pinned = manager.alloc(bytes(1));
     pinned.pin();
 }
@@ -104,7 +104,7 @@ TEST_F(CppFallback, test_one_interface) {
     EXPECT_EQ(pool.stats().pooled_bytes, 0u);
 }
 
-TEST_F(CppFallback, test_generic_pool_owns_what_waits) {
+TEST_F(CppFallback, test_generic_pool_owns_its_free_buffers) {
     auto token = std::make_shared<int>(1);
     {
         auto pool = ferrum::generic_pool<std::shared_ptr<int>>::create(
@@ -134,7 +134,7 @@ TEST_F(CppFallback, test_generic_pool_owns_what_waits) {
     EXPECT_EQ(token.use_count(), 1) << "what waits goes with the pool";
 }
 
-TEST_F(CppFallback, test_generic_pool_files_new_buffers) {
+TEST_F(CppFallback, test_generic_pool_adds_new_buffers) {
     auto token = std::make_shared<int>(1);
     auto pool = ferrum::generic_pool<std::shared_ptr<int>>::create(
         plain().with_max_pooled(1));

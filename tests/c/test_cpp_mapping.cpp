@@ -1,5 +1,5 @@
-// Mappings, links and memory and streams of others in the C++17 layer: what ends
-// when, and what comes back.
+// Mappings, links, and external memory and streams in the C++17 layer: when
+// each ends, and what a call returns.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -56,7 +56,7 @@ TEST_F(CppMapping, test_mapping_ends_with_its_scope) {
     EXPECT_EQ(block.try_map(FERRUM_HOST_READ_ONLY, 101).status(),
               FERRUM_ERROR_INVALID_OFFSET);
     EXPECT_THROW(block.map(FERRUM_HOST_READ_ONLY, 100, 1), ferrum::error);
-    // A block that goes before its mapping ends it.
+    // A block that is destroyed before its mapping ends the mapping.
     ferrum_map_request forgotten = FERRUM_MAP_REQUEST_INIT;
     forgotten.memory = block.get();
     ferrum_mapping made = FERRUM_MAPPING_INIT;
@@ -90,7 +90,7 @@ TEST_F(CppMapping, test_hints_statistics_and_prefetch) {
     EXPECT_FALSE(block.try_prefetch({}).ok());
 }
 
-TEST_F(CppMapping, test_what_others_own) {
+TEST_F(CppMapping, test_external_memory_and_streams) {
     std::vector<char> own(1000);
     ferrum_adoption adoption = FERRUM_ADOPTION_INIT;
     adoption.address = reinterpret_cast<std::uintptr_t>(own.data());
@@ -122,7 +122,7 @@ TEST_F(CppMapping, test_what_others_own) {
     EXPECT_EQ(own[0], 'y');
     EXPECT_GE(count, 2);
 
-    // The end of the block waits for work that would write to what is no more.
+    // The end of the block waits for work that would write to freed memory.
     ferrum::stream busy = device.create_stream();
     for (fill.pattern = 1; fill.pattern <= 50; fill.pattern++)
         ferrum::memory::fill_async(fill, busy.get());

@@ -1,5 +1,5 @@
-// Monitor and placement in the C++17 layer: who owns the callable, and what comes
-// back.
+// Monitor and placement in the C++17 layer: the owner of the callable, and the
+// results.
 #include <gtest/gtest.h>
 
 #include <future>

@@ -1,5 +1,5 @@
-// What owns in the C++17 layer: blocks of pools, callbacks and page-locked memory as
-// members of classes, objects that are empty at first, and ends without force.
+// Owners in the C++17 layer: blocks of pools, callbacks and page-locked memory
+// as members of classes, objects that start empty, and ends without force.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -30,7 +30,7 @@ class Owners : public ::testing::Test {
     ferrum::pool pool = device.create_pool();
 };
 
-// Holds the work of a stream until it is opened.
+// Blocks the work of a stream until it is opened.
 class gate {
   public:
     explicit gate(const ferrum::stream &on) {
@@ -105,7 +105,8 @@ TEST_F(Owners, test_a_block_that_is_not_live) {
 
 TEST_F(Owners, test_the_free_waits_for_the_streams_of_the_block) {
     auto own = device.create_stream(), further = device.create_stream();
-    // Of freed blocks, what queued work may still use; trim has the pool look.
+    // Freed blocks that queued work may still use. trim makes the pool check
+    // them.
     auto in_flight = [this] {
         pool.trim();
         return pool.statistics().active.current;
@@ -164,7 +165,7 @@ TEST_F(Owners, test_a_block_outlives_its_stream_and_its_pool) {
     EXPECT_FALSE(static_cast<bool>(left));
 }
 
-// A class as users write them: all that it has is empty at first.
+// A class as users write it: all its members start empty.
 struct worker {
     ferrum::manager manager;
     std::vector<char> bytes = std::vector<char>(MiB);
@@ -272,7 +273,7 @@ TEST_F(Owners, test_fallback_managers_end_without_force) {
     EXPECT_FALSE(static_cast<bool>(buffers));
 }
 
-TEST(Names, test_what_never_fails) {
+TEST(Names, test_calls_that_never_fail) {
     EXPECT_EQ(ferrum::abi_version(), std::uint32_t{FERRUM_ABI_VERSION});
     EXPECT_STREQ(ferrum::version_string(), ferrum_version_string());
     EXPECT_STREQ(ferrum::status_name(FERRUM_ERROR_BUSY), "FERRUM_ERROR_BUSY");

@@ -1,4 +1,4 @@
-// Pages of one process twice, and what the host has not, in C++.
+// A process imports its own pages, and what the host does not support, in C++.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -18,7 +18,8 @@ class CppSharing : public ::testing::Test {
         config.capacity_bytes = 4 * page;
         config.page_bytes = page;
         config.backing = backing;
-        // No page is made that would get the number of a closed descriptor.
+        // No page may be created, because it could get the number of a closed
+        // descriptor.
         config.ready_pages = 0;
         return host.create_vpool(config);
     }

@@ -1,11 +1,11 @@
 /*
- * Debug mode of pools: what a report says, and that nothing is reported of a
- * program that does nothing wrong.
+ * Debug mode of pools: what a report contains, and that a correct program gets
+ * no report.
  *
- * Each program below is a process of its own: this one started again with the
- * program's name, most of them with FERRUM_DEBUG in the environment and nothing
- * in the program that knows of it. What it writes to stderr must have all the
- * words that are listed, or none at all.
+ * Each program below runs in a separate process: this program, started again
+ * with the name of the case. Most of them run with FERRUM_DEBUG in the
+ * environment, and the program itself does not set debug mode. Their output on
+ * stderr must contain all listed words, or be empty if none are listed.
  */
 #include <spawn.h>
 #include <stdio.h>
@@ -62,8 +62,8 @@ static void stop(void) {
     EXPECT(ferrum_shutdown(0) == FERRUM_OK);
 }
 
-/* The functions whose names the reports must give. Work after the call keeps the
- * compiler from leaving them before it. */
+/* The functions whose names the reports must contain. The statement after
+ * the call keeps the compiler from making a tail call. */
 volatile int calls;
 #define NAMED __attribute__((noinline, visibility("default")))
 NAMED unsigned char *allocate_it(uint64_t size_bytes);
@@ -102,7 +102,7 @@ static ferrum_statistics statistics(void) {
 
 /* ---------------------------------------------------------------- programs */
 
-/* A free that finds damage frees the block all the same. */
+/* A free that finds damage still frees the block. */
 static void overrun(int64_t at) {
     unsigned char *block = allocate_it(1000);
     memset(block, 1, 1000);
@@ -182,7 +182,7 @@ static void foreign_address(void) {
 
 static void leak(void) {
     start(0);
-    /* volatile: unrolled, it would be three places. */
+    /* volatile: an unrolled loop would be three call sites. */
     for (volatile int i = 0; i < 3; i++)
         allocate_it(1000);
     EXPECT(ferrum_pool_destroy(pool, 0) == FERRUM_ERROR_BUSY);
@@ -225,7 +225,8 @@ static void manager_overrun(void) {
     stop();
 }
 
-/* The poison of a freed block waits for the work that is queued at its free. */
+/* The poison of a freed block is written after the work that was queued at
+ * its free. */
 static volatile int go_on;
 static unsigned char seen_by_work;
 static void look_at(void *block) {
@@ -260,7 +261,8 @@ static void queued_work(void) {
     stop();
 }
 
-/* Random blocks, every byte of them used, against a model of the books. */
+/* Random blocks, of which every byte is used, compared with a model of the
+ * counters. */
 static void right_program(void) {
     start(0);
     enum { BLOCKS = 200, STEPS = 20000 };
@@ -327,7 +329,7 @@ static void right_program(void) {
     stop();
 }
 
-/* Without debug mode nobody looks. */
+/* Without debug mode nothing is checked. */
 static void not_debugged(void) {
     start(0);
     unsigned char *block = allocate_it(1000);
@@ -344,7 +346,7 @@ static void hear(ferrum_log_level level, const char *message, void *heard) {
         snprintf(heard, 2048, "%s", message);
 }
 
-/* One pool asks for it, and the program hears of it. */
+/* One pool requests debug mode, and the program gets the reports. */
 static void by_setting(void) {
     static char heard[2048];
     EXPECT(ferrum_log_set_callback(FERRUM_LOG_WARNING, hear, heard) ==
@@ -455,7 +457,7 @@ static const program programs[] = {
 };
 #define PROGRAMS (sizeof programs / sizeof *programs)
 
-/* Reads what was written to a file, up to a bound. */
+/* Reads the contents of a file, up to a bound. */
 static char *read_all(int file) {
     off_t size = lseek(file, 0, SEEK_END);
     char *text = calloc(1, (size_t)size + 1);

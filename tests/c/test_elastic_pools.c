@@ -1,7 +1,7 @@
 /*
- * What the header promises of elastic pools and their models. Each test starts from
- * one live object of every kind and ends with a clean stop of the library, which
- * fails when anything is left.
+ * The header's promises about elastic pools and their models. Each test starts
+ * with one live object of every kind and ends with a clean stop of the
+ * library, which fails if anything is left.
  */
 #include "each.h"
 #include "requests.h"
@@ -59,7 +59,7 @@ static void test_models(void **state) {
     ferrum_elastic_pool pool = make(8 * MIB);
     assert_int_equal(global(pool).physical_limit_bytes, 8 * MIB);
     assert_int_equal(global(pool).num_models, 0);
-    /* More address space than there is memory in the machine. */
+    /* More address space than the machine has memory. */
     add(pool, "chat", 0, 0);
     add(pool, "code", MIB, 1);
     ferrum_model_config config = FERRUM_MODEL_CONFIG_INIT;
@@ -72,7 +72,7 @@ static void test_models(void **state) {
     assert_int_equal(all.virtual_bytes, 128 * GIB);
     assert_int_equal(all.guaranteed_bytes, MIB);
     assert_int_equal(all.physical_bytes + all.held_bytes, 0);
-    /* Its own statistics for each. */
+    /* Each model has its own statistics. */
     take(pool, "chat", 3 * PAGE, NULL);
     take(pool, "code", PAGE + 1, NULL);
     assert_int_equal(info_of(pool, "chat").physical_bytes, 3 * PAGE);
@@ -101,7 +101,7 @@ static void test_models(void **state) {
     assert_status(ferrum_elastic_pool_get_model_info(pool, "chat", &gone),
                   FERRUM_ERROR_MODEL_NOT_FOUND);
     assert_int_equal(global(pool).physical_bytes, 2 * PAGE);
-    /* The use goes down by the pages that are freed, to 0 and not below. */
+    /* The use goes down by the freed pages, to 0 and not below. */
     give(pool, "code", 0, PAGE);
     assert_int_equal(global(pool).physical_bytes, PAGE);
     give(pool, "code", PAGE, PAGE);
@@ -120,7 +120,7 @@ static void test_places(void **state) {
     add(pool, "chat", 0, 0);
     uint64_t offset = 1;
     ferrum_address base = info_of(pool, "chat").base_address;
-    /* One after the other, and the first hole that is long enough. */
+    /* One after the other, and the first free run that is long enough. */
     for (uint64_t i = 0; i < 4; i++) {
         unsigned char *at = take(pool, "chat", 2 * PAGE, &offset);
         assert_int_equal(offset, 2 * i * PAGE);
@@ -136,7 +136,7 @@ static void test_places(void **state) {
     ferrum_address address;
     assert_status(ferrum_elastic_pool_alloc(pool, "none", 1, &address, &offset),
                   FERRUM_ERROR_MODEL_NOT_FOUND);
-    /* One byte more than there is room for in whole pages. */
+    /* One byte more than the free space in whole pages. */
     assert_int_equal(global(pool).physical_bytes, 8 * PAGE);
     assert_status(ferrum_elastic_pool_alloc(
                       pool, "chat", 8 * MIB - 8 * PAGE + 1, &address, &offset),
@@ -172,8 +172,8 @@ static void test_places(void **state) {
     assert_ok(ferrum_elastic_pool_destroy(pool, FERRUM_FORCE));
 }
 
-/* What one model has written is never read by another. */
-static void test_tenants(void **state) {
+/* A model never reads what another model has written. */
+static void test_models_never_read_each_others_bytes(void **state) {
     (void)state;
     ferrum_elastic_pool pool = make(16 * PAGE);
     add(pool, "first", 0, 0);
@@ -199,7 +199,7 @@ static void test_guarantees_and_limits(void **state) {
     add(pool, "chat", 0, 0);
     add(pool, "code", 4 * PAGE, 0);
     ferrum_address address;
-    /* Four of the ten are code's. */
+    /* Four of the ten pages belong to code. */
     assert_status(
         ferrum_elastic_pool_alloc(pool, "chat", 7 * PAGE, &address, NULL),
         FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
@@ -242,7 +242,7 @@ typedef struct {
 } giver;
 static int order;
 
-/* Frees what the giver has of its model. */
+/* Frees what the data of the callback names, in its model. */
 static uint64_t give_up(ferrum_elastic_pool pool, const char *model,
                         uint64_t needed, void *data) {
     giver *g = data;
@@ -265,7 +265,7 @@ static uint64_t give_up(ferrum_elastic_pool pool, const char *model,
     return given;
 }
 
-static void test_models_above_their_guarantee_give(void **state) {
+static void test_models_above_their_guarantee_release_pages(void **state) {
     (void)state;
     ferrum_elastic_pool pool = make(12 * PAGE);
     add(pool, "high", 0, 5);
@@ -288,7 +288,8 @@ static void test_models_above_their_guarantee_give(void **state) {
     assert_ok(ferrum_elastic_pool_reclaim_callback_add(
         pool, "kept", &config, give_up, &kept, &kept.registration));
     take(pool, "needs", 6 * PAGE, NULL);
-    /* The pages may be there before the call that gives them has returned. */
+    /* The pages may be available before the call that released them has
+     * returned. */
     gate_wait(&low.done);
     gate_wait(&high.done);
     assert_int_equal(low.calls, 1);
@@ -308,7 +309,7 @@ static void test_models_above_their_guarantee_give(void **state) {
     assert_true(info_of(pool, "needs").waits >= 1);
     assert_status(ferrum_registration_remove(low.registration),
                   FERRUM_ERROR_INVALID_HANDLE);
-    /* A registration outlives its model, and is ended all the same. */
+    /* A registration outlives its model, and can still be removed. */
     assert_ok(ferrum_elastic_pool_unregister_model(pool, "kept", FERRUM_FORCE));
     ferrum_address address;
     assert_ok(
@@ -319,7 +320,7 @@ static void test_models_above_their_guarantee_give(void **state) {
     assert_ok(ferrum_registration_remove(kept.registration));
 }
 
-static void test_free_pages_are_taken_and_streams_waited_for(void **state) {
+static void test_free_pages_are_used_before_waiting_for_streams(void **state) {
     (void)state;
     ferrum_elastic_pool pool = make(4 * PAGE);
     add(pool, "chat", 0, 0);
@@ -329,7 +330,7 @@ static void test_free_pages_are_taken_and_streams_waited_for(void **state) {
     assert_int_equal(info_of(pool, "chat").cached_bytes, 4 * PAGE);
     take(pool, "code", 4 * PAGE, NULL);
     assert_int_equal(global(pool).held_bytes, 4 * PAGE);
-    /* The pages come with the end of the stream's work. */
+    /* The pages become available when the work of the stream is done. */
     gate g = GATE;
     assert_ok(ferrum_stream_host_function(f.stream, gate_wait, &g));
     assert_ok(ferrum_elastic_pool_free(pool, "code", 0, 4 * PAGE, f.stream));
@@ -354,7 +355,7 @@ static void test_free_pages_are_taken_and_streams_waited_for(void **state) {
 
 /* -------------------------------------------------------------------- the books */
 
-static void test_the_books_know_models(void **state) {
+static void test_counters_of_models(void **state) {
     (void)state;
     static char text[1 << 16];
     size_t length;
@@ -401,7 +402,7 @@ static uint64_t step(uint64_t *state) {
     return *state ^= *state << 17;
 }
 
-/* Two threads a model; each keeps one range and looks after its bytes. */
+/* Two threads for each model. Each keeps one range and checks its bytes. */
 static void *work(void *data) {
     worker *w = data;
     char id[16];
@@ -481,11 +482,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_models),
         TEST(test_places),
-        TEST(test_tenants),
+        TEST(test_models_never_read_each_others_bytes),
         TEST(test_guarantees_and_limits),
-        TEST(test_models_above_their_guarantee_give),
-        TEST(test_free_pages_are_taken_and_streams_waited_for),
-        TEST(test_the_books_know_models),
+        TEST(test_models_above_their_guarantee_release_pages),
+        TEST(test_free_pages_are_used_before_waiting_for_streams),
+        TEST(test_counters_of_models),
         TEST(test_eight_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

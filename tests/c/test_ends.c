@@ -1,8 +1,9 @@
 /*
- * Two threads use an object of each kind, and end it, at once, as often as it takes to
- * come between the end of the object and that of its handle: a call is served, or hears
- * that the handle is invalid, or that somebody else is at it. One of those who end the
- * object has ended it, and the handle is dead for good.
+ * Two threads use an object of each kind and end it at the same time, often
+ * enough to run between the end of the object and the end of its handle. A
+ * call either succeeds, or returns that the handle is invalid or busy. Exactly
+ * one of the calls that end the object succeeds, and the handle has ended for
+ * good.
  */
 #include "asserts.h"
 
@@ -14,7 +15,7 @@
 #include "fixture.h"
 #include "requests.h"
 
-/* Where everything is, and an object of each kind that others need. */
+/* The devices, and an object of each kind that other objects need. */
 static ferrum_device place, host;
 static ferrum_pool blocks;
 static ferrum_manager owner;
@@ -23,7 +24,7 @@ static ferrum_stream lane;
 static ferrum_fallback_manager fallback;
 static ferrum_config config = FERRUM_CONFIG_INIT;
 
-/* What the threads end. */
+/* The objects that the threads end. */
 static union {
     ferrum_device device;
     ferrum_stream stream;
@@ -42,8 +43,8 @@ static union {
     ferrum_generic_pool generic;
 } x;
 
-/* A kind of object: how it is made, used in so many ways, and ended. */
-struct mortal {
+/* A kind of object: how it is created, used in several ways, and ended. */
+struct object_kind {
     const char *name;
     int rounds;
     void (*make)(void);
@@ -83,7 +84,7 @@ static ferrum_status first(const ferrum_placement_request *request,
     return count > 0 ? FERRUM_OK : FERRUM_ERROR_NOT_FOUND;
 }
 
-/* Makes a call after another that has given a status, unless that failed. */
+/* Makes a call after another call, unless that call failed. */
 #define THEN(status, call) ((status) == FERRUM_OK ? (call) : (status))
 
 /* ------------------------------------------------------------------- devices */
@@ -282,7 +283,7 @@ static void make_vpool(void) {
     settings.limit_bytes = 8 * MIB;
     assert_ok(ferrum_vpool_create(place, &settings, &x.vpool));
 }
-/* Each thread has pages of its own. */
+/* Each thread has its own pages. */
 static _Thread_local uint64_t own;
 static ferrum_status use_vpool(unsigned which) {
     ferrum_vpool_info info = FERRUM_VPOOL_INFO_INIT;
@@ -447,7 +448,7 @@ static ferrum_status use_memory(unsigned which) {
                    ? ferrum_memory_unmap(x.memory, mapping.mapping_id)
                    : status;
     default:
-        /* A block that is pinned is not ended. */
+        /* A pinned block is not ended. */
         status = ferrum_memory_pin(x.memory, &address);
         if (status == FERRUM_OK)
             MUST(ferrum_memory_unpin(x.memory));
@@ -569,7 +570,8 @@ static ferrum_status use_generic(unsigned which) {
     case 1:
         return ferrum_generic_pool_record_cpu_fallback(x.generic);
     default:
-        /* A pool that has taken a buffer is not ended, until that is out again. */
+        /* A pool that owns a buffer is not ended until the buffer is
+         * removed. */
         status = ferrum_generic_pool_add_free(x.generic, 7, 100);
         if (status == FERRUM_OK) {
             MUST(ferrum_generic_pool_drain(x.generic, &lease, 1, &count));
@@ -634,12 +636,12 @@ static ferrum_status end_placement(void) {
 
 /* ------------------------------------------------------------------ two threads */
 
-static const struct mortal *now;
+static const struct object_kind *now;
 static pthread_barrier_t line;
 static atomic_int ended, threads;
 static int over;
 
-/* The threads cannot go on with the next kind. */
+/* Ends the program, because the threads cannot continue with the next kind. */
 static void wrong(unsigned which, ferrum_status got) {
     ferrum_error_info info = FERRUM_ERROR_INFO_INIT;
     ferrum_last_error(&info);
@@ -722,7 +724,7 @@ static int set_up(void **state) {
     return 0;
 }
 
-/* Nothing that the threads have made is left. */
+/* The threads must have left nothing behind. */
 static int tear_down(void **state) {
     (void)state;
     MUST(ferrum_fallback_manager_destroy(fallback, 0));
@@ -740,7 +742,7 @@ static int tear_down(void **state) {
     {name, rounds, make_##what, use_##what, uses, end_##what}
 
 int main(void) {
-    static struct mortal kinds[] = {
+    static struct object_kind kinds[] = {
         KIND("device", 60, device, 12),
         KIND("stream", 200, stream, 7),
         KIND("event", 300, event, 4),

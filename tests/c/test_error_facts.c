@@ -1,13 +1,14 @@
 /*
- * What each kind of failure states beside its text: the numbers that the header
- * promises for its status, and no others.
+ * The facts of each kind of failure beside its text: exactly the numbers that
+ * the header promises for the status.
  */
 #include "each.h"
 #include "requests.h"
 
 #define PAGE FIXTURE_PAGE
 
-/* The record of this thread, which must be of that status and state just that. */
+/* The error record of this thread, which must have that status and exactly
+ * these facts. */
 static ferrum_error_info stated(ferrum_status got, ferrum_status want,
                                 uint32_t facts, const char *model) {
     assert_string_equal(ferrum_status_name(got), ferrum_status_name(want));
@@ -98,7 +99,7 @@ static void test_ranges_and_pages(void **state) {
     error = stated(ferrum_vpool_free(f.vpool, 0, 4 * PAGE, default_stream),
                    FERRUM_ERROR_NOT_MAPPED, MAPPING, "");
     assert_page(error, 2 * PAGE);
-    /* The same of a model, which is named. */
+    /* The same for a model, which is named. */
     error = stated(
         elastic_pool_alloc_at(f.shared, "chat", 64 * MIB + 1, 1, &address),
         FERRUM_ERROR_INVALID_OFFSET, RANGE, "chat");
@@ -129,7 +130,7 @@ static void test_model_errors(void **state) {
            FERRUM_ERROR_MODEL_NOT_FOUND, 0, "nobody");
     stated(ferrum_elastic_pool_sleep_model(f.shared, "nobody", NULL, NULL),
            FERRUM_ERROR_MODEL_NOT_FOUND, 0, "nobody");
-    /* The next failure does not have what this one had. */
+    /* The next failure does not keep the facts of this one. */
     stated(ferrum_pool_alloc(f.pool, 0, default_stream, &address),
            FERRUM_ERROR_INVALID_SIZE, 0, "");
 }
@@ -137,7 +138,7 @@ static void test_model_errors(void **state) {
 static void test_physical_and_virtual_memory(void **state) {
     (void)state;
     ferrum_address address;
-    /* Of 16 MiB two pages are in use. */
+    /* Two pages of 16 MiB are in use. */
     ferrum_error_info error =
         stated(ferrum_vpool_alloc(f.vpool, MIB, 16 * MIB, &address),
                FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY, ROOM, "");
@@ -156,7 +157,7 @@ static void test_physical_and_virtual_memory(void **state) {
                    "chat");
     assert_int_equal(error.requested_bytes, 64 * MIB + 1);
     assert_int_equal(error.capacity_bytes, 64 * MIB);
-    /* Enough in all, but no run of it. */
+    /* Enough free pages in total, but no run of that length. */
     ferrum_model_config small = FERRUM_MODEL_CONFIG_INIT;
     small.virtual_bytes = 8 * MIB;
     assert_ok(ferrum_elastic_pool_register_model(f.shared, "small", &small));
@@ -182,8 +183,8 @@ static void test_physical_and_virtual_memory(void **state) {
     assert_int_equal(error.requested_bytes, UINT64_C(1) << 50);
 }
 
-/* Conversion: what the system refused keeps its number. */
-static void test_the_systems_refusals(void **state) {
+/* Conversion: a failure of the system keeps its error number. */
+static void test_errors_of_the_system_keep_their_number(void **state) {
     (void)state;
     ferrum_sleep_config config = FERRUM_SLEEP_CONFIG_INIT;
     config.backing = FERRUM_SLEEP_FILE;
@@ -224,7 +225,7 @@ static void test_memory(void **state) {
     assert_ok(ferrum_pool_get_statistics(pool, &statistics));
     assert_int_equal(error.largest_free_bytes, statistics.largest_free_bytes);
     assert_ok(ferrum_pool_destroy(pool, FERRUM_FORCE));
-    /* A manager's is that of its pool. */
+    /* The failure of a manager has the facts of its pool. */
     ferrum_manager_config managed = FERRUM_MANAGER_CONFIG_INIT;
     managed.pool_configs[FERRUM_MEMORY_GENERAL] = &config;
     ferrum_manager manager;
@@ -238,8 +239,9 @@ static void test_memory(void **state) {
     assert_ok(ferrum_manager_destroy(manager, 0));
 }
 
-/* A caller that was built with the record as it was gets what it knows. */
-static void test_a_record_without_facts(void **state) {
+/* A caller that was built with the older record gets the fields that it
+ * knows. */
+static void test_an_older_record_without_facts(void **state) {
     (void)state;
     struct {
         ferrum_error_info info;
@@ -265,9 +267,9 @@ int main(void) {
         TEST(test_ranges_and_pages),
         TEST(test_model_errors),
         TEST(test_physical_and_virtual_memory),
-        TEST(test_the_systems_refusals),
+        TEST(test_errors_of_the_system_keep_their_number),
         TEST(test_memory),
-        TEST(test_a_record_without_facts),
+        TEST(test_an_older_record_without_facts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

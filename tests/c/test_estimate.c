@@ -1,6 +1,6 @@
 /*
- * What the header promises of estimation. The library is never started: nothing
- * of this section needs it.
+ * The header's promises about estimation. The library is never started,
+ * because estimation does not need that.
  */
 #include "asserts.h"
 
@@ -135,7 +135,7 @@ static void test_requests(void **state) {
     r.flags = 0;
     assert_true(eager > asked(&r, "activation_bytes"));
 
-    /* The longest context fits, and one more does not. */
+    /* The longest context fits, and one token more does not. */
     r.free_bytes = UINT64_C(4) << 20;
     const long long longest = asked(&r, "max_context");
     assert_true(longest > 0);

@@ -1,8 +1,8 @@
 /*
- * Fallback managers, trackers and generic pools through the C ABI, over three host devices:
- * the second plays the GPU and the first is what it falls back to. The seed numbers of
- * these pools come out exactly; and threads, streams and host functions do what they
- * should better not.
+ * Fallback managers, trackers and generic pools through the C ABI, over three
+ * host devices. The second device plays the GPU, and the first is the fallback
+ * device. The numbers of the seed project are reproduced exactly. Threads,
+ * streams and host functions behave badly on purpose.
  */
 #include "asserts.h"
 
@@ -72,7 +72,7 @@ static void test_falls_back_and_comes_back(void **state) {
     assert_true(info.device.id == host.id && info.manager.id == manager.id);
     assert_true(info.size_bytes == 8 * MIB && info.num_elements == 8 * MIB);
     assert_int_equal(info.flags, FERRUM_BUFFER_MOVABLE);
-    /* On the CPU side the address is a pointer. */
+    /* On the CPU device the address is a pointer. */
     unsigned char *bytes = (unsigned char *)(uintptr_t)info.address;
     for (size_t i = 0; i < 8 * MIB; i++)
         bytes[i] = (unsigned char)(i * 7);
@@ -100,7 +100,7 @@ static void test_falls_back_and_comes_back(void **state) {
     end(moves);
 }
 
-/* The numbers of the seed's own test of its pool. */
+/* The numbers of the seed project's own test of its pool. */
 static void test_generic_memory_pool(void **state) {
     (void)state;
     ferrum_generic_pool pool;
@@ -212,7 +212,7 @@ static void test_presets(void **state) {
     }
 }
 
-/* ---------------------------------------------------- what callers better not do */
+/* ------------------------------------------------------- misuse by callers */
 
 static ferrum_fallback_buffer tried;
 static ferrum_status answers[7];
@@ -231,7 +231,7 @@ static void try_all(void *user_data) {
     answers[6] = ferrum_fallback_manager_destroy(manager, FERRUM_FORCE);
 }
 
-static void test_nothing_waits_in_a_host_function(void **state) {
+static void test_no_call_waits_in_a_host_function(void **state) {
     (void)state;
     tried = make(100, 0);
     ferrum_stream stream;
@@ -243,12 +243,13 @@ static void test_nothing_waits_in_a_host_function(void **state) {
     end(tried);
 }
 
-/* Threads end and move one another's buffers: each ends once, and nothing is left. */
+/* Threads end and move one another's buffers. Each buffer ends once, and
+ * nothing is left. */
 enum { BUFFERS = 64, THREADS = 8 };
 static ferrum_fallback_buffer shared[BUFFERS];
 static atomic_int ended;
 
-/* The detail of this thread's last failure, to be freed. */
+/* The details of this thread's last failure, to be freed. */
 static void *wrong_answer(void) {
     ferrum_error_info info = FERRUM_ERROR_INFO_INIT;
     char *text = NULL;
@@ -324,7 +325,7 @@ int main(void) {
         EACH(test_buffer_id_uniqueness),
         EACH(test_old_allocations_are_strictly_older),
         EACH(test_presets),
-        EACH(test_nothing_waits_in_a_host_function),
+        EACH(test_no_call_waits_in_a_host_function),
         EACH(test_threads_end_and_move_the_same_buffers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

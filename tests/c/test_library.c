@@ -1,7 +1,7 @@
 /*
- * What the header promises, through the header: each test starts from one live
- * object of every kind and ends with a clean stop of the library, which fails
- * when anything is left.
+ * The header's promises, tested through the header. Each test starts with one
+ * live object of every kind and ends with a clean stop of the library, which
+ * fails if anything is left.
  */
 #include "each.h"
 #include "requests.h"
@@ -65,7 +65,7 @@ static void test_forced_shutdown_reports(void **state) {
     free(report);
     assert_status(ferrum_memory_free(memory), FERRUM_ERROR_NOT_INITIALIZED);
     assert_ok(ferrum_init(NULL));
-    /* The handles of before stay dead. */
+    /* Earlier handles stay invalid. */
     assert_status(ferrum_memory_free(memory), FERRUM_ERROR_INVALID_HANDLE);
     assert_status(ferrum_device_synchronize(f.device, 0),
                   FERRUM_ERROR_INVALID_HANDLE);
@@ -89,7 +89,8 @@ static uint64_t age_of(const char *report, const char *kind) {
     return strtoull(age + strlen("\"age_ns\":"), NULL, 10);
 }
 
-/* By the clock of the test: made between two moments, looked at after a third. */
+/* By the clock of the test: created between two moments, reported after a
+ * third. */
 static void test_a_leak_report_says_how_old_things_are(void **state) {
     (void)state;
     const uint64_t start = now_ns();
@@ -163,8 +164,9 @@ static void test_device_limit(void **state) {
     assert_ok(ferrum_pool_free(f.pool, big, default_stream));
 }
 
-/* With a limit the total is the limit, and the device's own figures stand beside it. */
-static void test_limit_is_the_total(void **state) {
+/* With a limit the total is the limit, and the device's own values are
+ * reported beside it. */
+static void test_a_limit_is_the_total(void **state) {
     (void)state;
     ferrum_memory_info before = FERRUM_MEMORY_INFO_INIT;
     assert_ok(ferrum_device_get_memory_info(f.device, &before));
@@ -186,7 +188,7 @@ static void test_limit_is_the_total(void **state) {
     assert_int_equal(info.pressure, FERRUM_PRESSURE_LOW);
     assert_int_equal(info.used_bytes + info.free_bytes + info.reserved_bytes,
                      limit);
-    /* What is read without entering Go says the same. */
+    /* Values that are read without entering Go are the same. */
     for (int i = 0; i < 3; i++) {
         ferrum_memory_info recent = FERRUM_MEMORY_INFO_INIT;
         assert_ok(ferrum_device_get_recent_memory_info(f.device, UINT64_MAX,
@@ -220,7 +222,7 @@ static void test_struct_sizes(void **state) {
     assert_int_equal(pool_statistics(pool).reserved.current, 4 * MIB);
     assert_ok(ferrum_pool_free(pool, address, default_stream));
     assert_ok(ferrum_pool_destroy(pool, 0));
-    /* A caller of a newer header, with nothing set that is new. */
+    /* A caller of a newer header that sets no new field. */
     struct {
         ferrum_memory_info known;
         uint64_t more[4];
@@ -231,7 +233,7 @@ static void test_struct_sizes(void **state) {
     assert_int_equal(newer.known.struct_size, sizeof newer);
     for (int i = 0; i < 4; i++)
         assert_int_equal(newer.more[i], 0);
-    /* An older one is not written beyond its end. */
+    /* The library does not write beyond the end of an older struct. */
     struct {
         uint32_t struct_size, pressure;
         uint64_t total, sentinel;
@@ -400,7 +402,8 @@ static void test_free_waits_for_the_stream(void **state) {
     (void)state;
     gate held = GATE;
     ferrum_address before, after;
-    /* Large enough to go past the thread caches, which would count it as cached. */
+    /* Large enough to pass the thread caches, which would count the block
+     * as cached. */
     assert_ok(ferrum_pool_alloc(f.pool, 2 * MIB, f.stream, &before));
     assert_ok(ferrum_stream_host_function(f.stream, gate_wait, &held));
     assert_ok(ferrum_pool_free(f.pool, before, f.stream));
@@ -493,7 +496,7 @@ static void test_copies(void **state) {
     for (int i = 0; i < 4096; i++)
         text[i] = (unsigned char)(i * 7);
     assert_ok(ferrum_memory_write(f.memory, 0, text, sizeof text));
-    /* Within a block, overlapping: memmove. */
+    /* Overlapping ranges of one block: memmove. */
     ferrum_transfer transfer = FERRUM_TRANSFER_INIT;
     transfer.src = transfer.dst = f.memory;
     transfer.size_bytes = 4000;
@@ -569,7 +572,7 @@ static void test_a_copy_in_flight_keeps_its_blocks(void **state) {
     assert_ok(ferrum_memory_free(dst));
 }
 
-static void test_defragment_gives_back(void **state) {
+static void test_defragment_releases_memory(void **state) {
     (void)state;
     ferrum_memory big;
     assert_ok(ferrum_manager_alloc(f.manager, 64 * MIB, &big));
@@ -809,7 +812,7 @@ int main(void) {
         WITH_FIXTURE(test_devices),
         WITH_FIXTURE(test_memory_info),
         WITH_FIXTURE(test_device_limit),
-        WITH_FIXTURE(test_limit_is_the_total),
+        WITH_FIXTURE(test_a_limit_is_the_total),
         WITH_FIXTURE(test_struct_sizes),
         WITH_FIXTURE(test_streams_keep_their_order),
         WITH_FIXTURE(test_events_order_two_streams),
@@ -824,7 +827,7 @@ int main(void) {
         WITH_FIXTURE(test_copies),
         WITH_FIXTURE(test_fills),
         WITH_FIXTURE(test_a_copy_in_flight_keeps_its_blocks),
-        WITH_FIXTURE(test_defragment_gives_back),
+        WITH_FIXTURE(test_defragment_releases_memory),
         WITH_FIXTURE(test_configured_pool),
         WITH_FIXTURE(test_pressure_callback_removes_itself),
         WITH_FIXTURE(test_reclaim_callback),

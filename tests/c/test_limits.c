@@ -1,9 +1,9 @@
 /*
- * What the system refuses to the process, before the library starts and after:
- * limits of memory, descriptors, threads and file sizes, and calls of the system that
- * a filter answers with an error. Each case does the main things and asks that every
- * call answers OK or an error that says what was refused, that the books are right
- * all the while, and that the process lives on.
+ * Resources that the system refuses to the process, before the library starts
+ * and after: limits of memory, descriptors, threads and file sizes, and system
+ * calls that a filter makes fail. Each case does the main actions. Every call
+ * must return OK or an error that names the refused resource, the counters
+ * must be right all the time, and the process must survive.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -15,11 +15,12 @@
 
 #include "refusals.h"
 
-/* When something has to be refused in a case: it would say nothing otherwise. */
+/* When a call must fail in a case, because the case would test nothing
+ * otherwise. */
 enum { NEVER = 0, BEFORE = 1, AFTER = 2, LATER = 4, ALWAYS = 7 };
 
-/* The main things, with the refusal before ferrum_init; after it; and after objects
- * were made and used without it. */
+/* The main actions, with the limit set before ferrum_init, after it, and
+ * after objects were created and used without it. */
 #define CASES(name, when, refusal)                          \
     static void check_##name##_before(void) {               \
         things_loaded();                                    \
@@ -53,7 +54,7 @@ enum { NEVER = 0, BEFORE = 1, AFTER = 2, LATER = 4, ALWAYS = 7 };
     CASES(name, when, refuse_calls(((const int[]){__VA_ARGS__, 0}), error))
 
 /* clang-format off */
-/* Nothing of what it needs can be had, and some of it. */
+/* None of the needed memory is available, and then a part of it. */
 CASES(address_space, ALWAYS, refuse_more(RLIMIT_AS, 0))
 CASES(little_address_space, BEFORE, refuse_more(RLIMIT_AS, UINT64_C(192) << 20))
 CASES(data, ALWAYS, refuse_more(RLIMIT_DATA, 0))
@@ -85,8 +86,8 @@ CALLS(poll, BEFORE, EMFILE, SYS_epoll_create1)
 CALLS(poll_forbidden, BEFORE, EPERM, SYS_epoll_create1, SYS_eventfd2)
 /* clang-format on */
 
-/* Host functions that stay, on more streams than there are threads: each is queued
- * with its thread or refused. */
+/* Host functions that do not return, on more streams than there are
+ * threads: each is queued with its thread or fails. */
 static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
 
 static void wait_for_it(void *data) {
@@ -114,7 +115,7 @@ static void many_host_functions(void) {
                (status == FERRUM_ERROR_RESOURCE_EXHAUSTED &&
                 strstr(error.message, "refused a thread") != NULL));
     }
-    /* Other work goes on beside those that wait. */
+    /* Other work continues beside the blocked threads. */
     ferrum_pool pool;
     ferrum_address address;
     EXPECT(ferrum_pool_create(device, NULL, &pool) == FERRUM_OK);
@@ -125,7 +126,7 @@ static void many_host_functions(void) {
         EXPECT(ferrum_stream_synchronize(streams[i], FERRUM_WAIT_FOREVER) == 0);
     EXPECT(ran == queued);
     fprintf(stderr, "%d of %d queued\n", queued, STREAMS);
-    /* The threads that were refused are no longer missed. */
+    /* The threads that could not be created can be created now. */
     for (int i = 0; i < STREAMS; i++) {
         EXPECT(ferrum_stream_host_function(streams[i], wait_for_it, &ran) == 0);
         EXPECT(ferrum_stream_synchronize(streams[i], FERRUM_WAIT_FOREVER) == 0);
@@ -144,7 +145,8 @@ static void check_host_functions_without_threads(void) {
     many_host_functions();
 }
 
-/* The library's threads are not bound to the processor of who starts it. */
+/* The library's threads are not bound to the processor of the thread that
+ * starts it. */
 static void check_threads_run_anywhere(void) {
     cpu_set_t all, one, of;
     things_loaded();
@@ -167,7 +169,7 @@ static void check_threads_run_anywhere(void) {
         pid_t thread = atoi(task->d_name);
         if (thread == 0 || thread == getpid())
             continue;
-        /* Each sees to it itself, before it does anything else. */
+        /* Each thread sets this itself before it does anything else. */
         do
             EXPECT(sched_getaffinity(thread, sizeof of, &of) == 0);
         while (!CPU_EQUAL(&of, &all));
@@ -177,7 +179,7 @@ static void check_threads_run_anywhere(void) {
     EXPECT(threads >= CPU_COUNT(&all) + 10);
 }
 
-/* What was refused for want of descriptors is there once there are some. */
+/* A call that failed for lack of descriptors succeeds when there are some. */
 static void check_files_come_back(void) {
     ferrum_device device;
     EXPECT(things_init());
@@ -243,7 +245,7 @@ static const alone_check checks[] = {
 
 int main(int argc, char **argv) {
 #ifdef __SANITIZE_ADDRESS__
-    /* The sanitizer has address space and calls of its own. */
+    /* The sanitizer uses address space and system calls of its own. */
     (void)checks;
     (void)argc;
     (void)argv;

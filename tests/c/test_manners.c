@@ -1,10 +1,10 @@
 /*
- * The library as a guest in somebody's process: signals, environment, output,
- * idle time, fork, threads that come and go, and a defect of its own.
+ * The library as a guest in a host program: signals, environment, output, idle
+ * time, fork, threads that start and end, and a defect of the library itself.
  *
- * Each check is a process of its own: this program started again with the
- * check's name. The library is opened with dlopen, so that a check decides what
- * the process looks like before it is loaded.
+ * Each check runs in a separate process: this program, started again with the
+ * name of the check. The check opens the library by dlopen, so that it can
+ * prepare the process before that.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -53,7 +53,8 @@ static struct {
     ferrum_status (*ferrum_test_panic)(uint32_t in_worker);
 } lib;
 
-/* POSIX lets dlsym's pointer be a function's; ISO C has no word for it. */
+/* POSIX allows a function pointer from dlsym; ISO C has no conversion for
+ * it. */
 static void *find(void *handle, const char *name, void *to, size_t size) {
     void *symbol = dlsym(handle, name);
     memcpy(to, &symbol, size);
@@ -95,7 +96,7 @@ static void stop(void) {
     EXPECT(lib.ferrum_shutdown(0) == FERRUM_OK);
 }
 
-/* Work of every sort: a stream, blocks, and errors with their messages. */
+/* Work of every kind: a stream, blocks, and errors with their messages. */
 static void work(int rounds) {
     ferrum_stream stream;
     ferrum_manager manager;
@@ -141,7 +142,7 @@ static void handle(int number, void (*handler)(int)) {
     EXPECT(sigaction(number, &action, NULL) == 0);
 }
 
-/* The address comes from outside the compiler's sight. */
+/* volatile hides the address from the compiler. */
 static int *volatile nowhere;
 
 static void segv_once(void) {
@@ -204,7 +205,7 @@ static void check_sigint_handler(void) {
     stop();
 }
 static void check_sigint_default(void) { /* must end by SIGINT */
-    /* A shell starts what it puts into the background with SIGINT ignored. */
+    /* A shell starts background processes with SIGINT ignored. */
     handle(SIGINT, SIG_DFL);
     load();
     start();
@@ -232,19 +233,20 @@ static long resident_kib(void) {
     fclose(file);
     return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
-/* Run with the collector's settings of the environment at their worst. */
+/* Runs with the worst collector settings in the environment. */
 static void check_go_environment(void) {
     load();
     start();
     work(2000);
     long before = resident_kib();
     work(40000);
-    /* 40,000 rounds make over 60 MiB of garbage; uncollected it would stay. */
+    /* 40,000 rounds create over 60 MiB of garbage, which would stay without
+     * a collector. */
     EXPECT(resident_kib() - before < 40 * 1024);
     stop();
 }
 
-/* A variable that the host sets itself, after the library is loaded. */
+/* A variable that the host program sets after the library is loaded. */
 static void check_late_environment(void) {
     load();
     EXPECT(setenv("FERRUM_HOST_DEVICES", "3", 1) == 0);
@@ -268,7 +270,8 @@ static void check_late_environment(void) {
     EXPECT(strstr(error.message, "FERRUM_LOG=\"loud\"") != NULL);
 }
 
-/* Where the program that asks vendors' libraries cannot be started, the flag does without. */
+/* If the program that queries vendors' libraries cannot be started, the
+ * flag makes it unnecessary. */
 static int is_helper_missed(uint32_t flags) {
     static char text[1 << 16];
     ferrum_config config = FERRUM_CONFIG_INIT;
@@ -286,8 +289,9 @@ static void check_probe_in_process(void) {
     EXPECT(!is_helper_missed(FERRUM_CONFIG_PROBE_IN_PROCESS));
 }
 
-/* Loading keeps no file open, starting the two of the runtime's timers for good, and
- * both leave alone how many may be: the host may count its own. */
+/* Loading keeps no file open, and starting keeps the two files of the
+ * runtime's timers. Both keep the limit on open files, because the host
+ * program may depend on its own. */
 static int open_files(void) {
     DIR *files = opendir("/proc/self/fd");
     EXPECT(files != NULL);
@@ -326,7 +330,7 @@ static void check_silent(void) { /* the parent looks at the output */
     EXPECT(lib.ferrum_shutdown(FERRUM_FORCE) == FERRUM_OK);
 }
 
-/* Context switches that the threads of this process made by themselves. */
+/* The voluntary context switches of the threads of this process. */
 static long switches(void) {
     DIR *tasks = opendir("/proc/self/task");
     EXPECT(tasks != NULL);
@@ -352,13 +356,13 @@ static void check_idle(void) {
     load();
     start();
     work(50);
-    /* What the work set in motion comes to rest first. */
+    /* First, wait until the background work has ended. */
     nanosleep(&(struct timespec){1, 0}, NULL);
     long before = switches();
     nanosleep(&(struct timespec){3, 0}, NULL);
     long made = switches() - before;
-    /* One is this thread's own sleep; the runtime's own watch rests for a
-     * minute at a time and may fall into the window once. */
+    /* One is this thread's own sleep. The runtime's monitor thread sleeps
+     * for a minute at a time and may wake once in the window. */
     if (made > 3)
         fprintf(stderr, "  %ld wake-ups in 3 s\n", made);
     EXPECT(made <= 3);
@@ -400,8 +404,9 @@ static void expect_bytes(ferrum_address address, int byte) {
         EXPECT(at[i] == byte);
 }
 
-/* The child of a pool over pages: nothing of its is taken or given back, its
- * memory is the child's own, and the parent does not notice. */
+/* The child of a process with a paged pool: no page is allocated or
+ * released, the child has its own copy of the memory, and the parent does
+ * not notice. */
 static void check_fork(void) {
     load();
     start();
@@ -504,9 +509,9 @@ static void check_panic_in_a_worker(void) {
 typedef struct {
     const char *name;
     void (*run)(void);
-    int signal; /* that must end it; 0: it exits with 0 */
+    int signal; /* must end the process; 0: it exits with 0 */
     const char *environment[4];
-    int output; /* 0: any, 1: must be none, 2: must be some */
+    int output; /* 0: any, 1: must be empty, 2: must not be empty */
 } check;
 
 static const check checks[] = {
@@ -591,7 +596,7 @@ static int run(const check *c) {
 
 int main(int argc, char **argv) {
 #ifdef __SANITIZE_ADDRESS__
-    /* The sanitizer has handlers and threads of its own. */
+    /* The sanitizer has its own handlers and threads. */
     (void)run;
     (void)argc;
     (void)argv;

@@ -1,6 +1,6 @@
 /*
- * Mappings, links, prefetching, hints, access statistics, page-locked memory, and
- * memory and streams of others, on three host devices.
+ * Mappings, links, prefetching, hints, access statistics, page-locked memory,
+ * and external memory and streams, on three host devices.
  */
 #include "asserts.h"
 
@@ -28,7 +28,7 @@ static int begin(void **data) {
     return 0;
 }
 
-/* Everything must be gone by then. */
+/* Every object must have ended by then. */
 static int end(void **data) {
     state *s = *data;
     for (int i = 0; i < 3; i++) {
@@ -54,7 +54,7 @@ static ferrum_mapping map_all(ferrum_memory memory, ferrum_host_access access) {
     return made;
 }
 
-static void mapping_is_the_block(void **data) {
+static void a_mapping_shows_the_block(void **data) {
     state *s = *data;
     ferrum_memory block;
     char bytes[10];
@@ -84,8 +84,9 @@ static void mapping_is_the_block(void **data) {
     assert_status(ferrum_memory_unmap(block, 0), FERRUM_ERROR_INVALID_HANDLE);
 }
 
-/* A mapping waits for what is queued on the block; a defragmentation leaves it. */
-static void mapping_orders_and_keeps(void **data) {
+/* A mapping waits for the work that is queued on the block. A
+ * defragmentation does not move the block. */
+static void a_mapping_waits_for_work_and_pins_its_block(void **data) {
     state *s = *data;
     ferrum_memory block;
     ferrum_allocation_request request = FERRUM_ALLOCATION_REQUEST_INIT;
@@ -216,8 +217,8 @@ static void pinned_memory_is_bounded(void **data) {
     assert_int_equal(info_of(block).memory_type, FERRUM_MEMORY_PINNED);
     assert_non_null(info_of(block).host_pointer);
     memset(info_of(block).host_pointer, 1, 256 << 10);
-    /* The system has it locked: this fails for what is not mapped, and mincore
-     * tells what is in memory. */
+    /* The range is locked: this fails for unmapped memory, and mincore
+     * reports which pages are in memory. */
     unsigned char resident[64];
     uintptr_t page = info_of(block).address & ~UINT64_C(4095);
     assert_int_equal(mincore((void *)page, sizeof resident * 4096, resident),
@@ -262,9 +263,10 @@ static void adopted_memory_stays_its_owners(void **data) {
     free(own);
 }
 
-/* Memory that the process can only read is read; a call that would write to it is an
- * error, where the write itself would end the process. */
-static void what_can_only_be_read_is_never_written(void **data) {
+/* Memory that the process can only read can be read. A call that would
+ * write to it returns an error, because the write itself would end the
+ * process. */
+static void read_only_memory_is_never_written(void **data) {
     state *s = *data;
     enum { SIZE = 8192 };
     char *own = mmap(NULL, SIZE, PROT_READ | PROT_WRITE,
@@ -314,7 +316,7 @@ static void what_can_only_be_read_is_never_written(void **data) {
     assert_int_equal(munmap(own, SIZE), 0);
 }
 
-/* A queue of the caller's with a thread of its own. */
+/* A queue of the caller with its own thread. */
 typedef struct {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -326,7 +328,7 @@ typedef struct {
     int stop;
 } queue;
 
-/* The owner's own work, between that of the library. */
+/* The owner's own work, between the work of the library. */
 static unsigned char seen[2];
 static void look(void *data) {
     static int at;
@@ -405,7 +407,7 @@ static void adopted_streams_keep_their_owners_order(void **data) {
     pthread_join(thread, NULL);
 }
 
-/* Devices with linked blocks go by force, one after the other. */
+/* Devices with linked blocks can be closed by force, one after the other. */
 static void linked_devices_close_in_any_order(void **data) {
     (void)data;
     for (int last = 0; last < 2; last++) {
@@ -432,7 +434,7 @@ static void linked_devices_close_in_any_order(void **data) {
         assert_status(ferrum_device_close(devices[1 - last], 0),
                       FERRUM_ERROR_BUSY);
         assert_ok(ferrum_device_close(devices[1 - last], FERRUM_FORCE));
-        /* The memory is the first one's. */
+        /* The memory belongs to the first block. */
         ferrum_handle_info info = FERRUM_HANDLE_INFO_INIT;
         assert_status(ferrum_memory_get_handle_info(blocks[last], &info),
                       last == 0 ? FERRUM_OK : FERRUM_ERROR_INVALID_HANDLE);
@@ -444,7 +446,7 @@ static void linked_devices_close_in_any_order(void **data) {
     }
 }
 
-/* Every object is left when the library stops by force. */
+/* Every object still exists when the library is stopped by force. */
 static void forced_end(void **data) {
     (void)data;
     ferrum_config config = FERRUM_CONFIG_INIT;
@@ -494,8 +496,9 @@ static void forced_end(void **data) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(mapping_is_the_block, begin, end),
-        cmocka_unit_test_setup_teardown(mapping_orders_and_keeps, begin, end),
+        cmocka_unit_test_setup_teardown(a_mapping_shows_the_block, begin, end),
+        cmocka_unit_test_setup_teardown(
+            a_mapping_waits_for_work_and_pins_its_block, begin, end),
         cmocka_unit_test_setup_teardown(linked_blocks_are_one_memory, begin,
                                         end),
         cmocka_unit_test_setup_teardown(prefetching_changes_no_byte, begin,
@@ -504,7 +507,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(pinned_memory_is_bounded, begin, end),
         cmocka_unit_test_setup_teardown(adopted_memory_stays_its_owners, begin,
                                         end),
-        cmocka_unit_test_setup_teardown(what_can_only_be_read_is_never_written,
+        cmocka_unit_test_setup_teardown(read_only_memory_is_never_written,
                                         begin, end),
         cmocka_unit_test_setup_teardown(adopted_streams_keep_their_owners_order,
                                         begin, end),

@@ -1,8 +1,8 @@
 /*
- * The global monitor and placement through the C ABI, over three host devices: what
- * comes back is held against what was taken, and callbacks do what they should
- * better not: they end their own monitor or strategy, select inside a selection and
- * answer nonsense.
+ * The global monitor and placement through the C ABI, over three host devices.
+ * The results are compared with the allocations. Callbacks misbehave: they end
+ * their own monitor or strategy, select inside a selection and return invalid
+ * values.
  */
 #include "asserts.h"
 
@@ -22,7 +22,7 @@ static int set_up(void **state) {
     config.host_memory_bytes = 3 * SHARE;
     config.flags = FERRUM_CONFIG_HOST_MEMORY_FORCED;
     assert_ok(ferrum_init(&config));
-    /* Idle pages stay until they are asked for. */
+    /* Idle pages stay until a call releases them. */
     ferrum_pool_config keeping = FERRUM_POOL_CONFIG_INIT;
     keeping.ready_pages = FERRUM_READY_PAGES_ALL;
     ferrum_manager_config manager = FERRUM_MANAGER_CONFIG_INIT;
@@ -95,7 +95,7 @@ static void test_recent_information_follows_this_thread(void **state) {
     assert_int_equal(recent(UINT64_MAX).used_bytes, 0);
 }
 
-static void test_older_callers_get_what_they_know(void **state) {
+static void test_older_callers_get_known_fields(void **state) {
     (void)state;
     ferrum_memory_info info = FERRUM_MEMORY_INFO_INIT;
     info.struct_size = (uint32_t)offsetof(ferrum_memory_info, reading_age_ns);
@@ -144,7 +144,7 @@ static void test_levels_of_both_profiles(void **state) {
 
 /* ------------------------------------------------------------------ monitor */
 
-/* A callback's news, with room for some. */
+/* The reports to a callback, with space for some. */
 typedef struct {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -189,14 +189,14 @@ static void await_calls(news *n, size_t calls) {
 static ferrum_monitor make_monitor(void) {
     ferrum_monitor_config config = FERRUM_MONITOR_CONFIG_INIT;
     config.interval_ns = UINT64_MAX;
-    /* What the machine is at is not this test's. */
+    /* The state of the machine must not affect this test. */
     config.flags = FERRUM_MONITOR_IGNORE_SYSTEM;
     ferrum_monitor monitor;
     assert_ok(ferrum_monitor_create(&config, &monitor));
     return monitor;
 }
 
-static void test_monitor_hears_of_every_change(void **state) {
+static void test_monitor_reports_every_change(void **state) {
     (void)state;
     ferrum_monitor monitor = make_monitor();
     for (int i = 0; i < 3; i++)
@@ -277,7 +277,7 @@ static void test_callback_may_destroy_its_monitor(void **state) {
     give(block);
 }
 
-static void test_collecting_gives_cached_memory_back(void **state) {
+static void test_collecting_releases_cached_memory(void **state) {
     (void)state;
     ferrum_monitor monitor = make_monitor();
     assert_ok(ferrum_monitor_register(monitor, managers[0]));
@@ -302,7 +302,7 @@ static void test_collecting_gives_cached_memory_back(void **state) {
     assert_ok(ferrum_monitor_destroy(monitor));
 }
 
-static void test_monitor_tells_of_the_system(void **state) {
+static void test_monitor_reports_the_system(void **state) {
     (void)state;
     ferrum_monitor monitor;
     assert_ok(ferrum_monitor_create(NULL, &monitor));
@@ -366,7 +366,7 @@ static void test_built_in_strategies(void **state) {
     give(block);
 }
 
-static void test_requirements_are_honoured(void **state) {
+static void test_requirements_are_enforced(void **state) {
     (void)state;
     ferrum_placement placement;
     assert_ok(ferrum_placement_create("best_fit", &placement));
@@ -399,7 +399,7 @@ static void test_requirements_are_honoured(void **state) {
     assert_ok(ferrum_placement_destroy(placement));
 }
 
-/* What a strategy of the test's answers. */
+/* The answer of a strategy of the test. */
 typedef struct {
     int64_t answer;
     ferrum_status status;
@@ -430,7 +430,7 @@ static ferrum_status choose(const ferrum_placement_request *request,
     return c->status;
 }
 
-static void test_strategy_of_the_callers(void **state) {
+static void test_strategy_of_the_caller(void **state) {
     (void)state;
     chooser c = {1, FERRUM_OK, {0}, {0}, 0, 0};
     assert_ok(ferrum_placement_create("spread", &c.inner));
@@ -474,17 +474,17 @@ static void test_strategy_of_the_callers(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_recent_information_follows_this_thread),
-        TEST(test_older_callers_get_what_they_know),
+        TEST(test_older_callers_get_known_fields),
         TEST(test_levels_of_both_profiles),
-        TEST(test_monitor_hears_of_every_change),
+        TEST(test_monitor_reports_every_change),
         TEST(test_registration_is_weak),
         TEST(test_callback_may_destroy_its_monitor),
-        TEST(test_collecting_gives_cached_memory_back),
-        TEST(test_monitor_tells_of_the_system),
+        TEST(test_collecting_releases_cached_memory),
+        TEST(test_monitor_reports_the_system),
         TEST(test_a_monitor_keeps_the_library),
         TEST(test_built_in_strategies),
-        TEST(test_requirements_are_honoured),
-        TEST(test_strategy_of_the_callers),
+        TEST(test_requirements_are_enforced),
+        TEST(test_strategy_of_the_caller),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,13 @@
 /*
- * A fuzzer of the pool calls. Each file of the corpus is a script whose bytes are
- * the decisions of a program against the model of pool_model.h; each runs as it
- * is, and then random mutations of the corpus run for a fixed budget.
+ * A fuzzer of the pool calls. Each file of the corpus is a script whose bytes
+ * are the decisions of a program against the model of pool_model.h. Each
+ * script runs unchanged, and then random mutations of the corpus run for a
+ * fixed number.
  *
  *     test_pool_calls [FOLDER [MUTATIONS [SEED]]]
  *
- * A script that fails is written to build/test/failed_pool_calls, to be added to
- * the corpus: its first step that differs from the model is on stderr.
+ * A failing script is written to build/test/failed_pool_calls, to be added to
+ * the corpus. Its first step that differs from the model is on stderr.
  */
 #include "fixture.h"
 #include "pool_model.h"
@@ -71,7 +72,7 @@ static int script_fails(const script *s) {
     return 1;
 }
 
-/* Changes, doubles, drops or joins pieces of scripts. */
+/* Changes, duplicates, removes or joins parts of scripts. */
 static void mutate(script *s) {
     *s = corpus[draw(count)];
     for (uint64_t rounds = 1 + draw(8); rounds > 0; rounds--) {

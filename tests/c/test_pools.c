@@ -1,8 +1,9 @@
 /*
- * What the header promises of pools beyond taking and giving one block: requests,
- * batches, tags, sizes, owners, several streams, retention, strategies, thread
- * caches and debugging. Each test starts from one live object of every kind and
- * ends with a clean stop of the library, which fails when anything is left.
+ * The header's promises about pools beyond the allocation and free of one
+ * block: requests, batches, tags, sizes, owners, several streams, retention,
+ * strategies, thread caches and debug mode. Each test starts with one live
+ * object of every kind and ends with a clean stop of the library, which fails
+ * if anything is left.
  */
 #include "each.h"
 
@@ -43,7 +44,7 @@ static void test_a_caller_of_the_first_version(void **state) {
     (void)state;
     assert_int_equal(offsetof(ferrum_pool_config, tracking), 64);
     assert_int_equal(offsetof(ferrum_statistics, thread_cached_bytes), 168);
-    /* What comes behind the struct of that time is not a setting. */
+    /* Bytes behind the struct of that version are not settings. */
     ferrum_pool_config config = small();
     memset((char *)&config + 64, 0xee, sizeof config - 64);
     config.struct_size = 64;
@@ -95,7 +96,7 @@ static void test_pages(void **state) {
     assert_int_equal(info.held_bytes, 11 * 64 * KIB);
     assert_int_equal(info.segments, 1);
     assert_true(info.address_bytes >= info.held_bytes);
-    /* Pages in front of a live block go back as well. */
+    /* Pages in front of a live block are released as well. */
     uint64_t released;
     assert_ok(ferrum_pool_trim(pool, 0, &released));
     assert_int_equal(released, 640 * KIB);
@@ -114,7 +115,8 @@ static void test_pages(void **state) {
     assert_ok(ferrum_pool_free(pool, a, default_stream));
     assert_ok(ferrum_pool_destroy(pool, 0));
 
-    /* Of its own accord a pool that a page would be a large part of has none. */
+    /* By default a pool has no pages if a page would be a large part of the
+     * pool. */
     config.paging = FERRUM_PAGING_AUTO;
     config.physical_page_bytes = 0;
     config.max_size_bytes = 62 * MIB;
@@ -127,7 +129,8 @@ static void test_pages(void **state) {
     assert_ok(ferrum_pool_destroy(pool, 0));
 }
 
-/* What stays idle goes back without a call: all but so many pages. */
+/* Idle memory is released without a call, except the configured number of
+ * pages. */
 static void test_idle_pages_go_back(void **state) {
     (void)state;
     ferrum_pool_config config = small();
@@ -165,7 +168,7 @@ static void test_requests(void **state) {
     assert_ok(ferrum_device_get_owner(f.device, a + 999, &info));
     assert_string_equal(info.tag, "kv");
     assert_int_equal(info.requested_bytes, 1000);
-    /* Hints may be anything. */
+    /* Hints accept any value. */
     r.expected_lifetime_ns = r.group = UINT64_MAX;
     r.alignment_bytes = 0;
     r.tag = 0;
@@ -223,7 +226,7 @@ static void test_batches(void **state) {
     assert_int_equal(s.live_blocks.current, MANY);
     assert_int_equal(s.requested.current, MANY * 5000);
     assert_int_equal(s.allocations, MANY);
-    /* All or none: one that is wrong keeps all of them. */
+    /* All or none: one wrong block keeps all of them. */
     blocks[MANY] = blocks[17];
     assert_status(
         ferrum_pool_free_batch(pool, blocks, MANY + 1, default_stream),
@@ -244,7 +247,7 @@ static void test_batches(void **state) {
     assert_ok(ferrum_pool_destroy(pool, 0));
 }
 
-static void test_a_batch_without_room_takes_nothing(void **state) {
+static void test_a_failed_batch_allocates_nothing(void **state) {
     (void)state;
     ferrum_pool_config config = small();
     config.max_size_bytes = 4 * MIB;
@@ -374,12 +377,13 @@ static void test_the_same_stream_has_the_memory_at_once(void **state) {
     for (int i = 0; i < 5; i++) {
         assert_ok(ferrum_pool_free(pool, block, f.stream));
         assert_int_equal(books(pool).active.current, 4 * MIB);
-        /* There is no other memory, and the stream cannot go on. */
+        /* There is no other memory, and the stream is blocked. */
         assert_int_equal(take(pool, 4 * MIB, f.stream), block);
     }
     gate_open(&held);
     assert_ok(ferrum_pool_free(pool, block, f.stream));
-    /* Another stream waits for it; the pages may lie somewhere else by then. */
+    /* Another stream waits for the block. The pages may have another
+     * address by then. */
     block = take(pool, 4 * MIB, default_stream);
     assert_int_equal(books(pool).reserved.current, 4 * MIB);
     assert_ok(ferrum_pool_free(pool, block, default_stream));
@@ -395,7 +399,7 @@ static void test_recorded_streams(void **state) {
         assert_ok(ferrum_stream_create(f.device, &second));
         ferrum_address block = take(f.pool, sizes[i], f.stream);
         assert_ok(ferrum_pool_record_stream(f.pool, block, second));
-        /* What counts is what is queued at the time of the free. */
+        /* Only work that was queued before the free counts. */
         assert_ok(ferrum_stream_host_function(second, gate_wait, &held));
         assert_ok(ferrum_pool_free(f.pool, block, f.stream));
         assert_status(ferrum_pool_record_stream(f.pool, block, second),
@@ -574,13 +578,13 @@ static void test_thread_caches(void **state) {
     assert_int_equal(cached_after_a_free(&config), 0);
 }
 
-/* What waits in a cache is not lost: it serves a request that needs all. */
-static void test_caches_give_before_memory_runs_out(void **state) {
+/* A block in a cache is available for a request that needs all memory. */
+static void test_caches_release_before_memory_runs_out(void **state) {
     (void)state;
     ferrum_pool_config config = small();
     config.max_size_bytes = 4 * MIB;
     ferrum_pool pool = make(&config);
-    /* The caches get no block of a pool that has to grow for it. */
+    /* The caches get no block of a pool that would have to grow for it. */
     ferrum_address first = take(pool, 1000, default_stream);
     ferrum_address block = take(pool, 1000, default_stream);
     assert_ok(ferrum_pool_free(pool, first, default_stream));
@@ -628,7 +632,7 @@ int main(void) {
         TEST(test_requests),
         TEST(test_tags_are_bounded),
         TEST(test_batches),
-        TEST(test_a_batch_without_room_takes_nothing),
+        TEST(test_a_failed_batch_allocates_nothing),
         TEST(test_the_longest_batch),
         TEST(test_sizes),
         TEST(test_owners),
@@ -639,7 +643,7 @@ int main(void) {
         TEST(test_retention),
         TEST(test_strategies),
         TEST(test_thread_caches),
-        TEST(test_caches_give_before_memory_runs_out),
+        TEST(test_caches_release_before_memory_runs_out),
         TEST(test_red_zones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,25 +1,27 @@
 /*
- * Random programs from several threads in which each block's bytes name its owner.
+ * Random programs from several threads in which the bytes of each block
+ * identify its owner.
  *
- * Every block has a byte of its own. Work that is queued on a block expects that byte in
- * all of it and writes it again, so memory that has a second owner while the first
- * one's work is queued shows as damage: in the work of the first, or of the second.
- * A program does what the header allows and nothing it forbids: other streams are put
- * behind the last work by events and are recorded, and nothing is queued on a block
- * once it was freed. Frees name any stream or none. Streams lag, are destroyed
- * before the blocks that were asked for on them, belong to the library or to the
- * program. Beside that: pools that are closed while others use them, models that sleep
- * for a time that is too short while their limit changes, guarantees, and on a device
- * that can, captures.
+ * Every block has its own byte value. Work that is queued on a block expects
+ * that value in all of the block and writes it again. If memory gets a second
+ * owner while work of the first is queued, the work of one of them finds
+ * damage. A program makes only calls that the header allows. Other streams
+ * wait for the last work by events and are recorded, and no work is queued on
+ * a block after its free. Frees name any stream or none. Streams lag behind,
+ * or are destroyed before the blocks that were allocated on them. They belong
+ * to the library or to the program. In addition: pools are closed while other
+ * threads use them, models sleep with too short a timeout while their limit
+ * changes, guarantees are made, and devices that can capture do.
  *
- * What must hold: no damage; live blocks never overlap; each call gives what the
- * header says; nobody hears that an object has ended which stays; no capture is
- * spoilt; no device is lost; in the end everything can be given back.
+ * What must hold: no damage; live blocks never overlap; each call returns what
+ * the header promises; no call reports that an existing object has ended; no
+ * capture is invalidated; no device is lost; in the end everything can be
+ * released.
  *
  *   test_random_owners [PROGRAMS [FIRST [PART...]]]
  *
- * A part is one of part_names: only these are done, to find what else hides behind the
- * first defect.
+ * A part is one of part_names. Only the named parts run, to find more defects
+ * behind a known one.
  */
 #include "fixture.h"
 #include "native_stream.h"
@@ -40,7 +42,7 @@ enum { RANGES = 12, SHORT_KINDS = 3, SLEEP_RANGES = 4, REGISTRY = 256 };
 #define MIB (KIB * KIB)
 #define WAIT_NS UINT64_C(20000000000)
 
-/* What programs are made of. */
+/* The parts of programs. */
 enum part {
     PART_BLOCKS,
     PART_RANGES,
@@ -61,7 +63,8 @@ static const char *const part_names[PARTS] = {
 
 enum place_kind { POOL_PLACE, VPOOL_PLACE, MODEL_PLACE };
 
-/* Where blocks come from. A range place has RANGES parts, each taken by one block. */
+/* The source of blocks. A range place has RANGES parts, each used by one
+ * block. */
 typedef struct {
     enum place_kind kind;
     uint64_t id;
@@ -69,7 +72,8 @@ typedef struct {
     atomic_int taken[RANGES];
 } place;
 
-/* A stream. Whoever uses it holds the lock to read, who replaces it to write. */
+/* A stream. A thread that uses it holds the lock for reading. A thread that
+ * replaces it holds the lock for writing. */
 typedef struct {
     pthread_rwlock_t lock;
     ferrum_stream handle;
@@ -91,15 +95,16 @@ typedef struct {
     unsigned char byte;
     use own, last;
     uint32_t used;
-    /* Its last stream has gone with work that nobody can be put behind: it may only
-     * be freed. Or only its thread may use it. */
+    /* settled: its last stream was destroyed with work for which no stream
+     * can wait, so the block may only be freed. private: only its thread
+     * may use it. */
     bool settled, private;
 } block;
 
 /* An object that threads close while others use it. */
 typedef struct {
     _Atomic uint64_t handle;
-    /* The last handle that a thread has heard is none. */
+    /* The last handle that a thread found to be invalid. */
     _Atomic uint64_t heard;
     pthread_mutex_t closing;
 } short_lived;
@@ -109,7 +114,7 @@ typedef struct {
     int number;
     uint64_t random;
     block blocks[BLOCKS];
-    /* Of this thread alone. */
+    /* These belong to this thread alone. */
     native_stream *captured;
     ferrum_stream captured_handle, side, of_threads;
 } worker;
@@ -120,7 +125,8 @@ static bool has(enum part part) { return parts >> part & 1; }
 static struct {
     unsigned long number;
     ferrum_device device;
-    /* Another device of the backend, which may reach the memory of the first; or none. */
+    /* Another device of the backend, which may access the memory of the
+     * first; or none. */
     ferrum_device peer;
     uint64_t peer_context, page;
     bool captures;
@@ -130,7 +136,7 @@ static struct {
     ferrum_address dozing_base;
     short_lived shorts[SHORT_KINDS];
     worker workers[THREADS];
-    /* Blocks that nobody has just now. */
+    /* Blocks that no thread holds now. */
     pthread_mutex_t exchange_lock;
     block exchange[SHARED];
     pthread_mutex_t registry_lock;
@@ -139,7 +145,7 @@ static struct {
     } registry[REGISTRY];
     native_stream *gone[512];
     int gone_count;
-    /* Handles of streams that are gone, which a capture beside them kept. */
+    /* Handles of destroyed streams, kept for later because of a capture. */
     ferrum_stream stale[512];
     atomic_int stale_count;
     atomic_int next_byte, damaged, failed;
@@ -152,7 +158,7 @@ static uint64_t draw(worker *w, uint64_t below) {
     return w->random % below;
 }
 
-/* The first that is found is the one to look at. */
+/* Only the first error is reported. */
 static void wrong(const char *what, ferrum_status status) {
     ferrum_error_info error = FERRUM_ERROR_INFO_INIT;
     if (status != FERRUM_OK)
@@ -197,7 +203,7 @@ static void enter_registry(uint64_t address, uint64_t size) {
     pthread_mutex_unlock(&p.registry_lock);
 }
 
-/* To be called before the block is given back. */
+/* Must be called before the block is freed. */
 static void leave_registry(uint64_t address) {
     pthread_mutex_lock(&p.registry_lock);
     for (int i = 0; i < REGISTRY; i++)
@@ -229,8 +235,9 @@ static void put_stream(slot *s, bool foreign) {
     }
 }
 
-/* Replaces a stream, whatever was asked for on it. Slot 0 is the default one. A native
- * stream lives on: what was queued on it may not be done. */
+/* Replaces a stream, even with blocks that were allocated on it. Slot 0 is
+ * the default stream. A native stream continues, because its queued work
+ * may not be done. */
 static void replace_stream(worker *w) {
     slot *s = &p.streams[1 + draw(w, STREAMS - 1)];
     pthread_rwlock_wrlock(&s->lock);
@@ -249,8 +256,9 @@ static void replace_stream(worker *w) {
 
 static ferrum_stream stream_of(int at) { return p.streams[at].handle; }
 
-/* Locks a stream that the block may be used on, and puts it behind the last work there.
- * The lock of that one is held as well. -1: there is none. */
+/* Locks a stream that may use the block, and makes it wait for the last
+ * work on the block. The lock of the last stream is held as well. Returns
+ * -1 if there is no such stream. */
 static int take_stream(worker *w, block *b, int at) {
     slot *s = &p.streams[at];
     pthread_rwlock_rdlock(&s->lock);
@@ -304,7 +312,7 @@ static void queue_on(const block *b, ferrum_stream stream, bool first) {
     works(queue_work(stream, work), "queue_work");
 }
 
-/* Uses a block on a stream, with the header's duties. */
+/* Uses a block on a stream, with the duties from the header. */
 static void use_block(worker *w, block *b) {
     if (b->settled || b->private)
         return;
@@ -419,7 +427,7 @@ static void make_block(worker *w, block *b) {
     pthread_rwlock_unlock(&s->lock);
 }
 
-/* Gives a block back on a stream or none; its work may be queued. */
+/* Frees a block on a stream or on none. Its work may still be queued. */
 static void free_block(worker *w, block *b) {
     place *from = b->place;
     int at = (int)draw(w, STREAMS);
@@ -450,7 +458,7 @@ static void free_block(worker *w, block *b) {
     b->place = NULL;
 }
 
-/* Another thread goes on with the block. */
+/* Passes the block to another thread. */
 static void exchange(worker *w, block *b) {
     if (b->place != NULL && b->private)
         return;
@@ -494,7 +502,7 @@ static ferrum_status close_short(int kind, uint64_t id) {
     return ferrum_elastic_pool_destroy((ferrum_elastic_pool){id}, 0);
 }
 
-/* Takes something and gives it back. */
+/* Allocates something and frees it. */
 static ferrum_status use_short(worker *w, int kind, uint64_t id) {
     ferrum_address address = 0;
     uint64_t offset = (uint64_t)w->number * 4 * p.page;
@@ -555,7 +563,7 @@ static void try_short(worker *w) {
 
 /* ------------------------------------------------------------- guarantees */
 
-/* What is registered with a guarantee has it. */
+/* A model that was registered with a guarantee gets it. */
 static void try_guarantee(worker *w) {
     char name[24];
     ferrum_address address;
@@ -586,7 +594,7 @@ static void try_guarantee(worker *w) {
 
 /* ------------------------------------------------------------------ sleep */
 
-/* More than what a sleep copies at once. */
+/* More than one step of a sleep copies. */
 #define RANGE_BYTES (16 * MIB)
 enum { LOOK = 4096 };
 
@@ -608,7 +616,7 @@ static void change_limit(worker *w) {
     WORKS(ferrum_elastic_pool_set_limit(p.dozing, limit * p.page));
 }
 
-/* One thread puts a model to sleep while others change the limit under it. */
+/* One thread puts a model to sleep while others change the limit. */
 static void try_sleep(worker *w) {
     change_limit(w);
     if (w->number != 0)
@@ -635,8 +643,8 @@ static void try_sleep(worker *w) {
         }
         works(status, "ferrum_elastic_pool_wake_model");
     } else if (status == FERRUM_ERROR_INVALID_STATE && has(PART_STALE)) {
-        /* A stream whose program has just destroyed it is not waited for by a call with a
-         * time limit, so nothing sleeps. */
+        /* If the program has just destroyed the stream, a call with a
+         * timeout cannot wait for the stream, so nothing sleeps. */
     } else if (status != FERRUM_ERROR_TIMEOUT) {
         wrong("ferrum_elastic_pool_sleep_model", status);
     }
@@ -645,8 +653,8 @@ static void try_sleep(worker *w) {
 
 /* --------------------------------------------------------------- captures */
 
-/* What a capture does with one pool: blocks of its own, a block from before, and a
- * stream that an event of the program brings in. */
+/* A capture uses one pool: its own blocks, a block from before the capture,
+ * and a stream that joins by an event of the program. */
 static void fill_capture(worker *w, ferrum_pool pool, ferrum_address before) {
     ferrum_address blocks[4] = {0};
     bool joined = false;
@@ -709,8 +717,8 @@ static void try_capture(worker *w) {
     }
 }
 
-/* A stream that its program destroys without a word: what is done with it may fail, but
- * the device stays. */
+/* The program destroys a stream without telling the library. Calls on the
+ * stream may fail, but the device must stay usable. */
 static void try_stale(worker *w) {
     ferrum_pool pool = {p.places[0].id};
     native_stream *native = native_stream_make();
@@ -735,8 +743,8 @@ static void try_stale(worker *w) {
         WORKS(ferrum_pool_free(pool, address, (ferrum_stream){0}));
 }
 
-/* A block that another device was let in to can be reached from there. The block comes in
- * the order of the default stream, which the other device does not wait for. */
+/* Another device with access can use the block. The block is ordered by the
+ * default stream, for which the other device does not wait. */
 static void try_peer(worker *w) {
     ferrum_pool pool = {p.places[draw(w, POOLS)].id};
     uint64_t size = any_size(w);
@@ -794,7 +802,7 @@ static void *run_worker(void *data) {
         native_relax();
     for (int i = 0; i < STEPS && atomic_load(&p.failed) == 0; i++)
         step(w);
-    /* Work of this thread's own stream ends with it. */
+    /* The work of this thread's own stream ends with the stream. */
     for (int i = 0; i < BLOCKS; i++)
         if (w->blocks[i].place != NULL)
             free_block(w, &w->blocks[i]);
@@ -903,7 +911,7 @@ static void make_program(unsigned long number) {
         make_worker(&p.workers[i], i);
 }
 
-/* Everything is given back without force: what is left is a leak. */
+/* Everything is released without force. What is left is a leak. */
 static void end_program(void) {
     for (int i = 0; i < p.stale_count; i++)
         WORKS(ferrum_stream_destroy(p.stale[i], FERRUM_FORCE));
@@ -944,7 +952,7 @@ static void end_program(void) {
     WORKS(ferrum_shutdown(0));
 }
 
-/* Whether nothing was wrong. A program that failed leaves its objects. */
+/* Returns whether everything was right. A failed program leaves its objects. */
 static bool run(unsigned long number) {
     make_program(number);
     for (int i = 0; i < THREADS; i++)

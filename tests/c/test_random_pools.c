@@ -1,7 +1,7 @@
 /*
- * Random programs over the pool calls, on one thread against the model of
- * pool_model.h: every strategy, thread caches off, small and on, several streams
- * with work in flight.
+ * Random programs over the pool calls on one thread, against the model of
+ * pool_model.h: every strategy, thread caches off, small and on, and several
+ * streams with work in flight.
  */
 #include "fixture.h"
 #include "on_device.h"
@@ -19,7 +19,7 @@ static int program_fails(unsigned long seed) {
     return pool_model_fails(&d, name);
 }
 
-/* A seed on the command line runs that program alone. */
+/* A seed on the command line runs only that program. */
 int main(int argc, char **argv) {
     ferrum_config config = FERRUM_CONFIG_INIT;
     config.host_devices = 2;

@@ -1,13 +1,12 @@
 /*
- * Random programs over the C ABI on one thread, held against a simple model.
+ * Random programs over the C ABI on one thread, compared with a simple model.
  *
- * A program makes and destroys streams, pools, managers and blocks on two
- * devices, copies, fills, reads and writes, and mixes in calls that must fail.
- * The model knows every live block with its bytes. It says which status each
- * call must give, that live blocks never overlap, that bytes are kept, and what
- * the books are. Work that is queued on several streams is ordered by events, as
- * a user would. What pools offer beyond taking and giving blocks is in
- * pool_model.h.
+ * A program creates and destroys streams, pools, managers and blocks on two
+ * devices, copies, fills, reads and writes, and makes calls that must fail.
+ * The model knows every live block with its bytes. It predicts the status of
+ * each call, checks that live blocks never overlap and keep their bytes, and
+ * predicts the counters. Work that is queued on several streams is ordered by
+ * events, as a user would do. Other features of pools are in pool_model.h.
  */
 #include "fixture.h"
 #include "on_device.h"
@@ -127,8 +126,8 @@ static void order(block_model *b, stream_model *s) {
     b->last = s;
 }
 
-/* The library says what it has rounded the size to; strategies do as they like,
- * within a quarter, or a larger class for a small block. */
+/* The library reports the rounded size. Strategies may round by up to a
+ * quarter, or use a larger class for a small block. */
 static void enter(block_model *b, owner_model *owner, uint64_t size,
                   uint64_t rounded) {
     uint64_t least = (size + owner->granule - 1) / owner->granule;
@@ -490,7 +489,7 @@ static void check_all_books(void) {
     }
 }
 
-/* Has the model know where blocks lie that were moved. */
+/* Updates the model with the new addresses of moved blocks. */
 static void find_moved(const owner_model *owner, uint64_t moved) {
     for (int i = 0; i < BLOCKS; i++) {
         block_model *b = &m.blocks[i];
@@ -579,7 +578,7 @@ static int program_fails(unsigned long seed) {
     return m.failed;
 }
 
-/* A seed on the command line runs that program alone. */
+/* A seed on the command line runs only that program. */
 int main(int argc, char **argv) {
     int failed = 0, ran = 0;
     unsigned long first = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;

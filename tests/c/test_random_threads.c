@@ -1,11 +1,12 @@
 /*
  * Random programs over the C ABI from several threads that share all handles,
- * live and dead. There is no model: whatever one thread uses, another may destroy
- * by force. What must hold: no crash, no hang, only statuses that a correct
- * library may give; the leak report lists all that is left, so that it can be
- * destroyed from it alone; then the library stops without force.
+ * valid and ended. There is no model: one thread may destroy by force what
+ * another uses. What must hold: no crash, no hang, and only statuses that a
+ * correct library may return. The leak report lists everything that is left,
+ * so that the test can destroy it by the report alone. Then the library stops
+ * without force.
  *
- * In half of the programs the threads also start and stop the library itself.
+ * In half of the programs the threads also start and stop the library.
  */
 #include "fixture.h"
 #include "on_device.h"
@@ -55,7 +56,7 @@ static ferrum_status keep(worker *w, int kind, ferrum_status s, uint64_t id) {
     return s;
 }
 
-/* A status that a call may give when others destroy its objects meanwhile. */
+/* A status that a call may return while other threads destroy its objects. */
 static int allowed(ferrum_status s) {
     switch (s) {
     case FERRUM_OK:
@@ -338,7 +339,7 @@ static ferrum_status call_memory(worker *w) {
     return keep(w, MEMORY, s, made.id);
 }
 
-/* Runs what is queued in it at once. */
+/* Runs the queued work at once. */
 static ferrum_status at_once(ferrum_host_fn run, void *run_data,
                              void *user_data) {
     (void)user_data;
@@ -346,7 +347,7 @@ static ferrum_status at_once(ferrum_host_fn run, void *run_data,
     return FERRUM_OK;
 }
 
-/* Memory and streams of this program's own, and mappings. */
+/* External memory and streams of this program, and mappings. */
 static ferrum_status call_mapping(worker *w) {
     static char foreign[8][256];
     ferrum_memory memory = {any(w, MEMORY)}, first = {0}, second = {0};
@@ -426,7 +427,8 @@ static uint64_t number_after(const char *entry, const char *key) {
     return at == NULL ? 0 : strtoull(at + strlen(key), NULL, 10);
 }
 
-/* Destroys one entry without force; what is still in use comes again. */
+/* Destroys one entry without force. An entry that is still in use is tried
+ * again later. */
 static ferrum_status destroy(const char *entry) {
     uint64_t handle = number_after(entry, "\"handle\":");
 #define IS(kind) (strncmp(entry, kind "\"", sizeof kind) == 0)
@@ -514,7 +516,7 @@ static int program_fails(void) {
     return atomic_load(&failed);
 }
 
-/* A number on the command line runs that program alone. */
+/* A number on the command line runs only that program. */
 int main(int argc, char **argv) {
     int bad = 0, ran = 0;
     unsigned long first = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;

@@ -1,9 +1,10 @@
 /*
- * Random programs over virtual and elastic pools with sleep and wake, on one thread
- * against the model of virtual_model.h. After each call its status and the numbers
- * of its failure, the state of every page, the bytes of every page that is mapped
- * and the books are compared; what the worker of a pool moves meanwhile is bounded
- * only. Each space writes bytes of its own: what another space wrote is never seen.
+ * Random programs over virtual and elastic pools with sleep and wake, on one
+ * thread against the model of virtual_model.h. After each call the test
+ * compares the status, the numbers of a failure, the state of every page, the
+ * bytes of every mapped page, and the counters. What a pool's worker moves
+ * meanwhile is only bounded. Each space writes its own byte values, and must
+ * never read those of another space.
  */
 #include "fixture.h"
 #include "on_device.h"
@@ -16,7 +17,8 @@
 #include <string.h>
 
 enum { PROGRAMS = 60, STEPS = 250 };
-/* What is looked at of each end of a page where looks are copies. */
+/* The number of bytes that are checked at each end of a page if reads are
+ * copies. */
 enum { LOOK = 64 };
 #define PAGE page_bytes
 #define BYTES (SPACE_PAGES * PAGE)
@@ -59,7 +61,7 @@ static uint64_t below(program *p, uint64_t bound) {
 
 static bool is_shared(const program *p) { return p->stock.num_spaces > 1; }
 
-/* The name that ranges without a tag have. */
+/* The name of ranges without a tag. */
 static const char *tag_name(const program *p, int at, int tag) {
     if (tag < 0 || tags[tag] != NULL)
         return tag < 0 ? NULL : tags[tag];
@@ -89,7 +91,7 @@ static bool same(ferrum_status got, outcome want, const char *what) {
 
 /* --------------------------------------------------------------------- checks */
 
-/* What is where no page was written by another space. */
+/* The expected contents of a page that no other space wrote. */
 static void look_at(program *p, int at, uint64_t number, bool fresh) {
     static unsigned char ends[2 * LOOK];
     unsigned char want = p->spaces[at].pages[number].value;
@@ -149,7 +151,7 @@ static void equal(const char *what, uint64_t got, uint64_t want) {
               (unsigned long long)want);
 }
 
-/* The books that both kinds of space have. */
+/* The counters that both kinds of space have. */
 #define CHECK_BOOKS(info, s)                                                \
     do {                                                                    \
         uint64_t live = space_count(s, PAGE_LIVE);                          \
@@ -192,7 +194,7 @@ static void check_books(program *p) {
         ferrum_vpool_info info = FERRUM_VPOOL_INFO_INIT;
         MUST(ferrum_vpool_get_info(p->vpool, &info));
         CHECK_BOOKS(info, &p->spaces[0]);
-        /* The pool's worker may have pages on their way. */
+        /* The pool's worker may be moving pages. */
         uint64_t there =
             info.physical_bytes + (info.parked_pages + info.ready_pages) * PAGE;
         if (info.held_bytes < there)
@@ -227,7 +229,7 @@ static void check_books(program *p) {
 
 /* ---------------------------------------------------------------------- steps */
 
-/* Where something begins: mostly near a page, at times far outside. */
+/* The start of a range: mostly near a page, sometimes far outside. */
 static uint64_t some_offset(program *p) {
     switch (below(p, 8)) {
     case 0:
@@ -273,7 +275,7 @@ static void allocate(program *p, int at) {
                                     want.size_bytes, tags[want.tag], &address);
         offset = status == FERRUM_OK ? want.offset_bytes : 0;
     }
-    /* What the worker unmaps just then is passed over. */
+    /* The search skips pages that the worker unmaps at that moment. */
     if (status == FERRUM_OK && want.anywhere) {
         space_fits_first(&p->spaces[at], &want);
         if (offset > want.offset_bytes) {
@@ -282,7 +284,7 @@ static void allocate(program *p, int at) {
         }
     }
     outcome o = space_allocate(&p->spaces[at], want);
-    /* Nor does it say no for want of address space while that goes on. */
+    /* A lack of address space is not reported while the worker does that. */
     if (want.anywhere && status == FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY &&
         o.status == FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY &&
         want.size_bytes > space_available(&p->spaces[at]) * PAGE)
@@ -349,8 +351,8 @@ static void wake(program *p, int at) {
         equal("restored_bytes", report.restored_bytes, o.pages * PAGE);
 }
 
-/* How many pages of a guarantee are backed: its own, those that the model uses, and
- * those that no other uses or is guaranteed. */
+/* The number of pages that back a guarantee: the pages that the model uses,
+ * and pages that no other model uses or is guaranteed. */
 static uint64_t backed_pages(const program *p, int at) {
     uint64_t others = 0, limit = p->stock.limit_pages;
     const space *s = &p->spaces[at];
@@ -496,7 +498,7 @@ static int program_fails(ferrum_device device, unsigned long seed) {
     return p.wrong != 0;
 }
 
-/* A seed on the command line runs that program alone. */
+/* A seed on the command line runs only that program. */
 int main(int argc, char **argv) {
     ferrum_config config = FERRUM_CONFIG_INIT;
     config.host_memory_bytes = UINT64_C(256) << 20;

@@ -1,9 +1,10 @@
 /*
- * A range of a virtual pool or a model belongs to the streams that use it: the one that
- * it was asked for on, and those that were recorded for a page of it. Whoever frees it,
- * by whatever call, its pages retire until the work is done that was queued on them,
- * and go to nobody else before. Each case holds a stream by a gate. And: what backs no
- * guarantee gives none.
+ * A range of a virtual pool or a model belongs to the streams that use it: the
+ * stream of its allocation, and the streams that were recorded for one of its
+ * pages. Whichever call frees it, its pages retire until the work that was
+ * queued on these streams is done, and get no new owner before that. Each case
+ * blocks a stream by a gate. Also: no guarantee is given without pages that back
+ * it.
  */
 #include "each.h"
 #include "native_stream.h"
@@ -113,7 +114,8 @@ static void hold(ferrum_stream stream, gate *g) {
     assert_ok(ferrum_stream_host_function(stream, gate_wait, g));
 }
 
-/* Each of the streams that use a range holds it up alone, whatever the free names. */
+/* Each of the streams that use a range delays the free alone, whichever
+ * stream the free names. */
 static void test_a_range_waits_for_its_streams(void **state) {
     (void)state;
     for (int model = 0; model < 2; model++)
@@ -137,7 +139,7 @@ static void test_a_range_waits_for_its_streams(void **state) {
         }
 }
 
-static void test_a_part_is_recorded(void **state) {
+static void test_a_stream_is_recorded_for_a_part(void **state) {
     (void)state;
     for (int model = 0; model < 2; model++) {
         place p = make(model, 16);
@@ -159,8 +161,8 @@ static void test_a_part_is_recorded(void **state) {
     }
 }
 
-/* A stream that is gone has run dry: a range of it is freed at once. */
-static void test_the_stream_is_destroyed_first(void **state) {
+/* A destroyed stream is drained, so a range of it is freed at once. */
+static void test_free_after_the_stream_was_destroyed(void **state) {
     (void)state;
     for (int model = 0; model < 2; model++) {
         place p = make(model, 16);
@@ -180,9 +182,10 @@ static void test_the_stream_is_destroyed_first(void **state) {
     }
 }
 
-/* But not one of somebody else's: what its owner has queued there by then may still use
- * the range. A device whose streams tell of their owner's work refuses to destroy it. */
-static void test_an_adopted_stream_is_destroyed_first(void **state) {
+/* An external stream is different: work that its owner queued before may
+ * still use the range. A device whose streams report their owner's work
+ * rejects the destroy. */
+static void test_free_after_an_adopted_stream_was_destroyed(void **state) {
     (void)state;
     if (!on_host())
         skip();
@@ -207,8 +210,8 @@ static void test_an_adopted_stream_is_destroyed_first(void **state) {
     }
 }
 
-/* A model's pages go to another once the work is done that may still write to them:
- * the other sees zeros, and keeps what it writes. */
+/* A model's pages go to another model when the work that may still write to
+ * them is done. The other model reads zeros, and keeps what it writes. */
 static void test_late_work_of_one_model_is_not_seen_by_another(void **state) {
     (void)state;
     place p = make(1, 4);
@@ -248,7 +251,7 @@ static void test_late_work_of_one_model_is_not_seen_by_another(void **state) {
     end(p, 0);
 }
 
-/* Sleep with a stream waits for the streams of the ranges too. */
+/* Sleep with a stream also waits for the streams of the ranges. */
 static void test_sleep_waits_for_the_streams_of_ranges(void **state) {
     (void)state;
     for (int model = 0; model < 2; model++) {
@@ -277,8 +280,9 @@ static void test_sleep_waits_for_the_streams_of_ranges(void **state) {
     }
 }
 
-/* Two models keep what they are guaranteed when a third asks for what nothing backs. */
-static void test_what_is_not_backed_is_no_guarantee(void **state) {
+/* Two models keep their guarantees when a third requests memory that
+ * nothing backs. */
+static void test_no_guarantee_without_backing(void **state) {
     (void)state;
     place p = make(1, 100);
     ferrum_model_config config = FERRUM_MODEL_CONFIG_INIT;
@@ -323,12 +327,12 @@ static void test_what_is_not_backed_is_no_guarantee(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_a_range_waits_for_its_streams),
-        TEST(test_a_part_is_recorded),
-        TEST(test_the_stream_is_destroyed_first),
-        TEST(test_an_adopted_stream_is_destroyed_first),
+        TEST(test_a_stream_is_recorded_for_a_part),
+        TEST(test_free_after_the_stream_was_destroyed),
+        TEST(test_free_after_an_adopted_stream_was_destroyed),
         TEST(test_late_work_of_one_model_is_not_seen_by_another),
         TEST(test_sleep_waits_for_the_streams_of_ranges),
-        TEST(test_what_is_not_backed_is_no_guarantee),
+        TEST(test_no_guarantee_without_backing),
     };
     return cmocka_run_group_tests_name("range_streams", tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /*
- * Recent memory information is read without entering Go while the books of a device
- * are shown. Whatever changes them, it says what the device and the books say when
- * they are asked, field by field; under threads a reading is of one moment; and
- * handles that die meanwhile are refused as ever.
+ * Recent memory information is read without entering Go while the counters of
+ * a device are published. After any change it equals the values of the device
+ * and the counters, field by field. With several threads a reading belongs to
+ * one moment. Handles that end meanwhile are rejected as usual.
  */
 #include "asserts.h"
 
@@ -61,11 +61,12 @@ static ferrum_memory_info recent(void) {
                      (double)is.field, (double)want.field);                   \
     } while (0)
 
-/* Where pools have pages, workers move free memory between them and the device. */
+/* If pools have pages, workers move free memory between the pools and the
+ * device. */
 static bool quiet;
 
-/* Three looks: one that has the books shown, if they were not, and two that read
- * them. Then the device is asked. */
+/* Three reads: one that makes the device publish its counters if necessary,
+ * and two that read them. Then the device itself is queried. */
 static void check(const char *what) {
     ferrum_memory_info looks[3], want = FERRUM_MEMORY_INFO_INIT;
     for (int look = 0; look < 3; look++)
@@ -234,13 +235,13 @@ static void use_everything(int steps) {
     }
 }
 
-static void test_it_is_what_the_device_says(void **state) {
+static void test_recent_info_equals_the_devices(void **state) {
     (void)state;
     quiet = true;
     use_everything(1500);
 }
 
-static void test_so_it_is_where_workers_move_pages(void **state) {
+static void test_recent_info_while_workers_move_pages(void **state) {
     (void)state;
     quiet = false;
     use_everything(1000);
@@ -256,8 +257,8 @@ static ferrum_pool fixed_pool;
 static uint64_t whole;
 static atomic_int at_work;
 
-/* Blocks that caches have, and blocks that go into Go: every change is one of a
- * pool that neither grows nor shrinks. */
+/* Blocks of the caches, and blocks from Go. Every change happens in a pool
+ * that neither grows nor shrinks. */
 static void *churn(void *seed) {
     ferrum_address blocks[16] = {0};
     uint64_t state = (uint64_t)(uintptr_t)seed * 2654435761u + 1;
@@ -282,7 +283,7 @@ static void *churn(void *seed) {
     return NULL;
 }
 
-/* What is used and what is free make the same sum in every reading. */
+/* Used plus free memory has the same sum in every reading. */
 static void *watch(void *wrong_out) {
     bool last = false;
     while (!last) {
@@ -298,7 +299,7 @@ static void *watch(void *wrong_out) {
     return NULL;
 }
 
-static void test_a_reading_is_of_one_moment(void **state) {
+static void test_a_reading_belongs_to_one_moment(void **state) {
     (void)state;
     quiet = true;
     ferrum_pool_config config = FERRUM_POOL_CONFIG_INIT;
@@ -355,7 +356,7 @@ static void *ask(void *unused) {
     return unused;
 }
 
-static void test_handles_may_die_meanwhile(void **state) {
+static void test_ended_handles_are_rejected(void **state) {
     (void)state;
     quiet = false;
     pthread_t threads[4];
@@ -413,7 +414,8 @@ static void test_a_forked_child_reads_nothing(void **state) {
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* More pools than there are places for: the core answers. */
+/* More pools than the publication has places for: the core answers the
+ * query. */
 static void test_any_number_of_pools(void **state) {
     (void)state;
     quiet = false;
@@ -435,13 +437,13 @@ static void test_any_number_of_pools(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_it_is_what_the_device_says, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_so_it_is_where_workers_move_pages,
+        cmocka_unit_test_setup_teardown(test_recent_info_equals_the_devices,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_reading_is_of_one_moment, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_handles_may_die_meanwhile, set_up,
+        cmocka_unit_test_setup_teardown(
+            test_recent_info_while_workers_move_pages, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_reading_belongs_to_one_moment,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ended_handles_are_rejected, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_a_forked_child_reads_nothing,
                                         set_up, tear_down),

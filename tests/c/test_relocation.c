@@ -1,7 +1,8 @@
 /*
- * What the header promises of blocks that may move, of pins, and of what a
- * defragmentation says. Each test starts from one live object of every kind and ends
- * with a clean stop of the library, which fails when anything is left.
+ * The header's promises about blocks that may move, about pins, and about the
+ * report of a defragmentation. Each test starts with one live object of every
+ * kind and ends with a clean stop of the library, which fails if anything is
+ * left.
  */
 #include "each.h"
 
@@ -11,7 +12,8 @@
 #define BLOCK (4 * KIB)
 #define BLOCKS 64
 
-/* Every fourth of 64 blocks of 4 KiB is left, in four pages or segments of 64 KiB. */
+/* Every fourth of 64 blocks of 4 KiB is left, in four pages or segments of
+ * 64 KiB. */
 typedef struct {
     ferrum_manager manager;
     ferrum_memory left[BLOCKS / 4];
@@ -100,12 +102,12 @@ static void moves(ferrum_paging paging) {
     assert_ok(ferrum_manager_destroy(s.manager, FERRUM_FORCE));
 }
 
-static void test_pages_come_free(void **state) {
+static void test_defragmentation_frees_pages(void **state) {
     (void)state;
     moves(FERRUM_PAGING_ON);
 }
 
-static void test_segments_come_free(void **state) {
+static void test_defragmentation_frees_segments(void **state) {
     (void)state;
     moves(FERRUM_PAGING_OFF);
 }
@@ -175,7 +177,7 @@ static void test_work_in_a_stream(void **state) {
     assert_ok(ferrum_stream_synchronize(f.stream, FERRUM_WAIT_FOREVER));
     assert_int_equal(defragment(&s, FERRUM_WAIT_FOREVER).blocks_moved, 12);
     assert_bytes(&s);
-    /* A copy into a block that has moved finds it. */
+    /* A copy into a block that has moved uses the new address. */
     ferrum_transfer transfer = FERRUM_TRANSFER_INIT;
     transfer.src = s.left[3];
     transfer.dst = s.left[15];
@@ -239,8 +241,8 @@ static void test_debugged_blocks_stay(void **state) {
     assert_ok(ferrum_manager_destroy(manager, 0));
 }
 
-/* A caller that was built before there were flags and reasons. */
-static void test_callers_of_before(void **state) {
+/* A caller that was built before flags and reasons existed. */
+static void test_callers_without_flags_and_reasons(void **state) {
     (void)state;
     struct {
         ferrum_allocation_request request;
@@ -248,7 +250,7 @@ static void test_callers_of_before(void **state) {
     old_request.request.struct_size =
         (uint32_t)offsetof(ferrum_allocation_request, flags);
     old_request.request.size_bytes = 100;
-    old_request.request.flags = 0xffffffff; /* not the library's to read */
+    old_request.request.flags = 0xffffffff; /* the library must not read it */
     ferrum_memory memory;
     assert_ok(
         ferrum_manager_alloc_with(f.manager, &old_request.request, &memory));
@@ -274,7 +276,7 @@ static void test_callers_of_before(void **state) {
     assert_ok(ferrum_memory_free(memory));
 }
 
-/* Threads that use their blocks while one that never stops has them moved. */
+/* Threads use their blocks while another thread defragments all the time. */
 typedef struct {
     scattered *s;
     int first, failed;
@@ -291,7 +293,7 @@ static void *use(void *data) {
         for (size_t at = 0; at < BLOCK; at++)
             u->failed |= back[at] != byte;
         u->failed |= ferrum_memory_pin(u->s->left[i], &address) != FERRUM_OK;
-        /* On the host an address is a pointer, and the pin makes it hold. */
+        /* On the host an address is a pointer, and the pin keeps it valid. */
         char *bytes = (char *)(uintptr_t)address;
         u->failed |= bytes[round] != byte;
         bytes[round] = byte;
@@ -328,15 +330,15 @@ static void test_blocks_are_used_while_they_move(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WITH_FIXTURE(test_pages_come_free),
-        WITH_FIXTURE(test_segments_come_free),
+        WITH_FIXTURE(test_defragmentation_frees_pages),
+        WITH_FIXTURE(test_defragmentation_frees_segments),
         WITH_FIXTURE(test_blocks_stay_unless_asked),
         WITH_FIXTURE(test_pins),
         WITH_FIXTURE(test_work_in_a_stream),
         WITH_FIXTURE(test_mapped_blocks_stay),
         WITH_FIXTURE(test_budget),
         WITH_FIXTURE(test_debugged_blocks_stay),
-        WITH_FIXTURE(test_callers_of_before),
+        WITH_FIXTURE(test_callers_without_flags_and_reasons),
         WITH_FIXTURE(test_blocks_are_used_while_they_move),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /*
- * Pages of one process in another, contexts of the program, native handles and access
- * for peers, on two host devices.
+ * Pages of one process in another process, contexts of the program, native
+ * handles, and peer access, on two host devices.
  */
 #include "asserts.h"
 
@@ -55,7 +55,8 @@ static int end(void **data) {
     return 0;
 }
 
-/* Those of pages: what else the process opens when it likes is not the matter. */
+/* Descriptors of pages only. The process may open other descriptors at any
+ * time. */
 static int open_descriptors(void) {
     int count = 0;
     DIR *dir = opendir("/proc/self/fd");
@@ -121,8 +122,8 @@ static void receive_files(int from, int32_t *files) {
     memcpy(files, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(int) * PAGES);
 }
 
-/* What this program does when it is started as the other process: a forked child has
- * no use of the library. */
+/* What this program does when it is started as the other process. A forked
+ * child cannot use the library. */
 static void other_process(void **data) {
     int socket = *(const int *)*data;
     state s;
@@ -141,7 +142,7 @@ static void other_process(void **data) {
     for (int i = 0; i < PAGES; i++)
         assert_int_equal(bytes[(uint64_t)(i + 1) * PAGE - 1], i + 1);
     bytes[0] = 99;
-    /* It is used as any other block. */
+    /* It is used like any other block. */
     char half[8];
     assert_ok(ferrum_memory_read(memory, PAGE - 4, half, 8));
     assert_int_equal(half[3], 1);
@@ -216,7 +217,7 @@ static void import_is_the_same_memory(void **data) {
     for (int i = 0; i < PAGES; i++)
         close(files[i]);
 
-    /* What is open in one place is there when the pool has gone. */
+    /* An imported page still exists after the pool was destroyed. */
     assert_ok(ferrum_vpool_destroy(vpool, FERRUM_FORCE));
     char bytes[3];
     assert_ok(ferrum_memory_read(memory, PAGE, bytes, 3));

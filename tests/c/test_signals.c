@@ -1,7 +1,8 @@
 /*
- * Handlers of signals that were installed without SA_ONSTACK: each is found, gets
- * the flag and keeps the rest, and is named. Without the flag a handler that comes
- * while its thread is inside the library overwrites the library's memory.
+ * Signal handlers that were installed without SA_ONSTACK: each is found, gets
+ * the flag, keeps its other settings, and is named. Without the flag, a
+ * handler that interrupts a thread inside the library overwrites the library's
+ * memory.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -17,7 +18,7 @@
 
 static ferrum_device device;
 static atomic_int seen;
-/* What the log said: all messages. */
+/* All messages of the log. */
 static char said[1 << 15];
 static pthread_mutex_t said_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -30,20 +31,20 @@ static void hear(ferrum_log_level level, const char *message, void *data) {
     pthread_mutex_unlock(&said_lock);
 }
 
-/* Everything that was logged up to now. */
+/* Everything that was logged until now. */
 static const char *log_so_far(void) {
     EXPECT(ferrum_log_set_callback(FERRUM_LOG_INFO, NULL, NULL) == FERRUM_OK);
     EXPECT(ferrum_log_set_callback(FERRUM_LOG_INFO, hear, NULL) == FERRUM_OK);
     return said;
 }
 
-/* Not static: the linker knows their names. */
+/* Not static, so that the linker knows their names. */
 void profiler_of_the_test(int number);
 void second_of_the_test(int number);
 
 void profiler_of_the_test(int number) {
     (void)number;
-    /* As much as an unwinder takes. */
+    /* As much stack as an unwinder needs. */
     volatile char room[2048];
     memset((char *)room, 1, sizeof room);
     atomic_fetch_add(&seen, 1);
@@ -62,14 +63,15 @@ static void install(int number, void (*handler)(int), int flags) {
     EXPECT(sigaction(number, &action, NULL) == 0);
 }
 
-/* The handler is that, with these flags and the mask of install. */
+/* The installed handler is this one, with these flags and the mask of
+ * install. */
 static void expect_action(int number, void (*handler)(int), int flags) {
     struct sigaction action;
     EXPECT(sigaction(number, NULL, &action) == 0);
     EXPECT(action.sa_handler == handler);
     if (handler == SIG_DFL || handler == SIG_IGN)
         return;
-    /* The C library adds a flag of its own that it does not name. */
+    /* The C library adds its own flag, which has no name. */
     int named = SA_ONSTACK | SA_RESTART | SA_NODEFER | SA_SIGINFO |
                 (int)SA_RESETHAND | SA_NOCLDSTOP | SA_NOCLDWAIT;
     EXPECT((action.sa_flags & named) == flags);
@@ -109,8 +111,8 @@ static void check_before_init(void) {
     expect_action(SIGTERM, SIG_IGN, 0);
     expect_action(SIGHUP, SIG_DFL, 0);
     EXPECT(raise(SIGALRM) == 0 && atomic_load(&seen) == 1);
-    /* What is known before the start is no warning, and what has the flag is not
-     * named. */
+    /* A handler from before the start is no warning, and a handler with the
+     * flag is not named. */
     EXPECT(strstr(log_so_far(), "1 signal handler without SA_ONSTACK; the flag "
                                 "was added: SIGALRM") != NULL);
     EXPECT(strstr(said, "SIGUSR1") == NULL && strstr(said, "SIGTERM") == NULL);
@@ -127,21 +129,21 @@ static void check_after_init(void) {
     EXPECT(strstr(said, "test_signals") != NULL);
     expect_in_snapshot("\"signal\":27,\"name\":\"SIGPROF\"");
     expect_in_snapshot("\"mended\":true,\"late\":true");
-    /* Once each. */
+    /* Each handler is named once. */
     said[0] = 0;
     install(SIGPROF, profiler_of_the_test, SA_RESTART);
     ferrum_stream stream;
     EXPECT(ferrum_stream_create(device, &stream) == FERRUM_OK);
     expect_action(SIGPROF, profiler_of_the_test, SA_ONSTACK | SA_RESTART);
     EXPECT(strstr(log_so_far(), "SIGPROF") == NULL);
-    /* Who joins looks, too. */
+    /* A caller that joins the running library checks the handlers too. */
     install(SIGPROF, second_of_the_test, 0);
     EXPECT(ferrum_init(NULL) == FERRUM_OK);
     expect_action(SIGPROF, second_of_the_test, SA_ONSTACK);
     EXPECT(strstr(log_so_far(), "SIGPROF") != NULL);
 }
 
-/* Of a thread that was asked to end the C library handles a signal itself, which
+/* A thread that was cancelled handles a signal of the C library, which
  * sigaction does not show. */
 static void *waits(void *data) {
     pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
@@ -280,7 +282,8 @@ static void *creates(void *data) {
     return data;
 }
 
-/* A program that changes its handler while others look: what it set last stays. */
+/* A program changes its handler while other threads check: the last handler
+ * that it set stays. */
 static void check_changes_meanwhile(void) {
     start(0);
     pthread_t threads[2];
@@ -294,7 +297,8 @@ static void check_changes_meanwhile(void) {
     atomic_store(&stop, 1);
     for (int i = 0; i < 2; i++)
         EXPECT(pthread_join(threads[i], NULL) == 0);
-    nanosleep(&(struct timespec){1, 100000000}, NULL); /* a new second: looks */
+    nanosleep(&(struct timespec){1, 100000000},
+              NULL); /* a new second: another check */
     ferrum_tracker tracker;
     EXPECT(ferrum_tracker_create(&tracker) == FERRUM_OK);
     expect_action(SIGPROF, second_of_the_test, SA_ONSTACK | SA_RESTART);
@@ -302,7 +306,7 @@ static void check_changes_meanwhile(void) {
 
 /* ------------------------------------------------------------ under load */
 
-/* Calls that go into Go and through its stacks, on a thread of the program's. */
+/* Calls into Go that use its stacks, on a thread of the program. */
 static void busy_round(void) {
     ferrum_pool pool;
     ferrum_address address;
@@ -321,8 +325,8 @@ static void *busy(void *data) {
     return data;
 }
 
-/* An ordinary profiler: 1000 signals for each second of processor time, and as many
- * by the clock, at every thread in turn. */
+/* An ordinary profiler: 1000 signals for each second of processor time, and
+ * as many by the clock, sent to every thread in turn. */
 static void profile(int seconds) {
     enum { THREADS = 3 };
     EXPECT(nice(10) != -1);
@@ -333,13 +337,13 @@ static void profile(int seconds) {
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++)
         EXPECT(pthread_create(&threads[i], NULL, busy, NULL) == 0);
-    /* Of its first round on, the handlers have the flag. */
+    /* From its first round on, the handlers have the flag. */
     busy_round();
     struct itimerval often = {{0, 1000}, {0, 1000}};
     EXPECT(setitimer(ITIMER_PROF, &often, NULL) == 0);
     for (int i = 0; i < seconds * 1000; i++) {
         nanosleep(&(struct timespec){0, 1000000}, NULL);
-        /* As many as may be pending is enough. */
+        /* As many as may be pending are enough. */
         int sent = pthread_kill(threads[i % THREADS], SIGRTMIN + 1);
         EXPECT(sent == 0 || sent == EAGAIN);
     }
@@ -350,7 +354,7 @@ static void profile(int seconds) {
     EXPECT(ferrum_device_close(device, 0) == FERRUM_OK);
     EXPECT(ferrum_shutdown(0) == FERRUM_OK);
 }
-/* A minute where there is time: make soak. */
+/* One minute with make soak. */
 static void check_profiler(void) { profile(getenv("SOAK") != NULL ? 60 : 5); }
 
 static const alone_check checks[] = {
@@ -369,7 +373,7 @@ static const alone_check checks[] = {
 
 int main(int argc, char **argv) {
 #ifdef __SANITIZE_ADDRESS__
-    /* The sanitizer has handlers of its own. */
+    /* The sanitizer has its own handlers. */
     (void)checks;
     (void)argc;
     (void)argv;

@@ -1,7 +1,7 @@
 /*
- * What the header promises of sleep and wake. Each test starts from one live object
- * of every kind and ends with a clean stop of the library, which fails when anything
- * is left.
+ * The header's promises about sleep and wake. Each test starts with one live
+ * object of every kind and ends with a clean stop of the library, which fails
+ * if anything is left.
  */
 #include "asserts.h"
 #include "fixture.h"
@@ -18,7 +18,8 @@
 #define PAGE FIXTURE_PAGE
 
 static fixture f;
-/* Where files of what sleeps are made; empty when a test begins and ends. */
+/* The folder for the files of sleeping ranges. It is empty when a test
+ * begins and ends. */
 static char folder[64];
 
 static int entries(void) {
@@ -140,7 +141,7 @@ static void test_bytes_and_addresses(void **state) {
         assert_true(report.elapsed_ns > 0);
         assert_int_equal(report.path[0] != 0, backings[i] == FERRUM_SLEEP_FILE);
         assert_int_equal(entries(), backings[i] == FERRUM_SLEEP_FILE);
-        /* The memory is gone, and the books know where the bytes are. */
+        /* The memory is released, and the counters show where the bytes are. */
         ferrum_vpool_info info = info_of(vpool);
         assert_int_equal(info.physical_bytes + info.mapped_pages, 0);
         assert_int_equal(info.asleep_pages, 4);
@@ -162,7 +163,7 @@ static void test_bytes_and_addresses(void **state) {
         assert_int_equal(owner.address, (ferrum_address)(uintptr_t)first);
         assert_int_equal(owner.requested_bytes, 3 * PAGE - 5);
         assert_string_equal(owner.tag, "kv");
-        /* Twice is an error, and changes nothing. */
+        /* A second sleep is an error, and changes nothing. */
         assert_status(ferrum_vpool_sleep(vpool, &config, &report),
                       FERRUM_ERROR_INVALID_STATE);
         assert_message("sleeps already");
@@ -186,7 +187,7 @@ static void test_bytes_and_addresses(void **state) {
                          0);
         assert_int_equal(entries(), 0);
         assert_ok(ferrum_vpool_sleep(vpool, NULL, NULL));
-        /* What sleeps can be freed. */
+        /* A sleeping range can be freed. */
         assert_ok(ferrum_vpool_free(vpool, PAGE, 3 * PAGE - 5, default_stream));
         assert_int_equal(info_of(vpool).asleep_pages, 1);
         assert_ok(ferrum_vpool_free(vpool, 20 * PAGE, PAGE, default_stream));
@@ -195,7 +196,7 @@ static void test_bytes_and_addresses(void **state) {
     }
 }
 
-static void test_tag_by_tag(void **state) {
+static void test_sleep_and_wake_by_tag(void **state) {
     (void)state;
     ferrum_elastic_pool pool = make_shared(8 * MIB);
     add(pool, "chat");
@@ -220,7 +221,8 @@ static void test_tag_by_tag(void **state) {
     assert_int_equal(report.released_bytes, 5 * PAGE);
     assert_int_equal(model(pool, "chat").asleep_pages, 7);
     assert_int_equal(model(pool, "chat").physical_bytes, 0);
-    /* The weights first, then the untagged by the model's id, the cache last. */
+    /* The weights first, then the untagged ranges by the model's id, the
+     * cache last. */
     ferrum_wake_config wake = woken("weights");
     ferrum_wake_report back = FERRUM_WAKE_REPORT_INIT;
     assert_ok(ferrum_elastic_pool_wake_model(pool, "chat", &wake, &back));
@@ -237,7 +239,8 @@ static void test_tag_by_tag(void **state) {
     assert_int_equal(out, 1);
     assert_ok(ferrum_elastic_pool_is_model_asleep(pool, "chat", NULL, &out));
     assert_int_equal(out, 0);
-    /* Allocations of a tag that sleeps are refused, of one that has woken not. */
+    /* Allocations with a tag that is asleep fail. After the tag has woken
+     * they succeed. */
     ferrum_model_request request = FERRUM_MODEL_REQUEST_INIT;
     request.size_bytes = PAGE;
     request.tag = "kv";
@@ -273,7 +276,8 @@ static void test_two_models_in_turn(void **state) {
         assert_bytes(blocks[turn % 2], 31 + turn % 2 + 2 * (turn / 2),
                      12 * PAGE);
         memset(blocks[turn % 2], 33 + turn % 2 + 2 * (turn / 2), 12 * PAGE);
-        /* There is no room for both; the other sleeps on, with its bytes. */
+        /* There is not enough memory for both. The other model stays
+         * asleep, with its bytes. */
         assert_status(ferrum_elastic_pool_wake_model(pool, other, NULL, NULL),
                       FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
         assert_message("requested 786432 bytes, available 262144");
@@ -306,7 +310,7 @@ static void test_files(void **state) {
     assert_int_equal(stat(report.path, &about), 0);
     assert_int_equal(about.st_mode & 0777, 0600);
     assert_true((uint64_t)about.st_size >= 4 * PAGE);
-    /* One byte that is not what was written is seen, and waking may be repeated. */
+    /* One changed byte is detected, and the wake can be repeated. */
     int file = open(report.path, O_RDWR);
     assert_true(file >= 0);
     unsigned char byte;
@@ -336,13 +340,13 @@ static void test_disks_that_cannot_be_written(void **state) {
     config.directory = "/nonexistent/folder";
     assert_status(ferrum_vpool_sleep(vpool, &config, NULL), FERRUM_ERROR_IO);
     assert_message("\"/nonexistent/folder\"");
-    /* A file that must not grow so long stands for a disk that is full. */
+    /* A file that must not grow that long simulates a full disk. */
     config.directory = folder;
     struct rlimit before, small;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     small = before;
     small.rlim_cur = 2 * PAGE;
-    /* The signal that comes with it would end the process. */
+    /* The signal of that limit would end the process. */
     assert_true(signal(SIGXFSZ, SIG_DFL) == SIG_DFL);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
     ferrum_status status = ferrum_vpool_sleep(vpool, &config, NULL);
@@ -361,7 +365,7 @@ static void test_disks_that_cannot_be_written(void **state) {
     assert_ok(ferrum_vpool_destroy(vpool, FERRUM_FORCE));
 }
 
-static void test_what_is_not_ours_stays(void **state) {
+static void test_external_files_stay(void **state) {
     (void)state;
     ferrum_vpool vpool = make(8 * MIB);
     unsigned char *block = take(vpool, 0, 4 * PAGE, NULL, 55);
@@ -374,7 +378,7 @@ static void test_what_is_not_ours_stays(void **state) {
     ferrum_sleep_report report = FERRUM_SLEEP_REPORT_INIT;
     assert_ok(ferrum_vpool_sleep(vpool, &config, &report));
     assert_int_equal(entries(), 2);
-    /* The program puts its notes in the place of the file. */
+    /* The program replaces the file by its notes. */
     assert_int_equal(rename(report.path, strcat(strcpy(moved, notes), "~")), 0);
     assert_int_equal(rename(notes, report.path), 0);
     assert_ok(ferrum_vpool_wake(vpool, NULL, NULL));
@@ -398,9 +402,9 @@ static void assert_all(const unsigned char *block, int value) {
     assert_int_equal(memcmp(block, block + 1, LARGE - 1), 0);
 }
 
-/* Calls that end at any point, because their time is over, under a limit that was
- * lowered below what is used: no page is gone, and no copy. */
-static void test_calls_that_are_cut_short(void **state) {
+/* Calls are cut off at any point by their timeout, under a limit below the
+ * present use. No page is lost, and no copy. */
+static void test_timeouts_lose_no_page(void **state) {
     (void)state;
     const ferrum_sleep_backing backings[] = {FERRUM_SLEEP_HOST,
                                              FERRUM_SLEEP_FILE};
@@ -491,7 +495,7 @@ static void test_ranges_are_busy_meanwhile(void **state) {
     unsigned char *range = load(s.pool, "idle", 6 * PAGE, NULL, 86);
     void *(*bodies[])(void *) = {sleep_vpool, sleep_model};
     for (int i = 0; i < 2; i++) {
-        /* It waits for this. */
+        /* The call waits for this gate. */
         gate g = GATE;
         assert_ok(ferrum_stream_host_function(f.stream, gate_wait, &g));
         assert_int_equal(pthread_create(&s.thread, NULL, bodies[i], &s), 0);
@@ -525,7 +529,7 @@ static void test_ranges_are_busy_meanwhile(void **state) {
     assert_ok(ferrum_registration_remove(registration));
     assert_status(status, FERRUM_ERROR_BUSY);
     assert_bytes(range, 86, 6 * PAGE);
-    /* Once the calls have ended they are freed, asleep or awake. */
+    /* After the calls have ended, the ranges can be freed, asleep or awake. */
     assert_ok(ferrum_vpool_free(s.vpool, 0, 2 * PAGE, default_stream));
     assert_ok(
         ferrum_elastic_pool_free(s.pool, "idle", 0, 6 * PAGE, default_stream));
@@ -553,7 +557,8 @@ static void test_queued_work_is_waited_for(void **state) {
                   FERRUM_ERROR_TIMEOUT);
     assert_bytes(block, 61, 2 * PAGE);
     assert_int_equal(asleep(vpool, NULL), 0);
-    /* A stream with nothing in its queue: what others do is not waited for. */
+    /* A stream with an empty queue. The call does not wait for other
+     * streams. */
     ferrum_stream idle;
     assert_ok(ferrum_stream_create(f.device, &idle));
     config.stream = idle;
@@ -563,7 +568,7 @@ static void test_queued_work_is_waited_for(void **state) {
     assert_status(ferrum_vpool_wake(vpool, &wake, NULL), FERRUM_ERROR_TIMEOUT);
     assert_int_equal(info_of(vpool).asleep_pages, 2);
     wake.num_streams = 3;
-    /* Nothing has to be waited for. */
+    /* Nothing must be waited for. */
     wake.timeout_ns = 0;
     assert_ok(ferrum_vpool_wake(vpool, &wake, NULL));
     gate_open(&g);
@@ -647,7 +652,7 @@ static void call_inside(void *data) {
         ferrum_elastic_pool_wake_model(in->pool, "chat", NULL, NULL);
 }
 
-/* A model that gives by going to sleep. */
+/* A model that releases its memory by going to sleep. */
 static uint64_t doze_off(ferrum_elastic_pool pool, const char *id,
                          uint64_t needed, void *data) {
     (void)needed;
@@ -676,7 +681,8 @@ static void test_inside_callbacks(void **state) {
     assert_ok(ferrum_elastic_pool_reclaim_callback_add(
         pool, "idle", &config, doze_off, &slept, &registration));
     load(pool, "busy", 7 * PAGE, NULL, 72);
-    /* The pages may be there before the call that gives them has returned. */
+    /* The pages may be available before the call that released them has
+     * returned. */
     assert_ok(ferrum_registration_remove(registration));
     assert_ok(slept);
     assert_int_equal(model(pool, "idle").asleep_pages, 6);
@@ -718,7 +724,7 @@ static void test_ends_by_force(void **state) {
     assert_ok(ferrum_elastic_pool_destroy(pool, 0));
     assert_status(ferrum_vpool_wake(vpool, NULL, NULL),
                   FERRUM_ERROR_INVALID_HANDLE);
-    /* Books without what slept. */
+    /* The counters without the sleeping ranges. */
     char text[16384];
     size_t length;
     assert_ok(ferrum_snapshot_json(text, sizeof text, &length));
@@ -764,8 +770,8 @@ static uint64_t step(uint64_t *state) {
     return *state ^= *state << 17;
 }
 
-/* Two threads a model, each with a tag of its own: bytes come back, whoever sleeps
- * meanwhile. */
+/* Two threads for each model, each with its own tag. The bytes return,
+ * whichever ranges sleep meanwhile. */
 static void *work(void *data) {
     worker *w = data;
     char id[16], tag[16];
@@ -857,12 +863,12 @@ static void test_eight_threads(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_bytes_and_addresses),
-        TEST(test_tag_by_tag),
+        TEST(test_sleep_and_wake_by_tag),
         TEST(test_two_models_in_turn),
         TEST(test_files),
         TEST(test_disks_that_cannot_be_written),
-        TEST(test_what_is_not_ours_stays),
-        TEST(test_calls_that_are_cut_short),
+        TEST(test_external_files_stay),
+        TEST(test_timeouts_lose_no_page),
         TEST(test_ranges_are_busy_meanwhile),
         TEST(test_queued_work_is_waited_for),
         TEST(test_allocations_wait_if_they_ask),

@@ -1,8 +1,9 @@
 /*
- * 10,000 threads, or as many as are asked for, that live for a few calls only: each takes blocks of several
- * pools for several streams, frees some and leaves the others to be freed by
- * threads that come after it. At the end the books are exact and nothing is left,
- * neither in the caches of threads that are gone nor in the library's own tables.
+ * 10,000 threads, or the number on the command line, that make only a few
+ * calls each. Each thread allocates blocks of several pools for several
+ * streams, frees some, and leaves the others to later threads. At the end the
+ * counters are exact and nothing is left, neither in the caches of ended
+ * threads nor in the library's own tables.
  */
 #include "fixture.h"
 #include "on_device.h"
@@ -16,8 +17,8 @@ enum { THREADS = 10000, AT_ONCE = 50, POOLS = 4, STREAMS = 3, BLOCKS = 8 };
 enum { LETTERS = 64, WARM = 2000 };
 
 #define MIB (UINT64_C(1) << 20)
-/* What all the later threads together may leave in the process: far below one
- * small cache for each of them. */
+/* How much memory all the later threads together may leave in the process:
+ * far less than one small cache for each. */
 #define LEFT_KIB_MAX 16384
 
 /* A block on its way to the thread that frees it. */
@@ -154,7 +155,7 @@ static void start(void) {
         MUST(ferrum_stream_create(device, &streams[i]));
 }
 
-/* The number of threads may be on the command line. */
+/* The number of threads can be on the command line. */
 int main(int argc, char **argv) {
     uintptr_t threads = argc > 1 ? strtoul(argv[1], NULL, 10) : THREADS;
     start();

@@ -1,7 +1,7 @@
 /*
- * What the header promises of virtual pools. Each test starts from one live
+ * The header's promises about virtual pools. Each test starts with one live
  * object of every kind and ends with a clean stop of the library, which fails
- * when anything is left.
+ * if anything is left.
  */
 #include "each.h"
 #include "requests.h"
@@ -59,7 +59,7 @@ static void test_page_sizes(void **state) {
     ferrum_device_info device = FERRUM_DEVICE_INFO_INIT;
     assert_ok(ferrum_device_get_info(f.device, &device));
     assert_true(device.capabilities & FERRUM_CAPABILITY_VIRTUAL_MEMORY);
-    /* 0 is the recommended size, and the capacity is rounded up to it. */
+    /* 0 means the recommended size. The capacity is rounded up to it. */
     ferrum_vpool_config config = FERRUM_VPOOL_CONFIG_INIT;
     config.capacity_bytes = 1;
     ferrum_vpool vpool;
@@ -78,12 +78,12 @@ static void test_page_sizes(void **state) {
     assert_ok(ferrum_vpool_destroy(vpool, FERRUM_FORCE));
 }
 
-static void test_a_pool_takes_no_memory_before_it_is_asked(void **state) {
+static void test_a_new_pool_holds_no_memory(void **state) {
     (void)state;
     ferrum_memory_info before = FERRUM_MEMORY_INFO_INIT;
     ferrum_memory_info after = FERRUM_MEMORY_INFO_INIT;
     assert_ok(ferrum_device_get_memory_info(f.device, &before));
-    /* Rounded up to whole pages, and laid on one. */
+    /* Rounded up to whole pages, and aligned to a page. */
     ferrum_vpool vpool = make((UINT64_C(1) << 40) - PAGE + 1, 0, 0);
     ferrum_vpool_info info = info_of(vpool);
     assert_int_equal(info.base_address % PAGE, 0);
@@ -93,12 +93,12 @@ static void test_a_pool_takes_no_memory_before_it_is_asked(void **state) {
     assert_true(info.fragmentation == 0);
     assert_ok(ferrum_device_get_memory_info(f.device, &after));
     assert_int_equal(after.used_bytes, before.used_bytes);
-    /* The far end is as good as the start. */
+    /* The far end can be used like the start. */
     unsigned char *end = take(vpool, (UINT64_C(1) << 40) - 10, 10);
     memset(end, 1, 10);
     assert_int_equal(info_of(vpool).physical_bytes, PAGE);
     assert_ok(ferrum_vpool_destroy(vpool, FERRUM_FORCE));
-    /* The device is looked at first, the page size then. */
+    /* The device is checked first, then the page size. */
     ferrum_vpool_config wrong = FERRUM_VPOOL_CONFIG_INIT;
     wrong.page_bytes = 3;
     assert_status(
@@ -131,7 +131,7 @@ static void test_ranges(void **state) {
     assert_int_equal(info.allocations, 1);
     assert_true(info.unmapped_share == 1 - 2.0f / 256);
     assert_int_equal(info.largest_free_run_bytes, 254 * PAGE);
-    /* All or nothing: the second page of this is mapped. */
+    /* All or nothing: the second page of this range is already mapped. */
     ferrum_address address = 1;
     assert_status(ferrum_vpool_alloc(vpool, PAGE, 5 * PAGE, &address),
                   FERRUM_ERROR_ALREADY_MAPPED);
@@ -141,12 +141,13 @@ static void test_ranges(void **state) {
     assert_status(ferrum_vpool_alloc(vpool, 1, UINT64_MAX, &address),
                   FERRUM_ERROR_INVALID_OFFSET);
     assert_int_equal(info_of(vpool).mapped_pages, 2);
-    /* Two holes in the free space. */
+    /* Two free runs. */
     take(vpool, 128 * PAGE, PAGE);
     info = info_of(vpool);
     assert_int_equal(info.largest_free_run_bytes, 127 * PAGE);
     assert_true(info.fragmentation == (float)(1 - 127.0 / 253));
-    /* Freed by its own numbers; then by whole pages of two allocations. */
+    /* Freed by its own offset and size. Then whole pages of two allocations
+     * are freed. */
     assert_ok(ferrum_vpool_free(vpool, PAGE - 100, 200, default_stream));
     assert_false(mapped(vpool, 0, 1));
     take(vpool, 129 * PAGE, PAGE);
@@ -168,7 +169,8 @@ static void test_a_part_of_a_range_is_freed(void **state) {
     assert_status(ferrum_vpool_free(vpool, 0, 4 * PAGE, default_stream),
                   FERRUM_ERROR_NOT_MAPPED);
     assert_message("offset 65536, page size 65536");
-    /* Outside, and bytes that nobody named: nothing has changed. */
+    /* A range outside, and bytes that are not one allocation: nothing
+     * changes. */
     assert_status(ferrum_vpool_free(vpool, 0, 16 * MIB + PAGE, default_stream),
                   FERRUM_ERROR_INVALID_OFFSET);
     assert_status(ferrum_vpool_free(vpool, UINT64_MAX - PAGE + 1, 2 * PAGE,
@@ -204,7 +206,7 @@ static void test_a_free_waits_for_its_stream(void **state) {
     assert_int_equal(info.mapped_pages, 0);
     assert_int_equal(info.retiring_pages, 2);
     assert_int_equal(info.physical_bytes, 2 * PAGE);
-    /* The work that is queued may still use it. */
+    /* The queued work may still use it. */
     memset(block, 1, 2 * PAGE);
     ferrum_block_info owner = FERRUM_BLOCK_INFO_INIT;
     assert_ok(ferrum_device_get_owner(
@@ -214,7 +216,7 @@ static void test_a_free_waits_for_its_stream(void **state) {
     assert_status(ferrum_vpool_synchronize(vpool, 0), FERRUM_ERROR_TIMEOUT);
     assert_status(ferrum_vpool_synchronize(vpool, 1000000),
                   FERRUM_ERROR_TIMEOUT);
-    /* Other ranges go on, as far as the limit allows. */
+    /* Other ranges can be allocated, within the limit. */
     take(vpool, 8 * PAGE, 2 * PAGE);
     ferrum_address address;
     assert_status(ferrum_vpool_alloc(vpool, 12 * PAGE, PAGE, &address),
@@ -237,7 +239,7 @@ static void call_inside(void *data) {
     ferrum_address address;
     i->destroy = ferrum_vpool_destroy(i->vpool, FERRUM_FORCE);
     i->synchronize = ferrum_vpool_synchronize(i->vpool, FERRUM_WAIT_FOREVER);
-    /* Retiring until this very function has ended. */
+    /* The pages retire until this host function has ended. */
     i->allocate = ferrum_vpool_alloc(i->vpool, 0, PAGE, &address);
 }
 
@@ -259,7 +261,7 @@ static void test_inside_a_host_function(void **state) {
 
 /* ------------------------------------------------------- limits and recycling */
 
-static void test_limits_move(void **state) {
+static void test_limits_can_change(void **state) {
     (void)state;
     ferrum_vpool vpool = make(16 * MIB, 4 * PAGE, 0);
     take(vpool, 0, 4 * PAGE);
@@ -269,7 +271,7 @@ static void test_limits_move(void **state) {
     assert_message("requested 65536 bytes, available 0");
     assert_ok(ferrum_vpool_set_limit(vpool, 5 * PAGE));
     take(vpool, 4 * PAGE, PAGE);
-    /* What is mapped stays. */
+    /* Mapped pages stay. */
     assert_ok(ferrum_vpool_set_limit(vpool, PAGE));
     ferrum_vpool_info info = info_of(vpool);
     assert_int_equal(info.limit_bytes, PAGE);
@@ -283,7 +285,7 @@ static void test_limits_move(void **state) {
     assert_ok(ferrum_vpool_destroy(vpool, 0));
 }
 
-static void test_pages_are_recycled_and_given_back(void **state) {
+static void test_pages_are_reused_and_released(void **state) {
     (void)state;
     ferrum_vpool vpool = make(16 * MIB, 0, 0);
     assert_ok(ferrum_vpool_pause(vpool));
@@ -292,7 +294,7 @@ static void test_pages_are_recycled_and_given_back(void **state) {
     assert_ok(ferrum_vpool_free(vpool, 0, 8 * PAGE, default_stream));
     ferrum_vpool_info info = info_of(vpool);
     assert_int_equal(info.parked_pages + info.ready_pages, 8);
-    /* Another range has the same pages. */
+    /* Another range gets the same pages. */
     take(vpool, 100 * PAGE, 8 * PAGE);
     assert_int_equal(info_of(vpool).held_bytes, 8 * PAGE);
     assert_ok(ferrum_vpool_free(vpool, 100 * PAGE, 8 * PAGE, default_stream));
@@ -314,7 +316,7 @@ static void test_pages_are_recycled_and_given_back(void **state) {
 
 /* -------------------------------------------------------------------- the books */
 
-static void test_the_books_know_ranges(void **state) {
+static void test_counters_of_ranges(void **state) {
     (void)state;
     ferrum_statistics before = FERRUM_STATISTICS_INIT;
     ferrum_statistics after = FERRUM_STATISTICS_INIT;
@@ -372,7 +374,7 @@ static void test_the_books_know_ranges(void **state) {
 
 /* ------------------------------------------------------------------- the end */
 
-static void test_memory_goes_with_the_pool(void **state) {
+static void test_memory_is_released_with_the_pool(void **state) {
     (void)state;
     ferrum_vpool vpool = make(16 * MIB, 0, 4);
     take(vpool, 0, PAGE);
@@ -383,10 +385,10 @@ static void test_memory_goes_with_the_pool(void **state) {
     assert_ok(ferrum_stream_host_function(f.stream, gate_wait, &g));
     assert_ok(ferrum_vpool_free(vpool, 0, PAGE, f.stream));
     gate_open(&g);
-    /* Waits for the work behind the retiring range. */
+    /* The call waits for the work behind the retiring range. */
     assert_ok(ferrum_vpool_destroy(vpool, 0));
     assert_status(ferrum_vpool_pause(vpool), FERRUM_ERROR_INVALID_HANDLE);
-    /* The memory of what is mapped goes with the pool. */
+    /* The memory of mapped pages is released with the pool. */
     ferrum_memory_info before = FERRUM_MEMORY_INFO_INIT;
     ferrum_memory_info after = FERRUM_MEMORY_INFO_INIT;
     assert_ok(ferrum_device_get_memory_info(f.device, &before));
@@ -437,7 +439,7 @@ static void test_in_a_forked_child(void **state) {
             ferrum_vpool_alloc(f.vpool, 8 * PAGE, 1, &address);
         if (status != FERRUM_ERROR_FORKED || read(to_child[0], &go_on, 1) != 1)
             _exit(1);
-        /* The system tells what is there, and does not end the process for it. */
+        /* The system reports which pages exist, without ending the process. */
         if (write(seen[1], range, 1) != -1 || errno != EFAULT)
             _exit(2);
         if (write(seen[1], own, 1) != 1)
@@ -467,15 +469,15 @@ static void test_in_a_forked_child(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_page_sizes),
-        TEST(test_a_pool_takes_no_memory_before_it_is_asked),
+        TEST(test_a_new_pool_holds_no_memory),
         TEST(test_ranges),
         TEST(test_a_part_of_a_range_is_freed),
         TEST(test_a_free_waits_for_its_stream),
         TEST(test_inside_a_host_function),
-        TEST(test_limits_move),
-        TEST(test_pages_are_recycled_and_given_back),
-        TEST(test_the_books_know_ranges),
-        TEST(test_memory_goes_with_the_pool),
+        TEST(test_limits_can_change),
+        TEST(test_pages_are_reused_and_released),
+        TEST(test_counters_of_ranges),
+        TEST(test_memory_is_released_with_the_pool),
         TEST(test_shutdown_by_force),
         TEST(test_in_a_forked_child),
     };

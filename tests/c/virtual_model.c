@@ -17,7 +17,7 @@ uint64_t space_count(const space *s, enum page_state state) {
     return count;
 }
 
-/* The bytes of a page's allocation that lie in it. */
+/* The bytes of a page's allocation that lie in the page. */
 static uint64_t share(const space *s, int at) {
     const page *p = &s->pages[at];
     uint64_t start = (uint64_t)at * s->of->page_bytes;
@@ -84,7 +84,7 @@ static outcome gives(ferrum_status status) {
     return (outcome){.status = status};
 }
 
-/* The pages of a range, or why it is none. */
+/* The pages of a range, or why the range is invalid. */
 static outcome look(const space *s, uint64_t offset, uint64_t size,
                     pages_of *r) {
     if (size == 0)
@@ -110,7 +110,8 @@ bool space_is_mapped(const space *s, uint64_t offset, uint64_t size) {
     return true;
 }
 
-/* A failure that states the first page in that state, or in another; OK: none is. */
+/* A failure that states the first page in that state, or not in that state.
+ * OK: there is none. */
 static outcome first_page(const space *s, pages_of r, enum page_state state,
                           bool in, ferrum_status status) {
     for (uint64_t i = r.start; i < r.end; i++)
@@ -147,7 +148,7 @@ void space_fits_first(const space *s, range_request *r) {
         first_fit(s, pages_for(s, r->size_bytes)) * s->of->page_bytes;
 }
 
-/* Where an allocation goes, or why it goes nowhere. */
+/* The place of an allocation, or why there is none. */
 static outcome place(const space *s, range_request *r, pages_of *at) {
     uint64_t wanted = pages_for(s, r->size_bytes);
     if (!r->anywhere) {
@@ -179,7 +180,7 @@ outcome space_allocate(space *s, range_request r) {
     pages_of at = {0, 0};
     outcome o = place(s, &r, &at);
     if (o.status == FERRUM_OK && at.end - at.start > space_available(s)) {
-        /* A model is asked for bytes, a pool for whole pages. */
+        /* A model is requested in bytes, a pool in whole pages. */
         bool shared = s->of->num_spaces > 1;
         o = short_of(s, shared ? r.size_bytes
                                : (at.end - at.start) * s->of->page_bytes);
@@ -223,8 +224,9 @@ outcome space_deallocate(space *s, uint64_t offset, uint64_t size) {
         return o;
     bool whole =
         offset % s->of->page_bytes == 0 && size % s->of->page_bytes == 0;
-    /* No two allocations have the same place: pages that name this one are all that
-     * it had, and none of them was freed and handed out again. */
+    /* No two allocations have the same place. So pages that name this
+     * allocation are all of its pages, and none of them was freed and
+     * allocated again. */
     bool exact = true;
     for (uint64_t i = r.start; i < r.end; i++)
         exact &= s->pages[i].offset_bytes == offset &&
@@ -296,7 +298,8 @@ outcome space_wake(space *s, int tag) {
     } else {
         s->tag_asleep[tag] = false;
     }
-    /* With the last range that slept, what may still come is awake as well. */
+    /* After the last sleeping range has woken, later ranges are awake as
+     * well. */
     if (s->all_asleep && space_count(s, PAGE_ASLEEP) == 0) {
         s->all_asleep = false;
         memset(s->tag_awake, 0, sizeof s->tag_awake);

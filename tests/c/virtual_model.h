@@ -1,6 +1,7 @@
 /*
- * What virtual pools and models of elastic pools promise, in plain C: which pages are
- * mapped or sleep, what is in them, what their books say, and what a call must give.
+ * The promises about virtual pools and models of elastic pools, in plain C:
+ * which pages are mapped or asleep, their contents, the counters, and the
+ * results of calls.
  */
 #ifndef FERRUM_TESTS_VIRTUAL_MODEL_H
 #define FERRUM_TESTS_VIRTUAL_MODEL_H
@@ -18,9 +19,10 @@ enum page_state { PAGE_FREE, PAGE_LIVE, PAGE_ASLEEP };
 
 typedef struct {
     enum page_state state;
-    /* What every byte of it is; of a page that sleeps: will be. */
+    /* The value of every byte of the page. For a page asleep: its value
+     * after the wake. */
     unsigned char value;
-    /* Index of the tag, and the allocation that it is of. */
+    /* The index of the tag, and the allocation of the page. */
     int tag;
     uint64_t offset_bytes, size_bytes;
     ferrum_sleep_backing backing;
@@ -42,35 +44,35 @@ typedef struct space {
     uint64_t peak_pages;
 } space;
 
-/** What a call must give: its status and, where they are stated, the numbers. */
+/** The result of a call: its status and, if they are stated, the numbers. */
 typedef struct {
     ferrum_status status;
     uint32_t facts;
     uint64_t offset_bytes, requested_bytes, available_bytes;
-    /* Of a call that succeeds: its place, or the pages that it moved. */
+    /* For a call that succeeds: its place, or the pages that it moved. */
     uint64_t place_bytes, pages;
 } outcome;
 
 uint64_t space_count(const space *s, enum page_state state);
 uint64_t space_requested(const space *s);
 uint64_t space_longest_free(const space *s);
-/** How many pages the space may still get. */
+/** How many more pages the space may get. */
 uint64_t space_available(const space *s);
 bool space_sleeps(const space *s, int tag);
 bool space_is_mapped(const space *s, uint64_t offset, uint64_t size);
 
-/** The calls: what they must give, and, if that is success, the space after them.
- *  New pages have the value 0 until they are written. */
+/** The calls: their results and, on success, the space after them. New pages
+ *  have the value 0 until they are written. */
 typedef struct {
     uint64_t offset_bytes, size_bytes;
     bool anywhere;
     int tag;
 } range_request;
-/** Sets the offset to the lowest place that is long enough. */
+/** Sets the offset to the lowest free run that is long enough. */
 void space_fits_first(const space *s, range_request *r);
 outcome space_allocate(space *s, range_request r);
 outcome space_deallocate(space *s, uint64_t offset, uint64_t size);
-/** tag -1: everything. */
+/** tag -1 means everything. */
 outcome space_sleep(space *s, int tag, ferrum_sleep_backing backing);
 outcome space_wake(space *s, int tag);
 
