@@ -5,12 +5,12 @@ import (
 	"ferrum_mem/core/vmm/pageset"
 )
 
-// Extent is a piece of address space in pages. It is not changed once it is in use, so any
-// thread may call its methods.
+// Extent is a part of address space in pages. It never changes while it is in use, so
+// any thread may call its methods.
 type Extent struct {
-	// Kind begins the names of its operations in errors, which call it Name.
+	// Kind is the prefix of operation names in errors. Name names the space in errors.
 	Kind, Name string
-	// OfModel says that Name is the id of a model.
+	// OfModel states that Name is the id of a model.
 	OfModel   bool
 	Device    device.ID
 	Base      device.Addr
@@ -18,19 +18,19 @@ type Extent struct {
 	Pages     uint64
 }
 
-// Span is a range of bytes from the base on.
+// Span is a range of bytes; Offset counts from the base.
 type Span struct{ Offset, Size uint64 }
 
-// Op is the name of an operation in errors.
+// Op returns the name of an operation for errors.
 func (e *Extent) Op(name string) string { return e.Kind + "." + name }
 
-// Bytes is the bytes of the address space.
+// Bytes returns the size of the address space.
 func (e *Extent) Bytes() uint64 { return e.Pages * e.PageBytes }
 
-// Addr is where a page lies.
+// Addr returns the address of a page.
 func (e *Extent) Addr(page uint64) device.Addr { return e.Base + device.Addr(page*e.PageBytes) }
 
-// Fault is the error of an operation.
+// Fault returns an error of an operation.
 func (e *Extent) Fault(code device.Code, op, format string, args ...any) *device.Error {
 	fault := device.Errorf(code, e.Op(op), format, args...).On(e.Device)
 	if e.OfModel {
@@ -39,18 +39,18 @@ func (e *Extent) Fault(code device.Code, op, format string, args ...any) *device
 	return fault
 }
 
-// Closed is the error of an operation on what is closed.
+// Closed returns the error of an operation on a closed space.
 func (e *Extent) Closed(op string) error {
 	return e.Fault(device.CodeInvalidState, op, "%q is closed", e.Name)
 }
 
-// BadRange is the error of a range that has no meaning here.
+// BadRange returns the error for an invalid range.
 func (e *Extent) BadRange(op string, b Span, format string, args ...any) *device.Error {
 	return e.Fault(device.CodeInvalidOffset, op, format, args...).Stating(device.FactOffsetBytes, b.Offset).
 		Stating(device.FactSizeBytes, b.Size).Stating(device.FactCapacityBytes, e.Bytes())
 }
 
-// BadPage is the error of a page that is, or is not, mapped.
+// BadPage returns the error for a page that is mapped, or is not mapped.
 func (e *Extent) BadPage(code device.Code, op string, page uint64, b Span) *device.Error {
 	what := "is mapped already"
 	if code == device.CodeNotMapped {
@@ -61,7 +61,7 @@ func (e *Extent) BadPage(code device.Code, op string, page uint64, b Span) *devi
 		Stating(device.FactSizeBytes, e.PageBytes).Stating(device.FactPageBytes, e.PageBytes)
 }
 
-// RunOf is the pages that a range touches.
+// RunOf returns the pages that a range touches.
 func (e *Extent) RunOf(op string, b Span) (pageset.Run, error) {
 	if b.Size == 0 {
 		return pageset.Run{}, e.Fault(device.CodeInvalidSize, op, "size 0 at offset %d", b.Offset).
@@ -75,7 +75,7 @@ func (e *Extent) RunOf(op string, b Span) (pageset.Run, error) {
 	return pageset.Run{Start: first, Pages: last - first + 1}, nil
 }
 
-// PagesFor is how many pages a size takes from a page's start on.
+// PagesFor returns how many pages a size takes from the start of a page.
 func (e *Extent) PagesFor(op string, size uint64) (uint64, error) {
 	if size == 0 {
 		return 0, e.Fault(device.CodeInvalidSize, op, "size is 0")

@@ -1,26 +1,25 @@
 package pageset
 
-// FreeRuns is the free address space of a pool as runs of pages that touch
-// nowhere: a treap ordered by address, in which every node knows the longest run
-// below it. So the first run that is long enough, the run at a page and the
-// Longest of all are found in logarithmic time, and a range of any size without a
-// hole costs one node.
+// FreeRuns has the free address space of a pool as runs that do not touch. It is a
+// treap ordered by address. Every node has the length of the longest run of its
+// subtree. So the first run that is long enough, the run at a page and the longest run
+// are found in logarithmic time. A free run of any length costs one node.
 type FreeRuns struct {
-	// nodes[0] is no node: an empty tree of longest run 0.
+	// nodes[0] is the empty tree, with a longest run of 0.
 	nodes []runNode
 	spare []int32
 	root  int32
 	// pages is the sum of all runs.
 	pages uint64
-	// weight is the state of the sequence of node weights, which only have to be
-	// unlike each other: it is the same in every run of a program.
+	// weight is the state of the sequence of node weights. The weights only have to
+	// differ. The sequence is the same in every run of a program.
 	weight uint64
 }
 
-// Run is pages one after the other.
+// Run is a number of adjacent pages.
 type Run struct{ Start, Pages uint64 }
 
-// End is the page behind the run.
+// End returns the page behind the run.
 func (r Run) End() uint64 { return r.Start + r.Pages }
 
 type runNode struct {
@@ -30,20 +29,20 @@ type runNode struct {
 	left, right int32
 }
 
-// NewFreeRuns is one run of so many pages, at least one.
+// NewFreeRuns returns one free run of that many pages, at least one.
 func NewFreeRuns(pages uint64) *FreeRuns {
 	f := &FreeRuns{nodes: make([]runNode, 1, 16)}
 	f.insert(Run{Pages: pages})
 	return f
 }
 
-// Pages is how many pages are free.
+// Pages returns the number of free pages.
 func (f *FreeRuns) Pages() uint64 { return f.pages }
 
-// Longest is the length of the longest run.
+// Longest returns the length of the longest run.
 func (f *FreeRuns) Longest() uint64 { return f.nodes[f.root].longest }
 
-// FirstFit is the lowest place for so many pages, at least one.
+// FirstFit returns the lowest start of a free run of that many pages, at least one.
 func (f *FreeRuns) FirstFit(pages uint64) (start uint64, ok bool) {
 	at := f.root
 	if f.nodes[at].longest < pages {
@@ -62,7 +61,7 @@ func (f *FreeRuns) FirstFit(pages uint64) (start uint64, ok bool) {
 	}
 }
 
-// Around is the last run that starts at or before the page.
+// Around returns the last run that starts at or before the page.
 func (f *FreeRuns) Around(page uint64) (Run, bool) {
 	var found Run
 	ok := false
@@ -78,8 +77,8 @@ func (f *FreeRuns) Around(page uint64) (Run, bool) {
 	return found, ok
 }
 
-// Take takes a range out, all of which lies in one run; false: it does not, and
-// nothing has changed.
+// Take removes a range that lies in one run; false: it does not, and nothing has
+// changed.
 func (f *FreeRuns) Take(r Run) bool {
 	in, ok := f.Around(r.Start)
 	if !ok || in.End() < r.End() {
@@ -95,7 +94,7 @@ func (f *FreeRuns) Take(r Run) bool {
 	return true
 }
 
-// Put makes a range free that was taken, and joins it to its neighbours.
+// Put makes a taken range free, and joins it to its neighbours.
 func (f *FreeRuns) Put(r Run) {
 	if before, ok := f.Around(r.Start); ok && before.End() == r.Start {
 		f.remove(before.Start)
@@ -114,7 +113,7 @@ func (f *FreeRuns) insert(r Run) {
 	f.pages += r.Pages
 }
 
-// remove takes out the run that starts there.
+// remove removes the run that starts at start.
 func (f *FreeRuns) remove(start uint64) {
 	left, rest := f.split(f.root, start)
 	gone, right := f.split(rest, start+1)
@@ -140,8 +139,8 @@ func (f *FreeRuns) newNode(r Run) int32 {
 	return int32(len(f.nodes) - 1)
 }
 
-// split divides a tree into the runs that start before a page and the others. Its
-// depth is that of the tree, which is logarithmic.
+// split divides a tree into the runs that start before a page and the others. Its depth
+// is logarithmic, like that of the tree.
 func (f *FreeRuns) split(at int32, page uint64) (before, others int32) {
 	if at == 0 {
 		return 0, 0
@@ -157,7 +156,7 @@ func (f *FreeRuns) split(at int32, page uint64) (before, others int32) {
 	return before, at
 }
 
-// join makes one tree of two, all of the first before all of the second.
+// join joins two trees. All runs of left come before all runs of right.
 func (f *FreeRuns) join(left, right int32) int32 {
 	switch {
 	case left == 0:

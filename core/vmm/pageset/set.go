@@ -8,20 +8,21 @@ import (
 
 const wordBits = 64
 
-// Set is a set of page numbers below a bound: one bit a page, and above them
-// levels in which a bit says whether a word of the level below has any, so that
-// the next member is found without a walk over the gap before it. What was never
-// written costs no memory. Its user's lock guards it.
+// Set is a set of page numbers below a bound. It has one bit for each page. In the
+// levels above, a bit states whether a word of the level below has a member. So the
+// next member is found without a scan of the gap before it. Parts that were never
+// written use no memory. The lock of its user guards it.
 type Set struct {
 	memory offheap.Table[uint64]
 	words  []uint64
-	// starts is where in words each level begins, the pages themselves first.
+	// starts has the index in words where each level begins. The level of the pages
+	// comes first.
 	starts []uint64
 	pages  uint64
 	count  uint64
 }
 
-// Open makes an empty set for the pages below bound.
+// Open creates an empty set for the pages below bound.
 func (s *Set) Open(bound uint64) error {
 	s.pages = bound
 	at := uint64(0)
@@ -40,16 +41,16 @@ func (s *Set) Open(bound uint64) error {
 	return nil
 }
 
-// Count is how many members there are.
+// Count returns the number of members.
 func (s *Set) Count() uint64 { return s.count }
 
-// Detach takes the memory of the set, for the caller to free without a lock.
+// Detach detaches the memory of the set. The caller frees it without a lock.
 func (s *Set) Detach() (free func()) { return s.memory.Detach(&s.words) }
 
-// Bytes is the address space that the set has for itself.
+// Bytes returns the address space that the set reserves.
 func (s *Set) Bytes() uint64 { return uint64(s.memory.Bytes()) }
 
-// wordMask has the bits of [first, end) that lie in the word of that number.
+// wordMask has the bits of [first, end) that lie in the given word.
 func wordMask(word, first, end uint64) uint64 {
 	mask := ^uint64(0)
 	if base := word * wordBits; base < first {
@@ -61,7 +62,7 @@ func wordMask(word, first, end uint64) uint64 {
 	return mask
 }
 
-// Add makes the pages of a run members.
+// Add adds the pages of a run.
 func (s *Set) Add(r Run) {
 	for word, end := r.Start/wordBits, r.End(); word*wordBits < end; word++ {
 		mask := wordMask(word, r.Start, end)
@@ -74,7 +75,7 @@ func (s *Set) Add(r Run) {
 	}
 }
 
-// raise notes in the levels above that a word has members.
+// raise sets the bits of the levels above for a word with members.
 func (s *Set) raise(at uint64) {
 	for _, start := range s.starts[1:] {
 		word := &s.words[start+at/wordBits]
@@ -87,7 +88,7 @@ func (s *Set) raise(at uint64) {
 	}
 }
 
-// Remove takes the pages of a run out.
+// Remove removes the pages of a run.
 func (s *Set) Remove(r Run) {
 	for word, end := r.Start/wordBits, r.End(); word*wordBits < end; word++ {
 		mask := wordMask(word, r.Start, end)
@@ -111,12 +112,12 @@ func (s *Set) lower(at uint64) {
 	}
 }
 
-// Has says whether a page is a member.
+// Has reports whether a page is a member.
 func (s *Set) Has(page uint64) bool {
 	return s.words[page/wordBits]>>(page%wordBits)&1 != 0
 }
 
-// FirstIn is the first member in a run; false: there is none.
+// FirstIn returns the first member in a run; false: there is none.
 func (s *Set) FirstIn(r Run) (uint64, bool) {
 	for word, end := r.Start/wordBits, r.End(); word*wordBits < end; word++ {
 		if found := s.words[word] & wordMask(word, r.Start, end); found != 0 {
@@ -126,7 +127,7 @@ func (s *Set) FirstIn(r Run) (uint64, bool) {
 	return 0, false
 }
 
-// FirstNotIn is the first page of a run that is no member; false: all are.
+// FirstNotIn returns the first page of a run that is not a member; false: all are.
 func (s *Set) FirstNotIn(r Run) (uint64, bool) {
 	for word, end := r.Start/wordBits, r.End(); word*wordBits < end; word++ {
 		if found := ^s.words[word] & wordMask(word, r.Start, end); found != 0 {
@@ -136,7 +137,7 @@ func (s *Set) FirstNotIn(r Run) (uint64, bool) {
 	return 0, false
 }
 
-// Next is the first member from a page on; false: there is none.
+// Next returns the first member at or after a page; false: there is none.
 func (s *Set) Next(from uint64) (uint64, bool) {
 	at := from
 	for level := 0; level < len(s.starts); level++ {
@@ -146,7 +147,8 @@ func (s *Set) Next(from uint64) (uint64, bool) {
 				return s.descend(level, at/wordBits*wordBits+uint64(bits.TrailingZeros64(found))), true
 			}
 		}
-		// Nothing more in this word: the next one on the level above.
+		// This word has no more members: continue with the next word on the level
+		// above.
 		at = at/wordBits + 1
 	}
 	return 0, false
@@ -159,7 +161,7 @@ func (s *Set) levelEnd(level int) uint64 {
 	return uint64(len(s.words))
 }
 
-// descend is the first member under a bit of a level.
+// descend returns the first member under a bit of a level.
 func (s *Set) descend(level int, bit uint64) uint64 {
 	for level > 0 {
 		level--
@@ -168,7 +170,8 @@ func (s *Set) descend(level int, bit uint64) uint64 {
 	return bit
 }
 
-// RunFrom is the run of members that begins at a member, most pages at most.
+// RunFrom returns the run of members that begins at the member first, with at most most
+// pages.
 func (s *Set) RunFrom(first, most uint64) Run {
 	end := s.pages
 	if most < end-first {
@@ -181,8 +184,8 @@ func (s *Set) RunFrom(first, most uint64) Run {
 	return bound
 }
 
-// RunsIn calls fn for each run of members within a run, in order, until it is
-// false. fn may change the set within the run that it is given.
+// RunsIn calls fn for each run of members within a run, in order, until fn returns
+// false. fn may change the set within the run that it gets.
 func (s *Set) RunsIn(within Run, fn func(Run) bool) {
 	for at, end := within.Start, within.End(); at < end; {
 		first, ok := s.FirstIn(Run{Start: at, Pages: end - at})

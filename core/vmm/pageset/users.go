@@ -7,45 +7,48 @@ import (
 	"ferrum_mem/core/internal/offheap"
 )
 
-// Which streams use the pages of a space: the stream that a range was asked for on, and
-// those that were recorded for it. A free is ordered behind the work of all of them.
+// The streams that use the pages of a space: the stream of the allocation, and the
+// streams that were recorded for the range. A free waits for the work of all of them.
 //
-// A page has the number of a set of streams. Sets grow from one another, a stream at a
-// time, and pages of one history share one: what a page costs does not depend on how
-// many streams use it. A set without pages, from which no other has grown, is forgotten.
+// Each page has the number of a set of streams. A set grows from another set by one
+// stream, and pages with the same history share one set. So the cost of a page does not
+// depend on the number of its streams. A set is removed when no page has it and no
+// other set grew from it.
 
-// onDefault is the set of pages that the default stream alone uses, which is what a
-// range has that was asked for on no other.
+// onDefault is the set of pages that only the default stream uses. A range allocated on
+// the default stream starts with it.
 const onDefault = 0
 
 // userSet is one set of streams.
 type userSet struct {
 	streams []device.Stream
-	// base is the set that this one has grown from by last; none: by its first stream.
+	// base is the set from which this one grew by last; noSet: last is its first
+	// stream.
 	base int
 	last device.Stream
-	// grown are those that have grown from this one.
+	// grown has the sets that grew from this one.
 	grown map[device.Stream]int
 	pages uint64
 }
 
 const noSet = -1
 
-// Users is the sets of a space and which pages have them. Its user's lock guards it.
+// Users has the sets of a space, and the set of each page. The lock of its user guards
+// it.
 type Users struct {
 	defaultStream device.Stream
 	memory        offheap.Table[uint32]
-	// of has the number of its set for each page.
+	// of has the number of the set for each page.
 	of    []uint32
 	sets  []userSet
 	spare []int
-	// first are the sets of one stream, but for the default one.
+	// first has the sets of one stream, except that of the default stream.
 	first map[device.Stream]int
-	// shared counts the pages of other sets than onDefault.
+	// shared counts the pages with sets other than onDefault.
 	shared uint64
 }
 
-// Open makes the default stream the only user of so many pages.
+// Open makes the default stream the only user of that many pages.
 func (u *Users) Open(pages uint64, defaultStream device.Stream) error {
 	u.defaultStream = defaultStream
 	u.sets = []userSet{{streams: []device.Stream{defaultStream}, base: noSet}}
@@ -57,10 +60,10 @@ func (u *Users) Open(pages uint64, defaultStream device.Stream) error {
 	return err
 }
 
-// Detach takes the memory of the table, for the caller to free without a lock.
+// Detach detaches the memory of the table. The caller frees it without a lock.
 func (u *Users) Detach() (free func()) { return u.memory.Detach(&u.of) }
 
-// Bytes is the address space that the table has for itself.
+// Bytes returns the address space that the table reserves.
 func (u *Users) Bytes() uint64 { return uint64(u.memory.Bytes()) }
 
 // Begin makes a stream the only user of pages; nil: the default stream.
@@ -72,10 +75,10 @@ func (u *Users) Begin(r Run, stream device.Stream) {
 	u.put(r, u.with(noSet, stream))
 }
 
-// End forgets who has used pages.
+// End removes all users of pages; the default stream remains.
 func (u *Users) End(r Run) { u.put(r, onDefault) }
 
-// Add makes a stream a user of pages as well; nil: the default stream.
+// Add adds a stream to the users of pages; nil: the default stream.
 func (u *Users) Add(r Run, stream device.Stream) {
 	if stream == nil {
 		stream = u.defaultStream
@@ -87,7 +90,7 @@ func (u *Users) Add(r Run, stream device.Stream) {
 	})
 }
 
-// Drop takes streams out of the users of pages.
+// Drop removes streams from the users of pages.
 func (u *Users) Drop(r Run, streams []device.Stream) {
 	u.eachSet(r, func(part Run, set int) {
 		to := noSet
@@ -104,7 +107,7 @@ func (u *Users) Drop(r Run, streams []device.Stream) {
 	})
 }
 
-// Streams lists the streams that use some of the pages.
+// Streams lists the streams that use at least one of the pages.
 func (u *Users) Streams(r Run) (streams []device.Stream) {
 	if u.shared == 0 {
 		return []device.Stream{u.defaultStream}
@@ -124,13 +127,14 @@ func (u *Users) Streams(r Run) (streams []device.Stream) {
 	return streams
 }
 
-// Most is the largest number of streams that one of the pages has.
+// Most returns the largest number of streams of one of the pages.
 func (u *Users) Most(r Run) (most int) {
 	u.eachSet(r, func(_ Run, set int) { most = max(most, len(u.sets[set].streams)) })
 	return most
 }
 
-// eachSet gives the runs of pages that have one set. fn may change that of its run.
+// eachSet calls fn for each run of pages with one set. fn may change the set of its
+// run.
 func (u *Users) eachSet(r Run, fn func(part Run, set int)) {
 	for at := r.Start; at < r.End(); {
 		number, first := u.of[at], at
@@ -140,7 +144,7 @@ func (u *Users) eachSet(r Run, fn func(part Run, set int)) {
 	}
 }
 
-// with is the set that has a stream besides those of a set, or alone.
+// with returns the set that has the streams of base (noSet: none) and one more stream.
 func (u *Users) with(base int, stream device.Stream) int {
 	grown := u.first
 	if base != noSet {
@@ -168,12 +172,12 @@ func (u *Users) with(base int, stream device.Stream) int {
 	return set
 }
 
-// put gives pages a set, and forgets sets that nobody has any more.
+// put assigns a set to pages, and removes sets that are not used any more.
 func (u *Users) put(r Run, set int) {
 	if set == onDefault && u.shared == 0 {
 		return
 	}
-	// Counted first, so that no set goes that these pages have.
+	// Count first, so that a set of these pages is not removed.
 	u.sets[set].pages += r.Pages
 	if set != onDefault {
 		u.shared += r.Pages
@@ -194,8 +198,8 @@ func (u *Users) put(r Run, set int) {
 	u.forget(set)
 }
 
-// forget takes a set out of the list that has no pages, with those that it has grown
-// from and that are only there for it.
+// forget removes a set without pages, and the sets it grew from that are not needed
+// without it.
 func (u *Users) forget(set int) {
 	for set != onDefault && set != noSet {
 		s := u.sets[set]

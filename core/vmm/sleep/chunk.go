@@ -9,36 +9,36 @@ import (
 	"ferrum_mem/core/vmm/pageset"
 )
 
-// defaultChunkBytes is how much is copied at once: long enough that what each copy costs
-// besides does not show, short enough that a context is looked at often. A page is
-// never divided.
+// defaultChunkBytes is how much is copied at once. It is large enough that the fixed
+// cost of a copy is small, and small enough that the context is checked often. A page
+// is never divided.
 const defaultChunkBytes = 8 << 20
 
-// Chunk is pages of one tag, one after the other, that went to sleep together.
+// Chunk is a run of adjacent pages of one tag that went to sleep together.
 type Chunk struct {
 	Run pageset.Run
-	// Tag is what its user knows the tag by.
+	// Tag is the number of the tag in the user's table.
 	Tag uint32
-	// left is how many of them still
+	// left counts its pages that are still asleep.
 	left uint64
-	// number is its place in the list of what is kept.
+	// number is its index in the list of kept chunks.
 	number uint32
-	// pinned says that a copy may still use block.
+	// pinned states that a copy may still use block.
 	pinned bool
-	// Of block and file one at most is set: without, nothing is kept.
+	// At most one of block and file is set. Without both, the contents were discarded.
 	block *Block
 	file  *savedFile
-	// index is the chunk's number in the file.
+	// index is the number of the chunk in the file.
 	index int
 }
 
-// Left is how many of its pages still sleep.
+// Left returns how many of its pages are still asleep.
 func (c *Chunk) Left() uint64 { return c.left }
 
-// Discarded says that nothing is kept of it: it wakes as zeros.
+// Discarded reports whether the contents were discarded: the pages wake as zeros.
 func (c *Chunk) Discarded() bool { return c.block == nil && c.file == nil }
 
-// Held is what is held for it in host memory and files.
+// Held returns the bytes in host memory and files that the chunk holds.
 func (c *Chunk) Held() (held engine.Asleep) {
 	if c.block != nil {
 		held.HostBytes = uint64(len(c.block.Bytes))
@@ -49,7 +49,7 @@ func (c *Chunk) Held() (held engine.Asleep) {
 	return held
 }
 
-// drop gives back what is kept, and says what that was.
+// drop frees the kept contents, and returns their size.
 func (c *Chunk) drop() (was engine.Asleep, err error) {
 	was = c.Held()
 	if c.block != nil {
@@ -70,16 +70,17 @@ type Block struct {
 	Free  func()
 }
 
-// Keepers is where what sleeps is kept.
+// Keepers provides the memory and the files for the contents of sleeping pages.
 type Keepers struct {
-	// TakeBlock has host memory, OpenFile a file in a directory ("": the system's).
+	// TakeBlock allocates host memory. OpenFile creates a file in a directory ("": the
+	// system's directory for temporary files).
 	TakeBlock func(bytes uint64) (*Block, error)
 	OpenFile  func(dir string) (File, error)
 	// ChunkBytes is how much is copied at once.
 	ChunkBytes uint64
 }
 
-// takeBlock takes memory that goes back to the system when it is freed.
+// takeBlock allocates memory that returns to the system when it is freed.
 func takeBlock(bytes uint64) (*Block, error) {
 	memory, err := offheap.NewBlock(int(bytes))
 	if err != nil {
@@ -89,8 +90,8 @@ func takeBlock(bytes uint64) (*Block, error) {
 	return &Block{Addr: device.HostAddr(reflect.ValueOf(items).Pointer()), Bytes: items, Free: memory.Free}, nil
 }
 
-// Leftover is a stream that could not be closed, and what its last copy may still use, or
-// a chunk that is in use though its stream was closed.
+// Leftover is a stream that could not be closed, with the memory that its last copy may
+// still use, or a chunk that is still in use after its stream was closed.
 type Leftover struct {
 	stream device.Stream
 	chunk  *Chunk

@@ -13,14 +13,14 @@ import (
 	"ferrum_mem/core/vmm/extent"
 )
 
-// A file of what sleeps, all numbers little-endian: the magic (16 bytes), the version
-// (4), the CRC-32C of the rest of the head (4), the page size (8), the number of chunks
-// (8); for each chunk its offset in the file (8), its length (8), the first of its pages
-// (8), the CRC-32C of its bytes (4) and 0 (4); then the chunks, the first at a multiple
-// of fileAlign. The magic is written when the file is made, the rest of the head when all
-// chunks are.
+// The file format of sleeping pages. All numbers are little-endian. The head has the
+// magic (16 bytes), the version (4), the CRC-32C of the rest of the head (4), the page
+// size (8), the number of chunks (8). For each chunk follow its offset in the file (8),
+// its length (8), the first of its pages (8), the CRC-32C of its bytes (4) and 0 (4).
+// Then the chunks follow, the first at a multiple of fileAlign. The magic is written
+// when the file is created, the rest of the head after all chunks.
 const (
-	// FileMagic is what every file of what sleeps begins with.
+	// FileMagic is the start of every file of sleeping pages.
 	FileMagic   = "\x89FERRUM-SLEEP\r\n\x1a"
 	fileVersion = 2
 	fileSum     = len(FileMagic) + 4
@@ -29,21 +29,21 @@ const (
 	fileAlign   = 4096
 )
 
-// castagnoli is made when it is first asked for, and then kept: it would be a part of the
-// time that loading the library takes.
+// castagnoli creates the table at the first call and keeps it, because creating it at
+// load time would make loading the library slower.
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
-// File is what a keeper of bytes has to be able to do.
+// File is the interface of a file that keeps contents.
 type File interface {
 	io.ReaderAt
 	io.WriterAt
 	io.Closer
 	Name() string
-	// Remove removes it, if it is still what its name leads to.
+	// Remove removes the file, if its name still leads to it.
 	Remove() error
 }
 
-// savedFile is the file of one Sleep, until none of its chunks is needed.
+// savedFile is the file of one Sleep. It exists until none of its chunks is needed.
 type savedFile struct {
 	extent  *extent.Extent
 	file    File
@@ -52,13 +52,13 @@ type savedFile struct {
 	users   atomic.Int64
 }
 
-// fileChunk is one chunk in a file.
+// fileChunk is the entry of one chunk in a file.
 type fileChunk struct {
 	offset, size, page uint64
 	sum                uint32
 }
 
-// newFile makes the file for the chunks of jobs, and makes them its users.
+// newFile creates the file for the chunks of jobs, and makes them its users.
 func newFile(e *extent.Extent, k *Keepers, dir string, jobs []Job) (*savedFile, error) {
 	f := &savedFile{extent: e, entries: make([]fileChunk, len(jobs))}
 	at := uint64(fileFixed + fileEntry*len(jobs))
@@ -84,7 +84,7 @@ func newFile(e *extent.Extent, k *Keepers, dir string, jobs []Job) (*savedFile, 
 	return f, nil
 }
 
-// fault is the error of a call on a file.
+// fault returns the error of a call on a file.
 func (f *savedFile) fault(op string, err error, format string, args ...any) error {
 	code := device.CodeIO
 	switch {
@@ -103,7 +103,7 @@ func (f *savedFile) fault(op string, err error, format string, args ...any) erro
 		WithNative(native)
 }
 
-// write puts the bytes of a chunk into the file.
+// write writes the bytes of a chunk to the file.
 func (f *savedFile) write(c *Chunk, bytes []byte) error {
 	entry := &f.entries[c.index]
 	entry.sum = crc32.Checksum(bytes, castagnoli())
@@ -113,7 +113,7 @@ func (f *savedFile) write(c *Chunk, bytes []byte) error {
 	return nil
 }
 
-// seal writes the head, when all chunks are written.
+// seal writes the head after all chunks were written.
 func (f *savedFile) seal() error {
 	head := append(make([]byte, 0, fileFixed+fileEntry*len(f.entries)), FileMagic...)
 	head = binary.LittleEndian.AppendUint32(head, fileVersion)
@@ -135,7 +135,7 @@ func (f *savedFile) seal() error {
 	return nil
 }
 
-// read reads the bytes of a chunk back, and compares them with their sum.
+// read reads the bytes of a chunk, and compares their checksum.
 func (f *savedFile) read(c *Chunk, to []byte) error {
 	entry := f.entries[c.index]
 	n, err := f.file.ReadAt(to, int64(entry.offset))
@@ -154,7 +154,7 @@ func (f *savedFile) read(c *Chunk, to []byte) error {
 	return nil
 }
 
-// checkHead compares the head of a file with what was written.
+// checkHead compares the head of a file with the head that was written.
 func (f *savedFile) checkHead() error {
 	found := make([]byte, len(f.head))
 	n, err := f.file.ReadAt(found, 0)
@@ -167,7 +167,7 @@ func (f *savedFile) checkHead() error {
 	return nil
 }
 
-// release ends the use by a chunk. The last one closes and removes the file.
+// release ends the use by a chunk. The last chunk removes and closes the file.
 func (f *savedFile) release() error {
 	if f.users.Add(-1) > 0 {
 		return nil

@@ -2,15 +2,15 @@ package sleep
 
 import "ferrum_mem/core/vmm/pageset"
 
-// Job is a chunk to copy, as far as its pages sleep, or are to.
+// Job is a chunk to copy. Runs has those of its pages that are asleep, or go to sleep.
 type Job struct {
 	Chunk *Chunk
 	Runs  []pageset.Run
-	// Unmapped says that a Sleep has unmapped it.
+	// Unmapped states that a Sleep has unmapped it.
 	Unmapped bool
 }
 
-// PagesOf is how many pages jobs have.
+// PagesOf returns the number of pages of jobs.
 func PagesOf(jobs []Job) (pages uint64) {
 	for _, j := range jobs {
 		pages += LengthOf(j.Runs)
@@ -18,7 +18,7 @@ func PagesOf(jobs []Job) (pages uint64) {
 	return pages
 }
 
-// LengthOf is how many pages runs have.
+// LengthOf returns the number of pages of runs.
 func LengthOf(runs []pageset.Run) (pages uint64) {
 	for _, r := range runs {
 		pages += r.Pages
@@ -26,7 +26,7 @@ func LengthOf(runs []pageset.Run) (pages uint64) {
 	return pages
 }
 
-// appendRun lengthens the last run if the next one begins at its end.
+// appendRun extends the last run if next begins at its end.
 func appendRun(runs []pageset.Run, next pageset.Run) []pageset.Run {
 	if last := len(runs) - 1; last >= 0 && runs[last].End() == next.Start {
 		runs[last].Pages += next.Pages
@@ -35,13 +35,14 @@ func appendRun(runs []pageset.Run, next pageset.Run) []pageset.Run {
 	return append(runs, next)
 }
 
-// Cut cuts pages into chunks of one tag, each one behind the other, most pages at most.
+// Cut cuts pages into chunks of adjacent pages of one tag, with at most Most pages
+// each.
 type Cut struct {
 	Most uint64
 	jobs []Job
 }
 
-// Add cuts pages of one tag, which stand behind those that were added before.
+// Add adds pages of one tag, which come after the pages that were added before.
 func (c *Cut) Add(r pageset.Run, tag uint32) {
 	for r.Pages > 0 {
 		last := len(c.jobs) - 1
@@ -56,7 +57,7 @@ func (c *Cut) Add(r pageset.Run, tag uint32) {
 	}
 }
 
-// Jobs is a job for each chunk.
+// Jobs returns a job for each chunk.
 func (c *Cut) Jobs() []Job {
 	for i := range c.jobs {
 		c.jobs[i].Runs = []pageset.Run{c.jobs[i].Chunk.Run}

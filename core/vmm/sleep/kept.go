@@ -8,19 +8,19 @@ import (
 	"ferrum_mem/core/vmm/pageset"
 )
 
-// kept is the chunks of what sleeps in a space: by number, and by page. A page
-// that sleeps is of one chunk. What happens to pages costs what they are, however many
-// chunks there are. Its user's lock guards it.
+// kept has the chunks of the sleeping pages of a space, by number and by page. A
+// sleeping page belongs to one chunk. The cost of an operation depends on its pages,
+// not on the number of chunks. The lock of its user guards it.
 type kept struct {
-	// all has the chunks by number; nil: the number is spare.
+	// all has the chunks by number; nil: the number is free.
 	all   []*Chunk
 	spare []uint32
-	// of has the number of its chunk plus 1 for each page that sleeps.
+	// of has the number of its chunk plus 1 for each sleeping page.
 	of     []uint32
 	memory offheap.Table[uint32]
 }
 
-// open is for so many pages.
+// open creates the table for that many pages.
 func (k *kept) open(pages uint64) error {
 	err := k.memory.Grow(&k.of, int(pages))
 	if err == nil {
@@ -33,7 +33,7 @@ func (k *kept) detach() (free func()) { return k.memory.Detach(&k.of) }
 
 func (k *kept) bytes() uint64 { return uint64(k.memory.Bytes()) }
 
-// add makes all pages of a chunk ones that sleep in it.
+// add makes all pages of a chunk asleep in it.
 func (k *kept) add(c *Chunk) {
 	if last := len(k.spare) - 1; last >= 0 {
 		c.number = k.spare[last]
@@ -50,7 +50,7 @@ func (k *kept) add(c *Chunk) {
 	}
 }
 
-// each calls fn for each run of pages within r that sleep in one chunk.
+// each calls fn for each run of pages within r that are asleep in one chunk.
 func (k *kept) each(r pageset.Run, fn func(*Chunk, pageset.Run)) {
 	for at := r.Start; at < r.End(); {
 		number, first := k.of[at], at
@@ -62,8 +62,8 @@ func (k *kept) each(r pageset.Run, fn func(*Chunk, pageset.Run)) {
 	}
 }
 
-// remove takes pages out of their chunks, and tells for each chunk which; one that has
-// none left is in the list no more.
+// remove removes pages from their chunks, and calls left for each chunk with the
+// removed part. A chunk without pages leaves the list.
 func (k *kept) remove(r pageset.Run, left func(c *Chunk, part pageset.Run)) {
 	k.each(r, func(c *Chunk, part pageset.Run) {
 		clear(k.of[part.Start:part.End()])
@@ -76,7 +76,7 @@ func (k *kept) remove(r pageset.Run, left func(c *Chunk, part pageset.Run)) {
 	})
 }
 
-// partsOf is the runs of pages that sleep in a chunk.
+// partsOf returns the runs of pages that are asleep in a chunk.
 func (k *kept) partsOf(c *Chunk) (parts []pageset.Run) {
 	k.each(c.Run, func(other *Chunk, part pageset.Run) {
 		if other == c {

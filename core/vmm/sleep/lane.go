@@ -9,9 +9,9 @@ import (
 type lane struct {
 	*Transfer
 	stream device.Stream
-	// buffer is between the device and a file.
+	// buffer holds the bytes between the device and a file.
 	buffer *Block
-	// unsure is the chunk of a copy that was queued and may not be done.
+	// unsure is the chunk of a queued copy that may not have completed.
 	unsure *Chunk
 	queued bool
 	ended  bool
@@ -39,7 +39,7 @@ func (l *lane) work() {
 	l.ended = true
 }
 
-// settle waits for what is queued.
+// settle waits for the queued copies.
 func (l *lane) settle() error {
 	err := l.stream.Synchronize(device.Forever)
 	if err == nil {
@@ -48,8 +48,8 @@ func (l *lane) settle() error {
 	return err
 }
 
-// close ends the stream, which runs dry. One that cannot be closed is left for later, and
-// what its copy may use is kept until then.
+// close closes the stream, which drains it. A stream that cannot be closed is returned,
+// with the memory that its copy may use, for a later attempt.
 func (l *lane) close() (left []Leftover) {
 	err := l.stream.Close()
 	if err != nil {
@@ -65,7 +65,7 @@ func (l *lane) close() (left []Leftover) {
 	return nil
 }
 
-// toBlock keeps the bytes of a job in host memory.
+// toBlock copies the bytes of a job to host memory.
 func (l *lane) toBlock(j Job) error {
 	size := j.Chunk.Run.Pages * l.Extent.PageBytes
 	kept, err := l.Keepers.TakeBlock(size)
@@ -77,7 +77,7 @@ func (l *lane) toBlock(j Job) error {
 	return l.toHost(j, kept.Addr)
 }
 
-// toFile keeps the bytes of a job in the file of its chunk.
+// toFile copies the bytes of a job to the file of its chunk.
 func (l *lane) toFile(j Job) error {
 	size := j.Chunk.Run.Pages * l.Extent.PageBytes
 	buffer, err := l.staging(size)
@@ -90,7 +90,8 @@ func (l *lane) toFile(j Job) error {
 	return j.Chunk.file.write(j.Chunk, buffer.Bytes[:size])
 }
 
-// back gives the pages of a chunk what is kept of them: zeros if nothing is.
+// back copies the kept bytes of a chunk back to its pages, or zeros the pages if the
+// contents were discarded.
 func (l *lane) back(j Job) error {
 	c := j.Chunk
 	switch {
@@ -110,7 +111,7 @@ func (l *lane) back(j Job) error {
 	return l.fromHost(j, buffer.Addr)
 }
 
-// toHost queues copies of runs to where their chunk lies in host memory.
+// toHost queues copies of runs to the memory of their chunk and waits for them.
 func (l *lane) toHost(j Job, at device.HostAddr) error {
 	for _, r := range j.Runs {
 		offset := device.HostAddr((r.Start - j.Chunk.Run.Start) * l.Extent.PageBytes)
@@ -122,7 +123,7 @@ func (l *lane) toHost(j Job, at device.HostAddr) error {
 	return l.settle()
 }
 
-// fromHost is toHost the other way.
+// fromHost is toHost in the other direction.
 func (l *lane) fromHost(j Job, at device.HostAddr) error {
 	for _, r := range j.Runs {
 		offset := device.HostAddr((r.Start - j.Chunk.Run.Start) * l.Extent.PageBytes)
@@ -134,7 +135,7 @@ func (l *lane) fromHost(j Job, at device.HostAddr) error {
 	return l.settle()
 }
 
-// zero queues fills of runs.
+// zero queues fills of runs and waits for them.
 func (l *lane) zero(j Job) error {
 	for _, r := range j.Runs {
 		l.queued = true
@@ -145,7 +146,7 @@ func (l *lane) zero(j Job) error {
 	return l.settle()
 }
 
-// staging is the lane's buffer for a file, of at least so many bytes.
+// staging returns the lane's buffer for a file, with at least that many bytes.
 func (l *lane) staging(bytes uint64) (*Block, error) {
 	if l.buffer != nil && uint64(len(l.buffer.Bytes)) >= bytes {
 		return l.buffer, nil

@@ -10,20 +10,21 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// A file of what sleeps is of no use without the process that has written it. It goes
-// with what sleeps in it; after a crash it is left behind, and whoever makes the next
-// file in that directory removes it. A name says nothing of who owns a file, so nothing
-// is removed by its name alone: what is ours begins with our magic, and while it is in
-// use it has a lock, which ends with its process, whatever number that had. Before a name
-// is removed it is compared with the open file that it is to be.
+// A file of sleeping pages is useless without the process that wrote it. It is removed
+// when its pages have woken or were freed. After a crash it is left behind, and the
+// next process that creates a file in that directory removes it. The name of a file
+// does not prove who owns it. So a file is removed only if it begins with our magic and
+// nobody holds its lock. The lock ends with the process that holds it, even if the
+// process number is reused. Before a name is removed, it is compared with the open
+// file.
 
-// filePattern is the names of the files.
+// filePattern is the pattern of the file names.
 const filePattern = "ferrum-sleep-*"
 
-// diskFile is a file of what sleeps in a directory.
+// diskFile is a file of sleeping pages in a directory.
 type diskFile struct{ *os.File }
 
-// WriteAt fails with EFBIG where the process may have no file so large.
+// WriteAt fails with EFBIG if the process may not create a file of that size.
 func (f diskFile) WriteAt(bytes []byte, at int64) (n int, err error) {
 	err = device.WithinFileSizeLimit(func() error {
 		n, err = f.File.WriteAt(bytes, at)
@@ -32,8 +33,8 @@ func (f diskFile) WriteAt(bytes []byte, at int64) (n int, err error) {
 	return n, err
 }
 
-// Remove removes the file, which may be gone already, with its directory, or have
-// another file in its place.
+// Remove removes the file. It accepts that the file or its directory no longer exists,
+// and does nothing if another file has its name.
 func (f diskFile) Remove() error {
 	if !isAt(f.File, f.Name()) {
 		return nil
@@ -44,7 +45,7 @@ func (f diskFile) Remove() error {
 	return nil
 }
 
-// openFile makes a new file that only the user of this process can open.
+// openFile creates a new file that only the user of this process can open.
 func openFile(dir string) (File, error) {
 	if dir == "" {
 		dir = os.TempDir()
@@ -59,8 +60,9 @@ func openFile(dir string) (File, error) {
 		return nil, err
 	}
 	f := diskFile{made}
-	// It has its lock before it has the magic. Where there are no locks, nobody removes
-	// what has none.
+	// The file is locked before it has the magic. On a file system without locks no
+	// process removes such a file, because a process removes only files that it can
+	// lock.
 	_ = lock(made)
 	if _, err := f.WriteAt([]byte(FileMagic), 0); err != nil {
 		return nil, errors.Join(err, f.Remove(), f.Close())
@@ -68,12 +70,12 @@ func openFile(dir string) (File, error) {
 	return f, nil
 }
 
-// lock takes the lock of a file, if nobody has it.
+// lock locks a file, if no other process holds the lock.
 func lock(f *os.File) bool {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
 }
 
-// isAt says whether a path leads to an open file.
+// isAt reports whether a path leads to an open file.
 func isAt(f *os.File, path string) bool {
 	open, err := f.Stat()
 	if err != nil {
@@ -83,7 +85,7 @@ func isAt(f *os.File, path string) bool {
 	return err == nil && os.SameFile(open, named)
 }
 
-// isOurs says whether an open file is one of what sleeps, of any process.
+// isOurs reports whether an open file is a file of sleeping pages, of any process.
 func isOurs(f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
@@ -94,8 +96,8 @@ func isOurs(f *os.File) bool {
 	return err == nil && string(magic) == FileMagic
 }
 
-// removeLeftovers removes what processes that are no more have left in a directory.
-// What it may not look at, it leaves.
+// removeLeftovers removes the files of ended processes from a directory. It skips what
+// it cannot read.
 func removeLeftovers(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -119,7 +121,8 @@ func removeLeftover(path string) {
 	_ = f.Close()
 }
 
-// NewKeepers keeps in memory outside of the Go heap and in files of a directory.
+// NewKeepers returns keepers that use memory outside the Go heap and files in a
+// directory.
 func NewKeepers() Keepers {
 	return Keepers{TakeBlock: takeBlock, OpenFile: openFile, ChunkBytes: defaultChunkBytes}
 }

@@ -5,15 +5,15 @@ import (
 	"ferrum_mem/core/vmm/pageset"
 )
 
-// Plan is what a Wake has to map and to copy.
+// Plan has the pages that a Wake has to map and to copy.
 type Plan struct {
 	Jobs []Job
-	// Kept and Zeros are runs to map, of which bytes are kept and not; Jammed are
-	// mapped already.
+	// Kept and Zeros have the runs to map, with and without kept contents. Jammed has
+	// runs that are already mapped.
 	Kept, Zeros, Jammed []pageset.Run
-	// KeptPages and ZeroPages are what is to be mapped there, once it is there.
+	// KeptPages and ZeroPages have the allocated pages to map for them.
 	KeptPages, ZeroPages []device.Page
-	// Mapped are the runs that are mapped now.
+	// Mapped has the runs that are mapped now.
 	Mapped []Mapping
 }
 
@@ -23,11 +23,11 @@ type Mapping struct {
 	Pages []device.Page
 }
 
-// Pages is how many it needs.
+// Pages returns how many pages the Wake needs.
 func (p *Plan) Pages() uint64 { return LengthOf(p.Kept) + LengthOf(p.Zeros) }
 
-// Add puts a job into the lists; jammed says whether a page is mapped from a Wake that
-// failed, nil: none is.
+// Add adds a job to the lists. jammed reports whether a page is still mapped from a
+// failed Wake; nil: no page is.
 func (p *Plan) Add(j Job, jammed func(page uint64) bool) {
 	p.Jobs = append(p.Jobs, j)
 	list := &p.Kept
@@ -49,7 +49,7 @@ func (p *Plan) Add(j Job, jammed func(page uint64) bool) {
 	}
 }
 
-// JammedOf is the parts of runs that were mapped already.
+// JammedOf returns the parts of runs that were already mapped.
 func (p *Plan) JammedOf(runs []pageset.Run) (parts []pageset.Run) {
 	for _, r := range runs {
 		for _, jam := range p.Jammed {
@@ -62,8 +62,8 @@ func (p *Plan) JammedOf(runs []pageset.Run) (parts []pageset.Run) {
 	return parts
 }
 
-// Copies is the jobs to copy back: of those of which nothing is kept only what was mapped
-// already, for fresh pages are zeros.
+// Copies returns the jobs to copy back. Of a job with discarded contents it has only
+// the parts that were already mapped, because fresh pages are zeros.
 func (p *Plan) Copies() (jobs []Job) {
 	for _, j := range p.Jobs {
 		if j.Chunk.Discarded() {
@@ -76,7 +76,7 @@ func (p *Plan) Copies() (jobs []Job) {
 	return jobs
 }
 
-// Fresh is the runs of its jobs that it has mapped itself.
+// Fresh returns the runs of its jobs that this Wake has mapped.
 func (p *Plan) Fresh(mapped func(page uint64) bool) (runs []pageset.Run) {
 	for _, j := range p.Jobs {
 		for _, r := range j.Runs {
@@ -99,7 +99,7 @@ func contains(runs []pageset.Run, page uint64) bool {
 	return false
 }
 
-// Unmapped is the pages that were had for it and are mapped nowhere.
+// Unmapped returns the pages that were allocated for the Wake and are not mapped.
 func (p *Plan) Unmapped() (loose []device.Page) {
 	at := uint64(0)
 	for _, m := range p.Mapped {

@@ -10,9 +10,9 @@ import (
 	"ferrum_mem/core/vmm/pageset"
 )
 
-// Saved is what is kept of the pages of one address space that sleep: which tags sleep,
-// the chunks, what they hold by the books of the engine, and what has to be given back.
-// Its user's lock guards it.
+// Saved has what is kept for the sleeping pages of one address space: the tags that are
+// asleep, the chunks, the sizes for the engine's counters, and the resources to free.
+// The lock of its user guards it.
 type Saved struct {
 	Tags Tags
 
@@ -20,40 +20,40 @@ type Saved struct {
 	extent *extent.Extent
 	books  *engine.Engine
 	held   engine.Asleep
-	// dropped are chunks that nobody needs any more and leftovers streams of transfers
-	// that could not be closed.
+	// dropped has chunks that are not needed any more. leftovers has streams of
+	// transfers that could not be closed.
 	dropped   []*Chunk
 	leftovers []Leftover
 }
 
-// Open is for the pages of an address space, of which nothing sleeps.
+// Open prepares Saved for an address space in which nothing is asleep.
 func (s *Saved) Open(e *extent.Extent, books *engine.Engine) error {
 	s.extent, s.books = e, books
 	return s.kept.open(e.Pages)
 }
 
-// Detach takes the memory of its table, for the caller to free without a lock.
+// Detach detaches the memory of its table. The caller frees it without a lock.
 func (s *Saved) Detach() offheap.Detached { return offheap.Detached{s.kept.detach()} }
 
-// Bytes is the address space that its table has for itself.
+// Bytes returns the address space that its table reserves.
 func (s *Saved) Bytes() uint64 { return s.kept.bytes() }
 
-// Held is what is held elsewhere.
+// Held returns the bytes that are held outside the device.
 func (s *Saved) Held() engine.Asleep { return s.held }
 
-// Hold enters what is held elsewhere.
+// Hold counts bytes that are held outside the device.
 func (s *Saved) Hold(a engine.Asleep) {
 	s.held = s.held.Plus(a)
 	s.books.AddAsleep(a)
 }
 
-// release takes out what Hold has entered.
+// release undoes Hold.
 func (s *Saved) release(a engine.Asleep) {
 	s.held = s.held.Minus(a)
 	s.books.RemoveAsleep(a)
 }
 
-// Add makes all pages of a chunk ones that sleep in it.
+// Add makes all pages of a chunk asleep in it.
 func (s *Saved) Add(c *Chunk) {
 	s.kept.add(c)
 	if c.Discarded() {
@@ -61,14 +61,15 @@ func (s *Saved) Add(c *Chunk) {
 	}
 }
 
-// Abandon drops what is kept of a chunk that is not to sleep after all.
+// Abandon drops the kept contents of a chunk that is not asleep any more, or did not
+// fall asleep.
 func (s *Saved) Abandon(c *Chunk) {
 	if !c.pinned {
 		s.dropped = append(s.dropped, c)
 	}
 }
 
-// Rouse takes all pages of a chunk that sleep out: they are awake.
+// Rouse removes all sleeping pages of a chunk, because they are awake.
 func (s *Saved) Rouse(j Job) {
 	if j.Chunk.Discarded() {
 		s.release(engine.Asleep{DiscardedBytes: j.Chunk.left * s.extent.PageBytes})
@@ -79,7 +80,7 @@ func (s *Saved) Rouse(j Job) {
 	s.Abandon(j.Chunk)
 }
 
-// Forget takes freed pages that sleep out of what is kept.
+// Forget removes freed pages that were asleep.
 func (s *Saved) Forget(r pageset.Run) {
 	s.kept.remove(r, func(c *Chunk, part pageset.Run) {
 		if c.Discarded() {
@@ -101,10 +102,11 @@ func (s *Saved) Keep(left []Leftover) {
 	s.leftovers = append(s.leftovers, left...)
 }
 
-// Clean says that nothing has to be given back.
+// Clean reports whether nothing has to be freed.
 func (s *Saved) Clean() bool { return len(s.dropped)+len(s.leftovers) == 0 }
 
-// Jobs is what sleeps of the chunks of some tags, in the order of their first pages.
+// Jobs returns the sleeping pages of the chunks whose tag some accepts, in the order of
+// their first pages.
 func (s *Saved) Jobs(some func(tag uint32) bool) (jobs []Job) {
 	for _, c := range s.kept.ordered() {
 		if some(c.Tag) {
@@ -114,15 +116,14 @@ func (s *Saved) Jobs(some func(tag uint32) bool) (jobs []Job) {
 	return jobs
 }
 
-// Sweep is what nobody needs any more on its way back: Take, Close, Settle, Drop and End,
-// one after the other.
+// Sweep frees what is not needed any more, in steps: Take, Close, Settle, Drop and End.
 type Sweep struct {
 	dropped      []*Chunk
 	open, closed []Leftover
 	was          engine.Asleep
 }
 
-// Take begins one with all that there is.
+// Take begins a Sweep with everything that is to be freed.
 func (s *Saved) Take() *Sweep {
 	w := &Sweep{dropped: s.dropped, open: s.leftovers}
 	s.dropped, s.leftovers = nil, nil
@@ -143,7 +144,7 @@ func (w *Sweep) Close() (err error) {
 	return err
 }
 
-// Settle takes back the streams that are still open, and frees what the others used.
+// Settle takes the open streams back, and frees what the closed ones used.
 func (s *Saved) Settle(w *Sweep) {
 	s.leftovers = append(s.leftovers, w.open...)
 	for _, l := range w.closed {
@@ -158,8 +159,8 @@ func (s *Saved) Settle(w *Sweep) {
 	}
 }
 
-// Drop gives back what was kept of chunks, and says which files could not be removed. The
-// caller holds no lock.
+// Drop frees the kept contents of chunks, and returns the errors of files that could
+// not be removed. The caller holds no lock.
 func (w *Sweep) Drop() (failures []error) {
 	for _, c := range w.dropped {
 		was, err := c.drop()
@@ -171,5 +172,5 @@ func (w *Sweep) Drop() (failures []error) {
 	return failures
 }
 
-// End takes what was given back out of what is held.
+// End subtracts the freed bytes from those that are held.
 func (s *Saved) End(w *Sweep) { s.release(w.was) }

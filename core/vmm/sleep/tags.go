@@ -2,19 +2,20 @@ package sleep
 
 import "maps"
 
-// Tags says which tags sleep.
+// Tags records which tags are asleep.
 type Tags struct {
-	// all but those in but sleep; without all only those in named.
+	// With all, every tag except those in but is asleep. Without all, only the tags in
+	// named are.
 	all        bool
 	named, but map[string]bool
 }
 
-// Clone is a copy that does not change with it.
+// Clone returns an independent copy.
 func (t Tags) Clone() Tags {
 	return Tags{all: t.all, named: maps.Clone(t.named), but: maps.Clone(t.but)}
 }
 
-// Sleeps says whether a tag sleeps.
+// Sleeps reports whether a tag is asleep.
 func (t Tags) Sleeps(tag string) bool {
 	if t.all {
 		return !t.but[tag]
@@ -22,13 +23,13 @@ func (t Tags) Sleeps(tag string) bool {
 	return t.named[tag]
 }
 
-// Any says that some tag sleeps.
+// Any reports whether any tag is asleep.
 func (t Tags) Any() bool { return t.all || len(t.named) > 0 }
 
-// All says that every tag sleeps, those of allocations to come as well.
+// All reports whether every tag is asleep, including tags of later allocations.
 func (t Tags) All() bool { return t.all && len(t.but) == 0 }
 
-// Begin notes that a tag, or with "" everything, sleeps.
+// Begin records that a tag is asleep, or with "" that all are.
 func (t *Tags) Begin(tag string) {
 	switch {
 	case tag == "":
@@ -43,7 +44,8 @@ func (t *Tags) Begin(tag string) {
 	}
 }
 
-// End notes that a tag, or with "" everything, sleeps no more. none says that no page does.
+// End records that a tag is awake, or with "" that all are. none states that no page is
+// asleep.
 func (t *Tags) End(tag string, none bool) {
 	switch {
 	case tag == "":

@@ -10,20 +10,21 @@ import (
 	"ferrum_mem/core/vmm/extent"
 )
 
-// defaultStreams bounds what 0 streams stand for.
+// defaultStreams bounds the number of streams that 0 selects.
 const defaultStreams = 8
 
-// Transfer copies chunks, some at a time, each on a stream and a thread of its own.
+// Transfer copies chunks. Several copies run at once, each on its own stream and
+// thread.
 type Transfer struct {
 	Device  device.Device
 	Extent  *extent.Extent
 	Keepers *Keepers
-	// Op is what is under way: "sleep" or "wake".
+	// Op is the operation: "sleep" or "wake".
 	Op   string
 	Jobs []Job
-	// Stopped says why a copy must not begin; nil: it may.
+	// Stopped returns an error if no further copy may begin, and nil otherwise.
 	Stopped func() error
-	// Held is told what was had to keep bytes in, before they are copied.
+	// Held is called with the memory that was allocated for contents, before the copy.
 	Held func(engine.Asleep)
 
 	copy   func(l *lane, j Job) error
@@ -32,15 +33,15 @@ type Transfer struct {
 	failed error
 }
 
-// ToMemory keeps the bytes of all jobs in host memory. When a transfer fails, some jobs are
-// done and none is under way, but for the chunks of what is left.
+// ToMemory copies the bytes of all jobs to host memory. If it fails, some jobs are
+// copied, and no copy is in progress except for the chunks in left.
 func (t *Transfer) ToMemory(streams int) (left []Leftover, err error) {
 	t.copy = (*lane).toBlock
 	return t.run(streams)
 }
 
-// ToFile keeps the bytes of all jobs in a new file of a directory, whose path it gives, ""
-// if there is none.
+// ToFile copies the bytes of all jobs to a new file of a directory. It returns the path
+// of the file, or "" if there is none.
 func (t *Transfer) ToFile(dir string, streams int) (path string, left []Leftover, err error) {
 	f, err := newFile(t.Extent, t.Keepers, dir, t.Jobs)
 	if err != nil {
@@ -54,14 +55,14 @@ func (t *Transfer) ToFile(dir string, streams int) (path string, left []Leftover
 	return f.file.Name(), left, err
 }
 
-// Back gives the pages of all jobs what is kept of them: zeros where nothing is. What is in
-// files is compared with its sums.
+// Back copies the kept bytes of all jobs back to their pages, and zeros the pages of
+// discarded contents. It compares contents of files with their checksums.
 func (t *Transfer) Back(streams int) (left []Leftover, err error) {
 	t.copy = (*lane).back
 	return t.run(streams)
 }
 
-// CheckHeads compares the heads of the files that jobs are kept in with what was written.
+// CheckHeads compares the heads of the files of jobs with the heads that were written.
 func CheckHeads(jobs []Job) error {
 	var checked *savedFile
 	for _, j := range jobs {

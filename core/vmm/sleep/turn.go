@@ -8,18 +8,19 @@ import (
 	"ferrum_mem/core/vmm/extent"
 )
 
-// Turn lets one thread at a time put to sleep or wake. It stands above all locks.
+// Turn lets one thread at a time put pages to sleep or wake them. It comes before all
+// locks.
 type Turn struct {
-	// taken is full while a thread has it.
+	// taken is full while a thread holds the turn.
 	taken chan struct{}
 }
 
-// NewTurn is one that nobody has.
+// NewTurn returns a turn that no thread holds.
 func NewTurn() Turn { return Turn{taken: make(chan struct{}, 1)} }
 
-// Take makes the calling thread the one that puts to sleep or wakes. With noWait it does not
-// wait for another one (CodeTimeout), and where mayWait says that the thread may not, neither
-// (CodeBusy).
+// Take gives the turn to the calling thread. If another thread has it, the call returns
+// CodeTimeout with noWait, and CodeBusy if mayWait reports that the thread may not
+// wait.
 func (t Turn) Take(ctx context.Context, e *extent.Extent, op string, noWait bool, mayWait func() bool) error {
 	select {
 	case t.taken <- struct{}{}:
@@ -40,10 +41,10 @@ func (t Turn) Take(ctx context.Context, e *extent.Extent, op string, noWait bool
 	}
 }
 
-// End lets the next one have it.
+// End releases the turn.
 func (t Turn) End() { <-t.taken }
 
-// Ended is the error of a call whose context is over.
+// Ended returns the error of a call whose context has ended.
 func Ended(ctx context.Context, e *extent.Extent, op string) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return e.Fault(device.CodeTimeout, op, "%q: the time that the call had is over", e.Name)
