@@ -2,49 +2,51 @@ package device
 
 import "errors"
 
-// CaptureState says what becomes of the work that is queued on a stream.
+// CaptureState states what happens to work that is queued on a stream.
 type CaptureState int
 
 const (
-	// CaptureNone: it runs.
+	// CaptureNone: the work runs.
 	CaptureNone CaptureState = iota
-	// CaptureActive: it is recorded in a graph, which runs later and more than once.
+	// CaptureActive: the work is recorded in a graph, which runs later, possibly
+	// several times.
 	CaptureActive
-	// CaptureInvalid: nothing, as an error has spoilt the capture. There will be no
-	// graph, and the stream is of no use before the capture is ended.
+	// CaptureInvalid: the work is dropped, because an error has invalidated the
+	// capture. There will be no graph. The stream can be used again after the capture
+	// was ended.
 	CaptureInvalid
 )
 
-// Capture is what a stream says of the capture that it takes part in.
+// Capture describes the capture that a stream takes part in.
 type Capture struct {
 	State CaptureState
-	// ID is the same for all streams of one capture, and that of no other capture of the
-	// process. 0 unless State is CaptureActive.
+	// ID is the same for all streams of one capture and unique in the process. It is 0
+	// unless State is CaptureActive.
 	ID uint64
 }
 
-// Capturer is the capability of a stream whose work can be recorded in a graph instead
-// of being run; Info().Capture says whether the streams of the open device have it. The
+// Capturer is the capability of a stream to record its work in a graph instead of
+// running it. Info().Capture states whether the streams of the open device have it. The
 // methods are safe for concurrent use.
 //
-// While a stream captures, Idle, Synchronize and Close of it are CodeInvalidState, as is
-// Synchronize of its device. They change nothing, and the capture goes on. RecordEvent
-// and WaitEvent become edges of the graph: Done and Synchronize of such an event are
-// CodeInvalidState, also when the capture has ended.
+// While a stream captures, its Idle, Synchronize and Close return CodeInvalidState, and
+// so does Synchronize of its device. They change nothing, and the capture continues.
+// RecordEvent and WaitEvent become edges of the graph. Done and Synchronize of such an
+// event return CodeInvalidState, also after the capture has ended.
 type Capturer interface {
-	// Capture asks the stream, and costs about what Idle costs.
+	// Capture queries the stream. It costs about as much as Idle.
 	Capture() (Capture, error)
 }
 
-// Edge is the capability of an event to tell whether it is an edge of a graph, which no
-// work passes. Info().Capture says whether the events of the open device have it.
+// Edge is the capability of an event to report whether it is an edge of a graph, which
+// never completes. Info().Capture states whether the events of the open device have it.
 type Edge interface {
-	// Captured says whether the event was recorded in a stream that was capturing.
+	// Captured reports whether the event was recorded in a capturing stream.
 	Captured() bool
 }
 
-// Mark is RecordEvent of a stream that does not capture: where a capture has begun just
-// before, it is CodeInvalidState, as nothing would ever pass the event.
+// Mark calls RecordEvent of a stream that does not capture. If a capture has begun just
+// before, it returns CodeInvalidState, because the event would never complete.
 func Mark(op string, s Stream) (Event, error) {
 	event, err := s.RecordEvent()
 	if err != nil {
@@ -60,7 +62,8 @@ func Mark(op string, s Stream) (Event, error) {
 	return nil, refused
 }
 
-// CaptureOf asks a stream whether it captures; one without the capability does not.
+// CaptureOf queries the capture of a stream. A stream without the capability never
+// captures.
 func CaptureOf(s Stream) (Capture, error) {
 	if capturer, ok := s.(Capturer); ok {
 		return capturer.Capture()

@@ -1,47 +1,48 @@
 package device
 
-// Compiler is the capability of running kernels: programs for the device itself. Methods
-// of it and of what it gives are safe for concurrent use. Info().Compiler says whether
-// the open device has it, and without it Compile is CodeUnsupported.
+// Compiler is the capability to run kernels: programs for the device. Its methods, and
+// those of its results, are safe for concurrent use. Info().Compiler states whether the
+// open device has the capability. Without it Compile returns CodeUnsupported.
 type Compiler interface {
-	// Compile translates text, which is in the form that the device's runtime takes, and
-	// loads what comes of it. Text that is not in that form or does not translate is
-	// CodeInvalidFormat, and the error has what the translator said; text that is for a
-	// newer runtime or another device is CodeUnsupported. The translator may wait for
-	// the work of the whole device.
+	// Compile translates text, in the form that the device's runtime accepts, and loads
+	// the result. It returns CodeInvalidFormat, with the message of the translator, if
+	// the form is wrong or the translation fails. It returns CodeUnsupported if the
+	// text is for a newer runtime or another device. The translator may wait for the
+	// work of the whole device.
 	Compile(text []byte) (Module, error)
 }
 
-// Module is a loaded program. It keeps its device from being closed.
+// Module is a loaded program. Its device cannot be closed while the module is open.
 type Module interface {
-	// Kernel finds a kernel by its name: CodeNotFound if there is none.
+	// Kernel finds a kernel by its name. It returns CodeNotFound if there is none.
 	Kernel(name string) (Kernel, error)
-	// Close unloads the program and ends its kernels. Work that runs them must have been
-	// waited for. When it fails, the module is as it was.
+	// Close unloads the program and destroys its kernels. The caller must have waited
+	// for work that runs them. If Close fails, the module does not change.
 	Close() error
 }
 
 // Kernel is one entry of a Module.
 type Kernel interface {
-	// Limits does not change.
+	// Limits never changes.
 	Limits() KernelLimits
-	// Launch queues one run on stream, a stream of this device. The arguments are copied
-	// before it returns. What is not within Limits is CodeInvalidArgument, arguments that
-	// are not of the kernel's sizes CodeInvalidSize, and nothing is queued. Addresses in
-	// the arguments are not looked at: a wrong one may cost the program the device.
+	// Launch queues one run on stream, a stream of this device. It copies the arguments
+	// before it returns. It returns CodeInvalidArgument for values outside Limits, and
+	// CodeInvalidSize for arguments of wrong sizes; then nothing is queued. Addresses
+	// in the arguments are not checked: a wrong address may make the device unusable
+	// for the program.
 	Launch(stream Stream, launch Launch) error
 }
 
-// KernelLimits are what a Launch keeps to on the kernel's device.
+// KernelLimits has the limits for a Launch on the kernel's device.
 type KernelLimits struct {
-	// ArgumentBytes are the sizes of the arguments, in order.
+	// ArgumentBytes has the sizes of the arguments, in order.
 	ArgumentBytes []int
-	// Threads is how many a block may have, Block how many of them in each dimension,
-	// and Grid how many blocks.
+	// Threads is the maximum number of threads of a block. Block is the maximum in each
+	// dimension, and Grid the maximum number of blocks.
 	Threads     uint32
 	Block, Grid Extent
-	// SharedBytes is how much shared memory a launch may ask for, beside what the kernel
-	// has of itself.
+	// SharedBytes is the maximum shared memory that a launch may request, in addition
+	// to the kernel's own.
 	SharedBytes uint32
 }
 
@@ -52,6 +53,6 @@ type Extent struct{ X, Y, Z uint32 }
 type Launch struct {
 	Grid, Block Extent
 	SharedBytes uint32
-	// Arguments are the bytes of each argument, as the kernel reads them.
+	// Arguments has the bytes of each argument, as the kernel reads them.
 	Arguments [][]byte
 }

@@ -2,27 +2,27 @@ package device
 
 import "time"
 
-// Addr is an address in a device's memory. 0 is no address.
+// Addr is an address in a device's memory. 0 is not an address.
 type Addr uint64
 
 // HostAddr is an address in the memory of this process, as a number.
 type HostAddr uint64
 
-// Forever is the timeout that waits without an end.
+// Forever is a timeout without end.
 const Forever time.Duration = -1
 
 // Driver finds and opens the devices of one backend. Drivers are safe for
 // concurrent use.
 type Driver interface {
-	// Backend is the name before the colon of a device id.
+	// Backend returns the name before the colon of a device id.
 	Backend() string
-	// Probe says why the backend cannot be used here (CodeBackendUnavailable),
-	// or nil.
+	// Probe returns an error if the backend cannot be used here
+	// (CodeBackendUnavailable), and nil otherwise.
 	Probe() error
-	// Devices describes every device, in order of ordinal. It opens none.
+	// Devices describes every device, in order of ordinal. It does not open them.
 	Devices() ([]Info, error)
-	// Open makes a device usable. An index that is not there is
-	// CodeDeviceNotFound. Each call gives a Device of its own.
+	// Open opens a device. It returns CodeDeviceNotFound for an index without a device.
+	// Each call returns a separate Device.
 	Open(index int) (Device, error)
 }
 
@@ -32,14 +32,14 @@ type Info struct {
 	Name string
 	// TotalBytes is the capacity; 0 means unknown.
 	TotalBytes uint64
-	// GranularityBytes is what sizes given to Alloc are multiples of.
+	// GranularityBytes is the unit of the sizes that Alloc accepts.
 	GranularityBytes uint64
-	// AlignmentBytes is what every address from Alloc is a multiple of.
+	// AlignmentBytes is the alignment of every address from Alloc.
 	AlignmentBytes uint64
-	// HostAddressable says that an Addr of this device is also a HostAddr.
+	// HostAddressable states that an Addr of this device is also a HostAddr.
 	HostAddressable bool
-	// Each of these says that the open device has the capability of that name, and
-	// Capture that its streams are Capturers.
+	// Each of these states that the open device has the capability of that name;
+	// Capture states that its streams are Capturers.
 	Peer          bool
 	HostVisible   bool
 	VirtualMemory bool
@@ -52,48 +52,49 @@ type Info struct {
 	Managed       bool
 	Registrar     bool
 	StreamOrdered bool
-	// RDMAPages says that pages can have BackingRDMA.
+	// RDMAPages states that pages can have BackingRDMA.
 	RDMAPages bool
-	// FabricExporter says that the open device has that capability.
+	// FabricExporter states that the open device has that capability.
 	FabricExporter bool
 }
 
-// MemoryReading is what the device itself reports, everybody's use included.
+// MemoryReading has the numbers that the device reports. They include the use by other
+// processes.
 type MemoryReading struct {
 	// TotalBytes is the capacity; 0 means unknown.
 	TotalBytes uint64
-	// FreeBytes is what could still be had from Alloc. Where both are 0 nothing is known.
+	// FreeBytes is what Alloc could still allocate. If both fields are 0, nothing is
+	// known.
 	FreeBytes uint64
 }
 
-// Device is an open device. All methods are safe for concurrent use. After
-// Close every call but Info fails with CodeInvalidState.
+// Device is an open device. All methods are safe for concurrent use. After Close every
+// call except Info fails with CodeInvalidState.
 type Device interface {
 	Info() Info
-	// Alloc takes a segment from the driver. size is a multiple of
-	// Info().GranularityBytes and not 0. No room is CodeOutOfMemory.
+	// Alloc allocates a segment. size is a multiple of Info().GranularityBytes and not
+	// 0. It returns CodeOutOfMemory if there is not enough memory.
 	Alloc(size uint64) (Addr, error)
-	// Free gives back exactly what one Alloc returned. Work that still uses
-	// the segment must have been waited for. When it fails, the segment is as
-	// it was.
+	// Free releases exactly what one Alloc returned. The caller must have waited for
+	// work that uses the segment. If Free fails, the segment does not change.
 	Free(addr Addr, size uint64) error
-	// Memory asks the device for its present reading.
+	// Memory queries the device for its present numbers.
 	Memory() (MemoryReading, error)
-	// DefaultStream is the stream that is there from the start; it cannot be
-	// closed by itself.
+	// DefaultStream returns the stream that exists from the start. It cannot be closed
+	// alone.
 	DefaultStream() Stream
 	NewStream() (Stream, error)
-	// Synchronize waits until every stream has run dry: CodeTimeout if that
+	// Synchronize waits until every stream is drained. It returns CodeTimeout if that
 	// takes longer than timeout (Forever: no limit).
 	Synchronize(timeout time.Duration) error
-	// Close stops the streams and gives everything back to the system. It is
-	// CodeBusy, and changes nothing, while segments, streams, pages or
-	// reservations are left.
+	// Close closes the streams and releases all resources to the system. It returns
+	// CodeBusy, and changes nothing, while segments, streams, pages or reservations
+	// exist.
 	Close() error
 }
 
-// Pattern is what Fill writes over and over. The size filled is a multiple of
-// WidthBytes, and so is the address.
+// Pattern is what Fill writes repeatedly. The size and the address of a fill are
+// multiples of WidthBytes.
 type Pattern struct {
 	// Value holds the pattern in its low WidthBytes bytes.
 	Value uint32
@@ -108,90 +109,91 @@ type Move struct {
 	SizeBytes uint64
 }
 
-// MaxQueued bounds what of one stream waits in memory of this process, and so the memory
-// that a caller who never waits can make a driver use. Beyond it a queueing call is
-// CodeResourceExhausted.
+// MaxQueued bounds the work of one stream that waits in memory of this process. It
+// bounds the memory that a driver uses for a caller that never waits. Above it a
+// queueing call returns CodeResourceExhausted.
 const MaxQueued = 1 << 20
 
-// Stream is an ordered queue of work on one device. The queueing calls return
-// before the work is done, in whatever state the memory is then. A failure of
-// queued work is returned by the next Synchronize of that stream.
+// Stream is an ordered queue of work on one device. The queueing calls return before
+// the work has run. The next Synchronize of the stream returns a failure of queued
+// work.
 type Stream interface {
-	// Copy moves size bytes within the device, with the meaning of memmove
-	// when the ranges overlap.
+	// Copy copies size bytes within the device. Overlapping ranges are copied as with
+	// memmove.
 	Copy(dst, src Addr, size uint64) error
-	// CopyBatch queues copies within the device, in an order of its own. Every range is
-	// checked before the first copy is queued, and an error names the first copy that was
-	// wrong by its index. When the driver refuses a copy later, the error says that those
-	// before it are queued. The caller has seen to it that no destination overlaps the
-	// source or the destination of another copy.
+	// CopyBatch queues copies within the device, in any order. It checks every range
+	// before it queues the first copy; an error names the first wrong copy by its
+	// index. If the driver rejects a copy later, the error states that the copies
+	// before it are queued. The caller ensures that no destination overlaps the source
+	// or the destination of another copy.
 	CopyBatch(copies []Move) error
-	// CopyFromHost and CopyToHost move bytes between the process's memory and
-	// the device's; the host range must stay valid until the copy has run.
+	// CopyFromHost and CopyToHost copy bytes between the process's memory and the
+	// device's memory. The host range must stay valid until the copy has run.
 	CopyFromHost(dst Addr, src HostAddr, size uint64) error
 	CopyToHost(dst HostAddr, src Addr, size uint64) error
 	// Fill writes the pattern over size bytes.
 	Fill(dst Addr, pattern Pattern, size uint64) error
-	// HostFunction runs fn on a thread of the driver, in the stream's order.
-	// fn may not wait for this stream.
+	// HostFunction runs fn on a thread of the driver, in the order of the stream. fn
+	// must not wait for this stream.
 	HostFunction(fn func()) error
-	// RecordEvent marks the present end of the queue.
+	// RecordEvent records an event at the present end of the queue.
 	RecordEvent() (Event, error)
-	// WaitEvent makes later work of this stream wait for the event, which may
-	// be another stream's or another device's of the same backend.
+	// WaitEvent makes later work of this stream wait for the event. The event may be of
+	// another stream or of another device of the same backend.
 	WaitEvent(event Event) error
-	// Idle reports without waiting whether all queued work is done.
+	// Idle reports, without waiting, whether all queued work has completed.
 	Idle() (bool, error)
-	// Synchronize waits until all work queued so far is done, at most timeout
-	// (Forever: no limit; then CodeTimeout), and returns the first failure of
-	// queued work since the last time it was asked.
+	// Synchronize waits until all work queued so far has completed. It returns
+	// CodeTimeout if that takes longer than timeout (Forever: no limit). Otherwise it
+	// returns the first failure of queued work since the last call.
 	Synchronize(timeout time.Duration) error
-	// Close runs the queue dry and stops the stream.
+	// Close drains the queue and destroys the stream.
 	Close() error
 }
 
 // Event is a point in a stream's queue.
 type Event interface {
-	// Done reports without waiting whether the point has been passed.
+	// Done reports, without waiting, whether the event has completed.
 	Done() (bool, error)
-	// Synchronize waits until the point has been passed: CodeTimeout if that
+	// Synchronize waits until the event has completed. It returns CodeTimeout if that
 	// takes longer than timeout (Forever: no limit).
 	Synchronize(timeout time.Duration) error
-	// PassedAt is the time at which the point was passed, on the clock of the
-	// event's device; differences between events of one device mean something.
-	// Not passed yet is CodeInvalidState. A device without such a clock is
-	// CodeUnsupported; Elapsed is for those as well.
+	// PassedAt returns the time of completion, on the clock of the event's device. Only
+	// differences between events of one device have a meaning. It returns
+	// CodeInvalidState before completion, and CodeUnsupported for a device without such
+	// a clock; Elapsed works for those devices as well.
 	PassedAt() (time.Duration, error)
-	// Close forgets the event; streams that wait for it still do.
+	// Close destroys the event. Streams that wait for it still wait.
 	Close() error
 }
 
-// Peer is the capability of copying from another device of the same backend
-// without passing through host memory.
+// Peer is the capability to copy from another device of the same backend, without a
+// copy in host memory.
 type Peer interface {
-	// CanCopyFrom says whether CopyFromPeer works for that device.
+	// CanCopyFrom reports whether CopyFromPeer works for that device.
 	CanCopyFrom(src Device) bool
-	// CopyFromPeer queues on stream, a stream of this device, a copy of size
-	// bytes at srcAddr of src to dst on this device.
+	// CopyFromPeer queues on stream, a stream of this device, a copy of size bytes from
+	// srcAddr of src to dst on this device.
 	CopyFromPeer(stream Stream, dst Addr, src Device, srcAddr Addr, size uint64) error
 }
 
-// HostVisible is the capability of memory that this process fills and looks through
-// itself: before the call returns, in the order of no stream. It need not address that
-// memory: a device may fill it and look through it for the process. The caller knows
-// that no queued work writes to the range meanwhile. A range that lies in no one segment
-// or reservation is CodeInvalidAddress, a size of 0 CodeInvalidSize.
+// HostVisible is the capability to fill and to compare memory from this process. The
+// calls complete before they return, and are in the order of no stream. The process
+// does not need to address the memory: a device may do the work for it. The caller
+// ensures that no queued work writes to the range during the call. A range that does
+// not lie in one segment or reservation returns CodeInvalidAddress, a size of 0
+// CodeInvalidSize.
 type HostVisible interface {
-	// FillNow writes the value over size bytes.
+	// FillNow writes value to size bytes.
 	FillNow(addr Addr, value byte, size uint64) error
-	// FirstOther finds the first of size bytes that is not the value; false: all
-	// of them are.
+	// FirstOther finds the first of size bytes that differs from value; false: none
+	// does.
 	FirstOther(addr Addr, value byte, size uint64) (Difference, bool, error)
 }
 
-// Difference is a byte that is not what it was expected to be.
+// Difference is a byte that differs from the expected value.
 type Difference struct {
-	// OffsetBytes counts from the start of the range that was looked at.
+	// OffsetBytes counts from the start of the compared range.
 	OffsetBytes uint64
 	Found       byte
 }

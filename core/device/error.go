@@ -5,26 +5,26 @@ import (
 	"fmt"
 )
 
-// Error is the one typed error of the product. It becomes a status and an
-// error record in the export layer and nowhere else.
+// Error is the one typed error of the library. Only the export layer turns it into a
+// status and an error record.
 type Error struct {
 	Code Code
 	// Op is the operation that failed, such as "pool.alloc".
 	Op string
 	// Device is the text form of the device's id, or "".
 	Device string
-	// Native is the number that the vendor's runtime or the system gave, or 0.
+	// Native is the error number of the vendor's runtime or the system, or 0.
 	Native int64
-	// Message names what was wrong and its value.
+	// Message names the wrong value and what is wrong with it.
 	Message string
-	// Facts are the numbers of the message, for programs.
+	// Facts has the numbers of the message, for programs.
 	Facts Facts
 	// Err is the cause, or nil.
 	Err error
 }
 
-// Errorf makes an Error; %w in the format sets its cause. It has the facts of a
-// cause that has the same code.
+// Errorf creates an Error; %w in the format sets its cause. The Error takes over the
+// facts of a cause with the same code.
 func Errorf(code Code, op, format string, args ...any) *Error {
 	wrapped := fmt.Errorf(format, args...)
 	e := &Error{Code: code, Op: op, Message: wrapped.Error(), Err: errors.Unwrap(wrapped)}
@@ -35,13 +35,13 @@ func Errorf(code Code, op, format string, args ...any) *Error {
 	return e
 }
 
-// On names the device that the error is about, and returns the error.
+// On sets the device that the error is about, and returns the error.
 func (e *Error) On(id ID) *Error {
 	e.Device = id.String()
 	return e
 }
 
-// About names the device in an error that was made without knowing it.
+// About sets the device of an error that was created without it.
 func About(id ID, err error) error {
 	var typed *Error
 	if errors.As(err, &typed) {
@@ -50,7 +50,7 @@ func About(id ID, err error) error {
 	return err
 }
 
-// AtIndex names the element of a list in the error that is about it.
+// AtIndex adds the element of a list to the error that is about it.
 func AtIndex(list string, index int, err error) error {
 	var typed *Error
 	if !errors.As(err, &typed) {
@@ -61,7 +61,7 @@ func AtIndex(list string, index int, err error) error {
 	return &named
 }
 
-// WithNative sets the vendor's or system's own number, and returns the error.
+// WithNative sets the error number of the vendor or the system, and returns the error.
 func (e *Error) WithNative(native int64) *Error {
 	e.Native = native
 	return e
@@ -83,8 +83,8 @@ func (e *Error) Is(target error) bool {
 	return ok && e.Code == code
 }
 
-// CodeOf is the code of the first Error in the chain; nil is CodeOK and an
-// error of any other type is CodeInternal.
+// CodeOf returns the code of the first Error in the chain. It is CodeOK for nil, and
+// CodeInternal for an error of any other type.
 func CodeOf(err error) Code {
 	if err == nil {
 		return CodeOK

@@ -1,7 +1,7 @@
 package device
 
-// Fact is a number that an Error states beside its text, so that no program has to
-// read the text.
+// Fact is a number that an Error states beside its text, so that programs do not have
+// to parse the text.
 type Fact int
 
 // The facts, in bytes. Which of them an error has depends on its code:
@@ -21,11 +21,11 @@ const (
 	FactRequestedBytes
 	FactAvailableBytes
 	FactLargestFreeBytes
-	// NumFacts is how many there are.
+	// NumFacts is the number of facts.
 	NumFacts
 )
 
-// Facts are the facts of an Error; the zero value has none.
+// Facts has the facts of an Error; the zero value has none.
 type Facts struct {
 	// Model is the model that the error is about, or "".
 	Model  string
@@ -33,7 +33,7 @@ type Facts struct {
 	values [NumFacts]uint64
 }
 
-// Value is what an error states of a fact; false: nothing.
+// Value returns the value of a fact; false: the error does not state it.
 func (f *Facts) Value(of Fact) (uint64, bool) { return f.values[of], f.stated[of] }
 
 // Stating adds a fact, and returns the error.
@@ -42,7 +42,7 @@ func (e *Error) Stating(fact Fact, value uint64) *Error {
 	return e
 }
 
-// OfModel names the model that the error is about, and returns the error.
+// OfModel sets the model that the error is about, and returns the error.
 func (e *Error) OfModel(id string) *Error {
 	e.Facts.Model = id
 	return e

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FileSizeLimit is how large a file of this process may become (RLIMIT_FSIZE), in
-// bytes; math.MaxUint64: there is no bound, or it is not known.
+// FileSizeLimit returns the largest size of a file of this process (RLIMIT_FSIZE), in
+// bytes. math.MaxUint64 means no limit, or an unknown one.
 func FileSizeLimit() uint64 {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_FSIZE, &limit) != nil || limit.Cur == unix.RLIM_INFINITY {
@@ -18,11 +18,11 @@ func FileSizeLimit() uint64 {
 	return limit.Cur
 }
 
-// WithinFileSizeLimit makes a call that writes or sizes files, of any kind, on the
-// calling thread. Beyond RLIMIT_FSIZE such a call fails with EFBIG, and the system sends
-// SIGXFSZ to the thread, which ends a process that has not provided for it. So the
-// thread does not take that signal during the call, and what the call has brought of it
-// is gone afterwards; one that was pending before stays.
+// WithinFileSizeLimit runs call on the calling thread. call writes or resizes files.
+// Above RLIMIT_FSIZE such a call fails with EFBIG, and the system sends SIGXFSZ to the
+// thread, which ends a process that does not handle it. So the thread blocks the signal
+// during the call, and a signal that the call caused is removed afterwards. A signal
+// that was pending before stays pending.
 func WithinFileSizeLimit(call func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -43,14 +43,14 @@ func WithinFileSizeLimit(call func() error) error {
 	return call()
 }
 
-// signalSet is the set of one signal, as the system has it.
+// signalSet is a set of one signal, in the form of the system.
 type signalSet struct {
 	set  unix.Sigset_t
 	word int
 	bit  uint64
 }
 
-// kernelSetBytes is the length of the system's own sets.
+// kernelSetBytes is the size of the kernel's signal set in bytes.
 const kernelSetBytes = 8
 
 func newSignalSet(signal unix.Signal) *signalSet {
@@ -64,7 +64,8 @@ func newSignalSet(signal unix.Signal) *signalSet {
 
 func (s *signalSet) isIn(set *unix.Sigset_t) bool { return uint64(set.Val[s.word])&s.bit != 0 }
 
-// isPending says whether the signal waits for the calling thread, or for any.
+// isPending reports whether the signal is pending for the calling thread or the
+// process.
 func (s *signalSet) isPending() bool {
 	pending := new(unix.Sigset_t)
 	_, _, errno := unix.RawSyscall(unix.SYS_RT_SIGPENDING, reflect.ValueOf(pending).Pointer(), kernelSetBytes, 0)
@@ -72,7 +73,7 @@ func (s *signalSet) isPending() bool {
 	return errno == 0 && s.isIn(pending)
 }
 
-// take takes the signal, which is blocked and pending, without waiting.
+// take removes the signal, which is blocked and pending, without waiting.
 func (s *signalSet) take() {
 	now := new(unix.Timespec)
 	for {

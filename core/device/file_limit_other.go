@@ -4,8 +4,8 @@ package device
 
 import "math"
 
-// FileSizeLimit is math.MaxUint64: the bound is not known here.
+// FileSizeLimit returns math.MaxUint64: the limit is not known on this system.
 func FileSizeLimit() uint64 { return math.MaxUint64 }
 
-// WithinFileSizeLimit makes a call.
+// WithinFileSizeLimit runs call.
 func WithinFileSizeLimit(call func() error) error { return call() }

@@ -1,60 +1,62 @@
 package device
 
-// Adopter is the capability of working on memory that somebody else has. All
-// methods are safe for concurrent use.
+// Adopter is the capability to use external memory. All methods are safe for concurrent
+// use.
 type Adopter interface {
-	// Adopt lets work of this device use a range that somebody else owns and keeps
-	// valid until Disown. Access is AccessReadWrite, or AccessRead: then work that
-	// writes there is CodePermissionDenied. A range that does not allow that access
-	// throughout is CodeInvalidAddress, one that overlaps what was adopted before or
-	// is this device's own CodeAlreadyExists, a size of 0 CodeInvalidSize, an end
-	// beyond 64 bits CodeOverflow, another access CodeInvalidArgument.
+	// Adopt lets work of this device use an external range. Its owner keeps it valid
+	// until Disown. access is AccessReadWrite, or AccessRead: then work that writes to
+	// the range returns CodePermissionDenied. Errors: CodeInvalidAddress for a range
+	// that does not allow that access everywhere, CodeAlreadyExists for one that
+	// overlaps an adopted range or memory of this device, CodeInvalidSize for a size of
+	// 0, CodeOverflow for an end beyond 64 bits, CodeInvalidArgument for another
+	// access.
 	Adopt(addr Addr, size uint64, access Access) error
-	// Disown ends what one Adopt began: CodeInvalidAddress for anything else. Work
-	// that still uses the range must have been waited for; a device that knows of it
-	// says CodeBusy.
+	// Disown ends one Adopt. It returns CodeInvalidAddress for anything else. The
+	// caller must have waited for work that uses the range; a device that knows of such
+	// work returns CodeBusy.
 	Disown(addr Addr, size uint64) error
 }
 
-// Linker is the capability of addressing memory that another device has. All
-// methods are safe for concurrent use.
+// Linker is the capability to address memory of another device. All methods are safe
+// for concurrent use.
 type Linker interface {
-	// Link lets work of this device use a range of the other device, which stays
-	// allocated there until Unlink, and gives its address here. A device whose memory
-	// cannot be addressed, or nil, is CodeUnsupported, this one itself
-	// CodeInvalidArgument; ranges are refused as by Adopt.
+	// Link lets work of this device use a range of the other device, and returns its
+	// address here. The range stays allocated there until Unlink. Errors:
+	// CodeUnsupported for nil or a device whose memory cannot be addressed,
+	// CodeInvalidArgument for this device itself, and those of Adopt for ranges.
 	Link(from Device, addr Addr, size uint64) (Addr, error)
-	// Unlink ends what one Link began: CodeInvalidAddress for anything else. Work that
-	// still uses the range is as for Disown.
+	// Unlink ends one Link. It returns CodeInvalidAddress for anything else. Work that
+	// uses the range is treated as by Disown.
 	Unlink(addr Addr, size uint64) error
 }
 
-// StreamAdopter is the capability of queueing on a stream that somebody else made.
+// StreamAdopter is the capability to queue work on an external stream.
 type StreamAdopter interface {
-	// AdoptStream gives a stream that queues its work in the foreign one, which its
-	// owner keeps until Close has returned. Close runs dry what was queued here, and
-	// leaves the foreign stream alone. It may leave work of the owner's (WorkLeaver). A description that the device cannot use is
-	// CodeInvalidArgument or CodeUnsupported, one without anything may be
-	// CodeNullPointer.
+	// AdoptStream returns a stream that queues its work in an external stream. The
+	// owner keeps the external stream until Close has returned. Close waits for the
+	// work that was queued here and does not destroy the external stream. Work of the
+	// owner may still be queued then (WorkLeaver). It returns CodeInvalidArgument or
+	// CodeUnsupported for a description that the device cannot use; an empty
+	// description may return CodeNullPointer.
 	AdoptStream(foreign ForeignStream) (Stream, error)
 }
 
-// EventAdopter is the capability of waiting for an event that somebody else made.
+// EventAdopter is the capability to wait for an external event.
 type EventAdopter interface {
-	// AdoptEvent gives an event that stands for the runtime's with this handle, which its
-	// owner keeps until Close has returned; that leaves it alone. It is passed when what
-	// its owner recorded last is, and it has no time. A handle of 0, and an event that
-	// the device cannot use, are CodeInvalidArgument.
+	// AdoptEvent returns an event for the runtime's event with this handle. The owner
+	// keeps it until Close has returned; Close does not destroy it. The event completes
+	// when the owner's last record of it has completed, and it has no time. It returns
+	// CodeInvalidArgument for 0 and for an event that the device cannot use.
 	AdoptEvent(native uint64) (Event, error)
 }
 
-// ForeignStream describes a stream that somebody else made: by its handle in the
-// device's runtime, or by a function that queues work.
+// ForeignStream describes an external stream: by its handle in the device's runtime, or
+// by a function that queues work.
 type ForeignStream struct {
 	// Native is the handle in the runtime of the device's vendor; 0: none.
 	Native uint64
-	// Enqueue has work called once, on any thread, after all that was queued before
-	// and before all that is queued later. When it fails, work is never called. It
-	// may call work at once. nil: none.
+	// Enqueue queues work: it is called once, on any thread, after all earlier work and
+	// before all later work. If Enqueue fails, work is never called. Enqueue may call
+	// work at once. nil: none.
 	Enqueue func(work func()) error
 }

@@ -11,15 +11,15 @@ type ID struct {
 	Index   int
 }
 
-// String gives the text form, for example "cuda:1".
+// String returns the text form, for example "cuda:1".
 func (id ID) String() string {
 	return id.Backend + ":" + strconv.Itoa(id.Index)
 }
 
-// maxIndex bounds the ordinal so that a made-up id cannot overflow anything.
+// maxIndex bounds the ordinal, so that no id can cause an overflow.
 const maxIndex = 1 << 16
 
-// ParseID reads the text form. A bare backend name means its device 0.
+// ParseID parses the text form. A backend name alone means its device 0.
 func ParseID(text string) (ID, error) {
 	backend, number, found := strings.Cut(text, ":")
 	if !isBackendName(backend) {

@@ -2,42 +2,43 @@ package device
 
 import "errors"
 
-// SharedQueue is the capability of a stream into whose queue somebody else puts work
-// that Idle does not tell of: only an event recorded there marks its end.
+// SharedQueue is the capability of a stream whose queue also receives external work
+// that Idle does not report. Only an event recorded in it marks its end.
 type SharedQueue interface {
-	// TakesForeignWork says whether this stream is one.
+	// TakesForeignWork reports whether this stream receives such work.
 	TakesForeignWork() bool
 }
 
-// TakesForeignWork asks a stream; one without the capability does not.
+// TakesForeignWork queries a stream; a stream without the capability receives no such
+// work.
 func TakesForeignWork(s Stream) bool {
 	shared, ok := s.(SharedQueue)
 	return ok && shared.TakesForeignWork()
 }
 
-// WorkLeaver is the capability of a stream that may be closed while what somebody else has
-// queued there has yet to run. Until it has, Idle of the closed stream is false, and
-// RecordEvent gives an event for it.
+// WorkLeaver is the capability of a stream that may be closed while external work in
+// its queue has not run. Until that work has run, Idle of the closed stream returns
+// false, and RecordEvent returns an event for it.
 type WorkLeaver interface {
-	// LeavesWork says whether this stream is one.
+	// LeavesWork reports whether this stream may leave such work.
 	LeavesWork() bool
 }
 
-// LeavesWork asks a stream; one without the capability does not.
+// LeavesWork queries a stream; a stream without the capability leaves no work.
 func LeavesWork(s Stream) bool {
 	leaver, ok := s.(WorkLeaver)
 	return ok && leaver.LeavesWork()
 }
 
-// Drained is Idle where that tells of all the work that is queued, and false where it
-// cannot be known.
+// Drained returns Idle if Idle reports all queued work, and false if that cannot be
+// known.
 func Drained(s Stream) (bool, error) {
 	idle, err := s.Idle()
 	return idle && !TakesForeignWork(s), err
 }
 
-// IsDry says whether a stream has no work queued, as Drained; that of a lost device runs
-// no more.
+// IsDry reports, like Drained, whether a stream has no queued work. Streams of a lost
+// device have none.
 func IsDry(s Stream) (bool, error) {
 	dry, err := Drained(s)
 	if errors.Is(err, CodeDeviceLost) {
@@ -46,24 +47,25 @@ func IsDry(s Stream) (bool, error) {
 	return dry, err
 }
 
-// CountedQueue is the capability of a stream that counts its work where code outside of Go
-// can read it.
+// CountedQueue is the capability of a stream that counts its work in memory that C code
+// can read.
 type CountedQueue interface {
-	// QueueCounts is where two numbers of 64 bits are, which change atomically, as long as
-	// the stream is open. No work is queued if they are equal, completed being read first.
+	// QueueCounts returns the addresses of two 64-bit counters. They change atomically
+	// as long as the stream is open. If they are equal, and completed was read first,
+	// no work is queued.
 	QueueCounts() (completed, submitted uintptr)
 }
 
-// endTries bounds how often an end is marked of a stream whose capture ends at that
-// moment, again and again.
+// endTries bounds how often MarkEnd tries again because a capture of the stream begins
+// or ends during the call.
 const endTries = 4
 
-// MarkEnd marks the present end of a stream's queue: what uses memory until now has
-// ended when the event has passed. It is nil without an error when there is nothing to
-// wait for: the stream has run dry, or is closed, and all that was queued by then is done,
-// or its device is lost and runs nothing any more. A stream that captures is asked nothing but that:
-// another question may spoil the capture. Errors: those of the stream, CodeInvalidState
-// while it captures.
+// MarkEnd records an event at the present end of a stream's queue. When the event has
+// completed, all uses of memory until now have ended. It returns nil without an error
+// if there is nothing to wait for: the stream is drained; it is closed and all its work
+// has completed; or its device is lost and runs no more work. MarkEnd queries only the
+// capture state of a capturing stream, because other calls may invalidate the capture.
+// Errors: those of the stream, CodeInvalidState while it captures.
 func MarkEnd(op string, s Stream) (event Event, err error) {
 	for range endTries {
 		var capture Capture
@@ -82,12 +84,12 @@ func MarkEnd(op string, s Stream) (event Event, err error) {
 		if !errors.Is(err, CodeInvalidState) {
 			break
 		}
-		// A capture has begun or ended between two questions.
+		// A capture began or ended between two queries.
 	}
 	return nil, err
 }
 
-// markQueue is MarkEnd for a stream that is open and does not capture.
+// markQueue implements MarkEnd for an open stream that does not capture.
 func markQueue(op string, s Stream) (Event, error) {
 	if drained, err := Drained(s); err != nil || drained {
 		return nil, err
@@ -95,14 +97,14 @@ func markQueue(op string, s Stream) (Event, error) {
 	return Mark(op, s)
 }
 
-// HasEnded says whether a stream refused a call because it will run nothing any more:
-// its device is lost, or it is closed, before which it ran dry.
+// HasEnded reports whether a stream rejected a call because it will run no more work:
+// its device is lost, or it was closed, which drained it.
 func HasEnded(s Stream, refused error) bool {
 	return errors.Is(refused, CodeDeviceLost) || IsClosed(s, refused)
 }
 
-// IsClosed says whether a stream refused a call because it is closed, and not because
-// it captures, or did so a moment ago.
+// IsClosed reports whether a stream rejected a call because it is closed, and not
+// because of a present or recent capture.
 func IsClosed(s Stream, refused error) bool {
 	if !errors.Is(refused, CodeInvalidState) {
 		return false

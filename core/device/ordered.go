@@ -1,17 +1,17 @@
 package device
 
-// StreamOrdered is the capability of a device whose runtime has a pool of its own,
-// from which segments can be taken too; Info().StreamOrdered says whether the open
-// device has it, and without it every call is CodeUnsupported. All methods are safe for
+// StreamOrdered is the capability of a device whose runtime has a pool from which
+// segments can be allocated. Info().StreamOrdered states whether the open device has
+// it. Without it every call returns CodeUnsupported. All methods are safe for
 // concurrent use.
 //
-// Giving a segment back does not wait for work of the device that does not use it, as
-// Free may.
+// Freeing such a segment does not wait for work that does not use it; Free may wait for
+// such work.
 type StreamOrdered interface {
-	// AllocOrdered is Alloc from that pool. The segment can be used at once, in
-	// any stream.
+	// AllocOrdered is Alloc from that pool. The segment can be used at once, in any
+	// stream.
 	AllocOrdered(size uint64) (Addr, error)
-	// FreeOrdered gives back exactly what one AllocOrdered returned, as Free does, and
-	// the pool keeps none of it.
+	// FreeOrdered releases exactly what one AllocOrdered returned, like Free. The pool
+	// keeps none of the memory.
 	FreeOrdered(addr Addr, size uint64) error
 }

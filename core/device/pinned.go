@@ -1,30 +1,31 @@
 package device
 
-// PinnedHost is the capability of page-locked memory of the host, which the system
-// never moves or swaps out, and which this process and the device both address. All
-// methods are safe for concurrent use.
+// PinnedHost is the capability of page-locked host memory. The system never moves or
+// swaps it, and both this process and the device address it. All methods are safe for
+// concurrent use.
 type PinnedHost interface {
-	// AllocPinned takes page-locked memory. size is a multiple of
-	// Info().GranularityBytes and not 0, and the addresses are multiples of
-	// Info().AlignmentBytes. No room is CodeOutOfMemory; the system's bound on locked
-	// memory is CodeResourceExhausted, and the message names that bound.
+	// AllocPinned allocates page-locked memory. size is a multiple of
+	// Info().GranularityBytes and not 0. The addresses are multiples of
+	// Info().AlignmentBytes. It returns CodeOutOfMemory if there is not enough memory,
+	// and CodeResourceExhausted at the system's limit on locked memory, which the
+	// message names.
 	AllocPinned(size uint64) (PinnedMemory, error)
-	// FreePinned gives back exactly what one AllocPinned returned. Work that still
-	// uses it must have been waited for. When it fails, the memory is as it was.
+	// FreePinned frees exactly what one AllocPinned returned. The caller must have
+	// waited for work that uses it. If it fails, the memory does not change.
 	FreePinned(addr Addr, size uint64) error
 }
 
-// PinnedMemory is where page-locked memory lies.
+// PinnedMemory has the addresses of page-locked memory.
 type PinnedMemory struct {
 	Addr Addr
-	// HostAddr is the same memory as this process addresses it.
+	// HostAddr is the address of the same memory in this process.
 	HostAddr HostAddr
 }
 
-// Prefetcher is the capability of bringing memory near a device before it is used.
+// Prefetcher is the capability to bring memory near a device before its use.
 type Prefetcher interface {
-	// Prefetch queues on stream, a stream of this device, that size bytes at addr are
-	// brought near the device to, this one or another. The bytes stay as they are.
-	// What cannot be brought there is CodeUnsupported.
+	// Prefetch queues on stream, a stream of this device, the move of size bytes at
+	// addr near the device to, which may be this one or another. The bytes do not
+	// change. It returns CodeUnsupported for memory that cannot be moved there.
 	Prefetch(stream Stream, addr Addr, size uint64, to Device) error
 }

@@ -1,115 +1,118 @@
 package device
 
-// PeerGranter is the capability of opening memory to another device. All methods are
-// safe for concurrent use.
+// PeerGranter is the capability to open memory to another device. All methods are safe
+// for concurrent use.
 type PeerGranter interface {
-	// GrantPeer lets work of another device of the same backend, also work that is not
-	// queued through this library, use this one's memory: what is allocated, and what
-	// is mapped now and later with the access that this device has. It holds until one
-	// of the two is closed. Twice is as once. A device that does not reach this one's
-	// memory is CodeUnsupported, this one itself CodeInvalidArgument.
+	// GrantPeer lets work of another device of the same backend use this device's
+	// memory, including work that is not queued through this library. It covers
+	// allocated memory, and memory that is mapped now and later, with the access that
+	// this device has. It holds until one of the two devices is closed. A second call
+	// has no further effect. Errors: CodeUnsupported for a device that cannot reach
+	// this device's memory, CodeInvalidArgument for this device itself.
 	GrantPeer(peer Device) error
 }
 
-// Exporter is the capability of pages that another process can map;
-// Info().Exporter says whether the open device has it. All methods are safe for
-// concurrent use. The memory goes back to the system when every process has released
-// its page and closed its descriptors.
+// Exporter is the capability of pages that another process can map. Info().Exporter
+// states whether the open device has it. All methods are safe for concurrent use. The
+// memory returns to the system when every process has released its page and closed its
+// descriptors.
 type Exporter interface {
-	// ExportPage gives a file descriptor of a page, which the caller closes and may send
-	// to another process; it is not inherited by programs that this one starts. A page
-	// that was not created as BackingShareable, and was not imported, is
-	// CodeInvalidArgument, one that is not there CodeInvalidHandle.
+	// ExportPage returns a file descriptor of a page. The caller closes it and may send
+	// it to another process. Programs that this process starts do not inherit it.
+	// Errors: CodeInvalidArgument for a page that was neither created as
+	// BackingShareable nor imported, CodeInvalidHandle for one that does not exist.
 	ExportPage(page Page) (fd int, err error)
-	// ImportPage makes a page of memory that a process exported, this one included. The
-	// descriptor stays the caller's. One that is closed, or of something else, is
-	// CodeInvalidArgument, and so is memory of another device; a size that is not the
-	// page's is CodeInvalidPageSize. The page is used and released as any other; Zero
-	// makes zeros for everyone who has the memory.
+	// ImportPage creates a page for memory that a process exported; it may be this
+	// process. The caller keeps the descriptor. Errors: CodeInvalidArgument for a
+	// descriptor that is closed, is no page, or is of another device;
+	// CodeInvalidPageSize for a size that is not the page's. The page is used and
+	// released like any other. Zero zeros the memory for every process that has it.
 	ImportPage(fd int, pageBytes uint64) (Page, error)
 }
 
 // FabricHandleBytes is the size of a FabricHandle.
 const FabricHandleBytes = 64
 
-// FabricHandle names a page in every process of the hosts that a fabric of the vendor's
-// connects (NVLink between hosts). It is bytes that can be sent in any way.
+// FabricHandle names a page in every process on the hosts that a fabric of the vendor
+// connects (NVLink between hosts). It is plain bytes that can be sent in any way.
 type FabricHandle [FabricHandleBytes]byte
 
-// FabricExporter is the capability of pages that processes of other hosts can map;
-// Info().FabricExporter says whether the open device has it. All methods are safe for
-// concurrent use. The memory goes back to the system when every process has released
-// its page: a handle keeps nothing.
+// FabricExporter is the capability of pages that processes on other hosts can map.
+// Info().FabricExporter states whether the open device has it. All methods are safe for
+// concurrent use. The memory returns to the system when every process has released its
+// page. A handle does not keep the memory.
 type FabricExporter interface {
-	// ExportFabricPage gives the handle of a page. A page that was not created as
-	// BackingFabric, and was not imported by a handle, is CodeInvalidArgument, one that is
-	// not there CodeInvalidHandle.
+	// ExportFabricPage returns the handle of a page. Errors: CodeInvalidArgument for a
+	// page that was neither created as BackingFabric nor imported by a handle,
+	// CodeInvalidHandle for one that does not exist.
 	ExportFabricPage(page Page) (FabricHandle, error)
-	// ImportFabricPage makes a page of memory that a process exported, this one included.
-	// A handle that names nothing, or memory that is gone, is CodeInvalidArgument, one of
-	// hosts that this process may not reach CodePermissionDenied or CodeInvalidArgument; a
-	// size that is not the page's is CodeInvalidPageSize. The page is used and released as
-	// any other; Zero makes zeros for everyone who has the memory.
+	// ImportFabricPage creates a page for memory that a process exported; it may be
+	// this process. Errors: CodeInvalidArgument for a handle of nothing or of released
+	// memory; CodePermissionDenied or CodeInvalidArgument for one of hosts that this
+	// process cannot reach; CodeInvalidPageSize for a size that is not the page's. The
+	// page is used and released like any other. Zero zeros the memory for every process
+	// that has it.
 	ImportFabricPage(handle FabricHandle, pageBytes uint64) (Page, error)
 }
 
 // ProcessHandleBytes is the size of a ProcessHandle.
 const ProcessHandleBytes = 64
 
-// ProcessHandle names memory or an event of one process in another. It is bytes that
-// can be sent in any way, and means nothing to the process that it comes from.
+// ProcessHandle names memory or an event of one process in another process. It is plain
+// bytes that can be sent in any way. The process that created it cannot open it.
 type ProcessHandle [ProcessHandleBytes]byte
 
-// SharedMemory is a range of one process's memory as another opens it.
+// SharedMemory describes a range of one process's memory, for another process to open.
 type SharedMemory struct {
 	Handle ProcessHandle
-	// OffsetBytes is where the range begins in what the handle names.
+	// OffsetBytes is the offset of the range in the memory that the handle names.
 	OffsetBytes uint64
 	SizeBytes   uint64
 }
 
-// ProcessSharer is the capability of using memory and events of another process;
-// Info().ProcessSharer says whether the open device has it. All methods are safe for
+// ProcessSharer is the capability to use memory and events of another process.
+// Info().ProcessSharer states whether the open device has it. All methods are safe for
 // concurrent use.
 type ProcessSharer interface {
-	// ShareMemory describes a range of one segment. The segment stays allocated while
-	// others have it open. A range that is in no segment is CodeInvalidAddress, a size
-	// of 0 CodeInvalidSize.
+	// ShareMemory describes a range of one segment. The segment must stay allocated
+	// while other processes have it open. Errors: CodeInvalidAddress for a range that
+	// is in no segment, CodeInvalidSize for a size of 0.
 	ShareMemory(addr Addr, size uint64) (SharedMemory, error)
-	// OpenShared makes a range of another process usable, until CloseShared. A handle
-	// that names nothing, or memory that is gone, is CodeInvalidArgument; one of this
-	// process CodeInvalidState; a range that reaches beyond the memory
-	// CodeInvalidSize; one that overlaps what is open already CodeAlreadyExists.
+	// OpenShared makes a range of another process usable, until CloseShared. Errors:
+	// CodeInvalidArgument for a handle of nothing or of freed memory, CodeInvalidState
+	// for a handle of this process, CodeInvalidSize for a range that reaches beyond the
+	// memory, CodeAlreadyExists for one that overlaps an open range.
 	OpenShared(m SharedMemory) (Addr, error)
-	// CloseShared ends what one OpenShared began: CodeInvalidAddress for anything else.
-	// Work that uses the range must have been waited for.
+	// CloseShared ends one OpenShared. It returns CodeInvalidAddress for anything else.
+	// The caller must have waited for work that uses the range.
 	CloseShared(addr Addr, size uint64) error
-	// ShareEvent marks the present end of a stream's queue for other processes. The
-	// event stays open until they have opened it.
+	// ShareEvent records an event at the present end of a stream's queue, for other
+	// processes. The event must stay open until they have opened it.
 	ShareEvent(stream Stream) (Event, ProcessHandle, error)
-	// OpenSharedEvent gives an event of another process; errors are as for OpenShared.
+	// OpenSharedEvent opens an event of another process. Errors: as for OpenShared.
 	OpenSharedEvent(handle ProcessHandle) (Event, error)
 }
 
-// Finder is a Driver whose devices have names beside their number.
+// Finder is a Driver whose devices have names as well as numbers.
 type Finder interface {
-	// Find gives the index of the device with a name; CodeDeviceNotFound for none.
+	// Find returns the index of the device with a name, or CodeDeviceNotFound.
 	Find(name string) (int, error)
 }
 
-// ContextOpener is a Driver that opens a device on a context of the vendor's runtime
-// that the program made, and keeps until the device is closed.
+// ContextOpener is a Driver that opens a device on a context of the vendor's runtime.
+// The program created the context and keeps it until the device is closed.
 type ContextOpener interface {
-	// OpenContext opens the device with an index on a context of it. 0 is
-	// CodeNullPointer, a context of another device CodeInvalidArgument. A number that is
-	// no context may end the process in the vendor's library.
+	// OpenContext opens the device with an index on one of its contexts. Errors:
+	// CodeNullPointer for 0, CodeInvalidArgument for a context of another device. A
+	// number that is not a context may crash the vendor's library and the process.
 	OpenContext(index int, native uint64) (Device, error)
 }
 
-// Native is the capability of devices, streams and events that stand for an object of
+// Native is the capability of devices, streams and events that represent an object of
 // the vendor's runtime.
 type Native interface {
-	// NativeHandle is that object, as a number: of a device its context. It stays the
-	// library's, and is gone when what it was asked of is closed.
+	// NativeHandle returns that object as a number; for a device it is the context. The
+	// library owns the object, which exists until the device, stream or event is
+	// closed.
 	NativeHandle() (uint64, error)
 }

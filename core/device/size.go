@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// FormatBytes shows a size to people: with two digits in the largest binary unit that
-// fits, up to 10 TiB in GiB, and below 1 KiB in bytes.
+// FormatBytes formats a size for people: with two digits, in the largest unit that
+// fits, which is GiB below 10 TiB. Sizes below 1 KiB are in bytes.
 func FormatBytes(bytes uint64) string {
 	units := []struct {
 		name        string

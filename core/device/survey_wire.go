@@ -5,30 +5,30 @@ import (
 	"strconv"
 )
 
-// A survey in a process of its own is asked for with the arguments
+// A survey in a separate process is requested with the arguments
 //
-//	probe-backend BACKEND LIMIT_MS
+//     probe-backend BACKEND LIMIT_MS
 //
-// and answered by one line of JSON on the file descriptor ProbeFile, which is not one
-// of those that a careless library writes to.
+// The answer is one line of JSON on the file descriptor ProbeFile. A careless library
+// does not write to this descriptor by accident.
 const (
 	// ProbeVerb is the first argument.
 	ProbeVerb = "probe-backend"
-	// ProbeFile is where the answer goes.
+	// ProbeFile is the file descriptor of the answer.
 	ProbeFile = 3
 	// ProbeAnswerMax bounds the answer in bytes.
 	ProbeAnswerMax = 1 << 20
-	// probeProtocol changes when the answer does.
+	// probeProtocol changes when the format of the answer changes.
 	probeProtocol = 1
 )
 
-// What the process ends with when it has no answer to give.
+// The exit codes of a process without an answer.
 const (
-	// ProbeExitUsage: the arguments mean nothing to it.
+	// ProbeExitUsage: the arguments are invalid.
 	ProbeExitUsage = 64
-	// ProbeExitLate: it ended itself at the limit.
+	// ProbeExitLate: the process ended itself at the time limit.
 	ProbeExitLate = 65
-	// ProbeExitClosed: the vendor's library closed the file of the answer.
+	// ProbeExitClosed: the vendor's library closed the file descriptor of the answer.
 	ProbeExitClosed = 66
 )
 
@@ -38,7 +38,7 @@ type probeAnswer struct {
 	Survey   Survey `json:"survey"`
 }
 
-// EncodeSurvey is the answer as a line.
+// EncodeSurvey returns the answer as a line.
 func EncodeSurvey(backend string, survey Survey) ([]byte, error) {
 	text, err := json.Marshal(probeAnswer{Protocol: probeProtocol, Backend: backend, Survey: survey})
 	if err != nil {
@@ -47,8 +47,8 @@ func EncodeSurvey(backend string, survey Survey) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// DecodeSurvey reads an answer about that backend. One that is malformed, of another
-// version or about another backend is CodeInvalidFormat.
+// DecodeSurvey parses an answer about that backend. It returns CodeInvalidFormat if the
+// answer is malformed, of another version or about another backend.
 func DecodeSurvey(backend string, line []byte) (Survey, error) {
 	const op = "survey.decode"
 	var answer probeAnswer
@@ -73,5 +73,5 @@ func DecodeSurvey(backend string, line []byte) (Survey, error) {
 	return answer.Survey, nil
 }
 
-// cut keeps a message short.
+// cut shortens a text for a message.
 func cut(text []byte) string { return string(text[:min(len(text), 80)]) }

@@ -1,25 +1,24 @@
 package device
 
-// SystemPressured is the capability of saying how hard the system itself is
-// pressed for the memory that the device's memory is made of. Devices of which
-// the driver is the only judge lack it.
+// SystemPressured is the capability to report the memory pressure of the system that
+// provides the device's memory. Devices whose memory only the vendor driver manages do
+// not have it.
 type SystemPressured interface {
-	// SystemPressure reads what the system says at this moment. It does not fail:
-	// each part says by itself why it is not there.
+	// SystemPressure reads the present signs of pressure. It does not fail: each
+	// missing part has its own reason.
 	SystemPressure() SystemPressure
 }
 
-// SystemPressure is one reading of the system's own signs of memory pressure. A
-// part that is not there has a reason: CodeUnsupported when the system does not
-// have it, which names the file, CodeInvalidFormat when it cannot be understood.
+// SystemPressure is one reading of the system's signs of memory pressure. A missing
+// part has a reason: CodeUnsupported, with the name of the file, if the system does not
+// have it, and CodeInvalidFormat if it cannot be parsed.
 type SystemPressure struct {
-	// Machine is the stalls of all tasks, Group those of the process's control
-	// group.
+	// Machine has the stalls of all tasks, Group those of the process's control group.
 	Machine, Group StallReading
-	// Events counts what the limits of the control group have led to.
+	// Events counts the events at the limits of the control group.
 	Events EventReading
-	// High is the limit above which the kernel takes memory away from the control
-	// group and slows it down.
+	// High is the limit above which the kernel reclaims memory from the control group
+	// and slows it down.
 	High LimitReading
 }
 
@@ -31,16 +30,18 @@ type StallReading struct {
 
 // Stalls is how long tasks waited for memory.
 type Stalls struct {
-	// Some is the time that at least one task waited, Full that in which all did.
+	// Some is the time in which at least one task waited, Full the time in which all
+	// tasks waited.
 	Some, Full Stall
 }
 
-// Stall is shares of the time and their sum.
+// Stall has shares of the time and their sum.
 type Stall struct {
 	// Avg10, Avg60 and Avg300 are the shares over the last 10, 60 and 300 s, in
 	// hundredths of a percent: 0 to 10000.
 	Avg10, Avg60, Avg300 uint32
-	// TotalMicroseconds is since the system's or the group's start.
+	// TotalMicroseconds counts from the start of the system or the creation of the
+	// group.
 	TotalMicroseconds uint64
 }
 
@@ -50,10 +51,10 @@ type EventReading struct {
 	Err    error
 }
 
-// Events counts, since the group was made: how often memory was taken although
-// the group was below its protection (Low), it was slowed down above its high
-// limit (High), its use was about to go over its limit (Max), nothing could be
-// freed then (OOM), and how many tasks were killed for it (OOMKill).
+// Events counts since the creation of the group. Low: memory was reclaimed although the
+// group was below its protection. High: the group was slowed down above its high limit.
+// Max: its use was about to exceed its limit. OOM: nothing could be freed then.
+// OOMKill: tasks were killed for that reason.
 type Events struct {
 	Low, High, Max, OOM, OOMKill uint64
 }

@@ -4,8 +4,8 @@ import "sync/atomic"
 
 var onReserveThread atomic.Pointer[func(op string) (release func(), err error)]
 
-// OnReserveThread sets what ReserveThread asks; nil puts back the default, which
-// grants everything.
+// OnReserveThread sets the hook of ReserveThread; nil restores the default, which
+// grants every thread.
 func OnReserveThread(hook func(op string) (release func(), err error)) {
 	if hook == nil {
 		onReserveThread.Store(nil)
@@ -14,12 +14,13 @@ func OnReserveThread(hook func(op string) (release func(), err error)) {
 	onReserveThread.Store(&hook)
 }
 
-// ReserveThread sees to it that there is a thread of the system for a worker that
-// will stay in code of the caller's, beside those that all else needs: the runtime
-// makes threads when it needs them, and ends the process when it cannot. release
-// gives the thread back, may be called more than once, and is not nil when err is.
+// ReserveThread ensures that there is a system thread for a worker that will stay in
+// code of the caller, in addition to the threads that all other work needs. This
+// matters because the runtime creates threads when it needs them, and ends the process
+// when it cannot. release returns the thread, may be called more than once, and is nil
+// only with an error.
 //
-// Without room for a thread it is CodeResourceExhausted, or what the system said.
+// It returns CodeResourceExhausted, or the system's error, if no thread is available.
 func ReserveThread(op string) (release func(), err error) {
 	if hook := onReserveThread.Load(); hook != nil {
 		return (*hook)(op)

@@ -2,25 +2,25 @@ package device
 
 import "time"
 
-// TimedStream is the capability of a stream whose RecordEvent keeps no time, because
-// that costs something, to mark points with the time.
+// TimedStream is the capability of a stream to record events with the time. Its
+// RecordEvent records no time, because the time has a cost.
 type TimedStream interface {
 	// RecordTimedEvent is RecordEvent for an event that Elapsed can measure.
 	RecordTimedEvent() (Event, error)
 }
 
-// TimedEvent is an event that knows its distance from another one, where the device
-// has no clock to read.
+// TimedEvent is an event that measures the time since another event, on a device
+// without a clock to read.
 type TimedEvent interface {
 	Event
-	// ElapsedSince is the time from start, an event of the same device, to this one;
-	// negative where this one was passed first. One that has not been passed yet is
-	// CodeInvalidState, an event of another device or without the time
-	// CodeInvalidArgument.
+	// ElapsedSince returns the time from start, an event of the same device, to this
+	// event. It is negative if this event completed first. Errors: CodeInvalidState if
+	// one of them has not completed, CodeInvalidArgument for an event of another device
+	// or without a time.
 	ElapsedSince(start Event) (time.Duration, error)
 }
 
-// RecordTimed marks the present end of a stream's queue with an event that Elapsed can
+// RecordTimed records an event at the present end of a stream's queue that Elapsed can
 // measure.
 func RecordTimed(s Stream) (Event, error) {
 	if timed, ok := s.(TimedStream); ok {
@@ -29,8 +29,9 @@ func RecordTimed(s Stream) (Event, error) {
 	return s.RecordEvent()
 }
 
-// Elapsed is the time from one event of RecordTimed to another of the same device,
-// negative where end was passed first. Not passed yet is CodeInvalidState.
+// Elapsed returns the time between two events of RecordTimed of one device. It is
+// negative if end completed first. It returns CodeInvalidState if one of them has not
+// completed.
 func Elapsed(start, end Event) (time.Duration, error) {
 	if timed, ok := end.(TimedEvent); ok {
 		return timed.ElapsedSince(start)

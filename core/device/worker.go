@@ -7,7 +7,7 @@ import (
 
 var onWorkerPanic atomic.Pointer[func(name string, value any, stack []byte)]
 
-// OnWorkerPanic sets what is called when a worker panics; nil puts back the
+// OnWorkerPanic sets the hook that is called when a worker panics. nil restores the
 // default, which panics again and so ends the process with both traces.
 func OnWorkerPanic(hook func(name string, value any, stack []byte)) {
 	if hook == nil {
@@ -17,9 +17,9 @@ func OnWorkerPanic(hook func(name string, value any, stack []byte)) {
 	onWorkerPanic.Store(&hook)
 }
 
-// Go starts a goroutine of the product; there is no other way to start one.
-// The caller owns it: it must have a way to make body return, and wait on the
-// returned channel, which is closed when body has returned or panicked.
+// Go starts a goroutine; the library starts none in another way. The caller owns it: it
+// must be able to make body return, and must wait on the returned channel, which is
+// closed when body has returned or panicked.
 func Go(name string, body func()) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {

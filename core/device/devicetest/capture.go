@@ -6,7 +6,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Capture says what becomes of the stream's work.
+// Capture returns the capture state of the stream.
 func (s *Stream) Capture() (device.Capture, error) {
 	err := s.enter(StreamCapture)
 	defer s.dev.driver.mu.Unlock()
@@ -21,8 +21,8 @@ func (s *Stream) Capture() (device.Capture, error) {
 	return device.Capture{State: device.CaptureActive, ID: s.graph.id}, nil
 }
 
-// BeginCapture has the stream record its work, and that of streams that come to wait
-// for events of it.
+// BeginCapture makes the stream record its work, and the work of streams that wait for
+// its events.
 func (s *Stream) BeginCapture() *Graph {
 	d := s.dev.driver
 	d.mu.Lock()
@@ -43,14 +43,14 @@ func (g *Graph) join(s *Stream) {
 	}
 }
 
-// Spoil makes the capture of no use.
+// Spoil invalidates the capture.
 func (g *Graph) Spoil() {
 	g.dev.driver.mu.Lock()
 	defer g.dev.driver.mu.Unlock()
 	g.spoilt = true
 }
 
-// End ends the capture, and says whether it was not spoilt.
+// End ends the capture, and reports whether it is valid.
 func (g *Graph) End() bool {
 	g.dev.driver.mu.Lock()
 	defer g.dev.driver.mu.Unlock()
@@ -73,15 +73,16 @@ func (g *Graph) Launch(s *Stream) {
 	}
 }
 
-// Forbidden counts calls that asked after, or waited for, a stream that captures, or an
-// event of a capture. They were refused.
+// Forbidden counts rejected calls: those that queried or waited for a capturing stream
+// or an event of a capture.
 func (d *Device) Forbidden() int {
 	d.driver.mu.Lock()
 	defer d.driver.mu.Unlock()
 	return d.forbidden
 }
 
-// uncaptured refuses what a capture does not allow. The caller holds the lock.
+// uncaptured returns an error for a call that a capture does not allow. The caller
+// holds the lock.
 func (s *Stream) uncaptured(call Call) error {
 	if s.graph == nil {
 		return nil
@@ -90,7 +91,7 @@ func (s *Stream) uncaptured(call Call) error {
 	return device.Errorf(device.CodeInvalidState, "devicetest."+string(call), "the stream is capturing").On(s.dev.info.ID)
 }
 
-// Captured says whether the event was recorded in a capture.
+// Captured reports whether the event was recorded in a capture.
 func (e *Event) Captured() bool {
 	e.dev.driver.mu.Lock()
 	defer e.dev.driver.mu.Unlock()

@@ -8,47 +8,46 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// firstAddr is where addresses start; no address is 0.
+// firstAddr is the first address; 0 is not an address.
 const firstAddr = device.Addr(1) << 40
 
-// SetOthersBytes says how much of the capacity somebody else uses.
+// SetOthersBytes sets how much of the capacity other processes use.
 func (d *Device) SetOthersBytes(bytes uint64) {
 	d.driver.mu.Lock()
 	defer d.driver.mu.Unlock()
 	d.others = bytes
 }
 
-// SetReading makes Memory answer just that; nil goes back to the truth.
+// SetReading sets the result of Memory; nil restores the real numbers.
 func (d *Device) SetReading(reading *device.MemoryReading) {
 	d.driver.mu.Lock()
 	defer d.driver.mu.Unlock()
 	d.reading = reading
 }
 
-// HeldBytes is the sum of the segments that were allocated and not freed, and of
-// the pages that were created and not released.
+// HeldBytes returns the sum of the allocated segments and of the created pages.
 func (d *Device) HeldBytes() uint64 {
 	d.driver.mu.Lock()
 	defer d.driver.mu.Unlock()
 	return d.held
 }
 
-// Segments is the number of segments that were allocated and not freed, page-locked
-// ones, links and adopted ranges included.
+// Segments returns the number of allocated segments, including page-locked ones, links
+// and adopted ranges.
 func (d *Device) Segments() int {
 	d.driver.mu.Lock()
 	defer d.driver.mu.Unlock()
 	return len(d.segments)
 }
 
-// OpenEvents is the number of events that were recorded and not closed.
+// OpenEvents returns the number of open events.
 func (d *Device) OpenEvents() int {
 	d.driver.mu.Lock()
 	defer d.driver.mu.Unlock()
 	return d.openEvents
 }
 
-// OpenStreams is the number of streams, without the default one.
+// OpenStreams returns the number of streams, without the default one.
 func (d *Device) OpenStreams() int {
 	d.driver.mu.Lock()
 	defer d.driver.mu.Unlock()
@@ -58,8 +57,8 @@ func (d *Device) OpenStreams() int {
 // Info describes the device.
 func (d *Device) Info() device.Info { return d.info }
 
-// enter takes the lock, counts the call and says why it fails. The caller
-// unlocks in any case.
+// enter takes the lock, counts the call and returns an error if the call fails. The
+// caller unlocks in any case.
 func (d *Device) enter(call Call) error {
 	d.driver.mu.Lock()
 	if d.closed {
@@ -69,7 +68,8 @@ func (d *Device) enter(call Call) error {
 	return d.faults.enter(call)
 }
 
-// Alloc gives a segment of numbers, or of bytes if the device is backed.
+// Alloc allocates a segment. It has bytes if the device is backed, and is only a range
+// of numbers otherwise.
 func (d *Device) Alloc(size uint64) (device.Addr, error) {
 	err := d.enter(Alloc)
 	defer d.driver.mu.Unlock()
@@ -94,14 +94,14 @@ func (d *Device) Alloc(size uint64) (device.Addr, error) {
 	return addr, nil
 }
 
-// hasRoom says whether as much can be held besides.
+// hasRoom reports whether the device has that many bytes left.
 func (d *Device) hasRoom(size uint64) bool {
 	total := d.info.TotalBytes
 	after, carry := bits.Add64(d.held, size, 0)
 	return carry == 0 && (total == 0 || (after <= total && total-after >= d.others))
 }
 
-// Free takes back exactly what one Alloc gave.
+// Free releases exactly what one Alloc returned.
 func (d *Device) Free(addr device.Addr, size uint64) error {
 	err := d.enter(Free)
 	defer d.driver.mu.Unlock()
@@ -118,7 +118,8 @@ func (d *Device) Free(addr device.Addr, size uint64) error {
 	return nil
 }
 
-// Memory gives the capacity less what is held and what others use.
+// Memory returns the capacity, and the part of it that neither the test nor other
+// processes use.
 func (d *Device) Memory() (device.MemoryReading, error) {
 	err := d.enter(Memory)
 	defer d.driver.mu.Unlock()
@@ -135,13 +136,13 @@ func (d *Device) Memory() (device.MemoryReading, error) {
 	return reading, nil
 }
 
-// DefaultStream is the stream that is always there; it is a *Stream.
+// DefaultStream returns the default stream; it is a *Stream.
 func (d *Device) DefaultStream() device.Stream { return d.defaultStream }
 
-// Default is DefaultStream with the test's controls.
+// Default returns the default stream with the test's controls.
 func (d *Device) Default() *Stream { return d.defaultStream }
 
-// NewStream makes a stream; it is a *Stream.
+// NewStream creates a stream; it is a *Stream.
 func (d *Device) NewStream() (device.Stream, error) {
 	err := d.enter(NewStream)
 	defer d.driver.mu.Unlock()
@@ -182,8 +183,8 @@ func (d *Device) Synchronize(timeout time.Duration) error {
 	})
 }
 
-// Close ends the device; it is CodeBusy while segments, streams, pages or
-// reservations are left.
+// Close closes the device. It returns CodeBusy while segments, streams, pages or
+// reservations exist.
 func (d *Device) Close() error {
 	err := d.enter(DeviceClose)
 	defer d.driver.mu.Unlock()
@@ -205,7 +206,8 @@ func (d *Driver) dropStream(s *Stream) {
 	d.streams = slices.DeleteFunc(d.streams, func(other *Stream) bool { return other == s })
 }
 
-// wait waits until done is true: CodeTimeout after timeout. The caller holds mu.
+// wait waits until done returns true, and returns CodeTimeout after timeout. The caller
+// holds mu.
 func (d *Driver) wait(timeout time.Duration, op string, done func() bool) error {
 	deadline := time.Now().Add(timeout)
 	if timeout > 0 {
@@ -225,8 +227,8 @@ func (d *Driver) wait(timeout time.Duration, op string, done func() bool) error 
 	return nil
 }
 
-// FailNth makes the n-th call of the kind from now, counting from 1, fail with
-// err; nil is a CodeDevice error. The call then has no effect.
+// FailNth makes the n-th call of the kind from now, counting from 1, fail with err; nil
+// means a CodeDevice error. The failed call has no effect.
 func (d *Device) FailNth(call Call, n int, err error) {
 	d.driver.mu.Lock()
 	defer d.driver.mu.Unlock()
@@ -237,7 +239,7 @@ func (d *Device) FailNth(call Call, n int, err error) {
 	d.faults.armed = append(d.faults.armed, fault{call: call, left: n, err: err})
 }
 
-// ClearFaults forgets every failure that is still to come, and says how many.
+// ClearFaults removes the failures that have not occurred, and returns their number.
 func (d *Device) ClearFaults() int {
 	d.driver.mu.Lock()
 	defer d.driver.mu.Unlock()
@@ -246,7 +248,7 @@ func (d *Device) ClearFaults() int {
 	return left
 }
 
-// Calls is how many calls of the kind were made so far.
+// Calls returns how many calls of the kind were made so far.
 func (d *Device) Calls(call Call) int {
 	d.driver.mu.Lock()
 	defer d.driver.mu.Unlock()

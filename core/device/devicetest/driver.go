@@ -6,7 +6,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// New makes a driver.
+// New creates a driver.
 func New(config Config) *Driver {
 	if config.Backend == "" {
 		config.Backend = "test"
@@ -32,22 +32,22 @@ func New(config Config) *Driver {
 	return d
 }
 
-// Open makes a driver with the config and opens its device 0.
+// Open creates a driver with the config and opens its device 0.
 func Open(config Config) *Device {
 	return New(config).open(0)
 }
 
-// SetProbe sets what Probe answers.
+// SetProbe sets the result of Probe.
 func (d *Driver) SetProbe(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.probeErr = err
 }
 
-// Backend is the name of the backend.
+// Backend returns the name of the backend.
 func (d *Driver) Backend() string { return d.config.Backend }
 
-// Probe answers what SetProbe said.
+// Probe returns the error set by SetProbe.
 func (d *Driver) Probe() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -66,7 +66,7 @@ func (d *Driver) Devices() ([]device.Info, error) {
 	return infos, nil
 }
 
-// Open makes a new device of that number; the result is a *Device.
+// Open opens a new device with that number; the result is a *Device.
 func (d *Driver) Open(index int) (device.Device, error) {
 	if index < 0 || index >= d.config.Devices {
 		return nil, device.Errorf(device.CodeDeviceNotFound, "devicetest.open",

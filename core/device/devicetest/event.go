@@ -6,8 +6,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// enter takes the lock, counts the call and says why it fails. The caller
-// unlocks in any case.
+// enter takes the lock, counts the call and returns an error if the call fails. The
+// caller unlocks in any case.
 func (e *Event) enter(call Call) error {
 	if err := e.dev.enter(call); err != nil {
 		return err
@@ -19,7 +19,7 @@ func (e *Event) enter(call Call) error {
 	return nil
 }
 
-// Done says whether the point has been passed.
+// Done reports whether the event has completed.
 func (e *Event) Done() (bool, error) {
 	err := e.enter(EventDone)
 	defer e.dev.driver.mu.Unlock()
@@ -32,7 +32,7 @@ func (e *Event) Done() (bool, error) {
 	return e.passed, nil
 }
 
-// Synchronize waits until the point has been passed.
+// Synchronize waits until the event has completed.
 func (e *Event) Synchronize(timeout time.Duration) error {
 	err := e.enter(EventSynchronize)
 	defer e.dev.driver.mu.Unlock()
@@ -45,7 +45,7 @@ func (e *Event) Synchronize(timeout time.Duration) error {
 	return e.dev.driver.wait(timeout, "devicetest.event_synchronize", func() bool { return e.passed })
 }
 
-// PassedAt is the device's clock when the point was passed.
+// PassedAt returns the device's clock at the completion of the event.
 func (e *Event) PassedAt() (time.Duration, error) {
 	err := e.enter(EventPassedAt)
 	defer e.dev.driver.mu.Unlock()
@@ -59,7 +59,7 @@ func (e *Event) PassedAt() (time.Duration, error) {
 	return e.at, nil
 }
 
-// Close forgets the event.
+// Close destroys the event.
 func (e *Event) Close() error {
 	err := e.enter(EventClose)
 	defer e.dev.driver.mu.Unlock()

@@ -57,7 +57,7 @@ const (
 	FreeOrdered       Call = "free_ordered"
 )
 
-// faults counts calls and holds what shall fail.
+// faults counts calls and has the failures that are set for them.
 type faults struct {
 	counts map[Call]int
 	armed  []fault
@@ -65,13 +65,12 @@ type faults struct {
 
 type fault struct {
 	call Call
-	// left is how many calls of the kind are still to come, the failing one
-	// included.
+	// left counts the calls of the kind up to the failing one, which is included.
 	left int
 	err  error
 }
 
-// enter counts a call and gives the failure that it shall have.
+// enter counts a call and returns the failure that is set for it.
 func (f *faults) enter(call Call) error {
 	if f.counts == nil {
 		f.counts = map[Call]int{}

@@ -6,19 +6,19 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Kinds of memory that Config.Kinds gives the devices of a driver.
+// The kinds of memory that Config.Kinds gives the devices of a driver.
 
-// AllocManaged gives memory that the test reads with HostBytes.
+// AllocManaged allocates memory that the test reads with HostBytes.
 func (d *Device) AllocManaged(size uint64) (device.PinnedMemory, error) {
 	return d.allocateKind(AllocManaged, size, true)
 }
 
-// FreeManaged takes back what AllocManaged gave.
+// FreeManaged frees what AllocManaged returned.
 func (d *Device) FreeManaged(addr device.Addr, size uint64) error {
 	return d.freeKind(FreeManaged, AllocManaged, addr, size)
 }
 
-// Advise keeps the advice with the whole segment.
+// Advise stores the advice for the whole segment.
 func (d *Device) Advise(addr device.Addr, size uint64, advice device.Advice) error {
 	err := d.enter(Advise)
 	defer d.driver.mu.Unlock()
@@ -35,7 +35,7 @@ func (d *Device) Advise(addr device.Addr, size uint64, advice device.Advice) err
 	return d.refuse(Advise, device.CodeInvalidAddress, "%d bytes at %#x are no managed memory", size, uint64(addr))
 }
 
-// Advice is what was last said about the managed segment that an address lies in.
+// Advice returns the last advice for the managed segment of an address.
 func (d *Device) Advice(addr device.Addr) device.Advice {
 	d.driver.mu.Lock()
 	defer d.driver.mu.Unlock()
@@ -47,7 +47,7 @@ func (d *Device) Advice(addr device.Addr) device.Advice {
 	return device.Advice{}
 }
 
-// Register enters memory of the process that HostBuffer named.
+// Register registers memory of the process that HostBuffer named.
 func (d *Device) Register(host device.HostAddr, size uint64, access device.Access) (device.Addr, error) {
 	err := d.enter(Register)
 	defer d.driver.mu.Unlock()
@@ -71,18 +71,18 @@ func (d *Device) Register(host device.HostAddr, size uint64, access device.Acces
 	return addr, nil
 }
 
-// Unregister forgets what Register entered.
+// Unregister ends a Register.
 func (d *Device) Unregister(addr device.Addr, size uint64) error {
 	return d.forget(Unregister, addr, size, func(s segment) bool { return s.made == Register })
 }
 
-// AllocOrdered is Alloc, for a segment that only FreeOrdered takes back.
+// AllocOrdered is Alloc for a segment that only FreeOrdered frees.
 func (d *Device) AllocOrdered(size uint64) (device.Addr, error) {
 	made, err := d.allocateKind(AllocOrdered, size, false)
 	return made.Addr, err
 }
 
-// FreeOrdered takes back what AllocOrdered gave.
+// FreeOrdered frees what AllocOrdered returned.
 func (d *Device) FreeOrdered(addr device.Addr, size uint64) error {
 	return d.freeKind(FreeOrdered, AllocOrdered, addr, size)
 }

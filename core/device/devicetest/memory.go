@@ -6,11 +6,11 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// firstHostAddr is where made-up host addresses start.
+// firstHostAddr is the first simulated host address.
 const firstHostAddr = device.HostAddr(1) << 52
 
-// HostBuffer gives a slice a made-up host address, for the copies from and to
-// the host. It is no pointer.
+// HostBuffer assigns a simulated host address to a slice, for copies from and to the
+// host. The address is not a pointer.
 func (d *Device) HostBuffer(bytes []byte) device.HostAddr {
 	d.driver.mu.Lock()
 	defer d.driver.mu.Unlock()
@@ -24,8 +24,8 @@ func (d *Device) addHost(bytes []byte) device.HostAddr {
 	return addr
 }
 
-// Bytes copies out a range of a backed device; nil if it lies in no segment and
-// is not mapped throughout. Access does not matter.
+// Bytes returns a copy of a range of a backed device. It returns nil if the range lies
+// in no segment and is not fully mapped. Access rights do not matter.
 func (d *Device) Bytes(addr device.Addr, size uint64) []byte {
 	d.driver.mu.Lock()
 	defer d.driver.mu.Unlock()
@@ -36,17 +36,16 @@ func (d *Device) Bytes(addr device.Addr, size uint64) []byte {
 	return found.read()
 }
 
-// place is where a range lies: in one segment, or in pages that are mapped one
-// after the other.
+// place is the memory of a range: a part of one segment, or adjacent mapped pages.
 type place struct {
 	size uint64
-	// bytes are a segment's, nil unless the device is backed.
+	// bytes are the bytes of a segment; nil unless the device is backed.
 	bytes  []byte
 	pieces []piece
 	backed bool
 }
 
-// locate finds a range that has the access in the segments and reservations.
+// locate finds a range with the needed access in the segments and reservations.
 func (d *Device) locate(op string, addr device.Addr, size uint64, need device.Access) (place, error) {
 	for start, s := range d.segments {
 		if addr < start || uint64(addr-start) > s.size || size > s.size-uint64(addr-start) {
@@ -85,7 +84,7 @@ func (d *Device) locate(op string, addr device.Addr, size uint64, need device.Ac
 	return place{size: size, pieces: pieces, backed: d.driver.config.Backed}, nil
 }
 
-// read copies the bytes out; nil unless the device is backed.
+// read returns a copy of the bytes; nil unless the device is backed.
 func (p place) read() []byte {
 	if !p.backed {
 		return nil
@@ -97,8 +96,8 @@ func (p place) read() []byte {
 	return out
 }
 
-// write puts bytes there, as many as the range has; on a device that is not
-// backed it only notes that somebody wrote.
+// write writes bytes to the range, which has the same length. On a device without bytes
+// it only records the write.
 func (p place) write(bytes []byte) {
 	copy(p.bytes, bytes)
 	for _, part := range p.pieces {
@@ -121,7 +120,8 @@ func (d *Device) hostSlice(op string, addr device.HostAddr, size uint64) ([]byte
 		"%d bytes at host address %#x lie in no host buffer", size, uint64(addr)).On(d.info.ID)
 }
 
-// transfer reads first, so overlapping ranges have the meaning of memmove.
+// transfer reads before it writes, so that overlapping ranges are copied as with
+// memmove.
 func (d *Device) transfer(op string, dst device.Addr, from *Device, src device.Addr, size uint64) error {
 	source, err := from.locate(op, src, size, device.AccessRead)
 	if err != nil {
@@ -180,7 +180,7 @@ func (d *Device) fill(dst device.Addr, pattern device.Pattern, size uint64) erro
 	return nil
 }
 
-// CanCopyFrom says yes to every device of the same driver.
+// CanCopyFrom returns true for every device of the same driver.
 func (d *Device) CanCopyFrom(src device.Device) bool {
 	other, ok := src.(*Device)
 	return ok && other.driver == d.driver

@@ -5,14 +5,14 @@ import (
 	"strconv"
 )
 
-// raceShare is how many times fewer cases a test of one goroutine has under the race
-// detector.
+// raceShare is the factor by which tests of one goroutine run fewer cases under the
+// race detector.
 const raceShare = 5
 
-// Step is how far a loop over many cases of a test goes on from each to the next: by one.
-// Under the race detector, which slows such a loop down tenfold and finds nothing where
-// there is one goroutine, it is five: those cases show wrong uses of unsafe, and all are
-// run without it.
+// Step is the step of a test's loop over many cases. It is 1, and 5 under the race
+// detector, which makes such a loop ten times slower and finds no races with one
+// goroutine. The remaining cases find wrong uses of unsafe. Without the race detector
+// all cases run.
 func Step() int {
 	if raceDetector {
 		return raceShare
@@ -20,10 +20,10 @@ func Step() int {
 	return 1
 }
 
-// OneThread does the same for the properties that a test checks with rapid: under the race
-// detector they have a fifth of their cases until the test ends. Tests that use several
-// goroutines have all of them there as well. Not for tests that run beside others, which
-// would have fewer too.
+// OneThread does the same for properties that a test checks with rapid: under the race
+// detector they run a fifth of their cases until the test ends. Tests with several
+// goroutines must not use it. Tests that run in parallel must not use it either,
+// because the other tests would run fewer cases too.
 func OneThread(t interface{ Cleanup(do func()) }) {
 	checks := flag.Lookup("rapid.checks")
 	if !raceDetector || checks == nil {

@@ -7,10 +7,10 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// own says whether Alloc gave the segment.
+// own reports whether Alloc allocated the segment.
 func (s segment) own() bool { return s.host == 0 && s.linked.dev == nil && !s.adopted && s.made == "" }
 
-// AllocPinned gives memory that the test reads with HostBytes.
+// AllocPinned allocates memory that the test reads with HostBytes.
 func (d *Device) AllocPinned(size uint64) (device.PinnedMemory, error) {
 	err := d.enter(AllocPinned)
 	defer d.driver.mu.Unlock()
@@ -37,7 +37,7 @@ func (d *Device) AllocPinned(size uint64) (device.PinnedMemory, error) {
 	return device.PinnedMemory{Addr: addr, HostAddr: made.host}, nil
 }
 
-// FreePinned takes back what AllocPinned gave.
+// FreePinned frees what AllocPinned returned.
 func (d *Device) FreePinned(addr device.Addr, size uint64) error {
 	err := d.enter(FreePinned)
 	defer d.driver.mu.Unlock()
@@ -54,14 +54,15 @@ func (d *Device) FreePinned(addr device.Addr, size uint64) error {
 	return nil
 }
 
-// PinnedBytes is the sum of what AllocPinned has given.
+// PinnedBytes returns the sum of the memory from AllocPinned.
 func (d *Device) PinnedBytes() uint64 {
 	d.driver.mu.Lock()
 	defer d.driver.mu.Unlock()
 	return d.pinned
 }
 
-// HostBytes are the bytes at a host address, to read and write; nil: there are none.
+// HostBytes returns the bytes at a host address, to read and write; nil if there are
+// none.
 func (d *Device) HostBytes(addr device.HostAddr, size uint64) []byte {
 	d.driver.mu.Lock()
 	defer d.driver.mu.Unlock()
@@ -72,7 +73,7 @@ func (d *Device) HostBytes(addr device.HostAddr, size uint64) []byte {
 	return found
 }
 
-// Adopt enters a range that no segment overlaps. On a backed device it has bytes.
+// Adopt adopts a range that no segment overlaps. On a backed device it has bytes.
 func (d *Device) Adopt(addr device.Addr, size uint64, access device.Access) error {
 	err := d.enterSharing(Adopt, addr, size)
 	defer d.driver.mu.Unlock()
@@ -95,12 +96,12 @@ func (d *Device) Adopt(addr device.Addr, size uint64, access device.Access) erro
 	return nil
 }
 
-// Disown forgets a range of Adopt.
+// Disown ends an Adopt.
 func (d *Device) Disown(addr device.Addr, size uint64) error {
 	return d.forget(Disown, addr, size, func(s segment) bool { return s.adopted })
 }
 
-// Link enters memory of another device of the driver, at an address of its own.
+// Link links memory of another device of the driver. It gets its own address.
 func (d *Device) Link(from device.Device, addr device.Addr, size uint64) (device.Addr, error) {
 	err := d.enterSharing(Link, addr, size)
 	defer d.driver.mu.Unlock()
@@ -122,7 +123,7 @@ func (d *Device) Link(from device.Device, addr device.Addr, size uint64) (device
 	return made, nil
 }
 
-// Unlink forgets a range of Link.
+// Unlink ends a Link.
 func (d *Device) Unlink(addr device.Addr, size uint64) error {
 	return d.forget(Unlink, addr, size, func(s segment) bool { return s.linked.dev != nil })
 }
@@ -144,7 +145,7 @@ func (d *Device) Prefetch(stream device.Stream, addr device.Addr, size uint64, t
 	})
 }
 
-// AdoptStream gives a stream for any native handle but 0.
+// AdoptStream returns a stream for any native handle except 0.
 func (d *Device) AdoptStream(foreign device.ForeignStream) (device.Stream, error) {
 	err := d.enter(AdoptStream)
 	defer d.driver.mu.Unlock()
@@ -163,10 +164,10 @@ func (d *Device) AdoptStream(foreign device.ForeignStream) (device.Stream, error
 	return s, nil
 }
 
-// Foreign is the native handle of an adopted stream; 0 for others.
+// Foreign returns the native handle of an adopted stream; 0 for others.
 func (s *Stream) Foreign() uint64 { return s.foreign }
 
-// enterSharing takes the lock as enter does, and checks a range.
+// enterSharing takes the lock like enter, and checks a range.
 func (d *Device) enterSharing(call Call, addr device.Addr, size uint64) error {
 	if err := d.enter(call); err != nil {
 		return err
@@ -185,7 +186,7 @@ func (d *Device) enterSharing(call Call, addr device.Addr, size uint64) error {
 	return nil
 }
 
-// forget drops a range that queued work does not use.
+// forget removes a range that no queued work uses.
 func (d *Device) forget(call Call, addr device.Addr, size uint64, kind func(segment) bool) error {
 	err := d.enter(call)
 	defer d.driver.mu.Unlock()
@@ -203,11 +204,11 @@ func (d *Device) forget(call Call, addr device.Addr, size uint64, kind func(segm
 	return nil
 }
 
-// place finds addresses for a segment.
+// place chooses addresses for a segment.
 func (d *Device) place(size uint64) device.Addr {
 	align := device.Addr(d.info.AlignmentBytes)
 	addr := (d.next + align - 1) / align * align
-	// A hole after each segment makes a range that runs over its end show.
+	// The gap after each segment reveals ranges that run over its end.
 	d.next = addr + device.Addr(size) + align
 	return addr
 }

@@ -11,37 +11,38 @@ import (
 type Config struct {
 	// Backend is the backend's name; "" is "test".
 	Backend string
-	// Devices is how many there are; 0 is 1.
+	// Devices is the number of devices; 0 means 1.
 	Devices int
-	// TotalBytes is the capacity of each; 0 reads as unknown and has no bound.
+	// TotalBytes is the capacity of each device; 0 is reported as unknown and sets no
+	// bound.
 	TotalBytes uint64
-	// GranularityBytes and AlignmentBytes are 4096 when 0.
+	// GranularityBytes and AlignmentBytes are 4096 if 0.
 	GranularityBytes uint64
 	AlignmentBytes   uint64
-	// Backed gives segments real bytes, so that copies and fills can be looked
-	// at with Device.Bytes, and makes the devices host-visible.
+	// Backed gives segments real bytes, so that Device.Bytes shows the results of
+	// copies and fills. It also makes the devices host-visible.
 	Backed bool
-	// NoVirtualMemory takes the capability of virtual memory away.
+	// NoVirtualMemory removes the capability of virtual memory.
 	NoVirtualMemory bool
-	// PageMinimumBytes and PageRecommendedBytes are the granularity of virtual
-	// memory; when 0 they are 64 KiB and 2 MiB.
+	// PageMinimumBytes and PageRecommendedBytes are the granularity of virtual memory.
+	// 0 means 64 KiB and 2 MiB.
 	PageMinimumBytes     uint64
 	PageRecommendedBytes uint64
-	// PageLargeBytes is the size of pages for long ranges; 0: there is none.
+	// PageLargeBytes is the size of pages for long ranges; 0: there is no such size.
 	PageLargeBytes uint64
-	// VirtualBytes bounds the address space that can be reserved; 0 is 128 TiB.
+	// VirtualBytes bounds the address space that can be reserved; 0 means 128 TiB.
 	VirtualBytes uint64
-	// PinnedBytes bounds page-locked memory of each device; 0: it has none.
+	// PinnedBytes bounds the page-locked memory of each device; 0: it has none.
 	PinnedBytes uint64
-	// Kinds gives the devices managed memory, memory of the process that is page-locked
-	// later, and a pool of their runtime.
+	// Kinds gives the devices managed memory, registered memory of the process, and a
+	// stream-ordered pool.
 	Kinds bool
-	// NoLinks takes away the capabilities of addressing memory and streams of others
-	// and of bringing memory near.
+	// NoLinks removes the capabilities to use external memory and streams, to link and
+	// to prefetch.
 	NoLinks bool
-	// Capture gives the streams the capability of recording their work in graphs.
+	// Capture gives the streams the capability to record their work in graphs.
 	Capture bool
-	// Manual makes new streams, the default one included, hold their work.
+	// Manual makes new streams, including the default one, hold their work.
 	Manual bool
 }
 
@@ -50,42 +51,42 @@ type Driver struct {
 	config Config
 
 	mu sync.Mutex
-	// progress is signalled whenever queued work has been done.
+	// progress is signalled whenever queued work has run.
 	progress *sync.Cond
 	probeErr error
 	devices  []*Device
-	// streams is every open stream of every device: one that advances may let
-	// another go on.
+	// streams has every open stream of every device. Progress of one may let another
+	// continue.
 	streams []*Stream
-	// captures counts those that began.
+	// captures counts the captures that began.
 	captures uint64
 }
 
 type segment struct {
 	size uint64
-	// bytes is nil unless the device is backed, or the segment page-locked.
+	// bytes is nil unless the device is backed or the segment is page-locked.
 	bytes []byte
-	// host is where the process addresses a page-locked segment; 0 for others.
+	// host is the host address of a page-locked segment; 0 for others.
 	host device.HostAddr
-	// linked is where the memory of a linked range is; its device is nil for others.
+	// linked is the memory of a linked range; its device is nil for others.
 	linked use
-	// adopted says that somebody else owns the memory.
+	// adopted states that the memory is external.
 	adopted bool
-	// readOnly says that the memory of others is not to be written.
+	// readOnly states that the external memory must not be written.
 	readOnly bool
-	// made is the call that gave it, for the kinds of memory of kinds.go.
+	// made is the call that created it, for the kinds of memory in kinds.go.
 	made Call
-	// advice is the last that was given for a part of it.
+	// advice is the last advice for a part of it.
 	advice device.Advice
 }
 
-// Device is a test device. Besides the calls of the driver seam it has the
-// test's controls.
+// Device is a test device. It has the methods of the driver interface and the test's
+// controls.
 type Device struct {
 	driver *Driver
 	info   device.Info
 
-	// All below is guarded by driver.mu.
+	// driver.mu guards all fields below.
 	faults        faults
 	segments      map[device.Addr]segment
 	next          device.Addr
@@ -106,18 +107,18 @@ type Device struct {
 
 // work is one entry of a stream's queue.
 type work struct {
-	// ready says whether it can be done now; nil: always.
+	// ready reports whether the work can run now; nil: always.
 	ready func() bool
-	// run does it under the driver's lock; nil: nothing.
+	// run runs the work under the driver's lock; nil: nothing.
 	run func() error
 	// host is called without the lock, instead of run.
 	host func()
 	cost time.Duration
-	// uses are the ranges that run reads or writes.
+	// uses has the ranges that run reads or writes.
 	uses [2]use
 }
 
-// use is a range of a device's memory; one of no device is none.
+// use is a range of a device's memory. Without a device it is empty.
 type use struct {
 	dev  *Device
 	addr device.Addr
@@ -128,20 +129,20 @@ type use struct {
 type Stream struct {
 	dev *Device
 
-	// All below is guarded by dev.driver.mu.
+	// dev.driver.mu guards all fields below.
 	queue []work
 	// hold keeps work queued until the test steps the stream.
 	hold bool
-	// steps is how much of the held work may be done.
+	// steps is how much of the held work may run.
 	steps    int
 	running  bool
 	queued   uint64
 	finished uint64
 	failure  error
 	closed   bool
-	// graph is what the stream is captured for, or nil.
+	// graph is the graph of the stream's capture, or nil.
 	graph *Graph
-	// foreign is what AdoptStream was given, but for the function.
+	// foreign is the native handle passed to AdoptStream.
 	foreign uint64
 }
 
@@ -149,46 +150,46 @@ type Stream struct {
 type Event struct {
 	dev *Device
 
-	// All below is guarded by dev.driver.mu.
+	// dev.driver.mu guards all fields below.
 	passed bool
-	// graph is that of the capture in which it was recorded.
+	// graph is the graph of the capture in which the event was recorded.
 	graph  *Graph
 	at     time.Duration
 	closed bool
 }
 
-// Graph is work that was captured. Its pieces run in the order in which they were
-// queued, which is one of those that their edges allow.
+// Graph is captured work. The work runs in the order in which it was queued, which is
+// one of the orders that the edges allow.
 type Graph struct {
 	dev  *Device
 	id   uint64
 	work []work
 
-	// All below is guarded by dev.driver.mu.
+	// dev.driver.mu guards all fields below.
 	streams []*Stream
 	spoilt  bool
 	ended   bool
 }
 
-// hostBuffer is a Go slice with a made-up host address.
+// hostBuffer is a Go slice with a simulated host address.
 type hostBuffer struct {
 	addr  device.HostAddr
 	bytes []byte
 }
 
-// reservation is address space; mapped holds its pages by their offset.
+// reservation is reserved address space; mapped has its pages by offset.
 type reservation struct {
 	base   device.Addr
 	size   uint64
 	mapped map[uint64]*page
 }
 
-// page is a physical page. The bytes of a backed device come into being with
-// the first write to them.
+// page is a physical page. On a backed device its bytes are created by the first write.
 type page struct {
 	size    uint64
 	backing device.Backing
-	// in is where it is mapped, at offset, with access; nil: nowhere.
+	// in is the reservation where the page is mapped, at offset, with access; nil: it
+	// is not mapped.
 	in      *reservation
 	offset  uint64
 	access  device.Access
@@ -196,15 +197,15 @@ type page struct {
 	bytes   []byte
 }
 
-// virtual is a device's address space and physical pages, under driver.mu.
+// virtual has the address space and physical pages of a device. driver.mu guards it.
 type virtual struct {
 	reservations map[device.Addr]*reservation
 	reserved     uint64
 	next         device.Addr
 	pages        map[device.Page]*page
 	lastPage     device.Page
-	// sizes counts the pages that are there by the power of two that is their size, and
-	// sizesThere has a bit for each size of which there are some.
+	// sizes counts the existing pages by the power of two of their size. sizesThere has
+	// a bit for each size with at least one page.
 	sizes      [64]int
 	sizesThere uint64
 }

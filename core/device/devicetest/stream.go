@@ -7,20 +7,20 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// within is one range of the stream's own device.
+// within returns a range of the stream's own device.
 func (s *Stream) within(addr device.Addr, size uint64) use {
 	return use{dev: s.dev, addr: addr, size: size}
 }
 
-// Hold makes the stream keep the work that is queued from now on.
+// Hold makes the stream hold the work that is queued from now on.
 func (s *Stream) Hold() {
 	s.dev.driver.mu.Lock()
 	defer s.dev.driver.mu.Unlock()
 	s.hold = true
 }
 
-// Step does up to n pieces of held work, as far as they are ready, and says how
-// many were done.
+// Step runs up to n pieces of held work, as far as they are ready, and returns how many
+// have run.
 func (s *Stream) Step(n int) int {
 	d := s.dev.driver
 	d.mu.Lock()
@@ -32,7 +32,7 @@ func (s *Stream) Step(n int) int {
 	return int(s.finished - before)
 }
 
-// Release does all held work and holds no more.
+// Release runs all held work and ends the hold.
 func (s *Stream) Release() {
 	d := s.dev.driver
 	d.mu.Lock()
@@ -41,25 +41,25 @@ func (s *Stream) Release() {
 	d.advance()
 }
 
-// Queued is the number of pieces of work that are not done.
+// Queued returns the number of pieces of work that have not run.
 func (s *Stream) Queued() int {
 	s.dev.driver.mu.Lock()
 	defer s.dev.driver.mu.Unlock()
 	return len(s.queue)
 }
 
-// advance does all work that may be done on any stream. The caller holds mu.
+// advance runs all work that may run on any stream. The caller holds mu.
 func (d *Driver) advance() {
 	for again := true; again; {
 		again = false
-		// A host function may open and close streams meanwhile.
+		// A host function may open and close streams during the loop.
 		for _, s := range slices.Clone(d.streams) {
 			again = s.doNext() || again
 		}
 	}
 }
 
-// doNext does the stream's next piece of work if it may. A host function runs
+// doNext runs the stream's next piece of work if it may run. A host function runs
 // without the lock.
 func (s *Stream) doNext() bool {
 	if s.running || len(s.queue) == 0 || (s.hold && s.steps <= 0) {
@@ -89,8 +89,8 @@ func (s *Stream) doNext() bool {
 	return true
 }
 
-// enter takes the lock, counts the call and says why it fails. The caller
-// unlocks in any case.
+// enter takes the lock, counts the call and returns an error if the call fails. The
+// caller unlocks in any case.
 func (s *Stream) enter(call Call) error {
 	if err := s.dev.enter(call); err != nil {
 		return err
@@ -112,7 +112,7 @@ func (s *Stream) push(call Call, w work) error {
 	return nil
 }
 
-// pushLocked queues work, or notes it where the stream captures. The caller holds the
+// pushLocked queues work, or records it if the stream captures. The caller holds the
 // driver's mu.
 func (s *Stream) pushLocked(w work) {
 	if s.graph != nil {
@@ -177,7 +177,8 @@ func (s *Stream) HostFunction(fn func()) error {
 	return s.push(HostFunction, work{cost: 1, host: fn})
 }
 
-// RecordEvent marks the present end of the queue; the result is an *Event.
+// RecordEvent records an event at the present end of the queue; the result is an
+// *Event.
 func (s *Stream) RecordEvent() (device.Event, error) {
 	err := s.enter(RecordEvent)
 	defer s.dev.driver.mu.Unlock()
@@ -216,7 +217,7 @@ func (s *Stream) WaitEvent(event device.Event) error {
 	return nil
 }
 
-// Idle says whether nothing is queued.
+// Idle reports whether nothing is queued.
 func (s *Stream) Idle() (bool, error) {
 	err := s.enter(StreamIdle)
 	defer s.dev.driver.mu.Unlock()
@@ -229,7 +230,7 @@ func (s *Stream) Idle() (bool, error) {
 	return len(s.queue) == 0, nil
 }
 
-// Synchronize waits for what is queued now.
+// Synchronize waits for the work that is queued now.
 func (s *Stream) Synchronize(timeout time.Duration) error {
 	err := s.enter(StreamSynchronize)
 	defer s.dev.driver.mu.Unlock()
@@ -250,7 +251,7 @@ func (s *Stream) Synchronize(timeout time.Duration) error {
 	return err
 }
 
-// Close runs the queue dry, also when it is held, and ends the stream.
+// Close drains the queue, even if it is held, and destroys the stream.
 func (s *Stream) Close() error {
 	err := s.enter(StreamClose)
 	defer s.dev.driver.mu.Unlock()

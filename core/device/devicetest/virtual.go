@@ -7,8 +7,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Where the address space of reservations starts, and how much of it there is
-// unless Config.VirtualBytes says so. It is apart from that of the segments.
+// The start of the address space of reservations, and its default size
+// (Config.VirtualBytes). It does not overlap that of the segments.
 const (
 	firstReserved       = device.Addr(1) << 48
 	defaultVirtualBytes = uint64(1) << 47
@@ -21,21 +21,21 @@ func newVirtual() virtual {
 	}
 }
 
-// Reservations is the number of reservations that were made and not given back.
+// Reservations returns the number of reservations.
 func (d *Device) Reservations() int {
 	d.driver.mu.Lock()
 	defer d.driver.mu.Unlock()
 	return len(d.virtual.reservations)
 }
 
-// Pages is the number of pages that were created and not released.
+// Pages returns the number of created pages.
 func (d *Device) Pages() int {
 	d.driver.mu.Lock()
 	defer d.driver.mu.Unlock()
 	return len(d.virtual.pages)
 }
 
-// MappedBytes is the sum of the pages that are mapped.
+// MappedBytes returns the sum of the mapped pages.
 func (d *Device) MappedBytes() uint64 {
 	d.driver.mu.Lock()
 	defer d.driver.mu.Unlock()
@@ -48,8 +48,8 @@ func (d *Device) MappedBytes() uint64 {
 	return sum
 }
 
-// PageBytes copies out what a page of a backed device holds, mapped or not; nil
-// for a page that is not there.
+// PageBytes returns a copy of a page of a backed device, mapped or not; nil for a page
+// that does not exist.
 func (d *Device) PageBytes(number device.Page) []byte {
 	d.driver.mu.Lock()
 	defer d.driver.mu.Unlock()
@@ -75,7 +75,7 @@ func (d *Device) refuse(call Call, code device.Code, format string, args ...any)
 	return device.Errorf(code, "devicetest."+string(call), format, args...).On(d.info.ID)
 }
 
-// Granularity is what the config says.
+// Granularity returns the values of the config.
 func (d *Device) Granularity() device.Granularity {
 	return device.Granularity{
 		MinimumBytes: d.driver.config.PageMinimumBytes, RecommendedBytes: d.driver.config.PageRecommendedBytes,
@@ -90,7 +90,7 @@ func (d *Device) checkSize(call Call, size uint64) error {
 	return nil
 }
 
-// Reserve gives numbers that nothing else has had.
+// Reserve returns addresses that were never used before.
 func (d *Device) Reserve(size, align uint64) (device.Addr, error) {
 	err := d.enterVirtual(Reserve)
 	defer d.driver.mu.Unlock()
@@ -110,7 +110,8 @@ func (d *Device) Reserve(size, align uint64) (device.Addr, error) {
 	if rest := base % align; rest != 0 {
 		base += align - rest
 	}
-	// The addresses are never used again, so they are not what runs out first.
+	// Addresses are never reused. The bound is on the reserved bytes, which is reached
+	// first.
 	_, carry := bits.Add64(base, size, 0)
 	if base < uint64(v.next) || carry != 0 || align > d.driver.config.VirtualBytes || size > d.driver.config.VirtualBytes-v.reserved {
 		return 0, d.refuse(Reserve, device.CodeOutOfVirtualMemory, "%d bytes, align %d: %d of %d are reserved",
@@ -126,7 +127,7 @@ func (d *Device) Reserve(size, align uint64) (device.Addr, error) {
 	return addr, nil
 }
 
-// Unreserve takes back exactly what one Reserve gave.
+// Unreserve releases exactly what one Reserve returned.
 func (d *Device) Unreserve(addr device.Addr, size uint64) error {
 	err := d.enterVirtual(Unreserve)
 	defer d.driver.mu.Unlock()
@@ -146,7 +147,7 @@ func (d *Device) Unreserve(addr device.Addr, size uint64) error {
 	return nil
 }
 
-// Create counts pages against the device's capacity.
+// Create creates pages and counts them against the device's capacity.
 func (d *Device) Create(pages []device.Page, pageBytes uint64, backing device.Backing) error {
 	err := d.enterVirtual(Create)
 	defer d.driver.mu.Unlock()
@@ -182,7 +183,7 @@ func (d *Device) Create(pages []device.Page, pageBytes uint64, backing device.Ba
 	return nil
 }
 
-// count notes that there are more pages of a size, or fewer.
+// count changes the number of pages of a size.
 func (v *virtual) count(pageBytes uint64, more int) {
 	power := bits.TrailingZeros64(pageBytes)
 	if v.sizes[power] += more; v.sizes[power] == 0 {
@@ -192,7 +193,7 @@ func (v *virtual) count(pageBytes uint64, more int) {
 	}
 }
 
-// find gives the pages behind their numbers, each once.
+// find returns the pages of a list of numbers, in which each must appear once.
 func (d *Device) find(call Call, numbers []device.Page) ([]*page, error) {
 	if len(numbers) == 0 {
 		return nil, d.refuse(call, device.CodeInvalidSize, "no pages are named")
@@ -211,7 +212,7 @@ func (d *Device) find(call Call, numbers []device.Page) ([]*page, error) {
 	return found, nil
 }
 
-// findUnmapped is find for calls that mapped pages are too busy for.
+// findUnmapped is find for calls that reject mapped pages.
 func (d *Device) findUnmapped(call Call, numbers []device.Page) ([]*page, error) {
 	found, err := d.find(call, numbers)
 	if err != nil {
@@ -226,7 +227,7 @@ func (d *Device) findUnmapped(call Call, numbers []device.Page) ([]*page, error)
 	return found, nil
 }
 
-// Release takes back pages that are not mapped.
+// Release releases pages that are not mapped.
 func (d *Device) Release(numbers []device.Page) error {
 	err := d.enterVirtual(Release)
 	defer d.driver.mu.Unlock()
@@ -246,7 +247,7 @@ func (d *Device) Release(numbers []device.Page) error {
 	return nil
 }
 
-// Zero makes pages as they were when they were created.
+// Zero makes pages as they were at creation.
 func (d *Device) Zero(numbers []device.Page) error {
 	err := d.enterVirtual(Zero)
 	defer d.driver.mu.Unlock()
@@ -262,14 +263,14 @@ func (d *Device) Zero(numbers []device.Page) error {
 
 func (p *page) forget() { p.touched, p.bytes = false, nil }
 
-// loseIfPrivate is what an Unmap does to the bytes of a page.
+// loseIfPrivate loses the bytes of a private page, as its Unmap does.
 func (p *page) loseIfPrivate() {
 	if p.backing == device.BackingPrivate {
 		p.forget()
 	}
 }
 
-// read is a part of the page's bytes; zeros where nobody has written.
+// read returns a part of the page's bytes; zeros where nothing was written.
 func (p *page) read(offset, size uint64) []byte {
 	if p.bytes == nil {
 		return make([]byte, size)

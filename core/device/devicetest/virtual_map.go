@@ -12,7 +12,7 @@ type piece struct {
 	offset, size uint64
 }
 
-// reservationOf is the reservation that a whole range lies in, or nil.
+// reservationOf returns the reservation that contains a whole range, or nil.
 func (d *Device) reservationOf(addr device.Addr, size uint64) *reservation {
 	for _, r := range d.virtual.reservations {
 		if addr >= r.base && uint64(addr-r.base) <= r.size && size <= r.size-uint64(addr-r.base) {
@@ -22,7 +22,7 @@ func (d *Device) reservationOf(addr device.Addr, size uint64) *reservation {
 	return nil
 }
 
-// pageAt is the page that an offset lies in, or nil. A page lies at a multiple
+// pageAt returns the page that contains an offset, or nil. A page starts at a multiple
 // of its size.
 func (d *Device) pageAt(r *reservation, offset uint64) *page {
 	for left := d.virtual.sizesThere; left != 0; left &= left - 1 {
@@ -34,8 +34,8 @@ func (d *Device) pageAt(r *reservation, offset uint64) *page {
 	return nil
 }
 
-// pieces are the mapped pages under a range of a reservation, in order, or false
-// where they do not cover all of it.
+// pieces returns the mapped pages under a range of a reservation, in order; false: they
+// do not cover all of it.
 func (d *Device) pieces(r *reservation, addr device.Addr, size uint64) ([]piece, bool) {
 	var found []piece
 	for at, end := uint64(addr-r.base), uint64(addr-r.base)+size; at < end; {
@@ -50,10 +50,10 @@ func (d *Device) pieces(r *reservation, addr device.Addr, size uint64) ([]piece,
 	return found, true
 }
 
-// overlapping is a page that is mapped somewhere in a range of a reservation, or
-// nil.
+// overlapping returns a page that is mapped in a range of a reservation, or nil.
 func (d *Device) overlapping(r *reservation, offset, size uint64) *page {
-	// A page in the range covers its start, or starts at a multiple of the least size.
+	// A page in the range covers the start of the range, or starts at a multiple of the
+	// least size.
 	if least := d.virtual.sizesThere & -d.virtual.sizesThere; least == 0 {
 		return nil
 	} else if size/least < uint64(len(r.mapped)) {
@@ -72,8 +72,8 @@ func (d *Device) overlapping(r *reservation, offset, size uint64) *page {
 	return nil
 }
 
-// mappedRange is the reservation and the pages under a range that a call
-// names; whole also wants it to cover them whole.
+// mappedRange returns the reservation and the pages under a range. With whole, the
+// range must start and end between pages.
 func (d *Device) mappedRange(call Call, addr device.Addr, size uint64, whole bool) (*reservation, []piece, error) {
 	if err := d.checkSize(call, size); err != nil {
 		return nil, nil, err
@@ -100,7 +100,7 @@ func (d *Device) mappedRange(call Call, addr device.Addr, size uint64, whole boo
 	return r, found, nil
 }
 
-// Map notes where the pages are.
+// Map records where the pages are.
 func (d *Device) Map(addr device.Addr, numbers []device.Page) error {
 	err := d.enterVirtual(Map)
 	defer d.driver.mu.Unlock()
@@ -121,7 +121,7 @@ func (d *Device) Map(addr device.Addr, numbers []device.Page) error {
 	if least := d.driver.config.PageMinimumBytes; uint64(addr)%least != 0 {
 		return d.refuse(Map, device.CodeInvalidOffset, "address %#x is not a multiple of %d", uint64(addr), least)
 	}
-	// The device holds the pages, so their sum does not wrap.
+	// The device holds the pages, so their sum does not overflow.
 	size := pageBytes * uint64(len(found))
 	r := d.reservationOf(addr, size)
 	if r == nil {
@@ -148,7 +148,7 @@ func (d *Device) Map(addr device.Addr, numbers []device.Page) error {
 	return nil
 }
 
-// SetAccess notes the access; work that is queued is known to use its ranges.
+// SetAccess records the access. Queued work is known to use its ranges.
 func (d *Device) SetAccess(addr device.Addr, size uint64, access device.Access) error {
 	err := d.enterVirtual(SetAccess)
 	defer d.driver.mu.Unlock()
@@ -172,8 +172,8 @@ func (d *Device) SetAccess(addr device.Addr, size uint64, access device.Access) 
 	return nil
 }
 
-// Unmap takes the pages out; those for one owner forget what they held, also where it
-// fails because a test has asked for it.
+// Unmap removes the pages. Private pages lose their contents, even if the call fails
+// because a test has set a failure.
 func (d *Device) Unmap(addr device.Addr, size uint64) error {
 	failed := d.enterVirtual(Unmap)
 	defer d.driver.mu.Unlock()
@@ -198,7 +198,7 @@ func (d *Device) Unmap(addr device.Addr, size uint64) error {
 	return nil
 }
 
-// Resident counts the pages that work has written to, whole.
+// Resident counts whole pages that work has written to.
 func (d *Device) Resident(addr device.Addr, size uint64) (uint64, error) {
 	err := d.enterVirtual(Resident)
 	defer d.driver.mu.Unlock()
@@ -215,7 +215,7 @@ func (d *Device) Resident(addr device.Addr, size uint64) (uint64, error) {
 	return sum, err
 }
 
-// inUse says whether queued work of any stream of the driver uses the range.
+// inUse reports whether queued work of any stream of the driver uses the range.
 func (d *Device) inUse(addr device.Addr, size uint64) bool {
 	for _, s := range d.driver.streams {
 		for _, w := range s.queue {

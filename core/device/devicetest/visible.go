@@ -21,7 +21,7 @@ func (d *Device) FillNow(addr device.Addr, value byte, size uint64) error {
 	return nil
 }
 
-// FirstOther looks into a backed device.
+// FirstOther compares memory of a backed device.
 func (d *Device) FirstOther(addr device.Addr, value byte, size uint64) (device.Difference, bool, error) {
 	err := d.enter(FirstOther)
 	defer d.driver.mu.Unlock()
@@ -33,8 +33,8 @@ func (d *Device) FirstOther(addr device.Addr, value byte, size uint64) (device.D
 		return device.Difference{}, false, err
 	}
 	seen := found.read()
-	// One value throughout, found without a look at each byte: the race detector
-	// makes those dear.
+	// Compare the whole range at once, because a loop over the bytes is slow under the
+	// race detector.
 	if len(seen) > 0 && seen[0] == value && bytes.Equal(seen[1:], seen[:len(seen)-1]) {
 		return device.Difference{}, false, nil
 	}
@@ -46,7 +46,7 @@ func (d *Device) FirstOther(addr device.Addr, value byte, size uint64) (device.D
 	return device.Difference{}, false, nil
 }
 
-// SetBytes writes into a backed device as a stray pointer does.
+// SetBytes writes to a backed device as a stray pointer does.
 func (d *Device) SetBytes(addr device.Addr, bytes []byte) error {
 	d.driver.mu.Lock()
 	defer d.driver.mu.Unlock()

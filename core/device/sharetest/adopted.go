@@ -8,14 +8,14 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Adopted is a device with device.Adopter.
+// Adopted tests a device with device.Adopter.
 type Adopted struct {
-	// Open gives a device for nobody else.
+	// Open returns a device that no other test uses.
 	Open func(t testing.TB) device.Device
-	// Theirs gives so many bytes of somebody else's that the device can use, until the
-	// test ends.
+	// Theirs returns that many bytes of external memory that the device can use, until
+	// the test ends.
 	Theirs func(t testing.TB, dev device.Device, size uint64) device.Addr
-	// Watches says that the device knows what its queued work uses.
+	// Watches states that the device knows what its queued work uses.
 	Watches bool
 }
 
@@ -35,8 +35,8 @@ func (a Adopted) Run(t *testing.T) {
 	}
 }
 
-// use: memory of others is used between Adopt and Disown, in parts that touch, and is
-// its owner's before and after.
+// use: external memory is used between Adopt and Disown, in adjacent parts, and only
+// its owner uses it before and after.
 func (a Adopted) use(t *testing.T, dev device.Device, adopter device.Adopter) {
 	at, s := a.Theirs(t, dev, adoptedBytes), dev.DefaultStream()
 	requireCode(t, device.CodeInvalidAddress, s.Fill(at, one(1), 1))
@@ -65,7 +65,7 @@ func (a Adopted) use(t *testing.T, dev device.Device, adopter device.Adopter) {
 	closed(t, dev)
 }
 
-// readOnly: what was adopted to be read is not written, by whatever work.
+// readOnly: no work can write to memory that was adopted for reading.
 func (a Adopted) readOnly(t *testing.T, dev device.Device, adopter device.Adopter) {
 	const half = adoptedBytes / 2
 	at, s := a.Theirs(t, dev, adoptedBytes), dev.DefaultStream()
@@ -133,7 +133,7 @@ func (a Adopted) refusals(t *testing.T, dev device.Device, adopter device.Adopte
 	} {
 		requireCode(t, device.CodeInvalidAddress, err)
 	}
-	// What was refused has changed nothing.
+	// A rejected call has changed nothing.
 	fill(t, dev, at+half, 7, part)
 	requireBytes(t, dev, at+half, 7, part)
 	require.NoError(t, adopter.Disown(at+half, part))
@@ -142,7 +142,7 @@ func (a Adopted) refusals(t *testing.T, dev device.Device, adopter device.Adopte
 	closed(t, dev)
 }
 
-// nothingThere: address space without memory is nobody's.
+// nothingThere: address space without memory cannot be adopted.
 func nothingThere(t *testing.T, dev device.Device, adopter device.Adopter) {
 	virtual, is := dev.(device.VirtualMemory)
 	if !is || !dev.Info().VirtualMemory {
@@ -155,7 +155,8 @@ func nothingThere(t *testing.T, dev device.Device, adopter device.Adopter) {
 	require.NoError(t, virtual.Unreserve(space, size))
 }
 
-// queued: what work uses is not disowned where the device can tell, and that work ends.
+// queued: memory that work uses is not disowned, if the device knows of the work; the
+// work ends.
 func (a Adopted) queued(t *testing.T, dev device.Device, adopter device.Adopter) {
 	at := a.Theirs(t, dev, adoptedBytes)
 	require.NoError(t, adopter.Adopt(at, adoptedBytes, device.AccessReadWrite))

@@ -14,7 +14,7 @@ import (
 // one is a pattern of single bytes.
 func one(value uint32) device.Pattern { return device.Pattern{Value: value, WidthBytes: 1} }
 
-// fill fills a range on the default stream, to the end.
+// fill fills a range on the default stream and waits for it.
 func fill(t testing.TB, dev device.Device, addr device.Addr, value uint32, size uint64) {
 	t.Helper()
 	s := dev.DefaultStream()
@@ -22,7 +22,7 @@ func fill(t testing.TB, dev device.Device, addr device.Addr, value uint32, size 
 	require.NoError(t, s.Synchronize(device.Forever))
 }
 
-// requireBytes says that every byte of a range is that one.
+// requireBytes checks that every byte of a range has the value.
 func requireBytes(t testing.TB, dev device.Device, addr device.Addr, value byte, size uint64) {
 	t.Helper()
 	seen := make([]byte, size)
@@ -41,7 +41,7 @@ func requireCode(t testing.TB, want device.Code, err error) {
 	require.Equal(t, want, device.CodeOf(err), "%v", err)
 }
 
-// segment allocates at least so many bytes of a device.
+// segment allocates at least that many bytes of a device.
 func segment(t testing.TB, dev device.Device, least uint64) (addr device.Addr, size uint64) {
 	t.Helper()
 	granule := dev.Info().GranularityBytes
@@ -51,7 +51,7 @@ func segment(t testing.TB, dev device.Device, least uint64) (addr device.Addr, s
 	return addr, size
 }
 
-// gate holds a stream up until it is opened.
+// gate blocks a stream until it is opened.
 type gate struct{ entered, release chan struct{} }
 
 func holdUp(t testing.TB, s device.Stream) *gate {
@@ -64,7 +64,7 @@ func holdUp(t testing.TB, s device.Stream) *gate {
 	return g
 }
 
-// closed closes a device, and looks that it says so from then on.
+// closed closes a device, and checks that later calls report it as closed.
 func closed(t testing.TB, dev device.Device) {
 	t.Helper()
 	require.NoError(t, dev.Close(), "nothing is left behind")

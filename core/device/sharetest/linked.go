@@ -8,9 +8,9 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Linked is two devices of one driver of which each has device.Linker.
+// Linked tests two devices of one driver that both have device.Linker.
 type Linked struct {
-	// Open gives both, for nobody else.
+	// Open returns both devices, which no other test uses.
 	Open func(t testing.TB) (a, b device.Device)
 	// Watches is as for Adopted.
 	Watches bool
@@ -35,7 +35,7 @@ func (l Linked) Run(t *testing.T) {
 	}
 }
 
-// linkedPair is a segment of device a. Memory is linked to b by toB.
+// linkedPair is a segment of device a. toB links memory to b.
 type linkedPair struct {
 	a, b     device.Device
 	toA, toB device.Linker
@@ -43,7 +43,7 @@ type linkedPair struct {
 	size     uint64
 }
 
-// end gives the segment back and closes both.
+// end frees the segment and closes both devices.
 func (p linkedPair) end(t *testing.T) {
 	require.NoError(t, p.a.Free(p.at, p.size))
 	closed(t, p.b)
@@ -60,7 +60,7 @@ func linkedIsOneMemory(t *testing.T, p linkedPair) {
 	requireBytes(t, p.a, p.at, 1, 64)
 	requireBytes(t, p.a, p.at+64, 2, part)
 	requireBytes(t, p.a, p.at+64+part, 1, p.size-64-part)
-	// Work of one device waits for work of the other.
+	// Work of one device waits for work of the other device.
 	mine, err := p.b.NewStream()
 	require.NoError(t, err)
 	g := holdUp(t, mine)
@@ -76,7 +76,7 @@ func linkedIsOneMemory(t *testing.T, p linkedPair) {
 	require.NoError(t, marked.Close())
 	require.NoError(t, mine.Close())
 	require.NoError(t, p.toB.Unlink(there, part))
-	// It is still the other's, and can be linked anew.
+	// The memory still belongs to the other device, and can be linked again.
 	requireBytes(t, p.a, p.at+64, 3, part)
 	there, err = p.toB.Link(p.a, p.at, p.size)
 	require.NoError(t, err)
@@ -85,7 +85,7 @@ func linkedIsOneMemory(t *testing.T, p linkedPair) {
 	p.end(t)
 }
 
-// otherwise is a device of no driver.
+// otherwise is a device without a driver.
 type otherwise struct{ device.Device }
 
 func (otherwise) Info() device.Info { return device.Info{} }

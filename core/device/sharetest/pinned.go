@@ -10,12 +10,12 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Pinned is a device with device.PinnedHost, of which the suite locks less than 1 MiB.
+// Pinned tests a device with device.PinnedHost. The suite locks less than 1 MiB.
 type Pinned struct {
-	// Open gives a device for nobody else.
+	// Open returns a device that no other test uses.
 	Open func(t testing.TB) device.Device
-	// Refuse has the system refuse the next AllocPinned or FreePinned of a device as
-	// it does when it is short, and Allow ends that; nil: it cannot be had to.
+	// Refuse makes the system fail the next AllocPinned or FreePinned of a device, as
+	// it does when memory is short, and Allow ends that; nil: the test cannot cause it.
 	Refuse, Allow func(dev device.Device)
 }
 
@@ -40,8 +40,8 @@ func pinnedOf(t testing.TB, dev device.Device) device.PinnedHost {
 	return pinned
 }
 
-// pinnedIsOneMemory: what the device writes is at the address of the process, and the
-// other way round.
+// pinnedIsOneMemory: the process reads what the device writes, and the device reads
+// what the process writes.
 func pinnedIsOneMemory(t *testing.T, dev device.Device, pinned device.PinnedHost) {
 	size := dev.Info().GranularityBytes
 	made, err := pinned.AllocPinned(size)
@@ -95,7 +95,7 @@ func pinnedRefusals(t *testing.T, dev device.Device, pinned device.PinnedHost) {
 	} {
 		requireCode(t, device.CodeInvalidAddress, err)
 	}
-	// What was refused has changed nothing.
+	// A rejected call has changed nothing.
 	fill(t, dev, made.Addr, 6, 2*size)
 	requireBytes(t, dev, made.Addr, 6, 2*size)
 	requireCode(t, device.CodeInvalidAddress, dev.DefaultStream().Fill(made.Addr, one(6), 2*size+1))
@@ -106,7 +106,8 @@ func pinnedRefusals(t *testing.T, dev device.Device, pinned device.PinnedHost) {
 	closed(t, dev)
 }
 
-// pinnedThreads: threads take and give at once, and none has what another has.
+// pinnedThreads: threads allocate and free at once, and no two of them get the same
+// memory.
 func pinnedThreads(t *testing.T, dev device.Device, pinned device.PinnedHost) {
 	size := dev.Info().GranularityBytes
 	var mu sync.Mutex
@@ -161,7 +162,7 @@ func pinnedEnds(t *testing.T, dev device.Device, pinned device.PinnedHost) {
 	requireCode(t, device.CodeInvalidState, pinned.FreePinned(made.Addr, size))
 }
 
-// faults: a call that the system refuses leaves everything as it was.
+// faults: a call that the system fails changes nothing.
 func (p Pinned) faults(t *testing.T) {
 	dev := p.Open(t)
 	pinned := pinnedOf(t, dev)

@@ -8,21 +8,21 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// AdoptedStream is a device with device.StreamAdopter.
+// AdoptedStream tests a device with device.StreamAdopter.
 type AdoptedStream struct {
-	// Open gives a device for nobody else.
+	// Open returns a device that no other test uses.
 	Open func(t testing.TB) device.Device
-	// Theirs makes a stream of somebody else's, which is there until the test ends.
+	// Theirs creates an external stream, which exists until the test ends.
 	Theirs func(t testing.TB, dev device.Device) Owner
-	// Wrong are descriptions that the device cannot use.
+	// Wrong has descriptions that the device cannot use.
 	Wrong []device.ForeignStream
 }
 
-// Owner is who has made a stream.
+// Owner is the owner of an external stream.
 type Owner interface {
 	// Stream describes it.
 	Stream() device.ForeignStream
-	// Queue has the owner queue a piece of work of his own.
+	// Queue queues a piece of work of the owner.
 	Queue(work func())
 }
 
@@ -40,8 +40,8 @@ func (a AdoptedStream) Run(t *testing.T) {
 	}
 }
 
-// order: what is queued here and what its owner queues is done in the order in which it
-// was queued, and events stand for both.
+// order: work queued here and work of the owner run in the order in which they were
+// queued, and events mark both.
 func (a AdoptedStream) order(t *testing.T, dev device.Device, adopter device.StreamAdopter) {
 	owner := a.Theirs(t, dev)
 	at, size := segment(t, dev, 4096)
@@ -108,8 +108,8 @@ func (a AdoptedStream) refusals(t *testing.T, dev device.Device, adopter device.
 	closed(t, dev)
 }
 
-// ends: the end of the adopted stream leaves its owner's alone, and what was queued here
-// is done by then.
+// ends: closing the adopted stream does not close the external one, and the work queued
+// here has run by then.
 func (a AdoptedStream) ends(t *testing.T, dev device.Device, adopter device.StreamAdopter) {
 	owner := a.Theirs(t, dev)
 	at, size := segment(t, dev, 4096)
@@ -125,7 +125,7 @@ func (a AdoptedStream) ends(t *testing.T, dev device.Device, adopter device.Stre
 		ran := make(chan struct{})
 		owner.Queue(func() { close(ran) })
 		<-ran
-		// Before, a stream that leaves work gives the mark of its end.
+		// Before that, a stream that leaves work returns an event for its end.
 		_, err = s.RecordEvent()
 		requireCode(t, device.CodeInvalidState, err)
 	}

@@ -8,7 +8,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// SystemPressure runs the suite of device.SystemPressured on a device, which it closes.
+// SystemPressure runs the suite of device.SystemPressured on a device, and closes it.
 func SystemPressure(t *testing.T, dev device.Device) {
 	pressured, is := dev.(device.SystemPressured)
 	require.True(t, is, "the device has the capability")
@@ -30,7 +30,7 @@ func SystemPressure(t *testing.T, dev device.Device) {
 		requireReason(t, now.High.Err, now.High.Bytes == 0)
 		last = now
 	}
-	// Any number of threads may look.
+	// Any number of threads may read.
 	var workers []<-chan struct{}
 	for range 4 {
 		workers = append(workers, device.Go("pressure", func() {
@@ -57,7 +57,7 @@ func requireStalls(t *testing.T, before, now device.StallReading) {
 	}
 }
 
-// requireReason: a part that is not there says why, and has nothing.
+// requireReason: a missing part has a reason and no values.
 func requireReason(t *testing.T, err error, empty bool) {
 	t.Helper()
 	if err == nil {

@@ -10,11 +10,11 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// A program is a sequence of operations on several streams of some devices. Two that
-// touch the same memory are ordered: by their stream, or by an event that is recorded
-// after the one and waited for before the other. Its result is then that of running the
-// operations one after the other, which is what the model does. A wait that a driver
-// leaves out shows as wrong bytes on a device that works while the program goes on.
+// A program is a sequence of operations on several streams of some devices. Two
+// operations on the same memory are ordered: by their stream, or by an event that is
+// recorded after the first and waited for before the second. So the result equals that
+// of running the operations one after the other, as the model does. If a driver omits a
+// wait, a device that works while the program continues shows wrong bytes.
 
 const (
 	slotBytes       = 6 << 10
@@ -22,14 +22,14 @@ const (
 	streamsOfDevice = 2
 )
 
-// slot is a part of a segment, or a buffer of the process (owner -1), that one
-// operation at a time works on.
+// slot is a part of a segment, or a buffer of the process (owner -1). One operation at
+// a time uses it.
 type slot struct {
 	owner int
 	addr  device.Addr
 	bytes []byte
 	model []byte
-	// last is the stream that used it last, or -1.
+	// last is the last stream that used the slot, or -1.
 	last int
 }
 
@@ -113,7 +113,7 @@ func (p *program) step() {
 			return peer.CopyFromPeer(s, own.addr+device.Addr(to), p.devices[src.owner], src.addr+device.Addr(from), size)
 		})
 	case 5:
-		// What only waits: the order of the rest stays.
+		// These calls only wait. They do not change the order of the other operations.
 		_, err := s.Idle()
 		require.NoError(p.t, err)
 		if rapid.IntRange(0, 3).Draw(p.t, "synchronize") == 0 {
@@ -122,8 +122,8 @@ func (p *program) step() {
 	}
 }
 
-// batch copies from the front halves of pieces of one slot to the back halves of pieces
-// of another, or of the same: no destination meets another copy.
+// batch copies from the front halves of parts of one slot to the back halves of parts
+// of another or the same slot. No destination overlaps another copy.
 func (p *program) batch(stream int, dst, src *slot) {
 	p.use(stream, src)
 	p.use(stream, dst)
@@ -155,7 +155,7 @@ func (p *program) fill(stream int, dst *slot) {
 	}
 }
 
-// end waits for all and compares.
+// end waits for all streams and compares the bytes.
 func (p *program) end() {
 	for _, s := range p.streams {
 		require.NoError(p.t, s.Synchronize(device.Forever))

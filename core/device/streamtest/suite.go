@@ -31,7 +31,7 @@ func programs(t *testing.T, devices []device.Device) {
 		require.NoError(t, err)
 		segment[owner] = addr
 		for i := range slotsDevice {
-			// Not where a page or a line of the cache begins.
+			// The address is not the start of a page or a cache line.
 			slots = append(slots, &slot{owner: owner, addr: addr + device.Addr(i*(slotBytes+64))})
 		}
 		streams, owners = append(streams, dev.DefaultStream()), append(owners, owner)
@@ -73,7 +73,7 @@ func programs(t *testing.T, devices []device.Device) {
 	}
 }
 
-// refusals: what cannot be done is refused by name, and changes nothing.
+// refusals: impossible calls are rejected with the right code, and change nothing.
 func refusals(t *testing.T, dev device.Device) {
 	info := dev.Info()
 	size := info.GranularityBytes

@@ -11,9 +11,9 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// exports: pages that were exported are one memory with those that are imported, as long
-// as anybody has one of them, and what is no such page is refused. A device without the
-// capability has no such pages.
+// exports: exported and imported pages are the same memory as long as any process has
+// one of them, and invalid pages are rejected. A device without the capability has no
+// such pages.
 func exports(t *testing.T, dev subject) {
 	size := dev.Granularity().RecommendedBytes
 	pages := make([]device.Page, 3)
@@ -24,7 +24,8 @@ func exports(t *testing.T, dev subject) {
 	}
 	plain := make([]device.Page, 1)
 	require.NoError(t, dev.Create(plain, size, device.BackingMovable))
-	// The runtime opens some of its own with the first file that may have to be waited for.
+	// Go's runtime opens descriptors of its own with the first file that it may have to
+	// wait for.
 	read, write, err := os.Pipe()
 	require.NoError(t, err)
 	require.NoError(t, errors.Join(read.Close(), write.Close()))
@@ -81,7 +82,7 @@ func exports(t *testing.T, dev subject) {
 	require.Equal(t, before, descriptors(t), "no descriptor is left open")
 }
 
-// exported is a page's descriptor as a file, for whoever closes it.
+// exported returns a page's descriptor as a file, which the caller closes.
 func exported(t *testing.T, x device.Exporter, page device.Page) *os.File {
 	fd, err := x.ExportPage(page)
 	require.NoError(t, err)
@@ -109,14 +110,14 @@ func refusals(t *testing.T, dev subject, x device.Exporter, plain device.Page) {
 	require.NoError(t, empty.Close())
 }
 
-// descriptors counts those of memory that the process has open: what else its runtime opens
-// when it likes is not the matter.
+// descriptors counts the open descriptors of memory. It ignores other descriptors,
+// which Go's runtime opens at any time.
 func descriptors(t *testing.T) int {
 	entries, err := os.ReadDir("/proc/self/fd")
 	require.NoError(t, err)
 	count := 0
 	for _, entry := range entries {
-		// One may be closed by now: that of the folder itself.
+		// One descriptor may be closed by now: that of the folder itself.
 		if target, err := os.Readlink("/proc/self/fd/" + entry.Name()); err == nil && strings.HasPrefix(target, "/memfd:") {
 			count++
 		}

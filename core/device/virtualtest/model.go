@@ -6,8 +6,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// cellsOfGranule is how many pieces of the least granularity hold a value of
-// their own.
+// cellsOfGranule is the number of pieces of the least granularity that have their own
+// value.
 const cellsOfGranule = 4
 
 // page is a physical page of the model.
@@ -15,12 +15,12 @@ type page struct {
 	number  device.Page
 	bytes   uint64
 	backing device.Backing
-	// cells hold the byte that each piece is filled with.
+	// cells has the byte that fills each piece.
 	cells  []byte
 	mapped bool
 	addr   device.Addr
 	access device.Access
-	// touched is set from the first write or look on.
+	// touched is true from the first write or read on.
 	touched bool
 }
 
@@ -29,15 +29,15 @@ type reservation struct {
 	size uint64
 }
 
-// model is what a device must have, by the rules and nothing else.
+// model is the expected state of a device, by the rules of the interface.
 type model struct {
 	granule uint64
-	// exports says that there are shareable pages, rdma that there are such for other
-	// cards, and fabric for other hosts.
+	// exports, rdma and fabric state whether the device has shareable, RDMA and fabric
+	// pages.
 	exports, rdma, fabric bool
 	reservations          []reservation
 	pages                 []*page
-	// at has the page behind each granule of address space.
+	// at has the page of each granule of address space.
 	at map[device.Addr]*page
 }
 
@@ -51,15 +51,14 @@ func (m *model) find(number device.Page) *page {
 	return m.pages[i]
 }
 
-// within says whether a range is in one reservation.
+// within reports whether a range is in one reservation.
 func (m *model) within(addr device.Addr, size uint64) bool {
 	return slices.ContainsFunc(m.reservations, func(r reservation) bool {
 		return addr >= r.addr && uint64(addr-r.addr) < r.size && size <= r.size-uint64(addr-r.addr)
 	})
 }
 
-// under are the pages behind a range, each once, and whether there is one
-// everywhere.
+// under returns the pages under a range, each once, and whether they cover it.
 func (m *model) under(addr device.Addr, size uint64) (found []*page, covered bool) {
 	covered = true
 	first := addr - addr%device.Addr(m.granule)
@@ -73,7 +72,7 @@ func (m *model) under(addr device.Addr, size uint64) (found []*page, covered boo
 	return found, covered
 }
 
-// cell is what holds the value of an address that is mapped.
+// cell returns the cell of an address that is mapped.
 func (m *model) cell(addr device.Addr) *byte {
 	p := m.at[addr-addr%device.Addr(m.granule)]
 	return &p.cells[uint64(addr-p.addr)/m.cellBytes()]
@@ -122,7 +121,7 @@ func (m *model) createCode(count int, pageBytes uint64, backing device.Backing) 
 	return device.CodeOK
 }
 
-// listCode is the code of a list of pages that each must be there once.
+// listCode returns the code for a list of pages that must exist and appear once.
 func (m *model) listCode(list []device.Page) device.Code {
 	if len(list) == 0 {
 		return device.CodeInvalidSize
@@ -173,7 +172,7 @@ func (m *model) mapCode(addr device.Addr, list []device.Page) device.Code {
 	return m.idleCode(list)
 }
 
-// offset is where in its reservation an address lies.
+// offset returns the offset of an address in its reservation.
 func (m *model) offset(addr device.Addr) uint64 {
 	i := slices.IndexFunc(m.reservations, func(r reservation) bool {
 		return addr >= r.addr && uint64(addr-r.addr) < r.size
@@ -181,8 +180,8 @@ func (m *model) offset(addr device.Addr) uint64 {
 	return uint64(addr - m.reservations[i].addr)
 }
 
-// rangeCode is the code of a range that must be mapped throughout; whole: and
-// start and end between pages.
+// rangeCode returns the code for a range that must be fully mapped. With whole it must
+// also start and end between pages.
 func (m *model) rangeCode(addr device.Addr, size uint64, whole bool) device.Code {
 	if code := m.sizeCode(size); code != device.CodeOK {
 		return code
@@ -205,7 +204,7 @@ func (m *model) rangeCode(addr device.Addr, size uint64, whole bool) device.Code
 	return device.CodeOK
 }
 
-// useCode is the code of work on a range.
+// useCode returns the code for work on a range.
 func (m *model) useCode(addr device.Addr, size uint64, need device.Access) device.Code {
 	if !m.within(addr, size) {
 		return device.CodeInvalidAddress

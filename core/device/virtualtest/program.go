@@ -9,7 +9,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// The program's bounds: enough for several pages and reservations that touch.
+// The program's bounds allow several pages and adjacent reservations.
 const (
 	maxReserveGranules = 24
 	maxReservations    = 4
@@ -17,32 +17,32 @@ const (
 	maxListed          = 4
 )
 
-// subject is a device with what the suite needs of it.
+// subject is a device with the capabilities that the suite needs.
 type subject struct {
 	device.Device
 	device.VirtualMemory
 	visible device.HostVisible
-	// eager: pages have memory from the start.
+	// eager: pages have memory from their creation on.
 	eager bool
-	// shared: others use the device as well.
+	// shared: other processes use the device as well.
 	shared bool
 }
 
-// program runs calls on a device and its model.
+// program runs calls on a device and on its model.
 type program struct {
 	t     *rapid.T
 	dev   subject
 	model model
 }
 
-// expect holds a call's error against the model's code and says whether the call
-// was done.
+// expect compares a call's error with the model's code, and reports whether the call
+// succeeded.
 func (p *program) expect(code device.Code, err error, what string, args ...any) bool {
 	require.Equal(p.t, code, device.CodeOf(err), append([]any{what + ": %v", err}, args...)...)
 	return err == nil
 }
 
-// around draws an address near or in what there is.
+// around draws an address in or near the reservations.
 func (p *program) around(unit uint64) device.Addr {
 	if len(p.model.reservations) == 0 {
 		return device.Addr(p.model.granule)
@@ -56,8 +56,8 @@ func (p *program) around(unit uint64) device.Addr {
 	return addr
 }
 
-// spread draws a range for SetAccess, Unmap and Resident: mostly whole pages that
-// are mapped, or any granules.
+// spread draws a range for SetAccess, Unmap and Resident: usually whole mapped pages,
+// sometimes any granules.
 func (p *program) spread() (device.Addr, uint64) {
 	g := p.model.granule
 	mapped := slices.DeleteFunc(slices.Clone(p.model.pages), func(x *page) bool { return !x.mapped })
@@ -89,7 +89,7 @@ func (p *program) list() []device.Page {
 		list = append(list, rapid.SampledFrom(p.model.pages).Draw(p.t, "page").number)
 	}
 	if len(list) > 1 && rapid.IntRange(0, 2).Draw(p.t, "sift") > 0 {
-		// Random lists name pages twice or of several sizes too often.
+		// Random lists too often name a page twice, or pages of several sizes.
 		first := p.model.find(list[0])
 		kept := list[:1]
 		for _, number := range list[1:] {
@@ -191,7 +191,7 @@ func (p *program) mapPages(*rapid.T) {
 
 func (p *program) setAccess(*rapid.T) {
 	addr, size := p.spread()
-	// Mostly what lets work be done.
+	// Usually an access that lets work run.
 	access := rapid.SampledFrom([]device.Access{
 		device.AccessReadWrite, device.AccessReadWrite, device.AccessRead, device.AccessNone,
 	}).Draw(p.t, "access")

@@ -9,22 +9,22 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// leastBytes is what the suite needs of a device's memory.
+// leastBytes is the device memory that the suite needs.
 const leastBytes = 64 << 20
 
-// Run runs the suite. open gives a device with the capability that the process
-// can see the memory of, with at least 64 MiB for nobody else; the suite closes
-// it.
+// Run runs the suite. open returns a device with the capability whose memory the
+// process can see. The device has at least 64 MiB that nothing else uses. The suite
+// closes it.
 func Run(t *testing.T, open func(t *testing.T) device.Device) { run(t, open, subject{}) }
 
-// RunEager is Run for a device that puts memory behind a page when it makes it, and
-// not at the first touch.
+// RunEager is Run for a device that allocates the memory of a page at its creation, and
+// not at the first use.
 func RunEager(t *testing.T, open func(t *testing.T) device.Device) {
 	run(t, open, subject{eager: true})
 }
 
-// RunShared is RunEager for a device that others use at the same time: it is not filled
-// up, and how much is free there is not held against what the suite took.
+// RunShared is RunEager for a device that other processes use at the same time. The
+// suite does not fill it, and does not compare its free memory.
 func RunShared(t *testing.T, open func(t *testing.T) device.Device) {
 	run(t, open, subject{eager: true, shared: true})
 }
@@ -57,7 +57,7 @@ func run(t *testing.T, open func(t *testing.T) device.Device, kind subject) {
 	}
 }
 
-// firstLook: a device may keep what it once made to look through memory.
+// firstLook: a device may keep what it allocates for the first comparison of memory.
 func firstLook(t *testing.T, dev subject) {
 	const size = 1 << 20
 	addr, err := dev.Alloc(size)
@@ -76,14 +76,13 @@ func randomPrograms(t *testing.T, dev subject) {
 		p := &program{t: t, dev: dev, model: model{
 			granule: dev.Granularity().MinimumBytes, exports: dev.Info().Exporter, rdma: dev.Info().RDMAPages, fabric: dev.Info().FabricExporter, at: map[device.Addr]*page{},
 		}}
-		// Also where a check fails half-way, so that the search for a smaller
-		// program can go on.
+		// Also after a failed check, so that rapid can continue with a smaller program.
 		defer p.giveBack()
 		t.Repeat(map[string]func(*rapid.T){
 			"reserve": p.reserve, "unreserve": p.unreserve, "create": p.create, "release": p.release, "zero": p.zero,
 			"map": p.mapPages, "access": p.setAccess, "unmap": p.unmap, "resident": p.resident,
 			"fill": p.fill, "copy": p.copy, "look": p.look,
-			// Again, for more that is mapped and used.
+			// Repeated, so that more memory is mapped and used.
 			"map 2": p.mapPages, "map 3": p.mapPages, "access 2": p.setAccess, "fill 2": p.fill,
 		})
 		p.end()
@@ -130,7 +129,7 @@ func popCount(x uint64) (n int) {
 	return n
 }
 
-// capacity: created pages are held by the device, mapped or not.
+// capacity: the device holds created pages, mapped or not.
 func capacity(t *testing.T, dev subject) {
 	size := dev.Granularity().MinimumBytes
 	left := free(t, dev)
@@ -150,7 +149,7 @@ func capacity(t *testing.T, dev subject) {
 	require.Equal(t, left, free(t, dev))
 }
 
-// newPages: what was written to a page that was given back is seen by nobody.
+// newPages: nobody can read what was written to a released page.
 func newPages(t *testing.T, dev subject) {
 	size := dev.Granularity().RecommendedBytes
 	addr, err := dev.Reserve(8*size, size)
@@ -173,7 +172,7 @@ func newPages(t *testing.T, dev subject) {
 	require.NoError(t, dev.Unreserve(addr, 8*size))
 }
 
-// manyPages: no two pages share memory, in whatever order they lie.
+// manyPages: no two pages share memory, in whatever order they are mapped.
 func manyPages(t *testing.T, dev subject) {
 	size := dev.Granularity().MinimumBytes
 	const count = 255
@@ -202,7 +201,7 @@ func manyPages(t *testing.T, dev subject) {
 	require.NoError(t, dev.Unreserve(addr, count*size))
 }
 
-// closing: a device is busy with what is left, and does nothing once it is closed.
+// closing: a device is busy while objects exist, and rejects calls after Close.
 func closing(t *testing.T, dev subject) {
 	size := dev.Granularity().MinimumBytes
 	addr, err := dev.Reserve(size, size)

@@ -9,8 +9,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Work on ranges that lie in what is mapped, or not: streams and the process's own
-// reads and writes.
+// Work on mapped and unmapped ranges: by streams and by the process.
 
 // stretch draws a range of cells.
 func (p *program) stretch() (device.Addr, uint64) {
@@ -21,8 +20,8 @@ func (p *program) stretch() (device.Addr, uint64) {
 	return addr + skip, size
 }
 
-// queued runs work of a stream to its end. A device may refuse it at once or
-// when it comes to it.
+// queued waits for the work of a stream. A device may reject it at once or when it
+// runs.
 func (p *program) queued(err error) error {
 	if err != nil {
 		return err
@@ -37,8 +36,8 @@ func (p *program) write(addr device.Addr, values []byte) {
 	p.touch(addr, uint64(len(values))*p.model.cellBytes())
 }
 
-// touch notes that the pages under a range may have memory: also a look at zeros
-// may bring it into being.
+// touch records that the pages under a range may have memory. Reading zeros may also
+// allocate it.
 func (p *program) touch(addr device.Addr, size uint64) {
 	found, _ := p.model.under(addr, size)
 	for _, x := range found {
@@ -90,7 +89,7 @@ func (p *program) look(*rapid.T) {
 	p.compare(addr, size)
 }
 
-// compare holds a range that can be read against the model.
+// compare compares a readable range with the model.
 func (p *program) compare(addr device.Addr, size uint64) {
 	for at := addr; at < addr+device.Addr(size); at += device.Addr(p.model.cellBytes()) {
 		want := *p.model.cell(at)
@@ -101,8 +100,8 @@ func (p *program) compare(addr device.Addr, size uint64) {
 	p.touch(addr, size)
 }
 
-// end looks at every page, mapped where it is or else at a place made for it, and
-// gives everything back.
+// end checks every page, mapped where it is or at a new address, and releases
+// everything.
 func (p *program) end() {
 	for _, x := range slices.Clone(p.model.pages) {
 		if !x.mapped {
@@ -121,7 +120,7 @@ func (p *program) end() {
 	p.giveBack()
 }
 
-// giveBack leaves nothing of the program on the device.
+// giveBack removes everything of the program from the device.
 func (p *program) giveBack() {
 	for _, x := range p.model.pages {
 		if x.mapped {
