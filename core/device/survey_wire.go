@@ -7,7 +7,7 @@ import (
 
 // A survey in a separate process is requested with the arguments
 //
-//     probe-backend BACKEND LIMIT_MS
+//	probe-backend BACKEND LIMIT_MS
 //
 // The answer is one line of JSON on the file descriptor ProbeFile. A careless library
 // does not write to this descriptor by accident.
