@@ -1,5 +1,5 @@
-//! Finds `libferrum_mem` to link with, in this order: the folder named by
-//! `FERRUM_MEM_LIB_DIR`, pkg-config, the build folder of a checkout.
+//! Finds `libferrum_mem` for the linker, in this order: the folder in `FERRUM_MEM_LIB_DIR`,
+//! pkg-config, the build folder of a checkout.
 
 use std::env;
 use std::os::unix::fs::symlink;
@@ -32,7 +32,7 @@ fn main() {
         for folder in &found.link_paths {
             link(folder);
         }
-        // A library in the linker's own folders has no path of its own.
+        // pkg-config returns no path for a library in the linker's default folders.
         if found.link_paths.is_empty() {
             println!("cargo:rustc-link-lib=dylib=ferrum_mem");
         }
@@ -61,13 +61,13 @@ fn link(folder: &Path) {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     println!("cargo:rustc-link-search=native={}", folder.display());
     println!("cargo:rustc-link-lib=dylib=ferrum_mem");
-    // For the build scripts of crates above: DEP_FERRUM_MEM_LIBDIR.
+    // For the build scripts of dependent crates: DEP_FERRUM_MEM_LIBDIR.
     println!("cargo:libdir={}", folder.display());
     let_cargo_find(&folder);
 }
 
-/// Links to the library in the folder of this build. Cargo has the programs that it runs look for libraries in
-/// the search paths that lie in its target folder, and in no other.
+/// Links the library into the output folder of this build. Programs that cargo runs search
+/// libraries only in search paths inside cargo's target folder.
 fn let_cargo_find(library: &Path) {
     let Some(out) = env::var_os("OUT_DIR").map(PathBuf::from) else {
         return;

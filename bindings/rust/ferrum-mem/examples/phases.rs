@@ -1,5 +1,5 @@
-//! A small engine: weights and a KV cache in an elastic pool, phases on a stream,
-//! workers, a request that panics, sleep between two phases. Every failure goes up by `?`.
+//! A small engine: weights and a KV cache in an elastic pool, phases on a stream, workers, a
+//! request that panics, a sleep between two phases. Every error is returned with `?`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use ferrum_mem::{
 
 const MIB: u64 = 1 << 20;
 
-/// What a request has while it is served.
+/// The pages of a request that is being served.
 struct Sequence {
     pages: Vec<MappedRange>,
 }
@@ -47,7 +47,7 @@ impl Engine {
         })
     }
 
-    /// One piece of address space for the prompt, a page of which is given back at a time.
+    /// One range for the prompt. Its pages are freed one at a time.
     fn prefill(&self, tokens: u64) -> Result<Sequence> {
         let page = self.model.pool().page_bytes();
         let scratch = self
@@ -62,7 +62,7 @@ impl Engine {
         })
     }
 
-    /// Grows by a page and forgets the oldest one.
+    /// Allocates a page and frees the oldest one.
     fn decode(&self, sequence: &mut Sequence) -> Result<()> {
         let page = self.model.pool().page_bytes();
         sequence.pages.push(self.model.alloc(page)?);
@@ -109,7 +109,7 @@ fn main() -> Result<()> {
     })?;
     println!("{} KiB served, {panics} panic", served.into_inner() >> 10);
 
-    // The panic has left nothing behind.
+    // The panic has leaked nothing.
     device.synchronize(None)?;
     let books = device.statistics()?;
     assert_eq!((books.live_blocks.current, panics), (0, 1));

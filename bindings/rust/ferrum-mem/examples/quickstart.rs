@@ -1,5 +1,5 @@
-//! The first program in Rust: a device, blocks by handle, a copy on a stream, a
-//! pool, and what an allocation that cannot be served says.
+//! The first program in Rust: a device, blocks by handle, a copy on a stream, a pool, and the error
+//! of an allocation that fails.
 
 use ferrum_mem::{Device, Library, Memory, PoolConfig, Result, Transfer};
 

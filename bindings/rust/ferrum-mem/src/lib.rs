@@ -14,13 +14,13 @@
 //! }
 //! ```
 //!
-//! Objects own what they stand for and keep alive what they need: a block its
-//! manager, a manager its device, a device the library. They give it back when
-//! they are dropped. What a call means, its units and its errors stand with the
-//! C functions in [`sys`].
+//! An object owns its native object and keeps its parents alive: a block keeps its manager, a
+//! manager its device, a device the library. A drop ends the native object. The C functions in [`sys`]
+//! describe the meaning of each call, its units and its errors.
 //!
-//! A drop cannot return an error, so every object can also be ended by a call: `close`, `free`, `unmap`. When that
-//! fails it gives a [`Rejected`], with the error and the object. What a drop undoes is `#[must_use]`:
+//! A drop cannot return an error, so every object also has a call that ends it: `close`, `free`,
+//! `unmap`. If that call fails, it returns a [`Rejected`] with the error and the object. Values whose
+//! drop ends or removes something are `#[must_use]`:
 //!
 //! ```compile_fail
 //! #![deny(unused_must_use)]
@@ -31,8 +31,8 @@
 //! }
 //! ```
 //!
-//! What the library gives may get further fields and values, so only the library makes it, and a `match` has an arm
-//! for the rest:
+//! Later versions may add fields and variants to results, so only the library can create them, and a
+//! `match` needs an arm for the rest:
 //!
 //! ```compile_fail,E0639
 //! # use ferrum_mem::InferenceMemoryEstimate;
@@ -50,12 +50,10 @@
 //! # }
 //! ```
 //!
-//! Every object is `Send` and `Sync`: it holds a handle, which is a number, and
-//! every function of the library may be called from any thread at any time.
-//! Where the library calls a closure, it does so on a thread of its own, so
-//! closures must be `Send` (and `Sync` when they can be called again). A panic
-//! in one never crosses into C: it is caught after the panic hook has reported
-//! it.
+//! Every object is `Send` and `Sync`: it holds a handle, which is a number, and every function of the
+//! library may be called from any thread at any time. The library calls closures on a thread of its
+//! own, so closures must be `Send` (and `Sync` if they can be called again). A panic in a closure does
+//! not reach C: it is caught after the panic hook has reported it.
 
 mod callback;
 mod device;
@@ -136,5 +134,5 @@ pub use stream::{Event, Stream};
 pub use tracker::{AllocationTracker, BufferId, BufferMetadata, TrackerView};
 pub use virtual_pool::VirtualPool;
 
-/// The C ABI underneath.
+/// The C ABI.
 pub use ferrum_mem_sys as sys;

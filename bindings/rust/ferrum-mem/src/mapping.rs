@@ -6,8 +6,8 @@ use crate::error::check;
 use crate::manager::Memory;
 use crate::{sys, AccessStats, HostAccess, Rejected, Result};
 
-/// A range of a block that the host addresses, until it is dropped. A copy is
-/// written back then; [`HostMapping::unmap`] tells whether that succeeded.
+/// A range of a block that the host can address, until it is dropped. The drop writes a staging
+/// copy back; only [`HostMapping::unmap`] returns the result of that.
 #[derive(Debug)]
 #[must_use = "dropping it ends the mapping"]
 pub struct HostMapping<'a> {
@@ -18,22 +18,22 @@ pub struct HostMapping<'a> {
     staged: bool,
 }
 
-// SAFETY: the pointer is only handed out; whoever uses it answers for that.
+// SAFETY: this type only returns the pointer; the user of the pointer guarantees its use.
 unsafe impl Send for HostMapping<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for HostMapping<'_> {}
 
 impl Drop for HostMapping<'_> {
     fn drop(&mut self) {
-        // SAFETY: plain values.
+        // SAFETY: takes only numbers.
         let status = unsafe { sys::ferrum_memory_unmap(self.memory.raw(), self.id) };
         dropped("ferrum_memory_unmap", status);
     }
 }
 
 impl HostMapping<'_> {
-    /// Where the range is, for as long as the mapping lives. Work that is queued on
-    /// the block, and other mappings of it, may read and write it meanwhile.
+    /// The address of the range, valid while the mapping exists. Work that is queued on the block,
+    /// and other mappings of the block, may read and write it meanwhile.
     pub fn as_ptr(&self) -> *mut u8 {
         self.pointer.as_ptr()
     }
@@ -43,7 +43,7 @@ impl HostMapping<'_> {
         self.size_bytes
     }
 
-    /// Whether it is a copy, not the block itself.
+    /// Whether it is a staging copy, not the block itself.
     pub fn is_staged(&self) -> bool {
         self.staged
     }
@@ -51,32 +51,35 @@ impl HostMapping<'_> {
     /// The bytes.
     ///
     /// # Safety
-    /// Nobody writes to the range while the slice lives, and it was not mapped
-    /// for writing only.
+    ///
+    /// No code writes to the range while the slice exists, and it was not mapped for writing only.
     pub unsafe fn as_slice(&self) -> &[u8] {
-        // SAFETY: the library keeps so many bytes there; the rest is the caller's.
+        // SAFETY: the library guarantees the length, the caller the rest.
         unsafe { std::slice::from_raw_parts(self.pointer.as_ptr(), self.size_bytes as usize) }
     }
 
-    /// The bytes, to be written.
+    /// The bytes, writable.
     ///
     /// # Safety
-    /// Nobody else reads or writes the range while the slice lives, and it was not
-    /// mapped for reading only.
+    ///
+    /// No other code reads or writes the range while the slice exists, and it was not mapped for
+    /// reading only.
     pub unsafe fn as_mut_slice(&mut self) -> &mut [u8] {
-        // SAFETY: the library keeps so many bytes there; the rest is the caller's.
+        // SAFETY: the library guarantees the length, the caller the rest.
         unsafe { std::slice::from_raw_parts_mut(self.pointer.as_ptr(), self.size_bytes as usize) }
     }
 
-    /// Ends the mapping now.
+    /// Ends the mapping.
     ///
     /// # Errors
     ///
-    /// Those of the device that a copy is written back to. The mapping has not ended then, and comes back.
+    /// Those of the device that a staging copy is written back to. The mapping has not ended then,
+    /// and the error returns it.
+    ///
     /// C function: [`ferrum_memory_unmap`](crate::sys::ferrum_memory_unmap).
     pub fn unmap(self) -> std::result::Result<(), Rejected<Self>> {
         let mapping = ManuallyDrop::new(self);
-        // SAFETY: plain values.
+        // SAFETY: takes only numbers.
         match check(unsafe { sys::ferrum_memory_unmap(mapping.memory.raw(), mapping.id) }) {
             Ok(()) => Ok(()),
             Err(error) => Err(Rejected::new(error, ManuallyDrop::into_inner(mapping))),
@@ -85,31 +88,33 @@ impl HostMapping<'_> {
 }
 
 impl Memory {
-    /// Makes the whole block addressable by the host, after what is queued on the
-    /// streams that have used it.
+    /// Maps the whole block for the host, after the work that is queued on the streams that have
+    /// used it.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) for a range that is to be written and overlaps another
-    /// one that is mapped for writing; [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) when
-    /// it leaves the block, [`ErrorKind::Overflow`](crate::ErrorKind::Overflow) when offset + size does not
-    /// fit 64 bits; [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) when the host has no memory
-    /// for a copy.
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) for a range that is mapped for writing and
+    /// overlaps another mapping for writing;
+    /// [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) for a range outside the block,
+    /// [`ErrorKind::Overflow`](crate::ErrorKind::Overflow) if offset + size does not fit 64 bits;
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) if the host has no memory for a
+    /// staging copy.
     ///
     /// C function: [`ferrum_memory_map`](crate::sys::ferrum_memory_map).
     pub fn map(&self, access: HostAccess) -> Result<HostMapping<'_>> {
         self.map_range(access, 0, None)
     }
 
-    /// As `map`, for a range; without a size, all from the offset on.
+    /// Like `map`, for a range; `None` means all from the offset on.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) for a range that is to be written and overlaps another
-    /// one that is mapped for writing; [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) when
-    /// it leaves the block, [`ErrorKind::Overflow`](crate::ErrorKind::Overflow) when offset + size does not
-    /// fit 64 bits; [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) when the host has no memory
-    /// for a copy.
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) for a range that is mapped for writing and
+    /// overlaps another mapping for writing;
+    /// [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) for a range outside the block,
+    /// [`ErrorKind::Overflow`](crate::ErrorKind::Overflow) if offset + size does not fit 64 bits;
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) if the host has no memory for a
+    /// staging copy.
     ///
     /// C function: [`ferrum_memory_map`](crate::sys::ferrum_memory_map).
     pub fn map_range(
@@ -126,7 +131,7 @@ impl Memory {
             ..Default::default()
         };
         let mut raw = sys::ferrum_mapping::default();
-        // SAFETY: the request lives through the call, raw is an output of it.
+        // SAFETY: the request is valid during the call, raw is an output of it.
         check(unsafe { sys::ferrum_memory_map(&request, &mut raw) })?;
         Ok(HostMapping {
             memory: self,
@@ -137,11 +142,12 @@ impl Memory {
         })
     }
 
-    /// How the block was used; none when its manager does not track.
+    /// How the block was used; `None` if its manager does not track.
     ///
     /// # Errors
     ///
-    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_memory_get_access_stats`](crate::sys::ferrum_memory_get_access_stats).
     pub fn access_stats(&self) -> Result<Option<AccessStats>> {

@@ -11,7 +11,7 @@ impl MemoryConfig {
         Ok((&raw).into())
     }
 
-    /// The most memory.
+    /// For most memory.
     ///
     /// # Errors
     ///
@@ -22,7 +22,7 @@ impl MemoryConfig {
         Self::preset(MemoryPreset::Inference)
     }
 
-    /// More left free, and no falling back.
+    /// More free memory, and no fallback.
     ///
     /// # Errors
     ///
@@ -44,19 +44,19 @@ impl MemoryConfig {
         Self::preset(MemoryPreset::Constrained)
     }
 
-    /// With another share, brought to the nearest of 0.1 to 1.
+    /// With another fraction, clamped to 0.1 to 1.
     pub fn with_gpu_memory_fraction(mut self, fraction: f64) -> Self {
         self.gpu_memory_fraction = fraction.clamp(0.1, 1.0);
         self
     }
 
-    /// With or without falling back.
+    /// With or without fallback.
     pub fn with_cpu_fallback(mut self, enabled: bool) -> Self {
         self.cpu_fallback = enabled;
         self
     }
 
-    /// With another minimum that stays free.
+    /// With another number of bytes that stay free on the device.
     pub fn with_min_free_bytes(mut self, bytes: u64) -> Self {
         self.min_free_bytes = bytes;
         self
@@ -68,36 +68,36 @@ impl MemoryConfig {
         self
     }
 
-    /// With another bound of each bucket.
+    /// With another limit for each bucket.
     pub fn with_max_pooled(mut self, per_bucket: u64) -> Self {
         self.max_pooled_per_bucket = per_bucket;
         self
     }
 
-    /// With another bound of all buckets together.
+    /// With another limit for all buckets together.
     pub fn with_max_pooled_bytes(mut self, bytes: u64) -> Self {
         self.max_pooled_bytes = bytes;
         self
     }
 
-    /// With buffers that are made ahead.
+    /// With preallocated buffers of these sizes.
     pub fn with_pre_allocation(mut self, sizes: Vec<u64>) -> Self {
         self.pre_allocate = true;
         self.pre_allocate_sizes = sizes;
         self
     }
 
-    /// Says what makes no sense.
+    /// Checks the settings.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidConfig`](crate::ErrorKind::InvalidConfig) with the setting and its value, also
-    /// for a size to allocate ahead that its bucket has no place for.
+    /// [`ErrorKind::InvalidConfig`](crate::ErrorKind::InvalidConfig) with the setting and its
+    /// value, also for a preallocated size that its bucket cannot hold.
     ///
     /// C function: [`ferrum_memory_config_check`](crate::sys::ferrum_memory_config_check).
     pub fn check(&self) -> Result<()> {
         let raw = self.raw();
-        // SAFETY: the sizes live through the call.
+        // SAFETY: the sizes are valid during the call.
         check(unsafe { sys::ferrum_memory_config_check(&raw) })
     }
 }
@@ -110,7 +110,7 @@ impl MemoryStats {
         Ok(ratios)
     }
 
-    /// hits / (hits + misses); 0 when nothing was asked for.
+    /// hits / (hits + misses); 0 without requests.
     ///
     /// # Errors
     ///
@@ -121,7 +121,7 @@ impl MemoryStats {
         Ok(self.ratios()?.hit_rate)
     }
 
-    /// in use / total allocated; 0 when that is 0.
+    /// in use / total allocated; 0 if total allocated is 0.
     ///
     /// # Errors
     ///
@@ -132,7 +132,7 @@ impl MemoryStats {
         Ok(self.ratios()?.utilization)
     }
 
-    /// The same, but 1 when nothing was allocated.
+    /// Like `utilization`, but 1 if nothing was allocated.
     ///
     /// # Errors
     ///
@@ -143,7 +143,7 @@ impl MemoryStats {
         Ok(self.ratios()?.efficiency)
     }
 
-    /// The counters of two pools together; the peak is the larger of the two.
+    /// The sum of the counters of two pools. The peak is the larger one.
     ///
     /// # Errors
     ///
@@ -165,7 +165,7 @@ impl MemoryStats {
     ///
     /// C function: [`ferrum_memory_stats_text`](crate::sys::ferrum_memory_stats_text).
     pub fn text(self) -> Result<String> {
-        // SAFETY: the buffer has the room that is told.
+        // SAFETY: the buffer has the capacity that is passed.
         json_of(|to, room, length| unsafe {
             sys::ferrum_memory_stats_text(&self.raw(), to, room, length)
         })

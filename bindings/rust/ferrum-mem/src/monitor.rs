@@ -9,8 +9,8 @@ use crate::rejected::{ended, Rejected};
 use crate::{sys, DeviceLevel, MonitorConfig, PressureLevel, PressureProfile, Result};
 
 impl PressureProfile {
-    /// The level of a device with that capacity of which so much is free, without
-    /// hysteresis; a capacity of 0 is unknown and low.
+    /// The level of a device with that capacity and that many free bytes, without hysteresis. A
+    /// capacity of 0 is unknown and gives low.
     ///
     /// # Errors
     ///
@@ -26,12 +26,12 @@ impl PressureProfile {
         Ok(PressureLevel::from_raw(level))
     }
 
-    /// The level of a ratio, 0 for empty and 1 for full.
+    /// The level for a used share, from 0 for empty to 1 for full.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a ratio that is negative or no
-    /// number.
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a share that is
+    /// negative or not a number.
     ///
     /// C function: [`ferrum_pressure_from_utilization`](crate::sys::ferrum_pressure_from_utilization).
     pub fn from_utilization(self, ratio: f64) -> Result<PressureLevel> {
@@ -44,12 +44,12 @@ impl PressureProfile {
 
 type LevelsFn = Arc<dyn Fn(&[DeviceLevel]) + Send + Sync>;
 
-/// Where a monitor's closure is. The library has a counted reference to the slot as
-/// long as the monitor lives, so closures come and go in any order.
+/// The place of a monitor's closure. The library has a counted reference to the slot while the
+/// monitor exists, so closures can be set and removed in any order.
 type Slot = Mutex<Option<LevelsFn>>;
 
-/// Watches the memory of several devices as one. A registration is weak: a manager
-/// that is dropped leaves by itself.
+/// Watches the memory of several devices. A registration is weak: a manager that is dropped is
+/// unregistered.
 #[must_use = "dropping it destroys the monitor"]
 pub struct Monitor {
     raw: sys::ferrum_monitor,
@@ -64,8 +64,8 @@ unsafe impl Sync for Monitor {}
 
 impl Drop for Monitor {
     fn drop(&mut self) {
-        // SAFETY: the handle is ours. Afterwards the library does not call again, and
-        // a call that runs now has a reference of its own.
+        // SAFETY: we own the handle. After the destruction the library does not call the closure,
+        // and a running call has a reference of its own.
         unsafe {
             let status = match self.raw.id {
                 0 => sys::FERRUM_OK,
@@ -87,7 +87,7 @@ impl std::fmt::Debug for Monitor {
     }
 }
 
-unsafe extern "C" fn hear_levels(
+unsafe extern "C" fn call_levels(
     _: sys::ferrum_monitor,
     levels: *const sys::ferrum_device_level,
     count: usize,
@@ -105,7 +105,7 @@ unsafe extern "C" fn hear_levels(
 }
 
 impl Monitor {
-    /// Makes a monitor that watches nothing yet.
+    /// Creates a monitor without registrations.
     ///
     /// # Errors
     ///
@@ -123,14 +123,16 @@ impl Monitor {
         })
     }
 
-    /// Destroys the monitor, as a drop does: it waits for a running call of its closure.
+    /// Destroys the monitor, in the way of a drop: it waits for a running call of its closure.
     ///
     /// # Errors
     ///
-    /// The errors of every call, such as [`ErrorKind::NotInitialized`](crate::ErrorKind::NotInitialized). The error returns the object.
+    /// The errors of every call, such as
+    /// [`ErrorKind::NotInitialized`](crate::ErrorKind::NotInitialized). The error returns the
+    /// object.
     /// C function: [`ferrum_monitor_destroy`](crate::sys::ferrum_monitor_destroy).
     pub fn close(mut self) -> std::result::Result<(), Rejected<Self>> {
-        // SAFETY: the handle is ours.
+        // SAFETY: we own the handle.
         let closed = check(unsafe { sys::ferrum_monitor_destroy(self.raw) });
         if closed.is_ok() {
             self.raw = Default::default();
@@ -143,12 +145,13 @@ impl Monitor {
         self.raw
     }
 
-    /// Has the closure hear of every change of the levels from now on, in the place of
-    /// the former one. It runs on a thread of the library.
+    /// Calls the closure at every change of the levels from now on. It replaces the previous
+    /// closure. It runs on a thread of the library.
     ///
     /// # Errors
     ///
-    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_monitor_set_callback`](crate::sys::ferrum_monitor_set_callback).
     pub fn on_change(
@@ -158,11 +161,12 @@ impl Monitor {
         self.replace(Some(Arc::new(closure)))
     }
 
-    /// Takes the closure away and waits for a running call of it.
+    /// Removes the closure and waits for a running call of it.
     ///
     /// # Errors
     ///
-    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_monitor_set_callback`](crate::sys::ferrum_monitor_set_callback).
     pub fn no_callback(&self) -> Result<()> {
@@ -171,11 +175,11 @@ impl Monitor {
 
     fn replace(&self, closure: Option<LevelsFn>) -> Result<()> {
         let call: sys::ferrum_monitor_fn = if closure.is_some() {
-            Some(hear_levels)
+            Some(call_levels)
         } else {
             None
         };
-        // SAFETY: the slot lives as long as the monitor.
+        // SAFETY: the slot is valid as long as the monitor.
         let slot = unsafe { &*self.slot };
         let former = std::mem::replace(
             &mut *slot.lock().unwrap_or_else(PoisonError::into_inner),

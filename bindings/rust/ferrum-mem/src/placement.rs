@@ -10,45 +10,45 @@ use crate::raw::{flag, optional_ns};
 use crate::rejected::{ended, Rejected};
 use crate::{sys, Device, MemoryType, PlacementOption, PressureProfile, Result};
 
-/// What a device is looked for. All but the size asks for nothing by default.
+/// A request for a device. The defaults require nothing but the size.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PlacementRequest<'a> {
     /// Not 0.
     pub size_bytes: u64,
-    /// A power of two; none: any.
+    /// A power of two; `None`: any.
     pub alignment_bytes: Option<u64>,
     /// Type of the memory.
     pub memory_type: MemoryType,
     /// Devices in the order of preference.
     pub preferred: &'a [Device],
-    /// The first preferred device that can serve the request is chosen; otherwise
-    /// preference adds to the score.
+    /// The first preferred device that can serve the request is chosen. Otherwise a preference adds
+    /// to the score.
     pub strict: bool,
-    /// Devices that would have to give up memory first do not count.
+    /// Exclude devices that would have to reclaim memory first.
     pub critical: bool,
-    /// Devices that would come to the critical level do not count.
+    /// Exclude devices that would reach the critical level.
     pub refuse_critical: bool,
-    /// How long the memory is expected to be used.
+    /// The expected lifetime of the memory.
     pub expected_lifetime: Option<Duration>,
-    /// What levels are by.
+    /// The profile of the levels.
     pub profile: PressureProfile,
 }
 
-/// A device that may be chosen, and what the library knows of it.
+/// A device that may be chosen, with its numbers.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PlacementCandidate {
-    /// The device, to ask for more. It is open as long as its owner has it open.
+    /// The device. It is open as long as its owner has it open.
     pub device: Device,
     /// How it would serve the request.
     pub option: PlacementOption,
 }
 
-/// The strategies of the library; [`sys::ferrum_placement_create`] has their formulas.
+/// The strategies of the library. [`sys::ferrum_placement_create`] has their formulas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PlacementStrategy {
-    /// The device that is filled best, with a share for the order of preference.
+    /// The device that is filled best. The order of preference adds a part of the score.
     BestFit,
     /// The formula of the crate `ferrum-interfaces`, with its known defects.
     BestFitOriginal,
@@ -84,7 +84,7 @@ impl PlacementStrategy {
 
 type ChooseFn = dyn Fn(&PlacementRequest<'_>, &[PlacementCandidate]) -> Option<usize> + Send + Sync;
 
-/// What the library calls an own strategy with.
+/// The state of a custom strategy.
 struct Own {
     closure: Box<ChooseFn>,
     started: Library,
@@ -94,7 +94,7 @@ struct Own {
 #[must_use = "dropping it destroys the strategy"]
 pub struct Placement {
     raw: sys::ferrum_placement,
-    /// A closure of the caller's, as a counted reference.
+    /// The caller's closure, as a counted reference.
     held: Option<*const Own>,
     _library: Library,
 }
@@ -106,7 +106,7 @@ unsafe impl Sync for Placement {}
 
 impl Drop for Placement {
     fn drop(&mut self) {
-        // SAFETY: the handle is ours; afterwards the library does not call again.
+        // SAFETY: we own the handle; after the destruction the library does not call the closure.
         unsafe {
             let status = match self.raw.id {
                 0 => sys::FERRUM_OK,
@@ -145,7 +145,7 @@ unsafe extern "C" fn choose(
             option,
         })
         .collect();
-    // SAFETY: the request lives through this call, and has as many preferred as it says.
+    // SAFETY: the request is valid during this call, with as many preferred as it states.
     let (asked, preferred) = unsafe {
         let asked = &*request;
         let preferred: Vec<Device> = (0..asked.preferred_count as usize)
@@ -165,7 +165,7 @@ unsafe extern "C" fn choose(
             .then(|| Duration::from_nanos(asked.expected_lifetime_ns)),
         profile: PressureProfile::from_raw(asked.profile),
     };
-    // A panic gives the default: no answer at all.
+    // A panic returns the default, None.
     let Some(answer) = run(|| Some((own.closure)(&request, &candidates))) else {
         return sys::FERRUM_ERROR_INTERNAL;
     };
@@ -177,17 +177,18 @@ unsafe extern "C" fn choose(
 }
 
 impl Placement {
-    /// Makes a strategy of the library.
+    /// Creates a strategy of the library.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) for an unknown name (the message lists them).
+    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) for an unknown name (the message lists
+    /// all names).
     ///
     /// C function: [`ferrum_placement_create`](crate::sys::ferrum_placement_create).
     pub fn new(library: &Library, strategy: PlacementStrategy) -> Result<Self> {
         let name = c_text("ferrum_placement_create", "strategy", strategy.name())?;
         let mut raw = sys::ferrum_placement::default();
-        // SAFETY: the name lives through the call.
+        // SAFETY: the name is valid during the call.
         check(unsafe { sys::ferrum_placement_create(name.as_ptr(), &mut raw) })?;
         Ok(Self {
             raw,
@@ -196,13 +197,14 @@ impl Placement {
         })
     }
 
-    /// Makes a strategy of one's own: the closure gets the whole request and the candidates, and gives the index of
-    /// the candidate that it takes, or none. It may ask the devices. A panic in it fails the selection.
+    /// Creates a custom strategy. The closure gets the whole request and the candidates, and
+    /// returns the index of the chosen candidate, or `None`. It may query the devices. A panic in
+    /// it fails the selection.
     ///
     /// ```no_run
     /// # use ferrum_mem::{Library, Placement, Result};
     /// # fn f(library: &Library) -> Result<()> {
-    /// // The emptiest device for what lives long, the first one for the rest.
+    /// // The emptiest device for memory with a lifetime, the first one for the rest.
     /// let own = Placement::with(library, "by_lifetime", |request, candidates| {
     ///     if request.expected_lifetime.is_none() {
     ///         return (!candidates.is_empty()).then_some(0);
@@ -232,7 +234,7 @@ impl Placement {
             started: library.clone(),
         }));
         let mut raw = sys::ferrum_placement::default();
-        // SAFETY: the closure lives until the strategy is destroyed.
+        // SAFETY: the closure is valid until the strategy is destroyed.
         let made = check(unsafe {
             sys::ferrum_placement_create_own(
                 name.as_ptr(),
@@ -242,7 +244,7 @@ impl Placement {
             )
         });
         if let Err(error) = made {
-            // SAFETY: the library has not taken it.
+            // SAFETY: after the error the library does not have the closure.
             drop(unsafe { Arc::from_raw(held) });
             return Err(error);
         }
@@ -253,14 +255,16 @@ impl Placement {
         })
     }
 
-    /// Destroys the strategy, as a drop does: it waits for running calls of its closure.
+    /// Destroys the strategy, in the way of a drop: it waits for running calls of its closure.
     ///
     /// # Errors
     ///
-    /// The errors of every call, such as [`ErrorKind::NotInitialized`](crate::ErrorKind::NotInitialized). The error returns the object.
+    /// The errors of every call, such as
+    /// [`ErrorKind::NotInitialized`](crate::ErrorKind::NotInitialized). The error returns the
+    /// object.
     /// C function: [`ferrum_placement_destroy`](crate::sys::ferrum_placement_destroy).
     pub fn close(mut self) -> std::result::Result<(), Rejected<Self>> {
-        // SAFETY: the handle is ours.
+        // SAFETY: we own the handle.
         let closed = check(unsafe { sys::ferrum_placement_destroy(self.raw) });
         if closed.is_ok() {
             self.raw = Default::default();
@@ -273,12 +277,12 @@ impl Placement {
         self.raw
     }
 
-    /// Chooses one of the devices; of equal ones the first.
+    /// Chooses one of the devices. Of equal devices it chooses the first.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) when no device can serve it; the message has the
-    /// reason for each.
+    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if no device can serve the request; the
+    /// message states the reason for each.
     ///
     /// C function: [`ferrum_placement_select`](crate::sys::ferrum_placement_select).
     pub fn select<'d>(
@@ -288,7 +292,7 @@ impl Placement {
     ) -> Result<&'d Device> {
         let mut chosen = sys::ferrum_device::default();
         with_raw(request, devices, |raw| {
-            // SAFETY: the request's lists live through the call.
+            // SAFETY: the request's lists are valid during the call.
             check(unsafe { sys::ferrum_placement_select(self.raw, raw, &mut chosen) })
         })?;
         devices
@@ -302,12 +306,13 @@ impl Placement {
             })
     }
 
-    /// What [`Placement::select`] would choose now and why, as the header describes it
-    /// for `ferrum_placement_explain_json`.
+    /// The device that [`Placement::select`] would choose now, and the reasons. The header
+    /// describes the keys at `ferrum_placement_explain_json`.
     ///
     /// # Errors
     ///
-    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_placement_explain_json`](crate::sys::ferrum_placement_explain_json).
     pub fn explain_json(
@@ -316,8 +321,8 @@ impl Placement {
         devices: &[Device],
     ) -> Result<String> {
         with_raw(request, devices, |raw| {
-            // SAFETY: the request's lists live through the call, and the buffer has the
-            // room that is told.
+            // SAFETY: the request's lists are valid during the call, and the buffer has the
+            // capacity that is passed.
             json_of(|to, room, length| unsafe {
                 sys::ferrum_placement_explain_json(self.raw, raw, to, room, length)
             })
@@ -325,7 +330,7 @@ impl Placement {
     }
 }
 
-/// Hands a request over as C has it, with its lists alive.
+/// Passes a request as a struct of C. Its lists are valid during the call.
 fn with_raw<T>(
     request: &PlacementRequest<'_>,
     devices: &[Device],

@@ -10,8 +10,8 @@ use crate::rejected::{ended, Rejected};
 use crate::stream::{raw_of, Stream};
 use crate::{sys, Error, PoolConfig, Result};
 
-/// Memory by address. Clones share one pool; it goes after the last of them and
-/// of its blocks.
+/// Memory by address. Clones share one pool. It is destroyed after its last clone and its blocks
+/// are dropped.
 #[derive(Clone, Debug)]
 #[must_use = "dropping it destroys the pool"]
 pub struct Pool {
@@ -24,7 +24,7 @@ struct Made {
     host_addressable: bool,
     page_bytes: Option<u64>,
     device: Device,
-    /// Graphs that were dropped while their captures went on.
+    /// Graphs that were dropped during their captures.
     left: Mutex<Vec<u64>>,
 }
 
@@ -33,12 +33,12 @@ impl Made {
         self.release_graphs(None);
     }
 
-    /// Releases what was left, and one graph more, as far as captures have ended.
+    /// Releases dropped graphs whose captures have ended, `more` included.
     fn release_graphs(&self, more: Option<u64>) {
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         left.extend(more);
         left.retain(|graph| {
-            // SAFETY: plain values.
+            // SAFETY: takes only numbers.
             let released =
                 unsafe { sys::ferrum_pool_capture_release(self.raw, *graph, Default::default()) };
             released == sys::FERRUM_ERROR_INVALID_STATE
@@ -52,16 +52,16 @@ impl Pool {
     pub(crate) fn create(device: &Device, config: &PoolConfig) -> Result<Self> {
         let mut raw = Default::default();
         config.with_raw("ferrum_pool_create", |config| {
-            // SAFETY: config lives through the call, raw is an output of it.
+            // SAFETY: config is valid during the call, raw is an output of it.
             check(unsafe { sys::ferrum_pool_create(device.raw(), config, &mut raw) })
         })?;
         Self::own(device, raw).inspect_err(|_| {
-            // SAFETY: the pool was made above, and nobody else has it.
+            // SAFETY: the pool was created above, and no other code has it.
             unsafe { sys::ferrum_pool_destroy(raw, sys::FERRUM_FORCE) };
         })
     }
 
-    /// The object of a pool, which owns it.
+    /// The object that owns a pool.
     fn own(device: &Device, raw: sys::ferrum_pool) -> Result<Self> {
         let mut info = sys::ferrum_pool_info::default();
         // SAFETY: info is an output of the call, with its size set.
@@ -77,22 +77,22 @@ impl Pool {
         })
     }
 
-    /// Makes a pool of a handle, which it owns from then on.
+    /// Creates a pool object of a handle. The object owns the handle from then on.
     ///
     /// # Safety
     ///
-    /// The handle is that of a live pool of the device, and nobody else destroys it.
+    /// The handle is of a live pool of the device, and no other code destroys it.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle) for a handle that names no pool.
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle) for a handle without a pool.
+    ///
     /// C function: [`ferrum_pool_get_info`](crate::sys::ferrum_pool_get_info).
     pub unsafe fn from_raw(device: &Device, raw: sys::ferrum_pool) -> Result<Self> {
         Self::own(device, raw)
     }
 
-    /// Size of the pages that the pool puts behind its blocks; none where it takes segments whole. It calls
-    /// nothing.
+    /// The page size of a paged pool; `None` for a segmented pool. It calls no C function.
     pub fn page_bytes(&self) -> Option<u64> {
         self.made.page_bytes
     }
@@ -102,30 +102,30 @@ impl Pool {
         self.made.raw
     }
 
-    /// Releases graphs that were dropped, those before and this one, once their captures
-    /// have ended.
+    /// Releases graphs that were dropped, `more` included, once their captures have ended.
     pub(crate) fn release_graphs(&self, more: Option<u64>) {
         self.made.release_graphs(more);
     }
 
-    /// The device that it is on.
+    /// The device of the pool.
     pub fn device(&self) -> &Device {
         &self.made.device
     }
 
-    /// Whether the host addresses its blocks. It calls nothing: that never changes.
+    /// Whether the host can address its blocks. That never changes, so this calls no C function.
     pub fn host_addressable(&self) -> bool {
         self.made.host_addressable
     }
 
-    /// Takes a block; the stream, or the default one, uses it first.
+    /// Allocates a block. The stream (`None`: the default stream) uses it first.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) when, after everything that is cached has
-    /// been given up and the reclaim callbacks have been called, there is no room; the message names the
-    /// request, what was free, the largest run and the holders by tag. A request that can never fit fails
-    /// at once. Freed blocks whose stream work is still queued are waited for, at most 10 s.
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) if there is not enough memory
+    /// after all caches were released and the reclaim callbacks were called; the message states the
+    /// request, the free bytes, the largest free run and the holders by tag. A request that can
+    /// never fit fails at once. The call waits for freed blocks whose stream work is still queued,
+    /// at most 10 s.
     ///
     /// C function: [`ferrum_pool_alloc`](crate::sys::ferrum_pool_alloc).
     pub fn alloc(&self, size_bytes: u64, stream: Option<&Stream>) -> Result<PoolBlock> {
@@ -137,16 +137,17 @@ impl Pool {
         Ok(PoolBlock::new(self, address, size_bytes, raw_of(stream)))
     }
 
-    /// Takes a block as described.
+    /// Allocates a block as requested.
     ///
     /// # Errors
     ///
-    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_pool_alloc_with`](crate::sys::ferrum_pool_alloc_with).
     pub fn alloc_with(&self, request: &PoolRequest<'_>) -> Result<PoolBlock> {
         let (raw, mut address) = (request.raw(), 0);
-        // SAFETY: raw lives through the call, address is an output of it.
+        // SAFETY: raw is valid during the call, address is an output of it.
         check(unsafe { sys::ferrum_pool_alloc_with(self.raw(), &raw, &mut address) })?;
         Ok(PoolBlock::new(
             self,
@@ -156,11 +157,11 @@ impl Pool {
         ))
     }
 
-    /// Takes `count` blocks of one size: all of them or none.
+    /// Allocates `count` blocks of one size: all or none.
     ///
     /// # Errors
     ///
-    /// as [`ferrum_pool_alloc`](crate::sys::ferrum_pool_alloc);
+    /// Those of [`ferrum_pool_alloc`](crate::sys::ferrum_pool_alloc);
     /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for the count.
     ///
     /// C function: [`ferrum_pool_alloc_batch`](crate::sys::ferrum_pool_alloc_batch).
@@ -177,7 +178,7 @@ impl Pool {
             ));
         }
         let mut addresses = vec![0; count];
-        // SAFETY: addresses has room for count of them.
+        // SAFETY: addresses has the length count.
         check(unsafe {
             sys::ferrum_pool_alloc_batch(
                 self.raw(),
@@ -190,13 +191,15 @@ impl Pool {
         Ok(PoolBatch::new(self, addresses, size_bytes, raw_of(stream)))
     }
 
-    /// Gives blocks of this pool back in one call, as [`PoolBlock::free`]: all of them or none.
+    /// Frees blocks of this pool in one call, in the way of [`PoolBlock::free`]: all or none.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a block of another pool, and those of
-    /// [`PoolBlock::free`]. The blocks come back, but for [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted):
-    /// they are free then, and the list that comes back is empty.
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a block of another
+    /// pool, and those of [`PoolBlock::free`]. The error returns the blocks. With
+    /// [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted) the blocks are freed, and the returned
+    /// list is empty.
+    ///
     /// C function: [`ferrum_pool_free_batch`](crate::sys::ferrum_pool_free_batch).
     pub fn free_batch(
         &self,
@@ -217,7 +220,7 @@ impl Pool {
         let one = blocks.iter().all(|b| b.stream_raw().id == first.id);
         let own = if one { first } else { Default::default() };
         let status = free_on(stream, own, |stream| {
-            // SAFETY: the blocks are ours, and addresses lives through the call.
+            // SAFETY: we own the blocks, and addresses is valid during the call.
             unsafe {
                 sys::ferrum_pool_free_batch(
                     self.raw(),
@@ -238,7 +241,7 @@ impl Pool {
         ended(check(status), Vec::new())
     }
 
-    /// The tag of a name, 1 to 63 bytes, which stays while the pool lives.
+    /// The tag of a name of 1 to 63 bytes. It is valid as long as the pool exists.
     ///
     /// # Errors
     ///
@@ -248,37 +251,38 @@ impl Pool {
     pub fn tag(&self, name: &str) -> Result<PoolTag> {
         let text = c_text("ferrum_pool_get_tag", "name", name)?;
         let mut number = 0;
-        // SAFETY: text lives through the call, number is an output of it.
+        // SAFETY: text is valid during the call, number is an output of it.
         check(unsafe { sys::ferrum_pool_get_tag(self.raw(), text.as_ptr(), &mut number) })?;
         Ok(PoolTag(number))
     }
 
-    /// Gives back every live block, as freed on the stream.
+    /// Frees all live blocks, as if freed on the stream.
     ///
     /// # Safety
     ///
-    /// No [`PoolBlock`] and no [`PoolBatch`] of the pool may be alive: give them up
-    /// with their `into_address` and `into_addresses`. Else their drop would free
-    /// what is somebody else's by then.
+    /// No [`PoolBlock`] and no [`PoolBatch`] of the pool exists: end them with `into_address` and
+    /// `into_addresses`. Otherwise their drop would free memory of another owner.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted) when there is no memory to
-    /// note the blocks behind queued work: they are as live as before, unless another thread takes blocks
-    /// or that memory meanwhile; then what was not freed is live.
+    /// [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted) if there is no memory
+    /// to record the blocks behind queued work. The blocks are live as before, unless another
+    /// thread allocates blocks or that memory meanwhile; then the blocks that were not freed are
+    /// live.
     ///
     /// C function: [`ferrum_pool_reset`](crate::sys::ferrum_pool_reset).
     pub unsafe fn reset(&self, stream: Option<&Stream>) -> Result<()> {
-        // SAFETY: plain values; the blocks are the caller's word.
+        // SAFETY: takes only numbers; the caller guarantees the blocks.
         check(unsafe { sys::ferrum_pool_reset(self.raw(), raw_of(stream)) })
     }
 
-    /// Takes back what thread caches keep, and gives unused segments back until no
-    /// more than `keep_bytes` are held.
+    /// Releases the blocks of thread caches, and unused segments until at most `keep_bytes` are
+    /// held.
     ///
     /// # Errors
     ///
-    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_pool_trim`](crate::sys::ferrum_pool_trim).
     pub fn trim(&self, keep_bytes: u64) -> Result<u64> {
@@ -289,17 +293,18 @@ impl Pool {
         Ok(released)
     }
 
-    /// Changes above how many bytes held an empty segment is given back at once;
-    /// none: never.
+    /// Sets the number of held bytes above which an empty segment is released at once; `None`:
+    /// never.
     ///
     /// # Errors
     ///
-    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_pool_set_release_threshold`](crate::sys::ferrum_pool_set_release_threshold).
     pub fn set_release_threshold(&self, release_threshold_bytes: Option<u64>) -> Result<()> {
         let threshold = release_threshold_bytes.unwrap_or(u64::MAX);
-        // SAFETY: plain values.
+        // SAFETY: takes only numbers.
         check(unsafe { sys::ferrum_pool_set_release_threshold(self.raw(), threshold) })
     }
 }

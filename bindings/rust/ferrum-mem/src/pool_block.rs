@@ -7,9 +7,8 @@ use crate::rejected::{ended, Rejected};
 use crate::stream::{raw_of, Stream};
 use crate::{sys, BlockOwner, Result};
 
-/// Frees on the stream that is named, or on the blocks' own one. That may have been
-/// destroyed, and so has run dry, or capture: the library knows then what is to be
-/// waited for.
+/// Frees on the named stream, or on the stream of the blocks. If that stream was destroyed and so
+/// has no work, or captures, the library knows which work the free must wait for.
 pub(crate) fn free_on(
     named: Option<&Stream>,
     own: sys::ferrum_stream,
@@ -26,9 +25,9 @@ pub(crate) fn free_on(
     }
 }
 
-/// A block of a pool. It belongs to the stream that it was asked for on: dropped or
-/// freed, on whatever thread, its memory goes to nobody else before the work is done that
-/// was queued on that stream by then. The stream may go first: it waits for its work.
+/// A block of a pool. It belongs to the stream of its allocation. Whichever thread drops or frees
+/// it, its memory is reused only after the work that is queued on that stream at this moment. The
+/// stream may be dropped earlier; its drop waits for its work.
 #[derive(Debug)]
 #[must_use = "dropping it frees the block"]
 pub struct PoolBlock {
@@ -61,38 +60,39 @@ impl PoolBlock {
         }
     }
 
-    /// The stream that it is of.
+    /// The stream of the block.
     pub(crate) fn stream_raw(&self) -> sys::ferrum_stream {
         self.stream
     }
 
     fn free_raw(&self, stream: Option<&Stream>) -> sys::ferrum_status {
         free_on(stream, self.stream, |stream| {
-            // SAFETY: the block is ours.
+            // SAFETY: we own the block.
             unsafe { sys::ferrum_pool_free(self.pool.raw(), self.address, stream) }
         })
     }
 
-    /// Where it starts in the device's memory.
+    /// Its address in the device's memory.
     pub fn address(&self) -> u64 {
         self.address
     }
 
-    /// Its size in bytes, as asked for.
+    /// The requested size in bytes.
     pub fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
 
-    /// The pool that it is of.
+    /// The pool of the block.
     pub fn pool(&self) -> &Pool {
         &self.pool
     }
 
-    /// How many of its bytes may be used: at least what was asked for.
+    /// The number of usable bytes: at least the requested size.
     ///
     /// # Errors
     ///
-    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_pool_usable_size`](crate::sys::ferrum_pool_usable_size).
     pub fn usable_bytes(&self) -> Result<u64> {
@@ -102,19 +102,19 @@ impl PoolBlock {
         Ok(size)
     }
 
-    /// What the books say of it: its pool, size, tag and age.
+    /// The counters' entry of the block: its pool, size, tag and age.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) when no pool holds it.
+    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the address is in no pool.
     ///
     /// C function: [`ferrum_device_get_owner`](crate::sys::ferrum_device_get_owner).
     pub fn owner(&self) -> Result<BlockOwner> {
         self.pool.device().owner_of(self.address)
     }
 
-    /// The block as the host sees it, where the host can address the device.
-    /// It must not be used after the block, nor while a stream works on it.
+    /// A pointer to the block, if the host can address the device. It must not be used after the
+    /// block has ended, or while a stream works on the block.
     pub fn as_ptr(&self) -> Option<NonNull<u8>> {
         if !self.pool.host_addressable() {
             return None;
@@ -122,46 +122,48 @@ impl PoolBlock {
         NonNull::new(self.address as usize as *mut u8)
     }
 
-    /// Says that a stream uses the block too: once freed, the block waits for the
-    /// work that is queued on that stream at the time of its free as well.
+    /// States that a stream uses the block too. A free of the block then also waits for the work
+    /// that is queued on that stream at the free.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::DoubleFree`](crate::ErrorKind::DoubleFree) or
-    /// [`ErrorKind::InvalidAddress`](crate::ErrorKind::InvalidAddress) when no live block starts at the
+    /// [`ErrorKind::InvalidAddress`](crate::ErrorKind::InvalidAddress) if no live block has the
     /// address.
     ///
     /// C function: [`ferrum_pool_record_stream`](crate::sys::ferrum_pool_record_stream).
     pub fn record_stream(&self, stream: &Stream) -> Result<()> {
-        // SAFETY: plain values.
+        // SAFETY: takes only numbers.
         check(unsafe {
             sys::ferrum_pool_record_stream(self.pool.raw(), self.address, stream.raw())
         })
     }
 
-    /// Gives the block back, as a drop does, and after the work of a further stream if
-    /// one is named. Its memory is handed out again once the work is done that is queued
-    /// now on the stream that it was asked for on, on those of
-    /// [`record_stream`](PoolBlock::record_stream) and on the named one; where only one of
-    /// them has any, that stream may have it at once.
+    /// Frees the block, as a drop does; with a stream, also after the work of that stream. Its
+    /// memory is reused after the work that is queued now on the stream of its allocation, on the
+    /// streams of [`record_stream`](PoolBlock::record_stream), and on the named stream. If only one
+    /// of these streams has work, that stream may reuse the memory at once.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a stream of another device: the block
-    /// is still there and comes back. [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted) from a pool with red
-    /// zones, when bytes beside the block were overwritten: it is free all the same, and does not come back.
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a stream of another
+    /// device: the error returns the block. [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted)
+    /// from a pool with red zones, if bytes beside the block were overwritten: the block is freed
+    /// and not returned.
+    ///
     /// C function: [`ferrum_pool_free`](crate::sys::ferrum_pool_free).
     pub fn free(self, stream: Option<&Stream>) -> std::result::Result<(), Rejected<Option<Self>>> {
         let status = self.free_raw(stream);
         self.ended(status)
     }
 
-    /// As `free`, with the size that was asked for as a check.
+    /// Like `free`, with the requested size as a check.
     ///
     /// # Errors
     ///
-    /// Those of [`PoolBlock::free`], and [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize) for another size
-    /// than the block was asked for with.
+    /// Those of [`PoolBlock::free`], and [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize)
+    /// if the requested size was different.
+    ///
     /// C function: [`ferrum_pool_free_sized`](crate::sys::ferrum_pool_free_sized).
     pub fn free_sized(
         self,
@@ -169,7 +171,7 @@ impl PoolBlock {
         stream: Option<&Stream>,
     ) -> std::result::Result<(), Rejected<Option<Self>>> {
         let status = free_on(stream, self.stream, |stream| {
-            // SAFETY: the block is ours.
+            // SAFETY: we own the block.
             unsafe {
                 sys::ferrum_pool_free_sized(self.pool.raw(), self.address, size_bytes, stream)
             }
@@ -189,19 +191,20 @@ impl PoolBlock {
         ended(result, object)
     }
 
-    /// Gives up the block without freeing it: it stays until somebody frees its address, as with
-    /// [`PoolBlock::from_address`], or until the pool is reset or goes.
+    /// Returns the address and does not free the block. It stays allocated until its address is
+    /// freed, for example with [`PoolBlock::from_address`], or until the pool is reset or
+    /// destroyed.
     pub fn into_address(mut self) -> u64 {
         std::mem::take(&mut self.address)
     }
 
-    /// Makes an object of a live block of a pool, which it owns from then on. The block belongs to the stream:
-    /// none stands for the default one.
+    /// Creates an object of a live block of a pool. The object owns the block from then on. The
+    /// block belongs to the stream; `None` is the default stream.
     ///
     /// # Safety
     ///
-    /// The address is that of a live block of the pool of that size, nobody else frees it, and the stream is the
-    /// one that it was asked for on.
+    /// The address is of a live block of the pool with that size, no other code frees it, and the
+    /// stream is the stream of its allocation.
     pub unsafe fn from_address(
         pool: &Pool,
         address: u64,
@@ -212,8 +215,8 @@ impl PoolBlock {
     }
 }
 
-/// Blocks of one size that come and go together. They belong to the stream that they were
-/// asked for on, as a [`PoolBlock`] does.
+/// Blocks of one size that are allocated and freed together. They belong to the stream of their
+/// allocation, as a [`PoolBlock`] does.
 #[derive(Debug)]
 #[must_use = "dropping it frees the blocks"]
 pub struct PoolBatch {
@@ -246,27 +249,27 @@ impl PoolBatch {
         }
     }
 
-    /// Where each starts in the device's memory.
+    /// The address of each block in the device's memory.
     pub fn addresses(&self) -> &[u64] {
         &self.addresses
     }
 
-    /// The size of each in bytes, as asked for.
+    /// The requested size of each block in bytes.
     pub fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
 
-    /// How many blocks there are.
+    /// The number of blocks.
     pub fn len(&self) -> usize {
         self.addresses.len()
     }
 
-    /// Whether there is no block: [`PoolBatch::split_off`] has taken all of them.
+    /// Whether there is no block, because [`PoolBatch::split_off`] has removed all of them.
     pub fn is_empty(&self) -> bool {
         self.addresses.is_empty()
     }
 
-    /// The pool that they are of.
+    /// The pool of the blocks.
     pub fn pool(&self) -> &Pool {
         &self.pool
     }
@@ -276,12 +279,12 @@ impl PoolBatch {
         self.addresses.iter().copied()
     }
 
-    /// Takes the blocks from that place on out of the batch, as a batch of their own. Each of the two is freed
-    /// for itself.
+    /// Moves the blocks from index `at` on into a batch of their own. The two batches are freed
+    /// separately.
     ///
     /// # Panics
     ///
-    /// When the place is behind the last block.
+    /// If `at` is greater than the number of blocks.
     pub fn split_off(&mut self, at: usize) -> Self {
         Self {
             addresses: self.addresses.split_off(at),
@@ -291,12 +294,13 @@ impl PoolBatch {
         }
     }
 
-    /// Gives all of them back, as [`PoolBlock::free`].
+    /// Frees all blocks, in the way of [`PoolBlock::free`].
     ///
     /// # Errors
     ///
-    /// Those of [`PoolBlock::free`]: the batch is still there and comes back, but for
-    /// [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted), when all blocks are free.
+    /// Those of [`PoolBlock::free`]. The error returns the batch, except for
+    /// [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted): all blocks are freed then.
+    ///
     /// C function: [`ferrum_pool_free_batch`](crate::sys::ferrum_pool_free_batch).
     pub fn free(
         mut self,
@@ -314,15 +318,15 @@ impl PoolBatch {
         ended(result, object)
     }
 
-    /// Gives up the blocks without freeing them: they stay until the pool is reset
-    /// or goes.
+    /// Returns the addresses and does not free the blocks. They stay allocated until the pool is
+    /// reset or destroyed.
     pub fn into_addresses(mut self) -> Vec<u64> {
         std::mem::take(&mut self.addresses)
     }
 
     fn free_raw(&self, stream: Option<&Stream>) -> sys::ferrum_status {
         free_on(stream, self.stream, |stream| {
-            // SAFETY: the blocks are ours, and addresses lives through the call.
+            // SAFETY: we own the blocks, and addresses is valid during the call.
             unsafe {
                 sys::ferrum_pool_free_batch(
                     self.pool.raw(),
@@ -335,7 +339,7 @@ impl PoolBatch {
     }
 }
 
-/// The blocks of a batch, each as an object of its own.
+/// An iterator over the blocks of a batch, each as an object of its own.
 #[derive(Debug)]
 #[must_use = "dropping it frees the blocks that were not taken"]
 pub struct PoolBatchBlocks {
@@ -367,7 +371,7 @@ impl IntoIterator for PoolBatch {
     type Item = PoolBlock;
     type IntoIter = PoolBatchBlocks;
 
-    /// Takes the batch apart: its blocks, in its order.
+    /// Splits the batch into its blocks, in order.
     fn into_iter(mut self) -> PoolBatchBlocks {
         self.addresses.reverse();
         PoolBatchBlocks { left: self }

@@ -3,7 +3,7 @@ use std::time::Duration;
 use crate::stream::{raw_of, Stream};
 use crate::sys;
 
-/// A tag of a pool; `Pool::tag` gives it. It names a block's holder in the books.
+/// A tag of a pool, from `Pool::tag`. The counters name the holder of a block by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PoolTag(pub(crate) u32);
 
@@ -14,7 +14,7 @@ impl PoolTag {
     }
 }
 
-/// A block of a pool, as asked for.
+/// A request for a block of a pool.
 ///
 /// ```no_run
 /// # use ferrum_mem::{Pool, PoolRequest, Result, Stream};
@@ -35,7 +35,7 @@ pub struct PoolRequest<'a> {
 }
 
 impl<'a> PoolRequest<'a> {
-    /// A block of a size, not 0.
+    /// A block of a size, which must not be 0.
     pub fn new(size_bytes: u64) -> Self {
         Self {
             size_bytes,
@@ -47,32 +47,32 @@ impl<'a> PoolRequest<'a> {
         }
     }
 
-    /// The address shall be a multiple of this, a power of two.
+    /// The alignment of the address, a power of two.
     pub fn aligned(mut self, alignment_bytes: u64) -> Self {
         self.alignment_bytes = alignment_bytes;
         self
     }
 
-    /// The stream that will use the block first; else the default one.
+    /// The first stream that uses the block; otherwise the default stream.
     pub fn on(mut self, stream: &'a Stream) -> Self {
         self.stream = Some(stream);
         self
     }
 
-    /// Name for the books; else the pool's.
+    /// Name for the counters; otherwise the pool's name.
     pub fn tag(mut self, tag: PoolTag) -> Self {
         self.tag = tag.0;
         self
     }
 
-    /// How long the block is expected to live: a hint for the placement only.
+    /// The expected lifetime of the block: only a hint for the placement.
     pub fn lifetime(mut self, expected: Duration) -> Self {
         self.lifetime_ns = u64::try_from(expected.as_nanos()).unwrap_or(u64::MAX);
         self
     }
 
-    /// A number that blocks share which are expected to be freed together: a hint
-    /// for the placement only.
+    /// A number that is common to blocks that will probably be freed together: only a hint for the
+    /// placement.
     pub fn group(mut self, group: u64) -> Self {
         self.group = group;
         self

@@ -9,13 +9,13 @@ use crate::virtual_pool::VirtualPool;
 use crate::{sys, Result, SharedMemory};
 
 impl Device {
-    /// Describes a range of plain device memory for other processes. It stays allocated
+    /// Describes a range of plain device memory for other processes. The memory stays allocated
     /// while they have it open.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidAddress`](crate::ErrorKind::InvalidAddress) for a range that lies in no one
-    /// segment; [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a device without
+    /// [`ErrorKind::InvalidAddress`](crate::ErrorKind::InvalidAddress) for a range that is not in
+    /// one segment; [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a device without
     /// [`DeviceInfo::shared_memory`](crate::DeviceInfo::shared_memory).
     ///
     /// C function: [`ferrum_device_share_memory`](crate::sys::ferrum_device_share_memory).
@@ -28,13 +28,13 @@ impl Device {
         Ok((&raw).into())
     }
 
-    /// An event that another process has shared, by the bytes that it got for it.
+    /// Opens an event of another process by its 64 bytes.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for an event that is gone and for
-    /// bytes that name none; [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) for one of this
-    /// process.
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a destroyed event and
+    /// for bytes without an event; [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) for
+    /// an event of this process.
     ///
     /// C function: [`ferrum_event_open`](crate::sys::ferrum_event_open).
     pub fn open_event(&self, handle: &[u8; 64]) -> Result<Event> {
@@ -43,35 +43,37 @@ impl Device {
             ..Default::default()
         };
         let mut raw = Default::default();
-        // SAFETY: shared lives through the call, raw is an output of it.
+        // SAFETY: shared is valid during the call, raw is an output of it.
         check(unsafe { sys::ferrum_event_open(self.raw(), &shared, &mut raw) })?;
         Ok(Event::own(raw, self))
     }
 
-    /// An event that somebody else made, by its handle in the vendor's runtime, such as a
-    /// `CUevent`: it stands for what its owner recorded last. Dropping it leaves that alone.
+    /// An external event, by its handle in the vendor's runtime, such as a `CUevent`. It completes
+    /// with the point that its owner recorded last. Dropping it does not destroy the external
+    /// event.
     ///
     /// # Safety
     ///
-    /// The handle is an event's, which stays valid as long as the result lives.
+    /// The handle is of an event, and valid while the result exists.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a device that cannot, as those of the
-    /// host; [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for 0.
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a device without such events,
+    /// such as a host device; [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for
+    /// 0.
     ///
     /// C function: [`ferrum_event_adopt`](crate::sys::ferrum_event_adopt).
     pub unsafe fn adopt_event(&self, native_handle: u64) -> Result<Event> {
         let mut raw = Default::default();
-        // SAFETY: raw is an output of the call; the rest is the caller's promise.
+        // SAFETY: raw is an output of the call; the caller guarantees the rest.
         check(unsafe { sys::ferrum_event_adopt(self.raw(), native_handle, &mut raw) })?;
         Ok(Event::own(raw, self))
     }
 }
 
 impl Stream {
-    /// Records an event that other processes can open by these bytes, too. Keep it until
-    /// they have.
+    /// Records an event that other processes can open by the returned bytes. Keep the event until
+    /// they have opened it.
     ///
     /// # Errors
     ///
@@ -88,14 +90,14 @@ impl Stream {
 }
 
 impl VirtualPool {
-    /// A file descriptor for each page of a range, in order, for
-    /// [`Manager::import_pages`] in another process. When the range is freed the pool uses
-    /// the pages again: who has imported them ends that before.
+    /// A file descriptor for each page of a range, in order, for [`Manager::import_pages`] in
+    /// another process. When the range is freed, the pool reuses the pages. So every importer must
+    /// drop its block before.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a pool with another backing;
-    /// [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset),
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a pool with another
+    /// backing; [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset),
     /// [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize),
     /// [`ErrorKind::NotMapped`](crate::ErrorKind::NotMapped).
     ///
@@ -105,7 +107,7 @@ impl VirtualPool {
         let room = size_bytes.min(info.virtual_capacity_bytes) / info.page_bytes;
         let mut files = vec![-1_i32; usize::try_from(room.max(1)).unwrap_or(1)];
         let mut count = 0;
-        // SAFETY: there is room for as many descriptors as are said.
+        // SAFETY: the array has the length that is passed.
         check(unsafe {
             sys::ferrum_vpool_export(
                 self.raw(),
@@ -117,7 +119,7 @@ impl VirtualPool {
             )
         })?;
         files.truncate(count);
-        // SAFETY: the call has opened them for its caller.
+        // SAFETY: the call has opened them, and the caller owns them.
         Ok(files
             .into_iter()
             .map(|file| unsafe { OwnedFd::from_raw_fd(file) })
@@ -126,10 +128,10 @@ impl VirtualPool {
 }
 
 impl VirtualPool {
-    /// Fabric handles of the pages of a range, in order, for
-    /// [`Manager::import_fabric_pages`] in a process of this host or of another one: 64
-    /// bytes for each page. They keep no memory. When the range is freed the pool uses the
-    /// pages again: who has imported them ends that before.
+    /// Fabric handles of the pages of a range, in order, for [`Manager::import_fabric_pages`] in a
+    /// process of this host or of another host: 64 bytes for each page. They do not keep the memory
+    /// allocated. When the range is freed, the pool reuses the pages. So every importer must drop
+    /// its block before.
     ///
     /// # Errors
     ///
@@ -142,7 +144,7 @@ impl VirtualPool {
         let room = pages.max(1) * u64::from(sys::FERRUM_FABRIC_HANDLE_BYTES);
         let mut handles = vec![0_u8; usize::try_from(room).unwrap_or(usize::MAX)];
         let mut count = 0;
-        // SAFETY: there is room for as many bytes as are said.
+        // SAFETY: the array has the length that is passed.
         check(unsafe {
             sys::ferrum_vpool_export_fabric(
                 self.raw(),
@@ -159,17 +161,17 @@ impl VirtualPool {
 }
 
 impl Manager {
-    /// Makes a block of pages that a process exported, one after the other.
+    /// Creates a block of pages that a process exported, in order.
     ///
     /// # Safety
-    /// Nobody who has the pages changes them while they are looked at here other than by
-    /// copies.
+    ///
+    /// While this process reads the pages, no process changes them except by copies.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for no pages, for descriptors and
-    /// handles at once, and for a descriptor that is closed, of something else, or of another device's
-    /// memory, or a handle that names none;
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for no pages, for
+    /// descriptors together with handles, for a descriptor that is closed, of another kind, or of
+    /// another device's memory, and for a handle without memory;
     /// [`ErrorKind::InvalidPageSize`](crate::ErrorKind::InvalidPageSize);
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a device without
     /// [`DeviceInfo::exported_pages`](crate::DeviceInfo::exported_pages), or
@@ -194,22 +196,24 @@ impl Manager {
             ..Default::default()
         };
         let mut raw = Default::default();
-        // SAFETY: the request and its list live through the call, raw is an output of it.
+        // SAFETY: the request and its list are valid during the call, raw is an output of it.
         check(unsafe { sys::ferrum_manager_import_pages(self.raw(), &request, &mut raw) })?;
         Ok(Memory::own(raw, self))
     }
 
-    /// Makes a block of pages of this host or of another one by the handles of
-    /// [`VirtualPool::export_fabric`], one after the other.
+    /// Creates a block of pages of this host or of another host, in order, by the handles of
+    /// [`VirtualPool::export_fabric`].
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for no handles, a part of one
-    /// and one that names no memory; [`ErrorKind::InvalidPageSize`](crate::ErrorKind::InvalidPageSize);
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a device without
-    /// fabric pages. C function: `ferrum_manager_import_pages`.
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for no handles, a part of
+    /// a handle, or a handle without memory;
+    /// [`ErrorKind::InvalidPageSize`](crate::ErrorKind::InvalidPageSize);
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a device without fabric pages.
+    /// C function: `ferrum_manager_import_pages`.
     ///
     /// # Safety
+    ///
     /// As for [`Manager::import_pages`].
     pub unsafe fn import_fabric_pages(
         &self,
@@ -228,22 +232,24 @@ impl Manager {
             ..Default::default()
         };
         let mut raw = Default::default();
-        // SAFETY: the request and its list live through the call, raw is an output of it.
+        // SAFETY: the request and its list are valid during the call, raw is an output of it.
         check(unsafe { sys::ferrum_manager_import_pages(self.raw(), &request, &mut raw) })?;
         Ok(Memory::own(raw, self))
     }
 
-    /// Makes a block of memory that another process shared.
+    /// Creates a block of memory that another process shared.
     ///
     /// # Safety
+    ///
     /// As for [`Manager::import_pages`], and the other process keeps the memory allocated.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for memory that is gone and for
-    /// bytes that name none; [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) for memory of this
-    /// process; [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize) for a range beyond the memory;
-    /// [`ErrorKind::AlreadyExists`](crate::ErrorKind::AlreadyExists) for one that is open.
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for memory that was freed
+    /// and for bytes without memory; [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState)
+    /// for memory of this process; [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize) for a
+    /// range that ends outside the memory;
+    /// [`ErrorKind::AlreadyExists`](crate::ErrorKind::AlreadyExists) for a range that is open.
     ///
     /// C function: [`ferrum_manager_import_memory`](crate::sys::ferrum_manager_import_memory).
     pub unsafe fn import_memory(&self, shared: &SharedMemory, tag: Option<&str>) -> Result<Memory> {
@@ -253,7 +259,7 @@ impl Manager {
         let given = shared.raw();
         let text = tag.as_ref().map_or(std::ptr::null(), |t| t.as_ptr());
         let mut raw = Default::default();
-        // SAFETY: what is given lives through the call, raw is an output of it.
+        // SAFETY: the arguments are valid during the call, raw is an output of it.
         check(unsafe { sys::ferrum_manager_import_memory(self.raw(), &given, text, &mut raw) })?;
         Ok(Memory::own(raw, self))
     }

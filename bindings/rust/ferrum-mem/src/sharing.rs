@@ -10,14 +10,15 @@ use crate::stream::Stream;
 use crate::{sys, Adoption, LinkRequest, Result};
 
 impl Manager {
-    /// Makes two blocks, of this manager and of one of another device, that are the
-    /// same memory. It counts as this manager's and is free when both are dropped.
+    /// Creates two blocks with the same memory, one of this manager and one of a manager of another
+    /// device. The counters of this manager include it. It is freed when both are dropped.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for two managers of one device;
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for devices that cannot address the same
-    /// memory; else as [`ferrum_manager_alloc_with`](crate::sys::ferrum_manager_alloc_with).
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for two managers of one
+    /// device; [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for devices that cannot
+    /// address the same memory; otherwise those of
+    /// [`ferrum_manager_alloc_with`](crate::sys::ferrum_manager_alloc_with).
     ///
     /// C function: [`ferrum_manager_create_mapping`](crate::sys::ferrum_manager_create_mapping).
     pub fn create_mapping(
@@ -27,7 +28,7 @@ impl Manager {
     ) -> Result<(Memory, Memory)> {
         let (mut first, mut second) = Default::default();
         request.with_raw("ferrum_manager_create_mapping", |request| {
-            // SAFETY: the request lives through the call, the others are its outputs.
+            // SAFETY: the request is valid during the call, the others are its outputs.
             check(unsafe {
                 sys::ferrum_manager_create_mapping(
                     self.raw(),
@@ -41,19 +42,21 @@ impl Manager {
         Ok((Memory::own(first, self), Memory::own(second, other)))
     }
 
-    /// Makes a block of memory that somebody else owns, and that is never freed
-    /// here. Dropping the block ends only its handle, once no work is queued on it.
+    /// Creates a block of external memory, which the library never frees. Dropping the block ends
+    /// only its handle, after the work that is queued on it.
     ///
     /// # Safety
-    /// The memory stays valid, and is not used in any other way that work on the
-    /// block would disturb, until the block is dropped.
+    ///
+    /// Until the block is dropped the memory stays valid, and no other use of it disturbs work on
+    /// the block.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidAddress`](crate::ErrorKind::InvalidAddress) for memory that cannot be read, and
-    /// unless `is_read_only` is set written, throughout, as far as can be told, and for such memory that
-    /// the device cannot page-lock; [`ErrorKind::AlreadyExists`](crate::ErrorKind::AlreadyExists) for
-    /// memory that the device has already; [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize),
+    /// [`ErrorKind::InvalidAddress`](crate::ErrorKind::InvalidAddress) for memory with a part that
+    /// cannot be read, or, without `is_read_only`, written, as far as that can be detected, and for
+    /// memory that the device cannot page-lock;
+    /// [`ErrorKind::AlreadyExists`](crate::ErrorKind::AlreadyExists) for memory that the device has
+    /// already; [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize),
     /// [`ErrorKind::Overflow`](crate::ErrorKind::Overflow),
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
     ///
@@ -61,16 +64,15 @@ impl Manager {
     pub unsafe fn adopt(&self, adoption: &Adoption<'_>) -> Result<Memory> {
         let mut raw = Default::default();
         adoption.with_raw("ferrum_manager_adopt", |adoption| {
-            // SAFETY: the struct lives through the call, raw is an output of it; that the
-            // memory is valid is the caller's promise.
+            // SAFETY: the struct is valid during the call, raw is an output of it; the caller
+            // guarantees the memory.
             check(unsafe { sys::ferrum_manager_adopt(self.raw(), adoption, &mut raw) })
         })?;
         Ok(Memory::own(raw, self))
     }
 }
 
-/// A piece of work for a stream of somebody else's. It is done by `run`, or when it
-/// is dropped.
+/// A piece of work for an external stream. `run` or a drop does the work.
 #[derive(Debug)]
 #[must_use = "dropping it does the work at once, on this thread"]
 pub struct StreamWork {
@@ -78,7 +80,7 @@ pub struct StreamWork {
     data: *mut c_void,
 }
 
-// SAFETY: the library takes its work from any thread.
+// SAFETY: the library accepts its work on any thread.
 unsafe impl Send for StreamWork {}
 
 impl StreamWork {
@@ -88,7 +90,7 @@ impl StreamWork {
 
 impl Drop for StreamWork {
     fn drop(&mut self) {
-        // SAFETY: the library gave both for this one call.
+        // SAFETY: the library passed both for this one call.
         unsafe { (self.function)(self.data) };
     }
 }
@@ -110,7 +112,7 @@ unsafe extern "C" fn enqueue(
         function,
         data: work_data,
     };
-    // A panic drops the work, which does it: it counts as taken.
+    // A panic drops the work, and the drop does it: so the work counts as accepted.
     match run(move || closure(work).err()) {
         None => sys::FERRUM_OK,
         Some(refused) => {
@@ -121,16 +123,17 @@ unsafe extern "C" fn enqueue(
 }
 
 impl Stream {
-    /// A stream of a host device whose work runs in a queue of the caller's. The
-    /// closure has each piece of work run after what was queued before and before
-    /// what is queued later, or gives it back to refuse it. It must not call the
-    /// library. Dropping the stream waits for what was queued by it.
+    /// A stream of a host device whose work runs in a queue of the caller. The closure must run
+    /// each piece of work after earlier work and before later work, or return it to reject it. It
+    /// must not call the library. Dropping the stream waits for the work that was queued through
+    /// it.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a device that cannot, and for a handle
-    /// that is another queue in each thread, as CUDA's 2 is: what one thread freed would be another's at
-    /// once; [`ErrorKind::NullPointer`](crate::ErrorKind::NullPointer) without enqueue on a host device.
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a device without adopted
+    /// streams, and for a handle that is a different queue in each thread, such as CUDA's 2: memory
+    /// that one thread freed would be reused by another at once;
+    /// [`ErrorKind::NullPointer`](crate::ErrorKind::NullPointer) without enqueue on a host device.
     ///
     /// C function: [`ferrum_stream_adopt`](crate::sys::ferrum_stream_adopt).
     pub fn adopt(
@@ -147,16 +150,18 @@ impl Stream {
         unsafe { Self::adopt_raw(device, &foreign, Some(held)) }
     }
 
-    /// A stream that the caller has of the vendor's runtime, by its handle there.
+    /// An external stream of the vendor's runtime, by its handle there.
     ///
     /// # Safety
-    /// The handle is one of the device, and valid until this stream is dropped.
+    ///
+    /// The handle is of the device, and valid until this stream is dropped.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a device that cannot, and for a handle
-    /// that is another queue in each thread, as CUDA's 2 is: what one thread freed would be another's at
-    /// once; [`ErrorKind::NullPointer`](crate::ErrorKind::NullPointer) without enqueue on a host device.
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a device without adopted
+    /// streams, and for a handle that is a different queue in each thread, such as CUDA's 2: memory
+    /// that one thread freed would be reused by another at once;
+    /// [`ErrorKind::NullPointer`](crate::ErrorKind::NullPointer) without enqueue on a host device.
     ///
     /// C function: [`ferrum_stream_adopt`](crate::sys::ferrum_stream_adopt).
     pub unsafe fn adopt_native(device: &Device, native_handle: u64) -> Result<Self> {
@@ -164,7 +169,7 @@ impl Stream {
             native_handle,
             ..Default::default()
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees it.
         unsafe { Self::adopt_raw(device, &foreign, None) }
     }
 
@@ -174,7 +179,7 @@ impl Stream {
         closure: Option<Arc<EnqueueFn>>,
     ) -> Result<Self> {
         let mut raw = Default::default();
-        // SAFETY: raw is an output of the call; the rest is the caller's promise.
+        // SAFETY: raw is an output of the call; the caller guarantees the rest.
         check(unsafe { sys::ferrum_stream_adopt(device.raw(), foreign, &mut raw) })?;
         Ok(Self::own(raw, device, closure))
     }

@@ -11,63 +11,60 @@ use crate::stream::{raw_of, timeout_ns, Stream};
 use crate::virtual_pool::VirtualPool;
 use crate::{sys, Error, Result, VirtualPoolRequest, WakeReport};
 
-/// Where the bytes of what sleeps are kept.
+/// Where the contents of sleeping ranges are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SleepBacking<'a> {
     /// In memory of this process.
     #[default]
     Host,
-    /// In a file of that directory, with checksums; none: the system's directory for
-    /// temporary files.
+    /// In a file of that directory, with checksums; `None`: the system's directory for temporary
+    /// files.
     File(Option<&'a Path>),
-    /// Nowhere: what wakes is zeros.
+    /// Nowhere: after the wake the memory is zero.
     Discard,
 }
 
-/// What is to sleep, and how.
+/// A request for a sleep.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SleepRequest<'a> {
-    /// Ranges of this tag; none: everything. Those that were given none have the
-    /// pool's name, or the model's id.
+    /// Ranges of this tag; `None`: all ranges. Ranges without a tag have the pool's name, or the
+    /// model's id.
     pub tag: Option<&'a str>,
-    /// Where their bytes are kept.
+    /// Where the contents are kept.
     pub backing: SleepBacking<'a>,
-    /// Only its queued work is waited for; none: all of the device.
+    /// Wait only for the queued work of this stream; `None`: of the whole device.
     pub stream: Option<&'a Stream>,
-    /// How long the call may take; none: without an end; zero: as long as nothing has
-    /// to be waited for.
+    /// The maximum duration of the call; `None`: no limit; zero: fail if the call has to wait.
     pub timeout: Option<Duration>,
-    /// Copies at once, at most 64; 0: the library chooses.
+    /// Number of parallel copies, at most 64; 0: the library chooses.
     pub num_streams: u32,
 }
 
-/// What has gone to sleep.
+/// The result of a sleep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SleepReport {
-    /// Memory that was given up.
+    /// Memory that was released.
     pub released_bytes: u64,
-    /// How long it took.
+    /// Duration of the sleep.
     pub elapsed: Duration,
     /// The file, if there is one.
     pub path: Option<PathBuf>,
 }
 
-/// What is to wake.
+/// A request for a wake.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WakeRequest<'a> {
-    /// What sleeps of this tag; none: everything.
+    /// Ranges of this tag; `None`: all ranges.
     pub tag: Option<&'a str>,
-    /// How long the call may take; none: without an end; zero: as long as nothing has
-    /// to be waited for.
+    /// The maximum duration of the call; `None`: no limit; zero: fail if the call has to wait.
     pub timeout: Option<Duration>,
-    /// Copies at once, at most 64; 0: the library chooses.
+    /// Number of parallel copies, at most 64; 0: the library chooses.
     pub num_streams: u32,
 }
 
-/// Puts to sleep through the C function of that name, and unmaps what was dropped
-/// meanwhile.
+/// Sleeps with the C function of that name, and unmaps ranges that were dropped meanwhile.
 fn sleep(
     function: &'static str,
     space: &Space,
@@ -109,7 +106,7 @@ fn sleep(
     })
 }
 
-/// Wakes through the C function of that name, and unmaps what was dropped meanwhile.
+/// Wakes with the C function of that name, and unmaps ranges that were dropped meanwhile.
 fn wake(
     function: &'static str,
     space: &Space,
@@ -131,45 +128,44 @@ fn wake(
 }
 
 impl VirtualPool {
-    /// Has ranges give up their memory and keep their addresses, until `wake`. There
-    /// is nothing behind their pointers meanwhile. When it fails everything is as
-    /// before. Until it has ended the ranges cannot be unmapped ([`ErrorKind::Busy`]);
-    /// those that are dropped are unmapped then.
-    ///
-    /// [`ErrorKind::Busy`]: crate::ErrorKind::Busy
+    /// Ranges release their memory and keep their addresses until `wake`. Their pointers must not
+    /// be used meanwhile. A failed call changes nothing. While it runs, its ranges cannot be
+    /// unmapped ([`ErrorKind::Busy`](crate::ErrorKind::Busy)); ranges that are dropped are unmapped
+    /// afterwards.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) when the tag, or everything, sleeps
-    /// already, and in a host function; [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) for a tag that
-    /// no range has; [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted) when host
-    /// memory, the disk or the process's bound on the size of files (RLIMIT_FSIZE) is used up;
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) if the tag, or everything, is
+    /// asleep already, and in a host function; [`ErrorKind::NotFound`](crate::ErrorKind::NotFound)
+    /// for a tag without ranges;
+    /// [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted) if host memory, disk
+    /// space or the process's limit on file size (RLIMIT_FSIZE) is exhausted;
     /// [`ErrorKind::Io`](crate::ErrorKind::Io) and
-    /// [`ErrorKind::PermissionDenied`](crate::ErrorKind::PermissionDenied) for the file, with its name;
-    /// [`ErrorKind::Timeout`](crate::ErrorKind::Timeout);
+    /// [`ErrorKind::PermissionDenied`](crate::ErrorKind::PermissionDenied) for the file, with its
+    /// name; [`ErrorKind::Timeout`](crate::ErrorKind::Timeout);
     /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument).
     ///
     /// C function: [`ferrum_vpool_sleep`](crate::sys::ferrum_vpool_sleep).
     pub fn sleep(&self, request: &SleepRequest<'_>) -> Result<SleepReport> {
         let space = Space::Pool(self.clone());
         sleep("ferrum_vpool_sleep", &space, request, |config, report| {
-            // SAFETY: the settings live through the call, report has its size set.
+            // SAFETY: the settings are valid during the call, report has its size set.
             unsafe { sys::ferrum_vpool_sleep(self.raw(), config, report) }
         })
     }
 
-    /// Has what sleeps get memory at its addresses, and its bytes back. When it fails
-    /// all of it sleeps as before.
+    /// Restores the memory of ranges that are asleep, at their addresses and with their contents.
+    /// After a failed call all of them are asleep as before.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) when nothing of the tag, or nothing at
-    /// all, sleeps, and in a host function;
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) if nothing of the tag, or
+    /// nothing at all, is asleep, and in a host function;
     /// [`ErrorKind::OutOfPhysicalMemory`](crate::ErrorKind::OutOfPhysicalMemory) and
-    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) as
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory), as for
     /// [`ferrum_vpool_alloc`](crate::sys::ferrum_vpool_alloc);
-    /// [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted) when a file is not what was written, with its
-    /// name and the place; [`ErrorKind::Io`](crate::ErrorKind::Io);
+    /// [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted) if a file differs from what was
+    /// written, with its name and the offset; [`ErrorKind::Io`](crate::ErrorKind::Io);
     /// [`ErrorKind::Timeout`](crate::ErrorKind::Timeout);
     /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument).
     ///
@@ -177,40 +173,43 @@ impl VirtualPool {
     pub fn wake(&self, request: &WakeRequest<'_>) -> Result<WakeReport> {
         let space = Space::Pool(self.clone());
         wake("ferrum_vpool_wake", &space, request, |config, report| {
-            // SAFETY: the settings live through the call, report has its size set.
+            // SAFETY: the settings are valid during the call, report has its size set.
             unsafe { sys::ferrum_vpool_wake(self.raw(), config, report) }
         })
     }
 
-    /// Whether a tag sleeps; none: everything, with what may still come.
+    /// Whether a tag is asleep. `None`: whether everything is, including ranges of later calls.
     ///
     /// # Errors
     ///
-    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_vpool_is_asleep`](crate::sys::ferrum_vpool_is_asleep).
     pub fn is_asleep(&self, tag: Option<&str>) -> Result<bool> {
         let tag = optional_text("ferrum_vpool_is_asleep", "tag", tag)?;
         let mut asleep = 0;
-        // SAFETY: the text lives through the call, asleep is an output of it.
+        // SAFETY: the text is valid during the call, asleep is an output of it.
         check(unsafe { sys::ferrum_vpool_is_asleep(self.raw(), pointer(&tag), &mut asleep) })?;
         Ok(asleep != 0)
     }
 
-    /// Puts memory behind a range as described.
+    /// Maps memory to a range as requested.
     ///
     /// # Errors
     ///
-    /// besides: [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) while the tag, everything, or a
-    /// range at that place sleeps; [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) when it does so longer
-    /// than `asleep_wait_ns`; [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted) while
-    /// about a million other tags are in use.
+    /// Those of [`VirtualPool::alloc`], and
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) while the tag, everything, or a
+    /// range at that offset is asleep; [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) if it is
+    /// asleep longer than `asleep_wait_ns`;
+    /// [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted) while about a million
+    /// other tags are in use.
     ///
     /// C function: [`ferrum_vpool_alloc_with`](crate::sys::ferrum_vpool_alloc_with).
     pub fn alloc_with(&self, request: &VirtualPoolRequest<'_>) -> Result<MappedRange> {
         let mut address = 0;
         request.with_raw("ferrum_vpool_alloc_with", |request| {
-            // SAFETY: the request lives through the call, address is an output of it.
+            // SAFETY: the request is valid during the call, address is an output of it.
             check(unsafe { sys::ferrum_vpool_alloc_with(self.raw(), request, &mut address) })
         })?;
         Ok(self.range(address, request.offset_bytes, request.size_bytes))
@@ -218,11 +217,12 @@ impl VirtualPool {
 }
 
 impl Model {
-    /// As [`VirtualPool::sleep`]; others may have the model's pages then.
+    /// Like [`VirtualPool::sleep`]. Other models may then get the model's pages.
     ///
     /// # Errors
     ///
-    /// besides: [`ErrorKind::ModelNotFound`](crate::ErrorKind::ModelNotFound).
+    /// Those of [`VirtualPool::sleep`], and
+    /// [`ErrorKind::ModelNotFound`](crate::ErrorKind::ModelNotFound).
     ///
     /// C function: [`ferrum_elastic_pool_sleep_model`](crate::sys::ferrum_elastic_pool_sleep_model).
     pub fn sleep(&self, request: &SleepRequest<'_>) -> Result<SleepReport> {
@@ -232,17 +232,18 @@ impl Model {
             &Space::Model(self.clone()),
             request,
             |config, report| {
-                // SAFETY: id and settings live through the call, report has its size set.
+                // SAFETY: id and settings are valid during the call, report has its size set.
                 unsafe { sys::ferrum_elastic_pool_sleep_model(pool, id, config, report) }
             },
         )
     }
 
-    /// As [`VirtualPool::wake`], with memory as `alloc` has it.
+    /// Like [`VirtualPool::wake`]. The memory comes from the same source as for `alloc`.
     ///
     /// # Errors
     ///
-    /// besides: [`ErrorKind::ModelNotFound`](crate::ErrorKind::ModelNotFound).
+    /// Those of [`VirtualPool::wake`], and
+    /// [`ErrorKind::ModelNotFound`](crate::ErrorKind::ModelNotFound).
     ///
     /// C function: [`ferrum_elastic_pool_wake_model`](crate::sys::ferrum_elastic_pool_wake_model).
     pub fn wake(&self, request: &WakeRequest<'_>) -> Result<WakeReport> {
@@ -252,23 +253,24 @@ impl Model {
             &Space::Model(self.clone()),
             request,
             |config, report| {
-                // SAFETY: id and settings live through the call, report has its size set.
+                // SAFETY: id and settings are valid during the call, report has its size set.
                 unsafe { sys::ferrum_elastic_pool_wake_model(pool, id, config, report) }
             },
         )
     }
 
-    /// As [`VirtualPool::is_asleep`].
+    /// Like [`VirtualPool::is_asleep`].
     ///
     /// # Errors
     ///
-    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_elastic_pool_is_model_asleep`](crate::sys::ferrum_elastic_pool_is_model_asleep).
     pub fn is_asleep(&self, tag: Option<&str>) -> Result<bool> {
         let tag = optional_text("ferrum_elastic_pool_is_model_asleep", "tag", tag)?;
         let mut asleep = 0;
-        // SAFETY: the texts live through the call, asleep is an output of it.
+        // SAFETY: the texts are valid during the call, asleep is an output of it.
         check(unsafe {
             sys::ferrum_elastic_pool_is_model_asleep(
                 self.pool().raw(),

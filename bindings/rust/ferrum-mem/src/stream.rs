@@ -10,12 +10,12 @@ use crate::rejected::{ended, Rejected};
 use crate::sharing::EnqueueFn;
 use crate::{sys, AddressCopy, ErrorKind, Result};
 
-/// Nanoseconds for C; none waits for ever.
+/// Nanoseconds for C; `None` waits without a limit.
 pub(crate) fn timeout_ns(timeout: Option<Duration>) -> u64 {
     optional_ns(timeout, sys::FERRUM_WAIT_FOREVER)
 }
 
-/// The handle of an optional stream; none is the device's default one.
+/// The handle of an optional stream; `None` is the device's default stream.
 pub(crate) fn raw_of(stream: Option<&Stream>) -> sys::ferrum_stream {
     stream.map_or_else(Default::default, |s| s.raw)
 }
@@ -27,14 +27,14 @@ pub struct Stream {
     /// The default stream belongs to its device.
     owned: bool,
     device: Device,
-    /// What an adopted stream queues with.
+    /// The closure that queues the work of an adopted stream.
     _closure: Option<Arc<EnqueueFn>>,
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
         if self.owned {
-            // SAFETY: the handle is ours.
+            // SAFETY: we own the handle.
             let status = unsafe { sys::ferrum_stream_destroy(self.raw, sys::FERRUM_FORCE) };
             dropped("ferrum_stream_destroy", status);
         }
@@ -63,28 +63,29 @@ impl Stream {
         }
     }
 
-    /// Queues many copies by address on the stream and returns. All of them are within its
-    /// device. Every copy is checked before the first one is queued.
+    /// Queues many copies by address on the stream and returns. All memory is of its device. Every
+    /// copy is checked before the first one is queued.
     ///
-    /// The copies run in no order that is said. No destination may overlap the source or
-    /// the destination of another copy; sources may overlap.
+    /// The copies run in any order. No destination may overlap the source or the destination of
+    /// another copy; sources may overlap.
     ///
     /// # Safety
     ///
-    /// The memory stays allocated and mapped until the copies are done. Until then nobody
-    /// else reads or writes the destinations, and nobody writes the sources; no reference
-    /// looks into a destination.
+    /// The memory stays allocated and mapped until the copies are done. Until then no other code
+    /// reads or writes the destinations, and no code writes the sources; no reference to a
+    /// destination exists.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidSize`] for a size of 0, [`ErrorKind::InvalidArgument`] for an
-    /// overlap, [`ErrorKind::InvalidAddress`] for memory that is not the
-    /// device's or is not mapped. The message has the index of the first copy that was
-    /// wrong. [`ErrorKind::ResourceExhausted`] when the queue has no room. See
-    /// [`ferrum_stream_copy_batch`](crate::sys::ferrum_stream_copy_batch).
+    /// [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize) for a size of 0,
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for an overlap,
+    /// [`ErrorKind::InvalidAddress`](crate::ErrorKind::InvalidAddress) for memory that is not of
+    /// the device or is not mapped. The message states the index of the first wrong copy.
+    /// [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted) if the queue is full.
+    /// See [`ferrum_stream_copy_batch`](crate::sys::ferrum_stream_copy_batch).
     pub unsafe fn copy_batch(&self, copies: &[AddressCopy]) -> Result<()> {
         let raw: Vec<_> = copies.iter().map(AddressCopy::raw).collect();
-        // SAFETY: the list has the length that is told; the rest is the caller's word.
+        // SAFETY: the list has the length that is passed; the caller guarantees the rest.
         check(unsafe { sys::ferrum_stream_copy_batch(self.raw, raw.as_ptr(), raw.len() as u64) })
     }
 
@@ -121,30 +122,35 @@ impl Stream {
         self.raw
     }
 
-    /// Ends the stream without waiting, unlike a drop. The default stream ends with its device: nothing happens.
+    /// Destroys the stream without waiting, unlike a drop. Does nothing for the default stream,
+    /// which ends with its device.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while work is queued: the stream comes back.
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) while work is queued. The error returns the
+    /// stream.
+    ///
     /// C function: [`ferrum_stream_destroy`](crate::sys::ferrum_stream_destroy).
     pub fn close(mut self) -> std::result::Result<(), Rejected<Self>> {
         if !self.owned {
             return Ok(());
         }
-        // SAFETY: the handle is ours.
+        // SAFETY: we own the handle.
         let closed = check(unsafe { sys::ferrum_stream_destroy(self.raw, 0) });
         self.owned = closed.is_err();
         ended(closed, self)
     }
 
-    /// Gives up the stream without ending it: whoever has the handle does that with
-    /// [`ferrum_stream_destroy`](crate::sys::ferrum_stream_destroy), or as the object that
-    /// [`Stream::from_raw`] makes of it. It ends with its device at the latest.
+    /// Returns the handle and does not destroy the stream. The owner of the handle destroys it with
+    /// [`ferrum_stream_destroy`](crate::sys::ferrum_stream_destroy), or creates an object of it
+    /// with [`Stream::from_raw`]. The stream ends at the latest with its device.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) for one of [`Stream::adopt`], whose closure has
-    /// to go with it, and for a default stream, which belongs to its device: the stream comes back. It calls no
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) for a stream of
+    /// [`Stream::adopt`], because its closure belongs to it, and for a default stream, which
+    /// belongs to its device. The error returns the stream. It calls no C function.
+    ///
     /// C function.
     pub fn into_raw(mut self) -> std::result::Result<sys::ferrum_stream, Rejected<Self>> {
         if !self.owned || self._closure.is_some() {
@@ -157,21 +163,22 @@ impl Stream {
         Ok(self.raw)
     }
 
-    /// Makes a stream of a handle, which it owns from then on.
+    /// Creates a stream object of a handle. The object owns the handle from then on.
     ///
     /// # Safety
     ///
-    /// The handle is that of a live stream of the device which is not its default one, and nobody else destroys
-    /// it.
+    /// The handle is of a live stream of the device that is not its default stream, and no other
+    /// code destroys it.
     pub unsafe fn from_raw(device: &Device, raw: sys::ferrum_stream) -> Self {
         Self::own(raw, device, None)
     }
 
-    /// Marks the present end of the queue.
+    /// Records the current end of the queue as an event.
     ///
     /// # Errors
     ///
-    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_event_record`](crate::sys::ferrum_event_record).
     pub fn record(&self) -> Result<Event> {
@@ -184,14 +191,14 @@ impl Stream {
         })
     }
 
-    /// Queues a call of the closure, once, on a thread of the library. The
-    /// closure may not wait for a stream.
+    /// Queues a call of the closure, once, on a thread of the library. The closure must not wait
+    /// for a stream.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted) when 1,048,576 calls of the
-    /// stream have not begun, or, that or what the system says, when there is no thread that it could run
-    /// on; docs/hosts.md says how many are kept.
+    /// [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted) if 1,048,576 calls of
+    /// the stream have not begun. If the call needs a new thread and the system cannot create one:
+    /// the same, or the error of the system. docs/hosts.md states how many threads are kept.
     ///
     /// C function: [`ferrum_stream_host_function`](crate::sys::ferrum_stream_host_function).
     pub fn call(&self, closure: impl FnOnce() + Send + 'static) -> Result<()> {
@@ -210,7 +217,7 @@ pub struct Event {
 impl Drop for Event {
     fn drop(&mut self) {
         if self.raw.id != 0 {
-            // SAFETY: the handle is ours.
+            // SAFETY: we own the handle.
             let status = unsafe { sys::ferrum_event_destroy(self.raw) };
             dropped("ferrum_event_destroy", status);
         }
@@ -229,14 +236,16 @@ impl Event {
         self.raw
     }
 
-    /// Forgets the event, as a drop does.
+    /// Destroys the handle of the event, as a drop does.
     ///
     /// # Errors
     ///
-    /// The errors of every call, such as [`ErrorKind::NotInitialized`](crate::ErrorKind::NotInitialized). The error returns the object.
+    /// The errors of every call, such as
+    /// [`ErrorKind::NotInitialized`](crate::ErrorKind::NotInitialized). The error returns the
+    /// object.
     /// C function: [`ferrum_event_destroy`](crate::sys::ferrum_event_destroy).
     pub fn close(mut self) -> std::result::Result<(), Rejected<Self>> {
-        // SAFETY: the handle is ours.
+        // SAFETY: we own the handle.
         let closed = check(unsafe { sys::ferrum_event_destroy(self.raw) });
         if closed.is_ok() {
             self.raw = Default::default();
@@ -244,29 +253,30 @@ impl Event {
         ended(closed, self)
     }
 
-    /// Gives up the event without ending it: whoever has the handle does that with
-    /// [`ferrum_event_destroy`](crate::sys::ferrum_event_destroy), or as the object that
-    /// [`Event::from_raw`] makes of it. It ends with its device at the latest.
+    /// Returns the handle and does not destroy the event. The owner of the handle destroys it with
+    /// [`ferrum_event_destroy`](crate::sys::ferrum_event_destroy), or creates an object of it with
+    /// [`Event::from_raw`]. The event ends at the latest with its device.
     pub fn into_raw(mut self) -> sys::ferrum_event {
         std::mem::take(&mut self.raw)
     }
 
-    /// Makes an event of a handle, which it owns from then on.
+    /// Creates an event object of a handle. The object owns the handle from then on.
     ///
     /// # Safety
     ///
-    /// The handle is that of a live event of the device, and nobody else destroys it.
+    /// The handle is of a live event of the device, and no other code destroys it.
     pub unsafe fn from_raw(device: &Device, raw: sys::ferrum_event) -> Self {
         Self::own(raw, device)
     }
 
-    /// Nanoseconds from this event to another of the same device; negative when
-    /// the other was passed first.
+    /// Nanoseconds from this event to another of the same device; negative if the other completed
+    /// first.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) when one has not been passed yet;
-    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) when they are of two devices.
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) if one of them has not
+    /// completed; [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) if they are of
+    /// different devices.
     ///
     /// C function: [`ferrum_event_elapsed`](crate::sys::ferrum_event_elapsed).
     pub fn nanoseconds_until(&self, end: &Event) -> Result<i64> {

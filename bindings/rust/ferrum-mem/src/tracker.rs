@@ -17,12 +17,12 @@ impl std::fmt::Display for BufferLocation {
     }
 }
 
-/// The id of a buffer, unique in the process; ids grow, from 1 on.
+/// The id of a buffer, unique in the process. Ids increase, starting with 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BufferId(pub u64);
 
 impl BufferId {
-    /// An id that no buffer has had.
+    /// A new id.
     ///
     /// # Errors
     ///
@@ -39,7 +39,7 @@ impl BufferId {
 
 impl std::fmt::Display for BufferId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // SAFETY: the buffer has the room that is told.
+        // SAFETY: the buffer has the capacity that is passed.
         let text = json_of(|to, room, length| unsafe {
             sys::ferrum_buffer_id_text(self.0, to, room, length)
         });
@@ -47,27 +47,27 @@ impl std::fmt::Display for BufferId {
     }
 }
 
-/// What is known of a buffer.
+/// The record of a buffer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BufferMetadata {
     /// Not 0.
     pub id: BufferId,
     /// In bytes.
     pub size_bytes: u64,
-    /// How many elements.
+    /// The number of elements.
     pub num_elements: u64,
-    /// Which side.
+    /// The side of the buffer.
     pub location: BufferLocation,
-    /// Time since it was made.
+    /// Time since its creation.
     pub age: Duration,
     /// Handle of the device, that of [`crate::Device::raw`]; 0: not known.
     pub device: u64,
-    /// Empty: none. At most 63 bytes.
+    /// Empty: no tag. At most 63 bytes.
     pub tag: String,
 }
 
 impl BufferMetadata {
-    /// The same with a tag.
+    /// A copy with a tag.
     pub fn with_tag(mut self, tag: impl Into<String>) -> Self {
         self.tag = tag.into();
         self
@@ -110,14 +110,14 @@ impl BufferMetadata {
     }
 }
 
-/// A tracker to look into. That of a manager or a pool is a dead handle once its owner
-/// is gone.
+/// Read access to a tracker. The tracker of a manager or a pool is an invalid handle after its
+/// owner has ended.
 #[derive(Clone, Copy, Debug)]
 pub struct TrackerView {
     raw: sys::ferrum_tracker,
 }
 
-/// A record, or none where it is said that there is none.
+/// A record, or `None` for the status "not found".
 fn found(
     raw: &sys::ferrum_buffer_metadata,
     status: sys::ferrum_status,
@@ -134,11 +134,12 @@ impl TrackerView {
         Self { raw }
     }
 
-    /// What is known of a buffer.
+    /// The record of a buffer; `None` if the id is unknown.
     ///
     /// # Errors
     ///
-    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_tracker_get`](crate::sys::ferrum_tracker_get).
     pub fn get(&self, id: BufferId) -> Result<Option<BufferMetadata>> {
@@ -154,39 +155,42 @@ impl TrackerView {
         Ok(listed(call)?.iter().map(BufferMetadata::from_raw).collect())
     }
 
-    /// All buffers, the oldest first.
+    /// All buffers, oldest first.
     ///
     /// # Errors
     ///
-    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_tracker_get_all`](crate::sys::ferrum_tracker_get_all).
     pub fn all_allocations(&self) -> Result<Vec<BufferMetadata>> {
-        // SAFETY: there is room for as many as is told.
+        // SAFETY: the array has the length that is passed.
         Self::list(|to, room, count| unsafe {
             sys::ferrum_tracker_get_all(self.raw, to, room, count)
         })
     }
 
-    /// Those that are strictly older, the oldest first: what may be forgotten.
+    /// Buffers that are strictly older than `age`, oldest first. They may be leaks.
     ///
     /// # Errors
     ///
-    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_tracker_find_old`](crate::sys::ferrum_tracker_find_old).
     pub fn find_old_allocations(&self, age: Duration) -> Result<Vec<BufferMetadata>> {
-        // SAFETY: there is room for as many as is told.
+        // SAFETY: the array has the length that is passed.
         Self::list(|to, room, count| unsafe {
             sys::ferrum_tracker_find_old(self.raw, ns(age), to, room, count)
         })
     }
 
-    /// Numbers of the tracker.
+    /// Number of buffers, their bytes, and the peak of the bytes.
     ///
     /// # Errors
     ///
-    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_tracker_get_totals`](crate::sys::ferrum_tracker_get_totals).
     pub fn totals(&self) -> Result<TrackerTotals> {
@@ -197,7 +201,7 @@ impl TrackerView {
     }
 }
 
-/// A tracker of the program's own.
+/// A tracker that the program owns.
 #[derive(Debug)]
 #[must_use = "dropping it destroys the tracker"]
 pub struct AllocationTracker {
@@ -208,7 +212,7 @@ pub struct AllocationTracker {
 impl Drop for AllocationTracker {
     fn drop(&mut self) {
         if self.view.raw.id != 0 {
-            // SAFETY: the handle is ours.
+            // SAFETY: we own the handle.
             let status = unsafe { sys::ferrum_tracker_destroy(self.view.raw) };
             dropped("ferrum_tracker_destroy", status);
         }
@@ -224,7 +228,7 @@ impl std::ops::Deref for AllocationTracker {
 }
 
 impl AllocationTracker {
-    /// Makes one that knows nothing.
+    /// Creates an empty tracker.
     ///
     /// # Errors
     ///
@@ -248,7 +252,7 @@ impl AllocationTracker {
     /// The errors of every call, such as [`ErrorKind::NotInitialized`](crate::ErrorKind::NotInitialized). The error returns the object.
     /// C function: [`ferrum_tracker_destroy`](crate::sys::ferrum_tracker_destroy).
     pub fn close(mut self) -> std::result::Result<(), Rejected<Self>> {
-        // SAFETY: the handle is ours.
+        // SAFETY: we own the handle.
         let closed = check(unsafe { sys::ferrum_tracker_destroy(self.view.raw) });
         if closed.is_ok() {
             self.view.raw = Default::default();
@@ -256,22 +260,23 @@ impl AllocationTracker {
         ended(closed, self)
     }
 
-    /// Adds a buffer; one whose id is known replaces that.
+    /// Adds a buffer, or replaces the record with the same id.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for id 0, a location that is none,
-    /// a tag without a NUL or that is not UTF-8; [`ErrorKind::Overflow`](crate::ErrorKind::Overflow) when
-    /// the sum of all sizes does not fit 64 bits.
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for id 0, an invalid
+    /// location, a tag without a NUL or with invalid UTF-8;
+    /// [`ErrorKind::Overflow`](crate::ErrorKind::Overflow) if the sum of all sizes does not fit 64
+    /// bits.
     ///
     /// C function: [`ferrum_tracker_track`](crate::sys::ferrum_tracker_track).
     pub fn track(&self, metadata: &BufferMetadata) -> Result<()> {
         let raw = metadata.to_raw()?;
-        // SAFETY: raw lives through the call.
+        // SAFETY: raw is valid during the call.
         check(unsafe { sys::ferrum_tracker_track(self.view.raw, &raw) })
     }
 
-    /// Removes a buffer and gives what was known of it.
+    /// Removes a buffer and returns its record; `None` if the id is unknown.
     ///
     /// # Errors
     ///
@@ -285,15 +290,16 @@ impl AllocationTracker {
         found(&raw, status)
     }
 
-    /// Forgets all buffers; the peak stays.
+    /// Removes all buffers. The peak stays.
     ///
     /// # Errors
     ///
-    /// The errors of every call, such as [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
+    /// The errors of every call, such as
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle).
     ///
     /// C function: [`ferrum_tracker_clear`](crate::sys::ferrum_tracker_clear).
     pub fn clear(&self) -> Result<()> {
-        // SAFETY: a plain handle.
+        // SAFETY: takes only numbers.
         check(unsafe { sys::ferrum_tracker_clear(self.view.raw) })
     }
 }

@@ -7,8 +7,8 @@ use crate::mapped_range::{Late, MappedRange, Space};
 use crate::stream::{raw_of, Stream};
 use crate::{sys, Result, VirtualPoolConfig};
 
-/// Address space that is reserved as a whole, and memory behind it by offset. Clones
-/// share one pool; it goes after the last of them and of its ranges.
+/// Address space that is reserved as a whole. `alloc` maps memory by offset. Clones share one pool.
+/// It is destroyed after its last clone and its ranges are dropped.
 #[derive(Clone, Debug)]
 #[must_use = "dropping it destroys the pool and unmaps its memory"]
 pub struct VirtualPool {
@@ -31,16 +31,16 @@ impl VirtualPool {
     pub(crate) fn create(device: &Device, config: &VirtualPoolConfig) -> Result<Self> {
         let mut raw = Default::default();
         config.with_raw("ferrum_vpool_create", |config| {
-            // SAFETY: the settings live through the call, raw is an output of it.
+            // SAFETY: the settings are valid during the call, raw is an output of it.
             check(unsafe { sys::ferrum_vpool_create(device.raw(), config, &mut raw) })
         })?;
         Self::own(device, raw).inspect_err(|_| {
-            // SAFETY: the pool was made above, and nobody else has it.
+            // SAFETY: the pool was created above, and no other code has it.
             unsafe { sys::ferrum_vpool_destroy(raw, sys::FERRUM_FORCE) };
         })
     }
 
-    /// The object of a pool, which owns it.
+    /// The object that owns a pool.
     fn own(device: &Device, raw: sys::ferrum_vpool) -> Result<Self> {
         let mut info = sys::ferrum_vpool_info::default();
         // SAFETY: info is an output of the call, with its size set.
@@ -57,26 +57,28 @@ impl VirtualPool {
         })
     }
 
-    /// Makes a pool of a handle, which it owns from then on.
+    /// Creates a pool object of a handle. The object owns the handle from then on.
     ///
     /// # Safety
     ///
-    /// The handle is that of a live virtual pool of the device, and nobody else destroys it.
+    /// The handle is of a live virtual pool of the device, and no other code destroys it.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle) for a handle that names no pool.
+    /// [`ErrorKind::InvalidHandle`](crate::ErrorKind::InvalidHandle) for a handle without a pool.
+    ///
     /// C function: [`ferrum_vpool_get_info`](crate::sys::ferrum_vpool_get_info).
     pub unsafe fn from_raw(device: &Device, raw: sys::ferrum_vpool) -> Result<Self> {
         Self::own(device, raw)
     }
 
-    /// Where its address space begins. This and the next two call nothing: they never change.
+    /// Start of its address space. Address, size and page size never change, so this and the next
+    /// two functions call no C function.
     pub fn base_address(&self) -> u64 {
         self.made.base_address
     }
 
-    /// Size of its address space, whole pages.
+    /// Size of its address space, in bytes; whole pages.
     pub fn capacity_bytes(&self) -> u64 {
         self.made.capacity_bytes
     }
@@ -95,25 +97,28 @@ impl VirtualPool {
         self.made.raw
     }
 
-    /// The device that it is on.
+    /// The device of the pool.
     pub fn device(&self) -> &Device {
         &self.made.device
     }
 
-    /// Puts memory behind every page that a range touches: all or none.
+    /// Maps memory to every page that a range touches: all or none.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) for a range that ends outside, with
-    /// offset, size and capacity in the message; [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize);
-    /// [`ErrorKind::AlreadyMapped`](crate::ErrorKind::AlreadyMapped), with offset and size of the first
-    /// page that is mapped; [`ErrorKind::OutOfPhysicalMemory`](crate::ErrorKind::OutOfPhysicalMemory) over
-    /// the limit, with what was requested and what was available;
-    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) when the device has no more, after all
-    /// that [`ferrum_pool_alloc`](crate::sys::ferrum_pool_alloc) tries too;
-    /// [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted) where the system allows no
-    /// more mappings. Where queued work still uses a freed range, it is waited for; in a host function or a
-    /// reclaim callback that is [`ErrorKind::Busy`](crate::ErrorKind::Busy).
+    /// [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) for a range that ends outside,
+    /// with offset, size and capacity in the message;
+    /// [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize);
+    /// [`ErrorKind::AlreadyMapped`](crate::ErrorKind::AlreadyMapped), with offset and size of the
+    /// first page that is mapped;
+    /// [`ErrorKind::OutOfPhysicalMemory`](crate::ErrorKind::OutOfPhysicalMemory) over the limit,
+    /// with requested and available bytes;
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) if the device has no more memory
+    /// after the reclaim path of [`ferrum_pool_alloc`](crate::sys::ferrum_pool_alloc);
+    /// [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted) if the system allows
+    /// no more mappings. If queued work still uses a freed range, the call waits for it; in a host
+    /// function or a reclaim callback it fails with [`ErrorKind::Busy`](crate::ErrorKind::Busy)
+    /// instead.
     ///
     /// C function: [`ferrum_vpool_alloc`](crate::sys::ferrum_vpool_alloc).
     pub fn alloc(&self, offset_bytes: u64, size_bytes: u64) -> Result<MappedRange> {
@@ -129,22 +134,22 @@ impl VirtualPool {
         MappedRange::new(Space::Pool(self.clone()), address, offset_bytes, size_bytes)
     }
 
-    /// Unmaps by offset: whole pages, of one range or of several, or one range.
+    /// Unmaps by offset: whole pages of one or several ranges, or one range.
     ///
     /// # Safety
     ///
-    /// No [`MappedRange`] that it touches may be alive: give them up with
-    /// `into_address`. Else their drop would unmap what is somebody else's by then.
+    /// No [`MappedRange`] that it touches exists: end them with `into_address`. Otherwise their
+    /// drop would unmap memory of another owner.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) for a range that is neither, or that
-    /// ends outside; [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize) for a size of 0;
-    /// [`ErrorKind::NotMapped`](crate::ErrorKind::NotMapped), with offset and size of the first page that
-    /// is not mapped; [`ErrorKind::Busy`](crate::ErrorKind::Busy) while a call that puts a part of it to
-    /// sleep or wakes it is under way: once that has ended it can be freed, asleep or awake;
-    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) where a part of it sleeps and a part
-    /// does not, and while one of the streams captures. Then nothing has changed.
+    /// [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) for a range that is neither,
+    /// or that ends outside; [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize) for a size
+    /// of 0; [`ErrorKind::NotMapped`](crate::ErrorKind::NotMapped), with offset and size of the
+    /// first page that is not mapped; [`ErrorKind::Busy`](crate::ErrorKind::Busy) while a sleep or
+    /// a wake is working on a part of it (afterwards it can be freed, asleep or awake);
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) if only a part of it is asleep,
+    /// and while one of the streams captures. After an error nothing has changed.
     ///
     /// C function: [`ferrum_vpool_free`](crate::sys::ferrum_vpool_free).
     pub unsafe fn free(
@@ -153,27 +158,28 @@ impl VirtualPool {
         size_bytes: u64,
         stream: Option<&Stream>,
     ) -> Result<()> {
-        // SAFETY: plain values; the ranges are the caller's word.
+        // SAFETY: takes only numbers; the caller guarantees the ranges.
         check(unsafe {
             sys::ferrum_vpool_free(self.raw(), offset_bytes, size_bytes, raw_of(stream))
         })
     }
 
-    /// Says that a stream uses every page that a range touches too: once freed, they
-    /// wait for the work that is queued on that stream at the time of their free as
-    /// well. The range may be a part of a [`MappedRange`], or of several.
+    /// States that a stream uses every page that a range touches too. A free of the pages then also
+    /// waits for the work that is queued on that stream at the free. The range may be a part of a
+    /// [`MappedRange`], or of several.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::InvalidOffset`](crate::ErrorKind::InvalidOffset) for a range that ends outside;
     /// [`ErrorKind::InvalidSize`](crate::ErrorKind::InvalidSize) for a size of 0;
-    /// [`ErrorKind::NotMapped`](crate::ErrorKind::NotMapped), with offset and size of the first page that
-    /// is not mapped; [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) for a page that sleeps,
-    /// and [`ErrorKind::Busy`](crate::ErrorKind::Busy) for one that is being put to sleep or woken.
+    /// [`ErrorKind::NotMapped`](crate::ErrorKind::NotMapped), with offset and size of the first
+    /// page that is not mapped; [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState) for a
+    /// page that is asleep, and [`ErrorKind::Busy`](crate::ErrorKind::Busy) for a page that a sleep
+    /// or a wake is working on.
     ///
     /// C function: [`ferrum_vpool_record_stream`](crate::sys::ferrum_vpool_record_stream).
     pub fn record_stream(&self, offset_bytes: u64, size_bytes: u64, stream: &Stream) -> Result<()> {
-        // SAFETY: plain values.
+        // SAFETY: takes only numbers.
         check(unsafe {
             sys::ferrum_vpool_record_stream(self.raw(), offset_bytes, size_bytes, stream.raw())
         })

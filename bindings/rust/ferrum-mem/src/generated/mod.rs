@@ -1,4 +1,4 @@
-//! What is generated from the header: see scripts/genabi.py.
+//! Code that scripts/genabi.py generates from the header.
 
 mod calls;
 pub(crate) mod enums;
