@@ -17,10 +17,7 @@
 //
 // # Files in reading order
 //
-// Of C: large.h is what others call, loan.h the layout; places.h is the table of blocks and the
+// Of C: large.h declares the calls, loan.h is the layout; places.h is the table of blocks and the
 // index of free runs, pages.h the table of pages, large.c one placement. Of Go:
 // largeblocks.go.
-//
-// Nobody waits for it but for moments, and it waits for nobody: a thread that finds another at
-// work tries again for a while, and then passes.
 package largeblocks

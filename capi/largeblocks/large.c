@@ -4,7 +4,8 @@
 #include <stdlib.h>
 
 #if defined(__GNUC__) && !defined(__clang__)
-/* Numbers that were written one by one could not be forwarded to a load of two. */
+/* Numbers that were written one by one could not be forwarded to a load of two
+ * of them. */
 #pragma GCC optimize("no-tree-slp-vectorize")
 #endif
 
@@ -17,7 +18,7 @@
 
 /* ------------------------------------------------------------------- loans */
 
-/* Pools with a higher slot have no place. */
+/* Pools with a slot at or above this have no place. */
 #define FM_PLACES 4096
 
 static struct fm_loan *_Atomic fm_loans[FM_PLACES];
@@ -41,7 +42,7 @@ struct fm_loan *fm_large_place(uint64_t pool) {
     return other;
 }
 
-/* How often a thread looks again for which another one is at work. */
+/* How often a thread checks again while another one is at work. */
 #define FM_LOAN_LOOKS 200
 
 static inline void fm_pause(void) {
@@ -52,7 +53,8 @@ static inline void fm_pause(void) {
 #endif
 }
 
-/* Takes what a pool has lent, for one call; NULL: the pool has it, or others do. */
+/* Takes what a pool has lent, for one call. NULL if the pool owns its tables,
+ * or another thread stays at work. */
 static inline struct fm_loan *fm_loan_take(uint64_t pool) {
     uint32_t slot = (uint32_t)pool;
     if (FM_UNLIKELY(slot >= FM_PLACES))
@@ -83,7 +85,8 @@ static inline void fm_loan_put(struct fm_loan *loan) {
     __atomic_store_n(&loan->word, FM_LOAN_LENT, __ATOMIC_RELEASE);
 }
 
-/* Says whether no work is queued on the default stream, and all of it that was is seen. */
+/* Reports whether no work is queued on the default stream. If so, the effects
+ * of all completed work are visible. */
 static inline bool fm_loan_is_dry(const struct fm_loan *loan) {
     if (loan->completed == 0)
         return false;
@@ -94,9 +97,9 @@ static inline bool fm_loan_is_dry(const struct fm_loan *loan) {
                            __ATOMIC_SEQ_CST);
 }
 
-/* ------------------------------------------------------- what is of blocks */
+/* ------------------------------------------------------- words of blocks */
 
-/* The word of a block: blockInfo of core/pool, as far as it is short. */
+/* The word of a block: the low half of blockInfo in core/pool. */
 enum {
     FM_INFO_STATE = 7,
     FM_INFO_RECORDED = 8,
@@ -117,7 +120,7 @@ struct fm_block_sizes {
     uint64_t requested, allocated;
 };
 
-/* Says whether the totals are near enough with so much active. */
+/* Reports whether the totals are accurate enough with so many active bytes. */
 static inline bool fm_books_may_be(const struct fm_loan_books *books,
                                    uint64_t active) {
     return active >= books->low && active < books->above;
@@ -151,7 +154,7 @@ static void fm_books_free(struct fm_loan_books *books,
     books->frees++;
 }
 
-/* What has changed of a tag in this loan. */
+/* The changes of a tag in this loan. */
 static struct fm_loan_tag *fm_tag(struct fm_loan *loan, uint32_t tag) {
     if ((loan->tags_changed >> tag & 1) == 0) {
         loan->tags_changed |= UINT64_C(1) << tag;
@@ -203,7 +206,7 @@ static bool fm_loan_alloc(struct fm_loan *loan, uint64_t size_bytes,
     return true;
 }
 
-/* Finds a live block that no stream uses but the default one. */
+/* Finds a live block that only the default stream uses. */
 static uint32_t fm_loan_find(const struct fm_loan *loan, uint64_t address) {
     const struct fm_loan_places *places = &loan->places;
     uint64_t offset = address - loan->segment.base_addr;
@@ -260,7 +263,7 @@ static bool fm_loan_free(struct fm_loan *loan, uint64_t address,
     return true;
 }
 
-/* The longest request that can be rounded up without a look. */
+/* The longest request that can be rounded up without a check for overflow. */
 #define FM_LARGE_MOST (UINT64_C(1) << 62)
 
 bool fm_large_alloc(uint64_t pool, uint64_t size_bytes,

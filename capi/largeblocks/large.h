@@ -1,6 +1,7 @@
 /*
- * Blocks that are too large for the thread caches, placed in the tables that a pool has
- * lent: what the public functions call. doc.go tells what is passed on.
+ * Blocks that are too large for the thread caches, placed in the tables that a
+ * pool has lent: the functions that the public functions call. doc.go states
+ * which calls go to the Go core.
  */
 #ifndef FERRUM_LARGEBLOCKS_LARGE_H
 #define FERRUM_LARGEBLOCKS_LARGE_H
@@ -10,22 +11,23 @@
 
 struct fm_loan;
 
-/** Only blocks that are larger are placed here. */
+/** Only larger blocks are placed here. */
 #define FM_LARGE_ABOVE (UINT64_C(1) << 20)
 
-/** Takes a block for the default stream. alignment_bytes is 0 or a power of two.
- *  False: it is for the Go core to do; nothing has changed. */
+/** Allocates a block for the default stream. alignment_bytes is 0 or a power of
+ *  two. Returns false if the Go core has to serve the call; nothing has changed
+ *  then. */
 bool fm_large_alloc(uint64_t pool, uint64_t size_bytes,
                     uint64_t alignment_bytes, uint32_t tag,
                     uint64_t *address_out);
-/** Gives a block back on the default stream. requested_bytes is what was asked for, 0
- *  when the caller does not say. False: as before. */
+/** Frees a block on the default stream. requested_bytes is the requested size,
+ *  or 0 if the caller does not state it. Returns false as fm_large_alloc does. */
 bool fm_large_free(uint64_t pool, uint64_t address, uint64_t requested_bytes);
-/** Says how large a live block is. False: as before. */
+/** Returns the size of a live block. Returns false as fm_large_alloc does. */
 bool fm_large_usable_size(uint64_t pool, uint64_t address, uint64_t *size_out);
 
-/** Gives the place where a pool may lend its tables, which nobody else lends at; NULL:
- *  its handle has none, or there is no memory. */
+/** Returns the place where a pool may lend its tables; no other pool uses it.
+ *  NULL if its handle has none, or if there is no memory. */
 struct fm_loan *fm_large_place(uint64_t pool);
 
 #endif

@@ -14,7 +14,7 @@ import (
 	"ferrum_mem/core/lending"
 )
 
-// Places are where pools lend their tables, in memory of C.
+// Places are where pools lend their tables, in C memory.
 type Places struct{}
 
 // Both sides have the same layout.
@@ -40,8 +40,8 @@ var (
 	_ = [1]struct{}{}[lending.Working-C.FM_LOAN_WORKING]
 )
 
-// Of gives a pool its place: the handle's slot is nobody else's while it is good. nil: it has
-// none.
+// Of returns the place of a pool; no other pool has the slot of a valid handle. nil means
+// that the pool has no place.
 func (Places) Of(handle uint64) *lending.State {
 	return (*lending.State)(unsafe.Pointer(C.fm_large_place(C.uint64_t(handle))))
 }
@@ -63,7 +63,7 @@ func usableSize(pool, address uint64) (sizeBytes uint64, done bool) {
 	return uint64(out), done
 }
 
-// take and give are a placement and its end in tables of rangealloc alone, for tests.
+// take and give allocate and free in tables of rangealloc alone, for tests.
 func take(p *lending.Places, granules uint64) (slot uint32, done bool) {
 	places := (*C.struct_fm_loan_places)(unsafe.Pointer(p))
 	run := C.fm_places_find(places, C.uint64_t(granules))
@@ -77,7 +77,7 @@ func take(p *lending.Places, granules uint64) (slot uint32, done bool) {
 	return slot, slot != 0
 }
 
-// taken is take, and says at which granule the block starts.
+// taken is take; it returns the granule at which the block starts.
 func taken(p *lending.Places, granules uint64) (granule uint64, done bool) {
 	slot, done := take(p, granules)
 	if !done {

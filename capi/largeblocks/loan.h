@@ -1,6 +1,6 @@
 /*
- * What a pool lends: lending.State of Go, field for field. What Go writes has no
- * qualifier: cgo does not know _Atomic.
+ * What a pool lends: lending.State of Go, field for field. Fields that Go writes
+ * have no qualifier, because cgo does not know _Atomic.
  */
 #ifndef FERRUM_LARGEBLOCKS_LOAN_H
 #define FERRUM_LARGEBLOCKS_LOAN_H
@@ -9,7 +9,7 @@
 
 enum { FM_LOAN_TAGS = 64, FM_LOAN_FEW = 32, FM_LOAN_FEW_AGAIN = 16 };
 
-/** Who owns a loan: lending.Owned and so on. */
+/** The owner of a loan: lending.Owned and so on. */
 enum { FM_LOAN_OWNED = 0, FM_LOAN_LENT = 1, FM_LOAN_WORKING = 2 };
 
 struct fm_loan_segment {
@@ -31,13 +31,14 @@ struct fm_loan_places {
     uint64_t bins, filled_words, filled_sums, filled_top;
     uint64_t sub, region, last_region;
     uint64_t few_count;
-    /** The size of a run above its offset; UINT64_MAX: none is here. */
+    /** The size of a run in the high half and its offset in the low half;
+     *  UINT64_MAX: there is no run here. */
     uint64_t few_order[FM_LOAN_FEW];
     uint32_t few_at[FM_LOAN_FEW];
 };
 
-/** A page: what is mapped, how many blocks start or end in it, and whether it is a part
- *  of a large one. */
+/** A page: what is mapped, how many blocks start or end in it, and whether it
+ *  is a part of a large one. */
 struct fm_page {
     uint64_t page;
     uint32_t blocks;

@@ -1,6 +1,6 @@
 /*
- * The table of pages of a segment, as core/pool/pages keeps it (table.go and bits.go), with
- * the same names.
+ * The table of pages of a segment, with the algorithms and the names of
+ * core/pool/pages (table.go and bits.go).
  */
 #ifndef FERRUM_LARGEBLOCKS_PAGES_H
 #define FERRUM_LARGEBLOCKS_PAGES_H
@@ -10,7 +10,7 @@
 
 #include "loan.h"
 
-/** The pages of a block, and those of them that no other block is in: [from, to). */
+/** The pages of a block. [from, to) are those that contain no other block. */
 struct fm_page_run {
     uint64_t first, last;
     uint64_t from, to;
@@ -26,8 +26,8 @@ static inline struct fm_page_run fm_pages_of(const struct fm_loan_pages *pages,
                                 .last = (offset + size - 1) >> pages->shift};
 }
 
-/* What is [from, to) if so many blocks are in the first and the last page, this one not
- * counted. Which it is cannot be foreseen: there is no branch. */
+/* Sets [from, to). own is 1 if this block is counted in its pages, otherwise
+ * 0. The result of the comparisons cannot be predicted, so there is no branch. */
 static inline void fm_pages_fresh(const struct fm_loan_pages *pages,
                                   struct fm_page_run *run, uint32_t own) {
     const struct fm_page *entries = fm_pages(pages);
@@ -36,7 +36,7 @@ static inline void fm_pages_fresh(const struct fm_loan_pages *pages,
               ((entries[run->last].blocks != own) & (run->first != run->last));
 }
 
-/* The bits from one up in its word, and those up to the one before another. */
+/* The bits of a word from one bit up, and those below another bit. */
 static inline uint64_t fm_bits_from(uint64_t from) {
     return UINT64_MAX << (from & 63);
 }
@@ -45,7 +45,7 @@ static inline uint64_t fm_bits_to(uint64_t to) {
     return UINT64_MAX >> (63 - ((to - 1) & 63));
 }
 
-/** Clears the bits [from, to), of which there are some. */
+/** Clears the bits [from, to), which is not empty. */
 static inline void fm_bits_clear(uint64_t *words, uint64_t from, uint64_t to) {
     uint64_t word = from >> 6, last = (to - 1) >> 6;
     uint64_t mask = fm_bits_from(from);
@@ -54,8 +54,8 @@ static inline void fm_bits_clear(uint64_t *words, uint64_t from, uint64_t to) {
     words[last] &= ~(mask & fm_bits_to(to));
 }
 
-/** Sets the bits [from, to), of which there are some, and says whether all of these are
- *  set in other words too. */
+/** Sets the bits [from, to), which is not empty, and reports whether all of
+ *  them are also set in others. */
 static inline bool fm_bits_set(uint64_t *words, const uint64_t *others,
                                uint64_t from, uint64_t to) {
     uint64_t word = from >> 6, last = (to - 1) >> 6;
@@ -69,7 +69,7 @@ static inline bool fm_bits_set(uint64_t *words, const uint64_t *others,
     return (lacking | (~others[last] & mask)) == 0;
 }
 
-/* Says whether a block would have a part of a large page. */
+/* Reports whether a block would occupy only a part of a large page. */
 static inline bool fm_pages_splits(const struct fm_loan_pages *pages,
                                    const struct fm_page_run *run,
                                    uint64_t offset, uint64_t size) {
@@ -79,8 +79,9 @@ static inline bool fm_pages_splits(const struct fm_loan_pages *pages,
            (((offset + size) & inside) != 0 && entries[run->last].large);
 }
 
-/** Counts a new block in; false, and nothing is changed, when not all of its pages are
- *  mapped, or it would have a part of a large one. */
+/** Adds a block to the counts of its pages. Returns false and changes nothing
+ *  if not all of its pages are mapped, or if it would occupy only a part of a
+ *  large page. */
 static inline bool fm_pages_touch(struct fm_loan_pages *pages,
                                   struct fm_page_run *run, uint64_t offset,
                                   uint64_t size) {
@@ -107,7 +108,8 @@ static inline bool fm_pages_touch(struct fm_loan_pages *pages,
     return true;
 }
 
-/** Says whether so many pages may become idle as do when a block goes. */
+/** Reports whether as many pages may become idle as the free of a block leaves
+ *  idle. */
 static inline bool fm_pages_may_release(const struct fm_loan_pages *pages,
                                         struct fm_page_run *run) {
     fm_pages_fresh(pages, run, 1);
@@ -115,7 +117,7 @@ static inline bool fm_pages_may_release(const struct fm_loan_pages *pages,
            pages->idle + (run->to - run->from) <= pages->idle_most;
 }
 
-/** Counts a block out. */
+/** Subtracts a block from the counts of its pages. */
 static inline void fm_pages_release(struct fm_loan_pages *pages,
                                     const struct fm_page_run *run) {
     struct fm_page *entries = fm_pages(pages);

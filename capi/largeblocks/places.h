@@ -1,7 +1,7 @@
 /*
- * The table of blocks of a best_fit strategy and its index of free runs, as
- * core/rangealloc keeps them: records.go, live_index.go, free_index.go and few_runs.go
- * tell how they work, and this is the same with the same names.
+ * The table of blocks of a best_fit strategy and its index of free runs, with the
+ * algorithms and the names of core/rangealloc: records.go, live_index.go,
+ * free_index.go and few_runs.go describe them.
  */
 #ifndef FERRUM_LARGEBLOCKS_PLACES_H
 #define FERRUM_LARGEBLOCKS_PLACES_H
@@ -20,7 +20,7 @@ struct fm_record {
 
 /** Ends every chain of links; record 0 is the head of the ring. */
 #define FM_RECORD_NONE UINT32_C(0)
-/** In left of a record that is no free run. */
+/** Values of left in a record that is not a free run. */
 #define FM_RECORD_LIVE UINT32_MAX
 #define FM_RECORD_SPARE (UINT32_MAX - 1)
 
@@ -66,7 +66,7 @@ static inline uint64_t fm_lowest(uint64_t word) {
     return (uint64_t)__builtin_ctzll(word);
 }
 
-/* The least member above a bin. */
+/* The smallest member above a bin. */
 static inline bool fm_filled_after(const struct fm_loan_places *p, uint64_t bin,
                                    uint64_t *next_out) {
     const uint64_t *words = fm_words(p);
@@ -124,7 +124,7 @@ static inline uint64_t fm_bin_of(const struct fm_loan_places *p, uint64_t size,
     return (power << p->sub) + (below | region >> power);
 }
 
-/* Puts a run into the tree of its bin. */
+/* Adds a run to the tree of its bin. */
 static inline void fm_plant(struct fm_record *all, uint32_t *link,
                             uint32_t at) {
     struct fm_record *n = &all[at];
@@ -151,7 +151,7 @@ static inline void fm_plant(struct fm_record *all, uint32_t *link,
     *low = *high = FM_RECORD_NONE;
 }
 
-/* Takes a run out of the tree of its bin. */
+/* Removes a run from the tree of its bin. */
 static inline void fm_uproot(struct fm_record *all, uint32_t *link,
                              uint32_t at) {
     struct fm_record *n = &all[at];
@@ -171,7 +171,7 @@ static inline void fm_uproot(struct fm_record *all, uint32_t *link,
             high = *link;
         }
     }
-    *link = low | high; /* one of them is none, which is 0 */
+    *link = low | high; /* one of them is FM_RECORD_NONE, which is 0 */
 }
 
 /* The first run of a tree at or after (size, offset). */
@@ -205,7 +205,8 @@ static inline void fm_bin_add(struct fm_loan_places *p, uint64_t bin,
     fm_filled_add(p, bin);
 }
 
-/* Takes a run out of its bin; true: it was alone there, and the bin is as it was. */
+/* Removes a run from its bin. Returns true if it was alone there; the bin is
+ * unchanged then. */
 static inline bool fm_bin_remove(struct fm_loan_places *p, uint64_t bin,
                                  uint32_t at) {
     struct fm_record *all = fm_records(p), *n = &all[at];
@@ -221,7 +222,7 @@ static inline void fm_bin_clear(struct fm_loan_places *p, uint64_t bin) {
     fm_filled_remove(p, bin);
 }
 
-/* Puts the few runs, which are about to be more, into bins. */
+/* Moves the few runs into bins, because one more is to be added. */
 static inline void fm_index_bin(struct fm_loan_places *p) {
     for (uint64_t i = 0; i < p->few_count; i++) {
         const struct fm_record *n = &fm_records(p)[p->few_at[i]];
@@ -240,7 +241,7 @@ static inline void fm_few_add(struct fm_loan_places *p, uint32_t at) {
     n->right = FM_RECORD_NONE;
 }
 
-/* Takes the runs, which are few again, out of their bins. */
+/* Takes the runs out of their bins, because they are few again. */
 static inline void fm_index_unbin(struct fm_loan_places *p) {
     p->binned = 0;
     while (p->filled_top != 0) {
@@ -309,9 +310,9 @@ static inline void fm_index_resize(struct fm_loan_places *p, uint32_t at,
     fm_bin_add(p, bin, at);
 }
 
-/* Goes by four places at a time, filled or not, and without a branch for each: which run it
- * comes to cannot be foreseen. What is before the least order is far behind it once that is
- * taken off. */
+/* Reads four places at a time, used or not, without a branch for each, because
+ * the result of a comparison cannot be predicted. The subtraction makes an
+ * order below the least one a very large number. */
 static inline uint32_t fm_few_ceil(const struct fm_loan_places *p,
                                    uint64_t size) {
     uint64_t least = fm_order_of(size, 0), best = UINT64_MAX - least;
@@ -328,7 +329,8 @@ static inline uint32_t fm_few_ceil(const struct fm_loan_places *p,
     return place != FM_LOAN_FEW ? p->few_at[place] : FM_RECORD_NONE;
 }
 
-/* The smallest run in the index that holds a size, of several the lowest. */
+/* The smallest run in the index that holds a size; of several, the one with
+ * the lowest address. */
 static inline uint32_t fm_index_ceil(const struct fm_loan_places *p,
                                      uint64_t size) {
     if (size > p->total)
@@ -350,7 +352,8 @@ static inline uint32_t fm_index_ceil(const struct fm_loan_places *p,
     return at;
 }
 
-/* Makes a run findable. The one at the end of the range is found without the index. */
+/* Adds a run to the index. The run at the end of the range is found without
+ * the index. */
 static inline void fm_keep(struct fm_loan_places *p, uint32_t at) {
     struct fm_record *n = &fm_records(p)[at];
     if (n->next == 0)
@@ -372,7 +375,7 @@ static inline uint32_t *fm_head(const struct fm_loan_places *p,
     return &heads[offset * UINT64_C(0x9e3779b97f4a7c15) >> p->head_shift];
 }
 
-/** Finds the live block that starts at an offset, or FM_RECORD_NONE. */
+/** Returns the live block that starts at an offset, or FM_RECORD_NONE. */
 static inline uint32_t fm_places_find_live(const struct fm_loan_places *p,
                                            uint64_t offset) {
     const struct fm_record *all = fm_records(p);
@@ -382,7 +385,7 @@ static inline uint32_t fm_places_find_live(const struct fm_loan_places *p,
     return at;
 }
 
-/** Finds the run that a block of so many granules is to be taken from, or
+/** Returns the run from which a block of need granules is to be taken, or
  *  FM_RECORD_NONE. */
 static inline uint32_t fm_places_find(const struct fm_loan_places *p,
                                       uint64_t need) {
@@ -395,8 +398,8 @@ static inline uint32_t fm_places_find(const struct fm_loan_places *p,
     return at;
 }
 
-/** Gives the record that a block taken from a run would have; FM_RECORD_NONE: the tables
- *  would have to grow or to be made anew. */
+/** Returns the record that a block taken from a run would have. FM_RECORD_NONE:
+ *  the tables would have to grow or to be rebuilt. */
 static inline uint32_t fm_places_slot(const struct fm_loan_places *p,
                                       uint32_t run, uint64_t need) {
     const struct fm_record *r = &fm_records(p)[run];
@@ -412,7 +415,8 @@ static inline uint32_t fm_places_slot(const struct fm_loan_places *p,
                                             : FM_RECORD_NONE;
 }
 
-/* Puts a block behind its neighbour in address order; there is a record for it. */
+/* Inserts a block behind its neighbour in address order. There is a record for
+ * it. */
 static inline uint32_t fm_insert_after(struct fm_loan_places *p, uint32_t at,
                                        uint64_t offset, uint64_t size) {
     struct fm_record *all = fm_records(p);
@@ -433,7 +437,7 @@ static inline uint32_t fm_insert_after(struct fm_loan_places *p, uint32_t at,
     return fresh;
 }
 
-/* Takes a record out of the ring and keeps it for reuse. */
+/* Removes a record from the ring and keeps it for reuse. */
 static inline void fm_drop(struct fm_loan_places *p, uint32_t at) {
     struct fm_record *all = fm_records(p), *r = &all[at];
     all[r->prev].next = r->next;
@@ -444,7 +448,8 @@ static inline void fm_drop(struct fm_loan_places *p, uint32_t at) {
     p->spare_count++;
 }
 
-/** Makes the first granules of a run live, after fm_places_slot has given the record. */
+/** Makes the first granules of a run live, after fm_places_slot has returned
+ *  the record. */
 static inline void fm_places_take(struct fm_loan_places *p, uint32_t run,
                                   uint64_t need) {
     struct fm_record *all = fm_records(p), *r = &all[run];
@@ -471,7 +476,7 @@ static inline void fm_places_take(struct fm_loan_places *p, uint32_t run,
         p->high_water = start + need;
 }
 
-/** Says whether a live block can be given back without making tables anew. */
+/** Reports whether a live block can be freed without rebuilding tables. */
 static inline bool fm_places_may_give(const struct fm_loan_places *p,
                                       uint32_t at) {
     if (p->count < p->most)
@@ -481,7 +486,7 @@ static inline bool fm_places_may_give(const struct fm_loan_places *p,
            fm_record_is_free(&all[r->next]) || r->next == 0;
 }
 
-/* Makes a run longer by what is between it and the block next. */
+/* Extends a run up to the block next, by more granules. */
 static inline void fm_grow(struct fm_loan_places *p, uint32_t at, uint32_t next,
                            uint64_t more) {
     struct fm_record *r = &fm_records(p)[at];
@@ -489,7 +494,7 @@ static inline void fm_grow(struct fm_loan_places *p, uint32_t at, uint32_t next,
         fm_index_resize(p, at, r->start, r->units + more);
         return;
     }
-    fm_index_remove(p, at); /* it comes to be the run at the end */
+    fm_index_remove(p, at); /* the run becomes the one at the end */
     r->units += (uint32_t)more;
     r->left = r->right = FM_RECORD_NONE;
 }
@@ -503,7 +508,8 @@ static inline void fm_unlink_live(struct fm_loan_places *p, uint32_t at) {
     p->live_count--;
 }
 
-/** Makes a live block free, and says how long the run is that it is part of then. */
+/** Makes a live block free, and returns the length of the free run that
+ *  contains it then. */
 static inline uint64_t fm_places_give(struct fm_loan_places *p, uint32_t at) {
     struct fm_record *all = fm_records(p), *r = &all[at];
     uint32_t prev = r->prev, next = r->next;

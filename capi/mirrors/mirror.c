@@ -1,11 +1,12 @@
 /*
- * The books of devices, read without entering Go.
+ * The counters of devices, read without entering Go.
  *
- * What a device and its pools show are the present books as long as the version is
- * the same odd number (core/mirror tells why). Each pool is read in one moment of its
- * own, as the core itself does. What the thread caches hold is counted after a pool was
- * read, and is only taken together with it if no block has come or gone between: then
- * reserved = active + cached + unusable holds in what is read as it does in the pool.
+ * The published counters of a device and its pools are the present ones as long
+ * as the version is the same odd number (core/mirror explains why). Each pool is
+ * read at a moment of its own, as the core itself does. The bytes of the thread
+ * caches are counted after the pool was read. They are used together only if no
+ * block has moved between the pool and the caches meanwhile. Then reserved =
+ * active + cached + unusable holds in the result, as it does in the pool.
  */
 #include "mirror.h"
 
@@ -34,13 +35,15 @@ uint64_t fm_clock_ns(void) {
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-/* Whatever is read afterwards is no older: neither the numbers than the version
- * before them, nor the version behind them than the numbers. */
+/* Later reads are no older than this one. So the numbers are no older than the
+ * version read before them, and the version read after them is no older than
+ * the numbers. */
 static inline uint64_t fm_shown(const uint64_t *number) {
     return __atomic_load_n(number, __ATOMIC_ACQUIRE);
 }
 
-/** Says whether what was read since the version was taken is of one moment. */
+/** Reports whether everything that was read since the version was read is of
+ *  one moment. */
 static inline bool fm_version_still(const uint64_t *version, uint64_t before) {
     return fm_shown(version) == before;
 }
@@ -53,7 +56,7 @@ struct fm_books {
 static uint64_t fm_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
 static uint64_t fm_max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-/* Counts that agree with each other, see pool.CacheCounts.agree. */
+/* Reports whether counts agree with each other, see pool.CacheCounts.agree. */
 static bool fm_counts_agree(const struct fm_cache_counts *counts) {
     uint64_t held = counts->entered_bytes - counts->left_bytes;
     return counts->left_bytes <= counts->entered_bytes &&
@@ -77,14 +80,14 @@ static enum fm_mirror_reading fm_add_pool(const struct fm_mirror_pool *pool,
         struct fm_cache_counts counts;
         uint64_t leased = fm_shown(&pool->leased_bytes);
         uint64_t returned = fm_shown(&pool->returned_bytes);
-        /* As long as other threads have not told what they did, the core knows
-         * better: it has the last counts that did agree. */
+        /* Other threads may not have added their counts yet. The core then has
+         * better numbers: the last counts that agreed. */
         if (!fm_cache_count_own(cache, &counts) || !fm_counts_agree(&counts))
             return FM_MIRROR_ASK;
         if (counts.entered_bytes > leased || counts.left_bytes < returned)
             return FM_MIRROR_HIDDEN;
         active += counts.live_bytes;
-        /* What is on its way, in either direction, is cached. */
+        /* Bytes that are on their way, in either direction, are cached. */
         cached += counts.idle_bytes + (leased - counts.entered_bytes) +
                   (counts.left_bytes - returned);
         live_blocks += counts.live_blocks;
@@ -120,14 +123,15 @@ static uint64_t fm_saturating_add(uint64_t a, uint64_t b) {
     return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-/* Engine.fill of the core, number for number: a test compares the two. */
+/* Engine.fill of the core, number for number. A test compares the two. */
 static void fm_fill(ferrum_memory_info *info, uint64_t total,
                     uint64_t available, const struct fm_books *books) {
     uint64_t used = books->active + books->unusable;
     uint64_t free = fm_saturating_add(available, books->cached);
     uint64_t largest = fm_max(books->largest, available);
     if (total != 0) {
-        /* The reading and the books are of two moments: what does not fit is cut. */
+        /* The reading and the counters are of two moments, so numbers that do
+         * not fit are cut. */
         used = fm_min(used, total);
         free = fm_min(free, total - used);
         largest = fm_min(largest, free);

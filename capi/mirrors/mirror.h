@@ -1,6 +1,6 @@
 /*
- * The books of devices as the core shows them (core/mirror), and how a call reads them
- * without entering Go.
+ * The counters of devices as the core publishes them (core/mirror), and how a
+ * call reads them without entering Go.
  */
 #ifndef FERRUM_MIRRORS_MIRROR_H
 #define FERRUM_MIRRORS_MIRROR_H
@@ -10,17 +10,17 @@
 
 #include "ferrum_mem.h"
 
-/** Devices and, of each, pools that have a place. */
+/** The number of devices, and of pools of each device, that have a place. */
 #define FM_MIRROR_DEVICES 32
 #define FM_MIRROR_POOLS 32
-/** In fm_mirror.bandwidth, over the bits of a float. */
+/** In fm_mirror.bandwidth, above the bits of a float. */
 #define FM_MIRROR_BANDWIDTH_KNOWN (UINT64_C(1) << 32)
 
-/* What Go writes has no qualifier: cgo does not know _Atomic. */
+/* Fields that Go writes have no qualifier, because cgo does not know _Atomic. */
 
-/** What is shown of a pool: mirror.Pool of Go. */
+/** The published counters of a pool: mirror.Pool of Go. */
 struct fm_mirror_pool {
-    /** Odd while all below is the present state. */
+    /** Odd while all fields below are the present state. */
     uint64_t version;
     /** Handle of the pool's caches; 0: none. */
     uint64_t cache;
@@ -30,9 +30,9 @@ struct fm_mirror_pool {
     uint64_t unused[7];
 };
 
-/** What is shown of a device: mirror.Device of Go. */
+/** The published counters of a device: mirror.Device of Go. */
 struct fm_mirror {
-    /** Odd while all below but the pools is the present state. */
+    /** Odd while all fields below, except the pools, are the present state. */
     uint64_t version;
     uint64_t handle;
     uint64_t total_bytes, available_bytes;
@@ -45,26 +45,28 @@ struct fm_mirror {
     struct fm_mirror_pool pool[FM_MIRROR_POOLS];
 };
 
-/** Gives a device's place; NULL: its handle has none. */
+/** Returns a device's place; NULL: its handle has none. */
 struct fm_mirror *fm_mirror_of(uint64_t device);
-/** Says whether the library runs: else nothing is read. */
+/** States whether the library runs; otherwise nothing is read. */
 void fm_mirror_running(bool on);
-/** Says what the time is, on a clock that is never set. */
+/** Returns the time on a clock that is never set. */
 uint64_t fm_clock_ns(void);
-/** Says when the clock of the core, which shows times on it, was 0. */
+/** States when the clock of the core, which measures the published times, was
+ *  0. */
 void fm_mirror_since(uint64_t clock_ns);
 
-/** How a reading went. */
+/** The result of a read. */
 enum fm_mirror_reading {
     FM_MIRROR_READ = 0,
-    /** The core is to show the books first. */
+    /** The core has to publish the counters first. */
     FM_MIRROR_HIDDEN = 1,
-    /** The core is to be asked. */
+    /** The core has to be asked. */
     FM_MIRROR_ASK = 2
 };
 
-/** Reads what ferrum_device_get_recent_memory_info gives. info_out holds zeros but for its
- *  size, and does still unless it was read. */
+/** Reads the result of ferrum_device_get_recent_memory_info. info_out contains
+ *  zeros except for its size, and is unchanged unless the result is
+ *  FM_MIRROR_READ. */
 enum fm_mirror_reading fm_mirror_read(uint64_t device, uint64_t max_age_ns,
                                       ferrum_memory_info *info_out);
 

@@ -9,13 +9,13 @@ import "C"
 import (
 	"unsafe"
 
-	// Its C counts what the caches of a pool hold.
+	// The C code of package threadcache counts the blocks of the caches.
 	_ "ferrum_mem/capi/threadcache"
 	"ferrum_mem/core/mirror"
 	"ferrum_mem/core/track"
 )
 
-// Mirrors are the places in memory of C where the books are shown.
+// Mirrors are the places in C memory where the counters are published.
 type Mirrors struct{}
 
 // Both sides have the same layout.
@@ -31,19 +31,20 @@ var (
 	_ = [1]struct{}{}[mirror.BandwidthKnown-C.FM_MIRROR_BANDWIDTH_KNOWN]
 )
 
-// Of gives a device its place: the handle's slot is nobody else's while it is good.
+// Of returns the place of a device; no other device has the slot of a valid handle.
 func (Mirrors) Of(handle uint64) *mirror.Device {
 	return (*mirror.Device)(unsafe.Pointer(C.fm_mirror_of(C.uint64_t(handle))))
 }
 
-// Running says whether anything may be read.
+// Running states whether the counters may be read.
 func (Mirrors) Running(on bool) { C.fm_mirror_running(C.bool(on)) }
 
-// clockLooks is how often the two clocks are compared: a look may be interrupted.
+// clockLooks is how often the two clocks are compared, because one comparison may be
+// interrupted.
 const clockLooks = 8
 
-// The clock of C has to be that of the core: of each look the time between the two
-// readings is what it is off by, so that an age is never too low.
+// init computes the offset between the clock of C and the clock of the core. The longest
+// measured offset is used, so that an age is never too low.
 func init() {
 	since := C.uint64_t(0)
 	for range clockLooks {

@@ -118,7 +118,7 @@
 //
 // # Files in reading order
 //
-// Of C: cache.h is what others call, library.h what is called of them; types.h, parts.h,
+// Of C: cache.h declares the calls, library.h what they need of the library; types.h, parts.h,
 // hit.h (a hit, inline in the public functions), lane.c, flow.c, depot.c, parcel.c,
 // store.c, table.c, order.c, core.c, pools.c, threads.c, stop.c, batch.c, books.c. Of Go:
 // threadcache.go.

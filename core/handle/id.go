@@ -1,6 +1,6 @@
 package handle
 
-// Kind says what a handle is a handle of.
+// Kind is the kind of object that a handle names.
 type Kind uint8
 
 // The kinds of handles. Their numbers are part of the binary interface.
@@ -22,7 +22,7 @@ const (
 	GenericPool     Kind = 15
 )
 
-// String is the word for the kind, such as "stream".
+// String returns the word for the kind, such as "stream".
 func (k Kind) String() string {
 	switch k {
 	case Device:
@@ -70,7 +70,7 @@ func makeID(kind Kind, generation, index uint32) uint64 {
 	return uint64(kind)<<kindShift | uint64(generation)<<generationShift | uint64(index)
 }
 
-// KindOf reads the kind out of a handle, whether the handle is live or not.
+// KindOf returns the kind of a handle, whether the handle is live or not.
 func KindOf(id uint64) Kind { return Kind(id >> kindShift) }
 
 func generationOf(id uint64) uint32 { return uint32(id>>generationShift) & generationMax }

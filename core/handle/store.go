@@ -8,43 +8,44 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// The slots live in chunks that are never moved or given up, so a reader needs
-// no lock to reach one. Each chunk is twice as large as the one before it:
-// chunk k holds firstChunk<<k slots, and 27 chunks cover every 32-bit index. The
-// first chunk is part of the table: most tables need no other, and a handle of it
-// is looked up with few loads that wait for each other.
+// The slots are in chunks that are never moved or freed, so a reader needs no lock to
+// reach one. Each chunk is twice as large as the one before it: chunk k has firstChunk<<k
+// slots, and 27 chunks cover every 32-bit index. The first chunk is part of the table.
+// Most tables need no other chunk, and a lookup in the first chunk needs few dependent
+// loads.
 const (
 	firstChunkBits = 6
 	firstChunk     = 1 << firstChunkBits
 	chunkCount     = 32 - firstChunkBits + 1
 )
 
-// tenant is what a live slot holds. It is made once and never written again, so
-// one atomic load gives an id and a value that belong together.
-type tenant struct {
+// entry is the contents of a live slot. It is never modified, so one atomic load returns
+// an id and a value that belong together.
+type entry struct {
 	id    uint64
 	value any
 }
 
 type slot struct {
-	live atomic.Pointer[tenant]
-	// generation is that of the latest tenant; 0 before the first.
+	live atomic.Pointer[entry]
+	// generation is the generation of the latest entry; 0 before the first.
 	generation atomic.Uint32
 }
 
-// store is a table of values of any type. It knows nothing of a Table's type, so that
-// a further kind of handles adds no code and no types to what is loaded.
+// store is a table of values of any type. It does not depend on the type of a Table, so a
+// further kind of handles adds no code and no types to the binary.
 type store struct {
 	first  [firstChunk]slot
 	kind   Kind
 	chunks [chunkCount]atomic.Pointer[[]slot]
-	// used counts the slots that have ever had a tenant.
+	// used counts the slots that have ever had an entry.
 	used atomic.Uint64
 	live atomic.Int64
 
 	mu   sync.Mutex
 	free []uint32
-	// capacity and firstGeneration are smaller and larger in tests only.
+	// capacity and firstGeneration differ only in tests, where they are smaller and
+	// larger.
 	capacity        uint64
 	firstGeneration uint32
 }
@@ -55,7 +56,7 @@ func (t *store) init(kind Kind) {
 	t.chunks[0].Store(&first)
 }
 
-// at finds the slot of an index below used.
+// at returns the slot of an index below used.
 func (t *store) at(index uint32) *slot {
 	position := uint64(index) + firstChunk
 	chunk := bits.Len64(position) - 1 - firstChunkBits
@@ -77,12 +78,13 @@ func (t *store) insert(value any) (uint64, error) {
 	}
 	id := makeID(t.kind, generation, index)
 	s.generation.Store(generation)
-	s.live.Store(&tenant{id: id, value: value})
+	s.live.Store(&entry{id: id, value: value})
 	t.live.Add(1)
 	return id, nil
 }
 
-// takeSlot picks a slot with no tenant and a generation left. The caller holds t.mu.
+// takeSlot chooses a slot without an entry that has a generation left. The caller holds
+// t.mu.
 func (t *store) takeSlot() (uint32, error) {
 	if last := len(t.free) - 1; last >= 0 {
 		index := t.free[last]
@@ -99,7 +101,7 @@ func (t *store) takeSlot() (uint32, error) {
 		slots := make([]slot, firstChunk<<chunk)
 		t.chunks[chunk].Store(&slots)
 	}
-	// Published after the chunk: a reader that sees the count finds the slot.
+	// Published after the chunk, so a reader that sees the count finds the slot.
 	t.used.Store(used + 1)
 	return uint32(used), nil
 }
@@ -112,7 +114,7 @@ func (t *store) get(id uint64) (any, error) {
 }
 
 func (t *store) near(id uint64) (value any, ok bool) {
-	// A handle of another chunk is not equal to the one that is there.
+	// A handle of another chunk is not equal to the handle in this slot.
 	found := t.first[id%firstChunk].live.Load()
 	if found == nil || found.id != id {
 		return nil, false
@@ -146,10 +148,10 @@ func (t *store) remove(id uint64) (any, error) {
 	return value, nil
 }
 
-// tenantAt is who has a slot below used; nil: nobody.
-func (t *store) tenantAt(index uint64) *tenant { return t.at(uint32(index)).live.Load() }
+// entryAt returns the entry of a slot below used; nil if there is none.
+func (t *store) entryAt(index uint64) *entry { return t.at(uint32(index)).live.Load() }
 
-// explain says why id is not a live handle of this table.
+// explain returns the error for an id that is not a live handle of this table.
 func (t *store) explain(op string, id uint64) error {
 	if id == 0 {
 		return device.Errorf(device.CodeInvalidHandle, op, "%s handle is 0", t.kind)

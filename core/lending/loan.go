@@ -5,21 +5,22 @@ import (
 	"time"
 )
 
-// What State.Word says.
+// The values of State.Word.
 const (
 	Owned uint64 = iota
 	Lent
 	Working
 )
 
-// Lend gives the tables out. The caller, who owns them, has filled the State, and does not
-// touch it or the tables until Recall.
+// Lend lends the tables. The caller owns them and has filled the State. It does not touch
+// the State or the tables until Recall.
 func (s *State) Lend() { s.Word.Store(Lent) }
 
-// shortTries is how often Recall looks before it lets others run, and then sleeps.
+// shortTries is how often Recall checks before it yields to other threads, and longTries
+// how often before it sleeps.
 const shortTries, longTries = 100, 1000
 
-// Recall takes the tables back: they are the caller's when it returns.
+// Recall takes the tables back. The caller owns them when it returns.
 func (s *State) Recall() {
 	for try := 0; !s.Word.CompareAndSwap(Lent, Owned); try++ {
 		switch {
@@ -27,7 +28,7 @@ func (s *State) Recall() {
 		case try < longTries:
 			runtime.Gosched()
 		default:
-			// The thread that works does not run at this moment.
+			// The thread that works is not running at this moment.
 			time.Sleep(10 * time.Microsecond)
 		}
 	}

@@ -4,7 +4,7 @@ import "ferrum_mem/core/device"
 
 // Block is a block as the pool has placed it.
 type Block struct {
-	// Base and SizeBytes are the pool's range, for a request that was Padded.
+	// Base and SizeBytes are the pool's range; its size is the result of Padded.
 	Base           device.Addr
 	SizeBytes      uint64
 	RequestedBytes uint64
@@ -12,8 +12,8 @@ type Block struct {
 	Tag            string
 }
 
-// Enter takes in a new block and gives the address for the caller. No queued
-// work uses the memory.
+// Enter adds a new block and returns the address for the caller. No queued work may use
+// the memory.
 func (c *Checker) Enter(b Block) device.Addr {
 	r := &record{
 		base: b.Base, user: b.Base + device.Addr(c.front(b.AlignmentBytes)),
@@ -29,8 +29,8 @@ func (c *Checker) Enter(b Block) device.Addr {
 	return r.user
 }
 
-// Base is where the pool's range of the live block starts that the caller knows
-// by that address.
+// Base returns the start of the pool's range for the address that the caller has of a
+// live block.
 func (c *Checker) Base(user device.Addr) (device.Addr, bool) {
 	r := c.users[user]
 	if r == nil || r.state != live {
@@ -39,14 +39,15 @@ func (c *Checker) Base(user device.Addr) (device.Addr, bool) {
 	return r.base, true
 }
 
-// View is the caller's side of the block whose range starts at base.
+// View is the address and size that the caller has of the block whose range starts at
+// base.
 type View struct {
 	Addr device.Addr
-	// SizeBytes is how many bytes the caller may use.
+	// SizeBytes is the number of bytes that the caller may use.
 	SizeBytes uint64
 }
 
-// View shows a block, live or freed, that the pool knows by base.
+// View returns the caller's view of a block, live or freed, that the pool knows by base.
 func (c *Checker) View(base device.Addr) (View, bool) {
 	r := c.bases[base]
 	if r == nil {
@@ -59,8 +60,8 @@ func (c *Checker) View(base device.Addr) (View, bool) {
 	return View{Addr: r.user, SizeBytes: size}, true
 }
 
-// Free ends the life of a live block; base is its range. The report is not nil
-// when the bytes beside the block are not what they were.
+// Free ends the life of a live block; base is the start of its range. It returns a report
+// if the bytes beside the block were changed.
 func (c *Checker) Free(op string, base device.Addr) *Report {
 	r := c.bases[base]
 	r.freed = c.here()
@@ -68,8 +69,8 @@ func (c *Checker) Free(op string, base device.Addr) *Report {
 	return c.checkZones(op, r, "at its free")
 }
 
-// Land says that no queued work uses a freed block any more. What Evict gives
-// then is the pool's again.
+// Land states that no queued work uses a freed block any more. The pool owns what Evict
+// returns afterwards.
 func (c *Checker) Land(base device.Addr, boundBytes uint64) {
 	r := c.bases[base]
 	if report := c.checkZones(opLand, r, "after the work that was queued at its free"); report != nil {
@@ -83,14 +84,14 @@ func (c *Checker) Land(base device.Addr, boundBytes uint64) {
 		boundBytes = 0
 	}
 	if r.size > boundBytes {
-		// It leaves at once: nobody has had time to write.
+		// The block leaves at once, so no write after the free could be detected.
 		r.guarded, r.poisoned = false, false
 	}
 	c.held.push(r, boundBytes)
 }
 
-// Evict gives the range of the next block that leaves the quarantine so that no
-// more than boundBytes are in it; false: none.
+// Evict removes the next block from the quarantine, if more than boundBytes are in it,
+// and returns its range; false if there is none.
 func (c *Checker) Evict(boundBytes uint64) (base device.Addr, ok bool) {
 	r := c.held.pop(boundBytes)
 	if r == nil {
@@ -102,7 +103,7 @@ func (c *Checker) Evict(boundBytes uint64) (base device.Addr, ok bool) {
 	return r.base, true
 }
 
-// Drop forgets a block whose memory has gone with its segment.
+// Drop removes a block whose segment was released.
 func (c *Checker) Drop(base device.Addr) {
 	if r := c.bases[base]; r != nil {
 		c.forget(r)
@@ -114,16 +115,16 @@ func (c *Checker) forget(r *record) {
 	delete(c.bases, r.base)
 }
 
-// Held is what is in quarantine.
+// Held returns what is in quarantine.
 func (c *Checker) Held() (blocks int, bytes uint64) {
 	return len(c.held.ready) + len(c.held.items) - c.held.head, c.held.bytes
 }
 
-// Check looks at every block, live and in quarantine. Damage that it reports is
-// repaired, so that it is reported once.
+// Check checks every block, live and in quarantine. It repairs the damage that it
+// reports, so that each damage is reported once.
 func (c *Checker) Check() []*Report { return c.checkAll(opCheck, "by a check") }
 
-// CheckLast is Check when the pool is about to be destroyed.
+// CheckLast is Check for a pool that is about to be destroyed.
 func (c *Checker) CheckLast() []*Report {
 	return c.checkAll(opDestroy, "when its pool was destroyed")
 }
@@ -140,8 +141,8 @@ func (c *Checker) checkAll(op, when string) []*Report {
 	return found
 }
 
-// AllocatedAt is the return addresses of the allocation of the block that the
-// caller knows by that address; nil: not known.
+// AllocatedAt returns the return addresses of the allocation of a block, by the address
+// that the caller has; nil means unknown.
 func (c *Checker) AllocatedAt(user device.Addr) []uintptr {
 	if r := c.users[user]; r != nil {
 		return c.depot.frames(r.allocated)

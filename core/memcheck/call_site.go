@@ -1,27 +1,27 @@
 package memcheck
 
-// FramesMax is how many return addresses a call site keeps.
+// FramesMax is the number of return addresses of a call site.
 const FramesMax = 16
 
-// Hooks are how the program around finds out who called.
+// Hooks are functions of the program that find the caller.
 type Hooks struct {
-	// Watch says that one more pool wants call sites or, with false, one less.
-	// Called with no lock held.
+	// Watch(true) states that one more pool needs call sites, Watch(false) that one pool
+	// less does. It is called with no lock held.
 	Watch func(on bool)
-	// Read writes the return addresses that lead to the running call, the
-	// innermost first, and says how many. It takes no lock.
+	// Read writes the return addresses of the running call, the innermost first, and
+	// returns their number. It takes no lock.
 	Read func(to []uintptr) int
-	// Describe gives each return address a line of text, such as
-	// "libengine.so+0x1234 (load)". Called with no lock held.
+	// Describe returns a line of text for each return address, such as
+	// "libengine.so+0x1234 (load)". It is called with no lock held.
 	Describe func(frames []uintptr) []string
 }
 
 func (h Hooks) complete() bool { return h.Watch != nil && h.Read != nil && h.Describe != nil }
 
-// stack is return addresses, 0 behind the last.
+// stack has return addresses; unused places at the end are 0.
 type stack [FramesMax]uintptr
 
-// frames is the addresses without the zeros.
+// frames returns the addresses without the zeros.
 func (s *stack) frames() []uintptr {
 	for i, frame := range s {
 		if frame == 0 {
@@ -31,21 +31,20 @@ func (s *stack) frames() []uintptr {
 	return s[:]
 }
 
-// site is the number of a stack in a depot; 0: not known.
+// site is the number of a stack in a depot; 0 means unknown.
 type site uint32
 
-// depotStacks bounds a depot. A program has as many stacks as it has ways to
-// allocate; more of them come from recursion only.
+// depotStacks is the most stacks in a depot. A program has as many stacks as ways to
+// allocate; only recursion makes more of them.
 const depotStacks = 1 << 16
 
-// depot keeps each stack once. The zero value is empty.
+// depot stores each stack once. The zero value is empty.
 type depot struct {
 	numbers map[stack]site
 	stacks  []stack
 }
 
-// number gives a stack its number; 0 for an empty one, and when the depot is
-// full.
+// number returns the number of a stack; 0 if the stack is empty or the depot is full.
 func (d *depot) number(s stack) site {
 	if s[0] == 0 {
 		return 0
@@ -65,7 +64,7 @@ func (d *depot) number(s stack) site {
 	return number
 }
 
-// frames is the return addresses of a site.
+// frames returns the return addresses of a site.
 func (d *depot) frames(s site) []uintptr {
 	if s == 0 {
 		return nil

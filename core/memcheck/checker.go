@@ -8,7 +8,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Options are what a checker is made with.
+// Options are the options of a checker.
 type Options struct {
 	Flags Flags
 	// Pool is the pool's name, for reports.
@@ -21,11 +21,11 @@ type Options struct {
 type Checker struct {
 	options Options
 	visible device.HostVisible
-	// zones, poison, holds and sites are what of the flags can be done.
+	// zones, poison, holds and sites are the requested checks that are possible.
 	zones, poison, holds, sites bool
 
-	// users finds a block by the address that the caller has, bases by where the
-	// pool's range starts.
+	// users finds a block by the address that the caller has; bases finds it by the start
+	// of the pool's range.
 	users, bases map[device.Addr]*record
 	held         quarantine
 	past         history
@@ -33,8 +33,8 @@ type Checker struct {
 	pending      []*Report
 }
 
-// New makes a checker, nil when there is nothing to check. It watches call sites
-// from here to Close. Called with no lock held.
+// New creates a checker; it returns nil if there is nothing to check. It watches call
+// sites until Close. It is called with no lock held.
 func New(o Options) *Checker {
 	if o.Flags&All == 0 {
 		return nil
@@ -59,14 +59,15 @@ func New(o Options) *Checker {
 	return c
 }
 
-// Close ends the watch of call sites. Called with no lock held.
+// Close ends the watching of call sites. It is called with no lock held.
 func (c *Checker) Close() {
 	if c.sites {
 		c.options.Hooks.Watch(false)
 	}
 }
 
-// Describe gives each return address a line of text. Called with no lock held.
+// Describe returns a line of text for each return address. It is called with no lock
+// held.
 func (c *Checker) Describe(frames []uintptr) []string {
 	if !c.sites || len(frames) == 0 {
 		return nil
@@ -74,7 +75,7 @@ func (c *Checker) Describe(frames []uintptr) []string {
 	return c.options.Hooks.Describe(frames)
 }
 
-// here is where the running call comes from.
+// here returns the call site of the running call.
 func (c *Checker) here() site {
 	if !c.sites {
 		return 0
@@ -86,8 +87,8 @@ func (c *Checker) here() site {
 	return c.depot.number(s)
 }
 
-// fill writes into a block's range. A failure leaves the block unchecked: the
-// program goes on as it would without debugging.
+// fill writes into a block's range. If that fails, the block is not checked, and the
+// program continues as without debug mode.
 func (c *Checker) fill(r *record, to span, value byte) bool {
 	if to.size == 0 {
 		return true
@@ -99,12 +100,12 @@ func (c *Checker) fill(r *record, to span, value byte) bool {
 	return true
 }
 
-// note queues a message of no block.
+// note queues a message that is not about a block.
 func (c *Checker) note(level Level, format string, args ...any) {
 	c.pending = append(c.pending, &Report{level: level, Text: fmt.Sprintf(format, args...)})
 }
 
-// front is the length of the zone before a block of that alignment.
+// front returns the length of the zone before a block with the given alignment.
 func (c *Checker) front(alignBytes uint64) uint64 {
 	if !c.zones {
 		return 0
@@ -112,8 +113,8 @@ func (c *Checker) front(alignBytes uint64) uint64 {
 	return (zoneBytes + alignBytes - 1) &^ (alignBytes - 1)
 }
 
-// Padded is what a block takes with its zones; false: that overflows.
-// alignBytes is a power of two.
+// Padded returns the size of a block with its zones; false if it overflows. alignBytes is
+// a power of two.
 func (c *Checker) Padded(sizeBytes, alignBytes uint64) (uint64, bool) {
 	if !c.zones {
 		return sizeBytes, true
@@ -123,15 +124,15 @@ func (c *Checker) Padded(sizeBytes, alignBytes uint64) (uint64, bool) {
 	return padded, carry|more == 0
 }
 
-// Pending takes the reports that no call has returned.
+// Pending returns the reports that no call has returned, and removes them.
 func (c *Checker) Pending() []*Report {
 	pending := c.pending
 	c.pending = nil
 	return pending
 }
 
-// Tell writes a report out and hands it to log. It returns the report as an
-// error, nil for one that makes none. Called with no lock held.
+// Tell formats a report and passes it to log. It returns the report as an error, or nil
+// if the report has no error code. It is called with no lock held.
 func (c *Checker) Tell(r *Report, log func(level Level, message string)) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "pool %q: %s", c.options.Pool, r.Text)

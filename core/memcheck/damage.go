@@ -15,8 +15,8 @@ const (
 	opCheck   = "pool.check"
 )
 
-// checkZones looks at the zones of a block and, when a byte was overwritten,
-// reports it and fills the zones again. when says at what occasion.
+// checkZones checks the zones of a block. If a byte was overwritten, it reports that and
+// fills the zones again. when describes the occasion of the check.
 func (c *Checker) checkZones(op string, r *record, when string) *Report {
 	if !r.guarded {
 		return nil
@@ -34,7 +34,7 @@ func (c *Checker) checkZones(op string, r *record, when string) *Report {
 	return nil
 }
 
-// damaged reports what was found beside a block.
+// damaged reports damage beside a block.
 func (c *Checker) damaged(op string, r *record, what string) *Report {
 	r.guarded = c.fill(r, r.before(), ZoneByte) && c.fill(r, r.behind(), ZoneByte)
 	return &Report{
@@ -44,8 +44,8 @@ func (c *Checker) damaged(op string, r *record, what string) *Report {
 	}
 }
 
-// checkHeld looks at a block in quarantine: its zones, and its inside for writes
-// after the free.
+// checkHeld checks a block in quarantine: its zones, and its inside for writes after the
+// free.
 func (c *Checker) checkHeld(op string, r *record, when string) (found []*Report) {
 	if report := c.checkZones(op, r, when); report != nil {
 		found = append(found, report)
@@ -65,8 +65,8 @@ func (c *Checker) checkHeld(op string, r *record, when string) (found []*Report)
 	return found
 }
 
-// look finds the first byte of a range that is not the value. A range that
-// cannot be read is not looked at again.
+// look finds the first byte of a range that differs from the value. A range that cannot
+// be read is not checked again.
 func (c *Checker) look(r *record, at span, value byte) (device.Difference, bool) {
 	if at.size == 0 {
 		return device.Difference{}, false
@@ -80,8 +80,8 @@ func (c *Checker) look(r *record, at span, value byte) (device.Difference, bool)
 	return d, bad
 }
 
-// Refuse reports a free, or another use, of an address that no live block starts
-// at. err is what the pool says of it.
+// Refuse reports a free, or another use, of an address at which no live block starts. err
+// is the pool's error.
 func (c *Checker) Refuse(op string, addr device.Addr, err error) *Report {
 	report := &Report{Code: device.CodeOf(err), Op: op, level: Error, Text: message(err)}
 	here := c.mark("called from", c.here())
@@ -113,8 +113,8 @@ func (c *Checker) Refuse(op string, addr device.Addr, err error) *Report {
 	return report
 }
 
-// around is the block in whose range an address lies, or nil. It looks at all of
-// them.
+// around returns the block whose range contains an address, or nil. It examines all
+// blocks.
 func (c *Checker) around(addr device.Addr) *record {
 	for _, r := range c.bases {
 		if addr >= r.base && uint64(addr-r.base) < r.size {
@@ -124,7 +124,7 @@ func (c *Checker) around(addr device.Addr) *record {
 	return nil
 }
 
-// sorted is all blocks in the order of their addresses.
+// sorted returns all blocks in order of address.
 func (c *Checker) sorted() []*record {
 	records := make([]*record, 0, len(c.bases))
 	for _, r := range c.bases {
@@ -138,7 +138,7 @@ func (c *Checker) mark(what string, at site) mark {
 	return mark{what: what, frames: c.depot.frames(at)}
 }
 
-// sitesOf is where a block was allocated and freed.
+// sitesOf returns where a block was allocated and freed.
 func (c *Checker) sitesOf(r *record) []mark {
 	marks := []mark{c.mark("allocated at", r.allocated)}
 	if r.state != live {

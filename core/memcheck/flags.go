@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// Flags say what is checked; 0: nothing. The values are those of the C ABI.
+// Flags select the checks; 0 means none. The values are those of the C ABI.
 type Flags uint32
 
 // The checks.
 const (
 	// RedZones puts a zone before and behind every block.
 	RedZones Flags = 1 << iota
-	// Poison overwrites blocks when they are handed out and when they are freed.
+	// Poison overwrites blocks when they are allocated and when they are freed.
 	Poison
-	// Quarantine keeps freed blocks back for a while.
+	// Quarantine keeps freed blocks for a while before they are reused.
 	Quarantine
-	// CallSites keeps where blocks were allocated and freed.
+	// CallSites records where blocks were allocated and freed.
 	CallSites
 
 	// All is all of them.
@@ -29,8 +29,7 @@ var flagNames = [...]string{"red_zones", "poison", "quarantine", "call_sites"}
 // allName stands for All in text.
 const allName = "all"
 
-// String is the names of the checks with commas between them, as Parse reads
-// them.
+// String returns the names of the checks, separated by commas, as Parse reads them.
 func (f Flags) String() string {
 	var names []string
 	for i, name := range flagNames {
@@ -44,8 +43,8 @@ func (f Flags) String() string {
 	return strings.Join(names, ",")
 }
 
-// Parse reads names with commas between them, or "all"; spaces around a name do
-// not matter. The error names the word that is none.
+// Parse reads names separated by commas, or "all". Spaces around a name are ignored. The
+// error names the unknown word.
 func Parse(text string) (Flags, error) {
 	var flags Flags
 words:

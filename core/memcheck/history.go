@@ -2,11 +2,11 @@ package memcheck
 
 import "ferrum_mem/core/device"
 
-// historyBlocks is how many freed blocks are remembered after their memory went
-// back.
+// historyBlocks is the number of freed blocks that are remembered after they left the
+// quarantine.
 const historyBlocks = 1024
 
-// past is a block whose memory has gone back.
+// past is a block that has left the quarantine.
 type past struct {
 	user             device.Addr
 	requested        uint64
@@ -14,10 +14,10 @@ type past struct {
 	allocated, freed site
 }
 
-// history remembers the freed blocks that went last. The zero value is empty.
+// history remembers the last such blocks. The zero value is empty.
 type history struct {
 	blocks []past
-	// next is where the next one goes.
+	// next is the index for the next block.
 	next int
 }
 
@@ -30,7 +30,7 @@ func (h *history) add(p past) {
 	h.next = (h.next + 1) % historyBlocks
 }
 
-// find gives the latest block that started at an address.
+// find returns the latest block that started at an address.
 func (h *history) find(user device.Addr) (past, bool) {
 	n := len(h.blocks)
 	for i := range n {

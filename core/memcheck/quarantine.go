@@ -1,17 +1,17 @@
 package memcheck
 
-// quarantine holds freed blocks back, the oldest in front.
+// quarantine keeps freed blocks, the oldest in front.
 type quarantine struct {
-	// ready are to leave at once: what is larger than the bound would push all
-	// others out.
+	// ready are blocks that leave at once, because they are larger than the bound and
+	// would push out all others.
 	ready []*record
-	// items[head:] are held.
+	// items[head:] are the blocks in quarantine.
 	items []*record
 	head  int
 	bytes uint64
 }
 
-// push takes in a block.
+// push adds a block.
 func (q *quarantine) push(r *record, boundBytes uint64) {
 	if r.size > boundBytes {
 		q.ready = append(q.ready, r)
@@ -21,8 +21,8 @@ func (q *quarantine) push(r *record, boundBytes uint64) {
 	q.bytes += r.size
 }
 
-// pop gives the next block that leaves so that no more than boundBytes are held,
-// or nil.
+// pop removes and returns the next block that has to leave, so that at most boundBytes
+// stay; nil if none has to.
 func (q *quarantine) pop(boundBytes uint64) *record {
 	if n := len(q.ready); n > 0 {
 		r := q.ready[n-1]

@@ -10,24 +10,24 @@ type state uint8
 
 const (
 	live state = iota
-	// inFlight is freed and still in use by queued work.
+	// inFlight is freed and still used by queued work.
 	inFlight
 	quarantined
 )
 
-// record is a block that the pool has not got back.
+// record is a block that was not returned to the pool.
 type record struct {
-	// base and size are the pool's range, user and requested the caller's.
+	// base and size are the pool's range; user and requested are the caller's.
 	base, user       device.Addr
 	size, requested  uint64
 	tag              string
 	state            state
 	allocated, freed site
-	// guarded says that the zones are filled, poisoned that the inside is.
+	// guarded is set if the zones are filled, and poisoned if the inside is.
 	guarded, poisoned bool
 }
 
-// place says where in a block's range an address lies.
+// place describes where an address is in a block's range.
 func (r *record) place(addr device.Addr) string {
 	end := r.user + device.Addr(r.requested)
 	switch {

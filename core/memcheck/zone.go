@@ -2,21 +2,21 @@ package memcheck
 
 import "ferrum_mem/core/device"
 
-// What the memory around and of blocks is filled with.
+// The values with which memory in and around blocks is filled.
 const (
 	// ZoneByte fills the zones around a block.
 	ZoneByte = 0xFD
-	// FreshByte fills a block that is handed out.
+	// FreshByte fills a block that is allocated.
 	FreshByte = 0xCD
 	// FreedByte fills a block that was freed.
 	FreedByte = 0xDD
 )
 
 const (
-	// zoneBytes is the least length of a zone.
+	// zoneBytes is the shortest length of a zone.
 	zoneBytes = 128
-	// zoneLookBytes bounds how much of a zone is filled and looked at, from the
-	// block on: a large alignment makes a zone as large.
+	// zoneLookBytes is how much of a zone, from the block on, is filled and checked. A
+	// large alignment makes a zone as long as the alignment.
 	zoneLookBytes = 64 << 10
 )
 
@@ -26,7 +26,7 @@ type span struct {
 	size  uint64
 }
 
-// before and behind are the looked-at parts of a block's zones.
+// before returns the checked part of the zone before a block.
 func (r *record) before() span {
 	size := min(uint64(r.user-r.base), zoneLookBytes)
 	return span{start: r.user - device.Addr(size), size: size}
@@ -37,5 +37,5 @@ func (r *record) behind() span {
 	return span{start: start, size: min(uint64(r.base)+r.size-uint64(start), zoneLookBytes)}
 }
 
-// inside is the bytes that the caller may use.
+// inside returns the bytes that the caller may use.
 func (r *record) inside() span { return span{start: r.user, size: r.requested} }

@@ -5,18 +5,19 @@ import (
 	"sync/atomic"
 )
 
-// Lock is a mutex over numbers that may be shown, or lent (core/lending). The zero value is
-// ready to use, and shows them nowhere.
+// Lock is a mutex for numbers that may be published, or lent (core/lending). The zero
+// value is ready to use and publishes nothing.
 type Lock struct {
 	mu sync.Mutex
-	// version is that of the place where the numbers are shown; nil: there is none.
+	// version is the version at the place of the published numbers; nil means no place.
 	version *atomic.Uint64
 	shown   bool
-	// recall takes the numbers back that were lent; nil: they are here.
+	// recall takes lent numbers back; nil means that they are not lent.
 	recall func()
 }
 
-// Lock takes the lock for a change: what is shown is hidden, and what was lent is back.
+// Lock takes the lock for a change. It invalidates published numbers and takes lent ones
+// back.
 func (l *Lock) Lock() {
 	l.mu.Lock()
 	if l.shown {
@@ -27,8 +28,9 @@ func (l *Lock) Lock() {
 	}
 }
 
-// Peek takes the lock to read: what is shown stays so, and nothing of it may change. What
-// was lent is back; nothing is lent while it is shown.
+// Peek takes the lock to read. Published numbers stay valid, so the holder must not
+// change them. Lent numbers are taken back; numbers are never published and lent at the
+// same time.
 func (l *Lock) Peek() {
 	l.mu.Lock()
 	if l.recall != nil {
@@ -36,8 +38,9 @@ func (l *Lock) Peek() {
 	}
 }
 
-// Lend has recall called, with the lock held, before anybody has the lock again: the numbers
-// are changed elsewhere until then. The caller holds the lock, by Lock.
+// Lend states that other code changes the numbers from now on. The next Lock or Peek
+// calls recall, with the lock held, before it returns. The caller holds the lock, by
+// Lock.
 func (l *Lock) Lend(recall func()) { l.recall = recall }
 
 func (l *Lock) takeBack() {
@@ -46,7 +49,7 @@ func (l *Lock) takeBack() {
 	recall()
 }
 
-// Unlock gives the lock back.
+// Unlock releases the lock.
 func (l *Lock) Unlock() { l.mu.Unlock() }
 
 func (l *Lock) hide() {
@@ -54,17 +57,17 @@ func (l *Lock) hide() {
 	l.version.Add(1)
 }
 
-// Place says where the numbers are to be shown from now on, by the version there; nil:
-// nowhere. The caller holds the lock, by Lock. No other Lock shows anything at that place until
-// this one has another.
+// Place sets where the numbers are published, by the version there; nil means nowhere.
+// The caller holds the lock, by Lock. No other Lock may publish at that place until this
+// one has another place.
 func (l *Lock) Place(version *atomic.Uint64) { l.version = version }
 
-// Wanted says whether there is a place to show the numbers at which does not show them.
-// The caller holds the lock.
+// Wanted reports whether there is a place at which the numbers are not published. The
+// caller holds the lock.
 func (l *Lock) Wanted() bool { return !l.shown && l.version != nil }
 
-// Show says that what was written there is the present state. The caller holds the lock
-// since before the numbers were read, and Wanted.
+// Show states that the numbers at the place are the present ones. The caller has held the
+// lock since before it read the numbers, and Wanted was true.
 func (l *Lock) Show() {
 	l.shown = true
 	l.version.Add(1)

@@ -2,10 +2,10 @@ package mirror
 
 import "sync/atomic"
 
-// PoolCount is how many pools of a device can be shown.
+// PoolCount is the number of pools of a device that can be published.
 const PoolCount = 32
 
-// Device is what is shown of a device. The zero value shows nothing.
+// Device is the published state of a device. The zero value publishes nothing.
 type Device struct {
 	// Version is odd while Books is the present state.
 	Version atomic.Uint64
@@ -14,33 +14,33 @@ type Device struct {
 	Pool    [PoolCount]Pool
 }
 
-// DeviceBooks is what a device shows beside its pools. The holder of the Lock that it
-// is shown by writes it while it is hidden. Those stores need not be atomic: readers
-// throw away what they have read while the version changed.
+// DeviceBooks is what a device publishes besides its pools. The holder of its Lock writes
+// it while it is invalid. These stores need not be atomic: readers discard what they have
+// read while the version changed.
 type DeviceBooks struct {
-	// Handle is the device's. 0: nothing was shown yet.
+	// Handle is the device's handle. 0 means that nothing was published yet.
 	Handle uint64
-	// TotalBytes and AvailableBytes are the last reading of the device, brought up to
-	// date with what was taken since and cut at what the limit allows.
+	// TotalBytes and AvailableBytes are the last reading of the device, minus what was
+	// allocated since, and limited to what the device limit allows.
 	TotalBytes, AvailableBytes uint64
-	// LimitBytes is the limit, DeviceTotalBytes and DeviceFreeBytes that reading without
-	// it.
+	// LimitBytes is the device limit. DeviceTotalBytes and DeviceFreeBytes are the
+	// reading without the limit.
 	LimitBytes, DeviceTotalBytes, DeviceFreeBytes uint64
-	// TakenAt is when the device was asked, in nanoseconds on the clock of track.Now.
+	// TakenAt is the time of the reading, in nanoseconds on the clock of track.Now.
 	TakenAt uint64
-	// Bandwidth is BandwidthKnown and, in the low half, the bits of a float32.
+	// Bandwidth is BandwidthKnown plus, in the low half, the bits of a float32.
 	Bandwidth uint64
 	// Pools has a bit for each Pool that belongs to the device.
 	Pools uint64
-	// Partial is 1 when not all of the device's books can be shown, or the device was
-	// never asked: a reader has to ask for them.
+	// Partial is 1 if not all counters of the device can be published, or the device was
+	// never queried. A reader then has to call the core.
 	Partial uint64
 }
 
-// BandwidthKnown is set in DeviceBooks.Bandwidth once it was measured.
+// BandwidthKnown is set in DeviceBooks.Bandwidth after the bandwidth was measured.
 const BandwidthKnown uint64 = 1 << 32
 
-// Pool is what is shown of one pool.
+// Pool is the published state of one pool.
 type Pool struct {
 	// Version is odd while Books is the present state.
 	Version atomic.Uint64
@@ -48,17 +48,17 @@ type Pool struct {
 	_       [7]uint64
 }
 
-// PoolBooks is a pool's own part of the books, without what the thread caches in front
-// of it hold. It is written as DeviceBooks is.
+// PoolBooks is a pool's own part of the counters, without what the thread caches hold. It
+// is written as DeviceBooks is.
 type PoolBooks struct {
-	// Cache is the handle of the thread caches in front of the pool; 0: none.
+	// Cache is the handle of the thread caches in front of the pool; 0 means none.
 	Cache uint64
-	// The own parts of the gauges. One may wrap below 0 while the caches' part, which
-	// the pool has last heard of, is more than the whole.
+	// The pool's own parts of the gauges. A part may be negative (and wrap) while the
+	// caches' part that the pool knows is more than the whole.
 	ActiveBytes, CachedBytes, UnusableBytes, LiveBlocks uint64
 	// LargestFreeBytes is the longest free run of any segment.
 	LargestFreeBytes uint64
-	// LeasedBytes went out to the caches and ReturnedBytes came back, since the
-	// beginning.
+	// LeasedBytes is the total that was leased to the caches, and ReturnedBytes the total
+	// that came back.
 	LeasedBytes, ReturnedBytes uint64
 }

@@ -6,38 +6,38 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Dispatcher runs posted functions one after another, in the order of posting.
-// All methods are safe for concurrent use.
+// Dispatcher runs posted functions one after another, in the order of posting. All
+// methods are safe for concurrent use.
 type Dispatcher struct {
 	name     string
 	capacity int
 
 	mu sync.Mutex
-	// changed is signalled when the queue, the count of delivered functions or
-	// the state changes.
+	// changed is signalled when the queue, the number of delivered functions or the state
+	// changes.
 	changed *sync.Cond
-	// queue[head:] waits for delivery; the space before head is used again.
+	// queue[head:] waits for delivery; the space before head is reused.
 	queue     []func()
 	head      int
 	posted    uint64
 	delivered uint64
 	dropped   uint64
 	stopping  bool
-	// dead says that the worker is gone: nothing will be delivered any more.
+	// dead is set when the worker has ended: no function is delivered any more.
 	dead   bool
 	worker <-chan struct{}
 }
 
-// New makes a dispatcher that holds at most capacity (at least 1) undelivered
-// functions. It starts no worker yet.
+// New creates a dispatcher that holds at most capacity (at least 1) undelivered
+// functions. It does not start the worker.
 func New(name string, capacity int) *Dispatcher {
 	d := &Dispatcher{name: name, capacity: max(capacity, 1)}
 	d.changed = sync.NewCond(&d.mu)
 	return d
 }
 
-// Post queues fn. It returns false, and fn will not run, when the queue is full
-// (counted by Dropped) or the dispatcher was stopped.
+// Post queues fn. It returns false, and fn does not run, if the queue is full (counted by
+// Dropped) or the dispatcher was stopped.
 func (d *Dispatcher) Post(fn func()) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -62,8 +62,8 @@ func (d *Dispatcher) Post(fn func()) bool {
 	return true
 }
 
-// Flush waits until everything posted before the call has been delivered. It
-// must not be called from a delivery: that would wait for itself.
+// Flush waits until everything posted before the call has been delivered. It must not be
+// called from a delivered function: that would wait for itself.
 func (d *Dispatcher) Flush() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -73,8 +73,8 @@ func (d *Dispatcher) Flush() {
 	}
 }
 
-// Stop lets the worker deliver what is queued and end, and does not wait for
-// it. Later posts are refused. It may be called from a delivery.
+// Stop makes the worker deliver what is queued and then end. It does not wait for the
+// worker. Later posts are rejected. It may be called from a delivered function.
 func (d *Dispatcher) Stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -82,8 +82,8 @@ func (d *Dispatcher) Stop() {
 	d.changed.Broadcast()
 }
 
-// Close is Stop and waits for the worker's end. It must not be called from a
-// delivery.
+// Close calls Stop and waits until the worker has ended. It must not be called from a
+// delivered function.
 func (d *Dispatcher) Close() {
 	d.Stop()
 	d.mu.Lock()
@@ -94,15 +94,15 @@ func (d *Dispatcher) Close() {
 	}
 }
 
-// Dropped is the number of functions that found the queue full so far.
+// Dropped returns the number of functions that were rejected because the queue was full.
 func (d *Dispatcher) Dropped() uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.dropped
 }
 
-// work is the body of the worker. A delivery that panics ends it: the panic
-// goes to the owner of all workers, and whoever waits here is let go.
+// work is the body of the worker. A function that panics ends it: the panic goes to the
+// owner of all workers, and the threads that wait here continue.
 func (d *Dispatcher) work() {
 	defer func() {
 		d.mu.Lock()
@@ -124,7 +124,7 @@ func (d *Dispatcher) work() {
 	}
 }
 
-// next waits for a function to deliver; nil says that the worker shall end.
+// next waits for a function to deliver. It returns nil when the worker has to end.
 func (d *Dispatcher) next() func() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -10,15 +10,15 @@ import (
 // Level is how full a device is. Levels are ordered.
 type Level int32
 
-// The levels of the C ABI. From where on each counts is a matter of the profile.
+// The levels of the C ABI. The profile states where each of them begins.
 const (
-	Low      Level = 0 // plenty is free, or nothing is known
+	Low      Level = 0 // much memory is free, or nothing is known
 	Medium   Level = 1
 	High     Level = 2
 	Critical Level = 3
 )
 
-// String is the level in lower case, as snapshots have it.
+// String returns the level in lower case, as snapshots show it.
 func (l Level) String() string {
 	switch l {
 	case Low:
@@ -33,7 +33,7 @@ func (l Level) String() string {
 	return "unknown"
 }
 
-// MarshalText is String, so that JSON has a level as a word.
+// MarshalText returns String, so that JSON has a level as a word.
 func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
 // UnmarshalText reads what MarshalText wrote.
@@ -48,17 +48,18 @@ func (l *Level) UnmarshalText(text []byte) error {
 		"pressure level %q: want low, medium, high or critical", text)
 }
 
-// hysteresisPercent is how far below its lower bound a level is left.
+// hysteresisPercent is how far the use has to fall below the lower bound of a level
+// before the level falls.
 const hysteresisPercent = 1
 
-// LevelOf is the level of the profile Standard: see Profile.LevelOf.
+// LevelOf returns the level of the profile Standard: see Profile.LevelOf.
 func LevelOf(total, free uint64) Level { return Standard.LevelOf(total, free) }
 
-// Bounds are the levels of one capacity, in bytes of use.
+// Bounds has the bounds of the levels for one capacity, in used bytes.
 type Bounds struct {
-	// enter is the least use of each level.
+	// enter is the lowest use of each level.
 	enter [4]uint64
-	// leave is the greatest use at which each level is left downwards.
+	// leave is the highest use at which each level falls.
 	leave [4]uint64
 	known bool
 }
@@ -66,7 +67,7 @@ type Bounds struct {
 // NewBounds computes the bounds of the profile Standard: see Profile.Bounds.
 func NewBounds(total uint64) Bounds { return Standard.Bounds(total) }
 
-// LevelOf is the level of a use, without hysteresis.
+// LevelOf returns the level of a use, without hysteresis.
 func (b Bounds) LevelOf(used uint64) Level {
 	if !b.known {
 		return Low
@@ -79,20 +80,20 @@ func (b Bounds) LevelOf(used uint64) Level {
 	return Low
 }
 
-// Next is the level that a use leads to from the present level: up as soon as
-// a bound is reached, down only past the hysteresis.
+// Next returns the level that follows the present one with a given use. The level rises
+// as soon as a bound is reached, and falls only beyond the hysteresis.
 func (b Bounds) Next(present Level, used uint64) Level {
 	if !b.known {
 		return Low
 	}
-	// On the way down each level may hold by its own hysteresis.
+	// While the level falls, the hysteresis of each level on the way applies.
 	for present > Low && used <= b.leave[present] {
 		present--
 	}
 	return max(present, b.LevelOf(used))
 }
 
-// Hold gives the uses over which a level stays: low <= used < high.
+// Hold returns the range of use in which a level does not change: low <= used < high.
 func (b Bounds) Hold(present Level) (low, high uint64) {
 	low, high = 0, math.MaxUint64
 	if !b.known {
@@ -107,7 +108,7 @@ func (b Bounds) Hold(present Level) (low, high uint64) {
 	return low, high
 }
 
-// percentUp is percent/100 of total, rounded up; percent is below 100.
+// percentUp returns percent/100 of total, rounded up; percent is below 100.
 func percentUp(total, percent uint64) uint64 {
 	hi, lo := bits.Mul64(total, percent)
 	quotient, rest := bits.Div64(hi, lo, 100)
@@ -117,7 +118,7 @@ func percentUp(total, percent uint64) uint64 {
 	return quotient
 }
 
-// percentDown is percent/100 of total, rounded down; percent is below 100.
+// percentDown returns percent/100 of total, rounded down; percent is below 100.
 func percentDown(total, percent uint64) uint64 {
 	hi, lo := bits.Mul64(total, percent)
 	quotient, _ := bits.Div64(hi, lo, 100)

@@ -27,10 +27,10 @@ var lowerPercent = [ProfileCount][Critical + 1]uint64{
 	Early:    {Low: 0, Medium: 60, High: 80, Critical: 95},
 }
 
-// Known says whether the number is a profile's.
+// Known reports whether the number is that of a profile.
 func (p Profile) Known() bool { return p >= 0 && p < ProfileCount }
 
-// Check is CodeInvalidArgument for a number that is no profile's.
+// Check returns CodeInvalidArgument for a number that is not that of a profile.
 func (p Profile) Check(op string) error {
 	if p.Known() {
 		return nil
@@ -39,7 +39,7 @@ func (p Profile) Check(op string) error {
 		"pressure profile %d is none of 0 to %d", int32(p), ProfileCount-1)
 }
 
-// String is the name of the profile.
+// String returns the name of the profile.
 func (p Profile) String() string {
 	if !p.Known() {
 		return "unknown"
@@ -47,7 +47,7 @@ func (p Profile) String() string {
 	return profileNames[p]
 }
 
-// MarshalText is String for a known profile, so that JSON has it as a word.
+// MarshalText returns String for a known profile, so that JSON has it as a word.
 func (p Profile) MarshalText() ([]byte, error) {
 	if err := p.Check("pressure.marshal_profile"); err != nil {
 		return nil, err
@@ -67,18 +67,17 @@ func (p *Profile) UnmarshalText(text []byte) error {
 		"pressure profile %q: want one of %q", text, profileNames)
 }
 
-// LowerPercent is the inclusive lower bound of a level in percent. Both the level
-// and the profile are known ones.
+// LowerPercent returns the inclusive lower bound of a level in percent. The level and the
+// profile must be known.
 func (p Profile) LowerPercent(level Level) uint64 { return lowerPercent[p][level] }
 
-// LevelOf is the level of a device with that capacity of which free bytes are
-// free; more free than there is counts as all free. A total of 0 means unknown
-// and is Low.
+// LevelOf returns the level of a device with total bytes, of which free bytes are free. A
+// free above total counts as total. A total of 0 means unknown; its level is Low.
 func (p Profile) LevelOf(total, free uint64) Level {
 	if total == 0 {
 		return Low
 	}
-	// used/total >= percent/100, without a division.
+	// This is used/total >= percent/100, without a division.
 	usedHigh, usedLow := bits.Mul64(total-min(free, total), 100)
 	for level := Critical; level > Low; level-- {
 		high, low := bits.Mul64(total, lowerPercent[p][level])
@@ -89,7 +88,8 @@ func (p Profile) LevelOf(total, free uint64) Level {
 	return Low
 }
 
-// CheckedLevelOf is LevelOf for a profile that may be none: CodeInvalidArgument.
+// CheckedLevelOf is LevelOf for a profile that may be unknown; it returns
+// CodeInvalidArgument then.
 func (p Profile) CheckedLevelOf(total, free uint64) (Level, error) {
 	if err := p.Check("pressure.level_of"); err != nil {
 		return Low, err
@@ -97,8 +97,7 @@ func (p Profile) CheckedLevelOf(total, free uint64) (Level, error) {
 	return p.LevelOf(total, free), nil
 }
 
-// Bounds computes the bounds for a capacity; 0 means unknown, and every use of it
-// is Low.
+// Bounds computes the bounds for a capacity. 0 means unknown: every use is Low.
 func (p Profile) Bounds(total uint64) Bounds {
 	b := Bounds{known: total != 0}
 	for level := Medium; level <= Critical; level++ {
@@ -108,10 +107,9 @@ func (p Profile) Bounds(total uint64) Bounds {
 	return b
 }
 
-// FromUtilization is the level of a ratio, 0 for empty and 1 for full, without
-// hysteresis; above 1 is as full as 1. It is for callers who have no more than a
-// ratio: where bytes are known LevelOf decides exactly. A ratio that is negative
-// or no number is CodeInvalidArgument.
+// FromUtilization returns the level of a ratio, 0 for empty and 1 for full, without
+// hysteresis. A ratio above 1 counts as 1. It is for callers that know only a ratio;
+// LevelOf is exact. A ratio that is negative or not a number gives CodeInvalidArgument.
 func (p Profile) FromUtilization(ratio float64) (Level, error) {
 	const op = "pressure.from_utilization"
 	if err := p.Check(op); err != nil {
@@ -128,8 +126,8 @@ func (p Profile) FromUtilization(ratio float64) (Level, error) {
 	return Low, nil
 }
 
-// ShouldFree says that memory ought to be freed: from High on.
+// ShouldFree reports whether the program should free memory: at High and above.
 func (l Level) ShouldFree() bool { return l >= High }
 
-// ShouldDeny says that requests ought to be denied: at Critical.
+// ShouldDeny reports whether the program should reject requests: at Critical.
 func (l Level) ShouldDeny() bool { return l >= Critical }

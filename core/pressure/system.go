@@ -6,10 +6,10 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// The bounds of the system's own pressure, in hundredths of a percent of the
-// last 10 s: the share in which at least one task waited for memory (some) and
-// the share in which all did (full). A level is entered at its bound and left
-// below half of it.
+// The bounds of the system's own pressure, in hundredths of a percent of the last 10 s:
+// "some" is the share of time in which at least one task waited for memory, and "full"
+// the share in which all tasks did. A level begins at its bound and falls when the share
+// is below half of it.
 const (
 	someMedium   = 1000
 	someHigh     = 4000
@@ -17,30 +17,30 @@ const (
 	fullCritical = 4000
 )
 
-// EventHold is how long a level that an event of the control group has led to
-// stays at least: as long as the stalls are averaged over.
+// EventHold is the shortest time for which a level stays that an event of the control
+// group caused. It is the time over which stalls are averaged.
 const EventHold = 10 * time.Second
 
-// SystemMeter turns readings of the system into a level with hysteresis. The
-// zero value has seen nothing and is Low. It is not safe for concurrent use.
+// SystemMeter converts readings of the system to a level with hysteresis. The zero value
+// has no reading; its level is Low. It is not safe for concurrent use.
 //
-// Stalls lead to Medium from 10 % of some, to High from 40 % of some or 10 % of
-// full, and to Critical from 40 % of full, whichever of machine and control group
-// is worse. A rise of the control group's counts since the last reading leads to
-// Medium (high), High (max) or Critical (oom, oom_kill), for EventHold after the
-// last rise. A part that is not there says nothing.
+// Stalls cause Medium from 10 % of some, High from 40 % of some or 10 % of full, and
+// Critical from 40 % of full. The worse of machine and control group counts. If the
+// counts of the control group have risen since the last reading, they cause Medium
+// (high), High (max) or Critical (oom, oom_kill), for EventHold after the last rise. A
+// part that cannot be read has no effect.
 type SystemMeter struct {
 	stalled Level
-	// events is the counts of the last reading that had some.
+	// events has the counts of the last reading that had some.
 	events device.Events
 	seen   bool
-	// risen is when an event last led to a level, by level.
+	// risen is the time of the last event that caused a level, by level.
 	risen [Critical + 1]time.Duration
 	held  [Critical + 1]bool
 }
 
-// Next takes in a reading made at a moment of any clock that does not go back,
-// and gives the level. The first reading of counts is where they start from.
+// Next takes a reading and returns the level. now is the time of the reading, on any
+// clock that does not go back. The first reading of the counts only sets their start.
 func (m *SystemMeter) Next(r device.SystemPressure, now time.Duration) Level {
 	var some, full uint32
 	for _, reading := range []device.StallReading{r.Machine, r.Group} {

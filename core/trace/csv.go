@@ -13,15 +13,15 @@ var (
 	lifetimeColumns = []string{"id", "lower", "upper", "size"}
 )
 
-// table reads CSV records by column name. Columns may stand in any order and
-// there may be more of them.
+// table reads CSV records by column name. The columns may be in any order, and there may
+// be further ones.
 type table struct {
 	trace   *Trace
 	reader  *csv.Reader
 	source  *boundedReader
-	columns []int // of each wanted column, its place in a record
+	columns []int // the position in a record of each wanted column
 	record  []string
-	line    int // the line that record starts on; 0 before the header
+	line    int // the line where record begins; 0 before the header
 }
 
 func (t *Trace) openTable(r io.Reader, wanted []string) (*table, error) {
@@ -55,7 +55,7 @@ func (t *Trace) openTable(r io.Reader, wanted []string) (*table, error) {
 	return tab, nil
 }
 
-// next reads a record; the end of the input is io.EOF.
+// next reads a record. At the end of the input it returns io.EOF.
 func (tab *table) next() error {
 	tab.source.left = MaxLineBytes
 	record, err := tab.reader.Read()
@@ -81,13 +81,13 @@ func (tab *table) next() error {
 	return readFailed(name, err)
 }
 
-// field is the present record's value of the i-th wanted column.
+// field returns the present record's value of the i-th wanted column.
 func (tab *table) field(i int) string { return strings.TrimSpace(tab.record[tab.columns[i]]) }
 
 var errLineTooLong = errors.New("line too long")
 
-// boundedReader stops a record that never ends from filling memory: the CSV
-// reader keeps all of one record, and a quoted field may span lines.
+// boundedReader bounds the length of one record. The CSV reader keeps a whole record in
+// memory, and a quoted field may span lines.
 type boundedReader struct {
 	source io.Reader
 	left   int
@@ -102,8 +102,8 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// timeLayouts are the ways in which releases of the Azure data set write a
-// time; a fraction of a second may follow in each.
+// timeLayouts are the formats of a time in the releases of the Azure data set. A fraction
+// of a second may follow in each.
 var timeLayouts = []string{"2006-01-02 15:04:05", "2006-01-02 15:04:05Z07:00", time.RFC3339, "2006-01-02T15:04:05"}
 
 func (t *Trace) readAzure(r io.Reader) error {
@@ -136,7 +136,7 @@ func (t *Trace) readAzure(r io.Reader) error {
 	}
 }
 
-// timestamp gives nanoseconds since 1970.
+// timestamp returns nanoseconds since 1970.
 func (t *Trace) timestamp(line int, text string) (int64, error) {
 	for _, layout := range timeLayouts {
 		when, err := time.Parse(layout, text)
@@ -180,7 +180,7 @@ func (t *Trace) readLifetimes(r io.Reader) error {
 	}
 }
 
-// lifetime checks one record.
+// lifetime checks and converts one record.
 func (t *Trace) lifetime(tab *table) (Lifetime, error) {
 	line := tab.line
 	life := Lifetime{Line: uint32(line)}
@@ -206,7 +206,7 @@ func (t *Trace) lifetime(tab *table) (Lifetime, error) {
 	return life, err
 }
 
-// headerError turns the end of the input before any header into a message.
+// headerError converts the end of the input before a header to an error message.
 func headerError(t *Trace, err error) error {
 	if err == io.EOF {
 		return invalid(t.Name, 0, "the file is empty")

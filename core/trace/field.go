@@ -31,7 +31,7 @@ func isRange(err error) bool {
 	return ok && number.Err == strconv.ErrRange
 }
 
-// quoted shows a value of the input in a message, cut to a readable length.
+// quoted returns a value of the input for a message, cut to a readable length.
 func quoted(text string) string {
 	const most = 60
 	if len(text) > most {

@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// mooncakeLine is one line of the Mooncake release; raw values, so that a
-// message can show what was there.
+// mooncakeLine is one line of the Mooncake release. The values are raw, so that a message
+// can show them.
 type mooncakeLine struct {
 	Timestamp    json.RawMessage   `json:"timestamp"`
 	InputLength  json.RawMessage   `json:"input_length"`
@@ -17,7 +17,7 @@ type mooncakeLine struct {
 	HashIDs      []json.RawMessage `json:"hash_ids"`
 }
 
-// PrefixTokens is how many tokens of input one prefix id stands for.
+// PrefixTokens is the number of input tokens that one prefix id stands for.
 const PrefixTokens = 512
 
 const nsPerMS = int64(1e6)
@@ -89,7 +89,7 @@ func (t *Trace) mooncakeRequest(line int, text []byte) (Request, error) {
 	return request, nil
 }
 
-// jsonNumber reads a whole number; strings, fractions and null are refused.
+// jsonNumber reads a whole number. It rejects strings, fractions and null.
 func (t *Trace) jsonNumber(line int, field string, raw json.RawMessage, limit uint64) (uint64, error) {
 	if raw == nil {
 		return 0, invalid(t.Name, line, "the field %s is missing", field)
@@ -112,8 +112,8 @@ func (t *Trace) jsonError(line int, text []byte, err error) error {
 	return invalid(t.Name, line, "%s is not a JSON object with the fields of a request", quoted(string(text)))
 }
 
-// isCutShort says that the JSON would go on where the line ends: with one more space the
-// fault is found behind the line, and not at its last character.
+// isCutShort reports whether the JSON would continue after the end of the line. If so,
+// the error of the parser moves behind the line when a space is appended.
 func isCutShort(text []byte) bool {
 	var syntax *json.SyntaxError
 	err := json.Unmarshal(append(bytes.Clone(text), ' '), &mooncakeLine{})

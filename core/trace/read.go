@@ -11,21 +11,20 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// ReadOptions says how to read a trace.
+// ReadOptions states how to read a trace.
 type ReadOptions struct {
-	// Name is what error messages call the input; "" is "trace".
+	// Name is the name of the input in error messages; "" means "trace".
 	Name string
-	// Kind is what the input is; Unknown finds out from its first line.
+	// Kind is the kind of the input; Unknown means that the first line decides.
 	Kind Kind
 }
 
-// detectBytes is how much of the input is looked at to find its kind.
+// detectBytes is how much of the input is read to find its kind.
 const detectBytes = 64 << 10
 
-// Read reads a whole trace. Records may come in any order; they are sorted by
-// time, ties kept as they were. Malformed input is CodeInvalidFormat, with
-// the line, the column and the value in the message; a failing reader is
-// CodeIO.
+// Read reads a whole trace. Records may be in any order. They are sorted by time; records
+// with equal times keep their order. Malformed input returns CodeInvalidFormat, and the
+// message has the line, the column and the value. A failing reader returns CodeIO.
 func Read(r io.Reader, o ReadOptions) (*Trace, error) {
 	if o.Name == "" {
 		o.Name = "trace"
@@ -60,9 +59,9 @@ func Read(r io.Reader, o ReadOptions) (*Trace, error) {
 	return t, nil
 }
 
-// chooseKind finds the kind from the head of the input. A header that has some
-// columns of a kind but not all is of that kind, so that its reader can name
-// what is missing.
+// chooseKind finds the kind from the start of the input. A header with some columns of a
+// kind decides for that kind, so that the reader of that kind can name the missing
+// columns.
 func chooseKind(o ReadOptions, head []byte) (Kind, error) {
 	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
 	if len(text) == 0 {
@@ -101,7 +100,7 @@ func (t *Trace) order() error {
 		return nil
 	}
 	first, last := t.Requests[0], t.Requests[len(t.Requests)-1]
-	// The readers bound times to 1970 to 2200, so this cannot overflow.
+	// The readers accept only times from 1970 to 2200, so this cannot overflow.
 	if last.ArrivalNS-first.ArrivalNS > MaxTimeNS {
 		return invalid(t.Name, int(last.Line), "this request arrives more than 100 years after the one on line %d", first.Line)
 	}

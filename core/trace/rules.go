@@ -7,23 +7,22 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Mode is how a request becomes memory.
+// Mode states how a request becomes memory.
 type Mode int
 
 const (
 	// DefaultMode is Contiguous for requests and Lifetimes for lifetimes.
 	DefaultMode Mode = iota
-	// Contiguous is one block for the whole of a request, from its arrival to
-	// its end.
+	// Contiguous is one block for the whole request, from its arrival to its end.
 	Contiguous
-	// Paged is blocks of BlockTokens tokens that follow what has been
-	// generated, shared where requests start with the same tokens.
+	// Paged is blocks of BlockTokens tokens, which are added as tokens are generated.
+	// Requests that start with the same tokens share blocks.
 	Paged
 	// Lifetimes is one block for each lifetime.
 	Lifetimes
 )
 
-// String is the word that names the mode.
+// String returns the word for the mode.
 func (m Mode) String() string {
 	switch m {
 	case Contiguous:
@@ -36,7 +35,7 @@ func (m Mode) String() string {
 	return "default"
 }
 
-// ParseMode reads what String gives; "" is DefaultMode.
+// ParseMode reads what String returns; "" is DefaultMode.
 func ParseMode(text string) (Mode, error) {
 	for _, mode := range []Mode{Contiguous, Paged, Lifetimes} {
 		if text == mode.String() {
@@ -52,39 +51,39 @@ func ParseMode(text string) (Mode, error) {
 
 // The rules by which requests become memory.
 const (
-	// DefaultBytesPerToken is the key-value cache of one token of a model with
-	// 8 billion parameters in half precision: 32 layers × 8 heads × 128 × 2
-	// (keys and values) × 2 bytes.
+	// DefaultBytesPerToken is the size of the key-value cache of one token, for a model
+	// with 8 billion parameters in half precision: 32 layers × 8 heads × 128 × 2 (keys
+	// and values) × 2 bytes.
 	DefaultBytesPerToken = 131072
-	// BlockTokens is the tokens of one block in Paged mode.
+	// BlockTokens is the number of tokens of one block in Paged mode.
 	BlockTokens = 16
-	// PrefillNSPerToken is the time that one input token takes.
+	// PrefillNSPerToken is the time for one input token.
 	PrefillNSPerToken = 200_000
-	// DecodeNSPerToken is the time that one output token takes.
+	// DecodeNSPerToken is the time for one output token.
 	DecodeNSPerToken = 30_000_000
 	// MaxBytesPerToken keeps the size of one block within MaxBlockBytes.
 	MaxBytesPerToken = MaxBlockBytes / (2 * MaxTokens)
-	// MaxBlockBytes bounds one block: 256 TiB.
+	// MaxBlockBytes is the largest block: 256 TiB.
 	MaxBlockBytes = 1 << 48
-	// MaxJitterNS bounds the jitter: one day.
+	// MaxJitterNS is the largest jitter: one day.
 	MaxJitterNS = 24 * 3600 * int64(1e9)
 )
 
-// Rules say how a trace becomes memory.
+// Rules state how a trace becomes memory.
 type Rules struct {
 	Mode Mode
-	// BytesPerToken is the memory of one token; 0 is DefaultBytesPerToken. It
-	// means nothing for lifetimes.
+	// BytesPerToken is the memory of one token; 0 means DefaultBytesPerToken. It must be
+	// 0 for lifetimes.
 	BytesPerToken uint64
-	// JitterNS moves every arrival to a time that is uniform from 0 to
-	// JitterNS later; 0 replays as recorded. Not for lifetimes.
+	// JitterNS delays every arrival by a random time from 0 to JitterNS, with a uniform
+	// distribution. 0 replays the recorded times. It must be 0 for lifetimes.
 	JitterNS int64
-	// Seed starts the generator of the jitter (PCG); the same seed gives the
-	// same arrivals.
+	// Seed is the seed of the generator of the jitter (PCG). The same seed gives the same
+	// arrivals.
 	Seed uint64
 }
 
-// normalise fills in the defaults and refuses what makes no sense for t.
+// normalise fills in the defaults and rejects rules that do not fit t.
 func (r Rules) normalise(t *Trace) (Rules, error) {
 	lifetimes := t.Kind == LifetimesCSV
 	if r.Mode == DefaultMode {
@@ -118,11 +117,11 @@ func (r Rules) normalise(t *Trace) (Rules, error) {
 	return r, nil
 }
 
-// jitterStream tells the generator of arrivals from any other that may one
-// day be started from the same seed.
+// jitterStream distinguishes the generator of arrivals from other generators that may be
+// started from the same seed.
 const jitterStream = 0x6a69_7474_6572
 
-// jittered gives the requests in their order of arrival under the rules.
+// jittered returns the requests in the order of arrival under the rules.
 func jittered(requests []Request, r Rules) []Request {
 	if r.JitterNS == 0 {
 		return requests

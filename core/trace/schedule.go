@@ -2,46 +2,47 @@ package trace
 
 import "math"
 
-// A schedule walks two sorted things at once: the requests in order of
-// arrival, and a heap with the next thing that each running request will do.
-// So its memory is proportional to what runs at one time, and a paged replay
-// with millions of blocks is never written down as a whole.
+// A schedule traverses two sorted sequences at once: the requests in order of arrival,
+// and a heap with the next step of each running request. So its memory is proportional to
+// the number of running requests. The millions of blocks of a paged replay never exist as
+// a list.
 
-// StepKind is what happens at a step.
+// StepKind is the kind of a step.
 type StepKind uint8
 
 const (
-	// End gives back every block of the request. It comes before any
-	// allocation of the same instant.
+	// End frees every block of the request. It comes before any allocation at the same
+	// time.
 	End StepKind = iota
 	// Grow adds blocks to a running request.
 	Grow
-	// Arrive starts a request with its first blocks, of which there may be none.
+	// Arrive starts a request with its first blocks; there may be none.
 	Arrive
 )
 
-// Step is one thing that happens to one request (or lifetime).
+// Step is one step of one request (or lifetime).
 type Step struct {
-	// TimeNS is in nanoseconds after the first arrival, and in the trace's own
-	// unit for lifetimes.
+	// TimeNS is the time after the first arrival in nanoseconds. For lifetimes it is in
+	// the unit of the trace.
 	TimeNS int64
 	Kind   StepKind
-	// Request is its place in order of arrival, from 0.
+	// Request is the index of the request in order of arrival, from 0.
 	Request int
-	// FirstBlock and Blocks are which blocks of the request are added.
+	// FirstBlock is the index of the first block that is added, and Blocks the number of
+	// blocks.
 	FirstBlock, Blocks uint64
-	// BlockBytes is the size of each.
+	// BlockBytes is the size of each block.
 	BlockBytes uint64
 }
 
 // ShareKey names the tokens of a block that several requests may share.
 type ShareKey struct {
-	// PrefixID is the trace's name of the 512 tokens, Part which of its blocks.
+	// PrefixID is the trace's id of 512 tokens; Part is the index of the block in them.
 	PrefixID uint64
 	Part     uint32
 }
 
-// Schedule gives the steps of a trace in order of time: at one instant ends
+// Schedule returns the steps of a trace in order of time. At equal times, ends come
 // first, then allocations in order of arrival. It belongs to one goroutine.
 type Schedule struct {
 	trace    *Trace
@@ -49,11 +50,11 @@ type Schedule struct {
 	requests []Request
 	next     int // the next request or lifetime to arrive
 	pending  stepHeap
-	dropped  map[int]struct{} // running, but not to be played further
+	dropped  map[int]struct{} // running requests that have no further steps
 }
 
-// NewSchedule makes the schedule of a trace; rules that make no sense for it
-// are CodeInvalidArgument.
+// NewSchedule creates the schedule of a trace. It returns CodeInvalidArgument for rules
+// that do not fit the trace.
 func NewSchedule(t *Trace, rules Rules) (*Schedule, error) {
 	rules, err := rules.normalise(t)
 	if err != nil {
@@ -66,24 +67,24 @@ func NewSchedule(t *Trace, rules Rules) (*Schedule, error) {
 	}, nil
 }
 
-// Rules are the rules in force, defaults filled in.
+// Rules returns the rules in use, with defaults filled in.
 func (s *Schedule) Rules() Rules { return s.rules }
 
-// Len is how many requests or lifetimes there are.
+// Len returns the number of requests or lifetimes.
 func (s *Schedule) Len() int { return s.trace.Len() }
 
-// Restart goes back to the start; what was dropped is forgotten.
+// Restart returns to the start. Dropped requests are played again.
 func (s *Schedule) Restart() {
 	s.next = 0
 	s.pending = s.pending[:0]
 	clear(s.dropped)
 }
 
-// Drop ends a request here and now: no further step of it comes, its End
-// included. Only for a request that has arrived and not ended.
+// Drop ends a request now: it has no further steps, not even its End. The request must
+// have arrived and not have ended.
 func (s *Schedule) Drop(request int) { s.dropped[request] = struct{}{} }
 
-// Line is the line of the file that a request came from.
+// Line returns the line of the file with a request.
 func (s *Schedule) Line(request int) int {
 	if s.rules.Mode == Lifetimes {
 		return int(s.trace.Lifetimes[request].Line)
@@ -91,8 +92,8 @@ func (s *Schedule) Line(request int) int {
 	return int(s.requests[request].Line)
 }
 
-// EndNS is when a request, or lifetime, ends unless it is dropped: the TimeNS of
-// its End. It is after 0 for whatever has a block.
+// EndNS returns when a request, or lifetime, ends unless it is dropped: the TimeNS of its
+// End. It is above 0 for every request that has a block.
 func (s *Schedule) EndNS(request int) int64 {
 	if s.rules.Mode == Lifetimes {
 		return s.trace.Lifetimes[request].Upper
@@ -100,7 +101,7 @@ func (s *Schedule) EndNS(request int) int64 {
 	return s.requests[request].endNS()
 }
 
-// Next gives the next step; false at the end.
+// Next returns the next step; false at the end.
 func (s *Schedule) Next() (Step, bool) {
 	for {
 		arrival := s.nextArrival()
@@ -120,7 +121,8 @@ func (s *Schedule) Next() (Step, bool) {
 	}
 }
 
-// nextArrival is when the next request arrives: after everything, if none does.
+// nextArrival returns the arrival of the next request. If there is none, its time is
+// after all steps.
 func (s *Schedule) nextArrival() pending {
 	switch {
 	case s.next == s.trace.Len():
@@ -164,10 +166,10 @@ func (s *Schedule) continueRequest(p pending) Step {
 	return step
 }
 
-// afterBlocks is what a paged request that holds so many blocks does next:
-// grow when a token is generated that has no place in them, or end. The last
-// token appears at the end itself, when everything is given back, so it never
-// makes a block.
+// afterBlocks returns the next step of a paged request that has the given number of
+// blocks: it grows when a token is generated that has no place in them, or it ends. The
+// last token is generated at the end itself, when all blocks are freed, so it never needs
+// a block.
 func (s *Schedule) afterBlocks(request int, blocks uint64) pending {
 	r := s.requests[request]
 	token := blocks*BlockTokens - uint64(r.InputTokens) + 1
@@ -184,9 +186,9 @@ func (r Request) endNS() int64 {
 	return r.ArrivalNS + int64(r.InputTokens)*PrefillNSPerToken + int64(r.OutputTokens)*DecodeNSPerToken
 }
 
-// Shared says which tokens a paged request's block holds if other requests
-// may hold the same. A block that the input fills only in part is not shared,
-// because generation goes on to write to it.
+// Shared returns the tokens of a paged request's block if other requests may have the
+// same tokens in a block. A block that the input fills only partly is not shared, because
+// generated tokens are written to it.
 func (s *Schedule) Shared(request int, block uint64) (ShareKey, bool) {
 	if s.rules.Mode != Paged {
 		return ShareKey{}, false
@@ -203,7 +205,7 @@ func (s *Schedule) Shared(request int, block uint64) (ShareKey, bool) {
 	return ShareKey{PrefixID: s.trace.prefixIDs[r.prefixStart+place], Part: uint32(block % parts)}, true
 }
 
-// pending is what a running request does next.
+// pending is the next step of a running request.
 type pending struct {
 	timeNS  int64
 	kind    StepKind
@@ -211,8 +213,8 @@ type pending struct {
 	block   uint64
 }
 
-// before orders by time, then ends before allocations, then by arrival; no two
-// entries of one request are ever pending.
+// before orders by time, then ends before allocations, then by arrival. A request never
+// has two pending steps.
 func (p pending) before(q pending) bool {
 	if p.timeNS != q.timeNS {
 		return p.timeNS < q.timeNS
@@ -223,8 +225,7 @@ func (p pending) before(q pending) bool {
 	return p.request < q.request
 }
 
-// stepHeap is a binary heap. It is written out because container/heap would
-// allocate for every entry.
+// stepHeap is a binary heap. container/heap would allocate memory for every entry.
 type stepHeap []pending
 
 func (h *stepHeap) push(p pending) {

@@ -7,22 +7,22 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Kind says what sort of file a trace came from.
+// Kind is the kind of the file of a trace.
 type Kind int
 
 const (
-	// Unknown lets Read find out from the content.
+	// Unknown makes Read find the kind from the content.
 	Unknown Kind = iota
 	// Azure is CSV with the columns TIMESTAMP, ContextTokens, GeneratedTokens.
 	Azure
-	// Mooncake is one JSON object a line: timestamp (ms), input_length,
+	// Mooncake has one JSON object on each line: timestamp (ms), input_length,
 	// output_length, hash_ids.
 	Mooncake
 	// LifetimesCSV is CSV with the columns id, lower, upper, size.
 	LifetimesCSV
 )
 
-// String is the word that names the kind on a command line.
+// String returns the word for the kind on a command line.
 func (k Kind) String() string {
 	switch k {
 	case Azure:
@@ -35,46 +35,45 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// Limits on what is read, so that no number of the input can overflow or make
-// the process run out of memory by itself.
+// Limits of the input. They prevent that a number overflows or that one number makes the
+// process run out of memory.
 const (
-	// MaxTokens bounds the input and the output tokens of one request.
+	// MaxTokens is the most input tokens, and the most output tokens, of one request.
 	MaxTokens = 1 << 24
-	// MaxLineBytes bounds one line, or one CSV record.
+	// MaxLineBytes is the length of the longest line or CSV record.
 	MaxLineBytes = 4 << 20
-	// MaxRequests bounds the requests or lifetimes of one trace.
+	// MaxRequests is the most requests or lifetimes of one trace.
 	MaxRequests = 1 << 27
-	// MaxTimeNS bounds a trace's length: 100 years.
+	// MaxTimeNS is the longest duration of a trace: 100 years.
 	MaxTimeNS = 100 * 365 * 24 * 3600 * int64(1e9)
 )
 
 // Request is one request to a model.
 type Request struct {
-	// ArrivalNS is the time of arrival after the first arrival of the trace.
+	// ArrivalNS is the time after the first arrival of the trace.
 	ArrivalNS int64
 	// InputTokens and OutputTokens are at most MaxTokens each.
 	InputTokens, OutputTokens uint32
-	// Line is where in the file it stands, from 1.
+	// Line is the line of the request in the file, from 1.
 	Line uint32
-	// prefix is where its prefix ids are in Trace.prefixIDs.
+	// prefixStart and prefixCount are the range of its prefix ids in Trace.prefixIDs.
 	prefixStart uint64
 	prefixCount uint32
 }
 
-// Lifetime is one buffer: alive from Lower until just before Upper, in the
-// trace's own unit of time.
+// Lifetime is one buffer that is live from Lower until just before Upper, in the unit of
+// time of the trace.
 type Lifetime struct {
 	Lower, Upper int64
 	SizeBytes    uint64
-	// Line is where in the file it stands, from 1.
+	// Line is the line of the lifetime in the file, from 1.
 	Line uint32
 }
 
-// Trace is a workload that has been read. Requests are in order of arrival
-// and Lifetimes in order of Lower, ties in the order of the file; one of the
-// two is empty.
+// Trace is a workload that was read. Requests are in order of arrival and Lifetimes in
+// order of Lower; equal ones keep the order of the file. One of the two is empty.
 type Trace struct {
-	// Name is what messages call the trace, usually the path of the file.
+	// Name is the name of the trace in messages, usually the path of the file.
 	Name      string
 	Kind      Kind
 	Requests  []Request
@@ -82,17 +81,17 @@ type Trace struct {
 	prefixIDs []uint64
 }
 
-// Len is how many requests or lifetimes there are.
+// Len returns the number of requests or lifetimes.
 func (t *Trace) Len() int { return len(t.Requests) + len(t.Lifetimes) }
 
-// PrefixIDs are the names of the 512-token blocks that the request's input
-// starts with; requests with the same id there have the same tokens. Empty
-// when the trace has none. The slice belongs to the trace.
+// PrefixIDs returns the ids of the 512-token blocks at the start of the request's input.
+// Requests with the same id there have the same tokens. It is empty if the trace has no
+// ids. The slice belongs to the trace.
 func (t *Trace) PrefixIDs(r Request) []uint64 {
 	return t.prefixIDs[r.prefixStart : r.prefixStart+uint64(r.prefixCount)]
 }
 
-// invalid is the error of every malformed input: it names file and line.
+// invalid returns the error of malformed input. It names the file and the line.
 func invalid(name string, line int, format string, args ...any) error {
 	err := device.Errorf(device.CodeInvalidFormat, "trace.read", format, args...)
 	if line > 0 && line <= math.MaxInt32 {

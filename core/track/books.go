@@ -7,57 +7,57 @@ import (
 	"ferrum_mem/core/lending"
 )
 
-// Books are the numbers of one pool. Its methods are called under the pool's
-// lock. They are plain fields: the totals that the pool is part of are brought
-// up to date by publish, at a reading and when the pool has moved far from what
-// the totals know of it.
+// Books has the counters of one pool. Its methods are called with the pool's lock held,
+// so the fields are plain. The pool adds its counters to totals. publish updates these
+// totals: when they are read, and when the pool's active bytes are far from what the
+// totals include.
 type Books struct {
 	keepHistory bool
 	now         [gaugeCount]uint64
-	// high is the highest value since the last publish, peak the one before.
+	// high is the highest value since the last publish; peak is the highest before that.
 	high, peak [gaugeCount]uint64
-	// shown is what the totals know.
+	// shown is what the totals include.
 	shown     [gaugeCount]uint64
 	shownUsed uint64
-	// outside is the part of now that is in the caches in front of the pool.
+	// outside is the part of now that is in the thread caches.
 	outside Outside
-	// While low <= active < above the totals are near enough.
+	// While low <= active < above, the totals are accurate enough.
 	low, above uint64
 
 	allocations, frees, failures uint64
 
-	// device is the first of totals, and only says that there is no other.
+	// device is the first of totals; only is set if it is the only one.
 	device *Totals
 	only   bool
 	totals []*Totals
 }
 
-// driftBytes bounds what the peak of the active bytes of several pools is off by
-// for each pool beyond the first. A pool may move away by windowBytes from what
-// the totals know. Of n pools, the n-1 that do not bring the totals up to date
-// are off by a window each, and the one that does had its highest value up to
-// two windows above its present one: (n+1) windows in all, which is no more than
-// (n-1) * driftBytes from two pools on.
+// driftBytes is the largest error of the peak of the active bytes of several pools, for
+// each pool beyond the first. A pool may differ by windowBytes from what the totals
+// include. With n pools, the n-1 pools that do not update the totals differ by one window
+// each, and the pool that does may have had its highest value up to two windows above its
+// present value. That is n+1 windows, which is at most (n-1) * driftBytes for two or more
+// pools.
 const (
 	driftBytes  = 64 << 20
 	windowBytes = driftBytes / 3
 )
 
-// Outside is what the caches in front of a pool hold and have done.
+// Outside is what the thread caches of a pool hold and how often they were used.
 type Outside struct {
 	RequestedBytes uint64
 	LiveBytes      uint64
 	LiveBlocks     uint64
-	// IdleBytes waits in the caches; CachedBytes is that and what is on its way
-	// between them and the pool.
+	// IdleBytes is the size of the idle blocks in the caches. CachedBytes also includes
+	// bytes that are on their way between the caches and the pool.
 	IdleBytes   uint64
 	CachedBytes uint64
 	Allocations uint64
 	Frees       uint64
 }
 
-// NewBooks makes empty books. Without keepHistory peaks and counts stay 0. The
-// first of the totals is the device's.
+// NewBooks creates counters that are all 0. Without keepHistory, peaks and operation
+// counts stay 0. The first of the totals is the device's.
 func NewBooks(keepHistory bool, totals ...*Totals) *Books {
 	if len(totals) == 0 {
 		totals = []*Totals{{}}
@@ -70,7 +70,7 @@ func NewBooks(keepHistory bool, totals ...*Totals) *Books {
 	return b
 }
 
-// Close takes the books out of the totals; what they hold is 0 by then.
+// Close removes the counters from the totals. All of them are 0 by then.
 func (b *Books) Close() {
 	b.publish()
 	for _, t := range b.totals {
@@ -78,16 +78,16 @@ func (b *Books) Close() {
 	}
 }
 
-// Block is the sizes of a block: as asked for, and as handed out.
+// Block has the sizes of a block: requested, and after rounding.
 type Block struct {
 	RequestedBytes uint64
 	AllocatedBytes uint64
 }
 
-// Alloc enters a new live block, taken from what was cached.
+// Alloc counts a new live block, allocated from cached bytes.
 func (b *Books) Alloc(block Block) { b.AllocMany(block, 1) }
 
-// AllocMany enters count live blocks with these sizes in all.
+// AllocMany counts count live blocks with the sum of their sizes.
 func (b *Books) AllocMany(sum Block, count uint64) {
 	b.now[cached] -= sum.AllocatedBytes
 	b.rise(requested, sum.RequestedBytes)
@@ -98,11 +98,10 @@ func (b *Books) AllocMany(sum Block, count uint64) {
 	b.settle()
 }
 
-// Free enters the free of a live block that no queued work uses: Retire and Land
-// in one.
+// Free counts the free of a live block that no queued work uses: it is Retire plus Land.
 func (b *Books) Free(block Block) { b.FreeMany(block, 1) }
 
-// FreeMany is Free for count blocks with these sizes in all.
+// FreeMany is Free for count blocks with the sum of their sizes.
 func (b *Books) FreeMany(sum Block, count uint64) {
 	b.now[requested] -= sum.RequestedBytes
 	b.now[allocated] -= sum.AllocatedBytes
@@ -113,11 +112,11 @@ func (b *Books) FreeMany(sum Block, count uint64) {
 	b.settle()
 }
 
-// Retire enters the free of a live block that queued work may still use: it is
-// no longer live, but active until Land.
+// Retire counts the free of a live block that queued work may still use. The block is no
+// longer live, but its bytes are active until Land.
 func (b *Books) Retire(block Block) { b.RetireMany(block, 1) }
 
-// RetireMany is Retire for count blocks with these sizes in all.
+// RetireMany is Retire for count blocks with the sum of their sizes.
 func (b *Books) RetireMany(sum Block, count uint64) {
 	b.now[requested] -= sum.RequestedBytes
 	b.now[allocated] -= sum.AllocatedBytes
@@ -125,14 +124,14 @@ func (b *Books) RetireMany(sum Block, count uint64) {
 	b.frees += count
 }
 
-// Land makes retired bytes ready to be handed out again.
+// Land makes retired bytes cached.
 func (b *Books) Land(allocatedBytes uint64) {
 	b.now[active] -= allocatedBytes
 	b.rise(cached, allocatedBytes)
 	b.settle()
 }
 
-// Board makes cached bytes active again without a live block.
+// Board makes cached bytes active without a live block.
 func (b *Books) Board(allocatedBytes uint64) {
 	b.now[cached] -= allocatedBytes
 	b.rise(active, allocatedBytes)
@@ -147,15 +146,14 @@ func (b *Books) Revive(block Block) {
 	b.allocations++
 }
 
-// Lease sends cached bytes out to the caches, where they stay cached until
-// SetOutside says otherwise.
+// Lease moves cached bytes to the thread caches. They count as cached until SetOutside.
 func (b *Books) Lease(bytes uint64) { b.outside.CachedBytes += bytes }
 
-// Return takes bytes back from the caches, which had them idle: they are cached.
+// Return takes idle bytes back from the caches. They count as cached.
 func (b *Books) Return(bytes uint64) {
 	o := &b.outside
 	if bytes > o.CachedBytes {
-		// What is known of the caches is of a time when the bytes were live.
+		// The last known counts of the caches are from a time when the bytes were live.
 		freed := bytes - o.CachedBytes
 		o.CachedBytes += freed
 		o.LiveBytes -= freed
@@ -168,7 +166,7 @@ func (b *Books) Return(bytes uint64) {
 	o.CachedBytes -= bytes
 }
 
-// SetOutside replaces what is known of the caches.
+// SetOutside replaces the known counts of the caches.
 func (b *Books) SetOutside(o Outside) {
 	was := &b.outside
 	b.move(cached, o.CachedBytes-was.CachedBytes)
@@ -180,10 +178,10 @@ func (b *Books) SetOutside(o Outside) {
 	b.settle()
 }
 
-// Adopt makes a block that was live with the caches, where it had leasedBytes,
-// one of the pool's own. What the block is longer than that is active already.
-// What is known of the caches may be of a time when the block was idle or other
-// blocks were live: what they are not known to have live, they have cached.
+// Adopt makes a live block of the caches a block of the pool. The caches counted it with
+// leasedBytes; what the block is longer than that is active already. The known counts of
+// the caches may be from a time when the block was idle or other blocks were live: bytes
+// that are not in their live bytes are in their cached bytes.
 func (b *Books) Adopt(block Block, leasedBytes uint64) {
 	o := &b.outside
 	live := min(o.LiveBytes, leasedBytes)
@@ -203,7 +201,7 @@ func (b *Books) Adopt(block Block, leasedBytes uint64) {
 	b.settle()
 }
 
-// bend makes what is left of an old record of the caches agree with itself.
+// bend makes old counts of the caches consistent again.
 func (b *Books) bend() {
 	o := &b.outside
 	left := min(o.RequestedBytes, o.LiveBytes)
@@ -218,8 +216,8 @@ func (b *Books) bend() {
 // Fail counts an allocation that ran out of memory.
 func (b *Books) Fail() { b.failures++ }
 
-// Statistics is the present record; LargestFreeBytes is for the pool to fill.
-// The totals know it from then on.
+// Statistics returns the present values. The pool has to fill in LargestFreeBytes. It
+// updates the totals.
 func (b *Books) Statistics() Statistics {
 	b.publish()
 	var s Statistics
@@ -238,8 +236,8 @@ func (b *Books) Statistics() Statistics {
 	return s
 }
 
-// Brief is the present values without LargestFreeBytes, which is for the pool to
-// fill. Unlike Statistics it does not bring the totals up to date.
+// Brief returns the present values. The pool has to fill in LargestFreeBytes. Unlike
+// Statistics, it does not update the totals.
 func (b *Books) Brief() Brief {
 	return Brief{
 		ActiveBytes: b.now[active], UnusableBytes: b.now[unusable],
@@ -247,9 +245,9 @@ func (b *Books) Brief() Brief {
 	}
 }
 
-// Own is Brief without what the caches in front of the pool hold, as far as that is
-// known. A gauge may be below 0, which is a very large number here, while more is known
-// of the caches than the pool has had back from them.
+// Own is Brief without the known part of the thread caches. A gauge may be negative,
+// which is a very large number here, while the known part includes bytes that the caches
+// have returned.
 func (b *Books) Own() Brief {
 	own := b.Brief()
 	own.ActiveBytes -= b.outside.LiveBytes
@@ -258,8 +256,8 @@ func (b *Books) Own() Brief {
 	return own
 }
 
-// With is the record that the books would give if the caches held o. The peaks
-// are those of s, which the books gave before.
+// With returns the record for the case that the caches hold o instead of was. s is an
+// earlier result of Statistics; the peaks are its peaks.
 func (s Statistics) With(was, o Outside, keepHistory bool) Statistics {
 	s.Cached.Current += o.CachedBytes - was.CachedBytes
 	s.Requested.Current += o.RequestedBytes - was.RequestedBytes
@@ -278,10 +276,10 @@ func (s Statistics) With(was, o Outside, keepHistory bool) Statistics {
 	return s
 }
 
-// Outside is what is known of the caches.
+// Outside returns the known counts of the caches.
 func (b *Books) Outside() Outside { return b.outside }
 
-// Check compares the numbers with each other, for tests.
+// Check compares the counters with each other, for tests.
 func (b *Books) Check() error { return b.Statistics().Check() }
 
 // Check compares the numbers of a record with each other, for tests.
@@ -305,11 +303,11 @@ func (s Statistics) Check() error {
 	return nil
 }
 
-// lent are the gauges of lending.Books, in that order.
+// lent are the gauges of lending.Books, in its order.
 var lent = [...]int{requested, allocated, active, cached, liveBlocks}
 
-// Lend says what a placement changes of the books, for code outside of Go that keeps them
-// until Absorb; false: somebody watches every change.
+// Lend writes the counters that a placement changes. Code outside of Go keeps them until
+// Absorb. It returns false if a watcher needs every change.
 func (b *Books) Lend(to *lending.Books) bool {
 	if b.device.Watched() {
 		return false
@@ -327,7 +325,7 @@ func (b *Books) Lend(to *lending.Books) bool {
 	return true
 }
 
-// Absorb takes in what has become of them.
+// Absorb reads the changed counters of a loan.
 func (b *Books) Absorb(from *lending.Books) {
 	b.now[requested], b.now[allocated], b.now[active] = from.RequestedBytes, from.AllocatedBytes, from.ActiveBytes
 	b.now[cached], b.now[liveBlocks] = from.CachedBytes, from.LiveBlocks
@@ -351,10 +349,10 @@ func (b *Books) move(gauge int, difference uint64) {
 	b.rise(gauge, difference)
 }
 
-// settle keeps the totals near enough, and exact while somebody watches them.
+// settle keeps the totals accurate enough, and exact while they are watched.
 func (b *Books) settle() {
 	if b.only && b.device.interest.Load() <= 1 {
-		return // there is nobody but these books
+		return // no other counters and no watcher
 	}
 	b.settleSlow()
 }
@@ -368,7 +366,7 @@ func (b *Books) settleSlow() {
 	}
 }
 
-// shared says whether other books add to the same totals.
+// shared reports whether other counters add to the same totals.
 func (b *Books) shared() bool {
 	for _, t := range b.totals {
 		if t.shared() {
@@ -393,7 +391,7 @@ func (b *Books) publishUsed() {
 	}
 }
 
-// publish brings the totals up to date.
+// publish updates the totals.
 func (b *Books) publish() {
 	b.publishUsed()
 	for _, t := range b.totals {
@@ -406,8 +404,8 @@ func (b *Books) publish() {
 	b.center()
 }
 
-// update takes in what books have not shown yet. The sum was highest when the
-// books were, as far as the others had not moved meanwhile.
+// update adds the changes of a pool since its last publish. The sum had its highest value
+// when the pool had, unless other pools changed meanwhile.
 func (t *Totals) update(b *Books) {
 	t.mu.Lock()
 	for i := range t.current {

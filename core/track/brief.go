@@ -1,14 +1,13 @@
 package track
 
-// Brief is the present values of the books that a device's memory information is
-// made of.
+// Brief has the present values of the counters that a device's memory information needs.
 type Brief struct {
 	ActiveBytes, UnusableBytes, CachedBytes, LiveBlocks uint64
 	// LargestFreeBytes is the longest free run of any segment.
 	LargestFreeBytes uint64
 }
 
-// Brief is that part of the record.
+// Brief returns the part of the record that a Brief has.
 func (s Statistics) Brief() Brief {
 	return Brief{
 		ActiveBytes: s.Active.Current, UnusableBytes: s.Unusable.Current, CachedBytes: s.Cached.Current,
@@ -16,7 +15,7 @@ func (s Statistics) Brief() Brief {
 	}
 }
 
-// Plus is the values of two owners together.
+// Plus returns the values of two owners together.
 func (b Brief) Plus(other Brief) Brief {
 	b.ActiveBytes += other.ActiveBytes
 	b.UnusableBytes += other.UnusableBytes

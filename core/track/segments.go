@@ -1,14 +1,14 @@
 package track
 
-// Segment is the two parts of a segment had from the driver.
+// Segment has the sizes of the two parts of a segment.
 type Segment struct {
 	UsableBytes   uint64
 	UnusableBytes uint64
-	// VirtualBytes is addresses without memory of their own.
+	// VirtualBytes is address space without memory of its own.
 	VirtualBytes uint64
 }
 
-// AddSegment enters a segment without blocks.
+// AddSegment counts a segment without blocks.
 func (b *Books) AddSegment(segment Segment) {
 	b.rise(reserved, segment.UsableBytes+segment.UnusableBytes)
 	b.rise(cached, segment.UsableBytes)
@@ -18,7 +18,7 @@ func (b *Books) AddSegment(segment Segment) {
 	b.publish()
 }
 
-// RemoveSegment takes out a segment that holds no block.
+// RemoveSegment subtracts a segment without blocks.
 func (b *Books) RemoveSegment(segment Segment) {
 	b.now[cached] -= segment.UsableBytes
 	b.now[unusable] -= segment.UnusableBytes
@@ -28,14 +28,14 @@ func (b *Books) RemoveSegment(segment Segment) {
 	b.publish()
 }
 
-// AddPages enters physical pages had from the driver that nobody uses yet.
+// AddPages counts physical pages that no block uses yet.
 func (b *Books) AddPages(bytes uint64) {
 	b.rise(reserved, bytes)
 	b.rise(cached, bytes)
 	b.publish()
 }
 
-// RemovePages takes out pages that are cached.
+// RemovePages subtracts pages that are cached.
 func (b *Books) RemovePages(bytes uint64) {
 	b.now[cached] -= bytes
 	b.now[reserved] -= bytes

@@ -1,39 +1,39 @@
 package track
 
-// Gauge is a number with the highest value that it had.
+// Gauge is a number with its highest value so far.
 type Gauge struct {
 	Current uint64 `json:"current"`
 	Peak    uint64 `json:"peak"`
 }
 
-// Statistics is a record of the books. Bytes but for LiveBlocks, Segments,
-// Allocations, Frees and Failures, which are counts.
+// Statistics is a record of the counters. The values are bytes, except LiveBlocks,
+// Segments, Allocations, Frees and Failures, which are counts.
 type Statistics struct {
-	// Requested is what the live blocks were asked for with.
+	// Requested is the requested size of the live blocks.
 	Requested Gauge `json:"requested"`
-	// Allocated is the live blocks after rounding.
+	// Allocated is the size of the live blocks after rounding.
 	Allocated Gauge `json:"allocated"`
-	// Active is live, or freed and still in use by queued work.
+	// Active is the size of blocks that are live, or freed and still used by queued work.
 	Active Gauge `json:"active"`
-	// Cached is held and ready to be handed out.
+	// Cached is free memory that can be allocated.
 	Cached Gauge `json:"cached"`
-	// Unusable is held but too small or badly placed to be handed out.
+	// Unusable is held memory that is too small or badly placed to be allocated.
 	Unusable Gauge `json:"unusable"`
-	// Reserved is had from the driver: active + cached + unusable.
+	// Reserved is what the pool holds from its device: active + cached + unusable.
 	Reserved Gauge `json:"reserved"`
-	// VirtualReserved is addresses reserved without memory behind all of them,
-	// which Reserved has nothing of.
+	// VirtualReserved is reserved address space, of which only a part may have memory.
+	// Reserved does not include it.
 	VirtualReserved Gauge `json:"virtual_reserved"`
 	LiveBlocks      Gauge `json:"live_blocks"`
 	Segments        Gauge `json:"segments"`
-	// Allocations counts the successful ones, Failures those that ran out of
+	// Allocations counts successful allocations, and Failures those that ran out of
 	// memory.
 	Allocations uint64 `json:"allocations"`
 	Frees       uint64 `json:"frees"`
 	Failures    uint64 `json:"failures"`
 	// LargestFreeBytes is the longest free run of any segment.
 	LargestFreeBytes uint64 `json:"largest_free_bytes"`
-	// ThreadCachedBytes is the part of Cached that waits in thread caches.
+	// ThreadCachedBytes is the part of Cached that is in thread caches.
 	ThreadCachedBytes uint64 `json:"thread_cached_bytes"`
 }
 
@@ -51,7 +51,7 @@ const (
 	gaugeCount
 )
 
-// gauges lists the gauges of a record, in the order of Totals.
+// gauges returns the gauges of a record, in the order of Totals.
 func (s *Statistics) gauges() [gaugeCount]*Gauge {
 	return [gaugeCount]*Gauge{
 		requested: &s.Requested, allocated: &s.Allocated, active: &s.Active,
@@ -60,9 +60,9 @@ func (s *Statistics) gauges() [gaugeCount]*Gauge {
 	}
 }
 
-// Plus is the record of two owners together. Present values and counts add up
-// exactly. Peaks add up to an upper bound, because the two need not have peaked
-// at the same time; Totals.Peaks knows the real ones.
+// Plus returns the record of two owners together. Present values and counts add up
+// exactly. The sum of the peaks is an upper bound, because the two need not have had
+// their peaks at the same time; Totals has the exact peaks.
 func (s Statistics) Plus(other Statistics) Statistics {
 	theirs := other.gauges()
 	for i, mine := range s.gauges() {

@@ -8,7 +8,7 @@ import (
 	"ferrum_mem/core/lending"
 )
 
-// TagUse is what the live blocks of one tag hold.
+// TagUse is the use of the live blocks of one tag.
 type TagUse struct {
 	Tag            string `json:"tag"`
 	RequestedBytes uint64 `json:"requested_bytes"`
@@ -17,32 +17,32 @@ type TagUse struct {
 }
 
 const (
-	// MaxKeptTags bounds the numbers that Keep gives.
+	// MaxKeptTags is the number of tags that Keep can number.
 	MaxKeptTags = 4096
-	// idleTags is how many other tags without a block stay known, so that a tag
-	// that comes and goes costs no new entry each time.
+	// idleTags is the number of other tags without a block that keep their number, so
+	// that a tag that is used again and again needs no new entry each time.
 	idleTags = 64
-	// MaxTags bounds all numbers.
+	// MaxTags is the number of all tags.
 	MaxTags = 1 << 20
 )
 
-// Tags counts use by tag for one pool, under the pool's lock. A tag is a small
-// number. Those of Keep stay; any other has its number while it has blocks, and
-// the number of one without may be given to another tag, so that made-up tags
-// without end do not grow the table without end.
+// Tags counts the use by tag for one pool, with the pool's lock held. A tag has a small
+// number. Numbers from Keep stay. Any other tag keeps its number while it has blocks;
+// without blocks, its number may be given to another tag. So a program that invents tags
+// without end does not grow the table without end.
 type Tags struct {
 	// kept has the numbers below MaxKeptTags, loose those from there on.
 	kept, loose []TagUse
 	numbers     map[string]uint32
-	// spare holds the numbers that no tag has.
+	// spare has the numbers that no tag has.
 	spare []uint32
-	// last is the number that was asked for last: most calls repeat it.
+	// last is the number that was requested last, because most calls repeat it.
 	last     uint32
 	lastName string
 }
 
-// Keep gives a tag a number that stays: 0, 1, and so on. It is false when there
-// are MaxKeptTags.
+// Keep returns a permanent number for a tag: 0, 1, and so on. It returns false if there
+// are already MaxKeptTags.
 func (t *Tags) Keep(tag string) (uint32, bool) {
 	if number, known := t.numbers[tag]; known && number < MaxKeptTags {
 		return number, true
@@ -56,11 +56,11 @@ func (t *Tags) Keep(tag string) (uint32, bool) {
 	return number, true
 }
 
-// IsKept says whether Keep gave that number.
+// IsKept reports whether Keep has returned this number.
 func (t *Tags) IsKept(number uint32) bool { return uint64(number) < uint64(len(t.kept)) }
 
-// Number is the number of a tag, which Enter wants next; it is false when all
-// numbers are taken.
+// Number returns the number of a tag, for a following Add. It returns false if all
+// numbers are in use.
 func (t *Tags) Number(tag string) (uint32, bool) {
 	if tag == t.lastName && t.numbers != nil {
 		if use := t.use(t.last); use != nil && use.Tag == tag {
@@ -101,7 +101,8 @@ func (t *Tags) use(number uint32) *TagUse {
 	return nil
 }
 
-// Add counts blocks of a tag, with these sizes in all, and gives its name.
+// Add counts blocks of a tag, with the sum of their sizes, and returns the name of the
+// tag.
 func (t *Tags) Add(number uint32, sum Block, count uint64) string {
 	use := t.use(number)
 	use.RequestedBytes += sum.RequestedBytes
@@ -110,7 +111,7 @@ func (t *Tags) Add(number uint32, sum Block, count uint64) string {
 	return use.Tag
 }
 
-// Remove takes blocks out again.
+// Remove subtracts blocks of a tag.
 func (t *Tags) Remove(number uint32, sum Block, count uint64) {
 	use := t.use(number)
 	use.RequestedBytes -= sum.RequestedBytes
@@ -121,7 +122,8 @@ func (t *Tags) Remove(number uint32, sum Block, count uint64) {
 	}
 }
 
-// idle has the number of a tag without blocks used again, if there are many.
+// idle makes the number of a tag without blocks available again, if there are many such
+// tags.
 func (t *Tags) idle(number uint32, use *TagUse) {
 	if len(t.loose)-len(t.spare) <= idleTags {
 		return
@@ -136,10 +138,10 @@ func (t *Tags) idle(number uint32, use *TagUse) {
 	t.spare = append(t.spare, number)
 }
 
-// Lendable is how many tags, from 0 on, code outside of Go may count blocks of.
+// Lendable returns how many tags, from 0 on, code outside of Go may count.
 func (t *Tags) Lendable() uint64 { return uint64(min(len(t.kept), lending.TagsMost)) }
 
-// Absorb takes in what has changed of them.
+// Absorb adds the changes of the lent tags.
 func (t *Tags) Absorb(from *lending.State) {
 	for changed := from.TagsChanged; changed != 0; changed &= changed - 1 {
 		number := bits.TrailingZeros64(changed)
@@ -150,7 +152,7 @@ func (t *Tags) Absorb(from *lending.State) {
 	}
 }
 
-// Name is the tag of a number that was kept or has blocks; "" for any other.
+// Name returns the tag of a number that was kept or has blocks; "" for any other.
 func (t *Tags) Name(number uint32) string {
 	if use := t.use(number); use != nil {
 		return use.Tag
@@ -158,8 +160,8 @@ func (t *Tags) Name(number uint32) string {
 	return ""
 }
 
-// Uses appends every tag that has blocks. One that had blocks before it was kept
-// may be there twice.
+// Uses appends every tag that has blocks. A tag that had blocks before it was kept may
+// appear twice.
 func (t *Tags) Uses(to []TagUse) []TagUse {
 	for _, uses := range [2][]TagUse{t.kept, t.loose} {
 		for _, use := range uses {

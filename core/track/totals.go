@@ -5,19 +5,18 @@ import (
 	"sync/atomic"
 )
 
-// Totals sums the books of several pools. The zero value is ready to use. All
-// methods are safe for concurrent use.
+// Totals has the sums of the counters of several pools. The zero value is ready to use.
+// All methods are safe for concurrent use.
 //
-// Books bring the totals up to date when they are read, when a segment comes or
-// goes, and, where there are several, whenever their active bytes have moved by
-// windowBytes. So the peaks of the sum are exact for one pool; for more the peak
-// of the active bytes is off by no more than driftBytes for each further pool,
-// and the other peaks by what the pools had changed since they were last brought
-// up to date.
+// A pool updates the totals when its counters are read, when a segment is added or
+// removed, and, if there are several pools, whenever its active bytes have changed by
+// windowBytes. So the peaks are exact for one pool. For several pools, the peak of the
+// active bytes has an error of at most driftBytes for each further pool. The error of the
+// other peaks is at most what the pools changed since their last update.
 type Totals struct {
-	// interest counts the books, and in the high half those who need used at every
-	// moment: in one word, for the books ask at every call whether there is
-	// anybody but them.
+	// interest counts the pools in its low half and the watchers in its high half. They
+	// are in one word, because every call of a pool checks whether there is anything
+	// besides itself.
 	interest atomic.Uint64
 	used     atomic.Uint64
 
@@ -25,8 +24,8 @@ type Totals struct {
 	current, peak [gaugeCount]uint64
 }
 
-// Watch has every change of the books show in Used from now on, once each of
-// them was read; the second result of as many calls with false ends that.
+// Watch(true) makes Used include every change of a pool, after that pool was read once.
+// Watch(false) ends one Watch(true).
 func (t *Totals) Watch(on bool) {
 	if on {
 		t.interest.Add(watcher)
@@ -35,26 +34,26 @@ func (t *Totals) Watch(on bool) {
 	}
 }
 
-// watcher is what one of them counts in interest.
+// watcher is the value of one watcher in interest.
 const watcher uint64 = 1 << 32
 
-// Watched says whether somebody watches.
+// Watched reports whether there is a watcher.
 func (t *Totals) Watched() bool { return t.interest.Load() >= watcher }
 
-// shared says whether there is more than one of the books.
+// shared reports whether more than one pool adds to the totals.
 func (t *Totals) shared() bool { return uint32(t.interest.Load()) > 1 }
 
-// Used is what is neither free nor cached: active + unusable, as far as the
-// books have made it known.
+// Used returns what is neither free nor cached: active + unusable, as far as the pools
+// have published it.
 func (t *Totals) Used() uint64 { return t.used.Load() }
 
-// WithPeaks replaces the peaks of a record, the sum over the pools of these
-// totals, by the real ones.
+// WithPeaks replaces the peaks of a record by the exact ones. The record is the sum over
+// the pools of these totals.
 func (t *Totals) WithPeaks(s Statistics) Statistics {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i, gauge := range s.gauges() {
-		// A pool that is at work right now may be ahead in its own record.
+		// A pool in use may be ahead of the totals.
 		gauge.Peak = max(t.peak[i], gauge.Current)
 	}
 	return s
