@@ -20,6 +20,8 @@
 #define FM_FRAMES_MAX 16
 
 struct fm_call_site {
+    /* Stands for lines of an interpreted program; 0: there are none. */
+    uintptr_t lines;
     int count;
     void *frames[FM_FRAMES_MAX];
 };
@@ -55,6 +57,7 @@ fm_call_site_take(void *function) {
     struct fm_call_site *site = fm_site_get();
     if (site == NULL)
         return;
+    site->lines = fm_lines_take();
 #ifdef FM_HAS_BACKTRACE
     /* The first frame is this function itself. */
     void *frames[FM_FRAMES_MAX + 1];
@@ -82,9 +85,11 @@ __attribute__((noinline)) void fm_call_site_keep_for(void *function) {
 int32_t fm_call_site_read(uintptr_t *to, int32_t capacity) {
     if (fm_site == NULL)
         return 0;
-    int32_t count = fm_site->count < capacity ? fm_site->count : capacity;
-    for (int32_t i = 0; i < count; i++)
-        to[i] = (uintptr_t)fm_site->frames[i];
+    int32_t count = 0;
+    if (fm_site->lines != 0 && capacity > 0)
+        to[count++] = fm_site->lines;
+    for (int32_t i = 0; i < fm_site->count && count < capacity; i++)
+        to[count++] = (uintptr_t)fm_site->frames[i];
     return count;
 }
 

@@ -6,6 +6,7 @@ package main
 import "C"
 
 import (
+	"strings"
 	"sync"
 
 	"ferrum_mem/core/memcheck"
@@ -37,11 +38,16 @@ func callSites() memcheck.Hooks {
 			return n
 		},
 		Describe: func(frames []uintptr) []string {
-			lines := make([]string, len(frames))
+			lines := make([]string, 0, len(frames))
 			var line [256]C.char
-			for i, frame := range frames {
+			for _, frame := range frames {
+				if text := C.fm_lines_text(C.uintptr_t(frame)); text != nil {
+					said := strings.ToValidUTF8(C.GoString(text), "?")
+					lines = append(lines, strings.Split(strings.TrimSuffix(said, "\n"), "\n")...)
+					continue
+				}
 				C.fm_call_site_describe(C.uintptr_t(frame), &line[0], C.size_t(len(line)))
-				lines[i] = C.GoString(&line[0])
+				lines = append(lines, C.GoString(&line[0]))
 			}
 			return lines
 		},

@@ -279,3 +279,14 @@ func fmgo_device_get_owner(dev C.uint64_t, address C.uint64_t, infoOut *C.ferrum
 	putBlockInfo(infoOut, &info)
 	return 0
 }
+
+//export fmgo_device_get_call_site_json
+func fmgo_device_get_call_site_json(dev C.uint64_t, address C.uint64_t, buffer *C.char, capacity C.size_t, lengthOut *C.size_t) (status C.int32_t) {
+	defer guard(&status)
+	object, err := lib.Device("device.call_site_json", uint64(dev))
+	if err != nil {
+		return fail(err)
+	}
+	text, err := object.CallSiteJSON(device.Addr(address))
+	return giveText(buffer, capacity, lengthOut, text, library.CallError(err, object))
+}

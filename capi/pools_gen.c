@@ -136,3 +136,13 @@ ferrum_status ferrum_device_get_owner(ferrum_device device,
     FM_RETURN_STRUCT(fmgo_device_get_owner(device.id, address, &info_full),
                      info_out, info_full);
 }
+
+ferrum_status ferrum_device_get_call_site_json(ferrum_device device,
+                                               ferrum_address address,
+                                               char *buffer, size_t capacity,
+                                               size_t *length_out) {
+    FM_ENTER();
+    FM_TEXT_OUT(buffer, capacity, length_out);
+    FM_RETURN(fmgo_device_get_call_site_json(device.id, address, buffer,
+                                             capacity, length_out));
+}

@@ -24,6 +24,8 @@ type Owner struct {
 	Model string
 	// Age is 0 without tracking, or when the block is neither live nor asleep.
 	Age time.Duration
+	// from is the pool of a block, which may know where it was allocated.
+	from *pool.Pool
 }
 
 // Owner finds the pool and block that an address of the device belongs to;
@@ -47,13 +49,27 @@ func (d *Device) Owner(addr device.Addr) (Owner, error) {
 		"address %#x lies in no segment of any pool or manager", uint64(addr))
 }
 
+// CallSiteJSON is where the live block that an address is in was allocated, in the
+// form that the public header gives; empty when that is not known.
+func (d *Device) CallSiteJSON(addr device.Addr) ([]byte, error) {
+	owner, err := d.Owner(addr)
+	if err != nil {
+		return nil, err
+	}
+	lines := []string{}
+	if owner.from != nil && owner.State == pool.BlockLive {
+		lines = append(lines, owner.from.CallSite(owner.Addr)...)
+	}
+	return encode("device.call_site_json", lines)
+}
+
 // ownerIn finds the block of a pool that an address is in.
 func ownerIn(p *pool.Pool, addr device.Addr) (Owner, bool) {
 	info, found := p.OwnerOf(addr)
 	if !found {
 		return Owner{}, false
 	}
-	owner := Owner{BlockInfo: info, PoolName: p.Name()}
+	owner := Owner{BlockInfo: info, PoolName: p.Name(), from: p}
 	if info.State == pool.BlockLive {
 		owner.Age = age(track.Now(), info.AllocatedAt)
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
 	"ferrum_mem/core/manager"
 	"ferrum_mem/core/placement"
 	"ferrum_mem/core/pool"
@@ -161,13 +162,12 @@ func (g *registry) candidates(r PlacementRequest) (placement.Request, []*Device,
 	}
 	candidates := make([]placement.Candidate, len(devices))
 	for i, d := range devices {
-		candidates[i] = candidateOf(d, r.Profile)
+		candidates[i] = candidateOf(d.Engine, r.Profile)
 	}
 	return request, devices, candidates, nil
 }
 
-func candidateOf(d *Device, profile pressure.Profile) placement.Candidate {
-	e := d.Engine
+func candidateOf(e *engine.Engine, profile pressure.Profile) placement.Candidate {
 	c := placement.Candidate{
 		Device: e.ID(), Profile: profile,
 		// A block is aligned as its pool is, unless it asks for more.

@@ -12,7 +12,8 @@ type Hooks struct {
 	// returns their number. It takes no lock.
 	Read func(to []uintptr) int
 	// Describe returns a line of text for each return address, such as
-	// "libengine.so+0x1234 (load)". It is called with no lock held.
+	// "libengine.so+0x1234 (load)". For the lines of an interpreted program, Read writes
+	// one number, and Describe returns all of them. It is called with no lock held.
 	Describe func(frames []uintptr) []string
 }
 

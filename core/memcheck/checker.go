@@ -66,7 +66,7 @@ func (c *Checker) Close() {
 	}
 }
 
-// Describe returns a line of text for each return address. It is called with no lock
+// Describe returns the lines of text for return addresses. It is called with no lock
 // held.
 func (c *Checker) Describe(frames []uintptr) []string {
 	if !c.sites || len(frames) == 0 {
@@ -131,24 +131,46 @@ func (c *Checker) Pending() []*Report {
 	return pending
 }
 
+// messageBytes is the size of a report in an error; the C ABI has 1023 bytes for it.
+const messageBytes = 1000
+
 // Tell formats a report and passes it to log. It returns the report as an error, or nil
-// if the report has no error code. It is called with no lock held.
+// if the report has no error code. The error has as many lines of each place as fit in
+// it. It is called with no lock held.
 func (c *Checker) Tell(r *Report, log func(level Level, message string)) error {
+	places := make([][]string, len(r.sites))
+	most := 0
+	for i, place := range r.sites {
+		places[i] = c.Describe(place.frames)
+		most = max(most, len(places[i]))
+	}
+	text := c.text(r, places, most)
+	log(r.level, text)
+	if r.Code == device.CodeOK {
+		return nil
+	}
+	for ; most > 1 && len(text) > messageBytes; most-- {
+		text = c.text(r, places, most-1)
+	}
+	return device.Errorf(r.Code, r.Op, "%s", text).On(c.options.Device.Info().ID)
+}
+
+// text formats a report, with at most that many lines of each place.
+func (c *Checker) text(r *Report, places [][]string, most int) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "pool %q: %s", c.options.Pool, r.Text)
-	for _, place := range r.sites {
-		lines := c.Describe(place.frames)
+	for i, place := range r.sites {
+		lines := places[i]
 		if len(lines) == 0 && !place.always {
 			continue
 		}
 		fmt.Fprintf(&text, "\n  %s", place.what)
-		for _, line := range lines {
+		for _, line := range lines[:min(len(lines), most)] {
 			fmt.Fprintf(&text, "\n    %s", line)
 		}
+		if len(lines) > most {
+			fmt.Fprintf(&text, "\n    and %d more, see the log", len(lines)-most)
+		}
 	}
-	log(r.level, text.String())
-	if r.Code == device.CodeOK {
-		return nil
-	}
-	return device.Errorf(r.Code, r.Op, "%s", text.String()).On(c.options.Device.Info().ID)
+	return text.String()
 }

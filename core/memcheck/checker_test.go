@@ -28,8 +28,9 @@ type rig struct {
 	*memcheck.Checker
 	dev  *devicetest.Device
 	base device.Addr
-	// caller is the present call site.
+	// caller is the present call site, with long more lines.
 	caller  uintptr
+	long    int
 	watched int
 }
 
@@ -50,6 +51,9 @@ func newRig(t require.TestingT, flags memcheck.Flags, backed bool) *rig {
 			var lines []string
 			for _, frame := range frames {
 				lines = append(lines, fmt.Sprintf("frame %d", frame))
+				if frame != 99 {
+					lines = append(lines, slices.Repeat([]string{"a long line of a call site, with a path"}, r.long)...)
+				}
 			}
 			return lines
 		},
@@ -132,6 +136,27 @@ func TestOverrunNamesTheByteAndThePlaces(t *testing.T) {
 			require.Empty(t, r.Pending(), "what was repaired is not reported again")
 		})
 	}
+}
+
+// An error has all places of a long report, with as many lines of each as fit; the log has
+// them all.
+func TestTheErrorOfALongReportNamesAllPlaces(t *testing.T) {
+	r := newRig(t, memcheck.All, true)
+	r.long = 15
+	base, user := r.enter(t, 0, 500, 256)
+	require.Nil(t, r.Free("pool.free", base))
+	report := r.Refuse("pool.free", user, device.Errorf(device.CodeDoubleFree, "pool.free", "it is free"))
+	var told string
+	err := r.Tell(report, func(_ memcheck.Level, message string) { told = message })
+	var typed *device.Error
+	require.ErrorAs(t, err, &typed)
+	require.Less(t, len(typed.Message), 1024)
+	for _, place := range []string{"allocated at", "freed at", "called from"} {
+		require.Contains(t, typed.Message, "\n  "+place+"\n    frame 1\n    a long")
+	}
+	require.Contains(t, typed.Message, " more, see the log")
+	require.Equal(t, 3*15, strings.Count(told, "a long line of a call site"))
+	require.NotContains(t, told, "see the log")
 }
 
 func TestWriteAfterFreeIsSeenWhenTheBlockLeaves(t *testing.T) {

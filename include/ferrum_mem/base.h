@@ -407,6 +407,41 @@ FERRUM_API ferrum_status ferrum_log_set_callback(ferrum_log_level minimum_level,
                                                  ferrum_log_fn callback,
                                                  void *user_data);
 
+/**
+ * Writes where the calling thread is in a program of an interpreted language: one
+ * line of text for each frame, the innermost first, with '\n' between them, such as
+ * "engine.py:12 (load)". Runs on the thread of a call, before the call does anything
+ * else. It must not call the library.
+ *
+ * @param buffer  for the text, which needs no NUL at its end.
+ * @return the length of the text; 0: the thread runs no such program.
+ */
+typedef size_t (*ferrum_call_site_fn)(char *buffer, size_t capacity,
+                                      void *user_data);
+
+/**
+ * Sets what knows the lines of an interpreted program. Then call sites of pools with
+ * FERRUM_DEBUG_CALL_SITES (leak reports, damage in errors and in the log,
+ * ferrum_device_get_call_site_json) have these lines before the native functions.
+ * The Python package sets it when it loads the library. Without such a pool the
+ * callback is never called; with one, every function of the library calls it.
+ *
+ * Works before ferrum_init, and stays set after ferrum_shutdown. A call waits for
+ * running calls of the former callback.
+ *
+ * @param callback  NULL removes the present one.
+ * @param user_data  passed to the callback; must stay valid while the callback is
+ *                set.
+ * @return FERRUM_ERROR_INVALID_STATE inside of the callback.
+ *
+ * @optional callback
+ * @stateless
+ * @by-hand c,go call sites are kept in C
+ * @by-hand cpp the class library calls it
+ */
+FERRUM_API ferrum_status
+ferrum_call_site_set_callback(ferrum_call_site_fn callback, void *user_data);
+
 #ifdef __cplusplus
 }
 #endif

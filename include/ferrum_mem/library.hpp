@@ -55,6 +55,15 @@ class library {
         try_set_log(minimum_level, callback, user_data).value();
     }
 
+    static result<done> try_set_call_site(ferrum_call_site_fn callback,
+                                          void *user_data) {
+        return detail::outcome(
+            ferrum_call_site_set_callback(callback, user_data));
+    }
+    static void set_call_site(ferrum_call_site_fn callback, void *user_data) {
+        try_set_call_site(callback, user_data).value();
+    }
+
   private:
     explicit library(bool started) : started_(started) {}
     bool started_;

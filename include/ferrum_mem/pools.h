@@ -705,6 +705,23 @@ FERRUM_API ferrum_status ferrum_device_get_owner(ferrum_device device,
                                                  ferrum_address address,
                                                  ferrum_block_info *info_out);
 
+/**
+ * Returns where the live block at an address was allocated, as a JSON array of
+ * strings, the innermost function first: ["engine.py:12 (load)", "engine+0x12f4
+ * (allocate)"]. It is empty unless the pool of the block, which may be that of a
+ * manager, has FERRUM_DEBUG_CALL_SITES. For debuggers, as ferrum_device_get_owner.
+ *
+ * @param address  any address, also inside a block.
+ * @param buffer,capacity,length_out  as for ferrum_backends_json.
+ * @return FERRUM_ERROR_NOT_FOUND when no pool holds the address.
+ *
+ * @by-hand rust named call_site_json
+ * @by-hand python call_site_of()
+ */
+FERRUM_API ferrum_status ferrum_device_get_call_site_json(
+    ferrum_device device, ferrum_address address, char *buffer, size_t capacity,
+    size_t *length_out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -8,6 +8,14 @@ static void nothing_ferrum_log_fn(ferrum_log_level level, const char *message,
     (void)user_data;
 }
 
+static size_t nothing_ferrum_call_site_fn(char *buffer, size_t capacity,
+                                          void *user_data) {
+    (void)buffer;
+    (void)capacity;
+    (void)user_data;
+    return 0;
+}
+
 static const struct_field fields_ferrum_config[] = {
     FIELD(ferrum_config, host_devices, VALUE),
     FIELD(ferrum_config, host_memory_bytes, VALUE),
@@ -48,6 +56,16 @@ static const parameter parameters_log_set_callback[] = {
               .nothing = (any_function)nothing_ferrum_log_fn, .is_optional = 1),
     PARAMETER(user_data, DATA)};
 
+static ferrum_status call_call_site_set_callback(const argument *a) {
+    return ferrum_call_site_set_callback((ferrum_call_site_fn)a[0].function,
+                                         a[1].pointer);
+}
+static const parameter parameters_call_site_set_callback[] = {
+    PARAMETER(callback, CALLBACK,
+              .nothing = (any_function)nothing_ferrum_call_site_fn,
+              .is_optional = 1),
+    PARAMETER(user_data, DATA)};
+
 const function arguments_base[] = {
     FUNCTION(init, .parameters = parameters_init, .count = 1),
     FUNCTION(shutdown, .parameters = parameters_shutdown, .count = 1),
@@ -55,4 +73,7 @@ const function arguments_base[] = {
              .is_always = 1),
     FUNCTION(log_set_callback, .parameters = parameters_log_set_callback,
              .count = 3, .is_stateless = 1),
+    FUNCTION(call_site_set_callback,
+             .parameters = parameters_call_site_set_callback, .count = 2,
+             .is_stateless = 1),
     {.name = NULL}};

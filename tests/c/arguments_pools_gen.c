@@ -261,6 +261,16 @@ static const parameter parameters_device_get_owner[] = {
     PARAMETER(device, HANDLE, .kind = DEVICE), PARAMETER(address, VALUE),
     PARAMETER(info_out, STRUCT_OUT, .type = &type_ferrum_block_info)};
 
+static ferrum_status call_device_get_call_site_json(const argument *a) {
+    return ferrum_device_get_call_site_json(
+        (ferrum_device){a[0].number}, (ferrum_address)a[1].number, a[2].pointer,
+        (size_t)a[3].number, a[4].pointer);
+}
+static const parameter parameters_device_get_call_site_json[] = {
+    PARAMETER(device, HANDLE, .kind = DEVICE), PARAMETER(address, VALUE),
+    PARAMETER(buffer, BUFFER), PARAMETER(capacity, CAPACITY),
+    PARAMETER(length_out, OUT, .size = sizeof(size_t))};
+
 const function arguments_pools[] = {
     FUNCTION(pool_create, .parameters = parameters_pool_create, .count = 3),
     FUNCTION(pool_destroy, .parameters = parameters_pool_destroy, .count = 2,
@@ -302,4 +312,6 @@ const function arguments_pools[] = {
              .count = 2),
     FUNCTION(device_get_owner, .parameters = parameters_device_get_owner,
              .count = 3),
+    FUNCTION(device_get_call_site_json,
+             .parameters = parameters_device_get_call_site_json, .count = 5),
     {.name = NULL}};

@@ -50,6 +50,7 @@ TEST(CppCalls, test_device) {
     REFUSED(default_stream());
     REFUSED(create_pool(nullptr));
     REFUSED(owner(ferrum_address{}));
+    REFUSED(call_site_json(ferrum_address{}));
     REFUSED(create_manager(nullptr));
     REFUSED(page_sizes());
     REFUSED(create_vpool(ferrum_vpool_config{}));

@@ -367,6 +367,66 @@ static void by_setting(void) {
     stop();
 }
 
+/* What an interpreter would say. */
+static size_t say_lines(char *buffer, size_t capacity, void *lines) {
+    EXPECT(ferrum_call_site_set_callback(NULL, NULL) ==
+           FERRUM_ERROR_INVALID_STATE);
+    const char *said = lines;
+    size_t length = strlen(said);
+    EXPECT(length <= capacity);
+    memcpy(buffer, said, length);
+    return length;
+}
+/* It claims to have written more than there is room for. */
+static size_t say_too_much(char *buffer, size_t capacity, void *unused) {
+    (void)unused;
+    memset(buffer, 'x', capacity);
+    return capacity + 1;
+}
+
+static void ask_site(ferrum_address address, char *to, size_t capacity) {
+    size_t length;
+    EXPECT(ferrum_device_get_call_site_json(device, address, to, capacity,
+                                            &length) == FERRUM_OK);
+}
+
+/* Lines of an interpreter stand before the native functions: where a block was
+ * allocated, in an error, and in the log. */
+static void interpreted(void) {
+    static char loading[] = "engine.py:12 (load)\nengine.py:40 (main)";
+    static char dropping[] = "engine.py:20 (drop)";
+    char site[4096];
+    start(0);
+    EXPECT(ferrum_call_site_set_callback(say_lines, loading) == FERRUM_OK);
+    unsigned char *block = allocate_it(1000);
+    ask_site((uintptr_t)block + 999, site, sizeof site);
+    EXPECT(strstr(site,
+                  "[\"engine.py:12 (load)\",\"engine.py:40 (main)\",\"lib") ==
+           site);
+    EXPECT(strstr(site, "(allocate_it)") != NULL);
+    EXPECT(ferrum_call_site_set_callback(say_lines, dropping) == FERRUM_OK);
+    block[1000] = 0x41;
+    EXPECT(free_it(block) == FERRUM_ERROR_CORRUPTED);
+    ferrum_error_info why = FERRUM_ERROR_INFO_INIT;
+    ferrum_last_error(&why);
+    const char *allocated =
+        strstr(why.message, "allocated at\n    engine.py:12 "
+                            "(load)\n    engine.py:40 (main)\n");
+    EXPECT(allocated != NULL);
+    EXPECT(strstr(allocated, "freed at\n    engine.py:20 (drop)\n") != NULL);
+    /* Without lines, and with a broken callback, there are native functions. */
+    ferrum_call_site_fn others[] = {NULL, say_too_much};
+    for (size_t i = 0; i < 2; i++) {
+        EXPECT(ferrum_call_site_set_callback(others[i], NULL) == FERRUM_OK);
+        block = allocate_it(1000);
+        ask_site((uintptr_t)block, site, sizeof site);
+        EXPECT(strstr(site, "[\"lib") == site);
+        EXPECT(free_it(block) == FERRUM_OK);
+    }
+    EXPECT(ferrum_call_site_set_callback(NULL, NULL) == FERRUM_OK);
+    stop();
+}
+
 static void unknown_word(void) {
     EXPECT(ferrum_init(NULL) == FERRUM_ERROR_INVALID_CONFIG);
     ferrum_error_info why = FERRUM_ERROR_INFO_INIT;
@@ -453,6 +513,11 @@ static const program programs[] = {
     {"right_program", right_program, NULL, {NULL}},
     {"not_debugged", not_debugged, NULL, {NULL}},
     {"by_setting", by_setting, NULL, {NULL}},
+    {"interpreted",
+     interpreted,
+     "FERRUM_DEBUG=all",
+     {"allocated at\n    engine.py:12 (load)\n    engine.py:40 (main)\n",
+      "freed at\n    engine.py:20 (drop)\n"}},
     {"unknown_word", unknown_word, "FERRUM_DEBUG=poison,red_zone", {NULL}},
 };
 #define PROGRAMS (sizeof programs / sizeof *programs)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
+import json
+import re
 import types
 import typing
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import ferrum_mem as fm
 import pytest
-from ferrum_mem import results
+from ferrum_mem import _native, results
 
 from .conftest import MIB
 from .test_names import public_members
@@ -80,6 +86,7 @@ def test_books(everything):
     first = snapshot["devices"][0]
     for part in ("tags", "pools", "managers", "virtual_pools", "elastic_pools"):
         assert first[part], part
+    assert any(each["fallback_managers"] for each in snapshot["devices"])
     assert wrong(elastic.models(), list[fm.ModelBooks], "models") == []
     assert wrong(monitor.info(), fm.MonitorInfo, "monitor") == []
 
@@ -90,6 +97,83 @@ def test_placement(device, other_device):
             explained = placement.explain(size, [device, other_device])
             assert wrong(explained, fm.PlacementExplanation, "explanation") == []
         assert explained["chosen"] is None
+
+
+HEADERS = Path(__file__).resolve().parents[3] / "include" / "ferrum_mem"
+LEAK_FIELDS = {field.name for field in dataclasses.fields(fm.LeakReportEntry)}
+# Keys of JSON whose fields have another name.
+RENAMED = {"bytes": "size_bytes"}
+# Keys beside the list of backends, and what gives them.
+BESIDE_BACKENDS = {"recommended": fm.best_available_backend, "backends": fm.backends}
+# When and how long it was asked: for tools that read the JSON.
+FOR_TOOLS = {"discovered_at_unix_ns", "discovery_took_ns"}
+
+
+def documented_keys(header: Path, function: str) -> set[str]:
+    """The keys of the example in the comment above a function, and those that the text
+    below it says are there for some entries."""
+    text = header.read_text()
+    comment = text[: text.index(f" {function}(")].rpartition("/**")[2]
+    return set(re.findall(r'"(\w+)":', comment)) | set(re.findall(r'has a\s[* ]*"(\w+)"', comment))
+
+
+@pytest.fixture
+def leaking(device, everything) -> Iterator[dict[str, Any]]:
+    """The JSON of a leak report with every kind of entry that has keys of its own."""
+    with (
+        fm.Pool(device, fm.PoolConfig(debug=fm.DebugFlags.CALL_SITES)) as pool,
+        pool.alloc(100),
+        device.on_pressure(lambda *_: None),
+    ):
+        yield json.loads(_native.read_text(_native.functions().ferrum_leak_report_json))
+
+
+def test_no_key_of_a_leak_report_is_dropped(leaking):
+    keys = {key for entry in leaking["leaks"] for key in entry}
+    assert {"callback", "model", "call_site"} < keys
+    assert {RENAMED.get(key, key) for key in keys} == LEAK_FIELDS
+    known = {field.name for field in dataclasses.fields(fm.LeakReport)}
+    assert leaking.keys() == known
+    documented = documented_keys(HEADERS / "books.h", "ferrum_leak_report_json")
+    assert {RENAMED.get(key, key) for key in documented} == LEAK_FIELDS | known
+
+
+def test_entries_of_a_leak_report_have_the_values_of_the_json(leaking):
+    entries = fm.LeakReport.from_json(leaking).leaks
+    assert len(entries) == len(leaking["leaks"])
+    for entry, raw in zip(entries, leaking["leaks"], strict=True):
+        for key, value in raw.items():
+            got = getattr(entry, RENAMED.get(key, key))
+            assert (list(got) if isinstance(got, tuple) else got) == value, key
+    assert any("pressure callback" in entry.callback for entry in entries)
+
+
+def test_no_key_of_the_backends_is_dropped():
+    text = _native.read_text(_native.functions().ferrum_backends_json)
+    raw = json.loads(text)
+    assert raw.keys() == BESIDE_BACKENDS.keys() | FOR_TOOLS
+    backends, devices, processes = (
+        {field.name for field in dataclasses.fields(kind)}
+        for kind in (fm.BackendInfo, fm.BackendDevice, fm.ProcessUse)
+    )
+    for entry in raw["backends"]:
+        assert entry.keys() == backends
+        for device in entry["devices"]:
+            assert device.keys() == devices
+            for process in device["processes"] or ():
+                assert process.keys() == processes
+    documented = documented_keys(HEADERS / "devices.h", "ferrum_backends_json")
+    assert documented == backends | devices | processes | raw.keys()
+
+
+def test_records_read_the_json_of_a_later_library():
+    raw = json.loads(_native.read_text(_native.functions().ferrum_backends_json))
+    entry = next(each for each in raw["backends"] if each["devices"])
+    entry["more"] = 1
+    entry["devices"][0]["more"] = 1
+    entry["devices"][0]["processes"] = [{"pid": 1, "used_bytes": 2, "more": 3}]
+    read = fm.BackendInfo.from_json(entry)
+    assert read.devices[0].processes == (fm.ProcessUse(1, 2),)
 
 
 CONFIG = {

@@ -186,6 +186,24 @@ template <class Self> class device_calls {
     }
 
     /**
+     * Returns where the live block at an address was allocated, as a JSON array
+     * of strings, the innermost function first: ["engine.py:12 (load)",
+     * "engine+0x12f4 (allocate)"]. It is empty unless the pool of the block,
+     * which may be that of a manager, has FERRUM_DEBUG_CALL_SITES. For
+     * debuggers, as ferrum_device_get_owner.
+     */
+    result<std::string> try_call_site_json(ferrum_address address) const {
+        return detail::text(
+            [&](char *to, std::size_t room, std::size_t *count) {
+                return ferrum_device_get_call_site_json(handle(), address, to,
+                                                        room, count);
+            });
+    }
+    std::string call_site_json(ferrum_address address) const {
+        return try_call_site_json(address).value();
+    }
+
+    /**
      * Creates a memory manager on a device. It holds no memory before the first
      * allocation, unless a pool setting requests it.
      */

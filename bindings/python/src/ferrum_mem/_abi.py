@@ -1602,6 +1602,12 @@ CALLBACKS = {
         "char *",
         "void *",
     ),
+    "ferrum_call_site_fn": (
+        "size_t",
+        "char *",
+        "size_t",
+        "void *",
+    ),
     "ferrum_host_fn": (
         "void",
         "void *",
@@ -1676,6 +1682,11 @@ PROTOTYPES = {
         "ferrum_status",
         "ferrum_log_level",
         "ferrum_log_fn",
+        "void *",
+    ),
+    "ferrum_call_site_set_callback": (
+        "ferrum_status",
+        "ferrum_call_site_fn",
         "void *",
     ),
     "ferrum_backends_json": (
@@ -1990,6 +2001,14 @@ PROTOTYPES = {
         "ferrum_device",
         "ferrum_address",
         "ferrum_block_info *",
+    ),
+    "ferrum_device_get_call_site_json": (
+        "ferrum_status",
+        "ferrum_device",
+        "ferrum_address",
+        "char *",
+        "size_t",
+        "size_t *",
     ),
     "ferrum_manager_create": (
         "ferrum_status",

@@ -2138,6 +2138,15 @@ class ferrum_shared_event(ctypes.Structure):
 # may call every function of the library except ferrum_shutdown. The message is valid during the
 # call only.
 ferrum_log_fn = ctypes.CFUNCTYPE(None, ferrum_log_level, ctypes.c_char_p, ctypes.c_void_p)
+# Writes where the calling thread is in a program of an interpreted language: one line of text for
+# each frame, the innermost first, with '\n' between them, such as "engine.py:12 (load)". Runs on
+# the thread of a call, before the call does anything else. It must not call the library.
+#
+# @param buffer for the text, which needs no NUL at its end. @return the length of the text; 0: the
+# thread runs no such program.
+ferrum_call_site_fn = ctypes.CFUNCTYPE(
+    ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p
+)
 # A function of the caller that runs as work of a stream. Runs on a thread of the library, in the
 # order of the stream, with no lock held. It may call the library, except for functions that may
 # wait for a stream: synchronize, copy (also ferrum_memory_copy_async, which waits for a transfer
@@ -2234,6 +2243,12 @@ class Functions:
     # FERRUM_LOG=debug|info|warning|error, or FERRUM_DEBUG (then from warnings on); otherwise it
     # drops them.
     ferrum_log_set_callback: Callable[..., int]
+    # (callback, user_data) Sets what knows the lines of an interpreted program. Then call sites of
+    # pools with FERRUM_DEBUG_CALL_SITES (leak reports, damage in errors and in the log,
+    # ferrum_device_get_call_site_json) have these lines before the native functions. The Python
+    # package sets it when it loads the library. Without such a pool the callback is never called;
+    # with one, every function of the library calls it.
+    ferrum_call_site_set_callback: Callable[..., int]
     # (buffer, capacity, length_out) Lists every backend with its devices, or with the reason why
     # the backend cannot be used here, as JSON. The host comes first, then cuda, rocm, metal and
     # opencl:
@@ -2420,6 +2435,11 @@ class Functions:
     # to. It is meant for debuggers: it may traverse every block of a pool, in slices, while other
     # threads continue.
     ferrum_device_get_owner: Callable[..., int]
+    # (device, address, buffer, capacity, length_out) Returns where the live block at an address was
+    # allocated, as a JSON array of strings, the innermost function first: ["engine.py:12 (load)",
+    # "engine+0x12f4 (allocate)"]. It is empty unless the pool of the block, which may be that of a
+    # manager, has FERRUM_DEBUG_CALL_SITES. For debuggers, as ferrum_device_get_owner.
+    ferrum_device_get_call_site_json: Callable[..., int]
     # (device, config, manager_out) Creates a memory manager on a device. It holds no memory before
     # the first allocation, unless a pool setting requests it.
     ferrum_manager_create: Callable[..., int]

@@ -11,7 +11,7 @@ import ctypes
 import threading
 from typing import TYPE_CHECKING
 
-from . import _abi, _callbacks, _native
+from . import _abi, _callbacks, _native, _sites
 from ._owned import Node, Owned, doom
 from ._values import u32, u64
 from .errors import NotInitializedError
@@ -26,8 +26,6 @@ opens = Node()
 _lock = threading.RLock()
 _starts = 0
 _started_by_itself = False
-# Call sites of blocks that a forced shutdown has ended, for the leak report.
-_sites_at_end: dict[tuple[str, int], tuple[str, ...]] = {}
 
 
 def init(
@@ -110,7 +108,7 @@ def shutdown(*, force: bool = False) -> None:
         ViewExistsError: with force, a view still looks into memory.
         NotInitializedError: there is no init() to undo.
     """
-    global _starts, _started_by_itself, _sites_at_end
+    global _starts, _started_by_itself
     library = _native.functions()
     _native.refuse_forked()
     with _lock:
@@ -119,7 +117,6 @@ def shutdown(*, force: bool = False) -> None:
                 _abi.FERRUM_ERROR_NOT_INITIALIZED, "shutdown() without an init() to undo"
             )
         everything = _everything() if force else []
-        sites = _python_sites() if force else {}
         doom(everything, "shutdown(force=True)")
         status = library.ferrum_shutdown(_abi.FERRUM_FORCE if force else 0)
         if status < 0 or _is_running():
@@ -131,7 +128,6 @@ def shutdown(*, force: bool = False) -> None:
         _native.check(status)
         _starts -= 1
         _started_by_itself = False
-        _sites_at_end = sites
 
 
 def _everything() -> list[Owned]:
@@ -160,17 +156,7 @@ def leak_report() -> LeakReport:
     from .types import LeakReport
 
     raw = _native.read_json(_native.functions().ferrum_leak_report_json)
-    return LeakReport.from_json(raw, {**_sites_at_end, **_python_sites()})
-
-
-def _python_sites() -> dict[tuple[str, int], tuple[str, ...]]:
-    """The call sites of blocks by device and address, of pools that keep call sites."""
-    found = {}
-    for owned in _everything():
-        sites = getattr(owned, "python_sites", None)
-        if sites is not None:
-            found.update(sites())
-    return found
+    return LeakReport.from_json(raw)
 
 
 def abi_version() -> int:
@@ -208,5 +194,6 @@ def _at_exit() -> None:
     library = _native.functions()
     if _callbacks.has_log_callback():
         library.ferrum_log_set_callback(_abi.FERRUM_LOG_ERROR, _abi.ferrum_log_fn(), None)
+    _sites.stop(library)
     for opened in list(opens.below):
         opened.at_exit()

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from . import _abi, _loader
+from . import _abi, _loader, _sites
 from .errors import FACTS, FerrumError, InvalidArgumentError, class_of
 
 _lock = threading.Lock()
@@ -38,7 +38,9 @@ def _load() -> None:
             # Set before the functions: a finalizer must never see functions without a
             # process id.
             _owner_pid = os.getpid()
-            _functions = _loader.load()
+            functions = _loader.load()
+            _sites.start(functions)
+            _functions = functions
 
 
 def is_loaded() -> bool:

@@ -1,59 +1,34 @@
-"""Call sites in Python of the blocks of a pool with DebugFlags.CALL_SITES.
+"""Lines of Python in the call sites of pools with DebugFlags.CALL_SITES.
 
 The library records return addresses of native code, which are the same for all lines of
-Python. A pool without the flag records nothing here and only checks one attribute.
+Python. So it calls back here for the Python lines of the calling thread, in every call
+while such a pool exists. Leak reports, damage reports and the log contain these lines.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 
 from . import _abi
 
-# Recorded frames for each block.
+# Recorded frames of each call.
 _DEPTH = 16
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
-def keeps_call_sites(debug: int) -> bool:
-    """Whether a pool with these DebugFlags records call sites: by its flags, or because
-    FERRUM_DEBUG in the environment requests it for all pools.
-    """
-    words = {word.strip() for word in os.environ.get("FERRUM_DEBUG", "").split(",")}
-    return bool(debug & _abi.FERRUM_DEBUG_CALL_SITES or words & {"all", "call_sites"})
+def start(functions: _abi.Functions) -> None:
+    """Makes the library record lines of Python."""
+    functions.ferrum_call_site_set_callback(_trampoline, None)
 
 
-class CallSites:
-    """The call sites of a pool's blocks, by address. It uses only single operations of
-    dictionaries, so threads need no lock.
-    """
-
-    def __init__(self) -> None:
-        self._sites: dict[int, tuple[str, ...]] = {}
-
-    def note(self, *addresses: int) -> None:
-        """Records the current lines of Python for blocks that were just allocated."""
-        site = _lines()
-        for address in addresses:
-            self._sites[address] = site
-
-    def forget(self, address: int) -> None:
-        """Removes the entry of a block that was freed. An entry that stays is replaced when
-        the address is allocated again.
-        """
-        self._sites.pop(address, None)
-
-    def of(self, address: int) -> tuple[str, ...]:
-        """The lines for an address; empty if none are recorded."""
-        return self._sites.get(address, ())
-
-    def all(self) -> list[tuple[int, tuple[str, ...]]]:
-        """All recorded call sites."""
-        return list(self._sites.items())
+def stop(functions: _abi.Functions) -> None:
+    """Undoes start(). Waits for running callbacks."""
+    functions.ferrum_call_site_set_callback(_abi.ferrum_call_site_fn(), None)
 
 
-def _lines() -> tuple[str, ...]:
+def _lines() -> list[str]:
     """The call stack in Python, innermost line first, without lines of this package."""
     lines: list[str] = []
     frame = sys._getframe(1)
@@ -62,4 +37,27 @@ def _lines() -> tuple[str, ...]:
         if not code.co_filename.startswith(_PACKAGE):
             lines.append(f"{code.co_filename}:{frame.f_lineno} ({code.co_name})")
         frame = frame.f_back  # type: ignore[assignment]
-    return tuple(lines)
+    return lines
+
+
+def _write(buffer: int, capacity: int, _user_data: int | None) -> int:
+    try:
+        text = "\n".join(_lines()).encode("utf-8", "replace")
+        if len(text) > capacity:
+            # Whole lines only.
+            text = text[:capacity].rpartition(b"\n")[0]
+        ctypes.memmove(buffer, text, len(text))
+        return len(text)
+    except KeyboardInterrupt:
+        import _thread
+
+        # Ctrl-C is for the program: raise it again after the library's call.
+        _thread.interrupt_main()
+        return 0
+
+
+# c_void_p passes the address of the buffer. c_char_p would pass a copy of its contents.
+_writer = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)(
+    _write
+)
+_trampoline = ctypes.cast(_writer, _abi.ferrum_call_site_fn)

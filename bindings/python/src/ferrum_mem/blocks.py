@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from ._records import BlockOwner
-    from ._sites import CallSites
     from .devices import Device
     from .pools import Pool
 
@@ -169,12 +168,7 @@ class LivePool(Owned):
 
     Attributes:
         blocks: its live blocks.
-        sites: their call sites; None: the pool does not record them.
-        device_id: id of the device, if call sites are recorded.
     """
-
-    sites: CallSites | None = None
-    device_id = ""
 
     def __init__(
         self,
@@ -191,11 +185,6 @@ class LivePool(Owned):
     def is_in_use(self) -> bool:
         """Whether it has live dependents."""
         return self.blocks.is_in_use() or any(owned is not self.blocks for owned in self.below)
-
-    def python_sites(self) -> dict[tuple[str, int], tuple[str, ...]]:
-        """The call sites of its blocks, by device and address."""
-        kept = self.sites.all() if self.sites is not None else ()
-        return {(self.device_id, address): site for address, site in kept}
 
     def reset(self) -> None:
         """Called when the pool was reset: no block is live."""
@@ -343,11 +332,10 @@ class PoolBlock(HostBuffer, DeviceArray):
 
     @property
     def call_site(self) -> tuple[str, ...]:
-        """The lines of Python that allocated the block, innermost first, such as "engine.py:12
-        (load)". Empty unless its pool has DebugFlags.CALL_SITES.
-        """
-        sites = self._pool._sites
-        return () if sites is None else sites.of(self.address)
+        """Where the block was allocated, the innermost function first: lines of Python,
+        such as "engine.py:12 (load)", then native functions. Empty unless its pool has
+        DebugFlags.CALL_SITES."""
+        return self._pool.device.call_site_of(self._handle)
 
     def owner(self) -> BlockOwner:
         """The counters' entry of the block: its pool, size, tag and age."""

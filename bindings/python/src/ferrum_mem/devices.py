@@ -219,6 +219,18 @@ class Device(DeviceCalls):
         )
         return BlockOwner.from_abi(raw)
 
+    def call_site_of(self, address: int) -> tuple[str, ...]:
+        """Where the live block at an address was allocated, the innermost function
+        first: lines of Python, such as "engine.py:12 (load)", then native functions.
+        Empty unless its pool has DebugFlags.CALL_SITES. For debuggers, as owner_of().
+
+        Raises:
+            NotFoundError: no pool of the device holds the address.
+        """
+        function = _native.functions().ferrum_device_get_call_site_json
+        where = u64("address", address)
+        return tuple(_native.read_json(lambda *buffer: function(self._handle, where, *buffer)))
+
     @property
     def default_stream(self) -> Stream:
         """The stream that every device has. It ends with the device."""

@@ -63,6 +63,13 @@ class Memory(AdvancedBlock, DeviceArray):
         """
         return self.info().address
 
+    @property
+    def call_site(self) -> tuple[str, ...]:
+        """Where the block was allocated, the innermost function first: lines of Python,
+        such as "engine.py:12 (load)", then native functions. Empty unless FERRUM_DEBUG
+        of the environment has call_sites."""
+        return self._manager.device.call_site_of(self.address)
+
     @contextlib.contextmanager
     def pinned(self) -> Iterator[int]:
         """A context with the block's address. The block is pinned inside it."""

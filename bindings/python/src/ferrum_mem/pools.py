@@ -12,7 +12,6 @@ from . import _abi, _native, _quick
 from ._calls import PoolCalls
 from ._owned import LateEnds, doom
 from ._quick import new_slip, put_slip_back, take_slip
-from ._sites import CallSites, keeps_call_sites
 from ._values import alignment, lifetime, u64
 from .batches import PoolBatch
 from .blocks import LivePool, PoolBlock, address_array, free_together
@@ -63,10 +62,6 @@ class Pool(PoolCalls):
             label = f"Pool{name} on {device.id}"
             live = LivePool(label, destroy, device._node, handle, at_end)
             self._own(live, handle)
-        if keeps_call_sites(0 if config is None else config.debug):
-            live.sites = CallSites()
-            live.device_id = device.id
-        self._sites = live.sites
         self._alloc_function = library.without_conversions(library.ferrum_pool_alloc)
         self._argument = _quick.argument(handle)
 
@@ -139,8 +134,6 @@ class Pool(PoolCalls):
                 )
             )
             address = raw.value
-            if self._sites is not None:
-                self._sites.note(address)
         blocks = self._owned.blocks
         blocks.addresses.add(address)
         block = PoolBlock()
@@ -183,8 +176,6 @@ class Pool(PoolCalls):
         put_slip_back(slip)
         if status < 0:
             self._refuse(status)
-        if self._sites is not None:
-            self._sites.note(address)
         return address
 
     def free_address(self, address: int, *, stream: Stream | None = None) -> None:
@@ -220,8 +211,6 @@ class Pool(PoolCalls):
         except (TypeError, ValueError):
             cells[0] = u64("address", address)
         function = blocks.pool_free
-        if self._sites is not None:
-            self._sites.forget(cells[0])
         status = function(blocks.pool_argument, number, queue)
         put_slip_back(slip)
         if status < 0:
@@ -258,8 +247,6 @@ class Pool(PoolCalls):
                 self._handle, size, number, queue, addresses
             )
         )
-        if self._sites is not None:
-            self._sites.note(*addresses)
         return PoolBatch(self, addresses, size, queue)
 
     def free_batch(self, blocks: Iterable[PoolBlock], *, stream: Stream | None = None) -> None:

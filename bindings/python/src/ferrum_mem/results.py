@@ -203,6 +203,23 @@ class ElasticPoolBooks(TypedDict):
     models: list[ModelBooks]
 
 
+class FallbackBooks(TypedDict):
+    """A fallback manager: the fields of FallbackStats and the counters of MemoryStats."""
+
+    total_allocated_bytes: int
+    in_use_bytes: int
+    pooled_bytes: int
+    peak_bytes: int
+    pool_hits: int
+    pool_misses: int
+    cpu_fallbacks: int
+    active_buffers: int
+    cpu_bytes: int
+    cpu_buffers: int
+    moved_to_cpu: int
+    moved_to_gpu: int
+
+
 class AsleepBooks(TypedDict):
     """Stored contents of the ranges that are asleep on a device."""
 
@@ -212,9 +229,7 @@ class AsleepBooks(TypedDict):
 
 
 class DeviceBooks(TypedDict):
-    """A device and all its objects. A fallback manager has the fields of FallbackStats and the
-    counters of MemoryStats.
-    """
+    """A device and all its objects."""
 
     id: str
     memory: MemoryBooks
@@ -224,7 +239,7 @@ class DeviceBooks(TypedDict):
     managers: list[ManagerBooks]
     virtual_pools: list[VirtualPoolBooks]
     elastic_pools: list[ElasticPoolBooks]
-    fallback_managers: list[dict[str, int | float | str]]
+    fallback_managers: list[FallbackBooks]
     asleep: AsleepBooks
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple, TypeVar
 
 from . import _abi, _records
 from ._enums import Capability, MemoryType
 from ._records import PoolConfig
+
+_Record = TypeVar("_Record")
 
 READY_PAGES_ALL = _abi.FERRUM_READY_PAGES_ALL
 """PoolConfig.ready_pages: all idle pages stay in the pool and are released only on request."""
@@ -50,6 +52,14 @@ class DeviceInfo(_records.DeviceInfo):
     def host_addressable(self) -> bool:
         """Whether an address of the device is a pointer in this process."""
         return Capability.HOST_ADDRESSABLE in self.capabilities
+
+
+def _known(record: type[_Record], values: Mapping[str, Any]) -> _Record:
+    """Creates a record. Ignores values without a field, which later versions of the
+    library may add.
+    """
+    names = {each.name for each in fields(record)}  # type: ignore[arg-type]
+    return record(**{name: value for name, value in values.items() if name in names})
 
 
 @dataclass(frozen=True)
@@ -98,14 +108,15 @@ class BackendDevice:
     def from_json(cls, raw: Mapping[str, Any]) -> BackendDevice:
         """Reads the library's JSON."""
         processes = raw["processes"]
-        return cls(
-            **{
+        return _known(
+            cls,
+            {
                 **raw,
                 "capabilities": tuple(raw["capabilities"]),
                 "processes": None
                 if processes is None
-                else tuple(ProcessUse(**entry) for entry in processes),
-            }
+                else tuple(_known(ProcessUse, entry) for entry in processes),
+            },
         )
 
     def can_fit(self, size_bytes: int) -> bool:
@@ -155,7 +166,7 @@ class BackendInfo:
     def from_json(cls, raw: Mapping[str, Any]) -> BackendInfo:
         """Reads the library's JSON."""
         devices = tuple(map(BackendDevice.from_json, raw["devices"]))
-        return cls(**{**raw, "devices": devices})
+        return _known(cls, {**raw, "devices": devices})
 
 
 @dataclass(frozen=True)
@@ -167,6 +178,8 @@ class LeakReportEntry:
             as "engine.py:12 (load)", then native functions. Empty unless its pool has
             DebugFlags.CALL_SITES.
         model: id of the model of a range of an elastic pool, or "".
+        callback: kind and object of a registration's callback, and whether the object
+            has ended, or "".
     """
 
     kind: str
@@ -178,15 +191,7 @@ class LeakReportEntry:
     age_ns: int
     call_site: tuple[str, ...] = ()
     model: str = ""
-
-
-def _lines_of(
-    entry: Mapping[str, Any], lines: Mapping[tuple[str, int], tuple[str, ...]]
-) -> tuple[str, ...]:
-    """The lines of Python that allocated the block of an entry, if they are recorded."""
-    if entry["kind"] != "block":
-        return ()
-    return lines.get((entry["device"], entry["address"]), ())
+    callback: str = ""
 
 
 @dataclass(frozen=True)
@@ -198,13 +203,8 @@ class LeakReport:
     total_bytes: int
 
     @classmethod
-    def from_json(
-        cls,
-        raw: Mapping[str, Any],
-        sites: Mapping[tuple[str, int], tuple[str, ...]] | None = None,
-    ) -> LeakReport:
-        """Reads the library's JSON. sites are call sites in Python, by device and address."""
-        lines = sites or {}
+    def from_json(cls, raw: Mapping[str, Any]) -> LeakReport:
+        """Reads the library's JSON."""
         leaks = (
             LeakReportEntry(
                 kind=entry["kind"],
@@ -214,8 +214,9 @@ class LeakReport:
                 size_bytes=entry["bytes"],
                 tag=entry["tag"],
                 age_ns=entry["age_ns"],
-                call_site=(*_lines_of(entry, lines), *entry.get("call_site", ())),
+                call_site=tuple(entry.get("call_site", ())),
                 model=entry.get("model", ""),
+                callback=entry.get("callback", ""),
             )
             for entry in raw["leaks"]
         )

@@ -512,6 +512,18 @@ pub type ferrum_log_fn = Option<
     unsafe extern "C" fn(level: ferrum_log_level, message: *const c_char, user_data: *mut c_void),
 >;
 
+/// Writes where the calling thread is in a program of an interpreted language: one
+/// line of text for each frame, the innermost first, with '\n' between them, such as
+/// "engine.py:12 (load)". Runs on the thread of a call, before the call does anything
+/// else. It must not call the library.
+///
+/// - `buffer`: for the text, which needs no NUL at its end.
+///
+/// Returns the length of the text; 0: the thread runs no such program.
+pub type ferrum_call_site_fn = Option<
+    unsafe extern "C" fn(buffer: *mut c_char, capacity: usize, user_data: *mut c_void) -> usize,
+>;
+
 /// A function of the caller that runs as work of a stream. Runs on a thread of the
 /// library, in the order of the stream, with no lock held. It may call the library,
 /// except for functions that may wait for a stream: synchronize, copy (also
@@ -4454,6 +4466,25 @@ extern "C" {
         user_data: *mut c_void,
     ) -> ferrum_status;
 
+    /// Sets what knows the lines of an interpreted program. Then call sites of pools with
+    /// FERRUM_DEBUG_CALL_SITES (leak reports, damage in errors and in the log,
+    /// ferrum_device_get_call_site_json) have these lines before the native functions.
+    /// The Python package sets it when it loads the library. Without such a pool the
+    /// callback is never called; with one, every function of the library calls it.
+    ///
+    /// Works before ferrum_init, and stays set after ferrum_shutdown. A call waits for
+    /// running calls of the former callback.
+    ///
+    /// - `callback`: NULL removes the present one.
+    /// - `user_data`: passed to the callback; must stay valid while the callback is
+    ///   set.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_STATE inside of the callback.
+    pub fn ferrum_call_site_set_callback(
+        callback: ferrum_call_site_fn,
+        user_data: *mut c_void,
+    ) -> ferrum_status;
+
     /// Lists every backend with its devices, or with the reason why the backend cannot
     /// be used here, as JSON. The host comes first, then cuda, rocm, metal and opencl:
     ///
@@ -5162,6 +5193,23 @@ extern "C" {
         device: ferrum_device,
         address: ferrum_address,
         info_out: *mut ferrum_block_info,
+    ) -> ferrum_status;
+
+    /// Returns where the live block at an address was allocated, as a JSON array of
+    /// strings, the innermost function first: \["engine.py:12 (load)", "engine+0x12f4
+    /// (allocate)"\]. It is empty unless the pool of the block, which may be that of a
+    /// manager, has FERRUM_DEBUG_CALL_SITES. For debuggers, as ferrum_device_get_owner.
+    ///
+    /// - `address`: any address, also inside a block.
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    ///
+    /// Returns FERRUM_ERROR_NOT_FOUND when no pool holds the address.
+    pub fn ferrum_device_get_call_site_json(
+        device: ferrum_device,
+        address: ferrum_address,
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
     ) -> ferrum_status;
 
     /// Creates a memory manager on a device. It holds no memory before the first

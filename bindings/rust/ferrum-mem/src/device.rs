@@ -4,7 +4,7 @@ use crate::callback::Registration;
 use crate::elastic_pool::ElasticPool;
 use crate::ending::shared_handle;
 use crate::error::check;
-use crate::library::{c_text, Library};
+use crate::library::{c_text, json_of, Library};
 use crate::manager::{Manager, ManagerConfig};
 use crate::pool::Pool;
 use crate::stream::Stream;
@@ -130,6 +130,23 @@ impl Device {
         // SAFETY: raw is an output of the call, with its size set.
         check(unsafe { sys::ferrum_device_get_owner(self.raw(), address, &mut raw) })?;
         Ok((&raw).into())
+    }
+
+    /// Where the live block at an address was allocated, as a JSON array of strings, the
+    /// innermost function first; empty unless its pool keeps call sites
+    /// ([`DebugFlags::CALL_SITES`](crate::DebugFlags::CALL_SITES)). For debuggers, as
+    /// [`Device::owner_of`].
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) when no pool holds the address.
+    ///
+    /// C function: [`ferrum_device_get_call_site_json`](crate::sys::ferrum_device_get_call_site_json).
+    pub fn call_site_json(&self, address: u64) -> Result<String> {
+        // SAFETY: the buffer has the room that is told.
+        json_of(|to, room, length| unsafe {
+            sys::ferrum_device_get_call_site_json(self.raw(), address, to, room, length)
+        })
     }
 
     /// Creates a stream.

@@ -258,6 +258,7 @@ fn test_pool_requests_and_owners() {
     );
     assert_eq!((owner.pool, owner.manager), (Some(pool.raw()), None));
     assert!(owner.age > Duration::ZERO);
+    assert_eq!(s.device.call_site_json(block.address()).unwrap(), "[]");
     assert_eq!(
         s.other.owner_of(block.address()).unwrap_err().kind,
         ErrorKind::NotFound
