@@ -328,13 +328,15 @@ GO_TEST = $(GO) test -json -vet=off
 .PHONY: $(TESTS)
 test-go: ready-test simcuda
 	@$(SUITE) $@ go -- $(GO_TEST) $(GO_PACKAGES)
-# Rooms that know neither goroutines nor locks have no races to look for.
-ONE_THREAD := rangealloc|trace
+# The race detector runs the packages whose tests start goroutines; a file of such tests
+# has one of these. `make soak` runs all packages with it.
+GOROUTINES := device[.]Go[(]|sync[.]WaitGroup|^[[:space:]]+go [a-z]
+RACE_PACKAGES = $(addprefix ./,$(sort $(dir $(shell grep -rlE '$(GOROUTINES)' --include='*_test.go' core drivers))))
 # The race detector has every process that ends well sleep for a second, and some suites are
 # made of many. -short: a fifth of the programs of properties, of half the length; test-go runs
 # all of them, and `make soak` all of them under the detector and with moving tables.
 test-race: ready-test simcuda
-	@GORACE=atexit_sleep_ms=10 $(SUITE) $@ go -- $(GO_TEST) -race -short $$($(GO) list $(GO_PACKAGES) | grep -vE '/core/($(ONE_THREAD))(/|$$)')
+	@GORACE=atexit_sleep_ms=10 $(SUITE) $@ go -- $(GO_TEST) -race -short $(RACE_PACKAGES)
 # Tables that move whenever they grow: a use of where they were ends the test.
 test-tables: ready-test
 	@$(SUITE) $@ go -- $(GO_TEST) -short -tags ferrum_moving_tables ./core/internal/... ./core/rangealloc/... ./core/pool/... ./core/replay/...

@@ -173,6 +173,8 @@ def drills() -> list[Drill]:
         for way, flags in ways.items():
             words = ("go", "test", *flags, "-vet=off", "-count=1", "-timeout=30m", package)
             found.append(Drill(f"{way}:{room}", (*words, *checks), {}, 1900, 0.3))
+    others = ("go", "test", "-race", "-vet=off", "-count=1", "-timeout=30m", *other_rooms())
+    found.append(Drill("race:others", others, {}, 1900, 0.3))
     found.append(
         Drill("long:test_cuda", ("scripts/test_cuda_suites.sh",), {"SOAK": "1"}, 1900, 0.3)
     )
@@ -189,6 +191,13 @@ def property_rooms(of_devices: bool) -> list[str]:
     """The packages with property tests; of_devices: those that run on any device."""
     rooms = rooms_with('"pgregory.net/rapid"')
     return sorted(rooms & rooms_with('"ferrum_mem/drivers/testdevice"') if of_devices else rooms)
+
+
+def other_rooms() -> list[str]:
+    """The packages with tests, of core and others, that are no property rooms."""
+    tests = (path for folder in ("core", "cmd", "drivers") for path in (ROOT / folder).rglob("*"))
+    rooms = {f"./{p.parent.relative_to(ROOT)}" for p in tests if p.name.endswith("_test.go")}
+    return sorted(rooms - set(property_rooms(of_devices=False)) - {"./drivers/cuda/gorgonia"})
 
 
 @functools.cache

@@ -91,8 +91,15 @@ def test_every_drill_can_be_named_and_repeated() -> None:
     assert all(
         "12" in "".join(found.words(12))
         for found in drills
-        if found.name[:5] not in ("fuzz:", "long:")
+        if found.name[:5] not in ("fuzz:", "long:") and found.name != "race:others"
     )
+
+
+def test_the_race_detector_runs_every_package() -> None:
+    drills = {found.name: found for found in soak.drills()}
+    run = {word for name, found in drills.items() if name[:5] == "race:" for word in found.command}
+    assert {"./core/pool", "./core/rangealloc", "./core/handle", "./cmd/ferrum-mem"} <= run
+    assert {"./drivers/cuda", "./drivers/cuda/coretest"} <= run
 
 
 def test_durations() -> None:

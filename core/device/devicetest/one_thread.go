@@ -3,27 +3,33 @@ package devicetest
 import (
 	"flag"
 	"strconv"
+	"testing"
 )
 
-// raceShare is the factor by which tests of one goroutine run fewer cases under the
-// race detector.
-const raceShare = 5
+// raceShare is the factor by which tests of one goroutine run fewer cases under the race
+// detector. It is larger with -short, which `make test` gives.
+func raceShare() int {
+	if testing.Short() {
+		return 20
+	}
+	return 5
+}
 
-// Step is the step of a test's loop over many cases. It is 1, and 5 under the race
+// Step is the step of a test's loop over many cases. It is 1, and raceShare under the race
 // detector, which makes such a loop ten times slower and finds no races with one
 // goroutine. The remaining cases find wrong uses of unsafe. Without the race detector
 // all cases run.
 func Step() int {
 	if raceDetector {
-		return raceShare
+		return raceShare()
 	}
 	return 1
 }
 
 // OneThread does the same for properties that a test checks with rapid: under the race
-// detector they run a fifth of their cases until the test ends. Tests with several
-// goroutines must not use it. Tests that run in parallel must not use it either,
-// because the other tests would run fewer cases too.
+// detector they run fewer cases until the test ends. Tests with several goroutines must
+// not use it. Tests that run in parallel must not use it either, because the other tests
+// would run fewer cases too.
 func OneThread(t interface{ Cleanup(do func()) }) {
 	checks := flag.Lookup("rapid.checks")
 	if !raceDetector || checks == nil {
@@ -32,7 +38,7 @@ func OneThread(t interface{ Cleanup(do func()) }) {
 	all := checks.Value.String()
 	number, err := strconv.Atoi(all)
 	if err == nil {
-		err = checks.Value.Set(strconv.Itoa((number + raceShare - 1) / raceShare))
+		err = checks.Value.Set(strconv.Itoa((number + raceShare() - 1) / raceShare()))
 	}
 	if err != nil {
 		panic(err)
