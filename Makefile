@@ -87,13 +87,14 @@ C_TESTS_ASAN   := $(C_TESTS:build/test/c/%=build/test/asan/c/%)
 # Those that take longest come first: the last one to be tested leaves processors idle.
 GO_PACKAGES = ./core/replay/... ./core/vmm/... ./core/pool/... ./cmd/... ./drivers/... ./core/...
 
-CHECKS := check-house check-go check-c check-python check-rust check-abi check-generated check-contract
-# Suites that use all processors by themselves, and such as run beside one another.
-TESTS_ALONE  := test-go test-race test-tables test-c test-asan test-cache test-simcuda test-cuda
-TESTS_BESIDE := test-bench test-python test-report test-gpu-parts test-rust test-fuzz test-examples test-consumers test-wheel test-gorgonia
-TESTS        := $(TESTS_ALONE) $(TESTS_BESIDE)
+# Those that take longest come first: the last one to run leaves processors idle.
+CHECKS := check-go check-rust check-c check-abi check-house check-python check-generated check-contract
+TESTS  := test-go test-race test-asan test-report test-bench test-python test-rust test-gpu-parts test-c test-tables \
+    test-wheel test-cuda test-examples test-gorgonia test-consumers test-fuzz test-cache test-simcuda
 
-PROCESSORS := $(shell nproc 2>/dev/null || echo 1)
+# So many suites run beside one another: one more than there are processors, since suites wait
+# for processes that sleep, and for each other's builds.
+SUITES_AT_ONCE := $(shell echo $$(($$(nproc 2>/dev/null || echo 1) + 1)))
 
 SUITE := $(PYTHON) scripts/suite.py
 INSTALL = VERSION='$(VERSION)' MAJOR='$(MAJOR)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' INCLUDEDIR='$(INCLUDEDIR)' \
@@ -134,24 +135,25 @@ demo: ## build, run the C and Python quickstarts, replay real load for one and f
 	    --model late=examples/traces/azure_llm_code_2023.csv@15m --limit 28GiB \
 	    --report build/demo/models.html || test $$? -eq 1
 
+# $(call all_of,SUITES,LOG): runs them, and what they are made of is built when one of them
+# needs it. What a suite printed is shown when it has ended; the sum of all decides.
+all_of = TIMEFORMAT='--- with what they are made of: %R s, %U + %S s of processors'; \
+    time $(MAKE) -k -j$(SUITES_AT_ONCE) -Otarget $(1) 2>&1 | tee $(2) || true; \
+    $(PYTHON) scripts/summary.py --log $(2) $(1)
+
 .PHONY: test
 test: ## run every test suite: Go, C, C++, Python, Rust, report, bench, consumers
 	@rm -f $(TESTS:%=build/test/results/%)
 	@scripts/setup.sh test
 	@mkdir -p build/test/logs
-	@TIMEFORMAT='--- what the suites are made of was built in %R s, %U + %S s of processors'; time \
-	    $(MAKE) -k -j$(PROCESSORS) test-files 2>&1 | tee build/test/logs/make-test.log || true
-	@$(MAKE) -k $(TESTS_ALONE) 2>&1 | tee -a build/test/logs/make-test.log || true
-	@$(MAKE) -k -j$(PROCESSORS) -Otarget $(TESTS_BESIDE) 2>&1 | tee -a build/test/logs/make-test.log || true
-	@$(PYTHON) scripts/summary.py --log build/test/logs/make-test.log $(TESTS)
+	@$(call all_of,$(TESTS),build/test/logs/make-test.log)
 
 .PHONY: check
 check: ## format, lints, import arrows, header, symbols, ABI, generated files
 	@rm -f $(CHECKS:%=build/test/results/%)
 	@scripts/setup.sh check
 	@mkdir -p build/test/logs
-	@$(MAKE) -k -j$(PROCESSORS) -Otarget $(CHECKS) 2>&1 | tee build/test/logs/make-check.log || true
-	@$(PYTHON) scripts/summary.py --log build/test/logs/make-check.log $(CHECKS)
+	@$(call all_of,$(CHECKS),build/test/logs/make-check.log)
 
 .PHONY: bench
 bench: build ## measure against the packaged allocators, into build/bench/results.json (SHORT=1: fewer rounds)
@@ -340,9 +342,9 @@ test-race: ready-test simcuda
 # Tables that move whenever they grow: a use of where they were ends the test.
 test-tables: ready-test
 	@$(SUITE) $@ go -- $(GO_TEST) -short -tags ferrum_moving_tables ./core/internal/... ./core/rangealloc/... ./core/pool/... ./core/replay/...
-# Two seconds a target are for what a change breaks at once.
+# A second a target is for what a change breaks at once; `make soak` fuzzes for longer.
 test-fuzz: ready-test
-	@$(SUITE) $@ steps -- scripts/fuzz.sh 2 ./core/rangealloc ./core/estimate
+	@$(SUITE) $@ steps -- scripts/fuzz.sh 1 ./core/rangealloc ./core/estimate
 
 # A program test_*.c (cmocka or its own main) or test_*.cpp (GoogleTest) of tests/c
 # is linked with the library and with what it uses of the other C files there.
@@ -469,7 +471,7 @@ test-python: ready-test simcuda $(LIBRARY) $(HELPER) $(ALLOCATOR) $(LIBRARY_TEST
 test-gpu-parts: ready-test gpu-programs gpu-one-suite
 	@$(SUITE) $@ pytest -- $(VENV) -m pytest -q -p no:cacheprovider tests/gpu
 test-rust: ready-test simcuda $(LIBRARY) $(HELPER) $(LIBRARY_TEST) $(WORK_LIBRARY)
-	@$(LIBRARY_ENV) $(SUITE) $@ cargo --timeout 1200 -- \
+	@$(LIBRARY_ENV) $(SUITE) $@ cargo -- \
 	    $(CARGO) test --quiet --locked --manifest-path bindings/rust/Cargo.toml --workspace
 # And the scripts that run the suites and add them up.
 test-report: ready-test simcuda $(COMMAND)
@@ -484,10 +486,6 @@ test-consumers: ready-test build simcuda
 
 test-wheel: ready-test build
 	@$(SUITE) $@ steps -- scripts/test_wheel.sh build/wheel
-
-# What the suites are made of, built beforehand: several at a time, and one thing once.
-.PHONY: test-files
-test-files: build simcuda $(C_TESTS) $(WORK_LIBRARY) $(C_TESTS_ASAN) $(LIBRARY_TEST) $(CACHE_TESTS) $(SIMCUDA_TESTS) gpu-programs
 
 .PHONY: soak
 soak: build simcuda $(C_TESTS) $(SOAK_PROGRAMS) $(WORK_LIBRARY) ## random programs, hostile calls, properties and fuzzers for DURATION=24h (ONLY=DRILL SEED=N repeats one run)

@@ -88,7 +88,7 @@ def main(arguments: list[str]) -> int:
         cut = arguments.index("--")
         options, command = arguments[:cut], arguments[cut + 1 :]
         name, kind = options[:2]
-        timeout = float(options[3]) if options[2:3] == ["--timeout"] else 900.0
+        timeout = float(options[3]) if options[2:3] == ["--timeout"] else 1800.0
         if kind not in READERS or not command:
             raise ValueError(kind)
     except (ValueError, IndexError):

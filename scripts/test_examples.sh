@@ -11,10 +11,11 @@ mkdir -p "$folder"
 link=(-Iinclude -Lbuild/lib -lferrum_mem "-Wl,-rpath,$PWD/build/lib")
 warnings=(-Wall -Wextra -Werror)
 # Crates of readers, which have settings of their own, are built away from those of the
-# checkout, whose tests may be on their way.
+# checkout, whose tests may be on their way. The checkout's own examples lie where its tests do,
+# which are made of the same crates.
 mkdir -p "$folder/rust"
-CARGO_TARGET_DIR=$(cd "$folder/rust" && pwd)
-export CARGO_TARGET_DIR
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/build/rust}
+readers_target=$(cd "$folder/rust" && pwd)
 
 # A step runs where the shell does not stop at a failed command, so the commands
 # of a step are chained.
@@ -60,7 +61,7 @@ ferrum-mem = { path = "$PWD/bindings/rust/ferrum-mem" }
 
 [workspace]
 TOML
-    env -u LD_LIBRARY_PATH -u FERRUM_MEM_LIB_DIR "${CARGO:-cargo}" run --quiet --manifest-path "$folder/$1/Cargo.toml"
+    env -u LD_LIBRARY_PATH -u FERRUM_MEM_LIB_DIR "CARGO_TARGET_DIR=$readers_target" "${CARGO:-cargo}" run --quiet --manifest-path "$folder/$1/Cargo.toml"
 }
 readme_rust() {
     mkdir -p "$folder/readme_rust/src" &&
