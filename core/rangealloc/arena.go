@@ -1,18 +1,17 @@
 package rangealloc
 
-// arena places every block behind the one before. A freed block is only marked:
-// its bytes come back when no block is live any more, and then all at once. It
-// is for what is made step by step and dropped together, such as the activations
-// of a forward pass.
+// arena places every block behind the previous one. A freed block is only marked. All
+// memory becomes free at once, when no block is live any more. It is for blocks that are
+// allocated step by step and freed together, such as the activations of a forward pass.
 //
-// Freed neighbours are one record, so the tables stay in proportion to the live
-// blocks however long the arena lives; the rest of the range behind all blocks
-// is a record of its own, the last one, until it is used up.
+// Adjacent freed blocks are one record, so the size of the tables is in proportion to the
+// live blocks, however long the arena is used. The rest of the range behind all blocks is
+// the last record, until it is used up.
 type arena struct {
 	tiling[uint64]
-	// tail is the record of the rest, and none when there is no rest.
+	// tail is the record of the rest, or none if there is no rest.
 	tail uint32
-	// dead is how many records of freed bytes there are.
+	// dead is the number of records of freed bytes.
 	dead uint64
 }
 
@@ -43,7 +42,8 @@ func (a *arena) Alloc(r Request) (Range, error) {
 		return Range{}, r.check()
 	}
 	need := a.granules(r.Size)
-	tail := a.records.all[a.tail] // the head of the ring when there is none, which has no size
+	// Without a rest this is the head of the ring, which has no size.
+	tail := a.records.all[a.tail]
 	if need > tail.size() {
 		return Range{}, ErrNoRoom
 	}
@@ -71,7 +71,7 @@ func (a *arena) Alloc(r Request) (Range, error) {
 	return Range{Offset: start << a.shift, Size: need << a.shift, Slot: at}, nil
 }
 
-// skip makes the first granules of the rest as if they were freed.
+// skip turns the first granules of the rest into freed bytes.
 func (a *arena) skip(pad uint64) {
 	tail := &a.records.all[a.tail]
 	tail.setOffset(tail.offset() + pad)
@@ -140,7 +140,7 @@ func (a *arena) Retract(offset uint64) error {
 	return nil
 }
 
-// reset gives all bytes back when no block is live: what is freed is one record
+// reset makes the whole range free when no block is live. The freed bytes are one record
 // then, the first.
 func (a *arena) reset() {
 	first := a.records.all[0].next
@@ -180,7 +180,7 @@ func (a *arena) Check() error {
 	return nil
 }
 
-// areDead says whether two free neighbours are both of freed bytes, and none is
+// areDead reports whether two free neighbours are both freed bytes, so that neither is
 // the rest.
 func (a *arena) areDead(_, second *record[uint64]) bool {
 	return a.tail == none || second != &a.records.all[a.tail]

@@ -6,14 +6,13 @@ import (
 	"ferrum_mem/core/internal/offheap"
 )
 
-// bitset is a set of small numbers that finds the next and the last member in
-// constant time: a word says which of 64 numbers are in it, a sum which of 64
-// words are not empty, and top which of 64 sums are not. It holds numbers below
-// 64^3.
+// bitset is a set of numbers below 64^3 that finds the next and the last member in
+// constant time. A word has a bit for each of 64 numbers; a sum has a bit for each of 64
+// words that are not 0; top has a bit for each of 64 sums that are not 0.
 type bitset struct {
 	words, sums []uint64
 	top         uint64
-	// shared has words and sums, one behind the other, once they were shared.
+	// shared has words and sums, one behind the other, after share.
 	shared offheap.Table[uint64]
 }
 
@@ -22,8 +21,9 @@ func newBitset(size uint) bitset {
 	return bitset{words: make([]uint64, words), sums: make([]uint64, (words+63)/64)}
 }
 
-// share has the words lie where code outside of Go may read and write them; false: they
-// are where they were. A set that was shared is to be freed.
+// share moves the words to memory that code outside of Go may read and write. It returns
+// false if that failed; they stay where they were then. A set that was shared must be
+// freed.
 func (s *bitset) share() bool {
 	if s.shared.Bytes() != 0 {
 		return true
@@ -42,14 +42,14 @@ func (s *bitset) share() bool {
 	return true
 }
 
-// addresses are where words and sums lie, after share.
+// addresses returns the addresses of words and sums, after share.
 func (s *bitset) addresses() (words, sums uint64) {
 	all := s.words
 	words, _ = s.shared.Share(&all)
 	return words, words + 8*uint64(len(s.words))
 }
 
-// free gives the memory of share back; the set has none afterwards.
+// free releases the memory of share; the set has no words afterwards.
 func (s *bitset) free() {
 	if s.shared.Bytes() != 0 {
 		s.shared.Free(&s.words)
@@ -80,9 +80,10 @@ func (s *bitset) remove(i uint) {
 
 func (s *bitset) has(i uint) bool { return s.words[i>>6]>>(i&63)&1 != 0 }
 
-// after is the least member above i.
+// after returns the smallest member above i.
 func (s *bitset) after(i uint) (uint, bool) {
-	// Shifting twice leaves nothing when i is the last number of its word.
+	// Two shifts, because one shift by 64 would not clear the word when i is the last
+	// number of its word.
 	if rest := s.words[i>>6] >> (i & 63) >> 1; rest != 0 {
 		return i + 1 + uint(bits.TrailingZeros64(rest)), true
 	}
@@ -101,7 +102,7 @@ func (s *bitset) after(i uint) (uint, bool) {
 	return word<<6 + uint(bits.TrailingZeros64(s.words[word])), true
 }
 
-// last is the greatest member.
+// last returns the largest member.
 func (s *bitset) last() (uint, bool) {
 	if s.top == 0 {
 		return 0, false
@@ -111,7 +112,7 @@ func (s *bitset) last() (uint, bool) {
 	return word<<6 + uint(bits.Len64(s.words[word])) - 1, true
 }
 
-// before is the greatest member below i.
+// before returns the largest member below i.
 func (s *bitset) before(i uint) (uint, bool) {
 	word := i >> 6
 	if rest := s.words[word] & (1<<(i&63) - 1); rest != 0 {

@@ -2,29 +2,28 @@ package rangealloc
 
 import "math/bits"
 
-// buddy hands out blocks of a power of two granules. A block of 2^k starts at a
-// multiple of 2^k from the start of the range, its two halves are buddies, and
-// two buddies that are both free become their whole at once: so the free blocks
-// are always the fewest that there can be. A range of any length begins as one
-// block for each bit that is set in its length. Allocation takes a free block of
-// the least power of two that suffices, and halves it until it fits.
+// buddy allocates blocks of a power of two granules. A block of 2^k starts at a multiple
+// of 2^k from the start of the range. Its two halves are buddies. Two buddies that are
+// both free are merged at once. So the number of free blocks is always the smallest
+// possible. A range of any length begins as one block for each bit that is set in its
+// length. An allocation takes a free block of the smallest sufficient power of two, and
+// halves it until it fits.
 //
-// A block that is freed needs no search for its buddy: it is a neighbour in the
-// ring, of the same size. An operation takes at most one step for each of the 64
-// powers of two.
+// A freed block needs no search for its buddy: the buddy is a neighbour in the ring, of
+// the same size. An operation takes at most one step for each of the 64 powers of two.
 //
-// Alignment: a block of 2^k is aligned to 2^k as an offset, so its address is as
-// far as the base address is. For a larger alignment a block is halved towards
-// the place that has it; that works for sizes up to the alignment of the base,
-// and a size beyond it (rounded up, as always) at an alignment beyond it is
-// refused: no block starts at such an address. What an empty range of 2^k bytes
-// surely serves is any size up to 2^k, at any alignment up to that of its base.
+// Alignment: a block of 2^k is aligned to 2^k as an offset. Its address has that
+// alignment if the base address has it. For a larger alignment, a block is halved towards
+// the place that has it. That works for sizes up to the alignment of the base. A request
+// whose rounded size and whose alignment are both larger than the alignment of the base
+// fails, because no block starts at such an address. An empty range of 2^k bytes can hold
+// any size up to 2^k, at any alignment up to that of its base.
 type buddy struct {
 	tiling[uint64]
-	// orders has bit k set when the list heads[k], of blocks of 2^k, is not empty.
+	// orders has bit k set if the list heads[k], of blocks of 2^k, is not empty.
 	orders uint64
 	heads  [64]uint32
-	// freeCount is how many free blocks there are.
+	// freeCount is the number of free blocks.
 	freeCount uint64
 }
 
@@ -83,9 +82,9 @@ func (b *buddy) Alloc(r Request) (Range, error) {
 	return Range{Offset: start << b.shift, Size: b.records.all[at].size() << b.shift, Slot: at}, nil
 }
 
-// find is a free block that a block of the order fits in, and where it is to
-// start. The least block that is long enough may lie well; one as long as the
-// alignment always does.
+// find returns a free block that can hold a block of the order, and where the block
+// starts in it. The smallest block that is long enough may have the alignment; one as
+// long as the alignment always contains such an address.
 func (b *buddy) find(order uint, mask uint64) (at uint32, start uint64) {
 	if order > 63 || b.padding(0, mask)&(1<<order-1) != 0 {
 		return none, 0
@@ -104,7 +103,7 @@ func (b *buddy) find(order uint, mask uint64) (at uint32, start uint64) {
 	return none, 0
 }
 
-// take halves a free block until the half that holds start is of the order.
+// take halves a free block until the half that contains start has the order.
 func (b *buddy) take(at uint32, start uint64, order uint) (uint32, error) {
 	size := b.records.all[at].size()
 	wanted := uint64(1) << order

@@ -28,7 +28,7 @@ func (b *buddy) Check() error {
 	return nil
 }
 
-// areBuddies says whether two neighbours in the ring are the halves of a block.
+// areBuddies reports whether two neighbours in the ring are the halves of one block.
 func areBuddies(first, second *record[uint64]) bool {
 	return first.size() == second.size() && first.offset()&first.size() == 0
 }

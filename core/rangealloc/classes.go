@@ -2,19 +2,19 @@ package rangealloc
 
 import "math/bits"
 
-// The rule of size classes, one for the strategy "size_class" and for whoever
-// caches blocks in front of a strategy. Sizes are in granules. Up to 16 granules
-// every size is a class. Above, every power of two is cut into eight: a class is
-// m<<k granules, m from 9 to 16, so rounding up to it adds less than an eighth.
+// The rule of size classes, for the strategy "size_class" and for caches in front of a
+// strategy. Sizes are in granules. Up to 16 granules, every size is a class. Above, every
+// power of two is divided into eight classes: a class is m<<k granules with m from 9 to
+// 16. So rounding up to a class adds less than an eighth.
 
-// exactClasses is how many sizes are a class each.
+// exactClasses is the number of sizes that are a class each.
 const exactClasses = 16
 
 // MaxClassGranules is the size of the largest class.
 const MaxClassGranules = 1 << 63
 
-// SizeClass is the number, from 0, of the smallest class that holds a size of 1
-// to MaxClassGranules.
+// SizeClass returns the number, from 0, of the smallest class that holds a size of 1 to
+// MaxClassGranules.
 func SizeClass(granules uint64) int {
 	if granules <= exactClasses {
 		return int(granules) - 1
@@ -24,7 +24,7 @@ func SizeClass(granules uint64) int {
 	return exactClasses + (k-1)*8 + m - 8
 }
 
-// ClassGranules is the size of a class.
+// ClassGranules returns the size of a class.
 func ClassGranules(class int) uint64 {
 	if class < exactClasses {
 		return uint64(class) + 1

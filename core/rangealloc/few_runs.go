@@ -2,28 +2,28 @@ package rangealloc
 
 import "ferrum_mem/core/lending"
 
-// fewRuns keeps free runs while they are few, in no order, and looks at all of
-// them: less work than to keep up an order, and all of it lies together. Segments
-// with large blocks never have more runs than that.
+// fewRuns keeps free runs while they are few, without an order, and reads all of them in
+// a search. That is less work than to maintain an order, and they are adjacent in memory.
+// Segments with large blocks never have more runs than that.
 type fewRuns[U unit] struct {
 	runs  [mostFew]fewRun
 	count uint32
 }
 
-// mostFew is how many runs are few.
+// mostFew is the most runs that are kept here.
 const mostFew = lending.FewMost
 
-// fewAgain is how many runs are few enough to come out of their bins: half of mostFew, so
-// that they do not go in and out all the time.
+// fewAgain is the number of runs at which they are taken out of their bins. It is half of
+// mostFew, so that they do not move back and forth all the time.
 const fewAgain = lending.FewAgain
 
-// fewRun is what the search needs of a record.
+// fewRun has the fields of a record that the search needs.
 type fewRun struct {
 	size, offset uint64
 	at           uint32
 }
 
-// add takes in a run if there is room. Its left is its place from then on.
+// add adds a run if there is room. The run's left is its index from then on.
 func (f *fewRuns[U]) add(all []record[U], at uint32) bool {
 	if f.count == mostFew {
 		return false
@@ -35,7 +35,7 @@ func (f *fewRuns[U]) add(all []record[U], at uint32) bool {
 	return true
 }
 
-// remove has the last run take the place of the one that goes.
+// remove removes a run; the last run takes its place.
 func (f *fewRuns[U]) remove(all []record[U], at uint32) {
 	place := all[at].left
 	f.count--
@@ -51,7 +51,7 @@ func (f *fewRuns[U]) resize(all []record[U], at uint32, offset, size uint64) {
 	run.offset, run.size = offset, size
 }
 
-// ceil is the first run at or after (size, offset) in the order of before.
+// ceil returns the first run at or after (size, offset) in the order of before.
 func (f *fewRuns[U]) ceil(size, offset uint64) uint32 {
 	best := fewRun{size: ^uint64(0), at: none}
 	runs := f.runs[:f.count]
@@ -68,7 +68,7 @@ func (f *fewRuns[U]) ceil(size, offset uint64) uint32 {
 	return best.at
 }
 
-// largest is the size of the largest run.
+// largest returns the size of the largest run.
 func (f *fewRuns[U]) largest() uint64 {
 	size := uint64(0)
 	for i := range f.runs[:f.count] {
@@ -77,7 +77,7 @@ func (f *fewRuns[U]) largest() uint64 {
 	return size
 }
 
-// below is the size of the largest run that is shorter than size.
+// below returns the size of the largest run that is shorter than size.
 func (f *fewRuns[U]) below(size uint64) (largest uint64) {
 	for i := range f.runs[:f.count] {
 		if r := &f.runs[i]; r.size < size {

@@ -9,38 +9,36 @@ import (
 
 const nameFixed = "fixed"
 
-// fixed hands out blocks of one size, for the pages of a key-value cache. A
-// free block is a bit, so an operation is O(1), and 64 blocks are taken or given
-// back with one look at a word.
+// fixed allocates blocks of one size, for the pages of a key-value cache. A free block is
+// a bit, so an operation is O(1), and 64 blocks are allocated or freed with one access to
+// a word.
 //
-// Blocks are grouped in pages, and they are taken so that pages empty out,
-// because whoever maps memory under the range can give an empty page back:
+// Blocks are grouped in pages. They are placed so that pages become empty, because an
+// owner that maps memory under the range can release an empty page:
 //
-//   - A batch fills empty pages of its own as long as it fills them whole. What
-//     is left of it goes together into one page: of the pages in partial use
-//     that have the room, the lowest, or with an expected end the one whose
-//     expected end is nearest. A single block is a batch of one.
-//   - Blocks of a group go to the page that the group took from last, while it
-//     has room. A group that comes block by block, and never in a batch, then
-//     gets an empty page: it is likely to fill it.
+//   - A batch fills empty pages of its own as long as it fills them completely. The rest
+//     of the batch goes into one partly used page that has space for all of it: the
+//     lowest such page, or, for a request with an expected end, the one with the nearest
+//     expected end. A single block is a batch of one.
+//   - Blocks of a group go to the page from which the group allocated last, while that
+//     page has space. After that, a group that allocates single blocks, and never a
+//     batch, gets an empty page: it will probably fill it.
 //
-// Scattering a batch over the gaps of many pages instead would hold all of
-// those pages for as long as the batch lives.
+// If a batch were scattered over the gaps of many pages, it would hold all of those pages
+// as long as the batch lives.
 //
-// Where each block is a page of its own, nothing is left to choose but the lowest
-// free ones. 64 of them then make one page of the tables, so that they too are
-// taken and given back by words.
+// If each block is a page of its own, the lowest free blocks are used. 64 of them then
+// form one page of the tables, so that they too are allocated and freed by words.
 //
-// A page is PageBytes long where blocks tile it, else the shortest run of such
-// pages that leaves at most a sixteenth unused. Pages are counted from the start
-// of the range. The tables grow with the highest page ever used, not with the
-// range.
+// A page has PageBytes if blocks fill it exactly. Otherwise it is the shortest run of
+// such pages that leaves at most a sixteenth unused. Pages are counted from the start of
+// the range. The tables grow with the highest page ever used, not with the range.
 type fixed struct {
 	geometry
 	fixedGrid
 	fixedTables
 	groups fixedGroups
-	// runs is for batches, to be used again.
+	// runs is a buffer that batches reuse.
 	runs []Run
 	// highWater is in granules.
 	live, highWater uint64
@@ -60,11 +58,12 @@ func (f *fixed) Name() string { return nameFixed }
 // SizeOrdered implements SizeOrdered.
 func (f *fixed) SizeOrdered() {}
 
-// Close does nothing: the tables are a few bits a block, on the Go heap.
+// Close does nothing: the tables have a few bits for each block, on the Go heap.
 func (f *fixed) Close() {}
 
-// Alloc takes one block. Besides the errors of every strategy: INVALID_SIZE for
-// a size above block_bytes, INVALID_ALIGNMENT for one that not all blocks have.
+// Alloc allocates one block. It has these errors besides those of every strategy:
+// INVALID_SIZE for a size above block_bytes; INVALID_ALIGNMENT for an alignment that not
+// all blocks have.
 func (f *fixed) Alloc(r Request) (Range, error) {
 	if err := f.admit(r, 1); err != nil {
 		return Range{}, err
@@ -99,8 +98,8 @@ func (f *fixed) AllocRuns(r Request, count int, runs []Run) ([]Run, uint64, erro
 	return f.place(r, uint64(count), runs), f.config.BlockBytes, nil
 }
 
-// admit says why a request for count blocks cannot be served. When it can,
-// place does not fail.
+// admit returns an error if a request for count blocks cannot succeed. Otherwise place
+// does not fail.
 func (f *fixed) admit(r Request, count uint64) error {
 	const op = "rangealloc.alloc"
 	if r.Size == 0 || r.Align == 0 || r.Align&(r.Align-1) != 0 {
@@ -117,8 +116,8 @@ func (f *fixed) admit(r Request, count uint64) error {
 		return device.Errorf(device.CodeInvalidAlignment, op,
 			"alignment is %d, and blocks of %d bytes are aligned to %d", r.Align, f.config.BlockBytes, f.gridAlign)
 	}
-	// Only a range that starts badly makes this different from the check above,
-	// and another range may start well.
+	// This differs from the check above only in a range with a badly aligned start; in
+	// another range the request may succeed.
 	if r.Align > f.align {
 		return ErrNoRoom
 	}
@@ -132,7 +131,7 @@ func (f *fixed) admit(r Request, count uint64) error {
 	return ErrNoRoom
 }
 
-// Free gives a block back.
+// Free frees a block.
 func (f *fixed) Free(offset uint64) (uint64, error) {
 	page, index, err := f.liveBlock(offset)
 	if err != nil {
@@ -150,10 +149,10 @@ func (f *fixed) FreeBatch(offsets []uint64) (err error) {
 	return err
 }
 
-// FreeRuns implements RunBatcher. Each block is free as soon as it is read, so a
-// second mention of it is found, and a bad offset makes all before it live again.
-// Neighbours in the list are most often neighbours in a page: they are looked up
-// once, and freed with a look at a word.
+// FreeRuns implements RunBatcher. It frees each block as soon as it reads it, so it
+// detects a second mention of the block. An invalid offset makes all blocks before it
+// live again. Neighbours in the list are usually neighbours in a page, so they are looked
+// up once and freed by words.
 func (f *fixed) FreeRuns(offsets []uint64, runs []Run) ([]Run, uint64, error) {
 	mask, shift, byBlock, size := f.config.GranuleBytes-1, f.shift&63, f.byBlock, f.config.BlockBytes
 	var page, count, low, per uint32
@@ -199,7 +198,8 @@ func (f *fixed) FreeRuns(offsets []uint64, runs []Run) ([]Run, uint64, error) {
 	return runs, size, nil
 }
 
-// neighboursOf is how many of the first offsets follow each other at a distance.
+// neighboursOf returns how many of the first offsets follow each other at the given
+// distance.
 func neighboursOf(offsets []uint64, distance uint64) uint32 {
 	next := offsets[0]
 	for i, offset := range offsets {
@@ -211,7 +211,8 @@ func neighboursOf(offsets []uint64, distance uint64) uint32 {
 	return uint32(len(offsets))
 }
 
-// freeBits sets count bits, up to the first that is set, and says how many.
+// freeBits sets up to count bits, until the first bit that is already set, and returns
+// their number.
 func freeBits(words []uint64, index, count uint32) (freed uint32) {
 	for freed < count {
 		word, bit := (index+freed)>>6, (index+freed)&63
@@ -226,7 +227,7 @@ func freeBits(words []uint64, index, count uint32) (freed uint32) {
 	return freed
 }
 
-// appendRun lets a run that continues the last one lengthen it.
+// appendRun appends a run. A run that continues the last one extends it.
 func appendRun(runs []Run, size uint64, run Run) []Run {
 	if n := len(runs); n > 0 {
 		last := &runs[n-1]
@@ -238,8 +239,8 @@ func appendRun(runs []Run, size uint64, run Run) []Run {
 	return append(runs, run)
 }
 
-// unfree makes the blocks live again that a batch has freed so far. A run may go
-// on in the next page.
+// unfree makes the blocks live again that a batch has freed so far. A run may continue in
+// the next page.
 func (f *fixed) unfree(runs []Run) {
 	for _, run := range runs {
 		for slot := run.Slot; slot < run.Slot+run.Count; slot++ {
@@ -251,8 +252,8 @@ func (f *fixed) unfree(runs []Run) {
 	}
 }
 
-// liveBlock is the live block that starts at offset; the error says what is there
-// instead.
+// liveBlock returns the live block that starts at offset. Otherwise the error states what
+// is there.
 func (f *fixed) liveBlock(offset uint64) (page, index uint32, err error) {
 	if offset&(f.config.GranuleBytes-1) == 0 && offset < f.config.SizeBytes {
 		page, index, starts := f.locate(offset >> f.shift)
@@ -263,7 +264,8 @@ func (f *fixed) liveBlock(offset uint64) (page, index uint32, err error) {
 	return 0, 0, f.badFree(offset)
 }
 
-// badFree says what is at an offset where no live block starts.
+// badFree returns the error for an offset at which no live block starts. It states what
+// is there.
 func (f *fixed) badFree(offset uint64) error {
 	const op = "rangealloc.free"
 	if offset >= f.config.SizeBytes {
@@ -278,7 +280,7 @@ func (f *fixed) badFree(offset uint64) error {
 	return device.Errorf(device.CodeDoubleFree, op, "offset is %d, which is free", offset)
 }
 
-// isLive takes any page and index that locate gives.
+// isLive accepts any page and index that locate returns.
 func (f *fixed) isLive(page, index uint32) bool {
 	return uint64(page) < uint64(len(f.table)) && index < f.perOf(page) &&
 		f.pageWords(page)[index>>6]>>(index&63)&1 == 0

@@ -2,8 +2,8 @@ package rangealloc
 
 import "math/bits"
 
-// Stats counts free blocks one by one in pages that were used, the unused rest
-// of each such page if there is one, and all behind the last such page as one.
+// Stats counts as free runs: each free block in a page that was used, the unused rest of
+// each such page if there is one, and everything behind the last such page as one run.
 func (f *fixed) Stats() Stats {
 	s := Stats{
 		SizeBytes:      f.config.SizeBytes,
@@ -123,8 +123,8 @@ func (f *fixed) checkPage(page uint32) error {
 	return nil
 }
 
-// check wants every word of a level to be told of on the level above, and no
-// member from pages on.
+// check requires that a word has a bit on the level above exactly if it is not 0, and
+// that no member is at or above pages.
 func (s *pageSets) check(pages uint32) error {
 	for set := range s.count {
 		if s.depth == 0 {

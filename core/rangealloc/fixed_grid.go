@@ -9,17 +9,17 @@ import (
 
 const (
 	defaultPageBytes = 2 << 20
-	// maxPerPage bounds the bits that a page can have to be searched for. A page
-	// of more blocks counts as several.
+	// maxPerPage bounds the bits of a page, which may have to be searched. A page with
+	// more blocks counts as several pages.
 	maxPerPage = 1 << 16
-	// lowestPerPage is how many blocks that are pages of their own are kept
-	// together: a word of bits.
+	// lowestPerPage is the number of blocks that form a page of the tables if each block
+	// is a page of its own: one word of bits.
 	lowestPerPage = 64
-	// maxFixedBlocks keeps block numbers, which are slots, in 32 bits.
+	// maxFixedBlocks keeps block numbers, which are slots, within 32 bits.
 	maxFixedBlocks = math.MaxUint32
 )
 
-// checkFixed accepts a configuration of "fixed", and fills in the default page.
+// checkFixed validates a configuration of "fixed", and fills in the default page.
 func (c Config) checkFixed() (geometry, error) {
 	const op = "rangealloc.new"
 	plain := c
@@ -47,20 +47,21 @@ func (c Config) checkFixed() (geometry, error) {
 	return g, nil
 }
 
-// fixedGrid says where blocks lie: per of them from the start of every page, and
-// a page every stride. Lengths are in granules.
+// fixedGrid states where blocks are: every stride is a page, and per blocks are adjacent
+// from the start of a page. Lengths are in granules.
 type fixedGrid struct {
 	length, block, stride uint64
 	byBlock, byStride     divider
-	// lowest: each block was a page of its own, so the lowest ones come first.
+	// lowest is set if each block would be a page of its own; then the lowest blocks are
+	// used first.
 	lowest bool
-	// per is blocks in a page, and lastPer in the last one.
+	// per is the number of blocks in a page, and lastPer that in the last page.
 	per, lastPer uint32
 	pages        uint64
-	// blocks is how many there are, and usable how many of them can have a slot.
+	// blocks is the number of blocks; usable is the number of those that can have a slot.
 	blocks, usable uint64
-	// align is what every block's address is a multiple of, in bytes, and
-	// gridAlign what it would be if the range started at address 0.
+	// align is the alignment of every block's address, in bytes. gridAlign is that
+	// alignment if the range started at address 0.
 	align, gridAlign uint64
 }
 
@@ -98,8 +99,9 @@ func newFixedGrid(g geometry) fixedGrid {
 	return grid
 }
 
-// pageStride is the shortest run of whole pages that blocks leave at most a
-// sixteenth of unused, or all of the range if that is not longer.
+// pageStride returns the length of the shortest run of whole pages in which blocks leave
+// at most a sixteenth unused. If that is longer than the range, it returns the length of
+// the range.
 func pageStride(total, block, page uint64) uint64 {
 	for count := (block-1)/page + 1; count <= total/page; count++ {
 		if run := count * page; run%block <= run/16 {
@@ -109,20 +111,21 @@ func pageStride(total, block, page uint64) uint64 {
 	return total
 }
 
-// locate is the block that a granule is in, and whether it is its first granule.
-// A granule behind the last block of a page gets an index that is none there.
+// locate returns the block that contains a granule, and whether it is the first granule
+// of the block. A granule behind the last block of a page gets an index that no block
+// has.
 func (g *fixedGrid) locate(granule uint64) (page, index uint32, starts bool) {
 	at, within := g.byStride.divide(granule)
 	number, rest := g.byBlock.divide(within)
 	page = uint32(min(at, math.MaxUint32))
-	if at >= g.pages { // what is left behind the last page belongs to it
+	if at >= g.pages { // the rest behind the last page belongs to that page
 		return uint32(min(g.pages-1, math.MaxUint32)), math.MaxUint32, false
 	}
 	index = uint32(min(number, math.MaxUint32))
 	return page, index, rest == 0 && index < g.perOf(page)
 }
 
-// perOf is how many blocks a page has.
+// perOf returns the number of blocks of a page.
 func (g *fixedGrid) perOf(page uint32) uint32 {
 	if uint64(page) == g.pages-1 {
 		return g.lastPer
@@ -130,13 +133,13 @@ func (g *fixedGrid) perOf(page uint32) uint32 {
 	return g.per
 }
 
-// start is the first granule of a block.
+// start returns the first granule of a block.
 func (g *fixedGrid) start(page, index uint32) uint64 {
 	return uint64(page)*g.stride + uint64(index)*g.block
 }
 
-// end is the granule behind a page; what is left of the range behind the last
-// one belongs to it.
+// end returns the granule behind a page. The rest of the range behind the last page
+// belongs to that page.
 func (g *fixedGrid) end(page uint32) uint64 {
 	if uint64(page) == g.pages-1 {
 		return g.length
@@ -144,13 +147,13 @@ func (g *fixedGrid) end(page uint32) uint64 {
 	return (uint64(page) + 1) * g.stride
 }
 
-// divider divides by a number that is known beforehand, with a multiplication.
+// divider divides by a constant number by means of a multiplication.
 type divider struct{ by, inverse uint64 }
 
 func newDivider(by uint64) divider { return divider{by: by, inverse: math.MaxUint64 / by} }
 
-// divide is exact for every n: inverse falls short of 2^64/by by at most 1, so
-// the first quotient falls short by at most 1 as well.
+// divide is exact for every n: inverse is less than 2^64/by by at most 1, so the first
+// quotient is too small by at most 1 as well.
 func (d divider) divide(n uint64) (quotient, rest uint64) {
 	quotient, _ = bits.Mul64(n, d.inverse)
 	rest = n - quotient*d.by

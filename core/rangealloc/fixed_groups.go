@@ -5,9 +5,9 @@ const (
 	groupBuckets = 1024
 )
 
-// fixedGroups remembers the page that a group took from last. Nobody says when a
-// group has ended, so the table is a cache: in each bucket the four groups that
-// were seen last. A group that fell out is placed as a new one.
+// fixedGroups remembers the page from which each group allocated last. A strategy does
+// not know when a group has ended, so the table is a cache: each bucket has the four
+// groups that were used last. A group that was removed is placed like a new one.
 type fixedGroups struct {
 	buckets [][groupWays]fixedGroup
 }
@@ -15,7 +15,7 @@ type fixedGroups struct {
 type fixedGroup struct {
 	number uint64 // 0: none
 	page   uint32
-	// batched: the group has asked for more than one block at once.
+	// batched is set if the group has requested more than one block at once.
 	batched bool
 }
 

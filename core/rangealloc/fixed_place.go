@@ -5,12 +5,12 @@ import (
 	"math/bits"
 )
 
-// nearestOf is how many pages in partial use are compared for the nearest
-// expected end. More did not place better on recorded serving traces.
+// nearestOf is the number of partly used pages that are compared for the nearest expected
+// end. More pages did not improve the placement on recorded serving traces.
 const nearestOf = 64
 
-// place takes count blocks. The caller has made sure that so many are free and
-// have slots.
+// place allocates count blocks. The caller has checked that so many are free and have
+// slots.
 func (f *fixed) place(r Request, count uint64, runs []Run) []Run {
 	if count == 0 {
 		return runs
@@ -52,7 +52,7 @@ func (f *fixed) place(r Request, count uint64, runs []Run) []Run {
 	return runs
 }
 
-// lowestPage is the lowest page that has room.
+// lowestPage returns the lowest page that has a free block.
 func (f *fixed) lowestPage() uint32 {
 	empty, isEmpty := f.sets.first(setEmpty)
 	partial, isPartial := f.sets.first(setPartial)
@@ -63,8 +63,8 @@ func (f *fixed) lowestPage() uint32 {
 	return page
 }
 
-// choose is the page for the rest of a batch, fewer blocks than a page has
-// unless the range is nearly full. Some page has room.
+// choose returns the page for the rest of a batch. The rest has fewer blocks than a page,
+// unless the range is nearly full. At least one page has a free block.
 func (f *fixed) choose(r Request, count uint32, alone bool) uint32 {
 	if !alone {
 		if page, ok := f.fitting(r, count); ok {
@@ -78,7 +78,7 @@ func (f *fixed) choose(r Request, count uint32, alone bool) uint32 {
 	return page
 }
 
-// fitting is the best page in partial use that has room for count blocks.
+// fitting returns the best partly used page with count free blocks.
 func (f *fixed) fitting(r Request, count uint32) (best uint32, ok bool) {
 	if r.End != 0 {
 		if best, ok = f.nearest(r.End, count); ok {
@@ -96,9 +96,9 @@ func (f *fixed) fitting(r Request, count uint32) (best uint32, ok bool) {
 	return best, ok
 }
 
-// nearest is the page with the nearest expected end of those in partial use that
-// have the room, among the lowest nearestOf. To hold a page longer than expected
-// so far counts four times: the whole page then waits for this request.
+// nearest returns the page with the nearest expected end among the lowest nearestOf
+// partly used pages that have enough free blocks. Holding a page longer than expected so
+// far counts four times, because the whole page then waits for this request.
 func (f *fixed) nearest(end uint64, count uint32) (best uint32, ok bool) {
 	least := uint64(math.MaxUint64)
 	page, more := f.sets.first(setPartial)
@@ -118,7 +118,7 @@ func (f *fixed) nearest(end uint64, count uint32) (best uint32, ok bool) {
 	return best, ok
 }
 
-// emptyPage is the lowest empty page.
+// emptyPage returns the lowest empty page.
 func (f *fixed) emptyPage() (uint32, bool) {
 	if page, ok := f.sets.first(setEmpty); ok {
 		return page, true
@@ -131,8 +131,8 @@ func (f *fixed) emptyPage() (uint32, bool) {
 	return uint32(page), true
 }
 
-// take takes the lowest free blocks of a page, as many as it has and up to wanted,
-// and says how many are wanted still.
+// take allocates the lowest free blocks of a page, up to wanted of them, and returns how
+// many are still wanted.
 func (f *fixed) take(page uint32, r Request, wanted uint64, runs []Run) (uint64, []Run) {
 	p := &f.table[page]
 	if p.live == 0 {

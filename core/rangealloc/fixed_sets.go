@@ -2,18 +2,18 @@ package rangealloc
 
 import "math/bits"
 
-// setLevels are enough for 2^36 pages, and numbers of pages have 32 bits.
+// setLevels is enough for 2^36 pages; page numbers have 32 bits.
 const setLevels = 6
 
-// pageSets are sets of page numbers that find their lowest member, and the next
-// one after a given one, in a handful of steps: a bit of a word on one level
-// says whether a word on the level below is not 0, and the top level is one word.
-// All sets have the same size and lie behind each other in one table.
+// pageSets are sets of page numbers. They find their lowest member, and the next member
+// after a number, in a few steps: a bit of a word on one level is set if a word on the
+// level below is not 0, and the top level is one word. All sets have the same size and
+// are adjacent in one table.
 type pageSets struct {
 	words []uint64
 	count int
-	// stride is words of a set, level where each of its levels starts, and depth
-	// how many levels there are; the first is that of the members.
+	// stride is the number of words of a set, level the start of each of its levels, and
+	// depth the number of levels. The first level has the members.
 	stride int
 	level  [setLevels]int
 	depth  int
@@ -22,7 +22,7 @@ type pageSets struct {
 
 func newPageSets(count int) pageSets { return pageSets{count: count} }
 
-// reach makes room for a page. It at least doubles the pages that there are.
+// reach makes room for a page. If it grows the sets, it at least doubles their size.
 func (s *pageSets) reach(page uint32) {
 	if uint64(page) < s.pages {
 		return
@@ -79,7 +79,7 @@ func (s *pageSets) has(set int, page uint32) bool {
 	return uint64(page) < s.pages && s.of(set)[page>>6]>>(page&63)&1 != 0
 }
 
-// first is the lowest member.
+// first returns the lowest member.
 func (s *pageSets) first(set int) (uint32, bool) {
 	if s.depth == 0 {
 		return 0, false
@@ -91,7 +91,7 @@ func (s *pageSets) first(set int) (uint32, bool) {
 	return s.lowest(words, s.depth-1, 0), true
 }
 
-// lowest is the lowest member below a word that is not 0.
+// lowest returns the lowest member below a word that is not 0.
 func (s *pageSets) lowest(words []uint64, level int, at uint32) uint32 {
 	for {
 		at = at<<6 + uint32(bits.TrailingZeros64(words[s.level[level]+int(at)]))
@@ -102,12 +102,13 @@ func (s *pageSets) lowest(words []uint64, level int, at uint32) uint32 {
 	}
 }
 
-// after is the lowest member above page.
+// after returns the lowest member above page.
 func (s *pageSets) after(set int, page uint32) (uint32, bool) {
 	words := s.of(set)
 	for level := range s.depth {
 		at := page >> 6
-		// Shifting twice leaves nothing when page is the last of its word.
+		// Two shifts, because one shift by 64 would not clear the word when page is the
+		// last of its word.
 		if rest := words[s.level[level]+int(at)] >> (page & 63) >> 1; rest != 0 {
 			page += 1 + uint32(bits.TrailingZeros64(rest))
 			if level == 0 {

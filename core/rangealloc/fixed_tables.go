@@ -2,15 +2,15 @@ package rangealloc
 
 import "math/bits"
 
-// fixedPage is what is known of a page, in 16 bytes.
+// fixedPage is the state of a page, in 16 bytes.
 type fixedPage struct {
-	// end is the latest expected end of the blocks taken since it was empty.
+	// end is the latest expected end of the blocks allocated since the page was empty.
 	end  uint64
 	live uint32
 	// low is the lowest word that may have a free block.
 	low uint16
-	// listed is which list the page is in: listedFull for none, listedEmpty, or
-	// the set of pages in partial use with its room.
+	// listed is the list of the page: listedFull for none, listedEmpty, or the set of
+	// partly used pages with its free space.
 	listed uint8
 }
 
@@ -19,30 +19,32 @@ const (
 	listedEmpty = 1
 )
 
-// The sets of pages. From setRoom on there is one for each room that a page in
-// partial use can have, counted in units of 1<<roomShift blocks, rounded down.
+// The sets of pages. From setRoom on there is one set for each number of free blocks that
+// a partly used page can have, in units of 1<<roomShift blocks, rounded down.
 const (
 	setEmpty = iota
 	setPartial
 	setRoom
 )
 
-// fixedTables grow with the pages that were ever used.
+// fixedTables grow with the highest page ever used.
 type fixedTables struct {
 	table []fixedPage
-	// words has a bit for each free block, wordsPerPage words a page.
+	// words has a bit for each free block, wordsPerPage words for each page.
 	words        []uint64
 	wordsPerPage uint64
 	sets         pageSets
 	roomShift    uint
-	// perPage is blocks in a page, and in the last one of the table, which may
-	// be the last of the range.
+	// perPage is the number of blocks in a page, and perLast that in the last page of the
+	// table, which may be the last of the range.
 	perPage, perLast uint32
 }
 
-// newFixedTables is for pages of per blocks. lowest: their room does not matter.
+// newFixedTables creates tables for pages of per blocks. With lowest, the free space of a
+// page does not matter.
 func newFixedTables(per uint32, lowest bool) fixedTables {
-	// A room is at most per-1, and 64 sets are enough to choose well.
+	// A partly used page has at most per-1 free blocks, and 64 sets are enough to choose
+	// well.
 	roomShift := uint(max(bits.Len32(per-1), 6) - 6)
 	if lowest {
 		roomShift = uint(bits.Len32(per - 1))
@@ -70,7 +72,7 @@ func (t *fixedTables) grow(per uint32) {
 	t.relist(page)
 }
 
-// pageWords are the bits of a page.
+// pageWords returns the bits of a page.
 func (t *fixedTables) pageWords(page uint32) []uint64 {
 	return t.words[uint64(page)*t.wordsPerPage:][:t.wordsPerPage]
 }
@@ -83,13 +85,13 @@ func (t *fixedTables) room(page uint32) uint32 {
 	return per - t.table[page].live
 }
 
-// setOfAtLeast is the first set of pages that all have so much room.
+// setOfAtLeast returns the first set whose pages all have at least room free blocks.
 func (t *fixedTables) setOfAtLeast(room uint32) int {
 	return setRoom + int((room+1<<t.roomShift-1)>>t.roomShift)
 }
 
-// released is for count blocks of the page that have just become free, of which
-// the lowest is in that word of the page.
+// released updates a page after count blocks of it were freed; word is the word of the
+// lowest of them.
 func (t *fixedTables) released(page, count, word uint32) {
 	p := &t.table[page]
 	p.live -= count
@@ -97,7 +99,7 @@ func (t *fixedTables) released(page, count, word uint32) {
 	t.relist(page)
 }
 
-// relist puts a page into the sets that its room belongs to.
+// relist moves a page to the sets for its number of free blocks.
 func (t *fixedTables) relist(page uint32) {
 	p := &t.table[page]
 	listed := uint8(listedEmpty)

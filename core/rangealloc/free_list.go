@@ -1,11 +1,12 @@
 package rangealloc
 
-// Lists of free blocks, doubly linked: left of a record is the one before, right
-// the one behind. Where a list ends, record 0 takes the write that is meant for
-// the neighbour, and gets its mark back: whether there is a neighbour is a guess
-// that a processor gets wrong half of the time, and dearer than two writes.
+// Lists of free blocks, doubly linked: left of a record is the previous block, right the
+// next one. At the end of a list, record 0 takes the write that is meant for the
+// neighbour, and its mark is restored afterwards. A test for a neighbour would be a
+// branch that a processor predicts wrongly half of the time, which costs more than two
+// writes.
 
-// push puts a free block at the front of a list.
+// push adds a free block at the front of a list.
 func push[U unit](all []record[U], head *uint32, at uint32) {
 	r := &all[at]
 	first := *head
@@ -15,8 +16,7 @@ func push[U unit](all []record[U], head *uint32, at uint32) {
 	*head = at
 }
 
-// pull takes a free block out of its list, and says whether that list has become
-// empty.
+// pull removes a free block from its list and reports whether the list has become empty.
 func pull[U unit](all []record[U], head *uint32, at uint32) bool {
 	r := &all[at]
 	all[r.right].left = r.left
@@ -29,8 +29,8 @@ func pull[U unit](all []record[U], head *uint32, at uint32) bool {
 	return r.right == none
 }
 
-// checkList follows a list whose blocks must all be free and fitting, and counts
-// them; no list is longer than most.
+// checkList follows a list whose blocks must all be free and fitting, and counts them. No
+// list may be longer than most.
 func checkList[U unit](all []record[U], head uint32, most uint64, fitting func(*record[U]) bool) (found uint64, err error) {
 	before := none
 	for at := head; at != none; before, at = at, all[at].right {

@@ -6,13 +6,13 @@ import (
 	"ferrum_mem/core/internal/offheap"
 )
 
-// liveIndex finds a live block by its offset: a hash table of chains that run
-// through the records themselves, so an entry costs one link and its removal
-// leaves nothing behind that slows later look-ups.
+// liveIndex finds a live block by its offset. It is a hash table whose chains run through
+// the records themselves, so an entry costs one link, and removing an entry leaves
+// nothing that slows later lookups.
 type liveIndex[U unit] struct {
 	heads  []uint32
 	memory offheap.Table[uint32]
-	// shift keeps the highest bits of the hash, enough to choose a head.
+	// shift keeps the highest bits of the hash, as many as are needed to choose a head.
 	shift uint
 	count uint64
 }
@@ -28,13 +28,13 @@ func newLiveIndex[U unit](heads uint64) (liveIndex[U], error) {
 	return l, nil
 }
 
-// head multiplies by 2^64 over the golden ratio, which spreads multiples of any
-// stride over the high bits.
+// head multiplies by 2^64 over the golden ratio, which spreads multiples of any stride
+// over the high bits.
 func (l *liveIndex[U]) head(offset uint64) *uint32 {
 	return &l.heads[offset*0x9e3779b97f4a7c15>>(l.shift&63)]
 }
 
-// insert marks the record live.
+// insert marks the record live and adds it.
 func (l *liveIndex[U]) insert(all []record[U], at uint32) {
 	if l.count >= uint64(len(l.heads))/2*3 {
 		l.grow(all)
@@ -54,8 +54,8 @@ func (l *liveIndex[U]) find(all []record[U], offset uint64) uint32 {
 	return at
 }
 
-// remove takes the block at offset out of the table, or returns none. The
-// caller makes the record free at once.
+// remove removes the block at offset from the table and returns it, or none. The caller
+// makes the record free at once.
 func (l *liveIndex[U]) remove(all []record[U], offset uint64) uint32 {
 	link := l.head(offset)
 	at := *link
@@ -83,8 +83,8 @@ func (l *liveIndex[U]) removeAt(all []record[U], at uint32) {
 	l.count--
 }
 
-// grow doubles the heads. Without memory for them the chains are longer, and that
-// is all.
+// grow doubles the number of heads. Without memory for them, only the chains become
+// longer.
 func (l *liveIndex[U]) grow(all []record[U]) {
 	larger, err := newLiveIndex[U](2 * uint64(len(l.heads)))
 	if err != nil {

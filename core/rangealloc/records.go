@@ -7,35 +7,35 @@ import (
 	"ferrum_mem/core/internal/offheap"
 )
 
-// none ends every chain of links. Record 0 is the head of the address-ordered
-// ring and never a block, so no link needs it.
+// none ends every chain of links. Record 0 is the head of the ring in address order and
+// never a block, so no link needs it.
 const none uint32 = 0
 
-// Marks in record.left of a record that is not a free run. They are beyond
-// every index that the table gives out.
+// Values of record.left in a record that is not a free run. They are above every index of
+// the table.
 const (
 	markLive  uint32 = math.MaxUint32
 	markSpare uint32 = math.MaxUint32 - 1
-	// maxRecords keeps indices below the marks.
+	// maxRecords keeps indices below these values.
 	maxRecords uint64 = uint64(markSpare)
 )
 
-// unit is what a table counts granules in: the narrow one where the range is
-// shorter than 2^32 of them, as most are, for a third of a record less.
+// unit is the type in which a table counts granules. uint32 is used if the range is
+// shorter than 2^32 granules, as most are; it makes a record a quarter shorter.
 type unit interface{ uint32 | uint64 }
 
-// narrow says whether 32 bits hold every offset and size of a range.
+// narrow reports whether 32 bits hold every offset and size of a range.
 func (g *geometry) narrow() bool { return g.total <= math.MaxUint32 }
 
-// record is one block, live or free, of 24 bytes with the narrow unit and 32 with
-// the wide one. Start and units are its offset and size in granules.
+// record is one block, live or free. It has 24 bytes with 32-bit units and 32 with 64-bit
+// units. start and units are its offset and size in granules.
 type record[U unit] struct {
 	start, units U
 	// prev and next are the neighbours in address order.
 	prev, next uint32
-	// A free run has its children in the tree of its bin here. Any other record
-	// has a mark in left, and in right the next record of its hash chain (live)
-	// or of the list of spare records.
+	// In a free run, left and right are its children in the tree of its bin. In any other
+	// record, left is a mark. right is then the next record of its hash chain (live) or
+	// of the list of spare records.
 	left, right uint32
 }
 
@@ -54,18 +54,17 @@ func (r *record[U]) before(other *record[U]) bool {
 	return r.units < other.units || r.units == other.units && r.start < other.start
 }
 
-// records is the table of blocks: a ring in address order, and a list of
-// records that wait to be used again.
+// records is the table of blocks: a ring in address order, and a list of spare records.
 type records[U unit] struct {
 	all        []record[U]
 	memory     offheap.Table[record[U]]
 	spare      uint32
 	spareCount uint64
-	// limit is the highest number of records, the head included.
+	// limit is the highest number of records, including the head.
 	limit uint64
 }
 
-// newRecords has one block in it, record 1, of the given size.
+// newRecords returns a table with one block, record 1, of the given size.
 func newRecords[U unit](granules uint64) (records[U], error) {
 	t := records[U]{limit: maxRecords}
 	if err := t.memory.Grow(&t.all, firstRecords); err != nil {
@@ -77,7 +76,7 @@ func newRecords[U unit](granules uint64) (records[U], error) {
 	return t, nil
 }
 
-// firstRecords is what a new table has room for.
+// firstRecords is the number of records for which a new table has room.
 const firstRecords = 64
 
 // reserve makes sure that count calls of insertAfter succeed.
@@ -88,7 +87,7 @@ func (t *records[U]) reserve(count uint64) error {
 	return nil
 }
 
-// grow gives the table room for want records. Pointers to records are bad then.
+// grow makes room for want records. Pointers to records are invalid afterwards.
 func (t *records[U]) grow(want uint64) error {
 	if want > t.limit {
 		return device.Errorf(device.CodeResourceExhausted, "rangealloc.alloc",
@@ -102,8 +101,8 @@ func (t *records[U]) grow(want uint64) error {
 	return nil
 }
 
-// insertAfter puts a block behind its neighbour at in address order. The caller
-// has reserved it and makes it live or free.
+// insertAfter adds a block behind its neighbour at in address order. The caller has
+// reserved it and makes it live or free.
 func (t *records[U]) insertAfter(at uint32, offset, size uint64) uint32 {
 	fresh := t.spare
 	if fresh != none {
@@ -120,7 +119,7 @@ func (t *records[U]) insertAfter(at uint32, offset, size uint64) uint32 {
 	return fresh
 }
 
-// drop takes a record out of the ring and keeps it for reuse.
+// drop removes a record from the ring and keeps it for reuse.
 func (t *records[U]) drop(at uint32) {
 	r := &t.all[at]
 	t.all[r.prev].next = r.next

@@ -6,17 +6,17 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// geometry is a checked Config in granules, the unit that the tables count in.
+// geometry is a checked Config in granules, the unit of the tables.
 type geometry struct {
 	config Config
-	// shift turns bytes into granules.
+	// shift is the binary logarithm of the granule in bytes.
 	shift uint
 	// total is the length of the range and base the address of offset 0.
 	total, base uint64
 }
 
-// check accepts a configuration of any strategy but "fixed", or says which field
-// is wrong.
+// check validates a configuration for any strategy except "fixed". The error names the
+// invalid field.
 func (c Config) check() (geometry, error) {
 	const op = "rangealloc.new"
 	if c.GranuleBytes == 0 || c.GranuleBytes&(c.GranuleBytes-1) != 0 {
@@ -52,13 +52,13 @@ func (g *geometry) granules(size uint64) uint64 {
 	return n
 }
 
-// padding is how many granules after offset the next address with the wanted
-// alignment lies; mask is that alignment in granules, less one.
+// padding returns the number of granules from offset to the next address with the
+// required alignment; mask is that alignment in granules, minus 1.
 func (g *geometry) padding(offset, mask uint64) uint64 {
 	return -(g.base + offset) & mask
 }
 
-// check names the field that has no meaning.
+// check returns the error of an invalid request; it names the field.
 func (r Request) check() error {
 	const op = "rangealloc.alloc"
 	if r.Size == 0 {

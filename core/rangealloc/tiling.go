@@ -2,9 +2,9 @@ package rangealloc
 
 import "ferrum_mem/core/device"
 
-// tiling is what strategies have in common that keep the range as a ring of
-// blocks in address order: live ones, which a hash table finds, and free ones,
-// which each strategy finds in its own way.
+// tiling is the common part of strategies that keep the range as a ring of blocks in
+// address order. A hash table finds the live blocks. Each strategy finds the free ones in
+// its own way.
 type tiling[U unit] struct {
 	geometry
 	records records[U]
@@ -13,7 +13,8 @@ type tiling[U unit] struct {
 	freeUnits, highWater uint64
 }
 
-// newTiling has one block, record 1, which is free and all of the range.
+// newTiling returns a ring with one block, record 1, which is free and covers all of the
+// range.
 func newTiling[U unit](g geometry) (tiling[U], error) {
 	t := tiling[U]{geometry: g, freeUnits: g.total}
 	var err error
@@ -27,13 +28,14 @@ func newTiling[U unit](g geometry) (tiling[U], error) {
 	return t, nil
 }
 
-// Close gives the tables back.
+// Close releases the tables.
 func (t *tiling[U]) Close() {
 	t.records.memory.Free(&t.records.all)
 	t.live.memory.Free(&t.live.heads)
 }
 
-// badFree says what is at an offset where no live block starts.
+// badFree returns the error for an offset at which no live block starts. It states what
+// is there.
 func (t *tiling[U]) badFree(offset uint64) error {
 	const op = "rangealloc.free"
 	if offset >= t.config.SizeBytes {
@@ -60,8 +62,8 @@ func (t *tiling[U]) Lookup(offset uint64) (Range, bool) {
 	return Range{Offset: offset, Size: t.records.all[at].size() << t.shift, Slot: at}, true
 }
 
-// stats is of a strategy whose free blocks are so many, and that would serve a
-// request of largest granules and no larger one.
+// stats returns the statistics of a strategy with the given number of free blocks, in
+// which the largest successful request has largest granules.
 func (t *tiling[U]) stats(freeBlocks, largest uint64) Stats {
 	return Stats{
 		SizeBytes:        t.config.SizeBytes,
@@ -73,8 +75,8 @@ func (t *tiling[U]) stats(freeBlocks, largest uint64) Stats {
 	}
 }
 
-// statsWithEnd is stats of a strategy that counts all free runs but the one at the
-// end of the range, which it finds without an index.
+// statsWithEnd is stats for a strategy that does not count the free run at the end of the
+// range, which it finds without an index.
 func (t *tiling[U]) statsWithEnd(runs, largest uint64) Stats {
 	if last := &t.records.all[t.records.all[0].prev]; last.isFree() {
 		runs, largest = runs+1, max(largest, last.size())
@@ -86,7 +88,7 @@ func (t *tiling[U]) Walk(visit func(Block) bool) {
 	t.walk(t.records.all[0].next, visit)
 }
 
-// walk visits the blocks from a record on.
+// walk visits the blocks, beginning with a record.
 func (t *tiling[U]) walk(at uint32, visit func(Block) bool) {
 	all := t.records.all
 	for ; at != 0; at = all[at].next {

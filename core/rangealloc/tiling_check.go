@@ -2,13 +2,13 @@ package rangealloc
 
 import "ferrum_mem/core/device"
 
-// broken reports a violated invariant of the tables.
+// broken returns an error for a violated invariant of the tables.
 func broken(format string, args ...any) error {
 	return device.Errorf(device.CodeInternal, "rangealloc.check", format, args...)
 }
 
-// check verifies the ring, the counters and the hash table, and counts the free
-// blocks. touch says which two free neighbours should have been one.
+// check verifies the ring, the counters and the hash table, and counts the free blocks.
+// touch reports which two free neighbours should have been merged.
 func (t *tiling[U]) check(touch func(first, second *record[U]) bool) (freeBlocks uint64, err error) {
 	freeUnits, freeBlocks, liveBlocks, err := t.checkRing(touch)
 	if err != nil {
@@ -24,10 +24,10 @@ func (t *tiling[U]) check(touch func(first, second *record[U]) bool) (freeBlocks
 	return freeBlocks, t.records.check(freeBlocks + liveBlocks)
 }
 
-// always is for strategies that merge any two free neighbours.
+// always is the touch of strategies that merge any two free neighbours.
 func always[U unit](*record[U], *record[U]) bool { return true }
 
-// checkRing walks the blocks in address order: they tile the range.
+// checkRing checks in address order that the blocks cover the range without gaps.
 func (t *tiling[U]) checkRing(touch func(first, second *record[U]) bool) (freeUnits, freeBlocks, liveBlocks uint64, err error) {
 	all := t.records.all
 	end, prev := uint64(0), uint32(0)
@@ -61,8 +61,8 @@ func (t *tiling[U]) checkRing(touch func(first, second *record[U]) bool) (freeUn
 	return freeUnits, freeBlocks, liveBlocks, nil
 }
 
-// check follows the list of spare records: with the blocks in use it accounts
-// for every record.
+// check follows the list of spare records. These and the inUse blocks must be all
+// records.
 func (t *records[U]) check(inUse uint64) error {
 	spares := uint64(0)
 	for at := t.spare; at != none && spares <= t.spareCount; at = t.all[at].right {

@@ -2,21 +2,20 @@ package rangealloc
 
 import "math/bits"
 
-// tlsf is two-level segregated fit. A free run is in the list of its class of
-// sizes, and two levels of bitmaps find the first list that surely has a run for
-// a request: one whose shortest runs are long enough. The block is taken from
-// the front of that list's newest run, and a freed block merges with its free
-// neighbours at once. The run at the end of the range is in no list, and is taken
-// when no other run is found: so the range fills up from the front. Nothing is
-// ever searched: the longest operation takes as many steps in a range of a
-// million runs as in an empty one, but for the hash table that finds a block by
-// its offset, which is O(1) on average, and for a table that has to grow.
+// tlsf is two-level segregated fit. A free run is in the list of its class of sizes. Two
+// levels of bitmaps find the first list whose shortest runs are long enough for a
+// request. The block is taken from the front of the newest run of that list. A freed
+// block is merged with its free neighbours at once. The run at the end of the range is in
+// no list, and is used only when no other run is found; so the range fills up from the
+// front. Nothing is ever searched: the longest operation takes as many steps in a range
+// of a million runs as in an empty one. The exceptions are the hash table that finds a
+// block by its offset, which is O(1) on average, and a table that has to grow.
 //
-// The price is a good fit instead of the best: the run may be longer than the
-// least sufficient one by a 32nd, and a request that only a run of the class of
-// its own size could hold is served if that class's newest run does, and else
-// refused. So a request is never refused while a run is free that is longer than
-// it by a 32nd, counting the padding that its alignment might need.
+// The price is a good fit instead of the best one: the run may be longer than the
+// shortest sufficient one by a 32nd. If only a run of the class of the requested size
+// could hold the request, only the newest run of that class is tried. So a request fails
+// only if no free run is longer than it by a 32nd, including the padding that its
+// alignment might need.
 type tlsf struct {
 	tiling[uint64]
 	free classes
@@ -40,8 +39,8 @@ func newTLSF(c Config) (Strategy, error) {
 
 func (t *tlsf) Name() string { return nameTLSF }
 
-// ExactSizes implements ExactSizes. Sizes are not ordered: only the first run of a list
-// is looked at, so a size may have room once that one was taken.
+// ExactSizes implements ExactSizes. The strategy is not SizeOrdered: only the first run
+// of a list is tried, so a size may succeed after that run was allocated.
 func (t *tlsf) ExactSizes() {}
 
 func (t *tlsf) Alloc(r Request) (Range, error) {
@@ -69,13 +68,13 @@ func (t *tlsf) Alloc(r Request) (Range, error) {
 	return Range{Offset: t.records.all[at].offset() << t.shift, Size: need << t.shift, Slot: at}, nil
 }
 
-// find is a run of need granules or more.
+// find returns a run of at least need granules.
 func (t *tlsf) find(need uint64) uint32 {
 	if at := t.free.from(classFor(need)); at != none {
 		return at
 	}
 	if at := t.free.in(classOf(need)); t.records.all[at].size() >= need {
-		return at // and not the head of the ring, which has no size
+		return at // never the head of the ring, which has no size
 	}
 	if last := t.records.all[0].prev; t.records.all[last].isFree() && t.records.all[last].size() >= need {
 		return last
@@ -83,8 +82,8 @@ func (t *tlsf) find(need uint64) uint32 {
 	return none
 }
 
-// findAligned looks first at runs that may lie well, as a hole does that such a
-// block has left, and then for one that holds the request wherever it lies.
+// findAligned first tries runs that may have the alignment, such as a free run that such
+// a block has left. Then it tries a run that holds the request at any address.
 func (t *tlsf) findAligned(need, mask uint64) (at uint32, pad uint64) {
 	padded, carry := bits.Add64(need, mask, 0)
 	if at, pad = t.fit(t.free.from(classFor(need)), need, mask); at != none {
@@ -101,7 +100,7 @@ func (t *tlsf) findAligned(need, mask uint64) (at uint32, pad uint64) {
 	return t.fit(t.records.all[0].prev, need, mask)
 }
 
-// fit is the run if it holds the request, and none otherwise.
+// fit returns the run if it holds the request, otherwise none.
 func (t *tlsf) fit(at uint32, need, mask uint64) (fits uint32, pad uint64) {
 	r := &t.records.all[at]
 	if pad = t.padding(r.offset(), mask); r.isFree() && pad <= r.size() && need <= r.size()-pad {
@@ -110,9 +109,8 @@ func (t *tlsf) fit(at uint32, need, mask uint64) (fits uint32, pad uint64) {
 	return none, 0
 }
 
-// take makes need granules of a free run live, pad granules after its start.
-// What is left behind the block keeps the run's record, and with it most often
-// its place in a list.
+// take makes need granules of a free run live, pad granules after its start. The rest
+// behind the block keeps the run's record, and so usually its place in a list.
 func (t *tlsf) take(at uint32, pad, need uint64) (uint32, error) {
 	size := t.records.all[at].size()
 	rest := size - pad - need
@@ -181,7 +179,7 @@ func (t *tlsf) Free(offset uint64) (uint64, error) {
 		was := before.size()
 		before.setSize(before.size() + size)
 		t.records.drop(at)
-		if next == 0 { // it comes to be the run at the end
+		if next == 0 { // it becomes the run at the end
 			t.free.unlink(all, prev, classOf(was))
 			before.left, before.right = none, none
 		} else {
@@ -193,8 +191,8 @@ func (t *tlsf) Free(offset uint64) (uint64, error) {
 	return size << t.shift, nil
 }
 
-// keep makes a run findable. The one at the end of the range, which is the
-// longest one most of the time and grows and shrinks all the time, is in no list.
+// keep adds a run to the lists. The run at the end of the range is in no list: it is
+// usually the longest one, and its size changes all the time.
 func (t *tlsf) keep(at uint32) {
 	all := t.records.all
 	if all[at].next == 0 {
@@ -204,14 +202,14 @@ func (t *tlsf) keep(at uint32) {
 	t.free.insert(all, at)
 }
 
-// forget takes a run out of what is findable.
+// forget removes a run from the lists.
 func (t *tlsf) forget(at uint32) {
 	if all := t.records.all; all[at].next != 0 {
 		t.free.remove(all, at)
 	}
 }
 
-// resized is for a findable run whose size was another one.
+// resized updates the lists after a run got another size; was is its old size.
 func (t *tlsf) resized(at uint32, was uint64) {
 	if all := t.records.all; all[at].next != 0 {
 		t.free.resize(all, at, was)

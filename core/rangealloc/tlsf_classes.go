@@ -2,11 +2,11 @@ package rangealloc
 
 import "math/bits"
 
-// classes are the free runs of tlsf, in a doubly linked list for each class of
-// sizes. Sizes below 64 granules have a class each, and every power of two from
-// there on has 32 of equal width, so no run of a class is a 32nd longer than
-// another. A bit for each class says whether its list holds a run, and a bit for
-// each row of 32 classes whether any of them does.
+// classes has the free runs of tlsf, in a doubly linked list for each class of sizes.
+// Each size below 64 granules is a class. From there on every power of two has 32 classes
+// of equal width, so the runs of a class differ by less than a 32nd in length. A bit for
+// each class is set if its list has a run, and a bit for each row of 32 classes if any of
+// them has.
 type classes struct {
 	rows  uint64
 	row   [64]uint32
@@ -19,18 +19,19 @@ const (
 	rowMask = 1<<rowBits - 1
 )
 
-// newClasses is empty and takes runs of up to total granules.
+// newClasses returns empty lists for runs of up to total granules.
 func newClasses(total uint64) classes {
 	return classes{heads: make([]uint32, classOf(total)+1)}
 }
 
-// classOf is the class that a run of this size is in. It grows with the size.
+// classOf returns the class of a run of a size. It does not decrease with the size.
 func classOf(size uint64) uint {
 	drop := uint(bits.Len64(size>>rowBits|1)) - 1
 	return drop<<rowBits + uint(size>>(drop&63))
 }
 
-// classFor is the first class whose runs are all at least this size, not 0.
+// classFor returns the first class whose runs all have at least this size, which is not
+// 0.
 func classFor(size uint64) uint { return classOf(size-1) + 1 }
 
 func (c *classes) insert(all []record[uint64], at uint32) {
@@ -45,8 +46,8 @@ func (c *classes) remove(all []record[uint64], at uint32) {
 	c.unlink(all, at, classOf(all[at].size()))
 }
 
-// resize moves a run whose size was another one to the list where it belongs.
-// Most often it is there already.
+// resize moves a run to the list of its new size. was is its old size. Usually the list
+// is the same.
 func (c *classes) resize(all []record[uint64], at uint32, was uint64) {
 	if class := classOf(was); class != classOf(all[at].size()) {
 		c.unlink(all, at, class)
@@ -66,7 +67,7 @@ func (c *classes) unlink(all []record[uint64], at uint32, class uint) {
 	}
 }
 
-// from is a run of the first class, from this one on, that holds any.
+// from returns a run of the first class, from this class on, that has any.
 func (c *classes) from(class uint) uint32 {
 	row := class >> rowBits & 63
 	set := c.row[row] >> (class & rowMask) << (class & rowMask)
@@ -81,7 +82,7 @@ func (c *classes) from(class uint) uint32 {
 	return c.heads[row<<rowBits+uint(bits.TrailingZeros32(set))]
 }
 
-// in is a run of this class.
+// in returns a run of this class.
 func (c *classes) in(class uint) uint32 {
 	if class >= uint(len(c.heads)) {
 		return none
@@ -89,7 +90,7 @@ func (c *classes) in(class uint) uint32 {
 	return c.heads[class]
 }
 
-// last is a run of the last class that holds any.
+// last returns a run of the last class that has any.
 func (c *classes) last() uint32 {
 	if c.rows == 0 {
 		return none
