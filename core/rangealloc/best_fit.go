@@ -1,15 +1,15 @@
 package rangealloc
 
-// bestFit takes the smallest free run that holds the request at its alignment,
-// and of several the one at the lowest address; what it leaves over, before and
-// behind the block, stays free. A freed block merges with its free neighbours at
-// once, so no two free runs touch, and a request fails only when no run holds it.
+// bestFit allocates from the smallest free run that holds the request at its alignment,
+// and of several from the one at the lowest address. The rest before and behind the block
+// stays free. A freed block is merged with its free neighbours at once. So no two free
+// runs are adjacent, and a request fails only if no run holds it.
 //
-// A request that says when it is expected to end is placed among those runs that
-// fit best beside a neighbour that ends at about that time: best_fit_hints.go.
+// A request with an expected end is placed in one of the runs that fit best, beside a
+// neighbour that ends at about the same time: best_fit_hints.go.
 //
-// With an alignment up to the granule an operation is O(log n). With a larger
-// one, runs that are long enough but lie badly are passed over one by one.
+// With an alignment up to the granule, an operation is O(log n). With a larger one, runs
+// that are long enough but do not have the alignment are skipped one by one.
 type bestFit[U unit] struct {
 	tiling[U]
 	free  freeIndex[U]
@@ -27,7 +27,7 @@ func newBestFit(c Config) (Strategy, error) {
 	return asStrategy(newBestFitIn[uint64](g))
 }
 
-// asStrategy has no strategy beside an error.
+// asStrategy returns a nil Strategy if there is an error.
 func asStrategy[U unit](b *bestFit[U], err error) (Strategy, error) {
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func newBestFitIn[U unit](g geometry) (*bestFit[U], error) {
 	return b, nil
 }
 
-// Close gives the tables back.
+// Close releases the tables.
 func (b *bestFit[U]) Close() {
 	b.tiling.Close()
 	b.free.memory.Free(&b.free.bins)
@@ -94,7 +94,7 @@ func (b *bestFit[U]) Alloc(r Request) (Range, error) {
 	return Range{Offset: b.records.all[at].offset() << b.shift, Size: need << b.shift, Slot: at}, nil
 }
 
-// find is the first run at or after (size, offset) in the order of before.
+// find returns the first run at or after (size, offset) in the order of before.
 func (b *bestFit[U]) find(size, offset uint64) uint32 {
 	all := b.records.all
 	at := none
@@ -109,9 +109,8 @@ func (b *bestFit[U]) find(size, offset uint64) uint32 {
 	return at
 }
 
-// keep makes a run findable. The one at the end of the range, which is the
-// longest one most of the time and grows and shrinks all the time, is found
-// without the index.
+// keep adds a run to the index. The run at the end of the range is found without the
+// index: it is usually the longest one, and its size changes all the time.
 func (b *bestFit[U]) keep(at uint32) {
 	all := b.records.all
 	if all[at].next == 0 {
@@ -121,28 +120,28 @@ func (b *bestFit[U]) keep(at uint32) {
 	b.free.insert(all, at)
 }
 
-// forget takes a run out of what is findable.
+// forget removes a run from the index.
 func (b *bestFit[U]) forget(at uint32) {
 	if all := b.records.all; all[at].next != 0 {
 		b.free.remove(all, at)
 	}
 }
 
-// grow makes a run longer by what is between it and the block next.
+// grow extends a run up to the block next, by more granules.
 func (b *bestFit[U]) grow(all []record[U], at, next uint32, more uint64) {
 	r := &all[at]
 	if next != 0 {
 		b.free.resize(all, at, r.offset(), r.size()+more)
 		return
 	}
-	b.free.remove(all, at) // it comes to be the run at the end
+	b.free.remove(all, at) // it becomes the run at the end
 	r.setSize(r.size() + more)
 	r.left, r.right = none, none
 }
 
-// findAligned is the best fit among the runs that hold need granules behind the
-// padding that the alignment asks for. A run longer than the request by the mask
-// always does, so the search ends there.
+// findAligned returns the best fit among the runs that hold need granules behind the
+// padding for the alignment. A run that is longer than the request by mask always does,
+// so the search ends there.
 func (b *bestFit[U]) findAligned(need, mask uint64) (at uint32, pad uint64) {
 	size, offset := need, uint64(0)
 	for {
@@ -159,9 +158,8 @@ func (b *bestFit[U]) findAligned(need, mask uint64) (at uint32, pad uint64) {
 	}
 }
 
-// take makes need granules of a free run live, pad granules after its start.
-// What is left behind the block keeps the run's record, and with it most often
-// its place in the index.
+// take makes need granules of a free run live, pad granules after its start. The rest
+// behind the block keeps the run's record, and so usually its place in the index.
 func (b *bestFit[U]) take(at uint32, pad, need uint64) (uint32, error) {
 	rest := b.records.all[at].size() - pad - need
 	if b.records.spareCount < 2 && rest|pad != 0 {

@@ -17,7 +17,7 @@ func (b *bestFit[U]) Check() error {
 	return b.free.check(b.records.all)
 }
 
-// checkHints finds expectations of what is not live.
+// checkHints finds expected ends of records that are not live.
 func checkHints[U unit](h *hints, all []record[U]) error {
 	for at, end := range h.ends {
 		if end != 0 && (at == 0 || at >= len(all) || !all[at].isLive()) {
@@ -27,7 +27,7 @@ func checkHints[U unit](h *hints, all []record[U]) error {
 	return nil
 }
 
-// check walks every tree in order.
+// check traverses every tree in order.
 func (f *freeIndex[U]) check(all []record[U]) error {
 	found := uint64(0)
 	var path []uint32

@@ -2,48 +2,45 @@ package rangealloc
 
 import "ferrum_mem/core/internal/offheap"
 
-// Placement of a request that says when it is expected to end.
+// Placement of a request with an expected end.
 //
-// The idea: a block is in the way only while its neighbours are gone. Beside one
-// that ends when it does, it leaves one long free run; in the midst of blocks
-// that go long before it, it cuts their run in two. So of the few runs that fit
-// best, and the two ends of each, the block takes the place with the least sum of
+// A block is in the way only while its neighbours are free. Beside a block that ends at
+// the same time, it leaves one long free run. Between blocks that end long before it, it
+// divides their run in two. So the block may be placed at either end of the few runs that
+// fit best. It takes the place with the smallest sum of
 //
-//   - what it leaves over, as a share of the run, and
-//   - how badly its remaining life matches that of the neighbour it will touch,
-//     as the share of the longer of the two lives in which the other is gone;
-//     half of that when it is the neighbour that stays, because then the block
-//     cuts nothing off and only wastes the place of one that would stay as long,
+//   - what it leaves over, as a share of the run; this counts half;
+//   - how badly its remaining life matches that of the neighbour that it will touch: the
+//     share of the longer of the two lives in which the other block is freed. If the
+//     neighbour lives longer, this counts half, because then the block divides nothing;
+//     it only uses a place beside a block that stays as long.
 //
-// where what is left over counts half. The address space above the highest end
-// of any block so far is touched only when no other run holds the request, and
-// what lies below that end counts as a run that ends there.
+// The address space above the highest end of any block so far is used only if no other
+// run holds the request. The part of a run below that end counts as a run that ends
+// there.
 //
-// Requests and neighbours without an expectation are best fit and walls: a
-// neighbour that is not known to end is one that stays, as is the end of the
-// range.
+// For requests without an expected end, the placement is best fit. A neighbour without an
+// expected end counts as one that stays, and so does the end of the range.
 
-// hintedRuns bounds the search: so many runs are compared, those that fit best.
-// More of them change nothing that could be measured.
+// hintedRuns is the number of runs that are compared, those that fit best. More runs made
+// no measurable difference.
 const hintedRuns = 8
 
-// half weighs what is left over, and a neighbour that stays.
+// half is the weight of what is left over, and of a neighbour that stays.
 const half = 0.5
 
-// hints is what best fit knows of the expected ends of blocks. A strategy that
-// is never given one has no table.
+// hints has the expected ends of blocks. A strategy that never gets one has no table.
 type hints struct {
-	// ends is by record; 0 for a free run and for a block without expectation.
+	// ends has the expected end by record; 0 for a free run and for a block without one.
 	ends   []uint64
 	memory offheap.Table[uint64]
-	// now is the expected end of the block freed last: the time, in so far as
-	// expectations are right, and right again soon if one was not.
+	// now is the expected end of the block that was freed last. It is the time if
+	// expectations are right; after a wrong one, the next free corrects it.
 	now uint64
 }
 
-// set notes the expected end of a live block; room is how many records the table
-// of blocks can have before it grows. Without memory for it the end stays not
-// known.
+// set stores the expected end of a live block. room is the number of records that the
+// table of blocks can have before it grows. Without memory, the end stays unknown.
 func (h *hints) set(at uint32, end uint64, room int) {
 	if int(at) >= len(h.ends) {
 		if h.memory.Grow(&h.ends, room) != nil {
@@ -54,14 +51,14 @@ func (h *hints) set(at uint32, end uint64, room int) {
 	h.ends[at] = end
 }
 
-// freed forgets a block, and learns the time from it.
+// freed removes a block, and sets now from it.
 func (h *hints) freed(at uint32) {
 	if int(at) < len(h.ends) && h.ends[at] != 0 {
 		h.now, h.ends[at] = h.ends[at], 0
 	}
 }
 
-// left is how much longer something lives that ends then.
+// left returns how much longer a block lives that ends at the given time.
 func (h *hints) left(end uint64) float64 {
 	if end <= h.now {
 		return 1
@@ -69,7 +66,7 @@ func (h *hints) left(end uint64) float64 {
 	return float64(end - h.now)
 }
 
-// mismatch of a block that ends then with a neighbour: from 0 to 1.
+// mismatch returns how badly a block with the given end matches a neighbour, from 0 to 1.
 func (h *hints) mismatch(end uint64, neighbour uint32) float64 {
 	if int(neighbour) >= len(h.ends) || h.ends[neighbour] == 0 {
 		return half
@@ -81,29 +78,29 @@ func (h *hints) mismatch(end uint64, neighbour uint32) float64 {
 	return 1 - other/mine
 }
 
-// place is a run and where in it a block would start.
+// place is a run, and where in it a block would start.
 type place struct {
 	at  uint32
 	pad uint64
-	// cost is the sum that the least of is taken.
+	// cost is the sum that should be smallest.
 	cost float64
 }
 
-// better takes the place if it costs less.
+// better replaces the place if the new one costs less.
 func (p *place) better(at uint32, pad uint64, cost float64) {
 	if p.at == none || cost < p.cost {
 		*p = place{at: at, pad: pad, cost: cost}
 	}
 }
 
-// findHinted is the place of a request of need granules; mask is its alignment
-// in granules, less one. Runs that are long enough and lie badly are passed over
+// findHinted returns the place for a request of need granules; mask is its alignment in
+// granules, minus 1. It skips runs that are long enough but do not have the alignment,
 // one by one.
 func (b *bestFit[U]) findHinted(need, mask, end uint64) (at uint32, pad uint64) {
 	all := b.records.all
 	open := none
 	if b.highWater < b.total {
-		open = all[0].prev // what is above the high water is free
+		open = all[0].prev // everything above the high water is free
 	}
 	var best place
 	size, offset := need, uint64(0)

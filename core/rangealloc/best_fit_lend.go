@@ -6,8 +6,8 @@ import (
 	"ferrum_mem/core/lending"
 )
 
-// Lend implements Lender, for a range of fewer than 2^32 granules in which no block has an
-// expected end.
+// Lend implements Lender, for a range of fewer than 2^32 granules in which no block has
+// an expected end.
 func (b *bestFit[U]) Lend(to *lending.Places) bool {
 	if !b.narrow() || len(b.hints.ends) != 0 {
 		return false
@@ -28,7 +28,7 @@ func (b *bestFit[U]) Lend(to *lending.Places) bool {
 	return true
 }
 
-// lend writes the runs as they are lent.
+// lend writes the runs to the loan.
 func (f *fewRuns[U]) lend(to *lending.Places) {
 	to.FewCount = uint64(f.count)
 	for i := range f.runs {
@@ -40,7 +40,7 @@ func (f *fewRuns[U]) lend(to *lending.Places) {
 	}
 }
 
-// absorb takes in what has become of them.
+// absorb reads the runs from the loan.
 func (f *fewRuns[U]) absorb(from *lending.Places) {
 	f.count = uint32(from.FewCount)
 	for i, order := range from.FewOrder[:f.count] {
@@ -48,7 +48,7 @@ func (f *fewRuns[U]) absorb(from *lending.Places) {
 	}
 }
 
-// lendBins is Lend for what runs in bins need, now or later.
+// lendBins is the part of Lend for the bins, which may be needed now or later.
 func (f *freeIndex[U]) lendBins(to *lending.Places) bool {
 	bins, ok := f.memory.Share(&f.bins)
 	if !ok || !f.filled.share() {

@@ -7,65 +7,64 @@ import (
 	"ferrum_mem/core/internal/offheap"
 )
 
-// freeIndex finds the smallest free run that is large enough, and among equals
-// the one at the lowest address.
+// freeIndex finds the smallest free run that is large enough, and of several the one at
+// the lowest address.
 //
-// The idea: runs are sorted into bins, so many for every power of two of sizes,
-// and a bitset says which bins are not empty. A bin is a stretch of that order:
-// of sizes where there are more sizes than bins, and of one size and a region of
-// addresses where there are fewer, because short runs are many and alike. Inside,
-// a bin is a search tree in the same order. The first run of the request's own
-// bin that is large enough is the best fit; failing that, the least run of the
-// next bin that is not empty. Most bins hold no run or one, so most operations
-// touch one tree node where one tree over all runs would touch log n. When the
-// runs outgrow the bins, or the range that is in use outgrows the regions, the
-// bins are made anew, as those of a hash table would be.
+// Runs are sorted into bins, a fixed number for every power of two of sizes. A bitset
+// states which bins are not empty. The bins divide the order of runs: a bin has a range
+// of sizes if there are more sizes than bins, and one size and a region of addresses if
+// there are fewer, because short runs are numerous and alike. Inside, a bin is a search
+// tree in the same order. The best fit is the first sufficient run of the request's own
+// bin; if there is none, the first run of the next bin that is not empty. Most bins have
+// no run or one. So most operations touch one tree node, where one tree of all runs would
+// touch log n. If there are too many runs for the bins, or more of the range is in use
+// than the regions cover, the bins are rebuilt, like those of a hash table.
 //
-// As long as there are a few runs, they are in no bin: see fewRuns.
+// While there are only a few runs, they are in no bin: see fewRuns.
 //
-// A tree is a treap: its shape is that of a binary search tree filled in the
-// order of the nodes' priorities, which are a hash of the record's index. So
-// the depth is logarithmic whatever order runs come in, insertion and removal
-// are one walk down, and a node costs two links.
+// A tree is a treap: its shape is that of a binary search tree filled in the order of the
+// nodes' priorities, which are a hash of the record's index. So its depth is logarithmic
+// in whatever order runs are added, an insertion and a removal take one path down, and a
+// node costs two links.
 type freeIndex[U unit] struct {
-	// few has the runs as long as binned is false.
+	// few has the runs while binned is false.
 	few    fewRuns[U]
 	binned bool
 	bins   []uint32
 	memory offheap.Table[uint32]
 	filled bitset
-	// sub is how many bits choose the bin among those of a power of two: of a
-	// size those below its highest one, and when it has no more, of the region.
+	// sub is the number of bits that choose the bin among those of a power of two: the
+	// bits of the size below its highest one and, if it has fewer, bits of the region.
 	sub uint
-	// drop is 64 - sub, and lastRegion the number of the last region.
+	// drop is 64 - sub; lastRegion is the number of the last region.
 	drop       uint
 	lastRegion uint64
-	// region shifts an offset to the number of its region; extent is where the
-	// last region begins to be longer than the others.
+	// region is the shift from an offset to the number of its region. extent is the
+	// offset up to which regions have equal length; the last one is longer.
 	region uint
 	extent uint64
 	total  uint64
-	// count is the runs, most so many that more bins would pay.
+	// count is the number of runs; most is the number up to which more bins would not
+	// pay.
 	count, most uint64
 }
 
 const (
 	firstSub = 5
 	lastSub  = 11
-	// binsPerRun makes a second run in a bin rare: a tree of two costs more than
-	// the memory of the bins between.
+	// binsPerRun makes a second run in a bin rare: a tree of two runs costs more than the
+	// memory of the bins.
 	binsPerRun = 16
-	// From manySub on the bins of a range are as large as the records of its
-	// blocks may be, and a second run in a bin is the lesser evil.
+	// From manySub on, the bins of a range use as much memory as the records of its
+	// blocks may, and a second run in a bin costs less.
 	manySub        = 9
 	manyBinsPerRun = 4
-	// firstExtent is in granules, extentGrowth how much longer than what is in
-	// use the next one is.
+	// firstExtent is in granules. A new extent is extentGrowth times what is in use.
 	firstExtent  = 1 << 12
 	extentGrowth = 4
 )
 
-// newFreeIndex is empty and takes runs of up to total granules.
+// newFreeIndex returns an empty index for runs of up to total granules.
 func newFreeIndex[U unit](total uint64, sub uint, extent uint64) (freeIndex[U], error) {
 	f := freeIndex[U]{sub: sub, drop: 64 - sub, lastRegion: 1<<sub - 1, total: total, extent: extent}
 	f.region = uint(max(bits.Len64(extent)-int(sub), 0))
@@ -86,10 +85,10 @@ func newFreeIndex[U unit](total uint64, sub uint, extent uint64) (freeIndex[U], 
 	return f, nil
 }
 
-// binOf grows with the size, and for one size with the offset, or stays. A
-// size's highest bit gives the power, the next sub bits the bin; where the size
-// has fewer, the region gives the rest. No branch: which of the two it is cannot
-// be foreseen.
+// binOf does not decrease with the size, nor, for one size, with the offset. The highest
+// bit of the size gives the power, and the next sub bits the bin. If the size has fewer
+// bits, the region gives the rest. There is no branch, because the processor could not
+// predict it.
 func (f *freeIndex[U]) binOf(size, offset uint64) uint {
 	power := uint(bits.Len64(size)-1) & 63
 	below := size << (63 - power) << 1 >> (f.drop & 63)
@@ -97,8 +96,8 @@ func (f *freeIndex[U]) binOf(size, offset uint64) uint {
 	return power<<(f.sub&63) + uint(below|region>>power)
 }
 
-// priority decides which of two nodes is the higher one in a tree. It is a
-// bijection, so no two are equal.
+// priority decides which of two nodes is higher in a tree. It is a bijection, so no two
+// priorities are equal.
 func priority(at uint32) uint32 {
 	at ^= at >> 16
 	at *= 0x85ebca6b
@@ -118,7 +117,7 @@ func (f *freeIndex[U]) insert(all []record[U], at uint32) {
 	f.enter(all, at)
 }
 
-// binAll puts the few runs into bins.
+// binAll moves the few runs into bins.
 func (f *freeIndex[U]) binAll(all []record[U]) {
 	f.binned = true
 	for i := range f.few.runs[:f.few.count] {
@@ -127,7 +126,7 @@ func (f *freeIndex[U]) binAll(all []record[U]) {
 	f.few.count = 0
 }
 
-// unbin takes the runs, which are few again, out of their bins.
+// unbin takes the runs out of their bins, because they are few again.
 func (f *freeIndex[U]) unbin(all []record[U]) {
 	f.binned = false
 	for bin, ok := f.filled.last(); ok; bin, ok = f.filled.last() {
@@ -141,7 +140,7 @@ func (f *freeIndex[U]) unbin(all []record[U]) {
 	}
 }
 
-// enter puts a run into its bin.
+// enter adds a run to its bin.
 func (f *freeIndex[U]) enter(all []record[U], at uint32) {
 	n := &all[at]
 	bin := f.binOf(n.size(), n.offset())
@@ -155,7 +154,7 @@ func (f *freeIndex[U]) enter(all []record[U], at uint32) {
 	f.filled.add(bin)
 }
 
-// plant puts a run into the tree of its bin.
+// plant adds a run to the tree of its bin.
 func plant[U unit](all []record[U], link *uint32, at uint32) {
 	n := &all[at]
 	cur := *link
@@ -169,7 +168,7 @@ func plant[U unit](all []record[U], link *uint32, at uint32) {
 		}
 		cur = *link
 	}
-	// The node takes this place, and what was below it is split around it.
+	// The node takes this place, and the nodes below are split into its two subtrees.
 	*link = at
 	low, high := &n.left, &n.right
 	for cur != none {
@@ -205,7 +204,7 @@ func (f *freeIndex[U]) remove(all []record[U], at uint32) {
 	}
 }
 
-// uproot takes a run out of the tree of its bin.
+// uproot removes a run from the tree of its bin.
 func uproot[U unit](all []record[U], link *uint32, at uint32) {
 	n := &all[at]
 	for *link != at {
@@ -231,8 +230,8 @@ func uproot[U unit](all []record[U], link *uint32, at uint32) {
 	*link = low | high // one of them is none, which is 0
 }
 
-// resize gives a run another place and length. A run that stays alone in its
-// bin, as most do that are long, keeps its place in the index.
+// resize changes the offset and length of a run. A run that stays alone in its bin, as
+// most long ones do, keeps its place in the index.
 func (f *freeIndex[U]) resize(all []record[U], at uint32, offset, size uint64) {
 	if !f.binned {
 		f.few.resize(all, at, offset, size)
@@ -260,7 +259,7 @@ func (f *freeIndex[U]) resize(all []record[U], at uint32, offset, size uint64) {
 	f.filled.add(bin)
 }
 
-// ceil is the first run at or after (size, offset) in the order of before.
+// ceil returns the first run at or after (size, offset) in the order of before.
 func (f *freeIndex[U]) ceil(all []record[U], size, offset uint64) uint32 {
 	if !f.binned {
 		return f.few.ceil(size, offset)
@@ -289,7 +288,7 @@ func (f *freeIndex[U]) ceil(all []record[U], size, offset uint64) uint32 {
 	return at
 }
 
-// least is the first run of a tree at or after (size, offset).
+// least returns the first run of a tree at or after (size, offset).
 func least[U unit](all []record[U], cur uint32, size, offset uint64) uint32 {
 	best := none
 	for cur != none {
@@ -304,7 +303,7 @@ func least[U unit](all []record[U], cur uint32, size, offset uint64) uint32 {
 	return best
 }
 
-// largest is the size of the largest run.
+// largest returns the size of the largest run.
 func (f *freeIndex[U]) largest(all []record[U]) uint64 {
 	if !f.binned {
 		return f.few.largest()
@@ -320,8 +319,8 @@ func (f *freeIndex[U]) largest(all []record[U]) uint64 {
 	return all[cur].size()
 }
 
-// below is the size of the largest run that is shorter than size, which is not 0;
-// 0: there is none.
+// below returns the size of the largest run that is shorter than size, which is not 0. It
+// returns 0 if there is none.
 func (f *freeIndex[U]) below(all []record[U], size uint64) uint64 {
 	if !f.binned {
 		return f.few.below(size)
@@ -331,7 +330,7 @@ func (f *freeIndex[U]) below(all []record[U], size uint64) uint64 {
 		return largest
 	}
 	for {
-		// Bins of one size may lie between: none of their runs is shorter.
+		// There may be bins of one size in between, none of whose runs is shorter.
 		next, ok := f.filled.before(bin)
 		if !ok {
 			return 0
@@ -343,7 +342,7 @@ func (f *freeIndex[U]) below(all []record[U], size uint64) uint64 {
 	}
 }
 
-// largestBelow is below in one tree.
+// largestBelow is below for one tree.
 func largestBelow[U unit](all []record[U], cur uint32, size uint64) (largest uint64) {
 	for cur != none {
 		c := &all[cur]
@@ -356,10 +355,10 @@ func largestBelow[U unit](all []record[U], cur uint32, size uint64) (largest uin
 	return largest
 }
 
-// renew replaces the index by one with bins that suit the same runs better, all
-// but one at the end of the range: for when there are more than most of them, or
-// more of the range than extent has been in use. Without memory for them the old
-// ones stay, which are only slower.
+// renew replaces the index by one whose bins suit the same runs better, except a run at
+// the end of the range. It is called when there are more than most runs, or when more of
+// the range than extent has been in use. Without memory for new bins, the old ones stay;
+// they are only slower.
 func (f *freeIndex[U]) renew(all []record[U], highWater uint64) {
 	sub, extent := f.sub, f.extent
 	if f.count > f.most {

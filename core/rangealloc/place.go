@@ -2,29 +2,29 @@ package rangealloc
 
 import "ferrum_mem/core/device"
 
-// Place is where a block is to lie, in bytes from the start of the range.
+// Place is where a block is to be placed, in bytes from the start of the range.
 type Place struct {
 	// Offset and Size are multiples of the granule, and Size is not 0.
 	Offset, Size uint64
-	// Behind is the offset of a live block in front of the place: the nearer, the
-	// faster. FromStart: there is none, or it is not known.
+	// Behind is the offset of a live block before the place; the search is faster the
+	// nearer it is. FromStart means that there is none, or that it is unknown.
 	Behind uint64
 }
 
-// FromStart as Place.Behind has the whole range looked through.
+// FromStart, as Place.Behind, makes the search begin at the start of the range.
 const FromStart = ^uint64(0)
 
-// PlaceTaker is a strategy whose caller may choose where a block lies. Callers ask for
+// PlaceTaker is a strategy whose caller may choose the place of a block. Callers test for
 // it by type assertion.
 type PlaceTaker interface {
-	// TakePlace takes the block at a place. Errors: ErrNoRoom when not all of it is
-	// free, INVALID_SIZE and INVALID_OFFSET for a place that is no block,
-	// INVALID_ADDRESS when no live block starts at Behind, RESOURCE_EXHAUSTED when
-	// the tables are full. A failed TakePlace changes nothing.
+	// TakePlace allocates the block at a place. Errors: ErrNoRoom if not all of it is
+	// free; INVALID_SIZE and INVALID_OFFSET for an invalid place; INVALID_ADDRESS if no
+	// live block starts at Behind; RESOURCE_EXHAUSTED if the tables are full. After an
+	// error nothing has changed.
 	TakePlace(p Place) (Range, error)
-	// WalkFrom is Walk from the live block on that starts at behind, which it visits
-	// first; FromStart: from the start of the range. False: no live block starts
-	// there, and nothing was visited.
+	// WalkFrom is Walk beginning with the live block that starts at behind; FromStart
+	// means the start of the range. It returns false, and visits nothing, if no live
+	// block starts there.
 	WalkFrom(behind uint64, visit func(Block) bool) bool
 }
 
@@ -40,7 +40,7 @@ func (t *tiling[U]) WalkFrom(behind uint64, visit func(Block) bool) bool {
 	return true
 }
 
-// liveAt is the live block that starts at an offset in bytes, or none.
+// liveAt returns the live block that starts at an offset in bytes, or none.
 func (t *tiling[U]) liveAt(offset uint64) uint32 {
 	if offset&(t.config.GranuleBytes-1) != 0 || offset >= t.config.SizeBytes {
 		return none
@@ -48,7 +48,7 @@ func (t *tiling[U]) liveAt(offset uint64) uint32 {
 	return t.live.find(t.records.all, offset>>t.shift)
 }
 
-// runAt finds the free run that a place lies in, with the granules in front of the
+// runAt returns the free run that contains a place, and the number of granules before the
 // place.
 func (t *tiling[U]) runAt(p Place) (at uint32, pad, need uint64, err error) {
 	const op = "rangealloc.take_place"

@@ -43,7 +43,8 @@ func (c Config) check() (geometry, error) {
 	return geometry{config: c, shift: shift, total: c.SizeBytes >> shift, base: c.BaseAddr >> shift}, nil
 }
 
-// granules rounds a size up. It cannot overflow: nothing is added in bytes.
+// granules converts a size to granules, rounded up. It cannot overflow, because nothing
+// is added in bytes.
 func (g *geometry) granules(size uint64) uint64 {
 	n := size >> g.shift
 	if size&(g.config.GranuleBytes-1) != 0 {

@@ -1,10 +1,10 @@
 package rangealloc
 
-// Walk goes from block to block by address, so whoever stops in it cannot go on after
-// the strategy has changed: the block that it stood at may be gone. Scan goes over the
-// tables instead. A block has one place in them as long as it lives.
+// Walk visits blocks in address order. A caller that stops in between cannot continue
+// after the strategy has changed, because the block where it stopped may have been freed.
+// Scan reads the tables instead. A block has one place in them as long as it is live.
 
-// Scan goes over the records. Record 0 is the head of the ring.
+// Scan reads the records. Record 0 is the head of the ring.
 func (t *tiling[U]) Scan(place uint64, budget int, visit func(Range)) (next uint64) {
 	all := t.records.all
 	at := max(place, 1)
@@ -17,7 +17,7 @@ func (t *tiling[U]) Scan(place uint64, budget int, visit func(Range)) (next uint
 	return nextPlace(at, uint64(len(all)))
 }
 
-// nextPlace is a place to go on from, or 0 when it is not below the end.
+// nextPlace returns the place where to continue, or 0 if it is not below the end.
 func nextPlace(at, end uint64) uint64 {
 	if at < end {
 		return at
@@ -25,7 +25,7 @@ func nextPlace(at, end uint64) uint64 {
 	return 0
 }
 
-// Scan goes over the blocks of the pages that were ever used, by their slots.
+// Scan reads the blocks of the pages that were ever used, by their slots.
 func (f *fixed) Scan(place uint64, budget int, visit func(Range)) (next uint64) {
 	used := uint64(len(f.table)) * uint64(f.per)
 	end := min(place+uint64(budget), used)
@@ -38,11 +38,12 @@ func (f *fixed) Scan(place uint64, budget int, visit func(Range)) (next uint64) 
 	return nextPlace(place, used)
 }
 
-// runPlace is the bit of places that are records of best_fit, behind those in slabs.
+// runPlace is the bit of places that are records of best_fit; they follow the places in
+// slabs.
 const runPlace = uint64(1) << 63
 
-// Scan goes over the blocks of slabs first, and then over the records of best_fit but
-// for those of slabs.
+// Scan reads the blocks of slabs first, and then the records of best_fit except those of
+// slabs.
 func (s *sizeClass) Scan(place uint64, budget int, visit func(Range)) (next uint64) {
 	if place&runPlace == 0 {
 		if next = s.scanSlabs(place, budget, visit); next != 0 {
@@ -69,7 +70,7 @@ func (s *sizeClass) scanSlabs(place uint64, budget int, visit func(Range)) (next
 	for end := place + uint64(budget); place < min(end, used); {
 		id, index := uint32(place>>s.slabShift), uint32(place&(1<<s.slabShift-1))
 		slab := &all[id]
-		// A record that is no slab's has no live block either.
+		// An unused record of a slab has no live block either.
 		if slab.live == 0 || index >= s.classes[slab.class].count {
 			place = uint64(id+1) << s.slabShift
 			continue
@@ -82,7 +83,7 @@ func (s *sizeClass) scanSlabs(place uint64, budget int, visit func(Range)) (next
 	return nextPlace(place, used)
 }
 
-// Around goes along the ring.
+// Around follows the ring.
 func (t *tiling[U]) Around(offset, behind uint64, budget int) (found Block, ok bool) {
 	t.WalkFrom(behind, func(b Block) bool {
 		if offset-b.Offset < b.Size {
@@ -94,7 +95,7 @@ func (t *tiling[U]) Around(offset, behind uint64, budget int) (found Block, ok b
 	return found, ok
 }
 
-// Around knows the place of every block.
+// Around computes the place of every block.
 func (f *fixed) Around(offset, _ uint64, _ int) (Block, bool) {
 	if offset >= f.config.SizeBytes {
 		return Block{}, false
@@ -118,8 +119,8 @@ func (f *fixed) Around(offset, _ uint64, _ int) (Block, bool) {
 	return bytes(f.start(page, f.perOf(page)), f.end(page), false)
 }
 
-// Around looks into the slab, or goes along the ring of best_fit, where kept slabs are a
-// part of the free run that they lie in.
+// Around reads the slab, or follows the ring of best_fit, where kept slabs are a part of
+// the free run that contains them.
 func (s *sizeClass) Around(offset, behind uint64, budget int) (Block, bool) {
 	if offset >= s.config.SizeBytes {
 		return Block{}, false

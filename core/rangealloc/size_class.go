@@ -4,36 +4,34 @@ import "math/bits"
 
 const nameSizeClass = "size_class"
 
-// sizeClass rounds small sizes up to a class and takes them from slabs: runs of
-// blocks of one class, with a bit for each block that is free. Larger blocks,
-// and the slabs themselves, are those of a best_fit beneath.
+// sizeClass rounds small sizes up to a class and allocates them from slabs. A slab is a
+// run of blocks of one class, with a bit for each free block. Larger blocks, and the
+// slabs themselves, are allocated from a best_fit strategy.
 //
-// The idea: a small block then costs a bit and its share of a slab's record,
-// where a record of its own has 32 bytes, and is taken without a search. A slab
-// starts at a multiple of the slab length, so the slab that an address is in is
-// found from the address. Of a class's slabs the fuller ones are taken from
-// first, so that the others empty out and go back to best_fit; one empty slab is
-// kept where the class has no other room, lest a block that comes and goes makes
-// a slab each time.
+// So a small block costs one bit and its share of a slab's record, where a record of its
+// own has 32 bytes, and it is allocated without a search. A slab starts at a multiple of
+// the slab length, so the slab that contains an address is found from the address. Of a
+// class's slabs the fuller ones are used first, so that the others become empty and
+// return to best_fit. One empty slab is kept if the class has no other free block, so
+// that a block that is allocated and freed repeatedly does not create a slab each time.
 //
-// What is kept or rounded never makes a request fail: when best_fit has no room,
-// kept slabs are given back first, and a small request then takes a block of a
-// larger class before it is refused. Stats and Walk show kept slabs as the free
-// space that they are.
+// Neither kept slabs nor rounding make a request fail: if best_fit has no space, kept
+// slabs are released first. A small request then uses a block of a larger class before it
+// fails. Stats and Walk show kept slabs as free space.
 type sizeClass struct {
 	geometry
 	slabShape
 	inner *bestFit[uint64]
 	slabs slabTable
 	slots slotChunks
-	// classes is by number of class, for those that have slabs.
+	// classes has the classes with slabs, by number.
 	classes []slabClass
 	// kept counts the classes that keep an empty slab.
 	kept int
 	// highWater is in granules.
 	highWater uint64
-	// marks and emptied are scratch for FreeBatch: a bit for each record of inner,
-	// and slabs.
+	// marks and emptied are buffers of FreeBatch: a bit for each record of inner, and a
+	// list of slabs.
 	marks   []uint64
 	emptied []uint32
 }
@@ -41,35 +39,36 @@ type sizeClass struct {
 // slabClass is one class of blocks.
 type slabClass struct {
 	granules uint64
-	// slabs and live count the slabs of the class and their live blocks.
+	// slabs and live are the number of slabs of the class and of their live blocks.
 	slabs, live uint64
-	// inverse is 2^32 over granules, rounded up: it divides offsets in a slab.
+	// inverse is 2^32 over granules, rounded up, to divide offsets in a slab.
 	inverse uint64
-	// count is blocks in a slab, and perQuarter 2^16 over a quarter of it.
+	// count is the number of blocks in a slab, and perQuarter is 2^16 over a quarter of
+	// it.
 	count, perQuarter uint32
-	// lists are of the slabs with room, the fullest quarter last.
+	// lists are the slabs with free blocks, the fullest quarter last.
 	lists [quarters]uint32
 	// kept is the empty slab that the class keeps, or noSlab.
 	kept uint32
 }
 
-// slabShape is what slabs look like; shift and lengths are in granules.
+// slabShape is the shape of slabs; shift and lengths are in granules.
 type slabShape struct {
-	// slabShift is that of the length, 2^slabShift granules; 0: no slabs.
+	// slabShift is the binary logarithm of the length in granules; 0 means no slabs.
 	slabShift uint
-	// small is the largest size that is taken from slabs; 0: none.
+	// small is the largest size that is allocated from slabs; 0 means none.
 	small uint64
 }
 
 const (
-	// maxSlabShift makes slabs of 256 granules, 64 KiB where a granule is 256 B.
+	// maxSlabShift makes slabs of 256 granules, 64 KiB if a granule is 256 B.
 	maxSlabShift = 8
-	// slabsPerRange keeps slabs small in a small range: half-used slabs of many
-	// classes would fill it.
+	// slabsPerRange keeps slabs small in a small range, which half-used slabs of many
+	// classes would fill.
 	slabsPerRange = 64
-	// blocksPerSlab is at least how many blocks a slab has.
+	// blocksPerSlab is the smallest number of blocks of a slab.
 	blocksPerSlab = 4
-	// maxSlabBytes bounds a slab where granules are large.
+	// maxSlabBytes bounds a slab if granules are large.
 	maxSlabBytes = 1 << 20
 )
 
@@ -122,11 +121,11 @@ func newShapedSizeClass(g geometry, shape slabShape) (Strategy, error) {
 
 func (s *sizeClass) Name() string { return nameSizeClass }
 
-// SizeOrdered implements SizeOrdered: a size is refused when best_fit has no room for it,
-// with no slab kept, nor has any slab of its class or a larger one.
+// SizeOrdered implements SizeOrdered: a request fails only if no slab is kept, best_fit
+// has no space for the size, and no slab of its class or a larger one has a free block.
 func (s *sizeClass) SizeOrdered() {}
 
-// Close gives the tables back.
+// Close releases the tables.
 func (s *sizeClass) Close() {
 	s.inner.Close()
 	s.slabs.close()
@@ -149,7 +148,7 @@ func (s *sizeClass) Alloc(r Request) (Range, error) {
 	return s.allocLarge(r)
 }
 
-// classOf is the class whose slabs serve a request, or -1.
+// classOf returns the class whose slabs serve a request, or -1.
 func (s *sizeClass) classOf(r Request) int {
 	need := s.granules(r.Size)
 	if need > s.small {
@@ -162,19 +161,19 @@ func (s *sizeClass) classOf(r Request) int {
 	return class
 }
 
-// aligned says whether every block of a class has the alignment: a slab starts
-// at a multiple of its length, which is a multiple of every alignment that a
-// size of at most a quarter of it has.
+// aligned reports whether every block of a class has the alignment. A slab starts at a
+// multiple of its length. That is a multiple of every alignment that divides a size of at
+// most a quarter of it.
 func (s *sizeClass) aligned(class int, align uint64) bool {
 	granules := s.classes[class].granules
 	return align>>s.shift <= granules&-granules
 }
 
-// allocLarge takes a block from best_fit, if need be by giving back the slabs
-// that are kept, or by taking a larger block from a slab.
+// allocLarge allocates a block from best_fit. If that has no space, it releases the kept
+// slabs, or uses a larger block of a slab.
 func (s *sizeClass) allocLarge(r Request) (Range, error) {
 	got, err := s.inner.Alloc(r)
-	if err == ErrNoRoom && s.kept > 0 { //nolint:errorlint // the very value, in the hot path of a full range
+	if err == ErrNoRoom && s.kept > 0 { //nolint:errorlint // the hot path of a full range compares this very value
 		s.giveBackKept()
 		got, err = s.inner.Alloc(r)
 	}
@@ -189,7 +188,7 @@ func (s *sizeClass) allocLarge(r Request) (Range, error) {
 	return got, nil
 }
 
-// largerSlab is a slab with room of any class that serves the request.
+// largerSlab returns a slab with a free block, of any class that can serve the request.
 func (s *sizeClass) largerSlab(r Request) uint32 {
 	need := s.granules(r.Size)
 	if need > s.small {

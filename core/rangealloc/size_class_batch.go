@@ -1,22 +1,22 @@
 package rangealloc
 
-// AllocBatch implements Batcher: small blocks are taken from a slab as many at a
-// time as it has. A batch that found no room may have put its first blocks around
-// slabs that were kept then; it is tried once more without any.
+// AllocBatch implements Batcher. It allocates as many small blocks from a slab at a time
+// as the slab has. A batch that found no space may have placed its first blocks around
+// slabs that were kept; it is tried once more without kept slabs.
 func (s *sizeClass) AllocBatch(r Request, to []Range) error {
 	if r.Size == 0 || r.Align == 0 || r.Align&(r.Align-1) != 0 {
 		return r.check()
 	}
 	kept := s.kept
 	err := s.allocBatch(r, to)
-	if err == ErrNoRoom && kept > 0 { //nolint:errorlint // the very value
+	if err == ErrNoRoom && kept > 0 { //nolint:errorlint // compares this very value
 		s.giveBackKept()
 		err = s.allocBatch(r, to)
 	}
 	return err
 }
 
-// allocBatch is AllocBatch with the slabs that are kept.
+// allocBatch is AllocBatch with the kept slabs.
 func (s *sizeClass) allocBatch(r Request, to []Range) error {
 	class, left, highWater := s.classOf(r), to, s.highWater
 	for class >= 0 && len(left) > 0 {
@@ -40,21 +40,21 @@ func (s *sizeClass) allocBatch(r Request, to []Range) error {
 	return nil
 }
 
-// undo frees what a batch has taken, and gives the error that ended it.
+// undo frees what a batch has allocated, and returns the error that ended the batch.
 func (s *sizeClass) undo(taken []Range, highWater uint64, err error) error {
 	for _, block := range taken {
 		if _, bad := s.Free(block.Offset); bad != nil {
-			panic(bad) // it was live a moment ago, and nobody else was here
+			panic(bad) // it was live a moment ago, and no other call was in between
 		}
 	}
 	s.highWater = highWater
 	return err
 }
 
-// FreeBatch implements Batcher. First every block of a slab is freed and every
-// larger one marked, so that a second mention is found; that can be undone. Then
-// the marked ones are freed and the slabs that are empty retired. Neighbours in
-// the list are most often of one slab.
+// FreeBatch implements Batcher. First it frees every block of a slab and marks every
+// larger block, so that it detects a second mention of a block; this can be undone. Then
+// it frees the marked blocks and retires the empty slabs. Neighbours in the list are
+// usually in one slab.
 func (s *sizeClass) FreeBatch(offsets []uint64) error {
 	large, hint := false, noSlab
 	s.emptied = s.emptied[:0]
@@ -84,8 +84,7 @@ func (s *sizeClass) FreeBatch(offsets []uint64) error {
 	return nil
 }
 
-// freeMarked frees those of the blocks that are marked, which are the larger
-// ones.
+// freeMarked frees the marked blocks, which are the larger ones.
 func (s *sizeClass) freeMarked(offsets []uint64) {
 	for _, offset := range offsets {
 		if id, _, _ := s.locate(offset>>s.shift, noSlab); id == noSlab && s.unmark(offset) {
@@ -96,8 +95,8 @@ func (s *sizeClass) freeMarked(offsets []uint64) {
 	}
 }
 
-// mark remembers that the batch frees the larger block at offset, or says what
-// is wrong with it.
+// mark records that the batch frees the larger block at offset. It returns an error if it
+// cannot be freed.
 func (s *sizeClass) mark(offset uint64) error {
 	got, ok := s.inner.Lookup(offset)
 	if !ok {
@@ -114,7 +113,7 @@ func (s *sizeClass) mark(offset uint64) error {
 	return nil
 }
 
-// unmark says whether the larger block at offset is marked, and forgets it.
+// unmark reports whether the larger block at offset is marked, and removes the mark.
 func (s *sizeClass) unmark(offset uint64) bool {
 	got, ok := s.inner.Lookup(offset)
 	if !ok || uint64(got.Slot)/64 >= uint64(len(s.marks)) {

@@ -49,11 +49,11 @@ func (s *sizeClass) Check() error {
 	return nil
 }
 
-// slabSums is what all slabs have together.
+// slabSums has the sums over all slabs.
 type slabSums struct {
 	slabs        uint64
 	listed, kept int
-	// ofClass and live are slabs and live blocks by class.
+	// ofClass and live are the numbers of slabs and of live blocks by class.
 	ofClass, live []uint64
 	chunks        map[uint32]bool
 }

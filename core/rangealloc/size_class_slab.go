@@ -6,8 +6,8 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// slabWithRoom is a slab of the class that has a free block: the fullest, else a
-// new one. noSlab: best_fit has no room for one.
+// slabWithRoom returns a slab of the class that has a free block: the fullest one, or a
+// new one. It returns noSlab if best_fit has no space for a new one.
 func (s *sizeClass) slabWithRoom(class int) (uint32, error) {
 	if id := s.fullest(class); id != noSlab {
 		return id, nil
@@ -15,8 +15,8 @@ func (s *sizeClass) slabWithRoom(class int) (uint32, error) {
 	return s.newSlab(class)
 }
 
-// fullest is a slab of the class that has room, of the fullest quarter that has
-// any.
+// fullest returns a slab of the class with a free block, from the fullest quarter that
+// has any.
 func (s *sizeClass) fullest(class int) uint32 {
 	c := &s.classes[class]
 	for quarter := quarters - 1; quarter > 0; quarter-- {
@@ -33,7 +33,7 @@ func (s *sizeClass) newSlab(class int) (uint32, error) {
 		return noSlab, err
 	}
 	run, err := s.inner.Alloc(s.slabRequest(c))
-	if err == ErrNoRoom { //nolint:errorlint // the very value, in the hot path of a full range
+	if err == ErrNoRoom { //nolint:errorlint // the hot path of a full range compares this very value
 		return noSlab, nil
 	}
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *sizeClass) newSlab(class int) (uint32, error) {
 	return s.addSlab(class, run), nil
 }
 
-// slabRequest is what best_fit is asked for to make a slab of a class.
+// slabRequest returns the request to best_fit for a slab of a class.
 func (s *sizeClass) slabRequest(c *slabClass) Request {
 	return Request{Size: c.granules * uint64(c.count) << s.shift, Align: 1 << (s.slabShift + s.shift)}
 }
@@ -55,7 +55,7 @@ func (s *sizeClass) reserveSlab(c *slabClass) error {
 	return s.slots.reserve(int(c.count+slotChunk-1) / slotChunk)
 }
 
-// addSlab makes a slab of a run of best_fit. The caller has reserved it.
+// addSlab makes a run of best_fit a slab. The caller has called reserveSlab.
 func (s *sizeClass) addSlab(class int, run Range) uint32 {
 	c := &s.classes[class]
 	id := s.slabs.add(run.Offset>>s.shift, run.Slot, class, c.count)
@@ -75,7 +75,7 @@ func (s *sizeClass) giveBack(id uint32) {
 	start := slab.start
 	s.slabs.drop(id)
 	if _, err := s.inner.Free(start << s.shift); err != nil {
-		// A slab is a live block of best_fit by all that this file does.
+		// Every slab is a live block of best_fit.
 		panic(err)
 	}
 }
@@ -94,7 +94,7 @@ func (s *sizeClass) unkeep(c *slabClass) {
 	s.kept--
 }
 
-// takeSmall takes the lowest free block of a slab.
+// takeSmall allocates the lowest free block of a slab.
 func (s *sizeClass) takeSmall(id uint32) Range {
 	slab := &s.slabs.all[id]
 	words := s.slabs.wordsOf(id)
@@ -113,8 +113,7 @@ func (s *sizeClass) takeSmall(id uint32) Range {
 	}
 }
 
-// taken is for count blocks of a slab that have just become live, index the last
-// of them.
+// taken updates a slab after count of its blocks became live; index is the last of them.
 func (s *sizeClass) taken(id uint32, slab *slab, c *slabClass, count, index uint32) {
 	if c.kept == id {
 		s.unkeep(c)
@@ -127,8 +126,8 @@ func (s *sizeClass) taken(id uint32, slab *slab, c *slabClass, count, index uint
 	}
 }
 
-// takeBits takes the lowest free blocks of a slab, as many as it has and to
-// wants, and gives what is left of to.
+// takeBits allocates the lowest free blocks of a slab, as many as it has and to has
+// elements for. It returns the rest of to.
 func (s *sizeClass) takeBits(id uint32, to []Range) []Range {
 	slab := &s.slabs.all[id]
 	c := &s.classes[slab.class]
@@ -153,8 +152,8 @@ func (s *sizeClass) takeBits(id uint32, to []Range) []Range {
 	return to[count:]
 }
 
-// release makes a block free. When it says that the slab is empty, retire has to
-// follow.
+// release frees a block. If it reports that the slab is empty, the caller has to call
+// retire.
 func (s *sizeClass) release(id, index uint32) (empty bool) {
 	slab := &s.slabs.all[id]
 	s.slabs.wordsOf(id)[index>>6] |= 1 << (index & 63)
@@ -176,8 +175,8 @@ func (s *sizeClass) unrelease(id, index uint32) {
 	s.relist(id)
 }
 
-// retire keeps a slab that has become empty, or gives it back if its class has
-// other room. It gives the size of its blocks.
+// retire keeps a slab that has become empty, or returns it to best_fit if its class has
+// other free blocks. It returns the size of its blocks.
 func (s *sizeClass) retire(id uint32) (size uint64) {
 	c := &s.classes[s.slabs.all[id].class]
 	size = c.granules << s.shift
@@ -194,8 +193,8 @@ func (s *sizeClass) retire(id uint32) (size uint64) {
 	return size
 }
 
-// locate is the slab that a granule is in and the block of it, and whether it is
-// the block's first granule. hint is a slab that it may well be, or noSlab.
+// locate returns the slab and the block that contain a granule, and whether it is the
+// block's first granule. hint is a slab that probably contains it, or noSlab.
 func (s *sizeClass) locate(granule uint64, hint uint32) (id, index uint32, starts bool) {
 	id = hint
 	if hint == noSlab || (granule-s.slabs.all[hint].start)>>s.slabShift != 0 {
@@ -223,9 +222,9 @@ func (s *sizeClass) block(id, index uint32) Range {
 	}
 }
 
-// liveSmall is the live block of a slab that starts at offset; noSlab for an
-// offset in no slab. The error says what else is there in a slab. hint is as for
-// locate.
+// liveSmall returns the live block of a slab that starts at offset; noSlab if the offset
+// is in no slab. If it is in a slab, the error states what is there instead. hint is as
+// for locate.
 func (s *sizeClass) liveSmall(offset uint64, hint uint32) (id, index uint32, err error) {
 	if offset >= s.config.SizeBytes {
 		return noSlab, 0, nil
@@ -242,7 +241,7 @@ func (s *sizeClass) liveSmall(offset uint64, hint uint32) (id, index uint32, err
 		"offset is %d, inside the live block of %d bytes at %d", offset, holder.Size, holder.Offset)
 }
 
-// listOf is the list for slabs with so many live blocks.
+// listOf returns the list for slabs with a number of live blocks.
 func (c *slabClass) listOf(live uint16) uint8 {
 	if uint32(live) == c.count {
 		return unlisted
@@ -250,7 +249,7 @@ func (c *slabClass) listOf(live uint16) uint8 {
 	return uint8(uint32(live) * c.perQuarter >> 16)
 }
 
-// relist puts a slab into the list of its quarter, or into none if it is full.
+// relist moves a slab to the list of its quarter, or to none if it is full.
 func (s *sizeClass) relist(id uint32) {
 	slab := &s.slabs.all[id]
 	list := s.classes[slab.class].listOf(slab.live)

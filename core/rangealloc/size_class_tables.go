@@ -9,34 +9,34 @@ import (
 // noSlab ends lists of slabs.
 const noSlab = ^uint32(0)
 
-// quarters are the lists of a class: its slabs by how full they are.
+// quarters is the number of lists of a class; its slabs are in them by how full they are.
 const (
 	quarters = 4
 	unlisted = quarters
 )
 
-// slab is one slab, of 24 bytes; its bits and slots are in tables beside.
+// slab is one slab, in 24 bytes; its bits and slots are in separate tables.
 type slab struct {
 	// start is its first granule.
 	start uint64
-	// prev and next are neighbours in its list; next is also that of the list of
+	// prev and next are its neighbours in its list; next is also used by the list of
 	// spare records.
 	prev, next uint32
-	// record is that of the run in best_fit.
+	// record is the record of its run in best_fit.
 	record uint32
 	live   uint16
 	class  uint8
 	list   uint8
 }
 
-// slabTable is all slabs, and finds the one that a granule is in: a hash table of
-// open addressing over the slab length that the granule's address is in.
+// slabTable has all slabs. It finds the slab that contains a granule by a hash table with
+// open addressing. The key is the granule's address in units of the slab length.
 type slabTable struct {
 	all   []slab
 	words []uint64
-	// chunks are the slots of a slab's blocks, slotChunk of them each.
+	// chunks are the slots of a slab's blocks, slotChunk of them in each.
 	chunks []uint32
-	// cells are slabs by hash of the address, noSlab where there is none.
+	// cells are slabs by the hash of their address; noSlab where there is none.
 	cells               []uint32
 	wordsPer, chunksPer uint64
 	base                uint64
@@ -69,13 +69,13 @@ func (t *slabTable) setCells(count uint64) {
 	t.hashShift = 64 - uint(bits.TrailingZeros64(count))
 }
 
-// home is the cell where the search for a granule starts.
+// home returns the cell where the search for a granule starts.
 func (t *slabTable) home(granule uint64) uint64 {
 	return (t.base + granule) >> t.shift * 0x9e3779b97f4a7c15 >> t.hashShift
 }
 
-// find is the slab whose stretch of addresses a granule is in. The slab may end
-// before it.
+// find returns the slab whose slab length of addresses contains a granule. The slab may
+// end before the granule.
 func (t *slabTable) find(granule uint64) uint32 {
 	mask := uint64(len(t.cells)) - 1
 	for at := t.home(granule); ; at = (at + 1) & mask {
@@ -86,8 +86,8 @@ func (t *slabTable) find(granule uint64) uint32 {
 	}
 }
 
-// reserve makes sure that add succeeds. It is CodeResourceExhausted when there is no
-// memory for one slab more.
+// reserve makes sure that add succeeds. It returns CodeResourceExhausted if there is no
+// memory for another slab.
 func (t *slabTable) reserve() error {
 	if t.spare != noSlab {
 		return nil
@@ -108,7 +108,7 @@ func (t *slabTable) close() {
 	t.chunkMemory.Free(&t.chunks)
 }
 
-// add makes a slab whose blocks are all free. The caller has reserved it.
+// add creates a slab whose blocks are all free. The caller has called reserve.
 func (t *slabTable) add(start uint64, record uint32, class int, count uint32) uint32 {
 	if 2*(t.count+1) > uint64(len(t.cells)) {
 		old := t.cells
@@ -148,7 +148,7 @@ func (t *slabTable) enter(id uint32) {
 	t.cells[at] = id
 }
 
-// drop forgets a slab. The cells behind it move up, so that no search ends early.
+// drop removes a slab. The cells behind it move up, so that no search ends too early.
 func (t *slabTable) drop(id uint32) {
 	mask := uint64(len(t.cells)) - 1
 	at := t.home(t.all[id].start)
@@ -167,7 +167,7 @@ func (t *slabTable) drop(id uint32) {
 	t.count--
 }
 
-// wordsOf are the bits of a slab's free blocks.
+// wordsOf returns the bits of a slab's free blocks.
 func (t *slabTable) wordsOf(id uint32) []uint64 {
 	return t.words[uint64(id)*t.wordsPer:][:t.wordsPer]
 }
@@ -176,12 +176,12 @@ func (t *slabTable) isFree(id, index uint32) bool {
 	return t.words[uint64(id)*t.wordsPer+uint64(index>>6)]>>(index&63)&1 != 0
 }
 
-// chunksOf are the slots of a slab of so many blocks.
+// chunksOf returns the slots of a slab of count blocks.
 func (t *slabTable) chunksOf(id, count uint32) []uint32 {
 	return t.chunks[uint64(id)*t.chunksPer:][:(count+slotChunk-1)/slotChunk]
 }
 
-// slot is that of a block.
+// slot returns the slot of a block.
 func (t *slabTable) slot(id, index uint32) uint32 {
 	return t.chunks[uint64(id)*t.chunksPer+uint64(index/slotChunk)]*slotChunk + index%slotChunk
 }
@@ -206,12 +206,12 @@ func (t *slabTable) unlink(head *uint32, id uint32) {
 	}
 }
 
-// slotChunk is how many slots are handed out together.
+// slotChunk is the number of slots that are allocated together.
 const slotChunk = 16
 
-// slotChunks makes one space of slots out of two: the records of best_fit, and
-// the blocks of slabs. Both take slots in chunks, slabs give theirs back, and
-// records, of which there are never fewer, keep them.
+// slotChunks combines two kinds of slots in one number space: the records of best_fit,
+// and the blocks of slabs. Both allocate slots in chunks. Slabs free theirs; records,
+// whose number never decreases, keep them.
 type slotChunks struct {
 	next  uint32
 	spare []uint32
@@ -221,8 +221,8 @@ type slotChunks struct {
 	spareMemory offheap.Table[uint32]
 }
 
-// reserve makes sure that so many chunks can be taken by a slab, and given back: it is
-// CodeResourceExhausted when there is no memory for that.
+// reserve makes sure that a slab can allocate count chunks and free them. It returns
+// CodeResourceExhausted if there is no memory for that.
 func (c *slotChunks) reserve(count int) error {
 	if want := int(c.next) - len(c.records) + count; want > cap(c.spare) {
 		return c.spareMemory.Grow(&c.spare, want)
@@ -248,14 +248,14 @@ func (c *slotChunks) take(to []uint32) {
 	}
 }
 
-// give ends the use of chunks that a slab took.
+// give frees chunks of a slab.
 func (c *slotChunks) give(chunks []uint32) {
 	had := len(c.spare)
 	c.spare = c.spare[:had+len(chunks)]
 	copy(c.spare[had:], chunks)
 }
 
-// ofRecord is the slot of a record of best_fit.
+// ofRecord returns the slot of a record of best_fit.
 func (c *slotChunks) ofRecord(record uint32) uint32 {
 	for uint32(len(c.records)) <= record/slotChunk {
 		c.records = append(c.records, c.one())

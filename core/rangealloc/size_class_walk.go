@@ -1,7 +1,7 @@
 package rangealloc
 
-// Stats shows a kept slab as a part of the free run that it lies in: it is given
-// back before a request is refused.
+// Stats shows a kept slab as a part of the free run that contains it, because it is
+// released before a request fails.
 func (s *sizeClass) Stats() Stats {
 	stats := s.inner.Stats()
 	stats.LiveBlocks -= s.slabs.count
@@ -26,9 +26,9 @@ func (s *sizeClass) Stats() Stats {
 	return stats
 }
 
-// runFrom is how long the run of free space is in which the record of a kept slab
-// is the first of its kind, and how many free runs of best_fit are in it; 0 when
-// it is not the first.
+// runFrom returns the length of the free run that begins before the record of a kept
+// slab, and how many free runs of best_fit it contains. It returns 0 if another kept slab
+// of that run comes first.
 func (s *sizeClass) runFrom(record uint32) (granules, runs uint64) {
 	all := s.inner.records.all
 	at := all[record].prev
@@ -50,7 +50,7 @@ func (s *sizeClass) runFrom(record uint32) (granules, runs uint64) {
 	}
 }
 
-// isKept says whether a record of best_fit is that of a kept slab.
+// isKept reports whether a record of best_fit is that of a kept slab.
 func (s *sizeClass) isKept(record uint32) bool {
 	if record == 0 { // the head of the ring
 		return false
@@ -62,7 +62,7 @@ func (s *sizeClass) isKept(record uint32) bool {
 
 // Walk shows the blocks of slabs one by one.
 func (s *sizeClass) Walk(visit func(Block) bool) {
-	var free Block // a run that may go on
+	var free Block // a free run that may continue
 	flush := func() bool {
 		run := free
 		free = Block{}

@@ -1,8 +1,9 @@
 package rangealloc
 
-// AllocWhere implements Asker. All blocks of a slab lie in one stretch of addresses, so the
-// question is asked once for each slab of the class that has room, the fullest quarter first,
-// and then for the places where best_fit would make a new one, or would put a large block.
+// AllocWhere implements Asker. All blocks of a slab are in one range of addresses. So it
+// asks once for each slab of the class that has a free block, the fullest quarter first.
+// Then it asks for the places where best_fit would create a new slab, or place a large
+// block.
 func (s *sizeClass) AllocWhere(r Request, most int, suits func(offset, size uint64) bool) (got Range, asked int, err error) {
 	if err := r.check(); err != nil {
 		return Range{}, 0, err
@@ -37,14 +38,15 @@ func (s *sizeClass) AllocWhere(r Request, most int, suits func(offset, size uint
 	return s.takeSmall(s.addSlab(class, run)), asked + more, nil
 }
 
-// runWhere takes a run of best_fit at a place that suits. Those that do not are held until
-// one does, so that best_fit offers others, and given back.
+// runWhere allocates a run of best_fit at a place that suits accepts. Runs at other
+// places stay allocated until then, so that best_fit offers others, and are freed
+// afterwards.
 func (s *sizeClass) runWhere(r Request, most int, suits func(offset, size uint64) bool) (got Range, asked int, err error) {
 	var passed []uint64
 	defer func() {
 		for at := len(passed) - 1; at >= 0; at-- {
 			if _, err := s.inner.Free(passed[at]); err != nil {
-				// It was taken here.
+				// It was allocated here.
 				panic(err)
 			}
 		}
@@ -63,6 +65,6 @@ func (s *sizeClass) runWhere(r Request, most int, suits func(offset, size uint64
 	return Range{}, asked, ErrNoRoom
 }
 
-// mostRuns bounds the runs of best_fit that are asked about: it offers the shortest free
-// runs that hold the request first, and the rest of the range last.
+// mostRuns is the most runs of best_fit about which it asks: best_fit offers the shortest
+// free runs that hold the request first, and the rest of the range last.
 const mostRuns = 64

@@ -15,14 +15,14 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// batcher is nil for a strategy that has no batches.
+// batcher returns nil for a strategy without batches.
 func (p *pair) batcher() rangealloc.Batcher {
 	b, _ := p.strategy.(rangealloc.Batcher)
 	return b
 }
 
-// allocBatch asks for count blocks. A refusal must be one that block by block
-// there is no room either.
+// allocBatch requests count blocks. If that fails, there must be no space for them one by
+// one either.
 func (p *pair) allocBatch(r Request, count int) (got []rangealloc.Range, wrong error) {
 	defer func() { wrong = p.after("alloc a batch of "+strconv.Itoa(count)+" of %+v", r, wrong) }()
 	got = make([]rangealloc.Range, count)
@@ -70,8 +70,7 @@ func (p *pair) refusedBatch(r Request, count int, err error) error {
 	return nil
 }
 
-// freeBatch expects the error that is due for the first bad offset, and then
-// that all blocks are still there.
+// freeBatch expects the error for the first invalid offset, and all blocks live after it.
 func (p *pair) freeBatch(offsets []uint64) (wrong error) {
 	defer func() { wrong = p.after("free the batch %v", offsets, wrong) }()
 	given := slices.Clone(offsets)
@@ -87,7 +86,7 @@ func (p *pair) freeBatch(offsets []uint64) (wrong error) {
 		if due == device.CodeOK {
 			continue
 		}
-		// Inside a block that the same batch frees, it is both.
+		// Inside a block that the same batch frees, both errors are right.
 		freed := slices.ContainsFunc(offsets[:i], func(o uint64) bool { return p.model.at(o) == p.model.at(offset) })
 		if freed && device.CodeOf(err) == device.CodeDoubleFree {
 			due = device.CodeDoubleFree
@@ -98,7 +97,7 @@ func (p *pair) freeBatch(offsets []uint64) (wrong error) {
 		if !strings.Contains(err.Error(), strconv.FormatUint(offset, 10)) {
 			return fmt.Errorf("offset %d, number %d of the batch, is bad, and the error does not name it: %w", offset, i, err)
 		}
-		return nil // and after compares everything with the model, which has not changed
+		return nil // after compares everything with the model, which has not changed
 	}
 	if err != nil {
 		return fmt.Errorf("failed with %w, though all %d blocks were live", err, len(offsets))
@@ -113,7 +112,7 @@ func (p *pair) freeBatch(offsets []uint64) (wrong error) {
 	return nil
 }
 
-// batches is the table for batches; properties and scripts try them as well.
+// batches is the table for batches. Properties and scripts test batches as well.
 func (s suite) batches(t *testing.T) {
 	p := s.pair(t, small)
 	if p.batcher() == nil {
@@ -133,7 +132,7 @@ func (s suite) batches(t *testing.T) {
 		must(t, wrong)
 		require.Empty(t, got)
 	}
-	// More than the range holds, and then all of it.
+	// First more than the range holds, then all of it.
 	got, wrong = p.allocBatch(request, int(small.SizeBytes/request.Size)+1)
 	must(t, wrong)
 	require.Empty(t, got)

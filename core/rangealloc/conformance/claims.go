@@ -7,16 +7,17 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// claims holds a strategy to what it says of itself: to be a rangealloc.SizeOrdered,
-// and its traits. All the memory that it takes is the shortest size that was refused.
+// claims checks what a strategy states of itself: rangealloc.SizeOrdered, and its traits.
+// It stores only the shortest size that failed.
 type claims struct {
 	ordered, oneSize bool
-	// shortest is the least number of granules that was refused since the last free, by
-	// a request of no more than a granule's alignment; 0: none was.
+	// shortest is the smallest number of granules that failed since the last free, in a
+	// request with at most the alignment of a granule; 0 means none.
 	shortest uint64
-	// blockBytes is the size of all blocks, if they are of one; 0: none was served yet.
+	// blockBytes is the size of all blocks, if they have one size; 0 means that none was
+	// allocated yet.
 	blockBytes uint64
-	// frees counts those of live blocks.
+	// frees is the number of frees of live blocks.
 	frees int
 }
 
@@ -25,10 +26,10 @@ func claimsOf(s rangealloc.Strategy) claims {
 	return claims{ordered: ordered, oneSize: rangealloc.TraitsOf(s.Name()).OneSize}
 }
 
-// granules rounds the size of a request up.
+// granules returns the rounded size of a request in granules.
 func granules(c rangealloc.Config, r Request) uint64 { return (r.Size-1)/c.GranuleBytes + 1 }
 
-// served judges the block that a request was served with.
+// served checks the block of a successful request.
 func (k *claims) served(c rangealloc.Config, r Request, got rangealloc.Range) error {
 	if n := granules(c, r); k.ordered && r.Align <= c.GranuleBytes && k.shortest != 0 && n >= k.shortest {
 		return fmt.Errorf("sizes are said to be ordered: %d granules were refused, and then %d served, with no free between", k.shortest, n)
@@ -46,24 +47,24 @@ func (k *claims) refused(c rangealloc.Config, r Request) {
 	}
 }
 
-// bySlot says how to free the next block, of a strategy that can do it by slot: in
-// turns.
+// bySlot states whether to free the next block by slot, if the strategy can: every other
+// time.
 func (k *claims) bySlot() bool { return k.frees%2 == 1 }
 
-// freed forgets refusals: whatever was refused may have room now.
+// freed resets shortest: any size may succeed now.
 func (k *claims) freed() {
 	k.frees++
 	k.shortest = 0
 }
 
-// freedSlot judges the run that FreeSlot gave for a block that the model has freed. What
-// was refused before and is longer still has no room.
+// freedSlot checks the run that FreeSlot returned for a block that the model has freed.
+// Sizes that failed before and are longer than the run still fail.
 func (k *claims) freedSlot(m *model, offset, runBytes uint64) error {
 	k.frees++
 	if run := m.blocks[m.at(offset)]; run.Size != runBytes {
 		return fmt.Errorf("free by slot gave a run of %d bytes, where %+v is due", runBytes, run)
 	}
-	// Longer than all addresses is no size: nothing is known then.
+	// A run of all addresses has no longer size, so nothing is known then.
 	if run := runBytes / m.config.GranuleBytes; run == math.MaxUint64 {
 		k.shortest = 0
 	} else if k.shortest != 0 {

@@ -11,13 +11,13 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// crowd is a range with room for more blocks than small tables hold, if blocks of
-// 256 bytes are what a strategy makes of such requests.
+// crowd is a range with space for more blocks than small tables hold, if the strategy
+// makes blocks of 256 bytes for such requests.
 var crowd = rangealloc.Config{SizeBytes: 64 << 20, BaseAddr: 1 << 30, GranuleBytes: 256}
 
 const crowdBlocks = 20_000
 
-// close: a strategy gives all its tables back, and may be closed once more.
+// close checks that a strategy releases all its tables, and may be closed twice.
 func (s suite) close(t *testing.T) {
 	before := offheap.Mapped()
 	strategy, err := s.make(crowd)
@@ -42,8 +42,9 @@ func (s suite) close(t *testing.T) {
 	require.Equal(t, before, offheap.Mapped())
 }
 
-// freesGrowNothing: what a free needs of the tables was got by the allocation, so that a
-// free neither fails for want of memory nor holds others up while a table grows.
+// freesGrowNothing checks that the allocation reserves what the free of a block needs in
+// the tables. So a free neither fails for lack of memory nor delays others while a table
+// grows.
 func (s suite) freesGrowNothing(t *testing.T) {
 	p := s.pair(t, crowd)
 	var offsets []uint64
@@ -55,7 +56,7 @@ func (s suite) freesGrowNothing(t *testing.T) {
 		require.NoError(t, err)
 		offsets = append(offsets, got.Offset)
 	}
-	// The first half is the one that is not counted.
+	// AllocsPerRun does not count its first call, which frees the first half.
 	half, mapped := len(offsets)/2, offheap.Mapped()
 	allocated := testing.AllocsPerRun(1, func() {
 		for _, offset := range offsets[:half] {
@@ -70,8 +71,8 @@ func (s suite) freesGrowNothing(t *testing.T) {
 	require.NoError(t, p.strategy.Check())
 }
 
-// noMemoryForTables: an allocation that needs a longer table fails alone where
-// there is none, and goes on when there is again.
+// noMemoryForTables checks that an allocation that needs a longer table fails without
+// memory for it, and succeeds when there is memory again.
 func (s suite) noMemoryForTables(t *testing.T) {
 	p := s.pair(t, crowd)
 	p.quick = true

@@ -11,8 +11,8 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// exhaustion fills a range, empties it in several orders, and fills it again
-// with the same requests: what was given back must be there.
+// exhaustion fills a range, empties it in several orders, and fills it again with the
+// same requests, which must all succeed.
 func (s suite) exhaustion(t *testing.T) {
 	orders := map[string]func([]rangealloc.Range){
 		"first to last": func([]rangealloc.Range) {},
@@ -52,7 +52,7 @@ func (s suite) exhaustion(t *testing.T) {
 	}
 }
 
-// fill allocates mixed sizes until the smallest is refused.
+// fill allocates mixed sizes until the smallest one fails.
 func (s suite) fill(t *testing.T, p *pair) []rangealloc.Range {
 	r := rand.New(rand.NewPCG(1, 2))
 	var blocks []rangealloc.Range
@@ -75,8 +75,8 @@ func (s suite) fill(t *testing.T, p *pair) []rangealloc.Range {
 	}
 }
 
-// wholeRange: an exact strategy that coalesces gives all of the range in one
-// block, also after it was in pieces.
+// wholeRange checks that an exact strategy that coalesces allocates all of the range as
+// one block, also after it was divided.
 func (s suite) wholeRange(t *testing.T) {
 	if !s.options.Exact || !s.options.Coalesces {
 		t.Skip("the strategy does not promise it")
@@ -103,8 +103,8 @@ func (s suite) churn(t *testing.T) {
 	must(t, churn(s.make, s.options))
 }
 
-// churn replaces random blocks among thousands, so that tables grow and the
-// free runs become many.
+// churn replaces random blocks among thousands, so that tables grow and there are many
+// free runs.
 func churn(construct Make, o Options) error {
 	p, err := newPair(construct, rangealloc.Config{SizeBytes: 1 << 22, BaseAddr: 1 << 20, GranuleBytes: 64}, o)
 	if err != nil {
@@ -158,7 +158,8 @@ func churn(construct Make, o Options) error {
 	return p.slotsInProportion()
 }
 
-// noGoAllocation: once the tables have grown, no operation makes garbage.
+// noGoAllocation checks that no operation allocates Go memory after the tables have
+// grown.
 func (s suite) noGoAllocation(t *testing.T) {
 	strategy, err := s.make(rangealloc.Config{SizeBytes: 1 << 30, GranuleBytes: 256})
 	require.NoError(t, err)
@@ -193,6 +194,6 @@ func (s suite) noGoAllocation(t *testing.T) {
 		churn()
 	}
 	require.NoError(t, strategy.Check())
-	// AllocsPerRun rounds down, which forgives a table that grows once more.
+	// AllocsPerRun rounds down, so one more growth of a table is accepted.
 	require.Zero(t, testing.AllocsPerRun(10, churn))
 }

@@ -9,13 +9,13 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// model is a range as a sorted slice of blocks that tile it, with free runs as
-// long as they can be. Every operation is a plain loop over it.
+// model is a range as a sorted slice of adjacent blocks, with free runs as long as
+// possible. Every operation is a plain loop over it.
 type model struct {
 	config    rangealloc.Config
 	blocks    []rangealloc.Block
 	highWater uint64
-	// bump is the highest end of any block since last none was live.
+	// bump is the highest end of any block since the last time when none was live.
 	bump uint64
 }
 
@@ -23,8 +23,8 @@ func newModel(c rangealloc.Config) *model {
 	return &model{config: c, blocks: []rangealloc.Block{{Size: c.SizeBytes}}}
 }
 
-// FirstAligned is the first offset in a free run at which a request fits, with
-// its size rounded up to the granule.
+// FirstAligned returns the first offset in a free run at which a request fits, with its
+// size rounded up to the granule.
 func FirstAligned(c rangealloc.Config, run rangealloc.Range, r Request) (offset uint64, ok bool) {
 	size, carry := bits.Add64(r.Size, c.GranuleBytes-1, 0)
 	if carry != 0 {
@@ -44,7 +44,7 @@ func FirstAligned(c rangealloc.Config, run rangealloc.Range, r Request) (offset 
 	return run.Offset + padding, true
 }
 
-// free lists the free runs in address order.
+// free returns the free runs in address order.
 func (m *model) free() []rangealloc.Range {
 	var runs []rangealloc.Range
 	for _, b := range m.blocks {
@@ -55,12 +55,12 @@ func (m *model) free() []rangealloc.Range {
 	return runs
 }
 
-// tail is the range behind all blocks since last none was live.
+// tail returns the range behind all blocks since the last time when none was live.
 func (m *model) tail() rangealloc.Range {
 	return rangealloc.Range{Offset: m.bump, Size: m.config.SizeBytes - m.bump}
 }
 
-// live lists the live blocks in address order.
+// live returns the live blocks in address order.
 func (m *model) live() []rangealloc.Range {
 	var runs []rangealloc.Range
 	for _, b := range m.blocks {
@@ -71,7 +71,7 @@ func (m *model) live() []rangealloc.Range {
 	return runs
 }
 
-// holds says whether any free run holds the request.
+// holds reports whether any free run holds the request.
 func (m *model) holds(r Request) bool {
 	return slices.ContainsFunc(m.free(), func(run rangealloc.Range) bool {
 		_, ok := FirstAligned(m.config, run, r)
@@ -79,14 +79,14 @@ func (m *model) holds(r Request) bool {
 	})
 }
 
-// at is the index of the block that the byte at offset is in.
+// at returns the index of the block that contains the byte at offset.
 func (m *model) at(offset uint64) int {
 	return slices.IndexFunc(m.blocks, func(b rangealloc.Block) bool {
 		return offset >= b.Offset && offset-b.Offset < b.Size
 	})
 }
 
-// take makes a range live, or says what it would overlap.
+// take makes a range live. The error states what it would overlap.
 func (m *model) take(r rangealloc.Range) error {
 	i := m.at(r.Offset)
 	if i < 0 {
@@ -110,7 +110,7 @@ func (m *model) take(r rangealloc.Range) error {
 	return nil
 }
 
-// badFree is the code of the error that a free of offset is to give, or OK.
+// badFree returns the code of the error that a free of offset must return, or OK.
 func (m *model) badFree(offset uint64) device.Code {
 	i := m.at(offset)
 	switch {
@@ -124,8 +124,8 @@ func (m *model) badFree(offset uint64) device.Code {
 	return device.CodeOK
 }
 
-// release frees the block that starts at offset, or gives the code of the error
-// that is due.
+// release frees the block that starts at offset, or returns the code of the required
+// error.
 func (m *model) release(offset uint64) (size uint64, code device.Code) {
 	if code := m.badFree(offset); code != device.CodeOK {
 		return 0, code
@@ -147,7 +147,7 @@ func (m *model) release(offset uint64) (size uint64, code device.Code) {
 	return size, device.CodeOK
 }
 
-// stats are those of a strategy that coalesces.
+// stats returns the statistics of a strategy that coalesces.
 func (m *model) stats() rangealloc.Stats {
 	s := rangealloc.Stats{SizeBytes: m.config.SizeBytes, HighWaterBytes: m.highWater}
 	for _, b := range m.blocks {

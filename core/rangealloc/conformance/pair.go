@@ -8,28 +8,28 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// pair is a strategy and the model of it. Its methods do one operation on both
-// and return an error when the strategy did not do what it must.
+// pair is a strategy and its model. Its methods perform one operation on both, and return
+// an error if the strategy was wrong.
 type pair struct {
 	strategy rangealloc.Strategy
 	model    *model
 	options  Options
-	// slots are those of the live blocks, by offset, and holders the other way.
+	// slots has the slots of the live blocks by offset; holders has the offsets by slot.
 	slots   map[uint64]uint32
 	holders map[uint32]uint64
-	// highestSlot is of all times, and mostBlocks what the walk had at most.
+	// highestSlot is the highest slot so far; mostBlocks is the most blocks of any walk.
 	highestSlot uint32
 	mostBlocks  int
 	claims      claims
-	// scan is one that goes on between the operations.
+	// scan is a scan that continues between the operations.
 	scan scan
-	// quick leaves the walk out of each step, for long runs that call verify now
-	// and then.
+	// quick disables the walk after each step, for long runs that call verify from time
+	// to time.
 	quick bool
 }
 
 // scan is a scan in slices between which the strategy changes. staying has the blocks
-// that have been live since it began, and whether each was met.
+// that have been live since it began, and whether each was visited.
 type scan struct {
 	place   uint64
 	begun   bool
@@ -53,7 +53,7 @@ func newPair(construct Make, c rangealloc.Config, o Options) (*pair, error) {
 	return p, nil
 }
 
-// alloc returns whether the request was served.
+// alloc returns whether the request succeeded.
 func (p *pair) alloc(r Request) (got rangealloc.Range, served bool, wrong error) {
 	defer func() { wrong = p.after("alloc %+v", r, wrong) }()
 	got, err := p.strategy.Alloc(r)
@@ -69,7 +69,7 @@ func (p *pair) alloc(r Request) (got rangealloc.Range, served bool, wrong error)
 	return got, true, p.accept(r, got)
 }
 
-// placed judges where a block of its own is.
+// placed checks the place of a block.
 func (p *pair) placed(r Request, got rangealloc.Range) error {
 	c := p.model.config
 	if p.options.Placement != nil {
@@ -90,7 +90,7 @@ func (p *pair) placed(r Request, got rangealloc.Range) error {
 	return nil
 }
 
-// accept judges a block by itself and makes it live in the model.
+// accept checks a block and makes it live in the model.
 func (p *pair) accept(r Request, got rangealloc.Range) error {
 	c := p.model.config
 	rounded := r.Size - 1 - (r.Size-1)%c.GranuleBytes + c.GranuleBytes
@@ -117,7 +117,7 @@ func (p *pair) accept(r Request, got rangealloc.Range) error {
 	return nil
 }
 
-// refused judges an error for a request that has meaning.
+// refused checks the error of a valid request.
 func (p *pair) refused(r Request, err error) error {
 	if !errors.Is(err, rangealloc.ErrNoRoom) {
 		return fmt.Errorf("failed with %w, not ErrNoRoom", err)
@@ -163,14 +163,14 @@ func (p *pair) free(offset uint64) (wrong error) {
 	return nil
 }
 
-// forget gives back the slot of a block that is free now.
+// forget removes the slot of a freed block.
 func (p *pair) forget(offset uint64) {
 	delete(p.scan.staying, offset)
 	delete(p.holders, p.slots[offset])
 	delete(p.slots, offset)
 }
 
-// largest asks for what the statistics say would be served, and for more.
+// largest requests the size that the statistics state as the largest, and then more.
 func (p *pair) largest() error {
 	if !p.options.ServesLargest {
 		return nil
@@ -205,7 +205,7 @@ func (p *pair) lookup(offset uint64) error {
 	return nil
 }
 
-// expectCode wants a typed error of the code.
+// expectCode checks for a typed error with the code.
 func expectCode(code device.Code, err error) error {
 	var typed *device.Error
 	if !errors.As(err, &typed) || typed.Code != code || typed.Op == "" || typed.Message == "" {
@@ -214,8 +214,8 @@ func expectCode(code device.Code, err error) error {
 	return nil
 }
 
-// after adds the operation to what was wrong with it; if nothing was, it looks
-// for traces that the operation left where it should not have.
+// after adds the operation to the error. If there is no error, it checks that the
+// operation changed nothing else.
 func (p *pair) after(format string, argument any, wrong error) error {
 	if wrong == nil && !p.quick {
 		wrong = p.verify()
@@ -226,7 +226,7 @@ func (p *pair) after(format string, argument any, wrong error) error {
 	return nil
 }
 
-// verify compares everything that can be seen of the strategy with the model.
+// verify compares everything visible of the strategy with the model.
 func (p *pair) verify() error {
 	if err := p.strategy.Check(); err != nil {
 		return err
@@ -244,7 +244,7 @@ func (p *pair) verify() error {
 	longest, runs := want.LargestFreeBytes, want.FreeRuns
 	want.FreeRuns, want.LargestFreeBytes = walked.FreeRuns, walked.LargestFreeBytes
 	if p.options.ServesLargest && got.LargestFreeBytes <= longest {
-		want.LargestFreeBytes = got.LargestFreeBytes // largest asks for it
+		want.LargestFreeBytes = got.LargestFreeBytes // largest requests it
 	}
 	if got != want {
 		return fmt.Errorf("the statistics are %+v, where %+v are due", got, want)
@@ -255,7 +255,7 @@ func (p *pair) verify() error {
 	return nil
 }
 
-// slotsInProportion: dead blocks' slots come back.
+// slotsInProportion checks that slots of freed blocks are reused.
 func (p *pair) slotsInProportion() error {
 	if most := 2*p.mostBlocks + 1000; int(p.highestSlot) > most {
 		return fmt.Errorf("slot %d was given to a block, and there never were more than about %d blocks", p.highestSlot, p.mostBlocks)
@@ -263,8 +263,8 @@ func (p *pair) slotsInProportion() error {
 	return nil
 }
 
-// walk gives the walk with free neighbours merged, and the numbers of free
-// blocks as they were walked.
+// walk returns the walk with free neighbours merged, and the numbers of free blocks as
+// they were visited.
 func (p *pair) walk() (walked rangealloc.Stats, merged []rangealloc.Block) {
 	blocks := 0
 	p.strategy.Walk(func(b rangealloc.Block) bool {

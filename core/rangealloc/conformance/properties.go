@@ -64,7 +64,7 @@ func drawConfig(t *rapid.T) rangealloc.Config {
 	return c
 }
 
-// drawRequest has hints as often as not: they must bear on nothing but the place.
+// drawRequest adds hints to half of the requests: they may influence only the place.
 func drawRequest(t *rapid.T, c rangealloc.Config) Request {
 	r := Request{Size: drawSize(t, c), Align: drawAlign(t, c)}
 	if rapid.Bool().Draw(t, "hints") {
@@ -88,7 +88,7 @@ func drawAlign(t *rapid.T, c rangealloc.Config) uint64 {
 	return 1 << rapid.IntRange(0, 63).Draw(t, "alignment bits")
 }
 
-// drawBadRequest is one that has no meaning or that nothing can hold.
+// drawBadRequest draws an invalid request, or one that no range can hold.
 func drawBadRequest(t *rapid.T) Request {
 	return Request{
 		Size:  rapid.SampledFrom([]uint64{0, 1, 1 << 63, 1<<64 - 1}).Draw(t, "size"),
@@ -105,8 +105,8 @@ func drawOffset(t *rapid.T, m *model) uint64 {
 	).Draw(t, "offset")
 }
 
-// drawOffsets are of live blocks in any order, and now and then any offset or one
-// of them again.
+// drawOffsets draws live blocks in any order, and sometimes any offset or one of them
+// again.
 func drawOffsets(t *rapid.T, m *model) []uint64 {
 	var offsets []uint64
 	for _, b := range m.live() {

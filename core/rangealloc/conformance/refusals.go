@@ -9,8 +9,8 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// claims: what a strategy says of itself is what its tests say it promises, and sizes are
-// ordered, if they are said to be, in ranges with runs of many lengths.
+// claims checks that the strategy states of itself what its tests state, and that sizes
+// are ordered, if it states that, in ranges with runs of many lengths.
 func (s suite) claims(t *testing.T) {
 	must(t, refusals(s.make, s.options))
 	p := s.pair(t, small)
@@ -21,10 +21,9 @@ func (s suite) claims(t *testing.T) {
 	require.Contains(t, rangealloc.Names(), p.strategy.Name())
 }
 
-// refusals fills a range again and again and asks for more: in any order of sizes, and
-// for a little more than the largest that it is said to have room for, and then for
-// that. What was refused once must not be served, nor anything larger, until the next
-// free.
+// refusals fills a range again and again and requests more: in any order of sizes, then a
+// little more than the largest size that should succeed, then that size. After a size
+// failed, neither it nor a larger one may succeed until the next free.
 func refusals(construct Make, o Options) error {
 	p, err := newPair(construct, rangealloc.Config{SizeBytes: 512 << 10, BaseAddr: 1 << 20, GranuleBytes: 16}, o)
 	if err != nil {
@@ -67,7 +66,7 @@ func refusals(construct Make, o Options) error {
 	return nil
 }
 
-// freeOneOf frees one of so many live blocks, whichever they are.
+// freeOneOf frees each live block with a probability of 1/many.
 func freeOneOf(p *pair, r *rand.Rand, many int) error {
 	for _, b := range p.model.live() {
 		if r.IntN(many) == 0 {

@@ -28,8 +28,8 @@ func (p *pair) scanned(budget int) error {
 	return wrong
 }
 
-// scanOn is the next slice of a scan that goes on for as long as the test does. What
-// lived from its beginning to its end is to have been met once.
+// scanOn is the next slice of a scan that continues during the test. Blocks that were
+// live from its beginning to its end must have been visited once.
 func (p *pair) scanOn(budget int) (wrong error) {
 	c := &p.scan
 	if !c.begun {
@@ -64,8 +64,8 @@ func (p *pair) scanOn(budget int) (wrong error) {
 	return nil
 }
 
-// around compares what is found at an offset with the walk, from the start and from a
-// live block before it.
+// around compares the block found at an offset with the walk, searched from the start and
+// from a live block before it.
 func (p *pair) around(offset uint64) error {
 	const all = 1 << 30
 	var want rangealloc.Block

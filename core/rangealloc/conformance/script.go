@@ -6,17 +6,16 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// script turns bytes into a configuration and operations, so that the fuzzer
-// can search for a sequence that goes wrong. Every byte string is a script, and
-// bytes beyond its end read as 0.
+// script converts bytes to a configuration and operations, so that the fuzzer can search
+// for an error. Every byte string is a script; bytes beyond its end read as 0.
 type script struct {
 	data []byte
 }
 
-// maxScript bounds a script: every step compares the whole range.
+// maxScript bounds a script, because every step compares the whole range.
 const maxScript = 1024
 
-// runScript returns what the strategy did wrong.
+// runScript returns the error of the strategy.
 func runScript(make Make, o Options, data []byte) error {
 	s := &script{data: data[:min(len(data), maxScript)]}
 	p, err := newPair(make, s.config(), o)
@@ -43,8 +42,8 @@ func (s *script) byte() uint64 {
 
 func (s *script) word() uint64 { return s.byte()<<8 | s.byte() }
 
-// config is of 1 to 65536 granules of 1 B to 1 MiB, or of nearly all of 2^64,
-// at a base that may leave no address behind the range.
+// config has 1 to 65536 granules of 1 B to 1 MiB, or nearly all of 2^64, at a base that
+// may leave no address behind the range.
 func (s *script) config() rangealloc.Config {
 	granule := uint64(1) << (s.byte() % 21)
 	c := rangealloc.Config{GranuleBytes: granule, SizeBytes: (s.word() + 1) * granule}
@@ -63,7 +62,7 @@ func (s *script) config() rangealloc.Config {
 	return c
 }
 
-// step is one operation; allocations and frees of live blocks are most likely.
+// step is one operation; allocations and frees of live blocks are the most frequent.
 func (s *script) step(p *pair) error {
 	op := s.byte()
 	switch live := p.model.live(); {
@@ -102,7 +101,7 @@ func (s *script) request(c rangealloc.Config, hints bool) Request {
 	return r
 }
 
-// end is soon, late or not known.
+// end is soon, late or unknown.
 func (s *script) end() uint64 {
 	switch n := s.byte(); n % 4 {
 	case 0:
@@ -114,7 +113,7 @@ func (s *script) end() uint64 {
 	}
 }
 
-// offsets are of live blocks, none twice, but now and then with a bad one.
+// offsets are those of live blocks, none twice, but sometimes with an invalid one.
 func (s *script) offsets(p *pair, live []rangealloc.Range) []uint64 {
 	var offsets []uint64
 	for range s.byte() % 20 {
@@ -150,7 +149,7 @@ func (s *script) size(c rangealloc.Config) uint64 {
 	}
 }
 
-// align is a power of two in all cases but one.
+// align is a power of two in all cases except one.
 func (s *script) align(c rangealloc.Config) uint64 {
 	switch n := s.byte(); {
 	case n < 100:
@@ -164,7 +163,7 @@ func (s *script) align(c rangealloc.Config) uint64 {
 	}
 }
 
-// offset is that of a block, a little beside it, or any.
+// offset is that of a block, near one, or any.
 func (s *script) offset(p *pair) uint64 {
 	kind, n := s.byte(), s.word()
 	b := p.model.blocks[n%uint64(len(p.model.blocks))]

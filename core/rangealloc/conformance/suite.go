@@ -27,7 +27,7 @@ type fataler interface {
 	Fatal(args ...any)
 }
 
-// must ends a test in which the strategy went wrong.
+// must ends a test in which the strategy was wrong.
 func must(t fataler, wrong error) {
 	t.Helper()
 	if wrong != nil {

@@ -99,7 +99,7 @@ func (s suite) badFrees(t *testing.T) {
 	require.ErrorIs(t, err, device.CodeDoubleFree)
 }
 
-// edgeOfAddressSpace is about sums that would pass 2^64.
+// edgeOfAddressSpace tests sums that would exceed 2^64.
 func (s suite) edgeOfAddressSpace(t *testing.T) {
 	for _, c := range []rangealloc.Config{
 		{SizeBytes: math.MaxUint64, GranuleBytes: 1},
@@ -123,7 +123,7 @@ func (s suite) edgeOfAddressSpace(t *testing.T) {
 	}
 }
 
-// granules: every granule from a byte to 1 GiB rounds and aligns alike.
+// granules checks that every granule from a byte to 1 GiB rounds and aligns alike.
 func (s suite) granules(t *testing.T) {
 	for shift := range 31 {
 		granule := uint64(1) << shift
@@ -155,7 +155,7 @@ func (s suite) walkStops(t *testing.T) {
 	require.Equal(t, 2, seen)
 }
 
-// noRoom is about the error itself: callers compare it in a hot path.
+// noRoom checks the error value itself, because callers compare it in a hot path.
 func noRoom(t *testing.T, err error) {
 	t.Helper()
 	require.True(t, err == rangealloc.ErrNoRoom || errors.Is(err, rangealloc.ErrNoRoom))
