@@ -5,8 +5,8 @@ import (
 	"ferrum_mem/core/manager"
 )
 
-// CreateMapping makes two blocks, the first one the manager's and the other one that of a
-// manager of another device, that are the same memory.
+// CreateMapping creates two blocks that are the same memory: the first in this manager,
+// the second in a manager of another device.
 func (m *Manager) CreateMapping(second uint64, r manager.LinkRequest) (firstMemory, secondMemory manager.MemoryHandle, err error) {
 	other, err := m.library.Manager("manager.create_mapping", second)
 	if err != nil {
@@ -16,7 +16,7 @@ func (m *Manager) CreateMapping(second uint64, r manager.LinkRequest) (firstMemo
 	return firstMemory, secondMemory, CallError(err, m, other)
 }
 
-// MemoryPrefetch queues that a block is brought near a device.
+// MemoryPrefetch queues the move of a block near a device.
 func (l *Library) MemoryPrefetch(memory, target, stream uint64) error {
 	d, err := find(l, l.registry.devices, "manager.prefetch", target)
 	if err != nil {
@@ -25,14 +25,14 @@ func (l *Library) MemoryPrefetch(memory, target, stream uint64) error {
 	return CallError(l.registry.factory.Prefetch(manager.MemoryHandle(memory), d.Engine, manager.StreamHandle(stream)), d)
 }
 
-// AccessStats is the access statistics of a block; nothing else is in them unless it is
-// tracked. The time of the last access is since Init.
+// AccessStats has the access statistics of a block. If the block is not tracked, all
+// other fields are 0. The time of the last access counts from Init.
 type AccessStats struct {
 	manager.AccessStats
 	Tracked bool
 }
 
-// MemoryGetAccessStats gives the access statistics of a block.
+// MemoryGetAccessStats returns the access statistics of a block.
 func (l *Library) MemoryGetAccessStats(memory uint64) (stats AccessStats, err error) {
 	r, err := l.started("manager.access_stats")
 	if err != nil {
@@ -45,7 +45,7 @@ func (l *Library) MemoryGetAccessStats(memory uint64) (stats AccessStats, err er
 	return stats, err
 }
 
-// StreamAdopt gives a handle to a stream that somebody else made.
+// StreamAdopt registers an external stream under a handle.
 func (l *Library) StreamAdopt(deviceID uint64, foreign device.ForeignStream) (uint64, error) {
 	d, err := l.making("stream.adopt", deviceID)
 	if err != nil {
@@ -56,7 +56,7 @@ func (l *Library) StreamAdopt(deviceID uint64, foreign device.ForeignStream) (ui
 	return h.ID(), CallError(err, d)
 }
 
-// EventAdopt gives a handle to an event of the vendor's runtime that somebody else made.
+// EventAdopt registers an external event of the vendor's runtime under a handle.
 func (l *Library) EventAdopt(deviceID, native uint64) (uint64, error) {
 	d, err := l.making("event.adopt", deviceID)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 type backendsReport struct {
 	Backends []backendReport `json:"backends"`
-	// Recommended is the backend that automatic choice tries first.
+	// Recommended is the backend that the automatic choice tries first.
 	Recommended        string `json:"recommended"`
 	DiscoveredAtUnixNs int64  `json:"discovered_at_unix_ns"`
 	DiscoveryTookNs    int64  `json:"discovery_took_ns"`
@@ -42,13 +42,13 @@ type deviceReport struct {
 	RecommendedFractionPercent int      `json:"recommended_fraction_percent"`
 	HostAddressable            bool     `json:"host_addressable"`
 	Capabilities               []string `json:"capabilities"`
-	// Processes is null where they are not known.
+	// Processes is null if the processes are not known.
 	Processes []device.ProcessUse `json:"processes"`
 }
 
-// BackendsJSON describes every backend with its devices, or the reason why it cannot
-// be used here, in the form that the public header gives. The first call asks all
-// backends, later ones give what was found then. It opens no device.
+// BackendsJSON describes every backend with its devices, or the reason why it cannot be
+// used here, in the form that the public header documents. The first call queries all
+// backends; later calls return the same result. It opens no device.
 func (l *Library) BackendsJSON() ([]byte, error) {
 	const op = "library.backends"
 	r, err := l.started(op)

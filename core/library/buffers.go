@@ -11,7 +11,7 @@ type BufferInfo struct {
 	fallback.Shape
 	SizeBytes uint64
 	Side      fallback.Side
-	// Manager and Device are handles, the latter of where the buffer is.
+	// Manager and Device are handles. Device is the device where the buffer is.
 	Manager, Device uint64
 	Addr            device.Addr
 	Pins            uint32
@@ -28,7 +28,8 @@ func (l *Library) insertBuffer(owner *FallbackManager, made *fallback.Buffer) (u
 		return 0, on(err, owner.device.Engine)
 	}
 	owner.note(handle)
-	// A manager that was destroyed meanwhile may have missed it.
+	// If the manager was destroyed during the call, its destroy may have missed the
+	// buffer.
 	if _, gone := l.registry.fallbackManagers.Get(owner.id()); gone != nil {
 		entry.forget()
 		return 0, gone
@@ -36,7 +37,8 @@ func (l *Library) insertBuffer(owner *FallbackManager, made *fallback.Buffer) (u
 	return handle, nil
 }
 
-// Free ends the buffer after what is queued on the stream; 0: the default one.
+// Free frees the buffer after the work that is queued on the stream; 0: the default
+// stream.
 func (b *FallbackBuffer) Free(stream uint64) error {
 	const op = "buffer.free"
 	used, err := b.library.registry.streamOrDefault(op, stream, b.owner.device)
@@ -54,20 +56,21 @@ func (b *FallbackBuffer) Free(stream uint64) error {
 	return nil
 }
 
-// forget takes the handle of a buffer away that has ended. The end of its manager, which
-// the buffer held up no more, may have done so.
+// forget removes the handle of an ended buffer. The destroy of its manager may have
+// removed it already, because it no longer waits for this buffer.
 func (b *FallbackBuffer) forget() {
 	_, _ = b.library.registry.buffers.Remove(b.id())
 	b.owner.forget(b.id())
 }
 
-// beingEnded is what a call hears that would end a buffer which another call ends.
+// beingEnded is the error of a call that would end a buffer which another call is
+// ending.
 func (b *FallbackBuffer) beingEnded(op string) error {
 	return device.Errorf(device.CodeBusy, op, "buffer handle %#x: another call is ending the buffer", b.id()).
 		On(b.owner.device.ID())
 }
 
-// Take ends the buffer on that side and gives its storage to the caller.
+// Take ends the buffer on that side and passes its storage to the caller.
 func (b *FallbackBuffer) Take(side fallback.Side) (device.Addr, error) {
 	if !b.destroying.TryLock() {
 		return 0, b.beingEnded("buffer.take")
@@ -98,7 +101,8 @@ func (b *FallbackBuffer) Info() (BufferInfo, error) {
 	return info, nil
 }
 
-// Address is where the buffer is on that side; CodeInvalidState when it is on the other.
+// Address returns the address of the buffer on that side. It returns CodeInvalidState
+// if the buffer is on the other side.
 func (b *FallbackBuffer) Address(want fallback.Side) (device.Addr, error) {
 	const op = "buffer.address"
 	if err := want.Check(op); err != nil {

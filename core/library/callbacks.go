@@ -6,9 +6,9 @@ import (
 	"ferrum_mem/core/pressure"
 )
 
-// PressureCallbackAdd makes fn hear of every change of the device's pressure
-// level from now on. It runs on a worker, one call at a time, with no lock held.
-// token, not 0, is how RegistrationRemove tells a call from inside fn.
+// PressureCallbackAdd registers fn for every change of the device's pressure level. fn
+// runs on a worker, one call at a time, with no lock held. RegistrationRemove uses
+// token, which must not be 0, to recognize a call from inside fn.
 func (l *Library) PressureCallbackAdd(deviceID, token uint64, fn func(device uint64, level int32)) (uint64, error) {
 	const op = "callback.pressure_add"
 	if fn == nil {
@@ -21,10 +21,9 @@ func (l *Library) PressureCallbackAdd(deviceID, token uint64, fn func(device uin
 	})
 }
 
-// ReclaimCallbackAdd makes fn be asked to free memory before an allocation on
-// the device fails; it returns the bytes that it has freed. It runs on a worker
-// with no lock held, and may not wait for memory. token is as for
-// PressureCallbackAdd.
+// ReclaimCallbackAdd registers fn to free memory before an allocation on the device
+// fails. fn returns the bytes that it has freed. It runs on a worker with no lock held,
+// and must not wait for memory. token is as for PressureCallbackAdd.
 func (l *Library) ReclaimCallbackAdd(deviceID, token uint64, c engine.ReclaimConfig, fn func(device, needed uint64) uint64) (uint64, error) {
 	const op = "callback.reclaim_add"
 	if fn == nil {
@@ -39,7 +38,7 @@ func (l *Library) ReclaimCallbackAdd(deviceID, token uint64, c engine.ReclaimCon
 	})
 }
 
-// register gives a callback its handle; add has it called.
+// register assigns a handle to a callback; add activates it.
 func (l *Library) register(
 	op string, deviceID uint64, entry *registration, add func(*Device) (*engine.Registration, error),
 ) (uint64, error) {
@@ -61,9 +60,9 @@ func (l *Library) register(
 	return handle, nil
 }
 
-// RegistrationRemove removes a callback: it is not called again. It waits for a
-// running call, unless runningToken, the token of the callback that the calling
-// thread runs (0: none), says that it is called from inside it.
+// RegistrationRemove removes a callback: it is not called again. It waits for a running
+// call, unless the call comes from inside that callback. runningToken is the token of
+// the callback that the calling thread runs (0: none).
 func (l *Library) RegistrationRemove(id, runningToken uint64) error {
 	if _, err := l.started("callback.remove"); err != nil {
 		return err

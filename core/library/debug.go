@@ -5,7 +5,8 @@ import (
 	"ferrum_mem/core/memcheck"
 )
 
-// debugEnvironment reads FERRUM_DEBUG; 0: pools check what their settings say.
+// debugEnvironment reads FERRUM_DEBUG. 0 means that pools check what their own settings
+// state.
 func debugEnvironment(getenv func(string) string) (memcheck.Flags, error) {
 	const variable = "FERRUM_DEBUG"
 	value := getenv(variable)

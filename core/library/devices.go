@@ -20,7 +20,7 @@ const (
 	CapabilitySharedMemory    uint64 = 1 << 6
 )
 
-// Capabilities for kinds of memory.
+// The capabilities for kinds of memory.
 const (
 	CapabilityManagedMemory    uint64 = 1 << 8
 	CapabilityRegisteredMemory uint64 = 1 << 9
@@ -32,14 +32,14 @@ const (
 // DeviceInfo describes an open device.
 type DeviceInfo struct {
 	device.Info
-	// Capabilities is Capability bits.
+	// Capabilities has the Capability bits.
 	Capabilities uint64
 }
 
-// DeviceOpen opens the device with that id ("cpu:0", or "cpu" for its device
-// 0); one that is open gives the same handle again. Each open is undone by one
-// DeviceClose. An id that is malformed is CodeInvalidArgument, one that names no
-// device CodeDeviceNotFound.
+// DeviceOpen opens the device with that id ("cpu:0", or "cpu" for its device 0). It
+// returns the same handle for a device that is already open. Each open needs one
+// DeviceClose. Errors: CodeInvalidArgument for a malformed id, CodeDeviceNotFound for
+// an id without a device.
 func (l *Library) DeviceOpen(id string) (uint64, error) {
 	const op = "device.open"
 	parsed, err := l.resolveDevice(op, id)
@@ -49,7 +49,7 @@ func (l *Library) DeviceOpen(id string) (uint64, error) {
 	return l.open(op, parsed, 0)
 }
 
-// resolveDevice reads the id of a device.
+// resolveDevice parses the id of a device.
 func (l *Library) resolveDevice(op, id string) (device.ID, error) {
 	r, err := l.started(op)
 	if err != nil {
@@ -58,7 +58,8 @@ func (l *Library) resolveDevice(op, id string) (device.ID, error) {
 	return r.backends.Resolve(id)
 }
 
-// open opens a device, on a context of the program's unless native is 0.
+// open opens a device. If native is not 0, it opens the device on that context of the
+// program.
 func (l *Library) open(op string, parsed device.ID, native uint64) (uint64, error) {
 	inside := l.running.insideAnyCallback()
 	l.mu.Lock()
@@ -80,7 +81,7 @@ func (l *Library) open(op string, parsed device.ID, native uint64) (uint64, erro
 			return d.handle.Load(), nil
 		}
 		if inside {
-			// The closing may wait for this very callback.
+			// The close may be waiting for this callback.
 			return 0, device.Errorf(device.CodeBusy, op,
 				"the device is being closed, and the call comes from a callback").On(parsed)
 		}
@@ -88,7 +89,7 @@ func (l *Library) open(op string, parsed device.ID, native uint64) (uint64, erro
 	}
 }
 
-// openNew opens a device that is not open. The caller holds mu.
+// openNew opens a device that is not open yet. The caller holds mu.
 func (l *Library) openNew(r *run, id device.ID, native uint64) (uint64, error) {
 	open := func() (device.Device, error) { return r.backends.Open(id) }
 	if native != 0 {
@@ -121,11 +122,11 @@ func (l *Library) openNew(r *run, id device.ID, native uint64) (uint64, error) {
 	return handle, nil
 }
 
-// Close undoes one DeviceOpen; the last one closes the device. While
-// anything is left on it that is CodeBusy and changes nothing, unless forced:
-// then everything is freed and reported through the log, after its streams and
-// callbacks have been waited for. The last one waits for callbacks that removed
-// themselves and still run, unless it is called from a callback.
+// Close undoes one DeviceOpen. The last Close closes the device. Without force it
+// returns CodeBusy, and changes nothing, while objects exist on the device. With force
+// it waits for streams and callbacks, frees everything and reports it through the log.
+// The last Close waits for callbacks that removed themselves and still run, unless it
+// is called from a callback.
 func (d *Device) Close(force bool) error {
 	const op = "device.close"
 	l := d.library
@@ -138,8 +139,8 @@ func (d *Device) Close(force bool) error {
 	})
 }
 
-// undoOpen takes one open back. When it is the last one it makes the caller the
-// one that closes the device, and nothing more is made on it.
+// undoOpen undoes one open. If it was the last one, the caller has to close the device,
+// and the device rejects new objects.
 func (l *Library) undoOpen(op string, d *Device, force bool) (last bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -161,8 +162,8 @@ func (l *Library) undoOpen(op string, d *Device, force bool) (last bool, err err
 			if left.any() {
 				return device.Errorf(device.CodeBusy, op, "still in use: %s", left).On(d.Engine.ID())
 			}
-			// A callback that has no handle any more may be on its way out, and what
-			// needs no gate may have been made since.
+			// A callback without a handle may still be returning, and objects that do
+			// not pass the gate may have been created since.
 			if err := d.Engine.InUse(); err != nil {
 				return err
 			}
@@ -176,9 +177,9 @@ func (l *Library) undoOpen(op string, d *Device, force bool) (last bool, err err
 	return true, nil
 }
 
-// finishClose closes a device that the caller has claimed. When it fails, the
-// device stays open with what could not be freed. report, unless nil, is called
-// before anything is freed by force.
+// finishClose closes a device that the caller has claimed. If it fails, the device
+// stays open with what could not be freed. report, unless nil, is called before
+// anything is freed by force.
 func (l *Library) finishClose(d *Device, force bool, report func()) error {
 	err := l.emptyDevice(d, force, report)
 	if err == nil {
@@ -253,8 +254,8 @@ func capabilities(info device.Info) uint64 {
 	return set
 }
 
-// MeasureBandwidth measures the copy bandwidth in 10^9 bytes per second.
-// It has segments and a stream of its own meanwhile, which a closing waits for.
+// MeasureBandwidth measures the copy bandwidth in 10^9 bytes per second. It uses its
+// own segments and stream during the call; a close of the device waits for it.
 func (d *Device) MeasureBandwidth() (float64, error) {
 	if err := d.pass("device.measure_bandwidth"); err != nil {
 		return 0, err
@@ -263,8 +264,8 @@ func (d *Device) MeasureBandwidth() (float64, error) {
 	return d.Engine.MeasureBandwidth()
 }
 
-// PageSizes is what pages virtual pools of the device may have; a device without virtual
-// memory is CodeUnsupportedDevice.
+// PageSizes returns the page sizes that virtual pools of the device may have. It
+// returns CodeUnsupportedDevice for a device without virtual memory.
 func (d *Device) PageSizes() (device.Granularity, error) {
 	virtual, err := d.VirtualMemory()
 	if err != nil {
@@ -277,7 +278,7 @@ func (d *Device) PageSizes() (device.Granularity, error) {
 	}, nil
 }
 
-// endByForce closes the device, unless another call does so.
+// endByForce closes the device, unless another call has closed it.
 func (d *Device) endByForce(l *Library, _ uint64) error {
 	if !l.claim(d) {
 		return nil
@@ -285,8 +286,8 @@ func (d *Device) endByForce(l *Library, _ uint64) error {
 	return l.finishClose(d, true, nil)
 }
 
-// claim makes the caller the one that closes the device, once no other call is at it;
-// false: that has closed it.
+// claim makes the caller the one that closes the device, after other calls that close
+// it have ended. It returns false if one of them has closed the device.
 func (l *Library) claim(d *Device) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -300,8 +301,7 @@ func (l *Library) claim(d *Device) bool {
 	return true
 }
 
-// sameContext says whether a device that is open is on the context that is asked for; 0
-// is any.
+// sameContext checks that an open device uses the requested context; 0 accepts any.
 func sameContext(op string, d *Device, native uint64) error {
 	if native == 0 {
 		return nil
@@ -313,7 +313,8 @@ func sameContext(op string, d *Device, native uint64) error {
 	return nil
 }
 
-// nativeOf is the object of the vendor's runtime that something stands for.
+// nativeOf returns the object of the vendor's runtime that a device, stream or event
+// represents.
 func nativeOf(op string, e *engine.Engine, of any) (uint64, error) {
 	native, is := of.(device.Native)
 	if !is {

@@ -7,19 +7,19 @@ import (
 	"ferrum_mem/core/discover"
 )
 
-// HostInfo is what is known of this machine.
+// HostInfo describes this machine.
 type HostInfo struct {
 	// Processor is the model of the processor, or "Unknown CPU".
 	Processor string
 	// TotalBytes is the memory that this process may use; 0 means unknown.
 	TotalBytes uint64
-	// AvailableBytes is what it could still touch, if AvailableKnown.
+	// AvailableBytes is what this process could still use, if AvailableKnown.
 	AvailableBytes uint64
 	AvailableKnown bool
 }
 
-// HostGetInfo reads what is known of this machine. It works also when the library is not
-// started.
+// HostGetInfo returns the description of this machine. It also works when the library
+// is not started.
 func (l *Library) HostGetInfo() HostInfo {
 	if l.options.Host == nil {
 		return HostInfo{Processor: "Unknown CPU"}
@@ -27,7 +27,7 @@ func (l *Library) HostGetInfo() HostInfo {
 	return l.options.Host()
 }
 
-// BackendsRefresh asks all backends again.
+// BackendsRefresh queries all backends again.
 func (l *Library) BackendsRefresh() error {
 	r, err := l.started("library.backends_refresh")
 	if err != nil {
@@ -46,7 +46,7 @@ func (l *Library) BackendsSummary() ([]byte, error) {
 	return []byte(r.backends.Discover().Summary()), nil
 }
 
-// BackendBest is the backend that automatic choice tries first.
+// BackendBest returns the backend that the automatic choice tries first.
 func (l *Library) BackendBest() (discover.BackendType, error) {
 	r, err := l.started("library.best_backend")
 	if err != nil {
@@ -55,9 +55,9 @@ func (l *Library) BackendBest() (discover.BackendType, error) {
 	return r.backends.Discover().Best(), nil
 }
 
-// DeviceCanFit says whether that many bytes fit into a device, by what is known of it
-// without opening it: into what is free or, where that is not known, into 80 % of its
-// capacity.
+// DeviceCanFit reports whether that many bytes fit into a device, according to what is
+// known without opening it. They must fit into the free memory or, if that is not
+// known, into 80 % of the capacity.
 func (l *Library) DeviceCanFit(id string, bytes uint64) (bool, error) {
 	r, err := l.started("library.device_can_fit")
 	if err != nil {
@@ -74,8 +74,8 @@ func (l *Library) DeviceCanFit(id string, bytes uint64) (bool, error) {
 	return found.CanFit(bytes), nil
 }
 
-// BackendSelect finds the first device, in the order of preference, that fits that
-// many bytes. It opens none. When there is none the error says what was tried.
+// BackendSelect finds the first device, in the order of preference, that fits that many
+// bytes. It opens no device. If there is none, the error lists what was tried.
 func (l *Library) BackendSelect(preference discover.BackendType, bytes uint64) (discover.Choice, error) {
 	r, err := l.started("library.select_backend")
 	if err != nil {
@@ -85,9 +85,9 @@ func (l *Library) BackendSelect(preference discover.BackendType, bytes uint64) (
 }
 
 // BackendOpen opens the first device, in the order of preference, that fits that many
-// bytes both by what is known of it and by what it says itself once it is open. The
-// handle is undone by one DeviceClose. When there is none the error says what was
-// tried, and no device stays open.
+// bytes. The bytes must fit by what is known before the open, and by what the open
+// device reports. The handle needs one DeviceClose. If no device fits, the error lists
+// what was tried, and no device stays open.
 func (l *Library) BackendOpen(preference discover.BackendType, bytes uint64) (uint64, discover.Choice, error) {
 	r, err := l.started("library.open_backend")
 	if err != nil {
@@ -102,7 +102,7 @@ func (l *Library) BackendOpen(preference discover.BackendType, bytes uint64) (ui
 	return handle, choice, err
 }
 
-// openWithRoom opens a device that has so much free.
+// openWithRoom opens a device that has that many bytes free.
 func (l *Library) openWithRoom(id device.ID, bytes uint64) (uint64, error) {
 	handle, err := l.DeviceOpen(id.String())
 	if err != nil {

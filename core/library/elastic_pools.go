@@ -7,7 +7,7 @@ import (
 	"ferrum_mem/core/vmm"
 )
 
-// ElasticPoolCreate makes an elastic pool on a device.
+// ElasticPoolCreate creates an elastic pool on a device.
 func (l *Library) ElasticPoolCreate(deviceID uint64, c vmm.ElasticConfig) (uint64, error) {
 	return create(l, l.registry.elasticPools, "elastic_pool.create", deviceID, func(d *Device) (*ElasticPool, error) {
 		made, err := vmm.NewElastic(d.Engine, c)
@@ -18,8 +18,8 @@ func (l *Library) ElasticPoolCreate(deviceID uint64, c vmm.ElasticConfig) (uint6
 	})
 }
 
-// Destroy destroys the pool with its models. While one of them has ranges, or allocations
-// that wait, it is CodeBusy, unless forced.
+// Destroy destroys the pool with its models. Without force it returns CodeBusy while a
+// model has ranges or waiting allocations.
 func (p *ElasticPool) Destroy(force bool) error {
 	return destroy(p.library.registry.elasticPools, "elastic_pool.destroy", p, force)
 }
@@ -35,34 +35,35 @@ func (p *ElasticPool) Info() ElasticPoolInfo {
 	return ElasticPoolInfo{GlobalStats: p.GlobalStats(), PageBytes: p.PageBytes()}
 }
 
-// Statistics is the books of the pool.
+// Statistics returns the counters of the pool.
 func (p *ElasticPool) Statistics() track.Statistics { return p.Physical().Statistics() }
 
 type modelsReport struct {
 	Models []modelInfo `json:"models"`
 }
 
-// ModelsJSON describes all models of one moment, in the form that the public header gives.
+// ModelsJSON describes all models at one moment, in the form that the public header
+// documents.
 func (p *ElasticPool) ModelsJSON() ([]byte, error) {
 	return encode("elastic_pool.models", modelsReport{Models: modelInfos(p.Elastic, p.Stats())})
 }
 
-// Compact brings together what nobody uses.
+// Compact joins unused pages.
 func (p *ElasticPool) Compact() (vmm.CompactReport, error) { return p.Physical().Compact() }
 
-// Trim gives free pages back to the device until at most keepBytes of them are held, and
-// says how much was given.
+// Trim releases free pages to the device until at most keepBytes of them are held, and
+// returns the released bytes.
 func (p *ElasticPool) Trim(keepBytes uint64) (releasedBytes uint64, err error) {
 	return p.Physical().Trim(keepBytes / p.PageBytes())
 }
 
-// Synchronize waits until no range of any model is retiring any more, at most timeout
-// (device.Forever: no limit, 0: only asks), else CodeTimeout.
+// Synchronize waits until no range of any model is retiring. It returns CodeTimeout if
+// that takes longer than timeout (device.Forever: no limit, 0: no wait).
 func (p *ElasticPool) Synchronize(timeout time.Duration) error {
 	return awaitFlights(p.Physical(), timeout)
 }
 
-// Pause has the worker of the pool make no more pages ready.
+// Pause stops the worker of the pool from making pages ready.
 func (p *ElasticPool) Pause() { p.Physical().Pause() }
 
 // Resume ends a Pause.

@@ -7,9 +7,10 @@ import (
 	"ferrum_mem/core/manager"
 )
 
-// CallError turns what objects say of a call that found one of them as it ended into what
-// its handle will say in a moment: CodeInvalidHandle. Any other error names the device
-// of the first. It is for callers of an object that was found by its handle.
+// CallError converts the error of a call on an object that ended during the call into
+// CodeInvalidHandle, which is the error of its handle from then on. In any other error
+// it sets the device of the first object. It is for callers that found an object by its
+// handle.
 func CallError(err error, objects ...member) error {
 	if err == nil {
 		return nil
@@ -25,7 +26,7 @@ func CallError(err error, objects ...member) error {
 	return err
 }
 
-// over is what a call hears of an object that is over.
+// over is the error of a call on an ended object.
 func over(o member) error {
 	id, e := o.known()
 	kind := handle.KindOf(id)
@@ -37,7 +38,7 @@ func over(o member) error {
 	return ended
 }
 
-// callErrorOn is CallError for a call that uses a stream as well; 0: the default one.
+// callErrorOn is CallError for a call that also uses a stream; 0: the default one.
 func (g *registry) callErrorOn(stream uint64, err error, object member) error {
 	if err == nil {
 		return nil

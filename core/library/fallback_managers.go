@@ -7,8 +7,8 @@ import (
 	"ferrum_mem/core/pressure"
 )
 
-// FallbackManagerCreate makes a manager whose buffers fall back to a second device, whose
-// handle is 0 for none.
+// FallbackManagerCreate creates a manager whose buffers fall back to a second device.
+// hostID is the handle of that device, or 0 for none.
 func (l *Library) FallbackManagerCreate(deviceID, hostID uint64, c fallback.MemoryConfig) (uint64, error) {
 	const op = "fallback_manager.create"
 	d, err := l.making(op, deviceID)
@@ -42,7 +42,7 @@ func (l *Library) FallbackManagerCreate(deviceID, hostID uint64, c fallback.Memo
 	return handle, nil
 }
 
-// insertFallbackManager gives a manager and its tracker their handles.
+// insertFallbackManager assigns handles to a manager and its tracker.
 func (l *Library) insertFallbackManager(entry *FallbackManager) (uint64, error) {
 	if t := entry.Manager.Tracker(); t != nil {
 		handle, err := l.insertTracker(t, entry)
@@ -58,25 +58,26 @@ func (l *Library) insertFallbackManager(entry *FallbackManager) (uint64, error) 
 	return handle, err
 }
 
-// Destroy destroys the manager and gives its memory back, on both devices.
-// While buffers are live or storage is taken it is CodeBusy, unless forced.
+// Destroy destroys the manager and releases its memory on both devices. Without force
+// it returns CodeBusy while buffers are live or storage is taken.
 func (m *FallbackManager) Destroy(force bool) error {
 	return destroy(m.library.registry.fallbackManagers, "fallback_manager.destroy", m, force)
 }
 
-// Memory is the capacity of the device, 0 for unknown, and what is free.
+// Memory returns the capacity of the device (0: unknown) and its free memory.
 func (m *FallbackManager) Memory() (totalBytes, freeBytes uint64, err error) {
 	free, err := m.FreeMemory()
 	return m.TotalMemory(), free, err
 }
 
-// ReturnBuffers brings buffers that fell back to the device, and says how many.
+// ReturnBuffers moves buffers that fell back to the device, and returns their number.
 func (m *FallbackManager) ReturnBuffers() (moved uint64, err error) {
 	n, err := m.Return()
 	return uint64(n), err
 }
 
-// Tracker is the handle of the manager's tracker; CodeInvalidState when it does not track.
+// Tracker returns the handle of the manager's tracker. It returns CodeInvalidState if
+// the manager does not track.
 func (m *FallbackManager) Tracker() (uint64, error) {
 	if m.tracker == 0 {
 		return 0, device.Errorf(device.CodeInvalidState, "fallback_manager.tracker", "the manager does not track")
@@ -84,8 +85,8 @@ func (m *FallbackManager) Tracker() (uint64, error) {
 	return m.tracker, nil
 }
 
-// PressureCallbackAdd is Library.PressureCallbackAdd for the device of the manager, by the
-// profile pressure.Early.
+// PressureCallbackAdd is Library.PressureCallbackAdd for the device of the manager,
+// with the profile pressure.Early.
 func (m *FallbackManager) PressureCallbackAdd(token uint64, fn func(device uint64, level int32)) (uint64, error) {
 	const op = "fallback_manager.on_pressure"
 	if fn == nil {
@@ -101,14 +102,14 @@ func (m *FallbackManager) PressureCallbackAdd(token uint64, fn func(device uint6
 	})
 }
 
-// BufferRequest is a buffer, as asked for.
+// BufferRequest is the request for a buffer.
 type BufferRequest struct {
 	fallback.Request
-	// StreamHandle takes the place of Stream; 0: the default stream of the device.
+	// StreamHandle replaces Stream; 0: the default stream of the device.
 	StreamHandle uint64
 }
 
-// Alloc makes a buffer and gives its handle.
+// Alloc allocates a buffer and returns its handle.
 func (m *FallbackManager) Alloc(r BufferRequest) (uint64, error) {
 	var err error
 	if r.Stream, err = m.library.registry.streamOrDefault("fallback_manager.alloc", r.StreamHandle, m.device); err != nil {
@@ -121,8 +122,8 @@ func (m *FallbackManager) Alloc(r BufferRequest) (uint64, error) {
 	return m.library.insertBuffer(m, made)
 }
 
-// Adopt makes a buffer of storage that FallbackBuffer.Take has given; the stream of the
-// request is not used.
+// Adopt makes a buffer from storage that FallbackBuffer.Take has returned. It ignores
+// the stream of the request.
 func (m *FallbackManager) Adopt(side fallback.Side, addr device.Addr, r BufferRequest) (uint64, error) {
 	made, err := m.Manager.Adopt(fallback.Taken{Side: side, Addr: addr}, r.Request)
 	if err != nil {
@@ -131,7 +132,7 @@ func (m *FallbackManager) Adopt(side fallback.Side, addr device.Addr, r BufferRe
 	return m.library.insertBuffer(m, made)
 }
 
-// Release ends storage that FallbackBuffer.Take has given.
+// Release frees storage that FallbackBuffer.Take has returned.
 func (m *FallbackManager) Release(side fallback.Side, addr device.Addr, stream uint64) error {
 	used, err := m.library.registry.streamOrDefault("fallback_manager.release", stream, m.device)
 	if err != nil {

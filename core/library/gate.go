@@ -2,9 +2,9 @@ package library
 
 import "sync"
 
-// gate makes the end of something exact: of a device, on which an object that is being
-// made is either seen by the check for what is left, or not made at all; of a strategy of
-// the caller's, of which a call is waited for or not made.
+// gate makes the end of a device or of a strategy exact. The check for remaining
+// objects of a device sees an object that is being created, or the object is not
+// created. The end of a caller's strategy waits for a call, or the call is not made.
 type gate struct {
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -18,8 +18,8 @@ func newGate() *gate {
 	return g
 }
 
-// enter announces that an object, or a call, is about to be made; false: the gate is closed.
-// A true one is followed by leave.
+// enter announces that an object is about to be created, or a call to be made; false:
+// the gate is closed. After true the caller must call leave.
 func (g *gate) enter() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -37,8 +37,8 @@ func (g *gate) leave() {
 	g.changed.Broadcast()
 }
 
-// tryClose closes the gate if check, which is told how many objects are being
-// made now, allows it. check may not wait for anything.
+// tryClose closes the gate if check allows it. check gets the number of objects that
+// are being created now, and must not wait.
 func (g *gate) tryClose(check func(making int) error) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -49,14 +49,14 @@ func (g *gate) tryClose(check func(making int) error) error {
 	return nil
 }
 
-// shut closes the gate and waits for nothing.
+// shut closes the gate without waiting.
 func (g *gate) shut() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.closed = true
 }
 
-// close closes the gate and waits for what is being made.
+// close closes the gate and waits for the objects and calls inside.
 func (g *gate) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -66,7 +66,7 @@ func (g *gate) close() {
 	}
 }
 
-// isClosed says whether nothing more is made.
+// isClosed reports whether the gate is closed.
 func (g *gate) isClosed() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 // Lease is a buffer of a generic pool.
 type Lease = fallback.Lease[uint64]
 
-// GenericPoolCreate makes an empty pool. It belongs to no device.
+// GenericPoolCreate creates an empty pool. It belongs to no device.
 func (l *Library) GenericPoolCreate(c fallback.MemoryConfig) (uint64, error) {
 	const op = "generic_pool.create"
 	made, err := fallback.NewGenericMemoryPool[uint64](c, nil)
@@ -18,7 +18,8 @@ func (l *Library) GenericPoolCreate(c fallback.MemoryConfig) (uint64, error) {
 		return 0, err
 	}
 	entry := &GenericPool{pool: made}
-	// Not while the library stops: it has listed what there is by then.
+	// The stop of the library has already listed the objects, so no object may be
+	// created then.
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, err := l.started(op); err != nil {
@@ -36,8 +37,8 @@ func (l *Library) GenericPoolCreate(c fallback.MemoryConfig) (uint64, error) {
 	return handle, err
 }
 
-// Destroy destroys the pool; CodeBusy, unless forced, while it has buffers or buffers of it
-// are in use.
+// Destroy destroys the pool. Without force it returns CodeBusy while the pool has
+// buffers, or buffers of it are in use.
 func (p *GenericPool) Destroy(force bool) error {
 	if err := p.end(force); err != nil {
 		return err
@@ -49,7 +50,7 @@ func (p *GenericPool) Destroy(force bool) error {
 	return nil
 }
 
-// end has nothing more done with a pool.
+// end ends the pool: later calls on it fail.
 func (p *GenericPool) end(force bool) error {
 	p.using.Lock()
 	defer p.using.Unlock()
@@ -64,7 +65,7 @@ func (p *GenericPool) end(force bool) error {
 	return nil
 }
 
-// use calls fn while the pool does not end.
+// use calls fn, and the pool cannot end during the call.
 func (p *GenericPool) use(fn func() error) error {
 	p.using.RLock()
 	defer p.using.RUnlock()
@@ -74,7 +75,7 @@ func (p *GenericPool) use(fn func() error) error {
 	return fn()
 }
 
-// checkUse refuses a side that is none.
+// checkUse rejects an unknown side.
 func checkUse(u *fallback.Use) error {
 	if side := u.Location.Side; side != fallback.GPU && side != fallback.CPU {
 		return device.Errorf(device.CodeInvalidArgument, "generic_pool.use", "use->location is %d: none of 0 and 1", int32(side))
@@ -82,7 +83,7 @@ func checkUse(u *fallback.Use) error {
 	return nil
 }
 
-// RecordAllocation accounts for a buffer that the caller has made and uses.
+// RecordAllocation counts a buffer that the caller has created and uses.
 func (p *GenericPool) RecordAllocation(bytes uint64, u fallback.Use) (made fallback.BufferID, err error) {
 	if err := checkUse(&u); err != nil {
 		return 0, err
@@ -94,7 +95,7 @@ func (p *GenericPool) RecordAllocation(bytes uint64, u fallback.Use) (made fallb
 	return made, err
 }
 
-// TryGet takes a free buffer of at least so many bytes, if there is one.
+// TryGet takes a free buffer of at least that many bytes, if there is one.
 func (p *GenericPool) TryGet(minBytes uint64, u fallback.Use) (lease Lease, got bool, err error) {
 	if err := checkUse(&u); err != nil {
 		return lease, false, err
@@ -106,7 +107,7 @@ func (p *GenericPool) TryGet(minBytes uint64, u fallback.Use) (lease Lease, got 
 	return lease, got, err
 }
 
-// Return ends the use of a buffer; not kept, it is the caller's to end.
+// Return ends the use of a buffer. If it is not kept, the caller has to free it.
 func (p *GenericPool) Return(lease Lease) (kept bool, err error) {
 	err = p.use(func() (err error) {
 		kept, err = p.pool.ReturnBuffer(lease)
@@ -115,15 +116,15 @@ func (p *GenericPool) Return(lease Lease) (kept bool, err error) {
 	return kept, err
 }
 
-// AddFree files a buffer that nobody has used yet.
+// AddFree adds a buffer that was not used yet.
 func (p *GenericPool) AddFree(buffer, bytes uint64) error {
 	return p.use(func() error {
 		return p.pool.AddFree(buffer, bytes)
 	})
 }
 
-// Drain takes up to most free buffers out of the pool; they are the
-// caller's to end. count is how many they are.
+// Drain removes up to most free buffers from the pool; the caller has to free them.
+// count is their number.
 func (p *GenericPool) Drain(most uint64) (drained []Lease, count uint64, err error) {
 	err = p.use(func() error {
 		drained = p.pool.Drain(int(min(most, math.MaxInt32)))
@@ -132,7 +133,7 @@ func (p *GenericPool) Drain(most uint64) (drained []Lease, count uint64, err err
 	return drained, uint64(len(drained)), err
 }
 
-// Stats is the counters of a pool.
+// Stats returns the counters of the pool.
 func (p *GenericPool) Stats() (stats fallback.MemoryStats, err error) {
 	err = p.use(func() error {
 		stats = p.pool.Stats()
@@ -141,7 +142,7 @@ func (p *GenericPool) Stats() (stats fallback.MemoryStats, err error) {
 	return stats, err
 }
 
-// PooledCount is how many free buffers a pool has.
+// PooledCount returns the number of free buffers in the pool.
 func (p *GenericPool) PooledCount() (count uint64, err error) {
 	err = p.use(func() error {
 		count = uint64(p.pool.PooledCount())
@@ -158,8 +159,8 @@ func (p *GenericPool) RecordCPUFallback() error {
 	})
 }
 
-// Tracker is the handle of a pool's tracker; CodeInvalidState when it
-// does not track.
+// Tracker returns the handle of the pool's tracker. It returns CodeInvalidState if the
+// pool does not track.
 func (p *GenericPool) Tracker() (tracker uint64, err error) {
 	err = p.use(func() error {
 		if p.tracker == 0 {

@@ -8,7 +8,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// EnvSignalHandlers says what is done with handlers of signals that lack SA_ONSTACK.
+// EnvSignalHandlers selects what happens to signal handlers without SA_ONSTACK.
 const EnvSignalHandlers = "FERRUM_SIGNAL_HANDLERS"
 
 // The values of EnvSignalHandlers.
@@ -17,28 +17,30 @@ const (
 	handlersLeave = "leave"
 )
 
-// maxHandlers bounds what is kept of handlers: a program may set new ones for ever.
+// maxHandlers bounds the recorded handlers, because a program may set new ones
+// repeatedly.
 const maxHandlers = 256
 
-// Handler is a handler of a signal that the program has installed without
-// SA_ONSTACK. On a thread that is inside the library it runs on the stack of a
-// goroutine, and overwrites what lies below it.
+// Handler is a signal handler that the program has installed without SA_ONSTACK. On a
+// thread inside the library it runs on the stack of a goroutine, and overwrites the
+// memory below.
 type Handler struct {
 	Signal int `json:"signal"`
-	// Name is "SIGPROF", or "" for a signal that has none.
+	// Name is for example "SIGPROF", or "" for a signal without a name.
 	Name    string `json:"name"`
 	Address uint64 `json:"address"`
-	// Symbol and File say what lies there; "" where the linker does not know.
+	// Symbol and File name the function and its library; "" if the linker does not know
+	// them.
 	Symbol string `json:"symbol"`
 	File   string `json:"file"`
-	// Mended says that the flag was added.
+	// Mended states that the flag was added.
 	Mended bool `json:"mended"`
-	// Late says that it was installed after the library had started: until it was
-	// found it was a danger.
+	// Late states that it was installed after the start of the library. Until it was
+	// found it could corrupt memory.
 	Late bool `json:"late"`
 }
 
-// handlersEnvironment says whether handlers are left as they are.
+// handlersEnvironment reports whether handlers are left unchanged.
 func handlersEnvironment(getenv func(string) string) (leave bool, err error) {
 	switch value := getenv(EnvSignalHandlers); value {
 	case "", handlersMend:
@@ -63,8 +65,8 @@ func (h Handler) String() string {
 	return name + ": " + what
 }
 
-// ReportHandler logs a handler and keeps it for the snapshot. It takes no lock that
-// is held while the library starts.
+// ReportHandler logs a handler and records it for the snapshot. It takes no lock that
+// is held during the start of the library.
 func (l *Library) ReportHandler(h Handler) {
 	h.Late = l.current.Load() != nil
 	l.handlersMu.Lock()
@@ -85,7 +87,7 @@ func (l *Library) ReportHandler(h Handler) {
 	}
 }
 
-// foundHandlers is what was reported, in the order of the signals.
+// foundHandlers returns the reported handlers in the order of the signals.
 func (l *Library) foundHandlers() []Handler {
 	l.handlersMu.Lock()
 	defer l.handlersMu.Unlock()

@@ -6,15 +6,15 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// FallbackBuffer is a live buffer of a fallback manager. What it does without more is that
-// of the buffer itself.
+// FallbackBuffer is a live buffer of a fallback manager. The other methods are those of
+// the embedded buffer.
 type FallbackBuffer struct {
 	object
 	*fallback.Buffer
 	owner *FallbackManager
 }
 
-// FallbackBuffer finds a buffer of a fallback manager.
+// FallbackBuffer finds a buffer of a fallback manager by its handle.
 func (l *Library) FallbackBuffer(op string, id uint64) (*FallbackBuffer, error) {
 	return find(l, l.registry.buffers, op, id)
 }

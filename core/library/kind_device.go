@@ -6,35 +6,34 @@ import (
 	"ferrum_mem/core/manager"
 )
 
-// Device is a device that somebody has opened. What it does without more is that of its
-// engine.
+// Device is an open device. The other methods are those of its engine.
 type Device struct {
 	object
 	*engine.Engine
 	streams *manager.StreamManager
-	// gate is passed by whoever makes something on the device.
+	// gate is entered by every call that creates an object on the device.
 	gate *gate
 
-	// All below is guarded by Library.mu. opens is the number of DeviceOpens
-	// that have not been undone; closing says that one call is at it.
+	// Library.mu guards the fields below. opens counts the DeviceOpens that have not
+	// been undone. closing states that a call is closing the device.
 	opens   int
 	closing bool
 	closed  bool
 }
 
-// Device finds an open device.
+// Device finds an open device by its handle.
 func (l *Library) Device(op string, id uint64) (*Device, error) {
 	return find(l, l.registry.devices, op, id)
 }
 
-// A device is over when nothing more is made on it.
+// A device is over when it rejects new objects.
 func (d *Device) isOver() bool                    { return d.gate.isClosed() }
 func (d *Device) known() (uint64, *engine.Engine) { return d.id(), d.Engine }
 func (d *Device) of(parent *Device) bool          { return parent == nil }
 func (d *Device) leak() leak                      { return d.alive("device", d.Engine) }
 
-// ShowBooks has the books of an open device be shown where there is a place for them,
-// until they change. A handle that is wrong does nothing.
+// ShowBooks publishes the counters of an open device, if they have a place, until they
+// change. It ignores an invalid handle.
 func (l *Library) ShowBooks(id uint64) {
 	if l.current.Load() == nil {
 		return
@@ -49,8 +48,8 @@ func (l *Library) ShowBooks(id uint64) {
 	d.Engine.Show()
 }
 
-// making finds an open device and passes its gate: the caller leaves it when
-// what it makes is in its table.
+// making finds an open device and enters its gate. The caller leaves the gate when the
+// new object is in its table.
 func (l *Library) making(op string, id uint64) (*Device, error) {
 	d, err := find(l, l.registry.devices, op, id)
 	if err != nil {

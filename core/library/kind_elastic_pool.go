@@ -6,15 +6,15 @@ import (
 	"ferrum_mem/core/vmm"
 )
 
-// ElasticPool is an elastic pool that was made by ElasticPoolCreate. What it does without
-// more is that of the pool itself.
+// ElasticPool is an elastic pool created by ElasticPoolCreate. The other methods are
+// those of the embedded pool.
 type ElasticPool struct {
 	object
 	*vmm.Elastic
 	device *Device
 }
 
-// ElasticPool finds an elastic pool.
+// ElasticPool finds an elastic pool by its handle.
 func (l *Library) ElasticPool(op string, id uint64) (*ElasticPool, error) {
 	return find(l, l.registry.elasticPools, op, id)
 }

@@ -9,22 +9,23 @@ import (
 	"ferrum_mem/core/fallback"
 )
 
-// FallbackManager is a manager that was made by FallbackManagerCreate. What it does without
-// more is that of the manager itself.
+// FallbackManager is a manager created by FallbackManagerCreate. The other methods are
+// those of the embedded manager.
 type FallbackManager struct {
 	object
 	*fallback.Manager
-	// host is nil without falling back.
+	// host is nil if the manager has no second device.
 	device, host *Device
 	// tracker is the handle of its tracker; 0: it has none.
 	tracker uint64
 
 	mu sync.Mutex
-	// buffers are the handles of its buffers: it ends without a look at those of others.
+	// buffers has the handles of its buffers, so that its end does not search those of
+	// other managers.
 	buffers map[uint64]struct{}
 }
 
-// FallbackManager finds a manager of buffers that fall back.
+// FallbackManager finds a fallback manager by its handle.
 func (l *Library) FallbackManager(op string, id uint64) (*FallbackManager, error) {
 	return find(l, l.registry.fallbackManagers, op, id)
 }
@@ -56,7 +57,7 @@ func (m *FallbackManager) isOver() bool                    { return m.IsOver() }
 func (m *FallbackManager) known() (uint64, *engine.Engine) { return m.id(), m.device.Engine }
 func (m *FallbackManager) close(force bool) error          { return m.Close(force) }
 
-// of says that a manager is of both its devices.
+// of returns true for both devices of the manager.
 func (m *FallbackManager) of(d *Device) bool {
 	return d != nil && (m.device == d || m.host == d)
 }
@@ -67,11 +68,11 @@ func (m *FallbackManager) endByForce(l *Library, id uint64) error {
 	return dropByForce(l.registry.fallbackManagers, id, m)
 }
 
-// dropped takes away the handles of its tracker and of its buffers.
+// dropped removes the handles of its tracker and of its buffers.
 func (m *FallbackManager) dropped(l *Library) {
 	l.registry.forgetTracker(m.tracker)
 	for buffer := range m.takeBuffers() {
-		// One that was freed a moment ago may be gone.
+		// A buffer that was freed just before may have no handle any more.
 		_, _ = l.registry.buffers.Remove(buffer)
 	}
 }
@@ -86,7 +87,8 @@ func (m *FallbackManager) addMemory(l *Library, r *leakReport) {
 	})
 }
 
-// snapshot adds what the manager holds of a device, and the manager to its first one.
+// snapshot adds the pool that the manager has on a device. The manager itself is added
+// to its first device.
 func (m *FallbackManager) snapshot(d *Device, s deviceSnapshot) {
 	if p := m.PoolOn(d.Engine); p != nil {
 		s.add(recordsOfPools, poolSnapshot{Snapshot: p.Snapshot(), Owner: "fallback_manager"})
@@ -104,10 +106,10 @@ func (m *FallbackManager) ownerAt(d *Device, addr device.Addr) (Owner, bool) {
 	return ownerIn(p, addr)
 }
 
-// String names the pressure callbacks of a manager.
+// String describes the pressure callbacks of a manager.
 func (m *FallbackManager) String() string {
 	return fmt.Sprintf("pressure callback of fallback manager %#x", m.id())
 }
 
-// hasEnded says that nothing is done with the manager any more.
+// hasEnded reports whether the manager is closed or closing.
 func (m *FallbackManager) hasEnded() bool { return m.isOver() }

@@ -7,15 +7,15 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// Manager is a manager that was made by ManagerCreate. What it does without more is that
-// of the manager itself.
+// Manager is a manager created by ManagerCreate. The other methods are those of the
+// embedded manager.
 type Manager struct {
 	object
 	*manager.Manager
 	device *Device
 }
 
-// Manager finds a manager.
+// Manager finds a manager by its handle.
 func (l *Library) Manager(op string, id uint64) (*Manager, error) {
 	return find(l, l.registry.managers, op, id)
 }

@@ -5,19 +5,19 @@ import (
 	"ferrum_mem/core/monitor"
 )
 
-// Monitor is a monitor that was made by MonitorCreate. What it does without more is that of
-// the monitor itself.
+// Monitor is a monitor created by MonitorCreate. The other methods are those of the
+// embedded monitor.
 type Monitor struct {
 	object
 	*monitor.Monitor
 }
 
-// Monitor finds a monitor.
+// Monitor finds a monitor by its handle.
 func (l *Library) Monitor(op string, id uint64) (*Monitor, error) {
 	return find(l, l.registry.monitors, op, id)
 }
 
-// A monitor is of no device: it watches managers of many.
+// A monitor belongs to no device: it watches managers of several.
 func (m *Monitor) isOver() bool                    { return m.IsOver() }
 func (m *Monitor) known() (uint64, *engine.Engine) { return m.id(), nil }
 func (m *Monitor) of(d *Device) bool               { return d == nil }

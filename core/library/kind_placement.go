@@ -5,23 +5,22 @@ import (
 	"ferrum_mem/core/placement"
 )
 
-// Placement is a placement strategy that was made by PlacementCreate or
-// PlacementCreateOwn.
+// Placement is a placement strategy created by PlacementCreate or PlacementCreateOwn.
 type Placement struct {
 	object
 	strategy *placement.Strategy
-	// calls is passed by every call of a strategy of the caller's, and closed when there
-	// are to be no more.
+	// calls is entered by every call of a strategy of the caller, and closed at its
+	// end.
 	calls *gate
 }
 
-// Placement finds a placement strategy.
+// Placement finds a placement strategy by its handle.
 func (l *Library) Placement(op string, id uint64) (*Placement, error) {
 	return find(l, l.registry.placements, op, id)
 }
 
-// A strategy of the caller's is called no more once it is over; the others have no end
-// but that of their handle.
+// A strategy of the caller is not called after its end. Other strategies end with their
+// handle.
 func (p *Placement) isOver() bool                    { return p.calls.isClosed() }
 func (p *Placement) known() (uint64, *engine.Engine) { return p.id(), nil }
 func (p *Placement) of(d *Device) bool               { return d == nil }
@@ -34,7 +33,7 @@ func (p *Placement) leak() leak {
 
 func (p *Placement) endByForce(*Library, uint64) error { return p.Destroy(0) }
 
-// end has the strategy called no more and waits for calls that run, unless it is
+// end stops further calls of the strategy and waits for running calls, unless it is
 // called from inside one.
 func (p *Placement) end(inside bool) {
 	if inside {

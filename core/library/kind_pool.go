@@ -10,15 +10,16 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// Pool is a pool that was made by PoolCreate. What it does without more is that of the
-// pool itself.
+// Pool is a pool created by PoolCreate. The other methods are those of the embedded
+// pool.
 type Pool struct {
 	object
 	*pool.Pool
 	device *Device
 }
 
-// Pool finds a pool, in one call fewer than find: it is on the way of every block.
+// Pool finds a pool by its handle. It makes one call less than find, because every
+// allocation uses it.
 func (l *Library) Pool(op string, id uint64) (*Pool, error) {
 	if l.current.Load() == nil {
 		return nil, notStarted(op)

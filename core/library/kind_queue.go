@@ -9,8 +9,8 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// streams and events are the manager factory's, which counts them and ends them with
-// their device.
+// streams and events belong to the manager factory, which counts them and destroys them
+// with their device.
 type streams struct{ of *registry }
 
 func (*streams) handles() handle.Kind { return handle.Stream }
@@ -20,9 +20,9 @@ func (s *streams) count(only *Device) int {
 	return s.of.countMade(only, func(n manager.Leftovers) int { return n.Streams })
 }
 
-// each leaves default streams out, which are their devices'.
+// each skips default streams, which belong to their devices.
 func (s *streams) each(visit func(id uint64, m member) bool) {
-	// One for all: a flood of them leaves no garbage.
+	// One variable for all visits, so that many streams allocate no memory.
 	var m queued
 	s.of.factory.EachStream(func(found manager.StreamInfo) bool {
 		m = queued{kind: "stream", id: found.Handle.ID(), engine: found.Engine, madeAt: found.MadeAt}
@@ -47,7 +47,8 @@ func (s *events) each(visit func(id uint64, m member) bool) {
 	})
 }
 
-// countMade adds up what the factory has made on a device or, with nil, on all.
+// countMade counts what the factory has created on a device or, with nil, on all
+// devices.
 func (g *registry) countMade(only *Device, pick func(manager.Leftovers) int) (n int) {
 	g.devices.Each(func(_ uint64, d *Device) bool {
 		if only == nil || d == only {

@@ -7,33 +7,35 @@ import (
 // registration is a registered callback.
 type registration struct {
 	object
-	// token is the caller's mark of the callback: the thread that runs it
-	// carries the same one.
+	// token is the caller's mark of the callback. The thread that runs the callback
+	// carries the same token.
 	token uint64
-	// reclaims says that it is a reclaim callback, and not a pressure callback.
+	// reclaims is true for a reclaim callback and false for a pressure callback.
 	reclaims bool
 	callback interface {
-		// Remove ends it, and waits for a running call unless inside says that it is
-		// called from that call.
+		// Remove ends the registration. It waits for a running call, unless inside
+		// states that it is called from that call.
 		Remove(inside bool)
 	}
 	device *Device
-	// subject is what it was made for, which it may outlive; nil: its device.
+	// subject is the object of the callback, which may end before the registration;
+	// nil: its device.
 	subject subject
 }
 
-// subject is what a callback is of besides its device.
+// subject is the object of a callback, when it is not only a device.
 type subject interface {
-	// String names it, such as: reclaim callback of model "chat" of elastic pool "kv".
+	// String describes the callback, such as: reclaim callback of model "chat" of
+	// elastic pool "kv".
 	String() string
-	// hasEnded says that it is no more. It waits for nothing.
+	// hasEnded reports whether the object has ended. It does not wait.
 	hasEnded() bool
 }
 
-// outlives says that the registration is left of something that has ended.
+// outlives reports whether the object of the registration has ended.
 func (r *registration) outlives() bool { return r.subject != nil && r.subject.hasEnded() }
 
-// about says what a registration is of, and whether that has ended.
+// about describes the object of a registration, and whether it has ended.
 func (r *registration) about() string {
 	switch {
 	case r.subject == nil && r.reclaims:
@@ -46,7 +48,7 @@ func (r *registration) about() string {
 	return r.subject.String()
 }
 
-// A registration is over with its handle.
+// A registration is over when its handle is removed.
 func (r *registration) isOver() bool                    { return false }
 func (r *registration) known() (uint64, *engine.Engine) { return r.id(), r.device.Engine }
 func (r *registration) of(d *Device) bool               { return r.device == d }
@@ -57,8 +59,8 @@ func (r *registration) leak() leak {
 	return found
 }
 
-// endByForce removes the callback. The handle goes last: who hears that it is invalid may
-// free what the callback uses.
+// endByForce removes the callback. The handle is removed last: a program may free what
+// the callback uses when the handle is invalid.
 func (r *registration) endByForce(l *Library, id uint64) error {
 	r.callback.Remove(r.token != 0 && l.running.insideCallback(r.token))
 	_, err := l.registry.registrations.Remove(id)

@@ -5,22 +5,22 @@ import (
 	"ferrum_mem/core/fallback"
 )
 
-// Tracker is a tracker that was made by TrackerCreate, or that belongs to a
-// manager or a generic pool and goes with it.
+// Tracker is a tracker created by TrackerCreate, or one that belongs to a manager or a
+// generic pool and ends with it.
 type Tracker struct {
 	object
 	tracker *fallback.AllocationTracker
-	// owner is nil for one that was made by TrackerCreate.
+	// owner is nil for a tracker created by TrackerCreate.
 	owner member
 }
 
-// Tracker finds a tracker.
+// Tracker finds a tracker by its handle.
 func (l *Library) Tracker(op string, id uint64) (*Tracker, error) {
 	return find(l, l.registry.trackers, op, id)
 }
 
-// A tracker of a manager or of a generic pool goes with that, and the walks leave it out;
-// one of the caller's is over with its handle.
+// A tracker of a manager or of a generic pool ends with its owner, and traversals skip
+// it. A tracker of the caller is over when its handle is removed.
 func (t *Tracker) isOver() bool                    { return t.owner != nil && t.owner.isOver() }
 func (t *Tracker) known() (uint64, *engine.Engine) { return t.id(), nil }
 func (t *Tracker) of(d *Device) bool               { return d == nil }
@@ -36,10 +36,10 @@ func (l *Library) insertTracker(t *fallback.AllocationTracker, owner member) (ui
 	return insert(l, l.registry.trackers, entry)
 }
 
-// forgetTracker takes the handle of a tracker away; 0 is none.
+// forgetTracker removes the handle of a tracker; 0 is none.
 func (g *registry) forgetTracker(id uint64) {
 	if id != 0 {
-		// It is only ever taken away by its one owner.
+		// The handle exists, because only its one owner removes it.
 		_, _ = g.trackers.Remove(id)
 	}
 }

@@ -6,15 +6,15 @@ import (
 	"ferrum_mem/core/vmm"
 )
 
-// VPool is a virtual pool that was made by VPoolCreate. What it does without more is that
-// of the pool itself.
+// VPool is a virtual pool created by VPoolCreate. The other methods are those of the
+// embedded pool.
 type VPool struct {
 	object
 	*vmm.Pool
 	device *Device
 }
 
-// VPool finds a virtual pool.
+// VPool finds a virtual pool by its handle.
 func (l *Library) VPool(op string, id uint64) (*VPool, error) {
 	return find(l, l.registry.vpools, op, id)
 }

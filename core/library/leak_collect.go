@@ -10,9 +10,10 @@ import (
 	"ferrum_mem/core/vmm"
 )
 
-// collectLeaks lists what is alive on a device or, with nil, on all of them
-// with the devices themselves and what belongs to none: first what holds memory,
-// then the memory, then the rest, so that a flood of events hides no block.
+// collectLeaks lists what is live on a device or, with nil, on all devices, together
+// with the devices themselves and the objects of no device. Holders of memory come
+// first, then the memory, then the rest, so that many events do not push blocks out of
+// the report.
 func (l *Library) collectLeaks(only *Device) leakReport {
 	report := newLeakReport()
 	list := func(place listing, add func(id uint64, m member)) {
@@ -46,7 +47,7 @@ func (r *leakReport) addMember(id uint64, m member) {
 	r.add(found)
 }
 
-// alive is an object as something that is alive; a device of nil is none.
+// alive describes an object as a live one. of is its engine; nil: it has no device.
 func (o *object) alive(kind string, of *engine.Engine) leak {
 	found := leak{Kind: kind, AgeNS: max(time.Since(o.createdAt), 0)}
 	if of != nil {
@@ -55,7 +56,7 @@ func (o *object) alive(kind string, of *engine.Engine) leak {
 	return found
 }
 
-// addRanges adds what is mapped in a virtual or elastic pool with that handle.
+// addRanges adds the mapped ranges of the virtual or elastic pool with that handle.
 func (r *leakReport) addRanges(d *Device, handle uint64, each func(func(vmm.Range) bool)) {
 	now, deviceID := track.Now(), d.Engine.ID().String()
 	each(func(found vmm.Range) bool {
@@ -65,8 +66,8 @@ func (r *leakReport) addRanges(d *Device, handle uint64, each func(func(vmm.Rang
 	})
 }
 
-// callSite is where the block at an address was allocated from one of the pools;
-// nil when none knows or when the report has no room for it.
+// callSite returns where the block at an address was allocated from one of the pools.
+// It returns nil if no pool knows the call site, or the report is full.
 func (r *leakReport) callSite(addr device.Addr, pools ...*pool.Pool) []string {
 	if r.full() {
 		return nil
@@ -79,7 +80,7 @@ func (r *leakReport) callSite(addr device.Addr, pools ...*pool.Pool) []string {
 	return nil
 }
 
-// age is the time since a moment of the same clock; a moment of 0 is unknown.
+// age returns the time since a moment of the same clock; a moment of 0 is unknown.
 func age(now, since time.Duration) time.Duration {
 	if since == 0 {
 		return 0

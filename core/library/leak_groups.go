@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// leakGroup is the leaked blocks of one tag that came from one place.
+// leakGroup has the leaked blocks of one tag from one call site.
 type leakGroup struct {
 	device, tag string
 	blocks      int
@@ -15,8 +15,9 @@ type leakGroup struct {
 	callSite    []string
 }
 
-// groupLeaks adds up blocks by tag and place, the most bytes first. A block by
-// itself of which no more is known than its own message says makes no group.
+// groupLeaks sums up blocks by tag and call site, the group with the most bytes first.
+// A single block without further information makes no group, because its own message
+// already states everything.
 func groupLeaks(leaks []leak) []*leakGroup {
 	byKey := map[string]*leakGroup{}
 	var groups []*leakGroup

@@ -8,30 +8,30 @@ import (
 // leakReportEntries bounds the entries of a leak report.
 const leakReportEntries = 1000
 
-// leak is something that is alive.
+// leak is one live object or block.
 type leak struct {
 	Kind   string `json:"kind"`
 	Device string `json:"device"`
-	// Handle is that of the object, or of the pool that a block or range is in.
+	// Handle is the handle of the object, or of the pool that has the block or range.
 	Handle  uint64 `json:"handle"`
 	Address uint64 `json:"address"`
-	// Bytes is what a block or range was asked for with; 0 for what is no memory.
+	// Bytes is the requested size of a block or range; 0 for an object without memory.
 	Bytes uint64 `json:"bytes"`
-	// Tag of a block or range, or name of a pool.
+	// Tag is the tag of a block or range, or the name of a pool.
 	Tag string `json:"tag"`
-	// Model is the id of the model that a range of an elastic pool is of.
+	// Model is the id of the model that has a range of an elastic pool.
 	Model string `json:"model,omitempty"`
-	// Callback says what a registration is of, and whether that has ended.
+	// Callback describes the object of a registration, and whether it has ended.
 	Callback string `json:"callback,omitempty"`
-	// AgeNS is the time since it was made or allocated; 0 for a block of a pool that
-	// keeps no times.
+	// AgeNS is the time since its creation or allocation; 0 for a block of a pool that
+	// records no times.
 	AgeNS time.Duration `json:"age_ns"`
-	// CallSite is where a block was allocated, the innermost function first;
-	// absent unless its pool keeps call sites.
+	// CallSite is where a block was allocated, the innermost function first. It is
+	// absent unless its pool records call sites.
 	CallSite []string `json:"call_site,omitempty"`
 }
 
-// leakReport is what is alive at one moment.
+// leakReport lists what is live at one moment.
 type leakReport struct {
 	Leaks      []leak `json:"leaks"`
 	Omitted    uint64 `json:"omitted"`
@@ -40,7 +40,7 @@ type leakReport struct {
 
 func newLeakReport() leakReport { return leakReport{Leaks: []leak{}} }
 
-// full says that what is added now is only counted.
+// full reports whether further entries are only counted.
 func (r *leakReport) full() bool { return len(r.Leaks) >= leakReportEntries }
 
 func (r *leakReport) add(found leak) {
@@ -52,8 +52,8 @@ func (r *leakReport) add(found leak) {
 	r.Leaks = append(r.Leaks, found)
 }
 
-// logLeaks reports what a forced call frees, one message each, and what of it
-// belongs together.
+// logLeaks logs what a forced call frees: one message for each entry, and one for each
+// group.
 func (g *logger) logLeaks(what string, report leakReport) {
 	for _, found := range report.Leaks {
 		switch found.Kind {
@@ -61,7 +61,7 @@ func (g *logger) logLeaks(what string, report leakReport) {
 			g.printf(LogWarning, "%s: %s: freed %s of %d bytes at %#x, tag %q, handle %#x", found.Device,
 				what, found.Kind, found.Bytes, found.Address, found.Tag, found.Handle)
 		default:
-			// What belongs to no device names none.
+			// An object of no device has no device in its message.
 			whose := strings.TrimPrefix(found.Device+": "+what, ": ")
 			about := ""
 			if found.Callback != "" {
@@ -78,9 +78,9 @@ func (g *logger) logLeaks(what string, report leakReport) {
 	}
 }
 
-// LeakReportJSON lists what is alive now or, while the library is stopped, what
-// was alive when it stopped last, in the form that the public header gives.
-// Works at any time.
+// LeakReportJSON lists what is live now or, while the library is stopped, what was live
+// when it stopped last, in the form that the public header documents. It works at any
+// time.
 func (l *Library) LeakReportJSON() []byte {
 	l.mu.Lock()
 	report := l.lastLeaks
@@ -91,7 +91,7 @@ func (l *Library) LeakReportJSON() []byte {
 	}
 	text, err := encode("library.leak_report", report)
 	if err != nil {
-		// The report is made of text and whole numbers: nothing in it can fail.
+		// The report has only text and integers, so encoding cannot fail.
 		panic(err)
 	}
 	return text

@@ -8,29 +8,30 @@ import (
 	"ferrum_mem/core/handle"
 )
 
-// leftovers counts what is alive.
+// leftovers counts what is live.
 type leftovers struct {
 	kinds []leftKind
-	// making is the calls that make something on a device at this moment.
+	// making counts the calls that are creating an object on a device now.
 	making int
 	blocks uint64
-	// named says what the first of the registrations are of, those first that outlive
-	// it: a program is done with these and has nothing left that reminds it of them.
+	// named describes some of the registrations. Registrations whose object has ended
+	// come first, because the program does not use these any more and can easily miss
+	// them.
 	named []string
 }
 
-// leftKind is how many there are of a kind.
+// leftKind is the number of objects of one kind.
 type leftKind struct {
 	kind  handle.Kind
 	count int
 }
 
-// namedRegistrations is how many registrations a message names.
+// namedRegistrations is how many registrations a message describes.
 const namedRegistrations = 3
 
 func (n leftovers) any() bool { return n.counts() != "" }
 
-// String lists what there is, for example "1 device, 2 pools and 5 blocks", and names
+// String lists the counts, for example "1 device, 2 pools and 5 blocks", and describes
 // registrations.
 func (n leftovers) String() string {
 	counts := n.counts()
@@ -74,8 +75,8 @@ func plural(kind string) string {
 	return kind + "s"
 }
 
-// countLeft counts what is alive on a device or, with nil, on all of them with
-// the devices themselves. It waits for nothing.
+// countLeft counts what is live on a device or, with nil, on all devices together with
+// the devices themselves. It does not wait.
 func (g *registry) countLeft(only *Device) leftovers {
 	var n leftovers
 	for _, k := range g.kinds {
@@ -91,7 +92,8 @@ func (g *registry) countLeft(only *Device) leftovers {
 	return n
 }
 
-// nameRegistrations names some of the registrations of a device or, with nil, of all.
+// nameRegistrations describes some of the registrations of a device or, with nil, of
+// all devices.
 func (g *registry) nameRegistrations(only *Device) []string {
 	var outliving, others []string
 	g.registrations.Each(func(id uint64, r *registration) bool {
@@ -111,9 +113,9 @@ func (g *registry) nameRegistrations(only *Device) []string {
 	return named[:min(len(named), namedRegistrations)]
 }
 
-// orLog passes the error of an end on, and logs it if the end was forced: who forces is
-// often a destructor or a finaliser, which has nobody to tell. That the handle is dead
-// or another call is at it is no news.
+// orLog returns the error of an end, and also logs it if the end was forced: a
+// destructor or finalizer often forces an end and cannot report the error. It does not
+// log that the handle is invalid or that another call is ending the object.
 func (g *logger) orLog(err error, force bool, id uint64) error {
 	switch device.CodeOf(err) {
 	case device.CodeOK, device.CodeInvalidHandle, device.CodeModelNotFound, device.CodeBusy, device.CodeNotInitialized:
@@ -125,8 +127,8 @@ func (g *logger) orLog(err error, force bool, id uint64) error {
 	return err
 }
 
-// emptyDevice ends what is on a device that is being closed: with force
-// everything, without it only what nobody has made.
+// emptyDevice ends the objects on a device that is being closed: all of them with
+// force, and without force only those that no caller created.
 func (l *Library) emptyDevice(d *Device, force bool, report func()) error {
 	if !force {
 		l.running.awaitCallbacks(d)

@@ -15,25 +15,24 @@ import (
 	"ferrum_mem/core/memcheck"
 )
 
-// Settings are what the caller of Init may choose. The zero value is the
-// default of each.
+// Settings has the options of Init. The zero value selects all defaults.
 type Settings struct {
-	// HostDevices is the number of host devices; 0 leaves it to the driver.
+	// HostDevices is the number of host devices; with 0 the driver decides.
 	HostDevices int
-	// HostMemoryBytes is the capacity of all host devices together; 0 leaves it
-	// to the driver.
+	// HostMemoryBytes is the capacity of all host devices together; with 0 the driver
+	// decides.
 	HostMemoryBytes uint64
 	// HostMemoryForced accepts a capacity above the memory of the machine.
 	HostMemoryForced bool
-	// ProbeInProcess asks the libraries of vendors in this process, whatever the
-	// environment says.
+	// ProbeInProcess queries the vendor libraries in this process, regardless of the
+	// environment.
 	ProbeInProcess bool
-	// LeaveHandlers adds SA_ONSTACK to no handler of the program's, whatever the
-	// environment says.
+	// LeaveHandlers never adds SA_ONSTACK to handlers of the program, regardless of the
+	// environment.
 	LeaveHandlers bool
 }
 
-// String gives the settings by their names in the C ABI.
+// String lists the settings by their names in the C ABI.
 func (s Settings) String() string {
 	probing := ""
 	if s.ProbeInProcess {
@@ -46,93 +45,93 @@ func (s Settings) String() string {
 		s.HostDevices, s.HostMemoryBytes, s.HostMemoryForced, probing)
 }
 
-// Options are what a Library needs from the program that it is part of. Only
-// Drivers is required.
+// Options has what a Library needs from its host program. Only Drivers is required.
 type Options struct {
-	// Drivers makes the drivers of this build at every start.
+	// Drivers creates the drivers of this build at every start.
 	Drivers func(Settings) ([]device.Driver, error)
-	// Prepare gets what the runtime will need of the process, at every start, or says
-	// what the process cannot give; nil: nothing is got ahead.
+	// Prepare allocates, at every start, what the runtime will need from the process,
+	// or returns an error if the process cannot provide it; nil: nothing is
+	// preallocated.
 	Prepare func() error
-	// WatchHandlers begins to look at the program's handlers of signals, which
-	// ReportHandler is told of; with leave none is changed. nil: nobody looks.
+	// WatchHandlers starts the watch of the program's signal handlers, and reports them
+	// to ReportHandler. With leave it changes none. nil: no watch.
 	WatchHandlers func(leave bool)
-	// InsideCallback says whether the calling thread runs the callback that was
-	// registered with that token or, for 0, any callback of the library: a
-	// registered one, the receiver of the log or a host function. nil: never.
+	// InsideCallback reports whether the calling thread runs the callback with that
+	// token. For 0 it reports whether the thread runs any callback of the library: a
+	// registered callback, the receiver of the log or a host function. nil: never.
 	InsideCallback func(token uint64) bool
-	// MayNotWait says whether the calling thread may not wait for memory, because
+	// MayNotWait reports whether the calling thread must not wait for memory, because
 	// it runs a reclaim callback or a host function. nil: never.
 	MayNotWait func() bool
-	// ThreadCaches makes the thread caches in front of pools; nil: there are none.
+	// ThreadCaches creates the thread caches in front of pools; nil: there are none.
 	ThreadCaches ThreadCaches
-	// Mirrors is where the books of devices can be read from outside of the library;
-	// nil: nowhere.
+	// Mirrors is where the counters of devices are published outside the library; nil:
+	// nowhere.
 	Mirrors Mirrors
-	// Lending is where pools lend their tables, for large blocks to be placed outside of
-	// Go; nil: nowhere.
+	// Lending is where pools lend their tables, so that C code can allocate large
+	// blocks; nil: nowhere.
 	Lending Lending
-	// Host describes the machine; nil: nothing is known of it.
+	// Host describes the machine; nil: nothing is known.
 	Host func() HostInfo
-	// Surveyors look for the devices of vendors.
+	// Surveyors find the devices of vendors.
 	Surveyors []device.Surveyor
-	// ProbeHelpers are the places of the program in which surveyors run; the first
-	// that is there is used.
+	// ProbeHelpers are the possible paths of the program that runs surveyors; the first
+	// existing one is used.
 	ProbeHelpers []string
 	// Environ is the environment for that program; nil: os.Environ.
 	Environ func() []string
 	// Getenv reads the environment; nil: os.Getenv.
 	Getenv func(name string) string
-	// Stderr is where messages go when FERRUM_LOG or FERRUM_DEBUG asks for them
-	// and nobody has set a receiver; nil: os.Stderr.
+	// Stderr receives messages if FERRUM_LOG or FERRUM_DEBUG requests them and no
+	// receiver is set; nil: os.Stderr.
 	Stderr io.Writer
-	// CallSites are how debugging pools find out who calls; the zero value: they
-	// do not.
+	// CallSites are the functions that find the callers for debug pools; the zero
+	// value: none.
 	CallSites memcheck.Hooks
 }
 
-// run is one start of the library, until it stops.
+// run is one start of the library until its stop.
 type run struct {
 	settings  Settings
 	backends  *discover.Registry
 	startedAt time.Time
 	// startedClock is the same moment on the clock of track.Now.
 	startedClock time.Duration
-	// debug is what all pools check, as FERRUM_DEBUG asks.
+	// debug has the checks of all pools, as FERRUM_DEBUG requests.
 	debug memcheck.Flags
 }
 
-// Library is the library. It is made by New.
+// Library is the whole library. New creates it.
 type Library struct {
 	options  Options
 	log      *logger
 	registry registry
 	running  *running
 
-	// current is nil while the library is stopped or stopping. It is written
-	// with mu held.
+	// current is nil while the library is stopped or stopping. It is written with mu
+	// held.
 	current atomic.Pointer[run]
 
 	mu sync.Mutex
-	// changed is signalled when a stop or the closing of a device has ended.
+	// changed is signalled when a stop or the close of a device has ended.
 	changed *sync.Cond
-	// users is the number of Inits that have not been undone.
+	// users counts the Inits that have not been undone.
 	users int
-	// stopping says that a forced stop is under way.
+	// stopping states that a forced stop is in progress.
 	stopping bool
-	// opened finds the open devices by their identity.
+	// opened has the open devices by id.
 	opened map[device.ID]*Device
-	// lastLeaks is what was alive when the library stopped last.
+	// lastLeaks lists what was live at the last stop of the library.
 	lastLeaks leakReport
 
-	// handlersMu is for handlers only, and a leaf.
+	// handlersMu guards only handlers. It is a leaf in the lock order.
 	handlersMu sync.Mutex
-	// handlers are those that ReportHandler was told of.
+	// handlers has the handlers reported to ReportHandler.
 	handlers []Handler
 }
 
-// New makes a library that is not started. It takes no memory and starts no
-// thread.
+// New returns a library that is not started. It allocates no device memory and starts
+// no thread.
 func New(o Options) *Library {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -149,9 +148,9 @@ func New(o Options) *Library {
 	return l
 }
 
-// object is what devices, pools, managers and registrations have in common.
+// object has the common fields of devices, pools, managers and registrations.
 type object struct {
-	// library is what has made it.
+	// library is the library that created it.
 	library *Library
 	// handle is 0 until the object is in its table.
 	handle    atomic.Uint64
@@ -163,7 +162,7 @@ type object struct {
 func (o *object) base() *object { return o }
 func (o *object) id() uint64    { return o.handle.Load() }
 
-// started gives the present run, or CodeNotInitialized.
+// started returns the present run, or CodeNotInitialized.
 func (l *Library) started(op string) (*run, error) {
 	if r := l.current.Load(); r != nil {
 		return r, nil
@@ -176,7 +175,7 @@ func notStarted(op string) error {
 		"the library is not started: ferrum_init has not been called, or ferrum_shutdown has")
 }
 
-// on names the device in an error that does not name one yet.
+// on sets the device of an error that has none yet.
 func on(err error, e *engine.Engine) error {
 	if err == nil {
 		return nil

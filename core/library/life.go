@@ -7,20 +7,20 @@ import (
 	"ferrum_mem/core/handle"
 )
 
-// owned is an object on a device that its caller makes and ends.
+// owned is an object on a device that its caller creates and destroys.
 type owned interface {
 	member
 	holder
 	base() *object
-	// close gives its memory back. While something of it is live it is CodeBusy, unless
-	// forced.
+	// close releases its memory. Without force it returns CodeBusy while a part of it
+	// is live.
 	close(force bool) error
 }
 
-// dropper has more to take away with its handle.
+// dropper has further work when its handle is removed.
 type dropper interface{ dropped(l *Library) }
 
-// insert gives an object its handle.
+// insert assigns a handle to an object.
 func insert[T interface{ base() *object }](l *Library, table *handle.Table[T], value T) (uint64, error) {
 	o := value.base()
 	o.library, o.createdAt = l, time.Now()
@@ -31,8 +31,8 @@ func insert[T interface{ base() *object }](l *Library, table *handle.Table[T], v
 	return id, err
 }
 
-// create makes an object on a device. made hears of it while the device is not closed;
-// nil: nobody.
+// create creates an object on a device. made is called while the device cannot be
+// closed; nil: no call.
 func create[T owned](
 	l *Library, table *handle.Table[T], op string, deviceID uint64, build func(*Device) (T, error), made func(id uint64, object T),
 ) (uint64, error) {
@@ -56,8 +56,8 @@ func create[T owned](
 	return id, nil
 }
 
-// destroy ends an object. By force it reports what of it was live. It is CodeBusy while
-// another call is at it.
+// destroy destroys an object. With force it reports what was live in it. It returns
+// CodeBusy while another call destroys the object.
 func destroy[T owned](table *handle.Table[T], op string, object T, force bool) error {
 	o := object.base()
 	l, id := o.library, o.id()
@@ -77,7 +77,8 @@ func destroy[T owned](table *handle.Table[T], op string, object T, force bool) e
 	return nil
 }
 
-// dropByForce ends an object by force, after another call that is at it.
+// dropByForce destroys an object by force. It first waits for another call that
+// destroys it.
 func dropByForce[T owned](table *handle.Table[T], id uint64, object T) error {
 	o := object.base()
 	o.destroying.Lock()
@@ -85,7 +86,7 @@ func dropByForce[T owned](table *handle.Table[T], id uint64, object T) error {
 	return drop(table, id, object, true)
 }
 
-// drop closes an object and takes its handle away; object.destroying is held.
+// drop closes an object and removes its handle. The caller holds object.destroying.
 func drop[T owned](table *handle.Table[T], id uint64, object T, force bool) error {
 	if _, err := table.Get(id); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"ferrum_mem/core/notify"
 )
 
-// The weights of log messages in the C ABI.
+// The levels of log messages in the C ABI.
 const (
 	LogDebug   int32 = 0
 	LogInfo    int32 = 1
@@ -21,37 +21,39 @@ const (
 
 var logLevelNames = [...]string{LogDebug: "debug", LogInfo: "info", LogWarning: "warning", LogError: "error"}
 
-// logCapacity bounds the messages that wait for delivery. A forced stop reports
-// up to leakReportEntries at once.
+// logCapacity bounds the messages that wait for delivery. A forced stop queues up to
+// leakReportEntries messages at once.
 const logCapacity = 4 * leakReportEntries
 
-// nobody is the threshold when no message is wanted.
+// nobody is the threshold when there is no receiver.
 const nobody = math.MaxInt32
 
-// receiver is somebody who hears messages.
+// receiver is a receiver of messages.
 type receiver struct {
 	minimum int32
 	deliver func(level int32, message string)
-	// retired says that it may not be called any more; what was queued for it
-	// goes to the one that follows it.
+	// retired states that it must not be called any more. Messages queued for it go to
+	// its heir.
 	retired atomic.Bool
-	// heir is that one, and is set before retired; nil: nobody was chosen then.
+	// heir is the receiver that was chosen next. It is set before retired; nil: none
+	// was chosen.
 	heir *receiver
 }
 
-// logger brings messages to the present receiver, in order, on a worker.
+// logger delivers messages to the present receiver, in order, on a worker.
 type logger struct {
 	dispatcher *notify.Dispatcher
-	// threshold is the minimum of the present receiver, for a quick answer.
+	// threshold is the minimum level of the present receiver, for a check without a
+	// lock.
 	threshold atomic.Int32
 
-	// mu is held while a message is queued for the receiver of that moment, so
-	// that a change of receiver knows what was queued for the former one.
+	// mu is held while a message is queued for the present receiver, so that a change
+	// of receiver knows what was queued for the previous one.
 	mu sync.Mutex
 	// chosen was set by the caller, fallback by the environment.
 	chosen, fallback *receiver
 
-	// droppedReported is touched by deliveries only, which come one at a time.
+	// droppedReported is used only by deliveries, which run one at a time.
 	droppedReported uint64
 }
 
@@ -68,7 +70,7 @@ func (g *logger) present() *receiver {
 	return g.fallback
 }
 
-// printf queues a message. It formats nothing when nobody would hear it.
+// printf queues a message. It formats nothing if no receiver would get it.
 func (g *logger) printf(level int32, format string, args ...any) {
 	if level >= g.threshold.Load() {
 		g.print(level, fmt.Sprintf(format, args...))
@@ -91,8 +93,8 @@ func (g *logger) deliver(to *receiver, level int32, message string) {
 			return
 		}
 	}
-	// Drops happen while the queue is full, so at least one delivery follows
-	// every drop and reports it.
+	// Messages are dropped only while the queue is full, so at least one delivery
+	// follows every drop and reports it.
 	if dropped := g.dispatcher.Dropped(); dropped > g.droppedReported {
 		to.deliver(max(LogWarning, to.minimum),
 			fmt.Sprintf("%d log messages were dropped: they came faster than they were received",
@@ -102,9 +104,9 @@ func (g *logger) deliver(to *receiver, level int32, message string) {
 	to.deliver(level, message)
 }
 
-// heirOf is who hears what was queued for a receiver that is retired. One that was
-// chosen after it, and is being taken away just now, still hears that; else it is the
-// present one, if any.
+// heirOf returns the receiver of messages that were queued for a retired receiver. A
+// receiver that was chosen after it gets them even while it is being removed. Otherwise
+// the present receiver gets them, if there is one.
 func (g *logger) heirOf(to *receiver) *receiver {
 	for to != nil && to.retired.Load() {
 		to = to.heir
@@ -117,9 +119,9 @@ func (g *logger) heirOf(to *receiver) *receiver {
 	return g.present()
 }
 
-// choose sets the caller's receiver, or takes it away with nil. With wait it
-// returns when the former one has heard what was queued for it; without, the
-// former one is not called again once a call of it that runs now has returned.
+// choose sets the caller's receiver, or removes it with nil. With wait it returns when
+// the previous receiver has received what was queued for it. Without wait the previous
+// receiver is not called again after its running call has returned.
 func (g *logger) choose(next *receiver, wait bool) {
 	g.mu.Lock()
 	former := g.chosen
@@ -136,7 +138,7 @@ func (g *logger) choose(next *receiver, wait bool) {
 	former.retired.Store(true)
 }
 
-// fallBack sets who hears messages while the caller has chosen nobody.
+// fallBack sets the receiver for the time when the caller has chosen none.
 func (g *logger) fallBack(to *receiver) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -169,7 +171,7 @@ func logEnvironment(getenv func(string) string, stderr io.Writer) (*receiver, er
 		"%s=%q: want debug, info, warning or error", variable, value)
 }
 
-// stderrReceiver writes messages of at least that level, a line each.
+// stderrReceiver writes messages of at least that level, one line each.
 func stderrReceiver(minimum int32, stderr io.Writer) *receiver {
 	return &receiver{minimum: minimum, deliver: func(level int32, message string) {
 		fmt.Fprintf(stderr, "ferrum_mem: %s: %s\n", logLevelNames[level], message)

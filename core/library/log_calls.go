@@ -2,14 +2,13 @@ package library
 
 import "ferrum_mem/core/device"
 
-// SetLog sets who hears log messages of at least minLevel (LogDebug to
-// LogError); nil takes the receiver away. fn runs on a worker, one call at a
-// time, with no lock held.
+// SetLog sets the receiver of log messages of at least minLevel (LogDebug to LogError);
+// nil removes the receiver. fn runs on a worker, one call at a time, with no lock held.
 //
-// Works at any time, also while the library is stopped. With wait it returns
-// when the former receiver has heard what was queued for it and will not be
-// called again; so wait must be false inside a receiver. Without wait, what is
-// queued goes to the new receiver.
+// It works at any time, also while the library is stopped. With wait it returns when
+// the previous receiver has received what was queued for it and will not be called
+// again; so wait must be false inside a receiver. Without wait, queued messages go to
+// the new receiver.
 func (l *Library) SetLog(minLevel int32, fn func(level int32, message string), wait bool) error {
 	if minLevel < LogDebug || minLevel > LogError {
 		return device.Errorf(device.CodeInvalidArgument, "library.set_log",
@@ -23,8 +22,8 @@ func (l *Library) SetLog(minLevel int32, fn func(level int32, message string), w
 	return nil
 }
 
-// Log queues a message for the receiver of the log. Works at any time; a level
-// that is none counts as LogError.
+// Log queues a message for the receiver of the log. It works at any time. An unknown
+// level counts as LogError.
 func (l *Library) Log(level int32, message string) {
 	if level < LogDebug || level > LogError {
 		level = LogError
@@ -32,8 +31,8 @@ func (l *Library) Log(level int32, message string) {
 	l.log.printf(level, "%s", message)
 }
 
-// ReportDefect queues the report of a panic for the receiver of the log. where
-// says what ran.
+// ReportDefect queues the report of a panic for the receiver of the log. where names
+// the code that panicked.
 func (l *Library) ReportDefect(where string, value any, stack []byte) {
 	l.log.printf(LogError, "defect of the library in %s: %v\n%s", where, value, stack)
 }

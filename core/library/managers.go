@@ -13,7 +13,7 @@ type HandleInfo struct {
 	// Memory, Manager and Device are handles.
 	Memory, Manager, Device uint64
 	Type                    manager.MemoryType
-	// SizeBytes is as asked for, AllocatedBytes after rounding.
+	// SizeBytes is the requested size, AllocatedBytes the size after rounding.
 	SizeBytes, AllocatedBytes uint64
 	// AlignmentBytes is the largest power of two that divides the address.
 	AlignmentBytes uint64
@@ -30,11 +30,11 @@ type HandleInfo struct {
 	// Linked is the block of another device that is the same memory, or 0.
 	Linked  uint64
 	Adopted bool
-	// ReadOnly says that it was adopted so.
+	// ReadOnly states that the memory was adopted read-only.
 	ReadOnly bool
 }
 
-// ManagerCreate makes a memory manager on a device; nil is
+// ManagerCreate creates a memory manager on a device; nil selects
 // manager.DefaultConfig.
 func (l *Library) ManagerCreate(deviceID uint64, c *manager.Config) (uint64, error) {
 	config := manager.DefaultConfig()
@@ -50,14 +50,14 @@ func (l *Library) ManagerCreate(deviceID uint64, c *manager.Config) (uint64, err
 	})
 }
 
-// Destroy destroys the manager and gives its memory back. While blocks are
-// live it is CodeBusy, unless forced; then it waits for their copies.
+// Destroy destroys the manager and releases its memory. Without force it returns
+// CodeBusy while blocks are live. With force it waits for their copies.
 func (m *Manager) Destroy(force bool) error {
 	return destroy(m.library.registry.managers, "manager.destroy", m, force)
 }
 
-// ConfigurePool sets the pool settings of a memory type from now on; nil
-// is pool.DefaultConfig.
+// ConfigurePool sets the pool settings for later allocations of a memory type; nil
+// selects pool.DefaultConfig.
 func (m *Manager) ConfigurePool(t manager.MemoryType, c *pool.Config) error {
 	config := pool.DefaultConfig()
 	if c != nil {
@@ -86,7 +86,7 @@ func (l *Library) MemoryGetHandleInfo(memory uint64) (HandleInfo, error) {
 	if found.AllocatedAt != 0 {
 		info.AllocatedAt = max(found.AllocatedAt-r.startedClock, 0)
 	}
-	// One that ends at this moment has no handle any more.
+	// A manager that is being destroyed has no handle any more.
 	if entry, err := l.registry.managers.Get(found.Manager.Handle()); err == nil {
 		info.Manager, info.Device = found.Manager.Handle(), entry.device.id()
 	}

@@ -6,78 +6,84 @@ import (
 	"ferrum_mem/core/handle"
 )
 
-// All that goes over everything that is alive (the close of a device, the stop, the
-// count of what is left, the leak report, the snapshot, the search for an address) walks
-// the kinds of the registry and knows none of them. What a kind is to these walks stands
-// in a file of its own, kind_*.go, as the methods of its objects.
+// Traversals of all live objects: the close of a device, the stop, the count of
+// remaining objects, the leak report, the snapshot and the search for an address. They
+// iterate over the kinds of the registry and have no code for a single kind. What
+// differs between kinds is in the files kind_*.go, as methods of their objects.
 
-// member is an object with a handle, as the walks see it. What only some have is in the
-// interfaces below. The methods wait for nothing, but those of ender and snapshotted.
+// member is an object with a handle, as traversals use it. Optional methods are in the
+// interfaces below. The methods do not wait, except those of ender and snapshotted.
 type member interface {
-	// isOver says that the object has ended or is ending: its handle is as good as dead.
+	// isOver reports whether the object has ended or is ending. Its handle must then be
+	// treated as invalid.
 	isOver() bool
-	// known gives its handle and the device that it is of; nil: it is of none.
+	// known returns its handle and the engine of its device; nil: it belongs to no
+	// device.
 	known() (id uint64, e *engine.Engine)
-	// of says whether it is of a device: that it ends with it; nil: whether it is of none.
+	// of reports whether the object belongs to a device and so ends with it; nil:
+	// whether it belongs to none.
 	of(d *Device) bool
-	// leak describes it as something that is alive, but for its handle.
+	// leak describes it as a live object, without its handle.
 	leak() leak
 }
 
-// ender is what a close by force ends. What is none ends with what it is a part of.
+// ender is an object that a forced close ends. Other objects end with the object that
+// they belong to.
 type ender interface {
-	// endByForce ends it, whoever uses it, and takes its handle away.
+	// endByForce ends it, even if it is in use, and removes its handle.
 	endByForce(l *Library, id uint64) error
 }
 
-// holder has memory that is given to callers.
+// holder is an object with memory that callers allocate.
 type holder interface {
-	// addMemory lists what is live of it.
+	// addMemory lists its live memory.
 	addMemory(l *Library, r *leakReport)
 }
 
-// snapshotted has records in the snapshot of each device that it is of.
+// snapshotted is an object with records in the snapshot of each of its devices.
 type snapshotted interface {
 	snapshot(d *Device, s deviceSnapshot)
 }
 
-// finder knows whom an address of a device belongs to.
+// finder finds the owner of an address of a device.
 type finder interface {
 	ownerAt(d *Device, addr device.Addr) (Owner, bool)
 }
 
-// kind is one kind of objects. Its methods wait for nothing.
+// kind is one kind of objects. Its methods do not wait.
 type kind interface {
 	handles() handle.Kind
-	// count is how many there are of a device or, with nil, of all and of none.
+	// count returns the number of objects of a device or, with nil, of all devices and
+	// of none.
 	count(only *Device) int
-	// each visits all objects until visit returns false; visit keeps none of them.
+	// each calls visit for all objects until visit returns false. visit must not keep
+	// the object.
 	each(visit func(id uint64, m member) bool)
 	traits() traits
 }
 
-// traits is how the walks treat a kind.
+// traits states how traversals treat a kind.
 type traits struct {
-	// listed is the place in a leak report.
+	// listed is its position in a leak report.
 	listed listing
-	// calls says that an object may call the program: it ends before what the program's
-	// callback may use.
+	// calls states that an object may call the program. It ends before the objects that
+	// the program's callback may use.
 	calls bool
-	// records are the lists that it has in the snapshot of a device, which are there when
-	// they are empty, too.
+	// records names its lists in the snapshot of a device. They are present even if
+	// they are empty.
 	records []string
 }
 
-// listing is the place of a kind in a leak report.
+// listing is the position of a kind in a leak report.
 type listing int
 
 const (
-	// listedAfterMemory is for what holds none.
+	// listedAfterMemory is for objects without memory.
 	listedAfterMemory listing = iota
-	// listedFirst is for devices and holders of memory, which follows then.
+	// listedFirst is for devices and holders of memory; the memory follows.
 	listedFirst
-	// listedByHolder is for what a holder lists as its memory.
+	// listedByHolder is for objects that a holder lists as its memory.
 	listedByHolder
-	// listedLast is for what there may be a flood of.
+	// listedLast is for kinds that may have very many objects.
 	listedLast
 )

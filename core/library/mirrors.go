@@ -2,13 +2,13 @@ package library
 
 import "ferrum_mem/core/mirror"
 
-// Mirrors is where the books of devices can be read from outside of the library. Its
-// methods may be called from any goroutine, and call nobody back.
+// Mirrors is where the counters of devices are published outside the library. Its
+// methods may be called from any goroutine and make no callbacks.
 type Mirrors interface {
-	// Of gives the place for the device with that handle, which nobody else shows
-	// anything at as long as the handle is good; nil: there is none for it.
+	// Of returns the place for the device with that handle. No other device uses the
+	// place while the handle is valid; nil: there is none.
 	Of(handle uint64) *mirror.Device
-	// Running says whether the library runs: while it does not, nothing is to be read,
-	// whatever is shown.
+	// Running states whether the library runs. While it does not, readers must not use
+	// published counters.
 	Running(on bool)
 }

@@ -14,8 +14,8 @@ func (p *ElasticPool) RegisterModel(model string, c vmm.ModelConfig) error {
 	return err
 }
 
-// UnregisterModel takes a model out of the pool. While it has ranges, or allocations that
-// wait, it is CodeBusy, unless forced.
+// UnregisterModel removes a model from the pool. Without force it returns CodeBusy
+// while the model has ranges or waiting allocations.
 func (p *ElasticPool) UnregisterModel(model string, force bool) error {
 	leaks := newLeakReport()
 	if force {
@@ -30,20 +30,20 @@ func (p *ElasticPool) UnregisterModel(model string, force bool) error {
 	return nil
 }
 
-// ModelRequest is a range of a model, as asked for.
+// ModelRequest is the request for a range of a model.
 type ModelRequest struct {
 	RangeRequest
-	// Placed says that the offset is the caller's; else it is 0, and the first place
-	// where there is room is taken.
+	// Placed states that the caller chooses the offset. Otherwise the offset must be 0,
+	// and the first free run that is long enough is used.
 	Placed bool
 }
 
-// Alloc is AllocWith for a size of which nothing else is asked for.
+// Alloc is AllocWith for a size without further options.
 func (p *ElasticPool) Alloc(model string, sizeBytes uint64) (addr device.Addr, offsetBytes uint64, err error) {
 	return p.AllocWith(model, ModelRequest{RangeRequest: RangeRequest{AllocRequest: vmm.AllocRequest{SizeBytes: sizeBytes}}})
 }
 
-// AllocWith maps memory behind a range of a model, and says where that is.
+// AllocWith maps memory for a range of a model, and returns its address and offset.
 func (p *ElasticPool) AllocWith(model string, r ModelRequest) (addr device.Addr, offsetBytes uint64, err error) {
 	m, err := p.Model(model)
 	if err != nil {
@@ -60,8 +60,8 @@ func (p *ElasticPool) AllocWith(model string, r ModelRequest) (addr device.Addr,
 	return made.Addr, made.OffsetBytes, err
 }
 
-// Free takes the memory of a range of a model away once the work is done that is queued
-// now on the streams that use it and on the one named here (0: the default one).
+// Free frees the memory of a range of a model, after the work that is queued now on the
+// streams that use it and on the stream passed here (0: the default one).
 func (p *ElasticPool) Free(model string, r ByteRange, stream uint64) error {
 	m, err := p.Model(model)
 	if err != nil {
@@ -74,7 +74,7 @@ func (p *ElasticPool) Free(model string, r ByteRange, stream uint64) error {
 	return p.library.registry.callErrorOn(stream, m.Free(r.OffsetBytes, r.SizeBytes, orDefault(last, p.device)), p)
 }
 
-// RecordStream says that a stream (0: the default one) uses a range of a model too.
+// RecordStream records that a stream (0: the default one) also uses a range of a model.
 func (p *ElasticPool) RecordStream(model string, r ByteRange, stream uint64) error {
 	m, err := p.Model(model)
 	if err != nil {
@@ -87,7 +87,7 @@ func (p *ElasticPool) RecordStream(model string, r ByteRange, stream uint64) err
 	return m.RecordStream(r.OffsetBytes, r.SizeBytes, user)
 }
 
-// IsMapped says whether every page that a range of a model touches is mapped.
+// IsMapped reports whether every page that a range of a model touches is mapped.
 func (p *ElasticPool) IsMapped(model string, r ByteRange) (bool, error) {
 	m, err := p.Model(model)
 	if err != nil {
@@ -99,7 +99,7 @@ func (p *ElasticPool) IsMapped(model string, r ByteRange) (bool, error) {
 // ModelInfo describes a model.
 type ModelInfo struct {
 	vmm.ModelStats
-	// BaseAddress is where its address space starts.
+	// BaseAddress is the start of its address space.
 	BaseAddress device.Addr
 }
 
@@ -112,7 +112,7 @@ func (p *ElasticPool) ModelInfo(model string) (ModelInfo, error) {
 	return ModelInfo{ModelStats: m.Stats(), BaseAddress: m.BaseAddress()}, nil
 }
 
-// modelCallback is what a reclaim callback of a model is of.
+// modelCallback is the subject of a reclaim callback of a model.
 type modelCallback struct {
 	pool    *ElasticPool
 	model   string
@@ -125,9 +125,9 @@ func (c *modelCallback) String() string {
 
 func (c *modelCallback) hasEnded() bool { return c.reclaim.HasEnded() }
 
-// ReclaimCallbackAdd makes fn be asked to free memory of a model when pages of
-// the pool are short; it returns the bytes that it has freed. It runs on a worker
-// with no lock held. token is as for PressureCallbackAdd.
+// ReclaimCallbackAdd registers fn to free memory of a model when pages of the pool are
+// short. fn returns the bytes that it has freed. It runs on a worker with no lock held.
+// token is as for PressureCallbackAdd.
 func (p *ElasticPool) ReclaimCallbackAdd(model string, token uint64, deadline time.Duration, fn func(needed uint64) uint64) (uint64, error) {
 	const op = "callback.model_reclaim_add"
 	if fn == nil {

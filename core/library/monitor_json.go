@@ -30,14 +30,14 @@ type monitoredDevice struct {
 	Level       pressure.Level `json:"level"`
 	LevelBytes  pressure.Level `json:"level_by_bytes"`
 	LevelSystem pressure.Level `json:"level_by_system"`
-	// Memory is null when nothing could be had yet.
+	// Memory is null until a reading has succeeded.
 	Memory *memorySnapshot `json:"memory"`
-	// Error says why the device could not be asked just now.
+	// Error is the reason why the last query of the device failed.
 	Error  *reasonSnapshot `json:"error"`
 	System *systemSnapshot `json:"system"`
 }
 
-// reasonSnapshot says why something is not there.
+// reasonSnapshot is the reason why a value is missing.
 type reasonSnapshot struct {
 	Status  string `json:"status"`
 	Message string `json:"message"`
@@ -83,8 +83,8 @@ type highSnapshot struct {
 	Reason *reasonSnapshot `json:"reason"`
 }
 
-// InfoJSON is what the monitor knows of every device, in the form that the
-// public header gives, from readings that are no older than maxAge.
+// InfoJSON describes every watched device, in the form that the public header
+// documents, from readings that are at most maxAge old.
 func (m *Monitor) InfoJSON(maxAge time.Duration) ([]byte, error) {
 	infos := m.Info(maxAge)
 	s := m.Summarize(infos)

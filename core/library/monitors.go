@@ -10,22 +10,22 @@ import (
 	"ferrum_mem/core/pressure"
 )
 
-// MonitorConfig is the settings of a monitor.
+// MonitorConfig has the settings of a monitor.
 type MonitorConfig struct {
 	Profile pressure.Profile
-	// Interval is how often devices are looked at while a callback is set; 0: the
+	// Interval is how often devices are queried while a callback is set; 0: the
 	// default, below 0: never.
 	Interval     time.Duration
 	IgnoreSystem bool
 }
 
-// DeviceLevel is the pressure level of a device by its handle.
+// DeviceLevel is the pressure level of the device with that handle.
 type DeviceLevel struct {
 	Device uint64
 	Level  pressure.Level
 }
 
-// MonitorCollected is what a collection did on one device.
+// MonitorCollected is the result of a collection on one device.
 type MonitorCollected struct {
 	Device   uint64
 	Managers int
@@ -33,11 +33,11 @@ type MonitorCollected struct {
 	Err      error
 }
 
-// Status is how the collection on the device ended.
+// Status returns the result code of the collection on the device.
 func (c *MonitorCollected) Status() device.Code { return device.CodeOf(c.Err) }
 
-// MonitorCreate makes a monitor that watches nothing yet. It belongs to no device
-// and keeps none from being closed.
+// MonitorCreate creates a monitor that watches nothing yet. It belongs to no device,
+// and its devices can be closed.
 func (l *Library) MonitorCreate(c MonitorConfig) (uint64, error) {
 	const op = "monitor.create"
 	if _, err := l.started(op); err != nil {
@@ -51,7 +51,8 @@ func (l *Library) MonitorCreate(c MonitorConfig) (uint64, error) {
 		return 0, err
 	}
 	entry := &Monitor{Monitor: made}
-	// Not while the library stops: it has listed what there is by then.
+	// The stop of the library has already listed the objects, so no object may be
+	// created then.
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, err := l.started(op); err != nil {
@@ -60,10 +61,10 @@ func (l *Library) MonitorCreate(c MonitorConfig) (uint64, error) {
 	return insert(l, l.registry.monitors, entry)
 }
 
-// Destroy ends the monitor: its callback is not called again, and one that
-// runs is waited for, unless runningToken, the token of the callback that the
-// calling thread runs (0: none), is the handle: the token of a monitor's callback.
-// The managers are left as they are.
+// Destroy destroys the monitor. Its callback is not called again. Destroy waits for a
+// running call, unless runningToken is the handle of the monitor, which is the token of
+// its callback. runningToken is the token of the callback that the calling thread runs
+// (0: none). The managers do not change.
 func (m *Monitor) Destroy(runningToken uint64) error {
 	if _, err := m.library.registry.monitors.Remove(m.id()); err != nil {
 		return err
@@ -72,8 +73,8 @@ func (m *Monitor) Destroy(runningToken uint64) error {
 	return nil
 }
 
-// Register has the monitor watch a manager and its device. The registration is
-// weak: a manager that is destroyed leaves by itself.
+// Register makes the monitor watch a manager and its device. The registration is weak:
+// it ends when the manager is destroyed.
 func (m *Monitor) Register(managerID uint64) error {
 	watched, err := m.library.registry.managers.Get(managerID)
 	if err != nil {
@@ -82,7 +83,7 @@ func (m *Monitor) Register(managerID uint64) error {
 	return CallError(m.Monitor.Register(watched.Manager), m, watched, watched.device)
 }
 
-// Unregister ends the watch over a manager.
+// Unregister ends the watch of a manager.
 func (m *Monitor) Unregister(managerID uint64) error {
 	watched, err := m.library.registry.managers.Get(managerID)
 	if err != nil {
@@ -91,7 +92,7 @@ func (m *Monitor) Unregister(managerID uint64) error {
 	return CallError(m.Monitor.Unregister(watched.Manager), m, watched)
 }
 
-// UnregisterDevice ends the watch over all managers of a device.
+// UnregisterDevice ends the watch of all managers of a device.
 func (m *Monitor) UnregisterDevice(deviceID uint64) error {
 	d, err := m.library.registry.devices.Get(deviceID)
 	if err != nil {
@@ -100,9 +101,9 @@ func (m *Monitor) UnregisterDevice(deviceID uint64) error {
 	return CallError(m.Monitor.UnregisterDevice(d.Engine), m, d)
 }
 
-// SetCallback has fn hear of every change of the levels from now on; nil
-// removes the present one. It waits for a running call of the former one, unless
-// it is called from that: runningToken is as for Destroy.
+// SetCallback registers fn for every change of the levels; nil removes the present
+// callback. It waits for a running call of the previous callback, unless it is called
+// from that call: runningToken is as for Destroy.
 func (m *Monitor) SetCallback(runningToken uint64, fn func(levels []DeviceLevel)) error {
 	l, inside := m.library, runningToken == m.id()
 	if fn == nil {
@@ -119,7 +120,7 @@ func (m *Monitor) SetCallback(runningToken uint64, fn func(levels []DeviceLevel)
 	}, inside), m)
 }
 
-// deviceOf is the handle of an open device; 0: it is closed.
+// deviceOf returns the handle of an open device; 0: it is closed.
 func (g *registry) deviceOf(e *engine.Engine) (handle uint64) {
 	g.devices.Each(func(id uint64, d *Device) bool {
 		if d.Engine == e {
@@ -130,7 +131,7 @@ func (g *registry) deviceOf(e *engine.Engine) (handle uint64) {
 	return handle
 }
 
-// Levels is the level of every watched device.
+// Levels returns the level of every watched device.
 func (m *Monitor) Levels(maxAge time.Duration) []DeviceLevel {
 	var levels []DeviceLevel
 	for _, info := range m.Info(maxAge) {
@@ -141,15 +142,15 @@ func (m *Monitor) Levels(maxAge time.Duration) []DeviceLevel {
 	return levels
 }
 
-// Collect defragments every watched manager. What failed on a device is in
-// its record; the others are collected all the same. Nothing is done when more devices
-// are watched than most: then count is how many; else it is that of the records. One
-// that comes meanwhile is collected, but not told of.
+// Collect defragments every watched manager. A failure on a device is in its record,
+// and the other devices are still collected. If more devices are watched than most,
+// nothing is done and count is their number. Otherwise count is the number of records.
+// A device that is added during the call is collected, but not reported.
 func (m *Monitor) Collect(most uint64) (collected []MonitorCollected, count uint64, err error) {
 	if watched := uint64(m.Devices()); watched > most {
 		return nil, watched, device.Errorf(device.CodeBufferTooSmall, "monitor.collect", "capacity is %d: there are %d devices", most, watched)
 	}
-	// The error joins those of the devices, which are in the records.
+	// The error joins the errors of the devices, which are in the records.
 	done, _ := m.Monitor.Collect()
 	for _, c := range done {
 		// A device that is closed by now has no handle any more.

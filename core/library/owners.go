@@ -9,27 +9,27 @@ import (
 	"ferrum_mem/core/vmm"
 )
 
-// BlockAsleep is a range of a virtual pool or a model that sleeps.
+// BlockAsleep is the state of a sleeping range of a virtual pool or a model.
 const BlockAsleep = pool.BlockUnusable + 1
 
-// Owner says whom an address belongs to.
+// Owner describes the owner of an address.
 type Owner struct {
 	pool.BlockInfo
-	// Pool is the handle of a pool made by PoolCreate, VPool that of a virtual
-	// pool, ElasticPool that of an elastic one, Manager that of the manager whose pool
-	// it is; all but one are 0, and all for a pool of a FallbackManager.
+	// Pool is the handle of a pool created by PoolCreate, VPool that of a virtual pool,
+	// ElasticPool that of an elastic pool, Manager that of the manager whose pool has
+	// the address. Only one is not 0. All are 0 for a pool of a FallbackManager.
 	Pool, VPool, ElasticPool, Manager uint64
 	PoolName                          string
 	// Model is the id of the model of an elastic pool.
 	Model string
-	// Age is 0 without tracking, or when the block is neither live nor asleep.
+	// Age is 0 without tracking, and if the block is neither live nor asleep.
 	Age time.Duration
 	// from is the pool of a block, which may know where it was allocated.
 	from *pool.Pool
 }
 
-// Owner finds the pool and block that an address of the device belongs to;
-// CodeNotFound when no pool holds it. It may look at every block of a pool.
+// Owner finds the pool and block that have an address of the device. It returns
+// CodeNotFound if no pool has it. It may check every block of a pool.
 func (d *Device) Owner(addr device.Addr) (Owner, error) {
 	var owner Owner
 	found := false
@@ -49,8 +49,8 @@ func (d *Device) Owner(addr device.Addr) (Owner, error) {
 		"address %#x lies in no segment of any pool or manager", uint64(addr))
 }
 
-// CallSiteJSON is where the live block that an address is in was allocated, in the
-// form that the public header gives; empty when that is not known.
+// CallSiteJSON returns where the live block that contains an address was allocated, in
+// the form that the public header documents; the list is empty if that is not known.
 func (d *Device) CallSiteJSON(addr device.Addr) ([]byte, error) {
 	owner, err := d.Owner(addr)
 	if err != nil {
@@ -63,7 +63,7 @@ func (d *Device) CallSiteJSON(addr device.Addr) ([]byte, error) {
 	return encode("device.call_site_json", lines)
 }
 
-// ownerIn finds the block of a pool that an address is in.
+// ownerIn finds the block of a pool that contains an address.
 func ownerIn(p *pool.Pool, addr device.Addr) (Owner, bool) {
 	info, found := p.OwnerOf(addr)
 	if !found {
@@ -76,7 +76,7 @@ func ownerIn(p *pool.Pool, addr device.Addr) (Owner, bool) {
 	return owner, true
 }
 
-// ownerOf is a range as a block of a pool, and its model.
+// ownerOf describes a range like a block of a pool, with its model.
 func ownerOf(r vmm.Range) Owner {
 	states := map[vmm.PageState]pool.BlockState{
 		vmm.PageLive: pool.BlockLive, vmm.PageRetiring: pool.BlockInFlight,

@@ -7,7 +7,7 @@ import (
 
 type placementSnapshot struct {
 	Strategy string `json:"strategy"`
-	// Chosen is the id of the device that is chosen, or null.
+	// Chosen is the id of the chosen device, or null.
 	Chosen  *string           `json:"chosen"`
 	Devices []verdictSnapshot `json:"devices"`
 }
@@ -16,7 +16,7 @@ type verdictSnapshot struct {
 	ID     string           `json:"id"`
 	Chosen bool             `json:"chosen"`
 	Reason placement.Reason `json:"reason"`
-	// Score is null where the strategy gives none.
+	// Score is null if the strategy computes none.
 	Score            *float64       `json:"score"`
 	Tier             int            `json:"tier"`
 	PreferredRank    int            `json:"preferred_rank"`
@@ -28,8 +28,8 @@ type verdictSnapshot struct {
 	LevelAfter       pressure.Level `json:"level_after"`
 }
 
-// ExplainJSON says which device Select would choose now, and of each why it is or is not
-// chosen, in the form that the public header gives.
+// ExplainJSON states which device Select would choose now, and for each device why it
+// is or is not chosen, in the form that the public header documents.
 func (p *Placement) ExplainJSON(r PlacementRequest) ([]byte, error) {
 	request, devices, candidates, err := p.library.registry.candidates(r)
 	if err != nil {

@@ -14,12 +14,12 @@ import (
 // PlacementRequest is a request with the handles of its devices.
 type PlacementRequest struct {
 	placement.Request
-	// Preferred replaces the field of Request by handles.
+	// Preferred has handles and replaces the field of Request.
 	Preferred []uint64
 	// Devices are the candidates; nil: all open devices.
 	Devices []uint64
 	Profile pressure.Profile
-	// Strategy is the handle of the strategy that is asked, and the token of its
+	// Strategy is the handle of the strategy that chooses, and the token of its
 	// callback.
 	Strategy uint64
 }
@@ -30,17 +30,17 @@ type PlacementOption struct {
 	Device uint64
 }
 
-// PlacementChooser is a strategy of the caller's.
+// PlacementChooser is a strategy of the caller.
 type PlacementChooser func(r PlacementRequest, options []PlacementOption) (int, error)
 
-// PlacementCreate makes a built-in placement strategy.
+// PlacementCreate creates a built-in placement strategy.
 func (l *Library) PlacementCreate(name string) (uint64, error) {
 	return l.addPlacement("placement.create", func(*Placement) (*placement.Strategy, error) {
 		return placement.New(name)
 	})
 }
 
-// PlacementCreateOwn makes one of the caller's, which is called on the thread of
+// PlacementCreateOwn creates a strategy of the caller, which is called on the thread of
 // the selection.
 func (l *Library) PlacementCreateOwn(name string, choose PlacementChooser) (uint64, error) {
 	const op = "placement.create_own"
@@ -81,9 +81,9 @@ func (l *Library) addPlacement(op string, build func(*Placement) (*placement.Str
 	return insert(l, l.registry.placements, entry)
 }
 
-// Destroy destroys the strategy. Running calls of one of the caller's are
-// waited for, unless it is called from one: runningToken, the token of the callback
-// that the calling thread runs (0: none), is then the handle.
+// Destroy destroys the strategy. It waits for running calls of a strategy of the
+// caller, unless it is called from one: runningToken, the token of the callback that
+// the calling thread runs (0: none), is then the handle of the strategy.
 func (p *Placement) Destroy(runningToken uint64) error {
 	if _, err := p.library.registry.placements.Remove(p.id()); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (p *Placement) Destroy(runningToken uint64) error {
 	return nil
 }
 
-// PlacementGetName is the name of a strategy.
+// PlacementGetName returns the name of a strategy.
 func (l *Library) PlacementGetName(id uint64) (string, error) {
 	if l.current.Load() != nil {
 		if entry, ok := l.registry.placements.Near(id); ok {
@@ -106,11 +106,11 @@ func (l *Library) PlacementGetName(id uint64) (string, error) {
 	return entry.strategy.Name(), nil
 }
 
-// recentReading is how old the readings may be that a choice is made by.
+// recentReading is the maximum age of the readings for a choice.
 const recentReading = 100 * time.Millisecond
 
-// Select chooses a device for a request; CodeNotFound, with the reason for
-// each, when none can serve it.
+// Select chooses a device for a request. It returns CodeNotFound, with the reason for
+// each device, if none can serve the request.
 func (p *Placement) Select(r PlacementRequest) (uint64, error) {
 	request, devices, candidates, err := p.library.registry.candidates(r)
 	if err != nil {
@@ -123,7 +123,7 @@ func (p *Placement) Select(r PlacementRequest) (uint64, error) {
 	return devices[d.Chosen].handle.Load(), nil
 }
 
-// asked is the objects that the caller has named.
+// asked lists the objects that the caller has named.
 func (r *PlacementRequest) asked(p *Placement, devices []*Device) []member {
 	objects := []member{p}
 	if r.Devices != nil {
@@ -134,8 +134,8 @@ func (r *PlacementRequest) asked(p *Placement, devices []*Device) []member {
 	return objects
 }
 
-// candidates looks the devices of a request up and reads what is known of them. A
-// device that cannot be asked is a candidate of which nothing is known.
+// candidates finds the devices of a request and reads their memory. A device whose
+// query fails is a candidate with unknown memory.
 func (g *registry) candidates(r PlacementRequest) (placement.Request, []*Device, []placement.Candidate, error) {
 	request := r.Request
 	request.Preferred = nil
@@ -170,7 +170,7 @@ func (g *registry) candidates(r PlacementRequest) (placement.Request, []*Device,
 func candidateOf(e *engine.Engine, profile pressure.Profile) placement.Candidate {
 	c := placement.Candidate{
 		Device: e.ID(), Profile: profile,
-		// A block is aligned as its pool is, unless it asks for more.
+		// A block has the alignment of its pool, unless it requests a larger one.
 		AlignmentBytes: min(pool.DefaultConfig().AlignmentBytes, e.Info().AlignmentBytes),
 		Lacks:          func(kind manager.MemoryType) bool { return !kind.SupportedOn(e) },
 	}
@@ -184,7 +184,7 @@ func candidateOf(e *engine.Engine, profile pressure.Profile) placement.Candidate
 	return c
 }
 
-// withHandles gives a request and its options with handles instead of ids.
+// withHandles converts a request and its options from ids to handles.
 func (g *registry) withHandles(r placement.Request, options []placement.Option) (PlacementRequest, []PlacementOption) {
 	handles := map[device.ID]uint64{}
 	for _, d := range g.listDevices() {

@@ -6,7 +6,8 @@ import (
 	"ferrum_mem/core/pool"
 )
 
-// onStream finds a pool and a stream of its device; 0 is the default one, as nil.
+// onStream finds a pool and a stream of its device. For 0, the default stream, it
+// returns nil.
 func (l *Library) onStream(op string, id, streamID uint64) (*Pool, device.Stream, error) {
 	entry, err := l.Pool(op, id)
 	if err != nil || streamID == 0 {
@@ -16,15 +17,15 @@ func (l *Library) onStream(op string, id, streamID uint64) (*Pool, device.Stream
 	return entry, stream, err
 }
 
-// PoolRequest is a block, as asked for.
+// PoolRequest is the request for a block.
 type PoolRequest struct {
 	pool.Request
-	// StreamHandle takes the place of Stream: what uses the block first; 0: the default
-	// stream of the pool's device.
+	// StreamHandle replaces Stream: the stream that uses the block first; 0: the
+	// default stream of the pool's device.
 	StreamHandle uint64
 }
 
-// AllocWith takes a block as described.
+// AllocWith allocates a block for a request.
 func (p *Pool) AllocWith(request PoolRequest) (device.Addr, error) {
 	const op = "pool.alloc"
 	var err error
@@ -35,7 +36,8 @@ func (p *Pool) AllocWith(request PoolRequest) (device.Addr, error) {
 	return addr, p.callErrorOn(request.StreamHandle, err)
 }
 
-// streamOf finds a stream of the pool's device; 0 is the default one, as nil.
+// streamOf finds a stream of the pool's device. For 0, the default stream, it returns
+// nil.
 func (p *Pool) streamOf(op string, stream uint64) (device.Stream, error) {
 	return p.library.registry.streamOrDefault(op, stream, p.device)
 }
@@ -45,8 +47,8 @@ func (p *Pool) callErrorOn(stream uint64, err error) error {
 	return p.library.registry.callErrorOn(stream, err, p)
 }
 
-// AllocBatch fills to with blocks of sizeBytes each, to be used first by the stream: all
-// of it, or nothing is taken and to has zeros.
+// AllocBatch fills to with blocks of sizeBytes each, which the stream uses first. It
+// allocates all of them or none; then to has zeros.
 func (p *Pool) AllocBatch(sizeBytes, stream uint64, to []device.Addr) error {
 	first, err := p.streamOf("pool.alloc_batch", stream)
 	if err != nil {
@@ -59,7 +61,7 @@ func (p *Pool) AllocBatch(sizeBytes, stream uint64, to []device.Addr) error {
 	return nil
 }
 
-// FreeSized is PoolFree with the size that was asked for as a check.
+// FreeSized is PoolFree with the requested size as a check.
 func (p *Pool) FreeSized(addr device.Addr, sizeBytes, stream uint64) error {
 	last, err := p.streamOf("pool.free_sized", stream)
 	if err != nil {
@@ -68,7 +70,7 @@ func (p *Pool) FreeSized(addr device.Addr, sizeBytes, stream uint64) error {
 	return p.callErrorOn(stream, p.Pool.FreeSized(addr, sizeBytes, last))
 }
 
-// FreeBatch gives blocks back: all of them or none.
+// FreeBatch frees blocks: all of them or none.
 func (p *Pool) FreeBatch(addrs []device.Addr, stream uint64) error {
 	last, err := p.streamOf("pool.free_batch", stream)
 	if err != nil {
@@ -86,7 +88,7 @@ func (p *Pool) RecordStream(addr device.Addr, stream uint64) error {
 	return p.callErrorOn(stream, p.Pool.RecordStream(addr, user))
 }
 
-// Reset gives back every live block, as freed on the stream.
+// Reset frees every live block on the stream.
 func (p *Pool) Reset(stream uint64) error {
 	last, err := p.streamOf("pool.reset", stream)
 	if err != nil {
@@ -95,7 +97,7 @@ func (p *Pool) Reset(stream uint64) error {
 	return p.callErrorOn(stream, p.Pool.Reset(last))
 }
 
-// streamOf finds a stream, which must be of the device of the pool.
+// streamOf finds a stream, which must belong to the device.
 func (g *registry) streamOf(op string, id uint64, d *Device) (device.Stream, error) {
 	stream, e, err := g.factory.Stream(manager.StreamHandle(id))
 	if err != nil {
@@ -108,7 +110,7 @@ func (g *registry) streamOf(op string, id uint64, d *Device) (device.Stream, err
 	return stream, nil
 }
 
-// streamOrDefault is streamOf, and nil, which is the default one, for 0.
+// streamOrDefault is streamOf, but returns nil, which means the default stream, for 0.
 func (g *registry) streamOrDefault(op string, id uint64, d *Device) (device.Stream, error) {
 	if id == 0 {
 		return nil, nil

@@ -5,7 +5,7 @@ import (
 	"ferrum_mem/core/pool"
 )
 
-// PoolCreate makes a pool on a device; nil is pool.DefaultConfig.
+// PoolCreate creates a pool on a device; nil selects pool.DefaultConfig.
 func (l *Library) PoolCreate(deviceID uint64, c *pool.Config) (uint64, error) {
 	config := pool.DefaultConfig()
 	if c != nil {
@@ -23,14 +23,14 @@ func (l *Library) PoolCreate(deviceID uint64, c *pool.Config) (uint64, error) {
 	})
 }
 
-// Destroy destroys the pool and gives its memory back, after the work that
-// uses its freed blocks. While blocks are live it is CodeBusy, unless forced.
+// Destroy destroys the pool and releases its memory, after the work that uses its freed
+// blocks. Without force it returns CodeBusy while blocks are live.
 func (p *Pool) Destroy(force bool) error {
 	return destroy(p.library.registry.pools, "pool.destroy", p, force)
 }
 
-// PoolAlloc takes a block of sizeBytes from a pool, to be used first by the
-// stream (0: the default one of the pool's device).
+// PoolAlloc allocates a block of sizeBytes from a pool. The stream (0: the default one
+// of the pool's device) uses it first.
 func (l *Library) PoolAlloc(id, sizeBytes, stream uint64) (device.Addr, error) {
 	if stream == 0 && l.current.Load() != nil {
 		if entry, ok := l.registry.pools.Near(id); ok {
@@ -46,8 +46,8 @@ func (l *Library) PoolAlloc(id, sizeBytes, stream uint64) (device.Addr, error) {
 	return p.AllocWith(PoolRequest{Request: pool.Request{SizeBytes: sizeBytes}, StreamHandle: stream})
 }
 
-// PoolFree gives a block back; its memory is used again once the work that is
-// queued on the stream now (0: the default one) is done.
+// PoolFree frees a block. Its memory is reused after the work that is queued on the
+// stream now (0: the default one).
 func (l *Library) PoolFree(id uint64, addr device.Addr, stream uint64) error {
 	if stream == 0 && l.current.Load() != nil {
 		if entry, ok := l.registry.pools.Near(id); ok && entry.FreeNow(addr) {

@@ -9,12 +9,13 @@ import (
 	"ferrum_mem/core/manager"
 )
 
-// shelf is a kind with a handle table of the library's.
+// shelf is a kind with a handle table in the library.
 type shelf[T member] struct {
 	kind  handle.Kind
 	table *handle.Table[T]
 	is    traits
-	// part says of an object that it belongs to another one, and is left out; nil: none.
+	// part reports whether an object belongs to another one and is skipped; nil: none
+	// is.
 	part func(T) bool
 }
 
@@ -37,8 +38,8 @@ func (s *shelf[T]) count(only *Device) (n int) {
 	return n
 }
 
-// registry is what is known by its handle: a table for each kind, and the factory, which has
-// those of blocks of managers, streams and events.
+// registry finds objects by handle. It has a table for each kind. The factory has the
+// tables of blocks of managers, streams and events.
 type registry struct {
 	factory *manager.Factory
 
@@ -54,11 +55,11 @@ type registry struct {
 	buffers          *handle.Table[*FallbackBuffer]
 	trackers         *handle.Table[*Tracker]
 	genericPools     *handle.Table[*GenericPool]
-	// kinds are all of them, those of the factory included; it is written by New only.
+	// kinds lists all kinds, including those of the factory. Only New writes it.
 	kinds []kind
 }
 
-// init makes the tables.
+// init creates the tables.
 func (g *registry) init() {
 	g.factory = manager.NewFactory()
 	g.devices = handle.New[*Device](handle.Device)
@@ -76,8 +77,9 @@ func (g *registry) init() {
 	g.registerKinds()
 }
 
-// registerKinds puts the kinds into their order: they are counted, listed and asked in it, and
-// end in the reverse one, so that what uses others comes after them.
+// registerKinds sets the order of the kinds. They are counted, listed and queried in
+// this order, and ended in the reverse order, so an object that uses others comes after
+// them.
 func (g *registry) registerKinds() {
 	owns := traits{listed: listedFirst}
 	calls := traits{calls: true}
@@ -105,11 +107,11 @@ func (g *registry) registerKinds() {
 	}
 }
 
-// endAll ends by force what is of a device or, with nil, of none. It goes on after an
-// error, and gives all of them.
+// endAll ends by force all objects of a device or, with nil, those of no device. It
+// continues after an error, and returns all errors.
 func (l *Library) endAll(d *Device) error {
 	callers := l.endKinds(d, true)
-	// They may use what is ended next.
+	// The callbacks may use the objects that are ended next.
 	l.running.awaitCallbacks(d)
 	return errors.Join(callers, l.endKinds(d, false))
 }
@@ -125,7 +127,7 @@ func (l *Library) endKinds(d *Device, calls bool) error {
 			if !is || !m.of(d) {
 				return is
 			}
-			// Somebody else may have ended it meanwhile.
+			// Another call may have ended it since.
 			if err := e.endByForce(l, id); err != nil && !errors.Is(err, device.CodeInvalidHandle) {
 				failures = append(failures, err)
 			}

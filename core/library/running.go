@@ -2,17 +2,17 @@ package library
 
 import "sync"
 
-// running counts the caller's callbacks that run right now. One that removes itself, or
-// its monitor, has left every table by then, and is waited for here.
+// running counts the caller's callbacks that run now. A callback that removes itself,
+// or its monitor, is in no table any more, so the end of its device waits for it here.
 type running struct {
-	// inside says whether the caller is inside of a callback, of that one or, with 0, of
-	// any; nil: it never is.
+	// inside reports whether the calling thread runs the callback with that token or,
+	// with 0, any callback; nil: never.
 	inside func(token uint64) bool
 
 	mu    sync.Mutex
 	ended *sync.Cond
-	// calls is by device; those of monitors and placement strategies, which belong to
-	// none, are under nil.
+	// calls counts by device. The calls of monitors and placement strategies, which
+	// belong to no device, are under nil.
 	calls map[*Device]int
 }
 
@@ -22,7 +22,7 @@ func newRunning(inside func(token uint64) bool) *running {
 	return r
 }
 
-// during is a call of a callback.
+// during counts a call of a callback while it runs.
 func (r *running) during(d *Device, call func()) {
 	r.mu.Lock()
 	r.calls[d]++
@@ -38,8 +38,9 @@ func (r *running) during(d *Device, call func()) {
 	call()
 }
 
-// await waits for the end of the calls of a device, or with nil of those that belong
-// to none. No more begin: their registrations are gone. The caller runs inside none.
+// await waits for the end of the calls of a device, or with nil of those of no device.
+// No new calls begin, because their registrations are removed. The caller must not run
+// inside a callback.
 func (r *running) await(d *Device) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,7 +49,7 @@ func (r *running) await(d *Device) {
 	}
 }
 
-// awaitAll is await for all of them.
+// awaitAll waits for the calls of all devices and of none.
 func (r *running) awaitAll() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,8 +64,9 @@ func (r *running) insideCallback(token uint64) bool {
 	return r.inside != nil && r.inside(token)
 }
 
-// awaitCallbacks waits for callbacks of a device, or with nil of those that belong to
-// none, that removed themselves and still run. A call from inside a callback waits for none: it may be that one.
+// awaitCallbacks waits for callbacks of a device, or with nil of no device, that
+// removed themselves and still run. A call from inside a callback does not wait,
+// because it could wait for itself.
 func (r *running) awaitCallbacks(d *Device) {
 	if !r.insideAnyCallback() {
 		r.await(d)

@@ -5,9 +5,10 @@ import (
 	"ferrum_mem/core/manager"
 )
 
-// DeviceOpenNative opens a device on a context of the program's in its vendor's runtime,
-// which the program keeps until the device is closed. A device that is open already is
-// CodeAlreadyExists, unless it is on that very context: then it is the same handle.
+// DeviceOpenNative opens a device on a context of the program in its vendor's runtime.
+// The program keeps the context until the device is closed. For an open device it
+// returns CodeAlreadyExists, unless the device uses the same context: then it returns
+// the same handle.
 func (l *Library) DeviceOpenNative(id string, native uint64) (uint64, error) {
 	const op = "device.open_native"
 	parsed, err := l.resolveDevice(op, id)
@@ -20,14 +21,14 @@ func (l *Library) DeviceOpenNative(id string, native uint64) (uint64, error) {
 	return l.open(op, parsed, native)
 }
 
-// Native is the context that everything of the device is done in.
+// Native returns the context that the device uses.
 func (d *Device) Native() (uint64, error) {
 	return nativeOf("device.native", d.Engine, d.Engine.Device())
 }
 
-// GrantPeer lets work of another device, also work that is not queued through the
-// library, use the memory of this one. Devices whose memory the process addresses itself
-// have that already.
+// GrantPeer lets work of another device use the memory of this one, including work that
+// is not queued through the library. Devices whose memory the process addresses have
+// that access already.
 func (d *Device) GrantPeer(peer uint64) error {
 	const op = "device.grant_peer"
 	other, err := d.library.Device(op, peer)
@@ -57,27 +58,27 @@ func (d *Device) ShareMemory(addr device.Addr, size uint64) (device.SharedMemory
 	return sharer.ShareMemory(addr, size)
 }
 
-// Export gives descriptors of the pages of a range of the pool, if there are no more than
+// Export returns descriptors of the pages of a range of the pool, if there are at most
 // most.
 func (p *VPool) Export(r ByteRange, most uint64) (files []int, count uint64, err error) {
 	return p.Pool.Export(r.OffsetBytes, r.SizeBytes, most)
 }
 
-// ExportFabric gives the fabric handles of the pages of a range of the pool, if they take no
-// more than most bytes.
+// ExportFabric returns the fabric handles of the pages of a range of the pool, if they
+// need at most most bytes.
 func (p *VPool) ExportFabric(r ByteRange, most uint64) (handles []byte, count uint64, err error) {
 	return p.Pool.ExportFabric(r.OffsetBytes, r.SizeBytes, most)
 }
 
-// ImportMemory gives a handle to memory that another process shares.
+// ImportMemory registers memory that another process shares under a handle.
 func (m *Manager) ImportMemory(shared device.SharedMemory, tag string) (manager.MemoryHandle, error) {
 	return m.Import(manager.Importation{Shared: &shared, Tag: tag})
 }
 
-// SharedEvent is an event as other processes open it.
+// SharedEvent describes an event for other processes to open.
 type SharedEvent struct{ Handle device.ProcessHandle }
 
-// EventShare marks the end of a stream's queue for other processes.
+// EventShare records an event at the end of a stream's queue, for other processes.
 func (l *Library) EventShare(stream uint64) (shared SharedEvent, event uint64, err error) {
 	if _, err := l.started("event.share"); err != nil {
 		return SharedEvent{}, 0, err
@@ -86,7 +87,7 @@ func (l *Library) EventShare(stream uint64) (shared SharedEvent, event uint64, e
 	return SharedEvent{Handle: handle}, h.ID(), err
 }
 
-// EventOpen gives a handle to an event of another process.
+// EventOpen registers an event of another process under a handle.
 func (l *Library) EventOpen(deviceID uint64, shared SharedEvent) (uint64, error) {
 	d, err := l.making("event.open", deviceID)
 	if err != nil {

@@ -8,25 +8,25 @@ import (
 	"ferrum_mem/core/vmm"
 )
 
-// SleepRequest says what is to sleep, and how.
+// SleepRequest states which allocations go to sleep, and how.
 type SleepRequest struct {
 	vmm.SleepRequest
-	// StreamHandle takes the place of Stream; 0: all work of the device is waited for.
+	// StreamHandle replaces Stream; 0: Sleep waits for all work of the device.
 	StreamHandle uint64
-	// Timeout is how long the call may take; device.Forever: no limit; 0: as long as it
-	// does not have to wait for others (vmm.SleepRequest.NoWait).
+	// Timeout bounds the call; device.Forever: no limit; 0: the call does not wait for
+	// others (vmm.SleepRequest.NoWait), but takes the time it needs.
 	Timeout time.Duration
 }
 
-// WakeRequest says what is to wake.
+// WakeRequest states which allocations wake.
 type WakeRequest struct {
 	vmm.WakeRequest
 	// Timeout is as in SleepRequest.
 	Timeout time.Duration
 }
 
-// within is the context of a call that may take so long. One of 0 does not wait for
-// others, and has all the time that it needs itself.
+// within returns a context for a timeout. With 0 the call does not wait for others, so
+// the context has no deadline.
 func within(timeout time.Duration) (context.Context, context.CancelFunc) {
 	if timeout == device.Forever || timeout == 0 {
 		return context.Background(), func() {}
@@ -43,15 +43,15 @@ func (g *registry) resolve(op string, r SleepRequest, d *Device) (vmm.SleepReque
 	return request, err
 }
 
-// resolve is what the room is asked.
+// resolve returns the request for core/vmm.
 func (r WakeRequest) resolve() vmm.WakeRequest {
 	request := r.WakeRequest
 	request.NoWait = request.NoWait || r.Timeout == 0
 	return request
 }
 
-// Sleep has ranges of the pool give up their memory and keep their addresses. See
-// vmm.Pool.Sleep for its errors.
+// Sleep puts ranges of the pool to sleep: they release their memory and keep their
+// addresses. See vmm.Pool.Sleep for its errors.
 func (p *VPool) Sleep(r SleepRequest) (vmm.SleepReport, error) {
 	request, err := p.library.registry.resolve("vpool.sleep", r, p.device)
 	if err != nil {
@@ -63,8 +63,8 @@ func (p *VPool) Sleep(r SleepRequest) (vmm.SleepReport, error) {
 	return report, p.library.registry.callErrorOn(r.StreamHandle, err, p)
 }
 
-// Wake has what sleeps in the pool get memory and its bytes back, at the addresses that it
-// had. See vmm.Pool.Wake for its errors.
+// Wake wakes the sleeping ranges of the pool: they get memory and their bytes at the
+// same addresses. See vmm.Pool.Wake for its errors.
 func (p *VPool) Wake(r WakeRequest) (vmm.WakeReport, error) {
 	ctx, done := within(r.Timeout)
 	defer done()

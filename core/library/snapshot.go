@@ -15,17 +15,19 @@ type snapshot struct {
 	Version  string           `json:"version"`
 	UptimeNS uint64           `json:"uptime_ns"`
 	Devices  []deviceSnapshot `json:"devices"`
-	// Handlers lacked SA_ONSTACK when they were found.
+	// Handlers has the signal handlers that were found without SA_ONSTACK.
 	Handlers []Handler `json:"signal_handlers"`
 }
 
-// deviceSnapshot is the fields of a device: its own, and lists of records by their names.
+// deviceSnapshot has the fields of a device: its own fields, and lists of records by
+// name.
 type deviceSnapshot map[string]any
 
 // recordsOfPools is the list of the pools of all owners.
 const recordsOfPools = "pools"
 
-// add appends to a list, which is one of those that its kind is registered with.
+// add appends to a list, which must be one of the lists that its kind is registered
+// with.
 func (s deviceSnapshot) add(list string, record any) {
 	records, _ := s[list].([]any)
 	s[list] = append(records, record)
@@ -50,7 +52,7 @@ type memorySnapshot struct {
 	DeviceFreeBytes    uint64   `json:"device_free_bytes"`
 }
 
-// poolSnapshot adds to a pool's own who has made it: "pool" (PoolCreate), "manager",
+// poolSnapshot adds the creator to a pool's snapshot: "pool" (PoolCreate), "manager",
 // "fallback_manager", or "graph" for the private pool of a graph.
 type poolSnapshot struct {
 	pool.Snapshot
@@ -64,9 +66,9 @@ type managerSnapshot struct {
 	Adopted     manager.Adopted               `json:"adopted"`
 }
 
-// SnapshotJSON is all books in the form that the public header gives, devices
-// in the order of their ids. The record of each pool is of one moment; those of
-// different pools are not.
+// SnapshotJSON returns all counters in the form that the public header documents, with
+// devices in order of their ids. The record of each pool is of one moment; the records
+// of different pools are of different moments.
 func (l *Library) SnapshotJSON() ([]byte, error) {
 	const op = "library.snapshot"
 	r, err := l.started(op)

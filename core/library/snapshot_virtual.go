@@ -12,12 +12,12 @@ type vpoolSnapshot struct {
 	Info       spaceInfo        `json:"info"`
 }
 
-// spaceInfo is the numbers of a virtual pool, by their public names.
+// spaceInfo has the counters of a virtual pool under their public names.
 type spaceInfo struct {
 	BaseAddress device.Addr `json:"base_address"`
 	vmm.Stats
 	UnmappedShare float32 `json:"unmapped_share"`
-	// FragmentationRatio hides the share under the name that it has in vmm.
+	// FragmentationRatio hides the share under its name in vmm.
 	FragmentationRatio *struct{} `json:"fragmentation_ratio,omitempty"`
 }
 
@@ -32,21 +32,21 @@ type sharedSnapshot struct {
 	Models     []modelInfo      `json:"models"`
 }
 
-// sharedInfo is the numbers of an elastic pool, by their public names.
+// sharedInfo has the counters of an elastic pool under their public names.
 type sharedInfo struct {
 	PageBytes uint64 `json:"page_bytes"`
 	vmm.GlobalStats
 	NumModels uint64 `json:"num_models"`
-	// Models hides the number under the name that it has in vmm.
+	// Models hides the number under its name in vmm.
 	Models *struct{} `json:"models,omitempty"`
 }
 
-// modelInfo is the numbers of a model, by their public names.
+// modelInfo has the counters of a model under their public names.
 type modelInfo struct {
 	BaseAddress device.Addr `json:"base_address"`
 	vmm.ModelStats
 	UnmappedShare float32 `json:"unmapped_share"`
-	// FragmentationRatio hides the share under the name that it has in vmm.
+	// FragmentationRatio hides the share under its name in vmm.
 	FragmentationRatio *struct{} `json:"fragmentation_ratio,omitempty"`
 }
 
@@ -59,7 +59,8 @@ func snapshotShared(p *vmm.Elastic) sharedSnapshot {
 	}
 }
 
-// modelInfos is the models of one moment, but for those that are gone since.
+// modelInfos returns the models of one moment, without those that were unregistered
+// since.
 func modelInfos(p *vmm.Elastic, stats vmm.ElasticStats) []modelInfo {
 	infos := []modelInfo{}
 	for _, each := range stats.Each {

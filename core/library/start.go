@@ -8,10 +8,10 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// Init starts the library, or joins it when it runs: nil joins it as it is,
-// settings only if they are those it was started with (else
-// CodeInvalidState). Each successful call is undone by one Shutdown. While a
-// forced stop is under way it waits for the end of it.
+// Init starts the library. If it runs already, Init joins it: always with nil, and with
+// settings only if they equal those of the start (otherwise CodeInvalidState). Each
+// successful call needs one Shutdown. While a forced stop is in progress, Init waits
+// for its end.
 func (l *Library) Init(s *Settings) error {
 	const op = "library.init"
 	inside := l.running.insideAnyCallback()
@@ -19,7 +19,7 @@ func (l *Library) Init(s *Settings) error {
 	defer l.mu.Unlock()
 	for l.stopping {
 		if inside {
-			// The stop waits for this very callback.
+			// The stop waits for this callback.
 			return device.Errorf(device.CodeInvalidState, op,
 				"the library is being stopped, and the call comes from one of its callbacks")
 		}
@@ -59,7 +59,7 @@ func (l *Library) newRun(s *Settings) (*run, error) {
 		return nil, err
 	}
 	if r.debug != 0 && toStderr == nil {
-		// Somebody debugs a program that knows nothing of it.
+		// FERRUM_DEBUG is set for a program that does not read the log itself.
 		toStderr = stderrReceiver(LogWarning, l.options.Stderr)
 	}
 	isolation, err := l.options.isolation(r.settings)
@@ -90,8 +90,8 @@ func (l *Library) newRun(s *Settings) (*run, error) {
 	return r, nil
 }
 
-// isolation is how the libraries of vendors are asked: as the settings say, else as
-// the environment does.
+// isolation decides how the vendor libraries are queried: as the settings state,
+// otherwise as the environment states.
 func (o *Options) isolation(s Settings) (discover.Isolation, error) {
 	isolation, err := discover.ReadIsolation(o.Getenv)
 	if err != nil {
@@ -105,15 +105,15 @@ func (o *Options) isolation(s Settings) (discover.Isolation, error) {
 	return isolation, nil
 }
 
-// Shutdown undoes one Init; the last one stops the library.
+// Shutdown undoes one Init. The last Shutdown stops the library.
 //
-// While anything is left the last one is CodeBusy and changes nothing, unless
-// forced: then everything is freed, reported through the log and kept for
-// LeakReportJSON. The last one waits for callbacks that run, those that removed
-// themselves included, and a forced one for streams; other calls that come
-// meanwhile are CodeNotInitialized. If a driver refuses to give something back,
-// its error is returned and the library runs on with what is left. Inside a
-// callback it is CodeInvalidState.
+// Without force the last Shutdown returns CodeBusy, and changes nothing, while objects
+// exist. With force everything is freed, reported through the log and recorded for
+// LeakReportJSON. The last Shutdown waits for running callbacks, including those that
+// removed themselves; a forced one also waits for streams. Other calls return
+// CodeNotInitialized during that time. If a driver fails to release something, Shutdown
+// returns its error, and the library continues to run with what is left. Inside a
+// callback it returns CodeInvalidState.
 func (l *Library) Shutdown(force bool) error {
 	const op = "library.shutdown"
 	if l.running.insideAnyCallback() {
@@ -145,9 +145,9 @@ func (l *Library) Shutdown(force bool) error {
 
 	leaks := l.sealEverything()
 	l.log.logLeaks("shutdown", leaks)
-	// The library is stopping, so no device is opened meanwhile.
+	// The library is stopping, so no device can be opened during this.
 	err := l.endAll(nil)
-	// Those of devices that were closed from inside a callback may still run.
+	// Callbacks of devices that were closed from inside a callback may still run.
 	l.running.awaitAll()
 
 	l.mu.Lock()
@@ -166,8 +166,8 @@ func (l *Library) Shutdown(force bool) error {
 	return err
 }
 
-// sealEverything waits for what other calls are making on the devices, lets them
-// make no more and lists what there is then.
+// sealEverything waits for the objects that other calls are creating on the devices,
+// prevents new ones, and lists what exists then.
 func (l *Library) sealEverything() leakReport {
 	l.registry.devices.Each(func(_ uint64, d *Device) bool {
 		d.gate.close()
@@ -176,7 +176,7 @@ func (l *Library) sealEverything() leakReport {
 	return l.collectLeaks(nil)
 }
 
-// setRun has the library run, or with nil not. The caller holds mu.
+// setRun sets the present run; nil stops the library. The caller holds mu.
 func (l *Library) setRun(r *run) {
 	if r == nil && l.options.Mirrors != nil {
 		l.options.Mirrors.Running(false)

@@ -2,8 +2,8 @@ package library
 
 import "ferrum_mem/core/manager"
 
-// Factory is what makes blocks of managers, streams and events, and knows them by their
-// handles.
+// Factory returns the factory, which creates blocks of managers, streams and events,
+// and finds them by handle.
 func (l *Library) Factory(op string) (*manager.Factory, error) {
 	if _, err := l.started(op); err != nil {
 		return nil, err
@@ -11,7 +11,7 @@ func (l *Library) Factory(op string) (*manager.Factory, error) {
 	return l.registry.factory, nil
 }
 
-// StreamCreate makes a stream on a device.
+// StreamCreate creates a stream on a device.
 func (l *Library) StreamCreate(deviceID uint64) (uint64, error) {
 	d, err := l.making("stream.create", deviceID)
 	if err != nil {
@@ -22,8 +22,9 @@ func (l *Library) StreamCreate(deviceID uint64) (uint64, error) {
 	return h.ID(), CallError(err, d)
 }
 
-// StreamDestroy destroys a stream: CodeBusy while work is queued, unless
-// forced, which waits for it. The default one is CodeInvalidArgument.
+// StreamDestroy destroys a stream. Without force it returns CodeBusy while work is
+// queued; with force it waits for the work. It returns CodeInvalidArgument for a
+// default stream.
 func (l *Library) StreamDestroy(stream uint64, force bool) error {
 	if _, err := l.started("stream.destroy"); err != nil {
 		return err
@@ -37,7 +38,8 @@ func (l *Library) StreamDestroy(stream uint64, force bool) error {
 	return nil
 }
 
-// StreamDefault gives a device's default stream, the same handle each time.
+// StreamDefault returns the handle of a device's default stream, which is the same each
+// time.
 func (l *Library) StreamDefault(deviceID uint64) (uint64, error) {
 	d, err := l.making("stream.default", deviceID)
 	if err != nil {

@@ -8,18 +8,18 @@ import (
 	"ferrum_mem/core/rangealloc"
 )
 
-// ThreadCaches makes the thread caches that stand in front of pools. Its methods
-// may be called from any goroutine, with no lock held, and call nobody back.
+// ThreadCaches creates the thread caches in front of pools. Its methods may be called
+// from any goroutine, with no lock held, and make no callbacks.
 type ThreadCaches interface {
-	// Open puts caches in front of the pool with that handle, which nobody knows
-	// yet; nil: the pool works without.
+	// Open creates caches for the pool with that handle, before any caller knows the
+	// handle; nil: the pool has no caches.
 	Open(pool uint64, c pool.Config) pool.Cache
-	// ForgetStream says that a stream is gone, with no work left: its handle is
-	// not to be looked up any more.
+	// ForgetStream states that a stream was destroyed and has no work left. The caches
+	// must not look up its handle any more.
 	ForgetStream(stream uint64)
 }
 
-// openCaches puts thread caches in front of a new pool, if it is to have any.
+// openCaches creates thread caches for a new pool, if its settings allow them.
 func (l *Library) openCaches(handle uint64, p *pool.Pool) {
 	c := p.Config()
 	if l.options.ThreadCaches == nil || c.ThreadCacheBytes == 0 || c.Tracking || c.Debug != 0 ||
@@ -31,15 +31,15 @@ func (l *Library) openCaches(handle uint64, p *pool.Pool) {
 	}
 }
 
-// Lending gives pools a place to lend their tables at. Its method may be called from any
-// goroutine, and calls nobody back.
+// Lending provides places where pools lend their tables. Its method may be called from
+// any goroutine and makes no callbacks.
 type Lending interface {
-	// Of gives the place for the pool with that handle, where no other one lends as long
-	// as the handle is good; nil: there is none for it.
+	// Of returns the place for the pool with that handle. No other pool uses the place
+	// while the handle is valid; nil: there is none.
 	Of(handle uint64) *lending.State
 }
 
-// cacheStream finds a stream for the caches; nil when it is gone.
+// cacheStream finds a stream for the caches; nil if it was destroyed.
 func (g *registry) cacheStream(id uint64) device.Stream {
 	stream, _, err := g.factory.Stream(manager.StreamHandle(id))
 	if err != nil {
@@ -48,10 +48,10 @@ func (g *registry) cacheStream(id uint64) device.Stream {
 	return stream
 }
 
-// CacheStream is the handle of the stream that a call for a pool means: 0 is the
-// default one of its device. Errors: CodeInvalidHandle, CodeInvalidArgument for
-// a stream of another device, CodeUnsupported for one that leaves work when it is
-// destroyed: what the caches have of a stream is anybody's then.
+// CacheStream returns the handle of the stream that a call for a pool means; 0 is the
+// default stream of its device. Errors: CodeInvalidHandle; CodeInvalidArgument for a
+// stream of another device; CodeUnsupported for a stream that may leave work when it is
+// destroyed, because any stream may then reuse the blocks of its caches.
 func (l *Library) CacheStream(id, stream uint64) (uint64, error) {
 	const op = "pool.cache_stream"
 	entry, s, err := l.onStream(op, id, stream)
@@ -69,8 +69,8 @@ func (l *Library) CacheStream(id, stream uint64) (uint64, error) {
 	return h.ID(), CallError(err, entry, entry.device)
 }
 
-// CacheStreamIsDry says that no work is queued on a stream, as far as that can be known.
-// One that is gone has run dry.
+// CacheStreamIsDry reports whether a stream is known to have no queued work. A
+// destroyed stream has none.
 func (l *Library) CacheStreamIsDry(id uint64) bool {
 	stream := l.registry.cacheStream(id)
 	if stream == nil {
@@ -90,8 +90,8 @@ func (l *Library) CacheLease(id, sizeBytes, stream uint64, to []device.Addr, cou
 	return leased, l.registry.callErrorOn(stream, err, entry)
 }
 
-// CacheGiveBack takes idle blocks back from the caches of a pool, as freed on a
-// stream; 0, and one that is gone: no work uses them any more.
+// CacheGiveBack returns idle blocks from the caches to a pool, freed on a stream. For 0
+// or a destroyed stream no work uses the blocks any more.
 func (l *Library) CacheGiveBack(id, stream uint64, addrs []device.Addr, counts *pool.CacheCounts) error {
 	entry, err := l.Pool("pool.give_back", id)
 	if err != nil {

@@ -7,24 +7,25 @@ import (
 	"ferrum_mem/core/fallback"
 )
 
-// BufferRecord is what a tracker knows of a buffer, with the handle of its device.
+// BufferRecord is a tracker's record of a buffer, with the handle of its device.
 type BufferRecord struct {
 	ID                     fallback.BufferID
 	SizeBytes, NumElements uint64
 	Age                    time.Duration
 	Side                   fallback.Side
-	// Device is 0 where none is known, or where it is closed by now.
+	// Device is 0 if the device is not known or is closed by now.
 	Device uint64
 	Tag    string
 }
 
-// TrackerTotals is the numbers of a tracker.
+// TrackerTotals has the totals of a tracker.
 type TrackerTotals struct{ Count, TotalBytes, PeakBytes uint64 }
 
-// TrackerCreate makes a tracker that knows nothing. It belongs to no device.
+// TrackerCreate creates an empty tracker. It belongs to no device.
 func (l *Library) TrackerCreate() (uint64, error) {
 	const op = "tracker.create"
-	// Not while the library stops: it has listed what there is by then.
+	// The stop of the library has already listed the objects, so no object may be
+	// created then.
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, err := l.started(op); err != nil {
@@ -33,7 +34,7 @@ func (l *Library) TrackerCreate() (uint64, error) {
 	return l.insertTracker(fallback.NewAllocationTracker(), nil)
 }
 
-// mayChange says that the caller may change the tracker.
+// mayChange returns an error if callers may only read the tracker.
 func (t *Tracker) mayChange(op string) error {
 	if t.owner != nil {
 		return device.Errorf(device.CodeInvalidState, op,
@@ -42,7 +43,8 @@ func (t *Tracker) mayChange(op string) error {
 	return nil
 }
 
-// Destroy destroys the tracker. One of a manager or a pool goes with that.
+// Destroy destroys the tracker. A tracker of a manager or a pool ends with its owner
+// instead.
 func (t *Tracker) Destroy() error {
 	if err := t.mayChange("tracker.destroy"); err != nil {
 		return CallError(err, t)
@@ -51,7 +53,7 @@ func (t *Tracker) Destroy() error {
 	return err
 }
 
-// Track adds a buffer, as fallback.AllocationTracker.Track.
+// Track adds a buffer like fallback.AllocationTracker.Track.
 func (t *Tracker) Track(r BufferRecord) error {
 	const op = "tracker.track"
 	if err := t.mayChange(op); err != nil {
@@ -73,7 +75,7 @@ func (t *Tracker) Track(r BufferRecord) error {
 	return t.tracker.Track(m)
 }
 
-// record is what a tracker knows, as its callers see it.
+// record converts a tracker's record for callers.
 func (l *Library) record(m fallback.BufferMetadata) BufferRecord {
 	r := BufferRecord{
 		ID: m.ID, SizeBytes: m.SizeBytes, NumElements: m.NumElements, Age: m.Age(), Side: m.Location.Side, Tag: m.Tag,
@@ -96,7 +98,7 @@ func (l *Library) records(all []fallback.BufferMetadata) []BufferRecord {
 	return made
 }
 
-// Untrack removes a buffer; CodeNotFound when it is not known.
+// Untrack removes a buffer. It returns CodeNotFound for an unknown buffer.
 func (t *Tracker) Untrack(buffer fallback.BufferID) (BufferRecord, error) {
 	const op = "tracker.untrack"
 	if err := t.mayChange(op); err != nil {
@@ -109,7 +111,7 @@ func (t *Tracker) Untrack(buffer fallback.BufferID) (BufferRecord, error) {
 	return t.library.record(m), nil
 }
 
-// Get is the record of a buffer; CodeNotFound when it is not known.
+// Get returns the record of a buffer. It returns CodeNotFound for an unknown buffer.
 func (t *Tracker) Get(buffer fallback.BufferID) (BufferRecord, error) {
 	m, ok := t.tracker.Get(buffer)
 	if !ok {
@@ -125,18 +127,18 @@ func notTracked(op string, buffer fallback.BufferID) error {
 // All lists the buffers, the oldest first.
 func (t *Tracker) All() []BufferRecord { return t.library.records(t.tracker.AllAllocations()) }
 
-// FindOld lists those that are strictly older than an age, the oldest first.
+// FindOld lists the buffers that are strictly older than an age, the oldest first.
 func (t *Tracker) FindOld(age time.Duration) []BufferRecord {
 	return t.library.records(t.tracker.FindOldAllocations(age))
 }
 
-// Totals is the numbers of the tracker.
+// Totals returns the totals of the tracker.
 func (t *Tracker) Totals() TrackerTotals {
 	known := t.tracker
 	return TrackerTotals{Count: uint64(known.Count()), TotalBytes: known.TotalBytes(), PeakBytes: known.PeakBytes()}
 }
 
-// Clear forgets all buffers.
+// Clear removes all buffers.
 func (t *Tracker) Clear() error {
 	if err := t.mayChange("tracker.clear"); err != nil {
 		return err

@@ -1,4 +1,4 @@
 package library
 
-// Version of the package, the same as the header's.
+// Version is the version of the package, the same as that of the header.
 const Version = "0.1.0"
