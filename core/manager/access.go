@@ -9,10 +9,10 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// AccessPattern is how a block is used, as far as the last accesses show.
+// AccessPattern describes the last accesses to a block.
 type AccessPattern int32
 
-// The patterns. AccessStats says by which rules they are told apart.
+// The patterns. AccessStats documents the rules that distinguish them.
 const (
 	PatternUnknown    AccessPattern = 0 // too few accesses
 	PatternSequential AccessPattern = 1 // one after the other
@@ -23,63 +23,65 @@ const (
 
 var patternNames = []string{"unknown", "sequential", "random", "burst", "mixed"}
 
-// String is the pattern as a word in lower case.
+// String returns the pattern as a word in lower case.
 func (p AccessPattern) String() string { return wordOf(patternNames, int32(p)) }
 
 const (
-	// patternWindow is how many steps a pattern is told from, patternLeast the least.
+	// patternWindow is the number of last steps that decide the pattern, patternLeast
+	// the smallest number.
 	patternWindow = 16
 	patternLeast  = 4
-	// pauseLeast is the least gap between two accesses that is a pause, if it is also
-	// pauseFactor times the median gap.
+	// pauseLeast is the smallest gap between two accesses that counts as a pause. The
+	// gap must also be at least pauseFactor times the median gap.
 	pauseLeast  = time.Millisecond
 	pauseFactor = 10
-	// pausesLeast pauses make bursts.
+	// pausesLeast is the smallest number of pauses for bursts.
 	pausesLeast = 2
 )
 
-// AccessStats is what copies, fills, writes, reads and mappings did with a block.
+// AccessStats counts the accesses to a block by copies, fills, writes, reads and
+// mappings.
 //
 // A copy counts as a read of its source and a write of its destination when it is
-// queued; a mapping as a read when it is made, if its access includes reading, and
-// as a write when it has ended, if it includes writing. What programs do through an
-// address by themselves is not seen.
+// queued. A mapping counts as a read when it is created, if its access includes
+// reading, and as a write when it ends, if its access includes writing. Accesses of
+// programs through an address are not counted.
 //
-// The pattern is told from the last 16 steps; a step is from one access to the next
-// of the same kind, read or write. Less than 4 steps are PatternUnknown. A step is
-// in order when an access starts where the last one of its kind ended, or at the
-// block's start after one that ended at the block's end. A pause is a step whose
-// access came at least 1 ms after the access before it and at least 10 times the
-// median of the window later. Pauses in at least 2 steps and at most a quarter of
-// them are bursts. Three quarters or more in order are sequential, a quarter or less
-// random. Bursts that are sequential, and what is neither, are PatternMixed; other
-// bursts PatternBurst.
+// The last 16 steps decide the pattern. A step leads from one access to the next of the
+// same kind, read or write. Fewer than 4 steps are PatternUnknown. A step is in order
+// if an access starts where the last one of its kind ended, or at the start of the
+// block after one that ended at the end of the block. A step is a pause if its access
+// came at least 1 ms after the access before it, and if this gap is at least 10 times
+// the median gap of the window. Pauses in at least 2 steps and in at most a quarter of
+// the steps are bursts. Three quarters or more steps in order are sequential; a quarter
+// or fewer are random. Bursts that are sequential are PatternMixed, and so are steps
+// that are neither sequential nor random; other bursts are PatternBurst.
 type AccessStats struct {
 	ReadCount  uint64 `json:"read_count"`
 	WriteCount uint64 `json:"write_count"`
-	// The averages are rounded down, and 0 when there was none.
+	// The averages are rounded down, and 0 if there was no access.
 	AvgReadBytes  uint64 `json:"avg_read_bytes"`
 	AvgWriteBytes uint64 `json:"avg_write_bytes"`
-	// Accessed is false when there was no access yet; LastAccess, on the clock of
-	// track.Now, means nothing then.
+	// Accessed is false before the first access; LastAccess, on the clock of track.Now,
+	// is not valid then.
 	Accessed   bool          `json:"accessed"`
 	LastAccess time.Duration `json:"last_access_ns"`
 	Pattern    AccessPattern `json:"pattern"`
 }
 
-// accessLog is the accesses of a block. It is there from the first one on, and only
-// with tracking.
+// accessLog records the accesses to a block. It exists from the first access on, and
+// only with tracking.
 type accessLog struct {
 	kinds [2]accessKind
 	last  time.Duration
-	// steps is a ring of the last ones, of which there were seen in all.
+	// steps is a ring of the last steps; seen is the number of all steps.
 	steps [patternWindow]accessStep
 	seen  uint64
 }
 
 type accessKind struct {
 	count, bytes uint64
-	// end is where the last access ended.
+	// end is the offset where the last access ended.
 	end uint64
 }
 
@@ -104,7 +106,7 @@ func blocksOf(uses []use) []*block {
 	return blocks
 }
 
-// recordLocked enters accesses to blocks. The caller holds the mu of each.
+// recordLocked records accesses to blocks. The caller holds the mu of each.
 func recordLocked(uses []use) {
 	for _, u := range uses {
 		if u.size != 0 {
@@ -113,7 +115,7 @@ func recordLocked(uses []use) {
 	}
 }
 
-// recordLocked enters an access to a block. The caller holds the mu of the block.
+// recordLocked records an access to a block. The caller holds the mu of the block.
 func (u use) recordLocked() {
 	if !u.block.manager.config.EnableTracking {
 		return
@@ -138,7 +140,7 @@ func (a *accessLog) record(u use, blockBytes uint64, now time.Duration) {
 	}
 	kind.end = u.offset + u.size
 	a.last = now
-	// The counts and sums stand still together, so that averages stay right.
+	// Count and sum stop together, so that the averages stay right.
 	if sum, carry := bits.Add64(kind.bytes, u.size, 0); carry == 0 && kind.count < math.MaxUint64 {
 		kind.count++
 		kind.bytes = sum
@@ -192,8 +194,8 @@ func (a *accessLog) pattern() AccessPattern {
 	return PatternMixed
 }
 
-// AccessStats gives the access statistics of a live block; false without tracking.
-// It only looks at the books.
+// AccessStats returns the access statistics of a live block; false without tracking. It
+// does not wait for the device.
 func (f *Factory) AccessStats(h MemoryHandle) (stats AccessStats, tracked bool, err error) {
 	err = f.withLive("manager.access_stats", h, func(b *block) error {
 		stats, tracked = b.access.stats(), b.manager.config.EnableTracking

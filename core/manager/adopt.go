@@ -10,48 +10,50 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// Adoption is memory of somebody else's that is to get a handle.
+// Adoption describes external memory that is to get a handle.
 type Adoption struct {
-	// Type is what it is used for. What its owner has locked or shared is his matter.
+	// Type is the use of the memory. The owner is responsible for locking or sharing
+	// it.
 	Type MemoryType
-	// Addr is where the device has it. Of Pinned memory, and of Mapped memory where that
-	// is page-locked, it is where the process has it.
+	// Addr is the address on the device. For Pinned memory, and for Mapped memory that
+	// is page-locked, it is the address in the process.
 	Addr device.Addr
 	// SizeBytes is not 0.
 	SizeBytes uint64
-	// ReadOnly says that the block is never written: by copies, fills and mappings that
-	// write, which are CodePermissionDenied. Memory that the process can only read, such
-	// as a file mapped so, is adopted this way.
+	// ReadOnly states that the block is never written. Copies, fills and mappings that
+	// write to it return CodePermissionDenied. It is for memory that the process can
+	// only read, such as a read-only file mapping.
 	ReadOnly bool
-	// Tag is a name for the books, at most TagMax bytes; "": none.
+	// Tag is a name for the counters, at most TagMax bytes; "": none.
 	Tag string
 }
 
-// Adopted counts live blocks of other people's memory. It is in no pool's books.
+// Adopted counts live blocks of external memory. No pool counts them.
 type Adopted struct {
 	Blocks uint64 `json:"blocks"`
 	Bytes  uint64 `json:"bytes"`
 }
 
-// Adopted counts what is live of other people's memory.
+// Adopted returns the counters of live external memory.
 func (m *Manager) Adopted() Adopted {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.adopted
 }
 
-// Adopt gives a handle to memory that somebody else owns, who keeps it valid until
-// the block is given back. It is used like any other block, is never moved or
-// freed, and counts as live. Free is CodeBusy while work is queued on it;
-// closing the manager by force waits for that.
+// Adopt assigns a handle to external memory. Its owner keeps it valid until the block
+// is freed. The block is used like any other, is never moved, its memory is never
+// freed, and it counts as live. Free returns CodeBusy while work is queued on it; a
+// forced close of the manager waits for that work.
 //
-// Memory of the process is page-locked for as long as it has the handle, if the type is
-// page-locked memory and the device can do that; memory that is page-locked already is
+// Memory of the process is page-locked as long as it has the handle, if the type is
+// page-locked memory and the device can do that. Memory that is already page-locked is
 // used as it is.
 //
-// Errors: CodeInvalidSize for 0, CodeInvalidAddress for what cannot be read, and unless
-// it is ReadOnly written, throughout, as far as the device can tell, CodeAlreadyExists for what the
-// device has already, CodeOverflow, CodeUnsupported.
+// Errors: CodeInvalidSize for 0; CodeInvalidAddress for memory that is not readable
+// everywhere, or not writable unless it is ReadOnly, as far as the device can check;
+// CodeAlreadyExists for memory that the device already has; CodeOverflow;
+// CodeUnsupported.
 func (m *Manager) Adopt(a Adoption) (MemoryHandle, error) {
 	const op = "manager.adopt"
 	adopter, err := m.checkAdoption(op, a)
@@ -82,8 +84,8 @@ func (m *Manager) Adopt(a Adoption) (MemoryHandle, error) {
 	return b.handle, nil
 }
 
-// enterForeign has the device take memory of others: as page-locked memory where that
-// is what it is for, else as what the device knows it to be.
+// enterForeign registers external memory with the device: as page-locked memory if that
+// is its use, and otherwise with device.Adopter.
 func (m *Manager) enterForeign(adopter device.Adopter, a Adoption) (device.PinnedMemory, error) {
 	e := m.owner.engine
 	access := device.AccessReadWrite
@@ -131,7 +133,7 @@ func (m *Manager) checkAdoption(op string, a Adoption) (device.Adopter, error) {
 	return adopter, nil
 }
 
-// writable refuses a block that is never written.
+// writable rejects a read-only block.
 func (b *block) writable(op string, h MemoryHandle) error {
 	if !b.readOnly {
 		return nil
@@ -140,7 +142,7 @@ func (b *block) writable(op string, h MemoryHandle) error {
 		"memory handle %#x was adopted to be read only", uint64(h)).On(b.manager.owner.engine.ID())
 }
 
-// disown gives an adopted block back that nobody uses. The caller holds b.mu.
+// disown frees an adopted block that no work uses. The caller holds b.mu.
 func (m *Manager) disown(b *block) error {
 	b.prune()
 	if n := len(b.operations); n > 0 {
@@ -154,7 +156,7 @@ func (m *Manager) disown(b *block) error {
 	return m.bury(b)
 }
 
-// returnToOwner has the device forget memory of somebody else's.
+// returnToOwner removes external memory from the device.
 func (b *block) returnToOwner() error {
 	if b.imported != nil {
 		return b.imported.close()

@@ -11,22 +11,22 @@ import (
 // TagMax is the longest tag, in bytes.
 const TagMax = 63
 
-// Request is a block, as asked for.
+// Request is the request for a block.
 type Request struct {
 	Type MemoryType
 	// SizeBytes is not 0.
 	SizeBytes uint64
 	// AlignmentBytes is a power of two up to AlignmentMax; 0: the pool's.
 	AlignmentBytes uint64
-	// Tag is a name for the books, at most TagMax bytes; "": none.
+	// Tag is a name for the counters, at most TagMax bytes; "": none.
 	Tag string
-	// Relocatable lets Defragment move the block while nobody uses it, so that its
-	// address is another one afterwards. Factory.Pin keeps it where it is.
+	// Relocatable allows Defragment to move the block while no work uses it; its
+	// address then changes. Factory.Pin keeps it where it is.
 	Relocatable bool
 }
 
-// Alloc makes a block of type General. Errors: CodeInvalidSize for 0, else
-// those of the pool, CodeOutOfMemory among them.
+// Alloc allocates a block of type General. Errors: CodeInvalidSize for 0, and those of
+// the pool, such as CodeOutOfMemory.
 func (m *Manager) Alloc(sizeBytes uint64) (MemoryHandle, error) {
 	return m.AllocTyped(Request{SizeBytes: sizeBytes})
 }
@@ -59,7 +59,7 @@ func checkTag(op string, id device.ID, tag string) error {
 	return nil
 }
 
-// AllocTyped makes a block as described.
+// AllocTyped allocates a block for a request.
 func (m *Manager) AllocTyped(r Request) (MemoryHandle, error) {
 	const op = "manager.alloc"
 	if err := r.check(op, m.owner.engine); err != nil {
@@ -75,7 +75,7 @@ func (m *Manager) AllocTyped(r Request) (MemoryHandle, error) {
 	if err != nil {
 		return 0, err
 	}
-	// No lock is held: looking for room may call the caller back.
+	// No lock is held here, because the reclaim path may call the caller's callbacks.
 	made, err := m.take(where, r)
 	m.leave(where, made)
 	if err != nil {
@@ -86,7 +86,7 @@ func (m *Manager) AllocTyped(r Request) (MemoryHandle, error) {
 	return made.handle, nil
 }
 
-// enter finds the home of a type for an allocation that is under way.
+// enter finds the home of a type and counts an allocation in progress.
 func (m *Manager) enter(op string, kind MemoryType) (*home, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -113,7 +113,7 @@ func (m *Manager) leave(where *home, made *block) {
 	m.changed.Broadcast()
 }
 
-// take gets memory from the pool and a handle for it, or neither.
+// take allocates memory from the pool and a handle for it, or neither.
 func (m *Manager) take(where *home, r Request) (*block, error) {
 	memory, err := m.takeMemory(where, r)
 	if err != nil {
@@ -127,7 +127,7 @@ func (m *Manager) take(where *home, r Request) (*block, error) {
 	return b, nil
 }
 
-// takeMemory gets memory from the pool that nobody else knows yet.
+// takeMemory allocates memory from the pool.
 func (m *Manager) takeMemory(where *home, r Request) (pool.Block, error) {
 	request := pool.Request{SizeBytes: r.SizeBytes, AlignmentBytes: r.AlignmentBytes, Tag: r.Tag}
 	memory, err := where.pool.Alloc(request)
@@ -159,7 +159,7 @@ func (m *Manager) newBlock(where *home, memory pool.Block, r Request) *block {
 	return b
 }
 
-// publish gives a block its handle and enters it in the books.
+// publish assigns a handle to a block and adds it to the counters.
 func (m *Manager) publish(b *block) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -12,46 +12,45 @@ import (
 	"ferrum_mem/core/pool"
 )
 
-// AlignmentMax is the largest alignment that can be asked for.
+// AlignmentMax is the largest alignment of a request.
 const AlignmentMax = 1 << 30
 
-// block is a live block of a manager, or one that has died while a call that
-// found it was on its way.
+// block is a live block of a manager, or one that was freed after a call had found it.
 type block struct {
 	manager *Manager
-	// home is where the memory came from; nil for what was adopted, and for the second
-	// of two linked blocks.
+	// home is the pool of the memory; nil for adopted memory, and for the second of two
+	// linked blocks.
 	home *home
-	// memory stays as it is, but for its address, which mu guards.
+	// memory never changes, except for its address, which mu guards.
 	memory pool.Block
-	// hostAddr is where the host addresses memory that the device does not share with
-	// it otherwise; else 0.
+	// hostAddr is the host address of memory that the device does not share with the
+	// host in another way; otherwise 0.
 	hostAddr device.HostAddr
 	// link is nil unless the block is linked to another.
 	link *link
-	// adopted says that the memory is somebody else's.
+	// adopted states that the memory is external.
 	adopted bool
-	// readOnly says that nothing may write to it.
+	// readOnly states that no work may write to it.
 	readOnly bool
-	// imported is how memory of another process is given back, or nil.
+	// imported releases memory of another process; nil for other memory.
 	imported imported
 	kind     MemoryType
 	tag      string
-	// order says which of two blocks was made first.
+	// order is the order of creation.
 	order uint64
-	// relocatable and alignment are as asked for.
+	// relocatable and alignment are the requested values.
 	relocatable bool
 	alignment   uint64
 
 	mu sync.Mutex
-	// handle is set before anybody else can take the lock.
+	// handle is set before another thread can take the lock.
 	handle MemoryHandle
 	dead   bool
-	// operations are those that are not known to be done; each is a reference.
+	// operations has those that may not have completed; each is a reference.
 	operations []*operation
-	// streams are those that operations were queued on.
+	// streams has the streams on which operations were queued.
 	streams []*stream
-	// pins counts those who want the address to stay.
+	// pins counts the calls of Pin that keep the address.
 	pins     uint32
 	mappings mappings.Table
 	// access is nil before the first access, and without tracking.
@@ -65,7 +64,7 @@ type HandleInfo struct {
 	Manager *Manager
 	Device  device.ID
 	Type    MemoryType
-	// SizeBytes is as asked for, AllocatedBytes after rounding.
+	// SizeBytes is the requested size, AllocatedBytes the size after rounding.
 	SizeBytes      uint64
 	AllocatedBytes uint64
 	// AlignmentBytes is the largest power of two that divides the address, at
@@ -74,29 +73,28 @@ type HandleInfo struct {
 	// Addr of a relocatable block that is not pinned is valid until the next
 	// defragmentation of its manager, which may move it.
 	Addr device.Addr
-	// HostAddr is the block as the host sees it; 0 on a device that the host
-	// cannot address.
+	// HostAddr is the block's address for the host; 0 on a device that the host cannot
+	// address.
 	HostAddr device.HostAddr
-	// AllocatedAt is the monotonic time of the allocation, on the clock of
-	// track.Now; 0 without tracking.
+	// AllocatedAt is the monotonic time of the allocation, on the clock of track.Now; 0
+	// without tracking.
 	AllocatedAt time.Duration
-	// IsMapped says that the block is mapped for host access by a call of this
-	// library.
+	// IsMapped states that Factory.Map has mapped the block for the host.
 	IsMapped bool
-	// OperationsInFlight counts queued operations that are not done.
+	// OperationsInFlight counts queued operations that have not completed.
 	OperationsInFlight uint32
-	// Tag is as asked for; "" without tracking.
+	// Tag is the requested tag; "" without tracking.
 	Tag string
-	// Relocatable is as asked for.
+	// Relocatable is the requested value.
 	Relocatable bool
-	// Pins counts the calls of Pin that Unpin has not ended.
+	// Pins counts the calls of Pin without their Unpin.
 	Pins uint32
 	// Linked is the block of another device that has the same memory; 0: none, or it
-	// is gone.
+	// was freed.
 	Linked MemoryHandle
-	// Adopted says that the memory is somebody else's.
+	// Adopted states that the memory is external.
 	Adopted bool
-	// ReadOnly says that it was adopted so.
+	// ReadOnly states that the memory was adopted read-only.
 	ReadOnly bool
 }
 
@@ -109,7 +107,7 @@ func (f *Factory) lookUp(op, name string, h MemoryHandle) (*block, error) {
 	return b, nil
 }
 
-// HandleInfo describes a live block; CodeInvalidHandle for anything else.
+// HandleInfo describes a live block. It returns CodeInvalidHandle for anything else.
 func (f *Factory) HandleInfo(h MemoryHandle) (HandleInfo, error) {
 	b, err := f.lookUp("manager.handle_info", "memory", h)
 	if err != nil {
@@ -141,7 +139,7 @@ func (b *block) info() HandleInfo {
 	return info
 }
 
-// hostSide is the block as the host sees it, or 0. The caller holds b.mu.
+// hostSide returns the block's address for the host, or 0. The caller holds b.mu.
 func (b *block) hostSide() device.HostAddr {
 	if b.manager.Engine().Info().HostAddressable {
 		return device.HostAddr(b.memory.Addr)
@@ -153,7 +151,7 @@ func alignmentOf(addr device.Addr) uint64 {
 	return min(uint64(1)<<min(bits.TrailingZeros64(uint64(addr)), 63), AlignmentMax)
 }
 
-// lockBoth locks two blocks, or one that is given twice.
+// lockBoth locks two blocks, or one block if both are the same.
 func lockBoth(a, b *block) (unlock func()) {
 	if a == b {
 		a.mu.Lock()
@@ -170,7 +168,7 @@ func lockBoth(a, b *block) (unlock func()) {
 	}
 }
 
-// usable says why no work may be queued on the block. The caller holds b.mu.
+// usable returns an error if no work may be queued on the block. The caller holds b.mu.
 func (b *block) usable(op string) error {
 	if b.dead || b.manager.closing.Load() || b.link != nil && b.link.owner.closing.Load() {
 		return destroyed(op, handle.Memory, uint64(b.handle)).On(b.manager.Engine().ID())
@@ -178,11 +176,10 @@ func (b *block) usable(op string) error {
 	return nil
 }
 
-// attach enters an operation, which has a reference for the block. The caller holds
-// b.mu.
+// attach adds an operation, which has a reference for the block. The caller holds b.mu.
 func (b *block) attach(o *operation) {
-	// Operations of a stream end in order, so looking at the oldest keeps the
-	// list as short as the queue without asking about all of it.
+	// Operations of a stream complete in order. So checking the oldest keeps the list
+	// as short as the queue, without a check of all of them.
 	for len(b.operations) > 0 && b.operations[0].done() {
 		b.operations[0].release()
 		b.operations = b.operations[1:]
@@ -193,7 +190,7 @@ func (b *block) attach(o *operation) {
 	}
 }
 
-// prune lets go of every operation that is done. The caller holds b.mu.
+// prune releases every operation that has completed. The caller holds b.mu.
 func (b *block) prune() {
 	b.operations = slices.DeleteFunc(b.operations, func(o *operation) bool {
 		if !o.done() {
@@ -204,8 +201,8 @@ func (b *block) prune() {
 	})
 }
 
-// fences records an event on each stream that has used the block and may still be at
-// work, but for one. The caller owns the events. The caller holds b.mu.
+// fences records an event on each stream that has used the block and may still have
+// work, except one stream. The caller owns the events, and holds b.mu.
 func (b *block) fences(except *stream) ([]device.Event, error) {
 	var fences []device.Event
 	for _, s := range b.streams {
@@ -224,7 +221,7 @@ func (b *block) fences(except *stream) ([]device.Event, error) {
 	return fences, nil
 }
 
-// forget makes the block a dead one. The caller holds b.mu.
+// forget marks the block as dead. The caller holds b.mu.
 func (b *block) forget() {
 	b.dead = true
 	for _, o := range b.operations {

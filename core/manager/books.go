@@ -6,11 +6,11 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// Statistics is the books of the manager: the sum over its pools, the counts of
-// pools that are gone included. Peaks are of the sum, not the sum of peaks.
+// Statistics returns the counters of the manager: the sum over its pools, including the
+// counts of closed pools. Peaks are peaks of the sum, not the sum of the peaks.
 func (m *Manager) Statistics() track.Statistics {
-	// The lock is held over the sum, so that no pool goes between the list and
-	// its numbers.
+	// The lock is held during the sum, so that no pool is closed between the list and
+	// its counters.
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	sum := m.past
@@ -23,8 +23,7 @@ func (m *Manager) Statistics() track.Statistics {
 	return m.totals.WithPeaks(sum)
 }
 
-// dropHome takes a closed pool out. What it has counted stays counted. The caller holds
-// m.mu.
+// dropHome removes a closed pool. Its counts are kept. The caller holds m.mu.
 func (m *Manager) dropHome(gone *home) {
 	final := gone.pool.Statistics()
 	m.past.Allocations += final.Allocations

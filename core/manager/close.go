@@ -8,12 +8,11 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// Close ends the manager and gives its memory back. Without force it is
-// CodeBusy, and changes nothing, while blocks are live. With force it waits for
-// the work that is queued on the streams that have used them, frees them, and
-// their handles die; when that work cannot be waited for, nothing has changed.
-// When the driver fails to take memory back, the manager is of no more use, but
-// Close may be called again.
+// Close destroys the manager and releases its memory. Without force it returns
+// CodeBusy, and changes nothing, while blocks are live. With force it waits for the
+// work that is queued on the streams that have used the blocks, and frees the blocks
+// with their handles; if the wait fails, nothing has changed. If the driver fails to
+// release memory, the manager cannot be used any more, but Close may be called again.
 func (m *Manager) Close(force bool) error {
 	m.closeMu.Lock()
 	defer m.closeMu.Unlock()
@@ -48,11 +47,12 @@ func (m *Manager) Close(force bool) error {
 	return nil
 }
 
-// IsOver says that the manager has ended or is ending: what Close does not refuse.
+// IsOver reports whether the manager is closed or closing. Close accepts a manager in
+// these states.
 func (m *Manager) IsOver() bool { return m.closing.Load() }
 
-// beginClose refuses new blocks and work once nothing is live or, with force,
-// at once; calls under way are waited for.
+// beginClose makes the manager reject new blocks and work: with force at once, and
+// without force if no block is live. It waits for calls in progress.
 func (m *Manager) beginClose(force bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -76,9 +76,9 @@ func (m *Manager) beginClose(force bool) error {
 	}
 }
 
-// killBlocks waits for the work on every live block and then frees them all.
-// New work is refused already: a block that was seen here under its lock gets
-// none.
+// killBlocks waits for the work on every live block and then frees all blocks. New work
+// is already rejected, so a block that was checked here under its lock gets no more
+// work.
 func (m *Manager) killBlocks() error {
 	work := newWork()
 	defer work.release()
@@ -120,7 +120,7 @@ func (m *Manager) killBlocks() error {
 	return nil
 }
 
-// eachVictim visits the blocks that go with the manager: its own and those which are
+// eachVictim visits the blocks that end with the manager: its own blocks and those
 // linked to its memory.
 func (m *Manager) eachVictim(visit func(*block) bool) {
 	m.factory.memory.Each(func(_ uint64, b *block) bool {
@@ -131,8 +131,7 @@ func (m *Manager) eachVictim(visit func(*block) bool) {
 	})
 }
 
-// work is what is in flight on many blocks: each stream and each operation
-// once.
+// work is the work in flight on many blocks, with each stream and each operation once.
 type work struct {
 	streams    map[*stream]bool
 	operations map[*operation]bool
@@ -154,8 +153,8 @@ func (w *work) add(b *block) {
 	}
 }
 
-// wait waits for the present end of each stream, and for the operations on
-// those where no end can be marked.
+// wait waits for the present end of each stream. For streams whose end cannot be marked
+// it waits for the operations.
 func (w *work) wait() error {
 	unmarked := map[*stream]bool{}
 	for s := range w.streams {
@@ -190,15 +189,15 @@ func (w *work) release() {
 	}
 }
 
-// closePools closes every pool. One that fails stays, for another try.
+// closePools closes every pool. A pool that fails to close stays for another attempt.
 func (m *Manager) closePools() error {
 	m.mu.Lock()
 	homes := m.listHomes()
 	m.mu.Unlock()
 	var failures error
 	for _, h := range homes {
-		// No call is under way that could still want it, and no handle leads to
-		// what is live in it.
+		// No call in progress can use the pool, and the blocks that are live in it have
+		// no handles.
 		if err := h.pool.Close(true); err != nil {
 			failures = errors.Join(failures, err)
 			continue

@@ -9,21 +9,21 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// Leftovers counts what a factory has made on a device and what is not
-// destroyed. The default stream is not among the streams.
+// Leftovers counts what a factory has created on a device and what is not destroyed.
+// The default stream does not count as a stream.
 type Leftovers struct {
 	Managers, Streams, Events int
 }
 
-// Any says whether anything is left.
+// Any reports whether anything is left.
 func (l Leftovers) Any() bool { return l != Leftovers{} }
 
-// leftoversLocked is what is left of the device. The caller holds d.mu.
+// leftoversLocked returns what is left on the device. The caller holds d.mu.
 func (d *openDevice) leftoversLocked() Leftovers {
 	return Leftovers{Managers: d.managers, Streams: d.streams, Events: d.events}
 }
 
-// Leftovers counts what is left on a device.
+// Leftovers returns what is left on a device.
 func (f *Factory) Leftovers(e *engine.Engine) Leftovers {
 	f.mu.Lock()
 	d := f.devices[e]
@@ -36,9 +36,9 @@ func (f *Factory) Leftovers(e *engine.Engine) Leftovers {
 	return d.leftoversLocked()
 }
 
-// SealDevice has nothing more made on a device until CloseDevice was called, which then
-// is refused no more. It is CodeBusy, and changes nothing, while a manager, stream or
-// event is left or being made. It waits for nothing.
+// SealDevice prevents new objects on a device until CloseDevice is called, which then
+// does not fail with CodeBusy. SealDevice returns CodeBusy, and changes nothing, while
+// a manager, stream or event exists or is being created. It does not wait.
 func (f *Factory) SealDevice(e *engine.Engine) error {
 	d := f.deviceOf(e)
 	d.mu.Lock()
@@ -53,11 +53,11 @@ func (f *Factory) SealDevice(e *engine.Engine) error {
 	return nil
 }
 
-// CloseDevice ends everything that the factory has made on a device, so that
-// the device can be closed, and returns what there was. Without force it is
-// CodeBusy, and changes nothing, while a manager, stream or event is left; with
-// force it waits for their work and destroys them. The handle of the default
-// stream dies. When it fails with force, what was not destroyed stays usable.
+// CloseDevice destroys everything that the factory has created on a device, so that the
+// device can be closed, and returns what existed. Without force it returns CodeBusy,
+// and changes nothing, while a manager, stream or event exists. With force it waits for
+// their work and destroys them. The handle of the default stream becomes invalid. If it
+// fails with force, what was not destroyed can still be used.
 func (f *Factory) CloseDevice(e *engine.Engine, force bool) (Leftovers, error) {
 	d := f.deviceOf(e)
 	left, err := d.beginClose(force)
@@ -86,10 +86,9 @@ func (f *Factory) CloseDevice(e *engine.Engine, force bool) (Leftovers, error) {
 	return left, nil
 }
 
-// settle makes blocks and pools of all devices let go of operations and events
-// that have passed, so that no event is asked after its device is closed. A
-// block is looked at before the pools: one that is being freed is in its pool by
-// then.
+// settle makes blocks and pools of all devices release completed operations and events,
+// so that no event is queried after its device was closed. It checks blocks before
+// pools, because a block that is being freed is in its pool by then.
 func (f *Factory) settle() {
 	f.memory.Each(func(_ uint64, b *block) bool {
 		b.mu.Lock()
@@ -140,8 +139,8 @@ func (d *openDevice) inUse(left Leftovers) error {
 		left.Managers, left.Streams, left.Events).On(d.engine.ID())
 }
 
-// destroyAll ends managers, then streams, which waits for their work, and then
-// events. What somebody else destroys meanwhile is no error.
+// destroyAll destroys managers, then streams, which waits for their work, and then
+// events. An object that another thread has destroyed is not an error.
 func (f *Factory) destroyAll(d *openDevice) error {
 	var failures []error
 	note := func(err error) {
@@ -167,8 +166,8 @@ func (f *Factory) destroyAll(d *openDevice) error {
 	return errors.Join(failures...)
 }
 
-// dropDefaults ends what has no handle of the caller's making. Work in the
-// default stream may use blocks of other devices, so it is waited for.
+// dropDefaults ends the objects that the caller did not create. Work in the default
+// stream may use blocks of other devices, so it waits for that work.
 func (f *Factory) dropDefaults(d *openDevice) error {
 	d.mu.Lock()
 	s := d.defaultStream

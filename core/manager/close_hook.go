@@ -2,13 +2,13 @@ package manager
 
 import "ferrum_mem/core/internal/roster"
 
-// closeHook is somebody who wants to know of the manager's end.
+// closeHook is a function that is called when the manager is closed.
 type closeHook struct{ tell func() }
 
-// OnClose has fn called once when the manager has been closed, before Close
-// returns, with no lock held but that which keeps others from closing it too: fn
-// may call anything but Close of this manager. forget takes fn back; it may still
-// be running then. A manager that is being closed is CodeInvalidHandle.
+// OnClose makes fn called once, after the manager was closed and before Close returns.
+// Only the lock that excludes other calls of Close is held, so fn may call anything
+// except Close of this manager. forget removes fn; fn may still be running then. It
+// returns CodeInvalidHandle for a manager that is closing.
 func (m *Manager) OnClose(fn func()) (forget func(), err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

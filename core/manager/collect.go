@@ -5,20 +5,19 @@ import (
 	"sync/atomic"
 )
 
-// collector gives cached segments back when the device is used beyond the
-// threshold.
+// collector releases cached segments when the use of the device is above the threshold.
 //
-// A collection that can release nothing would run again with each allocation.
-// So each one waits for frees: for one after a collection that released
-// something, and for twice as many as before, up to maxBackoff, after one that
-// did not.
+// A collection that can release nothing would run again after each allocation. So each
+// collection waits for a number of frees: for one after a collection that released
+// memory, and for twice as many as before, up to maxBackoff, after one that released
+// none.
 type collector struct {
-	// share of what the device may give that starts a collection when it is used, in
-	// parts of gcShare; 0: none does.
+	// share is the used share of the device that starts a collection, in parts of
+	// gcShare; 0: no collection.
 	share uint64
-	// freed counts the blocks that were given back so far.
+	// freed counts the blocks that were freed so far.
 	freed atomic.Uint64
-	// next is the value of freed from which on the next collection may run.
+	// next is the value of freed from which the next collection may run.
 	next atomic.Uint64
 	runs atomic.Uint64
 
@@ -34,7 +33,7 @@ func (c *collector) init(share uint64) {
 	c.backoff = 1
 }
 
-// wanted says that some use starts a collection.
+// wanted reports whether collections are enabled.
 func (c *collector) wanted() bool { return c.share != 0 }
 
 // collect runs a collection if one is due. It is called after an allocation,
@@ -45,7 +44,7 @@ func (m *Manager) collect() {
 		m.owner.engine.Totals().Used() < gcBytes(c.share, m.owner.engine.TotalBytes()) {
 		return
 	}
-	// Whoever finds a collection running has nothing to add to it.
+	// A thread that finds a collection running has nothing to add to it.
 	if !c.mu.TryLock() {
 		return
 	}

@@ -14,28 +14,28 @@ import (
 // MaxConcurrentTransfersLimit is the largest Config.MaxConcurrentTransfers.
 const MaxConcurrentTransfersLimit = 1024
 
-// Config is the settings of a manager.
+// Config has the settings of a manager.
 type Config struct {
-	// PoolConfigs is the pool settings by memory type. A type without settings
-	// shares the pool of General; General without settings has the defaults.
+	// PoolConfigs has the pool settings by memory type. A type without settings shares
+	// the pool of General. General without settings has the defaults.
 	PoolConfigs map[MemoryType]pool.Config `json:"pool_configs"`
-	// EnableTracking keeps the age and the tag of each block, peaks and counts.
-	// The present values of the books are kept in any case.
+	// EnableTracking records the age and the tag of each block, peaks and counts. The
+	// present values of the counters are always kept.
 	EnableTracking bool `json:"enable_tracking"`
-	// EnableAutoGC gives cached segments back after an allocation that brings
-	// the device's use to GCThreshold.
+	// EnableAutoGC releases cached segments after an allocation that brings the
+	// device's use to GCThreshold.
 	EnableAutoGC bool `json:"enable_auto_gc"`
 	// GCThreshold is the used share of the device, above 0 and at most 1.
 	GCThreshold float32 `json:"gc_threshold"`
-	// EnableDebug fills new blocks with NewBlockPattern and freed ones with
+	// EnableDebug fills new blocks with NewBlockPattern and freed blocks with
 	// FreedBlockPattern. Allocations then wait for the fill.
 	EnableDebug bool `json:"enable_debug"`
-	// MaxConcurrentTransfers bounds the CopyAsync in flight to the blocks of
+	// MaxConcurrentTransfers bounds the copies of CopyAsync in flight to the blocks of
 	// the manager, 1 to MaxConcurrentTransfersLimit.
 	MaxConcurrentTransfers int `json:"max_concurrent_transfers"`
 }
 
-// DefaultConfig is what a manager has when nothing is asked for.
+// DefaultConfig returns the default settings.
 func DefaultConfig() Config {
 	return Config{
 		PoolConfigs:            map[MemoryType]pool.Config{General: pool.DefaultConfig()},
@@ -47,7 +47,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// complete checks the settings and gives a copy of them with General filled in.
+// complete checks the settings and returns a copy with General filled in.
 func (c Config) complete(e *engine.Engine) (Config, error) {
 	const op = "manager.create"
 	id := e.ID()
@@ -81,8 +81,8 @@ func (c Config) complete(e *engine.Engine) (Config, error) {
 	return c, nil
 }
 
-// forPool is the settings of the pool of a memory type. It carries the type's
-// name unless it has one, and keeps history and times only if the manager does.
+// forPool returns the settings of the pool of a memory type. Without a name the pool
+// gets the name of the type. It keeps history and times only if the manager does.
 func (c Config) forPool(kind MemoryType, settings pool.Config) pool.Config {
 	if settings.Name == "" {
 		settings.Name = kind.String()
@@ -92,12 +92,12 @@ func (c Config) forPool(kind MemoryType, settings pool.Config) pool.Config {
 	return settings
 }
 
-// gcShare is the unit that the collection's threshold is decided in: millionths,
-// so that 0.85, which no float32 is exactly, means 85 %.
+// gcShare is the unit of the threshold: millionths. A float32 cannot represent 0.85
+// exactly; in millionths it means 85 %.
 const gcShare = 1_000_000
 
-// shareToCollect is the used share of a device that starts a collection, in parts of
-// gcShare; 0: none does.
+// shareToCollect returns the used share of a device that starts a collection, in parts
+// of gcShare; 0: no collection.
 func (c Config) shareToCollect() uint64 {
 	if !c.EnableAutoGC {
 		return 0
@@ -105,8 +105,8 @@ func (c Config) shareToCollect() uint64 {
 	return max(uint64(math.Round(float64(c.GCThreshold)*gcShare)), 1)
 }
 
-// gcBytes is the least use that is such a share of a total; of an unknown total, and
-// for the share 0, there is none.
+// gcBytes returns the smallest number of used bytes that reaches a share of a total.
+// For an unknown total or a share of 0 it is math.MaxUint64.
 func gcBytes(share, totalBytes uint64) uint64 {
 	if share == 0 || totalBytes == 0 {
 		return math.MaxUint64
@@ -119,7 +119,7 @@ func gcBytes(share, totalBytes uint64) uint64 {
 	return quotient
 }
 
-// forType adds to an error about settings which memory type they are for.
+// forType adds the memory type to an error about its settings.
 func forType(err error, kind MemoryType) error {
 	var said *device.Error
 	if !errors.As(err, &said) {

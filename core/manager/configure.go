@@ -2,11 +2,11 @@ package manager
 
 import "ferrum_mem/core/pool"
 
-// ConfigurePool sets the pool settings of a memory type from now on. Blocks
-// stay in the pool that they are in, which is closed when the last of them has
-// been freed and is no longer in use; new blocks come from a pool with the new
-// settings. Types without settings of their own follow General. Errors as for
-// the settings of CreateMemoryManager; nothing has changed then.
+// ConfigurePool sets the pool settings for later allocations of a memory type. Blocks
+// stay in their pool, which is closed when the last of them has been freed and is no
+// longer in use. New blocks come from a pool with the new settings. Types without
+// settings follow General. Errors: those for the settings of CreateMemoryManager; then
+// nothing has changed.
 func (m *Manager) ConfigurePool(kind MemoryType, settings pool.Config) error {
 	const op = "manager.configure_pool"
 	if err := kind.check(op, m.owner.engine); err != nil {
@@ -30,7 +30,7 @@ func (m *Manager) ConfigurePool(kind MemoryType, settings pool.Config) error {
 	return nil
 }
 
-// begin announces a call that uses the list of pools.
+// begin counts a call that uses the list of pools.
 func (m *Manager) begin(op string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -48,9 +48,9 @@ func (m *Manager) end() {
 	m.changed.Broadcast()
 }
 
-// closeFormer closes the replaced pools in which nothing is live or in use by
-// queued work. It does not wait: one that is still in use is looked at again
-// with the next call. Each pool that is looked at counts as a call under way.
+// closeFormer closes the replaced pools that have no live blocks and no blocks in
+// flight. It does not wait: the next call checks a pool again that is still in use.
+// Each pool that is being checked counts as a call in progress.
 func (m *Manager) closeFormer() {
 	for _, h := range m.takeUnused() {
 		h.pool.Land()

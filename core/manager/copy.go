@@ -4,7 +4,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// transferEnds is the two blocks of a transfer that has been checked.
+// transferEnds is a checked transfer with its two blocks.
 type transferEnds struct {
 	Transfer
 	src, dst *block
@@ -30,7 +30,7 @@ func (f *Factory) ends(op string, t Transfer) (transferEnds, error) {
 	return ends, ends.dst.writable(op, t.Dst)
 }
 
-// uses is the two blocks, the destination first.
+// uses returns the two blocks, the destination first.
 func (t transferEnds) uses() []use {
 	return []use{
 		{block: t.dst, offset: t.DstOffsetBytes, size: t.SizeBytes, writes: true},
@@ -40,7 +40,8 @@ func (t transferEnds) uses() []use {
 
 func (t transferEnds) route() route {
 	if t.src.link != nil && t.src.link == t.dst.link {
-		// The same memory: one device moves it, whichever way the ranges overlap.
+		// Both are the same memory, so one device copies it, and the ranges may
+		// overlap.
 		t.src = t.dst
 	}
 	return route{
@@ -51,13 +52,12 @@ func (t transferEnds) route() route {
 	}
 }
 
-// Copy copies bytes between two blocks, of one device or of two, or within one
-// (with the meaning of memmove), and returns when they are there. What was
-// queued before on the streams that have used the blocks is waited for; the copy
-// itself runs in the default stream of the destination's device, whose first
-// failure of queued work it returns. Errors: CodeInvalidSize for 0,
-// CodeInvalidOffset for a range that leaves its block, CodeOverflow for an
-// offset + size beyond 64 bits.
+// Copy copies bytes between two blocks, of one device or of two, or within one block
+// (as with memmove), and returns after the copy. It waits for work queued before on the
+// streams that have used the blocks. The copy runs in the default stream of the
+// destination's device; Copy returns the first failure of queued work of that stream.
+// Errors: CodeInvalidSize for 0, CodeInvalidOffset for a range outside its block,
+// CodeOverflow for an offset + size beyond 64 bits.
 func (f *Factory) Copy(t Transfer) error {
 	const op = "manager.copy"
 	ends, err := f.ends(op, t)
@@ -69,11 +69,11 @@ func (f *Factory) Copy(t Transfer) error {
 	}, ends.uses()...)
 }
 
-// CopyAsync queues a copy on a stream of the destination's device (0: the
-// default one; CodeInvalidArgument for a stream of another device) and returns.
-// Both blocks' memory stays until it is done. When MaxConcurrentTransfers are in
-// flight to the destination's manager, it waits for the oldest of them. Other
-// errors as for Copy.
+// CopyAsync queues a copy on a stream of the destination's device (0: the default one;
+// CodeInvalidArgument for a stream of another device) and returns. The memory of both
+// blocks stays until the copy has completed. If MaxConcurrentTransfers are in flight to
+// the destination's manager, CopyAsync waits for the oldest of them. Other errors: as
+// for Copy.
 func (f *Factory) CopyAsync(t Transfer, on StreamHandle) error {
 	const op = "manager.copy_async"
 	ends, err := f.ends(op, t)
@@ -120,8 +120,8 @@ func (f *Factory) reach(op string, h MemoryHandle, offset, size uint64, host hos
 	return b, at.within(op, b.memory.RequestedBytes)
 }
 
-// Write copies size bytes of the caller's memory into a block and returns when
-// they are there, as Copy does. src must stay valid until then.
+// Write copies size bytes of the caller's memory into a block and returns after the
+// copy, like Copy. src must stay valid until then.
 func (f *Factory) Write(h MemoryHandle, offset uint64, src device.HostAddr, size uint64) error {
 	const op = "manager.write"
 	b, err := f.reach(op, h, offset, size, hostRange{"source", src})
@@ -138,8 +138,8 @@ func (f *Factory) Write(h MemoryHandle, offset uint64, src device.HostAddr, size
 	}, use{block: b, offset: offset, size: size, writes: true})
 }
 
-// Read copies size bytes of a block into the caller's memory and returns when
-// they are there, as Copy does.
+// Read copies size bytes of a block into the caller's memory and returns after the
+// copy, like Copy.
 func (f *Factory) Read(h MemoryHandle, offset uint64, dst device.HostAddr, size uint64) error {
 	const op = "manager.read"
 	b, err := f.reach(op, h, offset, size, hostRange{"destination", dst})
@@ -153,11 +153,11 @@ func (f *Factory) Read(h MemoryHandle, offset uint64, dst device.HostAddr, size 
 	}, use{block: b, offset: offset, size: size})
 }
 
-// FillAsync queues a fill on a stream of the block's device (0: the default one)
-// and returns. The block's memory stays until it is done. Errors:
-// CodeInvalidArgument for a pattern that is not 1, 2 or 4 bytes or does not fit
-// them, CodeInvalidSize and CodeInvalidOffset for what is no multiple of them,
-// and those of Copy.
+// FillAsync queues a fill on a stream of the block's device (0: the default one) and
+// returns. The block's memory stays until the fill has completed. Errors:
+// CodeInvalidArgument for a pattern that is not 1, 2 or 4 bytes or whose value does not
+// fit them, CodeInvalidSize and CodeInvalidOffset for values that are not multiples of
+// the width, and those of Copy.
 func (f *Factory) FillAsync(fill Fill, on StreamHandle) error {
 	const op = "manager.fill_async"
 	b, err := f.lookUp(op, "memory", fill.Memory)

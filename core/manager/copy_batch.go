@@ -8,13 +8,13 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// CopyBatch queues copies by address on a stream, within its device, and returns. All
-// are checked before the first is queued. They run in no order that is said, so no
-// destination may overlap the source or the destination of another copy. Within one copy
-// the two may overlap, with the meaning of memmove. The memory has to stay until the
-// copies are done: this call knows no blocks. Errors name a copy by its index:
+// CopyBatch queues copies by address on a stream, within its device, and returns. It
+// checks all copies before it queues the first. Their order is not defined, so no
+// destination may overlap the source or the destination of another copy. The two ranges
+// of one copy may overlap, as with memmove. The memory must stay until the copies have
+// completed: this call does not know blocks. Errors name a copy by its index:
 // CodeInvalidSize for a size of 0, CodeOverflow, CodeInvalidArgument for an overlap,
-// CodeInvalidAddress for memory that is not the device's, and those of the queue.
+// CodeInvalidAddress for memory of no segment of the device, and those of the queue.
 func (f *Factory) CopyBatch(on StreamHandle, copies []device.Move) error {
 	const op = "stream.copy_batch"
 	s, err := f.lookUpStream(op, on)
@@ -27,7 +27,7 @@ func (f *Factory) CopyBatch(on StreamHandle, copies []device.Move) error {
 	return s.queue(op, func(dev device.Stream) error { return dev.CopyBatch(copies) })
 }
 
-// checkMoves refuses copies that cannot be made in any order.
+// checkMoves rejects copies whose result depends on their order.
 func checkMoves(op string, copies []device.Move) error {
 	for i, c := range copies {
 		if c.SizeBytes == 0 {
@@ -63,7 +63,7 @@ func checkMoves(op string, copies []device.Move) error {
 	return nil
 }
 
-// overlaps is the error of two copies of which the one must not run beside the other.
+// overlaps is the error of two copies that must not run concurrently.
 func overlaps(op string, copies []device.Move, i int, what string, j int) error {
 	addr := copies[i].Dst
 	if what == "source" {

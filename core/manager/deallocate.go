@@ -7,14 +7,14 @@ import (
 	"ferrum_mem/core/handle"
 )
 
-// Free gives a block back; its handle is dead from then on. The memory is
-// handed out again only once everything that is queued on the streams that have
-// used it is done; Free does not wait for that. When it fails, the block
-// is as it was; but CodeCorrupted, from a pool with red zones, says that bytes
-// beside the block were overwritten, and the block is gone all the same. A block
-// that is pinned or mapped is CodeBusy, and so is an adopted one on which work is
-// queued: its owner may do as he likes with the memory when Free has returned.
-// The memory of two linked blocks is free once both are given back.
+// Free frees a block; its handle is invalid from then on. The memory is reused only
+// after all work that is queued on the streams that have used it; Free does not wait
+// for that work. If Free fails, the block does not change, with one exception:
+// CodeCorrupted, from a pool with red zones, reports that bytes beside the block were
+// overwritten, and the block is freed. Free returns CodeBusy for a block that is pinned
+// or mapped, and for an adopted block with queued work, because its owner may reuse the
+// memory after Free. The memory of two linked blocks is free after both blocks were
+// freed.
 func (f *Factory) Free(h MemoryHandle) error {
 	b, err := f.lookUp("manager.free", "memory", h)
 	if err != nil {
@@ -68,7 +68,7 @@ func (m *Manager) giveBack(b *block) error {
 			return err
 		}
 	}
-	// The next block there is nothing that this one's hints were about.
+	// The hints of this block must not apply to the next block at its address.
 	hints := b.hints
 	m.logFailure("the hints of a block of managed memory could not be taken back", b.takeHints(Hints{}))
 	damage := b.freeMemory(fences)
@@ -80,11 +80,11 @@ func (m *Manager) giveBack(b *block) error {
 	if err := m.bury(b); err != nil {
 		return err
 	}
-	// A debugging pool has freed the block all the same.
+	// A debug pool has freed the block in spite of the error.
 	return damage
 }
 
-// bury takes a block out of the table and the books. The caller holds b.mu.
+// bury removes a block from the table and the counters. The caller holds b.mu.
 func (m *Manager) bury(b *block) error {
 	b.forget()
 	m.mu.Lock()
@@ -105,8 +105,8 @@ func (m *Manager) bury(b *block) error {
 	return err
 }
 
-// freeMemory gives the memory of a block back, after the events; not that of one
-// that was adopted.
+// freeMemory frees the memory of a block, after the events. It does not free adopted
+// memory.
 func (b *block) freeMemory(fences []device.Event) error {
 	if b.link != nil {
 		return b.link.home.pool.FreeAfter(b.link.addr, fences)
@@ -114,7 +114,7 @@ func (b *block) freeMemory(fences []device.Event) error {
 	return b.home.pool.FreeAfter(b.memory.Addr, fences)
 }
 
-// waitAll waits until all events have passed.
+// waitAll waits until all events have completed.
 func waitAll(events []device.Event) error {
 	for _, event := range events {
 		if err := event.Synchronize(device.Forever); err != nil {

@@ -7,15 +7,15 @@ import (
 	"ferrum_mem/core/pool"
 )
 
-// In debug mode every byte of a new block is NewBlockPattern, and of a freed
-// one FreedBlockPattern until the memory is handed out again or given back.
+// In debug mode every byte of a new block is NewBlockPattern. Every byte of a freed
+// block is FreedBlockPattern until the memory is reused or released.
 const (
 	NewBlockPattern   = 0xCD
 	FreedBlockPattern = 0xDD
 )
 
-// markNew fills memory that nobody knows yet, and waits: the caller may use the
-// block on any stream.
+// markNew fills memory of a new block, and waits for the fill, because the caller may
+// use the block on any stream.
 func (m *Manager) markNew(memory pool.Block) error {
 	if !m.config.EnableDebug {
 		return nil
@@ -37,16 +37,15 @@ func (m *Manager) markNew(memory pool.Block) error {
 		m.owner.closeEvents(filled)
 	}
 	if err != nil {
-		// The memory goes back to the pool: no fill may come after that.
+		// The memory returns to the pool, so no fill may run after that.
 		return errors.Join(err, s.drain())
 	}
 	return nil
 }
 
-// markFreed queues a fill behind the events after which a block's memory is free. It
-// gives the events that are left to be waited for, and to be closed, also when it fails:
-// the fill's own, unless that has been waited for, and those that the stream has not
-// taken over.
+// markFreed queues a fill after the events of a freed block. It returns the events that
+// remain to be waited for and closed, also if it fails: the event of the fill, unless
+// it was waited for, and the events that the stream has not taken over.
 func (m *Manager) markFreed(memory pool.Block, fences []device.Event) (left []device.Event, err error) {
 	s, err := m.factory.defaultStream(m.owner)
 	if err != nil {
@@ -74,8 +73,8 @@ func (m *Manager) markFreed(memory pool.Block, fences []device.Event) (left []de
 		}
 		filled, err := dev.RecordEvent()
 		if err != nil {
-			// The block's content is on its way to be lost, so there is no way
-			// back: without an event the end is waited for.
+			// The contents of the block are being overwritten, so the free cannot be
+			// undone. Without an event it waits for the end of the fill.
 			return s.drain()
 		}
 		left = append(left, filled)
@@ -84,8 +83,9 @@ func (m *Manager) markFreed(memory pool.Block, fences []device.Event) (left []de
 	return left, err
 }
 
-// awaitOnStream has an event of another backend waited for by the host, on the stream's
-// own thread, which closes it then: whoever waits for the stream need not know of it.
+// awaitOnStream makes the host wait for an event of another backend, in a host function
+// of the stream, which then closes the event. So a wait for the stream includes this
+// wait.
 func (m *Manager) awaitOnStream(s *stream, dev device.Stream, fence device.Event) error {
 	return dev.HostFunction(func() {
 		s.fail(fence.Synchronize(device.Forever))

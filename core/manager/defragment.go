@@ -9,61 +9,62 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// DefragmentationStats is what a defragmentation did. Every block that was live
-// counts once: as moved, as skipped for one reason, or as kept.
+// DefragmentationStats is the result of a defragmentation. Every live block counts
+// once: as moved, as skipped for one reason, or as kept.
 type DefragmentationStats struct {
-	// FragmentationBefore and After are 1 - largest free run / total free, over
-	// what the manager's pools hold; 0 when nothing is free.
+	// FragmentationBefore and FragmentationAfter are 1 - largest free run / total free,
+	// over the memory of the manager's pools; 0 if nothing is free.
 	FragmentationBefore float32 `json:"fragmentation_before"`
 	FragmentationAfter  float32 `json:"fragmentation_after"`
-	// MemoryFreedBytes were given back to the system.
+	// MemoryFreedBytes counts the bytes that were released to the system.
 	MemoryFreedBytes uint64 `json:"memory_freed_bytes"`
-	// BlocksMoved were moved to another address, BlocksSkipped could not be.
+	// BlocksMoved counts the blocks that were moved to another address, BlocksSkipped
+	// those that could not be moved.
 	BlocksMoved   uint64 `json:"blocks_moved"`
 	BlocksSkipped uint64 `json:"blocks_skipped"`
 	TimeTakenNs   uint64 `json:"time_taken_ns"`
 	// TimeTakenMs is TimeTakenNs in milliseconds, rounded up.
 	TimeTakenMs uint64 `json:"time_taken_ms"`
-	// BytesMoved is the sizes, as asked for, of the blocks that were moved.
+	// BytesMoved is the sum of the requested sizes of the moved blocks.
 	BytesMoved uint64 `json:"bytes_moved"`
-	// PagesEmptied are those that all blocks were moved out of; SegmentsEmptied the
-	// same in pools that take segments whole.
+	// PagesEmptied counts the pages from which all blocks were moved. SegmentsEmptied
+	// counts segments in the same way, for segmented pools.
 	PagesEmptied    uint64 `json:"pages_emptied"`
 	SegmentsEmptied uint64 `json:"segments_emptied"`
-	// BlocksKept could have been moved, but no page would have come free for it.
+	// BlocksKept counts blocks that could have been moved, but without freeing a page.
 	BlocksKept uint64 `json:"blocks_kept"`
-	// Skipped is BlocksSkipped by reason.
+	// Skipped has BlocksSkipped by reason.
 	Skipped Skipped `json:"skipped"`
-	// BudgetEnded says that the budget was over before all was done.
+	// BudgetEnded states that the budget ended before the work was complete.
 	BudgetEnded bool `json:"budget_ended"`
 }
 
 // Skipped counts the blocks that could not be moved, by reason.
 type Skipped = relocation.Skipped
 
-// Defragment is DefragmentWithin without a bound on the time.
+// Defragment is DefragmentWithin without a limit on the time.
 func (m *Manager) Defragment() (DefragmentationStats, error) {
 	return m.DefragmentWithin(device.Forever)
 }
 
-// DefragmentWithin moves relocatable blocks that nobody uses, so that pages (or
-// segments, in pools that take them whole) come free, the cheapest first, and gives
-// back to the system what the manager's pools hold without use. Their addresses are
-// others afterwards; their handles, bytes, tags and ages stay. No pool grows for
-// it. Blocks that are not relocatable, pinned, mapped, or have been used on a stream that
-// has work queued stay where they are.
+// DefragmentWithin moves relocatable blocks that no work uses, so that pages (or
+// segments, in segmented pools) become free. It begins with the pages that are cheapest
+// to empty, and then releases to the system what the manager's pools hold without use.
+// The addresses of moved blocks change; their handles, bytes, tags and ages stay. No
+// pool grows for it. It does not move blocks that are not relocatable, pinned, mapped,
+// or were used on a stream with queued work.
 //
-// No move is started after the budget (device.Forever: no bound; 0: nothing is
-// moved); one under way is given up at the end of the part that is being copied.
-// What is free is given back in any case. One call at a time moves blocks of a
-// manager; another one waits, within its budget.
+// No move starts after the budget (device.Forever: no limit; 0: nothing is moved). A
+// move in progress is abandoned at the end of the part that is being copied. Free
+// memory is released in any case. One call at a time moves blocks of a manager; another
+// call waits, within its budget.
 //
-// A call that its budget ends (BudgetEnded) leaves what it has found out to the next
-// call with a bound, which goes on there: so small budgets get somewhere in a manager
-// of many blocks. Such a call counts blocks as they were when they were looked at.
+// If the budget ends a call (BudgetEnded), the next call with a limit continues from
+// its results. So small budgets make progress in a manager with many blocks. Such a
+// call counts blocks in the state in which they were checked.
 //
-// When the driver fails, the block that was to be moved is as it was; those that
-// were moved before stay moved. CodeInvalidArgument for a negative budget.
+// If the driver fails, the block that was being moved is as before, and blocks moved
+// before stay moved. It returns CodeInvalidArgument for a negative budget.
 func (m *Manager) DefragmentWithin(budget time.Duration) (DefragmentationStats, error) {
 	if budget < 0 && budget != device.Forever {
 		return DefragmentationStats{}, device.Errorf(device.CodeInvalidArgument, opMove,
@@ -92,14 +93,15 @@ func (m *Manager) DefragmentWithin(budget time.Duration) (DefragmentationStats, 
 	return stats, nil
 }
 
-// took enters the duration; one that the clock cannot show counts as 1 ns.
+// took records the duration. A duration below the resolution of the clock counts as 1
+// ns.
 func (s *DefragmentationStats) took(elapsed time.Duration) {
 	elapsed = max(elapsed, 1)
 	s.TimeTakenNs = uint64(elapsed)
 	s.TimeTakenMs = uint64((elapsed + time.Millisecond - 1) / time.Millisecond)
 }
 
-// trim gives back the cached segments of the pools that are wanted.
+// trim releases the cached segments of the pools that wanted selects.
 func (m *Manager) trim(wanted func(*home) bool) (released uint64, err error) {
 	m.mu.Lock()
 	homes := m.listHomes()
@@ -110,7 +112,7 @@ func (m *Manager) trim(wanted func(*home) bool) (released uint64, err error) {
 		}
 		bytes, failure := h.pool.Trim(0)
 		released += bytes
-		// A replaced pool may have been closed since the list was made.
+		// A replaced pool may have been closed since the list was copied.
 		if failure != nil && !errors.Is(failure, device.CodeInvalidState) {
 			err = errors.Join(err, failure)
 		}
@@ -134,7 +136,7 @@ func newDeadline(budget time.Duration) deadline {
 
 const maxDuration = time.Duration(1<<63 - 1)
 
-// Left is what is left of the budget, or device.Forever; 0: it is over.
+// Left returns the rest of the budget, or device.Forever; 0: it has ended.
 func (d deadline) Left() time.Duration {
 	if d.never {
 		return device.Forever

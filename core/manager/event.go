@@ -11,14 +11,14 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// event is an event that has a handle.
+// event is an event with a handle.
 type event struct {
 	owner *openDevice
 	dev   device.Event
-	// madeAt is by the clock of track.
+	// madeAt is on the clock of track.
 	madeAt time.Duration
-	// users is the calls that are inside dev, and one for the handle. The last
-	// one to leave closes dev, so that none is closed under a waiting call.
+	// users counts the calls inside dev, and one for the handle. The last user closes
+	// dev, so that dev is never closed during a waiting call.
 	users atomic.Int64
 	// mu is held by the one call that destroys the event.
 	mu   sync.Mutex
@@ -38,8 +38,8 @@ func (e *event) acquire() bool {
 	}
 }
 
-// release takes a user away; the last one closes the event, and stays when that
-// fails.
+// release removes a user. The last user closes the event; if that fails, the user
+// stays.
 func (e *event) release() error {
 	if e.users.Add(-1) > 0 {
 		return nil
@@ -62,11 +62,11 @@ func (f *Factory) use(op string, h EventHandle, fn func(*event) error) error {
 	}
 	err = fn(found)
 	if closeErr := found.release(); closeErr != nil {
-		// Its handle is gone already.
+		// Its handle is already removed.
 		found.owner.closeEvents(found.dev)
 	}
 	if device.CodeOf(err) == device.CodeInvalidState && found.isDead() {
-		// The device may have been closed under the call.
+		// The device may have been closed during the call.
 		return destroyed(op, handle.Event, uint64(h)).On(found.owner.engine.ID())
 	}
 	return err
@@ -78,8 +78,8 @@ func (e *event) isDead() bool {
 	return e.dead
 }
 
-// RecordEvent marks the present end of a stream's queue with a new event, which
-// EventElapsed can measure.
+// RecordEvent records a new event at the present end of a stream's queue. EventElapsed
+// can measure it.
 func (f *Factory) RecordEvent(h StreamHandle) (EventHandle, error) {
 	const op = "event.record"
 	on, err := f.lookUpStream(op, h)
@@ -95,8 +95,9 @@ func (f *Factory) RecordEvent(h StreamHandle) (EventHandle, error) {
 	})
 }
 
-// ShareEvent marks the present end of a stream's queue for other processes, too, which
-// open the event by the handle. CodeUnsupported for a device that cannot.
+// ShareEvent records an event at the present end of a stream's queue that other
+// processes can open by the returned handle. It returns CodeUnsupported for a device
+// without that capability.
 func (f *Factory) ShareEvent(h StreamHandle) (EventHandle, device.ProcessHandle, error) {
 	const op = "event.share"
 	var shared device.ProcessHandle
@@ -118,7 +119,7 @@ func (f *Factory) ShareEvent(h StreamHandle) (EventHandle, device.ProcessHandle,
 	return made, shared, err
 }
 
-// OpenEvent gives a handle to an event that another process shared.
+// OpenEvent assigns a handle to an event that another process shared.
 func (s *StreamManager) OpenEvent(shared device.ProcessHandle) (EventHandle, error) {
 	const op = "event.open"
 	d := s.deviceOf(s.engine)
@@ -129,10 +130,10 @@ func (s *StreamManager) OpenEvent(shared device.ProcessHandle) (EventHandle, err
 	return s.newEvent(op, d, func() (device.Event, error) { return sharer.OpenSharedEvent(shared) })
 }
 
-// AdoptEvent gives a handle to an event of the vendor's runtime that somebody else made
-// and keeps until the handle is destroyed, which leaves the event alone. It stands for
-// what its owner recorded last. Errors: those of device.EventAdopter; CodeUnsupported
-// where the device lacks that.
+// AdoptEvent assigns a handle to an external event of the vendor's runtime. Its owner
+// keeps it until the handle is destroyed, which does not destroy the event. It
+// represents the owner's last record. Errors: those of device.EventAdopter;
+// CodeUnsupported if the device lacks the capability.
 func (s *StreamManager) AdoptEvent(native uint64) (EventHandle, error) {
 	const op = "event.adopt"
 	adopter, ok := s.engine.Device().(device.EventAdopter)
@@ -142,7 +143,7 @@ func (s *StreamManager) AdoptEvent(native uint64) (EventHandle, error) {
 	return s.newEvent(op, s.deviceOf(s.engine), func() (device.Event, error) { return adopter.AdoptEvent(native) })
 }
 
-// sharer is what a device shares with other processes by.
+// sharer returns the capability of the device to share with other processes.
 func (d *openDevice) sharer(op string) (device.ProcessSharer, error) {
 	sharer, ok := d.engine.Device().(device.ProcessSharer)
 	if !ok || !d.engine.Info().ProcessSharer {
@@ -151,7 +152,7 @@ func (d *openDevice) sharer(op string) (device.ProcessSharer, error) {
 	return sharer, nil
 }
 
-// newEvent gives a handle to an event that open makes.
+// newEvent assigns a handle to an event that open creates.
 func (f *Factory) newEvent(op string, d *openDevice, open func() (device.Event, error)) (EventHandle, error) {
 	if err := d.begin(op, &d.events); err != nil {
 		return 0, err
@@ -176,9 +177,9 @@ func (f *Factory) nameEvent(d *openDevice, open func() (device.Event, error)) (E
 	return EventHandle(id), nil
 }
 
-// WaitEvent makes all later work of the stream wait for the event, which may be
-// another stream's or another device's of the same backend; CodeUnsupported for
-// one of another backend.
+// WaitEvent makes all later work of the stream wait for the event. The event may be of
+// another stream or another device of the same backend. It returns CodeUnsupported for
+// an event of another backend.
 func (f *Factory) WaitEvent(h StreamHandle, wanted EventHandle) error {
 	const op = "stream.wait_event"
 	waiting, err := f.lookUpStream(op, h)
@@ -196,7 +197,7 @@ func (f *Factory) WaitEvent(h StreamHandle, wanted EventHandle) error {
 	})
 }
 
-// IsEventReady says without waiting whether the event's point has been passed.
+// IsEventReady reports, without waiting, whether the event has completed.
 func (f *Factory) IsEventReady(h EventHandle) (ready bool, err error) {
 	err = f.use("event.is_ready", h, func(e *event) (err error) {
 		ready, err = e.dev.Done()
@@ -205,15 +206,15 @@ func (f *Factory) IsEventReady(h EventHandle) (ready bool, err error) {
 	return ready, err
 }
 
-// SynchronizeEvent waits until the event's point has been passed, at most
-// timeout (device.Forever: no limit; 0 only asks; then CodeTimeout).
+// SynchronizeEvent waits until the event has completed. It returns CodeTimeout if that
+// takes longer than timeout (device.Forever: no limit; 0: no wait).
 func (f *Factory) SynchronizeEvent(h EventHandle, timeout time.Duration) error {
 	return f.use("event.synchronize", h, func(e *event) error { return e.dev.Synchronize(timeout) })
 }
 
-// EventElapsed is the time from start to end on their device's clock, negative
-// when end was passed first. CodeInvalidState when one has not been passed,
-// CodeInvalidArgument when they are of two devices.
+// EventElapsed returns the time from start to end on the clock of their device. It is
+// negative if end completed first. Errors: CodeInvalidState if one has not completed,
+// CodeInvalidArgument if they are of two devices.
 func (f *Factory) EventElapsed(start, end EventHandle) (elapsed time.Duration, err error) {
 	const op = "event.elapsed"
 	err = f.use(op, start, func(from *event) error {
@@ -234,8 +235,7 @@ func (f *Factory) EventElapsed(start, end EventHandle) (elapsed time.Duration, e
 	return elapsed, nil
 }
 
-// DestroyEvent forgets an event. Streams that wait for it still do, and so do
-// calls that are waiting.
+// DestroyEvent destroys an event. Streams and calls that wait for it still wait.
 func (f *Factory) DestroyEvent(h EventHandle) error {
 	const op = "event.destroy"
 	found, err := f.events.Get(uint64(h))
@@ -258,11 +258,11 @@ func (f *Factory) DestroyEvent(h EventHandle) error {
 	return nil
 }
 
-// EventInfo describes an event that has a handle.
+// EventInfo describes an event with a handle.
 type EventInfo struct {
 	Handle EventHandle
 	Engine *engine.Engine
-	// MadeAt is by the clock of track.
+	// MadeAt is on the clock of track.
 	MadeAt time.Duration
 }
 

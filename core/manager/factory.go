@@ -10,21 +10,21 @@ import (
 	"ferrum_mem/core/internal/roster"
 )
 
-// Factory makes the managers and stream managers of all devices, and owns the
-// handles of their blocks, streams and events. Safe for concurrent use.
+// Factory creates the managers and stream managers of all devices, and owns the handles
+// of their blocks, streams and events. It is safe for concurrent use.
 type Factory struct {
 	memory  *handle.Table[*block]
 	streams *handle.Table[*stream]
 	events  *handle.Table[*event]
 	staging staging
-	// blocks counts the blocks made so far.
+	// blocks counts the blocks created so far.
 	blocks atomic.Uint64
 
 	mu      sync.Mutex
 	devices map[*engine.Engine]*openDevice
 }
 
-// NewFactory makes a factory that has given out nothing.
+// NewFactory creates an empty factory.
 func NewFactory() *Factory {
 	return &Factory{
 		memory:  handle.New[*block](handle.Memory),
@@ -35,30 +35,30 @@ func NewFactory() *Factory {
 	}
 }
 
-// openDevice is what the factory has made on one device.
+// openDevice has what the factory has created on one device.
 type openDevice struct {
 	engine *engine.Engine
 
 	mu sync.Mutex
-	// quiet is signalled when a call that makes something has ended.
+	// quiet is signalled when a call that creates something has ended.
 	quiet *sync.Cond
-	// closing refuses to make anything more; it stays when the device is closed.
-	// sealed says that SealDevice has set it, and CloseDevice was not called yet.
+	// closing rejects new objects; it stays set when the device is closed. sealed
+	// states that SealDevice has set closing, and CloseDevice was not called yet.
 	closing, sealed bool
 	making          int
-	// managers, streams and events are counted from before they are made until
-	// they are gone; the default stream is not among the streams.
+	// managers, streams and events count objects from before their creation until they
+	// are destroyed. The default stream does not count as a stream.
 	managers, streams, events int
-	// built is the managers that can be used.
+	// built has the managers that can be used.
 	built         roster.List[*Manager]
 	defaultStream *stream
-	// bounce is the stream that staged copies from or to this device use.
+	// bounce is the stream for staged copies from or to this device.
 	bounce device.Stream
 
 	unclosedMu sync.Mutex
-	// unclosed are events that could not be closed yet.
+	// unclosed has events whose close failed.
 	unclosed []device.Event
-	// unlinks are ranges that linked blocks had here, which queued work may still use.
+	// unlinks has ranges of freed linked blocks that queued work may still use.
 	unlinks []linkedRange
 }
 
@@ -74,12 +74,12 @@ func (f *Factory) deviceOf(e *engine.Engine) *openDevice {
 	return d
 }
 
-// closingError is what a call hears that comes when its device is as good as gone.
+// closingError is the error of a call on a device that is being closed.
 func (d *openDevice) closingError(op string) error {
 	return device.Errorf(device.CodeInvalidHandle, op, "the device is being closed").On(d.engine.ID())
 }
 
-// begin counts something that is about to be made.
+// begin counts an object before its creation.
 func (d *openDevice) begin(op string, count *int) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -91,7 +91,7 @@ func (d *openDevice) begin(op string, count *int) error {
 	return nil
 }
 
-// end says how the making that begin announced went.
+// end ends a creation that begin has counted; err is its result.
 func (d *openDevice) end(count *int, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -102,7 +102,7 @@ func (d *openDevice) end(count *int, err error) {
 	d.quiet.Broadcast()
 }
 
-// gone takes something out of a count.
+// gone subtracts a destroyed object from a count.
 func (d *openDevice) gone(count *int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -8,34 +8,33 @@ import (
 	"ferrum_mem/core/handle"
 )
 
-// MemoryHandle names a block. 0 names none. It can be compared and be the key
-// of a map, and is never given out twice.
+// MemoryHandle names a block. 0 names none. It is comparable, can be a key of a map,
+// and is never reused.
 type MemoryHandle uint64
 
-// NewMemoryHandle wraps a number that came from elsewhere.
+// NewMemoryHandle converts a number to a handle.
 func NewMemoryHandle(id uint64) MemoryHandle { return MemoryHandle(id) }
 
-// ID is the number back.
+// ID returns the handle as a number.
 func (h MemoryHandle) ID() uint64 { return uint64(h) }
 
-// IsValid says whether the handle is not 0. Whether its block is alive is what
-// Factory.HandleInfo says.
+// IsValid reports whether the handle is not 0. Factory.HandleInfo reports whether its
+// block is live.
 func (h MemoryHandle) IsValid() bool { return h != 0 }
 
 func (h MemoryHandle) String() string { return fmt.Sprintf("memory %#x", uint64(h)) }
 
-// StreamHandle names a stream. Where a stream is optional, DefaultStream stands
-// for the default stream of the device that the call works on; that stream has
-// a handle of its own as well.
+// StreamHandle names a stream. For an optional stream, DefaultStream means the default
+// stream of the call's device. That stream also has a handle.
 type StreamHandle uint64
 
-// DefaultStream, as an optional stream, is the device's default stream.
+// DefaultStream, as an optional stream, means the device's default stream.
 const DefaultStream StreamHandle = 0
 
-// NewStreamHandle wraps a number that came from elsewhere.
+// NewStreamHandle converts a number to a handle.
 func NewStreamHandle(id uint64) StreamHandle { return StreamHandle(id) }
 
-// ID is the number back.
+// ID returns the handle as a number.
 func (h StreamHandle) ID() uint64 { return uint64(h) }
 
 func (h StreamHandle) String() string { return fmt.Sprintf("stream %#x", uint64(h)) }
@@ -43,26 +42,25 @@ func (h StreamHandle) String() string { return fmt.Sprintf("stream %#x", uint64(
 // EventHandle names an event. 0 names none.
 type EventHandle uint64
 
-// NewEventHandle wraps a number that came from elsewhere.
+// NewEventHandle converts a number to a handle.
 func NewEventHandle(id uint64) EventHandle { return EventHandle(id) }
 
-// ID is the number back.
+// ID returns the handle as a number.
 func (h EventHandle) ID() uint64 { return uint64(h) }
 
-// IsValid says whether the handle is not 0.
+// IsValid reports whether the handle is not 0.
 func (h EventHandle) IsValid() bool { return h != 0 }
 
 func (h EventHandle) String() string { return fmt.Sprintf("event %#x", uint64(h)) }
 
-// destroyed is the error for an object that was found by a handle which died
-// while the call was on its way.
+// destroyed is the error for an object whose handle became invalid during the call.
 func destroyed(op string, kind handle.Kind, id uint64) *device.Error {
 	return device.Errorf(device.CodeInvalidHandle, op,
 		"%s handle %#x has been destroyed", kind, id)
 }
 
-// badHandle is what a table said of a handle, as an error of the call that the
-// argument of that name was given to.
+// badHandle turns the error of a handle table into an error of the call. name is the
+// name of the argument.
 func badHandle(op, name string, err error) error {
 	var said *device.Error
 	if !errors.As(err, &said) {

@@ -7,35 +7,35 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// UsageHint is what a program expects of a block.
+// UsageHint is the expected use of a block.
 type UsageHint int32
 
-// The hints, of three axes: order, direction and lifetime. 0 is none.
+// The hints, on three axes: order, direction and lifetime. 0 is none.
 const (
 	HintNone        UsageHint = 0
-	HintSequential  UsageHint = 1 // order: one after the other
+	HintSequential  UsageHint = 1 // order: one access after the other
 	HintRandom      UsageHint = 2 // order: scattered
 	HintReadMostly  UsageHint = 3 // direction
 	HintWriteMostly UsageHint = 4 // direction
-	HintTemporary   UsageHint = 5 // lifetime: may be dropped eagerly
-	HintResident    UsageHint = 6 // lifetime: to be kept resident
+	HintTemporary   UsageHint = 5 // lifetime: may be freed early
+	HintResident    UsageHint = 6 // lifetime: should stay at the device
 )
 
 var hintNames = []string{
 	"none", "sequential", "random", "read_mostly", "write_mostly", "temporary", "resident",
 }
 
-// String is the hint as a word in lower case.
+// String returns the hint as a word in lower case.
 func (h UsageHint) String() string { return wordOf(hintNames, int32(h)) }
 
-// Hints is the last hint of each axis; HintNone where none was given.
+// Hints has the last hint of each axis; HintNone if there is none.
 type Hints struct {
 	Order     UsageHint `json:"order"`
 	Direction UsageHint `json:"direction"`
 	Lifetime  UsageHint `json:"lifetime"`
 }
 
-// with is the hints with one more; HintNone takes all back.
+// with returns the hints with one more; HintNone removes all.
 func (h Hints) with(hint UsageHint) Hints {
 	switch hint {
 	case HintNone:
@@ -50,11 +50,11 @@ func (h Hints) with(hint UsageHint) Hints {
 	return h
 }
 
-// SetUsageHint keeps a hint with a block, instead of an earlier one of the same
-// axis; HintNone takes all back. Hints are for those who decide about the block; those
-// of a block of managed memory are passed on to the device, as far as it takes such
-// advice. Errors: CodeInvalidArgument for what is no hint; those of the device, and then
-// the hints are as they were.
+// SetUsageHint stores a hint for a block and replaces an earlier one of the same axis;
+// HintNone removes all. Programs read hints to decide about the block. The hints of
+// managed memory are passed to the device, as far as it accepts such advice. Errors:
+// CodeInvalidArgument for an unknown hint; those of the device, and then the hints have
+// not changed.
 func (f *Factory) SetUsageHint(h MemoryHandle, hint UsageHint) error {
 	const op = "manager.set_usage_hint"
 	return f.withLive(op, h, func(b *block) error {
@@ -66,13 +66,13 @@ func (f *Factory) SetUsageHint(h MemoryHandle, hint UsageHint) error {
 	})
 }
 
-// advice is what of the hints a device can heed.
+// advice returns the part of the hints that a device can use.
 func (h Hints) advice() device.Advice {
 	return device.Advice{ReadMostly: h.Direction == HintReadMostly, Resident: h.Lifetime == HintResident}
 }
 
-// takeHints keeps hints, after the device has been told what it can heed. The
-// caller holds b.mu.
+// takeHints stores hints, after it has passed the advice to the device. The caller
+// holds b.mu.
 func (b *block) takeHints(next Hints) error {
 	if b.home != nil && b.home.source == engine.SourceManaged && next.advice() != b.hints.advice() {
 		managed, ok := b.manager.Engine().Device().(device.Managed)
@@ -87,7 +87,7 @@ func (b *block) takeHints(next Hints) error {
 	return nil
 }
 
-// UsageHints gives the hints of a live block.
+// UsageHints returns the hints of a live block.
 func (f *Factory) UsageHints(h MemoryHandle) (hints Hints, err error) {
 	err = f.withLive("manager.usage_hints", h, func(b *block) error {
 		hints = b.hints
@@ -96,7 +96,7 @@ func (f *Factory) UsageHints(h MemoryHandle) (hints Hints, err error) {
 	return hints, err
 }
 
-// wordOf is the name of a value that counts from 0.
+// wordOf returns the name of a value that counts from 0.
 func wordOf(names []string, value int32) string {
 	if value < 0 || int(value) >= len(names) {
 		return fmt.Sprintf("unknown (%d)", value)

@@ -13,39 +13,38 @@ import (
 // maxImportedPages bounds the pages of one block.
 const maxImportedPages = 1 << 16
 
-// Importation is memory of another process that is to get a handle: pages that it
-// exported, or memory that it shared.
+// Importation describes memory of another process that is to get a handle: exported
+// pages or shared memory.
 type Importation struct {
-	// Files are descriptors of pages, in the order in which they are to lie, each of
-	// PageBytes; they stay the caller's.
+	// Files has descriptors of pages of PageBytes each, in the order of their
+	// addresses. The caller keeps them.
 	Files []int
-	// FabricHandles are handles of such pages instead, FabricHandleBytes for each.
+	// FabricHandles has handles of such pages instead, FabricHandleBytes for each.
 	FabricHandles []byte
 	PageBytes     uint64
-	// Shared is memory instead of pages.
+	// Shared is shared memory instead of pages.
 	Shared *device.SharedMemory
-	// Tag is a name for the books, at most TagMax bytes; "": none.
+	// Tag is a name for the counters, at most TagMax bytes; "": none.
 	Tag string
 }
 
-// imported is memory of another process as this one's device has it.
+// imported is memory of another process that this process's device uses.
 type imported interface {
 	addr() device.Addr
 	size() uint64
-	// leave gives it back; what is given back by the time that it fails is not given
-	// back again.
+	// close releases the memory. If it fails, a later call releases the rest.
 	close() error
 }
 
-// Import gives a handle to memory of another process, which stays there until the block
-// is given back. It is used like any other block, is never moved, and counts as adopted
-// memory. Free is CodeBusy while work is queued on it; closing the manager by
-// force waits for that.
+// Import assigns a handle to memory of another process. The memory stays until the
+// block is freed. The block is used like any other, is never moved, and counts as
+// adopted memory. Free returns CodeBusy while work is queued on it; a forced close of
+// the manager waits for that work.
 //
-// Errors: CodeInvalidSize for too many pages, CodeInvalidArgument for none of the three
-// kinds or several, for a part of a handle and for descriptors and handles of something
-// else, CodeInvalidPageSize, CodeUnsupported, those of device.Exporter,
-// device.FabricExporter and device.ProcessSharer. When it fails, nothing is left.
+// Errors: CodeInvalidSize for too many pages; CodeInvalidArgument if none or several of
+// the three kinds are set, for an incomplete handle, and for descriptors and handles of
+// other objects; CodeInvalidPageSize; CodeUnsupported; those of device.Exporter,
+// device.FabricExporter and device.ProcessSharer. If it fails, nothing is left.
 func (m *Manager) Import(i Importation) (MemoryHandle, error) {
 	const op = "manager.import"
 	if err := checkTag(op, m.owner.engine.ID(), i.Tag); err != nil {
@@ -116,7 +115,7 @@ func (m *Manager) importMemory(op string, i Importation) (imported, error) {
 	return r, nil
 }
 
-// check refuses what is no one kind of memory.
+// check rejects an Importation that is not exactly one kind of memory.
 func (i *Importation) check(op string) error {
 	kinds := 0
 	for _, is := range []bool{len(i.Files) > 0, len(i.FabricHandles) > 0, i.Shared != nil} {
@@ -136,7 +135,7 @@ func (i *Importation) check(op string) error {
 	return nil
 }
 
-// pages is how many pages there are, and what imports each of them.
+// pages returns the number of pages, and a function that imports one of them.
 func (i *Importation) pages(op string, e *engine.Engine) (int, func(int) (device.Page, error), error) {
 	if len(i.Files) > 0 {
 		exporter, ok := e.Device().(device.Exporter)
@@ -168,7 +167,7 @@ func (r *sharedRange) addr() device.Addr { return r.at }
 func (r *sharedRange) size() uint64      { return r.bytes }
 func (r *sharedRange) close() error      { return r.sharer.CloseShared(r.at, r.bytes) }
 
-// importedPages are pages that another process exported, in address space of their own.
+// importedPages has pages that another process exported, with their own address space.
 type importedPages struct {
 	virtual device.VirtualMemory
 	pages   []device.Page
@@ -205,7 +204,7 @@ func (r *importedPages) close() error {
 		}
 		r.mapped = false
 	}
-	// One after the other: what was released cannot be had again.
+	// One page at a time, because a released page must not be released again.
 	for len(r.pages) > 0 {
 		if err := r.virtual.Release(r.pages[len(r.pages)-1:]); err != nil {
 			return err

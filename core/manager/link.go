@@ -9,50 +9,50 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// link is the memory that two blocks of two devices have together. It belongs to the
-// manager of the first, and goes back to its pool when both blocks are given back.
+// link is the memory that two blocks of two devices share. It belongs to the manager of
+// the first block, and returns to its pool when both blocks are freed.
 type link struct {
 	owner *Manager
 	home  *home
-	// addr is where the memory is on the first device.
+	// addr is the address of the memory on the first device.
 	addr device.Addr
-	// first and second are the blocks, in the order in which they were made.
+	// first and second are the blocks in order of creation.
 	first, second *block
 	// at is the memory on the second device.
 	at linkedRange
 
-	// handles are set once both blocks have theirs.
+	// handles are set when both blocks have their handles.
 	handles [2]atomic.Uint64
-	// left counts the blocks that are alive; the locks of both guard it.
+	// left counts the live blocks. The locks of both guard it.
 	left int
 }
 
-// linkedRange is memory of another device as this one addresses it.
+// linkedRange is memory of another device, with its address on this device.
 type linkedRange struct {
 	addr device.Addr
 	size uint64
 }
 
-// LinkRequest is memory for two devices, as asked for.
+// LinkRequest is the request for memory of two devices.
 type LinkRequest struct {
 	// SizeBytes is not 0.
 	SizeBytes uint64
-	// AlignmentBytes is a power of two up to AlignmentMax; 0: the pool's. It holds for
-	// the first block's address.
+	// AlignmentBytes is a power of two up to AlignmentMax; 0: the pool's. It applies to
+	// the address of the first block.
 	AlignmentBytes uint64
-	// Tag is a name for the books, at most TagMax bytes; "": none.
+	// Tag is a name for the counters, at most TagMax bytes; "": none.
 	Tag string
 }
 
-// CreateMapping makes two blocks of type Mapped, one for each manager, that are the
-// same memory: what one device writes the other reads, in the order that streams and
-// events give. The memory is the first manager's, and is in its books; it is free
-// once both blocks are given back. Closing the first manager by force ends both
-// blocks, closing the second its own. Neither block is ever moved.
+// CreateMapping creates two blocks of type Mapped, one in each manager, that are the
+// same memory. One device reads what the other writes; streams and events order these
+// accesses. The memory belongs to the first manager and its counters, and is free when
+// both blocks are freed. A forced close of the first manager ends both blocks, and that
+// of the second ends its own. Neither block is ever moved.
 //
 // Errors: CodeInvalidArgument for managers of one device, CodeUnsupported for devices
-// that cannot address the same memory, and those of AllocTyped. When it fails,
-// nothing is left.
+// that cannot address the same memory, and those of AllocTyped. If it fails, nothing is
+// left.
 func (f *Factory) CreateMapping(src, dst *Manager, r LinkRequest) (first, second MemoryHandle, err error) {
 	const op = "manager.create_mapping"
 	if src.owner == dst.owner {
@@ -87,7 +87,7 @@ func (f *Factory) CreateMapping(src, dst *Manager, r LinkRequest) (first, second
 	return made.first.handle, made.second.handle, nil
 }
 
-// takeLinked gets memory and two handles for it, or nothing.
+// takeLinked allocates memory and two handles for it, or nothing.
 func (m *Manager) takeLinked(op string, where *home, dst *Manager, linker device.Linker, r Request) (*link, error) {
 	dst.owner.flushUnlinks()
 	memory, err := m.takeMemory(where, r)
@@ -121,7 +121,7 @@ func (m *Manager) takeLinked(op string, where *home, dst *Manager, linker device
 	return nil, err
 }
 
-// unpublish takes the handle of a block away that nobody was told of.
+// unpublish removes the handle of a block that no caller got.
 func (m *Manager) unpublish(b *block) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -140,7 +140,7 @@ func (l *link) other(b *block) *block {
 	return l.first
 }
 
-// linkedHandle is the block that is linked to this one, while it lives.
+// linkedHandle returns the block that is linked to this one, while it is live.
 func (b *block) linkedHandle() MemoryHandle {
 	if b.link == nil {
 		return 0
@@ -155,7 +155,7 @@ func (b *block) linkedHandle() MemoryHandle {
 	return MemoryHandle(other)
 }
 
-// lockLinked locks a block and the one that is linked to it.
+// lockLinked locks a block and its linked block.
 func (b *block) lockLinked() (unlock func()) {
 	if b.link == nil {
 		b.mu.Lock()
@@ -164,8 +164,8 @@ func (b *block) lockLinked() (unlock func()) {
 	return lockBoth(b, b.link.other(b))
 }
 
-// passOn has the other block wait, when it is given back, for what this one was used
-// by. The caller holds the mu of both blocks.
+// passOn makes the free of the other block wait for the work that used this block. The
+// caller holds the mu of both blocks.
 func (l *link) passOn(b *block) {
 	other := l.other(b)
 	for _, s := range b.streams {
@@ -175,11 +175,12 @@ func (l *link) passOn(b *block) {
 	}
 }
 
-// releaseLocked counts a block that has died. The caller holds the mu of both blocks.
+// releaseLocked records that a block has ended. The caller holds the mu of both blocks.
 func (l *link) releaseLocked(b *block) {
 	l.left--
 	if b == l.second {
-		// Without its block nobody uses the memory there, though it may live on here.
+		// Without its block no new work uses the memory on that device, although the
+		// memory may still be live on the first device.
 		b.manager.owner.unlinkLater(l.at)
 	}
 	m := l.owner
@@ -197,7 +198,7 @@ func (l *link) releaseLocked(b *block) {
 	m.changed.Broadcast()
 }
 
-// settle is called without a lock after a block of the manager was given back.
+// settle is called without a lock after a block of the manager was freed.
 func (l *link) settle(m *Manager) {
 	if m != l.owner {
 		l.owner.closeFormer()
@@ -205,15 +206,15 @@ func (l *link) settle(m *Manager) {
 	l.second.manager.owner.flushUnlinks()
 }
 
-// unlinkLater has the device forget memory of another when no work uses it any more.
+// unlinkLater makes the device remove a link when no work uses it any more.
 func (d *openDevice) unlinkLater(r linkedRange) {
 	d.unclosedMu.Lock()
 	defer d.unclosedMu.Unlock()
 	d.unlinks = append(d.unlinks, r)
 }
 
-// flushUnlinks forgets what can be forgotten by now. Memory that a pool hands out
-// again is used by nobody, so it can be linked anew.
+// flushUnlinks removes the links that can be removed now. A pool reuses only memory
+// that no work uses, so reused memory can be linked again.
 func (d *openDevice) flushUnlinks() {
 	linker, ok := d.engine.Device().(device.Linker)
 	if !ok {
@@ -227,8 +228,8 @@ func (d *openDevice) flushUnlinks() {
 	})
 }
 
-// awaitUnlinks has the device forget all memory of others, after the work of all
-// devices where that is still in use.
+// awaitUnlinks makes the device remove all links. If links are still in use, it first
+// waits for the work of all devices.
 func (f *Factory) awaitUnlinks(d *openDevice) error {
 	if d.flushUnlinks(); d.unlinksLeft() == 0 {
 		return nil

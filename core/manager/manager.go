@@ -15,9 +15,9 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// Manager is the memory manager of a device. All methods are safe for
-// concurrent use; after Close every one but Engine, Statistics, LiveByType,
-// EachBlock and Pools is CodeInvalidHandle.
+// Manager is the memory manager of a device. All methods are safe for concurrent use.
+// After Close all methods except Engine, Statistics, LiveByType, EachBlock and Pools
+// return CodeInvalidHandle.
 type Manager struct {
 	factory   *Factory
 	owner     *openDevice
@@ -26,57 +26,56 @@ type Manager struct {
 	collector collector
 	relocator *relocation.Relocator[*block, blockPool]
 	mover     mover
-	// totals has the peaks of all pools together.
+	// totals has the peaks of the sum of all pools.
 	totals track.Totals
-	// closing refuses new blocks and new work on blocks.
+	// closing rejects new blocks and new work on blocks.
 	closing atomic.Bool
-	// handle is what SetHandle was told.
+	// handle is the value set by SetHandle.
 	handle atomic.Uint64
 
 	closeMu sync.Mutex
 
 	mu sync.Mutex
-	// changed is signalled when a call has ended or a block has gone.
+	// changed is signalled when a call has ended or a block was freed.
 	changed *sync.Cond
 	closed  bool
-	// calls counts the allocations and pool changes that are under way.
+	// calls counts the allocations and pool changes in progress.
 	calls int
-	// homes is where new blocks of each type come from.
+	// homes has the pool for new blocks of each type.
 	homes map[MemoryType]*home
-	// former are homes that were replaced and are not closed yet.
+	// former has homes that were replaced and are not closed yet.
 	former []*home
 	live   [MemoryTypeCount]uint64
-	// lent counts memory of this manager whose handle is gone, but not that of the
-	// block which is linked to it.
+	// lent counts memory of this manager whose handle is removed, while its linked
+	// block is live.
 	lent uint64
-	// adopted is what is live of other people's memory.
+	// adopted counts live external memory.
 	adopted Adopted
-	// past is the counts of pools that are gone.
+	// past has the counts of closed pools.
 	past track.Statistics
-	// onClose is told when the manager is closed.
+	// onClose has the functions to call when the manager is closed.
 	onClose roster.List[*closeHook]
 }
 
 // home is a pool of a manager.
 type home struct {
 	pool *pool.Pool
-	// keep says that a collection leaves the pool's memory alone.
+	// keep states that a collection does not release the pool's memory.
 	keep bool
-	// source is where memory of the type comes from.
+	// source is the source of memory of the type.
 	source engine.Source
 
-	// All below is guarded by Manager.mu.
-	// users counts live blocks and allocations under way.
+	// Manager.mu guards the fields below. users counts live blocks and allocations in
+	// progress.
 	users uint64
-	// ending says that somebody is closing it.
+	// ending states that a thread is closing it.
 	ending bool
 }
 
-// CreateMemoryManager makes a manager on a device. It is the one object behind
-// the plain and the advanced view of seed designs: what it hands out is known to
-// every call of the factory. Errors: CodeInvalidConfig for settings, those of
-// pool.New for the settings of a pool, CodeUnsupported for settings of a memory
-// type that the device lacks.
+// CreateMemoryManager creates a manager on a device. It serves both the plain and the
+// advanced interface of the seed designs: all calls of the factory accept its blocks.
+// Errors: CodeInvalidConfig for settings, those of pool.New for the settings of a pool,
+// CodeUnsupported for settings of a memory type that the device lacks.
 func (f *Factory) CreateMemoryManager(e *engine.Engine, c Config) (*Manager, error) {
 	settings, err := c.complete(e)
 	if err != nil {
@@ -137,20 +136,20 @@ func (m *Manager) newHome(kind MemoryType, settings pool.Config) (*home, error) 
 	return &home{pool: made, keep: settings.PreAlloc, source: source}, nil
 }
 
-// SetHandle keeps the handle that the manager's owner knows it by, for Handle: who finds
-// the manager by one of its blocks finds its owner's object with no search.
+// SetHandle stores the handle of the manager's owner for Handle. A caller that finds
+// the manager by one of its blocks then finds the owner's object without a search.
 func (m *Manager) SetHandle(id uint64) { m.handle.Store(id) }
 
-// Handle is what SetHandle was told last; 0: nothing.
+// Handle returns the last value of SetHandle; 0: none.
 func (m *Manager) Handle() uint64 { return m.handle.Load() }
 
-// Engine is the device that the manager is on.
+// Engine returns the engine of the manager's device.
 func (m *Manager) Engine() *engine.Engine { return m.owner.engine }
 
-// Config is the settings that the manager was made with.
+// Config returns the settings of the manager.
 func (m *Manager) Config() Config { return m.config }
 
-// MemoryInfo asks the device for its memory, all uses of it together.
+// MemoryInfo queries the memory of the device, including all other users.
 func (m *Manager) MemoryInfo() (engine.MemoryInfo, error) {
 	if m.closing.Load() {
 		return engine.MemoryInfo{}, m.closedError("manager.memory_info")
@@ -158,9 +157,9 @@ func (m *Manager) MemoryInfo() (engine.MemoryInfo, error) {
 	return m.owner.engine.MemoryInfo()
 }
 
-// SetPressureCallback registers one more callback for changes of the device's
-// pressure level. It runs on the device's worker with no lock held, and may call
-// the manager. Whoever registers removes it, with the registration's Remove.
+// SetPressureCallback registers a further callback for changes of the device's pressure
+// level. It runs on the device's worker with no lock held, and may call the manager.
+// The caller removes it with the registration's Remove.
 func (m *Manager) SetPressureCallback(fn func(pressure.Level)) (*engine.Registration, error) {
 	const op = "manager.set_pressure_callback"
 	if fn == nil {
@@ -172,7 +171,7 @@ func (m *Manager) SetPressureCallback(fn func(pressure.Level)) (*engine.Registra
 	return m.owner.engine.OnPressure(fn)
 }
 
-// LiveByType counts the live blocks of each memory type.
+// LiveByType returns the number of live blocks of each memory type.
 func (m *Manager) LiveByType() map[MemoryType]uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -183,15 +182,15 @@ func (m *Manager) LiveByType() map[MemoryType]uint64 {
 	return counts
 }
 
-// liveBlocks counts the live blocks.
+// liveBlocks returns the number of live blocks.
 func (m *Manager) liveBlocks() uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.countLive()
 }
 
-// EachBlock visits the live blocks until visit returns false. A block that
-// comes or goes meanwhile is visited or not. visit may call the manager.
+// EachBlock calls visit for the live blocks until visit returns false. Blocks that are
+// allocated or freed during the call may be skipped. visit may call the manager.
 func (m *Manager) EachBlock(visit func(HandleInfo) bool) {
 	m.eachBlock(func(b *block) bool {
 		b.mu.Lock()
@@ -211,8 +210,8 @@ func (m *Manager) eachBlock(visit func(*block) bool) {
 	})
 }
 
-// Pools lists the manager's pools, those included that are kept for blocks from
-// before a ConfigurePool.
+// Pools lists the manager's pools, including pools that still have blocks from before a
+// ConfigurePool.
 func (m *Manager) Pools() []*pool.Pool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -239,14 +238,14 @@ func (m *Manager) closedError(op string) error {
 		"%s has been destroyed", handle.Manager).On(m.owner.engine.ID())
 }
 
-// logFailure reports a failure that the caller can do nothing about.
+// logFailure logs a failure that the caller cannot handle.
 func (m *Manager) logFailure(what string, err error) {
 	if err != nil {
 		m.owner.engine.Log(engine.Warning, what+": "+err.Error())
 	}
 }
 
-// countLive counts the live blocks. The caller holds m.mu.
+// countLive returns the number of live blocks. The caller holds m.mu.
 func (m *Manager) countLive() uint64 {
 	live := uint64(0)
 	for _, count := range m.live {

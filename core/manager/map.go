@@ -9,7 +9,7 @@ import (
 	"ferrum_mem/core/manager/mappings"
 )
 
-// HostAccess is what a program does through a mapping.
+// HostAccess is the use of a mapping by the program.
 type HostAccess int32
 
 // The modes of access.
@@ -21,7 +21,7 @@ const (
 
 var hostAccessNames = []string{"read_only", "write_only", "read_write"}
 
-// String is the mode as a word in lower case.
+// String returns the mode as a word in lower case.
 func (a HostAccess) String() string { return wordOf(hostAccessNames, int32(a)) }
 
 func (a HostAccess) reads() bool  { return a != HostWrite }
@@ -31,41 +31,43 @@ func (a HostAccess) writes() bool { return a != HostRead }
 type MapRequest struct {
 	Memory      MemoryHandle
 	OffsetBytes uint64
-	// SizeBytes is not 0; MapToEnd is all from OffsetBytes on.
+	// SizeBytes is not 0; MapToEnd means all bytes from OffsetBytes on.
 	SizeBytes uint64
 	Access    HostAccess
 }
 
-// MapToEnd as the size of a mapping is all of the block from the offset on.
+// MapToEnd as the size of a mapping means all bytes of the block from the offset on.
 const MapToEnd = math.MaxUint64
 
 // Mapping is a range of a block that the host can address.
 type Mapping struct {
-	// ID names the mapping among those of its block; it is never 0.
+	// ID names the mapping within its block; it is never 0.
 	ID       uint64
 	HostAddr device.HostAddr
-	// SizeBytes may be used from HostAddr on.
+	// SizeBytes bytes can be used from HostAddr on.
 	SizeBytes uint64
-	// Staged says that HostAddr is a copy, on a device that the host cannot address.
+	// Staged states that HostAddr is a staging copy, on a device that the host cannot
+	// address.
 	Staged bool
 }
 
-// Map makes a range of a block addressable by the host, and waits for what is queued
+// Map makes a range of a block addressable by the host, and waits for the work queued
 // on the streams that have used the block. On a device that the host can address it
-// gives the address of the block itself; on any other one a copy, which Unmap writes
-// back: for HostRead never, for HostWrite without having been read before, so that
-// what is not written through it has no defined value afterwards.
+// returns the address of the block. On other devices it returns the address of a
+// staging copy, which Unmap writes back. With HostRead the copy is not written back.
+// With HostWrite the copy does not contain the block's bytes, so bytes that the program
+// does not write have undefined values afterwards.
 //
-// The same range with the same access nests: it gives the same mapping, which ends
-// with as many calls of Unmap. A mapping that writes and overlaps another that writes
-// is CodeBusy. One that reads may overlap one that writes; what it sees of that is
-// defined only from the writer's Unmap, and in a copy not at all. While a block is
-// mapped it is neither moved nor given back; work may be queued on it, with the
-// caller's own order against what goes through the mapping.
+// A second Map of the same range with the same access returns the same mapping, which
+// ends after as many calls of Unmap. A mapping that writes returns CodeBusy if it
+// overlaps another one that writes. A mapping that reads may overlap one that writes.
+// It sees the written bytes only after the writer's Unmap, and a staging copy never
+// sees them. While a block is mapped it is neither moved nor freed. Work may be queued
+// on it; the caller orders it with accesses through the mapping.
 //
-// Errors: CodeInvalidSize for 0, CodeInvalidOffset for a range that leaves the block,
-// CodeOverflow, CodeInvalidArgument for what is no access, CodeOutOfMemory when there
-// is no host memory for the copy. When it fails, nothing is mapped.
+// Errors: CodeInvalidSize for 0, CodeInvalidOffset for a range outside the block,
+// CodeOverflow, CodeInvalidArgument for an unknown access, CodeOutOfMemory if there is
+// no host memory for the copy. If it fails, nothing is mapped.
 func (f *Factory) Map(r MapRequest) (Mapping, error) {
 	const op = "manager.map"
 	b, err := f.lookUp(op, "memory", r.Memory)
@@ -108,7 +110,8 @@ func (f *Factory) Map(r MapRequest) (Mapping, error) {
 	return Mapping{ID: m.ID, HostAddr: m.Addr, SizeBytes: r.SizeBytes, Staged: m.Copy != nil}, nil
 }
 
-// joinMapping finds the mapping of just this range, or enters one that is to be made.
+// joinMapping finds the mapping of the same range, or adds one that the caller has to
+// create.
 func (b *block) joinMapping(op string, r MapRequest) (m *mappings.Mapping, made bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -132,7 +135,8 @@ func (b *block) joinMapping(op string, r MapRequest) (m *mappings.Mapping, made 
 	return nil, false, on(err, b.manager)
 }
 
-// makeMapping makes what joinMapping has entered. No lock is held while it waits.
+// makeMapping creates the mapping that joinMapping has added. No lock is held while it
+// waits.
 func (f *Factory) makeMapping(op string, b *block, m *mappings.Mapping) {
 	var copied *mappings.Copy
 	var err error
@@ -152,7 +156,7 @@ func (f *Factory) makeMapping(op string, b *block, m *mappings.Mapping) {
 		b.mappings.Settle(m, 0, nil, err)
 		return
 	}
-	// The mapping is entered, so the block stays where it is.
+	// The mapping is in the table, so the block does not move.
 	addr := b.hostSide() + device.HostAddr(m.Range.OffsetBytes)
 	if copied != nil {
 		addr = copied.Addr
@@ -163,25 +167,25 @@ func (f *Factory) makeMapping(op string, b *block, m *mappings.Mapping) {
 	b.mappings.Settle(m, addr, copied, nil)
 }
 
-// isHostVisible says whether the host addresses the block itself.
+// isHostVisible reports whether the host addresses the block itself.
 func (b *block) isHostVisible() bool {
 	return b.manager.Engine().Info().HostAddressable || b.hostAddr != 0
 }
 
-// mapped is the use that a mapping is.
+// mapped returns the use of the block by a mapping.
 func (b *block) mapped(m *mappings.Mapping, writes bool) use {
 	return use{block: b, offset: m.Range.OffsetBytes, size: m.Range.SizeBytes, writes: writes}
 }
 
-// awaitUses waits for what is queued on the streams that have used a block.
+// awaitUses waits for the work queued on the streams that have used a block.
 func (f *Factory) awaitUses(b *block) error {
 	return endedInstead("manager.map", awaitEarlier(nil, b), b)
 }
 
-// Unmap ends one call of Map; id 0 is the mapping of the block that was made last.
-// The last one writes a copy back, for an access that writes, and returns when that
-// is done. When that fails, the mapping is as it was. Errors: CodeInvalidHandle,
-// CodeNotMapped for a block that is not mapped or has no mapping of that id.
+// Unmap ends one call of Map; id 0 means the last mapping of the block. The last Unmap
+// of a mapping that writes copies the staging copy back, and returns after that. If the
+// copy fails, the mapping does not change. Errors: CodeInvalidHandle, CodeNotMapped for
+// a block without a mapping or without a mapping of that id.
 func (f *Factory) Unmap(h MemoryHandle, id uint64) error {
 	const op = "manager.unmap"
 	b, err := f.lookUp(op, "memory", h)
@@ -208,7 +212,7 @@ func (f *Factory) Unmap(h MemoryHandle, id uint64) error {
 	return nil
 }
 
-// endUse ends one use of a mapping, and gives it when it is to be written
+// endUse ends one use of a mapping, and returns the mapping if it has to be written
 // back.
 func (b *block) endUse(op string, h MemoryHandle, id uint64) (*mappings.Mapping, error) {
 	b.mu.Lock()

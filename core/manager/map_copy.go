@@ -10,7 +10,7 @@ import (
 	"ferrum_mem/core/manager/mappings"
 )
 
-// takeMapCopy takes memory of the system, all 0.
+// takeMapCopy allocates zeroed memory from the system.
 func takeMapCopy(bytes uint64) (*mappings.Copy, error) {
 	const op = "manager.map"
 	if bytes > math.MaxInt {
@@ -26,14 +26,15 @@ func takeMapCopy(bytes uint64) (*mappings.Copy, error) {
 	return &mappings.Copy{Addr: addr, Free: memory.Free}, nil
 }
 
-// bringCopy makes a copy of a range of a block, with its bytes if they are read.
+// bringCopy creates a staging copy of a range of a block, with its bytes if they are
+// read.
 func (f *Factory) bringCopy(op string, b *block, r mappings.Range) (*mappings.Copy, error) {
 	made, err := f.staging.takeMapCopy(r.SizeBytes)
 	if err != nil {
 		return nil, on(err, b.manager)
 	}
 	if !r.Reads {
-		// What is queued now comes before the bytes that Unmap writes.
+		// Work that is queued now must run before Unmap writes the bytes.
 		err = f.awaitUses(b)
 	} else {
 		err = f.runNow(op, func(*stream) func(device.Stream) error {
@@ -45,15 +46,14 @@ func (f *Factory) bringCopy(op string, b *block, r mappings.Range) (*mappings.Co
 	if err == nil {
 		return made, nil
 	}
-	// The device may still write there; memory that it may write to is never given
-	// back.
+	// The device may still write there. Memory that it may write to is never freed.
 	if f.awaitUses(b) == nil {
 		made.Free()
 	}
 	return nil, err
 }
 
-// writeBack puts the bytes of a copy into its block.
+// writeBack copies the bytes of a staging copy to its block.
 func (f *Factory) writeBack(op string, b *block, m *mappings.Mapping) error {
 	r := m.Range
 	return f.runNow(op, func(*stream) func(device.Stream) error {
@@ -63,7 +63,7 @@ func (f *Factory) writeBack(op string, b *block, m *mappings.Mapping) error {
 	}, use{block: b})
 }
 
-// on adds the manager's device to an error that was made without knowing it.
+// on sets the manager's device in an error that has none.
 func on(err error, m *Manager) error {
 	var typed *device.Error
 	if errors.As(err, &typed) && typed.Device == "" {

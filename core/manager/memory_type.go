@@ -7,18 +7,18 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// MemoryType is what a block is used for. Each type may have a pool of its own.
+// MemoryType is the use of a block. Each type may have its own pool.
 type MemoryType int32
 
 // The memory types of the C ABI.
 const (
-	General   MemoryType = 0 // anything
+	General   MemoryType = 0 // any use
 	Tensor    MemoryType = 1 // tensors
 	Cache     MemoryType = 2 // the KV cache
 	Temporary MemoryType = 3 // scratch
 	Pinned    MemoryType = 4 // page-locked host memory
 	Mapped    MemoryType = 5 // shared between devices
-	Managed   MemoryType = 6 // of host and device, moved to where it is used
+	Managed   MemoryType = 6 // memory of host and device that migrates to its use
 )
 
 // MemoryTypeCount is the number of memory types.
@@ -30,7 +30,7 @@ var memoryTypeNames = [MemoryTypeCount]string{
 
 func (t MemoryType) known() bool { return t >= 0 && t < MemoryTypeCount }
 
-// String is the type as a word in lower case.
+// String returns the type as a word in lower case.
 func (t MemoryType) String() string {
 	if !t.known() {
 		return fmt.Sprintf("unknown (%d)", int32(t))
@@ -38,7 +38,7 @@ func (t MemoryType) String() string {
 	return memoryTypeNames[t]
 }
 
-// MarshalText is String for a known type, so that JSON has a type as a word.
+// MarshalText returns String for a known type, so that JSON has the type as a word.
 func (t MemoryType) MarshalText() ([]byte, error) {
 	if !t.known() {
 		return nil, device.Errorf(device.CodeInvalidArgument, "manager.marshal_memory_type",
@@ -47,7 +47,7 @@ func (t MemoryType) MarshalText() ([]byte, error) {
 	return []byte(t.String()), nil
 }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText parses the result of MarshalText.
 func (t *MemoryType) UnmarshalText(text []byte) error {
 	for i, name := range memoryTypeNames {
 		if name == string(text) {
@@ -59,7 +59,7 @@ func (t *MemoryType) UnmarshalText(text []byte) error {
 		"memory type %q: want one of %q", text, memoryTypeNames)
 }
 
-// check refuses a type that is unknown or that the device cannot serve.
+// check rejects a type that is unknown or that the device cannot provide.
 func (t MemoryType) check(op string, e *engine.Engine) error {
 	if err := t.checkKnown(op, e.ID()); err != nil {
 		return err
@@ -79,9 +79,9 @@ func (t MemoryType) checkKnown(op string, id device.ID) error {
 	return nil
 }
 
-// sourceOn is where memory of the type comes from. What is shared between devices is
-// page-locked memory of the host, and what moves is managed, unless the device's own
-// memory is the host's.
+// sourceOn returns the source of memory of the type. Memory shared between devices is
+// page-locked host memory, and memory that migrates is managed memory, unless the
+// device's own memory is host memory.
 func (t MemoryType) sourceOn(e *engine.Engine) engine.Source {
 	switch {
 	case t == Pinned, t == Mapped && !e.Info().HostAddressable:

@@ -2,8 +2,9 @@ package manager
 
 import "ferrum_mem/core/device"
 
-// StreamNative is the object of the vendor's runtime that a stream stands for:
-// CodeUnsupported for a backend without. It is gone when the stream is destroyed.
+// StreamNative returns the object of the vendor's runtime that a stream represents. It
+// returns CodeUnsupported for a backend without such objects. The object exists until
+// the stream is destroyed.
 func (f *Factory) StreamNative(h StreamHandle) (native uint64, err error) {
 	const op = "stream.native"
 	found, err := f.lookUpStream(op, h)

@@ -8,19 +8,18 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// operation is a piece of queued work on blocks. The blocks that it uses and
-// the transfers that it counts among each hold a reference; the last one to let
-// go closes the event.
+// operation is a piece of queued work on blocks. Each of its blocks holds a reference,
+// and so do the transfers that count it. The last release closes the event.
 type operation struct {
 	stream *stream
-	// event is nil when none could be recorded after the work had been queued.
-	// The work is then known to be done once the whole stream is idle.
+	// event is nil if no event could be recorded after the work was queued. The work is
+	// then known to have completed when the whole stream is idle.
 	event  device.Event
 	refs   atomic.Int32
 	passed atomic.Bool
 }
 
-// done says without waiting whether the work is known to be done.
+// done reports, without waiting, whether the work is known to have completed.
 func (o *operation) done() bool {
 	if o.passed.Load() {
 		return true
@@ -39,7 +38,7 @@ func (o *operation) done() bool {
 	return true
 }
 
-// wait returns when the work is done. The caller has a reference.
+// wait waits until the work has completed. The caller has a reference.
 func (o *operation) wait() error {
 	if o.done() {
 		return nil
@@ -55,10 +54,10 @@ func (o *operation) wait() error {
 	return nil
 }
 
-// keep adds a reference to one that the caller knows to be held.
+// keep adds a reference. The caller knows that another one is held.
 func (o *operation) keep() { o.refs.Add(1) }
 
-// release lets a reference go.
+// release releases a reference.
 func (o *operation) release() {
 	if o.refs.Add(-1) > 0 || o.event == nil {
 		return
@@ -66,8 +65,8 @@ func (o *operation) release() {
 	o.stream.owner.closeEvents(o.event)
 }
 
-// closeEvents forgets events that nobody waits for any more. One that cannot be
-// closed changes nothing for the caller: it is kept for another try.
+// closeEvents closes events that are not needed any more. An event whose close fails is
+// kept for another attempt; the caller does not see the error.
 func (d *openDevice) closeEvents(events ...device.Event) {
 	for _, event := range events {
 		if err := event.Close(); err != nil {
@@ -78,7 +77,7 @@ func (d *openDevice) closeEvents(events ...device.Event) {
 	}
 }
 
-// closeLeft tries again to close the events that could not be closed.
+// closeLeft tries again to close the events whose close failed.
 func (d *openDevice) closeLeft() error {
 	d.unclosedMu.Lock()
 	defer d.unclosedMu.Unlock()

@@ -7,10 +7,9 @@ import (
 	"ferrum_mem/core/handle"
 )
 
-// Pin gives the address of a block and has it stay there until Unpin has been
-// called as often as Pin. It waits for a move that is under way. A pinned block
-// cannot be given back one by one. Errors: CodeInvalidHandle,
-// CodeResourceExhausted for one that is pinned 2^32 - 1 times.
+// Pin returns the address of a block and keeps it unchanged until Unpin was called as
+// often as Pin. It waits for a move in progress. Free rejects a pinned block. Errors:
+// CodeInvalidHandle, CodeResourceExhausted for a block that is pinned 2^32 - 1 times.
 func (f *Factory) Pin(h MemoryHandle) (addr device.Addr, err error) {
 	const op = "manager.pin"
 	err = f.withLive(op, h, func(b *block) error {

@@ -5,15 +5,16 @@ import (
 	"ferrum_mem/core/pool"
 )
 
-// What a pool takes at a time, unless a request needs more, and keeps without use:
-// systems bound page-locked memory tightly, and managed memory is moved by 2 MiB.
+// The size that such a pool allocates at a time, unless a request needs more, and keeps
+// unused. Systems have low limits for page-locked memory. Managed memory migrates in
+// units of 2 MiB.
 const (
 	pinnedStepBytes  = 1 << 20
 	managedStepBytes = 32 << 20
 )
 
-// otherSettings are those of a pool of memory that is not the device's own and that
-// nobody has set up: like General's, but for the sizes.
+// otherSettings returns the settings of a pool of memory that is not device memory,
+// when the caller has set none: those of General, with other sizes.
 func otherSettings(general pool.Config, source engine.Source) pool.Config {
 	step := uint64(pinnedStepBytes)
 	if source == engine.SourceManaged {
@@ -26,8 +27,8 @@ func otherSettings(general pool.Config, source engine.Source) pool.Config {
 	return c
 }
 
-// haveOwnHome makes the pool of a type whose memory is not the device's own when it is
-// first wanted; other types without settings share General's.
+// haveOwnHome creates the pool of a type whose memory is not device memory at its first
+// use. Other types without settings share the pool of General.
 func (m *Manager) haveOwnHome(op string, kind MemoryType) error {
 	source := kind.sourceOn(m.owner.engine)
 	if source == engine.SourceDevice {
@@ -59,8 +60,7 @@ func (m *Manager) haveOwnHome(op string, kind MemoryType) error {
 	return nil
 }
 
-// trimPinned gives back page-locked memory that is cached, and says whether there
-// was any.
+// trimPinned releases cached page-locked memory, and reports whether there was any.
 func (m *Manager) trimPinned() bool {
 	m.mu.Lock()
 	homes := m.listHomes()

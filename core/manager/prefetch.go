@@ -5,11 +5,11 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// Prefetch queues, on a stream of the block's device (0: the default one), that the
-// block is brought near a device before it is used there, its own or another, and
-// returns. The bytes stay as they are, and it counts as no access. A device whose
-// memory is always near has nothing to do for itself. Errors: CodeUnsupported for a
-// target that the block cannot be brought to, CodeInvalidArgument for a stream of
+// Prefetch queues, on a stream of the block's device (0: the default one), the move of
+// the block near a device before its use there, and returns. The device is the block's
+// own or another one. The bytes do not change, and it does not count as an access. A
+// device whose memory is always near does nothing for itself. Errors: CodeUnsupported
+// for a target to which the block cannot be moved, CodeInvalidArgument for a stream of
 // another device.
 func (f *Factory) Prefetch(h MemoryHandle, target *engine.Engine, on StreamHandle) error {
 	const op = "manager.prefetch"

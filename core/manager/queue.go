@@ -6,9 +6,9 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// enqueue queues one piece of work on blocks, and enters it in them. The operation
-// comes with extra references besides those of the blocks. When it fails, nothing has
-// been queued. The caller holds the mu of each block.
+// enqueue queues one piece of work on blocks, and adds it to them. The operation has
+// extra more references than the blocks hold. If it fails, nothing has been queued. The
+// caller holds the mu of each block.
 func enqueue(op string, s *stream, work func(device.Stream) error, extra int, blocks ...*block) (*operation, error) {
 	blocks = distinct(blocks)
 	for _, b := range blocks {
@@ -22,7 +22,7 @@ func enqueue(op string, s *stream, work func(device.Stream) error, extra int, bl
 		if err := work(dev); err != nil {
 			return err
 		}
-		// The work is queued: it happens whether its end can be marked or not.
+		// The work is queued: it runs whether its end can be marked or not.
 		if event, err := dev.RecordEvent(); err == nil {
 			o.event = event
 		}
@@ -37,7 +37,7 @@ func enqueue(op string, s *stream, work func(device.Stream) error, extra int, bl
 	return o, nil
 }
 
-// distinct is one block or two, without one that is given twice.
+// distinct returns one block or two, without a duplicate.
 func distinct(blocks []*block) []*block {
 	if len(blocks) == 2 && blocks[0] == blocks[1] {
 		return blocks[:1]
@@ -45,8 +45,8 @@ func distinct(blocks []*block) []*block {
 	return blocks
 }
 
-// awaitEarlier waits for what is queued now on the streams that have used the
-// blocks, but for one.
+// awaitEarlier waits for the work queued now on the streams that have used the blocks,
+// except one stream.
 func awaitEarlier(except *stream, blocks ...*block) error {
 	for _, b := range distinct(blocks) {
 		b.mu.Lock()
@@ -64,15 +64,15 @@ func awaitEarlier(except *stream, blocks ...*block) error {
 	return nil
 }
 
-// runNow queues work on the default stream of the first block's device, after
-// everything earlier on the blocks, and returns when it is done. One or two uses
-// say which blocks; those of a size are entered as accesses.
+// runNow queues work on the default stream of the first block's device, after all
+// earlier work on the blocks, and waits for it. One or two uses name the blocks; uses
+// with a size are recorded as accesses.
 func (f *Factory) runNow(op string, work func(*stream) func(device.Stream) error, uses ...use) error {
 	return endedInstead(op, f.runToTheEnd(op, work, uses), blocksOf(uses)...)
 }
 
-// endedInstead replaces what a device says that was closed with its blocks while a call
-// used them.
+// endedInstead replaces the error of a device that was closed with its blocks during a
+// call.
 func endedInstead(op string, err error, blocks ...*block) error {
 	if !errors.Is(err, device.CodeInvalidState) {
 		return err
@@ -94,8 +94,8 @@ func (f *Factory) runToTheEnd(op string, work func(*stream) func(device.Stream) 
 	if err != nil {
 		return err
 	}
-	// A stream that cannot be waited for, as from its own host function, says so
-	// before anything is queued.
+	// A stream that cannot be waited for, for example inside its own host function,
+	// reports that before anything is queued.
 	if err := s.dev.Synchronize(0); err != nil && !errors.Is(err, device.CodeTimeout) {
 		return err
 	}
@@ -113,7 +113,7 @@ func (f *Factory) runToTheEnd(op string, work func(*stream) func(device.Stream) 
 	}
 	defer o.release()
 	if err := s.dev.Synchronize(device.Forever); err != nil {
-		// Also when it failed, it may not be on its way any more.
+		// Wait also after a failure, so that the work is not in flight any more.
 		return errors.Join(err, o.wait())
 	}
 	o.passed.Store(true)

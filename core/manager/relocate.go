@@ -8,25 +8,24 @@ import (
 	"ferrum_mem/core/pool"
 )
 
-// partBytes is copied between two looks at the budget.
+// partBytes is copied between two checks of the budget.
 const partBytes = 8 << 20
 
-// blockPool is a pool as a relocation knows it.
+// blockPool is a pool as a relocation uses it.
 type blockPool struct{ *pool.Pool }
 
 func (p blockPool) Relocate(movable []pool.Movable) (relocation.Run, error) {
 	return p.Pool.Relocate(movable)
 }
 
-// mover is a manager's blocks as they are moved. What it has belongs to the call that moves
-// them.
+// mover moves the blocks of a manager. The call that moves blocks owns its fields.
 type mover struct {
 	*Manager
-	// stream copies the bytes; nil until the first move. No caller knows it, and
-	// nothing else is queued on it, so waiting for it always ends.
+	// stream copies the bytes; nil until the first move. No caller can use it and
+	// nothing else is queued on it, so a wait for it always ends.
 	stream *stream
-	// owed are places to which a copy may still be on its way, though no event
-	// could be had that says when it is done.
+	// owed has reserved targets to which a copy may still be in flight without an event
+	// that marks its end.
 	owed []owedPlace
 }
 
@@ -59,7 +58,7 @@ func (m *mover) Look(b *block) (in blockPool, at pool.Movable, why relocation.Re
 	return blockPool{b.home.pool}, pool.Movable{Addr: b.memory.Addr, AlignmentBytes: b.alignment}, relocation.None, true
 }
 
-// whyItStays says why a block may not move. The caller holds b.mu.
+// whyItStays returns the reason why a block may not move. The caller holds b.mu.
 func (b *block) whyItStays() relocation.Reason {
 	switch {
 	case !b.relocatable:
@@ -76,8 +75,8 @@ func (b *block) whyItStays() relocation.Reason {
 	return relocation.None
 }
 
-// inUseLocked says whether queued work may use the block: also the caller's own on a
-// stream that has used it. The caller holds b.mu.
+// inUseLocked reports whether queued work may use the block, including the caller's own
+// work on a stream that has used it. The caller holds b.mu.
 func (b *block) inUseLocked() bool {
 	b.prune()
 	for _, s := range b.streams {
@@ -88,8 +87,8 @@ func (b *block) inUseLocked() bool {
 	return len(b.operations) > 0
 }
 
-// Ready has a stream for the copies on which nothing is queued. What it still has
-// from a copy that took longer than its budget is waited for.
+// Ready creates the stream for the copies, if necessary, and waits until nothing is
+// queued on it. A copy that exceeded the budget of an earlier call may still be queued.
 func (m *mover) Ready(budget relocation.Budget) error {
 	if m.stream == nil {
 		made, err := m.owner.engine.Device().NewStream()
@@ -99,7 +98,7 @@ func (m *mover) Ready(budget relocation.Budget) error {
 		m.stream = &stream{owner: m.owner, dev: made}
 		return nil
 	}
-	// A failure of that copy was told, or changed nothing.
+	// A failure of that copy was already reported, or changed nothing.
 	waited := m.stream.dev.Synchronize(budget.Left())
 	idle, err := m.stream.dev.Idle()
 	switch {
@@ -117,9 +116,9 @@ func (m *mover) Ready(budget relocation.Budget) error {
 	return nil
 }
 
-// Move moves a block to its claimed place, or gives the place back. The lock of
-// the block is held from the check that nobody uses it until its address is
-// another one: a call that wants the block waits for that.
+// Move moves a block to its reserved target, or releases the target. The lock of the
+// block is held from the check that no work uses it until its address has changed.
+// Calls that need the block wait for that.
 func (m *mover) Move(b *block, p blockPool, c pool.Claim, budget relocation.Budget) (moved bool, why relocation.Reason, err error) {
 	if budget.Over() {
 		p.Abandon(c)
@@ -151,9 +150,9 @@ func (m *mover) Move(b *block, p blockPool, c pool.Claim, budget relocation.Budg
 	return true, relocation.None, nil
 }
 
-// copyLocked copies a block's bytes to its new place and waits for that, part by part,
-// within the budget. Each part is an operation on the block, so that one that is not
-// waited for to its end keeps the block's memory where it is. The caller holds b.mu.
+// copyLocked copies a block's bytes to its target and waits for the copy, part by part,
+// within the budget. Each part is an operation on the block, so that a copy that was
+// not waited for keeps the block's memory. The caller holds b.mu.
 func (m *mover) copyLocked(b *block, c pool.Claim, budget relocation.Budget) error {
 	on := m.stream
 	for done := uint64(0); done < c.SizeBytes; {
@@ -183,7 +182,7 @@ func (m *mover) copyLocked(b *block, c pool.Claim, budget relocation.Budget) err
 	return nil
 }
 
-// abandonBehindCopy gives a place back to which a copy may still be on its way.
+// abandonBehindCopy releases a target to which a copy may still be in flight.
 func (m *mover) abandonBehindCopy(p *pool.Pool, c pool.Claim) {
 	on := m.stream
 	fence, err := on.fence()
@@ -199,8 +198,8 @@ func (m *mover) abandonBehindCopy(p *pool.Pool, c pool.Claim) {
 	}
 }
 
-// closeRelocator ends the stream of the copies. The pools are closed, so nobody
-// waits for a place that is owed.
+// closeRelocator closes the stream of the copies. The pools are closed, so nothing
+// waits for owed targets.
 func (m *Manager) closeRelocator() error {
 	m.relocator.Forget()
 	m.mover.owed = nil

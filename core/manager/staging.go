@@ -13,13 +13,13 @@ import (
 // stagingBytes bounds the host memory of all staged copies together.
 const stagingBytes = 4 << 20
 
-// staging is the one host buffer through which copies go between devices that
-// cannot reach each other. Staged copies run one after the other.
+// staging is the one host buffer for copies between devices that cannot reach each
+// other. Staged copies run one after the other.
 type staging struct {
-	// take makes the buffer when it is first needed. What it returns besides
-	// the address keeps the buffer alive.
+	// take allocates the buffer at the first use. Its second result keeps the buffer
+	// alive.
 	take func(bytes uint64) (device.HostAddr, any)
-	// takeMapCopy makes the memory of a mapping.
+	// takeMapCopy allocates the memory of a mapping.
 	takeMapCopy func(bytes uint64) (*mappings.Copy, error)
 
 	mu     sync.Mutex
@@ -27,14 +27,14 @@ type staging struct {
 	buffer any
 }
 
-// takeHostBuffer makes a buffer out of ordinary memory of this process, which
-// does not move. The number of its address is all that drivers get.
+// takeHostBuffer allocates a buffer in pageable memory of this process, which does not
+// move. Drivers get only its address as a number.
 func takeHostBuffer(bytes uint64) (device.HostAddr, any) {
 	buffer := make([]byte, bytes)
 	return device.HostAddr(reflect.ValueOf(buffer).Pointer()), buffer
 }
 
-// route is how bytes get from one device to another.
+// route is a copy between two devices.
 type route struct {
 	dst, src *openDevice
 	dstAddr  device.Addr
@@ -42,8 +42,8 @@ type route struct {
 	size     uint64
 }
 
-// queueCopy queues a copy on a stream of the destination's device: by the
-// device itself, from its peer, from host memory, or else staged.
+// queueCopy queues a copy on a stream of the destination's device: by the device
+// itself, from its peer, from host memory, or otherwise staged.
 func (f *Factory) queueCopy(s *stream, r route) func(device.Stream) error {
 	return func(dev device.Stream) error {
 		if r.dst == r.src {
@@ -56,7 +56,7 @@ func (f *Factory) queueCopy(s *stream, r route) func(device.Stream) error {
 		if from.Info().HostAddressable {
 			return dev.CopyFromHost(r.dstAddr, device.HostAddr(r.srcAddr), r.size)
 		}
-		// The bounce streams are made now, where a failure can be told.
+		// Create the bounce streams now, because an error can be returned here.
 		if _, err := r.src.bounceStream(); err != nil {
 			return err
 		}
@@ -67,14 +67,14 @@ func (f *Factory) queueCopy(s *stream, r route) func(device.Stream) error {
 	}
 }
 
-// peerOf gives the capability of copying between two devices of one backend.
+// peerOf returns the capability to copy between two devices of one backend.
 func peerOf(to, from *engine.Engine) (device.Peer, bool) {
 	peer, ok := to.Device().(device.Peer)
 	return peer, ok && to.ID().Backend == from.ID().Backend && peer.CanCopyFrom(from.Device())
 }
 
-// bounceStream gives the device's stream for staged copies. Nothing else is
-// queued on it and it waits for no event, so waiting for it always ends.
+// bounceStream returns the device's stream for staged copies. Nothing else is queued on
+// it and it waits for no event, so a wait for it always ends.
 func (d *openDevice) bounceStream() (device.Stream, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -88,8 +88,8 @@ func (d *openDevice) bounceStream() (device.Stream, error) {
 	return d.bounce, nil
 }
 
-// copy runs a staged copy to its end, part by part. It runs as a host function
-// of the stream that the copy was queued on, which gives it its order.
+// copy runs a staged copy, part by part. It runs in a host function of the stream on
+// which the copy was queued, which orders it.
 func (g *staging) copy(r route) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -121,7 +121,7 @@ func (g *staging) copy(r route) error {
 	return nil
 }
 
-// finish waits for what was queued, unless queueing it failed.
+// finish waits for queued work, unless queueing failed.
 func finish(s device.Stream, queued error) error {
 	if queued != nil {
 		return queued

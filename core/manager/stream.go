@@ -9,36 +9,37 @@ import (
 	"ferrum_mem/core/handle"
 )
 
-// streamState is how far the life of a stream has gone.
+// streamState is the state of a stream.
 type streamState int
 
 const (
 	streamOpen streamState = iota
-	// streamDraining refuses the caller's work while what is queued runs dry.
+	// streamDraining rejects the caller's work while the queue drains.
 	streamDraining
 	streamClosed
 )
 
-// stream is a stream that has a handle.
+// stream is a stream with a handle.
 type stream struct {
 	owner     *openDevice
 	dev       device.Stream
 	isDefault bool
-	// adopted says that somebody else made it, who may queue work that its device does
-	// not tell of.
+	// adopted states that the stream is external: its owner may queue work that the
+	// device does not report.
 	adopted bool
-	// madeAt is by the clock of track: of the default stream, when it got its handle.
+	// madeAt is on the clock of track. For the default stream it is the time when it
+	// got its handle.
 	madeAt time.Duration
 
-	// mu is held for reading while something is queued, and for writing when
-	// the state changes.
+	// mu is held for reading while work is being queued, and for writing when the state
+	// changes.
 	mu     sync.RWMutex
 	handle StreamHandle
 	state  streamState
 
 	failureMu sync.Mutex
-	// failure is the first failure of work that this package ran in a host
-	// function of the stream, until the stream is asked.
+	// failure is the first failure of work that this package ran in a host function of
+	// the stream. The next query of the stream returns it.
 	failure error
 }
 
@@ -58,8 +59,8 @@ func (s *stream) isClosed() bool {
 	return s.state == streamClosed
 }
 
-// idle says whether no work is queued. A closed stream has run dry, but that work of the
-// owner of an adopted one may still be queued.
+// idle reports whether no work is queued. A closed stream is drained, except that work
+// of the owner of an adopted stream may still be queued.
 func (s *stream) idle() (bool, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -73,8 +74,8 @@ func (s *stream) idle() (bool, error) {
 	return idle || err != nil, nil
 }
 
-// fence marks the present end of the queue; nil when there is nothing to wait
-// for.
+// fence records an event at the present end of the queue; nil if there is nothing to
+// wait for.
 func (s *stream) fence() (device.Event, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -87,7 +88,7 @@ func (s *stream) fence() (device.Event, error) {
 	return device.Mark("manager.fence", s.dev)
 }
 
-// fail keeps a failure for the next who asks the stream.
+// fail stores a failure for the next query of the stream.
 func (s *stream) fail(err error) {
 	if err == nil {
 		return
@@ -107,8 +108,8 @@ func (s *stream) takeFailure() error {
 	return err
 }
 
-// drain waits until the stream is idle. What the stream says of a failure of its
-// work is kept for whoever asks it.
+// drain waits until the stream is idle. A failure of its work is stored for the next
+// query.
 func (s *stream) drain() error {
 	waited := s.dev.Synchronize(device.Forever)
 	idle, err := s.dev.Idle()
@@ -119,8 +120,8 @@ func (s *stream) drain() error {
 	return errors.Join(waited, err)
 }
 
-// destroy closes the stream when it is idle, or, with force, once it has run
-// dry. No lock is held while it waits: its host functions may call the library.
+// destroy closes the stream if it is idle or, with force, after it has drained. No lock
+// is held while it waits, because its host functions may call the library.
 func (s *stream) destroy(force bool) error {
 	const op = "stream.destroy"
 	s.mu.Lock()
@@ -149,8 +150,8 @@ func (s *stream) destroy(force bool) error {
 	return s.closeLocked()
 }
 
-// runDry waits for the queue of the default stream and ends its use by this
-// package; its device closes it.
+// runDry drains the default stream and ends its use by this package; its device closes
+// it.
 func (s *stream) runDry() error {
 	s.mu.Lock()
 	s.state = streamDraining
@@ -163,8 +164,8 @@ func (s *stream) runDry() error {
 	return nil
 }
 
-// awaitIdle returns with the lock held when a draining stream is idle. When it
-// cannot be waited for, the stream is open again and the lock is not held.
+// awaitIdle returns with the lock held when a draining stream is idle. If the wait
+// fails, the stream is open again and the lock is not held.
 func (s *stream) awaitIdle() error {
 	for {
 		waited := s.dev.Synchronize(device.Forever)
@@ -185,10 +186,10 @@ func (s *stream) awaitIdle() error {
 	}
 }
 
-// isLost says that nothing of a stream will run any more: its device is lost.
+// isLost reports whether no more work of a stream will run because its device is lost.
 func isLost(err error) bool { return device.CodeOf(err) == device.CodeDeviceLost }
 
-// closeLocked ends an idle stream. The caller holds s.mu.
+// closeLocked closes an idle stream. The caller holds s.mu.
 func (s *stream) closeLocked() error {
 	if err := s.dev.Close(); err != nil {
 		s.state = streamOpen

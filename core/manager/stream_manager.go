@@ -9,32 +9,31 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// StreamManager makes the streams of one device. What it does with a handle
-// works for a stream of any device, as the Factory's methods do. Safe for
-// concurrent use.
+// StreamManager creates the streams of one device. Its methods that take a handle work
+// for a stream of any device, like those of the Factory. It is safe for concurrent use.
 type StreamManager struct {
 	*Factory
 	engine *engine.Engine
 }
 
-// CreateStreamManager gives the view of a device's streams.
+// CreateStreamManager returns the StreamManager of a device.
 func (f *Factory) CreateStreamManager(e *engine.Engine) *StreamManager {
 	return &StreamManager{Factory: f, engine: e}
 }
 
-// Engine is the device that streams are made on.
+// Engine returns the engine of the device on which streams are created.
 func (s *StreamManager) Engine() *engine.Engine { return s.engine }
 
-// CreateStream makes a stream.
+// CreateStream creates a stream.
 func (s *StreamManager) CreateStream() (StreamHandle, error) {
 	return s.newStream("stream.create", s.engine.Device().NewStream, false)
 }
 
-// AdoptStream gives a handle to a stream that somebody else made and keeps until the
-// handle is destroyed, which leaves the stream alone. Work that its owner queues
-// counts as well where the end of the queue does: for blocks that are given back and
-// for Synchronize; IsStreamReady tells of what was queued by its handle. Errors:
-// those of device.StreamAdopter; CodeUnsupported where the device lacks that.
+// AdoptStream assigns a handle to an external stream. Its owner keeps it until the
+// handle is destroyed, which does not destroy the stream. Work of the owner also counts
+// for the end of the queue: freed blocks and Synchronize wait for it. IsStreamReady
+// reports only the work that was queued by the handle. Errors: those of
+// device.StreamAdopter; CodeUnsupported if the device lacks the capability.
 func (s *StreamManager) AdoptStream(foreign device.ForeignStream) (StreamHandle, error) {
 	const op = "stream.adopt"
 	adopter, ok := s.engine.Device().(device.StreamAdopter)
@@ -79,8 +78,8 @@ func (f *Factory) addStream(d *openDevice, open func() (device.Stream, error), a
 	return made.handle, nil
 }
 
-// DefaultStream gives the handle of the device's default stream, the same each
-// time.
+// DefaultStream returns the handle of the device's default stream, which is the same
+// each time.
 func (s *StreamManager) DefaultStream() (StreamHandle, error) {
 	found, err := s.defaultStream(s.deviceOf(s.engine))
 	if err != nil {
@@ -89,8 +88,7 @@ func (s *StreamManager) DefaultStream() (StreamHandle, error) {
 	return found.handle, nil
 }
 
-// defaultStream gives the default stream of a device its handle when it is
-// first asked for.
+// defaultStream assigns a handle to the default stream of a device at the first call.
 func (f *Factory) defaultStream(d *openDevice) (*stream, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -146,8 +144,8 @@ func (f *Factory) Stream(h StreamHandle) (device.Stream, *engine.Engine, error) 
 	return found.dev, found.owner.engine, nil
 }
 
-// StreamEnded is CodeInvalidHandle for a stream that has ended or is ending, also while
-// its handle is still found; nil for one that is alive.
+// StreamEnded returns CodeInvalidHandle for a stream that is destroyed or being
+// destroyed, even while its handle is still found; nil for a live one.
 func (f *Factory) StreamEnded(h StreamHandle) error {
 	const op = "stream.use"
 	found, err := f.lookUpStream(op, h)
@@ -157,8 +155,9 @@ func (f *Factory) StreamEnded(h StreamHandle) error {
 	return found.queue(op, func(device.Stream) error { return nil })
 }
 
-// DestroyStream destroys a stream: CodeBusy while work is queued, unless force,
-// which waits for it. The default stream is CodeInvalidArgument.
+// DestroyStream destroys a stream. Without force it returns CodeBusy while work is
+// queued; with force it waits for the work. It returns CodeInvalidArgument for the
+// default stream.
 func (f *Factory) DestroyStream(h StreamHandle, force bool) error {
 	const op = "stream.destroy"
 	found, err := f.lookUpStream(op, h)
@@ -181,9 +180,9 @@ func (f *Factory) DestroyStream(h StreamHandle, force bool) error {
 	return nil
 }
 
-// SynchronizeStream waits until all work queued so far is done, at most timeout
-// (device.Forever: no limit; 0 only asks; then CodeTimeout), and returns the
-// first failure of queued work since it was asked last.
+// SynchronizeStream waits until all work queued so far has completed. It returns
+// CodeTimeout if that takes longer than timeout (device.Forever: no limit; 0: no wait).
+// Otherwise it returns the first failure of queued work since the last call.
 func (f *Factory) SynchronizeStream(h StreamHandle, timeout time.Duration) error {
 	found, err := f.lookUpStream("stream.synchronize", h)
 	if err != nil {
@@ -198,7 +197,7 @@ func (f *Factory) SynchronizeStream(h StreamHandle, timeout time.Duration) error
 	return found.takeFailure()
 }
 
-// IsStreamReady says without waiting whether all work queued so far is done.
+// IsStreamReady reports, without waiting, whether all work queued so far has completed.
 func (f *Factory) IsStreamReady(h StreamHandle) (bool, error) {
 	found, err := f.lookUpStream("stream.is_ready", h)
 	if err != nil {
@@ -207,8 +206,8 @@ func (f *Factory) IsStreamReady(h StreamHandle) (bool, error) {
 	return found.idle()
 }
 
-// HostFunction queues a call of fn on a stream. fn runs on a thread of the
-// driver with no lock held; it may not wait for its own stream.
+// HostFunction queues a call of fn on a stream. fn runs on a thread of the driver with
+// no lock held. It must not wait for its own stream.
 func (f *Factory) HostFunction(h StreamHandle, fn func()) error {
 	const op = "stream.host_function"
 	found, err := f.lookUpStream(op, h)
@@ -221,12 +220,12 @@ func (f *Factory) HostFunction(h StreamHandle, fn func()) error {
 	return found.queue(op, func(dev device.Stream) error { return dev.HostFunction(fn) })
 }
 
-// StreamInfo describes a stream that has a handle.
+// StreamInfo describes a stream with a handle.
 type StreamInfo struct {
 	Handle    StreamHandle
 	Engine    *engine.Engine
 	IsDefault bool
-	// MadeAt is by the clock of track.
+	// MadeAt is on the clock of track.
 	MadeAt time.Duration
 }
 

@@ -15,18 +15,18 @@ type Transfer struct {
 	DstOffsetBytes uint64
 }
 
-// NewTransfer is a copy from the start of one block to the start of another.
+// NewTransfer returns a copy from the start of one block to the start of another.
 func NewTransfer(src, dst MemoryHandle, sizeBytes uint64) Transfer {
 	return Transfer{Src: src, Dst: dst, SizeBytes: sizeBytes}
 }
 
-// WithSrcOffset is the transfer with another offset in the source.
+// WithSrcOffset returns the transfer with another offset in the source.
 func (t Transfer) WithSrcOffset(bytes uint64) Transfer {
 	t.SrcOffsetBytes = bytes
 	return t
 }
 
-// WithDstOffset is the transfer with another offset in the destination.
+// WithDstOffset returns the transfer with another offset in the destination.
 func (t Transfer) WithDstOffset(bytes uint64) Transfer {
 	t.DstOffsetBytes = bytes
 	return t
@@ -41,7 +41,7 @@ type Fill struct {
 	Pattern     device.Pattern
 }
 
-// span is a range of a block, with the names that errors give its parts.
+// span is a range of a block, with the names of its parts for errors.
 type span struct {
 	offsetName string
 	offset     uint64
@@ -66,8 +66,7 @@ func (s span) within(op string, blockBytes uint64) error {
 	return nil
 }
 
-// check refuses a pattern that has no meaning, or a range that is not made of
-// whole patterns.
+// check rejects an invalid pattern, and a range that is not made of whole patterns.
 func (f Fill) check(op string, start device.Addr) error {
 	width := uint64(f.Pattern.WidthBytes)
 	switch f.Pattern.WidthBytes {

@@ -7,12 +7,12 @@ type transfers struct {
 	most int
 
 	mu sync.Mutex
-	// changed is signalled when a turn has been used or given back.
+	// changed is signalled when a transfer slot was used or released.
 	changed *sync.Cond
-	// taken counts turns that were given and not used yet.
+	// taken counts slots that were allocated and not used yet.
 	taken int
-	// running is the copies that are not known to be done, the oldest first.
-	// Each is a reference.
+	// running has the copies that may not have completed, the oldest first. Each is a
+	// reference.
 	running []*operation
 }
 
@@ -21,8 +21,8 @@ func (t *transfers) init(most int) {
 	t.changed = sync.NewCond(&t.mu)
 }
 
-// take waits for a turn: for the oldest copy, if there is none. It is called
-// with no lock held; doc.go says why it does not hang.
+// take waits for a transfer slot. If there is none, it waits for the oldest copy. It is
+// called with no lock held; doc.go states why it cannot deadlock.
 func (t *transfers) take() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -42,8 +42,8 @@ func (t *transfers) take() error {
 	}
 }
 
-// awaitOldest waits for the oldest copy. The caller holds t.mu, which is let go
-// meanwhile.
+// awaitOldest waits for the oldest copy. The caller holds t.mu, which is released
+// during the wait.
 func (t *transfers) awaitOldest() error {
 	oldest := t.running[0]
 	oldest.keep()
@@ -54,7 +54,7 @@ func (t *transfers) awaitOldest() error {
 	return err
 }
 
-// prune lets go of the copies that are done. The caller holds t.mu.
+// prune releases the copies that have completed. The caller holds t.mu.
 func (t *transfers) prune() {
 	kept := t.running[:0]
 	for _, o := range t.running {
@@ -68,8 +68,8 @@ func (t *transfers) prune() {
 	t.running = kept
 }
 
-// use turns a turn into a copy in flight, of which it takes over a reference;
-// nil gives the turn back.
+// use turns a slot into a copy in flight and takes over a reference of it; nil releases
+// the slot.
 func (t *transfers) use(o *operation) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -80,7 +80,7 @@ func (t *transfers) use(o *operation) {
 	t.changed.Broadcast()
 }
 
-// drop lets go of all copies.
+// drop releases all copies.
 func (t *transfers) drop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -7,19 +7,19 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Range is what is mapped of a block, and how it is used.
+// Range is the mapped part of a block, and its use.
 type Range struct {
 	OffsetBytes, SizeBytes uint64
 	Reads, Writes          bool
 }
 
-// clashes says that two ranges overlap and that both are written.
+// clashes reports whether two ranges overlap and both are written.
 func (r Range) clashes(other Range) bool {
 	return r.Writes && other.Writes && r.OffsetBytes < other.OffsetBytes+other.SizeBytes &&
 		other.OffsetBytes < r.OffsetBytes+r.SizeBytes
 }
 
-// Copy is host memory that stands for a range. What it holds stays where it is until Free.
+// Copy is the staging copy of a range. Its memory does not move until Free.
 type Copy struct {
 	Addr device.HostAddr
 	Free func()
@@ -27,17 +27,17 @@ type Copy struct {
 
 // Mapping is one mapping of a block.
 type Mapping struct {
-	// ID names it among those of its block; it is never 0.
+	// ID names it within its block; it is never 0.
 	ID    uint64
 	Range Range
-	// Settled is closed when making has ended; Failure, then, is how.
+	// Settled is closed when the creation has ended; Failure is then its result.
 	Settled chan struct{}
 	Failure error
 	Addr    device.HostAddr
-	// Copy is nil where the block itself is mapped.
+	// Copy is nil if the block itself is mapped.
 	Copy *Copy
 
-	// count is the uses that have not ended.
+	// count is the number of uses that have not ended.
 	count uint32
 	state state
 }
@@ -47,24 +47,24 @@ type state int
 const (
 	making state = iota
 	ready
-	// ending is being written back.
+	// ending: the mapping is being written back.
 	ending
 )
 
 // Table has the mappings of one block. The zero value has none.
 type Table struct {
-	// list is by the time they were made; made numbers them.
+	// list is in order of creation; made numbers the mappings.
 	list []*Mapping
 	made uint64
 }
 
-// Len counts the mappings that have not ended.
+// Len returns the number of mappings that have not ended.
 func (t *Table) Len() int { return len(t.list) }
 
-// Join gives the mapping of just this range, used once more, or enters one that the
-// caller is to make. For one that is used as often as can be counted, and for one that
-// clashes, it gives none, and the reason: CodeResourceExhausted with the number of uses,
-// CodeBusy with the mapping that is in the way.
+// Join returns the mapping of the same range with one more use, or adds one that the
+// caller has to create. It returns a Refusal instead for a mapping with the largest
+// possible number of uses (CodeResourceExhausted) and for one that clashes with another
+// (CodeBusy).
 func (t *Table) Join(r Range) (m *Mapping, made bool, refused *Refusal) {
 	for _, m := range t.list {
 		if m.Range == r && m.state != ending && m.Failure == nil {
@@ -84,17 +84,17 @@ func (t *Table) Join(r Range) (m *Mapping, made bool, refused *Refusal) {
 	return m, true, nil
 }
 
-// Refusal is why a range cannot be mapped now.
+// Refusal is the reason why a range cannot be mapped now.
 type Refusal struct {
 	Code device.Code
-	// Mapping is the one that is in the way, and Uses how often it is used, where that
-	// is the reason.
+	// Mapping is the mapping that prevents it, and Uses its number of uses, if that is
+	// the reason.
 	Mapping *Mapping
 	Uses    uint32
 }
 
-// Settle says that a mapping has been made, at an address and perhaps with a copy, or that
-// it could not be: then it has ended.
+// Settle records the result of a creation: the mapping has an address and possibly a
+// copy. With a failure the mapping has ended.
 func (t *Table) Settle(m *Mapping, addr device.HostAddr, copied *Copy, failure error) {
 	if failure != nil {
 		m.Failure = failure
@@ -105,9 +105,10 @@ func (t *Table) Settle(m *Mapping, addr device.HostAddr, copied *Copy, failure e
 	close(m.Settled)
 }
 
-// Release ends one use of a mapping that is ready; 0 is the one made last. found says that
-// there is such a one. ended is not nil when that was its last use and nothing is to be
-// written back; writeBack, when its copy is: it has not ended then.
+// Release ends one use of a mapping that is ready; 0 means the last one. found reports
+// whether there is such a mapping. ended is not nil if that was its last use and
+// nothing has to be written back. writeBack is not nil if its copy has to be written
+// back; then it has not ended yet.
 func (t *Table) Release(id uint64) (ended, writeBack *Mapping, found bool) {
 	for _, m := range slices.Backward(t.list) {
 		switch {
@@ -126,11 +127,11 @@ func (t *Table) Release(id uint64) (ended, writeBack *Mapping, found bool) {
 	return nil, nil, false
 }
 
-// Resume makes a mapping that could not be written back what it was before its last use
-// was left.
+// Resume restores a mapping that could not be written back to its state before its last
+// use ended.
 func (t *Table) Resume(m *Mapping) { m.state = ready }
 
-// End ends a mapping whose bytes are where they belong, and frees its copy.
+// End ends a mapping whose bytes are in the block, and frees its copy.
 func (t *Table) End(m *Mapping) {
 	t.drop(m)
 	if m.Copy != nil {
@@ -142,8 +143,9 @@ func (t *Table) drop(m *Mapping) {
 	t.list = slices.DeleteFunc(t.list, func(other *Mapping) bool { return other == m })
 }
 
-// Forget ends all mappings of a block that dies by force: what was not written back is
-// lost. The copy of one that is being made or written back belongs to who does that.
+// Forget ends all mappings of a block that is freed by force. Bytes that were not
+// written back are lost. The thread that creates or writes back a mapping frees its
+// copy itself.
 func (t *Table) Forget() {
 	for _, m := range t.list {
 		if m.state == ready && m.Copy != nil {

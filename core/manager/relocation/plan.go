@@ -8,30 +8,30 @@ import (
 	"ferrum_mem/core/pool"
 )
 
-// Budget is the time that there is.
+// Budget is the time that a call may use.
 type Budget interface {
-	// Left is what is left of it, or device.Forever; 0: it is over.
+	// Left returns the rest of the budget, or device.Forever; 0: it has ended.
 	Left() time.Duration
 	Over() bool
 }
 
-// ErrOverBudget is what Ready and Move fail with when the budget is over.
+// ErrOverBudget is the error of Ready and Move when the budget has ended.
 var ErrOverBudget = errors.New("the budget of a relocation is over")
 
-// Pool is where blocks lie, and knows which page or segment is to be emptied next.
+// Pool has the blocks, and chooses which page or segment to empty next.
 type Pool interface {
 	comparable
 	Relocate(movable []pool.Movable) (Run, error)
-	// Between these two, what is emptied is not given back: it is room for what comes
-	// next.
+	// PauseReturn and ResumeReturn enclose a relocation. Between them emptied memory is
+	// not released, because it is free space for the next moves.
 	PauseReturn()
 	ResumeReturn()
 	AbandonAll(claims []pool.Claim)
-	// PhysicalPageBytes is 0 where segments are taken whole.
+	// PhysicalPageBytes is 0 for a segmented pool.
 	PhysicalPageBytes() uint64
 }
 
-// Run is one run over a pool, as *pool.Relocation is.
+// Run is one relocation of a pool, such as *pool.Relocation.
 type Run interface {
 	Next(over func() bool) (pool.Evacuation, error)
 	Ended() bool
@@ -39,36 +39,37 @@ type Run interface {
 	NotTried(claims []pool.Claim)
 }
 
-// Blocks is who owns the blocks.
+// Blocks is the owner of the blocks.
 type Blocks[B any, P Pool] interface {
-	// Scan visits at most count blocks from a place on, and gives where to go on; the
-	// same place again when all were visited.
+	// Scan visits at most count blocks from a position on, and returns the position to
+	// continue; the same position means that all were visited.
 	Scan(from, count uint64, visit func(B)) (next uint64)
-	// Made counts the blocks that were ever made, Live those that are live.
+	// Made returns the number of blocks ever created, Live the number of live blocks.
 	Made() uint64
 	Live() uint64
-	// Look says where a block lies; or, with a reason, why it may not move; or that it
-	// is none of these blocks.
+	// Look returns where a block lies, or the reason why it may not move; there is
+	// false for a block of another owner.
 	Look(b B) (in P, at pool.Movable, why Reason, there bool)
-	// Ready is asked before a page is emptied.
+	// Ready is called before a page is emptied.
 	Ready(budget Budget) error
-	// Move moves a block to its claimed place, or gives the place back. False without
-	// an error: the block stays, for the reason, or is gone.
+	// Move moves a block to its reserved target, or releases the target. False without
+	// an error: the block stays, for the reason, or was freed.
 	Move(b B, in P, to pool.Claim, budget Budget) (moved bool, why Reason, err error)
 }
 
-// lookAtOnce is how many blocks are looked at between two looks at the budget.
+// lookAtOnce is how many blocks are checked between two checks of the budget.
 const lookAtOnce = 256
 
-// plan is what is to be done for some blocks.
+// plan is the work for some blocks.
 type plan[B any, P Pool] struct {
 	blocks Blocks[B, P]
-	// made is how many blocks had been made before the plan.
+	// made is the number of blocks created before the plan.
 	made uint64
-	// next is where blocks are looked at next, and looked says that all were.
+	// next is the position where the check of blocks continues. looked states that all
+	// were checked.
 	next   uint64
 	looked bool
-	// parts are the pools that are not done.
+	// parts has the pools that are not complete.
 	parts  []*part[B, P]
 	partOf map[P]*part[B, P]
 	// skipped counts the blocks that may not move; OverBudget is 0.
@@ -78,12 +79,13 @@ type plan[B any, P Pool] struct {
 // part is the part of a plan for one pool.
 type part[B any, P Pool] struct {
 	in P
-	// blocks are those that may move, and movable the same as the pool knows them.
+	// blocks has the blocks that may move, and movable the same blocks as the pool
+	// knows them.
 	blocks  []B
 	movable []pool.Movable
-	// left counts those that no move was tried for.
+	// left counts the blocks whose move was not tried.
 	left uint64
-	// run is nil until the pool's turn comes.
+	// run is nil until the pool's turn.
 	run Run
 }
 
@@ -91,10 +93,11 @@ func newPlan[B any, P Pool](blocks Blocks[B, P]) *plan[B, P] {
 	return &plan[B, P]{blocks: blocks, made: blocks.Made(), partOf: map[P]*part[B, P]{}}
 }
 
-// newcomers is about how many blocks were made since the plan; 0: none.
+// newcomers returns about how many blocks were created since the plan; 0: none.
 func (p *plan[B, P]) newcomers() uint64 { return p.blocks.Made() - p.made }
 
-// look finds the blocks that may move, and counts the others; false: the budget is over.
+// look finds the blocks that may move, and counts the others; false: the budget has
+// ended.
 func (p *plan[B, P]) look(budget Budget) bool {
 	for !p.looked {
 		if budget.Over() {
@@ -121,13 +124,13 @@ func (p *plan[B, P]) lookAt(b B) {
 		of = &part[B, P]{in: in}
 		p.parts, p.partOf[in] = append(p.parts, of), of
 	}
-	// The address stays while the caller has the turn, and longer: only this plan may
-	// change it.
+	// The address does not change while the caller has the turn, and longer: only this
+	// plan may change it.
 	of.blocks, of.movable = append(of.blocks, b), append(of.movable, at)
 	of.left++
 }
 
-// carryOut goes on until all is done or the budget is over.
+// carryOut continues until the plan is complete or the budget has ended.
 func (p *plan[B, P]) carryOut(budget Budget, stats *Stats) error {
 	if !p.look(budget) {
 		stats.BudgetEnded = true
@@ -179,8 +182,8 @@ func (p *plan[B, P]) empty(of *part[B, P], budget Budget, stats *Stats) error {
 	}
 }
 
-// closedIsNoError takes the error of a pool that was replaced and has been closed
-// since its blocks were found for none: they are gone.
+// closedIsNoError ignores the error of a replaced pool that was closed since its blocks
+// were found: the blocks were freed.
 func closedIsNoError(err error) error {
 	if errors.Is(err, device.CodeInvalidState) {
 		return nil
@@ -188,8 +191,8 @@ func closedIsNoError(err error) error {
 	return err
 }
 
-// evacuate moves all blocks of a page or segment, up to the first that stays: then
-// it does not come free.
+// evacuate moves all blocks of a page or segment. It stops at the first block that
+// stays, because then the page does not become free.
 func (p *plan[B, P]) evacuate(of *part[B, P], claims []pool.Claim, budget Budget, stats *Stats) error {
 	if err := p.blocks.Ready(budget); err != nil {
 		of.in.AbandonAll(claims)
@@ -220,8 +223,8 @@ func (p *plan[B, P]) evacuate(of *part[B, P], claims []pool.Claim, budget Budget
 	return nil
 }
 
-// count puts every live block into the report once. What the plan has seen in an
-// earlier call counts as it was seen.
+// count counts every live block once in the report. Blocks that an earlier call has
+// checked count with the result of that check.
 func (p *plan[B, P]) count(stats *Stats) {
 	stats.Skipped = p.skipped
 	live := p.blocks.Live()

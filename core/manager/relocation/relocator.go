@@ -6,24 +6,24 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Relocator has the turn, and what is left of a plan.
+// Relocator has the turn, and the rest of a plan.
 type Relocator[B any, P Pool] struct {
 	// turn is held by the one call that moves blocks, and guards plan.
 	turn chan struct{}
-	// plan is what a call has left whose budget was over, or nil.
+	// plan is the rest of a call whose budget has ended, or nil.
 	plan *plan[B, P]
 }
 
-// New has no plan.
+// New returns a Relocator without a plan.
 func New[B any, P Pool]() *Relocator[B, P] {
 	return &Relocator[B, P]{turn: make(chan struct{}, 1)}
 }
 
-// Run moves what can be moved and is worth it, within the budget. Another call that moves
-// blocks is waited for, within the budget too.
+// Run moves the blocks that can be moved and whose move frees memory, within the
+// budget. It waits for another call that moves blocks, also within the budget.
 func (r *Relocator[B, P]) Run(blocks Blocks[B, P], budget Budget) (Stats, error) {
-	// Blocks are looked for in the turn: those found before it may have been moved,
-	// and others may lie where they were.
+	// Look for blocks only with the turn: blocks found earlier may have been moved, and
+	// others may be at their addresses.
 	if !r.takeTurn(budget) {
 		return Stats{BudgetEnded: true, Skipped: Skipped{OverBudget: blocks.Live()}}, nil
 	}
@@ -37,7 +37,8 @@ func (r *Relocator[B, P]) Run(blocks Blocks[B, P], budget Budget) (Stats, error)
 	}
 	err := now.carryOut(budget, &stats)
 	if err == nil && goesOn && !stats.BudgetEnded && now.newcomers() != 0 {
-		// What that plan knew nothing of has come since another call made it.
+		// Blocks that the old plan does not know were allocated since another call made
+		// it.
 		now = newPlan(blocks)
 		err = now.carryOut(budget, &stats)
 	}
@@ -51,10 +52,10 @@ func (r *Relocator[B, P]) Run(blocks Blocks[B, P], budget Budget) (Stats, error)
 	return stats, nil
 }
 
-// Forget drops what is left of a plan. No call may run.
+// Forget drops the rest of a plan. No call may be running.
 func (r *Relocator[B, P]) Forget() { r.plan = nil }
 
-// takeTurn waits until no other call moves blocks; false: the budget is over.
+// takeTurn waits until no other call moves blocks; false: the budget has ended.
 func (r *Relocator[B, P]) takeTurn(budget Budget) bool {
 	left := budget.Left()
 	if left == 0 {

@@ -2,51 +2,52 @@ package relocation
 
 import "fmt"
 
-// Stats is what a call did. Every block that was live counts once: as moved, as skipped
-// for one reason, or as kept.
+// Stats is the result of a call. Every live block counts once: as moved, as skipped for
+// one reason, or as kept.
 type Stats struct {
 	BlocksMoved uint64
-	// BytesMoved is the sizes, as asked for, of the blocks that were moved.
+	// BytesMoved is the sum of the requested sizes of the moved blocks.
 	BytesMoved uint64
-	// PagesEmptied are those that all blocks were moved out of; SegmentsEmptied the same
-	// in pools that take segments whole.
+	// PagesEmptied counts the pages from which all blocks were moved. SegmentsEmptied
+	// counts segments in the same way, for segmented pools.
 	PagesEmptied, SegmentsEmptied uint64
-	// BlocksKept could have been moved, but no page would have come free for it.
+	// BlocksKept counts blocks that could have been moved, but without freeing a page.
 	BlocksKept uint64
 	Skipped    Skipped
-	// BudgetEnded says that the budget was over before all was done.
+	// BudgetEnded states that the budget ended before the work was complete.
 	BudgetEnded bool
 }
 
-// Skipped counts the blocks that could not be moved, each for the first reason of
-// these that held.
+// Skipped counts the blocks that could not be moved, each for the first of these
+// reasons that applied.
 type Skipped struct {
-	// NotRelocatable were not asked for as Relocatable.
+	// NotRelocatable counts blocks that were not requested as Relocatable.
 	NotRelocatable uint64 `json:"not_relocatable"`
-	// Debugged are filled or surrounded by the debug mode of the manager or pool.
+	// Debugged counts blocks that the debug mode of the manager or pool fills or
+	// surrounds.
 	Debugged uint64 `json:"debugged"`
 	Pinned   uint64 `json:"pinned"`
-	// InUse have been used on a stream on which work is queued.
+	// InUse counts blocks that were used on a stream with queued work.
 	InUse uint64 `json:"in_use"`
-	// NoRoom are of pages whose blocks found no place outside of them, though as much
-	// is free there.
+	// NoRoom counts blocks of pages whose blocks found no free space outside them,
+	// although as many bytes are free there.
 	NoRoom uint64 `json:"no_room"`
-	// OverBudget were not looked at any more.
+	// OverBudget counts blocks that were not checked any more.
 	OverBudget uint64 `json:"over_budget"`
-	// Mapped have mappings; this reason comes after Pinned.
+	// Mapped counts blocks with mappings; this reason comes after Pinned.
 	Mapped uint64 `json:"mapped"`
 }
 
-// Sum is all of them.
+// Sum returns the sum of all reasons.
 func (s *Skipped) Sum() uint64 {
 	return s.NotRelocatable + s.Debugged + s.Pinned + s.InUse + s.NoRoom + s.OverBudget + s.Mapped
 }
 
-// Reason is why the owner of a block does not let it move.
+// Reason is why the owner of a block does not allow its move.
 type Reason int
 
 const (
-	// None: it may move, or it is gone.
+	// None: the block may move, or was freed.
 	None Reason = iota
 	NotRelocatable
 	Debugged
